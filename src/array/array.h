@@ -1,0 +1,69 @@
+/* array.h - typed n-d arrays, shared without copies by images, references and devices, and the
+** comparison of a kernel's answers with the reference.
+**
+** An Array is reference counted; images, buffers and Lua values hold references to one block of
+** memory. Row-major: the last index varies fastest. Stands alone (base.h only).
+*/
+#ifndef GILUA_ARRAY_H
+#define GILUA_ARRAY_H
+
+#include "base/base.h"
+
+#define ARRAY_MAX_DIMS 7
+
+typedef enum ArrayType {
+    ARRAY_I8, ARRAY_U8, ARRAY_I16, ARRAY_U16, ARRAY_I32, ARRAY_U32, ARRAY_I64, ARRAY_U64,
+    ARRAY_F32, ARRAY_F64
+} ArrayType;
+
+typedef struct Array {
+    ArrayType type;
+    int ndim;                      /* 1 … ARRAY_MAX_DIMS */
+    int64_t shape[ARRAY_MAX_DIMS]; /* elements along each dimension, each >= 1 */
+    int64_t count;                 /* product of shape */
+    size_t size_bytes;
+    void *data;                    /* 64-byte aligned */
+    int refs;
+} Array;
+
+const char *array_type_name(ArrayType type);            /* "f32" … */
+bool array_type_parse(const char *name, ArrayType *out); /* false when unknown */
+size_t array_type_size(ArrayType type);                  /* bytes */
+
+/* A zeroed array with one reference, or NULL ("nomem", "usage" for a bad shape or overflow). */
+Array *array_new(ArrayType type, int ndim, const int64_t *shape, gi_err *err);
+Array *array_ref(Array *a);   /* one more reference; returns a */
+void array_unref(Array *a);   /* frees with the last one; NULL is fine */
+
+double array_get(const Array *a, int64_t index);            /* flat index from 0, in range */
+int64_t array_get_int(const Array *a, int64_t index);       /* exact for 64-bit integers */
+void array_set(Array *a, int64_t index, double value);      /* integers: rounded, saturated */
+void array_set_int(Array *a, int64_t index, int64_t value);
+
+/* The sentinel written over outputs before every run: a quiet NaN no arithmetic produces
+** (f32 0x7fdead01, f64 0x7ffdead0dead0dead), for integers the byte 0xAB repeated. */
+void array_fill_sentinel(Array *a);
+
+typedef struct CompareOptions {
+    int width;     /* consecutive elements that make one answer; error is the worst of them (1) */
+    int used;      /* of these, how many count (0 = all): a float4 whose w is padding has used 3 */
+    double limit;  /* an answer is wrong when its error is above this (0) */
+    int threads;   /* 0 = as many as the machine has cores */
+} CompareOptions;
+
+typedef struct Comparison {
+    int64_t n;         /* answers compared: count / width */
+    double max_error;  /* infinity as soon as one answer is NaN, unset or infinite and expected not */
+    double mean_error; /* over answers with finite error; the same sum whatever the threads */
+    double wrong;      /* share of answers with error above the limit, NaN and unset ones included */
+    double unset;      /* share of answers with an element that still holds the sentinel */
+    int64_t first_wrong; /* index from 0 of the first wrong answer, -1 */
+} Comparison;
+
+/* Compares got with expected, both of the same type and count, in one pass over memory.
+** NaN equals nothing, not even NaN; the sentinel counts as unset and wrong. Deterministic: partial
+** sums are over fixed-size chunks and added in order. Fails ("usage") on mismatched arrays. */
+bool array_compare(const Array *got, const Array *expected, const CompareOptions *options,
+                   Comparison *out, gi_err *err);
+
+#endif

@@ -1,0 +1,164 @@
+/* base.c - see base.h. */
+#include "base/base.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+bool gi_fail(gi_err *err, const char *code, const char *fmt, ...) {
+    if (err == NULL) return false;
+    va_list args;
+    char message[sizeof err->message]; /* the arguments may point into *err itself */
+    va_start(args, fmt);
+    vsnprintf(message, sizeof message, fmt, args);
+    va_end(args);
+    memcpy(err->message, message, sizeof message);
+    snprintf(err->code, sizeof err->code, "%s", code);
+    return false;
+}
+
+static void out_of_memory(size_t size) {
+    fprintf(stderr, "gilua: out of memory (%zu bytes asked for)\n", size);
+    abort();
+}
+
+void *gi_alloc(size_t size) {
+    void *p = calloc(1, size ? size : 1);
+    if (p == NULL) out_of_memory(size);
+    return p;
+}
+
+void *gi_realloc(void *p, size_t size) {
+    p = realloc(p, size ? size : 1);
+    if (p == NULL) out_of_memory(size);
+    return p;
+}
+
+char *gi_strndup(const char *s, size_t len) {
+    char *copy = gi_alloc(len + 1);
+    memcpy(copy, s, len);
+    return copy;
+}
+
+char *gi_strdup(const char *s) {
+    return gi_strndup(s, strlen(s));
+}
+
+static void buf_reserve(gi_buf *b, size_t extra) {
+    size_t need = b->len + extra + 1;
+    if (need <= b->cap) return;
+    size_t cap = b->cap ? b->cap * 2 : 64;
+    b->cap = cap < need ? need : cap;
+    b->data = gi_realloc(b->data, b->cap);
+}
+
+void gi_buf_add(gi_buf *b, const char *bytes, size_t len) {
+    buf_reserve(b, len);
+    if (len) memcpy(b->data + b->len, bytes, len);
+    b->len += len;
+    b->data[b->len] = '\0';
+}
+
+void gi_buf_adds(gi_buf *b, const char *s) {
+    gi_buf_add(b, s, strlen(s));
+}
+
+void gi_buf_addf(gi_buf *b, const char *fmt, ...) {
+    va_list args;
+    va_start(args, fmt);
+    int n = vsnprintf(NULL, 0, fmt, args);
+    va_end(args);
+    if (n < 0) return;
+    buf_reserve(b, (size_t)n);
+    va_start(args, fmt);
+    vsnprintf(b->data + b->len, (size_t)n + 1, fmt, args);
+    va_end(args);
+    b->len += (size_t)n;
+}
+
+void gi_buf_clear(gi_buf *b) {
+    b->len = 0;
+    if (b->data) b->data[0] = '\0';
+}
+
+void gi_buf_free(gi_buf *b) {
+    free(b->data);
+    *b = (gi_buf){0};
+}
+
+bool gi_read_file(const char *path, gi_buf *out, gi_err *err) {
+    FILE *f = fopen(path, "rb");
+    if (f == NULL) return gi_fail(err, "io", "cannot open %s: %s", path, strerror(errno));
+    char chunk[65536];
+    size_t n;
+    while ((n = fread(chunk, 1, sizeof chunk, f)) > 0) gi_buf_add(out, chunk, n);
+    bool ok = !ferror(f);
+    int reason = errno;
+    fclose(f);
+    return ok || gi_fail(err, "io", "cannot read %s: %s", path, strerror(reason));
+}
+
+static uint64_t mix(uint64_t x) { /* the finaliser of splitmix64 */
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+    return x ^ (x >> 31);
+}
+
+uint64_t gi_hash(const void *bytes, size_t len, uint64_t seed) {
+    const unsigned char *p = bytes;
+    uint64_t h = mix(seed ^ 0x9e3779b97f4a7c15u) ^ len;
+    for (; len >= 8; p += 8, len -= 8) {
+        uint64_t w = 0;
+        for (int i = 7; i >= 0; i--) w = w << 8 | p[i]; /* little endian on every machine */
+        h = mix(h ^ w) + 0x9e3779b97f4a7c15u;
+    }
+    uint64_t w = 0;
+    while (len > 0) w = w << 8 | p[--len];
+    return mix(h ^ w);
+}
+
+static uint64_t rotl(uint64_t x, int k) {
+    return (x << k) | (x >> (64 - k));
+}
+
+void gi_rng_seed(gi_rng *r, uint64_t seed) {
+    for (int i = 0; i < 4; i++) r->s[i] = mix(seed += 0x9e3779b97f4a7c15u);
+}
+
+uint64_t gi_rng_next(gi_rng *r) {
+    uint64_t *s = r->s, result = rotl(s[1] * 5, 7) * 9, t = s[1] << 17;
+    s[2] ^= s[0];
+    s[3] ^= s[1];
+    s[1] ^= s[2];
+    s[0] ^= s[3];
+    s[2] ^= t;
+    s[3] = rotl(s[3], 45);
+    return result;
+}
+
+uint64_t gi_rng_below(gi_rng *r, uint64_t n) {
+    uint64_t limit = UINT64_MAX - UINT64_MAX % n, x;
+    do x = gi_rng_next(r);
+    while (x >= limit);
+    return x % n;
+}
+
+double gi_rng_unit(gi_rng *r) {
+    return (double)(gi_rng_next(r) >> 11) * 0x1p-53;
+}
+
+double gi_rng_normal(gi_rng *r) {
+    for (;;) {
+        double u = 2 * gi_rng_unit(r) - 1, v = 2 * gi_rng_unit(r) - 1, q = u * u + v * v;
+        if (q > 0 && q < 1) return u * sqrt(-2 * log(q) / q);
+    }
+}
+
+double gi_seconds(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}

@@ -1,0 +1,78 @@
+/* base.h - the few things every room shares: errors, growing text, hashes, random numbers.
+**
+** Failure, everywhere in gilua: a fallible function returns false, NULL or a negative count,
+** fills a gi_err with a short stable code and one sentence for a person, and leaves its outputs
+** untouched. Nothing below src/host prints or exits.
+*/
+#ifndef GILUA_BASE_H
+#define GILUA_BASE_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define GI_PRINTF(fmt, first) __attribute__((format(printf, fmt, first)))
+#else
+#define GI_PRINTF(fmt, first)
+#endif
+
+/* Why something failed. `code` is one of: "io" "format" "nodevice" "nolib" "nomem" "driver"
+** "gene" (an illegal gene), "compile" (source or PTX that does not compile), "usage". */
+typedef struct gi_err {
+    char code[16];
+    char message[1000];
+} gi_err;
+
+/* Fills *err (which may be NULL) and returns false, so that a caller can `return gi_fail(...)`. */
+bool gi_fail(gi_err *err, const char *code, const char *fmt, ...) GI_PRINTF(3, 4);
+
+/* A growing byte string, always NUL-terminated once anything was added. Zero-initialise it.
+** Running out of memory ends the process (see gi_alloc): no caller has to check. */
+typedef struct gi_buf {
+    char *data;
+    size_t len, cap;
+} gi_buf;
+
+void gi_buf_add(gi_buf *b, const char *bytes, size_t len);
+void gi_buf_adds(gi_buf *b, const char *s);
+void gi_buf_addf(gi_buf *b, const char *fmt, ...) GI_PRINTF(2, 3);
+void gi_buf_clear(gi_buf *b); /* len = 0, keeps the memory */
+void gi_buf_free(gi_buf *b);  /* back to the zero state */
+
+/* malloc/realloc/strdup for small bookkeeping memory: abort with a message when there is none.
+** Large data (arrays, device buffers) uses plain calloc and reports "nomem" instead. */
+void *gi_alloc(size_t size);               /* zeroed */
+void *gi_realloc(void *p, size_t size);
+char *gi_strdup(const char *s);
+char *gi_strndup(const char *s, size_t len);
+
+/* Makes room for one more element in a typed vector held as {T *v; int n, cap;}. */
+#define gi_grow(v, n, cap)                                                      \
+    ((n) < (cap) ? (void)0                                                      \
+                 : (void)((cap) = (cap) ? (cap) * 2 : 8,                        \
+                          (v) = gi_realloc((v), (size_t)(cap) * sizeof *(v))))
+
+/* Whole file as text in *out (appended). Codes "io", with the path and the system's reason. */
+bool gi_read_file(const char *path, gi_buf *out, gi_err *err);
+
+/* 64-bit non-cryptographic hash of len bytes, chained through seed (0 to begin). Stable across
+** machines and versions: it is written to results. */
+uint64_t gi_hash(const void *bytes, size_t len, uint64_t seed);
+
+/* xoshiro256** (Blackman and Vigna, "Scrambled linear pseudorandom number generators", 2021),
+** seeded by splitmix64. The only source of randomness in gilua. */
+typedef struct gi_rng {
+    uint64_t s[4];
+} gi_rng;
+
+void gi_rng_seed(gi_rng *r, uint64_t seed);
+uint64_t gi_rng_next(gi_rng *r);
+uint64_t gi_rng_below(gi_rng *r, uint64_t n); /* uniform in 0 … n-1, without modulo bias; n > 0 */
+double gi_rng_unit(gi_rng *r);                /* uniform in [0, 1), 53 bits */
+double gi_rng_normal(gi_rng *r);              /* mean 0, deviation 1 (polar method) */
+
+double gi_seconds(void); /* monotonic clock, seconds */
+
+#endif

@@ -1,0 +1,67 @@
+/* compile.h - CUDA source -> PTX or machine code through NVRTC, which is loaded at run time.
+**
+** NVRTC needs no GPU. CUDA 12 and 13 are known. One process, one compile at a time (NVRTC holds a
+** lock): parallelism is processes (src/farm). Only this room knows NVRTC.
+*/
+#ifndef GILUA_COMPILE_H
+#define GILUA_COMPILE_H
+
+#include "base/base.h"
+
+typedef struct Compiler Compiler;
+
+/* Finds and loads libnvrtc: $GILUA_NVRTC (a file or folder), $CUDA_HOME, $CUDA_PATH, folders beside the
+** program (local folder of `make deps`), /usr/local/cuda*, Debian's and pip's places, the loader's path.
+** "nolib" with all places looked at when there is none. One per process; opening again is cheap. */
+Compiler *compile_open(gi_err *err);
+void compile_close(Compiler *c);
+const char *compile_path(const Compiler *c);            /* of the library in use */
+void compile_version(const Compiler *c, int *major, int *minor);
+/* Compute capabilities it can target (75, 80, …), ascending; 0-ended. */
+const int *compile_targets(const Compiler *c);
+
+typedef struct CompileOptions {
+    const char *target;            /* "ptx" (for default_ptx_arch), "compute_90" (PTX) or "sm_90" (machine code) */
+    const char *const *defines;    /* "NAME=VALUE" or "NAME"; NULL-ended; may be NULL */
+    const char *const *includes;   /* folders; NULL-ended */
+    const char *const *options;    /* more NVRTC options; NULL-ended */
+    bool line_info;                /* -lineinfo, for messages with source lines (PTX) */
+} CompileOptions;
+
+typedef struct CompileMessage {
+    int line;                      /* in the unit's source, from 1; 0 unknown */
+    bool is_error;
+    char *text;                    /* one line, without file and line */
+} CompileMessage;
+
+typedef struct CompileResult {
+    bool ok;
+    gi_buf code;                   /* PTX text or machine code */
+    gi_buf log;                    /* NVRTC's own words about this unit */
+    CompileMessage *messages;
+    int n_messages;
+} CompileResult;
+
+void compile_result_free(CompileResult *r);
+
+/* Compiles one source. False only when NVRTC itself fails ("nolib", "driver", "usage": an option
+** it refuses); source that does not compile is out->ok = false with messages. `name` is what the
+** log calls the file. */
+bool compile_one(Compiler *c, const char *source, size_t len, const char *name,
+                 const CompileOptions *options, CompileResult *out, gi_err *err);
+
+typedef struct CompileUnit {
+    const char *source;
+    size_t len;
+    const char *const *names;      /* top-level names to keep apart from other units', NULL-ended */
+} CompileUnit;
+
+/* Compiles n units in one NVRTC call: each unit's top-level names get a tag of fixed width, and
+** the PTX is taken apart again, tag removed, into one module a unit - the very text that the unit
+** gives when it is compiled alone by compile_batch, whatever stood beside it (so that equal mutants
+** have equal PTX). An error is attributed to its unit by file name in the log; the others are
+** compiled again without it. PTX targets only. */
+bool compile_batch(Compiler *c, const CompileUnit *units, int n, const CompileOptions *options,
+                   CompileResult *out, gi_err *err);
+
+#endif

@@ -1,0 +1,159 @@
+/* emu.h - the virtual GPU: runs PTX on a CPU, one instruction for the 32 lanes of a warp at a time.
+**
+** What it promises: the values a GPU gives (bit for bit where IEEE 754 or the PTX ISA says so), a
+** fault instead of a wrong answer, and `ticks` from a deterministic cost model of a named GPU.
+** What it does not: tensor cores, asynchronous copies, clusters, and lock-step-free scheduling
+** inside a warp (paths of a warp reconverge at the immediate post-dominator, as before Volta).
+**
+** Addresses. Device pointers are virtual: bits 40 … 62 name the allocation, bits 0 … 39 the byte
+** inside it, so a pointer that strays can only hit the end of its own allocation or nothing. Host
+** addresses never show, so results do not depend on where memory happened to lie.
+**
+** Single-threaded: one Emu is used by one thread at a time. Blocks run in order of their index,
+** the warps of a block in turn from barrier to barrier.
+*/
+#ifndef GILUA_EMU_H
+#define GILUA_EMU_H
+
+#include "base/base.h"
+
+/* The modelled GPU. Values come from a Lua table (lua/gilua/gpu/NAME.lua) that gives a source for
+** each; emu_model_set writes one by name. See emu/cost.h for what each means in the formula. */
+typedef struct EmuModel {
+    char name[32];
+    double clock_ghz;
+    double sms, schedulers_per_sm;
+    double max_threads_per_block, max_threads_per_sm, max_blocks_per_sm;
+    double registers_per_sm, register_unit, max_registers_per_thread; /* unit: per-warp granularity */
+    double shared_per_sm, shared_per_block, shared_per_block_default, shared_unit; /* bytes */
+    double local_per_thread;            /* bytes of stack a thread may use */
+    double max_grid_x, max_grid_y, max_grid_z;
+    /* throughput: warp instructions an SM finishes per clock */
+    double rate_fp32, rate_fp64, rate_fp16, rate_int, rate_mul, rate_special, rate_convert,
+        rate_branch, rate_shared, rate_global, rate_texture, rate_shuffle, rate_atomic;
+    /* latency in clocks until a dependent instruction can issue */
+    double latency_alu, latency_mul, latency_fp64, latency_special, latency_shared, latency_l1,
+        latency_l2, latency_dram, latency_texture, latency_constant, latency_atomic, latency_barrier;
+    /* memory: bytes per clock of the whole GPU, bytes */
+    double l2_bytes_per_clock, dram_bytes_per_clock, l2_bytes, l1_bytes_per_sm, sector_bytes;
+    double launch_ticks, block_ticks;   /* fixed cost of a launch; of starting a block on an SM */
+    double memory_parallelism;          /* outstanding loads a warp overlaps */
+} EmuModel;
+
+/* Sets one field by name; false for an unknown name. emu_model_fields() lists the names, NULL-ended. */
+bool emu_model_set(EmuModel *model, const char *field, double value);
+bool emu_model_get(const EmuModel *model, const char *field, double *value);
+const char *const *emu_model_fields(void);
+
+typedef enum EmuStatus {
+    EMU_OK,
+    EMU_LAUNCH_ERROR,    /* bad launch, trap, stack overflow, bad texture use, divergent barrier … */
+    EMU_ILLEGAL_ADDRESS,
+    EMU_MISALIGNED,
+    EMU_TIMEOUT,         /* the instruction budget ran out, or a barrier nobody else can reach */
+    EMU_RACE,
+    EMU_OUT_OF_MEMORY,
+    EMU_ABORTED          /* the launch's interrupt flag was raised */
+} EmuStatus;
+
+const char *emu_status_name(EmuStatus s); /* the names of the design's status list */
+
+typedef struct Emu Emu;
+typedef struct EmuModule EmuModule;
+
+Emu *emu_new(const EmuModel *model);
+void emu_free(Emu *e); /* after its modules */
+const EmuModel *emu_model(const Emu *e);
+
+/* Makes size_bytes of host memory visible to kernels; returns the device address, 256-aligned and
+** never 0. The memory stays the caller's and must outlive the mapping. A write to a read-only
+** mapping is an illegal address. size_bytes 0 is allowed: every access faults. */
+uint64_t emu_map(Emu *e, void *data, size_t size_bytes, bool read_only, const char *label);
+void emu_unmap(Emu *e, uint64_t address);
+
+/* Textures. */
+typedef enum EmuTexKind { EMU_TEX_LINEAR, EMU_TEX_ARRAY } EmuTexKind;
+typedef enum EmuTexFormat {
+    EMU_TEX_U8, EMU_TEX_S8, EMU_TEX_U16, EMU_TEX_S16, EMU_TEX_U32, EMU_TEX_S32, EMU_TEX_F16, EMU_TEX_F32
+} EmuTexFormat;
+typedef enum EmuTexAddress { EMU_TEX_WRAP, EMU_TEX_CLAMP, EMU_TEX_MIRROR, EMU_TEX_BORDER } EmuTexAddress;
+
+typedef struct EmuTexture {
+    const void *data;          /* must outlive the texture */
+    EmuTexKind kind;           /* linear: 1-D tex1Dfetch; array: cudaArray semantics */
+    EmuTexFormat format;
+    int channels;              /* 1, 2 or 4 */
+    int dims;                  /* 1, 2, 3 */
+    int64_t size[3];           /* texels: width, height, depth */
+    int64_t layers;            /* 0, or the layers of a layered 1-D/2-D array (tex.a1d, tex.a2d) */
+    int64_t pitch_bytes;       /* bytes between rows; 0 = tight */
+    EmuTexAddress address[3];
+    bool linear_filter;        /* else point; the 9-bit fixed-point weights of CUDA appendix J */
+    bool normalized_coords;
+    bool normalized_read;      /* integer texels read as float in [0,1] or [-1,1] */
+    float border[4];
+} EmuTexture;
+
+/* A handle a kernel can use as cudaTextureObject_t; 0 and a message when the description is
+** impossible (linear filtering of un-normalised integers, linear kind with dims != 1 …). */
+uint64_t emu_texture_new(Emu *e, const EmuTexture *t, gi_err *err);
+void emu_texture_free(Emu *e, uint64_t handle);
+
+/* Loads PTX. Fails ("compile") at an instruction it does not know, with the PTX line, the source
+** line and the text of the instruction. Globals and constants are set to their initial values. */
+EmuModule *emu_load(Emu *e, const char *ptx, size_t len, gi_err *err);
+void emu_unload(EmuModule *m);
+/* Back to initial values: what a mutant wrote into device globals is gone. */
+void emu_reset(EmuModule *m);
+/* Host view of a __device__ or __constant__ variable; NULL when there is none of that name. */
+void *emu_symbol(EmuModule *m, const char *name, size_t *size_bytes, uint64_t *address);
+
+typedef struct EmuKernelInfo {
+    int registers;             /* estimated 32-bit hardware registers a thread */
+    size_t shared_bytes;       /* static */
+    size_t local_bytes;        /* stack a thread, without calls' recursion */
+    int max_threads;           /* from __launch_bounds__, or 0 */
+    size_t param_bytes;
+    int n_params;
+    size_t param_size[64], param_offset[64];
+} EmuKernelInfo;
+bool emu_kernel_info(const EmuModule *m, const char *kernel, EmuKernelInfo *out, gi_err *err);
+/* Names of the entries of a module, in order; NULL past the end. */
+const char *emu_kernel_name(const EmuModule *m, int index);
+
+typedef struct EmuLaunch {
+    const char *kernel;
+    unsigned grid[3], block[3];
+    size_t shared_bytes;       /* dynamic */
+    const void *params;        /* EmuKernelInfo.param_bytes, laid out by param_offset */
+    uint64_t budget;           /* warp instructions before EMU_TIMEOUT; 0 = 2^40 */
+    bool count_uninitialised;  /* count reads of shared/local bytes never written (slower) */
+    bool check_races;          /* shared-memory race detector (slower) */
+    const volatile int *interrupt; /* polled now and then; may be NULL */
+    void (*print)(void *user, const char *text, size_t len); /* device printf; NULL = dropped */
+    void *print_user;
+} EmuLaunch;
+
+typedef struct EmuResult {
+    EmuStatus status;
+    char message[600];         /* for a fault: what, space and address, block, thread, PTX line,
+                                  source line, kernel */
+    int ptx_line, src_line;    /* of the fault; 0 */
+    unsigned block[3], thread[3]; /* of the fault */
+    double ticks;              /* clocks of the model */
+    double ns;
+    int registers;
+    size_t shared_bytes;       /* static + dynamic */
+    double occupancy;          /* resident warps / maximum */
+    /* what was counted */
+    uint64_t warp_instructions, lane_instructions;
+    uint64_t global_sectors, texture_sectors, shared_conflicts, divergent_branches, barriers;
+    uint64_t uninitialised_reads, barrier_after_exit;
+    double part_issue, part_latency, part_memory; /* the model's terms, in ticks */
+} EmuResult;
+
+/* Runs one launch to its end or to the first fault. Returns false only for misuse ("usage": no such
+** kernel, params missing); everything a kernel does wrong is in out->status. */
+bool emu_launch(EmuModule *m, const EmuLaunch *launch, EmuResult *out, gi_err *err);
+
+#endif

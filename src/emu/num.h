@@ -1,0 +1,92 @@
+/* num.h - scalar arithmetic the C language lacks, as PTX defines it (PTX ISA, "Instruction Set").
+**
+** Pure functions on bits; used lane by lane by the emulator's slow operations and directly by its
+** tests. NaN results are PTX's canonical ones: f32 0x7fffffff, f16 0x7fff, bf16 0x7fff; f64 keeps
+** the hardware's (a quiet NaN, payload of the first NaN operand).
+*/
+#ifndef GILUA_EMU_NUM_H
+#define GILUA_EMU_NUM_H
+
+#include "base/base.h"
+
+typedef enum NumRound { NUM_RN, NUM_RZ, NUM_RM, NUM_RP, NUM_RNA } NumRound; /* RNA: half away (rna) */
+
+float num_f32_from_bits(uint32_t bits);
+uint32_t num_f32_bits(float x);
+double num_f64_from_bits(uint64_t bits);
+uint64_t num_f64_bits(double x);
+
+float num_ftz(float x); /* subnormal -> zero of the same sign */
+
+/* add, mul, fma, div, sqrt, rcp in a chosen rounding, correctly rounded. */
+float num_add_f32(float a, float b, NumRound r);
+float num_mul_f32(float a, float b, NumRound r);
+float num_fma_f32(float a, float b, float c, NumRound r);
+float num_div_f32(float a, float b, NumRound r);
+float num_sqrt_f32(float a, NumRound r);
+double num_add_f64(double a, double b, NumRound r);
+double num_mul_f64(double a, double b, NumRound r);
+double num_fma_f64(double a, double b, double c, NumRound r);
+double num_div_f64(double a, double b, NumRound r);
+double num_sqrt_f64(double a, NumRound r);
+
+/* min/max as PTX: a NaN operand gives the other; -0 < +0. nan: NaN if either is (min.NaN). */
+float num_min_f32(float a, float b, bool nan), num_max_f32(float a, float b, bool nan);
+double num_min_f64(double a, double b), num_max_f64(double a, double b);
+
+/* Approximate functions: within the error the PTX ISA states, deterministic on every machine
+** (own polynomials or correctly rounded doubles: never the C library's float functions, whose
+** last bit differs between versions). Special values as the ISA's tables. ftz as .ftz. */
+float num_ex2_approx(float x, bool ftz), num_lg2_approx(float x, bool ftz);
+float num_sin_approx(float x, bool ftz), num_cos_approx(float x, bool ftz);
+float num_rcp_approx(float x, bool ftz), num_rsqrt_approx(float x, bool ftz);
+float num_sqrt_approx(float x, bool ftz), num_div_approx(float a, float b, bool ftz);
+float num_div_full(float a, float b, bool ftz), num_tanh_approx(float x);
+double num_rcp_approx_f64(double x), num_rsqrt_approx_f64(double x); /* .approx.ftz.f64 */
+
+/* Half precision, bits in and out. */
+float num_f16_to_f32(uint16_t h);
+uint16_t num_f32_to_f16(float x, NumRound r), num_f64_to_f16(double x, NumRound r);
+float num_bf16_to_f32(uint16_t h);
+uint16_t num_f32_to_bf16(float x, NumRound r);
+uint32_t num_f32_to_tf32(float x);
+/* fma etc. for f16 and bf16: computed exactly and rounded once. op: '+' '*' 'f' (fma), '-' ; sat
+** clamps to [0,1], relu to >= 0. */
+uint16_t num_f16_op(char op, uint16_t a, uint16_t b, uint16_t c, bool sat, bool relu, bool ftz);
+uint16_t num_bf16_op(char op, uint16_t a, uint16_t b, uint16_t c, bool relu);
+
+/* Conversions. Float to integer of `bits` (8 … 64) bits, signed or not: rounding RN = nearest even
+** (rni), RZ, RM, RP; out of range saturates; NaN gives 0 (and 2^63 for 64-bit, 2^31 pattern as the
+** ISA says for the type: see the function's comment in num.c). */
+uint64_t num_f64_to_int(double x, int bits, bool is_signed, NumRound r);
+uint64_t num_f32_to_int(float x, int bits, bool is_signed, NumRound r);
+float num_int_to_f32(uint64_t x, bool is_signed, NumRound r);   /* x sign- or zero-extended to 64 */
+double num_int_to_f64(uint64_t x, bool is_signed, NumRound r);
+float num_f64_to_f32(double x, NumRound r);
+float num_round_f32(float x, NumRound r);   /* to an integral value, still float (cvt.rni.f32.f32) */
+double num_round_f64(double x, NumRound r);
+
+/* Bit tricks. */
+uint32_t num_bfe_u32(uint32_t a, uint32_t pos, uint32_t len);
+int32_t num_bfe_s32(int32_t a, uint32_t pos, uint32_t len);
+uint64_t num_bfe_u64(uint64_t a, uint32_t pos, uint32_t len);
+int64_t num_bfe_s64(int64_t a, uint32_t pos, uint32_t len);
+uint32_t num_bfi_b32(uint32_t a, uint32_t b, uint32_t pos, uint32_t len);
+uint64_t num_bfi_b64(uint64_t a, uint64_t b, uint32_t pos, uint32_t len);
+uint32_t num_prmt(uint32_t a, uint32_t b, uint32_t c, const char *mode); /* "" f4e b4e rc8 ecl ecr rc16 */
+uint32_t num_shf(uint32_t a, uint32_t b, uint32_t c, bool left, bool wrap);
+uint32_t num_lop3(uint32_t a, uint32_t b, uint32_t c, uint8_t lut);
+uint32_t num_bfind(uint64_t a, int bits, bool is_signed, bool shiftamt);
+uint32_t num_brev32(uint32_t a);
+uint64_t num_brev64(uint64_t a);
+uint32_t num_bmsk(uint32_t a, uint32_t b, bool clamp);
+uint32_t num_fns(uint32_t mask, uint32_t base, int32_t offset);
+int32_t num_dp4a(uint32_t a, bool a_signed, uint32_t b, bool b_signed, int32_t c);
+int32_t num_dp2a(uint32_t a, bool a_signed, uint32_t b, bool b_signed, int32_t c, bool hi);
+uint32_t num_sad(uint64_t a, uint64_t b, uint32_t c, int bits, bool is_signed);
+uint64_t num_mul_hi_u64(uint64_t a, uint64_t b);
+int64_t num_mul_hi_s64(int64_t a, int64_t b);
+/* vabsdiff2/4, vadd4 … of the video instructions: lanes of 8 or 16 bits, optional .add of c. */
+uint32_t num_vabsdiff(uint32_t a, uint32_t b, uint32_t c, int lane_bits, bool is_signed, bool add);
+
+#endif

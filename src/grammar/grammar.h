@@ -1,0 +1,145 @@
+/* grammar.h - CUDA source <-> typed line rules <-> BNF text; genes, genomes and their application.
+**
+** The representation of Langdon et al. (GECCO 2014 §3 and Figure 2; "Genetically Improved
+** Software" 2015 §8.14 and Figure 8.11): every source line is a fixed rule <kernel.cu_167>; what
+** evolution may touch hangs below it as a typed rule. A genome is a patch, one line of text.
+** Stands alone (base.h only): it knows nothing of compilers or devices.
+*/
+#ifndef GILUA_GRAMMAR_H
+#define GILUA_GRAMMAR_H
+
+#include "base/base.h"
+
+typedef enum RuleType {
+    RULE_FIXED,        /* <kernel.cu_12>               a line as it stands, with holes for the rest */
+    RULE_STATEMENT,    /* <_kernel.cu_294>             a simple statement */
+    RULE_IF,           /* <IF_kernel.cu_167>           a condition with its parentheses */
+    RULE_WHILE,        /* <WHILE_…>                    of while and do-while */
+    RULE_ELSE,         /* <ELSE_…>                     the keyword: deleted, the branch never runs */
+    RULE_FOR1, RULE_FOR2, RULE_FOR3, /* <for1_…> …     the parts of a loop header */
+    RULE_PRAGMA,       /* <pragma_…>                   the slot before a loop */
+    RULE_DEF,          /* <def_…>                      a configuration macro */
+    RULE_OPTCONST,     /* <optconst_…>                 const of a scalar argument */
+    RULE_OPTRESTRICT,  /* <optrestrict_…>              __restrict__ of all pointer arguments */
+    RULE_OPTVOLATILE,  /* <optvolatile_…>              volatile of all shared arrays */
+    RULE_LAUNCHBOUNDS, /* <launchbounds_…>             the slot before a kernel's name */
+    RULE_PRAGMA_K,     /* <pragma_K0> … <pragma_K11>   the pool for pragma slots */
+    RULE_LAUNCHBOUNDS_K, /* <launchbounds_K0> … <launchbounds_K5> */
+    RULE_TYPES         /* how many types there are */
+} RuleType;
+
+const char *rule_type_name(RuleType type); /* "statement" "if" "while" "else" "for1" … "launchbounds_K" */
+bool rule_type_parse(const char *name, RuleType *out); /* also accepts "IF", "_" and other name prefixes */
+
+typedef struct Rule {
+    const char *name;   /* "<IF_kernel.cu_167>" */
+    RuleType type;
+    int line;           /* first source line, 0 for a pool rule */
+    int last_line;
+    const char *text;   /* right-hand side's original text; for RULE_FIXED the whole line's text */
+    int parent;         /* the fixed rule it hangs below, -1 */
+    const char *protected_why; /* NULL, or why no gene may touch it ("assigns the loop variable c") */
+} Rule;
+
+typedef struct GrammarConfig {
+    const char *name;      /* a macro with a `#define NAME …` or `#undef NAME` line of its own in the
+                              source, or (in_source false) a parameter the source does not mention */
+    const char *on_value;  /* what the bare gene NAME sets it to ("1") */
+    bool in_source;
+} GrammarConfig;
+
+typedef struct GrammarOptions {
+    const char *file;      /* label in rule names: "kernel.cu" */
+    const char *kernel;    /* the entry; it and the __device__ functions it calls are open. NULL: all */
+    bool open_loops;       /* StereoCamera: loop headers are rules, and every loop carries a guard;
+                              false, NiftyReg: headers and loop variables are protected (§3.4) */
+    bool pragmas, restricts, consts, volatiles, launch_bounds; /* open these rule types */
+    const char *launch_bounds_threads; /* expression for __launch_bounds__'s first argument */
+    const GrammarConfig *config;
+    int n_config;
+} GrammarOptions;
+
+typedef struct Grammar Grammar;
+
+/* Parses CUDA source. "format" with file and line when the source is not understood (unbalanced
+** braces, unterminated string), "usage" when kernel or a configuration macro is not in it. */
+Grammar *grammar_parse(const char *text, size_t len, const GrammarOptions *options, gi_err *err);
+void grammar_free(Grammar *g);
+
+/* BNF text, complete: reading it back gives a grammar that proposes, accepts and applies the same. */
+void grammar_print(const Grammar *g, gi_buf *out);
+Grammar *grammar_read(const char *bnf, size_t len, gi_err *err);
+
+int grammar_rule_count(const Grammar *g);
+const Rule *grammar_rule(const Grammar *g, int index);
+/* By full name, or by the papers' short forms: "<IF_245>", "<288>" (a statement). -1 if unknown. */
+int grammar_find(const Grammar *g, const char *name);
+/* The source line as it stands, without its newline; "" outside the file. */
+const char *grammar_line(const Grammar *g, int line);
+int grammar_line_count(const Grammar *g);
+const char *grammar_file(const Grammar *g);
+/* Names declared at top level, for keeping several mutants apart in one compilation; NULL-ended. */
+const char *const *grammar_names(const Grammar *g);
+/* The kernels (__global__ functions) in the source; NULL-ended. */
+const char *const *grammar_kernels(const Grammar *g);
+
+/* Genes. A gene stands for itself: its legality does not depend on the others. */
+typedef enum GeneKind { GENE_DELETE, GENE_REPLACE, GENE_INSERT, GENE_SET } GeneKind;
+
+typedef struct Gene {
+    GeneKind kind;
+    int target, source;     /* rules; source -1 for DELETE and SET */
+    int config;             /* GENE_SET: index of the configuration entry */
+    char *value;            /* GENE_SET: "128", or NULL for the bare switch */
+} Gene;
+
+typedef struct Genome {
+    Gene *genes;
+    int n, cap;
+} Genome;
+
+/* Parses one line of genes separated by blanks. Refuses ("gene") a malformed or illegal gene with a
+** message that names the gene, its position and the reason. Pragma and launchbounds slots take pool
+** rules as source. Short forms are accepted, full names printed. */
+bool genome_parse(const Grammar *g, const char *text, Genome *out, gi_err *err);
+void genome_print(const Grammar *g, const Genome *genome, gi_buf *out);
+void genome_free(Genome *genome);
+
+/* Is this gene legal (same type, variables of source in scope at target, not protected, shared
+** array not outside its loop …)? */
+bool gene_check(const Grammar *g, const Gene *gene, gi_err *err);
+
+/* Applies genes left to right: a later replacement or deletion of a rule wins over an earlier one,
+** insertions before one rule accumulate in order. Copies are of original text. Each generated line
+** remembers where it came from. */
+typedef struct Patched {
+    gi_buf source;          /* the mutant */
+    int *origin;            /* origin[i]: source line that line i+1 of the mutant came from; for an
+                               inserted or replaced statement the line it now stands at */
+    int *gene;              /* gene[i]: index of the gene that made line i+1, or -1 */
+    int n_lines;
+    const char **param_names, **param_values; /* every configuration entry's final value;
+                               value NULL: not set by the genome */
+    int n_params;
+} Patched;
+
+bool genome_apply(const Grammar *g, const Genome *genome, Patched *out, gi_err *err);
+void patched_free(Patched *p);
+
+/* Loop guards (open_loops): the macros the guarded headers use, to be put before the source.
+** checked: count iterations per thread and stop at limit; else they compile to nothing. */
+void grammar_guard_prologue(const Grammar *g, bool checked, long limit, gi_buf *out);
+
+/* A uniformly random legal gene: first target rule by weight, then delete / replace / insert with
+** equal chance among those the type allows, then a legal source uniformly; configuration entries
+** count as targets. weights[RULE_TYPES] multiplies a type's chance (NULL: all 1; GENE_SET uses
+** RULE_DEF's). Appends the gene's text. False ("usage") when nothing may be changed. */
+bool grammar_random_gene(const Grammar *g, gi_rng *rng, const double *weights, gi_buf *out,
+                         gi_err *err);
+
+/* Number of distinct legal genes: the size of the single-mutant neighbourhood. */
+long grammar_gene_count(const Grammar *g);
+/* The i-th of them, in a fixed order (0 … count-1); appends its text. */
+bool grammar_gene_at(const Grammar *g, long i, gi_buf *out);
+
+#endif

@@ -1,0 +1,191 @@
+/* ptx.h - PTX text <-> instructions, control-flow graph, liveness.
+**
+** Reads the PTX that NVRTC and nvcc emit (PTX ISA 6.3 … 9.x, one module a text). The parser knows
+** the shape of the language, not the meaning of opcodes: `mad.lo.s32 %r1, %r2, 3, %r4;` becomes
+** opcode "mad", modifiers {"lo", "s32"}, four operands. Meaning belongs to src/emu.
+**
+** Everything of a module lives as long as the module; opcode and modifier strings are interned in
+** it (equal text, equal pointer within one module). Stands on base.h alone.
+*/
+#ifndef GILUA_PTX_H
+#define GILUA_PTX_H
+
+#include "base/base.h"
+
+typedef enum PtxType {
+    PTX_NONE, PTX_PRED,
+    PTX_B8, PTX_B16, PTX_B32, PTX_B64, PTX_B128,
+    PTX_U8, PTX_U16, PTX_U32, PTX_U64,
+    PTX_S8, PTX_S16, PTX_S32, PTX_S64,
+    PTX_F16, PTX_F16X2, PTX_BF16, PTX_BF16X2, PTX_F32, PTX_F64,
+    PTX_TEXREF, PTX_SAMPLERREF, PTX_SURFREF
+} PtxType;
+
+typedef enum PtxSpace {
+    PTX_GENERIC, PTX_REG, PTX_PARAM, PTX_LOCAL, PTX_SHARED, PTX_CONST, PTX_GLOBAL
+} PtxSpace;
+
+size_t ptx_type_size(PtxType type);            /* bytes; 0 for PTX_NONE; 1 for PTX_PRED */
+bool ptx_type_parse(const char *name, PtxType *out); /* "f32" without the dot */
+
+/* An address inside an initialiser: the 8 bytes at `offset` hold symbol + addend. */
+typedef struct PtxReloc {
+    uint64_t offset;
+    const char *symbol;
+    int64_t addend;
+    bool generic; /* written generic(symbol) */
+} PtxReloc;
+
+typedef struct PtxVar {
+    const char *name;
+    PtxSpace space;
+    PtxType type;       /* element type */
+    int vec;            /* 1, 2 or 4: .v2 .v4 */
+    int align;          /* bytes */
+    uint64_t size;      /* bytes in all; 0 for an extern array of unknown length (dynamic shared) */
+    bool is_extern;
+    bool is_managed_or_texref; /* not supported as plain memory */
+    uint8_t *init;      /* size bytes, or NULL: zero */
+    PtxReloc *relocs;
+    int n_relocs;
+    int line;           /* PTX line of the declaration */
+} PtxVar;
+
+typedef struct PtxReg {
+    const char *name;   /* "%r1" */
+    PtxType type;
+} PtxReg;
+
+typedef enum PtxOperandKind {
+    PTX_OP_REG,     /* reg (negated: !%p1) */
+    PTX_OP_IMM,     /* imm: integer two's complement, or the bits of an f32 (0f…) or f64 (0d…) */
+    PTX_OP_SREG,    /* special register: symbol = "%tid.x", "%laneid" … */
+    PTX_OP_SYMBOL,  /* address of a variable or function: symbol + offset */
+    PTX_OP_ADDR,    /* [reg + offset], [symbol + offset] or [imm]; elems[0] is the base */
+    PTX_OP_LABEL,   /* branch target: see PtxInstr.target */
+    PTX_OP_VECTOR,  /* {a, b, …}: elems */
+    PTX_OP_TEX,     /* [handle, {coordinates}]: elems[0] the handle, elems[1] a VECTOR or a REG */
+    PTX_OP_PAIR,    /* p|q : elems[0], elems[1] */
+    PTX_OP_LIST,    /* call's (a, b): elems */
+    PTX_OP_SINK     /* _ */
+} PtxOperandKind;
+
+typedef enum PtxImmKind { PTX_IMM_INT, PTX_IMM_F32, PTX_IMM_F64 } PtxImmKind;
+
+typedef struct PtxOperand {
+    PtxOperandKind kind;
+    bool negated;
+    PtxImmKind imm_kind;
+    int reg;                 /* index into PtxFunc.regs */
+    uint64_t imm;
+    const char *symbol;
+    const PtxVar *var;       /* what symbol names, innermost scope first; NULL for a function */
+    int func;                /* index into PtxModule.funcs, or -1 */
+    int64_t offset;
+    struct PtxOperand *elems;
+    int n_elems;
+} PtxOperand;
+
+typedef struct PtxInstr {
+    const char *opcode;
+    const char **mods;       /* without dots, in order; "shared::cta" is one modifier */
+    int n_mods;
+    int guard;               /* predicate register, or -1 */
+    bool guard_negated;
+    PtxOperand *args;
+    int n_args;
+    int target;              /* bra: index of the target instruction; else -1 */
+    int *targets;            /* brx.idx: its .branchtargets as instruction indices */
+    int n_targets;
+    int line;                /* in the PTX text, from 1 */
+    int src_line;            /* in the module's first .file (the user's source), 0 unknown; for
+                                inlined code of another file, the line it was inlined at */
+} PtxInstr;
+
+typedef struct PtxFunc {
+    const char *name;
+    bool is_entry;
+    bool has_body;           /* false for .extern declarations such as vprintf */
+    PtxVar *params;          /* in order */
+    int n_params;
+    PtxVar *rets;            /* .func (rets) name (params) */
+    int n_rets;
+    PtxReg *regs;
+    int n_regs;
+    PtxVar **vars;           /* declared in the body: .local, .shared, .param of call sequences */
+    int n_vars;
+    PtxInstr *code;
+    int n_code;
+    int maxntid[3];          /* 0 where not given */
+    int reqntid[3];
+    int minnctapersm, maxnreg;
+    int line;
+} PtxFunc;
+
+typedef struct PtxModule {
+    int version_major, version_minor;
+    char target[32];         /* "sm_90" */
+    PtxVar **vars;           /* module-level .global .const .shared */
+    int n_vars;
+    PtxFunc *funcs;
+    int n_funcs;
+    char **files;            /* .file table: files[0] is file 1 */
+    int n_files;
+    void *arena;             /* private */
+} PtxModule;
+
+/* NULL with "compile" and a message naming the PTX line when the text is not understood. The text
+** is not kept. */
+PtxModule *ptx_parse(const char *text, size_t len, gi_err *err);
+void ptx_free(PtxModule *m);
+
+PtxFunc *ptx_find_func(const PtxModule *m, const char *name);
+PtxVar *ptx_find_var(const PtxModule *m, const char *name);
+
+/* Prints one instruction, or a whole module, as PTX text: parsing what was printed gives the same
+** module again (the property tests hold it to that). */
+void ptx_print_instr(const PtxFunc *f, const PtxInstr *in, gi_buf *out);
+void ptx_print(const PtxModule *m, gi_buf *out);
+
+/* The text without what does not change the code: comments, .loc, .file, debug sections, blank
+** lines, label numbers' function index; so that equal code has equal text. */
+void ptx_canonical(const char *text, size_t len, gi_buf *out);
+
+/* Control flow of one function. Block b is code[first[b]] … code[first[b+1]-1]. */
+typedef struct PtxCfg {
+    int n_blocks;
+    int *first;        /* n_blocks + 1 entries; the last is n_code */
+    int *block_of;     /* n_code entries */
+    int **succ;        /* successors of each block; a ret, exit or trap has none (unless guarded) */
+    int *n_succ;
+    int *ipdom;        /* immediate post-dominator block; n_blocks stands for the exit */
+} PtxCfg;
+
+PtxCfg *ptx_cfg(const PtxFunc *f);
+void ptx_cfg_free(PtxCfg *cfg);
+
+/* Index of the instruction where the paths of a branch at code[i] meet again; n_code when only at
+** the end of the function. */
+int ptx_reconvergence(const PtxFunc *f, const PtxCfg *cfg, int i);
+
+/* Liveness. slot[r] is a storage slot for register r such that registers live at the same time
+** never share one (linear scan over live ranges; predicates, 32-bit and smaller, and 64-bit
+** registers have slot spaces of their own: class_of[r] 0, 1, 2, with slots[class] of each).
+** Unused registers have slot -1. max_live32 is the largest number of 32-bit hardware registers
+** live at once (a 64-bit register counts two, a predicate none): the base of the register
+** estimate for occupancy. A guarded write does not end the range of the old value. */
+typedef struct PtxLiveness {
+    int *slot;
+    uint8_t *class_of;
+    int slots[3];
+    int max_live32;
+} PtxLiveness;
+
+/* is_dest(instr, arg index) tells which operands an opcode writes; all other registers are read.
+** The default, ptx_is_dest, knows: the first operand of everything but st, red, bra, bar, call …;
+** the return list of call. */
+bool ptx_is_dest(const PtxInstr *in, int arg);
+PtxLiveness *ptx_liveness(const PtxFunc *f, const PtxCfg *cfg);
+void ptx_liveness_free(PtxLiveness *l);
+
+#endif
