@@ -35,34 +35,46 @@ Array *array_new(ArrayType type, int ndim, const int64_t *shape, gi_err *err);
 Array *array_ref(Array *a);   /* one more reference; returns a */
 void array_unref(Array *a);   /* frees with the last one; NULL is fine */
 
-double array_get(const Array *a, int64_t index);            /* flat index from 0, in range */
-int64_t array_get_int(const Array *a, int64_t index);       /* exact for 64-bit integers */
-void array_set(Array *a, int64_t index, double value);      /* integers: rounded, saturated */
+/* Elements, by flat index from 0, which must be in range. Storing saturates; doubles round to the
+** nearest integer, ties to even, NaN to 0. The _int forms are exact for 64-bit integers, u64 being
+** passed as its bits (as Lua's integers are). */
+double array_get(const Array *a, int64_t index);
+int64_t array_get_int(const Array *a, int64_t index);
+void array_set(Array *a, int64_t index, double value);
 void array_set_int(Array *a, int64_t index, int64_t value);
 
 /* The sentinel written over outputs before every run: a quiet NaN no arithmetic produces
-** (f32 0x7fdead01, f64 0x7ffdead0dead0dead), for integers the byte 0xAB repeated. */
+** (f32 0x7fdead01, f64 0x7ffdead0deaddead), for integers the byte 0xAB repeated. */
+#define ARRAY_SENTINEL_F32 UINT32_C(0x7fdead01)
+#define ARRAY_SENTINEL_F64 UINT64_C(0x7ffdead0deaddead)
+#define ARRAY_SENTINEL_BYTE 0xAB
 void array_fill_sentinel(Array *a);
 
 typedef struct CompareOptions {
     int width;     /* consecutive elements that make one answer; error is the worst of them (1) */
     int used;      /* of these, how many count (0 = all): a float4 whose w is padding has used 3 */
     double limit;  /* an answer is wrong when its error is above this (0) */
-    int threads;   /* 0 = as many as the machine has cores */
+    int threads;   /* 0 = as many as the machine has cores; small arrays use one anyway */
 } CompareOptions;
 
 typedef struct Comparison {
     int64_t n;         /* answers compared: count / width */
     double max_error;  /* infinity as soon as one answer is NaN, unset or infinite and expected not */
-    double mean_error; /* over answers with finite error; the same sum whatever the threads */
+    double mean_error; /* over answers with finite error (infinity when there are none) */
     double wrong;      /* share of answers with error above the limit, NaN and unset ones included */
     double unset;      /* share of answers with an element that still holds the sentinel */
     int64_t first_wrong; /* index from 0 of the first wrong answer, -1 */
 } Comparison;
 
 /* Compares got with expected, both of the same type and count, in one pass over memory.
-** NaN equals nothing, not even NaN; the sentinel counts as unset and wrong. Deterministic: partial
-** sums are over fixed-size chunks and added in order. Fails ("usage") on mismatched arrays. */
+**
+** The error of an element is |got - expected|; of an answer, the worst of its used elements. NaN
+** equals nothing, not even NaN; equal infinities have error 0; the sentinel counts as unset and
+** wrong - but for integers, where the sentinel is an ordinary value too, only when something else
+** was expected. f32 elements are subtracted in f32 (exact for values that are close), the rest in
+** f64 (64-bit integers: exact difference, rounded once).
+** Deterministic: partial sums are over fixed-size chunks and added in order, so the result is the
+** same to the bit whatever the number of threads. Fails ("usage") on mismatched arrays. */
 bool array_compare(const Array *got, const Array *expected, const CompareOptions *options,
                    Comparison *out, gi_err *err);
 

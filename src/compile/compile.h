@@ -20,8 +20,12 @@ void compile_version(const Compiler *c, int *major, int *minor);
 /* Compute capabilities it can target (75, 80, …), ascending; 0-ended. */
 const int *compile_targets(const Compiler *c);
 
+/* What "ptx" means: the oldest architecture with everything that today's kernels ask for (bf16,
+** warp-wide redux), known to CUDA 12 and 13 alike; every later GPU runs it. */
+#define COMPILE_PTX_ARCH "compute_80"
+
 typedef struct CompileOptions {
-    const char *target;            /* "ptx" (for default_ptx_arch), "compute_90" (PTX) or "sm_90" (machine code) */
+    const char *target;            /* "ptx", "compute_90" (PTX) or "sm_90" (machine code) */
     const char *const *defines;    /* "NAME=VALUE" or "NAME"; NULL-ended; may be NULL */
     const char *const *includes;   /* folders; NULL-ended */
     const char *const *options;    /* more NVRTC options; NULL-ended */

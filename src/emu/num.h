@@ -42,26 +42,30 @@ float num_sin_approx(float x, bool ftz), num_cos_approx(float x, bool ftz);
 float num_rcp_approx(float x, bool ftz), num_rsqrt_approx(float x, bool ftz);
 float num_sqrt_approx(float x, bool ftz), num_div_approx(float a, float b, bool ftz);
 float num_div_full(float a, float b, bool ftz), num_tanh_approx(float x);
-double num_rcp_approx_f64(double x), num_rsqrt_approx_f64(double x); /* .approx.ftz.f64 */
+/* .approx.ftz.f64: 20 bits from the upper half of x; rsqrt.approx.f64 is 1 / sqrt(x), twice
+** rounded (within 2 ulp). */
+double num_rcp_approx_f64(double x), num_rsqrt_approx_f64(double x), num_rsqrt_f64(double x);
 
 /* Half precision, bits in and out. */
 float num_f16_to_f32(uint16_t h);
 uint16_t num_f32_to_f16(float x, NumRound r), num_f64_to_f16(double x, NumRound r);
 float num_bf16_to_f32(uint16_t h);
-uint16_t num_f32_to_bf16(float x, NumRound r);
+uint16_t num_f32_to_bf16(float x, NumRound r), num_f64_to_bf16(double x, NumRound r);
 uint32_t num_f32_to_tf32(float x);
-/* fma etc. for f16 and bf16: computed exactly and rounded once. op: '+' '*' 'f' (fma), '-' ; sat
-** clamps to [0,1], relu to >= 0. */
+/* fma etc. for f16 and bf16: computed exactly and rounded once to nearest even. op: '+' '-' '*' 'f'
+** (fma; the others ignore c); sat clamps to [+0, 1] (NaN: +0), relu to >= +0 (NaN stays). */
 uint16_t num_f16_op(char op, uint16_t a, uint16_t b, uint16_t c, bool sat, bool relu, bool ftz);
 uint16_t num_bf16_op(char op, uint16_t a, uint16_t b, uint16_t c, bool relu);
 
-/* Conversions. Float to integer of `bits` (8 … 64) bits, signed or not: rounding RN = nearest even
-** (rni), RZ, RM, RP; out of range saturates; NaN gives 0 (and 2^63 for 64-bit, 2^31 pattern as the
-** ISA says for the type: see the function's comment in num.c). */
+/* Conversions. Float to integer of `bits` (8 … 64) bits, signed or not, extended to 64: rounding
+** RN = nearest even (rni), RZ, RM, RP; out of range saturates; NaN gives only the top bit of the
+** destination set when it is 64 bits wide or x is an f64, else 0. */
 uint64_t num_f64_to_int(double x, int bits, bool is_signed, NumRound r);
 uint64_t num_f32_to_int(float x, int bits, bool is_signed, NumRound r);
 float num_int_to_f32(uint64_t x, bool is_signed, NumRound r);   /* x sign- or zero-extended to 64 */
 double num_int_to_f64(uint64_t x, bool is_signed, NumRound r);
+uint16_t num_int_to_f16(uint64_t x, bool is_signed, NumRound r);
+uint16_t num_int_to_bf16(uint64_t x, bool is_signed, NumRound r);
 float num_f64_to_f32(double x, NumRound r);
 float num_round_f32(float x, NumRound r);   /* to an integral value, still float (cvt.rni.f32.f32) */
 double num_round_f64(double x, NumRound r);
@@ -83,10 +87,11 @@ uint32_t num_bmsk(uint32_t a, uint32_t b, bool clamp);
 uint32_t num_fns(uint32_t mask, uint32_t base, int32_t offset);
 int32_t num_dp4a(uint32_t a, bool a_signed, uint32_t b, bool b_signed, int32_t c);
 int32_t num_dp2a(uint32_t a, bool a_signed, uint32_t b, bool b_signed, int32_t c, bool hi);
-uint32_t num_sad(uint64_t a, uint64_t b, uint32_t c, int bits, bool is_signed);
+/* c + |a - b| in `bits` bits; a and b sign- or zero-extended to 64. */
+uint64_t num_sad(uint64_t a, uint64_t b, uint64_t c, int bits, bool is_signed);
 uint64_t num_mul_hi_u64(uint64_t a, uint64_t b);
 int64_t num_mul_hi_s64(int64_t a, int64_t b);
-/* vabsdiff2/4, vadd4 … of the video instructions: lanes of 8 or 16 bits, optional .add of c. */
+/* vabsdiff2 (lane_bits 16), vabsdiff4 (8): lane differences, or with add their sum plus c. */
 uint32_t num_vabsdiff(uint32_t a, uint32_t b, uint32_t c, int lane_bits, bool is_signed, bool add);
 
 #endif

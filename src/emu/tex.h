@@ -9,17 +9,29 @@
 typedef struct TexCoord {
     int dims;             /* of the instruction, without the layer */
     bool is_int;
+    bool layered;         /* a1d, a2d */
     float f[3];
     int32_t i[3];
-    int32_t layer;        /* a1d, a2d */
+    int32_t layer;        /* when layered */
 } TexCoord;
 
-/* One texel as four 32-bit values: float bits, or integers when as_int (the instruction's
-** destination type). Missing channels read 0, 0, 1 (integer 0, 0, 1), as CUDA does. *byte_offset
-** receives where the (first) texel lies in memory, -1 when none was read, for the cost model.
-** Fetches outside a linear texture read 0. */
+/* One texel as four 32-bit values: float bits when the texture yields floats, else integers, sign-
+** or zero-extended. Missing channels read 0, 0, 1 of the kind that as_int (the instruction's
+** destination type) names, as CUDA does. *byte_offset receives where the (first) texel lies in
+** memory, -1 when none was read, for the cost model. Fetches outside a linear texture read 0.
+** NaN coordinates count as 0. */
 void tex_sample(const EmuTexture *t, const TexCoord *at, bool as_int, uint32_t out[4],
                 int64_t *byte_offset);
+
+/* Why this fetch makes no sense on this texture, as the end of a sentence ("… reads a 2-D texture
+** with 1 coordinate"), or NULL. Callers fault on it; tex_sample itself reads something in bounds. */
+const char *tex_misuse(const EmuTexture *t, const TexCoord *at, bool as_int);
+
+/* Are texels floats (f16, f32, or normalised integers)? */
+bool tex_yields_float(const EmuTexture *t);
+
+/* Bytes of memory that a description covers, from data on. */
+int64_t tex_bytes(const EmuTexture *t);
 
 /* Checks a description; fills *err ("usage"). */
 bool tex_check(const EmuTexture *t, gi_err *err);

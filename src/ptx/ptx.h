@@ -26,7 +26,10 @@ typedef enum PtxSpace {
 } PtxSpace;
 
 size_t ptx_type_size(PtxType type);            /* bytes; 0 for PTX_NONE; 1 for PTX_PRED */
+const char *ptx_type_name(PtxType type);       /* "f32"; "" for PTX_NONE */
 bool ptx_type_parse(const char *name, PtxType *out); /* "f32" without the dot */
+
+typedef enum PtxLinkage { PTX_PRIVATE, PTX_VISIBLE, PTX_WEAK, PTX_EXTERN, PTX_COMMON } PtxLinkage;
 
 /* An address inside an initialiser: the 8 bytes at `offset` hold symbol + addend. */
 typedef struct PtxReloc {
@@ -44,6 +47,10 @@ typedef struct PtxVar {
     int align;          /* bytes */
     uint64_t size;      /* bytes in all; 0 for an extern array of unknown length (dynamic shared) */
     bool is_extern;
+    PtxLinkage linkage;
+    bool is_ptr;        /* a kernel parameter declared .ptr; to ptr_space, aligned to ptr_align */
+    PtxSpace ptr_space;
+    int ptr_align;      /* 0 where not given */
     bool is_managed_or_texref; /* not supported as plain memory */
     uint8_t *init;      /* size bytes, or NULL: zero */
     PtxReloc *relocs;
@@ -64,9 +71,12 @@ typedef enum PtxOperandKind {
     PTX_OP_ADDR,    /* [reg + offset], [symbol + offset] or [imm]; elems[0] is the base */
     PTX_OP_LABEL,   /* branch target: see PtxInstr.target */
     PTX_OP_VECTOR,  /* {a, b, …}: elems */
-    PTX_OP_TEX,     /* [handle, {coordinates}]: elems[0] the handle, elems[1] a VECTOR or a REG */
+    PTX_OP_TEX,     /* [handle, {coordinates}]: elems[0] the handle, elems[1] a VECTOR or a REG;
+                       also [texture, sampler, {coordinates}]: n_elems 3 */
     PTX_OP_PAIR,    /* p|q : elems[0], elems[1] */
-    PTX_OP_LIST,    /* call's (a, b): elems */
+    PTX_OP_LIST,    /* call's (a, b): elems. A call has: the LIST of returns if there are any, the
+                       function (SYMBOL or REG), the LIST of arguments if there are any, and for an
+                       indirect call the prototype (SYMBOL with neither var nor func) */
     PTX_OP_SINK     /* _ */
 } PtxOperandKind;
 
@@ -82,6 +92,7 @@ typedef struct PtxOperand {
     const PtxVar *var;       /* what symbol names, innermost scope first; NULL for a function */
     int func;                /* index into PtxModule.funcs, or -1 */
     int64_t offset;
+    const char *select;      /* "b0" of %r1.b0 (video instructions), or NULL */
     struct PtxOperand *elems;
     int n_elems;
 } PtxOperand;
@@ -102,8 +113,22 @@ typedef struct PtxInstr {
                                 inlined code of another file, the line it was inlined at */
 } PtxInstr;
 
+/* name: .callprototype (rets) _ (params); the call operand naming it is a SYMBOL with func -1. */
+typedef struct PtxProto {
+    const char *name;
+    PtxVar *rets, *params;
+    int n_rets, n_params;
+} PtxProto;
+
+/* A .pragma "text"; that stands before code[at]. */
+typedef struct PtxPragma {
+    int at;
+    const char *text;
+} PtxPragma;
+
 typedef struct PtxFunc {
     const char *name;
+    PtxLinkage linkage;
     bool is_entry;
     bool has_body;           /* false for .extern declarations such as vprintf */
     PtxVar *params;          /* in order */
@@ -119,22 +144,45 @@ typedef struct PtxFunc {
     int maxntid[3];          /* 0 where not given */
     int reqntid[3];
     int minnctapersm, maxnreg;
+    const char *directives;  /* the others, as text: ".noreturn .maxclusterrank 4"; "" */
+    PtxProto *protos;
+    int n_protos;
+    PtxPragma *pragmas;      /* in order of `at` */
+    int n_pragmas;
     int line;
 } PtxFunc;
+
+/* What stands at the top of a module, in order: names are declared before they are used. */
+typedef enum PtxItemKind { PTX_ITEM_VAR, PTX_ITEM_PROTOTYPE, PTX_ITEM_BODY } PtxItemKind;
+typedef struct PtxItem {
+    PtxItemKind kind;
+    int index;               /* into vars or funcs */
+} PtxItem;
 
 typedef struct PtxModule {
     int version_major, version_minor;
     char target[32];         /* "sm_90" */
+    const char *target_options; /* what follows it: ", debug"; "" */
+    int address_size;        /* 64 */
     PtxVar **vars;           /* module-level .global .const .shared */
     int n_vars;
     PtxFunc *funcs;
     int n_funcs;
     char **files;            /* .file table: files[0] is file 1 */
     int n_files;
+    PtxItem *items;
+    int n_items;
     void *arena;             /* private */
 } PtxModule;
 
-/* NULL with "compile" and a message naming the PTX line when the text is not understood. The text
+/* Names declared in nested scopes (`{ .reg .b32 t; … }`) are renamed where they would clash
+** (`t$1`), so that in the result a name means one thing in the whole function, and functions have
+** no scopes. Labels are replaced by instruction indices. WARP_SZ becomes 32, constant expressions
+** their value. A decimal floating-point constant is PTX_IMM_F64 whatever the instruction's type.
+** Not supported, refused with a message: .alias, parameters in registers, vector registers
+** (.reg .v4), mask() in initialisers, .calltargets.
+**
+** NULL with "compile" and a message naming the PTX line when the text is not understood. The text
 ** is not kept. */
 PtxModule *ptx_parse(const char *text, size_t len, gi_err *err);
 void ptx_free(PtxModule *m);

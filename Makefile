@@ -1,0 +1,150 @@
+# gilua's Makefile. Its manual is `make help`.
+#
+# All of src/*/*.c but the host's main.c goes into one archive; ./gilua and every test program in
+# tests/c link what they need of it. Objects live under build/, one folder for each CC and SANITIZE.
+# The libraries are linked statically where the machine has their archives, so that ./gilua needs
+# nothing but the C library at run time; NVRTC and the driver are opened at run time.
+
+CC       ?= cc
+CFLAGS   ?= -O2 -g
+PREFIX   ?= /usr/local
+DESTDIR  ?=
+BUILD    ?= build
+SANITIZE ?=
+WERROR   ?=
+V        ?=
+ifeq ($(origin CC),default)
+CC := cc
+endif
+
+VERSION := $(shell sed -n 's/.*GILUA_VERSION "\(.*\)"/\1/p' src/base/version.h)
+PACKAGE := gilua-$(VERSION)-linux-x86_64
+
+# --- configuration: cc without sanitizers builds in build/, anything else in a folder below it
+comma   := ,
+variant := $(filter-out cc,$(notdir $(firstword $(CC)))) $(subst $(comma), ,$(SANITIZE))
+O       := $(BUILD)$(addprefix /,$(subst $() ,-,$(strip $(variant))))
+Q       := $(if $(V),,@)
+say      = $(if $(V),@true,@echo "  $1")
+
+# --- flags. The emulator's lane loops and the comparison live on the auto-vectoriser: -O3 there.
+warnings := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wwrite-strings \
+            -Wdouble-promotion -Wvla $(if $(WERROR),-Werror)
+sanitize := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all \
+            -fno-omit-frame-pointer)
+headers  := $(shell pkg-config --cflags lua5.4 2>/dev/null || echo -I/usr/include/lua5.4) \
+            -isystem /usr/include/nifti
+flags    := -std=c11 -D_GNU_SOURCE -Isrc $(headers) $(CPPFLAGS) $(CFLAGS) $(warnings) \
+            -ffp-contract=off -pthread $(sanitize)
+room_emu   := -O3
+room_array := -O3
+
+# $(call archive,z): the static library's path where there is one, else -lz
+archive   = $(or $(filter /%,$(shell $(CC) -print-file-name=lib$1.a)),-l$1)
+lua_lib  := $(call archive,lua5.4)
+libs     := $(foreach lib,lua5.4-filesystem nifti2 znz z ffi,$(call archive,$(lib)))
+# All of Lua is kept and exported: C modules that scripts `require` look for it in the program.
+link     := -pthread $(sanitize) $(LDFLAGS)
+lua_all  := -Wl,-E -Wl,--whole-archive $(lua_lib) -Wl,--no-whole-archive
+system   := -lm -ldl
+
+# --- files
+sources    := $(wildcard src/*/*.c)
+objects    := $(sources:src/%.c=$O/obj/%.o)
+library    := $(filter-out $O/obj/host/main.o,$(objects))
+references := $(patsubst %.c,%.so,$(wildcard kernels/*/reference.c))
+c_tests    := $(patsubst tests/c/%.c,$O/tests/%,$(wildcard tests/c/*.c))
+scripts    := $(wildcard tests/lua/*.lua tests/cli/*.t)
+
+.PHONY: all deps demo test tests bench portable install uninstall clean help FORCE
+.DELETE_ON_ERROR:
+.SUFFIXES:
+
+all: gilua $(references)
+
+# ./gilua is the configuration built last; moved into place, so a running one is left alone.
+gilua: $O/gilua FORCE
+	$Qcmp -s $< $@ || { cp $< $@.new && mv -f $@.new $@; }
+
+$O/gilua: $O/obj/host/main.o $O/libgilua.a
+	$(call say,LINK    $@)
+	$Q$(CC) $(link) -o $@ $^ $(lua_all) $(libs) $(system)
+
+$O/libgilua.a: $(library)
+	$(call say,AR      $@)
+	$Qrm -f $@ && $(AR) rcs $@ $^
+
+$O/obj/%.o: src/%.c $O/flags
+	$(call say,CC      $<)
+	$Qmkdir -p $(@D)
+	$Q$(CC) $(flags) $(room_$(notdir $(patsubst %/,%,$(<D)))) -MMD -MP -c -o $@ $<
+
+# The reference is what every mutant is judged by: strict arithmetic, whatever CFLAGS says.
+kernels/%/reference.so: kernels/%/reference.c
+	$(call say,REF     $@)
+	$Q$(CC) -std=c11 -O3 -fPIC -shared -ffp-contract=off $(if $(WERROR),-Wall -Wextra -Werror) \
+	    -o $@ $< -lm
+
+# Rewritten only when the flags are others than last time; every object depends on it.
+$O/flags: FORCE
+	$Qmkdir -p $(@D)
+	$Qecho '$(CC) $(flags)' | cmp -s - $@ || echo '$(CC) $(flags)' > $@
+
+# --- tests
+$O/tests/%: tests/c/%.c $O/libgilua.a $O/flags
+	$(call say,TEST    $@)
+	$Qmkdir -p $(@D)
+	$Q$(CC) $(flags) -MMD -MP -MF $@.d -MT $@ $(link) -o $@ $< $O/libgilua.a $(lua_lib) $(libs) $(system)
+
+tests: all $(c_tests)
+
+# In two steps: the first may install what the second looks for.
+test: deps
+	$Q$(MAKE) --no-print-directory tests
+	$QCC="$(CC)" prove -j $$(nproc) -e tests/run $(PROVEFLAGS) $(sort $(c_tests) $(scripts))
+
+bench: deps
+	$Q$(MAKE) --no-print-directory tests
+	$Qif [ -x $O/tests/emu_speed ]; then $O/tests/emu_speed; fi
+	$Q./gilua tests/bench.lua
+
+# --- for people
+deps:
+	$Q./tools/deps
+
+demo: deps
+	$Q$(MAKE) --no-print-directory all
+	$Q./gilua experiments/quickstart.lua
+
+share := lua experiments kernels data docs
+
+portable: all
+	$(call say,PACK    portable/$(PACKAGE))
+	$Q./tools/portable $O/gilua portable/$(PACKAGE) $(share)
+
+install: all
+	$Q./tools/install "$(DESTDIR)$(PREFIX)" $O/gilua $(share)
+
+uninstall:
+	rm -f "$(DESTDIR)$(PREFIX)/bin/gilua"
+	rm -rf "$(DESTDIR)$(PREFIX)/share/gilua"
+
+clean:
+	rm -rf $(BUILD) gilua portable $(references)
+
+help:
+	@echo "make            build ./gilua and the kernels' CPU references"
+	@echo "make deps       install what gilua needs (apt; NVRTC into deps/ if there is no CUDA)"
+	@echo "make demo       deps, build, then evolve a kernel: experiments/quickstart.lua"
+	@echo "make test       deps, build, then every test that needs no GPU"
+	@echo "make bench      deps, build, then the measured figures"
+	@echo "make portable   portable/$(PACKAGE)/, to copy to another machine"
+	@echo "make install    to PREFIX ($(PREFIX)) below DESTDIR; make uninstall takes it away"
+	@echo "make clean      remove all that was built (deps/ stays)"
+	@echo
+	@echo "CC=clang        another compiler            CFLAGS=\"-O2 -g\"  other flags"
+	@echo "SANITIZE=address,undefined                 with sanitizers, in a folder of its own"
+	@echo "WERROR=1        a warning is an error       V=1              show the commands"
+	@echo "BUILD=DIR       another folder for objects  PROVEFLAGS=-v    options for prove"
+
+-include $(objects:.o=.d) $(c_tests:=.d)

@@ -1,0 +1,156 @@
+-- explain: what a gene does, in words a person can check against the source.
+
+local M = {}
+
+---The longest piece of code shown whole, in characters.
+M.WIDTH = 90
+
+-- Code as one line between quotes, shortened where it is long.
+local function quoted(text)
+  local line = text:gsub("%s+", " "):gsub("^ ", ""):gsub(" $", "")
+  if #line > M.WIDTH then line = line:sub(1, M.WIDTH - 3) .. "..." end
+  return "`" .. line .. "`"
+end
+
+local function lines_of(rule)
+  if rule.last_line and rule.last_line > rule.line then
+    return ("lines %d-%d"):format(rule.line, rule.last_line)
+  end
+  return ("line %d"):format(rule.line)
+end
+
+-- What a rule is called in a sentence about its line.
+local NOUN = {
+  statement = "the statement", ["if"] = "the condition", ["while"] = "the loop condition",
+  ["else"] = "the else", for1 = "the loop's start", for2 = "the loop's condition",
+  for3 = "the loop's step", def = "the definition", optconst = "the const qualifier",
+  optrestrict = "the __restrict__ qualifier", optvolatile = "the volatile qualifier",
+  pragma = "the unroll request", launchbounds = "the launch bounds",
+}
+
+local function noun(rule)
+  return NOUN[rule.type] or "the " .. rule.type
+end
+
+-- The line as it stands, for rules that are only a slot in it.
+local function line_text(grammar, number)
+  local text = grammar:line(number)
+  return text and text:find("%S") and ": " .. quoted(text) or ""
+end
+
+local DELETE = {}
+
+function DELETE.statement(rule)
+  local are = rule.last_line > rule.line and "are" or "is"
+  return ("%s %s deleted: %s"):format(lines_of(rule), are, quoted(rule.text))
+end
+
+DELETE["if"] = function(rule)
+  return ("%s: the condition %s is replaced by `(0)`: never true"):format(
+    lines_of(rule), quoted(rule.text))
+end
+
+DELETE["while"] = function(rule)
+  return ("%s: the loop condition %s is replaced by `(0)`: the loop is never repeated"):format(
+    lines_of(rule), quoted(rule.text))
+end
+
+DELETE["else"] = function(rule)
+  return ("%s: the else branch never runs"):format(lines_of(rule))
+end
+
+function DELETE.for2(rule)
+  return ("%s: the loop's condition %s is replaced by `0`: the loop never runs"):format(
+    lines_of(rule), quoted(rule.text))
+end
+
+function DELETE.pragma(rule, grammar)
+  return ("no unroll request before the loop at %s%s"):format(
+    lines_of(rule), line_text(grammar, rule.line))
+end
+
+function DELETE.launchbounds(rule)
+  return ("no launch bounds for the kernel at %s"):format(lines_of(rule))
+end
+
+local function explain_delete(rule, grammar)
+  if DELETE[rule.type] then return DELETE[rule.type](rule, grammar) end
+  return ("%s: %s %s is deleted"):format(lines_of(rule), noun(rule), quoted(rule.text))
+end
+
+local REPLACE = {}
+
+function REPLACE.statement(rule, source)
+  local are = rule.last_line > rule.line and "are" or "is"
+  return ("%s %s replaced by a copy of %s: %s instead of %s"):format(
+    lines_of(rule), are, lines_of(source), quoted(source.text), quoted(rule.text))
+end
+
+function REPLACE.pragma(rule, source, grammar)
+  return ("%s before the loop at %s%s"):format(
+    quoted(source.text), lines_of(rule), line_text(grammar, rule.line))
+end
+
+function REPLACE.launchbounds(rule, source)
+  if not source.text:find("%S") then return DELETE.launchbounds(rule) end
+  return ("%s for the kernel at %s"):format(quoted(source.text), lines_of(rule))
+end
+
+local function explain_replace(rule, source, grammar)
+  if REPLACE[rule.type] then return REPLACE[rule.type](rule, source, grammar) end
+  return ("%s: %s %s is replaced by that of %s, %s"):format(
+    lines_of(rule), noun(rule), quoted(rule.text), lines_of(source), quoted(source.text))
+end
+
+local function explain_insert(rule, source)
+  return ("before line %d a copy of %s is inserted: %s"):format(
+    rule.line, lines_of(source), quoted(source.text))
+end
+
+local function parameter_of(problem, name)
+  for _, parameter in ipairs(problem.parameters or {}) do
+    if parameter.name == name then return parameter end
+  end
+  return nil
+end
+
+local function explain_setting(problem, name, value)
+  local parameter = parameter_of(problem, name)
+  local text
+  if value == "" then
+    text = ("`%s` is switched on"):format(name)
+  else
+    text = ("`%s` is set to %s"):format(name, value)
+    if parameter and parameter.default ~= nil then
+      text = text .. (" instead of %s"):format(parameter.default)
+    end
+  end
+  return parameter and parameter.doc and text .. ": " .. parameter.doc or text
+end
+
+-- One gene, as g:genes gives it.
+local function explain(problem, gene)
+  if gene.kind == "set" then
+    return explain_setting(problem, gene.text:match("^([^=]*)=?(.*)$"))
+  elseif gene.kind == "delete" then
+    return explain_delete(gene.target, problem.grammar)
+  elseif gene.kind == "insert" then
+    return explain_insert(gene.target, gene.source)
+  end
+  return explain_replace(gene.target, gene.source, problem.grammar)
+end
+
+---Every gene of a genome in words, in order, with its source lines. Misuse where the genome is not
+---legal.
+---@param problem table grammar and parameters are used
+---@param genome string
+---@return { gene: string, text: string }[]
+function M.genome(problem, genome)
+  local genes, why = problem.grammar:genes(genome)
+  if not genes then error("gilua.explain.genome: " .. why, 2) end
+  local list = {}
+  for i, gene in ipairs(genes) do list[i] = { gene = gene.text, text = explain(problem, gene) } end
+  return list
+end
+
+return M

@@ -1,0 +1,53 @@
+-- fitness: pure functions of measurements, the mutant's own and the unmodified kernel's, so that
+-- a scheme can be changed and old runs scored again without running a kernel (GECCO 2014, §3.8,
+-- §3.9). Fitness is minimised; math.huge is the worst.
+
+local M = {}
+
+---What a wrong answer costs, in fitness units (§3.8).
+M.PENALTY = 213748364
+
+---The paper's limits: errors accepted without penalty, and where an answer counts as wrong.
+M.TOLERANCE = { max_error = 0.001, wrong_above = 0.1 }
+
+---A mutant this much slower than the unmodified kernel may still be a parent (§3.9).
+M.SLOWER = 1.1
+
+---The fitness of §3.8: a tenth of the ticks, and three penalties: for the worst answer, for
+---answers never set, and for the fraction of wrong answers. A kernel that did not run to its end
+---has the worst fitness there is.
+---@param own table measurement of the mutant
+---@param _ table measurement of the unmodified kernel on the same case (not used)
+---@return number
+function M.niftyreg(own, _)
+  if own.status ~= "ok" then return math.huge end
+  local fitness = own.ticks / 10
+  local worst = own.max_error
+  if worst ~= worst then worst = math.huge end
+  if worst > M.TOLERANCE.max_error then
+    fitness = fitness + math.min(M.PENALTY * (worst + 0.1), M.PENALTY)
+  end
+  fitness = fitness + M.PENALTY * own.unset
+  if worst > M.TOLERANCE.wrong_above then fitness = fitness + M.PENALTY * own.wrong end
+  return fitness
+end
+
+---Did it run to its end, set every answer, and keep each within the tolerance?
+---@param own table
+---@param tolerance? { max_error: number }
+---@return boolean
+function M.right(own, tolerance)
+  return own.status == "ok" and own.unset == 0
+    and own.max_error <= (tolerance or M.TOLERANCE).max_error
+end
+
+---May it be a parent (§3.9): right, and at most a tenth slower than the unmodified kernel?
+---@param own table
+---@param baseline table
+---@param tolerance? { max_error: number }
+---@return boolean
+function M.acceptable(own, baseline, tolerance)
+  return M.right(own, tolerance) and own.ticks <= M.SLOWER * baseline.ticks
+end
+
+return M

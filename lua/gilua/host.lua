@@ -1,0 +1,36 @@
+-- host: the clock, the terminal and the versions, which plain Lua cannot ask. Outside the program
+-- gilua (a plain Lua, an editor) it answers with the nearest that Lua offers.
+
+local M = {}
+
+local found, core = pcall(require, "gilua.core")
+local system = found and core.system
+
+---A clock that only goes forward, in seconds.
+M.seconds = system and system.seconds or os.clock
+
+---Is standard output a terminal?
+---@return boolean
+function M.is_terminal()
+  return system and system.isatty(1) or false
+end
+
+---Columns of the terminal.
+---@return integer
+function M.width()
+  return system and system.width(1) or 80
+end
+
+---Versions of what a result depends on.
+---@return { gilua?: string, lua: string, nvrtc?: string }
+function M.versions()
+  local versions = { lua = _VERSION }
+  if system then
+    versions.gilua = system.version()
+    local compiler = core.compile.info()
+    versions.nvrtc = compiler and compiler.version
+  end
+  return versions
+end
+
+return M

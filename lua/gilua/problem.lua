@@ -1,0 +1,131 @@
+--- A problem: how to run one kernel. gi.problem "kernels/niftyreg" loads its problem.lua.
+--
+-- problem.lua returns a table (see docs/problem.md): name, source, kernel, grammar, parameters,
+-- tolerance, case(problem, spec) and launch(case, values).
+
+local core = require "gilua.core"
+
+---@class gilua.problem
+---@field name string
+---@field dir string
+---@field source string the kernel's text
+---@field source_path string
+---@field kernel string
+---@field grammar userdata
+---@field parameters table[] { name, default, values, switch, value, in_source, doc }
+---@field tolerance table { max_error, wrong_above }
+local Problem = {}
+
+local FIELDS = {
+  name = "string", source = "string", kernel = "string", parameters = "table", tolerance = "table",
+  case = "function", launch = "function",
+}
+local OPTIONAL = { title = true, paper = true, reference = true, grammar = true, target = true, include = true,
+                   options = true }
+
+local function readable(path)
+  local f = io.open(path, "r")
+  if f then f:close() end
+  return f ~= nil
+end
+
+--- The folder of a problem: as given, else below gilua's own folder.
+local function find(path)
+  path = path:gsub("/problem%.lua$", ""):gsub("(.)/+$", "%1")
+  for _, dir in ipairs { path, core.home .. "/" .. path } do
+    if readable(dir .. "/problem.lua") then return dir end
+  end
+  require("gilua").fail("there is no problem.lua in %s (nor in %s/%s): a problem is a folder like "
+    .. "kernels/niftyreg", path, core.home, path)
+end
+
+local function check(def, path)
+  local fail = require("gilua").fail
+  if type(def) ~= "table" then fail("%s returns no table", path) end
+  for field, kind in pairs(FIELDS) do
+    if type(def[field]) ~= kind then fail("%s: the field '%s' must be a %s", path, field, kind) end
+  end
+  for field in pairs(def) do
+    if not FIELDS[field] and not OPTIONAL[field] then fail("%s: unknown field '%s'", path, field) end
+  end
+end
+
+local function config_of(parameters)
+  local config = {}
+  for i, p in ipairs(parameters) do
+    config[i] = { name = p.name, on_value = tostring(p.value or p.default or 1), in_source = p.in_source ~= false }
+  end
+  return config
+end
+
+--- Any number for a string that looks like one.
+local function plain(v)
+  return tonumber(v) or v
+end
+
+--- Parameter values of a launch: the defaults, then what a genome set ({ NAME = "128" }).
+---@param params? table
+function Problem:values(params)
+  local values = {}
+  for _, p in ipairs(self.parameters) do
+    values[p.name] = plain(params and params[p.name] or p.default)
+  end
+  return values
+end
+
+--- Builds a case: inputs, output and expected answers. Slow: workers keep theirs.
+function Problem:case(spec)
+  return self.definition.case(self, spec)
+end
+
+function Problem:launch(case, values)
+  return self.definition.launch(case, values)
+end
+
+--- The problem's C functions (reference.so), loaded when first used.
+local function load_library(self)
+  local path = self.dir .. "/" .. self.definition.reference:gsub("%.c$", ".so")
+  local lib, message = core.library.open(path)
+  if not lib then
+    require("gilua").fail("%s; `make` builds it from %s", message, self.definition.reference)
+  end
+  return lib
+end
+
+local Meta = {
+  __index = function(self, key)
+    if key == "lib" and self.definition.reference then
+      self.lib = load_library(self)
+      return self.lib
+    end
+    return Problem[key]
+  end,
+  __tostring = function(self)
+    return ("problem %s: %s in %s, %d rules, %d legal genes"):format(self.name, self.kernel,
+      self.source_path, #self.grammar:rules(), self.grammar:gene_count())
+  end,
+}
+
+local function load_problem(path)
+  local gi = require "gilua"
+  local dir = find(path)
+  local chunk, message = loadfile(dir .. "/problem.lua")
+  if not chunk then gi.fail("%s", message) end
+  local def = chunk()
+  check(def, dir .. "/problem.lua")
+  local self = setmetatable({
+    name = def.name, dir = dir, kernel = def.kernel, definition = def, title = def.title,
+    parameters = def.parameters, tolerance = def.tolerance, source_path = dir .. "/" .. def.source,
+  }, Meta)
+  local options = { kernel = def.kernel, config = config_of(def.parameters) }
+  for k, v in pairs(def.grammar or {}) do options[k] = v end
+  local g, why = gi.grammar.parse(self.source_path, options)
+  if not g then gi.fail("%s", why) end
+  self.grammar = g
+  local lines = {}
+  for i = 1, g:line_count() do lines[i] = g:line(i) end
+  self.source = table.concat(lines, "\n") .. "\n"
+  return self
+end
+
+return load_problem

@@ -1,0 +1,312 @@
+/* compare.c - a kernel's answers against the reference, every element of them.
+**
+** The arrays are cut into chunks of CHUNK answers, whatever the number of threads; a thread takes
+** a run of consecutive chunks and leaves one Part a chunk; the parts are added in order. No atomics,
+** no shared counters, and the same result to the bit from 1 thread or 64.
+**
+** Two ways through a chunk: a plain loop for every type, width and value, and, for float4 answers
+** (what most such kernels write), one that keeps four floats in a register. The quick one gives up
+** on a block that holds anything but finite numbers, so that the rules about NaN, infinity and the
+** sentinel are written once. Which way a block goes depends on its values alone.
+*/
+#include "array/array.h"
+
+#include <assert.h>
+#include <float.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define CHUNK 8192        /* answers; divides into whole blocks */
+#define BLOCK 256         /* answers the quick loop takes at a time */
+#define MAX_THREADS 64
+#define BYTES_PER_THREAD (1 << 20) /* less than this each is not worth starting a thread for */
+
+typedef struct Part {
+    double max, sum;      /* over finite errors; max is infinite when any error is */
+    int64_t finite, wrong, unset, first_wrong;
+} Part;
+
+typedef struct Job {
+    const Array *got, *expected;
+    int width, used;
+    double limit;
+    int64_t answers, chunks;
+    Part *parts;          /* one a chunk */
+} Job;
+
+typedef struct Slice {
+    const Job *job;
+    int64_t first, last;  /* chunks first … last-1 */
+} Slice;
+
+/* Errors of single elements. NaN stands for "never written", infinity for "no finite error". */
+
+static double error_f32(float got, float expected) {
+    union { float f; uint32_t bits; } u = {.f = got};
+    if (u.bits == ARRAY_SENTINEL_F32) return (double)NAN;
+    if (got == expected) return 0; /* equal infinities too */
+    const double e = (double)fabsf(got - expected);
+    return e <= (double)FLT_MAX ? e : (double)INFINITY;
+}
+
+static double error_f64(double got, double expected) {
+    union { double f; uint64_t bits; } u = {.f = got};
+    if (u.bits == ARRAY_SENTINEL_F64) return (double)NAN;
+    if (got == expected) return 0;
+    const double e = fabs(got - expected);
+    return e <= DBL_MAX ? e : (double)INFINITY;
+}
+
+/* 0xABAB… in the width of T, as a value of T. */
+#define SENTINEL_OF(T) ((T)UINT64_C(0xABABABABABABABAB))
+
+#define INTEGER_ERROR(T, name)                                                       \
+    static double name(T got, T expected) {                                          \
+        if (got == expected) return 0;                                               \
+        if (got == SENTINEL_OF(T)) return (double)NAN;                               \
+        return got > expected ? (double)((uint64_t)got - (uint64_t)expected)         \
+                              : (double)((uint64_t)expected - (uint64_t)got);        \
+    }
+
+INTEGER_ERROR(int8_t, error_i8)
+INTEGER_ERROR(uint8_t, error_u8)
+INTEGER_ERROR(int16_t, error_i16)
+INTEGER_ERROR(uint16_t, error_u16)
+INTEGER_ERROR(int32_t, error_i32)
+INTEGER_ERROR(uint32_t, error_u32)
+INTEGER_ERROR(int64_t, error_i64)
+INTEGER_ERROR(uint64_t, error_u64)
+
+static double element_error(const Array *g, const Array *e, int64_t i) {
+#define AT(T, a) (((const T *)(a)->data)[i])
+    switch (g->type) {
+    case ARRAY_I8: return error_i8(AT(int8_t, g), AT(int8_t, e));
+    case ARRAY_U8: return error_u8(AT(uint8_t, g), AT(uint8_t, e));
+    case ARRAY_I16: return error_i16(AT(int16_t, g), AT(int16_t, e));
+    case ARRAY_U16: return error_u16(AT(uint16_t, g), AT(uint16_t, e));
+    case ARRAY_I32: return error_i32(AT(int32_t, g), AT(int32_t, e));
+    case ARRAY_U32: return error_u32(AT(uint32_t, g), AT(uint32_t, e));
+    case ARRAY_I64: return error_i64(AT(int64_t, g), AT(int64_t, e));
+    case ARRAY_U64: return error_u64(AT(uint64_t, g), AT(uint64_t, e));
+    case ARRAY_F32: return error_f32(AT(float, g), AT(float, e));
+    case ARRAY_F64: return error_f64(AT(double, g), AT(double, e));
+    }
+#undef AT
+    assert(!"unknown array type");
+    return 0;
+}
+
+static void count_wrong(Part *p, int64_t answer) {
+    p->wrong++;
+    if (p->first_wrong < 0) p->first_wrong = answer;
+}
+
+/* Adds an answer with this error to the part. */
+static void count_answer(Part *p, double error, double limit, int64_t answer) {
+    if (error > p->max) p->max = error;
+    const bool finite = error <= DBL_MAX;
+    if (finite) {
+        p->sum += error;
+        p->finite++;
+    }
+    if (!finite || !(error <= limit)) count_wrong(p, answer);
+}
+
+/* The plain way: any type, any width, any values. */
+static void compare_answers(const Job *job, int64_t first, int64_t n, Part *p) {
+    for (int64_t answer = first; answer < first + n; answer++) {
+        double worst = 0;
+        bool unset = false;
+        for (int k = 0; k < job->used; k++) {
+            const double e = element_error(job->got, job->expected, answer * job->width + k);
+            if (isnan(e)) unset = true;
+            else if (e > worst) worst = e;
+        }
+        p->unset += unset;
+        count_answer(p, unset ? (double)INFINITY : worst, job->limit, answer);
+    }
+}
+
+/* Four floats as one machine register (GCC and clang extension), and the masks of comparisons. */
+typedef float V4 __attribute__((vector_size(16)));
+typedef int32_t M4 __attribute__((vector_size(16)));
+
+static V4 larger(V4 a, V4 b) {
+    const M4 m = a > b;
+    return (V4)((m & (M4)a) | (~m & (M4)b));
+}
+
+/* |got - expected| of one float4 answer, 0 where keep is 0. */
+static V4 difference(const float *got, const float *expected, M4 keep) {
+    V4 g, e;
+    memcpy(&g, got, sizeof g);
+    memcpy(&e, expected, sizeof e);
+    return (V4)((M4)(g - e) & keep);
+}
+
+/* The worst element of each of four answers: a 4 x 4 transposition, then three maxima. */
+static V4 worst_of_four(V4 a, V4 b, V4 c, V4 d) {
+    const V4 ab_xy = __builtin_shufflevector(a, b, 0, 4, 1, 5);
+    const V4 ab_zw = __builtin_shufflevector(a, b, 2, 6, 3, 7);
+    const V4 cd_xy = __builtin_shufflevector(c, d, 0, 4, 1, 5);
+    const V4 cd_zw = __builtin_shufflevector(c, d, 2, 6, 3, 7);
+    const V4 x = __builtin_shufflevector(ab_xy, cd_xy, 0, 1, 4, 5);
+    const V4 y = __builtin_shufflevector(ab_xy, cd_xy, 2, 3, 6, 7);
+    const V4 z = __builtin_shufflevector(ab_zw, cd_zw, 0, 1, 4, 5);
+    const V4 w = __builtin_shufflevector(ab_zw, cd_zw, 2, 3, 6, 7);
+    return larger(larger(x, y), larger(z, w));
+}
+
+typedef struct BlockErrors {
+    float each[BLOCK]; /* of every answer */
+    float largest;     /* of them all; meaningless unless all are finite */
+    double sum;
+    bool finite;
+} BlockErrors;
+
+/* The errors of BLOCK float4 answers of which `used` elements count. A NaN or an infinity anywhere
+** stays in `check`, a sum over all differences, whatever the maxima make of it. */
+static void block_errors(const float *got, const float *expected, int used, BlockErrors *out) {
+    const int32_t all = 0x7fffffff; /* every bit but the sign: the absolute value */
+    const M4 keep = {all, used > 1 ? all : 0, used > 2 ? all : 0, used > 3 ? all : 0};
+    V4 check = {0}, largest = {0};
+    double sum[4] = {0};
+
+    for (int i = 0; i < BLOCK; i += 4) {
+        const float *g = got + 4 * i, *e = expected + 4 * i;
+        const V4 a = difference(g, e, keep), b = difference(g + 4, e + 4, keep);
+        const V4 c = difference(g + 8, e + 8, keep), d = difference(g + 12, e + 12, keep);
+        const V4 worst = worst_of_four(a, b, c, d);
+        memcpy(out->each + i, &worst, sizeof worst);
+        check += (a + b) + (c + d);
+        largest = larger(worst, largest);
+        for (int k = 0; k < 4; k++) sum[k] += (double)worst[k];
+    }
+    out->sum = (sum[0] + sum[1]) + (sum[2] + sum[3]);
+    out->largest = 0;
+    for (int k = 0; k < 4; k++)
+        if (largest[k] > out->largest) out->largest = largest[k];
+    out->finite = check[0] + check[1] + check[2] + check[3] <= FLT_MAX;
+}
+
+/* The quick way for a block of float4 answers. False, and nothing counted, when some difference is
+** not finite (or so large that their sum is not). */
+static bool compare_block(const Job *job, int64_t first, Part *p) {
+    BlockErrors b;
+    block_errors((const float *)job->got->data + 4 * first,
+                 (const float *)job->expected->data + 4 * first, job->used, &b);
+    if (!b.finite) return false;
+
+    p->sum += b.sum;
+    p->finite += BLOCK;
+    if ((double)b.largest > p->max) p->max = (double)b.largest;
+    if (!((double)b.largest <= job->limit)) {
+        for (int i = 0; i < BLOCK; i++)
+            if (!((double)b.each[i] <= job->limit)) count_wrong(p, first + i);
+    }
+    return true;
+}
+
+static Part compare_chunk(const Job *job, int64_t chunk) {
+    Part p = {.first_wrong = -1};
+    int64_t at = chunk * CHUNK;
+    const int64_t end = at + CHUNK < job->answers ? at + CHUNK : job->answers;
+    const bool quick = job->got->type == ARRAY_F32 && job->width == 4;
+
+    for (; quick && at + BLOCK <= end; at += BLOCK)
+        if (!compare_block(job, at, &p)) compare_answers(job, at, BLOCK, &p);
+    compare_answers(job, at, end - at, &p);
+    return p;
+}
+
+static void *run_slice(void *arg) {
+    const Slice *s = arg;
+    for (int64_t c = s->first; c < s->last; c++) s->job->parts[c] = compare_chunk(s->job, c);
+    return NULL;
+}
+
+static int pick_threads(const Job *job, int wanted) {
+    int64_t n = wanted > 0 ? wanted : sysconf(_SC_NPROCESSORS_ONLN);
+    const int64_t worth = 1 + (int64_t)(job->got->size_bytes / BYTES_PER_THREAD);
+    if (n > worth) n = worth;
+    if (n > job->chunks) n = job->chunks;
+    return n < 1 ? 1 : n > MAX_THREADS ? MAX_THREADS : (int)n;
+}
+
+/* Every chunk, by n threads, this one included. A thread that cannot be started has its slice done
+** here: slower, never wrong. */
+static void run_job(const Job *job, int n) {
+    Slice slices[MAX_THREADS];
+    pthread_t threads[MAX_THREADS];
+    bool started[MAX_THREADS] = {false};
+
+    for (int i = 0; i < n; i++)
+        slices[i] = (Slice){job, job->chunks * i / n, job->chunks * (i + 1) / n};
+    for (int i = 1; i < n; i++)
+        started[i] = pthread_create(&threads[i], NULL, run_slice, &slices[i]) == 0;
+    run_slice(&slices[0]);
+    for (int i = 1; i < n; i++) {
+        if (started[i]) pthread_join(threads[i], NULL);
+        else run_slice(&slices[i]);
+    }
+}
+
+static Comparison add_parts(const Job *job) {
+    Part t = {.first_wrong = -1};
+    for (int64_t c = 0; c < job->chunks; c++) {
+        const Part *p = &job->parts[c];
+        if (p->max > t.max) t.max = p->max;
+        t.sum += p->sum;
+        t.finite += p->finite;
+        t.wrong += p->wrong;
+        t.unset += p->unset;
+        if (t.first_wrong < 0) t.first_wrong = p->first_wrong;
+    }
+    const double n = (double)job->answers;
+    return (Comparison){
+        .n = job->answers,
+        .max_error = t.max,
+        .mean_error = t.finite ? t.sum / (double)t.finite : (double)INFINITY,
+        .wrong = (double)t.wrong / n,
+        .unset = (double)t.unset / n,
+        .first_wrong = t.first_wrong,
+    };
+}
+
+static bool check_operands(const Array *g, const Array *e, int width, int used, gi_err *err) {
+    if (g->type != e->type)
+        return gi_fail(err, "usage", "cannot compare %s answers with %s expected ones: make both of one type",
+                       array_type_name(g->type), array_type_name(e->type));
+    if (g->count != e->count)
+        return gi_fail(err, "usage", "cannot compare %lld answers with %lld expected ones",
+                       (long long)g->count, (long long)e->count);
+    if (width < 1 || g->count % width != 0)
+        return gi_fail(err, "usage", "%lld elements do not divide into answers of width %d",
+                       (long long)g->count, width);
+    if (used < 1 || used > width)
+        return gi_fail(err, "usage", "used must be 1 to %d (the width), not %d", width, used);
+    return true;
+}
+
+bool array_compare(const Array *got, const Array *expected, const CompareOptions *options,
+                   Comparison *out, gi_err *err) {
+    static const CompareOptions defaults = {.width = 1};
+    const CompareOptions *o = options ? options : &defaults;
+    const int width = o->width ? o->width : 1;
+    const int used = o->used ? o->used : width;
+    if (!check_operands(got, expected, width, used, err)) return false;
+
+    Job job = {.got = got, .expected = expected, .width = width, .used = used, .limit = o->limit};
+    job.answers = got->count / width;
+    job.chunks = (job.answers + CHUNK - 1) / CHUNK;
+    job.parts = calloc((size_t)job.chunks, sizeof *job.parts);
+    if (!job.parts) return gi_fail(err, "nomem", "no memory to compare %lld answers", (long long)job.answers);
+
+    run_job(&job, pick_threads(&job, o->threads));
+    *out = add_parts(&job);
+    free(job.parts);
+    return true;
+}

@@ -1,0 +1,163 @@
+/* compile.c - gi.compile: CUDA source to PTX or machine code. The compiler is opened once. */
+#include "bind/bind.h"
+
+#include <stdio.h>
+
+#include "compile/compile.h"
+#include "ptx/ptx.h"
+
+#define KEY "gilua.compiler"
+
+static int close_compiler(lua_State *L) {
+    Compiler **box = luaL_checkudata(L, 1, KEY);
+    if (*box) compile_close(*box);
+    *box = NULL;
+    return 0;
+}
+
+static Compiler *open_compiler(lua_State *L, gi_err *err) {
+    if (lua_getfield(L, LUA_REGISTRYINDEX, KEY ".one") != LUA_TUSERDATA) {
+        Compiler **box = bind_new(L, KEY, sizeof *box, 0);
+        lua_replace(L, -2);
+        *box = compile_open(err);
+        if (*box) lua_pushvalue(L, -1), lua_setfield(L, LUA_REGISTRYINDEX, KEY ".one");
+    }
+    Compiler *c = *(Compiler **)lua_touserdata(L, -1);
+    lua_pop(L, 1);
+    return c;
+}
+
+static void read_options(lua_State *L, int index, CompileOptions *o) {
+    static const char *const known[] = {"target", "defines", "include", "options", "line_info", "name", NULL};
+    bind_check_options(L, index, known);
+    o->target = bind_option_string(L, index, "target", "ptx");
+    o->defines = bind_option_strings(L, index, "defines");
+    o->includes = bind_option_strings(L, index, "include");
+    o->options = bind_option_strings(L, index, "options");
+    o->line_info = bind_option_bool(L, index, "line_info", true);
+}
+
+/* text, log | nil, first error with its line, "compile", log */
+static int push_result(lua_State *L, const CompileResult *r) {
+    const char *log = r->log.data ? r->log.data : "";
+    if (r->ok) {
+        lua_pushlstring(L, r->code.data ? r->code.data : "", r->code.len);
+        lua_pushstring(L, log);
+        return 2;
+    }
+    lua_pushnil(L);
+    for (int i = 0; i < r->n_messages; i++) {
+        if (!r->messages[i].is_error) continue;
+        lua_pushfstring(L, "line %d: %s", r->messages[i].line, r->messages[i].text);
+        break;
+    }
+    if (lua_isnil(L, -1)) lua_pushstring(L, *log ? log : "the compiler gave no reason");
+    lua_pushliteral(L, "compile");
+    lua_pushstring(L, log);
+    return 4;
+}
+
+static int compile(lua_State *L) {
+    size_t len;
+    CompileOptions o = {0};
+    const char *source = luaL_checklstring(L, 1, &len);
+    lua_settop(L, 2);
+    read_options(L, 2, &o);
+    const char *name = bind_option_string(L, 2, "name", "kernel.cu");
+    gi_err err;
+    Compiler *c = open_compiler(L, &err);
+    if (c == NULL) return bind_failed(L, &err);
+    CompileResult r = {0};
+    if (!compile_one(c, source, len, name, &o, &r, &err)) return bind_failed(L, &err);
+    int n = push_result(L, &r);
+    compile_result_free(&r);
+    return n;
+}
+
+static void push_batch(lua_State *L, CompileResult *results, int n) {
+    lua_createtable(L, n, 0);
+    for (int i = 0; i < n; i++) {
+        lua_createtable(L, 0, 2);
+        int entry = lua_gettop(L);
+        int pushed = push_result(L, &results[i]);
+        lua_setfield(L, entry, "log"); /* last in both forms */
+        if (pushed == 4) lua_pop(L, 1); /* "compile" */
+        lua_setfield(L, entry, pushed == 4 ? "message" : "code");
+        lua_settop(L, entry);
+        lua_rawseti(L, -2, i + 1);
+        compile_result_free(&results[i]);
+    }
+}
+
+static int batch(lua_State *L) {
+    CompileOptions o = {0};
+    luaL_checktype(L, 1, LUA_TTABLE);
+    lua_settop(L, 2);
+    int n = (int)luaL_len(L, 1);
+    luaL_argcheck(L, n > 0, 1, "the list is empty");
+    read_options(L, 2, &o);
+    CompileUnit *units = lua_newuserdatauv(L, (size_t)n * sizeof *units, 0);
+    CompileResult *results = lua_newuserdatauv(L, (size_t)n * sizeof *results, 0);
+    luaL_checkstack(L, 4 * n + 20, "too many units");
+    for (int i = 0; i < n; i++) {
+        results[i] = (CompileResult){0};
+        luaL_argcheck(L, lua_geti(L, 1, i + 1) == LUA_TTABLE, 1, "units are { source =, names = }");
+        int unit = lua_gettop(L);
+        units[i].source = bind_option_string(L, unit, "source", NULL);
+        luaL_argcheck(L, units[i].source != NULL, 1, "a unit has no source");
+        units[i].len = lua_rawlen(L, -1);
+        units[i].names = bind_option_strings(L, unit, "names");
+    }
+    gi_err err;
+    Compiler *c = open_compiler(L, &err);
+    if (c == NULL || !compile_batch(c, units, n, &o, results, &err)) return bind_failed(L, &err);
+    push_batch(L, results, n);
+    return 1;
+}
+
+static int info(lua_State *L) {
+    gi_err err;
+    Compiler *c = open_compiler(L, &err);
+    if (c == NULL) return bind_failed(L, &err);
+    int major, minor;
+    compile_version(c, &major, &minor);
+    lua_createtable(L, 0, 3);
+    lua_pushfstring(L, "%d.%d", major, minor), lua_setfield(L, -2, "version");
+    lua_pushstring(L, compile_path(c)), lua_setfield(L, -2, "path");
+    lua_newtable(L);
+    const int *targets = compile_targets(c);
+    for (int i = 0; targets[i]; i++) lua_pushinteger(L, targets[i]), lua_rawseti(L, -2, i + 1);
+    lua_setfield(L, -2, "targets");
+    return 1;
+}
+
+static int canonical_hash(lua_State *L) {
+    size_t len;
+    const char *code = luaL_checklstring(L, 1, &len);
+    gi_buf text = {0};
+    char hex[17];
+    ptx_canonical(code, len, &text);
+    snprintf(hex, sizeof hex, "%016llx", (unsigned long long)gi_hash(text.data, text.len, 0));
+    gi_buf_free(&text);
+    lua_pushstring(L, hex);
+    return 1;
+}
+
+void bind_compile(lua_State *L) {
+    static const luaL_Reg meta[] = {{"__gc", close_compiler}, {NULL, NULL}};
+    static const BindRow none[] = {{NULL, NULL, NULL, NULL}};
+    static const BindRow rows[] = {
+        {"compile", compile, "gi.compile(source [, options]) -> code, log | nil, message, code, log",
+         "Compiles CUDA source to PTX (target \"ptx\" or \"compute_90\") or machine code (\"sm_90\"); "
+         "options: target, defines, include, options, line_info, name."},
+        {"batch", batch, "gi.compile.batch(units [, options]) -> list | nil, message, code",
+         "Compiles many { source =, names = } in one call, to { code, log } or { message, log } each."},
+        {"canonical_hash", canonical_hash, "core.compile.canonical_hash(ptx) -> string",
+         "A hash that is equal for PTX that differs only in line information and comments."},
+        {"info", info, "gi.compile.info() -> { version, path, targets } | nil, message, code",
+         "What compiler is in use."},
+        {NULL, NULL, NULL, NULL}};
+    bind_class(L, KEY, "compile:", none, meta);
+    lua_newtable(L);
+    bind_rows(L, "compile.", rows);
+}

@@ -1,0 +1,99 @@
+/* system.c - the little a script cannot ask plain Lua: clock, terminal, cores, program, versions. */
+#include "bind/bind.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/version.h"
+#include "device/probe.h"
+
+volatile int bind_interrupted;
+
+int bind_interrupt(lua_State *L) {
+    lua_sethook(L, NULL, 0, 0);
+    bind_interrupted = 0;
+    return luaL_error(L, "interrupted!");
+}
+
+static int seconds(lua_State *L) {
+    lua_pushnumber(L, gi_seconds());
+    return 1;
+}
+
+static int is_terminal(lua_State *L) {
+    lua_pushboolean(L, isatty((int)luaL_checkinteger(L, 1)));
+    return 1;
+}
+
+static int terminal_width(lua_State *L) {
+    struct winsize size;
+    bool known = ioctl((int)luaL_optinteger(L, 1, 1), TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+    lua_pushinteger(L, known ? size.ws_col : 80);
+    return 1;
+}
+
+static int cores(lua_State *L) {
+    long n = sysconf(_SC_NPROCESSORS_ONLN);
+    lua_pushinteger(L, n > 0 ? n : 1);
+    return 1;
+}
+
+static int program(lua_State *L) {
+    char path[4096];
+    ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+    if (n < 0) return luaL_error(L, "cannot find the program's own path");
+    lua_pushlstring(L, path, (size_t)n);
+    return 1;
+}
+
+static int hash(lua_State *L) {
+    size_t len;
+    char text[17];
+    const char *bytes = luaL_checklstring(L, 1, &len);
+    snprintf(text, sizeof text, "%016llx", (unsigned long long)gi_hash(bytes, len, 0));
+    lua_pushstring(L, text);
+    return 1;
+}
+
+static int version(lua_State *L) {
+    lua_pushliteral(L, GILUA_VERSION);
+    return 1;
+}
+
+static int driver(lua_State *L) {
+    DriverInfo info;
+    device_probe(&info);
+    lua_createtable(L, 0, 3);
+    lua_pushboolean(L, info.loaded), lua_setfield(L, -2, "loaded");
+    lua_pushinteger(L, info.version), lua_setfield(L, -2, "version");
+    lua_pushstring(L, info.why_not), lua_setfield(L, -2, "why_not");
+    lua_createtable(L, info.n_gpus, 0);
+    for (int i = 0; i < info.n_gpus; i++) {
+        const GpuInfo *gpu = &info.gpus[i];
+        lua_createtable(L, 0, 3);
+        lua_pushstring(L, gpu->name), lua_setfield(L, -2, "name");
+        lua_pushinteger(L, gpu->major * 10 + gpu->minor), lua_setfield(L, -2, "compute");
+        lua_pushinteger(L, (lua_Integer)gpu->memory_bytes), lua_setfield(L, -2, "memory_bytes");
+        lua_rawseti(L, -2, i + 1);
+    }
+    lua_setfield(L, -2, "gpus");
+    return 1;
+}
+
+void bind_system(lua_State *L) {
+    static const BindRow rows[] = {
+        {"seconds", seconds, "core.system.seconds() -> number", "A monotonic clock in seconds."},
+        {"isatty", is_terminal, "core.system.isatty(fd) -> boolean", "Is the descriptor a terminal?"},
+        {"width", terminal_width, "core.system.width([fd]) -> integer", "Columns of the terminal, 80 if none."},
+        {"cores", cores, "core.system.cores() -> integer", "Processors of this machine."},
+        {"program", program, "core.system.program() -> path", "The path of the running program."},
+        {"hash", hash, "core.system.hash(string) -> string", "A 64-bit hash as 16 hexadecimal digits."},
+        {"version", version, "core.system.version() -> string", "gilua's version."},
+        {"driver", driver, "core.system.driver() -> { loaded, version, why_not, gpus }",
+         "What the CUDA driver says of this machine (starts the driver in this process)."},
+        {NULL, NULL, NULL, NULL}};
+    lua_newtable(L);
+    bind_rows(L, "system.", rows);
+}

@@ -1,0 +1,332 @@
+/* batch.c - compile_batch, see compile.h: many renamed units in one NVRTC call.
+**
+** A unit becomes this piece of the common source, all tags of one width so that mangled names have
+** the same length whatever the unit's number:
+**
+**     #define saxpy saxpy__gilua0007      every top-level name
+**     #line 1 "kernel__gilua0007.cu"      log and .loc lines name the unit
+**     ...                                 the source, its #include lines blanked
+**     #undef saxpy                        and every macro that the unit itself defined
+**
+** The #include lines stand once at the top, where no name is redefined yet; only units with the same
+** ones share a call. Unit 0 alone goes the same way, so that a unit's PTX never depends on its
+** company. When a call fails the units that the log blames are compiled alone, which decides their
+** fate and gives their log, and the rest again without them; with nobody to blame (or a third time),
+** it is halved. So a unit that cannot live with others - an unclosed brace, an operator that is
+** defined in each - costs time, never the others' result.
+**
+** Limits: x, y, z and w are never renamed, because threadIdx.x is spelled so; two units with such a
+** top-level name end up compiled one by one. __COUNTER__ goes on from unit to unit.
+*/
+#include "compile/compile.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compile/log.h"
+#include "compile/split.h"
+
+enum { MAX_ROUNDS = 2 }; /* failed calls with somebody to blame before a batch is halved */
+
+typedef struct Strings { /* owned texts */
+    char **v;
+    int n, cap;
+} Strings;
+
+typedef struct Unit {
+    const CompileUnit *in;
+    CompileResult *out;
+    gi_buf source;    /* #include lines blanked */
+    gi_buf includes;  /* those lines, each with its #line, tagged as unit 0 */
+    Strings macros;   /* that the unit defines or undefines */
+} Unit;
+
+typedef struct Batch {
+    Compiler *compiler;
+    const CompileOptions *options;
+    gi_err *err;
+} Batch;
+
+static void strings_add(Strings *s, const char *text, size_t len) {
+    for (int i = 0; i < s->n; i++)
+        if (strlen(s->v[i]) == len && memcmp(s->v[i], text, len) == 0) return;
+    gi_grow(s->v, s->n, s->cap);
+    s->v[s->n++] = gi_strndup(text, len);
+}
+
+static bool strings_have(const Strings *s, const char *text) {
+    for (int i = 0; i < s->n; i++)
+        if (strcmp(s->v[i], text) == 0) return true;
+    return false;
+}
+
+static void strings_free(Strings *s) {
+    for (int i = 0; i < s->n; i++) free(s->v[i]);
+    free(s->v);
+}
+
+/* --- reading a unit's preprocessor lines */
+
+static bool is_word(char c) {
+    return isalnum((unsigned char)c) || c == '_';
+}
+
+static const char *skip_spaces(const char *p, const char *end) {
+    while (p < end && (*p == ' ' || *p == '\t')) p++;
+    return p;
+}
+
+/* Whether the word at p is `word`; *after gets what follows it and its blanks. */
+static bool word_is(const char *p, const char *end, const char *word, const char **after) {
+    size_t len = strlen(word);
+    if ((size_t)(end - p) < len || memcmp(p, word, len) != 0) return false;
+    if (p + len < end && is_word(p[len])) return false;
+    *after = skip_spaces(p + len, end);
+    return true;
+}
+
+/* Follows block comments over the line [p, end): whether its end is inside one. */
+static bool ends_in_comment(const char *p, const char *end, bool inside) {
+    for (; p + 1 < end; p++) {
+        if (inside) {
+            if (p[0] == '*' && p[1] == '/') inside = false, p++;
+        } else if (p[0] == '"') {
+            for (p++; p < end && *p != '"'; p++)
+                if (*p == '\\') p++;
+        } else if (p[0] == '/' && p[1] == '/') {
+            return false;
+        } else if (p[0] == '/' && p[1] == '*') {
+            inside = true, p++;
+        }
+    }
+    return inside;
+}
+
+/* Reads the line [p, end) if it is a directive: notes a macro; true when it is an #include. */
+static bool read_directive(const char *p, const char *end, int line, Unit *u) {
+    const char *rest;
+    p = skip_spaces(p, end);
+    if (p == end || *p != '#') return false;
+    p = skip_spaces(p + 1, end);
+    if (word_is(p, end, "define", &rest) || word_is(p, end, "undef", &rest)) {
+        const char *word = rest;
+        while (rest < end && is_word(*rest)) rest++;
+        strings_add(&u->macros, word, (size_t)(rest - word));
+    } else if (word_is(p, end, "include", &rest)) {
+        gi_buf_addf(&u->includes, "#line %d \"kernel%s%0*d.cu\"\n#%.*s\n", line, SPLIT_TAG,
+                    SPLIT_DIGITS, 0, (int)(end - p), p);
+        return true;
+    }
+    return false;
+}
+
+static void read_unit(Unit *u) {
+    const char *p = u->in->source, *end = p + u->in->len;
+    bool comment = false;
+    for (int line = 1; p < end; line++) {
+        const char *newline = memchr(p, '\n', (size_t)(end - p));
+        const char *line_end = newline ? newline : end;
+        bool include = !comment && read_directive(p, line_end, line, u);
+        comment = ends_in_comment(p, line_end, comment);
+        if (!include) gi_buf_add(&u->source, p, (size_t)(line_end - p));
+        gi_buf_adds(&u->source, "\n");
+        p = newline ? newline + 1 : end;
+    }
+}
+
+static void free_unit(Unit *u) {
+    gi_buf_free(&u->source);
+    gi_buf_free(&u->includes);
+    strings_free(&u->macros);
+}
+
+/* --- the common source */
+
+/* The value that an option gives macro `name`, "" for a bare NAME; NULL when none does. */
+static const char *option_value(const CompileOptions *o, const char *name) {
+    size_t len = strlen(name);
+    for (int i = 0; o->defines && o->defines[i]; i++) {
+        const char *d = o->defines[i];
+        if (strncmp(d, name, len) != 0) continue;
+        if (d[len] == '=') return d + len + 1;
+        if (d[len] == '\0') return "1";
+    }
+    return NULL;
+}
+
+static bool is_renamed(const Unit *u, const char *name, const CompileOptions *o) {
+    if (name[0] && name[1] == '\0' && strchr("xyzw", name[0])) return false;
+    return !strings_have(&u->macros, name) && option_value(o, name) == NULL;
+}
+
+static void add_unit(const Unit *u, int tag, const CompileOptions *o, gi_buf *out) {
+    const char *const *names = u->in->names;
+    for (int i = 0; names && names[i]; i++)
+        if (is_renamed(u, names[i], o))
+            gi_buf_addf(out, "#define %s %s%s%0*d\n", names[i], names[i], SPLIT_TAG, SPLIT_DIGITS,
+                        tag);
+    gi_buf_addf(out, "#line 1 \"kernel%s%0*d.cu\"\n", SPLIT_TAG, SPLIT_DIGITS, tag);
+    gi_buf_add(out, u->source.data, u->source.len);
+    for (int i = 0; names && names[i]; i++)
+        if (is_renamed(u, names[i], o)) gi_buf_addf(out, "#undef %s\n", names[i]);
+    for (int i = 0; i < u->macros.n; i++) {
+        const char *value = option_value(o, u->macros.v[i]);
+        gi_buf_addf(out, "#undef %s\n", u->macros.v[i]);
+        if (value) gi_buf_addf(out, "#define %s %s\n", u->macros.v[i], value);
+    }
+}
+
+/* A macro that a header or the compiler defines could not be given back to the next unit as it was:
+** such units have to be compiled one by one, and this makes the call fail. */
+static void add_guards(const Unit *u, const CompileOptions *o, gi_buf *out) {
+    for (int i = 0; i < u->macros.n; i++)
+        if (option_value(o, u->macros.v[i]) == NULL)
+            gi_buf_addf(out, "#ifdef %s\n#error %s is defined outside the unit\n#endif\n",
+                        u->macros.v[i], u->macros.v[i]);
+}
+
+static void make_source(Unit *const *units, int n, const CompileOptions *o, gi_buf *out) {
+    gi_buf_add(out, units[0]->includes.data ? units[0]->includes.data : "", units[0]->includes.len);
+    gi_buf_adds(out, "#line 1 \"gilua.cu\"\n");
+    for (int i = 0; i < n && n > 1; i++) add_guards(units[i], o, out);
+    for (int i = 0; i < n; i++) add_unit(units[i], i, o, out);
+}
+
+/* --- results */
+
+/* Adds the blocks of the log that are about the file of unit `tag` to its log, untagged. */
+static void add_own_log(const char *log, int tag, gi_buf *out) {
+    char file[64];
+    LogBlock b;
+    snprintf(file, sizeof file, "kernel%s%0*d.cu", SPLIT_TAG, SPLIT_DIGITS, tag);
+    while (log_next(&log, &b))
+        if (b.file && b.file_len == strlen(file) && memcmp(b.file, file, b.file_len) == 0)
+            split_untag(b.start, (size_t)(b.end - b.start), out);
+}
+
+static const char *text_of(const gi_buf *b) {
+    return b->len ? b->data : "";
+}
+
+static void give_results(Unit *const *units, int n, const CompileResult *r) {
+    gi_buf **codes = gi_alloc((size_t)n * sizeof *codes);
+    for (int i = 0; i < n; i++) codes[i] = &units[i]->out->code;
+    split_ptx(text_of(&r->code), r->code.len, n, codes);
+    for (int i = 0; i < n; i++) {
+        CompileResult *out = units[i]->out;
+        out->ok = true;
+        add_own_log(text_of(&r->log), i, &out->log);
+        log_messages(text_of(&out->log), "kernel.cu", out);
+    }
+    free(codes);
+}
+
+/* A unit that fails alone: the whole log is its own. */
+static void give_failure(CompileResult *out, const CompileResult *r) {
+    out->ok = false;
+    split_untag(text_of(&r->log), r->log.len, &out->log);
+    log_messages(text_of(&out->log), "kernel.cu", out);
+}
+
+/* --- calls */
+
+/* Moves the units that the log has errors for to the end; returns how many. */
+static int blame(Unit **units, int n, const char *log) {
+    LogBlock b;
+    bool *guilty = gi_alloc((size_t)n * sizeof *guilty);
+    Unit **order = gi_alloc((size_t)n * sizeof *order);
+    int innocent = 0, last = n;
+    const size_t before = strlen("kernel" SPLIT_TAG);
+    while (log_next(&log, &b)) {
+        if (b.kind != LOG_ERROR || b.file == NULL || b.file_len <= before) continue;
+        if (strncmp(b.file, "kernel" SPLIT_TAG, before) != 0) continue;
+        int tag = atoi(b.file + before);
+        if (tag < n) guilty[tag] = true;
+    }
+    for (int i = 0; i < n; i++) order[guilty[i] ? --last : innocent++] = units[i];
+    memcpy(units, order, (size_t)n * sizeof *order);
+    free(guilty);
+    free(order);
+    return n - innocent;
+}
+
+static bool compile_units(Batch *b, Unit **units, int n, int round);
+
+/* One call failed: the blamed are tried alone, the others together; or two halves. */
+static bool compile_apart(Batch *b, Unit **units, int n, const char *log, int round) {
+    int guilty = round < MAX_ROUNDS ? blame(units, n, log) : 0;
+    if (guilty == 0)
+        return compile_units(b, units, n / 2, 0) &&
+               compile_units(b, units + n / 2, n - n / 2, 0);
+    for (int i = n - guilty; i < n; i++)
+        if (!compile_units(b, units + i, 1, 0)) return false;
+    return compile_units(b, units, n - guilty, round + 1);
+}
+
+static bool compile_units(Batch *b, Unit **units, int n, int round) {
+    if (n == 0) return true;
+    gi_buf source = {0};
+    CompileResult r = {0};
+    make_source(units, n, b->options, &source);
+    bool done = compile_one(b->compiler, source.data, source.len, "gilua.cu", b->options, &r, b->err);
+    gi_buf_free(&source);
+    if (!done) return false;
+    if (r.ok)
+        give_results(units, n, &r);
+    else if (n == 1)
+        give_failure(units[0]->out, &r);
+    else
+        done = compile_apart(b, units, n, text_of(&r.log), round);
+    compile_result_free(&r);
+    return done;
+}
+
+static bool same_includes(const Unit *a, const Unit *b) {
+    return a->includes.len == b->includes.len &&
+           memcmp(text_of(&a->includes), text_of(&b->includes), a->includes.len) == 0;
+}
+
+/* Takes the units together that have the first one's #include lines, leaving the others. */
+static int take_group(Unit **left, int *n_left, Unit **group) {
+    int n = 0, kept = 0;
+    const Unit *first = left[0];
+    for (int i = 0; i < *n_left; i++) {
+        if (n < SPLIT_MAX && same_includes(first, left[i])) group[n++] = left[i];
+        else left[kept++] = left[i];
+    }
+    *n_left = kept;
+    return n;
+}
+
+bool compile_batch(Compiler *c, const CompileUnit *units, int n, const CompileOptions *options,
+                   CompileResult *out, gi_err *err) {
+    if (strncmp(options->target, "sm_", 3) == 0)
+        return gi_fail(err, "usage", "a batch is compiled to PTX, not to '%s': name a compute_XX or ptx",
+                       options->target);
+    Batch b = {c, options, err};
+    Unit *all = gi_alloc((size_t)n * sizeof *all);
+    Unit **left = gi_alloc((size_t)n * sizeof *left), **group = gi_alloc((size_t)n * sizeof *group);
+    CompileResult *results = gi_alloc((size_t)n * sizeof *results);
+    int n_left = n;
+    bool done = true;
+    for (int i = 0; i < n; i++) {
+        all[i] = (Unit){.in = &units[i], .out = &results[i]};
+        read_unit(left[i] = &all[i]);
+    }
+    while (done && n_left > 0) {
+        int n_group = take_group(left, &n_left, group);
+        done = compile_units(&b, group, n_group, 0);
+    }
+    for (int i = 0; i < n; i++) {
+        if (!done) compile_result_free(&results[i]);
+        else out[i] = results[i];
+        free_unit(&all[i]);
+    }
+    free(all);
+    free(left);
+    free(group);
+    free(results);
+    return done;
+}

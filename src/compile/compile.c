@@ -1,0 +1,166 @@
+/* compile.c - see compile.h. One source through NVRTC; batches are in batch.c. */
+#include "compile/compile.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compile/library.h"
+#include "compile/log.h"
+
+struct Compiler {
+    Library nvrtc;
+    int major, minor;
+    int *targets;  /* 0-ended */
+    bool no_cache; /* this NVRTC knows --no-cache (as far as we have seen) */
+};
+
+typedef struct Options { /* what NVRTC is given: owned strings */
+    char **v;
+    int n, cap;
+} Options;
+
+Compiler *compile_open(gi_err *err) {
+    Library nvrtc;
+    if (!library_open(&nvrtc, err)) return NULL;
+    Compiler *c = gi_alloc(sizeof *c);
+    int n = 0;
+    c->nvrtc = nvrtc;
+    c->no_cache = true;
+    nvrtc.version(&c->major, &c->minor);
+    nvrtc.num_archs(&n);
+    c->targets = gi_alloc((size_t)(n + 1) * sizeof *c->targets);
+    nvrtc.archs(c->targets);
+    return c;
+}
+
+void compile_close(Compiler *c) {
+    if (c == NULL) return;
+    library_close(&c->nvrtc);
+    free(c->targets);
+    free(c);
+}
+
+const char *compile_path(const Compiler *c) {
+    return c->nvrtc.path;
+}
+
+void compile_version(const Compiler *c, int *major, int *minor) {
+    *major = c->major;
+    *minor = c->minor;
+}
+
+const int *compile_targets(const Compiler *c) {
+    return c->targets;
+}
+
+void compile_result_free(CompileResult *r) {
+    gi_buf_free(&r->code);
+    gi_buf_free(&r->log);
+    for (int i = 0; i < r->n_messages; i++) free(r->messages[i].text);
+    free(r->messages);
+    *r = (CompileResult){0};
+}
+
+static void add_option(Options *o, const char *flag, const char *value) {
+    gi_buf text = {0};
+    gi_buf_addf(&text, "%s%s", flag, value);
+    gi_grow(o->v, o->n, o->cap);
+    o->v[o->n++] = text.data;
+}
+
+static void add_options(Options *o, const char *flag, const char *const *values) {
+    for (int i = 0; values && values[i]; i++) add_option(o, flag, values[i]);
+}
+
+static void free_options(Options *o) {
+    for (int i = 0; i < o->n; i++) free(o->v[i]);
+    free(o->v);
+    *o = (Options){0};
+}
+
+static bool to_ptx(const CompileOptions *o) {
+    return strncmp(o->target, "sm_", 3) != 0;
+}
+
+static void make_options(const Compiler *c, const CompileOptions *o, Options *out) {
+    const char *arch = strcmp(o->target, "ptx") == 0 ? COMPILE_PTX_ARCH : o->target;
+    add_option(out, "--gpu-architecture=", arch);
+    if (c->no_cache) add_option(out, "--no-cache", ""); /* keep out of the user's ~/.nv */
+    if (o->line_info) add_option(out, "--generate-line-info", "");
+    add_options(out, "-D", o->defines);
+    add_options(out, "", o->options);
+    add_options(out, "-I", o->includes);
+    if (c->nvrtc.include) add_option(out, "-I", c->nvrtc.include);
+}
+
+static void get_text(int (*size)(Program *, size_t *), int (*get)(Program *, char *), Program *p,
+                     gi_buf *out) {
+    size_t n = 0;
+    if (size(p, &n) != NVRTC_OK || n == 0) return;
+    char *text = gi_alloc(n + 1);
+    if (get(p, text) == NVRTC_OK) gi_buf_add(out, text, n);
+    free(text);
+}
+
+/* NVRTC counts the final NUL of its texts. */
+static void drop_nul(gi_buf *b) {
+    while (b->len && b->data[b->len - 1] == '\0') b->len--;
+}
+
+static void get_code(const Library *l, Program *p, bool ptx, gi_buf *out) {
+    get_text(ptx ? l->ptx_size : l->cubin_size, ptx ? l->ptx : l->cubin, p, out);
+    if (ptx) drop_nul(out);
+}
+
+/* Compiles p; the first time that --no-cache is refused, again without it. */
+static int compile_program(Compiler *c, Program *p, const CompileOptions *o, gi_buf *log) {
+    Options options = {0};
+    make_options(c, o, &options);
+    int result = c->nvrtc.compile(p, options.n, (const char *const *)options.v);
+    free_options(&options);
+    gi_buf_clear(log);
+    get_text(c->nvrtc.log_size, c->nvrtc.log, p, log);
+    drop_nul(log);
+    if (result == NVRTC_INVALID_OPTION && c->no_cache && log->len && strstr(log->data, "no-cache")) {
+        c->no_cache = false;
+        return compile_program(c, p, o, log);
+    }
+    return result;
+}
+
+/* What NVRTC's refusal of an option reads like: its first log line, without its name. */
+static bool fail_option(const CompileOptions *o, const gi_buf *log, gi_err *err) {
+    LogBlock b;
+    const char *p = log->len ? log->data : "";
+    char *text = log_next(&p, &b) ? log_text(&b) : gi_strdup("invalid option");
+    gi_fail(err, "usage", "NVRTC refuses the options (target '%s'): %s", o->target, text);
+    free(text);
+    return false;
+}
+
+bool compile_one(Compiler *c, const char *source, size_t len, const char *name,
+                 const CompileOptions *options, CompileResult *out, gi_err *err) {
+    if (memchr(source, '\0', len))
+        return gi_fail(err, "usage", "the source %s has a zero byte in it: it is not text", name);
+    Program *p = NULL;
+    CompileResult r = {0};
+    char *text = gi_strndup(source, len);
+    int result = c->nvrtc.create(&p, text, name, 0, NULL, NULL);
+    if (result == NVRTC_OK) result = compile_program(c, p, options, &r.log);
+    r.ok = result == NVRTC_OK;
+    if (r.ok) get_code(&c->nvrtc, p, to_ptx(options), &r.code);
+    if (p) c->nvrtc.destroy(&p);
+    free(text);
+    if (r.ok || result == NVRTC_COMPILATION) {
+        log_messages(r.log.len ? r.log.data : "", name, &r);
+        *out = r;
+        return true;
+    }
+    if (result == NVRTC_INVALID_OPTION)
+        fail_option(options, &r.log, err);
+    else
+        gi_fail(err, "driver", "NVRTC failed on %s: %s", name, c->nvrtc.error_string(result));
+    compile_result_free(&r);
+    return false;
+}

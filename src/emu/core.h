@@ -1,0 +1,341 @@
+/* core.h - what the files of the virtual GPU share; nothing outside src/emu includes it.
+**
+** The shape of a run:
+**
+**   emu_load    PTX text -> PtxModule -> one Code per function (decode*.c, forms.c)
+**   emu_launch  one Machine; block after block; the warps of a block in turn (launch.c)
+**   exec        one warp until it ends, waits or faults (exec.c, compiled twice)
+**
+** A warp's registers are a "file": for every storage slot a row of 32 lanes, 4 or 8 bytes each, for
+** every predicate a 32-bit mask. Operands of a decoded instruction are byte offsets into the file;
+** immediates and special registers are rows behind the registers, so that an instruction never
+** asks what kind of operand it has. 8- and 16-bit registers sit zero-extended in 4-byte rows.
+*/
+#ifndef GILUA_EMU_CORE_H
+#define GILUA_EMU_CORE_H
+
+#include "base/base.h"
+#include "emu/cost.h"
+#include "emu/emu.h"
+#include "ptx/ptx.h"
+
+/* Rows are read as whatever type the instruction names. */
+typedef uint32_t U32 __attribute__((may_alias));
+typedef int32_t S32 __attribute__((may_alias));
+typedef uint64_t U64 __attribute__((may_alias));
+typedef int64_t S64 __attribute__((may_alias));
+typedef float F32 __attribute__((may_alias));
+typedef double F64 __attribute__((may_alias));
+
+enum { LANES = 32, ROW32 = 128, ROW64 = 256, ALL_LANES = -1 };
+#define FULL_MASK 0xffffffffu
+#define END_OF_FUNCTION (-1) /* as a reconvergence point */
+
+typedef struct Machine Machine;
+typedef struct Warp Warp;
+typedef struct Code Code;
+
+/* One decoded instruction. */
+typedef struct Ins {
+    uint16_t op;            /* OP_… of ops.h */
+    uint16_t x;             /* per operation: flag, index of a slow function … */
+    uint32_t d, a, b, c;    /* byte offsets in the register file */
+    uint64_t imm;
+} Ins;
+
+/* An operation that is not worth a place in the fast loop. False after raising a fault. */
+typedef bool (*SlowFn)(Machine *m, Warp *w, const Ins *in);
+
+typedef struct InsPlace { /* where a decoded instruction comes from */
+    int ptx_line, src_line;
+    int index;              /* in PtxFunc.code, -1: made by the decoder */
+    float clock;            /* modelled clocks from the start of its block */
+} InsPlace;
+
+/* A load or store: [base + offset] to or from `count` registers of `size` bytes each. */
+typedef struct MemForm {
+    uint8_t space;          /* PtxSpace */
+    uint8_t size, count;
+    uint8_t bits[8];        /* width of each register: 16, 32, 64 */
+    bool is_store, is_signed, is_volatile;
+    bool wide_base;         /* the base register has 64 bits */
+    int frame_param;        /* PTX_PARAM of a device function: index of the parameter area + 1 */
+    uint32_t base;
+    uint32_t reg[8];
+    int64_t offset;
+} MemForm;
+
+typedef struct TexForm {
+    uint8_t dims;
+    bool layered, is_int, as_int;
+    uint32_t handle;        /* 64-bit row */
+    uint32_t coord[4];      /* layer first where layered */
+    uint32_t reg[4];
+    int count;
+} TexForm;
+
+typedef struct CallForm {
+    int func;               /* index of the callee, -1: indirect */
+    uint32_t target;        /* indirect: 64-bit row of function addresses */
+    int n_args, n_rets;
+    uint32_t arg[32], arg_size[32]; /* where in the caller's parameter area, bytes */
+    uint32_t ret[4], ret_size[4];
+} CallForm;
+
+/* Rows filled before a function runs: immediates once, special registers as they change. */
+typedef enum PoolKind {
+    POOL_B32, POOL_B64,
+    POOL_TID_X, POOL_TID_Y, POOL_TID_Z, POOL_LANEID, POOL_WARPID, POOL_NWARPID,
+    POOL_NTID_X, POOL_NTID_Y, POOL_NTID_Z, POOL_NCTAID_X, POOL_NCTAID_Y, POOL_NCTAID_Z,
+    POOL_CTAID_X, POOL_CTAID_Y, POOL_CTAID_Z, POOL_SMID, POOL_NSMID, POOL_GRIDID,
+    POOL_LANEMASK_EQ, POOL_LANEMASK_LE, POOL_LANEMASK_LT, POOL_LANEMASK_GE, POOL_LANEMASK_GT,
+    POOL_DYNAMIC_SMEM, POOL_TOTAL_SMEM, POOL_ZERO
+} PoolKind;
+
+typedef struct PoolRow {
+    PoolKind kind;
+    uint64_t value;
+    uint32_t offset;
+} PoolRow;
+
+struct Code {
+    const PtxFunc *func;
+    int index;
+    Ins *ins;
+    int n_ins, cap_ins;
+    InsPlace *place;
+    uint32_t file_bytes;    /* registers, then pool */
+    uint32_t clear_bytes;   /* registers: zeroed before a run */
+    PoolRow *pool;
+    int n_pool, cap_pool;
+    MemForm *mem;
+    int n_mem, cap_mem;
+    TexForm *tex;
+    int n_tex, cap_tex;
+    CallForm *call;
+    int n_call, cap_call;
+    int (*jump)[2];         /* brx.idx tables: flattened {target, unused} */
+    int n_jump, cap_jump;
+    SlowFn *slow;
+    int n_slow, cap_slow;
+    uint32_t local_bytes;   /* stack frame */
+    uint32_t param_bytes;   /* per lane: formal parameters, returns, call sequences */
+    uint32_t *formal, *formal_size; /* offsets and sizes of the formal parameters and returns */
+    uint32_t *result, *result_size;
+    size_t shared_bytes;    /* demoted variables of this function and of all it calls */
+    int registers;
+    CostBlock *block;       /* one per basic block */
+    int n_blocks;
+    int first_block;        /* index of block 0 in Machine.cost.count */
+};
+
+/* Memory the kernel can reach through a pointer. */
+typedef struct Alloc {
+    uint8_t *data;
+    uint64_t size;
+    bool live, read_only, is_const;
+    char *label;
+    uint64_t *touched;      /* cost model: one bit a sector, or NULL */
+    size_t touched_words;
+    bool touched_any;
+} Alloc;
+
+typedef struct TexSlot {
+    EmuTexture t;
+    bool live;
+    uint32_t alloc;         /* allocation standing for its memory in the cost model */
+} TexSlot;
+
+struct Emu {
+    EmuModel model;
+    Alloc *alloc;
+    int n_alloc, cap_alloc;
+    int *free_id;
+    int n_free, cap_free;
+    TexSlot *tex;
+    int n_tex, cap_tex;
+    bool avx2;
+};
+
+/* Address windows that are not allocations. */
+#define ID_SHIFT 40
+#define ID_SHARED 0x7ffff1u
+#define ID_LOCAL 0x7ffff2u
+#define ID_PARAM 0x7ffff3u
+#define ID_FUNC 0x7ffff4u
+#define ID_TEX 0x7ffff5u
+#define WINDOW(id) ((uint64_t)(id) << ID_SHIFT)
+#define OFFSET_MASK (((uint64_t)1 << ID_SHIFT) - 1)
+
+typedef struct ModuleVar {
+    const PtxVar *var;
+    uint64_t address;       /* or offset in shared memory */
+    uint8_t *data;
+} ModuleVar;
+
+struct EmuModule {
+    Emu *emu;
+    PtxModule *ptx;
+    Code *code;             /* one per function of ptx */
+    int n_code;
+    ModuleVar *vars;        /* one per variable of ptx */
+    int n_blocks;
+};
+
+/* Divergence: paths still to run. The last entry runs now. */
+typedef struct Path {
+    uint32_t mask;
+    int pc;                 /* where it goes on (valid when it is not the last) */
+    int rpc;                /* where it meets the others again */
+} Path;
+
+typedef struct Frame {
+    Code *code;
+    uint8_t *file;          /* register file, owned by this depth */
+    uint32_t file_cap;
+    Code *filled_for;       /* whose pool rows are in file */
+    uint64_t filled_launch;
+    uint8_t *params;        /* param_bytes for each lane */
+    size_t params_cap;
+    int first_path;         /* Warp.path index at which this function began */
+    int return_pc;
+    int call;               /* CallForm index in the caller */
+    uint32_t local_base;
+} Frame;
+
+typedef enum WarpState { WARP_READY, WARP_WAITING, WARP_DONE } WarpState;
+
+struct Warp {
+    S32 lane32[LANES] __attribute__((aligned(64))); /* -1 for active lanes, 0 for the others */
+    S64 lane64[LANES] __attribute__((aligned(64)));
+    uint8_t *file;          /* of the running frame */
+    Code *code;
+    uint32_t active, live, exist;
+    uint32_t carry;         /* condition code of add.cc … */
+    int pc;
+    int index;
+    WarpState state;
+    double clock;           /* modelled clocks at the start of the current block of code */
+    int64_t fuel;           /* warp instructions left in this turn */
+    int barrier;            /* while waiting */
+    bool waited_red;        /* bar.red: result to be delivered into red_dest */
+    uint32_t red_dest;
+    int red_kind;
+    Path *path;
+    int n_path, cap_path;
+    Frame *frame;
+    int depth, cap_frame;   /* frame[0 … depth] are in use */
+    uint8_t *local;         /* word w of lane l at w * 128 + l * 4 */
+    uint32_t local_top;     /* bytes a lane may use now */
+    size_t local_cap;
+};
+
+/* One of the 16 named barriers of a block. */
+typedef struct Barrier {
+    uint32_t arrived;       /* warps */
+    uint32_t expected;      /* threads / 32; 0: every warp of the block */
+    uint32_t red_count;     /* lanes whose predicate was true, of red_total */
+    uint32_t red_total;
+    bool after_exit;
+} Barrier;
+
+typedef struct Shadow Shadow; /* shadow.c: uninitialised reads and races */
+
+struct Machine {
+    Emu *emu;
+    EmuModule *mod;
+    Code *entry;
+    const EmuLaunch *launch;
+    const EmuModel *model;
+    EmuResult *result;
+    uint64_t serial;        /* of the launch */
+    const uint8_t *params;
+    size_t param_bytes;
+    uint8_t *shared;
+    uint32_t shared_bytes;
+    unsigned ctaid[3];
+    uint64_t block_index;
+    unsigned smid;
+    Warp *warp;
+    int n_warps, threads;
+    Barrier barrier[16];
+    Shadow *shadow;
+    Cost cost;
+    int64_t budget;
+    gi_buf text;            /* scratch of printf */
+};
+
+typedef enum Stop { STOP_DONE, STOP_WAIT, STOP_YIELD, STOP_FAULT } Stop;
+
+Stop exec_base(Machine *m, Warp *w);
+Stop exec_avx2(Machine *m, Warp *w); /* only where Emu.avx2 */
+
+/* fault.c. Records the first fault of a launch; always returns false. lane ALL_LANES: the warp. */
+bool fault_raise(Machine *m, Warp *w, const Ins *in, int lane, EmuStatus status, const char *fmt,
+                 ...) GI_PRINTF(6, 7);
+/* "lanes 3, 5-7 and 9" */
+void fault_lanes(uint32_t mask, char *out, size_t cap);
+
+/* memory.c */
+static inline uint8_t *row_at(const Warp *w, uint32_t offset) { return w->file + offset; }
+static inline uint32_t pred_at(const Warp *w, uint32_t offset) { return *(U32 *)(w->file + offset); }
+static inline void pred_set(const Warp *w, uint32_t offset, uint32_t bits, uint32_t mask) {
+    U32 *p = (U32 *)(w->file + offset);
+    *p = (*p & ~mask) | (bits & mask);
+}
+static inline Alloc *alloc_of(const Emu *e, uint64_t address) {
+    uint64_t id = address >> ID_SHIFT;
+    return id < (uint64_t)e->n_alloc && e->alloc[id].live ? &e->alloc[id] : NULL;
+}
+uint64_t alloc_new(Emu *e, void *data, uint64_t size, bool read_only, bool is_const,
+                   const char *label);
+void alloc_free(Emu *e, uint64_t address);
+/* Host bytes of one lane's access, checked; NULL after raising a fault. Not for local memory. */
+uint8_t *mem_at(Machine *m, Warp *w, const Ins *in, int lane, PtxSpace space, uint64_t address,
+                unsigned bytes, bool is_write);
+/* One lane's access to any space, byte-exact; false after raising a fault. */
+bool mem_read(Machine *m, Warp *w, const Ins *in, int lane, PtxSpace space, uint64_t address,
+              unsigned bytes, void *out);
+bool mem_write(Machine *m, Warp *w, const Ins *in, int lane, PtxSpace space, uint64_t address,
+               unsigned bytes, const void *from);
+/* A load or store whose lanes do not share one allocation, or one of which faults. */
+bool mem_slow(Machine *m, Warp *w, const Ins *in, const MemForm *f, const uint64_t *at);
+/* Addresses of all active lanes of a slow operation: row `base` + offset. */
+void mem_addresses(const Warp *w, uint32_t base, bool wide, int64_t offset, PtxSpace space,
+                   uint64_t at[LANES]);
+
+/* warp.c: masks, paths, calls, barriers. */
+void warp_set_active(Warp *w, uint32_t mask);
+void warp_diverge(Machine *m, Warp *w, uint32_t taken, int target, int next, int rpc);
+/* At a reconvergence point, its path at an end: goes on with the next one. */
+void warp_next_path(Warp *w);
+bool warp_switch(Machine *m, Warp *w, const Ins *in);        /* brx.idx */
+bool warp_call(Machine *m, Warp *w, const Ins *in);
+/* The active lanes return or exit. True when the whole warp is done. */
+bool warp_return(Machine *m, Warp *w);
+bool warp_exit(Machine *m, Warp *w);
+/* Waits at a barrier (or arrives without waiting). STOP_YIELD: passed at once, go on. */
+Stop warp_barrier(Machine *m, Warp *w, const Ins *in);
+bool warp_begin(Machine *m, Warp *w, Code *entry);           /* before a block */
+void warp_free(Warp *w);
+/* Fills pool rows of the warp's current frame. */
+void warp_fill_pool(Machine *m, Warp *w, Frame *f, bool only_block);
+double warp_clock(const Warp *w, const Ins *in); /* modelled clocks at this instruction */
+
+/* shadow.c */
+Shadow *shadow_new(const Machine *m);
+void shadow_free(Shadow *s);
+void shadow_block(Machine *m);                    /* a new block begins */
+void shadow_barrier(Machine *m, uint32_t warps);  /* these warps passed a barrier together */
+void shadow_local_frame(Machine *m, const Warp *w, uint32_t from, uint32_t to);
+/* Notes an access; false after raising a race. */
+bool shadow_shared(Machine *m, Warp *w, const Ins *in, int lane, uint64_t offset, unsigned bytes,
+                   bool is_write, bool is_atomic);
+void shadow_local(Machine *m, const Warp *w, int lane, uint64_t offset, unsigned bytes,
+                  bool is_write);
+
+/* decode.c: all functions of a module; "compile" errors. */
+bool decode_module(EmuModule *mod, gi_err *err);
+void code_free(Code *c);
+
+#endif

@@ -1,0 +1,125 @@
+/* cost.h - how many clocks a launch would take: the deterministic cost model.
+**
+** The model answers "which of two kernels is faster, and roughly by how much" for a GPU described
+** by an EmuModel. It follows the usual analytic picture of a GPU (Hong and Kim, ISCA 2009; Volkov,
+** "Understanding latency hiding on GPUs", 2016): a kernel is bound by what it issues, by what it
+** moves, or by how long its warps wait when too few are resident to hide it.
+**
+**   blocks  B, over S SMs: the busiest SM runs n = ceil(B / S) of them, R at a time (R from
+**           threads, registers, shared memory and block slots), in ceil(n / R) waves.
+**
+**   part_issue    what the busiest SM must issue. Every PTX instruction of a warp, whatever its
+**                 active lanes (so both paths of a divergent branch count), takes issue slots and
+**                 time on a pipe:
+**                     slots = n / B * sum(slots),  t_0 = slots / schedulers_per_sm
+**                     t_k   = n / B * sum(warp instructions on pipe k) / rate_k
+**                     part_issue = |t_0, t_1, ...|_8
+**                 Memory pipes are charged one wavefront per 128-byte line a warp touches; shared
+**                 memory one per conflicting word on its worst bank; atomics one per line and one
+**                 per lane that hits an address another lane hits too.
+**   part_memory   bytes: 32-byte sectors that miss the L1 share of a block travel from the L2, and
+**                 those nobody touched before in this launch from DRAM:
+**                     part_memory = |l2 bytes / l2_bytes_per_clock, dram bytes / dram_bytes_per_clock|_2
+**                 Stores count like loads. Local memory is laid out as on the GPU, word w of the 32
+**                 lanes side by side, so a spilled array costs a 128-byte line per word.
+**   part_latency  waits. A warp alone, issuing in order, needs for a basic block the time that a
+**                 scoreboard of result latencies gives (worked out once, when the code is loaded).
+**                 A load that misses L1 adds (latency_l2 - latency_l1) / memory_parallelism, one
+**                 that goes to DRAM the same with latency_dram; a barrier makes the warps of a
+**                 block meet at the time of the last plus latency_barrier. The time of a block is
+**                 that of its slowest warp plus block_ticks:
+**                     part_latency = (ceil(n / R) - 1) * mean block + slowest block
+**
+**   ticks = launch_ticks + |part_issue, part_memory, part_latency|_3
+**
+** A p-norm |x|_p = (sum x_i^p)^(1/p) is close to the largest part and strictly grows with each, so
+** no saving is ever invisible. L1 is a direct-mapped table of 128-byte lines with four sector bits,
+** empty at the start of each block, of (l1_bytes_per_sm - shared memory in use) / R bytes.
+** Not modelled: instruction caches, DRAM pages, L2 slices, clock changes.
+**
+** Costs of a basic block are added up when the code is loaded; a run counts how often each block
+** was entered. Sums are taken in a fixed order, so equal runs give equal ticks to the last bit.
+*/
+#ifndef GILUA_EMU_COST_H
+#define GILUA_EMU_COST_H
+
+#include "emu/emu.h"
+#include "ptx/ptx.h"
+
+/* Execution resources of an SM; each has a rate in the model except ISSUE (schedulers_per_sm). */
+typedef enum CostPipe {
+    PIPE_ISSUE, PIPE_FP32, PIPE_FP64, PIPE_FP16, PIPE_INT, PIPE_MUL, PIPE_SPECIAL, PIPE_CONVERT,
+    PIPE_BRANCH, PIPE_SHARED, PIPE_GLOBAL, PIPE_TEXTURE, PIPE_SHUFFLE, PIPE_ATOMIC, PIPES
+} CostPipe;
+
+/* Kinds of PTX instruction, by the machine instructions they become (cost.c has the table). */
+typedef enum CostClass {
+    COST_FREE,          /* mov, cvta, ld.param: register renaming or an operand's constant bank */
+    COST_ALU, COST_ALU64, COST_FP32, COST_FP64, COST_FP16, COST_MUL, COST_MUL_WIDE, COST_MUL64,
+    COST_MUL_HI, COST_SHIFT64, COST_SPECIAL, COST_SPECIAL2, COST_CONVERT, COST_CONVERT64,
+    COST_BITS, COST_BRANCH, COST_CALL, COST_BARRIER, COST_FENCE, COST_SLEEP,
+    COST_IDIV32, COST_IDIV64, COST_FDIV, COST_FDIV_FAST, COST_FSQRT, COST_FRCP, COST_DDIV,
+    COST_DSQRT, COST_DRCP, COST_SHUFFLE, COST_VOTE, COST_REDUX, COST_LD_SHARED, COST_ST_SHARED,
+    COST_LD_GLOBAL, COST_ST_GLOBAL, COST_LD_LOCAL, COST_ST_LOCAL, COST_LD_CONST, COST_ATOMIC,
+    COST_ATOMIC_SHARED, COST_TEX, COST_PRINT, COST_CLASSES
+} CostClass;
+
+/* Static cost of one basic block. */
+typedef struct CostBlock {
+    int n;                  /* PTX instructions */
+    double latency;         /* clocks for a warp alone, loads hitting L1 */
+    double pipe[PIPES];
+} CostBlock;
+
+typedef struct CostLine {   /* one entry of the L1 table */
+    uint64_t line;
+    uint32_t epoch, sectors;
+} CostLine;
+
+typedef struct CostCount {
+    uint64_t runs, lanes;
+} CostCount;
+
+/* What one launch adds up. */
+typedef struct Cost {
+    CostCount *count;       /* per basic block of the module */
+    double extra[PIPES];    /* what depends on addresses */
+    uint64_t l2_sectors, dram_sectors;
+    CostLine *l1;
+    uint32_t l1_lines, epoch;
+    double miss_l2, miss_dram, miss_tex_l2, miss_tex_dram; /* extra clocks of one access */
+    double sum_latency, max_latency; /* over blocks */
+    uint64_t blocks;
+} Cost;
+
+struct Machine;
+struct Warp;
+struct Alloc;
+
+/* Fills block[0 … n_blocks-1] and clock[i], the clock at which instruction i of the function
+** issues, less its block's latency. cls: one class per instruction. */
+void cost_blocks(const EmuModel *model, const PtxFunc *f, const PtxCfg *cfg, const uint8_t *cls,
+                 CostBlock *block, float *clock);
+
+/* Blocks resident on an SM at a time; 0 when a single one does not fit. */
+int cost_resident(const EmuModel *model, int threads, int registers, size_t shared_bytes);
+
+void cost_begin(struct Machine *m, int resident);
+void cost_free(Cost *c);
+void cost_block_begin(struct Machine *m);
+void cost_block_end(struct Machine *m);
+void cost_finish(struct Machine *m, int resident);
+
+/* Memory traffic of one warp access. Offsets are in bytes from the start of the allocation. */
+typedef enum CostKind { COST_KIND_LOAD, COST_KIND_STORE, COST_KIND_TEXTURE, COST_KIND_ATOMIC } CostKind;
+void cost_range(struct Machine *m, struct Warp *w, uint64_t address, uint64_t bytes, CostKind kind);
+void cost_lanes(struct Machine *m, struct Warp *w, const uint64_t at[32], uint32_t mask,
+                CostKind kind);
+void cost_local(struct Machine *m, struct Warp *w, const uint64_t at[32], uint32_t mask,
+                unsigned bytes, bool uniform, bool is_store);
+/* Shared memory; offsets need not be uniform. */
+void cost_shared(struct Machine *m, const uint64_t at[32], uint32_t mask, unsigned bytes);
+void cost_atomic(struct Machine *m, struct Warp *w, const uint64_t at[32], uint32_t mask,
+                 bool shared);
+
+#endif

@@ -1,0 +1,365 @@
+/* exec.c - runs one warp: one decoded instruction for its 32 lanes at a time.
+**
+** Every simple operation is a loop over 32 lanes that the compiler turns into vector code, once for
+** warps whose live lanes all run together (results of dead lanes do not matter) and once keeping
+** the old value of inactive lanes. Dispatch is threaded: each operation jumps to the next one.
+** exec_avx2.c compiles this file again for AVX2; both variants give identical bits, so nothing here
+** may depend on contraction, reassociation or the C library's rounding.
+*/
+#include "emu/core.h"
+#include "emu/ops.h"
+
+#include <math.h>
+#include <string.h>
+
+#ifndef EMU_VARIANT
+#define EMU_VARIANT exec_base
+#endif
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#if defined(__clang__)
+#pragma STDC FP_CONTRACT OFF
+#define EACH_LANE _Pragma("clang loop vectorize(assume_safety)") for (int i = 0; i < LANES; i++)
+#else
+#pragma GCC optimize("O3", "no-math-errno", "no-trapping-math")
+#define EACH_LANE _Pragma("GCC ivdep") for (int i = 0; i < LANES; i++)
+#endif
+
+/* Lanes of 0 or -1 -> bit mask. */
+static inline uint32_t mask_of(const S32 *t) {
+#if defined(EMU_AVX2)
+    uint32_t mask = 0;
+    for (int k = 0; k < 4; k++) {
+        __m256i v = _mm256_load_si256((const __m256i *)(const void *)(t + 8 * k));
+        mask |= (uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(v)) << (8 * k);
+    }
+    return mask;
+#elif defined(__x86_64__)
+    uint32_t mask = 0;
+    for (int k = 0; k < 8; k++) {
+        __m128i v = _mm_load_si128((const __m128i *)(const void *)(t + 4 * k));
+        mask |= (uint32_t)_mm_movemask_ps(_mm_castsi128_ps(v)) << (4 * k);
+    }
+    return mask;
+#else
+    uint32_t mask = 0;
+    for (int i = 0; i < LANES; i++) mask |= (uint32_t)(t[i] != 0) << i;
+    return mask;
+#endif
+}
+
+#include "emu/exec_num.h"
+#include "emu/exec_mem.h"
+
+#define PLACE(T, name, offset) T *name = (T *)(void *)(file + (offset))
+#define ROW(T, name, offset) const T *name = (const T *)(const void *)(file + (offset))
+
+/* d[i] = EXPR for the active lanes; MASK is the lane mask of the width of d. */
+#define LANE_OP(NAME, TD, TA, TB, TC, MASK, EXPR)                                       \
+    L_##NAME: {                                                                         \
+        PLACE(TD, d, in->d);                                                            \
+        ROW(TA, a, in->a);                                                              \
+        ROW(TB, b, in->b);                                                              \
+        ROW(TC, c, in->c);                                                              \
+        (void)a, (void)b, (void)c;                                                      \
+        if (full) EACH_LANE d[i] = (TD)(EXPR);                                          \
+        else EACH_LANE d[i] = MASK[i] ? (TD)(EXPR) : d[i];                              \
+        NEXT;                                                                           \
+    }
+#define OP32(NAME, T, EXPR) LANE_OP(NAME, T, T, T, T, w->lane32, EXPR)
+#define OP64(NAME, T, EXPR) LANE_OP(NAME, T, T, T, T, w->lane64, EXPR)
+
+/* Predicate d = COND, or its complement when in->x. */
+#define TEST_OP(NAME, T, COND)                                                          \
+    L_##NAME: {                                                                         \
+        S32 t[LANES] __attribute__((aligned(64)));                                      \
+        ROW(T, a, in->a);                                                               \
+        ROW(T, b, in->b);                                                               \
+        EACH_LANE t[i] = (COND) ? -1 : 0;                                               \
+        pred_set(w, in->d, mask_of(t) ^ (in->x ? FULL_MASK : 0), w->active);            \
+        NEXT;                                                                           \
+    }
+
+#define PRED_OP(NAME, EXPR)                                                             \
+    L_##NAME: {                                                                         \
+        uint32_t a = pred_at(w, in->a), b = pred_at(w, in->b);                          \
+        (void)b;                                                                        \
+        pred_set(w, in->d, (EXPR), w->active);                                          \
+        NEXT;                                                                           \
+    }
+
+#define NEXT                 \
+    do {                     \
+        in++;                \
+        goto *label[in->op]; \
+    } while (0)
+#define JUMP(index)                    \
+    do {                               \
+        in = code + (index);           \
+        goto *label[in->op];           \
+    } while (0)
+/* After anything that may have changed the path, the frame or the mask. */
+#define RESUME                         \
+    do {                               \
+        code = w->code->ins;           \
+        file = w->file;                \
+        full = w->active == w->live;   \
+        JUMP(w->pc);                   \
+    } while (0)
+
+Stop EMU_VARIANT(Machine *m, Warp *w) {
+    static const void *const label[] = {
+#define OP(name) &&L_##name,
+        EMU_OPS(OP)
+#undef OP
+    };
+    const Ins *code, *in;
+    uint8_t *file;
+    bool full;
+
+    RESUME;
+
+    /* Control. A basic block begins: paths that meet here, fuel, counts. */
+L_BLOCK: {
+    int here = (int)(in - code);
+    if (in->x && w->path[w->n_path - 1].rpc == here) {
+        warp_next_path(w);
+        RESUME;
+    }
+    if (w->fuel <= 0) {
+        w->pc = here;
+        return STOP_YIELD;
+    }
+    const CostBlock *block = &w->code->block[in->a];
+    CostCount *count = &m->cost.count[in->b];
+    count->runs++;
+    count->lanes += (uint64_t)__builtin_popcount(w->active);
+    w->fuel -= block->n;
+    w->clock += block->latency;
+    NEXT;
+}
+L_JOIN:
+    if (w->path[w->n_path - 1].rpc == (int)(in - code)) {
+        warp_next_path(w);
+        RESUME;
+    }
+    NEXT;
+L_BRA:
+    JUMP(in->d);
+L_BRA_IF: {
+    uint32_t taken = (pred_at(w, in->a) ^ (in->x ? FULL_MASK : 0)) & w->active;
+    if (taken == 0) NEXT;
+    if (taken == w->active) JUMP(in->d);
+    warp_diverge(m, w, taken, (int)in->d, (int)(in - code) + 1, (int)in->c);
+    RESUME;
+}
+L_SWITCH:
+    if (!warp_switch(m, w, in)) return STOP_FAULT;
+    RESUME;
+L_CALL:
+    if (!warp_call(m, w, in)) return STOP_FAULT;
+    RESUME;
+L_RET:
+    if (warp_return(m, w)) return STOP_DONE;
+    RESUME;
+L_EXIT:
+    if (warp_exit(m, w)) return STOP_DONE;
+    RESUME;
+L_BARRIER: {
+    w->pc = (int)(in - code) + 1;
+    Stop stop = warp_barrier(m, w, in);
+    if (stop != STOP_YIELD) return stop;
+    NEXT;
+}
+L_SLOW:
+    if (!w->code->slow[in->x](m, w, in)) return STOP_FAULT;
+    NEXT;
+L_LDST:
+    if (!load_store(m, w, in, &w->code->mem[in->imm])) return STOP_FAULT;
+    NEXT;
+L_TEX:
+    if (!texture(m, w, in, &w->code->tex[in->imm])) return STOP_FAULT;
+    NEXT;
+L_PARAM32: {
+    uint32_t value;
+    memcpy(&value, m->params + in->imm, 4);
+    PLACE(U32, d, in->d);
+    EACH_LANE d[i] = w->lane32[i] ? value : d[i];
+    NEXT;
+}
+L_PARAM64: {
+    uint64_t value;
+    memcpy(&value, m->params + in->imm, 8);
+    PLACE(U64, d, in->d);
+    EACH_LANE d[i] = w->lane64[i] ? value : d[i];
+    NEXT;
+}
+L_LOCAL_ADDRESS: {
+    uint64_t value = w->frame[w->depth].local_base + in->imm;
+    PLACE(U64, d, in->d);
+    EACH_LANE d[i] = w->lane64[i] ? value : d[i];
+    NEXT;
+}
+
+    /* Moves, packs, predicates. */
+    OP32(MOV32, U32, a[i])
+    OP64(MOV64, U64, a[i])
+    LANE_OP(PACK, U64, U32, U32, U32, w->lane64, a[i] | (uint64_t)b[i] << 32)
+L_UNPACK: { /* d, c = low, high half of a */
+    PLACE(U32, d, in->d);
+    PLACE(U32, c, in->c);
+    ROW(U64, a, in->a);
+    EACH_LANE d[i] = w->lane32[i] ? (uint32_t)a[i] : d[i];
+    EACH_LANE c[i] = w->lane32[i] ? (uint32_t)(a[i] >> 32) : c[i];
+    NEXT;
+}
+    PRED_OP(AND_P, a & b)
+    PRED_OP(OR_P, a | b)
+    PRED_OP(XOR_P, a ^ b)
+    PRED_OP(NOT_P, ~a)
+    PRED_OP(MOV_P, a)
+
+    /* Integers of 32 bits; 8- and 16-bit forms are made of these. */
+    OP32(ADD32, U32, a[i] + b[i])
+    OP32(SUB32, U32, a[i] - b[i])
+    OP32(MUL32, U32, a[i] * b[i])
+    OP32(MAD32, U32, a[i] * b[i] + c[i])
+    OP32(NEG32, U32, 0u - a[i])
+    OP32(AND32, U32, a[i] & b[i])
+    OP32(OR32, U32, a[i] | b[i])
+    OP32(XOR32, U32, a[i] ^ b[i])
+    OP32(NOT32, U32, ~a[i])
+    OP32(SHL32, U32, b[i] < 32 ? a[i] << (b[i] & 31) : 0)
+    OP32(SHR32_U, U32, b[i] < 32 ? a[i] >> (b[i] & 31) : 0)
+    LANE_OP(SHR32_S, S32, S32, U32, S32, w->lane32, a[i] >> (b[i] < 31 ? b[i] : 31))
+    OP32(MIN32_S, S32, a[i] < b[i] ? a[i] : b[i])
+    OP32(MIN32_U, U32, a[i] < b[i] ? a[i] : b[i])
+    OP32(MAX32_S, S32, a[i] > b[i] ? a[i] : b[i])
+    OP32(MAX32_U, U32, a[i] > b[i] ? a[i] : b[i])
+    LANE_OP(ABS32, U32, S32, S32, S32, w->lane32, a[i] < 0 ? 0u - (uint32_t)a[i] : (uint32_t)a[i])
+    LANE_OP(MULHI32_S, U32, S32, S32, S32, w->lane32, (uint64_t)((int64_t)a[i] * b[i]) >> 32)
+    LANE_OP(MULHI32_U, U32, U32, U32, U32, w->lane32, (uint64_t)a[i] * b[i] >> 32)
+    LANE_OP(MULW_S, S64, S32, S32, S32, w->lane64, (int64_t)a[i] * b[i])
+    LANE_OP(MULW_U, U64, U32, U32, U32, w->lane64, (uint64_t)a[i] * b[i])
+    LANE_OP(MADW_S, U64, S32, S32, U64, w->lane64, (uint64_t)((int64_t)a[i] * b[i]) + c[i])
+    LANE_OP(MADW_U, U64, U32, U32, U64, w->lane64, (uint64_t)a[i] * b[i] + c[i])
+
+    /* Integers of 64 bits. */
+    OP64(ADD64, U64, a[i] + b[i])
+    OP64(SUB64, U64, a[i] - b[i])
+    OP64(MUL64, U64, a[i] * b[i])
+    OP64(MAD64, U64, a[i] * b[i] + c[i])
+    OP64(NEG64, U64, 0 - a[i])
+    OP64(AND64, U64, a[i] & b[i])
+    OP64(OR64, U64, a[i] | b[i])
+    OP64(XOR64, U64, a[i] ^ b[i])
+    OP64(NOT64, U64, ~a[i])
+    LANE_OP(SHL64, U64, U64, U32, U64, w->lane64, b[i] < 64 ? a[i] << (b[i] & 63) : 0)
+    LANE_OP(SHR64_U, U64, U64, U32, U64, w->lane64, b[i] < 64 ? a[i] >> (b[i] & 63) : 0)
+    LANE_OP(SHR64_S, S64, S64, U32, S64, w->lane64, a[i] >> (b[i] < 63 ? b[i] : 63))
+    OP64(MIN64_S, S64, a[i] < b[i] ? a[i] : b[i])
+    OP64(MIN64_U, U64, a[i] < b[i] ? a[i] : b[i])
+    OP64(MAX64_S, S64, a[i] > b[i] ? a[i] : b[i])
+    OP64(MAX64_U, U64, a[i] > b[i] ? a[i] : b[i])
+
+    /* Widths: the low (width - x) bits of a, extended; WIDEN to a 64-bit row, NARROW from one. */
+    LANE_OP(EXT32_S, S32, U32, U32, U32, w->lane32, (int32_t)(a[i] << in->x) >> in->x)
+    OP32(EXT32_U, U32, a[i] << in->x >> in->x)
+    LANE_OP(EXT64_S, S64, U64, U64, U64, w->lane64, (int64_t)(a[i] << in->x) >> in->x)
+    OP64(EXT64_U, U64, a[i] << in->x >> in->x)
+    LANE_OP(WIDEN_S, S64, S32, S32, S32, w->lane64, a[i])
+    LANE_OP(WIDEN_U, U64, U32, U32, U32, w->lane64, a[i])
+    LANE_OP(NARROW, U32, U64, U64, U64, w->lane32, a[i])
+
+L_SELP32: {
+    uint32_t p = pred_at(w, in->c);
+    PLACE(U32, d, in->d);
+    ROW(U32, a, in->a);
+    ROW(U32, b, in->b);
+    if (full) EACH_LANE d[i] = p >> i & 1 ? a[i] : b[i];
+    else EACH_LANE d[i] = w->lane32[i] ? p >> i & 1 ? a[i] : b[i] : d[i];
+    NEXT;
+}
+L_SELP64: {
+    uint64_t p = pred_at(w, in->c);
+    PLACE(U64, d, in->d);
+    ROW(U64, a, in->a);
+    ROW(U64, b, in->b);
+    EACH_LANE d[i] = w->lane64[i] ? p >> i & 1 ? a[i] : b[i] : d[i];
+    NEXT;
+}
+L_LOP3: { /* any function of three bits, as the exclusive or of its minterms */
+    PLACE(U32, d, in->d);
+    ROW(U32, a, in->a);
+    ROW(U32, b, in->b);
+    ROW(U32, c, in->c);
+    uint32_t on[8];
+    for (int k = 0; k < 8; k++) on[k] = in->imm >> k & 1 ? FULL_MASK : 0;
+    EACH_LANE {
+        uint32_t x = ~a[i] & ((~b[i] & ((~c[i] & on[0]) | (c[i] & on[1]))) |
+                              (b[i] & ((~c[i] & on[2]) | (c[i] & on[3]))));
+        uint32_t y = a[i] & ((~b[i] & ((~c[i] & on[4]) | (c[i] & on[5]))) |
+                             (b[i] & ((~c[i] & on[6]) | (c[i] & on[7]))));
+        d[i] = w->lane32[i] ? x | y : d[i];
+    }
+    NEXT;
+}
+
+    /* Comparisons; the others are these with operands exchanged or the result complemented. */
+    TEST_OP(EQ32, U32, a[i] == b[i])
+    TEST_OP(LT32_S, S32, a[i] < b[i])
+    TEST_OP(LT32_U, U32, a[i] < b[i])
+    TEST_OP(EQ64, U64, a[i] == b[i])
+    TEST_OP(LT64_S, S64, a[i] < b[i])
+    TEST_OP(LT64_U, U64, a[i] < b[i])
+    TEST_OP(EQ_F, F32, a[i] == b[i])
+    TEST_OP(NE_F, F32, a[i] < b[i] || a[i] > b[i])
+    TEST_OP(LT_F, F32, a[i] < b[i])
+    TEST_OP(LE_F, F32, a[i] <= b[i])
+    TEST_OP(NUM_F, F32, a[i] == a[i] && b[i] == b[i])
+    TEST_OP(EQ_D, F64, a[i] == b[i])
+    TEST_OP(NE_D, F64, a[i] < b[i] || a[i] > b[i])
+    TEST_OP(LT_D, F64, a[i] < b[i])
+    TEST_OP(LE_D, F64, a[i] <= b[i])
+    TEST_OP(NUM_D, F64, a[i] == a[i] && b[i] == b[i])
+
+    /* f32: NaN results are the canonical one. Z: subnormals flushed. */
+    OP32(ADD_F, F32, canon(a[i] + b[i]))
+    OP32(SUB_F, F32, canon(a[i] - b[i]))
+    OP32(MUL_F, F32, canon(a[i] * b[i]))
+    OP32(FMA_F, F32, canon(fmaf(a[i], b[i], c[i])))
+    OP32(ADD_FZ, F32, flush(canon(flush(a[i]) + flush(b[i]))))
+    OP32(SUB_FZ, F32, flush(canon(flush(a[i]) - flush(b[i]))))
+    OP32(MUL_FZ, F32, flush(canon(flush(a[i]) * flush(b[i]))))
+    OP32(FMA_FZ, F32, flush(canon(fmaf(flush(a[i]), flush(b[i]), flush(c[i])))))
+    OP32(DIV_F, F32, canon(a[i] / b[i]))
+    OP32(SQRT_F, F32, canon(sqrtf(a[i])))
+    OP32(MIN_F, F32, min_f(a[i], b[i]))
+    OP32(MAX_F, F32, max_f(a[i], b[i]))
+    OP32(FTZ_F, F32, flush(a[i]))
+    OP32(SAT_F, F32, saturate(a[i]))
+
+    /* f64 */
+    OP64(ADD_D, F64, pass_nan(a[i], b[i], b[i], a[i] + b[i]))
+    OP64(SUB_D, F64, pass_nan(a[i], b[i], b[i], a[i] - b[i]))
+    OP64(MUL_D, F64, pass_nan(a[i], b[i], b[i], a[i] * b[i]))
+    OP64(FMA_D, F64, pass_nan(a[i], b[i], c[i], fma(a[i], b[i], c[i])))
+    OP64(DIV_D, F64, pass_nan(a[i], b[i], b[i], a[i] / b[i]))
+    OP64(SQRT_D, F64, pass_nan(a[i], a[i], a[i], sqrt(a[i])))
+
+    /* Conversions; the rest is in slow.c. */
+    LANE_OP(CVT_F_S32, F32, S32, S32, S32, w->lane32, (float)a[i])
+    LANE_OP(CVT_F_U32, F32, U32, U32, U32, w->lane32, (float)a[i])
+    LANE_OP(CVT_S32_F, S32, F32, F32, F32, w->lane32, to_s32(a[i]))
+    LANE_OP(CVT_S32_F_RN, S32, F32, F32, F32, w->lane32, to_s32(rintf(a[i])))
+    LANE_OP(CVT_D_S32, F64, S32, S32, S32, w->lane64, (double)a[i])
+    LANE_OP(CVT_D_F, F64, F32, F32, F32, w->lane64, (double)a[i])
+    LANE_OP(CVT_F_D, F32, F64, F64, F64, w->lane32, canon((float)a[i]))
+    OP32(TRUNC_F, F32, canon(truncf(a[i])))
+    OP32(FLOOR_F, F32, canon(floorf(a[i])))
+    OP32(CEIL_F, F32, canon(ceilf(a[i])))
+    OP32(RINT_F, F32, canon(rintf(a[i])))
+}

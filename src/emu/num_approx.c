@@ -1,0 +1,182 @@
+/* num_approx.c - the approximate functions of the special-function unit.
+**
+** The ISA promises an error bound, not bits; a virtual GPU must give the same bits on every
+** machine. So each function is a fixed sequence of double additions and multiplications (Taylor
+** series on a reduced argument, some 1e-11 from the truth) rounded once to float: well inside the
+** bound and, without contraction or the C library's own sin or exp, the same everywhere.
+**
+** Reference: PTX ISA, ex2, lg2, sin, cos, rcp, rsqrt, sqrt, div, tanh, each with its table of
+** special values.
+*/
+#include "emu/num.h"
+
+#include <math.h>
+
+static float nan_f32(void) {
+    return num_f32_from_bits(0x7fffffff);
+}
+
+/* Rounds to the result: one kind of NaN, subnormals flushed on demand. */
+static float finish(double x, bool ftz) {
+    if (x != x)
+        return nan_f32();
+    return ftz ? num_ftz((float)x) : (float)x;
+}
+
+static float start(float x, bool ftz) {
+    return ftz ? num_ftz(x) : x;
+}
+
+/* c[0] + c[1] x + … + c[n-1] x^(n-1) */
+static double polynomial(const double *c, int n, double x) {
+    double sum = c[n - 1];
+    for (int i = n - 2; i >= 0; i--)
+        sum = sum * x + c[i];
+    return sum;
+}
+
+/* 2^n for a normal result */
+static double power_of_two(int n) {
+    return num_f64_from_bits((uint64_t)(n + 1023) << 52);
+}
+
+/* ---- exponential, logarithm, tanh ---- */
+
+/* 2^x for |x| < 1000: ln(2)^k / k! on [-1/2, 1/2]. */
+static double exp2_double(double x) {
+    static const double c[] = {1,
+                               0.69314718055994529,
+                               0.24022650695910072,
+                               0.055504108664821583,
+                               0.0096181291076284769,
+                               0.0013333558146428443,
+                               0.00015403530393381609,
+                               1.5252733804059841e-05,
+                               1.321548679014431e-06,
+                               1.01780860092397e-07,
+                               7.0549116208011234e-09};
+    double whole = floor(x + 0.5);
+    return polynomial(c, 11, x - whole) * power_of_two((int)whole);
+}
+
+float num_ex2_approx(float x, bool ftz) {
+    x = start(x, ftz);
+    if (isnan(x))
+        return nan_f32();
+    if (x >= 128)
+        return INFINITY;
+    return x < -160 ? 0 : finish(exp2_double((double)x), ftz);
+}
+
+/* log2 of the mantissa in [1/sqrt 2, sqrt 2) as 2/ln 2 * atanh((m - 1) / (m + 1)) */
+float num_lg2_approx(float x, bool ftz) {
+    static const double c[] = {1,       1.0 / 3,  1.0 / 5,  1.0 / 7,
+                               1.0 / 9, 1.0 / 11, 1.0 / 13, 1.0 / 15};
+    x = start(x, ftz);
+    if (isnan(x) || x < 0)
+        return nan_f32();
+    if (x == 0 || isinf(x))
+        return x == 0 ? -INFINITY : x;
+    int exponent;
+    double m = frexp((double)x, &exponent);
+    if (m < 0.70710678118654752) {
+        m *= 2;
+        exponent--;
+    }
+    double s = (m - 1) / (m + 1);
+    return finish(exponent + 2.8853900817779268 * s * polynomial(c, 8, s * s), ftz);
+}
+
+float num_tanh_approx(float x) {
+    double d = (double)x, size = fabs(d);
+    if (isnan(x))
+        return nan_f32();
+    if (size < 1e-4) /* x - x^3/3, and the sign of zero */
+        return (float)(d * (1 - d * d / 3));
+    if (size > 20)
+        return x > 0 ? 1 : -1;
+    double e = exp2_double(2 * 1.4426950408889634 * d);
+    return (float)((e - 1) / (e + 1));
+}
+
+/* ---- sine, cosine ---- */
+
+/* sin(x + quarters * pi/2). fmod by the double 2 pi leaves an error of some 4e-17 |x|: nothing
+** where the ISA gives a bound. */
+static double sine(double x, int quarters) {
+    static const double sin_c[] = {1,           -1.0 / 6,       1.0 / 120,       -1.0 / 5040,
+                                   1.0 / 362880, -1.0 / 39916800, 1.0 / 6227020800};
+    static const double cos_c[] = {1,           -1.0 / 2,        1.0 / 24,        -1.0 / 720,
+                                   1.0 / 40320, -1.0 / 3628800, 1.0 / 479001600, -1.0 / 87178291200};
+    double r = fabs(x) > 6 ? fmod(x, 6.2831853071795865) : x;
+    double k = floor(r * 0.63661977236758134 + 0.5);
+    r -= k * 1.5707963267948966;
+    int quadrant = ((int)k + quarters) & 3;
+    double value = quadrant & 1 ? polynomial(cos_c, 8, r * r) : r * polynomial(sin_c, 7, r * r);
+    return quadrant & 2 ? -value : value;
+}
+
+float num_sin_approx(float x, bool ftz) {
+    x = start(x, ftz);
+    if (!isfinite(x))
+        return nan_f32();
+    return x == 0 ? x : finish(sine((double)x, 0), ftz);
+}
+
+float num_cos_approx(float x, bool ftz) {
+    x = start(x, ftz);
+    return isfinite(x) ? finish(sine((double)x, 1), ftz) : nan_f32();
+}
+
+/* ---- division and roots ---- */
+
+float num_rcp_approx(float x, bool ftz) {
+    return finish(1 / (double)start(x, ftz), ftz);
+}
+
+float num_sqrt_approx(float x, bool ftz) {
+    return finish(sqrt((double)start(x, ftz)), ftz);
+}
+
+float num_rsqrt_approx(float x, bool ftz) {
+    return finish(1 / sqrt((double)start(x, ftz)), ftz);
+}
+
+/* a * (1 / b), where the reciprocal of a |b| above 2^126 is flushed to zero. */
+float num_div_approx(float a, float b, bool ftz) {
+    double x = (double)start(a, ftz), y = (double)start(b, ftz);
+    if (fabs(y) > 0x1p126 && !isinf(y))
+        return finish(x * copysign(0, y), ftz);
+    return finish(x / y, ftz);
+}
+
+float num_div_full(float a, float b, bool ftz) {
+    return finish((double)start(a, ftz) / (double)start(b, ftz), ftz);
+}
+
+/* ---- double precision, 20 bits ---- */
+
+/* The upper word alone, as the hardware takes and gives it; subnormals are zero. */
+static double upper_word(double x) {
+    uint64_t bits = num_f64_bits(x) & ~(uint64_t)UINT32_MAX;
+    if ((bits >> 52 & 0x7ff) == 0)
+        bits &= UINT64_C(1) << 63;
+    return num_f64_from_bits(bits);
+}
+
+static double nan_f64(void) {
+    return num_f64_from_bits(UINT64_C(0x7fffffff00000000));
+}
+
+double num_rcp_approx_f64(double x) {
+    return isnan(x) ? nan_f64() : upper_word(1 / upper_word(x));
+}
+
+double num_rsqrt_approx_f64(double x) {
+    double d = upper_word(x);
+    return isnan(x) || d < 0 ? nan_f64() : upper_word(1 / sqrt(d));
+}
+
+double num_rsqrt_f64(double x) {
+    return 1 / sqrt(x);
+}

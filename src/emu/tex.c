@@ -1,0 +1,289 @@
+/* tex.c - texture sampling.
+**
+** Model: every fetch is a weighted sum over 1, 2, 4 or 8 texels. An axis turns its coordinate into
+** one or two texel indices and the weight of the second; a weight has 8 fractional bits, so that
+** 1/256 is the finest step and 1 can be reached ("9-bit fixed point with 8 bits of fractional
+** value"). All arithmetic on coordinates is exact in double, so results are the same everywhere.
+**
+** Limits: no mipmaps, cube maps, gather or anisotropy. Where NVIDIA's text leaves a choice (how a
+** weight is rounded: to nearest; the sum: in double, rounded once) real GPUs may differ in the
+** last bit of the weight.
+**
+** Reference: CUDA C++ Programming Guide, appendix "Texture Fetching"; runtime API, cudaTextureDesc.
+*/
+#include "emu/tex.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "emu/num.h"
+
+/* One axis of a fetch: texel indices (-1: the border) and the weight of the second. */
+typedef struct Axis {
+    int64_t index[2];
+    double weight;
+} Axis;
+
+static int texel_channel_bytes(EmuTexFormat f) {
+    switch (f) {
+    case EMU_TEX_U8: case EMU_TEX_S8: return 1;
+    case EMU_TEX_U16: case EMU_TEX_S16: case EMU_TEX_F16: return 2;
+    case EMU_TEX_U32: case EMU_TEX_S32: case EMU_TEX_F32: break;
+    }
+    return 4;
+}
+
+static int64_t texel_bytes(const EmuTexture *t) {
+    return (int64_t)texel_channel_bytes(t->format) * t->channels;
+}
+
+static int64_t row_bytes(const EmuTexture *t) {
+    return t->pitch_bytes ? t->pitch_bytes : t->size[0] * texel_bytes(t);
+}
+
+static int64_t height(const EmuTexture *t) {
+    return t->dims > 1 ? t->size[1] : 1;
+}
+
+int64_t tex_bytes(const EmuTexture *t) {
+    int64_t slices = t->dims > 2 ? t->size[2] : t->layers > 0 ? t->layers : 1;
+    int64_t rows = height(t) * slices;
+    return (rows - 1) * row_bytes(t) + t->size[0] * texel_bytes(t);
+}
+
+bool tex_yields_float(const EmuTexture *t) {
+    return t->normalized_read || t->format == EMU_TEX_F16 || t->format == EMU_TEX_F32;
+}
+
+/* ---- texels ---- */
+
+static int32_t read_integer(const unsigned char *p, EmuTexFormat f) {
+    uint16_t u16;
+    uint32_t u32;
+    switch (f) {
+    case EMU_TEX_U8: return *p;
+    case EMU_TEX_S8: return (int8_t)*p;
+    case EMU_TEX_U16: memcpy(&u16, p, 2); return u16;
+    case EMU_TEX_S16: memcpy(&u16, p, 2); return (int16_t)u16;
+    default: memcpy(&u32, p, 4); return (int32_t)u32;
+    }
+}
+
+/* A channel as float: in [0, 1] or [-1, 1] for normalised integers. */
+static float read_float(const unsigned char *p, EmuTexFormat f) {
+    uint16_t half;
+    float value;
+    switch (f) {
+    case EMU_TEX_F16: memcpy(&half, p, 2); return num_f16_to_f32(half);
+    case EMU_TEX_F32: memcpy(&value, p, 4); return value;
+    case EMU_TEX_U8: return (float)read_integer(p, f) / 255.0F;
+    case EMU_TEX_U16: return (float)read_integer(p, f) / 65535.0F;
+    case EMU_TEX_S8: return fmaxf((float)read_integer(p, f) / 127.0F, -1);
+    default: return fmaxf((float)read_integer(p, f) / 32767.0F, -1);
+    }
+}
+
+/* Where texel (x, y, z) lies; z is the layer of a layered texture. -1 for the border. */
+static int64_t texel_offset(const EmuTexture *t, int64_t x, int64_t y, int64_t z) {
+    if (x < 0 || y < 0 || z < 0)
+        return -1;
+    return (z * height(t) + y) * row_bytes(t) + x * texel_bytes(t);
+}
+
+/* A channel of the border, which is given as float. */
+static int32_t border_integer(const EmuTexture *t, int channel) {
+    bool is_signed = t->format == EMU_TEX_S8 || t->format == EMU_TEX_S16 || t->format == EMU_TEX_S32;
+    int bits = 8 * texel_channel_bytes(t->format);
+    return (int32_t)num_f32_to_int(t->border[channel], bits, is_signed, NUM_RN);
+}
+
+static float channel_float(const EmuTexture *t, int64_t offset, int channel) {
+    if (offset < 0)
+        return t->border[channel];
+    const unsigned char *p = (const unsigned char *)t->data + offset;
+    return read_float(p + channel * texel_channel_bytes(t->format), t->format);
+}
+
+static uint32_t channel_bits(const EmuTexture *t, int64_t offset, int channel) {
+    if (tex_yields_float(t))
+        return num_f32_bits(channel_float(t, offset, channel));
+    if (offset < 0)
+        return (uint32_t)border_integer(t, channel);
+    const unsigned char *p = (const unsigned char *)t->data + offset;
+    return (uint32_t)read_integer(p + channel * texel_channel_bytes(t->format), t->format);
+}
+
+/* ---- axes ---- */
+
+/* Wrapping and mirroring need normalised coordinates; else they mean clamping (cudaTextureDesc). */
+static EmuTexAddress address_mode(const EmuTexture *t, int axis) {
+    EmuTexAddress mode = t->address[axis];
+    bool periodic = mode == EMU_TEX_WRAP || mode == EMU_TEX_MIRROR;
+    return periodic && !t->normalized_coords ? EMU_TEX_CLAMP : mode;
+}
+
+static int64_t resolve(int64_t i, int64_t n, EmuTexAddress mode) {
+    if (i >= 0 && i < n)
+        return i;
+    if (mode == EMU_TEX_BORDER)
+        return -1;
+    if (mode == EMU_TEX_WRAP)
+        return (i % n + n) % n;
+    return i < 0 ? 0 : n - 1;
+}
+
+/* The coordinate in texels, folded into the texture when its mode is periodic. */
+static double texel_coordinate(const EmuTexture *t, int axis, float coordinate) {
+    double x = isnan(coordinate) ? 0 : fmax(-1e12, fmin(1e12, (double)coordinate));
+    EmuTexAddress mode = address_mode(t, axis);
+    double whole = floor(x);
+    if (mode == EMU_TEX_WRAP)
+        x -= whole;
+    else if (mode == EMU_TEX_MIRROR)
+        x = fmod(whole, 2) == 0 ? x - whole : 1 - (x - whole);
+    return t->normalized_coords ? x * (double)t->size[axis] : x;
+}
+
+static Axis axis_point(int64_t index) {
+    return (Axis){.index = {index, index}};
+}
+
+static Axis axis_float(const EmuTexture *t, int axis, float coordinate) {
+    double x = texel_coordinate(t, axis, coordinate);
+    EmuTexAddress mode = address_mode(t, axis);
+    int64_t n = t->size[axis];
+    if (!t->linear_filter)
+        return axis_point(resolve((int64_t)floor(x), n, mode));
+    double below = floor(x - 0.5);
+    Axis a = {.weight = floor((x - 0.5 - below) * 256 + 0.5) / 256};
+    a.index[0] = resolve((int64_t)below, n, mode);
+    a.index[1] = resolve((int64_t)below + 1, n, mode);
+    return a;
+}
+
+/* Texel indices: outside a linear texture there is nothing (the border, and that reads 0). */
+static Axis axis_int(const EmuTexture *t, int axis, int32_t i) {
+    EmuTexAddress mode = t->kind == EMU_TEX_LINEAR ? EMU_TEX_BORDER : t->address[axis];
+    if (mode == EMU_TEX_WRAP || mode == EMU_TEX_MIRROR)
+        mode = EMU_TEX_CLAMP;
+    return axis_point(resolve(i, t->size[axis], mode));
+}
+
+/* ---- fetches ---- */
+
+static int64_t clamp_layer(const EmuTexture *t, int32_t layer) {
+    return layer < 0 ? 0 : layer >= t->layers ? t->layers - 1 : layer;
+}
+
+/* The three axes of a fetch; those a texture has not got are index 0. */
+static void make_axes(const EmuTexture *t, const TexCoord *at, Axis axes[3]) {
+    for (int d = 0; d < 3; d++) {
+        if (d >= t->dims)
+            axes[d] = axis_point(0);
+        else if (at->is_int || t->kind == EMU_TEX_LINEAR)
+            axes[d] = axis_int(t, d, at->i[d]);
+        else
+            axes[d] = axis_float(t, d, at->f[d]);
+    }
+    if (t->layers > 0)
+        axes[2] = axis_point(clamp_layer(t, at->layer));
+}
+
+/* Weighted sum over the corners whose weight is not zero. */
+static float filter(const EmuTexture *t, const Axis axes[3], int channel) {
+    double sum = 0;
+    for (int corner = 0; corner < 8; corner++) {
+        double weight = 1;
+        int64_t at[3];
+        for (int d = 0; d < 3; d++) {
+            int second = corner >> d & 1;
+            weight *= second ? axes[d].weight : 1 - axes[d].weight;
+            at[d] = axes[d].index[second];
+        }
+        if (weight != 0)
+            sum += weight * (double)channel_float(t, texel_offset(t, at[0], at[1], at[2]), channel);
+    }
+    return (float)sum;
+}
+
+void tex_sample(const EmuTexture *t, const TexCoord *at, bool as_int, uint32_t out[4],
+                int64_t *byte_offset) {
+    Axis axes[3];
+    make_axes(t, at, axes);
+    int64_t offset = texel_offset(t, axes[0].index[0], axes[1].index[0], axes[2].index[0]);
+    bool outside_linear = t->kind == EMU_TEX_LINEAR && offset < 0;
+    bool filtered = t->linear_filter && t->kind == EMU_TEX_ARRAY && !at->is_int;
+    memset(out, 0, 3 * sizeof *out);
+    out[3] = as_int ? 1 : num_f32_bits(1);
+    for (int c = 0; c < t->channels; c++) {
+        if (outside_linear)
+            out[c] = 0;
+        else if (filtered)
+            out[c] = num_f32_bits(filter(t, axes, c));
+        else
+            out[c] = channel_bits(t, offset, c);
+    }
+    *byte_offset = offset;
+}
+
+/* ---- checks ---- */
+
+const char *tex_misuse(const EmuTexture *t, const TexCoord *at, bool as_int) {
+    if (at->layered != (t->layers > 0))
+        return at->layered ? "reads a texture without layers as a layered one"
+                           : "reads a layered texture without a layer";
+    if (at->dims != t->dims)
+        return t->dims == 1   ? "reads a 1-D texture with more coordinates"
+               : t->dims == 2 ? "reads a 2-D texture with another number of coordinates"
+                              : "reads a 3-D texture with fewer coordinates";
+    if (t->kind == EMU_TEX_LINEAR && !at->is_int)
+        return "reads linear memory with float coordinates (use tex1Dfetch)";
+    if (at->is_int && t->normalized_coords)
+        return "reads a texture of normalised coordinates with integer coordinates";
+    if (as_int && tex_yields_float(t))
+        return "reads a texture of floats as integers";
+    if (!as_int && !tex_yields_float(t))
+        return "reads a texture of integers as floats without normalisation";
+    return NULL;
+}
+
+static bool sizes_fit(const EmuTexture *t) {
+    int64_t texels = t->layers > 0 ? t->layers : 1;
+    if (t->layers > 65536)
+        return false;
+    for (int d = 0; d < t->dims; d++) {
+        if (t->size[d] < 1 || t->size[d] > INT32_MAX || texels > INT64_C(1) << 40)
+            return false;
+        texels *= t->size[d];
+    }
+    return texels <= INT64_C(1) << 40;
+}
+
+bool tex_check(const EmuTexture *t, gi_err *err) {
+    if (t->dims < 1 || t->dims > 3)
+        return gi_fail(err, "usage", "a texture has 1, 2 or 3 dimensions, not %d", t->dims);
+    if (t->channels != 1 && t->channels != 2 && t->channels != 4)
+        return gi_fail(err, "usage", "a texture has 1, 2 or 4 channels, not %d", t->channels);
+    if (!t->data)
+        return gi_fail(err, "usage", "the texture has no data");
+    if (!sizes_fit(t))
+        return gi_fail(err, "usage", "a texture of this size is impossible: every side must be 1 or "
+                                     "more and all of it at most 2^40 texels");
+    if (t->layers > 0 && t->dims == 3)
+        return gi_fail(err, "usage", "a 3-D texture cannot have layers");
+    if (t->pitch_bytes && t->pitch_bytes < t->size[0] * texel_bytes(t))
+        return gi_fail(err, "usage", "the texture's rows are %lld bytes apart but %lld bytes long",
+                       (long long)t->pitch_bytes, (long long)(t->size[0] * texel_bytes(t)));
+    if (t->kind == EMU_TEX_LINEAR && (t->dims != 1 || t->layers > 0))
+        return gi_fail(err, "usage", "a texture of linear memory is 1-D without layers: copy the data "
+                                     "to an array texture for more");
+    if (t->kind == EMU_TEX_LINEAR && (t->linear_filter || t->normalized_coords))
+        return gi_fail(err, "usage", "a texture of linear memory has neither linear filtering nor "
+                                     "normalised coordinates: use an array texture");
+    if (t->normalized_read && (t->format == EMU_TEX_U32 || t->format == EMU_TEX_S32))
+        return gi_fail(err, "usage", "only 8- and 16-bit integer texels can be read normalised");
+    if (t->linear_filter && !tex_yields_float(t))
+        return gi_fail(err, "usage", "linear filtering needs float texels: integers must be read "
+                                     "normalised");
+    return true;
+}

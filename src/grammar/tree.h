@@ -1,0 +1,173 @@
+/* tree.h - what grammar_parse finds in a source: code tokens, directives, blocks, declarations.
+**
+**   text --lex.c--> tokens --cond.c--> code tokens, each at its place under #if … ; macros
+**        --block.c--> nodes (functions, blocks, loops, statements) --decl.c--> declarations
+**        --scope.c--> what a name means at a token
+**
+** Both branches of an #if are code; a Place says which conditions hold there. A group whose
+** branches do not stand alone (an unbalanced brace) is read by one branch, and nothing in it may
+** change. Everything is an array and refers by index. Private to src/grammar.
+*/
+#ifndef GILUA_GRAMMAR_TREE_H
+#define GILUA_GRAMMAR_TREE_H
+
+#include "grammar/lex.h"
+
+/* A conjunction of conditions: literal 2*c says that condition c holds, 2*c+1 that it does not. */
+typedef struct Place {
+    int *literal;
+    int n;
+} Place;
+
+typedef enum DirectiveKind {
+    DIR_CONDITION, /* #if … #endif */
+    DIR_PRAGMA,
+    DIR_DEFINE,
+    DIR_UNDEF,
+    DIR_OTHER
+} DirectiveKind;
+
+typedef struct Directive {
+    DirectiveKind kind;
+    int start, end; /* bytes */
+    int before;     /* the code token that follows */
+    int name;       /* of #define and #undef, else -1 */
+    bool partial;
+} Directive;
+
+typedef struct Macro {
+    int name, place;
+    int before;        /* the code token that follows its directive */
+    bool undef;        /* an #undef: ends earlier ones of that name */
+    int *param, n_params;
+    Tokens body;       /* without TOK_END; offsets of the source */
+    bool is_statement; /* holds ';', a brace or a statement's keyword */
+    bool assigns;      /* holds an assignment, ++, -- or & */
+} Macro;
+
+typedef enum NodeKind {
+    NODE_FILE,
+    NODE_NAMESPACE, /* also extern "C" { … } */
+    NODE_CLASS,
+    NODE_FUNCTION,
+    NODE_BLOCK,
+    NODE_IF,
+    NODE_WHILE,
+    NODE_DO,
+    NODE_FOR,
+    NODE_SWITCH,
+    NODE_UNKNOWN, /* MACRO(args) { … } */
+    NODE_STATEMENT,
+    NODE_DECLARATION
+} NodeKind;
+
+/* Nodes are in preorder: the subtree of node i is i … end-1, and so "inside" is a comparison. */
+typedef struct Node {
+    NodeKind kind;
+    int parent, end;
+    int first, last;    /* tokens [first, last) */
+    int head, head_end; /* condition or loop header with its parentheses; parameter list */
+    int semi1, semi2;   /* for: the tokens ';' of the header; -1 in a range for */
+    int else_at;        /* if: the token 'else', -1 */
+    int function;       /* the function it is in (a node), -1 */
+    int name;           /* function, class, namespace: its name, -1 */
+    bool braceless;     /* the body of an if, else or loop, not in braces */
+    const char *fixed;  /* why it is no rule; NULL when it may be one */
+} Node;
+
+typedef enum DeclKind { DECL_VARIABLE, DECL_PARAMETER, DECL_FUNCTION, DECL_TYPE, DECL_NAMESPACE }
+DeclKind;
+
+typedef struct Decl {
+    DeclKind kind;
+    int name, scope; /* scope: a node */
+    int at;          /* its token; visible behind it */
+    int place;
+    bool shared, array, pointer, reference, is_const;
+    bool plain;      /* of a built-in arithmetic type */
+    int dims;        /* how many [ ] */
+    int first, last; /* tokens of the declaration, or of the parameter */
+} Decl;
+
+typedef struct Tree {
+    const char *src;
+    int len;
+    int *line_start, n_lines, cap_lines;
+    Names names;
+    Token *tok;      /* code tokens; the last is TOK_END */
+    int n_tok, cap_tok;
+    int *match;      /* of a bracket token: its partner, else -1 */
+    Place *place;    /* place[0] is empty */
+    int n_place, cap_place;
+    Directive *dir;
+    int n_dir, cap_dir;
+    Macro *macro;
+    int n_macro, cap_macro;
+    int *group_parent; /* of each #if group */
+    bool *group_fixed; /* nothing in it may change */
+    int n_group, cap_group, cap_fixed;
+    Node *node;
+    int n_node, cap_node;
+    Decl *decl;
+    int n_decl, cap_decl;
+    int *next_decl; /* the previous declaration of the same name, -1: see scope.c */
+    int *last_decl; /* by name */
+    int n_last;
+} Tree;
+
+/* cond.c: fills tok, place, dir, macro, group_*. Messages begin with "line N". */
+bool tree_preprocess(Tree *t, gi_err *err);
+/* Does every condition of place a hold at place b? Can the two hold together? */
+bool place_implied(const Tree *t, int a, int b);
+bool place_compatible(const Tree *t, int a, int b);
+/* Is there a directive between bytes a and b? */
+bool tree_directive_between(const Tree *t, int a, int b);
+/* Group g or one around it is fixed. */
+bool tree_group_fixed(const Tree *t, int g);
+/* Is group `inner` group `outer` or inside it? Every group is inside -1. */
+bool tree_group_inside(const Tree *t, int inner, int outer);
+
+/* block.c: fills match and node. */
+bool tree_blocks(Tree *t, gi_err *err);
+/* decl.c: the declarations in tokens [first, last), into scope. */
+bool tree_is_declaration(const Tree *t, int first, int last);
+void tree_declare(Tree *t, int first, int last, int scope);
+void tree_declare_params(Tree *t, int open, int close, int scope);
+void tree_declare_name(Tree *t, DeclKind kind, int at, int scope);
+
+/* scope.c */
+enum { MEANING_MAX = 6 };
+
+/* What a name means at a place: declarations (their index) and macros (-1 - their index). More
+** than one when conditional compilation decides. n > MEANING_MAX: too many to say. */
+typedef struct Meaning {
+    int name, n;
+    int what[MEANING_MAX];
+} Meaning;
+
+void tree_index_decls(Tree *t);
+/* node: innermost node around token `at`. */
+void tree_resolve(const Tree *t, int name, int node, int at, Meaning *out);
+
+/* Names used and changed in a stretch of tokens, macros expanded. Zero-initialise. */
+typedef struct NameSet {
+    int *v, n, cap;
+} NameSet;
+
+typedef struct Uses {
+    NameSet used, assigned;
+    bool statement_macro; /* uses a macro that is_statement */
+} Uses;
+
+void tree_uses(const Tree *t, int first, int last, Uses *out);
+void uses_free(Uses *u);
+bool name_set_has(const NameSet *s, int name);
+
+bool tok_is(const Tree *t, int i, const char *text);
+int tok_line(const Tree *t, int i);
+/* Bytes of token i equal one of the words of a NULL-ended list. */
+bool tok_in(const Tree *t, int i, const char *const *words);
+bool node_inside(const Tree *t, int inner, int outer);
+void tree_free(Tree *t);
+
+#endif

@@ -1,0 +1,344 @@
+/* main.c - gilua's command line: Lua's own, with gilua's options in front.
+**
+** main only makes the state and runs everything under pcall, as lua.c does: collect_args is pure,
+** run_args has the effects. gilua's own behaviour lives in lua/gilua; it is found beside the
+** program (build tree, portable folder), in ../share/gilua (installed) or in $GILUA_HOME.
+*/
+#include <errno.h>
+#include <lauxlib.h>
+#include <lfs.h>
+#include <limits.h>
+#include <lua.h>
+#include <lualib.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/version.h"
+#include "bind/bind.h"
+#include "host/host.h"
+
+static const char usage_text[] =
+    "usage: gilua [options] [script [args]]\n"
+    "       gilua doctor            what this machine has, and what to do about what it lacks\n"
+    "options, as for lua:\n"
+    "  -e CODE       run CODE\n"
+    "  -l NAME       require NAME into global NAME\n"
+    "  -i            enter the prompt after running the script\n"
+    "  -v            print versions\n"
+    "  -             run standard input as a script\n"
+    "  --            stop handling options\n"
+    "gilua's own; a script that reads options with gi.cli takes them after its name too:\n"
+    "  --device D    emu (the virtual GPU) or cuda[:N]\n"
+    "  --seed N      seed of everything random\n"
+    "  --out DIR     folder for results\n"
+    "  --jobs N      worker processes\n"
+    "  --quiet       no progress\n"
+    "  --help        this text\n";
+
+/* --- calling Lua --- */
+
+static lua_State *interrupted_state; /* the signal handler's only way to the state */
+
+static void stop_hook(lua_State *L, lua_Debug *ar) {
+    (void)ar;
+    bind_interrupt(L);
+}
+
+static void on_interrupt(int number) {
+    signal(number, SIG_DFL); /* a second Ctrl-C ends the program */
+    bind_interrupted = 1;
+    lua_sethook(interrupted_state, stop_hook, LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT, 1);
+}
+
+/* An error object with a __tostring is a sentence for a person: no traceback. */
+static int add_traceback(lua_State *L) {
+    const char *message = lua_tostring(L, 1);
+    if (message == NULL) {
+        if (luaL_callmeta(L, 1, "__tostring") && lua_type(L, -1) == LUA_TSTRING) return 1;
+        message = lua_pushfstring(L, "(error object is a %s value)", luaL_typename(L, 1));
+    }
+    luaL_traceback(L, L, message, 1);
+    return 1;
+}
+
+int host_call(lua_State *L, int n_args, int n_results) {
+    int base = lua_gettop(L) - n_args;
+    lua_pushcfunction(L, add_traceback);
+    lua_insert(L, base);
+    interrupted_state = L;
+    signal(SIGINT, on_interrupt);
+    int status = lua_pcall(L, n_args, n_results, base);
+    signal(SIGINT, SIG_DFL);
+    lua_remove(L, base);
+    return status;
+}
+
+bool host_report(lua_State *L, int status) {
+    if (status == LUA_OK) return true;
+    const char *message = lua_tostring(L, -1);
+    fflush(stdout);
+    fprintf(stderr, "gilua: %s\n", message ? message : "(error message is no string)");
+    lua_pop(L, 1);
+    return false;
+}
+
+/* --- command line --- */
+
+typedef struct Args {
+    int script;        /* index of the script in argv, argc when there is none */
+    bool interactive, version, help, executes, worker;
+    const char *bad;   /* the option that is wrong */
+    const char *why;
+} Args;
+
+/* gilua's options that take a value; --quiet takes none. */
+static const char *const valued[] = {"device", "seed", "out", "jobs", NULL};
+
+/* The value of argv[*i] when it is --name VALUE or --name=VALUE, else NULL; moves *i to its end. */
+static const char *option_value(char **argv, int *i, const char *name) {
+    const char *arg = argv[*i] + 2;
+    size_t n = strlen(name);
+    if (strncmp(arg, name, n) != 0) return NULL;
+    if (arg[n] == '=') return arg + n + 1;
+    return arg[n] == '\0' && argv[*i + 1] ? argv[++*i] : NULL;
+}
+
+static bool collect_long(char **argv, int *i, Args *a) {
+    const char *name = argv[*i] + 2;
+    if (strcmp(name, "help") == 0) return a->help = true;
+    if (strcmp(name, "quiet") == 0) return true;
+    if (strcmp(name, "worker") == 0) return a->worker = true;
+    for (const char *const *v = valued; *v; v++)
+        if (option_value(argv, i, *v)) return true;
+    a->bad = argv[*i];
+    a->why = "it is unknown or lacks its value; see gilua --help";
+    return false;
+}
+
+static bool collect_short(char **argv, int *i, Args *a) {
+    const char *arg = argv[*i];
+    a->bad = arg;
+    a->why = "it is unknown; see gilua --help";
+    bool alone = arg[2] == '\0';
+    if (arg[1] == 'i' && alone) a->interactive = a->version = true;
+    else if (arg[1] == 'v' && alone) a->version = true;
+    else if (arg[1] == 'e' || arg[1] == 'l') {
+        a->executes = true;
+        a->why = "it needs an argument";
+        if (alone && argv[++*i] == NULL) return false;
+    } else return false;
+    a->bad = NULL;
+    return true;
+}
+
+static Args collect_args(int argc, char **argv) {
+    Args a = {.script = argc};
+    for (int i = 1; i < argc; i++) {
+        if (argv[i][0] != '-' || strcmp(argv[i], "-") == 0) {
+            a.script = i;
+            break;
+        }
+        if (strcmp(argv[i], "--") == 0) {
+            if (i + 1 < argc) a.script = i + 1;
+            break;
+        }
+        if (!(argv[i][1] == '-' ? collect_long(argv, &i, &a) : collect_short(argv, &i, &a))) break;
+    }
+    return a;
+}
+
+/* core.options: what was given of gilua's own options, numbers as numbers. */
+static int push_options(lua_State *L, char **argv, int end) {
+    lua_newtable(L);
+    for (int i = 1; i < end; i++) {
+        if (strncmp(argv[i], "--", 2) != 0) {
+            if ((strcmp(argv[i], "-e") == 0 || strcmp(argv[i], "-l") == 0) && i + 1 < end) i++;
+            continue;
+        }
+        if (strcmp(argv[i], "--quiet") == 0) {
+            lua_pushboolean(L, true);
+            lua_setfield(L, -2, "quiet");
+        }
+        for (const char *const *v = valued; *v; v++) {
+            const char *given = argv[i], *value = option_value(argv, &i, *v);
+            if (value == NULL) continue;
+            bool number = strcmp(*v, "seed") == 0 || strcmp(*v, "jobs") == 0;
+            if (!number) lua_pushstring(L, value);
+            else if (lua_stringtonumber(L, value) == 0 || !lua_isinteger(L, -1))
+                return luaL_error(L, "%s needs a whole number, not '%s'", given, value);
+            lua_setfield(L, -2, *v);
+            break;
+        }
+    }
+    return 1;
+}
+
+/* --- the library's place --- */
+
+static bool is_home(const char *path) {
+    char file[PATH_MAX + 32];
+    snprintf(file, sizeof file, "%s/lua/gilua/init.lua", path);
+    return access(file, R_OK) == 0;
+}
+
+/* The folder that holds lua/, kernels/, data/: pushed, or an error that says where it was sought. */
+static const char *find_home(lua_State *L) {
+    char path[PATH_MAX];
+    const char *given = getenv("GILUA_HOME");
+    if (given && is_home(given)) return lua_pushstring(L, given);
+    ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+    if (n < 0) n = 0;
+    path[n] = '\0';
+    char *slash = strrchr(path, '/');
+    if (slash) *slash = '\0';
+    if (is_home(path)) return lua_pushstring(L, path);
+    const char *share = lua_pushfstring(L, "%s/../share/gilua", path);
+    if (is_home(share)) return realpath(share, path) ? lua_pushstring(L, path) : share;
+    luaL_error(L, "the library lua/gilua is neither in %s nor in %s; set GILUA_HOME to the folder that "
+                  "holds lua/", path, share);
+    return NULL;
+}
+
+static void set_search_path(lua_State *L, const char *home) {
+    lua_getglobal(L, "package");
+    lua_getfield(L, -1, "path");
+    lua_pushfstring(L, "%s/lua/?.lua;%s/lua/?/init.lua;%s", home, home, lua_tostring(L, -1));
+    lua_setfield(L, -3, "path");
+    lua_pop(L, 2); /* path, package */
+}
+
+static void preload(lua_State *L, const char *name, lua_CFunction open) {
+    luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
+    lua_pushcfunction(L, open);
+    lua_setfield(L, -2, name);
+    lua_pop(L, 1);
+}
+
+static void open_gilua(lua_State *L, char **argv, int script) {
+    const char *home = find_home(L);
+    set_search_path(L, home);
+    preload(L, "lfs", luaopen_lfs);
+    luaL_requiref(L, "gilua.core", bind_open, 0);
+    lua_pushstring(L, home);
+    lua_setfield(L, -2, "home");
+    push_options(L, argv, script);
+    lua_setfield(L, -2, "options");
+    lua_pop(L, 1); /* core */
+}
+
+/* --- running --- */
+
+static void push_arg_table(lua_State *L, char **argv, int argc, int script) {
+    int zero = script < argc ? script : 0; /* no script: arg[0] is the program */
+    lua_createtable(L, argc - zero, zero + 1);
+    for (int i = 0; i < argc; i++) {
+        lua_pushstring(L, argv[i]);
+        lua_rawseti(L, -2, i - zero);
+    }
+    lua_setglobal(L, "arg");
+}
+
+static bool run_string(lua_State *L, const char *code, const char *name) {
+    int status = luaL_loadbuffer(L, code, strlen(code), name);
+    if (status == LUA_OK) status = host_call(L, 0, 0);
+    return host_report(L, status);
+}
+
+static bool run_require(lua_State *L, const char *name) {
+    lua_getglobal(L, "require");
+    lua_pushstring(L, name);
+    int status = host_call(L, 1, 1);
+    if (status == LUA_OK) lua_setglobal(L, name);
+    return host_report(L, status);
+}
+
+/* -e and -l, in order. */
+static bool run_options(lua_State *L, char **argv, int end) {
+    for (int i = 1; i < end; i++) {
+        if (strncmp(argv[i], "--", 2) == 0) {
+            for (const char *const *v = valued; *v; v++)
+                if (option_value(argv, &i, *v)) break;
+            continue;
+        }
+        int kind = argv[i][1];
+        if (kind != 'e' && kind != 'l') continue;
+        const char *text = argv[i][2] ? argv[i] + 2 : argv[++i];
+        if (!(kind == 'e' ? run_string(L, text, "=(command line)") : run_require(L, text))) return false;
+    }
+    return true;
+}
+
+static bool run_script(lua_State *L, char **argv, int argc, int script) {
+    const char *name = strcmp(argv[script], "-") == 0 ? NULL : argv[script];
+    int status = luaL_loadfile(L, name);
+    if (status == LUA_OK) {
+        for (int i = script + 1; i < argc; i++) {
+            luaL_checkstack(L, 3, "too many arguments");
+            lua_pushstring(L, argv[i]);
+        }
+        status = host_call(L, argc - script - 1, 0);
+    }
+    return host_report(L, status);
+}
+
+static void print_versions(void) {
+    printf("gilua %s, %s\n", GILUA_VERSION, LUA_RELEASE);
+    fflush(stdout);
+}
+
+static bool run_args(lua_State *L, int argc, char **argv, const Args *a) {
+    if (a->worker) return run_string(L, "require('gilua.worker')()", "=worker");
+    if (a->version) print_versions();
+    if (!run_options(L, argv, a->script)) return false;
+    bool ran = true;
+    if (a->script < argc && strcmp(argv[a->script], "doctor") == 0)
+        ran = run_string(L, "require('gilua.doctor')()", "=doctor");
+    else if (a->script < argc)
+        ran = run_script(L, argv, argc, a->script);
+    else if (!a->executes && !a->version && !isatty(0))
+        ran = run_string(L, "dofile()", "=stdin");
+    if (a->interactive || (a->script >= argc && !a->executes && !a->version && isatty(0))) {
+        if (!a->version) print_versions();
+        host_repl(L);
+        return true;
+    }
+    return ran;
+}
+
+typedef struct Call {
+    int argc;
+    char **argv;
+    bool ok;
+} Call;
+
+static int protected_main(lua_State *L) {
+    Call *call = lua_touserdata(L, 1);
+    Args a = collect_args(call->argc, call->argv);
+    if (a.help) {
+        fputs(usage_text, stdout);
+        return (call->ok = true), 0;
+    }
+    if (a.bad) return luaL_error(L, "option '%s': %s", a.bad, a.why);
+    luaL_openlibs(L);
+    open_gilua(L, call->argv, a.script);
+    push_arg_table(L, call->argv, call->argc, a.script);
+    call->ok = run_args(L, call->argc, call->argv, &a);
+    return 0;
+}
+
+int main(int argc, char **argv) {
+    lua_State *L = luaL_newstate();
+    if (L == NULL) {
+        fprintf(stderr, "gilua: not enough memory to start\n");
+        return EXIT_FAILURE;
+    }
+    Call call = {argc, argv, false};
+    lua_pushcfunction(L, protected_main);
+    lua_pushlightuserdata(L, &call);
+    bool ok = host_report(L, lua_pcall(L, 1, 0, 0)) && call.ok;
+    lua_close(L);
+    return ok ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,186 @@
+/* declare.c - declarations: registers, variables in every space, parameter lists.
+**
+** All share one shape: `.space` then words in any order (.align N, .v4, .f32, .ptr …), then names.
+*/
+#include "ptx/parser.h"
+
+#include <string.h>
+
+bool ptxp_space_of(const Name *word, PtxSpace *out) {
+    static const struct {
+        const char *name;
+        PtxSpace space;
+    } spaces[] = {{"reg", PTX_REG},       {"param", PTX_PARAM}, {"local", PTX_LOCAL},
+                  {"shared", PTX_SHARED}, {"const", PTX_CONST}, {"global", PTX_GLOBAL}};
+    for (size_t i = 0; i < sizeof spaces / sizeof spaces[0]; i++) {
+        if (ptxp_is(word, spaces[i].name)) {
+            *out = spaces[i].space;
+            return true;
+        }
+    }
+    return false;
+}
+
+static int alignment(Parser *P) {
+    int align = ptxp_small(P, "the alignment", 1, 1 << 20);
+    if (align & (align - 1)) ptxp_fail(P, P->line, "the alignment %d is not a power of two", align);
+    return align;
+}
+
+static void attribute(Parser *P, PtxVar *v) {
+    ptxp_expect(P, '(', "after .attribute");
+    ptxp_expect(P, '.', "before the attribute's name");
+    Name *word = ptxp_word(P, "an attribute");
+    if (!ptxp_is(word, "managed"))
+        ptxp_fail(P, P->line, "the attribute .%s is not supported (only .managed is)", word->text);
+    v->is_managed_or_texref = true;
+    ptxp_expect(P, ')', "after the attribute");
+}
+
+/* One word between the space and the name. */
+static void qualifier(Parser *P, PtxVar *v, const Name *word) {
+    if (ptxp_is(word, "align")) *(v->is_ptr ? &v->ptr_align : &v->align) = alignment(P);
+    else if (ptxp_is(word, "v2")) v->vec = 2;
+    else if (ptxp_is(word, "v4")) v->vec = 4;
+    else if (ptxp_is(word, "ptr")) v->is_ptr = true;
+    else if (ptxp_is(word, "attribute")) attribute(P, v);
+    else if (v->is_ptr && ptxp_space_of(word, &v->ptr_space)) return;
+    else if (v->type != PTX_NONE || !ptx_type_parse(word->text, &v->type))
+        ptxp_fail(P, P->line, "'.%s' does not belong in a declaration", word->text);
+}
+
+/* What all names of one declaration share. */
+static PtxVar qualifiers(Parser *P, PtxSpace space, PtxLinkage linkage) {
+    PtxVar v = {.space = space, .vec = 1, .linkage = linkage, .is_extern = linkage == PTX_EXTERN};
+    while (ptxp_take_char(P, '.')) qualifier(P, &v, ptxp_word(P, "a type"));
+    if (v.type == PTX_NONE) ptxp_expected(P, "a type such as .b32");
+    if (v.type >= PTX_TEXREF) v.is_managed_or_texref = true;
+    if (v.align == 0) v.align = (int)ptx_type_size(v.type) * v.vec;
+    return v;
+}
+
+static void one_register(Parser *P, Name *name, PtxType type) {
+    if (P->n_regs == PTXP_MAX_REGS)
+        ptxp_fail(P, P->line, "a function has more than %d registers", PTXP_MAX_REGS);
+    Binding *b = ptxp_declare(P, name, BIND_REG);
+    b->index = P->n_regs;
+    gi_grow(P->regs, P->n_regs, P->cap_regs);
+    P->regs[P->n_regs++] = (PtxReg){b->text, type};
+}
+
+/* %r<7> declares %r0 … %r6. */
+static void register_range(Parser *P, const Name *base, PtxType type) {
+    int n = ptxp_plain(P, "the number of registers", 0, PTXP_MAX_REGS);
+    ptxp_expect(P, '>', "after the number of registers");
+    for (int i = 0; i < n; i++) {
+        gi_buf_clear(&P->scratch);
+        gi_buf_add(&P->scratch, base->text, base->len);
+        char digits[12], *d = digits + sizeof digits;
+        for (int k = i; d == digits + sizeof digits || k > 0; k /= 10) *--d = (char)('0' + k % 10);
+        gi_buf_add(&P->scratch, d, (size_t)(digits + sizeof digits - d));
+        one_register(P, ptxp_intern(P, P->scratch.data, P->scratch.len), type);
+    }
+}
+
+static void registers(Parser *P) {
+    if (P->func == 0) ptxp_fail(P, P->line, "registers are declared outside a function");
+    PtxVar v = qualifiers(P, PTX_REG, PTX_PRIVATE);
+    if (v.vec != 1) ptxp_fail(P, P->line, "vector registers (.reg .v%d) are not supported", v.vec);
+    do {
+        Name *name = ptxp_ident(P, "a register's name");
+        if (ptxp_take_char(P, '<')) register_range(P, name, v.type);
+        else one_register(P, name, v.type);
+    } while (ptxp_take_char(P, ','));
+}
+
+/* [16][4]; dims[0] is -1 for []. */
+static int dimensions(Parser *P, int64_t *dims) {
+    int n = 0;
+    while (ptxp_take_char(P, '[')) {
+        if (n == PTXP_MAX_DIMS)
+            ptxp_fail(P, P->line, "an array has more than %d dimensions", PTXP_MAX_DIMS);
+        if (n == 0 && ptxp_peek(P) == ']') dims[n++] = -1;
+        else dims[n++] = ptxp_small(P, "an array's size", 0, PTXP_MAX_BYTES);
+        ptxp_expect(P, ']', "after the array's size");
+    }
+    return n;
+}
+
+static uint64_t size_of(Parser *P, const PtxVar *v, const int64_t *dims, int n_dims) {
+    uint64_t size = ptx_type_size(v->type) * (uint64_t)v->vec;
+    for (int i = 0; i < n_dims; i++) {
+        size *= (uint64_t)(dims[i] < 0 ? 1 : dims[i]);
+        if (size > PTXP_MAX_BYTES)
+            ptxp_fail(P, P->line, "'%s' is larger than %d bytes", v->name, PTXP_MAX_BYTES);
+    }
+    return n_dims && dims[0] < 0 ? 0 : size;
+}
+
+static void one_variable(Parser *P, const PtxVar *shape) {
+    PtxVar *v = ptxp_take(P->arena, sizeof *v);
+    *v = *shape;
+    v->line = P->line;
+    Binding *b = ptxp_declare(P, ptxp_ident(P, "a variable's name"), BIND_VAR);
+    b->var = v;
+    v->name = b->text;
+    int64_t dims[PTXP_MAX_DIMS];
+    int n_dims = dimensions(P, dims);
+    v->size = size_of(P, v, dims, n_dims);
+    if (ptxp_take_char(P, '=')) ptxp_initialiser(P, v, dims, n_dims);
+    else if (n_dims && dims[0] < 0 && !v->is_extern)
+        ptxp_fail(P, v->line, "the size of '%s' is not known: only .extern arrays may be []", v->name);
+    if (P->func) {
+        gi_grow(P->locals, P->n_locals, P->cap_locals);
+        P->locals[P->n_locals++] = v;
+    } else {
+        gi_grow(P->items, P->n_items, P->cap_items);
+        P->items[P->n_items++] = (PtxItem){PTX_ITEM_VAR, P->n_vars};
+        gi_grow(P->vars, P->n_vars, P->cap_vars);
+        P->vars[P->n_vars++] = v;
+    }
+}
+
+void ptxp_declaration(Parser *P, PtxSpace space, PtxLinkage linkage) {
+    if (space == PTX_REG) registers(P);
+    else {
+        PtxVar shape = qualifiers(P, space, linkage);
+        if (shape.type == PTX_PRED) ptxp_fail(P, P->line, "a variable in memory cannot be .pred");
+        do one_variable(P, &shape);
+        while (ptxp_take_char(P, ','));
+    }
+    ptxp_expect(P, ';', "after the declaration");
+}
+
+static void one_param(Parser *P, bool bind) {
+    ptxp_expect(P, '.', "before a parameter's .param");
+    PtxSpace space;
+    if (!ptxp_space_of(ptxp_word(P, ".param"), &space) || space != PTX_PARAM)
+        ptxp_fail(P, P->line, "a parameter is not .param (parameters in registers are not supported)");
+    PtxVar v = qualifiers(P, PTX_PARAM, PTX_PRIVATE);
+    v.line = P->line;
+    Name *name = ptxp_ident(P, "a parameter's name");
+    v.name = bind ? ptxp_declare(P, name, BIND_VAR)->text : name->text;
+    int64_t dims[PTXP_MAX_DIMS];
+    int n_dims = dimensions(P, dims);
+    v.size = size_of(P, &v, dims, n_dims);
+    gi_grow(P->params, P->n_params, P->cap_params);
+    P->params[P->n_params++] = v;
+}
+
+/* The bindings can only point to the parameters once these have their place in the arena. */
+static void bind_params(Parser *P, const PtxVar *params, int n) {
+    Binding *b = P->scopes[P->depth].declared;
+    for (int i = n - 1; i >= 0; i--, b = b->next) b->var = &params[i];
+}
+
+int ptxp_params(Parser *P, bool bind, PtxVar **out) {
+    P->n_params = 0;
+    if (!ptxp_take_char(P, ')')) {
+        do one_param(P, bind);
+        while (ptxp_take_char(P, ','));
+        ptxp_expect(P, ')', "after the parameters");
+    }
+    *out = ptxp_keep_all(P, P->params, P->n_params);
+    if (bind) bind_params(P, *out, P->n_params);
+    return P->n_params;
+}

@@ -1,0 +1,154 @@
+/* init.c - initialisers: numbers, nested braces, addresses of variables and functions.
+**
+** A nested { } fills one element of its dimension, wherever the one before it ended; a .v4 element
+** counts as one more dimension. Everything not mentioned is zero.
+*/
+#include "ptx/parser.h"
+
+#include <string.h>
+
+typedef struct Init {
+    PtxVar *var;
+    size_t elem;                 /* bytes of one number */
+    int64_t limit;               /* bytes there is room for */
+    int64_t dims[PTXP_MAX_DIMS + 1];
+    int n_dims;
+    int64_t end;                 /* bytes of P->init filled so far */
+} Init;
+
+/* Bytes up to `end` exist, and those not yet filled are zero. */
+static void reserve(Parser *P, Init *in, int64_t end) {
+    if (end > P->cap_init) {
+        P->cap_init = end * 2;
+        P->init = gi_realloc(P->init, (size_t)P->cap_init);
+    }
+    if (end > in->end) {
+        memset(P->init + in->end, 0, (size_t)(end - in->end));
+        in->end = end;
+    }
+}
+
+static double as_double(Constant c) {
+    double d;
+    float f;
+    if (c.kind == PTX_IMM_F64) {
+        memcpy(&d, &c.bits, sizeof d);
+        return d;
+    }
+    if (c.kind == PTX_IMM_F32) {
+        uint32_t bits = (uint32_t)c.bits;
+        memcpy(&f, &bits, sizeof f);
+        return (double)f;
+    }
+    return c.is_unsigned ? (double)c.bits : (double)(int64_t)c.bits;
+}
+
+/* The constant's bits as an element of the variable's type. */
+static uint64_t element_bits(Parser *P, PtxType type, Constant c) {
+    if (type == PTX_F32 && c.kind != PTX_IMM_F32) {
+        float f = (float)as_double(c);
+        uint32_t bits;
+        memcpy(&bits, &f, sizeof bits);
+        return bits;
+    }
+    if (type == PTX_F64 && c.kind != PTX_IMM_F64) {
+        double d = as_double(c);
+        memcpy(&c.bits, &d, sizeof d);
+        return c.bits;
+    }
+    if (type != PTX_F32 && type != PTX_F64 && c.kind != PTX_IMM_INT)
+        ptxp_fail(P, P->line, "a floating-point constant initialises a .%s", ptx_type_name(type));
+    return c.bits;
+}
+
+static void put_number(Parser *P, Init *in, int64_t offset) {
+    uint64_t bits = element_bits(P, in->var->type, ptxp_constant(P));
+    for (size_t i = 0; i < in->elem && i < 8; i++)
+        P->init[offset + (int64_t)i] = (uint8_t)(bits >> 8 * i);
+}
+
+static void check_symbol(Parser *P, const Init *in, const Name *name) {
+    const Binding *b = name->bound;
+    if (b == NULL || (b->kind != BIND_VAR && b->kind != BIND_FUNC))
+        ptxp_fail(P, P->line, "the initialiser of '%s' names '%s', which is not declared", in->var->name,
+                  name->text);
+    if (in->elem != 8)
+        ptxp_fail(P, P->line, "the address of '%s' needs 8 bytes, an element of '%s' has %d", name->text,
+                  in->var->name, (int)in->elem);
+}
+
+/* symbol, symbol+8, generic(symbol)+8 */
+static void put_address(Parser *P, Init *in, int64_t offset) {
+    Name *name = ptxp_ident(P, "a symbol");
+    PtxReloc r = {.offset = (uint64_t)offset};
+    if (ptxp_is(name, "mask") && ptxp_peek(P) == '(')
+        ptxp_fail(P, P->line, "mask() in an initialiser is not supported");
+    if (ptxp_is(name, "generic") && ptxp_take_char(P, '(')) {
+        r.generic = true;
+        name = ptxp_ident(P, "a variable's name");
+        ptxp_expect(P, ')', "after generic(");
+    }
+    check_symbol(P, in, name);
+    r.symbol = name->bound->text;
+    if (ptxp_take_char(P, '+') || ptxp_peek(P) == '-') r.addend = ptxp_integer(P, "the offset");
+    gi_grow(P->relocs, P->n_relocs, P->cap_relocs);
+    P->relocs[P->n_relocs++] = r;
+}
+
+static void put(Parser *P, Init *in, int64_t offset) {
+    if (offset + (int64_t)in->elem > in->limit)
+        ptxp_fail(P, P->line, "too many initialisers for '%s'", in->var->name);
+    reserve(P, in, offset + (int64_t)in->elem);
+    if (ptxp_at_ident(P)) put_address(P, in, offset);
+    else put_number(P, in, offset);
+}
+
+static int64_t bytes_of_level(const Init *in, int level) {
+    int64_t bytes = (int64_t)in->elem;
+    for (int i = level; i < in->n_dims; i++) bytes *= in->dims[i];
+    return bytes;
+}
+
+/* { … } at dimension `level`, which begins at byte `offset`; behind the '{'. */
+static void braces(Parser *P, Init *in, int level, int64_t offset) {
+    if (level >= in->n_dims)
+        ptxp_fail(P, P->line, "the initialiser of '%s' has too many braces", in->var->name);
+    int64_t step = bytes_of_level(in, level + 1), at = offset;
+    if (ptxp_take_char(P, '}')) return;
+    do {
+        if (ptxp_take_char(P, '{')) {
+            if (step) at = offset + (at - offset + step - 1) / step * step;
+            braces(P, in, level + 1, at);
+            at += step;
+        } else {
+            put(P, in, at);
+            at += (int64_t)in->elem;
+        }
+    } while (ptxp_take_char(P, ','));
+    ptxp_expect(P, '}', "after the initialisers");
+}
+
+/* An array declared [] is as long as its initialiser, whole elements. */
+static void find_length(Init *in, int64_t *dims) {
+    int64_t step = bytes_of_level(in, 1);
+    dims[0] = step ? (in->end + step - 1) / step : 0;
+    in->var->size = (uint64_t)(dims[0] * step);
+}
+
+void ptxp_initialiser(Parser *P, PtxVar *var, int64_t *dims, int n_dims) {
+    if (var->space != PTX_GLOBAL && var->space != PTX_CONST)
+        ptxp_fail(P, P->line, "'%s' cannot have an initialiser: only .global and .const can", var->name);
+    Init in = {.var = var, .elem = ptx_type_size(var->type), .n_dims = n_dims};
+    memcpy(in.dims, dims, (size_t)n_dims * sizeof *dims);
+    P->n_relocs = 0;
+    bool open = n_dims && dims[0] < 0;
+    in.limit = open ? PTXP_MAX_BYTES : (int64_t)var->size;
+    if (var->vec > 1) in.dims[in.n_dims++] = var->vec;
+    if (ptxp_take_char(P, '{')) braces(P, &in, 0, 0);
+    else put(P, &in, 0);
+    if (open) find_length(&in, dims);
+    var->init = ptxp_take(P->arena, var->size);
+    if (in.end) memcpy(var->init, P->init, (size_t)in.end);
+    var->relocs = ptxp_keep_all(P, P->relocs, P->n_relocs);
+    var->n_relocs = P->n_relocs;
+}

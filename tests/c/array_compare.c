@@ -1,0 +1,221 @@
+/* The comparison against a naive one, on random data with every kind of trouble in it; its rules
+** one by one; the same bits from any number of threads. */
+#include "array/array.h"
+#include "tap.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static Array *line(ArrayType type, int64_t n) {
+    return array_new(type, 1, &n, NULL);
+}
+
+static Comparison compare(const Array *got, const Array *want, CompareOptions o) {
+    Comparison c = {0};
+    gi_err err = {0};
+    if (!array_compare(got, want, &o, &c, &err)) ok(false, "compare: %s", err.message);
+    return c;
+}
+
+static bool is_sentinel(const Array *a, int64_t i) {
+    uint64_t bits = 0;
+    memcpy(&bits, (const char *)a->data + (size_t)i * array_type_size(a->type), array_type_size(a->type));
+    return a->type == ARRAY_F32 ? bits == 0x7fdead01 : a->type == ARRAY_F64 && bits == 0x7ffdead0deaddead;
+}
+
+/* The contract word by word, one answer after the other, in doubles. */
+static Comparison naive(const Array *g, const Array *e, CompareOptions o) {
+    Comparison c = {.n = g->count / o.width, .first_wrong = -1};
+    double sum = 0;
+    int64_t finite = 0, wrong = 0, unset = 0;
+    for (int64_t a = 0; a < c.n; a++) {
+        double worst = 0;
+        bool empty = false;
+        for (int k = 0; k < (o.used ? o.used : o.width); k++) {
+            const double x = array_get(g, a * o.width + k), y = array_get(e, a * o.width + k);
+            double d = x == y ? 0 : fabs(x - y);
+            if (!(d < (double)INFINITY)) d = (double)INFINITY;
+            empty = empty || is_sentinel(g, a * o.width + k);
+            worst = d > worst ? d : worst;
+        }
+        unset += empty;
+        if (worst > c.max_error) c.max_error = worst;
+        if (worst < (double)INFINITY) {
+            sum += worst;
+            finite++;
+        }
+        if (worst > o.limit || isinf(worst)) {
+            wrong++;
+            if (c.first_wrong < 0) c.first_wrong = a;
+        }
+    }
+    c.mean_error = finite ? sum / (double)finite : (double)INFINITY;
+    c.wrong = (double)wrong / (double)c.n;
+    c.unset = (double)unset / (double)c.n;
+    return c;
+}
+
+static bool close_to(double a, double b) {
+    return a == b || fabs(a - b) <= 1e-6 * fabs(b);
+}
+
+static bool agree(Comparison a, Comparison b) {
+    return a.n == b.n && close_to(a.max_error, b.max_error) && close_to(a.mean_error, b.mean_error) &&
+           a.wrong == b.wrong && a.unset == b.unset && a.first_wrong == b.first_wrong;
+}
+
+static bool same_bits(Comparison a, Comparison b) {
+    return a.n == b.n && memcmp(&a.max_error, &b.max_error, 8) == 0 &&
+           memcmp(&a.mean_error, &b.mean_error, 8) == 0 && a.wrong == b.wrong && a.unset == b.unset &&
+           a.first_wrong == b.first_wrong;
+}
+
+/* Random answers near the expected ones; about `trouble` elements are NaN, infinite or unset. */
+static void randomise(Array *g, Array *e, gi_rng *r, int trouble) {
+    for (int64_t i = 0; i < g->count; i++) {
+        const double v = 100 * gi_rng_normal(r);
+        array_set(e, i, v);
+        array_set(g, i, v + (gi_rng_below(r, 3) ? 0 : 0.01 * gi_rng_normal(r)));
+    }
+    for (int k = 0; k < trouble; k++) {
+        const int64_t i = (int64_t)gi_rng_below(r, (uint64_t)g->count);
+        switch (gi_rng_below(r, 5)) {
+        case 0: array_set(g, i, (double)NAN); break;
+        case 1: array_set(g, i, (double)INFINITY); break;
+        case 2: array_set(e, i, (double)NAN); break;
+        case 3: array_set(g, i, -(double)INFINITY), array_set(e, i, -(double)INFINITY); break;
+        default: {
+            Array *s = line(g->type, 1);
+            const size_t size = array_type_size(g->type);
+            array_fill_sentinel(s);
+            memcpy((char *)g->data + (size_t)i * size, s->data, size);
+            array_unref(s);
+        }
+        }
+    }
+}
+
+static void test_random(uint64_t seed) {
+    gi_rng r;
+    gi_rng_seed(&r, seed);
+    int bad = 0, unsteady = 0;
+    for (int round = 0; round < 300; round++) {
+        static const ArrayType types[] = {ARRAY_F32, ARRAY_F32, ARRAY_F64, ARRAY_I32, ARRAY_I64};
+        const ArrayType type = types[gi_rng_below(&r, 5)];
+        CompareOptions o = {.width = 1 + (int)gi_rng_below(&r, 5), .threads = 1};
+        if (gi_rng_below(&r, 2)) o.width = 4;
+        o.used = (int)gi_rng_below(&r, (uint64_t)o.width + 1);
+        o.limit = gi_rng_below(&r, 2) ? 0.01 : 1e9;
+        const int64_t n = o.width * (1 + (int64_t)gi_rng_below(&r, round % 10 ? 700 : 100000));
+        Array *g = line(type, n), *e = line(type, n);
+        randomise(g, e, &r, type < ARRAY_F32 || gi_rng_below(&r, 2) ? 0 : (int)gi_rng_below(&r, 20));
+        const Comparison one = compare(g, e, o);
+        bad += !agree(one, naive(g, e, o));
+        o.threads = 3;
+        unsteady += !same_bits(one, compare(g, e, o));
+        array_unref(g);
+        array_unref(e);
+    }
+    is_int(bad, 0, "300 random comparisons agree with the naive one");
+    is_int(unsteady, 0, "and are the same to the bit with 3 threads");
+}
+
+/* Enough data that several threads really work. */
+static void test_large(uint64_t seed) {
+    gi_rng r;
+    gi_rng_seed(&r, seed);
+    Array *g = line(ARRAY_F32, 4 * 1000003), *e = line(ARRAY_F32, 4 * 1000003);
+    randomise(g, e, &r, 5);
+    CompareOptions o = {.width = 4, .used = 3, .limit = 0.02, .threads = 1};
+    const Comparison one = compare(g, e, o);
+    ok(agree(one, naive(g, e, o)), "a million float4 answers agree with the naive comparison");
+    for (int threads = 0; threads < 6; threads++) {
+        o.threads = threads;
+        ok(same_bits(one, compare(g, e, o)), "the same bits with threads = %d", threads);
+    }
+    array_unref(g);
+    array_unref(e);
+}
+
+static void test_last_and_first(void) {
+    Array *g = line(ARRAY_F32, 4 * 20000), *e = line(ARRAY_F32, 4 * 20000);
+    const CompareOptions o = {.width = 4, .used = 3, .limit = 0.5};
+    ok(compare(g, e, o).first_wrong == -1 && compare(g, e, o).max_error == 0, "equal arrays: no error");
+    array_set(g, 4 * 19999 + 2, 1);
+    Comparison c = compare(g, e, o);
+    ok(c.first_wrong == 19999 && c.max_error == 1 && c.wrong == 1.0 / 20000, "the very last answer counts");
+    array_set(g, 0, -0.75);
+    c = compare(g, e, o);
+    ok(c.first_wrong == 0 && c.wrong == 2.0 / 20000, "so does the very first");
+    array_set(g, 3, (double)NAN);
+    ok(compare(g, e, o).unset == 0 && compare(g, e, o).max_error == 1, "padding is not looked at");
+    array_unref(g);
+    array_unref(e);
+}
+
+static void test_unset(void) {
+    Array *g = line(ARRAY_F32, 4 * 300), *e = line(ARRAY_F32, 4 * 300);
+    array_fill_sentinel(g);
+    Comparison c = compare(g, e, (CompareOptions){.width = 4, .used = 3, .limit = (double)INFINITY});
+    ok(c.unset == 1 && c.wrong == 1 && isinf(c.max_error) && isinf(c.mean_error) && c.first_wrong == 0,
+       "answers never written are all unset and wrong, whatever the limit");
+    memcpy(e->data, g->data, g->size_bytes);
+    c = compare(g, e, (CompareOptions){.width = 4});
+    ok(c.unset == 1 && c.wrong == 1, "even when the expected ones were never written either");
+    array_unref(g);
+    array_unref(e);
+}
+
+static void test_integers(void) {
+    Array *g = line(ARRAY_U8, 4), *e = line(ARRAY_U8, 4);
+    array_fill_sentinel(g);
+    array_set(e, 0, 0xAB);
+    Comparison c = compare(g, e, (CompareOptions){.width = 1});
+    ok(c.unset == 0.75 && c.first_wrong == 1, "0xAB is an ordinary byte where 0xAB is expected");
+    array_unref(g);
+    array_unref(e);
+
+    g = line(ARRAY_I64, 2), e = line(ARRAY_I64, 2);
+    array_set_int(g, 0, INT64_MAX);
+    array_set_int(e, 0, INT64_MAX - 3);
+    ok(compare(g, e, (CompareOptions){.width = 1}).max_error == 3, "64-bit differences are exact");
+    array_set_int(g, 1, INT64_MAX);
+    array_set_int(e, 1, INT64_MIN);
+    ok(compare(g, e, (CompareOptions){.width = 1}).max_error == 18446744073709551615.0,
+       "the widest difference does not overflow");
+    array_unref(g);
+    array_unref(e);
+}
+
+static void refused(const Array *g, const Array *e, CompareOptions o, const char *part) {
+    Comparison c = {.n = -7};
+    gi_err err = {0};
+    ok(!array_compare(g, e, &o, &c, &err) && c.n == -7 && strcmp(err.code, "usage") == 0, "refused");
+    has_str(err.message, part, "with the reason");
+}
+
+static void test_refusals(void) {
+    Array *a = line(ARRAY_F32, 12), *b = line(ARRAY_F32, 8), *c = line(ARRAY_F64, 12);
+    refused(a, b, (CompareOptions){0}, "12 answers with 8 expected");
+    refused(a, c, (CompareOptions){0}, "f32 answers with f64");
+    refused(a, a, (CompareOptions){.width = 5}, "12 elements do not divide into answers of width 5");
+    refused(a, a, (CompareOptions){.width = -1}, "width -1");
+    refused(a, a, (CompareOptions){.width = 3, .used = 4}, "used must be 1 to 3");
+    Comparison out;
+    ok(array_compare(a, a, NULL, &out, NULL) && out.n == 12, "no options: every element an answer");
+    array_unref(a);
+    array_unref(b);
+    array_unref(c);
+}
+
+int main(int argc, char **argv) {
+    const uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 20140712;
+    printf("# seed %" PRIu64 "\n", seed);
+    test_random(seed);
+    test_large(seed + 1);
+    test_last_and_first();
+    test_unset();
+    test_integers();
+    test_refusals();
+    return tap_done();
+}

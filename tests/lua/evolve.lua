@@ -1,0 +1,230 @@
+-- evolve: the generational loop on a landscape with a known optimum.
+package.path = "lua/?.lua;lua/?/init.lua;tests/lua/?.lua;" .. package.path
+local evolve = require "gilua.evolve"
+local fake = require "fake"
+local genome = require "gilua.genome"
+local tap = require "tap"
+
+local function scheme(changes)
+  local s = {
+    problem = fake.problem(), farm = fake.farm(), rng = fake.rng(1), new_case = fake.new_case,
+    population = 30, generations = 12,
+  }
+  for name, value in pairs(changes or {}) do s[name] = value end
+  return s
+end
+
+local function sorted(text)
+  local genes = genome.split(text)
+  table.sort(genes)
+  return genome.join(genes)
+end
+
+tap.case("it finds the optimum and cleans it", function()
+  local run = evolve.run(scheme())
+  local result = run.result
+  tap.is(sorted(result.best.genome), sorted(genome.join(fake.BEST_GENES)), "exactly its genes")
+  tap.near(result.speedup, 1 / fake.BEST_FACTOR, "its speed-up", 1e-4)
+  tap.ok(genome.length(result.evolved) >= 3, "the evolved genome is kept beside it")
+  tap.is(result.case, "case 14", "measured on a case after the last")
+  tap.is(result.unseen, true, "which evolution never saw")
+  tap.is(result.baseline.genome, "", "against the unmodified kernel")
+  tap.is(#run.records, 12, "a record a generation")
+  tap.is(run.stopped, nil, "it was not stopped")
+end)
+
+tap.case("the same seed gives the same run, another seed another", function()
+  local function trace(seed)
+    local lines = {}
+    local run = evolve.run(scheme { rng = fake.rng(seed), on_result = function(_, individual)
+      lines[#lines + 1] = individual.birth .. " " .. individual.genome
+    end })
+    return table.concat(lines, "\n"), run
+  end
+  local first, run = trace(5)
+  local again, run_again = trace(5)
+  tap.ok(first == again, "every individual")
+  tap.is(run.result.best.ticks, run_again.result.best.ticks, "and the result")
+  tap.ok(first ~= trace(6), "another seed")
+end)
+
+tap.case("generations follow the paper", function()
+  local farm, births, first = fake.farm(), {}, {}
+  evolve.run(scheme { farm = farm, population = 20, generations = 3,
+    on_result = function(run, individual)
+      if #run.records == 0 then first[#first + 1] = individual end
+      if #run.records == 1 then births[individual.birth] = (births[individual.birth] or 0) + 1 end
+    end })
+  tap.is(first[1].genome, "", "the unmodified kernel runs first")
+  local seen, single = {}, true
+  for i = 2, #first do
+    single = single and genome.length(first[i].genome) == 1 and not seen[first[i].genome]
+    seen[first[i].genome] = true
+  end
+  tap.ok(single and #first == 21, "then as many different single genes as asked for")
+  tap.is(births.unmodified, 1, "and once a generation")
+  tap.is((births.mutation or 0) + (births.crossover or 0) + (births.scratch or 0), 20, "children")
+  tap.ok(births.mutation >= 8 and births.crossover >= 8, "half by mutation, half by crossover")
+  tap.is(farm.cases[2].name, "case 2", "a new case each generation")
+end)
+
+tap.case("missing children come from scratch", function()
+  local births = {}
+  evolve.run(scheme { population = 10, generations = 2,
+    acceptable = function(own) return own.status == "ok" and own.genome == "FAST" end,
+    init = function()
+      return { "FAST", "OTHER", "OTHER", "OTHER", "OTHER", "OTHER", "OTHER", "OTHER", "OTHER",
+        "OTHER" }
+    end,
+    on_result = function(run, individual)
+      if #run.records == 1 then births[#births + 1] = individual.birth end
+    end })
+  tap.is(table.concat(births, " ", 1, 4), "unmodified mutation crossover scratch",
+    "two children of the only parent, the rest new")
+  tap.is(#births, 11, "a whole population")
+end)
+
+tap.case("each piece can be replaced", function()
+  local called = {}
+  local function note(name, f)
+    return function(...)
+      called[name] = true
+      return f(...)
+    end
+  end
+  local s = {}
+  for _, name in ipairs { "init", "mutate", "cross", "fitness", "acceptable", "select", "minimise" } do
+    s[name] = note(name, evolve.paper[name])
+  end
+  s.breed = { note("breed", evolve.mutants), evolve.crossovers, evolve.newcomers }
+  s.draw = note("draw", genome.source(fake.problem()))
+  evolve.run(scheme(s))
+  for _, name in ipairs { "init", "mutate", "cross", "fitness", "acceptable", "select", "minimise",
+    "breed", "draw" } do
+    tap.ok(called[name], name .. " is called")
+  end
+end)
+
+tap.case("observers see the run in order, the scheme's own hooks last", function()
+  local events = {}
+  local function observer(who)
+    return {
+      on_start = function() events[#events + 1] = who .. " start" end,
+      on_generation = function(_, r) events[#events + 1] = who .. " " .. r.generation end,
+      on_end = function() events[#events + 1] = who .. " end" end,
+    }
+  end
+  local s = scheme { generations = 2, observers = { observer "a", observer "b" } }
+  s.on_generation = function(_, record) events[#events + 1] = "own " .. record.generation end
+  evolve.run(s)
+  tap.is(table.concat(events, ", "),
+    "a start, b start, a 1, b 1, own 1, a 2, b 2, own 2, a end, b end", "the order")
+end)
+
+tap.case("records say what a person asks", function()
+  local run = evolve.run(scheme { population = 50, generations = 2 })
+  local record = run.records[1]
+  tap.ok(record.compiled > 0.9 and record.compiled <= 1, "share that compiles")
+  tap.ok(record.right > 0.5 and record.right < record.compiled, "share that is right")
+  tap.is(record.mean_length, 1.0, "the first population is of single genes")
+  tap.near(record.speedup, record.baseline.ticks / record.best.measurement.ticks, "speed-up")
+  tap.is(record.case, "case 1", "the case by name")
+  tap.is(run.evaluations, run.scheme.farm.evaluations, "evaluations are counted")
+  tap.ok((run.rejected.wrong or 0) > 0, "wrong answers are counted")
+end)
+
+tap.case("an error in a hook keeps its line and what was found", function()
+  local ended
+  local s = scheme { observers = { { on_end = function(run) ended = run end } } }
+  s.on_generation = function(_, record)
+    if record.generation == 3 then local none; return none.field end
+  end
+  local fine, why = pcall(evolve.run, s)
+  tap.is(fine, false, "the error goes on")
+  tap.has(tostring(why), "tests/lua/evolve.lua:" , "the user's line")
+  tap.has(tostring(why), "attempt to index a nil value (local 'none')", "what was wrong")
+  tap.has(tostring(why), "stack traceback:", "and how it came there")
+  tap.is(#ended.records, 3, "observers get the generations so far")
+  tap.is(ended.stopped.kind, "error", "and are told")
+  tap.ok(ended.result.speedup > 1 and not ended.result.unseen, "with the best so far")
+end)
+
+tap.case("the interrupt key keeps what was found", function()
+  local ended
+  local calls = 0
+  local farm = fake.farm(function()
+    calls = calls + 1
+    if calls == 100 then error("interrupted!") end
+  end)
+  local fine, why = pcall(evolve.run, scheme { farm = farm,
+    on_end = function(run) ended = run end })
+  tap.is(fine, false, "the run stops")
+  tap.is(tostring(why), "interrupted", "with one word")
+  tap.is(ended.stopped.kind, "interrupted", "observers are told")
+  tap.is(#ended.records, 3, "whole generations are kept")
+end)
+
+tap.case("stopped before anything was found", function()
+  local ended
+  local farm = fake.farm(function() error("interrupted!") end)
+  pcall(evolve.run, scheme { farm = farm, on_end = function(run) ended = run end })
+  tap.is(ended.result, nil, "there is no result")
+end)
+
+tap.case("an error while keeping results does not hide the first", function()
+  local s = scheme { on_generation = function() error("first") end,
+    on_end = function() error("second") end }
+  local _, why = pcall(evolve.run, s)
+  tap.has(tostring(why), "first", "the first")
+  tap.has(tostring(why), "while keeping the results", "and the second")
+end)
+
+local function refusal(changes)
+  local _, why = pcall(evolve.run, scheme(changes))
+  return tostring(why)
+end
+
+tap.case("what cannot work is refused in one sentence", function()
+  tap.is(refusal { farm = { evaluate = function(_, genomes, _, on_result)
+    local list = {}
+    for i, g in ipairs(genomes) do
+      list[i] = { genome = g, status = "timeout", message = "10 s were not enough" }
+      on_result(i, list[i], i, #genomes)
+    end
+    return list
+  end, case_info = function() return { name = "the ball" } end } },
+    "the unmodified kernel does not run on the ball: timeout: 10 s were not enough", "baseline")
+  tap.has(refusal { population = 1000 },
+    "a population of 1000 different single genes was asked for, but only", "population")
+  tap.has(refusal { farm = { evaluate = function() return nil, "no NVRTC was found" end } },
+    "no NVRTC was found", "the farm's own reason")
+  tap.has(refusal { breed = {} }, "the breeding steps made no children", "breeding")
+  tap.has(refusal { fitness = function() return 0 / 0 end },
+    "the fitness function must give a number, not", "fitness")
+end)
+
+tap.case("misuse raises at the caller's line", function()
+  tap.raises(function() evolve.run(scheme { poplation = 3 }) end,
+    "evolve.lua:", "the file")
+  tap.raises(function() evolve.run(scheme { poplation = 3 }) end,
+    "gilua.evolve.run: unknown option 'poplation'; did you mean 'population'?", "a key")
+  tap.raises(function() evolve.run { problem = fake.problem() } end,
+    "gilua.evolve.run: the scheme needs 'farm'", "a missing part")
+end)
+
+tap.case("a winner that fails on the unseen case hands over", function()
+  local problem = fake.problem()
+  local farm = fake.farm()
+  local evaluate = farm.evaluate
+  function farm:evaluate(genomes, case, on_result)
+    return evaluate(self, genomes, case, function(i, m, done, total)
+      if case.name == "case 14" and m.genome:find("FAST") then m.max_error = 1.0 end
+      on_result(i, m, done, total)
+    end)
+  end
+  local run = evolve.run(scheme { problem = problem, farm = farm })
+  tap.ok(not run.result.best.genome:find("FAST"), "whatever is wrong there does not win")
+  tap.ok(run.result.speedup >= 1, "nor is anything slower said to be best")
+end)
+
+tap.done()

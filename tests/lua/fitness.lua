@@ -1,0 +1,51 @@
+-- fitness: the formula of GECCO 2014 §3.8, worked out by hand, and who may be a parent (§3.9).
+package.path = "lua/?.lua;lua/?/init.lua;tests/lua/?.lua;" .. package.path
+local fitness = require "gilua.fitness"
+local tap = require "tap"
+
+local C = 213748364
+
+local function measured(fields)
+  local m = { status = "ok", ticks = 1000, max_error = 0, wrong = 0, unset = 0 }
+  for name, value in pairs(fields) do m[name] = value end
+  return m
+end
+
+local function niftyreg(fields)
+  return fitness.niftyreg(measured(fields), measured {})
+end
+
+tap.case("the formula of §3.8", function()
+  tap.is(niftyreg { ticks = 48626 }, 4862.6, "a tenth of the ticks")
+  tap.is(niftyreg { max_error = 0.001 }, 100.0, "0.001 is still accepted")
+  tap.near(niftyreg { max_error = 0.002 }, 100 + C * 0.102, "C (error + 0.1) above 0.001")
+  tap.near(niftyreg { max_error = 0.05 }, 100 + 32062254.6, "C (0.05 + 0.1) in figures")
+  tap.near(niftyreg { max_error = 0.1, wrong = 0.5 }, 100 + C * 0.2,
+    "at 0.1 the fraction wrong costs nothing yet")
+  tap.near(niftyreg { max_error = 0.5, wrong = 0.25 }, 100 + C * 0.6 + C * 0.25,
+    "above 0.1 it does")
+  tap.near(niftyreg { max_error = 0.9, wrong = 0 }, 100 + C, "the error's penalty ends at C")
+  tap.near(niftyreg { max_error = 1e30, wrong = 1 }, 100 + 2 * C, "however wrong")
+  tap.near(niftyreg { max_error = math.huge, wrong = 0.01, unset = 0.01 }, 100 + C + 0.02 * C,
+    "answers never set")
+  tap.near(niftyreg { max_error = 0 / 0, wrong = 1, unset = 1 }, 100 + 3 * C, "nan is no answer")
+  tap.is(fitness.niftyreg({ status = "illegal_address" }, measured {}), math.huge,
+    "no end, no fitness")
+end)
+
+tap.case("who may be a parent, §3.9", function()
+  local baseline = measured { ticks = 10000 }
+  local function may(fields) return fitness.acceptable(measured(fields), baseline) end
+  tap.ok(may { ticks = 10000 }, "as fast as the unmodified kernel")
+  tap.ok(may { ticks = 11000 }, "a tenth slower")
+  tap.ok(not may { ticks = 11001 }, "not more than that")
+  tap.ok(may { ticks = 10, max_error = 0.001 }, "with errors up to 0.001")
+  tap.ok(not may { ticks = 10, max_error = 0.0011 }, "not more than that")
+  tap.ok(not may { ticks = 10, unset = 1e-6 }, "not with one answer missing")
+  tap.ok(not may { ticks = 10, max_error = 0 / 0 }, "not with nan")
+  tap.ok(not may { ticks = 10, status = "timeout" }, "not without an end")
+  tap.ok(fitness.acceptable(measured { max_error = 0.5 }, baseline, { max_error = 1 }),
+    "the problem's own tolerance counts")
+end)
+
+tap.done()
