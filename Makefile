@@ -40,7 +40,7 @@ room_emu   := -O3
 room_array := -O3
 
 # $(call archive,z): the static library's path where there is one, else -lz
-archive   = $(or $(filter /%,$(shell $(CC) -print-file-name=lib$1.a)),-l$1)
+archive   = $(or $(filter /%,$(shell $(CC) -print-file-name=lib$1.a 2>/dev/null)),-l$1)
 lua_lib  := $(call archive,lua5.4)
 libs     := $(foreach lib,lua5.4-filesystem nifti2 znz z ffi,$(call archive,$(lib)))
 # All of Lua is kept and exported: C modules that scripts `require` look for it in the program.
@@ -54,7 +54,8 @@ objects    := $(sources:src/%.c=$O/obj/%.o)
 library    := $(filter-out $O/obj/host/main.o,$(objects))
 references := $(patsubst %.c,%.so,$(wildcard kernels/*/reference.c))
 c_tests    := $(patsubst tests/c/%.c,$O/tests/%,$(wildcard tests/c/*.c))
-scripts    := $(wildcard tests/lua/*.lua tests/cli/*.t)
+helpers    := $(addprefix tests/lua/,tap.lua fake.lua read_json.lua)
+scripts    := $(filter-out $(helpers),$(wildcard tests/lua/*.lua tests/cli/*.t))
 
 .PHONY: all deps demo test tests bench portable install uninstall clean help FORCE
 .DELETE_ON_ERROR:
@@ -72,7 +73,7 @@ $O/gilua: $O/obj/host/main.o $O/libgilua.a
 
 $O/libgilua.a: $(library)
 	$(call say,AR      $@)
-	$Qrm -f $@ && $(AR) rcs $@ $^
+	$Qrm -f $@ && $(AR) qcs $@ $^
 
 $O/obj/%.o: src/%.c $O/flags
 	$(call say,CC      $<)
@@ -94,14 +95,16 @@ $O/flags: FORCE
 $O/tests/%: tests/c/%.c $O/libgilua.a $O/flags
 	$(call say,TEST    $@)
 	$Qmkdir -p $(@D)
-	$Q$(CC) $(flags) -MMD -MP -MF $@.d -MT $@ $(link) -o $@ $< $O/libgilua.a $(lua_lib) $(libs) $(system)
+	$Q$(CC) $(flags) -MMD -MP -MF $@.d -MT $@ $(link) -o $@ $< $O/libgilua.a \
+	    $(lua_lib) $(libs) $(system)
 
 tests: all $(c_tests)
 
 # In two steps: the first may install what the second looks for.
 test: deps
 	$Q$(MAKE) --no-print-directory tests
-	$QCC="$(CC)" prove -j $$(nproc) -e tests/run $(PROVEFLAGS) $(sort $(c_tests) $(scripts))
+	$QCC="$(CC)" prove -j $$(nproc) -e tests/run $(PROVEFLAGS) \
+	    $(sort $(filter-out %_speed,$(c_tests)) $(scripts))
 
 bench: deps
 	$Q$(MAKE) --no-print-directory tests

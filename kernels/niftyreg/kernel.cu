@@ -6,14 +6,14 @@
 // or removing a line of this file breaks that. README.md beside it lists the lines concerned.
 // The same computation on the CPU, and how the inputs are made: reference.c.
 
-// ---- what the host sets before a launch -------------------------------------------------------
-// Declared above the macros of the same names, which hide them once evolution defines a macro.
+// ---- configuration: evolution turns `#undef NAME` into `#define NAME 1`, or changes a value ----
+//
+// Threads a block. The code works with any multiple of 32; __launch_bounds__ needs to know.
+#define block_size 192
 
-__constant__ int c_UseBSpline;                // true: cubic B-spline; false: interpolating cubic
-__constant__ int c_controlPointVoxelSpacing;  // voxels from one control point to the next: 5
-
-// ---- configuration: evolution turns `#undef NAME` into `#define NAME 1` (or 5) ----------------
-// Section 3.1.1: a value known to the compiler instead of a variable in constant memory.
+// Section 3.1.1: values known to the compiler, instead of variables in constant memory.
+// c_UseBSpline                 1: cubic B-spline, 0: interpolating cubic
+// c_controlPointVoxelSpacing   5: voxels from one control point to the next
 #undef c_UseBSpline
 #undef c_controlPointVoxelSpacing
 
@@ -31,13 +31,25 @@ __constant__ int c_controlPointVoxelSpacing;  // voxels from one control point t
 #undef RemX
 #pragma nv_diag_suppress 177  // a variable an alternative does not use (remx) is no cause for alarm
 
-// ---- sizes ------------------------------------------------------------------------------------
+// ---- sizes and choices, set by the host before a launch ---------------------------------------
 
 __constant__ int c_ActiveVoxelNumber;  // groups to process: entries of the active list
 __constant__ int3 c_ImageSize;         // voxels along x, y, z
 __constant__ int3 c_ControlPointGrid;  // control points along x, y, z: ceil(voxels / 5) + 3 each
+__constant__ int givenUseBSpline;      // used where the macro c_UseBSpline is undefined
+__constant__ int givenSpacing;         // used where c_controlPointVoxelSpacing is
 
+#ifdef c_UseBSpline
+#define useBSpline c_UseBSpline
+#else
+#define useBSpline givenUseBSpline
+#endif
 
+#ifdef c_controlPointVoxelSpacing
+#define spacing c_controlPointVoxelSpacing
+#else
+#define spacing givenSpacing
+#endif
 // ---- inputs, all read through textures, whose bounds the hardware checks (section 3.5) --------
 //
 // activeVoxelTexture   one int a group: index x + width * (y + height * z) of its corner voxel,
@@ -57,10 +69,8 @@ __constant__ cudaTextureObject_t basisTextureA;
 // A voxel that lies `distance` voxels (0 to 4) behind a control point is moved by that point, the
 // one before it and the two after it: nodes 1, 0, 2 and 3. The weight of a node along one axis
 // depends on the distance alone, so 5 x 4 numbers serve every axis.
-//
-// They are here in both orders, and either order both in constant memory (quick when the lanes
-// of a warp read one address, slow when they differ) and behind a texture (cached, no such
-// penalty). Which is best where is for evolution to find out.
+// Both orders are here, both in constant memory (slow when the lanes of a warp read different
+// addresses) and behind a texture. Which is best is for evolution to find out.
 
 __constant__ float c_Basis[5][4];   // [distance][node]
 __constant__ float c_BasisA[4][5];  // [node][distance]
@@ -76,17 +86,16 @@ __constant__ float c_BasisA[4][5];  // [node][distance]
 #endif
 
 // How far the group lies behind a control point along x, in voxels.
-
 #ifdef RemX
 #define distanceX remx
 #else
-#define distanceX (x % c_controlPointVoxelSpacing)
+#define distanceX (x % spacing)
 #endif
 
 // ---- weights calculated on the fly, for the x axis --------------------------------------------
 //
 // t is the distance as a fraction of the spacing, 0 <= t < 1. Both sets of weights sum to one.
-
+//
 // Uniform cubic B-spline: smooth to the second derivative, passes near its control points.
 //
 //   node 0: (1-t)^3 / 6            node 1: (3t^3 - 6t^2 + 4) / 6
@@ -97,7 +106,6 @@ static __device__ float4 bsplineWeights(const float t)
     const float s = 1.f - t;
     const float tt = t * t;
     const float ttt = tt * t;
-
     return make_float4(s * s * s / 6.f,
                        (3.f * ttt - 6.f * tt + 4.f) / 6.f,
                        (-3.f * ttt + 3.f * tt + 3.f * t + 1.f) / 6.f,
@@ -113,7 +121,6 @@ static __device__ float4 interpolatingWeights(const float t)
 {
     const float tt = t * t;
     const float ttt = tt * t;
-
     return make_float4((2.f * tt - ttt - t) / 2.f,
                        (3.f * ttt - 5.f * tt + 2.f) / 2.f,
                        (4.f * tt - 3.f * ttt + t) / 2.f,
@@ -126,33 +133,26 @@ static __device__ float4 interpolatingWeights(const float t)
 // the groups in the order of the active list: 400 consecutive bytes a warp.
 //
 // A displacement is a sum over 4 x 4 x 4 control points,
-//
 //   sum over c, b, a of  weightZ[c] * weightY[b] * weightX[a] * controlPoint[z+c][y+b][x+a]
-//
 // and the 25 voxels of a group have their x and their 64 control points in common. So the warp
 // works in two steps:
-//
 //   1. lanes 0 to 15     lane 4c + b sums the four control points of column (b, c) along x
 //                       -> tempDisplacement, 16 float4 of shared memory a warp
 //   2. lanes 0 to 24     lane 5 * remz + remy combines the 16 columns with its own weights
 //                       along y and z -> positionField
 //
-// Launch: any block of full warps, one dimension (32, 64 to 1024 threads); enough blocks, over grid
+// Launch: any block of full warps, one dimension (32 to 1024 threads); enough blocks, over grid
 // x and y, for a warp a group; dynamic shared memory of 16 float4 (256 bytes) a warp.
 //
 // How the body is laid out, for the sake of evolution (sections 3.4 to 3.6):
 //
 //   * Every variable is declared and initialised at the top, so that a statement may be copied
 //     to almost any line and still find its variables.
-//   * One statement a line; one if, one loop header a line.
 //   * b and c belong to the two loops, which alone may change them.
 //   * Outside those loops b and c are 0 before and 4 after: a statement that reads
 //     tempDisplacement[... 4 * c + b] is harmless before the loops, out of its slice after them.
-//   * Division by the spacing is written as division: whether it costs anything depends on
-//     whether the compiler knows the spacing. (The group is 5 x 5 whatever the spacing, so no
-//     spacing but 5 gives sensible answers.)
-//   * Texture fetches outside a texture give 0; only tempDisplacement and positionField are bare
-//     memory.
+//   * Division by the spacing is written as division: its cost depends on whether the compiler
+//     knows the spacing. (The group is 5 x 5 whatever the spacing: only 5 makes sense.)
 //   * Lanes 16 to 31 write nothing in step 1. Were they let in, they would repeat the work of
 //     lanes 0 to 15, to the same addresses with the same values (section 4.6.4).
 
@@ -221,22 +221,22 @@ extern "C" __global__ void spline_deformation(float4 *positionField)
         // remainder is said to be slow, and so is a register too many: evolution may decide.
 
 #ifdef RemX
-        remx = x % c_controlPointVoxelSpacing;
+        remx = x % spacing;
 #endif
 
         // The first of the four control points along each axis. The grid begins one spacing before
         // the image does, so that this is just the number of whole spacings before the voxel.
 
-        nodeAnte.x = x / c_controlPointVoxelSpacing;
-        nodeAnte.y = y / c_controlPointVoxelSpacing;
-        nodeAnte.z = z / c_controlPointVoxelSpacing;
+        nodeAnte.x = x / spacing;
+        nodeAnte.y = y / spacing;
+        nodeAnte.z = z / spacing;
 
         // The weights along x, calculated. (y and z need none: their five distances are looked
         // up in step 2.) With directxBasis these are replaced below and never used.
 
-        relative = (float)distanceX / (float)c_controlPointVoxelSpacing;
+        relative = (float)distanceX / (float)spacing;
         relative = relative > 0.f ? relative : 0.f;
-        if (c_UseBSpline) {
+        if (useBSpline) {
             xBasis = bsplineWeights(relative);
         } else {
             xBasis = interpolatingWeights(relative);

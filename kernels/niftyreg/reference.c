@@ -1,18 +1,18 @@
 /* reference.c - the deformation field of kernel.cu on the CPU, and the inputs it is tested on.
 **
-** Model (Langdon, Modat, Petke, Harman, GECCO 2014 §2). Control points lie every 5 voxels along x, y
-** and z: point (i, j, k) of the grid at voxel 5 * (i-1, j-1, k-1), so the grid begins one point
+** Model (Langdon, Modat, Petke, Harman, GECCO 2014 §2). Control points lie every 5 voxels along x,
+** y and z: point (i, j, k) of the grid at voxel 5 * (i-1, j-1, k-1), so the grid begins one point
 ** before the image and ends two after it: ceil(n / 5) + 3 points for n voxels. Voxel v = 5q + r is
 ** moved by points q … q+3, with weights that depend on t = r / 5 alone:
 **
 **     displacement(x, y, z) = sum over c, b, a of wz[c] wy[b] wx[a] control[qz+c][qy+b][qx+a]
 **
 ** Layouts: images and grids have x varying fastest; a displacement is 4 floats (x, y, z in voxels,
-** and 0); a group is 1 x 5 x 5 voxels, named by the index of its first voxel, with its 25 answers in
-** the order of z, then y.
+** and 0); a group is 1 x 5 x 5 voxels, named by the index of its first voxel, with its 25 answers
+** in the order of z, then y.
 **
 ** Plain C11, libc only. Called from problem.lua through gilua's library loader, and by the tests.
-** Deterministic: same seed, same bits, on every machine (only + - * / and sqrt, all exact in IEEE 754).
+** Deterministic: same seed, same bits, on every machine (only + - * / and sqrt, as IEEE 754 has them).
 */
 #include <math.h>
 #include <stdbool.h>
@@ -21,35 +21,41 @@
 #include <string.h>
 
 #define SPACING 5
-#define GROUP (SPACING * SPACING)
+#define GROUP   (SPACING * SPACING)
 
-/* ---- interface -------------------------------------------------------------------------------- */
+/* ---- interface ---------------------------------------------------------------------------- */
 
 /* The squashed ball of white noise of §4.1 in a cube of `side` voxels (image: side^3 floats, 0
-** outside the ball). Its diameter is 140 / 217 of the side; radius, centre and the squash along each
-** axis vary by 5 %, independently: the radius upwards, the others both ways. (The paper does not
-** say which way. This gives its numbers: about 1.7 million active voxels at side 217, in groups.) */
+** outside the ball). Its diameter is 140 / 217 of the side; radius, centre and the squash along
+** each axis vary by 5 %, independently: the radius upwards, the others both ways. (The paper does not
+** say which way. This gives its numbers: about 1.7 million active voxels at side 217.) */
 void niftyreg_ball(uint64_t seed, int64_t side, float *image);
 
-/* The groups with at least one voxel above threshold, in the order of their indices' z, y, x.
+/* For each type of voxel (suffixes as in gilua's element types: niftyreg_active_u8 …):
+**
+** niftyreg_voxels_T: how many of n voxels are above threshold.
+** niftyreg_active_T: the groups with at least one such voxel, in the order of their z, y, x.
 ** Returns how many there are and stores the first `capacity` of them; -1 when the image has more
-** voxels than a 32-bit index can name. One function for each type of voxel. */
-int64_t niftyreg_active_u8(const uint8_t *image, int64_t nx, int64_t ny, int64_t nz, double threshold,
-                           int32_t *groups, int64_t capacity);
-int64_t niftyreg_active_i16(const int16_t *image, int64_t nx, int64_t ny, int64_t nz, double threshold,
-                            int32_t *groups, int64_t capacity);
-int64_t niftyreg_active_u16(const uint16_t *image, int64_t nx, int64_t ny, int64_t nz,
-                            double threshold, int32_t *groups, int64_t capacity);
-int64_t niftyreg_active_i32(const int32_t *image, int64_t nx, int64_t ny, int64_t nz, double threshold,
-                            int32_t *groups, int64_t capacity);
-int64_t niftyreg_active_f32(const float *image, int64_t nx, int64_t ny, int64_t nz, double threshold,
-                            int32_t *groups, int64_t capacity);
-int64_t niftyreg_active_f64(const double *image, int64_t nx, int64_t ny, int64_t nz, double threshold,
-                            int32_t *groups, int64_t capacity);
+** voxels than a 32-bit index can name. */
+#define DECLARE_ACTIVE(T, suffix)                                                                  \
+    int64_t niftyreg_voxels_##suffix(const T *image, int64_t n, double threshold);                 \
+    int64_t niftyreg_active_##suffix(const T *image, int64_t nx, int64_t ny, int64_t nz,           \
+                                     double threshold, int32_t *groups, int64_t capacity);
+DECLARE_ACTIVE(int8_t, i8)
+DECLARE_ACTIVE(uint8_t, u8)
+DECLARE_ACTIVE(int16_t, i16)
+DECLARE_ACTIVE(uint16_t, u16)
+DECLARE_ACTIVE(int32_t, i32)
+DECLARE_ACTIVE(uint32_t, u32)
+DECLARE_ACTIVE(int64_t, i64)
+DECLARE_ACTIVE(uint64_t, u64)
+DECLARE_ACTIVE(float, f32)
+DECLARE_ACTIVE(double, f64)
 
-/* A random smooth field on a grid of gx * gy * gz control points: the root of the mean square of each
-** component is `rms` voxels. False without memory. */
-bool niftyreg_control(uint64_t seed, int64_t gx, int64_t gy, int64_t gz, double rms, float *control);
+/* A random smooth field on a grid of gx * gy * gz control points: the root of the mean square of
+** each component is `rms` voxels. False without memory. */
+bool niftyreg_control(uint64_t seed, int64_t gx, int64_t gy, int64_t gz, double rms,
+                      float *control);
 
 /* The four weights at each of the five distances: basis[5][4] by distance, then node, and the same
 ** numbers as basis_a[4][5]. */
@@ -64,7 +70,7 @@ void niftyreg_deform(const int32_t *groups, int64_t n, int64_t nx, int64_t ny, i
 void niftyreg_deform_double(const int32_t *groups, int64_t n, int64_t nx, int64_t ny, int64_t nz,
                             const float *control, int32_t use_bspline, double *out);
 
-/* ---- random numbers: splitmix64 (Steele, Lea, Flood, OOPSLA 2014) ----------------------------- */
+/* ---- random numbers: splitmix64 (Steele, Lea, Flood, OOPSLA 2014) ------------------------- */
 
 static uint64_t random_bits(uint64_t *state) {
     uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
@@ -83,7 +89,7 @@ static double vary(double v, uint64_t *state) {
     return v * (1 + 0.05 * (2 * random_unit(state) - 1));
 }
 
-/* ---- images ----------------------------------------------------------------------------------- */
+/* ---- images ------------------------------------------------------------------------------- */
 
 void niftyreg_ball(uint64_t seed, int64_t side, float *image) {
     uint64_t state = seed;
@@ -116,45 +122,67 @@ static int64_t least(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
 
-#define STRIP 256 /* voxels along x looked at together */
+#define STRIP 256 /* groups along x looked at together */
 
-/* The body for voxels of type T: for each strip of groups, mark the x at which one of the (up to) 25
-** voxels is active, then list the marks. */
-#define DEFINE_ACTIVE(T, name)                                                                     \
-    static void name##_marks(const T *image, int64_t nx, int64_t rows, int64_t layers, int64_t nxy, \
-                             double threshold, int64_t n, uint8_t *mark) {                         \
+typedef struct Strip {
+    int64_t first;        /* index of its first voxel */
+    int64_t n;            /* groups, side by side along x */
+    int64_t rows, layers; /* voxels along y and z, fewer than 5 at the edge of the image */
+} Strip;
+
+/* Lists the marked groups of a strip. */
+static int64_t list_marks(const Strip *s, const uint8_t *mark, int64_t found, int32_t *groups,
+                          int64_t capacity) {
+    for (int64_t i = 0; i < s->n; i++)
+        if (mark[i] && found++ < capacity) groups[found - 1] = (int32_t)(s->first + i);
+    return found;
+}
+
+/* For voxels of type T: count them; mark the groups of a strip that hold an active one; go through
+** all strips of an image. */
+#define DEFINE_ACTIVE(T, suffix)                                                                   \
+    int64_t niftyreg_voxels_##suffix(const T *image, int64_t n, double threshold) {                \
+        int64_t count = 0;                                                                         \
+        for (int64_t i = 0; i < n; i++) count += (double)image[i] > threshold;                     \
+        return count;                                                                              \
+    }                                                                                              \
+    static void mark_##suffix(const T *image, int64_t nx, int64_t ny, const Strip *s,              \
+                              double threshold, uint8_t mark[STRIP]) {                             \
         memset(mark, 0, STRIP);                                                                    \
-        for (int64_t z = 0; z < layers; z++)                                                       \
-            for (int64_t y = 0; y < rows; y++) {                                                   \
-                const T *row = image + z * nxy + y * nx;                                           \
-                for (int64_t x = 0; x < n; x++) mark[x] |= (double)row[x] > threshold;             \
+        for (int64_t z = 0; z < s->layers; z++)                                                    \
+            for (int64_t y = 0; y < s->rows; y++) {                                                \
+                const T *row = image + s->first + (z * ny + y) * nx;                               \
+                for (int64_t i = 0; i < s->n; i++) mark[i] |= (double)row[i] > threshold;          \
             }                                                                                      \
     }                                                                                              \
-    int64_t name(const T *image, int64_t nx, int64_t ny, int64_t nz, double threshold,             \
-                 int32_t *groups, int64_t capacity) {                                              \
+    int64_t niftyreg_active_##suffix(const T *image, int64_t nx, int64_t ny, int64_t nz,           \
+                                     double threshold, int32_t *groups, int64_t capacity) {        \
         int64_t found = 0;                                                                         \
         uint8_t mark[STRIP];                                                                       \
         if (nx > INT32_MAX / ny / nz) return -1;                                                   \
         for (int64_t z = 0; z < nz; z += SPACING)                                                  \
             for (int64_t y = 0; y < ny; y += SPACING)                                              \
                 for (int64_t x = 0; x < nx; x += STRIP) {                                          \
-                    const int64_t at = (z * ny + y) * nx + x, n = least(STRIP, nx - x);            \
-                    name##_marks(image + at, nx, least(SPACING, ny - y), least(SPACING, nz - z),   \
-                                 nx * ny, threshold, n, mark);                                     \
-                    for (int64_t i = 0; i < n; i++)                                                \
-                        if (mark[i] && found++ < capacity) groups[found - 1] = (int32_t)(at + i);  \
+                    const Strip s = {(z * ny + y) * nx + x, least(STRIP, nx - x),                  \
+                                     least(SPACING, ny - y), least(SPACING, nz - z)};              \
+                    mark_##suffix(image, nx, ny, &s, threshold, mark);                             \
+                    found = list_marks(&s, mark, found, groups, capacity);                         \
                 }                                                                                  \
         return found;                                                                              \
     }
 
-DEFINE_ACTIVE(uint8_t, niftyreg_active_u8)
-DEFINE_ACTIVE(int16_t, niftyreg_active_i16)
-DEFINE_ACTIVE(uint16_t, niftyreg_active_u16)
-DEFINE_ACTIVE(int32_t, niftyreg_active_i32)
-DEFINE_ACTIVE(float, niftyreg_active_f32)
-DEFINE_ACTIVE(double, niftyreg_active_f64)
+DEFINE_ACTIVE(int8_t, i8)
+DEFINE_ACTIVE(uint8_t, u8)
+DEFINE_ACTIVE(int16_t, i16)
+DEFINE_ACTIVE(uint16_t, u16)
+DEFINE_ACTIVE(int32_t, i32)
+DEFINE_ACTIVE(uint32_t, u32)
+DEFINE_ACTIVE(int64_t, i64)
+DEFINE_ACTIVE(uint64_t, u64)
+DEFINE_ACTIVE(float, f32)
+DEFINE_ACTIVE(double, f64)
 
-/* ---- control points --------------------------------------------------------------------------- */
+/* ---- control points ----------------------------------------------------------------------- */
 
 /* Replaces a line of n values, `stride` apart, by (1 2 1) / 4 of each and its neighbours; the ends
 ** count themselves as the missing neighbour. */
@@ -175,7 +203,8 @@ static void smooth_grid(double *v, int64_t gx, int64_t gy, int64_t gz) {
     for (int64_t i = 0; i < gx * gy; i++) smooth_line(v + i, gz, gx * gy);
 }
 
-bool niftyreg_control(uint64_t seed, int64_t gx, int64_t gy, int64_t gz, double rms, float *control) {
+bool niftyreg_control(uint64_t seed, int64_t gx, int64_t gy, int64_t gz, double rms,
+                      float *control) {
     const int64_t n = gx * gy * gz;
     double *v = malloc((size_t)n * sizeof *v);
     if (!v) return false;
@@ -194,10 +223,10 @@ bool niftyreg_control(uint64_t seed, int64_t gx, int64_t gy, int64_t gz, double 
     return true;
 }
 
-/* ---- the spline ------------------------------------------------------------------------------- */
+/* ---- the spline --------------------------------------------------------------------------- */
 
-/* Weights of nodes 0 … 3 at fraction t of the way from node 1 to node 2: the uniform cubic B-spline,
-** or the interpolating cubic of Catmull and Rom. */
+/* Weights of nodes 0 … 3 at fraction t of the way from node 1 to node 2: the uniform cubic
+** B-spline, or the interpolating cubic of Catmull and Rom. */
 static void weights(bool use_bspline, double t, double w[4]) {
     if (use_bspline) {
         w[0] = (1 - t) * (1 - t) * (1 - t) / 6;
@@ -226,10 +255,11 @@ void niftyreg_basis(int32_t use_bspline, float *basis, float *basis_a) {
 /* out = w[0] p[0] + … + w[3] p[3], of float4 values `stride` floats apart. */
 static void combine(const float w[4], const float *p, int64_t stride, float *out) {
     for (int k = 0; k < 4; k++)
-        out[k] = w[0] * p[k] + w[1] * p[stride + k] + w[2] * p[2 * stride + k] + w[3] * p[3 * stride + k];
+        out[k] = w[0] * p[k] + w[1] * p[stride + k] + w[2] * p[2 * stride + k] +
+                 w[3] * p[3 * stride + k];
 }
 
-/* One group, an axis at a time: 4x4x4 points -> 4x4 columns along x -> 4 layers of 5 along y -> 5x5.
+/* One group, an axis at a time: 4x4x4 points, 4x4 columns along x, 4 layers of 5 along y, 5x5.
 ** p is the first of its control points; rows of the grid are `row` floats apart, layers `layer`. */
 static void deform_group(const float *p, int64_t row, int64_t layer, const float wx[4],
                          const float basis[SPACING][4], float *out) {

@@ -127,7 +127,9 @@ function M.parse(spec, argv, host)
   local i = 1
   while i <= #argv do
     local name, attached = argv[i]:match("^%-%-([^=]+)=?(.*)$")
-    if not name then return nil, ("unexpected argument '%s' (--help lists the options)"):format(argv[i]) end
+    if not name then
+      return nil, ("unexpected argument '%s' (--help lists the options)"):format(argv[i])
+    end
     if not by_name[name] then return nil, unknown(name, by_name) end
     if not argv[i]:find("=", 1, true) then attached = nil end
     local value, rest = value_at(by_name[name], argv, i, attached)

@@ -101,22 +101,24 @@ local OPTIONAL = { "problem", "farm", "rng", "new_case", "draw", "genes",
   "on_start", "on_result", "on_generation", "on_end" }
 
 --------------------------------------------------------------------------------------------------
--- Failure. A refusal is one sentence for a person. Anything else keeps its traceback. Either is an
--- error value that prints itself, so that the host shows it as it stands.
+-- Failure. A refusal (an error value that prints itself, as gi.fail raises) is one sentence for a
+-- person; any other error keeps its traceback. What goes on to the caller prints itself too, so
+-- that the host shows it as it stands.
 
 local Failure = { __name = "gilua.failure", __tostring = function(f) return f.text end }
 
 local function refuse(message, ...)
-  error(setmetatable({ text = message:format(...), kind = "error" }, Failure), 0)
+  error(setmetatable({ text = message:format(...) }, Failure), 0)
 end
 
 local function failure(problem)
-  if getmetatable(problem) == Failure then return problem end
-  local message = tostring(problem)
-  if message:find("interrupted!", 1, true) then
-    return setmetatable({ text = "interrupted", kind = "interrupted" }, Failure)
+  local text, kind = tostring(problem), "error"
+  if text:find("interrupted!", 1, true) then
+    text, kind = "interrupted", "interrupted"
+  elseif type(problem) == "string" then
+    text = debug.traceback(text, 2)
   end
-  return setmetatable({ text = debug.traceback(message, 2), kind = "error" }, Failure)
+  return setmetatable({ text = text, kind = kind }, Failure)
 end
 
 local function notify(run, event, ...)
@@ -421,7 +423,9 @@ function M.run(scheme)
   run.stopped = { kind = why.kind, message = why.text:match("^[^\n]*") }
   run.result = so_far(run)
   local told, second = xpcall(notify, failure, run, "on_end")
-  if not told then why.text = why.text .. "\nand then, while keeping the results: " .. second.text end
+  if not told then
+    why.text = why.text .. "\nand then, while keeping the results: " .. second.text
+  end
   error(why, 0)
 end
 

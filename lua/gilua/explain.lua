@@ -22,10 +22,15 @@ end
 -- What a rule is called in a sentence about its line.
 local NOUN = {
   statement = "the statement", ["if"] = "the condition", ["while"] = "the loop condition",
-  ["else"] = "the else", for1 = "the loop's start", for2 = "the loop's condition",
-  for3 = "the loop's step", def = "the definition", optconst = "the const qualifier",
-  optrestrict = "the __restrict__ qualifier", optvolatile = "the volatile qualifier",
+  for1 = "the loop's start", for2 = "the loop's condition",
+  for3 = "the loop's step", def = "the definition",
   pragma = "the unroll request", launchbounds = "the launch bounds",
+}
+
+-- What a qualifier, there or not, is said to be on.
+local QUALIFIES = {
+  optconst = "a scalar argument", optrestrict = "every pointer argument",
+  optvolatile = "every shared array",
 }
 
 local function noun(rule)
@@ -74,6 +79,9 @@ function DELETE.launchbounds(rule)
 end
 
 local function explain_delete(rule, grammar)
+  if QUALIFIES[rule.type] then
+    return ("%s: no qualifier on %s"):format(lines_of(rule), QUALIFIES[rule.type])
+  end
   if DELETE[rule.type] then return DELETE[rule.type](rule, grammar) end
   return ("%s: %s %s is deleted"):format(lines_of(rule), noun(rule), quoted(rule.text))
 end
@@ -97,6 +105,9 @@ function REPLACE.launchbounds(rule, source)
 end
 
 local function explain_replace(rule, source, grammar)
+  if QUALIFIES[rule.type] then
+    return ("%s: %s on %s"):format(lines_of(rule), quoted(source.text), QUALIFIES[rule.type])
+  end
   if REPLACE[rule.type] then return REPLACE[rule.type](rule, source, grammar) end
   return ("%s: %s %s is replaced by that of %s, %s"):format(
     lines_of(rule), noun(rule), quoted(rule.text), lines_of(source), quoted(source.text))
@@ -115,17 +126,17 @@ local function parameter_of(problem, name)
 end
 
 local function explain_setting(problem, name, value)
-  local parameter = parameter_of(problem, name)
+  local parameter = parameter_of(problem, name) or {}
+  if value == "" then value = parameter.value end
   local text
-  if value == "" then
+  if value == nil or tostring(value) == "1" and parameter.switch then
     text = ("`%s` is switched on"):format(name)
+  elseif parameter.default ~= nil then
+    text = ("`%s` is set to %s instead of %s"):format(name, value, parameter.default)
   else
     text = ("`%s` is set to %s"):format(name, value)
-    if parameter and parameter.default ~= nil then
-      text = text .. (" instead of %s"):format(parameter.default)
-    end
   end
-  return parameter and parameter.doc and text .. ": " .. parameter.doc or text
+  return parameter.doc and text .. ": " .. parameter.doc or text
 end
 
 -- One gene, as g:genes gives it.

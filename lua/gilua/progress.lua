@@ -37,7 +37,11 @@ local function times(speedup)
 end
 
 local function percent(part, all)
-  return ("%.0f %%"):format(all > 0 and 100 * part / all or 0)
+  return ("%.0f%%"):format(all > 0 and 100 * part / all or 0)
+end
+
+local function stage_name(run)
+  return ("generation %d/%d"):format(run.generation, run.scheme.generations)
 end
 
 ---One line about a finished generation, without times of day or of work.
@@ -45,9 +49,9 @@ end
 ---@param record table
 ---@return string
 function M.generation_line(run, record)
-  return ("generation %d/%d  best %s  compile %.0f %%  right %.0f %%  parents %d  genes %.1f"):format(
-    record.generation, run.scheme.generations, times(record.speedup), 100 * record.compiled,
-    100 * record.right, record.parents, record.mean_length)
+  return ("%s  best %s  compile %s  right %s  parents %d  genes %.1f"):format(
+    stage_name(run), times(record.speedup), percent(record.compiled, 1), percent(record.right, 1),
+    record.parents, record.mean_length)
 end
 
 --------------------------------------------------------------------------------------------------
@@ -112,13 +116,13 @@ end
 
 -- What the live line says, from counts kept as measurements arrive.
 local function live_line(run, seen, elapsed)
-  local rate = elapsed > 0 and run.evaluations / elapsed or 0
-  local left = rate > 0 and math.max(0, run.expected - run.evaluations) / rate or 0
-  local stage = run.generation == 0 and "starting" or seen.final and "final comparison"
-    or ("generation %d/%d"):format(run.generation, run.scheme.generations)
-  return ("%s  best %s  compile %s  right %s  %.1f evaluations/s  %s left"):format(
-    stage, times(seen.best), percent(seen.compiled, seen.n), percent(seen.right, seen.n), rate,
-    M.duration(left))
+  if run.evaluations == 0 then return "making the first case" end
+  local stage = seen.final and "finals" or stage_name(run)
+  local rate = run.evaluations / math.max(elapsed, 1e-9)
+  return ("%s  best %s  compile %s  right %s  %s eval/s  %s left"):format(
+    stage, times(seen.best), percent(seen.compiled, seen.n), percent(seen.right, seen.n),
+    (rate < 1000 and "%.1f" or "%.0f"):format(rate),
+    M.duration(math.max(0, run.expected - run.evaluations) / rate))
 end
 
 ---An observer that prints. options.quiet: print nothing; options.terminal: whether the output can

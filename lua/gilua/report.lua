@@ -26,7 +26,9 @@ end
 -- mkdir -p
 local function make_folder(dir)
   local lfs = require "lfs"
-  if lfs.attributes(dir, "mode") == "directory" then return true end
+  local mode = lfs.attributes(dir, "mode")
+  if mode == "directory" then return true end
+  if mode then return nil, "Not a directory" end
   local parent = dir:gsub("/+$", ""):match("^(.*[^/])/+[^/]+$")
   if parent then
     local ok, why = make_folder(parent)

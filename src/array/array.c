@@ -47,15 +47,18 @@ bool array_type_parse(const char *name, ArrayType *out) {
 static bool count_elements(ArrayType type, int ndim, const int64_t *shape, int64_t *count,
                            gi_err *err) {
     if (ndim < 1 || ndim > ARRAY_MAX_DIMS)
-        return gi_fail(err, "usage", "an array has 1 to %d dimensions, not %d", ARRAY_MAX_DIMS, ndim);
+        return gi_fail(err, "usage", "an array has 1 to %d dimensions, not %d", ARRAY_MAX_DIMS,
+                       ndim);
     const int64_t most = (PTRDIFF_MAX - 4096) / (int64_t)array_type_size(type);
     int64_t n = 1;
     for (int i = 0; i < ndim; i++) {
         if (shape[i] < 1)
-            return gi_fail(err, "usage", "dimension %d of the array has %lld elements; give at least 1",
-                           i + 1, (long long)shape[i]);
+            return gi_fail(err, "usage",
+                           "dimension %d of the array has %lld elements; give at least 1", i + 1,
+                           (long long)shape[i]);
         if (shape[i] > most / n)
-            return gi_fail(err, "usage", "an array of this shape has more elements than memory can hold");
+            return gi_fail(err, "usage",
+                           "an array of this shape has more elements than memory can hold");
         n *= shape[i];
     }
     *count = n;

@@ -1,8 +1,8 @@
 /* compare.c - a kernel's answers against the reference, every element of them.
 **
 ** The arrays are cut into chunks of CHUNK answers, whatever the number of threads; a thread takes
-** a run of consecutive chunks and leaves one Part a chunk; the parts are added in order. No atomics,
-** no shared counters, and the same result to the bit from 1 thread or 64.
+** a run of consecutive chunks and leaves one Part a chunk; the parts are added in order. No
+** atomics, no shared counters, and the same result to the bit from 1 thread or 64.
 **
 ** Two ways through a chunk: a plain loop for every type, width and value, and, for float4 answers
 ** (what most such kernels write), one that keeps four floats in a register. The quick one gives up
@@ -19,13 +19,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#define CHUNK 8192        /* answers; divides into whole blocks */
-#define BLOCK 256         /* answers the quick loop takes at a time */
-#define MAX_THREADS 64
+#define CHUNK            8192 /* answers; divides into whole blocks */
+#define BLOCK            256  /* answers the quick loop takes at a time */
+#define MAX_THREADS      64
 #define BYTES_PER_THREAD (1 << 20) /* less than this each is not worth starting a thread for */
 
 typedef struct Part {
-    double max, sum;      /* over finite errors; max is infinite when any error is */
+    double max, sum; /* over finite errors; max is infinite when any error is */
     int64_t finite, wrong, unset, first_wrong;
 } Part;
 
@@ -34,18 +34,21 @@ typedef struct Job {
     int width, used;
     double limit;
     int64_t answers, chunks;
-    Part *parts;          /* one a chunk */
+    Part *parts; /* one a chunk */
 } Job;
 
 typedef struct Slice {
     const Job *job;
-    int64_t first, last;  /* chunks first … last-1 */
+    int64_t first, last; /* chunks first … last-1 */
 } Slice;
 
 /* Errors of single elements. NaN stands for "never written", infinity for "no finite error". */
 
 static double error_f32(float got, float expected) {
-    union { float f; uint32_t bits; } u = {.f = got};
+    union {
+        float f;
+        uint32_t bits;
+    } u = {.f = got};
     if (u.bits == ARRAY_SENTINEL_F32) return (double)NAN;
     if (got == expected) return 0; /* equal infinities too */
     const double e = (double)fabsf(got - expected);
@@ -53,7 +56,10 @@ static double error_f32(float got, float expected) {
 }
 
 static double error_f64(double got, double expected) {
-    union { double f; uint64_t bits; } u = {.f = got};
+    union {
+        double f;
+        uint64_t bits;
+    } u = {.f = got};
     if (u.bits == ARRAY_SENTINEL_F64) return (double)NAN;
     if (got == expected) return 0;
     const double e = fabs(got - expected);
@@ -63,12 +69,12 @@ static double error_f64(double got, double expected) {
 /* 0xABAB… in the width of T, as a value of T. */
 #define SENTINEL_OF(T) ((T)UINT64_C(0xABABABABABABABAB))
 
-#define INTEGER_ERROR(T, name)                                                       \
-    static double name(T got, T expected) {                                          \
-        if (got == expected) return 0;                                               \
-        if (got == SENTINEL_OF(T)) return (double)NAN;                               \
-        return got > expected ? (double)((uint64_t)got - (uint64_t)expected)         \
-                              : (double)((uint64_t)expected - (uint64_t)got);        \
+#define INTEGER_ERROR(T, name)                                                                     \
+    static double name(T got, T expected) {                                                        \
+        if (got == expected) return 0;                                                             \
+        if (got == SENTINEL_OF(T)) return (double)NAN;                                             \
+        return got > expected ? (double)((uint64_t)got - (uint64_t)expected)                       \
+                              : (double)((uint64_t)expected - (uint64_t)got);                      \
     }
 
 INTEGER_ERROR(int8_t, error_i8)
@@ -278,7 +284,8 @@ static Comparison add_parts(const Job *job) {
 
 static bool check_operands(const Array *g, const Array *e, int width, int used, gi_err *err) {
     if (g->type != e->type)
-        return gi_fail(err, "usage", "cannot compare %s answers with %s expected ones: make both of one type",
+        return gi_fail(err, "usage",
+                       "cannot compare %s answers with %s expected ones: make both of one type",
                        array_type_name(g->type), array_type_name(e->type));
     if (g->count != e->count)
         return gi_fail(err, "usage", "cannot compare %lld answers with %lld expected ones",
@@ -303,7 +310,8 @@ bool array_compare(const Array *got, const Array *expected, const CompareOptions
     job.answers = got->count / width;
     job.chunks = (job.answers + CHUNK - 1) / CHUNK;
     job.parts = calloc((size_t)job.chunks, sizeof *job.parts);
-    if (!job.parts) return gi_fail(err, "nomem", "no memory to compare %lld answers", (long long)job.answers);
+    if (!job.parts)
+        return gi_fail(err, "nomem", "no memory to compare %lld answers", (long long)job.answers);
 
     run_job(&job, pick_threads(&job, o->threads));
     *out = add_parts(&job);

@@ -8,12 +8,12 @@
 **     ...                                 the source, its #include lines blanked
 **     #undef saxpy                        and every macro that the unit itself defined
 **
-** The #include lines stand once at the top, where no name is redefined yet; only units with the same
-** ones share a call. Unit 0 alone goes the same way, so that a unit's PTX never depends on its
-** company. When a call fails the units that the log blames are compiled alone, which decides their
-** fate and gives their log, and the rest again without them; with nobody to blame (or a third time),
-** it is halved. So a unit that cannot live with others - an unclosed brace, an operator that is
-** defined in each - costs time, never the others' result.
+** The #include lines stand once at the top, where no name is redefined yet; only units with the
+** same ones share a call. Unit 0 alone goes the same way, so that a unit's PTX never depends on
+** its company. When a call fails the units that the log blames are compiled alone, which decides
+** their fate and gives their log, and the rest again without them; with nobody to blame (or a
+** third time), it is halved. So a unit that cannot live with others - an unclosed brace, an
+** operator that is defined in each - costs time, never the others' result.
 **
 ** Limits: x, y, z and w are never renamed, because threadIdx.x is spelled so; two units with such a
 ** top-level name end up compiled one by one. __COUNTER__ goes on from unit to unit.
@@ -113,7 +113,7 @@ static bool read_directive(const char *p, const char *end, int line, Unit *u) {
     if (word_is(p, end, "define", &rest) || word_is(p, end, "undef", &rest)) {
         const char *word = rest;
         while (rest < end && is_word(*rest)) rest++;
-        strings_add(&u->macros, word, (size_t)(rest - word));
+        if (rest > word) strings_add(&u->macros, word, (size_t)(rest - word));
     } else if (word_is(p, end, "include", &rest)) {
         gi_buf_addf(&u->includes, "#line %d \"kernel%s%0*d.cu\"\n#%.*s\n", line, SPLIT_TAG,
                     SPLIT_DIGITS, 0, (int)(end - p), p);
@@ -270,7 +270,8 @@ static bool compile_units(Batch *b, Unit **units, int n, int round) {
     gi_buf source = {0};
     CompileResult r = {0};
     make_source(units, n, b->options, &source);
-    bool done = compile_one(b->compiler, source.data, source.len, "gilua.cu", b->options, &r, b->err);
+    bool done = compile_one(b->compiler, source.data, source.len, "gilua.cu", b->options, &r,
+                            b->err);
     gi_buf_free(&source);
     if (!done) return false;
     if (r.ok)
@@ -303,7 +304,7 @@ static int take_group(Unit **left, int *n_left, Unit **group) {
 bool compile_batch(Compiler *c, const CompileUnit *units, int n, const CompileOptions *options,
                    CompileResult *out, gi_err *err) {
     if (strncmp(options->target, "sm_", 3) == 0)
-        return gi_fail(err, "usage", "a batch is compiled to PTX, not to '%s': name a compute_XX or ptx",
+        return gi_fail(err, "usage", "a batch is compiled to PTX, not to '%s': name a compute_XX",
                        options->target);
     Batch b = {c, options, err};
     Unit *all = gi_alloc((size_t)n * sizeof *all);

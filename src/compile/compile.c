@@ -45,6 +45,10 @@ const char *compile_path(const Compiler *c) {
     return c->nvrtc.path;
 }
 
+const char *compile_include(const Compiler *c) {
+    return c->nvrtc.include;
+}
+
 void compile_version(const Compiler *c, int *major, int *minor) {
     *major = c->major;
     *minor = c->minor;
@@ -122,7 +126,8 @@ static int compile_program(Compiler *c, Program *p, const CompileOptions *o, gi_
     gi_buf_clear(log);
     get_text(c->nvrtc.log_size, c->nvrtc.log, p, log);
     drop_nul(log);
-    if (result == NVRTC_INVALID_OPTION && c->no_cache && log->len && strstr(log->data, "no-cache")) {
+    bool about_cache = log->len && strstr(log->data, "no-cache");
+    if (result == NVRTC_INVALID_OPTION && c->no_cache && about_cache) {
         c->no_cache = false;
         return compile_program(c, p, o, log);
     }

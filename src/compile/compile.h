@@ -10,12 +10,14 @@
 
 typedef struct Compiler Compiler;
 
-/* Finds and loads libnvrtc: $GILUA_NVRTC (a file or folder), $CUDA_HOME, $CUDA_PATH, folders beside the
-** program (local folder of `make deps`), /usr/local/cuda*, Debian's and pip's places, the loader's path.
+/* Finds and loads libnvrtc: $GILUA_NVRTC (a file or folder; nothing else is tried), $CUDA_HOME,
+** $CUDA_PATH, deps/nvrtc beside the program (from `make deps`), an active virtual environment,
+** /usr/local/cuda*, Debian's and pip's places, the loader's path.
 ** "nolib" with all places looked at when there is none. One per process; opening again is cheap. */
 Compiler *compile_open(gi_err *err);
 void compile_close(Compiler *c);
 const char *compile_path(const Compiler *c);            /* of the library in use */
+const char *compile_include(const Compiler *c);         /* CUDA's headers beside it; NULL: none */
 void compile_version(const Compiler *c, int *major, int *minor);
 /* Compute capabilities it can target (75, 80, …), ascending; 0-ended. */
 const int *compile_targets(const Compiler *c);

@@ -1,10 +1,10 @@
 /* library.c - see library.h.
 **
-** A place to look is a root folder (or a pattern of folders); NVRTC may lie in any of the subfolders
-** that CUDA toolkits, Debian and the pip wheels use below it. The first file that loads and is CUDA
-** 12 or 13 wins. The builtins library beside it is loaded first by its full path, because NVRTC asks
-** for it by bare name. Nothing is ever unloaded: NVRTC does not survive it, and opening again is
-** cheap because of it.
+** A place to look is a root folder (or a pattern of folders); NVRTC may lie in any of the
+** subfolders that CUDA toolkits, Debian and the pip wheels use below it. The first file that
+** loads and is CUDA 12 or 13 wins. The builtins library beside it is loaded first by its full
+** path, because NVRTC asks for it by bare name. Nothing is ever unloaded: NVRTC does not survive
+** it, and opening again is cheap because of it.
 */
 #include "compile/library.h"
 

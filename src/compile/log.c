@@ -50,9 +50,11 @@ static bool read_source_line(const char *p, const char *end, LogBlock *b) {
     return false;
 }
 
-/* `ptxas error   : text`, `nvrtc: error: text` */
+/* `ptxas error   : text`, `nvrtc: error: text`, `At end of source: error: text` */
 static bool read_tool_line(const char *p, const char *end, LogBlock *b) {
-    if (!starts(p, "ptxas") && !starts(p, "nvrtc") && !starts(p, "nvlink")) return false;
+    if (!starts(p, "ptxas") && !starts(p, "nvrtc") && !starts(p, "nvlink") &&
+        !starts(p, "At end of source"))
+        return false;
     bool warning = find_in(p, end, "warning") != NULL;
     const char *word = find_in(p, end, warning ? "warning" : "error");
     if (word == NULL) word = find_in(p, end, "fatal");

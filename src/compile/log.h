@@ -23,7 +23,7 @@ typedef struct LogBlock {
 ** into the log, which is NUL-terminated. */
 bool log_next(const char **p, LogBlock *block);
 
-/* The words of a block as one line, allocated: wrapped text joined, source echo and caret left out. */
+/* The words of a block as one line, allocated: wrapped text joined, without source and caret. */
 char *log_text(const LogBlock *block);
 
 /* Adds the errors and warnings of log to r->messages. Lines count in the file called `name`; a

@@ -1,12 +1,12 @@
 /* split.c - see split.h.
 **
-** The module is cut into items (variables, prototypes, functions). An item belongs to the unit whose
-** tag its name carries; an item of no unit - a printf string, a table or function of the compiler's
-** or of a header - goes, before its first use, to every unit that refers to it. What the compiler
-** numbers through the whole module (labels, strings, call prototypes, local frames) is numbered anew
-** in each unit by first appearance, and what it derives from the whole module's name (the prefix of
-** static names) is made constant. Source lines of other files, such as inlined header functions,
-** become the line of the unit that they were inlined at.
+** The module is cut into items (variables, prototypes, functions). An item belongs to the unit
+** whose tag its name carries; an item of no unit - a printf string, a table or function of the
+** compiler's or of a header - goes, before its first use, to every unit that refers to it. What
+** the compiler numbers through the whole module (labels, strings, call prototypes, local frames)
+** is numbered anew in each unit by first appearance, and what it derives from the whole module's
+** name (the prefix of static names) is made constant. Source lines of other files, such as
+** inlined header functions, become the line of the unit that they were inlined at.
 */
 #include "compile/split.h"
 

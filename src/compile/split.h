@@ -1,7 +1,8 @@
 /* split.h - the PTX of many units taken apart into one module each. Private to src/compile.
 **
-** A unit's names carry its tag, `__gilua0007` (its source file is called kernel__gilua0007.cu), which
-** NVRTC carries through mangling into every name, data string and .file line that comes from it.
+** A unit's names carry its tag, `__gilua0007` (its source file is called kernel__gilua0007.cu),
+** which NVRTC carries through mangling into every name, data string and .file line that comes
+** from it.
 */
 #ifndef GILUA_COMPILE_SPLIT_H
 #define GILUA_COMPILE_SPLIT_H

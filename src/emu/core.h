@@ -62,6 +62,7 @@ typedef struct MemForm {
     int frame_param;        /* PTX_PARAM of a device function: index of the parameter area + 1 */
     uint32_t base;
     uint32_t reg[8];
+    uint32_t unused;        /* bit k: nobody reads reg[k] */
     int64_t offset;
 } MemForm;
 
@@ -71,6 +72,7 @@ typedef struct TexForm {
     uint32_t handle;        /* 64-bit row */
     uint32_t coord[4];      /* layer first where layered */
     uint32_t reg[4];
+    uint32_t unused;        /* bit k: nobody reads reg[k] */
     int count;
 } TexForm;
 
@@ -89,7 +91,7 @@ typedef enum PoolKind {
     POOL_NTID_X, POOL_NTID_Y, POOL_NTID_Z, POOL_NCTAID_X, POOL_NCTAID_Y, POOL_NCTAID_Z,
     POOL_CTAID_X, POOL_CTAID_Y, POOL_CTAID_Z, POOL_SMID, POOL_NSMID, POOL_GRIDID,
     POOL_LANEMASK_EQ, POOL_LANEMASK_LE, POOL_LANEMASK_LT, POOL_LANEMASK_GE, POOL_LANEMASK_GT,
-    POOL_DYNAMIC_SMEM, POOL_TOTAL_SMEM, POOL_ZERO
+    POOL_DYNAMIC_SMEM, POOL_TOTAL_SMEM, POOL_SHARED_DYNAMIC, POOL_ZERO
 } PoolKind;
 
 typedef struct PoolRow {
@@ -114,7 +116,7 @@ struct Code {
     int n_tex, cap_tex;
     CallForm *call;
     int n_call, cap_call;
-    int (*jump)[2];         /* brx.idx tables: flattened {target, unused} */
+    int *jump;              /* brx.idx tables, one after the other: Ins indices */
     int n_jump, cap_jump;
     SlowFn *slow;
     int n_slow, cap_slow;
@@ -252,7 +254,7 @@ struct Machine {
     const uint8_t *params;
     size_t param_bytes;
     uint8_t *shared;
-    uint32_t shared_bytes;
+    uint32_t shared_bytes, dynamic_base; /* all; where the launch's own part begins */
     unsigned ctaid[3];
     uint64_t block_index;
     unsigned smid;
@@ -301,8 +303,9 @@ bool mem_write(Machine *m, Warp *w, const Ins *in, int lane, PtxSpace space, uin
 /* A load or store whose lanes do not share one allocation, or one of which faults. */
 bool mem_slow(Machine *m, Warp *w, const Ins *in, const MemForm *f, const uint64_t *at);
 /* Addresses of all active lanes of a slow operation: row `base` + offset. */
-void mem_addresses(const Warp *w, uint32_t base, bool wide, int64_t offset, PtxSpace space,
-                   uint64_t at[LANES]);
+void mem_addresses(const Warp *w, uint32_t base, bool wide, int64_t offset, uint64_t at[LANES]);
+
+bool tex_slow(Machine *m, Warp *w, const Ins *in, const TexForm *f); /* texfetch.c */
 
 /* warp.c: masks, paths, calls, barriers. */
 void warp_set_active(Warp *w, uint32_t mask);
@@ -318,8 +321,7 @@ bool warp_exit(Machine *m, Warp *w);
 Stop warp_barrier(Machine *m, Warp *w, const Ins *in);
 bool warp_begin(Machine *m, Warp *w, Code *entry);           /* before a block */
 void warp_free(Warp *w);
-/* Fills pool rows of the warp's current frame. */
-void warp_fill_pool(Machine *m, Warp *w, Frame *f, bool only_block);
+void warp_ended(Machine *m, Warp *w);
 double warp_clock(const Warp *w, const Ins *in); /* modelled clocks at this instruction */
 
 /* shadow.c */
@@ -327,12 +329,17 @@ Shadow *shadow_new(const Machine *m);
 void shadow_free(Shadow *s);
 void shadow_block(Machine *m);                    /* a new block begins */
 void shadow_barrier(Machine *m, uint32_t warps);  /* these warps passed a barrier together */
+void shadow_warp_sync(Machine *m, const Warp *w);
 void shadow_local_frame(Machine *m, const Warp *w, uint32_t from, uint32_t to);
 /* Notes an access; false after raising a race. */
 bool shadow_shared(Machine *m, Warp *w, const Ins *in, int lane, uint64_t offset, unsigned bytes,
                    bool is_write, bool is_atomic);
 void shadow_local(Machine *m, const Warp *w, int lane, uint64_t offset, unsigned bytes,
                   bool is_write);
+
+/* module.c */
+Code *module_entry(const EmuModule *m, const char *kernel, gi_err *err);
+size_t module_param_bytes(const Code *code);
 
 /* decode.c: all functions of a module; "compile" errors. */
 bool decode_module(EmuModule *mod, gi_err *err);

@@ -87,9 +87,10 @@ typedef struct Cost {
     uint64_t l2_sectors, dram_sectors;
     CostLine *l1;
     uint32_t l1_lines, epoch;
-    double miss_l2, miss_dram, miss_tex_l2, miss_tex_dram; /* extra clocks of one access */
+    double miss_l2, miss_dram; /* extra clocks of one access */
     double sum_latency, max_latency; /* over blocks */
     uint64_t blocks;
+    int spilled;            /* registers a thread */
 } Cost;
 
 struct Machine;
@@ -104,7 +105,9 @@ void cost_blocks(const EmuModel *model, const PtxFunc *f, const PtxCfg *cfg, con
 /* Blocks resident on an SM at a time; 0 when a single one does not fit. */
 int cost_resident(const EmuModel *model, int threads, int registers, size_t shared_bytes);
 
-void cost_begin(struct Machine *m, int resident);
+/* spilled: registers a thread wants and does not get; each costs a store and two loads of local
+** memory a thread. */
+void cost_begin(struct Machine *m, int resident, int spilled);
 void cost_free(Cost *c);
 void cost_block_begin(struct Machine *m);
 void cost_block_end(struct Machine *m);
@@ -113,11 +116,11 @@ void cost_finish(struct Machine *m, int resident);
 /* Memory traffic of one warp access. Offsets are in bytes from the start of the allocation. */
 typedef enum CostKind { COST_KIND_LOAD, COST_KIND_STORE, COST_KIND_TEXTURE, COST_KIND_ATOMIC } CostKind;
 void cost_range(struct Machine *m, struct Warp *w, uint64_t address, uint64_t bytes, CostKind kind);
+void cost_line(struct Machine *m, struct Warp *w, uint64_t line, uint32_t sectors, CostKind kind);
 void cost_lanes(struct Machine *m, struct Warp *w, const uint64_t at[32], uint32_t mask,
                 CostKind kind);
 void cost_local(struct Machine *m, struct Warp *w, const uint64_t at[32], uint32_t mask,
-                unsigned bytes, bool uniform, bool is_store);
-/* Shared memory; offsets need not be uniform. */
+                unsigned bytes, bool is_store);
 void cost_shared(struct Machine *m, const uint64_t at[32], uint32_t mask, unsigned bytes);
 void cost_atomic(struct Machine *m, struct Warp *w, const uint64_t at[32], uint32_t mask,
                  bool shared);

@@ -22,11 +22,15 @@
 
 #if defined(__clang__)
 #pragma STDC FP_CONTRACT OFF
+#pragma clang diagnostic ignored "-Wpass-failed" /* a loop left scalar is still right */
 #define EACH_LANE _Pragma("clang loop vectorize(assume_safety)") for (int i = 0; i < LANES; i++)
 #else
 #pragma GCC optimize("O3", "no-math-errno", "no-trapping-math")
 #define EACH_LANE _Pragma("GCC ivdep") for (int i = 0; i < LANES; i++)
 #endif
+
+#define PLACE(T, name, offset) T *name = (T *)(void *)(file + (offset))
+#define ROW(T, name, offset) const T *name = (const T *)(const void *)(file + (offset))
 
 /* Lanes of 0 or -1 -> bit mask. */
 static inline uint32_t mask_of(const S32 *t) {
@@ -54,9 +58,6 @@ static inline uint32_t mask_of(const S32 *t) {
 #include "emu/exec_num.h"
 #include "emu/exec_mem.h"
 
-#define PLACE(T, name, offset) T *name = (T *)(void *)(file + (offset))
-#define ROW(T, name, offset) const T *name = (const T *)(const void *)(file + (offset))
-
 /* d[i] = EXPR for the active lanes; MASK is the lane mask of the width of d. */
 #define LANE_OP(NAME, TD, TA, TB, TC, MASK, EXPR)                                       \
     L_##NAME: {                                                                         \
@@ -64,7 +65,8 @@ static inline uint32_t mask_of(const S32 *t) {
         ROW(TA, a, in->a);                                                              \
         ROW(TB, b, in->b);                                                              \
         ROW(TC, c, in->c);                                                              \
-        (void)a, (void)b, (void)c;                                                      \
+        const uint32_t x = in->x; /* a local: rows might alias the instruction */       \
+        (void)a, (void)b, (void)c, (void)x;                                             \
         if (full) EACH_LANE d[i] = (TD)(EXPR);                                          \
         else EACH_LANE d[i] = MASK[i] ? (TD)(EXPR) : d[i];                              \
         NEXT;                                                                           \
@@ -197,6 +199,20 @@ L_PARAM64: {
     EACH_LANE d[i] = w->lane64[i] ? value : d[i];
     NEXT;
 }
+L_CONST32: { /* a constant at an address known when the code was loaded */
+    uint32_t value;
+    memcpy(&value, (const void *)(uintptr_t)in->imm, 4);
+    PLACE(U32, d, in->d);
+    EACH_LANE d[i] = w->lane32[i] ? value : d[i];
+    NEXT;
+}
+L_CONST64: {
+    uint64_t value;
+    memcpy(&value, (const void *)(uintptr_t)in->imm, 8);
+    PLACE(U64, d, in->d);
+    EACH_LANE d[i] = w->lane64[i] ? value : d[i];
+    NEXT;
+}
 L_LOCAL_ADDRESS: {
     uint64_t value = w->frame[w->depth].local_base + in->imm;
     PLACE(U64, d, in->d);
@@ -239,6 +255,11 @@ L_UNPACK: { /* d, c = low, high half of a */
     OP32(MIN32_U, U32, a[i] < b[i] ? a[i] : b[i])
     OP32(MAX32_S, S32, a[i] > b[i] ? a[i] : b[i])
     OP32(MAX32_U, U32, a[i] > b[i] ? a[i] : b[i])
+    OP32(DIV32_S, S32, div_s32(a[i], b[i]))
+    OP32(DIV32_U, U32, div_u32(a[i], b[i]))
+    LANE_OP(REM32_S, U32, S32, S32, S32, w->lane32,
+            b[i] ? (uint32_t)a[i] - (uint32_t)div_s32(a[i], b[i]) * (uint32_t)b[i] : (uint32_t)a[i])
+    OP32(REM32_U, U32, b[i] ? a[i] - div_u32(a[i], b[i]) * b[i] : a[i])
     LANE_OP(ABS32, U32, S32, S32, S32, w->lane32, a[i] < 0 ? 0u - (uint32_t)a[i] : (uint32_t)a[i])
     LANE_OP(MULHI32_S, U32, S32, S32, S32, w->lane32, (uint64_t)((int64_t)a[i] * b[i]) >> 32)
     LANE_OP(MULHI32_U, U32, U32, U32, U32, w->lane32, (uint64_t)a[i] * b[i] >> 32)
@@ -266,10 +287,10 @@ L_UNPACK: { /* d, c = low, high half of a */
     OP64(MAX64_U, U64, a[i] > b[i] ? a[i] : b[i])
 
     /* Widths: the low (width - x) bits of a, extended; WIDEN to a 64-bit row, NARROW from one. */
-    LANE_OP(EXT32_S, S32, U32, U32, U32, w->lane32, (int32_t)(a[i] << in->x) >> in->x)
-    OP32(EXT32_U, U32, a[i] << in->x >> in->x)
-    LANE_OP(EXT64_S, S64, U64, U64, U64, w->lane64, (int64_t)(a[i] << in->x) >> in->x)
-    OP64(EXT64_U, U64, a[i] << in->x >> in->x)
+    LANE_OP(EXT32_S, S32, U32, U32, U32, w->lane32, (int32_t)(a[i] << x) >> x)
+    OP32(EXT32_U, U32, a[i] << x >> x)
+    LANE_OP(EXT64_S, S64, U64, U64, U64, w->lane64, (int64_t)(a[i] << x) >> x)
+    OP64(EXT64_U, U64, a[i] << x >> x)
     LANE_OP(WIDEN_S, S64, S32, S32, S32, w->lane64, a[i])
     LANE_OP(WIDEN_U, U64, U32, U32, U32, w->lane64, a[i])
     LANE_OP(NARROW, U32, U64, U64, U64, w->lane32, a[i])

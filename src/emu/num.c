@@ -71,8 +71,7 @@ static float canonical(float x) {
 
 static int bit_length(u128 x) {
     uint64_t high = (uint64_t)(x >> 64), low = (uint64_t)x;
-    if (high)
-        return 128 - __builtin_clzll(high);
+    if (high) return 128 - __builtin_clzll(high);
     return low ? 64 - __builtin_clzll(low) : 0;
 }
 
@@ -122,18 +121,15 @@ static Exact exact_add(Exact x, Exact y, NumRound r) {
         x.sign = x.sign == y.sign ? x.sign : r == NUM_RM;
         return x;
     }
-    if (x.sig == 0 || y.sig == 0)
-        return x.sig == 0 ? y : x;
+    if (x.sig == 0 || y.sig == 0) return x.sig == 0 ? y : x;
     if (x.exp + bit_length(x.sig) < y.exp + bit_length(y.sig)) {
         Exact t = x;
         x = y;
         y = t;
     }
     x = exact_raise(x);
-    if (y.exp >= x.exp)
-        y.sig <<= y.exp - x.exp;
-    else
-        y = exact_drop(y, x.exp - y.exp);
+    if (y.exp >= x.exp) y.sig <<= y.exp - x.exp;
+    else y = exact_drop(y, x.exp - y.exp);
     x.sticky = y.sticky;
     if (x.sign == y.sign) {
         x.sig += y.sig;
@@ -143,8 +139,7 @@ static Exact exact_add(Exact x, Exact y, NumRound r) {
         x.sig = y.sig - x.sig;
         x.sign = y.sign;
     }
-    if (x.sig == 0 && !x.sticky)
-        x.sign = r == NUM_RM;
+    if (x.sig == 0 && !x.sticky) x.sign = r == NUM_RM;
     return x;
 }
 
@@ -154,8 +149,7 @@ static Exact exact_mul(Exact x, Exact y) {
 
 /* y is not zero. The quotient has at least 72 bits. */
 static Exact exact_div(Exact x, Exact y) {
-    if (x.sig == 0)
-        return (Exact){.sign = x.sign != y.sign};
+    if (x.sig == 0) return (Exact){.sign = x.sign != y.sign};
     x = exact_raise(x);
     Exact q = {.sign = x.sign != y.sign, .exp = x.exp - y.exp, .sig = x.sig / y.sig};
     q.sticky = x.sig % y.sig != 0;
@@ -165,8 +159,7 @@ static Exact exact_div(Exact x, Exact y) {
 /* x is positive. Digit by digit, as on paper. */
 static Exact exact_sqrt(Exact x) {
     x = exact_raise(x);
-    if (x.exp & 1)
-        x = (Exact){.exp = x.exp - 1, .sig = x.sig << 1};
+    if (x.exp & 1) x = (Exact){.exp = x.exp - 1, .sig = x.sig << 1};
     u128 root = 0, rest = x.sig;
     for (u128 bit = (u128)1 << 126; bit; bit >>= 2) {
         if (rest >= root + bit) {
@@ -213,20 +206,17 @@ static uint64_t overflow_bits(bool sign, Format f, NumRound r) {
 static uint64_t round_to(Exact e, Format f, NumRound r) {
     int field_bits = bit_length((u128)(2 * f.bias + 1));
     uint64_t sign = (uint64_t)e.sign << (f.precision - 1 + field_bits);
-    if (e.sig == 0 && !e.sticky)
-        return sign;
+    if (e.sig == 0 && !e.sticky) return sign;
     int lead = e.exp + bit_length(e.sig) - 1;
     int least = 1 - f.bias; /* exponent of the smallest normal number */
     int field = lead < least ? 1 : lead + f.bias;
-    if (field > 2 * f.bias)
-        return sign | overflow_bits(e.sign, f, r);
+    if (field > 2 * f.bias) return sign | overflow_bits(e.sign, f, r);
     int quantum = field - f.bias - (f.precision - 1);
     int drop = quantum - e.exp;
     uint64_t kept = (uint64_t)(drop > 0 ? round_drop(e, drop, r) : e.sig << -drop);
     /* kept carries its hidden bit (none when subnormal), and a carry out of it is the next field */
     uint64_t bits = ((uint64_t)(field - 1) << (f.precision - 1)) + kept;
-    if (bits >> (f.precision - 1) > (uint64_t)(2 * f.bias))
-        bits = overflow_bits(e.sign, f, r);
+    if (bits >> (f.precision - 1) > (uint64_t)(2 * f.bias)) bits = overflow_bits(e.sign, f, r);
     return sign | bits;
 }
 
@@ -241,46 +231,39 @@ static double to_f64(Exact e, NumRound r) {
 /* ---- f64 ---- */
 
 double num_add_f64(double a, double b, NumRound r) {
-    if (r == NUM_RN || !isfinite(a) || !isfinite(b))
-        return a + b;
+    if (r == NUM_RN || !isfinite(a) || !isfinite(b)) return a + b;
     return to_f64(exact_add(exact_of(a), exact_of(b), r), r);
 }
 
 double num_mul_f64(double a, double b, NumRound r) {
-    if (r == NUM_RN || !isfinite(a) || !isfinite(b))
-        return a * b;
+    if (r == NUM_RN || !isfinite(a) || !isfinite(b)) return a * b;
     return to_f64(exact_mul(exact_of(a), exact_of(b)), r);
 }
 
 double num_fma_f64(double a, double b, double c, NumRound r) {
-    if (r == NUM_RN || !isfinite(a) || !isfinite(b) || !isfinite(c))
-        return fma(a, b, c);
+    if (r == NUM_RN || !isfinite(a) || !isfinite(b) || !isfinite(c)) return fma(a, b, c);
     return to_f64(exact_add(exact_mul(exact_of(a), exact_of(b)), exact_of(c), r), r);
 }
 
 double num_div_f64(double a, double b, NumRound r) {
-    if (r == NUM_RN || !isfinite(a) || !isfinite(b) || b == 0)
-        return a / b;
+    if (r == NUM_RN || !isfinite(a) || !isfinite(b) || b == 0) return a / b;
     return to_f64(exact_div(exact_of(a), exact_of(b)), r);
 }
 
 double num_sqrt_f64(double a, NumRound r) {
-    if (r == NUM_RN || !isfinite(a) || a <= 0)
-        return sqrt(a);
+    if (r == NUM_RN || !isfinite(a) || a <= 0) return sqrt(a);
     return to_f64(exact_sqrt(exact_of(a)), r);
 }
 
 /* ---- f32 ---- */
 
 float num_add_f32(float a, float b, NumRound r) {
-    if (r == NUM_RN || !isfinite(a) || !isfinite(b))
-        return canonical(a + b);
+    if (r == NUM_RN || !isfinite(a) || !isfinite(b)) return canonical(a + b);
     return to_f32(exact_add(exact_of((double)a), exact_of((double)b), r), r);
 }
 
 float num_mul_f32(float a, float b, NumRound r) {
-    if (r == NUM_RN || !isfinite(a) || !isfinite(b))
-        return canonical(a * b);
+    if (r == NUM_RN || !isfinite(a) || !isfinite(b)) return canonical(a * b);
     return to_f32(exact_mul(exact_of((double)a), exact_of((double)b)), r);
 }
 
@@ -292,14 +275,12 @@ float num_fma_f32(float a, float b, float c, NumRound r) {
 }
 
 float num_div_f32(float a, float b, NumRound r) {
-    if (r == NUM_RN || !isfinite(a) || !isfinite(b) || b == 0)
-        return canonical(a / b);
+    if (r == NUM_RN || !isfinite(a) || !isfinite(b) || b == 0) return canonical(a / b);
     return to_f32(exact_div(exact_of((double)a), exact_of((double)b)), r);
 }
 
 float num_sqrt_f32(float a, NumRound r) {
-    if (r == NUM_RN || !isfinite(a) || a <= 0)
-        return canonical(sqrtf(a));
+    if (r == NUM_RN || !isfinite(a) || a <= 0) return canonical(sqrtf(a));
     return to_f32(exact_sqrt(exact_of((double)a)), r);
 }
 
@@ -315,26 +296,22 @@ static bool less(double a, double b) {
 }
 
 double num_min_f64(double a, double b) {
-    if (isnan(a))
-        return isnan(b) ? quiet(a) : b;
+    if (isnan(a)) return isnan(b) ? quiet(a) : b;
     return isnan(b) || less(a, b) ? a : b;
 }
 
 double num_max_f64(double a, double b) {
-    if (isnan(a))
-        return isnan(b) ? quiet(a) : b;
+    if (isnan(a)) return isnan(b) ? quiet(a) : b;
     return isnan(b) || less(b, a) ? a : b;
 }
 
 float num_min_f32(float a, float b, bool nan) {
-    if (nan && (isnan(a) || isnan(b)))
-        return num_f32_from_bits(0x7fffffff);
+    if (nan && (isnan(a) || isnan(b))) return num_f32_from_bits(0x7fffffff);
     return canonical((float)num_min_f64((double)a, (double)b));
 }
 
 float num_max_f32(float a, float b, bool nan) {
-    if (nan && (isnan(a) || isnan(b)))
-        return num_f32_from_bits(0x7fffffff);
+    if (nan && (isnan(a) || isnan(b))) return num_f32_from_bits(0x7fffffff);
     return canonical((float)num_max_f64((double)a, (double)b));
 }
 
@@ -342,11 +319,9 @@ float num_max_f32(float a, float b, bool nan) {
 
 /* bits of x in a 16-bit format; nan is that format's canonical NaN */
 static uint16_t to_16(double x, Format f, uint16_t nan, NumRound r) {
-    if (isnan(x))
-        return nan;
+    if (isnan(x)) return nan;
     uint16_t sign = signbit(x) ? 0x8000 : 0;
-    if (isinf(x))
-        return sign | (uint16_t)((2 * f.bias + 1) << (f.precision - 1));
+    if (isinf(x)) return sign | (uint16_t)((2 * f.bias + 1) << (f.precision - 1));
     return (uint16_t)round_to(exact_of(x), f, r);
 }
 
@@ -354,8 +329,7 @@ float num_f16_to_f32(uint16_t h) {
     uint32_t sign = (uint32_t)(h & 0x8000) << 16;
     int field = h >> 10 & 31;
     uint32_t fraction = h & 0x3ff;
-    if (field == 31)
-        return num_f32_from_bits(fraction ? 0x7fffffff : sign | 0x7f800000);
+    if (field == 31) return num_f32_from_bits(fraction ? 0x7fffffff : sign | 0x7f800000);
     float magnitude = field ? num_f32_from_bits((uint32_t)(field + 112) << 23 | fraction << 13)
                             : (float)fraction * 0x1p-24F;
     return num_f32_from_bits(sign | num_f32_bits(magnitude));
@@ -382,8 +356,7 @@ uint16_t num_f64_to_bf16(double x, NumRound r) {
 }
 
 uint32_t num_f32_to_tf32(float x) {
-    if (!isfinite(x))
-        return num_f32_bits(canonical(x));
+    if (!isfinite(x)) return num_f32_bits(canonical(x));
     return (uint32_t)round_to(exact_of((double)x), format_tf32, NUM_RNA) << 13;
 }
 
@@ -407,8 +380,7 @@ static uint16_t ftz_16(uint16_t h) {
 
 /* .sat: into [+0, 1], NaN to +0. */
 static uint16_t sat_16(uint16_t h, uint16_t one, uint16_t infinity) {
-    if ((h & 0x8000) || h > infinity)
-        return 0;
+    if ((h & 0x8000) || h > infinity) return 0;
     return h > one ? one : h;
 }
 
@@ -425,10 +397,8 @@ uint16_t num_f16_op(char op, uint16_t a, uint16_t b, uint16_t c, bool sat, bool 
     }
     uint16_t d = op_16(op, (double)num_f16_to_f32(a), (double)num_f16_to_f32(b),
                        (double)num_f16_to_f32(c), format_f16);
-    if (ftz)
-        d = ftz_16(d);
-    if (sat)
-        d = sat_16(d, 0x3c00, 0x7c00);
+    if (ftz) d = ftz_16(d);
+    if (sat) d = sat_16(d, 0x3c00, 0x7c00);
     return relu ? relu_16(d, 0x7c00) : d;
 }
 
@@ -461,12 +431,10 @@ static uint64_t saturate(double whole, int bits, bool is_signed) {
     double limit = ldexp(1, is_signed ? bits - 1 : bits); /* first value that is too large */
     uint64_t top = UINT64_MAX >> (64 - bits);
     if (is_signed) {
-        if (whole >= limit)
-            return top >> 1;
+        if (whole >= limit) return top >> 1;
         return (uint64_t)(whole <= -limit ? INT64_MIN >> (64 - bits) : (int64_t)whole);
     }
-    if (whole >= limit)
-        return top;
+    if (whole >= limit) return top;
     return whole <= 0 ? 0 : (uint64_t)whole;
 }
 
@@ -479,8 +447,7 @@ uint64_t num_f64_to_int(double x, int bits, bool is_signed, NumRound r) {
 }
 
 uint64_t num_f32_to_int(float x, int bits, bool is_signed, NumRound r) {
-    if (isnan(x) && bits < 64)
-        return 0;
+    if (isnan(x) && bits < 64) return 0;
     return num_f64_to_int((double)x, bits, is_signed, r);
 }
 
@@ -501,7 +468,6 @@ uint16_t num_int_to_bf16(uint64_t x, bool is_signed, NumRound r) {
 }
 
 float num_f64_to_f32(double x, NumRound r) {
-    if (r == NUM_RN || !isfinite(x))
-        return canonical((float)x);
+    if (r == NUM_RN || !isfinite(x)) return canonical((float)x);
     return to_f32(exact_of(x), r);
 }

@@ -9,7 +9,13 @@
 
 #include "base/base.h"
 
-typedef enum NumRound { NUM_RN, NUM_RZ, NUM_RM, NUM_RP, NUM_RNA } NumRound; /* RNA: half away (rna) */
+typedef enum NumRound {
+    NUM_RN,
+    NUM_RZ,
+    NUM_RM,
+    NUM_RP,
+    NUM_RNA
+} NumRound; /* RNA: half away (rna) */
 
 float num_f32_from_bits(uint32_t bits);
 uint32_t num_f32_bits(float x);
@@ -62,12 +68,12 @@ uint16_t num_bf16_op(char op, uint16_t a, uint16_t b, uint16_t c, bool relu);
 ** destination set when it is 64 bits wide or x is an f64, else 0. */
 uint64_t num_f64_to_int(double x, int bits, bool is_signed, NumRound r);
 uint64_t num_f32_to_int(float x, int bits, bool is_signed, NumRound r);
-float num_int_to_f32(uint64_t x, bool is_signed, NumRound r);   /* x sign- or zero-extended to 64 */
+float num_int_to_f32(uint64_t x, bool is_signed, NumRound r); /* x sign- or zero-extended to 64 */
 double num_int_to_f64(uint64_t x, bool is_signed, NumRound r);
 uint16_t num_int_to_f16(uint64_t x, bool is_signed, NumRound r);
 uint16_t num_int_to_bf16(uint64_t x, bool is_signed, NumRound r);
 float num_f64_to_f32(double x, NumRound r);
-float num_round_f32(float x, NumRound r);   /* to an integral value, still float (cvt.rni.f32.f32) */
+float num_round_f32(float x, NumRound r); /* to an integral value, still float (cvt.rni.f32.f32) */
 double num_round_f64(double x, NumRound r);
 
 /* Bit tricks. */
@@ -77,7 +83,8 @@ uint64_t num_bfe_u64(uint64_t a, uint32_t pos, uint32_t len);
 int64_t num_bfe_s64(int64_t a, uint32_t pos, uint32_t len);
 uint32_t num_bfi_b32(uint32_t a, uint32_t b, uint32_t pos, uint32_t len);
 uint64_t num_bfi_b64(uint64_t a, uint64_t b, uint32_t pos, uint32_t len);
-uint32_t num_prmt(uint32_t a, uint32_t b, uint32_t c, const char *mode); /* "" f4e b4e rc8 ecl ecr rc16 */
+uint32_t num_prmt(uint32_t a, uint32_t b, uint32_t c,
+                  const char *mode); /* "" f4e b4e rc8 ecl ecr rc16 */
 uint32_t num_shf(uint32_t a, uint32_t b, uint32_t c, bool left, bool wrap);
 uint32_t num_lop3(uint32_t a, uint32_t b, uint32_t c, uint8_t lut);
 uint32_t num_bfind(uint64_t a, int bits, bool is_signed, bool shiftamt);

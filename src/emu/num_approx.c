@@ -18,8 +18,7 @@ static float nan_f32(void) {
 
 /* Rounds to the result: one kind of NaN, subnormals flushed on demand. */
 static float finish(double x, bool ftz) {
-    if (x != x)
-        return nan_f32();
+    if (x != x) return nan_f32();
     return ftz ? num_ftz((float)x) : (float)x;
 }
 
@@ -30,8 +29,7 @@ static float start(float x, bool ftz) {
 /* c[0] + c[1] x + … + c[n-1] x^(n-1) */
 static double polynomial(const double *c, int n, double x) {
     double sum = c[n - 1];
-    for (int i = n - 2; i >= 0; i--)
-        sum = sum * x + c[i];
+    for (int i = n - 2; i >= 0; i--) sum = sum * x + c[i];
     return sum;
 }
 
@@ -61,22 +59,17 @@ static double exp2_double(double x) {
 
 float num_ex2_approx(float x, bool ftz) {
     x = start(x, ftz);
-    if (isnan(x))
-        return nan_f32();
-    if (x >= 128)
-        return INFINITY;
+    if (isnan(x)) return nan_f32();
+    if (x >= 128) return INFINITY;
     return x < -160 ? 0 : finish(exp2_double((double)x), ftz);
 }
 
 /* log2 of the mantissa in [1/sqrt 2, sqrt 2) as 2/ln 2 * atanh((m - 1) / (m + 1)) */
 float num_lg2_approx(float x, bool ftz) {
-    static const double c[] = {1,       1.0 / 3,  1.0 / 5,  1.0 / 7,
-                               1.0 / 9, 1.0 / 11, 1.0 / 13, 1.0 / 15};
+    static const double c[] = {1, 1.0 / 3, 1.0 / 5, 1.0 / 7, 1.0 / 9, 1.0 / 11, 1.0 / 13, 1.0 / 15};
     x = start(x, ftz);
-    if (isnan(x) || x < 0)
-        return nan_f32();
-    if (x == 0 || isinf(x))
-        return x == 0 ? -INFINITY : x;
+    if (isnan(x) || x < 0) return nan_f32();
+    if (x == 0 || isinf(x)) return x == 0 ? -INFINITY : x;
     int exponent;
     double m = frexp((double)x, &exponent);
     if (m < 0.70710678118654752) {
@@ -89,12 +82,10 @@ float num_lg2_approx(float x, bool ftz) {
 
 float num_tanh_approx(float x) {
     double d = (double)x, size = fabs(d);
-    if (isnan(x))
-        return nan_f32();
+    if (isnan(x)) return nan_f32();
     if (size < 1e-4) /* x - x^3/3, and the sign of zero */
         return (float)(d * (1 - d * d / 3));
-    if (size > 20)
-        return x > 0 ? 1 : -1;
+    if (size > 20) return x > 0 ? 1 : -1;
     double e = exp2_double(2 * 1.4426950408889634 * d);
     return (float)((e - 1) / (e + 1));
 }
@@ -104,10 +95,11 @@ float num_tanh_approx(float x) {
 /* sin(x + quarters * pi/2). fmod by the double 2 pi leaves an error of some 4e-17 |x|: nothing
 ** where the ISA gives a bound. */
 static double sine(double x, int quarters) {
-    static const double sin_c[] = {1,           -1.0 / 6,       1.0 / 120,       -1.0 / 5040,
-                                   1.0 / 362880, -1.0 / 39916800, 1.0 / 6227020800};
-    static const double cos_c[] = {1,           -1.0 / 2,        1.0 / 24,        -1.0 / 720,
-                                   1.0 / 40320, -1.0 / 3628800, 1.0 / 479001600, -1.0 / 87178291200};
+    static const double sin_c[] = {
+        1, -1.0 / 6, 1.0 / 120, -1.0 / 5040, 1.0 / 362880, -1.0 / 39916800, 1.0 / 6227020800};
+    static const double cos_c[] = {
+        1,           -1.0 / 2,       1.0 / 24,        -1.0 / 720,
+        1.0 / 40320, -1.0 / 3628800, 1.0 / 479001600, -1.0 / 87178291200};
     double r = fabs(x) > 6 ? fmod(x, 6.2831853071795865) : x;
     double k = floor(r * 0.63661977236758134 + 0.5);
     r -= k * 1.5707963267948966;
@@ -118,8 +110,7 @@ static double sine(double x, int quarters) {
 
 float num_sin_approx(float x, bool ftz) {
     x = start(x, ftz);
-    if (!isfinite(x))
-        return nan_f32();
+    if (!isfinite(x)) return nan_f32();
     return x == 0 ? x : finish(sine((double)x, 0), ftz);
 }
 
@@ -145,8 +136,7 @@ float num_rsqrt_approx(float x, bool ftz) {
 /* a * (1 / b), where the reciprocal of a |b| above 2^126 is flushed to zero. */
 float num_div_approx(float a, float b, bool ftz) {
     double x = (double)start(a, ftz), y = (double)start(b, ftz);
-    if (fabs(y) > 0x1p126 && !isinf(y))
-        return finish(x * copysign(0, y), ftz);
+    if (fabs(y) > 0x1p126 && !isinf(y)) return finish(x * copysign(0, y), ftz);
     return finish(x / y, ftz);
 }
 
@@ -159,8 +149,7 @@ float num_div_full(float a, float b, bool ftz) {
 /* The upper word alone, as the hardware takes and gives it; subnormals are zero. */
 static double upper_word(double x) {
     uint64_t bits = num_f64_bits(x) & ~(uint64_t)UINT32_MAX;
-    if ((bits >> 52 & 0x7ff) == 0)
-        bits &= UINT64_C(1) << 63;
+    if ((bits >> 52 & 0x7ff) == 0) bits &= UINT64_C(1) << 63;
     return num_f64_from_bits(bits);
 }
 

@@ -12,8 +12,7 @@
 uint64_t num_bfe_u64(uint64_t a, uint32_t pos, uint32_t len) {
     pos &= 255;
     len &= 255;
-    if (pos >= 64 || len == 0)
-        return 0;
+    if (pos >= 64 || len == 0) return 0;
     a >>= pos;
     return len >= 64 ? a : a & ((UINT64_C(1) << len) - 1);
 }
@@ -21,12 +20,9 @@ uint64_t num_bfe_u64(uint64_t a, uint32_t pos, uint32_t len) {
 int64_t num_bfe_s64(int64_t a, uint32_t pos, uint32_t len) {
     pos &= 255;
     len &= 255;
-    if (len == 0)
-        return 0;
-    if (pos >= 64)
-        return a >> 63;
-    if (pos + len >= 64)
-        return a >> pos;
+    if (len == 0) return 0;
+    if (pos >= 64) return a >> 63;
+    if (pos + len >= 64) return a >> pos;
     return (int64_t)((uint64_t)a << (64 - pos - len)) >> (64 - len);
 }
 
@@ -41,8 +37,7 @@ int32_t num_bfe_s32(int32_t a, uint32_t pos, uint32_t len) {
 uint64_t num_bfi_b64(uint64_t a, uint64_t b, uint32_t pos, uint32_t len) {
     pos &= 255;
     len &= 255;
-    if (pos >= 64 || len == 0)
-        return b;
+    if (pos >= 64 || len == 0) return b;
     uint64_t field = (len >= 64 ? UINT64_MAX : (UINT64_C(1) << len) - 1) << pos;
     return (b & ~field) | (a << pos & field);
 }
@@ -52,8 +47,7 @@ uint32_t num_bfi_b32(uint32_t a, uint32_t b, uint32_t pos, uint32_t len) {
 }
 
 uint32_t num_bmsk(uint32_t a, uint32_t b, bool clamp) {
-    if (clamp && a >= 32)
-        return 0;
+    if (clamp && a >= 32) return 0;
     uint64_t width = clamp && b > 32 ? 32 : clamp ? b : b & 31;
     return (uint32_t)(((UINT64_C(1) << width) - 1) << (a & 31));
 }
@@ -64,26 +58,21 @@ uint32_t num_bmsk(uint32_t a, uint32_t b, bool clamp) {
 ** the top; all ones when there is none. */
 uint32_t num_bfind(uint64_t a, int bits, bool is_signed, bool shiftamt) {
     uint64_t mask = UINT64_MAX >> (64 - bits);
-    if (is_signed && (a >> (bits - 1) & 1))
-        a = ~a;
+    if (is_signed && (a >> (bits - 1) & 1)) a = ~a;
     a &= mask;
-    if (a == 0)
-        return UINT32_MAX;
+    if (a == 0) return UINT32_MAX;
     int top = 63 - __builtin_clzll(a);
     return (uint32_t)(shiftamt ? bits - 1 - top : top);
 }
 
 /* The |offset|-th set bit from base on, upwards or downwards; offset 0 asks for base itself. */
 uint32_t num_fns(uint32_t mask, uint32_t base, int32_t offset) {
-    if (base > 31)
-        return UINT32_MAX;
-    if (offset == 0)
-        return mask >> base & 1 ? base : UINT32_MAX;
+    if (base > 31) return UINT32_MAX;
+    if (offset == 0) return mask >> base & 1 ? base : UINT32_MAX;
     int step = offset > 0 ? 1 : -1;
     int64_t left = offset > 0 ? offset : -(int64_t)offset;
     for (int pos = (int)base; pos >= 0 && pos < 32; pos += step)
-        if ((mask >> pos & 1) && --left == 0)
-            return (uint32_t)pos;
+        if ((mask >> pos & 1) && --left == 0) return (uint32_t)pos;
     return UINT32_MAX;
 }
 
@@ -103,32 +92,25 @@ uint32_t num_brev32(uint32_t a) {
 uint32_t num_shf(uint32_t a, uint32_t b, uint32_t c, bool left, bool wrap) {
     uint32_t n = wrap ? c & 31 : c > 32 ? 32 : c;
     uint64_t both = (uint64_t)b << 32 | a;
-    if (left)
-        return n == 32 ? a : (uint32_t)(both << n >> 32);
+    if (left) return n == 32 ? a : (uint32_t)(both << n >> 32);
     return (uint32_t)(both >> n);
 }
 
 uint32_t num_lop3(uint32_t a, uint32_t b, uint32_t c, uint8_t lut) {
     uint32_t d = 0;
     for (int row = 0; row < 8; row++)
-        if (lut >> row & 1)
-            d |= (row & 4 ? a : ~a) & (row & 2 ? b : ~b) & (row & 1 ? c : ~c);
+        if (lut >> row & 1) d |= (row & 4 ? a : ~a) & (row & 2 ? b : ~b) & (row & 1 ? c : ~c);
     return d;
 }
 
 /* Which of the 8 source bytes goes to byte `i` of the result in a special mode of prmt; `s` is the
 ** selector's low two bits. */
 static unsigned prmt_source(const char *mode, unsigned i, unsigned s) {
-    if (strcmp(mode, "f4e") == 0)
-        return (s + i) & 7;
-    if (strcmp(mode, "b4e") == 0)
-        return (s - i) & 7;
-    if (strcmp(mode, "rc8") == 0)
-        return s;
-    if (strcmp(mode, "ecl") == 0)
-        return i > s ? i : s;
-    if (strcmp(mode, "ecr") == 0)
-        return i < s ? i : s;
+    if (strcmp(mode, "f4e") == 0) return (s + i) & 7;
+    if (strcmp(mode, "b4e") == 0) return (s - i) & 7;
+    if (strcmp(mode, "rc8") == 0) return s;
+    if (strcmp(mode, "ecl") == 0) return i > s ? i : s;
+    if (strcmp(mode, "ecr") == 0) return i < s ? i : s;
     return (i & 1) | (s & 1) << 1; /* rc16 */
 }
 

@@ -26,9 +26,14 @@ typedef struct Axis {
 
 static int texel_channel_bytes(EmuTexFormat f) {
     switch (f) {
-    case EMU_TEX_U8: case EMU_TEX_S8: return 1;
-    case EMU_TEX_U16: case EMU_TEX_S16: case EMU_TEX_F16: return 2;
-    case EMU_TEX_U32: case EMU_TEX_S32: case EMU_TEX_F32: break;
+    case EMU_TEX_U8:
+    case EMU_TEX_S8: return 1;
+    case EMU_TEX_U16:
+    case EMU_TEX_S16:
+    case EMU_TEX_F16: return 2;
+    case EMU_TEX_U32:
+    case EMU_TEX_S32:
+    case EMU_TEX_F32: break;
     }
     return 4;
 }
@@ -85,30 +90,27 @@ static float read_float(const unsigned char *p, EmuTexFormat f) {
 
 /* Where texel (x, y, z) lies; z is the layer of a layered texture. -1 for the border. */
 static int64_t texel_offset(const EmuTexture *t, int64_t x, int64_t y, int64_t z) {
-    if (x < 0 || y < 0 || z < 0)
-        return -1;
+    if (x < 0 || y < 0 || z < 0) return -1;
     return (z * height(t) + y) * row_bytes(t) + x * texel_bytes(t);
 }
 
 /* A channel of the border, which is given as float. */
 static int32_t border_integer(const EmuTexture *t, int channel) {
-    bool is_signed = t->format == EMU_TEX_S8 || t->format == EMU_TEX_S16 || t->format == EMU_TEX_S32;
+    bool is_signed =
+        t->format == EMU_TEX_S8 || t->format == EMU_TEX_S16 || t->format == EMU_TEX_S32;
     int bits = 8 * texel_channel_bytes(t->format);
     return (int32_t)num_f32_to_int(t->border[channel], bits, is_signed, NUM_RN);
 }
 
 static float channel_float(const EmuTexture *t, int64_t offset, int channel) {
-    if (offset < 0)
-        return t->border[channel];
+    if (offset < 0) return t->border[channel];
     const unsigned char *p = (const unsigned char *)t->data + offset;
     return read_float(p + channel * texel_channel_bytes(t->format), t->format);
 }
 
 static uint32_t channel_bits(const EmuTexture *t, int64_t offset, int channel) {
-    if (tex_yields_float(t))
-        return num_f32_bits(channel_float(t, offset, channel));
-    if (offset < 0)
-        return (uint32_t)border_integer(t, channel);
+    if (tex_yields_float(t)) return num_f32_bits(channel_float(t, offset, channel));
+    if (offset < 0) return (uint32_t)border_integer(t, channel);
     const unsigned char *p = (const unsigned char *)t->data + offset;
     return (uint32_t)read_integer(p + channel * texel_channel_bytes(t->format), t->format);
 }
@@ -123,12 +125,9 @@ static EmuTexAddress address_mode(const EmuTexture *t, int axis) {
 }
 
 static int64_t resolve(int64_t i, int64_t n, EmuTexAddress mode) {
-    if (i >= 0 && i < n)
-        return i;
-    if (mode == EMU_TEX_BORDER)
-        return -1;
-    if (mode == EMU_TEX_WRAP)
-        return (i % n + n) % n;
+    if (i >= 0 && i < n) return i;
+    if (mode == EMU_TEX_BORDER) return -1;
+    if (mode == EMU_TEX_WRAP) return (i % n + n) % n;
     return i < 0 ? 0 : n - 1;
 }
 
@@ -137,10 +136,8 @@ static double texel_coordinate(const EmuTexture *t, int axis, float coordinate) 
     double x = isnan(coordinate) ? 0 : fmax(-1e12, fmin(1e12, (double)coordinate));
     EmuTexAddress mode = address_mode(t, axis);
     double whole = floor(x);
-    if (mode == EMU_TEX_WRAP)
-        x -= whole;
-    else if (mode == EMU_TEX_MIRROR)
-        x = fmod(whole, 2) == 0 ? x - whole : 1 - (x - whole);
+    if (mode == EMU_TEX_WRAP) x -= whole;
+    else if (mode == EMU_TEX_MIRROR) x = fmod(whole, 2) == 0 ? x - whole : 1 - (x - whole);
     return t->normalized_coords ? x * (double)t->size[axis] : x;
 }
 
@@ -152,8 +149,7 @@ static Axis axis_float(const EmuTexture *t, int axis, float coordinate) {
     double x = texel_coordinate(t, axis, coordinate);
     EmuTexAddress mode = address_mode(t, axis);
     int64_t n = t->size[axis];
-    if (!t->linear_filter)
-        return axis_point(resolve((int64_t)floor(x), n, mode));
+    if (!t->linear_filter) return axis_point(resolve((int64_t)floor(x), n, mode));
     double below = floor(x - 0.5);
     Axis a = {.weight = floor((x - 0.5 - below) * 256 + 0.5) / 256};
     a.index[0] = resolve((int64_t)below, n, mode);
@@ -164,8 +160,7 @@ static Axis axis_float(const EmuTexture *t, int axis, float coordinate) {
 /* Texel indices: outside a linear texture there is nothing (the border, and that reads 0). */
 static Axis axis_int(const EmuTexture *t, int axis, int32_t i) {
     EmuTexAddress mode = t->kind == EMU_TEX_LINEAR ? EMU_TEX_BORDER : t->address[axis];
-    if (mode == EMU_TEX_WRAP || mode == EMU_TEX_MIRROR)
-        mode = EMU_TEX_CLAMP;
+    if (mode == EMU_TEX_WRAP || mode == EMU_TEX_MIRROR) mode = EMU_TEX_CLAMP;
     return axis_point(resolve(i, t->size[axis], mode));
 }
 
@@ -178,15 +173,11 @@ static int64_t clamp_layer(const EmuTexture *t, int32_t layer) {
 /* The three axes of a fetch; those a texture has not got are index 0. */
 static void make_axes(const EmuTexture *t, const TexCoord *at, Axis axes[3]) {
     for (int d = 0; d < 3; d++) {
-        if (d >= t->dims)
-            axes[d] = axis_point(0);
-        else if (at->is_int || t->kind == EMU_TEX_LINEAR)
-            axes[d] = axis_int(t, d, at->i[d]);
-        else
-            axes[d] = axis_float(t, d, at->f[d]);
+        if (d >= t->dims) axes[d] = axis_point(0);
+        else if (at->is_int || t->kind == EMU_TEX_LINEAR) axes[d] = axis_int(t, d, at->i[d]);
+        else axes[d] = axis_float(t, d, at->f[d]);
     }
-    if (t->layers > 0)
-        axes[2] = axis_point(clamp_layer(t, at->layer));
+    if (t->layers > 0) axes[2] = axis_point(clamp_layer(t, at->layer));
 }
 
 /* Weighted sum over the corners whose weight is not zero. */
@@ -216,12 +207,9 @@ void tex_sample(const EmuTexture *t, const TexCoord *at, bool as_int, uint32_t o
     memset(out, 0, 3 * sizeof *out);
     out[3] = as_int ? 1 : num_f32_bits(1);
     for (int c = 0; c < t->channels; c++) {
-        if (outside_linear)
-            out[c] = 0;
-        else if (filtered)
-            out[c] = num_f32_bits(filter(t, axes, c));
-        else
-            out[c] = channel_bits(t, offset, c);
+        if (outside_linear) out[c] = 0;
+        else if (filtered) out[c] = num_f32_bits(filter(t, axes, c));
+        else out[c] = channel_bits(t, offset, c);
     }
     *byte_offset = offset;
 }
@@ -240,8 +228,7 @@ const char *tex_misuse(const EmuTexture *t, const TexCoord *at, bool as_int) {
         return "reads linear memory with float coordinates (use tex1Dfetch)";
     if (at->is_int && t->normalized_coords)
         return "reads a texture of normalised coordinates with integer coordinates";
-    if (as_int && tex_yields_float(t))
-        return "reads a texture of floats as integers";
+    if (as_int && tex_yields_float(t)) return "reads a texture of floats as integers";
     if (!as_int && !tex_yields_float(t))
         return "reads a texture of integers as floats without normalisation";
     return NULL;
@@ -249,11 +236,9 @@ const char *tex_misuse(const EmuTexture *t, const TexCoord *at, bool as_int) {
 
 static bool sizes_fit(const EmuTexture *t) {
     int64_t texels = t->layers > 0 ? t->layers : 1;
-    if (t->layers > 65536)
-        return false;
+    if (t->layers > 65536) return false;
     for (int d = 0; d < t->dims; d++) {
-        if (t->size[d] < 1 || t->size[d] > INT32_MAX || texels > INT64_C(1) << 40)
-            return false;
+        if (t->size[d] < 1 || t->size[d] > INT32_MAX || texels > INT64_C(1) << 40) return false;
         texels *= t->size[d];
     }
     return texels <= INT64_C(1) << 40;
@@ -264,26 +249,29 @@ bool tex_check(const EmuTexture *t, gi_err *err) {
         return gi_fail(err, "usage", "a texture has 1, 2 or 3 dimensions, not %d", t->dims);
     if (t->channels != 1 && t->channels != 2 && t->channels != 4)
         return gi_fail(err, "usage", "a texture has 1, 2 or 4 channels, not %d", t->channels);
-    if (!t->data)
-        return gi_fail(err, "usage", "the texture has no data");
+    if (!t->data) return gi_fail(err, "usage", "the texture has no data");
     if (!sizes_fit(t))
-        return gi_fail(err, "usage", "a texture of this size is impossible: every side must be 1 or "
-                                     "more and all of it at most 2^40 texels");
+        return gi_fail(err, "usage",
+                       "a texture of this size is impossible: every side must be 1 or "
+                       "more and all of it at most 2^40 texels");
     if (t->layers > 0 && t->dims == 3)
         return gi_fail(err, "usage", "a 3-D texture cannot have layers");
     if (t->pitch_bytes && t->pitch_bytes < t->size[0] * texel_bytes(t))
         return gi_fail(err, "usage", "the texture's rows are %lld bytes apart but %lld bytes long",
                        (long long)t->pitch_bytes, (long long)(t->size[0] * texel_bytes(t)));
     if (t->kind == EMU_TEX_LINEAR && (t->dims != 1 || t->layers > 0))
-        return gi_fail(err, "usage", "a texture of linear memory is 1-D without layers: copy the data "
-                                     "to an array texture for more");
+        return gi_fail(err, "usage",
+                       "a texture of linear memory is 1-D without layers: copy the data "
+                       "to an array texture for more");
     if (t->kind == EMU_TEX_LINEAR && (t->linear_filter || t->normalized_coords))
-        return gi_fail(err, "usage", "a texture of linear memory has neither linear filtering nor "
-                                     "normalised coordinates: use an array texture");
+        return gi_fail(err, "usage",
+                       "a texture of linear memory has neither linear filtering nor "
+                       "normalised coordinates: use an array texture");
     if (t->normalized_read && (t->format == EMU_TEX_U32 || t->format == EMU_TEX_S32))
         return gi_fail(err, "usage", "only 8- and 16-bit integer texels can be read normalised");
     if (t->linear_filter && !tex_yields_float(t))
-        return gi_fail(err, "usage", "linear filtering needs float texels: integers must be read "
-                                     "normalised");
+        return gi_fail(err, "usage",
+                       "linear filtering needs float texels: integers must be read "
+                       "normalised");
     return true;
 }

@@ -7,12 +7,12 @@
 /* Which tex form: coordinates given as s32 (unnormalised texel index: tex1Dfetch; on arrays too)
 ** or f32. geometry "1d" "2d" "3d" "a1d" "a2d". */
 typedef struct TexCoord {
-    int dims;             /* of the instruction, without the layer */
+    int dims; /* of the instruction, without the layer */
     bool is_int;
-    bool layered;         /* a1d, a2d */
+    bool layered; /* a1d, a2d */
     float f[3];
     int32_t i[3];
-    int32_t layer;        /* when layered */
+    int32_t layer; /* when layered */
 } TexCoord;
 
 /* One texel as four 32-bit values: float bits when the texture yields floats, else integers, sign-
@@ -24,7 +24,8 @@ void tex_sample(const EmuTexture *t, const TexCoord *at, bool as_int, uint32_t o
                 int64_t *byte_offset);
 
 /* Why this fetch makes no sense on this texture, as the end of a sentence ("… reads a 2-D texture
-** with 1 coordinate"), or NULL. Callers fault on it; tex_sample itself reads something in bounds. */
+** with 1 coordinate"), or NULL. Callers fault on it; tex_sample itself reads something in bounds.
+ */
 const char *tex_misuse(const EmuTexture *t, const TexCoord *at, bool as_int);
 
 /* Are texels floats (f16, f32, or normalised integers)? */

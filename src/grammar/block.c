@@ -526,3 +526,17 @@ bool tree_blocks(Tree *t, gi_err *err) {
     }
     return true;
 }
+
+void tree_free(Tree *t) {
+    for (int i = 0; i < t->n_place; i++) free(t->place[i].literal);
+    for (int i = 0; i < t->n_macro; i++) {
+        free(t->macro[i].param);
+        free(t->macro[i].body.v);
+    }
+    void *all[] = {t->line_start, t->tok,       t->match,      t->place,       t->dir,
+                   t->macro,      t->node,      t->decl,       t->group_parent, t->group_fixed,
+                   t->group_else, t->last_decl, t->older_decl, t->last_macro,  t->older_macro};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
+    names_free(&t->names);
+    *t = (Tree){0};
+}

@@ -32,10 +32,11 @@ enum { MAX_DEPTH = 100 };
 
 /* ---- places ---- */
 
-static int place_add(Tree *t, const Place *base, const int *literal, int n) {
-    Place p = {gi_alloc((size_t)(base->n + n) * sizeof(int)), base->n + n};
-    if (base->n) memcpy(p.literal, base->literal, (size_t)base->n * sizeof(int));
-    if (n) memcpy(p.literal + base->n, literal, (size_t)n * sizeof(int));
+static int place_add(Tree *t, int base, int group, const int *literal, int n) {
+    int above = base < 0 ? 0 : t->place[base].n;
+    Place p = {gi_alloc((size_t)(above + n) * sizeof(int)), above + n, group, base};
+    if (above) memcpy(p.literal, t->place[base].literal, (size_t)above * sizeof(int));
+    if (n) memcpy(p.literal + above, literal, (size_t)n * sizeof(int));
     gi_grow(t->place, t->n_place, t->cap_place);
     t->place[t->n_place] = p;
     return t->n_place++;
@@ -59,6 +60,28 @@ bool place_compatible(const Tree *t, int a, int b) {
     for (int i = 0; i < p->n; i++)
         if (place_has(&t->place[b], p->literal[i] ^ 1)) return false;
     return true;
+}
+
+/* Does every branch of the group that can hold at place b occur among places? */
+static bool group_covers(const Tree *t, int group, const int *places, int n, int b) {
+    for (int p = 0; p < t->n_place; p++) {
+        if (t->place[p].group != group || !place_compatible(t, p, b)) continue;
+        bool found = false;
+        for (int i = 0; i < n; i++) found = found || places[i] == p;
+        if (!found) return false;
+    }
+    return true;
+}
+
+bool places_cover(const Tree *t, const int *places, int n, int b) {
+    for (int i = 0; i < n; i++) {
+        const Place *p = &t->place[places[i]];
+        if (place_implied(t, places[i], b)) return true;
+        if (p->group >= 0 && t->group_else[p->group] && place_implied(t, p->base, b) &&
+            group_covers(t, p->group, places, n, b))
+            return true;
+    }
+    return false;
 }
 
 /* ---- conditions ---- */
@@ -253,6 +276,13 @@ static bool contradicts(const NameSet *literals, const NameSet *assumed) {
     return false;
 }
 
+static bool has_else(Cond *c, const Group *g) {
+    char word[16];
+    int rest;
+    directive_word(c->t, &c->raw.v[g->v[g->n - 1].directive], word, &rest);
+    return strcmp(word, "else") == 0;
+}
+
 /* The branch by which an unbalanced group is read: the first that agrees with what was assumed,
 ** -1 for none of them. */
 static int branch_choice(Cond *c, const Group *g) {
@@ -280,11 +310,13 @@ static void code_token(Cond *c, int raw, int place, int group, bool partial) {
     t->tok[t->n_tok++].partial = partial;
 }
 
-static int group_add(Tree *t, int parent) {
+static int group_add(Tree *t, int parent, bool has_else) {
     int n = t->n_group;
     gi_grow(t->group_parent, n, t->cap_group);
     gi_grow(t->group_fixed, n, t->cap_fixed);
+    gi_grow(t->group_else, n, t->cap_else);
     t->group_parent[n] = parent;
+    t->group_else[n] = has_else;
     t->group_fixed[n] = false;
     return t->n_group++;
 }
@@ -302,8 +334,7 @@ static bool walk_branch(Cond *c, const Group *g, int k, int place, int group, bo
     bool never, fine = true;
     branch_literals(c, g, k, &literals, &never);
     if (!never) {
-        Place base = c->t->place[place];
-        int inner = place_add(c->t, &base, literals.v, literals.n);
+        int inner = place_add(c->t, place, group, literals.v, literals.n);
         if (partial) remember(c, &literals);
         fine = walk(c, g->v[k].first, g->v[k].last, inner, group, partial, depth + 1);
     }
@@ -323,7 +354,7 @@ static void add_directive(Cond *c, int raw, DirectiveKind kind, int name, bool p
 }
 
 static bool walk_group(Cond *c, const Group *g, int place, int outer, bool partial, int depth) {
-    int group = group_add(c->t, outer);
+    int group = group_add(c->t, outer, has_else(c, g));
     bool all = group_balanced(c, g);
     int choice = all ? -1 : branch_choice(c, g);
     for (int k = 0; k < g->n; k++) {
@@ -434,7 +465,7 @@ bool tree_preprocess(Tree *t, gi_err *err) {
     Cond c = {.t = t, .err = err};
     bool fine = lex(t->src, 0, t->len, &t->names, &c.raw, err);
     if (fine) {
-        place_add(t, &(Place){0}, NULL, 0);
+        place_add(t, -1, -1, NULL, 0);
         fine = walk(&c, 0, c.raw.n, 0, -1, false, 0);
     }
     free(c.raw.v);

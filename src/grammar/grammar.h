@@ -25,6 +25,9 @@ typedef enum RuleType {
     RULE_LAUNCHBOUNDS, /* <launchbounds_…>             the slot before a kernel's name */
     RULE_PRAGMA_K,     /* <pragma_K0> … <pragma_K11>   the pool for pragma slots */
     RULE_LAUNCHBOUNDS_K, /* <launchbounds_K0> … <launchbounds_K5> */
+    RULE_OPTCONST_K,     /* <optconst_K0>    what an empty slot of that kind may hold: "const " */
+    RULE_OPTRESTRICT_K,  /* <optrestrict_K0> "__restrict__ " */
+    RULE_OPTVOLATILE_K,  /* <optvolatile_K0> "volatile " */
     RULE_TYPES         /* how many types there are */
 } RuleType;
 
@@ -124,6 +127,8 @@ typedef struct Patched {
 } Patched;
 
 bool genome_apply(const Grammar *g, const Genome *genome, Patched *out, gi_err *err);
+/* The same without the guards of open loops: the source to show and to keep. */
+bool genome_apply_unguarded(const Grammar *g, const Genome *genome, Patched *out, gi_err *err);
 void patched_free(Patched *p);
 
 /* Loop guards (open_loops): the macros the guarded headers use, to be put before the source.

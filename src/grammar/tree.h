@@ -17,6 +17,7 @@
 typedef struct Place {
     int *literal;
     int n;
+    int group, base; /* the #if it is a branch of, and the place of that; -1 for place 0 */
 } Place;
 
 typedef enum DirectiveKind {
@@ -86,6 +87,7 @@ typedef struct Decl {
     bool shared, array, pointer, reference, is_const;
     bool plain;      /* of a built-in arithmetic type */
     int dims;        /* how many [ ] */
+    bool set;        /* has an initialiser */
     int first, last; /* tokens of the declaration, or of the parameter */
 } Decl;
 
@@ -105,14 +107,14 @@ typedef struct Tree {
     int n_macro, cap_macro;
     int *group_parent; /* of each #if group */
     bool *group_fixed; /* nothing in it may change */
-    int n_group, cap_group, cap_fixed;
+    bool *group_else;  /* one of its branches is compiled, whatever holds */
+    int n_group, cap_group, cap_fixed, cap_else;
     Node *node;
     int n_node, cap_node;
     Decl *decl;
     int n_decl, cap_decl;
-    int *next_decl; /* the previous declaration of the same name, -1: see scope.c */
-    int *last_decl; /* by name */
-    int n_last;
+    int *last_decl, *older_decl;   /* chains of one name, newest first: see scope.c */
+    int *last_macro, *older_macro;
 } Tree;
 
 /* cond.c: fills tok, place, dir, macro, group_*. Messages begin with "line N". */
@@ -120,6 +122,8 @@ bool tree_preprocess(Tree *t, gi_err *err);
 /* Does every condition of place a hold at place b? Can the two hold together? */
 bool place_implied(const Tree *t, int a, int b);
 bool place_compatible(const Tree *t, int a, int b);
+/* Is at least one of the n places sure to hold at place b? */
+bool places_cover(const Tree *t, const int *places, int n, int b);
 /* Is there a directive between bytes a and b? */
 bool tree_directive_between(const Tree *t, int a, int b);
 /* Group g or one around it is fixed. */

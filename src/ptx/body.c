@@ -81,24 +81,29 @@ static void call_prototype(Parser *P, Name *name) {
     P->protos[P->n_protos++] = proto;
 }
 
+static void add_label(Parser *P, Name *name, int line) {
+    gi_grow(P->labels, P->n_labels, P->cap_labels);
+    P->labels[P->n_labels++] = (Label){name, P->n_code, line};
+}
+
 /* Behind `name:`. */
 static void label(Parser *P, Name *name, int line) {
     if (ptxp_peek(P) != '.') {
-        gi_grow(P->labels, P->n_labels, P->cap_labels);
-        P->labels[P->n_labels++] = (Label){name, P->n_code, line};
+        add_label(P, name, line);
         return;
     }
     const char *start = P->p;
+    int directive_line = P->line;
     ptxp_take_char(P, '.');
     Name *word = ptxp_word(P, "a directive");
     if (ptxp_is(word, "branchtargets")) branch_targets(P, name);
     else if (ptxp_is(word, "callprototype")) call_prototype(P, name);
     else if (ptxp_is(word, "calltargets"))
         ptxp_fail(P, line, ".calltargets is not supported: give a .callprototype instead");
-    else { /* an ordinary label before a directive such as .loc */
+    else { /* an ordinary label, before .loc, say */
         P->p = start;
-        gi_grow(P->labels, P->n_labels, P->cap_labels);
-        P->labels[P->n_labels++] = (Label){name, P->n_code, line};
+        P->line = directive_line;
+        add_label(P, name, line);
         return;
     }
     ptxp_expect(P, ';', "after the directive");

@@ -40,8 +40,8 @@ static Constant float_bits(Parser *P, PtxImmKind kind, int n_digits) {
     const char *start = P->p;
     uint64_t bits = digits(P, 16);
     if (P->p - start != n_digits)
-        ptxp_fail(P, P->line, "a floating-point constant has %d hexadecimal digits, not %d", n_digits,
-                  (int)(P->p - start));
+        ptxp_fail(P, P->line, "a floating-point constant has %d hexadecimal digits, not %d",
+                  n_digits, (int)(P->p - start));
     return (Constant){.kind = kind, .bits = bits};
 }
 
@@ -114,8 +114,10 @@ static Constant negate(Constant c) {
 static Constant primary(Parser *P) {
     if (ptxp_at_ident(P)) {
         const char *start = P->p;
+        int line = P->line;
         if (ptxp_is(ptxp_ident(P, "a constant"), "WARP_SZ")) return integer(32, false);
         P->p = start;
+        P->line = line;
     }
     if (digit_value(ptxp_peek(P)) >= 10) ptxp_expected(P, "a constant");
     Constant c = number(P);
@@ -125,7 +127,8 @@ static Constant primary(Parser *P) {
 
 static Constant unary(Parser *P) {
     if (++P->nesting > PTXP_MAX_NESTING)
-        ptxp_fail(P, P->line, "a constant expression is nested more than %d deep", PTXP_MAX_NESTING);
+        ptxp_fail(P, P->line, "a constant expression is nested more than %d deep",
+                  PTXP_MAX_NESTING);
     Constant c;
     if (ptxp_take_char(P, '-')) c = negate(unary(P));
     else if (ptxp_take_char(P, '+')) c = unary(P);
@@ -159,10 +162,9 @@ static const struct {
     int level;
     char op;
 } operators[] = {
-    {"||", 1, 'O'}, {"&&", 2, 'A'}, {"==", 6, '='}, {"!=", 6, 'n'}, {"<<", 8, 'l'},
-    {">>", 8, 'r'}, {"<=", 7, 'L'}, {">=", 7, 'G'}, {"|", 3, '|'},  {"^", 4, '^'},
-    {"&", 5, '&'},  {"<", 7, '<'},  {">", 7, '>'},  {"+", 9, '+'},  {"-", 9, '-'},
-    {"*", 10, '*'}, {"/", 10, '/'}, {"%", 10, '%'},
+    {"||", 1, 'O'}, {"&&", 2, 'A'}, {"==", 6, '='}, {"!=", 6, 'n'}, {"<<", 8, 'l'}, {">>", 8, 'r'},
+    {"<=", 7, 'L'}, {">=", 7, 'G'}, {"|", 3, '|'},  {"^", 4, '^'},  {"&", 5, '&'},  {"<", 7, '<'},
+    {">", 7, '>'},  {"+", 9, '+'},  {"-", 9, '-'},  {"*", 10, '*'}, {"/", 10, '/'}, {"%", 10, '%'},
 };
 
 static int operator_at(const Parser *P) {
@@ -239,7 +241,8 @@ static Constant conditional(Parser *P) {
     if (!ptxp_take_char(P, '?')) return c;
     need_integer(P, c);
     if (++P->nesting > PTXP_MAX_NESTING)
-        ptxp_fail(P, P->line, "a constant expression is nested more than %d deep", PTXP_MAX_NESTING);
+        ptxp_fail(P, P->line, "a constant expression is nested more than %d deep",
+                  PTXP_MAX_NESTING);
     Constant yes = conditional(P);
     ptxp_expect(P, ':', "in the constant expression");
     Constant no = conditional(P);

@@ -83,7 +83,7 @@ static void register_range(Parser *P, const Name *base, PtxType type) {
 }
 
 static void registers(Parser *P) {
-    if (P->func == 0) ptxp_fail(P, P->line, "registers are declared outside a function");
+    if (P->depth == 0) ptxp_fail(P, P->line, "registers are declared outside a function");
     PtxVar v = qualifiers(P, PTX_REG, PTX_PRIVATE);
     if (v.vec != 1) ptxp_fail(P, P->line, "vector registers (.reg .v%d) are not supported", v.vec);
     do {
@@ -128,8 +128,9 @@ static void one_variable(Parser *P, const PtxVar *shape) {
     v->size = size_of(P, v, dims, n_dims);
     if (ptxp_take_char(P, '=')) ptxp_initialiser(P, v, dims, n_dims);
     else if (n_dims && dims[0] < 0 && !v->is_extern)
-        ptxp_fail(P, v->line, "the size of '%s' is not known: only .extern arrays may be []", v->name);
-    if (P->func) {
+        ptxp_fail(P, v->line, "the size of '%s' is not known: only .extern arrays may be []",
+                  v->name);
+    if (P->depth) {
         gi_grow(P->locals, P->n_locals, P->cap_locals);
         P->locals[P->n_locals++] = v;
     } else {
@@ -155,7 +156,8 @@ static void one_param(Parser *P, bool bind) {
     ptxp_expect(P, '.', "before a parameter's .param");
     PtxSpace space;
     if (!ptxp_space_of(ptxp_word(P, ".param"), &space) || space != PTX_PARAM)
-        ptxp_fail(P, P->line, "a parameter is not .param (parameters in registers are not supported)");
+        ptxp_fail(P, P->line,
+                  "a parameter is not .param (parameters in registers are not supported)");
     PtxVar v = qualifiers(P, PTX_PARAM, PTX_PRIVATE);
     v.line = P->line;
     Name *name = ptxp_ident(P, "a parameter's name");

@@ -9,11 +9,11 @@
 
 typedef struct Init {
     PtxVar *var;
-    size_t elem;                 /* bytes of one number */
-    int64_t limit;               /* bytes there is room for */
+    size_t elem;   /* bytes of one number */
+    int64_t limit; /* bytes there is room for */
     int64_t dims[PTXP_MAX_DIMS + 1];
     int n_dims;
-    int64_t end;                 /* bytes of P->init filled so far */
+    int64_t end; /* bytes of P->init filled so far */
 } Init;
 
 /* Bytes up to `end` exist, and those not yet filled are zero. */
@@ -70,11 +70,11 @@ static void put_number(Parser *P, Init *in, int64_t offset) {
 static void check_symbol(Parser *P, const Init *in, const Name *name) {
     const Binding *b = name->bound;
     if (b == NULL || (b->kind != BIND_VAR && b->kind != BIND_FUNC))
-        ptxp_fail(P, P->line, "the initialiser of '%s' names '%s', which is not declared", in->var->name,
-                  name->text);
+        ptxp_fail(P, P->line, "the initialiser of '%s' names '%s', which is not declared",
+                  in->var->name, name->text);
     if (in->elem != 8)
-        ptxp_fail(P, P->line, "the address of '%s' needs 8 bytes, an element of '%s' has %d", name->text,
-                  in->var->name, (int)in->elem);
+        ptxp_fail(P, P->line, "the address of '%s' needs 8 bytes, an element of '%s' has %d",
+                  name->text, in->var->name, (int)in->elem);
 }
 
 /* symbol, symbol+8, generic(symbol)+8 */
@@ -137,7 +137,8 @@ static void find_length(Init *in, int64_t *dims) {
 
 void ptxp_initialiser(Parser *P, PtxVar *var, int64_t *dims, int n_dims) {
     if (var->space != PTX_GLOBAL && var->space != PTX_CONST)
-        ptxp_fail(P, P->line, "'%s' cannot have an initialiser: only .global and .const can", var->name);
+        ptxp_fail(P, P->line, "'%s' cannot have an initialiser: only .global and .const can",
+                  var->name);
     Init in = {.var = var, .elem = ptx_type_size(var->type), .n_dims = n_dims};
     memcpy(in.dims, dims, (size_t)n_dims * sizeof *dims);
     P->n_relocs = 0;

@@ -16,8 +16,8 @@ void ptxp_fail(Parser *P, int line, const char *fmt, ...) {
 }
 
 static bool is_ident_char(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           c == '_' || c == '$' || c == '%';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '$' || c == '%';
 }
 
 /* What stands at the reader, for a message: a word, or one character. */
@@ -113,8 +113,10 @@ Name *ptxp_word(Parser *P, const char *what) {
 const char *ptxp_string(Parser *P) {
     if (ptxp_peek(P) != '"') ptxp_expected(P, "a string in quotes");
     const char *start = ++P->p;
-    while (P->p < P->end && *P->p != '"' && *P->p != '\n') P->p += *P->p == '\\' && P->end - P->p > 1 ? 2 : 1;
-    if (P->p >= P->end || *P->p != '"') ptxp_fail(P, P->line, "a string that begins here never ends");
+    while (P->p < P->end && *P->p != '"' && *P->p != '\n')
+        P->p += *P->p == '\\' && P->end - P->p > 1 ? 2 : 1;
+    if (P->p >= P->end || *P->p != '"')
+        ptxp_fail(P, P->line, "a string that begins here never ends");
     char *text = ptxp_take(P->arena, (size_t)(P->p - start) + 1);
     memcpy(text, start, (size_t)(P->p - start));
     P->p++;

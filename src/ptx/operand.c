@@ -87,14 +87,41 @@ static bool is_numbered(const char *name, const char *stem, const char *tail) {
 }
 
 static bool is_special(const char *name) {
-    static const char *const names[] = {
-        "tid", "ntid", "ctaid", "nctaid", "clusterid", "nclusterid", "cluster_ctaid",
-        "cluster_nctaid", "cluster_ctarank", "cluster_nctarank", "is_explicit_cluster", "laneid",
-        "warpid", "nwarpid", "smid", "nsmid", "gridid", "lanemask_eq", "lanemask_le", "lanemask_lt",
-        "lanemask_ge", "lanemask_gt", "clock", "clock_hi", "clock64", "globaltimer",
-        "globaltimer_lo", "globaltimer_hi", "reserved_smem_offset_begin",
-        "reserved_smem_offset_end", "reserved_smem_offset_cap", "total_smem_size",
-        "aggr_smem_size", "dynamic_smem_size", "current_graph_exec"};
+    static const char *const names[] = {"tid",
+                                        "ntid",
+                                        "ctaid",
+                                        "nctaid",
+                                        "clusterid",
+                                        "nclusterid",
+                                        "cluster_ctaid",
+                                        "cluster_nctaid",
+                                        "cluster_ctarank",
+                                        "cluster_nctarank",
+                                        "is_explicit_cluster",
+                                        "laneid",
+                                        "warpid",
+                                        "nwarpid",
+                                        "smid",
+                                        "nsmid",
+                                        "gridid",
+                                        "lanemask_eq",
+                                        "lanemask_le",
+                                        "lanemask_lt",
+                                        "lanemask_ge",
+                                        "lanemask_gt",
+                                        "clock",
+                                        "clock_hi",
+                                        "clock64",
+                                        "globaltimer",
+                                        "globaltimer_lo",
+                                        "globaltimer_hi",
+                                        "reserved_smem_offset_begin",
+                                        "reserved_smem_offset_end",
+                                        "reserved_smem_offset_cap",
+                                        "total_smem_size",
+                                        "aggr_smem_size",
+                                        "dynamic_smem_size",
+                                        "current_graph_exec"};
     if (*name++ != '%') return false;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (strcmp(name, names[i]) == 0) return true;
@@ -162,6 +189,7 @@ static PtxOperand undeclared(Parser *P, PtxInstr *in, Name *name) {
 
 static PtxOperand named(Parser *P, PtxInstr *in) {
     const char *start = P->p;
+    int line = P->line;
     Name *name = ptxp_ident(P, "an operand");
     if (strcmp(in->opcode, "bra") == 0) return label(P, name);
     const Binding *b = name->bound;
@@ -169,6 +197,7 @@ static PtxOperand named(Parser *P, PtxInstr *in) {
     if (b) return declared(P, b);
     if (!ptxp_is(name, "WARP_SZ")) return undeclared(P, in, name);
     P->p = start; /* it may begin an expression */
+    P->line = line;
     return immediate(P);
 }
 
@@ -183,7 +212,8 @@ static PtxOperand pair(Parser *P, PtxInstr *in, PtxOperand first) {
 
 static PtxOperand negated(Parser *P, PtxInstr *in) {
     PtxOperand op = named(P, in);
-    if (op.kind != PTX_OP_REG) ptxp_fail(P, P->line, "'!' stands before something that is no register");
+    if (op.kind != PTX_OP_REG)
+        ptxp_fail(P, P->line, "'!' stands before something that is no register");
     op.negated = true;
     return op;
 }

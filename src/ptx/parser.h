@@ -96,11 +96,11 @@ typedef struct Parser {
     PtxVar **vars;     int n_vars, cap_vars;
     PtxFunc *funcs;    int n_funcs, cap_funcs;
     PtxItem *items;    int n_items, cap_items;
-    char **files;      int n_files, cap_files;
+    const char **files; int n_files, cap_files;
 
     /* the function being read; its vectors are copied to the arena at its end */
-    int func;                    /* counted from 1; 0 outside */
-    int depth;
+    int func;                    /* counted from 1 */
+    int depth;                   /* of the innermost scope; 0 outside functions */
     Scope scopes[PTXP_MAX_SCOPES];
     int src_line;
     PtxReg *regs;      int n_regs, cap_regs;
@@ -157,16 +157,16 @@ Binding *ptxp_declare(Parser *P, Name *name, BindKind kind);
 /* declare.c: variables, registers, parameter lists. */
 enum { PTXP_MAX_DIMS = 8 };
 bool ptxp_space_of(const Name *word, PtxSpace *out);
-void ptxp_declaration(Parser *P, PtxSpace space, PtxLinkage linkage); /* after ".global" …; reads ';' */
+/* After ".global", ".reg" …; reads the ';'. */
+void ptxp_declaration(Parser *P, PtxSpace space, PtxLinkage linkage);
 int ptxp_params(Parser *P, bool bind, PtxVar **out); /* after '('; reads the ')' */
 
 /* init.c: what follows the '=' of a variable. dims[0] is -1 for [] and then found here. */
 void ptxp_initialiser(Parser *P, PtxVar *var, int64_t *dims, int n_dims);
 
-/* body.c, operand.c */
+/* body.c, operand.c, parse.c */
 void ptxp_body(Parser *P, PtxFunc *f); /* after '{'; reads the '}' */
-void ptxp_file(Parser *P);
-void ptxp_skip_section(Parser *P);
 void ptxp_operands(Parser *P, PtxInstr *in);
+void ptxp_file(Parser *P);
 
 #endif

@@ -162,13 +162,13 @@ typedef struct PtxItem {
 typedef struct PtxModule {
     int version_major, version_minor;
     char target[32];         /* "sm_90" */
-    const char *target_options; /* what follows it: ", debug"; "" */
+    const char *target_options; /* what follows it but for debug: ", texmode_independent"; "" */
     int address_size;        /* 64 */
     PtxVar **vars;           /* module-level .global .const .shared */
     int n_vars;
     PtxFunc *funcs;
     int n_funcs;
-    char **files;            /* .file table: files[0] is file 1 */
+    const char **files;      /* .file table: files[0] is file 1 */
     int n_files;
     PtxItem *items;
     int n_items;
@@ -195,8 +195,9 @@ PtxVar *ptx_find_var(const PtxModule *m, const char *name);
 void ptx_print_instr(const PtxFunc *f, const PtxInstr *in, gi_buf *out);
 void ptx_print(const PtxModule *m, gi_buf *out);
 
-/* The text without what does not change the code: comments, .loc, .file, debug sections, blank
-** lines, label numbers' function index; so that equal code has equal text. */
+/* Appends the text without what does not change the code: comments, .loc, .file, debug sections,
+** blank lines, the function's place in the names of labels, prototypes and stack frames; so that
+** equal code has equal text. Still PTX, if it was. Any text goes through. */
 void ptx_canonical(const char *text, size_t len, gi_buf *out);
 
 /* Control flow of one function. Block b is code[first[b]] … code[first[b+1]-1]. */
@@ -204,34 +205,47 @@ typedef struct PtxCfg {
     int n_blocks;
     int *first;        /* n_blocks + 1 entries; the last is n_code */
     int *block_of;     /* n_code entries */
-    int **succ;        /* successors of each block; a ret, exit or trap has none (unless guarded) */
+    int **succ;        /* successors of each block, each once; a ret, exit or trap has none (unless
+                          guarded) */
     int *n_succ;
-    int *ipdom;        /* immediate post-dominator block; n_blocks stands for the exit */
+    int **pred;        /* and predecessors */
+    int *n_pred;
+    bool *exits;       /* may the thread end here: ret, exit, trap, or the end of the function */
+    int *ipdom;        /* immediate post-dominator block; n_blocks stands for the exit, and is also
+                          given for a block from which no path leads to the exit */
+    int *rejoin;       /* block where paths that part at the end of b meet again, leaving aside
+                          threads that end early: see ptx_reconvergence */
+    int *edges;        /* private: memory of succ and pred */
 } PtxCfg;
 
 PtxCfg *ptx_cfg(const PtxFunc *f);
 void ptx_cfg_free(PtxCfg *cfg);
 
 /* Index of the instruction where the paths of a branch at code[i] meet again; n_code when only at
-** the end of the function. */
+** the end of the function. That is the immediate post-dominator, except that a conditional early
+** end (`if (x) return;`) does not count as a path: a thread that ends there waits for nobody, and
+** the others shall still meet. (They must: a barrier may follow.) So some threads may end without
+** ever coming to the meeting point. */
 int ptx_reconvergence(const PtxFunc *f, const PtxCfg *cfg, int i);
 
 /* Liveness. slot[r] is a storage slot for register r such that registers live at the same time
-** never share one (linear scan over live ranges; predicates, 32-bit and smaller, and 64-bit
-** registers have slot spaces of their own: class_of[r] 0, 1, 2, with slots[class] of each).
-** Unused registers have slot -1. max_live32 is the largest number of 32-bit hardware registers
-** live at once (a 64-bit register counts two, a predicate none): the base of the register
-** estimate for occupancy. A guarded write does not end the range of the old value. */
+** never share one (linear scan over live ranges; predicates, 32-bit and smaller, 64-bit and
+** 128-bit registers have slot spaces of their own: class_of[r] 0, 1, 2, 3, with slots[class] of
+** each). All registers that one instruction reads or writes count as live together, so that a
+** destination never shares a slot with another register's source. Unused registers have slot -1.
+** max_live32 is the largest number of 32-bit hardware registers live at once (a 64-bit register
+** counts two, a 128-bit one four, a predicate none): the base of the register estimate for
+** occupancy. A guarded write does not end the range of the old value. */
 typedef struct PtxLiveness {
     int *slot;
     uint8_t *class_of;
-    int slots[3];
+    int slots[4];
     int max_live32;
 } PtxLiveness;
 
-/* is_dest(instr, arg index) tells which operands an opcode writes; all other registers are read.
-** The default, ptx_is_dest, knows: the first operand of everything but st, red, bra, bar, call …;
-** the return list of call. */
+/* Does the instruction write the registers of this operand? All registers of other operands are
+** read, and so are those inside an address. Known: nothing is written by st, red, bra, bar.sync …;
+** else it is the first operand, if it is a register, vector or pair; a call's list of returns. */
 bool ptx_is_dest(const PtxInstr *in, int arg);
 PtxLiveness *ptx_liveness(const PtxFunc *f, const PtxCfg *cfg);
 void ptx_liveness_free(PtxLiveness *l);

@@ -19,8 +19,10 @@ static Comparison compare(const Array *got, const Array *want, CompareOptions o)
 
 static bool is_sentinel(const Array *a, int64_t i) {
     uint64_t bits = 0;
-    memcpy(&bits, (const char *)a->data + (size_t)i * array_type_size(a->type), array_type_size(a->type));
-    return a->type == ARRAY_F32 ? bits == 0x7fdead01 : a->type == ARRAY_F64 && bits == 0x7ffdead0deaddead;
+    memcpy(&bits, (const char *)a->data + (size_t)i * array_type_size(a->type),
+           array_type_size(a->type));
+    return a->type == ARRAY_F32 ? bits == 0x7fdead01
+                                : a->type == ARRAY_F64 && bits == 0x7ffdead0deaddead;
 }
 
 /* The contract word by word, one answer after the other, in doubles. */
@@ -60,14 +62,15 @@ static bool close_to(double a, double b) {
 }
 
 static bool agree(Comparison a, Comparison b) {
-    return a.n == b.n && close_to(a.max_error, b.max_error) && close_to(a.mean_error, b.mean_error) &&
-           a.wrong == b.wrong && a.unset == b.unset && a.first_wrong == b.first_wrong;
+    return a.n == b.n && close_to(a.max_error, b.max_error) &&
+           close_to(a.mean_error, b.mean_error) && a.wrong == b.wrong && a.unset == b.unset &&
+           a.first_wrong == b.first_wrong;
 }
 
 static bool same_bits(Comparison a, Comparison b) {
     return a.n == b.n && memcmp(&a.max_error, &b.max_error, 8) == 0 &&
-           memcmp(&a.mean_error, &b.mean_error, 8) == 0 && a.wrong == b.wrong && a.unset == b.unset &&
-           a.first_wrong == b.first_wrong;
+           memcmp(&a.mean_error, &b.mean_error, 8) == 0 && a.wrong == b.wrong &&
+           a.unset == b.unset && a.first_wrong == b.first_wrong;
 }
 
 /* Random answers near the expected ones; about `trouble` elements are NaN, infinite or unset. */
@@ -108,7 +111,8 @@ static void test_random(uint64_t seed) {
         o.limit = gi_rng_below(&r, 2) ? 0.01 : 1e9;
         const int64_t n = o.width * (1 + (int64_t)gi_rng_below(&r, round % 10 ? 700 : 100000));
         Array *g = line(type, n), *e = line(type, n);
-        randomise(g, e, &r, type < ARRAY_F32 || gi_rng_below(&r, 2) ? 0 : (int)gi_rng_below(&r, 20));
+        randomise(g, e, &r,
+                  type < ARRAY_F32 || gi_rng_below(&r, 2) ? 0 : (int)gi_rng_below(&r, 20));
         const Comparison one = compare(g, e, o);
         bad += !agree(one, naive(g, e, o));
         o.threads = 3;
@@ -140,10 +144,12 @@ static void test_large(uint64_t seed) {
 static void test_last_and_first(void) {
     Array *g = line(ARRAY_F32, 4 * 20000), *e = line(ARRAY_F32, 4 * 20000);
     const CompareOptions o = {.width = 4, .used = 3, .limit = 0.5};
-    ok(compare(g, e, o).first_wrong == -1 && compare(g, e, o).max_error == 0, "equal arrays: no error");
+    ok(compare(g, e, o).first_wrong == -1 && compare(g, e, o).max_error == 0,
+       "equal arrays: no error");
     array_set(g, 4 * 19999 + 2, 1);
     Comparison c = compare(g, e, o);
-    ok(c.first_wrong == 19999 && c.max_error == 1 && c.wrong == 1.0 / 20000, "the very last answer counts");
+    ok(c.first_wrong == 19999 && c.max_error == 1 && c.wrong == 1.0 / 20000,
+       "the very last answer counts");
     array_set(g, 0, -0.75);
     c = compare(g, e, o);
     ok(c.first_wrong == 0 && c.wrong == 2.0 / 20000, "so does the very first");
@@ -156,8 +162,10 @@ static void test_last_and_first(void) {
 static void test_unset(void) {
     Array *g = line(ARRAY_F32, 4 * 300), *e = line(ARRAY_F32, 4 * 300);
     array_fill_sentinel(g);
-    Comparison c = compare(g, e, (CompareOptions){.width = 4, .used = 3, .limit = (double)INFINITY});
-    ok(c.unset == 1 && c.wrong == 1 && isinf(c.max_error) && isinf(c.mean_error) && c.first_wrong == 0,
+    Comparison c =
+        compare(g, e, (CompareOptions){.width = 4, .used = 3, .limit = (double)INFINITY});
+    ok(c.unset == 1 && c.wrong == 1 && isinf(c.max_error) && isinf(c.mean_error) &&
+           c.first_wrong == 0,
        "answers never written are all unset and wrong, whatever the limit");
     memcpy(e->data, g->data, g->size_bytes);
     c = compare(g, e, (CompareOptions){.width = 4});
@@ -190,7 +198,8 @@ static void test_integers(void) {
 static void refused(const Array *g, const Array *e, CompareOptions o, const char *part) {
     Comparison c = {.n = -7};
     gi_err err = {0};
-    ok(!array_compare(g, e, &o, &c, &err) && c.n == -7 && strcmp(err.code, "usage") == 0, "refused");
+    ok(!array_compare(g, e, &o, &c, &err) && c.n == -7 && strcmp(err.code, "usage") == 0,
+       "refused");
     has_str(err.message, part, "with the reason");
 }
 
@@ -198,7 +207,8 @@ static void test_refusals(void) {
     Array *a = line(ARRAY_F32, 12), *b = line(ARRAY_F32, 8), *c = line(ARRAY_F64, 12);
     refused(a, b, (CompareOptions){0}, "12 answers with 8 expected");
     refused(a, c, (CompareOptions){0}, "f32 answers with f64");
-    refused(a, a, (CompareOptions){.width = 5}, "12 elements do not divide into answers of width 5");
+    refused(a, a, (CompareOptions){.width = 5},
+            "12 elements do not divide into answers of width 5");
     refused(a, a, (CompareOptions){.width = -1}, "width -1");
     refused(a, a, (CompareOptions){.width = 3, .used = 4}, "used must be 1 to 3");
     Comparison out;

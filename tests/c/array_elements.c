@@ -9,7 +9,8 @@ static Array *line(ArrayType type, int64_t n) {
 }
 
 static void test_types(void) {
-    static const char *names[] = {"i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f32", "f64"};
+    static const char *names[] = {"i8",  "u8",  "i16", "u16", "i32",
+                                  "u32", "i64", "u64", "f32", "f64"};
     static const size_t sizes[] = {1, 1, 2, 2, 4, 4, 8, 8, 4, 8};
     for (int i = 0; i < 10; i++) {
         ArrayType t = ARRAY_I8;
@@ -24,7 +25,8 @@ static void test_types(void) {
 static void test_shapes(void) {
     const int64_t shape[] = {3, 4, 5};
     Array *a = array_new(ARRAY_F32, 3, shape, NULL);
-    ok(a && a->count == 60 && a->size_bytes == 240 && a->ndim == 3 && a->shape[2] == 5, "3 x 4 x 5");
+    ok(a && a->count == 60 && a->size_bytes == 240 && a->ndim == 3 && a->shape[2] == 5,
+       "3 x 4 x 5");
     ok((uintptr_t)a->data % 64 == 0, "elements begin at a multiple of 64 bytes");
     bool zero = true;
     for (int64_t i = 0; i < a->count; i++) zero = zero && array_get(a, i) == 0;
@@ -39,8 +41,8 @@ static void test_shapes(void) {
 
 static void refused(int ndim, const int64_t *shape, const char *code, const char *part) {
     gi_err err = {0};
-    ok(array_new(ARRAY_F64, ndim, shape, &err) == NULL && strcmp(err.code, code) == 0, "refused: %s",
-       err.message);
+    ok(array_new(ARRAY_F64, ndim, shape, &err) == NULL && strcmp(err.code, code) == 0,
+       "refused: %s", err.message);
     has_str(err.message, part, "the message says why");
 }
 
@@ -62,12 +64,21 @@ static void test_stores(void) {
         ArrayType type;
         double v, want;
     } cases[] = {
-        {ARRAY_I8, 200, 127},       {ARRAY_I8, -200, -128},     {ARRAY_U8, -1, 0},
-        {ARRAY_U8, 255.4, 255},     {ARRAY_I16, 2.5, 2},        {ARRAY_I16, 3.5, 4},
-        {ARRAY_U16, 1e9, 65535},    {ARRAY_I32, -1e30, -2147483648.0},
-        {ARRAY_U32, 1e30, 4294967295.0}, {ARRAY_I64, 1e30, 9223372036854775807.0},
-        {ARRAY_I64, -1e30, -9223372036854775808.0}, {ARRAY_U64, 1e30, 18446744073709551615.0},
-        {ARRAY_U64, -3, 0},         {ARRAY_U64, 1e19, 1e19},    {ARRAY_F32, 0.1, (double)0.1f},
+        {ARRAY_I8, 200, 127},
+        {ARRAY_I8, -200, -128},
+        {ARRAY_U8, -1, 0},
+        {ARRAY_U8, 255.4, 255},
+        {ARRAY_I16, 2.5, 2},
+        {ARRAY_I16, 3.5, 4},
+        {ARRAY_U16, 1e9, 65535},
+        {ARRAY_I32, -1e30, -2147483648.0},
+        {ARRAY_U32, 1e30, 4294967295.0},
+        {ARRAY_I64, 1e30, 9223372036854775807.0},
+        {ARRAY_I64, -1e30, -9223372036854775808.0},
+        {ARRAY_U64, 1e30, 18446744073709551615.0},
+        {ARRAY_U64, -3, 0},
+        {ARRAY_U64, 1e19, 1e19},
+        {ARRAY_F32, 0.1, (double)0.1f},
         {ARRAY_F64, 0.1, 0.1},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

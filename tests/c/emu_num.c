@@ -119,9 +119,9 @@ static void test_f32(char op, int r) {
         float a = any_f32(), b = any_f32(), c = any_f32();
         if (i % 3 == 0) /* near cancellation */
             c = num_f32_from_bits(num_f32_bits(-a * b) + (uint32_t)gi_rng_below(&rng, 5) - 2);
-        if (i % 7 == 0)
-            b = num_f32_from_bits(num_f32_bits(-a) + (uint32_t)gi_rng_below(&rng, 3));
-        float got = ours_f32(op, a, b, c, rounds[r]), want = machine_f32(op, a, b, c, machine_round[r]);
+        if (i % 7 == 0) b = num_f32_from_bits(num_f32_bits(-a) + (uint32_t)gi_rng_below(&rng, 3));
+        float got = ours_f32(op, a, b, c, rounds[r]),
+              want = machine_f32(op, a, b, c, machine_round[r]);
         if (!same_f32(got, want) && wrong++ == 0)
             printf("# %c(%a, %a, %a): got %a, want %a\n", op, (double)a, (double)b, (double)c,
                    (double)got, (double)want);
@@ -133,10 +133,8 @@ static void test_f64(char op, int r) {
     int wrong = 0;
     for (int i = 0; i < 60000; i++) {
         double a = any_f64(), b = any_f64(), c = any_f64();
-        if (i % 3 == 0)
-            c = num_f64_from_bits(num_f64_bits(-a * b) + gi_rng_below(&rng, 5) - 2);
-        if (i % 7 == 0)
-            b = num_f64_from_bits(num_f64_bits(-a) + gi_rng_below(&rng, 3));
+        if (i % 3 == 0) c = num_f64_from_bits(num_f64_bits(-a * b) + gi_rng_below(&rng, 5) - 2);
+        if (i % 7 == 0) b = num_f64_from_bits(num_f64_bits(-a) + gi_rng_below(&rng, 3));
         double got = ours_f64(op, a, b, c, rounds[r]);
         double want = machine_f64(op, a, b, c, machine_round[r]);
         if (!same_f64(got, want) && wrong++ == 0)
@@ -196,8 +194,7 @@ static void test_narrow(int r) {
         bool is_signed = i & 2;
         /* the processor converts signed integers only: what compilers do for larger unsigned ones
         ** is right to nearest and not in the other roundings */
-        if (!is_signed && r != 0)
-            n >>= 1;
+        if (!is_signed && r != 0) n >>= 1;
         narrow += !same_f32(num_f64_to_f32(d, rounds[r]), machine_narrow(d, machine_round[r]));
         double w64 = machine_int_f64(n, is_signed, machine_round[r]);
         float w32 = machine_int_f32(n, is_signed, machine_round[r]);
@@ -207,7 +204,8 @@ static void test_narrow(int r) {
     ok(narrow == 0, "f64 -> f32 .%s: %d wrong", round_name[r], narrow);
     ok(f64 == 0, "integer -> f64 .%s: %d wrong", round_name[r], f64);
     ok(f32 == 0, "integer -> f32 .%s: %d wrong", round_name[r], f32);
-    is_int(num_int_to_f64(UINT64_MAX, false, NUM_RZ) == 18446744073709549568.0, 1, "2^64-1 rounds down");
+    is_int(num_int_to_f64(UINT64_MAX, false, NUM_RZ) == 18446744073709549568.0, 1,
+           "2^64-1 rounds down");
 }
 
 /* Called through a pointer: gcc's inline rint knows only round-to-nearest. */
@@ -226,10 +224,8 @@ static uint64_t naive_to_int(double x, int bits, bool is_signed, int r) {
     double whole = machine_rint(x, machine_round[r]);
     long double low = is_signed ? -ldexpl(1, bits - 1) : 0;
     long double high = is_signed ? ldexpl(1, bits - 1) - 1 : ldexpl(1, bits) - 1;
-    if ((long double)whole < low)
-        return is_signed ? (uint64_t)(int64_t)low : 0;
-    if ((long double)whole > high)
-        return is_signed ? (uint64_t)(int64_t)high : (uint64_t)high;
+    if ((long double)whole < low) return is_signed ? (uint64_t)(int64_t)low : 0;
+    if ((long double)whole > high) return is_signed ? (uint64_t)(int64_t)high : (uint64_t)high;
     return is_signed ? (uint64_t)(int64_t)whole : (uint64_t)whole;
 }
 
@@ -241,8 +237,7 @@ static void test_to_int(void) {
             int r = i & 3, bits = widths[w];
             bool is_signed = i & 4;
             double d = i & 8 ? any_f64() : (double)(int64_t)any_int() + (double)(i % 16) / 8 - 1;
-            if (isnan(d))
-                continue;
+            if (isnan(d)) continue;
             wrong += num_f64_to_int(d, bits, is_signed, rounds[r]) !=
                      naive_to_int(d, bits, is_signed, r);
             float f = (float)d;
@@ -253,7 +248,8 @@ static void test_to_int(void) {
     }
     ok(num_f32_to_int(NAN, 32, true, NUM_RZ) == 0, "NaN f32 -> s32 is 0");
     ok(num_f32_to_int(NAN, 64, false, NUM_RZ) == UINT64_C(1) << 63, "NaN f32 -> u64 is 2^63");
-    ok(num_f64_to_int((double)NAN, 32, true, NUM_RZ) == UINT64_C(0xffffffff80000000), "NaN f64 -> s32 is INT_MIN");
+    ok(num_f64_to_int((double)NAN, 32, true, NUM_RZ) == UINT64_C(0xffffffff80000000),
+       "NaN f64 -> s32 is INT_MIN");
     ok(num_f64_to_int((double)NAN, 32, false, NUM_RZ) == 0x80000000, "NaN f64 -> u32 is 2^31");
 }
 
@@ -286,29 +282,21 @@ static uint16_t naive_16(double x, int fraction_bits, int bias, NumRound r) {
     uint16_t infinity = (uint16_t)((2 * bias + 1) << fraction_bits);
     uint16_t sign = signbit(x) ? 0x8000 : 0;
     double m = fabs(x);
-    if (isnan(x))
-        return 0x7fff;
-    if (isinf(x))
-        return sign | infinity;
+    if (isnan(x)) return 0x7fff;
+    if (isinf(x)) return sign | infinity;
     uint16_t low = 0, high = infinity;
     while (high - low > 1) {
         uint16_t middle = (uint16_t)((low + high) / 2);
-        if (value_16(middle, fraction_bits, bias) <= m)
-            low = middle;
-        else
-            high = middle;
+        if (value_16(middle, fraction_bits, bias) <= m) low = middle;
+        else high = middle;
     }
     double below = value_16(low, fraction_bits, bias), above = value_16(high, fraction_bits, bias);
-    if (m == below)
-        return sign | low;
+    if (m == below) return sign | low;
     bool up;
     double half = below + (above - below) / 2;
-    if (r == NUM_RN)
-        up = m > half || (m == half && (low & 1));
-    else if (r == NUM_RNA)
-        up = m >= half;
-    else
-        up = (r == NUM_RP && !sign) || (r == NUM_RM && sign);
+    if (r == NUM_RN) up = m > half || (m == half && (low & 1));
+    else if (r == NUM_RNA) up = m >= half;
+    else up = (r == NUM_RP && !sign) || (r == NUM_RM && sign);
     if (m >= above) /* beyond infinity's stand-in */
         up = r == NUM_RN || r == NUM_RNA || up;
     return sign | (up ? high : low);
@@ -319,10 +307,8 @@ static void test_half_conversions(void) {
     for (int h = 0; h < 65536; h++) {
         bool nan16 = (h & 0x7fff) > 0x7c00, nanb = (h & 0x7fff) > 0x7f80;
         float a = num_f16_to_f32((uint16_t)h), b = num_bf16_to_f32((uint16_t)h);
-        if ((h & 0x7fff) < 0x7c00)
-            up += (double)a != value_16((uint16_t)h, 10, 15);
-        if ((h & 0x7fff) < 0x7f80)
-            up += (double)b != value_16((uint16_t)h, 7, 127);
+        if ((h & 0x7fff) < 0x7c00) up += (double)a != value_16((uint16_t)h, 10, 15);
+        if ((h & 0x7fff) < 0x7f80) up += (double)b != value_16((uint16_t)h, 7, 127);
         back += num_f32_to_f16(a, NUM_RN) != (nan16 ? 0x7fff : h);
         back += num_f32_to_bf16(b, NUM_RZ) != (nanb ? 0x7fff : h);
     }
@@ -346,8 +332,7 @@ static void test_half_conversions(void) {
 
 static uint16_t naive_post(uint16_t h, uint16_t one, uint16_t inf, bool sat, bool relu) {
     bool nan = (h & 0x7fff) > inf;
-    if (sat)
-        return nan || (h & 0x8000) ? 0 : h > one ? one : h;
+    if (sat) return nan || (h & 0x8000) ? 0 : h > one ? one : h;
     return relu && !nan && (h & 0x8000) ? 0 : h;
 }
 
@@ -377,22 +362,26 @@ static void test_half_arithmetic(void) {
         x = (double)num_bf16_to_f32(a);
         y = (double)num_bf16_to_f32(b);
         z = (double)num_bf16_to_f32(c);
-        d = op == '+' ? odd_sum(x, y) : op == '-' ? odd_sum(x, -y)
-            : op == '*' ? x * y : odd_sum(x * y, z);
+        d = op == '+'   ? odd_sum(x, y)
+            : op == '-' ? odd_sum(x, -y)
+            : op == '*' ? x * y
+                        : odd_sum(x * y, z);
         want = naive_post(naive_16(d, 7, 127, NUM_RN), 0x3f80, 0x7f80, false, relu);
         wrong_b += num_bf16_op(op, a, b, c, relu) != want;
     }
     ok(wrong == 0, "f16 + - * fma, sat, relu: %d wrong", wrong);
     ok(wrong_b == 0, "bf16 + - * fma, relu: %d wrong", wrong_b);
     is_int(num_f16_op('+', 1, 0x8000, 0, false, false, true), 0, "f16 ftz flushes operands");
-    is_int(num_f16_op('*', 0x0400, 0xb800, 0, false, false, true), 0x8000, "f16 ftz flushes results");
+    is_int(num_f16_op('*', 0x0400, 0xb800, 0, false, false, true), 0x8000,
+           "f16 ftz flushes results");
     is_int(num_f32_to_tf32(1.0F + 0x1p-11F), 0x3f802000, "tf32: half away from zero");
 }
 
 /* ---- min, max, ftz ---- */
 
 static void test_minmax(void) {
-    ok(signbit(num_min_f32(0.0F, -0.0F, false)) && signbit(num_min_f32(-0.0F, 0.0F, false)), "min(0, -0) = -0");
+    ok(signbit(num_min_f32(0.0F, -0.0F, false)) && signbit(num_min_f32(-0.0F, 0.0F, false)),
+       "min(0, -0) = -0");
     ok(!signbit(num_max_f64(0.0, -0.0)) && !signbit(num_max_f64(-0.0, 0.0)), "max(0, -0) = +0");
     ok(num_min_f32(NAN, 3, false) == 3 && num_max_f32(3, NAN, false) == 3, "a NaN gives the other");
     is_int(num_f32_bits(num_min_f32(3, NAN, true)), 0x7fffffff, "min.NaN gives NaN");
@@ -407,8 +396,7 @@ static void test_minmax(void) {
 static double worst;
 
 static void measure(long double error) {
-    if ((double)error > worst)
-        worst = (double)error;
+    if ((double)error > worst) worst = (double)error;
 }
 
 /* in units in the last place of want */
@@ -559,7 +547,8 @@ static void test_approx_specials(void) {
     ok(num_div_approx(1, 0x1.8p126F, false) == 0, "div.approx by more than 2^126 gives 0");
     ok(isnan(num_div_approx(INFINITY, 0x1.8p126F, false)), "… and NaN for infinity");
     ok(num_div_full(0x1p127F, 0x1.8p126F, false) > 1.3F, "div.full divides by it");
-    ok(num_f64_bits(num_rcp_approx_f64((double)NAN)) == 0x7fffffff00000000, "rcp.approx.ftz.f64 NaN");
+    ok(num_f64_bits(num_rcp_approx_f64((double)NAN)) == 0x7fffffff00000000,
+       "rcp.approx.ftz.f64 NaN");
     ok(num_rcp_approx_f64(-0x1p-1050) == -HUGE_VAL, "rcp.approx.ftz.f64 flushes subnormals");
     ok(isnan(num_rsqrt_approx_f64(-1)) && num_rsqrt_approx_f64(-0.0) == -HUGE_VAL, "rsqrt f64");
 }
@@ -569,12 +558,14 @@ static void test_deterministic(void) {
     uint64_t hash = 0;
     for (uint32_t i = 0; i < 40000; i++) {
         float x = num_f32_from_bits(i * 107374u);
-        uint32_t d[6] = {num_f32_bits(num_ex2_approx(x, false)), num_f32_bits(num_lg2_approx(x, false)),
-                         num_f32_bits(num_sin_approx(x, false)), num_f32_bits(num_cos_approx(x, false)),
-                         num_f32_bits(num_tanh_approx(x)), num_f32_bits(num_rsqrt_approx(x, false))};
+        uint32_t d[6] = {
+            num_f32_bits(num_ex2_approx(x, false)), num_f32_bits(num_lg2_approx(x, false)),
+            num_f32_bits(num_sin_approx(x, false)), num_f32_bits(num_cos_approx(x, false)),
+            num_f32_bits(num_tanh_approx(x)),       num_f32_bits(num_rsqrt_approx(x, false))};
         hash = gi_hash(d, sizeof d, hash);
     }
-    if (!ok(hash == UINT64_C(0x920d898c2ae0dff6), "approximate functions give the same bits everywhere"))
+    if (!ok(hash == UINT64_C(0x920d898c2ae0dff6),
+            "approximate functions give the same bits everywhere"))
         printf("# hash %016" PRIx64 "\n", hash);
 }
 
@@ -584,8 +575,7 @@ static uint64_t naive_bfe(uint64_t a, uint32_t pos, uint32_t len, int bits, bool
     int msb = bits - 1, p = (int)(pos & 255), n = (int)(len & 255);
     int last = p + n - 1 < msb ? p + n - 1 : msb;
     uint64_t sign = is_signed && n > 0 ? a >> last & 1 : 0, d = 0;
-    for (int i = 0; i <= msb; i++)
-        d |= (i < n && p + i <= msb ? a >> (p + i) & 1 : sign) << i;
+    for (int i = 0; i <= msb; i++) d |= (i < n && p + i <= msb ? a >> (p + i) & 1 : sign) << i;
     return d;
 }
 
@@ -633,19 +623,16 @@ static uint32_t naive_bfind(uint64_t a, int bits, bool is_signed, bool shift) {
     int msb = bits - 1;
     uint64_t sign = is_signed ? a >> msb & 1 : 0;
     for (int i = msb; i >= 0; i--)
-        if ((a >> i & 1) != sign)
-            return (uint32_t)(shift ? msb - i : i);
+        if ((a >> i & 1) != sign) return (uint32_t)(shift ? msb - i : i);
     return 0xffffffff;
 }
 
 static uint32_t naive_fns(uint32_t mask, uint32_t base, int32_t offset) {
-    if (offset == 0)
-        return mask >> base & 1 ? base : 0xffffffff;
+    if (offset == 0) return mask >> base & 1 ? base : 0xffffffff;
     int count = abs(offset) - 1, step = offset > 0 ? 1 : -1;
     for (int pos = (int)base; pos >= 0 && pos < 32; pos += step)
         if (mask >> pos & 1) {
-            if (count == 0)
-                return (uint32_t)pos;
+            if (count == 0) return (uint32_t)pos;
             count--;
         }
     return 0xffffffff;
@@ -658,8 +645,7 @@ static void test_searches(void) {
         bool s = i & 1, shift = i & 2;
         find += num_bfind(a, 64, s, shift) != naive_bfind(a, 64, s, shift);
         find += num_bfind((uint32_t)a, 32, s, shift) != naive_bfind((uint32_t)a, 32, s, shift);
-        for (int bit = 0; bit < 64; bit++)
-            r |= (a >> bit & 1) << (63 - bit);
+        for (int bit = 0; bit < 64; bit++) r |= (a >> bit & 1) << (63 - bit);
         reverse += num_brev64(a) != r || num_brev32((uint32_t)(a >> 32)) != (uint32_t)r;
         uint32_t base = (uint32_t)gi_rng_below(&rng, 32);
         int32_t offset = (int32_t)gi_rng_below(&rng, 41) - 20;
@@ -680,7 +666,8 @@ static const char *const prmt_table[][5] = {
 static void test_permute(void) {
     int wrong = 0;
     for (int i = 0; i < 50000; i++) {
-        uint32_t a = (uint32_t)any_int(), b = (uint32_t)any_int(), c = (uint32_t)any_int(), want = 0;
+        uint32_t a = (uint32_t)any_int(), b = (uint32_t)any_int(), c = (uint32_t)any_int(),
+                 want = 0;
         uint8_t bytes[8];
         for (int k = 0; k < 4; k++) {
             bytes[k] = (uint8_t)(a >> 8 * k);
@@ -688,15 +675,13 @@ static void test_permute(void) {
         }
         for (int k = 0; k < 4; k++) {
             uint8_t byte = bytes[c >> 4 * k & 7];
-            if (c >> 4 * k & 8)
-                byte = byte & 0x80 ? 0xff : 0;
+            if (c >> 4 * k & 8) byte = byte & 0x80 ? 0xff : 0;
             want |= (uint32_t)byte << 8 * k;
         }
         wrong += num_prmt(a, b, c, "") != want;
         const char *const *row = prmt_table[i % 6];
         want = 0;
-        for (int k = 0; k < 4; k++)
-            want |= (uint32_t)bytes[row[1 + (c & 3)][3 - k] - '0'] << 8 * k;
+        for (int k = 0; k < 4; k++) want |= (uint32_t)bytes[row[1 + (c & 3)][3 - k] - '0'] << 8 * k;
         wrong += num_prmt(a, b, c, row[0]) != want;
     }
     ok(wrong == 0, "prmt in all modes: %d wrong", wrong);
@@ -712,7 +697,8 @@ static void test_permute(void) {
         uint8_t lut = (uint8_t)gi_rng_next(&rng);
         uint32_t d = 0, e = (uint32_t)any_int();
         for (int bit = 0; bit < 32; bit++)
-            d |= (uint32_t)(lut >> ((a >> bit & 1) * 4 + (b >> bit & 1) * 2 + (e >> bit & 1)) & 1) << bit;
+            d |= (uint32_t)(lut >> ((a >> bit & 1) * 4 + (b >> bit & 1) * 2 + (e >> bit & 1)) & 1)
+                 << bit;
         wrong += num_lop3(a, b, e, lut) != d;
     }
     ok(wrong == 0, "shf, lop3: %d wrong", wrong);
@@ -737,8 +723,7 @@ static void test_products(void) {
             sum += d;
             lanes |= (uint32_t)d << 8 * k;
         }
-        for (int k = 0; k < 2; k++)
-            two += field(a, k, 16, s) * field(b, k + (hi ? 2 : 0), 8, t);
+        for (int k = 0; k < 2; k++) two += field(a, k, 16, s) * field(b, k + (hi ? 2 : 0), 8, t);
         dot += num_dp4a(a, s, b, t, (int32_t)c) != (int32_t)four;
         dot += num_dp2a(a, s, b, t, (int32_t)c, hi) != (int32_t)two;
         video += num_vabsdiff(a, b, c, 8, s, true) != (uint32_t)sum;
@@ -750,7 +735,8 @@ static void test_products(void) {
         sad += num_sad(s ? (uint64_t)(int32_t)a : a, s ? (uint64_t)(int32_t)b : b, c, 32, s) !=
                (uint32_t)(c + (uint32_t)(d32 < 0 ? -d32 : d32));
         high += num_mul_hi_u64(x, y) != (uint64_t)((unsigned __int128)x * y >> 64);
-        high += num_mul_hi_s64((int64_t)x, (int64_t)y) != (int64_t)((__int128)(int64_t)x * (int64_t)y >> 64);
+        high += num_mul_hi_s64((int64_t)x, (int64_t)y) !=
+                (int64_t)((__int128)(int64_t)x * (int64_t)y >> 64);
     }
     ok(dot == 0, "dp4a, dp2a: %d wrong", dot);
     ok(video == 0, "vabsdiff4: %d wrong", video);
@@ -764,8 +750,7 @@ int main(int argc, char **argv) {
     printf("# seed %" PRIu64 "\n", seed);
     gi_rng_seed(&rng, seed);
     test_arithmetic();
-    for (int r = 0; r < 4; r++)
-        test_narrow(r);
+    for (int r = 0; r < 4; r++) test_narrow(r);
     test_to_int();
     test_round();
     test_half_conversions();

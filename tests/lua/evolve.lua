@@ -93,7 +93,8 @@ tap.case("each piece can be replaced", function()
     end
   end
   local s = {}
-  for _, name in ipairs { "init", "mutate", "cross", "fitness", "acceptable", "select", "minimise" } do
+  for _, name in ipairs { "init", "mutate", "cross", "fitness", "acceptable", "select",
+    "minimise" } do
     s[name] = note(name, evolve.paper[name])
   end
   s.breed = { note("breed", evolve.mutants), evolve.crossovers, evolve.newcomers }
@@ -137,7 +138,10 @@ tap.case("an error in a hook keeps its line and what was found", function()
   local ended
   local s = scheme { observers = { { on_end = function(run) ended = run end } } }
   s.on_generation = function(_, record)
-    if record.generation == 3 then local none; return none.field end
+    if record.generation == 3 then
+      local none = record.nothing
+      return none.field
+    end
   end
   local fine, why = pcall(evolve.run, s)
   tap.is(fine, false, "the error goes on")

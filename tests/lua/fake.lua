@@ -140,7 +140,8 @@ function M.problem()
     name = "fake", title = "A fake kernel", source = M.source,
     grammar = setmetatable({}, Grammar),
     parameters = {
-      { name = "block_size", default = 32, values = { 32, 64, 128 }, doc = "threads a block" },
+      { name = "block_size", default = 32, values = { 32, 64, 128 }, in_source = false,
+        doc = "threads a block" },
       { name = "FAST", switch = true, doc = "the fast way" },
       { name = "OTHER", switch = true },
     },

@@ -5,11 +5,14 @@
 --   tap.done()
 --
 -- A case that raises fails with its traceback and the next one runs. After every case garbage is
--- collected, the working directory must hold what it held before, and no global may be new.
+-- collected, no global may be new, and the test's own temporary folder (tests/run gives it one)
+-- must be as it was.
 
 local has_lfs, lfs = pcall(require, "lfs") -- here, because LuaFileSystem makes a global of itself
 
 local M = {}
+
+local TEMPORARY = os.getenv("TMPDIR")
 
 local count, failed = 0, 0
 local scratch = {}
@@ -93,8 +96,9 @@ end
 
 ---The path of a new folder that goes when the case ends.
 function M.folder()
-  local path = os.tmpname()
+  local path = os.tmpname() -- below /tmp, whatever TMPDIR says
   os.remove(path)
+  if TEMPORARY then path = TEMPORARY .. path:match("/[^/]*$") end
   assert(lfs.mkdir(path))
   scratch[#scratch + 1] = path
   return path
@@ -119,10 +123,10 @@ local function remove(path)
   os.remove(path)
 end
 
-local function names_in(folder)
-  if not has_lfs then return {} end
+local function temporary_files()
+  if not (has_lfs and TEMPORARY) then return {} end
   local names = {}
-  for name in lfs.dir(folder) do names[name] = true end
+  for name in lfs.dir(TEMPORARY) do names[name] = true end
   return names
 end
 
@@ -145,7 +149,7 @@ end
 ---@param name string the behaviour it shows
 ---@param body fun()
 function M.case(name, body)
-  local globals, files = copy_keys(_G), names_in(".")
+  local globals, files = copy_keys(_G), temporary_files()
   note(name)
   local fine, why = xpcall(body, debug.traceback)
   if not fine then
@@ -165,7 +169,7 @@ function M.case(name, body)
       if not globals[key] then _G[key] = nil end
     end
   end
-  local left = new_names(files, names_in("."))
+  local left = new_names(files, temporary_files())
   if left ~= "" then report(false, name .. ": left files behind: " .. left, caller(2)) end
 end
 

@@ -1,0 +1,66 @@
+--- NVIDIA H200 (SXM, 141 GB), as the virtual GPU's cost model sees it (src/emu/cost.h says how each
+--- field enters the formula). Sources:
+---   [p] published by NVIDIA: H200 data sheet, Hopper architecture white paper, CUDA C programming
+---       guide (compute capability 9.0: technical specifications, arithmetic throughput table;
+---       results a clock and SM, divided by 32 lanes)
+---   [m] measured on Hopper by microbenchmarks, rounded: Luo et al., "Benchmarking and Dissecting
+---       the Nvidia Hopper GPU Architecture", arXiv 2402.13499; Chips and Cheese, July 2023
+---   [a] assumed: a plausible figure nobody publishes; results should not hang on it
+return {
+  name = "NVIDIA H200",
+
+  clock_ghz = 1.98,                 -- [p] boost; what an H200 reports under load
+  sms = 132,                        -- [p]
+  schedulers_per_sm = 4,            -- [p] one warp instruction a clock each
+  max_threads_per_block = 1024,     -- [p]
+  max_threads_per_sm = 2048,        -- [p] 64 warps
+  max_blocks_per_sm = 32,           -- [p]
+  registers_per_sm = 65536,         -- [p] of 32 bits
+  register_unit = 256,              -- [p] given to warps by 256: 8 a thread
+  max_registers_per_thread = 255,   -- [p]
+  shared_per_sm = 233472,           -- [p] 228 KB
+  shared_per_block = 232448,        -- [p] 227 KB, with opt-in
+  shared_per_block_default = 49152, -- [p] 48 KB of static shared memory
+  shared_unit = 1024,               -- [a] a block takes 1 KB for the system, and units of 128 bytes
+  local_per_thread = 16384,         -- [a] the driver's limit is 1 KB until asked for more, then 512 KB
+  max_grid_x = 2147483647, max_grid_y = 65535, max_grid_z = 65535, -- [p]
+
+  -- warp instructions a clock and SM
+  rate_fp32 = 4,                    -- [p] 128 results
+  rate_fp64 = 2,                    -- [p] 64
+  rate_fp16 = 4,                    -- [p] 256 results, two an instruction (f16x2)
+  rate_int = 2,                     -- [p] 64: add, compare, logic, shift
+  rate_mul = 2,                     -- [p] 64: 32-bit multiply-add
+  rate_special = 0.5,               -- [p] 16: rcp, rsqrt, ex2, lg2, sin, cos
+  rate_convert = 2,                 -- [p] 64; conversions with 64-bit types 16 (cost.c charges four)
+  rate_branch = 1,                  -- [a]
+  rate_shared = 1,                  -- [p] 32 banks of 4 bytes: one wavefront of 128 bytes
+  rate_global = 1,                  -- [m] 128 bytes from L1
+  rate_texture = 0.125,             -- [p] 4 texture units: a quad of lanes a clock
+  rate_shuffle = 1,                 -- [p] 32
+  rate_atomic = 0.25,               -- [a]
+
+  -- clocks until a dependent instruction can issue
+  latency_alu = 4,                  -- [m]
+  latency_mul = 4,                  -- [m] IMAD
+  latency_fp64 = 8,                 -- [m] about
+  latency_special = 18,             -- [a] MUFU, variable
+  latency_shared = 29,              -- [m]
+  latency_l1 = 38,                  -- [m] 33 to 41
+  latency_l2 = 230,                 -- [m] 200 to 260: near and far partition
+  latency_dram = 550,               -- [m] 480 to 600
+  latency_texture = 90,             -- [a] a texture fetch that hits
+  latency_constant = 26,            -- [a] ld.const that hits; operands from the bank are free
+  latency_atomic = 260,             -- [a] performed in L2
+  latency_barrier = 20,             -- [a]
+
+  l2_bytes_per_clock = 2800,        -- [m] about 5.5 TB/s of reads
+  dram_bytes_per_clock = 2424,      -- [p] 4.8 TB/s at 1.98 GHz
+  l2_bytes = 50 * 1024 * 1024,      -- [p] what one sees of 60 MB
+  l1_bytes_per_sm = 262144,         -- [p] 256 KB with shared memory
+  sector_bytes = 32,                -- [p]
+
+  launch_ticks = 4000,              -- [m] an empty kernel takes about 2 microseconds
+  block_ticks = 300,                -- [a] starting a block, until its first instruction
+  memory_parallelism = 4,           -- [a] loads of a warp that wait together
+}

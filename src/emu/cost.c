@@ -1,0 +1,479 @@
+/* cost.c - see cost.h. */
+#include "emu/cost.h"
+
+#include "emu/core.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* How long until a dependent instruction can issue: one of the model's latencies. */
+typedef enum Wait {
+    WAIT_NONE, WAIT_ALU, WAIT_MUL, WAIT_FP64, WAIT_SPECIAL, WAIT_SHARED, WAIT_L1, WAIT_TEXTURE,
+    WAIT_CONSTANT, WAIT_ATOMIC, WAIT_BARRIER, WAITS
+} Wait;
+
+/* What a PTX instruction of each class becomes: issue slots (machine instructions), the pipe that
+** works on `share` of them (FP32 and integer work is counted where it runs), the result's wait and
+** how many such waits follow each other. From what ptxas emits for sm_80 and sm_90. */
+typedef struct ClassCost {
+    double slots;
+    CostPipe pipe;
+    double share;
+    CostPipe pipe2;
+    double share2;
+    Wait wait;
+    double waits;
+} ClassCost;
+
+static const ClassCost class_cost[COST_CLASSES] = {
+    [COST_FREE] = {0, PIPE_ISSUE, 0, PIPE_ISSUE, 0, WAIT_NONE, 0},
+    [COST_ALU] = {1, PIPE_INT, 1, PIPE_ISSUE, 0, WAIT_ALU, 1},
+    [COST_ALU64] = {2, PIPE_INT, 2, PIPE_ISSUE, 0, WAIT_ALU, 2},
+    [COST_FP32] = {1, PIPE_FP32, 1, PIPE_ISSUE, 0, WAIT_ALU, 1},
+    [COST_FP64] = {1, PIPE_FP64, 1, PIPE_ISSUE, 0, WAIT_FP64, 1},
+    [COST_FP16] = {1, PIPE_FP16, 1, PIPE_ISSUE, 0, WAIT_ALU, 1},
+    [COST_MUL] = {1, PIPE_MUL, 1, PIPE_ISSUE, 0, WAIT_MUL, 1},
+    [COST_MUL_WIDE] = {1, PIPE_MUL, 1, PIPE_ISSUE, 0, WAIT_MUL, 1},
+    [COST_MUL_HI] = {2, PIPE_MUL, 2, PIPE_ISSUE, 0, WAIT_MUL, 2},
+    [COST_MUL64] = {4, PIPE_MUL, 3, PIPE_INT, 1, WAIT_MUL, 3},
+    [COST_SHIFT64] = {3, PIPE_INT, 3, PIPE_ISSUE, 0, WAIT_ALU, 2},
+    [COST_SPECIAL] = {1, PIPE_SPECIAL, 1, PIPE_ISSUE, 0, WAIT_SPECIAL, 1},
+    [COST_SPECIAL2] = {3, PIPE_SPECIAL, 1, PIPE_FP32, 2, WAIT_SPECIAL, 1.5},
+    [COST_CONVERT] = {1, PIPE_CONVERT, 1, PIPE_ISSUE, 0, WAIT_SPECIAL, 1},
+    [COST_CONVERT64] = {1, PIPE_CONVERT, 4, PIPE_ISSUE, 0, WAIT_SPECIAL, 1.5},
+    [COST_BITS] = {1, PIPE_CONVERT, 4, PIPE_ISSUE, 0, WAIT_SPECIAL, 1},
+    [COST_BRANCH] = {1, PIPE_BRANCH, 1, PIPE_ISSUE, 0, WAIT_ALU, 1},
+    [COST_CALL] = {4, PIPE_BRANCH, 2, PIPE_INT, 2, WAIT_ALU, 4},
+    [COST_BARRIER] = {1, PIPE_BRANCH, 1, PIPE_ISSUE, 0, WAIT_ALU, 1},
+    [COST_FENCE] = {1, PIPE_GLOBAL, 1, PIPE_ISSUE, 0, WAIT_L1, 1},
+    [COST_SLEEP] = {1, PIPE_BRANCH, 1, PIPE_ISSUE, 0, WAIT_L1, 1},
+    [COST_IDIV32] = {18, PIPE_INT, 10, PIPE_MUL, 5, WAIT_ALU, 18},
+    [COST_IDIV64] = {75, PIPE_INT, 45, PIPE_MUL, 24, WAIT_ALU, 75},
+    [COST_FDIV] = {9, PIPE_FP32, 8, PIPE_SPECIAL, 1, WAIT_ALU, 11},
+    [COST_FDIV_FAST] = {3, PIPE_FP32, 2, PIPE_SPECIAL, 1, WAIT_ALU, 7},
+    [COST_FSQRT] = {8, PIPE_FP32, 7, PIPE_SPECIAL, 1, WAIT_ALU, 10},
+    [COST_FRCP] = {5, PIPE_FP32, 4, PIPE_SPECIAL, 1, WAIT_ALU, 8},
+    [COST_DDIV] = {10, PIPE_FP64, 8, PIPE_SPECIAL, 1, WAIT_FP64, 9},
+    [COST_DSQRT] = {10, PIPE_FP64, 8, PIPE_SPECIAL, 1, WAIT_FP64, 9},
+    [COST_DRCP] = {8, PIPE_FP64, 6, PIPE_SPECIAL, 1, WAIT_FP64, 7},
+    [COST_SHUFFLE] = {1, PIPE_SHUFFLE, 1, PIPE_ISSUE, 0, WAIT_SHARED, 1},
+    [COST_VOTE] = {1, PIPE_INT, 1, PIPE_ISSUE, 0, WAIT_ALU, 2},
+    [COST_REDUX] = {1, PIPE_SHUFFLE, 2, PIPE_ISSUE, 0, WAIT_SHARED, 1},
+    [COST_LD_SHARED] = {1, PIPE_SHARED, 1, PIPE_ISSUE, 0, WAIT_SHARED, 1},
+    [COST_ST_SHARED] = {1, PIPE_SHARED, 1, PIPE_ISSUE, 0, WAIT_NONE, 0},
+    [COST_LD_GLOBAL] = {1, PIPE_GLOBAL, 1, PIPE_ISSUE, 0, WAIT_L1, 1},
+    [COST_ST_GLOBAL] = {1, PIPE_GLOBAL, 1, PIPE_ISSUE, 0, WAIT_NONE, 0},
+    [COST_LD_LOCAL] = {1, PIPE_GLOBAL, 1, PIPE_ISSUE, 0, WAIT_L1, 1},
+    [COST_ST_LOCAL] = {1, PIPE_GLOBAL, 1, PIPE_ISSUE, 0, WAIT_NONE, 0},
+    [COST_LD_CONST] = {1, PIPE_ISSUE, 0, PIPE_ISSUE, 0, WAIT_CONSTANT, 1},
+    [COST_ATOMIC] = {1, PIPE_ATOMIC, 1, PIPE_ISSUE, 0, WAIT_ATOMIC, 1},
+    [COST_ATOMIC_SHARED] = {2, PIPE_SHARED, 2, PIPE_ISSUE, 0, WAIT_SHARED, 2},
+    [COST_TEX] = {1, PIPE_TEXTURE, 1, PIPE_ISSUE, 0, WAIT_TEXTURE, 1},
+    [COST_PRINT] = {100, PIPE_GLOBAL, 20, PIPE_INT, 80, WAIT_ATOMIC, 2},
+};
+
+static double wait_clocks(const EmuModel *m, Wait w) {
+    switch (w) {
+    case WAIT_ALU: return m->latency_alu;
+    case WAIT_MUL: return m->latency_mul;
+    case WAIT_FP64: return m->latency_fp64;
+    case WAIT_SPECIAL: return m->latency_special;
+    case WAIT_SHARED: return m->latency_shared;
+    case WAIT_L1: return m->latency_l1;
+    case WAIT_TEXTURE: return m->latency_texture;
+    case WAIT_CONSTANT: return m->latency_constant;
+    case WAIT_ATOMIC: return m->latency_atomic;
+    case WAIT_BARRIER: return m->latency_barrier;
+    default: return 0;
+    }
+}
+
+/* --- static cost: a scoreboard over each basic block --- */
+
+typedef struct Scoreboard {
+    double *ready;   /* per register of the function: when its value can be used */
+    double clock, last;
+    int *dirty;      /* registers set in this block */
+    int n_dirty, cap_dirty;
+} Scoreboard;
+
+static void wait_for(Scoreboard *s, const PtxOperand *op) {
+    if (op->kind == PTX_OP_REG && s->ready[op->reg] > s->clock) s->clock = s->ready[op->reg];
+    for (int i = 0; i < op->n_elems; i++) wait_for(s, &op->elems[i]);
+}
+
+static void result_at(Scoreboard *s, const PtxOperand *op, double when) {
+    if (op->kind == PTX_OP_REG) {
+        gi_grow(s->dirty, s->n_dirty, s->cap_dirty);
+        s->dirty[s->n_dirty++] = op->reg;
+        s->ready[op->reg] = when;
+        if (when > s->last) s->last = when;
+    }
+    for (int i = 0; i < op->n_elems; i++) result_at(s, &op->elems[i], when);
+}
+
+static double step(Scoreboard *s, const EmuModel *model, const PtxInstr *in, const ClassCost *c) {
+    for (int k = 0; k < in->n_args; k++)
+        if (!ptx_is_dest(in, k) || in->args[k].kind == PTX_OP_ADDR) wait_for(s, &in->args[k]);
+    if (in->guard >= 0 && s->ready[in->guard] > s->clock) s->clock = s->ready[in->guard];
+    double issued = s->clock, when = issued + c->waits * wait_clocks(model, c->wait);
+    for (int k = 0; k < in->n_args; k++)
+        if (ptx_is_dest(in, k)) result_at(s, &in->args[k], when);
+    s->clock += c->slots;
+    if (s->clock > s->last) s->last = s->clock;
+    return issued;
+}
+
+static void add_class(CostBlock *b, const ClassCost *c) {
+    b->pipe[PIPE_ISSUE] += c->slots;
+    if (c->share > 0) b->pipe[c->pipe] += c->share;
+    if (c->share2 > 0) b->pipe[c->pipe2] += c->share2;
+    b->n++;
+}
+
+void cost_blocks(const EmuModel *model, const PtxFunc *f, const PtxCfg *cfg, const uint8_t *cls,
+                 CostBlock *block, float *clock) {
+    Scoreboard s = {.ready = gi_alloc((size_t)(f->n_regs + 1) * sizeof(double))};
+    for (int b = 0; b < cfg->n_blocks; b++) {
+        s.clock = s.last = 0;
+        for (int i = cfg->first[b]; i < cfg->first[b + 1]; i++) {
+            clock[i] = (float)step(&s, model, &f->code[i], &class_cost[cls[i]]);
+            add_class(&block[b], &class_cost[cls[i]]);
+        }
+        block[b].latency = s.last;
+        for (int i = cfg->first[b]; i < cfg->first[b + 1]; i++) clock[i] -= (float)s.last;
+        while (s.n_dirty > 0) s.ready[s.dirty[--s.n_dirty]] = 0;
+    }
+    free(s.ready);
+    free(s.dirty);
+}
+
+/* --- occupancy --- */
+
+static double round_up(double x, double unit) {
+    return unit > 0 ? ceil(x / unit) * unit : x;
+}
+
+int cost_resident(const EmuModel *m, int threads, int registers, size_t shared_bytes) {
+    double warps = ceil(threads / 32.0);
+    double per_warp = round_up(registers * 32.0, m->register_unit);
+    double n = m->max_blocks_per_sm;
+    n = fmin(n, floor(m->max_threads_per_sm / (warps * 32)));
+    if (per_warp > 0) n = fmin(n, floor(m->registers_per_sm / (per_warp * warps)));
+    double shared = round_up((double)shared_bytes, m->shared_unit);
+    if (shared > 0) n = fmin(n, floor(m->shared_per_sm / shared));
+    return n < 0 ? 0 : (int)n;
+}
+
+/* --- one launch --- */
+
+void cost_begin(Machine *m, int resident, int spilled) {
+    const EmuModel *model = m->model;
+    Cost *c = &m->cost;
+    double left = model->l1_bytes_per_sm - (double)resident * m->shared_bytes;
+    double lines = left / resident / 128;
+    c->count = gi_alloc((size_t)(m->mod->n_blocks + 1) * sizeof *c->count);
+    c->l1_lines = lines < 16 ? 16 : (uint32_t)lines;
+    c->l1 = gi_alloc(c->l1_lines * sizeof *c->l1);
+    double overlap = model->memory_parallelism > 0 ? model->memory_parallelism : 1;
+    c->miss_l2 = fmax(0, model->latency_l2 - model->latency_l1) / overlap;
+    c->miss_dram = fmax(0, model->latency_dram - model->latency_l1) / overlap;
+    c->spilled = spilled;
+    for (int i = 0; i < m->emu->n_alloc; i++) {
+        Alloc *a = &m->emu->alloc[i];
+        if (a->touched_any) memset(a->touched, 0, a->touched_words * sizeof *a->touched);
+        a->touched_any = false;
+    }
+}
+
+void cost_free(Cost *c) {
+    free(c->count);
+    free(c->l1);
+}
+
+void cost_block_begin(Machine *m) {
+    m->cost.epoch++;
+}
+
+void cost_block_end(Machine *m) {
+    Cost *c = &m->cost;
+    double slowest = 0;
+    for (int i = 0; i < m->n_warps; i++)
+        if (m->warp[i].clock > slowest) slowest = m->warp[i].clock;
+    slowest += m->model->block_ticks + c->spilled * m->model->latency_l1;
+    c->extra[PIPE_GLOBAL] += 3.0 * c->spilled * m->n_warps;
+    c->extra[PIPE_ISSUE] += 3.0 * c->spilled * m->n_warps;
+    c->sum_latency += slowest;
+    if (slowest > c->max_latency) c->max_latency = slowest;
+    c->blocks++;
+}
+
+static inline uint32_t count4(uint32_t bits) { /* set bits among four */
+    return (uint32_t)(0x4332322132212110u >> (bits * 4) & 15);
+}
+
+/* Marks sectors of one 128-byte line as seen in this launch; how many were not seen before. */
+static uint32_t touch(Machine *m, uint64_t line, uint32_t sectors) {
+    uint64_t id = line >> (ID_SHIFT - 7), first = (line << 2) & ((OFFSET_MASK >> 5));
+    if (id >= (uint64_t)m->emu->n_alloc) return 0;
+    Alloc *a = &m->emu->alloc[id];
+    if (a->touched == NULL) {
+        a->touched_words = (size_t)(a->size / 32 / 64 + 2);
+        a->touched = gi_alloc(a->touched_words * sizeof *a->touched);
+    }
+    if (first / 64 >= a->touched_words) return 0;
+    uint64_t bits = (uint64_t)sectors << (first & 63), old = a->touched[first / 64];
+    a->touched[first / 64] = old | bits;
+    a->touched_any = true;
+    return count4((uint32_t)((bits & ~old) >> (first & 63)));
+}
+
+/* What the L1 does not have travels from L2 or DRAM: 0 a hit, 1 from L2, 2 from DRAM. */
+static int fetch_line(Machine *m, uint64_t line, uint32_t sectors) {
+    Cost *c = &m->cost;
+    uint32_t hash = (uint32_t)((line * 0x9E3779B97F4A7C15u) >> 32);
+    CostLine *e = &c->l1[(uint64_t)hash * c->l1_lines >> 32];
+    if (e->line != line || e->epoch != c->epoch) {
+        e->line = line;
+        e->epoch = c->epoch;
+        e->sectors = 0;
+    }
+    uint32_t missing = sectors & ~e->sectors;
+    if (missing == 0) return 0;
+    e->sectors |= missing;
+    c->l2_sectors += count4(missing);
+    uint32_t fresh = touch(m, line, missing);
+    c->dram_sectors += fresh;
+    return fresh ? 2 : 1;
+}
+
+/* A store goes through to L2 whatever the L1 holds. */
+static void store_line(Machine *m, uint64_t line, uint32_t sectors) {
+    Cost *c = &m->cost;
+    c->l2_sectors += count4(sectors);
+    c->dram_sectors += touch(m, line, sectors);
+}
+
+static void count_sectors(Machine *m, CostKind kind, uint64_t sectors, uint64_t lines) {
+    if (kind == COST_KIND_TEXTURE) {
+        m->result->texture_sectors += sectors;
+        if (lines > 8) m->cost.extra[PIPE_TEXTURE] += (double)(lines - 8) / 8;
+    } else {
+        m->result->global_sectors += sectors;
+        m->cost.extra[PIPE_GLOBAL] += (double)(lines - 1);
+    }
+}
+
+static void wait_for_memory(Machine *m, Warp *w, CostKind kind, int from) {
+    if (kind == COST_KIND_STORE || from == 0) return;
+    w->clock += from == 2 ? m->cost.miss_dram : m->cost.miss_l2;
+}
+
+static int traffic(Machine *m, CostKind kind, uint64_t line, uint32_t sectors) {
+    if (kind == COST_KIND_STORE || kind == COST_KIND_ATOMIC) {
+        store_line(m, line, sectors);
+        return 0;
+    }
+    return fetch_line(m, line, sectors);
+}
+
+void cost_range(Machine *m, Warp *w, uint64_t address, uint64_t bytes, CostKind kind) {
+    uint64_t first = address >> 5, last = (address + bytes - 1) >> 5;
+    int from = 0;
+    for (uint64_t line = first >> 2; line <= last >> 2; line++) {
+        uint32_t sectors = 15;
+        if (line == first >> 2) sectors &= 15u << (first & 3);
+        if (line == last >> 2) sectors &= 15u >> (3 - (last & 3));
+        int level = traffic(m, kind, line, sectors);
+        if (level > from) from = level;
+    }
+    count_sectors(m, kind, last - first + 1, (last >> 2) - (first >> 2) + 1);
+    wait_for_memory(m, w, kind, from);
+}
+
+void cost_line(Machine *m, Warp *w, uint64_t line, uint32_t sectors, CostKind kind) {
+    int from = traffic(m, kind, line, sectors);
+    count_sectors(m, kind, count4(sectors), 1);
+    wait_for_memory(m, w, kind, from);
+}
+
+/* The distinct 128-byte lines of a warp's access with the sectors wanted of each. */
+typedef struct LineSet {
+    uint64_t line[LANES];
+    uint32_t sectors[LANES];
+    int n;
+} LineSet;
+
+static void collect_lines(LineSet *set, const uint64_t at[LANES], uint32_t mask) {
+    uint64_t filter = 0; /* a line whose bit is not set was not met before */
+    set->n = 0;
+    int last = -1;
+    for (; mask; mask &= mask - 1) {
+        uint64_t address = at[__builtin_ctz(mask)], line = address >> 7;
+        if (last < 0 || set->line[last] != line) {
+            uint64_t bit = (uint64_t)1 << ((line * 0x9E3779B97F4A7C15u) >> 58);
+            last = filter & bit ? set->n - 1 : -1;
+            while (last >= 0 && set->line[last] != line) last--;
+            filter |= bit;
+            if (last < 0) {
+                last = set->n++;
+                set->line[last] = line;
+                set->sectors[last] = 0;
+            }
+        }
+        set->sectors[last] |= 1u << (address >> 5 & 3);
+    }
+}
+
+void cost_lanes(Machine *m, Warp *w, const uint64_t at[LANES], uint32_t mask, CostKind kind) {
+    LineSet set;
+    collect_lines(&set, at, mask);
+    int from = 0;
+    uint64_t sectors = 0;
+    for (int i = 0; i < set.n; i++) {
+        int level = traffic(m, kind, set.line[i], set.sectors[i]);
+        if (level > from) from = level;
+        sectors += count4(set.sectors[i]);
+    }
+    count_sectors(m, kind, sectors, (uint64_t)set.n);
+    wait_for_memory(m, w, kind, from);
+}
+
+void cost_local(Machine *m, Warp *w, const uint64_t at[LANES], uint32_t mask, unsigned bytes,
+                bool is_store) {
+    /* word k of all lanes is a line of its own, in a window of its own for each warp */
+    LineSet set = {.n = 0};
+    unsigned words = bytes < 4 ? 1 : bytes / 4;
+    uint64_t base = WINDOW(ID_LOCAL) + ((uint64_t)w->index << 32);
+    double lines = 0;
+    int from = 0;
+    for (unsigned k = 0; k < words; k++) {
+        uint64_t spread[LANES];
+        for (uint32_t left = mask; left; left &= left - 1) {
+            int i = __builtin_ctz(left);
+            spread[i] = base + (at[i] / 4 + k) * ROW32 + (uint64_t)i * 4;
+        }
+        collect_lines(&set, spread, mask);
+        for (int i = 0; i < set.n; i++) {
+            int level = fetch_line(m, set.line[i], set.sectors[i]);
+            if (level > from) from = level;
+        }
+        lines += set.n;
+    }
+    m->cost.extra[PIPE_GLOBAL] += lines - 1;
+    wait_for_memory(m, w, is_store ? COST_KIND_STORE : COST_KIND_LOAD, from);
+}
+
+/* --- shared memory banks --- */
+
+/* Wavefronts a group of lanes needs: the most distinct words any of the 32 banks must give. */
+static unsigned bank_wavefronts(const uint64_t *at, uint32_t mask, unsigned words) {
+    uint64_t seen[LANES][LANES];
+    uint8_t n[LANES] = {0};
+    unsigned most = 1;
+    for (; mask; mask &= mask - 1) {
+        uint64_t word = at[__builtin_ctz(mask)] >> 2;
+        for (unsigned k = 0; k < words; k++, word++) {
+            unsigned bank = word & 31, j = 0;
+            while (j < n[bank] && seen[bank][j] != word) j++;
+            if (j == n[bank] && j < LANES) seen[bank][n[bank]++] = word;
+            if (n[bank] > most) most = n[bank];
+        }
+    }
+    return most;
+}
+
+void cost_shared(Machine *m, const uint64_t at[LANES], uint32_t mask, unsigned bytes) {
+    unsigned words = bytes < 4 ? 1 : bytes / 4;         /* 8- and 16-byte accesses go by halves */
+    unsigned group = words > 4 ? 4 : LANES / words;      /* and quarters of a warp */
+    unsigned extra = 0, phases = 0;
+    for (unsigned first = 0; first < LANES; first += group) {
+        uint32_t part = group == LANES ? mask : mask & (((1u << group) - 1) << first);
+        if (part == 0) continue;
+        extra += bank_wavefronts(at, part, words) - 1;
+        phases++;
+    }
+    m->cost.extra[PIPE_SHARED] += extra + phases - 1;
+    m->result->shared_conflicts += extra;
+}
+
+/* --- atomics --- */
+
+void cost_atomic(Machine *m, Warp *w, const uint64_t at[LANES], uint32_t mask, bool shared) {
+    unsigned repeats = 0;
+    for (uint32_t left = mask & (mask - 1); left; left &= left - 1) {
+        int i = __builtin_ctz(left), j = __builtin_ctz(mask);
+        while (j < i && (!(mask >> j & 1) || at[j] != at[i])) j++;
+        if (j < i) repeats++;
+    }
+    if (shared) {
+        m->cost.extra[PIPE_SHARED] += repeats;
+        m->result->shared_conflicts += repeats;
+        w->clock += repeats;
+        return;
+    }
+    double before = m->cost.extra[PIPE_GLOBAL];
+    cost_lanes(m, w, at, mask, COST_KIND_ATOMIC);
+    m->cost.extra[PIPE_ATOMIC] += m->cost.extra[PIPE_GLOBAL] - before + repeats;
+    m->cost.extra[PIPE_GLOBAL] = before;
+}
+
+/* --- the sum --- */
+
+static double norm(const double *x, int n, double p) {
+    double most = 0, sum = 0;
+    for (int i = 0; i < n; i++) most = fmax(most, x[i]);
+    if (most <= 0) return 0;
+    for (int i = 0; i < n; i++) sum += pow(x[i] / most, p);
+    return most * pow(sum, 1 / p);
+}
+
+static void pipe_rates(const EmuModel *m, double rate[PIPES]) {
+    const double values[PIPES] = {
+        [PIPE_ISSUE] = m->schedulers_per_sm, [PIPE_FP32] = m->rate_fp32,
+        [PIPE_FP64] = m->rate_fp64,          [PIPE_FP16] = m->rate_fp16,
+        [PIPE_INT] = m->rate_int,            [PIPE_MUL] = m->rate_mul,
+        [PIPE_SPECIAL] = m->rate_special,    [PIPE_CONVERT] = m->rate_convert,
+        [PIPE_BRANCH] = m->rate_branch,      [PIPE_SHARED] = m->rate_shared,
+        [PIPE_GLOBAL] = m->rate_global,      [PIPE_TEXTURE] = m->rate_texture,
+        [PIPE_SHUFFLE] = m->rate_shuffle,    [PIPE_ATOMIC] = m->rate_atomic};
+    for (int k = 0; k < PIPES; k++) rate[k] = values[k] > 0 ? values[k] : 1;
+}
+
+static void pipe_totals(Machine *m, double total[PIPES]) {
+    for (int k = 0; k < PIPES; k++) total[k] = m->cost.extra[k];
+    for (int i = 0; i < m->mod->n_code; i++) {
+        const Code *code = &m->mod->code[i];
+        for (int b = 0; b < code->n_blocks; b++) {
+            const CostCount *count = &m->cost.count[code->first_block + b];
+            if (count->runs == 0) continue;
+            m->result->warp_instructions += count->runs * (uint64_t)code->block[b].n;
+            m->result->lane_instructions += count->lanes * (uint64_t)code->block[b].n;
+            for (int k = 0; k < PIPES; k++)
+                total[k] += (double)count->runs * code->block[b].pipe[k];
+        }
+    }
+}
+
+void cost_finish(Machine *m, int resident) {
+    const EmuModel *model = m->model;
+    const Cost *c = &m->cost;
+    EmuResult *r = m->result;
+    double total[PIPES], rate[PIPES], part[PIPES];
+    pipe_totals(m, total);
+    pipe_rates(model, rate);
+    double blocks = (double)c->blocks > 0 ? (double)c->blocks : 1;
+    double sms = model->sms >= 1 ? model->sms : 1;
+    double busiest = ceil(blocks / sms);
+    for (int k = 0; k < PIPES; k++) part[k] = total[k] / blocks * busiest / rate[k];
+    r->part_issue = norm(part, PIPES, 8);
+    double bytes[2] = {(double)c->l2_sectors * 32 / model->l2_bytes_per_clock,
+                       (double)c->dram_sectors * 32 / model->dram_bytes_per_clock};
+    r->part_memory = norm(bytes, 2, 2);
+    double waves = ceil(busiest / resident);
+    r->part_latency = (waves - 1) * (c->sum_latency / blocks) + c->max_latency;
+    double parts[3] = {r->part_issue, r->part_memory, r->part_latency};
+    r->ticks = model->launch_ticks + norm(parts, 3, 3);
+    r->ns = model->clock_ghz > 0 ? r->ticks / model->clock_ghz : 0;
+}

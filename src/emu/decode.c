@@ -1,0 +1,643 @@
+/* decode.c - PTX functions -> Code: layout of the register file, operands, forms, guards, blocks.
+**
+** What the fast loop sees is simpler than PTX. A guard becomes a branch around its instruction; 16-
+** bit arithmetic becomes 32-bit arithmetic and a cut; ftz and sat become steps before and after;
+** comparisons become the three or five primitive ones. An instruction, modifier, type or operand
+** that is not understood here is refused, so nothing runs on a guess.
+*/
+#include "emu/decode.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- errors --- */
+
+static bool fail_text(Decoder *d, const char *what) {
+    gi_buf text = {0};
+    ptx_print_instr(d->func, d->in, &text);
+    char where[200] = "";
+    const PtxModule *ptx = d->mod->ptx;
+    if (d->in->src_line)
+        snprintf(where, sizeof where, ", %s line %d", ptx->n_files > 0 ? ptx->files[0] : "source",
+                 d->in->src_line);
+    size_t n = text.len;
+    while (n > 0 && (text.data[n - 1] == '\n' || text.data[n - 1] == ' ')) n--;
+    size_t skip = 0;
+    while (skip < n && (text.data[skip] == ' ' || text.data[skip] == '\t')) skip++;
+    gi_fail(d->err, "compile", "PTX line %d%s: %s: %.*s (in %s)", d->in->line, where, what,
+            (int)(n - skip), text.data ? text.data + skip : "", d->func->name);
+    gi_buf_free(&text);
+    return false;
+}
+
+bool decode_fail(Decoder *d, const char *fmt, ...) {
+    char what[300];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(what, sizeof what, fmt, args);
+    va_end(args);
+    return fail_text(d, what);
+}
+
+bool decode_unknown(Decoder *d) {
+    return decode_fail(d, "the virtual GPU does not know this instruction");
+}
+
+/* --- emission --- */
+
+Ins *emit(Decoder *d, EmuOp op, uint32_t x, uint32_t dst, uint32_t a, uint32_t b, uint32_t c) {
+    Code *code = d->code;
+    if (code->n_ins >= code->cap_ins) {
+        code->cap_ins = code->cap_ins ? code->cap_ins * 2 : 64;
+        code->ins = gi_realloc(code->ins, (size_t)code->cap_ins * sizeof *code->ins);
+        code->place = gi_realloc(code->place, (size_t)code->cap_ins * sizeof *code->place);
+    }
+    int i = code->n_ins++;
+    code->ins[i] = (Ins){(uint16_t)op, (uint16_t)x, dst, a, b, c, 0};
+    code->place[i] = (InsPlace){d->in ? d->in->line : 0, d->in ? d->in->src_line : 0,
+                                d->in ? d->index : -1, 0};
+    return &code->ins[i];
+}
+
+Ins *emit_slow(Decoder *d, SlowFn fn, uint32_t dst, uint32_t a, uint32_t b, uint32_t c,
+               uint64_t imm) {
+    Code *code = d->code;
+    int k = 0;
+    while (k < code->n_slow && code->slow[k] != fn) k++;
+    if (k == code->n_slow) {
+        gi_grow(code->slow, code->n_slow, code->cap_slow);
+        code->slow[code->n_slow++] = fn;
+    }
+    Ins *in = emit(d, OP_SLOW, (uint32_t)k, dst, a, b, c);
+    in->imm = imm;
+    return in;
+}
+
+void fix_branch(Decoder *d, int target, int rpc) {
+    gi_grow(d->fix, d->n_fix, d->cap_fix);
+    d->fix[d->n_fix++] = (struct Fixup){d->code->n_ins - 1, target, rpc};
+}
+
+uint32_t pool_row(Decoder *d, PoolKind kind, uint64_t value) {
+    Code *code = d->code;
+    for (int i = 0; i < code->n_pool; i++)
+        if (code->pool[i].kind == kind && code->pool[i].value == value) return code->pool[i].offset;
+    gi_grow(code->pool, code->n_pool, code->cap_pool);
+    uint32_t at = d->pool_next;
+    code->pool[code->n_pool++] = (PoolRow){kind, value, at};
+    d->pool_next += kind == POOL_B64 ? ROW64 : ROW32;
+    return at;
+}
+
+/* --- operands --- */
+
+bool has_mod(const Decoder *d, const char *mod) {
+    for (int i = 0; i < d->in->n_mods; i++)
+        if (strcmp(d->in->mods[i], mod) == 0) return true;
+    return false;
+}
+
+const char *last_mod(const Decoder *d) {
+    return d->in->n_mods ? d->in->mods[d->in->n_mods - 1] : "";
+}
+
+bool any_register(Decoder *d, const PtxOperand *op, uint32_t *out, int *bits) {
+    if (op->kind != PTX_OP_REG) return decode_fail(d, "a register is expected as operand");
+    if (op->select) return decode_fail(d, "parts of registers (.%s) are not supported", op->select);
+    int slot = d->live->slot[op->reg], cls = d->live->class_of[op->reg];
+    size_t size = ptx_type_size(d->func->regs[op->reg].type);
+    if (size > 8) return decode_fail(d, "128-bit registers are not supported");
+    *bits = cls == 0 ? 1 : cls == 2 ? 64 : size <= 2 ? 16 : 32;
+    if (slot < 0) *out = cls == 0 ? d->trash_p : cls == 2 ? d->trash64 : d->trash32;
+    else if (cls == 0) *out = (uint32_t)slot * 4;
+    else if (cls == 1) *out = d->reg32 + (uint32_t)slot * ROW32;
+    else *out = d->reg64 + (uint32_t)slot * ROW64;
+    return true;
+}
+
+static bool letter_fits(char letter, int bits) {
+    switch (letter) {
+    case 'p': return bits == 1;
+    case 'q': case 'd': return bits == 64;
+    case 'h': case 'i': return bits == 16;
+    default: return bits == 32;
+    }
+}
+
+bool immediate(Decoder *d, const PtxOperand *op, char letter, uint64_t *out) {
+    if (op->kind != PTX_OP_IMM) return decode_fail(d, "an immediate operand is expected");
+    double value;
+    float f;
+    switch (letter) {
+    case 'f':
+        if (op->imm_kind == PTX_IMM_F64) {
+            memcpy(&value, &op->imm, 8);
+            f = (float)value;
+            uint32_t bits;
+            memcpy(&bits, &f, 4);
+            *out = bits;
+            return true;
+        }
+        *out = op->imm & 0xffffffffu;
+        return true;
+    case 'd':
+        if (op->imm_kind == PTX_IMM_F32) return decode_fail(d, "a single-precision operand");
+        *out = op->imm;
+        return true;
+    case 'h': *out = op->imm & 0xffff; break;
+    case 'i': *out = (uint32_t)(int32_t)(int16_t)op->imm; break;
+    case 'q': *out = op->imm; break;
+    case 'p': *out = op->imm ? FULL_MASK : 0; break;
+    default: *out = op->imm & 0xffffffffu;
+    }
+    /* mov.b32 and selp.b32 may be given a float constant: bits are bits */
+    return true;
+}
+
+typedef struct Special {
+    const char *name;
+    PoolKind kind;
+} Special;
+
+static const Special specials[] = {
+    {"%tid.x", POOL_TID_X}, {"%tid.y", POOL_TID_Y}, {"%tid.z", POOL_TID_Z},
+    {"%ntid.x", POOL_NTID_X}, {"%ntid.y", POOL_NTID_Y}, {"%ntid.z", POOL_NTID_Z},
+    {"%ctaid.x", POOL_CTAID_X}, {"%ctaid.y", POOL_CTAID_Y}, {"%ctaid.z", POOL_CTAID_Z},
+    {"%nctaid.x", POOL_NCTAID_X}, {"%nctaid.y", POOL_NCTAID_Y}, {"%nctaid.z", POOL_NCTAID_Z},
+    {"%laneid", POOL_LANEID}, {"%warpid", POOL_WARPID}, {"%nwarpid", POOL_NWARPID},
+    {"%smid", POOL_SMID}, {"%nsmid", POOL_NSMID}, {"%gridid", POOL_GRIDID},
+    {"%lanemask_eq", POOL_LANEMASK_EQ}, {"%lanemask_le", POOL_LANEMASK_LE},
+    {"%lanemask_lt", POOL_LANEMASK_LT}, {"%lanemask_ge", POOL_LANEMASK_GE},
+    {"%lanemask_gt", POOL_LANEMASK_GT}, {"%dynamic_smem_size", POOL_DYNAMIC_SMEM},
+    {"%total_smem_size", POOL_TOTAL_SMEM}, {"%envreg0", POOL_ZERO}, {"%envreg1", POOL_ZERO},
+    {"%envreg2", POOL_ZERO}, {"%tid.w", POOL_ZERO}, {"%ctaid.w", POOL_ZERO}, {NULL, POOL_ZERO}};
+
+static bool special_row(Decoder *d, const PtxOperand *op, uint32_t *out) {
+    for (const Special *s = specials; s->name; s++) {
+        if (strcmp(s->name, op->symbol) != 0) continue;
+        *out = pool_row(d, s->kind, 0);
+        return true;
+    }
+    return decode_fail(d, "special register %s is not supported", op->symbol);
+}
+
+static bool source_register(Decoder *d, const PtxOperand *op, char letter, int scratch,
+                            uint32_t *out) {
+    int bits;
+    if (!any_register(d, op, out, &bits)) return false;
+    if (!letter_fits(letter, bits))
+        return decode_fail(d, "register %s does not fit the instruction's type",
+                           d->func->regs[op->reg].name);
+    if (letter == 'p' && op->negated) {
+        emit(d, OP_NOT_P, 0, d->tmp_p[scratch], *out, *out, 0);
+        *out = d->tmp_p[scratch];
+    } else if (letter == 'i') {
+        emit(d, OP_EXT32_S, 16, d->tmp32[scratch], *out, *out, 0);
+        *out = d->tmp32[scratch];
+    }
+    return true;
+}
+
+bool source(Decoder *d, const PtxOperand *op, char letter, int scratch, uint32_t *out) {
+    uint64_t value;
+    bool wide = letter == 'q' || letter == 'd';
+    switch (op->kind) {
+    case PTX_OP_REG: return source_register(d, op, letter, scratch, out);
+    case PTX_OP_IMM:
+        if (!immediate(d, op, letter, &value)) return false;
+        *out = pool_row(d, wide ? POOL_B64 : POOL_B32, value);
+        return true;
+    case PTX_OP_SREG:
+        if (letter != 'w') return decode_fail(d, "%s has 32 bits", op->symbol);
+        return special_row(d, op, out);
+    default: return decode_fail(d, "an operand of a kind the virtual GPU does not expect here");
+    }
+}
+
+bool dest(Decoder *d, const PtxOperand *op, char letter, uint32_t *out) {
+    int bits;
+    if (op->kind == PTX_OP_SINK) {
+        *out = letter == 'p' ? d->trash_p
+                             : letter == 'q' || letter == 'd' ? d->trash64 : d->trash32;
+        return true;
+    }
+    if (!any_register(d, op, out, &bits)) return false;
+    if (!letter_fits(letter, bits))
+        return decode_fail(d, "register %s does not fit the instruction's type",
+                           d->func->regs[op->reg].name);
+    return true;
+}
+
+static int local_var_index(const Decoder *d, const PtxVar *var) {
+    for (int i = 0; i < d->func->n_vars; i++)
+        if (d->func->vars[i] == var) return i;
+    return -1;
+}
+
+/* Offsets of formal parameters: entry parameters in the launch's block, others in the area. */
+static bool formal_offset(const Decoder *d, const PtxVar *var, uint64_t *out) {
+    const PtxFunc *f = d->func;
+    for (int i = 0; i < f->n_params; i++)
+        if (&f->params[i] == var) { *out = d->code->formal[i]; return true; }
+    for (int i = 0; i < f->n_rets; i++)
+        if (&f->rets[i] == var) { *out = d->code->result[i]; return true; }
+    return false;
+}
+
+bool variable_address(Decoder *d, const PtxVar *var, uint64_t *out) {
+    int local = local_var_index(d, var);
+    if (local >= 0) {
+        *out = d->var_offset[local];
+        return true;
+    }
+    if (formal_offset(d, var, out)) return true;
+    for (int i = 0; i < d->mod->ptx->n_vars; i++) {
+        if (d->mod->vars[i].var != var) continue;
+        *out = d->mod->vars[i].address;
+        return true;
+    }
+    return decode_fail(d, "variable %s is not known here", var->name);
+}
+
+bool symbol_row(Decoder *d, const PtxOperand *op, int64_t offset, uint32_t *out, bool *wide) {
+    uint64_t at;
+    *wide = true;
+    if (op->func >= 0) {
+        *out = pool_row(d, POOL_B64, WINDOW(ID_FUNC) + 16u * (uint64_t)op->func);
+        return true;
+    }
+    if (op->var == NULL) return decode_fail(d, "symbol %s is not defined", op->symbol);
+    if (op->var->is_managed_or_texref)
+        return decode_fail(d, "%s: texture references, surfaces and managed variables are not "
+                              "supported", op->symbol);
+    if (op->var->space == PTX_SHARED && op->var->is_extern) {
+        *out = pool_row(d, POOL_SHARED_DYNAMIC, (uint64_t)offset);
+        *wide = false;
+        return true;
+    }
+    if (!variable_address(d, op->var, &at)) return false;
+    if (op->var->space == PTX_LOCAL) {
+        emit(d, OP_LOCAL_ADDRESS, 0, d->tmp64[3], 0, 0, 0)->imm = at + (uint64_t)offset;
+        *out = d->tmp64[3];
+        return true;
+    }
+    *out = pool_row(d, POOL_B64, at + (uint64_t)offset);
+    return true;
+}
+
+/* --- forms --- */
+
+static const Form *const form_tables[] = {forms_control, forms_int,  forms_float, forms_convert,
+                                          forms_memory,  forms_warp, NULL};
+
+typedef struct Captured {
+    bool ftz, sat;
+    unsigned round;
+} Captured;
+
+static bool word_matches(const char *word, size_t len, const char *mod, Captured *got) {
+    if (len == 1 && *word == 'R') {
+        static const char *const names[] = {"rn", "rz", "rm", "rp"};
+        for (unsigned k = 0; k < 4; k++)
+            if (strcmp(mod, names[k]) == 0) { got->round = k; return true; }
+        return false;
+    }
+    size_t n = strlen(mod);
+    for (const char *end = word + len; word < end;) {
+        const char *bar = memchr(word, '|', (size_t)(end - word));
+        size_t part = (size_t)((bar ? bar : end) - word);
+        if (part == n && memcmp(word, mod, n) == 0) return true;
+        word += part + 1;
+    }
+    return false;
+}
+
+static bool mods_match(const char *pattern, const PtxInstr *in, Captured *got) {
+    int next = 0;
+    *got = (Captured){0};
+    while (*pattern) {
+        size_t len = strcspn(pattern, " ");
+        bool optional = *pattern == '?';
+        const char *word = pattern + optional;
+        size_t n = len - optional;
+        if (next < in->n_mods && word_matches(word, n, in->mods[next], got)) {
+            if (n == 3 && memcmp(word, "ftz", 3) == 0) got->ftz = optional;
+            if (n == 3 && memcmp(word, "sat", 3) == 0) got->sat = optional;
+            next++;
+        } else if (!optional) {
+            return false;
+        }
+        pattern += len;
+        while (*pattern == ' ') pattern++;
+    }
+    return next == in->n_mods;
+}
+
+static const Form *find_form(const PtxInstr *in, Captured *got) {
+    for (int t = 0; form_tables[t]; t++)
+        for (const Form *f = form_tables[t]; f->opcode; f++)
+            if (strcmp(f->opcode, in->opcode) == 0 &&
+                (f->mods[0] == '*' || mods_match(f->mods, in, got)))
+                return f;
+    return NULL;
+}
+
+static bool emit_form(Decoder *d, const Form *f, const Captured *got) {
+    uint32_t at[4] = {0};
+    int n = (int)strlen(f->sig);
+    if (d->in->n_args != n) return decode_fail(d, "%d operands are expected", n);
+    for (int k = 1; k < n; k++) {
+        if (!source(d, &d->in->args[k], f->sig[k], k - 1, &at[k])) return false;
+        if (!got->ftz || f->sig[k] != 'f') continue;
+        emit(d, OP_FTZ_F, 0, d->tmp32[k - 1], at[k], at[k], at[k]);
+        at[k] = d->tmp32[k - 1];
+    }
+    if (n > 0 && !dest(d, &d->in->args[0], f->sig[0], &at[0])) return false;
+    if (f->slow) emit_slow(d, f->slow, at[0], at[1], at[2], at[3], got->round);
+    else emit(d, (EmuOp)f->op, 0, at[0], at[1], at[2], at[3]);
+    if (n == 0) return true;
+    if (f->sig[0] == 'h' || f->sig[0] == 'i') emit(d, OP_EXT32_U, 16, at[0], at[0], at[0], 0);
+    if (got->ftz && f->sig[0] == 'f') emit(d, OP_FTZ_F, 0, at[0], at[0], at[0], 0);
+    if (got->sat && f->sig[0] == 'f') emit(d, OP_SAT_F, 0, at[0], at[0], at[0], 0);
+    return true;
+}
+
+static bool decode_one(Decoder *d) {
+    Captured got = {0};
+    const Form *f = find_form(d->in, &got);
+    if (f == NULL) return decode_unknown(d);
+    d->cost[d->index] = f->cost;
+    return f->custom ? f->custom(d) : emit_form(d, f, &got);
+}
+
+static bool decode_instr(Decoder *d) {
+    bool is_branch = strcmp(d->in->opcode, "bra") == 0;
+    if (d->in->guard < 0 || is_branch) return decode_one(d);
+    PtxOperand guard = {.kind = PTX_OP_REG, .reg = d->in->guard, .func = -1};
+    uint32_t p;
+    int bits;
+    if (!any_register(d, &guard, &p, &bits)) return false;
+    int skip = d->code->n_ins;
+    emit(d, OP_BRA_IF, !d->in->guard_negated, 0, p, 0, 0);
+    if (!decode_one(d)) return false;
+    Ins *join = emit(d, OP_JOIN, 0, 0, 0, 0, 0);
+    int after = (int)(join - d->code->ins);
+    d->code->ins[skip].d = d->code->ins[skip].c = (uint32_t)after;
+    return true;
+}
+
+/* --- layout --- */
+
+static uint32_t align_up(uint32_t x, uint32_t unit) {
+    return unit > 1 ? (x + unit - 1) / unit * unit : x;
+}
+
+static void lay_out_registers(Decoder *d) {
+    const int *slots = d->live->slots;
+    uint32_t at = (uint32_t)slots[0] * 4;
+    for (int k = 0; k < 4; k++, at += 4) d->tmp_p[k] = at;
+    d->trash_p = at;
+    d->reg32 = align_up(at + 4, 64);
+    at = d->reg32 + (uint32_t)slots[1] * ROW32;
+    for (int k = 0; k < 4; k++, at += ROW32) d->tmp32[k] = at;
+    d->trash32 = at;
+    d->reg64 = at + ROW32;
+    at = d->reg64 + (uint32_t)slots[2] * ROW64;
+    for (int k = 0; k < 4; k++, at += ROW64) d->tmp64[k] = at;
+    d->trash64 = at;
+    d->code->clear_bytes = d->pool_next = at + ROW64;
+}
+
+static uint32_t place_var(uint32_t *next, const PtxVar *v) {
+    uint32_t at = align_up(*next, (uint32_t)(v->align > 0 ? v->align : 1));
+    *next = at + (uint32_t)v->size;
+    return at;
+}
+
+/* Offsets of the variables a function declares. shared_base: where its shared memory begins. */
+static bool lay_out_vars(Decoder *d, uint32_t shared_base) {
+    const PtxFunc *f = d->func;
+    Code *code = d->code;
+    uint32_t shared = shared_base;
+    d->var_offset = gi_alloc((size_t)(f->n_vars + 1) * sizeof *d->var_offset);
+    for (int i = 0; i < f->n_vars; i++) {
+        const PtxVar *v = f->vars[i];
+        if (v->size > 0x7fffffff)
+            return gi_fail(d->err, "compile", "PTX line %d: variable %s of %llu bytes is too large",
+                           v->line, v->name, (unsigned long long)v->size);
+        if (v->space == PTX_LOCAL) d->var_offset[i] = place_var(&code->local_bytes, v);
+        else if (v->space == PTX_PARAM) d->var_offset[i] = place_var(&code->param_bytes, v);
+        else if (v->space == PTX_SHARED) d->var_offset[i] = place_var(&shared, v);
+        else return gi_fail(d->err, "compile", "PTX line %d: variable %s in a space the virtual GPU "
+                            "does not expect inside a function", v->line, v->name);
+    }
+    code->local_bytes = align_up(code->local_bytes, 8);
+    code->param_bytes = align_up(code->param_bytes, 8);
+    code->shared_bytes = shared;
+    return true;
+}
+
+static void place_formals(Code *code) {
+    const PtxFunc *f = code->func;
+    code->formal = gi_alloc((size_t)(f->n_params + 1) * 4);
+    code->formal_size = gi_alloc((size_t)(f->n_params + 1) * 4);
+    code->result = gi_alloc((size_t)(f->n_rets + 1) * 4);
+    code->result_size = gi_alloc((size_t)(f->n_rets + 1) * 4);
+    for (int i = 0; i < f->n_params; i++) {
+        code->formal[i] = place_var(&code->param_bytes, &f->params[i]);
+        code->formal_size[i] = (uint32_t)f->params[i].size;
+    }
+    for (int i = 0; i < f->n_rets; i++) {
+        code->result[i] = place_var(&code->param_bytes, &f->rets[i]);
+        code->result_size[i] = (uint32_t)f->rets[i].size;
+    }
+}
+
+/* --- one function --- */
+
+static void note_reads(Decoder *d, const PtxOperand *op) {
+    if (op->kind == PTX_OP_REG) d->is_read[op->reg] = true;
+    for (int i = 0; i < op->n_elems; i++) note_reads(d, &op->elems[i]);
+}
+
+/* Components of a vector that nobody reads (the last of a float3) need not be loaded. */
+static void find_reads(Decoder *d) {
+    d->is_read = gi_alloc((size_t)d->func->n_regs + 1);
+    for (int i = 0; i < d->func->n_code; i++) {
+        const PtxInstr *in = &d->func->code[i];
+        for (int k = 0; k < in->n_args; k++)
+            if (!ptx_is_dest(in, k)) note_reads(d, &in->args[k]);
+    }
+}
+
+static void begin_block(Decoder *d, int block) {
+    const PtxInstr *in = d->in;
+    d->in = NULL;
+    Ins *b = emit(d, OP_BLOCK, 0, 0, (uint32_t)block, (uint32_t)(d->code->first_block + block), 0);
+    d->block_start[block] = (int)(b - d->code->ins);
+    d->in = in;
+    InsPlace *at = &d->code->place[b - d->code->ins];
+    at->ptx_line = in->line;
+    at->src_line = in->src_line;
+}
+
+static int ins_of(const Decoder *d, int instr) {
+    if (instr >= d->func->n_code) return d->code->n_ins - 1; /* the closing ret */
+    return d->block_start[d->cfg->block_of[instr]];
+}
+
+static uint32_t rpc_of(const Decoder *d, int instr) {
+    if (instr >= d->func->n_code) return (uint32_t)END_OF_FUNCTION;
+    int at = ins_of(d, instr);
+    d->code->ins[at].x = 1; /* paths meet here */
+    return (uint32_t)at;
+}
+
+static void fix_branches(Decoder *d) {
+    for (int i = 0; i < d->n_fix; i++) {
+        struct Fixup f = d->fix[i];
+        Ins *in = &d->code->ins[f.ins];
+        if (f.target >= 0) in->d = (uint32_t)ins_of(d, f.target);
+        if (f.rpc >= 0) in->c = rpc_of(d, f.rpc);
+    }
+    for (int i = 0; i < d->code->n_jump; i++) d->code->jump[i] = ins_of(d, d->code->jump[i]);
+}
+
+static bool decode_body(Decoder *d) {
+    const PtxFunc *f = d->func;
+    for (int b = 0; b < d->cfg->n_blocks; b++) {
+        for (int i = d->cfg->first[b]; i < d->cfg->first[b + 1]; i++) {
+            d->index = i;
+            d->in = &f->code[i];
+            if (i == d->cfg->first[b]) begin_block(d, b);
+            if (!decode_instr(d)) return false;
+        }
+    }
+    d->in = NULL;
+    emit(d, OP_RET, 0, 0, 0, 0, 0);
+    fix_branches(d);
+    return true;
+}
+
+static void add_costs(Decoder *d) {
+    Code *code = d->code;
+    float *clock = gi_alloc((size_t)(d->func->n_code + 1) * sizeof *clock);
+    cost_blocks(&d->emu->model, d->func, d->cfg, d->cost, code->block, clock);
+    for (int i = 0; i < code->n_ins; i++)
+        if (code->place[i].index >= 0) code->place[i].clock = clock[code->place[i].index];
+    free(clock);
+}
+
+/* ptxas needs some registers beyond what PTX shows alive: addresses, loop state, the stack. */
+static int register_estimate(const Decoder *d) {
+    int n = d->live->max_live32 + 6;
+    int most = (int)d->emu->model.max_registers_per_thread;
+    if (n < 16) n = 16;
+    return most > 0 && n > most ? most : n;
+}
+
+static bool decode_function(EmuModule *mod, int index, int first_block, uint32_t shared_base,
+                            gi_err *err) {
+    Code *code = &mod->code[index];
+    const PtxFunc *f = &mod->ptx->funcs[index];
+    Decoder d = {.emu = mod->emu, .mod = mod, .code = code, .func = f, .err = err};
+    d.cfg = ptx_cfg(f);
+    d.live = ptx_liveness(f, d.cfg);
+    d.cost = gi_alloc((size_t)f->n_code + 1);
+    d.block_start = gi_alloc((size_t)(d.cfg->n_blocks + 1) * sizeof *d.block_start);
+    code->n_blocks = d.cfg->n_blocks;
+    code->block = gi_alloc((size_t)(code->n_blocks + 1) * sizeof *code->block);
+    code->first_block = first_block;
+    lay_out_registers(&d);
+    find_reads(&d);
+    bool fine = lay_out_vars(&d, shared_base) && decode_body(&d);
+    if (fine) {
+        add_costs(&d);
+        code->registers = register_estimate(&d);
+        code->file_bytes = align_up(d.pool_next, 64);
+    }
+    ptx_liveness_free(d.live);
+    ptx_cfg_free(d.cfg);
+    free(d.cost);
+    free(d.is_read);
+    free(d.block_start);
+    free(d.var_offset);
+    free(d.fix);
+    return fine;
+}
+
+void code_free(Code *c) {
+    free(c->ins);
+    free(c->place);
+    free(c->pool);
+    free(c->mem);
+    free(c->tex);
+    free(c->call);
+    free(c->jump);
+    free(c->slow);
+    free(c->formal);
+    free(c->formal_size);
+    free(c->result);
+    free(c->result_size);
+    free(c->block);
+    memset(c, 0, sizeof *c);
+}
+
+/* --- a module --- */
+
+static uint32_t module_shared(EmuModule *mod) {
+    uint32_t next = 0;
+    for (int i = 0; i < mod->ptx->n_vars; i++) {
+        const PtxVar *v = mod->ptx->vars[i];
+        if (v->space == PTX_SHARED && !v->is_extern) mod->vars[i].address = place_var(&next, v);
+    }
+    return align_up(next, 16);
+}
+
+/* A kernel's threads need the registers of the hungriest function they may call. */
+static void share_registers(EmuModule *mod) {
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (int i = 0; i < mod->n_code; i++) {
+            Code *code = &mod->code[i];
+            for (int k = 0; k < code->n_call; k++) {
+                int callee = code->call[k].func;
+                if (callee < 0 || mod->code[callee].registers <= code->registers) continue;
+                code->registers = mod->code[callee].registers;
+                changed = true;
+            }
+        }
+    }
+}
+
+/* Shared memory: the module's variables, then the entry's own; device functions that declare some
+** come behind the largest entry, and then every entry must hold it all. */
+bool decode_module(EmuModule *mod, gi_err *err) {
+    const PtxModule *ptx = mod->ptx;
+    uint32_t base = module_shared(mod), entries_end = base, end;
+    int blocks = 0;
+    for (int i = 0; i < mod->n_code; i++) {
+        mod->code[i].func = &ptx->funcs[i];
+        mod->code[i].index = i;
+        place_formals(&mod->code[i]);
+    }
+    for (int pass = 0; pass < 2; pass++) {
+        end = entries_end;
+        for (int i = 0; i < mod->n_code; i++) {
+            const PtxFunc *f = &ptx->funcs[i];
+            if (!f->has_body || f->is_entry != (pass == 0)) continue;
+            if (!decode_function(mod, i, blocks, pass == 0 ? base : align_up(end, 16), err))
+                return false;
+            blocks += mod->code[i].n_blocks;
+            uint32_t top = (uint32_t)mod->code[i].shared_bytes;
+            if (pass == 0 && top > entries_end) entries_end = top;
+            if (pass == 1 && top > align_up(end, 16)) end = top;
+        }
+    }
+    for (int i = 0; i < mod->n_code && end > entries_end; i++)
+        if (ptx->funcs[i].is_entry) mod->code[i].shared_bytes = end;
+    mod->n_blocks = blocks;
+    share_registers(mod);
+    return true;
+}

@@ -1,0 +1,88 @@
+/* decode.h - from PtxInstr to Ins: what the decoder's files share (decode*.c, forms_*.c).
+**
+** A Form says what one opcode with one pattern of modifiers becomes. Patterns are words in the
+** order PTX prescribes: "s32|u32" is either, "?x" may be missing, "?R" is an optional rounding
+** (rn rz rm rp, handed over in Ins.imm, 0 … 3), "*" leaves everything to the custom function.
+** "?ftz" and "?sat" are done by the decoder: it flushes f32 sources and result, clamps the result.
+**
+** A signature has a letter per operand, the result first:
+**   w 32-bit   q 64-bit   h u16 (results are cut to 16 bits)   i s16 (sources are sign-extended)
+**   f f32      d f64      p predicate, sources may be negated
+*/
+#ifndef GILUA_EMU_DECODE_H
+#define GILUA_EMU_DECODE_H
+
+#include "emu/core.h"
+#include "emu/ops.h"
+
+typedef struct Decoder {
+    Emu *emu;
+    EmuModule *mod;
+    Code *code;
+    const PtxFunc *func;
+    const PtxInstr *in;      /* being decoded */
+    int index;
+    PtxCfg *cfg;
+    PtxLiveness *live;
+    uint32_t pool_next;
+    uint32_t reg32, reg64;   /* offsets of the row areas; predicates begin at 0 */
+    uint32_t tmp32[4], tmp64[4], tmp_p[4], trash32, trash64, trash_p;
+    uint32_t *var_offset;    /* of func->vars: in local frame, shared memory or parameter area */
+    uint8_t *cost;           /* CostClass per instruction */
+    bool *is_read;           /* per register: does anything read it? */
+    int *block_start;        /* Ins index per block */
+    struct Fixup {
+        int ins, target, rpc; /* instruction indices; target -1: none */
+    } *fix;
+    int n_fix, cap_fix;
+    gi_err *err;
+} Decoder;
+
+typedef bool (*DecodeFn)(Decoder *d);
+
+typedef struct Form {
+    const char *opcode, *mods, *sig;
+    uint16_t op;
+    SlowFn slow;
+    uint8_t cost;
+    DecodeFn custom;
+} Form;
+
+#define FAST(opcode, mods, sig, op, cost) {opcode, mods, sig, OP_##op, NULL, COST_##cost, NULL}
+#define SLOW(opcode, mods, sig, fn, cost) {opcode, mods, sig, OP_SLOW, fn, COST_##cost, NULL}
+#define CUSTOM(opcode, fn, cost) {opcode, "*", "", 0, NULL, COST_##cost, fn}
+#define FORMS_END {NULL, NULL, NULL, 0, NULL, 0, NULL}
+
+extern const Form forms_int[], forms_float[], forms_warp[], forms_convert[], forms_memory[],
+    forms_control[];
+
+/* Fails with the PTX line, the source line and the instruction. */
+bool decode_fail(Decoder *d, const char *fmt, ...) GI_PRINTF(2, 3);
+/* What all custom functions say of an instruction they do not know. */
+bool decode_unknown(Decoder *d);
+
+Ins *emit(Decoder *d, EmuOp op, uint32_t x, uint32_t dest, uint32_t a, uint32_t b, uint32_t c);
+Ins *emit_slow(Decoder *d, SlowFn fn, uint32_t dest, uint32_t a, uint32_t b, uint32_t c,
+               uint64_t imm);
+uint32_t pool_row(Decoder *d, PoolKind kind, uint64_t value);
+
+/* Offset of a source or destination operand of the kind `letter`; false for one that does not
+** fit. scratch: which temporary a conversion on the way may use (0 … 2). */
+bool source(Decoder *d, const PtxOperand *op, char letter, int scratch, uint32_t *out);
+bool dest(Decoder *d, const PtxOperand *op, char letter, uint32_t *out);
+bool immediate(Decoder *d, const PtxOperand *op, char letter, uint64_t *out);
+/* A register of any class: its row and width (1 predicate, 16, 32, 64). */
+bool any_register(Decoder *d, const PtxOperand *op, uint32_t *out, int *bits);
+/* Where a variable lives: an address for .global and .const, else an offset in its space. */
+bool variable_address(Decoder *d, const PtxVar *var, uint64_t *out);
+/* A row with the address of a symbol operand: *wide tells whether it is a 64-bit one. */
+bool symbol_row(Decoder *d, const PtxOperand *op, int64_t offset, uint32_t *out, bool *wide);
+
+bool has_mod(const Decoder *d, const char *mod);
+static inline const char *mod_at(const Decoder *d, int i) {
+    return i < d->in->n_mods ? d->in->mods[i] : "";
+}
+const char *last_mod(const Decoder *d);
+void fix_branch(Decoder *d, int target, int rpc); /* for the Ins emitted last */
+
+#endif

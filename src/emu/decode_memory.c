@@ -1,0 +1,494 @@
+/* decode_memory.c - loads, stores, atomics and texture fetches. */
+#include "emu/decode.h"
+#include "emu/num.h"
+#include "emu/tex.h"
+
+#include <string.h>
+
+/* --- modifiers --- */
+
+static bool is_one_of(const char *mod, const char *const *list) {
+    for (; *list; list++)
+        if (strcmp(mod, *list) == 0) return true;
+    return false;
+}
+
+/* Caching hints and memory-model words change nothing here: memory is one, lanes go in order. */
+static bool is_hint(const char *mod) {
+    static const char *const words[] = {
+        "weak", "relaxed", "acquire", "release", "acq_rel", "volatile", "nc", "ca", "cg", "cs", "lu", "cv", "wb",
+        "wt", "cta", "gpu", "sys", "gl", "L1::evict_normal", "L1::evict_unchanged", "L1::evict_first",
+        "L1::evict_last", "L1::no_allocate", "L2::64B", "L2::128B", "L2::256B", "noftz", NULL};
+    return is_one_of(mod, words);
+}
+
+static bool space_of(const char *mod, PtxSpace *out) {
+    static const struct { const char *name; PtxSpace space; } spaces[] = {
+        {"global", PTX_GLOBAL}, {"shared", PTX_SHARED}, {"shared::cta", PTX_SHARED},
+        {"local", PTX_LOCAL}, {"const", PTX_CONST}, {"param", PTX_PARAM},
+        {"param::entry", PTX_PARAM}, {"param::func", PTX_PARAM}};
+    for (size_t i = 0; i < sizeof spaces / sizeof *spaces; i++)
+        if (strcmp(spaces[i].name, mod) == 0) {
+            *out = spaces[i].space;
+            return true;
+        }
+    return false;
+}
+
+/* --- addresses --- */
+
+/* [base + offset]: a row for the base. A symbol's address goes into the row. */
+static bool address(Decoder *d, const PtxOperand *op, PtxSpace space, uint32_t *base, bool *wide,
+                    int64_t *offset) {
+    if (op->kind != PTX_OP_ADDR || op->n_elems != 1) return decode_fail(d, "an address is expected");
+    const PtxOperand *b = &op->elems[0];
+    *offset = 0;
+    if (b->kind == PTX_OP_SYMBOL) {
+        uint64_t window = 0;
+        if (space == PTX_GENERIC && b->var)
+            window = b->var->space == PTX_SHARED  ? WINDOW(ID_SHARED)
+                     : b->var->space == PTX_LOCAL ? WINDOW(ID_LOCAL) : 0;
+        if (!symbol_row(d, b, b->offset + op->offset, base, wide)) return false;
+        if (window) return decode_fail(d, "a generic access needs a generic address (cvta)");
+        return true;
+    }
+    *offset = op->offset;
+    if (b->kind == PTX_OP_IMM) {
+        *wide = true;
+        *base = pool_row(d, POOL_B64, b->imm);
+        return true;
+    }
+    int bits;
+    if (!any_register(d, b, base, &bits)) return false;
+    if (bits != 32 && bits != 64) return decode_fail(d, "an address register has 32 or 64 bits");
+    if (bits == 32 && (space == PTX_GLOBAL || space == PTX_GENERIC))
+        return decode_fail(d, "global addresses have 64 bits");
+    *wide = bits == 64;
+    return true;
+}
+
+/* --- loads and stores --- */
+
+static bool mem_mods(Decoder *d, MemForm *f) {
+    const PtxInstr *in = d->in;
+    PtxType type = PTX_NONE;
+    PtxSpace space = PTX_GENERIC;
+    f->count = 1;
+    for (int i = 0; i < in->n_mods; i++) {
+        const char *mod = in->mods[i];
+        if (space_of(mod, &space) || is_hint(mod)) continue;
+        if (strcmp(mod, "v2") == 0) f->count = 2;
+        else if (strcmp(mod, "v4") == 0) f->count = 4;
+        else if (strcmp(mod, "v8") == 0) f->count = 8;
+        else if (i != in->n_mods - 1 || !ptx_type_parse(mod, &type)) return decode_unknown(d);
+    }
+    size_t size = ptx_type_size(type);
+    if (type == PTX_PRED || size == 0 || size > 8 || size * f->count > 32) return decode_unknown(d);
+    f->space = (uint8_t)space;
+    f->size = (uint8_t)size;
+    f->is_signed = type == PTX_S8 || type == PTX_S16 || type == PTX_S32;
+    f->is_volatile = has_mod(d, "volatile");
+    return true;
+}
+
+/* The registers of a load or store. Immediates may be stored; wider registers are cut or filled. */
+static bool mem_registers(Decoder *d, MemForm *f, const PtxOperand *op) {
+    int n = op->kind == PTX_OP_VECTOR ? op->n_elems : 1;
+    if (n != f->count) return decode_fail(d, "%d registers are expected", f->count);
+    for (int k = 0; k < n; k++) {
+        const PtxOperand *r = op->kind == PTX_OP_VECTOR ? &op->elems[k] : op;
+        int bits = f->size == 8 ? 64 : f->size <= 2 ? 16 : 32;
+        if (r->kind == PTX_OP_IMM && f->is_store) {
+            uint64_t value;
+            if (!immediate(d, r, f->size == 8 ? 'q' : strcmp(last_mod(d), "f32") == 0 ? 'f' : 'w',
+                           &value))
+                return false;
+            f->reg[k] = pool_row(d, f->size == 8 ? POOL_B64 : POOL_B32, value);
+        } else if (r->kind == PTX_OP_SINK && !f->is_store) {
+            f->reg[k] = bits == 64 ? d->trash64 : d->trash32;
+        } else if (!any_register(d, r, &f->reg[k], &bits)) {
+            return false;
+        }
+        if (bits < f->size * 8 && !(f->size == 1 && bits == 16))
+            return decode_fail(d, "a register too small for the type");
+        f->bits[k] = (uint8_t)bits;
+        bool kept = r->kind != PTX_OP_REG || d->is_read[r->reg];
+        if (!f->is_store && f->count > 1 && !kept) f->unused |= 1u << k;
+    }
+    return true;
+}
+
+static uint8_t mem_cost(const MemForm *f, bool entry_param) {
+    switch (f->space) {
+    case PTX_SHARED: return f->is_store ? COST_ST_SHARED : COST_LD_SHARED;
+    case PTX_LOCAL: return f->is_store ? COST_ST_LOCAL : COST_LD_LOCAL;
+    case PTX_CONST: return COST_LD_CONST;
+    case PTX_PARAM: return entry_param ? COST_FREE : COST_ALU;
+    default: return f->is_store ? COST_ST_GLOBAL : COST_LD_GLOBAL;
+    }
+}
+
+/* A parameter at a known place: of the kernel, the same for all lanes; of a function, per lane. */
+static bool known_param(Decoder *d, MemForm *f, const PtxOperand *at, bool *done) {
+    const PtxOperand *b = at->n_elems == 1 ? &at->elems[0] : NULL;
+    uint64_t offset;
+    *done = false;
+    if (f->space != PTX_PARAM || b == NULL || b->kind != PTX_OP_SYMBOL || b->var == NULL) return true;
+    if (!variable_address(d, b->var, &offset)) return false;
+    int64_t inside = b->offset + at->offset;
+    unsigned bytes = (unsigned)f->size * f->count;
+    if (inside < 0 || (uint64_t)inside + bytes > b->var->size)
+        return decode_fail(d, "an access outside parameter %s", b->symbol);
+    bool is_formal = d->func->is_entry && b->var >= d->func->params &&
+                     b->var < d->func->params + d->func->n_params;
+    f->offset = (int64_t)offset + inside;
+    if (!is_formal) {
+        f->frame_param = 1;
+        f->base = d->trash64;
+        f->wide_base = true;
+        return true;
+    }
+    if (f->is_store) return decode_fail(d, "kernel parameters are read-only");
+    bool plain = f->size == 8;
+    if (f->size == 4) plain = true;
+    for (int k = 0; k < f->count && plain; k++) plain = f->bits[k] == f->size * 8;
+    if (!plain) { /* through the general path, at a constant address */
+        f->base = pool_row(d, POOL_B64, (uint64_t)f->offset);
+        f->wide_base = true;
+        f->offset = 0;
+        return true;
+    }
+    for (int k = 0; k < f->count; k++)
+        emit(d, f->size == 8 ? OP_PARAM64 : OP_PARAM32, 0, f->reg[k], 0, 0, 0)->imm =
+            (uint64_t)f->offset + (uint64_t)k * f->size;
+    d->cost[d->index] = COST_FREE;
+    *done = true;
+    return true;
+}
+
+static bool emit_memory(Decoder *d, const MemForm *f) {
+    Code *code = d->code;
+    gi_grow(code->mem, code->n_mem, code->cap_mem);
+    code->mem[code->n_mem++] = *f;
+    emit(d, OP_LDST, 0, 0, 0, 0, 0)->imm = (uint64_t)code->n_mem - 1;
+    d->cost[d->index] = mem_cost(f, d->func->is_entry);
+    return true;
+}
+
+/* [constant variable + offset], inside it: its place in host memory is known now. */
+static bool known_const(Decoder *d, const MemForm *f, const PtxOperand *at) {
+    const PtxOperand *b = at->n_elems == 1 ? &at->elems[0] : NULL;
+    if (f->space != PTX_CONST || b == NULL || b->kind != PTX_OP_SYMBOL || b->var == NULL) return false;
+    if (b->var->space != PTX_CONST || (f->size != 4 && f->size != 8)) return false;
+    for (int k = 0; k < f->count; k++)
+        if (f->bits[k] != f->size * 8) return false;
+    int64_t inside = b->offset + at->offset;
+    unsigned bytes = (unsigned)f->size * f->count;
+    if (inside < 0 || (uint64_t)inside + bytes > b->var->size || inside % bytes) return false;
+    const uint8_t *data = NULL;
+    for (int i = 0; i < d->mod->ptx->n_vars; i++)
+        if (d->mod->vars[i].var == b->var) data = d->mod->vars[i].data;
+    if (data == NULL) return false;
+    for (int k = 0; k < f->count; k++)
+        emit(d, f->size == 8 ? OP_CONST64 : OP_CONST32, 0, f->reg[k], 0, 0, 0)->imm =
+            (uint64_t)(uintptr_t)(data + inside + k * f->size);
+    d->cost[d->index] = COST_LD_CONST;
+    return true;
+}
+
+static bool decode_access(Decoder *d, bool is_store) {
+    MemForm f = {.is_store = is_store};
+    const PtxInstr *in = d->in;
+    bool done;
+    if (in->n_args != 2 || !mem_mods(d, &f)) return in->n_args == 2 ? false : decode_unknown(d);
+    const PtxOperand *at = &in->args[is_store ? 0 : 1], *regs = &in->args[is_store ? 1 : 0];
+    if (is_store && f.space == PTX_CONST) return decode_fail(d, "constant memory is read-only");
+    if (at->kind != PTX_OP_ADDR) return decode_fail(d, "an address is expected");
+    if (!mem_registers(d, &f, regs)) return false;
+    if (!known_param(d, &f, at, &done)) return false;
+    if (done || known_const(d, &f, at)) return true;
+    if (f.frame_param || (f.space == PTX_PARAM && f.base)) return emit_memory(d, &f);
+    if (f.space == PTX_PARAM && !d->func->is_entry)
+        return decode_fail(d, "a computed address of a function's parameter is not supported");
+    if (!address(d, at, (PtxSpace)f.space, &f.base, &f.wide_base, &f.offset)) return false;
+    return emit_memory(d, &f);
+}
+
+static bool decode_ld(Decoder *d) {
+    return decode_access(d, false);
+}
+
+static bool decode_st(Decoder *d) {
+    return decode_access(d, true);
+}
+
+/* --- atomics --- */
+
+typedef enum AtomOp {
+    ATOM_ADD, ATOM_MIN, ATOM_MAX, ATOM_INC, ATOM_DEC, ATOM_CAS, ATOM_EXCH, ATOM_AND, ATOM_OR, ATOM_XOR
+} AtomOp;
+
+/* imm of an atomic: operation, type, space, where its result and its second operand go. */
+typedef struct AtomForm {
+    uint8_t op, type, space, wide_base, returns, size;
+} AtomForm;
+
+static uint64_t atom_integer(AtomOp op, PtxType type, uint64_t old, uint64_t b, uint64_t c) {
+    bool is64 = ptx_type_size(type) == 8, is_signed = type == PTX_S32 || type == PTX_S64;
+    int64_t so = is64 ? (int64_t)old : (int32_t)(uint32_t)old;
+    int64_t sb = is64 ? (int64_t)b : (int32_t)(uint32_t)b;
+    bool less = is_signed ? sb < so : b < old;
+    switch (op) {
+    case ATOM_ADD: return old + b;
+    case ATOM_MIN: return less ? b : old;
+    case ATOM_MAX: return less ? old : b;
+    case ATOM_INC: return old >= b ? 0 : old + 1;
+    case ATOM_DEC: return old == 0 || old > b ? b : old - 1;
+    case ATOM_CAS: return old == b ? c : old;
+    case ATOM_EXCH: return b;
+    case ATOM_AND: return old & b;
+    case ATOM_OR: return old | b;
+    default: return old ^ b;
+    }
+}
+
+static uint64_t atom_half2(PtxType type, uint64_t old, uint64_t b) {
+    bool brain = type == PTX_BF16X2 || type == PTX_BF16;
+    uint64_t sum = 0;
+    for (int k = 0; k < (type == PTX_F16X2 || type == PTX_BF16X2 ? 2 : 1); k++) {
+        uint16_t x = (uint16_t)(old >> (16 * k)), y = (uint16_t)(b >> (16 * k));
+        uint16_t z = brain ? num_bf16_op('+', x, y, 0, false)
+                           : num_f16_op('+', x, y, 0, false, false, false);
+        sum |= (uint64_t)z << (16 * k);
+    }
+    return sum;
+}
+
+static uint64_t atom_value(AtomOp op, PtxType type, uint64_t old, uint64_t b, uint64_t c) {
+    if (op == ATOM_ADD && type == PTX_F32)
+        return num_f32_bits(num_ftz(num_add_f32(num_ftz(num_f32_from_bits((uint32_t)old)),
+                                                num_ftz(num_f32_from_bits((uint32_t)b)), NUM_RN)));
+    if (op == ATOM_ADD && type == PTX_F64)
+        return num_f64_bits(num_add_f64(num_f64_from_bits(old), num_f64_from_bits(b), NUM_RN));
+    if (op == ATOM_ADD && type >= PTX_F16 && type <= PTX_BF16X2) return atom_half2(type, old, b);
+    return atom_integer(op, type, old, b, c);
+}
+
+static uint64_t lane_value(const Warp *w, uint32_t row, unsigned size, int i) {
+    if (size == 8) return ((const U64 *)(const void *)row_at(w, row))[i];
+    return ((const U32 *)(const void *)row_at(w, row))[i];
+}
+
+static void atom_cost(Machine *m, Warp *w, PtxSpace space, const uint64_t *at) {
+    uint32_t shared = 0, global = 0;
+    for (uint32_t left = w->active; left; left &= left - 1) {
+        int i = __builtin_ctz(left);
+        bool is = space == PTX_SHARED || at[i] >> ID_SHIFT == ID_SHARED;
+        *(is ? &shared : &global) |= 1u << i;
+    }
+    if (shared) cost_atomic(m, w, at, shared, true);
+    if (global) cost_atomic(m, w, at, global, false);
+}
+
+static bool do_atomic(Machine *m, Warp *w, const Ins *in) {
+    AtomForm f;
+    uint64_t at[LANES];
+    memcpy(&f, &in->imm, sizeof f);
+    mem_addresses(w, in->a, f.wide_base, 0, at);
+    for (uint32_t left = w->active; left; left &= left - 1) {
+        int i = __builtin_ctz(left);
+        uint8_t *p = mem_at(m, w, in, i, (PtxSpace)f.space, at[i], f.size, true);
+        if (p == NULL) return false;
+        uint64_t old = 0, b = lane_value(w, in->b, f.size, i), c = lane_value(w, in->c, f.size, i);
+        memcpy(&old, p, f.size);
+        uint64_t now = atom_value((AtomOp)f.op, (PtxType)f.type, old, b, c);
+        memcpy(p, &now, f.size);
+        if (!f.returns) continue;
+        if (f.size == 8) ((U64 *)(void *)row_at(w, in->d))[i] = old;
+        else ((U32 *)(void *)row_at(w, in->d))[i] = (uint32_t)old;
+    }
+    atom_cost(m, w, (PtxSpace)f.space, at);
+    return true;
+}
+
+static bool atom_type_fits(AtomOp op, PtxType type) {
+    switch (op) {
+    case ATOM_ADD:
+        return type == PTX_U32 || type == PTX_S32 || type == PTX_U64 || type == PTX_F32 ||
+               type == PTX_F64 || type == PTX_S64 ||
+               (type >= PTX_F16 && type <= PTX_BF16X2);
+    case ATOM_MIN: case ATOM_MAX:
+        return type == PTX_U32 || type == PTX_S32 || type == PTX_U64 || type == PTX_S64;
+    case ATOM_INC: case ATOM_DEC: return type == PTX_U32;
+    case ATOM_CAS: return type == PTX_B16 || type == PTX_B32 || type == PTX_B64;
+    default: return type == PTX_B32 || type == PTX_B64;
+    }
+}
+
+static bool atom_mods(Decoder *d, AtomOp *op, PtxType *type, PtxSpace *space) {
+    static const char *const ops[] = {"add", "min", "max", "inc", "dec", "cas", "exch", "and", "or", "xor"};
+    const PtxInstr *in = d->in;
+    bool have_op = false;
+    *type = PTX_NONE;
+    *space = PTX_GENERIC;
+    for (int i = 0; i < in->n_mods; i++) {
+        const char *mod = in->mods[i];
+        bool known = space_of(mod, space) || is_hint(mod);
+        for (int k = 0; k < 10 && !known && !have_op; k++)
+            if (strcmp(ops[k], mod) == 0) *op = (AtomOp)k, have_op = known = true;
+        if (!known && i == in->n_mods - 1) known = ptx_type_parse(mod, type);
+        if (!known) return decode_unknown(d);
+    }
+    if (!have_op || !atom_type_fits(*op, *type)) return decode_unknown(d);
+    if (*space == PTX_LOCAL || *space == PTX_CONST || *space == PTX_PARAM) return decode_unknown(d);
+    return true;
+}
+
+static bool decode_atomic(Decoder *d) {
+    const PtxInstr *in = d->in;
+    AtomOp op = ATOM_ADD;
+    PtxType type;
+    PtxSpace space;
+    if (!atom_mods(d, &op, &type, &space)) return false;
+    bool returns = in->opcode[0] == 'a';
+    if (in->n_args != 2 + returns + (op == ATOM_CAS)) return decode_unknown(d);
+    size_t size = ptx_type_size(type);
+    char letter = type == PTX_F32 ? 'f' : type == PTX_F64 ? 'd' : size == 8 ? 'q' : size == 2 ? 'h' : 'w';
+    AtomForm f = {(uint8_t)op, (uint8_t)type, (uint8_t)space, 0, returns, (uint8_t)size};
+    uint32_t to = 0, base, b, c;
+    bool wide;
+    int64_t offset;
+    const PtxOperand *args = in->args + returns;
+    if (!address(d, &args[0], space, &base, &wide, &offset)) return false;
+    f.wide_base = wide;
+    if (offset) {
+        uint32_t sum = wide ? d->tmp64[0] : d->tmp32[3];
+        uint32_t step = pool_row(d, wide ? POOL_B64 : POOL_B32,
+                                 wide ? (uint64_t)offset : (uint32_t)offset);
+        emit(d, wide ? OP_ADD64 : OP_ADD32, 0, sum, base, step, 0);
+        base = sum;
+    }
+    if (!source(d, &args[1], letter, 0, &b)) return false;
+    c = b;
+    if (op == ATOM_CAS && !source(d, &args[2], letter, 1, &c)) return false;
+    if (returns && !dest(d, &in->args[0], letter, &to)) return false;
+    uint64_t imm = 0;
+    memcpy(&imm, &f, sizeof f);
+    emit_slow(d, do_atomic, to, base, b, c, imm);
+    d->cost[d->index] = space == PTX_SHARED ? COST_ATOMIC_SHARED : COST_ATOMIC;
+    return true;
+}
+
+/* --- textures --- */
+
+/* The texture behind a lane's handle, if this fetch makes sense on it. */
+static const TexSlot *tex_slot(Machine *m, Warp *w, const Ins *in, int lane, const TexForm *f,
+                               uint64_t handle, const TexCoord *c) {
+    uint64_t index = handle - WINDOW(ID_TEX);
+    if (index >= (uint64_t)m->emu->n_tex || !m->emu->tex[index].live) {
+        fault_raise(m, w, in, lane, EMU_LAUNCH_ERROR,
+                    "texture misuse: 0x%llx is no texture object", (unsigned long long)handle);
+        return NULL;
+    }
+    const TexSlot *slot = &m->emu->tex[index];
+    const char *why = tex_misuse(&slot->t, c, f->as_int);
+    if (why == NULL) return slot;
+    fault_raise(m, w, in, lane, EMU_LAUNCH_ERROR, "texture misuse: this fetch %s", why);
+    return NULL;
+}
+
+bool tex_slow(Machine *m, Warp *w, const Ins *in, const TexForm *f) {
+    uint64_t at[LANES];
+    uint32_t seen = 0;
+    const U64 *handle = (const U64 *)(const void *)row_at(w, f->handle);
+    for (uint32_t left = w->active; left; left &= left - 1) {
+        int i = __builtin_ctz(left);
+        TexCoord c = {.dims = f->dims, .is_int = f->is_int, .layered = f->layered};
+        if (f->layered) c.layer = ((const S32 *)(const void *)row_at(w, f->coord[0]))[i];
+        for (int k = 0; k < f->dims; k++) {
+            uint32_t row = f->coord[k + f->layered];
+            c.i[k] = ((const S32 *)(const void *)row_at(w, row))[i];
+            c.f[k] = ((const F32 *)(const void *)row_at(w, row))[i];
+        }
+        const TexSlot *slot = tex_slot(m, w, in, i, f, handle[i], &c);
+        if (slot == NULL) return false;
+        uint32_t texel[4];
+        int64_t offset;
+        tex_sample(&slot->t, &c, f->as_int, texel, &offset);
+        for (int k = 0; k < f->count; k++)
+            ((U32 *)(void *)row_at(w, f->reg[k]))[i] = texel[k];
+        if (offset < 0) continue;
+        at[i] = ((uint64_t)slot->alloc << ID_SHIFT) + (uint64_t)offset;
+        seen |= 1u << i;
+    }
+    if (seen) cost_lanes(m, w, at, seen, COST_KIND_TEXTURE);
+    return true;
+}
+
+static bool tex_geometry(const char *mod, TexForm *f) {
+    f->layered = mod[0] == 'a';
+    const char *dims = mod + f->layered;
+    if (strcmp(dims, "1d") == 0) f->dims = 1;
+    else if (strcmp(dims, "2d") == 0) f->dims = 2;
+    else if (strcmp(dims, "3d") == 0 && !f->layered) f->dims = 3;
+    return f->dims > 0;
+}
+
+static bool tex_registers(Decoder *d, TexForm *f) {
+    const PtxOperand *to = &d->in->args[0];
+    int n = to->kind == PTX_OP_VECTOR ? to->n_elems : 1;
+    if (n != f->count) return decode_unknown(d);
+    for (int k = 0; k < n; k++) {
+        const PtxOperand *r = to->kind == PTX_OP_VECTOR ? &to->elems[k] : to;
+        if (!dest(d, r, 'w', &f->reg[k])) return false;
+        if (r->kind == PTX_OP_SINK || !d->is_read[r->reg]) f->unused |= 1u << k;
+    }
+    return true;
+}
+
+static bool tex_coordinates(Decoder *d, TexForm *f, const PtxOperand *at) {
+    int need = f->dims + f->layered;
+    const PtxOperand *c = &at->elems[1];
+    int n = c->kind == PTX_OP_VECTOR ? c->n_elems : 1;
+    /* three coordinates are written as a vector of four */
+    if (n != need && !(n == 4 && need == 3)) return decode_fail(d, "%d coordinates are expected", need);
+    for (int k = 0; k < need; k++) {
+        char letter = !f->is_int && !(f->layered && k == 0) ? 'f' : 'w';
+        if (!source(d, c->kind == PTX_OP_VECTOR ? &c->elems[k] : c, letter, k, &f->coord[k]))
+            return false;
+    }
+    return true;
+}
+
+/* tex{.level}.GEOMETRY{.v4}.DTYPE.CTYPE d, [handle, {coordinates}] {, lod} */
+static bool decode_tex(Decoder *d) {
+    const PtxInstr *in = d->in;
+    TexForm f = {.count = 1};
+    int k = 0;
+    bool level = strcmp(mod_at(d, k), "level") == 0, base = strcmp(mod_at(d, k), "base") == 0;
+    k += level || base;
+    if (!tex_geometry(mod_at(d, k++), &f)) return decode_unknown(d);
+    if (strcmp(mod_at(d, k), "v4") == 0) f.count = 4, k++;
+    const char *to = mod_at(d, k), *from = mod_at(d, k + 1);
+    f.as_int = strcmp(to, "f32") != 0;
+    f.is_int = strcmp(from, "s32") == 0;
+    bool types = strcmp(to, "f32") == 0 || strcmp(to, "u32") == 0 || strcmp(to, "s32") == 0;
+    if (!types || (!f.is_int && strcmp(from, "f32") != 0) || in->n_mods != k + 2) return decode_unknown(d);
+    if (in->n_args != 2 + level || in->args[1].kind != PTX_OP_TEX || in->args[1].n_elems != 2)
+        return decode_unknown(d);
+    uint32_t lod; /* checked and left: a texture without mip levels has level 0 alone */
+    if (level && !source(d, &in->args[2], strcmp(from, "s32") == 0 ? 'w' : 'f', 3, &lod)) return false;
+    if (in->args[1].elems[0].kind != PTX_OP_REG)
+        return decode_fail(d, "texture references are not supported; use texture objects");
+    if (!source(d, &in->args[1].elems[0], 'q', 0, &f.handle)) return false;
+    if (!tex_coordinates(d, &f, &in->args[1]) || !tex_registers(d, &f)) return false;
+    gi_grow(d->code->tex, d->code->n_tex, d->code->cap_tex);
+    d->code->tex[d->code->n_tex++] = f;
+    emit(d, OP_TEX, 0, 0, 0, 0, 0)->imm = (uint64_t)d->code->n_tex - 1;
+    return true;
+}
+
+const Form forms_memory[] = {
+    CUSTOM("ld", decode_ld, LD_GLOBAL),  CUSTOM("ldu", decode_ld, LD_GLOBAL),
+    CUSTOM("st", decode_st, ST_GLOBAL),  CUSTOM("atom", decode_atomic, ATOMIC),
+    CUSTOM("red", decode_atomic, ATOMIC), CUSTOM("tex", decode_tex, TEX), FORMS_END};

@@ -1,0 +1,401 @@
+/* exec_mem.h - loads, stores and texture fetches of a whole warp, the common shapes fast.
+** Included by exec.c alone, once per variant. Whatever is not common (lanes in different
+** allocations, a fault, a window reached through a generic address) goes to mem_slow. */
+
+/* How the addresses of the active lanes lie. */
+typedef enum Pattern { LANES_UNIFORM, LANES_DENSE, LANES_ANY } Pattern;
+
+static inline void lane_addresses(const Warp *w, const MemForm *f, uint64_t *at) {
+    const uint8_t *row = w->file + f->base;
+    if (f->wide_base) {
+        const U64 *base = (const U64 *)(const void *)row;
+        uint64_t offset = (uint64_t)f->offset;
+        EACH_LANE at[i] = base[i] + offset;
+    } else {
+        const U32 *base = (const U32 *)(const void *)row;
+        uint32_t offset = (uint32_t)f->offset;
+        EACH_LANE at[i] = (uint32_t)(base[i] + offset);
+    }
+}
+
+/* Makes at[] offsets from base; true when every active lane is aligned and ends below limit. */
+static inline bool lanes_inside(const Warp *w, uint64_t *at, uint64_t base, uint64_t size,
+                                unsigned bytes) {
+    if (size < bytes) return false;
+    uint64_t limit = size - bytes, low = bytes - 1, bad = 0;
+    for (int i = 0; i < LANES; i++) {
+        uint64_t offset = at[i] - base;
+        bad |= (uint64_t)(offset > limit || (offset & low) != 0 ? -1 : 0) & (uint64_t)w->lane64[i];
+    }
+    if (bad) return false;
+    EACH_LANE at[i] -= base;
+    return true;
+}
+
+static inline Pattern lane_pattern(const Warp *w, const uint64_t *at, unsigned bytes) {
+    int first = __builtin_ctz(w->active);
+    uint64_t origin = at[first], step = 0, same = 0;
+    uint64_t start = origin - (uint64_t)first * bytes;
+    for (int i = 0; i < LANES; i++) {
+        same |= (at[i] ^ origin) & (uint64_t)w->lane64[i];
+        step |= (at[i] ^ (start + (uint64_t)i * bytes)) & (uint64_t)w->lane64[i];
+    }
+    if (same == 0) return LANES_UNIFORM;
+    uint32_t run = w->active >> first;
+    return step == 0 && (run & (run + 1)) == 0 ? LANES_DENSE : LANES_ANY;
+}
+
+#define ACTIVE_LANES(i) \
+    for (uint32_t left_ = w->active, i; left_ && (i = (uint32_t)__builtin_ctz(left_), 1); \
+         left_ &= left_ - 1)
+
+/* One element at p, extended to the register. */
+static inline uint64_t element_read(const uint8_t *p, const MemForm *f, int k) {
+    uint64_t v = 0;
+    switch (f->size) {
+    case 1: v = *p; if (f->is_signed) v = (uint64_t)(int64_t)(int8_t)v; break;
+    case 2: { uint16_t h; memcpy(&h, p, 2); v = f->is_signed ? (uint64_t)(int64_t)(int16_t)h : h; break; }
+    case 4: { uint32_t x; memcpy(&x, p, 4); v = f->is_signed ? (uint64_t)(int64_t)(int32_t)x : x; break; }
+    default: memcpy(&v, p, 8);
+    }
+    return f->bits[k] == 16 ? v & 0xffff : v;
+}
+
+static inline void register_set(Warp *w, const MemForm *f, int k, int lane, uint64_t v) {
+    if (f->bits[k] == 64) ((U64 *)(void *)(w->file + f->reg[k]))[lane] = v;
+    else ((U32 *)(void *)(w->file + f->reg[k]))[lane] = (uint32_t)v;
+}
+
+static inline uint64_t register_get(const Warp *w, const MemForm *f, int k, int lane) {
+    if (f->bits[k] == 64) return ((const U64 *)(const void *)(w->file + f->reg[k]))[lane];
+    return ((const U32 *)(const void *)(w->file + f->reg[k]))[lane];
+}
+
+static void load_any(Warp *w, const MemForm *f, const uint8_t *base, const uint64_t *at) {
+    ACTIVE_LANES(i) {
+        const uint8_t *p = base + at[i];
+        for (int k = 0; k < f->count; k++, p += f->size)
+            register_set(w, f, k, (int)i, element_read(p, f, k));
+    }
+}
+
+static void store_any(const Warp *w, const MemForm *f, uint8_t *base, const uint64_t *at) {
+    ACTIVE_LANES(i) {
+        uint8_t *p = base + at[i];
+        for (int k = 0; k < f->count; k++, p += f->size) {
+            uint64_t v = register_get(w, f, k, (int)i);
+            memcpy(p, &v, f->size); /* little endian */
+        }
+    }
+}
+
+/* count registers of 4 bytes each. Four lanes of four words are turned in vector registers. */
+#if defined(__x86_64__)
+static inline bool four_lanes(const Warp *w, int g, int count) {
+    return count == 4 && (w->active >> g & 15) == 15;
+}
+
+static inline void load_square(U32 *const *row, int g, const uint8_t *base, const uint64_t *at) {
+    __m128 v[4];
+    for (int k = 0; k < 4; k++) v[k] = _mm_loadu_ps((const float *)(const void *)(base + at[g + k]));
+    _MM_TRANSPOSE4_PS(v[0], v[1], v[2], v[3]);
+    for (int k = 0; k < 4; k++)
+        if (row[k]) _mm_storeu_ps((float *)(void *)(row[k] + g), v[k]);
+}
+
+static inline void store_square(const U32 *const *row, int g, uint8_t *base, const uint64_t *at) {
+    __m128 v[4];
+    for (int k = 0; k < 4; k++) v[k] = _mm_loadu_ps((const float *)(const void *)(row[k] + g));
+    _MM_TRANSPOSE4_PS(v[0], v[1], v[2], v[3]);
+    for (int k = 0; k < 4; k++) _mm_storeu_ps((float *)(void *)(base + at[g + k]), v[k]);
+}
+#else
+static inline bool four_lanes(const Warp *w, int g, int count) { return false && w && g && count; }
+static inline void load_square(U32 *const *row, int g, const uint8_t *base, const uint64_t *at) {
+    (void)row, (void)g, (void)base, (void)at;
+}
+static inline void store_square(const U32 *const *row, int g, uint8_t *base, const uint64_t *at) {
+    (void)row, (void)g, (void)base, (void)at;
+}
+#endif
+
+static inline void load_words(Warp *w, const MemForm *f, const uint8_t *base, const uint64_t *at,
+                              int count) {
+    U32 *row[4];
+    for (int k = 0; k < count; k++)
+        row[k] = f->unused >> k & 1 ? NULL : (U32 *)(void *)(w->file + f->reg[k]);
+    for (int g = 0; g < LANES; g += 4) {
+        if (four_lanes(w, g, count)) {
+            load_square(row, g, base, at);
+            continue;
+        }
+        for (uint32_t left = w->active >> g & 15; left; left &= left - 1) {
+            int i = g + __builtin_ctz(left);
+            for (int k = 0; k < count; k++)
+                if (row[k]) memcpy(row[k] + i, base + at[i] + 4 * k, 4);
+        }
+    }
+}
+
+static inline void store_words(const Warp *w, const MemForm *f, uint8_t *base, const uint64_t *at,
+                               int count) {
+    const U32 *row[4];
+    for (int k = 0; k < count; k++) row[k] = (const U32 *)(const void *)(w->file + f->reg[k]);
+    for (int g = 0; g < LANES; g += 4) {
+        if (four_lanes(w, g, count)) {
+            store_square(row, g, base, at);
+            continue;
+        }
+        for (uint32_t left = w->active >> g & 15; left; left &= left - 1) {
+            int i = g + __builtin_ctz(left);
+            for (int k = 0; k < count; k++) memcpy(base + at[i] + 4 * k, row[k] + i, 4);
+        }
+    }
+}
+
+static inline bool is_words(const MemForm *f) { return f->size == 4 && f->bits[0] == 32; }
+
+static inline void load_uniform(Warp *w, const MemForm *f, const uint8_t *p) {
+    for (int k = 0; k < f->count; k++) {
+        if (f->unused >> k & 1) continue;
+        uint64_t v;
+        if (f->size == 4 && f->bits[0] == 32) {
+            uint32_t word;
+            memcpy(&word, p + 4 * k, 4);
+            v = word;
+        } else {
+            v = element_read(p + k * f->size, f, k);
+        }
+        if (f->bits[k] == 64) {
+            U64 *d = (U64 *)(void *)(w->file + f->reg[k]);
+            EACH_LANE d[i] = w->lane64[i] ? v : d[i];
+        } else {
+            U32 *d = (U32 *)(void *)(w->file + f->reg[k]);
+            uint32_t low = (uint32_t)v;
+            EACH_LANE d[i] = w->lane32[i] ? low : d[i];
+        }
+    }
+}
+
+static inline void load_rows(Warp *w, const MemForm *f, const uint8_t *base, const uint64_t *at,
+                             Pattern pattern) {
+    int first = __builtin_ctz(w->active);
+    if (pattern == LANES_UNIFORM) {
+        load_uniform(w, f, base + at[first]);
+    } else if (is_words(f) && f->count == 1) {
+        if (pattern == LANES_DENSE && w->active == FULL_MASK)
+            memcpy(w->file + f->reg[0], base + at[0], ROW32);
+        else load_words(w, f, base, at, 1);
+    } else if (is_words(f) && f->count == 4) {
+        load_words(w, f, base, at, 4);
+    } else if (is_words(f) && f->count == 2) {
+        load_words(w, f, base, at, 2);
+    } else if (f->size == 8 && f->count == 1 && pattern == LANES_DENSE && w->active == FULL_MASK) {
+        memcpy(w->file + f->reg[0], base + at[0], ROW64);
+    } else {
+        load_any(w, f, base, at);
+    }
+}
+
+static inline void store_rows(Warp *w, const MemForm *f, uint8_t *base, const uint64_t *at,
+                              Pattern pattern) {
+    if (is_words(f) && f->count == 1) {
+        if (pattern == LANES_DENSE && w->active == FULL_MASK)
+            memcpy(base + at[0], w->file + f->reg[0], ROW32);
+        else store_words(w, f, base, at, 1);
+    } else if (is_words(f) && f->count == 4) {
+        store_words(w, f, base, at, 4);
+    } else if (is_words(f) && f->count == 2) {
+        store_words(w, f, base, at, 2);
+    } else if (f->size == 8 && f->count == 1 && pattern == LANES_DENSE && w->active == FULL_MASK) {
+        memcpy(base + at[0], w->file + f->reg[0], ROW64);
+    } else {
+        store_any(w, f, base, at);
+    }
+}
+
+/* cost_lanes, with the case that all lanes stay in one 128-byte line found quickly. on: -1 for the
+** lanes of mask. */
+static inline void charge_lanes(Machine *m, Warp *w, const uint64_t *at, const S64 *on, uint32_t mask,
+                                CostKind kind) {
+    uint64_t line = at[__builtin_ctz(mask)] >> 7, other = 0, sectors = 0;
+    for (int i = 0; i < LANES; i++) {
+        other |= ((at[i] >> 7) ^ line) & (uint64_t)on[i];
+        sectors |= (uint64_t)1 << (at[i] >> 5 & 3) & (uint64_t)on[i];
+    }
+    if (other == 0) cost_line(m, w, line, (uint32_t)sectors, kind);
+    else cost_lanes(m, w, at, mask, kind);
+}
+
+static bool global_access(Machine *m, Warp *w, const Ins *in, const MemForm *f, uint64_t *at) {
+    int first = __builtin_ctz(w->active);
+    unsigned bytes = (unsigned)f->size * f->count;
+    uint64_t base = at[first] & ~OFFSET_MASK;
+    Alloc *alloc = alloc_of(m->emu, at[first]);
+    if (alloc == NULL || (f->is_store && alloc->read_only) ||
+        (f->space == PTX_CONST && !alloc->is_const) ||
+        !lanes_inside(w, at, base, alloc->size, bytes))
+        return mem_slow(m, w, in, f, at);
+    Pattern pattern = lane_pattern(w, at, bytes);
+    if (f->is_store) store_rows(w, f, alloc->data, at, pattern);
+    else load_rows(w, f, alloc->data, at, pattern);
+    if (f->space == PTX_CONST && pattern == LANES_UNIFORM) return true;
+    CostKind kind = f->is_store ? COST_KIND_STORE : COST_KIND_LOAD;
+    if (pattern == LANES_UNIFORM) {
+        cost_range(m, w, base + at[first], bytes, kind);
+    } else if (pattern == LANES_DENSE) {
+        uint64_t lanes = (uint64_t)__builtin_popcount(w->active);
+        cost_range(m, w, base + at[first], bytes * lanes, kind);
+    } else {
+        EACH_LANE at[i] += base;
+        charge_lanes(m, w, at, w->lane64, w->active, kind);
+    }
+    return true;
+}
+
+static bool shared_access(Machine *m, Warp *w, const Ins *in, const MemForm *f, uint64_t *at) {
+    unsigned bytes = (unsigned)f->size * f->count;
+    if (m->shadow || !lanes_inside(w, at, 0, m->shared_bytes, bytes))
+        return mem_slow(m, w, in, f, at);
+    Pattern pattern = lane_pattern(w, at, bytes);
+    if (f->is_store) store_rows(w, f, m->shared, at, pattern);
+    else load_rows(w, f, m->shared, at, pattern);
+    if (pattern == LANES_ANY) cost_shared(m, at, w->active, bytes);
+    else if (pattern == LANES_DENSE && bytes > 4)
+        m->cost.extra[PIPE_SHARED] += (bytes * (unsigned)__builtin_popcount(w->active) - 1) / 128;
+    return true;
+}
+
+/* Local memory is interleaved: word k of the 32 lanes is one row. */
+static bool local_access(Machine *m, Warp *w, const Ins *in, const MemForm *f, uint64_t *at) {
+    unsigned bytes = (unsigned)f->size * f->count;
+    if (m->shadow || !lanes_inside(w, at, 0, w->local_top, bytes))
+        return mem_slow(m, w, in, f, at);
+    bool uniform = lane_pattern(w, at, bytes) == LANES_UNIFORM;
+    if (!is_words(f) || !uniform) return mem_slow(m, w, in, f, at);
+    uint8_t *word = w->local + at[__builtin_ctz(w->active)] / 4 * ROW32;
+    for (int k = 0; k < f->count; k++, word += ROW32) {
+        U32 *row = (U32 *)(void *)(w->file + f->reg[k]), *cell = (U32 *)(void *)word;
+        if (f->is_store) EACH_LANE cell[i] = w->lane32[i] ? row[i] : cell[i];
+        else EACH_LANE row[i] = w->lane32[i] ? cell[i] : row[i];
+    }
+    cost_local(m, w, at, w->active, bytes, f->is_store);
+    return true;
+}
+
+/* Do all active lanes of a load from shared memory hold one address? The most common load of all. */
+static inline bool uniform_shared(const Machine *m, Warp *w, const MemForm *f) {
+    const U32 *base = (const U32 *)(const void *)(w->file + f->base);
+    uint32_t first = base[__builtin_ctz(w->active)], other = 0;
+    for (int i = 0; i < LANES; i++) other |= (base[i] ^ first) & (uint32_t)w->lane32[i];
+    uint32_t at = first + (uint32_t)f->offset, bytes = (uint32_t)f->size * f->count;
+    if (other || at & (bytes - 1) || bytes > m->shared_bytes || at > m->shared_bytes - bytes) return false;
+    load_uniform(w, f, m->shared + at);
+    return true;
+}
+
+static bool load_store(Machine *m, Warp *w, const Ins *in, const MemForm *f) {
+    uint64_t at[LANES] __attribute__((aligned(64)));
+    if (f->space == PTX_SHARED && !f->is_store && !f->wide_base && !m->shadow &&
+        uniform_shared(m, w, f))
+        return true;
+    lane_addresses(w, f, at);
+    switch (f->space) {
+    case PTX_GENERIC: case PTX_GLOBAL: case PTX_CONST: return global_access(m, w, in, f, at);
+    case PTX_SHARED: return shared_access(m, w, in, f, at);
+    case PTX_LOCAL: return local_access(m, w, in, f, at);
+    default: return mem_slow(m, w, in, f, at);
+    }
+}
+
+/* tex.1d with integer coordinates on linear memory of 32-bit texels, 1 or 4 channels: an array read.
+** Lanes outside read 0, and 1 where the texture has no fourth channel. */
+static inline void texels_one(Warp *w, const U32 *data, const S32 *x, uint32_t seen, U32 *d) {
+#if defined(EMU_AVX2)
+    for (int g = 0; g < LANES; g += 8) {
+        if ((w->active >> g & 255) == 0) continue;
+        const __m256i bit = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+        __m256i want = _mm256_and_si256(_mm256_set1_epi32((int)(seen >> g & 255)), bit);
+        __m256i in = _mm256_cmpeq_epi32(want, bit);
+        __m256i active = _mm256_load_si256((const __m256i *)(const void *)(w->lane32 + g));
+        __m256i old = _mm256_loadu_si256((const __m256i *)(const void *)(d + g));
+        __m256i index = _mm256_loadu_si256((const __m256i *)(const void *)(x + g));
+        old = _mm256_andnot_si256(active, old);
+        old = _mm256_mask_i32gather_epi32(old, (const int *)(const void *)data, index, in, 4);
+        _mm256_storeu_si256((__m256i *)(void *)(d + g), old);
+    }
+#else
+    for (int i = 0; i < LANES; i++) {
+        if (!(w->active >> i & 1)) continue;
+        d[i] = seen >> i & 1 ? data[x[i]] : 0;
+    }
+#endif
+}
+
+static inline void texels_four(Warp *w, const uint8_t *data, const S32 *x, uint32_t seen,
+                               U32 *const *row) {
+    uint64_t at[LANES];
+    EACH_LANE at[i] = (uint64_t)(uint32_t)x[i] << 4;
+    for (int g = 0; g < LANES; g += 4) {
+        if (four_lanes(w, g, 4) && (seen >> g & 15) == 15) {
+            load_square(row, g, data, at);
+            continue;
+        }
+        for (uint32_t left = w->active >> g & 15; left; left &= left - 1) {
+            int i = g + __builtin_ctz(left);
+            for (int k = 0; k < 4; k++) {
+                uint32_t v = 0;
+                if (seen >> i & 1) memcpy(&v, data + at[i] + 4 * k, 4);
+                if (row[k]) row[k][i] = v;
+            }
+        }
+    }
+}
+
+static void texture_linear(Machine *m, Warp *w, const TexForm *f, const TexSlot *slot) {
+    const S32 *x = (const S32 *)(const void *)(w->file + f->coord[0]);
+    uint32_t size = slot->t.size[0] < INT32_MAX ? (uint32_t)slot->t.size[0] : INT32_MAX;
+    unsigned shift = slot->t.channels == 4 ? 4 : 2;
+    S32 inside[LANES] __attribute__((aligned(64)));
+    EACH_LANE inside[i] = (uint32_t)x[i] < size ? w->lane32[i] : 0;
+    uint32_t seen = mask_of(inside);
+    uint64_t at[LANES], base = (uint64_t)slot->alloc << ID_SHIFT;
+    S64 on[LANES];
+    EACH_LANE on[i] = inside[i];
+    EACH_LANE at[i] = base + ((uint64_t)(uint32_t)x[i] << shift); /* before x's row may change */
+    U32 *row[4];
+    for (int k = 0; k < 4; k++)
+        row[k] = f->unused >> k & 1 ? NULL : (U32 *)(void *)(w->file + f->reg[k]);
+    if (slot->t.channels == 4) {
+        texels_four(w, slot->t.data, x, seen, row);
+    } else {
+        for (int k = 3; k >= 0; k--) {
+            U32 *d = row[k];
+            uint32_t fill = k < 3 ? 0 : f->as_int ? 1 : 0x3f800000u;
+            if (d == NULL) continue;
+            if (k == 0) texels_one(w, slot->t.data, x, seen, d);
+            else EACH_LANE d[i] = w->lane32[i] ? fill : d[i];
+        }
+    }
+    if (seen) charge_lanes(m, w, at, on, seen, COST_KIND_TEXTURE);
+}
+
+static inline bool is_plain_fetch(const TexForm *f, const EmuTexture *t) {
+    bool is_float = t->format == EMU_TEX_F32;
+    bool words = is_float || t->format == EMU_TEX_S32 || t->format == EMU_TEX_U32;
+    return f->dims == 1 && !f->layered && f->is_int && f->count == 4 && t->kind == EMU_TEX_LINEAR &&
+           words && is_float == !f->as_int && !t->normalized_read &&
+           (t->channels == 4 || t->channels == 1);
+}
+
+static inline bool texture(Machine *m, Warp *w, const Ins *in, const TexForm *f) {
+    const U64 *handle = (const U64 *)(const void *)(w->file + f->handle);
+    uint64_t h = handle[__builtin_ctz(w->active)], other = 0;
+    for (int i = 0; i < LANES; i++) other |= (handle[i] ^ h) & (uint64_t)w->lane64[i];
+    uint64_t index = h - WINDOW(ID_TEX);
+    if (other || index >= (uint64_t)m->emu->n_tex) return tex_slow(m, w, in, f);
+    const TexSlot *slot = &m->emu->tex[index];
+    if (!slot->live || !is_plain_fetch(f, &slot->t)) return tex_slow(m, w, in, f);
+    texture_linear(m, w, f, slot);
+    return true;
+}

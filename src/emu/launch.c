@@ -1,0 +1,266 @@
+/* launch.c - one launch: checks it, runs its blocks in order, the warps of a block in turn. */
+#include "emu/core.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Warp instructions of one turn: a warp that waits for another by spinning lets it run. */
+enum { TURN = 4096 };
+
+/* --- is this a launch the GPU would accept? --- */
+
+static bool refuse(Machine *m, const char *fmt, ...) GI_PRINTF(2, 3);
+
+static bool refuse(Machine *m, const char *fmt, ...) {
+    char why[400];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(why, sizeof why, fmt, args);
+    va_end(args);
+    m->result->status = EMU_LAUNCH_ERROR;
+    snprintf(m->result->message, sizeof m->result->message, "launch refused: %s, kernel %s", why,
+             m->entry->func->name);
+    return false;
+}
+
+static bool check_geometry(Machine *m) {
+    const EmuLaunch *l = m->launch;
+    const EmuModel *g = m->model;
+    const unsigned *b = l->block;
+    double threads = (double)b[0] * b[1] * b[2];
+    if (!b[0] || !b[1] || !b[2] || !l->grid[0] || !l->grid[1] || !l->grid[2])
+        return refuse(m, "grid (%u,%u,%u), block (%u,%u,%u): every part must be at least 1",
+                      l->grid[0], l->grid[1], l->grid[2], b[0], b[1], b[2]);
+    double most = g->max_threads_per_block < 1024 ? g->max_threads_per_block : 1024;
+    if (threads > most || b[2] > 64)
+        return refuse(m, "block (%u,%u,%u) has %.0f threads%s; at most %.0f are allowed", b[0], b[1],
+                      b[2], threads, b[2] > 64 ? " (and z above 64)" : "", most);
+    if (l->grid[0] > g->max_grid_x || l->grid[1] > g->max_grid_y || l->grid[2] > g->max_grid_z)
+        return refuse(m, "grid (%u,%u,%u) is larger than (%.0f,%.0f,%.0f)", l->grid[0], l->grid[1],
+                      l->grid[2], g->max_grid_x, g->max_grid_y, g->max_grid_z);
+    m->threads = (int)threads;
+    m->n_warps = (m->threads + LANES - 1) / LANES;
+    return true;
+}
+
+static bool check_bounds(Machine *m) {
+    const PtxFunc *f = m->entry->func;
+    const unsigned *b = m->launch->block;
+    const int *req = f->reqntid, *max = f->maxntid;
+    for (int k = 0; k < 3 && req[0]; k++)
+        if (b[k] != (unsigned)(req[k] ? req[k] : 1))
+            return refuse(m, "block (%u,%u,%u), but the kernel requires (%d,%d,%d)", b[0], b[1], b[2],
+                          req[0], req[1] ? req[1] : 1, req[2] ? req[2] : 1);
+    int bound = max[0] * (max[1] ? max[1] : 1) * (max[2] ? max[2] : 1);
+    if (bound && m->threads > bound)
+        return refuse(m, "%d threads a block, but the kernel's launch bounds allow %d", m->threads, bound);
+    return true;
+}
+
+static uint64_t align16(uint64_t x) {
+    return (x + 15) & ~(uint64_t)15;
+}
+
+static bool check_memory(Machine *m) {
+    const EmuModel *g = m->model;
+    double fixed = (double)m->entry->shared_bytes, all;
+    m->dynamic_base = (uint32_t)align16(m->entry->shared_bytes);
+    all = m->launch->shared_bytes ? (double)m->dynamic_base + (double)m->launch->shared_bytes : fixed;
+    if (g->shared_per_block_default > 0 && fixed > g->shared_per_block_default)
+        return refuse(m, "%.0f bytes of static shared memory; at most %.0f are allowed", fixed,
+                      g->shared_per_block_default);
+    if (all > g->shared_per_block)
+        return refuse(m, "%.0f bytes of shared memory a block (%.0f static); there are %.0f", all,
+                      fixed, g->shared_per_block);
+    if (m->entry->local_bytes > g->local_per_thread)
+        return refuse(m, "stack overflow: %u bytes of local memory a thread; there are %.0f",
+                      m->entry->local_bytes, g->local_per_thread);
+    m->shared_bytes = (uint32_t)all;
+    return true;
+}
+
+/* Registers a thread gets: the estimate, or less where launch bounds or the block's size leave
+** less; what does not fit is spilled to local memory. Returns the resident blocks of an SM. */
+static int give_registers(Machine *m, int *spilled) {
+    const EmuModel *g = m->model;
+    const PtxFunc *f = m->entry->func;
+    int want = m->entry->registers, have = want;
+    int bound = f->maxntid[0] * (f->maxntid[1] ? f->maxntid[1] : 1) * (f->maxntid[2] ? f->maxntid[2] : 1);
+    int threads = bound > m->threads ? bound : m->threads;
+    int blocks = bound && f->minnctapersm > 1 ? f->minnctapersm : 1;
+    int warps = (threads + LANES - 1) / LANES;
+    int fit = (int)(g->registers_per_sm / ((double)warps * LANES * blocks)) / 8 * 8;
+    if (f->maxnreg && have > f->maxnreg) have = f->maxnreg;
+    if (fit < 16) fit = 16;
+    if (have > fit) have = fit;
+    *spilled = want - have;
+    m->result->registers = have;
+    return cost_resident(g, m->threads, have, m->shared_bytes);
+}
+
+/* --- scheduling --- */
+
+static void describe_waits(const Machine *m, char *out, size_t cap) {
+    size_t n = 0;
+    int told = 0;
+    out[0] = 0;
+    for (int i = 0; i < m->n_warps && n < cap; i++) {
+        const Warp *w = &m->warp[i];
+        if (w->state != WARP_WAITING) continue;
+        if (++told > 4) {
+            snprintf(out + n, cap - n, " …");
+            return;
+        }
+        const InsPlace *at = &w->code->place[w->pc - 1];
+        n += (size_t)snprintf(out + n, cap - n, "%s warp %d waits at barrier %d (PTX line %d, line %d)",
+                              told > 1 ? "," : "", i, w->barrier, at->ptx_line, at->src_line);
+    }
+}
+
+static bool raise_deadlock(Machine *m) {
+    char waits[300];
+    Warp *first = NULL;
+    for (int i = m->n_warps - 1; i >= 0; i--)
+        if (m->warp[i].state == WARP_WAITING) first = &m->warp[i];
+    describe_waits(m, waits, sizeof waits);
+    return fault_raise(m, first, &first->code->ins[first->pc - 1], ALL_LANES, EMU_TIMEOUT,
+                       "barrier that can never complete:%s", waits);
+}
+
+static bool raise_budget(Machine *m, Warp *w) {
+    uint64_t budget = m->launch->budget ? m->launch->budget : (uint64_t)1 << 40;
+    return fault_raise(m, w, &w->code->ins[w->pc], ALL_LANES, EMU_TIMEOUT,
+                       "the budget of %llu warp instructions ran out", (unsigned long long)budget);
+}
+
+/* One turn of a ready warp. */
+static bool run_warp(Machine *m, Warp *w) {
+    w->fuel = m->budget < TURN ? m->budget : TURN;
+    int64_t before = w->fuel;
+    Stop stop = m->emu->avx2 ? exec_avx2(m, w) : exec_base(m, w);
+    m->budget -= before - w->fuel;
+    if (stop == STOP_FAULT) return false;
+    if (stop == STOP_DONE) warp_ended(m, w);
+    if (stop != STOP_YIELD) return true;
+    if (m->budget <= 0) return raise_budget(m, w);
+    if (m->launch->interrupt && *m->launch->interrupt)
+        return fault_raise(m, w, NULL, ALL_LANES, EMU_ABORTED, "interrupted");
+    return true;
+}
+
+static bool run_warps(Machine *m) {
+    for (;;) {
+        int ready = 0, waiting = 0;
+        for (int i = 0; i < m->n_warps; i++) {
+            Warp *w = &m->warp[i];
+            if (w->state != WARP_READY) continue;
+            ready++;
+            if (!run_warp(m, w)) return false;
+        }
+        if (ready) continue;
+        for (int i = 0; i < m->n_warps; i++) waiting += m->warp[i].state == WARP_WAITING;
+        return waiting ? raise_deadlock(m) : true;
+    }
+}
+
+/* Shared memory begins as 0xff bytes (NaNs): a GPU leaves there what the last block wrote, and no
+** kernel may rely on it. */
+static bool run_block(Machine *m, uint64_t index) {
+    const unsigned *g = m->launch->grid;
+    m->block_index = index;
+    m->ctaid[0] = (unsigned)(index % g[0]);
+    m->ctaid[1] = (unsigned)(index / g[0] % g[1]);
+    m->ctaid[2] = (unsigned)(index / g[0] / g[1]);
+    m->smid = (unsigned)(index % (uint64_t)(m->model->sms >= 1 ? m->model->sms : 1));
+    if (m->shared_bytes) memset(m->shared, 0xff, m->shared_bytes);
+    memset(m->barrier, 0, sizeof m->barrier);
+    cost_block_begin(m);
+    for (int i = 0; i < m->n_warps; i++)
+        if (!warp_begin(m, &m->warp[i], m->entry))
+            return fault_raise(m, NULL, NULL, ALL_LANES, EMU_OUT_OF_MEMORY,
+                               "no host memory for the warps of a block");
+    if (m->shadow) shadow_block(m);
+    if (!run_warps(m)) return false;
+    cost_block_end(m);
+    return true;
+}
+
+static bool run_blocks(Machine *m) {
+    const unsigned *g = m->launch->grid;
+    uint64_t blocks = (uint64_t)g[0] * g[1] * g[2];
+    for (uint64_t i = 0; i < blocks; i++) {
+        if ((i & 255) == 0 && m->launch->interrupt && *m->launch->interrupt)
+            return fault_raise(m, NULL, NULL, ALL_LANES, EMU_ABORTED, "interrupted");
+        if (!run_block(m, i)) return false;
+    }
+    return true;
+}
+
+/* --- the launch --- */
+
+static bool open_machine(Machine *m) {
+    m->warp = aligned_alloc(64, (size_t)m->n_warps * sizeof *m->warp);
+    m->shared = m->shared_bytes ? malloc(m->shared_bytes) : NULL;
+    if (m->warp == NULL || (m->shared_bytes && m->shared == NULL)) {
+        m->result->status = EMU_OUT_OF_MEMORY;
+        snprintf(m->result->message, sizeof m->result->message, "no host memory for a block");
+        return false;
+    }
+    memset(m->warp, 0, (size_t)m->n_warps * sizeof *m->warp);
+    for (int i = 0; i < m->n_warps; i++) {
+        int lanes = m->threads - i * LANES;
+        m->warp[i].index = i;
+        m->warp[i].exist = lanes >= LANES ? FULL_MASK : (1u << lanes) - 1;
+    }
+    if (m->launch->count_uninitialised || m->launch->check_races) m->shadow = shadow_new(m);
+    return true;
+}
+
+static void close_machine(Machine *m) {
+    for (int i = 0; m->warp && i < m->n_warps; i++) warp_free(&m->warp[i]);
+    free(m->warp);
+    free(m->shared);
+    shadow_free(m->shadow);
+    cost_free(&m->cost);
+    gi_buf_free(&m->text);
+}
+
+static void run(Machine *m) {
+    int spilled;
+    if (!check_geometry(m) || !check_bounds(m) || !check_memory(m)) return;
+    int resident = give_registers(m, &spilled);
+    if (resident < 1) {
+        refuse(m, "a block of %d threads, %d registers a thread and %u bytes of shared memory does "
+               "not fit on an SM", m->threads, m->result->registers, m->shared_bytes);
+        return;
+    }
+    m->result->shared_bytes = m->shared_bytes;
+    double warps = m->model->max_threads_per_sm / LANES;
+    m->result->occupancy = warps > 0 ? resident * m->n_warps / warps : 0;
+    if (m->result->occupancy > 1) m->result->occupancy = 1;
+    if (open_machine(m)) {
+        cost_begin(m, resident, spilled);
+        run_blocks(m);
+        cost_finish(m, resident);
+    }
+    close_machine(m);
+}
+
+bool emu_launch(EmuModule *mod, const EmuLaunch *launch, EmuResult *out, gi_err *err) {
+    Code *entry = module_entry(mod, launch->kernel, err);
+    if (entry == NULL) return false;
+    size_t param_bytes = module_param_bytes(entry);
+    if (param_bytes && launch->params == NULL)
+        return gi_fail(err, "usage", "kernel %s needs %zu bytes of parameters and was given none",
+                       launch->kernel, param_bytes);
+    EmuResult result = {0};
+    Machine m = {.emu = mod->emu, .mod = mod, .entry = entry, .launch = launch,
+                 .model = &mod->emu->model, .result = &result, .params = launch->params,
+                 .param_bytes = param_bytes, .serial = 1};
+    m.budget = launch->budget && launch->budget < (uint64_t)1 << 62 ? (int64_t)launch->budget
+                                                                   : (int64_t)1 << 40;
+    run(&m);
+    *out = result;
+    return true;
+}

@@ -1,0 +1,298 @@
+/* memory.c - allocations, and every access the fast paths of exec_mem.h leave over: lane by lane,
+** each checked for bounds, alignment and permission, in lane order. */
+#include "emu/core.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- allocations --- */
+
+static int new_id(Emu *e) {
+    if (e->n_free > 0) return e->free_id[--e->n_free];
+    if (e->n_alloc == 0) e->n_alloc = 1, e->cap_alloc = 8, e->alloc = gi_alloc(8 * sizeof(Alloc));
+    gi_grow(e->alloc, e->n_alloc, e->cap_alloc);
+    return e->n_alloc++;
+}
+
+uint64_t alloc_new(Emu *e, void *data, uint64_t size, bool read_only, bool is_const,
+                   const char *label) {
+    int id = new_id(e);
+    e->alloc[id] = (Alloc){.data = data, .size = size, .live = true, .read_only = read_only,
+                           .is_const = is_const, .label = gi_strdup(label ? label : "buffer")};
+    return (uint64_t)id << ID_SHIFT;
+}
+
+void alloc_free(Emu *e, uint64_t address) {
+    uint64_t id = address >> ID_SHIFT;
+    if (id == 0 || id >= (uint64_t)e->n_alloc) return;
+    Alloc *a = &e->alloc[id];
+    if (a->label == NULL) return;
+    free(a->label);
+    free(a->touched);
+    *a = (Alloc){0};
+    gi_grow(e->free_id, e->n_free, e->cap_free);
+    e->free_id[e->n_free++] = (int)id;
+}
+
+uint64_t emu_map(Emu *e, void *data, size_t size_bytes, bool read_only, const char *label) {
+    return alloc_new(e, data, size_bytes, read_only, false, label);
+}
+
+void emu_unmap(Emu *e, uint64_t address) {
+    alloc_free(e, address);
+}
+
+/* --- faults of an access --- */
+
+static const char *space_name(PtxSpace space) {
+    switch (space) {
+    case PTX_SHARED: return "shared";
+    case PTX_LOCAL: return "local";
+    case PTX_CONST: return "constant";
+    case PTX_PARAM: return "parameter";
+    case PTX_GLOBAL: return "global";
+    default: return "generic";
+    }
+}
+
+typedef struct Access { /* one lane's wish */
+    Machine *m;
+    Warp *w;
+    const Ins *in;
+    int lane;
+    PtxSpace space;
+    uint64_t address;
+    unsigned bytes;
+    bool is_write;
+} Access;
+
+static bool raise_access(const Access *a, EmuStatus status, const char *what, const char *where) {
+    return fault_raise(a->m, a->w, a->in, a->lane, status, "%s %s of %u byte%s in %s memory at %s",
+                       what, a->is_write ? "write" : "read", a->bytes, a->bytes == 1 ? "" : "s",
+                       space_name(a->space), where);
+}
+
+/* "address 0x… (byte 400 of 'out', 400 bytes)", or by how much it misses a neighbour. */
+static void describe_global(const Access *a, char *out, size_t cap) {
+    const Emu *e = a->m->emu;
+    uint64_t id = a->address >> ID_SHIFT, offset = a->address & OFFSET_MASK;
+    const Alloc *in = alloc_of(e, a->address);
+    int64_t byte = (int64_t)offset;
+    if (offset > OFFSET_MASK / 2) { /* just before the start of the next allocation */
+        const Alloc *next = alloc_of(e, (id + 1) << ID_SHIFT);
+        if (next) in = next, byte = (int64_t)(offset - OFFSET_MASK - 1);
+    }
+    if (in)
+        snprintf(out, cap, "address 0x%llx (byte %lld of '%s', %llu bytes)",
+                 (unsigned long long)a->address, (long long)byte, in->label,
+                 (unsigned long long)in->size);
+    else
+        snprintf(out, cap, "address 0x%llx (no allocation%s)", (unsigned long long)a->address,
+                 a->address < 4096 ? ", a null pointer" : "");
+}
+
+static bool raise_bounds(const Access *a, uint64_t size) {
+    char where[160];
+    snprintf(where, sizeof where, "offset 0x%llx (%llu bytes%s)", (unsigned long long)a->address,
+             (unsigned long long)size, a->space == PTX_LOCAL ? " a thread" : "");
+    return raise_access(a, EMU_ILLEGAL_ADDRESS, "out-of-bounds", where);
+}
+
+static bool raise_misaligned(const Access *a) {
+    char where[300];
+    if (a->space == PTX_GLOBAL || a->space == PTX_GENERIC || a->space == PTX_CONST)
+        describe_global(a, where, sizeof where);
+    else snprintf(where, sizeof where, "offset 0x%llx", (unsigned long long)a->address);
+    return raise_access(a, EMU_MISALIGNED, "misaligned", where);
+}
+
+/* --- one lane --- */
+
+static bool inside(uint64_t offset, unsigned bytes, uint64_t size) {
+    return size >= bytes && offset <= size - bytes;
+}
+
+/* Turns a generic address into a space and an offset in it; allocations stay as they are. */
+static void resolve_generic(Access *a) {
+    if (a->space != PTX_GENERIC) return;
+    uint64_t id = a->address >> ID_SHIFT;
+    if (id == ID_SHARED) a->space = PTX_SHARED;
+    else if (id == ID_LOCAL) a->space = PTX_LOCAL;
+    else if (id == ID_PARAM) a->space = PTX_PARAM;
+    else return;
+    a->address &= OFFSET_MASK;
+}
+
+static bool check_window(const Access *a, uint64_t size) {
+    if (!inside(a->address, a->bytes, size)) return raise_bounds(a, size);
+    if (a->address & (a->bytes - 1)) return raise_misaligned(a);
+    return true;
+}
+
+static uint8_t *global_at(const Access *a) {
+    char where[300];
+    Alloc *in = alloc_of(a->m->emu, a->address);
+    uint64_t offset = a->address & OFFSET_MASK;
+    const char *wrong = NULL;
+    if (in == NULL || !inside(offset, a->bytes, in->size)) wrong = "out-of-bounds";
+    else if (a->is_write && in->is_const) wrong = "constant memory:";
+    else if (a->is_write && in->read_only) wrong = "read-only memory:";
+    else if (a->space == PTX_CONST && !in->is_const) wrong = "not constant memory:";
+    if (wrong) {
+        describe_global(a, where, sizeof where);
+        raise_access(a, EMU_ILLEGAL_ADDRESS, wrong, where);
+        return NULL;
+    }
+    if (a->address & (a->bytes - 1)) {
+        raise_misaligned(a);
+        return NULL;
+    }
+    return in->data + offset;
+}
+
+static uint8_t *param_at(const Access *a) {
+    if (a->is_write) {
+        raise_bounds(a, a->m->param_bytes);
+        return NULL;
+    }
+    return check_window(a, a->m->param_bytes) ? (uint8_t *)(uintptr_t)a->m->params + a->address
+                                              : NULL;
+}
+
+/* Host bytes of anything but local memory. */
+static uint8_t *host_at(const Access *a, bool is_atomic) {
+    if (a->space == PTX_PARAM) return param_at(a);
+    if (a->space != PTX_SHARED) return global_at(a);
+    if (!check_window(a, a->m->shared_bytes)) return NULL;
+    if (a->m->shadow && !shadow_shared(a->m, a->w, a->in, a->lane, a->address, a->bytes,
+                                       a->is_write, is_atomic))
+        return NULL;
+    return a->m->shared + a->address;
+}
+
+uint8_t *mem_at(Machine *m, Warp *w, const Ins *in, int lane, PtxSpace space, uint64_t address,
+                unsigned bytes, bool is_write) {
+    Access a = {m, w, in, lane, space, address, bytes, is_write};
+    resolve_generic(&a);
+    if (a.space != PTX_LOCAL) return host_at(&a, true);
+    fault_raise(m, w, in, lane, EMU_LAUNCH_ERROR, "atomic operation on local memory");
+    return NULL;
+}
+
+static uint8_t *local_byte(const Warp *w, int lane, uint64_t offset) {
+    return w->local + offset / 4 * ROW32 + (uint64_t)lane * 4 + offset % 4;
+}
+
+static bool local_move(const Access *a, void *out, const void *from) {
+    if (!check_window(a, a->w->local_top)) return false;
+    if (a->m->shadow)
+        shadow_local(a->m, a->w, a->lane, a->address, a->bytes, a->is_write);
+    for (unsigned k = 0; k < a->bytes; k++) {
+        uint8_t *cell = local_byte(a->w, a->lane, a->address + k);
+        if (a->is_write) *cell = ((const uint8_t *)from)[k];
+        else ((uint8_t *)out)[k] = *cell;
+    }
+    return true;
+}
+
+bool mem_read(Machine *m, Warp *w, const Ins *in, int lane, PtxSpace space, uint64_t address,
+              unsigned bytes, void *out) {
+    Access a = {m, w, in, lane, space, address, bytes, false};
+    resolve_generic(&a);
+    if (a.space == PTX_LOCAL) return local_move(&a, out, NULL);
+    const uint8_t *p = host_at(&a, false);
+    if (p) memcpy(out, p, bytes);
+    return p != NULL;
+}
+
+bool mem_write(Machine *m, Warp *w, const Ins *in, int lane, PtxSpace space, uint64_t address,
+               unsigned bytes, const void *from) {
+    Access a = {m, w, in, lane, space, address, bytes, true};
+    resolve_generic(&a);
+    if (a.space == PTX_LOCAL) return local_move(&a, NULL, from);
+    uint8_t *p = host_at(&a, false);
+    if (p) memcpy(p, from, bytes);
+    return p != NULL;
+}
+
+/* --- a warp, lane by lane --- */
+
+static void load_registers(Warp *w, const MemForm *f, int lane, const uint8_t *p) {
+    for (int k = 0; k < f->count; k++, p += f->size) {
+        uint64_t v = 0;
+        memcpy(&v, p, f->size);
+        if (f->is_signed && f->size < 8) {
+            unsigned shift = 64 - 8u * f->size;
+            v = (uint64_t)((int64_t)(v << shift) >> shift);
+        }
+        if (f->bits[k] == 64) ((U64 *)(void *)row_at(w, f->reg[k]))[lane] = v;
+        else ((U32 *)(void *)row_at(w, f->reg[k]))[lane] =
+                 (uint32_t)(f->bits[k] == 16 ? v & 0xffff : v);
+    }
+}
+
+static void store_registers(const Warp *w, const MemForm *f, int lane, uint8_t *p) {
+    for (int k = 0; k < f->count; k++, p += f->size) {
+        uint64_t v = f->bits[k] == 64 ? ((const U64 *)(const void *)row_at(w, f->reg[k]))[lane]
+                                      : ((const U32 *)(const void *)row_at(w, f->reg[k]))[lane];
+        memcpy(p, &v, f->size);
+    }
+}
+
+static bool one_lane(Machine *m, Warp *w, const Ins *in, const MemForm *f, int lane,
+                     uint64_t address) {
+    uint8_t bytes[32];
+    unsigned n = (unsigned)f->size * f->count;
+    if (f->is_store) {
+        store_registers(w, f, lane, bytes);
+        return mem_write(m, w, in, lane, (PtxSpace)f->space, address, n, bytes);
+    }
+    if (!mem_read(m, w, in, lane, (PtxSpace)f->space, address, n, bytes)) return false;
+    load_registers(w, f, lane, bytes);
+    return true;
+}
+
+/* Parameters of device functions are per lane and never out of bounds: offsets are constants. */
+static void function_param(const Warp *w, const MemForm *f, int lane) {
+    const Frame *frame = &w->frame[w->depth];
+    uint8_t *p = frame->params + (size_t)lane * frame->code->param_bytes + f->offset;
+    if (f->is_store) store_registers(w, f, lane, p);
+    else load_registers((Warp *)(uintptr_t)w, f, lane, p);
+}
+
+/* Cost of an access whose lanes went different ways. */
+static void charge(Machine *m, Warp *w, const MemForm *f, const uint64_t *at) {
+    uint64_t global[LANES], local[LANES];
+    uint32_t in_global = 0, in_local = 0;
+    for (uint32_t left = w->active; left; left &= left - 1) {
+        int i = __builtin_ctz(left);
+        uint64_t id = at[i] >> ID_SHIFT;
+        if (f->space == PTX_LOCAL || (f->space == PTX_GENERIC && id == ID_LOCAL))
+            local[i] = at[i] & OFFSET_MASK, in_local |= 1u << i;
+        else if (f->space != PTX_SHARED && f->space != PTX_PARAM && id < (uint64_t)m->emu->n_alloc)
+            global[i] = at[i], in_global |= 1u << i;
+    }
+    CostKind kind = f->is_store ? COST_KIND_STORE : COST_KIND_LOAD;
+    unsigned bytes = (unsigned)f->size * f->count;
+    if (in_global) cost_lanes(m, w, global, in_global, kind);
+    if (in_local) cost_local(m, w, local, in_local, bytes, f->is_store);
+    if (f->space == PTX_SHARED) cost_shared(m, at, w->active, bytes);
+}
+
+bool mem_slow(Machine *m, Warp *w, const Ins *in, const MemForm *f, const uint64_t *at) {
+    for (uint32_t left = w->active; left; left &= left - 1) {
+        int i = __builtin_ctz(left);
+        if (f->frame_param) function_param(w, f, i);
+        else if (!one_lane(m, w, in, f, i, at[i])) return false;
+    }
+    if (!f->frame_param) charge(m, w, f, at);
+    return true;
+}
+
+void mem_addresses(const Warp *w, uint32_t base, bool wide, int64_t offset, uint64_t at[LANES]) {
+    const uint8_t *row = row_at(w, base);
+    for (int i = 0; i < LANES; i++)
+        at[i] = wide ? ((const U64 *)(const void *)row)[i] + (uint64_t)offset
+                     : ((const U32 *)(const void *)row)[i] + (uint32_t)offset;
+}

@@ -1,0 +1,137 @@
+/* shadow.c - what memory itself cannot tell: bytes nobody wrote, and races in shared memory.
+**
+** Races: two accesses to a byte by different threads, at least one a write, not both atomic, race
+** when no barrier lies between them: no block barrier, and for threads of one warp no
+** bar.warp.sync. A byte remembers its last writer and two of its readers since the last barrier.
+** A barrier for some of the warps counts as one for all (races may be missed, none is invented).
+*/
+#include "emu/core.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct Touch { /* who, when; thread is counted from 1 */
+    uint32_t thread, epoch, warp_epoch;
+    int ptx_line, src_line;
+    bool is_atomic;
+} Touch;
+
+typedef struct Byte {
+    Touch write, read[2];
+    bool written; /* since the block began */
+} Byte;
+
+struct Shadow {
+    bool races, uninitialised;
+    Byte *shared;
+    uint32_t epoch;
+    uint32_t warp_epoch[LANES];
+    uint32_t *local[LANES]; /* per warp: for each byte of the stack, the lanes that wrote it */
+    uint32_t local_cap[LANES];
+};
+
+Shadow *shadow_new(const Machine *m) {
+    Shadow *s = gi_alloc(sizeof *s);
+    s->races = m->launch->check_races;
+    s->uninitialised = m->launch->count_uninitialised;
+    s->shared = gi_alloc(((size_t)m->shared_bytes + 1) * sizeof *s->shared);
+    return s;
+}
+
+void shadow_free(Shadow *s) {
+    if (s == NULL) return;
+    for (int i = 0; i < LANES; i++) free(s->local[i]);
+    free(s->shared);
+    free(s);
+}
+
+void shadow_block(Machine *m) {
+    memset(m->shadow->shared, 0, (size_t)m->shared_bytes * sizeof *m->shadow->shared);
+    m->shadow->epoch++;
+}
+
+void shadow_barrier(Machine *m, uint32_t warps) {
+    (void)warps;
+    m->shadow->epoch++;
+}
+
+void shadow_warp_sync(Machine *m, const Warp *w) {
+    m->shadow->warp_epoch[w->index]++;
+}
+
+void shadow_local_frame(Machine *m, const Warp *w, uint32_t from, uint32_t to) {
+    Shadow *s = m->shadow;
+    if (to > s->local_cap[w->index]) {
+        s->local[w->index] = gi_realloc(s->local[w->index], to * sizeof(uint32_t));
+        s->local_cap[w->index] = to;
+    }
+    if (to > from) memset(s->local[w->index] + from, 0, (to - from) * sizeof(uint32_t));
+}
+
+/* Did the earlier access happen without a barrier between it and this one? */
+static bool concurrent(const Shadow *s, const Touch *then, const Touch *now) {
+    if (then->thread == 0 || then->thread == now->thread || then->epoch != s->epoch) return false;
+    if (then->is_atomic && now->is_atomic) return false;
+    bool same_warp = (then->thread - 1) / LANES == (now->thread - 1) / LANES;
+    return !same_warp || then->warp_epoch == now->warp_epoch;
+}
+
+static bool raise_race(Machine *m, Warp *w, const Ins *in, int lane, uint64_t offset, bool is_write,
+                       const Touch *then, bool then_write) {
+    char source[40] = "";
+    if (then->src_line) snprintf(source, sizeof source, ", source line %d", then->src_line);
+    return fault_raise(m, w, in, lane, EMU_RACE,
+                       "race in shared memory at offset 0x%llx: this %s and the %s by thread %u of the "
+                       "block (PTX line %d%s) with no barrier between them",
+                       (unsigned long long)offset, is_write ? "write" : "read",
+                       then_write ? "write" : "read", then->thread - 1, then->ptx_line, source);
+}
+
+static void note_read(Byte *b, const Touch *now) {
+    bool first_old = b->read[0].epoch != now->epoch || b->read[0].thread == now->thread ||
+                     b->read[0].thread == 0;
+    b->read[!first_old] = *now;
+}
+
+static bool check_byte(Machine *m, Warp *w, const Ins *in, int lane, uint64_t offset, bool is_write,
+                       const Touch *now) {
+    Shadow *s = m->shadow;
+    Byte *b = &s->shared[offset];
+    if (concurrent(s, &b->write, now))
+        return raise_race(m, w, in, lane, offset, is_write, &b->write, true);
+    for (int k = 0; k < 2 && is_write; k++)
+        if (concurrent(s, &b->read[k], now))
+            return raise_race(m, w, in, lane, offset, true, &b->read[k], false);
+    if (is_write) b->write = *now;
+    else note_read(b, now);
+    return true;
+}
+
+bool shadow_shared(Machine *m, Warp *w, const Ins *in, int lane, uint64_t offset, unsigned bytes,
+                   bool is_write, bool is_atomic) {
+    Shadow *s = m->shadow;
+    const InsPlace *at = &w->code->place[in - w->code->ins];
+    Touch now = {(uint32_t)(w->index * LANES + lane + 1), s->epoch, s->warp_epoch[w->index],
+                 at->ptx_line, at->src_line, is_atomic};
+    bool unwritten = false;
+    for (unsigned k = 0; k < bytes; k++) {
+        unwritten |= (!is_write || is_atomic) && !s->shared[offset + k].written;
+        if (s->races && !check_byte(m, w, in, lane, offset + k, is_write, &now)) return false;
+        if (is_write) s->shared[offset + k].written = true;
+    }
+    if (s->uninitialised && unwritten) m->result->uninitialised_reads++;
+    return true;
+}
+
+void shadow_local(Machine *m, const Warp *w, int lane, uint64_t offset, unsigned bytes,
+                  bool is_write) {
+    Shadow *s = m->shadow;
+    bool unwritten = false;
+    for (unsigned k = 0; k < bytes; k++) {
+        uint32_t *cell = &s->local[w->index][offset + k];
+        if (is_write) *cell |= 1u << lane;
+        else unwritten |= !(*cell >> lane & 1);
+    }
+    if (s->uninitialised && unwritten) m->result->uninitialised_reads++;
+}

@@ -1,0 +1,134 @@
+/* inside.h - struct Grammar: the tree, the rules, and the holes of the text that they fill.
+**
+**   text    "    if (tid < n) y = 1;  // c\n"      the file, byte for byte
+**   holes          [IF    ][_   ]                  [start, end) in order, without overlap
+**   rules          <IF_k.cu_7> <_k.cu_7>           what fills a hole; one rule may fill several
+**
+** A mutant is the text with other fillings. Private to src/grammar.
+*/
+#ifndef GILUA_GRAMMAR_INSIDE_H
+#define GILUA_GRAMMAR_INSIDE_H
+
+#include "grammar/grammar.h"
+#include "grammar/tree.h"
+
+typedef struct IntList {
+    int *v, n, cap;
+} IntList;
+
+void int_add(IntList *l, int value);
+bool int_has(const IntList *l, int value);
+
+typedef struct Hole {
+    int start, end;
+    int rule;       /* -1: the place where a function counts its loops (GILUA_LOOPS) */
+    bool braceless; /* a body without braces */
+    bool own_line;  /* a slot at the start of a line (pragma) */
+} Hole;
+
+typedef enum Jump { JUMP_NONE, JUMP_BREAK, JUMP_CONTINUE, JUMP_RETURN } Jump;
+
+/* What legality needs to know of a rule; parallel to Grammar.rule. */
+typedef struct RuleInfo {
+    int node;         /* innermost node around it, -1 for pool and fixed rules */
+    int first, last;  /* its tokens; a slot: the token it stands before, twice */
+    Jump jump;
+    Meaning *meaning; /* of every name it uses, at its own place */
+    int n_meaning, cap_meaning;
+    IntList assigned; /* declarations it changes */
+    IntList counters; /* variables of loops around it by which it may index a shared array */
+    int shared;       /* a shared array it uses, a declaration; -1 */
+} RuleInfo;
+
+/* Variables of a loop, as declarations; parallel to Tree.node. */
+typedef struct LoopVars {
+    IntList control; /* decide when it ends */
+    IntList counter; /* changed by its header */
+} LoopVars;
+
+/* The single-mutant neighbourhood, found when first asked for: see random.c. */
+typedef struct Moves {
+    bool known;
+    int n_rule;
+    long *first;    /* number of the first gene of target t (a rule, or n_rule + a configuration
+                       entry), and one more for the count of all */
+    IntList *source; /* by rule: the rules a copy of which may stand there */
+} Moves;
+
+struct Grammar {
+    Tree tree;
+    char *text;
+    GrammarOptions options; /* own copies of all strings */
+    GrammarConfig *config;
+    Rule *rule;
+    RuleInfo *info;
+    int n_rule, cap_rule, cap_info;
+    Hole *hole;
+    int n_hole, cap_hole;
+    int *line_rule;         /* the fixed rule of line i + 1 */
+    int *config_rule;       /* the DEF rule of configuration entry i, -1 */
+    char **line_text;       /* lines without newline */
+    LoopVars *loop;
+    bool *open;             /* by node: a function that may change */
+    const char **names, **kernels;
+    int pragma_pool, launch_pool; /* rule of K0, -1 */
+    int *by_name, n_by_name;      /* hash of rule names: index + 1 */
+    Moves *moves;
+};
+
+/* rules.c */
+void grammar_make_rules(Grammar *g);
+/* open.c: open functions, names, kernels, loop variables. */
+void grammar_find_open(Grammar *g);
+void grammar_find_loops(Grammar *g);
+bool grammar_is_kernel(const Grammar *g, int function);
+/* index.c: names of rules */
+void grammar_index(Grammar *g);
+
+/* What a rule's name begins with: "IF_"; "" for fixed rules. */
+const char *rule_prefix(RuleType type);
+
+/* legal.c */
+typedef enum WhyNot {
+    WHY_LEGAL,
+    WHY_SCOPE,
+    WHY_SHADOW,
+    WHY_CONDITION,
+    WHY_JUMP,
+    WHY_RETURN,
+    WHY_MEMBER,
+    WHY_LOOP_VARIABLE,
+    WHY_CONTINUE,
+    WHY_SHARED,
+    WHY_EMPTY
+} WhyNot;
+
+typedef struct Verdict {
+    WhyNot why;
+    int what; /* a name, or a declaration, by why */
+    int node; /* a loop */
+} Verdict;
+
+void grammar_rule_meaning(Grammar *g, int rule);
+/* May a copy of source stand at target? Types agree already. */
+Verdict grammar_copy_verdict(const Grammar *g, int source, int target);
+/* Is the rule one that genes may aim at, and how? */
+bool rule_is_target(const Grammar *g, int rule);
+bool rule_can_delete(const Grammar *g, int rule);
+bool rule_can_replace(const Grammar *g, int rule);
+bool rule_can_insert(const Grammar *g, int rule);
+/* The type of rule that may be the source for a target of this type. */
+RuleType source_type(RuleType target);
+bool config_is_target(const Grammar *g, int config);
+
+/* genome.c */
+void gene_print(const Grammar *g, const Gene *gene, gi_buf *out);
+
+/* apply.c: the guards of open loops around a condition (rule FOR2 or WHILE) that reads text. */
+void guard_before(RuleType type, const char *text, gi_buf *out);
+void guard_after(RuleType type, const char *text, gi_buf *out);
+
+/* random.c */
+void moves_free(Moves *m);
+
+#endif

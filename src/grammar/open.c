@@ -1,0 +1,128 @@
+/* open.c - which functions may change, the names of the file, and what governs its loops. */
+#include "grammar/inside.h"
+
+#include <string.h>
+
+void int_add(IntList *l, int value) {
+    if (int_has(l, value)) return;
+    gi_grow(l->v, l->n, l->cap);
+    l->v[l->n++] = value;
+}
+
+bool int_has(const IntList *l, int value) {
+    for (int i = 0; i < l->n; i++)
+        if (l->v[i] == value) return true;
+    return false;
+}
+
+/* ---- functions ---- */
+
+/* Does the head of function f hold word, itself or through a macro? */
+static bool head_has(const Grammar *g, int f, const char *word, const char *attribute) {
+    const Tree *t = &g->tree;
+    const Node *n = &t->node[f];
+    for (int i = n->first; i < n->head; i++) {
+        if (tok_is(t, i, word)) return true;
+        if (tok_is(t, i, attribute) && tok_is(t, i - 1, "(")) return true;
+        if (t->tok[i].kind != TOK_NAME) continue;
+        for (int m = t->last_macro[t->tok[i].name]; m >= 0; m = t->older_macro[m])
+            for (int k = 0; k < t->macro[m].body.n; k++)
+                if (token_is(t->src, &t->macro[m].body.v[k], word)) return true;
+    }
+    return false;
+}
+
+bool grammar_is_kernel(const Grammar *g, int function) {
+    return head_has(g, function, "__global__", "global");
+}
+
+static bool is_device(const Grammar *g, int f) {
+    return grammar_is_kernel(g, f) || head_has(g, f, "__device__", "device");
+}
+
+/* Opens the functions that f names, and those that they name. */
+static void open_callees(Grammar *g, int f) {
+    const Tree *t = &g->tree;
+    Uses u = {0};
+    g->open[f] = true;
+    tree_uses(t, t->node[f].head, t->node[f].last, &u);
+    for (int i = 0; i < t->n_node; i++) {
+        const Node *n = &t->node[i];
+        if (n->kind == NODE_FUNCTION && !g->open[i] && n->name >= 0 &&
+            name_set_has(&u.used, n->name) && is_device(g, i) && !grammar_is_kernel(g, i))
+            open_callees(g, i);
+    }
+    uses_free(&u);
+}
+
+void grammar_find_open(Grammar *g) {
+    const Tree *t = &g->tree;
+    int entry = g->options.kernel ? names_find(&t->names, g->options.kernel) : -1;
+    g->open = gi_alloc((size_t)t->n_node);
+    for (int i = 0; i < t->n_node; i++) {
+        if (t->node[i].kind != NODE_FUNCTION) continue;
+        if (g->options.kernel == NULL ? is_device(g, i)
+                                      : t->node[i].name == entry && grammar_is_kernel(g, i))
+            open_callees(g, i);
+    }
+}
+
+/* ---- loops ---- */
+
+static bool is_loop(const Node *n) {
+    return n->kind == NODE_FOR || n->kind == NODE_WHILE || n->kind == NODE_DO ||
+           n->kind == NODE_UNKNOWN;
+}
+
+/* Local variables and parameters among names, as seen at token `at` of node. */
+static void add_locals(const Tree *t, const NameSet *names, int node, int at, IntList *out) {
+    for (int i = 0; i < names->n; i++) {
+        Meaning m;
+        tree_resolve(t, names->v[i], node, at, &m);
+        for (int k = 0; k < m.n && k < MEANING_MAX; k++) {
+            if (m.what[k] < 0) continue;
+            const Decl *d = &t->decl[m.what[k]];
+            bool local = t->node[d->scope].function >= 0;
+            if (local && (d->kind == DECL_VARIABLE || d->kind == DECL_PARAMETER))
+                int_add(out, m.what[k]);
+        }
+    }
+}
+
+static void loop_part(const Tree *t, int node, int first, int last, LoopVars *out, bool condition) {
+    Uses u = {0};
+    tree_uses(t, first, last, &u);
+    add_locals(t, condition ? &u.used : &u.assigned, node, last, &out->control);
+    if (!condition) add_locals(t, &u.assigned, node, last, &out->counter);
+    uses_free(&u);
+}
+
+static void for_variables(const Tree *t, int node, LoopVars *out) {
+    const Node *n = &t->node[node];
+    for (int i = 0; i < t->n_decl; i++)
+        if (t->decl[i].scope == node) {
+            int_add(&out->control, i);
+            int_add(&out->counter, i);
+        }
+    if (n->semi1 < 0) return;
+    loop_part(t, node, n->head + 1, n->semi1, out, false);
+    loop_part(t, node, n->semi1 + 1, n->semi2, out, true);
+    loop_part(t, node, n->semi2 + 1, n->head_end - 1, out, false);
+}
+
+void grammar_find_loops(Grammar *g) {
+    const Tree *t = &g->tree;
+    g->loop = gi_alloc((size_t)t->n_node * sizeof *g->loop);
+    for (int i = 0; i < t->n_node; i++) {
+        const Node *n = &t->node[i];
+        if (!is_loop(n) || n->head < 0) continue;
+        if (n->kind == NODE_FOR) for_variables(t, i, &g->loop[i]);
+        else loop_part(t, i, n->head + 1, n->head_end - 1, &g->loop[i], true);
+        if (n->kind != NODE_UNKNOWN) continue;
+        for (int d = 0; d < t->n_decl; d++)
+            if (t->decl[d].scope == i) {
+                int_add(&g->loop[i].control, d);
+                int_add(&g->loop[i].counter, d);
+            }
+    }
+}

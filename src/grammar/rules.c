@@ -1,0 +1,516 @@
+/* rules.c - from the tree to rules: what may change, where it stands, what it is called.
+**
+** Slots are collected in the order of the tree, sorted by position, and then every line of the file
+** becomes a fixed rule followed by the rules whose first slot begins on it. Pools come last.
+*/
+#include "grammar/inside.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct Slot {
+    int start, end;
+    RuleType type;
+    int node, first, last;
+    int line;               /* that names the rule; 0: the line of start */
+    int key;                /* slots of one key (not 0) share a rule */
+    bool braceless, own_line;
+    const char *protected_why;
+    int config;
+} Slot;
+
+typedef struct Slots {
+    Slot *v;
+    int n, cap;
+} Slots;
+
+enum { GUARD_SLOT = RULE_TYPES }; /* where a function counts its loops: no rule */
+
+static void add_slot(Slots *l, Slot s) {
+    gi_grow(l->v, l->n, l->cap);
+    l->v[l->n++] = s;
+}
+
+/* ---- what must stay ---- */
+
+static bool frozen(const Tree *t, int first, int last) {
+    for (int i = first; i < last; i++)
+        if (t->tok[i].partial || tree_group_fixed(t, t->tok[i].group)) return true;
+    return last > first &&
+           tree_directive_between(t, t->tok[first].start, t->tok[last - 1].end);
+}
+
+static bool has_block(const Tree *t, int first, int last) {
+    for (int i = first; i < last; i++)
+        if (tok_is(t, i, "{")) return true;
+    return false;
+}
+
+static bool statement_macro(const Tree *t, int first, int last) {
+    Uses u = {0};
+    tree_uses(t, first, last, &u);
+    bool found = u.statement_macro;
+    uses_free(&u);
+    return found;
+}
+
+/* A slot that holds tokens [first, last), unless they must stay as they are. */
+static void token_slot(const Tree *t, Slots *l, RuleType type, int node, int first, int last) {
+    if (frozen(t, first, last) || has_block(t, first, last) || statement_macro(t, first, last))
+        return;
+    add_slot(l, (Slot){.start = t->tok[first].start, .end = t->tok[last - 1].end, .type = type,
+                       .node = node, .first = first, .last = last,
+                       .braceless = t->node[node].braceless});
+}
+
+/* ---- loops ---- */
+
+static bool is_unroll(const Tree *t, const Directive *d) {
+    gi_buf text = {0};
+    gi_buf_add(&text, t->src + d->start, (size_t)(d->end - d->start));
+    bool found = strstr(text.data, "unroll") != NULL;
+    gi_buf_free(&text);
+    return found;
+}
+
+static int line_begin(const Tree *t, int at) {
+    while (at > 0 && t->src[at - 1] != '\n') at--;
+    return at;
+}
+
+static int line_after(const Tree *t, int at) {
+    while (at < t->len && t->src[at] != '\n') at++;
+    return at < t->len ? at + 1 : at;
+}
+
+static bool only_space(const Tree *t, int from, int to) {
+    for (; from < to; from++)
+        if (t->src[from] != ' ' && t->src[from] != '\t') return false;
+    return true;
+}
+
+static void pragma_slot(const Grammar *g, Slots *l, int node) {
+    const Tree *t = &g->tree;
+    int at = t->node[node].first, unroll = -1, last = -1;
+    if (!g->options.pragmas || frozen(t, at, at + 1)) return;
+    if (at > 0 && tok_is(t, at - 1, ")") && tok_is(t, t->match[at - 1] - 1, "_Pragma")) return;
+    for (int i = 0; i < t->n_dir; i++) {
+        if (t->dir[i].before != at) continue;
+        last = i;
+        if (t->dir[i].kind == DIR_PRAGMA && is_unroll(t, &t->dir[i])) unroll = i;
+    }
+    Slot s = {.type = RULE_PRAGMA, .node = t->node[node].parent, .first = at, .last = at,
+              .line = tok_line(t, at), .own_line = true};
+    int begin = line_begin(t, t->tok[at].start);
+    if (unroll >= 0 && unroll != last) return; /* an #if decides about it */
+    if (unroll >= 0) {
+        s.start = line_begin(t, t->dir[unroll].start);
+        s.end = line_after(t, t->dir[unroll].end);
+    } else {
+        s.own_line = only_space(t, begin, t->tok[at].start);
+        s.start = s.end = s.own_line ? begin : t->tok[at].start;
+    }
+    add_slot(l, s);
+}
+
+/* One part of a for header, tokens [first, last), perhaps empty. */
+static void for_slot(const Tree *t, Slots *l, RuleType type, int node, int first, int last) {
+    if (first < last) {
+        token_slot(t, l, type, node, first, last);
+        return;
+    }
+    if (frozen(t, first, first + 1)) return;
+    int at = t->tok[first].start;
+    add_slot(l, (Slot){.start = at, .end = at, .type = type, .node = node, .first = first,
+                       .last = first});
+}
+
+static void loop_slots(const Grammar *g, Slots *l, int node) {
+    const Tree *t = &g->tree;
+    const Node *n = &t->node[node];
+    pragma_slot(g, l, node);
+    if (!g->options.open_loops || n->head < 0 || n->fixed ||
+        frozen(t, n->head, n->head_end))
+        return;
+    if (n->kind != NODE_FOR) {
+        token_slot(t, l, RULE_WHILE, node, n->head, n->head_end);
+        return;
+    }
+    if (n->semi1 < 0) return;
+    if (!tree_is_declaration(t, n->head + 1, n->semi1))
+        for_slot(t, l, RULE_FOR1, node, n->head + 1, n->semi1);
+    for_slot(t, l, RULE_FOR2, node, n->semi1 + 1, n->semi2);
+    for_slot(t, l, RULE_FOR3, node, n->semi2 + 1, n->head_end - 1);
+}
+
+/* ---- kernel headers ---- */
+
+/* End of token i and the blanks after it. */
+static int past_blank(const Tree *t, int i) {
+    int at = t->tok[i].end;
+    while (at < t->len && (t->src[at] == ' ' || t->src[at] == '\t')) at++;
+    return at;
+}
+
+/* The slot of a qualifier: where it stands among tokens [first, last), or empty before token at. */
+static Slot qualifier_slot(const Tree *t, RuleType type, int node, int first, int last, int at,
+                           const char *const *words) {
+    for (int i = first; i < last; i++)
+        if (tok_in(t, i, words))
+            return (Slot){.start = t->tok[i].start, .end = past_blank(t, i), .type = type,
+                          .node = node, .first = i, .last = i};
+    return (Slot){.start = t->tok[at].start, .end = t->tok[at].start, .type = type, .node = node,
+                  .first = at, .last = at};
+}
+
+static const char *const const_words[] = {"const", NULL};
+static const char *const volatile_words[] = {"volatile", NULL};
+static const char *const restrict_words[] = {"__restrict__", "__restrict", NULL};
+static const char *const bounds_words[] = {"__launch_bounds__", NULL};
+
+static bool points(const Tree *t, const Decl *d) {
+    int i = d->at - 1;
+    while (tok_is(t, i, "const") || tok_is(t, i, "volatile") || tok_in(t, i, restrict_words)) i--;
+    return tok_is(t, i, "*") && i > d->first && !d->array;
+}
+
+static bool function_changes(const Tree *t, int function, int name) {
+    Uses u = {0};
+    tree_uses(t, t->node[function].head_end, t->node[function].last, &u);
+    bool changes = name_set_has(&u.assigned, name);
+    uses_free(&u);
+    return changes;
+}
+
+/* Is a member function of the argument called, which may not suit a const object? */
+static bool calls_member(const Tree *t, int function, int name) {
+    for (int i = t->node[function].head_end; i < t->node[function].last; i++)
+        if (t->tok[i].name == name &&
+            (tok_is(t, i + 1, "(") || (tok_is(t, i + 1, ".") && tok_is(t, i + 3, "("))))
+            return true;
+    return false;
+}
+
+static void const_slot(const Tree *t, Slots *l, int function, const Decl *d) {
+    if (d->reference || d->pointer || d->array || frozen(t, d->first, d->last)) return;
+    Slot s = qualifier_slot(t, RULE_OPTCONST, function, d->first, d->at, d->first, const_words);
+    bool open = s.start == s.end;
+    if (open && calls_member(t, function, d->name))
+        s.protected_why = "the function calls a member of the argument";
+    else if (open && function_changes(t, function, d->name))
+        s.protected_why = "the function changes the argument";
+    add_slot(l, s);
+}
+
+/* Where only some pointers are marked, the rule is about the others. */
+static void restrict_slots(const Tree *t, Slots *l, int function) {
+    int from = l->n, empty = 0;
+    for (int i = 0; i < t->n_decl; i++) {
+        const Decl *d = &t->decl[i];
+        if (d->scope != function || d->kind != DECL_PARAMETER || !points(t, d)) continue;
+        if (frozen(t, d->first, d->last)) continue;
+        Slot s = qualifier_slot(t, RULE_OPTRESTRICT, function, d->first, d->at, d->at,
+                                restrict_words);
+        s.key = function + 1;
+        s.line = tok_line(t, t->node[function].head - 1);
+        empty += s.start == s.end;
+        add_slot(l, s);
+    }
+    int kept = from;
+    for (int i = from; i < l->n; i++)
+        if (empty == 0 || l->v[i].start == l->v[i].end) l->v[kept++] = l->v[i];
+    l->n = kept;
+}
+
+static void bounds_slot(const Grammar *g, Slots *l, int function) {
+    const Tree *t = &g->tree;
+    const Node *n = &t->node[function];
+    Slot s = qualifier_slot(t, RULE_LAUNCHBOUNDS, function, n->first, n->head, n->head - 1,
+                            bounds_words);
+    if (s.start < s.end) {
+        if (!tok_is(t, s.first + 1, "(")) return;
+        s.end = past_blank(t, t->match[s.first + 1]);
+    } else if (g->options.launch_bounds_threads == NULL) return;
+    if (frozen(t, n->head - 1, n->head)) return;
+    add_slot(l, s);
+}
+
+static void kernel_slots(const Grammar *g, Slots *l, int function) {
+    const Tree *t = &g->tree;
+    if (g->options.launch_bounds) bounds_slot(g, l, function);
+    if (g->options.restricts) restrict_slots(t, l, function);
+    for (int i = 0; i < t->n_decl && g->options.consts; i++)
+        if (t->decl[i].scope == function && t->decl[i].kind == DECL_PARAMETER &&
+            t->decl[i].at > t->node[function].head)
+            const_slot(t, l, function, &t->decl[i]);
+}
+
+/* ---- shared arrays ---- */
+
+/* A volatile array compiles when its elements are numbers and it is only ever subscripted. */
+static bool volatile_fits(const Tree *t, const Decl *d) {
+    if (!d->plain || d->pointer) return false;
+    for (int i = 1; i < t->n_tok; i++) {
+        if (t->tok[i].name != d->name || i == d->at) continue;
+        int after = i + 1, dims = 0;
+        while (tok_is(t, after, "[")) after = t->match[after] + 1, dims++;
+        if (dims < d->dims || tok_is(t, i - 1, "&")) return false;
+    }
+    for (int m = 0; m < t->n_macro; m++)
+        for (int k = 0; k < t->macro[m].body.n; k++)
+            if (t->macro[m].body.v[k].name == d->name &&
+                !(k + 1 < t->macro[m].body.n && token_is(t->src, &t->macro[m].body.v[k + 1], "[")))
+                return false;
+    return true;
+}
+
+static bool is_shared_array(const Grammar *g, int decl) {
+    const Tree *t = &g->tree;
+    const Decl *d = &t->decl[decl];
+    int function = t->node[d->scope].function;
+    bool first = true; /* of several declarators */
+    for (int i = 0; i < decl; i++) first = first && t->decl[i].first != d->first;
+    return d->kind == DECL_VARIABLE && d->shared && d->array && first &&
+           (function < 0 || g->open[function]) && !frozen(t, d->first, d->last);
+}
+
+static void volatile_slots(const Grammar *g, Slots *l) {
+    const Tree *t = &g->tree;
+    int from = l->n, empty = 0;
+    bool fits = true;
+    for (int i = 0; i < t->n_decl; i++) {
+        const Decl *d = &t->decl[i];
+        if (!is_shared_array(g, i)) continue;
+        for (int k = i; k < t->n_decl; k++) /* the others of its declaration as well */
+            if (t->decl[k].first == d->first) fits = fits && volatile_fits(t, &t->decl[k]);
+        Slot s = qualifier_slot(t, RULE_OPTVOLATILE, d->scope, d->first, d->at, d->first,
+                                volatile_words);
+        s.key = t->n_node + 1;
+        empty += s.start == s.end;
+        add_slot(l, s);
+    }
+    int kept = from;
+    for (int i = from; i < l->n; i++)
+        if (empty == 0 || l->v[i].start == l->v[i].end) l->v[kept++] = l->v[i];
+    l->n = kept;
+    if (empty && !fits)
+        l->v[from].protected_why = "a shared array is not of plain numbers, or is used whole";
+}
+
+/* ---- everything ---- */
+
+static void config_slots(const Grammar *g, Slots *l) {
+    const Tree *t = &g->tree;
+    for (int c = 0; c < g->options.n_config; c++) {
+        int name = names_find(&t->names, g->config[c].name);
+        for (int i = 0; i < t->n_dir && g->config[c].in_source; i++) {
+            const Directive *d = &t->dir[i];
+            bool define = d->kind == DIR_DEFINE || d->kind == DIR_UNDEF;
+            if (!define || d->name != name || d->partial) continue;
+            int end = d->end;
+            while (end > d->start && strchr(" \t\r", t->src[end - 1])) end--;
+            add_slot(l, (Slot){.start = d->start, .end = end, .type = RULE_DEF, .config = c + 1,
+                               .first = d->before, .last = d->before});
+            break;
+        }
+    }
+}
+
+static void guard_slot(const Tree *t, Slots *l, int function) {
+    int body = function + 1;
+    while (body < t->n_node && t->node[body].kind != NODE_BLOCK) body++;
+    if (body >= t->node[function].end || frozen(t, t->node[body].first, t->node[body].first + 1))
+        return;
+    int at = t->tok[t->node[body].first].end;
+    add_slot(l, (Slot){.start = at, .end = at, .type = (RuleType)GUARD_SLOT, .node = body});
+}
+
+static void node_slots(const Grammar *g, Slots *l, int node) {
+    const Tree *t = &g->tree;
+    const Node *n = &t->node[node];
+    switch (n->kind) {
+    case NODE_STATEMENT:
+        if (n->fixed == NULL) token_slot(t, l, RULE_STATEMENT, node, n->first, n->last);
+        break;
+    case NODE_IF:
+        if (n->fixed == NULL) token_slot(t, l, RULE_IF, node, n->head, n->head_end);
+        if (n->else_at >= 0) token_slot(t, l, RULE_ELSE, node, n->else_at, n->else_at + 1);
+        break;
+    case NODE_FOR:
+    case NODE_WHILE:
+    case NODE_DO: loop_slots(g, l, node); break;
+    case NODE_FUNCTION:
+        if (grammar_is_kernel(g, node)) kernel_slots(g, l, node);
+        if (g->options.open_loops) guard_slot(t, l, node);
+        break;
+    default: break;
+    }
+}
+
+static int slot_order(const void *a, const void *b) {
+    const Slot *x = a, *y = b;
+    if (x->start != y->start) return x->start < y->start ? -1 : 1;
+    if (x->end != y->end) return x->end < y->end ? -1 : 1;
+    return (x->type < y->type) - (x->type > y->type); /* slots of a header before for parts */
+}
+
+/* ---- rules from slots ---- */
+
+static char *rule_name(const Grammar *g, RuleType type, int line) {
+    int same = 1;
+    for (int i = 0; i < g->n_rule; i++) same += g->rule[i].type == type && g->rule[i].line == line;
+    gi_buf name = {0};
+    gi_buf_addf(&name, "<%s%s_%d", rule_prefix(type), g->options.file, line);
+    if (same > 1) gi_buf_addf(&name, ".%d", same);
+    gi_buf_adds(&name, ">");
+    return name.data;
+}
+
+static int add_rule(Grammar *g, Rule rule, RuleInfo info) {
+    gi_grow(g->info, g->n_rule, g->cap_info);
+    gi_grow(g->rule, g->n_rule, g->cap_rule);
+    g->info[g->n_rule] = info;
+    g->rule[g->n_rule] = rule;
+    return g->n_rule++;
+}
+
+static int slot_rule(Grammar *g, const Slot *s) {
+    const Tree *t = &g->tree;
+    int line = s->line ? s->line : line_of(t->line_start, t->n_lines, s->start);
+    int end = s->end > s->start ? s->end - 1 : s->start;
+    Rule r = {.name = rule_name(g, s->type, line), .type = s->type, .line = line,
+              .last_line = line_of(t->line_start, t->n_lines, end),
+              .text = gi_strndup(t->src + s->start, (size_t)(s->end - s->start)),
+              .parent = line,
+              .protected_why = s->protected_why ? gi_strdup(s->protected_why) : NULL};
+    if (r.last_line < line) r.last_line = line;
+    int rule = add_rule(g, r, (RuleInfo){.node = s->node, .first = s->first, .last = s->last,
+                                         .shared = -1});
+    if (s->config) g->config_rule[s->config - 1] = rule;
+    return rule;
+}
+
+static void add_hole(Grammar *g, const Slot *s, int *rule_of_key) {
+    int rule = -1;
+    bool shared = s->key && rule_of_key[s->key] >= 0;
+    if (shared) rule = rule_of_key[s->key];
+    else if ((int)s->type != GUARD_SLOT) rule = slot_rule(g, s);
+    if (s->key) rule_of_key[s->key] = rule;
+    gi_grow(g->hole, g->n_hole, g->cap_hole);
+    g->hole[g->n_hole++] =
+        (Hole){s->start, s->end, rule, s->braceless, s->own_line};
+}
+
+static void fixed_rule(Grammar *g, int line) {
+    Rule r = {.name = rule_name(g, RULE_FIXED, line), .line = line, .last_line = line,
+              .text = gi_strdup(g->line_text[line - 1]), .parent = -1};
+    g->line_rule[line - 1] = add_rule(g, r, (RuleInfo){.node = -1, .shared = -1});
+}
+
+static int pool_rule(Grammar *g, RuleType type, int k, char *text) {
+    gi_buf name = {0};
+    RuleType slot = RULE_PRAGMA;
+    while (source_type(slot) != type) slot++;
+    gi_buf_addf(&name, "<%sK%d>", rule_prefix(slot), k);
+    return add_rule(g, (Rule){.name = name.data, .type = type, .text = text, .parent = -1},
+                    (RuleInfo){.node = -1, .shared = -1});
+}
+
+static char *bounds_text(const Grammar *g, int blocks) {
+    gi_buf text = {0};
+    gi_buf_addf(&text, "__launch_bounds__(%s", g->options.launch_bounds_threads);
+    if (blocks) gi_buf_addf(&text, ", %d", blocks);
+    gi_buf_adds(&text, ") ");
+    return text.data;
+}
+
+static void pools(Grammar *g) {
+    const GrammarOptions *o = &g->options;
+    for (int k = 0; k <= 11 && o->pragmas; k++) {
+        gi_buf text = {0};
+        gi_buf_adds(&text, "#pragma unroll");
+        if (k) gi_buf_addf(&text, " %d", k);
+        gi_buf_adds(&text, "\n");
+        pool_rule(g, RULE_PRAGMA_K, k, text.data);
+    }
+    for (int k = 0; k <= 5 && o->launch_bounds && o->launch_bounds_threads; k++)
+        pool_rule(g, RULE_LAUNCHBOUNDS_K, k, bounds_text(g, k));
+    if (o->consts) pool_rule(g, RULE_OPTCONST_K, 0, gi_strdup("const "));
+    if (o->restricts) pool_rule(g, RULE_OPTRESTRICT_K, 0, gi_strdup("__restrict__ "));
+    if (o->volatiles) pool_rule(g, RULE_OPTVOLATILE_K, 0, gi_strdup("volatile "));
+}
+
+/* ---- protection (§3.4) ---- */
+
+static void protect(Grammar *g, int rule, const char *what, const char *name) {
+    gi_buf why = {0};
+    if (g->rule[rule].protected_why) return;
+    gi_buf_addf(&why, "%s%s", what, name);
+    g->rule[rule].protected_why = why.data;
+}
+
+/* What in a loop decides that it ends must stay, and so must the conditions that guard it. */
+static void protect_way_out(Grammar *g, int rule, int loop) {
+    const Tree *t = &g->tree;
+    for (int i = 0; i < g->n_rule; i++) {
+        int node = g->info[i].node;
+        bool guards = g->rule[i].type == RULE_IF || g->rule[i].type == RULE_ELSE;
+        if (guards && node_inside(t, node, loop) && node_inside(t, g->info[rule].node, node))
+            protect(g, i, "it guards a statement that decides when a loop ends", "");
+    }
+}
+
+static void protect_statement(Grammar *g, int rule) {
+    const Tree *t = &g->tree;
+    const RuleInfo *info = &g->info[rule];
+    bool nearest = true;
+    for (int n = info->node; n >= 0; n = t->node[n].parent) {
+        const LoopVars *vars = &g->loop[n];
+        bool loop = t->node[n].kind == NODE_FOR || t->node[n].kind == NODE_WHILE ||
+                    t->node[n].kind == NODE_DO;
+        bool was = g->rule[rule].protected_why != NULL;
+        for (int i = 0; i < info->assigned.n; i++)
+            if (int_has(&vars->control, info->assigned.v[i]))
+                protect(g, rule, "it changes the loop variable ",
+                        t->names.text[t->decl[info->assigned.v[i]].name]);
+        if (loop && vars->control.n == 0 &&
+            ((info->jump == JUMP_BREAK && nearest) || info->jump == JUMP_RETURN))
+            protect(g, rule, "it is a way out of a loop without a condition", "");
+        if (loop && nearest && info->jump == JUMP_CONTINUE && t->node[n].kind != NODE_FOR)
+            protect(g, rule, "it decides when a while loop ends", "");
+        if (!was && g->rule[rule].protected_why) protect_way_out(g, rule, n);
+        if (loop || (t->node[n].kind == NODE_SWITCH && info->jump == JUMP_BREAK)) nearest = false;
+    }
+}
+
+static void collect(Grammar *g, Slots *l) {
+    const Tree *t = &g->tree;
+    config_slots(g, l);
+    for (int i = 0; i < t->n_node; i++)
+        if (t->node[i].function >= 0 && g->open[t->node[i].function]) node_slots(g, l, i);
+    if (g->options.volatiles) volatile_slots(g, l);
+    if (l->n) qsort(l->v, (size_t)l->n, sizeof *l->v, slot_order);
+}
+
+void grammar_make_rules(Grammar *g) {
+    const Tree *t = &g->tree;
+    Slots l = {0};
+    int *rule_of_key = gi_alloc((size_t)(t->n_node + 2) * sizeof(int)), next = 0;
+    for (int i = 0; i < t->n_node + 2; i++) rule_of_key[i] = -1;
+    collect(g, &l);
+    for (int line = 1; line <= t->n_lines; line++) {
+        int end = line < t->n_lines ? t->line_start[line] : t->len + 1;
+        fixed_rule(g, line);
+        for (; next < l.n && l.v[next].start < end; next++) add_hole(g, &l.v[next], rule_of_key);
+    }
+    pools(g);
+    for (int i = 0; i < g->n_rule; i++) {
+        Rule *r = &g->rule[i];
+        if (r->parent > 0) r->parent = g->line_rule[r->parent - 1];
+        if (g->info[i].node >= 0) grammar_rule_meaning(g, i);
+    }
+    for (int i = 0; i < g->n_rule && !g->options.open_loops; i++)
+        if (g->rule[i].type == RULE_STATEMENT) protect_statement(g, i);
+    free(rule_of_key);
+    free(l.v);
+}

@@ -1,0 +1,272 @@
+/* compile_batch.c - batches: a unit's PTX never depends on its company, and neither does its fate.
+**
+** Random small kernels with every kind of item that NVRTC numbers or names by the whole module
+** are compiled each alone and in random company; the texts must be equal. Prints its seed;
+** another one is taken from the first argument.
+*/
+#include "compile/compile.h"
+
+#include <stdlib.h>
+
+#include "tap.h"
+
+enum { N_UNITS = 19 };
+
+static const char *const names[] = {
+    "table", "counter", "hidden", "helper", "twice", "Pair", "smooth", "message",
+    "kernel", "kernel2", NULL,
+};
+
+/* What a kernel is made of; each part may be left out. %d is a small random constant. */
+static const char *const top_parts[] = {
+    "__constant__ float table[16] = {1, 2, %d};\n",
+    "__device__ int counter = %d;\n",
+    "static __device__ int hidden[4];\n",
+    "struct Pair { int a, b; };\n",
+    "static __device__ __noinline__ int helper(int i) { return i * %d + 1; }\n",
+    "template <int N> __device__ __noinline__ float twice(float v) { return v * N + %d; }\n",
+    "namespace { __device__ __noinline__ float smooth(float v) { return v / %d; } }\n",
+    "__device__ const char *message = \"unit %d\";\n",
+    "#define LOCAL_MACRO %d\n",
+};
+/* Statements; a part needs the top part of the same number where that is named in brackets. */
+static const struct {
+    int needs; /* index into top_parts, -1 none */
+    const char *text;
+} statements[] = {
+    {0, "    v += table[i %% 16] * %d;\n"},
+    {1, "    v += atomicAdd(&counter, %d);\n"},
+    {2, "    hidden[i & 3] = i + %d; v += hidden[(i + 1) & 3];\n"},
+    {3, "    { Pair p = {i, %d}; v += p.a * p.b; }\n"},
+    {4, "    v += helper(i + %d);\n"},
+    {5, "    v += twice<%d>(v);\n"},
+    {6, "    v += smooth(v + %d);\n"},
+    {7, "    v += message[i] + %d;\n"},
+    {8, "    v *= LOCAL_MACRO + %d;\n"},
+    {-1, "    if (v > %d) printf(\"v is %%f\\n\", v);\n"},
+    {-1, "    if (i == %d) printf(\"the same in every unit\\n\");\n"},
+    {-1, "    assert(v != %d);\n"},
+    {-1, "    v += sinf(v * 100000 + %d);\n"},
+    {-1, "    for (int j = 0; j < i; j++) v = v * 1.5f + %d;\n"},
+    {-1, "    { __shared__ float s[64]; s[i %% 64] = v + %d; __syncthreads();\n"
+         "      v = s[63 - i %% 64]; }\n"},
+    {-1, "    { float local[9]; for (int j = 0; j < 9; j++) local[j * i %% 9] = v + %d;\n"
+         "      v = local[i %% 9]; }\n"},
+    {-1, "    switch (i) { case 0: v = 1; break; case 1: v *= 3; break; case 2: v -= %d; }\n"},
+    {-1, "    v = i > %d ? v : 0;\n"},
+};
+enum {
+    N_TOP = sizeof top_parts / sizeof *top_parts,
+    N_STATEMENTS = sizeof statements / sizeof *statements,
+};
+
+__attribute__((format(printf, 2, 3))) static void add(gi_buf *out, const char *format, ...) {
+    char line[400];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    gi_buf_adds(out, line);
+}
+
+#pragma GCC diagnostic ignored "-Wformat-nonliteral" /* the formats are the tables above */
+#pragma GCC diagnostic ignored "-Wformat-security"
+static void random_source(gi_rng *rng, gi_buf *out) {
+    bool chosen[N_STATEMENTS], needed[N_TOP] = {false};
+    for (int i = 0; i < N_STATEMENTS; i++) {
+        chosen[i] = gi_rng_below(rng, 3) == 0;
+        if (chosen[i] && statements[i].needs >= 0) needed[statements[i].needs] = true;
+    }
+    for (int i = 0; i < N_TOP; i++)
+        if (needed[i]) add(out, top_parts[i], (int)gi_rng_below(rng, 90) + 1);
+    add(out, "extern \"C\" __global__ void kernel(float *out, int n) {\n"
+             "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    float v = n;\n");
+    for (int i = 0; i < N_STATEMENTS; i++)
+        if (chosen[i]) add(out, statements[i].text, (int)gi_rng_below(rng, 90) + 1);
+    add(out, "    out[i] = v;\n}\n");
+    if (gi_rng_below(rng, 2)) add(out, "__global__ void kernel2(int *p) { *p = %d; }\n", 7);
+}
+
+static void alone(Compiler *c, const CompileUnit *u, const CompileOptions *o, CompileResult *r) {
+    gi_err err = {0};
+    if (!compile_batch(c, u, 1, o, r, &err)) ok(false, "compiles alone: %s", err.message);
+    else if (!r->ok) ok(false, "compiles alone:\n# %s\n# %s", u->source, r->log.data);
+}
+
+static bool same(const gi_buf *a, const gi_buf *b) {
+    return a->len == b->len && (a->len == 0 || memcmp(a->data, b->data, a->len) == 0);
+}
+
+static void show_difference(const gi_buf *a, const gi_buf *b) {
+    size_t i = 0;
+    while (i < a->len && i < b->len && a->data[i] == b->data[i]) i++;
+    size_t from = i > 150 ? i - 150 : 0;
+    printf("# alone:    ...%.300s\n# together: ...%.300s\n", a->data + from,
+           b->len > from ? b->data + from : "");
+}
+
+/* Units first, first + 1 … in one call give what they gave alone. */
+static void test_company(Compiler *c, CompileUnit *units, CompileResult *want, int first, int n,
+                         const CompileOptions *o) {
+    CompileResult got[N_UNITS] = {{0}};
+    gi_err err = {0};
+    int equal = 0, logs = 0;
+    if (!ok(compile_batch(c, units + first, n, o, got, &err), "a batch of %d %s", n, err.message))
+        return;
+    for (int i = 0; i < n; i++) {
+        equal += same(&got[i].code, &want[first + i].code);
+        logs += same(&got[i].log, &want[first + i].log);
+        if (!same(&got[i].code, &want[first + i].code))
+            show_difference(&want[first + i].code, &got[i].code);
+        compile_result_free(&got[i]);
+    }
+    is_int(equal, n, "each has the PTX that it has alone");
+    is_int(logs, n, "and the log");
+}
+
+static void test_random(Compiler *c, uint64_t seed, bool lines) {
+    CompileOptions o = {.target = "ptx", .line_info = lines};
+    gi_buf sources[N_UNITS] = {{0}};
+    CompileUnit units[N_UNITS];
+    CompileResult want[N_UNITS] = {{0}};
+    gi_rng rng;
+    gi_rng_seed(&rng, seed);
+    for (int i = 0; i < N_UNITS; i++) {
+        random_source(&rng, &sources[i]);
+        units[i] = (CompileUnit){sources[i].data, sources[i].len, names};
+        alone(c, &units[i], &o, &want[i]);
+    }
+    test_company(c, units, want, 0, N_UNITS, &o);
+    for (int i = 0; i + 5 <= N_UNITS; i += 7) test_company(c, units, want, i, 5, &o);
+    for (int i = 0; i + 2 <= N_UNITS; i += 5) test_company(c, units, want, i, 2, &o);
+    int tags = 0;
+    for (int i = 0; i < N_UNITS; i++) {
+        tags += strstr(want[i].code.data, "gilua") != NULL;
+        compile_result_free(&want[i]);
+        gi_buf_free(&sources[i]);
+    }
+    is_int(tags, 0, "no trace of a tag is left");
+}
+
+static void test_text(Compiler *c) {
+    const char *source = "__device__ int counter;\n"
+                         "extern \"C\" __global__ void kernel(int *p, int n) {\n"
+                         "    if (n > 3) printf(\"%d\\n\", n);\n"
+                         "    assert(n);\n"
+                         "    p[0] = atomicAdd(&counter, n);\n}\n";
+    CompileUnit units[2] = {{source, strlen(source), names}, {source, strlen(source), names}};
+    CompileOptions o = {.target = "ptx", .line_info = true};
+    CompileResult r[2] = {{0}};
+    gi_err err = {0};
+    ok(compile_batch(c, units, 2, &o, r, &err), "two equal units");
+    ok(same(&r[0].code, &r[1].code), "have equal PTX");
+    has_str(r[1].code.data, ".visible .entry kernel(", "the entry has its own name back");
+    has_str(r[1].code.data, ".global .align 4 .u32 counter;", "so has the variable");
+    has_str(r[1].code.data, ".loc 1 5 ", "lines are the unit's");
+    has_str(r[1].code.data, ".file 1 \"kernel.cu\"", "in its own file");
+    has_str(r[1].code.data, "(.param .b32 func_retval0) vprintf", "printf is declared");
+    has_str(r[1].code.data, "107, 101, 114, 110, 101, 108, 46, 99, 117}", "assert names kernel.cu");
+    for (int i = 0; i < 2; i++) compile_result_free(&r[i]);
+}
+
+static void test_blame(Compiler *c) {
+    const char *good = "__global__ void kernel(int *p) { int unused; *p = 1; }\n";
+    const char *bad = "__global__ void kernel(int *p) {\n    *p = nothing;\n}\n";
+    const char *open = "__global__ void kernel(int *p) { if (*p) { *p = 3; }\n";
+    const char *sources[] = {good, bad, good, open, good, bad, good};
+    enum { N = 7 };
+    CompileUnit units[N];
+    CompileResult r[N] = {{0}}, want = {0};
+    CompileOptions o = {.target = "ptx"};
+    gi_err err = {0};
+    for (int i = 0; i < N; i++) units[i] = (CompileUnit){sources[i], strlen(sources[i]), names};
+    alone(c, &units[0], &o, &want);
+    ok(compile_batch(c, units, N, &o, r, &err), "a batch with units that do not compile");
+    for (int i = 0; i < N; i++) {
+        if (sources[i] == good) {
+            ok(r[i].ok && same(&r[i].code, &want.code), "unit %d is as alone", i);
+            ok(r[i].n_messages == 1 && !r[i].messages[0].is_error, "and has its warning");
+        } else {
+            if (!ok(!r[i].ok && r[i].n_messages > 0 && r[i].messages[0].is_error,
+                    "unit %d has an error", i))
+                printf("# %s\n", r[i].log.data);
+        }
+        if (sources[i] == bad && r[i].n_messages) {
+            is_int(r[i].messages[0].line, 2, "in its own line");
+            is_str(r[i].messages[0].text, "identifier \"nothing\" is undefined", "its own words");
+        }
+        compile_result_free(&r[i]);
+    }
+    compile_result_free(&want);
+}
+
+/* Things that cannot live side by side: each still gets what it gets alone. */
+static void test_loners(Compiler *c) {
+    const char *sources[] = {
+        "struct V { float a; };\n__device__ V operator+(V a, V b) { return V{a.a + b.a}; }\n"
+        "__global__ void kernel(V *p) { p[0] = p[1] + p[2]; }\n",
+        "struct V { float a; };\n__device__ V operator+(V a, V b) { return V{a.a * b.a}; }\n"
+        "__global__ void kernel(V *p) { p[0] = p[1] + p[2]; }\n",
+        "__device__ int x;\n__global__ void kernel(int *p) { *p = x + threadIdx.x; }\n",
+        "__device__ float x;\n__global__ void kernel(int *p) { *p = x + threadIdx.x; }\n",
+        "#undef __CUDA_ARCH__\n#define __CUDA_ARCH__ 3\n"
+        "__global__ void kernel(int *p) { *p = __CUDA_ARCH__; }\n",
+        "#ifndef SIZE\n#define SIZE 5\n#endif\n__global__ void kernel(int *p) { *p = SIZE; }\n"
+        "#undef SIZE\n",
+        "#ifndef SIZE\n#define SIZE 9\n#endif\n__global__ void kernel(int *p) { *p = SIZE; }\n",
+        "__global__ void kernel(int *p) { *p = SIZE; }\n",
+    };
+    enum { N = 8 };
+    const char *const own[] = {"V", "kernel", "x", NULL}, *const defines[] = {"SIZE=77", NULL};
+    CompileUnit units[N];
+    CompileResult want[N] = {{0}};
+    CompileOptions o = {.target = "ptx", .defines = defines};
+    for (int i = 0; i < N; i++) {
+        units[i] = (CompileUnit){sources[i], strlen(sources[i]), own};
+        alone(c, &units[i], &o, &want[i]);
+    }
+    test_company(c, units, want, 0, N, &o);
+    for (int i = N - 3; i < N; i++) has_str(want[i].code.data, ", 77;", "an option's macro holds");
+    for (int i = 0; i < N; i++) compile_result_free(&want[i]);
+}
+
+static void test_headers(Compiler *c) {
+    const char *half = "// a comment\n#include <cuda_fp16.h>\n"
+                       "__global__ void kernel(__half *p) { *p = __hadd(p[1], __float2half(2)); }\n";
+    const char *plain = "__global__ void kernel(float *p) { p[0] = p[1] + 2; }\n";
+    const char *missing = "\n\n#include \"nowhere.h\"\n__global__ void kernel() {}\n";
+    CompileUnit units[] = {{half, strlen(half), names}, {plain, strlen(plain), names},
+                           {missing, strlen(missing), names}, {half, strlen(half), names}};
+    CompileResult r[4] = {{0}};
+    CompileOptions o = {.target = "ptx", .line_info = true};
+    gi_err err = {0};
+    ok(compile_batch(c, units, 4, &o, r, &err), "units with different headers");
+    if (compile_include(c) == NULL)
+        ok(true, "CUDA's own headers # SKIP none beside this NVRTC");
+    else if (ok(r[0].ok && same(&r[0].code, &r[3].code), "CUDA's own headers are found"))
+        has_str(r[0].code.data, ".loc 1 3 ", "inlined code has the line it was inlined at");
+    ok(r[1].ok, "no header is no trouble");
+    ok(!r[2].ok && r[2].n_messages == 1 && r[2].messages[0].line == 3, "a missing one is blamed");
+    for (int i = 0; i < 4; i++) compile_result_free(&r[i]);
+    o.target = "sm_80";
+    ok(!compile_batch(c, units, 2, &o, r, &err), "machine code is refused");
+    is_str(err.code, "usage", "as misuse");
+    o.target = "ptx";
+    ok(compile_batch(c, units, 0, &o, r, &err), "a batch of none is fine");
+}
+
+int main(int argc, char **argv) {
+    gi_err err = {0};
+    uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 0) : 20140712;
+    Compiler *c = compile_open(&err);
+    if (!ok(c != NULL, "NVRTC is found %s", err.message)) return tap_done();
+    printf("# seed %" PRIu64 "\n", seed);
+    test_text(c);
+    test_random(c, seed, false);
+    test_random(c, seed + 1, true);
+    test_blame(c);
+    test_loners(c);
+    test_headers(c);
+    compile_close(c);
+    return tap_done();
+}

@@ -1,0 +1,96 @@
+/* grammar_apply.c - what each kind of gene does to the text, and where its lines come from. */
+#include "grammar_kernel.h"
+
+#include "tap.h"
+
+static void gives(const Grammar *g, const char *genes, const char *part) {
+    char *text = mutant(g, genes);
+    has_str(text, part, genes);
+    free(text);
+}
+
+static void check_text(void) {
+    Grammar *g = kernel_grammar(false);
+    char *same = mutant(g, "");
+    is_str(same, kernel_text, "the empty genome gives the file itself");
+    free(same);
+    gives(g, "<12>", "        " " part = half_of(sum); // two\n");
+    gives(g, "<12><28>", "        part += STEP; part = half_of(sum); // two\n");
+    gives(g, "<34>+<28> <34>+<17>",
+          "    part += STEP;\n    __syncthreads();\n    out[i] = sum;\n");
+    gives(g, "<34>+<28> <34>", "    part += STEP;\n    \n");
+    gives(g, "<34><28> <34>", "#endif\n    \n}\n");
+    gives(g, "<34> <34><28>", "#endif\n    part += STEP;\n}\n");
+    gives(g, "<_k.cu_15>", "else if (i == n) ;\n");
+    gives(g, "<_k.cu_15>+<28>", "else if (i == n) { part += STEP;\n    sum = 3; }\n");
+    gives(g, "<_k.cu_15>+<28> <_k.cu_15>", "{ part += STEP;\n    ; }\n");
+    gives(g, "<IF_10>", "    if (0) {\n");
+    gives(g, "<IF_22><IF_10>", "        if (i < n) break;\n");
+    gives(g, "<ELSE_16>", "    else while (0) part = 4;\n");
+    gives(g, "<pragma_19><pragma_K0>", "#pragma unroll\n        for (b");
+    gives(g, "<pragma_18><pragma_K4> <pragma_18><pragma_K11>", "\n#pragma unroll 11\n    for (c");
+    gives(g, "<launchbounds_6><launchbounds_K1>", "void __launch_bounds__(BLOCK, 1) smooth(");
+    gives(g, "<optrestrict_6><optrestrict_K0>",
+          "(const float *__restrict__ in, float *__restrict__ out,");
+    gives(g, "<optconst_6><optconst_K0>", "const int n, const int m)");
+    gives(g, "<optconst_k.cu_6.2>", "int n, int m)");
+    gives(g, "<optvolatile_4><optvolatile_K0>", "\nvolatile __shared__ float temp[64];\n");
+    gives(g, "FAST", "#define FAST 1\n");
+    gives(g, "FAST FAST=undef", "#undef FAST\n");
+    gives(g, "STEP=7", "#define STEP 7 // voxels\n");
+    gives(g, "STEP", "#define STEP 10 // voxels\n");
+    grammar_free(g);
+}
+
+static void check_guards(void) {
+    Grammar *g = kernel_grammar(true);
+    gi_buf prologue = {0};
+    gives(g, "", "for (c = 0; GILUA_OK()&&c < 4; c++)");
+    gives(g, "", "while (GILUA_OK()&&(sum > 9))");
+    gives(g, "", "{ GILUA_LOOPS\n");
+    gives(g, "<for1_18> <for2_18> <for3_18>", "for (; GILUA_OK()&&0; )");
+    gives(g, "<for2_18><for2_19>", "for (c = 0; GILUA_OK()&&b < 4; c++)");
+    gives(g, "<WHILE_29>", "while (GILUA_OK()&&(0))");
+    grammar_guard_prologue(g, false, 0, &prologue);
+    has_str(prologue.data, "#define GILUA_OK() 1\n", "guards off");
+    grammar_guard_prologue(g, true, 1234, &prologue);
+    has_str(prologue.data, "<= 1234LL", "guards on");
+    gi_buf_free(&prologue);
+    Genome none = {0};
+    Patched p;
+    ok(genome_apply_unguarded(g, &none, &p, NULL), "without guards");
+    is_str(p.source.data, kernel_text, "it is the file itself");
+    patched_free(&p);
+    grammar_free(g);
+}
+
+static void check_origin(void) {
+    Grammar *g = kernel_grammar(false);
+    Genome genome;
+    Patched p;
+    ok(genome_parse(g, "<28>+<20> <34><17> FAST block_size=128", &genome, NULL), "parses");
+    ok(genome_apply(g, &genome, &p, NULL), "applies");
+    is_int(p.n_lines, 37, "two lines more");
+    is_int(p.gene[0], 2, "line 1 was made by gene 2");
+    is_int(p.origin[27], 28, "inserted line stands at 28");
+    is_int(p.gene[27], 0, "made by gene 0");
+    is_int(p.origin[28], 28, "its second line too");
+    is_int(p.origin[29], 28, "then line 28 itself");
+    is_int(p.gene[29], -1, "which no gene made");
+    is_int(p.origin[35], 34, "replaced line");
+    is_int(p.gene[35], 1, "made by gene 1");
+    is_int(p.n_params, 3, "all entries");
+    is_str(p.param_values[0], "1", "bare switch: its on value");
+    ok(p.param_values[1] == NULL, "not set by the genome");
+    is_str(p.param_values[2], "128", "a parameter of the host");
+    patched_free(&p);
+    genome_free(&genome);
+    grammar_free(g);
+}
+
+int main(void) {
+    check_text();
+    check_guards();
+    check_origin();
+    return tap_done();
+}

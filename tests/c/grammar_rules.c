@@ -1,0 +1,121 @@
+/* grammar_rules.c - a source becomes the rules one expects, by type, name, text and line. */
+#include "grammar_kernel.h"
+
+#include "tap.h"
+
+static const Rule *rule(const Grammar *g, const char *name) {
+    static const Rule none = {.name = "", .text = "(no such rule)"};
+    int i = grammar_find(g, name);
+    return i < 0 ? &none : grammar_rule(g, i);
+}
+
+static void check_protected_loops(void) {
+    Grammar *g = kernel_grammar(false);
+    is_str(rule(g, "<_k.cu_12>")->text, "sum = in[i];", "first statement of a line");
+    is_str(rule(g, "<_k.cu_12.2>")->text, "part = half_of(sum);", "second statement of a line");
+    is_str(rule(g, "<IF_k.cu_10>")->text, "(i < n)", "condition with its parentheses");
+    is_str(rule(g, "<_k.cu_20>")->text, "sum += cell(c, b) *\n                   part;",
+           "statement over two lines");
+    is_int(rule(g, "<_k.cu_20>")->last_line, 21, "its last line");
+    is_str(rule(g, "<ELSE_k.cu_16>")->text, "else", "else");
+    is_str(rule(g, "<pragma_k.cu_19>")->text, "", "a pragma slot is empty");
+    is_str(rule(g, "<pragma_K3>")->text, "#pragma unroll 3\n", "pool of pragmas");
+    is_str(rule(g, "<launchbounds_K2>")->text, "__launch_bounds__(BLOCK, 2) ", "pool of bounds");
+    is_str(rule(g, "<optconst_k.cu_6.2>")->text, "const ", "a const there is");
+    is_str(rule(g, "<def_k.cu_2>")->text, "#define STEP 5", "configuration macro, no comment");
+    is_str(rule(g, "<k.cu_10>")->text, "    if (i < n) {", "a fixed rule is its line");
+    ok(grammar_find(g, "<_k.cu_8>") < 0, "a declaration is no rule");
+    ok(grammar_find(g, "<for2_k.cu_18>") < 0, "protected loops: no rules for headers");
+    has_str(rule(g, "<_k.cu_30>")->protected_why, "loop variable sum", "while's variable");
+    ok(grammar_find(g, "<_k.cu_5>") >= 0, "a function that the kernel calls is open");
+    is_str(rule(g, "<12>")->name, "<_k.cu_12>", "short form <12>");
+    is_str(rule(g, "<IF_10>")->name, "<IF_k.cu_10>", "short form <IF_10>");
+    is_str(rule(g, "<IF10>")->name, "<IF_k.cu_10>", "short form <IF10>");
+    is_str(rule(g, "<_k.cu.12.2>")->name, "<_k.cu_12.2>", "dots as chapter 8 prints them");
+    is_int(grammar_line_count(g), 35, "lines");
+    is_str(grammar_line(g, 35), "}", "last line");
+    is_str(grammar_line(g, 36), "", "no line");
+    is_str(grammar_kernels(g)[0], "smooth", "kernels");
+    is_str(grammar_names(g)[0], "temp", "names at top level");
+    grammar_free(g);
+}
+
+static void check_open_loops(void) {
+    Grammar *g = kernel_grammar(true);
+    is_str(rule(g, "<for1_k.cu_18>")->text, "c = 0", "for1");
+    is_str(rule(g, "<for2_k.cu_18>")->text, "c < 4", "for2");
+    is_str(rule(g, "<for3_k.cu_18>")->text, "c++", "for3");
+    is_str(rule(g, "<WHILE_k.cu_29>")->text, "(sum > 9)", "while");
+    ok(rule(g, "<_k.cu_30>")->protected_why == NULL, "nothing is protected");
+    grammar_free(g);
+}
+
+/* Each source, and one rule that it must (or with '!' must not) give. */
+static const char *const styles[][2] = {
+    {"__global__ void k(int n){for(;;)if(n)break;else n--;}", "<_k_1.2>"},
+    {"__global__ void k(int n)\n{\n do n--; while (n > 0);\n}", "<_k_3>"},
+    {"__global__ void k(int n)\n{\n  auto f = [&](int x) { return x; };\n}", "!<_k_3>"},
+    {"template <int N>\n__global__ void k(int n) {\n n = N < 3 ? 1 : 2;\n}", "<_k_3>"},
+    {"struct S { int a; __device__ void f() { a = 1; } };\n__global__ void k(S s) { s.f(); }",
+     "<_k_1>"},
+    {"#define BLOCK(x) { x; }\n__global__ void k(int n) {\n BLOCK(n = 1)\n}", "!<_k_3>"},
+    {"__global__ void k(int n) {\n switch (n) {\n case 1: n = 2;\n n = 3;\n }\n}", "!<_k_4>"},
+    {"__global__ void k(int n) {\n n = R\"x(; } \")x\"[0];\n n = ';' + '\\'';\n}", "<_k_3>"},
+    {"__global__ void k(int n) {\n n = 1; \\\n n = 2;\n}", "<_k_3>"},
+    {"__global__ void k(int n) {\n#if 0\n don't { \"\n#endif\n n = 1;\n}", "<_k_5>"},
+    {"__global__ void k(int n) {\n#ifdef A\n if (n) {\n#else\n if (!n) {\n#endif\n n = 1;\n }\n}",
+     "!<IF_k_3>"},
+    {"__global__ void k(int n) {\n#ifdef A\n if (n) {\n#else\n if (!n) {\n#endif\n n = 1;\n }\n}",
+     "<_k_7>"},
+    {"__global__ void k(int n) {\n out: n = 1;\n goto out;\n}", "!<_k_2>"},
+    {"__global__ void k(float *p) {\n float4 v; Foo<int> w;\n v.x = *p;\n T * q = p;\n}", "<_k_3>"},
+    {"__global__ void k(float *p) {\n T * q = p;\n}", "!<_k_2>"},
+    {"__attribute__((global)) void k(int n)\n{\n n = 1;\n}", "<_k_3>"},
+    {"__global__ void k(int n) {\n LOOP(i, n) {\n n += i;\n }\n}", "<_k_3>"},
+    {"__global__ void k(int n) {\n if constexpr (1) n = 2;\n}", "!<IF_k_2>"},
+    {"__global__ void k(int n) {\r\n n = 1;\r\n}\r\n", "<_k_2>"},
+    {"__global__ void k(int n) {\n#pragma unroll 4\n for (int i = 0; i < n; i++) n--;\n}",
+     "<pragma_k_3>"},
+    {"void host() {\n h = 1;\n}\n__global__ void k(int n) { n = 1; }", "!<_k_2>"},
+};
+
+static void check_styles(void) {
+    GrammarOptions o = {.file = "k", .pragmas = true};
+    for (size_t i = 0; i < sizeof styles / sizeof *styles; i++) {
+        gi_err err = {0};
+        const char *want = styles[i][1];
+        Grammar *g = grammar_parse(styles[i][0], strlen(styles[i][0]), &o, &err);
+        bool not = want[0] == '!';
+        ok(g && (grammar_find(g, want + not) >= 0) != not, "style %zu: %s %s", i, want, err.message);
+        grammar_free(g);
+    }
+}
+
+static void refused(const char *text, const char *kernel, const char *message) {
+    gi_err err = {0};
+    GrammarOptions o = {.file = "k.cu", .kernel = kernel};
+    Grammar *g = grammar_parse(text, strlen(text), &o, &err);
+    ok(g == NULL, "refused: %s", message);
+    is_str(err.message, message, "and says why");
+    grammar_free(g);
+}
+
+static void check_errors(void) {
+    refused("int a;\n__global__ void k() {\n", NULL, "k.cu, line 2: this '{' is never closed");
+    refused("int f(}\n", NULL, "k.cu, line 1: this '}' closes the '(' of line 1");
+    refused("\n}\n", NULL, "k.cu, line 2: this '}' closes nothing");
+    refused("char *s = \"abc\n;", NULL, "k.cu, line 1: a literal that begins here has no end");
+    refused("int a; /* b", NULL, "k.cu, line 1: a comment that begins here has no end");
+    refused("#ifdef A\nint a;", NULL, "k.cu, line 1: this #if has no #endif");
+    refused("#endif\n", NULL, "k.cu, line 1: #endif without an #if");
+    refused("__global__ void a() {}\n", "b",
+            "k.cu has no __global__ function named b; the first it has is a");
+}
+
+int main(void) {
+    check_protected_loops();
+    check_open_loops();
+    check_styles();
+    check_errors();
+    return tap_done();
+}

@@ -1,0 +1,29 @@
+#!/bin/bash
+# The command line, as Lua users expect it, and gilua's own options.
+. "$(dirname "$0")/tap.sh"
+
+like "a script gets its arguments in arg" "a b" "$(echo 'print(arg[1], arg[2])' | tr -d '\n' >"$TMP/s.lua"; "$GILUA" "$TMP/s.lua" a b | tr '\t' ' ')"
+like "-e runs code" "42" "$("$GILUA" -e 'print(6*7)')"
+like "-l requires into a global" "table" "$("$GILUA" -l lfs -e 'print(type(lfs))')"
+like "- runs standard input" "hello" "$(echo 'print("hello")' | "$GILUA" -)"
+like "standard input that is no terminal is a script" "hello" "$(echo 'print("hello")' | "$GILUA")"
+like "-v prints versions" "gilua .*Lua 5.4" "$("$GILUA" -v)"
+like "-i enters the prompt" "> *3" "$(echo '1+2' | "$GILUA" -i 2>&1)"
+like "the prompt takes statements over several lines" "7" "$(printf 'for i = 7, 7 do\nprint(i)\nend\n' | "$GILUA" -i 2>&1)"
+like "the prompt goes on after an error" "attempt to.*still here" "$(printf 'nothing.x = 1\nprint("still here")\n' | "$GILUA" -i 2>&1 | tr '\n' ' ')"
+like "--help explains itself" "usage: gilua .*--device" "$("$GILUA" --help | tr '\n' ' ')"
+like "options come before the script too" "7 true emu" "$("$GILUA" --seed 7 --quiet --device=emu -e 'local o = require("gilua").options print(o.seed, o.quiet, o.device)' | tr '\t' ' ')"
+like "the library is found from anywhere" "table" "$(cd / && "$GILUA" -e 'print(type(require "gilua"))')"
+
+fails "an unknown option" "option '--sed'" "$GILUA" --sed 7
+fails "an option that lacks its value" "'-e': it needs an argument" "$GILUA" -e
+fails "a seed that is no number" "whole number, not 'x'" "$GILUA" --seed x -e 'print(1)'
+fails "a script that is not there" "cannot open nowhere.lua" "$GILUA" nowhere.lua
+
+printf 'local function f()\n  error("oops")\nend\n\nf()\n' >"$TMP/e.lua"
+fails "an error in a script: its line" "e.lua:2: oops" "$GILUA" "$TMP/e.lua"
+fails "and the traceback with the caller's line" "e.lua:5: in main chunk" "$GILUA" "$TMP/e.lua"
+
+like "doctor names the compiler, the driver and the data" "NVRTC.*CUDA driver.*brain.*virtual GPU" "$("$GILUA" doctor | tr '\n' ' ')"
+GILUA_HOME=/nowhere like "a wrong GILUA_HOME falls back to the library beside the program" "table" "$(GILUA_HOME=/nowhere "$GILUA" -e 'print(type(require "gilua"))')"
+finish

@@ -1,0 +1,44 @@
+# tap.sh - the test protocol for shell stories. Source it; then like, fails, is, ok; at the end finish.
+# GILUA is the program, TMP a folder of the story's own, TOP the repository.
+TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+GILUA=${GILUA:-$TOP/gilua}
+TMP=$(mktemp -d "${TMPDIR:-/tmp}/gilua-test.XXXXXX")
+trap 'rm -rf "$TMP"' EXIT
+count=0
+failed=0
+
+ok() { # ok STATUS TEXT [DETAIL]
+  count=$((count + 1))
+  if [ "$1" = 0 ]; then
+    echo "ok $count - $2"
+  else
+    failed=$((failed + 1))
+    echo "not ok $count - $2"
+    printf '%s\n' "${3:-}" | sed 's/^/# /' | head -20
+  fi
+}
+
+like() { # like TEXT REGEX OUTPUT
+  grep -qE -- "$2" <<<"$3"
+  ok $? "$1" "no /$2/ in: $3"
+}
+
+is() { # is TEXT WANT GOT
+  [ "$2" = "$3" ]
+  ok $? "$1" "want: $2 / got: $3"
+}
+
+# fails TEXT REGEX COMMAND...: exit code 1, and the complaint on standard error matches.
+fails() {
+  local text=$1 regex=$2 out code
+  shift 2
+  out=$("$@" 2>&1 >/dev/null </dev/null)
+  code=$?
+  [ $code = 1 ] && grep -qE -- "$regex" <<<"$out"
+  ok $? "$text" "exit $code, want 1 and /$regex/ in: $out"
+}
+
+finish() {
+  echo "1..$count"
+  exit $((failed > 0))
+}

@@ -1,0 +1,157 @@
+-- report: the folder of results.
+package.path = "lua/?.lua;lua/?/init.lua;tests/lua/?.lua;" .. package.path
+local evolve = require "gilua.evolve"
+local fake = require "fake"
+local read_json = require "read_json"
+local report = require "gilua.report"
+local tap = require "tap"
+
+local function run_into(dir, changes)
+  local scheme = {
+    problem = fake.problem(), farm = fake.farm(), rng = fake.rng(3), new_case = fake.new_case,
+    population = 20, generations = 6, observers = { assert(report.open(dir)) },
+  }
+  for name, value in pairs(changes or {}) do scheme[name] = value end
+  return pcall(evolve.run, scheme)
+end
+
+local function shell(command)
+  local pipe = io.popen(command .. " 2>&1")
+  local text = pipe:read("a")
+  local _, _, code = pipe:close()
+  return code, text
+end
+
+local function write(path, text)
+  local file = assert(io.open(path, "w"))
+  file:write(text)
+  file:close()
+end
+
+tap.case("result.json says what was found", function()
+  local dir = tap.folder() .. "/a/b"
+  local fine, run = run_into(dir)
+  tap.ok(fine, "the folder and its parents are made")
+  local result = read_json(tap.read(dir .. "/result.json"))
+  for _, name in ipairs { "baseline", "best" } do
+    for _, field in ipairs { "genome", "ticks", "max_error", "mean_error", "wrong", "unset", "n",
+      "status" } do
+      tap.is(result[name][field], run.result[name][field], name .. "." .. field)
+    end
+  end
+  tap.is(result.seed, 3, "seed")
+  tap.is(result.device, "fake", "device")
+  tap.is(result.problem, "fake", "problem")
+  tap.is(result.case, "case 8", "case")
+  tap.is(result.case_unseen, true, "which was not seen before")
+  tap.is(result.speedup, run.result.speedup, "speedup")
+  tap.is(result.speedup, result.baseline.ticks / result.best.ticks, "by its definition")
+  tap.is(result.evaluations, run.evaluations, "evaluations")
+  tap.is(result.rejected.wrong, run.rejected.wrong, "rejected by cause")
+  tap.is(#result.generation_speedups, 6, "the best of each generation")
+  tap.ok(result.seconds.total and result.seconds.run == 0.5, "seconds by stage")
+  tap.is(result.stopped, "<null>", "it was not stopped")
+  tap.ok(result.versions.lua, "versions")
+end)
+
+tap.case("best.patch applies to the kernel and gives best.cu", function()
+  local dir = tap.folder()
+  local _, run = run_into(dir)
+  local best = tap.read(dir .. "/best.cu")
+  tap.is(best, (run.problem.grammar:apply(run.result.best.genome)), "best.cu is the best")
+  tap.ok(best ~= fake.source, "and not the kernel")
+  write(dir .. "/kernel.cu", fake.source)
+  local code, text = shell(("cd '%s' && patch kernel.cu < best.patch"):format(dir))
+  tap.is(code, 0, "patch kernel.cu")
+  tap.note(text)
+  tap.ok(tap.read(dir .. "/kernel.cu") == best, "gives best.cu")
+  write(dir .. "/kernel.cu", fake.source)
+  tap.is(shell(("cd '%s' && patch -p0 < best.patch"):format(dir)), 0, "patch -p0")
+  tap.ok(tap.read(dir .. "/kernel.cu") == best, "gives best.cu too")
+end)
+
+tap.case("diffs of any text", function()
+  tap.is(report.diff("a\n", "a\n", "x.cu"), "", "equal texts")
+  tap.has(report.diff("a\n", "b\n", "it's.cu"), "--- it's.cu\n+++ it's.cu\n@@ -1 +1 @@\n-a\n+b\n",
+    "a name to be quoted")
+end)
+
+tap.case("generations.csv has a line a generation", function()
+  local dir = tap.folder()
+  local _, run = run_into(dir, { new_case = function(n, rng)
+    return { name = 'ball "' .. n .. '", small', ticks = rng:int(900, 1000) }
+  end })
+  local lines = {}
+  for line in io.lines(dir .. "/generations.csv") do lines[#lines + 1] = line end
+  tap.is(#lines, 7, "and a head")
+  tap.is(lines[1], "generation,case,baseline_ticks,best_ticks,speedup,median_ticks,compiled,right,"
+    .. "parents,evaluations,mean_length,best_length,best_genome", "the columns")
+  tap.has(lines[2], '1,"ball ""1"", small",' .. run.records[1].baseline.ticks .. ",", "quoting")
+end)
+
+tap.case("the same seed leaves the same bytes", function()
+  local a, b = tap.folder(), tap.folder()
+  run_into(a)
+  run_into(b)
+  for _, name in ipairs { "best.cu", "best.patch", "generations.csv" } do
+    tap.ok(tap.read(a .. "/" .. name) == tap.read(b .. "/" .. name), name)
+  end
+  local function timeless(dir)
+    return (tap.read(dir .. "/result.json"):gsub('"seconds": %b{}', ""))
+  end
+  tap.ok(timeless(a) == timeless(b), "result.json but for seconds")
+end)
+
+tap.case("a stopped run leaves what it has", function()
+  local dir = tap.folder()
+  local fine = run_into(dir, { on_generation = function(_, record)
+    if record.generation == 2 then error("enough") end
+  end })
+  tap.is(fine, false, "it was stopped")
+  local result = read_json(tap.read(dir .. "/result.json"))
+  tap.has(result.stopped, "enough", "the reason")
+  tap.is(result.generations, 2, "whole generations")
+  tap.is(result.case_unseen, false, "measured on a case that evolution saw")
+  tap.ok(tap.read(dir .. "/best.cu"), "the best so far")
+  tap.has(tap.read(dir .. "/log.txt"), "stopped: ", "the log says so")
+end)
+
+tap.case("a run stopped before its first generation leaves a result without one", function()
+  local dir = tap.folder()
+  run_into(dir, { farm = fake.farm(function() error("interrupted!") end) })
+  local result = read_json(tap.read(dir .. "/result.json"))
+  tap.is(result.best, "<null>", "no best")
+  tap.is(result.stopped, "interrupted", "the reason")
+  tap.is(tap.read(dir .. "/best.cu"), nil, "no kernel")
+end)
+
+tap.case("log.txt keeps why mutants did not run", function()
+  local dir = tap.folder()
+  run_into(dir, { population = 50, generations = 1 })
+  tap.has(tap.read(dir .. "/log.txt"),
+    "generation 1: compile_error: <_kernel.cu_7><_kernel.cu_4>: kernel.cu(7): error: fake\n", "why")
+end)
+
+tap.case("an old result does not stay beside a new run", function()
+  local dir = tap.folder()
+  write(dir .. "/result.json", "old")
+  write(dir .. "/best.cu", "old")
+  write(dir .. "/notes.txt", "mine")
+  local observer = assert(report.open(dir))
+  tap.is(tap.read(dir .. "/result.json"), nil, "result.json goes")
+  tap.is(tap.read(dir .. "/best.cu"), nil, "best.cu goes")
+  tap.is(tap.read(dir .. "/notes.txt"), "mine", "what is not ours stays")
+  tap.ok(observer.on_end, "ready")
+end)
+
+tap.case("a folder that cannot be written is refused at once", function()
+  local dir = tap.folder()
+  write(dir .. "/file", "x")
+  local none, why, code = report.open(dir .. "/file/results")
+  tap.is(none, nil, "refused")
+  tap.is(why, ("cannot write results to '%s/file/results': Not a directory; choose another folder "
+    .. "with --out"):format(dir), "in one sentence")
+  tap.is(code, "io", "the code")
+end)
+
+tap.done()
