@@ -113,7 +113,7 @@ bench: deps
 
 # --- for people
 deps:
-	$Q./tools/deps
+	$Q./.ci/deps
 
 demo: deps
 	$Q$(MAKE) --no-print-directory all
@@ -123,10 +123,10 @@ share := lua experiments kernels data docs
 
 portable: all
 	$(call say,PACK    portable/$(PACKAGE))
-	$Q./tools/portable $O/gilua portable/$(PACKAGE) $(share)
+	$Q./.ci/portable $O/gilua portable/$(PACKAGE) $(share)
 
 install: all
-	$Q./tools/install "$(DESTDIR)$(PREFIX)" $O/gilua $(share)
+	$Q./.ci/install "$(DESTDIR)$(PREFIX)" $O/gilua $(share)
 
 uninstall:
 	rm -f "$(DESTDIR)$(PREFIX)/bin/gilua"

@@ -174,11 +174,11 @@ local function sorted_text(values)
   return table.concat(names, " ")
 end
 
---- Launch parameters only: what is in the source is in the PTX.
+--- All values, and those that a launch may depend on as a key: a switch shows in the PTX alone.
 function Farm:launch_values(params)
   local all, launch = self.problem:values(params), {}
   for _, p in ipairs(self.problem.parameters) do
-    if p.in_source == false then launch[p.name] = all[p.name] end
+    if not p.switch then launch[p.name] = all[p.name] end
   end
   return all, sorted_text(launch)
 end

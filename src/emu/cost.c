@@ -230,7 +230,7 @@ static uint32_t touch(Machine *m, uint64_t line, uint32_t sectors) {
 }
 
 /* What the L1 does not have travels from L2 or DRAM: 0 a hit, 1 from L2, 2 from DRAM. */
-static int fetch_line(Machine *m, uint64_t line, uint32_t sectors) {
+static inline int fetch_line(Machine *m, uint64_t line, uint32_t sectors) {
     Cost *c = &m->cost;
     uint32_t hash = (uint32_t)((line * 0x9E3779B97F4A7C15u) >> 32);
     CostLine *e = &c->l1[(uint64_t)hash * c->l1_lines >> 32];
@@ -270,7 +270,7 @@ static void wait_for_memory(Machine *m, Warp *w, CostKind kind, int from) {
     w->clock += from == 2 ? m->cost.miss_dram : m->cost.miss_l2;
 }
 
-static int traffic(Machine *m, CostKind kind, uint64_t line, uint32_t sectors) {
+static inline int traffic(Machine *m, CostKind kind, uint64_t line, uint32_t sectors) {
     if (kind == COST_KIND_STORE || kind == COST_KIND_ATOMIC) {
         store_line(m, line, sectors);
         return 0;

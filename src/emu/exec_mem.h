@@ -214,17 +214,34 @@ static inline void store_rows(Warp *w, const MemForm *f, uint8_t *base, const ui
     }
 }
 
-/* cost_lanes, with the case that all lanes stay in one 128-byte line found quickly. on: -1 for the
-** lanes of mask. */
-static inline void charge_lanes(Machine *m, Warp *w, const uint64_t *at, const S64 *on, uint32_t mask,
-                                CostKind kind) {
-    uint64_t line = at[__builtin_ctz(mask)] >> 7, other = 0, sectors = 0;
-    for (int i = 0; i < LANES; i++) {
-        other |= ((at[i] >> 7) ^ line) & (uint64_t)on[i];
-        sectors |= (uint64_t)1 << (at[i] >> 5 & 3) & (uint64_t)on[i];
+/* Which of the four sectors of one 128-byte line the lanes of `on` (0 or -1) touch; 0 when they
+** touch more than one line. offset: bytes, any base that is a multiple of 128 left out. */
+static inline uint32_t one_line(const U32 *offset, const S32 *on, uint32_t first) {
+    uint32_t line = offset[first] >> 7;
+#if defined(EMU_AVX2)
+    __m256i sectors = _mm256_setzero_si256(), other = sectors;
+    const __m256i one = _mm256_set1_epi32(1), three = _mm256_set1_epi32(3);
+    for (int g = 0; g < LANES; g += 8) {
+        __m256i at = _mm256_loadu_si256((const __m256i *)(const void *)(offset + g));
+        __m256i in = _mm256_loadu_si256((const __m256i *)(const void *)(on + g));
+        __m256i away = _mm256_xor_si256(_mm256_srli_epi32(at, 7), _mm256_set1_epi32((int)line));
+        __m256i bit = _mm256_sllv_epi32(one, _mm256_and_si256(_mm256_srli_epi32(at, 5), three));
+        other = _mm256_or_si256(other, _mm256_and_si256(away, in));
+        sectors = _mm256_or_si256(sectors, _mm256_and_si256(bit, in));
     }
-    if (other == 0) cost_line(m, w, line, (uint32_t)sectors, kind);
-    else cost_lanes(m, w, at, mask, kind);
+    if (!_mm256_testz_si256(other, other)) return 0;
+    __m128i half = _mm_or_si128(_mm256_castsi256_si128(sectors), _mm256_extracti128_si256(sectors, 1));
+    half = _mm_or_si128(half, _mm_srli_si128(half, 8));
+    half = _mm_or_si128(half, _mm_srli_si128(half, 4));
+    return (uint32_t)_mm_cvtsi128_si32(half);
+#else
+    uint32_t other = 0, sectors = 0;
+    for (int i = 0; i < LANES; i++) {
+        other |= ((offset[i] >> 7) ^ line) & (uint32_t)on[i];
+        sectors |= 1u << (offset[i] >> 5 & 3) & (uint32_t)on[i];
+    }
+    return other ? 0 : sectors;
+#endif
 }
 
 static bool global_access(Machine *m, Warp *w, const Ins *in, const MemForm *f, uint64_t *at) {
@@ -248,7 +265,7 @@ static bool global_access(Machine *m, Warp *w, const Ins *in, const MemForm *f, 
         cost_range(m, w, base + at[first], bytes * lanes, kind);
     } else {
         EACH_LANE at[i] += base;
-        charge_lanes(m, w, at, w->lane64, w->active, kind);
+        cost_lanes(m, w, at, w->active, kind);
     }
     return true;
 }
@@ -352,32 +369,47 @@ static inline void texels_four(Warp *w, const uint8_t *data, const S32 *x, uint3
     }
 }
 
+static void charge_texels(Machine *m, Warp *w, const TexSlot *slot, const U32 *index, const S32 *inside,
+                          uint32_t seen, unsigned shift) {
+    uint64_t base = (uint64_t)slot->alloc << ID_SHIFT;
+    uint32_t first = (uint32_t)__builtin_ctz(seen), sectors = 0;
+    if (slot->t.size[0] < (int64_t)1 << 28) {
+        U32 offset[LANES];
+        EACH_LANE offset[i] = index[i] << shift;
+        sectors = one_line(offset, inside, first);
+    }
+    if (sectors) {
+        cost_line(m, w, (base + ((uint64_t)index[first] << shift)) >> 7, sectors, COST_KIND_TEXTURE);
+        return;
+    }
+    uint64_t at[LANES];
+    EACH_LANE at[i] = base + ((uint64_t)index[i] << shift);
+    cost_lanes(m, w, at, seen, COST_KIND_TEXTURE);
+}
+
 static void texture_linear(Machine *m, Warp *w, const TexForm *f, const TexSlot *slot) {
-    const S32 *x = (const S32 *)(const void *)(w->file + f->coord[0]);
     uint32_t size = slot->t.size[0] < INT32_MAX ? (uint32_t)slot->t.size[0] : INT32_MAX;
     unsigned shift = slot->t.channels == 4 ? 4 : 2;
+    U32 x[LANES] __attribute__((aligned(64))); /* a copy: results may go where the coordinates lie */
     S32 inside[LANES] __attribute__((aligned(64)));
-    EACH_LANE inside[i] = (uint32_t)x[i] < size ? w->lane32[i] : 0;
+    memcpy(x, w->file + f->coord[0], sizeof x);
+    EACH_LANE inside[i] = x[i] < size ? w->lane32[i] : 0;
     uint32_t seen = mask_of(inside);
-    uint64_t at[LANES], base = (uint64_t)slot->alloc << ID_SHIFT;
-    S64 on[LANES];
-    EACH_LANE on[i] = inside[i];
-    EACH_LANE at[i] = base + ((uint64_t)(uint32_t)x[i] << shift); /* before x's row may change */
     U32 *row[4];
     for (int k = 0; k < 4; k++)
         row[k] = f->unused >> k & 1 ? NULL : (U32 *)(void *)(w->file + f->reg[k]);
     if (slot->t.channels == 4) {
-        texels_four(w, slot->t.data, x, seen, row);
+        texels_four(w, slot->t.data, (const S32 *)x, seen, row);
     } else {
-        for (int k = 3; k >= 0; k--) {
+        for (int k = 0; k < 4; k++) {
             U32 *d = row[k];
             uint32_t fill = k < 3 ? 0 : f->as_int ? 1 : 0x3f800000u;
             if (d == NULL) continue;
-            if (k == 0) texels_one(w, slot->t.data, x, seen, d);
+            if (k == 0) texels_one(w, slot->t.data, (const S32 *)x, seen, d);
             else EACH_LANE d[i] = w->lane32[i] ? fill : d[i];
         }
     }
-    if (seen) charge_lanes(m, w, at, on, seen, COST_KIND_TEXTURE);
+    if (seen) charge_texels(m, w, slot, x, inside, seen, shift);
 }
 
 static inline bool is_plain_fetch(const TexForm *f, const EmuTexture *t) {

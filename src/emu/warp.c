@@ -18,12 +18,16 @@
 #include <string.h>
 
 void warp_set_active(Warp *w, uint32_t mask) {
+    static const uint32_t bit[LANES] = {
+        1u << 0,  1u << 1,  1u << 2,  1u << 3,  1u << 4,  1u << 5,  1u << 6,  1u << 7,
+        1u << 8,  1u << 9,  1u << 10, 1u << 11, 1u << 12, 1u << 13, 1u << 14, 1u << 15,
+        1u << 16, 1u << 17, 1u << 18, 1u << 19, 1u << 20, 1u << 21, 1u << 22, 1u << 23,
+        1u << 24, 1u << 25, 1u << 26, 1u << 27, 1u << 28, 1u << 29, 1u << 30, 1u << 31};
+    int32_t on[LANES];
     w->active = mask;
-    for (int i = 0; i < LANES; i++) {
-        int on = -(int)(mask >> i & 1);
-        w->lane32[i] = on;
-        w->lane64[i] = on;
-    }
+    for (int i = 0; i < LANES; i++) on[i] = (mask & bit[i]) ? -1 : 0;
+    memcpy(w->lane32, on, sizeof on);
+    for (int i = 0; i < LANES; i++) w->lane64[i] = on[i];
 }
 
 static void push_path(Warp *w, uint32_t mask, int pc, int rpc) {

@@ -194,7 +194,8 @@ static int config_of(const Grammar *g, int rule) {
 static void put_hole(Writer *w, const Hole *h, int line) {
     if (h->rule < 0) {
         if (w->guarded) puts_gene(w, " GILUA_LOOPS", line, -1);
-    } else if (w->g->rule[h->rule].type == RULE_DEF) put_config(w, h, config_of(w->g, h->rule), line);
+    } else if (w->g->rule[h->rule].type == RULE_DEF)
+        put_config(w, h, config_of(w->g, h->rule), line);
     else put_rule(w, h, line);
 }
 

@@ -321,6 +321,21 @@ static bool invert(const Bnf *b, gi_buf *out) {
     }
 }
 
+static void bnf_free(Bnf *b) {
+    for (int i = 0; i < b->n; i++) free(b->name[i]), free(b->right[i]);
+    for (int i = 0; i < b->options.n_config; i++) {
+        free((char *)b->config[i].name);
+        free((char *)b->config[i].on_value);
+    }
+    free((char *)b->options.file);
+    free((char *)b->options.kernel);
+    free((char *)b->options.launch_bounds_threads);
+    free(b->config);
+    free(b->name);
+    free(b->right);
+    free(b->slot);
+}
+
 /* Are two right-hand sides equal but for blanks between their items? */
 static bool same_right(const char *a, const char *b) {
     for (bool quoted = false;; a++, b++) {
@@ -349,26 +364,9 @@ static bool same_rules(const Bnf *b, const Grammar *g) {
             gi_fail(b->err, "format", "%s is not what the source in the BNF gives: change the "
                     "source file and print the grammar again", b->name[i]);
     }
-    for (int i = 0; i < own.n; i++) free(own.name[i]), free(own.right[i]);
-    free(own.name);
-    free(own.right);
+    bnf_free(&own);
     gi_buf_free(&text);
     return same;
-}
-
-static void bnf_free(Bnf *b) {
-    for (int i = 0; i < b->n; i++) free(b->name[i]), free(b->right[i]);
-    for (int i = 0; i < b->options.n_config; i++) {
-        free((char *)b->config[i].name);
-        free((char *)b->config[i].on_value);
-    }
-    free((char *)b->options.file);
-    free((char *)b->options.kernel);
-    free((char *)b->options.launch_bounds_threads);
-    free(b->config);
-    free(b->name);
-    free(b->right);
-    free(b->slot);
 }
 
 static Grammar *read_grammar(Bnf *b, const char *bnf, size_t len) {

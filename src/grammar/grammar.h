@@ -101,7 +101,9 @@ typedef struct Genome {
     int n, cap;
 } Genome;
 
-/* Parses one line of genes separated by blanks. Refuses ("gene") a malformed or illegal gene with a
+/* An empty slot is filled from the pool of its type: <pragma_A><pragma_K4>, <optconst_A><optconst_K0>;
+** a filled one is emptied by <A>. NAME=undef turns a configuration macro off.
+** Parses one line of genes separated by blanks. Refuses ("gene") a malformed or illegal gene with a
 ** message that names the gene, its position and the reason. Pragma and launchbounds slots take pool
 ** rules as source. Short forms are accepted, full names printed. */
 bool genome_parse(const Grammar *g, const char *text, Genome *out, gi_err *err);
@@ -131,8 +133,10 @@ bool genome_apply(const Grammar *g, const Genome *genome, Patched *out, gi_err *
 bool genome_apply_unguarded(const Grammar *g, const Genome *genome, Patched *out, gi_err *err);
 void patched_free(Patched *p);
 
-/* Loop guards (open_loops): the macros the guarded headers use, to be put before the source.
-** checked: count iterations per thread and stop at limit; else they compile to nothing. */
+/* Loop guards (open_loops): the macros the guarded headers use, to be put before the source; adds
+** nothing when loops are protected. checked: count iterations per thread and call, and at limit set
+** the device variable gilua_loop_overrun (an int, 0 before a launch), at which every guarded loop of
+** every thread ends; not checked: they compile to nothing. */
 void grammar_guard_prologue(const Grammar *g, bool checked, long limit, gi_buf *out);
 
 /* A uniformly random legal gene: first target rule by weight, then delete / replace / insert with

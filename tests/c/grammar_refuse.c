@@ -37,7 +37,7 @@ static const struct { const char *gene, *message; } cases[] = {
                        "none"},
     {"<34><5>", "gene 1, <34><5>: x, which <_k.cu_5> uses, is not in scope at line 34"},
     {"<34><20>", "gene 1, <34><20>: <_k.cu_20> reads or writes a shared array by the loop variable "
-                 "c, and line 34 is outside the loop of line 18"},
+                 "b, and line 34 is outside the loop of line 19"},
     {"<30>", "gene 1, <30>: <_k.cu_30> is protected: it changes the loop variable sum"},
     {"<optconst_k.cu_6.2><optconst_K0>", "gene 1, <optconst_k.cu_6.2><optconst_K0>: "
                                          "<optconst_k.cu_6.2> holds \"const \" already: it can "
