@@ -216,6 +216,7 @@ return {
     switch("RemX", "1", "x % 5 is calculated once and kept (3.1.2)"),
   },
   tolerance = { max_error = 0.001, wrong_above = 0.1 }, -- section 3.8
+  checked_case = { side = 20, seed = 1 },
   case = case,
   launch = launch,
 }

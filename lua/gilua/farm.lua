@@ -1,6 +1,7 @@
 --- The evaluation farm: genomes in, measurements out, through the cheapest filter first.
 --
---   duplicate genome -> duplicate source -> does not compile -> duplicate PTX -> run and check
+--   duplicate genome -> duplicate source -> does not compile -> duplicate PTX
+--     -> small case with every check on -> whole case
 --
 -- Worker processes compile in batches and run; one that dies or hangs is replaced and its job is
 -- tried once more alone, so that only the guilty mutant is blamed. Results do not depend on how
@@ -46,7 +47,7 @@ local function open(problem, options)
     case_key = nil, budget = 0, measured = {}, -- of the case at hand: PTX key -> measurement
     counts = { evaluations = 0, runs = 0, restarts = 0,
                duplicates = { genome = 0, source = 0, ptx = 0 }, rejected = {},
-               seconds = { case = 0, compile = 0, run = 0, check = 0 } },
+               seconds = { case = 0, compile = 0, checked = 0, run = 0, check = 0 } },
   }, Farm)
   for i = 1, jobs do self.idle[i] = true end
   return self

@@ -20,8 +20,7 @@ local FIELDS = {
   name = "string", source = "string", kernel = "string", parameters = "table", tolerance = "table",
   case = "function", launch = "function",
 }
-local OPTIONAL = { title = true, paper = true, reference = true, grammar = true, target = true, include = true,
-                   options = true }
+local OPTIONAL = { title = true, paper = true, reference = true, grammar = true, checked_case = true }
 
 local function readable(path)
   local f = io.open(path, "r")

@@ -88,8 +88,9 @@ M.failed = failed
 ---@param code string what the device loads
 ---@param values table parameter values
 ---@param budget number warp instructions allowed, 0 for no limit but the device's own
+---@param checked? boolean with the race detector and the count of uninitialised reads (slower)
 ---@return table measurement
-function M:measure(code, values, budget)
+function M:measure(code, values, budget, checked)
   local start = core.system.seconds()
   local module, message = self.device:load(code)
   if not module then return failed("compile_error", message) end
@@ -100,6 +101,7 @@ function M:measure(code, values, budget)
   local m = module:launch {
     kernel = self.problem.kernel, grid = launch.grid, block = launch.block, shared = launch.shared,
     args = args, budget = budget, print = false,
+    check_races = checked, count_uninitialised = checked,
   }
   module:close()
   local ran = core.system.seconds()
@@ -107,7 +109,7 @@ function M:measure(code, values, budget)
     local c = core.array.compare(self:buffer(case.output):read(), case.expected, case.compare)
     for k, v in pairs(c) do m[k] = v end
   else
-    for k, v in pairs(failed(m.status, m.message)) do m[k] = v end
+    m = failed(m.status, m.message)
   end
   m.seconds = { run = ran - start, check = core.system.seconds() - ran }
   return m

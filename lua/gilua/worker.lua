@@ -10,6 +10,12 @@ local runner = require "gilua.runner"
 
 local state = {} -- problem, device and case at hand, with the text that asked for each
 
+local function made(problem, spec)
+  local case, message = problem:case(spec)
+  if not case then gi.fail("%s", message) end
+  return case
+end
+
 local function problem_at_hand(m)
   local key = wire.encode { m.problem, m.device }
   if state.key ~= key then
@@ -17,6 +23,11 @@ local function problem_at_hand(m)
     local device, message = gi.device(m.device)
     if not device then gi.fail("%s", message) end
     state = { key = key, problem = problem, runner = runner.new(problem, device) }
+    local small = problem.definition.checked_case
+    if small then
+      state.checked = runner.new(problem, device)
+      state.checked:use(made(problem, small))
+    end
   end
   return state.problem
 end
@@ -26,8 +37,7 @@ local function case_at_hand(m)
   if state.case_key == m.case_key then return 0 end
   local start = core.system.seconds()
   state.case_key = nil
-  local case, message = problem:case(m.case)
-  if not case then gi.fail("%s", message) end
+  local case = made(problem, m.case)
   state.runner:use(case)
   state.case_key = m.case_key
   state.case_info = { name = case.name, answers = case.answers, voxels = case.voxels }
@@ -46,10 +56,18 @@ function operations.compile(m)
   return { results = results, seconds = core.system.seconds() - start }
 end
 
+--- The first run is on a small case with every check on: a kernel whose lanes race may give right
+-- answers here and wrong ones on a GPU. What survives runs the whole case.
 function operations.run(m)
   local case_seconds = case_at_hand(m)
-  local measurement = state.runner:measure(m.code, m.values, m.budget)
+  local first = state.checked and state.checked:measure(m.code, m.values, 0, true)
+  local measurement = first
+  if not first or first.status == "ok" then
+    measurement = state.runner:measure(m.code, m.values, m.budget)
+  end
+  if first then measurement.uninitialised_reads = first.uninitialised_reads end
   measurement.seconds.case = case_seconds
+  measurement.seconds.checked = first and first ~= measurement and first.seconds.run or 0
   return { measurement = measurement, case = state.case_info }
 end
 

@@ -38,10 +38,15 @@ typedef struct Code Code;
 /* One decoded instruction. */
 typedef struct Ins {
     uint16_t op;            /* OP_… of ops.h */
-    uint16_t x;             /* per operation: flag, index of a slow function … */
+    uint16_t x;             /* per operation: flag, index of a slow function …; X_FREE */
     uint32_t d, a, b, c;    /* byte offsets in the register file */
     uint64_t imm;
 } Ins;
+
+/* In Ins.x of lane operations: inactive lanes may be overwritten too. Set where the result is a
+** register that is written and read in one basic block alone: lanes wait for each other between
+** blocks, so no waiting lane has a value in it. */
+#define X_FREE 0x8000u
 
 /* An operation that is not worth a place in the fast loop. False after raising a fault. */
 typedef bool (*SlowFn)(Machine *m, Warp *w, const Ins *in);
@@ -63,6 +68,7 @@ typedef struct MemForm {
     uint32_t base;
     uint32_t reg[8];
     uint32_t unused;        /* bit k: nobody reads reg[k] */
+    bool is_free;           /* see X_FREE */
     int64_t offset;
 } MemForm;
 
@@ -140,6 +146,7 @@ typedef struct Alloc {
     uint64_t *touched;      /* cost model: one bit a sector, or NULL */
     size_t touched_words;
     bool touched_any;
+    uint32_t order;         /* cost model: of its first access in this launch, from 1; 0: none yet */
 } Alloc;
 
 typedef struct TexSlot {
@@ -197,6 +204,7 @@ typedef struct Frame {
     uint32_t file_cap;
     Code *filled_for;       /* whose pool rows are in file */
     uint64_t filled_launch;
+    int filled_warp;
     uint8_t *params;        /* param_bytes for each lane */
     size_t params_cap;
     int first_path;         /* Warp.path index at which this function began */
@@ -206,6 +214,17 @@ typedef struct Frame {
 } Frame;
 
 typedef enum WarpState { WARP_READY, WARP_WAITING, WARP_DONE } WarpState;
+
+/* What a warp computes in. A warp that ends hands it to the next one that begins, so that warps
+** which never wait for each other all run in the same memory, and that stays in the L1 cache. */
+typedef struct WarpStore {
+    Path *path;
+    int cap_path;
+    Frame *frame;
+    int cap_frame;
+    uint8_t *local;         /* word w of lane l at w * 128 + l * 4 */
+    size_t local_cap;
+} WarpStore;
 
 struct Warp {
     S32 lane32[LANES] __attribute__((aligned(64))); /* -1 for active lanes, 0 for the others */
@@ -223,13 +242,11 @@ struct Warp {
     bool waited_red;        /* bar.red: result to be delivered into red_dest */
     uint32_t red_dest;
     int red_kind;
-    Path *path;
-    int n_path, cap_path;
-    Frame *frame;
-    int depth, cap_frame;   /* frame[0 … depth] are in use */
-    uint8_t *local;         /* word w of lane l at w * 128 + l * 4 */
+    bool begun;             /* in this block */
+    WarpStore s;            /* once begun */
+    int n_path;
+    int depth;              /* frame[0 … depth] are in use */
     uint32_t local_top;     /* bytes a lane may use now */
-    size_t local_cap;
 };
 
 /* One of the 16 named barriers of a block. */
@@ -260,6 +277,8 @@ struct Machine {
     unsigned smid;
     Warp *warp;
     int n_warps, threads;
+    WarpStore *spare;       /* of warps that ended; room for n_warps */
+    int n_spare;
     Barrier barrier[16];
     Shadow *shadow;
     Cost cost;
@@ -319,8 +338,8 @@ bool warp_return(Machine *m, Warp *w);
 bool warp_exit(Machine *m, Warp *w);
 /* Waits at a barrier (or arrives without waiting). STOP_YIELD: passed at once, go on. */
 Stop warp_barrier(Machine *m, Warp *w, const Ins *in);
-bool warp_begin(Machine *m, Warp *w, Code *entry);           /* before a block */
-void warp_free(Warp *w);
+bool warp_begin(Machine *m, Warp *w, Code *entry);           /* before its first turn in a block */
+void warp_store_free(WarpStore *s);
 void warp_ended(Machine *m, Warp *w);
 double warp_clock(const Warp *w, const Ins *in); /* modelled clocks at this instruction */
 
@@ -332,8 +351,10 @@ void shadow_barrier(Machine *m, uint32_t warps);  /* these warps passed a barrie
 void shadow_warp_sync(Machine *m, const Warp *w);
 void shadow_local_frame(Machine *m, const Warp *w, uint32_t from, uint32_t to);
 /* Notes an access; false after raising a race. */
+/* value: what a plain write will store, else NULL. */
 bool shadow_shared(Machine *m, Warp *w, const Ins *in, int lane, uint64_t offset, unsigned bytes,
-                   bool is_write, bool is_atomic);
+                   bool is_write, const void *value);
+void shadow_step(Machine *m); /* a warp's next access: an instruction that runs again is another */
 void shadow_local(Machine *m, const Warp *w, int lane, uint64_t offset, unsigned bytes,
                   bool is_write);
 

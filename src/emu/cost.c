@@ -184,6 +184,7 @@ void cost_begin(Machine *m, int resident, int spilled) {
         Alloc *a = &m->emu->alloc[i];
         if (a->touched_any) memset(a->touched, 0, a->touched_words * sizeof *a->touched);
         a->touched_any = false;
+        a->order = 0;
     }
 }
 
@@ -229,13 +230,23 @@ static uint32_t touch(Machine *m, uint64_t line, uint32_t sectors) {
     return count4((uint32_t)((bits & ~old) >> (first & 63)));
 }
 
+/* The line under a name that does not depend on the history of the allocations. */
+static inline uint64_t line_name(Machine *m, uint64_t line) {
+    uint64_t id = line >> (ID_SHIFT - 7);
+    if (id >= (uint64_t)m->emu->n_alloc) return line;
+    Alloc *a = &m->emu->alloc[id];
+    if (a->order == 0) a->order = ++m->cost.order;
+    return line - (id << (ID_SHIFT - 7)) + ((uint64_t)a->order << (ID_SHIFT - 7));
+}
+
 /* What the L1 does not have travels from L2 or DRAM: 0 a hit, 1 from L2, 2 from DRAM. */
 static inline int fetch_line(Machine *m, uint64_t line, uint32_t sectors) {
     Cost *c = &m->cost;
-    uint32_t hash = (uint32_t)((line * 0x9E3779B97F4A7C15u) >> 32);
+    uint64_t name = line_name(m, line);
+    uint32_t hash = (uint32_t)((name * 0x9E3779B97F4A7C15u) >> 32);
     CostLine *e = &c->l1[(uint64_t)hash * c->l1_lines >> 32];
-    if (e->line != line || e->epoch != c->epoch) {
-        e->line = line;
+    if (e->line != name || e->epoch != c->epoch) {
+        e->line = name;
         e->epoch = c->epoch;
         e->sectors = 0;
     }

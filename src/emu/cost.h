@@ -37,6 +37,9 @@
 ** empty at the start of each block, of (l1_bytes_per_sm - shared memory in use) / R bytes.
 ** Not modelled: instruction caches, DRAM pages, L2 slices, clock changes.
 **
+** What an L1 entry is found by must not depend on where memory happened to be mapped: allocations
+** are numbered in the order in which a launch first touches them.
+**
 ** Costs of a basic block are added up when the code is loaded; a run counts how often each block
 ** was entered. Sums are taken in a fixed order, so equal runs give equal ticks to the last bit.
 */
@@ -86,7 +89,7 @@ typedef struct Cost {
     double extra[PIPES];    /* what depends on addresses */
     uint64_t l2_sectors, dram_sectors;
     CostLine *l1;
-    uint32_t l1_lines, epoch;
+    uint32_t l1_lines, epoch, order; /* order: allocations touched so far */
     double miss_l2, miss_dram; /* extra clocks of one access */
     double sum_latency, max_latency; /* over blocks */
     uint64_t blocks;

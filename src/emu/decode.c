@@ -54,6 +54,7 @@ Ins *emit(Decoder *d, EmuOp op, uint32_t x, uint32_t dst, uint32_t a, uint32_t b
         code->place = gi_realloc(code->place, (size_t)code->cap_ins * sizeof *code->place);
     }
     int i = code->n_ins++;
+    if (op >= OP_PARAM32 && d->is_free) x |= X_FREE;
     code->ins[i] = (Ins){(uint16_t)op, (uint16_t)x, dst, a, b, c, 0};
     code->place[i] = (InsPlace){d->in ? d->in->line : 0, d->in ? d->in->src_line : 0,
                                 d->in ? d->index : -1, 0};
@@ -363,8 +364,18 @@ static bool emit_form(Decoder *d, const Form *f, const Captured *got) {
     return true;
 }
 
+/* May results overwrite the lanes that are not active? See X_FREE. */
+static bool all_local(const Decoder *d, const PtxOperand *op) {
+    if (op->kind == PTX_OP_REG && !d->is_local[op->reg]) return false;
+    for (int i = 0; i < op->n_elems; i++)
+        if (!all_local(d, &op->elems[i])) return false;
+    return true;
+}
+
 static bool decode_one(Decoder *d) {
     Captured got = {0};
+    bool writes = d->in->n_args > 0 && ptx_is_dest(d->in, 0);
+    d->is_free = d->in->guard < 0 && writes && all_local(d, &d->in->args[0]);
     const Form *f = find_form(d->in, &got);
     if (f == NULL) return decode_unknown(d);
     d->cost[d->index] = f->cost;
@@ -461,19 +472,46 @@ static void note_reads(Decoder *d, const PtxOperand *op) {
     for (int i = 0; i < op->n_elems; i++) note_reads(d, &op->elems[i]);
 }
 
-/* Components of a vector that nobody reads (the last of a float3) need not be loaded. */
+/* home[r]: the block + 1 where register r was met first; -1 when it is no local of one block. */
+static void note_home(const PtxOperand *op, int block, bool is_write, int *home) {
+    if (op->kind == PTX_OP_REG) {
+        int *h = &home[op->reg];
+        if (*h == 0) *h = is_write ? block + 1 : -1;
+        else if (*h != block + 1) *h = -1;
+    }
+    bool inside = is_write && op->kind != PTX_OP_ADDR && op->kind != PTX_OP_TEX;
+    for (int i = 0; i < op->n_elems; i++) note_home(&op->elems[i], block, inside, home);
+}
+
+static void note_homes(const PtxInstr *in, int block, int *home) {
+    if (in->guard >= 0 && home[in->guard] != block + 1) home[in->guard] = -1;
+    for (int k = 0; k < in->n_args; k++)
+        if (!ptx_is_dest(in, k)) note_home(&in->args[k], block, false, home);
+    for (int k = 0; k < in->n_args; k++)
+        if (ptx_is_dest(in, k)) note_home(&in->args[k], block, in->guard < 0, home);
+}
+
+/* Components of a vector that nobody reads (the last of a float3) need not be loaded, and locals of
+** a block need no care for other lanes. */
 static void find_reads(Decoder *d) {
-    d->is_read = gi_alloc((size_t)d->func->n_regs + 1);
+    size_t n = (size_t)d->func->n_regs + 1;
+    int *home = gi_alloc(n * sizeof *home);
+    d->is_read = gi_alloc(n);
+    d->is_local = gi_alloc(n);
     for (int i = 0; i < d->func->n_code; i++) {
         const PtxInstr *in = &d->func->code[i];
         for (int k = 0; k < in->n_args; k++)
             if (!ptx_is_dest(in, k)) note_reads(d, &in->args[k]);
+        note_homes(in, d->cfg->block_of[i], home);
     }
+    for (size_t r = 0; r < n; r++) d->is_local[r] = home[r] > 0;
+    free(home);
 }
 
 static void begin_block(Decoder *d, int block) {
     const PtxInstr *in = d->in;
     d->in = NULL;
+    d->is_free = false;
     Ins *b = emit(d, OP_BLOCK, 0, 0, (uint32_t)block, (uint32_t)(d->code->first_block + block), 0);
     d->block_start[block] = (int)(b - d->code->ins);
     d->in = in;
@@ -561,6 +599,7 @@ static bool decode_function(EmuModule *mod, int index, int first_block, uint32_t
     ptx_cfg_free(d.cfg);
     free(d.cost);
     free(d.is_read);
+    free(d.is_local);
     free(d.block_start);
     free(d.var_offset);
     free(d.fix);

@@ -30,6 +30,8 @@ typedef struct Decoder {
     uint32_t *var_offset;    /* of func->vars: in local frame, shared memory or parameter area */
     uint8_t *cost;           /* CostClass per instruction */
     bool *is_read;           /* per register: does anything read it? */
+    bool *is_local;          /* per register: used in one basic block, where it is written first */
+    bool is_free;            /* the instruction's results are all such, and it has no guard */
     int *block_start;        /* Ins index per block */
     struct Fixup {
         int ins, target, rpc; /* instruction indices; target -1: none */

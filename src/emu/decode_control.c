@@ -119,13 +119,13 @@ static size_t print_args(Machine *m, Warp *w, int lane, uint64_t address, uint8_
     size_t n = 0;
     (void)m;
     for (; n < cap && offset + n < w->local_top; n++)
-        out[n] = w->local[(offset + n) / 4 * ROW32 + (uint64_t)lane * 4 + (offset + n) % 4];
+        out[n] = w->s.local[(offset + n) / 4 * ROW32 + (uint64_t)lane * 4 + (offset + n) % 4];
     return n;
 }
 
 static bool do_print(Machine *m, Warp *w, const Ins *in) {
     const CallForm *f = &w->code->call[in->imm];
-    Frame *frame = &w->frame[w->depth];
+    Frame *frame = &w->s.frame[w->depth];
     for (uint32_t left = w->active; left; left &= left - 1) {
         int lane = __builtin_ctz(left);
         uint8_t *params = frame->params + (size_t)lane * frame->code->param_bytes;
@@ -151,7 +151,7 @@ static bool do_print(Machine *m, Warp *w, const Ins *in) {
 /* __assertfail(message, file, line, function, char size) */
 static bool do_assert(Machine *m, Warp *w, const Ins *in) {
     const CallForm *f = &w->code->call[in->imm];
-    Frame *frame = &w->frame[w->depth];
+    Frame *frame = &w->s.frame[w->depth];
     int lane = __builtin_ctz(w->active);
     const uint8_t *params = frame->params + (size_t)lane * frame->code->param_bytes;
     uint64_t message, file, function;

@@ -65,9 +65,9 @@ static inline uint32_t mask_of(const S32 *t) {
         ROW(TA, a, in->a);                                                              \
         ROW(TB, b, in->b);                                                              \
         ROW(TC, c, in->c);                                                              \
-        const uint32_t x = in->x; /* a local: rows might alias the instruction */       \
+        const uint32_t x = in->x & 63; /* a local: rows might alias the instruction */  \
         (void)a, (void)b, (void)c, (void)x;                                             \
-        if (full) EACH_LANE d[i] = (TD)(EXPR);                                          \
+        if (full || in->x & X_FREE) EACH_LANE d[i] = (TD)(EXPR);                                          \
         else EACH_LANE d[i] = MASK[i] ? (TD)(EXPR) : d[i];                              \
         NEXT;                                                                           \
     }
@@ -81,7 +81,7 @@ static inline uint32_t mask_of(const S32 *t) {
         ROW(T, a, in->a);                                                               \
         ROW(T, b, in->b);                                                               \
         EACH_LANE t[i] = (COND) ? -1 : 0;                                               \
-        pred_set(w, in->d, mask_of(t) ^ (in->x ? FULL_MASK : 0), w->active);            \
+        pred_set(w, in->d, mask_of(t) ^ (in->x & 1 ? FULL_MASK : 0), w->active);        \
         NEXT;                                                                           \
     }
 
@@ -127,7 +127,7 @@ Stop EMU_VARIANT(Machine *m, Warp *w) {
     /* Control. A basic block begins: paths that meet here, fuel, counts. */
 L_BLOCK: {
     int here = (int)(in - code);
-    if (in->x && w->path[w->n_path - 1].rpc == here) {
+    if (in->x && w->s.path[w->n_path - 1].rpc == here) {
         warp_next_path(w);
         RESUME;
     }
@@ -144,7 +144,7 @@ L_BLOCK: {
     NEXT;
 }
 L_JOIN:
-    if (w->path[w->n_path - 1].rpc == (int)(in - code)) {
+    if (w->s.path[w->n_path - 1].rpc == (int)(in - code)) {
         warp_next_path(w);
         RESUME;
     }
@@ -189,34 +189,39 @@ L_PARAM32: {
     uint32_t value;
     memcpy(&value, m->params + in->imm, 4);
     PLACE(U32, d, in->d);
-    EACH_LANE d[i] = w->lane32[i] ? value : d[i];
+    if (full || in->x & X_FREE) EACH_LANE d[i] = value;
+    else EACH_LANE d[i] = w->lane32[i] ? value : d[i];
     NEXT;
 }
 L_PARAM64: {
     uint64_t value;
     memcpy(&value, m->params + in->imm, 8);
     PLACE(U64, d, in->d);
-    EACH_LANE d[i] = w->lane64[i] ? value : d[i];
+    if (full || in->x & X_FREE) EACH_LANE d[i] = value;
+    else EACH_LANE d[i] = w->lane64[i] ? value : d[i];
     NEXT;
 }
 L_CONST32: { /* a constant at an address known when the code was loaded */
     uint32_t value;
     memcpy(&value, (const void *)(uintptr_t)in->imm, 4);
     PLACE(U32, d, in->d);
-    EACH_LANE d[i] = w->lane32[i] ? value : d[i];
+    if (full || in->x & X_FREE) EACH_LANE d[i] = value;
+    else EACH_LANE d[i] = w->lane32[i] ? value : d[i];
     NEXT;
 }
 L_CONST64: {
     uint64_t value;
     memcpy(&value, (const void *)(uintptr_t)in->imm, 8);
     PLACE(U64, d, in->d);
-    EACH_LANE d[i] = w->lane64[i] ? value : d[i];
+    if (full || in->x & X_FREE) EACH_LANE d[i] = value;
+    else EACH_LANE d[i] = w->lane64[i] ? value : d[i];
     NEXT;
 }
 L_LOCAL_ADDRESS: {
-    uint64_t value = w->frame[w->depth].local_base + in->imm;
+    uint64_t value = w->s.frame[w->depth].local_base + in->imm;
     PLACE(U64, d, in->d);
-    EACH_LANE d[i] = w->lane64[i] ? value : d[i];
+    if (full || in->x & X_FREE) EACH_LANE d[i] = value;
+    else EACH_LANE d[i] = w->lane64[i] ? value : d[i];
     NEXT;
 }
 
@@ -300,7 +305,7 @@ L_SELP32: {
     PLACE(U32, d, in->d);
     ROW(U32, a, in->a);
     ROW(U32, b, in->b);
-    if (full) EACH_LANE d[i] = p >> i & 1 ? a[i] : b[i];
+    if (full || in->x & X_FREE) EACH_LANE d[i] = p >> i & 1 ? a[i] : b[i];
     else EACH_LANE d[i] = w->lane32[i] ? p >> i & 1 ? a[i] : b[i] : d[i];
     NEXT;
 }

@@ -168,11 +168,13 @@ static inline void load_uniform(Warp *w, const MemForm *f, const uint8_t *p) {
         }
         if (f->bits[k] == 64) {
             U64 *d = (U64 *)(void *)(w->file + f->reg[k]);
-            EACH_LANE d[i] = w->lane64[i] ? v : d[i];
+            if (f->is_free) EACH_LANE d[i] = v;
+            else EACH_LANE d[i] = w->lane64[i] ? v : d[i];
         } else {
             U32 *d = (U32 *)(void *)(w->file + f->reg[k]);
             uint32_t low = (uint32_t)v;
-            EACH_LANE d[i] = w->lane32[i] ? low : d[i];
+            if (f->is_free) EACH_LANE d[i] = low;
+            else EACH_LANE d[i] = w->lane32[i] ? low : d[i];
         }
     }
 }
@@ -290,7 +292,7 @@ static bool local_access(Machine *m, Warp *w, const Ins *in, const MemForm *f, u
         return mem_slow(m, w, in, f, at);
     bool uniform = lane_pattern(w, at, bytes) == LANES_UNIFORM;
     if (!is_words(f) || !uniform) return mem_slow(m, w, in, f, at);
-    uint8_t *word = w->local + at[__builtin_ctz(w->active)] / 4 * ROW32;
+    uint8_t *word = w->s.local + at[__builtin_ctz(w->active)] / 4 * ROW32;
     for (int k = 0; k < f->count; k++, word += ROW32) {
         U32 *row = (U32 *)(void *)(w->file + f->reg[k]), *cell = (U32 *)(void *)word;
         if (f->is_store) EACH_LANE cell[i] = w->lane32[i] ? row[i] : cell[i];

@@ -136,6 +136,8 @@ static bool raise_budget(Machine *m, Warp *w) {
 
 /* One turn of a ready warp. */
 static bool run_warp(Machine *m, Warp *w) {
+    if (!w->begun && !warp_begin(m, w, m->entry))
+        return fault_raise(m, NULL, NULL, ALL_LANES, EMU_OUT_OF_MEMORY, "no host memory for a warp");
     w->fuel = m->budget < TURN ? m->budget : TURN;
     int64_t before = w->fuel;
     Stop stop = m->emu->avx2 ? exec_avx2(m, w) : exec_base(m, w);
@@ -176,10 +178,11 @@ static bool run_block(Machine *m, uint64_t index) {
     if (m->shared_bytes) memset(m->shared, 0xff, m->shared_bytes);
     memset(m->barrier, 0, sizeof m->barrier);
     cost_block_begin(m);
-    for (int i = 0; i < m->n_warps; i++)
-        if (!warp_begin(m, &m->warp[i], m->entry))
-            return fault_raise(m, NULL, NULL, ALL_LANES, EMU_OUT_OF_MEMORY,
-                               "no host memory for the warps of a block");
+    for (int i = 0; i < m->n_warps; i++) {
+        m->warp[i].state = WARP_READY;
+        m->warp[i].begun = false;
+        m->warp[i].live = m->warp[i].exist;
+    }
     if (m->shadow) shadow_block(m);
     if (!run_warps(m)) return false;
     cost_block_end(m);
@@ -208,6 +211,7 @@ static bool open_machine(Machine *m) {
         return false;
     }
     memset(m->warp, 0, (size_t)m->n_warps * sizeof *m->warp);
+    m->spare = gi_alloc((size_t)m->n_warps * sizeof *m->spare);
     for (int i = 0; i < m->n_warps; i++) {
         int lanes = m->threads - i * LANES;
         m->warp[i].index = i;
@@ -218,7 +222,9 @@ static bool open_machine(Machine *m) {
 }
 
 static void close_machine(Machine *m) {
-    for (int i = 0; m->warp && i < m->n_warps; i++) warp_free(&m->warp[i]);
+    for (int i = 0; m->warp && i < m->n_warps; i++) warp_store_free(&m->warp[i].s);
+    for (int i = 0; i < m->n_spare; i++) warp_store_free(&m->spare[i]);
+    free(m->spare);
     free(m->warp);
     free(m->shared);
     shadow_free(m->shadow);

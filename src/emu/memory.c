@@ -160,13 +160,13 @@ static uint8_t *param_at(const Access *a) {
                                               : NULL;
 }
 
-/* Host bytes of anything but local memory. */
-static uint8_t *host_at(const Access *a, bool is_atomic) {
+/* Host bytes of anything but local memory. value: what a plain write stores; an atomic has none. */
+static uint8_t *host_at(const Access *a, const void *value) {
     if (a->space == PTX_PARAM) return param_at(a);
     if (a->space != PTX_SHARED) return global_at(a);
     if (!check_window(a, a->m->shared_bytes)) return NULL;
     if (a->m->shadow && !shadow_shared(a->m, a->w, a->in, a->lane, a->address, a->bytes,
-                                       a->is_write, is_atomic))
+                                       a->is_write, value))
         return NULL;
     return a->m->shared + a->address;
 }
@@ -175,13 +175,13 @@ uint8_t *mem_at(Machine *m, Warp *w, const Ins *in, int lane, PtxSpace space, ui
                 unsigned bytes, bool is_write) {
     Access a = {m, w, in, lane, space, address, bytes, is_write};
     resolve_generic(&a);
-    if (a.space != PTX_LOCAL) return host_at(&a, true);
+    if (a.space != PTX_LOCAL) return host_at(&a, NULL);
     fault_raise(m, w, in, lane, EMU_LAUNCH_ERROR, "atomic operation on local memory");
     return NULL;
 }
 
 static uint8_t *local_byte(const Warp *w, int lane, uint64_t offset) {
-    return w->local + offset / 4 * ROW32 + (uint64_t)lane * 4 + offset % 4;
+    return w->s.local + offset / 4 * ROW32 + (uint64_t)lane * 4 + offset % 4;
 }
 
 static bool local_move(const Access *a, void *out, const void *from) {
@@ -201,7 +201,7 @@ bool mem_read(Machine *m, Warp *w, const Ins *in, int lane, PtxSpace space, uint
     Access a = {m, w, in, lane, space, address, bytes, false};
     resolve_generic(&a);
     if (a.space == PTX_LOCAL) return local_move(&a, out, NULL);
-    const uint8_t *p = host_at(&a, false);
+    const uint8_t *p = host_at(&a, NULL);
     if (p) memcpy(out, p, bytes);
     return p != NULL;
 }
@@ -211,7 +211,7 @@ bool mem_write(Machine *m, Warp *w, const Ins *in, int lane, PtxSpace space, uin
     Access a = {m, w, in, lane, space, address, bytes, true};
     resolve_generic(&a);
     if (a.space == PTX_LOCAL) return local_move(&a, NULL, from);
-    uint8_t *p = host_at(&a, false);
+    uint8_t *p = host_at(&a, from);
     if (p) memcpy(p, from, bytes);
     return p != NULL;
 }
@@ -255,7 +255,7 @@ static bool one_lane(Machine *m, Warp *w, const Ins *in, const MemForm *f, int l
 
 /* Parameters of device functions are per lane and never out of bounds: offsets are constants. */
 static void function_param(const Warp *w, const MemForm *f, int lane) {
-    const Frame *frame = &w->frame[w->depth];
+    const Frame *frame = &w->s.frame[w->depth];
     uint8_t *p = frame->params + (size_t)lane * frame->code->param_bytes + f->offset;
     if (f->is_store) store_registers(w, f, lane, p);
     else load_registers((Warp *)(uintptr_t)w, f, lane, p);
@@ -281,6 +281,7 @@ static void charge(Machine *m, Warp *w, const MemForm *f, const uint64_t *at) {
 }
 
 bool mem_slow(Machine *m, Warp *w, const Ins *in, const MemForm *f, const uint64_t *at) {
+    if (m->shadow) shadow_step(m);
     for (uint32_t left = w->active; left; left &= left - 1) {
         int i = __builtin_ctz(left);
         if (f->frame_param) function_param(w, f, i);

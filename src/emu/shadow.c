@@ -2,7 +2,8 @@
 **
 ** Races: two accesses to a byte by different threads, at least one a write, not both atomic, race
 ** when no barrier lies between them: no block barrier, and for threads of one warp no
-** bar.warp.sync. A byte remembers its last writer and two of its readers since the last barrier.
+** bar.warp.sync. Lanes of one instruction that write the same value to a byte do not race: they
+** repeat each other's work. A byte remembers its last writer and two of its readers since the last barrier.
 ** A barrier for some of the warps counts as one for all (races may be missed, none is invented).
 */
 #include "emu/core.h"
@@ -13,6 +14,7 @@
 
 typedef struct Touch { /* who, when; thread is counted from 1 */
     uint32_t thread, epoch, warp_epoch;
+    uint64_t step;    /* of the instruction */
     int ptx_line, src_line;
     bool is_atomic;
 } Touch;
@@ -26,6 +28,7 @@ struct Shadow {
     bool races, uninitialised;
     Byte *shared;
     uint32_t epoch;
+    uint64_t step;
     uint32_t warp_epoch[LANES];
     uint32_t *local[LANES]; /* per warp: for each byte of the stack, the lanes that wrote it */
     uint32_t local_cap[LANES];
@@ -60,6 +63,10 @@ void shadow_warp_sync(Machine *m, const Warp *w) {
     m->shadow->warp_epoch[w->index]++;
 }
 
+void shadow_step(Machine *m) {
+    m->shadow->step++;
+}
+
 void shadow_local_frame(Machine *m, const Warp *w, uint32_t from, uint32_t to) {
     Shadow *s = m->shadow;
     if (to > s->local_cap[w->index]) {
@@ -70,9 +77,10 @@ void shadow_local_frame(Machine *m, const Warp *w, uint32_t from, uint32_t to) {
 }
 
 /* Did the earlier access happen without a barrier between it and this one? */
-static bool concurrent(const Shadow *s, const Touch *then, const Touch *now) {
+static bool concurrent(const Shadow *s, const Touch *then, const Touch *now, bool same_value) {
     if (then->thread == 0 || then->thread == now->thread || then->epoch != s->epoch) return false;
     if (then->is_atomic && now->is_atomic) return false;
+    if (then->step == now->step && same_value) return false;
     bool same_warp = (then->thread - 1) / LANES == (now->thread - 1) / LANES;
     return !same_warp || then->warp_epoch == now->warp_epoch;
 }
@@ -95,13 +103,13 @@ static void note_read(Byte *b, const Touch *now) {
 }
 
 static bool check_byte(Machine *m, Warp *w, const Ins *in, int lane, uint64_t offset, bool is_write,
-                       const Touch *now) {
+                       const Touch *now, bool same_value) {
     Shadow *s = m->shadow;
     Byte *b = &s->shared[offset];
-    if (concurrent(s, &b->write, now))
+    if (concurrent(s, &b->write, now, same_value))
         return raise_race(m, w, in, lane, offset, is_write, &b->write, true);
     for (int k = 0; k < 2 && is_write; k++)
-        if (concurrent(s, &b->read[k], now))
+        if (concurrent(s, &b->read[k], now, false))
             return raise_race(m, w, in, lane, offset, true, &b->read[k], false);
     if (is_write) b->write = *now;
     else note_read(b, now);
@@ -109,15 +117,17 @@ static bool check_byte(Machine *m, Warp *w, const Ins *in, int lane, uint64_t of
 }
 
 bool shadow_shared(Machine *m, Warp *w, const Ins *in, int lane, uint64_t offset, unsigned bytes,
-                   bool is_write, bool is_atomic) {
+                   bool is_write, const void *value) {
     Shadow *s = m->shadow;
+    bool is_atomic = is_write && value == NULL;
     const InsPlace *at = &w->code->place[in - w->code->ins];
     Touch now = {(uint32_t)(w->index * LANES + lane + 1), s->epoch, s->warp_epoch[w->index],
-                 at->ptx_line, at->src_line, is_atomic};
+                 s->step, at->ptx_line, at->src_line, is_atomic};
     bool unwritten = false;
     for (unsigned k = 0; k < bytes; k++) {
         unwritten |= (!is_write || is_atomic) && !s->shared[offset + k].written;
-        if (s->races && !check_byte(m, w, in, lane, offset + k, is_write, &now)) return false;
+        bool same = value && ((const uint8_t *)value)[k] == m->shared[offset + k];
+        if (s->races && !check_byte(m, w, in, lane, offset + k, is_write, &now, same)) return false;
         if (is_write) s->shared[offset + k].written = true;
     }
     if (s->uninitialised && unwritten) m->result->uninitialised_reads++;

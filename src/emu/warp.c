@@ -31,20 +31,20 @@ void warp_set_active(Warp *w, uint32_t mask) {
 }
 
 static void push_path(Warp *w, uint32_t mask, int pc, int rpc) {
-    gi_grow(w->path, w->n_path, w->cap_path);
-    w->path[w->n_path++] = (Path){mask, pc, rpc};
+    gi_grow(w->s.path, w->n_path, w->s.cap_path);
+    w->s.path[w->n_path++] = (Path){mask, pc, rpc};
 }
 
 /* Runs the last path. */
 static void enter_path(Warp *w) {
-    const Path *p = &w->path[w->n_path - 1];
+    const Path *p = &w->s.path[w->n_path - 1];
     w->pc = p->pc;
     warp_set_active(w, p->mask);
 }
 
 /* Readies the running path to be split into paths that meet at rpc. */
 static void wait_at(Warp *w, int rpc) {
-    Path *p = &w->path[w->n_path - 1];
+    Path *p = &w->s.path[w->n_path - 1];
     if (p->rpc == rpc) w->n_path--;
     else p->pc = rpc;
 }
@@ -60,8 +60,8 @@ void warp_diverge(Machine *m, Warp *w, uint32_t taken, int target, int next, int
 
 /* Drops paths whose lanes are all gone, down to the running function's first. */
 static bool drop_empty(Warp *w) {
-    int first = w->frame[w->depth].first_path;
-    while (w->n_path > first && w->path[w->n_path - 1].mask == 0) w->n_path--;
+    int first = w->s.frame[w->depth].first_path;
+    while (w->n_path > first && w->s.path[w->n_path - 1].mask == 0) w->n_path--;
     return w->n_path > first;
 }
 
@@ -158,6 +158,10 @@ static bool changes_with_block(PoolKind k) {
     return (k >= POOL_CTAID_X && k <= POOL_CTAID_Z) || k == POOL_SMID;
 }
 
+static bool changes_with_warp(PoolKind k) {
+    return k >= POOL_TID_X && k <= POOL_TID_Z ? true : k == POOL_WARPID;
+}
+
 static void fill_pool_row(const Machine *m, const Warp *w, uint8_t *file, const PoolRow *row) {
     uint8_t *at = file + row->offset;
     if (row->kind == POOL_B64) {
@@ -177,9 +181,12 @@ static void fill_pool(const Machine *m, const Warp *w, Frame *f) {
     bool known = f->filled_for == f->code && f->filled_launch == m->serial;
     for (int i = 0; i < f->code->n_pool; i++) {
         const PoolRow *row = &f->code->pool[i];
-        if (!known || changes_with_block(row->kind)) fill_pool_row(m, w, f->file, row);
+        if (!known || changes_with_block(row->kind) ||
+            (f->filled_warp != w->index && changes_with_warp(row->kind)))
+            fill_pool_row(m, w, f->file, row);
     }
     f->filled_for = f->code;
+    f->filled_warp = w->index;
     f->filled_launch = m->serial;
 }
 
@@ -200,9 +207,9 @@ static bool reserve(uint8_t **p, size_t *cap, size_t need) {
 static bool open_local(Machine *m, Warp *w, Frame *f) {
     uint32_t base = (w->local_top + 15) & ~15u, top = base + f->code->local_bytes;
     size_t rows = (size_t)(top + 3) / 4 * ROW32, old = (size_t)base / 4 * ROW32;
-    size_t want = rows > w->local_cap && w->local_cap ? rows + rows / 2 : rows;
-    if (!reserve(&w->local, &w->local_cap, want)) return false;
-    if (rows > old) memset(w->local + old, 0xff, rows - old);
+    size_t want = rows > w->s.local_cap && w->s.local_cap ? rows + rows / 2 : rows;
+    if (!reserve(&w->s.local, &w->s.local_cap, want)) return false;
+    if (rows > old) memset(w->s.local + old, 0xff, rows - old);
     f->local_base = base;
     w->local_top = top;
     if (m->shadow) shadow_local_frame(m, w, base, top);
@@ -224,28 +231,28 @@ static bool open_frame(Machine *m, Warp *w, Frame *f, Code *code) {
 }
 
 static void run_frame(Warp *w) {
-    w->file = w->frame[w->depth].file;
-    w->code = w->frame[w->depth].code;
+    w->file = w->s.frame[w->depth].file;
+    w->code = w->s.frame[w->depth].code;
 }
 
 static Frame *frame_at(Warp *w, int depth) {
-    while (depth >= w->cap_frame) {
-        int cap = w->cap_frame ? w->cap_frame * 2 : 4;
-        w->frame = gi_realloc(w->frame, (size_t)cap * sizeof *w->frame);
-        memset(w->frame + w->cap_frame, 0, (size_t)(cap - w->cap_frame) * sizeof *w->frame);
-        w->cap_frame = cap;
+    while (depth >= w->s.cap_frame) {
+        int cap = w->s.cap_frame ? w->s.cap_frame * 2 : 4;
+        w->s.frame = gi_realloc(w->s.frame, (size_t)cap * sizeof *w->s.frame);
+        memset(w->s.frame + w->s.cap_frame, 0, (size_t)(cap - w->s.cap_frame) * sizeof *w->s.frame);
+        w->s.cap_frame = cap;
     }
-    return &w->frame[depth];
+    return &w->s.frame[depth];
 }
 
 bool warp_begin(Machine *m, Warp *w, Code *entry) {
+    if (m->n_spare > 0) w->s = m->spare[--m->n_spare];
+    w->begun = true;
     w->n_path = w->depth = 0;
     w->local_top = 0;
     w->clock = 0;
     w->carry = 0;
-    w->state = WARP_READY;
     w->waited_red = false;
-    w->live = w->exist;
     if (!open_frame(m, w, frame_at(w, 0), entry)) return false;
     push_path(w, w->exist, 0, END_OF_FUNCTION);
     enter_path(w);
@@ -253,14 +260,15 @@ bool warp_begin(Machine *m, Warp *w, Code *entry) {
     return true;
 }
 
-void warp_free(Warp *w) {
-    for (int i = 0; i < w->cap_frame; i++) {
-        free(w->frame[i].file);
-        free(w->frame[i].params);
+void warp_store_free(WarpStore *s) {
+    for (int i = 0; i < s->cap_frame; i++) {
+        free(s->frame[i].file);
+        free(s->frame[i].params);
     }
-    free(w->frame);
-    free(w->path);
-    free(w->local);
+    free(s->frame);
+    free(s->path);
+    free(s->local);
+    *s = (WarpStore){0};
 }
 
 /* --- calls --- */
@@ -279,7 +287,7 @@ static void copy_params(const Warp *w, uint32_t mask, const Frame *from, const u
 
 static bool stack_overflow(Machine *m, Warp *w, const Ins *in, const Code *callee) {
     double used = w->local_top;
-    for (int i = 0; i <= w->depth; i++) used += w->frame[i].code->param_bytes + 16.0;
+    for (int i = 0; i <= w->depth; i++) used += w->s.frame[i].code->param_bytes + 16.0;
     used += callee->local_bytes + callee->param_bytes + 16.0;
     if (used <= m->model->local_per_thread) return false;
     fault_raise(m, w, in, -1, EMU_LAUNCH_ERROR,
@@ -299,7 +307,7 @@ static bool call_code(Machine *m, Warp *w, const Ins *in, Code *callee) {
         return fault_raise(m, w, in, -1, EMU_OUT_OF_MEMORY, "no host memory for a stack frame");
     frame->return_pc = pc + 1;
     frame->call = (int)in->imm;
-    copy_params(w, lanes, &w->frame[w->depth], f->arg, frame, callee->formal, f->arg_size, f->n_args);
+    copy_params(w, lanes, &w->s.frame[w->depth], f->arg, frame, callee->formal, f->arg_size, f->n_args);
     w->depth++;
     push_path(w, lanes, 0, END_OF_FUNCTION);
     enter_path(w);
@@ -350,13 +358,13 @@ static bool leave_function(Machine *m, Warp *w) {
         return true;
     }
     (void)m;
-    Frame *callee = &w->frame[w->depth], *caller = &w->frame[w->depth - 1];
+    Frame *callee = &w->s.frame[w->depth], *caller = &w->s.frame[w->depth - 1];
     const CallForm *f = &caller->code->call[callee->call];
-    uint32_t lanes = w->path[w->n_path - 1].mask & w->live;
+    uint32_t lanes = w->s.path[w->n_path - 1].mask & w->live;
     copy_params(w, lanes, callee, callee->code->result, caller, f->ret, f->ret_size, f->n_rets);
     w->local_top = callee->local_base;
     w->depth--;
-    w->path[w->n_path - 1].pc = callee->return_pc;
+    w->s.path[w->n_path - 1].pc = callee->return_pc;
     run_frame(w);
     return false;
 }
@@ -371,13 +379,13 @@ static bool go_on(Machine *m, Warp *w) {
 
 bool warp_return(Machine *m, Warp *w) {
     if (w->depth == 0) return warp_exit(m, w);
-    for (int i = w->frame[w->depth].first_path; i < w->n_path; i++)
-        w->path[i].mask &= ~w->active;
+    for (int i = w->s.frame[w->depth].first_path; i < w->n_path; i++)
+        w->s.path[i].mask &= ~w->active;
     return go_on(m, w);
 }
 
 bool warp_exit(Machine *m, Warp *w) {
-    for (int i = 0; i < w->n_path; i++) w->path[i].mask &= ~w->active;
+    for (int i = 0; i < w->n_path; i++) w->s.path[i].mask &= ~w->active;
     w->live &= ~w->active;
     return go_on(m, w);
 }
@@ -432,6 +440,8 @@ static bool complete(const Machine *m, Barrier *b) {
 
 void warp_ended(Machine *m, Warp *w) {
     w->state = WARP_DONE;
+    m->spare[m->n_spare++] = w->s;
+    w->s = (WarpStore){0};
     for (int id = 0; id < 16; id++)
         if (m->barrier[id].arrived && complete(m, &m->barrier[id])) release(m, id);
 }

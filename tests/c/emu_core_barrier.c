@@ -111,6 +111,14 @@ static void test_races(void) {
     r.launch.check_races = true;
     const char *synced = SHARED "st.shared.u32 [%r6], %r2; bar.warp.sync -1; xor.b32 %r7, %r6, 4; ld.shared.u32 %r8, [%r7];\n";
     is_int(status_of(synced, 32, &r), EMU_OK, "unless bar.warp.sync stands between");
+    r.launch.check_races = true;
+    const char *repeated = SHARED "and.b32 %r7, %r2, 15; shl.b32 %r8, %r7, 2; add.u32 %r8, %r8, %r5;\n"
+                           "st.shared.u32 [%r8], %r7; bar.warp.sync -1; ld.shared.u32 %r9, [%r5];\n";
+    is_int(status_of(repeated, 32, &r), EMU_OK, "lanes that repeat each other's write do not race");
+    r.launch.check_races = true;
+    const char *clash = SHARED "and.b32 %r7, %r2, 15; shl.b32 %r8, %r7, 2; add.u32 %r8, %r8, %r5;\n"
+                        "st.shared.u32 [%r8], %r2;\n";
+    is_int(status_of(clash, 32, &r), EMU_RACE, "but those that write another value do");
 }
 
 int main(void) {

@@ -17,6 +17,28 @@ static void more(const char *what, double much, double little) {
     ok(much > little, "%s: %.1f > %.1f ticks", what, much, little);
 }
 
+/* Ticks of one launch after `maps` allocations were made and half of them released. */
+static double ticks_after(int maps) {
+    EmuModel model = emu_model_round();
+    Emu *e = emu_new(&model);
+    gi_err err;
+    uint64_t used[100];
+    for (int i = 0; i < maps; i++) used[i] = emu_map(e, out, 64, false, "other");
+    for (int i = 0; i < maps; i += 2) emu_unmap(e, used[i]);
+    char text[4000];
+    snprintf(text, sizeof text, "%s%smul.lo.u32 %%r5, %%r1, 40503; and.b32 %%r5, %%r5, 65535; mul.wide.u32 %%rd3, %%r5, 4;\n"
+             "add.s64 %%rd3, %%rd3, %%rd0; ld.global.u32 %%r6, [%%rd3]; ld.global.u32 %%r7, [%%rd3]; add.u32 %%r6, %%r6, %%r7;\n"
+             "st.global.u32 [%%rd1], %%r6;\n%s", PTX_HEAD, PTX_KERNEL, PTX_END);
+    uint64_t at = emu_map(e, out, sizeof out, false, "out");
+    EmuModule *m = emu_load(e, text, strlen(text), &err);
+    EmuLaunch l = {.kernel = "k", .grid = {64, 1, 1}, .block = {1024, 1, 1}, .params = &at};
+    EmuResult r = {0};
+    if (!m || !emu_launch(m, &l, &r, &err)) ok(false, "runs: %s", err.message);
+    emu_unload(m);
+    emu_free(e);
+    return r.ticks;
+}
+
 #define STORE "st.global.u32 [%rd1], %r5;\n"
 #define SHARED ".shared .align 4 .b8 sh[8192]; mov.u32 %r6, sh;\n"
 
@@ -75,6 +97,10 @@ int main(void) {
     more("one block more than the SMs hold", cost("mov.u32 %r5, 1;\n" STORE, 11, 256, NULL),
          cost("mov.u32 %r5, 1;\n" STORE, 10, 256, NULL));
     ok(a.part_issue > 0 && a.part_memory > 0 && a.part_latency > 0, "the three parts are told");
+
+    double fresh = ticks_after(0);
+    ok(fresh > 0 && fresh == ticks_after(1) && fresh == ticks_after(7) && fresh == ticks_after(100),
+       "ticks do not depend on what was mapped before");
 
     EmuModel model = emu_model_round();
     double value = 0;

@@ -103,7 +103,7 @@ static const Fault memory_faults[] = {
      EMU_ILLEGAL_ADDRESS, {"global", "read"}},
     {"global write past the end", NULL, LOC "st.global.u32 [%buffer+256], %a0;" HERE,
      EMU_ILLEGAL_ADDRESS, {"global", "write"}},
-    {"global read before the beginning", NULL, LOC "ld.global.u32 %a1, [%buffer-4];" HERE,
+    {"global read before the beginning", NULL, LOC "ld.global.u32 %a1, [%buffer+-4];" HERE,
      EMU_ILLEGAL_ADDRESS, {"global"}},
     {"an access that straddles the end", NULL, LOC "ld.global.v4.u32 {%a1,%a2,%a3,%a4}, [%buffer+256];" HERE,
      EMU_ILLEGAL_ADDRESS, {"global"}},
@@ -177,7 +177,8 @@ static void test_control(void) {
     static const Fault trap = {"trap", NULL, LOC "trap;" HERE, EMU_LAUNCH_ERROR, {"trap"}};
     static const Fault warp_barrier = {
         "a barrier that half a warp reaches", NULL,
-        "setp.lt.u32 %p1, %a0, 16;\n@%p1 bra OUT;\n" LOC "bar.sync 0;" HERE "OUT:", EMU_LAUNCH_ERROR, {"barrier"}};
+        "setp.lt.u32 %p1, %a0, 16;\n@%p1 bra OUT;\n" LOC "bar.sync 0;" HERE "OUT:\nst.global.u32 [%buffer], %a0;",
+        EMU_LAUNCH_ERROR, {"barrier"}};
     static const Fault block_barrier = {
         "a barrier that one warp of two waits at while the other waits at another", NULL,
         "setp.lt.u32 %p1, %a0, 32;\n@%p1 bra FIRST;\nbar.sync 1;\nbra OUT;\nFIRST:\nbar.sync 2;\nOUT:",
@@ -396,7 +397,8 @@ static void test_load(void) {
            (const char *[3]){"mma"});
     refuse("an unknown modifier", LOC "add.rq.f32 %f1, %f2, %f3;" HERE, (const char *[3]){"add.rq.f32"});
     refuse("an asynchronous copy", LOC "cp.async.ca.shared.global [%l1], [%l2], 16;" HERE, (const char *[3]){"cp.async"});
-    refuse("an unknown special register", LOC "mov.u32 %a1, %nonsense;" HERE, (const char *[3]){"nonsense"});
+    refuse("an unknown special register", LOC "mov.u32 %a1, %clusterid.x;" HERE,
+           (const char *[3]){"clusterid"});
 }
 
 int main(int argc, char **argv) {

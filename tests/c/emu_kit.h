@@ -162,8 +162,8 @@ KIT uint64_t kit_any(char type) {
     case 'w': return kit_any_int() & 0xffffffff;
     case 'l': return kit_any_int();
     case 's': return kit_below(2) ? kit_below(70) : kit_any_int() & 0xffffffff;
-    case 'f': return kit_any_f32();
-    case 'd': return kit_any_f64();
+    case 'f': case 'F': return kit_any_f32();
+    case 'd': case 'D': return kit_any_f64();
     case 'p': return kit_below(2);
     case 'H': case 'B': return kit_any_16();
     default: return (uint64_t)kit_any_16() << 16 | kit_any_16();

@@ -1,0 +1,55 @@
+-- gi.array: elements, shapes, lists, comparison, misuse.
+
+package.path = "tests/lua/?.lua;lua/?.lua;" .. package.path
+local tap = require "tap"
+local gi = require "gilua"
+
+tap.case("an array is indexed from 1 and knows its length, type and shape", function()
+  local a = gi.array("f32", 2, 3)
+  tap.is(#a, 6, "length")
+  tap.is(a:dtype(), "f32", "type")
+  tap.is(table.concat({ a:shape() }, "x"), "2x3", "shape")
+  a[1], a[6] = 1.5, 2
+  tap.is(a[1] + a[6], 3.5, "set and read")
+  tap.is(a:at(2, 3), 2.0, "the last index varies fastest")
+  tap.is(a[7], nil, "past the end is nil")
+  tap.raises(function() a[7] = 1 end, "outside the array of 6", "setting past the end raises")
+  tap.raises(function() gi.array("f33", 2) end, "'f33' is no element type", "unknown type")
+  tap.raises(function() gi.array("f32") end, "one to seven sizes", "no sizes")
+  tap.raises(function() gi.array("f32", 0) end, "", "an empty array is refused")
+end)
+
+tap.case("lists become arrays, nested ones with more dimensions", function()
+  local a = gi.array.from { 1, 2, 3 }
+  tap.is(a:dtype(), "f32", "f32 unless said")
+  tap.is(table.concat(gi.array.from({ { 1, 2 }, { 3, 4 } }, "i32"):table(), " "), "1 2 3 4", "nested")
+  tap.raises(function() gi.array.from { { 1, 2 }, { 3 } } end, "uneven", "an uneven list is refused")
+  tap.raises(function() gi.array.from {} end, "empty", "an empty list is refused")
+end)
+
+tap.case("64-bit integers survive exactly", function()
+  local a = gi.array("i64", 1)
+  a[1] = math.mininteger
+  tap.is(a[1], math.mininteger, "the smallest integer")
+end)
+
+tap.case("comparison is strict about NaN and what was never written", function()
+  local want = gi.array.from { 1, 2, 3, 4 }
+  local got = want:copy()
+  got[2] = 2.5
+  local c = gi.array.compare(got, want, { limit = 0.1 })
+  tap.is(c.max_error, 0.5, "largest error")
+  tap.is(c.wrong, 0.25, "share of wrong answers")
+  tap.is(c.first_wrong, 2, "the first of them, from 1")
+  got[3] = 0 / 0
+  tap.is(gi.array.compare(got, want).max_error, math.huge, "NaN is infinitely wrong")
+  tap.is(gi.array.compare(got, got).max_error, math.huge, "and does not even equal itself")
+  tap.is(gi.array.compare(want:copy():sentinel(), want).unset, 1.0, "the sentinel is unset")
+  c = gi.array.compare(got, want, { width = 2 })
+  tap.is(c.n, 2, "width: answers of two elements")
+  tap.raises(function() gi.array.compare(got, want, { widht = 2 }) end,
+    "unknown option 'widht' (did you mean 'width'?)", "a misspelt option names the nearest")
+  tap.raises(function() gi.array.compare(got, gi.array("f32", 3)) end, "", "lengths must agree")
+end)
+
+tap.done()

@@ -1,0 +1,64 @@
+-- The farm with real workers: order, duplicates, counts, death, and the message format.
+
+package.path = "tests/lua/?.lua;lua/?.lua;" .. package.path
+local tap = require "tap"
+local gi = require "gilua"
+local wire = require "gilua.wire"
+
+local CASE = { side = 20, seed = 3 }
+
+tap.case("messages: what is sent is what arrives, and equal tables have equal bytes", function()
+  local value = { 1, 2.5, "x\0y", true, { a = false, [3] = math.huge }, n = math.mininteger }
+  local back = wire.decode(wire.encode(value))
+  tap.is(back[3], "x\0y", "strings hold any bytes")
+  tap.is(back[5].a, false, "nested tables")
+  tap.is(back.n, math.mininteger, "integers exactly")
+  tap.is(math.type(back[2]), "float", "floats stay floats")
+  tap.is(wire.encode { a = 1, b = 2, c = 3 }, wire.encode { c = 3, b = 2, a = 1 }, "order does not matter")
+  tap.raises(function() wire.encode { print } end, "cannot be sent", "functions are refused")
+end)
+
+tap.case("results come in the order of the genomes, each with its own status", function()
+  local problem = gi.problem "kernels/niftyreg"
+  local farm = gi.farm(problem, { jobs = 2 })
+  local genomes = { "", "RemX", "<_kernel.cu_298>", "", "<no_such_rule>", "<_kernel.cu_277>" }
+  local order = {}
+  local results = farm:evaluate(genomes, CASE, function(i, m, done, total)
+    order[#order + 1] = ("%d:%s:%d/%d"):format(i, m.status, done, total)
+  end)
+  tap.is(table.concat(order, " "),
+    "1:ok:1/6 2:ok:2/6 3:ok:3/6 4:ok:4/6 5:compile_error:5/6 6:race:6/6", "in order")
+  tap.is(results[1].max_error < 1e-5, true, "the unmodified kernel is right")
+  tap.is(results[3].unset, 1.0, "a kernel that writes nothing leaves every answer unset")
+  tap.is(results[3].max_error, math.huge, "and is infinitely wrong")
+  tap.has(results[5].message, "<no_such_rule>", "an illegal gene is named")
+  tap.has(results[6].message, "race in shared memory", "deleting the barrier is a race")
+  local s = farm:stats()
+  tap.is(s.evaluations, 6, "evaluations")
+  tap.is(s.duplicates.genome, 1, "the second unmodified kernel is a duplicate genome")
+  tap.is(farm:case_info().answers, results[1].n, "every answer is checked")
+  local again = farm:evaluate({ "RemX" }, CASE)[1]
+  tap.is(again.cached, "genome", "what was measured on this case is not run again")
+  tap.is(again.ticks, results[2].ticks, "and has the same ticks")
+  farm:close()
+end)
+
+tap.case("a worker that is lost takes only its own mutant with it", function()
+  local problem = gi.problem "kernels/niftyreg"
+  local farm = gi.farm(problem, { jobs = 1 })
+  farm:evaluate({ "" }, CASE)
+  os.execute("kill -9 " .. farm.workers:pid(1))
+  local results = farm:evaluate({ "RemX", "constantBasis" }, CASE)
+  tap.is(results[1].status .. " " .. results[2].status, "ok ok", "the job is tried again")
+  tap.is(farm:stats().restarts, 1, "one worker was replaced")
+  farm:close()
+end)
+
+tap.case("misuse and impossible wishes", function()
+  local problem = gi.problem "kernels/niftyreg"
+  tap.raises(function() gi.farm(problem, { job = 1 }) end, "unknown option 'job'", "a misspelt option")
+  tap.raises(function() gi.farm(problem, { device = "toaster" }) end, "toaster", "no such device")
+  tap.raises(function() gi.farm(problem, { jobs = 0 }) end, "at least one worker", "no workers")
+end)
+
+tap.done()

@@ -1,0 +1,90 @@
+-- gi.grammar from Lua: rules, genomes, BNF, random genes; gi.rng; batches of mutants.
+
+package.path = "tests/lua/?.lua;lua/?.lua;" .. package.path
+local tap = require "tap"
+local gi = require "gilua"
+
+local problem = gi.problem "kernels/niftyreg"
+local g = problem.grammar
+
+tap.case("rules are typed, named after their line, and carry their text", function()
+  local ifs = g:rules "if"
+  tap.ok(#ifs >= 3, "there are conditions")
+  tap.is(g:find("<IF_245>").name, "<IF_kernel.cu_245>", "the papers' short form")
+  tap.is(g:find("<IF_245>").text, "((threadIdx.x & 31) < 16)", "its text, as in the paper")
+  tap.is(g:find("<_kernel.cu_9999>"), nil, "no such rule")
+  tap.raises(function() g:rules "iff" end, "'iff' is no rule type", "no such type")
+end)
+
+tap.case("BNF text reads back to a grammar that is the same", function()
+  local again = assert(gi.grammar.read(tostring(g)))
+  tap.is(tostring(again), tostring(g), "the same text")
+  tap.is(again:gene_count(), g:gene_count(), "the same genes")
+  tap.is(again:gene(100), g:gene(100), "in the same order")
+  local broken, message = gi.grammar.read "no grammar at all"
+  tap.ok(broken == nil and #message > 0, "other text is refused with a message")
+end)
+
+tap.case("genomes apply, print in full, and say which line came from where", function()
+  local source, detail = assert(g:apply "<IF_245><IF_167> RemX block_size=64")
+  tap.has(source, "#define RemX 1", "a switch is on")
+  tap.is(detail.params.block_size, "64", "parameters come back")
+  tap.is(detail.origin[245], 245, "line 245 is still line 245")
+  tap.is(detail.gene[245], 1, "and was made by gene 1")
+  tap.is(g:check "<IF_245><IF_167>", "<IF_kernel.cu_245><IF_kernel.cu_167>", "full names")
+  tap.is(g:apply "", problem.source, "the empty genome gives the file")
+  local nothing, message, code = g:apply "<IF_245><_kernel.cu_283>"
+  tap.ok(nothing == nil and code == "gene", "two types do not mix")
+  tap.has(message, "<IF_245><_kernel.cu_283>", "the message names the gene")
+end)
+
+tap.case("random genes are legal, repeatable, and follow weights", function()
+  local a, b = gi.rng(5), gi.rng(5)
+  local same = true
+  for _ = 1, 200 do
+    local gene = g:random_gene(a)
+    same = same and gene == g:random_gene(b) and g:check(gene) ~= nil
+  end
+  tap.ok(same, "200 genes from one seed, twice (seed 5)")
+  local only = true
+  for _ = 1, 50 do
+    only = only and g:random_gene(a, { statement = 0, ["if"] = 0, ["else"] = 0, def = 0, launchbounds = 0,
+      optrestrict = 0, optconst = 0, optvolatile = 0, ["while"] = 0, for1 = 0, for2 = 0, for3 = 0 })
+      :find("pragma", 1, true)
+  end
+  tap.ok(only, "a weight of 0 leaves a type out")
+end)
+
+tap.case("equal mutants have equal PTX, whatever stood beside them", function()
+  local function units(...)
+    local list = {}
+    for i, genome in ipairs { ... } do
+      list[i] = { source = assert(g:apply(genome)), names = g:names() }
+    end
+    return list
+  end
+  local options = { target = "compute_90" }
+  local alone = assert(gi.compile.batch(units "RemX", options))[1].code
+  local beside = assert(gi.compile.batch(units("", "constantBasis", "RemX"), options))
+  tap.is(beside[3].code, alone, "the text")
+  local spoilt = units("", "RemX")
+  spoilt[1].source = spoilt[1].source .. "\nint x = ;\n"
+  local results = assert(gi.compile.batch(spoilt, options))
+  tap.ok(results[1].code == nil and results[1].message:find("line 305", 1, true), "the guilty one and its line")
+  tap.is(results[2].code, alone, "its neighbour is not harmed")
+end)
+
+tap.case("the random generator", function()
+  local r = gi.rng(9)
+  tap.is(r:seed(), 9, "knows its seed")
+  local low, high = math.huge, -math.huge
+  for _ = 1, 1000 do
+    local k = r:int(3, 5)
+    low, high = math.min(low, k), math.max(high, k)
+  end
+  tap.is(low .. ".." .. high, "3..5", "int covers its interval")
+  tap.raises(function() r:int(0) end, "the interval is empty", "an empty interval")
+  tap.raises(function() r:pick {} end, "the list is empty", "an empty list")
+end)
+
+tap.done()
