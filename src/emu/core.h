@@ -113,7 +113,10 @@ struct Code {
     int n_ins, cap_ins;
     InsPlace *place;
     uint32_t file_bytes;    /* registers, then pool */
-    uint32_t clear_bytes;   /* registers: zeroed before a run */
+    struct CodeRange {
+        uint32_t offset, bytes;
+    } *clear;               /* rows zeroed before a run: registers that may be read unwritten */
+    int n_clear, cap_clear;
     PoolRow *pool;
     int n_pool, cap_pool;
     MemForm *mem;

@@ -417,7 +417,36 @@ static void lay_out_registers(Decoder *d) {
     at = d->reg64 + (uint32_t)slots[2] * ROW64;
     for (int k = 0; k < 4; k++, at += ROW64) d->tmp64[k] = at;
     d->trash64 = at;
-    d->code->clear_bytes = d->pool_next = at + ROW64;
+    d->pool_next = at + ROW64;
+}
+
+static void clear_range(Code *code, uint32_t offset, uint32_t bytes) {
+    if (code->n_clear > 0) {
+        struct CodeRange *last = &code->clear[code->n_clear - 1];
+        if (last->offset + last->bytes == offset) {
+            last->bytes += bytes;
+            return;
+        }
+    }
+    gi_grow(code->clear, code->n_clear, code->cap_clear);
+    code->clear[code->n_clear++] = (struct CodeRange){offset, bytes};
+}
+
+/* Registers begin at zero, as far as it can matter: locals of a block are written first. */
+static void find_clears(Decoder *d) {
+    const int *slots = d->live->slots;
+    uint8_t *keep[3];
+    for (int c = 0; c < 3; c++) keep[c] = gi_alloc((size_t)slots[c] + 1);
+    for (int r = 0; r < d->func->n_regs; r++) {
+        int slot = d->live->slot[r], c = d->live->class_of[r];
+        if (slot >= 0 && c < 3 && !d->is_local[r]) keep[c][slot] = 1;
+    }
+    const uint32_t base[3] = {0, d->reg32, d->reg64}, size[3] = {4, ROW32, ROW64};
+    for (int c = 0; c < 3; c++) {
+        for (int s = 0; s < slots[c]; s++)
+            if (keep[c][s]) clear_range(d->code, base[c] + (uint32_t)s * size[c], size[c]);
+        free(keep[c]);
+    }
 }
 
 static uint32_t place_var(uint32_t *next, const PtxVar *v) {
@@ -589,6 +618,7 @@ static bool decode_function(EmuModule *mod, int index, int first_block, uint32_t
     code->first_block = first_block;
     lay_out_registers(&d);
     find_reads(&d);
+    find_clears(&d);
     bool fine = lay_out_vars(&d, shared_base) && decode_body(&d);
     if (fine) {
         add_costs(&d);
@@ -620,6 +650,7 @@ void code_free(Code *c) {
     free(c->result);
     free(c->result_size);
     free(c->block);
+    free(c->clear);
     memset(c, 0, sizeof *c);
 }
 

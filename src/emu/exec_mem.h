@@ -179,6 +179,17 @@ static inline void load_uniform(Warp *w, const MemForm *f, const uint8_t *p) {
     }
 }
 
+/* n = 32 or 64 words. (memcpy of such a size becomes a slow string instruction.) */
+static inline void copy_words(void *to, const void *from, int n) {
+    for (int k = 0; k < n; k += LANES) {
+        U32 v[LANES] __attribute__((aligned(64)));
+        const U32 *a = (const U32 *)from + k;
+        U32 *d = (U32 *)to + k;
+        EACH_LANE v[i] = a[i];
+        EACH_LANE d[i] = v[i];
+    }
+}
+
 static inline void load_rows(Warp *w, const MemForm *f, const uint8_t *base, const uint64_t *at,
                              Pattern pattern) {
     int first = __builtin_ctz(w->active);
@@ -186,14 +197,14 @@ static inline void load_rows(Warp *w, const MemForm *f, const uint8_t *base, con
         load_uniform(w, f, base + at[first]);
     } else if (is_words(f) && f->count == 1) {
         if (pattern == LANES_DENSE && w->active == FULL_MASK)
-            memcpy(w->file + f->reg[0], base + at[0], ROW32);
+            copy_words(w->file + f->reg[0], base + at[0], LANES);
         else load_words(w, f, base, at, 1);
     } else if (is_words(f) && f->count == 4) {
         load_words(w, f, base, at, 4);
     } else if (is_words(f) && f->count == 2) {
         load_words(w, f, base, at, 2);
     } else if (f->size == 8 && f->count == 1 && pattern == LANES_DENSE && w->active == FULL_MASK) {
-        memcpy(w->file + f->reg[0], base + at[0], ROW64);
+        copy_words(w->file + f->reg[0], base + at[0], 2 * LANES);
     } else {
         load_any(w, f, base, at);
     }
@@ -203,14 +214,14 @@ static inline void store_rows(Warp *w, const MemForm *f, uint8_t *base, const ui
                               Pattern pattern) {
     if (is_words(f) && f->count == 1) {
         if (pattern == LANES_DENSE && w->active == FULL_MASK)
-            memcpy(base + at[0], w->file + f->reg[0], ROW32);
+            copy_words(base + at[0], w->file + f->reg[0], LANES);
         else store_words(w, f, base, at, 1);
     } else if (is_words(f) && f->count == 4) {
         store_words(w, f, base, at, 4);
     } else if (is_words(f) && f->count == 2) {
         store_words(w, f, base, at, 2);
     } else if (f->size == 8 && f->count == 1 && pattern == LANES_DENSE && w->active == FULL_MASK) {
-        memcpy(base + at[0], w->file + f->reg[0], ROW64);
+        copy_words(base + at[0], w->file + f->reg[0], 2 * LANES);
     } else {
         store_any(w, f, base, at);
     }
@@ -304,10 +315,22 @@ static bool local_access(Machine *m, Warp *w, const Ins *in, const MemForm *f, u
 
 /* Do all active lanes of a load from shared memory hold one address? The most common load of all. */
 static inline bool uniform_shared(const Machine *m, Warp *w, const MemForm *f) {
-    const U32 *base = (const U32 *)(const void *)(w->file + f->base);
-    uint32_t first = base[__builtin_ctz(w->active)], other = 0;
-    for (int i = 0; i < LANES; i++) other |= (base[i] ^ first) & (uint32_t)w->lane32[i];
-    uint32_t at = first + (uint32_t)f->offset, bytes = (uint32_t)f->size * f->count;
+    const uint8_t *row = w->file + f->base;
+    int lane = __builtin_ctz(w->active);
+    uint64_t at, other = 0;
+    if (f->wide_base) {
+        const U64 *base = (const U64 *)(const void *)row;
+        uint64_t first = base[lane];
+        for (int i = 0; i < LANES; i++) other |= (base[i] ^ first) & (uint64_t)w->lane64[i];
+        at = first + (uint64_t)f->offset;
+    } else {
+        const U32 *base = (const U32 *)(const void *)row;
+        uint32_t first = base[lane], differ = 0;
+        for (int i = 0; i < LANES; i++) differ |= (base[i] ^ first) & (uint32_t)w->lane32[i];
+        at = (uint32_t)(first + (uint32_t)f->offset);
+        other = differ;
+    }
+    uint32_t bytes = (uint32_t)f->size * f->count;
     if (other || at & (bytes - 1) || bytes > m->shared_bytes || at > m->shared_bytes - bytes) return false;
     load_uniform(w, f, m->shared + at);
     return true;
@@ -315,8 +338,7 @@ static inline bool uniform_shared(const Machine *m, Warp *w, const MemForm *f) {
 
 static bool load_store(Machine *m, Warp *w, const Ins *in, const MemForm *f) {
     uint64_t at[LANES] __attribute__((aligned(64)));
-    if (f->space == PTX_SHARED && !f->is_store && !f->wide_base && !m->shadow &&
-        uniform_shared(m, w, f))
+    if (f->space == PTX_SHARED && !f->is_store && !m->shadow && uniform_shared(m, w, f))
         return true;
     lane_addresses(w, f, at);
     switch (f->space) {
@@ -394,7 +416,8 @@ static void texture_linear(Machine *m, Warp *w, const TexForm *f, const TexSlot 
     unsigned shift = slot->t.channels == 4 ? 4 : 2;
     U32 x[LANES] __attribute__((aligned(64))); /* a copy: results may go where the coordinates lie */
     S32 inside[LANES] __attribute__((aligned(64)));
-    memcpy(x, w->file + f->coord[0], sizeof x);
+    const U32 *index = (const U32 *)(const void *)(w->file + f->coord[0]);
+    EACH_LANE x[i] = index[i];
     EACH_LANE inside[i] = x[i] < size ? w->lane32[i] : 0;
     uint32_t seen = mask_of(inside);
     U32 *row[4];

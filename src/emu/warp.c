@@ -137,6 +137,7 @@ static uint32_t uniform_value(const Machine *m, const Warp *w, PoolKind kind) {
 static uint32_t lane_value(const Machine *m, const Warp *w, PoolKind kind, uint32_t lane) {
     const unsigned *b = m->launch->block;
     unsigned t = (unsigned)w->index * LANES + lane;
+    if (kind <= POOL_TID_Z && b[0] >= (unsigned)m->threads) return kind == POOL_TID_X ? t : 0;
     switch (kind) {
     case POOL_TID_X: return t % b[0];
     case POOL_TID_Y: return t / b[0] % b[1];
@@ -159,7 +160,7 @@ static bool changes_with_block(PoolKind k) {
 }
 
 static bool changes_with_warp(PoolKind k) {
-    return k >= POOL_TID_X && k <= POOL_TID_Z ? true : k == POOL_WARPID;
+    return (k >= POOL_TID_X && k <= POOL_TID_Z) || k == POOL_WARPID;
 }
 
 static void fill_pool_row(const Machine *m, const Warp *w, uint8_t *file, const PoolRow *row) {
@@ -223,7 +224,8 @@ static bool open_frame(Machine *m, Warp *w, Frame *f, Code *code) {
     f->file_cap = (uint32_t)cap;
     if (!reserve(&f->params, &f->params_cap, (size_t)code->param_bytes * LANES)) return false;
     f->code = code;
-    memset(f->file, 0, code->clear_bytes);
+    for (int i = 0; i < code->n_clear; i++)
+        memset(f->file + code->clear[i].offset, 0, code->clear[i].bytes);
     fill_pool(m, w, f);
     if (!open_local(m, w, f)) return false;
     f->first_path = w->n_path;
