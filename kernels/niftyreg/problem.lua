@@ -36,7 +36,7 @@ local function voxels_of(path)
   local image, message, code = gi.nifti.read(path)
   if image then return image.data, path:match("[^/]*$") end
   if path == BRAIN then
-    message = message .. " - the brain comes with Debian's mricron-data (apt install mricron-data); "
+    message = message .. " - the brain comes with Debian's mricron-data (apt-get install it), "
       .. "or let GILUA_BRAIN name another image, or use the ball { side = 217 }"
   end
   return nil, message, code
@@ -207,7 +207,8 @@ return {
     launch_bounds = true, launch_bounds_threads = "block_size",
   },
   parameters = {
-    { name = "block_size", default = 192, values = multiples_of_32(), doc = "threads a block (4.2)" },
+    { name = "block_size", default = 192, values = multiples_of_32(),
+      doc = "threads a block (4.2)" },
     switch("c_UseBSpline", "1", "the kind of spline is known to the compiler (3.1.1)"),
     switch("c_controlPointVoxelSpacing", "5", "their spacing is known to the compiler (3.1.1)"),
     switch("constantBasis", "1", "weights are read from constant memory, not a texture (3.1.2)"),

@@ -13,7 +13,7 @@ local function compiler()
       info.targets[1], info.targets[#info.targets]))
   else
     line("no", "NVRTC", message)
-    line("", "", "to do: `make deps` fetches it into deps/nvrtc, or set CUDA_HOME to a CUDA 12 or 13 toolkit")
+    line("", "", "to do: `make deps` fetches it into deps/nvrtc; or set CUDA_HOME to a toolkit")
   end
   return info ~= nil
 end
@@ -50,8 +50,8 @@ return function()
   local ready = compiler()
   driver()
   file("brain", os.getenv("GILUA_BRAIN") or "/usr/share/mricron/templates/ch2bet.nii.gz",
-    "apt-get install mricron-data, or set GILUA_BRAIN to a skull-stripped NIfTI image; without it experiments "
-    .. "use a ball")
+    "apt-get install mricron-data, or set GILUA_BRAIN to a skull-stripped NIfTI image; without it "
+    .. "experiments use a ball")
   file("reference", core.home .. "/kernels/niftyreg/reference.so", "`make` builds it")
   line("ok", "virtual GPU", tostring(require("gilua").device("emu")))
   if not ready then require("gilua").fail("without NVRTC no mutant can be compiled: see above") end

@@ -8,6 +8,7 @@
 -- many workers there are or on which of them was faster.
 
 local core = require "gilua.core"
+local settings = require "gilua.settings"
 local wire = require "gilua.wire"
 local failed = require("gilua.runner").failed
 
@@ -17,30 +18,28 @@ local BUDGET_FACTOR = 100 -- instructions a mutant may use, relative to the unmo
 ---@class gilua.farm
 local Farm = {}
 Farm.__index = Farm
+Farm.__close = function(self) self:close() end
 
-local OPTIONS = { jobs = true, device = true, timeout_s = true }
+local DEFAULTS = { timeout_s = 600 } -- of one job
 
 ---@param problem gilua.problem
 ---@param options? { jobs?: integer, device?: string, timeout_s?: number }
 ---@return gilua.farm
 local function open(problem, options)
-  options = options or {}
-  for k in pairs(options) do
-    if not OPTIONS[k] then error(("gilua.farm: unknown option '%s' (known: jobs, device, timeout_s)"):format(k), 2) end
-  end
+  options = settings.fill("gilua.farm", options, DEFAULTS, { "jobs", "device" })
   local gi = require "gilua"
   local device_name = options.device or gi.options.device or "emu"
   local device, why = gi.device(device_name) -- an impossible device fails here, not in a worker
   if not device then gi.fail("%s", why) end
-  local info, message = core.compile.info()
-  if not info then gi.fail("%s", message) end
+  local compiler, message = core.compile.info()
+  if not compiler then gi.fail("%s", message) end
   local jobs = options.jobs or gi.options.jobs or core.system.cores()
   if jobs < 1 then gi.fail("--jobs %d: at least one worker is needed", jobs) end
   local workers, reason = core.farm.open({ core.system.program(), "--worker" }, jobs)
   if not workers then gi.fail("%s", reason) end
   local self = setmetatable({
-    problem = problem, device = device_name, jobs = jobs, workers = workers, target = device:target(),
-    timeout_s = options.timeout_s or 600, compiler = info,
+    problem = problem, device = device_name, target = device:target(),
+    jobs = jobs, workers = workers, timeout_s = options.timeout_s,
     idle = {}, busy = {}, -- worker -> true; worker -> job
     compiled = {}, -- hash of a source -> { hash of its PTX } or { status, message }
     codes = {}, -- hash of PTX -> PTX
@@ -245,7 +244,9 @@ function Farm:queue_all(plans, queue)
     queue[#queue + 1] = {
       op = "compile", sources = sources,
       done = function(r, i) compiled(hashes[i], self:compile_result(r)) end,
-      blame = function(i, status, reason) compiled(hashes[i], { status = status, message = reason }) end,
+      blame = function(i, status, reason)
+        compiled(hashes[i], { status = status, message = reason })
+      end,
     }
   end
 end
@@ -305,7 +306,7 @@ end
 --- Measures every genome on a case.
 ---@param genomes string[] "" is the unmodified kernel
 ---@param case table what problem.case takes
----@param on_result? fun(i: integer, measurement: table, done: integer, total: integer) in index order
+---@param on_result? fun(i: integer, measurement: table, done: integer, total: integer) in order
 ---@return table[] measurements, one for each genome
 function Farm:evaluate(genomes, case, on_result)
   self:use(case)

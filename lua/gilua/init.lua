@@ -27,11 +27,14 @@ gi.array = callable({
   compare = core.array.compare,
 }, core.array.new)
 
-gi.compile = callable({ batch = core.compile.batch, info = core.compile.info }, core.compile.compile)
+gi.compile = callable({
+  batch = core.compile.batch,
+  info = core.compile.info,
+}, core.compile.compile)
 
 --- Opens a device: "emu", the virtual GPU.
 ---@param name? string default "emu"
----@param options? { model: string|table } the GPU that emu stands for: a name in lua/gilua/gpu or a table
+---@param options? { model: string|table } what emu stands for: a file of lua/gilua/gpu or a table
 ---@return userdata? device
 ---@return string? message
 ---@return string? code

@@ -20,7 +20,9 @@ local FIELDS = {
   name = "string", source = "string", kernel = "string", parameters = "table", tolerance = "table",
   case = "function", launch = "function",
 }
-local OPTIONAL = { title = true, paper = true, reference = true, grammar = true, checked_case = true }
+local OPTIONAL = {
+  title = true, paper = true, reference = true, grammar = true, checked_case = true,
+}
 
 local function readable(path)
   local f = io.open(path, "r")
@@ -42,17 +44,22 @@ local function check(def, path)
   local fail = require("gilua").fail
   if type(def) ~= "table" then fail("%s returns no table", path) end
   for field, kind in pairs(FIELDS) do
-    if type(def[field]) ~= kind then fail("%s: the field '%s' must be a %s", path, field, kind) end
+    if type(def[field]) ~= kind then
+      fail("%s: the field '%s' must be a %s", path, field, kind)
+    end
   end
   for field in pairs(def) do
-    if not FIELDS[field] and not OPTIONAL[field] then fail("%s: unknown field '%s'", path, field) end
+    if not FIELDS[field] and not OPTIONAL[field] then
+      fail("%s: unknown field '%s'", path, field)
+    end
   end
 end
 
 local function config_of(parameters)
   local config = {}
   for i, p in ipairs(parameters) do
-    config[i] = { name = p.name, on_value = tostring(p.value or p.default or 1), in_source = p.in_source ~= false }
+    local on_value = tostring(p.value or p.default or 1)
+    config[i] = { name = p.name, on_value = on_value, in_source = p.in_source ~= false }
   end
   return config
 end

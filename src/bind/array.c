@@ -26,8 +26,11 @@ static ArrayType check_type(lua_State *L, int index) {
     ArrayType type;
     const char *name = luaL_checkstring(L, index);
     if (!array_type_parse(name, &type))
-        luaL_argerror(L, index, lua_pushfstring(L, "'%s' is no element type (f32 f64 i8 u8 i16 u16 "
-                                                   "i32 u32 i64 u64)", name));
+        luaL_argerror(L, index,
+                      lua_pushfstring(L,
+                                      "'%s' is no element type (f32 f64 i8 u8 i16 u16 "
+                                      "i32 u32 i64 u64)",
+                                      name));
     return type;
 }
 
@@ -130,7 +133,8 @@ static int array_newindex(lua_State *L) {
     Array *a = bind_check_array(L, 1);
     lua_Integer i = luaL_checkinteger(L, 2);
     if (i < 1 || i > a->count)
-        return luaL_error(L, "index %I is outside the array of %I elements", i, (lua_Integer)a->count);
+        return luaL_error(L, "index %I is outside the array of %I elements", i,
+                          (lua_Integer)a->count);
     set_from(L, a, i - 1, 3);
     return 0;
 }
@@ -287,14 +291,17 @@ static int compare(lua_State *L) {
     lua_pushnumber(L, c.mean_error), lua_setfield(L, -2, "mean_error");
     lua_pushnumber(L, c.wrong), lua_setfield(L, -2, "wrong");
     lua_pushnumber(L, c.unset), lua_setfield(L, -2, "unset");
-    if (c.first_wrong >= 0) lua_pushinteger(L, c.first_wrong + 1), lua_setfield(L, -2, "first_wrong");
+    if (c.first_wrong >= 0)
+        lua_pushinteger(L, c.first_wrong + 1), lua_setfield(L, -2, "first_wrong");
     return 1;
 }
 
 void bind_array(lua_State *L) {
     static const BindRow methods[] = {
-        {"at", array_at, "a:at(i, j, …) -> number", "The element at one index per dimension, from 1."},
-        {"put", array_put, "a:put(i, j, …, value) -> a", "Sets the element at one index per dimension."},
+        {"at", array_at, "a:at(i, j, …) -> number",
+         "The element at one index per dimension, from 1."},
+        {"put", array_put, "a:put(i, j, …, value) -> a",
+         "Sets the element at one index per dimension."},
         {"shape", array_shape, "a:shape() -> n1, n2, …", "The sizes, slowest dimension first."},
         {"dtype", array_dtype, "a:dtype() -> string", "The element type's name."},
         {"fill", array_fill, "a:fill(value) -> a", "Sets every element."},
@@ -303,22 +310,26 @@ void bind_array(lua_State *L) {
         {"copy", array_copy, "a:copy() -> array", "An array of its own with the same contents."},
         {"table", array_table, "a:table() -> list", "All elements as a flat Lua list."},
         {"bytes", array_bytes, "a:bytes() -> string", "The raw bytes, in memory order."},
-        {"range", array_range, "a:range() -> low, high", "Smallest and largest element, NaN left out."},
+        {"range", array_range, "a:range() -> low, high",
+         "Smallest and largest element, NaN left out."},
         {"hash", array_hash, "a:hash() -> integer", "A 64-bit hash of the contents."},
         {NULL, NULL, NULL, NULL}};
-    static const luaL_Reg meta[] = {
-        {"__newindex", array_newindex}, {"__len", array_len},     {"__tostring", array_tostring},
-        {"__gc", array_close},          {"__close", array_close}, {NULL, NULL}};
+    static const luaL_Reg meta[] = {{"__newindex", array_newindex}, {"__len", array_len},
+                                    {"__tostring", array_tostring}, {"__gc", array_close},
+                                    {"__close", array_close},       {NULL, NULL}};
     static const BindRow rows[] = {
         {"new", array_create, "gi.array(dtype, n, …) -> array",
-         "A zeroed array of \"f32\" \"f64\" \"i8\" \"u8\" \"i16\" \"u16\" \"i32\" \"u32\" \"i64\" or "
+         "A zeroed array of \"f32\" \"f64\" \"i8\" \"u8\" \"i16\" \"u16\" \"i32\" \"u32\" \"i64\" "
+         "or "
          "\"u64\"; a[i] reads and writes from 1 in memory order, #a is the number of elements."},
         {"from", array_from, "gi.array.from(list [, dtype]) -> array",
          "An array (f32 unless said) with the numbers of a list, nested for more dimensions."},
         {"frombytes", array_frombytes, "gi.array.frombytes(string, dtype) -> array",
          "An array over a copy of raw bytes."},
-        {"compare", compare, "gi.array.compare(got, expected [, {width, used, limit, threads}]) -> table",
-         "Compares answers of `width` elements: n, max_error, mean_error, wrong (share above limit), "
+        {"compare", compare,
+         "gi.array.compare(got, expected [, {width, used, limit, threads}]) -> table",
+         "Compares answers of `width` elements: n, max_error, mean_error, wrong (share above "
+         "limit), "
          "unset, first_wrong; NaN equals nothing."},
         {NULL, NULL, NULL, NULL}};
     bind_class(L, CLASS, "array:", methods, meta);

@@ -161,7 +161,7 @@ const char **bind_option_strings(lua_State *L, int index, const char *name) {
 
 size_t bind_scalar(lua_State *L, int index, unsigned char bytes[8], ArrayType *type,
                    const char *what) {
-    ArrayType t;
+    ArrayType t = ARRAY_F32;
     index = lua_absindex(L, index);
     if (lua_geti(L, index, 1) != LUA_TSTRING || !array_type_parse(lua_tostring(L, -1), &t))
         luaL_error(L, "%s: a scalar is written { \"f32\", 2.0 } with one of the array types", what);
@@ -200,7 +200,8 @@ int bind_open(lua_State *L) {
     for (size_t i = 0; i < sizeof rooms / sizeof rooms[0]; i++) {
         int top = lua_gettop(L);
         rooms[i].open(L);
-        if (lua_gettop(L) != top + 1) return luaL_error(L, "room %s left the stack uneven", rooms[i].name);
+        if (lua_gettop(L) != top + 1)
+            return luaL_error(L, "room %s left the stack uneven", rooms[i].name);
         lua_setfield(L, -2, rooms[i].name);
     }
     lua_getfield(L, LUA_REGISTRYINDEX, "gilua.docs");

@@ -2,7 +2,8 @@
 **
 ** Three kinds of failure (docs/lua.md): misuse raises an error at the caller's line; the world
 ** answers nil, message, code; what a mutant does is data. In a binding: check every argument, then
-** create the userdata, then acquire. Every row carries the text that help() and the reference print.
+** create the userdata, then acquire. Every row carries the text that help() and the reference
+*print.
 */
 #ifndef GILUA_BIND_H
 #define GILUA_BIND_H
@@ -24,7 +25,8 @@ typedef struct BindRow {
 /* Opens the module gilua.core: a table with one field per room. */
 int bind_open(lua_State *L);
 
-/* Adds rows to the table on top of the stack, documented as PREFIX.name (or PREFIX:name for a class). */
+/* Adds rows to the table on top of the stack, documented as PREFIX.name (or PREFIX:name for a
+ * class). */
 void bind_rows(lua_State *L, const char *prefix, const BindRow *rows);
 /* Makes the metatable `class` (methods in __index, metamethods from meta, which may be NULL). */
 void bind_class(lua_State *L, const char *class, const char *prefix, const BindRow *methods,
@@ -72,6 +74,7 @@ gi_rng *bind_check_rng(lua_State *L, int index);
 
 /* A scalar written { "i32", 5 } at index: its bytes (at most 8) and their number; raises misuse
 ** that names `what` ("argument 2"). */
-size_t bind_scalar(lua_State *L, int index, unsigned char bytes[8], ArrayType *type, const char *what);
+size_t bind_scalar(lua_State *L, int index, unsigned char bytes[8], ArrayType *type,
+                   const char *what);
 
 #endif

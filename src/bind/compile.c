@@ -28,7 +28,8 @@ static Compiler *open_compiler(lua_State *L, gi_err *err) {
 }
 
 static void read_options(lua_State *L, int index, CompileOptions *o) {
-    static const char *const known[] = {"target", "defines", "include", "options", "line_info", "name", NULL};
+    static const char *const known[] = {"target",    "defines", "include", "options",
+                                        "line_info", "name",    NULL};
     bind_check_options(L, index, known);
     o->target = bind_option_string(L, index, "target", "ptx");
     o->defines = bind_option_strings(L, index, "defines");
@@ -80,7 +81,7 @@ static void push_batch(lua_State *L, CompileResult *results, int n) {
         lua_createtable(L, 0, 2);
         int entry = lua_gettop(L);
         int pushed = push_result(L, &results[i]);
-        lua_setfield(L, entry, "log"); /* last in both forms */
+        lua_setfield(L, entry, "log");  /* last in both forms */
         if (pushed == 4) lua_pop(L, 1); /* "compile" */
         lua_setfield(L, entry, pushed == 4 ? "message" : "code");
         lua_settop(L, entry);
@@ -147,11 +148,14 @@ void bind_compile(lua_State *L) {
     static const luaL_Reg meta[] = {{"__gc", close_compiler}, {NULL, NULL}};
     static const BindRow none[] = {{NULL, NULL, NULL, NULL}};
     static const BindRow rows[] = {
-        {"compile", compile, "gi.compile(source [, options]) -> code, log | nil, message, code, log",
-         "Compiles CUDA source to PTX (target \"ptx\" or \"compute_90\") or machine code (\"sm_90\"); "
+        {"compile", compile,
+         "gi.compile(source [, options]) -> code, log | nil, message, code, log",
+         "Compiles CUDA source to PTX (target \"ptx\" or \"compute_90\") or machine code "
+         "(\"sm_90\"); "
          "options: target, defines, include, options, line_info, name."},
         {"batch", batch, "gi.compile.batch(units [, options]) -> list | nil, message, code",
-         "Compiles many { source =, names = } in one call, to { code, log } or { message, log } each."},
+         "Compiles many { source =, names = } in one call, to { code, log } or { message, log } "
+         "each."},
         {"canonical_hash", canonical_hash, "core.compile.canonical_hash(ptx) -> string",
          "A hash that is equal for PTX that differs only in line information and comments."},
         {"info", info, "gi.compile.info() -> { version, path, targets } | nil, message, code",

@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DEVICE "gilua.device"
-#define BUFFER "gilua.buffer"
+#define DEVICE  "gilua.device"
+#define BUFFER  "gilua.buffer"
 #define TEXTURE "gilua.texture"
-#define MODULE "gilua.module"
+#define MODULE  "gilua.module"
 
 /* The device outlives its userdata while children use it: finalisers run in any order. */
 typedef struct Shared {
@@ -144,14 +144,16 @@ static int buffer_read(lua_State *L) {
     Child *c = check_child(L, 1, BUFFER);
     gi_err err;
     lua_getiuservalue(L, 1, 2); /* its own array */
-    if (!device_buffer_read(c->u.buffer, bind_check_array(L, -1), &err)) return bind_failed(L, &err);
+    if (!device_buffer_read(c->u.buffer, bind_check_array(L, -1), &err))
+        return bind_failed(L, &err);
     return 1;
 }
 
 static int buffer_write(lua_State *L) {
     Child *c = check_child(L, 1, BUFFER);
     gi_err err;
-    if (!device_buffer_write(c->u.buffer, bind_check_array(L, 2), &err)) return bind_misuse(L, &err);
+    if (!device_buffer_write(c->u.buffer, bind_check_array(L, 2), &err))
+        return bind_misuse(L, &err);
     lua_settop(L, 1);
     return 1;
 }
@@ -193,7 +195,8 @@ static void texture_size(lua_State *L, int index, const Array *a, EmuTexture *t)
     }
     luaL_checktype(L, -1, LUA_TTABLE);
     t->dims = (int)luaL_len(L, -1);
-    if (t->dims < 1 || t->dims > 3) luaL_error(L, "option 'size' is { width [, height [, depth]] }");
+    if (t->dims < 1 || t->dims > 3)
+        luaL_error(L, "option 'size' is { width [, height [, depth]] }");
     for (int i = 0; i < t->dims; i++) {
         lua_geti(L, -1, i + 1);
         t->size[i] = luaL_checkinteger(L, -1);
@@ -207,8 +210,8 @@ static void texture_size(lua_State *L, int index, const Array *a, EmuTexture *t)
 }
 
 static int texture_new(lua_State *L) {
-    static const char *const known[] = {"kind",   "channels", "size",   "layers", "address",
-                                        "filter", "coords",   "read",   "border", NULL};
+    static const char *const known[] = {"kind",   "channels", "size", "layers", "address",
+                                        "filter", "coords",   "read", "border", NULL};
     static const char *const kinds[] = {"linear", "array", NULL};
     static const char *const modes[] = {"wrap", "clamp", "mirror", "border", NULL};
     static const char *const filters[] = {"point", "linear", NULL};
@@ -221,7 +224,8 @@ static int texture_new(lua_State *L) {
     EmuTexture t = {.format = texture_format(L, a->type)};
     t.kind = option_enum(L, 3, "kind", kinds) == 0 ? EMU_TEX_LINEAR : EMU_TEX_ARRAY;
     t.channels = (int)bind_option_int(L, 3, "channels", 1);
-    luaL_argcheck(L, t.channels == 1 || t.channels == 2 || t.channels == 4, 3, "channels are 1, 2 or 4");
+    luaL_argcheck(L, t.channels == 1 || t.channels == 2 || t.channels == 4, 3,
+                  "channels are 1, 2 or 4");
     t.layers = bind_option_int(L, 3, "layers", 0);
     bool has_mode = !lua_isnoneornil(L, 3) && lua_getfield(L, 3, "address") != LUA_TNIL;
     int mode = has_mode ? option_enum(L, 3, "address", modes) : EMU_TEX_CLAMP;
@@ -292,7 +296,8 @@ static int module_info(lua_State *L) {
     Child *c = check_child(L, 1, MODULE);
     EmuKernelInfo info;
     gi_err err;
-    if (!device_kernel_info(c->u.module, luaL_checkstring(L, 2), &info, &err)) return bind_misuse(L, &err);
+    if (!device_kernel_info(c->u.module, luaL_checkstring(L, 2), &info, &err))
+        return bind_misuse(L, &err);
     lua_createtable(L, 0, 5);
     lua_pushinteger(L, info.registers), lua_setfield(L, -2, "registers");
     lua_pushinteger(L, (lua_Integer)info.shared_bytes), lua_setfield(L, -2, "shared_bytes");
@@ -307,14 +312,15 @@ static int module_info(lua_State *L) {
 
 static int module_reset(lua_State *L) {
     gi_err err;
-    if (!device_module_reset(check_child(L, 1, MODULE)->u.module, &err)) return bind_failed(L, &err);
+    if (!device_module_reset(check_child(L, 1, MODULE)->u.module, &err))
+        return bind_failed(L, &err);
     lua_settop(L, 1);
     return 1;
 }
 
 /* The bytes of a value for a variable or parameter: buffer, texture, scalar, raw string. */
-static const unsigned char *value_bytes(lua_State *L, int index, const char *what, unsigned char small[8],
-                                        size_t *size) {
+static const unsigned char *value_bytes(lua_State *L, int index, const char *what,
+                                        unsigned char small[8], size_t *size) {
     Child *c;
     uint64_t word;
     if ((c = luaL_testudata(L, index, BUFFER)) != NULL) {
@@ -327,8 +333,9 @@ static const unsigned char *value_bytes(lua_State *L, int index, const char *wha
         *size = bind_scalar(L, index, small, NULL, what);
         return small;
     } else {
-        luaL_error(L, "%s: a buffer, a texture, { type, value } or a string of bytes is needed, not a %s",
-                   what, luaL_typename(L, index));
+        luaL_error(
+            L, "%s: a buffer, a texture, { type, value } or a string of bytes is needed, not a %s",
+            what, luaL_typename(L, index));
         return NULL;
     }
     memcpy(small, &word, sizeof word);
@@ -356,7 +363,8 @@ static int module_read(lua_State *L) {
     const char *name = luaL_checkstring(L, 2);
     Array *a = bind_check_array(L, 3);
     gi_err err;
-    if (!device_symbol_read(c->u.module, name, a->data, a->size_bytes, &err)) return bind_failed(L, &err);
+    if (!device_symbol_read(c->u.module, name, a->data, a->size_bytes, &err))
+        return bind_failed(L, &err);
     lua_settop(L, 3);
     return 1;
 }
@@ -465,8 +473,9 @@ static void write_printed(lua_State *L, const gi_buf *text) {
 }
 
 static int module_launch(lua_State *L) {
-    static const char *const known[] = {"kernel", "grid",  "block",        "shared", "args",
-                                        "budget", "print", "count_uninitialised", "check_races", NULL};
+    static const char *const known[] = {"kernel",      "grid",   "block", "shared",
+                                        "args",        "budget", "print", "count_uninitialised",
+                                        "check_races", NULL};
     Child *c = check_child(L, 1, MODULE);
     luaL_checktype(L, 2, LUA_TTABLE);
     bind_check_options(L, 2, known);
@@ -504,45 +513,60 @@ static int module_launch(lua_State *L) {
 void bind_device(lua_State *L) {
     static const BindRow device_methods[] = {
         {"name", device_get_name, "dev:name() -> string", "\"emu\" or \"cuda\"."},
-        {"target", device_get_target, "dev:target() -> string", "What to compile for: gi.compile's target."},
+        {"target", device_get_target, "dev:target() -> string",
+         "What to compile for: gi.compile's target."},
         {"buffer", buffer_new, "dev:buffer(array [, {read_only}]) -> buffer | nil, message, code",
          "Device memory holding the array; writes to a read_only buffer are an illegal address."},
         {"texture", texture_new,
-         "dev:texture(array [, {kind, channels, size, layers, address, filter, coords, read, border}]) -> texture",
-         "A texture object over the array: kind linear | array, address wrap | clamp | mirror | border, filter "
+         "dev:texture(array [, {kind, channels, size, layers, address, filter, coords, read, "
+         "border}]) -> texture",
+         "A texture object over the array: kind linear | array, address wrap | clamp | mirror | "
+         "border, filter "
          "point | linear, coords texel | normalized, read element | normalized."},
-        {"load", module_new, "dev:load(code) -> module | nil, message, code", "Loads PTX (or machine code)."},
+        {"load", module_new, "dev:load(code) -> module | nil, message, code",
+         "Loads PTX (or machine code)."},
         {"close", device_gc, "dev:close()", "Releases the device once nothing uses it."},
         {NULL, NULL, NULL, NULL}};
     static const BindRow buffer_methods[] = {
-        {"read", buffer_read, "buffer:read() -> array", "The buffer's array, holding what the device wrote."},
-        {"write", buffer_write, "buffer:write(array) -> buffer", "Copies another array's contents in."},
+        {"read", buffer_read, "buffer:read() -> array",
+         "The buffer's array, holding what the device wrote."},
+        {"write", buffer_write, "buffer:write(array) -> buffer",
+         "Copies another array's contents in."},
         {"address", buffer_address, "buffer:address() -> integer", "The device address."},
         {"close", buffer_gc, "buffer:close()", "Frees the device memory."},
         {NULL, NULL, NULL, NULL}};
     static const BindRow texture_methods[] = {
-        {"handle", texture_handle, "texture:handle() -> integer", "The cudaTextureObject_t a kernel sees."},
+        {"handle", texture_handle, "texture:handle() -> integer",
+         "The cudaTextureObject_t a kernel sees."},
         {"close", texture_gc, "texture:close()", "Frees the texture."},
         {NULL, NULL, NULL, NULL}};
     static const BindRow module_methods[] = {
         {"kernels", module_kernels, "module:kernels() -> list", "The names of the kernels."},
-        {"info", module_info, "module:info(kernel) -> { registers, shared_bytes, local_bytes, max_threads, params }",
+        {"info", module_info,
+         "module:info(kernel) -> { registers, shared_bytes, local_bytes, max_threads, params }",
          "What a kernel needs; params are its arguments' sizes in bytes."},
-        {"reset", module_reset, "module:reset() -> module", "Sets device variables back to their initial values."},
+        {"reset", module_reset, "module:reset() -> module",
+         "Sets device variables back to their initial values."},
         {"write", module_write, "module:write(name, array | value) -> module | nil, message, code",
-         "Sets a __constant__ or __device__ variable from an array, { type, value }, buffer, texture or bytes."},
+         "Sets a __constant__ or __device__ variable from an array, { type, value }, buffer, "
+         "texture or bytes."},
         {"read", module_read, "module:read(name, array) -> array | nil, message, code",
          "Copies a device variable into the array."},
         {"launch", module_launch,
-         "module:launch{ kernel, grid, block, shared, args, budget, print, count_uninitialised, check_races } -> measurement",
-         "Runs a kernel; what it does wrong is in the measurement's status and message, device printf goes to io.write unless print is false."},
+         "module:launch{ kernel, grid, block, shared, args, budget, print, count_uninitialised, "
+         "check_races } -> measurement",
+         "Runs a kernel; what it does wrong is in the measurement's status and message, device "
+         "printf goes to io.write unless print is false."},
         {"close", module_gc, "module:close()", "Unloads the module."},
         {NULL, NULL, NULL, NULL}};
     static const luaL_Reg device_meta[] = {
         {"__gc", device_gc}, {"__close", device_gc}, {"__tostring", device_tostring}, {NULL, NULL}};
-    static const luaL_Reg buffer_meta[] = {{"__gc", buffer_gc}, {"__close", buffer_gc}, {NULL, NULL}};
-    static const luaL_Reg texture_meta[] = {{"__gc", texture_gc}, {"__close", texture_gc}, {NULL, NULL}};
-    static const luaL_Reg module_meta[] = {{"__gc", module_gc}, {"__close", module_gc}, {NULL, NULL}};
+    static const luaL_Reg buffer_meta[] = {
+        {"__gc", buffer_gc}, {"__close", buffer_gc}, {NULL, NULL}};
+    static const luaL_Reg texture_meta[] = {
+        {"__gc", texture_gc}, {"__close", texture_gc}, {NULL, NULL}};
+    static const luaL_Reg module_meta[] = {
+        {"__gc", module_gc}, {"__close", module_gc}, {NULL, NULL}};
     static const BindRow rows[] = {{"open", device_new,
                                     "core.device.open(name, model) -> dev | nil, message, code",
                                     "Opens a device; gi.device(name) supplies the GPU model."},

@@ -105,8 +105,10 @@ void bind_farm(lua_State *L) {
         {"send", send, "workers:send(i, bytes)", "Queues a message for worker i."},
         {"wait", wait, "workers:wait(timeout_s) -> kind, i, bytes",
          "The next event: \"message\", \"died\", \"nothing\" or \"interrupted\"."},
-        {"restart", restart, "workers:restart(i) -> true | nil, message, code", "Replaces worker i."},
-        {"pid", pid, "workers:pid(i) -> integer", "The process id of worker i, 0 when it has ended."},
+        {"restart", restart, "workers:restart(i) -> true | nil, message, code",
+         "Replaces worker i."},
+        {"pid", pid, "workers:pid(i) -> integer",
+         "The process id of worker i, 0 when it has ended."},
         {"close", close_farm, "workers:close()", "Ends all workers."},
         {NULL, NULL, NULL, NULL}};
     static const luaL_Reg meta[] = {{"__gc", close_farm}, {"__close", close_farm}, {NULL, NULL}};

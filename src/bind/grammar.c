@@ -24,7 +24,8 @@ static void read_config(lua_State *L, int index, GrammarOptions *o) {
     GrammarConfig *config = lua_newuserdatauv(L, (size_t)(n + 1) * sizeof *config, 0);
     luaL_checkstack(L, 3 * n + 10, "too many parameters");
     for (int i = 0; i < n; i++) {
-        if (lua_geti(L, list, i + 1) != LUA_TTABLE) luaL_error(L, "config: entry %d is no table", i + 1);
+        if (lua_geti(L, list, i + 1) != LUA_TTABLE)
+            luaL_error(L, "config: entry %d is no table", i + 1);
         int entry = lua_gettop(L);
         bind_check_options(L, entry, known);
         config[i].name = bind_option_string(L, entry, "name", NULL);
@@ -42,8 +43,17 @@ static const char *base_name(const char *path) {
 }
 
 static int parse(lua_State *L) {
-    static const char *const known[] = {"kernel", "open_loops", "pragmas", "restricts", "consts", "volatiles",
-                                        "launch_bounds", "launch_bounds_threads", "config", "text", NULL};
+    static const char *const known[] = {"kernel",
+                                        "open_loops",
+                                        "pragmas",
+                                        "restricts",
+                                        "consts",
+                                        "volatiles",
+                                        "launch_bounds",
+                                        "launch_bounds_threads",
+                                        "config",
+                                        "text",
+                                        NULL};
     const char *path = luaL_checkstring(L, 1);
     bind_check_options(L, 2, known);
     lua_settop(L, 2);
@@ -115,8 +125,11 @@ static int rules(lua_State *L) {
     const char *name = luaL_optstring(L, 2, NULL);
     RuleType type = RULE_TYPES;
     if (name && !rule_type_parse(name, &type))
-        return luaL_argerror(L, 2, lua_pushfstring(L, "'%s' is no rule type (statement if while else for1 "
-                                                      "for2 for3 pragma def …)", name));
+        return luaL_argerror(L, 2,
+                             lua_pushfstring(L,
+                                             "'%s' is no rule type (statement if while else for1 "
+                                             "for2 for3 pragma def …)",
+                                             name));
     lua_newtable(L);
     for (int i = 0, n = 0; i < grammar_rule_count(g); i++) {
         const Rule *r = grammar_rule(g, i);
@@ -211,7 +224,8 @@ static int genes(lua_State *L) {
         lua_createtable(L, 0, 5);
         push_buf(L, &text), lua_setfield(L, -2, "text");
         lua_pushstring(L, kinds[gene->kind]), lua_setfield(L, -2, "kind");
-        if (gene->kind != GENE_SET) push_rule(L, grammar_rule(g, gene->target)), lua_setfield(L, -2, "target");
+        if (gene->kind != GENE_SET)
+            push_rule(L, grammar_rule(g, gene->target)), lua_setfield(L, -2, "target");
         if (gene->source >= 0 && gene->kind != GENE_SET)
             push_rule(L, grammar_rule(g, gene->source)), lua_setfield(L, -2, "source");
         if (gene->kind == GENE_SET && gene->value)
@@ -228,7 +242,7 @@ static const double *read_weights(lua_State *L, int index, double weights[RULE_T
     luaL_checktype(L, index, LUA_TTABLE);
     for (int t = 0; t < RULE_TYPES; t++) weights[t] = 1;
     for (lua_pushnil(L); lua_next(L, index); lua_pop(L, 1)) {
-        RuleType type;
+        RuleType type = RULE_TYPES;
         if (lua_type(L, -2) != LUA_TSTRING || !rule_type_parse(lua_tostring(L, -2), &type))
             luaL_argerror(L, index, "weights are written { statement = 1, pragma = 0.5 }");
         weights[type] = luaL_checknumber(L, -1);
@@ -297,11 +311,13 @@ void bind_grammar(lua_State *L) {
     static const BindRow methods[] = {
         {"rules", rules, "g:rules([type]) -> list",
          "The rules (of one type), each { name, type, line, last_line, text, protected }."},
-        {"find", find, "g:find(name) -> rule | nil", "A rule by full name or by the papers' short form."},
+        {"find", find, "g:find(name) -> rule | nil",
+         "A rule by full name or by the papers' short form."},
         {"line", line, "g:line(n) -> string", "Source line n as it stands."},
         {"line_count", line_count, "g:line_count() -> integer", "How many lines the source has."},
         {"apply", apply, "g:apply(genome) -> source, { params, origin, gene } | nil, message, code",
-         "The mutant's source; params are the configuration values it sets, origin and gene tell for "
+         "The mutant's source; params are the configuration values it sets, origin and gene tell "
+         "for "
          "each line the source line and the gene it came from."},
         {"check", check, "g:check(genome) -> genome | nil, message, code",
          "The genome printed with full names when every gene is legal."},
@@ -309,18 +325,22 @@ void bind_grammar(lua_State *L) {
          "The genes of a genome, each { text, kind, target, source, value }."},
         {"random_gene", random_gene, "g:random_gene(rng [, weights]) -> gene",
          "A uniformly random legal gene; weights multiply the chance of rule types."},
-        {"gene_count", gene_count, "g:gene_count() -> integer", "How many distinct legal genes there are."},
+        {"gene_count", gene_count, "g:gene_count() -> integer",
+         "How many distinct legal genes there are."},
         {"gene", gene_at, "g:gene(i) -> gene", "The i-th legal gene, in a fixed order."},
         {"names", names, "g:names() -> list", "The names the source declares at top level."},
         {"kernels", kernels, "g:kernels() -> list", "The kernels in the source."},
         {"guard", guard, "g:guard(checked [, limit]) -> source",
          "The lines to put before a source with open loops: guards counting to limit, or none."},
         {NULL, NULL, NULL, NULL}};
-    static const luaL_Reg meta[] = {
-        {"__tostring", to_string}, {"__gc", close_grammar}, {"__close", close_grammar}, {NULL, NULL}};
+    static const luaL_Reg meta[] = {{"__tostring", to_string},
+                                    {"__gc", close_grammar},
+                                    {"__close", close_grammar},
+                                    {NULL, NULL}};
     static const BindRow rows[] = {
         {"parse", parse, "gi.grammar.parse(path [, options]) -> g | nil, message, code",
-         "Reads a CUDA source into typed line rules; options: kernel, open_loops, pragmas, restricts, "
+         "Reads a CUDA source into typed line rules; options: kernel, open_loops, pragmas, "
+         "restricts, "
          "consts, volatiles, launch_bounds, launch_bounds_threads, config, text."},
         {"read", read_bnf, "gi.grammar.read(bnf) -> g | nil, message, code",
          "A grammar from the BNF text that tostring(g) gave."},

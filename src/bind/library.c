@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define CLASS "gilua.library"
+#define CLASS    "gilua.library"
 #define MAX_ARGS 32
 
 static void *check_library(lua_State *L) {
@@ -127,7 +127,8 @@ void bind_library(lua_State *L) {
          "Calls a C function; arrays pass as pointers, scalars by value."},
         {"close", close_library, "lib:close()", "Unloads the library."},
         {NULL, NULL, NULL, NULL}};
-    static const luaL_Reg meta[] = {{"__gc", close_library}, {"__close", close_library}, {NULL, NULL}};
+    static const luaL_Reg meta[] = {
+        {"__gc", close_library}, {"__close", close_library}, {NULL, NULL}};
     static const BindRow rows[] = {{"open", open_library,
                                     "gi.library(path) -> lib | nil, message, code",
                                     "Loads a shared object with C functions (a reference)."},

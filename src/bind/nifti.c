@@ -13,7 +13,8 @@ static int read_image(lua_State *L) {
     bind_push_array(L, image.data);
     lua_setfield(L, -2, "data");
     lua_createtable(L, 16, 0);
-    for (int i = 0; i < 16; i++) lua_pushnumber(L, image.affine[i / 4][i % 4]), lua_rawseti(L, -2, i + 1);
+    for (int i = 0; i < 16; i++)
+        lua_pushnumber(L, image.affine[i / 4][i % 4]), lua_rawseti(L, -2, i + 1);
     lua_setfield(L, -2, "affine");
     lua_createtable(L, 7, 0);
     for (int i = 0; i < 7; i++) lua_pushnumber(L, image.spacing[i]), lua_rawseti(L, -2, i + 1);
@@ -62,8 +63,10 @@ static int write_image(lua_State *L) {
 
 void bind_nifti(lua_State *L) {
     static const BindRow rows[] = {
-        {"read", read_image, "gi.nifti.read(path) -> { data, affine, spacing, description } | nil, message, code",
-         "Reads .nii, .nii.gz or .hdr/.img; data is an array of shape (nz, ny, nx), scaled; affine the 16 "
+        {"read", read_image,
+         "gi.nifti.read(path) -> { data, affine, spacing, description } | nil, message, code",
+         "Reads .nii, .nii.gz or .hdr/.img; data is an array of shape (nz, ny, nx), scaled; affine "
+         "the 16 "
          "numbers of voxel to mm, row by row."},
         {"write", write_image, "gi.nifti.write(path, image | array) -> true | nil, message, code",
          "Writes what read gave, or a bare array of voxels."},

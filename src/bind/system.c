@@ -1,4 +1,5 @@
-/* system.c - the little a script cannot ask plain Lua: clock, terminal, cores, program, versions. */
+/* system.c - the little a script cannot ask plain Lua: clock, terminal, cores, program, versions.
+ */
 #include "bind/bind.h"
 
 #include <stdio.h>
@@ -85,11 +86,14 @@ static int driver(lua_State *L) {
 void bind_system(lua_State *L) {
     static const BindRow rows[] = {
         {"seconds", seconds, "core.system.seconds() -> number", "A monotonic clock in seconds."},
-        {"isatty", is_terminal, "core.system.isatty(fd) -> boolean", "Is the descriptor a terminal?"},
-        {"width", terminal_width, "core.system.width([fd]) -> integer", "Columns of the terminal, 80 if none."},
+        {"isatty", is_terminal, "core.system.isatty(fd) -> boolean",
+         "Is the descriptor a terminal?"},
+        {"width", terminal_width, "core.system.width([fd]) -> integer",
+         "Columns of the terminal, 80 if none."},
         {"cores", cores, "core.system.cores() -> integer", "Processors of this machine."},
         {"program", program, "core.system.program() -> path", "The path of the running program."},
-        {"hash", hash, "core.system.hash(string) -> string", "A 64-bit hash as 16 hexadecimal digits."},
+        {"hash", hash, "core.system.hash(string) -> string",
+         "A 64-bit hash as 16 hexadecimal digits."},
         {"version", version, "core.system.version() -> string", "gilua's version."},
         {"driver", driver, "core.system.driver() -> { loaded, version, why_not, gpus }",
          "What the CUDA driver says of this machine (starts the driver in this process)."},

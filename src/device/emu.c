@@ -1,7 +1,8 @@
 /* emu.c - the device "emu": device.h over the virtual GPU of src/emu.
 **
 ** Buffers are the arrays' own memory, mapped: nothing is copied. Releasing a device that still has
-** buffers or modules is the caller's mistake; the Lua bindings keep parents alive through user values.
+** buffers or modules is the caller's mistake; the Lua bindings keep parents alive through user
+*values.
 */
 #include "device/device.h"
 

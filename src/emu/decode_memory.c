@@ -265,10 +265,16 @@ static uint64_t atom_half2(PtxType type, uint64_t old, uint64_t b) {
     return sum;
 }
 
-static uint64_t atom_value(AtomOp op, PtxType type, uint64_t old, uint64_t b, uint64_t c) {
-    if (op == ATOM_ADD && type == PTX_F32)
-        return num_f32_bits(num_ftz(num_add_f32(num_ftz(num_f32_from_bits((uint32_t)old)),
-                                                num_ftz(num_f32_from_bits((uint32_t)b)), NUM_RN)));
+/* An f32 addition flushes subnormals in global memory and keeps them in shared memory. */
+static uint64_t atom_add_f32(uint64_t old, uint64_t b, bool shared) {
+    float x = num_f32_from_bits((uint32_t)old), y = num_f32_from_bits((uint32_t)b);
+    if (shared) return num_f32_bits(num_add_f32(x, y, NUM_RN));
+    return num_f32_bits(num_ftz(num_add_f32(num_ftz(x), num_ftz(y), NUM_RN)));
+}
+
+static uint64_t atom_value(AtomOp op, PtxType type, uint64_t old, uint64_t b, uint64_t c,
+                           bool shared) {
+    if (op == ATOM_ADD && type == PTX_F32) return atom_add_f32(old, b, shared);
     if (op == ATOM_ADD && type == PTX_F64)
         return num_f64_bits(num_add_f64(num_f64_from_bits(old), num_f64_from_bits(b), NUM_RN));
     if (op == ATOM_ADD && type >= PTX_F16 && type <= PTX_BF16X2) return atom_half2(type, old, b);
@@ -302,7 +308,8 @@ static bool do_atomic(Machine *m, Warp *w, const Ins *in) {
         if (p == NULL) return false;
         uint64_t old = 0, b = lane_value(w, in->b, f.size, i), c = lane_value(w, in->c, f.size, i);
         memcpy(&old, p, f.size);
-        uint64_t now = atom_value((AtomOp)f.op, (PtxType)f.type, old, b, c);
+        bool shared = f.space == PTX_SHARED || at[i] >> ID_SHIFT == ID_SHARED;
+        uint64_t now = atom_value((AtomOp)f.op, (PtxType)f.type, old, b, c, shared);
         memcpy(p, &now, f.size);
         if (!f.returns) continue;
         if (f.size == 8) ((U64 *)(void *)row_at(w, in->d))[i] = old;

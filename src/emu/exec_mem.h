@@ -109,7 +109,32 @@ static inline void store_square(const U32 *const *row, int g, uint8_t *base, con
     _MM_TRANSPOSE4_PS(v[0], v[1], v[2], v[3]);
     for (int k = 0; k < 4; k++) _mm_storeu_ps((float *)(void *)(base + at[g + k]), v[k]);
 }
+#if defined(EMU_AVX2)
+/* Eight lanes at once: rows are read 32 bytes at a time, and a processor is slow to pass on what two
+** narrower stores wrote. */
+static inline void load_octet(U32 *const *row, int g, const uint8_t *base, const uint64_t *at) {
+    __m128 low[4], high[4];
+    for (int k = 0; k < 4; k++) {
+        low[k] = _mm_loadu_ps((const float *)(const void *)(base + at[g + k]));
+        high[k] = _mm_loadu_ps((const float *)(const void *)(base + at[g + 4 + k]));
+    }
+    _MM_TRANSPOSE4_PS(low[0], low[1], low[2], low[3]);
+    _MM_TRANSPOSE4_PS(high[0], high[1], high[2], high[3]);
+    for (int k = 0; k < 4; k++)
+        if (row[k])
+            _mm256_storeu_ps((float *)(void *)(row[k] + g),
+                             _mm256_insertf128_ps(_mm256_castps128_ps256(low[k]), high[k], 1));
+}
 #else
+static inline void load_octet(U32 *const *row, int g, const uint8_t *base, const uint64_t *at) {
+    load_square(row, g, base, at);
+    load_square(row, g + 4, base, at);
+}
+#endif
+#else
+static inline void load_octet(U32 *const *row, int g, const uint8_t *base, const uint64_t *at) {
+    (void)row, (void)g, (void)base, (void)at;
+}
 static inline bool four_lanes(const Warp *w, int g, int count) { return false && w && g && count; }
 static inline void load_square(U32 *const *row, int g, const uint8_t *base, const uint64_t *at) {
     (void)row, (void)g, (void)base, (void)at;
@@ -125,6 +150,11 @@ static inline void load_words(Warp *w, const MemForm *f, const uint8_t *base, co
     for (int k = 0; k < count; k++)
         row[k] = f->unused >> k & 1 ? NULL : (U32 *)(void *)(w->file + f->reg[k]);
     for (int g = 0; g < LANES; g += 4) {
+        if (g % 8 == 0 && four_lanes(w, g, count) && four_lanes(w, g + 4, count)) {
+            load_octet(row, g, base, at);
+            g += 4;
+            continue;
+        }
         if (four_lanes(w, g, count)) {
             load_square(row, g, base, at);
             continue;
@@ -378,6 +408,11 @@ static inline void texels_four(Warp *w, const uint8_t *data, const S32 *x, uint3
     uint64_t at[LANES];
     EACH_LANE at[i] = (uint64_t)(uint32_t)x[i] << 4;
     for (int g = 0; g < LANES; g += 4) {
+        if (g % 8 == 0 && four_lanes(w, g, 4) && four_lanes(w, g + 4, 4) && (seen >> g & 255) == 255) {
+            load_octet(row, g, data, at);
+            g += 4;
+            continue;
+        }
         if (four_lanes(w, g, 4) && (seen >> g & 15) == 15) {
             load_square(row, g, data, at);
             continue;

@@ -118,30 +118,6 @@ static bool setp_mods(Decoder *d, Setp *s, bool has_to) {
     return true;
 }
 
-/* t, the comparison, into p = t op c and q = !t op c. */
-static bool decode_setp(Decoder *d) {
-    const PtxInstr *in = d->in;
-    Setp s;
-    uint32_t p, q = d->trash_p, c = 0, t = d->tmp_p[3];
-    if (!setp_mods(d, &s, false)) return false;
-    bool combines = s.combine != OP_MOV_P, pair = in->args[0].kind == PTX_OP_PAIR;
-    if (in->n_args != 3 + combines) return decode_unknown(d);
-    if (combines && !source(d, &in->args[3], 'p', 0, &c)) return false;
-    if (!dest(d, pair ? &in->args[0].elems[0] : &in->args[0], 'p', &p)) return false;
-    if (pair && !dest(d, &in->args[0].elems[1], 'p', &q)) return false;
-    if (!combines && !pair) return compare(d, s.compare, s.type, s.ftz, p);
-    if (!compare(d, s.compare, s.type, s.ftz, t)) return false;
-    if (combines && pair) { /* p may be where c lies */
-        emit(d, OP_MOV_P, 0, d->tmp_p[2], c, c, 0);
-        c = d->tmp_p[2];
-    }
-    emit(d, s.combine, 0, p, t, c, 0);
-    if (!pair) return true;
-    emit(d, OP_NOT_P, 0, t, t, t, 0);
-    emit(d, s.combine, 0, q, t, c, 0);
-    return true;
-}
-
 /* set of packed halves: 1.0 or 0.0 in each. imm: Compare's op, swap, negate, bf16, ftz. */
 static bool half_holds(char op, float a, float b) {
     switch (op) {
@@ -175,18 +151,86 @@ static bool slow_set_halves(Machine *m, Warp *w, const Ins *in) {
     return true;
 }
 
-static bool decode_set_halves(Decoder *d, const Setp *s) {
+/* setp of packed halves: p from the low, q from the high ones. */
+static bool slow_setp_halves(Machine *m, Warp *w, const Ins *in) {
+    (void)m;
+    bool swap = in->imm >> 8 & 1, negate = in->imm >> 9 & 1, brain = in->imm >> 10 & 1;
+    bool ftz = in->imm >> 11 & 1;
+    uint32_t mask[2] = {0, 0};
+    FOR_ACTIVE(w, i) {
+        uint32_t x = LANE(U32, w, in->a, i), y = LANE(U32, w, in->b, i);
+        for (int k = 0; k < 2; k++) {
+            float a = half_operand(x >> 16 * k, brain, ftz), b = half_operand(y >> 16 * k, brain, ftz);
+            bool holds = swap ? half_holds((char)in->imm, b, a) : half_holds((char)in->imm, a, b);
+            mask[k] |= (uint32_t)(holds != negate) << i;
+        }
+    }
+    pred_set(w, in->d, mask[0], w->active);
+    pred_set(w, in->c, mask[1], w->active);
+    return true;
+}
+
+/* What slow_set_halves and slow_setp_halves need to know, and the sources. */
+static bool half_sources(Decoder *d, const Setp *s, uint32_t *a, uint32_t *b, uint64_t *imm) {
     const Compare *c = find_compare(s->compare, s->type);
-    uint32_t to, a, b;
     bool brain = s->type == PTX_BF16X2;
-    if (c == NULL || s->to != s->type || s->combine != OP_MOV_P || d->in->n_args != 3 || (brain && s->ftz))
-        return decode_unknown(d);
-    if (!source(d, &d->in->args[1], 'w', 0, &a) || !source(d, &d->in->args[2], 'w', 1, &b) ||
-        !dest(d, &d->in->args[0], 'w', &to))
-        return false;
-    emit_slow(d, slow_set_halves, to, a, b, b,
-              (uint64_t)(uint8_t)c->op | (uint64_t)c->swap << 8 | (uint64_t)c->negate << 9 |
-                  (uint64_t)brain << 10 | (uint64_t)s->ftz << 11);
+    if (c == NULL || (brain && s->ftz)) return decode_unknown(d);
+    *imm = (uint64_t)(uint8_t)c->op | (uint64_t)c->swap << 8 | (uint64_t)c->negate << 9 |
+           (uint64_t)brain << 10 | (uint64_t)s->ftz << 11;
+    return source(d, &d->in->args[1], 'w', 0, a) && source(d, &d->in->args[2], 'w', 1, b);
+}
+
+/* p = low op c, q = high op c. */
+static bool decode_setp_halves(Decoder *d, const Setp *s) {
+    const PtxInstr *in = d->in;
+    bool combines = s->combine != OP_MOV_P;
+    uint32_t a, b, p, q, c = 0;
+    uint64_t imm;
+    if (in->n_args != 3 + combines || in->args[0].kind != PTX_OP_PAIR) return decode_unknown(d);
+    if (!half_sources(d, s, &a, &b, &imm)) return false;
+    if (combines && !source(d, &in->args[3], 'p', 0, &c)) return false;
+    if (!dest(d, &in->args[0].elems[0], 'p', &p) || !dest(d, &in->args[0].elems[1], 'p', &q)) return false;
+    emit_slow(d, slow_setp_halves, d->tmp_p[2], a, b, d->tmp_p[3], imm);
+    if (combines) {
+        emit(d, s->combine, 0, d->tmp_p[2], d->tmp_p[2], c, 0);
+        emit(d, s->combine, 0, d->tmp_p[3], d->tmp_p[3], c, 0);
+    }
+    emit(d, OP_MOV_P, 0, p, d->tmp_p[2], d->tmp_p[2], 0);
+    emit(d, OP_MOV_P, 0, q, d->tmp_p[3], d->tmp_p[3], 0);
+    return true;
+}
+
+static bool decode_set_halves(Decoder *d, const Setp *s) {
+    uint32_t to, a, b;
+    uint64_t imm;
+    if (s->to != s->type || s->combine != OP_MOV_P || d->in->n_args != 3) return decode_unknown(d);
+    if (!half_sources(d, s, &a, &b, &imm) || !dest(d, &d->in->args[0], 'w', &to)) return false;
+    emit_slow(d, slow_set_halves, to, a, b, b, imm);
+    return true;
+}
+
+/* t, the comparison, into p = t op c and q = !t op c. */
+static bool decode_setp(Decoder *d) {
+    const PtxInstr *in = d->in;
+    Setp s;
+    uint32_t p, q = d->trash_p, c = 0, t = d->tmp_p[3];
+    if (!setp_mods(d, &s, false)) return false;
+    if (s.type == PTX_F16X2 || s.type == PTX_BF16X2) return decode_setp_halves(d, &s);
+    bool combines = s.combine != OP_MOV_P, pair = in->args[0].kind == PTX_OP_PAIR;
+    if (in->n_args != 3 + combines) return decode_unknown(d);
+    if (combines && !source(d, &in->args[3], 'p', 0, &c)) return false;
+    if (!dest(d, pair ? &in->args[0].elems[0] : &in->args[0], 'p', &p)) return false;
+    if (pair && !dest(d, &in->args[0].elems[1], 'p', &q)) return false;
+    if (!combines && !pair) return compare(d, s.compare, s.type, s.ftz, p);
+    if (!compare(d, s.compare, s.type, s.ftz, t)) return false;
+    if (combines && pair) { /* p may be where c lies */
+        emit(d, OP_MOV_P, 0, d->tmp_p[2], c, c, 0);
+        c = d->tmp_p[2];
+    }
+    emit(d, s.combine, 0, p, t, c, 0);
+    if (!pair) return true;
+    emit(d, OP_NOT_P, 0, t, t, t, 0);
+    emit(d, s.combine, 0, q, t, c, 0);
     return true;
 }
 

@@ -16,18 +16,18 @@
 extern char **environ;
 
 typedef struct Worker {
-    pid_t pid;     /* 0: not running */
+    pid_t pid; /* 0: not running */
     int fd;
-    gi_buf out;    /* to be written; out_done bytes of it are */
+    gi_buf out; /* to be written; out_done bytes of it are */
     size_t out_done;
-    gi_buf in;     /* read so far */
+    gi_buf in; /* read so far */
 } Worker;
 
 struct Farm {
     char **argv;
     Worker *workers;
     int n;
-    int turn;      /* where the next farm_wait starts looking, so that no worker starves */
+    int turn; /* where the next farm_wait starts looking, so that no worker starves */
 };
 
 static bool spawn_worker(Farm *f, Worker *w, gi_err *err) {
@@ -37,7 +37,8 @@ static bool spawn_worker(Farm *f, Worker *w, gi_err *err) {
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     /* dup2 onto itself would keep close-on-exec, so the child's end must be another number */
-    int child = pair[1] == FARM_WORKER_FD ? fcntl(pair[1], F_DUPFD_CLOEXEC, FARM_WORKER_FD + 1) : pair[1];
+    int child =
+        pair[1] == FARM_WORKER_FD ? fcntl(pair[1], F_DUPFD_CLOEXEC, FARM_WORKER_FD + 1) : pair[1];
     posix_spawn_file_actions_adddup2(&actions, child, FARM_WORKER_FD);
     int reason = posix_spawn(&w->pid, f->argv[0], &actions, NULL, f->argv, environ);
     posix_spawn_file_actions_destroy(&actions);
@@ -171,8 +172,7 @@ static void report_death(Worker *w, gi_buf *out) {
     if (WIFSIGNALED(status))
         gi_buf_addf(out, "the worker was killed by signal %d (%s)", WTERMSIG(status),
                     strsignal(WTERMSIG(status)));
-    else
-        gi_buf_addf(out, "the worker ended with exit code %d", WEXITSTATUS(status));
+    else gi_buf_addf(out, "the worker ended with exit code %d", WEXITSTATUS(status));
 }
 
 static bool poll_workers(Farm *f, struct pollfd *fds, double timeout_s) {

@@ -50,7 +50,8 @@ static void stop_hook(lua_State *L, lua_Debug *ar) {
 static void on_interrupt(int number) {
     signal(number, SIG_DFL); /* a second Ctrl-C ends the program */
     bind_interrupted = 1;
-    lua_sethook(interrupted_state, stop_hook, LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT, 1);
+    lua_sethook(interrupted_state, stop_hook,
+                LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT, 1);
 }
 
 /* An error object with a __tostring is a sentence for a person: no traceback. */
@@ -88,9 +89,9 @@ bool host_report(lua_State *L, int status) {
 /* --- command line --- */
 
 typedef struct Args {
-    int script;        /* index of the script in argv, argc when there is none */
+    int script; /* index of the script in argv, argc when there is none */
     bool interactive, version, help, executes, worker;
-    const char *bad;   /* the option that is wrong */
+    const char *bad; /* the option that is wrong */
     const char *why;
 } Args;
 
@@ -184,7 +185,8 @@ static bool is_home(const char *path) {
     return access(file, R_OK) == 0;
 }
 
-/* The folder that holds lua/, kernels/, data/: pushed, or an error that says where it was sought. */
+/* The folder that holds lua/, kernels/, data/: pushed, or an error that says where it was sought.
+ */
 static const char *find_home(lua_State *L) {
     char path[PATH_MAX];
     const char *given = getenv("GILUA_HOME");
@@ -197,8 +199,11 @@ static const char *find_home(lua_State *L) {
     if (is_home(path)) return lua_pushstring(L, path);
     const char *share = lua_pushfstring(L, "%s/../share/gilua", path);
     if (is_home(share)) return realpath(share, path) ? lua_pushstring(L, path) : share;
-    luaL_error(L, "the library lua/gilua is neither in %s nor in %s; set GILUA_HOME to the folder that "
-                  "holds lua/", path, share);
+    luaL_error(
+        L,
+        "the library lua/gilua is neither in %s nor in %s; set GILUA_HOME to the folder that "
+        "holds lua/",
+        path, share);
     return NULL;
 }
 
@@ -266,7 +271,8 @@ static bool run_options(lua_State *L, char **argv, int end) {
         int kind = argv[i][1];
         if (kind != 'e' && kind != 'l') continue;
         const char *text = argv[i][2] ? argv[i] + 2 : argv[++i];
-        if (!(kind == 'e' ? run_string(L, text, "=(command line)") : run_require(L, text))) return false;
+        if (!(kind == 'e' ? run_string(L, text, "=(command line)") : run_require(L, text)))
+            return false;
     }
     return true;
 }
@@ -296,10 +302,8 @@ static bool run_args(lua_State *L, int argc, char **argv, const Args *a) {
     bool ran = true;
     if (a->script < argc && strcmp(argv[a->script], "doctor") == 0)
         ran = run_string(L, "require('gilua.doctor')()", "=doctor");
-    else if (a->script < argc)
-        ran = run_script(L, argv, argc, a->script);
-    else if (!a->executes && !a->version && !isatty(0))
-        ran = run_string(L, "dofile()", "=stdin");
+    else if (a->script < argc) ran = run_script(L, argv, argc, a->script);
+    else if (!a->executes && !a->version && !isatty(0)) ran = run_string(L, "dofile()", "=stdin");
     if (a->interactive || (a->script >= argc && !a->executes && !a->version && isatty(0))) {
         if (!a->version) print_versions();
         host_repl(L);

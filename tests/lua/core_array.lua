@@ -22,8 +22,9 @@ end)
 tap.case("lists become arrays, nested ones with more dimensions", function()
   local a = gi.array.from { 1, 2, 3 }
   tap.is(a:dtype(), "f32", "f32 unless said")
-  tap.is(table.concat(gi.array.from({ { 1, 2 }, { 3, 4 } }, "i32"):table(), " "), "1 2 3 4", "nested")
-  tap.raises(function() gi.array.from { { 1, 2 }, { 3 } } end, "uneven", "an uneven list is refused")
+  local nested = gi.array.from({ { 1, 2 }, { 3, 4 } }, "i32")
+  tap.is(table.concat(nested:table(), " "), "1 2 3 4", "nested")
+  tap.raises(function() gi.array.from { { 1, 2 }, { 3 } } end, "uneven", "uneven lists are refused")
   tap.raises(function() gi.array.from {} end, "empty", "an empty list is refused")
 end)
 

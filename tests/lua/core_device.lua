@@ -23,7 +23,8 @@ tap.case("a kernel runs over an array and the array has the result", function()
   local x = gi.array("f32", 100):fill(3)
   local buffer = dev:buffer(x)
   module:write("factor", { "f32", 2 })
-  local m = module:launch { kernel = "scale", grid = 1, block = 128, args = { buffer, { "i32", 99 } } }
+  local m = module:launch {
+    kernel = "scale", grid = 1, block = 128, args = { buffer, { "i32", 99 } } }
   tap.is(m.status, "ok", "it runs")
   tap.is(buffer:read()[99], 6.0, "the last element asked for")
   tap.is(buffer:read()[100], 3.0, "the one behind it")
@@ -55,8 +56,8 @@ tap.case("misuse raises and names the argument", function()
     "argument 2 of scale has 4 bytes, not 8", "an argument of the wrong size")
   tap.raises(function() module:launch { grid = 1, block = 1, args = { b, 4 } } end,
     "argument 2 of scale: a buffer", "a bare number has no size")
-  tap.raises(function() module:launch { kernel = "scald", grid = 1, block = 1, args = {} } end, "scald",
-    "no such kernel")
+  tap.raises(function() module:launch { kernel = "scald", grid = 1, block = 1, args = {} } end,
+    "scald", "no such kernel")
   tap.raises(function() module:launch { gird = 1 } end, "did you mean 'grid'", "a misspelt field")
   local ok, message, code = module:write("nothing", { "i32", 1 })
   tap.ok(ok == nil and code == "usage" and message:find("'nothing'", 1, true), "no such variable")
@@ -72,7 +73,8 @@ end)
 
 tap.case("PTX the virtual GPU does not know is refused at load, with its line", function()
   local module, message, code = gi.device("emu"):load(
-    ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k()\n{\n\tfrobnicate.b32;\n\tret;\n}\n")
+    ".version 8.0\n.target sm_90\n.address_size 64\n"
+    .. ".visible .entry k()\n{\n\tfrobnicate.b32;\n\tret;\n}\n")
   tap.is(module, nil, "refused")
   tap.is(code, "compile", "the code of the failure")
   tap.has(message, "frobnicate", "the instruction")
@@ -94,8 +96,8 @@ tap.case("textures: linear fetch, filtering, bounds", function()
   local out = dev:buffer(gi.array("f32", 3))
   tap.is(module:launch { grid = 1, block = 1, args = { out, line, plane } }.status, "ok", "it runs")
   tap.is(table.concat(out:read():table(), " "), "30.0 0.0 2.0", "fetch, out of range, half way")
-  tap.raises(function() dev:texture(gi.array("f32", 4), { kind = "linaer" }) end, "cannot be 'linaer'",
-    "an unknown kind")
+  tap.raises(function() dev:texture(gi.array("f32", 4), { kind = "linaer" }) end,
+    "cannot be 'linaer'", "an unknown kind")
 end)
 
 tap.case("children keep their parents alive, in any order of collection", function()

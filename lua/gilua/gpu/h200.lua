@@ -22,7 +22,7 @@ return {
   shared_per_block = 232448,        -- [p] 227 KB, with opt-in
   shared_per_block_default = 49152, -- [p] 48 KB of static shared memory
   shared_unit = 1024,               -- [a] a block takes 1 KB for the system, and units of 128 bytes
-  local_per_thread = 16384,         -- [a] the driver's limit is 1 KB until asked for more, then 512 KB
+  local_per_thread = 16384,         -- [a] the driver gives 1 KB unless asked, at most 512 KB
   max_grid_x = 2147483647, max_grid_y = 65535, max_grid_z = 65535, -- [p]
 
   -- warp instructions a clock and SM
@@ -32,7 +32,7 @@ return {
   rate_int = 2,                     -- [p] 64: add, compare, logic, shift
   rate_mul = 2,                     -- [p] 64: 32-bit multiply-add
   rate_special = 0.5,               -- [p] 16: rcp, rsqrt, ex2, lg2, sin, cos
-  rate_convert = 2,                 -- [p] 64; conversions with 64-bit types 16 (cost.c charges four)
+  rate_convert = 2,                 -- [p] 64; with 64-bit types 16 (cost.c charges four)
   rate_branch = 1,                  -- [a]
   rate_shared = 1,                  -- [p] 32 banks of 4 bytes: one wavefront of 128 bytes
   rate_global = 1,                  -- [m] 128 bytes from L1
