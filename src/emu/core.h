@@ -28,7 +28,7 @@ typedef float F32 __attribute__((may_alias));
 typedef double F64 __attribute__((may_alias));
 
 enum { LANES = 32, ROW32 = 128, ROW64 = 256, ALL_LANES = -1 };
-#define FULL_MASK 0xffffffffu
+#define FULL_MASK       0xffffffffu
 #define END_OF_FUNCTION (-1) /* as a reconvergence point */
 
 typedef struct Machine Machine;
@@ -37,9 +37,9 @@ typedef struct Code Code;
 
 /* One decoded instruction. */
 typedef struct Ins {
-    uint16_t op;            /* OP_… of ops.h */
-    uint16_t x;             /* per operation: flag, index of a slow function …; X_FREE */
-    uint32_t d, a, b, c;    /* byte offsets in the register file */
+    uint16_t op;         /* OP_… of ops.h */
+    uint16_t x;          /* per operation: flag, index of a slow function …; X_FREE */
+    uint32_t d, a, b, c; /* byte offsets in the register file */
     uint64_t imm;
 } Ins;
 
@@ -53,38 +53,41 @@ typedef bool (*SlowFn)(Machine *m, Warp *w, const Ins *in);
 
 typedef struct InsPlace { /* where a decoded instruction comes from */
     int ptx_line, src_line;
-    int index;              /* in PtxFunc.code, -1: made by the decoder */
-    float clock;            /* modelled clocks from the start of its block */
+    int index;   /* in PtxFunc.code, -1: made by the decoder */
+    float clock; /* modelled clocks from the start of its block */
 } InsPlace;
 
 /* A load or store: [base + offset] to or from `count` registers of `size` bytes each. */
 typedef struct MemForm {
-    uint8_t space;          /* PtxSpace */
+    uint8_t space; /* PtxSpace */
     uint8_t size, count;
-    uint8_t bits[8];        /* width of each register: 16, 32, 64 */
+    uint8_t bits[8]; /* width of each register: 16, 32, 64 */
     bool is_store, is_signed, is_volatile;
-    bool wide_base;         /* the base register has 64 bits */
-    int frame_param;        /* PTX_PARAM of a device function: index of the parameter area + 1 */
+    bool wide_base;  /* the base register has 64 bits */
+    int frame_param; /* PTX_PARAM of a device function: index of the parameter area + 1 */
     uint32_t base;
     uint32_t reg[8];
-    uint32_t unused;        /* bit k: nobody reads reg[k] */
-    bool is_free;           /* see X_FREE */
+    uint32_t unused; /* bit k: nobody reads reg[k] */
+    bool is_free;    /* see X_FREE */
     int64_t offset;
 } MemForm;
 
 typedef struct TexForm {
     uint8_t dims;
     bool layered, is_int, as_int;
-    uint32_t handle;        /* 64-bit row */
-    uint32_t coord[4];      /* layer first where layered */
+    uint32_t handle;   /* 64-bit row */
+    uint32_t coord[4]; /* layer first where layered */
     uint32_t reg[4];
-    uint32_t unused;        /* bit k: nobody reads reg[k] */
+    uint32_t unused; /* bit k: nobody reads reg[k] */
     int count;
+    bool is_plain;   /* four results of a 1-D fetch by integer */
+    bool one_handle; /* all lanes have the same handle: it was just loaded from a constant */
+    bool is_free;    /* see X_FREE */
 } TexForm;
 
 typedef struct CallForm {
-    int func;               /* index of the callee, -1: indirect */
-    uint32_t target;        /* indirect: 64-bit row of function addresses */
+    int func;        /* index of the callee, -1: indirect */
+    uint32_t target; /* indirect: 64-bit row of function addresses */
     int n_args, n_rets;
     uint32_t arg[32], arg_size[32]; /* where in the caller's parameter area, bytes */
     uint32_t ret[4], ret_size[4];
@@ -92,12 +95,35 @@ typedef struct CallForm {
 
 /* Rows filled before a function runs: immediates once, special registers as they change. */
 typedef enum PoolKind {
-    POOL_B32, POOL_B64,
-    POOL_TID_X, POOL_TID_Y, POOL_TID_Z, POOL_LANEID, POOL_WARPID, POOL_NWARPID,
-    POOL_NTID_X, POOL_NTID_Y, POOL_NTID_Z, POOL_NCTAID_X, POOL_NCTAID_Y, POOL_NCTAID_Z,
-    POOL_CTAID_X, POOL_CTAID_Y, POOL_CTAID_Z, POOL_SMID, POOL_NSMID, POOL_GRIDID,
-    POOL_LANEMASK_EQ, POOL_LANEMASK_LE, POOL_LANEMASK_LT, POOL_LANEMASK_GE, POOL_LANEMASK_GT,
-    POOL_DYNAMIC_SMEM, POOL_TOTAL_SMEM, POOL_SHARED_DYNAMIC, POOL_ZERO
+    POOL_B32,
+    POOL_B64,
+    POOL_TID_X,
+    POOL_TID_Y,
+    POOL_TID_Z,
+    POOL_LANEID,
+    POOL_WARPID,
+    POOL_NWARPID,
+    POOL_NTID_X,
+    POOL_NTID_Y,
+    POOL_NTID_Z,
+    POOL_NCTAID_X,
+    POOL_NCTAID_Y,
+    POOL_NCTAID_Z,
+    POOL_CTAID_X,
+    POOL_CTAID_Y,
+    POOL_CTAID_Z,
+    POOL_SMID,
+    POOL_NSMID,
+    POOL_GRIDID,
+    POOL_LANEMASK_EQ,
+    POOL_LANEMASK_LE,
+    POOL_LANEMASK_LT,
+    POOL_LANEMASK_GE,
+    POOL_LANEMASK_GT,
+    POOL_DYNAMIC_SMEM,
+    POOL_TOTAL_SMEM,
+    POOL_SHARED_DYNAMIC,
+    POOL_ZERO
 } PoolKind;
 
 typedef struct PoolRow {
@@ -112,10 +138,10 @@ struct Code {
     Ins *ins;
     int n_ins, cap_ins;
     InsPlace *place;
-    uint32_t file_bytes;    /* registers, then pool */
+    uint32_t file_bytes; /* registers, then pool */
     struct CodeRange {
         uint32_t offset, bytes;
-    } *clear;               /* rows zeroed before a run: registers that may be read unwritten */
+    } * clear; /* rows zeroed before a run: registers that may be read unwritten */
     int n_clear, cap_clear;
     PoolRow *pool;
     int n_pool, cap_pool;
@@ -125,19 +151,19 @@ struct Code {
     int n_tex, cap_tex;
     CallForm *call;
     int n_call, cap_call;
-    int *jump;              /* brx.idx tables, one after the other: Ins indices */
+    int *jump; /* brx.idx tables, one after the other: Ins indices */
     int n_jump, cap_jump;
     SlowFn *slow;
     int n_slow, cap_slow;
-    uint32_t local_bytes;   /* stack frame */
-    uint32_t param_bytes;   /* per lane: formal parameters, returns, call sequences */
+    uint32_t local_bytes;           /* stack frame */
+    uint32_t param_bytes;           /* per lane: formal parameters, returns, call sequences */
     uint32_t *formal, *formal_size; /* offsets and sizes of the formal parameters and returns */
     uint32_t *result, *result_size;
-    size_t shared_bytes;    /* demoted variables of this function and of all it calls */
+    size_t shared_bytes; /* demoted variables of this function and of all it calls */
     int registers;
-    CostBlock *block;       /* one per basic block */
+    CostBlock *block; /* one per basic block */
     int n_blocks;
-    int first_block;        /* index of block 0 in Machine.cost.count */
+    int first_block; /* index of block 0 in Machine.cost.count */
 };
 
 /* Memory the kernel can reach through a pointer. */
@@ -146,16 +172,17 @@ typedef struct Alloc {
     uint64_t size;
     bool live, read_only, is_const;
     char *label;
-    uint64_t *touched;      /* cost model: one bit a sector, or NULL */
+    uint64_t *touched; /* cost model: one bit a sector, or NULL */
     size_t touched_words;
     bool touched_any;
-    uint32_t order;         /* cost model: of its first access in this launch, from 1; 0: none yet */
+    uint32_t order; /* cost model: of its first access in this launch, from 1; 0: none yet */
 } Alloc;
 
 typedef struct TexSlot {
     EmuTexture t;
     bool live;
-    uint32_t alloc;         /* allocation standing for its memory in the cost model */
+    uint32_t alloc; /* allocation standing for its memory in the cost model */
+    uint8_t plain;  /* channels (1 or 4) if it is linear memory of 32-bit texels, else 0 */
 } TexSlot;
 
 struct Emu {
@@ -170,49 +197,49 @@ struct Emu {
 };
 
 /* Address windows that are not allocations. */
-#define ID_SHIFT 40
-#define ID_SHARED 0x7ffff1u
-#define ID_LOCAL 0x7ffff2u
-#define ID_PARAM 0x7ffff3u
-#define ID_FUNC 0x7ffff4u
-#define ID_TEX 0x7ffff5u
-#define WINDOW(id) ((uint64_t)(id) << ID_SHIFT)
+#define ID_SHIFT    40
+#define ID_SHARED   0x7ffff1u
+#define ID_LOCAL    0x7ffff2u
+#define ID_PARAM    0x7ffff3u
+#define ID_FUNC     0x7ffff4u
+#define ID_TEX      0x7ffff5u
+#define WINDOW(id)  ((uint64_t)(id) << ID_SHIFT)
 #define OFFSET_MASK (((uint64_t)1 << ID_SHIFT) - 1)
 
 typedef struct ModuleVar {
     const PtxVar *var;
-    uint64_t address;       /* or offset in shared memory */
+    uint64_t address; /* or offset in shared memory */
     uint8_t *data;
 } ModuleVar;
 
 struct EmuModule {
     Emu *emu;
     PtxModule *ptx;
-    Code *code;             /* one per function of ptx */
+    Code *code; /* one per function of ptx */
     int n_code;
-    ModuleVar *vars;        /* one per variable of ptx */
+    ModuleVar *vars; /* one per variable of ptx */
     int n_blocks;
 };
 
 /* Divergence: paths still to run. The last entry runs now. */
 typedef struct Path {
     uint32_t mask;
-    int pc;                 /* where it goes on (valid when it is not the last) */
-    int rpc;                /* where it meets the others again */
+    int pc;  /* where it goes on (valid when it is not the last) */
+    int rpc; /* where it meets the others again */
 } Path;
 
 typedef struct Frame {
     Code *code;
-    uint8_t *file;          /* register file, owned by this depth */
+    uint8_t *file; /* register file, owned by this depth */
     uint32_t file_cap;
-    Code *filled_for;       /* whose pool rows are in file */
+    Code *filled_for; /* whose pool rows are in file */
     uint64_t filled_launch;
     int filled_warp;
-    uint8_t *params;        /* param_bytes for each lane */
+    uint8_t *params; /* param_bytes for each lane */
     size_t params_cap;
-    int first_path;         /* Warp.path index at which this function began */
+    int first_path; /* Warp.path index at which this function began */
     int return_pc;
-    int call;               /* CallForm index in the caller */
+    int call; /* CallForm index in the caller */
     uint32_t local_base;
 } Frame;
 
@@ -225,38 +252,38 @@ typedef struct WarpStore {
     int cap_path;
     Frame *frame;
     int cap_frame;
-    uint8_t *local;         /* word w of lane l at w * 128 + l * 4 */
+    uint8_t *local; /* word w of lane l at w * 128 + l * 4 */
     size_t local_cap;
 } WarpStore;
 
 struct Warp {
     S32 lane32[LANES] __attribute__((aligned(64))); /* -1 for active lanes, 0 for the others */
     S64 lane64[LANES] __attribute__((aligned(64)));
-    uint8_t *file;          /* of the running frame */
+    uint8_t *file; /* of the running frame */
     Code *code;
     uint32_t active, live, exist;
-    uint32_t carry;         /* condition code of add.cc … */
+    uint32_t carry; /* condition code of add.cc … */
     int pc;
     int index;
     WarpState state;
-    double clock;           /* modelled clocks at the start of the current block of code */
-    int64_t fuel;           /* warp instructions left in this turn */
-    int barrier;            /* while waiting */
-    bool waited_red;        /* bar.red: result to be delivered into red_dest */
+    double clock;    /* modelled clocks at the start of the current block of code */
+    int64_t fuel;    /* warp instructions left in this turn */
+    int barrier;     /* while waiting */
+    bool waited_red; /* bar.red: result to be delivered into red_dest */
     uint32_t red_dest;
     int red_kind;
-    bool begun;             /* in this block */
-    WarpStore s;            /* once begun */
+    bool begun;  /* in this block */
+    WarpStore s; /* once begun */
     int n_path;
-    int depth;              /* frame[0 … depth] are in use */
-    uint32_t local_top;     /* bytes a lane may use now */
+    int depth;          /* frame[0 … depth] are in use */
+    uint32_t local_top; /* bytes a lane may use now */
 };
 
 /* One of the 16 named barriers of a block. */
 typedef struct Barrier {
-    uint32_t arrived;       /* warps */
-    uint32_t expected;      /* threads / 32; 0: every warp of the block */
-    uint32_t red_count;     /* lanes whose predicate was true, of red_total */
+    uint32_t arrived;   /* warps */
+    uint32_t expected;  /* threads / 32; 0: every warp of the block */
+    uint32_t red_count; /* lanes whose predicate was true, of red_total */
     uint32_t red_total;
     bool after_exit;
 } Barrier;
@@ -270,7 +297,7 @@ struct Machine {
     const EmuLaunch *launch;
     const EmuModel *model;
     EmuResult *result;
-    uint64_t serial;        /* of the launch */
+    uint64_t serial; /* of the launch */
     const uint8_t *params;
     size_t param_bytes;
     uint8_t *shared;
@@ -280,13 +307,13 @@ struct Machine {
     unsigned smid;
     Warp *warp;
     int n_warps, threads;
-    WarpStore *spare;       /* of warps that ended; room for n_warps */
+    WarpStore *spare; /* of warps that ended; room for n_warps */
     int n_spare;
     Barrier barrier[16];
     Shadow *shadow;
     Cost cost;
     int64_t budget;
-    gi_buf text;            /* scratch of printf */
+    gi_buf text; /* scratch of printf */
 };
 
 typedef enum Stop { STOP_DONE, STOP_WAIT, STOP_YIELD, STOP_FAULT } Stop;
@@ -301,8 +328,12 @@ bool fault_raise(Machine *m, Warp *w, const Ins *in, int lane, EmuStatus status,
 void fault_lanes(uint32_t mask, char *out, size_t cap);
 
 /* memory.c */
-static inline uint8_t *row_at(const Warp *w, uint32_t offset) { return w->file + offset; }
-static inline uint32_t pred_at(const Warp *w, uint32_t offset) { return *(U32 *)(w->file + offset); }
+static inline uint8_t *row_at(const Warp *w, uint32_t offset) {
+    return w->file + offset;
+}
+static inline uint32_t pred_at(const Warp *w, uint32_t offset) {
+    return *(U32 *)(w->file + offset);
+}
 static inline void pred_set(const Warp *w, uint32_t offset, uint32_t bits, uint32_t mask) {
     U32 *p = (U32 *)(w->file + offset);
     *p = (*p & ~mask) | (bits & mask);
@@ -334,14 +365,14 @@ void warp_set_active(Warp *w, uint32_t mask);
 void warp_diverge(Machine *m, Warp *w, uint32_t taken, int target, int next, int rpc);
 /* At a reconvergence point, its path at an end: goes on with the next one. */
 void warp_next_path(Warp *w);
-bool warp_switch(Machine *m, Warp *w, const Ins *in);        /* brx.idx */
+bool warp_switch(Machine *m, Warp *w, const Ins *in); /* brx.idx */
 bool warp_call(Machine *m, Warp *w, const Ins *in);
 /* The active lanes return or exit. True when the whole warp is done. */
 bool warp_return(Machine *m, Warp *w);
 bool warp_exit(Machine *m, Warp *w);
 /* Waits at a barrier (or arrives without waiting). STOP_YIELD: passed at once, go on. */
 Stop warp_barrier(Machine *m, Warp *w, const Ins *in);
-bool warp_begin(Machine *m, Warp *w, Code *entry);           /* before its first turn in a block */
+bool warp_begin(Machine *m, Warp *w, Code *entry); /* before its first turn in a block */
 void warp_store_free(WarpStore *s);
 void warp_ended(Machine *m, Warp *w);
 double warp_clock(const Warp *w, const Ins *in); /* modelled clocks at this instruction */
@@ -349,8 +380,8 @@ double warp_clock(const Warp *w, const Ins *in); /* modelled clocks at this inst
 /* shadow.c */
 Shadow *shadow_new(const Machine *m);
 void shadow_free(Shadow *s);
-void shadow_block(Machine *m);                    /* a new block begins */
-void shadow_barrier(Machine *m, uint32_t warps);  /* these warps passed a barrier together */
+void shadow_block(Machine *m);                   /* a new block begins */
+void shadow_barrier(Machine *m, uint32_t warps); /* these warps passed a barrier together */
 void shadow_warp_sync(Machine *m, const Warp *w);
 void shadow_local_frame(Machine *m, const Warp *w, uint32_t from, uint32_t to);
 /* Notes an access; false after raising a race. */

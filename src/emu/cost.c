@@ -9,8 +9,18 @@
 
 /* How long until a dependent instruction can issue: one of the model's latencies. */
 typedef enum Wait {
-    WAIT_NONE, WAIT_ALU, WAIT_MUL, WAIT_FP64, WAIT_SPECIAL, WAIT_SHARED, WAIT_L1, WAIT_TEXTURE,
-    WAIT_CONSTANT, WAIT_ATOMIC, WAIT_BARRIER, WAITS
+    WAIT_NONE,
+    WAIT_ALU,
+    WAIT_MUL,
+    WAIT_FP64,
+    WAIT_SPECIAL,
+    WAIT_SHARED,
+    WAIT_L1,
+    WAIT_TEXTURE,
+    WAIT_CONSTANT,
+    WAIT_ATOMIC,
+    WAIT_BARRIER,
+    WAITS
 } Wait;
 
 /* What a PTX instruction of each class becomes: issue slots (machine instructions), the pipe that
@@ -92,9 +102,9 @@ static double wait_clocks(const EmuModel *m, Wait w) {
 /* --- static cost: a scoreboard over each basic block --- */
 
 typedef struct Scoreboard {
-    double *ready;   /* per register of the function: when its value can be used */
+    double *ready; /* per register of the function: when its value can be used */
     double clock, last;
-    int *dirty;      /* registers set in this block */
+    int *dirty; /* registers set in this block */
     int n_dirty, cap_dirty;
 } Scoreboard;
 
@@ -214,56 +224,62 @@ static inline uint32_t count4(uint32_t bits) { /* set bits among four */
     return (uint32_t)(0x4332322132212110u >> (bits * 4) & 15);
 }
 
-/* Marks sectors of one 128-byte line as seen in this launch; how many were not seen before. */
-static uint32_t touch(Machine *m, uint64_t line, uint32_t sectors) {
-    uint64_t id = line >> (ID_SHIFT - 7), first = (line << 2) & ((OFFSET_MASK >> 5));
-    if (id >= (uint64_t)m->emu->n_alloc) return 0;
-    Alloc *a = &m->emu->alloc[id];
-    if (a->touched == NULL) {
-        a->touched_words = (size_t)(a->size / 32 / 64 + 2);
-        a->touched = gi_alloc(a->touched_words * sizeof *a->touched);
-    }
+/* Marks sectors of one 128-byte line of an allocation as seen in this launch; how many were not
+*seen
+** before. */
+static inline uint32_t touch(Alloc *a, uint64_t line, uint32_t sectors) {
+    uint64_t first = (line << 2) & (OFFSET_MASK >> 5);
     if (first / 64 >= a->touched_words) return 0;
     uint64_t bits = (uint64_t)sectors << (first & 63), old = a->touched[first / 64];
     a->touched[first / 64] = old | bits;
-    a->touched_any = true;
     return count4((uint32_t)((bits & ~old) >> (first & 63)));
 }
 
-/* The line under a name that does not depend on the history of the allocations. */
-static inline uint64_t line_name(Machine *m, uint64_t line) {
-    uint64_t id = line >> (ID_SHIFT - 7);
-    if (id >= (uint64_t)m->emu->n_alloc) return line;
-    Alloc *a = &m->emu->alloc[id];
-    if (a->order == 0) a->order = ++m->cost.order;
-    return line - (id << (ID_SHIFT - 7)) + ((uint64_t)a->order << (ID_SHIFT - 7));
+/* First contact of a launch with an allocation: its number, and its map of sectors. */
+static void meet_alloc(Machine *m, Alloc *a) {
+    a->order = ++m->cost.order;
+    a->touched_any = true;
+    if (a->touched) return;
+    a->touched_words = (size_t)(a->size / 32 / 64 + 2);
+    a->touched = gi_alloc(a->touched_words * sizeof *a->touched);
 }
 
-/* What the L1 does not have travels from L2 or DRAM: 0 a hit, 1 from L2, 2 from DRAM. */
-static inline int fetch_line(Machine *m, uint64_t line, uint32_t sectors) {
+/* The allocation a line lies in; NULL for local memory. */
+static inline Alloc *alloc_of_line(Machine *m, uint64_t line) {
+    uint64_t id = line >> (ID_SHIFT - 7);
+    if (id >= (uint64_t)m->emu->n_alloc) return NULL;
+    Alloc *a = &m->emu->alloc[id];
+    if (a->order == 0) meet_alloc(m, a);
+    return a;
+}
+
+/* What the L1 does not have travels from L2, and for the first time from DRAM: sectors in the low
+** and in the high half of the result. Without branches on what is found, for hits and misses follow
+** each other unpredictably. `a` is the line's. */
+static inline uint32_t fetch_line(Machine *m, Alloc *a, uint64_t line, uint32_t sectors) {
     Cost *c = &m->cost;
-    uint64_t name = line_name(m, line);
+    uint64_t name = line; /* under which it is found: independent of the history of allocations */
+    if (a) name = (line & (OFFSET_MASK >> 7)) | (uint64_t)a->order << (ID_SHIFT - 7);
     uint32_t hash = (uint32_t)((name * 0x9E3779B97F4A7C15u) >> 32);
     CostLine *e = &c->l1[(uint64_t)hash * c->l1_lines >> 32];
-    if (e->line != name || e->epoch != c->epoch) {
-        e->line = name;
-        e->epoch = c->epoch;
-        e->sectors = 0;
-    }
-    uint32_t missing = sectors & ~e->sectors;
-    if (missing == 0) return 0;
-    e->sectors |= missing;
-    c->l2_sectors += count4(missing);
-    uint32_t fresh = touch(m, line, missing);
-    c->dram_sectors += fresh;
-    return fresh ? 2 : 1;
+    uint32_t same = -(uint32_t)((e->line == name) & (e->epoch == c->epoch));
+    uint32_t have = e->sectors & same, missing = sectors & ~have;
+    e->line = name;
+    e->epoch = c->epoch;
+    e->sectors = have | sectors;
+    return count4(missing) | (a ? touch(a, line, missing) : 0) << 16;
+}
+
+/* Adds sectors from L2 (low half) and DRAM (high half); says how far the data came, as above. */
+static inline int add_sectors(Cost *c, uint32_t moved) {
+    c->l2_sectors += moved & 0xffff;
+    c->dram_sectors += moved >> 16;
+    return (moved != 0) + (moved >> 16 != 0);
 }
 
 /* A store goes through to L2 whatever the L1 holds. */
-static void store_line(Machine *m, uint64_t line, uint32_t sectors) {
-    Cost *c = &m->cost;
-    c->l2_sectors += count4(sectors);
-    c->dram_sectors += touch(m, line, sectors);
+static inline uint32_t store_line(Alloc *a, uint64_t line, uint32_t sectors) {
+    return count4(sectors) | (a ? touch(a, line, sectors) : 0) << 16;
 }
 
 static void count_sectors(Machine *m, CostKind kind, uint64_t sectors, uint64_t lines) {
@@ -281,30 +297,29 @@ static void wait_for_memory(Machine *m, Warp *w, CostKind kind, int from) {
     w->clock += from == 2 ? m->cost.miss_dram : m->cost.miss_l2;
 }
 
-static inline int traffic(Machine *m, CostKind kind, uint64_t line, uint32_t sectors) {
-    if (kind == COST_KIND_STORE || kind == COST_KIND_ATOMIC) {
-        store_line(m, line, sectors);
-        return 0;
-    }
-    return fetch_line(m, line, sectors);
+static inline uint32_t traffic(Machine *m, Alloc *a, CostKind kind, uint64_t line,
+                               uint32_t sectors) {
+    if (kind == COST_KIND_STORE || kind == COST_KIND_ATOMIC) return store_line(a, line, sectors);
+    return fetch_line(m, a, line, sectors);
 }
 
 void cost_range(Machine *m, Warp *w, uint64_t address, uint64_t bytes, CostKind kind) {
     uint64_t first = address >> 5, last = (address + bytes - 1) >> 5;
-    int from = 0;
+    Alloc *a = alloc_of_line(m, first >> 2);
+    uint32_t moved = 0;
     for (uint64_t line = first >> 2; line <= last >> 2; line++) {
         uint32_t sectors = 15;
         if (line == first >> 2) sectors &= 15u << (first & 3);
         if (line == last >> 2) sectors &= 15u >> (3 - (last & 3));
-        int level = traffic(m, kind, line, sectors);
-        if (level > from) from = level;
+        moved += traffic(m, a, kind, line, sectors);
     }
+    int from = add_sectors(&m->cost, moved);
     count_sectors(m, kind, last - first + 1, (last >> 2) - (first >> 2) + 1);
     wait_for_memory(m, w, kind, from);
 }
 
 void cost_line(Machine *m, Warp *w, uint64_t line, uint32_t sectors, CostKind kind) {
-    int from = traffic(m, kind, line, sectors);
+    int from = add_sectors(&m->cost, traffic(m, alloc_of_line(m, line), kind, line, sectors));
     count_sectors(m, kind, count4(sectors), 1);
     wait_for_memory(m, w, kind, from);
 }
@@ -340,13 +355,18 @@ static void collect_lines(LineSet *set, const uint64_t at[LANES], uint32_t mask)
 void cost_lanes(Machine *m, Warp *w, const uint64_t at[LANES], uint32_t mask, CostKind kind) {
     LineSet set;
     collect_lines(&set, at, mask);
-    int from = 0;
-    uint64_t sectors = 0;
+    uint32_t moved = 0;
+    uint64_t sectors = 0, id = UINT64_MAX;
+    Alloc *a = NULL;
     for (int i = 0; i < set.n; i++) {
-        int level = traffic(m, kind, set.line[i], set.sectors[i]);
-        if (level > from) from = level;
+        if (set.line[i] >> (ID_SHIFT - 7) != id) {
+            id = set.line[i] >> (ID_SHIFT - 7);
+            a = alloc_of_line(m, set.line[i]);
+        }
+        moved += traffic(m, a, kind, set.line[i], set.sectors[i]);
         sectors += count4(set.sectors[i]);
     }
+    int from = add_sectors(&m->cost, moved);
     count_sectors(m, kind, sectors, (uint64_t)set.n);
     wait_for_memory(m, w, kind, from);
 }
@@ -358,7 +378,7 @@ void cost_local(Machine *m, Warp *w, const uint64_t at[LANES], uint32_t mask, un
     unsigned words = bytes < 4 ? 1 : bytes / 4;
     uint64_t base = WINDOW(ID_LOCAL) + ((uint64_t)w->index << 32);
     double lines = 0;
-    int from = 0;
+    uint32_t moved = 0;
     for (unsigned k = 0; k < words; k++) {
         uint64_t spread[LANES];
         for (uint32_t left = mask; left; left &= left - 1) {
@@ -366,12 +386,10 @@ void cost_local(Machine *m, Warp *w, const uint64_t at[LANES], uint32_t mask, un
             spread[i] = base + (at[i] / 4 + k) * ROW32 + (uint64_t)i * 4;
         }
         collect_lines(&set, spread, mask);
-        for (int i = 0; i < set.n; i++) {
-            int level = fetch_line(m, set.line[i], set.sectors[i]);
-            if (level > from) from = level;
-        }
+        for (int i = 0; i < set.n; i++) moved += fetch_line(m, NULL, set.line[i], set.sectors[i]);
         lines += set.n;
     }
+    int from = add_sectors(&m->cost, moved);
     m->cost.extra[PIPE_GLOBAL] += lines - 1;
     wait_for_memory(m, w, is_store ? COST_KIND_STORE : COST_KIND_LOAD, from);
 }
@@ -396,8 +414,8 @@ static unsigned bank_wavefronts(const uint64_t *at, uint32_t mask, unsigned word
 }
 
 void cost_shared(Machine *m, const uint64_t at[LANES], uint32_t mask, unsigned bytes) {
-    unsigned words = bytes < 4 ? 1 : bytes / 4;         /* 8- and 16-byte accesses go by halves */
-    unsigned group = words > 4 ? 4 : LANES / words;      /* and quarters of a warp */
+    unsigned words = bytes < 4 ? 1 : bytes / 4;     /* 8- and 16-byte accesses go by halves */
+    unsigned group = words > 4 ? 4 : LANES / words; /* and quarters of a warp */
     unsigned extra = 0, phases = 0;
     for (unsigned first = 0; first < LANES; first += group) {
         uint32_t part = group == LANES ? mask : mask & (((1u << group) - 1) << first);
@@ -441,14 +459,20 @@ static double norm(const double *x, int n, double p) {
 }
 
 static void pipe_rates(const EmuModel *m, double rate[PIPES]) {
-    const double values[PIPES] = {
-        [PIPE_ISSUE] = m->schedulers_per_sm, [PIPE_FP32] = m->rate_fp32,
-        [PIPE_FP64] = m->rate_fp64,          [PIPE_FP16] = m->rate_fp16,
-        [PIPE_INT] = m->rate_int,            [PIPE_MUL] = m->rate_mul,
-        [PIPE_SPECIAL] = m->rate_special,    [PIPE_CONVERT] = m->rate_convert,
-        [PIPE_BRANCH] = m->rate_branch,      [PIPE_SHARED] = m->rate_shared,
-        [PIPE_GLOBAL] = m->rate_global,      [PIPE_TEXTURE] = m->rate_texture,
-        [PIPE_SHUFFLE] = m->rate_shuffle,    [PIPE_ATOMIC] = m->rate_atomic};
+    const double values[PIPES] = {[PIPE_ISSUE] = m->schedulers_per_sm,
+                                  [PIPE_FP32] = m->rate_fp32,
+                                  [PIPE_FP64] = m->rate_fp64,
+                                  [PIPE_FP16] = m->rate_fp16,
+                                  [PIPE_INT] = m->rate_int,
+                                  [PIPE_MUL] = m->rate_mul,
+                                  [PIPE_SPECIAL] = m->rate_special,
+                                  [PIPE_CONVERT] = m->rate_convert,
+                                  [PIPE_BRANCH] = m->rate_branch,
+                                  [PIPE_SHARED] = m->rate_shared,
+                                  [PIPE_GLOBAL] = m->rate_global,
+                                  [PIPE_TEXTURE] = m->rate_texture,
+                                  [PIPE_SHUFFLE] = m->rate_shuffle,
+                                  [PIPE_ATOMIC] = m->rate_atomic};
     for (int k = 0; k < PIPES; k++) rate[k] = values[k] > 0 ? values[k] : 1;
 }
 

@@ -19,7 +19,8 @@
 **                 per lane that hits an address another lane hits too.
 **   part_memory   bytes: 32-byte sectors that miss the L1 share of a block travel from the L2, and
 **                 those nobody touched before in this launch from DRAM:
-**                     part_memory = |l2 bytes / l2_bytes_per_clock, dram bytes / dram_bytes_per_clock|_2
+**                     part_memory = |l2 bytes / l2_bytes_per_clock, dram bytes /
+*dram_bytes_per_clock|_2
 **                 Stores count like loads. Local memory is laid out as on the GPU, word w of the 32
 **                 lanes side by side, so a spilled array costs a 128-byte line per word.
 **   part_latency  waits. A warp alone, issuing in order, needs for a basic block the time that a
@@ -51,30 +52,80 @@
 
 /* Execution resources of an SM; each has a rate in the model except ISSUE (schedulers_per_sm). */
 typedef enum CostPipe {
-    PIPE_ISSUE, PIPE_FP32, PIPE_FP64, PIPE_FP16, PIPE_INT, PIPE_MUL, PIPE_SPECIAL, PIPE_CONVERT,
-    PIPE_BRANCH, PIPE_SHARED, PIPE_GLOBAL, PIPE_TEXTURE, PIPE_SHUFFLE, PIPE_ATOMIC, PIPES
+    PIPE_ISSUE,
+    PIPE_FP32,
+    PIPE_FP64,
+    PIPE_FP16,
+    PIPE_INT,
+    PIPE_MUL,
+    PIPE_SPECIAL,
+    PIPE_CONVERT,
+    PIPE_BRANCH,
+    PIPE_SHARED,
+    PIPE_GLOBAL,
+    PIPE_TEXTURE,
+    PIPE_SHUFFLE,
+    PIPE_ATOMIC,
+    PIPES
 } CostPipe;
 
 /* Kinds of PTX instruction, by the machine instructions they become (cost.c has the table). */
 typedef enum CostClass {
-    COST_FREE,          /* mov, cvta, ld.param: register renaming or an operand's constant bank */
-    COST_ALU, COST_ALU64, COST_FP32, COST_FP64, COST_FP16, COST_MUL, COST_MUL_WIDE, COST_MUL64,
-    COST_MUL_HI, COST_SHIFT64, COST_SPECIAL, COST_SPECIAL2, COST_CONVERT, COST_CONVERT64,
-    COST_BITS, COST_BRANCH, COST_CALL, COST_BARRIER, COST_FENCE, COST_SLEEP,
-    COST_IDIV32, COST_IDIV64, COST_FDIV, COST_FDIV_FAST, COST_FSQRT, COST_FRCP, COST_DDIV,
-    COST_DSQRT, COST_DRCP, COST_SHUFFLE, COST_VOTE, COST_REDUX, COST_LD_SHARED, COST_ST_SHARED,
-    COST_LD_GLOBAL, COST_ST_GLOBAL, COST_LD_LOCAL, COST_ST_LOCAL, COST_LD_CONST, COST_ATOMIC,
-    COST_ATOMIC_SHARED, COST_TEX, COST_PRINT, COST_CLASSES
+    COST_FREE, /* mov, cvta, ld.param: register renaming or an operand's constant bank */
+    COST_ALU,
+    COST_ALU64,
+    COST_FP32,
+    COST_FP64,
+    COST_FP16,
+    COST_MUL,
+    COST_MUL_WIDE,
+    COST_MUL64,
+    COST_MUL_HI,
+    COST_SHIFT64,
+    COST_SPECIAL,
+    COST_SPECIAL2,
+    COST_CONVERT,
+    COST_CONVERT64,
+    COST_BITS,
+    COST_BRANCH,
+    COST_CALL,
+    COST_BARRIER,
+    COST_FENCE,
+    COST_SLEEP,
+    COST_IDIV32,
+    COST_IDIV64,
+    COST_FDIV,
+    COST_FDIV_FAST,
+    COST_FSQRT,
+    COST_FRCP,
+    COST_DDIV,
+    COST_DSQRT,
+    COST_DRCP,
+    COST_SHUFFLE,
+    COST_VOTE,
+    COST_REDUX,
+    COST_LD_SHARED,
+    COST_ST_SHARED,
+    COST_LD_GLOBAL,
+    COST_ST_GLOBAL,
+    COST_LD_LOCAL,
+    COST_ST_LOCAL,
+    COST_LD_CONST,
+    COST_ATOMIC,
+    COST_ATOMIC_SHARED,
+    COST_TEX,
+    COST_PRINT,
+    COST_CLASSES
 } CostClass;
 
 /* Static cost of one basic block. */
 typedef struct CostBlock {
-    int n;                  /* PTX instructions */
-    double latency;         /* clocks for a warp alone, loads hitting L1 */
+    int n;          /* PTX instructions */
+    double latency; /* clocks for a warp alone, loads hitting L1 */
     double pipe[PIPES];
 } CostBlock;
 
-typedef struct CostLine {   /* one entry of the L1 table */
+typedef struct CostLine { /* one entry of the L1 table */
     uint64_t line;
     uint32_t epoch, sectors;
 } CostLine;
@@ -85,15 +136,15 @@ typedef struct CostCount {
 
 /* What one launch adds up. */
 typedef struct Cost {
-    CostCount *count;       /* per basic block of the module */
-    double extra[PIPES];    /* what depends on addresses */
+    CostCount *count;    /* per basic block of the module */
+    double extra[PIPES]; /* what depends on addresses */
     uint64_t l2_sectors, dram_sectors;
     CostLine *l1;
     uint32_t l1_lines, epoch, order; /* order: allocations touched so far */
-    double miss_l2, miss_dram; /* extra clocks of one access */
+    double miss_l2, miss_dram;       /* extra clocks of one access */
     double sum_latency, max_latency; /* over blocks */
     uint64_t blocks;
-    int spilled;            /* registers a thread */
+    int spilled; /* registers a thread */
 } Cost;
 
 struct Machine;
@@ -117,7 +168,12 @@ void cost_block_end(struct Machine *m);
 void cost_finish(struct Machine *m, int resident);
 
 /* Memory traffic of one warp access. Offsets are in bytes from the start of the allocation. */
-typedef enum CostKind { COST_KIND_LOAD, COST_KIND_STORE, COST_KIND_TEXTURE, COST_KIND_ATOMIC } CostKind;
+typedef enum CostKind {
+    COST_KIND_LOAD,
+    COST_KIND_STORE,
+    COST_KIND_TEXTURE,
+    COST_KIND_ATOMIC
+} CostKind;
 void cost_range(struct Machine *m, struct Warp *w, uint64_t address, uint64_t bytes, CostKind kind);
 void cost_line(struct Machine *m, struct Warp *w, uint64_t line, uint32_t sectors, CostKind kind);
 void cost_lanes(struct Machine *m, struct Warp *w, const uint64_t at[32], uint32_t mask,

@@ -56,8 +56,8 @@ Ins *emit(Decoder *d, EmuOp op, uint32_t x, uint32_t dst, uint32_t a, uint32_t b
     int i = code->n_ins++;
     if (op >= OP_PARAM32 && d->is_free) x |= X_FREE;
     code->ins[i] = (Ins){(uint16_t)op, (uint16_t)x, dst, a, b, c, 0};
-    code->place[i] = (InsPlace){d->in ? d->in->line : 0, d->in ? d->in->src_line : 0,
-                                d->in ? d->index : -1, 0};
+    code->place[i] =
+        (InsPlace){d->in ? d->in->line : 0, d->in ? d->in->src_line : 0, d->in ? d->index : -1, 0};
     return &code->ins[i];
 }
 
@@ -120,8 +120,10 @@ bool any_register(Decoder *d, const PtxOperand *op, uint32_t *out, int *bits) {
 static bool letter_fits(char letter, int bits) {
     switch (letter) {
     case 'p': return bits == 1;
-    case 'q': case 'd': return bits == 64;
-    case 'h': case 'i': return bits == 16;
+    case 'q':
+    case 'd': return bits == 64;
+    case 'h':
+    case 'i': return bits == 16;
     default: return bits == 32;
     }
 }
@@ -161,18 +163,37 @@ typedef struct Special {
     PoolKind kind;
 } Special;
 
-static const Special specials[] = {
-    {"%tid.x", POOL_TID_X}, {"%tid.y", POOL_TID_Y}, {"%tid.z", POOL_TID_Z},
-    {"%ntid.x", POOL_NTID_X}, {"%ntid.y", POOL_NTID_Y}, {"%ntid.z", POOL_NTID_Z},
-    {"%ctaid.x", POOL_CTAID_X}, {"%ctaid.y", POOL_CTAID_Y}, {"%ctaid.z", POOL_CTAID_Z},
-    {"%nctaid.x", POOL_NCTAID_X}, {"%nctaid.y", POOL_NCTAID_Y}, {"%nctaid.z", POOL_NCTAID_Z},
-    {"%laneid", POOL_LANEID}, {"%warpid", POOL_WARPID}, {"%nwarpid", POOL_NWARPID},
-    {"%smid", POOL_SMID}, {"%nsmid", POOL_NSMID}, {"%gridid", POOL_GRIDID},
-    {"%lanemask_eq", POOL_LANEMASK_EQ}, {"%lanemask_le", POOL_LANEMASK_LE},
-    {"%lanemask_lt", POOL_LANEMASK_LT}, {"%lanemask_ge", POOL_LANEMASK_GE},
-    {"%lanemask_gt", POOL_LANEMASK_GT}, {"%dynamic_smem_size", POOL_DYNAMIC_SMEM},
-    {"%total_smem_size", POOL_TOTAL_SMEM}, {"%envreg0", POOL_ZERO}, {"%envreg1", POOL_ZERO},
-    {"%envreg2", POOL_ZERO}, {"%tid.w", POOL_ZERO}, {"%ctaid.w", POOL_ZERO}, {NULL, POOL_ZERO}};
+static const Special specials[] = {{"%tid.x", POOL_TID_X},
+                                   {"%tid.y", POOL_TID_Y},
+                                   {"%tid.z", POOL_TID_Z},
+                                   {"%ntid.x", POOL_NTID_X},
+                                   {"%ntid.y", POOL_NTID_Y},
+                                   {"%ntid.z", POOL_NTID_Z},
+                                   {"%ctaid.x", POOL_CTAID_X},
+                                   {"%ctaid.y", POOL_CTAID_Y},
+                                   {"%ctaid.z", POOL_CTAID_Z},
+                                   {"%nctaid.x", POOL_NCTAID_X},
+                                   {"%nctaid.y", POOL_NCTAID_Y},
+                                   {"%nctaid.z", POOL_NCTAID_Z},
+                                   {"%laneid", POOL_LANEID},
+                                   {"%warpid", POOL_WARPID},
+                                   {"%nwarpid", POOL_NWARPID},
+                                   {"%smid", POOL_SMID},
+                                   {"%nsmid", POOL_NSMID},
+                                   {"%gridid", POOL_GRIDID},
+                                   {"%lanemask_eq", POOL_LANEMASK_EQ},
+                                   {"%lanemask_le", POOL_LANEMASK_LE},
+                                   {"%lanemask_lt", POOL_LANEMASK_LT},
+                                   {"%lanemask_ge", POOL_LANEMASK_GE},
+                                   {"%lanemask_gt", POOL_LANEMASK_GT},
+                                   {"%dynamic_smem_size", POOL_DYNAMIC_SMEM},
+                                   {"%total_smem_size", POOL_TOTAL_SMEM},
+                                   {"%envreg0", POOL_ZERO},
+                                   {"%envreg1", POOL_ZERO},
+                                   {"%envreg2", POOL_ZERO},
+                                   {"%tid.w", POOL_ZERO},
+                                   {"%ctaid.w", POOL_ZERO},
+                                   {NULL, POOL_ZERO}};
 
 static bool special_row(Decoder *d, const PtxOperand *op, uint32_t *out) {
     for (const Special *s = specials; s->name; s++) {
@@ -219,8 +240,9 @@ bool source(Decoder *d, const PtxOperand *op, char letter, int scratch, uint32_t
 bool dest(Decoder *d, const PtxOperand *op, char letter, uint32_t *out) {
     int bits;
     if (op->kind == PTX_OP_SINK) {
-        *out = letter == 'p' ? d->trash_p
-                             : letter == 'q' || letter == 'd' ? d->trash64 : d->trash32;
+        *out = letter == 'p'                    ? d->trash_p
+               : letter == 'q' || letter == 'd' ? d->trash64
+                                                : d->trash32;
         return true;
     }
     if (!any_register(d, op, out, &bits)) return false;
@@ -240,9 +262,15 @@ static int local_var_index(const Decoder *d, const PtxVar *var) {
 static bool formal_offset(const Decoder *d, const PtxVar *var, uint64_t *out) {
     const PtxFunc *f = d->func;
     for (int i = 0; i < f->n_params; i++)
-        if (&f->params[i] == var) { *out = d->code->formal[i]; return true; }
+        if (&f->params[i] == var) {
+            *out = d->code->formal[i];
+            return true;
+        }
     for (int i = 0; i < f->n_rets; i++)
-        if (&f->rets[i] == var) { *out = d->code->result[i]; return true; }
+        if (&f->rets[i] == var) {
+            *out = d->code->result[i];
+            return true;
+        }
     return false;
 }
 
@@ -270,8 +298,10 @@ bool symbol_row(Decoder *d, const PtxOperand *op, int64_t offset, uint32_t *out,
     }
     if (op->var == NULL) return decode_fail(d, "symbol %s is not defined", op->symbol);
     if (op->var->is_managed_or_texref)
-        return decode_fail(d, "%s: texture references, surfaces and managed variables are not "
-                              "supported", op->symbol);
+        return decode_fail(d,
+                           "%s: texture references, surfaces and managed variables are not "
+                           "supported",
+                           op->symbol);
     if (op->var->space == PTX_SHARED && op->var->is_extern) {
         *out = pool_row(d, POOL_SHARED_DYNAMIC, (uint64_t)offset);
         *wide = false;
@@ -301,7 +331,10 @@ static bool word_matches(const char *word, size_t len, const char *mod, Captured
     if (len == 1 && *word == 'R') {
         static const char *const names[] = {"rn", "rz", "rm", "rp"};
         for (unsigned k = 0; k < 4; k++)
-            if (strcmp(mod, names[k]) == 0) { got->round = k; return true; }
+            if (strcmp(mod, names[k]) == 0) {
+                got->round = k;
+                return true;
+            }
         return false;
     }
     size_t n = strlen(mod);
@@ -372,10 +405,16 @@ static bool all_local(const Decoder *d, const PtxOperand *op) {
     return true;
 }
 
+static void forget_uniform(Decoder *d, const PtxOperand *op) {
+    if (op->kind == PTX_OP_REG) d->is_uniform[op->reg] = false;
+    for (int i = 0; i < op->n_elems; i++) forget_uniform(d, &op->elems[i]);
+}
+
 static bool decode_one(Decoder *d) {
     Captured got = {0};
     bool writes = d->in->n_args > 0 && ptx_is_dest(d->in, 0);
     d->is_free = d->in->guard < 0 && writes && all_local(d, &d->in->args[0]);
+    if (writes) forget_uniform(d, &d->in->args[0]);
     const Form *f = find_form(d->in, &got);
     if (f == NULL) return decode_unknown(d);
     d->cost[d->index] = f->cost;
@@ -469,8 +508,11 @@ static bool lay_out_vars(Decoder *d, uint32_t shared_base) {
         if (v->space == PTX_LOCAL) d->var_offset[i] = place_var(&code->local_bytes, v);
         else if (v->space == PTX_PARAM) d->var_offset[i] = place_var(&code->param_bytes, v);
         else if (v->space == PTX_SHARED) d->var_offset[i] = place_var(&shared, v);
-        else return gi_fail(d->err, "compile", "PTX line %d: variable %s in a space the virtual GPU "
-                            "does not expect inside a function", v->line, v->name);
+        else
+            return gi_fail(d->err, "compile",
+                           "PTX line %d: variable %s in a space the virtual GPU "
+                           "does not expect inside a function",
+                           v->line, v->name);
     }
     code->local_bytes = align_up(code->local_bytes, 8);
     code->param_bytes = align_up(code->param_bytes, 8);
@@ -527,6 +569,7 @@ static void find_reads(Decoder *d) {
     int *home = gi_alloc(n * sizeof *home);
     d->is_read = gi_alloc(n);
     d->is_local = gi_alloc(n);
+    d->is_uniform = gi_alloc(n);
     for (int i = 0; i < d->func->n_code; i++) {
         const PtxInstr *in = &d->func->code[i];
         for (int k = 0; k < in->n_args; k++)
@@ -630,6 +673,7 @@ static bool decode_function(EmuModule *mod, int index, int first_block, uint32_t
     free(d.cost);
     free(d.is_read);
     free(d.is_local);
+    free(d.is_uniform);
     free(d.block_start);
     free(d.var_offset);
     free(d.fix);

@@ -20,22 +20,23 @@ typedef struct Decoder {
     EmuModule *mod;
     Code *code;
     const PtxFunc *func;
-    const PtxInstr *in;      /* being decoded */
+    const PtxInstr *in; /* being decoded */
     int index;
     PtxCfg *cfg;
     PtxLiveness *live;
     uint32_t pool_next;
-    uint32_t reg32, reg64;   /* offsets of the row areas; predicates begin at 0 */
+    uint32_t reg32, reg64; /* offsets of the row areas; predicates begin at 0 */
     uint32_t tmp32[4], tmp64[4], tmp_p[4], trash32, trash64, trash_p;
-    uint32_t *var_offset;    /* of func->vars: in local frame, shared memory or parameter area */
-    uint8_t *cost;           /* CostClass per instruction */
-    bool *is_read;           /* per register: does anything read it? */
-    bool *is_local;          /* per register: used in one basic block, where it is written first */
-    bool is_free;            /* the instruction's results are all such, and it has no guard */
-    int *block_start;        /* Ins index per block */
+    uint32_t *var_offset; /* of func->vars: in local frame, shared memory or parameter area */
+    uint8_t *cost;        /* CostClass per instruction */
+    bool *is_read;        /* per register: does anything read it? */
+    bool *is_local;       /* per register: used in one basic block, where it is written first */
+    bool *is_uniform;     /* per register: a local that was loaded from one constant address */
+    bool is_free;         /* the instruction's results are all such, and it has no guard */
+    int *block_start;     /* Ins index per block */
     struct Fixup {
         int ins, target, rpc; /* instruction indices; target -1: none */
-    } *fix;
+    } * fix;
     int n_fix, cap_fix;
     gi_err *err;
 } Decoder;
@@ -50,10 +51,14 @@ typedef struct Form {
     DecodeFn custom;
 } Form;
 
-#define FAST(opcode, mods, sig, op, cost) {opcode, mods, sig, OP_##op, NULL, COST_##cost, NULL}
-#define SLOW(opcode, mods, sig, fn, cost) {opcode, mods, sig, OP_SLOW, fn, COST_##cost, NULL}
-#define CUSTOM(opcode, fn, cost) {opcode, "*", "", 0, NULL, COST_##cost, fn}
-#define FORMS_END {NULL, NULL, NULL, 0, NULL, 0, NULL}
+#define FAST(opcode, mods, sig, op, cost)                                                          \
+    { opcode, mods, sig, OP_##op, NULL, COST_##cost, NULL }
+#define SLOW(opcode, mods, sig, fn, cost)                                                          \
+    { opcode, mods, sig, OP_SLOW, fn, COST_##cost, NULL }
+#define CUSTOM(opcode, fn, cost)                                                                   \
+    { opcode, "*", "", 0, NULL, COST_##cost, fn }
+#define FORMS_END                                                                                  \
+    { NULL, NULL, NULL, 0, NULL, 0, NULL }
 
 extern const Form forms_int[], forms_float[], forms_warp[], forms_convert[], forms_memory[],
     forms_control[];

@@ -112,7 +112,8 @@ static const char *device_string(void *user, uint64_t address) {
 }
 
 /* printf's argument buffer of one lane: local memory from `address` to the end of its frame. */
-static size_t print_args(Machine *m, Warp *w, int lane, uint64_t address, uint8_t *out, size_t cap) {
+static size_t print_args(Machine *m, Warp *w, int lane, uint64_t address, uint8_t *out,
+                         size_t cap) {
     if (address == 0) return 0;
     if (address >> ID_SHIFT != ID_LOCAL) return 0;
     uint64_t offset = address & OFFSET_MASK;
@@ -179,8 +180,10 @@ static bool decode_extern(Decoder *d, const PtxFunc *callee, CallForm *f) {
         emit_slow(d, do_assert, 0, 0, 0, 0, (uint64_t)d->code->n_call - 1);
         return true;
     }
-    return decode_fail(d, "function %s is not in this module, and the virtual GPU does not provide "
-                          "it", callee->name);
+    return decode_fail(d,
+                       "function %s is not in this module, and the virtual GPU does not provide "
+                       "it",
+                       callee->name);
 }
 
 static bool decode_call(Decoder *d) {
@@ -314,9 +317,11 @@ static bool do_clock(Machine *m, Warp *w, const Ins *in) {
 
 /* Clocks change while a kernel runs; 1: 64-bit, 2: nanoseconds, 4: the upper half. */
 static int clock_kind(const char *name) {
-    static const struct { const char *name; int kind; } clocks[] = {
-        {"%clock", 0}, {"%clock64", 1}, {"%clock_hi", 4}, {"%globaltimer", 3},
-        {"%globaltimer_lo", 2}, {"%globaltimer_hi", 6}};
+    static const struct {
+        const char *name;
+        int kind;
+    } clocks[] = {{"%clock", 0},       {"%clock64", 1},        {"%clock_hi", 4},
+                  {"%globaltimer", 3}, {"%globaltimer_lo", 2}, {"%globaltimer_hi", 6}};
     for (size_t i = 0; i < sizeof clocks / sizeof *clocks; i++)
         if (strcmp(clocks[i].name, name) == 0) return clocks[i].kind;
     return -1;
@@ -362,7 +367,8 @@ static bool unpack(Decoder *d, int bits) {
     int n = parts->n_elems, part = bits / (n > 0 ? n : 1);
     uint32_t from, to;
     if (n < 2 || n > 4 || (part != 8 && part != 16 && part != 32)) return decode_unknown(d);
-    if (!source(d, &d->in->args[1], bits == 64 ? 'q' : bits == 16 ? 'h' : 'w', 0, &from)) return false;
+    if (!source(d, &d->in->args[1], bits == 64 ? 'q' : bits == 16 ? 'h' : 'w', 0, &from))
+        return false;
     uint32_t copy = bits == 64 ? d->tmp64[0] : d->tmp32[0]; /* a part may share the source's row */
     emit(d, bits == 64 ? OP_MOV64 : OP_MOV32, 0, copy, from, from, from);
     for (int k = 0; k < n; k++) {
@@ -426,7 +432,10 @@ static bool decode_mov(Decoder *d) {
     if (from->kind == PTX_OP_VECTOR) return pack(d, (int)size * 8);
     if (from->kind == PTX_OP_SREG) return move_special(d, wide);
     if (from->kind == PTX_OP_SYMBOL) return move_symbol(d, wide);
-    char letter = wide ? type == PTX_F64 ? 'd' : 'q' : size == 2 ? 'h' : type == PTX_F32 ? 'f' : 'w';
+    char letter = wide              ? type == PTX_F64 ? 'd' : 'q'
+                  : size == 2       ? 'h'
+                  : type == PTX_F32 ? 'f'
+                                    : 'w';
     if (!source(d, from, letter, 0, &at) || !dest(d, &d->in->args[0], letter, &to)) return false;
     emit(d, wide ? OP_MOV64 : OP_MOV32, 0, to, at, at, at);
     return true;
@@ -483,18 +492,28 @@ static bool decode_isspacep(Decoder *d) {
     uint64_t window = window_of(mod_at(d, 0));
     if (d->in->n_mods != 1 || d->in->n_args != 2 || window == UINT64_MAX) return decode_unknown(d);
     uint64_t kind = window ? window >> ID_SHIFT : strcmp(mod_at(d, 0), "const") == 0;
-    if (!source(d, &d->in->args[1], 'q', 0, &at) || !dest(d, &d->in->args[0], 'p', &to)) return false;
+    if (!source(d, &d->in->args[1], 'q', 0, &at) || !dest(d, &d->in->args[0], 'p', &to))
+        return false;
     emit_slow(d, do_isspacep, to, at, 0, 0, kind);
     return true;
 }
 
-const Form forms_control[] = {
-    CUSTOM("mov", decode_mov, FREE), CUSTOM("bra", decode_bra, BRANCH),
-    CUSTOM("brx", decode_brx, BRANCH), CUSTOM("ret", decode_ret, BRANCH),
-    CUSTOM("exit", decode_exit, BRANCH), CUSTOM("trap", decode_trap, BRANCH),
-    CUSTOM("brkpt", decode_trap, BRANCH), CUSTOM("call", decode_call, CALL),
-    CUSTOM("bar", decode_bar, BARRIER), CUSTOM("barrier", decode_barrier, BARRIER),
-    CUSTOM("membar", decode_fence, FENCE), CUSTOM("fence", decode_fence, FENCE),
-    CUSTOM("nanosleep", decode_sleep, SLEEP), CUSTOM("prefetch", decode_prefetch, LD_GLOBAL),
-    CUSTOM("prefetchu", decode_prefetch, LD_GLOBAL), CUSTOM("pragma", decode_nothing, FREE),
-    CUSTOM("cvta", decode_cvta, FREE), CUSTOM("isspacep", decode_isspacep, ALU), FORMS_END};
+const Form forms_control[] = {CUSTOM("mov", decode_mov, FREE),
+                              CUSTOM("bra", decode_bra, BRANCH),
+                              CUSTOM("brx", decode_brx, BRANCH),
+                              CUSTOM("ret", decode_ret, BRANCH),
+                              CUSTOM("exit", decode_exit, BRANCH),
+                              CUSTOM("trap", decode_trap, BRANCH),
+                              CUSTOM("brkpt", decode_trap, BRANCH),
+                              CUSTOM("call", decode_call, CALL),
+                              CUSTOM("bar", decode_bar, BARRIER),
+                              CUSTOM("barrier", decode_barrier, BARRIER),
+                              CUSTOM("membar", decode_fence, FENCE),
+                              CUSTOM("fence", decode_fence, FENCE),
+                              CUSTOM("nanosleep", decode_sleep, SLEEP),
+                              CUSTOM("prefetch", decode_prefetch, LD_GLOBAL),
+                              CUSTOM("prefetchu", decode_prefetch, LD_GLOBAL),
+                              CUSTOM("pragma", decode_nothing, FREE),
+                              CUSTOM("cvta", decode_cvta, FREE),
+                              CUSTOM("isspacep", decode_isspacep, ALU),
+                              FORMS_END};

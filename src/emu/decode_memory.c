@@ -15,18 +15,45 @@ static bool is_one_of(const char *mod, const char *const *list) {
 
 /* Caching hints and memory-model words change nothing here: memory is one, lanes go in order. */
 static bool is_hint(const char *mod) {
-    static const char *const words[] = {
-        "weak", "relaxed", "acquire", "release", "acq_rel", "volatile", "nc", "ca", "cg", "cs", "lu", "cv", "wb",
-        "wt", "cta", "gpu", "sys", "gl", "L1::evict_normal", "L1::evict_unchanged", "L1::evict_first",
-        "L1::evict_last", "L1::no_allocate", "L2::64B", "L2::128B", "L2::256B", "noftz", NULL};
+    static const char *const words[] = {"weak",
+                                        "relaxed",
+                                        "acquire",
+                                        "release",
+                                        "acq_rel",
+                                        "volatile",
+                                        "nc",
+                                        "ca",
+                                        "cg",
+                                        "cs",
+                                        "lu",
+                                        "cv",
+                                        "wb",
+                                        "wt",
+                                        "cta",
+                                        "gpu",
+                                        "sys",
+                                        "gl",
+                                        "L1::evict_normal",
+                                        "L1::evict_unchanged",
+                                        "L1::evict_first",
+                                        "L1::evict_last",
+                                        "L1::no_allocate",
+                                        "L2::64B",
+                                        "L2::128B",
+                                        "L2::256B",
+                                        "noftz",
+                                        NULL};
     return is_one_of(mod, words);
 }
 
 static bool space_of(const char *mod, PtxSpace *out) {
-    static const struct { const char *name; PtxSpace space; } spaces[] = {
-        {"global", PTX_GLOBAL}, {"shared", PTX_SHARED}, {"shared::cta", PTX_SHARED},
-        {"local", PTX_LOCAL}, {"const", PTX_CONST}, {"param", PTX_PARAM},
-        {"param::entry", PTX_PARAM}, {"param::func", PTX_PARAM}};
+    static const struct {
+        const char *name;
+        PtxSpace space;
+    } spaces[] = {{"global", PTX_GLOBAL},      {"shared", PTX_SHARED},
+                  {"shared::cta", PTX_SHARED}, {"local", PTX_LOCAL},
+                  {"const", PTX_CONST},        {"param", PTX_PARAM},
+                  {"param::entry", PTX_PARAM}, {"param::func", PTX_PARAM}};
     for (size_t i = 0; i < sizeof spaces / sizeof *spaces; i++)
         if (strcmp(spaces[i].name, mod) == 0) {
             *out = spaces[i].space;
@@ -40,14 +67,16 @@ static bool space_of(const char *mod, PtxSpace *out) {
 /* [base + offset]: a row for the base. A symbol's address goes into the row. */
 static bool address(Decoder *d, const PtxOperand *op, PtxSpace space, uint32_t *base, bool *wide,
                     int64_t *offset) {
-    if (op->kind != PTX_OP_ADDR || op->n_elems != 1) return decode_fail(d, "an address is expected");
+    if (op->kind != PTX_OP_ADDR || op->n_elems != 1)
+        return decode_fail(d, "an address is expected");
     const PtxOperand *b = &op->elems[0];
     *offset = 0;
     if (b->kind == PTX_OP_SYMBOL) {
         uint64_t window = 0;
         if (space == PTX_GENERIC && b->var)
             window = b->var->space == PTX_SHARED  ? WINDOW(ID_SHARED)
-                     : b->var->space == PTX_LOCAL ? WINDOW(ID_LOCAL) : 0;
+                     : b->var->space == PTX_LOCAL ? WINDOW(ID_LOCAL)
+                                                  : 0;
         if (!symbol_row(d, b, b->offset + op->offset, base, wide)) return false;
         if (window) return decode_fail(d, "a generic access needs a generic address (cvta)");
         return true;
@@ -100,7 +129,10 @@ static bool mem_registers(Decoder *d, MemForm *f, const PtxOperand *op) {
         int bits = f->size == 8 ? 64 : f->size <= 2 ? 16 : 32;
         if (r->kind == PTX_OP_IMM && f->is_store) {
             uint64_t value;
-            if (!immediate(d, r, f->size == 8 ? 'q' : strcmp(last_mod(d), "f32") == 0 ? 'f' : 'w',
+            if (!immediate(d, r,
+                           f->size == 8                      ? 'q'
+                           : strcmp(last_mod(d), "f32") == 0 ? 'f'
+                                                             : 'w',
                            &value))
                 return false;
             f->reg[k] = pool_row(d, f->size == 8 ? POOL_B64 : POOL_B32, value);
@@ -133,7 +165,8 @@ static bool known_param(Decoder *d, MemForm *f, const PtxOperand *at, bool *done
     const PtxOperand *b = at->n_elems == 1 ? &at->elems[0] : NULL;
     uint64_t offset;
     *done = false;
-    if (f->space != PTX_PARAM || b == NULL || b->kind != PTX_OP_SYMBOL || b->var == NULL) return true;
+    if (f->space != PTX_PARAM || b == NULL || b->kind != PTX_OP_SYMBOL || b->var == NULL)
+        return true;
     if (!variable_address(d, b->var, &offset)) return false;
     int64_t inside = b->offset + at->offset;
     unsigned bytes = (unsigned)f->size * f->count;
@@ -179,7 +212,8 @@ static bool emit_memory(Decoder *d, const MemForm *f) {
 /* [constant variable + offset], inside it: its place in host memory is known now. */
 static bool known_const(Decoder *d, const MemForm *f, const PtxOperand *at) {
     const PtxOperand *b = at->n_elems == 1 ? &at->elems[0] : NULL;
-    if (f->space != PTX_CONST || b == NULL || b->kind != PTX_OP_SYMBOL || b->var == NULL) return false;
+    if (f->space != PTX_CONST || b == NULL || b->kind != PTX_OP_SYMBOL || b->var == NULL)
+        return false;
     if (b->var->space != PTX_CONST || (f->size != 4 && f->size != 8)) return false;
     for (int k = 0; k < f->count; k++)
         if (f->bits[k] != f->size * 8) return false;
@@ -197,6 +231,11 @@ static bool known_const(Decoder *d, const MemForm *f, const PtxOperand *at) {
     return true;
 }
 
+/* The register loaded has one value in all lanes, until its block ends: it is written once. */
+static void note_uniform(Decoder *d, const PtxOperand *reg) {
+    if (reg->kind == PTX_OP_REG && d->is_free) d->is_uniform[reg->reg] = d->is_local[reg->reg];
+}
+
 static bool decode_access(Decoder *d, bool is_store) {
     MemForm f = {.is_store = is_store};
     const PtxInstr *in = d->in;
@@ -207,7 +246,10 @@ static bool decode_access(Decoder *d, bool is_store) {
     if (at->kind != PTX_OP_ADDR) return decode_fail(d, "an address is expected");
     if (!mem_registers(d, &f, regs)) return false;
     if (!known_param(d, &f, at, &done)) return false;
-    if (done || known_const(d, &f, at)) return true;
+    if (done || known_const(d, &f, at)) {
+        note_uniform(d, regs);
+        return true;
+    }
     if (f.frame_param || (f.space == PTX_PARAM && f.base)) return emit_memory(d, &f);
     if (f.space == PTX_PARAM && !d->func->is_entry)
         return decode_fail(d, "a computed address of a function's parameter is not supported");
@@ -226,7 +268,16 @@ static bool decode_st(Decoder *d) {
 /* --- atomics --- */
 
 typedef enum AtomOp {
-    ATOM_ADD, ATOM_MIN, ATOM_MAX, ATOM_INC, ATOM_DEC, ATOM_CAS, ATOM_EXCH, ATOM_AND, ATOM_OR, ATOM_XOR
+    ATOM_ADD,
+    ATOM_MIN,
+    ATOM_MAX,
+    ATOM_INC,
+    ATOM_DEC,
+    ATOM_CAS,
+    ATOM_EXCH,
+    ATOM_AND,
+    ATOM_OR,
+    ATOM_XOR
 } AtomOp;
 
 /* imm of an atomic: operation, type, space, where its result and its second operand go. */
@@ -323,18 +374,19 @@ static bool atom_type_fits(AtomOp op, PtxType type) {
     switch (op) {
     case ATOM_ADD:
         return type == PTX_U32 || type == PTX_S32 || type == PTX_U64 || type == PTX_F32 ||
-               type == PTX_F64 || type == PTX_S64 ||
-               (type >= PTX_F16 && type <= PTX_BF16X2);
-    case ATOM_MIN: case ATOM_MAX:
-        return type == PTX_U32 || type == PTX_S32 || type == PTX_U64 || type == PTX_S64;
-    case ATOM_INC: case ATOM_DEC: return type == PTX_U32;
+               type == PTX_F64 || type == PTX_S64 || (type >= PTX_F16 && type <= PTX_BF16X2);
+    case ATOM_MIN:
+    case ATOM_MAX: return type == PTX_U32 || type == PTX_S32 || type == PTX_U64 || type == PTX_S64;
+    case ATOM_INC:
+    case ATOM_DEC: return type == PTX_U32;
     case ATOM_CAS: return type == PTX_B16 || type == PTX_B32 || type == PTX_B64;
     default: return type == PTX_B32 || type == PTX_B64;
     }
 }
 
 static bool atom_mods(Decoder *d, AtomOp *op, PtxType *type, PtxSpace *space) {
-    static const char *const ops[] = {"add", "min", "max", "inc", "dec", "cas", "exch", "and", "or", "xor"};
+    static const char *const ops[] = {"add", "min",  "max", "inc", "dec",
+                                      "cas", "exch", "and", "or",  "xor"};
     const PtxInstr *in = d->in;
     bool have_op = false;
     *type = PTX_NONE;
@@ -361,7 +413,11 @@ static bool decode_atomic(Decoder *d) {
     bool returns = in->opcode[0] == 'a';
     if (in->n_args != 2 + returns + (op == ATOM_CAS)) return decode_unknown(d);
     size_t size = ptx_type_size(type);
-    char letter = type == PTX_F32 ? 'f' : type == PTX_F64 ? 'd' : size == 8 ? 'q' : size == 2 ? 'h' : 'w';
+    char letter = type == PTX_F32   ? 'f'
+                  : type == PTX_F64 ? 'd'
+                  : size == 8       ? 'q'
+                  : size == 2       ? 'h'
+                                    : 'w';
     AtomForm f = {(uint8_t)op, (uint8_t)type, (uint8_t)space, 0, returns, (uint8_t)size};
     uint32_t to = 0, base, b, c;
     bool wide;
@@ -371,8 +427,8 @@ static bool decode_atomic(Decoder *d) {
     f.wide_base = wide;
     if (offset) {
         uint32_t sum = wide ? d->tmp64[0] : d->tmp32[3];
-        uint32_t step = pool_row(d, wide ? POOL_B64 : POOL_B32,
-                                 wide ? (uint64_t)offset : (uint32_t)offset);
+        uint32_t step =
+            pool_row(d, wide ? POOL_B64 : POOL_B32, wide ? (uint64_t)offset : (uint32_t)offset);
         emit(d, wide ? OP_ADD64 : OP_ADD32, 0, sum, base, step, 0);
         base = sum;
     }
@@ -394,8 +450,8 @@ static const TexSlot *tex_slot(Machine *m, Warp *w, const Ins *in, int lane, con
                                uint64_t handle, const TexCoord *c) {
     uint64_t index = handle - WINDOW(ID_TEX);
     if (index >= (uint64_t)m->emu->n_tex || !m->emu->tex[index].live) {
-        fault_raise(m, w, in, lane, EMU_LAUNCH_ERROR,
-                    "texture misuse: 0x%llx is no texture object", (unsigned long long)handle);
+        fault_raise(m, w, in, lane, EMU_LAUNCH_ERROR, "texture misuse: 0x%llx is no texture object",
+                    (unsigned long long)handle);
         return NULL;
     }
     const TexSlot *slot = &m->emu->tex[index];
@@ -423,8 +479,7 @@ bool tex_slow(Machine *m, Warp *w, const Ins *in, const TexForm *f) {
         uint32_t texel[4];
         int64_t offset;
         tex_sample(&slot->t, &c, f->as_int, texel, &offset);
-        for (int k = 0; k < f->count; k++)
-            ((U32 *)(void *)row_at(w, f->reg[k]))[i] = texel[k];
+        for (int k = 0; k < f->count; k++) ((U32 *)(void *)row_at(w, f->reg[k]))[i] = texel[k];
         if (offset < 0) continue;
         at[i] = ((uint64_t)slot->alloc << ID_SHIFT) + (uint64_t)offset;
         seen |= 1u << i;
@@ -459,7 +514,8 @@ static bool tex_coordinates(Decoder *d, TexForm *f, const PtxOperand *at) {
     const PtxOperand *c = &at->elems[1];
     int n = c->kind == PTX_OP_VECTOR ? c->n_elems : 1;
     /* three coordinates are written as a vector of four */
-    if (n != need && !(n == 4 && need == 3)) return decode_fail(d, "%d coordinates are expected", need);
+    if (n != need && !(n == 4 && need == 3))
+        return decode_fail(d, "%d coordinates are expected", need);
     for (int k = 0; k < need; k++) {
         char letter = !f->is_int && !(f->layered && k == 0) ? 'f' : 'w';
         if (!source(d, c->kind == PTX_OP_VECTOR ? &c->elems[k] : c, letter, k, &f->coord[k]))
@@ -481,22 +537,30 @@ static bool decode_tex(Decoder *d) {
     f.as_int = strcmp(to, "f32") != 0;
     f.is_int = strcmp(from, "s32") == 0;
     bool types = strcmp(to, "f32") == 0 || strcmp(to, "u32") == 0 || strcmp(to, "s32") == 0;
-    if (!types || (!f.is_int && strcmp(from, "f32") != 0) || in->n_mods != k + 2) return decode_unknown(d);
+    if (!types || (!f.is_int && strcmp(from, "f32") != 0) || in->n_mods != k + 2)
+        return decode_unknown(d);
     if (in->n_args != 2 + level || in->args[1].kind != PTX_OP_TEX || in->args[1].n_elems != 2)
         return decode_unknown(d);
     uint32_t lod; /* checked and left: a texture without mip levels has level 0 alone */
-    if (level && !source(d, &in->args[2], strcmp(from, "s32") == 0 ? 'w' : 'f', 3, &lod)) return false;
+    if (level && !source(d, &in->args[2], strcmp(from, "s32") == 0 ? 'w' : 'f', 3, &lod))
+        return false;
     if (in->args[1].elems[0].kind != PTX_OP_REG)
         return decode_fail(d, "texture references are not supported; use texture objects");
     if (!source(d, &in->args[1].elems[0], 'q', 0, &f.handle)) return false;
     if (!tex_coordinates(d, &f, &in->args[1]) || !tex_registers(d, &f)) return false;
+    f.is_plain = f.dims == 1 && !f.layered && f.is_int && f.count == 4;
+    f.one_handle = d->is_uniform[in->args[1].elems[0].reg];
+    f.is_free = d->is_free;
     gi_grow(d->code->tex, d->code->n_tex, d->code->cap_tex);
     d->code->tex[d->code->n_tex++] = f;
     emit(d, OP_TEX, 0, 0, 0, 0, 0)->imm = (uint64_t)d->code->n_tex - 1;
     return true;
 }
 
-const Form forms_memory[] = {
-    CUSTOM("ld", decode_ld, LD_GLOBAL),  CUSTOM("ldu", decode_ld, LD_GLOBAL),
-    CUSTOM("st", decode_st, ST_GLOBAL),  CUSTOM("atom", decode_atomic, ATOMIC),
-    CUSTOM("red", decode_atomic, ATOMIC), CUSTOM("tex", decode_tex, TEX), FORMS_END};
+const Form forms_memory[] = {CUSTOM("ld", decode_ld, LD_GLOBAL),
+                             CUSTOM("ldu", decode_ld, LD_GLOBAL),
+                             CUSTOM("st", decode_st, ST_GLOBAL),
+                             CUSTOM("atom", decode_atomic, ATOMIC),
+                             CUSTOM("red", decode_atomic, ATOMIC),
+                             CUSTOM("tex", decode_tex, TEX),
+                             FORMS_END};

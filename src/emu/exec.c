@@ -67,7 +67,7 @@ static inline uint32_t mask_of(const S32 *t) {
         ROW(TC, c, in->c);                                                              \
         const uint32_t x = in->x & 63; /* a local: rows might alias the instruction */  \
         (void)a, (void)b, (void)c, (void)x;                                             \
-        if (full || in->x & X_FREE) EACH_LANE d[i] = (TD)(EXPR);                                          \
+        if (full || in->x & X_FREE) EACH_LANE d[i] = (TD)(EXPR);                              \
         else EACH_LANE d[i] = MASK[i] ? (TD)(EXPR) : d[i];                              \
         NEXT;                                                                           \
     }

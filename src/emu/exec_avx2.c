@@ -2,7 +2,8 @@
 ** which of the two to use. Same source, same bits. */
 #if defined(__x86_64__)
 #if defined(__clang__)
-#pragma clang attribute push(__attribute__((target("avx2,fma,bmi,bmi2,popcnt"))), apply_to = function)
+#pragma clang attribute push(__attribute__((target("avx2,fma,bmi,bmi2,popcnt"))),                  \
+                             apply_to = function)
 #else
 #pragma GCC target("avx2,fma,bmi,bmi2,popcnt")
 #endif
@@ -14,5 +15,7 @@
 #endif
 #else
 #include "emu/core.h"
-Stop exec_avx2(Machine *m, Warp *w) { return exec_base(m, w); }
+Stop exec_avx2(Machine *m, Warp *w) {
+    return exec_base(m, w);
+}
 #endif

@@ -45,17 +45,30 @@ static inline Pattern lane_pattern(const Warp *w, const uint64_t *at, unsigned b
     return step == 0 && (run & (run + 1)) == 0 ? LANES_DENSE : LANES_ANY;
 }
 
-#define ACTIVE_LANES(i) \
-    for (uint32_t left_ = w->active, i; left_ && (i = (uint32_t)__builtin_ctz(left_), 1); \
+#define ACTIVE_LANES(i)                                                                            \
+    for (uint32_t left_ = w->active, i; left_ && (i = (uint32_t)__builtin_ctz(left_), 1);          \
          left_ &= left_ - 1)
 
 /* One element at p, extended to the register. */
 static inline uint64_t element_read(const uint8_t *p, const MemForm *f, int k) {
     uint64_t v = 0;
     switch (f->size) {
-    case 1: v = *p; if (f->is_signed) v = (uint64_t)(int64_t)(int8_t)v; break;
-    case 2: { uint16_t h; memcpy(&h, p, 2); v = f->is_signed ? (uint64_t)(int64_t)(int16_t)h : h; break; }
-    case 4: { uint32_t x; memcpy(&x, p, 4); v = f->is_signed ? (uint64_t)(int64_t)(int32_t)x : x; break; }
+    case 1:
+        v = *p;
+        if (f->is_signed) v = (uint64_t)(int64_t)(int8_t)v;
+        break;
+    case 2: {
+        uint16_t h;
+        memcpy(&h, p, 2);
+        v = f->is_signed ? (uint64_t)(int64_t)(int16_t)h : h;
+        break;
+    }
+    case 4: {
+        uint32_t x;
+        memcpy(&x, p, 4);
+        v = f->is_signed ? (uint64_t)(int64_t)(int32_t)x : x;
+        break;
+    }
     default: memcpy(&v, p, 8);
     }
     return f->bits[k] == 16 ? v & 0xffff : v;
@@ -97,7 +110,8 @@ static inline bool four_lanes(const Warp *w, int g, int count) {
 
 static inline void load_square(U32 *const *row, int g, const uint8_t *base, const uint64_t *at) {
     __m128 v[4];
-    for (int k = 0; k < 4; k++) v[k] = _mm_loadu_ps((const float *)(const void *)(base + at[g + k]));
+    for (int k = 0; k < 4; k++)
+        v[k] = _mm_loadu_ps((const float *)(const void *)(base + at[g + k]));
     _MM_TRANSPOSE4_PS(v[0], v[1], v[2], v[3]);
     for (int k = 0; k < 4; k++)
         if (row[k]) _mm_storeu_ps((float *)(void *)(row[k] + g), v[k]);
@@ -110,7 +124,8 @@ static inline void store_square(const U32 *const *row, int g, uint8_t *base, con
     for (int k = 0; k < 4; k++) _mm_storeu_ps((float *)(void *)(base + at[g + k]), v[k]);
 }
 #if defined(EMU_AVX2)
-/* Eight lanes at once: rows are read 32 bytes at a time, and a processor is slow to pass on what two
+/* Eight lanes at once: rows are read 32 bytes at a time, and a processor is slow to pass on what
+*two
 ** narrower stores wrote. */
 static inline void load_octet(U32 *const *row, int g, const uint8_t *base, const uint64_t *at) {
     __m128 low[4], high[4];
@@ -135,7 +150,9 @@ static inline void load_octet(U32 *const *row, int g, const uint8_t *base, const
 static inline void load_octet(U32 *const *row, int g, const uint8_t *base, const uint64_t *at) {
     (void)row, (void)g, (void)base, (void)at;
 }
-static inline bool four_lanes(const Warp *w, int g, int count) { return false && w && g && count; }
+static inline bool four_lanes(const Warp *w, int g, int count) {
+    return false && w && g && count;
+}
 static inline void load_square(U32 *const *row, int g, const uint8_t *base, const uint64_t *at) {
     (void)row, (void)g, (void)base, (void)at;
 }
@@ -183,7 +200,9 @@ static inline void store_words(const Warp *w, const MemForm *f, uint8_t *base, c
     }
 }
 
-static inline bool is_words(const MemForm *f) { return f->size == 4 && f->bits[0] == 32; }
+static inline bool is_words(const MemForm *f) {
+    return f->size == 4 && f->bits[0] == 32;
+}
 
 static inline void load_uniform(Warp *w, const MemForm *f, const uint8_t *p) {
     for (int k = 0; k < f->count; k++) {
@@ -273,7 +292,8 @@ static inline uint32_t one_line(const U32 *offset, const S32 *on, uint32_t first
         sectors = _mm256_or_si256(sectors, _mm256_and_si256(bit, in));
     }
     if (!_mm256_testz_si256(other, other)) return 0;
-    __m128i half = _mm_or_si128(_mm256_castsi256_si128(sectors), _mm256_extracti128_si256(sectors, 1));
+    __m128i half =
+        _mm_or_si128(_mm256_castsi256_si128(sectors), _mm256_extracti128_si256(sectors, 1));
     half = _mm_or_si128(half, _mm_srli_si128(half, 8));
     half = _mm_or_si128(half, _mm_srli_si128(half, 4));
     return (uint32_t)_mm_cvtsi128_si32(half);
@@ -329,8 +349,7 @@ static bool shared_access(Machine *m, Warp *w, const Ins *in, const MemForm *f, 
 /* Local memory is interleaved: word k of the 32 lanes is one row. */
 static bool local_access(Machine *m, Warp *w, const Ins *in, const MemForm *f, uint64_t *at) {
     unsigned bytes = (unsigned)f->size * f->count;
-    if (m->shadow || !lanes_inside(w, at, 0, w->local_top, bytes))
-        return mem_slow(m, w, in, f, at);
+    if (m->shadow || !lanes_inside(w, at, 0, w->local_top, bytes)) return mem_slow(m, w, in, f, at);
     bool uniform = lane_pattern(w, at, bytes) == LANES_UNIFORM;
     if (!is_words(f) || !uniform) return mem_slow(m, w, in, f, at);
     uint8_t *word = w->s.local + at[__builtin_ctz(w->active)] / 4 * ROW32;
@@ -343,7 +362,8 @@ static bool local_access(Machine *m, Warp *w, const Ins *in, const MemForm *f, u
     return true;
 }
 
-/* Do all active lanes of a load from shared memory hold one address? The most common load of all. */
+/* Do all active lanes of a load from shared memory hold one address? The most common load of all.
+ */
 static inline bool uniform_shared(const Machine *m, Warp *w, const MemForm *f) {
     const uint8_t *row = w->file + f->base;
     int lane = __builtin_ctz(w->active);
@@ -361,7 +381,8 @@ static inline bool uniform_shared(const Machine *m, Warp *w, const MemForm *f) {
         other = differ;
     }
     uint32_t bytes = (uint32_t)f->size * f->count;
-    if (other || at & (bytes - 1) || bytes > m->shared_bytes || at > m->shared_bytes - bytes) return false;
+    if (other || at & (bytes - 1) || bytes > m->shared_bytes || at > m->shared_bytes - bytes)
+        return false;
     load_uniform(w, f, m->shared + at);
     return true;
 }
@@ -372,43 +393,55 @@ static bool load_store(Machine *m, Warp *w, const Ins *in, const MemForm *f) {
         return true;
     lane_addresses(w, f, at);
     switch (f->space) {
-    case PTX_GENERIC: case PTX_GLOBAL: case PTX_CONST: return global_access(m, w, in, f, at);
+    case PTX_GENERIC:
+    case PTX_GLOBAL:
+    case PTX_CONST: return global_access(m, w, in, f, at);
     case PTX_SHARED: return shared_access(m, w, in, f, at);
     case PTX_LOCAL: return local_access(m, w, in, f, at);
     default: return mem_slow(m, w, in, f, at);
     }
 }
 
-/* tex.1d with integer coordinates on linear memory of 32-bit texels, 1 or 4 channels: an array read.
+/* tex.1d with integer coordinates on linear memory of 32-bit texels, 1 or 4 channels: an array
+*read.
 ** Lanes outside read 0, and 1 where the texture has no fourth channel. */
-static inline void texels_one(Warp *w, const U32 *data, const S32 *x, uint32_t seen, U32 *d) {
+typedef struct Fetch {
+    U32 offset[LANES] __attribute__((aligned(64))); /* bytes, of the lanes inside */
+    S32 inside[LANES] __attribute__((aligned(64)));
+} Fetch;
+
+/* d = the texel's word for lanes inside, 0 for the other active ones. */
+static inline void texels_one(const Warp *w, const Fetch *f, const void *data, bool is_free,
+                              U32 *d) {
 #if defined(EMU_AVX2)
     for (int g = 0; g < LANES; g += 8) {
-        if ((w->active >> g & 255) == 0) continue;
-        const __m256i bit = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
-        __m256i want = _mm256_and_si256(_mm256_set1_epi32((int)(seen >> g & 255)), bit);
-        __m256i in = _mm256_cmpeq_epi32(want, bit);
-        __m256i active = _mm256_load_si256((const __m256i *)(const void *)(w->lane32 + g));
-        __m256i old = _mm256_loadu_si256((const __m256i *)(const void *)(d + g));
-        __m256i index = _mm256_loadu_si256((const __m256i *)(const void *)(x + g));
-        old = _mm256_andnot_si256(active, old);
-        old = _mm256_mask_i32gather_epi32(old, (const int *)(const void *)data, index, in, 4);
-        _mm256_storeu_si256((__m256i *)(void *)(d + g), old);
+        __m256i inside = _mm256_load_si256((const __m256i *)(const void *)(f->inside + g));
+        __m256i at = _mm256_load_si256((const __m256i *)(const void *)(f->offset + g));
+        __m256i old = _mm256_setzero_si256();
+        if (!is_free)
+            old = _mm256_andnot_si256(
+                _mm256_load_si256((const __m256i *)(const void *)(w->lane32 + g)),
+                _mm256_loadu_si256((const __m256i *)(const void *)(d + g)));
+        _mm256_storeu_si256((__m256i *)(void *)(d + g),
+                            _mm256_mask_i32gather_epi32(old, (const int *)data, at, inside, 1));
     }
 #else
-    for (int i = 0; i < LANES; i++) {
-        if (!(w->active >> i & 1)) continue;
-        d[i] = seen >> i & 1 ? data[x[i]] : 0;
+    (void)is_free;
+    ACTIVE_LANES(i) {
+        uint32_t v = 0;
+        if (f->inside[i]) memcpy(&v, (const uint8_t *)data + f->offset[i], 4);
+        d[i] = v;
     }
 #endif
 }
 
-static inline void texels_four(Warp *w, const uint8_t *data, const S32 *x, uint32_t seen,
+static inline void texels_four(const Warp *w, const Fetch *f, const uint8_t *data, uint32_t seen,
                                U32 *const *row) {
     uint64_t at[LANES];
-    EACH_LANE at[i] = (uint64_t)(uint32_t)x[i] << 4;
+    EACH_LANE at[i] = f->offset[i];
     for (int g = 0; g < LANES; g += 4) {
-        if (g % 8 == 0 && four_lanes(w, g, 4) && four_lanes(w, g + 4, 4) && (seen >> g & 255) == 255) {
+        if (g % 8 == 0 && four_lanes(w, g, 4) && four_lanes(w, g + 4, 4) &&
+            (seen >> g & 255) == 255) {
             load_octet(row, g, data, at);
             g += 4;
             continue;
@@ -428,66 +461,55 @@ static inline void texels_four(Warp *w, const uint8_t *data, const S32 *x, uint3
     }
 }
 
-static void charge_texels(Machine *m, Warp *w, const TexSlot *slot, const U32 *index, const S32 *inside,
-                          uint32_t seen, unsigned shift) {
+static inline void charge_texels(Machine *m, Warp *w, const TexSlot *slot, const Fetch *f,
+                                 uint32_t seen) {
     uint64_t base = (uint64_t)slot->alloc << ID_SHIFT;
-    uint32_t first = (uint32_t)__builtin_ctz(seen), sectors = 0;
-    if (slot->t.size[0] < (int64_t)1 << 28) {
-        U32 offset[LANES];
-        EACH_LANE offset[i] = index[i] << shift;
-        sectors = one_line(offset, inside, first);
-    }
+    uint32_t first = (uint32_t)__builtin_ctz(seen), sectors = one_line(f->offset, f->inside, first);
     if (sectors) {
-        cost_line(m, w, (base + ((uint64_t)index[first] << shift)) >> 7, sectors, COST_KIND_TEXTURE);
+        cost_line(m, w, (base + f->offset[first]) >> 7, sectors, COST_KIND_TEXTURE);
         return;
     }
     uint64_t at[LANES];
-    EACH_LANE at[i] = base + ((uint64_t)index[i] << shift);
+    EACH_LANE at[i] = base + f->offset[i];
     cost_lanes(m, w, at, seen, COST_KIND_TEXTURE);
 }
 
-static void texture_linear(Machine *m, Warp *w, const TexForm *f, const TexSlot *slot) {
-    uint32_t size = slot->t.size[0] < INT32_MAX ? (uint32_t)slot->t.size[0] : INT32_MAX;
-    unsigned shift = slot->t.channels == 4 ? 4 : 2;
-    U32 x[LANES] __attribute__((aligned(64))); /* a copy: results may go where the coordinates lie */
-    S32 inside[LANES] __attribute__((aligned(64)));
-    const U32 *index = (const U32 *)(const void *)(w->file + f->coord[0]);
-    EACH_LANE x[i] = index[i];
-    EACH_LANE inside[i] = x[i] < size ? w->lane32[i] : 0;
-    uint32_t seen = mask_of(inside);
+static inline void texture_plain(Machine *m, Warp *w, const TexForm *f, const TexSlot *slot) {
+    Fetch fetch;
+    const U32 *x = (const U32 *)(const void *)(w->file + f->coord[0]);
+    uint32_t size = (uint32_t)slot->t.size[0];
+    unsigned shift = slot->plain == 4 ? 4 : 2;
+    EACH_LANE {
+        fetch.inside[i] = x[i] < size ? w->lane32[i] : 0;
+        fetch.offset[i] = x[i] << shift;
+    }
+    uint32_t seen = mask_of(fetch.inside);
     U32 *row[4];
     for (int k = 0; k < 4; k++)
         row[k] = f->unused >> k & 1 ? NULL : (U32 *)(void *)(w->file + f->reg[k]);
-    if (slot->t.channels == 4) {
-        texels_four(w, slot->t.data, (const S32 *)x, seen, row);
+    if (slot->plain == 4) {
+        texels_four(w, &fetch, slot->t.data, seen, row);
     } else {
-        for (int k = 0; k < 4; k++) {
+        if (row[0]) texels_one(w, &fetch, slot->t.data, f->is_free, row[0]);
+        for (int k = 1; k < 4; k++) {
             U32 *d = row[k];
             uint32_t fill = k < 3 ? 0 : f->as_int ? 1 : 0x3f800000u;
-            if (d == NULL) continue;
-            if (k == 0) texels_one(w, slot->t.data, (const S32 *)x, seen, d);
-            else EACH_LANE d[i] = w->lane32[i] ? fill : d[i];
+            if (d) EACH_LANE d[i] = w->lane32[i] ? fill : d[i];
         }
     }
-    if (seen) charge_texels(m, w, slot, x, inside, seen, shift);
-}
-
-static inline bool is_plain_fetch(const TexForm *f, const EmuTexture *t) {
-    bool is_float = t->format == EMU_TEX_F32;
-    bool words = is_float || t->format == EMU_TEX_S32 || t->format == EMU_TEX_U32;
-    return f->dims == 1 && !f->layered && f->is_int && f->count == 4 && t->kind == EMU_TEX_LINEAR &&
-           words && is_float == !f->as_int && !t->normalized_read &&
-           (t->channels == 4 || t->channels == 1);
+    if (seen) charge_texels(m, w, slot, &fetch, seen);
 }
 
 static inline bool texture(Machine *m, Warp *w, const Ins *in, const TexForm *f) {
     const U64 *handle = (const U64 *)(const void *)(w->file + f->handle);
     uint64_t h = handle[__builtin_ctz(w->active)], other = 0;
-    for (int i = 0; i < LANES; i++) other |= (handle[i] ^ h) & (uint64_t)w->lane64[i];
+    if (!f->one_handle)
+        for (int i = 0; i < LANES; i++) other |= (handle[i] ^ h) & (uint64_t)w->lane64[i];
     uint64_t index = h - WINDOW(ID_TEX);
-    if (other || index >= (uint64_t)m->emu->n_tex) return tex_slow(m, w, in, f);
+    if (other || !f->is_plain || index >= (uint64_t)m->emu->n_tex) return tex_slow(m, w, in, f);
     const TexSlot *slot = &m->emu->tex[index];
-    if (!slot->live || !is_plain_fetch(f, &slot->t)) return tex_slow(m, w, in, f);
-    texture_linear(m, w, f, slot);
+    bool is_float = slot->t.format == EMU_TEX_F32;
+    if (!slot->live || slot->plain == 0 || is_float == f->as_int) return tex_slow(m, w, in, f);
+    texture_plain(m, w, f, slot);
     return true;
 }

@@ -13,7 +13,9 @@ static inline float float_of(uint32_t b) {
     return x;
 }
 
-static inline float canon(float x) { return x != x ? float_of(0x7fffffffu) : x; }
+static inline float canon(float x) {
+    return x != x ? float_of(0x7fffffffu) : x;
+}
 
 static inline float flush(float x) {
     uint32_t b = bits_f(x);
@@ -37,7 +39,9 @@ static inline float max_f(float a, float b) {
     return canon(r);
 }
 
-static inline float saturate(float x) { return x > 0 ? x < 1 ? x : 1.0f : 0.0f; }
+static inline float saturate(float x) {
+    return x > 0 ? x < 1 ? x : 1.0f : 0.0f;
+}
 
 static inline int32_t to_s32(float x) {
     float inside = x >= -2147483648.0f && x < 2147483648.0f ? x : 0.0f;

@@ -9,7 +9,7 @@
 
 typedef struct Compare { /* a comparison as a primitive one, of exchanged operands, complemented */
     const char *name;
-    char op;             /* '=' '<' 'l' (<=) '!' (ordered and unequal) 'n' (both numbers) */
+    char op; /* '=' '<' 'l' (<=) '!' (ordered and unequal) 'n' (both numbers) */
     bool swap, negate;
 } Compare;
 
@@ -36,12 +36,19 @@ static bool is_signed(PtxType t) {
 
 static char letter_of(PtxType t) {
     switch (t) {
-    case PTX_B16: case PTX_U16: case PTX_F16: case PTX_BF16: return 'h';
+    case PTX_B16:
+    case PTX_U16:
+    case PTX_F16:
+    case PTX_BF16: return 'h';
     case PTX_S16: return 'i';
-    case PTX_B64: case PTX_U64: case PTX_S64: return 'q';
+    case PTX_B64:
+    case PTX_U64:
+    case PTX_S64: return 'q';
     case PTX_F32: return 'f';
     case PTX_F64: return 'd';
-    case PTX_B32: case PTX_U32: case PTX_S32: return 'w';
+    case PTX_B32:
+    case PTX_U32:
+    case PTX_S32: return 'w';
     default: return 0;
     }
 }
@@ -51,11 +58,17 @@ SLOW_OP(slow_bf16_to_f32, F32, U32, U32, U32, num_bf16_to_f32((uint16_t)a))
 
 static EmuOp compare_op(char op, PtxType t) {
     if (t == PTX_F64)
-        return op == '=' ? OP_EQ_D : op == '!' ? OP_NE_D : op == '<' ? OP_LT_D : op == 'l' ? OP_LE_D
-                                                                                     : OP_NUM_D;
+        return op == '='   ? OP_EQ_D
+               : op == '!' ? OP_NE_D
+               : op == '<' ? OP_LT_D
+               : op == 'l' ? OP_LE_D
+                           : OP_NUM_D;
     if (is_float(t))
-        return op == '=' ? OP_EQ_F : op == '!' ? OP_NE_F : op == '<' ? OP_LT_F : op == 'l' ? OP_LE_F
-                                                                                     : OP_NUM_F;
+        return op == '='   ? OP_EQ_F
+               : op == '!' ? OP_NE_F
+               : op == '<' ? OP_LT_F
+               : op == 'l' ? OP_LE_F
+                           : OP_NUM_F;
     bool wide = ptx_type_size(t) == 8;
     if (op == '=') return wide ? OP_EQ64 : OP_EQ32;
     if (is_signed(t)) return wide ? OP_LT64_S : OP_LT32_S;
@@ -160,7 +173,8 @@ static bool slow_setp_halves(Machine *m, Warp *w, const Ins *in) {
     FOR_ACTIVE(w, i) {
         uint32_t x = LANE(U32, w, in->a, i), y = LANE(U32, w, in->b, i);
         for (int k = 0; k < 2; k++) {
-            float a = half_operand(x >> 16 * k, brain, ftz), b = half_operand(y >> 16 * k, brain, ftz);
+            float a = half_operand(x >> 16 * k, brain, ftz),
+                  b = half_operand(y >> 16 * k, brain, ftz);
             bool holds = swap ? half_holds((char)in->imm, b, a) : half_holds((char)in->imm, a, b);
             mask[k] |= (uint32_t)(holds != negate) << i;
         }
@@ -189,7 +203,8 @@ static bool decode_setp_halves(Decoder *d, const Setp *s) {
     if (in->n_args != 3 + combines || in->args[0].kind != PTX_OP_PAIR) return decode_unknown(d);
     if (!half_sources(d, s, &a, &b, &imm)) return false;
     if (combines && !source(d, &in->args[3], 'p', 0, &c)) return false;
-    if (!dest(d, &in->args[0].elems[0], 'p', &p) || !dest(d, &in->args[0].elems[1], 'p', &q)) return false;
+    if (!dest(d, &in->args[0].elems[0], 'p', &p) || !dest(d, &in->args[0].elems[1], 'p', &q))
+        return false;
     emit_slow(d, slow_setp_halves, d->tmp_p[2], a, b, d->tmp_p[3], imm);
     if (combines) {
         emit(d, s->combine, 0, d->tmp_p[2], d->tmp_p[2], c, 0);
@@ -281,10 +296,10 @@ static bool decode_slct(Decoder *d) {
 
 /* What a conversion does, packed into Ins.imm. */
 typedef struct Convert {
-    uint8_t to, from;   /* PtxType; TO_TF32 */
-    uint8_t round;      /* NumRound */
+    uint8_t to, from; /* PtxType; TO_TF32 */
+    uint8_t round;    /* NumRound */
     uint8_t integral : 1, ftz : 1, sat : 1, relu : 1, wide_from : 1, rounded : 1;
-    uint8_t to_bits;    /* of the destination register */
+    uint8_t to_bits; /* of the destination register */
 } Convert;
 
 static uint64_t extend(uint64_t x, unsigned bits, bool sign) {
@@ -374,7 +389,8 @@ static uint64_t convert(const Convert *c, uint64_t x) {
     PtxType to = (PtxType)c->to, from = (PtxType)c->from;
     x = extend(x, bits_of(from), is_signed(from));
     uint64_t y = is_float(from) ? is_float(to) ? float_to_float(c, x) : float_to_int(c, x)
-                                : is_float(to) ? int_to_float(c, x) : int_to_int(c, x);
+                 : is_float(to) ? int_to_float(c, x)
+                                : int_to_int(c, x);
     y = extend(y, bits_of(to), is_signed(to));
     return c->to_bits < 64 ? extend(y, c->to_bits, false) : y;
 }
@@ -394,13 +410,22 @@ static bool slow_convert(Machine *m, Warp *w, const Ins *in) {
 
 /* The pairs for which exec.c has a loop; registers have the types' own width. */
 static bool fast_convert(Decoder *d, const Convert *c, uint32_t to, uint32_t from) {
-    static const struct { PtxType to, from; NumRound round; bool integral; EmuOp op; } fast[] = {
-        {PTX_F32, PTX_S32, NUM_RN, false, OP_CVT_F_S32}, {PTX_F32, PTX_U32, NUM_RN, false, OP_CVT_F_U32},
-        {PTX_S32, PTX_F32, NUM_RZ, true, OP_CVT_S32_F},  {PTX_S32, PTX_F32, NUM_RN, true, OP_CVT_S32_F_RN},
-        {PTX_F64, PTX_S32, NUM_RN, false, OP_CVT_D_S32}, {PTX_F64, PTX_F32, NUM_RN, false, OP_CVT_D_F},
-        {PTX_F32, PTX_F64, NUM_RN, false, OP_CVT_F_D},   {PTX_F32, PTX_F32, NUM_RZ, true, OP_TRUNC_F},
-        {PTX_F32, PTX_F32, NUM_RM, true, OP_FLOOR_F},    {PTX_F32, PTX_F32, NUM_RP, true, OP_CEIL_F},
-        {PTX_F32, PTX_F32, NUM_RN, true, OP_RINT_F}};
+    static const struct {
+        PtxType to, from;
+        NumRound round;
+        bool integral;
+        EmuOp op;
+    } fast[] = {{PTX_F32, PTX_S32, NUM_RN, false, OP_CVT_F_S32},
+                {PTX_F32, PTX_U32, NUM_RN, false, OP_CVT_F_U32},
+                {PTX_S32, PTX_F32, NUM_RZ, true, OP_CVT_S32_F},
+                {PTX_S32, PTX_F32, NUM_RN, true, OP_CVT_S32_F_RN},
+                {PTX_F64, PTX_S32, NUM_RN, false, OP_CVT_D_S32},
+                {PTX_F64, PTX_F32, NUM_RN, false, OP_CVT_D_F},
+                {PTX_F32, PTX_F64, NUM_RN, false, OP_CVT_F_D},
+                {PTX_F32, PTX_F32, NUM_RZ, true, OP_TRUNC_F},
+                {PTX_F32, PTX_F32, NUM_RM, true, OP_FLOOR_F},
+                {PTX_F32, PTX_F32, NUM_RP, true, OP_CEIL_F},
+                {PTX_F32, PTX_F32, NUM_RN, true, OP_RINT_F}};
     if (c->ftz || c->relu || c->sat) return false;
     for (size_t i = 0; i < sizeof fast / sizeof *fast; i++) {
         if (fast[i].to != c->to || fast[i].from != c->from || fast[i].round != c->round ||
@@ -419,7 +444,9 @@ static void convert_ints(Decoder *d, const Convert *c, uint32_t to, uint32_t fro
     bool sign = tb <= fb ? is_signed(tt) : is_signed(ft), wide = c->to_bits == 64;
     if (wide && !c->wide_from) {
         uint32_t at = from;
-        if (bits < 32) emit(d, sign ? OP_EXT32_S : OP_EXT32_U, 32 - bits, d->tmp32[0], from, from, 0), at = d->tmp32[0];
+        if (bits < 32)
+            emit(d, sign ? OP_EXT32_S : OP_EXT32_U, 32 - bits, d->tmp32[0], from, from, 0),
+                at = d->tmp32[0];
         emit(d, sign ? OP_WIDEN_S : OP_WIDEN_U, 0, to, at, at, at);
     } else if (wide) {
         if (bits < 64) emit(d, sign ? OP_EXT64_S : OP_EXT64_U, 64 - bits, to, from, from, 0);
@@ -436,10 +463,13 @@ static void convert_ints(Decoder *d, const Convert *c, uint32_t to, uint32_t fro
 
 /* {rounding}{.ftz}{.sat}{.relu}.to.from */
 static bool convert_mods(Decoder *d, Convert *c, int n_types) {
-    static const struct { const char *name; NumRound round; bool integral; } rounds[] = {
-        {"rn", NUM_RN, false}, {"rz", NUM_RZ, false}, {"rm", NUM_RM, false}, {"rp", NUM_RP, false},
-        {"rna", NUM_RNA, false}, {"rni", NUM_RN, true}, {"rzi", NUM_RZ, true},
-        {"rmi", NUM_RM, true}, {"rpi", NUM_RP, true}};
+    static const struct {
+        const char *name;
+        NumRound round;
+        bool integral;
+    } rounds[] = {{"rn", NUM_RN, false}, {"rz", NUM_RZ, false},   {"rm", NUM_RM, false},
+                  {"rp", NUM_RP, false}, {"rna", NUM_RNA, false}, {"rni", NUM_RN, true},
+                  {"rzi", NUM_RZ, true}, {"rmi", NUM_RM, true},   {"rpi", NUM_RP, true}};
     for (int i = 0; i < d->in->n_mods - n_types; i++) {
         const char *mod = d->in->mods[i];
         bool known = true;
@@ -482,7 +512,8 @@ static bool convert_operands(Decoder *d, Convert *c, uint32_t *to, uint32_t *fro
     unsigned need = bits_of((PtxType)c->from);
     if (a->kind == PTX_OP_REG) {
         if (!any_register(d, a, from, &bits)) return false;
-        if (bits == 1 || (unsigned)bits < need) return decode_fail(d, "a source register too small");
+        if (bits == 1 || (unsigned)bits < need)
+            return decode_fail(d, "a source register too small");
     } else {
         bits = need == 64 ? 64 : 32;
         char letter = c->from == PTX_F64 ? 'd' : c->from == PTX_F32 ? 'f' : need == 64 ? 'q' : 'w';
@@ -586,7 +617,8 @@ static bool decode_cvt(Decoder *d) {
         if (in->n_mods != 3 || strcmp(in->mods[0], "rna") != 0 || in->n_args != 2 ||
             strcmp(last_mod(d), "f32") != 0)
             return decode_unknown(d);
-        if (!source(d, &in->args[1], 'f', 0, &at) || !dest(d, &in->args[0], 'w', &result)) return false;
+        if (!source(d, &in->args[1], 'f', 0, &at) || !dest(d, &in->args[0], 'w', &result))
+            return false;
         emit_slow(d, slow_tf32, result, at, at, at, 0);
         return true;
     }
@@ -614,8 +646,13 @@ static bool decode_cvt(Decoder *d) {
     return true;
 }
 
-const Form forms_convert[] = {
-    CUSTOM("setp", decode_setp, ALU), CUSTOM("set", decode_set, ALU), CUSTOM("slct", decode_slct, ALU),
-    FAST("selp", "b32|u32|s32", "wwwp", SELP32, ALU), FAST("selp", "f32", "fffp", SELP32, ALU),
-    FAST("selp", "b16|u16|s16", "hhhp", SELP32, ALU), FAST("selp", "b64|u64|s64", "qqqp", SELP64, ALU64),
-    FAST("selp", "f64", "dddp", SELP64, ALU64), CUSTOM("cvt", decode_cvt, CONVERT), FORMS_END};
+const Form forms_convert[] = {CUSTOM("setp", decode_setp, ALU),
+                              CUSTOM("set", decode_set, ALU),
+                              CUSTOM("slct", decode_slct, ALU),
+                              FAST("selp", "b32|u32|s32", "wwwp", SELP32, ALU),
+                              FAST("selp", "f32", "fffp", SELP32, ALU),
+                              FAST("selp", "b16|u16|s16", "hhhp", SELP32, ALU),
+                              FAST("selp", "b64|u64|s64", "qqqp", SELP64, ALU64),
+                              FAST("selp", "f64", "dddp", SELP64, ALU64),
+                              CUSTOM("cvt", decode_cvt, CONVERT),
+                              FORMS_END};

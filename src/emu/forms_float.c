@@ -80,7 +80,11 @@ static bool decode_sign(Decoder *d) {
     if (in->n_args != 2) return decode_unknown(d);
     if (!source(d, &in->args[1], t, 0, &at) || !dest(d, &in->args[0], t, &to)) return false;
     uint32_t mask = pool_row(d, wide ? POOL_B64 : POOL_B32, bits);
-    emit(d, wide ? is_abs ? OP_AND64 : OP_XOR64 : is_abs ? OP_AND32 : OP_XOR32, 0, to, at, mask, mask);
+    emit(d,
+         wide     ? is_abs ? OP_AND64 : OP_XOR64
+         : is_abs ? OP_AND32
+                  : OP_XOR32,
+         0, to, at, mask, mask);
     if (ftz) emit(d, OP_FTZ_F, 0, to, to, to, 0);
     return true;
 }
@@ -96,7 +100,8 @@ static bool test_class(const char *what, bool zero, bool sub, bool inf, bool nan
     return sub; /* subnormal */
 }
 
-static const char *const testp_names[] = {"finite", "infinite", "number", "notanumber", "normal", "subnormal"};
+static const char *const testp_names[] = {"finite",     "infinite", "number",
+                                          "notanumber", "normal",   "subnormal"};
 
 static bool slow_testp(Machine *m, Warp *w, const Ins *in) {
     (void)m;
@@ -153,7 +158,10 @@ static uint16_t half_op(char op, uint16_t a, uint16_t b, uint16_t c, uint64_t ho
     bool nan = how & HALF_NAN;
     float x;
     switch (op) {
-    case '+': case '-': case '*': case 'f':
+    case '+':
+    case '-':
+    case '*':
+    case 'f':
         if (how & HALF_BRAIN) return num_bf16_op(op, a, b, c, how & HALF_RELU);
         return num_f16_op(op, a, b, c, how & HALF_SAT, how & HALF_RELU, how & HALF_FTZ);
     case 'n': return half_flush(a ^ 0x8000, how);
@@ -177,17 +185,20 @@ static bool slow_half(Machine *m, Warp *w, const Ins *in) {
         uint32_t a = LANE(U32, w, in->a, i), b = LANE(U32, w, in->b, i), c = LANE(U32, w, in->c, i);
         uint32_t r = half_op(op, (uint16_t)a, (uint16_t)b, (uint16_t)c, in->imm);
         if (in->imm & HALF_TWO)
-            r |= (uint32_t)half_op(op, (uint16_t)(a >> 16), (uint16_t)(b >> 16), (uint16_t)(c >> 16),
-                                   in->imm) << 16;
+            r |= (uint32_t)half_op(op, (uint16_t)(a >> 16), (uint16_t)(b >> 16),
+                                   (uint16_t)(c >> 16), in->imm)
+                 << 16;
         LANE(U32, w, in->d, i) = r;
     }
     return true;
 }
 
 static char half_letter(const char *opcode) {
-    static const struct { const char *name; char op; } ops[] = {
-        {"add", '+'}, {"sub", '-'}, {"mul", '*'}, {"fma", 'f'}, {"min", 'm'}, {"max", 'M'},
-        {"neg", 'n'}, {"abs", 'a'}, {"ex2", 'e'}, {"tanh", 't'}};
+    static const struct {
+        const char *name;
+        char op;
+    } ops[] = {{"add", '+'}, {"sub", '-'}, {"mul", '*'}, {"fma", 'f'}, {"min", 'm'},
+               {"max", 'M'}, {"neg", 'n'}, {"abs", 'a'}, {"ex2", 'e'}, {"tanh", 't'}};
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
         if (strcmp(ops[i].name, opcode) == 0) return ops[i].op;
     return 0;
@@ -215,7 +226,8 @@ static bool decode_half(Decoder *d) {
 }
 
 #define HALF "f16|f16x2|bf16|bf16x2"
-#define HALF_FORM(opcode, mods, cost) {opcode, mods " " HALF, "", 0, NULL, COST_##cost, decode_half}
+#define HALF_FORM(opcode, mods, cost)                                                              \
+    { opcode, mods " " HALF, "", 0, NULL, COST_##cost, decode_half }
 
 const Form forms_float[] = {
     FAST("add", "?rn f32", "fff", ADD_F, FP32),

@@ -56,10 +56,10 @@ SLOW_OP(slow_mul_hi_u64, U64, U64, U64, U64, num_mul_hi_u64(a, b))
 SLOW_OP(slow_mul_hi_s64, S64, S64, S64, S64, num_mul_hi_s64(a, b))
 SLOW_OP(slow_mad_hi_u64, U64, U64, U64, U64, num_mul_hi_u64(a, b) + c)
 SLOW_OP(slow_mad_hi_s64, U64, S64, S64, U64, (uint64_t)num_mul_hi_s64(a, b) + c)
-SLOW_OP(slow_mad_hi_u32, U32, U32, U32, U32, (uint32_t)((uint64_t)a * b >> 32) + c)
-SLOW_OP(slow_mad_hi_s32, U32, S32, S32, U32, (uint32_t)((uint64_t)((int64_t)a * b) >> 32) + c)
-SLOW_OP(slow_mul_hi_16, U32, U32, U32, U32, a * b >> 16)
-SLOW_OP(slow_mul_hi_s16, U32, S32, S32, S32, (uint32_t)(a * b) >> 16)
+SLOW_OP(slow_mad_hi_u32, U32, U32, U32, U32, (uint32_t)((uint64_t)a *b >> 32) + c)
+SLOW_OP(slow_mad_hi_s32, U32, S32, S32, U32, (uint32_t)((uint64_t)((int64_t)a *b) >> 32) + c)
+SLOW_OP(slow_mul_hi_16, U32, U32, U32, U32, a *b >> 16)
+SLOW_OP(slow_mul_hi_s16, U32, S32, S32, S32, (uint32_t)(a *b) >> 16)
 SLOW_OP(slow_mad_hi_u16, U32, U32, U32, U32, (a * b >> 16) + c)
 SLOW_OP(slow_mad_hi_s16, U32, S32, S32, U32, ((uint32_t)(a * b) >> 16) + c)
 
@@ -183,9 +183,11 @@ SLOW_OP(slow_dp2a_hi_us, U32, U32, U32, S32, num_dp2a(a, false, b, true, c, true
 SLOW_OP(slow_dp2a_hi_su, U32, U32, U32, S32, num_dp2a(a, true, b, false, c, true))
 SLOW_OP(slow_dp2a_hi_ss, U32, U32, U32, S32, num_dp2a(a, true, b, true, c, true))
 SLOW_OP(slow_sad_u16, U32, U32, U32, U32, num_sad(a, b, c, 16, false))
-SLOW_OP(slow_sad_s16, U32, S32, S32, U32, num_sad((uint64_t)(int64_t)a, (uint64_t)(int64_t)b, c, 16, true))
+SLOW_OP(slow_sad_s16, U32, S32, S32, U32,
+        num_sad((uint64_t)(int64_t)a, (uint64_t)(int64_t)b, c, 16, true))
 SLOW_OP(slow_sad_u32, U32, U32, U32, U32, num_sad(a, b, c, 32, false))
-SLOW_OP(slow_sad_s32, U32, S32, S32, U32, num_sad((uint64_t)(int64_t)a, (uint64_t)(int64_t)b, c, 32, true))
+SLOW_OP(slow_sad_s32, U32, S32, S32, U32,
+        num_sad((uint64_t)(int64_t)a, (uint64_t)(int64_t)b, c, 32, true))
 SLOW_OP(slow_sad_u64, U64, U64, U64, U64, num_sad(a, b, c, 64, false))
 SLOW_OP(slow_sad_s64, U64, U64, U64, U64, num_sad(a, b, c, 64, true))
 SLOW_OP(slow_cnot32, U32, U32, U32, U32, a == 0)
@@ -200,9 +202,11 @@ static bool slow_bfi(Machine *m, Warp *w, const Ins *in) {
     FOR_ACTIVE(w, i) {
         uint32_t pos = LANE(U32, w, in->c, i) & 255, len = LANE(U32, w, len_row, i) & 255;
         if (wide)
-            LANE(U64, w, in->d, i) = num_bfi_b64(LANE(U64, w, in->a, i), LANE(U64, w, in->b, i), pos, len);
+            LANE(U64, w, in->d, i) =
+                num_bfi_b64(LANE(U64, w, in->a, i), LANE(U64, w, in->b, i), pos, len);
         else
-            LANE(U32, w, in->d, i) = num_bfi_b32(LANE(U32, w, in->a, i), LANE(U32, w, in->b, i), pos, len);
+            LANE(U32, w, in->d, i) =
+                num_bfi_b32(LANE(U32, w, in->a, i), LANE(U32, w, in->b, i), pos, len);
     }
     return true;
 }
@@ -263,11 +267,21 @@ static uint32_t halves(uint32_t a, uint32_t b, int32_t (*f)(int32_t, int32_t), b
     return out;
 }
 
-static int32_t add_h(int32_t a, int32_t b) { return a + b; }
-static int32_t min_h(int32_t a, int32_t b) { return a < b ? a : b; }
-static int32_t max_h(int32_t a, int32_t b) { return a > b ? a : b; }
-static int32_t min_relu(int32_t a, int32_t b) { return max_h(min_h(a, b), 0); }
-static int32_t max_relu(int32_t a, int32_t b) { return max_h(max_h(a, b), 0); }
+static int32_t add_h(int32_t a, int32_t b) {
+    return a + b;
+}
+static int32_t min_h(int32_t a, int32_t b) {
+    return a < b ? a : b;
+}
+static int32_t max_h(int32_t a, int32_t b) {
+    return a > b ? a : b;
+}
+static int32_t min_relu(int32_t a, int32_t b) {
+    return max_h(min_h(a, b), 0);
+}
+static int32_t max_relu(int32_t a, int32_t b) {
+    return max_h(max_h(a, b), 0);
+}
 
 SLOW_OP(slow_add_16x2, U32, U32, U32, U32, halves(a, b, add_h, false))
 SLOW_OP(slow_min_s16x2, U32, U32, U32, U32, halves(a, b, min_h, true))

@@ -24,10 +24,22 @@ static uint32_t shfl_source(int mode, uint32_t lane, uint32_t b, uint32_t c, boo
     uint32_t bval = b & 31, cval = c & 31, segment = c >> 8 & 31;
     uint32_t most = (lane & segment) | (cval & ~segment), least = lane & segment, j;
     switch (mode) {
-    case SHFL_UP: j = lane - bval; *valid = (int32_t)j >= (int32_t)most; break;
-    case SHFL_DOWN: j = lane + bval; *valid = j <= most; break;
-    case SHFL_BFLY: j = lane ^ bval; *valid = j <= most; break;
-    default: j = least | (bval & ~segment); *valid = j <= most; break;
+    case SHFL_UP:
+        j = lane - bval;
+        *valid = (int32_t)j >= (int32_t)most;
+        break;
+    case SHFL_DOWN:
+        j = lane + bval;
+        *valid = j <= most;
+        break;
+    case SHFL_BFLY:
+        j = lane ^ bval;
+        *valid = j <= most;
+        break;
+    default:
+        j = least | (bval & ~segment);
+        *valid = j <= most;
+        break;
     }
     return *valid ? j & 31 : lane;
 }
@@ -35,16 +47,19 @@ static uint32_t shfl_source(int mode, uint32_t lane, uint32_t b, uint32_t c, boo
 /* imm: predicate row, mask row (0: no mask), mode in the top bits. */
 static bool do_shfl(Machine *m, Warp *w, const Ins *in) {
     int mode = (int)(in->imm >> 60);
-    uint32_t mask_row = (uint32_t)(in->imm & 0x3fffffff), pred_row = (uint32_t)(in->imm >> 30 & 0x3fffffff);
+    uint32_t mask_row = (uint32_t)(in->imm & 0x3fffffff),
+             pred_row = (uint32_t)(in->imm >> 30 & 0x3fffffff);
     uint32_t from[LANES], valid = 0;
     memcpy(from, row_at(w, in->a), sizeof from);
     FOR_ACTIVE(w, i) {
-        if (mask_row && !check_mask(m, w, in, i, LANE(U32, w, mask_row, i), "shfl.sync")) return false;
+        if (mask_row && !check_mask(m, w, in, i, LANE(U32, w, mask_row, i), "shfl.sync"))
+            return false;
     }
     uint32_t result[LANES];
     FOR_ACTIVE(w, i) {
         bool is_valid;
-        uint32_t j = shfl_source(mode, i, LANE(U32, w, in->b, i), LANE(U32, w, in->c, i), &is_valid);
+        uint32_t j =
+            shfl_source(mode, i, LANE(U32, w, in->b, i), LANE(U32, w, in->c, i), &is_valid);
         result[i] = from[w->active >> j & 1 ? j : i];
         valid |= (uint32_t)is_valid << i;
     }
@@ -56,11 +71,13 @@ static bool do_shfl(Machine *m, Warp *w, const Ins *in) {
 static bool decode_shfl(Decoder *d) {
     static const char *const modes[] = {"up", "down", "bfly", "idx"};
     const PtxInstr *in = d->in;
-    bool sync = strcmp(mod_at(d, 0), "sync") == 0, pair = in->n_args && in->args[0].kind == PTX_OP_PAIR;
+    bool sync = strcmp(mod_at(d, 0), "sync") == 0,
+         pair = in->n_args && in->args[0].kind == PTX_OP_PAIR;
     uint32_t to, p = d->trash_p, a, b, c, mask = 0;
     uint64_t mode = 0;
     while (mode < 4 && strcmp(modes[mode], mod_at(d, sync)) != 0) mode++;
-    if (mode == 4 || in->n_mods != 2 + sync || strcmp(last_mod(d), "b32") != 0 || in->n_args != 4 + sync)
+    if (mode == 4 || in->n_mods != 2 + sync || strcmp(last_mod(d), "b32") != 0 ||
+        in->n_args != 4 + sync)
         return decode_unknown(d);
     if (!source(d, &in->args[1], 'w', 0, &a) || !source(d, &in->args[2], 'w', 1, &b) ||
         !source(d, &in->args[3], 'w', 2, &c))
@@ -193,7 +210,8 @@ static bool decode_match(Decoder *d) {
     if ((!all && !any) || in->n_mods != 3 || strcmp(mod_at(d, 1), "sync") != 0 || in->n_args != 3 ||
         (!wide && strcmp(last_mod(d), "b32") != 0) || (pair && !all))
         return decode_unknown(d);
-    if (!source(d, &in->args[1], wide ? 'q' : 'w', 0, &a) || !source(d, &in->args[2], 'w', 1, &mask))
+    if (!source(d, &in->args[1], wide ? 'q' : 'w', 0, &a) ||
+        !source(d, &in->args[2], 'w', 1, &mask))
         return false;
     if (!dest(d, pair ? &in->args[0].elems[0] : &in->args[0], 'w', &to)) return false;
     if (pair && !dest(d, &in->args[0].elems[1], 'p', &p)) return false;
@@ -236,7 +254,8 @@ static bool decode_redux(Decoder *d) {
     uint64_t op = 0;
     uint32_t to, a, mask;
     const char *type = last_mod(d);
-    if (in->n_mods != 3 || in->n_args != 3 || strcmp(mod_at(d, 0), "sync") != 0) return decode_unknown(d);
+    if (in->n_mods != 3 || in->n_args != 3 || strcmp(mod_at(d, 0), "sync") != 0)
+        return decode_unknown(d);
     while (op < 6 && strcmp(redux_names[op], mod_at(d, 1)) != 0) op++;
     bool sign = strcmp(type, "s32") == 0;
     if (op == 6 || (op < 3 ? !sign && strcmp(type, "u32") != 0 : strcmp(type, "b32") != 0))
@@ -248,7 +267,10 @@ static bool decode_redux(Decoder *d) {
     return true;
 }
 
-const Form forms_warp[] = {
-    CUSTOM("shfl", decode_shfl, SHUFFLE), CUSTOM("vote", decode_vote, VOTE),
-    CUSTOM("activemask", decode_activemask, VOTE), CUSTOM("elect", decode_elect, VOTE),
-    CUSTOM("match", decode_match, REDUX), CUSTOM("redux", decode_redux, REDUX), FORMS_END};
+const Form forms_warp[] = {CUSTOM("shfl", decode_shfl, SHUFFLE),
+                           CUSTOM("vote", decode_vote, VOTE),
+                           CUSTOM("activemask", decode_activemask, VOTE),
+                           CUSTOM("elect", decode_elect, VOTE),
+                           CUSTOM("match", decode_match, REDUX),
+                           CUSTOM("redux", decode_redux, REDUX),
+                           FORMS_END};

@@ -34,8 +34,8 @@ static bool check_geometry(Machine *m) {
                       l->grid[0], l->grid[1], l->grid[2], b[0], b[1], b[2]);
     double most = g->max_threads_per_block < 1024 ? g->max_threads_per_block : 1024;
     if (threads > most || b[2] > 64)
-        return refuse(m, "block (%u,%u,%u) has %.0f threads%s; at most %.0f are allowed", b[0], b[1],
-                      b[2], threads, b[2] > 64 ? " (and z above 64)" : "", most);
+        return refuse(m, "block (%u,%u,%u) has %.0f threads%s; at most %.0f are allowed", b[0],
+                      b[1], b[2], threads, b[2] > 64 ? " (and z above 64)" : "", most);
     if (l->grid[0] > g->max_grid_x || l->grid[1] > g->max_grid_y || l->grid[2] > g->max_grid_z)
         return refuse(m, "grid (%u,%u,%u) is larger than (%.0f,%.0f,%.0f)", l->grid[0], l->grid[1],
                       l->grid[2], g->max_grid_x, g->max_grid_y, g->max_grid_z);
@@ -50,11 +50,12 @@ static bool check_bounds(Machine *m) {
     const int *req = f->reqntid, *max = f->maxntid;
     for (int k = 0; k < 3 && req[0]; k++)
         if (b[k] != (unsigned)(req[k] ? req[k] : 1))
-            return refuse(m, "block (%u,%u,%u), but the kernel requires (%d,%d,%d)", b[0], b[1], b[2],
-                          req[0], req[1] ? req[1] : 1, req[2] ? req[2] : 1);
+            return refuse(m, "block (%u,%u,%u), but the kernel requires (%d,%d,%d)", b[0], b[1],
+                          b[2], req[0], req[1] ? req[1] : 1, req[2] ? req[2] : 1);
     int bound = max[0] * (max[1] ? max[1] : 1) * (max[2] ? max[2] : 1);
     if (bound && m->threads > bound)
-        return refuse(m, "%d threads a block, but the kernel's launch bounds allow %d", m->threads, bound);
+        return refuse(m, "%d threads a block, but the kernel's launch bounds allow %d", m->threads,
+                      bound);
     return true;
 }
 
@@ -66,7 +67,8 @@ static bool check_memory(Machine *m) {
     const EmuModel *g = m->model;
     double fixed = (double)m->entry->shared_bytes, all;
     m->dynamic_base = (uint32_t)align16(m->entry->shared_bytes);
-    all = m->launch->shared_bytes ? (double)m->dynamic_base + (double)m->launch->shared_bytes : fixed;
+    all =
+        m->launch->shared_bytes ? (double)m->dynamic_base + (double)m->launch->shared_bytes : fixed;
     if (g->shared_per_block_default > 0 && fixed > g->shared_per_block_default)
         return refuse(m, "%.0f bytes of static shared memory; at most %.0f are allowed", fixed,
                       g->shared_per_block_default);
@@ -86,7 +88,8 @@ static int give_registers(Machine *m, int *spilled) {
     const EmuModel *g = m->model;
     const PtxFunc *f = m->entry->func;
     int want = m->entry->registers, have = want;
-    int bound = f->maxntid[0] * (f->maxntid[1] ? f->maxntid[1] : 1) * (f->maxntid[2] ? f->maxntid[2] : 1);
+    int bound =
+        f->maxntid[0] * (f->maxntid[1] ? f->maxntid[1] : 1) * (f->maxntid[2] ? f->maxntid[2] : 1);
     int threads = bound > m->threads ? bound : m->threads;
     int blocks = bound && f->minnctapersm > 1 ? f->minnctapersm : 1;
     int warps = (threads + LANES - 1) / LANES;
@@ -113,7 +116,8 @@ static void describe_waits(const Machine *m, char *out, size_t cap) {
             return;
         }
         const InsPlace *at = &w->code->place[w->pc - 1];
-        n += (size_t)snprintf(out + n, cap - n, "%s warp %d waits at barrier %d (PTX line %d, line %d)",
+        n += (size_t)snprintf(out + n, cap - n,
+                              "%s warp %d waits at barrier %d (PTX line %d, line %d)",
                               told > 1 ? "," : "", i, w->barrier, at->ptx_line, at->src_line);
     }
 }
@@ -137,7 +141,8 @@ static bool raise_budget(Machine *m, Warp *w) {
 /* One turn of a ready warp. */
 static bool run_warp(Machine *m, Warp *w) {
     if (!w->begun && !warp_begin(m, w, m->entry))
-        return fault_raise(m, NULL, NULL, ALL_LANES, EMU_OUT_OF_MEMORY, "no host memory for a warp");
+        return fault_raise(m, NULL, NULL, ALL_LANES, EMU_OUT_OF_MEMORY,
+                           "no host memory for a warp");
     w->fuel = m->budget < TURN ? m->budget : TURN;
     int64_t before = w->fuel;
     Stop stop = m->emu->avx2 ? exec_avx2(m, w) : exec_base(m, w);
@@ -237,8 +242,10 @@ static void run(Machine *m) {
     if (!check_geometry(m) || !check_bounds(m) || !check_memory(m)) return;
     int resident = give_registers(m, &spilled);
     if (resident < 1) {
-        refuse(m, "a block of %d threads, %d registers a thread and %u bytes of shared memory does "
-               "not fit on an SM", m->threads, m->result->registers, m->shared_bytes);
+        refuse(m,
+               "a block of %d threads, %d registers a thread and %u bytes of shared memory does "
+               "not fit on an SM",
+               m->threads, m->result->registers, m->shared_bytes);
         return;
     }
     m->result->shared_bytes = m->shared_bytes;
@@ -261,11 +268,17 @@ bool emu_launch(EmuModule *mod, const EmuLaunch *launch, EmuResult *out, gi_err 
         return gi_fail(err, "usage", "kernel %s needs %zu bytes of parameters and was given none",
                        launch->kernel, param_bytes);
     EmuResult result = {0};
-    Machine m = {.emu = mod->emu, .mod = mod, .entry = entry, .launch = launch,
-                 .model = &mod->emu->model, .result = &result, .params = launch->params,
-                 .param_bytes = param_bytes, .serial = 1};
+    Machine m = {.emu = mod->emu,
+                 .mod = mod,
+                 .entry = entry,
+                 .launch = launch,
+                 .model = &mod->emu->model,
+                 .result = &result,
+                 .params = launch->params,
+                 .param_bytes = param_bytes,
+                 .serial = 1};
     m.budget = launch->budget && launch->budget < (uint64_t)1 << 62 ? (int64_t)launch->budget
-                                                                   : (int64_t)1 << 40;
+                                                                    : (int64_t)1 << 40;
     run(&m);
     *out = result;
     return true;

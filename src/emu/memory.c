@@ -18,8 +18,12 @@ static int new_id(Emu *e) {
 uint64_t alloc_new(Emu *e, void *data, uint64_t size, bool read_only, bool is_const,
                    const char *label) {
     int id = new_id(e);
-    e->alloc[id] = (Alloc){.data = data, .size = size, .live = true, .read_only = read_only,
-                           .is_const = is_const, .label = gi_strdup(label ? label : "buffer")};
+    e->alloc[id] = (Alloc){.data = data,
+                           .size = size,
+                           .live = true,
+                           .read_only = read_only,
+                           .is_const = is_const,
+                           .label = gi_strdup(label ? label : "buffer")};
     return (uint64_t)id << ID_SHIFT;
 }
 
@@ -165,8 +169,8 @@ static uint8_t *host_at(const Access *a, const void *value) {
     if (a->space == PTX_PARAM) return param_at(a);
     if (a->space != PTX_SHARED) return global_at(a);
     if (!check_window(a, a->m->shared_bytes)) return NULL;
-    if (a->m->shadow && !shadow_shared(a->m, a->w, a->in, a->lane, a->address, a->bytes,
-                                       a->is_write, value))
+    if (a->m->shadow &&
+        !shadow_shared(a->m, a->w, a->in, a->lane, a->address, a->bytes, a->is_write, value))
         return NULL;
     return a->m->shared + a->address;
 }
@@ -186,8 +190,7 @@ static uint8_t *local_byte(const Warp *w, int lane, uint64_t offset) {
 
 static bool local_move(const Access *a, void *out, const void *from) {
     if (!check_window(a, a->w->local_top)) return false;
-    if (a->m->shadow)
-        shadow_local(a->m, a->w, a->lane, a->address, a->bytes, a->is_write);
+    if (a->m->shadow) shadow_local(a->m, a->w, a->lane, a->address, a->bytes, a->is_write);
     for (unsigned k = 0; k < a->bytes; k++) {
         uint8_t *cell = local_byte(a->w, a->lane, a->address + k);
         if (a->is_write) *cell = ((const uint8_t *)from)[k];
@@ -227,8 +230,9 @@ static void load_registers(Warp *w, const MemForm *f, int lane, const uint8_t *p
             v = (uint64_t)((int64_t)(v << shift) >> shift);
         }
         if (f->bits[k] == 64) ((U64 *)(void *)row_at(w, f->reg[k]))[lane] = v;
-        else ((U32 *)(void *)row_at(w, f->reg[k]))[lane] =
-                 (uint32_t)(f->bits[k] == 16 ? v & 0xffff : v);
+        else
+            ((U32 *)(void *)row_at(w, f->reg[k]))[lane] =
+                (uint32_t)(f->bits[k] == 16 ? v & 0xffff : v);
     }
 }
 

@@ -40,6 +40,14 @@ const EmuModel *emu_model(const Emu *e) {
 
 /* --- textures --- */
 
+/* Channels of a texture that the fast loop reads as an array; 0 for the others. */
+static uint8_t plain_channels(const EmuTexture *t) {
+    bool words = t->format == EMU_TEX_F32 || t->format == EMU_TEX_S32 || t->format == EMU_TEX_U32;
+    bool fits = t->size[0] < (int64_t)1 << 27; /* byte offsets stay below 2^31 */
+    bool plain = t->kind == EMU_TEX_LINEAR && words && !t->normalized_read && fits;
+    return plain && (t->channels == 1 || t->channels == 4) ? (uint8_t)t->channels : 0;
+}
+
 uint64_t emu_texture_new(Emu *e, const EmuTexture *t, gi_err *err) {
     if (!tex_check(t, err)) return 0;
     int slot = 0;
@@ -52,7 +60,7 @@ uint64_t emu_texture_new(Emu *e, const EmuTexture *t, gi_err *err) {
     uint64_t address = alloc_new(e, NULL, (uint64_t)tex_bytes(t), true, false, "texture");
     uint32_t id = (uint32_t)(address >> ID_SHIFT);
     e->alloc[id].live = false;
-    e->tex[slot] = (TexSlot){*t, true, id};
+    e->tex[slot] = (TexSlot){*t, true, id, plain_channels(t)};
     return WINDOW(ID_TEX) + (uint64_t)slot;
 }
 
@@ -72,12 +80,16 @@ static bool is_memory(const PtxVar *v) {
 static bool make_var(EmuModule *m, ModuleVar *mv, gi_err *err) {
     const PtxVar *v = mv->var;
     if (v->space == PTX_LOCAL)
-        return gi_fail(err, "compile", "PTX line %d: .local variable %s outside a function is not "
-                       "supported", v->line, v->name);
+        return gi_fail(err, "compile",
+                       "PTX line %d: .local variable %s outside a function is not "
+                       "supported",
+                       v->line, v->name);
     if (!is_memory(v)) return true;
     if (v->is_extern)
-        return gi_fail(err, "compile", "PTX line %d: variable %s is declared .extern and defined in "
-                       "no module", v->line, v->name);
+        return gi_fail(err, "compile",
+                       "PTX line %d: variable %s is declared .extern and defined in "
+                       "no module",
+                       v->line, v->name);
     mv->data = calloc(1, v->size ? (size_t)v->size : 1);
     if (mv->data == NULL)
         return gi_fail(err, "nomem", "no memory for variable %s of %llu bytes", v->name,
@@ -110,8 +122,10 @@ static bool fill_var(const EmuModule *m, const ModuleVar *mv, gi_err *err) {
         const PtxReloc *r = &v->relocs[i];
         uint64_t address;
         if (!symbol_address(m, r->symbol, &address) || r->offset + 8 > v->size)
-            return gi_fail(err, "compile", "PTX line %d: the initial value of %s needs the address of "
-                           "%s, which is not known", v->line, v->name, r->symbol);
+            return gi_fail(err, "compile",
+                           "PTX line %d: the initial value of %s needs the address of "
+                           "%s, which is not known",
+                           v->line, v->name, r->symbol);
         address += (uint64_t)r->addend;
         memcpy(mv->data + r->offset, &address, 8);
     }
@@ -196,9 +210,12 @@ bool emu_kernel_info(const EmuModule *m, const char *kernel, EmuKernelInfo *out,
     if (code == NULL) return false;
     const PtxFunc *f = code->func;
     if (f->n_params > 64)
-        return gi_fail(err, "usage", "kernel %s has %d parameters; 64 are supported", kernel, f->n_params);
-    *out = (EmuKernelInfo){.registers = code->registers, .shared_bytes = code->shared_bytes,
-                           .local_bytes = code->local_bytes, .n_params = f->n_params,
+        return gi_fail(err, "usage", "kernel %s has %d parameters; 64 are supported", kernel,
+                       f->n_params);
+    *out = (EmuKernelInfo){.registers = code->registers,
+                           .shared_bytes = code->shared_bytes,
+                           .local_bytes = code->local_bytes,
+                           .n_params = f->n_params,
                            .param_bytes = module_param_bytes(code)};
     const int *n = f->reqntid[0] ? f->reqntid : f->maxntid;
     if (n[0]) out->max_threads = n[0] * (n[1] ? n[1] : 1) * (n[2] ? n[2] : 1);

@@ -5,12 +5,12 @@
 
 #define EMU_OPS(OP)                                                                             \
     OP(BLOCK) OP(JOIN) OP(BRA) OP(BRA_IF) OP(SWITCH) OP(CALL) OP(RET) OP(EXIT) OP(BARRIER)      \
-    OP(SLOW) OP(LDST) OP(TEX) OP(PARAM32) OP(PARAM64) OP(CONST32) OP(CONST64) OP(LOCAL_ADDRESS)                         \
+    OP(SLOW) OP(LDST) OP(TEX) OP(PARAM32) OP(PARAM64) OP(CONST32) OP(CONST64) OP(LOCAL_ADDRESS) \
     OP(MOV32) OP(MOV64) OP(PACK) OP(UNPACK)                                                     \
     OP(AND_P) OP(OR_P) OP(XOR_P) OP(NOT_P) OP(MOV_P)                                            \
     OP(ADD32) OP(SUB32) OP(MUL32) OP(MAD32) OP(NEG32) OP(AND32) OP(OR32) OP(XOR32) OP(NOT32)    \
     OP(SHL32) OP(SHR32_U) OP(SHR32_S) OP(MIN32_S) OP(MIN32_U) OP(MAX32_S) OP(MAX32_U)           \
-    OP(DIV32_S) OP(DIV32_U) OP(REM32_S) OP(REM32_U)              \
+    OP(DIV32_S) OP(DIV32_U) OP(REM32_S) OP(REM32_U)                                             \
     OP(ABS32) OP(MULHI32_S) OP(MULHI32_U) OP(MULW_S) OP(MULW_U) OP(MADW_S) OP(MADW_U)           \
     OP(ADD64) OP(SUB64) OP(MUL64) OP(MAD64) OP(NEG64) OP(AND64) OP(OR64) OP(XOR64) OP(NOT64)    \
     OP(SHL64) OP(SHR64_U) OP(SHR64_S) OP(MIN64_S) OP(MIN64_U) OP(MAX64_S) OP(MAX64_U)           \

@@ -3,7 +3,8 @@
 ** Races: two accesses to a byte by different threads, at least one a write, not both atomic, race
 ** when no barrier lies between them: no block barrier, and for threads of one warp no
 ** bar.warp.sync. Lanes of one instruction that write the same value to a byte do not race: they
-** repeat each other's work. A byte remembers its last writer and two of its readers since the last barrier.
+** repeat each other's work. A byte remembers its last writer and two of its readers since the last
+*barrier.
 ** A barrier for some of the warps counts as one for all (races may be missed, none is invented).
 */
 #include "emu/core.h"
@@ -14,7 +15,7 @@
 
 typedef struct Touch { /* who, when; thread is counted from 1 */
     uint32_t thread, epoch, warp_epoch;
-    uint64_t step;    /* of the instruction */
+    uint64_t step; /* of the instruction */
     int ptx_line, src_line;
     bool is_atomic;
 } Touch;
@@ -89,11 +90,12 @@ static bool raise_race(Machine *m, Warp *w, const Ins *in, int lane, uint64_t of
                        const Touch *then, bool then_write) {
     char source[40] = "";
     if (then->src_line) snprintf(source, sizeof source, ", source line %d", then->src_line);
-    return fault_raise(m, w, in, lane, EMU_RACE,
-                       "race in shared memory at offset 0x%llx: this %s and the %s by thread %u of the "
-                       "block (PTX line %d%s) with no barrier between them",
-                       (unsigned long long)offset, is_write ? "write" : "read",
-                       then_write ? "write" : "read", then->thread - 1, then->ptx_line, source);
+    return fault_raise(
+        m, w, in, lane, EMU_RACE,
+        "race in shared memory at offset 0x%llx: this %s and the %s by thread %u of the "
+        "block (PTX line %d%s) with no barrier between them",
+        (unsigned long long)offset, is_write ? "write" : "read", then_write ? "write" : "read",
+        then->thread - 1, then->ptx_line, source);
 }
 
 static void note_read(Byte *b, const Touch *now) {
@@ -121,8 +123,13 @@ bool shadow_shared(Machine *m, Warp *w, const Ins *in, int lane, uint64_t offset
     Shadow *s = m->shadow;
     bool is_atomic = is_write && value == NULL;
     const InsPlace *at = &w->code->place[in - w->code->ins];
-    Touch now = {(uint32_t)(w->index * LANES + lane + 1), s->epoch, s->warp_epoch[w->index],
-                 s->step, at->ptx_line, at->src_line, is_atomic};
+    Touch now = {(uint32_t)(w->index * LANES + lane + 1),
+                 s->epoch,
+                 s->warp_epoch[w->index],
+                 s->step,
+                 at->ptx_line,
+                 at->src_line,
+                 is_atomic};
     bool unwritten = false;
     for (unsigned k = 0; k < bytes; k++) {
         unwritten |= (!is_write || is_atomic) && !s->shared[offset + k].written;

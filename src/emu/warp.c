@@ -123,9 +123,15 @@ static uint32_t uniform_value(const Machine *m, const Warp *w, PoolKind kind) {
     switch (kind) {
     case POOL_WARPID: return (uint32_t)w->index;
     case POOL_NWARPID: return (uint32_t)(m->model->max_threads_per_sm / 32);
-    case POOL_NTID_X: case POOL_NTID_Y: case POOL_NTID_Z: return l->block[kind - POOL_NTID_X];
-    case POOL_NCTAID_X: case POOL_NCTAID_Y: case POOL_NCTAID_Z: return l->grid[kind - POOL_NCTAID_X];
-    case POOL_CTAID_X: case POOL_CTAID_Y: case POOL_CTAID_Z: return m->ctaid[kind - POOL_CTAID_X];
+    case POOL_NTID_X:
+    case POOL_NTID_Y:
+    case POOL_NTID_Z: return l->block[kind - POOL_NTID_X];
+    case POOL_NCTAID_X:
+    case POOL_NCTAID_Y:
+    case POOL_NCTAID_Z: return l->grid[kind - POOL_NCTAID_X];
+    case POOL_CTAID_X:
+    case POOL_CTAID_Y:
+    case POOL_CTAID_Z: return m->ctaid[kind - POOL_CTAID_X];
     case POOL_SMID: return m->smid;
     case POOL_NSMID: return (uint32_t)m->model->sms;
     case POOL_DYNAMIC_SMEM: return (uint32_t)l->shared_bytes;
@@ -137,7 +143,6 @@ static uint32_t uniform_value(const Machine *m, const Warp *w, PoolKind kind) {
 static uint32_t lane_value(const Machine *m, const Warp *w, PoolKind kind, uint32_t lane) {
     const unsigned *b = m->launch->block;
     unsigned t = (unsigned)w->index * LANES + lane;
-    if (kind <= POOL_TID_Z && b[0] >= (unsigned)m->threads) return kind == POOL_TID_X ? t : 0;
     switch (kind) {
     case POOL_TID_X: return t % b[0];
     case POOL_TID_Y: return t / b[0] % b[1];
@@ -152,7 +157,8 @@ static uint32_t lane_value(const Machine *m, const Warp *w, PoolKind kind, uint3
 }
 
 static bool is_per_lane(PoolKind k) {
-    return (k >= POOL_TID_X && k <= POOL_LANEID) || (k >= POOL_LANEMASK_EQ && k <= POOL_LANEMASK_GT);
+    return (k >= POOL_TID_X && k <= POOL_LANEID) ||
+           (k >= POOL_LANEMASK_EQ && k <= POOL_LANEMASK_GT);
 }
 
 static bool changes_with_block(PoolKind k) {
@@ -167,14 +173,17 @@ static void fill_pool_row(const Machine *m, const Warp *w, uint8_t *file, const 
     uint8_t *at = file + row->offset;
     if (row->kind == POOL_B64) {
         for (int i = 0; i < LANES; i++) ((U64 *)(void *)at)[i] = row->value;
+    } else if (row->kind == POOL_TID_X && m->launch->block[0] >= (unsigned)m->threads) {
+        for (uint32_t i = 0; i < LANES; i++)
+            ((U32 *)(void *)at)[i] = (uint32_t)w->index * LANES + i;
     } else if (is_per_lane(row->kind)) {
         for (uint32_t i = 0; i < LANES; i++)
             ((U32 *)(void *)at)[i] = lane_value(m, w, row->kind, i);
     } else if (row->kind == POOL_SHARED_DYNAMIC) {
         fill_row32(at, m->dynamic_base + (uint32_t)row->value);
     } else {
-        fill_row32(at, row->kind == POOL_B32 ? (uint32_t)row->value
-                                             : uniform_value(m, w, row->kind));
+        fill_row32(at,
+                   row->kind == POOL_B32 ? (uint32_t)row->value : uniform_value(m, w, row->kind));
     }
 }
 
@@ -309,7 +318,8 @@ static bool call_code(Machine *m, Warp *w, const Ins *in, Code *callee) {
         return fault_raise(m, w, in, -1, EMU_OUT_OF_MEMORY, "no host memory for a stack frame");
     frame->return_pc = pc + 1;
     frame->call = (int)in->imm;
-    copy_params(w, lanes, &w->s.frame[w->depth], f->arg, frame, callee->formal, f->arg_size, f->n_args);
+    copy_params(w, lanes, &w->s.frame[w->depth], f->arg, frame, callee->formal, f->arg_size,
+                f->n_args);
     w->depth++;
     push_path(w, lanes, 0, END_OF_FUNCTION);
     enter_path(w);
@@ -418,8 +428,7 @@ static void release(Machine *m, int id) {
         if (!w->waited_red) continue;
         w->waited_red = false;
         uint32_t all = w->red_kind == BAR_RED_AND ? b->red_count == b->red_total : b->red_count > 0;
-        if (w->red_kind != BAR_RED_POPC)
-            pred_set(w, w->red_dest, all ? FULL_MASK : 0, w->active);
+        if (w->red_kind != BAR_RED_POPC) pred_set(w, w->red_dest, all ? FULL_MASK : 0, w->active);
         else
             for (uint32_t left = w->active; left; left &= left - 1)
                 ((U32 *)(void *)row_at(w, w->red_dest))[__builtin_ctz(left)] = b->red_count;

@@ -26,9 +26,13 @@ static double ticks_after(int maps) {
     for (int i = 0; i < maps; i++) used[i] = emu_map(e, out, 64, false, "other");
     for (int i = 0; i < maps; i += 2) emu_unmap(e, used[i]);
     char text[4000];
-    snprintf(text, sizeof text, "%s%smul.lo.u32 %%r5, %%r1, 40503; and.b32 %%r5, %%r5, 65535; mul.wide.u32 %%rd3, %%r5, 4;\n"
-             "add.s64 %%rd3, %%rd3, %%rd0; ld.global.u32 %%r6, [%%rd3]; ld.global.u32 %%r7, [%%rd3]; add.u32 %%r6, %%r6, %%r7;\n"
-             "st.global.u32 [%%rd1], %%r6;\n%s", PTX_HEAD, PTX_KERNEL, PTX_END);
+    snprintf(text, sizeof text,
+             "%s%smul.lo.u32 %%r5, %%r1, 40503; and.b32 %%r5, %%r5, 65535; mul.wide.u32 %%rd3, "
+             "%%r5, 4;\n"
+             "add.s64 %%rd3, %%rd3, %%rd0; ld.global.u32 %%r6, [%%rd3]; ld.global.u32 %%r7, "
+             "[%%rd3]; add.u32 %%r6, %%r6, %%r7;\n"
+             "st.global.u32 [%%rd1], %%r6;\n%s",
+             PTX_HEAD, PTX_KERNEL, PTX_END);
     uint64_t at = emu_map(e, out, sizeof out, false, "out");
     EmuModule *m = emu_load(e, text, strlen(text), &err);
     EmuLaunch l = {.kernel = "k", .grid = {64, 1, 1}, .block = {1024, 1, 1}, .params = &at};
@@ -39,7 +43,7 @@ static double ticks_after(int maps) {
     return r.ticks;
 }
 
-#define STORE "st.global.u32 [%rd1], %r5;\n"
+#define STORE  "st.global.u32 [%rd1], %r5;\n"
 #define SHARED ".shared .align 4 .b8 sh[8192]; mov.u32 %r6, sh;\n"
 
 int main(void) {
@@ -50,47 +54,67 @@ int main(void) {
     ok(one > 1000, "a launch costs its fixed part");
     is_int(a.global_sectors, 100 * 256 * 4 / 32, "a coalesced store moves 4 bytes a lane");
 
-    more("a redundant instruction", cost("mov.u32 %r5, 1; add.u32 %r6, %r5, 3;\n" STORE, 100, 256, NULL), one);
-    more("a slower kind of instruction", cost("mov.u32 %r5, 1; div.u32 %r6, %r5, %r1;\n" STORE, 100, 256, NULL),
+    more("a redundant instruction",
+         cost("mov.u32 %r5, 1; add.u32 %r6, %r5, 3;\n" STORE, 100, 256, NULL), one);
+    more("a slower kind of instruction",
+         cost("mov.u32 %r5, 1; div.u32 %r6, %r5, %r1;\n" STORE, 100, 256, NULL),
          cost("mov.u32 %r5, 1; add.u32 %r6, %r5, %r1;\n" STORE, 100, 256, NULL));
     more("a chain of dependent instructions",
-         cost("mov.u32 %r5, 1; add.u32 %r5, %r5, %r1; add.u32 %r5, %r5, %r1; add.u32 %r5, %r5, %r1;\n" STORE, 10, 32, NULL),
-         cost("mov.u32 %r5, 1; add.u32 %r6, %r5, %r1; add.u32 %r7, %r5, %r1; add.u32 %r8, %r5, %r1;\n" STORE, 10, 32, NULL));
+         cost("mov.u32 %r5, 1; add.u32 %r5, %r5, %r1; add.u32 %r5, %r5, %r1; add.u32 %r5, %r5, "
+              "%r1;\n" STORE,
+              10, 32, NULL),
+         cost("mov.u32 %r5, 1; add.u32 %r6, %r5, %r1; add.u32 %r7, %r5, %r1; add.u32 %r8, %r5, "
+              "%r1;\n" STORE,
+              10, 32, NULL));
     more("both sides of a branch",
-         cost("and.b32 %r5, %r2, 1; setp.eq.u32 %p1, %r5, 0; @%p1 bra A; mul.lo.u32 %r5, %r5, 3; bra B;\n"
-              "A: mul.lo.u32 %r5, %r5, 7;\nB:" STORE, 100, 256, NULL),
-         cost("and.b32 %r5, %r3, 1; setp.eq.u32 %p1, %r5, 0; @%p1 bra A; mul.lo.u32 %r5, %r5, 3; bra B;\n"
-              "A: mul.lo.u32 %r5, %r5, 7;\nB:" STORE, 100, 256, NULL));
+         cost("and.b32 %r5, %r2, 1; setp.eq.u32 %p1, %r5, 0; @%p1 bra A; mul.lo.u32 %r5, %r5, 3; "
+              "bra B;\n"
+              "A: mul.lo.u32 %r5, %r5, 7;\nB:" STORE,
+              100, 256, NULL),
+         cost("and.b32 %r5, %r3, 1; setp.eq.u32 %p1, %r5, 0; @%p1 bra A; mul.lo.u32 %r5, %r5, 3; "
+              "bra B;\n"
+              "A: mul.lo.u32 %r5, %r5, 7;\nB:" STORE,
+              100, 256, NULL));
 
-    const char *strided = "and.b32 %r7, %r1, 1023; mul.wide.u32 %rd3, %r7, 256; add.s64 %rd3, %rd0, %rd3;\n"
-                          "ld.global.u32 %r5, [%rd3];\n" STORE;
-    const char *dense = "and.b32 %r7, %r1, 1023; mul.wide.u32 %rd3, %r7, 4; add.s64 %rd3, %rd0, %rd3;\n"
-                        "ld.global.u32 %r5, [%rd3];\n" STORE;
+    const char *strided =
+        "and.b32 %r7, %r1, 1023; mul.wide.u32 %rd3, %r7, 256; add.s64 %rd3, %rd0, %rd3;\n"
+        "ld.global.u32 %r5, [%rd3];\n" STORE;
+    const char *dense =
+        "and.b32 %r7, %r1, 1023; mul.wide.u32 %rd3, %r7, 4; add.s64 %rd3, %rd0, %rd3;\n"
+        "ld.global.u32 %r5, [%rd3];\n" STORE;
     more("uncoalesced loads", cost(strided, 100, 256, &a), cost(dense, 100, 256, &b));
     is_int(a.global_sectors - 3200, 100 * 256, "a sector a lane");
     is_int(b.global_sectors, 6400, "against one for eight");
 
-    const char *conflict = SHARED "shl.b32 %r7, %r2, 7; and.b32 %r7, %r7, 8191; add.u32 %r6, %r6, %r7;\n"
-                           "st.shared.u32 [%r6], %r1; ld.shared.u32 %r5, [%r6];\n" STORE;
-    const char *banks = SHARED "shl.b32 %r7, %r2, 2; and.b32 %r7, %r7, 8191; add.u32 %r6, %r6, %r7;\n"
-                        "st.shared.u32 [%r6], %r1; ld.shared.u32 %r5, [%r6];\n" STORE;
+    const char *conflict =
+        SHARED "shl.b32 %r7, %r2, 7; and.b32 %r7, %r7, 8191; add.u32 %r6, %r6, %r7;\n"
+               "st.shared.u32 [%r6], %r1; ld.shared.u32 %r5, [%r6];\n" STORE;
+    const char *banks =
+        SHARED "shl.b32 %r7, %r2, 2; and.b32 %r7, %r7, 8191; add.u32 %r6, %r6, %r7;\n"
+               "st.shared.u32 [%r6], %r1; ld.shared.u32 %r5, [%r6];\n" STORE;
     const char *same = SHARED "shr.u32 %r7, %r2, 5; shl.b32 %r7, %r7, 2; add.u32 %r6, %r6, %r7;\n"
-                       "ld.shared.u32 %r5, [%r6];\n" STORE;
+                              "ld.shared.u32 %r5, [%r6];\n" STORE;
     more("bank conflicts", cost(conflict, 100, 256, &a), cost(banks, 100, 256, &b));
-    is_int(a.shared_conflicts, 100 * 8 * 2 * 31, "32 words on one bank: 31 more wavefronts an access");
+    is_int(a.shared_conflicts, 100 * 8 * 2 * 31,
+           "32 words on one bank: 31 more wavefronts an access");
     is_int(b.shared_conflicts, 0, "side by side: none");
     cost(same, 100, 256, &a);
     is_int(a.shared_conflicts, 0, "one word for all: none");
 
-    const char *spilled = ".local .align 4 .b8 lo[64]; mov.u64 %rd3, lo; and.b32 %r7, %r2, 15; mul.wide.u32 %rd4, %r7, 4;\n"
-                          "add.s64 %rd3, %rd3, %rd4; st.local.u32 [%rd3], %r1; ld.local.u32 %r5, [%rd3];\n" STORE;
+    const char *spilled =
+        ".local .align 4 .b8 lo[64]; mov.u64 %rd3, lo; and.b32 %r7, %r2, 15; mul.wide.u32 %rd4, "
+        "%r7, 4;\n"
+        "add.s64 %rd3, %rd3, %rd4; st.local.u32 [%rd3], %r1; ld.local.u32 %r5, [%rd3];\n" STORE;
     more("an array in local memory", cost(spilled, 100, 256, NULL),
-         cost("and.b32 %r7, %r2, 15; mul.wide.u32 %rd4, %r7, 4; mov.u32 %r5, %r1;\n" STORE, 100, 256, NULL));
+         cost("and.b32 %r7, %r2, 15; mul.wide.u32 %rd4, %r7, 4; mov.u32 %r5, %r1;\n" STORE, 100,
+              256, NULL));
 
-    const char *hungry = ".shared .align 4 .b8 big[40000]; mov.u32 %r6, big; st.shared.u32 [%r6], %r1;\n"
-                         "ld.global.u32 %r5, [%rd1]; mul.lo.u32 %r5, %r5, %r5;\n" STORE;
-    const char *modest = ".shared .align 4 .b8 big[400]; mov.u32 %r6, big; st.shared.u32 [%r6], %r1;\n"
-                         "ld.global.u32 %r5, [%rd1]; mul.lo.u32 %r5, %r5, %r5;\n" STORE;
+    const char *hungry =
+        ".shared .align 4 .b8 big[40000]; mov.u32 %r6, big; st.shared.u32 [%r6], %r1;\n"
+        "ld.global.u32 %r5, [%rd1]; mul.lo.u32 %r5, %r5, %r5;\n" STORE;
+    const char *modest =
+        ".shared .align 4 .b8 big[400]; mov.u32 %r6, big; st.shared.u32 [%r6], %r1;\n"
+        "ld.global.u32 %r5, [%rd1]; mul.lo.u32 %r5, %r5, %r5;\n" STORE;
     more("low occupancy", cost(hungry, 512, 256, &a), cost(modest, 512, 256, &b));
     ok(a.occupancy < b.occupancy, "occupancy %.2f < %.2f", a.occupancy, b.occupancy);
     more("tiny blocks", cost(modest, 4096, 32, NULL), cost(modest, 1024, 128, NULL));
@@ -104,7 +128,8 @@ int main(void) {
 
     EmuModel model = emu_model_round();
     double value = 0;
-    ok(emu_model_set(&model, "sms", 132) && emu_model_get(&model, "sms", &value) && value == 132, "fields by name");
+    ok(emu_model_set(&model, "sms", 132) && emu_model_get(&model, "sms", &value) && value == 132,
+       "fields by name");
     ok(!emu_model_set(&model, "nonsense", 1), "an unknown field is refused");
     return tap_done();
 }

@@ -68,7 +68,8 @@ static void test_guards(void) {
                        "@!%p1 st.global.u32 [%rd1], %r5; @!%p1 ret; \n"
                        "st.global.u32 [%rd1], 5; @%p1 st.global.u32 [%rd1], %r5;\n";
     run_body(&r, body, out, sizeof out, "guarded instructions");
-    ok(out[0] == 8 && out[31] == 27, "each lane ran what its guard let through (%u, %u)", out[0], out[31]);
+    ok(out[0] == 8 && out[31] == 27, "each lane ran what its guard let through (%u, %u)", out[0],
+       out[31]);
 }
 
 static void test_switch(void) {
@@ -93,22 +94,23 @@ static const char calls[] = PTX_HEAD
     "BASE: st.param.b32 [ret], %r1; ret; }\n"
     ".func (.param .b32 ret) twice(.param .b32 n) { .reg .b32 %r<4>; ld.param.u32 %r1, [n];\n"
     "add.u32 %r1, %r1, %r1; st.param.b32 [ret], %r1; ret; }\n"
-    ".global .u64 table[2] = {fib, twice};\n"
-    PTX_KERNEL
+    ".global .u64 table[2] = {fib, twice};\n" PTX_KERNEL
     "and.b32 %r5, %r2, 7; { .param .b32 a; .param .b32 b; st.param.b32 [a], %r5;\n"
     "call (b), fib, (a); ld.param.b32 %r6, [b]; }\n"
-    "and.b32 %r7, %r2, 1; mul.wide.u32 %rd5, %r7, 8; mov.u64 %rd6, table; add.s64 %rd6, %rd6, %rd5;\n"
+    "and.b32 %r7, %r2, 1; mul.wide.u32 %rd5, %r7, 8; mov.u64 %rd6, table; add.s64 %rd6, %rd6, "
+    "%rd5;\n"
     "ld.global.u64 %rd7, [%rd6]; { .param .b32 a; .param .b32 b; st.param.b32 [a], %r5;\n"
     "P: .callprototype (.param .b32 _) _ (.param .b32 _);\n"
     "call (b), %rd7, (a), P; ld.param.b32 %r8, [b]; }\n"
-    "activemask.b32 %r9; popc.b32 %r9, %r9; mad.lo.u32 %r6, %r8, 100, %r6; mad.lo.u32 %r6, %r9, 10000, %r6;\n"
+    "activemask.b32 %r9; popc.b32 %r9, %r9; mad.lo.u32 %r6, %r8, 100, %r6; mad.lo.u32 %r6, %r9, "
+    "10000, %r6;\n"
     "st.global.u32 [%rd1], %r6;\n" PTX_END;
 
 static void test_calls(void) {
     static const uint32_t fib[8] = {0, 1, 1, 2, 3, 5, 8, 13};
     Run r = run_new(1, 32);
-    ok(run_text(&r, calls, out, sizeof out) && r.result.status == EMU_OK, "recursion and indirect calls %s%s",
-       r.err.message, r.result.message);
+    ok(run_text(&r, calls, out, sizeof out) && r.result.status == EMU_OK,
+       "recursion and indirect calls %s%s", r.err.message, r.result.message);
     int wrong = 0;
     for (uint32_t i = 0; i < 32; i++) {
         uint32_t second = i & 1 ? 2 * (i & 7) : fib[i & 7];
@@ -133,7 +135,8 @@ static void test_budget(void) {
     Run r = run_new(1, 32);
     r.launch.budget = 10000;
     char text[4000];
-    snprintf(text, sizeof text, "%s.file 1 \"user.cu\"\n%s .loc 1 17 1\nL: add.u32 %%r5, %%r5, 1; bra.uni L;\n%s",
+    snprintf(text, sizeof text,
+             "%s.file 1 \"user.cu\"\n%s .loc 1 17 1\nL: add.u32 %%r5, %%r5, 1; bra.uni L;\n%s",
              PTX_HEAD, PTX_KERNEL, PTX_END);
     run_text(&r, text, out, sizeof out);
     is_int(r.result.status, EMU_TIMEOUT, "an endless loop ends with its budget");
@@ -144,14 +147,15 @@ static void test_budget(void) {
 static void test_unknown(void) {
     Run r = run_new(1, 32);
     char text[4000];
-    snprintf(text, sizeof text, "%s.file 1 \"user.cu\"\n%s .loc 1 9 1\nfrob.b32 %%r5, %%r6;\n%s", PTX_HEAD,
-             PTX_KERNEL, PTX_END);
+    snprintf(text, sizeof text, "%s.file 1 \"user.cu\"\n%s .loc 1 9 1\nfrob.b32 %%r5, %%r6;\n%s",
+             PTX_HEAD, PTX_KERNEL, PTX_END);
     ok(!run_text(&r, text, out, sizeof out), "an unknown instruction is refused at load");
     is_str(r.err.code, "compile", "code");
     has_str(r.err.message, "PTX line", "with the PTX line");
     has_str(r.err.message, "user.cu line 9", "the source line");
     has_str(r.err.message, "frob.b32", "and the instruction");
-    snprintf(text, sizeof text, "%s%sadd.bogus.u32 %%r5, %%r6, %%r7;\n%s", PTX_HEAD, PTX_KERNEL, PTX_END);
+    snprintf(text, sizeof text, "%s%sadd.bogus.u32 %%r5, %%r6, %%r7;\n%s", PTX_HEAD, PTX_KERNEL,
+             PTX_END);
     ok(!run_text(&r, text, out, sizeof out), "and so is an unknown modifier");
 }
 

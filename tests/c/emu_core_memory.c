@@ -6,9 +6,10 @@ static uint32_t out[4096];
 static void test_vectors(void) {
     Run r = run_new(1, 32);
     for (int i = 0; i < 256; i++) out[i] = (uint32_t)i * 3;
-    const char *body = "mul.wide.u32 %rd3, %r1, 16; add.s64 %rd3, %rd0, %rd3;\n"
-                       "ld.global.v4.u32 {%r5, %r6, %r7, %r8}, [%rd3];\n"
-                       "st.global.v2.u32 [%rd3], {%r8, %r7}; st.global.v2.u32 [%rd3+8], {%r6, %r5};\n";
+    const char *body =
+        "mul.wide.u32 %rd3, %r1, 16; add.s64 %rd3, %rd0, %rd3;\n"
+        "ld.global.v4.u32 {%r5, %r6, %r7, %r8}, [%rd3];\n"
+        "st.global.v2.u32 [%rd3], {%r8, %r7}; st.global.v2.u32 [%rd3+8], {%r6, %r5};\n";
     run_body(&r, body, out, sizeof out, "vector loads and stores");
     int wrong = 0;
     for (uint32_t i = 0; i < 128; i++) wrong += out[i] != (i / 4 * 4 + 3 - i % 4) * 3;
@@ -22,7 +23,8 @@ static void test_bytes(void) {
     const char *body = "cvt.u64.u32 %rd3, %r1; add.s64 %rd3, %rd0, %rd3;\n"
                        "ld.global.s8 %r5, [%rd3]; ld.global.u8 %h1, [%rd3]; cvt.u32.u16 %r6, %h1;\n"
                        "ld.global.s8 %h2, [%rd3]; cvt.s32.s16 %r7, %h2;\n"
-                       "sub.u32 %r7, %r7, %r5; shl.b32 %r6, %r6, 16; and.b32 %r5, %r5, 0xffff; or.b32 %r5, %r5, %r6;\n"
+                       "sub.u32 %r7, %r7, %r5; shl.b32 %r6, %r6, 16; and.b32 %r5, %r5, 0xffff; "
+                       "or.b32 %r5, %r5, %r6;\n"
                        "add.u32 %r5, %r5, %r7; st.global.u32 [%rd1+128], %r5;\n";
     run_body(&r, body, out, sizeof out, "bytes");
     int wrong = 0;
@@ -37,26 +39,31 @@ static const char spaces[] = PTX_HEAD
     ".const .align 4 .u32 table[4] = {11, 22, 33, 44};\n"
     ".global .align 4 .u32 counter = 5;\n"
     ".global .align 8 .u64 where = counter;\n"
-    ".extern .shared .align 16 .b8 dyn[];\n"
-    PTX_KERNEL
+    ".extern .shared .align 16 .b8 dyn[];\n" PTX_KERNEL
     ".shared .align 4 .b8 sh[128]; .local .align 8 .b8 depot[32];\n"
     "mov.u32 %r5, sh; shl.b32 %r6, %r2, 2; add.u32 %r5, %r5, %r6; st.shared.u32 [%r5], %r2;\n"
-    "bar.sync 0; xor.b32 %r7, %r6, 4; mov.u32 %r8, sh; add.u32 %r7, %r7, %r8; ld.shared.u32 %r9, [%r7];\n"
-    "mov.u32 %r10, dyn; add.u32 %r10, %r10, %r6; st.shared.u32 [%r10], %r9; ld.shared.u32 %r9, [%r10];\n"
-    "mov.u64 %rd3, depot; and.b32 %r11, %r2, 7; mul.wide.u32 %rd4, %r11, 4; add.s64 %rd5, %rd3, %rd4;\n"
+    "bar.sync 0; xor.b32 %r7, %r6, 4; mov.u32 %r8, sh; add.u32 %r7, %r7, %r8; ld.shared.u32 %r9, "
+    "[%r7];\n"
+    "mov.u32 %r10, dyn; add.u32 %r10, %r10, %r6; st.shared.u32 [%r10], %r9; ld.shared.u32 %r9, "
+    "[%r10];\n"
+    "mov.u64 %rd3, depot; and.b32 %r11, %r2, 7; mul.wide.u32 %rd4, %r11, 4; add.s64 %rd5, %rd3, "
+    "%rd4;\n"
     "st.local.u32 [%rd5], %r9; cvta.local.u64 %rd6, %rd5; ld.u32 %r12, [%rd6];\n"
     "cvta.shared.u64 %rd7, 0; \n"
-    "mov.u64 %rd8, table; and.b32 %r13, %r2, 3; mul.wide.u32 %rd9, %r13, 4; add.s64 %rd9, %rd8, %rd9;\n"
+    "mov.u64 %rd8, table; and.b32 %r13, %r2, 3; mul.wide.u32 %rd9, %r13, 4; add.s64 %rd9, %rd8, "
+    "%rd9;\n"
     "ld.const.u32 %r14, [%rd9]; ld.const.u32 %r15, [table+4];\n"
-    "ld.global.u64 %rd10, [where]; ld.global.u32 %r16, [%rd10]; atom.global.add.u32 %r17, [counter], 1;\n"
-    "mad.lo.u32 %r12, %r14, 100, %r12; mad.lo.u32 %r12, %r15, 10000, %r12; st.global.u32 [%rd1], %r12;\n"
+    "ld.global.u64 %rd10, [where]; ld.global.u32 %r16, [%rd10]; atom.global.add.u32 %r17, "
+    "[counter], 1;\n"
+    "mad.lo.u32 %r12, %r14, 100, %r12; mad.lo.u32 %r12, %r15, 10000, %r12; st.global.u32 [%rd1], "
+    "%r12;\n"
     "add.u32 %r17, %r17, %r16; st.global.u32 [%rd1+128], %r17;\n" PTX_END;
 
 static void test_spaces(void) {
     Run r = run_new(1, 32);
     r.launch.shared_bytes = 128;
-    ok(run_text(&r, spaces, out, sizeof out) && r.result.status == EMU_OK, "spaces %s%s", r.err.message,
-       r.result.message);
+    ok(run_text(&r, spaces, out, sizeof out) && r.result.status == EMU_OK, "spaces %s%s",
+       r.err.message, r.result.message);
     int wrong = 0;
     for (uint32_t i = 0; i < 32; i++) {
         wrong += out[i] != (i ^ 1) + (i % 4 + 1) * 1100 + 220000;
@@ -67,18 +74,23 @@ static void test_spaces(void) {
 }
 
 static void test_faults(void) {
-    static const struct { const char *body; EmuStatus status; const char *says; } cases[] = {
-        {"ld.global.u32 %r5, [%rd1+16384];\n", EMU_ILLEGAL_ADDRESS, "out-of-bounds read of 4 bytes in global"},
+    static const struct {
+        const char *body;
+        EmuStatus status;
+        const char *says;
+    } cases[] = {
+        {"ld.global.u32 %r5, [%rd1+16384];\n", EMU_ILLEGAL_ADDRESS,
+         "out-of-bounds read of 4 bytes in global"},
         {"st.global.u32 [%rd1+-4], %r5;\n", EMU_ILLEGAL_ADDRESS, "byte -4 of 'out', 16384 bytes"},
         {"ld.global.u32 %r5, [%rd1+2];\n", EMU_MISALIGNED, "misaligned read of 4 bytes"},
         {"mov.u64 %rd3, 0; ld.global.u32 %r5, [%rd3];\n", EMU_ILLEGAL_ADDRESS, "null pointer"},
         {".shared .b8 sh[64]; mov.u32 %r5, sh; st.shared.u32 [%r5+64], %r5;\n", EMU_ILLEGAL_ADDRESS,
          "out-of-bounds write of 4 bytes in shared"},
-        {".local .align 4 .b8 lo[64]; mov.u64 %rd3, lo; ld.local.u32 %r5, [%rd3+64];\n", EMU_ILLEGAL_ADDRESS,
-         "out-of-bounds read of 4 bytes in local"},
+        {".local .align 4 .b8 lo[64]; mov.u64 %rd3, lo; ld.local.u32 %r5, [%rd3+64];\n",
+         EMU_ILLEGAL_ADDRESS, "out-of-bounds read of 4 bytes in local"},
         {"setp.eq.u32 %p1, %r2, 13; @%p1 trap;\n", EMU_LAUNCH_ERROR, "thread (13,0,0)"},
-        {"mov.u64 %rd3, 77; tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%rd3, {%r2}];\n", EMU_LAUNCH_ERROR,
-         "texture misuse"}};
+        {"mov.u64 %rd3, 77; tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%rd3, {%r2}];\n",
+         EMU_LAUNCH_ERROR, "texture misuse"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         Run r = run_new(1, 32);
         char text[4000];
@@ -96,8 +108,10 @@ static void test_faults(void) {
 static void test_partial_fault(void) { /* one lane strays: it is the one named */
     Run r = run_new(2, 64);
     char text[4000];
-    snprintf(text, sizeof text, "%s%ssetp.eq.u32 %%p1, %%r1, 101; selp.b64 %%rd1, 64, %%rd1, %%p1;\n"
-             "st.global.u32 [%%rd1], 1;\n%s", PTX_HEAD, PTX_KERNEL, PTX_END);
+    snprintf(text, sizeof text,
+             "%s%ssetp.eq.u32 %%p1, %%r1, 101; selp.b64 %%rd1, 64, %%rd1, %%p1;\n"
+             "st.global.u32 [%%rd1], 1;\n%s",
+             PTX_HEAD, PTX_KERNEL, PTX_END);
     run_text(&r, text, out, sizeof out);
     is_int(r.result.status, EMU_ILLEGAL_ADDRESS, "a stray lane");
     ok(r.result.block[0] == 1 && r.result.thread[0] == 37, "block %u thread %u", r.result.block[0],
@@ -138,7 +152,8 @@ static void test_reset(void) {
     ok(emu_symbol(m, "sh", NULL, NULL) == NULL, "shared memory is no symbol of the host");
     EmuKernelInfo info;
     ok(emu_kernel_info(m, "k", &info, &err) && info.n_params == 1 && info.param_bytes == 8 &&
-       info.shared_bytes == 128 && info.local_bytes == 32, "kernel info");
+           info.shared_bytes == 128 && info.local_bytes == 32,
+       "kernel info");
     ok(!emu_kernel_info(m, "nothing", &info, &err), "no such kernel: %s", err.message);
     is_str(emu_kernel_name(m, 0), "k", "kernel names");
     ok(emu_kernel_name(m, 1) == NULL, "end of the names");
@@ -149,9 +164,11 @@ static void test_reset(void) {
 static void test_uninitialised(void) {
     Run r = run_new(1, 32);
     r.launch.count_uninitialised = true;
-    run_body(&r, ".shared .align 4 .b8 sh[256]; mov.u32 %r5, sh; mad.lo.u32 %r5, %r2, 4, %r5;\n"
+    run_body(&r,
+             ".shared .align 4 .b8 sh[256]; mov.u32 %r5, sh; mad.lo.u32 %r5, %r2, 4, %r5;\n"
              "setp.lt.u32 %p1, %r2, 20; @%p1 st.shared.u32 [%r5], 1; ld.shared.u32 %r6, [%r5];\n"
-             "st.global.u32 [%rd1], %r6;\n", out, sizeof out, "reads of shared memory nobody wrote");
+             "st.global.u32 [%rd1], %r6;\n",
+             out, sizeof out, "reads of shared memory nobody wrote");
     is_int(r.result.uninitialised_reads, 12, "are counted");
     is_int(out[31], 0xffffffff, "and give NaNs");
 }

@@ -10,7 +10,7 @@ typedef struct Fault {
     const char *title;
     const char *decl, *body; /* the body's faulty line ends in //HERE */
     EmuStatus status;
-    const char *words[3];    /* all in the message */
+    const char *words[3]; /* all in the message */
 } Fault;
 
 enum { SOURCE_LINE = 77 };
@@ -21,13 +21,14 @@ static uint64_t buffer, read_only, empty, gone;
 static char *fault_ptx(const Fault *f) {
     gi_buf b = {0};
     gi_buf_addf(&b, "%s.file 1 \"user.cu\"\n%s\n", KIT_HEADER, f->decl ? f->decl : "");
-    gi_buf_adds(&b, ".visible .entry victim(.param .u64 buffer, .param .u64 ro, .param .u64 empty,\n"
-                    ".param .u64 gone, .param .u64 texture)\n{\n"
-                    ".reg .b32 %a<20>;\n.reg .b64 %buffer, %ro, %empty, %gone, %texture, %l<20>;\n"
-                    ".reg .f32 %f<20>;\n.reg .pred %p<20>;\n.loc 1 10 1\n"
-                    "ld.param.u64 %buffer, [buffer];\nld.param.u64 %ro, [ro];\n"
-                    "ld.param.u64 %empty, [empty];\nld.param.u64 %gone, [gone];\n"
-                    "ld.param.u64 %texture, [texture];\nmov.u32 %a0, %tid.x;\n");
+    gi_buf_adds(&b,
+                ".visible .entry victim(.param .u64 buffer, .param .u64 ro, .param .u64 empty,\n"
+                ".param .u64 gone, .param .u64 texture)\n{\n"
+                ".reg .b32 %a<20>;\n.reg .b64 %buffer, %ro, %empty, %gone, %texture, %l<20>;\n"
+                ".reg .f32 %f<20>;\n.reg .pred %p<20>;\n.loc 1 10 1\n"
+                "ld.param.u64 %buffer, [buffer];\nld.param.u64 %ro, [ro];\n"
+                "ld.param.u64 %empty, [empty];\nld.param.u64 %gone, [gone];\n"
+                "ld.param.u64 %texture, [texture];\nmov.u32 %a0, %tid.x;\n");
     gi_buf_adds(&b, f->body);
     gi_buf_adds(&b, "\nret;\n}\n");
     return b.data;
@@ -58,9 +59,13 @@ static bool run(const Fault *f, const Options *o, EmuResult *result, int *line) 
     free(ptx);
     if (!m) return false;
     uint64_t params[5] = {buffer, read_only, empty, gone, o->texture};
-    EmuLaunch launch = {.kernel = "victim", .grid = {o->grid, 1, 1}, .block = {o->block, 1, 1},
-                        .params = params, .budget = o->budget ? o->budget : 1000000,
-                        .shared_bytes = o->shared, .check_races = o->races,
+    EmuLaunch launch = {.kernel = "victim",
+                        .grid = {o->grid, 1, 1},
+                        .block = {o->block, 1, 1},
+                        .params = params,
+                        .budget = o->budget ? o->budget : 1000000,
+                        .shared_bytes = o->shared,
+                        .check_races = o->races,
                         .count_uninitialised = o->uninitialised};
     gi_err err = {.message = ""};
     memset(result, 0, sizeof *result);
@@ -80,7 +85,8 @@ static void expect(const Fault *f, const Options *o) {
     if (!run(f, o, &r, &line)) return;
     if (!ok(r.status == f->status, "%s: %s", f->title, emu_status_name(f->status)))
         printf("# got %s: %s\n", emu_status_name(r.status), r.message);
-    for (int i = 0; i < 3 && f->words[i]; i++) has_str(r.message, f->words[i], "  the message says so");
+    for (int i = 0; i < 3 && f->words[i]; i++)
+        has_str(r.message, f->words[i], "  the message says so");
     if (line == 0) return;
     is_int(r.ptx_line, line, "  the PTX line");
     is_int(r.src_line, SOURCE_LINE, "  the source line");
@@ -91,7 +97,7 @@ static void expect(const Fault *f, const Options *o) {
     has_str(r.message, "victim", "  and the kernel");
 }
 
-#define LOC ".loc 1 77 1\n"
+#define LOC  ".loc 1 77 1\n"
 #define HERE " //HERE\n.loc 1 80 1\n"
 
 static const Options one_warp = {.grid = 1, .block = 32};
@@ -99,64 +105,152 @@ static const Options one_warp = {.grid = 1, .block = 32};
 /* ---- memory ---- */
 
 static const Fault memory_faults[] = {
-    {"global read past the end", NULL, LOC "ld.global.u32 %a1, [%buffer+256];" HERE,
-     EMU_ILLEGAL_ADDRESS, {"global", "read"}},
-    {"global write past the end", NULL, LOC "st.global.u32 [%buffer+256], %a0;" HERE,
-     EMU_ILLEGAL_ADDRESS, {"global", "write"}},
-    {"global read before the beginning", NULL, LOC "ld.global.u32 %a1, [%buffer+-4];" HERE,
-     EMU_ILLEGAL_ADDRESS, {"global"}},
-    {"an access that straddles the end", NULL, LOC "ld.global.v4.u32 {%a1,%a2,%a3,%a4}, [%buffer+256];" HERE,
-     EMU_ILLEGAL_ADDRESS, {"global"}},
-    {"only lane 7 strays", NULL,
+    {"global read past the end",
+     NULL,
+     LOC "ld.global.u32 %a1, [%buffer+256];" HERE,
+     EMU_ILLEGAL_ADDRESS,
+     {"global", "read"}},
+    {"global write past the end",
+     NULL,
+     LOC "st.global.u32 [%buffer+256], %a0;" HERE,
+     EMU_ILLEGAL_ADDRESS,
+     {"global", "write"}},
+    {"global read before the beginning",
+     NULL,
+     LOC "ld.global.u32 %a1, [%buffer+-4];" HERE,
+     EMU_ILLEGAL_ADDRESS,
+     {"global"}},
+    {"an access that straddles the end",
+     NULL,
+     LOC "ld.global.v4.u32 {%a1,%a2,%a3,%a4}, [%buffer+256];" HERE,
+     EMU_ILLEGAL_ADDRESS,
+     {"global"}},
+    {"only lane 7 strays",
+     NULL,
      "setp.eq.u32 %p1, %a0, 7;\nselp.b64 %l1, 4096, 0, %p1;\nadd.s64 %l1, %l1, %buffer;\n" LOC
-     "ld.global.u32 %a1, [%l1];" HERE, EMU_ILLEGAL_ADDRESS, {"global", "7"}},
-    {"null pointer", NULL, "mov.u64 %l1, 0;\n" LOC "ld.global.u32 %a1, [%l1];" HERE,
-     EMU_ILLEGAL_ADDRESS, {"null"}},
-    {"null pointer plus an offset", NULL, "mov.u64 %l1, 0;\n" LOC "st.global.u32 [%l1+16], %a1;" HERE,
-     EMU_ILLEGAL_ADDRESS, {"null"}},
-    {"any number as a pointer", NULL, "mov.u64 %l1, 0x7f1234567890;\n" LOC "ld.global.u32 %a1, [%l1];" HERE,
-     EMU_ILLEGAL_ADDRESS, {"global"}},
-    {"write to a read-only buffer", NULL, LOC "st.global.u32 [%ro], %a0;" HERE,
-     EMU_ILLEGAL_ADDRESS, {"read-only"}},
-    {"atomic on a read-only buffer", NULL, LOC "red.global.add.u32 [%ro], %a0;" HERE,
-     EMU_ILLEGAL_ADDRESS, {"read-only"}},
-    {"an empty buffer", NULL, LOC "ld.global.u8 %a1, [%empty];" HERE, EMU_ILLEGAL_ADDRESS, {"global"}},
-    {"a buffer that is gone", NULL, LOC "ld.global.u32 %a1, [%gone];" HERE, EMU_ILLEGAL_ADDRESS, {"global"}},
-    {"generic read past the end", NULL, LOC "ld.u32 %a1, [%buffer+256];" HERE, EMU_ILLEGAL_ADDRESS, {NULL}},
-    {"generic null pointer", NULL, "mov.u64 %l1, 0;\n" LOC "ld.u32 %a1, [%l1];" HERE,
-     EMU_ILLEGAL_ADDRESS, {"null"}},
-    {"shared past the end", ".shared .align 4 .b8 s[64];",
-     "mov.u64 %l1, s;\n" LOC "ld.shared.u32 %a1, [%l1+64];" HERE, EMU_ILLEGAL_ADDRESS, {"shared"}},
-    {"shared write past the end", ".shared .align 4 .b8 s[64];",
-     "mov.u64 %l1, s;\n" LOC "st.shared.u32 [%l1+1000], %a1;" HERE, EMU_ILLEGAL_ADDRESS, {"shared", "write"}},
-    {"shared atomic past the end", ".shared .align 4 .b8 s[64];",
-     "mov.u64 %l1, s;\n" LOC "atom.shared.add.u32 %a1, [%l1+64], 1;" HERE, EMU_ILLEGAL_ADDRESS, {"shared"}},
-    {"generic pointer into shared memory, past its end", ".shared .align 4 .b8 s[64];",
+     "ld.global.u32 %a1, [%l1];" HERE,
+     EMU_ILLEGAL_ADDRESS,
+     {"global", "7"}},
+    {"null pointer",
+     NULL,
+     "mov.u64 %l1, 0;\n" LOC "ld.global.u32 %a1, [%l1];" HERE,
+     EMU_ILLEGAL_ADDRESS,
+     {"null"}},
+    {"null pointer plus an offset",
+     NULL,
+     "mov.u64 %l1, 0;\n" LOC "st.global.u32 [%l1+16], %a1;" HERE,
+     EMU_ILLEGAL_ADDRESS,
+     {"null"}},
+    {"any number as a pointer",
+     NULL,
+     "mov.u64 %l1, 0x7f1234567890;\n" LOC "ld.global.u32 %a1, [%l1];" HERE,
+     EMU_ILLEGAL_ADDRESS,
+     {"global"}},
+    {"write to a read-only buffer",
+     NULL,
+     LOC "st.global.u32 [%ro], %a0;" HERE,
+     EMU_ILLEGAL_ADDRESS,
+     {"read-only"}},
+    {"atomic on a read-only buffer",
+     NULL,
+     LOC "red.global.add.u32 [%ro], %a0;" HERE,
+     EMU_ILLEGAL_ADDRESS,
+     {"read-only"}},
+    {"an empty buffer",
+     NULL,
+     LOC "ld.global.u8 %a1, [%empty];" HERE,
+     EMU_ILLEGAL_ADDRESS,
+     {"global"}},
+    {"a buffer that is gone",
+     NULL,
+     LOC "ld.global.u32 %a1, [%gone];" HERE,
+     EMU_ILLEGAL_ADDRESS,
+     {"global"}},
+    {"generic read past the end",
+     NULL,
+     LOC "ld.u32 %a1, [%buffer+256];" HERE,
+     EMU_ILLEGAL_ADDRESS,
+     {NULL}},
+    {"generic null pointer",
+     NULL,
+     "mov.u64 %l1, 0;\n" LOC "ld.u32 %a1, [%l1];" HERE,
+     EMU_ILLEGAL_ADDRESS,
+     {"null"}},
+    {"shared past the end",
+     ".shared .align 4 .b8 s[64];",
+     "mov.u64 %l1, s;\n" LOC "ld.shared.u32 %a1, [%l1+64];" HERE,
+     EMU_ILLEGAL_ADDRESS,
+     {"shared"}},
+    {"shared write past the end",
+     ".shared .align 4 .b8 s[64];",
+     "mov.u64 %l1, s;\n" LOC "st.shared.u32 [%l1+1000], %a1;" HERE,
+     EMU_ILLEGAL_ADDRESS,
+     {"shared", "write"}},
+    {"shared atomic past the end",
+     ".shared .align 4 .b8 s[64];",
+     "mov.u64 %l1, s;\n" LOC "atom.shared.add.u32 %a1, [%l1+64], 1;" HERE,
+     EMU_ILLEGAL_ADDRESS,
+     {"shared"}},
+    {"generic pointer into shared memory, past its end",
+     ".shared .align 4 .b8 s[64];",
      "mov.u64 %l1, s;\ncvta.shared.u64 %l2, %l1;\n" LOC "ld.u32 %a1, [%l2+64];" HERE,
-     EMU_ILLEGAL_ADDRESS, {"shared"}},
-    {"local past the end", NULL,
+     EMU_ILLEGAL_ADDRESS,
+     {"shared"}},
+    {"local past the end",
+     NULL,
      ".local .align 4 .b8 v[16];\nmov.u64 %l1, v;\n" LOC "st.local.u32 [%l1+16], %a0;" HERE,
-     EMU_ILLEGAL_ADDRESS, {"local"}},
-    {"constant past the end", ".const .align 4 .b8 c[16];",
-     "mov.u64 %l1, c;\n" LOC "ld.const.u32 %a1, [%l1+16];" HERE, EMU_ILLEGAL_ADDRESS, {"const"}},
-    {"write to constant memory", ".const .align 4 .b8 c[16];",
-     "mov.u64 %l1, c;\ncvta.const.u64 %l2, %l1;\n" LOC "st.u32 [%l2], %a1;" HERE, EMU_ILLEGAL_ADDRESS, {NULL}},
-    {"a module variable past its end", ".global .align 4 .b8 g[16];",
-     "mov.u64 %l1, g;\n" LOC "ld.global.u32 %a1, [%l1+16];" HERE, EMU_ILLEGAL_ADDRESS, {"g"}},
-    {"misaligned global read", NULL, LOC "ld.global.u32 %a1, [%buffer+2];" HERE, EMU_MISALIGNED, {"4"}},
-    {"misaligned vector", NULL, LOC "ld.global.v4.u32 {%a1,%a2,%a3,%a4}, [%buffer+8];" HERE, EMU_MISALIGNED, {"16"}},
+     EMU_ILLEGAL_ADDRESS,
+     {"local"}},
+    {"constant past the end",
+     ".const .align 4 .b8 c[16];",
+     "mov.u64 %l1, c;\n" LOC "ld.const.u32 %a1, [%l1+16];" HERE,
+     EMU_ILLEGAL_ADDRESS,
+     {"const"}},
+    {"write to constant memory",
+     ".const .align 4 .b8 c[16];",
+     "mov.u64 %l1, c;\ncvta.const.u64 %l2, %l1;\n" LOC "st.u32 [%l2], %a1;" HERE,
+     EMU_ILLEGAL_ADDRESS,
+     {NULL}},
+    {"a module variable past its end",
+     ".global .align 4 .b8 g[16];",
+     "mov.u64 %l1, g;\n" LOC "ld.global.u32 %a1, [%l1+16];" HERE,
+     EMU_ILLEGAL_ADDRESS,
+     {"g"}},
+    {"misaligned global read",
+     NULL,
+     LOC "ld.global.u32 %a1, [%buffer+2];" HERE,
+     EMU_MISALIGNED,
+     {"4"}},
+    {"misaligned vector",
+     NULL,
+     LOC "ld.global.v4.u32 {%a1,%a2,%a3,%a4}, [%buffer+8];" HERE,
+     EMU_MISALIGNED,
+     {"16"}},
     {"misaligned double", NULL, LOC "st.global.u64 [%buffer+4], %l1;" HERE, EMU_MISALIGNED, {"8"}},
-    {"misaligned shared access", ".shared .align 4 .b8 s[64];",
-     "mov.u64 %l1, s;\n" LOC "ld.shared.u32 %a1, [%l1+1];" HERE, EMU_MISALIGNED, {"shared"}},
-    {"misaligned local access", NULL,
-     ".local .align 8 .b8 v[16];\nmov.u64 %l1, v;\n" LOC "ld.local.u64 %l2, [%l1+4];" HERE, EMU_MISALIGNED, {"local"}},
-    {"misaligned atomic", NULL, LOC "atom.global.add.u32 %a1, [%buffer+2], 1;" HERE, EMU_MISALIGNED, {NULL}},
+    {"misaligned shared access",
+     ".shared .align 4 .b8 s[64];",
+     "mov.u64 %l1, s;\n" LOC "ld.shared.u32 %a1, [%l1+1];" HERE,
+     EMU_MISALIGNED,
+     {"shared"}},
+    {"misaligned local access",
+     NULL,
+     ".local .align 8 .b8 v[16];\nmov.u64 %l1, v;\n" LOC "ld.local.u64 %l2, [%l1+4];" HERE,
+     EMU_MISALIGNED,
+     {"local"}},
+    {"misaligned atomic",
+     NULL,
+     LOC "atom.global.add.u32 %a1, [%buffer+2], 1;" HERE,
+     EMU_MISALIGNED,
+     {NULL}},
 };
 
 /* A constant index past the parameters: refused at load or a fault at run, never a value. */
 static void test_param(void) {
-    static const Fault f = {"parameter past the end", NULL,
-                            LOC "ld.param.u64 %l1, [texture+64];" HERE, EMU_ILLEGAL_ADDRESS, {"param"}};
+    static const Fault f = {"parameter past the end",
+                            NULL,
+                            LOC "ld.param.u64 %l1, [texture+64];" HERE,
+                            EMU_ILLEGAL_ADDRESS,
+                            {"param"}};
     char *ptx = fault_ptx(&f);
     gi_err err = {.message = ""};
     EmuModule *m = emu_load(kit_emu, ptx, strlen(ptx), &err);
@@ -172,28 +266,41 @@ static void test_param(void) {
 /* ---- control ---- */
 
 static void test_control(void) {
-    static const Fault loop = {"endless loop", NULL, "mov.u32 %a1, 0;\n" LOC "AGAIN:\nadd.u32 %a1, %a1, 1;\nbra AGAIN;",
-                               EMU_TIMEOUT, {"instruction"}};
+    static const Fault loop = {"endless loop",
+                               NULL,
+                               "mov.u32 %a1, 0;\n" LOC "AGAIN:\nadd.u32 %a1, %a1, 1;\nbra AGAIN;",
+                               EMU_TIMEOUT,
+                               {"instruction"}};
     static const Fault trap = {"trap", NULL, LOC "trap;" HERE, EMU_LAUNCH_ERROR, {"trap"}};
-    static const Fault warp_barrier = {
-        "a barrier that half a warp reaches", NULL,
-        "setp.lt.u32 %p1, %a0, 16;\n@%p1 bra OUT;\n" LOC "bar.sync 0;" HERE "OUT:\nst.global.u32 [%buffer], %a0;",
-        EMU_LAUNCH_ERROR, {"barrier"}};
+    static const Fault warp_barrier = {"a barrier that half a warp reaches",
+                                       NULL,
+                                       "setp.lt.u32 %p1, %a0, 16;\n@%p1 bra OUT;\n" LOC
+                                       "bar.sync 0;" HERE "OUT:\nst.global.u32 [%buffer], %a0;",
+                                       EMU_LAUNCH_ERROR,
+                                       {"barrier"}};
     static const Fault block_barrier = {
-        "a barrier that one warp of two waits at while the other waits at another", NULL,
-        "setp.lt.u32 %p1, %a0, 32;\n@%p1 bra FIRST;\nbar.sync 1;\nbra OUT;\nFIRST:\nbar.sync 2;\nOUT:",
-        EMU_TIMEOUT, {"barrier"}};
-    static const Fault count = {"a barrier that waits for more threads than there are", NULL,
-                                "bar.sync 1, 128;", EMU_TIMEOUT, {"barrier"}};
+        "a barrier that one warp of two waits at while the other waits at another",
+        NULL,
+        "setp.lt.u32 %p1, %a0, 32;\n@%p1 bra FIRST;\nbar.sync 1;\nbra OUT;\nFIRST:\nbar.sync "
+        "2;\nOUT:",
+        EMU_TIMEOUT,
+        {"barrier"}};
+    static const Fault count = {"a barrier that waits for more threads than there are",
+                                NULL,
+                                "bar.sync 1, 128;",
+                                EMU_TIMEOUT,
+                                {"barrier"}};
     static const Fault overflow = {
         "endless recursion",
-        ".func (.param .b32 r) deep(.param .b32 n)\n{\n.reg .b32 %x, %y;\n.local .align 4 .b8 pad[256];\n"
+        ".func (.param .b32 r) deep(.param .b32 n)\n{\n.reg .b32 %x, %y;\n.local .align 4 .b8 "
+        "pad[256];\n"
         ".reg .b64 %q;\nld.param.u32 %x, [n];\nmov.u64 %q, pad;\nst.local.u32 [%q], %x;\n"
         "{\n.param .b32 a;\n.param .b32 b;\nadd.u32 %y, %x, 1;\nst.param.b32 [a], %y;\n"
         "call.uni (b), deep, (a);\nld.param.b32 %y, [b];\n}\nst.param.b32 [r], %y;\nret;\n}\n",
         "{\n.param .b32 a;\n.param .b32 b;\nst.param.b32 [a], %a0;\ncall.uni (b), deep, (a);\n"
         "ld.param.b32 %a1, [b];\n}",
-        EMU_LAUNCH_ERROR, {"stack"}};
+        EMU_LAUNCH_ERROR,
+        {"stack"}};
     expect(&loop, &one_warp);
     expect(&trap, &one_warp);
     expect(&warp_barrier, &one_warp);
@@ -204,12 +311,16 @@ static void test_control(void) {
 
 /* A warp that left early does not stop the others, as on a GPU; it is counted. */
 static void test_exit_before_barrier(void) {
-    static const Fault f = {"a warp that exits before a barrier", NULL,
-                            "setp.lt.u32 %p1, %a0, 32;\n@%p1 exit;\nbar.sync 0;", EMU_OK, {NULL}};
+    static const Fault f = {"a warp that exits before a barrier",
+                            NULL,
+                            "setp.lt.u32 %p1, %a0, 32;\n@%p1 exit;\nbar.sync 0;",
+                            EMU_OK,
+                            {NULL}};
     EmuResult r;
     int line;
     if (!run(&f, &(Options){.grid = 1, .block = 64}, &r, &line)) return;
-    ok(r.status == EMU_OK && r.barrier_after_exit > 0, "a barrier after an exit passes, and is counted");
+    ok(r.status == EMU_OK && r.barrier_after_exit > 0,
+       "a barrier after an exit passes, and is counted");
 }
 
 static void test_budget(void) {
@@ -220,29 +331,68 @@ static void test_budget(void) {
 /* ---- races, uninitialised memory ---- */
 
 static void test_shadows(void) {
-    static const Fault race = {"a race between two warps", ".shared .align 4 .b8 s[64];",
-                               "mov.u64 %l1, s;\n" LOC "st.shared.u32 [%l1], %a0;" HERE, EMU_RACE, {"shared"}};
-    static const Fault hazard = {"a read without a barrier after another warp's write",
-                                 ".shared .align 4 .b8 s[512];",
-                                 "shl.b32 %a1, %a0, 2;\ncvt.u64.u32 %l2, %a1;\nmov.u64 %l1, s;\n"
-                                 "add.s64 %l3, %l1, %l2;\nst.shared.u32 [%l3], %a0;\n"
-                                 "xor.b32 %a2, %a1, 128;\ncvt.u64.u32 %l2, %a2;\nadd.s64 %l3, %l1, %l2;\n" LOC
-                                 "ld.shared.u32 %a3, [%l3];", EMU_RACE, {"shared"}};
-    static const Fault clean = {"the same with a barrier", ".shared .align 4 .b8 s[512];",
-                                "shl.b32 %a1, %a0, 2;\ncvt.u64.u32 %l2, %a1;\nmov.u64 %l1, s;\n"
-                                "add.s64 %l3, %l1, %l2;\nst.shared.u32 [%l3], %a0;\nbar.sync 0;\n"
-                                "xor.b32 %a2, %a1, 128;\ncvt.u64.u32 %l2, %a2;\nadd.s64 %l3, %l1, %l2;\n"
-                                "ld.shared.u32 %a3, [%l3];", EMU_OK, {NULL}};
-    static const Fault atomic = {"atomics do not race", ".shared .align 4 .b8 s[64];",
-                                 "mov.u64 %l1, s;\nred.shared.add.u32 [%l1], 1;", EMU_OK, {NULL}};
+    static const Fault race = {"a race between two warps",
+                               ".shared .align 4 .b8 s[64];",
+                               "mov.u64 %l1, s;\n" LOC "st.shared.u32 [%l1], %a0;" HERE,
+                               EMU_RACE,
+                               {"shared"}};
+    static const Fault hazard = {
+        "a read without a barrier after another warp's write",
+        ".shared .align 4 .b8 s[512];",
+        "shl.b32 %a1, %a0, 2;\ncvt.u64.u32 %l2, %a1;\nmov.u64 %l1, s;\n"
+        "add.s64 %l3, %l1, %l2;\nst.shared.u32 [%l3], %a0;\n"
+        "xor.b32 %a2, %a1, 128;\ncvt.u64.u32 %l2, %a2;\nadd.s64 %l3, %l1, %l2;\n" LOC
+        "ld.shared.u32 %a3, [%l3];",
+        EMU_RACE,
+        {"shared"}};
+    static const Fault clean = {
+        "the same with a barrier",
+        ".shared .align 4 .b8 s[512];",
+        "shl.b32 %a1, %a0, 2;\ncvt.u64.u32 %l2, %a1;\nmov.u64 %l1, s;\n"
+        "add.s64 %l3, %l1, %l2;\nst.shared.u32 [%l3], %a0;\nbar.sync 0;\n"
+        "xor.b32 %a2, %a1, 128;\ncvt.u64.u32 %l2, %a2;\nadd.s64 %l3, %l1, %l2;\n"
+        "ld.shared.u32 %a3, [%l3];",
+        EMU_OK,
+        {NULL}};
+    static const Fault atomic = {"atomics do not race",
+                                 ".shared .align 4 .b8 s[64];",
+                                 "mov.u64 %l1, s;\nred.shared.add.u32 [%l1], 1;",
+                                 EMU_OK,
+                                 {NULL}};
+    static const char exchange[] =
+        "shl.b32 %a1, %a0, 2;\ncvt.u64.u32 %l2, %a1;\nmov.u64 %l1, s;\nadd.s64 %l3, %l1, %l2;\n"
+        "st.shared.u32 [%l3], %a0;\nbar.warp.sync -1;\nxor.b32 %a2, %a1, 4;\n"
+        "cvt.u64.u32 %l2, %a2;\nadd.s64 %l3, %l1, %l2;\nld.shared.u32 %a3, [%l3];";
+    static const char unsynced[] =
+        "shl.b32 %a1, %a0, 2;\ncvt.u64.u32 %l2, %a1;\nmov.u64 %l1, s;\nadd.s64 %l3, %l1, %l2;\n"
+        "st.shared.u32 [%l3], %a0;\nxor.b32 %a2, %a1, 4;\n"
+        "cvt.u64.u32 %l2, %a2;\nadd.s64 %l3, %l1, %l2;\n" LOC "ld.shared.u32 %a3, [%l3];" HERE;
+    static const Fault lanes = {"lanes of a warp exchange without bar.warp.sync",
+                                ".shared .align 4 .b8 s[512];",
+                                unsynced,
+                                EMU_RACE,
+                                {"shared"}};
+    static const Fault synced = {
+        "the same with bar.warp.sync", ".shared .align 4 .b8 s[512];", exchange, EMU_OK, {NULL}};
+    static const Fault equal = {"lanes that store one value in one place",
+                                ".shared .align 4 .b8 s[64];",
+                                "mov.u64 %l1, s;\nmov.u32 %a1, 7;\nst.shared.u32 [%l1], %a1;",
+                                EMU_OK,
+                                {NULL}};
     Options two_warps = {.grid = 2, .block = 64, .races = true};
     expect(&race, &two_warps);
     expect(&hazard, &two_warps);
     expect(&clean, &two_warps);
     expect(&atomic, &two_warps);
+    expect(&lanes, &(Options){.grid = 2, .block = 32, .races = true});
+    expect(&synced, &two_warps);
+    expect(&equal, &(Options){.grid = 2, .block = 32, .races = true});
     two_warps.races = false;
-    static const Fault unchecked = {"unchecked, a race is not told", ".shared .align 4 .b8 s[64];",
-                                    "mov.u64 %l1, s;\nst.shared.u32 [%l1], %a0;", EMU_OK, {NULL}};
+    static const Fault unchecked = {"unchecked, a race is not told",
+                                    ".shared .align 4 .b8 s[64];",
+                                    "mov.u64 %l1, s;\nst.shared.u32 [%l1], %a0;",
+                                    EMU_OK,
+                                    {NULL}};
     expect(&unchecked, &two_warps);
 }
 
@@ -258,14 +408,19 @@ static uint64_t uninitialised(const char *decl, const char *body) {
 static void test_uninitialised(void) {
     const char *shared = ".shared .align 4 .b8 s[64];", *local = ".local .align 4 .b8 v[16];\n";
     char body[300];
-    ok(uninitialised(shared, "mov.u64 %l1, s;\nld.shared.u32 %a1, [%l1];") > 0, "shared memory never written");
-    ok(uninitialised(shared, "mov.u64 %l1, s;\nst.shared.u32 [%l1], %a0;\nld.shared.u32 %a1, [%l1];") == 0,
+    ok(uninitialised(shared, "mov.u64 %l1, s;\nld.shared.u32 %a1, [%l1];") > 0,
+       "shared memory never written");
+    ok(uninitialised(shared,
+                     "mov.u64 %l1, s;\nst.shared.u32 [%l1], %a0;\nld.shared.u32 %a1, [%l1];") == 0,
        "… and written");
-    ok(uninitialised(shared, "mov.u64 %l1, s;\nst.shared.u8 [%l1], %a0;\nld.shared.u32 %a1, [%l1];") > 0,
+    ok(uninitialised(shared,
+                     "mov.u64 %l1, s;\nst.shared.u8 [%l1], %a0;\nld.shared.u32 %a1, [%l1];") > 0,
        "… and written in part");
     snprintf(body, sizeof body, "%smov.u64 %%l1, v;\nld.local.u32 %%a1, [%%l1+8];", local);
     ok(uninitialised(NULL, body) > 0, "local memory never written");
-    snprintf(body, sizeof body, "%smov.u64 %%l1, v;\nst.local.u32 [%%l1+8], %%a0;\nld.local.u32 %%a1, [%%l1+8];", local);
+    snprintf(body, sizeof body,
+             "%smov.u64 %%l1, v;\nst.local.u32 [%%l1+8], %%a0;\nld.local.u32 %%a1, [%%l1+8];",
+             local);
     ok(uninitialised(NULL, body) == 0, "… and written");
 }
 
@@ -282,8 +437,10 @@ static uint64_t texture(EmuTexture t) {
 }
 
 static void test_textures(void) {
-    const EmuTexture flat = {.kind = EMU_TEX_ARRAY, .format = EMU_TEX_F32, .channels = 1, .dims = 2, .size = {4, 4}};
-    EmuTexture line = {.kind = EMU_TEX_LINEAR, .format = EMU_TEX_F32, .channels = 1, .dims = 1, .size = {16}};
+    const EmuTexture flat = {
+        .kind = EMU_TEX_ARRAY, .format = EMU_TEX_F32, .channels = 1, .dims = 2, .size = {4, 4}};
+    EmuTexture line = {
+        .kind = EMU_TEX_LINEAR, .format = EMU_TEX_F32, .channels = 1, .dims = 1, .size = {16}};
     uint64_t two = texture(flat), linear = texture(line);
     line.format = EMU_TEX_S32;
     uint64_t whole = texture(line), freed = texture(flat);
@@ -294,16 +451,66 @@ static void test_textures(void) {
         Fault fault;
         uint64_t handle;
     } table[] = {
-        {{"a handle that is none", NULL, TEX1("2d.v4.f32.f32", "%f5, %f5"), EMU_LAUNCH_ERROR, {"texture"}}, 12345},
-        {{"the null handle", NULL, TEX1("2d.v4.f32.f32", "%f5, %f5"), EMU_LAUNCH_ERROR, {"texture"}}, 0},
-        {{"a freed texture", NULL, TEX1("2d.v4.f32.f32", "%f5, %f5"), EMU_LAUNCH_ERROR, {"texture"}}, freed},
-        {{"a buffer as a texture", NULL, TEX1("2d.v4.f32.f32", "%f5, %f5"), EMU_LAUNCH_ERROR, {"texture"}}, buffer},
-        {{"one coordinate on a 2-D texture", NULL, TEX1("1d.v4.f32.f32", "%f5"), EMU_LAUNCH_ERROR, {"texture"}}, two},
-        {{"three coordinates on a 2-D texture", NULL, TEX1("3d.v4.f32.f32", "%f5, %f5, %f5, %f5"), EMU_LAUNCH_ERROR, {"texture"}}, two},
-        {{"a layer on a texture without", NULL, TEX1("a2d.v4.f32.f32", "%a0, %f5, %f5, %f5"), EMU_LAUNCH_ERROR, {"texture"}}, two},
-        {{"float coordinates on linear memory", NULL, TEX1("1d.v4.f32.f32", "%f5"), EMU_LAUNCH_ERROR, {"texture"}}, linear},
-        {{"floats read as integers", NULL, TEXI("1d.v4.s32.s32", "%a0"), EMU_LAUNCH_ERROR, {"texture"}}, linear},
-        {{"integers read as floats", NULL, TEX1("1d.v4.f32.s32", "%a0"), EMU_LAUNCH_ERROR, {"texture"}}, whole},
+        {{"a handle that is none",
+          NULL,
+          TEX1("2d.v4.f32.f32", "%f5, %f5"),
+          EMU_LAUNCH_ERROR,
+          {"texture"}},
+         12345},
+        {{"the null handle",
+          NULL,
+          TEX1("2d.v4.f32.f32", "%f5, %f5"),
+          EMU_LAUNCH_ERROR,
+          {"texture"}},
+         0},
+        {{"a freed texture",
+          NULL,
+          TEX1("2d.v4.f32.f32", "%f5, %f5"),
+          EMU_LAUNCH_ERROR,
+          {"texture"}},
+         freed},
+        {{"a buffer as a texture",
+          NULL,
+          TEX1("2d.v4.f32.f32", "%f5, %f5"),
+          EMU_LAUNCH_ERROR,
+          {"texture"}},
+         buffer},
+        {{"one coordinate on a 2-D texture",
+          NULL,
+          TEX1("1d.v4.f32.f32", "%f5"),
+          EMU_LAUNCH_ERROR,
+          {"texture"}},
+         two},
+        {{"three coordinates on a 2-D texture",
+          NULL,
+          TEX1("3d.v4.f32.f32", "%f5, %f5, %f5, %f5"),
+          EMU_LAUNCH_ERROR,
+          {"texture"}},
+         two},
+        {{"a layer on a texture without",
+          NULL,
+          TEX1("a2d.v4.f32.f32", "%a0, %f5, %f5, %f5"),
+          EMU_LAUNCH_ERROR,
+          {"texture"}},
+         two},
+        {{"float coordinates on linear memory",
+          NULL,
+          TEX1("1d.v4.f32.f32", "%f5"),
+          EMU_LAUNCH_ERROR,
+          {"texture"}},
+         linear},
+        {{"floats read as integers",
+          NULL,
+          TEXI("1d.v4.s32.s32", "%a0"),
+          EMU_LAUNCH_ERROR,
+          {"texture"}},
+         linear},
+        {{"integers read as floats",
+          NULL,
+          TEX1("1d.v4.f32.s32", "%a0"),
+          EMU_LAUNCH_ERROR,
+          {"texture"}},
+         whole},
     };
     for (int i = 0; i < KIT_COUNT(table); i++)
         expect(&table[i].fault, &(Options){.grid = 1, .block = 32, .texture = table[i].handle});
@@ -312,7 +519,8 @@ static void test_textures(void) {
     bad.data = texels;
     bad.format = EMU_TEX_S32;
     bad.linear_filter = true;
-    ok(emu_texture_new(kit_emu, &bad, &err) == 0, "filtering integers is refused when the texture is made");
+    ok(emu_texture_new(kit_emu, &bad, &err) == 0,
+       "filtering integers is refused when the texture is made");
     has_str(err.message, "filter", "  and says why");
     emu_texture_free(kit_emu, two);
     emu_texture_free(kit_emu, linear);
@@ -322,10 +530,11 @@ static void test_textures(void) {
 /* ---- launches ---- */
 
 static void launch(const char *what, EmuLaunch l, const char *word) {
-    static const char ptx[] = KIT_HEADER ".visible .entry k() { ret; }\n"
-                              ".visible .entry bound() .maxntid 64, 1, 1 { ret; }\n"
-                              ".shared .align 16 .b8 huge[40000];\n"
-                              ".visible .entry big() {\n.reg .b64 %l; mov.u64 %l, huge; ret; }\n";
+    static const char ptx[] =
+        KIT_HEADER ".visible .entry k() { ret; }\n"
+                   ".visible .entry bound() .maxntid 64, 1, 1 { ret; }\n"
+                   ".shared .align 16 .b8 huge[40000];\n"
+                   ".visible .entry big() {\n.reg .b64 %l; mov.u64 %l, huge; ret; }\n";
     EmuModule *m = kit_load(ptx, what);
     if (!m) return;
     gi_err err = {.message = ""};
@@ -342,7 +551,8 @@ static void launch(const char *what, EmuLaunch l, const char *word) {
 }
 
 static void test_launches(void) {
-#define L(k, gx, gy, gz, bx, by, bz, s) (EmuLaunch){.kernel = k, .grid = {gx, gy, gz}, .block = {bx, by, bz}, .shared_bytes = s}
+#define L(k, gx, gy, gz, bx, by, bz, s)                                                            \
+    (EmuLaunch){.kernel = k, .grid = {gx, gy, gz}, .block = {bx, by, bz}, .shared_bytes = s}
     launch("an ordinary launch", L("k", 2, 2, 2, 8, 8, 2, 0), NULL);
     launch("no blocks", L("k", 0, 1, 1, 32, 1, 1, 0), "grid");
     launch("no blocks in z", L("k", 1, 1, 0, 32, 1, 1, 0), "grid");
@@ -358,7 +568,8 @@ static void test_launches(void) {
     launch("as many threads as __launch_bounds__", L("bound", 1, 1, 1, 64, 1, 1, 0), NULL);
     launch("a megabyte of shared memory", L("k", 1, 1, 1, 32, 1, 1, 1 << 20), "shared");
     launch("all memory there is, and more", L("k", 1, 1, 1, 32, 1, 1, SIZE_MAX - 100), "shared");
-    launch("static and dynamic shared memory together", L("big", 1, 1, 1, 32, 1, 1, 200000), "shared");
+    launch("static and dynamic shared memory together", L("big", 1, 1, 1, 32, 1, 1, 200000),
+           "shared");
 }
 
 static void test_usage(void) {
@@ -367,10 +578,12 @@ static void test_usage(void) {
     gi_err err = {.message = ""};
     EmuResult r;
     EmuLaunch l = {.kernel = "nobody", .grid = {1, 1, 1}, .block = {1, 1, 1}};
-    ok(!emu_launch(m, &l, &r, &err) && strcmp(err.code, "usage") == 0, "a kernel nobody wrote is misuse");
+    ok(!emu_launch(m, &l, &r, &err) && strcmp(err.code, "usage") == 0,
+       "a kernel nobody wrote is misuse");
     has_str(err.message, "nobody", "  and its name is told");
     l.kernel = "k";
-    ok(!emu_launch(m, &l, &r, &err) && strcmp(err.code, "usage") == 0, "parameters that are missing too");
+    ok(!emu_launch(m, &l, &r, &err) && strcmp(err.code, "usage") == 0,
+       "parameters that are missing too");
     emu_unload(m);
 }
 
@@ -391,12 +604,16 @@ static void refuse(const char *title, const char *body, const char *words[3]) {
 }
 
 static void test_load(void) {
-    refuse("an unknown instruction", LOC "frobnicate.rn.f32 %f1, %f2;" HERE, (const char *[3]){"frobnicate.rn.f32"});
+    refuse("an unknown instruction", LOC "frobnicate.rn.f32 %f1, %f2;" HERE,
+           (const char *[3]){"frobnicate.rn.f32"});
     refuse("a tensor instruction",
-           LOC "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%l1, %l2}, {%l3}, {%l4}, {%l1, %l2};" HERE,
+           LOC "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%l1, %l2}, {%l3}, {%l4}, {%l1, "
+               "%l2};" HERE,
            (const char *[3]){"mma"});
-    refuse("an unknown modifier", LOC "add.rq.f32 %f1, %f2, %f3;" HERE, (const char *[3]){"add.rq.f32"});
-    refuse("an asynchronous copy", LOC "cp.async.ca.shared.global [%l1], [%l2], 16;" HERE, (const char *[3]){"cp.async"});
+    refuse("an unknown modifier", LOC "add.rq.f32 %f1, %f2, %f3;" HERE,
+           (const char *[3]){"add.rq.f32"});
+    refuse("an asynchronous copy", LOC "cp.async.ca.shared.global [%l1], [%l2], 16;" HERE,
+           (const char *[3]){"cp.async"});
     refuse("an unknown special register", LOC "mov.u32 %a1, %clusterid.x;" HERE,
            (const char *[3]){"clusterid"});
 }

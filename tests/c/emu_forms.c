@@ -14,23 +14,77 @@ enum { REQUIRED_FILES = 3 };
 static const struct {
     const char *opcode, *operands;
 } shapes[] = {
-    {"mov", "T,T"}, {"add", "T,T,T"}, {"addc", "T,T,T"}, {"sub", "T,T,T"}, {"subc", "T,T,T"},
-    {"mul", "T,T,T"}, {"mul24", "T,T,T"}, {"mad", "T,T,T,T"}, {"madc", "T,T,T,T"}, {"fma", "T,T,T,T"},
-    {"div", "T,T,T"}, {"rem", "T,T,T"}, {"min", "T,T,T"}, {"max", "T,T,T"}, {"and", "T,T,T"},
-    {"or", "T,T,T"}, {"xor", "T,T,T"}, {"not", "T,T"}, {"neg", "T,T"}, {"abs", "T,T"},
-    {"shl", "T,T,a"}, {"shr", "T,T,a"}, {"setp", "p,T,T"}, {"selp", "T,T,T,p"}, {"cvt", "U,T"},
-    {"cvta", "l,l"}, {"sqrt", "T,T"}, {"rsqrt", "T,T"}, {"rcp", "T,T"}, {"ex2", "T,T"},
-    {"lg2", "T,T"}, {"sin", "T,T"}, {"cos", "T,T"}, {"copysign", "T,T,T"}, {"bfi", "T,T,T,a,a"},
-    {"brev", "T,T"}, {"popc", "a,T"}, {"clz", "a,T"}, {"bfind", "a,T"}, {"bmsk", "a,a,a"},
-    {"prmt", "a,a,a,a"}, {"vabsdiff4", "a,a,a,a"}, {"vabsdiff2", "a,a,a,a"}, {"lop3", "a,a,a,a,0x96"},
-    {"shf", "a,a,a,a"}, {"dp4a", "a,a,a,a"}, {"activemask", "a"}, {"membar", ""}, {"fence", ""},
-    {"bar.sync", "0"}, {"barrier.sync", "0"}, {"bar.warp.sync", "-1"}, {"bar.red", "p,0,p"},
-    {"vote.sync.ballot", "a,p,-1"}, {"vote.ballot.sync", "a,p,-1"}, {"vote", "p,p,-1"},
-    {"redux", "T,T,-1"}, {"shfl", "a|p,a,a,31,-1"}, {"match.any", "a,T,-1"}, {"nanosleep", "a"},
-    {"ret", ""}, {"exit", ""}, {"trap", ""}, {"bra", "END"}, {"atom", "T,[l],T"}, {"red", "[l],T"},
+    {"mov", "T,T"},
+    {"add", "T,T,T"},
+    {"addc", "T,T,T"},
+    {"sub", "T,T,T"},
+    {"subc", "T,T,T"},
+    {"mul", "T,T,T"},
+    {"mul24", "T,T,T"},
+    {"mad", "T,T,T,T"},
+    {"madc", "T,T,T,T"},
+    {"fma", "T,T,T,T"},
+    {"div", "T,T,T"},
+    {"rem", "T,T,T"},
+    {"min", "T,T,T"},
+    {"max", "T,T,T"},
+    {"and", "T,T,T"},
+    {"or", "T,T,T"},
+    {"xor", "T,T,T"},
+    {"not", "T,T"},
+    {"neg", "T,T"},
+    {"abs", "T,T"},
+    {"shl", "T,T,a"},
+    {"shr", "T,T,a"},
+    {"setp", "p,T,T"},
+    {"selp", "T,T,T,p"},
+    {"cvt", "U,T"},
+    {"cvta", "l,l"},
+    {"sqrt", "T,T"},
+    {"rsqrt", "T,T"},
+    {"rcp", "T,T"},
+    {"ex2", "T,T"},
+    {"lg2", "T,T"},
+    {"sin", "T,T"},
+    {"cos", "T,T"},
+    {"copysign", "T,T,T"},
+    {"bfi", "T,T,T,a,a"},
+    {"brev", "T,T"},
+    {"popc", "a,T"},
+    {"clz", "a,T"},
+    {"bfind", "a,T"},
+    {"bmsk", "a,a,a"},
+    {"prmt", "a,a,a,a"},
+    {"vabsdiff4", "a,a,a,a"},
+    {"vabsdiff2", "a,a,a,a"},
+    {"lop3", "a,a,a,a,0x96"},
+    {"shf", "a,a,a,a"},
+    {"dp4a", "a,a,a,a"},
+    {"activemask", "a"},
+    {"membar", ""},
+    {"fence", ""},
+    {"bar.sync", "0"},
+    {"barrier.sync", "0"},
+    {"bar.warp.sync", "-1"},
+    {"bar.red", "p,0,p"},
+    {"vote.sync.ballot", "a,p,-1"},
+    {"vote.ballot.sync", "a,p,-1"},
+    {"vote", "p,p,-1"},
+    {"redux", "T,T,-1"},
+    {"shfl", "a|p,a,a,31,-1"},
+    {"match.any", "a,T,-1"},
+    {"nanosleep", "a"},
+    {"ret", ""},
+    {"exit", ""},
+    {"trap", ""},
+    {"bra", "END"},
+    {"atom", "T,[l],T"},
+    {"red", "[l],T"},
 };
 
-static bool starts(const char *s, const char *with) { return strncmp(s, with, strlen(with)) == 0; }
+static bool starts(const char *s, const char *with) {
+    return strncmp(s, with, strlen(with)) == 0;
+}
 
 /* A register for a type name: 8- and 16-bit values sit in %h, … */
 static const char *reg(const char *type) {
@@ -59,14 +113,10 @@ static void add_operands(gi_buf *b, const char *form, const char *shape) {
     modifier(form, relu, type);
     modifier(form, relu + 1, before);
     for (const char *p = shape; *p; p++) {
-        if (*p == 'T' || *p == 'U')
-            gi_buf_adds(b, reg(*p == 'T' ? type : before));
-        else if (*p == 'W')
-            gi_buf_adds(b, strstr(type, "16") ? "%a1" : "%l1");
-        else if (strchr("alfp", *p))
-            gi_buf_addf(b, "%%%c1", *p);
-        else
-            gi_buf_add(b, p, 1);
+        if (*p == 'T' || *p == 'U') gi_buf_adds(b, reg(*p == 'T' ? type : before));
+        else if (*p == 'W') gi_buf_adds(b, strstr(type, "16") ? "%a1" : "%l1");
+        else if (strchr("alfp", *p)) gi_buf_addf(b, "%%%c1", *p);
+        else gi_buf_add(b, p, 1);
     }
 }
 
@@ -85,14 +135,10 @@ static void add_texture(gi_buf *b, const char *form) {
     modifier(form, 1, value);
     const char *c = reg(coord);
     add_vector(b, form, value);
-    if (strstr(form, ".1d."))
-        gi_buf_addf(b, ", [%%l1, {%s}]", c);
-    else if (strstr(form, ".2d."))
-        gi_buf_addf(b, ", [%%l1, {%s, %s}]", c, c);
-    else if (strstr(form, ".a2d."))
-        gi_buf_addf(b, ", [%%l1, {%%a1, %s, %s, %s}]", c, c, c);
-    else
-        gi_buf_addf(b, ", [%%l1, {%s, %s, %s, %s}]", c, c, c, c);
+    if (strstr(form, ".1d.")) gi_buf_addf(b, ", [%%l1, {%s}]", c);
+    else if (strstr(form, ".2d.")) gi_buf_addf(b, ", [%%l1, {%s, %s}]", c, c);
+    else if (strstr(form, ".a2d.")) gi_buf_addf(b, ", [%%l1, {%%a1, %s, %s, %s}]", c, c, c);
+    else gi_buf_addf(b, ", [%%l1, {%s, %s, %s, %s}]", c, c, c, c);
     if (strstr(form, ".level.")) gi_buf_adds(b, ", %f1");
 }
 
@@ -162,8 +208,8 @@ static bool accepted(const char *form, gi_err *err) {
 }
 
 static bool set_aside(const char *form) {
-    static const char *const prefixes[] = {"cp.async", "wmma", "mma", "mbarrier", "griddepcontrol",
-                                           "sust"};
+    static const char *const prefixes[] = {"cp.async", "wmma",           "mma",
+                                           "mbarrier", "griddepcontrol", "sust"};
     for (int i = 0; i < KIT_COUNT(prefixes); i++)
         if (starts(form, prefixes[i])) return true;
     return false;
@@ -177,7 +223,8 @@ int main(int argc, char **argv) {
     kit_begin(1, argv);
     if (!ok(file != NULL, "%s can be read", path)) return kit_end();
     while (fgets(line, sizeof line, file)) {
-        if (*line == '#' || sscanf(line, "%127s %d", form, &files) != 2 || set_aside(form)) continue;
+        if (*line == '#' || sscanf(line, "%127s %d", form, &files) != 2 || set_aside(form))
+            continue;
         gi_err err = {.message = ""};
         bool taken = accepted(form, &err);
         if (files >= REQUIRED_FILES) {

@@ -16,7 +16,8 @@ static const char *text(const char *format, const char *mods, const char *to, co
 }
 
 /* ---- integer to integer. The source is read through its type, the destination written through
-** its own: as wide as the register, which keeps only its low bits. Registers are 64 bits here. ---- */
+** its own: as wide as the register, which keeps only its low bits. Registers are 64 bits here. ----
+ */
 
 static uint64_t narrow(uint64_t x, int bits, bool is_signed) {
     uint64_t v = bits == 64 ? x : x & ((UINT64_C(1) << bits) - 1);
@@ -121,14 +122,17 @@ TO_INTS(rzi, FE_TOWARDZERO)
 TO_INTS(rmi, FE_DOWNWARD)
 TO_INTS(rpi, FE_UPWARD)
 
-#define CVT(to, from, mod, t) {"cvt." #mod "." #to "." #from " $0, $1;", t, to##_##mod##_##from, 0, 0}
+#define CVT(to, from, mod, t)                                                                      \
+    { "cvt." #mod "." #to "." #from " $0, $1;", t, to##_##mod##_##from, 0, 0 }
 #define FROM_FLOATS(to, mod, letter)                                                               \
     CVT(to, f32, mod, letter ":f"), CVT(to, f64, mod, letter ":d"), CVT(to, f16, mod, letter ":H")
 #define ALL_INTS(mod)                                                                              \
     FROM_FLOATS(s16, mod, "h"), FROM_FLOATS(u16, mod, "h"), FROM_FLOATS(s32, mod, "w"),            \
         FROM_FLOATS(u32, mod, "w"), FROM_FLOATS(s64, mod, "l"), FROM_FLOATS(u64, mod, "l")
 
-static uint64_t flush(uint64_t bits) { return bits & 0x7f800000 ? bits : bits & 0x80000000; }
+static uint64_t flush(uint64_t bits) {
+    return bits & 0x7f800000 ? bits : bits & 0x80000000;
+}
 WANT(s32_rpi_ftz, to_int((double)kit_f32(flush(a)), 32, true, FE_UPWARD, false))
 WANT(s8_rzi_f32, to_int((double)kit_f32(a), 8, true, FE_TOWARDZERO, false))
 WANT(u8_rzi_f32, to_int((double)kit_f32(a), 8, false, FE_TOWARDZERO, false))
@@ -182,8 +186,9 @@ FROM_INT(rn, FE_TONEAREST, s8, int8_t)
 FROM_INT(rn, FE_TONEAREST, u8, uint8_t)
 
 #define TO_FLOATS(mod, from, letter)                                                               \
-    {"cvt." #mod ".f32." #from " $0, $1;", "f:" letter, f32_##mod##_##from, 0, 0},                 \
-        {"cvt." #mod ".f64." #from " $0, $1;", "d:" letter, f64_##mod##_##from, 0, 0}
+    {"cvt." #mod ".f32." #from " $0, $1;", "f:" letter, f32_##mod##_##from, 0, 0}, {               \
+        "cvt." #mod ".f64." #from " $0, $1;", "d:" letter, f64_##mod##_##from, 0, 0                \
+    }
 #define ALL_FROM(mod)                                                                              \
     TO_FLOATS(mod, s32, "w"), TO_FLOATS(mod, u32, "w"), TO_FLOATS(mod, s64, "l"),                  \
         TO_FLOATS(mod, u64, "l")

@@ -1,4 +1,5 @@
-/* emu_instructions_float.c - f32 and f64 instructions of the virtual GPU against the processor's own
+/* emu_instructions_float.c - f32 and f64 instructions of the virtual GPU against the processor's
+*own
 ** arithmetic in each rounding, and the approximate functions against long double.
 **
 ** A result that is NaN may be any NaN, but where an instruction only moves bits (types F, D).
@@ -44,7 +45,9 @@ static uint64_t op64(char op, uint64_t a, uint64_t b, uint64_t c, int mode) {
     return kit_bits64(d);
 }
 
-static uint64_t flush(uint64_t bits) { return bits & 0x7f800000 ? bits : bits & 0x80000000; }
+static uint64_t flush(uint64_t bits) {
+    return bits & 0x7f800000 ? bits : bits & 0x80000000;
+}
 
 static uint64_t ftz32(char op, uint64_t a, uint64_t b, uint64_t c) {
     return flush(op32(op, flush(a), flush(b), flush(c), FE_TONEAREST));
@@ -86,8 +89,9 @@ WANT(fma_sat, sat32(op32('f', a, b, c, FE_TONEAREST)))
         {text ".rn.f64 $0, " operands ";", t64, name##_rn64, 0, 0},                                \
         {text ".rz.f64 $0, " operands ";", t64, name##_rz64, 0, 0},                                \
         {text ".rm.f64 $0, " operands ";", t64, name##_rm64, 0, 0},                                \
-        {text ".rp.f64 $0, " operands ";", t64, name##_rp64, 0, 0},                                \
-        {text ".rn.ftz.f32 $0, " operands ";", t32, name##_ftz, 0, 0}
+        {text ".rp.f64 $0, " operands ";", t64, name##_rp64, 0, 0}, {                              \
+        text ".rn.ftz.f32 $0, " operands ";", t32, name##_ftz, 0, 0                                \
+    }
 
 static const Form arithmetic[] = {
     IN_ALL(add, "add", "$1, $2", "f:ff", "d:dd"),
@@ -144,7 +148,9 @@ static uint64_t larger64(uint64_t a, uint64_t b) {
     if (x == y) return a & SIGN64 ? b : a;
     return x > y ? a : b;
 }
-static bool either_nan(uint64_t a, uint64_t b) { return isnan(kit_f32(a)) || isnan(kit_f32(b)); }
+static bool either_nan(uint64_t a, uint64_t b) {
+    return isnan(kit_f32(a)) || isnan(kit_f32(b));
+}
 
 WANT(min32, smaller32(a, b))
 WANT(max32, larger32(a, b))
@@ -228,7 +234,8 @@ WANT(lt_and, kit_f32(a) < kit_f32(b) && (c & 1))
 WANT(set_u32, kit_f32(a) < kit_f32(b) ? 0xffffffff : 0)
 WANT(set_f32, kit_f32(a) < kit_f32(b) ? 0x3f800000 : 0)
 
-#define SETP(cmp, kind, type, t) {"setp." #cmp "." type " $0, $1, $2;", t, cmp##_##kind, 0, 0}
+#define SETP(cmp, kind, type, t)                                                                   \
+    { "setp." #cmp "." type " $0, $1, $2;", t, cmp##_##kind, 0, 0 }
 #define SETPS(kind, type, t)                                                                       \
     SETP(eq, kind, type, t), SETP(ne, kind, type, t), SETP(lt, kind, type, t),                     \
         SETP(le, kind, type, t), SETP(gt, kind, type, t), SETP(ge, kind, type, t),                 \
@@ -247,7 +254,9 @@ static const Form comparisons[] = {
 
 /* ---- approximate functions: long double, with the special values that the ISA tabulates ---- */
 
-static uint64_t rounded(long double x) { return kit_bits32((float)x); }
+static uint64_t rounded(long double x) {
+    return kit_bits32((float)x);
+}
 
 static float divide_approx(float x, float y) {
     if (isfinite(y) && fabsf(y) > 0x1p126F) return isinf(x) || isnan(x) ? NAN : copysignf(0, x / y);
@@ -312,8 +321,8 @@ WANT(sin_reduced, rounded(sinl((long double)reduced(a))))
 WANT(cos_reduced, rounded(cosl((long double)reduced(a))))
 
 #define REDUCED(op)                                                                                \
-    "{ .reg .f32 m, q;\n.reg .pred p;\nabs.f32 m, $1;\nsetp.gt.f32 p, m, 0f40400000;\n"             \
-    "selp.f32 m, m, 0f3F800000, p;\ntestp.infinite.f32 p, m;\nselp.f32 m, 0f3F800000, m, p;\n"      \
+    "{ .reg .f32 m, q;\n.reg .pred p;\nabs.f32 m, $1;\nsetp.gt.f32 p, m, 0f40400000;\n"            \
+    "selp.f32 m, m, 0f3F800000, p;\ntestp.infinite.f32 p, m;\nselp.f32 m, 0f3F800000, m, p;\n"     \
     "div.rn.f32 q, $1, m;\n" op ".f32 $0, q; }"
 
 static const Form angles[] = {

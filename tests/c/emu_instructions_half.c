@@ -11,8 +11,12 @@ typedef struct Kind {
 
 static const Kind f16 = {10, 15}, bf16 = {7, 127};
 
-static uint64_t infinity(Kind k) { return (uint64_t)(2 * k.bias + 1) << k.fraction_bits; }
-static double value(Kind k, uint64_t h) { return kit_value16(h & 0xffff, k.fraction_bits, k.bias); }
+static uint64_t infinity(Kind k) {
+    return (uint64_t)(2 * k.bias + 1) << k.fraction_bits;
+}
+static double value(Kind k, uint64_t h) {
+    return kit_value16(h & 0xffff, k.fraction_bits, k.bias);
+}
 
 /* To nearest even ('n'), towards zero ('z'), down ('m') or up ('p'). Infinity stands for the power
 ** of two after the largest number, as IEEE 754 rounds to it. */
@@ -23,10 +27,8 @@ static uint64_t to_16(Kind k, double x, char mode) {
     if (isinf(x)) return sign | high;
     while (high - low > 1) {
         uint64_t middle = (low + high) / 2;
-        if (value(k, middle) <= m)
-            low = middle;
-        else
-            high = middle;
+        if (value(k, middle) <= m) low = middle;
+        else high = middle;
     }
     double below = value(k, low), above = high == infinity(k) ? top : value(k, high);
     double half = below + (above - below) / 2;
@@ -41,19 +43,33 @@ static uint64_t to_16(Kind k, double x, char mode) {
 static double odd_sum(double a, double b) {
     double s = a + b, t = s - a, rest = (a - (s - t)) + (b - t);
     uint64_t bits = kit_bits64(s);
-    if (isfinite(s) && rest != 0 && !(bits & 1)) s = kit_f64((rest > 0) == (s > 0) ? bits + 1 : bits - 1);
+    if (isfinite(s) && rest != 0 && !(bits & 1))
+        s = kit_f64((rest > 0) == (s > 0) ? bits + 1 : bits - 1);
     return s;
 }
 
 static uint64_t op(Kind k, char o, uint64_t a, uint64_t b, uint64_t c) {
     double x = value(k, a), y = value(k, b), z = value(k, c);
-    return to_16(k, o == '+' ? odd_sum(x, y) : o == '-' ? odd_sum(x, -y) : o == '*' ? x * y : odd_sum(x * y, z), 'n');
+    return to_16(k,
+                 o == '+'   ? odd_sum(x, y)
+                 : o == '-' ? odd_sum(x, -y)
+                 : o == '*' ? x * y
+                            : odd_sum(x * y, z),
+                 'n');
 }
 
-static bool is_nan(Kind k, uint64_t h) { return (h & 0x7fff) > infinity(k); }
-static uint64_t saturate(uint64_t h) { return is_nan(f16, h) || h & 0x8000 ? 0 : h > 0x3c00 ? 0x3c00 : h; }
-static uint64_t relu(Kind k, uint64_t h) { return !is_nan(k, h) && h & 0x8000 ? 0 : h; }
-static uint64_t flush(uint64_t h) { return h & 0x7c00 ? h & 0xffff : h & 0x8000; }
+static bool is_nan(Kind k, uint64_t h) {
+    return (h & 0x7fff) > infinity(k);
+}
+static uint64_t saturate(uint64_t h) {
+    return is_nan(f16, h) || h & 0x8000 ? 0 : h > 0x3c00 ? 0x3c00 : h;
+}
+static uint64_t relu(Kind k, uint64_t h) {
+    return !is_nan(k, h) && h & 0x8000 ? 0 : h;
+}
+static uint64_t flush(uint64_t h) {
+    return h & 0x7c00 ? h & 0xffff : h & 0x8000;
+}
 
 static uint64_t smaller(Kind k, uint64_t a, uint64_t b) {
     a &= 0xffff, b &= 0xffff;

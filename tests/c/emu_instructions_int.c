@@ -1,4 +1,5 @@
-/* emu_instructions_int.c - integer, logic and shift instructions of the virtual GPU against plain C,
+/* emu_instructions_int.c - integer, logic and shift instructions of the virtual GPU against plain
+*C,
 ** wider types and loops over bits. */
 #include "emu_kit.h"
 
@@ -28,7 +29,7 @@ WANT(wide_u32, (uint64_t)U32(a) * U32(b))
 WANT(mad, a *b + c)
 WANT(mad_hi_s32, (S64(S32(a)) * S32(b) >> 32) + S64(c))
 WANT(mad_hi_u32, ((uint64_t)U32(a) * U32(b) >> 32) + c)
-WANT(mad_hi_u64, (uint64_t)((u128)a * b >> 64) + c)
+WANT(mad_hi_u64, (uint64_t)((u128)a *b >> 64) + c)
 WANT(mad_hi_s64, (uint64_t)((s128)S64(a) * S64(b) >> 64) + c)
 WANT(mad_wide_s16, U32(S16(a) * S16(b)) + c)
 WANT(mad_wide_u16, U32(U16(a)) * U16(b) + c)
@@ -42,7 +43,9 @@ WANT(add_sat, clamp32(S64(S32(a)) + S32(b)))
 WANT(sub_sat, clamp32(S64(S32(a)) - S32(b)))
 WANT(mad_hi_sat, clamp32((S64(S32(a)) * S32(b) >> 32) + S32(c)))
 
-static int64_t s24(uint64_t x) { return (int64_t)(x << 40) >> 40; }
+static int64_t s24(uint64_t x) {
+    return (int64_t)(x << 40) >> 40;
+}
 WANT(mul24_lo_s, s24(a) * s24(b))
 WANT(mul24_lo_u, (a & 0xffffff) * (b & 0xffffff))
 WANT(mul24_hi_s, s24(a) * s24(b) >> 16)
@@ -54,13 +57,27 @@ static uint64_t lanes16(uint64_t a, uint64_t b, int (*f)(int, int)) {
     int low = f(S16(a), S16(b)), high = f(S16(a >> 16), S16(b >> 16));
     return (uint64_t)U16(high) << 16 | U16(low);
 }
-static int lane_add(int x, int y) { return x + y; }
-static int lane_max(int x, int y) { return x > y ? x : y; }
-static int lane_min(int x, int y) { return x < y ? x : y; }
-static int lane_max_relu(int x, int y) { return lane_max(lane_max(x, y), 0); }
-static int lane_min_relu(int x, int y) { return lane_max(lane_min(x, y), 0); }
-static int lane_umax(int x, int y) { return U16(x) > U16(y) ? x : y; }
-static int lane_umin(int x, int y) { return U16(x) < U16(y) ? x : y; }
+static int lane_add(int x, int y) {
+    return x + y;
+}
+static int lane_max(int x, int y) {
+    return x > y ? x : y;
+}
+static int lane_min(int x, int y) {
+    return x < y ? x : y;
+}
+static int lane_max_relu(int x, int y) {
+    return lane_max(lane_max(x, y), 0);
+}
+static int lane_min_relu(int x, int y) {
+    return lane_max(lane_min(x, y), 0);
+}
+static int lane_umax(int x, int y) {
+    return U16(x) > U16(y) ? x : y;
+}
+static int lane_umin(int x, int y) {
+    return U16(x) < U16(y) ? x : y;
+}
 WANT(add_16x2, lanes16(a, b, lane_add))
 WANT(max_s16x2, lanes16(a, b, lane_max))
 WANT(min_s16x2, lanes16(a, b, lane_min))
@@ -132,9 +149,13 @@ static const Form sums[] = {
 
 /* ---- carries: chains against 96- and 128-bit sums ---- */
 
-static uint64_t pick(u128 wide, int part) { return (uint64_t)(wide >> 32 * part) & 0xffffffff; }
+static uint64_t pick(u128 wide, int part) {
+    return (uint64_t)(wide >> 32 * part) & 0xffffffff;
+}
 
-static u128 join(uint64_t low, uint64_t high) { return (u128)U32(high) << 32 | U32(low); }
+static u128 join(uint64_t low, uint64_t high) {
+    return (u128)U32(high) << 32 | U32(low);
+}
 
 /* {b:a} + {d:c} in 32-bit words */
 WANT(carry_low, join(a, b) + join(c, d))
@@ -150,15 +171,20 @@ WANT(borrow_64, c - (a < b))
 
 #define LONG "{ .reg .b32 l, h;\n"
 static const Form carries[] = {
-    {LONG "add.cc.u32 l, $1, $3;\naddc.u32 h, $2, $4;\nmov.b64 $0, {l, h}; }", "l:wwww", carry_low, 0, 0},
-    {LONG "add.cc.u32 l, $1, $3;\naddc.cc.u32 h, $2, $4;\naddc.u32 $0, 0, 0; }", "w:wwww", carry_out, 0, 0},
-    {LONG "add.cc.s32 l, $1, $3;\naddc.cc.s32 h, $2, $4;\naddc.s32 $0, 0, 0; }", "w:wwww", carry_out, 0, 0},
-    {LONG "sub.cc.u32 l, $1, $3;\nsubc.u32 h, $2, $4;\nmov.b64 $0, {l, h}; }", "l:wwww", borrow_low, 0, 0},
-    {LONG "sub.cc.u32 l, $1, $3;\nsubc.cc.u32 h, $2, $4;\nsubc.u32 $0, 0, 0; }", "w:wwww", borrow_out, 0, 0},
-    {LONG "mad.lo.cc.u32 l, $1, $2, $3;\nmadc.hi.u32 h, $1, $2, $4;\nmov.b64 $0, {l, h}; }", "l:wwww",
-     mad_cc_low, 0, 0},
-    {LONG "mad.lo.cc.u32 l, $1, $2, $3;\nmadc.hi.cc.u32 h, $1, $2, $4;\naddc.u32 $0, 0, 0; }", "w:wwww",
-     mad_cc_out, 0, 0},
+    {LONG "add.cc.u32 l, $1, $3;\naddc.u32 h, $2, $4;\nmov.b64 $0, {l, h}; }", "l:wwww", carry_low,
+     0, 0},
+    {LONG "add.cc.u32 l, $1, $3;\naddc.cc.u32 h, $2, $4;\naddc.u32 $0, 0, 0; }", "w:wwww",
+     carry_out, 0, 0},
+    {LONG "add.cc.s32 l, $1, $3;\naddc.cc.s32 h, $2, $4;\naddc.s32 $0, 0, 0; }", "w:wwww",
+     carry_out, 0, 0},
+    {LONG "sub.cc.u32 l, $1, $3;\nsubc.u32 h, $2, $4;\nmov.b64 $0, {l, h}; }", "l:wwww", borrow_low,
+     0, 0},
+    {LONG "sub.cc.u32 l, $1, $3;\nsubc.cc.u32 h, $2, $4;\nsubc.u32 $0, 0, 0; }", "w:wwww",
+     borrow_out, 0, 0},
+    {LONG "mad.lo.cc.u32 l, $1, $2, $3;\nmadc.hi.u32 h, $1, $2, $4;\nmov.b64 $0, {l, h}; }",
+     "l:wwww", mad_cc_low, 0, 0},
+    {LONG "mad.lo.cc.u32 l, $1, $2, $3;\nmadc.hi.cc.u32 h, $1, $2, $4;\naddc.u32 $0, 0, 0; }",
+     "w:wwww", mad_cc_out, 0, 0},
     {LONG "add.cc.u32 l, $1, $3;\nmadc.lo.cc.u32 h, $2, 1, $4;\naddc.u32 $0, 0, 0; }", "w:wwww",
      carry_out, 0, 0},
     {"{ .reg .b64 l;\nadd.cc.u64 l, $1, $2;\naddc.u64 $0, $3, 0; }", "l:lll", carry_64, 0, 0},
@@ -168,8 +194,12 @@ static const Form carries[] = {
 /* ---- division. By zero a GPU gives all ones, and the dividend as remainder; PTX leaves both
 ** unspecified, so what must hold is only that nothing faults: b is made non-zero here ---- */
 
-static uint64_t safe_div(s128 a, s128 b) { return (uint64_t)(b ? a / b : 0); }
-static uint64_t safe_rem(s128 a, s128 b) { return (uint64_t)(b ? a % b : 0); }
+static uint64_t safe_div(s128 a, s128 b) {
+    return (uint64_t)(b ? a / b : 0);
+}
+static uint64_t safe_rem(s128 a, s128 b) {
+    return (uint64_t)(b ? a % b : 0);
+}
 WANT(div_s16, safe_div(S16(a), S16(b) | 1))
 WANT(div_u16, safe_div(U16(a), U16(b) | 1))
 WANT(div_s32, safe_div(S32(a), S32(b) | 1))
@@ -190,15 +220,24 @@ WANT(all_zero, 0)
 #define BY_ZERO(op, type, width)                                                                   \
     "{ .reg .b" width " t;\n" op "." type width " t, $1, 0;\nand.b" width " $0, t, 0; }"
 static const Form divisions[] = {
-    {DIV("div", "s", "16"), "h:hh", div_s16, 0, 0},     {DIV("div", "u", "16"), "h:hh", div_u16, 0, 0},
-    {DIV("div", "s", "32"), "w:ww", div_s32, 0, 0},     {DIV("div", "u", "32"), "w:ww", div_u32, 0, 0},
-    {DIV("div", "s", "64"), "l:ll", div_s64, 0, 0},     {DIV("div", "u", "64"), "l:ll", div_u64, 0, 0},
-    {DIV("rem", "s", "16"), "h:hh", rem_s16, 0, 0},     {DIV("rem", "u", "16"), "h:hh", rem_u16, 0, 0},
-    {DIV("rem", "s", "32"), "w:ww", rem_s32, 0, 0},     {DIV("rem", "u", "32"), "w:ww", rem_u32, 0, 0},
-    {DIV("rem", "s", "64"), "l:ll", rem_s64, 0, 0},     {DIV("rem", "u", "64"), "l:ll", rem_u64, 0, 0},
-    {BY_ZERO("div", "s", "32"), "w:w", all_zero, 0, 0}, {BY_ZERO("div", "u", "32"), "w:w", all_zero, 0, 0},
-    {BY_ZERO("div", "s", "64"), "l:l", all_zero, 0, 0}, {BY_ZERO("div", "u", "64"), "l:l", all_zero, 0, 0},
-    {BY_ZERO("rem", "s", "32"), "w:w", all_zero, 0, 0}, {BY_ZERO("rem", "u", "64"), "l:l", all_zero, 0, 0},
+    {DIV("div", "s", "16"), "h:hh", div_s16, 0, 0},
+    {DIV("div", "u", "16"), "h:hh", div_u16, 0, 0},
+    {DIV("div", "s", "32"), "w:ww", div_s32, 0, 0},
+    {DIV("div", "u", "32"), "w:ww", div_u32, 0, 0},
+    {DIV("div", "s", "64"), "l:ll", div_s64, 0, 0},
+    {DIV("div", "u", "64"), "l:ll", div_u64, 0, 0},
+    {DIV("rem", "s", "16"), "h:hh", rem_s16, 0, 0},
+    {DIV("rem", "u", "16"), "h:hh", rem_u16, 0, 0},
+    {DIV("rem", "s", "32"), "w:ww", rem_s32, 0, 0},
+    {DIV("rem", "u", "32"), "w:ww", rem_u32, 0, 0},
+    {DIV("rem", "s", "64"), "l:ll", rem_s64, 0, 0},
+    {DIV("rem", "u", "64"), "l:ll", rem_u64, 0, 0},
+    {BY_ZERO("div", "s", "32"), "w:w", all_zero, 0, 0},
+    {BY_ZERO("div", "u", "32"), "w:w", all_zero, 0, 0},
+    {BY_ZERO("div", "s", "64"), "l:l", all_zero, 0, 0},
+    {BY_ZERO("div", "u", "64"), "l:l", all_zero, 0, 0},
+    {BY_ZERO("rem", "s", "32"), "w:w", all_zero, 0, 0},
+    {BY_ZERO("rem", "u", "64"), "l:l", all_zero, 0, 0},
 };
 
 /* ---- comparing, choosing ---- */
@@ -288,8 +327,9 @@ COMPARE(u64, (uint64_t))
         {"setp.ne." #type " $0, $1, $2;", types, ne_##type, 0, 0},                                 \
         {"setp.lt." #type " $0, $1, $2;", types, lt_##type, 0, 0},                                 \
         {"setp.le." #type " $0, $1, $2;", types, le_##type, 0, 0},                                 \
-        {"setp.gt." #type " $0, $1, $2;", types, gt_##type, 0, 0},                                 \
-        {"setp.ge." #type " $0, $1, $2;", types, ge_##type, 0, 0}
+        {"setp.gt." #type " $0, $1, $2;", types, gt_##type, 0, 0}, {                               \
+        "setp.ge." #type " $0, $1, $2;", types, ge_##type, 0, 0                                    \
+    }
 
 WANT(lo_u32, U32(a) < U32(b))
 WANT(ls_u32, U32(a) <= U32(b))
@@ -548,7 +588,9 @@ static uint64_t video(uint64_t a, uint64_t b, uint64_t c, int bits, bool s, bool
     return add_lanes ? sum : lanes;
 }
 
-static uint64_t distance(s128 a, s128 b) { return (uint64_t)(a > b ? a - b : b - a); }
+static uint64_t distance(s128 a, s128 b) {
+    return (uint64_t)(a > b ? a - b : b - a);
+}
 
 WANT(dp4a_ss, dot(a, b, c, true, true))
 WANT(dp4a_uu, dot(a, b, c, false, false))

@@ -9,9 +9,15 @@ static void random_input(void) {
     for (int i = 0; i < N; i++) kit_in[i] = (uint32_t)kit_any_int();
 }
 
-static int lane_of(int i) { return i % BLOCK % 32; }
-static int first_of(int i) { return i - lane_of(i); }
-static int lanes_of(int i) { return i % BLOCK < 64 ? 32 : 16; }
+static int lane_of(int i) {
+    return i % BLOCK % 32;
+}
+static int first_of(int i) {
+    return i - lane_of(i);
+}
+static int lanes_of(int i) {
+    return i % BLOCK < 64 ? 32 : 16;
+}
 
 /* Lanes whose input is odd: the divergent mask of the tests. */
 static uint32_t odd_mask(int i) {
@@ -20,7 +26,9 @@ static uint32_t odd_mask(int i) {
     return mask;
 }
 
-static uint32_t full_mask(int i) { return lanes_of(i) == 32 ? 0xffffffff : 0xffff; }
+static uint32_t full_mask(int i) {
+    return lanes_of(i) == 32 ? 0xffffffff : 0xffff;
+}
 
 typedef uint32_t (*Lane)(int i, uint32_t mask);
 
@@ -33,15 +41,18 @@ static void both(const char *title, const char *body, Lane want) {
     snprintf(text, sizeof text, "activemask.b32 %%a0;\n%s", body);
     kit_body(&(KitBody){title, NULL, text, GRID, BLOCK, 0});
     for (int i = 0; i < N; i++) kit_want[i] = kit_in[i] & 1 ? want(i, odd_mask(i)) : 0;
-    snprintf(text, sizeof text,
-             "and.b32 %%a19, %%x, 1;\nsetp.eq.u32 %%p19, %%a19, 0;\nmov.u32 %%r, 0;\n@%%p19 bra OUT;\n"
-             "activemask.b32 %%a0;\n%s\nOUT:",
-             body);
+    snprintf(
+        text, sizeof text,
+        "and.b32 %%a19, %%x, 1;\nsetp.eq.u32 %%p19, %%a19, 0;\nmov.u32 %%r, 0;\n@%%p19 bra OUT;\n"
+        "activemask.b32 %%a0;\n%s\nOUT:",
+        body);
     snprintf(name, sizeof name, "%s, in a branch", title);
     kit_body(&(KitBody){name, NULL, text, GRID, BLOCK, 0});
 }
 
-#define EACH(k, mask) for (int k = 0; k < 32; k++) if ((mask) >> k & 1)
+#define EACH(k, mask)                                                                              \
+    for (int k = 0; k < 32; k++)                                                                   \
+        if ((mask) >> k & 1)
 
 /* ---- votes: of the lanes with bit 1 set ---- */
 
@@ -50,12 +61,20 @@ static uint32_t ballot(int i, uint32_t mask) {
     EACH(k, mask) votes |= (kit_in[first_of(i) + k] >> 1 & 1) << k;
     return votes;
 }
-static uint32_t any(int i, uint32_t mask) { return ballot(i, mask) != 0; }
-static uint32_t all(int i, uint32_t mask) { return ballot(i, mask) == mask; }
-static uint32_t uni(int i, uint32_t mask) { return all(i, mask) || !any(i, mask); }
-static uint32_t active(int i, uint32_t mask) { return (void)i, mask; }
+static uint32_t any(int i, uint32_t mask) {
+    return ballot(i, mask) != 0;
+}
+static uint32_t all(int i, uint32_t mask) {
+    return ballot(i, mask) == mask;
+}
+static uint32_t uni(int i, uint32_t mask) {
+    return all(i, mask) || !any(i, mask);
+}
+static uint32_t active(int i, uint32_t mask) {
+    return (void)i, mask;
+}
 
-#define VOTER "and.b32 %a1, %x, 2;\nsetp.ne.u32 %p1, %a1, 0;\n"
+#define VOTER  "and.b32 %a1, %x, 2;\nsetp.ne.u32 %p1, %a1, 0;\n"
 #define AS_INT "\nselp.u32 %r, 1, 0, %p2;"
 
 static void test_votes(void) {
@@ -65,8 +84,10 @@ static void test_votes(void) {
     both("vote.sync.any.pred", VOTER "vote.sync.any.pred %p2, %p1, %a0;" AS_INT, any);
     both("vote.sync.all.pred", VOTER "vote.sync.all.pred %p2, %p1, %a0;" AS_INT, all);
     both("vote.sync.uni.pred", VOTER "vote.sync.uni.pred %p2, %p1, %a0;" AS_INT, uni);
-    both("vote.sync.any.pred, negated", VOTER "vote.sync.any.pred %p2, !%p1, %a0;\n"
-         "not.pred %p2, %p2;" AS_INT, all);
+    both("vote.sync.any.pred, negated",
+         VOTER "vote.sync.any.pred %p2, !%p1, %a0;\n"
+               "not.pred %p2, %p2;" AS_INT,
+         all);
 }
 
 /* ---- shuffles ---- */
@@ -78,10 +99,22 @@ static int source_lane(int lane, char mode, int b, bool *in) {
     int c = mode == 'u' ? 0 : 31, segmask = segment_mode ? 0x18 : 0;
     int max = (lane & segmask) | (c & ~segmask), min = lane & segmask, j = 0;
     switch (mode) {
-    case 'u': j = lane - b; *in = j >= max; break;
-    case 'd': j = lane + b; *in = j <= max; break;
-    case 'x': j = lane ^ b; *in = j <= max; break;
-    default: j = min | (b & ~segmask); *in = j <= max; break;
+    case 'u':
+        j = lane - b;
+        *in = j >= max;
+        break;
+    case 'd':
+        j = lane + b;
+        *in = j <= max;
+        break;
+    case 'x':
+        j = lane ^ b;
+        *in = j <= max;
+        break;
+    default:
+        j = min | (b & ~segmask);
+        *in = j <= max;
+        break;
     }
     return *in ? j : lane;
 }
@@ -94,11 +127,21 @@ static uint32_t shuffled(int i, uint32_t mask, char mode, int b, bool predicate)
     return predicate ? in : kit_in[first_of(i) + j];
 }
 
-static uint32_t up3(int i, uint32_t m) { return shuffled(i, m, 'u', 3, false); }
-static uint32_t down5(int i, uint32_t m) { return shuffled(i, m, 'd', 5, false); }
-static uint32_t down5_in(int i, uint32_t m) { return shuffled(i, m, 'd', 5, true); }
-static uint32_t butterfly(int i, uint32_t m) { return shuffled(i, m, 'x', 4, false); }
-static uint32_t index6(int i, uint32_t m) { return shuffled(i, m, 'i', 6, false); }
+static uint32_t up3(int i, uint32_t m) {
+    return shuffled(i, m, 'u', 3, false);
+}
+static uint32_t down5(int i, uint32_t m) {
+    return shuffled(i, m, 'd', 5, false);
+}
+static uint32_t down5_in(int i, uint32_t m) {
+    return shuffled(i, m, 'd', 5, true);
+}
+static uint32_t butterfly(int i, uint32_t m) {
+    return shuffled(i, m, 'x', 4, false);
+}
+static uint32_t index6(int i, uint32_t m) {
+    return shuffled(i, m, 'i', 6, false);
+}
 static uint32_t by_lane(int i, uint32_t m) {
     return shuffled(i, m, 'i', (int)(kit_in[i] >> 8 & 31), false);
 }
@@ -115,7 +158,8 @@ static void test_shuffles(void) {
     } table[] = {
         {"shfl.sync.up", "up", "3", "sub.s32 %a4, %a3, 3;\nsetp.ge.s32 %p4, %a4, %a6;", up3},
         {"shfl.sync.down", "down", "5", "add.s32 %a4, %a3, 5;\nsetp.le.s32 %p4, %a4, %a7;", down5},
-        {"shfl.sync.bfly", "bfly", "4", "xor.b32 %a4, %a3, 4;\nsetp.le.s32 %p4, %a4, %a7;", butterfly},
+        {"shfl.sync.bfly", "bfly", "4", "xor.b32 %a4, %a3, 4;\nsetp.le.s32 %p4, %a4, %a7;",
+         butterfly},
         {"shfl.sync.idx", "idx", "6", "or.b32 %a4, %a6, 6;\nsetp.le.s32 %p4, %a4, %a7;", index6},
     };
     for (segment_mode = 0; segment_mode < 2; segment_mode++)
@@ -124,11 +168,12 @@ static void test_shuffles(void) {
             bool up = table[t].want == up3;
             int c = segment_mode ? (up ? 0x1800 : 0x181f) : up ? 0 : 31;
             /* a6, a7: first and last lane of the segment; p4: in range */
-            snprintf(body, sizeof body,
-                     "mov.u32 %%a3, %%laneid;\nand.b32 %%a6, %%a3, %d;\nor.b32 %%a7, %%a6, %d;\n%s\n"
-                     "selp.b32 %%a4, %%a4, %%a3, %%p4;\nshfl.sync.%s.b32 %%r|%%p2, %%x, %s, %d, %%a0;%s",
-                     segment_mode ? 0x18 : 0, segment_mode ? 7 : 31, table[t].lane, table[t].mode,
-                     table[t].b, c, GUARD);
+            snprintf(
+                body, sizeof body,
+                "mov.u32 %%a3, %%laneid;\nand.b32 %%a6, %%a3, %d;\nor.b32 %%a7, %%a6, %d;\n%s\n"
+                "selp.b32 %%a4, %%a4, %%a3, %%p4;\nshfl.sync.%s.b32 %%r|%%p2, %%x, %s, %d, %%a0;%s",
+                segment_mode ? 0x18 : 0, segment_mode ? 7 : 31, table[t].lane, table[t].mode,
+                table[t].b, c, GUARD);
             snprintf(title, sizeof title, "%s.b32%s", table[t].title,
                      segment_mode ? " in segments of 8" : "");
             both(title, body, table[t].want);
@@ -138,9 +183,10 @@ static void test_shuffles(void) {
          "mov.u32 %a3, %laneid;\nadd.s32 %a4, %a3, 5;\nsetp.le.s32 %p4, %a4, 31;\n"
          "selp.b32 %a4, %a4, %a3, %p4;\nshfl.sync.down.b32 %a8|%p2, %x, 5, 31, %a0;" AS_INT GUARD,
          down5_in);
-    both("shfl.sync.idx.b32 by register",
-         "shr.u32 %a4, %x, 8;\nand.b32 %a4, %a4, 31;\nshfl.sync.idx.b32 %r, %x, %a4, 31, %a0;" GUARD,
-         by_lane);
+    both(
+        "shfl.sync.idx.b32 by register",
+        "shr.u32 %a4, %x, 8;\nand.b32 %a4, %a4, 31;\nshfl.sync.idx.b32 %r, %x, %a4, 31, %a0;" GUARD,
+        by_lane);
 }
 
 /* ---- match, redux ---- */
@@ -150,7 +196,9 @@ static uint32_t match_any(int i, uint32_t mask) {
     EACH(k, mask) equal |= (uint32_t)((kit_in[first_of(i) + k] & 6) == (kit_in[i] & 6)) << k;
     return equal;
 }
-static uint32_t match_all(int i, uint32_t mask) { return match_any(i, mask) == mask ? mask : 0; }
+static uint32_t match_all(int i, uint32_t mask) {
+    return match_any(i, mask) == mask ? mask : 0;
+}
 
 #define REDUX(name, type, start, expression)                                                       \
     static uint32_t redux_##name(int i, uint32_t mask) {                                           \
@@ -173,8 +221,10 @@ REDUX(xor, uint32_t, 0, v ^ x)
 static void test_match_redux(void) {
     both("match.any.sync.b32", "and.b32 %a1, %x, 6;\nmatch.any.sync.b32 %r, %a1, %a0;", match_any);
     both("match.any.sync.b64",
-         "and.b32 %a1, %x, 6;\nmov.b64 %l1, {%a0, %a1};\nmatch.any.sync.b64 %r, %l1, %a0;", match_any);
-    both("match.all.sync.b32", "and.b32 %a1, %x, 6;\nmatch.all.sync.b32 %r|%p2, %a1, %a0;", match_all);
+         "and.b32 %a1, %x, 6;\nmov.b64 %l1, {%a0, %a1};\nmatch.any.sync.b64 %r, %l1, %a0;",
+         match_any);
+    both("match.all.sync.b32", "and.b32 %a1, %x, 6;\nmatch.all.sync.b32 %r|%p2, %a1, %a0;",
+         match_all);
     both("match.all.sync.b32 of equals", "match.all.sync.b32 %r|%p2, %a0, %a0;", active);
     both("redux.sync.add.s32", "redux.sync.add.s32 %r, %x, %a0;", redux_add);
     both("redux.sync.add.u32", "redux.sync.add.u32 %r, %x, %a0;", redux_add);
@@ -189,17 +239,39 @@ static void test_match_redux(void) {
 
 /* ---- special registers ---- */
 
-static uint32_t lane_id(int i, uint32_t m) { return (void)m, (uint32_t)lane_of(i); }
-static uint32_t mask_lt(int i, uint32_t m) { return (void)m, (1U << lane_of(i)) - 1; }
-static uint32_t mask_eq(int i, uint32_t m) { return (void)m, 1U << lane_of(i); }
-static uint32_t mask_le(int i, uint32_t m) { return mask_lt(i, m) | mask_eq(i, m); }
-static uint32_t mask_gt(int i, uint32_t m) { return ~mask_le(i, m); }
-static uint32_t mask_ge(int i, uint32_t m) { return ~mask_lt(i, m); }
-static uint32_t thread_x(int i, uint32_t m) { return (void)m, (uint32_t)(i % BLOCK); }
-static uint32_t block_x(int i, uint32_t m) { return (void)m, (uint32_t)(i / BLOCK); }
-static uint32_t shape(int i, uint32_t m) { return (void)i, (void)m, BLOCK * 1000 + GRID; }
-static uint32_t zero(int i, uint32_t m) { return (void)i, (void)m, 0; }
-static uint32_t one(int i, uint32_t m) { return (void)i, (void)m, 1; }
+static uint32_t lane_id(int i, uint32_t m) {
+    return (void)m, (uint32_t)lane_of(i);
+}
+static uint32_t mask_lt(int i, uint32_t m) {
+    return (void)m, (1U << lane_of(i)) - 1;
+}
+static uint32_t mask_eq(int i, uint32_t m) {
+    return (void)m, 1U << lane_of(i);
+}
+static uint32_t mask_le(int i, uint32_t m) {
+    return mask_lt(i, m) | mask_eq(i, m);
+}
+static uint32_t mask_gt(int i, uint32_t m) {
+    return ~mask_le(i, m);
+}
+static uint32_t mask_ge(int i, uint32_t m) {
+    return ~mask_lt(i, m);
+}
+static uint32_t thread_x(int i, uint32_t m) {
+    return (void)m, (uint32_t)(i % BLOCK);
+}
+static uint32_t block_x(int i, uint32_t m) {
+    return (void)m, (uint32_t)(i / BLOCK);
+}
+static uint32_t shape(int i, uint32_t m) {
+    return (void)i, (void)m, BLOCK * 1000 + GRID;
+}
+static uint32_t zero(int i, uint32_t m) {
+    return (void)i, (void)m, 0;
+}
+static uint32_t one(int i, uint32_t m) {
+    return (void)i, (void)m, 1;
+}
 
 static void test_special_registers(void) {
     both("%laneid", "mov.u32 %r, %laneid;", lane_id);
@@ -213,16 +285,22 @@ static void test_special_registers(void) {
     both("%ntid.x, %nctaid.x",
          "mov.u32 %a1, %ntid.x;\nmov.u32 %a2, %nctaid.x;\nmad.lo.u32 %r, %a1, 1000, %a2;", shape);
     both("%tid.y + %tid.z + %ctaid.y + %ctaid.z",
-         "mov.u32 %a1, %tid.y;\nmov.u32 %a2, %tid.z;\nadd.u32 %r, %a1, %a2;\nmov.u32 %a1, %ctaid.y;\n"
-         "add.u32 %r, %r, %a1;\nmov.u32 %a1, %ctaid.z;\nadd.u32 %r, %r, %a1;", zero);
-    both("%clock goes on", "mov.u32 %a1, %clock;\nadd.f32 %f1, %f1, %f1;\nmov.u32 %a2, %clock;\n"
-         "sub.u32 %a3, %a2, %a1;\nsetp.lt.u32 %p2, %a3, 100000;" AS_INT, one);
+         "mov.u32 %a1, %tid.y;\nmov.u32 %a2, %tid.z;\nadd.u32 %r, %a1, %a2;\nmov.u32 %a1, "
+         "%ctaid.y;\n"
+         "add.u32 %r, %r, %a1;\nmov.u32 %a1, %ctaid.z;\nadd.u32 %r, %r, %a1;",
+         zero);
+    both("%clock goes on",
+         "mov.u32 %a1, %clock;\nadd.f32 %f1, %f1, %f1;\nmov.u32 %a2, %clock;\n"
+         "sub.u32 %a3, %a2, %a1;\nsetp.lt.u32 %p2, %a3, 100000;" AS_INT,
+         one);
     both("%clock64 and %globaltimer never go back",
-         "mov.u64 %l1, %clock64;\nmov.u64 %l3, %globaltimer;\nnanosleep.u32 20;\nmov.u64 %l2, %clock64;\n"
-         "mov.u64 %l4, %globaltimer;\nsetp.ge.u64 %p1, %l2, %l1;\nsetp.ge.and.u64 %p2, %l4, %l3, %p1;" AS_INT,
+         "mov.u64 %l1, %clock64;\nmov.u64 %l3, %globaltimer;\nnanosleep.u32 20;\nmov.u64 %l2, "
+         "%clock64;\n"
+         "mov.u64 %l4, %globaltimer;\nsetp.ge.u64 %p1, %l2, %l1;\nsetp.ge.and.u64 %p2, %l4, %l3, "
+         "%p1;" AS_INT,
          one);
-    both("%smid < %nsmid", "mov.u32 %a1, %smid;\nmov.u32 %a2, %nsmid;\nsetp.lt.u32 %p2, %a1, %a2;" AS_INT,
-         one);
+    both("%smid < %nsmid",
+         "mov.u32 %a1, %smid;\nmov.u32 %a2, %nsmid;\nsetp.lt.u32 %p2, %a1, %a2;" AS_INT, one);
     both("%warpid < %nwarpid",
          "mov.u32 %a1, %warpid;\nmov.u32 %a2, %nwarpid;\nsetp.lt.u32 %p2, %a1, %a2;" AS_INT, one);
 }
@@ -236,9 +314,13 @@ static uint32_t votes_of_block(int i) {
 }
 
 static void test_barriers(void) {
-    static const char *const kinds[] = {"bar.sync 0;", "barrier.sync 0;", "bar.sync 3;",
-                                        "bar.sync 1, 96;", "mov.u32 %a9, 2;\nbarrier.sync %a9;",
-                                        "bar.warp.sync -1;\nbar.sync 0;", "barrier.sync.aligned 0;"};
+    static const char *const kinds[] = {"bar.sync 0;",
+                                        "barrier.sync 0;",
+                                        "bar.sync 3;",
+                                        "bar.sync 1, 96;",
+                                        "mov.u32 %a9, 2;\nbarrier.sync %a9;",
+                                        "bar.warp.sync -1;\nbar.sync 0;",
+                                        "barrier.sync.aligned 0;"};
     for (int k = 0; k < KIT_COUNT(kinds); k++) {
         char body[700];
         random_input();
@@ -253,14 +335,17 @@ static void test_barriers(void) {
     }
     random_input();
     for (int i = 0; i < N; i++) kit_want[i] = votes_of_block(i);
-    kit_body(&(KitBody){"bar.red.popc.u32", NULL, VOTER "bar.red.popc.u32 %r, 0, %p1;", GRID, BLOCK, 0});
+    kit_body(
+        &(KitBody){"bar.red.popc.u32", NULL, VOTER "bar.red.popc.u32 %r, 0, %p1;", GRID, BLOCK, 0});
     for (int i = 0; i < N; i++) kit_want[i] = votes_of_block(i) > 0;
-    kit_body(&(KitBody){"bar.red.or.pred", NULL, VOTER "bar.red.or.pred %p2, 0, %p1;" AS_INT, GRID, BLOCK, 0});
-    for (int i = 0; i < N; i++) kit_want[i] = votes_of_block(i) == BLOCK;
-    kit_body(&(KitBody){"bar.red.and.pred", NULL, VOTER "bar.red.and.pred %p2, 0, %p1;" AS_INT, GRID, BLOCK, 0});
-    for (int i = 0; i < N; i++) kit_in[i] |= 2, kit_want[i] = 1;
-    kit_body(&(KitBody){"bar.red.and.pred of ones", NULL, VOTER "bar.red.and.pred %p2, 0, %p1;" AS_INT, GRID,
+    kit_body(&(KitBody){"bar.red.or.pred", NULL, VOTER "bar.red.or.pred %p2, 0, %p1;" AS_INT, GRID,
                         BLOCK, 0});
+    for (int i = 0; i < N; i++) kit_want[i] = votes_of_block(i) == BLOCK;
+    kit_body(&(KitBody){"bar.red.and.pred", NULL, VOTER "bar.red.and.pred %p2, 0, %p1;" AS_INT,
+                        GRID, BLOCK, 0});
+    for (int i = 0; i < N; i++) kit_in[i] |= 2, kit_want[i] = 1;
+    kit_body(&(KitBody){"bar.red.and.pred of ones", NULL,
+                        VOTER "bar.red.and.pred %p2, 0, %p1;" AS_INT, GRID, BLOCK, 0});
 }
 
 /* Producer and consumer warps: bar.arrive does not wait. */

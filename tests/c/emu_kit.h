@@ -1,7 +1,8 @@
 /* emu_kit.h - what the suites of the virtual GPU share: values to try, and kernels made from one
 ** instruction.
 **
-** A Form is a piece of PTX with operands $0 (result) and $1 … $4, their types, and a C function that
+** A Form is a piece of PTX with operands $0 (result) and $1 … $4, their types, and a C function
+*that
 ** gives the expected result. kit_forms() wraps it into a module of three kernels - every thread
 ** runs it, a third of the threads is masked out, the last operand is an immediate - runs them over
 ** edge values and random ones, and compares bit for bit (NaN results: any NaN).
@@ -23,7 +24,7 @@
 #include "emu/emu.h"
 #include "tap.h"
 
-#define KIT __attribute__((unused)) static
+#define KIT          __attribute__((unused)) static
 #define KIT_COUNT(a) ((int)(sizeof(a) / sizeof *(a)))
 
 typedef uint64_t (*Want)(uint64_t a, uint64_t b, uint64_t c, uint64_t d);
@@ -82,15 +83,43 @@ KIT double kit_value16(uint64_t h, int fraction_bits, int bias) {
     return h & 0x8000 ? -m : m;
 }
 
-KIT double kit_f16(uint64_t h) { return kit_value16(h & 0xffff, 10, 15); }
-KIT double kit_bf16(uint64_t h) { return kit_value16(h & 0xffff, 7, 127); }
+KIT double kit_f16(uint64_t h) {
+    return kit_value16(h & 0xffff, 10, 15);
+}
+KIT double kit_bf16(uint64_t h) {
+    return kit_value16(h & 0xffff, 7, 127);
+}
 
 /* ---- values ---- */
 
-static const uint64_t kit_edge_int[] = {
-    0, 1, 2, 3, 7, 31, 32, 33, 63, 64, 127, 128, 255, 256, 0x7fff, 0x8000, 0xffff, 0x10000,
-    0x7fffffff, 0x80000000, 0xffffffff, 0x100000000, 0x7fffffffffffffff, 0x8000000000000000,
-    0x5555555555555555, 0xaaaaaaaaaaaaaaaa, 0x00ff00ff00ff00ff, 0xfffffffffffffffe};
+static const uint64_t kit_edge_int[] = {0,
+                                        1,
+                                        2,
+                                        3,
+                                        7,
+                                        31,
+                                        32,
+                                        33,
+                                        63,
+                                        64,
+                                        127,
+                                        128,
+                                        255,
+                                        256,
+                                        0x7fff,
+                                        0x8000,
+                                        0xffff,
+                                        0x10000,
+                                        0x7fffffff,
+                                        0x80000000,
+                                        0xffffffff,
+                                        0x100000000,
+                                        0x7fffffffffffffff,
+                                        0x8000000000000000,
+                                        0x5555555555555555,
+                                        0xaaaaaaaaaaaaaaaa,
+                                        0x00ff00ff00ff00ff,
+                                        0xfffffffffffffffe};
 
 static const uint32_t kit_edge_f32[] = {
     0x00000000, 0x80000000, 0x00000001, 0x80000001, 0x007fffff, 0x807fffff, 0x00800000, 0x80800000,
@@ -110,12 +139,14 @@ static const uint64_t kit_edge_f64[] = {
     0x47efffffe0000000, 0x47effffff0000000, 0x380fffffffffffff, 0x3690000000000000,
     0x40efffffffffffff, 0x41effffffff00000, 0x40efffc000000000, 0x3e70000000000000};
 
-static const uint16_t kit_edge_f16[] = {
-    0x0000, 0x8000, 0x0001, 0x8001, 0x03ff, 0x0400, 0x3c00, 0xbc00, 0x3bff, 0x3c01, 0x7bff,
-    0xfbff, 0x7c00, 0xfc00, 0x7e00, 0xfe01, 0x7c01, 0x4000, 0x3800, 0x3f80, 0x0080, 0x007f,
-    0x7f7f, 0x7f80, 0xff80, 0x7fc0, 0x4100, 0xc300};
+static const uint16_t kit_edge_f16[] = {0x0000, 0x8000, 0x0001, 0x8001, 0x03ff, 0x0400, 0x3c00,
+                                        0xbc00, 0x3bff, 0x3c01, 0x7bff, 0xfbff, 0x7c00, 0xfc00,
+                                        0x7e00, 0xfe01, 0x7c01, 0x4000, 0x3800, 0x3f80, 0x0080,
+                                        0x007f, 0x7f7f, 0x7f80, 0xff80, 0x7fc0, 0x4100, 0xc300};
 
-KIT uint64_t kit_below(uint64_t n) { return gi_rng_below(&kit_rng, n); }
+KIT uint64_t kit_below(uint64_t n) {
+    return gi_rng_below(&kit_rng, n);
+}
 
 KIT uint64_t kit_any_int(void) {
     uint64_t x = gi_rng_next(&kit_rng) >> kit_below(64);
@@ -162,10 +193,13 @@ KIT uint64_t kit_any(char type) {
     case 'w': return kit_any_int() & 0xffffffff;
     case 'l': return kit_any_int();
     case 's': return kit_below(2) ? kit_below(70) : kit_any_int() & 0xffffffff;
-    case 'f': case 'F': return kit_any_f32();
-    case 'd': case 'D': return kit_any_f64();
+    case 'f':
+    case 'F': return kit_any_f32();
+    case 'd':
+    case 'D': return kit_any_f64();
     case 'p': return kit_below(2);
-    case 'H': case 'B': return kit_any_16();
+    case 'H':
+    case 'B': return kit_any_16();
     default: return (uint64_t)kit_any_16() << 16 | kit_any_16();
     }
 }
@@ -177,14 +211,26 @@ KIT EmuModel kit_model(void) {
     static const struct {
         const char *field;
         double value;
-    } values[] = {{"clock_ghz", 1.5}, {"sms", 4}, {"schedulers_per_sm", 4},
-                  {"max_threads_per_block", 1024}, {"max_threads_per_sm", 2048},
-                  {"max_blocks_per_sm", 32}, {"registers_per_sm", 65536}, {"register_unit", 256},
-                  {"max_registers_per_thread", 255}, {"shared_per_sm", 233472},
-                  {"shared_per_block", 232448}, {"shared_per_block_default", 49152},
-                  {"shared_unit", 128}, {"local_per_thread", 16384}, {"max_grid_x", 2147483647},
-                  {"max_grid_y", 65535}, {"max_grid_z", 65535}, {"sector_bytes", 32},
-                  {"l2_bytes", 1 << 20}, {"l1_bytes_per_sm", 1 << 16}};
+    } values[] = {{"clock_ghz", 1.5},
+                  {"sms", 4},
+                  {"schedulers_per_sm", 4},
+                  {"max_threads_per_block", 1024},
+                  {"max_threads_per_sm", 2048},
+                  {"max_blocks_per_sm", 32},
+                  {"registers_per_sm", 65536},
+                  {"register_unit", 256},
+                  {"max_registers_per_thread", 255},
+                  {"shared_per_sm", 233472},
+                  {"shared_per_block", 232448},
+                  {"shared_per_block_default", 49152},
+                  {"shared_unit", 128},
+                  {"local_per_thread", 16384},
+                  {"max_grid_x", 2147483647},
+                  {"max_grid_y", 65535},
+                  {"max_grid_z", 65535},
+                  {"sector_bytes", 32},
+                  {"l2_bytes", 1 << 20},
+                  {"l1_bytes_per_sm", 1 << 16}};
     EmuModel model;
     memset(&model, 0, sizeof model);
     strcpy(model.name, "test");
@@ -268,10 +314,10 @@ typedef struct KitType {
 KIT const KitType *kit_type(char letter) {
     static const KitType types[] = {
         {'h', ".b16", "b16", 16}, {'w', ".b32", "b32", 32}, {'s', ".b32", "b32", 32},
-        {'v', ".b32", "b32", 32},        {'l', ".b64", "b64", 64}, {'f', ".f32", "f32", 32}, {'F', ".f32", "f32", 32},
-        {'d', ".f64", "f64", 64}, {'D', ".f64", "f64", 64}, {'H', ".b16", "b16", 16},
-        {'B', ".b16", "b16", 16}, {'X', ".b32", "b32", 32}, {'Y', ".b32", "b32", 32},
-        {'p', ".b32", "b32", 32}};
+        {'v', ".b32", "b32", 32}, {'l', ".b64", "b64", 64}, {'f', ".f32", "f32", 32},
+        {'F', ".f32", "f32", 32}, {'d', ".f64", "f64", 64}, {'D', ".f64", "f64", 64},
+        {'H', ".b16", "b16", 16}, {'B', ".b16", "b16", 16}, {'X', ".b32", "b32", 32},
+        {'Y', ".b32", "b32", 32}, {'p', ".b32", "b32", 32}};
     for (int i = 0; i < KIT_COUNT(types); i++)
         if (types[i].letter == letter) return &types[i];
     return NULL;
@@ -303,10 +349,8 @@ KIT void kit_text(gi_buf *b, const Form *f, int imm, uint64_t value) {
             continue;
         }
         int k = *++p - '0';
-        if (k == imm && k > 0)
-            kit_immediate(b, f->types[1 + k], value);
-        else
-            gi_buf_addf(b, "%%v%d%s", k, (k ? f->types[1 + k] : f->types[0]) == 'p' ? "p" : "");
+        if (k == imm && k > 0) kit_immediate(b, f->types[1 + k], value);
+        else gi_buf_addf(b, "%%v%d%s", k, (k ? f->types[1 + k] : f->types[0]) == 'p' ? "p" : "");
     }
     gi_buf_adds(b, "\n");
 }
@@ -324,8 +368,9 @@ KIT void kit_kernel(gi_buf *b, const Form *f, const char *name, bool masked, int
     const char *sources = f->types + 2;
     char d = f->types[0];
     bool block = *f->text == '{';
-    gi_buf_addf(b, ".visible .entry %s(.param .u64 in, .param .u64 out, .param .u32 n)\n{\n"
-                   ".reg .b32 %%i, %%n, %%t;\n.reg .b64 %%in, %%out, %%o;\n.reg .pred %%end, %%on;\n",
+    gi_buf_addf(b,
+                ".visible .entry %s(.param .u64 in, .param .u64 out, .param .u32 n)\n{\n"
+                ".reg .b32 %%i, %%n, %%t;\n.reg .b64 %%in, %%out, %%o;\n.reg .pred %%end, %%on;\n",
                 name);
     for (int k = 0; k <= (int)strlen(sources); k++) {
         char letter = k ? sources[k - 1] : d;
@@ -485,7 +530,7 @@ enum { KIT_MOST = 4096 };
 
 typedef struct KitBody {
     const char *title;
-    const char *decl;  /* at module level, or NULL */
+    const char *decl; /* at module level, or NULL */
     const char *body;
     unsigned grid, block;
     uint64_t extra;

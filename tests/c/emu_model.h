@@ -1,4 +1,4 @@
-/* emu_model.h - a GPU of round numbers for tests: what they assert must not depend on a real one. */
+/* emu_model.h - a GPU of round numbers: what tests assert must not depend on a real one. */
 #ifndef GILUA_TESTS_EMU_MODEL_H
 #define GILUA_TESTS_EMU_MODEL_H
 

@@ -656,8 +656,8 @@ static void test_searches(void) {
     ok(nth == 0, "fns: %d wrong", nth);
 }
 
-/* Bytes that prmt's special modes pick for selector 0 … 3, from the table in the ISA, highest byte
-** of the result first. */
+/* Bytes that prmt's special modes pick for selectors 0 to 3, from the table in the ISA, highest
+** byte of the result first. */
 static const char *const prmt_table[][5] = {
     {"f4e", "3210", "4321", "5432", "6543"}, {"b4e", "5670", "6701", "7012", "0123"},
     {"rc8", "0000", "1111", "2222", "3333"}, {"ecl", "3210", "3211", "3222", "3333"},

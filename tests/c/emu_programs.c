@@ -1,4 +1,5 @@
-/* emu_programs.c - whole CUDA programs (tests/programs/NAME.cu) compiled by NVRTC, run on the virtual
+/* emu_programs.c - whole CUDA programs (tests/programs/NAME.cu) compiled by NVRTC, run on the
+*virtual
 ** GPU, and compared with the same computation in plain C. Skipped where there is no NVRTC.
 */
 #include "compile/compile.h"
@@ -29,10 +30,8 @@ static EmuModule *compile(const char *name) {
     EmuModule *m = NULL;
     if (gi_read_file(path, &source, &err) &&
         compile_one(compiler, source.data, source.len, path, &options, &result, &err)) {
-        if (result.ok)
-            m = emu_load(kit_emu, result.code.data, result.code.len, &err);
-        else
-            snprintf(err.message, sizeof err.message, "%.900s", result.log.data);
+        if (result.ok) m = emu_load(kit_emu, result.code.data, result.code.len, &err);
+        else snprintf(err.message, sizeof err.message, "%.900s", result.log.data);
         compile_result_free(&result);
     }
     if (!ok(m != NULL, "%s compiles and loads", name)) printf("# %s\n", err.message);
@@ -70,18 +69,28 @@ static void buffer(Program *p, void *data, size_t size, bool read_only) {
     p->mapped[p->n_mapped++] = at;
     argument(p, &at, sizeof at);
 }
-#define IN(p, array) buffer(p, array, sizeof array, true)
+#define IN(p, array)  buffer(p, array, sizeof array, true)
 #define OUT(p, array) buffer(p, array, sizeof array, false)
 
-static void integer(Program *p, int value) { argument(p, &value, sizeof value); }
+static void integer(Program *p, int value) {
+    argument(p, &value, sizeof value);
+}
 
-static void printed(void *user, const char *text, size_t len) { gi_buf_add(user, text, len); }
+static void printed(void *user, const char *text, size_t len) {
+    gi_buf_add(user, text, len);
+}
 
 /* Runs with the race and initialisation checks on: these programs are clean. */
 static bool run(Program *p, unsigned gx, unsigned gy, unsigned bx, unsigned by, size_t shared) {
-    EmuLaunch l = {.kernel = p->name, .grid = {gx, gy, 1}, .block = {bx, by, 1}, .params = p->params,
-                   .shared_bytes = shared, .check_races = true, .count_uninitialised = true,
-                   .print = printed, .print_user = &p->printed};
+    EmuLaunch l = {.kernel = p->name,
+                   .grid = {gx, gy, 1},
+                   .block = {bx, by, 1},
+                   .params = p->params,
+                   .shared_bytes = shared,
+                   .check_races = true,
+                   .count_uninitialised = true,
+                   .print = printed,
+                   .print_user = &p->printed};
     EmuResult r;
     gi_err err = {.message = ""};
     memset(&r, 0, sizeof r);
@@ -103,14 +112,17 @@ static void close_to(const char *what, const double *got, const double *want, in
         printf("# element %d: got %.17g, want %.17g\n", at, got[at], want[at]);
 }
 
-static void close_to_f32(const char *what, const float *got, const double *want, int n, double limit) {
+static void close_to_f32(const char *what, const float *got, const double *want, int n,
+                         double limit) {
     double *wide = gi_alloc((size_t)n * sizeof *wide);
     for (int i = 0; i < n; i++) wide[i] = (double)got[i];
     close_to(what, wide, want, n, limit);
     free(wide);
 }
 
-static float any_unit(void) { return (float)(2 * gi_rng_unit(&kit_rng) - 1); }
+static float any_unit(void) {
+    return (float)(2 * gi_rng_unit(&kit_rng) - 1);
+}
 
 /* ---- the programs ---- */
 
@@ -149,7 +161,8 @@ static void test_matmul(void) {
     for (int y = 0; y < N; y++)
         for (int x = 0; x < N; x++) {
             want[y * N + x] = 0;
-            for (int k = 0; k < N; k++) want[y * N + x] += (double)a[y * N + k] * (double)b[k * N + x];
+            for (int k = 0; k < N; k++)
+                want[y * N + x] += (double)a[y * N + k] * (double)b[k * N + x];
         }
     IN(&p, a), IN(&p, b), OUT(&p, c), integer(&p, N);
     if (run(&p, 4, 4, 16, 16, 0)) close_to_f32("the product", c, want, N * N, 1e-5);
@@ -186,9 +199,15 @@ static double pixel(const float *image, int x, int y, int w, int h) {
 
 static uint64_t image_texture(const float *image, int w, int h, bool linear) {
     gi_err err = {.message = ""};
-    EmuTexture t = {.data = image, .kind = EMU_TEX_ARRAY, .format = EMU_TEX_F32, .channels = 1, .dims = 2,
-                    .size = {w, h}, .address = {EMU_TEX_CLAMP, EMU_TEX_CLAMP, EMU_TEX_CLAMP},
-                    .linear_filter = linear, .normalized_coords = linear};
+    EmuTexture t = {.data = image,
+                    .kind = EMU_TEX_ARRAY,
+                    .format = EMU_TEX_F32,
+                    .channels = 1,
+                    .dims = 2,
+                    .size = {w, h},
+                    .address = {EMU_TEX_CLAMP, EMU_TEX_CLAMP, EMU_TEX_CLAMP},
+                    .linear_filter = linear,
+                    .normalized_coords = linear};
     uint64_t handle = emu_texture_new(kit_emu, &t, &err);
     if (!handle) ok(false, "texture: %s", err.message);
     return handle;
@@ -211,7 +230,8 @@ static void test_filter(void) {
             int nx = x / 2, ny = y / 2, fx = x & 1 ? nx + 1 : nx - 1, fy = y & 1 ? ny + 1 : ny - 1;
             want_large[y * 2 * W + x] =
                 (9 * pixel(image, nx, ny, W, H) + 3 * pixel(image, fx, ny, W, H) +
-                 3 * pixel(image, nx, fy, W, H) + pixel(image, fx, fy, W, H)) / 16;
+                 3 * pixel(image, nx, fy, W, H) + pixel(image, fx, fy, W, H)) /
+                16;
         }
     uint64_t point = image_texture(image, W, H, false), linear = image_texture(image, W, H, true);
     argument(&p, &point, 8), argument(&p, &linear, 8);
@@ -296,7 +316,8 @@ static void test_doubles(void) {
         for (int k = 0; k < N; k++)
             if (k != i) want[i] += 1 / sqrt((x[k] - v) * (x[k] - v) + 1e-3);
         want[N + i] = exp(-v * v) * sin(3 * v) + cos(v) / (1 + v * v);
-        want[2 * N + i] = log(1 + fabs(v)) + pow(fabs(v) + 0.5, 1.5) + floor(10 * v) + fma(v, v, -v);
+        want[2 * N + i] =
+            log(1 + fabs(v)) + pow(fabs(v) + 0.5, 1.5) + floor(10 * v) + fma(v, v, -v);
     }
     IN(&p, x), OUT(&p, out), integer(&p, N);
     if (run(&p, 2, 1, 64, 1, 0)) close_to("double precision", out, want, 3 * N, 1e-13);
@@ -347,7 +368,8 @@ static void test_halves(void) {
                               to_half(a * a + a) - to_half(b * b + a), a < b ? 1 : rint(a)};
             for (int k = 0; k < 4; k++)
                 if ((double)out[4 * i + k] != want[k] && wrong++ == 0)
-                    printf("# thread %d, part %d: got %g, want %g\n", i, k, (double)out[4 * i + k], want[k]);
+                    printf("# thread %d, part %d: got %g, want %g\n", i, k, (double)out[4 * i + k],
+                           want[k]);
         }
         is_int(wrong, 0, "half precision, bit for bit");
     }
@@ -360,7 +382,8 @@ static void test_print(void) {
     static char nothing[1];
     if (!begin(&p, "print")) return;
     for (int i = 0; i < 3; i++)
-        gi_buf_addf(&want, "thread %d of %s: %5.2f, %lld, %c%%\n", i, "block", i * 1.5, 1LL << (40 + i), 'a' + i);
+        gi_buf_addf(&want, "thread %d of %s: %5.2f, %lld, %c%%\n", i, "block", i * 1.5,
+                    1LL << (40 + i), 'a' + i);
     IN(&p, nothing), integer(&p, 3);
     if (run(&p, 1, 1, 32, 1, 0)) is_str(p.printed.data, want.data, "printf prints, lane by lane");
     gi_buf_free(&want);

@@ -1,4 +1,5 @@
-/* emu_speed.c - a benchmark, not a test: how fast the virtual GPU runs the NiftyReg kernel on a case
+/* emu_speed.c - a benchmark, not a test: how fast the virtual GPU runs the NiftyReg kernel on a
+*case
 ** of the brain's size (an ellipsoid of about 1.74 million voxels in 181 x 217 x 181).
 **
 ** emu_speed [KERNEL.cu]   compiles with NVRTC; prints nanoseconds a warp instruction, thousand
@@ -55,8 +56,13 @@ static void set(EmuModule *m, const char *name, const void *bytes, size_t n) {
 static uint64_t linear(Emu *e, EmuModule *m, const char *name, const void *data, int channels,
                        EmuTexFormat format, int64_t n) {
     gi_err err;
-    EmuTexture t = {.data = data, .kind = EMU_TEX_LINEAR, .format = format, .channels = channels, .dims = 1,
-                    .size = {n, 1, 1}, .address = {EMU_TEX_CLAMP, EMU_TEX_CLAMP, EMU_TEX_CLAMP}};
+    EmuTexture t = {.data = data,
+                    .kind = EMU_TEX_LINEAR,
+                    .format = format,
+                    .channels = channels,
+                    .dims = 1,
+                    .size = {n, 1, 1},
+                    .address = {EMU_TEX_CLAMP, EMU_TEX_CLAMP, EMU_TEX_CLAMP}};
     uint64_t handle = emu_texture_new(e, &t, &err);
     if (handle == 0) printf("# %s\n", err.message);
     set(m, name, &handle, sizeof handle);
@@ -91,8 +97,11 @@ static void run(const gi_buf *ptx) {
     linear(e, m, "controlPointTexture", control, 4, EMU_TEX_F32, gx * gy * gz);
     linear(e, m, "basisTexture", basis, 1, EMU_TEX_F32, 20);
     linear(e, m, "basisTextureA", basis, 1, EMU_TEX_F32, 20);
-    EmuLaunch launch = {.kernel = "spline_deformation", .block = {192, 1, 1},
-                        .grid = {(unsigned)(n + 5) / 6, 1, 1}, .shared_bytes = 6 * 256, .params = &out};
+    EmuLaunch launch = {.kernel = "spline_deformation",
+                        .block = {192, 1, 1},
+                        .grid = {(unsigned)(n + 5) / 6, 1, 1},
+                        .shared_bytes = 6 * 256,
+                        .params = &out};
     double best = 1e9, best_cpu = 1e9;
     EmuResult r;
     for (int k = 0; k < 5; k++) {
@@ -110,7 +119,8 @@ static void run(const gi_buf *ptx) {
     printf("case         %8.3f s (%.3f s of processor time)\n", best, best_cpu);
     printf("instruction  %8.2f ns a warp instruction\n", best / (double)r.warp_instructions * 1e9);
     printf("speed        %8.2f 10^9 lane instructions/s (%.2f counting all 32 lanes)\n",
-           (double)r.lane_instructions / best * 1e-9, 32.0 * (double)r.warp_instructions / best * 1e-9);
+           (double)r.lane_instructions / best * 1e-9,
+           32.0 * (double)r.warp_instructions / best * 1e-9);
     printf("ticks        %8.0f (issue %.0f, memory %.0f, latency %.0f), occupancy %.2f\n", r.ticks,
            r.part_issue, r.part_memory, r.part_latency, r.occupancy);
     emu_unload(m);
