@@ -62,7 +62,7 @@ typedef struct MemForm {
     uint8_t space; /* PtxSpace */
     uint8_t size, count;
     uint8_t bits[8]; /* width of each register: 16, 32, 64 */
-    bool is_store, is_signed, is_volatile;
+    bool is_store, is_signed;
     bool wide_base;  /* the base register has 64 bits */
     int frame_param; /* PTX_PARAM of a device function: index of the parameter area + 1 */
     uint32_t base;

@@ -450,12 +450,18 @@ void cost_atomic(Machine *m, Warp *w, const uint64_t at[LANES], uint32_t mask, b
 
 /* --- the sum --- */
 
-static double norm(const double *x, int n, double p) {
+/* |x|_p with p = 2^k: multiplications and square roots alone, which every machine rounds alike. */
+static double norm(const double *x, int n, int k) {
     double most = 0, sum = 0;
     for (int i = 0; i < n; i++) most = fmax(most, x[i]);
     if (most <= 0) return 0;
-    for (int i = 0; i < n; i++) sum += pow(x[i] / most, p);
-    return most * pow(sum, 1 / p);
+    for (int i = 0; i < n; i++) {
+        double power = x[i] / most;
+        for (int j = 0; j < k; j++) power *= power;
+        sum += power;
+    }
+    for (int j = 0; j < k; j++) sum = sqrt(sum);
+    return most * sum;
 }
 
 static void pipe_rates(const EmuModel *m, double rate[PIPES]) {
@@ -502,13 +508,13 @@ void cost_finish(Machine *m, int resident) {
     double sms = model->sms >= 1 ? model->sms : 1;
     double busiest = ceil(blocks / sms);
     for (int k = 0; k < PIPES; k++) part[k] = total[k] / blocks * busiest / rate[k];
-    r->part_issue = norm(part, PIPES, 8);
+    r->part_issue = norm(part, PIPES, 3);
     double bytes[2] = {(double)c->l2_sectors * 32 / model->l2_bytes_per_clock,
                        (double)c->dram_sectors * 32 / model->dram_bytes_per_clock};
-    r->part_memory = norm(bytes, 2, 2);
+    r->part_memory = norm(bytes, 2, 1);
     double waves = ceil(busiest / resident);
     r->part_latency = (waves - 1) * (c->sum_latency / blocks) + c->max_latency;
     double parts[3] = {r->part_issue, r->part_memory, r->part_latency};
-    r->ticks = model->launch_ticks + norm(parts, 3, 3);
+    r->ticks = model->launch_ticks + norm(parts, 3, 2);
     r->ns = model->clock_ghz > 0 ? r->ticks / model->clock_ghz : 0;
 }

@@ -31,7 +31,7 @@
 **                 that of its slowest warp plus block_ticks:
 **                     part_latency = (ceil(n / R) - 1) * mean block + slowest block
 **
-**   ticks = launch_ticks + |part_issue, part_memory, part_latency|_3
+**   ticks = launch_ticks + |part_issue, part_memory, part_latency|_4
 **
 ** A p-norm |x|_p = (sum x_i^p)^(1/p) is close to the largest part and strictly grows with each, so
 ** no saving is ever invisible. L1 is a direct-mapped table of 128-byte lines with four sector bits,

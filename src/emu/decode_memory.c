@@ -116,7 +116,6 @@ static bool mem_mods(Decoder *d, MemForm *f) {
     f->space = (uint8_t)space;
     f->size = (uint8_t)size;
     f->is_signed = type == PTX_S8 || type == PTX_S16 || type == PTX_S32;
-    f->is_volatile = has_mod(d, "volatile");
     return true;
 }
 
