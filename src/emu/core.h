@@ -81,6 +81,7 @@ typedef struct TexForm {
     uint32_t unused; /* bit k: nobody reads reg[k] */
     int count;
     bool is_plain;   /* four results of a 1-D fetch by integer */
+    uint32_t site; /* number of this instruction among the module's fetches */
     bool one_handle; /* all lanes have the same handle: it was just loaded from a constant */
     bool is_free;    /* see X_FREE */
 } TexForm;
@@ -219,6 +220,7 @@ struct EmuModule {
     int n_code;
     ModuleVar *vars; /* one per variable of ptx */
     int n_blocks;
+    int n_fetches; /* texture instructions */
 };
 
 /* Divergence: paths still to run. The last entry runs now. */

@@ -186,6 +186,7 @@ void cost_begin(Machine *m, int resident, int spilled) {
     c->count = gi_alloc((size_t)(m->mod->n_blocks + 1) * sizeof *c->count);
     c->l1_lines = lines < 16 ? 16 : (uint32_t)lines;
     c->l1 = gi_alloc(c->l1_lines * sizeof *c->l1);
+    c->memo = gi_alloc((size_t)(m->mod->n_fetches + 1) * sizeof *c->memo);
     double overlap = model->memory_parallelism > 0 ? model->memory_parallelism : 1;
     c->miss_l2 = fmax(0, model->latency_l2 - model->latency_l1) / overlap;
     c->miss_dram = fmax(0, model->latency_dram - model->latency_l1) / overlap;
@@ -201,6 +202,7 @@ void cost_begin(Machine *m, int resident, int spilled) {
 void cost_free(Cost *c) {
     free(c->count);
     free(c->l1);
+    free(c->memo);
 }
 
 void cost_block_begin(Machine *m) {
@@ -256,18 +258,29 @@ static inline Alloc *alloc_of_line(Machine *m, uint64_t line) {
 /* What the L1 does not have travels from L2, and for the first time from DRAM: sectors in the low
 ** and in the high half of the result. Without branches on what is found, for hits and misses follow
 ** each other unpredictably. `a` is the line's. */
-static inline uint32_t fetch_line(Machine *m, Alloc *a, uint64_t line, uint32_t sectors) {
-    Cost *c = &m->cost;
-    uint64_t name = line; /* under which it is found: independent of the history of allocations */
-    if (a) name = (line & (OFFSET_MASK >> 7)) | (uint64_t)a->order << (ID_SHIFT - 7);
-    uint32_t hash = (uint32_t)((name * 0x9E3779B97F4A7C15u) >> 32);
-    CostLine *e = &c->l1[(uint64_t)hash * c->l1_lines >> 32];
-    uint32_t same = -(uint32_t)((e->line == name) & (e->epoch == c->epoch));
+static inline uint32_t fetch_entry(CostLine *e, uint32_t epoch, Alloc *a, uint64_t name,
+                                   uint32_t sectors) {
+    uint32_t same = -(uint32_t)((e->line == name) & (e->epoch == epoch));
     uint32_t have = e->sectors & same, missing = sectors & ~have;
     e->line = name;
-    e->epoch = c->epoch;
+    e->epoch = epoch;
     e->sectors = have | sectors;
-    return count4(missing) | (a ? touch(a, line, missing) : 0) << 16;
+    return count4(missing) | (a ? touch(a, name, missing) : 0) << 16;
+}
+
+/* Under which a line is found: independent of the history of allocations. */
+static inline uint64_t line_name(const Alloc *a, uint64_t line) {
+    return a ? (line & (OFFSET_MASK >> 7)) | (uint64_t)a->order << (ID_SHIFT - 7) : line;
+}
+
+static inline CostLine *l1_entry(const Cost *c, uint64_t name) {
+    uint32_t hash = (uint32_t)((name * 0x9E3779B97F4A7C15u) >> 32);
+    return &c->l1[(uint64_t)hash * c->l1_lines >> 32];
+}
+
+static inline uint32_t fetch_line(Machine *m, Alloc *a, uint64_t line, uint32_t sectors) {
+    uint64_t name = line_name(a, line);
+    return fetch_entry(l1_entry(&m->cost, name), m->cost.epoch, a, name, sectors);
 }
 
 /* Adds sectors from L2 (low half) and DRAM (high half); says how far the data came, as above. */
@@ -318,19 +331,6 @@ void cost_range(Machine *m, Warp *w, uint64_t address, uint64_t bytes, CostKind 
     wait_for_memory(m, w, kind, from);
 }
 
-void cost_line(Machine *m, Warp *w, uint64_t line, uint32_t sectors, CostKind kind) {
-    int from = add_sectors(&m->cost, traffic(m, alloc_of_line(m, line), kind, line, sectors));
-    count_sectors(m, kind, count4(sectors), 1);
-    wait_for_memory(m, w, kind, from);
-}
-
-/* The distinct 128-byte lines of a warp's access with the sectors wanted of each. */
-typedef struct LineSet {
-    uint64_t line[LANES];
-    uint32_t sectors[LANES];
-    int n;
-} LineSet;
-
 static void collect_lines(LineSet *set, const uint64_t at[LANES], uint32_t mask) {
     uint64_t filter = 0; /* a line whose bit is not set was not met before */
     set->n = 0;
@@ -369,6 +369,45 @@ void cost_lanes(Machine *m, Warp *w, const uint64_t at[LANES], uint32_t mask, Co
     int from = add_sectors(&m->cost, moved);
     count_sectors(m, kind, sectors, (uint64_t)set.n);
     wait_for_memory(m, w, kind, from);
+}
+
+void cost_collect(Machine *m, CostMemo *memo) {
+    LineSet *set = &memo->set;
+    uint64_t at[LANES], base = (uint64_t)memo->alloc << ID_SHIFT;
+    for (int i = 0; i < LANES; i++) at[i] = base + memo->offset[i];
+    collect_lines(set, at, memo->seen);
+    const Alloc *a = alloc_of_line(m, set->line[0]);
+    memo->sectors = 0;
+    for (int i = 0; i < set->n; i++) {
+        memo->sectors += count4(set->sectors[i]);
+        memo->name[i] = line_name(a, set->line[i]);
+        memo->entry[i] = l1_entry(&m->cost, memo->name[i]);
+    }
+}
+
+/* Are all lines in the L1? Then a look would change nothing. */
+static bool all_cached(const CostMemo *memo, uint32_t epoch) {
+    uint64_t other = 0;
+    for (int i = 0; i < memo->set.n; i++) {
+        const CostLine *e = memo->entry[i];
+        other |= (e->line ^ memo->name[i]) | (e->epoch ^ epoch);
+        other |= memo->set.sectors[i] & ~e->sectors;
+    }
+    return other == 0;
+}
+
+void cost_texels(Machine *m, Warp *w, CostMemo *memo) {
+    Cost *c = &m->cost;
+    const LineSet *set = &memo->set;
+    uint32_t moved = 0;
+    if (!all_cached(memo, c->epoch)) {
+        Alloc *a = alloc_of_line(m, set->line[0]);
+        for (int i = 0; i < set->n; i++)
+            moved += fetch_entry(memo->entry[i], c->epoch, a, memo->name[i], set->sectors[i]);
+    }
+    int from = add_sectors(c, moved);
+    count_sectors(m, COST_KIND_TEXTURE, memo->sectors, (uint64_t)set->n);
+    wait_for_memory(m, w, COST_KIND_TEXTURE, from);
 }
 
 void cost_local(Machine *m, Warp *w, const uint64_t at[LANES], uint32_t mask, unsigned bytes,

@@ -134,6 +134,23 @@ typedef struct CostCount {
     uint64_t runs, lanes;
 } CostCount;
 
+/* The distinct 128-byte lines of a warp's access with the sectors wanted of each. */
+typedef struct LineSet {
+    uint64_t line[32];
+    uint32_t sectors[32];
+    int n;
+} LineSet;
+
+/* The last access of one texture instruction. Neighbouring warps often fetch the same texels: then
+** their lines need not be worked out again, and mostly a glance tells that the L1 has them all. */
+typedef struct CostMemo {
+    uint32_t offset[32], seen, alloc; /* byte offsets of the lanes `seen`, in this allocation */
+    LineSet set;
+    CostLine *entry[32]; /* where in the L1 each line goes */
+    uint64_t name[32];   /* and under which name */
+    uint32_t sectors;    /* of all lines */
+} CostMemo;
+
 /* What one launch adds up. */
 typedef struct Cost {
     CostCount *count;    /* per basic block of the module */
@@ -141,6 +158,7 @@ typedef struct Cost {
     uint64_t l2_sectors, dram_sectors;
     CostLine *l1;
     uint32_t l1_lines, epoch, order; /* order: allocations touched so far */
+    CostMemo *memo;                  /* per texture instruction of the module */
     double miss_l2, miss_dram;       /* extra clocks of one access */
     double sum_latency, max_latency; /* over blocks */
     uint64_t blocks;
@@ -175,7 +193,10 @@ typedef enum CostKind {
     COST_KIND_ATOMIC
 } CostKind;
 void cost_range(struct Machine *m, struct Warp *w, uint64_t address, uint64_t bytes, CostKind kind);
-void cost_line(struct Machine *m, struct Warp *w, uint64_t line, uint32_t sectors, CostKind kind);
+/* Charges the texture fetch that memo holds. */
+void cost_texels(struct Machine *m, struct Warp *w, CostMemo *memo);
+/* Works out the lines of memo->offset and memo->seen. */
+void cost_collect(struct Machine *m, CostMemo *memo);
 void cost_lanes(struct Machine *m, struct Warp *w, const uint64_t at[32], uint32_t mask,
                 CostKind kind);
 void cost_local(struct Machine *m, struct Warp *w, const uint64_t at[32], uint32_t mask,

@@ -725,6 +725,12 @@ static void share_registers(EmuModule *mod) {
     }
 }
 
+static void number_fetches(EmuModule *mod) {
+    for (int i = 0; i < mod->n_code; i++)
+        for (int k = 0; k < mod->code[i].n_tex; k++)
+            mod->code[i].tex[k].site = (uint32_t)mod->n_fetches++;
+}
+
 /* Shared memory: the module's variables, then the entry's own; device functions that declare some
 ** come behind the largest entry, and then every entry must hold it all. */
 bool decode_module(EmuModule *mod, gi_err *err) {
@@ -752,6 +758,7 @@ bool decode_module(EmuModule *mod, gi_err *err) {
     for (int i = 0; i < mod->n_code && end > entries_end; i++)
         if (ptx->funcs[i].is_entry) mod->code[i].shared_bytes = end;
     mod->n_blocks = blocks;
+    number_fetches(mod);
     share_registers(mod);
     return true;
 }

@@ -420,7 +420,7 @@ static bool decode_atomic(Decoder *d) {
     AtomForm f = {(uint8_t)op, (uint8_t)type, (uint8_t)space, 0, returns, (uint8_t)size};
     uint32_t to = 0, base, b, c;
     bool wide;
-    int64_t offset;
+    int64_t offset = 0;
     const PtxOperand *args = in->args + returns;
     if (!address(d, &args[0], space, &base, &wide, &offset)) return false;
     f.wide_base = wide;

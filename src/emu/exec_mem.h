@@ -276,37 +276,6 @@ static inline void store_rows(Warp *w, const MemForm *f, uint8_t *base, const ui
     }
 }
 
-/* Which of the four sectors of one 128-byte line the lanes of `on` (0 or -1) touch; 0 when they
-** touch more than one line. offset: bytes, any base that is a multiple of 128 left out. */
-static inline uint32_t one_line(const U32 *offset, const S32 *on, uint32_t first) {
-    uint32_t line = offset[first] >> 7;
-#if defined(EMU_AVX2)
-    __m256i sectors = _mm256_setzero_si256(), other = sectors;
-    const __m256i one = _mm256_set1_epi32(1), three = _mm256_set1_epi32(3);
-    for (int g = 0; g < LANES; g += 8) {
-        __m256i at = _mm256_loadu_si256((const __m256i *)(const void *)(offset + g));
-        __m256i in = _mm256_loadu_si256((const __m256i *)(const void *)(on + g));
-        __m256i away = _mm256_xor_si256(_mm256_srli_epi32(at, 7), _mm256_set1_epi32((int)line));
-        __m256i bit = _mm256_sllv_epi32(one, _mm256_and_si256(_mm256_srli_epi32(at, 5), three));
-        other = _mm256_or_si256(other, _mm256_and_si256(away, in));
-        sectors = _mm256_or_si256(sectors, _mm256_and_si256(bit, in));
-    }
-    if (!_mm256_testz_si256(other, other)) return 0;
-    __m128i half =
-        _mm_or_si128(_mm256_castsi256_si128(sectors), _mm256_extracti128_si256(sectors, 1));
-    half = _mm_or_si128(half, _mm_srli_si128(half, 8));
-    half = _mm_or_si128(half, _mm_srli_si128(half, 4));
-    return (uint32_t)_mm_cvtsi128_si32(half);
-#else
-    uint32_t other = 0, sectors = 0;
-    for (int i = 0; i < LANES; i++) {
-        other |= ((offset[i] >> 7) ^ line) & (uint32_t)on[i];
-        sectors |= 1u << (offset[i] >> 5 & 3) & (uint32_t)on[i];
-    }
-    return other ? 0 : sectors;
-#endif
-}
-
 static bool global_access(Machine *m, Warp *w, const Ins *in, const MemForm *f, uint64_t *at) {
     int first = __builtin_ctz(w->active);
     unsigned bytes = (unsigned)f->size * f->count;
@@ -461,17 +430,23 @@ static inline void texels_four(const Warp *w, const Fetch *f, const uint8_t *dat
     }
 }
 
-static inline void charge_texels(Machine *m, Warp *w, const TexSlot *slot, const Fetch *f,
-                                 uint32_t seen) {
-    uint64_t base = (uint64_t)slot->alloc << ID_SHIFT;
-    uint32_t first = (uint32_t)__builtin_ctz(seen), sectors = one_line(f->offset, f->inside, first);
-    if (sectors) {
-        cost_line(m, w, (base + f->offset[first]) >> 7, sectors, COST_KIND_TEXTURE);
-        return;
-    }
-    uint64_t at[LANES];
-    EACH_LANE at[i] = base + f->offset[i];
-    cost_lanes(m, w, at, seen, COST_KIND_TEXTURE);
+/* Works out the lines of a fetch that is not the one remembered. */
+static void remember_fetch(Machine *m, CostMemo *memo, const TexSlot *slot, const Fetch *f,
+                           uint32_t seen) {
+    memo->seen = seen;
+    memo->alloc = slot->alloc;
+    EACH_LANE memo->offset[i] = f->offset[i];
+    cost_collect(m, memo);
+}
+
+static inline void charge_texels(Machine *m, Warp *w, const TexForm *form, const TexSlot *slot,
+                                 const Fetch *f, uint32_t seen) {
+    CostMemo *memo = &m->cost.memo[form->site];
+    uint32_t other = (memo->seen ^ seen) | (memo->alloc ^ slot->alloc);
+    for (int i = 0; i < LANES; i++)
+        other |= (memo->offset[i] ^ f->offset[i]) & (uint32_t)f->inside[i];
+    if (other) remember_fetch(m, memo, slot, f, seen);
+    cost_texels(m, w, memo);
 }
 
 static inline void texture_plain(Machine *m, Warp *w, const TexForm *f, const TexSlot *slot) {
@@ -497,7 +472,7 @@ static inline void texture_plain(Machine *m, Warp *w, const TexForm *f, const Te
             if (d) EACH_LANE d[i] = w->lane32[i] ? fill : d[i];
         }
     }
-    if (seen) charge_texels(m, w, slot, &fetch, seen);
+    if (seen) charge_texels(m, w, f, slot, &fetch, seen);
 }
 
 static inline bool texture(Machine *m, Warp *w, const Ins *in, const TexForm *f) {
