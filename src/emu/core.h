@@ -184,6 +184,7 @@ typedef struct TexSlot {
     bool live;
     uint32_t alloc; /* allocation standing for its memory in the cost model */
     uint8_t plain;  /* channels (1 or 4) if it is linear memory of 32-bit texels, else 0 */
+    bool is_constant; /* nothing in the running launch can write to it */
 } TexSlot;
 
 struct Emu {
@@ -264,7 +265,7 @@ struct Warp {
     uint8_t *file; /* of the running frame */
     Code *code;
     uint32_t active, live, exist;
-    uint32_t carry; /* condition code of add.cc … */
+    uint32_t carry;    /* condition code of add.cc … */
     int pc;
     int index;
     WarpState state;
@@ -292,6 +293,18 @@ typedef struct Barrier {
 
 typedef struct Shadow Shadow; /* shadow.c: uninitialised reads and races */
 
+/* What a texture instruction fetched last. Neighbouring warps often ask for the same texels: then
+** the offsets, the cost model's lines and, of a constant texture, the values are those of last time. */
+typedef struct Fetch {
+    U32 x[LANES] __attribute__((aligned(64))); /* coordinates of the active lanes */
+    U32 offset[LANES];                         /* bytes */
+    S32 inside[LANES];                         /* -1 for the lanes seen, else 0 */
+    U32 value[4][LANES];                       /* of a constant texture */
+    uint32_t active, seen;                     /* lanes; those whose texel exists */
+    const TexSlot *slot;                       /* NULL: nothing yet */
+    CostMemo cost;
+} Fetch;
+
 struct Machine {
     Emu *emu;
     EmuModule *mod;
@@ -314,6 +327,7 @@ struct Machine {
     Barrier barrier[16];
     Shadow *shadow;
     Cost cost;
+    Fetch *fetch; /* per texture instruction of the module */
     int64_t budget;
     gi_buf text; /* scratch of printf */
 };

@@ -186,7 +186,6 @@ void cost_begin(Machine *m, int resident, int spilled) {
     c->count = gi_alloc((size_t)(m->mod->n_blocks + 1) * sizeof *c->count);
     c->l1_lines = lines < 16 ? 16 : (uint32_t)lines;
     c->l1 = gi_alloc(c->l1_lines * sizeof *c->l1);
-    c->memo = gi_alloc((size_t)(m->mod->n_fetches + 1) * sizeof *c->memo);
     double overlap = model->memory_parallelism > 0 ? model->memory_parallelism : 1;
     c->miss_l2 = fmax(0, model->latency_l2 - model->latency_l1) / overlap;
     c->miss_dram = fmax(0, model->latency_dram - model->latency_l1) / overlap;
@@ -202,7 +201,6 @@ void cost_begin(Machine *m, int resident, int spilled) {
 void cost_free(Cost *c) {
     free(c->count);
     free(c->l1);
-    free(c->memo);
 }
 
 void cost_block_begin(Machine *m) {
@@ -371,11 +369,12 @@ void cost_lanes(Machine *m, Warp *w, const uint64_t at[LANES], uint32_t mask, Co
     wait_for_memory(m, w, kind, from);
 }
 
-void cost_collect(Machine *m, CostMemo *memo) {
+void cost_collect(Machine *m, CostMemo *memo, uint32_t alloc, const uint32_t offset[LANES],
+                  uint32_t seen) {
     LineSet *set = &memo->set;
-    uint64_t at[LANES], base = (uint64_t)memo->alloc << ID_SHIFT;
-    for (int i = 0; i < LANES; i++) at[i] = base + memo->offset[i];
-    collect_lines(set, at, memo->seen);
+    uint64_t at[LANES], base = (uint64_t)alloc << ID_SHIFT;
+    for (int i = 0; i < LANES; i++) at[i] = base + offset[i];
+    collect_lines(set, at, seen);
     const Alloc *a = alloc_of_line(m, set->line[0]);
     memo->sectors = 0;
     for (int i = 0; i < set->n; i++) {

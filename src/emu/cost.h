@@ -141,10 +141,9 @@ typedef struct LineSet {
     int n;
 } LineSet;
 
-/* The last access of one texture instruction. Neighbouring warps often fetch the same texels: then
-** their lines need not be worked out again, and mostly a glance tells that the L1 has them all. */
+/* The lines of a texture fetch, worked out once for warps that fetch the same texels one after the
+** other; mostly a glance then tells that the L1 has them all. */
 typedef struct CostMemo {
-    uint32_t offset[32], seen, alloc; /* byte offsets of the lanes `seen`, in this allocation */
     LineSet set;
     CostLine *entry[32]; /* where in the L1 each line goes */
     uint64_t name[32];   /* and under which name */
@@ -158,7 +157,6 @@ typedef struct Cost {
     uint64_t l2_sectors, dram_sectors;
     CostLine *l1;
     uint32_t l1_lines, epoch, order; /* order: allocations touched so far */
-    CostMemo *memo;                  /* per texture instruction of the module */
     double miss_l2, miss_dram;       /* extra clocks of one access */
     double sum_latency, max_latency; /* over blocks */
     uint64_t blocks;
@@ -195,8 +193,9 @@ typedef enum CostKind {
 void cost_range(struct Machine *m, struct Warp *w, uint64_t address, uint64_t bytes, CostKind kind);
 /* Charges the texture fetch that memo holds. */
 void cost_texels(struct Machine *m, struct Warp *w, CostMemo *memo);
-/* Works out the lines of memo->offset and memo->seen. */
-void cost_collect(struct Machine *m, CostMemo *memo);
+/* Works out the lines that the lanes `seen` (not 0) touch at these byte offsets of an allocation. */
+void cost_collect(struct Machine *m, CostMemo *memo, uint32_t alloc, const uint32_t offset[32],
+                  uint32_t seen);
 void cost_lanes(struct Machine *m, struct Warp *w, const uint64_t at[32], uint32_t mask,
                 CostKind kind);
 void cost_local(struct Machine *m, struct Warp *w, const uint64_t at[32], uint32_t mask,

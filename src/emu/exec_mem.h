@@ -371,21 +371,16 @@ static bool load_store(Machine *m, Warp *w, const Ins *in, const MemForm *f) {
     }
 }
 
-/* tex.1d with integer coordinates on linear memory of 32-bit texels, 1 or 4 channels: an array
-*read.
-** Lanes outside read 0, and 1 where the texture has no fourth channel. */
-typedef struct Fetch {
-    U32 offset[LANES] __attribute__((aligned(64))); /* bytes, of the lanes inside */
-    S32 inside[LANES] __attribute__((aligned(64)));
-} Fetch;
+/* --- tex.1d with integer coordinates on linear memory of 32-bit texels, 1 or 4 channels: an array
+** read. Lanes outside read 0, and 1 where the texture has no fourth channel. --- */
 
 /* d = the texel's word for lanes inside, 0 for the other active ones. */
 static inline void texels_one(const Warp *w, const Fetch *f, const void *data, bool is_free,
                               U32 *d) {
 #if defined(EMU_AVX2)
     for (int g = 0; g < LANES; g += 8) {
-        __m256i inside = _mm256_load_si256((const __m256i *)(const void *)(f->inside + g));
-        __m256i at = _mm256_load_si256((const __m256i *)(const void *)(f->offset + g));
+        __m256i inside = _mm256_loadu_si256((const __m256i *)(const void *)(f->inside + g));
+        __m256i at = _mm256_loadu_si256((const __m256i *)(const void *)(f->offset + g));
         __m256i old = _mm256_setzero_si256();
         if (!is_free)
             old = _mm256_andnot_si256(
@@ -430,49 +425,69 @@ static inline void texels_four(const Warp *w, const Fetch *f, const uint8_t *dat
     }
 }
 
-/* Works out the lines of a fetch that is not the one remembered. */
-static void remember_fetch(Machine *m, CostMemo *memo, const TexSlot *slot, const Fetch *f,
-                           uint32_t seen) {
-    memo->seen = seen;
-    memo->alloc = slot->alloc;
-    EACH_LANE memo->offset[i] = f->offset[i];
-    cost_collect(m, memo);
+static inline bool same_fetch(const Warp *w, const Fetch *f, const TexSlot *slot, const U32 *x) {
+    uint32_t other = f->active ^ w->active;
+    for (int i = 0; i < LANES; i++) other |= (x[i] ^ f->x[i]) & (uint32_t)w->lane32[i];
+    return other == 0 && f->slot == slot;
 }
 
-static inline void charge_texels(Machine *m, Warp *w, const TexForm *form, const TexSlot *slot,
-                                 const Fetch *f, uint32_t seen) {
-    CostMemo *memo = &m->cost.memo[form->site];
-    uint32_t other = (memo->seen ^ seen) | (memo->alloc ^ slot->alloc);
-    for (int i = 0; i < LANES; i++)
-        other |= (memo->offset[i] ^ f->offset[i]) & (uint32_t)f->inside[i];
-    if (other) remember_fetch(m, memo, slot, f, seen);
-    cost_texels(m, w, memo);
-}
-
-static inline void texture_plain(Machine *m, Warp *w, const TexForm *f, const TexSlot *slot) {
-    Fetch fetch;
-    const U32 *x = (const U32 *)(const void *)(w->file + f->coord[0]);
+static void plan_fetch(Machine *m, const Warp *w, Fetch *f, const TexSlot *slot, const U32 *x) {
     uint32_t size = (uint32_t)slot->t.size[0];
     unsigned shift = slot->plain == 4 ? 4 : 2;
+    f->slot = slot;
+    f->active = w->active;
     EACH_LANE {
-        fetch.inside[i] = x[i] < size ? w->lane32[i] : 0;
-        fetch.offset[i] = x[i] << shift;
+        f->x[i] = x[i];
+        f->inside[i] = x[i] < size ? w->lane32[i] : 0;
+        f->offset[i] = x[i] << shift;
     }
-    uint32_t seen = mask_of(fetch.inside);
+    f->seen = mask_of(f->inside);
+    if (f->seen) cost_collect(m, &f->cost, slot->alloc, f->offset, f->seen);
+}
+
+/* The texels of the active lanes into the rows that somebody reads. */
+static inline void fetch_texels(const Warp *w, const TexForm *form, const Fetch *f,
+                                U32 *const *row) {
+    const EmuTexture *t = &f->slot->t;
+    if (f->slot->plain == 4) {
+        texels_four(w, f, t->data, f->seen, row);
+        return;
+    }
+    if (row[0]) texels_one(w, f, t->data, form->is_free, row[0]);
+    for (int k = 1; k < 4; k++) {
+        U32 *d = row[k];
+        uint32_t fill = k < 3 ? 0 : form->as_int ? 1 : 0x3f800000u;
+        if (d) EACH_LANE d[i] = w->lane32[i] ? fill : d[i];
+    }
+}
+
+static inline void recall_texels(const Warp *w, const TexForm *form, const Fetch *f,
+                                 U32 *const *row) {
+    for (int k = 0; k < 4; k++) {
+        U32 *d = row[k];
+        const U32 *v = f->value[k];
+        if (d == NULL) continue;
+        if (form->is_free) EACH_LANE d[i] = v[i];
+        else EACH_LANE d[i] = w->lane32[i] ? v[i] : d[i];
+    }
+}
+
+static inline void texture_plain(Machine *m, Warp *w, const TexForm *form, const TexSlot *slot) {
+    Fetch *f = &m->fetch[form->site];
+    const U32 *x = (const U32 *)(const void *)(w->file + form->coord[0]);
     U32 *row[4];
     for (int k = 0; k < 4; k++)
-        row[k] = f->unused >> k & 1 ? NULL : (U32 *)(void *)(w->file + f->reg[k]);
-    if (slot->plain == 4) {
-        texels_four(w, &fetch, slot->t.data, seen, row);
+        row[k] = form->unused >> k & 1 ? NULL : (U32 *)(void *)(w->file + form->reg[k]);
+    bool again = same_fetch(w, f, slot, x);
+    if (!again) plan_fetch(m, w, f, slot, x);
+    if (again && slot->is_constant) {
+        recall_texels(w, form, f, row);
     } else {
-        if (row[0]) texels_one(w, &fetch, slot->t.data, f->is_free, row[0]);
-        for (int k = 1; k < 4; k++) {
-            U32 *d = row[k];
-            uint32_t fill = k < 3 ? 0 : f->as_int ? 1 : 0x3f800000u;
-            if (d) EACH_LANE d[i] = w->lane32[i] ? fill : d[i];
-        }
+        fetch_texels(w, form, f, row);
+        for (int k = 0; k < 4; k++)
+            if (row[k]) memcpy(f->value[k], row[k], ROW32);
     }
-    if (seen) charge_texels(m, w, f, slot, &fetch, seen);
+    if (f->seen) cost_texels(m, w, &f->cost);
 }
 
 static inline bool texture(Machine *m, Warp *w, const Ins *in, const TexForm *f) {

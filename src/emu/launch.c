@@ -1,5 +1,6 @@
 /* launch.c - one launch: checks it, runs its blocks in order, the warps of a block in turn. */
 #include "emu/core.h"
+#include "emu/tex.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -210,12 +211,15 @@ static bool run_blocks(Machine *m) {
 static bool open_machine(Machine *m) {
     m->warp = aligned_alloc(64, (size_t)m->n_warps * sizeof *m->warp);
     m->shared = m->shared_bytes ? malloc(m->shared_bytes) : NULL;
-    if (m->warp == NULL || (m->shared_bytes && m->shared == NULL)) {
+    size_t fetches = (size_t)(m->mod->n_fetches + 1) * sizeof *m->fetch;
+    m->fetch = aligned_alloc(64, fetches); /* its rows are read as vectors */
+    if (m->warp == NULL || m->fetch == NULL || (m->shared_bytes && m->shared == NULL)) {
         m->result->status = EMU_OUT_OF_MEMORY;
         snprintf(m->result->message, sizeof m->result->message, "no host memory for a block");
         return false;
     }
     memset(m->warp, 0, (size_t)m->n_warps * sizeof *m->warp);
+    memset(m->fetch, 0, fetches);
     m->spare = gi_alloc((size_t)m->n_warps * sizeof *m->spare);
     for (int i = 0; i < m->n_warps; i++) {
         int lanes = m->threads - i * LANES;
@@ -234,7 +238,26 @@ static void close_machine(Machine *m) {
     free(m->shared);
     shadow_free(m->shadow);
     cost_free(&m->cost);
+    free(m->fetch);
     gi_buf_free(&m->text);
+}
+
+/* Does memory that kernels can write to share bytes with the texture's? */
+static bool is_writable(const Emu *e, const EmuTexture *t) {
+    uintptr_t first = (uintptr_t)t->data, end = first + (uintptr_t)tex_bytes(t);
+    for (int i = 0; i < e->n_alloc; i++) {
+        const Alloc *a = &e->alloc[i];
+        uintptr_t at = (uintptr_t)a->data;
+        if (a->live && !a->read_only && at < end && first < at + a->size) return true;
+    }
+    return false;
+}
+
+static void note_constant_textures(Emu *e) {
+    for (int i = 0; i < e->n_tex; i++) {
+        TexSlot *slot = &e->tex[i];
+        slot->is_constant = slot->live && !is_writable(e, &slot->t);
+    }
 }
 
 static void run(Machine *m) {
@@ -253,6 +276,7 @@ static void run(Machine *m) {
     m->result->occupancy = warps > 0 ? resident * m->n_warps / warps : 0;
     if (m->result->occupancy > 1) m->result->occupancy = 1;
     if (open_machine(m)) {
+        note_constant_textures(m->emu);
         cost_begin(m, resident, spilled);
         run_blocks(m);
         cost_finish(m, resident);

@@ -60,7 +60,7 @@ uint64_t emu_texture_new(Emu *e, const EmuTexture *t, gi_err *err) {
     uint64_t address = alloc_new(e, NULL, (uint64_t)tex_bytes(t), true, false, "texture");
     uint32_t id = (uint32_t)(address >> ID_SHIFT);
     e->alloc[id].live = false;
-    e->tex[slot] = (TexSlot){*t, true, id, plain_channels(t)};
+    e->tex[slot] = (TexSlot){*t, true, id, plain_channels(t), false};
     return WINDOW(ID_TEX) + (uint64_t)slot;
 }
 
