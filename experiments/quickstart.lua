@@ -8,8 +8,8 @@ local gi = require "gilua"
 
 local options = gi.cli {
   doc = "Evolves NiftyReg's spline kernel (GECCO 2014, Table 3) on a real brain.",
-  { name = "population", default = 60, min = 2, doc = "kernels in a generation" },
-  { name = "generations", default = 15, min = 1, doc = "generations" },
+  { name = "population", default = 80, min = 2, doc = "kernels in a generation" },
+  { name = "generations", default = 16, min = 1, doc = "generations" },
   { name = "side", type = "integer", min = 20, doc = "use a ball in a cube of this side instead" },
 }
 
