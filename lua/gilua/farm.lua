@@ -22,6 +22,12 @@ Farm.__close = function(self) self:close() end
 
 local DEFAULTS = { timeout_s = 600 } -- of one job
 
+--- What goes before every mutant: loop guards, off, where loop headers are open to change.
+local function prologue(grammar)
+  local guard = grammar:guard(false)
+  return guard == "" and "" or guard .. "#line 1\n"
+end
+
 ---@param problem gilua.problem
 ---@param options? { jobs?: integer, device?: string, timeout_s?: number }
 ---@return gilua.farm
@@ -43,7 +49,10 @@ local function open(problem, options)
     idle = {}, busy = {}, -- worker -> true; worker -> job
     compiled = {}, -- hash of a source -> { hash of its PTX } or { status, message }
     codes = {}, -- hash of PTX -> PTX
-    case_key = nil, budget = 0, measured = {}, -- of the case at hand: PTX key -> measurement
+    names = problem.grammar:names(),
+    prologue = prologue(problem.grammar),
+    budget = 0, checked_budget = 0, -- warp instructions a run may use; 0: no limit yet
+    case_key = nil, measured = {}, -- of the case at hand: PTX key -> measurement
     counts = { evaluations = 0, runs = 0, restarts = 0,
                duplicates = { genome = 0, source = 0, ptx = 0 }, rejected = {},
                seconds = { case = 0, compile = 0, checked = 0, run = 0, check = 0 } },
@@ -77,7 +86,8 @@ function Farm:message(job)
     return { op = "compile", units = units, options = { target = self.target } }
   end
   return { op = "run", problem = self.problem.dir, device = self.device, case = self.case,
-           case_key = self.case_key, code = job.code, values = job.values, budget = self.budget }
+           case_key = self.case_key, code = job.code, values = job.values,
+           budget = self.budget, checked_budget = self.checked_budget }
 end
 
 function Farm:start(worker, job)
@@ -188,6 +198,7 @@ function Farm:plan(genome)
   local source, detail = self.problem.grammar:apply(genome)
   if not source then return { genome = genome, result = failed("compile_error", detail) } end
   local values, launch_key = self:launch_values(detail.params)
+  source = self.prologue .. source
   return { genome = genome, source = source, source_hash = core.system.hash(source),
            values = values, launch_key = launch_key }
 end
@@ -289,9 +300,9 @@ end
 function Farm:use(case)
   local key = wire.encode(case)
   if key == self.case_key then return end
-  self.case, self.case_key, self.budget, self.measured = case, key, 0, {}
+  self.case, self.case_key, self.measured = case, key, {}
+  self.budget, self.checked_budget = 0, 0
   self.seen_genomes, self.seen_sources, self.seen_keys = {}, {}, {}
-  self.names = self.problem.grammar:names()
   local plan = self:plan("")
   local queue = {}
   self:queue_all({ plan }, queue)
@@ -300,7 +311,8 @@ function Farm:use(case)
   if m.status ~= "ok" then
     require("gilua").fail("the unmodified kernel fails (%s): %s", m.status, m.message)
   end
-  self.budget = m.warp_instructions and m.warp_instructions * BUDGET_FACTOR or 0
+  self.budget = (m.warp_instructions or 0) * BUDGET_FACTOR
+  self.checked_budget = (m.checked_instructions or 0) * BUDGET_FACTOR
 end
 
 --- Measures every genome on a case.

@@ -77,7 +77,7 @@ end
 
 local function write_best(run, dir)
   local problem = run.problem
-  local source, why = problem.grammar:apply(run.result.best.genome)
+  local source, why = problem.grammar:apply(run.result.best.genome, true)
   if not source then error("cannot write the best kernel: " .. why, 0) end
   write_file(join(dir, "best.cu"), source)
   write_file(join(dir, "best.patch"), M.diff(problem.source, source, "kernel.cu"))

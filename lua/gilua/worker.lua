@@ -60,12 +60,16 @@ end
 -- answers here and wrong ones on a GPU. What survives runs the whole case.
 function operations.run(m)
   local case_seconds = case_at_hand(m)
-  local first = state.checked and state.checked:measure(m.code, m.values, 0, true)
+  local first = state.checked
+    and state.checked:measure(m.code, m.values, m.checked_budget, true)
   local measurement = first
   if not first or first.status == "ok" then
     measurement = state.runner:measure(m.code, m.values, m.budget)
   end
-  if first then measurement.uninitialised_reads = first.uninitialised_reads end
+  if first then
+    measurement.uninitialised_reads = first.uninitialised_reads
+    measurement.checked_instructions = first.warp_instructions
+  end
   measurement.seconds.case = case_seconds
   measurement.seconds.checked = first and first ~= measurement and first.seconds.run or 0
   return { measurement = measurement, case = state.case_info }

@@ -189,7 +189,9 @@ static int apply(lua_State *L) {
     Genome genome = {0};
     Patched patched = {0};
     gi_err err;
-    bool ok = genome_parse(g, text, &genome, &err) && genome_apply(g, &genome, &patched, &err);
+    bool ok = genome_parse(g, text, &genome, &err);
+    if (ok && lua_toboolean(L, 3)) ok = genome_apply_unguarded(g, &genome, &patched, &err);
+    else if (ok) ok = genome_apply(g, &genome, &patched, &err);
     if (ok) push_patched(L, &patched);
     genome_free(&genome);
     patched_free(&patched);
@@ -315,10 +317,10 @@ void bind_grammar(lua_State *L) {
          "A rule by full name or by the papers' short form."},
         {"line", line, "g:line(n) -> string", "Source line n as it stands."},
         {"line_count", line_count, "g:line_count() -> integer", "How many lines the source has."},
-        {"apply", apply, "g:apply(genome) -> source, { params, origin, gene } | nil, message, code",
-         "The mutant's source; params are the configuration values it sets, origin and gene tell "
-         "for "
-         "each line the source line and the gene it came from."},
+        {"apply", apply,
+         "g:apply(genome [, bare]) -> source, { params, origin, gene } | nil, message, code",
+         "The mutant's source (bare: without the guards of open loops); params are the values it "
+         "sets, origin and gene tell for each line the source line and gene it came from."},
         {"check", check, "g:check(genome) -> genome | nil, message, code",
          "The genome printed with full names when every gene is legal."},
         {"genes", genes, "g:genes(genome) -> list | nil, message, code",

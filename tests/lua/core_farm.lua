@@ -55,6 +55,49 @@ tap.case("a worker that is lost takes only its own mutant with it", function()
   farm:close()
 end)
 
+-- A problem of its own folder, with open loop headers, as a user would write one.
+local function sums(folder)
+  local function write(name, text)
+    local file = assert(io.open(folder .. "/" .. name, "w"))
+    file:write(text)
+    file:close()
+  end
+  write("kernel.cu", [[
+extern "C" __global__ void sums(int *out, int n)
+{
+    int i = 0;
+    int sum = 0;
+    for (i = 0; i < n; i++) {
+        sum += i;
+    }
+    out[threadIdx.x] = sum;
+}
+]])
+  write("problem.lua", [[
+local gi = require "gilua"
+local function case(_, spec)
+  local n = spec.n
+  return { name = "sum", answers = 32, n = n, output = gi.array("i32", 32),
+           expected = gi.array("i32", 32):fill(n * (n - 1) // 2), compare = {} }
+end
+return { name = "sums", source = "kernel.cu", kernel = "sums", parameters = {},
+  grammar = { open_loops = true }, tolerance = { max_error = 0, wrong_above = 0 },
+  checked_case = { n = 3 }, case = case,
+  launch = function(c) return { grid = 1, block = 32, args = { c.output, { "i32", c.n } } } end }
+]])
+  return gi.problem(folder)
+end
+
+tap.case("an endless loop runs into the budget, on the small case, and harms nobody", function()
+  local farm = gi.farm(sums(tap.folder()), { jobs = 1 })
+  local results = farm:evaluate({ "", "<for3_kernel.cu_5>", "<_kernel.cu_6>" }, { n = 10 })
+  tap.is(results[1].status .. " " .. results[1].max_error, "ok 0.0", "the kernel of a user")
+  tap.is(results[2].status, "timeout", "without i++ it never ends")
+  tap.has(results[2].message, "kernel.cu line 5", "the message names the loop's line")
+  tap.is(results[3].status .. " " .. results[3].wrong, "ok 1.0", "its neighbour runs, and is wrong")
+  farm:close()
+end)
+
 tap.case("misuse and impossible wishes", function()
   local problem = gi.problem "kernels/niftyreg"
   tap.raises(function() gi.farm(problem, { job = 1 }) end, "did you mean 'jobs'", "a misspelt name")
