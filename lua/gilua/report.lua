@@ -80,7 +80,8 @@ local function write_best(run, dir)
   local source, why = problem.grammar:apply(run.result.best.genome, true)
   if not source then error("cannot write the best kernel: " .. why, 0) end
   write_file(join(dir, "best.cu"), source)
-  write_file(join(dir, "best.patch"), M.diff(problem.source, source, "kernel.cu"))
+  local label = (problem.source_path or "kernel.cu"):match("[^/]*$")
+  write_file(join(dir, "best.patch"), M.diff(problem.source, source, label))
 end
 
 --------------------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 ** Three kinds of failure (docs/lua.md): misuse raises an error at the caller's line; the world
 ** answers nil, message, code; what a mutant does is data. In a binding: check every argument, then
 ** create the userdata, then acquire. Every row carries the text that help() and the reference
-*print.
+** print.
 */
 #ifndef GILUA_BIND_H
 #define GILUA_BIND_H

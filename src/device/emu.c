@@ -2,7 +2,7 @@
 **
 ** Buffers are the arrays' own memory, mapped: nothing is copied. Releasing a device that still has
 ** buffers or modules is the caller's mistake; the Lua bindings keep parents alive through user
-*values.
+** values.
 */
 #include "device/device.h"
 

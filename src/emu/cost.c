@@ -225,8 +225,7 @@ static inline uint32_t count4(uint32_t bits) { /* set bits among four */
 }
 
 /* Marks sectors of one 128-byte line of an allocation as seen in this launch; how many were not
-*seen
-** before. */
+** seen before. */
 static inline uint32_t touch(Alloc *a, uint64_t line, uint32_t sectors) {
     uint64_t first = (line << 2) & (OFFSET_MASK >> 5);
     if (first / 64 >= a->touched_words) return 0;

@@ -19,8 +19,8 @@
 **                 per lane that hits an address another lane hits too.
 **   part_memory   bytes: 32-byte sectors that miss the L1 share of a block travel from the L2, and
 **                 those nobody touched before in this launch from DRAM:
-**                     part_memory = |l2 bytes / l2_bytes_per_clock, dram bytes /
-*dram_bytes_per_clock|_2
+**                     part_memory = |l2 bytes / l2_bytes_per_clock,
+**                                    dram bytes / dram_bytes_per_clock|_2
 **                 Stores count like loads. Local memory is laid out as on the GPU, word w of the 32
 **                 lanes side by side, so a spilled array costs a 128-byte line per word.
 **   part_latency  waits. A warp alone, issuing in order, needs for a basic block the time that a

@@ -125,8 +125,7 @@ static inline void store_square(const U32 *const *row, int g, uint8_t *base, con
 }
 #if defined(EMU_AVX2)
 /* Eight lanes at once: rows are read 32 bytes at a time, and a processor is slow to pass on what
-*two
-** narrower stores wrote. */
+** two narrower stores wrote. */
 static inline void load_octet(U32 *const *row, int g, const uint8_t *base, const uint64_t *at) {
     __m128 low[4], high[4];
     for (int k = 0; k < 4; k++) {

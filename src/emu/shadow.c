@@ -4,7 +4,7 @@
 ** when no barrier lies between them: no block barrier, and for threads of one warp no
 ** bar.warp.sync. Lanes of one instruction that write the same value to a byte do not race: they
 ** repeat each other's work. A byte remembers its last writer and two of its readers since the last
-*barrier.
+** barrier.
 ** A barrier for some of the warps counts as one for all (races may be missed, none is invented).
 */
 #include "emu/core.h"

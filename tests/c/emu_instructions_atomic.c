@@ -49,7 +49,7 @@ static const struct {
 };
 
 /* $1 is put in memory, the operation applied with $2 (and $3); the result is the new value of
-*memory
+** memory
 ** xor the value returned, times 3: both have to be right. Every thread has memory of its own. */
 static const char *const text_format =
     "{ .reg .b64 at, t;\n.reg .b%d old, new;\n%s\n"

@@ -1,6 +1,5 @@
 /* emu_instructions_float.c - f32 and f64 instructions of the virtual GPU against the processor's
-*own
-** arithmetic in each rounding, and the approximate functions against long double.
+** own arithmetic in each rounding, and the approximate functions against long double.
 **
 ** A result that is NaN may be any NaN, but where an instruction only moves bits (types F, D).
 */

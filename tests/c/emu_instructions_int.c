@@ -1,6 +1,5 @@
 /* emu_instructions_int.c - integer, logic and shift instructions of the virtual GPU against plain
-*C,
-** wider types and loops over bits. */
+** C, wider types and loops over bits. */
 #include "emu_kit.h"
 
 #define U16(x) ((uint16_t)(x))

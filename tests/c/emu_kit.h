@@ -2,7 +2,7 @@
 ** instruction.
 **
 ** A Form is a piece of PTX with operands $0 (result) and $1 … $4, their types, and a C function
-*that
+** that
 ** gives the expected result. kit_forms() wraps it into a module of three kernels - every thread
 ** runs it, a third of the threads is masked out, the last operand is an immediate - runs them over
 ** edge values and random ones, and compares bit for bit (NaN results: any NaN).

@@ -1,6 +1,5 @@
 /* emu_programs.c - whole CUDA programs (tests/programs/NAME.cu) compiled by NVRTC, run on the
-*virtual
-** GPU, and compared with the same computation in plain C. Skipped where there is no NVRTC.
+** virtual GPU, and compared with the same computation in plain C. Skipped where there is no NVRTC.
 */
 #include "compile/compile.h"
 #include "emu_kit.h"

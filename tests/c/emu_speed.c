@@ -1,6 +1,5 @@
 /* emu_speed.c - a benchmark, not a test: how fast the virtual GPU runs the NiftyReg kernel on a
-*case
-** of the brain's size (an ellipsoid of about 1.74 million voxels in 181 x 217 x 181).
+** case of the brain's size (an ellipsoid of about 1.74 million voxels in 181 x 217 x 181).
 **
 ** emu_speed [KERNEL.cu]   compiles with NVRTC; prints nanoseconds a warp instruction, thousand
 **                         million lane instructions a second, seconds for the whole case. */
