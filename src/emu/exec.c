@@ -55,6 +55,14 @@ static inline uint32_t mask_of(const S32 *t) {
 #endif
 }
 
+/* Is each of two rows one value throughout? */
+static inline bool same_lanes(const void *a, const void *b) {
+    const U32 *x = a, *y = b;
+    uint32_t other = 0;
+    for (int i = 0; i < LANES; i++) other |= (x[i] ^ x[0]) | (y[i] ^ y[0]);
+    return other == 0;
+}
+
 #include "emu/exec_num.h"
 #include "emu/exec_mem.h"
 
@@ -72,6 +80,21 @@ static inline uint32_t mask_of(const S32 *t) {
         NEXT;                                                                           \
     }
 #define OP32(NAME, T, EXPR) LANE_OP(NAME, T, T, T, T, w->lane32, EXPR)
+/* The same for divisions, which are slow: where all lanes divide the same numbers, once. */
+#define DIVIDE_OP(NAME, T, EXPR)                                                                   \
+    L_##NAME: {                                                                                    \
+        PLACE(T, d, in->d);                                                                        \
+        ROW(T, a, in->a);                                                                          \
+        ROW(T, b, in->b);                                                                          \
+        if (same_lanes(a, b)) {                                                                    \
+            const int i = 0;                                                                       \
+            const T q = (T)(EXPR);                                                                 \
+            for (int k = 0; k < LANES; k++) d[k] = w->lane32[k] ? q : d[k];                        \
+        } else {                                                                                   \
+            EACH_LANE d[i] = w->lane32[i] ? (T)(EXPR) : d[i];                                      \
+        }                                                                                          \
+        NEXT;                                                                                      \
+    }
 #define OP64(NAME, T, EXPR) LANE_OP(NAME, T, T, T, T, w->lane64, EXPR)
 
 /* Predicate d = COND, or its complement when in->x. */
@@ -260,8 +283,8 @@ L_UNPACK: { /* d, c = low, high half of a */
     OP32(MIN32_U, U32, a[i] < b[i] ? a[i] : b[i])
     OP32(MAX32_S, S32, a[i] > b[i] ? a[i] : b[i])
     OP32(MAX32_U, U32, a[i] > b[i] ? a[i] : b[i])
-    OP32(DIV32_S, S32, div_s32(a[i], b[i]))
-    OP32(DIV32_U, U32, div_u32(a[i], b[i]))
+    DIVIDE_OP(DIV32_S, S32, div_s32(a[i], b[i]))
+    DIVIDE_OP(DIV32_U, U32, div_u32(a[i], b[i]))
     LANE_OP(REM32_S, U32, S32, S32, S32, w->lane32,
             b[i] ? (uint32_t)a[i] - (uint32_t)div_s32(a[i], b[i]) * (uint32_t)b[i] : (uint32_t)a[i])
     OP32(REM32_U, U32, b[i] ? a[i] - div_u32(a[i], b[i]) * b[i] : a[i])
