@@ -205,6 +205,7 @@ void cost_free(Cost *c) {
 
 void cost_block_begin(Machine *m) {
     m->cost.epoch++;
+    m->cost.state++;
 }
 
 void cost_block_end(Machine *m) {
@@ -276,6 +277,7 @@ static inline CostLine *l1_entry(const Cost *c, uint64_t name) {
 }
 
 static inline uint32_t fetch_line(Machine *m, Alloc *a, uint64_t line, uint32_t sectors) {
+    m->cost.state++;
     uint64_t name = line_name(a, line);
     return fetch_entry(l1_entry(&m->cost, name), m->cost.epoch, a, name, sectors);
 }
@@ -374,6 +376,7 @@ void cost_collect(Machine *m, CostMemo *memo, uint32_t alloc, const uint32_t off
     uint64_t at[LANES], base = (uint64_t)alloc << ID_SHIFT;
     for (int i = 0; i < LANES; i++) at[i] = base + offset[i];
     collect_lines(set, at, seen);
+    memo->state = 0;
     const Alloc *a = alloc_of_line(m, set->line[0]);
     memo->sectors = 0;
     for (int i = 0; i < set->n; i++) {
@@ -398,10 +401,14 @@ void cost_texels(Machine *m, Warp *w, CostMemo *memo) {
     Cost *c = &m->cost;
     const LineSet *set = &memo->set;
     uint32_t moved = 0;
-    if (!all_cached(memo, c->epoch)) {
+    if (memo->state != c->state && !all_cached(memo, c->epoch)) {
         Alloc *a = alloc_of_line(m, set->line[0]);
         for (int i = 0; i < set->n; i++)
             moved += fetch_entry(memo->entry[i], c->epoch, a, memo->name[i], set->sectors[i]);
+        c->state++;
+        memo->state = 0;
+    } else {
+        memo->state = c->state;
     }
     int from = add_sectors(c, moved);
     count_sectors(m, COST_KIND_TEXTURE, memo->sectors, (uint64_t)set->n);
