@@ -59,7 +59,7 @@ typedef struct CompareOptions {
 
 typedef struct Comparison {
     int64_t n;         /* answers compared: count / width */
-    double max_error;  /* infinity as soon as one answer is NaN, unset or infinite and expected not */
+    double max_error;  /* infinity as soon as one answer is NaN, unset or wrongly infinite */
     double mean_error; /* over answers with finite error (infinity when there are none) */
     double wrong;      /* share of answers with error above the limit, NaN and unset ones included */
     double unset;      /* share of answers with an element that still holds the sentinel */

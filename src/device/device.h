@@ -43,8 +43,9 @@ uint64_t device_texture_handle(const DeviceTexture *t);
 DeviceModule *device_load(Device *d, const char *code, size_t len, gi_err *err);
 void device_module_free(DeviceModule *m);
 bool device_module_reset(DeviceModule *m, gi_err *err); /* globals back to their initial values */
-/* Copies bytes to or from a __device__ or __constant__ variable, which must be at least as large. */
-bool device_symbol_write(DeviceModule *m, const char *name, const void *bytes, size_t n, gi_err *err);
+/* Copies bytes to or from a __device__ or __constant__ variable, which must be as large. */
+bool device_symbol_write(DeviceModule *m, const char *name, const void *bytes, size_t n,
+                         gi_err *err);
 bool device_symbol_read(DeviceModule *m, const char *name, void *bytes, size_t n, gi_err *err);
 bool device_kernel_info(DeviceModule *m, const char *kernel, EmuKernelInfo *out, gi_err *err);
 const char *device_kernel_name(DeviceModule *m, int index); /* NULL past the end */

@@ -40,7 +40,7 @@ typedef struct EmuModel {
     double memory_parallelism;          /* outstanding loads a warp overlaps */
 } EmuModel;
 
-/* Sets one field by name; false for an unknown name. emu_model_fields() lists the names, NULL-ended. */
+/* Sets one field by name; false for an unknown name. emu_model_fields() lists them, NULL-ended. */
 bool emu_model_set(EmuModel *model, const char *field, double value);
 bool emu_model_get(const EmuModel *model, const char *field, double *value);
 const char *const *emu_model_fields(void);
@@ -74,9 +74,12 @@ void emu_unmap(Emu *e, uint64_t address);
 /* Textures. */
 typedef enum EmuTexKind { EMU_TEX_LINEAR, EMU_TEX_ARRAY } EmuTexKind;
 typedef enum EmuTexFormat {
-    EMU_TEX_U8, EMU_TEX_S8, EMU_TEX_U16, EMU_TEX_S16, EMU_TEX_U32, EMU_TEX_S32, EMU_TEX_F16, EMU_TEX_F32
+    EMU_TEX_U8, EMU_TEX_S8, EMU_TEX_U16, EMU_TEX_S16, EMU_TEX_U32, EMU_TEX_S32,
+    EMU_TEX_F16, EMU_TEX_F32
 } EmuTexFormat;
-typedef enum EmuTexAddress { EMU_TEX_WRAP, EMU_TEX_CLAMP, EMU_TEX_MIRROR, EMU_TEX_BORDER } EmuTexAddress;
+typedef enum EmuTexAddress {
+    EMU_TEX_WRAP, EMU_TEX_CLAMP, EMU_TEX_MIRROR, EMU_TEX_BORDER
+} EmuTexAddress;
 
 typedef struct EmuTexture {
     const void *data;          /* must outlive the texture */

@@ -25,7 +25,9 @@ int farm_pid(const Farm *f, int worker);
 /* Queues a message; it is written while farm_wait waits. Never blocks. */
 void farm_send(Farm *f, int worker, const void *bytes, size_t len);
 
-typedef enum FarmEventKind { FARM_MESSAGE, FARM_DIED, FARM_NOTHING, FARM_INTERRUPTED } FarmEventKind;
+typedef enum FarmEventKind {
+    FARM_MESSAGE, FARM_DIED, FARM_NOTHING, FARM_INTERRUPTED
+} FarmEventKind;
 
 typedef struct FarmEvent {
     FarmEventKind kind;
