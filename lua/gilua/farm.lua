@@ -153,8 +153,9 @@ function Farm:late()
   end
 end
 
---- Serves a queue of jobs until it and all workers are done. Jobs may post more.
-function Farm:drain(queue)
+--- Serves a queue of jobs until it and all workers are done. Jobs may post more; on_reply is called
+-- after each reply of a worker.
+function Farm:drain(queue, on_reply)
   while #queue > 0 or next(self.busy) do
     for worker = 1, self.jobs do
       if self.idle[worker] and #queue > 0 then self:start(worker, table.remove(queue, 1)) end
@@ -162,7 +163,7 @@ function Farm:drain(queue)
     local kind, worker, bytes = self.workers:wait(1)
     if kind == "message" then
       self:finish(worker, bytes)
-      if self.on_progress then self.on_progress() end
+      if on_reply then on_reply() end
     elseif kind == "died" then
       self:lost(worker, "crash", bytes, queue)
     else
@@ -337,8 +338,7 @@ function Farm:evaluate(genomes, case, on_result)
       if on_result then on_result(reported, plan.measurement, reported, #plans) end
     end
   end
-  self.on_progress = report
-  self:drain(queue)
+  self:drain(queue, report)
   report()
   self:account(plans)
   return results

@@ -128,9 +128,7 @@ local function load_problem(path)
   local g, why = gi.grammar.parse(self.source_path, options)
   if not g then gi.fail("%s", why) end
   self.grammar = g
-  local lines = {}
-  for i = 1, g:line_count() do lines[i] = g:line(i) end
-  self.source = table.concat(lines, "\n") .. "\n"
+  self.source = g:apply("", true) -- the file, byte for byte
   return self
 end
 
