@@ -2,8 +2,10 @@
 #include "bind/bind.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "compile/compile.h"
+#include "compile/cubin.h"
 #include "ptx/ptx.h"
 
 #define KEY "gilua.compiler"
@@ -75,6 +77,25 @@ static int compile(lua_State *L) {
     return n;
 }
 
+/* Where a unit is in the machine code, into the table on the top. */
+static void set_place(lua_State *L, const CompileResult *r) {
+    char hex[17];
+    lua_pushinteger(L, r->image + 1), lua_setfield(L, -2, "image");
+    lua_pushstring(L, r->tag), lua_setfield(L, -2, "tag");
+    if (r->code_hash == 0) return;
+    snprintf(hex, sizeof hex, "%016llx", (unsigned long long)r->code_hash);
+    lua_pushstring(L, hex), lua_setfield(L, -2, "code_hash");
+}
+
+static void push_images(lua_State *L, CompileImages *images) {
+    lua_createtable(L, images->n, 0);
+    for (int i = 0; i < images->n; i++) {
+        lua_pushlstring(L, images->v[i].data, images->v[i].len);
+        lua_rawseti(L, -2, i + 1);
+    }
+    compile_images_free(images);
+}
+
 static void push_batch(lua_State *L, CompileResult *results, int n) {
     lua_createtable(L, n, 0);
     for (int i = 0; i < n; i++) {
@@ -85,6 +106,7 @@ static void push_batch(lua_State *L, CompileResult *results, int n) {
         if (pushed == 4) lua_pop(L, 1); /* "compile" */
         lua_setfield(L, entry, pushed == 4 ? "message" : "code");
         lua_settop(L, entry);
+        if (results[i].ok && results[i].tag[0]) set_place(L, &results[i]);
         lua_rawseti(L, -2, i + 1);
         compile_result_free(&results[i]);
     }
@@ -99,7 +121,7 @@ static int batch(lua_State *L) {
     read_options(L, 2, &o);
     CompileUnit *units = lua_newuserdatauv(L, (size_t)n * sizeof *units, 0);
     CompileResult *results = lua_newuserdatauv(L, (size_t)n * sizeof *results, 0);
-    luaL_checkstack(L, 4 * n + 20, "too many units");
+    luaL_checkstack(L, 5 * n + 20, "too many units");
     for (int i = 0; i < n; i++) {
         results[i] = (CompileResult){0};
         luaL_argcheck(L, lua_geti(L, 1, i + 1) == LUA_TTABLE, 1, "units are { source =, names = }");
@@ -108,11 +130,16 @@ static int batch(lua_State *L) {
         luaL_argcheck(L, units[i].source != NULL, 1, "a unit has no source");
         units[i].len = lua_rawlen(L, -1);
         units[i].names = bind_option_strings(L, unit, "names");
+        units[i].kernel = bind_option_string(L, unit, "kernel", NULL);
     }
     gi_err err;
+    CompileImages images = {0};
+    bool machine_code = strncmp(o.target, "sm_", 3) == 0;
     Compiler *c = open_compiler(L, &err);
-    if (c == NULL || !compile_batch(c, units, n, &o, results, &err)) return bind_failed(L, &err);
+    if (c == NULL || !compile_batch(c, units, n, &o, results, machine_code ? &images : NULL, &err))
+        return bind_failed(L, &err);
     push_batch(L, results, n);
+    if (machine_code) push_images(L, &images), lua_setfield(L, -2, "images");
     return 1;
 }
 
@@ -144,6 +171,27 @@ static int canonical_hash(lua_State *L) {
     return 1;
 }
 
+/* The variables of machine code, as a list of { name, bytes, constant, initialised }. */
+static int variables(lua_State *L) {
+    size_t len;
+    gi_err err;
+    CubinSymbol *symbols;
+    const char *image = luaL_checklstring(L, 1, &len);
+    int n = cubin_symbols(image, len, &symbols, &err);
+    if (n < 0) return bind_failed(L, &err);
+    lua_createtable(L, n, 0);
+    for (int i = 0; i < n; i++) {
+        lua_createtable(L, 0, 4);
+        lua_pushstring(L, symbols[i].name), lua_setfield(L, -2, "name");
+        lua_pushinteger(L, (lua_Integer)symbols[i].size), lua_setfield(L, -2, "bytes");
+        lua_pushboolean(L, symbols[i].constant), lua_setfield(L, -2, "constant");
+        lua_pushboolean(L, symbols[i].initialised), lua_setfield(L, -2, "initialised");
+        lua_rawseti(L, -2, i + 1);
+    }
+    cubin_symbols_free(symbols, n);
+    return 1;
+}
+
 void bind_compile(lua_State *L) {
     static const luaL_Reg meta[] = {{"__gc", close_compiler}, {NULL, NULL}};
     static const BindRow none[] = {{NULL, NULL, NULL, NULL}};
@@ -154,8 +202,11 @@ void bind_compile(lua_State *L) {
          "(\"sm_90\"); "
          "options: target, defines, include, options, line_info, name."},
         {"batch", batch, "gi.compile.batch(units [, options]) -> list | nil, message, code",
-         "Compiles many { source =, names = } in one call, to { code, log } or { message, log } "
-         "each."},
+         "Compiles many { source =, names =, kernel = } in one call, to { code, log } or "
+         "{ message, log } each. To machine code: code is PTX; the list's images hold the machine "
+         "code, image (an index), tag and code_hash say where the unit is."},
+        {"variables", variables, "core.compile.variables(image) -> list | nil, message, code",
+         "The variables of machine code: { name, bytes, constant, initialised } each."},
         {"canonical_hash", canonical_hash, "core.compile.canonical_hash(ptx) -> string",
          "A hash that is equal for PTX that differs only in line information and comments."},
         {"info", info, "gi.compile.info() -> { version, path, targets } | nil, message, code",

@@ -15,6 +15,8 @@
 ** third time), it is halved. So a unit that cannot live with others - an unclosed brace, an
 ** operator that is defined in each - costs time, never the others' result.
 **
+** To machine code the units of a call also share their constants, see shared.h.
+**
 ** Limits: x, y, z and w are never renamed, because threadIdx.x is spelled so; two units with such a
 ** top-level name end up compiled one by one. __COUNTER__ goes on from unit to unit.
 */
@@ -25,7 +27,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compile/cubin.h"
 #include "compile/log.h"
+#include "compile/shared.h"
 #include "compile/split.h"
 
 enum { MAX_ROUNDS = 2 }; /* failed calls with somebody to blame before a batch is halved */
@@ -41,11 +45,14 @@ typedef struct Unit {
     gi_buf source;    /* #include lines blanked */
     gi_buf includes;  /* those lines, each with its #line, tagged as unit 0 */
     Strings macros;   /* that the unit defines or undefines */
+    Shared constants; /* to machine code: those it can have in common with others */
+    bool shares;      /* … and has, in the present call */
 } Unit;
 
 typedef struct Batch {
     Compiler *compiler;
     const CompileOptions *options;
+    CompileImages *images; /* NULL: to PTX */
     gi_err *err;
 } Batch;
 
@@ -140,6 +147,7 @@ static void free_unit(Unit *u) {
     gi_buf_free(&u->source);
     gi_buf_free(&u->includes);
     strings_free(&u->macros);
+    shared_free(&u->constants);
 }
 
 /* --- the common source */
@@ -158,6 +166,7 @@ static const char *option_value(const CompileOptions *o, const char *name) {
 
 static bool is_renamed(const Unit *u, const char *name, const CompileOptions *o) {
     if (name[0] && name[1] == '\0' && strchr("xyzw", name[0])) return false;
+    if (u->shares && shared_has(&u->constants, name)) return false;
     return !strings_have(&u->macros, name) && option_value(o, name) == NULL;
 }
 
@@ -168,7 +177,8 @@ static void add_unit(const Unit *u, int tag, const CompileOptions *o, gi_buf *ou
             gi_buf_addf(out, "#define %s %s%s%0*d\n", names[i], names[i], SPLIT_TAG, SPLIT_DIGITS,
                         tag);
     gi_buf_addf(out, "#line 1 \"kernel%s%0*d.cu\"\n", SPLIT_TAG, SPLIT_DIGITS, tag);
-    gi_buf_add(out, u->source.data, u->source.len);
+    if (u->shares && tag > 0) shared_declare(&u->constants, &u->source, out);
+    else gi_buf_add(out, u->source.data, u->source.len);
     for (int i = 0; names && names[i]; i++)
         if (is_renamed(u, names[i], o)) gi_buf_addf(out, "#undef %s\n", names[i]);
     for (int i = 0; i < u->macros.n; i++) {
@@ -210,10 +220,32 @@ static const char *text_of(const gi_buf *b) {
     return b->len ? b->data : "";
 }
 
-static void give_results(Unit *const *units, int n, const CompileResult *r) {
+/* Where the unit is in the machine code of its call. */
+static void give_place(const Unit *u, int tag, const gi_buf *image, int index) {
+    gi_buf kernel = {0};
+    snprintf(u->out->tag, sizeof u->out->tag, "%s%0*d", SPLIT_TAG, SPLIT_DIGITS, tag);
+    gi_buf_addf(&kernel, "%s%s", u->in->kernel ? u->in->kernel : "", u->out->tag);
+    u->out->image = index;
+    if (!cubin_code_hash(image->data, image->len, kernel.data, &u->out->code_hash, NULL))
+        u->out->code_hash = 0;
+    gi_buf_free(&kernel);
+}
+
+/* The call's machine code becomes the last of the images. */
+static void give_image(Batch *b, Unit *const *units, int n, CompileResult *r) {
+    CompileImages *all = b->images;
+    for (int i = 0; i < n; i++) give_place(units[i], i, &r->code, all->n);
+    gi_grow(all->v, all->n, all->cap);
+    all->v[all->n++] = r->code;
+    r->code = (gi_buf){0};
+}
+
+static void give_results(Batch *b, Unit *const *units, int n, CompileResult *r) {
+    const gi_buf *ptx = b->images ? &r->ptx : &r->code;
     gi_buf **codes = gi_alloc((size_t)n * sizeof *codes);
     for (int i = 0; i < n; i++) codes[i] = &units[i]->out->code;
-    split_ptx(text_of(&r->code), r->code.len, n, codes);
+    split_ptx(text_of(ptx), ptx->len, n, codes);
+    if (b->images) give_image(b, units, n, r);
     for (int i = 0; i < n; i++) {
         CompileResult *out = units[i]->out;
         out->ok = true;
@@ -258,8 +290,7 @@ static bool compile_units(Batch *b, Unit **units, int n, int round);
 static bool compile_apart(Batch *b, Unit **units, int n, const char *log, int round) {
     int guilty = round < MAX_ROUNDS ? blame(units, n, log) : 0;
     if (guilty == 0)
-        return compile_units(b, units, n / 2, 0) &&
-               compile_units(b, units + n / 2, n - n / 2, 0);
+        return compile_units(b, units, n / 2, 0) && compile_units(b, units + n / 2, n - n / 2, 0);
     for (int i = n - guilty; i < n; i++)
         if (!compile_units(b, units + i, 1, 0)) return false;
     return compile_units(b, units, n - guilty, round + 1);
@@ -269,17 +300,16 @@ static bool compile_units(Batch *b, Unit **units, int n, int round) {
     if (n == 0) return true;
     gi_buf source = {0};
     CompileResult r = {0};
+    for (int i = 0; i < n; i++)
+        units[i]->shares = b->images && shared_equal(&units[0]->constants, &units[i]->constants);
     make_source(units, n, b->options, &source);
-    bool done = compile_one(b->compiler, source.data, source.len, "gilua.cu", b->options, &r,
-                            b->err);
+    bool done =
+        compile_one(b->compiler, source.data, source.len, "gilua.cu", b->options, &r, b->err);
     gi_buf_free(&source);
     if (!done) return false;
-    if (r.ok)
-        give_results(units, n, &r);
-    else if (n == 1)
-        give_failure(units[0]->out, &r);
-    else
-        done = compile_apart(b, units, n, text_of(&r.log), round);
+    if (r.ok) give_results(b, units, n, &r);
+    else if (n == 1) give_failure(units[0]->out, &r);
+    else done = compile_apart(b, units, n, text_of(&r.log), round);
     compile_result_free(&r);
     return done;
 }
@@ -302,11 +332,12 @@ static int take_group(Unit **left, int *n_left, Unit **group) {
 }
 
 bool compile_batch(Compiler *c, const CompileUnit *units, int n, const CompileOptions *options,
-                   CompileResult *out, gi_err *err) {
-    if (strncmp(options->target, "sm_", 3) == 0)
-        return gi_fail(err, "usage", "a batch is compiled to PTX, not to '%s': name a compute_XX",
-                       options->target);
-    Batch b = {c, options, err};
+                   CompileResult *out, CompileImages *images, gi_err *err) {
+    bool machine_code = strncmp(options->target, "sm_", 3) == 0;
+    if (machine_code != (images != NULL))
+        return gi_fail(err, "usage", "a batch compiled to '%s' %s", options->target,
+                       machine_code ? "needs a place for its machine code" : "has no machine code");
+    Batch b = {c, options, images, err};
     Unit *all = gi_alloc((size_t)n * sizeof *all);
     Unit **left = gi_alloc((size_t)n * sizeof *left), **group = gi_alloc((size_t)n * sizeof *group);
     CompileResult *results = gi_alloc((size_t)n * sizeof *results);
@@ -315,6 +346,7 @@ bool compile_batch(Compiler *c, const CompileUnit *units, int n, const CompileOp
     for (int i = 0; i < n; i++) {
         all[i] = (Unit){.in = &units[i], .out = &results[i]};
         read_unit(left[i] = &all[i]);
+        if (machine_code) shared_find(&all[i].source, &all[i].constants);
     }
     while (done && n_left > 0) {
         int n_group = take_group(left, &n_left, group);
@@ -330,4 +362,10 @@ bool compile_batch(Compiler *c, const CompileUnit *units, int n, const CompileOp
     free(group);
     free(results);
     return done;
+}
+
+void compile_images_free(CompileImages *images) {
+    for (int i = 0; i < images->n; i++) gi_buf_free(&images->v[i]);
+    free(images->v);
+    *images = (CompileImages){0};
 }

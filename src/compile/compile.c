@@ -60,6 +60,7 @@ const int *compile_targets(const Compiler *c) {
 
 void compile_result_free(CompileResult *r) {
     gi_buf_free(&r->code);
+    gi_buf_free(&r->ptx);
     gi_buf_free(&r->log);
     for (int i = 0; i < r->n_messages; i++) free(r->messages[i].text);
     free(r->messages);
@@ -155,6 +156,7 @@ bool compile_one(Compiler *c, const char *source, size_t len, const char *name,
     if (result == NVRTC_OK) result = compile_program(c, p, options, &r.log);
     r.ok = result == NVRTC_OK;
     if (r.ok) get_code(&c->nvrtc, p, to_ptx(options), &r.code);
+    if (r.ok && !to_ptx(options)) get_code(&c->nvrtc, p, true, &r.ptx);
     if (p) c->nvrtc.destroy(&p);
     free(text);
     if (r.ok || result == NVRTC_COMPILATION) {
@@ -162,10 +164,8 @@ bool compile_one(Compiler *c, const char *source, size_t len, const char *name,
         *out = r;
         return true;
     }
-    if (result == NVRTC_INVALID_OPTION)
-        fail_option(options, &r.log, err);
-    else
-        gi_fail(err, "driver", "NVRTC failed on %s: %s", name, c->nvrtc.error_string(result));
+    if (result == NVRTC_INVALID_OPTION) fail_option(options, &r.log, err);
+    else gi_fail(err, "driver", "NVRTC failed on %s: %s", name, c->nvrtc.error_string(result));
     compile_result_free(&r);
     return false;
 }

@@ -43,7 +43,11 @@ typedef struct CompileMessage {
 typedef struct CompileResult {
     bool ok;
     gi_buf code;                   /* PTX text or machine code */
+    gi_buf ptx;                    /* compile_one to machine code: the PTX it was made from */
     gi_buf log;                    /* NVRTC's own words about this unit */
+    int image;                     /* compile_batch to machine code: where it is, and … */
+    char tag[24];                  /* … what the unit's names end with there */
+    uint64_t code_hash;            /* … and of its kernel's code; 0: no such kernel */
     CompileMessage *messages;
     int n_messages;
 } CompileResult;
@@ -60,14 +64,28 @@ typedef struct CompileUnit {
     const char *source;
     size_t len;
     const char *const *names;      /* top-level names to keep apart from other units', NULL-ended */
+    const char *kernel;            /* whose code_hash is wanted; may be NULL */
 } CompileUnit;
+
+typedef struct CompileImages {     /* machine code, one for each successful call of NVRTC */
+    gi_buf *v;
+    int n, cap;
+} CompileImages;
+
+void compile_images_free(CompileImages *images);
 
 /* Compiles n units in one NVRTC call: each unit's top-level names get a tag of fixed width, and
 ** the PTX is taken apart again, tag removed, into one module a unit - the very text that the unit
 ** gives when it is compiled alone by compile_batch, whatever stood beside it (so that equal mutants
 ** have equal PTX). An error is attributed to its unit by file name in the log; the others are
-** compiled again without it. PTX targets only. */
+** compiled again without it.
+**
+** To machine code: a unit's `code` is its PTX all the same, and its machine code is in
+** images->v[out->image], where what the unit calls K is called K followed by out->tag. Only the
+** `__constant__` variables that all units of a call declare alike, without a value, are common to
+** them and keep their names: so the constant bank is laid out as for one unit alone, and a unit's
+** machine code does not depend on its company. images is NULL for a PTX target. */
 bool compile_batch(Compiler *c, const CompileUnit *units, int n, const CompileOptions *options,
-                   CompileResult *out, gi_err *err);
+                   CompileResult *out, CompileImages *images, gi_err *err);
 
 #endif

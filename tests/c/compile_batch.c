@@ -13,8 +13,8 @@
 enum { N_UNITS = 19 };
 
 static const char *const names[] = {
-    "table", "counter", "hidden", "helper", "twice", "Pair", "smooth", "message",
-    "kernel", "kernel2", NULL,
+    "table",  "counter", "hidden", "helper",  "twice", "Pair",
+    "smooth", "message", "kernel", "kernel2", NULL,
 };
 
 /* What a kernel is made of; each part may be left out. %d is a small random constant. */
@@ -89,7 +89,7 @@ static void random_source(gi_rng *rng, gi_buf *out) {
 
 static void alone(Compiler *c, const CompileUnit *u, const CompileOptions *o, CompileResult *r) {
     gi_err err = {0};
-    if (!compile_batch(c, u, 1, o, r, &err)) ok(false, "compiles alone: %s", err.message);
+    if (!compile_batch(c, u, 1, o, r, NULL, &err)) ok(false, "compiles alone: %s", err.message);
     else if (!r->ok) ok(false, "compiles alone:\n# %s\n# %s", u->source, r->log.data);
 }
 
@@ -111,7 +111,8 @@ static void test_company(Compiler *c, CompileUnit *units, CompileResult *want, i
     CompileResult got[N_UNITS] = {{0}};
     gi_err err = {0};
     int equal = 0, logs = 0;
-    if (!ok(compile_batch(c, units + first, n, o, got, &err), "a batch of %d %s", n, err.message))
+    if (!ok(compile_batch(c, units + first, n, o, got, NULL, &err), "a batch of %d %s", n,
+            err.message))
         return;
     for (int i = 0; i < n; i++) {
         equal += same(&got[i].code, &want[first + i].code);
@@ -133,7 +134,7 @@ static void test_random(Compiler *c, uint64_t seed, bool lines) {
     gi_rng_seed(&rng, seed);
     for (int i = 0; i < N_UNITS; i++) {
         random_source(&rng, &sources[i]);
-        units[i] = (CompileUnit){sources[i].data, sources[i].len, names};
+        units[i] = (CompileUnit){sources[i].data, sources[i].len, names, NULL};
         alone(c, &units[i], &o, &want[i]);
     }
     test_company(c, units, want, 0, N_UNITS, &o);
@@ -154,11 +155,12 @@ static void test_text(Compiler *c) {
                          "    if (n > 3) printf(\"%d\\n\", n);\n"
                          "    assert(n);\n"
                          "    p[0] = atomicAdd(&counter, n);\n}\n";
-    CompileUnit units[2] = {{source, strlen(source), names}, {source, strlen(source), names}};
+    CompileUnit units[2] = {{source, strlen(source), names, NULL},
+                            {source, strlen(source), names, NULL}};
     CompileOptions o = {.target = "ptx", .line_info = true};
     CompileResult r[2] = {{0}};
     gi_err err = {0};
-    ok(compile_batch(c, units, 2, &o, r, &err), "two equal units");
+    ok(compile_batch(c, units, 2, &o, r, NULL, &err), "two equal units");
     ok(same(&r[0].code, &r[1].code), "have equal PTX");
     has_str(r[1].code.data, ".visible .entry kernel(", "the entry has its own name back");
     has_str(r[1].code.data, ".global .align 4 .u32 counter;", "so has the variable");
@@ -179,9 +181,10 @@ static void test_blame(Compiler *c) {
     CompileResult r[N] = {{0}}, want = {0};
     CompileOptions o = {.target = "ptx"};
     gi_err err = {0};
-    for (int i = 0; i < N; i++) units[i] = (CompileUnit){sources[i], strlen(sources[i]), names};
+    for (int i = 0; i < N; i++)
+        units[i] = (CompileUnit){sources[i], strlen(sources[i]), names, NULL};
     alone(c, &units[0], &o, &want);
-    ok(compile_batch(c, units, N, &o, r, &err), "a batch with units that do not compile");
+    ok(compile_batch(c, units, N, &o, r, NULL, &err), "a batch with units that do not compile");
     for (int i = 0; i < N; i++) {
         if (sources[i] == good) {
             ok(r[i].ok && same(&r[i].code, &want.code), "unit %d is as alone", i);
@@ -222,7 +225,7 @@ static void test_loners(Compiler *c) {
     CompileResult want[N] = {{0}};
     CompileOptions o = {.target = "ptx", .defines = defines};
     for (int i = 0; i < N; i++) {
-        units[i] = (CompileUnit){sources[i], strlen(sources[i]), own};
+        units[i] = (CompileUnit){sources[i], strlen(sources[i]), own, NULL};
         alone(c, &units[i], &o, &want[i]);
     }
     test_company(c, units, want, 0, N, &o);
@@ -231,28 +234,30 @@ static void test_loners(Compiler *c) {
 }
 
 static void test_headers(Compiler *c) {
-    const char *half = "// a comment\n#include <cuda_fp16.h>\n"
-                       "__global__ void kernel(__half *p) { *p = __hadd(p[1], __float2half(2)); }\n";
+    const char *half =
+        "// a comment\n#include <cuda_fp16.h>\n"
+        "__global__ void kernel(__half *p) { *p = __hadd(p[1], __float2half(2)); }\n";
     const char *plain = "__global__ void kernel(float *p) { p[0] = p[1] + 2; }\n";
     const char *missing = "\n\n#include \"nowhere.h\"\n__global__ void kernel() {}\n";
-    CompileUnit units[] = {{half, strlen(half), names}, {plain, strlen(plain), names},
-                           {missing, strlen(missing), names}, {half, strlen(half), names}};
+    CompileUnit units[] = {{half, strlen(half), names, NULL},
+                           {plain, strlen(plain), names, NULL},
+                           {missing, strlen(missing), names, NULL},
+                           {half, strlen(half), names, NULL}};
     CompileResult r[4] = {{0}};
     CompileOptions o = {.target = "ptx", .line_info = true};
     gi_err err = {0};
-    ok(compile_batch(c, units, 4, &o, r, &err), "units with different headers");
-    if (compile_include(c) == NULL)
-        ok(true, "CUDA's own headers # SKIP none beside this NVRTC");
+    ok(compile_batch(c, units, 4, &o, r, NULL, &err), "units with different headers");
+    if (compile_include(c) == NULL) ok(true, "CUDA's own headers # SKIP none beside this NVRTC");
     else if (ok(r[0].ok && same(&r[0].code, &r[3].code), "CUDA's own headers are found"))
         has_str(r[0].code.data, ".loc 1 3 ", "inlined code has the line it was inlined at");
     ok(r[1].ok, "no header is no trouble");
     ok(!r[2].ok && r[2].n_messages == 1 && r[2].messages[0].line == 3, "a missing one is blamed");
     for (int i = 0; i < 4; i++) compile_result_free(&r[i]);
     o.target = "sm_80";
-    ok(!compile_batch(c, units, 2, &o, r, &err), "machine code is refused");
+    ok(!compile_batch(c, units, 2, &o, r, NULL, &err), "machine code needs a place");
     is_str(err.code, "usage", "as misuse");
     o.target = "ptx";
-    ok(compile_batch(c, units, 0, &o, r, &err), "a batch of none is fine");
+    ok(compile_batch(c, units, 0, &o, r, NULL, &err), "a batch of none is fine");
 }
 
 int main(int argc, char **argv) {

@@ -1,0 +1,30 @@
+/* cubin.h - reads machine code as NVRTC makes it: a 64-bit little-endian ELF file.
+**
+** Any bytes are safe: every offset and length is checked, and a file that is not what it should be
+** fails with "format". Names are those of the file (C++ names are mangled). What is read here was
+** found by looking at files for sm_75 … sm_120 made by NVRTC 13.0; section names are those that
+** NVIDIA's "CUDA Binary Utilities" shows (.text.K, .nv.constant3, .nv.global, .nv.info …).
+*/
+#ifndef GILUA_COMPILE_CUBIN_H
+#define GILUA_COMPILE_CUBIN_H
+
+#include "base/base.h"
+
+typedef struct CubinSymbol { /* a variable that the source declares outside functions, or static */
+    char *name;
+    size_t size;             /* bytes */
+    bool constant;           /* __constant__; else __device__ */
+    bool initialised;        /* begins as something else than zero bytes */
+} CubinSymbol;
+
+/* The variables of a cubin, in the file's order; how many, or -1 ("format", "usage"). */
+int cubin_symbols(const void *image, size_t len, CubinSymbol **out, gi_err *err);
+void cubin_symbols_free(CubinSymbol *symbols, int n);
+
+/* A hash of what a kernel is to the hardware: its instructions, registers, static shared memory
+** and parameter bytes. Names, debug information and notes do not count, nor do the other kernels
+** of the file; where variables lie does, because instructions hold it. "usage": no such kernel. */
+bool cubin_code_hash(const void *image, size_t len, const char *kernel, uint64_t *hash,
+                     gi_err *err);
+
+#endif
