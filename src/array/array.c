@@ -2,13 +2,17 @@
 **
 ** An array is one calloc: the struct, padding to a 64-byte boundary, then the elements. Large
 ** arrays therefore cost nothing until they are touched (the system hands out zero pages), and
-** releasing one is one free.
+** releasing one is one free. An array of a share (share.h) is the struct alone: its elements lie in
+** a mapping that it holds a reference to.
 */
 #include "array/array.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+
+#include "array/block.h"
 
 #define ALIGNMENT 64
 
@@ -44,8 +48,8 @@ bool array_type_parse(const char *name, ArrayType *out) {
 
 /* Multiplies the shape up. Counts that no address space holds are refused here, so that sizes in
 ** bytes never overflow later. */
-static bool count_elements(ArrayType type, int ndim, const int64_t *shape, int64_t *count,
-                           gi_err *err) {
+bool array_shape_count(ArrayType type, int ndim, const int64_t *shape, int64_t *count,
+                       gi_err *err) {
     if (ndim < 1 || ndim > ARRAY_MAX_DIMS)
         return gi_fail(err, "usage", "an array has 1 to %d dimensions, not %d", ARRAY_MAX_DIMS,
                        ndim);
@@ -65,9 +69,18 @@ static bool count_elements(ArrayType type, int ndim, const int64_t *shape, int64
     return true;
 }
 
+static void describe(Array *a, ArrayType type, int ndim, const int64_t *shape, int64_t count) {
+    a->type = type;
+    a->ndim = ndim;
+    memcpy(a->shape, shape, (size_t)ndim * sizeof *shape);
+    a->count = count;
+    a->size_bytes = (size_t)count * array_type_size(type);
+    a->refs = 1;
+}
+
 Array *array_new(ArrayType type, int ndim, const int64_t *shape, gi_err *err) {
     int64_t count = 0;
-    if (!count_elements(type, ndim, shape, &count, err)) return NULL;
+    if (!array_shape_count(type, ndim, shape, &count, err)) return NULL;
 
     const size_t bytes = (size_t)count * array_type_size(type);
     Array *a = calloc(1, sizeof *a + ALIGNMENT - 1 + bytes);
@@ -75,14 +88,38 @@ Array *array_new(ArrayType type, int ndim, const int64_t *shape, gi_err *err) {
         gi_fail(err, "nomem", "no memory for an array of %.1f MB", (double)bytes / 1e6);
         return NULL;
     }
-    a->type = type;
-    a->ndim = ndim;
-    memcpy(a->shape, shape, (size_t)ndim * sizeof *shape);
-    a->count = count;
-    a->size_bytes = bytes;
+    describe(a, type, ndim, shape, count);
     a->data = (void *)(((uintptr_t)(a + 1) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
-    a->refs = 1;
     return a;
+}
+
+Array *array_in_block(ArrayBlock *b, size_t offset, ArrayType type, int ndim,
+                      const int64_t *shape) {
+    int64_t count = 1;
+    for (int i = 0; i < ndim; i++) count *= shape[i];
+    Array *a = gi_alloc(sizeof *a);
+    describe(a, type, ndim, shape, count);
+    a->data = (char *)b->base + offset;
+    a->block = b;
+    b->refs++;
+    return a;
+}
+
+ArrayBlock *array_block_map(int fd, size_t bytes, gi_err *err) {
+    void *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, fd, 0);
+    if (base == MAP_FAILED) {
+        gi_fail(err, "nomem", "no address space for %.1f MB of shared arrays", (double)bytes / 1e6);
+        return NULL;
+    }
+    ArrayBlock *b = gi_alloc(sizeof *b);
+    *b = (ArrayBlock){base, bytes, 1};
+    return b;
+}
+
+void array_block_unref(ArrayBlock *b) {
+    if (b == NULL || --b->refs > 0) return;
+    munmap(b->base, b->bytes);
+    free(b);
 }
 
 Array *array_ref(Array *a) {
@@ -91,7 +128,9 @@ Array *array_ref(Array *a) {
 }
 
 void array_unref(Array *a) {
-    if (a && --a->refs == 0) free(a);
+    if (a == NULL || --a->refs > 0) return;
+    array_block_unref(a->block);
+    free(a);
 }
 
 double array_get(const Array *a, int64_t i) {

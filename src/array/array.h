@@ -16,6 +16,8 @@ typedef enum ArrayType {
     ARRAY_F32, ARRAY_F64
 } ArrayType;
 
+typedef struct ArrayBlock ArrayBlock;
+
 typedef struct Array {
     ArrayType type;
     int ndim;                      /* 1 … ARRAY_MAX_DIMS */
@@ -24,6 +26,7 @@ typedef struct Array {
     size_t size_bytes;
     void *data;                    /* 64-byte aligned */
     int refs;
+    ArrayBlock *block;             /* the mapping it lies in (share.h); NULL: memory of its own */
 } Array;
 
 const char *array_type_name(ArrayType type);            /* "f32" … */

@@ -340,4 +340,5 @@ void bind_array(lua_State *L) {
     lua_pop(L, 1); /* metatable */
     lua_newtable(L);
     bind_rows(L, "array.", rows);
+    bind_share(L);
 }

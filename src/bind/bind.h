@@ -12,6 +12,7 @@
 #include <lua.h>
 
 #include "array/array.h"
+#include "array/share.h"
 #include "base/base.h"
 #include "device/device.h"
 
@@ -57,11 +58,13 @@ int bind_interrupt(lua_State *L);
 
 /* One room each; each leaves its table on the stack. */
 void bind_array(lua_State *L);
+void bind_share(lua_State *L); /* adds to the table on top: the array's */
 void bind_grammar(lua_State *L);
 void bind_compile(lua_State *L);
 void bind_device(lua_State *L);
 void bind_nifti(lua_State *L);
 void bind_farm(lua_State *L);
+void bind_wire(lua_State *L);
 void bind_rng(lua_State *L);
 void bind_library(lua_State *L);
 void bind_system(lua_State *L);
@@ -71,6 +74,9 @@ Array *bind_check_array(lua_State *L, int index);
 Array *bind_test_array(lua_State *L, int index);
 void bind_push_array(lua_State *L, Array *a); /* takes over the caller's reference */
 gi_rng *bind_check_rng(lua_State *L, int index);
+Share *bind_optional_share(lua_State *L, int index); /* NULL for none or nil */
+Share **bind_new_share(lua_State *L);                /* pushes an empty one ... */
+void bind_set_share(Share **box, Share *s);          /* ... and fills it: takes the reference */
 
 /* A scalar written { "i32", 5 } at index: its bytes (at most 8) and their number; raises misuse
 ** that names `what` ("argument 2"). */

@@ -1,19 +1,23 @@
-/* farm.c - the farm's worker processes as Lua sees them (used by lua/gilua/farm.lua). */
+/* farm.c - the farm's worker processes as Lua sees them (used by lua/gilua/crew.lua). */
 #include "bind/bind.h"
 
-#include <signal.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <unistd.h>
 
 #include "farm/farm.h"
 
-#define CLASS "gilua.farm"
+#define CLASS      "gilua.farm"
+#define SEAT_CLASS "gilua.seat"
+#define SLICE_S    0.1 /* a Ctrl-C that comes just before the wait is seen after this */
 
-static Farm *check_farm(lua_State *L) {
-    Farm *f = *(Farm **)luaL_checkudata(L, 1, CLASS);
-    if (f == NULL) luaL_argerror(L, 1, "the farm is closed");
-    return f;
+typedef struct Box {
+    Farm *farm; /* NULL: closed */
+    FarmEvent event;
+} Box;
+
+static Box *check_box(lua_State *L) {
+    Box *box = luaL_checkudata(L, 1, CLASS);
+    if (box->farm == NULL) luaL_argerror(L, 1, "the farm is closed");
+    return box;
 }
 
 static int check_worker(lua_State *L, const Farm *f, int index) {
@@ -22,89 +26,151 @@ static int check_worker(lua_State *L, const Farm *f, int index) {
     return (int)w - 1;
 }
 
+static FarmOptions check_options(lua_State *L, int index) {
+    static const char *const known[] = {"memory_bytes", NULL};
+    bind_check_options(L, index, known);
+    lua_Integer bytes = bind_option_int(L, index, "memory_bytes", 0);
+    luaL_argcheck(L, bytes >= 0, index, "memory_bytes is negative");
+    return (FarmOptions){.memory_bytes = (size_t)bytes};
+}
+
 static int open_farm(lua_State *L) {
     luaL_checktype(L, 1, LUA_TTABLE);
     int argc = (int)luaL_len(L, 1);
+    luaL_argcheck(L, argc >= 1, 1, "the program's path is missing");
     int n = (int)luaL_checkinteger(L, 2);
     luaL_argcheck(L, n >= 1 && n <= 1024, 2, "between 1 and 1024 workers");
+    FarmOptions options = check_options(L, 3);
     luaL_checkstack(L, argc + 5, "too many arguments");
-    Farm **box = bind_new(L, CLASS, sizeof *box, 0);
+    Box *box = bind_new(L, CLASS, sizeof *box, 0);
+    int at = lua_gettop(L);
     const char **argv = lua_newuserdatauv(L, (size_t)(argc + 1) * sizeof *argv, 0);
     for (int i = 0; i < argc; i++) lua_geti(L, 1, i + 1), argv[i] = luaL_checkstring(L, -1);
     argv[argc] = NULL;
     gi_err err;
-    *box = farm_open(argv, n, &err);
-    if (*box == NULL) return bind_failed(L, &err);
-    lua_settop(L, 3);
+    box->farm = farm_open(argv, n, &options, &err);
+    if (box->farm == NULL) return bind_failed(L, &err);
+    lua_settop(L, at);
     return 1;
 }
 
 static int close_farm(lua_State *L) {
-    Farm **box = luaL_checkudata(L, 1, CLASS);
-    farm_close(*box);
-    *box = NULL;
+    Box *box = luaL_checkudata(L, 1, CLASS);
+    farm_close(box->farm);
+    box->farm = NULL;
+    farm_event_free(&box->event);
     return 0;
 }
 
 static int send(lua_State *L) {
     size_t len;
-    Farm *f = check_farm(L);
+    Farm *f = check_box(L)->farm;
     int worker = check_worker(L, f, 2);
     const char *bytes = luaL_checklstring(L, 3, &len);
-    farm_send(f, worker, bytes, len);
+    luaL_argcheck(L, len <= FARM_MAX_MESSAGE, 3, "a message has at most 1 GiB");
+    farm_send(f, worker, bytes, len, bind_optional_share(L, 4));
     return 0;
 }
 
+static void wait_in_slices(Box *box, double seconds) {
+    double until = gi_seconds() + seconds;
+    do {
+        double left = until - gi_seconds();
+        farm_wait(box->farm, left < SLICE_S ? left : SLICE_S, &box->event);
+        if (box->event.kind == FARM_NOTHING && bind_interrupted) box->event.kind = FARM_INTERRUPTED;
+    } while (box->event.kind == FARM_NOTHING && gi_seconds() < until);
+}
+
 static int wait(lua_State *L) {
-    static const char *const kinds[] = {"message", "died", "nothing", "interrupted"};
-    Farm *f = check_farm(L);
-    FarmEvent event = {.kind = FARM_NOTHING};
-    farm_wait(f, luaL_checknumber(L, 2), &event);
-    lua_pushstring(L, kinds[event.kind]);
-    lua_pushinteger(L, event.worker + 1);
-    lua_pushlstring(L, event.message.data ? event.message.data : "", event.message.len);
-    gi_buf_free(&event.message);
-    return 3;
+    static const char *const kinds[] = {"message", "died", "nothing", "interrupted", "memory"};
+    Box *box = check_box(L);
+    wait_in_slices(box, luaL_checknumber(L, 2));
+    FarmEvent *e = &box->event; /* the farm's, so that no Lua error loses what it holds */
+    lua_pushstring(L, kinds[e->kind]);
+    lua_pushinteger(L, e->worker + 1);
+    lua_pushlstring(L, e->message.data ? e->message.data : "", e->message.len);
+    if (e->share == NULL) return 3;
+    Share **share = bind_new_share(L);
+    bind_set_share(share, e->share);
+    e->share = NULL;
+    return 4;
+}
+
+static int end_one(lua_State *L) {
+    Farm *f = check_box(L)->farm;
+    farm_kill(f, check_worker(L, f, 2));
+    return 0;
 }
 
 static int restart(lua_State *L) {
     gi_err err;
-    Farm *f = check_farm(L);
+    Farm *f = check_box(L)->farm;
     if (!farm_restart(f, check_worker(L, f, 2), &err)) return bind_failed(L, &err);
     lua_pushboolean(L, true);
     return 1;
 }
 
 static int pid(lua_State *L) {
-    Farm *f = check_farm(L);
+    Farm *f = check_box(L)->farm;
     lua_pushinteger(L, farm_pid(f, check_worker(L, f, 2)));
     return 1;
 }
 
-/* The worker's loop: handler(message) -> answer, until the host goes. */
+/* --- the worker's side --- */
+
+typedef struct Seat {
+    FarmSeat *seat;
+    gi_buf message;
+    Share *share;
+} Seat;
+
+static int leave(lua_State *L) {
+    Seat *s = luaL_checkudata(L, 1, SEAT_CLASS);
+    farm_leave(s->seat);
+    gi_buf_free(&s->message);
+    share_unref(s->share);
+    *s = (Seat){0};
+    return 0;
+}
+
+static void push_message(lua_State *L, Seat *s) {
+    lua_pushlstring(L, s->message.data ? s->message.data : "", s->message.len);
+    Share *share = s->share;
+    if (share == NULL) {
+        lua_pushnil(L);
+        return;
+    }
+    Share **box = bind_new_share(L);
+    bind_set_share(box, share);
+    s->share = NULL;
+}
+
+/* The worker's loop: handler(message, share) -> answer [, share], until the host goes. */
 static int serve(lua_State *L) {
     luaL_checktype(L, 1, LUA_TFUNCTION);
-    signal(SIGINT, SIG_IGN); /* Ctrl-C is the host's business */
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    gi_buf message = {0};
-    while (farm_receive(FARM_WORKER_FD, &message)) {
+    lua_settop(L, 1);
+    Seat *s = bind_new(L, SEAT_CLASS, sizeof *s, 0);
+    s->seat = farm_join(FARM_WORKER_FD);
+    while (farm_receive(s->seat, &s->message, &s->share)) {
         size_t len;
-        lua_settop(L, 1);
+        lua_settop(L, 2);
         lua_pushvalue(L, 1);
-        lua_pushlstring(L, message.data ? message.data : "", message.len);
-        lua_call(L, 1, 1);
-        const char *answer = luaL_checklstring(L, -1, &len);
-        if (!farm_answer(FARM_WORKER_FD, answer, len)) break;
+        push_message(L, s);
+        lua_call(L, 2, 2);
+        const char *answer = luaL_checklstring(L, 3, &len);
+        if (!farm_answer(s->seat, answer, len, bind_optional_share(L, 4))) break;
     }
-    gi_buf_free(&message);
     return 0;
 }
 
 void bind_farm(lua_State *L) {
     static const BindRow methods[] = {
-        {"send", send, "workers:send(i, bytes)", "Queues a message for worker i."},
-        {"wait", wait, "workers:wait(timeout_s) -> kind, i, bytes",
-         "The next event: \"message\", \"died\", \"nothing\" or \"interrupted\"."},
+        {"send", send, "workers:send(i, bytes [, share])",
+         "Queues a message for worker i; a share of arrays goes with it."},
+        {"wait", wait, "workers:wait(timeout_s) -> kind, i, bytes, share|nil",
+         "The next event: \"message\", \"died\", \"memory\" (it used too much and was ended), "
+         "\"nothing\" or \"interrupted\"."},
+        {"kill", end_one, "workers:kill(i)", "Ends worker i at once."},
         {"restart", restart, "workers:restart(i) -> true | nil, message, code",
          "Replaces worker i."},
         {"pid", pid, "workers:pid(i) -> integer",
@@ -112,13 +178,19 @@ void bind_farm(lua_State *L) {
         {"close", close_farm, "workers:close()", "Ends all workers."},
         {NULL, NULL, NULL, NULL}};
     static const luaL_Reg meta[] = {{"__gc", close_farm}, {"__close", close_farm}, {NULL, NULL}};
+    static const luaL_Reg seat_meta[] = {{"__gc", leave}, {NULL, NULL}};
+    static const BindRow none[] = {{NULL, NULL, NULL, NULL}};
     static const BindRow rows[] = {
-        {"open", open_farm, "core.farm.open(argv, n) -> workers | nil, message, code",
-         "Starts n processes of argv that serve messages."},
+        {"open", open_farm,
+         "core.farm.open(argv, n [, {memory_bytes}]) -> workers | nil, message, code",
+         "Starts n processes of argv that serve messages; one that uses more memory than allowed "
+         "is ended."},
         {"serve", serve, "core.farm.serve(handler)",
-         "In a worker: answers each message with handler(message) until the host ends."},
+         "In a worker: answers each message with handler(message, share|nil) -> answer [, share] "
+         "until the host ends."},
         {NULL, NULL, NULL, NULL}};
     bind_class(L, CLASS, "workers:", methods, meta);
+    bind_class(L, SEAT_CLASS, "seat:", none, seat_meta);
     lua_newtable(L);
     bind_rows(L, "farm.", rows);
 }

@@ -1,49 +1,74 @@
-/* farm.h - worker processes: spawn, framed messages over socket pairs, replacement, blame.
+/* farm.h - worker processes: spawn, framed messages over socket pairs, shared arrays, replacement.
 **
-** A worker is the program itself, started by posix_spawn with a socket as descriptor 3; it serves
+** A worker is the program itself, started by exec with a socket as descriptor 3; it serves
 ** one message at a time and answers each with one message. What a message means is the business of
-** the Lua side (lua/gilua/farm.lua, worker.lua): here it is bytes. A worker that dies is reported,
-** never waited for; one that takes too long is killed by its process id. Workers end when the host
-** does, however it ends: their socket closes and the kernel sends them SIGKILL (PR_SET_PDEATHSIG).
+** the Lua side (lua/gilua/crew.lua, worker.lua): here it is bytes, and perhaps a share of arrays
+** (array/share.h), whose descriptor travels with it. A worker is never believed and never waited
+** for: one that dies, sends nonsense or outgrows its memory is ended by its process id and reported.
+**
+** Each worker leads a process group, which is killed with it, so that its own children go too.
+** Workers end when the host does, however it ends: the kernel sends them a signal
+** (PR_SET_PDEATHSIG), on which they kill their group, and their socket closes.
 */
 #ifndef GILUA_FARM_H
 #define GILUA_FARM_H
 
+#include "array/share.h"
 #include "base/base.h"
 
-#define FARM_WORKER_FD 3
+#define FARM_WORKER_FD   3
 #define FARM_MAX_MESSAGE (1u << 30) /* bytes; a larger one is a broken worker */
 
 typedef struct Farm Farm;
 
-/* Starts n workers running argv (NULL-ended, argv[0] a path). "io" when they cannot be started. */
-Farm *farm_open(const char *const *argv, int n, gi_err *err);
+typedef struct FarmOptions {
+    size_t memory_bytes; /* of one worker, pages shared with others not counted; 0: no limit */
+} FarmOptions;
+
+/* Starts n workers running argv (NULL-ended, argv[0] a path); options may be NULL. "io" when they
+** cannot be started. */
+Farm *farm_open(const char *const *argv, int n, const FarmOptions *options, gi_err *err);
 void farm_close(Farm *f); /* kills and reaps every worker */
 int farm_size(const Farm *f);
-int farm_pid(const Farm *f, int worker);
+int farm_pid(const Farm *f, int worker); /* 0 when it has ended */
 
-/* Queues a message; it is written while farm_wait waits. Never blocks. */
-void farm_send(Farm *f, int worker, const void *bytes, size_t len);
+/* Sends a message, with a share when it is not NULL. What the socket does not take at once is
+** written while farm_wait waits; a reference to the share is held until then. Never blocks. At most
+** FARM_MAX_MESSAGE bytes. */
+void farm_send(Farm *f, int worker, const void *bytes, size_t len, Share *share);
 
 typedef enum FarmEventKind {
-    FARM_MESSAGE, FARM_DIED, FARM_NOTHING, FARM_INTERRUPTED
+    FARM_MESSAGE,
+    FARM_DIED,
+    FARM_NOTHING,
+    FARM_INTERRUPTED,
+    FARM_MEMORY
 } FarmEventKind;
 
 typedef struct FarmEvent {
     FarmEventKind kind;
     int worker;
-    gi_buf message;   /* FARM_MESSAGE: the answer; FARM_DIED: how ("killed by signal 9") */
+    gi_buf message; /* FARM_MESSAGE: the answer; FARM_DIED, FARM_MEMORY: why, a sentence */
+    Share *share;   /* that came with a message, or NULL */
 } FarmEvent;
 
 /* Waits up to timeout_s for one event (FARM_NOTHING when none came; FARM_INTERRUPTED when a signal
-** arrived first). The event's buffer is the caller's, reused or freed by gi_buf_free. */
-void farm_wait(Farm *f, double timeout_s, FarmEvent *out);
+** arrived first). Zero-initialise the event once; what it holds from the last time is released,
+** its buffer reused. While waiting, the processes are looked at 20 times a second. */
+void farm_wait(Farm *f, double timeout_s, FarmEvent *event);
+void farm_event_free(FarmEvent *event);
 
+/* Ends a worker at once; nothing is reported of it any more. */
+void farm_kill(Farm *f, int worker);
 /* Ends a worker if it still runs and starts a new one in its place; queued messages are dropped. */
 bool farm_restart(Farm *f, int worker, gi_err *err);
 
-/* The worker's side: blocking. farm_receive is false at the end of the conversation. */
-bool farm_receive(int fd, gi_buf *out);
-bool farm_answer(int fd, const void *bytes, size_t len);
+/* The worker's side, blocking; for one socket a process. */
+typedef struct FarmSeat FarmSeat;
+FarmSeat *farm_join(int fd); /* takes over the descriptor; first thing in a worker */
+/* The next message and its share (the caller's) or NULL; false at the end of the conversation. */
+bool farm_receive(FarmSeat *seat, gi_buf *out, Share **share);
+bool farm_answer(FarmSeat *seat, const void *bytes, size_t len, Share *share);
+void farm_leave(FarmSeat *seat);
 
 #endif

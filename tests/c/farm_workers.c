@@ -1,22 +1,52 @@
-/* Worker processes: echo, large messages both ways, death, hang, replacement, no process left. */
+/* Worker processes: echo, large messages both ways, death, hang, replacement, limits, and nothing
+** left behind: no process, no descriptor. */
 #include "farm/farm.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "tap.h"
 
-/* The worker's side of this very program: says what it got, or dies or hangs when told to. */
+static void fill_memory(void) {
+    for (;;) {
+        char *p = malloc(1 << 20);
+        for (int i = 0; p && i < 1 << 20; i += 512) ((volatile char *)p)[i] = 1;
+    }
+}
+
+/* Leaves a child that would live for minutes, and answers with its process id. */
+static void leave_child(FarmSeat *seat) {
+    char text[32];
+    pid_t pid = fork();
+    if (pid == 0) {
+        sleep(300);
+        _exit(0);
+    }
+    snprintf(text, sizeof text, "%d", (int)pid);
+    farm_answer(seat, text, strlen(text) + 1, NULL);
+}
+
+/* The worker's side of this very program: says what it got, or does what it should not. */
 static int serve(void) {
     gi_buf m = {0};
-    while (farm_receive(FARM_WORKER_FD, &m)) {
+    Share *share = NULL;
+    FarmSeat *seat = farm_join(FARM_WORKER_FD);
+    while (farm_receive(seat, &m, &share)) {
         if (strcmp(m.data, "die") == 0) raise(SIGKILL);
         if (strcmp(m.data, "exit") == 0) _exit(7);
         if (strcmp(m.data, "hang") == 0) sleep(1000);
-        if (!farm_answer(FARM_WORKER_FD, m.data, m.len)) return 1;
+        if (strcmp(m.data, "fill") == 0) fill_memory();
+        if (strncmp(m.data, "child", 5) == 0) leave_child(seat);
+        if (strcmp(m.data, "child, die") == 0) raise(SIGKILL);
+        if (strncmp(m.data, "child", 5) != 0 && !farm_answer(seat, m.data, m.len, share)) return 1;
+        share_unref(share);
     }
+    gi_buf_free(&m);
+    farm_leave(seat);
     return 0;
 }
 
@@ -27,7 +57,15 @@ static FarmEvent wait_for(Farm *f, double seconds) {
 }
 
 static void send_text(Farm *f, int worker, const char *text) {
-    farm_send(f, worker, text, strlen(text));
+    farm_send(f, worker, text, strlen(text) + 1, NULL);
+}
+
+static int count_fds(void) {
+    int n = 0;
+    DIR *dir = opendir("/proc/self/fd");
+    while (readdir(dir)) n++;
+    closedir(dir);
+    return n;
 }
 
 static void test_echo(Farm *f) {
@@ -36,8 +74,9 @@ static void test_echo(Farm *f) {
     bool seen[2] = {false, false};
     for (int i = 0; i < 2; i++) {
         FarmEvent e = wait_for(f, 10);
-        if (e.kind == FARM_MESSAGE) seen[e.worker] = strcmp(e.message.data, e.worker ? "two" : "one") == 0;
-        gi_buf_free(&e.message);
+        if (e.kind == FARM_MESSAGE)
+            seen[e.worker] = strcmp(e.message.data, e.worker ? "two" : "one") == 0;
+        farm_event_free(&e);
     }
     ok(seen[0] && seen[1], "both workers answer with their own message");
     FarmEvent e = wait_for(f, 0.05);
@@ -48,15 +87,16 @@ static void test_large(Farm *f) {
     size_t len = 20 << 20;
     char *bytes = gi_alloc(len);
     for (size_t i = 0; i < len; i++) bytes[i] = (char)(i * 7 + i / 251);
-    farm_send(f, 0, bytes, len);
-    farm_send(f, 0, bytes, 1000);
+    farm_send(f, 0, bytes, len, NULL);
+    farm_send(f, 0, bytes, 1000, NULL);
     FarmEvent e = wait_for(f, 30);
     ok(e.kind == FARM_MESSAGE && e.message.len == len && memcmp(e.message.data, bytes, len) == 0,
        "20 MB go there and back");
-    gi_buf_free(&e.message);
+    farm_event_free(&e);
     e = wait_for(f, 10);
-    ok(e.kind == FARM_MESSAGE && e.message.len == 1000, "a second message queued behind it follows");
-    gi_buf_free(&e.message);
+    ok(e.kind == FARM_MESSAGE && e.message.len == 1000,
+       "a second message queued behind it follows");
+    farm_event_free(&e);
     free(bytes);
 }
 
@@ -68,16 +108,16 @@ static void test_death(Farm *f) {
     ok(e.kind == FARM_DIED && e.worker == 1, "a worker that is killed is reported");
     has_str(e.message.data, "signal 9", "with the signal that killed it");
     ok(farm_restart(f, 1, &err) && farm_pid(f, 1) != old, "and can be replaced");
-    gi_buf_free(&e.message);
+    farm_event_free(&e);
     send_text(f, 1, "exit");
     e = wait_for(f, 10);
     has_str(e.message.data, "exit code 7", "a worker that exits is reported with its code");
-    gi_buf_free(&e.message);
+    farm_event_free(&e);
     farm_restart(f, 1, &err);
     send_text(f, 1, "again");
     e = wait_for(f, 10);
     ok(e.kind == FARM_MESSAGE && strcmp(e.message.data, "again") == 0, "the new one answers");
-    gi_buf_free(&e.message);
+    farm_event_free(&e);
 }
 
 static void test_hang(Farm *f) {
@@ -88,7 +128,116 @@ static void test_hang(Farm *f) {
     is_int(e.kind, FARM_NOTHING, "a worker that hangs sends nothing");
     ok(farm_restart(f, 0, &err), "it is ended by its process id and replaced");
     ok(kill(old, 0) != 0 && errno == ESRCH, "the old process is gone");
-    gi_buf_free(&e.message);
+    farm_event_free(&e);
+}
+
+static void test_memory(Farm *f) {
+    gi_err err;
+    send_text(f, 1, "fill");
+    FarmEvent e = wait_for(f, 10);
+    ok(e.kind == FARM_MEMORY && e.worker == 1, "a worker that fills memory is ended");
+    has_str(e.message.data, "the limit is 256.0 MiB", "with the limit named");
+    is_int(farm_pid(f, 1), 0, "its process is gone");
+    farm_event_free(&e);
+    farm_restart(f, 1, &err);
+}
+
+static Share *new_share(void) {
+    const int64_t shape[] = {1000};
+    gi_err err;
+    Array *a = array_new(ARRAY_I32, 1, shape, &err);
+    for (int i = 0; i < 1000; i++) array_set_int(a, i, i);
+    Share *s = share_new(&a, 1, &err);
+    array_unref(a);
+    return s;
+}
+
+static void test_shares(Farm *f) {
+    enum { ROUNDS = 10000 };
+    Share *s = new_share();
+    int before = count_fds(), right = 0, came = 0;
+    FarmEvent e = {.kind = FARM_NOTHING};
+    gi_err err;
+    for (int i = 0; i < ROUNDS; i++) farm_send(f, i % 2, "share", 6, s);
+    for (int i = 0; i < ROUNDS; i++) {
+        farm_wait(f, 10, &e);
+        came += e.kind == FARM_MESSAGE && e.share != NULL;
+        Array *a;
+        if (i % 100 || e.share == NULL || !share_arrays(e.share, &a, &err)) continue;
+        right += array_get_int(a, 999) == 999;
+        array_set_int(a, 999, 0); /* a view of our own */
+        array_unref(a);
+    }
+    farm_event_free(&e);
+    is_int(came, ROUNDS, "10,000 shares in a row go there and back");
+    is_int(right, ROUNDS / 100, "with the arrays in them, whatever others write to theirs");
+    is_int(count_fds(), before, "and no descriptor is left");
+    for (int i = 0; i < 1000; i++) farm_send(f, 0, "share", 6, s);
+    share_unref(s);
+    farm_kill(f, 0);
+    is_int(farm_pid(f, 0), 0, "a worker is ended with shares on their way");
+    ok(farm_restart(f, 0, &err), "and replaced");
+    is_int(count_fds(), before - 1, "the shares are closed with it");
+}
+
+/* Is there such a process, zombies left out? */
+static bool lives(int pid) {
+    char path[64], state = 'Z';
+    snprintf(path, sizeof path, "/proc/%d/stat", pid);
+    FILE *file = fopen(path, "r");
+    if (file == NULL) return false;
+    if (fscanf(file, "%*d %*s %c", &state) != 1) state = 'Z';
+    fclose(file);
+    return state != 'Z' && state != 'X';
+}
+
+static bool goes(int pid, double seconds) {
+    for (double until = gi_seconds() + seconds; lives(pid);) {
+        if (gi_seconds() > until) return false;
+        usleep(2000);
+    }
+    return true;
+}
+
+static void test_children(Farm *f, const char *how) {
+    gi_err err;
+    send_text(f, 1, how);
+    FarmEvent e = wait_for(f, 10);
+    int child = e.kind == FARM_MESSAGE ? atoi(e.message.data) : 0;
+    if (!ok(child > 0, "a worker starts a process of its own")) return;
+    if (strcmp(how, "child") == 0) farm_kill(f, 1);
+    else farm_wait(f, 10, &e);
+    ok(goes(child, 2), "that ends when the worker does");
+    farm_event_free(&e);
+    farm_restart(f, 1, &err);
+}
+
+/* The host that is killed in test_host_killed; it tells the ids of its worker and that one's child.
+ */
+static void doomed_host(const char *const *args, int out) {
+    Farm *f = farm_open(args, 1, NULL, NULL);
+    send_text(f, 0, "child");
+    FarmEvent e = wait_for(f, 10);
+    int told[2] = {farm_pid(f, 0), e.kind == FARM_MESSAGE ? atoi(e.message.data) : 0};
+    send_text(f, 0, "hang");
+    farm_wait(f, 0.2, &e);
+    if (write(out, told, sizeof told) < 0) _exit(1);
+    sleep(1000);
+}
+
+static void test_host_killed(const char *const *args) {
+    int ends[2], pids[2] = {0, 0};
+    if (pipe(ends) != 0) return;
+    pid_t host = fork();
+    if (host == 0) doomed_host(args, ends[1]);
+    bool told = read(ends[0], pids, sizeof pids) == sizeof pids;
+    ok(told && lives(pids[0]) && lives(pids[1]), "a host has a worker that hangs and has a child");
+    kill(host, SIGKILL);
+    waitpid(host, NULL, 0);
+    ok(goes(pids[0], 1), "killed by signal 9 it takes its worker with it");
+    ok(goes(pids[1], 1), "and the worker's child");
+    close(ends[0]);
+    close(ends[1]);
 }
 
 int main(int argc, char **argv) {
@@ -97,17 +246,25 @@ int main(int argc, char **argv) {
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
     self[n > 0 ? n : 0] = '\0';
     const char *args[] = {self, "--worker", NULL}, *missing[] = {"/no/such/program", NULL};
+    const FarmOptions options = {.memory_bytes = 256 << 20};
     gi_err err;
-    ok(farm_open(missing, 1, &err) == NULL, "a program that is not there is refused");
+    int fds = count_fds();
+    ok(farm_open(missing, 1, NULL, &err) == NULL, "a program that is not there is refused");
     has_str(err.message, "/no/such/program", "with its name");
-    Farm *f = farm_open(args, 2, &err);
+    Farm *f = farm_open(args, 2, &options, &err);
     if (!ok(f != NULL, "two workers start")) return tap_done();
     test_echo(f);
     test_large(f);
     test_death(f);
     test_hang(f);
+    test_memory(f);
+    test_shares(f);
+    test_children(f, "child");
+    test_children(f, "child, die");
     int pid = farm_pid(f, 0);
     farm_close(f);
     ok(kill(pid, 0) != 0 && errno == ESRCH, "closing the farm leaves no process");
+    is_int(count_fds(), fds, "and no descriptor");
+    test_host_killed(args);
     return tap_done();
 }

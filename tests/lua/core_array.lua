@@ -53,4 +53,43 @@ tap.case("comparison is strict about NaN and what was never written", function()
   tap.raises(function() gi.array.compare(got, gi.array("f32", 3)) end, "", "lengths must agree")
 end)
 
+tap.case("a share holds arrays for other processes; each gets views of its own", function()
+  local core = require "gilua.core"
+  local a, b = gi.array.from({ 1, 2, 3 }), gi.array.from({ { 1, 2 }, { 3, 4 } }, "i64")
+  local share = core.array.share { a, b }
+  a[1] = 99
+  local first, second = share:arrays(), share:arrays()
+  tap.is(tostring(first[1]), "f32 array 3: 1.0, 2.0, 3.0", "what was in it when it was shared")
+  tap.is(tostring(first[2]), "i64 array 2x2: 1, 2, 3, 4", "types and shapes, too")
+  first[1][1] = 7
+  tap.is(second[1][1], 1.0, "what is written to a view stays in it")
+  tap.is(share:bytes() % 64, 0, "each array begins on a boundary of 64 bytes")
+  share:close()
+  share:close()
+  tap.is(first[2]:at(2, 2), 4, "views outlive the share")
+  tap.raises(function() share:arrays() end, "the share is closed", "which then gives no more")
+  tap.raises(function() core.array.share {} end, "1 to 4096 arrays", "an empty one is refused")
+  tap.raises(function() core.array.share { a, 5 } end, "element 2", "and what is no array")
+end)
+
+tap.case("shares that are forgotten give their descriptors back", function()
+  local core = require "gilua.core"
+  local a = gi.array.from { 1 }
+  local function count()
+    local n = 0
+    for _ in require("lfs").dir("/proc/self/fd") do n = n + 1 end
+    return n
+  end
+  local before, most = count(), 0
+  for i = 1, 3000 do
+    local share, why = core.array.share { a }
+    if not share then error(why) end
+    if i % 100 == 0 then most = math.max(most, count() - before) end
+  end
+  tap.is(most < 400, true, "3,000 of them never hold 400 descriptors: " .. most)
+  collectgarbage()
+  collectgarbage()
+  tap.is(count(), before, "and none in the end")
+end)
+
 tap.done()

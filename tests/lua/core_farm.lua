@@ -2,6 +2,7 @@
 
 package.path = "tests/lua/?.lua;lua/?.lua;" .. package.path
 local tap = require "tap"
+local core = require "gilua.core"
 local gi = require "gilua"
 local wire = require "gilua.wire"
 
@@ -48,10 +49,77 @@ tap.case("a worker that is lost takes only its own mutant with it", function()
   local problem = gi.problem "kernels/niftyreg"
   local farm = gi.farm(problem, { jobs = 1 })
   farm:evaluate({ "" }, CASE)
-  os.execute("kill -9 " .. farm.workers:pid(1))
+  os.execute("kill -9 " .. farm.crew.processes:pid(1))
   local results = farm:evaluate({ "RemX", "constantBasis" }, CASE)
   tap.is(results[1].status .. " " .. results[2].status, "ok ok", "the job is tried again")
   tap.is(farm:stats().restarts, 1, "one worker was replaced")
+  farm:close()
+end)
+
+-- Workers that run a script of this test.
+local function workers(n, options)
+  local script = tap.folder() .. "/worker.lua"
+  local file = assert(io.open(script, "w"))
+  file:write [[
+local core = require "gilua.core"
+core.farm.serve(function(message, share)
+  if message == "back" then return "back", share end
+  if message == "sum" then
+    local a = share:arrays()[1]
+    return tostring(a[1] + a[2])
+  end
+  if message == "print" then
+    print("on standard output")
+    return tostring(io.read())
+  end
+  if message == "fill" then
+    local t = {}
+    for i = 1, math.huge do t[i] = ("x"):rep(100000) .. i end
+  end
+  return message
+end)
+]]
+  file:close()
+  return core.farm.open({ core.system.program(), script }, n, options)
+end
+
+tap.case("arrays go to workers and back without being copied into messages", function()
+  local farm = workers(2)
+  local share = core.array.share { gi.array.from { 20, 22 } }
+  farm:send(1, "sum", share)
+  farm:send(2, "back", share)
+  share:close()
+  local answers = {}
+  for _ = 1, 2 do
+    local kind, i, bytes, got = farm:wait(20)
+    answers[i] = kind .. " " .. bytes .. " " .. (got and tostring(got:arrays()[1]) or "nothing")
+  end
+  tap.is(answers[1], "message 42.0 nothing", "a worker reads them")
+  tap.is(answers[2], "message back f32 array 2: 20.0, 22.0", "and sends some")
+  farm:close()
+end)
+
+tap.case("a worker of more than its share of its own memory is ended, others work on", function()
+  local farm = workers(2, { memory_bytes = 200 << 20 })
+  farm:send(1, "fill")
+  local kind, i, why = farm:wait(30)
+  tap.is(kind .. " " .. i, "memory 1", "reported as such")
+  tap.has(why, "the limit is 200.0 MiB", "with the limit")
+  farm:send(2, "hello")
+  tap.is(select(3, farm:wait(20)), "hello", "its neighbour answers")
+  tap.is(farm:restart(1), true, "it is replaced")
+  farm:send(1, "hello")
+  tap.is(select(3, farm:wait(20)), "hello", "and answers")
+  farm:kill(1)
+  tap.is(farm:pid(1), 0, "a worker can be ended by hand")
+  farm:close()
+  tap.raises(function() workers(1, { memory = 1 }) end, "unknown option 'memory'", "misspelt")
+end)
+
+tap.case("what a worker prints goes nowhere, and its standard input is empty", function()
+  local farm = workers(1)
+  farm:send(1, "print")
+  tap.is(select(3, farm:wait(20)), "nil", "the message comes through")
   farm:close()
 end)
 
@@ -92,8 +160,8 @@ tap.case("an endless loop runs into the budget, on the small case, and harms nob
   local farm = gi.farm(sums(tap.folder()), { jobs = 1 })
   local results = farm:evaluate({ "", "<for3_kernel.cu_5>", "<_kernel.cu_6>" }, { n = 10 })
   tap.is(results[1].status .. " " .. results[1].max_error, "ok 0.0", "the kernel of a user")
-  tap.is(results[2].status, "timeout", "without i++ it never ends")
-  tap.has(results[2].message, "kernel.cu line 5", "the message names the loop's line")
+  tap.is(results[2].status, "loop_limit", "without i++ it never ends")
+  tap.has(results[2].message, "loop", "the message says that a loop is to blame")
   tap.is(results[3].status .. " " .. results[3].wrong, "ok 1.0", "its neighbour runs, and is wrong")
   farm:close()
 end)

@@ -1,0 +1,66 @@
+#!/bin/bash
+# However a run ends, by Ctrl-C or killed, its workers end within a second.
+. "$(dirname "$0")/tap.sh"
+
+cat >"$TMP/worker.lua" <<'LUA'
+local core = require "gilua.core"
+core.farm.serve(function() while true do end end)
+LUA
+cat >"$TMP/host.lua" <<'LUA'
+local core = require "gilua.core"
+local workers = assert(core.farm.open({ core.system.program(), arg[1] }, 3))
+local ids = {}
+for i = 1, 3 do
+  workers:send(i, "work for ever")
+  ids[i] = workers:pid(i)
+end
+local file <close> = assert(io.open(arg[2], "w"))
+file:write(table.concat(ids, " "), "\n")
+file:close()
+while true do
+  workers:wait(600)
+end
+LUA
+
+now() { date +%s%N; }
+
+alive() { # alive PID...: prints those that run
+  local pid
+  for pid; do
+    [ -e "/proc/$pid/stat" ] && ! grep -qE '^[0-9]+ \(.*\) [ZX]' "/proc/$pid/stat" && echo "$pid"
+  done
+}
+
+ends() { # ends SIGNAL TEXT
+  local host ids start left took
+  rm -f "$TMP/ids"
+  # in the foreground's way: a shell's background jobs ignore SIGINT
+  perl -e '$SIG{INT} = "DEFAULT"; exec @ARGV' "$GILUA" "$TMP/host.lua" "$TMP/worker.lua" "$TMP/ids" \
+    2>"$TMP/said" &
+  host=$!
+  for _ in $(seq 200); do
+    [ -s "$TMP/ids" ] && break
+    sleep 0.05
+  done
+  read -r -a ids <"$TMP/ids"
+  sleep 0.3
+  is "$2: three workers run" 3 "$(alive "${ids[@]}" | wc -l)"
+  start=$(now)
+  kill "-$1" $host
+  wait $host 2>/dev/null
+  for _ in $(seq 100); do
+    left=$(alive "${ids[@]}")
+    [ -z "$left" ] && break
+    sleep 0.01
+  done
+  took=$((($(now) - start) / 1000000))
+  is "$2: none is left" "" "$left"
+  [ "$took" -lt 1000 ]
+  ok $? "$2: within a second" "$took ms"
+}
+
+ends INT "Ctrl-C"
+like "and the host says so" "interrupted" "$(cat "$TMP/said")"
+ends KILL "the host killed by signal 9"
+ends TERM "the host ended by signal 15"
+finish
