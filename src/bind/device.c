@@ -3,6 +3,8 @@
 ** Children keep their parents alive through user values: a buffer, texture or module its device, a
 ** buffer and a texture their array. A parent collected in the same cycle is closed by its last
 ** child: `users` counts them.
+**
+** Misuse raises; a driver that fails, a lost device and no memory answer nil, message, code.
 */
 #include "bind/bind.h"
 
@@ -29,6 +31,11 @@ typedef struct Child {
         DeviceModule *module;
     } u;
 } Child;
+
+/* "usage" raises, everything else is the world's: nil, message, code. */
+static int refuse(lua_State *L, const gi_err *err) {
+    return strcmp(err->code, "usage") == 0 ? bind_misuse(L, err) : bind_failed(L, err);
+}
 
 static void release(Shared *s) {
     if (--s->users > 0) return;
@@ -98,6 +105,33 @@ static int device_get_target(lua_State *L) {
     return 1;
 }
 
+static int device_get_info(lua_State *L) {
+    DeviceInfo i;
+    device_info(check_device(L, 1)->device, &i);
+    lua_createtable(L, 0, 10);
+    lua_pushstring(L, i.name), lua_setfield(L, -2, "name");
+    lua_pushstring(L, i.uuid), lua_setfield(L, -2, "uuid");
+    lua_pushinteger(L, i.compute), lua_setfield(L, -2, "compute");
+    lua_pushinteger(L, i.sms), lua_setfield(L, -2, "sms");
+    lua_pushnumber(L, i.clock_ghz), lua_setfield(L, -2, "clock_ghz");
+    lua_pushinteger(L, (lua_Integer)i.memory_bytes), lua_setfield(L, -2, "memory_bytes");
+    lua_pushinteger(L, (lua_Integer)i.l2_bytes), lua_setfield(L, -2, "l2_bytes");
+    lua_pushinteger(L, i.driver), lua_setfield(L, -2, "driver");
+    lua_pushinteger(L, i.max_threads_per_block), lua_setfield(L, -2, "max_threads_per_block");
+    lua_pushinteger(L, (lua_Integer)i.shared_per_block), lua_setfield(L, -2, "shared_per_block");
+    return 1;
+}
+
+static int device_check_intact(lua_State *L) {
+    gi_buf what = {0};
+    gi_err err;
+    bool intact = device_intact(check_device(L, 1)->device, &what, &err);
+    gi_buf_free(&what); /* err says the same */
+    if (!intact) return bind_failed(L, &err);
+    lua_pushboolean(L, 1);
+    return 1;
+}
+
 static int device_tostring(lua_State *L) {
     Shared *s = *(Shared **)luaL_checkudata(L, 1, DEVICE);
     lua_pushfstring(L, "device: %s", s ? device_description(s->device) : "closed");
@@ -118,14 +152,15 @@ static void adopt(Child *c, Shared *s) {
 }
 
 static int buffer_new(lua_State *L) {
-    static const char *const known[] = {"read_only", NULL};
+    static const char *const known[] = {"read_only", "label", NULL};
     Shared *s = check_device(L, 1);
     Array *a = bind_check_array(L, 2);
     bind_check_options(L, 3, known);
     bool read_only = bind_option_bool(L, 3, "read_only", false);
+    const char *label = bind_option_string(L, 3, "label", NULL);
     Child *c = new_child(L, BUFFER, true);
     gi_err err;
-    c->u.buffer = device_buffer(s->device, a, read_only, &err);
+    c->u.buffer = device_buffer(s->device, a, read_only, label, &err);
     if (c->u.buffer == NULL) return bind_failed(L, &err);
     adopt(c, s);
     return 1;
@@ -152,9 +187,37 @@ static int buffer_read(lua_State *L) {
 static int buffer_write(lua_State *L) {
     Child *c = check_child(L, 1, BUFFER);
     gi_err err;
-    if (!device_buffer_write(c->u.buffer, bind_check_array(L, 2), &err))
-        return bind_misuse(L, &err);
+    if (!device_buffer_write(c->u.buffer, bind_check_array(L, 2), &err)) return refuse(L, &err);
     lua_settop(L, 1);
+    return 1;
+}
+
+static int buffer_sentinel(lua_State *L) {
+    gi_err err;
+    if (!device_buffer_sentinel(check_child(L, 1, BUFFER)->u.buffer, &err)) return refuse(L, &err);
+    lua_settop(L, 1);
+    return 1;
+}
+
+static int buffer_compare(lua_State *L) {
+    static const char *const known[] = {"width", "used", "limit", NULL};
+    Child *got = check_child(L, 1, BUFFER), *expected = check_child(L, 2, BUFFER);
+    bind_check_options(L, 3, known);
+    CompareOptions o = {.width = (int)bind_option_int(L, 3, "width", 1),
+                        .used = (int)bind_option_int(L, 3, "used", 0),
+                        .limit = bind_option_number(L, 3, "limit", 0)};
+    Comparison c;
+    gi_err err;
+    if (!device_buffer_compare(got->u.buffer, expected->u.buffer, &o, &c, &err))
+        return refuse(L, &err);
+    lua_createtable(L, 0, 6);
+    lua_pushinteger(L, c.n), lua_setfield(L, -2, "n");
+    lua_pushnumber(L, c.max_error), lua_setfield(L, -2, "max_error");
+    lua_pushnumber(L, c.mean_error), lua_setfield(L, -2, "mean_error");
+    lua_pushnumber(L, c.wrong), lua_setfield(L, -2, "wrong");
+    lua_pushnumber(L, c.unset), lua_setfield(L, -2, "unset");
+    if (c.first_wrong >= 0)
+        lua_pushinteger(L, c.first_wrong + 1), lua_setfield(L, -2, "first_wrong");
     return 1;
 }
 
@@ -239,7 +302,7 @@ static int texture_new(lua_State *L) {
     Child *c = new_child(L, TEXTURE, true);
     gi_err err;
     c->u.texture = device_texture(s->device, a, &t, &err);
-    if (c->u.texture == NULL) return bind_misuse(L, &err);
+    if (c->u.texture == NULL) return refuse(L, &err);
     adopt(c, s);
     return 1;
 }
@@ -297,7 +360,7 @@ static int module_info(lua_State *L) {
     EmuKernelInfo info;
     gi_err err;
     if (!device_kernel_info(c->u.module, luaL_checkstring(L, 2), &info, &err))
-        return bind_misuse(L, &err);
+        return refuse(L, &err);
     lua_createtable(L, 0, 5);
     lua_pushinteger(L, info.registers), lua_setfield(L, -2, "registers");
     lua_pushinteger(L, (lua_Integer)info.shared_bytes), lua_setfield(L, -2, "shared_bytes");
@@ -434,8 +497,10 @@ static void set_point(lua_State *L, const char *name, const unsigned p[3]) {
 
 static void push_measurement(lua_State *L, const Measurement *m) {
     const EmuResult *r = &m->detail;
-    lua_createtable(L, 0, 20);
+    lua_createtable(L, 0, 24);
     lua_pushstring(L, device_status_name(m->status)), lua_setfield(L, -2, "status");
+    lua_pushboolean(L, m->lost), lua_setfield(L, -2, "lost");
+    set_number(L, "clock_ghz", m->clock_ghz);
     set_number(L, "ticks", m->ticks);
     set_number(L, "ns", m->ns);
     set_count(L, "registers", (uint64_t)m->registers);
@@ -472,41 +537,204 @@ static void write_printed(lua_State *L, const gi_buf *text) {
     lua_pop(L, 1);
 }
 
+/* A launch as a script describes it. Its pointers are anchored in `slots` values that read_launch
+** leaves on the stack. */
+typedef struct LaunchArgs {
+    DeviceLaunch launch;
+    bool print;
+} LaunchArgs;
+
+#define LAUNCH_FIELDS                                                                              \
+    "kernel", "grid", "block", "shared", "args", "budget", "print", "count_uninitialised",         \
+        "check_races", "cache", "carveout", "timeout_s", "fill"
+
+static void read_fill(lua_State *L, int index, DeviceLaunch *launch) {
+    int type = lua_getfield(L, index, "fill"); /* stays: anchors the buffers */
+    if (type == LUA_TNIL) return;
+    if (type != LUA_TTABLE) luaL_error(L, "launch: 'fill' must be a list of buffers");
+    int n = (int)luaL_len(L, -1);
+    launch->fill = lua_newuserdatauv(L, (size_t)(n + 1) * sizeof *launch->fill, 0);
+    for (int i = 0; i < n; i++) {
+        lua_geti(L, -2, i + 1);
+        if (luaL_testudata(L, -1, BUFFER) == NULL)
+            luaL_error(L, "launch: 'fill' must be a list of buffers");
+        launch->fill[i] = check_child(L, lua_gettop(L), BUFFER)->u.buffer;
+        lua_pop(L, 1);
+    }
+    launch->n_fill = n;
+}
+
+static const void *make_params(lua_State *L, int index, const char *kernel,
+                               const EmuKernelInfo *info) {
+    unsigned char *params = lua_newuserdatauv(L, info->param_bytes + 8, 0);
+    memset(params, 0, info->param_bytes + 8);
+    read_params(L, index, kernel, info, params);
+    return params;
+}
+
+/* Fills *out from the table at index, whose keys the caller has checked; false: *err says why the
+** kernel could not be asked for. */
+static bool read_launch(lua_State *L, int index, DeviceModule *m, LaunchArgs *out, gi_err *err) {
+    static const char *const caches[] = {"default", "shared", "l1", "equal", NULL};
+    DeviceLaunch *l = &out->launch;
+    EmuKernelInfo info;
+    luaL_checkstack(L, 12, "launch");
+    *out = (LaunchArgs){.launch.run.interrupt = &bind_interrupted};
+    l->run.kernel = bind_option_string(L, index, "kernel", device_kernel_name(m, 0));
+    if (l->run.kernel == NULL) luaL_error(L, "launch: the module has no kernel");
+    read_dim3(L, index, "grid", l->run.grid);
+    read_dim3(L, index, "block", l->run.block);
+    l->run.shared_bytes = (size_t)bind_option_int(L, index, "shared", 0);
+    l->run.budget = (uint64_t)bind_option_number(L, index, "budget", 0);
+    l->run.count_uninitialised = bind_option_bool(L, index, "count_uninitialised", false);
+    l->run.check_races = bind_option_bool(L, index, "check_races", false);
+    l->cache = (DeviceCache)option_enum(L, index, "cache", caches);
+    l->carveout = (int)bind_option_int(L, index, "carveout", -1);
+    l->timeout_s = bind_option_number(L, index, "timeout_s", 0);
+    out->print = bind_option_bool(L, index, "print", true);
+    read_fill(L, index, l);
+    if (!device_kernel_info(m, l->run.kernel, &info, err)) return false;
+    l->run.params = make_params(L, index, l->run.kernel, &info);
+    return true;
+}
+
 static int module_launch(lua_State *L) {
-    static const char *const known[] = {"kernel",      "grid",   "block", "shared",
-                                        "args",        "budget", "print", "count_uninitialised",
-                                        "check_races", NULL};
+    static const char *const known[] = {LAUNCH_FIELDS, NULL};
     Child *c = check_child(L, 1, MODULE);
     luaL_checktype(L, 2, LUA_TTABLE);
     bind_check_options(L, 2, known);
     lua_settop(L, 2);
-    EmuLaunch launch = {.interrupt = &bind_interrupted};
-    const char *only = device_kernel_name(c->u.module, 0);
-    launch.kernel = bind_option_string(L, 2, "kernel", only);
-    if (launch.kernel == NULL) return luaL_error(L, "launch: the module has no kernel");
-    read_dim3(L, 2, "grid", launch.grid);
-    read_dim3(L, 2, "block", launch.block);
-    launch.shared_bytes = (size_t)bind_option_int(L, 2, "shared", 0);
-    launch.budget = (uint64_t)bind_option_number(L, 2, "budget", 0);
-    launch.count_uninitialised = bind_option_bool(L, 2, "count_uninitialised", false);
-    launch.check_races = bind_option_bool(L, 2, "check_races", false);
-    EmuKernelInfo info;
+    LaunchArgs args;
     gi_err err;
-    if (!device_kernel_info(c->u.module, launch.kernel, &info, &err)) return bind_misuse(L, &err);
-    unsigned char *params = lua_newuserdatauv(L, info.param_bytes + 8, 0);
-    memset(params, 0, info.param_bytes + 8);
-    read_params(L, 2, launch.kernel, &info, params);
-    launch.params = params;
+    if (!read_launch(L, 2, c->u.module, &args, &err)) return refuse(L, &err);
     gi_buf printed = {0};
-    bool print = bind_option_bool(L, 2, "print", true);
-    if (print) launch.print = print_text, launch.print_user = &printed;
+    if (args.print) args.launch.run.print = print_text, args.launch.run.print_user = &printed;
     Measurement m;
-    bool ran = device_launch(c->u.module, &launch, &m, &err);
+    bool ran = device_launch(c->u.module, &args.launch, &m, &err);
     if (printed.len > 0) write_printed(L, &printed);
     gi_buf_free(&printed);
-    if (!ran) return bind_misuse(L, &err);
+    if (!ran) return refuse(L, &err);
     if (bind_interrupted) return bind_interrupt(L);
     push_measurement(L, &m);
+    return 1;
+}
+
+/* --- timing --- */
+
+#define TIMING_FIELDS                                                                              \
+    "min_samples", "max_samples", "warmup", "rel_error", "stop_above_ns", "flush_l2",              \
+        "clock_tolerance"
+
+static DeviceTiming read_timing(lua_State *L, int index) {
+    return (DeviceTiming){
+        .min_samples = (int)bind_option_int(L, index, "min_samples", 0),
+        .max_samples = (int)bind_option_int(L, index, "max_samples", 0),
+        .warmup = (int)bind_option_int(L, index, "warmup", 0),
+        .rel_error = bind_option_number(L, index, "rel_error", 0),
+        .stop_above_ns = bind_option_number(L, index, "stop_above_ns", 0),
+        .flush_l2 = bind_option_bool(L, index, "flush_l2", false),
+        .clock_tolerance = bind_option_number(L, index, "clock_tolerance", 0),
+    };
+}
+
+static void set_numbers(lua_State *L, const char *name, const double *values, int n) {
+    lua_createtable(L, n, 0);
+    for (int i = 0; i < n; i++) lua_pushnumber(L, values[i]), lua_rawseti(L, -2, i + 1);
+    lua_setfield(L, -2, name);
+}
+
+static void set_bool(lua_State *L, const char *name, bool value) {
+    lua_pushboolean(L, value);
+    lua_setfield(L, -2, name);
+}
+
+static void push_samples(lua_State *L, const DeviceSamples *s) {
+    push_measurement(L, &s->last);
+    set_numbers(L, "samples", s->ns, s->n);
+    set_numbers(L, "clocks", s->clock_ghz, s->n);
+    lua_createtable(L, s->n, 0);
+    for (int i = 0; i < s->n; i++) lua_pushboolean(L, s->throttled[i]), lua_rawseti(L, -2, i + 1);
+    lua_setfield(L, -2, "throttled");
+    set_count(L, "dropped", (uint64_t)s->dropped);
+    set_number(L, "median_ns", s->median_ns);
+    set_number(L, "rel_error", s->rel_error);
+    set_bool(L, "slow", s->slow);
+    set_bool(L, "capped", s->capped);
+    if (s->n > 0) set_number(L, "ns", s->median_ns);
+}
+
+static int module_time(lua_State *L) {
+    static const char *const known[] = {LAUNCH_FIELDS, TIMING_FIELDS, NULL};
+    Child *c = check_child(L, 1, MODULE);
+    luaL_checktype(L, 2, LUA_TTABLE);
+    bind_check_options(L, 2, known);
+    lua_settop(L, 2);
+    LaunchArgs args;
+    gi_err err;
+    DeviceTiming timing = read_timing(L, 2);
+    if (!read_launch(L, 2, c->u.module, &args, &err)) return refuse(L, &err);
+    DeviceSamples s;
+    bool ran = device_time(c->u.module, &args.launch, &timing, &s, &err);
+    if (ran && !bind_interrupted) push_samples(L, &s);
+    device_samples_free(&s);
+    if (!ran) return refuse(L, &err);
+    return bind_interrupted ? bind_interrupt(L) : 1;
+}
+
+static void read_side(lua_State *L, const char *name, DeviceModule *m, LaunchArgs *out) {
+    static const char *const known[] = {LAUNCH_FIELDS, NULL};
+    gi_err err;
+    if (lua_getfield(L, 2, name) != LUA_TTABLE)
+        luaL_error(L, "pair: '%s' must be a table that describes a launch", name);
+    bind_check_options(L, lua_gettop(L), known);
+    if (!read_launch(L, lua_gettop(L), m, out, &err)) luaL_error(L, "%s", err.message);
+}
+
+static int module_pair(lua_State *L) {
+    static const char *const known[] = {"a", "b", "other", "pairs", TIMING_FIELDS, NULL};
+    Child *c = check_child(L, 1, MODULE), *other = c;
+    luaL_checktype(L, 2, LUA_TTABLE);
+    bind_check_options(L, 2, known);
+    lua_settop(L, 2);
+    DeviceTiming timing = read_timing(L, 2);
+    int n = (int)bind_option_int(L, 2, "pairs", 40);
+    if (lua_getfield(L, 2, "other") != LUA_TNIL) other = check_child(L, lua_gettop(L), MODULE);
+    if (n < 1 || n > 100000) return luaL_error(L, "pair: 'pairs' is 1 to 100000, not %d", n);
+    LaunchArgs a, b;
+    read_side(L, "a", c->u.module, &a);
+    read_side(L, "b", other->u.module, &b);
+    double *ns = lua_newuserdatauv(L, 2 * (size_t)n * sizeof *ns, 0);
+    Measurement last;
+    gi_err err;
+    if (!device_time_pair((DevicePair){c->u.module, &a.launch},
+                          (DevicePair){other->u.module, &b.launch}, n, &timing, ns, ns + n, &last,
+                          &err))
+        return refuse(L, &err);
+    if (bind_interrupted) return bind_interrupt(L);
+    push_measurement(L, &last);
+    if (last.status != STATUS_OK) return 1;
+    set_numbers(L, "a", ns, n);
+    set_numbers(L, "b", ns + n, n);
+    return 1;
+}
+
+static int module_spans(lua_State *L) {
+    static const char *const known[] = {LAUNCH_FIELDS, NULL};
+    Child *c = check_child(L, 1, MODULE);
+    luaL_checktype(L, 2, LUA_TTABLE);
+    bind_check_options(L, 2, known);
+    lua_settop(L, 2);
+    LaunchArgs args;
+    gi_err err;
+    DeviceSpans s;
+    if (!read_launch(L, 2, c->u.module, &args, &err)) return refuse(L, &err);
+    if (!device_spans(c->u.module, &args.launch, &s, &err)) return refuse(L, &err);
+    if (bind_interrupted) return bind_interrupt(L);
+    push_measurement(L, &s.run);
+    set_number(L, "span_ticks", s.ticks);
+    set_number(L, "span_ns", s.ns);
+    set_count(L, "span_blocks", (uint64_t)s.blocks);
+    set_count(L, "span_sms", (uint64_t)s.sms);
     return 1;
 }
 
@@ -515,8 +743,16 @@ void bind_device(lua_State *L) {
         {"name", device_get_name, "dev:name() -> string", "\"emu\" or \"cuda\"."},
         {"target", device_get_target, "dev:target() -> string",
          "What to compile for: gi.compile's target."},
-        {"buffer", buffer_new, "dev:buffer(array [, {read_only}]) -> buffer | nil, message, code",
-         "Device memory holding the array; writes to a read_only buffer are an illegal address."},
+        {"info", device_get_info, "dev:info() -> table",
+         "name, uuid, compute (90), sms, clock_ghz, memory_bytes, l2_bytes, driver (13000), "
+         "max_threads_per_block, shared_per_block."},
+        {"intact", device_check_intact, "dev:intact() -> true | nil, what, code",
+         "Did kernels leave guard zones and read-only memory alone? If not (code \"touched\"), "
+         "says what was hit and restores it; on emu such a write is a fault already."},
+        {"buffer", buffer_new,
+         "dev:buffer(array [, {read_only, label}]) -> buffer | nil, message, code",
+         "Device memory holding the array; a kernel's write to a read_only buffer is an illegal "
+         "address on emu and found by dev:intact() on cuda, which calls the buffer by its label."},
         {"texture", texture_new,
          "dev:texture(array [, {kind, channels, size, layers, address, filter, coords, read, "
          "border}]) -> texture",
@@ -532,6 +768,11 @@ void bind_device(lua_State *L) {
          "The buffer's array, holding what the device wrote."},
         {"write", buffer_write, "buffer:write(array) -> buffer",
          "Copies another array's contents in."},
+        {"sentinel", buffer_sentinel, "buffer:sentinel() -> buffer",
+         "Fills it with the mark that compare reports as unset, on the device."},
+        {"compare", buffer_compare,
+         "buffer:compare(expected_buffer [, {width, used, limit}]) -> table",
+         "gi.array.compare on the device, without copying the answers here."},
         {"address", buffer_address, "buffer:address() -> integer", "The device address."},
         {"close", buffer_gc, "buffer:close()", "Frees the device memory."},
         {NULL, NULL, NULL, NULL}};
@@ -553,10 +794,22 @@ void bind_device(lua_State *L) {
         {"read", module_read, "module:read(name, array) -> array | nil, message, code",
          "Copies a device variable into the array."},
         {"launch", module_launch,
-         "module:launch{ kernel, grid, block, shared, args, budget, print, count_uninitialised, "
-         "check_races } -> measurement",
-         "Runs a kernel; what it does wrong is in the measurement's status and message, device "
-         "printf goes to io.write unless print is false."},
+         "module:launch{ kernel, grid, block, shared, args, fill, cache, carveout, timeout_s, "
+         "budget, print, count_uninitialised, check_races } -> measurement",
+         "Runs a kernel, its device variables as the code or the host left them and the buffers "
+         "in fill full of the sentinel; what it does wrong is in the measurement's status and "
+         "message. Device printf goes to io.write unless print is false (cuda: to stdout)."},
+        {"time", module_time,
+         "module:time{ launch fields, min_samples, max_samples, warmup, rel_error, stop_above_ns, "
+         "flush_l2, clock_tolerance } -> measurement",
+         "Launches until the median is known to rel_error: the measurement with samples, clocks, "
+         "throttled, dropped, median_ns, rel_error, slow and capped."},
+        {"pair", module_pair,
+         "module:pair{ a = launch, b = launch, other = module of b, pairs = n } -> measurement",
+         "Times two launches in turn, A B B A: the measurement has lists a and b of nanoseconds."},
+        {"spans", module_spans, "module:spans{ launch fields } -> measurement",
+         "The papers' clock, of code that records its blocks at *gilua_spans: span_ticks, span_ns, "
+         "span_blocks, span_sms."},
         {"close", module_gc, "module:close()", "Unloads the module."},
         {NULL, NULL, NULL, NULL}};
     static const luaL_Reg device_meta[] = {

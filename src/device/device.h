@@ -1,7 +1,12 @@
 /* device.h - one interface, two devices: "emu" (emu.c, the virtual GPU) and "cuda" (cuda.c).
 **
 ** A device runs modules over buffers and textures; it says what happened in a Measurement and
-** never believes a kernel. Handles belong to their device and must be released before it.
+** never believes a kernel (docs/device.md says what each device promises). Handles belong to their
+** device and must be released before it. One thread at a time uses a device.
+**
+** A lost device. Some faults leave the driver's context unusable, and a kernel that never ends
+** cannot be stopped from inside the process. Then `lost` is set in the measurement, everything but
+** releasing fails with "driver", and the process has to be replaced.
 */
 #ifndef GILUA_DEVICE_H
 #define GILUA_DEVICE_H
@@ -24,41 +29,136 @@ typedef struct DeviceModule DeviceModule;
 /* "emu" or "cuda[:N]". model: the GPU emu stands for (ignored by cuda). "nodevice", "nolib". */
 Device *device_open(const char *name, const EmuModel *model, gi_err *err);
 void device_close(Device *d);
-const char *device_name(const Device *d);        /* "emu" */
+const char *device_name(const Device *d);        /* "emu", "cuda" */
 const char *device_description(const Device *d); /* "virtual NVIDIA H200 (emu)" */
 const char *device_target(const Device *d);      /* what to compile for: "compute_90" or "sm_90" */
 
-/* Device memory holding an array. On emu it *is* the array's memory (no copy). */
-DeviceBuffer *device_buffer(Device *d, Array *a, bool read_only, gi_err *err);
+typedef struct DeviceInfo {
+    char name[128], uuid[40];     /* uuid: "" on emu */
+    int compute;                  /* 90 */
+    int sms;
+    double clock_ghz;             /* its highest */
+    uint64_t memory_bytes, l2_bytes;
+    int driver;                   /* 13000 is 13.0; 0 on emu */
+    int max_threads_per_block;
+    size_t shared_per_block;      /* the most a kernel may ask for */
+} DeviceInfo;
+void device_info(const Device *d, DeviceInfo *out);
+
+/* Device memory holding an array. On emu it *is* the array's memory (no copy); on cuda it is a
+** copy between guard zones, and a read-only one has a checksum. label: what device_intact calls
+** it; NULL for a description of the array. "nomem", "driver". */
+DeviceBuffer *device_buffer(Device *d, Array *a, bool read_only, const char *label, gi_err *err);
 void device_buffer_free(DeviceBuffer *b);
+Array *device_buffer_array(const DeviceBuffer *b);
 uint64_t device_buffer_address(const DeviceBuffer *b);
 bool device_buffer_read(DeviceBuffer *b, Array *into, gi_err *err); /* device -> array */
+/* Array -> device; what a read-only buffer is restored to by device_intact from now on. */
 bool device_buffer_write(DeviceBuffer *b, const Array *from, gi_err *err);
+bool device_buffer_sentinel(DeviceBuffer *b, gi_err *err); /* as array_fill_sentinel */
+/* As array_compare: n, max_error, wrong, unset and first_wrong are the same, mean_error to 1e-6 of
+** itself. Both buffers must belong to one device. */
+bool device_buffer_compare(DeviceBuffer *got, DeviceBuffer *expected, const CompareOptions *options,
+                           Comparison *out, gi_err *err);
+/* Are all guard zones and the contents of all read-only buffers and linear textures as they were?
+** If not, *what gets one sentence saying what was hit, everything is restored, and the answer is
+** false with err->code "touched"; any other code is a failure to find out. On emu always true: such
+** a write is a fault there. */
+bool device_intact(Device *d, gi_buf *what, gi_err *err);
 
 /* A texture over an array's elements; t->data is set from it. */
 DeviceTexture *device_texture(Device *d, Array *a, const EmuTexture *t, gi_err *err);
 void device_texture_free(DeviceTexture *t);
 uint64_t device_texture_handle(const DeviceTexture *t);
 
+/* Loads PTX or, on cuda, machine code (a cubin). "compile", "nomem", "driver". */
 DeviceModule *device_load(Device *d, const char *code, size_t len, gi_err *err);
 void device_module_free(DeviceModule *m);
-bool device_module_reset(DeviceModule *m, gi_err *err); /* globals back to their initial values */
-/* Copies bytes to or from a __device__ or __constant__ variable, which must be as large. */
+bool device_module_reset(DeviceModule *m, gi_err *err); /* variables as the code defines them */
+/* Copies bytes to or from a __device__ or __constant__ variable, which must be as large. What was
+** written is what every launch begins with. */
 bool device_symbol_write(DeviceModule *m, const char *name, const void *bytes, size_t n,
                          gi_err *err);
 bool device_symbol_read(DeviceModule *m, const char *name, void *bytes, size_t n, gi_err *err);
 bool device_kernel_info(DeviceModule *m, const char *kernel, EmuKernelInfo *out, gi_err *err);
 const char *device_kernel_name(DeviceModule *m, int index); /* NULL past the end */
 
+/* What an SM's memory is divided for (cuda): cuFuncSetCacheConfig. */
+typedef enum DeviceCache { CACHE_DEFAULT, CACHE_SHARED, CACHE_L1, CACHE_EQUAL } DeviceCache;
+
+/* Before every launch, timed ones too, the module's variables are what the code defines or the host
+** wrote, and the buffers in `fill` hold the sentinel. */
+typedef struct DeviceLaunch {
+    EmuLaunch run;           /* on cuda: no budget, no checks, printf goes to stdout */
+    DeviceCache cache;
+    int carveout;            /* percent of the SM's memory that is shared; -1: the driver's choice */
+    double timeout_s;        /* 0: none (cuda; emu has run.budget) */
+    DeviceBuffer **fill;
+    int n_fill;
+} DeviceLaunch;
+
 typedef struct Measurement {
     DeviceStatus status;
+    bool lost;               /* the device is unusable from now on */
     double ticks, ns;
+    double clock_ghz;        /* of the SMs during the launch */
     int registers;
     size_t shared_bytes;
-    EmuResult detail;        /* counts and, for a fault, the message (emu) */
+    EmuResult detail;        /* occupancy, message of a fault, counts (emu) */
 } Measurement;
 
-/* Runs one launch. False only for misuse; what a kernel does wrong is in out->status. */
-bool device_launch(DeviceModule *m, const EmuLaunch *launch, Measurement *out, gi_err *err);
+/* Runs one launch. False only for misuse or a lost device; what a kernel does wrong is in
+** out->status. */
+bool device_launch(DeviceModule *m, const DeviceLaunch *launch, Measurement *out, gi_err *err);
+
+/* Repeated timing. A zero field means its default. */
+typedef struct DeviceTiming {
+    int min_samples;         /* 10 */
+    int max_samples;         /* 200 */
+    int warmup;              /* launches before the first sample: 2 */
+    double rel_error;        /* enough samples when the median is known this well: 0.005 */
+    double stop_above_ns;    /* after 3 samples a median above this ends it: `slow`. 0: never */
+    bool flush_l2;           /* writes as many bytes as the L2 cache has before each launch */
+    double clock_tolerance;  /* a group of samples is throttled below (1 - this) x the highest SM
+                                clock seen on the device: 0.03 */
+} DeviceTiming;
+
+typedef struct DeviceSamples {
+    int n;
+    double *ns;              /* every sample, in order */
+    double *clock_ghz;       /* SM clock while the sample's group ran; 0 unknown */
+    bool *throttled;         /* left out of the median */
+    int dropped;             /* samples throttled */
+    double median_ns;        /* of the samples kept; of all when every one was throttled */
+    double rel_error;        /* half width of the ~95 % interval of the median over the median */
+    bool slow, capped;       /* stopped by stop_above_ns; by max_samples before rel_error */
+    Measurement last;        /* status, message, registers … of the last launch */
+} DeviceSamples;
+
+/* Times a kernel by events around each launch (emu: one launch, exact). Free *out in any case. */
+bool device_time(DeviceModule *m, const DeviceLaunch *launch, const DeviceTiming *how,
+                 DeviceSamples *out, gi_err *err);
+void device_samples_free(DeviceSamples *s);
+
+/* Times two kernels of one device in turn, A B B A …, so that drift hits both alike. ns_a and ns_b
+** get `pairs` values each. *last: the status of all, or the first that failed (then the values mean
+** nothing). */
+typedef struct DevicePair {
+    DeviceModule *module;
+    const DeviceLaunch *launch;
+} DevicePair;
+bool device_time_pair(DevicePair a, DevicePair b, int pairs, const DeviceTiming *how, double *ns_a,
+                      double *ns_b, Measurement *last, gi_err *err);
+
+/* The papers' clock (docs/device.md): one launch of a kernel whose source records, for each block,
+** start, end and SM as unsigned long long[3] at *gilua_spans. The longest span of an SM is the
+** kernel's time. "usage" when the module has no variable gilua_spans. */
+typedef struct DeviceSpans {
+    double ticks, ns;        /* the longest span of an SM */
+    int blocks, sms;         /* blocks recorded, SMs they ran on */
+    Measurement run;
+} DeviceSpans;
+#define DEVICE_SPANS "gilua_spans"
+bool device_spans(DeviceModule *m, const DeviceLaunch *launch, DeviceSpans *out, gi_err *err);
 
 #endif

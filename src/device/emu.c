@@ -1,181 +1,168 @@
 /* emu.c - the device "emu": device.h over the virtual GPU of src/emu.
 **
-** Buffers are the arrays' own memory, mapped: nothing is copied. Releasing a device that still has
-** buffers or modules is the caller's mistake; the Lua bindings keep parents alive through user
-** values.
+** Buffers are the arrays' own memory, mapped: nothing is copied, and a write to a read-only one or
+** past its end is a fault. Time is the cost model's: exact, so one launch says all.
 */
-#include "device/device.h"
+#include "device/class.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct Device {
+typedef struct EmuDevice {
+    Device base;
     Emu *emu;
-    char description[64];
-};
+} EmuDevice;
 
-struct DeviceBuffer {
-    Device *device;
-    Array *array;
-    uint64_t address;
-};
-
-struct DeviceTexture {
-    Device *device;
-    Array *array;
-    uint64_t handle;
-};
-
-struct DeviceModule {
+typedef struct EmuDeviceModule {
+    DeviceModule base;
     EmuModule *module;
-};
+} EmuDeviceModule;
 
-Device *device_open(const char *name, const EmuModel *model, gi_err *err) {
-    if (strcmp(name, "emu") != 0) {
-        gi_fail(err, "nodevice",
-                "there is no device '%s': this version runs kernels on \"emu\", the virtual GPU",
-                name);
-        return NULL;
-    }
-    Device *d = gi_alloc(sizeof *d);
-    d->emu = emu_new(model);
-    snprintf(d->description, sizeof d->description, "virtual %s (emu)", model->name);
-    return d;
+static Emu *emu_of(const Device *d) {
+    return ((const EmuDevice *)d)->emu;
 }
 
-void device_close(Device *d) {
-    if (d == NULL) return;
-    emu_free(d->emu);
+static EmuModule *module_of(const DeviceModule *m) {
+    return ((const EmuDeviceModule *)m)->module;
+}
+
+static void close_device(Device *d) {
+    emu_free(emu_of(d));
     free(d);
 }
 
-const char *device_name(const Device *d) {
-    (void)d;
-    return "emu";
+static void info(const Device *d, DeviceInfo *out) {
+    const EmuModel *model = emu_model(emu_of(d));
+    snprintf(out->name, sizeof out->name, "%s", model->name);
+    out->compute = 90;
+    out->sms = (int)model->sms;
+    out->clock_ghz = model->clock_ghz;
+    out->l2_bytes = (uint64_t)model->l2_bytes;
+    out->max_threads_per_block = (int)model->max_threads_per_block;
+    out->shared_per_block = (size_t)model->shared_per_block;
 }
 
-const char *device_description(const Device *d) {
-    return d->description;
-}
+/* --- memory --- */
 
-const char *device_target(const Device *d) {
-    (void)d;
-    return "compute_90";
-}
-
-DeviceBuffer *device_buffer(Device *d, Array *a, bool read_only, gi_err *err) {
+static DeviceBuffer *buffer(Device *d, Array *a, bool read_only, const char *label, gi_err *err) {
     (void)err;
     DeviceBuffer *b = gi_alloc(sizeof *b);
-    char label[64];
-    snprintf(label, sizeof label, "%s buffer of %lld elements", array_type_name(a->type),
-             (long long)a->count);
-    *b = (DeviceBuffer){d, array_ref(a), emu_map(d->emu, a->data, a->size_bytes, read_only, label)};
+    b->address = emu_map(emu_of(d), a->data, a->size_bytes, read_only, label);
     return b;
 }
 
-void device_buffer_free(DeviceBuffer *b) {
-    if (b == NULL) return;
-    emu_unmap(b->device->emu, b->address);
-    array_unref(b->array);
+static void buffer_free(DeviceBuffer *b) {
+    emu_unmap(emu_of(b->device), b->address);
     free(b);
 }
 
-uint64_t device_buffer_address(const DeviceBuffer *b) {
-    return b->address;
-}
-
 /* The buffer is the array's memory: there is something to copy only for another array. */
-static bool copy_array(const Array *from, Array *to, gi_err *err) {
-    if (from->size_bytes != to->size_bytes)
-        return gi_fail(err, "usage", "an array of %zu bytes cannot be copied to one of %zu bytes",
-                       from->size_bytes, to->size_bytes);
-    if (from->data != to->data) memcpy(to->data, from->data, from->size_bytes);
+static bool buffer_read(DeviceBuffer *b, Array *into, gi_err *err) {
+    (void)err;
+    if (into->data != b->array->data) memcpy(into->data, b->array->data, into->size_bytes);
     return true;
 }
 
-bool device_buffer_read(DeviceBuffer *b, Array *into, gi_err *err) {
-    return copy_array(b->array, into, err);
+static bool buffer_write(DeviceBuffer *b, const Array *from, gi_err *err) {
+    (void)err;
+    if (from->data != b->array->data) memcpy(b->array->data, from->data, from->size_bytes);
+    return true;
 }
 
-bool device_buffer_write(DeviceBuffer *b, const Array *from, gi_err *err) {
-    return copy_array(from, b->array, err);
+static bool sentinel(DeviceBuffer *b, gi_err *err) {
+    (void)err;
+    array_fill_sentinel(b->array);
+    return true;
 }
 
-DeviceTexture *device_texture(Device *d, Array *a, const EmuTexture *t, gi_err *err) {
+static bool compare(DeviceBuffer *got, DeviceBuffer *expected, const CompareOptions *options,
+                    Comparison *out, gi_err *err) {
+    return array_compare(got->array, expected->array, options, out, err);
+}
+
+static bool intact(Device *d, gi_buf *what, gi_err *err) {
+    (void)d, (void)what, (void)err;
+    return true;
+}
+
+typedef struct EmuDeviceTexture {
+    DeviceTexture base;
+    Array *array;
+} EmuDeviceTexture;
+
+static DeviceTexture *texture(Device *d, Array *a, const EmuTexture *t, gi_err *err) {
     EmuTexture bound = *t;
     bound.data = a->data;
-    uint64_t handle = emu_texture_new(d->emu, &bound, err);
+    uint64_t handle = emu_texture_new(emu_of(d), &bound, err);
     if (handle == 0) return NULL;
-    DeviceTexture *texture = gi_alloc(sizeof *texture);
-    *texture = (DeviceTexture){d, array_ref(a), handle};
-    return texture;
+    EmuDeviceTexture *made = gi_alloc(sizeof *made);
+    made->base.handle = handle;
+    made->array = array_ref(a);
+    return &made->base;
 }
 
-void device_texture_free(DeviceTexture *t) {
-    if (t == NULL) return;
-    emu_texture_free(t->device->emu, t->handle);
-    array_unref(t->array);
+static void texture_free(DeviceTexture *t) {
+    emu_texture_free(emu_of(t->device), t->handle);
+    array_unref(((EmuDeviceTexture *)t)->array);
     free(t);
 }
 
-uint64_t device_texture_handle(const DeviceTexture *t) {
-    return t->handle;
-}
+/* --- modules --- */
 
-DeviceModule *device_load(Device *d, const char *code, size_t len, gi_err *err) {
-    EmuModule *module = emu_load(d->emu, code, len, err);
+static DeviceModule *load(Device *d, const char *code, size_t len, gi_err *err) {
+    EmuModule *module = emu_load(emu_of(d), code, len, err);
     if (module == NULL) return NULL;
-    DeviceModule *m = gi_alloc(sizeof *m);
+    EmuDeviceModule *m = gi_alloc(sizeof *m);
+    m->base.device = d;
     m->module = module;
-    return m;
+    return &m->base;
 }
 
-void device_module_free(DeviceModule *m) {
-    if (m == NULL) return;
-    emu_unload(m->module);
+static void module_free(DeviceModule *m) {
+    emu_unload(module_of(m));
     free(m);
 }
 
-bool device_module_reset(DeviceModule *m, gi_err *err) {
+static bool reset(DeviceModule *m, gi_err *err) {
     (void)err;
-    emu_reset(m->module);
+    emu_reset(module_of(m));
     return true;
 }
 
-static char *find_symbol(DeviceModule *m, const char *name, size_t n, gi_err *err) {
+static bool symbol_size(DeviceModule *m, const char *name, size_t *size) {
+    uint64_t address;
+    return emu_symbol(module_of(m), name, size, &address) != NULL;
+}
+
+static char *symbol(DeviceModule *m, const char *name) {
     size_t size;
     uint64_t address;
-    char *host = emu_symbol(m->module, name, &size, &address);
-    if (host == NULL) {
-        gi_fail(err, "usage", "the module has no __device__ or __constant__ variable '%s'", name);
-    } else if (n > size) {
-        gi_fail(err, "usage", "'%s' holds %zu bytes, not %zu", name, size, n);
-        host = NULL;
-    }
-    return host;
+    return emu_symbol(module_of(m), name, &size, &address);
 }
 
-bool device_symbol_write(DeviceModule *m, const char *name, const void *bytes, size_t n,
+static bool symbol_write(DeviceModule *m, const char *name, const void *bytes, size_t n,
                          gi_err *err) {
-    char *host = find_symbol(m, name, n, err);
-    if (host != NULL) memcpy(host, bytes, n);
-    return host != NULL;
+    (void)err;
+    memcpy(symbol(m, name), bytes, n);
+    return true;
 }
 
-bool device_symbol_read(DeviceModule *m, const char *name, void *bytes, size_t n, gi_err *err) {
-    char *host = find_symbol(m, name, n, err);
-    if (host != NULL) memcpy(bytes, host, n);
-    return host != NULL;
+static bool symbol_read(DeviceModule *m, const char *name, void *bytes, size_t n, gi_err *err) {
+    (void)err;
+    memcpy(bytes, symbol(m, name), n);
+    return true;
 }
 
-bool device_kernel_info(DeviceModule *m, const char *kernel, EmuKernelInfo *out, gi_err *err) {
-    return emu_kernel_info(m->module, kernel, out, err);
+static bool kernel_info(DeviceModule *m, const char *kernel, EmuKernelInfo *out, gi_err *err) {
+    return emu_kernel_info(module_of(m), kernel, out, err);
 }
 
-const char *device_kernel_name(DeviceModule *m, int index) {
-    return emu_kernel_name(m->module, index);
+static const char *kernel_name(DeviceModule *m, int index) {
+    return emu_kernel_name(module_of(m), index);
 }
+
+/* --- launches --- */
 
 static DeviceStatus status_of(EmuStatus s) {
     switch (s) {
@@ -191,14 +178,80 @@ static DeviceStatus status_of(EmuStatus s) {
     return STATUS_CRASH;
 }
 
-bool device_launch(DeviceModule *m, const EmuLaunch *launch, Measurement *out, gi_err *err) {
+/* Variables and outputs as every launch shall find them. */
+static void begin(DeviceModule *m, const DeviceLaunch *launch) {
+    emu_reset(module_of(m));
+    for (int i = 0; i < m->n_writes; i++)
+        memcpy(symbol(m, m->writes[i].name), m->writes[i].bytes, m->writes[i].n);
+    for (int i = 0; i < launch->n_fill; i++) array_fill_sentinel(launch->fill[i]->array);
+}
+
+static bool launch(DeviceModule *m, const DeviceLaunch *l, Measurement *out, gi_err *err) {
     EmuResult r;
-    if (!emu_launch(m->module, launch, &r, err)) return false;
+    begin(m, l);
+    if (!emu_launch(module_of(m), &l->run, &r, err)) return false;
     *out = (Measurement){.status = status_of(r.status),
                          .ticks = r.ticks,
                          .ns = r.ns,
+                         .clock_ghz = emu_model(emu_of(m->device))->clock_ghz,
                          .registers = r.registers,
                          .shared_bytes = r.shared_bytes,
                          .detail = r};
     return true;
+}
+
+static bool time_launch(DeviceModule *m, const DeviceLaunch *l, const DeviceTiming *how,
+                        DeviceSamples *out, gi_err *err) {
+    if (!launch(m, l, &out->last, err)) return false;
+    if (out->last.status != STATUS_OK) return true;
+    samples_add(out, out->last.ns, out->last.clock_ghz);
+    samples_summarise(out, 0, how->clock_tolerance);
+    out->slow = how->stop_above_ns > 0 && out->median_ns > how->stop_above_ns;
+    return true;
+}
+
+static bool time_pair(DevicePair a, DevicePair b, int pairs, const DeviceTiming *how, double *ns_a,
+                      double *ns_b, Measurement *last, gi_err *err) {
+    (void)how;
+    Measurement second;
+    if (!launch(a.module, a.launch, last, err)) return false;
+    if (last->status != STATUS_OK) return true;
+    if (!launch(b.module, b.launch, &second, err)) return false;
+    for (int i = 0; i < pairs; i++) ns_a[i] = last->ns, ns_b[i] = second.ns;
+    if (second.status != STATUS_OK) *last = second;
+    return true;
+}
+
+static const DeviceClass emu_class = {.name = "emu",
+                                      .close = close_device,
+                                      .info = info,
+                                      .buffer = buffer,
+                                      .buffer_free = buffer_free,
+                                      .buffer_read = buffer_read,
+                                      .buffer_write = buffer_write,
+                                      .sentinel = sentinel,
+                                      .compare = compare,
+                                      .intact = intact,
+                                      .texture = texture,
+                                      .texture_free = texture_free,
+                                      .load = load,
+                                      .module_free = module_free,
+                                      .reset = reset,
+                                      .symbol_size = symbol_size,
+                                      .symbol_write = symbol_write,
+                                      .symbol_read = symbol_read,
+                                      .kernel_info = kernel_info,
+                                      .kernel_name = kernel_name,
+                                      .launch = launch,
+                                      .time = time_launch,
+                                      .time_pair = time_pair};
+
+Device *emu_device_open(const EmuModel *model, gi_err *err) {
+    (void)err;
+    EmuDevice *d = gi_alloc(sizeof *d);
+    d->base.class = &emu_class;
+    d->emu = emu_new(model);
+    snprintf(d->base.description, sizeof d->base.description, "virtual %s (emu)", model->name);
+    snprintf(d->base.target, sizeof d->base.target, "compute_90");
+    return &d->base;
 }

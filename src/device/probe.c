@@ -1,53 +1,39 @@
-/* probe.c - see probe.h. The driver API is loaded at run time, by hand: six functions. */
+/* probe.c - see probe.h. */
 #include "device/probe.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 
-typedef int (*InitFn)(unsigned flags);
-typedef int (*IntFn)(int *out);
-typedef int (*GetFn)(int *device, int ordinal);
-typedef int (*NameFn)(char *name, int len, int device);
-typedef int (*AttributeFn)(int *out, int attribute, int device);
-typedef int (*MemoryFn)(size_t *out, int device);
+#include "device/driver.h"
 
-enum { ATTRIBUTE_MAJOR = 75, ATTRIBUTE_MINOR = 76 }; /* CUdevice_attribute */
-
-static void probe_gpus(void *lib, DriverInfo *out) {
-    IntFn count = (IntFn)dlsym(lib, "cuDeviceGetCount");
-    GetFn get = (GetFn)dlsym(lib, "cuDeviceGet");
-    NameFn name = (NameFn)dlsym(lib, "cuDeviceGetName");
-    AttributeFn attribute = (AttributeFn)dlsym(lib, "cuDeviceGetAttribute");
-    MemoryFn memory = (MemoryFn)dlsym(lib, "cuDeviceTotalMem_v2");
-    int n = 0, device;
-    if (!count || !get || !name || !attribute || !memory || count(&n) != 0) return;
-    for (int i = 0; i < n && out->n_gpus < 32; i++) {
-        GpuInfo *gpu = &out->gpus[out->n_gpus];
-        size_t bytes = 0;
-        if (get(&device, i) != 0 || name(gpu->name, sizeof gpu->name, device) != 0) continue;
-        attribute(&gpu->major, ATTRIBUTE_MAJOR, device);
-        attribute(&gpu->minor, ATTRIBUTE_MINOR, device);
-        memory(&bytes, device);
-        gpu->memory_bytes = bytes;
-        out->n_gpus++;
-    }
+static bool probe_gpu(const Driver *cu, int ordinal, GpuInfo *gpu) {
+    CuDevice device;
+    size_t bytes = 0;
+    *gpu = (GpuInfo){0};
+    if (cu->device_get(&device, ordinal) != CU_OK) return false;
+    if (cu->device_name(gpu->name, sizeof gpu->name, device) != CU_OK) return false;
+    cu->device_attribute(&gpu->major, CU_COMPUTE_MAJOR, device);
+    cu->device_attribute(&gpu->minor, CU_COMPUTE_MINOR, device);
+    cu->device_memory(&bytes, device);
+    gpu->memory_bytes = bytes;
+    return true;
 }
 
 void device_probe(DriverInfo *out) {
+    gi_err err;
+    int n = 0;
     *out = (DriverInfo){0};
-    void *lib = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (lib == NULL) {
-        snprintf(out->why_not, sizeof out->why_not, "libcuda.so.1 is not installed");
+    const Driver *cu = driver_load(&err);
+    if (cu == NULL) {
+        snprintf(out->why_not, sizeof out->why_not, "%.250s", err.message);
         return;
     }
-    InitFn init = (InitFn)dlsym(lib, "cuInit");
-    IntFn version = (IntFn)dlsym(lib, "cuDriverGetVersion");
-    int code = init ? init(0) : -1;
-    if (version) version(&out->version);
-    if (code != 0) {
-        snprintf(out->why_not, sizeof out->why_not, "cuInit failed with error %d", code);
-        return; /* the library stays loaded: unloading a driver that started is not safe */
+    out->version = cu->version;
+    if (!cu->device_count || !cu->device_get || !cu->device_name || !cu->device_attribute ||
+        !cu->device_memory || cu->device_count(&n) != CU_OK) {
+        snprintf(out->why_not, sizeof out->why_not, "the driver cannot list its GPUs");
+        return;
     }
     out->loaded = true;
-    probe_gpus(lib, out);
+    for (int i = 0; i < n && out->n_gpus < 32; i++)
+        if (probe_gpu(cu, i, &out->gpus[out->n_gpus])) out->n_gpus++;
 }

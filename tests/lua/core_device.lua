@@ -129,4 +129,111 @@ tap.case("device printf goes where io.write goes", function()
   tap.is(table.concat(text), "lane 0 of k\nlane 1 of k\n", "the text, lane by lane")
 end)
 
+tap.case("a device says what it is, and a GPU that is not there is no device", function()
+  local i = gi.device("emu"):info()
+  tap.is(i.name, "NVIDIA H200", "name")
+  tap.is(i.compute .. " " .. i.sms, "90 132", "compute capability, SMs")
+  tap.is(i.driver, 0, "no driver")
+  local dev, message, code = gi.device "cpu"
+  tap.ok(dev == nil and code == "nodevice", "no such device")
+  tap.has(message, "'cpu'", "and it says so")
+  dev, message, code = gi.device "cuda:999"
+  tap.ok(dev == nil and (code == "nolib" or code == "nodevice"), "no such GPU")
+  tap.ok(#message > 20, "and it says why: " .. message)
+  tap.is(gi.device "cuda:x", nil, "a number is needed")
+end)
+
+tap.case("buffers are filled and compared on the device", function()
+  local dev = gi.device "emu"
+  local want = gi.array.from { 1, 2, 3, 4, 5, 6, 7, 8 }
+  local got = dev:buffer(want:copy())
+  local expected = dev:buffer(want, { read_only = true, label = "expected" })
+  local c = got:compare(expected, { width = 4, used = 3 })
+  tap.is(c.n .. " " .. c.max_error .. " " .. c.wrong, "2 0.0 0.0", "equal answers")
+  got:read()[6] = 9
+  c = got:compare(expected, { width = 4, used = 3, limit = 1 })
+  tap.is(c.max_error .. " " .. c.wrong .. " " .. c.first_wrong, "3.0 0.5 2", "a wrong one")
+  got:sentinel()
+  tap.is(got:compare(expected).unset, 1.0, "the sentinel is unset")
+  tap.raises(function() expected:sentinel() end, "read-only", "read-only ones keep their contents")
+  tap.raises(function() got:compare(expected, { width = 3 }) end, "width 3", "misuse raises")
+  tap.is(dev:intact(), true, "emu faults instead of letting memory be touched")
+end)
+
+local COUNTER = [[
+__device__ int calls = 3;
+extern "C" __global__ void count(int *out) { out[0] = calls++; if (out[1] < 0) out[1] = 7; }
+]]
+
+tap.case("every launch begins with the variables and outputs that it should", function()
+  local dev = gi.device "emu"
+  local module = assert(dev:load(assert(gi.compile(COUNTER, { target = dev:target() }))))
+  local out = dev:buffer(gi.array("i32", 2))
+  local launch = { grid = 1, block = 1, args = { out }, fill = { out } }
+  for i = 1, 2 do
+    tap.is(module:launch(launch).status, "ok", "launch " .. i)
+    tap.is(out:read()[1] .. " " .. out:read()[2], "3 7", "its variable is new, its output unset")
+  end
+  module:write("calls", { "i32", 40 })
+  module:time(launch)
+  tap.is(out:read()[1], 40, "what the host writes stays")
+  local calls = gi.array("i32", 1)
+  tap.is(module:read("calls", calls)[1], 41, "what the kernel made of it can be read")
+  module:reset():launch(launch)
+  tap.is(out:read()[1], 3, "until it is reset")
+  tap.raises(function() module:launch { grid = 1, block = 1, args = { out }, fill = { 1 } } end,
+    "list of buffers", "fill holds buffers")
+  local fixed = dev:buffer(gi.array("i32", 2), { read_only = true })
+  tap.raises(function() module:launch { grid = 1, block = 1, args = { out }, fill = { fixed } } end,
+    "read-only", "which can be written")
+end)
+
+tap.case("the virtual GPU's time needs one sample", function()
+  local dev = gi.device "emu"
+  local module = scale_module(dev)
+  local x = dev:buffer(gi.array("f32", 128))
+  local launch = { grid = 2, block = 64, args = { x, { "i32", 128 } } }
+  local m = module:time(launch)
+  tap.is(m.status, "ok", "timed")
+  tap.is(#m.samples, 1, "one sample")
+  tap.is(m.median_ns, module:launch(launch).ns, "is the launch's time")
+  tap.is(m.rel_error .. " " .. tostring(m.slow) .. " " .. m.dropped, "0.0 false 0", "exact")
+  launch.stop_above_ns = 1
+  tap.is(module:time(launch).slow, true, "slower than asked for")
+  launch.stop_above_ns = nil
+  local p = module:pair { a = launch, b = launch, other = scale_module(dev), pairs = 3 }
+  tap.is(#p.a .. " " .. #p.b, "3 3", "pairs")
+  tap.is(p.a[3], p.b[1], "of one time")
+  tap.raises(function() module:pair { a = launch } end, "'b'", "a pair needs both")
+  launch.grid, launch.args = 3, { launch.args[1], { "i32", 129 } }
+  m = module:time(launch)
+  tap.is(m.status .. " " .. #m.samples, "illegal_address 0", "a fault has no samples")
+end)
+
+tap.case("the papers' clock: the longest span of an SM", function()
+  local dev = gi.device "emu"
+  local module = assert(dev:load(assert(gi.compile([[
+    __device__ unsigned long long *gilua_spans;
+    extern "C" __global__ void k(int wrap)
+    {   // four blocks on two SMs; the counter overflows in the first
+        if (gilua_spans == 0) return;
+        unsigned long long *s = gilua_spans + 3 * blockIdx.x, base = wrap ? 0ull - 50 : 1000;
+        s[0] = base + 100 * (blockIdx.x / 2);
+        s[1] = s[0] + 60 + 20 * blockIdx.x;
+        s[2] = blockIdx.x % 2;
+    }]], { target = dev:target() }))))
+  for _, wrap in ipairs { 0, 1 } do
+    local m = module:spans { grid = 4, block = 1, args = { { "i32", wrap } } }
+    tap.is(m.status, "ok", "it runs")
+    tap.is(m.span_ticks // 1, 220, "from the first start to the last end")
+    tap.is(m.span_blocks .. " on " .. m.span_sms, "4 on 2", "blocks and SMs")
+    tap.ok(math.abs(m.span_ns - 220 / m.clock_ghz) < 1e-9, "in nanoseconds, by the clock")
+  end
+  tap.is(module:launch { grid = 4, block = 1, args = { { "i32", 0 } } }.status, "ok",
+    "a plain launch records nothing")
+  tap.raises(function() scale_module(dev):spans { grid = 1, block = 1,
+    args = { dev:buffer(gi.array("f32", 1)), { "i32", 1 } } } end, "gilua_spans",
+    "code that does not record is refused")
+end)
+
 tap.done()

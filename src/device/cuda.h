@@ -1,0 +1,189 @@
+/* cuda.h - the parts of the device "cuda". Private to src/device.
+**
+** One context, one stream: everything is queued on it in order and nothing is in flight when a
+** public function returns (unless the device is lost). So the pinned staging memory is free at the
+** start of each.
+*/
+#ifndef GILUA_DEVICE_CUDA_H
+#define GILUA_DEVICE_CUDA_H
+
+#include "device/class.h"
+#include "device/driver.h"
+
+enum { CUDA_GROUP = 10 };                 /* launches between two readings of the SM clock */
+enum { CUDA_STAGING_BYTES = 8 << 20 };    /* pinned; two halves */
+
+/* Not results of the driver: what cuda_wait adds. */
+enum { CU_TIMED_OUT = -1, CU_INTERRUPTED = -2 };
+
+/* The comparison of arrays of one type; loaded when it is first needed. */
+typedef struct CudaComparer {
+    CuModule module;
+    CuFunction compare, total;
+} CudaComparer;
+
+typedef struct CudaHelpers {
+    CuModule module;
+    CuFunction fill, pieces, sums, stamp;
+    CudaComparer comparers[ARRAY_F64 + 1];
+} CudaHelpers;
+
+/* Device memory that grows and holds nothing from one call to the next. */
+typedef struct CudaScratch {
+    CuPointer address;
+    size_t bytes;
+} CudaScratch;
+
+/* Guarded device memory: [guard][contents][guard], all blocks of a device in a list. */
+typedef struct CudaBlock {
+    struct CudaDevice *device;
+    struct CudaBlock *previous, *next;
+    char *label;
+    CuPointer base, address;
+    size_t bytes;
+    const void *host;      /* what the contents must be, while this is not NULL */
+    uint64_t sums[3];      /* of the guard before, the contents, the guard behind */
+} CudaBlock;
+
+typedef struct CudaDevice {
+    Device base;
+    const Driver *cu;
+    CuDevice device;
+    CuContext context;
+    CuStream stream;
+    DeviceInfo info;
+    int max_threads_per_sm;
+    bool lost;
+    char why_lost[300];
+    char *staging;
+    CuEvent half[2];                   /* when a half of the staging memory is free again */
+    CuEvent start[CUDA_GROUP], end[CUDA_GROUP];
+    CudaHelpers helpers;
+    CudaScratch parts, table, stamps, flush;
+    CudaBlock *blocks;
+    double best_ghz;                   /* highest SM clock seen */
+} CudaDevice;
+
+typedef struct CudaBuffer {
+    DeviceBuffer base;
+    CudaBlock *block;
+} CudaBuffer;
+
+/* A mutable variable of a module or a piece of one, and where it is in the saved copy; as the
+** helper kernel sees it. */
+typedef struct CudaPiece {
+    CuPointer address;
+    uint64_t saved;
+    uint32_t bytes, pad;
+} CudaPiece;
+
+typedef struct CudaKernel {
+    char *name;
+    CuFunction function; /* NULL after a reload, until it is asked for */
+    EmuKernelInfo info;
+    int cache, carveout, dynamic; /* as last set */
+} CudaKernel;
+
+typedef struct CudaModule {
+    DeviceModule base;
+    CuModule module;
+    char *image;           /* NUL-ended copy of the code */
+    size_t image_bytes;
+    char **kernel_names;   /* sorted */
+    int n_kernels;
+    CudaKernel *kernels;   /* those asked for */
+    int n_known, cap_known;
+    CudaPiece *pieces;     /* of mutable variables */
+    int n_pieces, cap_pieces;
+    CudaBlock *saved;      /* the pieces, then what launches find in them; NULL: none */
+    char *saved_host;      /* the same bytes */
+    size_t saved_bytes;
+    bool reload;           /* a variable cannot be addressed: the code is loaded again instead */
+} CudaModule;
+
+/* --- cuda.c --- */
+
+CudaDevice *cuda_of(const Device *d);
+/* Makes the context current; fails when the device is lost. */
+bool cuda_enter(CudaDevice *d, gi_err *err);
+/* True for CU_OK; else fails with "nomem" or "driver": "cannot DOING: WORDS". Marks the device lost
+** when the code says so. */
+bool cuda_ok(CudaDevice *d, int code, const char *doing, gi_err *err);
+bool cuda_is_fatal(int code);
+void cuda_lose(CudaDevice *d, const char *why);
+/* Until all that was queued is done: CU_OK, a result of the driver, CU_TIMED_OUT (0: waits for
+** ever) or CU_INTERRUPTED. */
+int cuda_wait(CudaDevice *d, double timeout_s, const volatile int *interrupt);
+/* cuda_wait as the end of an ordinary operation. */
+bool cuda_finish(CudaDevice *d, const char *doing, gi_err *err);
+
+/* --- cuda_helpers.c --- */
+
+extern const char cuda_helpers_general[], cuda_helpers_compare[]; /* CUDA text */
+
+bool cuda_helpers_load(CudaDevice *d, gi_err *err);
+const CudaComparer *cuda_comparer(CudaDevice *d, ArrayType type, gi_err *err);
+/* Queues a helper over n blocks of 256 threads. args: pointers to the arguments. */
+int cuda_help(CudaDevice *d, CuFunction f, unsigned blocks, void **args);
+
+/* --- cuda_memory.c --- */
+
+bool cuda_scratch(CudaDevice *d, CudaScratch *s, size_t bytes, gi_err *err);
+bool cuda_upload(CudaDevice *d, CuPointer to, const void *from, size_t n, gi_err *err);
+bool cuda_download(CudaDevice *d, void *to, CuPointer from, size_t n, gi_err *err);
+/* host: contents to begin with; they are watched from then on if `watch`. */
+CudaBlock *cuda_block_new(CudaDevice *d, size_t bytes, const void *host, bool watch,
+                          const char *label, gi_err *err);
+void cuda_block_free(CudaBlock *b);
+/* Takes what the contents are now (equal to b->host) as what they must be. */
+bool cuda_block_record(CudaBlock *b, gi_err *err);
+bool cuda_intact(Device *d, gi_buf *what, gi_err *err);
+
+DeviceBuffer *cuda_buffer(Device *d, Array *a, bool read_only, const char *label, gi_err *err);
+void cuda_buffer_free(DeviceBuffer *b);
+bool cuda_buffer_read(DeviceBuffer *b, Array *into, gi_err *err);
+bool cuda_buffer_write(DeviceBuffer *b, const Array *from, gi_err *err);
+bool cuda_buffer_sentinel(DeviceBuffer *b, gi_err *err);
+int cuda_queue_sentinel(DeviceBuffer *b);
+
+/* --- cuda_compare.c, cuda_texture.c --- */
+
+bool cuda_compare(DeviceBuffer *got, DeviceBuffer *expected, const CompareOptions *options,
+                  Comparison *out, gi_err *err);
+DeviceTexture *cuda_texture(Device *d, Array *a, const EmuTexture *t, gi_err *err);
+void cuda_texture_free(DeviceTexture *t);
+
+/* --- cuda_module.c --- */
+
+DeviceModule *cuda_load(Device *d, const char *code, size_t len, gi_err *err);
+void cuda_module_free(DeviceModule *m);
+bool cuda_module_reset(DeviceModule *m, gi_err *err);
+bool cuda_symbol_size(DeviceModule *m, const char *name, size_t *size);
+bool cuda_symbol_write(DeviceModule *m, const char *name, const void *bytes, size_t n, gi_err *err);
+bool cuda_symbol_read(DeviceModule *m, const char *name, void *bytes, size_t n, gi_err *err);
+bool cuda_kernel_info(DeviceModule *m, const char *kernel, EmuKernelInfo *out, gi_err *err);
+const char *cuda_kernel_name(DeviceModule *m, int index);
+/* NULL: "usage", no such kernel. Valid until the next call. */
+CudaKernel *cuda_kernel(CudaModule *m, const char *name, gi_err *err);
+/* Variables back to what a launch begins with. Queues copies; a module with `reload` set is loaded
+** again, for which nothing may be in flight. */
+bool cuda_queue_reset(CudaModule *m, gi_err *err);
+
+/* --- cuda_launch.c, cuda_time.c --- */
+
+typedef struct CudaGroup {
+    double ns[CUDA_GROUP]; /* of each launch, by events */
+    double clock_ghz;      /* of the SMs during the group; 0 unknown */
+} CudaGroup;
+
+/* Runs 1 … CUDA_GROUP launches, timed. gate_ns: the GPU idles that long first, so that the host is
+** ahead of it all the time. False for misuse and failures; *out says how the launches went. */
+bool cuda_group(CudaDevice *d, const DevicePair *shots, int n, double gate_ns, bool flush_l2,
+                CudaGroup *group, Measurement *out, gi_err *err);
+bool cuda_launch(DeviceModule *m, const DeviceLaunch *launch, Measurement *out, gi_err *err);
+bool cuda_time(DeviceModule *m, const DeviceLaunch *launch, const DeviceTiming *how,
+               DeviceSamples *out, gi_err *err);
+bool cuda_time_pair(DevicePair a, DevicePair b, int pairs, const DeviceTiming *how, double *ns_a,
+                    double *ns_b, Measurement *last, gi_err *err);
+
+#endif

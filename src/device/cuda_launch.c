@@ -1,0 +1,232 @@
+/* cuda_launch.c - launches on the device "cuda": what comes before each, and what its end means.
+**
+** A group of launches is queued as one: a reading of the SM clocks; for each launch its variables
+** and outputs made as they shall be, an event, the kernel, an event; a second reading. The host
+** polls until all is done or the time is up. A kernel that does not end cannot be stopped: the
+** device is lost then, as it is after most faults.
+*/
+#include "device/cuda.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { DEFAULT_SHARED = 48 << 10, MAX_SMS = 1024 };
+enum { CU_MISUSE = -3 }; /* not the driver's: gi_err says what */
+
+/* --- what happened --- */
+
+static DeviceStatus status_of(int code) {
+    switch (code) {
+    case CU_OK: return STATUS_OK;
+    case CU_ILLEGAL_ADDRESS: return STATUS_ILLEGAL_ADDRESS;
+    case CU_MISALIGNED: return STATUS_MISALIGNED;
+    case CU_OUT_OF_MEMORY: return STATUS_OUT_OF_MEMORY;
+    case CU_TIMED_OUT:
+    case CU_INTERRUPTED:
+    case CU_LAUNCH_TIMEOUT: return STATUS_TIMEOUT;
+    case CU_ECC:
+    case CU_NVLINK:
+    case CU_CONTAINED:
+    case CU_UNKNOWN: return STATUS_CRASH;
+    default: return STATUS_LAUNCH_ERROR;
+    }
+}
+
+static void say_launch(const DeviceLaunch *l, const Measurement *m, const char *words, char *text,
+                       size_t size) {
+    const unsigned *g = l->run.grid, *b = l->run.block;
+    snprintf(text, size,
+             "%s cannot be launched with %u x %u x %u blocks of %u x %u x %u threads, %d registers "
+             "and %zu bytes of shared memory: %s",
+             l->run.kernel, g[0], g[1], g[2], b[0], b[1], b[2], m->registers, m->shared_bytes,
+             words);
+}
+
+static void set_status(CudaDevice *d, const DeviceLaunch *l, int code, Measurement *out) {
+    char words[200], *text = out->detail.message;
+    size_t size = sizeof out->detail.message;
+    out->status = status_of(code);
+    if (code == CU_OK) return;
+    driver_words(d->cu, code, words, sizeof words);
+    if (code == CU_TIMED_OUT)
+        snprintf(text, size, "%s ran longer than the %g s allowed", l->run.kernel, l->timeout_s);
+    else if (code == CU_INTERRUPTED) snprintf(text, size, "%s was interrupted", l->run.kernel);
+    else if (cuda_is_fatal(code)) snprintf(text, size, "%s: %s", l->run.kernel, words);
+    else say_launch(l, out, words, text, size);
+    if (!cuda_is_fatal(code)) return;
+    cuda_lose(d, text);
+    out->lost = true;
+}
+
+/* --- one launch --- */
+
+static int configure(CudaDevice *d, CudaKernel *k, const DeviceLaunch *l) {
+    int code = CU_OK, dynamic = (int)l->run.shared_bytes;
+    if (l->run.shared_bytes > INT32_MAX) return CU_INVALID_VALUE;
+    if (k->cache != (int)l->cache) code = d->cu->function_cache(k->function, (int)l->cache);
+    if (code != CU_OK) return code;
+    k->cache = (int)l->cache;
+    if (k->carveout != l->carveout)
+        code = d->cu->function_set(k->function, CU_FUNCTION_CARVEOUT, l->carveout);
+    if (code != CU_OK) return code;
+    k->carveout = l->carveout;
+    if (dynamic <= k->dynamic || dynamic + (int)k->info.shared_bytes <= DEFAULT_SHARED)
+        return CU_OK;
+    code = d->cu->function_set(k->function, CU_FUNCTION_MAX_DYNAMIC_SHARED, dynamic);
+    if (code == CU_OK) k->dynamic = dynamic;
+    return code;
+}
+
+static int start_kernel(CudaDevice *d, const CudaKernel *k, const DeviceLaunch *l, int i) {
+    const unsigned *g = l->run.grid, *b = l->run.block;
+    size_t bytes = k->info.param_bytes;
+    void *extra[] = {CU_EXTRA_BUFFER, (void *)(uintptr_t)l->run.params, CU_EXTRA_SIZE, &bytes,
+                     CU_EXTRA_END};
+    int code = d->cu->event_record(d->start[i], d->stream);
+    if (code == CU_OK)
+        code = d->cu->launch(k->function, g[0], g[1], g[2], b[0], b[1], b[2],
+                             (unsigned)l->run.shared_bytes, d->stream, NULL, bytes ? extra : NULL);
+    return code == CU_OK ? d->cu->event_record(d->end[i], d->stream) : code;
+}
+
+static int prepare(CudaDevice *d, CudaModule *m, const DeviceLaunch *l, bool flush, gi_err *err) {
+    int code = cuda_queue_reset(m, err) ? CU_OK : CU_MISUSE;
+    for (int i = 0; i < l->n_fill && code == CU_OK; i++) code = cuda_queue_sentinel(l->fill[i]);
+    if (flush && code == CU_OK) {
+        uint64_t n = d->info.l2_bytes / 8, value = 0;
+        void *args[] = {&d->flush.address, &value, &n};
+        code = cuda_help(d, d->helpers.fill, (unsigned)(8 * d->info.sms), args);
+    }
+    return code;
+}
+
+static void describe(CudaDevice *d, const CudaKernel *k, const DeviceLaunch *l, Measurement *out) {
+    const unsigned *b = l->run.block;
+    int blocks = 0;
+    uint64_t threads = (uint64_t)b[0] * b[1] * b[2];
+    out->registers = k->info.registers;
+    out->shared_bytes = k->info.shared_bytes + l->run.shared_bytes;
+    if (threads == 0 || threads > (uint64_t)d->info.max_threads_per_block) return;
+    d->cu->occupancy(&blocks, k->function, (int)threads, l->run.shared_bytes);
+    out->detail.occupancy =
+        (double)((threads + 31) / 32 * (uint64_t)blocks) * 32 / d->max_threads_per_sm;
+}
+
+static int queue_shot(CudaDevice *d, const DevicePair *shot, int i, bool flush, Measurement *out,
+                      gi_err *err) {
+    CudaModule *m = (CudaModule *)shot->module;
+    int code = prepare(d, m, shot->launch, flush, err);
+    if (code != CU_OK) return code;
+    CudaKernel *k = cuda_kernel(m, shot->launch->run.kernel, err);
+    if (k == NULL) return CU_MISUSE;
+    code = configure(d, k, shot->launch);
+    if (i == 0 || code != CU_OK) describe(d, k, shot->launch, out);
+    return code == CU_OK ? start_kernel(d, k, shot->launch, i) : code;
+}
+
+/* --- the SM clock --- */
+
+typedef struct Stamp { /* as the helper kernel writes it */
+    uint64_t sm, clock, ns;
+} Stamp;
+
+static int queue_stamp(CudaDevice *d, int which, double gate_ns) {
+    CuPointer at = d->stamps.address + (size_t)which * (size_t)d->info.sms * sizeof(Stamp);
+    uint64_t gate = (uint64_t)gate_ns;
+    void *args[] = {&at, &gate};
+    return cuda_help(d, d->helpers.stamp, (unsigned)d->info.sms, args);
+}
+
+static int by_value(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Clocks over time of every SM that has both stamps: the median; 0 when there is none. */
+static double clock_of(const Stamp *first, const Stamp *second, int n) {
+    const Stamp *seen[MAX_SMS] = {NULL};
+    double ghz[MAX_SMS];
+    int found = 0;
+    for (int i = 0; i < n; i++)
+        if (first[i].sm < MAX_SMS) seen[first[i].sm] = &first[i];
+    for (int i = 0; i < n; i++) {
+        const Stamp *a = second[i].sm < MAX_SMS ? seen[second[i].sm] : NULL, *b = &second[i];
+        if (a == NULL || b->ns <= a->ns) continue;
+        seen[b->sm] = NULL;
+        ghz[found++] = (double)(b->clock - a->clock) / (double)(b->ns - a->ns);
+    }
+    qsort(ghz, (size_t)found, sizeof *ghz, by_value);
+    return found ? ghz[found / 2] : 0;
+}
+
+static double read_clock(CudaDevice *d) {
+    const Stamp *stamps = (const Stamp *)(const void *)d->staging;
+    double ghz = clock_of(stamps, stamps + d->info.sms, d->info.sms);
+    if (ghz > d->best_ghz) d->best_ghz = ghz;
+    return ghz;
+}
+
+/* --- groups --- */
+
+static bool working_memory(CudaDevice *d, bool flush, gi_err *err) {
+    return cuda_enter(d, err) &&
+           cuda_scratch(d, &d->stamps, 2 * (size_t)d->info.sms * sizeof(Stamp), err) &&
+           (!flush || cuda_scratch(d, &d->flush, d->info.l2_bytes, err));
+}
+
+static int queue_group(CudaDevice *d, const DevicePair *shots, int n, double gate_ns, bool flush,
+                       Measurement *out, gi_err *err) {
+    int code = queue_stamp(d, 0, gate_ns);
+    for (int i = 0; i < n && code == CU_OK; i++)
+        code = queue_shot(d, &shots[i], i, flush, out, err);
+    if (code == CU_OK) code = queue_stamp(d, 1, 0);
+    if (code != CU_OK) return code;
+    return d->cu->download(d->staging, d->stamps.address, 2 * (size_t)d->info.sms * sizeof(Stamp),
+                           d->stream);
+}
+
+static double time_allowed(const DevicePair *shots, int n) {
+    double sum = 0;
+    for (int i = 0; i < n; i++) {
+        if (shots[i].launch->timeout_s <= 0) return 0;
+        sum += shots[i].launch->timeout_s;
+    }
+    return sum;
+}
+
+static bool read_times(CudaDevice *d, int n, CudaGroup *group, gi_err *err) {
+    for (int i = 0; i < n; i++) {
+        float ms = 0;
+        int code = d->cu->event_elapsed(&ms, d->start[i], d->end[i]);
+        if (!cuda_ok(d, code, "read the time of a launch", err)) return false;
+        group->ns[i] = (double)ms * 1e6;
+    }
+    group->clock_ghz = read_clock(d);
+    return true;
+}
+
+bool cuda_group(CudaDevice *d, const DevicePair *shots, int n, double gate_ns, bool flush_l2,
+                CudaGroup *group, Measurement *out, gi_err *err) {
+    const DeviceLaunch *l = shots[0].launch;
+    *group = (CudaGroup){0};
+    *out = (Measurement){0};
+    if (!working_memory(d, flush_l2, err)) return false;
+    int code = queue_group(d, shots, n, gate_ns, flush_l2, out, err);
+    int ended = cuda_wait(d, time_allowed(shots, n), l->run.interrupt);
+    if (ended != CU_OK) code = ended;
+    if (code == CU_MISUSE) return false;
+    set_status(d, l, code, out);
+    if (code != CU_OK) return true;
+    if (!read_times(d, n, group, err)) return false;
+    out->ns = group->ns[n - 1];
+    out->clock_ghz = group->clock_ghz;
+    out->ticks = out->ns * out->clock_ghz;
+    return true;
+}
+
+bool cuda_launch(DeviceModule *m, const DeviceLaunch *launch, Measurement *out, gi_err *err) {
+    CudaGroup group;
+    DevicePair shot = {m, launch};
+    return cuda_group(cuda_of(m->device), &shot, 1, 0, false, &group, out, err);
+}

@@ -1,0 +1,129 @@
+/* cuda_time.c - timing on the device "cuda": samples until the median is known well enough.
+**
+** Samples come in groups; a group knows the SM clock it ran at, so that throttled ones can be told
+** (samples.c). Before a group the GPU idles for GATE_NS, in which the host queues all of it: else
+** a short kernel would wait for the host between its two events.
+*/
+#include "device/cuda.h"
+
+enum { FEW = 3 }; /* samples that tell a slow candidate */
+
+static const double GATE_NS = 60e3, GROUP_SECONDS = 0.02;
+
+static bool needs_reload(const DevicePair *p) {
+    return ((const CudaModule *)p->module)->reload;
+}
+
+/* How many launches of about ns make a group of bearable length. */
+static int group_size(double ns) {
+    double n = ns > 0 ? GROUP_SECONDS / (ns * 1e-9) : CUDA_GROUP;
+    return n < 1 ? 1 : n > CUDA_GROUP ? CUDA_GROUP : (int)n;
+}
+
+/* Launches nobody counts, one at a time; *last says how they went, and how long the last took. */
+static bool warm_up(CudaDevice *d, const DevicePair *shot, const DeviceTiming *how,
+                    Measurement *last, gi_err *err) {
+    CudaGroup group;
+    for (int i = 0; i < how->warmup; i++) {
+        if (!cuda_group(d, shot, 1, 0, how->flush_l2, &group, last, err)) return false;
+        if (last->status != STATUS_OK) return true;
+    }
+    return true;
+}
+
+/* --- one kernel --- */
+
+static bool sample(CudaDevice *d, const DevicePair *shot, int n, const DeviceTiming *how,
+                   DeviceSamples *out, gi_err *err) {
+    DevicePair shots[CUDA_GROUP];
+    CudaGroup group;
+    for (int i = 0; i < n; i++) shots[i] = *shot;
+    if (!cuda_group(d, shots, n, GATE_NS, how->flush_l2, &group, &out->last, err)) return false;
+    if (out->last.status != STATUS_OK) return true;
+    for (int i = 0; i < n; i++) samples_add(out, group.ns[i], group.clock_ghz);
+    samples_summarise(out, d->best_ghz, how->clock_tolerance);
+    return true;
+}
+
+static bool is_slow(const DeviceTiming *how, const DeviceSamples *s) {
+    return how->stop_above_ns > 0 && s->n >= FEW && s->median_ns > how->stop_above_ns;
+}
+
+static bool is_enough(const DeviceTiming *how, const DeviceSamples *s) {
+    return s->n - s->dropped >= how->min_samples && s->rel_error <= how->rel_error;
+}
+
+static int next_group(const DeviceTiming *how, const DeviceSamples *s, int most) {
+    int n = how->max_samples - s->n;
+    if (how->stop_above_ns > 0 && s->n == 0) most = most < FEW ? most : FEW;
+    else if (s->n < how->min_samples && how->min_samples - s->n < n) n = how->min_samples - s->n;
+    return n < most ? n : most;
+}
+
+bool cuda_time(DeviceModule *m, const DeviceLaunch *launch, const DeviceTiming *how,
+               DeviceSamples *out, gi_err *err) {
+    CudaDevice *d = cuda_of(m->device);
+    DevicePair shot = {m, launch};
+    if (!warm_up(d, &shot, how, &out->last, err)) return false;
+    int most = needs_reload(&shot) ? 1 : group_size(out->last.ns);
+    while (out->last.status == STATUS_OK && !out->slow && !out->capped && !is_enough(how, out)) {
+        if (!sample(d, &shot, next_group(how, out, most), how, out, err)) return false;
+        out->slow = is_slow(how, out);
+        out->capped = out->n >= how->max_samples && !is_enough(how, out);
+    }
+    return true;
+}
+
+/* --- two kernels in turn --- */
+
+/* Pairs first … first+n-1: in even ones a runs first, in odd ones b. */
+static bool sample_pairs(CudaDevice *d, DevicePair a, DevicePair b, int first, int n,
+                         const DeviceTiming *how, double *ns_a, double *ns_b, Measurement *last,
+                         gi_err *err) {
+    DevicePair shots[CUDA_GROUP];
+    CudaGroup group;
+    for (int i = 0; i < n; i++) {
+        bool swap = (first + i) % 2;
+        shots[2 * i] = swap ? b : a;
+        shots[2 * i + 1] = swap ? a : b;
+    }
+    if (!cuda_group(d, shots, 2 * n, GATE_NS, how->flush_l2, &group, last, err)) return false;
+    for (int i = 0; i < n && last->status == STATUS_OK; i++) {
+        int swap = (first + i) % 2;
+        ns_a[first + i] = group.ns[2 * i + swap];
+        ns_b[first + i] = group.ns[2 * i + 1 - swap];
+    }
+    return true;
+}
+
+/* A module that is loaded again before each launch cannot be in a group with anything. */
+static bool sample_alone(CudaDevice *d, DevicePair a, DevicePair b, int i, const DeviceTiming *how,
+                         double *ns_a, double *ns_b, Measurement *last, gi_err *err) {
+    CudaGroup group;
+    for (int turn = 0; turn < 2; turn++) {
+        bool is_a = turn == i % 2;
+        if (!cuda_group(d, is_a ? &a : &b, 1, GATE_NS, how->flush_l2, &group, last, err))
+            return false;
+        if (last->status != STATUS_OK) return true;
+        *(is_a ? &ns_a[i] : &ns_b[i]) = group.ns[0];
+    }
+    return true;
+}
+
+bool cuda_time_pair(DevicePair a, DevicePair b, int pairs, const DeviceTiming *how, double *ns_a,
+                    double *ns_b, Measurement *last, gi_err *err) {
+    CudaDevice *d = cuda_of(a.module->device);
+    if (!warm_up(d, &a, how, last, err)) return false;
+    if (last->status != STATUS_OK) return true;
+    double ns = last->ns;
+    if (!warm_up(d, &b, how, last, err)) return false;
+    int most = group_size(ns > last->ns ? ns : last->ns) / 2;
+    bool alone = needs_reload(&a) || needs_reload(&b) || most < 1;
+    for (int i = 0, n = 1; i < pairs && last->status == STATUS_OK; i += n) {
+        n = alone ? 1 : pairs - i < most ? pairs - i : most;
+        bool ok = alone ? sample_alone(d, a, b, i, how, ns_a, ns_b, last, err)
+                        : sample_pairs(d, a, b, i, n, how, ns_a, ns_b, last, err);
+        if (!ok) return false;
+    }
+    return true;
+}
