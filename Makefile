@@ -57,7 +57,7 @@ c_tests    := $(patsubst tests/c/%.c,$O/tests/%,$(wildcard tests/c/*.c))
 helpers    := $(addprefix tests/lua/,tap.lua fake.lua read_json.lua)
 scripts    := $(filter-out $(helpers),$(wildcard tests/lua/*.lua tests/cli/*.t))
 
-.PHONY: all deps demo test tests bench portable install uninstall clean help FORCE
+.PHONY: all deps demo test gpu-test tests bench portable install uninstall clean help FORCE
 .DELETE_ON_ERROR:
 .SUFFIXES:
 
@@ -106,6 +106,10 @@ test: deps
 	$QCC="$(CC)" prove -j $$(nproc) -e tests/run $(PROVEFLAGS) \
 	    $(sort $(filter-out %_speed,$(c_tests)) $(scripts))
 
+# The stories that need a GPU (tests/gpu/README.md); also runs in the portable folder, without make.
+gpu-test: all
+	$Q./tests/gpu/run ./gilua
+
 bench: deps
 	$Q$(MAKE) --no-print-directory tests
 	$Qif [ -x $O/tests/emu_speed ]; then $O/tests/emu_speed; fi
@@ -140,6 +144,7 @@ help:
 	@echo "make deps       install what gilua needs (apt; NVRTC into deps/ if there is no CUDA)"
 	@echo "make demo       deps, build, then evolve a kernel: experiments/quickstart.lua"
 	@echo "make test       deps, build, then every test that needs no GPU"
+	@echo "make gpu-test   the stories of tests/gpu, on a machine with a GPU"
 	@echo "make bench      deps, build, then the measured figures"
 	@echo "make portable   portable/$(PACKAGE)/, to copy to another machine"
 	@echo "make install    to PREFIX ($(PREFIX)) below DESTDIR; make uninstall takes it away"

@@ -26,6 +26,7 @@ local M = {}
 ---@field measurement? table
 ---@field fitness? number
 ---@field acceptable? boolean may be a parent
+---@field parent_ns? number time of the faster of its parents
 
 ---@class Run what observers and breeding steps are given
 ---@field scheme table
@@ -40,20 +41,26 @@ local M = {}
 ---@field expected integer about how many there will be
 ---@field rejected table<string, integer> by cause: a status, or "wrong" answers
 ---@field stopped? { kind: string, message: string } "interrupted" or "error"
----@field result? { case: string, unseen: boolean, baseline: table, best: table, evolved: string }
+---@field result? { case: string, unseen: boolean, baseline: table, best: table, evolved: string,
+---  speedup: number, low?: number, high?: number, pairs?: integer }
 
 --------------------------------------------------------------------------------------------------
 -- Breeding steps: each appends children to a list
 
-local function child(text, birth)
-  return { genome = text, birth = birth }
+local function child(text, birth, ...)
+  local fastest
+  for _, parent in ipairs { ... } do
+    local ns = parent.measurement and parent.measurement.ns
+    if ns and (not fastest or ns < fastest) then fastest = ns end
+  end
+  return { genome = text, birth = birth, parent_ns = fastest }
 end
 
 ---One child of each parent by mutation.
 function M.mutants(run, parents, children)
   for _, parent in ipairs(parents) do
     local text = run.scheme.mutate(parent.genome, run.draw, run.rng)
-    children[#children + 1] = child(text, "mutation")
+    children[#children + 1] = child(text, "mutation", parent)
   end
 end
 
@@ -66,7 +73,7 @@ function M.crossovers(run, parents, children)
     if not text then
       text, birth = run.scheme.mutate(parent.genome, run.draw, run.rng), "mutation"
     end
-    children[#children + 1] = child(text, birth)
+    children[#children + 1] = child(text, birth, parent, mate)
   end
 end
 
@@ -96,8 +103,9 @@ M.paper = {
 }
 
 -- problem, farm, rng and new_case(generation, rng) -> case have no default. draw(rng) -> gene
--- replaces genome.source(problem, genes).
-local OPTIONAL = { "problem", "farm", "rng", "new_case", "draw", "genes",
+-- replaces genome.source(problem, genes). check: which mutants run on the small case with every
+-- check on, "every" one, would-be "parents", or "winners" only; else the farm's own choice.
+local OPTIONAL = { "problem", "check", "farm", "rng", "new_case", "draw", "genes",
   "on_start", "on_result", "on_generation", "on_end" }
 
 --------------------------------------------------------------------------------------------------
@@ -142,14 +150,23 @@ local function count(run, measurement)
   if cause then run.rejected[cause] = (run.rejected[cause] or 0) + 1 end
 end
 
+-- A candidate this much slower than the faster of its parents need not be timed with care.
+local HOPELESS = 2
+
 local function measure(run, individuals, case)
-  local genomes = {}
-  for i, individual in ipairs(individuals) do genomes[i] = individual.genome end
-  local measured, why = run.scheme.farm:evaluate(genomes, case, function(i, m, done, total)
-    individuals[i].measurement = m
-    count(run, m)
-    notify(run, "on_result", individuals[i], done, total)
-  end)
+  local genomes, slow_above = {}, {}
+  for i, individual in ipairs(individuals) do
+    genomes[i] = individual.genome
+    slow_above[i] = individual.parent_ns and HOPELESS * individual.parent_ns or false
+  end
+  local measured, why = run.scheme.farm:evaluate(genomes, case, {
+    slow_above = slow_above,
+    on_result = function(i, m, done, total)
+      individuals[i].measurement = m
+      count(run, m)
+      notify(run, "on_result", individuals[i], done, total)
+    end,
+  })
   if not measured then refuse("%s", why) end
   for i, m in ipairs(measured) do individuals[i].measurement = m end
 end
@@ -181,6 +198,27 @@ local function score(run, individual, baseline)
   individual.fitness = value
   individual.acceptable = run.scheme.acceptable(own, reference, run.problem.tolerance) and true
     or false
+end
+
+---The checked run of those that may be parents: who fails it has the status of its failure, and
+---may not.
+local function inspect(run, individuals)
+  local suspects, genomes = {}, {}
+  for _, individual in ipairs(individuals) do
+    if individual.acceptable then
+      suspects[#suspects + 1], genomes[#genomes + 1] = individual, individual.genome
+    end
+  end
+  if #genomes == 0 then return end
+  for i, verdict in ipairs(run.scheme.farm:check(genomes)) do
+    local individual = suspects[i]
+    if verdict.status ~= "ok" then
+      individual.acceptable = false
+      individual.measurement.status = verdict.status
+      individual.measurement.message = verdict.message
+      run.rejected[verdict.status] = (run.rejected[verdict.status] or 0) + 1
+    end
+  end
 end
 
 ---Measures the unmodified kernel and then the individuals on one case, and scores them.
@@ -280,6 +318,7 @@ end
 local function generation(run)
   local case = run.scheme.new_case(run.generation, run.rng)
   local baseline = compete(run, run.population, case)
+  if run.scheme.check == "parents" then inspect(run, run.population) end
   local record = record_generation(run, case, baseline)
   run.records[#run.records + 1] = record
   notify(run, "on_generation", record)
@@ -325,6 +364,13 @@ local function ranked(finalists, baseline)
   return winners
 end
 
+-- By how much two fitnesses may differ and mean nothing: three standard deviations (§4.3) of the
+-- difference of two medians, each known to rel_error at about two. Nothing on the virtual GPU.
+local function noise_of(individual)
+  local rel_error = individual.measurement.rel_error or 0
+  return 3 * math.sqrt(2) * rel_error / 2 * individual.fitness
+end
+
 -- The winner without the genes it does not need, judged on the case it won on.
 local function cleaned(run, winner, baseline, case)
   if not run.scheme.minimise then return winner.genome end
@@ -337,36 +383,47 @@ local function cleaned(run, winner, baseline, case)
       known[text] = individual.acceptable and individual.fitness or math.huge
     end
     return known[text]
-  end)
+  end, noise_of(winner))
 end
 
-local function outcome(run, case, unseen, baseline, best, evolved)
+-- What the claim of the best is worth: interleaved with the unmodified kernel, on an unseen case.
+-- Exact on the virtual GPU. Nil where chance can explain it.
+local function confirmed(run, best, case)
+  local c = run.scheme.farm:compare(best.genome, "", case)
+  if c.status ~= "ok" then return nil end
+  local exact = c.low == c.high
+  return (exact or c.low > 1 or c.high < 1) and c or nil
+end
+
+local function outcome(run, case, baseline, best, evolved, claim)
   return {
-    case = case_name(run, case), unseen = unseen, evolved = evolved,
+    case = case_name(run, case), unseen = true, evolved = evolved,
     baseline = baseline.measurement, best = best.measurement,
-    speedup = baseline.measurement.ticks / best.measurement.ticks,
+    speedup = claim.ratio, low = claim.low, high = claim.high, pairs = claim.pairs,
   }
 end
 
 -- Finalists meet on one new case, the best of them is cleaned there, and its claim is then
--- measured on another. One that fails there hands over to the next; when none is left, the
--- unmodified kernel is the result.
+-- measured on another, in turn with the unmodified kernel. One that fails there, or whose gain
+-- chance can explain, hands over to the next; when none is left, the unmodified kernel is the
+-- result.
 local function final(run)
   local scheme = run.scheme
   local finalists = contenders(run)
   local trial = scheme.new_case(run.generation + 1, run.rng)
   local unseen = scheme.new_case(run.generation + 2, run.rng)
   local trial_baseline = #finalists > 0 and compete(run, finalists, trial)
-  local baseline
+  if scheme.check ~= "every" then inspect(run, finalists) end
   for _, winner in ipairs(ranked(finalists, trial_baseline)) do
     local best = child(cleaned(run, winner, trial_baseline, trial), "best")
-    baseline = compete(run, { best }, unseen)
-    if best.acceptable and best.fitness < baseline.fitness then
-      return outcome(run, unseen, true, baseline, best, winner.genome)
-    end
+    local baseline = compete(run, { best }, unseen)
+    if scheme.check ~= "every" then inspect(run, { best }) end
+    local claim = best.acceptable and best.fitness < baseline.fitness
+      and confirmed(run, best, unseen)
+    if claim then return outcome(run, unseen, baseline, best, winner.genome, claim) end
   end
-  baseline = compete(run, {}, unseen)
-  return outcome(run, unseen, true, baseline, baseline, "")
+  local baseline = compete(run, {}, unseen)
+  return outcome(run, unseen, baseline, baseline, "", { ratio = 1, low = 1, high = 1 })
 end
 
 -- What a stopped run can say: the best of its last whole generation, on that generation's case.
@@ -395,11 +452,21 @@ local function all(run)
   run.result = final(run)
 end
 
+local CHECKS = { every = true, parents = true, winners = true }
+
 local function new_run(given)
   local scheme = settings.fill("gilua.evolve.run", given, M.paper, OPTIONAL)
   for _, name in ipairs { "problem", "farm", "rng", "new_case" } do
     if scheme[name] == nil then error("gilua.evolve.run: the scheme needs '" .. name .. "'", 3) end
   end
+  if scheme.check then
+    if not CHECKS[scheme.check] then
+      error(("gilua.evolve.run: check is \"every\", \"parents\" or \"winners\", not '%s'")
+        :format(scheme.check), 3)
+    end
+    scheme.farm:set_check(scheme.check)
+  end
+  scheme.check = scheme.farm.check_mode
   return {
     scheme = scheme, problem = scheme.problem, rng = scheme.rng, seed = scheme.rng:seed(),
     draw = scheme.draw or genome.source(scheme.problem, scheme.genes),

@@ -21,7 +21,7 @@ local FIELDS = {
   case = "function", launch = "function",
 }
 local OPTIONAL = {
-  title = true, paper = true, reference = true, grammar = true, checked_case = true,
+  title = true, paper = true, reference = true, grammar = true, checked_case = true, compile = true,
 }
 
 local function readable(path)
@@ -88,6 +88,28 @@ function Problem:launch(case, values)
   return self.definition.launch(case, values)
 end
 
+--- NVRTC options that parameter values ask for: { "-Xptxas=-dlcm=cg" }.
+---@return string[]
+function Problem:compile_options(values)
+  local compile = self.definition.compile
+  return compile and compile(values) or {}
+end
+
+--- Is a faster than b on a case? Opens a farm of its own: a script that has one asks that.
+---@param a string genome
+---@param b string genome; "" is the unmodified kernel
+---@param case table
+---@param options? table those of gi.farm, and `pairs`, `confidence`, `seed` of farm:compare
+---@return table { ratio, low, high, pairs, a_ns, b_ns } or { status, message }
+function Problem:compare(a, b, case, options)
+  local how, rest = {}, {}
+  for k, v in pairs(options or {}) do
+    if k == "pairs" or k == "confidence" or k == "seed" then how[k] = v else rest[k] = v end
+  end
+  local farm <close> = require("gilua").farm(self, rest)
+  return farm:compare(a, b, case, how)
+end
+
 --- The problem's C functions (reference.so), loaded when first used.
 local function load_library(self)
   local path = self.dir .. "/" .. self.definition.reference:gsub("%.c$", ".so")
@@ -121,7 +143,8 @@ local function load_problem(path)
   check(def, dir .. "/problem.lua")
   local self = setmetatable({
     name = def.name, dir = dir, kernel = def.kernel, definition = def, title = def.title,
-    parameters = def.parameters, tolerance = def.tolerance, source_path = dir .. "/" .. def.source,
+    parameters = def.parameters, tolerance = def.tolerance, checked_case = def.checked_case,
+    source_path = dir .. "/" .. def.source,
   }, Meta)
   local options = { kernel = def.kernel, config = config_of(def.parameters) }
   for k, v in pairs(def.grammar or {}) do options[k] = v end

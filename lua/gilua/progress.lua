@@ -70,11 +70,21 @@ local function row(label, a, b)
   return ("  %-22s %16s %16s"):format(label, a, b)
 end
 
+local function microseconds(m)
+  return ("%.2f us"):format(m.ns / 1000)
+end
+
+-- Ticks of the virtual GPU; of a GPU, the time.
+local function cost_row(a, b)
+  if a.baseline_ns then return row("time", microseconds(a), microseconds(b)) end
+  return row("ticks", M.grouped(a.ticks), M.grouped(b.ticks))
+end
+
 local function comparison(result, tolerance)
   local a, b = result.baseline, result.best
-  return {
+  local lines = {
     row("", "unmodified", "best"),
-    row("ticks", M.grouped(a.ticks), M.grouped(b.ticks)),
+    cost_row(a, b),
     row("speed-up", times(1), times(result.speedup)),
     row("largest error", error_text(a.max_error), error_text(b.max_error)),
     row("mean error", error_text(a.mean_error), error_text(b.mean_error)),
@@ -83,6 +93,11 @@ local function comparison(result, tolerance)
       result.unseen and ", never seen in evolution" or "",
       (tolerance or fitness.TOLERANCE).max_error),
   }
+  if result.low and result.low ~= result.high then
+    lines[#lines + 1] = ("  speed-up from %d interleaved pairs; 95 %% interval %.3fx to %.3fx")
+      :format(result.pairs, result.low, result.high)
+  end
+  return lines
 end
 
 local function add_genes(lines, problem, text)

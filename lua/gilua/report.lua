@@ -93,7 +93,8 @@ local function measured(m)
     { "genome", m.genome }, { "status", m.status }, { "ticks", m.ticks },
     { "max_error", m.max_error }, { "mean_error", m.mean_error }, { "wrong", m.wrong },
     { "unset", m.unset }, { "n", m.n }, { "registers", m.registers },
-    { "shared_bytes", m.shared_bytes },
+    { "shared_bytes", m.shared_bytes }, { "ns", m.baseline_ns and m.ns or nil },
+    { "rel_error", m.rel_error }, { "samples", m.samples and #m.samples or nil },
   }
 end
 
@@ -116,13 +117,15 @@ function M.result(run, total_seconds)
     { "gilua", versions.gilua }, { "seed", run.seed }, { "device", run.scheme.farm.device },
     { "problem", run.problem.name }, { "case", result.case }, { "case_unseen", result.unseen },
     { "baseline", measured(result.baseline) }, { "best", measured(result.best) },
-    { "speedup", result.speedup }, { "evolved", result.evolved },
+    { "speedup", result.speedup }, { "speedup_low", result.low }, { "speedup_high", result.high },
+    { "pairs", result.pairs }, { "evolved", result.evolved },
     { "stopped", run.stopped and run.stopped.message },
     { "population", run.scheme.population }, { "generations", #run.records },
     { "generation_speedups", generation_speedups(run) },
     { "evaluations", run.evaluations }, { "runs", farm.runs },
     { "duplicates", farm.duplicates or {} }, { "rejected", run.rejected },
-    { "seconds", seconds }, { "versions", versions },
+    { "check", run.scheme.check }, { "restarts", farm.restarts },
+    { "baseline_drift", farm.baseline }, { "seconds", seconds }, { "versions", versions },
   }
 end
 

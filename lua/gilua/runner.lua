@@ -1,25 +1,32 @@
 --- Runs compiled mutants of one problem on one device and checks every answer. Used inside workers,
 -- and by scripts that want no worker.
 --
--- A mutant is never believed: the output holds sentinels before the run, inputs are read-only, and
--- device variables live only as long as the mutant's module.
+-- A mutant is never believed. The output holds sentinels before every launch, timed ones too, and
+-- device variables their initial values; every answer is compared; inputs and the zones around
+-- every buffer must be as they were; and after timing all of it is looked at once more.
 
 local core = require "gilua.core"
 
 local M = {}
 M.__index = M
 
+local BASELINE_AGE_S = 0.1 -- the unmodified kernel is timed again when its last time is older
+local KEPT_MODULES = 4
+
 ---@param problem gilua.problem
 ---@param device userdata
 function M.new(problem, device)
-  return setmetatable({ problem = problem, device = device, buffers = {}, textures = {} }, M)
+  return setmetatable({
+    problem = problem, device = device, virtual = device:name() == "emu",
+    buffers = {}, textures = {}, modules = {}, used = {},
+  }, M)
 end
 
 --- Makes `case` the one to run; the buffers and textures of the last one are released.
 function M:use(case)
   for _, child in pairs(self.buffers) do child:close() end
   for _, child in pairs(self.textures) do child:close() end
-  self.buffers, self.textures = {}, {}
+  self.buffers, self.textures, self.baseline = {}, {}, nil
   self.case = case
 end
 
@@ -28,10 +35,11 @@ local function must(value, message)
   return value
 end
 
-function M:buffer(array)
+function M:buffer(array, label)
   local b = self.buffers[array]
   if not b then
-    b = must(self.device:buffer(array, { read_only = array ~= self.case.output }))
+    local options = { read_only = array ~= self.case.output, label = label }
+    b = must(self.device:buffer(array, options))
     self.buffers[array] = b
   end
   return b
@@ -62,21 +70,6 @@ function M:value(v, launch)
   return v
 end
 
-function M:prepare(module, launch)
-  for name, v in pairs(launch.constants or {}) do
-    local ok, message, code = module:write(name, self:value(v, launch))
-    -- a variable that the mutant does not use is not in its module
-    if not ok and not (code == "usage" and message:find("has no __device__", 1, true)) then
-      error(message, 0)
-    end
-  end
-  local args = {}
-  for i, v in ipairs(launch.args) do
-    args[i] = type(v) == "userdata" and self:buffer(v) or self:value(v, launch)
-  end
-  return args
-end
-
 local function failed(status, message)
   return { status = status, message = message, ticks = math.huge, ns = math.huge, n = 0,
            max_error = math.huge, mean_error = math.huge, wrong = 1, unset = 1, registers = 0,
@@ -84,35 +77,221 @@ local function failed(status, message)
 end
 M.failed = failed
 
---- Runs PTX on the current case.
----@param code string what the device loads
----@param values table parameter values
----@param budget number warp instructions allowed, 0 for no limit but the device's own
----@param checked? boolean with the race detector and the count of uninitialised reads (slower)
----@return table measurement
-function M:measure(code, values, budget, checked)
-  local start = core.system.seconds()
-  local module, message = self.device:load(code)
-  if not module then return failed("compile_error", message) end
-  local case = self.case
-  local launch = self.problem:launch(case, values)
-  local args = self:prepare(module, launch)
-  case.output:sentinel()
-  local m = module:launch {
-    kernel = self.problem.kernel, grid = launch.grid, block = launch.block, shared = launch.shared,
-    args = args, budget = budget, print = false,
-    check_races = checked, count_uninitialised = checked,
-  }
-  module:close()
-  local ran = core.system.seconds()
-  if m.status == "ok" then
-    local c = core.array.compare(self:buffer(case.output):read(), case.expected, case.compare)
-    for k, v in pairs(c) do m[k] = v end
-  else
-    m = failed(m.status, m.message)
+--- A loaded module; the last few stay, because the mutants of one compilation share theirs.
+---@param mutant { code: string, hash?: string }
+---@return userdata? module
+---@return string? message
+function M:module(mutant)
+  local key = mutant.hash
+  if not key then return self.device:load(mutant.code) end
+  local module = self.modules[key]
+  if module then return module end
+  local message
+  module, message = self.device:load(mutant.code)
+  if not module then return nil, message end
+  if #self.used == KEPT_MODULES then
+    local old = table.remove(self.used, 1)
+    self.modules[old]:close()
+    self.modules[old] = nil
   end
-  m.seconds = { run = ran - start, check = core.system.seconds() - ran }
+  self.used[#self.used + 1], self.modules[key] = key, module
+  return module
+end
+
+--- A module that nobody else uses.
+function M:load(mutant)
+  return must(self.device:load(mutant.code))
+end
+
+--- Sets a variable. In machine code that holds many mutants its name ends with the mutant's tag,
+--- where they do not have it in common. One that the mutant does not use is not in its module.
+local function write_variable(module, name, tag, value)
+  local ok, message, code
+  for _, ending in ipairs { tag or "", tag and tag ~= "" and "" or nil } do
+    ok, message, code = module:write(name .. ending, value)
+    if ok then return end
+    if not (code == "usage" and message:find("has no __device__", 1, true)) then
+      error(message, 0)
+    end
+  end
+end
+
+--- A launch of a mutant, its constants written: what module:launch and module:time take.
+function M:prepare(module, mutant)
+  local launch = self.problem:launch(self.case, mutant.values)
+  for name, v in pairs(launch.constants or {}) do
+    write_variable(module, name, mutant.tag, self:value(v, launch))
+  end
+  local args = {}
+  for i, v in ipairs(launch.args) do
+    args[i] = type(v) == "userdata" and self:buffer(v, "argument " .. i) or self:value(v, launch)
+  end
+  return {
+    kernel = self.problem.kernel .. (mutant.tag or ""), grid = launch.grid, block = launch.block,
+    shared = launch.shared, cache = launch.cache, carveout = launch.carveout, args = args,
+    print = false,
+    fill = { self:buffer(self.case.output, "output") },
+  }
+end
+
+--- Compares the output as it is now with what is expected; what else was touched is a fault.
+function M:judge()
+  local case = self.case
+  local ok, damage = self.device:intact()
+  if not ok then return failed("illegal_address", damage) end
+  local expected = self:buffer(case.expected, "expected answers")
+  return must(self:buffer(case.output):compare(expected, case.compare))
+end
+
+local function merge(m, more)
+  for k, v in pairs(more) do m[k] = v end
   return m
+end
+
+--- What goes wrong in a launch is the mutant's fate, misuse included: one that was made by hand may
+--- have lost its kernel or changed its arguments.
+local function launched(module, launch)
+  local ok, m = pcall(module.launch, module, launch)
+  if ok then return m end
+  if tostring(m):find("interrupted!", 1, true) then error(m, 0) end
+  return failed("launch_error", tostring(m))
+end
+
+--- The checked run: race detector, uninitialised reads, and where loops are guarded their counter.
+---@param budget number warp instructions, 0 for no limit but the device's own
+---@param guarded boolean the code has loop guards
+---@return table { status, message, instructions, uninitialised_reads }
+function M:check(code, values, budget, guarded)
+  local module, message = self.device:load(code)
+  if not module then return { status = "compile_error", message = message } end
+  local ready, launch = pcall(self.prepare, self, module,
+    { values = values })
+  if not ready then return { status = "launch_error", message = tostring(launch) } end
+  launch.budget, launch.check_races, launch.count_uninitialised = budget, true, true
+  local m = launched(module, launch)
+  local overrun = guarded and core.array.new("i32", 1)
+  local has_guard = overrun and module:read("gilua_loop_overrun", overrun)
+  module:close()
+  if has_guard and overrun[1] ~= 0 then
+    return { status = "loop_limit", message = "a loop ran over the limit of its guard" }
+  end
+  return { status = m.status, message = m.message, instructions = m.warp_instructions,
+           uninitialised_reads = m.uninitialised_reads }
+end
+
+-- --- timing ------------------------------------------------------------------------------------
+
+local TIMED = { "ns", "samples", "clocks", "rel_error", "dropped", "slow", "capped", "clock" }
+
+--- Times a launch that gave right answers, and looks at the answers of the last timed launch.
+function M:time(module, launch, how)
+  local m
+  if how.clock == "spans" then
+    m = require("gilua.spans").time(self.device, module, launch, how)
+  else
+    m = module:time(merge({
+      rel_error = how.rel_error, min_samples = how.min_samples, max_samples = how.max_samples,
+      stop_above_ns = how.stop_above_ns, flush_l2 = how.flush_l2,
+    }, launch))
+  end
+  if m.status ~= "ok" then return m end
+  m.ns = m.median_ns or m.ns
+  return m, self:judge()
+end
+
+--- The unmodified kernel's time of about now.
+function M:baseline_ns(baseline, how)
+  local now = core.system.seconds()
+  local last = self.baseline
+  if last and now - last.at < BASELINE_AGE_S then return last.ns end
+  local module = must(self:module(baseline))
+  local launch = self:prepare(module, baseline)
+  launch.timeout_s = 10
+  local m = self:time(module, launch, {
+    clock = how.clock, rel_error = how.rel_error, min_samples = math.max(how.min_samples, 30),
+    max_samples = how.max_samples, flush_l2 = how.flush_l2,
+  })
+  if m.status ~= "ok" then
+    error("the unmodified kernel cannot be timed any more: " .. tostring(m.message), 0)
+  end
+  self.baseline = { ns = m.ns, at = core.system.seconds() }
+  return m.ns
+end
+
+--- The worse of two verdicts on the same mutant.
+local function worse(first, second)
+  if second.status and second.status ~= "ok" then return second end
+  if second.unset > first.unset or second.max_error > first.max_error then return second end
+  return first
+end
+
+--- Careful timing (device cuda only), of mutants with right answers.
+function M:timed(m, module, launch, job)
+  local t, verdict = self:time(module, launch, job.timing)
+  if t.status ~= "ok" then
+    local bad = failed(t.status, "after a first run that was right: " .. tostring(t.message))
+    bad.lost = t.lost
+    return bad
+  end
+  for _, field in ipairs(TIMED) do m[field] = t[field] end
+  verdict = worse(m, verdict)
+  if verdict ~= m and verdict.status then return verdict end
+  return merge(m, { max_error = verdict.max_error, mean_error = verdict.mean_error,
+                    wrong = verdict.wrong, unset = verdict.unset })
+end
+
+-- --- the whole case ----------------------------------------------------------------------------
+
+--- Runs a mutant on the current case, checks all answers, and on a GPU times it.
+---@param mutant { code: string, values: table, tag?: string, hash?: string }
+---@param job { budget: number, launch_s?: number, timing?: table, baseline?: table }
+---@return table measurement
+function M:measure(mutant, job)
+  local start = core.system.seconds()
+  local timing = not self.virtual and job.timing
+  local baseline_ns = timing and job.baseline and self:baseline_ns(job.baseline, timing)
+  local begun = core.system.seconds()
+  local module, message = self:module(mutant)
+  if not module then return failed("compile_error", message) end
+  local ready, launch = pcall(self.prepare, self, module, mutant)
+  if not ready then return failed("launch_error", tostring(launch)) end
+  launch.budget, launch.timeout_s = job.budget, job.launch_s
+  local m = launched(module, launch)
+  local ran = core.system.seconds()
+  local seconds = { run = ran - begun, check = 0, time = begun - start }
+  if m.status == "ok" then
+    m.baseline_ns = baseline_ns or nil
+    merge(m, self:judge())
+    seconds.check = core.system.seconds() - ran
+  end
+  if m.status == "ok" and timing and m.max_error <= self.problem.tolerance.max_error then
+    m = self:timed(m, module, launch, job)
+    seconds.time = seconds.time + core.system.seconds() - ran - seconds.check
+  end
+  if m.status ~= "ok" then
+    local lost = m.lost
+    m = failed(m.status, m.message)
+    m.lost = lost
+  end
+  m.seconds = seconds
+  return m
+end
+
+--- Interleaved launches of two mutants (device cuda), each in a module of its own.
+---@return table { status, a_ns, b_ns } or { status, message }
+function M:pair(a, b, job)
+  local module_a <close> = self:load(a)
+  local module_b <close> = self:load(b)
+  local launch_a, launch_b = self:prepare(module_a, a), self:prepare(module_b, b)
+  launch_a.timeout_s, launch_b.timeout_s = job.launch_s, job.launch_s
+  local m = module_a:pair {
+    a = launch_a, b = launch_b, other = module_b, pairs = job.pairs,
+    flush_l2 = job.timing.flush_l2,
+  }
+  if m.status and m.status ~= "ok" then
+    return { status = m.status, message = m.message, lost = m.lost }
+  end
+  return { status = "ok", a_ns = m.a, b_ns = m.b }
 end
 
 return M

@@ -189,11 +189,11 @@ local function refusal(changes)
 end
 
 tap.case("what cannot work is refused in one sentence", function()
-  tap.is(refusal { farm = { evaluate = function(_, genomes, _, on_result)
+  tap.is(refusal { farm = { evaluate = function(_, genomes, _, options)
     local list = {}
     for i, g in ipairs(genomes) do
       list[i] = { genome = g, status = "timeout", message = "10 s were not enough" }
-      on_result(i, list[i], i, #genomes)
+      options.on_result(i, list[i], i, #genomes)
     end
     return list
   end, case_info = function() return { name = "the ball" } end } },
@@ -220,15 +220,61 @@ tap.case("a winner that fails on the unseen case hands over", function()
   local problem = fake.problem()
   local farm = fake.farm()
   local evaluate = farm.evaluate
-  function farm:evaluate(genomes, case, on_result)
-    return evaluate(self, genomes, case, function(i, m, done, total)
+  function farm:evaluate(genomes, case, options)
+    return evaluate(self, genomes, case, { on_result = function(i, m, done, total)
       if case.name == "case 14" and m.genome:find("FAST") then m.max_error = 1.0 end
-      on_result(i, m, done, total)
-    end)
+      options.on_result(i, m, done, total)
+    end })
   end
   local run = evolve.run(scheme { problem = problem, farm = farm })
   tap.ok(not run.result.best.genome:find("FAST"), "whatever is wrong there does not win")
   tap.ok(run.result.speedup >= 1, "nor is anything slower said to be best")
+end)
+
+tap.case("check = parents: who fails the checked run is no parent and no winner", function()
+  local farm = fake.farm()
+  local run = evolve.run(scheme { farm = farm, check = "parents" })
+  tap.is(farm.check_mode, "parents", "the farm is told")
+  tap.ok(#farm.checked > 0, "would-be parents were checked")
+  tap.ok(not run.result.best.genome:find("FAST"), "what races does not win")
+  tap.ok((run.rejected.race or 0) > 0, "and is counted")
+end)
+
+tap.case("check = winners: only what may be announced is checked", function()
+  local farm = fake.farm()
+  local run = evolve.run(scheme { farm = farm, check = "winners" })
+  tap.ok(#farm.checked <= 12, "few are checked: " .. #farm.checked)
+  tap.ok(not run.result.best.genome:find("FAST"), "what races does not win")
+  tap.raises(function() evolve.run(scheme { check = "often" }) end, "not 'often'", "misuse")
+end)
+
+tap.case("a gain that chance can explain is not announced", function()
+  local farm = fake.farm()
+  function farm:compare(a, b, case) -- luacheck: ignore self
+    local c = fake.farm().compare(self, a, b, case)
+    return { status = "ok", ratio = c.ratio, low = 0.99, high = 2, pairs = 40 }
+  end
+  local run = evolve.run(scheme { farm = farm })
+  tap.is(run.result.best.genome, "", "the unmodified kernel is the result")
+  tap.is(run.result.speedup, 1, "and no speed-up")
+end)
+
+tap.case("children know the faster of their parents, so that the farm may stop early", function()
+  local farm, least, asked = fake.farm(), math.huge, 0
+  local evaluate = farm.evaluate
+  function farm:evaluate(genomes, case, options)
+    for _, limit in ipairs(options.slow_above) do
+      if limit then least, asked = math.min(least, limit), asked + 1 end
+    end
+    local list = evaluate(self, genomes, case, { on_result = function(i, m, done, total)
+      m.ns = m.ticks
+      options.on_result(i, m, done, total)
+    end })
+    return list
+  end
+  evolve.run(scheme { farm = farm })
+  tap.ok(asked > 0 and least < math.huge, "limits are given")
+  tap.ok(least >= 2 * 0.5 * fake.BEST_FACTOR * 1000 * 0.5, "and are of the right size: " .. least)
 end)
 
 tap.done()

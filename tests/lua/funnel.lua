@@ -1,0 +1,134 @@
+-- The farm as a script sees it: mutants by hand, checked runs, loop guards, blame, comparisons.
+
+package.path = "tests/lua/?.lua;lua/?.lua;" .. package.path
+local tap = require "tap"
+local gi = require "gilua"
+
+-- A problem of its own folder, with open loop headers, as a user would write one.
+local function sums(folder)
+  local function write(name, text)
+    local file = assert(io.open(folder .. "/" .. name, "w"))
+    file:write(text)
+    file:close()
+  end
+  write("kernel.cu", [[
+extern "C" __global__ void sums(int *out, const int *in, int n)
+{
+    int i = 0;
+    int sum = 0;
+    for (i = 0; i < n; i++) {
+        sum += in[i];
+    }
+    out[threadIdx.x] = sum;
+}
+]])
+  write("problem.lua", [[
+local gi = require "gilua"
+local function case(_, spec)
+  local n = spec.n
+  local input = gi.array("i32", n)
+  for i = 1, n do input[i] = i - 1 end
+  return { name = "sum", answers = 32, n = n, input = input, output = gi.array("i32", 32),
+           expected = gi.array("i32", 32):fill(n * (n - 1) // 2), compare = {} }
+end
+return { name = "sums", source = "kernel.cu", kernel = "sums",
+  parameters = { { name = "unroll", default = 1, values = { 1, 2 }, in_source = false } },
+  grammar = { open_loops = true }, tolerance = { max_error = 0, wrong_above = 0 },
+  checked_case = { n = 3 }, case = case,
+  compile = function(v) return { "-DUNROLL=" .. v.unroll } end,
+  launch = function(c)
+    return { grid = 1, block = 32, args = { c.output, c.input, { "i32", c.n } } }
+  end }
+]])
+  return gi.problem(folder)
+end
+
+local function statuses(results)
+  local list = {}
+  for i, m in ipairs(results) do list[i] = m.status end
+  return table.concat(list, " ")
+end
+
+local function by_hand(problem, from, to)
+  local text, n = problem.source:gsub(from, to)
+  assert(n == 1, "the source has no " .. from)
+  return { source = text }
+end
+
+tap.case("mutants by hand go the way of all mutants, whatever is wrong with them", function()
+  local p = sums(tap.folder())
+  local farm <close> = gi.farm(p, { jobs = 2 })
+  local results = farm:evaluate({
+    by_hand(p, "int sum = 0", "int sum = 1"), -- runs, and is wrong
+    by_hand(p, "sum %+= in%[i%]", "sum += nothing[i]"),
+    by_hand(p, "sums%(", "other("), -- the kernel has another name
+    by_hand(p, ", int n%)", ", int n, int m)"), -- takes another argument
+    by_hand(p, "out%[threadIdx.x%] = sum", "out[threadIdx.x + 32] = sum"),
+    by_hand(p, "out%[threadIdx.x%] = sum", "*(int *)((char *)out + 1) = sum"),
+    by_hand(p, "out%[threadIdx.x%] = sum", "((int *)in)[0] = 1; out[threadIdx.x] = sum"),
+    { source = p.source },
+  }, { n = 10 })
+  tap.is(statuses(results), "ok compile_error launch_error launch_error illegal_address "
+    .. "misaligned illegal_address ok", "each has its status")
+  tap.is(results[1].wrong, 1.0, "wrong answers are no fault")
+  tap.has(results[2].message, "nothing", "the compiler's message is kept")
+  tap.has(results[3].message, "sums", "the kernel that is missing is named")
+  tap.has(results[4].message, "4 arguments", "what a kernel takes is said")
+  tap.is(results[8].max_error, 0.0, "the original is right")
+  tap.raises(function() farm:evaluate({ { text = "x" } }, { n = 10 }) end, "source = text",
+    "a mutant by hand needs a source")
+  tap.is(statuses(farm:evaluate({ "" }, { n = 11 })), "ok", "the farm goes on after misuse")
+end)
+
+tap.case("endless loops end at their guard, and cost little", function()
+  local farm <close> = gi.farm(sums(tap.folder()), { jobs = 1 })
+  local results = farm:evaluate({ "<for3_kernel.cu_5>", "<_kernel.cu_6>" }, { n = 10 })
+  tap.is(statuses(results), "loop_limit ok", "without i++ it runs into the limit")
+  tap.has(results[1].message, "guard", "and says so")
+end)
+
+tap.case("check = parents: the checked run is for those who ask", function()
+  local farm <close> = gi.farm(sums(tap.folder()), { jobs = 1, check = "parents" })
+  local loop = "<for3_kernel.cu_5>"
+  tap.is(statuses(farm:evaluate({ loop, "" }, { n = 10 })), "timeout ok",
+    "unchecked, the endless loop runs into the budget of the whole case")
+  tap.is(statuses(farm:check { loop, "", "<no>" }), "loop_limit ok compile_error", "checked")
+end)
+
+tap.case("a comparison on the virtual GPU is exact", function()
+  local p = sums(tap.folder())
+  local c = p:compare("<_kernel.cu_6>", "", { n = 10 }, { jobs = 1 })
+  tap.ok(c.ratio > 1 and c.low == c.ratio and c.high == c.ratio, "without the sum it is faster")
+  local bad = p:compare("<no>", "", { n = 10 }, { jobs = 1 })
+  tap.is(bad.status, "compile_error", "what does not run is not compared")
+end)
+
+tap.case("parameters reach the compiler's options", function()
+  local p = sums(tap.folder())
+  local farm <close> = gi.farm(p, { jobs = 1 })
+  local needs = { source = "#if UNROLL != 2\n#error unroll is not 2\n#endif\n" .. p.source,
+                  params = { unroll = "2" } }
+  local without = { source = needs.source, params = {} }
+  tap.is(statuses(farm:evaluate({ needs, without }, { n = 5 })), "ok compile_error", "-DUNROLL=2")
+end)
+
+tap.case("a compilation that never ends is blamed, its neighbours are not", function()
+  local p = sums(tap.folder())
+  local farm <close> = gi.farm(p, { jobs = 2, compile_timeout_s = 4 })
+  local bomb = { name = "zero", source = '#include "/dev/zero"\n' .. p.source }
+  local results = farm:evaluate({ "", bomb, { source = p.source .. "\n// other\n" } }, { n = 5 })
+  tap.is(results[1].status .. " " .. results[3].status, "ok ok", "innocents are measured")
+  tap.ok(results[2].status == "timeout" or results[2].status == "out_of_memory"
+    or results[2].status == "compile_error", "the bomb is " .. results[2].status)
+  tap.is(farm:evaluate({ bomb }, { n = 6 })[1].status, results[2].status,
+    "and is not compiled a second time, on another case either")
+end)
+
+tap.case("misuse and impossible wishes", function()
+  local p = sums(tap.folder())
+  tap.raises(function() gi.farm(p, { check = "often" }) end, "every", "an unknown check")
+  tap.raises(function() gi.farm(p, { clock = "sun" }) end, "events", "an unknown clock")
+  tap.raises(function() gi.farm(p, { device = "cuda:99" }) end, "cuda", "no such GPU")
+end)
+
+tap.done()
