@@ -103,6 +103,99 @@ function M.spearman(xs, ys)
   return M.correlation(M.ranks(xs), M.ranks(ys))
 end
 
+---The distribution-free interval of a median: the k-th least and the k-th greatest value, with the
+---largest k whose coverage 1 - 2 P(B(n, 1/2) < k) is enough (David and Nagaraja, "Order
+---Statistics", 2003, section 7.1).
+---@param list number[]
+---@param confidence? number 0.95
+---@return { median: number, low: number, high: number, coverage: number }? interval nil where even
+---  the extremes do not cover enough: below 6 values, at 0.95
+function M.median_interval(list, confidence)
+  local sorted = table.move(list, 1, #list, 1, {})
+  table.sort(sorted)
+  local n, enough = #sorted, confidence or 0.95
+  local log_p, outside, best = -n * math.log(2), 0, nil
+  for k = 1, n // 2 do
+    outside = outside + 2 * math.exp(log_p)
+    if 1 - outside < enough then break end
+    best = { median = M.median(list), low = sorted[k], high = sorted[n + 1 - k],
+             coverage = 1 - outside }
+    log_p = log_p + math.log((n - k + 1) / k)
+  end
+  return best
+end
+
+-- How many of the arrangements of n and m values without ties have U <= most, and how many there
+-- are. The greatest value is one of the n, above all m, or one of the m.
+local function arrangements(n, m, most)
+  local known = {}
+  local function count(i, j, u)
+    if u < 0 then return 0 end
+    if i == 0 or j == 0 then return u == 0 and 1 or 0 end
+    local key = (i * (m + 1) + j) * (n * m + 1) + u
+    known[key] = known[key] or count(i - 1, j, u - j) + count(i, j - 1, u)
+    return known[key]
+  end
+  local few, all = 0, 0
+  for u = 0, n * m do
+    local c = count(n, m, u)
+    few, all = few + (u <= most and c or 0), all + c
+  end
+  return few, all
+end
+
+-- Two-sided tail of the normal distribution beyond z >= 0, to 1e-7 (Abramowitz and Stegun, 7.1.26).
+local function normal_tails(z)
+  local x = z / math.sqrt(2)
+  local t = 1 / (1 + 0.3275911 * x)
+  return t * math.exp(-x * x) * (0.254829592 + t * (-0.284496736 + t * (1.421413741
+    + t * (-1.453152027 + t * 1.061405429))))
+end
+
+-- Sum of t^3 - t over groups of t equal values.
+local function tie_sum(list)
+  local times, sum = {}, 0
+  for _, v in ipairs(list) do times[v] = (times[v] or 0) + 1 end
+  for _, t in pairs(times) do sum = sum + (t * t * t - t) end
+  return sum
+end
+
+local EXACT_UP_TO = 20 -- values in each list
+
+---Mann and Whitney's test whether values of `a` tend to be greater (or less) than those of `b`.
+---p is exact for up to 20 values a list without ties, else normal, corrected for ties and
+---continuity.
+---@param a number[]
+---@param b number[]
+---@return { u: number, p: number, a12: number } u pairs in which a's is greater, equal ones half
+function M.mann_whitney(a, b)
+  local n, m = #a, #b
+  if n == 0 or m == 0 then error("gilua.stats.mann_whitney: a list is empty", 2) end
+  local pooled = table.move(b, 1, m, n + 1, table.move(a, 1, n, 1, {}))
+  local ranks, sum = M.ranks(pooled), 0
+  for i = 1, n do sum = sum + ranks[i] end
+  local u, ties = sum - n * (n + 1) / 2, tie_sum(pooled)
+  local p
+  if ties == 0 and n <= EXACT_UP_TO and m <= EXACT_UP_TO then
+    local few, all = arrangements(n, m, math.min(u, n * m - u))
+    p = math.min(1, 2 * few / all)
+  else
+    local variance = n * m / 12 * (n + m + 1 - ties / ((n + m) * (n + m - 1)))
+    local off = math.max(0, math.abs(u - n * m / 2) - 0.5)
+    p = variance > 0 and normal_tails(off / math.sqrt(variance)) or 1
+  end
+  return { u = u, p = p, a12 = u / (n * m) }
+end
+
+---Vargha and Delaney's effect size: the chance that a value of `a` is greater than one of `b`,
+---equal ones counted half. 0.56, 0.64, 0.71 are their small, medium and large.
+---@param a number[]
+---@param b number[]
+---@return number
+function M.a12(a, b)
+  return M.mann_whitney(a, b).a12
+end
+
 ---The item whose `key` is least (the first of equals), and that key; nil for an empty list.
 ---@generic T
 ---@param list T[]

@@ -183,15 +183,24 @@ static void push_patched(lua_State *L, const Patched *p) {
     lua_setfield(L, -2, "gene");
 }
 
+/* true, or { bare =, clock = } */
+static unsigned read_marks(lua_State *L, int index) {
+    static const char *const known[] = {"bare", "clock", NULL};
+    if (!lua_istable(L, index)) return lua_toboolean(L, index) ? 0 : APPLY_GUARDS;
+    bind_check_options(L, index, known);
+    return (bind_option_bool(L, index, "bare", false) ? 0 : APPLY_GUARDS) |
+           (bind_option_bool(L, index, "clock", false) ? APPLY_CLOCK : 0);
+}
+
 static int apply(lua_State *L) {
     Grammar *g = check_grammar(L, 1);
     const char *text = luaL_checkstring(L, 2);
     Genome genome = {0};
     Patched patched = {0};
     gi_err err;
-    bool ok = genome_parse(g, text, &genome, &err);
-    if (ok && lua_toboolean(L, 3)) ok = genome_apply_unguarded(g, &genome, &patched, &err);
-    else if (ok) ok = genome_apply(g, &genome, &patched, &err);
+    unsigned marks = read_marks(L, 3);
+    bool ok = genome_parse(g, text, &genome, &err) &&
+              genome_apply_marked(g, &genome, marks, &patched, &err);
     if (ok) push_patched(L, &patched);
     genome_free(&genome);
     patched_free(&patched);
@@ -309,6 +318,14 @@ static int guard(lua_State *L) {
     return 1;
 }
 
+static int clock_lines(lua_State *L) {
+    gi_buf text = {0};
+    check_grammar(L, 1);
+    grammar_clock_prologue(lua_toboolean(L, 2), &text);
+    push_buf(L, &text);
+    return 1;
+}
+
 void bind_grammar(lua_State *L) {
     static const BindRow methods[] = {
         {"rules", rules, "g:rules([type]) -> list",
@@ -318,9 +335,11 @@ void bind_grammar(lua_State *L) {
         {"line", line, "g:line(n) -> string", "Source line n as it stands."},
         {"line_count", line_count, "g:line_count() -> integer", "How many lines the source has."},
         {"apply", apply,
-         "g:apply(genome [, bare]) -> source, { params, origin, gene } | nil, message, code",
-         "The mutant's source (bare: without the guards of open loops); params are the values it "
-         "sets, origin and gene tell for each line the source line and gene it came from."},
+         "g:apply(genome [, bare | {bare, clock}]) -> source, { params, origin, gene } | nil, "
+         "message, code",
+         "The mutant's source (bare: without the guards of open loops; clock: with the place of "
+         "the span clock, for which g:clock gives the lines); params are the values it sets, "
+         "origin and gene tell for each line the source line and gene it came from."},
         {"check", check, "g:check(genome) -> genome | nil, message, code",
          "The genome printed with full names when every gene is legal."},
         {"genes", genes, "g:genes(genome) -> list | nil, message, code",
@@ -334,6 +353,9 @@ void bind_grammar(lua_State *L) {
         {"kernels", kernels, "g:kernels() -> list", "The kernels in the source."},
         {"guard", guard, "g:guard(checked [, limit]) -> source",
          "The lines to put before a source with open loops: guards counting to limit, or none."},
+        {"clock", clock_lines, "g:clock(on) -> source",
+         "The lines to put before a source applied with clock = true: every block then records "
+         "start, end and SM at *gilua_spans (see module:spans), or, not on, nothing is done."},
         {NULL, NULL, NULL, NULL}};
     static const luaL_Reg meta[] = {{"__tostring", to_string},
                                     {"__gc", close_grammar},

@@ -28,7 +28,7 @@ typedef struct Writer {
     Edit *edit;
     int *next;            /* by gene: the next insertion before the same rule */
     int *set;             /* by configuration entry: the gene that sets it, -1 */
-    bool guarded;
+    bool guarded, clocked;
     Patched *out;
     int cap_origin, cap_gene;
     int line_origin, line_gene; /* of the line being written; 0 before its first byte */
@@ -103,7 +103,7 @@ void grammar_guard_prologue(const Grammar *g, bool checked, long limit, gi_buf *
                 "__device__ volatile int gilua_loop_overrun;\n"
                 "#define GILUA_LOOPS long long gilua_loops = 0;\n"
                 "#define GILUA_OK() (gilua_loop_overrun == 0 && "
-                "(++gilua_loops <= %ldLL || (gilua_loop_overrun = 1, false)))\n",
+                "(++gilua_loops <= %ldLL || (gilua_loop_overrun = __LINE__, false)))\n",
                 limit);
 }
 
@@ -192,8 +192,10 @@ static int config_of(const Grammar *g, int rule) {
 }
 
 static void put_hole(Writer *w, const Hole *h, int line) {
-    if (h->rule < 0) {
+    if (h->rule == HOLE_LOOPS) {
         if (w->guarded) puts_gene(w, " GILUA_LOOPS", line, -1);
+    } else if (h->rule == HOLE_CLOCK) {
+        if (w->clocked) puts_gene(w, " GILUA_CLOCK", line, -1);
     } else if (w->g->rule[h->rule].type == RULE_DEF)
         put_config(w, h, config_of(w->g, h->rule), line);
     else put_rule(w, h, line);
@@ -253,11 +255,15 @@ static void take_params(const Writer *w) {
     }
 }
 
-static bool apply(const Grammar *g, const Genome *genome, bool guarded, Patched *out, gi_err *err) {
+bool genome_apply_marked(const Grammar *g, const Genome *genome, unsigned marks, Patched *out,
+                         gi_err *err) {
+    bool guarded = marks & APPLY_GUARDS, clocked = marks & APPLY_CLOCK;
+    if (clocked && !clock_has_place(g, err)) return false;
     for (int i = 0; i < genome->n; i++)
         if (!gene_check(g, &genome->genes[i], err)) return false;
     *out = (Patched){0};
-    Writer w = {.g = g, .genome = genome, .guarded = guarded, .out = out, .line_gene = -1};
+    Writer w = {.g = g, .genome = genome, .guarded = guarded, .clocked = clocked,
+                .out = out, .line_gene = -1};
     w.edit = gi_alloc((size_t)g->n_rule * sizeof *w.edit);
     w.next = gi_alloc((size_t)genome->n * sizeof(int));
     w.set = gi_alloc((size_t)g->options.n_config * sizeof(int));
@@ -274,11 +280,11 @@ static bool apply(const Grammar *g, const Genome *genome, bool guarded, Patched 
 }
 
 bool genome_apply(const Grammar *g, const Genome *genome, Patched *out, gi_err *err) {
-    return apply(g, genome, true, out, err);
+    return genome_apply_marked(g, genome, APPLY_GUARDS, out, err);
 }
 
 bool genome_apply_unguarded(const Grammar *g, const Genome *genome, Patched *out, gi_err *err) {
-    return apply(g, genome, false, out, err);
+    return genome_apply_marked(g, genome, 0, out, err);
 }
 
 void patched_free(Patched *p) {

@@ -111,6 +111,7 @@ static void put_line(const Grammar *g, int line, int *at, int *hole, gi_buf *out
     bool last = line == t->n_lines;
     while (*hole < g->n_hole && (g->hole[*hole].start < end || last)) {
         const Hole *h = &g->hole[(*hole)++];
+        if (h->rule == HOLE_CLOCK) continue; /* in sources that are timed so, not in the grammar */
         put_piece(g, *at, h->start, out);
         put_hole(g, h, out);
         *at = h->end;

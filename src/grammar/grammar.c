@@ -98,6 +98,8 @@ static void find_names(Grammar *g) {
     for (int i = 0; i < t->n_decl; i++)
         if (is_top_level(t, &t->decl[i])) add_name(&g->names, &n, t->names.text[t->decl[i].name]);
     if (g->options.open_loops) add_name(&g->names, &n, "gilua_loop_overrun");
+    add_name(&g->names, &n, "gilua_spans");
+    add_name(&g->names, &n, "GiluaClock");
     for (int i = 0; i < t->n_node; i++)
         if (t->node[i].kind == NODE_FUNCTION && t->node[i].name >= 0 && grammar_is_kernel(g, i))
             add_name(&g->kernels, &kernels, t->names.text[t->node[i].name]);

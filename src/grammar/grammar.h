@@ -131,13 +131,28 @@ typedef struct Patched {
 bool genome_apply(const Grammar *g, const Genome *genome, Patched *out, gi_err *err);
 /* The same without the guards of open loops: the source to show and to keep. */
 bool genome_apply_unguarded(const Grammar *g, const Genome *genome, Patched *out, gi_err *err);
+
+/* What the source is to carry: guards of open loops, the span clock of the entry kernel (of every
+** kernel where no entry is named). The clock is refused ("usage") when a kernel's opening brace is
+** in an #if whose branches do not stand alone: there is no one place for it. */
+typedef enum ApplyMarks { APPLY_GUARDS = 1, APPLY_CLOCK = 2 } ApplyMarks;
+bool genome_apply_marked(const Grammar *g, const Genome *genome, unsigned marks, Patched *out,
+                         gi_err *err);
 void patched_free(Patched *p);
 
 /* Loop guards (open_loops): the macros the guarded headers use, to be put before the source; adds
 ** nothing when loops are protected. checked: count iterations per thread and call, and at limit set
-** the device variable gilua_loop_overrun (an int, 0 before a launch), at which every guarded loop of
-** every thread ends; not checked: they compile to nothing. */
+** the device variable gilua_loop_overrun (an int, 0 before a launch) to the loop's line, at which
+** every guarded loop of every thread ends; not checked: they compile to nothing. */
 void grammar_guard_prologue(const Grammar *g, bool checked, long limit, gi_buf *out);
+
+/* The span clock (StereoCamera §8.14.5.2): the lines to put before a source with APPLY_CLOCK. On,
+** every block writes { start, end, SM } to the unsigned long long[3] of its linear number at
+** *gilua_spans, a __device__ pointer that the host sets; NULL, as loaded: nothing is written. The
+** records must be 0 before a launch. start: clock64 when the first thread enters; end: the latest at
+** which a warp leaves, whichever return it takes; left 0 by a block that ended by `exit` or a
+** trap. Off: the mark stands for nothing. No gene can reach either. */
+void grammar_clock_prologue(bool on, gi_buf *out);
 
 /* A uniformly random legal gene: first target rule by weight, then delete / replace / insert with
 ** equal chance among those the type allows, then a legal source uniformly; configuration entries

@@ -19,9 +19,13 @@ typedef struct IntList {
 void int_add(IntList *l, int value);
 bool int_has(const IntList *l, int value);
 
+/* Holes that hold no rule, so that no gene can name them: where a function counts its loops
+** (GILUA_LOOPS), where a kernel records its block (GILUA_CLOCK). */
+enum { HOLE_LOOPS = -1, HOLE_CLOCK = -2 };
+
 typedef struct Hole {
     int start, end;
-    int rule;       /* -1: the place where a function counts its loops (GILUA_LOOPS) */
+    int rule;       /* or one of the two below */
     bool braceless; /* a body without braces */
     bool own_line;  /* a slot at the start of a line (pragma) */
 } Hole;
@@ -127,6 +131,9 @@ void gene_print(const Grammar *g, const Gene *gene, gi_buf *out);
 /* apply.c: the guards of open loops around a condition (rule FOR2 or WHILE) that reads text. */
 void guard_before(RuleType type, const char *text, gi_buf *out);
 void guard_after(RuleType type, const char *text, gi_buf *out);
+
+/* clock.c: has every open kernel one place for the span clock? */
+bool clock_has_place(const Grammar *g, gi_err *err);
 
 /* random.c */
 void moves_free(Moves *m);

@@ -24,7 +24,8 @@ typedef struct Slots {
     int n, cap;
 } Slots;
 
-enum { GUARD_SLOT = RULE_TYPES }; /* where a function counts its loops: no rule */
+/* No rules: where a function counts its loops, and before that where a kernel has its clock. */
+enum { GUARD_SLOT = RULE_TYPES, CLOCK_SLOT };
 
 static void add_slot(Slots *l, Slot s) {
     gi_grow(l->v, l->n, l->cap);
@@ -316,13 +317,14 @@ static void config_slots(const Grammar *g, Slots *l) {
     }
 }
 
-static void guard_slot(const Tree *t, Slots *l, int function) {
+/* Behind the brace that a function's body begins with. */
+static void body_slot(const Tree *t, Slots *l, int type, int function) {
     int body = function + 1;
     while (body < t->n_node && t->node[body].kind != NODE_BLOCK) body++;
     if (body >= t->node[function].end || frozen(t, t->node[body].first, t->node[body].first + 1))
         return;
     int at = t->tok[t->node[body].first].end;
-    add_slot(l, (Slot){.start = at, .end = at, .type = (RuleType)GUARD_SLOT, .node = body});
+    add_slot(l, (Slot){.start = at, .end = at, .type = (RuleType)type, .node = body});
 }
 
 static void node_slots(const Grammar *g, Slots *l, int node) {
@@ -340,8 +342,11 @@ static void node_slots(const Grammar *g, Slots *l, int node) {
     case NODE_WHILE:
     case NODE_DO: loop_slots(g, l, node); break;
     case NODE_FUNCTION:
-        if (grammar_is_kernel(g, node)) kernel_slots(g, l, node);
-        if (g->options.open_loops) guard_slot(t, l, node);
+        if (grammar_is_kernel(g, node)) {
+            kernel_slots(g, l, node);
+            body_slot(t, l, CLOCK_SLOT, node);
+        }
+        if (g->options.open_loops) body_slot(t, l, GUARD_SLOT, node);
         break;
     default: break;
     }
@@ -391,10 +396,10 @@ static int slot_rule(Grammar *g, const Slot *s) {
 }
 
 static void add_hole(Grammar *g, const Slot *s, int *rule_of_key) {
-    int rule = -1;
+    int rule = (int)s->type == CLOCK_SLOT ? HOLE_CLOCK : HOLE_LOOPS;
     bool shared = s->key && rule_of_key[s->key] >= 0;
     if (shared) rule = rule_of_key[s->key];
-    else if ((int)s->type != GUARD_SLOT) rule = slot_rule(g, s);
+    else if (s->type < RULE_TYPES) rule = slot_rule(g, s);
     if (s->key) rule_of_key[s->key] = rule;
     gi_grow(g->hole, g->n_hole, g->cap_hole);
     g->hole[g->n_hole++] =

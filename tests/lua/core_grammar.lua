@@ -90,4 +90,49 @@ tap.case("the random generator", function()
   tap.raises(function() r:pick {} end, "the list is empty", "an empty list")
 end)
 
+local CLOCKED = [[
+extern "C" __global__ void half(float *out, int n)
+{
+  int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+  if (y >= n) return;
+  for (int i = 0; i < 9; i++) out[y * n + x] += i;
+}
+]]
+
+tap.case("the span clock: asked for, on no line of its own, out of reach, and not there when off",
+  function()
+    local k = assert(gi.grammar.parse("half.cu", { text = CLOCKED, open_loops = true }))
+    local source = assert(k:apply("", { clock = true }))
+    tap.has(source, "\n{ GILUA_CLOCK GILUA_LOOPS\n", "behind the kernel's brace")
+    tap.is(assert(k:apply("", { clock = true, bare = true })),
+      (CLOCKED:gsub("\n{\n", "\n{ GILUA_CLOCK\n")), "every line where it was, without guards too")
+    tap.is(k:apply("", true), CLOCKED, "true still asks for the file itself")
+    tap.ok(not tostring(k):find("CLOCK"), "the grammar does not know it")
+    tap.raises(function() k:apply("", { clocks = true }) end, "clock", "unknown options")
+    local function ptx(text)
+      return assert(gi.compile.batch({ { source = text, names = k:names() } },
+        { target = "sm_90" }))[1].code
+    end
+    local off = k:clock(false) .. k:guard(false) .. "#line 1\n"
+    tap.is(ptx(off .. source), ptx(CLOCKED), "off, the code is that of the file")
+    tap.ok(not ptx(off .. source):find("clock64"), "without any clock")
+  end)
+
+tap.case("the span clock records every block, those that return early too", function()
+  local k = assert(gi.grammar.parse("half.cu", { text = CLOCKED }))
+  local text = k:clock(true) .. "#line 1\n" .. assert(k:apply("", { clock = true }))
+  local dev = gi.device "emu"
+  local unit = assert(gi.compile.batch({ { source = text, names = k:names() } },
+    { target = dev:target() }))[1]
+  local module = assert(dev:load(unit.code))
+  local out = dev:buffer(gi.array("f32", 64 * 64))
+  local launch = { kernel = "half", grid = { 4, 16, 2 }, block = { 16, 8 },
+                   args = { out, { "i32", 64 } } }
+  local s = assert(module:spans(launch))
+  tap.is(s.status, "ok", s.message or "runs")
+  tap.is(s.span_blocks, 128, "of 4 x 16 x 2 blocks each has its record")
+  tap.ok(s.span_ticks > 0 and s.span_ticks <= s.ticks, "and takes no longer than the kernel")
+  tap.is(assert(module:launch(launch)).status, "ok", "with nobody to record, it runs as well")
+end)
+
 tap.done()

@@ -69,4 +69,39 @@ tap.case("the interval of a ratio", function()
   tap.raises(function() stats.ratio_interval({ 1 }, {}, rng) end, "equal length", "misuse")
 end)
 
+tap.case("the interval of a median", function()
+  local function upto(n)
+    local list = {}
+    for i = 1, n do list[i] = n + 1 - i end
+    return list
+  end
+  tap.is(stats.median_interval(upto(5)), nil, "five values cannot say it at 95 %")
+  local six, ten = stats.median_interval(upto(6)), stats.median_interval(upto(10))
+  tap.is(six.low .. " " .. six.high, "1 6", "six: the extremes")
+  tap.near(six.coverage, 1 - 2 / 64, "cover 96.9 %", 1e-12)
+  tap.is(ten.low .. " " .. ten.high, "2 9", "ten: second and ninth, as in the tables")
+  tap.near(ten.coverage, 1 - 22 / 1024, "cover 97.9 %", 1e-12)
+  tap.is(ten.median, 5.5, "around the median")
+  local many = stats.median_interval(upto(4000))
+  tap.ok(math.abs((many.high - many.low) / 4000 - 1.96 / math.sqrt(4000)) < 1e-3, "many: normal")
+end)
+
+tap.case("Mann and Whitney, Vargha and Delaney", function()
+  local apart = stats.mann_whitney({ 1, 2, 3 }, { 4, 5, 6 })
+  tap.is(apart.u, 0.0, "none is greater")
+  tap.near(apart.p, 2 / 20, "one of 20 arrangements on each side", 1e-12)
+  local known = stats.mann_whitney({ 1, 2, 3, 4, 7 }, { 5, 6, 8, 9, 10 })
+  tap.is(known.u, 2.0, "two pairs")
+  tap.near(known.p, 8 / 252, "p of U = 2, n = m = 5, from the tables: 0.032", 1e-12)
+  -- by hand: U = 1 + 3 * 0.5, variance 16 / 12 * (9 - 36 / 56), z = 5 / 3.33809
+  local tied = stats.mann_whitney({ 1, 2, 2, 3 }, { 2, 3, 4, 4 })
+  tap.is(tied.u, 2.5, "ties count half")
+  tap.near(tied.p, 0.134169, "and are corrected for", 1e-5)
+  tap.near(stats.a12({ 1, 2, 3 }, { 2, 2, 4 }), 3 / 9, "A12 by hand", 1e-12)
+  tap.near(stats.a12({ 2, 2, 4 }, { 1, 2, 3 }), 6 / 9, "the other way round", 1e-12)
+  local same = stats.mann_whitney({ 1, 1 }, { 1, 1 })
+  tap.is(same.p, 1, "all equal: nothing to see")
+  tap.raises(function() stats.mann_whitney({}, { 1 }) end, "a list is empty", "misuse")
+end)
+
 tap.done()
