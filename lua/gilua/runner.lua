@@ -6,6 +6,7 @@
 -- every buffer must be as they were; and after timing all of it is looked at once more.
 
 local core = require "gilua.core"
+local stats = require "gilua.stats"
 
 local M = {}
 M.__index = M
@@ -173,7 +174,9 @@ function M:check(code, values, budget, guarded)
   local has_guard = overrun and module:read("gilua_loop_overrun", overrun)
   module:close()
   if has_guard and overrun[1] ~= 0 then
-    return { status = "loop_limit", message = "a loop ran over the limit of its guard" }
+    return { status = "loop_limit",
+             message = ("the loop of kernel.cu line %d ran over the limit of its guard"):format(
+               overrun[1]) }
   end
   return { status = m.status, message = m.message, instructions = m.warp_instructions,
            uninitialised_reads = m.uninitialised_reads }
@@ -181,13 +184,33 @@ end
 
 -- --- timing ------------------------------------------------------------------------------------
 
+--- The papers' clock: launches whose blocks record when they start and end; as many as it takes
+--- until the median is known well enough.
+local function time_by_spans(module, launch, how, tag)
+  local recorded = merge({ variable = "gilua_spans" .. (tag or "") }, launch)
+  local list, clocks, m, error_now = {}, {}, nil, math.huge
+  while #list < how.min_samples or error_now > how.rel_error and #list < how.max_samples do
+    m = module:spans(recorded)
+    if m.status ~= "ok" then return m end
+    list[#list + 1], clocks[#clocks + 1] = m.span_ns, m.clock_ghz
+    local known = stats.median_interval(list)
+    error_now = known and (known.high - known.low) / 2 / known.median or math.huge
+    local limit = how.stop_above_ns
+    if limit and #list >= 3 and stats.median(list) > limit then break end
+  end
+  m.median_ns, m.samples, m.clocks, m.rel_error = stats.median(list), list, clocks, error_now
+  m.slow = how.stop_above_ns ~= nil and m.median_ns > how.stop_above_ns
+  m.clock = "spans"
+  return m
+end
+
 local TIMED = { "ns", "samples", "clocks", "rel_error", "dropped", "slow", "capped", "clock" }
 
 --- Times a launch that gave right answers, and looks at the answers of the last timed launch.
-function M:time(module, launch, how)
+function M:time(module, launch, how, tag)
   local m
   if how.clock == "spans" then
-    m = require("gilua.spans").time(self.device, module, launch, how)
+    m = time_by_spans(module, launch, how, tag)
   else
     m = module:time(merge({
       rel_error = how.rel_error, min_samples = how.min_samples, max_samples = how.max_samples,
@@ -210,7 +233,7 @@ function M:baseline_ns(baseline, how)
   local m = self:time(module, launch, {
     clock = how.clock, rel_error = how.rel_error, min_samples = math.max(how.min_samples, 30),
     max_samples = how.max_samples, flush_l2 = how.flush_l2,
-  })
+  }, baseline.tag)
   if m.status ~= "ok" then
     error("the unmodified kernel cannot be timed any more: " .. tostring(m.message), 0)
   end
@@ -226,8 +249,8 @@ local function worse(first, second)
 end
 
 --- Careful timing (device cuda only), of mutants with right answers.
-function M:timed(m, module, launch, job)
-  local t, verdict = self:time(module, launch, job.timing)
+function M:timed(m, module, launch, job, tag)
+  local t, verdict = self:time(module, launch, job.timing, tag)
   if t.status ~= "ok" then
     local bad = failed(t.status, "after a first run that was right: " .. tostring(t.message))
     bad.lost = t.lost
@@ -265,7 +288,7 @@ function M:measure(mutant, job)
     seconds.check = core.system.seconds() - ran
   end
   if m.status == "ok" and timing and m.max_error <= self.problem.tolerance.max_error then
-    m = self:timed(m, module, launch, job)
+    m = self:timed(m, module, launch, job, mutant.tag)
     seconds.time = seconds.time + core.system.seconds() - ran - seconds.check
   end
   if m.status ~= "ok" then

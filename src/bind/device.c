@@ -520,6 +520,7 @@ static void push_measurement(lua_State *L, const Measurement *m) {
     set_number(L, "part_memory", r->part_memory);
     if (m->status == STATUS_OK) return;
     lua_pushstring(L, r->message), lua_setfield(L, -2, "message");
+    if (r->ptx_line == 0) return; /* a GPU does not say where */
     set_count(L, "ptx_line", (uint64_t)r->ptx_line);
     set_count(L, "line", (uint64_t)r->src_line);
     set_point(L, "fault_block", r->block);
@@ -719,7 +720,7 @@ static int module_pair(lua_State *L) {
 }
 
 static int module_spans(lua_State *L) {
-    static const char *const known[] = {LAUNCH_FIELDS, NULL};
+    static const char *const known[] = {LAUNCH_FIELDS, "variable", NULL};
     Child *c = check_child(L, 1, MODULE);
     luaL_checktype(L, 2, LUA_TTABLE);
     bind_check_options(L, 2, known);
@@ -727,8 +728,9 @@ static int module_spans(lua_State *L) {
     LaunchArgs args;
     gi_err err;
     DeviceSpans s;
+    const char *variable = bind_option_string(L, 2, "variable", DEVICE_SPANS);
     if (!read_launch(L, 2, c->u.module, &args, &err)) return refuse(L, &err);
-    if (!device_spans(c->u.module, &args.launch, &s, &err)) return refuse(L, &err);
+    if (!device_spans(c->u.module, &args.launch, variable, &s, &err)) return refuse(L, &err);
     if (bind_interrupted) return bind_interrupt(L);
     push_measurement(L, &s.run);
     set_number(L, "span_ticks", s.ticks);
@@ -807,8 +809,8 @@ void bind_device(lua_State *L) {
         {"pair", module_pair,
          "module:pair{ a = launch, b = launch, other = module of b, pairs = n } -> measurement",
          "Times two launches in turn, A B B A: the measurement has lists a and b of nanoseconds."},
-        {"spans", module_spans, "module:spans{ launch fields } -> measurement",
-         "The papers' clock, of code that records its blocks at *gilua_spans: span_ticks, span_ns, "
+        {"spans", module_spans, "module:spans{ launch fields, variable } -> measurement",
+         "The papers' clock, of code that records its blocks where variable (gilua_spans) points: span_ticks, span_ns, "
          "span_blocks, span_sms."},
         {"close", module_gc, "module:close()", "Unloads the module."},
         {NULL, NULL, NULL, NULL}};

@@ -137,7 +137,8 @@ static bool make_stream(CudaDevice *d, gi_err *err) {
         code = cu->event_new(&d->start[i], 0);
         if (code == CU_OK) code = cu->event_new(&d->end[i], 0);
     }
-    if (code == CU_OK) code = cu->pinned_new((void **)&d->staging, CUDA_STAGING_BYTES);
+    if (code == CU_OK) code = cu->pinned_new((void **)&d->staging, CUDA_STAGING_BYTES + 64);
+    if (code == CU_OK) d->gate = (volatile uint32_t *)(void *)(d->staging + CUDA_STAGING_BYTES);
     return cuda_ok(d, code, "set up the GPU's stream", err);
 }
 

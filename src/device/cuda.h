@@ -24,7 +24,7 @@ typedef struct CudaComparer {
 
 typedef struct CudaHelpers {
     CuModule module;
-    CuFunction fill, pieces, sums, stamp;
+    CuFunction fill, pieces, sums, stamp, gate;
     CudaComparer comparers[ARRAY_F64 + 1];
 } CudaHelpers;
 
@@ -56,6 +56,8 @@ typedef struct CudaDevice {
     bool lost;
     char why_lost[300];
     char *staging;
+    volatile uint32_t *gate;           /* pinned: the ticket that the GPU may pass with */
+    uint32_t ticket;
     CuEvent half[2];                   /* when a half of the staging memory is free again */
     CuEvent start[CUDA_GROUP], end[CUDA_GROUP];
     CudaHelpers helpers;
@@ -176,9 +178,15 @@ typedef struct CudaGroup {
     double clock_ghz;      /* of the SMs during the group; 0 unknown */
 } CudaGroup;
 
-/* Runs 1 … CUDA_GROUP launches, timed. gate_ns: the GPU idles that long first, so that the host is
-** ahead of it all the time. False for misuse and failures; *out says how the launches went. */
-bool cuda_group(CudaDevice *d, const DevicePair *shots, int n, double gate_ns, bool flush_l2,
+/* How a group is run. */
+typedef struct CudaPlan {
+    int lead;              /* launches before the first that is timed (the same ones, in turn) */
+    bool gate;             /* the GPU waits until the host has queued all of it */
+    bool flush_l2;
+} CudaPlan;
+
+/* Runs 1 … CUDA_GROUP launches, timed. False for misuse and failures; *out says how they went. */
+bool cuda_group(CudaDevice *d, const DevicePair *shots, int n, const CudaPlan *plan,
                 CudaGroup *group, Measurement *out, gi_err *err);
 bool cuda_launch(DeviceModule *m, const DeviceLaunch *launch, Measurement *out, gi_err *err);
 bool cuda_time(DeviceModule *m, const DeviceLaunch *launch, const DeviceTiming *how,

@@ -66,23 +66,28 @@ const char cuda_helpers_general[] =
     "    atomicAdd(&sums[c.zone], sum);\n"
     "}\n"
     "\n"
-    "// SM, its clock, and the time, read where the timer ticks; after idling for gate_ns.\n"
+    "// SM, its clock, and the time, read where the timer ticks.\n"
     "__device__ u64 timer() {\n"
     "    u64 t;\n"
     "    asm volatile(\"mov.u64 %0, %%globaltimer;\" : \"=l\"(t));\n"
     "    return t;\n"
     "}\n"
-    "extern \"C\" __global__ void gilua_stamp(u64 *stamps, u64 gate_ns) {\n"
-    "    u64 start = timer(), now = start, before;\n"
+    "extern \"C\" __global__ void gilua_stamp(u64 *stamps) {\n"
+    "    u64 before, now;\n"
     "    u32 sm;\n"
     "    if (threadIdx.x != 0) return;\n"
-    "    while (now - start < gate_ns) now = timer();\n"
     "    before = now = timer();\n"
     "    while (now == before) now = timer();\n"
     "    u64 clock = clock64();\n"
     "    asm volatile(\"mov.u32 %0, %%smid;\" : \"=r\"(sm));\n"
     "    u64 *s = stamps + 3 * blockIdx.x;\n"
     "    s[0] = sm, s[1] = clock, s[2] = now;\n"
+    "}\n"
+    "\n"
+    "// Waits until the host has written the ticket, at most limit_ns.\n"
+    "extern \"C\" __global__ void gilua_gate(const volatile u32 *flag, u32 ticket, u64 limit_ns) {\n"
+    "    if (threadIdx.x != 0) return;\n"
+    "    for (u64 start = timer(); *flag != ticket && timer() - start < limit_ns;) {}\n"
     "}\n";
 
 const char cuda_helpers_compare[] =
@@ -214,7 +219,8 @@ bool cuda_helpers_load(CudaDevice *d, gi_err *err) {
            find(d, h->module, &h->fill, "gilua_fill", err) &&
            find(d, h->module, &h->pieces, "gilua_pieces", err) &&
            find(d, h->module, &h->sums, "gilua_sums", err) &&
-           find(d, h->module, &h->stamp, "gilua_stamp", err);
+           find(d, h->module, &h->stamp, "gilua_stamp", err) &&
+           find(d, h->module, &h->gate, "gilua_gate", err);
 }
 
 const CudaComparer *cuda_comparer(CudaDevice *d, ArrayType type, gi_err *err) {

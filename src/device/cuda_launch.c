@@ -1,8 +1,8 @@
 /* cuda_launch.c - launches on the device "cuda": what comes before each, and what its end means.
 **
-** A group of launches is queued as one: a reading of the SM clocks; for each launch its variables
-** and outputs made as they shall be, an event, the kernel, an event; a second reading. The host
-** polls until all is done or the time is up. A kernel that does not end cannot be stopped: the
+** A group of launches is queued as one: some that are not timed; a reading of the SM clocks; for
+** each launch its variables and outputs made as they shall be, an event, the kernel, an event; a
+** second reading. The host polls until all is done or the time is up. A kernel that does not end cannot be stopped: the
 ** device is lost then, as it is after most faults.
 */
 #include "device/cuda.h"
@@ -78,16 +78,17 @@ static int configure(CudaDevice *d, CudaKernel *k, const DeviceLaunch *l) {
     return code;
 }
 
+/* i: of the events around it; negative: none. */
 static int start_kernel(CudaDevice *d, const CudaKernel *k, const DeviceLaunch *l, int i) {
     const unsigned *g = l->run.grid, *b = l->run.block;
     size_t bytes = k->info.param_bytes;
     void *extra[] = {CU_EXTRA_BUFFER, (void *)(uintptr_t)l->run.params, CU_EXTRA_SIZE, &bytes,
                      CU_EXTRA_END};
-    int code = d->cu->event_record(d->start[i], d->stream);
+    int code = i >= 0 ? d->cu->event_record(d->start[i], d->stream) : CU_OK;
     if (code == CU_OK)
         code = d->cu->launch(k->function, g[0], g[1], g[2], b[0], b[1], b[2],
                              (unsigned)l->run.shared_bytes, d->stream, NULL, bytes ? extra : NULL);
-    return code == CU_OK ? d->cu->event_record(d->end[i], d->stream) : code;
+    return code == CU_OK && i >= 0 ? d->cu->event_record(d->end[i], d->stream) : code;
 }
 
 static int prepare(CudaDevice *d, CudaModule *m, const DeviceLaunch *l, bool flush, gi_err *err) {
@@ -131,10 +132,9 @@ typedef struct Stamp { /* as the helper kernel writes it */
     uint64_t sm, clock, ns;
 } Stamp;
 
-static int queue_stamp(CudaDevice *d, int which, double gate_ns) {
+static int queue_stamp(CudaDevice *d, int which) {
     CuPointer at = d->stamps.address + (size_t)which * (size_t)d->info.sms * sizeof(Stamp);
-    uint64_t gate = (uint64_t)gate_ns;
-    void *args[] = {&at, &gate};
+    void *args[] = {&at};
     return cuda_help(d, d->helpers.stamp, (unsigned)d->info.sms, args);
 }
 
@@ -169,28 +169,44 @@ static double read_clock(CudaDevice *d) {
 
 /* --- groups --- */
 
+/* Pinned host memory has the same address on the GPU. The limit is for a host that is stopped. */
+static int queue_gate(CudaDevice *d) {
+    CuPointer flag = (CuPointer)(uintptr_t)d->gate;
+    uint64_t limit_ns = 20000000;
+    void *args[] = {&flag, &d->ticket, &limit_ns};
+    d->ticket++;
+    return cuda_help(d, d->helpers.gate, 1, args);
+}
+
+static void open_gate(CudaDevice *d) {
+    *d->gate = d->ticket;
+}
+
 static bool working_memory(CudaDevice *d, bool flush, gi_err *err) {
     return cuda_enter(d, err) &&
            cuda_scratch(d, &d->stamps, 2 * (size_t)d->info.sms * sizeof(Stamp), err) &&
            (!flush || cuda_scratch(d, &d->flush, d->info.l2_bytes, err));
 }
 
-static int queue_group(CudaDevice *d, const DevicePair *shots, int n, double gate_ns, bool flush,
+static int queue_group(CudaDevice *d, const DevicePair *shots, int n, const CudaPlan *plan,
                        Measurement *out, gi_err *err) {
-    int code = queue_stamp(d, 0, gate_ns);
+    int code = plan->gate ? queue_gate(d) : CU_OK;
+    for (int i = 0; i < plan->lead && code == CU_OK; i++)
+        code = queue_shot(d, &shots[i % n], -1, plan->flush_l2, out, err);
+    if (code == CU_OK) code = queue_stamp(d, 0);
     for (int i = 0; i < n && code == CU_OK; i++)
-        code = queue_shot(d, &shots[i], i, flush, out, err);
-    if (code == CU_OK) code = queue_stamp(d, 1, 0);
+        code = queue_shot(d, &shots[i], i, plan->flush_l2, out, err);
+    if (code == CU_OK) code = queue_stamp(d, 1);
     if (code != CU_OK) return code;
     return d->cu->download(d->staging, d->stamps.address, 2 * (size_t)d->info.sms * sizeof(Stamp),
                            d->stream);
 }
 
-static double time_allowed(const DevicePair *shots, int n) {
+static double time_allowed(const DevicePair *shots, int n, int lead) {
     double sum = 0;
-    for (int i = 0; i < n; i++) {
-        if (shots[i].launch->timeout_s <= 0) return 0;
-        sum += shots[i].launch->timeout_s;
+    for (int i = 0; i < n + lead; i++) {
+        if (shots[i % n].launch->timeout_s <= 0) return 0;
+        sum += shots[i % n].launch->timeout_s;
     }
     return sum;
 }
@@ -206,14 +222,15 @@ static bool read_times(CudaDevice *d, int n, CudaGroup *group, gi_err *err) {
     return true;
 }
 
-bool cuda_group(CudaDevice *d, const DevicePair *shots, int n, double gate_ns, bool flush_l2,
+bool cuda_group(CudaDevice *d, const DevicePair *shots, int n, const CudaPlan *plan,
                 CudaGroup *group, Measurement *out, gi_err *err) {
     const DeviceLaunch *l = shots[0].launch;
     *group = (CudaGroup){0};
     *out = (Measurement){0};
-    if (!working_memory(d, flush_l2, err)) return false;
-    int code = queue_group(d, shots, n, gate_ns, flush_l2, out, err);
-    int ended = cuda_wait(d, time_allowed(shots, n), l->run.interrupt);
+    if (!working_memory(d, plan->flush_l2, err)) return false;
+    int code = queue_group(d, shots, n, plan, out, err);
+    open_gate(d);
+    int ended = cuda_wait(d, time_allowed(shots, n, plan->lead), l->run.interrupt);
     if (ended != CU_OK) code = ended;
     if (code == CU_MISUSE) return false;
     set_status(d, l, code, out);
@@ -227,6 +244,7 @@ bool cuda_group(CudaDevice *d, const DevicePair *shots, int n, double gate_ns, b
 
 bool cuda_launch(DeviceModule *m, const DeviceLaunch *launch, Measurement *out, gi_err *err) {
     CudaGroup group;
+    CudaPlan plan = {0};
     DevicePair shot = {m, launch};
-    return cuda_group(cuda_of(m->device), &shot, 1, 0, false, &group, out, err);
+    return cuda_group(cuda_of(m->device), &shot, 1, &plan, &group, out, err);
 }

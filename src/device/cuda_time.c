@@ -1,14 +1,19 @@
 /* cuda_time.c - timing on the device "cuda": samples until the median is known well enough.
 **
 ** Samples come in groups; a group knows the SM clock it ran at, so that throttled ones can be told
-** (samples.c). Before a group the GPU idles for GATE_NS, in which the host queues all of it: else
-** a short kernel would wait for the host between its two events.
+** (samples.c). The GPU waits at a gate until the host has queued the whole group, else a short
+** kernel might wait for the host between its two events. LEAD launches that do not count come first.
 */
 #include "device/cuda.h"
 
-enum { FEW = 3 }; /* samples that tell a slow candidate */
+enum { FEW = 3, LEAD = 2 }; /* FEW samples tell a slow candidate */
 
-static const double GATE_NS = 60e3, GROUP_SECONDS = 0.02;
+static const double LONG_NS = 1e6, GROUP_SECONDS = 0.02;
+
+/* For groups of launches of about ns. */
+static CudaPlan plan_for(const DeviceTiming *how, double ns) {
+    return (CudaPlan){.flush_l2 = how->flush_l2, .gate = true, .lead = ns < LONG_NS ? LEAD : 0};
+}
 
 static bool needs_reload(const DevicePair *p) {
     return ((const CudaModule *)p->module)->reload;
@@ -24,8 +29,9 @@ static int group_size(double ns) {
 static bool warm_up(CudaDevice *d, const DevicePair *shot, const DeviceTiming *how,
                     Measurement *last, gi_err *err) {
     CudaGroup group;
+    CudaPlan plan = {.flush_l2 = how->flush_l2};
     for (int i = 0; i < how->warmup; i++) {
-        if (!cuda_group(d, shot, 1, 0, how->flush_l2, &group, last, err)) return false;
+        if (!cuda_group(d, shot, 1, &plan, &group, last, err)) return false;
         if (last->status != STATUS_OK) return true;
     }
     return true;
@@ -34,11 +40,11 @@ static bool warm_up(CudaDevice *d, const DevicePair *shot, const DeviceTiming *h
 /* --- one kernel --- */
 
 static bool sample(CudaDevice *d, const DevicePair *shot, int n, const DeviceTiming *how,
-                   DeviceSamples *out, gi_err *err) {
-    DevicePair shots[CUDA_GROUP];
+                   const CudaPlan *plan, DeviceSamples *out, gi_err *err) {
+    DevicePair shots[CUDA_GROUP] = {{0}};
     CudaGroup group;
     for (int i = 0; i < n; i++) shots[i] = *shot;
-    if (!cuda_group(d, shots, n, GATE_NS, how->flush_l2, &group, &out->last, err)) return false;
+    if (!cuda_group(d, shots, n, plan, &group, &out->last, err)) return false;
     if (out->last.status != STATUS_OK) return true;
     for (int i = 0; i < n; i++) samples_add(out, group.ns[i], group.clock_ghz);
     samples_summarise(out, d->best_ghz, how->clock_tolerance);
@@ -65,9 +71,11 @@ bool cuda_time(DeviceModule *m, const DeviceLaunch *launch, const DeviceTiming *
     CudaDevice *d = cuda_of(m->device);
     DevicePair shot = {m, launch};
     if (!warm_up(d, &shot, how, &out->last, err)) return false;
+    CudaPlan plan = plan_for(how, out->last.ns), alone = {.flush_l2 = how->flush_l2};
     int most = needs_reload(&shot) ? 1 : group_size(out->last.ns);
+    if (needs_reload(&shot)) plan = alone;
     while (out->last.status == STATUS_OK && !out->slow && !out->capped && !is_enough(how, out)) {
-        if (!sample(d, &shot, next_group(how, out, most), how, out, err)) return false;
+        if (!sample(d, &shot, next_group(how, out, most), how, &plan, out, err)) return false;
         out->slow = is_slow(how, out);
         out->capped = out->n >= how->max_samples && !is_enough(how, out);
     }
@@ -78,16 +86,16 @@ bool cuda_time(DeviceModule *m, const DeviceLaunch *launch, const DeviceTiming *
 
 /* Pairs first … first+n-1: in even ones a runs first, in odd ones b. */
 static bool sample_pairs(CudaDevice *d, DevicePair a, DevicePair b, int first, int n,
-                         const DeviceTiming *how, double *ns_a, double *ns_b, Measurement *last,
+                         const CudaPlan *plan, double *ns_a, double *ns_b, Measurement *last,
                          gi_err *err) {
-    DevicePair shots[CUDA_GROUP];
+    DevicePair shots[CUDA_GROUP] = {{0}};
     CudaGroup group;
     for (int i = 0; i < n; i++) {
         bool swap = (first + i) % 2;
         shots[2 * i] = swap ? b : a;
         shots[2 * i + 1] = swap ? a : b;
     }
-    if (!cuda_group(d, shots, 2 * n, GATE_NS, how->flush_l2, &group, last, err)) return false;
+    if (!cuda_group(d, shots, 2 * n, plan, &group, last, err)) return false;
     for (int i = 0; i < n && last->status == STATUS_OK; i++) {
         int swap = (first + i) % 2;
         ns_a[first + i] = group.ns[2 * i + swap];
@@ -100,10 +108,10 @@ static bool sample_pairs(CudaDevice *d, DevicePair a, DevicePair b, int first, i
 static bool sample_alone(CudaDevice *d, DevicePair a, DevicePair b, int i, const DeviceTiming *how,
                          double *ns_a, double *ns_b, Measurement *last, gi_err *err) {
     CudaGroup group;
+    CudaPlan plan = {.flush_l2 = how->flush_l2, .gate = true};
     for (int turn = 0; turn < 2; turn++) {
         bool is_a = turn == i % 2;
-        if (!cuda_group(d, is_a ? &a : &b, 1, GATE_NS, how->flush_l2, &group, last, err))
-            return false;
+        if (!cuda_group(d, is_a ? &a : &b, 1, &plan, &group, last, err)) return false;
         if (last->status != STATUS_OK) return true;
         *(is_a ? &ns_a[i] : &ns_b[i]) = group.ns[0];
     }
@@ -117,12 +125,13 @@ bool cuda_time_pair(DevicePair a, DevicePair b, int pairs, const DeviceTiming *h
     if (last->status != STATUS_OK) return true;
     double ns = last->ns;
     if (!warm_up(d, &b, how, last, err)) return false;
+    CudaPlan plan = plan_for(how, ns < last->ns ? ns : last->ns);
     int most = group_size(ns > last->ns ? ns : last->ns) / 2;
     bool alone = needs_reload(&a) || needs_reload(&b) || most < 1;
     for (int i = 0, n = 1; i < pairs && last->status == STATUS_OK; i += n) {
         n = alone ? 1 : pairs - i < most ? pairs - i : most;
         bool ok = alone ? sample_alone(d, a, b, i, how, ns_a, ns_b, last, err)
-                        : sample_pairs(d, a, b, i, n, how, ns_a, ns_b, last, err);
+                        : sample_pairs(d, a, b, i, n, &plan, ns_a, ns_b, last, err);
         if (!ok) return false;
     }
     return true;

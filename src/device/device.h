@@ -151,14 +151,15 @@ bool device_time_pair(DevicePair a, DevicePair b, int pairs, const DeviceTiming 
                       double *ns_b, Measurement *last, gi_err *err);
 
 /* The papers' clock (docs/device.md): one launch of a kernel whose source records, for each block,
-** start, end and SM as unsigned long long[3] at *gilua_spans. The longest span of an SM is the
-** kernel's time. "usage" when the module has no variable gilua_spans. */
+** start, end and SM as unsigned long long[3] where a device variable points to. The longest span of
+** an SM is the kernel's time. "usage" when the module has no such variable. */
 typedef struct DeviceSpans {
     double ticks, ns;        /* the longest span of an SM */
     int blocks, sms;         /* blocks recorded, SMs they ran on */
     Measurement run;
 } DeviceSpans;
-#define DEVICE_SPANS "gilua_spans"
-bool device_spans(DeviceModule *m, const DeviceLaunch *launch, DeviceSpans *out, gi_err *err);
+#define DEVICE_SPANS "gilua_spans" /* as the grammar names it (g:clock) */
+bool device_spans(DeviceModule *m, const DeviceLaunch *launch, const char *variable,
+                  DeviceSpans *out, gi_err *err);
 
 #endif

@@ -37,9 +37,9 @@ static void summarise(const Array *records, DeviceSpans *out) {
     int64_t blocks = records->count / FIELDS;
     const uint64_t *r = records->data;
     Span *spans = gi_alloc((size_t)blocks * sizeof *spans);
-    int n = 0;
+    int n = 0; /* blocks that came to their end: one that left by `exit` has none */
     for (int64_t i = 0; i < blocks; i++, r += FIELDS)
-        if (r[0] != 0 || r[1] != 0) spans[n++] = (Span){r[2], r[0], r[1]};
+        if (r[1] != 0) spans[n++] = (Span){r[2], r[0], r[1]};
     qsort(spans, (size_t)n, sizeof *spans, by_sm);
     out->blocks = n;
     for (int i = 0, end; i < n; i = end, out->sms++) {
@@ -51,17 +51,18 @@ static void summarise(const Array *records, DeviceSpans *out) {
     free(spans);
 }
 
-static bool run_recorded(DeviceModule *m, const DeviceLaunch *launch, DeviceBuffer *records,
-                         DeviceSpans *out, gi_err *err) {
+static bool run_recorded(DeviceModule *m, const DeviceLaunch *launch, const char *variable,
+                         DeviceBuffer *records, DeviceSpans *out, gi_err *err) {
     uint64_t address = device_buffer_address(records), none = 0;
-    if (!device_symbol_write(m, DEVICE_SPANS, &address, sizeof address, err)) return false;
+    if (!device_symbol_write(m, variable, &address, sizeof address, err)) return false;
     bool ran = device_launch(m, launch, &out->run, err);
     if (out->run.lost) return ran; /* nothing can be read or written any more */
-    if (!device_symbol_write(m, DEVICE_SPANS, &none, sizeof none, ran ? err : NULL)) return false;
+    if (!device_symbol_write(m, variable, &none, sizeof none, ran ? err : NULL)) return false;
     return ran && device_buffer_read(records, device_buffer_array(records), err);
 }
 
-bool device_spans(DeviceModule *m, const DeviceLaunch *launch, DeviceSpans *out, gi_err *err) {
+bool device_spans(DeviceModule *m, const DeviceLaunch *launch, const char *variable,
+                  DeviceSpans *out, gi_err *err) {
     *out = (DeviceSpans){0};
     const unsigned *g = launch->run.grid;
     int64_t shape[2] = {(int64_t)g[0] * g[1] * g[2], FIELDS};
@@ -70,7 +71,7 @@ bool device_spans(DeviceModule *m, const DeviceLaunch *launch, DeviceSpans *out,
     Array *array = array_new(ARRAY_U64, 2, shape, err);
     if (array == NULL) return false;
     DeviceBuffer *records = device_buffer(m->device, array, false, "block records", err);
-    bool ok = records != NULL && run_recorded(m, launch, records, out, err);
+    bool ok = records != NULL && run_recorded(m, launch, variable, records, out, err);
     if (ok && out->run.status == STATUS_OK) summarise(array, out);
     device_buffer_free(records);
     array_unref(array);

@@ -143,6 +143,21 @@ tap.case("a device says what it is, and a GPU that is not there is no device", f
   tap.is(gi.device "cuda:x", nil, "a number is needed")
 end)
 
+tap.case("the driver is the file that GILUA_CUDA names, and says why it cannot be used", function()
+  local program = require("gilua.core").system.program()
+  local function why(file)
+    local line = "GILUA_CUDA='%s' '%s' -e 'print(require(\"gilua\").device(\"cuda\"))'"
+    local p = io.popen(line:format(file, program))
+    local text = p:read "a"
+    p:close()
+    return text
+  end
+  tap.has(why "/nowhere/libcuda.so", "GILUA_CUDA cannot be loaded", "a file that is not there")
+  tap.has(why "/nowhere/libcuda.so", "/nowhere/libcuda.so", "by name")
+  tap.has(why "libm.so.6", "no CUDA driver", "a library that is something else")
+  tap.has(why "libm.so.6", "nolib", "with its code")
+end)
+
 tap.case("buffers are filled and compared on the device", function()
   local dev = gi.device "emu"
   local want = gi.array.from { 1, 2, 3, 4, 5, 6, 7, 8 }
@@ -234,6 +249,28 @@ tap.case("the papers' clock: the longest span of an SM", function()
   tap.raises(function() scale_module(dev):spans { grid = 1, block = 1,
     args = { dev:buffer(gi.array("f32", 1)), { "i32", 1 } } } end, "gilua_spans",
     "code that does not record is refused")
+end)
+
+tap.case("lanes that wait keep what the others' lines have no right to", function()
+  -- lanes that return early do 64-bit arithmetic, in registers that share their places with
+  -- pointers of the lanes that go on
+  local dev = gi.device "emu"
+  local code = assert(gi.compile([[
+extern "C" __global__ void k(int *out, unsigned long long *rec, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) {
+    if (rec != 0) atomicMax(rec + 3 * (blockIdx.x + (unsigned long long)gridDim.x *
+        (blockIdx.y + (unsigned long long)gridDim.y * blockIdx.z)), 5ull);
+    return;
+  }
+  for (int j = 0; j < i; j++) out[i] += j;
+}]], { target = dev:target() }))
+  local out, rec = gi.array("i32", 5000), gi.array("u64", 3000)
+  local m = dev:load(code):launch { kernel = "k", grid = 300, block = 64,
+    args = { dev:buffer(out), dev:buffer(rec), { "i32", 5000 } } }
+  tap.is(m.status, "ok", tostring(m.message))
+  tap.is(out[5000], 4999 * 4998 // 2, "every lane has its sum")
+  tap.is(rec[1 + 3 * 78], 5, "and the others did their part")
 end)
 
 tap.done()
