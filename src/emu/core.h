@@ -81,7 +81,7 @@ typedef struct TexForm {
     uint32_t unused; /* bit k: nobody reads reg[k] */
     int count;
     bool is_plain;   /* four results of a 1-D fetch by integer */
-    uint32_t site; /* number of this instruction among the module's fetches */
+    uint32_t site;   /* number of this instruction among the module's fetches */
     bool one_handle; /* all lanes have the same handle: it was just loaded from a constant */
     bool is_free;    /* see X_FREE */
 } TexForm;
@@ -144,8 +144,8 @@ struct Code {
         uint32_t offset, bytes;
     } * clear; /* rows zeroed before a run: registers that may be read unwritten */
     int n_clear, cap_clear;
-    PoolRow *pool;
-    int n_pool, cap_pool;
+    PoolRow *pool; /* first the n_moving rows that differ between the warps of a launch */
+    int n_pool, cap_pool, n_moving;
     MemForm *mem;
     int n_mem, cap_mem;
     TexForm *tex;
@@ -182,8 +182,8 @@ typedef struct Alloc {
 typedef struct TexSlot {
     EmuTexture t;
     bool live;
-    uint32_t alloc; /* allocation standing for its memory in the cost model */
-    uint8_t plain;  /* channels (1 or 4) if it is linear memory of 32-bit texels, else 0 */
+    uint32_t alloc;   /* allocation standing for its memory in the cost model */
+    uint8_t plain;    /* channels (1 or 4) if it is linear memory of 32-bit texels, else 0 */
     bool is_constant; /* nothing in the running launch can write to it */
 } TexSlot;
 
@@ -235,9 +235,8 @@ typedef struct Frame {
     Code *code;
     uint8_t *file; /* register file, owned by this depth */
     uint32_t file_cap;
-    Code *filled_for; /* whose pool rows are in file */
+    const Code *filled_for; /* whose pool rows are in file */
     uint64_t filled_launch;
-    int filled_warp;
     uint8_t *params; /* param_bytes for each lane */
     size_t params_cap;
     int first_path; /* Warp.path index at which this function began */
@@ -265,7 +264,7 @@ struct Warp {
     uint8_t *file; /* of the running frame */
     Code *code;
     uint32_t active, live, exist;
-    uint32_t carry;    /* condition code of add.cc … */
+    uint32_t carry; /* condition code of add.cc … */
     int pc;
     int index;
     WarpState state;
@@ -302,6 +301,7 @@ typedef struct Fetch {
     U32 value[4][LANES];                       /* of a constant texture */
     uint32_t active, seen;                     /* lanes; those whose texel exists */
     const TexSlot *slot;                       /* NULL: nothing yet */
+    uint64_t handle;                           /* of slot */
     CostMemo cost;
 } Fetch;
 

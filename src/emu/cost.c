@@ -255,11 +255,12 @@ static inline Alloc *alloc_of_line(Machine *m, uint64_t line) {
 
 /* What the L1 does not have travels from L2, and for the first time from DRAM: sectors in the low
 ** and in the high half of the result. Without branches on what is found, for hits and misses follow
-** each other unpredictably. `a` is the line's. */
+** each other unpredictably. `a` is the line's, or NULL: these sectors came from DRAM before. */
 static inline uint32_t fetch_entry(CostLine *e, uint32_t epoch, Alloc *a, uint64_t name,
-                                   uint32_t sectors) {
-    uint32_t same = -(uint32_t)((e->line == name) & (e->epoch == epoch));
-    uint32_t have = e->sectors & same, missing = sectors & ~have;
+                                   uint32_t sectors, uint64_t *state) {
+    uint32_t same = e->line == name, current = e->epoch == epoch;
+    uint32_t have = e->sectors & -(same & current), missing = sectors & ~have;
+    *state += current & ~same; /* another line leaves */
     e->line = name;
     e->epoch = epoch;
     e->sectors = have | sectors;
@@ -277,9 +278,9 @@ static inline CostLine *l1_entry(const Cost *c, uint64_t name) {
 }
 
 static inline uint32_t fetch_line(Machine *m, Alloc *a, uint64_t line, uint32_t sectors) {
-    m->cost.state++;
     uint64_t name = line_name(a, line);
-    return fetch_entry(l1_entry(&m->cost, name), m->cost.epoch, a, name, sectors);
+    Cost *c = &m->cost;
+    return fetch_entry(l1_entry(c, name), c->epoch, a, name, sectors, &c->state);
 }
 
 /* Adds sectors from L2 (low half) and DRAM (high half); says how far the data came, as above. */
@@ -294,10 +295,15 @@ static inline uint32_t store_line(Alloc *a, uint64_t line, uint32_t sectors) {
     return count4(sectors) | (a ? touch(a, line, sectors) : 0) << 16;
 }
 
+/* Of a texture fetch, beyond the first. */
+static inline double texture_wavefronts(uint64_t lines) {
+    return lines > 8 ? (double)(lines - 8) / 8 : 0;
+}
+
 static void count_sectors(Machine *m, CostKind kind, uint64_t sectors, uint64_t lines) {
     if (kind == COST_KIND_TEXTURE) {
         m->result->texture_sectors += sectors;
-        if (lines > 8) m->cost.extra[PIPE_TEXTURE] += (double)(lines - 8) / 8;
+        m->cost.extra[PIPE_TEXTURE] += texture_wavefronts(lines);
     } else {
         m->result->global_sectors += sectors;
         m->cost.extra[PIPE_GLOBAL] += (double)(lines - 1);
@@ -374,9 +380,15 @@ void cost_collect(Machine *m, CostMemo *memo, uint32_t alloc, const uint32_t off
                   uint32_t seen) {
     LineSet *set = &memo->set;
     uint64_t at[LANES], base = (uint64_t)alloc << ID_SHIFT;
-    for (int i = 0; i < LANES; i++) at[i] = base + offset[i];
-    collect_lines(set, at, seen);
+    uint32_t first = (uint32_t)__builtin_ctz(seen), other = 0;
+    for (uint32_t i = 0; i < LANES; i++) {
+        at[i] = base + offset[i];
+        other |= (offset[i] ^ offset[first]) & -(seen >> i & 1);
+    }
+    collect_lines(set, at, other ? seen : 1u << first); /* often all lanes want one texel */
     memo->state = 0;
+    memo->epoch = 0;
+    memo->wavefronts = texture_wavefronts((uint64_t)set->n);
     const Alloc *a = alloc_of_line(m, set->line[0]);
     memo->sectors = 0;
     for (int i = 0; i < set->n; i++) {
@@ -388,8 +400,8 @@ void cost_collect(Machine *m, CostMemo *memo, uint32_t alloc, const uint32_t off
 
 /* Are all lines in the L1? Then a look would change nothing. */
 static bool all_cached(const CostMemo *memo, uint32_t epoch) {
-    uint64_t other = 0;
-    for (int i = 0; i < memo->set.n; i++) {
+    uint64_t other = memo->epoch ^ epoch; /* in another block hardly */
+    for (int i = 0; i < memo->set.n && other == 0; i++) {
         const CostLine *e = memo->entry[i];
         other |= (e->line ^ memo->name[i]) | (e->epoch ^ epoch);
         other |= memo->set.sectors[i] & ~e->sectors;
@@ -397,21 +409,26 @@ static bool all_cached(const CostMemo *memo, uint32_t epoch) {
     return other == 0;
 }
 
+/* Fetches what memo holds. a: as for fetch_entry. */
+static inline uint32_t fetch_memo(Cost *c, CostMemo *memo, Alloc *a) {
+    uint32_t moved = 0, epoch = c->epoch;
+    uint64_t state = c->state;
+    for (int i = 0; i < memo->set.n; i++)
+        moved += fetch_entry(memo->entry[i], epoch, a, memo->name[i], memo->set.sectors[i], &state);
+    memo->epoch = epoch;
+    memo->state = state == c->state ? state : 0; /* did its lines drive out one another? */
+    c->state = state;
+    return moved;
+}
+
 void cost_texels(Machine *m, Warp *w, CostMemo *memo) {
     Cost *c = &m->cost;
-    const LineSet *set = &memo->set;
     uint32_t moved = 0;
-    if (memo->state != c->state && !all_cached(memo, c->epoch)) {
-        Alloc *a = alloc_of_line(m, set->line[0]);
-        for (int i = 0; i < set->n; i++)
-            moved += fetch_entry(memo->entry[i], c->epoch, a, memo->name[i], set->sectors[i]);
-        c->state++;
-        memo->state = 0;
-    } else {
-        memo->state = c->state;
-    }
+    if (memo->state == c->state || all_cached(memo, c->epoch)) memo->state = c->state;
+    else if (memo->epoch) moved = fetch_memo(c, memo, NULL);
+    else moved = fetch_memo(c, memo, alloc_of_line(m, memo->set.line[0]));
     int from = add_sectors(c, moved);
-    count_sectors(m, COST_KIND_TEXTURE, memo->sectors, (uint64_t)set->n);
+    count_sectors(m, COST_KIND_TEXTURE, memo->sectors, (uint64_t)memo->set.n);
     wait_for_memory(m, w, COST_KIND_TEXTURE, from);
 }
 

@@ -142,12 +142,14 @@ typedef struct LineSet {
 } LineSet;
 
 /* The lines of a texture fetch, worked out once for warps that fetch the same texels one after the
-** other; mostly a glance then tells that the L1 has them all, or its state that nothing changed. */
+** other; the L1 still has them all while its state is that of the last time. */
 typedef struct CostMemo {
     LineSet set;
     CostLine *entry[32]; /* where in the L1 each line goes */
     uint64_t name[32];   /* and under which name */
     uint32_t sectors;    /* of all lines */
+    double wavefronts;   /* on the texture pipe beyond the first */
+    uint32_t epoch;      /* of the last look; 0: never */
     uint64_t state;      /* Cost.state when the L1 had them all; 0: not known */
 } CostMemo;
 
@@ -157,7 +159,7 @@ typedef struct Cost {
     double extra[PIPES]; /* what depends on addresses */
     uint64_t l2_sectors, dram_sectors;
     CostLine *l1;
-    uint64_t state;      /* changes with the contents of the L1 */
+    uint64_t state;                  /* changes whenever a line leaves the L1 */
     uint32_t l1_lines, epoch, order; /* order: allocations touched so far */
     double miss_l2, miss_dram;       /* extra clocks of one access */
     double sum_latency, max_latency; /* over blocks */

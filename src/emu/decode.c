@@ -562,6 +562,20 @@ static void note_homes(const PtxInstr *in, int block, int *home) {
         if (ptx_is_dest(in, k)) note_home(&in->args[k], block, in->guard < 0, home);
 }
 
+/* A slot is shared by registers whose lines do not overlap. Lanes that wait on earlier lines still
+** need what lies in it: then a local of the lines that others run is to spare them. */
+static void keep_shared_slots(Decoder *d) {
+    const PtxLiveness *l = d->live;
+    for (int c = 0; c < 3; c++) {
+        uint8_t *global = gi_alloc((size_t)l->slots[c] + 1);
+        for (int r = 0; r < d->func->n_regs; r++)
+            if (l->class_of[r] == c && l->slot[r] >= 0 && !d->is_local[r]) global[l->slot[r]] = 1;
+        for (int r = 0; r < d->func->n_regs; r++)
+            if (l->class_of[r] == c && l->slot[r] >= 0 && global[l->slot[r]]) d->is_local[r] = false;
+        free(global);
+    }
+}
+
 /* Components of a vector that nobody reads (the last of a float3) need not be loaded, and locals of
 ** a block need no care for other lanes. */
 static void find_reads(Decoder *d) {
@@ -577,6 +591,7 @@ static void find_reads(Decoder *d) {
         note_homes(in, d->cfg->block_of[i], home);
     }
     for (size_t r = 0; r < n; r++) d->is_local[r] = home[r] > 0;
+    keep_shared_slots(d);
     free(home);
 }
 
@@ -647,6 +662,31 @@ static int register_estimate(const Decoder *d) {
     return most > 0 && n > most ? most : n;
 }
 
+/* Operations done in one go. The two others stay where they are, for places to be found. */
+static void join_triples(Code *code) {
+    for (int i = 0; i + 2 < code->n_ins; i++) {
+        Ins *in = &code->ins[i];
+        if (in[0].op != OP_FMA_F || in[1].op != OP_FMA_F || in[2].op != OP_FMA_F) continue;
+        in[0].op = OP_FMA_F_X3;
+        i += 2;
+    }
+}
+
+static bool is_moving(PoolKind k) {
+    return (k >= POOL_CTAID_X && k <= POOL_CTAID_Z) || (k >= POOL_TID_X && k <= POOL_TID_Z) ||
+           k == POOL_SMID || k == POOL_WARPID;
+}
+
+/* Rows that differ between the warps of a launch first. */
+static void sort_pool(Code *code) {
+    for (int i = 0; i < code->n_pool; i++) {
+        PoolRow row = code->pool[i];
+        if (!is_moving(row.kind)) continue;
+        code->pool[i] = code->pool[code->n_moving];
+        code->pool[code->n_moving++] = row;
+    }
+}
+
 static bool decode_function(EmuModule *mod, int index, int first_block, uint32_t shared_base,
                             gi_err *err) {
     Code *code = &mod->code[index];
@@ -664,6 +704,8 @@ static bool decode_function(EmuModule *mod, int index, int first_block, uint32_t
     find_clears(&d);
     bool fine = lay_out_vars(&d, shared_base) && decode_body(&d);
     if (fine) {
+        sort_pool(code);
+        join_triples(code);
         add_costs(&d);
         code->registers = register_estimate(&d);
         code->file_bytes = align_up(d.pool_next, 64);

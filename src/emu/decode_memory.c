@@ -203,7 +203,9 @@ static bool emit_memory(Decoder *d, const MemForm *f) {
     gi_grow(code->mem, code->n_mem, code->cap_mem);
     code->mem[code->n_mem] = *f;
     code->mem[code->n_mem++].is_free = d->is_free && !f->is_store;
-    emit(d, OP_LDST, 0, 0, 0, 0, 0)->imm = (uint64_t)code->n_mem - 1;
+    bool is_shared_load = f->space == PTX_SHARED && !f->is_store;
+    emit(d, is_shared_load ? OP_LOAD_SHARED : OP_LDST, 0, 0, 0, 0, 0)->imm =
+        (uint64_t)code->n_mem - 1;
     d->cost[d->index] = mem_cost(f, d->func->is_entry);
     return true;
 }

@@ -55,30 +55,79 @@ static inline uint32_t mask_of(const S32 *t) {
 #endif
 }
 
+/* A row's bits, 32 bytes at a time, and whether none of them is set. */
+typedef uint64_t Bits __attribute__((vector_size(32), aligned(8), may_alias));
+
+static inline bool none_set(const Bits *v) {
+#if defined(EMU_AVX2)
+    return _mm256_testz_si256((__m256i)*v, (__m256i)*v);
+#else
+    return ((*v)[0] | (*v)[1] | (*v)[2] | (*v)[3]) == 0;
+#endif
+}
+
+/* Do the active lanes of a row of n * 32 bytes all hold what is in the four words? */
+static inline bool active_hold(const void *row, const void *lanes, int n, uint64_t word) {
+    const Bits *v = row, *active = lanes;
+    const Bits all = {word, word, word, word};
+    Bits other = {0, 0, 0, 0};
+    for (int k = 0; k < n; k++) other |= (v[k] ^ all) & active[k];
+    return none_set(&other);
+}
+static inline bool active_hold32(const Warp *w, const U32 *row, uint32_t word) {
+    return active_hold(row, w->lane32, ROW32 / 32, word | (uint64_t)word << 32);
+}
+static inline bool active_hold64(const Warp *w, const U64 *row, uint64_t word) {
+    return active_hold(row, w->lane64, ROW64 / 32, word);
+}
+
+/* Do two rows hold the same in the active lanes? */
+static inline bool active_same32(const Warp *w, const U32 *x, const U32 *y) {
+    const Bits *a = (const Bits *)x, *b = (const Bits *)y, *active = (const Bits *)w->lane32;
+    Bits other = {0, 0, 0, 0};
+    for (int k = 0; k < ROW32 / 32; k++) other |= (a[k] ^ b[k]) & active[k];
+    return none_set(&other);
+}
+
 /* Is each of two rows one value throughout? */
 static inline bool same_lanes(const void *a, const void *b) {
-    const U32 *x = a, *y = b;
-    uint32_t other = 0;
-    for (int i = 0; i < LANES; i++) other |= (x[i] ^ x[0]) | (y[i] ^ y[0]);
-    return other == 0;
+    const Bits *x = a, *y = b;
+    uint64_t p = *(const U32 *)a, q = *(const U32 *)b;
+    p |= p << 32, q |= q << 32;
+    const Bits first_x = {p, p, p, p}, first_y = {q, q, q, q};
+    Bits other = {0, 0, 0, 0};
+    for (int k = 0; k < ROW32 / 32; k++) other |= (x[k] ^ first_x) | (y[k] ^ first_y);
+    return none_set(&other);
 }
 
 #include "emu/exec_num.h"
 #include "emu/exec_mem.h"
 
 /* d[i] = EXPR for the active lanes; MASK is the lane mask of the width of d. */
-#define LANE_OP(NAME, TD, TA, TB, TC, MASK, EXPR)                                       \
-    L_##NAME: {                                                                         \
+#define LANES_DO(TD, TA, TB, TC, MASK, EXPR)                                            \
+    {                                                                                   \
         PLACE(TD, d, in->d);                                                            \
         ROW(TA, a, in->a);                                                              \
         ROW(TB, b, in->b);                                                              \
         ROW(TC, c, in->c);                                                              \
         const uint32_t x = in->x & 63; /* a local: rows might alias the instruction */  \
         (void)a, (void)b, (void)c, (void)x;                                             \
-        if (full || in->x & X_FREE) EACH_LANE d[i] = (TD)(EXPR);                              \
+        if (__builtin_expect(full || in->x & X_FREE, 1)) EACH_LANE d[i] = (TD)(EXPR);   \
         else EACH_LANE d[i] = MASK[i] ? (TD)(EXPR) : d[i];                              \
-        NEXT;                                                                           \
     }
+#define LANE_OP(NAME, TD, TA, TB, TC, MASK, EXPR)                                       \
+    L_##NAME:                                                                           \
+    LANES_DO(TD, TA, TB, TC, MASK, EXPR)                                                \
+    NEXT;
+/* Three in a row of an operation: the jump to the next one takes as long as half of its work. */
+#define LANE_OP_X3(NAME, T, EXPR)                                                       \
+    L_##NAME##_X3:                                                                      \
+    LANES_DO(T, T, T, T, w->lane32, EXPR)                                               \
+    in++;                                                                               \
+    LANES_DO(T, T, T, T, w->lane32, EXPR)                                               \
+    in++;                                                                               \
+    LANES_DO(T, T, T, T, w->lane32, EXPR)                                               \
+    NEXT;
 #define OP32(NAME, T, EXPR) LANE_OP(NAME, T, T, T, T, w->lane32, EXPR)
 /* The same for divisions, which are slow: where all lanes divide the same numbers, once. */
 #define DIVIDE_OP(NAME, T, EXPR)                                                                   \
@@ -205,6 +254,11 @@ L_SLOW:
 L_LDST:
     if (!load_store(m, w, in, &w->code->mem[in->imm])) return STOP_FAULT;
     NEXT;
+L_LOAD_SHARED: {
+    const MemForm *f = &w->code->mem[in->imm];
+    if (!uniform_shared(m, w, f) && !load_store(m, w, in, f)) return STOP_FAULT;
+    NEXT;
+}
 L_TEX:
     if (!texture(m, w, in, &w->code->tex[in->imm])) return STOP_FAULT;
     NEXT;
@@ -380,6 +434,7 @@ L_LOP3: { /* any function of three bits, as the exclusive or of its minterms */
     OP32(SUB_F, F32, canon(a[i] - b[i]))
     OP32(MUL_F, F32, canon(a[i] * b[i]))
     OP32(FMA_F, F32, canon(fmaf(a[i], b[i], c[i])))
+    LANE_OP_X3(FMA_F, F32, canon(fmaf(a[i], b[i], c[i])))
     OP32(ADD_FZ, F32, flush(canon(flush(a[i]) + flush(b[i]))))
     OP32(SUB_FZ, F32, flush(canon(flush(a[i]) - flush(b[i]))))
     OP32(MUL_FZ, F32, flush(canon(flush(a[i]) * flush(b[i]))))

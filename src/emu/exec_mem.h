@@ -204,6 +204,16 @@ static inline bool is_words(const MemForm *f) {
 }
 
 static inline void load_uniform(Warp *w, const MemForm *f, const uint8_t *p) {
+    if (f->is_free && is_words(f)) {
+        for (int k = 0; k < f->count; k++) {
+            if (f->unused >> k & 1) continue;
+            uint32_t word;
+            memcpy(&word, p + 4 * k, 4);
+            U32 *d = (U32 *)(void *)(w->file + f->reg[k]);
+            EACH_LANE d[i] = word;
+        }
+        return;
+    }
     for (int k = 0; k < f->count; k++) {
         if (f->unused >> k & 1) continue;
         uint64_t v;
@@ -330,26 +340,23 @@ static bool local_access(Machine *m, Warp *w, const Ins *in, const MemForm *f, u
     return true;
 }
 
-/* Do all active lanes of a load from shared memory hold one address? The most common load of all.
- */
+/* A load from shared memory whose active lanes hold one address, the most common load of all: done,
+** or false. Reads of memory under a shadow are watched, and not done here. */
 static inline bool uniform_shared(const Machine *m, Warp *w, const MemForm *f) {
     const uint8_t *row = w->file + f->base;
     int lane = __builtin_ctz(w->active);
-    uint64_t at, other = 0;
+    uint64_t at;
     if (f->wide_base) {
         const U64 *base = (const U64 *)(const void *)row;
-        uint64_t first = base[lane];
-        for (int i = 0; i < LANES; i++) other |= (base[i] ^ first) & (uint64_t)w->lane64[i];
-        at = first + (uint64_t)f->offset;
+        if (!active_hold64(w, base, base[lane])) return false;
+        at = base[lane] + (uint64_t)f->offset;
     } else {
         const U32 *base = (const U32 *)(const void *)row;
-        uint32_t first = base[lane], differ = 0;
-        for (int i = 0; i < LANES; i++) differ |= (base[i] ^ first) & (uint32_t)w->lane32[i];
-        at = (uint32_t)(first + (uint32_t)f->offset);
-        other = differ;
+        if (!active_hold32(w, base, base[lane])) return false;
+        at = (uint32_t)(base[lane] + (uint32_t)f->offset);
     }
     uint32_t bytes = (uint32_t)f->size * f->count;
-    if (other || at & (bytes - 1) || bytes > m->shared_bytes || at > m->shared_bytes - bytes)
+    if (m->shadow || at & (bytes - 1) || bytes > m->shared_bytes || at > m->shared_bytes - bytes)
         return false;
     load_uniform(w, f, m->shared + at);
     return true;
@@ -357,8 +364,6 @@ static inline bool uniform_shared(const Machine *m, Warp *w, const MemForm *f) {
 
 static bool load_store(Machine *m, Warp *w, const Ins *in, const MemForm *f) {
     uint64_t at[LANES] __attribute__((aligned(64)));
-    if (f->space == PTX_SHARED && !f->is_store && !m->shadow && uniform_shared(m, w, f))
-        return true;
     lane_addresses(w, f, at);
     switch (f->space) {
     case PTX_GENERIC:
@@ -425,9 +430,7 @@ static inline void texels_four(const Warp *w, const Fetch *f, const uint8_t *dat
 }
 
 static inline bool same_fetch(const Warp *w, const Fetch *f, const TexSlot *slot, const U32 *x) {
-    uint32_t other = f->active ^ w->active;
-    for (int i = 0; i < LANES; i++) other |= (x[i] ^ f->x[i]) & (uint32_t)w->lane32[i];
-    return other == 0 && f->slot == slot;
+    return f->slot == slot && f->active == w->active && active_same32(w, x, f->x);
 }
 
 static void plan_fetch(Machine *m, const Warp *w, Fetch *f, const TexSlot *slot, const U32 *x) {
@@ -471,8 +474,14 @@ static inline void recall_texels(const Warp *w, const TexForm *form, const Fetch
     }
 }
 
-static inline void texture_plain(Machine *m, Warp *w, const TexForm *form, const TexSlot *slot) {
-    Fetch *f = &m->fetch[form->site];
+/* The L1 has them all. */
+static inline void cost_texels_again(Machine *m, const CostMemo *memo) {
+    m->result->texture_sectors += memo->sectors;
+    m->cost.extra[PIPE_TEXTURE] += memo->wavefronts;
+}
+
+static inline void texture_plain(Machine *m, Warp *w, const TexForm *form, Fetch *f,
+                                 const TexSlot *slot) {
     const U32 *x = (const U32 *)(const void *)(w->file + form->coord[0]);
     U32 *row[4];
     for (int k = 0; k < 4; k++)
@@ -486,19 +495,28 @@ static inline void texture_plain(Machine *m, Warp *w, const TexForm *form, const
         for (int k = 0; k < 4; k++)
             if (row[k]) memcpy(f->value[k], row[k], ROW32);
     }
-    if (f->seen) cost_texels(m, w, &f->cost);
+    if (f->seen == 0) return;
+    if (f->cost.state == m->cost.state) cost_texels_again(m, &f->cost);
+    else cost_texels(m, w, &f->cost);
 }
 
-static inline bool texture(Machine *m, Warp *w, const Ins *in, const TexForm *f) {
-    const U64 *handle = (const U64 *)(const void *)(w->file + f->handle);
-    uint64_t h = handle[__builtin_ctz(w->active)], other = 0;
-    if (!f->one_handle)
-        for (int i = 0; i < LANES; i++) other |= (handle[i] ^ h) & (uint64_t)w->lane64[i];
-    uint64_t index = h - WINDOW(ID_TEX);
-    if (other || !f->is_plain || index >= (uint64_t)m->emu->n_tex) return tex_slow(m, w, in, f);
+/* The texture of a handle, if its fetches are array reads; else NULL. */
+static inline const TexSlot *plain_slot(const Machine *m, const TexForm *form, uint64_t handle) {
+    uint64_t index = handle - WINDOW(ID_TEX);
+    if (!form->is_plain || index >= (uint64_t)m->emu->n_tex) return NULL;
     const TexSlot *slot = &m->emu->tex[index];
     bool is_float = slot->t.format == EMU_TEX_F32;
-    if (!slot->live || slot->plain == 0 || is_float == f->as_int) return tex_slow(m, w, in, f);
-    texture_plain(m, w, f, slot);
+    return slot->live && slot->plain && is_float != form->as_int ? slot : NULL;
+}
+
+static inline bool texture(Machine *m, Warp *w, const Ins *in, const TexForm *form) {
+    const U64 *handle = (const U64 *)(const void *)(w->file + form->handle);
+    uint64_t h = handle[__builtin_ctz(w->active)];
+    Fetch *f = &m->fetch[form->site];
+    if (!form->one_handle && !active_hold64(w, handle, h)) return tex_slow(m, w, in, form);
+    const TexSlot *slot = f->slot && f->handle == h ? f->slot : plain_slot(m, form, h);
+    if (slot == NULL) return tex_slow(m, w, in, form);
+    f->handle = h;
+    texture_plain(m, w, form, f, slot);
     return true;
 }

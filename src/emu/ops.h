@@ -5,7 +5,8 @@
 
 #define EMU_OPS(OP)                                                                             \
     OP(BLOCK) OP(JOIN) OP(BRA) OP(BRA_IF) OP(SWITCH) OP(CALL) OP(RET) OP(EXIT) OP(BARRIER)      \
-    OP(SLOW) OP(LDST) OP(TEX) OP(PARAM32) OP(PARAM64) OP(CONST32) OP(CONST64) OP(LOCAL_ADDRESS) \
+    OP(SLOW) OP(LDST) OP(LOAD_SHARED) OP(TEX)                                                 \
+    OP(PARAM32) OP(PARAM64) OP(CONST32) OP(CONST64) OP(LOCAL_ADDRESS)                           \
     OP(MOV32) OP(MOV64) OP(PACK) OP(UNPACK)                                                     \
     OP(AND_P) OP(OR_P) OP(XOR_P) OP(NOT_P) OP(MOV_P)                                            \
     OP(ADD32) OP(SUB32) OP(MUL32) OP(MAD32) OP(NEG32) OP(AND32) OP(OR32) OP(XOR32) OP(NOT32)    \
@@ -19,7 +20,7 @@
     OP(EQ32) OP(LT32_S) OP(LT32_U) OP(EQ64) OP(LT64_S) OP(LT64_U)                               \
     OP(EQ_F) OP(NE_F) OP(LT_F) OP(LE_F) OP(NUM_F) OP(EQ_D) OP(NE_D) OP(LT_D) OP(LE_D) OP(NUM_D) \
     OP(ADD_F) OP(SUB_F) OP(MUL_F) OP(FMA_F) OP(ADD_FZ) OP(SUB_FZ) OP(MUL_FZ) OP(FMA_FZ)         \
-    OP(DIV_F) OP(SQRT_F) OP(MIN_F) OP(MAX_F) OP(FTZ_F) OP(SAT_F)                                \
+    OP(FMA_F_X3) OP(DIV_F) OP(SQRT_F) OP(MIN_F) OP(MAX_F) OP(FTZ_F) OP(SAT_F)                   \
     OP(ADD_D) OP(SUB_D) OP(MUL_D) OP(FMA_D) OP(DIV_D) OP(SQRT_D)                                \
     OP(CVT_F_S32) OP(CVT_F_U32) OP(CVT_S32_F) OP(CVT_S32_F_RN) OP(CVT_D_S32) OP(CVT_D_F)        \
     OP(CVT_F_D) OP(TRUNC_F) OP(FLOOR_F) OP(CEIL_F) OP(RINT_F)

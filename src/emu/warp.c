@@ -161,14 +161,6 @@ static bool is_per_lane(PoolKind k) {
            (k >= POOL_LANEMASK_EQ && k <= POOL_LANEMASK_GT);
 }
 
-static bool changes_with_block(PoolKind k) {
-    return (k >= POOL_CTAID_X && k <= POOL_CTAID_Z) || k == POOL_SMID;
-}
-
-static bool changes_with_warp(PoolKind k) {
-    return (k >= POOL_TID_X && k <= POOL_TID_Z) || k == POOL_WARPID;
-}
-
 static void fill_pool_row(const Machine *m, const Warp *w, uint8_t *file, const PoolRow *row) {
     uint8_t *at = file + row->offset;
     if (row->kind == POOL_B64) {
@@ -188,15 +180,11 @@ static void fill_pool_row(const Machine *m, const Warp *w, uint8_t *file, const 
 }
 
 static void fill_pool(const Machine *m, const Warp *w, Frame *f) {
-    bool known = f->filled_for == f->code && f->filled_launch == m->serial;
-    for (int i = 0; i < f->code->n_pool; i++) {
-        const PoolRow *row = &f->code->pool[i];
-        if (!known || changes_with_block(row->kind) ||
-            (f->filled_warp != w->index && changes_with_warp(row->kind)))
-            fill_pool_row(m, w, f->file, row);
-    }
-    f->filled_for = f->code;
-    f->filled_warp = w->index;
+    const Code *code = f->code;
+    bool known = f->filled_for == code && f->filled_launch == m->serial;
+    int n = known ? code->n_moving : code->n_pool;
+    for (int i = 0; i < n; i++) fill_pool_row(m, w, f->file, &code->pool[i]);
+    f->filled_for = code;
     f->filled_launch = m->serial;
 }
 
