@@ -17,7 +17,6 @@ local core = require "gilua.core"
 local wire = require "gilua.wire"
 local failed = require("gilua.runner").failed
 
-local BATCH = 8 -- mutants in one compilation: constant, so that no result depends on `jobs`
 -- What a mutant may use, relative to the unmodified kernel. The small case costs nothing, so that
 -- a slow mutant is told from an endless one there; on the whole case ten times as slow is no use.
 local CHECK_FACTOR = 100 -- warp instructions
@@ -25,7 +24,7 @@ local RUN_FACTOR = 10 -- warp instructions, or seconds on a GPU
 local LOOP_LIMIT = 10000 -- iterations, where loops are guarded
 local LEAST_CHECK_BUDGET = 1e7 -- warp instructions, where loops are guarded: the guard comes first
 local LEAST_LAUNCH_S = 0.25 -- a launch on a GPU is not called endless before
-local KEEP_BYTES = 1 << 30 -- of machine code and PTX kept for the next cases
+local KEEP_BYTES = 256 << 20 -- of machine code and PTX kept for the next cases
 
 local M = {}
 
@@ -37,8 +36,9 @@ Funnel.__index = Funnel
 local function prologues(grammar, clock)
   local function lines(text) return text == "" and "" or text .. "#line 1\n" end
   local spans = clock == "spans" and grammar:clock(true) or ""
+  local no_spans = clock == "spans" and grammar:clock(false) or ""
   local on = grammar:guard(true, LOOP_LIMIT)
-  return lines(grammar:guard(false) .. spans), on ~= "" and lines(on) or nil
+  return lines(grammar:guard(false) .. spans), on ~= "" and lines(on .. no_spans) or nil
 end
 
 ---@param problem gilua.problem
@@ -101,9 +101,12 @@ function Funnel:plan(genome)
   if not source then return { genome = name, result = failed("compile_error", params) } end
   local values, launch_key = self:launch_values(params)
   local options = self.problem:compile_options(values)
+  if source:find("\0", 1, true) then
+    return { genome = name, result = failed("compile_error", "the source has a zero byte") }
+  end
   local plan = {
-    genome = name, source = (by_hand and "" or self.prologue) .. source, values = values,
-    launch_key = launch_key, options = options,
+    genome = name, by_hand = by_hand, source = (by_hand and "" or self.prologue) .. source,
+    values = values, launch_key = launch_key, options = options,
   }
   plan.source_hash = core.system.hash(table.concat(options, "\n") .. "\n" .. plan.source)
   if self.checked_prologue and not by_hand and self.problem.checked_case then
@@ -200,12 +203,25 @@ function Funnel:compile_job(units, target, options)
   return job(units)
 end
 
---- Compiles what nobody has compiled yet, in batches of mutants that share their options.
+--- How many of what is left go into one compilation: many at first, because that is cheaper, few at
+--- the end, so that all workers finish together. A unit's code does not depend on its company.
+function Funnel:batch_size(left)
+  local fair = left // (2 * self.options.jobs)
+  return math.min(left, math.max(2, math.min(fair, self.options.batch)))
+end
+
+--- Compiles what nobody has compiled yet, in batches of mutants that share their options. What was
+--- written by hand is compiled alone: only mutants of one grammar are known to leave no macro,
+--- pragma or open brace behind for the next.
 function Funnel:compile_all(plans)
   local fresh, order = {}, {}
-  local function want(hash, source, target, options)
+  local function want(hash, source, target, options, alone)
     if not hash or self.compiled[hash] or self.waiting[hash] then return end
     self.waiting[hash] = {}
+    if alone then
+      self.crew:post(self:compile_job({ { hash = hash, source = source } }, target, options))
+      return
+    end
     local key = target .. "\n" .. table.concat(options, "\n")
     if not fresh[key] then
       fresh[key] = { target = target, options = options }
@@ -214,13 +230,16 @@ function Funnel:compile_all(plans)
     table.insert(fresh[key], { hash = hash, source = source })
   end
   for _, plan in ipairs(plans) do
-    want(plan.source_hash, plan.source, self.target, plan.options)
+    want(plan.source_hash, plan.source, self.target, plan.options, plan.by_hand)
     want(plan.checked_hash, plan.checked_source, "compute_90", {})
   end
   for _, group in ipairs(order) do
-    for first = 1, #group, BATCH do
-      local units = table.move(group, first, math.min(first + BATCH - 1, #group), 1, {})
+    local first = 1
+    while first <= #group do
+      local n = self:batch_size(#group - first + 1)
+      local units = table.move(group, first, first + n - 1, 1, {})
       self.crew:post(self:compile_job(units, group.target, group.options))
+      first = first + n
     end
   end
 end
@@ -453,7 +472,7 @@ end
 
 function Funnel:close()
   if self.share then self.share:close() end
-  self.share = nil
+  self.share, self.codes, self.compiled, self.measured = nil, {}, {}, {}
 end
 
 --- The measurement of a plan, a table of its own; nil while there is none yet.

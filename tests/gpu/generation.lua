@@ -15,6 +15,7 @@ local options = gi.cli {
   { name = "repeats", default = 3, min = 1, doc = "generations" },
   { name = "side", type = "integer", min = 20, doc = "a ball of this side instead of the brain" },
   { name = "check", default = "every", doc = "every, parents or winners" },
+  { name = "batch", default = 10, min = 1, doc = "most mutants in one compilation" },
 }
 
 local problem = gi.problem "kernels/niftyreg"
@@ -49,6 +50,7 @@ end
 
 local farm = gi.farm(problem, {
   device = options.device, jobs = options.jobs, check = options.check,
+  batch = options.batch,
 })
 print(("device %s, %d host workers, population %d"):format(farm.devices[1].name, farm.jobs,
   options.population))

@@ -21,6 +21,7 @@ local options = gi.cli {
   { name = "check", default = "every", doc = "every, or winners: without the checked run" },
   { name = "compile-timeout", default = 20, min = 1, doc = "seconds for one compilation" },
   { name = "only", default = "", doc = "hostile mutants whose name has this in it" },
+  { name = "without", default = "-", doc = "leave out the one of this name" },
 }
 
 local home = gi.home .. "/tests/hostile"
@@ -90,7 +91,8 @@ end
 local function hostile_ones()
   local list, honest = {}, problem.source
   for _, mutant in ipairs(mutants) do
-    if (mutant.quick or not options.quick) and mutant.name:find(options.only, 1, true) then
+    local asked = mutant.name ~= options.without and mutant.name:find(options.only, 1, true)
+    if asked and (mutant.quick or not options.quick) then
       list[#list + 1] = { source = mutant.source(honest), name = mutant.name, mutant = mutant }
     end
   end

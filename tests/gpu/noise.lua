@@ -72,9 +72,9 @@ for round = 1, options.rounds do
   local c = farm:compare("", "", case(100 + round), { seed = round })
   local significant = c.low > 1
   winners = winners + (significant and 1 or 0)
-  print(("placebo run %d: the best of %d seems %.4fx; measured again %.4fx (%.4f to %.4f)%s"):format(
-    round, options.placebos, best.baseline_ns / best.ns, c.ratio, c.low, c.high,
-    significant and "  SIGNIFICANT" or ""))
+  print(("placebo run %d: the best of %d seems %.4fx; measured again %.4fx (%.4f to %.4f)%s")
+    :format(round, options.placebos, best.baseline_ns / best.ns, c.ratio, c.low, c.high,
+      significant and "  SIGNIFICANT" or ""))
 end
 print(("%d of %d placebo runs report a winner"):format(winners, options.rounds))
 farm:close()
