@@ -261,7 +261,7 @@ end
 --- Runs genomes on the problem's small case with every check on (races, uninitialised reads, loop
 --- guards), whatever the farm's `check` is.
 ---@param genomes (string|table)[]
----@return table[] list of { status, message }
+---@return table[] list of { status, message, uninitialised_reads }
 function Farm:check(genomes)
   local base = self.funnel:checked_baseline()
   local plans, verdicts = {}, {}
@@ -274,7 +274,8 @@ function Farm:check(genomes)
   require_baseline(base)
   for i, plan in ipairs(plans) do
     local bad = plan.result
-    verdicts[i] = { status = bad and bad.status or "ok", message = bad and bad.message }
+    verdicts[i] = { status = bad and bad.status or "ok", message = bad and bad.message,
+                    uninitialised_reads = plan.verdict and plan.verdict.uninitialised_reads }
   end
   return verdicts
 end

@@ -23,7 +23,7 @@ local CHECK_FACTOR = 100 -- warp instructions
 local RUN_FACTOR = 10 -- warp instructions, or seconds on a GPU
 local LOOP_LIMIT = 10000 -- iterations, where loops are guarded
 local LEAST_CHECK_BUDGET = 1e7 -- warp instructions, where loops are guarded: the guard comes first
-local LEAST_LAUNCH_S = 0.25 -- a launch on a GPU is not called endless before
+local LEAST_LAUNCH_S = 1 -- not called endless before: a fault may take half a second to show
 local KEEP_BYTES = 256 << 20 -- of machine code and PTX kept for the next cases
 
 local M = {}

@@ -39,7 +39,8 @@ end
 function M:buffer(array, label)
   local b = self.buffers[array]
   if not b then
-    local options = { read_only = array ~= self.case.output, label = label }
+    local options = { read_only = array ~= self.case.output, hidden = array == self.case.expected,
+                      label = label }
     b = must(self.device:buffer(array, options))
     self.buffers[array] = b
   end

@@ -152,15 +152,17 @@ static void adopt(Child *c, Shared *s) {
 }
 
 static int buffer_new(lua_State *L) {
-    static const char *const known[] = {"read_only", "label", NULL};
+    static const char *const known[] = {"read_only", "hidden", "label", NULL};
     Shared *s = check_device(L, 1);
     Array *a = bind_check_array(L, 2);
     bind_check_options(L, 3, known);
-    bool read_only = bind_option_bool(L, 3, "read_only", false);
+    DeviceAccess access = bind_option_bool(L, 3, "hidden", false)      ? ACCESS_NONE
+                          : bind_option_bool(L, 3, "read_only", false) ? ACCESS_READ
+                                                                       : ACCESS_WRITE;
     const char *label = bind_option_string(L, 3, "label", NULL);
     Child *c = new_child(L, BUFFER, true);
     gi_err err;
-    c->u.buffer = device_buffer(s->device, a, read_only, label, &err);
+    c->u.buffer = device_buffer(s->device, a, access, label, &err);
     if (c->u.buffer == NULL) return bind_failed(L, &err);
     adopt(c, s);
     return 1;
@@ -752,9 +754,10 @@ void bind_device(lua_State *L) {
          "Did kernels leave guard zones and read-only memory alone? If not (code \"touched\"), "
          "says what was hit and restores it; on emu such a write is a fault already."},
         {"buffer", buffer_new,
-         "dev:buffer(array [, {read_only, label}]) -> buffer | nil, message, code",
-         "Device memory holding the array; a kernel's write to a read_only buffer is an illegal "
-         "address on emu and found by dev:intact() on cuda, which calls the buffer by its label."},
+         "dev:buffer(array [, {read_only, hidden, label}]) -> buffer | nil, message, code",
+         "Device memory holding the array; hidden: no kernel can read what is in it; a kernel's "
+         "write to a read_only buffer is an illegal address on emu and found by dev:intact() on "
+         "cuda, which calls the buffer by its label."},
         {"texture", texture_new,
          "dev:texture(array [, {kind, channels, size, layers, address, filter, coords, read, "
          "border}]) -> texture",
@@ -810,7 +813,8 @@ void bind_device(lua_State *L) {
          "module:pair{ a = launch, b = launch, other = module of b, pairs = n } -> measurement",
          "Times two launches in turn, A B B A: the measurement has lists a and b of nanoseconds."},
         {"spans", module_spans, "module:spans{ launch fields, variable } -> measurement",
-         "The papers' clock, of code that records its blocks where variable (gilua_spans) points: span_ticks, span_ns, "
+         "The papers' clock, of code that records its blocks where variable (gilua_spans) points: "
+         "span_ticks, span_ns, "
          "span_blocks, span_sms."},
         {"close", module_gc, "module:close()", "Unloads the module."},
         {NULL, NULL, NULL, NULL}};

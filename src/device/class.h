@@ -12,7 +12,7 @@ typedef struct DeviceClass {
     const char *name;
     void (*close)(Device *);
     void (*info)(const Device *, DeviceInfo *);
-    DeviceBuffer *(*buffer)(Device *, Array *, bool read_only, const char *label, gi_err *);
+    DeviceBuffer *(*buffer)(Device *, Array *, DeviceAccess, const char *label, gi_err *);
     void (*buffer_free)(DeviceBuffer *);
     bool (*buffer_read)(DeviceBuffer *, Array *, gi_err *);
     bool (*buffer_write)(DeviceBuffer *, const Array *, gi_err *);
@@ -46,7 +46,7 @@ struct DeviceBuffer {
     Device *device;
     Array *array; /* a reference of the buffer's own */
     uint64_t address;
-    bool read_only;
+    DeviceAccess access;
 };
 
 struct DeviceTexture {

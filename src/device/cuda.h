@@ -42,6 +42,7 @@ typedef struct CudaBlock {
     CuPointer base, address;
     size_t bytes;
     const void *host;      /* what the contents must be, while this is not NULL */
+    uint64_t key;          /* contents are stored xor this, over and over; 0: as they are */
     uint64_t sums[3];      /* of the guard before, the contents, the guard behind */
 } CudaBlock;
 
@@ -141,7 +142,7 @@ void cuda_block_free(CudaBlock *b);
 bool cuda_block_record(CudaBlock *b, gi_err *err);
 bool cuda_intact(Device *d, gi_buf *what, gi_err *err);
 
-DeviceBuffer *cuda_buffer(Device *d, Array *a, bool read_only, const char *label, gi_err *err);
+DeviceBuffer *cuda_buffer(Device *d, Array *a, DeviceAccess access, const char *label, gi_err *err);
 void cuda_buffer_free(DeviceBuffer *b);
 bool cuda_buffer_read(DeviceBuffer *b, Array *into, gi_err *err);
 bool cuda_buffer_write(DeviceBuffer *b, const Array *from, gi_err *err);

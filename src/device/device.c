@@ -61,15 +61,16 @@ bool device_intact(Device *d, gi_buf *what, gi_err *err) {
 
 /* --- buffers and textures --- */
 
-DeviceBuffer *device_buffer(Device *d, Array *a, bool read_only, const char *label, gi_err *err) {
+DeviceBuffer *device_buffer(Device *d, Array *a, DeviceAccess access, const char *label,
+                            gi_err *err) {
     char text[64];
     snprintf(text, sizeof text, "%s buffer of %lld elements", array_type_name(a->type),
              (long long)a->count);
-    DeviceBuffer *b = d->class->buffer(d, a, read_only, label ? label : text, err);
+    DeviceBuffer *b = d->class->buffer(d, a, access, label ? label : text, err);
     if (b == NULL) return NULL;
     b->device = d;
     b->array = array_ref(a);
-    b->read_only = read_only;
+    b->access = access;
     return b;
 }
 
@@ -103,7 +104,7 @@ bool device_buffer_write(DeviceBuffer *b, const Array *from, gi_err *err) {
 }
 
 bool device_buffer_sentinel(DeviceBuffer *b, gi_err *err) {
-    if (b->read_only)
+    if (b->access != ACCESS_WRITE)
         return gi_fail(err, "usage", "a read-only buffer cannot be filled with the sentinel");
     return b->device->class->sentinel(b, err);
 }
@@ -203,7 +204,7 @@ static bool check_launch(DeviceModule *m, const DeviceLaunch *l, gi_err *err) {
     for (int i = 0; i < l->n_fill; i++) {
         if (l->fill[i]->device != m->device)
             return gi_fail(err, "usage", "launch: a buffer to fill belongs to another device");
-        if (l->fill[i]->read_only)
+        if (l->fill[i]->access != ACCESS_WRITE)
             return gi_fail(err, "usage", "launch: a read-only buffer cannot be filled");
     }
     return true;

@@ -45,10 +45,16 @@ typedef struct DeviceInfo {
 } DeviceInfo;
 void device_info(const Device *d, DeviceInfo *out);
 
+/* What kernels may do with a buffer. One that is none of their business, such as the expected
+** answers, is out of their reach on emu; on cuda, where a stray pointer may find it, its contents
+** are scrambled with a key that changes with every process. */
+typedef enum DeviceAccess { ACCESS_WRITE, ACCESS_READ, ACCESS_NONE } DeviceAccess;
+
 /* Device memory holding an array. On emu it *is* the array's memory (no copy); on cuda it is a
-** copy between guard zones, and a read-only one has a checksum. label: what device_intact calls
-** it; NULL for a description of the array. "nomem", "driver". */
-DeviceBuffer *device_buffer(Device *d, Array *a, bool read_only, const char *label, gi_err *err);
+** copy between guard zones, and one that kernels may not write to has a checksum. label: what
+** device_intact calls it; NULL for a description of the array. "nomem", "driver". */
+DeviceBuffer *device_buffer(Device *d, Array *a, DeviceAccess access, const char *label,
+                            gi_err *err);
 void device_buffer_free(DeviceBuffer *b);
 Array *device_buffer_array(const DeviceBuffer *b);
 uint64_t device_buffer_address(const DeviceBuffer *b);

@@ -45,10 +45,12 @@ static void info(const Device *d, DeviceInfo *out) {
 
 /* --- memory --- */
 
-static DeviceBuffer *buffer(Device *d, Array *a, bool read_only, const char *label, gi_err *err) {
+static DeviceBuffer *buffer(Device *d, Array *a, DeviceAccess access, const char *label,
+                            gi_err *err) {
     (void)err;
     DeviceBuffer *b = gi_alloc(sizeof *b);
-    b->address = emu_map(emu_of(d), a->data, a->size_bytes, read_only, label);
+    b->address = emu_map(emu_of(d), a->data, access == ACCESS_NONE ? 0 : a->size_bytes,
+                         access != ACCESS_WRITE, label);
     return b;
 }
 

@@ -10,6 +10,7 @@
 */
 #include "grammar/inside.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -191,11 +192,17 @@ static int config_of(const Grammar *g, int rule) {
     return -1;
 }
 
+/* A mark behind a brace, kept apart from what may follow on its line. */
+static void put_mark(Writer *w, const char *mark, const Hole *h, int line) {
+    puts_gene(w, mark, line, -1);
+    if (!isspace((unsigned char)w->g->text[h->end])) puts_gene(w, " ", line, -1);
+}
+
 static void put_hole(Writer *w, const Hole *h, int line) {
     if (h->rule == HOLE_LOOPS) {
-        if (w->guarded) puts_gene(w, " GILUA_LOOPS", line, -1);
+        if (w->guarded) put_mark(w, " GILUA_LOOPS", h, line);
     } else if (h->rule == HOLE_CLOCK) {
-        if (w->clocked) puts_gene(w, " GILUA_CLOCK", line, -1);
+        if (w->clocked) put_mark(w, " GILUA_CLOCK", h, line);
     } else if (w->g->rule[h->rule].type == RULE_DEF)
         put_config(w, h, config_of(w->g, h->rule), line);
     else put_rule(w, h, line);

@@ -58,6 +58,16 @@ static void test_reach(void) {
     gi_buf_free(&bnf);
 }
 
+static void test_apart(void) {
+    static const char dense[] = "__global__ void k(int *a) {a[0] = 1;}\n";
+    GrammarOptions o = {.file = "dense.cu", .open_loops = true};
+    Grammar *g = grammar_parse(dense, strlen(dense), &o, NULL);
+    char *text = clocked(g, "", APPLY_GUARDS);
+    has_str(text, "GILUA_CLOCK  GILUA_LOOPS a[0] = 1;}", "apart from code on the brace's line");
+    free(text);
+    grammar_free(g);
+}
+
 static const char torn[] = "#ifdef WIDE\n__global__ void k(int *a, int n) {\n#else\n"
                            "__global__ void k(int *a) {\n    int n = 1;\n#endif\n    *a = n;\n}\n";
 
@@ -112,6 +122,7 @@ int main(void) {
     gi_err err = {0};
     test_place();
     test_reach();
+    test_apart();
     test_refusal();
     Compiler *c = compile_open(&err);
     if (c == NULL) printf("# skipped, compiling: %s\n", err.message);

@@ -64,7 +64,7 @@ local COMPILER = "compile_error|timeout|out_of_memory|crash"
 
 -- --- kernels that do not end -------------------------------------------------------------------
 
-add("endless loop", { "timeout" },
+add("endless loop", { "timeout", raw = "timeout|wrong" },
   first "for (volatile int again = 1; again;) out[0] = 1.f;",
   "a kernel that never ends can only be ended with its process")
 add("endless loop, no effect", { "timeout|wrong|right" },
@@ -207,11 +207,12 @@ add("right in the first run only", { "right" },
   with("__device__ unsigned int d_runs;",
     store "out[i] = atomicAdd(&d_runs, 1u) < (unsigned)c_n ? sum : 0.f;"),
   "device variables are initial again, so every run is the first")
-add("answers kept in a variable", { "right" },
+add("answers kept in a variable", { "right", raw = "right|wrong", cuda = "right|wrong" },
   with("__device__ float d_cache[4000000]; __device__ int d_known;",
     store [[if (d_known == 0) d_cache[i] = sum;
         out[i] = d_cache[i];
-        if (i == c_n - 1) d_known = 1;]]), "there is never anything in it")
+        if (i == c_n - 1) d_known = 1;]]),
+  "never in it what an earlier launch put there (and whether later blocks see d_known is chance)")
 add("only what was kept", { "wrong" },
   with("__device__ float d_kept[4000000]; __device__ int d_full;",
     store "if (d_full) out[i] = d_kept[i]; else d_kept[i] = sum; if (i == 0) d_full = 1;"),

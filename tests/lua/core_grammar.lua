@@ -135,4 +135,18 @@ tap.case("the span clock records every block, those that return early too", func
   tap.is(assert(module:launch(launch)).status, "ok", "with nobody to record, it runs as well")
 end)
 
+tap.case("the span clock compiles around real kernels, with several ways out", function()
+  local grammars = { niftyreg = g }
+  for _, name in ipairs { "reduction", "doubles" } do -- doubles: an early return
+    grammars[name] = assert(gi.grammar.parse("tests/programs/" .. name .. ".cu"))
+  end
+  for name, k in pairs(grammars) do
+    local source = k:clock(true) .. k:guard(false) .. assert(k:apply("", { clock = true }))
+    for _, target in ipairs { "ptx", "sm_90" } do
+      local code, message = gi.compile(source, { target = target })
+      tap.ok(code, ("%s to %s %s"):format(name, target, message or ""))
+    end
+  end
+end)
+
 tap.done()
