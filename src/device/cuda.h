@@ -10,7 +10,7 @@
 #include "device/class.h"
 #include "device/driver.h"
 
-enum { CUDA_GROUP = 10 };                 /* launches between two readings of the SM clock */
+enum { CUDA_GROUP = 32 };               /* launches between two readings of the SM clock */
 enum { CUDA_STAGING_BYTES = 8 << 20 };    /* pinned; two halves */
 
 /* Not results of the driver: what cuda_wait adds. */
@@ -181,7 +181,7 @@ typedef struct CudaGroup {
 
 /* How a group is run. */
 typedef struct CudaPlan {
-    int lead;              /* launches before the first that is timed (the same ones, in turn) */
+    int lead, trail;       /* launches before and behind those that are timed (the same, in turn) */
     bool gate;             /* the GPU waits until the host has queued all of it */
     bool flush_l2;
 } CudaPlan;

@@ -2,8 +2,8 @@
 **
 ** A group of launches is queued as one: some that are not timed; a reading of the SM clocks; for
 ** each launch its variables and outputs made as they shall be, an event, the kernel, an event; a
-** second reading. The host polls until all is done or the time is up. A kernel that does not end cannot be stopped: the
-** device is lost then, as it is after most faults.
+** second reading; some that are not timed. The host polls until all is done or the time is up. A
+** kernel that does not end cannot be stopped: the device is lost then, as it is after most faults.
 */
 #include "device/cuda.h"
 
@@ -197,14 +197,16 @@ static int queue_group(CudaDevice *d, const DevicePair *shots, int n, const Cuda
     for (int i = 0; i < n && code == CU_OK; i++)
         code = queue_shot(d, &shots[i], i, plan->flush_l2, out, err);
     if (code == CU_OK) code = queue_stamp(d, 1);
+    for (int i = 0; i < plan->trail && code == CU_OK; i++)
+        code = queue_shot(d, &shots[i % n], -1, plan->flush_l2, out, err);
     if (code != CU_OK) return code;
     return d->cu->download(d->staging, d->stamps.address, 2 * (size_t)d->info.sms * sizeof(Stamp),
                            d->stream);
 }
 
-static double time_allowed(const DevicePair *shots, int n, int lead) {
+static double time_allowed(const DevicePair *shots, int n, int extra) {
     double sum = 0;
-    for (int i = 0; i < n + lead; i++) {
+    for (int i = 0; i < n + extra; i++) {
         if (shots[i % n].launch->timeout_s <= 0) return 0;
         sum += shots[i % n].launch->timeout_s;
     }
@@ -230,7 +232,7 @@ bool cuda_group(CudaDevice *d, const DevicePair *shots, int n, const CudaPlan *p
     if (!working_memory(d, plan->flush_l2, err)) return false;
     int code = queue_group(d, shots, n, plan, out, err);
     open_gate(d);
-    int ended = cuda_wait(d, time_allowed(shots, n, plan->lead), l->run.interrupt);
+    int ended = cuda_wait(d, time_allowed(shots, n, plan->lead + plan->trail), l->run.interrupt);
     if (ended != CU_OK) code = ended;
     if (code == CU_MISUSE) return false;
     set_status(d, l, code, out);

@@ -81,6 +81,11 @@ for n = 1, options.repeats do
     d.ptx - b.ptx, d.code - b.code, right, after.restarts - before.restarts))
   print("  seconds of all workers: " .. table.concat(stages, ", "))
 end
+local drift = farm:stats().baseline
+if drift then
+  print(("unmodified kernel: %.2f us at first, %.2f to %.2f over %d timings"):format(
+    drift.first_ns / 1e3, drift.low_ns / 1e3, drift.high_ns / 1e3, drift.n))
+end
 print(("median %.2f s (%.2f to %.2f)"):format(gi.stats.median(walls), math.min(table.unpack(walls)),
   math.max(table.unpack(walls))))
 farm:close()

@@ -1,9 +1,10 @@
 -- unmodified: every kernel of kernels/ as it is, in this process, for compute-sanitizer to watch.
 --
---   compute-sanitizer --tool memcheck ./gilua --device cuda tests/gpu/unmodified.lua
+--   compute-sanitizer --report-api-errors explicit ./gilua --device cuda tests/gpu/unmodified.lua
 --   compute-sanitizer --tool racecheck ./gilua --device cuda tests/gpu/unmodified.lua
 --
--- (also initcheck and synccheck). Small cases, for the tools are slow.
+-- (also initcheck and synccheck). Small cases, for the tools are slow. API errors are left out
+-- because the driver says how many parameters a kernel has by refusing the one after the last.
 
 local gi = require "gilua"
 local options = gi.cli { doc = "Runs the unmodified kernels once." }
