@@ -45,8 +45,7 @@ typedef struct Unit {
     gi_buf source;    /* #include lines blanked */
     gi_buf includes;  /* those lines, each with its #line, tagged as unit 0 */
     Strings macros;   /* that the unit defines or undefines */
-    Shared constants; /* to machine code: those it can have in common with others */
-    bool shares;      /* … and has, in the present call */
+    Shared constants; /* to machine code: those it has in common with the others of a call */
 } Unit;
 
 typedef struct Batch {
@@ -166,7 +165,7 @@ static const char *option_value(const CompileOptions *o, const char *name) {
 
 static bool is_renamed(const Unit *u, const char *name, const CompileOptions *o) {
     if (name[0] && name[1] == '\0' && strchr("xyzw", name[0])) return false;
-    if (u->shares && shared_has(&u->constants, name)) return false;
+    if (shared_has(&u->constants, name, strlen(name))) return false;
     return !strings_have(&u->macros, name) && option_value(o, name) == NULL;
 }
 
@@ -177,7 +176,7 @@ static void add_unit(const Unit *u, int tag, const CompileOptions *o, gi_buf *ou
             gi_buf_addf(out, "#define %s %s%s%0*d\n", names[i], names[i], SPLIT_TAG, SPLIT_DIGITS,
                         tag);
     gi_buf_addf(out, "#line 1 \"kernel%s%0*d.cu\"\n", SPLIT_TAG, SPLIT_DIGITS, tag);
-    if (u->shares && tag > 0) shared_declare(&u->constants, &u->source, out);
+    if (tag > 0) shared_declare(&u->constants, &u->source, out);
     else gi_buf_add(out, u->source.data, u->source.len);
     for (int i = 0; names && names[i]; i++)
         if (is_renamed(u, names[i], o)) gi_buf_addf(out, "#undef %s\n", names[i]);
@@ -197,9 +196,16 @@ static void add_guards(const Unit *u, const CompileOptions *o, gi_buf *out) {
                         u->macros.v[i], u->macros.v[i]);
 }
 
+/* NVRTC repeats some of its optimisations for the whole module when they removed a store anywhere.
+** So that a unit is not optimised further beside one with a store too many than it is alone, every
+** call has such a kernel. */
+static const char *const store_too_many = "#line 1 \"gilua.cu\"\n"
+                                          "extern \"C\" __global__ void gilua_stores(float4 *p, "
+                                          "int n) { *p = make_float4(n, 1, 1, 1); }\n";
+
 static void make_source(Unit *const *units, int n, const CompileOptions *o, gi_buf *out) {
     gi_buf_add(out, units[0]->includes.data ? units[0]->includes.data : "", units[0]->includes.len);
-    gi_buf_adds(out, "#line 1 \"gilua.cu\"\n");
+    gi_buf_adds(out, store_too_many);
     for (int i = 0; i < n && n > 1; i++) add_guards(units[i], o, out);
     for (int i = 0; i < n; i++) add_unit(units[i], i, o, out);
 }
@@ -220,21 +226,73 @@ static const char *text_of(const gi_buf *b) {
     return b->len ? b->data : "";
 }
 
+/* Whether [p, end), a declaration outside functions in PTX, gives the code something whose place
+** depends on what else is in the image: a variable that is not common to all units, or a function
+** that the driver adds. */
+static bool has_own_place(const Unit *u, const char *p, const char *end) {
+    bool variable = false, external = false, function = false;
+    for (const char *word = p; word < end;) {
+        while (word < end && !is_word(*word) && *word != '.' && *word != '$') word++;
+        const char *start = word;
+        while (word < end && (is_word(*word) || *word == '.' || *word == '$')) word++;
+        size_t len = (size_t)(word - start);
+        if (len == 7 && memcmp(start, ".global", 7) == 0) return true;
+        variable = variable || (len == 6 && memcmp(start, ".const", 6) == 0);
+        external = external || (len == 7 && memcmp(start, ".extern", 7) == 0);
+        function = function || (len == 5 && memcmp(start, ".func", 5) == 0);
+        if (variable && len && shared_has(&u->constants, start, len)) return false;
+    }
+    return variable || (external && function);
+}
+
+/* Declarations outside functions are what begins a line with a full stop. */
+static bool has_own_places(const Unit *u, const gi_buf *ptx) {
+    const char *p = text_of(ptx), *end = p + ptx->len;
+    while (p < end) {
+        const char *newline = memchr(p, '\n', (size_t)(end - p));
+        const char *line_end = newline ? newline : end;
+        if (*p == '.' && has_own_place(u, p, line_end)) return true;
+        p = newline ? newline + 1 : end;
+    }
+    return false;
+}
+
+/* What stands for the code's hash where the code differs from image to image: the PTX without its
+** source lines, and all that decides what becomes of it. */
+static uint64_t hash_of_ptx(const CompileOptions *o, const gi_buf *ptx) {
+    uint64_t hash = gi_hash(o->target, strlen(o->target) + 1, 0);
+    for (int i = 0; o->options && o->options[i]; i++)
+        hash = gi_hash(o->options[i], strlen(o->options[i]) + 1, hash);
+    const char *p = text_of(ptx), *end = p + ptx->len;
+    while (p < end) {
+        const char *newline = memchr(p, '\n', (size_t)(end - p)), *ignored;
+        const char *line_end = newline ? newline : end, *word = skip_spaces(p, line_end);
+        if (!word_is(word, line_end, ".loc", &ignored) &&
+            !word_is(word, line_end, ".file", &ignored))
+            hash = gi_hash(p, (size_t)(line_end - p), hash);
+        p = newline ? newline + 1 : end;
+    }
+    return hash;
+}
+
 /* Where the unit is in the machine code of its call. */
-static void give_place(const Unit *u, int tag, const gi_buf *image, int index) {
+static void give_place(const Batch *b, const Unit *u, int tag, const gi_buf *image) {
+    CompileResult *out = u->out;
     gi_buf kernel = {0};
-    snprintf(u->out->tag, sizeof u->out->tag, "%s%0*d", SPLIT_TAG, SPLIT_DIGITS, tag);
-    gi_buf_addf(&kernel, "%s%s", u->in->kernel ? u->in->kernel : "", u->out->tag);
-    u->out->image = index;
-    if (!cubin_code_hash(image->data, image->len, kernel.data, &u->out->code_hash, NULL))
-        u->out->code_hash = 0;
+    snprintf(out->tag, sizeof out->tag, "%s%0*d", SPLIT_TAG, SPLIT_DIGITS, tag);
+    gi_buf_addf(&kernel, "%s%s", u->in->kernel ? u->in->kernel : "", out->tag);
+    out->image = b->images->n;
+    if (!cubin_code_hash(image->data, image->len, kernel.data,
+                         (const char *const *)u->constants.names, &out->code_hash, NULL))
+        out->code_hash = 0;
+    else if (has_own_places(u, &out->code)) out->code_hash = hash_of_ptx(b->options, &out->code);
     gi_buf_free(&kernel);
 }
 
 /* The call's machine code becomes the last of the images. */
 static void give_image(Batch *b, Unit *const *units, int n, CompileResult *r) {
     CompileImages *all = b->images;
-    for (int i = 0; i < n; i++) give_place(units[i], i, &r->code, all->n);
+    for (int i = 0; i < n; i++) give_place(b, units[i], i, &r->code);
     gi_grow(all->v, all->n, all->cap);
     all->v[all->n++] = r->code;
     r->code = (gi_buf){0};
@@ -300,8 +358,6 @@ static bool compile_units(Batch *b, Unit **units, int n, int round) {
     if (n == 0) return true;
     gi_buf source = {0};
     CompileResult r = {0};
-    for (int i = 0; i < n; i++)
-        units[i]->shares = b->images && shared_equal(&units[0]->constants, &units[i]->constants);
     make_source(units, n, b->options, &source);
     bool done =
         compile_one(b->compiler, source.data, source.len, "gilua.cu", b->options, &r, b->err);
@@ -314,17 +370,19 @@ static bool compile_units(Batch *b, Unit **units, int n, int round) {
     return done;
 }
 
-static bool same_includes(const Unit *a, const Unit *b) {
+static bool can_share_a_call(const Unit *a, const Unit *b) {
     return a->includes.len == b->includes.len &&
-           memcmp(text_of(&a->includes), text_of(&b->includes), a->includes.len) == 0;
+           memcmp(text_of(&a->includes), text_of(&b->includes), a->includes.len) == 0 &&
+           shared_equal(&a->constants, &b->constants);
 }
 
-/* Takes the units together that have the first one's #include lines, leaving the others. */
+/* Takes the units together that have the first one's #include lines and constants, leaving the
+** others. */
 static int take_group(Unit **left, int *n_left, Unit **group) {
     int n = 0, kept = 0;
     const Unit *first = left[0];
     for (int i = 0; i < *n_left; i++) {
-        if (n < SPLIT_MAX && same_includes(first, left[i])) group[n++] = left[i];
+        if (n < SPLIT_MAX && can_share_a_call(first, left[i])) group[n++] = left[i];
         else left[kept++] = left[i];
     }
     *n_left = kept;
@@ -346,7 +404,7 @@ bool compile_batch(Compiler *c, const CompileUnit *units, int n, const CompileOp
     for (int i = 0; i < n; i++) {
         all[i] = (Unit){.in = &units[i], .out = &results[i]};
         read_unit(left[i] = &all[i]);
-        if (machine_code) shared_find(&all[i].source, &all[i].constants);
+        if (machine_code) shared_find(&all[i].source, units[i].names, &all[i].constants);
     }
     while (done && n_left > 0) {
         int n_group = take_group(left, &n_left, group);

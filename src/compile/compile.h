@@ -16,8 +16,8 @@ typedef struct Compiler Compiler;
 ** "nolib" with all places looked at when there is none. One per process; opening again is cheap. */
 Compiler *compile_open(gi_err *err);
 void compile_close(Compiler *c);
-const char *compile_path(const Compiler *c);            /* of the library in use */
-const char *compile_include(const Compiler *c);         /* CUDA's headers beside it; NULL: none */
+const char *compile_path(const Compiler *c);    /* of the library in use */
+const char *compile_include(const Compiler *c); /* CUDA's headers beside it; NULL: none */
 void compile_version(const Compiler *c, int *major, int *minor);
 /* Compute capabilities it can target (75, 80, …), ascending; 0-ended. */
 const int *compile_targets(const Compiler *c);
@@ -27,27 +27,27 @@ const int *compile_targets(const Compiler *c);
 #define COMPILE_PTX_ARCH "compute_80"
 
 typedef struct CompileOptions {
-    const char *target;            /* "ptx", "compute_90" (PTX) or "sm_90" (machine code) */
-    const char *const *defines;    /* "NAME=VALUE" or "NAME"; NULL-ended; may be NULL */
-    const char *const *includes;   /* folders; NULL-ended */
-    const char *const *options;    /* more NVRTC options; NULL-ended */
-    bool line_info;                /* -lineinfo, for messages with source lines (PTX) */
+    const char *target;          /* "ptx", "compute_90" (PTX) or "sm_90" (machine code) */
+    const char *const *defines;  /* "NAME=VALUE" or "NAME"; NULL-ended; may be NULL */
+    const char *const *includes; /* folders; NULL-ended */
+    const char *const *options;  /* more NVRTC options; NULL-ended */
+    bool line_info;              /* -lineinfo, for messages with source lines (PTX) */
 } CompileOptions;
 
 typedef struct CompileMessage {
-    int line;                      /* in the unit's source, from 1; 0 unknown */
+    int line; /* in the unit's source, from 1; 0 unknown */
     bool is_error;
-    char *text;                    /* one line, without file and line */
+    char *text; /* one line, without file and line */
 } CompileMessage;
 
 typedef struct CompileResult {
     bool ok;
-    gi_buf code;                   /* PTX text or machine code */
-    gi_buf ptx;                    /* compile_one to machine code: the PTX it was made from */
-    gi_buf log;                    /* NVRTC's own words about this unit */
-    int image;                     /* compile_batch to machine code: where it is, and … */
-    char tag[24];                  /* … what the unit's names end with there */
-    uint64_t code_hash;            /* … and of its kernel's code; 0: no such kernel */
+    gi_buf code;        /* PTX text or machine code */
+    gi_buf ptx;         /* compile_one to machine code: the PTX it was made from */
+    gi_buf log;         /* NVRTC's own words about this unit */
+    int image;          /* compile_batch to machine code: where it is, and … */
+    char tag[24];       /* … what the unit's names end with there */
+    uint64_t code_hash; /* … and of its kernel's code; 0: no such kernel */
     CompileMessage *messages;
     int n_messages;
 } CompileResult;
@@ -63,11 +63,11 @@ bool compile_one(Compiler *c, const char *source, size_t len, const char *name,
 typedef struct CompileUnit {
     const char *source;
     size_t len;
-    const char *const *names;      /* top-level names to keep apart from other units', NULL-ended */
-    const char *kernel;            /* whose code_hash is wanted; may be NULL */
+    const char *const *names; /* top-level names to keep apart from other units', NULL-ended */
+    const char *kernel;       /* whose code_hash is wanted; may be NULL */
 } CompileUnit;
 
-typedef struct CompileImages {     /* machine code, one for each successful call of NVRTC */
+typedef struct CompileImages { /* machine code, one for each successful call of NVRTC */
     gi_buf *v;
     int n, cap;
 } CompileImages;
@@ -81,10 +81,15 @@ void compile_images_free(CompileImages *images);
 ** compiled again without it.
 **
 ** To machine code: a unit's `code` is its PTX all the same, and its machine code is in
-** images->v[out->image], where what the unit calls K is called K followed by out->tag. Only the
-** `__constant__` variables that all units of a call declare alike, without a value, are common to
-** them and keep their names: so the constant bank is laid out as for one unit alone, and a unit's
-** machine code does not depend on its company. images is NULL for a PTX target. */
+** images->v[out->image], where what the unit calls K is called K followed by out->tag. Only plain
+** `__constant__` variables that all units of a call declare alike are common to them and keep
+** their names: so the constant bank is laid out as for one unit alone, and a unit's machine code
+** does not depend on its company. images is NULL for a PTX target.
+**
+** Kernels with equal code_hash do the same, and a unit's hash does not depend on its company.
+** Where a unit has variables that cannot be common (`__device__`, static, of a type of its own) or
+** calls the driver's functions (printf, malloc), its instructions hold places that differ from image
+** to image: then the hash is one of its PTX and the options. */
 bool compile_batch(Compiler *c, const CompileUnit *units, int n, const CompileOptions *options,
                    CompileResult *out, CompileImages *images, gi_err *err);
 

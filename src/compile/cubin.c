@@ -64,16 +64,20 @@ static bool open_cubin(Cubin *c, const void *image, size_t len, gi_err *err) {
     return read_sections(c, &h, err);
 }
 
-/* Finds a section whose bytes, unless it has none, lie in the file. */
-static bool find_section(const Cubin *c, const char *name, Elf64_Shdr *out) {
+/* The number of a section whose bytes, unless it has none, lie in the file; -1. */
+static int section_number(const Cubin *c, const char *name) {
     for (int i = 0; i < c->n_sections; i++) {
         Elf64_Shdr s = section_at(c, i);
         if (strcmp(section_name(c, &s), name) != 0) continue;
-        if (s.sh_type != SHT_NOBITS && !inside(c, s.sh_offset, s.sh_size)) return false;
-        *out = s;
-        return true;
+        return s.sh_type == SHT_NOBITS || inside(c, s.sh_offset, s.sh_size) ? i : -1;
     }
-    return false;
+    return -1;
+}
+
+static bool find_section(const Cubin *c, const char *name, Elf64_Shdr *out) {
+    int i = section_number(c, name);
+    if (i >= 0) *out = section_at(c, i);
+    return i >= 0;
 }
 
 /* --- symbols --- */
@@ -86,7 +90,8 @@ typedef struct Symbols {
 } Symbols;
 
 static bool open_symbols(const Cubin *c, Symbols *s, gi_err *err) {
-    if (!find_section(c, ".symtab", &s->table) || s->table.sh_link >= (unsigned)c->n_sections)
+    if (!find_section(c, ".symtab", &s->table) || s->table.sh_type == SHT_NOBITS ||
+        s->table.sh_link >= (unsigned)c->n_sections)
         return broken(err, "it has no symbols");
     Elf64_Shdr names = section_at(c, (int)s->table.sh_link);
     if (!inside(c, names.sh_offset, names.sh_size))
@@ -151,7 +156,18 @@ void cubin_symbols_free(CubinSymbol *symbols, int n) {
 
 /* --- the code of a kernel --- */
 
-enum { INFO_VALUE = 4, INFO_REGISTERS = 0x2f }; /* of a record of .nv.info: format, attribute */
+static void mix(uint64_t *hash, const void *bytes, size_t n) {
+    uint64_t length = n;
+    *hash = gi_hash(bytes, n, gi_hash(&length, sizeof length, *hash));
+}
+
+static void mix_name(uint64_t *hash, const char *name) {
+    mix(hash, name, strlen(name));
+}
+
+static void mix_number(uint64_t *hash, uint64_t number) {
+    mix(hash, &number, sizeof number);
+}
 
 static uint32_t word_at(const unsigned char *p) {
     uint32_t w;
@@ -159,58 +175,148 @@ static uint32_t word_at(const unsigned char *p) {
     return w;
 }
 
-/* Registers a thread, from the record { format 4, attribute 0x2f, size, symbol, registers } of
-** .nv.info; 0 where there is none. Other records of format 4 are as long as their size says, those
-** of all other formats four bytes. */
-static uint32_t registers_of(const Cubin *c, uint32_t symbol) {
-    Elf64_Shdr s;
-    if (!find_section(c, ".nv.info", &s) || s.sh_type == SHT_NOBITS) return 0;
-    const unsigned char *p = c->bytes + s.sh_offset, *end = p + s.sh_size;
-    while (end - p >= 4) {
-        uint32_t size = p[0] == INFO_VALUE ? (uint32_t)(p[2] | p[3] << 8) : 0;
-        if ((size_t)(end - p) < 4 + (size_t)size) return 0;
-        if (p[0] == INFO_VALUE && p[1] == INFO_REGISTERS && size == 8 && word_at(p + 4) == symbol)
-            return word_at(p + 8);
-        p += 4 + size;
-    }
-    return 0;
+/* Records of .nv.info: format, attribute, then two bytes that are the value or, in format 4, the
+** length of what follows. Attribute 0x0a begins with the number of a section's symbol, which says
+** nothing about the kernel. */
+enum { INFO_HEAD = 4, INFO_LONG = 4, INFO_PARAMETERS = 0x0a };
+
+static size_t record_size(const unsigned char *p, const unsigned char *end) {
+    size_t size = INFO_HEAD + (p[0] == INFO_LONG ? (size_t)(p[2] | p[3] << 8) : 0);
+    return size <= (size_t)(end - p) ? size : (size_t)(end - p);
 }
 
-static int kernel_symbol(const Cubin *c, const char *kernel) {
-    Symbols symbols;
-    if (!open_symbols(c, &symbols, NULL)) return -1;
-    for (int i = 0; i < symbols.n; i++) {
-        Elf64_Sym symbol = symbol_at(c, &symbols, i);
-        if (ELF64_ST_TYPE(symbol.st_info) == STT_FUNC &&
-            strcmp(name_in(symbols.names, symbols.names_len, symbol.st_name), kernel) == 0)
+/* The kernel's own records: parameters, launch bounds, clusters, barriers … */
+static void mix_info(const Cubin *c, const Elf64_Shdr *s, uint64_t *hash) {
+    const unsigned char *p = c->bytes + s->sh_offset, *end = p + s->sh_size;
+    while (end - p >= INFO_HEAD) {
+        size_t size = record_size(p, end);
+        if (p[1] == INFO_PARAMETERS && size >= 8) mix(hash, p + 8, size - 8);
+        else mix(hash, p, size);
+        p += size;
+    }
+}
+
+/* The file's records about it: registers, frame and stack. */
+static void mix_common_info(const Cubin *c, uint32_t symbol, uint64_t *hash) {
+    Elf64_Shdr s;
+    if (!find_section(c, ".nv.info", &s) || s.sh_type == SHT_NOBITS) return;
+    const unsigned char *p = c->bytes + s.sh_offset, *end = p + s.sh_size;
+    while (end - p >= INFO_HEAD) {
+        size_t size = record_size(p, end);
+        if (p[0] == INFO_LONG && size >= 8 && word_at(p + 4) == symbol) {
+            mix(hash, &p[1], 1);
+            mix(hash, p + 8, size - 8);
+        }
+        p += size;
+    }
+}
+
+/* What a relocation puts in: a place of the kernel itself, or something that has a name. */
+static void mix_target(const Cubin *c, const Symbols *symbols, uint64_t info, int own,
+                       uint64_t *hash) {
+    uint64_t i = ELF64_R_SYM(info);
+    mix_number(hash, ELF64_R_TYPE(info));
+    if (i >= (uint64_t)symbols->n) return;
+    Elf64_Sym symbol = symbol_at(c, symbols, (int)i);
+    if (symbol.st_shndx == own) mix_number(hash, symbol.st_value);
+    else mix_name(hash, name_in(symbols->names, symbols->names_len, symbol.st_name));
+}
+
+/* The relocations of section number `of`; `own` is the section of the kernel's instructions. */
+static void mix_relocations(const Cubin *c, const Symbols *symbols, int of, int own,
+                            uint64_t *hash) {
+    for (int i = 0; i < c->n_sections; i++) {
+        Elf64_Shdr s = section_at(c, i);
+        bool added = s.sh_type == SHT_RELA; /* else the addend is in the bytes themselves */
+        if ((!added && s.sh_type != SHT_REL) || s.sh_info != (uint32_t)of) continue;
+        if (!inside(c, s.sh_offset, s.sh_size)) continue;
+        size_t step = added ? sizeof(Elf64_Rela) : sizeof(Elf64_Rel);
+        for (uint64_t at = 0; at + step <= s.sh_size; at += step) {
+            Elf64_Rela r = {0};
+            memcpy(&r, c->bytes + s.sh_offset + at, step);
+            mix_number(hash, r.r_offset);
+            mix_number(hash, (uint64_t)r.r_addend);
+            mix_target(c, symbols, r.r_info, own, hash);
+        }
+    }
+}
+
+static int kernel_section(const Cubin *c, const char *prefix, const char *kernel) {
+    gi_buf name = {0};
+    gi_buf_addf(&name, "%s%s", prefix, kernel);
+    int found = section_number(c, name.data);
+    gi_buf_free(&name);
+    return found;
+}
+
+/* A section of its own: the bytes, or the size where it has none; its relocations. */
+static void mix_section(const Cubin *c, const Symbols *symbols, const char *prefix,
+                        const char *kernel, int text, uint64_t *hash) {
+    int number = kernel_section(c, prefix, kernel);
+    if (number < 0) return;
+    Elf64_Shdr s = section_at(c, number);
+    mix_name(hash, prefix);
+    if (s.sh_type == SHT_NOBITS) mix_number(hash, s.sh_size);
+    else if (strcmp(prefix, ".nv.info.") == 0) mix_info(c, &s, hash);
+    else mix(hash, c->bytes + s.sh_offset, s.sh_size);
+    mix_relocations(c, symbols, number, text, hash);
+}
+
+/* Static shared memory. Where the file has the section .nv.shared.reserved.0 (sm_90 and later) each
+** size has that 1 KiB in it, which every block uses; and a kernel without any has a section of size
+** 0 or 1 KiB where some other kernel of the file has dynamic shared memory, else none. */
+static void mix_shared(const Cubin *c, const char *kernel, uint64_t *hash) {
+    int number = kernel_section(c, ".nv.shared.", kernel);
+    uint64_t size = number < 0 ? 0 : section_at(c, number).sh_size;
+    uint64_t reserved = section_number(c, ".nv.shared.reserved.0") < 0 ? 0 : 1024;
+    mix_number(hash, size > reserved ? size - reserved : 0);
+}
+
+static int symbol_called(const Cubin *c, const Symbols *s, int type, const char *name) {
+    for (int i = 0; i < s->n; i++) {
+        Elf64_Sym symbol = symbol_at(c, s, i);
+        if (ELF64_ST_TYPE(symbol.st_info) == type &&
+            strcmp(name_in(s->names, s->names_len, symbol.st_name), name) == 0)
             return i;
     }
     return -1;
 }
 
-static uint64_t section_size(const Cubin *c, const char *prefix, const char *kernel) {
+/* A variable's place, size and first value; its name even where it is missing. */
+static void mix_variable(const Cubin *c, const Symbols *symbols, const char *name, uint64_t *hash) {
     Elf64_Shdr s;
-    gi_buf name = {0};
-    gi_buf_addf(&name, "%s%s", prefix, kernel);
-    uint64_t size = find_section(c, name.data, &s) ? s.sh_size : 0;
-    gi_buf_free(&name);
-    return size;
+    bool constant;
+    int i = symbol_called(c, symbols, STT_OBJECT, name);
+    mix_name(hash, name);
+    if (i < 0) return;
+    Elf64_Sym symbol = symbol_at(c, symbols, i);
+    if (!is_variable(c, &symbol, &s, &constant)) return;
+    mix_name(hash, section_name(c, &s));
+    mix_number(hash, symbol.st_value);
+    mix_number(hash, symbol.st_size);
+    if (!is_zero(c, &s, &symbol))
+        mix(hash, c->bytes + s.sh_offset + symbol.st_value, symbol.st_size);
 }
 
-bool cubin_code_hash(const void *image, size_t len, const char *kernel, uint64_t *hash,
-                     gi_err *err) {
+bool cubin_code_hash(const void *image, size_t len, const char *kernel,
+                     const char *const *variables, uint64_t *hash, gi_err *err) {
+    static const char *const prefixes[] = {".text.",         ".nv.info.",      ".nv.shared.",
+                                           ".nv.local.",     ".nv.constant0.", ".nv.constant1.",
+                                           ".nv.constant2.", ".nv.constant3.", ".nv.constant4.",
+                                           ".nv.constant5.", ".nv.constant6.", ".nv.constant7."};
     Cubin c;
-    Elf64_Shdr text;
-    if (!open_cubin(&c, image, len, err)) return false;
-    int symbol = kernel_symbol(&c, kernel);
-    gi_buf name = {0};
-    gi_buf_addf(&name, ".text.%s", kernel);
-    bool found = symbol >= 0 && find_section(&c, name.data, &text) && text.sh_type != SHT_NOBITS;
-    gi_buf_free(&name);
-    if (!found) return gi_fail(err, "usage", "the machine code has no kernel '%s'", kernel);
-    uint64_t facts[3] = {registers_of(&c, (uint32_t)symbol),
-                         section_size(&c, ".nv.shared.", kernel),
-                         section_size(&c, ".nv.constant0.", kernel)};
-    *hash = gi_hash(c.bytes + text.sh_offset, text.sh_size, gi_hash(facts, sizeof facts, 0));
+    Symbols symbols;
+    if (!open_cubin(&c, image, len, err) || !open_symbols(&c, &symbols, err)) return false;
+    int symbol = symbol_called(&c, &symbols, STT_FUNC, kernel);
+    int text = kernel_section(&c, ".text.", kernel);
+    if (symbol < 0 || text < 0 || section_at(&c, text).sh_type == SHT_NOBITS)
+        return gi_fail(err, "usage", "the machine code has no kernel '%s'", kernel);
+    uint64_t h = 0;
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
+        mix_section(&c, &symbols, prefixes[i], kernel, text, &h);
+    mix_shared(&c, kernel, &h);
+    mix_common_info(&c, (uint32_t)symbol, &h);
+    for (int i = 0; variables && variables[i]; i++) mix_variable(&c, &symbols, variables[i], &h);
+    *hash = h;
     return true;
 }

@@ -12,19 +12,21 @@
 
 typedef struct CubinSymbol { /* a variable that the source declares outside functions, or static */
     char *name;
-    size_t size;             /* bytes */
-    bool constant;           /* __constant__; else __device__ */
-    bool initialised;        /* begins as something else than zero bytes */
+    size_t size;      /* bytes */
+    bool constant;    /* __constant__; else __device__ */
+    bool initialised; /* begins as something else than zero bytes */
 } CubinSymbol;
 
 /* The variables of a cubin, in the file's order; how many, or -1 ("format", "usage"). */
 int cubin_symbols(const void *image, size_t len, CubinSymbol **out, gi_err *err);
 void cubin_symbols_free(CubinSymbol *symbols, int n);
 
-/* A hash of what a kernel is to the hardware: its instructions, registers, static shared memory
-** and parameter bytes. Names, debug information and notes do not count, nor do the other kernels
-** of the file; where variables lie does, because instructions hold it. "usage": no such kernel. */
-bool cubin_code_hash(const void *image, size_t len, const char *kernel, uint64_t *hash,
-                     gi_err *err);
+/* A hash of what a kernel is to the hardware and the driver: its instructions and literals with
+** their relocations, registers, stack, shared memory, parameters, launch bounds and clusters, and
+** place, size and first value of those `variables` (NULL-ended, or NULL) that it may refer to: its
+** instructions hold their places only. Names, debug information, notes and the other kernels of the
+** file do not count. "usage": no such kernel. */
+bool cubin_code_hash(const void *image, size_t len, const char *kernel,
+                     const char *const *variables, uint64_t *hash, gi_err *err);
 
 #endif

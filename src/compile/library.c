@@ -17,8 +17,14 @@
 #include <unistd.h>
 
 static const char *const subfolders[] = {
-    "", "/lib64", "/lib", "/targets/x86_64-linux/lib", "/nvidia/cuda_nvrtc/lib",
-    "/nvidia/cu13/lib", "/nvidia/cu12/lib", NULL,
+    "",
+    "/lib64",
+    "/lib",
+    "/targets/x86_64-linux/lib",
+    "/nvidia/cuda_nvrtc/lib",
+    "/nvidia/cu13/lib",
+    "/nvidia/cu12/lib",
+    NULL,
 };
 static const char *const file_names[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so", NULL};
 
@@ -196,7 +202,8 @@ bool library_open(Library *lib, gi_err *err) {
         if (!ok)
             gi_fail(err, "nolib",
                     "GILUA_NVRTC is '%s', where there is no NVRTC of CUDA 12 or 13: name the file "
-                    "libnvrtc.so or its folder, or unset the variable", asked);
+                    "libnvrtc.so or its folder, or unset the variable",
+                    asked);
     } else {
         ok = search(&found, &looked);
         if (!ok)

@@ -24,12 +24,9 @@ static bool starts(const char *p, const char *s) {
 static bool read_kind(const char *p, LogKind *kind) {
     if (starts(p, "error") || starts(p, "catastrophic error") || starts(p, "internal error"))
         *kind = LOG_ERROR;
-    else if (starts(p, "warning"))
-        *kind = LOG_WARNING;
-    else if (starts(p, "note") || starts(p, "remark"))
-        *kind = LOG_NOTE;
-    else
-        return false;
+    else if (starts(p, "warning")) *kind = LOG_WARNING;
+    else if (starts(p, "note") || starts(p, "remark")) *kind = LOG_NOTE;
+    else return false;
     return true;
 }
 

@@ -12,11 +12,11 @@ typedef enum LogKind { LOG_ERROR, LOG_WARNING, LOG_NOTE } LogKind;
 
 typedef struct LogBlock {
     LogKind kind;
-    const char *start, *end;        /* the whole block, final newline included */
-    const char *file;               /* file_len bytes; NULL for ptxas and NVRTC itself */
+    const char *start, *end; /* the whole block, final newline included */
+    const char *file;        /* file_len bytes; NULL for ptxas and NVRTC itself */
     size_t file_len;
-    int line;                       /* 0 unknown */
-    const char *text;               /* where the words begin, in the first line */
+    int line;         /* 0 unknown */
+    const char *text; /* where the words begin, in the first line */
 } LogBlock;
 
 /* The next block at or after *p, moving *p behind it; false when there is none. All pointers are

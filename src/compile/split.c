@@ -19,18 +19,18 @@ typedef struct Item {
     size_t len;
     const char *name; /* name_len bytes */
     size_t name_len;
-    int unit;         /* -1: of no unit */
-    int sent_to;      /* the last unit that it was written to */
+    int unit;    /* -1: of no unit */
+    int sent_to; /* the last unit that it was written to */
 } Item;
 
 typedef struct Module {
     gi_buf text;
-    gi_buf header;    /* .version, .target, .address_size */
+    gi_buf header; /* .version, .target, .address_size */
     Item *items;
     int n, cap;
-    int *shared;      /* the items of no unit */
+    int *shared; /* the items of no unit */
     int n_shared, cap_shared;
-    int *file_unit;   /* of .file number i: its unit, or -1 */
+    int *file_unit; /* of .file number i: its unit, or -1 */
     int n_files, cap_files;
 } Module;
 
@@ -132,12 +132,9 @@ static bool read_module_name(const char **p, const char *end, const char **inste
     const char *q = *p;
     int len = read_number(&q, end, 4);
     if (len < 0 || end - q < len) return false;
-    if (at(q, q + len, "_INTERNAL_"))
-        *instead = "9_INTERNAL";
-    else if (at(q, q + len, "_GLOBAL__N_"))
-        *instead = "10_GLOBAL__N";
-    else
-        return false;
+    if (at(q, q + len, "_INTERNAL_")) *instead = "9_INTERNAL";
+    else if (at(q, q + len, "_GLOBAL__N_")) *instead = "10_GLOBAL__N";
+    else return false;
     *p = q + len;
     return true;
 }

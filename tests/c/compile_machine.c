@@ -148,7 +148,7 @@ static void test_broken(const gi_buf *image, uint64_t seed) {
         memcpy(exact, bytes, len);
         int n = cubin_symbols(exact, len, &s, &err);
         if (n >= 0) cubin_symbols_free(s, n);
-        cubin_code_hash(exact, len, "kernel", &hash, &err);
+        cubin_code_hash(exact, len, "kernel", names, &hash, &err);
         free(exact);
     }
     free(bytes);
@@ -159,7 +159,7 @@ static void test_broken(const gi_buf *image, uint64_t seed) {
                      72, &s, &err) < 0,
        "so is text");
     has_str(err.message, "ELF", "with a reason");
-    ok(!cubin_code_hash(image->data, image->len, "none", &hash, &err), "no such kernel");
+    ok(!cubin_code_hash(image->data, image->len, "none", NULL, &hash, &err), "no such kernel");
     has_str(err.message, "'none'", "which is named");
 }
 
