@@ -116,11 +116,15 @@ local function emulating()
   local values, m = problem:values(), nil
   local run, check = {}, {}
   for i = 1, 11 do
-    m = r:measure(code, values, 0)
+    m = r:measure({ code = code, values = values }, { budget = 0 })
+    if m.status ~= "ok" then error("the unmodified kernel: " .. tostring(m.message), 0) end
     run[i], check[i] = m.seconds.run, m.seconds.check
   end
   local t, low, high = quartiles(run)
   say("  whole case   %.3f s (%.3f to %.3f); asked for: at most 0.2 s", t, low, high)
+  local load = time(11, function() assert(r.device:load(code)):close() end)
+  say("  of that, loading the module   %.1f ms; the rest is filling the output and the launch",
+    load * 1e3)
   say("  %.2f million warp instructions, %.1f ns each", m.warp_instructions / 1e6,
     t / m.warp_instructions * 1e9)
   say("  %.2f thousand million lane instructions a second (%.2f with the lanes that are off); "

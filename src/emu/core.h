@@ -69,6 +69,7 @@ typedef struct MemForm {
     uint32_t reg[8];
     uint32_t unused; /* bit k: nobody reads reg[k] */
     bool is_free;    /* see X_FREE */
+    bool is_repeat;  /* see repeats.h: costs nothing */
     int64_t offset;
 } MemForm;
 
@@ -84,6 +85,7 @@ typedef struct TexForm {
     uint32_t site;   /* number of this instruction among the module's fetches */
     bool one_handle; /* all lanes have the same handle: it was just loaded from a constant */
     bool is_free;    /* see X_FREE */
+    bool is_repeat;  /* see repeats.h: costs nothing */
 } TexForm;
 
 typedef struct CallForm {

@@ -295,15 +295,9 @@ static inline uint32_t store_line(Alloc *a, uint64_t line, uint32_t sectors) {
     return count4(sectors) | (a ? touch(a, line, sectors) : 0) << 16;
 }
 
-/* Of a texture fetch, beyond the first. */
-static inline double texture_wavefronts(uint64_t lines) {
-    return lines > 8 ? (double)(lines - 8) / 8 : 0;
-}
-
 static void count_sectors(Machine *m, CostKind kind, uint64_t sectors, uint64_t lines) {
     if (kind == COST_KIND_TEXTURE) {
         m->result->texture_sectors += sectors;
-        m->cost.extra[PIPE_TEXTURE] += texture_wavefronts(lines);
     } else {
         m->result->global_sectors += sectors;
         m->cost.extra[PIPE_GLOBAL] += (double)(lines - 1);
@@ -357,6 +351,22 @@ static void collect_lines(LineSet *set, const uint64_t at[LANES], uint32_t mask)
     }
 }
 
+static double texture_pass(const EmuModel *g, const uint64_t at[LANES], uint32_t mask,
+                           double line_clocks) {
+    LineSet set;
+    if (mask == 0) return 0;
+    collect_lines(&set, at, mask);
+    return fmax(1, set.n * line_clocks * g->rate_texture);
+}
+
+/* Passes of a texture fetch beyond the first. Lanes that want 16 bytes each go by half warps. */
+static double texture_passes(const EmuModel *g, const uint64_t at[LANES], uint32_t mask,
+                             unsigned bytes) {
+    if (bytes < 16) return texture_pass(g, at, mask, g->texture_line) - 1;
+    return texture_pass(g, at, mask & 0xffff, g->texture_line_wide) +
+           texture_pass(g, at, mask & 0xffff0000, g->texture_line_wide) - 1;
+}
+
 void cost_lanes(Machine *m, Warp *w, const uint64_t at[LANES], uint32_t mask, CostKind kind) {
     LineSet set;
     collect_lines(&set, at, mask);
@@ -373,11 +383,24 @@ void cost_lanes(Machine *m, Warp *w, const uint64_t at[LANES], uint32_t mask, Co
     }
     int from = add_sectors(&m->cost, moved);
     count_sectors(m, kind, sectors, (uint64_t)set.n);
+    if (kind == COST_KIND_TEXTURE)
+        m->cost.extra[PIPE_TEXTURE] += texture_passes(m->model, at, mask, 4);
     wait_for_memory(m, w, kind, from);
 }
 
+void cost_constant(Machine *m, Warp *w, const uint64_t at[LANES], uint32_t mask) {
+    unsigned n = 0;
+    for (uint32_t left = mask; left; n++) {
+        uint64_t address = at[__builtin_ctz(left)];
+        for (uint32_t k = left; k; k &= k - 1)
+            if (at[__builtin_ctz(k)] == address) left &= ~(1u << __builtin_ctz(k));
+    }
+    m->cost.extra[PIPE_CONSTANT] += n;
+    w->clock += (n - 1) / m->model->rate_constant;
+}
+
 void cost_collect(Machine *m, CostMemo *memo, uint32_t alloc, const uint32_t offset[LANES],
-                  uint32_t seen) {
+                  uint32_t seen, unsigned bytes) {
     LineSet *set = &memo->set;
     uint64_t at[LANES], base = (uint64_t)alloc << ID_SHIFT;
     uint32_t first = (uint32_t)__builtin_ctz(seen), other = 0;
@@ -388,7 +411,7 @@ void cost_collect(Machine *m, CostMemo *memo, uint32_t alloc, const uint32_t off
     collect_lines(set, at, other ? seen : 1u << first); /* often all lanes want one texel */
     memo->state = 0;
     memo->epoch = 0;
-    memo->wavefronts = texture_wavefronts((uint64_t)set->n);
+    memo->wavefronts = texture_passes(m->model, at, seen, bytes);
     const Alloc *a = alloc_of_line(m, set->line[0]);
     memo->sectors = 0;
     for (int i = 0; i < set->n; i++) {
@@ -429,6 +452,7 @@ void cost_texels(Machine *m, Warp *w, CostMemo *memo) {
     else moved = fetch_memo(c, memo, alloc_of_line(m, memo->set.line[0]));
     int from = add_sectors(c, moved);
     count_sectors(m, COST_KIND_TEXTURE, memo->sectors, (uint64_t)memo->set.n);
+    m->cost.extra[PIPE_TEXTURE] += memo->wavefronts;
     wait_for_memory(m, w, COST_KIND_TEXTURE, from);
 }
 
@@ -538,6 +562,7 @@ static void pipe_rates(const EmuModel *m, double rate[PIPES]) {
                                   [PIPE_SHARED] = m->rate_shared,
                                   [PIPE_GLOBAL] = m->rate_global,
                                   [PIPE_TEXTURE] = m->rate_texture,
+                                  [PIPE_CONSTANT] = m->rate_constant,
                                   [PIPE_SHUFFLE] = m->rate_shuffle,
                                   [PIPE_ATOMIC] = m->rate_atomic};
     for (int k = 0; k < PIPES; k++) rate[k] = values[k] > 0 ? values[k] : 1;
@@ -569,7 +594,7 @@ void cost_finish(Machine *m, int resident) {
     double sms = model->sms >= 1 ? model->sms : 1;
     double busiest = ceil(blocks / sms);
     for (int k = 0; k < PIPES; k++) part[k] = total[k] / blocks * busiest / rate[k];
-    r->part_issue = norm(part, PIPES, 3);
+    r->part_issue = norm(part, PIPES, 2);
     double bytes[2] = {(double)c->l2_sectors * 32 / model->l2_bytes_per_clock,
                        (double)c->dram_sectors * 32 / model->dram_bytes_per_clock};
     r->part_memory = norm(bytes, 2, 1);

@@ -13,10 +13,14 @@
 **                 time on a pipe:
 **                     slots = n / B * sum(slots),  t_0 = slots / schedulers_per_sm
 **                     t_k   = n / B * sum(warp instructions on pipe k) / rate_k
-**                     part_issue = |t_0, t_1, ...|_8
+**                     part_issue = |t_0, t_1, ...|_4
 **                 Memory pipes are charged one wavefront per 128-byte line a warp touches; shared
 **                 memory one per conflicting word on its worst bank; atomics one per line and one
-**                 per lane that hits an address another lane hits too.
+**                 per lane that hits an address another lane hits too. A texture fetch takes a
+**                 pass of 1 / rate_texture clocks, one for each half warp where lanes want 16
+**                 bytes, or texture_line (texture_line_wide) clocks a line if that is more. A load
+**                 of constants by a register is charged each distinct address; by name it is an
+**                 operand, and free. What ptxas leaves out is free (repeats.h).
 **   part_memory   bytes: 32-byte sectors that miss the L1 share of a block travel from the L2, and
 **                 those nobody touched before in this launch from DRAM:
 **                     part_memory = |l2 bytes / l2_bytes_per_clock,
@@ -36,7 +40,7 @@
 ** A p-norm |x|_p = (sum x_i^p)^(1/p) is close to the largest part and strictly grows with each, so
 ** no saving is ever invisible. L1 is a direct-mapped table of 128-byte lines with four sector bits,
 ** empty at the start of each block, of (l1_bytes_per_sm - shared memory in use) / R bytes.
-** Not modelled: instruction caches, DRAM pages, L2 slices, clock changes.
+** Not modelled: texture bank conflicts, scheduling by ptxas, instruction caches, DRAM pages, L2 slices, clock changes.
 **
 ** What an L1 entry is found by must not depend on where memory happened to be mapped: allocations
 ** are numbered in the order in which a launch first touches them.
@@ -64,6 +68,7 @@ typedef enum CostPipe {
     PIPE_SHARED,
     PIPE_GLOBAL,
     PIPE_TEXTURE,
+    PIPE_CONSTANT,
     PIPE_SHUFFLE,
     PIPE_ATOMIC,
     PIPES
@@ -199,11 +204,13 @@ void cost_range(struct Machine *m, struct Warp *w, uint64_t address, uint64_t by
 void cost_texels(struct Machine *m, struct Warp *w, CostMemo *memo);
 /* Works out the lines that the lanes `seen` (not 0) touch at these byte offsets of an allocation. */
 void cost_collect(struct Machine *m, CostMemo *memo, uint32_t alloc, const uint32_t offset[32],
-                  uint32_t seen);
+                  uint32_t seen, unsigned bytes);
 void cost_lanes(struct Machine *m, struct Warp *w, const uint64_t at[32], uint32_t mask,
                 CostKind kind);
 void cost_local(struct Machine *m, struct Warp *w, const uint64_t at[32], uint32_t mask,
                 unsigned bytes, bool is_store);
+/* A load of constants from different addresses: they are read one after the other. */
+void cost_constant(struct Machine *m, struct Warp *w, const uint64_t at[32], uint32_t mask);
 void cost_shared(struct Machine *m, const uint64_t at[32], uint32_t mask, unsigned bytes);
 void cost_atomic(struct Machine *m, struct Warp *w, const uint64_t at[32], uint32_t mask,
                  bool shared);

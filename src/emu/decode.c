@@ -7,6 +7,8 @@
 */
 #include "emu/decode.h"
 
+#include "emu/repeats.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -539,7 +541,7 @@ static void place_formals(Code *code) {
 /* --- one function --- */
 
 static void note_reads(Decoder *d, const PtxOperand *op) {
-    if (op->kind == PTX_OP_REG) d->is_read[op->reg] = true;
+    if (op->kind == PTX_OP_REG) d->n_reads[op->reg]++;
     for (int i = 0; i < op->n_elems; i++) note_reads(d, &op->elems[i]);
 }
 
@@ -563,16 +565,20 @@ static void note_homes(const PtxInstr *in, int block, int *home) {
 }
 
 /* A slot is shared by registers whose lines do not overlap. Lanes that wait on earlier lines still
-** need what lies in it: then a local of the lines that others run is to spare them. */
-static void keep_shared_slots(Decoder *d) {
-    const PtxLiveness *l = d->live;
+** need what lies in it: so locals of a block leave a slot that others have, too, for its twin. */
+static void part_slots(PtxLiveness *l, const bool *is_local, int n_regs) {
     for (int c = 0; c < 3; c++) {
-        uint8_t *global = gi_alloc((size_t)l->slots[c] + 1);
-        for (int r = 0; r < d->func->n_regs; r++)
-            if (l->class_of[r] == c && l->slot[r] >= 0 && !d->is_local[r]) global[l->slot[r]] = 1;
-        for (int r = 0; r < d->func->n_regs; r++)
-            if (l->class_of[r] == c && l->slot[r] >= 0 && global[l->slot[r]]) d->is_local[r] = false;
-        free(global);
+        int n = l->slots[c];
+        int *twin = gi_alloc((size_t)(n + 1) * sizeof *twin); /* 0: needs none, -1: none yet */
+        for (int r = 0; r < n_regs; r++)
+            if (l->class_of[r] == c && l->slot[r] >= 0 && !is_local[r]) twin[l->slot[r]] = -1;
+        for (int r = 0; r < n_regs; r++) {
+            if (l->class_of[r] != c || l->slot[r] < 0 || !is_local[r]) continue;
+            int *to = &twin[l->slot[r]];
+            if (*to < 0) *to = l->slots[c]++;
+            if (*to > 0) l->slot[r] = *to;
+        }
+        free(twin);
     }
 }
 
@@ -581,7 +587,7 @@ static void keep_shared_slots(Decoder *d) {
 static void find_reads(Decoder *d) {
     size_t n = (size_t)d->func->n_regs + 1;
     int *home = gi_alloc(n * sizeof *home);
-    d->is_read = gi_alloc(n);
+    d->n_reads = gi_alloc(n * sizeof *d->n_reads);
     d->is_local = gi_alloc(n);
     d->is_uniform = gi_alloc(n);
     for (int i = 0; i < d->func->n_code; i++) {
@@ -591,7 +597,7 @@ static void find_reads(Decoder *d) {
         note_homes(in, d->cfg->block_of[i], home);
     }
     for (size_t r = 0; r < n; r++) d->is_local[r] = home[r] > 0;
-    keep_shared_slots(d);
+    part_slots(d->live, d->is_local, d->func->n_regs);
     free(home);
 }
 
@@ -648,6 +654,8 @@ static bool decode_body(Decoder *d) {
 static void add_costs(Decoder *d) {
     Code *code = d->code;
     float *clock = gi_alloc((size_t)(d->func->n_code + 1) * sizeof *clock);
+    for (int i = 0; i < d->func->n_code; i++)
+        if (d->is_repeat[i]) d->cost[i] = COST_FREE;
     cost_blocks(&d->emu->model, d->func, d->cfg, d->cost, code->block, clock);
     for (int i = 0; i < code->n_ins; i++)
         if (code->place[i].index >= 0) code->place[i].clock = clock[code->place[i].index];
@@ -660,16 +668,6 @@ static int register_estimate(const Decoder *d) {
     int most = (int)d->emu->model.max_registers_per_thread;
     if (n < 16) n = 16;
     return most > 0 && n > most ? most : n;
-}
-
-/* Operations done in one go. The two others stay where they are, for places to be found. */
-static void join_triples(Code *code) {
-    for (int i = 0; i + 2 < code->n_ins; i++) {
-        Ins *in = &code->ins[i];
-        if (in[0].op != OP_FMA_F || in[1].op != OP_FMA_F || in[2].op != OP_FMA_F) continue;
-        in[0].op = OP_FMA_F_X3;
-        i += 2;
-    }
 }
 
 static bool is_moving(PoolKind k) {
@@ -699,13 +697,15 @@ static bool decode_function(EmuModule *mod, int index, int first_block, uint32_t
     code->n_blocks = d.cfg->n_blocks;
     code->block = gi_alloc((size_t)(code->n_blocks + 1) * sizeof *code->block);
     code->first_block = first_block;
-    lay_out_registers(&d);
+    d.is_repeat = gi_alloc((size_t)f->n_code + 1);
+    repeats_find(f, d.cfg, d.is_repeat);
     find_reads(&d);
+    lay_out_registers(&d);
     find_clears(&d);
     bool fine = lay_out_vars(&d, shared_base) && decode_body(&d);
     if (fine) {
         sort_pool(code);
-        join_triples(code);
+        fuse(&d);
         add_costs(&d);
         code->registers = register_estimate(&d);
         code->file_bytes = align_up(d.pool_next, 64);
@@ -713,7 +713,8 @@ static bool decode_function(EmuModule *mod, int index, int first_block, uint32_t
     ptx_liveness_free(d.live);
     ptx_cfg_free(d.cfg);
     free(d.cost);
-    free(d.is_read);
+    free(d.is_repeat);
+    free(d.n_reads);
     free(d.is_local);
     free(d.is_uniform);
     free(d.block_start);

@@ -29,7 +29,8 @@ typedef struct Decoder {
     uint32_t tmp32[4], tmp64[4], tmp_p[4], trash32, trash64, trash_p;
     uint32_t *var_offset; /* of func->vars: in local frame, shared memory or parameter area */
     uint8_t *cost;        /* CostClass per instruction */
-    bool *is_read;        /* per register: does anything read it? */
+    bool *is_repeat;      /* per instruction: see repeats.h */
+    int *n_reads;         /* per register: operands that read it, guards left out */
     bool *is_local;       /* per register: used in one basic block, where it is written first */
     bool *is_uniform;     /* per register: a local that was loaded from one constant address */
     bool is_free;         /* the instruction's results are all such, and it has no guard */
@@ -90,6 +91,7 @@ static inline const char *mod_at(const Decoder *d, int i) {
     return i < d->in->n_mods ? d->in->mods[i] : "";
 }
 const char *last_mod(const Decoder *d);
+void fuse(Decoder *d);                            /* fuse.c: neighbours to be done in one go */
 void fix_branch(Decoder *d, int target, int rpc); /* for the Ins emitted last */
 
 #endif

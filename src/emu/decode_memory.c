@@ -143,7 +143,7 @@ static bool mem_registers(Decoder *d, MemForm *f, const PtxOperand *op) {
         if (bits < f->size * 8 && !(f->size == 1 && bits == 16))
             return decode_fail(d, "a register too small for the type");
         f->bits[k] = (uint8_t)bits;
-        bool kept = r->kind != PTX_OP_REG || d->is_read[r->reg];
+        bool kept = r->kind != PTX_OP_REG || d->n_reads[r->reg];
         if (!f->is_store && f->count > 1 && !kept) f->unused |= 1u << k;
     }
     return true;
@@ -238,7 +238,7 @@ static void note_uniform(Decoder *d, const PtxOperand *reg) {
 }
 
 static bool decode_access(Decoder *d, bool is_store) {
-    MemForm f = {.is_store = is_store};
+    MemForm f = {.is_store = is_store, .is_repeat = d->is_repeat[d->index]};
     const PtxInstr *in = d->in;
     bool done;
     if (in->n_args != 2 || !mem_mods(d, &f)) return in->n_args == 2 ? false : decode_unknown(d);
@@ -485,7 +485,7 @@ bool tex_slow(Machine *m, Warp *w, const Ins *in, const TexForm *f) {
         at[i] = ((uint64_t)slot->alloc << ID_SHIFT) + (uint64_t)offset;
         seen |= 1u << i;
     }
-    if (seen) cost_lanes(m, w, at, seen, COST_KIND_TEXTURE);
+    if (seen && !f->is_repeat) cost_lanes(m, w, at, seen, COST_KIND_TEXTURE);
     return true;
 }
 
@@ -505,7 +505,7 @@ static bool tex_registers(Decoder *d, TexForm *f) {
     for (int k = 0; k < n; k++) {
         const PtxOperand *r = to->kind == PTX_OP_VECTOR ? &to->elems[k] : to;
         if (!dest(d, r, 'w', &f->reg[k])) return false;
-        if (r->kind == PTX_OP_SINK || !d->is_read[r->reg]) f->unused |= 1u << k;
+        if (r->kind == PTX_OP_SINK || !d->n_reads[r->reg]) f->unused |= 1u << k;
     }
     return true;
 }
@@ -528,7 +528,7 @@ static bool tex_coordinates(Decoder *d, TexForm *f, const PtxOperand *at) {
 /* tex{.level}.GEOMETRY{.v4}.DTYPE.CTYPE d, [handle, {coordinates}] {, lod} */
 static bool decode_tex(Decoder *d) {
     const PtxInstr *in = d->in;
-    TexForm f = {.count = 1};
+    TexForm f = {.count = 1, .is_repeat = d->is_repeat[d->index]};
     int k = 0;
     bool level = strcmp(mod_at(d, k), "level") == 0, base = strcmp(mod_at(d, k), "base") == 0;
     k += level || base;

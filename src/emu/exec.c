@@ -256,7 +256,9 @@ L_LDST:
     NEXT;
 L_LOAD_SHARED: {
     const MemForm *f = &w->code->mem[in->imm];
-    if (!uniform_shared(m, w, f) && !load_store(m, w, in, f)) return STOP_FAULT;
+    const uint8_t *from = uniform_shared(m, w, f);
+    if (from) load_uniform(w, f, from);
+    else if (!load_store(m, w, in, f)) return STOP_FAULT;
     NEXT;
 }
 L_TEX:
@@ -435,6 +437,25 @@ L_LOP3: { /* any function of three bits, as the exclusive or of its minterms */
     OP32(MUL_F, F32, canon(a[i] * b[i]))
     OP32(FMA_F, F32, canon(fmaf(a[i], b[i], c[i])))
     LANE_OP_X3(FMA_F, F32, canon(fmaf(a[i], b[i], c[i])))
+L_WEIGH_SHARED: { /* d = word * (a * b) + c for three words of shared memory, see fuse.c */
+    const uint8_t *from = uniform_shared(m, w, &w->code->mem[in[1].imm]);
+    if (from == NULL) goto L_MUL_F;
+    F32 t[LANES] __attribute__((aligned(64)));
+    ROW(F32, a, in->a);
+    ROW(F32, b, in->b);
+    EACH_LANE t[i] = canon(a[i] * b[i]);
+    uint64_t words = in->imm;
+    in += 2;
+    for (int k = 0; k < 3; k++, in++, words >>= 8) {
+        float word;
+        memcpy(&word, from + 4 * (words & 255), 4);
+        PLACE(F32, d, in->d);
+        ROW(F32, c, in->c);
+        if (full || in->x & X_FREE) EACH_LANE d[i] = canon(fmaf(word, t[i], c[i]));
+        else EACH_LANE d[i] = w->lane32[i] ? canon(fmaf(word, t[i], c[i])) : d[i];
+    }
+    JUMP(in - code);
+}
     OP32(ADD_FZ, F32, flush(canon(flush(a[i]) + flush(b[i]))))
     OP32(SUB_FZ, F32, flush(canon(flush(a[i]) - flush(b[i]))))
     OP32(MUL_FZ, F32, flush(canon(flush(a[i]) * flush(b[i]))))

@@ -297,7 +297,10 @@ static bool global_access(Machine *m, Warp *w, const Ins *in, const MemForm *f, 
     Pattern pattern = lane_pattern(w, at, bytes);
     if (f->is_store) store_rows(w, f, alloc->data, at, pattern);
     else load_rows(w, f, alloc->data, at, pattern);
-    if (f->space == PTX_CONST && pattern == LANES_UNIFORM) return true;
+    if (f->space == PTX_CONST) {
+        if (!f->is_repeat) cost_constant(m, w, at, pattern == LANES_UNIFORM ? w->active & -w->active : w->active);
+        return true;
+    }
     CostKind kind = f->is_store ? COST_KIND_STORE : COST_KIND_LOAD;
     if (pattern == LANES_UNIFORM) {
         cost_range(m, w, base + at[first], bytes, kind);
@@ -340,26 +343,25 @@ static bool local_access(Machine *m, Warp *w, const Ins *in, const MemForm *f, u
     return true;
 }
 
-/* A load from shared memory whose active lanes hold one address, the most common load of all: done,
-** or false. Reads of memory under a shadow are watched, and not done here. */
-static inline bool uniform_shared(const Machine *m, Warp *w, const MemForm *f) {
+/* Where all active lanes read shared memory at one address, the most common load of all; NULL where
+** they do not, or may not. Reads of memory under a shadow are watched: not here. */
+static inline const uint8_t *uniform_shared(const Machine *m, const Warp *w, const MemForm *f) {
     const uint8_t *row = w->file + f->base;
     int lane = __builtin_ctz(w->active);
     uint64_t at;
     if (f->wide_base) {
         const U64 *base = (const U64 *)(const void *)row;
-        if (!active_hold64(w, base, base[lane])) return false;
+        if (!active_hold64(w, base, base[lane])) return NULL;
         at = base[lane] + (uint64_t)f->offset;
     } else {
         const U32 *base = (const U32 *)(const void *)row;
-        if (!active_hold32(w, base, base[lane])) return false;
+        if (!active_hold32(w, base, base[lane])) return NULL;
         at = (uint32_t)(base[lane] + (uint32_t)f->offset);
     }
     uint32_t bytes = (uint32_t)f->size * f->count;
     if (m->shadow || at & (bytes - 1) || bytes > m->shared_bytes || at > m->shared_bytes - bytes)
-        return false;
-    load_uniform(w, f, m->shared + at);
-    return true;
+        return NULL;
+    return m->shared + at;
 }
 
 static bool load_store(Machine *m, Warp *w, const Ins *in, const MemForm *f) {
@@ -444,7 +446,7 @@ static void plan_fetch(Machine *m, const Warp *w, Fetch *f, const TexSlot *slot,
         f->offset[i] = x[i] << shift;
     }
     f->seen = mask_of(f->inside);
-    if (f->seen) cost_collect(m, &f->cost, slot->alloc, f->offset, f->seen);
+    if (f->seen) cost_collect(m, &f->cost, slot->alloc, f->offset, f->seen, 4u * slot->plain);
 }
 
 /* The texels of the active lanes into the rows that somebody reads. */
@@ -495,7 +497,7 @@ static inline void texture_plain(Machine *m, Warp *w, const TexForm *form, Fetch
         for (int k = 0; k < 4; k++)
             if (row[k]) memcpy(f->value[k], row[k], ROW32);
     }
-    if (f->seen == 0) return;
+    if (f->seen == 0 || form->is_repeat) return;
     if (f->cost.state == m->cost.state) cost_texels_again(m, &f->cost);
     else cost_texels(m, w, &f->cost);
 }

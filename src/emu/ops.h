@@ -20,7 +20,7 @@
     OP(EQ32) OP(LT32_S) OP(LT32_U) OP(EQ64) OP(LT64_S) OP(LT64_U)                               \
     OP(EQ_F) OP(NE_F) OP(LT_F) OP(LE_F) OP(NUM_F) OP(EQ_D) OP(NE_D) OP(LT_D) OP(LE_D) OP(NUM_D) \
     OP(ADD_F) OP(SUB_F) OP(MUL_F) OP(FMA_F) OP(ADD_FZ) OP(SUB_FZ) OP(MUL_FZ) OP(FMA_FZ)         \
-    OP(FMA_F_X3) OP(DIV_F) OP(SQRT_F) OP(MIN_F) OP(MAX_F) OP(FTZ_F) OP(SAT_F)                   \
+    OP(FMA_F_X3) OP(WEIGH_SHARED) OP(DIV_F) OP(SQRT_F) OP(MIN_F) OP(MAX_F) OP(FTZ_F) OP(SAT_F)  \
     OP(ADD_D) OP(SUB_D) OP(MUL_D) OP(FMA_D) OP(DIV_D) OP(SQRT_D)                                \
     OP(CVT_F_S32) OP(CVT_F_U32) OP(CVT_S32_F) OP(CVT_S32_F_RN) OP(CVT_D_S32) OP(CVT_D_F)        \
     OP(CVT_F_D) OP(TRUNC_F) OP(FLOOR_F) OP(CEIL_F) OP(RINT_F)

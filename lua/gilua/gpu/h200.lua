@@ -36,7 +36,10 @@ return {
   rate_branch = 1,                  -- [a]
   rate_shared = 1,                  -- [p] 32 banks of 4 bytes: one wavefront of 128 bytes
   rate_global = 1,                  -- [m] 128 bytes from L1
-  rate_texture = 0.125,             -- [p] 4 texture units: a quad of lanes a clock
+  rate_texture = 0.25,              -- [g] a fetch, or half a warp's of 16 bytes a lane
+  texture_line = 0.5,               -- [g] clocks for each 128-byte line of a fetch
+  texture_line_wide = 0.88,         -- [g] the same, 16 bytes a lane
+  rate_constant = 0.5,              -- [g] distinct addresses of a load from constant memory
   rate_shuffle = 1,                 -- [p] 32
   rate_atomic = 0.25,               -- [a]
 

@@ -5,6 +5,7 @@
 --   rel = x     x times the first value
 --   abs = x     x
 --   from = f    f(tuple) gives a limit of its own, or nil where no bound is given
+--   ulps        true: the largest distance is told in units in the last place
 -- Without a limit the bits must be equal; `nan = true` lets one NaN be another.
 
 local M = {}
@@ -53,7 +54,7 @@ local function ulp_of(kind, x)
 end
 
 local function distance_text(limit, error, size, ulps)
-  if not limit or limit.ulp then return ("%.3g ulp"):format(ulps) end
+  if not limit or limit.ulp or limit.ulps then return ("%.3g ulp"):format(ulps) end
   if limit.abs and not limit.rel then return ("%.3g abs"):format(error) end
   return ("%.3g rel"):format(size > 0 and error / size or error)
 end

@@ -4,6 +4,11 @@
 -- Bits must be equal. Not so where the scheduler orders a floating-point sum (reduction), where
 -- the CUDA library's functions call approximate instructions (singles, doubles), or where textures
 -- are filtered; each says its bound.
+--
+-- A `mul` and an `add` without .rn may be contracted into one fma (PTX ISA, "add", "mul"); ptxas
+-- does so, the virtual GPU never. Code that has such pairs is compared twice: compiled with
+-- -fmad=false, where NVRTC writes .rn and bits must be equal, and as it is, with a bound that says
+-- what contraction may change.
 
 local gi = require "gilua"
 local Rig = require "ptx.rig"
@@ -21,8 +26,9 @@ local function read(path)
   return text
 end
 
-local function module_of(side, source, name)
-  local code, message = gi.compile(source, { target = side.dev:target(), name = name })
+local function module_of(side, source, name, options)
+  local code, message = gi.compile(source, { target = side.dev:target(), name = name,
+    options = options })
   if not code then return nil, ("%s: does not compile: %s"):format(side.name, message) end
   local module, why = side.dev:load(code)
   if not module then return nil, ("%s refuses it: %s"):format(side.name, why) end
@@ -105,8 +111,12 @@ local PROGRAMS = {
   { "singles", 50, 64, 0, floats("f32", 3000, -2, 2),
     out("f32", 9000, { abs = 2e-6, rel = 1e-6, text = "2e-6 abs + 1e-6 rel: ex2, lg2, sin, cos" }),
     { "i32", 3000 } },
-  { "halves", 30, 32, 0, floats("f32", 960, -4, 4), out("f32", 3840), { "i32", 960 } },
+  { "halves", 30, 32, 0, floats("f32", 960, -4, 4), out("f32", 3840), { "i32", 960 },
+    contracted = { abs = 2.0 ^ -6, ulps = true, text = "2^-6 abs: fma for mul and add" } },
 }
+
+-- What a source is compiled with so that nothing of it may be contracted.
+local APART = { "-fmad=false", "-DROUND_EACH" }
 
 --- Arguments of one side; every side draws the same inputs, because it starts the generator anew.
 local function arguments(rig, side, program)
@@ -130,8 +140,8 @@ local function arguments(rig, side, program)
   return args, outputs
 end
 
-local function run_program(rig, side, program, source)
-  local module, why = module_of(side, source, program[1] .. ".cu")
+local function run_program(rig, side, program, source, options)
+  local module, why = module_of(side, source, program[1] .. ".cu", options)
   if not module then return nil, why end
   local args, outputs = arguments(rig, side, program)
   local ok, message = Rig.launched(side, module, program[1], { kernel = program[1],
@@ -141,23 +151,32 @@ local function run_program(rig, side, program, source)
   return outputs
 end
 
+--- The rows of a program, one an output. limit: in place of the outputs' own.
+local function program_rows(rig, report, program, source, title, options, limit)
+  local sides = {}
+  for k, side in ipairs(rig.sides) do
+    local outputs, why = run_program(rig, side, program, source, options)
+    if not outputs then
+      report(title, { problem = why, n = 0, skipped = why:find("cuda_fp16.h", 1, true) ~= nil })
+      return
+    end
+    sides[k] = outputs
+  end
+  for i, a in ipairs(sides[1]) do
+    local r = compared(rig, a.bytes, sides[2][i].bytes, a.dtype, { limit = limit or a.limit })
+    report(#sides[1] == 1 and title or ("%s, output %d"):format(title, i), r)
+  end
+end
+
 local function program_item(program)
   local name = program[1]
   return { title = name, run = function(rig, report, census)
     local source = read(gi.home .. "/tests/programs/" .. name .. ".cu")
     note_forms(census, source, name .. ".cu")
-    local sides = {}
-    for k, side in ipairs(rig.sides) do
-      local outputs, why = run_program(rig, side, program, source)
-      if not outputs then
-        report(name, { problem = why, n = 0, skipped = why:find("cuda_fp16.h", 1, true) ~= nil })
-        return
-      end
-      sides[k] = outputs
-    end
-    for i, a in ipairs(sides[1]) do
-      local r = compared(rig, a.bytes, sides[2][i].bytes, a.dtype, { limit = a.limit })
-      report(#sides[1] == 1 and name or ("%s, output %d"):format(name, i), r)
+    local apart = program.contracted and APART
+    program_rows(rig, report, program, source, apart and name .. ", -fmad=false" or name, apart)
+    if apart then
+      program_rows(rig, report, program, source, name .. ", contracted", nil, program.contracted)
     end
   end }
 end
@@ -277,13 +296,24 @@ local function run_kernel(problem, side, module, case, values)
   return assert(inputs[case.output]:read()):bytes()
 end
 
---- One setting of a problem on all cases: one row a case, the sum of its settings.
-local function setting_results(rig, problem, genome, cases, sums)
+--- Adds a row's counts to those of all settings before it.
+local function add_up(sum, r, genome)
+  for _, field in ipairs { "n", "differing", "wrong", "nan" } do
+    sum[field] = sum[field] + r[field]
+  end
+  if r.worst_ulp > sum.worst_ulp then sum.worst_ulp, sum.worst = r.worst_ulp, r.worst end
+  if r.first and not sum.first then
+    sum.first, sum.where = r.first, ("setting '%s', %s"):format(genome, r.where)
+  end
+end
+
+--- One setting of a problem on all cases, into sums, one a case; nil, or why it did not run.
+local function setting_results(rig, problem, genome, cases, sums, variant)
   local source, params = problem.grammar:apply(genome)
   if not source then error(("%s: genome '%s': %s"):format(problem.name, genome, params), 0) end
   local values, bytes = problem:values(params), { {}, {} }
   for k, side in ipairs(rig.sides) do
-    local module, why = module_of(side, source, problem.source_path)
+    local module, why = module_of(side, source, problem.source_path, variant.options)
     if not module then return ("setting '%s': %s"):format(genome, why) end
     for c, case in ipairs(cases) do
       bytes[k][c], why = run_kernel(problem, side, module, case, values)
@@ -292,14 +322,46 @@ local function setting_results(rig, problem, genome, cases, sums)
     module:close()
   end
   for c, case in ipairs(cases) do
-    local r, sum = compared(rig, bytes[1][c], bytes[2][c], case.output:dtype(), {}), sums[c]
-    for _, field in ipairs { "n", "differing", "wrong", "nan" } do
-      sum[field] = sum[field] + r[field]
+    add_up(sums[c], compared(rig, bytes[1][c], bytes[2][c], case.output:dtype(), variant), genome)
+  end
+end
+
+-- A bound on what contraction changes in a problem's outputs; its kernels' sums are of this size.
+local VARIANTS = {
+  { title = "-fmad=false", options = APART },
+  { title = "contracted", limit = { abs = 2.0 ^ -18, ulps = true,
+    text = "2^-18 abs: fma for mul and add" } },
+}
+
+local function cases_of(rig, problem)
+  local cases = {}
+  for i, spec in ipairs(CASES[problem.name] or { problem.definition.checked_case }) do
+    local with_seed, message = { seed = rig.seed }, nil
+    for k, v in pairs(spec) do with_seed[k] = v end
+    cases[i], message = problem:case(with_seed)
+    if not cases[i] then gi.fail("%s: %s", problem.name, message) end
+  end
+  return cases
+end
+
+--- All settings of a problem in one variant: a row a case, the sum of its settings.
+local function variant_rows(rig, report, problem, cases, variant)
+  local sums, settings = {}, settings_of(problem)
+  for i in ipairs(cases) do
+    sums[i] = compare.empty(0)
+    sums[i].limit = compare.limit_text(variant.limit)
+  end
+  for _, genome in ipairs(settings) do
+    local why = setting_results(rig, problem, genome, cases, sums, variant)
+    if why then
+      report(("%s, %s"):format(problem.name, variant.title), { problem = why, n = 0 })
+      return
     end
-    if r.worst_ulp > sum.worst_ulp then sum.worst_ulp, sum.worst = r.worst_ulp, r.worst end
-    if r.first and not sum.first then
-      sum.first, sum.where = r.first, ("setting '%s', %s"):format(genome, r.where)
-    end
+    collectgarbage()
+  end
+  for i, case in ipairs(cases) do
+    report(("%s, %s, %d settings, %s"):format(problem.name, case.name or i, #settings,
+      variant.title), sums[i])
   end
 end
 
@@ -307,28 +369,8 @@ local function kernel_item(dir, name)
   return { title = name, run = function(rig, report, census)
     local problem = gi.problem(dir)
     note_forms(census, problem.source, problem.source_path)
-    local cases, sums = {}, {}
-    for i, spec in ipairs(CASES[problem.name] or { problem.definition.checked_case }) do
-      local with_seed = { seed = rig.seed }
-      for k, v in pairs(spec) do with_seed[k] = v end
-      local message
-      cases[i], message = problem:case(with_seed)
-      if not cases[i] then gi.fail("%s: %s", name, message) end
-      sums[i] = compare.empty(0)
-      sums[i].limit = "bits"
-    end
-    local settings = settings_of(problem)
-    for _, genome in ipairs(settings) do
-      local why = setting_results(rig, problem, genome, cases, sums)
-      if why then
-        report(name, { problem = why, n = 0 })
-        return
-      end
-      collectgarbage()
-    end
-    for i, case in ipairs(cases) do
-      report(("%s, %s, %d settings"):format(name, case.name or i, #settings), sums[i])
-    end
+    local cases = cases_of(rig, problem)
+    for _, variant in ipairs(VARIANTS) do variant_rows(rig, report, problem, cases, variant) end
   end }
 end
 
