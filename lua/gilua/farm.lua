@@ -35,7 +35,7 @@ local DEFAULTS = {
   dedupe = true,            -- false: equal code runs again and again, to measure the noise
   flush_l2 = false,         -- device cuda: empty the L2 cache before every timed launch
   rel_error = 0.005,        -- device cuda: of the median, where sampling stops
-  min_samples = 10, max_samples = 200,
+  min_samples = 20, max_samples = 200,
 }
 
 -- --- opening ----------------------------------------------------------------------------------

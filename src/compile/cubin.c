@@ -300,10 +300,11 @@ static void mix_variable(const Cubin *c, const Symbols *symbols, const char *nam
 
 bool cubin_code_hash(const void *image, size_t len, const char *kernel,
                      const char *const *variables, uint64_t *hash, gi_err *err) {
-    static const char *const prefixes[] = {".text.",         ".nv.info.",      ".nv.shared.",
-                                           ".nv.local.",     ".nv.constant0.", ".nv.constant1.",
-                                           ".nv.constant2.", ".nv.constant3.", ".nv.constant4.",
-                                           ".nv.constant5.", ".nv.constant6.", ".nv.constant7."};
+    static const char *const prefixes[] = {
+        ".text.",         ".nv.info.",      ".nv.local.",     ".nv.constant0.",
+        ".nv.constant1.", ".nv.constant2.", ".nv.constant3.", ".nv.constant4.",
+        ".nv.constant5.", ".nv.constant6.", ".nv.constant7.",
+    };
     Cubin c;
     Symbols symbols;
     if (!open_cubin(&c, image, len, err) || !open_symbols(&c, &symbols, err)) return false;

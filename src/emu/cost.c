@@ -351,20 +351,83 @@ static void collect_lines(LineSet *set, const uint64_t at[LANES], uint32_t mask)
     }
 }
 
-static double texture_pass(const EmuModel *g, const uint64_t at[LANES], uint32_t mask,
-                           double line_clocks) {
-    LineSet set;
-    if (mask == 0) return 0;
-    collect_lines(&set, at, mask);
-    return fmax(1, set.n * line_clocks * g->rate_texture);
+/* --- texture units: clocks of a fetch, quad by quad (measured: tests/gpu/rates.lua) --- */
+
+typedef struct Quad {
+    uint64_t at[4];
+    int n; /* lanes that are on */
+} Quad;
+
+static Quad quad_of(const uint64_t at[LANES], uint32_t mask, int first) {
+    Quad q = {.n = 0};
+    for (int i = first; i < first + 4; i++)
+        if (mask >> i & 1) q.at[q.n++] = at[i];
+    return q;
 }
 
-/* Passes of a texture fetch beyond the first. Lanes that want 16 bytes each go by half warps. */
-static double texture_passes(const EmuModel *g, const uint64_t at[LANES], uint32_t mask,
-                             unsigned bytes) {
-    if (bytes < 16) return texture_pass(g, at, mask, g->texture_line) - 1;
-    return texture_pass(g, at, mask & 0xffff, g->texture_line_wide) +
-           texture_pass(g, at, mask & 0xffff0000, g->texture_line_wide) - 1;
+/* The most values of at / unit that differ but are equal modulo `modulus`. */
+static int most_rivals(const Quad *q, unsigned unit, unsigned modulus) {
+    int most = 0;
+    for (int i = 0; i < q->n; i++) {
+        int rivals = 0;
+        for (int j = 0; j < q->n; j++) {
+            uint64_t v = q->at[j] / unit;
+            bool seen = v % modulus != q->at[i] / unit % modulus;
+            for (int k = 0; k < j && !seen; k++) seen = q->at[k] / unit == v;
+            rivals += !seen;
+        }
+        if (rivals > most) most = rivals;
+    }
+    return most;
+}
+
+/* Of 16 bytes a lane: lines share a tag bank when equal modulo 4, texels a data bank when in the
+** same 16 bytes of their lines. A half warp with a lane takes four clocks at least. */
+static double wide_clocks(const uint64_t at[LANES], uint32_t mask) {
+    double sum = 0;
+    for (int half = 0; half < LANES; half += 16) {
+        int clocks = 0;
+        if ((mask >> half & 0xffff) == 0) continue;
+        for (int first = half; first < half + 16; first += 4) {
+            Quad q = quad_of(at, mask, first);
+            int tags = most_rivals(&q, 128, 4), banks = most_rivals(&q, 16, 8);
+            clocks += tags > banks ? tags : banks;
+        }
+        sum += clocks < 4 ? 4 : clocks;
+    }
+    return sum;
+}
+
+static bool are_apart(const uint64_t at[LANES], uint32_t mask, int i) {
+    uint64_t low = at[i] < at[i + 1] ? at[i] : at[i + 1], high = at[i] ^ at[i + 1] ^ low;
+    return (mask >> i & 3) == 3 && high - low >= 16;
+}
+
+/* Of fewer bytes: half a clock for each line of a quad, or for two lanes that are apart. Eight
+** lanes take a clock at least, a warp four. */
+static double narrow_clocks(const uint64_t at[LANES], uint32_t mask) {
+    double sum = 0;
+    for (int eight = 0; eight < LANES; eight += 8) {
+        double clocks = 0;
+        if ((mask >> eight & 0xff) == 0) continue;
+        for (int first = eight; first < eight + 8; first += 4) {
+            Quad q = quad_of(at, mask, first);
+            int lines = most_rivals(&q, 128, 1);
+            int pairs = q.n ? 1 + (are_apart(at, mask, first) || are_apart(at, mask, first + 2)) : 0;
+            clocks += 0.5 * (lines > pairs ? lines : pairs);
+        }
+        sum += fmax(clocks, 1);
+    }
+    return fmax(sum, 4);
+}
+
+/* What a fetch of lanes that touch `lines` lines costs beyond 1 / rate_texture clocks, in these. */
+static double texture_passes(const uint64_t at[LANES], uint32_t mask,
+                             unsigned bytes, int lines) {
+    double clocks = 4;
+    if (bytes >= 16) clocks = wide_clocks(at, mask);
+    else if (lines > 1) clocks = narrow_clocks(at, mask);
+    return clocks / 4 - 1;
 }
 
 void cost_lanes(Machine *m, Warp *w, const uint64_t at[LANES], uint32_t mask, CostKind kind) {
@@ -384,7 +447,7 @@ void cost_lanes(Machine *m, Warp *w, const uint64_t at[LANES], uint32_t mask, Co
     int from = add_sectors(&m->cost, moved);
     count_sectors(m, kind, sectors, (uint64_t)set.n);
     if (kind == COST_KIND_TEXTURE)
-        m->cost.extra[PIPE_TEXTURE] += texture_passes(m->model, at, mask, 4);
+        m->cost.extra[PIPE_TEXTURE] += texture_passes(at, mask, 4, set.n);
     wait_for_memory(m, w, kind, from);
 }
 
@@ -411,7 +474,7 @@ void cost_collect(Machine *m, CostMemo *memo, uint32_t alloc, const uint32_t off
     collect_lines(set, at, other ? seen : 1u << first); /* often all lanes want one texel */
     memo->state = 0;
     memo->epoch = 0;
-    memo->wavefronts = texture_passes(m->model, at, seen, bytes);
+    memo->wavefronts = texture_passes(at, seen, bytes, set->n);
     const Alloc *a = alloc_of_line(m, set->line[0]);
     memo->sectors = 0;
     for (int i = 0; i < set->n; i++) {

@@ -16,11 +16,12 @@
 **                     part_issue = |t_0, t_1, ...|_4
 **                 Memory pipes are charged one wavefront per 128-byte line a warp touches; shared
 **                 memory one per conflicting word on its worst bank; atomics one per line and one
-**                 per lane that hits an address another lane hits too. A texture fetch takes a
-**                 pass of 1 / rate_texture clocks, one for each half warp where lanes want 16
-**                 bytes, or texture_line (texture_line_wide) clocks a line if that is more. A load
-**                 of constants by a register is charged each distinct address; by name it is an
-**                 operand, and free. What ptxas leaves out is free (repeats.h).
+**                 per lane that hits an address another lane hits too. A texture fetch without
+**                 conflicts takes 1 / rate_texture clocks, twice that where both half warps want
+**                 16 bytes a lane; a quad whose texels share tag or data banks takes more (cost.c
+**                 has the rule). A load of constants by a register is charged each distinct
+**                 address; by name it is an operand, and free. What ptxas leaves out is free
+**                 (repeats.h).
 **   part_memory   bytes: 32-byte sectors that miss the L1 share of a block travel from the L2, and
 **                 those nobody touched before in this launch from DRAM:
 **                     part_memory = |l2 bytes / l2_bytes_per_clock,
@@ -40,7 +41,7 @@
 ** A p-norm |x|_p = (sum x_i^p)^(1/p) is close to the largest part and strictly grows with each, so
 ** no saving is ever invisible. L1 is a direct-mapped table of 128-byte lines with four sector bits,
 ** empty at the start of each block, of (l1_bytes_per_sm - shared memory in use) / R bytes.
-** Not modelled: texture bank conflicts, scheduling by ptxas, instruction caches, DRAM pages, L2 slices, clock changes.
+** Not modelled: scheduling by ptxas, instruction caches, DRAM pages, L2 slices, clock changes.
 **
 ** What an L1 entry is found by must not depend on where memory happened to be mapped: allocations
 ** are numbered in the order in which a launch first touches them.

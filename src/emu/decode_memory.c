@@ -479,7 +479,7 @@ bool tex_slow(Machine *m, Warp *w, const Ins *in, const TexForm *f) {
         if (slot == NULL) return false;
         uint32_t texel[4];
         int64_t offset;
-        tex_sample(&slot->t, &c, f->as_int, texel, &offset);
+        tex_sample(&slot->t, &c, texel, &offset);
         for (int k = 0; k < f->count; k++) ((U32 *)(void *)row_at(w, f->reg[k]))[i] = texel[k];
         if (offset < 0) continue;
         at[i] = ((uint64_t)slot->alloc << ID_SHIFT) + (uint64_t)offset;

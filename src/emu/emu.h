@@ -31,7 +31,6 @@ typedef struct EmuModel {
     /* throughput: warp instructions an SM finishes per clock */
     double rate_fp32, rate_fp64, rate_fp16, rate_int, rate_mul, rate_special, rate_convert,
         rate_branch, rate_shared, rate_global, rate_texture, rate_constant, rate_shuffle, rate_atomic;
-    double texture_line, texture_line_wide; /* clocks a distinct 128-byte line of a fetch; of 16 bytes a lane */
     /* latency in clocks until a dependent instruction can issue */
     double latency_alu, latency_mul, latency_fp64, latency_special, latency_shared, latency_l1,
         latency_l2, latency_dram, latency_texture, latency_constant, latency_atomic, latency_barrier;

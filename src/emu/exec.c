@@ -342,8 +342,8 @@ L_UNPACK: { /* d, c = low, high half of a */
     DIVIDE_OP(DIV32_S, S32, div_s32(a[i], b[i]))
     DIVIDE_OP(DIV32_U, U32, div_u32(a[i], b[i]))
     LANE_OP(REM32_S, U32, S32, S32, S32, w->lane32,
-            b[i] ? (uint32_t)a[i] - (uint32_t)div_s32(a[i], b[i]) * (uint32_t)b[i] : (uint32_t)a[i])
-    OP32(REM32_U, U32, b[i] ? a[i] - div_u32(a[i], b[i]) * b[i] : a[i])
+            b[i] ? (uint32_t)a[i] - (uint32_t)div_s32(a[i], b[i]) * (uint32_t)b[i] : UINT32_MAX)
+    OP32(REM32_U, U32, b[i] ? a[i] - div_u32(a[i], b[i]) * b[i] : UINT32_MAX)
     LANE_OP(ABS32, U32, S32, S32, S32, w->lane32, a[i] < 0 ? 0u - (uint32_t)a[i] : (uint32_t)a[i])
     LANE_OP(MULHI32_S, U32, S32, S32, S32, w->lane32, (uint64_t)((int64_t)a[i] * b[i]) >> 32)
     LANE_OP(MULHI32_U, U32, U32, U32, U32, w->lane32, (uint64_t)a[i] * b[i] >> 32)
@@ -458,7 +458,7 @@ L_WEIGH_SHARED: { /* d = word * (a * b) + c for three words of shared memory, se
 }
     OP32(ADD_FZ, F32, flush(canon(flush(a[i]) + flush(b[i]))))
     OP32(SUB_FZ, F32, flush(canon(flush(a[i]) - flush(b[i]))))
-    OP32(MUL_FZ, F32, flush(canon(flush(a[i]) * flush(b[i]))))
+    OP32(MUL_FZ, F32, canon(mul_fz(flush(a[i]), flush(b[i]))))
     OP32(FMA_FZ, F32, flush(canon(fmaf(flush(a[i]), flush(b[i]), flush(c[i])))))
     OP32(DIV_F, F32, canon(a[i] / b[i]))
     OP32(SQRT_F, F32, canon(sqrtf(a[i])))

@@ -460,8 +460,7 @@ static inline void fetch_texels(const Warp *w, const TexForm *form, const Fetch 
     if (row[0]) texels_one(w, f, t->data, form->is_free, row[0]);
     for (int k = 1; k < 4; k++) {
         U32 *d = row[k];
-        uint32_t fill = k < 3 ? 0 : form->as_int ? 1 : 0x3f800000u;
-        if (d) EACH_LANE d[i] = w->lane32[i] ? fill : d[i];
+        if (d) EACH_LANE d[i] = w->lane32[i] ? 0 : d[i]; /* missing channels, as on an H200 */
     }
 }
 

@@ -22,6 +22,14 @@ static inline float flush(float x) {
     return float_of((b & 0x7f800000u) == 0 ? b & 0x80000000u : b);
 }
 
+/* A product is flushed when it is too small before it is rounded: an H200 gives 0 where rounding
+** would give the smallest normal number. */
+static inline float mul_fz(float a, float b) {
+    double exact = (double)a * (double)b;
+    float sign = float_of((bits_f(a) ^ bits_f(b)) & 0x80000000u), product = a * b;
+    return exact > -0x1p-126 && exact < 0x1p-126 ? sign : product;
+}
+
 /* A NaN operand gives the other; -0 is less than +0. */
 static inline float min_f(float a, float b) {
     float zero = float_of(bits_f(a) | bits_f(b)); /* of equal operands, the one with a sign */
@@ -70,10 +78,10 @@ static inline uint32_t div_u32(uint32_t a, uint32_t b) {
     return b ? value : UINT32_MAX;
 }
 
-/* A NaN result is the first NaN operand, made quiet, or the hardware's default: stated here,
+/* A NaN result is a NaN operand (b before a before c, as on an H200), made quiet, or the hardware's default: stated here,
 ** because compilers may exchange the operands of an addition. */
 static inline double pass_nan(double a, double b, double c, double result) {
-    double from = a != a ? a : b != b ? b : c;
+    double from = b != b ? b : a != a ? a : c;
     uint64_t bits;
     memcpy(&bits, &from, 8);
     bits = from != from ? bits | 0x0008000000000000u : 0xfff8000000000000u;

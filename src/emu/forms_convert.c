@@ -367,10 +367,23 @@ static double clamp_float(const Convert *c, double x) {
     return x;
 }
 
+/* What an H200 makes of a NaN, for the pairs that keep something of it. */
+static bool nan_to_float(const Convert *c, uint64_t x, uint64_t *y) {
+    uint16_t h = (uint16_t)x;
+    if (c->sat) return false;
+    if (c->to == PTX_F64 && c->from == PTX_F16) *y = num_f64_bits(num_f16_to_f64(h));
+    else if (c->to == PTX_F32 && c->from == PTX_BF16) *y = num_f32_bits(num_bf16_bits_to_f32(h));
+    else if (c->to == PTX_F64 && c->from == PTX_F32 && c->ftz) *y = UINT64_C(0x7fffffffe0000000);
+    else return false;
+    return true;
+}
+
 static uint64_t float_to_float(const Convert *c, uint64_t x) {
     NumRound r = (NumRound)c->round;
+    uint64_t nan;
     if (c->to == PTX_F64 && c->from == PTX_F64 && !c->integral && !c->sat) return x;
     double value = float_source(c, x);
+    if (value != value && nan_to_float(c, x, &nan)) return nan;
     if (c->integral) value = num_round_f64(value, r);
     NumRound narrow = c->integral ? NUM_RN : r;
     value = clamp_float(c, value);
@@ -378,9 +391,11 @@ static uint64_t float_to_float(const Convert *c, uint64_t x) {
     case PTX_F64: return num_f64_bits(value);
     case PTX_F32: {
         float f = num_f64_to_f32(value, narrow);
+        if (f != f && c->from != PTX_F64) return 0x7fffffff;
         return num_f32_bits(c->ftz ? num_ftz(f) : f);
     }
-    case PTX_F16: return num_f64_to_f16(value, narrow);
+    case PTX_F16:
+        return value != value && c->from != PTX_F64 ? 0x7fff : num_f64_to_f16(value, narrow);
     default: return num_f64_to_bf16(value, narrow);
     }
 }
@@ -421,7 +436,6 @@ static bool fast_convert(Decoder *d, const Convert *c, uint32_t to, uint32_t fro
                 {PTX_S32, PTX_F32, NUM_RN, true, OP_CVT_S32_F_RN},
                 {PTX_F64, PTX_S32, NUM_RN, false, OP_CVT_D_S32},
                 {PTX_F64, PTX_F32, NUM_RN, false, OP_CVT_D_F},
-                {PTX_F32, PTX_F64, NUM_RN, false, OP_CVT_F_D},
                 {PTX_F32, PTX_F32, NUM_RZ, true, OP_TRUNC_F},
                 {PTX_F32, PTX_F32, NUM_RM, true, OP_FLOOR_F},
                 {PTX_F32, PTX_F32, NUM_RP, true, OP_CEIL_F},
@@ -566,6 +580,7 @@ static bool decode_pair(Decoder *d, bool brain) {
 }
 
 SLOW_OP(slow_tf32, U32, F32, F32, F32, num_f32_to_tf32(a))
+SLOW_OP(slow_f64_to_f32, F32, F64, F64, F64, num_f64_to_f32(a, NUM_RN))
 
 /* cvt.pack.sat.TYPE.s32{.b32} d, a, b{, c}: b below a, both saturated; c's low parts above. */
 static bool slow_pack(Machine *m, Warp *w, const Ins *in) {
@@ -637,6 +652,10 @@ static bool decode_cvt(Decoder *d) {
     }
     if (to == PTX_F32 && from == PTX_F32 && c.sat && !c.integral && !c.ftz) {
         emit(d, OP_SAT_F, 0, result, at, at, 0);
+        return true;
+    }
+    if (to == PTX_F32 && from == PTX_F64 && c.round == NUM_RN && !c.ftz && !c.sat) {
+        emit_slow(d, slow_f64_to_f32, result, at, at, at, 0);
         return true;
     }
     if (own_widths && fast_convert(d, &c, result, at)) return true;

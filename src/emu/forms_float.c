@@ -12,12 +12,16 @@
 SLOW_OP(slow_add_f, F32, F32, F32, F32, num_add_f32(a, b, ROUND))
 SLOW_OP(slow_sub_f, F32, F32, F32, F32, num_add_f32(a, -b, ROUND))
 SLOW_OP(slow_mul_f, F32, F32, F32, F32, num_mul_f32(a, b, ROUND))
+SLOW_OP(slow_mul_z, F32, F32, F32, F32, num_mul_ftz_f32(a, b, ROUND))
 SLOW_OP(slow_fma_f, F32, F32, F32, F32, num_fma_f32(a, b, c, ROUND))
+SLOW_OP(slow_fma_z, F32, F32, F32, F32, num_fma_ftz_f32(a, b, c, ROUND))
 SLOW_OP(slow_div_f, F32, F32, F32, F32, num_div_f32(a, b, ROUND))
+SLOW_OP(slow_div_z, F32, F32, F32, F32, num_div_ftz_f32(a, b, ROUND))
 SLOW_OP(slow_rcp_f, F32, F32, F32, F32, num_div_f32(1.0f, a, ROUND))
+SLOW_OP(slow_rcp_z, F32, F32, F32, F32, num_div_ftz_f32(1.0f, a, ROUND))
 SLOW_OP(slow_sqrt_f, F32, F32, F32, F32, num_sqrt_f32(a, ROUND))
 SLOW_OP(slow_add_d, F64, F64, F64, F64, num_add_f64(a, b, ROUND))
-SLOW_OP(slow_sub_d, F64, F64, F64, F64, num_add_f64(a, -b, ROUND))
+SLOW_OP(slow_sub_d, F64, F64, F64, F64, num_sub_f64(a, b, ROUND))
 SLOW_OP(slow_mul_d, F64, F64, F64, F64, num_mul_f64(a, b, ROUND))
 SLOW_OP(slow_fma_d, F64, F64, F64, F64, num_fma_f64(a, b, c, ROUND))
 SLOW_OP(slow_div_d, F64, F64, F64, F64, num_div_f64(a, b, ROUND))
@@ -69,35 +73,39 @@ SLOW_OP(slow_max_xorsign, F32, F32, F32, F32, xorsign(a, b, true, false))
 SLOW_OP(slow_min_nan_xorsign, F32, F32, F32, F32, xorsign(a, b, false, true))
 SLOW_OP(slow_max_nan_xorsign, F32, F32, F32, F32, xorsign(a, b, true, true))
 
-/* abs and neg work on the sign bit. */
+SLOW_OP(slow_abs_d, F64, F64, F64, F64, num_abs_f64(a))
+
+/* neg x is -0 - x: the sign, except for a NaN. */
 static bool decode_sign(Decoder *d) {
     const PtxInstr *in = d->in;
     bool wide = strcmp(last_mod(d), "f64") == 0, ftz = has_mod(d, "ftz");
-    bool is_abs = in->opcode[0] == 'a';
-    uint64_t sign = wide ? 1ull << 63 : 1u << 31, bits = is_abs ? sign - 1 : sign;
     uint32_t to, at;
     char t = wide ? 'd' : 'f';
     if (in->n_args != 2) return decode_unknown(d);
     if (!source(d, &in->args[1], t, 0, &at) || !dest(d, &in->args[0], t, &to)) return false;
-    uint32_t mask = pool_row(d, wide ? POOL_B64 : POOL_B32, bits);
-    emit(d,
-         wide     ? is_abs ? OP_AND64 : OP_XOR64
-         : is_abs ? OP_AND32
-                  : OP_XOR32,
-         0, to, at, mask, mask);
-    if (ftz) emit(d, OP_FTZ_F, 0, to, to, to, 0);
+    if (in->opcode[0] == 'a' && wide) {
+        emit_slow(d, slow_abs_d, to, at, at, at, 0);
+        return true;
+    } else if (in->opcode[0] == 'a') {
+        emit(d, OP_AND32, 0, to, at, pool_row(d, POOL_B32, 0x7fffffff), 0);
+        if (ftz) emit(d, OP_FTZ_F, 0, to, to, to, 0);
+        emit(d, OP_MIN_F, 0, to, to, to, 0); /* makes a NaN the canonical one */
+        return true;
+    }
+    uint32_t zero = pool_row(d, wide ? POOL_B64 : POOL_B32, wide ? 1ull << 63 : 1u << 31);
+    emit(d, wide ? OP_SUB_D : ftz ? OP_SUB_FZ : OP_SUB_F, 0, to, zero, at, at);
     return true;
 }
 
 /* --- testp --- */
 
-static bool test_class(const char *what, bool zero, bool sub, bool inf, bool nan) {
+static bool test_class(const char *what, bool sub, bool inf, bool nan) {
     if (strcmp(what, "finite") == 0) return !inf && !nan;
     if (strcmp(what, "infinite") == 0) return inf;
     if (strcmp(what, "number") == 0) return !nan;
     if (strcmp(what, "notanumber") == 0) return nan;
-    if (strcmp(what, "normal") == 0) return !zero && !sub && !inf && !nan;
-    return sub; /* subnormal */
+    if (strcmp(what, "normal") == 0) return !sub && !inf && !nan; /* zero too, as an H200 does */
+    return sub;                                                   /* subnormal */
 }
 
 static const char *const testp_names[] = {"finite",     "infinite", "number",
@@ -113,8 +121,7 @@ static bool slow_testp(Machine *m, Warp *w, const Ins *in) {
         uint64_t exponent = wide ? x >> 52 & 0x7ff : x >> 23 & 0xff;
         uint64_t fraction = wide ? x << 12 : x << 41;
         bool top = exponent == (wide ? 0x7ffu : 0xffu);
-        bool is = test_class(what, !exponent && !fraction, !exponent && fraction, top && !fraction,
-                             top && fraction);
+        bool is = test_class(what, !exponent && fraction, top && !fraction, top && fraction);
         mask |= (uint32_t)is << i;
     }
     pred_set(w, in->d, mask, w->active);
@@ -148,6 +155,12 @@ static uint16_t half_of(float x, uint64_t how) {
     return how & HALF_BRAIN ? num_f32_to_bf16(x, NUM_RN) : num_f32_to_f16(x, NUM_RN);
 }
 
+/* neg and abs of a NaN are the canonical one. */
+static uint16_t half_sign(char op, uint16_t h, uint64_t how) {
+    if ((h & 0x7fff) > (how & HALF_BRAIN ? 0x7f80 : 0x7c00)) return 0x7fff;
+    return op == 'n' ? h ^ 0x8000 : h & 0x7fff;
+}
+
 static uint16_t half_flush(uint16_t h, uint64_t how) {
     bool subnormal = (h & (how & HALF_BRAIN ? 0x7f80 : 0x7c00)) == 0;
     return how & HALF_FTZ && subnormal ? h & 0x8000 : h;
@@ -164,8 +177,8 @@ static uint16_t half_op(char op, uint16_t a, uint16_t b, uint16_t c, uint64_t ho
     case 'f':
         if (how & HALF_BRAIN) return num_bf16_op(op, a, b, c, how & HALF_RELU);
         return num_f16_op(op, a, b, c, how & HALF_SAT, how & HALF_RELU, how & HALF_FTZ);
-    case 'n': return half_flush(a ^ 0x8000, how);
-    case 'a': return half_flush(a & 0x7fff, how);
+    case 'n':
+    case 'a': return half_flush(half_sign(op, a, how), how);
     default: break;
     }
     a = half_flush(a, how), b = half_flush(b, how);
@@ -246,33 +259,42 @@ const Form forms_float[] = {
     HALF_FORM("sub", "?rn ?ftz ?sat", FP16),
     FAST("mul", "?rn f32", "fff", MUL_F, FP32),
     FAST("mul", "?rn ftz f32", "fff", MUL_FZ, FP32),
-    FAST("mul", "?rn ?ftz ?sat f32", "fff", MUL_F, FP32),
-    SLOW("mul", "R ?ftz ?sat f32", "fff", slow_mul_f, FP32),
+    SLOW("mul", "?rn ftz ?sat f32", "fff", slow_mul_z, FP32),
+    FAST("mul", "?rn ?sat f32", "fff", MUL_F, FP32),
+    SLOW("mul", "R ftz ?sat f32", "fff", slow_mul_z, FP32),
+    SLOW("mul", "R ?sat f32", "fff", slow_mul_f, FP32),
     FAST("mul", "?rn f64", "ddd", MUL_D, FP64),
     SLOW("mul", "R f64", "ddd", slow_mul_d, FP64),
     HALF_FORM("mul", "?rn ?ftz ?sat", FP16),
     FAST("fma", "rn f32", "ffff", FMA_F, FP32),
     FAST("fma", "rn ftz f32", "ffff", FMA_FZ, FP32),
-    FAST("fma", "rn ?ftz ?sat f32", "ffff", FMA_F, FP32),
-    SLOW("fma", "R ?ftz ?sat f32", "ffff", slow_fma_f, FP32),
+    SLOW("fma", "rn ftz ?sat f32", "ffff", slow_fma_z, FP32),
+    FAST("fma", "rn ?sat f32", "ffff", FMA_F, FP32),
+    SLOW("fma", "R ftz ?sat f32", "ffff", slow_fma_z, FP32),
+    SLOW("fma", "R ?sat f32", "ffff", slow_fma_f, FP32),
     FAST("fma", "rn f64", "dddd", FMA_D, FP64),
     SLOW("fma", "R f64", "dddd", slow_fma_d, FP64),
     HALF_FORM("fma", "rn ?ftz ?sat ?relu", FP16),
     FAST("mad", "?rn f32", "ffff", FMA_F, FP32),
-    FAST("mad", "?rn ?ftz ?sat f32", "ffff", FMA_F, FP32),
-    SLOW("mad", "R ?ftz ?sat f32", "ffff", slow_fma_f, FP32),
+    FAST("mad", "?rn ftz f32", "ffff", FMA_FZ, FP32),
+    SLOW("mad", "?rn ftz ?sat f32", "ffff", slow_fma_z, FP32),
+    FAST("mad", "?rn ?sat f32", "ffff", FMA_F, FP32),
+    SLOW("mad", "R ftz ?sat f32", "ffff", slow_fma_z, FP32),
+    SLOW("mad", "R ?sat f32", "ffff", slow_fma_f, FP32),
     FAST("mad", "?rn f64", "dddd", FMA_D, FP64),
     SLOW("mad", "R f64", "dddd", slow_fma_d, FP64),
 
-    FAST("div", "rn ?ftz f32", "fff", DIV_F, FDIV),
-    SLOW("div", "R ?ftz f32", "fff", slow_div_f, FDIV),
+    FAST("div", "rn f32", "fff", DIV_F, FDIV),
+    SLOW("div", "R f32", "fff", slow_div_f, FDIV),
+    SLOW("div", "R ftz f32", "fff", slow_div_z, FDIV),
     SLOW("div", "approx f32", "fff", slow_div_approx, FDIV_FAST),
     SLOW("div", "approx ftz f32", "fff", slow_div_approx_z, FDIV_FAST),
     SLOW("div", "full f32", "fff", slow_div_full, FDIV_FAST),
     SLOW("div", "full ftz f32", "fff", slow_div_full_z, FDIV_FAST),
     FAST("div", "rn f64", "ddd", DIV_D, DDIV),
     SLOW("div", "R f64", "ddd", slow_div_d, DDIV),
-    SLOW("rcp", "R ?ftz f32", "ff", slow_rcp_f, FRCP),
+    SLOW("rcp", "R f32", "ff", slow_rcp_f, FRCP),
+    SLOW("rcp", "R ftz f32", "ff", slow_rcp_z, FRCP),
     SLOW("rcp", "approx f32", "ff", slow_rcp_approx, SPECIAL2),
     SLOW("rcp", "approx ftz f32", "ff", slow_rcp_approx_z, SPECIAL),
     SLOW("rcp", "R f64", "dd", slow_rcp_d, DRCP),

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* --- division: by zero gives all ones, the remainder the dividend, as on the hardware --- */
+/* --- division: by zero gives all ones, and so does the remainder, as on an H200 --- */
 
 static int64_t div_s64(int64_t a, int64_t b) {
     if (b == 0) return -1;
@@ -13,12 +13,12 @@ static int64_t div_s64(int64_t a, int64_t b) {
 }
 
 static int64_t rem_s64(int64_t a, int64_t b) {
-    if (b == 0) return a;
+    if (b == 0) return -1;
     return b == -1 ? 0 : a % b;
 }
 
 SLOW_OP(slow_div_u64, U64, U64, U64, U64, b ? a / b : UINT64_MAX)
-SLOW_OP(slow_rem_u64, U64, U64, U64, U64, b ? a % b : a)
+SLOW_OP(slow_rem_u64, U64, U64, U64, U64, b ? a % b : UINT64_MAX)
 SLOW_OP(slow_div_s64, S64, S64, S64, S64, div_s64(a, b))
 SLOW_OP(slow_rem_s64, S64, S64, S64, S64, rem_s64(a, b))
 
@@ -136,10 +136,10 @@ static bool decode_carry(Decoder *d) {
 
 /* --- bits --- */
 
-SLOW_OP(slow_bfe_u32, U32, U32, U32, U32, num_bfe_u32(a, b & 255, c & 255))
-SLOW_OP(slow_bfe_s32, S32, S32, U32, U32, num_bfe_s32(a, b & 255, c & 255))
-SLOW_OP(slow_bfe_u64, U64, U64, U32, U32, num_bfe_u64(a, b & 255, c & 255))
-SLOW_OP(slow_bfe_s64, S64, S64, U32, U32, num_bfe_s64(a, b & 255, c & 255))
+SLOW_OP(slow_bfe_u32, U32, U32, U32, U32, num_bfe_u32(a, b, c))
+SLOW_OP(slow_bfe_s32, S32, S32, U32, U32, num_bfe_s32(a, b, c))
+SLOW_OP(slow_bfe_u64, U64, U64, U32, U32, num_bfe_u64(a, b, c))
+SLOW_OP(slow_bfe_s64, S64, S64, U32, U32, num_bfe_s64(a, b, c))
 SLOW_OP(slow_popc32, U32, U32, U32, U32, __builtin_popcount(a))
 SLOW_OP(slow_popc64, U32, U64, U32, U32, __builtin_popcountll(a))
 SLOW_OP(slow_clz32, U32, U32, U32, U32, a ? __builtin_clz(a) : 32)
@@ -200,7 +200,7 @@ static bool slow_bfi(Machine *m, Warp *w, const Ins *in) {
     uint32_t len_row = (uint32_t)in->imm;
     bool wide = in->imm >> 32;
     FOR_ACTIVE(w, i) {
-        uint32_t pos = LANE(U32, w, in->c, i) & 255, len = LANE(U32, w, len_row, i) & 255;
+        uint32_t pos = LANE(U32, w, in->c, i), len = LANE(U32, w, len_row, i);
         if (wide)
             LANE(U64, w, in->d, i) =
                 num_bfi_b64(LANE(U64, w, in->a, i), LANE(U64, w, in->b, i), pos, len);

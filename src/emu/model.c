@@ -10,7 +10,7 @@
     F(local_per_thread) F(max_grid_x) F(max_grid_y) F(max_grid_z)                                \
     F(rate_fp32) F(rate_fp64) F(rate_fp16) F(rate_int) F(rate_mul) F(rate_special)               \
     F(rate_convert) F(rate_branch) F(rate_shared) F(rate_global) F(rate_texture)                 \
-    F(rate_constant) F(texture_line) F(texture_line_wide)                                        \
+    F(rate_constant)                                                                             \
     F(rate_shuffle) F(rate_atomic) F(latency_alu) F(latency_mul) F(latency_fp64)                 \
     F(latency_special) F(latency_shared) F(latency_l1) F(latency_l2) F(latency_dram)             \
     F(latency_texture) F(latency_constant) F(latency_atomic) F(latency_barrier)                  \

@@ -220,6 +220,15 @@ static uint64_t round_to(Exact e, Format f, NumRound r) {
     return sign | bits;
 }
 
+/* Is the value, rounded to the format's precision, below its smallest normal number? Asked where
+** exponents are larger, so that no precision is lost to subnormals. */
+static bool is_tiny(Exact e, Format f, NumRound r) {
+    int raise = f.bias / 2;
+    e.exp += raise;
+    uint64_t field = round_to(e, f, r) >> (f.precision - 1) & (uint64_t)(2 * f.bias + 1);
+    return field < (uint64_t)(raise + 1);
+}
+
 static float to_f32(Exact e, NumRound r) {
     return num_f32_from_bits((uint32_t)round_to(e, format_f32, r));
 }
@@ -228,30 +237,57 @@ static double to_f64(Exact e, NumRound r) {
     return num_f64_from_bits(round_to(e, format_f64, r));
 }
 
+/* .ftz */
+static float to_f32_ftz(Exact e, NumRound r) {
+    if (is_tiny(e, format_f32, r)) return e.sign ? -0.0F : 0.0F;
+    return to_f32(e, r);
+}
+
 /* ---- f64 ---- */
 
+static double quiet(double x) {
+    return num_f64_from_bits(num_f64_bits(x) | UINT64_C(1) << 51);
+}
+
+/* The first NaN among operands in the hardware's order; without one, of an invalid operation. */
+static double nan_f64(double first, double second, double third) {
+    double nan = isnan(first) ? first : isnan(second) ? second : third;
+    return isnan(nan) ? quiet(nan) : num_f64_from_bits(UINT64_C(0xfff8000000000000));
+}
+
+/* A result that rounding plays no part in. */
+static double special(double x, double first, double second, double third) {
+    return isnan(x) ? nan_f64(first, second, third) : x;
+}
+
 double num_add_f64(double a, double b, NumRound r) {
-    if (r == NUM_RN || !isfinite(a) || !isfinite(b)) return a + b;
+    if (r == NUM_RN || !isfinite(a) || !isfinite(b)) return special(a + b, b, a, a);
     return to_f64(exact_add(exact_of(a), exact_of(b), r), r);
 }
 
+/* Subtraction does not touch the sign of a NaN. */
+double num_sub_f64(double a, double b, NumRound r) {
+    return num_add_f64(a, isnan(b) ? b : -b, r);
+}
+
 double num_mul_f64(double a, double b, NumRound r) {
-    if (r == NUM_RN || !isfinite(a) || !isfinite(b)) return a * b;
+    if (r == NUM_RN || !isfinite(a) || !isfinite(b)) return special(a * b, b, a, a);
     return to_f64(exact_mul(exact_of(a), exact_of(b)), r);
 }
 
 double num_fma_f64(double a, double b, double c, NumRound r) {
-    if (r == NUM_RN || !isfinite(a) || !isfinite(b) || !isfinite(c)) return fma(a, b, c);
+    if (r == NUM_RN || !isfinite(a) || !isfinite(b) || !isfinite(c))
+        return special(fma(a, b, c), b, c, a);
     return to_f64(exact_add(exact_mul(exact_of(a), exact_of(b)), exact_of(c), r), r);
 }
 
 double num_div_f64(double a, double b, NumRound r) {
-    if (r == NUM_RN || !isfinite(a) || !isfinite(b) || b == 0) return a / b;
+    if (r == NUM_RN || !isfinite(a) || !isfinite(b) || b == 0) return special(a / b, a, b, b);
     return to_f64(exact_div(exact_of(a), exact_of(b)), r);
 }
 
 double num_sqrt_f64(double a, NumRound r) {
-    if (r == NUM_RN || !isfinite(a) || a <= 0) return sqrt(a);
+    if (r == NUM_RN || !isfinite(a) || a <= 0) return special(sqrt(a), a, a, a);
     return to_f64(exact_sqrt(exact_of(a)), r);
 }
 
@@ -284,10 +320,29 @@ float num_sqrt_f32(float a, NumRound r) {
     return to_f32(exact_sqrt(exact_of((double)a)), r);
 }
 
-/* ---- min, max ---- */
+float num_mul_ftz_f32(float a, float b, NumRound r) {
+    a = num_ftz(a), b = num_ftz(b);
+    if (!isfinite(a) || !isfinite(b)) return canonical(a * b);
+    return to_f32_ftz(exact_mul(exact_of((double)a), exact_of((double)b)), r);
+}
 
-static double quiet(double x) {
-    return num_f64_from_bits(num_f64_bits(x) | UINT64_C(1) << 51);
+float num_fma_ftz_f32(float a, float b, float c, NumRound r) {
+    a = num_ftz(a), b = num_ftz(b), c = num_ftz(c);
+    if (!isfinite(a) || !isfinite(b) || !isfinite(c)) return num_fma_f32(a, b, c, r);
+    Exact product = exact_mul(exact_of((double)a), exact_of((double)b));
+    return to_f32_ftz(exact_add(product, exact_of((double)c), r), r);
+}
+
+float num_div_ftz_f32(float a, float b, NumRound r) {
+    a = num_ftz(a), b = num_ftz(b);
+    if (!isfinite(a) || !isfinite(b) || b == 0) return canonical(a / b);
+    return to_f32_ftz(exact_div(exact_of((double)a), exact_of((double)b)), r);
+}
+
+/* ---- abs, min, max ---- */
+
+double num_abs_f64(double a) {
+    return isnan(a) ? quiet(a) : fabs(a);
 }
 
 /* -0 sorts below +0. */
@@ -296,12 +351,12 @@ static bool less(double a, double b) {
 }
 
 double num_min_f64(double a, double b) {
-    if (isnan(a)) return isnan(b) ? quiet(a) : b;
+    if (isnan(a)) return isnan(b) ? quiet(b) : b;
     return isnan(b) || less(a, b) ? a : b;
 }
 
 double num_max_f64(double a, double b) {
-    if (isnan(a)) return isnan(b) ? quiet(a) : b;
+    if (isnan(a)) return isnan(b) ? quiet(b) : b;
     return isnan(b) || less(b, a) ? a : b;
 }
 
@@ -336,15 +391,27 @@ float num_f16_to_f32(uint16_t h) {
 }
 
 uint16_t num_f64_to_f16(double x, NumRound r) {
-    return to_16(x, format_f16, 0x7fff, r);
+    uint64_t bits = num_f64_bits(x);
+    uint16_t nan = (uint16_t)((bits >> 48 & 0x8000) | 0x7e00 | (bits >> 42 & 0x3ff));
+    return to_16(x, format_f16, nan, r);
+}
+
+double num_f16_to_f64(uint16_t h) {
+    if ((h & 0x7fff) <= 0x7c00) return (double)num_f16_to_f32(h);
+    uint64_t sign = (uint64_t)(h & 0x8000) << 48, payload = (uint64_t)(h & 0x3ff) << 42;
+    return num_f64_from_bits(sign | UINT64_C(0x7ff8000000000000) | payload);
 }
 
 uint16_t num_f32_to_f16(float x, NumRound r) {
     return to_16((double)x, format_f16, 0x7fff, r);
 }
 
+float num_bf16_bits_to_f32(uint16_t h) {
+    return num_f32_from_bits((uint32_t)h << 16);
+}
+
 float num_bf16_to_f32(uint16_t h) {
-    return canonical(num_f32_from_bits((uint32_t)h << 16));
+    return canonical(num_bf16_bits_to_f32(h));
 }
 
 uint16_t num_f32_to_bf16(float x, NumRound r) {
@@ -356,21 +423,23 @@ uint16_t num_f64_to_bf16(double x, NumRound r) {
 }
 
 uint32_t num_f32_to_tf32(float x) {
-    if (!isfinite(x)) return num_f32_bits(canonical(x));
+    if (!isfinite(x)) return num_f32_bits(x) & ~UINT32_C(0x1fff);
     return (uint32_t)round_to(exact_of((double)x), format_tf32, NUM_RNA) << 13;
 }
 
-/* One operation on finite or special values, rounded once to nearest even. */
-static uint16_t op_16(char op, double a, double b, double c, Format f) {
+/* One operation on finite or special values, rounded once to nearest even; ftz: a tiny result is
+** zero. */
+static uint16_t op_16(char op, double a, double b, double c, Format f, bool ftz) {
     bool finite = isfinite(a) && isfinite(b) && (op != 'f' || isfinite(c));
     if (!finite) {
-        double special = op == '*' ? a * b : op == 'f' ? a * b + c : op == '-' ? a - b : a + b;
-        return to_16(special, f, 0x7fff, NUM_RN);
+        double result = op == '*' ? a * b : op == 'f' ? a * b + c : op == '-' ? a - b : a + b;
+        return to_16(result, f, 0x7fff, NUM_RN);
     }
     Exact x = exact_of(a), y = exact_of(op == '-' ? -b : b);
     Exact e = op == '*'   ? exact_mul(x, y)
               : op == 'f' ? exact_add(exact_mul(x, y), exact_of(c), NUM_RN)
                           : exact_add(x, y, NUM_RN);
+    if (ftz && is_tiny(e, f, NUM_RN)) return e.sign ? 0x8000 : 0;
     return (uint16_t)round_to(e, f, NUM_RN);
 }
 
@@ -396,21 +465,21 @@ uint16_t num_f16_op(char op, uint16_t a, uint16_t b, uint16_t c, bool sat, bool 
         c = ftz_16(c);
     }
     uint16_t d = op_16(op, (double)num_f16_to_f32(a), (double)num_f16_to_f32(b),
-                       (double)num_f16_to_f32(c), format_f16);
-    if (ftz) d = ftz_16(d);
+                       (double)num_f16_to_f32(c), format_f16, ftz);
     if (sat) d = sat_16(d, 0x3c00, 0x7c00);
     return relu ? relu_16(d, 0x7c00) : d;
 }
 
 uint16_t num_bf16_op(char op, uint16_t a, uint16_t b, uint16_t c, bool relu) {
     uint16_t d = op_16(op, (double)num_bf16_to_f32(a), (double)num_bf16_to_f32(b),
-                       (double)num_bf16_to_f32(c), format_bf16);
+                       (double)num_bf16_to_f32(c), format_bf16, false);
     return relu ? relu_16(d, 0x7f80) : d;
 }
 
 /* ---- conversions ---- */
 
 double num_round_f64(double x, NumRound r) {
+    if (isnan(x)) return quiet(x);
     switch (r) {
     case NUM_RZ: return trunc(x);
     case NUM_RM: return floor(x);
@@ -468,6 +537,11 @@ uint16_t num_int_to_bf16(uint64_t x, bool is_signed, NumRound r) {
 }
 
 float num_f64_to_f32(double x, NumRound r) {
-    if (r == NUM_RN || !isfinite(x)) return canonical((float)x);
+    uint64_t bits = num_f64_bits(x);
+    if (isnan(x)) {
+        uint32_t sign = (uint32_t)(bits >> 32) & 0x80000000, payload = bits >> 29 & 0x7fffff;
+        return num_f32_from_bits(sign | 0x7fc00000 | payload);
+    }
+    if (r == NUM_RN || !isfinite(x)) return (float)x;
     return to_f32(exact_of(x), r);
 }

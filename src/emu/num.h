@@ -2,7 +2,7 @@
 **
 ** Pure functions on bits; used lane by lane by the emulator's slow operations and directly by its
 ** tests. NaN results are PTX's canonical ones: f32 0x7fffffff, f16 0x7fff, bf16 0x7fff; f64 keeps
-** the hardware's (a quiet NaN, payload of the first NaN operand).
+** an operand's, made quiet: that of b, else c, else a (div: of a, else b), as an H200 does.
 */
 #ifndef GILUA_EMU_NUM_H
 #define GILUA_EMU_NUM_H
@@ -30,13 +30,22 @@ float num_mul_f32(float a, float b, NumRound r);
 float num_fma_f32(float a, float b, float c, NumRound r);
 float num_div_f32(float a, float b, NumRound r);
 float num_sqrt_f32(float a, NumRound r);
-double num_add_f64(double a, double b, NumRound r);
+/* .ftz: subnormal operands count as zero, and so do results that rounding to 24 bits leaves below
+** 2^-126 (tiny after rounding, as an H200 has it: 2^-126 * (1 - 2^-24) is zero, not 2^-126). */
+float num_mul_ftz_f32(float a, float b, NumRound r);
+float num_fma_ftz_f32(float a, float b, float c, NumRound r);
+float num_div_ftz_f32(float a, float b, NumRound r);
+double num_add_f64(double a, double b, NumRound r), num_sub_f64(double a, double b, NumRound r);
 double num_mul_f64(double a, double b, NumRound r);
 double num_fma_f64(double a, double b, double c, NumRound r);
 double num_div_f64(double a, double b, NumRound r);
 double num_sqrt_f64(double a, NumRound r);
 
-/* min/max as PTX: a NaN operand gives the other; -0 < +0. nan: NaN if either is (min.NaN). */
+/* A NaN keeps its sign and becomes quiet. */
+double num_abs_f64(double a);
+
+/* min/max as PTX: a NaN operand gives the other (two: b's, quiet); -0 < +0. nan: NaN if either is
+** (min.NaN). */
 float num_min_f32(float a, float b, bool nan), num_max_f32(float a, float b, bool nan);
 double num_min_f64(double a, double b), num_max_f64(double a, double b);
 
@@ -57,7 +66,7 @@ float num_f16_to_f32(uint16_t h);
 uint16_t num_f32_to_f16(float x, NumRound r), num_f64_to_f16(double x, NumRound r);
 float num_bf16_to_f32(uint16_t h);
 uint16_t num_f32_to_bf16(float x, NumRound r), num_f64_to_bf16(double x, NumRound r);
-uint32_t num_f32_to_tf32(float x);
+uint32_t num_f32_to_tf32(float x); /* a NaN loses its low bits, may become an infinity */
 /* fma etc. for f16 and bf16: computed exactly and rounded once to nearest even. op: '+' '-' '*' 'f'
 ** (fma; the others ignore c); sat clamps to [+0, 1] (NaN: +0), relu to >= +0 (NaN stays). */
 uint16_t num_f16_op(char op, uint16_t a, uint16_t b, uint16_t c, bool sat, bool relu, bool ftz);
@@ -72,11 +81,16 @@ float num_int_to_f32(uint64_t x, bool is_signed, NumRound r); /* x sign- or zero
 double num_int_to_f64(uint64_t x, bool is_signed, NumRound r);
 uint16_t num_int_to_f16(uint64_t x, bool is_signed, NumRound r);
 uint16_t num_int_to_bf16(uint64_t x, bool is_signed, NumRound r);
+/* From f64 a NaN keeps sign and upper payload, quiet, as it does from f16 to f64 and from bf16 to
+** f32 (there untouched); from f32 to f16 and bf16, and from f16 to f32, it is the canonical one. */
 float num_f64_to_f32(double x, NumRound r);
+double num_f16_to_f64(uint16_t h);
+float num_bf16_bits_to_f32(uint16_t h);
 float num_round_f32(float x, NumRound r); /* to an integral value, still float (cvt.rni.f32.f32) */
 double num_round_f64(double x, NumRound r);
 
-/* Bit tricks. */
+/* Bit tricks. bfe, bfi: of 32 bits pos and len are their low 8 bits, as the ISA says; of 64 bits
+** all of them, as an H200 does. */
 uint32_t num_bfe_u32(uint32_t a, uint32_t pos, uint32_t len);
 int32_t num_bfe_s32(int32_t a, uint32_t pos, uint32_t len);
 uint64_t num_bfe_u64(uint64_t a, uint32_t pos, uint32_t len);

@@ -16,10 +16,11 @@ static float nan_f32(void) {
     return num_f32_from_bits(0x7fffffff);
 }
 
-/* Rounds to the result: one kind of NaN, subnormals flushed on demand. */
+/* Rounds to the result: one kind of NaN, on demand zero for what is below 2^-126 after rounding to
+** 24 bits (half a step below it rounds up to it). */
 static float finish(double x, bool ftz) {
     if (x != x) return nan_f32();
-    return ftz ? num_ftz((float)x) : (float)x;
+    return ftz && fabs(x) < 0x1.ffffffp-127 ? copysignf(0, (float)x) : (float)x;
 }
 
 static float start(float x, bool ftz) {
@@ -157,13 +158,15 @@ static double nan_f64(void) {
     return num_f64_from_bits(UINT64_C(0x7fffffff00000000));
 }
 
+/* A NaN whose payload lies in the lower word is an infinity here, as on an H200. */
 double num_rcp_approx_f64(double x) {
-    return isnan(x) ? nan_f64() : upper_word(1 / upper_word(x));
+    double d = upper_word(x);
+    return isnan(d) ? nan_f64() : upper_word(1 / d);
 }
 
 double num_rsqrt_approx_f64(double x) {
     double d = upper_word(x);
-    return isnan(x) || d < 0 ? nan_f64() : upper_word(1 / sqrt(d));
+    return isnan(d) || d < 0 ? nan_f64() : upper_word(1 / sqrt(d));
 }
 
 double num_rsqrt_f64(double x) {

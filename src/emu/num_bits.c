@@ -7,43 +7,38 @@
 
 #include <string.h>
 
-/* ---- bit fields: pos and len use their low 8 bits; what lies beyond the top bit is sign ---- */
+/* ---- bit fields: what lies beyond the top bit is sign. Of 32 bits pos and len use their low 8
+** bits (ISA); of 64 bits all of them, as an H200 does: there the driver makes shifts of them. ---- */
 
 uint64_t num_bfe_u64(uint64_t a, uint32_t pos, uint32_t len) {
-    pos &= 255;
-    len &= 255;
     if (pos >= 64 || len == 0) return 0;
     a >>= pos;
     return len >= 64 ? a : a & ((UINT64_C(1) << len) - 1);
 }
 
 int64_t num_bfe_s64(int64_t a, uint32_t pos, uint32_t len) {
-    pos &= 255;
-    len &= 255;
     if (len == 0) return 0;
     if (pos >= 64) return a >> 63;
-    if (pos + len >= 64) return a >> pos;
+    if (len >= 64 - pos) return a >> pos;
     return (int64_t)((uint64_t)a << (64 - pos - len)) >> (64 - len);
 }
 
 uint32_t num_bfe_u32(uint32_t a, uint32_t pos, uint32_t len) {
-    return (uint32_t)num_bfe_u64(a, pos, len);
+    return (uint32_t)num_bfe_u64(a, pos & 255, len & 255);
 }
 
 int32_t num_bfe_s32(int32_t a, uint32_t pos, uint32_t len) {
-    return (int32_t)num_bfe_s64(a, pos, len);
+    return (int32_t)num_bfe_s64(a, pos & 255, len & 255);
 }
 
 uint64_t num_bfi_b64(uint64_t a, uint64_t b, uint32_t pos, uint32_t len) {
-    pos &= 255;
-    len &= 255;
     if (pos >= 64 || len == 0) return b;
     uint64_t field = (len >= 64 ? UINT64_MAX : (UINT64_C(1) << len) - 1) << pos;
     return (b & ~field) | (a << pos & field);
 }
 
 uint32_t num_bfi_b32(uint32_t a, uint32_t b, uint32_t pos, uint32_t len) {
-    return (uint32_t)num_bfi_b64(a, b, pos, len);
+    return (uint32_t)num_bfi_b64(a, b, pos & 255, len & 255);
 }
 
 uint32_t num_bmsk(uint32_t a, uint32_t b, bool clamp) {

@@ -170,10 +170,19 @@ static int64_t clamp_layer(const EmuTexture *t, int32_t layer) {
     return layer < 0 ? 0 : layer >= t->layers ? t->layers - 1 : layer;
 }
 
-/* The three axes of a fetch; those a texture has not got are index 0. */
+/* The axis that a 1-D texture has not got lies at its coordinate 0, half a texel before the middle
+** of its only row: a linear filter with a border there takes half the border, as an H200 does (not
+** in a layered texture). */
+static Axis axis_missing(const EmuTexture *t, const TexCoord *at, int d) {
+    bool blends = d == 1 && t->dims == 1 && t->layers == 0 && t->kind == EMU_TEX_ARRAY &&
+                  t->linear_filter && !at->is_int && t->address[1] == EMU_TEX_BORDER;
+    return blends ? (Axis){.index = {0, -1}, .weight = 0.5} : axis_point(0);
+}
+
+/* The three axes of a fetch. */
 static void make_axes(const EmuTexture *t, const TexCoord *at, Axis axes[3]) {
     for (int d = 0; d < 3; d++) {
-        if (d >= t->dims) axes[d] = axis_point(0);
+        if (d >= t->dims) axes[d] = axis_missing(t, at, d);
         else if (at->is_int || t->kind == EMU_TEX_LINEAR) axes[d] = axis_int(t, d, at->i[d]);
         else axes[d] = axis_float(t, d, at->f[d]);
     }
@@ -197,15 +206,13 @@ static float filter(const EmuTexture *t, const Axis axes[3], int channel) {
     return (float)sum;
 }
 
-void tex_sample(const EmuTexture *t, const TexCoord *at, bool as_int, uint32_t out[4],
-                int64_t *byte_offset) {
+void tex_sample(const EmuTexture *t, const TexCoord *at, uint32_t out[4], int64_t *byte_offset) {
     Axis axes[3];
     make_axes(t, at, axes);
     int64_t offset = texel_offset(t, axes[0].index[0], axes[1].index[0], axes[2].index[0]);
     bool outside_linear = t->kind == EMU_TEX_LINEAR && offset < 0;
     bool filtered = t->linear_filter && t->kind == EMU_TEX_ARRAY && !at->is_int;
-    memset(out, 0, 3 * sizeof *out);
-    out[3] = as_int ? 1 : num_f32_bits(1);
+    memset(out, 0, 4 * sizeof *out); /* channels that are missing: 0, the last one too */
     for (int c = 0; c < t->channels; c++) {
         if (outside_linear) out[c] = 0;
         else if (filtered) out[c] = num_f32_bits(filter(t, axes, c));

@@ -16,12 +16,10 @@ typedef struct TexCoord {
 } TexCoord;
 
 /* One texel as four 32-bit values: float bits when the texture yields floats, else integers, sign-
-** or zero-extended. Missing channels read 0, 0, 1 of the kind that as_int (the instruction's
-** destination type) names, as CUDA does. *byte_offset receives where the (first) texel lies in
-** memory, -1 when none was read, for the cost model. Fetches outside a linear texture read 0.
-** NaN coordinates count as 0. */
-void tex_sample(const EmuTexture *t, const TexCoord *at, bool as_int, uint32_t out[4],
-                int64_t *byte_offset);
+** or zero-extended. Missing channels read 0, the fourth too, as on an H200. *byte_offset receives
+** where the (first) texel lies in memory, -1 when none was read, for the cost model. Fetches
+** outside a linear texture read 0. NaN coordinates count as 0. */
+void tex_sample(const EmuTexture *t, const TexCoord *at, uint32_t out[4], int64_t *byte_offset);
 
 /* Why this fetch makes no sense on this texture, as the end of a sentence ("… reads a 2-D texture
 ** with 1 coordinate"), or NULL. Callers fault on it; tex_sample itself reads something in bounds.

@@ -163,6 +163,12 @@ WANT(abs32, a & ~(uint64_t)SIGN32)
 WANT(abs64, a & ~SIGN64)
 WANT(neg32, a ^ SIGN32)
 WANT(neg64, a ^ SIGN64)
+/* NaNs as an H200 gives them, bit for bit: the results are moved to integer registers */
+#define QUIET64(a) ((a) | UINT64_C(1) << 51)
+WANT(abs32_bits, isnan(kit_f32(a)) ? 0x7fffffff : a & ~(uint64_t)SIGN32)
+WANT(neg32_bits, isnan(kit_f32(a)) ? 0x7fffffff : a ^ SIGN32)
+WANT(abs64_bits, isnan(kit_f64(a)) ? QUIET64(a) : a & ~SIGN64)
+WANT(neg64_bits, isnan(kit_f64(a)) ? QUIET64(a) : a ^ SIGN64)
 WANT(copysign32, (b & ~(uint64_t)SIGN32) | (a & SIGN32))
 WANT(copysign64, (b & ~SIGN64) | (a & SIGN64))
 WANT(copy, a)
@@ -173,7 +179,7 @@ WANT(is_infinite, isinf(kit_f32(a)))
 WANT(is_number, !isnan(kit_f32(a)))
 WANT(is_nan, isnan(kit_f32(a)))
 WANT(is_nan64, isnan(kit_f64(a)))
-WANT(is_normal, isnormal(kit_f32(a)))
+WANT(is_normal, isnormal(kit_f32(a)) || kit_f32(a) == 0) /* zero too, as an H200 does */
 WANT(is_subnormal, fpclassify(kit_f32(a)) == FP_SUBNORMAL)
 
 static const Form moves[] = {
@@ -189,6 +195,10 @@ static const Form moves[] = {
     {"abs.f64 $0, $1;", "d:d", abs64, 0, 0},
     {"neg.f32 $0, $1;", "f:f", neg32, 0, 0},
     {"neg.f64 $0, $1;", "d:d", neg64, 0, 0},
+    {"{ .reg .f32 t;\nabs.f32 t, $1;\nmov.b32 $0, t; }", "w:f", abs32_bits, 0, 0},
+    {"{ .reg .f32 t;\nneg.f32 t, $1;\nmov.b32 $0, t; }", "w:f", neg32_bits, 0, 0},
+    {"{ .reg .f64 t;\nabs.f64 t, $1;\nmov.b64 $0, t; }", "l:d", abs64_bits, 0, 0},
+    {"{ .reg .f64 t;\nneg.f64 t, $1;\nmov.b64 $0, t; }", "l:d", neg64_bits, 0, 0},
     {"copysign.f32 $0, $1, $2;", "F:ff", copysign32, 0, 0},
     {"copysign.f64 $0, $1, $2;", "D:dd", copysign64, 0, 0},
     {"mov.f32 $0, $1;", "F:f", copy, 0, 0},
@@ -262,9 +272,9 @@ static float divide_approx(float x, float y) {
     return x / y;
 }
 
-/* the upper word of a double, subnormals as zero */
+/* the upper word of a double, as an H200 sees it (so some NaNs are infinities); subnormals as zero */
 static double upper(uint64_t bits) {
-    double x = kit_f64(isnan(kit_f64(bits)) ? bits : bits & 0xffffffff00000000);
+    double x = kit_f64(bits & 0xffffffff00000000);
     return fpclassify(x) == FP_SUBNORMAL ? copysign(0, x) : x;
 }
 

@@ -102,6 +102,11 @@ BOTH(fma_relu, relu(f16, op(f16, 'f', a, b, c)))
 BOTH(add_ftz, flush(op(f16, '+', flush(a), flush(b), 0)))
 BOTH(neg, a ^ 0x8000)
 BOTH(abs_, a & 0x7fff)
+/* a NaN becomes the canonical one, as on an H200 */
+WANT(neg_bits, (a & 0x7fff) > 0x7c00 ? 0x7fff : a ^ 0x8000)
+WANT(abs_bits, (a & 0x7fff) > 0x7c00 ? 0x7fff : a & 0x7fff)
+WANT(bneg_bits, (a & 0x7fff) > 0x7f80 ? 0x7fff : a ^ 0x8000)
+WANT(babs_bits, (a & 0x7fff) > 0x7f80 ? 0x7fff : a & 0x7fff)
 BOTH(min_, smaller(f16, a, b))
 BOTH(max_, larger(f16, a, b))
 BOTH(bfma, op(bf16, 'f', a, b, c))
@@ -124,6 +129,10 @@ static const Form arithmetic[] = {
     {"fma.rn.relu.f16 $0, $1, $2, $3;", "H:HHH", fma_relu, 0, 0},
     {"neg.f16 $0, $1;", "H:H", neg, 0, 0},
     {"abs.f16 $0, $1;", "H:H", abs_, 0, 0},
+    {"neg.f16 $0, $1;", "h:H", neg_bits, 0, 0},
+    {"abs.f16 $0, $1;", "h:H", abs_bits, 0, 0},
+    {"neg.bf16 $0, $1;", "h:B", bneg_bits, 0, 0},
+    {"abs.bf16 $0, $1;", "h:B", babs_bits, 0, 0},
     {"min.f16 $0, $1, $2;", "H:HH", min_, 0, 0},
     {"max.f16 $0, $1, $2;", "H:HH", max_, 0, 0},
     {"add.f16x2 $0, $1, $2;", "X:XX", addx2, 0, 0},
@@ -200,8 +209,8 @@ WANT(rzi_f16, to_16(f16, trunc(kit_f16(a)), 'n'))
 
 /* 10 fraction bits of an f32, half away from zero: adding half a unit to the bits and cutting */
 static uint64_t tf32(uint64_t a) {
-    if ((a & 0x7fffffff) > 0x7f800000) return 0x7fffffff;
-    return (a & 0x7fffffff) == 0x7f800000 ? a : (a + 0x1000) & 0xffffe000;
+    if ((a & 0x7fffffff) >= 0x7f800000) return a & 0xffffe000; /* NaNs too, as an H200 does */
+    return (a + 0x1000) & 0xffffe000;
 }
 WANT(tf32_f32, tf32(a))
 

@@ -190,8 +190,8 @@ static const Form carries[] = {
     {"{ .reg .b64 l;\nsub.cc.u64 l, $1, $2;\nsubc.u64 $0, $3, 0; }", "l:lll", borrow_64, 0, 0},
 };
 
-/* ---- division. By zero a GPU gives all ones, and the dividend as remainder; PTX leaves both
-** unspecified, so what must hold is only that nothing faults: b is made non-zero here ---- */
+/* ---- division. PTX leaves what is divided by zero open; an H200 gives all ones, for the remainder
+** too ---- */
 
 static uint64_t safe_div(s128 a, s128 b) {
     return (uint64_t)(b ? a / b : 0);
@@ -211,13 +211,13 @@ WANT(rem_s32, safe_rem(S32(a), S32(b) | 1))
 WANT(rem_u32, safe_rem(U32(a), U32(b) | 1))
 WANT(rem_s64, safe_rem(S64(a), S64(b) | 1))
 WANT(rem_u64, safe_rem((s128)a, (s128)(b | 1)))
-WANT(all_zero, 0)
+WANT(ones_32, UINT32_MAX)
+WANT(ones_64, UINT64_MAX)
 
 #define DIV(op, type, width)                                                                       \
     "{ .reg .b" width " t;\nor.b" width " t, $2, 1;\n" op "." type width " $0, $1, t; }"
-/* dividing by zero: some value, no fault, no SIGFPE of the host */
 #define BY_ZERO(op, type, width)                                                                   \
-    "{ .reg .b" width " t;\n" op "." type width " t, $1, 0;\nand.b" width " $0, t, 0; }"
+    "{ .reg .b" width " t;\nand.b" width " t, $1, 0;\n" op "." type width " $0, $1, t; }"
 static const Form divisions[] = {
     {DIV("div", "s", "16"), "h:hh", div_s16, 0, 0},
     {DIV("div", "u", "16"), "h:hh", div_u16, 0, 0},
@@ -231,12 +231,12 @@ static const Form divisions[] = {
     {DIV("rem", "u", "32"), "w:ww", rem_u32, 0, 0},
     {DIV("rem", "s", "64"), "l:ll", rem_s64, 0, 0},
     {DIV("rem", "u", "64"), "l:ll", rem_u64, 0, 0},
-    {BY_ZERO("div", "s", "32"), "w:w", all_zero, 0, 0},
-    {BY_ZERO("div", "u", "32"), "w:w", all_zero, 0, 0},
-    {BY_ZERO("div", "s", "64"), "l:l", all_zero, 0, 0},
-    {BY_ZERO("div", "u", "64"), "l:l", all_zero, 0, 0},
-    {BY_ZERO("rem", "s", "32"), "w:w", all_zero, 0, 0},
-    {BY_ZERO("rem", "u", "64"), "l:l", all_zero, 0, 0},
+    {BY_ZERO("div", "s", "32"), "w:w", ones_32, 0, 0},
+    {BY_ZERO("div", "u", "32"), "w:w", ones_32, 0, 0},
+    {BY_ZERO("div", "s", "64"), "l:l", ones_64, 0, 0},
+    {BY_ZERO("div", "u", "64"), "l:l", ones_64, 0, 0},
+    {BY_ZERO("rem", "s", "32"), "w:w", ones_32, 0, 0},
+    {BY_ZERO("rem", "u", "64"), "l:l", ones_64, 0, 0},
 };
 
 /* ---- comparing, choosing ---- */
@@ -435,8 +435,14 @@ static const Form logic[] = {
 
 /* ---- bit fields and counting ---- */
 
+/* A position or length: its low 8 bits; of 64-bit fields all of it, as an H200 does. */
+static int field(uint64_t x, int bits) {
+    uint32_t n = bits == 64 ? (uint32_t)x : x & 255;
+    return n < 256 ? (int)n : 256;
+}
+
 static uint64_t bfe(uint64_t a, uint64_t b, uint64_t c, int bits, bool is_signed) {
-    int p = (int)(b & 255), n = (int)(c & 255), msb = bits - 1;
+    int p = field(b, bits), n = field(c, bits), msb = bits - 1;
     int last = p + n - 1 < msb ? p + n - 1 : msb;
     uint64_t sign = is_signed && n > 0 ? a >> last & 1 : 0, d = 0;
     for (int i = 0; i <= msb; i++) d |= (i < n && p + i <= msb ? a >> (p + i) & 1 : sign) << i;
@@ -444,7 +450,7 @@ static uint64_t bfe(uint64_t a, uint64_t b, uint64_t c, int bits, bool is_signed
 }
 
 static uint64_t bfi(uint64_t a, uint64_t b, uint64_t c, uint64_t d, int bits) {
-    int p = (int)(c & 255), n = (int)(d & 255);
+    int p = field(c, bits), n = field(d, bits);
     for (int i = 0; i < n && p + i < bits; i++)
         b = (b & ~(UINT64_C(1) << (p + i))) | (a >> i & 1) << (p + i);
     return b;

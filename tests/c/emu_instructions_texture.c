@@ -64,6 +64,7 @@ static EmuTexture array(int dims, int channels) {
                         .address = {EMU_TEX_CLAMP, EMU_TEX_CLAMP, EMU_TEX_CLAMP}};
 }
 
+/* Channels that a texture has not got read 0, the fourth too, as on an H200. */
 static void test_arrays(void) {
     random_input();
     for (int i = 0; i < N; i++) {
@@ -86,14 +87,14 @@ static void test_arrays(void) {
           XYZ "tex.2d.v4.f32.s32 {%f5, %f6, %f7, %f8}, [%extra, {%a1, %a2}];\n" MIX_F);
     for (int i = 0; i < N; i++) {
         const float *p = texel(2, at(i, 0, W), at(i, 1, H), at(i, 2, D));
-        kit_want[i] = mix(bits(p[0]), bits(p[1]), 0, bits(1));
+        kit_want[i] = mix(bits(p[0]), bits(p[1]), 0, 0);
     }
     check("tex.3d.v4.f32.f32, two channels", texture(array(3, 2)),
           XYZ "tex.3d.v4.f32.f32 {%f5, %f6, %f7, %f8}, [%extra, {%f1, %f2, %f3, %f3}];\n" MIX_F);
     EmuTexture layered = array(2, 1);
     layered.layers = D;
     for (int i = 0; i < N; i++)
-        kit_want[i] = mix(bits(*texel(1, at(i, 0, W), at(i, 1, H), at(i, 2, D))), 0, 0, bits(1));
+        kit_want[i] = mix(bits(*texel(1, at(i, 0, W), at(i, 1, H), at(i, 2, D))), 0, 0, 0);
     check("tex.a2d.v4.f32.f32", texture(layered),
           XYZ "tex.a2d.v4.f32.f32 {%f5, %f6, %f7, %f8}, [%extra, {%a3, %f1, %f2, %f2}];\n" MIX_F);
 }
@@ -130,7 +131,7 @@ static void test_linear_memory(void) {
     random_input();
     for (int i = 0; i < N; i++) {
         int k = (int)(kit_in[i] & 127) - 32;
-        kit_want[i] = mix(k >= 0 && k < 64 ? (uint32_t)shorts[k] : 0, 0, 0, 1);
+        kit_want[i] = mix(k >= 0 && k < 64 ? (uint32_t)shorts[k] : 0, 0, 0, 0);
     }
     check("tex.1d.v4.s32.s32", texture(t),
           "and.b32 %a1, %x, 127;\nsub.s32 %a1, %a1, 32;\ntex.1d.v4.s32.s32 {%a5, %a6, %a7, %a8}, "
@@ -142,11 +143,15 @@ static void test_linear_memory(void) {
     t.format = EMU_TEX_F32;
     for (int i = 0; i < N; i++) {
         int k = (int)(kit_in[i] & 127) - 32;
-        kit_want[i] = mix(k >= 0 && k < 64 ? bits(texels[k]) : 0, 0, 0, bits(1));
+        kit_want[i] = mix(k >= 0 && k < 64 ? bits(texels[k]) : 0, 0, 0, 0);
     }
     check("tex.1d.v4.f32.s32", texture(t),
           "and.b32 %a1, %x, 127;\nsub.s32 %a1, %a1, 32;\ntex.1d.v4.f32.s32 {%f5, %f6, %f7, %f8}, "
           "[%extra, {%a1}];\n" MIX_F);
+    for (int i = 0; i < N; i++) { /* %f8 keeps its 1 */
+        int k = (int)(kit_in[i] & 127) - 32;
+        kit_want[i] = mix(k >= 0 && k < 64 ? bits(texels[k]) : 0, 0, 0, bits(1));
+    }
     check("… with a sink for channels nobody reads, in a branch", texture(t),
           "and.b32 %a1, %x, 127;\nsub.s32 %a1, %a1, 32;\nmov.f32 %f6, 0f00000000;\nmov.f32 %f7, "
           "%f6;\nmov.f32 %f8, 0f3F800000;\n"
@@ -162,7 +167,7 @@ static void test_filtering(void) {
     random_input();
     for (int i = 0; i < N; i++) {
         int x = at(i, 0, W), y = at(i, 1, H), next = x + 1 < W ? x + 1 : x;
-        kit_want[i] = mix(bits((*texel(1, x, y, 0) + *texel(1, next, y, 0)) / 2), 0, 0, bits(1));
+        kit_want[i] = mix(bits((*texel(1, x, y, 0) + *texel(1, next, y, 0)) / 2), 0, 0, 0);
     }
     check("linear filtering", texture(t),
           XYZ "add.f32 %f1, %f1, 0f3F000000;\ntex.2d.v4.f32.f32 {%f5, %f6, %f7, %f8}, [%extra, "
@@ -171,7 +176,7 @@ static void test_filtering(void) {
     t.normalized_coords = true;
     t.address[0] = EMU_TEX_WRAP;
     for (int i = 0; i < N; i++)
-        kit_want[i] = mix(bits(*texel(1, at(i, 0, W), at(i, 1, H), 0)), 0, 0, bits(1));
+        kit_want[i] = mix(bits(*texel(1, at(i, 0, W), at(i, 1, H), 0)), 0, 0, 0);
     check("normalised and wrapped", texture(t),
           XYZ "div.rn.f32 %f1, %f1, 0f40E00000;\ndiv.rn.f32 %f2, %f2, 0f40A00000;\nadd.f32 %f1, "
               "%f1, 0fC0400000;\n"

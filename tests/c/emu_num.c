@@ -109,6 +109,11 @@ static bool same_f32(float got, float want) {
     return isnan(want) ? num_f32_bits(got) == 0x7fffffff : num_f32_bits(got) == num_f32_bits(want);
 }
 
+/* From f64: a NaN keeps its sign and payload (test_nans). */
+static bool same_narrow(float got, float want) {
+    return isnan(want) ? isnan(got) : num_f32_bits(got) == num_f32_bits(want);
+}
+
 static bool same_f64(double got, double want) {
     return isnan(want) ? isnan(got) : num_f64_bits(got) == num_f64_bits(want);
 }
@@ -195,7 +200,7 @@ static void test_narrow(int r) {
         /* the processor converts signed integers only: what compilers do for larger unsigned ones
         ** is right to nearest and not in the other roundings */
         if (!is_signed && r != 0) n >>= 1;
-        narrow += !same_f32(num_f64_to_f32(d, rounds[r]), machine_narrow(d, machine_round[r]));
+        narrow += !same_narrow(num_f64_to_f32(d, rounds[r]), machine_narrow(d, machine_round[r]));
         double w64 = machine_int_f64(n, is_signed, machine_round[r]);
         float w32 = machine_int_f32(n, is_signed, machine_round[r]);
         f64 += !same_f64(num_int_to_f64(n, is_signed, rounds[r]), n == 0 ? 0 : w64);
@@ -319,6 +324,7 @@ static void test_half_conversions(void) {
                                   0x1000 + (uint32_t)gi_rng_below(&rng, 3) - 1);
         double d = any_f64();
         NumRound r = (NumRound)gi_rng_below(&rng, 5);
+        if (isnan(d)) d = 1; /* test_nans */
         f16 += num_f32_to_f16(x, r) != naive_16((double)x, 10, 15, r);
         bf16 += num_f32_to_bf16(x, r) != naive_16((double)x, 7, 127, r);
         f64 += num_f64_to_f16(d, r) != naive_16(d, 10, 15, r);
@@ -553,6 +559,74 @@ static void test_approx_specials(void) {
     ok(isnan(num_rsqrt_approx_f64(-1)) && num_rsqrt_approx_f64(-0.0) == -HUGE_VAL, "rsqrt f64");
 }
 
+/* ---- what an H200 gives ---- */
+
+typedef struct Bits {
+    const char *what;
+    uint64_t got, want;
+} Bits;
+
+static void check_bits(const Bits *table, int n) {
+    for (int i = 0; i < n; i++)
+        if (!ok(table[i].got == table[i].want, "%s", table[i].what))
+            printf("# got %016" PRIx64 ", want %016" PRIx64 "\n", table[i].got, table[i].want);
+}
+
+#define D(bits) num_f64_from_bits(UINT64_C(bits))
+#define F(bits) num_f32_from_bits(bits)
+#define OF_D(x) num_f64_bits(x)
+#define OF_F(x) num_f32_bits(x)
+
+static void test_nans(void) {
+    double a = D(0x7ff8000000000000), b = D(0xfff8000000000001), s = D(0x7ff4a5a5a5a5a5a5);
+    const Bits table[] = {
+        {"abs.f64 keeps a NaN's sign", OF_D(num_abs_f64(b)), 0xfff8000000000001},
+        {"… and makes it quiet", OF_D(num_abs_f64(s)), 0x7ffca5a5a5a5a5a5},
+        {"add.rz.f64: of two NaNs the second", OF_D(num_add_f64(a, b, NUM_RZ)), OF_D(b)},
+        {"sub.rz.f64 leaves its sign", OF_D(num_sub_f64(1, b, NUM_RZ)), OF_D(b)},
+        {"mul.rn.f64: of two NaNs the second", OF_D(num_mul_f64(a, s, NUM_RN)), 0x7ffca5a5a5a5a5a5},
+        {"fma.rz.f64: b first", OF_D(num_fma_f64(a, b, s, NUM_RZ)), OF_D(b)},
+        {"fma.rz.f64: c before a", OF_D(num_fma_f64(a, 1, b, NUM_RZ)), OF_D(b)},
+        {"div.rn.f64: of two NaNs the first", OF_D(num_div_f64(a, b, NUM_RN)), OF_D(a)},
+        {"0 * inf", OF_D(num_mul_f64(0, HUGE_VAL, NUM_RP)), 0xfff8000000000000},
+        {"min.f64 of two NaNs is the second", OF_D(num_min_f64(a, s)), 0x7ffca5a5a5a5a5a5},
+        {"max.f64 of two NaNs is the second", OF_D(num_max_f64(a, b)), OF_D(b)},
+        {"cvt.rn.f32.f64 keeps payload", OF_F(num_f64_to_f32(s, NUM_RN)), 0x7fe52d2d},
+        {"cvt.rz.f32.f64 keeps the sign", OF_F(num_f64_to_f32(b, NUM_RZ)), 0xffc00000},
+        {"cvt.rn.f16.f64 keeps payload", num_f64_to_f16(s, NUM_RN), 0x7f29},
+        {"cvt.f64.f16 keeps payload", OF_D(num_f16_to_f64(0x7c01)), 0x7ff8040000000000},
+        {"cvt.f32.bf16 of a NaN", OF_F(num_bf16_bits_to_f32(0xffae)), 0xffae0000},
+        {"cvt.rna.tf32.f32 of a NaN", num_f32_to_tf32(F(0x7f93871e)), 0x7f938000},
+        {"cvt.rni.f64.f64 of a NaN", OF_D(num_round_f64(s, NUM_RN)), 0x7ffca5a5a5a5a5a5},
+        {"rcp.approx.ftz.f64 sees upper words", OF_D(num_rcp_approx_f64(D(0x7ff0000000000001))), 0},
+    };
+    check_bits(table, COUNT(table));
+}
+
+/* .ftz flushes what rounding to full precision leaves below the smallest normal number. */
+static void test_tiny(void) {
+    float least = 0x1p-126F, below = F(0x3f7fffff);
+    const Bits table[] = {
+        {"mul.ftz 2^-126 (1 - 2^-24)", OF_F(num_mul_ftz_f32(least, below, NUM_RN)), 0},
+        {"… keeps its sign", OF_F(num_mul_ftz_f32(-least, below, NUM_RM)), 0x80000000},
+        {"mul.ftz 2^-126 (1 - 2^-46)", OF_F(num_mul_ftz_f32(F(0x800001), F(0x3f7ffffe), NUM_RN)),
+         0x800000},
+        {"… without .ftz", OF_F(num_mul_f32(least, below, NUM_RN)), 0x800000},
+        {"div.rp.ftz", OF_F(num_div_ftz_f32(least, F(0x3f800001), NUM_RP)), 0},
+        {"rcp.rp.ftz", OF_F(num_div_ftz_f32(1, F(0x7e800001), NUM_RP)), 0},
+        {"fma.rm.ftz", OF_F(num_fma_ftz_f32(F(0x345c4fba), F(0x800002), F(0x80800001), NUM_RM)),
+         0x80000000},
+        {"mul.ftz.f16", num_f16_op('*', 0x0400, 0x3bff, 0, false, false, true), 0},
+        {"mul.f16", num_f16_op('*', 0x0400, 0x3bff, 0, false, false, false), 0x0400},
+        {"mul.ftz.f16 rounded up", num_f16_op('*', 0x0401, 0x3bfe, 0, false, false, true), 0x0400},
+        {"fma.rn.ftz.f16", num_f16_op('f', 0x3bff, 0x0400, 0x807f, false, false, true), 0},
+    };
+    check_bits(table, COUNT(table));
+}
+
+#undef D
+#undef F
+
 /* A checksum of outputs over a sweep: the bits must be the same with every compiler and flag. */
 static void test_deterministic(void) {
     uint64_t hash = 0;
@@ -571,8 +645,14 @@ static void test_deterministic(void) {
 
 /* ---- bit tricks against loops over bits, as the ISA's pseudocode ---- */
 
+/* A position or length: its low 8 bits; of 64-bit fields all of it, as an H200 does. */
+static int extent(uint32_t x, int bits) {
+    uint32_t n = bits == 64 ? x : x & 255;
+    return n < 256 ? (int)n : 256;
+}
+
 static uint64_t naive_bfe(uint64_t a, uint32_t pos, uint32_t len, int bits, bool is_signed) {
-    int msb = bits - 1, p = (int)(pos & 255), n = (int)(len & 255);
+    int msb = bits - 1, p = extent(pos, bits), n = extent(len, bits);
     int last = p + n - 1 < msb ? p + n - 1 : msb;
     uint64_t sign = is_signed && n > 0 ? a >> last & 1 : 0, d = 0;
     for (int i = 0; i <= msb; i++) d |= (i < n && p + i <= msb ? a >> (p + i) & 1 : sign) << i;
@@ -580,7 +660,7 @@ static uint64_t naive_bfe(uint64_t a, uint32_t pos, uint32_t len, int bits, bool
 }
 
 static uint64_t naive_bfi(uint64_t a, uint64_t b, uint32_t pos, uint32_t len, int bits) {
-    int p = (int)(pos & 255), n = (int)(len & 255);
+    int p = extent(pos, bits), n = extent(len, bits);
     for (int i = 0; i < n && p + i < bits; i++) {
         b &= ~(UINT64_C(1) << (p + i));
         b |= (a >> i & 1) << (p + i);
@@ -759,6 +839,8 @@ int main(int argc, char **argv) {
     test_approx_errors();
     test_approx_specials();
     test_deterministic();
+    test_nans();
+    test_tiny();
     test_fields();
     test_searches();
     test_permute();

@@ -5,6 +5,7 @@
 ---       results a clock and SM, divided by 32 lanes)
 ---   [m] measured on Hopper by microbenchmarks, rounded: Luo et al., "Benchmarking and Dissecting
 ---       the Nvidia Hopper GPU Architecture", arXiv 2402.13499; Chips and Cheese, July 2023
+---   [g] measured on an H200 by tests/gpu/rates.lua
 ---   [a] assumed: a plausible figure nobody publishes; results should not hang on it
 return {
   name = "NVIDIA H200",
@@ -36,9 +37,7 @@ return {
   rate_branch = 1,                  -- [a]
   rate_shared = 1,                  -- [p] 32 banks of 4 bytes: one wavefront of 128 bytes
   rate_global = 1,                  -- [m] 128 bytes from L1
-  rate_texture = 0.25,              -- [g] a fetch, or half a warp's of 16 bytes a lane
-  texture_line = 0.5,               -- [g] clocks for each 128-byte line of a fetch
-  texture_line_wide = 0.88,         -- [g] the same, 16 bytes a lane
+  rate_texture = 0.25,              -- [g] a fetch without conflicts: cost.c has the others
   rate_constant = 0.5,              -- [g] distinct addresses of a load from constant memory
   rate_shuffle = 1,                 -- [p] 32
   rate_atomic = 0.25,               -- [a]

@@ -5,6 +5,7 @@
 --   rel = x     x times the first value
 --   abs = x     x
 --   from = f    f(tuple) gives a limit of its own, or nil where no bound is given
+--   flush = x   a zero may be a number of this size: results next to the smallest normal number
 --   ulps        true: the largest distance is told in units in the last place
 -- Without a limit the bits must be equal; `nan = true` lets one NaN be another.
 
@@ -71,6 +72,7 @@ local function too_far(result, kind, x, y, limit)
     return not (limit and limit.overflow and x * y > 0)
   end
   local error, ulp = math.abs(x - y), ulp_of(kind, x)
+  if limit and limit.flush and x * y == 0 and error <= limit.flush then return false end
   if error / ulp > result.worst_ulp then
     result.worst_ulp = error / ulp
     result.worst = distance_text(limit, error, math.abs(x), error / ulp)

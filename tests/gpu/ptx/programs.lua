@@ -336,10 +336,11 @@ local VARIANTS = {
 local function cases_of(rig, problem)
   local cases = {}
   for i, spec in ipairs(CASES[problem.name] or { problem.definition.checked_case }) do
-    local with_seed, message = { seed = rig.seed }, nil
+    local with_seed = { seed = rig.seed }
     for k, v in pairs(spec) do with_seed[k] = v end
-    cases[i], message = problem:case(with_seed)
-    if not cases[i] then gi.fail("%s: %s", problem.name, message) end
+    local case, message = problem:case(with_seed)
+    if not case then gi.fail("%s: %s", problem.name, message) end
+    cases[i] = case
   end
   return cases
 end

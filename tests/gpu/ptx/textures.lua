@@ -168,6 +168,7 @@ function M.list(seed)
   end
   put { dims = 2, dtype = "f32", channels = 4, layers = 3 }
   put { dims = 1, dtype = "f32", layers = 3 }
+  put { dims = 1, dtype = "f32", layers = 3, filter = "linear", address = "border" }
   put { dims = 2, dtype = "f32", channels = 4, level = true }
   return list
 end
