@@ -459,7 +459,7 @@ L_WEIGH_SHARED: { /* d = word * (a * b) + c for three words of shared memory, se
     OP32(ADD_FZ, F32, flush(canon(flush(a[i]) + flush(b[i]))))
     OP32(SUB_FZ, F32, flush(canon(flush(a[i]) - flush(b[i]))))
     OP32(MUL_FZ, F32, canon(mul_fz(flush(a[i]), flush(b[i]))))
-    OP32(FMA_FZ, F32, flush(canon(fmaf(flush(a[i]), flush(b[i]), flush(c[i])))))
+    OP32(FMA_FZ, F32, canon(fma_fz(flush(a[i]), flush(b[i]), flush(c[i]))))
     OP32(DIV_F, F32, canon(a[i] / b[i]))
     OP32(SQRT_F, F32, canon(sqrtf(a[i])))
     OP32(MIN_F, F32, min_f(a[i], b[i]))
@@ -468,11 +468,11 @@ L_WEIGH_SHARED: { /* d = word * (a * b) + c for three words of shared memory, se
     OP32(SAT_F, F32, saturate(a[i]))
 
     /* f64 */
-    OP64(ADD_D, F64, pass_nan(a[i], b[i], b[i], a[i] + b[i]))
-    OP64(SUB_D, F64, pass_nan(a[i], b[i], b[i], a[i] - b[i]))
-    OP64(MUL_D, F64, pass_nan(a[i], b[i], b[i], a[i] * b[i]))
+    OP64(ADD_D, F64, pass_nan(a[i], b[i], a[i], a[i] + b[i]))
+    OP64(SUB_D, F64, pass_nan(a[i], b[i], a[i], a[i] - b[i]))
+    OP64(MUL_D, F64, pass_nan(a[i], b[i], a[i], a[i] * b[i]))
     OP64(FMA_D, F64, pass_nan(a[i], b[i], c[i], fma(a[i], b[i], c[i])))
-    OP64(DIV_D, F64, pass_nan(a[i], b[i], b[i], a[i] / b[i]))
+    OP64(DIV_D, F64, pass_nan(b[i], a[i], a[i], a[i] / b[i]))
     OP64(SQRT_D, F64, pass_nan(a[i], a[i], a[i], sqrt(a[i])))
 
     /* Conversions; the rest is in slow.c. */

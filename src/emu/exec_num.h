@@ -22,12 +22,25 @@ static inline float flush(float x) {
     return float_of((b & 0x7f800000u) == 0 ? b & 0x80000000u : b);
 }
 
-/* A product is flushed when it is too small before it is rounded: an H200 gives 0 where rounding
-** would give the smallest normal number. */
+/* .ftz of products: an H200 flushes what is below the smallest normal number after rounding to 24
+** bits, whatever the exponent: half a unit under 2^-126 still rounds up to it. */
+static const double FTZ_LEAST = 0x1.ffffffp-127;
+
 static inline float mul_fz(float a, float b) {
     double exact = (double)a * (double)b;
-    float sign = float_of((bits_f(a) ^ bits_f(b)) & 0x80000000u), product = a * b;
-    return exact > -0x1p-126 && exact < 0x1p-126 ? sign : product;
+    float product = a * b;
+    bool tiny = exact > -FTZ_LEAST && exact < FTZ_LEAST;
+    return tiny ? float_of(bits_f(product) & 0x80000000u) : product;
+}
+
+/* The sum of product and c in double precision, and what its rounding lost (Knuth's two-sum). */
+static inline float fma_fz(float a, float b, float c) {
+    double product = (double)a * (double)b, sum = product + (double)c, back = sum - product;
+    double lost = (product - (sum - back)) + ((double)c - back);
+    double size = sum < 0 ? -sum : sum, less = sum < 0 ? -lost : lost;
+    bool tiny = size < FTZ_LEAST || (size == FTZ_LEAST && less < 0);
+    float result = fmaf(a, b, c);
+    return tiny ? float_of(bits_f(result) & 0x80000000u) : result;
 }
 
 /* A NaN operand gives the other; -0 is less than +0. */
@@ -78,10 +91,10 @@ static inline uint32_t div_u32(uint32_t a, uint32_t b) {
     return b ? value : UINT32_MAX;
 }
 
-/* A NaN result is a NaN operand (b before a before c, as on an H200), made quiet, or the hardware's default: stated here,
-** because compilers may exchange the operands of an addition. */
+/* A NaN result is a NaN operand, made quiet, or the hardware's default. Of several an H200 takes b
+** before c before a. Stated here, because compilers may exchange the operands of an addition. */
 static inline double pass_nan(double a, double b, double c, double result) {
-    double from = b != b ? b : a != a ? a : c;
+    double from = b != b ? b : c != c ? c : a;
     uint64_t bits;
     memcpy(&bits, &from, 8);
     bits = from != from ? bits | 0x0008000000000000u : 0xfff8000000000000u;

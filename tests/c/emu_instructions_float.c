@@ -48,8 +48,18 @@ static uint64_t flush(uint64_t bits) {
     return bits & 0x7f800000 ? bits : bits & 0x80000000;
 }
 
+static uint64_t raised(uint64_t bits) {
+    return kit_bits32(0x1p100F * kit_f32(bits));
+}
+
+/* Tiny is what lies below the smallest normal number after rounding to 24 bits whatever the
+** exponent, which shows when the operands are 2^100 times as large. */
 static uint64_t ftz32(char op, uint64_t a, uint64_t b, uint64_t c) {
-    return flush(op32(op, flush(a), flush(b), flush(c), FE_TONEAREST));
+    a = flush(a), b = flush(b), c = flush(c);
+    uint64_t value = op32(op, a, b, c, FE_TONEAREST), both = op == '+' || op == '-';
+    if (op == 'r' || op == 's') return flush(value);
+    uint64_t large = op32(op, raised(a), both ? raised(b) : b, raised(c), FE_TONEAREST);
+    return fabsf(kit_f32(large)) < 0x1p-26F ? value & 0x80000000 : value;
 }
 
 /* .sat: [0, 1], NaN to +0 */
@@ -293,7 +303,14 @@ WANT(rsqrt_ftz, rounded(1 / sqrtl((long double)kit_f32(flush(a)))))
 WANT(sqrt_approx, rounded(sqrtl((long double)kit_f32(a))))
 WANT(sqrt_approx_ftz, rounded(sqrtl((long double)kit_f32(flush(a)))))
 WANT(div_approx, kit_bits32(divide_approx(kit_f32(a), kit_f32(b))))
-WANT(div_approx_ftz, flush(kit_bits32(divide_approx(kit_f32(flush(a)), kit_f32(flush(b))))))
+
+static uint64_t divide_approx_ftz(uint64_t a, uint64_t b) {
+    uint64_t value = kit_bits32(divide_approx(kit_f32(flush(a)), kit_f32(flush(b))));
+    float large = divide_approx(kit_f32(raised(flush(a))), kit_f32(flush(b)));
+    return fabsf(large) < 0x1p-26F ? value & 0x80000000 : value;
+}
+
+WANT(div_approx_ftz, divide_approx_ftz(a, b))
 WANT(div_full, kit_bits32(kit_f32(a) / kit_f32(b)))
 WANT(tanh_, rounded(tanhl((long double)kit_f32(a))))
 WANT(rcp64, upper_result(1 / upper(a)))

@@ -1,6 +1,6 @@
 -- unmodified: every kernel of kernels/ as it is, in this process, for compute-sanitizer to watch.
 --
---   compute-sanitizer --report-api-errors explicit ./gilua --device cuda tests/gpu/unmodified.lua
+--   compute-sanitizer --report-api-errors no ./gilua --device cuda tests/gpu/unmodified.lua
 --   compute-sanitizer --tool racecheck ./gilua --device cuda tests/gpu/unmodified.lua
 --
 -- (also initcheck and synccheck). Small cases, for the tools are slow. API errors are left out
