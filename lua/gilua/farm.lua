@@ -313,4 +313,17 @@ function Farm:compare(a, b, case, options)
            a_ns = found.a_ns, b_ns = found.b_ns }
 end
 
+--- What writing the answers of a case takes at least: the time of a memset of the output. No kernel
+--- that writes every answer can be faster.
+---@param case table
+---@return table { ns, bytes, rel_error, samples }
+function Farm:floor(case)
+  require_baseline(self:use(case))
+  local found = self.funnel:floor()
+  self:serve()
+  found = found()
+  if not found.ns then require("gilua").fail("timing the write floor: %s", found.message) end
+  return found
+end
+
 return open

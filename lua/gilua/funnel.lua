@@ -508,4 +508,19 @@ function Funnel:pair(a, b, pairs_wanted)
   return function() return found end
 end
 
+--- Begins timing what writing the answers of the case at hand takes at least.
+---@return fun(): table what came of it, once the crew was served
+function Funnel:floor()
+  local found
+  self.crew:post {
+    kind = "pair", role = "device", limit_s = self.options.timeout_s,
+    message = function(worker)
+      return self:device_message(worker, { op = "floor", timing = self:timing {} })
+    end,
+    done = function(reply) found = reply end,
+    blame = function(_, reason) found = { message = reason } end,
+  }
+  return function() return found end
+end
+
 return M

@@ -318,4 +318,16 @@ function M:pair(a, b, job)
   return { status = "ok", a_ns = m.a, b_ns = m.b }
 end
 
+--- What it takes to write the case's output once, without calculating anything.
+---@param timing table as of module:time
+---@return table { ns, rel_error, samples, bytes }
+function M:floor(timing)
+  local output = self.case.output
+  local m = must(self:buffer(output, "output"):time_sentinel {
+    min_samples = timing.min_samples, max_samples = timing.max_samples,
+    rel_error = timing.rel_error,
+  })
+  return { ns = m.ns, rel_error = m.rel_error, samples = #m.samples, bytes = #output * tonumber(output:dtype():match("%d+")) // 8 }
+end
+
 return M

@@ -117,6 +117,10 @@ function operations.pair(m, share)
   return runner_of(m, share):pair(m.a, m.b, m)
 end
 
+function operations.floor(m, share)
+  return runner_of(m, share):floor(m.timing)
+end
+
 local function answer(bytes, share)
   local m = wire.decode(bytes)
   local ok, result, given = xpcall(operations[m.op], function(e)

@@ -684,6 +684,20 @@ static int module_time(lua_State *L) {
     return bind_interrupted ? bind_interrupt(L) : 1;
 }
 
+static int buffer_time_sentinel(lua_State *L) {
+    static const char *const known[] = {TIMING_FIELDS, NULL};
+    Child *c = check_child(L, 1, BUFFER);
+    if (lua_isnoneornil(L, 2)) lua_settop(L, 1), lua_newtable(L);
+    bind_check_options(L, 2, known);
+    DeviceTiming timing = read_timing(L, 2);
+    DeviceSamples s;
+    gi_err err;
+    bool ran = device_time_sentinel(c->u.buffer, &timing, &s, &err);
+    if (ran) push_samples(L, &s);
+    device_samples_free(&s);
+    return ran ? 1 : refuse(L, &err);
+}
+
 static void read_side(lua_State *L, const char *name, DeviceModule *m, LaunchArgs *out) {
     static const char *const known[] = {LAUNCH_FIELDS, NULL};
     gi_err err;
@@ -775,6 +789,8 @@ void bind_device(lua_State *L) {
          "Copies another array's contents in."},
         {"sentinel", buffer_sentinel, "buffer:sentinel() -> buffer",
          "Fills it with the mark that compare reports as unset, on the device."},
+        {"time_sentinel", buffer_time_sentinel, "buffer:time_sentinel([timing]) -> table",
+         "Times that: no kernel that writes the whole buffer can be faster. As module:time."},
         {"compare", buffer_compare,
          "buffer:compare(expected_buffer [, {width, used, limit}]) -> table",
          "gi.array.compare on the device, without copying the answers here."},

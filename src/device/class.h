@@ -34,6 +34,7 @@ typedef struct DeviceClass {
                  gi_err *);
     bool (*time_pair)(DevicePair, DevicePair, int, const DeviceTiming *, double *, double *,
                       Measurement *, gi_err *);
+    bool (*time_sentinel)(DeviceBuffer *, const DeviceTiming *, DeviceSamples *, gi_err *);
 } DeviceClass;
 
 struct Device {

@@ -207,7 +207,8 @@ static const DeviceClass cuda_class = {.name = "cuda",
                                        .kernel_name = cuda_kernel_name,
                                        .launch = cuda_launch,
                                        .time = cuda_time,
-                                       .time_pair = cuda_time_pair};
+                                       .time_pair = cuda_time_pair,
+                                       .time_sentinel = cuda_time_sentinel};
 
 Device *cuda_device_open(int ordinal, gi_err *err) {
     const Driver *cu = driver_load(err);

@@ -184,6 +184,7 @@ typedef struct CudaPlan {
     int lead, trail;       /* launches before and behind those that are timed (the same, in turn) */
     bool gate;             /* the GPU waits until the host has queued all of it */
     bool flush_l2;
+    DeviceBuffer *fill;    /* this is filled with sentinels in place of every launch */
 } CudaPlan;
 
 /* Runs 1 … CUDA_GROUP launches, timed. False for misuse and failures; *out says how they went. */
@@ -194,5 +195,6 @@ bool cuda_time(DeviceModule *m, const DeviceLaunch *launch, const DeviceTiming *
                DeviceSamples *out, gi_err *err);
 bool cuda_time_pair(DevicePair a, DevicePair b, int pairs, const DeviceTiming *how, double *ns_a,
                     double *ns_b, Measurement *last, gi_err *err);
+bool cuda_time_sentinel(DeviceBuffer *b, const DeviceTiming *how, DeviceSamples *out, gi_err *err);
 
 #endif

@@ -114,10 +114,17 @@ static void describe(CudaDevice *d, const CudaKernel *k, const DeviceLaunch *l, 
         (double)((threads + 31) / 32 * (uint64_t)blocks) * 32 / d->max_threads_per_sm;
 }
 
-static int queue_shot(CudaDevice *d, const DevicePair *shot, int i, bool flush, Measurement *out,
-                      gi_err *err) {
+static int queue_fill(CudaDevice *d, DeviceBuffer *b, int i) {
+    int code = i >= 0 ? d->cu->event_record(d->start[i], d->stream) : CU_OK;
+    if (code == CU_OK) code = cuda_queue_sentinel(b);
+    return code == CU_OK && i >= 0 ? d->cu->event_record(d->end[i], d->stream) : code;
+}
+
+static int queue_shot(CudaDevice *d, const DevicePair *shot, int i, const CudaPlan *plan,
+                      Measurement *out, gi_err *err) {
+    if (plan->fill) return queue_fill(d, plan->fill, i);
     CudaModule *m = (CudaModule *)shot->module;
-    int code = prepare(d, m, shot->launch, flush, err);
+    int code = prepare(d, m, shot->launch, plan->flush_l2, err);
     if (code != CU_OK) return code;
     CudaKernel *k = cuda_kernel(m, shot->launch->run.kernel, err);
     if (k == NULL) return CU_MISUSE;
@@ -192,13 +199,13 @@ static int queue_group(CudaDevice *d, const DevicePair *shots, int n, const Cuda
                        Measurement *out, gi_err *err) {
     int code = plan->gate ? queue_gate(d) : CU_OK;
     for (int i = 0; i < plan->lead && code == CU_OK; i++)
-        code = queue_shot(d, &shots[i % n], -1, plan->flush_l2, out, err);
+        code = queue_shot(d, &shots[i % n], -1, plan, out, err);
     if (code == CU_OK) code = queue_stamp(d, 0);
     for (int i = 0; i < n && code == CU_OK; i++)
-        code = queue_shot(d, &shots[i], i, plan->flush_l2, out, err);
+        code = queue_shot(d, &shots[i], i, plan, out, err);
     if (code == CU_OK) code = queue_stamp(d, 1);
     for (int i = 0; i < plan->trail && code == CU_OK; i++)
-        code = queue_shot(d, &shots[i % n], -1, plan->flush_l2, out, err);
+        code = queue_shot(d, &shots[i % n], -1, plan, out, err);
     if (code != CU_OK) return code;
     return d->cu->download(d->staging, d->stamps.address, 2 * (size_t)d->info.sms * sizeof(Stamp),
                            d->stream);

@@ -71,6 +71,17 @@ static int next_group(const DeviceTiming *how, const DeviceSamples *s, int most)
     return n < most ? n : most;
 }
 
+/* Groups of at most `most`, until the median is known. */
+static bool sample_all(CudaDevice *d, const DevicePair *shot, int most, const DeviceTiming *how,
+                       const CudaPlan *plan, DeviceSamples *out, gi_err *err) {
+    while (out->last.status == STATUS_OK && !out->slow && !out->capped && !is_enough(how, out)) {
+        if (!sample(d, shot, next_group(how, out, most), how, plan, out, err)) return false;
+        out->slow = is_slow(how, out);
+        out->capped = out->n >= how->max_samples && !is_enough(how, out);
+    }
+    return true;
+}
+
 bool cuda_time(DeviceModule *m, const DeviceLaunch *launch, const DeviceTiming *how,
                DeviceSamples *out, gi_err *err) {
     CudaDevice *d = cuda_of(m->device);
@@ -79,12 +90,21 @@ bool cuda_time(DeviceModule *m, const DeviceLaunch *launch, const DeviceTiming *
     CudaPlan plan = plan_for(how, out->last.ns), alone = {.flush_l2 = how->flush_l2};
     int most = needs_reload(&shot) ? 1 : group_size(out->last.ns);
     if (needs_reload(&shot)) plan = alone;
-    while (out->last.status == STATUS_OK && !out->slow && !out->capped && !is_enough(how, out)) {
-        if (!sample(d, &shot, next_group(how, out, most), how, &plan, out, err)) return false;
-        out->slow = is_slow(how, out);
-        out->capped = out->n >= how->max_samples && !is_enough(how, out);
-    }
-    return true;
+    return sample_all(d, &shot, most, how, &plan, out, err);
+}
+
+bool cuda_time_sentinel(DeviceBuffer *b, const DeviceTiming *how, DeviceSamples *out,
+                        gi_err *err) {
+    CudaDevice *d = cuda_of(b->device);
+    DeviceLaunch none = {.run = {.kernel = "filling a buffer"}};
+    DevicePair shot = {NULL, &none};
+    CudaPlan once = {.fill = b};
+    CudaGroup group;
+    if (!cuda_group(d, &shot, 1, &once, &group, &out->last, err)) return false;
+    CudaPlan plan = plan_for(how, out->last.ns);
+    plan.fill = b;
+    plan.flush_l2 = false;
+    return sample_all(d, &shot, group_size(out->last.ns), how, &plan, out, err);
 }
 
 /* --- two kernels in turn --- */

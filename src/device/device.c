@@ -233,6 +233,15 @@ bool device_time(DeviceModule *m, const DeviceLaunch *launch, const DeviceTiming
     return check_launch(m, launch, err) && m->device->class->time(m, launch, &timing, out, err);
 }
 
+bool device_time_sentinel(DeviceBuffer *b, const DeviceTiming *how, DeviceSamples *out,
+                          gi_err *err) {
+    *out = (DeviceSamples){0};
+    DeviceTiming timing = with_defaults(how);
+    if (b->access != ACCESS_WRITE)
+        return gi_fail(err, "usage", "a read-only buffer cannot be filled with the sentinel");
+    return b->device->class->time_sentinel(b, &timing, out, err);
+}
+
 void device_samples_free(DeviceSamples *s) {
     free(s->ns);
     free(s->clock_ghz);

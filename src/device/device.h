@@ -156,6 +156,12 @@ typedef struct DevicePair {
 bool device_time_pair(DevicePair a, DevicePair b, int pairs, const DeviceTiming *how, double *ns_a,
                       double *ns_b, Measurement *last, gi_err *err);
 
+/* Times what writing a whole buffer takes, by filling it with sentinels again and again: no kernel
+** that writes every answer can be faster. On cuda a memset for f32 and the integer types; on emu
+** the launch and the bytes at the rate of the model's memory. Free *out in any case. */
+bool device_time_sentinel(DeviceBuffer *b, const DeviceTiming *how, DeviceSamples *out,
+                          gi_err *err);
+
 /* The papers' clock (docs/device.md): one launch of a kernel whose source records, for each block,
 ** start, end and SM as unsigned long long[3] where a device variable points to. The longest span of
 ** an SM is the kernel's time. "usage" when the module has no such variable. */

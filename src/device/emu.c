@@ -224,6 +224,18 @@ static bool time_pair(DevicePair a, DevicePair b, int pairs, const DeviceTiming 
     return true;
 }
 
+static bool time_sentinel(DeviceBuffer *b, const DeviceTiming *how, DeviceSamples *out,
+                          gi_err *err) {
+    const EmuModel *model = emu_model(emu_of(b->device));
+    if (!sentinel(b, err)) return false;
+    double ticks = model->launch_ticks + (double)b->array->size_bytes / model->dram_bytes_per_clock;
+    out->last = (Measurement){.status = STATUS_OK, .ticks = ticks, .ns = ticks / model->clock_ghz,
+                              .clock_ghz = model->clock_ghz};
+    samples_add(out, out->last.ns, out->last.clock_ghz);
+    samples_summarise(out, 0, how->clock_tolerance);
+    return true;
+}
+
 static const DeviceClass emu_class = {.name = "emu",
                                       .close = close_device,
                                       .info = info,
@@ -246,7 +258,8 @@ static const DeviceClass emu_class = {.name = "emu",
                                       .kernel_name = kernel_name,
                                       .launch = launch,
                                       .time = time_launch,
-                                      .time_pair = time_pair};
+                                      .time_pair = time_pair,
+                                      .time_sentinel = time_sentinel};
 
 Device *emu_device_open(const EmuModel *model, gi_err *err) {
     (void)err;

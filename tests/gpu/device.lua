@@ -213,6 +213,8 @@ tap.case("comparison on the device says what gi.array.compare says", function()
     local b = dev:buffer(gi.array(dtype, 1001))
     b:sentinel()
     tap.is(b:read():hash(), gi.array(dtype, 1001):sentinel():hash(), dtype .. ": the sentinel")
+    local fill = b:time_sentinel { min_samples = 10 }
+    tap.is(fill.status == "ok" and fill.ns > 0 and #fill.samples >= 10, true, dtype .. ": timed")
   end
 end)
 

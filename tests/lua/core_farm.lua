@@ -20,6 +20,15 @@ tap.case("messages: what is sent is what arrives, equal tables have equal bytes"
   tap.raises(function() wire.encode { print } end, "cannot be sent", "functions are refused")
 end)
 
+tap.case("the write floor is below what a kernel takes", function()
+  local farm = gi.farm(gi.problem "kernels/niftyreg", { jobs = 1 })
+  local floor = farm:floor(CASE)
+  local kernel = farm:evaluate({ "" }, CASE)[1]
+  tap.is(floor.bytes, kernel.n * 16, "every answer is a float4")
+  tap.is(floor.ns > 0 and floor.ns < kernel.ns, true, "less time")
+  farm:close()
+end)
+
 tap.case("results come in the order of the genomes, each with its own status", function()
   local problem = gi.problem "kernels/niftyreg"
   local farm = gi.farm(problem, { jobs = 2 })
