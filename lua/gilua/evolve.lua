@@ -42,7 +42,8 @@ local M = {}
 ---@field rejected table<string, integer> by cause: a status, or "wrong" answers
 ---@field stopped? { kind: string, message: string } "interrupted" or "error"
 ---@field result? { case: string, unseen: boolean, baseline: table, best: table, evolved: string,
----  speedup: number, low?: number, high?: number, pairs?: integer }
+---  genes: string, speedup: number, low?: number, high?: number, pairs?: integer } genomes here are
+---  without the scheme's base: evolved before it was cleaned, genes after
 
 --------------------------------------------------------------------------------------------------
 -- Breeding steps: each appends children to a list
@@ -99,6 +100,8 @@ M.paper = {
   select = select.truncation,                           -- (population, rng) -> parents
   minimise = minimise.knockout,                         -- (genome, score) -> genome
   finalists = 5,        -- how many of the generations' best meet in the final comparison
+  base = "",            -- settings (§4.2: the tuned block size) that every kernel is given, the
+                        -- unmodified one too; genomes come after them
   observers = {},
 }
 
@@ -153,10 +156,15 @@ end
 -- A candidate this much slower than the faster of its parents need not be timed with care.
 local HOPELESS = 2
 
+-- What is compiled: an individual's genes, after the settings that all have.
+local function whole(run, individual)
+  return genome.join { run.scheme.base, individual.genome }
+end
+
 local function measure(run, individuals, case)
   local genomes, slow_above = {}, {}
   for i, individual in ipairs(individuals) do
-    genomes[i] = individual.genome
+    genomes[i] = whole(run, individual)
     slow_above[i] = individual.parent_ns and HOPELESS * individual.parent_ns or false
   end
   local measured, why = run.scheme.farm:evaluate(genomes, case, {
@@ -206,7 +214,7 @@ local function inspect(run, individuals)
   local suspects, genomes = {}, {}
   for _, individual in ipairs(individuals) do
     if individual.acceptable then
-      suspects[#suspects + 1], genomes[#genomes + 1] = individual, individual.genome
+      suspects[#suspects + 1], genomes[#genomes + 1] = individual, whole(run, individual)
     end
   end
   if #genomes == 0 then return end
@@ -276,6 +284,29 @@ local function mean_length(population)
   return stats.mean(lengths)
 end
 
+-- In how many genomes each gene is, the most frequent first (§4.5). Genes of one genome alone are
+-- left out.
+local FREQUENT = 40
+
+local function gene_counts(population)
+  local holders, list = {}, {}
+  for _, individual in ipairs(population) do
+    local here = {}
+    for _, gene in ipairs(genome.split(individual.genome)) do
+      if not here[gene] then holders[gene] = (holders[gene] or 0) + 1 end
+      here[gene] = true
+    end
+  end
+  for _, gene in ipairs(settings.keys(holders)) do
+    if holders[gene] > 1 then list[#list + 1] = { gene = gene, count = holders[gene] } end
+  end
+  table.sort(list, function(a, b)
+    if a.count ~= b.count then return a.count > b.count end
+    return a.gene < b.gene
+  end)
+  return table.move(list, 1, FREQUENT, 1, {})
+end
+
 local function record_generation(run, case, baseline)
   local population = run.population
   local function right(individual)
@@ -296,6 +327,7 @@ local function record_generation(run, case, baseline)
     evaluations = run.evaluations,
     mean_length = mean_length(population),
     best_length = best and genome.length(best.genome) or nil,
+    genes = gene_counts(population),
   }
 end
 
@@ -389,7 +421,7 @@ end
 -- What the claim of the best is worth: interleaved with the unmodified kernel, on an unseen case.
 -- Exact on the virtual GPU. Nil where chance can explain it.
 local function confirmed(run, best, case)
-  local c = run.scheme.farm:compare(best.genome, "", case)
+  local c = run.scheme.farm:compare(whole(run, best), run.scheme.base, case)
   if c.status ~= "ok" then return nil end
   local exact = c.low == c.high
   return (exact or c.low > 1 or c.high < 1) and c or nil
@@ -397,7 +429,7 @@ end
 
 local function outcome(run, case, baseline, best, evolved, claim)
   return {
-    case = case_name(run, case), unseen = true, evolved = evolved,
+    case = case_name(run, case), unseen = true, evolved = evolved, genes = best.genome,
     baseline = baseline.measurement, best = best.measurement,
     speedup = claim.ratio, low = claim.low, high = claim.high, pairs = claim.pairs,
   }
@@ -431,9 +463,10 @@ local function so_far(run)
   local record = run.records[#run.records]
   if not record then return nil end
   local best = record.improved and record.best.measurement or record.baseline
+  local genes = record.improved and record.best.genome or ""
   return {
-    case = record.case, unseen = false, evolved = best.genome, baseline = record.baseline,
-    best = best, speedup = record.baseline.ticks / best.ticks,
+    case = record.case, unseen = false, evolved = genes, genes = genes,
+    baseline = record.baseline, best = best, speedup = record.baseline.ticks / best.ticks,
   }
 end
 

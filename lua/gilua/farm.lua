@@ -134,6 +134,14 @@ function Farm:stats()
   return s
 end
 
+--- What it runs on, for people: "NVIDIA H200", "2 x NVIDIA H200", "virtual NVIDIA H200 (emu)".
+---@return string
+function Farm:description()
+  local name = self.devices[1].name
+  if self.funnel.virtual then return ("virtual %s (emu)"):format(name) end
+  return #self.devices > 1 and ("%d x %s"):format(#self.devices, name) or name
+end
+
 --- Which mutants run on the small case with every check on, from now on.
 ---@param mode string "every", "parents" or "winners"
 function Farm:set_check(mode)

@@ -20,10 +20,28 @@ function M.split(genome)
   return genes
 end
 
+---Genes, or genomes, one after the other; empty ones leave no trace.
 ---@param genes string[]
 ---@return string genome
 function M.join(genes)
-  return table.concat(genes, " ")
+  local full = {}
+  for _, gene in ipairs(genes) do
+    if gene ~= "" then full[#full + 1] = gene end
+  end
+  return table.concat(full, " ")
+end
+
+---A genome without the settings that a later gene of it overrides.
+---@param text string
+---@return string
+function M.last_settings(text)
+  local genes, seen, kept = M.split(text), {}, {}
+  for i = #genes, 1, -1 do
+    local name = genes[i]:match("^[%a_][%w_]*")
+    if not (name and seen[name]) then table.insert(kept, 1, genes[i]) end
+    if name then seen[name] = true end
+  end
+  return M.join(kept)
 end
 
 ---@param genome string

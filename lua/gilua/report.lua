@@ -37,7 +37,10 @@ local function make_folder(dir)
   return lfs.mkdir(dir)
 end
 
-local function write_file(path, text)
+---A whole file, or an error that says what went wrong.
+---@param path string
+---@param text string
+function M.write(path, text)
   local file, why = io.open(path, "wb")
   if not file then error("cannot write the results: " .. why, 0) end
   local written, problem = file:write(text)
@@ -62,8 +65,8 @@ end
 ---@return string
 function M.diff(old, new, label)
   local old_path, new_path = os.tmpname(), os.tmpname()
-  write_file(old_path, old)
-  write_file(new_path, new)
+  M.write(old_path, old)
+  M.write(new_path, new)
   local name = shell_quoted(label)
   local pipe <close> = assert(io.popen(("diff -u --label %s --label %s %s %s"):format(
     name, name, shell_quoted(old_path), shell_quoted(new_path))))
@@ -75,13 +78,16 @@ function M.diff(old, new, label)
   return text
 end
 
-local function write_best(run, dir)
-  local problem = run.problem
-  local source, why = problem.grammar:apply(run.result.best.genome, true)
+---best.cu and best.patch of a genome.
+---@param problem table
+---@param genome string
+---@param dir string
+function M.write_best(problem, genome, dir)
+  local source, why = problem.grammar:apply(genome, true)
   if not source then error("cannot write the best kernel: " .. why, 0) end
-  write_file(join(dir, "best.cu"), source)
+  M.write(join(dir, "best.cu"), source)
   local label = (problem.source_path or "kernel.cu"):match("[^/]*$")
-  write_file(join(dir, "best.patch"), M.diff(problem.source, source, label))
+  M.write(join(dir, "best.patch"), M.diff(problem.source, source, label))
 end
 
 --------------------------------------------------------------------------------------------------
@@ -199,12 +205,12 @@ local function observer(dir, csv, log)
   function o.on_end(run)
     if run.stopped then note("stopped: %s", run.stopped.message) end
     if run.result then
-      write_best(run, dir)
+      M.write_best(run.problem, run.result.best.genome, dir)
       local right = fitness.right(run.result.best, run.problem.tolerance)
       note("best: %.3fx on %s, %s: %s", run.result.speedup, run.result.case,
         right and "right" or "wrong", run.result.best.genome)
     end
-    write_file(join(dir, "result.json"), json.encode(M.result(run, clock() - began)) .. "\n")
+    M.write(join(dir, "result.json"), json.encode(M.result(run, clock() - began)) .. "\n")
     csv:close()
     log:close()
   end

@@ -1,0 +1,6 @@
+-- GECCO 2014 with the settings of the GeForce GTX 295 (Tables 1 and 2 of the paper): tune, evolve,
+-- clean up, re-tune, validate; the paper's row is printed beside ours.
+--
+--   gilua [--device cuda] experiments/niftyreg_gtx295.lua [--help]
+
+require("gilua").gecco2014.run("niftyreg_gtx295", { gpu = "gtx295" })

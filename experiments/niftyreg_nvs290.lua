@@ -1,0 +1,6 @@
+-- GECCO 2014 with the settings of the Quadro NVS 290 (Tables 1 and 2 of the paper): tune, evolve,
+-- clean up, re-tune, validate; the paper's row is printed beside ours.
+--
+--   gilua [--device cuda] experiments/niftyreg_nvs290.lua [--help]
+
+require("gilua").gecco2014.run("niftyreg_nvs290", { gpu = "nvs290" })

@@ -1,0 +1,356 @@
+-- experiment: a published experiment from the untuned kernel to the validated winner. The steps are
+-- those of GECCO 2014, §4.2 to §4.4, in an ordered list that a script may change:
+--
+--   floor      what writing the answers takes at least
+--   tune       every legal launch, before evolution (§4.2)
+--   evolve     one run a seed, and a random search of as many evaluations (RN/14/02 §10.1)
+--   clean      genes that bring nothing go (§4.3)
+--   retune     the launch again, for the kernel that was found
+--   compiler   options of the compiler, last (§4.3)
+--   validate   against the kernel as it was, on cases that nothing before has seen (§4.4)
+--
+-- Each step is a function of the study, a table that ends as experiment.json and report.html
+-- (docs/report.md has its fields); fields that begin with an underscore stay in memory.
+
+local gi = require "gilua"
+local core = require "gilua.core"
+local genome = require "gilua.genome"
+local host = require "gilua.host"
+local json = require "gilua.json"
+local progress = require "gilua.progress"
+local settings = require "gilua.settings"
+
+local M = {}
+
+---@class Study
+---@field title string
+---@field problem string its folder
+---@field options table of the command line: seed device jobs out quiet runs …
+---@field new_case fun(generation: integer, rng: table): table training cases
+---@field fixed_case table of tuning and cleaning (§4.3: "the same random image is used")
+---@field unseen table[] cases of the validation
+---@field base? string settings evolution starts from, in place of those tuning finds
+---@field tune? table parameters tuned before and after (gilua.tune)
+---@field compiler? table parameters tuned last
+---@field scheme? table fields of gilua.evolve's scheme
+
+local FIELDS = {
+  title = "", paper = "", doc = "", tune = {}, compiler = {}, scheme = {}, settings = {},
+  paper_row = {},
+}
+local OPTIONAL = { "problem", "options", "new_case", "fixed_case", "unseen", "base", "steps",
+  "restrict", "repeats" }
+
+--------------------------------------------------------------------------------------------------
+-- Talking
+
+local function say(study, text, ...)
+  if not study.options.quiet then
+    print(select("#", ...) > 0 and text:format(...) or text)
+    io.stdout:flush()
+  end
+end
+
+local function cost(study, row)
+  if study.emulated then return progress.grouped(row.ticks) .. " ticks" end
+  return ("%.2f us"):format(row.ns / 1e3)
+end
+
+local function interval(row)
+  if row.low == row.high then return ("%.3fx"):format(row.ratio) end
+  return ("%.3fx (95 %% interval %.3f to %.3f)"):format(row.ratio, row.low, row.high)
+end
+
+--------------------------------------------------------------------------------------------------
+-- Steps
+
+function M.floor(study)
+  local farm = study._farm
+  local floor = farm:floor(study.fixed_case)
+  local default = farm:evaluate({ "" }, study.fixed_case)[1]
+  study.floor = { ns = floor.ns, bytes = floor.bytes, default_ns = default.ns,
+                  default_ratio = default.ns / floor.ns }
+  say(study, "write floor: %.2f us for %s bytes; the kernel as it is takes %.1f times that",
+    floor.ns / 1e3, progress.grouped(floor.bytes), study.floor.default_ratio)
+end
+
+-- A tuning of parameters on top of a genome; nothing where there are none.
+local function tuned(study, title, parameters, base)
+  if #parameters == 0 then return nil end
+  local result = gi.tune.run {
+    problem = study._problem, farm = study._farm, case = study.fixed_case, base = base,
+    parameters = parameters, restrict = study.restrict,
+  }
+  study.tuning = study.tuning or {}
+  table.insert(study.tuning, { title = title, result = result })
+  if not result.best then
+    gi.fail("%s: no setting gives right answers: %s", title,
+      result.rows[1] and result.rows[1].message or "there is none")
+  end
+  say(study, "%s: %d settings, best %s: %s%s", title, #result.rows, result.best.genome,
+    cost(study, result.best), result.default and
+    (", default " .. cost(study, result.default)) or "")
+  return result.best
+end
+
+function M.tune(study)
+  local best = tuned(study, "tuning before evolution", study.tune, "")
+  study.base = study.base or best and best.genome or ""
+end
+
+local function observers(study)
+  local dir = study.options.out
+  local report, unwritable = gi.report.open(dir)
+  if not report then gi.fail("%s", unwritable) end
+  return { report, gi.progress.new { quiet = study.options.quiet, dir = dir } }
+end
+
+local function scheme_of(study, seed, seen)
+  local scheme = {
+    problem = study._problem, farm = study._farm, new_case = study.new_case, base = study.base,
+    population = study.options.population, generations = study.options.generations,
+    rng = gi.rng(seed), minimise = false, observers = seen,
+  }
+  for key, value in pairs(study.scheme) do scheme[key] = value end
+  return scheme
+end
+
+-- A record as experiment.json has it.
+local function row_of(record)
+  local best = record.best
+  return {
+    generation = record.generation, case = record.case, baseline_ticks = record.baseline.ticks,
+    best_ticks = best and best.measurement.ticks, speedup = record.speedup,
+    median_ticks = record.median_ticks, compiled = record.compiled, right = record.right,
+    parents = record.parents, evaluations = record.evaluations, mean_length = record.mean_length,
+    best_length = record.best_length, best_genome = best and best.genome, genes = record.genes,
+  }
+end
+
+local function rows_of(run)
+  local rows = {}
+  for i, record in ipairs(run.records) do rows[i] = row_of(record) end
+  return rows
+end
+
+local function describe(run)
+  local r = run.result
+  return { seed = run.seed, speedup = r.speedup, low = r.low, high = r.high, genome = r.genes,
+           evaluations = run.evaluations }
+end
+
+-- One run of a random search with as many evaluations; quiet, it has no winner to show.
+local function control(study, seed)
+  local scheme = gi.control.scheme(scheme_of(study, seed, {}))
+  local run = gi.evolve.run(scheme)
+  say(study, "random search of %s evaluations, seed %d: %.3fx",
+    progress.grouped(run.evaluations), seed, run.result.speedup)
+  return run
+end
+
+local function keep_best(study, run, evaluations_before)
+  if study._best and study._best.result.speedup >= run.result.speedup then return end
+  study._best = run
+  study.evolution = {
+    records = rows_of(run), population = run.scheme.population, evaluations = run.evaluations,
+    rejected = run.rejected, duplicates = evaluations_before,
+  }
+end
+
+function M.evolve(study)
+  local o = study.options
+  local evolved, random = {}, {}
+  study.runs = {}
+  for i = 1, o.runs do
+    local seed = o.seed + i - 1
+    local seen = i == 1 and observers(study) or { gi.progress.new { quiet = o.quiet } }
+    local run = gi.evolve.run(scheme_of(study, seed, seen))
+    local row = describe(run)
+    evolved[i] = row.speedup
+    keep_best(study, run, study._farm:stats().duplicates)
+    if o.control then
+      local chance = control(study, seed)
+      row.control, random[i] = chance.result.speedup, chance.result.speedup
+      if i == 1 then
+        study.control = { records = rows_of(chance), speedup = chance.result.speedup }
+      end
+    end
+    study.runs[i] = row
+  end
+  if o.runs > 1 and o.control then study.summary = gi.repeats.summary(evolved, random) end
+end
+
+function M.clean(study)
+  local evolved = study._best.result.evolved
+  study.evolved = evolved
+  if evolved == "" then
+    say(study, "evolution found nothing that beats the kernel: there is nothing to clean")
+    study._genes = ""
+    return
+  end
+  study.cleanup = gi.minimise.clean {
+    problem = study._problem, farm = study._farm, case = study.fixed_case, base = study.base,
+    genome = evolved, repeats = study.repeats,
+  }
+  study._genes = study.cleanup.genome
+  say(study, "clean-up: %d genes, %d of them needed: %s", genome.length(evolved),
+    genome.length(study._genes), study._genes)
+end
+
+local function final(study, ...)
+  study._final = genome.last_settings(genome.join { study.base, study._genes, ... })
+end
+
+function M.retune(study)
+  local best = tuned(study, "tuning after evolution", study.tune,
+    genome.join { study.base, study._genes })
+  study._launch = best and best.genome or ""
+  final(study, study._launch)
+end
+
+-- The default stays unless another option is measurably better.
+function M.compiler(study)
+  local best = tuned(study, "compiler options", study.compiler, study._final)
+  if not best then return end
+  local candidate = genome.last_settings(genome.join { study._final, best.genome })
+  local claim = study._farm:compare(candidate, study._final, study.fixed_case)
+  if claim.status == "ok" and claim.low > 1 then study._final = candidate end
+end
+
+function M.validate(study)
+  local farm, winner = study._farm, study._final
+  local training = farm:compare(winner, "", study.fixed_case)
+  study.validation = gi.validate.run {
+    problem = study._problem, farm = farm, cases = study.unseen, genome = winner,
+    training = training.ratio,
+    on_row = function(row)
+      say(study, "%-34s %s, largest error %.3g, %s of %s answers wrong", row.case, interval(row),
+        row.max_error, progress.grouped(row.wrong), progress.grouped(row.answers))
+    end,
+  }
+end
+
+M.steps = { "floor", "tune", "evolve", "clean", "retune", "compiler", "validate" }
+
+--------------------------------------------------------------------------------------------------
+-- What is written
+
+local function describe_winner(study)
+  local problem, farm = study._problem, study._farm
+  local measured = farm:evaluate({ study._final, "" }, study.fixed_case)
+  local source = assert(problem.grammar:apply(study._final, true))
+  local m = measured[1]
+  study.winner = {
+    genome = study._final, genes = gi.explain.genome(problem, study._final), ticks = m.ticks,
+    ns = m.ns, registers = m.registers, default_ns = measured[2].ns,
+    default_ticks = measured[2].ticks,
+    diff = gi.report.diff(problem.source, source, problem.source_path:match("[^/]*$")),
+  }
+  if study.floor then study.floor.ratio = m.ns / study.floor.ns end
+end
+
+local function provenance(study)
+  local versions = host.versions()
+  local d = study._farm.devices[1]
+  local rows = {
+    { name = "gilua", value = versions.gilua }, { name = "Lua", value = versions.lua },
+    { name = "NVRTC", value = versions.nvrtc }, { name = "device", value = study.device },
+    { name = "target", value = d.target }, { name = "seed", value = study.options.seed },
+    { name = "problem", value = study.problem },
+  }
+  local driver = core.system.driver()
+  if driver.loaded then rows[#rows + 1] = { name = "CUDA driver", value = driver.version } end
+  study.provenance = rows
+end
+
+-- Without what stays in memory: functions, handles, fields that begin with an underscore.
+local function plain(value)
+  if type(value) ~= "table" then
+    return (type(value) == "function" or type(value) == "userdata") and json.null or value
+  end
+  local copy = {}
+  for k, v in pairs(value) do
+    if type(k) ~= "string" or k:sub(1, 1) ~= "_" then copy[k] = plain(v) end
+  end
+  return copy
+end
+
+local KEPT = { "title", "paper", "doc", "device", "emulated", "seed", "command", "settings",
+  "paper_row", "tuning", "evolution", "control", "runs", "summary", "evolved", "cleanup", "winner",
+  "validation", "floor", "stages", "provenance" }
+
+local function write(study)
+  local dir, kept = study.options.out, {}
+  for _, key in ipairs(KEPT) do kept[key] = plain(study[key]) end
+  gi.report.write(dir .. "/experiment.json", json.encode(kept) .. "\n")
+  gi.html.write(kept, dir .. "/report.html")
+  gi.report.write_best(study._problem, study._final, dir)
+end
+
+local function conclude(study)
+  local v, w = study.validation, study.winner
+  if not v then return end
+  say(study, "")
+  say(study, "The kernel as it is: %s; the winner: %s.", cost(study, { ticks = w.default_ticks,
+    ns = w.default_ns }), cost(study, w))
+  say(study, "On %d unseen cases, %s answers: %.3f times faster (median; %.3f to %.3f), largest "
+    .. "error %.3g, %s wrong.", #v.rows, progress.grouped(v.answers), v.ratio.median,
+    v.ratio.least, v.ratio.greatest, v.max_error, progress.grouped(v.wrong))
+  for _, row in ipairs(study.paper_row) do
+    say(study, "  %-34s %18s   paper: %s", row.name, row.ours or "-", row.paper)
+  end
+  say(study, "Results are in %s: report.html experiment.json best.cu best.patch generations.csv "
+    .. "log.txt", study.options.out)
+end
+
+--------------------------------------------------------------------------------------------------
+-- The run
+
+local function open(study)
+  for _, name in ipairs { "problem", "options", "new_case", "fixed_case", "unseen" } do
+    if study[name] == nil then
+      error("gilua.experiment.run: the study needs '" .. name .. "'", 3)
+    end
+  end
+  local o = study.options
+  study._problem = gi.problem(study.problem)
+  study._farm = gi.farm(study._problem, { device = o.device, jobs = o.jobs })
+  study.device, study.emulated = study._farm:description(), study._farm.device == "emu"
+  study.seed, study.stages = o.seed, {}
+end
+
+---Runs a study from the first step to the report.
+---@param given Study
+---@return Study
+function M.run(given)
+  local study = settings.fill("gilua.experiment.run", given, FIELDS, OPTIONAL)
+  open(study)
+  say(study, "%s on %s, seed %d", study.title, study.device, study.seed)
+  for _, name in ipairs(study.steps or M.steps) do
+    local start = host.seconds()
+    local step = type(name) == "function" and name or M[name]
+    step(study)
+    study.stages[#study.stages + 1] = { name = step == name and "step" or name,
+                                        seconds = host.seconds() - start }
+  end
+  describe_winner(study)
+  for _, row in ipairs(study.paper_row) do
+    if type(row.ours) == "function" then row.ours = row.ours(study) end
+  end
+  provenance(study)
+  write(study)
+  conclude(study)
+  study._farm:close()
+  return study
+end
+
+---Options that every experiment of this kind has; a script adds its own.
+M.options = {
+  { name = "population", default = 300, min = 2, doc = "kernels in a generation" },
+  { name = "generations", default = 50, min = 1, doc = "generations" },
+  { name = "runs", default = 1, min = 1, doc = "runs, with seeds one after another" },
+  { name = "side", type = "integer", min = 20, doc = "smaller images: cubes of this side" },
+  { name = "no-control", default = false, doc = "leave out the random search" },
+}
+
+return M
