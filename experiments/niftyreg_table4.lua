@@ -60,4 +60,4 @@ for _, gpu in ipairs(gecco.gpus) do
 end
 print()
 print "The paper's times are of its own GPU, kernel and image. Speed-ups here are against the"
-print "kernel as it is, with 192 threads a block; on a GPU from interleaved pairs, with 95 % intervals."
+print "kernel as it is, with 192 threads a block; on a GPU from interleaved pairs, 95 % intervals."

@@ -85,7 +85,7 @@ local function paper_rows(gpu)
     { name = "genes of the best", paper = tostring(gpu.evolved_length),
       ours = function(s) return tostring(gi.genome.length(s.evolved)) end },
     { name = "genes after clean-up", paper = tostring(gpu.length),
-      ours = function(s) return tostring(gi.genome.length(s.cleanup and s.cleanup.genome or "")) end },
+      ours = function(s) return s.cleanup and tostring(gi.genome.length(s.cleanup.genome)) end },
     { name = "block size after evolution", paper = tostring(gpu.block_after),
       ours = function(s) return from_tuning(s, 2) end },
     { name = "time of the winner", paper = ("%.2f ms"):format(gpu.ms),

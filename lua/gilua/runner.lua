@@ -327,7 +327,8 @@ function M:floor(timing)
     min_samples = timing.min_samples, max_samples = timing.max_samples,
     rel_error = timing.rel_error,
   })
-  return { ns = m.ns, rel_error = m.rel_error, samples = #m.samples, bytes = #output * tonumber(output:dtype():match("%d+")) // 8 }
+  local bits = math.tointeger(output:dtype():match("%d+")) -- "f32": of an element
+  return { ns = m.ns, rel_error = m.rel_error, samples = #m.samples, bytes = #output * bits // 8 }
 end
 
 return M
