@@ -148,6 +148,23 @@ local function case(problem, spec)
   }
 end
 
+--- Seconds the reference takes for a spec's case with so many threads, the least of five; or nil,
+--- message.
+local function reference_time(problem, spec, threads)
+  local c, why = case(problem, spec)
+  if not c then return nil, why end
+  local nx, ny, nz = table.unpack(region(problem, spec).size)
+  local out, best = gi.array("f32", #c.groups, GROUP, 4), math.huge
+  for _ = 1, 5 do
+    local s = problem.lib:call("niftyreg_deform_threads", { c.groups, { "i64", #c.groups },
+      { "i64", nx }, { "i64", ny }, { "i64", nz }, c.control, c.use_bspline,
+      { "i64", math.min(threads, 256) }, out }, "f64")
+    if s < 0 then return nil, ("%d threads could not be started"):format(threads) end
+    best = math.min(best, s)
+  end
+  return best
+end
+
 -- Launches --------------------------------------------------------------------------------------
 
 --- A warp for every group; 16 float4 of shared memory a warp.
@@ -189,6 +206,21 @@ local function multiples_of_32()
   return sizes
 end
 
+-- Section 4.3's last step, as far as NVRTC has it. A virtual architecture leaves the machine code to
+-- the driver; the virtual GPU runs PTX and knows nothing of what ptxas is told.
+local PTXAS = {
+  default = {}, O1 = { "--ptxas-options=-O1" }, O2 = { "--ptxas-options=-O2" },
+  dlcm_ca = { "--ptxas-options=-dlcm=ca" }, dlcm_cg = { "--ptxas-options=-dlcm=cg" },
+  registers_24 = { "--maxrregcount=24" }, registers_32 = { "--maxrregcount=32" },
+  registers_40 = { "--maxrregcount=40" }, registers_64 = { "--maxrregcount=64" },
+}
+
+local function compile(values)
+  local options = PTXAS[values.ptxas]
+  if not options then error(("niftyreg: there is no ptxas=%s"):format(values.ptxas), 0) end
+  return options, values.arch ~= "default" and values.arch or nil
+end
+
 local function switch(name, value, doc)
   return { name = name, switch = true, value = value, doc = doc }
 end
@@ -209,6 +241,13 @@ return {
   parameters = {
     { name = "block_size", default = 192, values = multiples_of_32(),
       doc = "threads a block (4.2)" },
+    { name = "ptxas", default = "default", in_source = false,
+      values = { "default", "O1", "O2", "dlcm_ca", "dlcm_cg", "registers_24", "registers_32",
+                 "registers_40", "registers_64" },
+      doc = "what the assembler is told (4.3)" },
+    { name = "arch", default = "default", in_source = false,
+      values = { "default", "compute_75", "compute_80", "compute_86", "compute_90" },
+      doc = "-arch: a virtual architecture in place of the GPU's own (4.3)" },
     switch("c_UseBSpline", "1", "the kind of spline is known to the compiler (3.1.1)"),
     switch("c_controlPointVoxelSpacing", "5", "their spacing is known to the compiler (3.1.1)"),
     switch("constantBasis", "1", "weights are read from constant memory, not a texture (3.1.2)"),
@@ -220,4 +259,6 @@ return {
   checked_case = { side = 20, seed = 1 },
   case = case,
   launch = launch,
+  compile = compile,
+  reference_time = reference_time,
 }

@@ -19,9 +19,12 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <threads.h>
+#include <time.h>
 
-#define SPACING 5
-#define GROUP   (SPACING * SPACING)
+#define SPACING     5
+#define GROUP       (SPACING * SPACING)
+#define MAX_THREADS 256
 
 /* ---- interface ---------------------------------------------------------------------------- */
 
@@ -65,6 +68,12 @@ void niftyreg_basis(int32_t use_bspline, float *basis, float *basis_a);
 ** single precision. */
 void niftyreg_deform(const int32_t *groups, int64_t n, int64_t nx, int64_t ny, int64_t nz,
                      const float *control, int32_t use_bspline, float *out);
+
+/* The same by `threads` threads (1 to 256): the seconds it took, or -1 where they could not be
+** started. */
+double niftyreg_deform_threads(const int32_t *groups, int64_t n, int64_t nx, int64_t ny,
+                               int64_t nz, const float *control, int32_t use_bspline,
+                               int64_t threads, float *out);
 
 /* The same, voxel by voxel as the 64-term sum above, in double precision: slow and simple. */
 void niftyreg_deform_double(const int32_t *groups, int64_t n, int64_t nx, int64_t ny, int64_t nz,
@@ -306,6 +315,46 @@ static void deform_voxel(int64_t x, int64_t y, int64_t z, int64_t row, int64_t l
                                  4 * (x / SPACING + a);
                 for (int k = 0; k < 4; k++) out[k] += wz[c] * wy[b] * wx[a] * (double)p[k];
             }
+}
+
+/* One thread's share of niftyreg_deform_threads. */
+typedef struct Share {
+    const int32_t *groups;
+    int64_t n, nx, ny, nz;
+    const float *control;
+    int32_t use_bspline;
+    float *out;
+} Share;
+
+static int deform_share(void *argument) {
+    const Share *s = argument;
+    niftyreg_deform(s->groups, s->n, s->nx, s->ny, s->nz, s->control, s->use_bspline, s->out);
+    return 0;
+}
+
+static double seconds_now(void) {
+    struct timespec t;
+    timespec_get(&t, TIME_UTC);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+double niftyreg_deform_threads(const int32_t *groups, int64_t n, int64_t nx, int64_t ny,
+                               int64_t nz, const float *control, int32_t use_bspline,
+                               int64_t threads, float *out) {
+    thrd_t started[MAX_THREADS];
+    Share shares[MAX_THREADS];
+    if (threads < 1 || threads > MAX_THREADS) return -1;
+    double start = seconds_now();
+    int64_t running = 0;
+    for (int64_t t = 0; t < threads; t++) {
+        int64_t first = n * t / threads, last = n * (t + 1) / threads;
+        shares[t] = (Share){groups + first, last - first, nx, ny, nz, control, use_bspline,
+                            out + first * 4 * GROUP};
+        if (thrd_create(&started[running], deform_share, &shares[t]) == thrd_success) running++;
+        else deform_share(&shares[t]);
+    }
+    for (int64_t t = 0; t < running; t++) thrd_join(started[t], NULL);
+    return running == threads ? seconds_now() - start : -1;
 }
 
 void niftyreg_deform_double(const int32_t *groups, int64_t n, int64_t nx, int64_t ny, int64_t nz,

@@ -102,7 +102,7 @@ local function observers(study)
   local dir = study.options.out
   local report, unwritable = gi.report.open(dir)
   if not report then gi.fail("%s", unwritable) end
-  return { report, gi.progress.new { quiet = study.options.quiet, dir = dir } }
+  return { report, gi.progress.new { quiet = study.options.quiet } }
 end
 
 local function scheme_of(study, seed, seen)

@@ -100,15 +100,16 @@ function Funnel:plan(genome)
   local name = by_hand and (genome.name or "by hand " .. core.system.hash(source)) or genome
   if not source then return { genome = name, result = failed("compile_error", params) } end
   local values, launch_key = self:launch_values(params)
-  local options = self.problem:compile_options(values)
+  local options, target = self.problem:compile_options(values)
   if source:find("\0", 1, true) then
     return { genome = name, result = failed("compile_error", "the source has a zero byte") }
   end
   local plan = {
     genome = name, by_hand = by_hand, source = (by_hand and "" or self.prologue) .. source,
-    values = values, launch_key = launch_key, options = options,
+    values = values, launch_key = launch_key, options = options, target = target or self.target,
   }
-  plan.source_hash = core.system.hash(table.concat(options, "\n") .. "\n" .. plan.source)
+  plan.source_hash = core.system.hash(plan.target .. "\n" .. table.concat(options, "\n") .. "\n"
+    .. plan.source)
   if self.checked_prologue and not by_hand and self.problem.checked_case then
     plan.checked_source = self.checked_prologue .. source
     plan.checked_hash = core.system.hash(plan.checked_source)
@@ -230,7 +231,7 @@ function Funnel:compile_all(plans)
     table.insert(fresh[key], { hash = hash, source = source })
   end
   for _, plan in ipairs(plans) do
-    want(plan.source_hash, plan.source, self.target, plan.options, plan.by_hand)
+    want(plan.source_hash, plan.source, plan.target, plan.options, plan.by_hand)
     want(plan.checked_hash, plan.checked_source, "compute_90", {})
   end
   for _, group in ipairs(order) do

@@ -22,6 +22,7 @@ local FIELDS = {
 }
 local OPTIONAL = {
   title = true, paper = true, reference = true, grammar = true, checked_case = true, compile = true,
+  reference_time = true,
 }
 
 local function readable(path)
@@ -88,11 +89,26 @@ function Problem:launch(case, values)
   return self.definition.launch(case, values)
 end
 
---- NVRTC options that parameter values ask for: { "-Xptxas=-dlcm=cg" }.
----@return string[]
+--- NVRTC options that parameter values ask for: { "-Xptxas=-dlcm=cg" }, and a target in place of the
+--- device's own: "compute_75".
+---@return string[] options
+---@return string? target
 function Problem:compile_options(values)
   local compile = self.definition.compile
-  return compile and compile(values) or {}
+  if not compile then return {} end
+  local options, target = compile(values)
+  return options or {}, target
+end
+
+--- How long the reference takes on the CPU, where the problem can say.
+---@param spec table a case
+---@param threads integer
+---@return number? seconds
+---@return string? message
+function Problem:time_reference(spec, threads)
+  local timed = self.definition.reference_time
+  if not timed then return nil, self.name .. " does not time its reference" end
+  return timed(self, spec, threads)
 end
 
 --- Is a faster than b on a case? Opens a farm of its own: a script that has one asks that.

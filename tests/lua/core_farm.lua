@@ -21,7 +21,7 @@ tap.case("messages: what is sent is what arrives, equal tables have equal bytes"
 end)
 
 tap.case("the write floor is below what a kernel takes", function()
-  local farm = gi.farm(gi.problem "kernels/niftyreg", { jobs = 1 })
+  local farm = gi.farm(gi.problem "kernels/niftyreg", { jobs = 2 })
   local floor = farm:floor(CASE)
   local kernel = farm:evaluate({ "" }, CASE)[1]
   tap.is(floor.bytes, kernel.n * 16, "every answer is a float4")
