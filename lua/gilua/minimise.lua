@@ -181,15 +181,11 @@ function M.clean(options)
       .. "(%s, largest error %g): %s", full.status, full.max_error, o.evolved)
   end
   o.noise = noise(o)
-  genes = one_by_one(o, genes)
-  if o.pairs then
-    local before
-    repeat -- a pair that goes may have been what a third gene was needed for
-      before = #genes
-      genes = two_by_two(o, genes)
-      if #genes < before then genes = one_by_one(o, genes) end
-    until #genes == before
-  end
+  repeat -- what goes may have been all that another gene was needed for
+    local before = #genes
+    genes = one_by_one(o, genes)
+    if o.pairs and #genes == before then genes = two_by_two(o, genes) end
+  until #genes == before
   return {
     genome = genome.join(genes), rule = o.rule, noise = o.noise, steps = o.steps, vital = genes,
     full = { ticks = full.ticks, ns = full.ns, low = full.ticks * (1 - 3 * o.noise),

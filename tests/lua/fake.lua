@@ -211,7 +211,8 @@ end
 
 function Farm:compare(a, b, case)
   local ratio = M.measurement(b, case).ticks / M.measurement(a, case).ticks
-  return { status = "ok", ratio = ratio, low = ratio, high = ratio, pairs = 1 }
+  return { status = "ok", ratio = ratio, low = ratio, high = ratio, pairs = 1,
+           a_ns = { M.measurement(a, case).ticks }, b_ns = { M.measurement(b, case).ticks } }
 end
 
 function Farm:evaluate(genomes, case, options)
@@ -227,7 +228,9 @@ function Farm:evaluate(genomes, case, options)
   return list
 end
 
-function Farm.case_info(_, case) return { name = case.name, answers = 1000, voxels = 1000 } end
+function Farm:case_info()
+  return { name = self.cases[#self.cases].name, answers = 1000, voxels = 1000 }
+end
 
 function Farm:stats()
   return { evaluations = self.evaluations, runs = self.evaluations, seconds = { run = 0.5 },

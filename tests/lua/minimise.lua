@@ -37,4 +37,80 @@ tap.case("within the noise nothing is a difference", function()
   tap.is(minimise.knockout("", scorer({}, {})), "", "nothing to leave out")
 end)
 
+--------------------------------------------------------------------------------------------------
+-- clean: a farm whose kernels take 100 less what their genes gain. Its comparisons waver.
+
+local problem = { tolerance = { max_error = 0.001, wrong_above = 0.1 } }
+
+local function farm(score, waver)
+  local calls = 0
+  local f = { compared = 0 }
+  function f.evaluate(_, genomes)
+    local list = {}
+    for i, text in ipairs(genomes) do
+      local ticks = score(text)
+      list[i] = { genome = text, status = "ok", ticks = ticks, ns = ticks, n = 10, wrong = 0,
+                  unset = 0, mean_error = 0, max_error = ticks == math.huge and 1 or 0 }
+    end
+    return list
+  end
+  function f.compare(self, a, b)
+    calls, self.compared = calls + 1, self.compared + 1
+    local noise = waver and 1 + waver * (calls % 2 == 0 and 1 or -1) or 1
+    local ratio = score(b) / score(a) * noise
+    return { status = "ok", ratio = ratio, low = ratio - (waver or 0), high = ratio }
+  end
+  return f
+end
+
+local function clean(score, text, options)
+  local o = { problem = problem, farm = farm(score, options and options.waver), case = {},
+              genome = text }
+  for k, v in pairs(options or {}) do
+    if k ~= "waver" then o[k] = v end
+  end
+  return minimise.clean(o)
+end
+
+tap.case("clean keeps what costs something to lose, and says what", function()
+  local r = clean(scorer({ b = 5, e = 1 }, {}), "a b c d e", { base = "S=1" })
+  tap.is(r.genome .. " " .. r.noise, "b e 0", "the two needed; no noise where times are exact")
+  tap.is(#r.vital, 2, "they are vital")
+  tap.is(r.full.ticks, 94, "the genome as evolved")
+  local s = r.steps[2]
+  tap.is(("%s %s %s %.4f"):format(s.gene, s.pass, s.kept, s.cost), "b single true 0.0532", "b")
+end)
+
+tap.case("clean does not stop before nothing can go", function()
+  -- q is needed only while p is there; p itself never
+  local function score(text) return text:find("p") and not text:find("q") and math.huge or 100 end
+  tap.is(clean(score, "q p").genome, "", "q is tried again once p is gone")
+end)
+
+tap.case("two genes of which either alone spoils the answer can go together", function()
+  local function score(text)
+    return (text:find("x") ~= nil) ~= (text:find("y") ~= nil) and math.huge
+      or text:find("z") and 90 or 100
+  end
+  local r = clean(score, "x n y z")
+  tap.is(r.genome, "z", "the pair is gone")
+  local last = r.steps[#r.steps]
+  tap.is(last.gene, "z", "and the rest is looked at once more")
+  tap.is(clean(score, "x n y z", { pairs = false }).genome, "x y z", "not where pairs are off")
+end)
+
+tap.case("three standard deviations of the noise are no difference, one percent neither", function()
+  local score = scorer({ a = 1, b = 5 }, {})
+  local r = clean(score, "a b", { waver = 0.01 })
+  tap.ok(r.noise > 0.005 and r.noise < 0.02, "the noise is measured: " .. r.noise)
+  tap.is(r.genome, "b", "1 % is within it, 5 % is not")
+  tap.is(clean(score, "a b", { rule = "percent", percent = 1.2 }).genome, "b", "by percent")
+  tap.is(clean(score, "a b", { rule = "percent", percent = 0.5 }).genome, "a b", "a finer rule")
+end)
+
+tap.case("clean refuses a genome that is wrong, and unknown rules", function()
+  tap.raises(function() clean(function() return math.huge end, "a") end, "not right", "wrong")
+  tap.raises(function() clean(scorer({}, {}), "a", { rule = "luck" }) end, "rule is", "luck")
+end)
+
 tap.done()

@@ -1,0 +1,87 @@
+-- tune: settings in order, restrictions, samples, failures, the best and the default.
+package.path = "lua/?.lua;lua/?/init.lua;tests/lua/?.lua;" .. package.path
+local fake = require "fake"
+local tap = require "tap"
+local tune = require "gilua.tune"
+
+-- Ticks of a setting: block 64 is best; 128 does not launch; FAST helps but is wrong with block 32.
+local function farm()
+  local f = { calls = 0 }
+  function f.evaluate(self, genomes, _, options)
+    self.calls = self.calls + 1
+    local list = {}
+    for i, text in ipairs(genomes) do
+      local block = tonumber(text:match(".*block_size=(%d+)") or 32)
+      local fast = text:find("FAST") ~= nil
+      local ticks = 1000 - (block == 64 and 100 or 0) - (fast and 50 or 0)
+      list[i] = { genome = text, status = "ok", ticks = ticks, ns = ticks / 2, registers = 20, n = 1,
+                  wrong = 0, unset = 0, max_error = fast and block == 32 and 1 or 0 }
+      if block == 128 then list[i].status, list[i].message = "launch_error", "too large\nat all" end
+      if options and options.on_result then options.on_result(i, list[i], i, #genomes) end
+    end
+    return list
+  end
+  function f.case_info() return { name = "a case" } end
+  return f
+end
+
+local function run(options)
+  options.problem, options.farm, options.case = fake.problem(), farm(), {}
+  return tune.run(options)
+end
+
+local function names(rows)
+  local list = {}
+  for i, row in ipairs(rows) do list[i] = row.genome == "" and "-" or row.genome end
+  return table.concat(list, ",")
+end
+
+tap.case("every value of one parameter, in order", function()
+  local r = run { parameters = { "block_size" } }
+  tap.is(names(r.rows), "block_size=32,block_size=64,block_size=128", "in order")
+  tap.is(r.best.genome .. " " .. r.default.genome, "block_size=64 block_size=32", "best, default")
+  tap.is(r.rows[3].status .. " " .. tostring(r.rows[3].right), "launch_error false", "what fails")
+  tap.is(r.case .. " " .. r.total .. " " .. tostring(r.sampled), "a case 3 false", "counts")
+  local text = table.concat(tune.lines(r), "\n")
+  tap.has(text, "* block_size=64", "the best is marked")
+  tap.has(text, "launch_error: too large", "a reason of one line")
+  tap.has(text, "1.111x", "against the default")
+  tap.is(#tune.lines(r, { limit = 1 }), 2, "only the best")
+end)
+
+tap.case("two parameters, a switch among them, and a restriction", function()
+  local r = run { parameters = { "FAST", { name = "block_size", values = { 32, 64 } } },
+                  restrict = function(v) return not (v.FAST and v.block_size == 64) end }
+  tap.is(names(r.rows), "block_size=32,block_size=64,FAST block_size=32", "the first varies slowest")
+  tap.is(r.rows[3].right, false, "a wrong one is no candidate")
+  tap.is(r.best.genome, "block_size=64", "the best of the right ones")
+end)
+
+tap.case("settings of the base are the default", function()
+  local r = run { parameters = { "FAST", "block_size" }, base = "block_size=32 block_size=64 FAST" }
+  tap.is(r.default.genome, "FAST block_size=64", "the last setting counts")
+end)
+
+tap.case("a sample has no repetitions and keeps the order", function()
+  local r = run { parameters = { "FAST", "OTHER", "block_size" }, sample = 5, rng = fake.rng(3) }
+  tap.is(#r.rows .. " of " .. r.total .. " " .. tostring(r.sampled), "5 of 12 true", "so many")
+  local seen = {}
+  for _, row in ipairs(r.rows) do seen[row.genome] = true end
+  local different = 0
+  for _ in pairs(seen) do different = different + 1 end
+  tap.is(different, 5, "all different")
+  local again = run { parameters = { "FAST", "OTHER", "block_size" }, sample = 5,
+                      rng = fake.rng(3) }
+  tap.is(names(again.rows), names(r.rows), "the same seed, the same sample")
+end)
+
+tap.case("misuse is named", function()
+  tap.raises(function() run { parameters = { "block_siz" } } end, "did you mean 'block_size'", "typo")
+  tap.raises(function() run { parameters = {} } end, "no parameters", "none")
+  tap.raises(function()
+    run { parameters = { "FAST" }, restrict = function() return false end }
+  end, "no setting satisfies", "nothing legal")
+  tap.raises(function() run { parameters = { "FAST" }, sample = 1 } end, "needs `rng`", "no rng")
+end)
+
+tap.done()

@@ -1,0 +1,39 @@
+-- validate: unseen cases, answers counted, ratios, and a winner that is wrong somewhere.
+package.path = "lua/?.lua;lua/?/init.lua;tests/lua/?.lua;" .. package.path
+local fake = require "fake"
+local tap = require "tap"
+local validate = require "gilua.validate"
+
+local CASES = { { name = "one", ticks = 100000 }, { name = "two", ticks = 120000 } }
+
+local function run(genome, extra)
+  local o = { problem = fake.problem(), farm = fake.farm(), cases = CASES, genome = genome }
+  o.problem.time_reference = function(_, _, threads) return 0.5 / threads end
+  for k, v in pairs(extra or {}) do o[k] = v end
+  return validate.run(o)
+end
+
+tap.case("every case is compared and counted", function()
+  local rows = {}
+  local v = run("FAST", { training = 1.2, on_row = function(row) rows[#rows + 1] = row.case end })
+  tap.is(table.concat(rows, " "), "one two", "as they come")
+  tap.is(("%.4f %.4f"):format(v.ratio.median, v.ratio.geometric), "1.1765 1.1765", "1 / 0.85")
+  tap.is(v.answers .. " " .. v.wrong .. " " .. tostring(v.all_right), "2000 0 true", "answers")
+  tap.is(v.training, 1.2, "the ratio in training is kept beside them")
+  tap.is(v.cpu.case .. " " .. v.cpu.one_s, "two 0.5", "the reference's time")
+  tap.ok(math.abs(v.cpu.faster_one - 0.5e9 / v.rows[2].ns) < 1e-6, "against the kernel's")
+end)
+
+tap.case("what is wrong has no speed-up", function()
+  local v = run("<_kernel.cu_6>")
+  tap.is(tostring(v.all_right) .. " " .. v.wrong, "false 500", "a quarter of 2000 is wrong")
+  tap.is(v.ratio, nil, "no ratio")
+  tap.is(v.cpu, nil, "and no comparison with the CPU")
+end)
+
+tap.case("the base may be another genome", function()
+  local v = run("FAST <_kernel.cu_5>", { base = "FAST" })
+  tap.ok(math.abs(v.ratio.median - 1 / 0.9) < 1e-4, "against FAST")
+end)
+
+tap.done()
