@@ -197,22 +197,30 @@ function M.clean(study)
     genome.length(study._genes), study._genes)
 end
 
-local function final(study, ...)
-  study._final = genome.last_settings(genome.join { study.base, study._genes, ... })
+-- Genomes one after the other; settings that are overridden, or are the default, are left out.
+local function joined(study, ...)
+  local default, kept = {}, {}
+  for _, parameter in ipairs(study._problem.parameters) do
+    if not parameter.switch then default[parameter.name] = tostring(parameter.default) end
+  end
+  for _, gene in ipairs(genome.split(genome.last_settings(genome.join { ... }))) do
+    local name, value = gene:match("^([%a_][%w_]*)=(.*)$")
+    if not name or default[name] ~= value then kept[#kept + 1] = gene end
+  end
+  return genome.join(kept)
 end
 
 function M.retune(study)
   local best = tuned(study, "tuning after evolution", study.tune,
     genome.join { study.base, study._genes })
-  study._launch = best and best.genome or ""
-  final(study, study._launch)
+  study._final = joined(study, study.base, study._genes, best and best.genome or "")
 end
 
 -- The default stays unless another option is measurably better.
 function M.compiler(study)
   local best = tuned(study, "compiler options", study.compiler, study._final)
   if not best then return end
-  local candidate = genome.last_settings(genome.join { study._final, best.genome })
+  local candidate = joined(study, study._final, best.genome)
   local claim = study._farm:compare(candidate, study._final, study.fixed_case)
   if claim.status == "ok" and claim.low > 1 then study._final = candidate end
 end

@@ -3,10 +3,10 @@
 --
 -- knockout is the bare loop, for any score. clean measures: on a GPU every knock-out is timed in
 -- interleaved pairs with the genome as evolved, and what the noise of such a comparison is comes
--- from comparing that genome with itself. Beyond the paper, pairs of genes are tried as well: of two
--- redundant copies each can go alone but not the second after the first (left to right does that),
--- while two genes of which either alone spoils the answer may be dispensable together (§4.6.4,
--- §4.6.6 wonder about such).
+-- from comparing that genome with itself. Beyond the paper, pairs of genes are tried as well: of
+-- two redundant copies each can go alone but not the second after the first (left to right does
+-- that), while two genes of which either alone spoils the answer may be dispensable together
+-- (§4.6.4, §4.6.6 wonder about such).
 
 local fitness = require "gilua.fitness"
 local genome = require "gilua.genome"
@@ -66,15 +66,17 @@ local function text_of(o, genes)
   return genome.join { o.base, genome.join(genes) }
 end
 
--- How much slower `genes` are than the genome as evolved: fraction, or huge where wrong.
+-- How much slower `genes` are than the genome as evolved: fraction, or huge where wrong; and how
+-- they ended.
 local function cost_of(o, genes, m)
-  if not fitness.right(m, o.problem.tolerance) then return math.huge end
-  if m.genome == o.evolved then return 0 end
+  if not fitness.right(m, o.problem.tolerance) then return math.huge, m.status end
+  if m.genome == o.evolved then return 0, m.status end
   local c = o.farm:compare(text_of(o, genes), o.evolved, o.case, { pairs = o.comparisons })
-  return c.status == "ok" and 1 / c.ratio - 1 or math.huge
+  return c.status == "ok" and 1 / c.ratio - 1 or math.huge, c.status
 end
 
--- Standard deviation of the ratio that comparing equal kernels gives.
+-- Standard deviation of the ratio that comparing equal kernels gives. All comparisons are made: a
+-- GPU's clock has steps, so that one of them alone may show no spread by chance.
 local function noise(o)
   local list = {}
   for i = 1, o.repeats do
@@ -83,7 +85,6 @@ local function noise(o)
       require("gilua").fail("the evolved genome does not run on the case it is to be cleaned on "
         .. "(%s): %s", c.status, c.message)
     end
-    if c.low == c.high then return 0 end -- exact
     list[i] = c.ratio
   end
   local mean, sum = stats.mean(list), 0
@@ -99,11 +100,11 @@ end
 local function step(o, genes, i, j)
   local rest = without(genes, i, j)
   local m = o.farm:evaluate({ text_of(o, rest) }, o.case)[1]
-  local cost = cost_of(o, rest, m)
+  local cost, status = cost_of(o, rest, m)
   local s = {
     gene = genes[i], pass = j and "pair" or "single", with = j and { genes[j] } or nil,
     cost = cost, low = cost - 3 * o.noise, high = cost + 3 * o.noise, ticks = m.ticks,
-    status = m.status, right = cost < math.huge, kept = not dispensable(o, cost),
+    status = status, right = cost < math.huge, kept = not dispensable(o, cost),
   }
   o.steps[#o.steps + 1] = s
   if o.on_step then o.on_step(s) end
@@ -160,12 +161,12 @@ local CLEAN = { base = "", rule = "sd", sd = 3, percent = 1, pairs = true, repea
                 comparisons = 100 }
 
 ---Cleans an evolved genome on one fixed case. A gene stays where losing it makes the answer wrong
----or costs more than `sd` standard deviations of the noise (rule "sd", §4.3), or more than `percent`
----(rule "percent", RN/14/02 §6: 1 %). All costs are against the genome as evolved, so they do not
----add up in small steps.
+---or costs more than `sd` standard deviations of the noise (rule "sd", §4.3), or more than
+---`percent` (rule "percent", RN/14/02 §6: 1 %). All costs are against the genome as evolved, so
+---that small ones do not add up unseen.
 ---@param options table { problem, farm, case, genome, base?, rule?, sd?, percent?, pairs?,
----  repeats?, comparisons?, on_step? } base: settings before the genes; repeats: comparisons of the genome
----  with itself; comparisons: interleaved pairs in each
+---  repeats?, comparisons?, on_step? } base: settings before the genes; repeats: comparisons of
+---  the genome with itself; comparisons: interleaved pairs in each
 ---@return table { genome, rule, noise, full = { ticks, ns, low, high }, steps = KnockOut[], vital }
 function M.clean(options)
   local o = settings.fill("gilua.minimise.clean", options, CLEAN,

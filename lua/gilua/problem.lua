@@ -89,8 +89,8 @@ function Problem:launch(case, values)
   return self.definition.launch(case, values)
 end
 
---- NVRTC options that parameter values ask for: { "-Xptxas=-dlcm=cg" }, and a target in place of the
---- device's own: "compute_75".
+--- NVRTC options that parameter values ask for: { "-Xptxas=-dlcm=cg" }, and a target in place of
+--- the device's own: "compute_75".
 ---@return string[] options
 ---@return string? target
 function Problem:compile_options(values)

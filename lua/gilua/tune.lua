@@ -1,6 +1,6 @@
 -- tune: every legal setting of some parameters, measured on one case (GECCO 2014, §4.2: all
--- sensible block sizes; StereoCamera: two parameters and more). A setting is a genome, so whatever a
--- gene can set can be tuned: launch shapes, macros, compiler options.
+-- sensible block sizes; StereoCamera: two parameters and more). A setting is a genome, so whatever
+-- a gene can set can be tuned: launch shapes, macros, compiler options.
 
 local fitness = require "gilua.fitness"
 local genome = require "gilua.genome"

@@ -15,11 +15,19 @@ local function counted(fraction, n)
   return math.floor(fraction * n + 0.5)
 end
 
+-- A ratio to a kernel that fails, or is wrong, would say nothing.
+local function require_base(o, m, case)
+  if fitness.right(m, o.problem.tolerance) then return end
+  require("gilua").fail("the kernel that '%s' is to be compared with ('%s') is not right on %s "
+    .. "(%s, largest error %g): give another base", o.genome, o.base, case, m.status, m.max_error)
+end
+
 -- One case: answers first, then speed where they are right.
 local function row_of(o, case)
   local text = genome.join { o.genome }
   local both = o.farm:evaluate({ text, o.base }, case)
   local m = both[1]
+  require_base(o, both[2], o.farm:case_info().name)
   local row = {
     case = o.farm:case_info().name, status = m.status, message = m.message, answers = m.n,
     wrong = counted(m.wrong, m.n), unset = counted(m.unset, m.n), max_error = m.max_error,
@@ -49,13 +57,15 @@ local function ratios_of(rows)
            greatest = math.max(table.unpack(list)), geometric = math.exp(logs / #list) }
 end
 
--- The reference's own time, on one core and on all, for the last case.
+-- The reference's own time, on one core and on all, for the last case; or nil, message. What was
+-- validated stays so where the CPU cannot be timed.
 local function against_cpu(o, case, row)
-  local core = require "gilua.core"
-  local cores = core.system.cores()
+  local cores = require("gilua.core").system.cores()
   local one, why = o.problem:time_reference(case, 1)
   if not one then return nil, why end
-  local all = o.problem:time_reference(case, cores)
+  local all
+  all, why = o.problem:time_reference(case, cores)
+  if not all then return nil, why end
   return { one_s = one, all_s = all, threads = cores, case = row.case, kernel_ns = row.ns,
            faster_one = one * 1e9 / row.ns, faster_all = all * 1e9 / row.ns }
 end
@@ -64,7 +74,8 @@ end
 ---@param options table { problem, farm, cases, genome, base?, pairs?, training?, on_row? }: base is
 ---  a genome too, "" the kernel as it is; training: the ratio on a case of training; on_row(row) as
 ---  they come
----@return table { rows, answers, wrong, max_error, ratio?, training?, all_right, cpu? }
+---@return table { rows, answers, wrong, max_error, ratio?, training?, all_right, cpu?,
+---  cpu_message? } cpu_message: why there is no cpu
 function M.run(options)
   local o = settings.fill("gilua.validate.run", options, { base = "", pairs = 100 }, OPTIONAL)
   for _, name in ipairs { "problem", "farm", "cases", "genome" } do
@@ -82,7 +93,9 @@ function M.run(options)
   end
   v.ratio = ratios_of(v.rows)
   local last = v.rows[#v.rows]
-  if last and last.right then v.cpu = against_cpu(o, o.cases[#o.cases], last) end
+  if last and last.right then
+    v.cpu, v.cpu_message = against_cpu(o, o.cases[#o.cases], last)
+  end
   return v
 end
 
