@@ -158,7 +158,7 @@ local function reference_time(problem, spec, threads)
   for _ = 1, 5 do
     local s = problem.lib:call("niftyreg_deform_threads", { c.groups, { "i64", #c.groups },
       { "i64", nx }, { "i64", ny }, { "i64", nz }, c.control, c.use_bspline,
-      { "i64", math.min(threads, 256) }, out }, "f64")
+      { "i64", math.min(threads, 1024) }, out }, "f64")
     if s < 0 then return nil, ("%d threads could not be started"):format(threads) end
     best = math.min(best, s)
   end
@@ -206,18 +206,24 @@ local function multiples_of_32()
   return sizes
 end
 
--- Section 4.3's last step, as far as NVRTC has it. A virtual architecture leaves the machine code to
--- the driver; the virtual GPU runs PTX and knows nothing of what ptxas is told.
+-- Section 4.3's last step, as far as NVRTC has it. A virtual architecture leaves the machine code
+-- to the driver; the virtual GPU runs PTX and knows nothing of what ptxas is told. (NVRTC's own
+-- --maxrregcount changes the PTX as well.)
 local PTXAS = {
   default = {}, O1 = { "--ptxas-options=-O1" }, O2 = { "--ptxas-options=-O2" },
   dlcm_ca = { "--ptxas-options=-dlcm=ca" }, dlcm_cg = { "--ptxas-options=-dlcm=cg" },
-  registers_24 = { "--maxrregcount=24" }, registers_32 = { "--maxrregcount=32" },
-  registers_40 = { "--maxrregcount=40" }, registers_64 = { "--maxrregcount=64" },
+  registers_24 = { "--ptxas-options=-maxrregcount=24" },
+  registers_32 = { "--ptxas-options=-maxrregcount=32" },
+  registers_40 = { "--ptxas-options=-maxrregcount=40" },
+  registers_64 = { "--ptxas-options=-maxrregcount=64" },
 }
 
 local function compile(values)
   local options = PTXAS[values.ptxas]
-  if not options then error(("niftyreg: there is no ptxas=%s"):format(values.ptxas), 0) end
+  if not options then
+    gi.fail("niftyreg: there is no ptxas=%s; kernels/niftyreg/problem.lua lists what there is",
+      values.ptxas)
+  end
   return options, values.arch ~= "default" and values.arch or nil
 end
 

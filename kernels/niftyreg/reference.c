@@ -24,7 +24,7 @@
 
 #define SPACING     5
 #define GROUP       (SPACING * SPACING)
-#define MAX_THREADS 256
+#define MAX_THREADS 1024
 
 /* ---- interface ---------------------------------------------------------------------------- */
 
@@ -69,11 +69,11 @@ void niftyreg_basis(int32_t use_bspline, float *basis, float *basis_a);
 void niftyreg_deform(const int32_t *groups, int64_t n, int64_t nx, int64_t ny, int64_t nz,
                      const float *control, int32_t use_bspline, float *out);
 
-/* The same by `threads` threads (1 to 256): the seconds it took, or -1 where they could not be
+/* The same by `threads` threads (1 to 1024): the seconds it took, or -1 where they could not be
 ** started. */
-double niftyreg_deform_threads(const int32_t *groups, int64_t n, int64_t nx, int64_t ny,
-                               int64_t nz, const float *control, int32_t use_bspline,
-                               int64_t threads, float *out);
+double niftyreg_deform_threads(const int32_t *groups, int64_t n, int64_t nx, int64_t ny, int64_t nz,
+                               const float *control, int32_t use_bspline, int64_t threads,
+                               float *out);
 
 /* The same, voxel by voxel as the 64-term sum above, in double precision: slow and simple. */
 void niftyreg_deform_double(const int32_t *groups, int64_t n, int64_t nx, int64_t ny, int64_t nz,
@@ -338,9 +338,9 @@ static double seconds_now(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-double niftyreg_deform_threads(const int32_t *groups, int64_t n, int64_t nx, int64_t ny,
-                               int64_t nz, const float *control, int32_t use_bspline,
-                               int64_t threads, float *out) {
+double niftyreg_deform_threads(const int32_t *groups, int64_t n, int64_t nx, int64_t ny, int64_t nz,
+                               const float *control, int32_t use_bspline, int64_t threads,
+                               float *out) {
     thrd_t started[MAX_THREADS];
     Share shares[MAX_THREADS];
     if (threads < 1 || threads > MAX_THREADS) return -1;
@@ -348,8 +348,8 @@ double niftyreg_deform_threads(const int32_t *groups, int64_t n, int64_t nx, int
     int64_t running = 0;
     for (int64_t t = 0; t < threads; t++) {
         int64_t first = n * t / threads, last = n * (t + 1) / threads;
-        shares[t] = (Share){groups + first, last - first, nx, ny, nz, control, use_bspline,
-                            out + first * 4 * GROUP};
+        shares[t] = (Share){groups + first, last - first,           nx, ny, nz, control,
+                            use_bspline,    out + first * 4 * GROUP};
         if (thrd_create(&started[running], deform_share, &shares[t]) == thrd_success) running++;
         else deform_share(&shares[t]);
     }

@@ -1,6 +1,7 @@
 -- html: an experiment as one page that needs nothing else: no network, no script. The page is a
--- pure function of the experiment table (docs/report.md has its fields; gilua.experiment makes it):
--- what is not in the table is not on the page. Plots are gnuplot's; without it the tables are there.
+-- pure function of the experiment table (docs/report.md has its fields; gilua.experiment makes
+-- it): what is not in the table is not on the page. Plots are gnuplot's; without it the tables are
+-- there.
 
 local plot = require "gilua.plot"
 local progress = require "gilua.progress"
@@ -24,8 +25,15 @@ end
 local function shown(x, format)
   if not finite(x) then return "–" end
   if format == "grouped" then return (progress.grouped(x):gsub(" ", "\u{202f}")) end
+  if format == "%d" and not math.tointeger(x) then format = "%.1f" end
   return format:format(x)
 end
+
+-- x times factor; nil where there is no x, so that a figure that is missing is a dash or a gap.
+local function scaled(x, factor) return finite(x) and finite(factor) and x * factor or nil end
+
+-- x over y in the same manner.
+local function over(x, y) return finite(x) and finite(y) and y ~= 0 and x / y or nil end
 
 local function microseconds(ns) return finite(ns) and shown(ns / 1e3, "%.2f µs") or "–" end
 local function times(x) return shown(x, "%.3f×") end
@@ -153,7 +161,7 @@ local function tuning_table(t)
     rows[i] = {
       code(row.genome == "" and "(none)" or row.genome), row.right and shown(row.ticks, "grouped")
         or reason(row), row.right and microseconds(row.ns) or "",
-      row.right and default and times(default / row.ticks) or "",
+      row.right and default and times(over(default, row.ticks)) or "",
       row.right and shown(row.registers, "%d") or "", order = row.right and row.ticks or math.huge,
       index = i, class = row.genome == best and "best" or nil,
     }
@@ -176,8 +184,8 @@ local function tuning_plot(t, id)
   if #names == 1 then
     local bars = {}
     for i, row in ipairs(t.rows) do
-      bars[i] = { label = value(row, names[1]), value = row.right and row.ns / 1e3 or nil,
-                  strong = t.best and row.genome == t.best.genome }
+      bars[i] = { label = value(row, names[1]), strong = t.best and row.genome == t.best.genome,
+                  value = row.right and scaled(row.ns, 1e-3) or nil }
     end
     return figure(("Time by %s on %s; the best has its own colour, gaps did not run or were wrong.")
       :format(names[1], t.case or "one case"),
@@ -186,7 +194,7 @@ local function tuning_plot(t, id)
     local cells = {}
     for i, row in ipairs(t.rows) do
       cells[i] = { x = value(row, names[1]), y = value(row, names[2]),
-                   value = row.right and row.ns / 1e3 or nil }
+                   value = row.right and scaled(row.ns, 1e-3) or nil }
     end
     return figure(("Time by %s (across) and %s on %s; empty ones did not run or were wrong.")
       :format(names[1], names[2], t.case or "one case"),
@@ -202,8 +210,8 @@ local function tuning(e, word)
     parts[#parts + 1] = ("<h3>%s</h3>\n"):format(escape(t.title))
     if r.best then
       local gain = r.default and r.default.right
-        and (", %s the time of the default"):format(shown(r.best.ticks / r.default.ticks, "%.3f"))
-        or ""
+        and (", %s the time of the default"):format(
+          shown(over(r.best.ticks, r.default.ticks), "%.3f")) or ""
       parts[#parts + 1] = p(("Best of %d%s: %s, %s%s."):format(#r.rows,
         r.sampled and (" drawn from %d"):format(r.total) or "", code(r.best.genome),
         microseconds(r.best.ns), gain))
@@ -273,14 +281,14 @@ local function evolution(e, word)
       plot.lines({
         { name = "best", points = points(r, function(x) return x.speedup end) },
         { name = "median", dashed = true, points = points(r, function(x)
-          return finite(x.median_ticks) and x.baseline_ticks / x.median_ticks
+          return over(x.baseline_ticks, x.median_ticks)
         end) },
       }, { id = word(), x = "generation", y = "speed-up", at = 1, title = "unmodified" })),
     figure("Shares of each population.", plot.lines({
-      { name = "compiled", points = points(r, function(x) return 100 * x.compiled end) },
-      { name = "right", points = points(r, function(x) return 100 * x.right end) },
+      { name = "compiled", points = points(r, function(x) return scaled(x.compiled, 100) end) },
+      { name = "right", points = points(r, function(x) return scaled(x.right, 100) end) },
       { name = "may be parents", dashed = true,
-        points = points(r, function(x) return 100 * x.parents / v.population end) },
+        points = points(r, function(x) return scaled(over(x.parents, v.population), 100) end) },
     }, { id = word(), x = "generation", y = "percent", from = 0, to = 105 })),
     figure("Genes of a genome.", plot.lines({
       { name = "mean", points = points(r, function(x) return x.mean_length end) },
@@ -388,19 +396,21 @@ local function winner(e)
 end
 
 local function overfitting(v)
-  if not (finite(v.training) and v.ratio) then return "" end
+  if not (finite(v.training) and v.ratio and finite(v.ratio.median)) then return "" end
   return p(("On a case of the training kind it is %s faster, on the unseen ones %s (median): "
     .. "%s."):format(times(v.training), times(v.ratio.median),
     v.ratio.median >= 0.98 * v.training and "no sign of over-fitting"
       or "less, so it is fitted to its training"))
 end
 
-local function cpu(v)
+-- A modelled time has no place beside a measured one.
+local function cpu(v, emulated)
   local c = v.cpu
-  if not c then return "" end
-  return p(("The CPU reference takes %s ms on one core and %s ms on %d threads for %s: the kernel "
-    .. "is %s and %s times faster."):format(shown(c.one_s * 1e3, "%.2f"),
-    shown(c.all_s * 1e3, "%.2f"), c.threads, escape(c.case or "the last case"),
+  if not c and v.cpu_message then return p(escape(v.cpu_message), "note") end
+  if not c or emulated then return "" end
+  return p(("The CPU reference takes %s ms on one core and %s ms on %s threads for %s: the kernel "
+    .. "is %s and %s times faster."):format(shown(scaled(c.one_s, 1e3), "%.2f"),
+    shown(scaled(c.all_s, 1e3), "%.2f"), shown(c.threads, "%d"), escape(c.case or "the last case"),
     shown(c.faster_one, "%.0f"), shown(c.faster_all, "%.0f")))
 end
 
@@ -420,7 +430,7 @@ local function validation(e, word)
       .. "95 % intervals.", plot.intervals(marks, { id = word(), y = "speed-up", at = v.training,
       title = finite(v.training) and "training" or nil, height = 380 })),
     grid({ "case", "speed-up", "95 % interval", "as it is", "winner", "answers", "wrong",
-      "largest error" }, "lrrrrrrr", rows), cpu(v))
+      "largest error" }, "lrrrrrrr", rows), cpu(v, e.emulated))
 end
 
 local function floor(e, word)
@@ -432,19 +442,20 @@ local function floor(e, word)
       shown(f.bytes, "grouped"), microseconds(f.ns), shown(f.default_ratio, "%.2f"),
       shown(f.ratio, "%.2f"))),
     figure("Time on the case of tuning and cleaning.", plot.bars({
-      { label = "memset", value = f.ns / 1e3 },
-      { label = "winner", value = w.ns and w.ns / 1e3, strong = true },
-      { label = "as it is", value = f.default_ns and f.default_ns / 1e3 },
+      { label = "memset", value = scaled(f.ns, 1e-3) },
+      { label = "winner", value = scaled(w.ns, 1e-3), strong = true },
+      { label = "as it is", value = scaled(f.default_ns, 1e-3) },
     }, { id = word(), y = "time, µs", from = 0, height = 240 })))
 end
 
 local function stages(e)
   if not e.stages or #e.stages == 0 then return "" end
   local rows, total = {}, 0
-  for _, s in ipairs(e.stages) do total = total + s.seconds end
+  for _, s in ipairs(e.stages) do total = total + (scaled(s.seconds, 1) or 0) end
   for i, s in ipairs(e.stages) do
-    rows[i] = { escape(s.name), shown(s.seconds, "%.1f s"), percent(s.seconds / total),
-      ('<div class="share" style="width:%.1f%%"></div>'):format(100 * s.seconds / total) }
+    rows[i] = { escape(s.name), shown(s.seconds, "%.1f s"), percent(over(s.seconds, total)),
+      ('<div class="share" style="width:%.1f%%"></div>'):format(
+        scaled(over(s.seconds, total), 100) or 0) }
   end
   rows[#rows + 1] = { "all", shown(total, "%.1f s"), "", "" }
   return section("What it took", grid({ "step", "seconds", "share", "" }, "lrrl", rows))

@@ -7,6 +7,7 @@
 
 local core = require "gilua.core"
 local stats = require "gilua.stats"
+local wire = require "gilua.wire"
 
 local M = {}
 M.__index = M
@@ -26,7 +27,9 @@ end
 --- Makes `case` the one to run; the buffers and textures of the last one are released.
 function M:use(case)
   for _, child in pairs(self.buffers) do child:close() end
-  for _, child in pairs(self.textures) do child:close() end
+  for _, of_array in pairs(self.textures) do
+    for _, child in pairs(of_array) do child:close() end
+  end
   self.buffers, self.textures, self.baseline = {}, {}, nil
   self.case = case
 end
@@ -48,18 +51,20 @@ function M:buffer(array, label)
 end
 
 --- Textures are made once a case: a launch describes them anew each time.
-function M:texture(name, description)
-  local key = name .. (description.kind or "") .. (description.channels or "")
-  local t = self.textures[key]
-  if not t then
-    local options = {}
-    for k, v in pairs(description) do
-      if k ~= "array" then options[k] = v end
+function M:texture(description)
+  local options, key = {}, {}
+  for k, v in pairs(description) do
+    if k ~= "array" then
+      options[k] = v
+      key[#key + 1] = wire.encode { k, v }
     end
-    t = must(self.device:texture(description.array, options))
-    self.textures[key] = t
   end
-  return t
+  table.sort(key)
+  local of_array = self.textures[description.array] or {}
+  self.textures[description.array] = of_array
+  local name = table.concat(key)
+  of_array[name] = of_array[name] or must(self.device:texture(description.array, options))
+  return of_array[name]
 end
 
 --- A launch argument or constant: arrays become buffers, { texture = name } its handle.
@@ -67,7 +72,7 @@ function M:value(v, launch)
   if type(v) == "table" and v.texture then
     local description = launch.textures and launch.textures[v.texture]
     if not description then error(("launch: no texture is called '%s'"):format(v.texture), 0) end
-    return self:texture(v.texture, description)
+    return self:texture(description)
   end
   return v
 end

@@ -82,6 +82,10 @@ tap.case("clean keeps what costs something to lose, and says what", function()
   tap.is(("%s %s %s %.4f"):format(s.gene, s.pass, s.kept, s.cost), "b single true 0.0532", "b")
 end)
 
+tap.case("a gene that harms does not hide what another gains", function()
+  tap.is(clean(scorer({ h = -1, w = 0.9 }, {}), "h w").genome, "w", "h goes, w stays")
+end)
+
 tap.case("clean does not stop before nothing can go", function()
   -- q is needed only while p is there; p itself never
   local function score(text) return text:find("p") and not text:find("q") and math.huge or 100 end

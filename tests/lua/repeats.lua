@@ -8,7 +8,8 @@ local tap = require "tap"
 tap.case("a summary of runs", function()
   local s = repeats.summary({ 1.5, 1.4, 1.6, 1.45, 1.55 }, { 1.1, 1.2, 1.0, 1.15, 1.05 })
   tap.is(s.n .. " " .. s.median .. " " .. s.control.median, "5 1.5 1.1", "medians")
-  tap.is(("%.5f %s %s"):format(s.p, s.a12, s.words), "0.00794 1.0 large", "2 / C(10, 5); all greater")
+  tap.is(("%.5f %s %s"):format(s.p, s.a12, s.words), "0.00794 1.0 large",
+    "2 / C(10, 5); all greater")
   s = repeats.summary({ 1, 2, 3, 4 }, { 1, 2, 3, 4 })
   tap.is(s.words, "negligible", "no difference")
 end)

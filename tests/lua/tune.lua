@@ -14,8 +14,8 @@ local function farm()
       local block = tonumber(text:match(".*block_size=(%d+)") or 32)
       local fast = text:find("FAST") ~= nil
       local ticks = 1000 - (block == 64 and 100 or 0) - (fast and 50 or 0)
-      list[i] = { genome = text, status = "ok", ticks = ticks, ns = ticks / 2, registers = 20, n = 1,
-                  wrong = 0, unset = 0, max_error = fast and block == 32 and 1 or 0 }
+      list[i] = { genome = text, status = "ok", ticks = ticks, ns = ticks / 2, registers = 20,
+                  n = 1, wrong = 0, unset = 0, max_error = fast and block == 32 and 1 or 0 }
       if block == 128 then list[i].status, list[i].message = "launch_error", "too large\nat all" end
       if options and options.on_result then options.on_result(i, list[i], i, #genomes) end
     end
@@ -52,7 +52,7 @@ end)
 tap.case("two parameters, a switch among them, and a restriction", function()
   local r = run { parameters = { "FAST", { name = "block_size", values = { 32, 64 } } },
                   restrict = function(v) return not (v.FAST and v.block_size == 64) end }
-  tap.is(names(r.rows), "block_size=32,block_size=64,FAST block_size=32", "the first varies slowest")
+  tap.is(names(r.rows), "block_size=32,block_size=64,FAST block_size=32", "first varies slowest")
   tap.is(r.rows[3].right, false, "a wrong one is no candidate")
   tap.is(r.best.genome, "block_size=64", "the best of the right ones")
 end)
@@ -76,7 +76,8 @@ tap.case("a sample has no repetitions and keeps the order", function()
 end)
 
 tap.case("misuse is named", function()
-  tap.raises(function() run { parameters = { "block_siz" } } end, "did you mean 'block_size'", "typo")
+  tap.raises(function() run { parameters = { "block_siz" } } end, "did you mean 'block_size'",
+    "typo")
   tap.raises(function() run { parameters = {} } end, "no parameters", "none")
   tap.raises(function()
     run { parameters = { "FAST" }, restrict = function() return false end }

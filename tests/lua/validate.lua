@@ -36,4 +36,35 @@ tap.case("the base may be another genome", function()
   tap.ok(math.abs(v.ratio.median - 1 / 0.9) < 1e-4, "against FAST")
 end)
 
+tap.case("a base that is wrong is refused", function()
+  tap.raises(function() run("FAST", { base = "<_kernel.cu_6>" }) end, "is not right", "the base")
+end)
+
+tap.case("a CPU that cannot be timed leaves the validation as it is", function()
+  local problem = fake.problem()
+  function problem.time_reference(_, _, threads)
+    if threads == 1 then return 0.5 end
+    return nil, "no threads"
+  end
+  local cores = require("gilua.core").system.cores()
+  local v = run("FAST", { problem = problem })
+  tap.is(#v.rows .. " " .. tostring(v.all_right), "2 true", "the rows are there")
+  tap.is(v.cpu_message, cores > 1 and "no threads" or nil, "and why there is no time")
+end)
+
+tap.case("threads of the reference give the answers of one", function()
+  local gi = require "gilua"
+  local problem = gi.problem "kernels/niftyreg"
+  local c = problem:case { side = 20, seed = 1 }
+  local n = #c.groups
+  for _, threads in ipairs { 1, 3, 7 } do
+    local out = gi.array("f32", n, 25, 4)
+    local s = problem.lib:call("niftyreg_deform_threads", { c.groups, { "i64", n }, { "i64", 20 },
+      { "i64", 20 }, { "i64", 20 }, c.control, c.use_bspline, { "i64", threads }, out }, "f64")
+    tap.is(gi.array.compare(out, c.expected).max_error, 0.0, threads .. " threads")
+    tap.ok(s >= 0, "and say how long they took")
+  end
+  tap.ok(problem:time_reference({ side = 20, seed = 1 }, 2) > 0, "a time in seconds")
+end)
+
 tap.done()
