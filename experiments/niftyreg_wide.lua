@@ -27,6 +27,10 @@ end
 
 gi.gecco2014.run("niftyreg_wide", {
   title = "NiftyReg's spline kernel, on richer material", problem = "kernels/niftyreg_wide",
-  base = "", scheme = { genes = { parameters = opened, parameter_share = 0.5 } },
+  base = "", scheme = {
+    -- single settings, as the paper begins with, lead to sum_order=1 and stay there
+    init = gi.genome.configurations(problem, opened),
+    genes = { parameters = opened, parameter_share = 0.5 },
+  },
   paper_row = { { name = "the paper's kernel, 192 threads", ours = papers_kernel, paper = "-" } },
 })

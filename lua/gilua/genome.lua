@@ -127,6 +127,40 @@ function M.initial(n, draw, rng)
   return genomes
 end
 
+-- What a parameter may be set to: genes, "" for a switch that stays off.
+local function choices(parameter)
+  if parameter.switch then return { "", parameter.name } end
+  local list = {}
+  for i, value in ipairs(parameter.values or {}) do
+    list[i] = ("%s=%s"):format(parameter.name, value)
+  end
+  return list
+end
+
+---A first population of random configurations, for kernels with many parameters whose values only
+---pay beside others, where single settings (§3.3.1; StereoCamera, §8.14.1) lead into the nearest
+---dead end: every switch and every parameter named is set at random, all values equally likely.
+---For `init` of a scheme.
+---@param problem table
+---@param names string[] parameters that are not switches
+---@return fun(n: integer, draw: fun(rng: table): string, rng: table): string[]?, string?, string?
+function M.configurations(problem, names)
+  local launch = launch_parameters(problem)
+  opened_settings(launch, names) -- refuses unknown ones
+  local axes, opened = {}, {}
+  for _, name in ipairs(names) do opened[name] = true end
+  for _, parameter in ipairs(problem.parameters) do
+    if parameter.switch or opened[parameter.name] then axes[#axes + 1] = choices(parameter) end
+  end
+  return function(n, _, rng)
+    return M.initial(n, function()
+      local genes = {}
+      for i, list in ipairs(axes) do genes[i] = rng:pick(list) end
+      return M.join(genes)
+    end, rng)
+  end
+end
+
 ---Mutation: the parent with another random gene appended (§3.3.2).
 ---@param parent string
 ---@param draw fun(rng: table): string

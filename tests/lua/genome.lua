@@ -135,4 +135,19 @@ tap.case("crossover of random parents", function()
   tap.ok(ordered, "crossed with itself a genome does not grow")
 end)
 
+tap.case("a population of random configurations", function()
+  local init = genome.configurations(fake.problem(), { "block_size" })
+  local list = init(12, nil, fake.rng(5))
+  tap.is(#list, 12, "3 block sizes x 2 switches on or off: all there are")
+  local seen = {}
+  for _, text in ipairs(list) do seen[text] = true end
+  tap.is(seen["block_size=64 FAST"] and seen["block_size=32 FAST OTHER"] and seen["block_size=128"],
+    true, "settings in the order of the parameters")
+  local none, why = init(13, nil, fake.rng(5))
+  tap.is(none, nil, "there are no more")
+  tap.has(why, "only 12", "and it says so")
+  tap.raises(function() genome.configurations(fake.problem(), { "blocksize" }) end,
+    "did you mean 'block_size'", "an unknown parameter")
+end)
+
 tap.done()
