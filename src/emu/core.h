@@ -59,9 +59,9 @@ typedef struct InsPlace { /* where a decoded instruction comes from */
 
 /* A load or store: [base + offset] to or from `count` registers of `size` bytes each. */
 typedef struct MemForm {
-    uint8_t space; /* PtxSpace */
-    uint8_t size, count;
-    uint8_t bits[8]; /* width of each register: 16, 32, 64 */
+    uint8_t space;              /* PtxSpace */
+    uint8_t size, count, bytes; /* bytes: of all registers */
+    uint8_t bits[8];            /* width of each register: 16, 32, 64 */
     bool is_store, is_signed;
     bool wide_base;  /* the base register has 64 bits */
     int frame_param; /* PTX_PARAM of a device function: index of the parameter area + 1 */
@@ -70,6 +70,7 @@ typedef struct MemForm {
     uint32_t unused; /* bit k: nobody reads reg[k] */
     bool is_free;    /* see X_FREE */
     bool is_repeat;  /* see repeats.h: costs nothing */
+    bool same_base;  /* shared loads: base is that of the one before, see Warp.base */
     int64_t offset;
 } MemForm;
 
@@ -100,6 +101,11 @@ typedef struct CallForm {
 typedef enum PoolKind {
     POOL_B32,
     POOL_B64,
+    POOL_SHARED_WIDE, /* the address of dynamic shared memory, 64 bits */
+    POOL_CONST32,     /* value: where in host memory a constant lies */
+    POOL_CONST64,
+    POOL_PARAM32, /* value: offset of a kernel parameter */
+    POOL_PARAM64,
     POOL_TID_X,
     POOL_TID_Y,
     POOL_TID_Z,
@@ -134,6 +140,10 @@ typedef struct PoolRow {
     uint64_t value;
     uint32_t offset;
 } PoolRow;
+
+static inline bool pool_is_wide(PoolKind k) { /* a row of 64 bits a lane */
+    return k == POOL_B64 || k == POOL_CONST64 || k == POOL_PARAM64 || k == POOL_SHARED_WIDE;
+}
 
 struct Code {
     const PtxFunc *func;
@@ -263,7 +273,8 @@ typedef struct WarpStore {
 struct Warp {
     S32 lane32[LANES] __attribute__((aligned(64))); /* -1 for active lanes, 0 for the others */
     S64 lane64[LANES] __attribute__((aligned(64)));
-    uint8_t *file; /* of the running frame */
+    uint32_t spread; /* the mask that both hold: exec.c spreads `active` before it runs on */
+    uint8_t *file;   /* of the running frame */
     Code *code;
     uint32_t active, live, exist;
     uint32_t carry; /* condition code of add.cc … */
@@ -276,6 +287,9 @@ struct Warp {
     bool waited_red; /* bar.red: result to be delivered into red_dest */
     uint32_t red_dest;
     int red_kind;
+    bool one_base; /* had the last load of shared memory the base address `base` in all lanes, and
+                      is nobody watching? */
+    uint64_t base;
     bool begun;  /* in this block */
     WarpStore s; /* once begun */
     int n_path;
@@ -304,6 +318,8 @@ typedef struct Fetch {
     uint32_t active, seen;                     /* lanes; those whose texel exists */
     const TexSlot *slot;                       /* NULL: nothing yet */
     uint64_t handle;                           /* of slot */
+    bool is_constant;                          /* slot is: value holds */
+    uint32_t unused;                           /* bit k: value[k] is not kept */
     CostMemo cost;
 } Fetch;
 
@@ -327,9 +343,10 @@ struct Machine {
     WarpStore *spare; /* of warps that ended; room for n_warps */
     int n_spare;
     Barrier barrier[16];
+    uint32_t barriers_met; /* bit id: a warp of this block came to that barrier */
     Shadow *shadow;
     Cost cost;
-    Fetch *fetch; /* per texture instruction of the module */
+    Fetch *fetches, **fetch; /* per texture instruction of the module; they change places */
     int64_t budget;
     gi_buf text; /* scratch of printf */
 };
@@ -379,7 +396,6 @@ void mem_addresses(const Warp *w, uint32_t base, bool wide, int64_t offset, uint
 bool tex_slow(Machine *m, Warp *w, const Ins *in, const TexForm *f); /* texfetch.c */
 
 /* warp.c: masks, paths, calls, barriers. */
-void warp_set_active(Warp *w, uint32_t mask);
 void warp_diverge(Machine *m, Warp *w, uint32_t taken, int target, int next, int rpc);
 /* At a reconvergence point, its path at an end: goes on with the next one. */
 void warp_next_path(Warp *w);

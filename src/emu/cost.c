@@ -204,8 +204,10 @@ void cost_free(Cost *c) {
 }
 
 void cost_block_begin(Machine *m) {
-    m->cost.epoch++;
-    m->cost.state++;
+    Cost *c = &m->cost;
+    memset(c->l1, 0, c->l1_lines * sizeof *c->l1);
+    c->epoch++;
+    c->state++;
 }
 
 void cost_block_end(Machine *m) {
@@ -221,8 +223,11 @@ void cost_block_end(Machine *m) {
     c->blocks++;
 }
 
+enum { CACHED_SECTORS = 15 }; /* of a CostLine */
+
 static inline uint32_t count4(uint32_t bits) { /* set bits among four */
-    return (uint32_t)(0x4332322132212110u >> (bits * 4) & 15);
+    static const uint8_t count[16] = {0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4};
+    return count[bits];
 }
 
 /* Marks sectors of one 128-byte line of an allocation as seen in this launch; how many were not
@@ -256,15 +261,12 @@ static inline Alloc *alloc_of_line(Machine *m, uint64_t line) {
 /* What the L1 does not have travels from L2, and for the first time from DRAM: sectors in the low
 ** and in the high half of the result. Without branches on what is found, for hits and misses follow
 ** each other unpredictably. `a` is the line's, or NULL: these sectors came from DRAM before. */
-static inline uint32_t fetch_entry(CostLine *e, uint32_t epoch, Alloc *a, uint64_t name,
-                                   uint32_t sectors, uint64_t *state) {
-    uint32_t same = e->line == name, current = e->epoch == epoch;
-    uint32_t have = e->sectors & -(same & current), missing = sectors & ~have;
-    *state += current & ~same; /* another line leaves */
-    e->line = name;
-    e->epoch = epoch;
-    e->sectors = have | sectors;
-    return count4(missing) | (a ? touch(a, name, missing) : 0) << 16;
+static inline uint32_t fetch_entry(CostLine *e, CostLine want, Alloc *a, uint64_t *state) {
+    CostLine old = *e, kept = (old ^ want) <= CACHED_SECTORS ? old : 0;
+    uint32_t missing = (uint32_t)(want & ~kept) & CACHED_SECTORS;
+    *state += old != kept; /* another line leaves */
+    *e = want | kept;
+    return count4(missing) | (a ? touch(a, want >> 4, missing) : 0) << 16;
 }
 
 /* Under which a line is found: independent of the history of allocations. */
@@ -272,15 +274,15 @@ static inline uint64_t line_name(const Alloc *a, uint64_t line) {
     return a ? (line & (OFFSET_MASK >> 7)) | (uint64_t)a->order << (ID_SHIFT - 7) : line;
 }
 
-static inline CostLine *l1_entry(const Cost *c, uint64_t name) {
+static inline uint32_t l1_place(const Cost *c, uint64_t name) {
     uint32_t hash = (uint32_t)((name * 0x9E3779B97F4A7C15u) >> 32);
-    return &c->l1[(uint64_t)hash * c->l1_lines >> 32];
+    return (uint32_t)((uint64_t)hash * c->l1_lines >> 32);
 }
 
 static inline uint32_t fetch_line(Machine *m, Alloc *a, uint64_t line, uint32_t sectors) {
     uint64_t name = line_name(a, line);
     Cost *c = &m->cost;
-    return fetch_entry(l1_entry(c, name), c->epoch, a, name, sectors, &c->state);
+    return fetch_entry(&c->l1[l1_place(c, name)], name << 4 | sectors, a, &c->state);
 }
 
 /* Adds sectors from L2 (low half) and DRAM (high half); says how far the data came, as above. */
@@ -353,46 +355,50 @@ static void collect_lines(LineSet *set, const uint64_t at[LANES], uint32_t mask)
 
 /* --- texture units: clocks of a fetch, quad by quad (measured: tests/gpu/rates.lua) --- */
 
-typedef struct Quad {
-    uint64_t at[4];
-    int n; /* lanes that are on */
-} Quad;
+enum { QUADS = LANES / 4 };
 
-static Quad quad_of(const uint64_t at[LANES], uint32_t mask, int first) {
-    Quad q = {.n = 0};
-    for (int i = first; i < first + 4; i++)
-        if (mask >> i & 1) q.at[q.n++] = at[i];
-    return q;
+/* Which 16 bytes the lanes want, quad beside quad, so that one loop does all of them. A lane that is
+** off wants what another of its quad wants. (Of an allocation below 64 GB, 32 bits tell all.) */
+static void quads_of(const uint64_t at[LANES], uint32_t mask, int32_t want[4][QUADS]) {
+    for (int q = 0; q < QUADS; q++) {
+        uint32_t on = mask >> (4 * q) & 15;
+        int other = on ? __builtin_ctz(on) : 0;
+        for (int j = 0; j < 4; j++)
+            want[j][q] = (int32_t)(at[4 * q + (on >> j & 1 ? j : other)] >> 4);
+    }
 }
 
-/* The most values of at / unit that differ but are equal modulo `modulus`. */
-static int most_rivals(const Quad *q, unsigned unit, unsigned modulus) {
-    int most = 0;
-    for (int i = 0; i < q->n; i++) {
-        int rivals = 0;
-        for (int j = 0; j < q->n; j++) {
-            uint64_t v = q->at[j] / unit;
-            bool seen = v % modulus != q->at[i] / unit % modulus;
-            for (int k = 0; k < j && !seen; k++) seen = q->at[k] / unit == v;
-            rivals += !seen;
-        }
-        if (rivals > most) most = rivals;
+/* Of each quad, the most values of want >> shift that differ but are equal modulo a power of 2. */
+static void most_rivals(int32_t want[4][QUADS], int shift, int32_t modulus, int32_t most[QUADS]) {
+    int32_t v[4][QUADS], is_first[4][QUADS];
+    for (int j = 0; j < 4; j++) {
+        for (int q = 0; q < QUADS; q++) v[j][q] = want[j][q] >> shift, is_first[j][q] = 1;
+        for (int k = 0; k < j; k++)
+            for (int q = 0; q < QUADS; q++) is_first[j][q] &= v[k][q] != v[j][q];
     }
-    return most;
+    memset(most, 0, QUADS * sizeof *most);
+    for (int i = 0; i < 4; i++) {
+        int32_t n[QUADS] = {0};
+        for (int j = 0; j < 4; j++)
+            for (int q = 0; q < QUADS; q++)
+                n[q] += is_first[j][q] & (((v[i][q] ^ v[j][q]) & (modulus - 1)) == 0);
+        for (int q = 0; q < QUADS; q++) most[q] = n[q] > most[q] ? n[q] : most[q];
+    }
 }
 
 /* Of 16 bytes a lane: lines share a tag bank when equal modulo 4, texels a data bank when in the
 ** same 16 bytes of their lines. A half warp with a lane takes four clocks at least. */
 static double wide_clocks(const uint64_t at[LANES], uint32_t mask) {
+    int32_t want[4][QUADS], tags[QUADS], banks[QUADS];
+    quads_of(at, mask, want);
+    most_rivals(want, 3, 4, tags);
+    most_rivals(want, 0, 8, banks);
     double sum = 0;
-    for (int half = 0; half < LANES; half += 16) {
+    for (int half = 0; half < QUADS; half += QUADS / 2) {
         int clocks = 0;
-        if ((mask >> half & 0xffff) == 0) continue;
-        for (int first = half; first < half + 16; first += 4) {
-            Quad q = quad_of(at, mask, first);
-            int tags = most_rivals(&q, 128, 4), banks = most_rivals(&q, 16, 8);
-            clocks += tags > banks ? tags : banks;
-        }
+        if ((mask >> (4 * half) & 0xffff) == 0) continue;
+        for (int q = half; q < half + QUADS / 2; q++)
+            if (mask >> (4 * q) & 15) clocks += tags[q] > banks[q] ? tags[q] : banks[q];
         sum += clocks < 4 ? 4 : clocks;
     }
     return sum;
@@ -406,15 +412,17 @@ static bool are_apart(const uint64_t at[LANES], uint32_t mask, int i) {
 /* Of fewer bytes: half a clock for each line of a quad, or for two lanes that are apart. Eight
 ** lanes take a clock at least, a warp four. */
 static double narrow_clocks(const uint64_t at[LANES], uint32_t mask) {
+    int32_t want[4][QUADS], lines[QUADS];
+    quads_of(at, mask, want);
+    most_rivals(want, 3, 1, lines);
     double sum = 0;
     for (int eight = 0; eight < LANES; eight += 8) {
         double clocks = 0;
         if ((mask >> eight & 0xff) == 0) continue;
         for (int first = eight; first < eight + 8; first += 4) {
-            Quad q = quad_of(at, mask, first);
-            int lines = most_rivals(&q, 128, 1);
-            int pairs = q.n ? 1 + (are_apart(at, mask, first) || are_apart(at, mask, first + 2)) : 0;
-            clocks += 0.5 * (lines > pairs ? lines : pairs);
+            if ((mask >> first & 15) == 0) continue;
+            int pairs = 1 + (are_apart(at, mask, first) || are_apart(at, mask, first + 2));
+            clocks += 0.5 * (lines[first / 4] > pairs ? lines[first / 4] : pairs);
         }
         sum += fmax(clocks, 1);
     }
@@ -422,8 +430,7 @@ static double narrow_clocks(const uint64_t at[LANES], uint32_t mask) {
 }
 
 /* What a fetch of lanes that touch `lines` lines costs beyond 1 / rate_texture clocks, in these. */
-static double texture_passes(const uint64_t at[LANES], uint32_t mask,
-                             unsigned bytes, int lines) {
+static double texture_passes(const uint64_t at[LANES], uint32_t mask, unsigned bytes, int lines) {
     double clocks = 4;
     if (bytes >= 16) clocks = wide_clocks(at, mask);
     else if (lines > 1) clocks = narrow_clocks(at, mask);
@@ -462,46 +469,69 @@ void cost_constant(Machine *m, Warp *w, const uint64_t at[LANES], uint32_t mask)
     w->clock += (n - 1) / m->model->rate_constant;
 }
 
+/* Often all lanes want one texel. */
+static bool want_one(const uint32_t offset[LANES], const int32_t inside[LANES], uint32_t seen) {
+    uint32_t other = 0, one = offset[__builtin_ctz(seen)];
+    for (int i = 0; i < LANES; i++) other |= (offset[i] ^ one) & (uint32_t)inside[i];
+    return other == 0;
+}
+
+/* The lines of the lanes `seen`; what their fetch costs beyond 1 / rate_texture clocks, in these. */
+static double texture_lines(LineSet *set, uint32_t alloc, const uint32_t offset[LANES],
+                            uint32_t seen, unsigned bytes) {
+    uint64_t at[LANES];
+    for (int i = 0; i < LANES; i++) at[i] = (uint64_t)alloc << ID_SHIFT | offset[i];
+    collect_lines(set, at, seen);
+    return texture_passes(at, seen, bytes, set->n);
+}
+
+static double texture_line(LineSet *set, uint32_t alloc, uint32_t offset, uint32_t seen,
+                           unsigned bytes) {
+    set->n = 1;
+    set->line[0] = ((uint64_t)alloc << ID_SHIFT | offset) >> 7;
+    set->sectors[0] = 1u << (offset >> 5 & 3);
+    bool both_halves = seen & 0xffff && seen >> 16;
+    return bytes >= 16 && both_halves ? 1 : 0;
+}
+
 void cost_collect(Machine *m, CostMemo *memo, uint32_t alloc, const uint32_t offset[LANES],
-                  uint32_t seen, unsigned bytes) {
-    LineSet *set = &memo->set;
-    uint64_t at[LANES], base = (uint64_t)alloc << ID_SHIFT;
-    uint32_t first = (uint32_t)__builtin_ctz(seen), other = 0;
-    for (uint32_t i = 0; i < LANES; i++) {
-        at[i] = base + offset[i];
-        other |= (offset[i] ^ offset[first]) & -(seen >> i & 1);
-    }
-    collect_lines(set, at, other ? seen : 1u << first); /* often all lanes want one texel */
-    memo->state = 0;
+                  const int32_t inside[LANES], uint32_t seen, unsigned bytes) {
+    LineSet set;
+    memo->wavefronts = want_one(offset, inside, seen)
+                           ? texture_line(&set, alloc, offset[__builtin_ctz(seen)], seen, bytes)
+                           : texture_lines(&set, alloc, offset, seen, bytes);
     memo->epoch = 0;
-    memo->wavefronts = texture_passes(at, seen, bytes, set->n);
-    const Alloc *a = alloc_of_line(m, set->line[0]);
+    memo->state = 0;
+    memo->alloc = alloc_of_line(m, set.line[0]);
+    memo->n = set.n;
     memo->sectors = 0;
-    for (int i = 0; i < set->n; i++) {
-        memo->sectors += count4(set->sectors[i]);
-        memo->name[i] = line_name(a, set->line[i]);
-        memo->entry[i] = l1_entry(&m->cost, memo->name[i]);
+    for (int i = 0; i < set.n; i++) {
+        uint64_t name = line_name(memo->alloc, set.line[i]);
+        memo->sectors += count4(set.sectors[i]);
+        memo->want[i] = name << 4 | set.sectors[i];
+        memo->place[i] = l1_place(&m->cost, name);
     }
 }
 
 /* Are all lines in the L1? Then a look would change nothing. */
-static bool all_cached(const CostMemo *memo, uint32_t epoch) {
-    uint64_t other = memo->epoch ^ epoch; /* in another block hardly */
-    for (int i = 0; i < memo->set.n && other == 0; i++) {
-        const CostLine *e = memo->entry[i];
-        other |= (e->line ^ memo->name[i]) | (e->epoch ^ epoch);
-        other |= memo->set.sectors[i] & ~e->sectors;
+static bool all_cached(const Cost *c, const CostMemo *memo) {
+    if (memo->epoch != c->epoch) return false; /* in another block hardly */
+    CostLine other = 0, missing = 0;
+    for (int i = 0; i < memo->n; i++) {
+        CostLine have = c->l1[memo->place[i]], want = memo->want[i];
+        other |= have ^ want;
+        missing |= want & ~have;
     }
-    return other == 0;
+    return other <= CACHED_SECTORS && missing == 0;
 }
 
 /* Fetches what memo holds. a: as for fetch_entry. */
 static inline uint32_t fetch_memo(Cost *c, CostMemo *memo, Alloc *a) {
-    uint32_t moved = 0, epoch = c->epoch;
+    uint32_t moved = 0;
     uint64_t state = c->state;
-    for (int i = 0; i < memo->set.n; i++)
-        moved += fetch_entry(memo->entry[i], epoch, a, memo->name[i], memo->set.sectors[i], &state);
-    memo->epoch = epoch;
+    for (int i = 0; i < memo->n; i++)
+        moved += fetch_entry(&c->l1[memo->place[i]], memo->want[i], a, &state);
+    memo->epoch = c->epoch;
     memo->state = state == c->state ? state : 0; /* did its lines drive out one another? */
     c->state = state;
     return moved;
@@ -510,11 +540,11 @@ static inline uint32_t fetch_memo(Cost *c, CostMemo *memo, Alloc *a) {
 void cost_texels(Machine *m, Warp *w, CostMemo *memo) {
     Cost *c = &m->cost;
     uint32_t moved = 0;
-    if (memo->state == c->state || all_cached(memo, c->epoch)) memo->state = c->state;
+    if (memo->state == c->state || all_cached(c, memo)) memo->state = c->state;
     else if (memo->epoch) moved = fetch_memo(c, memo, NULL);
-    else moved = fetch_memo(c, memo, alloc_of_line(m, memo->set.line[0]));
+    else moved = fetch_memo(c, memo, memo->alloc);
     int from = add_sectors(c, moved);
-    count_sectors(m, COST_KIND_TEXTURE, memo->sectors, (uint64_t)memo->set.n);
+    count_sectors(m, COST_KIND_TEXTURE, memo->sectors, (uint64_t)memo->n);
     m->cost.extra[PIPE_TEXTURE] += memo->wavefronts;
     wait_for_memory(m, w, COST_KIND_TEXTURE, from);
 }

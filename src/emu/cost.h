@@ -131,10 +131,10 @@ typedef struct CostBlock {
     double pipe[PIPES];
 } CostBlock;
 
-typedef struct CostLine { /* one entry of the L1 table */
-    uint64_t line;
-    uint32_t epoch, sectors;
-} CostLine;
+/* One entry of the L1 table: the name of a line << 4 | which of its sectors are there; 0: empty. */
+typedef uint64_t CostLine;
+
+struct Alloc;
 
 typedef struct CostCount {
     uint64_t runs, lanes;
@@ -150,10 +150,11 @@ typedef struct LineSet {
 /* The lines of a texture fetch, worked out once for warps that fetch the same texels one after the
 ** other; the L1 still has them all while its state is that of the last time. */
 typedef struct CostMemo {
-    LineSet set;
-    CostLine *entry[32]; /* where in the L1 each line goes */
-    uint64_t name[32];   /* and under which name */
+    int n;               /* lines */
     uint32_t sectors;    /* of all lines */
+    CostLine want[32];   /* the lines */
+    uint32_t place[32];  /* where in the L1 each of them goes */
+    struct Alloc *alloc; /* in which they lie, or NULL */
     double wavefronts;   /* on the texture pipe beyond the first */
     uint32_t epoch;      /* of the last look; 0: never */
     uint64_t state;      /* Cost.state when the L1 had them all; 0: not known */
@@ -175,7 +176,6 @@ typedef struct Cost {
 
 struct Machine;
 struct Warp;
-struct Alloc;
 
 /* Fills block[0 … n_blocks-1] and clock[i], the clock at which instruction i of the function
 ** issues, less its block's latency. cls: one class per instruction. */
@@ -203,9 +203,10 @@ typedef enum CostKind {
 void cost_range(struct Machine *m, struct Warp *w, uint64_t address, uint64_t bytes, CostKind kind);
 /* Charges the texture fetch that memo holds. */
 void cost_texels(struct Machine *m, struct Warp *w, CostMemo *memo);
-/* Works out the lines that the lanes `seen` (not 0) touch at these byte offsets of an allocation. */
+/* Works out the lines that the lanes `seen` (not 0; in `inside` -1, the others 0) touch at these byte
+** offsets of an allocation. */
 void cost_collect(struct Machine *m, CostMemo *memo, uint32_t alloc, const uint32_t offset[32],
-                  uint32_t seen, unsigned bytes);
+                  const int32_t inside[32], uint32_t seen, unsigned bytes);
 void cost_lanes(struct Machine *m, struct Warp *w, const uint64_t at[32], uint32_t mask,
                 CostKind kind);
 void cost_local(struct Machine *m, struct Warp *w, const uint64_t at[32], uint32_t mask,

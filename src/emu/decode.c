@@ -56,7 +56,7 @@ Ins *emit(Decoder *d, EmuOp op, uint32_t x, uint32_t dst, uint32_t a, uint32_t b
         code->place = gi_realloc(code->place, (size_t)code->cap_ins * sizeof *code->place);
     }
     int i = code->n_ins++;
-    if (op >= OP_PARAM32 && d->is_free) x |= X_FREE;
+    if (op >= OP_LOCAL_ADDRESS && d->is_free) x |= X_FREE;
     code->ins[i] = (Ins){(uint16_t)op, (uint16_t)x, dst, a, b, c, 0};
     code->place[i] =
         (InsPlace){d->in ? d->in->line : 0, d->in ? d->in->src_line : 0, d->in ? d->index : -1, 0};
@@ -89,7 +89,7 @@ uint32_t pool_row(Decoder *d, PoolKind kind, uint64_t value) {
     gi_grow(code->pool, code->n_pool, code->cap_pool);
     uint32_t at = d->pool_next;
     code->pool[code->n_pool++] = (PoolRow){kind, value, at};
-    d->pool_next += kind == POOL_B64 ? ROW64 : ROW32;
+    d->pool_next += pool_is_wide(kind) ? ROW64 : ROW32;
     return at;
 }
 
@@ -112,7 +112,8 @@ bool any_register(Decoder *d, const PtxOperand *op, uint32_t *out, int *bits) {
     size_t size = ptx_type_size(d->func->regs[op->reg].type);
     if (size > 8) return decode_fail(d, "128-bit registers are not supported");
     *bits = cls == 0 ? 1 : cls == 2 ? 64 : size <= 2 ? 16 : 32;
-    if (slot < 0) *out = cls == 0 ? d->trash_p : cls == 2 ? d->trash64 : d->trash32;
+    if (d->alias[op->reg]) *out = d->alias[op->reg];
+    else if (slot < 0) *out = cls == 0 ? d->trash_p : cls == 2 ? d->trash64 : d->trash32;
     else if (cls == 0) *out = (uint32_t)slot * 4;
     else if (cls == 1) *out = d->reg32 + (uint32_t)slot * ROW32;
     else *out = d->reg64 + (uint32_t)slot * ROW64;
@@ -254,6 +255,16 @@ bool dest(Decoder *d, const PtxOperand *op, char letter, uint32_t *out) {
     return true;
 }
 
+bool name_row(Decoder *d, const PtxOperand *to, uint32_t row) {
+    if (to->kind != PTX_OP_REG || !d->is_once[to->reg] || row < d->pool_first) return false;
+    d->alias[to->reg] = row;
+    return true;
+}
+
+void move_row(Decoder *d, const PtxOperand *to, bool wide, uint32_t dst, uint32_t row) {
+    if (!name_row(d, to, row)) emit(d, wide ? OP_MOV64 : OP_MOV32, 0, dst, row, row, row);
+}
+
 static int local_var_index(const Decoder *d, const PtxVar *var) {
     for (int i = 0; i < d->func->n_vars; i++)
         if (d->func->vars[i] == var) return i;
@@ -379,6 +390,19 @@ static const Form *find_form(const PtxInstr *in, Captured *got) {
     return NULL;
 }
 
+/* Where only arithmetic reads a result, a NaN need not be made the one that GPUs give. */
+static EmuOp cheapest(const Decoder *d, EmuOp op) {
+    const PtxOperand *to = &d->in->args[0];
+    if (to->kind != PTX_OP_REG || d->shows_bits[to->reg]) return op;
+    switch (op) {
+    case OP_ADD_F: return OP_ADD_N;
+    case OP_SUB_F: return OP_SUB_N;
+    case OP_MUL_F: return OP_MUL_N;
+    case OP_FMA_F: return OP_FMA_N;
+    default: return op;
+    }
+}
+
 static bool emit_form(Decoder *d, const Form *f, const Captured *got) {
     uint32_t at[4] = {0};
     int n = (int)strlen(f->sig);
@@ -391,7 +415,7 @@ static bool emit_form(Decoder *d, const Form *f, const Captured *got) {
     }
     if (n > 0 && !dest(d, &d->in->args[0], f->sig[0], &at[0])) return false;
     if (f->slow) emit_slow(d, f->slow, at[0], at[1], at[2], at[3], got->round);
-    else emit(d, (EmuOp)f->op, 0, at[0], at[1], at[2], at[3]);
+    else emit(d, n > 0 ? cheapest(d, (EmuOp)f->op) : (EmuOp)f->op, 0, at[0], at[1], at[2], at[3]);
     if (n == 0) return true;
     if (f->sig[0] == 'h' || f->sig[0] == 'i') emit(d, OP_EXT32_U, 16, at[0], at[0], at[0], 0);
     if (got->ftz && f->sig[0] == 'f') emit(d, OP_FTZ_F, 0, at[0], at[0], at[0], 0);
@@ -412,6 +436,11 @@ static void forget_uniform(Decoder *d, const PtxOperand *op) {
     for (int i = 0; i < op->n_elems; i++) forget_uniform(d, &op->elems[i]);
 }
 
+static void forget_base(Decoder *d, const PtxOperand *op) {
+    if (op->kind == PTX_OP_REG && d->shared_base == op->reg) d->shared_base = -1;
+    for (int i = 0; i < op->n_elems; i++) forget_base(d, &op->elems[i]);
+}
+
 static bool decode_one(Decoder *d) {
     Captured got = {0};
     bool writes = d->in->n_args > 0 && ptx_is_dest(d->in, 0);
@@ -420,7 +449,9 @@ static bool decode_one(Decoder *d) {
     const Form *f = find_form(d->in, &got);
     if (f == NULL) return decode_unknown(d);
     d->cost[d->index] = f->cost;
-    return f->custom ? f->custom(d) : emit_form(d, f, &got);
+    bool done = f->custom ? f->custom(d) : emit_form(d, f, &got);
+    if (writes) forget_base(d, &d->in->args[0]);
+    return done;
 }
 
 static bool decode_instr(Decoder *d) {
@@ -458,7 +489,7 @@ static void lay_out_registers(Decoder *d) {
     at = d->reg64 + (uint32_t)slots[2] * ROW64;
     for (int k = 0; k < 4; k++, at += ROW64) d->tmp64[k] = at;
     d->trash64 = at;
-    d->pool_next = at + ROW64;
+    d->pool_first = d->pool_next = at + ROW64;
 }
 
 static void clear_range(Code *code, uint32_t offset, uint32_t bytes) {
@@ -473,14 +504,15 @@ static void clear_range(Code *code, uint32_t offset, uint32_t bytes) {
     code->clear[code->n_clear++] = (struct CodeRange){offset, bytes};
 }
 
-/* Registers begin at zero, as far as it can matter: locals of a block are written first. */
+/* Registers begin at zero, as far as it can matter: locals of a block are written first, and so are
+** those that the first block sets once. */
 static void find_clears(Decoder *d) {
     const int *slots = d->live->slots;
     uint8_t *keep[3];
     for (int c = 0; c < 3; c++) keep[c] = gi_alloc((size_t)slots[c] + 1);
     for (int r = 0; r < d->func->n_regs; r++) {
         int slot = d->live->slot[r], c = d->live->class_of[r];
-        if (slot >= 0 && c < 3 && !d->is_local[r]) keep[c][slot] = 1;
+        if (slot >= 0 && c < 3 && !d->is_local[r] && !d->is_once[r]) keep[c][slot] = 1;
     }
     const uint32_t base[3] = {0, d->reg32, d->reg64}, size[3] = {4, ROW32, ROW64};
     for (int c = 0; c < 3; c++) {
@@ -540,72 +572,13 @@ static void place_formals(Code *code) {
 
 /* --- one function --- */
 
-static void note_reads(Decoder *d, const PtxOperand *op) {
-    if (op->kind == PTX_OP_REG) d->n_reads[op->reg]++;
-    for (int i = 0; i < op->n_elems; i++) note_reads(d, &op->elems[i]);
-}
-
-/* home[r]: the block + 1 where register r was met first; -1 when it is no local of one block. */
-static void note_home(const PtxOperand *op, int block, bool is_write, int *home) {
-    if (op->kind == PTX_OP_REG) {
-        int *h = &home[op->reg];
-        if (*h == 0) *h = is_write ? block + 1 : -1;
-        else if (*h != block + 1) *h = -1;
-    }
-    bool inside = is_write && op->kind != PTX_OP_ADDR && op->kind != PTX_OP_TEX;
-    for (int i = 0; i < op->n_elems; i++) note_home(&op->elems[i], block, inside, home);
-}
-
-static void note_homes(const PtxInstr *in, int block, int *home) {
-    if (in->guard >= 0 && home[in->guard] != block + 1) home[in->guard] = -1;
-    for (int k = 0; k < in->n_args; k++)
-        if (!ptx_is_dest(in, k)) note_home(&in->args[k], block, false, home);
-    for (int k = 0; k < in->n_args; k++)
-        if (ptx_is_dest(in, k)) note_home(&in->args[k], block, in->guard < 0, home);
-}
-
-/* A slot is shared by registers whose lines do not overlap. Lanes that wait on earlier lines still
-** need what lies in it: so locals of a block leave a slot that others have, too, for its twin. */
-static void part_slots(PtxLiveness *l, const bool *is_local, int n_regs) {
-    for (int c = 0; c < 3; c++) {
-        int n = l->slots[c];
-        int *twin = gi_alloc((size_t)(n + 1) * sizeof *twin); /* 0: needs none, -1: none yet */
-        for (int r = 0; r < n_regs; r++)
-            if (l->class_of[r] == c && l->slot[r] >= 0 && !is_local[r]) twin[l->slot[r]] = -1;
-        for (int r = 0; r < n_regs; r++) {
-            if (l->class_of[r] != c || l->slot[r] < 0 || !is_local[r]) continue;
-            int *to = &twin[l->slot[r]];
-            if (*to < 0) *to = l->slots[c]++;
-            if (*to > 0) l->slot[r] = *to;
-        }
-        free(twin);
-    }
-}
-
-/* Components of a vector that nobody reads (the last of a float3) need not be loaded, and locals of
-** a block need no care for other lanes. */
-static void find_reads(Decoder *d) {
-    size_t n = (size_t)d->func->n_regs + 1;
-    int *home = gi_alloc(n * sizeof *home);
-    d->n_reads = gi_alloc(n * sizeof *d->n_reads);
-    d->is_local = gi_alloc(n);
-    d->is_uniform = gi_alloc(n);
-    for (int i = 0; i < d->func->n_code; i++) {
-        const PtxInstr *in = &d->func->code[i];
-        for (int k = 0; k < in->n_args; k++)
-            if (!ptx_is_dest(in, k)) note_reads(d, &in->args[k]);
-        note_homes(in, d->cfg->block_of[i], home);
-    }
-    for (size_t r = 0; r < n; r++) d->is_local[r] = home[r] > 0;
-    part_slots(d->live, d->is_local, d->func->n_regs);
-    free(home);
-}
-
 static void begin_block(Decoder *d, int block) {
     const PtxInstr *in = d->in;
     d->in = NULL;
     d->is_free = false;
+    d->shared_base = -1;
     Ins *b = emit(d, OP_BLOCK, 0, 0, (uint32_t)block, (uint32_t)(d->code->first_block + block), 0);
+    b->imm = (uint64_t)(uintptr_t)&d->code->block[block];
     d->block_start[block] = (int)(b - d->code->ins);
     d->in = in;
     InsPlace *at = &d->code->place[b - d->code->ins];
@@ -699,7 +672,7 @@ static bool decode_function(EmuModule *mod, int index, int first_block, uint32_t
     code->first_block = first_block;
     d.is_repeat = gi_alloc((size_t)f->n_code + 1);
     repeats_find(f, d.cfg, d.is_repeat);
-    find_reads(&d);
+    find_registers(&d);
     lay_out_registers(&d);
     find_clears(&d);
     bool fine = lay_out_vars(&d, shared_base) && decode_body(&d);
@@ -717,6 +690,9 @@ static bool decode_function(EmuModule *mod, int index, int first_block, uint32_t
     free(d.n_reads);
     free(d.is_local);
     free(d.is_uniform);
+    free(d.is_once);
+    free(d.shows_bits);
+    free(d.alias);
     free(d.block_start);
     free(d.var_offset);
     free(d.fix);

@@ -24,7 +24,7 @@ typedef struct Decoder {
     int index;
     PtxCfg *cfg;
     PtxLiveness *live;
-    uint32_t pool_next;
+    uint32_t pool_first, pool_next;
     uint32_t reg32, reg64; /* offsets of the row areas; predicates begin at 0 */
     uint32_t tmp32[4], tmp64[4], tmp_p[4], trash32, trash64, trash_p;
     uint32_t *var_offset; /* of func->vars: in local frame, shared memory or parameter area */
@@ -33,6 +33,10 @@ typedef struct Decoder {
     int *n_reads;         /* per register: operands that read it, guards left out */
     bool *is_local;       /* per register: used in one basic block, where it is written first */
     bool *is_uniform;     /* per register: a local that was loaded from one constant address */
+    bool *is_once;        /* per register: one write, in the first block or as above: comes first */
+    bool *shows_bits;     /* per register: something reads it that would show which NaN it is */
+    uint32_t *alias;      /* per register: the constant row it stands for, or 0 */
+    int shared_base;      /* register: base of this block's last load of shared memory; -1: none */
     bool is_free;         /* the instruction's results are all such, and it has no guard */
     int *block_start;     /* Ins index per block */
     struct Fixup {
@@ -83,6 +87,10 @@ bool immediate(Decoder *d, const PtxOperand *op, char letter, uint64_t *out);
 bool any_register(Decoder *d, const PtxOperand *op, uint32_t *out, int *bits);
 /* Where a variable lives: an address for .global and .const, else an offset in its space. */
 bool variable_address(Decoder *d, const PtxVar *var, uint64_t *out);
+/* The register `to` gets what lies in a row. If that is the same throughout a launch and the register
+** gets nothing else, it is another name for the row (name_row: true), and nothing is to be done. */
+bool name_row(Decoder *d, const PtxOperand *to, uint32_t row);
+void move_row(Decoder *d, const PtxOperand *to, bool wide, uint32_t dst, uint32_t row);
 /* A row with the address of a symbol operand: *wide tells whether it is a 64-bit one. */
 bool symbol_row(Decoder *d, const PtxOperand *op, int64_t offset, uint32_t *out, bool *wide);
 
@@ -91,7 +99,8 @@ static inline const char *mod_at(const Decoder *d, int i) {
     return i < d->in->n_mods ? d->in->mods[i] : "";
 }
 const char *last_mod(const Decoder *d);
-void fuse(Decoder *d);                            /* fuse.c: neighbours to be done in one go */
+void find_registers(Decoder *d); /* registers.c: fills n_reads … shows_bits, alias */
+void fuse(Decoder *d);           /* fuse.c: neighbours to be done in one go */
 void fix_branch(Decoder *d, int target, int rpc); /* for the Ins emitted last */
 
 #endif

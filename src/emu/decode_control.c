@@ -188,6 +188,7 @@ static bool decode_extern(Decoder *d, const PtxFunc *callee, CallForm *f) {
 
 static bool decode_call(Decoder *d) {
     const PtxInstr *in = d->in;
+    d->shared_base = -1; /* the function has its own */
     if (!only_mods(d, "uni")) return false;
     int k = 0;
     const PtxOperand *rets = NULL, *args = NULL, *target;
@@ -340,13 +341,12 @@ static bool move_special(Decoder *d, bool wide) {
     }
     if (strcmp(from->symbol, "%gridid") == 0 && wide) {
         if (!dest(d, &d->in->args[0], 'q', &to)) return false;
-        at = pool_row(d, POOL_B64, 0);
-        emit(d, OP_MOV64, 0, to, at, at, at);
+        move_row(d, &d->in->args[0], true, to, pool_row(d, POOL_B64, 0));
         return true;
     }
     if (wide) return decode_fail(d, "%s has 32 bits", from->symbol);
     if (!source(d, from, 'w', 0, &at) || !dest(d, &d->in->args[0], 'w', &to)) return false;
-    emit(d, OP_MOV32, 0, to, at, at, at);
+    move_row(d, &d->in->args[0], false, to, at);
     return true;
 }
 
@@ -356,8 +356,9 @@ static bool move_symbol(Decoder *d, bool wide) {
     bool wide_row;
     if (!symbol_row(d, from, from->offset, &at, &wide_row)) return false;
     if (!dest(d, &d->in->args[0], wide ? 'q' : 'w', &to)) return false;
-    EmuOp op = wide ? wide_row ? OP_MOV64 : OP_WIDEN_U : wide_row ? OP_NARROW : OP_MOV32;
-    emit(d, op, 0, to, at, at, at);
+    if (wide && !wide_row) at = pool_row(d, POOL_SHARED_WIDE, (uint64_t)from->offset);
+    if (wide || !wide_row) move_row(d, &d->in->args[0], wide, to, at);
+    else emit(d, OP_NARROW, 0, to, at, at, at);
     return true;
 }
 
@@ -437,7 +438,7 @@ static bool decode_mov(Decoder *d) {
                   : type == PTX_F32 ? 'f'
                                     : 'w';
     if (!source(d, from, letter, 0, &at) || !dest(d, &d->in->args[0], letter, &to)) return false;
-    emit(d, wide ? OP_MOV64 : OP_MOV32, 0, to, at, at, at);
+    move_row(d, &d->in->args[0], wide, to, at);
     return true;
 }
 
@@ -468,7 +469,7 @@ static bool decode_cvta(Decoder *d) {
         return false;
     }
     if (!dest(d, &d->in->args[0], 'q', &to)) return false;
-    if (window == 0) emit(d, OP_MOV64, 0, to, at, at, at);
+    if (window == 0) move_row(d, &d->in->args[0], true, to, at);
     else emit(d, to_space ? OP_SUB64 : OP_ADD64, 0, to, at, pool_row(d, POOL_B64, window), 0);
     return true;
 }

@@ -159,6 +159,13 @@ static uint8_t mem_cost(const MemForm *f, bool entry_param) {
     }
 }
 
+/* Result k of a load of what is the same for all lanes throughout a launch. */
+static void load_constant(Decoder *d, const MemForm *f, int k, PoolKind kind, uint64_t value) {
+    const PtxOperand *to = &d->in->args[0];
+    if (to->kind == PTX_OP_VECTOR) to = &to->elems[k];
+    move_row(d, to, f->size == 8, f->reg[k], pool_row(d, kind, value));
+}
+
 /* A parameter at a known place: of the kernel, the same for all lanes; of a function, per lane. */
 static bool known_param(Decoder *d, MemForm *f, const PtxOperand *at, bool *done) {
     const PtxOperand *b = at->n_elems == 1 ? &at->elems[0] : NULL;
@@ -191,19 +198,32 @@ static bool known_param(Decoder *d, MemForm *f, const PtxOperand *at, bool *done
         return true;
     }
     for (int k = 0; k < f->count; k++)
-        emit(d, f->size == 8 ? OP_PARAM64 : OP_PARAM32, 0, f->reg[k], 0, 0, 0)->imm =
-            (uint64_t)f->offset + (uint64_t)k * f->size;
+        load_constant(d, f, k, f->size == 8 ? POOL_PARAM64 : POOL_PARAM32,
+                      (uint64_t)f->offset + (uint64_t)k * f->size);
     d->cost[d->index] = COST_FREE;
     *done = true;
     return true;
 }
 
+/* The base of a load of shared memory is looked at once, as long as it holds the same. A guard
+** lets other lanes through than the instructions around it. */
+static bool has_same_base(Decoder *d) {
+    const PtxOperand *base = &d->in->args[1].elems[0];
+    int reg = base->kind == PTX_OP_REG && d->in->guard < 0 ? base->reg : -1;
+    bool same = reg >= 0 && reg == d->shared_base;
+    d->shared_base = reg;
+    return same;
+}
+
 static bool emit_memory(Decoder *d, const MemForm *f) {
     Code *code = d->code;
-    gi_grow(code->mem, code->n_mem, code->cap_mem);
-    code->mem[code->n_mem] = *f;
-    code->mem[code->n_mem++].is_free = d->is_free && !f->is_store;
     bool is_shared_load = f->space == PTX_SHARED && !f->is_store;
+    gi_grow(code->mem, code->n_mem, code->cap_mem);
+    MemForm *to = &code->mem[code->n_mem++];
+    *to = *f;
+    to->bytes = (uint8_t)(f->size * f->count);
+    to->is_free = d->is_free && !f->is_store;
+    to->same_base = is_shared_load && has_same_base(d);
     emit(d, is_shared_load ? OP_LOAD_SHARED : OP_LDST, 0, 0, 0, 0, 0)->imm =
         (uint64_t)code->n_mem - 1;
     d->cost[d->index] = mem_cost(f, d->func->is_entry);
@@ -226,8 +246,8 @@ static bool known_const(Decoder *d, const MemForm *f, const PtxOperand *at) {
         if (d->mod->vars[i].var == b->var) data = d->mod->vars[i].data;
     if (data == NULL) return false;
     for (int k = 0; k < f->count; k++)
-        emit(d, f->size == 8 ? OP_CONST64 : OP_CONST32, 0, f->reg[k], 0, 0, 0)->imm =
-            (uint64_t)(uintptr_t)(data + inside + k * f->size);
+        load_constant(d, f, k, f->size == 8 ? POOL_CONST64 : POOL_CONST32,
+                      (uint64_t)(uintptr_t)(data + inside + k * f->size));
     d->cost[d->index] = COST_LD_CONST;
     return true;
 }
@@ -463,7 +483,7 @@ static const TexSlot *tex_slot(Machine *m, Warp *w, const Ins *in, int lane, con
 }
 
 bool tex_slow(Machine *m, Warp *w, const Ins *in, const TexForm *f) {
-    uint64_t at[LANES];
+    uint64_t at[LANES] = {0};
     uint32_t seen = 0;
     const U64 *handle = (const U64 *)(const void *)row_at(w, f->handle);
     for (uint32_t left = w->active; left; left &= left - 1) {

@@ -32,6 +32,14 @@
 #define PLACE(T, name, offset) T *name = (T *)(void *)(file + (offset))
 #define ROW(T, name, offset) const T *name = (const T *)(const void *)(file + (offset))
 
+static inline void spread_active(Warp *w) {
+    uint32_t mask = w->spread = w->active;
+    S32 *narrow = w->lane32;
+    S64 *wide = w->lane64;
+    EACH_LANE narrow[i] = (int32_t)(mask << (31 - i)) >> 31;
+    EACH_LANE wide[i] = narrow[i];
+}
+
 /* Lanes of 0 or -1 -> bit mask. */
 static inline uint32_t mask_of(const S32 *t) {
 #if defined(EMU_AVX2)
@@ -146,6 +154,27 @@ static inline bool same_lanes(const void *a, const void *b) {
     }
 #define OP64(NAME, T, EXPR) LANE_OP(NAME, T, T, T, T, w->lane64, EXPR)
 
+/* d = word * (a * b) + c for three words of shared memory, see fuse.c. */
+#define WEIGH_OP(NAME, MASKED, EXPR)                                                    \
+    L_##NAME: {                                                                         \
+        const uint8_t *from = uniform_shared(m, w, &w->code->mem[in[1].imm]);           \
+        if (from == NULL) goto L_MUL_N;                                                 \
+        F32 t[LANES] __attribute__((aligned(64)));                                      \
+        ROW(F32, a, in->a);                                                             \
+        ROW(F32, b, in->b);                                                             \
+        EACH_LANE t[i] = a[i] * b[i];                                                   \
+        for (int k = 0; k < 3; k++) {                                                   \
+            float word;                                                                 \
+            memcpy(&word, from + (in->imm >> (8 * k) & 255), 4);                        \
+            PLACE(F32, d, in[2 + k].d);                                                 \
+            ROW(F32, c, in[2 + k].c);                                                   \
+            if (MASKED) EACH_LANE d[i] = w->lane32[i] ? (EXPR) : d[i];                  \
+            else EACH_LANE d[i] = (EXPR);                                               \
+        }                                                                               \
+        in += 4;                                                                        \
+        NEXT;                                                                           \
+    }
+
 /* Predicate d = COND, or its complement when in->x. */
 #define TEST_OP(NAME, T, COND)                                                          \
     L_##NAME: {                                                                         \
@@ -181,6 +210,8 @@ static inline bool same_lanes(const void *a, const void *b) {
         code = w->code->ins;           \
         file = w->file;                \
         full = w->active == w->live;   \
+        if (w->spread != w->active)    \
+            spread_active(w);          \
         JUMP(w->pc);                   \
     } while (0)
 
@@ -207,7 +238,7 @@ L_BLOCK: {
         w->pc = here;
         return STOP_YIELD;
     }
-    const CostBlock *block = &w->code->block[in->a];
+    const CostBlock *block = (const CostBlock *)(uintptr_t)in->imm;
     CostCount *count = &m->cost.count[in->b];
     count->runs++;
     count->lanes += (uint64_t)__builtin_popcount(w->active);
@@ -264,38 +295,6 @@ L_LOAD_SHARED: {
 L_TEX:
     if (!texture(m, w, in, &w->code->tex[in->imm])) return STOP_FAULT;
     NEXT;
-L_PARAM32: {
-    uint32_t value;
-    memcpy(&value, m->params + in->imm, 4);
-    PLACE(U32, d, in->d);
-    if (full || in->x & X_FREE) EACH_LANE d[i] = value;
-    else EACH_LANE d[i] = w->lane32[i] ? value : d[i];
-    NEXT;
-}
-L_PARAM64: {
-    uint64_t value;
-    memcpy(&value, m->params + in->imm, 8);
-    PLACE(U64, d, in->d);
-    if (full || in->x & X_FREE) EACH_LANE d[i] = value;
-    else EACH_LANE d[i] = w->lane64[i] ? value : d[i];
-    NEXT;
-}
-L_CONST32: { /* a constant at an address known when the code was loaded */
-    uint32_t value;
-    memcpy(&value, (const void *)(uintptr_t)in->imm, 4);
-    PLACE(U32, d, in->d);
-    if (full || in->x & X_FREE) EACH_LANE d[i] = value;
-    else EACH_LANE d[i] = w->lane32[i] ? value : d[i];
-    NEXT;
-}
-L_CONST64: {
-    uint64_t value;
-    memcpy(&value, (const void *)(uintptr_t)in->imm, 8);
-    PLACE(U64, d, in->d);
-    if (full || in->x & X_FREE) EACH_LANE d[i] = value;
-    else EACH_LANE d[i] = w->lane64[i] ? value : d[i];
-    NEXT;
-}
 L_LOCAL_ADDRESS: {
     uint64_t value = w->s.frame[w->depth].local_base + in->imm;
     PLACE(U64, d, in->d);
@@ -436,26 +435,14 @@ L_LOP3: { /* any function of three bits, as the exclusive or of its minterms */
     OP32(SUB_F, F32, canon(a[i] - b[i]))
     OP32(MUL_F, F32, canon(a[i] * b[i]))
     OP32(FMA_F, F32, canon(fmaf(a[i], b[i], c[i])))
+    OP32(ADD_N, F32, a[i] + b[i])
+    OP32(SUB_N, F32, a[i] - b[i])
+    OP32(MUL_N, F32, a[i] * b[i])
+    OP32(FMA_N, F32, fmaf(a[i], b[i], c[i]))
     LANE_OP_X3(FMA_F, F32, canon(fmaf(a[i], b[i], c[i])))
-L_WEIGH_SHARED: { /* d = word * (a * b) + c for three words of shared memory, see fuse.c */
-    const uint8_t *from = uniform_shared(m, w, &w->code->mem[in[1].imm]);
-    if (from == NULL) goto L_MUL_F;
-    F32 t[LANES] __attribute__((aligned(64)));
-    ROW(F32, a, in->a);
-    ROW(F32, b, in->b);
-    EACH_LANE t[i] = canon(a[i] * b[i]);
-    uint64_t words = in->imm;
-    in += 2;
-    for (int k = 0; k < 3; k++, in++, words >>= 8) {
-        float word;
-        memcpy(&word, from + 4 * (words & 255), 4);
-        PLACE(F32, d, in->d);
-        ROW(F32, c, in->c);
-        if (full || in->x & X_FREE) EACH_LANE d[i] = canon(fmaf(word, t[i], c[i]));
-        else EACH_LANE d[i] = w->lane32[i] ? canon(fmaf(word, t[i], c[i])) : d[i];
-    }
-    JUMP(in - code);
-}
+    LANE_OP_X3(FMA_N, F32, fmaf(a[i], b[i], c[i]))
+    WEIGH_OP(WEIGH_SHARED, true, canon(fmaf(word, t[i], c[i])))
+    WEIGH_OP(WEIGH_SHARED_N, false, fmaf(word, t[i], c[i]))
     OP32(ADD_FZ, F32, flush(canon(flush(a[i]) + flush(b[i]))))
     OP32(SUB_FZ, F32, flush(canon(flush(a[i]) - flush(b[i]))))
     OP32(MUL_FZ, F32, canon(mul_fz(flush(a[i]), flush(b[i]))))

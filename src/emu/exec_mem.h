@@ -45,6 +45,17 @@ static inline Pattern lane_pattern(const Warp *w, const uint64_t *at, unsigned b
     return step == 0 && (run & (run + 1)) == 0 ? LANES_DENSE : LANES_ANY;
 }
 
+/* lanes_inside, for lanes that lie like this. */
+static inline bool pattern_inside(const Warp *w, uint64_t *at, uint64_t base, uint64_t size,
+                                  unsigned bytes, Pattern pattern) {
+    if (pattern == LANES_ANY) return lanes_inside(w, at, base, size, bytes);
+    uint64_t start = at[__builtin_ctz(w->active)] - base, all = bytes;
+    if (pattern == LANES_DENSE) all *= (unsigned)__builtin_popcount(w->active);
+    if ((start & (bytes - 1)) != 0 || size < all || start > size - all) return false;
+    EACH_LANE at[i] -= base;
+    return true;
+}
+
 #define ACTIVE_LANES(i)                                                                            \
     for (uint32_t left_ = w->active, i; left_ && (i = (uint32_t)__builtin_ctz(left_), 1);          \
          left_ &= left_ - 1)
@@ -290,15 +301,16 @@ static bool global_access(Machine *m, Warp *w, const Ins *in, const MemForm *f, 
     unsigned bytes = (unsigned)f->size * f->count;
     uint64_t base = at[first] & ~OFFSET_MASK;
     Alloc *alloc = alloc_of(m->emu, at[first]);
+    Pattern pattern = lane_pattern(w, at, bytes);
     if (alloc == NULL || (f->is_store && alloc->read_only) ||
         (f->space == PTX_CONST && !alloc->is_const) ||
-        !lanes_inside(w, at, base, alloc->size, bytes))
+        !pattern_inside(w, at, base, alloc->size, bytes, pattern))
         return mem_slow(m, w, in, f, at);
-    Pattern pattern = lane_pattern(w, at, bytes);
     if (f->is_store) store_rows(w, f, alloc->data, at, pattern);
     else load_rows(w, f, alloc->data, at, pattern);
     if (f->space == PTX_CONST) {
-        if (!f->is_repeat) cost_constant(m, w, at, pattern == LANES_UNIFORM ? w->active & -w->active : w->active);
+        if (!f->is_repeat)
+            cost_constant(m, w, at, pattern == LANES_UNIFORM ? w->active & -w->active : w->active);
         return true;
     }
     CostKind kind = f->is_store ? COST_KIND_STORE : COST_KIND_LOAD;
@@ -316,9 +328,9 @@ static bool global_access(Machine *m, Warp *w, const Ins *in, const MemForm *f, 
 
 static bool shared_access(Machine *m, Warp *w, const Ins *in, const MemForm *f, uint64_t *at) {
     unsigned bytes = (unsigned)f->size * f->count;
-    if (m->shadow || !lanes_inside(w, at, 0, m->shared_bytes, bytes))
-        return mem_slow(m, w, in, f, at);
     Pattern pattern = lane_pattern(w, at, bytes);
+    if (m->shadow || !pattern_inside(w, at, 0, m->shared_bytes, bytes, pattern))
+        return mem_slow(m, w, in, f, at);
     if (f->is_store) store_rows(w, f, m->shared, at, pattern);
     else load_rows(w, f, m->shared, at, pattern);
     if (pattern == LANES_ANY) cost_shared(m, at, w->active, bytes);
@@ -343,24 +355,29 @@ static bool local_access(Machine *m, Warp *w, const Ins *in, const MemForm *f, u
     return true;
 }
 
-/* Where all active lanes read shared memory at one address, the most common load of all; NULL where
-** they do not, or may not. Reads of memory under a shadow are watched: not here. */
-static inline const uint8_t *uniform_shared(const Machine *m, const Warp *w, const MemForm *f) {
+/* Have the active lanes one base address? */
+static inline void look_at_base(const Machine *m, Warp *w, const MemForm *f) {
     const uint8_t *row = w->file + f->base;
     int lane = __builtin_ctz(w->active);
-    uint64_t at;
     if (f->wide_base) {
         const U64 *base = (const U64 *)(const void *)row;
-        if (!active_hold64(w, base, base[lane])) return NULL;
-        at = base[lane] + (uint64_t)f->offset;
+        w->base = base[lane];
+        w->one_base = !m->shadow && active_hold64(w, base, base[lane]);
     } else {
         const U32 *base = (const U32 *)(const void *)row;
-        if (!active_hold32(w, base, base[lane])) return NULL;
-        at = (uint32_t)(base[lane] + (uint32_t)f->offset);
+        w->base = base[lane];
+        w->one_base = !m->shadow && active_hold32(w, base, base[lane]);
     }
-    uint32_t bytes = (uint32_t)f->size * f->count;
-    if (m->shadow || at & (bytes - 1) || bytes > m->shared_bytes || at > m->shared_bytes - bytes)
-        return NULL;
+}
+
+/* Where all active lanes read shared memory at one address, the most common load of all; NULL where
+** they do not, or may not. Reads of memory under a shadow are watched: not here. */
+static inline const uint8_t *uniform_shared(const Machine *m, Warp *w, const MemForm *f) {
+    if (!f->same_base) look_at_base(m, w, f);
+    uint64_t at = w->base + (uint64_t)f->offset, low = f->bytes - 1u;
+    if (!f->wide_base) at = (uint32_t)at;
+    /* an aligned address of a place that begins before the last one that fits */
+    if (!w->one_base || (at & low) != 0 || at >= (m->shared_bytes & ~low)) return NULL;
     return m->shared + at;
 }
 
@@ -435,6 +452,19 @@ static inline bool same_fetch(const Warp *w, const Fetch *f, const TexSlot *slot
     return f->slot == slot && f->active == w->active && active_same32(w, x, f->x);
 }
 
+/* What to look into for a fetch: what the instruction fetched last or, where the next one has
+** fetched just that, as in a stencil that moves on by one, the next one's: they change places. */
+static inline Fetch *fetch_for(Machine *m, const Warp *w, const TexForm *form, const TexSlot *slot,
+                               const U32 *x, bool *again) {
+    Fetch **place = &m->fetch[form->site], *own = place[0], *next = place[1];
+    *again = same_fetch(w, own, slot, x);
+    if (*again || next->unused != form->unused || !same_fetch(w, next, slot, x)) return own;
+    *again = true;
+    place[0] = next;
+    place[1] = own;
+    return next;
+}
+
 static void plan_fetch(Machine *m, const Warp *w, Fetch *f, const TexSlot *slot, const U32 *x) {
     uint32_t size = (uint32_t)slot->t.size[0];
     unsigned shift = slot->plain == 4 ? 4 : 2;
@@ -446,59 +476,44 @@ static void plan_fetch(Machine *m, const Warp *w, Fetch *f, const TexSlot *slot,
         f->offset[i] = x[i] << shift;
     }
     f->seen = mask_of(f->inside);
-    if (f->seen) cost_collect(m, &f->cost, slot->alloc, f->offset, f->seen, 4u * slot->plain);
+    if (f->seen)
+        cost_collect(m, &f->cost, slot->alloc, f->offset, f->inside, f->seen, 4u * slot->plain);
 }
 
-/* The texels of the active lanes into the rows that somebody reads. */
-static inline void fetch_texels(const Warp *w, const TexForm *form, const Fetch *f,
-                                U32 *const *row) {
+/* The texels of the active lanes into the rows that somebody reads, and into f->value. */
+static void fetch_texels(const Warp *w, const TexForm *form, Fetch *f) {
     const EmuTexture *t = &f->slot->t;
-    if (f->slot->plain == 4) {
-        texels_four(w, f, t->data, f->seen, row);
-        return;
-    }
-    if (row[0]) texels_one(w, f, t->data, form->is_free, row[0]);
-    for (int k = 1; k < 4; k++) {
+    U32 *row[4];
+    for (int k = 0; k < 4; k++)
+        row[k] = form->unused >> k & 1 ? NULL : (U32 *)(void *)(w->file + form->reg[k]);
+    if (f->slot->plain == 4) texels_four(w, f, t->data, f->seen, row);
+    else if (row[0]) texels_one(w, f, t->data, form->is_free, row[0]);
+    for (int k = f->slot->plain; k < 4; k++) {
         U32 *d = row[k];
         if (d) EACH_LANE d[i] = w->lane32[i] ? 0 : d[i]; /* missing channels, as on an H200 */
     }
+    for (int k = 0; k < 4; k++)
+        if (row[k]) memcpy(f->value[k], row[k], ROW32);
 }
 
-static inline void recall_texels(const Warp *w, const TexForm *form, const Fetch *f,
-                                 U32 *const *row) {
+static inline void recall_texels(const Warp *w, const TexForm *form, const Fetch *f) {
     for (int k = 0; k < 4; k++) {
-        U32 *d = row[k];
+        if (form->unused >> k & 1) continue;
+        U32 *d = (U32 *)(void *)(w->file + form->reg[k]);
         const U32 *v = f->value[k];
-        if (d == NULL) continue;
         if (form->is_free) EACH_LANE d[i] = v[i];
         else EACH_LANE d[i] = w->lane32[i] ? v[i] : d[i];
     }
 }
 
-/* The L1 has them all. */
-static inline void cost_texels_again(Machine *m, const CostMemo *memo) {
-    m->result->texture_sectors += memo->sectors;
-    m->cost.extra[PIPE_TEXTURE] += memo->wavefronts;
-}
-
-static inline void texture_plain(Machine *m, Warp *w, const TexForm *form, Fetch *f,
-                                 const TexSlot *slot) {
-    const U32 *x = (const U32 *)(const void *)(w->file + form->coord[0]);
-    U32 *row[4];
-    for (int k = 0; k < 4; k++)
-        row[k] = form->unused >> k & 1 ? NULL : (U32 *)(void *)(w->file + form->reg[k]);
-    bool again = same_fetch(w, f, slot, x);
-    if (!again) plan_fetch(m, w, f, slot, x);
-    if (again && slot->is_constant) {
-        recall_texels(w, form, f, row);
-    } else {
-        fetch_texels(w, form, f, row);
-        for (int k = 0; k < 4; k++)
-            if (row[k]) memcpy(f->value[k], row[k], ROW32);
-    }
+static inline void charge_texels(Machine *m, Warp *w, const TexForm *form, Fetch *f) {
     if (f->seen == 0 || form->is_repeat) return;
-    if (f->cost.state == m->cost.state) cost_texels_again(m, &f->cost);
-    else cost_texels(m, w, &f->cost);
+    if (f->cost.state != m->cost.state) {
+        cost_texels(m, w, &f->cost);
+        return;
+    }
+    m->result->texture_sectors += f->cost.sectors; /* the L1 has them all */
+    m->cost.extra[PIPE_TEXTURE] += f->cost.wavefronts;
 }
 
 /* The texture of a handle, if its fetches are array reads; else NULL. */
@@ -510,14 +525,35 @@ static inline const TexSlot *plain_slot(const Machine *m, const TexForm *form, u
     return slot->live && slot->plain && is_float != form->as_int ? slot : NULL;
 }
 
+/* A fetch that is not the last one of its instruction again, or not of a constant texture. */
+static bool texture_other(Machine *m, Warp *w, const Ins *in, const TexForm *form, uint64_t handle,
+                          const U32 *x) __attribute__((noinline));
+
+static bool texture_other(Machine *m, Warp *w, const Ins *in, const TexForm *form, uint64_t handle,
+                          const U32 *x) {
+    const TexSlot *slot = plain_slot(m, form, handle);
+    if (slot == NULL) return tex_slow(m, w, in, form);
+    bool again;
+    Fetch *f = fetch_for(m, w, form, slot, x, &again);
+    if (!again) plan_fetch(m, w, f, slot, x);
+    if (again && slot->is_constant) recall_texels(w, form, f);
+    else fetch_texels(w, form, f);
+    f->handle = handle;
+    f->is_constant = slot->is_constant;
+    f->unused = form->unused;
+    charge_texels(m, w, form, f);
+    return true;
+}
+
 static inline bool texture(Machine *m, Warp *w, const Ins *in, const TexForm *form) {
     const U64 *handle = (const U64 *)(const void *)(w->file + form->handle);
+    const U32 *x = (const U32 *)(const void *)(w->file + form->coord[0]);
     uint64_t h = handle[__builtin_ctz(w->active)];
-    Fetch *f = &m->fetch[form->site];
     if (!form->one_handle && !active_hold64(w, handle, h)) return tex_slow(m, w, in, form);
-    const TexSlot *slot = f->slot && f->handle == h ? f->slot : plain_slot(m, form, h);
-    if (slot == NULL) return tex_slow(m, w, in, form);
-    f->handle = h;
-    texture_plain(m, w, form, f, slot);
+    Fetch *f = m->fetch[form->site];
+    if (f->handle != h || !f->is_constant || f->active != w->active || !active_same32(w, x, f->x))
+        return texture_other(m, w, in, form, h, x);
+    recall_texels(w, form, f);
+    charge_texels(m, w, form, f);
     return true;
 }

@@ -471,6 +471,8 @@ static void convert_ints(Decoder *d, const Convert *c, uint32_t to, uint32_t fro
         else if (to != from) emit(d, OP_MOV32, 0, to, from, from, from);
     }
     unsigned keep = tb < c->to_bits && !is_signed(tt) ? tb : c->to_bits;
+    bool is_cut = !wide && !sign && bits <= keep;
+    if (is_cut && bits < 32) return;
     if (keep < 32) emit(d, OP_EXT32_U, 32 - keep, to, to, to, 0);
     else if (keep == 32 && wide) emit(d, OP_EXT64_U, 32, to, to, to, 0);
 }

@@ -7,8 +7,12 @@
 */
 #include "emu/decode.h"
 
-/* MUL_F, LOAD_SHARED and three FMA_F that add loaded words times the product. */
+/* MUL_N, LOAD_SHARED and three FMA_F or FMA_N that add loaded words times the product. */
 enum { GROUP = 5 };
+
+static bool is_fma(const Ins *in) {
+    return in->op == OP_FMA_F || in->op == OP_FMA_N;
+}
 
 /* The register that an operation writes as its only result. */
 static int result_register(const Decoder *d, int ins) {
@@ -32,7 +36,7 @@ static int word_in(uint32_t row, const MemForm *f, uint32_t words) {
 ** still to be added; else -1. */
 static int word_of(const Ins *fma, uint32_t t, const MemForm *f, uint32_t words) {
     uint32_t other = fma->a == t ? fma->b : fma->a;
-    if (fma->op != OP_FMA_F || (fma->a != t && fma->b != t)) return -1;
+    if (!is_fma(fma) || (fma->a != t && fma->b != t)) return -1;
     if (fma->c == t || word_in(fma->c, f, words) >= 0) return -1;
     int word = word_in(other, f, words);
     if (word < 0 || fma->d == t || word_in(fma->d, f, words & ~(1u << word)) >= 0) return -1;
@@ -53,10 +57,10 @@ static bool only_for_sums(const Decoder *d, int ins, const MemForm *f) {
     return used == 3 && is_passing(d, result_register(d, ins), 3);
 }
 
-/* words: which word each of the three sums takes, a byte each. */
+/* words: where in the load each of the three sums finds its word, a byte each. */
 static bool is_weighing(const Decoder *d, int ins, uint64_t *words) {
     const Ins *in = &d->code->ins[ins];
-    if (in[0].op != OP_MUL_F || in[1].op != OP_LOAD_SHARED) return false;
+    if (in[0].op != OP_MUL_N || in[1].op != OP_LOAD_SHARED) return false;
     const MemForm *f = &d->code->mem[in[1].imm];
     uint32_t t = in[0].d, left = ((1u << f->count) - 1) & ~f->unused;
     bool is_words = f->size == 4 && f->bits[0] == 32;
@@ -66,13 +70,19 @@ static bool is_weighing(const Decoder *d, int ins, uint64_t *words) {
         int word = word_of(&in[2 + k], t, f, left);
         if (word < 0) return false;
         left &= ~(1u << word);
-        *words |= (uint64_t)word << (8 * k);
+        *words |= (uint64_t)(4 * word) << (8 * k);
     }
     return true;
 }
 
-static bool is_triple(const Ins *in) {
-    return in[0].op == OP_FMA_F && in[1].op == OP_FMA_F && in[2].op == OP_FMA_F;
+/* Are these three all the same operation? */
+static bool are_all(const Ins *in, EmuOp op) {
+    return in[0].op == op && in[1].op == op && in[2].op == op;
+}
+
+/* May the sums be written without care for other lanes, and for which NaN they are? */
+static bool is_careless(const Ins *in) {
+    return are_all(in, OP_FMA_N) && (in[0].x & in[1].x & in[2].x & X_FREE);
 }
 
 void fuse(Decoder *d) {
@@ -81,10 +91,13 @@ void fuse(Decoder *d) {
     for (int i = 0; i + 2 < code->n_ins; i++) {
         Ins *in = &code->ins[i];
         if (i + GROUP <= code->n_ins && is_weighing(d, i, &words)) {
-            in->op = OP_WEIGH_SHARED;
+            in->op = is_careless(in + 2) ? OP_WEIGH_SHARED_N : OP_WEIGH_SHARED;
             in->imm = words;
-        } else if (is_triple(in)) {
+        } else if (are_all(in, OP_FMA_F)) {
             in->op = OP_FMA_F_X3;
+            i += 2;
+        } else if (are_all(in, OP_FMA_N)) {
+            in->op = OP_FMA_N_X3;
             i += 2;
         }
     }

@@ -188,7 +188,8 @@ static bool run_block(Machine *m, uint64_t index) {
     m->ctaid[2] = (unsigned)(index / g[0] / g[1]);
     m->smid = (unsigned)(index % (uint64_t)(m->model->sms >= 1 ? m->model->sms : 1));
     if (m->shared_bytes) memset(m->shared, 0xff, m->shared_bytes);
-    memset(m->barrier, 0, sizeof m->barrier);
+    if (m->barriers_met) memset(m->barrier, 0, sizeof m->barrier);
+    m->barriers_met = 0;
     cost_block_begin(m);
     for (int i = 0; i < m->n_warps; i++) {
         m->warp[i].state = WARP_READY;
@@ -217,15 +218,17 @@ static bool run_blocks(Machine *m) {
 static bool open_machine(Machine *m) {
     m->warp = aligned_alloc(64, (size_t)m->n_warps * sizeof *m->warp);
     m->shared = m->shared_bytes ? malloc(m->shared_bytes) : NULL;
-    size_t fetches = (size_t)(m->mod->n_fetches + 1) * sizeof *m->fetch;
-    m->fetch = aligned_alloc(64, fetches); /* its rows are read as vectors */
-    if (m->warp == NULL || m->fetch == NULL || (m->shared_bytes && m->shared == NULL)) {
+    size_t sites = (size_t)m->mod->n_fetches + 1, fetches = sites * sizeof *m->fetches;
+    m->fetches = aligned_alloc(64, fetches); /* its rows are read as vectors */
+    if (m->warp == NULL || m->fetches == NULL || (m->shared_bytes && m->shared == NULL)) {
         m->result->status = EMU_OUT_OF_MEMORY;
         snprintf(m->result->message, sizeof m->result->message, "no host memory for a block");
         return false;
     }
     memset(m->warp, 0, (size_t)m->n_warps * sizeof *m->warp);
-    memset(m->fetch, 0, fetches);
+    memset(m->fetches, 0, fetches);
+    m->fetch = gi_alloc(sites * sizeof *m->fetch);
+    for (size_t i = 0; i < sites; i++) m->fetch[i] = &m->fetches[i];
     m->spare = gi_alloc((size_t)m->n_warps * sizeof *m->spare);
     for (int i = 0; i < m->n_warps; i++) {
         int lanes = m->threads - i * LANES;
@@ -245,6 +248,7 @@ static void close_machine(Machine *m) {
     shadow_free(m->shadow);
     cost_free(&m->cost);
     free(m->fetch);
+    free(m->fetches);
     gi_buf_free(&m->text);
 }
 

@@ -17,19 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-void warp_set_active(Warp *w, uint32_t mask) {
-    static const uint32_t bit[LANES] = {
-        1u << 0,  1u << 1,  1u << 2,  1u << 3,  1u << 4,  1u << 5,  1u << 6,  1u << 7,
-        1u << 8,  1u << 9,  1u << 10, 1u << 11, 1u << 12, 1u << 13, 1u << 14, 1u << 15,
-        1u << 16, 1u << 17, 1u << 18, 1u << 19, 1u << 20, 1u << 21, 1u << 22, 1u << 23,
-        1u << 24, 1u << 25, 1u << 26, 1u << 27, 1u << 28, 1u << 29, 1u << 30, 1u << 31};
-    int32_t on[LANES];
-    w->active = mask;
-    for (int i = 0; i < LANES; i++) on[i] = (mask & bit[i]) ? -1 : 0;
-    memcpy(w->lane32, on, sizeof on);
-    for (int i = 0; i < LANES; i++) w->lane64[i] = on[i];
-}
-
 static void push_path(Warp *w, uint32_t mask, int pc, int rpc) {
     gi_grow(w->s.path, w->n_path, w->s.cap_path);
     w->s.path[w->n_path++] = (Path){mask, pc, rpc};
@@ -39,7 +26,7 @@ static void push_path(Warp *w, uint32_t mask, int pc, int rpc) {
 static void enter_path(Warp *w) {
     const Path *p = &w->s.path[w->n_path - 1];
     w->pc = p->pc;
-    warp_set_active(w, p->mask);
+    w->active = p->mask;
 }
 
 /* Readies the running path to be split into paths that meet at rpc. */
@@ -118,9 +105,22 @@ static void fill_row32(uint8_t *row, uint32_t value) {
     for (int i = 0; i < LANES; i++) d[i] = value;
 }
 
-static uint32_t uniform_value(const Machine *m, const Warp *w, PoolKind kind) {
+static uint64_t wide_value(const Machine *m, const PoolRow *row) {
+    uint64_t value = row->value;
+    if (row->kind == POOL_CONST64) memcpy(&value, (const void *)(uintptr_t)row->value, 8);
+    if (row->kind == POOL_PARAM64) memcpy(&value, m->params + row->value, 8);
+    if (row->kind == POOL_SHARED_WIDE) value += m->dynamic_base;
+    return value;
+}
+
+static uint32_t uniform_value(const Machine *m, const Warp *w, const PoolRow *row) {
     const EmuLaunch *l = m->launch;
+    PoolKind kind = row->kind;
+    uint32_t value;
     switch (kind) {
+    case POOL_B32: return (uint32_t)row->value;
+    case POOL_CONST32: memcpy(&value, (const void *)(uintptr_t)row->value, 4); return value;
+    case POOL_PARAM32: memcpy(&value, m->params + row->value, 4); return value;
     case POOL_WARPID: return (uint32_t)w->index;
     case POOL_NWARPID: return (uint32_t)(m->model->max_threads_per_sm / 32);
     case POOL_NTID_X:
@@ -163,8 +163,9 @@ static bool is_per_lane(PoolKind k) {
 
 static void fill_pool_row(const Machine *m, const Warp *w, uint8_t *file, const PoolRow *row) {
     uint8_t *at = file + row->offset;
-    if (row->kind == POOL_B64) {
-        for (int i = 0; i < LANES; i++) ((U64 *)(void *)at)[i] = row->value;
+    if (pool_is_wide(row->kind)) {
+        uint64_t value = wide_value(m, row);
+        for (int i = 0; i < LANES; i++) ((U64 *)(void *)at)[i] = value;
     } else if (row->kind == POOL_TID_X && m->launch->block[0] >= (unsigned)m->threads) {
         for (uint32_t i = 0; i < LANES; i++)
             ((U32 *)(void *)at)[i] = (uint32_t)w->index * LANES + i;
@@ -174,8 +175,7 @@ static void fill_pool_row(const Machine *m, const Warp *w, uint8_t *file, const 
     } else if (row->kind == POOL_SHARED_DYNAMIC) {
         fill_row32(at, m->dynamic_base + (uint32_t)row->value);
     } else {
-        fill_row32(at,
-                   row->kind == POOL_B32 ? (uint32_t)row->value : uniform_value(m, w, row->kind));
+        fill_row32(at, uniform_value(m, w, row));
     }
 }
 
@@ -441,8 +441,10 @@ void warp_ended(Machine *m, Warp *w) {
     w->state = WARP_DONE;
     m->spare[m->n_spare++] = w->s;
     w->s = (WarpStore){0};
-    for (int id = 0; id < 16; id++)
+    for (uint32_t met = m->barriers_met; met; met &= met - 1) {
+        int id = __builtin_ctz(met);
         if (m->barrier[id].arrived && complete(m, &m->barrier[id])) release(m, id);
+    }
 }
 
 static bool diverged_barrier(Machine *m, Warp *w, const Ins *in) {
@@ -482,6 +484,7 @@ Stop warp_barrier(Machine *m, Warp *w, const Ins *in) {
     }
     Barrier *b = &m->barrier[id];
     b->arrived |= 1u << w->index;
+    m->barriers_met |= 1u << id;
     if (counted) b->expected = threads / LANES;
     if (w->live != w->exist) b->after_exit = true;
     if (kind >= BAR_RED_POPC) {

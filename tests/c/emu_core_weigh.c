@@ -1,13 +1,14 @@
 /* A product, three words that all lanes load from one place in shared memory, and three sums that
 ** take each word times the product: done in one go (fuse.c), unless the lanes read different
-** places. Lanes that wait elsewhere keep their values. Numbers are small integers, so exact. */
+** places. Lanes that wait elsewhere keep their values. Sums that only arithmetic reads are done with
+** less care. Numbers are small integers, so exact. */
 #include "emu/core.h"
 #include "emu/ops.h"
 #include "emu_core_run.h"
 
 enum { N = 32, ACTIVE = 20 };
 
-/* %s: how far apart the lanes read, in bytes; a second reader of the product, or nothing. */
+/* %s: how far apart the lanes read, in bytes; the sums; a second reader of the product, or nothing. */
 static const char text[] = PTX_HEAD
     ".extern .shared .align 16 .b8 sm[];\n"
     ".visible .entry k(.param .u64 out) { .reg .pred %%p<2>; .reg .b32 %%r<6>;\n"
@@ -21,22 +22,29 @@ static const char text[] = PTX_HEAD
     "mul.lo.u32 %%r2, %%r1, %s; cvt.u64.u32 %%rd4, %%r2; add.u64 %%rd4, %%rd2, %%rd4;\n"
     "mul.f32 %%f8, %%f1, %%f2;\n"
     "ld.shared.v4.f32 {%%f9, %%f10, %%f11, %%f12}, [%%rd4+48];\n"
-    "fma.rn.f32 %%f4, %%f11, %%f8, %%f1; fma.rn.f32 %%f5, %%f8, %%f9, %%f4;\n"
-    "fma.rn.f32 %%f6, %%f10, %%f8, %%f5;\n"
-    "%s\n"
+    "%s\n%s\n"
     "SKIP: st.global.v4.f32 [%%rd1], {%%f4, %%f5, %%f6, %%f7}; ret; }\n";
 
+static const char stored[] = "fma.rn.f32 %f4, %f11, %f8, %f1; fma.rn.f32 %f5, %f8, %f9, %f4;\n"
+                             "fma.rn.f32 %f6, %f10, %f8, %f5;";
+static const char read_on[] =
+    "fma.rn.f32 %f13, %f11, %f8, %f1; fma.rn.f32 %f14, %f8, %f9, %f13;\n"
+    "fma.rn.f32 %f15, %f10, %f8, %f14;\n"
+    "mul.f32 %f4, %f13, 0f3F800000; mul.f32 %f5, %f14, 0f3F800000; mul.f32 %f6, %f15, 0f3F800000;";
+
 typedef struct Case {
-    const char *step, *more, *says;
-    bool joined;
+    const char *step, *sums, *more, *says;
+    EmuOp joined; /* 0: not */
 } Case;
 
 static const Case cases[] = {
-    {"0", "", "one place for all lanes", true},
-    {"16", "", "a place for each lane", true},
-    {"0", "mov.f32 %f7, %f8;", "the product is needed later", false},
-    {"0", "mov.f32 %f7, %f9;", "a word is needed later", false},
-    {"0", "mov.f32 %f7, %f12;", "the fourth word is needed, too", false},
+    {"0", stored, "", "one place for all lanes", OP_WEIGH_SHARED},
+    {"0", read_on, "", "one place, sums that are read on", OP_WEIGH_SHARED_N},
+    {"16", stored, "", "a place for each lane", OP_WEIGH_SHARED},
+    {"16", read_on, "", "a place for each lane, sums that are read on", OP_WEIGH_SHARED_N},
+    {"0", stored, "mov.f32 %f7, %f8;", "the product is needed later", 0},
+    {"0", stored, "mov.f32 %f7, %f9;", "a word is needed later", 0},
+    {"0", stored, "mov.f32 %f7, %f12;", "the fourth word is needed, too", 0},
 };
 
 static void expect(const Case *c, int lane, float v[4]) {
@@ -62,8 +70,8 @@ static void run(const Case *c, bool avx2) {
     gi_err err = {.message = ""};
     e->avx2 = avx2 && e->avx2;
     float data[N][4] = {{0}};
-    char ptx[sizeof text + 100];
-    snprintf(ptx, sizeof ptx, text, c->step, c->more);
+    char ptx[sizeof text + 400];
+    snprintf(ptx, sizeof ptx, text, c->step, c->sums, c->more);
     uint64_t at = emu_map(e, data, sizeof data, false, "data");
     EmuModule *m = emu_load(e, ptx, strlen(ptx), &err);
     EmuLaunch l = {.kernel = "k",
@@ -74,7 +82,8 @@ static void run(const Case *c, bool avx2) {
     EmuResult r = {0};
     bool ran = m && emu_launch(m, &l, &r, &err) && r.status == EMU_OK;
     if (!ran) printf("# %s%s\n", err.message, r.message);
-    ok(count(m, OP_WEIGH_SHARED) == c->joined, "%s: %s, %s", c->says,
+    int n = count(m, OP_WEIGH_SHARED) + count(m, OP_WEIGH_SHARED_N);
+    ok(n == (c->joined != 0) && (n == 0 || count(m, c->joined) == 1), "%s: %s, %s", c->says,
        c->joined ? "joined" : "not joined", avx2 ? "AVX2" : "baseline");
     int bad = 0;
     for (int i = 0; i < N; i++) {
