@@ -27,6 +27,12 @@ O       := $(BUILD)$(addprefix /,$(subst $() ,-,$(strip $(variant))))
 Q       := $(if $(V),,@)
 say      = $(if $(V),@true,@echo "  $1")
 
+# --- the prompt's line editor: libedit where it is there; `make EDIT=` builds without it. Its archive
+# wants those of libbsd (which wants libmd) and of terminfo; where one is missing, shared it is.
+ifeq ($(origin EDIT),undefined)
+EDIT := $(shell $(CC) -E -include stdio.h -include histedit.h -x c /dev/null >/dev/null 2>&1 && echo 1)
+endif
+
 # --- flags. The emulator's lane loops and the comparison live on the auto-vectoriser: -O3 there.
 warnings := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wwrite-strings \
             -Wdouble-promotion -Wvla $(if $(WERROR),-Werror)
@@ -34,7 +40,8 @@ sanitize := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all \
             -fno-omit-frame-pointer)
 headers  := $(shell pkg-config --cflags lua5.4 2>/dev/null || echo -I/usr/include/lua5.4) \
             -isystem /usr/include/nifti
-flags    := -std=c11 -D_GNU_SOURCE -Isrc $(headers) $(CPPFLAGS) $(CFLAGS) $(warnings) \
+flags    := -std=c11 -D_GNU_SOURCE $(if $(EDIT),-DGILUA_EDIT) -Isrc $(headers) $(CPPFLAGS) \
+            $(CFLAGS) $(warnings) \
             -ffp-contract=off -pthread $(sanitize)
 room_emu   := -O3
 room_array := -O3
@@ -43,6 +50,8 @@ room_array := -O3
 archive   = $(or $(filter /%,$(shell $(CC) -print-file-name=lib$1.a 2>/dev/null)),-l$1)
 lua_lib  := $(call archive,lua5.4)
 libs     := $(foreach lib,lua5.4-filesystem nifti2 znz z ffi,$(call archive,$(lib)))
+edit_all := $(foreach lib,edit bsd md tinfo,$(call archive,$(lib)))
+edit_lib := $(if $(EDIT),$(if $(filter -l%,$(edit_all)),-ledit,$(edit_all)))
 # All of Lua is kept and exported: C modules that scripts `require` look for it in the program.
 link     := -pthread $(sanitize) $(LDFLAGS)
 lua_all  := -Wl,-E -Wl,--whole-archive $(lua_lib) -Wl,--no-whole-archive
@@ -69,7 +78,7 @@ gilua: $O/gilua FORCE
 
 $O/gilua: $O/obj/host/main.o $O/libgilua.a
 	$(call say,LINK    $@)
-	$Q$(CC) $(link) -o $@ $^ $(lua_all) $(libs) $(system)
+	$Q$(CC) $(link) -o $@ $^ $(lua_all) $(libs) $(edit_lib) $(system)
 
 $O/libgilua.a: $(library)
 	$(call say,AR      $@)
@@ -153,6 +162,7 @@ help:
 	@echo "CC=clang        another compiler            CFLAGS=\"-O2 -g\"  other flags"
 	@echo "SANITIZE=address,undefined                 with sanitizers, in a folder of its own"
 	@echo "WERROR=1        a warning is an error       V=1              show the commands"
+	@echo "EDIT=           a prompt without line editing: no libedit in the program"
 	@echo "BUILD=DIR       another folder for objects  PROVEFLAGS=-v    options for prove"
 
 -include $(objects:.o=.d) $(c_tests:=.d)

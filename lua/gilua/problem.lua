@@ -4,6 +4,7 @@
 -- tolerance, case(problem, spec) and launch(case, values).
 
 local core = require "gilua.core"
+local mutant = require "gilua.mutant" -- methods for people: rules show mutant neighbours use
 
 ---@class gilua.problem
 ---@field name string
@@ -142,7 +143,14 @@ local Meta = {
       self.lib = load_library(self)
       return self.lib
     end
-    return Problem[key]
+    return Problem[key] or mutant.problem[key]
+  end,
+  __names = function() -- the methods, for completion at the prompt
+    local names = {}
+    for _, methods in ipairs { mutant.problem, Problem } do
+      for name, method in pairs(methods) do names[name] = method end
+    end
+    return names
   end,
   __tostring = function(self)
     return ("problem %s: %s in %s, %d rules, %d legal genes"):format(self.name, self.kernel,
@@ -168,6 +176,7 @@ local function load_problem(path)
   if not g then gi.fail("%s", why) end
   self.grammar = g
   self.source = g:apply("", true) -- the file, byte for byte
+  mutant.loaded(self)
   return self
 end
 

@@ -1,4 +1,5 @@
-/* host.h - the program around Lua: command line in main.c, the prompt in repl.c. */
+/* host.h - the program around Lua: command line in main.c, the prompt in repl.c, the line editor
+** in edit.c. */
 #ifndef GILUA_HOST_H
 #define GILUA_HOST_H
 
@@ -12,7 +13,10 @@
 int host_call(lua_State *L, int n_args, int n_results);
 /* Prints "gilua: message" for a failed host_call and pops it; returns status == LUA_OK. */
 bool host_report(lua_State *L, int status);
-/* The prompt, until end of input. */
+/* From now on Ctrl-C ends the program only when pressed three times in one host_call, with a
+** warning at the second; before, twice. Outside of host_call it does nothing any more. */
+void host_hold_on(void);
+/* The prompt, until end of input: on a terminal that of lua/gilua/prompt.lua, else a plain one. */
 void host_repl(lua_State *L);
 
 #endif

@@ -16,6 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/base.h"
 #include "base/version.h"
 #include "bind/bind.h"
 #include "host/host.h"
@@ -40,15 +41,28 @@ static const char usage_text[] =
 
 /* --- calling Lua --- */
 
-static lua_State *interrupted_state; /* the signal handler's only way to the state */
+static lua_State *interrupted_state;  /* the signal handler's only way to the state */
+static volatile sig_atomic_t presses; /* of Ctrl-C during this call */
+static bool holds_on;
+
+#define GRACE_S 1.0
 
 static void stop_hook(lua_State *L, lua_Debug *ar) {
     (void)ar;
     bind_interrupt(L);
 }
 
+/* At the prompt the second one warns, and the third ends the program. The first may be at work,
+** stopping things in good order: a second one within GRACE_S does not interrupt that. */
 static void on_interrupt(int number) {
-    signal(number, SIG_DFL); /* a second Ctrl-C ends the program */
+    static const char warning[] = "\ngilua: still stopping; Ctrl-C once more ends the program\n";
+    static double first;
+    double now = gi_seconds();
+    presses++;
+    if (presses > 1 || !holds_on) signal(number, SIG_DFL);
+    if (presses > 1 && write(2, warning, sizeof warning - 1) < 0) {} /* nothing to be done then */
+    if (presses > 1 && now - first < GRACE_S) return;
+    first = now;
     bind_interrupted = 1;
     lua_sethook(interrupted_state, stop_hook,
                 LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT, 1);
@@ -70,11 +84,21 @@ int host_call(lua_State *L, int n_args, int n_results) {
     lua_pushcfunction(L, add_traceback);
     lua_insert(L, base);
     interrupted_state = L;
+    presses = 0;
     signal(SIGINT, on_interrupt);
     int status = lua_pcall(L, n_args, n_results, base);
-    signal(SIGINT, SIG_DFL);
+    signal(SIGINT, holds_on ? SIG_IGN : SIG_DFL);
+    if (holds_on && bind_interrupted) { /* it came too late, and is not meant for the next call */
+        bind_interrupted = 0;
+        lua_sethook(L, NULL, 0, 0);
+    }
     lua_remove(L, base);
     return status;
+}
+
+void host_hold_on(void) {
+    holds_on = true;
+    signal(SIGINT, SIG_IGN);
 }
 
 bool host_report(lua_State *L, int status) {
