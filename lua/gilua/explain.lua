@@ -8,6 +8,7 @@ M.WIDTH = 90
 -- Code as one line between quotes, shortened where it is long.
 local function quoted(text)
   local line = text:gsub("%s+", " "):gsub("^ ", ""):gsub(" $", "")
+  if line == "" then return "(empty)" end
   if #line > M.WIDTH then line = line:sub(1, M.WIDTH - 3) .. "..." end
   return "`" .. line .. "`"
 end

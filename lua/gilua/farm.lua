@@ -188,15 +188,20 @@ function Farm:account(plans)
   end
 end
 
---- Serves the crew until nothing is left; an error on the way leaves no job behind.
-function Farm:serve(after)
-  local ok, why = xpcall(self.crew.drain, function(e)
+--- An error in `work`, the interrupt key's too, leaves no job behind: the farm is good for more.
+function Farm:guarded(work)
+  local ok, why = xpcall(work, function(e)
     return type(e) == "string" and debug.traceback(e, 2) or e
-  end, self.crew, after)
+  end)
   if ok then return end
   self.funnel:abandon()
   self.crew:clear()
   error(why, 0)
+end
+
+--- Serves the crew until nothing is left.
+function Farm:serve(after)
+  self:guarded(function() self.crew:drain(after) end)
 end
 
 --- Makes a case the one at hand, if it is not; then what was seen on the last one counts no more.
@@ -246,10 +251,12 @@ end
 ---  genome, above which timing stops early
 ---@return table[] measurements, one for each genome
 function Farm:evaluate(genomes, case, options)
-  local asked = both_forms(options)
-  local base = self:use(case)
-  local plans, results = self:plans(genomes, asked.slow_above), {}
-  self.funnel:begin(plans)
+  local asked, results, base, plans = both_forms(options), {}, nil, nil
+  self:guarded(function()
+    base = self:use(case)
+    plans = self:plans(genomes, asked.slow_above)
+    self.funnel:begin(plans)
+  end)
   local function report()
     require_baseline(base)
     while #results < #plans do
@@ -271,13 +278,16 @@ end
 ---@param genomes (string|table)[]
 ---@return table[] list of { status, message, uninitialised_reads }
 function Farm:check(genomes)
-  local base = self.funnel:checked_baseline()
+  local base
   local plans, verdicts = {}, {}
-  for i, genome in ipairs(genomes) do
-    plans[i] = self.funnel:plan(genome)
-    plans[i].checked = true
-  end
-  self.funnel:begin(plans)
+  self:guarded(function()
+    base = self.funnel:checked_baseline()
+    for i, genome in ipairs(genomes) do
+      plans[i] = self.funnel:plan(genome)
+      plans[i].checked = true
+    end
+    self.funnel:begin(plans)
+  end)
   self:serve(function() require_baseline(base) end)
   require_baseline(base)
   for i, plan in ipairs(plans) do

@@ -15,6 +15,9 @@ local stats = require "gilua.stats"
 
 local M = {}
 
+---Less than this fraction of the time is nobody's gain, also where times are exact.
+M.LEAST = 1e-4
+
 local function without(genes, index, other)
   local rest = {}
   for i, gene in ipairs(genes) do
@@ -99,7 +102,7 @@ local function improve(o, s, genes)
 end
 
 local function dispensable(o, cost)
-  return cost <= (o.rule == "sd" and o.sd * o.noise or o.percent / 100)
+  return cost <= (o.rule == "sd" and math.max(o.sd * o.noise, M.LEAST) or o.percent / 100)
 end
 
 -- The step of leaving out one gene, or two; kept says whether they stay.
