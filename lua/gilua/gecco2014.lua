@@ -147,7 +147,8 @@ function M.run(name, given)
     new_case = function(_, rng) return M.ball(o.side, rng:int(1 << 31)) end,
     fixed_case = M.ball(o.side, (1 << 31) + 100), unseen = M.unseen(o.side),
     base = block and ("block_size=%d"):format(block), tune = { "block_size" },
-    compiler = { "ptxas", "arch" }, settings = setting_rows(o, block),
+    compiler = { "ptxas", "arch" },
+    settings = setting_rows(o, given.base == "" and "the default" or block),
     paper_row = gpu and paper_rows(gpu) or {},
   }
   for key, value in pairs(given) do

@@ -345,28 +345,42 @@ local function cleanup_rows(steps)
   return rows
 end
 
+-- The first pass, which Figure 3 shows: a step for each gene of the evolved genome.
+local function first_pass(e)
+  local _, genes = (e.evolved or ""):gsub("%S+", "")
+  local steps = e.cleanup.steps
+  return table.move(steps, 1, genes > 0 and math.min(genes, #steps) or #steps, 1, {})
+end
+
+local function knock_out_plot(steps, id)
+  local bars, most = {}, 0.01
+  for _, s in ipairs(steps) do
+    if finite(s.cost) then most = math.max(most, s.cost) end
+  end
+  for i, s in ipairs(steps) do
+    local known = finite(s.cost)
+    bars[i] = { label = short(s.gene), strong = s.kept,
+                value = 100 * (known and s.cost or 1.25 * most),
+                low = known and scaled(s.low, 100) or nil,
+                high = known and scaled(s.high, 100) or nil }
+  end
+  return figure("What losing a gene costs, in percent of the time, from left to right (§4.3, "
+    .. "Figure 3). Error bars: three standard deviations of the noise. Kept genes have their own "
+    .. "colour; the highest bars are genes without which the answers are wrong.",
+    plot.bars(bars, { id = id, y = "cost, %", height = 400, width = math.max(720, 16 * #bars) }))
+end
+
 local function cleanup(e, word)
   local c = e.cleanup
   if not c then return "" end
-  local bars, top_cost = {}, 0.01
-  for _, s in ipairs(c.steps) do
-    if finite(s.cost) then top_cost = math.max(top_cost, s.cost) end
-  end
-  for i, s in ipairs(c.steps) do
-    bars[i] = { label = short(s.with and s.gene .. " " .. s.with[1] or s.gene), strong = s.kept,
-                value = 100 * (finite(s.cost) and s.cost or 1.25 * top_cost),
-                low = finite(s.cost) and 100 * s.low or nil,
-                high = finite(s.cost) and 100 * s.high or nil }
-  end
+  local steps = first_pass(e)
   return section("Clean-up",
-    p(("Genes knocked out one at a time, left to right, and then in pairs, on one fixed case. A "
-      .. "gene stays where losing it makes the answers wrong or costs more than the noise allows "
-      .. "(standard deviation of comparing the kernel with itself: %s). %d of %d steps kept "
-      .. "theirs."):format(percent(c.noise), #c.vital, #c.steps)),
-    figure("What losing a gene costs, in percent of the time (§4.3, Figure 3). Error bars: three "
-      .. "standard deviations of the noise. Kept genes have their own colour; bars above all "
-      .. "others are genes without which the answers are wrong.",
-      plot.bars(bars, { id = word(), y = "cost, %", height = 380 })),
+    p(("Genes knocked out one at a time, left to right, again until nothing goes, and then in "
+      .. "pairs, on one fixed case. A gene stays where losing it makes the answers wrong or costs "
+      .. "more than the noise allows (standard deviation of comparing the kernel with itself: %s). "
+      .. "After %d knock-outs %d of %d genes are left."):format(
+      finite(c.noise) and shown(100 * c.noise, "%.2f %%") or "–", #c.steps, #c.vital, #steps)),
+    knock_out_plot(steps, word()),
     grid({ "gene", "cost of losing it", "± 3 s.d.", "" }, "lrrl", cleanup_rows(c.steps)))
 end
 

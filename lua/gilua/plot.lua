@@ -178,7 +178,7 @@ function M.bars(bars, options)
     ('$d using 1:($6==1?$2:NaN) with boxes lc rgb "%s"'):format(M.colours[2]),
   }
   if errors then
-    plots[#plots + 1] = "$d using 1:2:3:4 with yerrorbars pt -1 lw 1.2 lc rgb \"#808080\""
+    plots[#plots + 1] = '$d using 1:3:(0):($4-$3) with vectors nohead lw 1.5 lc rgb "#808080"'
   end
   if o.at then
     plots[#plots + 1] = ("%s with lines dt 3 lw 1.5 lc rgb \"#8a8a8a\""):format(number(o.at))
