@@ -1,6 +1,6 @@
--- json: writes JSON whose bytes depend on the values alone. Keys come in the order given
--- (json.object) or sorted; numbers are the shortest text that reads back equal; infinities and
--- not-a-number, which JSON lacks, become null.
+-- json: reads JSON, and writes it so that its bytes depend on the values alone. Keys come in the
+-- order given (json.object) or sorted; numbers are the shortest text that reads back equal;
+-- infinities and not-a-number, which JSON lacks, become null.
 
 local settings = require "gilua.settings"
 
@@ -97,6 +97,110 @@ end
 ---@return string
 function M.encode(value)
   return encode(value, "")
+end
+
+--------------------------------------------------------------------------------------------------
+-- Reading
+
+local UNESCAPE = { ['"'] = '"', ["\\"] = "\\", ["/"] = "/", b = "\b", f = "\f", n = "\n", r = "\r",
+  t = "\t" }
+local WORDS = { ["true"] = true, ["false"] = false, null = M.null }
+
+-- What fail raises and decode catches.
+local Fault = { __name = "gilua.json.fault" }
+
+local value_at
+
+local function skip(text, i)
+  return text:find("[^ \n\r\t]", i) or #text + 1
+end
+
+local function fail(text, i)
+  error(setmetatable({ ("not JSON at byte %d: %s"):format(i, text:sub(i, i + 20)) }, Fault), 0)
+end
+
+local function string_at(text, i)
+  local parts = {}
+  i = i + 1
+  while true do
+    local plain, stop = text:match('^([^%c"\\]*)()', i)
+    parts[#parts + 1] = plain
+    local char = text:sub(stop, stop)
+    if char == '"' then return table.concat(parts), stop + 1 end
+    if char ~= "\\" then fail(text, stop) end
+    local hex = text:match("^u(%x%x%x%x)", stop + 1)
+    local letter = UNESCAPE[text:sub(stop + 1, stop + 1)]
+    if not hex and not letter then fail(text, stop) end
+    parts[#parts + 1] = hex and utf8.char(tonumber(hex, 16)) or letter
+    i = stop + (hex and 6 or 2)
+  end
+end
+
+-- The members of an array or object, whose closing bracket is `close`.
+local function members(text, i, close, one)
+  i = skip(text, i + 1)
+  if text:sub(i, i) == close then return i + 1 end
+  while true do
+    i = skip(text, one(i))
+    local char = text:sub(i, i)
+    if char == close then return i + 1 end
+    if char ~= "," then fail(text, i) end
+    i = skip(text, i + 1)
+  end
+end
+
+local function array_at(text, i)
+  local list = {}
+  return list, members(text, i, "]", function(at)
+    local rest
+    list[#list + 1], rest = value_at(text, at)
+    return rest
+  end)
+end
+
+local function object_at(text, i)
+  local object = {}
+  return object, members(text, i, "}", function(at)
+    if text:sub(at, at) ~= '"' then fail(text, at) end
+    local key, rest = string_at(text, at)
+    rest = skip(text, rest)
+    if text:sub(rest, rest) ~= ":" then fail(text, rest) end
+    local value
+    value, rest = value_at(text, skip(text, rest + 1))
+    if value ~= M.null then object[key] = value end
+    return rest
+  end)
+end
+
+function value_at(text, i)
+  local char = text:sub(i, i)
+  if char == '"' then return string_at(text, i) end
+  if char == "[" then return array_at(text, i) end
+  if char == "{" then return object_at(text, i) end
+  local word, rest = text:match("^(%l+)()", i)
+  if word and WORDS[word] ~= nil then return WORDS[word], rest end
+  local number
+  number, rest = text:match("^(-?%d+%.?%d*[eE]?[+-]?%d*)()", i)
+  if not tonumber(number) then fail(text, i) end
+  return tonumber(number), rest
+end
+
+---A value from JSON text. A key whose value is null is left out; in an array null is M.null.
+---@param text string
+---@return any value
+---@return string? message
+---@return string? code "format"
+function M.decode(text)
+  local ok, value, rest = pcall(function()
+    local found, stop = value_at(text, skip(text, 1))
+    return found, skip(text, stop)
+  end)
+  if not ok and getmetatable(value) ~= Fault then error(value, 0) end
+  if ok and rest <= #text then
+    return nil, ("not JSON at byte %d: something follows its end"):format(rest), "format"
+  end
+  if not ok then return nil, value[1], "format" end
+  return value
 end
 
 return M

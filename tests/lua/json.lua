@@ -1,7 +1,6 @@
 -- json: what is written reads back the same, and the same value is the same bytes.
 package.path = "lua/?.lua;lua/?/init.lua;tests/lua/?.lua;" .. package.path
 local json = require "gilua.json"
-local read_json = require "read_json"
 local tap = require "tap"
 
 tap.case("values", function()
@@ -41,10 +40,23 @@ end)
 
 tap.case("what is written reads back", function()
   local value = { list = { 1, 2.5, "x" }, inner = { deep = { yes = true } }, text = "tab\tquote\"" }
-  local back = read_json(json.encode(value))
+  local back = json.decode(json.encode(value))
   tap.is(back.list[2], 2.5, "a number in a list")
   tap.is(back.inner.deep.yes, true, "an object in an object")
   tap.is(back.text, value.text, "text")
+end)
+
+tap.case("what is not JSON is named by its place", function()
+  for text, at in pairs { ["{"] = 2, ["[1,]"] = 4, ["{\"a\" 1}"] = 6, ["tru"] = 1, ["1 2"] = 3,
+    ["\"a\nb\""] = 3, [""] = 1, ["[1"] = 3, ["nan"] = 1 } do
+    local value, why, code = json.decode(text)
+    tap.is(tostring(value) .. " " .. tostring(code), "nil format", text)
+    tap.has(why, ("at byte %d"):format(at), text)
+  end
+  tap.is(json.decode("null"), json.null, "null alone")
+  tap.is(json.decode("[null, 1]")[1], json.null, "null in an array")
+  tap.is(json.decode('{"a": null}').a, nil, "a key without a value")
+  tap.is(json.decode('"\\u00e9\\n"'), "é\n", "escapes")
 end)
 
 tap.done()
