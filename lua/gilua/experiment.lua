@@ -83,6 +83,8 @@ local function tuned(study, title, parameters, base)
   }
   study.tuning = study.tuning or {}
   table.insert(study.tuning, { title = title, result = result })
+  gi.t4.write(result, ("%s/%s.t4.json"):format(study.options.out, title:gsub(" ", "-")))
+  for _, row in ipairs(result.rows) do row.samples = nil end -- experiment.json goes without them
   if not result.best then
     gi.fail("%s: no setting gives right answers: %s", title,
       result.rows[1] and result.rows[1].message or "there is none")
@@ -321,6 +323,10 @@ local function open(study)
     end
   end
   local o = study.options
+  local made, why = gi.report.make_folder(o.out)
+  if not made then
+    gi.fail("cannot write results to '%s': %s; choose another folder with --out", o.out, why)
+  end
   study._problem = gi.problem(study.problem)
   study._farm = gi.farm(study._problem, { device = o.device, jobs = o.jobs })
   study.device, study.emulated = study._farm:description(), study._farm.device == "emu"

@@ -23,15 +23,18 @@ local function join(dir, name)
   return (dir:gsub("/+$", "")) .. "/" .. name
 end
 
--- mkdir -p
-local function make_folder(dir)
+---mkdir -p
+---@param dir string
+---@return boolean? made
+---@return string? message
+function M.make_folder(dir)
   local lfs = require "lfs"
   local mode = lfs.attributes(dir, "mode")
   if mode == "directory" then return true end
   if mode then return nil, "Not a directory" end
   local parent = dir:gsub("/+$", ""):match("^(.*[^/])/+[^/]+$")
   if parent then
-    local ok, why = make_folder(parent)
+    local ok, why = M.make_folder(parent)
     if not ok then return nil, why end
   end
   return lfs.mkdir(dir)
@@ -225,7 +228,7 @@ end
 ---@return string? message
 ---@return string? code "io"
 function M.open(dir)
-  local made, why = make_folder(dir)
+  local made, why = M.make_folder(dir)
   local csv, log
   if made then csv, why = io.open(join(dir, "generations.csv"), "w") end
   if csv then log, why = io.open(join(dir, "log.txt"), "w") end

@@ -16,7 +16,7 @@ local M = {}
 ---@field sampled boolean only some of them were measured
 ---@field case string
 ---@field rows table[] { values, genome, status, message, right, ticks, ns, rel_error, registers,
----  max_error }
+---  max_error, samples }
 ---@field default? table the row of what the parameters are without tuning
 ---@field best? table the fastest right row
 
@@ -103,7 +103,7 @@ end
 local function fill(row, m, tolerance)
   row.status, row.message, row.right = m.status, m.message, fitness.right(m, tolerance)
   row.ticks, row.ns, row.rel_error = m.ticks, m.ns, m.rel_error
-  row.registers, row.max_error = m.registers, m.max_error
+  row.registers, row.max_error, row.samples = m.registers, m.max_error, m.samples
 end
 
 local function measure(o, rows)
