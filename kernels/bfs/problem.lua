@@ -5,22 +5,13 @@
 
 local gi = require "gilua"
 
-local LIMITS = { vertices = 65536, edges = 1 << 24, sources = 65536 } -- three bit sets: 24 KiB
-
-local function checked(spec)
-  local s = gi.settings.fill("bfs: case", spec, { vertices = 2000, edges = 8000, sources = 100 },
-    { "seed" })
-  if math.type(s.seed) ~= "integer" then gi.fail("bfs: a case needs an integer seed") end
-  for _, name in ipairs { "vertices", "edges", "sources" } do
-    if math.type(s[name]) ~= "integer" or s[name] < 1 or s[name] > LIMITS[name] then
-      gi.fail("bfs: %s must be a whole number from 1 to %d, not %s", name, LIMITS[name], s[name])
-    end
-  end
-  return s
-end
+local FIELDS = { -- name, default, least, most
+  { "vertices", 2000, 1, 65536 }, { "edges", 8000, 1, 1 << 24 },
+  { "sources", 100, 1, 65536 }, -- three bit sets: 24 KiB
+}
 
 local function case(problem, spec)
-  local s = checked(spec)
+  local s = gi.settings.spec("bfs", spec, FIELDS)
   local lib, seed, vertices = problem.lib, { "i64", s.seed }, { "i64", s.vertices }
   local first, edges = gi.array("i32", s.vertices + 1), gi.array("i32", 2 * s.edges)
   local sources, expected = gi.array("i32", s.sources), gi.array("i32", s.sources, s.vertices)

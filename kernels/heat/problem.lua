@@ -6,23 +6,12 @@
 local gi = require "gilua"
 
 -- steps: fewer than half of the smallest block's side, or it would have no cell to write
-local LIMITS = { width = { 1, 8192 }, height = { 1, 8192 }, steps = { 1, 3 } }
-
-local function checked(spec)
-  local s = gi.settings.fill("heat: case", spec, { width = 700, height = 500, steps = 2 },
-    { "seed" })
-  if math.type(s.seed) ~= "integer" then gi.fail("heat: a case needs an integer seed") end
-  for _, name in ipairs { "width", "height", "steps" } do
-    local least, most = table.unpack(LIMITS[name])
-    if math.type(s[name]) ~= "integer" or s[name] < least or s[name] > most then
-      gi.fail("heat: %s must be a whole number from %d to %d, not %s", name, least, most, s[name])
-    end
-  end
-  return s
-end
+local FIELDS = { -- name, default, least, most
+  { "width", 700, 1, 8192 }, { "height", 500, 1, 8192 }, { "steps", 2, 1, 3 },
+}
 
 local function case(problem, spec)
-  local s = checked(spec)
+  local s = gi.settings.spec("heat", spec, FIELDS)
   local before = gi.array("f32", s.height, s.width)
   local conductivity = gi.array("f32", s.height, s.width)
   local expected = gi.array("f32", s.height, s.width)

@@ -7,20 +7,10 @@ local gi = require "gilua"
 
 local BINS = 256
 local MOST = 16384 -- pixels along each axis
-
-local function check_number(name, value, least, most)
-  if math.type(value) ~= "integer" or value < least or value > most then
-    gi.fail("histogram: %s must be a whole number from %d to %d, not %s", name, least, most, value)
-  end
-end
+local FIELDS = { { "width", 1000, 1, MOST }, { "height", 800, 1, MOST }, { "side", 64, 4, 1024 } }
 
 local function checked(spec)
-  local s = gi.settings.fill("histogram: case", spec, { width = 1000, height = 800, side = 64 },
-    { "seed" })
-  if math.type(s.seed) ~= "integer" then gi.fail("histogram: a case needs an integer seed") end
-  check_number("width", s.width, 1, MOST)
-  check_number("height", s.height, 1, MOST)
-  check_number("side", s.side, 4, 1024)
+  local s = gi.settings.spec("histogram", spec, FIELDS)
   if s.side % 4 ~= 0 then gi.fail("histogram: side must be a multiple of 4, not %d", s.side) end
   return s
 end

@@ -6,21 +6,13 @@
 local gi = require "gilua"
 
 local DIMS = 8
-local LIMITS = { points = 1 << 24, centres = 1024 } -- the kernel has constant memory for 1024
-
-local function checked(spec)
-  local s = gi.settings.fill("kmeans: case", spec, { points = 50000, centres = 64 }, { "seed" })
-  if math.type(s.seed) ~= "integer" then gi.fail("kmeans: a case needs an integer seed") end
-  for _, name in ipairs { "points", "centres" } do
-    if math.type(s[name]) ~= "integer" or s[name] < 1 or s[name] > LIMITS[name] then
-      gi.fail("kmeans: %s must be a whole number from 1 to %d, not %s", name, LIMITS[name], s[name])
-    end
-  end
-  return s
-end
+local FIELDS = { -- name, default, least, most
+  { "points", 50000, 1, 1 << 24 },
+  { "centres", 64, 1, 1024 }, -- the kernel has constant memory for 1024
+}
 
 local function case(problem, spec)
-  local s = checked(spec)
+  local s = gi.settings.spec("kmeans", spec, FIELDS)
   local n, k = { "i64", s.points }, { "i64", s.centres }
   local centres, norms = gi.array("f32", s.centres, DIMS), gi.array("f32", s.centres)
   local rows, planes = gi.array("f32", s.points, DIMS), gi.array("f32", DIMS, s.points)

@@ -6,19 +6,7 @@
 local gi = require "gilua"
 
 local MOST = 4096 -- rows and columns
-
-local function check_size(name, value)
-  if math.type(value) ~= "integer" or value < 1 or value > MOST then
-    gi.fail("matmul: %s must be a whole number from 1 to %d, not %s", name, MOST, value)
-  end
-end
-
-local function checked(spec)
-  local s = gi.settings.fill("matmul: case", spec, { m = 256, n = 256, k = 256 }, { "seed" })
-  if math.type(s.seed) ~= "integer" then gi.fail("matmul: a case needs an integer seed") end
-  for _, name in ipairs { "m", "n", "k" } do check_size(name, s[name]) end
-  return s
-end
+local FIELDS = { { "m", 256, 1, MOST }, { "n", 256, 1, MOST }, { "k", 256, 1, MOST } }
 
 local function matrix(lib, seed, rows, columns)
   local values = gi.array("f32", rows, columns)
@@ -27,7 +15,7 @@ local function matrix(lib, seed, rows, columns)
 end
 
 local function case(problem, spec)
-  local s = checked(spec)
+  local s = gi.settings.spec("matmul", spec, FIELDS)
   local m, n, k = s.m, s.n, s.k
   local a, b = matrix(problem.lib, s.seed, m, k), matrix(problem.lib, ~s.seed, k, n)
   local expected = gi.array("f32", m, n)

@@ -7,18 +7,10 @@ local gi = require "gilua"
 
 local MOST = 1 << 16 -- rows, and columns: more columns, and single precision needs more tolerance
 local MOST_ELEMENTS = 1 << 28
-
-local function check_size(name, value)
-  if math.type(value) ~= "integer" or value < 1 or value > MOST then
-    gi.fail("reduction: %s must be a whole number from 1 to %d, not %s", name, MOST, value)
-  end
-end
+local FIELDS = { { "rows", 1000, 1, MOST }, { "columns", 4000, 1, MOST } }
 
 local function checked(spec)
-  local s = gi.settings.fill("reduction: case", spec, { rows = 1000, columns = 4000 }, { "seed" })
-  if math.type(s.seed) ~= "integer" then gi.fail("reduction: a case needs an integer seed") end
-  check_size("rows", s.rows)
-  check_size("columns", s.columns)
+  local s = gi.settings.spec("reduction", spec, FIELDS)
   if s.rows * s.columns > MOST_ELEMENTS then
     gi.fail("reduction: %d rows of %d columns are more than %d elements; ask for fewer", s.rows,
       s.columns, MOST_ELEMENTS)

@@ -5,23 +5,12 @@
 
 local gi = require "gilua"
 
-local LIMITS = { pairs = 1 << 16, rows = 1 << 14, columns = 2048 }
-
-local function checked(spec)
-  local s = gi.settings.fill("smith_waterman: case", spec,
-    { pairs = 200, rows = 150, columns = 250 }, { "seed" })
-  if math.type(s.seed) ~= "integer" then gi.fail("smith_waterman: a case needs an integer seed") end
-  for _, name in ipairs { "pairs", "rows", "columns" } do
-    if math.type(s[name]) ~= "integer" or s[name] < 1 or s[name] > LIMITS[name] then
-      gi.fail("smith_waterman: %s must be a whole number from 1 to %d, not %s", name, LIMITS[name],
-        s[name])
-    end
-  end
-  return s
-end
+local FIELDS = { -- name, default, least, most
+  { "pairs", 200, 1, 1 << 16 }, { "rows", 150, 1, 1 << 14 }, { "columns", 250, 1, 2048 },
+}
 
 local function case(problem, spec)
-  local s = checked(spec)
+  local s = gi.settings.spec("smith_waterman", spec, FIELDS)
   local queries = gi.array("u8", s.pairs, s.rows)
   local subjects = gi.array("u8", s.pairs, s.columns)
   local expected = gi.array("i32", s.pairs, s.rows)

@@ -5,22 +5,12 @@
 
 local gi = require "gilua"
 
-local LIMITS = { rows = 1 << 20, columns = 1 << 20, mean = 256 }
-
-local function checked(spec)
-  local s = gi.settings.fill("spmv: case", spec, { rows = 20000, columns = 20000, mean = 12 },
-    { "seed" })
-  if math.type(s.seed) ~= "integer" then gi.fail("spmv: a case needs an integer seed") end
-  for _, name in ipairs { "rows", "columns", "mean" } do
-    if math.type(s[name]) ~= "integer" or s[name] < 1 or s[name] > LIMITS[name] then
-      gi.fail("spmv: %s must be a whole number from 1 to %d, not %s", name, LIMITS[name], s[name])
-    end
-  end
-  return s
-end
+local FIELDS = { -- name, default, least, most
+  { "rows", 20000, 1, 1 << 20 }, { "columns", 20000, 1, 1 << 20 }, { "mean", 12, 1, 256 },
+}
 
 local function case(problem, spec)
-  local s = checked(spec)
+  local s = gi.settings.spec("spmv", spec, FIELDS)
   local lib, seed = problem.lib, { "i64", s.seed }
   local rows, columns = { "i64", s.rows }, { "i64", s.columns }
   local first = gi.array("i32", s.rows + 1)

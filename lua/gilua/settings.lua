@@ -73,4 +73,25 @@ function M.fill(where, given, defaults, optional)
   return filled
 end
 
+---The spec of a case, checked: an integer `seed`, and whole numbers within their limits.
+---@param problem string who asks: "heat"
+---@param given table
+---@param fields table[] { name, default, least, most }
+---@return table
+function M.spec(problem, given, fields)
+  local defaults = {}
+  for _, field in ipairs(fields) do defaults[field[1]] = field[2] end
+  local spec = M.fill(problem .. ": case", given, defaults, { "seed" })
+  local fail = require("gilua").fail
+  if math.type(spec.seed) ~= "integer" then fail("%s: a case needs an integer seed", problem) end
+  for _, field in ipairs(fields) do
+    local name, _, least, most = table.unpack(field)
+    local value = spec[name]
+    if math.type(value) ~= "integer" or value < least or value > most then
+      fail("%s: %s must be a whole number from %d to %d, not %s", problem, name, least, most, value)
+    end
+  end
+  return spec
+end
+
 return M

@@ -31,4 +31,17 @@ tap.case("misuse raises", function()
   tap.raises(use(7), "gilua.test: options must be a table, not a number", "no table")
 end)
 
+tap.case("the spec of a case: a seed, and whole numbers within their limits", function()
+  local fields = { { "width", 10, 1, 100 }, { "steps", 2, 1, 3 } }
+  local spec = settings.spec("heat", { seed = 5, steps = 3 }, fields)
+  tap.is(spec.width .. " " .. spec.steps .. " " .. spec.seed, "10 3 5", "given, or the default")
+  for text, given in pairs {
+    ["needs an integer seed"] = {}, ["width must be a whole number from 1 to 100, not 0"] =
+    { seed = 1, width = 0 }, ["steps must be a whole number from 1 to 3, not 2.5"] =
+    { seed = 1, steps = 2.5 }, ["did you mean 'steps'"] = { seed = 1, step = 2 },
+  } do
+    tap.raises(function() settings.spec("heat", given, fields) end, text, text)
+  end
+end)
+
 tap.done()
