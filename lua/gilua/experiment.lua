@@ -30,16 +30,18 @@ local M = {}
 ---@field fixed_case table of tuning and cleaning (§4.3: "the same random image is used")
 ---@field unseen table[] cases of the validation
 ---@field base? string settings evolution starts from, in place of those tuning finds
----@field tune? table parameters tuned before and after (gilua.tune)
+---@field tune? table parameters tuned before evolution (gilua.tune)
+---@field retune? table parameters tuned after it (the same)
+---@field clean? table options of gilua.minimise.clean
 ---@field compiler? table parameters tuned last
 ---@field scheme? table fields of gilua.evolve's scheme
 
 local FIELDS = {
   title = "", paper = "", doc = "", tune = {}, compiler = {}, scheme = {}, settings = {},
-  paper_row = {},
+  paper_row = {}, clean = {}, retune = false,
 }
 local OPTIONAL = { "problem", "options", "new_case", "fixed_case", "unseen", "base", "steps",
-  "restrict", "repeats" }
+  "restrict" }
 
 --------------------------------------------------------------------------------------------------
 -- Talking
@@ -190,10 +192,12 @@ function M.clean(study)
     study._genes = ""
     return
   end
-  study.cleanup = gi.minimise.clean {
+  local options = {
     problem = study._problem, farm = study._farm, case = study.fixed_case, base = study.base,
-    genome = evolved, repeats = study.repeats,
+    genome = evolved,
   }
+  for key, value in pairs(study.clean) do options[key] = value end
+  study.cleanup = gi.minimise.clean(options)
   study._genes = study.cleanup.genome
   say(study, "clean-up: %d genes, %d of them needed: %s", genome.length(evolved),
     genome.length(study._genes), study._genes)
@@ -213,7 +217,7 @@ local function joined(study, ...)
 end
 
 function M.retune(study)
-  local best = tuned(study, "tuning after evolution", study.tune,
+  local best = tuned(study, "tuning after evolution", study.retune or study.tune,
     genome.join { study.base, study._genes })
   study._final = joined(study, study.base, study._genes, best and best.genome or "")
 end

@@ -50,4 +50,39 @@ function M.acceptable(own, baseline, tolerance)
   return M.right(own, tolerance) and own.ticks <= M.SLOWER * baseline.ticks
 end
 
+--------------------------------------------------------------------------------------------------
+-- StereoCamera: Langdon, "Genetically Improved Software", chapter 8, 2015, §8.14.5 and §8.14.6
+
+---Penalties a pixel: never set; not a number, or far off (§8.14.5.3).
+M.STEREO = { unset = 200, wild = 100, most = 6.0 }
+
+---Mean penalty of an answer: its distance from the expected one, at most `wild`; `unset` where
+---there is none. (The chapter counts a value outside 0…50 as 100; here a distance above 100 is
+---100, since a measurement has means, not the values.)
+---@param own table
+---@return number
+function M.stereo_error(own)
+  local distance = own.mean_error
+  if distance ~= distance or distance > M.STEREO.wild then distance = M.STEREO.wild end
+  return M.STEREO.unset * own.unset + distance * (1 - own.unset)
+end
+
+---Sorted by error first, then by time (§8.14.6): a millionth of a pixel outweighs any time.
+---@param own table
+---@param _ table
+---@return number
+function M.stereo(own, _)
+  if own.status ~= "ok" then return math.huge end
+  return 1e15 * math.floor(1e6 * M.stereo_error(own) + 0.5) / 1e6 + own.ticks / 1000
+end
+
+---May it be a parent (§8.14.6): faster than the unmodified kernel, and on average within 6.0?
+---@param own table
+---@param baseline table
+---@return boolean
+function M.stereo_acceptable(own, baseline)
+  return own.status == "ok" and own.ticks < baseline.ticks
+    and M.stereo_error(own) <= M.STEREO.most
+end
+
 return M

@@ -48,4 +48,21 @@ tap.case("who may be a parent, §3.9", function()
     "the problem's own tolerance counts")
 end)
 
+tap.case("StereoCamera: error first, then speed", function()
+  local function m(mean, ticks, unset)
+    return { status = "ok", mean_error = mean, unset = unset or 0, ticks = ticks, wrong = 0,
+             max_error = mean }
+  end
+  local base = m(0, 1000)
+  tap.ok(fitness.stereo(m(0, 5000)) < fitness.stereo(m(0.001, 10)), "a small error outweighs time")
+  tap.ok(fitness.stereo(m(0, 900)) < fitness.stereo(m(0, 901)), "time among equals")
+  tap.is(fitness.stereo_error(m(3, 1, 0.5)), 101.5, "half unset at 200, the rest 3 off")
+  tap.is(fitness.stereo_error(m(math.huge, 1)), 100, "wild answers cost 100")
+  tap.is(fitness.stereo_error(m(0 / 0, 1)), 100, "and so does what is no number")
+  tap.is(fitness.stereo({ status = "race" }), math.huge, "what does not run is worst")
+  tap.is(fitness.stereo_acceptable(m(6, 999), base), true, "six off and faster")
+  tap.is(fitness.stereo_acceptable(m(6.01, 999), base), false, "not more than six")
+  tap.is(fitness.stereo_acceptable(m(0, 1000), base), false, "not as slow")
+end)
+
 tap.done()
