@@ -12,6 +12,7 @@ local gi = {
   version = core.system.version(),
   grammar = core.grammar,
   nifti = core.nifti,
+  image = core.image,
   library = core.library.open,
   rng = core.rng.new,
 }

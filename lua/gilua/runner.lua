@@ -39,11 +39,12 @@ local function must(value, message)
   return value
 end
 
-function M:buffer(array, label)
+---@param scratch? boolean the kernel may write to it, and nobody looks at it
+function M:buffer(array, label, scratch)
   local b = self.buffers[array]
   if not b then
-    local options = { read_only = array ~= self.case.output, hidden = array == self.case.expected,
-                      label = label }
+    local options = { read_only = not scratch and array ~= self.case.output,
+                      hidden = array == self.case.expected, label = label }
     b = must(self.device:buffer(array, options))
     self.buffers[array] = b
   end
@@ -126,6 +127,10 @@ end
 --- A launch of a mutant, its constants written: what module:launch and module:time take.
 function M:prepare(module, mutant)
   local launch = self.problem:launch(self.case, mutant.values)
+  local fill = { self:buffer(self.case.output, "output") }
+  for i, array in ipairs(launch.scratch or {}) do
+    fill[#fill + 1] = self:buffer(array, "scratch " .. i, true)
+  end
   for name, v in pairs(launch.constants or {}) do
     write_variable(module, name, mutant.tag, self:value(v, launch))
   end
@@ -137,7 +142,7 @@ function M:prepare(module, mutant)
     kernel = self.problem.kernel .. (mutant.tag or ""), grid = launch.grid, block = launch.block,
     shared = launch.shared, cache = launch.cache, carveout = launch.carveout, args = args,
     print = false,
-    fill = { self:buffer(self.case.output, "output") },
+    fill = fill,
   }
 end
 

@@ -63,6 +63,7 @@ void bind_grammar(lua_State *L);
 void bind_compile(lua_State *L);
 void bind_device(lua_State *L);
 void bind_nifti(lua_State *L);
+void bind_image(lua_State *L);
 void bind_farm(lua_State *L);
 void bind_wire(lua_State *L);
 void bind_rng(lua_State *L);

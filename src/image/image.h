@@ -1,4 +1,5 @@
-/* image.h - images on disk as arrays: NIfTI-1 and -2 through libnifti.
+/* image.h - images on disk as arrays: volumes in NIfTI-1 and -2 through libnifti, pictures in PGM
+** and, through libpng, PNG.
 **
 ** .nii, .nii.gz and .hdr/.img pairs, both byte orders. The array's shape is (nz, ny, nx) - or
 ** (nt, nz, ny, nx) … for more dimensions, trailing ones of size 1 left out, and never fewer than
@@ -29,5 +30,41 @@ bool nifti_read(const char *path, Nifti *out, gi_err *err);
 bool nifti_write(const char *path, const Nifti *image, gi_err *err);
 
 void nifti_release(Nifti *image); /* drops the array reference */
+
+/* ---- pictures ------------------------------------------------------------------------------
+**
+** Grey, u8 up to a maxval of 255, u16 above; shape (height, width). A picture's size is believed
+** only where the bytes for it are there (PNG: could be there, as deflate packs at most 1032 bytes
+** into one). Link with -lpng16 -lz -lm.
+*/
+typedef struct Picture {
+    Array *pixels; /* owned reference */
+    int maxval;    /* what white is: PNG 255 or 65535, PGM what the file says, 1 to 65535 */
+} Picture;
+
+/* Reads a file, PNG or PGM by its first bytes. "io" when it cannot be read, "format" when it is
+** neither, damaged, truncated or of a kind that is not read; "nomem". */
+bool picture_read(const char *path, Picture *out, gi_err *err);
+/* The same for bytes in memory; name is for messages. */
+bool picture_decode(const void *bytes, size_t len, const char *name, Picture *out, gi_err *err);
+void picture_release(Picture *picture); /* drops the array reference */
+
+typedef struct PictureOptions {
+    int maxval; /* PGM: what white is, and no pixel may be above; 0: the type's largest value */
+    bool plain; /* PGM: numbers as text (P2), not bytes (P5) */
+} PictureOptions;
+
+/* Writes path, .pgm or .png by its name: u8 or u16, (height, width) grey or, PNG only, (height,
+** width, 3) red, green, blue. "usage" for other arrays and names, "io". */
+bool picture_write(const char *path, const Array *pixels, const PictureOptions *options,
+                   gi_err *err);
+
+/* The two formats, by themselves. PGM (netpbm's pgm(5)): P2 and P5; of several in a file the
+** first. PNG (ISO/IEC 15948): every colour type and depth, interlaced or not; colours become grey
+** by Rec. 601 (0.299 red, 0.587 green, 0.114 blue, rounded); gamma and transparency are ignored. */
+bool pgm_decode(const void *bytes, size_t len, const char *name, Picture *out, gi_err *err);
+bool pgm_encode(const Array *pixels, const PictureOptions *options, gi_buf *out, gi_err *err);
+bool png_decode(const void *bytes, size_t len, const char *name, Picture *out, gi_err *err);
+bool png_encode(const Array *pixels, gi_buf *out, gi_err *err);
 
 #endif

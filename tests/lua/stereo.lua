@@ -1,0 +1,294 @@
+-- kernels/stereo: the reference against the definition, every setting and random combinations of
+-- them against the reference, scenes against their depth, pairs of files.
+
+package.path = "tests/lua/?.lua;lua/?.lua;" .. package.path
+local tap = require "tap"
+local gi = require "gilua"
+local lfs = require "lfs"
+
+local problem = gi.problem "kernels/stereo"
+local SMALL = { seed = 3, width = 70, height = 23, max_disparity = 6 }
+
+---The reference's answers for two images, with disparities to `most`.
+local function match(left, right, most)
+  local height, width = left:shape()
+  local out = gi.array("f32", height, width)
+  problem.lib:call("stereo_match", { left, right, { "i64", width }, { "i64", height },
+    { "i64", most }, out }, "u8")
+  return out
+end
+
+local function noise(rng, height, width)
+  local a = gi.array("u8", height, width)
+  for i = 1, #a do a[i] = rng:int(0, 255) end
+  return a
+end
+
+---A pixel, the image's edge going on outside.
+local function pixel(image, x, y)
+  local height, width = image:shape()
+  return image:at(math.max(1, math.min(height, y)), math.max(1, math.min(width, x)))
+end
+
+---The sum over the window around (x, y) at disparity d, by the definition.
+local function sum_at(left, right, x, y, d)
+  local sum = 0
+  for v = y - 5, y + 5 do
+    for u = x - 5, x + 5 do sum = sum + (pixel(left, u, v) - pixel(right, u - d, v)) ^ 2 end
+  end
+  return sum
+end
+
+local function defined(left, right, x, y, most)
+  local best, least = -1, 500000
+  for d = 0, most do
+    local sum = sum_at(left, right, x, y, d)
+    if sum < least then best, least = d, sum end
+  end
+  return best
+end
+
+tap.case("the reference is the definition, word for word", function()
+  local rng = gi.rng(4)
+  local left, right = noise(rng, 7, 13), noise(rng, 7, 13)
+  for i = 1, #left do -- so that some windows match and some do not
+    if i % 13 < 8 then right[i] = left[i] // 2 + right[i] // 8 end
+  end
+  local got, wrong, none = match(left, right, 4), 0, 0
+  for y = 1, 7 do
+    for x = 1, 13 do
+      local want = defined(left, right, x, y, 4)
+      if got:at(y, x) ~= want then wrong = wrong + 1 end
+      if want == -1 then none = none + 1 end
+    end
+  end
+  tap.is(wrong, 0, "in every pixel of a small pair")
+  tap.ok(none > 0 and none < 7 * 13, ("of which %d have no match"):format(none))
+end)
+
+tap.case("a shifted image has its shift as disparity", function()
+  local rng = gi.rng(8)
+  local right, left = noise(rng, 20, 60), gi.array("u8", 20, 60)
+  for y = 1, 20 do
+    for x = 1, 60 do left[(y - 1) * 60 + x] = pixel(right, x - 9, y) end
+  end
+  local got, wrong = match(left, right, 20), 0
+  for y = 1, 20 do
+    for x = 16, 55 do wrong = wrong + (got:at(y, x) == 9 and 0 or 1) end
+  end
+  tap.is(wrong, 0, "wherever the window lies inside")
+end)
+
+---Evaluates genomes; reports those that are not exactly right.
+local function all_right(farm, genomes, spec, what)
+  local bad = 0
+  for _, m in ipairs(farm:evaluate(genomes, spec)) do
+    if m.status ~= "ok" or m.max_error ~= 0 or m.unset ~= 0 then
+      bad = bad + 1
+      tap.note(("%s: %s, %s, largest error %s, unset %s"):format(m.genome, m.status, m.message,
+        m.max_error, m.unset))
+    end
+  end
+  tap.is(bad, 0, what)
+end
+
+---Every value of every parameter but the defaults, each alone.
+local function single_settings()
+  local genomes = {}
+  for _, p in ipairs(problem.parameters) do
+    if p.switch then genomes[#genomes + 1] = p.name end
+    for _, value in ipairs(p.values or {}) do
+      if value ~= p.default then genomes[#genomes + 1] = ("%s=%s"):format(p.name, value) end
+    end
+  end
+  return genomes
+end
+
+local function random_setting(rng)
+  local genes = {}
+  for _, p in ipairs(problem.parameters) do
+    if p.values then
+      genes[#genes + 1] = ("%s=%s"):format(p.name, rng:pick(p.values))
+    elseif rng:int(2) == 1 then
+      genes[#genes + 1] = p.name
+    end
+  end
+  return table.concat(genes, " ")
+end
+
+tap.case("the unmodified kernel is right whatever the image's size", function()
+  local farm <close> = gi.farm(problem, { jobs = 1 })
+  for _, size in ipairs { { 64, 40 }, { 65, 41 }, { 1, 1 }, { 3, 90 }, { 130, 5 } } do
+    all_right(farm, { "" }, { seed = 2, width = size[1], height = size[2], max_disparity = 7 },
+      ("%d x %d"):format(size[1], size[2]))
+  end
+  all_right(farm, { "" }, { seed = 2, width = 20, height = 12, max_disparity = 128 },
+    "disparities beyond the image's width")
+end)
+
+tap.case("every setting by itself is right", function()
+  local farm <close> = gi.farm(problem, { jobs = 1 })
+  local genomes = single_settings()
+  tap.ok(#genomes > 50, ("there are %d"):format(#genomes))
+  all_right(farm, genomes, SMALL, "all of them")
+end)
+
+tap.case("combinations are right, and those that cannot be are taken as documented", function()
+  local farm <close> = gi.farm(problem, { jobs = 1 })
+  local rng = gi.rng(2014)
+  local genomes = {
+    "BLOCK_W=512 DPER=4", "BLOCK_W=8 XHALO", "BLOCK_W=8 XHALO DPER=3",
+    "ROWSperTHREAD=240 BLOCK_W=512 STORE_disparityPixel=SHARED STORE_disparityMinSSD=SHARED",
+    "ROWSperTHREAD=40 BLOCK_W=192 STORE_disparityPixel=SHARED STORE_disparityMinSSD=SHARED",
+    "texturenormalized=1 textureaddressMode=Wrap", "texturenormalized=1 textureaddressMode=Mirror",
+    "textureaddressMode=Wrap", "GPtexturereadmode=ElementType texturefilterMode=Linear",
+    "GPtexturereadmode=None texturenormalized=1 textureaddressMode=Mirror", "XHALO XHALO=undef",
+  }
+  for _ = 1, 20 do genomes[#genomes + 1] = random_setting(rng) end
+  all_right(farm, genomes, SMALL, "these, and twenty at random")
+end)
+
+---The name of the n-th rule of a type below a source line that contains the text.
+local function rule(type, text, n)
+  local found = 0
+  for _, r in ipairs(problem.grammar:rules()) do
+    if r.type == type and problem.grammar:line(r.line):find(text, 1, true) then
+      found = found + 1
+      if found == n then return r.name end
+    end
+  end
+  error(("no %s number %d at '%s'"):format(type, n, text))
+end
+
+---The K20c's genome of Figure 8.16, its lines those of our kernel that do the same.
+local function figure_8_16()
+  local rows = "for (row = 0; row < ROWSperTHREAD && Y + row < height; row++)"
+  return table.concat({
+    "DPER=2 STORE_disparityMinSSD=SHARED XHALO STORE_disparityPixel=SHARED",
+    rule("pragma", rows, 2) .. "<pragma_K3>",
+    rule("pragma", "for (row = 1;", 1) .. "<pragma_K11>",
+    rule("statement", "__syncthreads();", 6),
+    rule("if", "if (lane < TILE_W && X < width)", 3) .. rule("if", "if (group == 0)", 1),
+  }, " ")
+end
+
+tap.case("no thread races with another, and the checks see one that does", function()
+  local farm <close> = gi.farm(problem, { jobs = 1 })
+  local barrier = rule("statement", "__syncthreads();", 1)
+  local verdicts = farm:check { "", "DPER=4 XHALO", "DPER=3 BLOCK_W=32",
+    "STORE_disparityPixel=SHARED STORE_disparityMinSSD=LOCAL DPER=2", barrier }
+  for i = 1, 4 do
+    tap.is(verdicts[i].status, "ok", verdicts[i].message or "a setting")
+    tap.is(verdicts[i].uninitialised_reads, 0, "and nothing is read that was not written")
+  end
+  tap.is(verdicts[5].status, "race", "without the first barrier there is a race")
+end)
+
+tap.case("the grammar has what chapter 8 opens, and header genes do no harm", function()
+  local count = {}
+  for _, r in ipairs(problem.grammar:rules()) do count[r.type] = (count[r.type] or 0) + 1 end
+  tap.is(count.optconst, 4, "a const for each scalar argument")
+  tap.ok(count.optvolatile == 1 and count.optrestrict == 1, "volatile and restrict: all or none")
+  tap.is(count.for1, count.pragma, "a pragma for each loop")
+  tap.is(count.for1, count.for2, "whose headers are open")
+  tap.ok(count.for1 >= 10, ("%d loops"):format(count.for1))
+  tap.is(count.launchbounds, 1, "and launch bounds")
+  local const = rule("optconst", "int width", 1)
+  local bounds, volatile, restrict
+  for _, r in ipairs(problem.grammar:rules()) do
+    if r.type == "launchbounds" then bounds = r.name end
+    if r.type == "optvolatile" then volatile = r.name end
+    if r.type == "optrestrict" then restrict = r.name end
+  end
+  local farm <close> = gi.farm(problem, { jobs = 1 })
+  all_right(farm, { const .. "<optconst_K0>", volatile .. "<optvolatile_K0>",
+    restrict .. "<optrestrict_K0>", bounds .. "<launchbounds_K2> DPER=3", figure_8_16() }, SMALL,
+    "each, and the K20c's genome of Figure 8.16")
+end)
+
+tap.case("a scene is matched within one of its depth where both images show it", function()
+  for seed = 1, 3 do
+    local c = assert(problem:case { seed = seed, width = 200, height = 150 })
+    local shares = gi.array("f64", 2)
+    problem.lib:call("stereo_shares", { c.expected, c.depth, c.seen, { "i64", c.answers },
+      { "f64", 1 }, shares })
+    tap.ok(shares[2] > 0.85, ("scene %d: %.3f of what both show, %.3f of all"):format(seed,
+      shares[2], shares[1]))
+    local least, most = math.huge, 0
+    for i = 1, #c.depth do
+      least, most = math.min(least, c.depth[i]), math.max(most, c.depth[i])
+    end
+    tap.ok(least >= 0 and most <= 50, ("depths from %.1f to %.1f"):format(least, most))
+  end
+end)
+
+tap.case("the same seed makes the same scene, another another", function()
+  local a, b = problem:case(SMALL), problem:case(SMALL)
+  tap.is(gi.array.compare(a.left, b.left).max_error, 0, "left")
+  tap.is(gi.array.compare(a.right, b.right).max_error, 0, "right")
+  local other = problem:case { seed = 4, width = 70, height = 23, max_disparity = 6 }
+  tap.ok(gi.array.compare(a.left, other.left).max_error > 0, "seed 4 is not seed 3")
+end)
+
+---A folder of pairs, removed when `body` is done.
+local function with_folder(body)
+  local root = os.tmpname()
+  os.remove(root)
+  for _, below in ipairs { "", "/left", "/right" } do assert(lfs.mkdir(root .. below)) end
+  local written = {}
+  local function write(name, ...)
+    written[#written + 1] = root .. "/" .. name
+    assert(gi.image.write(written[#written], ...))
+    return written[#written]
+  end
+  body(root, write)
+  for _, path in ipairs(written) do os.remove(path) end
+  for _, below in ipairs { "/left", "/right", "" } do assert(lfs.rmdir(root .. below)) end
+end
+
+tap.case("pairs come from files, whatever their depth, and from a folder of them", function()
+  with_folder(function(root, write)
+    local s = problem:case(SMALL)
+    local wide = gi.array("u16", s.height, s.width)
+    for i = 1, #wide do wide[i] = s.right[i] * 257 end
+    local left, right = write("left/b.png", s.left), write("right/b.png", wide)
+    local c = assert(problem:case { left = left, right = right, max_disparity = 6 })
+    tap.is(gi.array.compare(c.expected, s.expected).max_error, 0, "8 bits left, 16 bits right")
+    write("left/a.pgm", s.right)
+    write("right/a.pgm", s.right)
+    c = assert(problem:case { folder = root, seed = 3, max_disparity = 6 })
+    tap.is(gi.array.compare(c.expected, s.expected).max_error, 0, "the second of a folder's two")
+    tap.is(problem:case({ folder = root, seed = 4 }).expected[1000], 0, "the first: no depth")
+    local small = write("right/c.pgm", gi.array("u8", 4, 5))
+    local none, why = problem:case { left = left, right = small }
+    tap.is(none, nil, "pictures of two sizes are no pair")
+    tap.has(why, "must be of one size", "and that is said")
+  end)
+end)
+
+tap.case("what is wrong with a case is said in a sentence", function()
+  local function refused(spec, part)
+    tap.raises(function() problem:case(spec) end, part, part)
+  end
+  refused({}, "a case needs an integer seed")
+  refused({ seed = 1, max_disparity = 129 }, "max_disparity must be a whole number from 1 to 128")
+  refused({ seed = 1, widht = 3 }, "did you mean 'width'")
+  refused({ left = "a.pgm" }, "needs 'right'")
+  refused({ image = "lena" }, "image can be 'aloe'")
+  refused({ image = "aloe", scale = 3 }, "scale must be 1, 2, 4 or 8")
+  refused({ left = "a.pgm", right = "b.pgm", width = 3 }, "unknown option 'width'")
+  tap.has(select(2, problem:case { left = "no/a.pgm", right = "no/b.pgm" }), "no/a.pgm", "no file")
+  tap.has(select(2, problem:case { folder = "no/such", seed = 1 }), "is not a folder", "no folder")
+end)
+
+if lfs.attributes("/usr/share/doc/opencv-doc/examples/data/aloeL.jpg")
+  and os.execute "command -v djpeg >/dev/null" then
+  tap.case("the Aloe pair is read", function()
+    local c = assert(problem:case { image = "aloe", scale = 8 })
+    tap.is(c.width .. "x" .. c.height, "161x139", "an eighth of its size")
+  end)
+else
+  tap.note("no Aloe pair here (opencv-doc, libjpeg-turbo-progs): not tried")
+end
+
+tap.done()
