@@ -263,6 +263,19 @@ local function describe_winner(study)
   if study.floor then study.floor.ratio = m.ns / study.floor.ns end
 end
 
+-- The commit of a checkout; nil elsewhere.
+local function commit()
+  local quoted = "'" .. gi.home:gsub("'", "'\\''") .. "'"
+  local pipe <close> = io.popen(("test -e %s/.git && git -C %s describe --always --dirty "
+    .. "--abbrev=12 2>/dev/null"):format(quoted, quoted))
+  return pipe and pipe:read "l"
+end
+
+local function command_of(o)
+  local words = { "gilua", "--device " .. (o.device or "emu"), "--seed " .. o.seed, arg[0] }
+  return table.concat(table.move(arg, 1, #arg, #words + 1, words), " ")
+end
+
 local function provenance(study)
   local versions = host.versions()
   local d = study._farm.devices[1]
@@ -270,7 +283,7 @@ local function provenance(study)
     { name = "gilua", value = versions.gilua }, { name = "Lua", value = versions.lua },
     { name = "NVRTC", value = versions.nvrtc }, { name = "device", value = study.device },
     { name = "target", value = d.target }, { name = "seed", value = study.options.seed },
-    { name = "problem", value = study.problem },
+    { name = "problem", value = study.problem }, { name = "commit", value = commit() },
   }
   local driver = core.system.driver()
   if driver.loaded then rows[#rows + 1] = { name = "CUDA driver", value = driver.version } end
@@ -334,7 +347,7 @@ local function open(study)
   study._problem = gi.problem(study.problem)
   study._farm = gi.farm(study._problem, { device = o.device, jobs = o.jobs })
   study.device, study.emulated = study._farm:description(), study._farm.device == "emu"
-  study.seed, study.stages = o.seed, {}
+  study.seed, study.stages, study.command = o.seed, {}, command_of(o)
 end
 
 ---Runs a study from the first step to the report.
