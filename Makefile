@@ -63,10 +63,10 @@ objects    := $(sources:src/%.c=$O/obj/%.o)
 library    := $(filter-out $O/obj/host/main.o,$(objects))
 references := $(patsubst %.c,%.so,$(wildcard kernels/*/reference.c))
 c_tests    := $(patsubst tests/c/%.c,$O/tests/%,$(wildcard tests/c/*.c))
-helpers    := $(addprefix tests/lua/,tap.lua fake.lua read_json.lua)
+helpers    := $(addprefix tests/lua/,tap.lua fake.lua)
 scripts    := $(filter-out $(helpers),$(wildcard tests/lua/*.lua tests/cli/*.t))
 
-.PHONY: all deps demo test gpu-test tests bench portable install uninstall clean help FORCE
+.PHONY: all deps demo test gpu-test tests bench docs portable install uninstall clean help FORCE
 .DELETE_ON_ERROR:
 .SUFFIXES:
 
@@ -138,12 +138,22 @@ portable: all
 	$(call say,PACK    portable/$(PACKAGE))
 	$Q./.ci/portable $O/gilua portable/$(PACKAGE) $(share)
 
+# The pages that are written from the code.
+docs: all
+	$Q./gilua docs/generate.lua
+
+# What the shell and man look for outside share/gilua: FILE=PLACE below the prefix.
+completion := docs/gilua.bash-completion=share/bash-completion/completions/gilua \
+              docs/_gilua=share/zsh/site-functions/_gilua docs/gilua.1=share/man/man1/gilua.1
+
 install: all
 	$Q./.ci/install "$(DESTDIR)$(PREFIX)" $O/gilua $(share)
+	$Q$(foreach f,$(completion),install -D -m 644 $(subst =, "$(DESTDIR)$(PREFIX)"/,$f) &&) true
 
 uninstall:
 	rm -f "$(DESTDIR)$(PREFIX)/bin/gilua"
 	rm -rf "$(DESTDIR)$(PREFIX)/share/gilua"
+	$(foreach f,$(completion),rm -f "$(DESTDIR)$(PREFIX)"/$(lastword $(subst =, ,$f));)
 
 clean:
 	rm -rf $(BUILD) gilua portable $(references)
@@ -155,8 +165,9 @@ help:
 	@echo "make test       deps, build, then every test that needs no GPU"
 	@echo "make gpu-test   the stories of tests/gpu, on a machine with a GPU"
 	@echo "make bench      deps, build, then the measured figures"
+	@echo "make docs       write docs/api.md from the code"
 	@echo "make portable   portable/$(PACKAGE)/, to copy to another machine"
-	@echo "make install    to PREFIX ($(PREFIX)) below DESTDIR; make uninstall takes it away"
+	@echo "make install    to PREFIX ($(PREFIX)) below DESTDIR, with man page and completions; uninstall undoes"
 	@echo "make clean      remove all that was built (deps/ stays)"
 	@echo
 	@echo "CC=clang        another compiler            CFLAGS=\"-O2 -g\"  other flags"
