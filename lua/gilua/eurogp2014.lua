@@ -116,8 +116,8 @@ local function paper_rows(gpu)
     { name = "evolved, cleaned, tuned again", paper = ("%d us, %.3fx"):format(gpu.evolved,
       gpu.ratio),
       ours = function(s)
-        return ("%s, %.3fx (median, unseen)"):format(microseconds(s.winner.ns),
-          s.validation.ratio and s.validation.ratio.median or 0 / 0)
+        local r = s.validation.ratio
+        return r and ("%s, %.3fx (median, unseen)"):format(microseconds(s.winner.ns), r.median)
       end },
     { name = "settings of Figure 8.16 on this kernel, tuned", paper = "part of 6.837x",
       ours = function(s)

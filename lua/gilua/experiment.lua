@@ -59,6 +59,7 @@ local function cost(study, row)
 end
 
 local function interval(row)
+  if not row.ratio then return row.status == "ok" and "WRONG" or row.status end
   if row.low == row.high then return ("%.3fx"):format(row.ratio) end
   return ("%.3fx (95 %% interval %.3f to %.3f)"):format(row.ratio, row.low, row.high)
 end
@@ -311,7 +312,7 @@ local function write(study)
   for _, key in ipairs(KEPT) do kept[key] = plain(study[key]) end
   gi.report.write(dir .. "/experiment.json", json.encode(kept) .. "\n")
   gi.html.write(kept, dir .. "/report.html")
-  gi.report.write_best(study._problem, study._final, dir)
+  if study._final then gi.report.write_best(study._problem, study._final, dir) end
 end
 
 local function conclude(study)
@@ -320,9 +321,10 @@ local function conclude(study)
   say(study, "")
   say(study, "The kernel as it is: %s; the winner: %s.", cost(study, { ticks = w.default_ticks,
     ns = w.default_ns }), cost(study, w))
-  say(study, "On %d unseen cases, %s answers: %.3f times faster (median; %.3f to %.3f), largest "
-    .. "error %.3g, %s wrong.", #v.rows, progress.grouped(v.answers), v.ratio.median,
-    v.ratio.least, v.ratio.greatest, v.max_error, progress.grouped(v.wrong))
+  local gain = v.ratio and ("%.3f times faster (median; %.3f to %.3f)"):format(v.ratio.median,
+    v.ratio.least, v.ratio.greatest) or "right on none of them"
+  say(study, "On %d unseen cases, %s answers: %s, largest error %.3g, %s wrong.", #v.rows,
+    progress.grouped(v.answers), gain, v.max_error, progress.grouped(v.wrong))
   for _, row in ipairs(study.paper_row) do
     say(study, "  %-34s %18s   paper: %s", row.name, row.ours or "-", row.paper)
   end
@@ -350,13 +352,7 @@ local function open(study)
   study.seed, study.stages, study.command = o.seed, {}, command_of(o)
 end
 
----Runs a study from the first step to the report.
----@param given Study
----@return Study
-function M.run(given)
-  local study = settings.fill("gilua.experiment.run", given, FIELDS, OPTIONAL)
-  open(study)
-  say(study, "%s on %s, seed %d", study.title, study.device, study.seed)
+local function run_steps(study)
   for _, name in ipairs(study.steps or M.steps) do
     local start = host.seconds()
     local step = type(name) == "function" and name or M[name]
@@ -368,10 +364,24 @@ function M.run(given)
   for _, row in ipairs(study.paper_row) do
     if type(row.ours) == "function" then row.ours = row.ours(study) end
   end
+end
+
+---Runs a study from the first step to the report. What stops it on the way (an error, the interrupt
+---key) goes on to the caller; the steps that were done are kept.
+---@param given Study
+---@return Study
+function M.run(given)
+  local study = settings.fill("gilua.experiment.run", given, FIELDS, OPTIONAL)
+  open(study)
+  local _ <close> = study._farm -- also where a step fails
+  say(study, "%s on %s, seed %d", study.title, study.device, study.seed)
+  local ok, why = xpcall(run_steps, function(e)
+    return type(e) == "string" and debug.traceback(e, 2) or e
+  end, study)
   provenance(study)
   write(study)
+  if not ok then error(why, 0) end
   conclude(study)
-  study._farm:close()
   return study
 end
 

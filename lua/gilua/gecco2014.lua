@@ -91,7 +91,10 @@ local function paper_rows(gpu)
     { name = "time of the winner", paper = ("%.2f ms"):format(gpu.ms),
       ours = function(s) return ("%.4f ms"):format(s.winner.ns / 1e6) end },
     { name = "faster than the default, unseen", paper = M.validation.gain .. " (six GPUs)",
-      ours = function(s) return ("%.1f %%"):format(100 * (s.validation.ratio.median - 1)) end },
+      ours = function(s)
+        local r = s.validation.ratio
+        return r and ("%.1f %%"):format(100 * (r.median - 1))
+      end },
     { name = "largest error, unseen", paper = ("%g"):format(M.validation.max_error),
       ours = function(s) return ("%.3g"):format(s.validation.max_error) end },
     { name = "answers checked, unseen", paper = gi.progress.grouped(M.validation.answers),
