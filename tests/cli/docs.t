@@ -56,7 +56,7 @@ same() { # same DIFFERENCE TEXT
 }
 
 # Without what differs from one run to the next.
-timeless() { grep -vE ' evaluations in |[0-9] ms$'; }
+timeless() { grep -vE ' evaluations in |[0-9] ms$' | sed -E 's/0x[0-9a-f]{6,}/0x…/g'; }
 
 for page in "$TOP"/docs/*.md "$TOP"/docs/howto/*.md; do
   name=${page#"$TOP"/}
@@ -69,7 +69,8 @@ for page in "$TOP"/docs/*.md "$TOP"/docs/howto/*.md; do
     *.lua) printed=$(./gilua --jobs 1 "$block" 2>&1); ok $? "$what runs" "$printed" ;;
     *.sh) printed=$(bash -e "$block" 2>&1); ok $? "$what runs" "$printed" ;;
     *.prompt) cat "$block" >>"$TMP/session" # a page's blocks are one session
-      difference=$(diff "$TMP/session" <(NO_COLOR=1 ./gilua --jobs 1 "$TMP/replay.lua" "$TMP/session" 2>&1))
+      difference=$(diff <(timeless <"$TMP/session") \
+        <(NO_COLOR=1 ./gilua --jobs 1 "$TMP/replay.lua" "$TMP/session" 2>&1 | timeless))
       same "$difference" "$what is what the prompt shows" ;;
     *.out) difference=$(diff <(timeless <"$block") <(timeless <<<"$printed"))
       same "$difference" "$what is what comes out" ;;

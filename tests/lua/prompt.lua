@@ -238,9 +238,10 @@ end)
 
 -- --- the guide ---------------------------------------------------------------------------------
 
--- Numbers, and what follows from them, may differ from one compiler or cost model to the next;
--- everything else may not.
+-- Numbers, and what follows from them, may differ from one compiler or cost model to the next, and
+-- addresses with what a worker did before; everything else may not.
 local function shape_of(text)
+  text = text:gsub("0x%x+", "#")
   text = text:gsub("    makes it [^\n]*", "    #"):gsub("    does nothing for[^\n]*", "    #")
   text = text:gsub("all it needs: [^\n]*", "#"):gsub("every gene is needed", "#")
   return (text:gsub("%d[%d ]*%.?%d*e?%-?%d*", "#"):gsub("# ", "#"):gsub("[.oX]+", "."))
