@@ -10,7 +10,14 @@ local gi = require "gilua"
 local options = gi.cli { doc = "Runs the unmodified kernels once." }
 local device = assert(gi.device(options.device))
 
-for _, path in ipairs { "kernels/niftyreg" } do
+local names = {}
+for name in require("lfs").dir(gi.home .. "/kernels") do
+  if not name:find("^%.") then names[#names + 1] = name end
+end
+table.sort(names)
+
+for _, name in ipairs(names) do
+  local path = "kernels/" .. name
   local problem = gi.problem(path)
   local runner = gi.runner.new(problem, device)
   runner:use(assert(problem:case(problem.checked_case)))
