@@ -17,6 +17,7 @@ local options = gi.cli {
   { name = "placebos", default = 300, min = 2, doc = "copies of the unmodified kernel" },
   { name = "rounds", default = 5, min = 1, doc = "placebo runs" },
   { name = "clock", default = "events", doc = "events or spans" },
+  { name = "samples", type = "integer", min = 3, doc = "least samples of a measurement" },
 }
 
 local problem = gi.problem "kernels/niftyreg"
@@ -34,6 +35,7 @@ end
 
 local farm = gi.farm(problem, {
   device = options.device, jobs = options.jobs, dedupe = false, clock = options.clock,
+  min_samples = options.samples,
 })
 
 local function copies(genome, n)
