@@ -36,6 +36,7 @@ local DEFAULTS = {
   flush_l2 = false,         -- device cuda: empty the L2 cache before every timed launch
   rel_error = 0.005,        -- device cuda: of the median, where sampling stops
   min_samples = 20, max_samples = 200,
+  min_time_s = 0.003,       -- device cuda: what the samples of a short kernel take in all, at least
 }
 
 -- --- opening ----------------------------------------------------------------------------------
@@ -326,7 +327,7 @@ function Farm:compare(a, b, case, options)
   found = found()
   if found.status ~= "ok" then return found end
   local ci = stats.ratio_interval(found.b_ns, found.a_ns, core.rng.new(o.seed),
-    { confidence = o.confidence })
+    { confidence = o.confidence, block = found.block })
   return { status = "ok", ratio = ci.ratio, low = ci.low, high = ci.high, pairs = #found.a_ns,
            a_ns = found.a_ns, b_ns = found.b_ns }
 end

@@ -348,7 +348,7 @@ end
 function Funnel:timing(plan)
   local o = self.options
   return { clock = o.clock, flush_l2 = o.flush_l2, rel_error = o.rel_error,
-           min_samples = o.min_samples, max_samples = o.max_samples,
+           min_samples = o.min_samples, max_samples = o.max_samples, min_time_s = o.min_time_s,
            stop_above_ns = plan.slow_above or nil }
 end
 

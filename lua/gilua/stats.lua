@@ -38,24 +38,30 @@ end
 
 ---The interval of the ratio of the medians of two lists that were measured in turn, by the
 ---percentile bootstrap over pairs (Efron and Tibshirani, "An Introduction to the Bootstrap", 1993,
----chapter 13): pairs are drawn again with replacement, so what hit both of a pair stays together.
+---chapter 13): pairs are drawn again with replacement, so what hit both of a pair stays together;
+---with `block` so many neighbouring pairs at once, so that what hit all of them does.
 ---@param above number[] above[i] was measured beside below[i]
 ---@param below number[]
 ---@param rng table as gi.rng makes it
----@param options? { confidence?: number, resamples?: integer } 0.95, 2000
+---@param options? { confidence?: number, resamples?: integer, block?: integer } 0.95, 2000, 1
 ---@return { ratio: number, low: number, high: number }
 function M.ratio_interval(above, below, rng, options)
   local confidence = options and options.confidence or 0.95
   local resamples = options and options.resamples or 2000
+  local block = options and options.block or 1
   local n = #above
   if n == 0 or n ~= #below then
     error("gilua.stats.ratio_interval: two lists of equal length are needed, not empty", 2)
   end
-  local ratios, a, b = {}, {}, {}
+  local ratios = {}
+  local blocks = (n + block - 1) // block -- the last may be short
   for i = 1, resamples do
-    for k = 1, n do
-      local pick = rng:int(n)
-      a[k], b[k] = above[pick], below[pick]
+    local a, b = {}, {}
+    for _ = 1, blocks do
+      local first = (rng:int(blocks) - 1) * block + 1
+      local last = math.min(first + block - 1, n)
+      table.move(above, first, last, #a + 1, a)
+      table.move(below, first, last, #b + 1, b)
     end
     ratios[i] = M.median(a) / M.median(b)
   end

@@ -170,7 +170,8 @@ static bool fill_contents(CudaBlock *b, const void *host, gi_err *err) {
 
 static bool fill_block(CudaBlock *b, const void *host, bool watch, gi_err *err) {
     CudaDevice *d = b->device;
-    int code = d->cu->memory_new(&b->base, b->bytes + 2 * GUARD);
+    size_t whole_words = (b->bytes + 2 * GUARD + 3) & ~(size_t)3; /* zones are summed by words */
+    int code = d->cu->memory_new(&b->base, whole_words);
     if (code == CU_OUT_OF_MEMORY)
         return gi_fail(err, "nomem", "the GPU has no memory left for %s (%zu bytes)", b->label,
                        b->bytes);

@@ -66,6 +66,21 @@ tap.case("the interval of a ratio", function()
     if c.low > 1 or c.high < 1 then outside = outside + 1 end
   end
   tap.ok(outside <= 24, "equal things are rarely called different: " .. outside .. " of 200")
+  -- what hits a whole block is seen where blocks are drawn, and taken for certain where pairs are
+  local missed = { 0, 0 }
+  for _ = 1, 100 do
+    local a, b, shift = {}, {}, 0
+    for i = 1, 100 do
+      if i % 5 == 1 then shift = 0.1 * rng:unit() end
+      a[i], b[i] = 1 + shift + 0.05 * rng:unit(), 1.05 + 0.05 * rng:unit()
+    end
+    for k, block in ipairs { 1, 5 } do
+      local c = stats.ratio_interval(a, b, rng, { resamples = 200, block = block })
+      if c.low > 1 or c.high < 1 then missed[k] = missed[k] + 1 end
+    end
+  end
+  tap.ok(missed[2] <= 16, "blocks: equal things are rarely called different: " .. missed[2])
+  tap.ok(missed[1] > missed[2] + 10, "pairs alone would often do so: " .. missed[1] .. " of 100")
   tap.raises(function() stats.ratio_interval({ 1 }, {}, rng) end, "equal length", "misuse")
 end)
 

@@ -265,9 +265,9 @@ local function settings_of(problem)
 end
 
 --- An argument or variable on one side. Buffers and textures are made anew for every launch.
-local function value_of(side, v, launch, inputs, output)
+local function value_of(side, v, launch, inputs, written)
   if type(v) == "userdata" then
-    inputs[v] = inputs[v] or assert(side.dev:buffer(v, { read_only = v ~= output }))
+    inputs[v] = inputs[v] or assert(side.dev:buffer(v, { read_only = not written[v] }))
     return inputs[v]
   elseif type(v) == "table" and v.texture then
     local description, how = launch.textures[v.texture], {}
@@ -282,14 +282,16 @@ end
 --- One launch of a problem's kernel on one side: the bytes of its output; or nil and why not.
 local function run_kernel(problem, side, module, case, values)
   local launch, inputs, args = problem:launch(case, values), {}, {}
-  case.output:sentinel()
+  local written = { [case.output] = true }
+  for _, array in ipairs(launch.scratch or {}) do written[array] = true end
+  for array in pairs(written) do array:sentinel() end
   for name, v in pairs(launch.constants or {}) do
     -- a variable that this setting does not use is not in its module. Arrays are copied into it.
-    local given = type(v) == "userdata" and v or value_of(side, v, launch, inputs)
+    local given = type(v) == "userdata" and v or value_of(side, v, launch, inputs, written)
     local ok, message = module:write(name, given)
     if not ok and not message:find("has no __device__", 1, true) then return nil, message end
   end
-  for i, v in ipairs(launch.args) do args[i] = value_of(side, v, launch, inputs, case.output) end
+  for i, v in ipairs(launch.args) do args[i] = value_of(side, v, launch, inputs, written) end
   local ok, message = Rig.launched(side, module, problem.name, { kernel = problem.kernel,
     grid = launch.grid, block = launch.block, shared = launch.shared, args = args })
   if not ok then return nil, ("%s: %s"):format(side.name, message) end
@@ -309,9 +311,10 @@ end
 
 --- One setting of a problem on all cases, into sums, one a case; nil, or why it did not run.
 local function setting_results(rig, problem, genome, cases, sums, variant)
-  local source, params = problem.grammar:apply(genome)
-  if not source then error(("%s: genome '%s': %s"):format(problem.name, genome, params), 0) end
-  local values, bytes = problem:values(params), { {}, {} }
+  local source, detail = problem.grammar:apply(genome)
+  if not source then error(("%s: genome '%s': %s"):format(problem.name, genome, detail), 0) end
+  source = problem.grammar:guard(false) .. "#line 1\n" .. source
+  local values, bytes = problem:values(detail.params), { {}, {} }
   for k, side in ipairs(rig.sides) do
     local module, why = module_of(side, source, problem.source_path, variant.options)
     if not module then return ("setting '%s': %s"):format(genome, why) end
