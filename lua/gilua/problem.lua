@@ -1,7 +1,8 @@
 --- A problem: how to run one kernel. gi.problem "kernels/niftyreg" loads its problem.lua.
 --
 -- problem.lua returns a table (see docs/problem.md): name, source, kernel, grammar, parameters,
--- tolerance, case(problem, spec) and launch(case, values).
+-- tolerance, case(problem, spec) and launch(case, values); or, without functions, one that
+-- gilua.kerneltable makes this of (docs/own-kernels.md).
 
 local core = require "gilua.core"
 local mutant = require "gilua.mutant" -- methods for people: rules show mutant neighbours use
@@ -23,7 +24,7 @@ local FIELDS = {
 }
 local OPTIONAL = {
   title = true, paper = true, reference = true, grammar = true, checked_case = true, compile = true,
-  reference_time = true,
+  reference_time = true, restrict = true, kernel_table = true,
 }
 
 local function readable(path)
@@ -164,10 +165,13 @@ local function load_problem(path)
   local chunk, message = loadfile(dir .. "/problem.lua")
   if not chunk then gi.fail("%s", message) end
   local def = chunk()
+  local kerneltable = require "gilua.kerneltable"
+  if kerneltable.is(def) then def = kerneltable.definition(def, dir) end
   check(def, dir .. "/problem.lua")
   local self = setmetatable({
     name = def.name, dir = dir, kernel = def.kernel, definition = def, title = def.title,
-    parameters = def.parameters, tolerance = def.tolerance, checked_case = def.checked_case,
+    parameters = def.parameters, tolerance = def.tolerance, restrict = def.restrict,
+    checked_case = def.checked_case,
     source_path = dir .. "/" .. def.source,
   }, Meta)
   local options = { kernel = def.kernel, config = config_of(def.parameters) }

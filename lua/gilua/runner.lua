@@ -41,12 +41,21 @@ local function must(value, message)
   return value
 end
 
+--- What a kernel writes and somebody looks at: { output, expected, compare, initial } each. The
+--- case itself is the first.
+local function outputs(case)
+  return { case, table.unpack(case.also or {}) }
+end
+
 ---@param scratch? boolean the kernel may write to it, and nobody looks at it
 function M:buffer(array, label, scratch)
   local b = self.buffers[array]
   if not b then
-    local options = { read_only = not scratch and array ~= self.case.output,
-                      hidden = array == self.case.expected, label = label }
+    local options = { read_only = not scratch, label = label }
+    for _, o in ipairs(outputs(self.case)) do
+      if array == o.output then options.read_only, options.initial = false, o.initial end
+      if array == o.expected then options.hidden = true end
+    end
     b = must(self.device:buffer(array, options))
     self.buffers[array] = b
   end
@@ -129,7 +138,10 @@ end
 --- A launch of a mutant, its constants written: what module:launch and module:time take.
 function M:prepare(module, mutant)
   local launch = self.problem:launch(self.case, mutant.values)
-  local fill = { self:buffer(self.case.output, "output") }
+  local fill = {}
+  for i, o in ipairs(outputs(self.case)) do
+    fill[i] = self:buffer(o.output, i == 1 and "output" or "output " .. i)
+  end
   for i, array in ipairs(launch.scratch or {}) do
     fill[#fill + 1] = self:buffer(array, "scratch " .. i, true)
   end
@@ -148,13 +160,26 @@ function M:prepare(module, mutant)
   }
 end
 
---- Compares the output as it is now with what is expected; what else was touched is a fault.
+--- Two comparisons as one: the means and shares are those of all answers.
+local function together(a, b)
+  local n = a.n + b.n
+  local function mean(x, y) return (x * a.n + y * b.n) / n end
+  return { n = n, max_error = math.max(a.max_error, b.max_error), first_wrong = a.first_wrong,
+           mean_error = mean(a.mean_error, b.mean_error), wrong = mean(a.wrong, b.wrong),
+           unset = mean(a.unset, b.unset) }
+end
+
+--- Compares the outputs as they are now with what is expected; what else was touched is a fault.
 function M:judge()
-  local case = self.case
   local ok, damage = self.device:intact()
   if not ok then return failed("illegal_address", damage) end
-  local expected = self:buffer(case.expected, "expected answers")
-  return must(self:buffer(case.output):compare(expected, case.compare))
+  local verdict
+  for _, o in ipairs(outputs(self.case)) do
+    local expected = self:buffer(o.expected, "expected answers")
+    local one = must(self:buffer(o.output):compare(expected, o.compare))
+    verdict = verdict and together(verdict, one) or one
+  end
+  return verdict
 end
 
 local function merge(m, more)

@@ -146,7 +146,7 @@ function M.run(options)
   end
   local list = axes(o.problem, o.parameters)
   if #list == 0 then error("gilua.tune.run: no parameters to tune", 2) end
-  local rows = legal(list, o.restrict)
+  local rows = legal(list, o.restrict or o.problem.restrict)
   if #rows == 0 then error("gilua.tune.run: no setting satisfies `restrict`", 2) end
   local result = { parameters = {}, total = #rows, sampled = false }
   for i, axis in ipairs(list) do result.parameters[i] = axis.name end

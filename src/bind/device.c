@@ -152,10 +152,14 @@ static void adopt(Child *c, Shared *s) {
 }
 
 static int buffer_new(lua_State *L) {
-    static const char *const known[] = {"read_only", "hidden", "label", NULL};
+    static const char *const known[] = {"read_only", "hidden", "label", "initial", NULL};
     Shared *s = check_device(L, 1);
-    Array *a = bind_check_array(L, 2);
+    Array *a = bind_check_array(L, 2), *initial = NULL;
     bind_check_options(L, 3, known);
+    lua_settop(L, 3);
+    if (!lua_isnil(L, 3) && lua_getfield(L, 3, "initial") != LUA_TNIL)
+        initial = bind_check_array(L, -1);
+    lua_settop(L, 3);
     DeviceAccess access = bind_option_bool(L, 3, "hidden", false)      ? ACCESS_NONE
                           : bind_option_bool(L, 3, "read_only", false) ? ACCESS_READ
                                                                        : ACCESS_WRITE;
@@ -165,6 +169,7 @@ static int buffer_new(lua_State *L) {
     c->u.buffer = device_buffer(s->device, a, access, label, &err);
     if (c->u.buffer == NULL) return bind_failed(L, &err);
     adopt(c, s);
+    if (initial && !device_buffer_keep(c->u.buffer, initial, &err)) return refuse(L, &err);
     return 1;
 }
 
@@ -768,9 +773,10 @@ void bind_device(lua_State *L) {
          "Did kernels leave guard zones and read-only memory alone? If not (code \"touched\"), "
          "says what was hit and restores it; on emu such a write is a fault already."},
         {"buffer", buffer_new,
-         "dev:buffer(array [, {read_only, hidden, label}]) -> buffer | nil, message, code",
-         "Device memory holding the array; hidden: no kernel can read what is in it; a kernel's "
-         "write to a read_only buffer is an illegal address on emu and found by dev:intact() on "
+         "dev:buffer(array [, {read_only, hidden, label, initial}]) -> buffer | nil, message, code",
+         "Device memory holding the array; hidden: no kernel can read what is in it; initial: an "
+         "array with what a launch that fills the buffer puts there in place of the sentinel; a "
+         "kernel's write to a read_only buffer is an illegal address on emu and found by dev:intact() on "
          "cuda, which calls the buffer by its label."},
         {"texture", texture_new,
          "dev:texture(array [, {kind, channels, size, layers, address, filter, coords, read, "

@@ -310,6 +310,45 @@ static int kernels(lua_State *L) {
     return push_names(L, grammar_kernels(check_grammar(L, 1)));
 }
 
+static void push_outline_params(lua_State *L, const OutlineParam *p, int n) {
+    lua_createtable(L, n, 0);
+    for (int i = 0; i < n; i++) {
+        lua_createtable(L, 0, 3);
+        lua_pushstring(L, p[i].name), lua_setfield(L, -2, "name");
+        lua_pushinteger(L, p[i].start + 1), lua_setfield(L, -2, "first");
+        lua_pushinteger(L, p[i].end), lua_setfield(L, -2, "last");
+        lua_rawseti(L, -2, i + 1);
+    }
+}
+
+static void push_outline_item(lua_State *L, const OutlineItem *item) {
+    static const char *const kinds[] = {"kernel", "device", "host", "type", "other"};
+    lua_createtable(L, 0, 10);
+    lua_pushstring(L, kinds[item->kind]), lua_setfield(L, -2, "kind");
+    lua_pushstring(L, item->name), lua_setfield(L, -2, "name");
+    lua_pushboolean(L, item->open), lua_setfield(L, -2, "open");
+    lua_pushinteger(L, item->start + 1), lua_setfield(L, -2, "first");
+    lua_pushinteger(L, item->end), lua_setfield(L, -2, "last");
+    lua_pushinteger(L, item->line), lua_setfield(L, -2, "line");
+    lua_pushinteger(L, item->last_line), lua_setfield(L, -2, "last_line");
+    if (item->head < 0) return;
+    lua_pushinteger(L, item->head + 1), lua_setfield(L, -2, "head");
+    push_outline_params(L, item->param, item->n_params), lua_setfield(L, -2, "params");
+    push_outline_params(L, item->tparam, item->n_tparams), lua_setfield(L, -2, "template");
+}
+
+static int outline(lua_State *L) {
+    Outline o;
+    grammar_outline(check_grammar(L, 1), &o);
+    lua_createtable(L, o.n, 0);
+    for (int i = 0; i < o.n; i++) {
+        push_outline_item(L, &o.item[i]);
+        lua_rawseti(L, -2, i + 1);
+    }
+    outline_free(&o);
+    return 1;
+}
+
 static int guard(lua_State *L) {
     Grammar *g = check_grammar(L, 1);
     gi_buf text = {0};
@@ -351,6 +390,10 @@ void bind_grammar(lua_State *L) {
         {"gene", gene_at, "g:gene(i) -> gene", "The i-th legal gene, in a fixed order."},
         {"names", names, "g:names() -> list", "The names the source declares at top level."},
         {"kernels", kernels, "g:kernels() -> list", "The kernels in the source."},
+        {"outline", outline, "g:outline() -> list",
+         "What stands at file level, in order, each { kind = kernel | device | host | type | other, "
+         "name, open, first, last, line, last_line, head, params, template }; first to last are its "
+         "bytes, head that of a function's '('."},
         {"guard", guard, "g:guard(checked [, limit]) -> source",
          "The lines to put before a source with open loops: guards counting to limit, or none."},
         {"clock", clock_lines, "g:clock(on) -> source",

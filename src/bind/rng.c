@@ -40,6 +40,25 @@ static int rng_normal(lua_State *L) {
     return 1;
 }
 
+/* Whole numbers for integer types, both ends included; else [low, high). */
+static int rng_fill(lua_State *L) {
+    gi_rng *r = bind_check_rng(L, 1);
+    Array *a = bind_check_array(L, 2);
+    lua_Number low = luaL_checknumber(L, 3), high = luaL_checknumber(L, 4);
+    bool whole = a->type != ARRAY_F32 && a->type != ARRAY_F64;
+    luaL_argcheck(L, low <= high && high - low < 0x1p53, 4, "the interval is empty or too wide");
+    for (int64_t i = 0; i < a->count; i++) {
+        if (whole) {
+            uint64_t span = (uint64_t)(high - low) + 1;
+            array_set_int(a, i, (int64_t)low + (int64_t)gi_rng_below(r, span));
+        } else {
+            array_set(a, i, low + (high - low) * gi_rng_unit(r));
+        }
+    }
+    lua_settop(L, 2);
+    return 1;
+}
+
 static int rng_pick(lua_State *L) {
     gi_rng *r = bind_check_rng(L, 1);
     luaL_checktype(L, 2, LUA_TTABLE);
@@ -69,6 +88,9 @@ void bind_rng(lua_State *L) {
         {"unit", rng_unit, "rng:unit() -> number", "A uniformly random number in [0, 1)."},
         {"normal", rng_normal, "rng:normal() -> number",
          "A normally distributed number, mean 0 and deviation 1."},
+        {"fill", rng_fill, "rng:fill(array, low, high) -> array",
+         "Sets every element to a uniformly random number in [low, high), of an integer type in "
+         "low..high."},
         {"pick", rng_pick, "rng:pick(list) -> element", "A uniformly random element of a list."},
         {"seed", rng_seed, "rng:seed() -> integer", "The seed the generator was made from."},
         {NULL, NULL, NULL, NULL}};

@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "compile/library.h"
 #include "compile/log.h"
@@ -88,6 +89,16 @@ static bool to_ptx(const CompileOptions *o) {
     return strncmp(o->target, "sm_", 3) != 0;
 }
 
+/* CUDA's own headers and, where CUDA 13 has it, the folder of those that they include. */
+static void add_cuda_headers(Options *out, const char *folder) {
+    gi_buf cccl = {0};
+    if (folder == NULL) return;
+    add_option(out, "-I", folder);
+    gi_buf_addf(&cccl, "%s/cccl", folder);
+    if (access(cccl.data, R_OK) == 0) add_option(out, "-I", cccl.data);
+    gi_buf_free(&cccl);
+}
+
 static void make_options(const Compiler *c, const CompileOptions *o, Options *out) {
     const char *arch = strcmp(o->target, "ptx") == 0 ? COMPILE_PTX_ARCH : o->target;
     add_option(out, "--gpu-architecture=", arch);
@@ -96,7 +107,7 @@ static void make_options(const Compiler *c, const CompileOptions *o, Options *ou
     add_options(out, "-D", o->defines);
     add_options(out, "", o->options);
     add_options(out, "-I", o->includes);
-    if (c->nvrtc.include) add_option(out, "-I", c->nvrtc.include);
+    add_cuda_headers(out, c->nvrtc.include);
 }
 
 static void get_text(int (*size)(Program *, size_t *), int (*get)(Program *, char *), Program *p,

@@ -17,6 +17,7 @@ typedef struct DeviceClass {
     bool (*buffer_read)(DeviceBuffer *, Array *, gi_err *);
     bool (*buffer_write)(DeviceBuffer *, const Array *, gi_err *);
     bool (*sentinel)(DeviceBuffer *, gi_err *);
+    bool (*keep)(DeviceBuffer *, gi_err *); /* kept has just been set; NULL: that is all it takes */
     bool (*compare)(DeviceBuffer *, DeviceBuffer *, const CompareOptions *, Comparison *, gi_err *);
     bool (*intact)(Device *, gi_buf *, gi_err *);
     DeviceTexture *(*texture)(Device *, Array *, const EmuTexture *, gi_err *);
@@ -48,6 +49,7 @@ struct DeviceBuffer {
     Array *array; /* a reference of the buffer's own */
     uint64_t address;
     DeviceAccess access;
+    void *kept; /* what fills it; NULL: the sentinel */
 };
 
 struct DeviceTexture {

@@ -69,7 +69,7 @@ typedef struct CudaDevice {
 
 typedef struct CudaBuffer {
     DeviceBuffer base;
-    CudaBlock *block;
+    CudaBlock *block, *kept; /* kept: a copy of what fills it; NULL: the sentinel does */
 } CudaBuffer;
 
 /* A mutable variable of a module or a piece of one, and where it is in the saved copy; as the
@@ -147,6 +147,7 @@ void cuda_buffer_free(DeviceBuffer *b);
 bool cuda_buffer_read(DeviceBuffer *b, Array *into, gi_err *err);
 bool cuda_buffer_write(DeviceBuffer *b, const Array *from, gi_err *err);
 bool cuda_buffer_sentinel(DeviceBuffer *b, gi_err *err);
+bool cuda_buffer_keep(DeviceBuffer *b, gi_err *err);
 int cuda_queue_sentinel(DeviceBuffer *b);
 
 /* --- cuda_compare.c, cuda_texture.c --- */

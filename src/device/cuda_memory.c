@@ -289,7 +289,16 @@ DeviceBuffer *cuda_buffer(Device *d, Array *a, DeviceAccess access, const char *
     return &b->base;
 }
 
+bool cuda_buffer_keep(DeviceBuffer *b, gi_err *err) {
+    CudaBuffer *buffer = (CudaBuffer *)b;
+    cuda_block_free(buffer->kept);
+    buffer->kept = cuda_block_new(cuda_of(b->device), b->array->size_bytes, b->kept, true,
+                                  "what an argument holds before a launch", err);
+    return buffer->kept != NULL;
+}
+
 void cuda_buffer_free(DeviceBuffer *b) {
+    cuda_block_free(((CudaBuffer *)b)->kept);
     cuda_block_free(block_of(b));
     free(b);
 }
@@ -312,7 +321,9 @@ bool cuda_buffer_write(DeviceBuffer *b, const Array *from, gi_err *err) {
 
 int cuda_queue_sentinel(DeviceBuffer *b) {
     CudaDevice *d = cuda_of(b->device);
+    const CudaBlock *kept = ((CudaBuffer *)b)->kept;
     const Array *a = b->array;
+    if (kept) return d->cu->copy(b->address, kept->address, a->size_bytes, d->stream);
     uint64_t value = ARRAY_SENTINEL_F64, n = (uint64_t)a->count;
     if (a->type == ARRAY_F32)
         return d->cu->fill32(b->address, ARRAY_SENTINEL_F32, (size_t)n, d->stream);

@@ -77,8 +77,10 @@ DeviceBuffer *device_buffer(Device *d, Array *a, DeviceAccess access, const char
 void device_buffer_free(DeviceBuffer *b) {
     if (b == NULL) return;
     Array *array = b->array;
+    void *kept = b->kept;
     b->device->class->buffer_free(b);
     array_unref(array);
+    free(kept);
 }
 
 Array *device_buffer_array(const DeviceBuffer *b) {
@@ -107,6 +109,15 @@ bool device_buffer_sentinel(DeviceBuffer *b, gi_err *err) {
     if (b->access != ACCESS_WRITE)
         return gi_fail(err, "usage", "a read-only buffer cannot be filled with the sentinel");
     return b->device->class->sentinel(b, err);
+}
+
+bool device_buffer_keep(DeviceBuffer *b, const Array *initial, gi_err *err) {
+    if (b->access != ACCESS_WRITE)
+        return gi_fail(err, "usage", "a read-only buffer is what it was anyhow");
+    if (!same_bytes(initial, b->array, err)) return false;
+    if (b->kept == NULL) b->kept = gi_alloc(initial->size_bytes);
+    memcpy(b->kept, initial->data, initial->size_bytes);
+    return b->device->class->keep == NULL || b->device->class->keep(b, err);
 }
 
 bool device_buffer_compare(DeviceBuffer *got, DeviceBuffer *expected, const CompareOptions *options,

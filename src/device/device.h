@@ -61,7 +61,12 @@ uint64_t device_buffer_address(const DeviceBuffer *b);
 bool device_buffer_read(DeviceBuffer *b, Array *into, gi_err *err); /* device -> array */
 /* Array -> device; what a read-only buffer is restored to by device_intact from now on. */
 bool device_buffer_write(DeviceBuffer *b, const Array *from, gi_err *err);
-bool device_buffer_sentinel(DeviceBuffer *b, gi_err *err); /* as array_fill_sentinel */
+/* Fills it as a launch that has it in `fill` does: with the sentinel (array_fill_sentinel), or with
+** what it held when it was kept. */
+bool device_buffer_sentinel(DeviceBuffer *b, gi_err *err);
+/* Every launch shall find in b what `initial` holds now: for a kernel that reads and writes one
+** array. "usage" for a read-only buffer or another size, "nomem", "driver". */
+bool device_buffer_keep(DeviceBuffer *b, const Array *initial, gi_err *err);
 /* As array_compare: n, max_error, wrong, unset and first_wrong are the same, mean_error to 1e-6 of
 ** itself. Both buffers must belong to one device. */
 bool device_buffer_compare(DeviceBuffer *got, DeviceBuffer *expected, const CompareOptions *options,
@@ -93,7 +98,7 @@ const char *device_kernel_name(DeviceModule *m, int index); /* NULL past the end
 typedef enum DeviceCache { CACHE_DEFAULT, CACHE_SHARED, CACHE_L1, CACHE_EQUAL } DeviceCache;
 
 /* Before every launch, timed ones too, the module's variables are what the code defines or the host
-** wrote, and the buffers in `fill` hold the sentinel. */
+** wrote, and the buffers in `fill` hold the sentinel or what was kept of them. */
 typedef struct DeviceLaunch {
     EmuLaunch run;           /* on cuda: no budget, no checks, printf goes to stdout */
     DeviceCache cache;

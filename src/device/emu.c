@@ -72,9 +72,14 @@ static bool buffer_write(DeviceBuffer *b, const Array *from, gi_err *err) {
     return true;
 }
 
+static void fill(DeviceBuffer *b) {
+    if (b->kept) memcpy(b->array->data, b->kept, b->array->size_bytes);
+    else array_fill_sentinel(b->array);
+}
+
 static bool sentinel(DeviceBuffer *b, gi_err *err) {
     (void)err;
-    array_fill_sentinel(b->array);
+    fill(b);
     return true;
 }
 
@@ -185,7 +190,7 @@ static void begin(DeviceModule *m, const DeviceLaunch *launch) {
     emu_reset(module_of(m));
     for (int i = 0; i < m->n_writes; i++)
         memcpy(symbol(m, m->writes[i].name), m->writes[i].bytes, m->writes[i].n);
-    for (int i = 0; i < launch->n_fill; i++) array_fill_sentinel(launch->fill[i]->array);
+    for (int i = 0; i < launch->n_fill; i++) fill(launch->fill[i]);
 }
 
 static bool launch(DeviceModule *m, const DeviceLaunch *l, Measurement *out, gi_err *err) {

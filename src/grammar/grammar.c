@@ -100,9 +100,12 @@ static void find_names(Grammar *g) {
     if (g->options.open_loops) add_name(&g->names, &n, "gilua_loop_overrun");
     add_name(&g->names, &n, "gilua_spans");
     add_name(&g->names, &n, "GiluaClock");
-    for (int i = 0; i < t->n_node; i++)
-        if (t->node[i].kind == NODE_FUNCTION && t->node[i].name >= 0 && grammar_is_kernel(g, i))
-            add_name(&g->kernels, &kernels, t->names.text[t->node[i].name]);
+    for (int i = 0; i < t->n_node; i++) {
+        if (t->node[i].kind != NODE_FUNCTION || t->node[i].name < 0 || !grammar_is_kernel(g, i))
+            continue;
+        add_name(&g->kernels, &kernels, t->names.text[t->node[i].name]);
+        add_name(&g->names, &n, t->names.text[t->node[i].name]); /* one in a namespace too */
+    }
 }
 
 static bool check_options(const Grammar *g, gi_err *err) {

@@ -86,6 +86,36 @@ const char *const *grammar_names(const Grammar *g);
 /* The kernels (__global__ functions) in the source; NULL-ended. */
 const char *const *grammar_kernels(const Grammar *g);
 
+/* What stands at file level, in order, for a file that nobody prepared. Bytes are [start, end). Names
+** live as long as the grammar. `open`: the entry kernel or a function it calls. A type or another
+** declaration goes to its ';'. */
+typedef enum OutlineKind {
+    OUTLINE_KERNEL, OUTLINE_DEVICE, OUTLINE_HOST, OUTLINE_TYPE, OUTLINE_OTHER
+} OutlineKind;
+
+typedef struct OutlineParam {
+    const char *name; /* NULL: it has none */
+    int start, end;   /* the whole parameter: `const float *x` */
+} OutlineParam;
+
+typedef struct OutlineItem {
+    OutlineKind kind;
+    const char *name; /* of a function or type; NULL */
+    int start, end, line, last_line;
+    int head;         /* byte of a function's '('; -1 */
+    bool open;
+    OutlineParam *param, *tparam; /* of a function; of its template */
+    int n_params, n_tparams;
+} OutlineItem;
+
+typedef struct Outline {
+    OutlineItem *item;
+    int n, cap;
+} Outline;
+
+void grammar_outline(const Grammar *g, Outline *out);
+void outline_free(Outline *o);
+
 /* Genes. A gene stands for itself: its legality does not depend on the others. */
 typedef enum GeneKind { GENE_DELETE, GENE_REPLACE, GENE_INSERT, GENE_SET } GeneKind;
 

@@ -86,6 +86,7 @@ void grammar_make_rules(Grammar *g);
 void grammar_find_open(Grammar *g);
 void grammar_find_loops(Grammar *g);
 bool grammar_is_kernel(const Grammar *g, int function);
+bool grammar_is_device(const Grammar *g, int function); /* runs on a GPU; kernels too */
 /* index.c: names of rules */
 void grammar_index(Grammar *g);
 

@@ -36,7 +36,7 @@ bool grammar_is_kernel(const Grammar *g, int function) {
     return head_has(g, function, "__global__", "global");
 }
 
-static bool is_device(const Grammar *g, int f) {
+bool grammar_is_device(const Grammar *g, int f) {
     return grammar_is_kernel(g, f) || head_has(g, f, "__device__", "device");
 }
 
@@ -49,7 +49,7 @@ static void open_callees(Grammar *g, int f) {
     for (int i = 0; i < t->n_node; i++) {
         const Node *n = &t->node[i];
         if (n->kind == NODE_FUNCTION && !g->open[i] && n->name >= 0 &&
-            name_set_has(&u.used, n->name) && is_device(g, i) && !grammar_is_kernel(g, i))
+            name_set_has(&u.used, n->name) && grammar_is_device(g, i) && !grammar_is_kernel(g, i))
             open_callees(g, i);
     }
     uses_free(&u);
@@ -61,7 +61,7 @@ void grammar_find_open(Grammar *g) {
     g->open = gi_alloc((size_t)t->n_node);
     for (int i = 0; i < t->n_node; i++) {
         if (t->node[i].kind != NODE_FUNCTION) continue;
-        if (g->options.kernel == NULL ? is_device(g, i)
+        if (g->options.kernel == NULL ? grammar_is_device(g, i)
                                       : t->node[i].name == entry && grammar_is_kernel(g, i))
             open_callees(g, i);
     }

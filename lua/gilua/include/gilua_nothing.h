@@ -1,0 +1,1 @@
+/* nothing: for the host alone */
