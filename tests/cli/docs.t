@@ -101,17 +101,4 @@ for option in $(./gilua --help | grep -oE '^ +--[a-z]+' | tr -d ' '); do
     ok $? "docs/$file knows $option"
   done
 done
-
-complete_words() { # complete_words WORD…: what bash offers for the last of them
-  bash -c '. "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _gilua; printf "%s\n" "${COMPREPLY[@]}"' \
-    - "$TOP/docs/gilua.bash-completion" "$@"
-}
-like "bash completes options" '^--device' "$(complete_words gilua --dev)"
-like "bash completes a script's own options" '^--population' \
-  "$(complete_words ./gilua experiments/quickstart.lua --pop)"
-like "bash completes devices" '^emu' "$(complete_words gilua --device e)"
-if command -v zsh >/dev/null; then
-  zsh -n "$TOP/docs/_gilua"
-  ok $? "zsh reads its completion"
-fi
 finish
