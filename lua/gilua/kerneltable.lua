@@ -232,13 +232,29 @@ end
 --------------------------------------------------------------------------------------------------
 -- Cases
 
-local function fill(array, how, rng, where)
+-- 0 at first, `last` at last, and between them whole numbers that never fall: offsets of rows.
+local function ascending(array, rng, last)
+  local n = #array
+  last = last or n - 1
+  for i = 1, n do
+    local jitter = i > 1 and i < n and rng:unit() - 0.5 or 0
+    array[i] = math.floor((i - 1 + jitter) * last / math.max(n - 1, 1))
+  end
+  return array
+end
+
+local function fill(array, how, names, rng, where)
   local is_float = array:dtype():find("^f") ~= nil
   if how == nil then how = is_float and "uniform" or { 0, 100 } end
   if how == "uniform" then return rng:fill(array, 0, 1) end
   if how == "zero" then return array:fill(0) end
   if type(how) == "number" then return array:fill(how) end
-  if type(how) == "table" then return rng:fill(array, how[1], how[2]) end
+  if type(how) == "table" and how.ascending then
+    return ascending(array, rng, value_of(how.ascending, names, where .. ": fill"))
+  end
+  if type(how) == "table" then
+    return rng:fill(array, value_of(how[1], names, where), value_of(how[2], names, where))
+  end
   if how == "index" or how == "normal" or type(how) == "function" then
     local each = how == "index" and function(_, i) return i end
       or how == "normal" and function(r) return r:normal() end or how
@@ -246,13 +262,13 @@ local function fill(array, how, rng, where)
     return array
   end
   require("gilua").fail("%s: fill is \"uniform\", \"normal\", \"zero\", \"index\", a number, "
-    .. "{ low, high } or a function(rng, i), not %s", where, tostring(how))
+    .. "{ low, high }, { ascending = last } or a function(rng, i), not %s", where, tostring(how))
 end
 
 local function array_of(arg, names, rng)
   local where = "argument " .. arg.name
   local array = core.array.new(arg.type, whole(arg.count, names, where .. ": count"))
-  return fill(array, arg.fill, rng, where)
+  return fill(array, arg.fill, names, rng, where)
 end
 
 -- The bytes of a struct as C lays it out: every field at a multiple of its size, and the whole a
@@ -343,7 +359,7 @@ end
 -- References
 
 -- A kernel run once on a device: its outputs as arrays by name.
-local function run_kernel(self, case, source, kernel, device, launch)
+local function run_kernel(self, case, source, kernel, device, launch, budget)
   local code, why = core.compile.compile(source,
     { target = device:target(), options = self:options(self:defaults()) })
   if not code then return nil, "it does not compile: " .. why end
@@ -365,27 +381,34 @@ local function run_kernel(self, case, source, kernel, device, launch)
     args[i] = buffers[i] or launch.args[i]
   end
   local m = module:launch { kernel = kernel, grid = launch.grid,
-    block = launch.block, shared = launch.shared, args = args, print = false }
+    block = launch.block, shared = launch.shared, args = args, budget = budget, print = false }
   local expected = {}
   for name, buffer in pairs(written) do expected[name] = buffer:read() end
   for _, buffer in pairs(buffers) do buffer:close() end
-  if m.status ~= "ok" then return nil, ("%s: %s"):format(m.status, m.message) end
+  if m.status ~= "ok" then return nil, ("%s: %s"):format(m.status, m.message), m end
   return expected, m
 end
 
 ---Runs the kernel of a problem table as it is, or `source` in its place, on a case.
 ---@param problem gilua.problem
 ---@param spec table { seed, size }
----@param options? { device?: string, source?: string, values?: table }
+---@param options? { device?: string, source?: string, values?: table, budget?: integer,
+---  convert?: fun(case: table, launch?: table) } budget: most warp instructions on the virtual GPU;
+---  convert may change the case, and then the launch
 ---@return table<string, userdata>? outputs by argument's name
 ---@return table|string measurement, or why there are none
+---@return table? measurement where there are none
 function M.run(problem, spec, options)
-  local o = settings.fill("kerneltable.run", options, { device = "emu" }, { "source", "values" })
+  local o = settings.fill("kerneltable.run", options, { device = "emu" },
+    { "source", "values", "budget", "convert" })
   local self = problem.definition.kernel_table
   local case = make_case(self, spec)
+  if o.convert then o.convert(case) end
   local device <close> = assert(require("gilua").device(o.device))
   local launch = launch_of(self.table, case, o.values or self:defaults())
-  return run_kernel(self, case, o.source or self.source, self.table.kernel, device, launch)
+  if o.convert then o.convert(case, launch) end
+  return run_kernel(self, case, o.source or self.source, self.table.kernel, device, launch,
+    o.budget)
 end
 
 -- The arguments for a function on the host, copies of what it writes, and those by name.

@@ -15,8 +15,9 @@ local MOST_ROUNDS = 40 -- of compiling and leaving out
 ---@class Slice
 ---@field source string
 ---@field edits table[] { line, was, now }
----@field left_out table[] { line, last_line, what, why }
+---@field left_out table[] { file, line, last_line, what, why }
 ---@field kernel string its name
+---@field item table of g:outline()
 
 ---The text with comments and what stands in quotes blank, byte for byte.
 ---@param text string
@@ -91,95 +92,128 @@ end
 --------------------------------------------------------------------------------------------------
 -- Leaving out
 
+---A file of the user's: the one with the kernel, or a header of it.
+---@class SliceFile
+---@field name string as its #include line spells it
+---@field text string
+---@field items table[] of g:outline()
+---@field gone table set of items that are left out
+---@field edit? table of the kernel's head
+
 local Slicer = {}
 Slicer.__index = Slicer
 
-function Slicer:leave_out(item, why)
-  self.gone[item] = true
-  local what = item.name or self.text:sub(item.first, item.last):match("^[^\n]*")
-  table.insert(self.left_out, { line = item.line, last_line = item.last_line, what = what,
-    why = why })
+local function new_file(name, text, kernel)
+  local g, why = core.grammar.parse(name, { text = text, kernel = kernel })
+  if not g then require("gilua").fail("%s", why) end
+  return { name = name, text = text, items = g:outline(), gone = {} }
 end
 
-function Slicer:result()
-  local parts, at = {}, 1
-  local changes = {}
-  for item in pairs(self.gone) do
+local function leave_out(self, file, item, why)
+  file.gone[item] = true
+  local what = item.name or file.text:sub(item.first, item.last):match("^[^\n]*")
+  table.insert(self.left_out, { file = file.name, line = item.line, last_line = item.last_line,
+    what = what, why = why })
+end
+
+local function result_of(file)
+  local changes, parts, at = { file.edit }, {}, 1
+  for item in pairs(file.gone) do
     changes[#changes + 1] = { first = item.first, last = item.last,
-      now = (self.text:sub(item.first, item.last):gsub("[^\n]", "")) }
+      now = (file.text:sub(item.first, item.last):gsub("[^\n]", "")) }
   end
-  if self.edit then changes[#changes + 1] = self.edit end
   table.sort(changes, function(a, b) return a.first < b.first end)
   for _, c in ipairs(changes) do
-    parts[#parts + 1] = self.text:sub(at, c.first - 1)
-    parts[#parts + 1] = c.now
+    parts[#parts + 1] = file.text:sub(at, c.first - 1) .. c.now
     at = c.last + 1
   end
-  parts[#parts + 1] = self.text:sub(at)
-  return table.concat(parts)
+  return table.concat(parts) .. file.text:sub(at)
 end
 
--- The item or #include line that a line belongs to.
-function Slicer:item_at(line)
-  for _, item in ipairs(self.items) do
-    if item.line <= line and line <= item.last_line and not self.gone[item] then return item end
-  end
-  local n, first = 1, 1
-  while n < line do
-    first = (self.text:find("\n", first, true) or #self.text) + 1
-    n = n + 1
-  end
-  local last = (self.text:find("\n", first, true) or #self.text + 1) - 1
-  local text = self.text:sub(first, last)
-  if not text:find("^%s*#%s*include") then return nil end
-  local item = { first = first, last = last, line = line, last_line = line, name = text }
-  if self.include_gone[line] then return nil end
-  self.include_gone[line] = true
-  return item
+-- The bytes of a line, without its newline.
+local function line_bytes(text, line)
+  local first = 1
+  for _ = 2, line do first = (text:find("\n", first, true) or #text) + 1 end
+  return first, (text:find("\n", first, true) or #text + 1) - 1
 end
 
--- The first error as { line, text }: one inside a header counts as its #include line's.
-local function first_error(log, name, text)
-  for file, line, words in log:gmatch("([^\n]-)%((%d+)%): [%a ]*error: ([^\n]*)") do
-    if file == name then return { line = tonumber(line), text = words } end
-    local base = file:match("([^/]+)$")
-    local n = 0
-    for l in (text .. "\n"):gmatch("(.-)\n") do
-      n = n + 1
-      if l:find("^%s*#%s*include") and l:find(base, 1, true) then
-        return { line = n, text = words, header = file, header_line = tonumber(line) }
+-- What a line belongs to: an item that is still there, or an #include of its own.
+local function item_at(file, line)
+  for _, item in ipairs(file.items) do
+    if item.line <= line and line <= item.last_line and not file.gone[item] then return item end
+  end
+  local first, last = line_bytes(file.text, line)
+  for item in pairs(file.gone) do
+    if item.first == first then return nil end
+  end
+  if not file.text:sub(first, last):find("^%s*#%s*include") then return nil end
+  return { first = first, last = last, line = line, last_line = line }
+end
+
+-- The header of the user's that a message of the compiler names; its copy is made when it is first
+-- blamed.
+local function header_of(self, path)
+  for _, file in ipairs(self.files) do
+    if path == file.name or path == self.folder .. "/" .. file.name then return file end
+    for spelled in file.text:gmatch('\n%s*#%s*include%s*[<"]([^>"\n]+)[>"]') do
+      local ours = path:sub(1, #core.home) == core.home and path:find("/lua/gilua/include/", 1, true)
+      if not ours and (path == spelled or path:sub(-#spelled - 1) == "/" .. spelled) then
+        local opened = io.open(path, "rb")
+        if not opened then return nil end
+        local header <close> = opened
+        local made = new_file(spelled, header:read("a"))
+        self.files[#self.files + 1] = made
+        return made
       end
     end
-    return { line = nil, text = ("%s(%s): %s"):format(file, line, words) }
   end
-  return { line = nil, text = log:match("^%s*(.-)\n") or log }
+  return nil
+end
+
+-- The first error: its file, where it is one of the user's, line and words.
+local function first_error(self, log)
+  for path, line, words in log:gmatch("([^\n]-)%((%d+)%): [%a ]*error: ([^\n]*)") do
+    return { file = header_of(self, path), path = path, line = tonumber(line), text = words }
+  end
+  return { path = self.name, line = 0, text = log:match("^%s*(.-)\n") or log }
 end
 
 local function refuse(self, e)
-  local place = e.header and ("%s:%d, included at line %d"):format(e.header, e.header_line, e.line)
-    or ("%s:%s"):format(self.name, e.line or "?")
   local lost = {}
   for _, l in ipairs(self.left_out) do
     if l.why:find("^it does not compile") then
-      lost[#lost + 1] = ("line %d was left out before (%s): %s"):format(l.line, l.what, l.why)
+      lost[#lost + 1] = ("\n  (left out before: %s:%d, %s; %s)"):format(l.file, l.line, l.what,
+        l.why)
     end
   end
-  require("gilua").fail("kernel %s does not compile for a GPU alone.\n  %s: %s%s%s", self.kernel,
-    place, e.text, #lost > 0 and "\n  " or "", table.concat(lost, "\n  "))
+  require("gilua").fail("kernel %s does not compile for a GPU alone: %s:%d: %s%s", self.kernel,
+    e.path, e.line, e.text, table.concat(lost))
+end
+
+local function write_headers(self)
+  for i = 2, #self.files do
+    local path = self.folder .. "/" .. self.files[i].name
+    local folder = path:match("^(.*)/")
+    local made, why = require("gilua").report.make_folder(folder)
+    if not made then require("gilua").fail("cannot make %s: %s", folder, why) end
+    require("gilua").report.write(path, result_of(self.files[i]))
+  end
 end
 
 -- Compiles, and leaves out what fails and is not the kernel's, until nothing fails.
-function Slicer:settle(options)
+local function settle(self, options)
+  local all = table.move(options, 1, #options, 2, { "-I" .. self.folder })
   for _ = 1, MOST_ROUNDS do
-    local source = self:result()
+    write_headers(self)
+    local source = result_of(self.files[1])
     local code, message, kind, log = core.compile.compile(source,
-      { target = "compute_90", options = options, name = self.name })
+      { target = "compute_90", options = all, name = self.name })
     if code then return source end
     if kind ~= "compile" then require("gilua").fail("%s", message) end
-    local e = first_error(log, self.name, self.text)
-    local item = e.line and self:item_at(e.line)
-    if not item or item.open or item.kind == "kernel" then refuse(self, e) end
-    self:leave_out(item, "it does not compile there: " .. e.text)
+    local e = first_error(self, log)
+    local item = e.file and item_at(e.file, e.line)
+    if not item or item.open and e.file == self.files[1] then refuse(self, e) end
+    leave_out(self, e.file, item, "it does not compile there: " .. e.text)
   end
   require("gilua").fail("%s: more than %d things in it do not compile for a GPU", self.name,
     MOST_ROUNDS)
@@ -215,30 +249,27 @@ end
 ---@param text string the file
 ---@param name string of the file, for messages
 ---@param kernel string
----@param o { template?: string[], options?: string[] } arguments of the kernel's template; options
----  of NVRTC
+---@param o { folder: string, template?: string[], options?: string[] } where copies of headers go
+---  that hold code for the host; arguments of the kernel's template; options of NVRTC
 ---@return Slice
 function M.cut(text, name, kernel, o)
-  local g, why = core.grammar.parse(name, { text = text, kernel = kernel })
-  if not g then require("gilua").fail("%s", why) end
-  local self = setmetatable({ text = text, name = name:match("([^/]+)$"), kernel = kernel,
-    items = g:outline(), gone = {}, include_gone = {}, left_out = {} }, Slicer)
-  for _, item in ipairs(self.items) do
-    if item.kind == "kernel" and item.name == kernel then
-      local outer = in_extern_c(M.code_of(text), item)
-      self.item, self.edit = item, head_edit(text, item, o.template or {}, outer)
-    elseif item.kind == "kernel" then self:leave_out(item, "another kernel")
-    elseif item.kind == "host" then self:leave_out(item, "for the host") end
+  local base = name:match("([^/]+)$")
+  local file = new_file(base, text, kernel)
+  local self = { name = base, kernel = kernel, files = { file }, left_out = {}, folder = o.folder }
+  local chosen
+  for _, item in ipairs(file.items) do
+    if item.kind == "kernel" and item.name == kernel then chosen = item
+    elseif item.kind == "kernel" then leave_out(self, file, item, "another kernel")
+    elseif item.kind == "host" then leave_out(self, file, item, "for the host") end
   end
-  local source = self:settle(o.options or {})
-  local edits = {}
-  if self.edit then
-    edits[1] = { line = line_at(text, self.edit.first), now = self.edit.now,
-      was = text:sub(self.edit.first, self.edit.last) }
+  file.edit = head_edit(text, chosen, o.template or {}, in_extern_c(M.code_of(text), chosen))
+  local source, e, edits = settle(self, o.options or {}), file.edit, {}
+  if e then
+    edits[1] = { line = line_at(text, e.first), was = text:sub(e.first, e.last), now = e.now }
   end
   table.sort(self.left_out, function(a, b) return a.line < b.line end)
   return { source = source, edits = edits, left_out = self.left_out, kernel = kernel,
-    item = self.item }
+    item = chosen }
 end
 
 return M

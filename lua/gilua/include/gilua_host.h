@@ -22,6 +22,19 @@ typedef unsigned char uchar;
 typedef unsigned short ushort;
 typedef unsigned long ulong;
 
+namespace std {
+using ::int8_t;
+using ::int16_t;
+using ::int32_t;
+using ::int64_t;
+using ::uint8_t;
+using ::uint16_t;
+using ::uint32_t;
+using ::uint64_t;
+using size_t = decltype(sizeof(0));
+using ptrdiff_t = decltype((char *)0 - (char *)0);
+}
+
 #ifndef NULL
 #define NULL 0
 #endif
