@@ -150,7 +150,7 @@ function Farm:set_check(mode)
   self.check_mode = mode
 end
 
----@return table? { name, answers, voxels } of the last case
+---@return table? { name, answers, voxels, size, group } of the last case
 function Farm:case_info()
   return self.funnel.info
 end
@@ -330,6 +330,20 @@ function Farm:compare(a, b, case, options)
     { confidence = o.confidence, block = found.block })
   return { status = "ok", ratio = ci.ratio, low = ci.low, high = ci.high, pairs = #found.a_ns,
            a_ns = found.a_ns, b_ns = found.b_ns }
+end
+
+--- What a mutant writes on a case: every answer, right or wrong. A measurement does not carry them.
+---@param genome string|table
+---@param case table
+---@return userdata? array of the type and shape of the case's output; nil where it does not run
+---@return table measurement
+function Farm:answers(genome, case)
+  local m = self:evaluate({ genome }, case)[1]
+  if m.status ~= "ok" then return nil, m end
+  local found = self.funnel:answers(genome)
+  self:serve()
+  found = found()
+  return found.output, found.measurement
 end
 
 --- What writing the answers of a case takes at least: the time of a memset of the output. No kernel

@@ -509,6 +509,32 @@ function Funnel:pair(a, b, pairs_wanted)
   return function() return found end
 end
 
+--- Begins a run, untimed, of a mutant that was measured on the case at hand, for what it writes.
+---@return fun(): table { measurement, output? } once the crew was served
+function Funnel:answers(genome)
+  local plan, found = self:plan(genome), nil
+  self:is_compiled(plan)
+  self.crew:post {
+    kind = "pair", role = "device", limit_s = self.options.timeout_s,
+    message = function(worker)
+      return self:device_message(worker, {
+        op = "answers", mutant = self:code_of(plan), budget = self.budget,
+        launch_s = self.launch_s,
+      })
+    end,
+    done = function(reply, _, share)
+      found = { measurement = reply.measurement }
+      if not share then return end
+      local arrays, why = share:arrays()
+      share:close()
+      if not arrays then error(why, 0) end
+      found.output = arrays[1]
+    end,
+    blame = function(status, reason) found = { measurement = failed(status, reason) } end,
+  }
+  return function() return found end
+end
+
 --- Begins timing what writing the answers of the case at hand takes at least.
 ---@return fun(): table what came of it, once the crew was served
 function Funnel:floor()

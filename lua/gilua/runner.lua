@@ -349,6 +349,18 @@ function M:measure(mutant, job)
   return m
 end
 
+--- Runs a mutant on the current case, untimed, for what it writes.
+---@param mutant table as of measure
+---@param job { budget: number, launch_s?: number }
+---@return table measurement
+---@return userdata? output the case's own array; nil where the mutant does not run
+function M:answers(mutant, job)
+  local m = self:measure(mutant, { budget = job.budget, launch_s = job.launch_s })
+  if m.status ~= "ok" then return m end
+  must(self:buffer(self.case.output):read())
+  return m, self.case.output
+end
+
 --- Loads a mutant between others that nobody runs, so that it lies where it has not lain before.
 local function load_elsewhere(self, mutant, rng, others)
   for _ = 1, rng:int(MOST_OTHERS) do others[#others + 1] = self:load(mutant) end

@@ -72,7 +72,8 @@ function operations.case(m)
   local arrays = {}
   local bytes = wire.encode(case, arrays)
   local share = #arrays > 0 and must(core.array.share(arrays)) or nil
-  local info = { name = case.name, answers = case.answers, voxels = case.voxels }
+  local info = { name = case.name, answers = case.answers, voxels = case.voxels,
+                 size = case.size, group = case.group }
   return { case = bytes, info = info, seconds = core.system.seconds() - start }, share
 end
 
@@ -111,6 +112,15 @@ function operations.run(m, share)
   local lost = measurement.lost
   measurement.lost = nil
   return { measurement = measurement, lost = lost }
+end
+
+--- What a mutant writes, as a share of one array; none where it does not run.
+function operations.answers(m, share)
+  local measurement, output = runner_of(m, share):answers(m.mutant, m)
+  local lost = measurement.lost
+  measurement.lost = nil
+  return { measurement = measurement, lost = lost },
+    output and must(core.array.share { output }) or nil
 end
 
 function operations.pair(m, share)

@@ -29,6 +29,19 @@ tap.case("the write floor is below what a kernel takes", function()
   farm:close()
 end)
 
+tap.case("what a mutant writes can be had, right or wrong", function()
+  local problem = gi.problem "kernels/niftyreg"
+  local farm <close> = gi.farm(problem, { jobs = 2 })
+  local c = problem:case(CASE)
+  local answers, m = farm:answers("RemX", CASE)
+  local seen = gi.array.compare(answers, c.expected, c.compare)
+  tap.is(seen.max_error .. " " .. seen.n, m.max_error .. " " .. m.n, "what was measured")
+  answers = farm:answers("<_kernel.cu_298>", CASE)
+  tap.is(gi.array.compare(answers, c.expected, c.compare).unset, 1.0, "marks, where none is set")
+  answers, m = farm:answers("<_kernel.cu_277>", CASE)
+  tap.is(tostring(answers) .. " " .. m.status, "nil race", "nothing of one that does not run")
+end)
+
 tap.case("results come in the order of the genomes, each with its own status", function()
   local problem = gi.problem "kernels/niftyreg"
   local farm = gi.farm(problem, { jobs = 2 })
