@@ -144,4 +144,50 @@ function M.new(problem, names)
   return self
 end
 
+--------------------------------------------------------------------------------------------------
+-- What became of the configuration
+
+-- A gene's value as a person writes it; a switch is on or off.
+local function value_of(axis, gene)
+  if gene == axis.name then return "on" end
+  return (gene == "" or gene == axis.name .. "=undef") and "off" or gene:match("=(.*)$")
+end
+
+-- The most frequent first, equals by their names.
+local function by_count(axis, counts)
+  local list = {}
+  for value, count in pairs(counts) do
+    list[#list + 1] = { value = value, count = count,
+                        default = value == value_of(axis, axis.default) }
+  end
+  table.sort(list, function(x, y)
+    if x.count ~= y.count then return x.count > y.count end
+    return x.value < y.value
+  end)
+  return list
+end
+
+---How many of some genomes carry each value of some parameters (RN/14/02, Table 5).
+---@param problem table
+---@param names string[] parameters, switches or with values
+---@param genomes string[]
+---@return table[] list of { name, values = { { value, count, default }, … } }, in the order of the
+---  names; the most frequent value first, values that none carries left out
+function M.popular(problem, names, genomes)
+  local operators = M.new(problem, names)
+  local list, counts = {}, {}
+  for i = 1, #operators.axes do counts[i] = {} end
+  for _, text in ipairs(genomes) do
+    local settings = operators:split(text)
+    for i, axis in ipairs(operators.axes) do
+      local value = value_of(axis, settings[axis.name])
+      counts[i][value] = (counts[i][value] or 0) + 1
+    end
+  end
+  for i, axis in ipairs(operators.axes) do
+    list[i] = { name = axis.name, values = by_count(axis, counts[i]) }
+  end
+  return list
+end
+
 return M

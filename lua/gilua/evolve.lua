@@ -36,6 +36,7 @@ local M = {}
 ---@field draw fun(rng: table): string a random gene
 ---@field generation integer the one under way
 ---@field population Individual[]
+---@field parents? Individual[] of the population; the first one has none
 ---@field records table[] one a generation
 ---@field evaluations integer measurements asked for so far
 ---@field expected integer about how many there will be
@@ -341,6 +342,7 @@ end
 
 local function next_population(run)
   local parents = run.scheme.select(run.population, run.rng)
+  run.parents = parents
   local children = {}
   for _, step in ipairs(run.scheme.breed) do step(run, parents, children) end
   if #children == 0 then refuse("the breeding steps made no children: nothing left to evolve") end

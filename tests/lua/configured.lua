@@ -74,6 +74,23 @@ tap.case("crossover: settings from either, code by two cuts, no growth on averag
   tap.is(genome.length(operators.cross("", "", rng)), 0, "nothing of nothing")
 end)
 
+tap.case("how many genomes carry which value", function()
+  local list = configured.popular(problem, NAMES, {
+    "FAST <_kernel.cu_5>", "block_size=64", "FAST FAST=undef block_size=32 OTHER",
+    "block_size=128 block_size=64 FAST", "block_size=96",
+  })
+  local function shown(item)
+    local parts = {}
+    for i, v in ipairs(item.values) do
+      parts[i] = ("%s %d%s"):format(v.value, v.count, v.default and "*" or "")
+    end
+    return item.name .. ": " .. table.concat(parts, ", ")
+  end
+  tap.is(shown(list[1]), "FAST: off 3*, on 2", "a switch is on or off; the last word counts")
+  tap.is(shown(list[2]), "block_size: 32 2*, 64 2, 96 1", "values, also those nobody listed")
+  tap.is(shown(list[3]), "OTHER: off 4*, on 1", "the third")
+end)
+
 tap.case("misuse is named", function()
   tap.raises(function() configured.new(problem, { "NOPE" }) end, "no parameter 'NOPE'", "unknown")
   tap.raises(function() configured.new(problem, {}) end, "no parameters", "none")
@@ -101,6 +118,54 @@ tap.case("an observer keeps every genome that ran", function()
     tap.ok(front[i].at[1] >= front[i - 1].at[1] and front[i].at[2] < front[i - 1].at[2],
       "more error buys less time")
   end
+end)
+
+-- What an observer is told of a generation in which genomes had these errors and times.
+local function tell(o, generation, list)
+  for _, item in ipairs(list) do
+    o.on_result(nil, { genome = item[1], measurement = { status = item[4] or "ok",
+      mean_error = item[2], ticks = item[3] } })
+  end
+  o.on_generation(nil, { generation = generation, baseline = { ticks = 100 } })
+end
+
+tap.case("a sketch has the front whole and of the rest what a plot can show", function()
+  local o = pareto.sketch()
+  tell(o, 1, { { "a", 0, 80 }, { "b", 0, 80.01 }, { "c", 1, 50 }, { "d", math.huge, 10 },
+    { "e", 0 / 0, 10 }, { "f", 0, 1, "race" } })
+  tell(o, 2, { { "a", 0, 1 }, { "g", 0.5, 90 }, { "h", 1, 50 }, { "i", 2, 20 } })
+  local r = o.result()
+  tap.is(r.genomes, 8, "genomes that ran, each once")
+  tap.is(r.left_out, 2, "those without a finite error are counted")
+  tap.is(#r.points, 4, "points that lie together are one")
+  tap.is(r.points[1].count .. " " .. r.points[1].time, "2 0.8", "the first, and how many")
+  local front = {}
+  for i, p in ipairs(r.front) do
+    front[i] = ("%s %g %g %d"):format(p.genome, p.error, p.time, p.generation)
+  end
+  tap.is(table.concat(front, ", "), "a 0 0.8 1, c 1 0.5 1, i 2 0.2 2", "the front")
+end)
+
+tap.case("a sketch of a long run is small, and its front is that of all of it", function()
+  local rng, o, all = fake.rng(11), pareto.sketch(), {}
+  for generation = 1, 50 do
+    local list = {}
+    for i = 1, 300 do
+      local error = rng:unit() < 0.7 and 0 or 10 ^ rng:int(-2, 2) * rng:unit()
+      local ticks = (20 + 100 * rng:unit()) / (1 + error) -- wrong ones are faster
+      list[i] = { ("%d %d"):format(generation, i), error, ticks }
+      all[#all + 1] = { at = { error, list[i][3] / 100 } }
+    end
+    tell(o, generation, list)
+  end
+  local r, front = o.result(), pareto.front(all)
+  tap.is(r.genomes, 15000, "genomes")
+  tap.ok(#r.points < 4000, #r.points .. " points are kept")
+  local same = #front == #r.front
+  for i, p in ipairs(front) do
+    same = same and r.front[i].error == p.at[1] and r.front[i].time == p.at[2]
+  end
+  tap.ok(same and #front > 5, ("the front of all: %d"):format(#front))
 end)
 
 tap.done()
