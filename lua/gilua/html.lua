@@ -178,6 +178,35 @@ local function tuning_table(t)
   return grid({ "setting", "ticks", "time", "speed-up", "registers" }, "lrrrr", rows) .. note
 end
 
+-- The least time over all other parameters, for each setting of the first two.
+local function heat_cells(t)
+  local across, down = t.parameters[1], t.parameters[2]
+  local cells, known = {}, {}
+  for _, row in ipairs(t.rows) do
+    local x, y = tostring(row.values[across]), tostring(row.values[down])
+    local cell = known[x .. "\0" .. y]
+    if not cell then
+      cell = { x = x, y = y }
+      known[x .. "\0" .. y], cells[#cells + 1] = cell, cell
+    end
+    local time = row.right and scaled(row.ns, 1e-3) or nil
+    if time and not (cell.value and cell.value <= time) then cell.value = time end
+    cell.best = cell.best or t.best and row.genome == t.best.genome
+    cell.default = cell.default or t.default and row.genome == t.default.genome
+  end
+  return cells
+end
+
+local function heat_map(t, id)
+  local names = t.parameters
+  local others = #names > 2 and ("; of the settings of %s the best one"):format(
+    table.concat(names, ", ", 3)) or ""
+  return figure(("Time by %s (across) and %s on %s%s; a star marks the best, a circle the default. "
+    .. "Empty ones did not run or were wrong."):format(names[1], names[2], t.case or "one case",
+    others), plot.heat(heat_cells(t), { id = id, x = names[1], y = names[2], title = "time, µs",
+    height = 380, log = true }))
+end
+
 local function tuning_plot(t, id)
   local names = t.parameters
   local function value(row, name) return tostring(row.values[name]) end
@@ -190,15 +219,8 @@ local function tuning_plot(t, id)
     return figure(("Time by %s on %s; the best has its own colour, gaps did not run or were wrong.")
       :format(names[1], t.case or "one case"),
       plot.bars(bars, { id = id, x = names[1], y = "time, µs", from = 0 }))
-  elseif #names == 2 then
-    local cells = {}
-    for i, row in ipairs(t.rows) do
-      cells[i] = { x = value(row, names[1]), y = value(row, names[2]),
-                   value = row.right and scaled(row.ns, 1e-3) or nil }
-    end
-    return figure(("Time by %s (across) and %s on %s; empty ones did not run or were wrong.")
-      :format(names[1], names[2], t.case or "one case"),
-      plot.heat(cells, { id = id, x = names[1], y = names[2], title = "time, µs", height = 380 }))
+  elseif #names > 1 then
+    return heat_map(t, id)
   end
   return ""
 end
@@ -236,6 +258,46 @@ local function running_best(records)
     list[i] = { r.evaluations, best }
   end
   return list
+end
+
+-- Table 5 of RN/14/02.
+local function popular(v)
+  if not v.popular or #v.popular == 0 then return "" end
+  local rows = {}
+  for i, parameter in ipairs(v.popular) do
+    local parts = {}
+    for k, value in ipairs(parameter.values) do
+      parts[k] = ("%s%s: %s"):format(code(value.value), value.default and " (default)" or "",
+        shown(value.count, "%d"))
+    end
+    rows[i] = { code(parameter.name), table.concat(parts, ", ") }
+  end
+  return p(("Configuration of the last breeding population: how many of the %s parents of the last "
+    .. "generation carry which value (RN/14/02, Table 5)."):format(shown(v.parents, "%d")))
+    .. grid({ "parameter", "values and parents that carry them" }, "ll", rows)
+end
+
+-- Error against time of what was seen (Figure 8.4), and what of it nothing beats.
+local function pareto(e, word)
+  local s = e.pareto
+  if not s or not s.points or #s.points == 0 then return "" end
+  local rows = {}
+  local front = s.front or {}
+  for i, point in ipairs(front) do
+    rows[i] = { shown(point.error, "%.3g"), shown(point.time, "%.4f"),
+                times(over(1, point.time)), shown(point.generation, "%d"),
+                point.genome == "" and "(the kernel as it is)" or code(point.genome or "?") }
+  end
+  local out = finite(s.left_out) and s.left_out > 0
+    and (" %s more ran but have no finite error."):format(shown(s.left_out, "grouped")) or ""
+  return section("Error against time",
+    p(("%s different genomes ran during evolution. Time is over that of the kernel evolution began "
+      .. "with on the same case, error is the %s.%s"):format(shown(s.genomes, "grouped"),
+      escape(s.error or "mean error of an answer"), out)),
+    figure("Everything seen in the evolution; those that nothing beats in both are joined (Figure "
+      .. "8.4).", plot.front(s.points, front, { id = word(), x = s.error or "mean error",
+      y = "time, over the unmodified", at = 1, title = "unmodified", height = 400 })),
+    grid({ "error", "time", "speed-up", "generation", "genome" }, "rrrrl", rows))
 end
 
 local function gene_plot(records, word)
@@ -294,7 +356,7 @@ local function evolution(e, word)
       { name = "mean", points = points(r, function(x) return x.mean_length end) },
       { name = "best", dashed = true, points = points(r, function(x) return x.best_length end) },
     }, { id = word(), x = "generation", y = "genes", from = 0 })),
-    gene_plot(r, word), counts("did not survive, by cause", v.rejected),
+    gene_plot(r, word), popular(v), counts("did not survive, by cause", v.rejected),
     counts("seen before, by", v.duplicates))
 end
 
@@ -428,6 +490,40 @@ local function cpu(v, emulated)
     shown(c.faster_one, "%.0f"), shown(c.faster_all, "%.0f")))
 end
 
+-- Labels that would be nearer to each other than a twelfth of a decade: the later goes.
+local function spread(tics)
+  table.sort(tics, function(a, b) return a[2] < b[2] end)
+  local kept = {}
+  for _, tic in ipairs(tics) do
+    local last = kept[#kept]
+    if not last or math.log(tic[2] / last[2], 10) > 1 / 12 then kept[#kept + 1] = tic end
+  end
+  return kept
+end
+
+-- Speed-up by the size of a case (Figure 8.15), where there is more than one size.
+local function by_size(v, word)
+  local series, of_group, tics, sizes = {}, {}, {}, {}
+  for _, r in ipairs(v.rows) do
+    if r.size and finite(r.answers) then
+      if not sizes[r.size] then
+        sizes[r.size] = true
+        tics[#tics + 1] = { r.size, r.answers }
+      end
+      local name = r.group or "cases"
+      if not of_group[name] then
+        of_group[name] = { name = name, points = {} }
+        series[#series + 1] = of_group[name]
+      end
+      table.insert(of_group[name].points, { r.answers, r.ratio, r.low, r.high })
+    end
+  end
+  if #tics < 2 then return "" end
+  return figure("Speed-up of each unseen case by its size, from small to large (Figure 8.15); "
+    .. "bars are 95 % intervals.", plot.scatter(series, { id = word(), x = "size", y = "speed-up",
+    logx = true, xtics = spread(tics), height = 360 }))
+end
+
 local function validation(e, word)
   local v = e.validation
   if not v then return "" end
@@ -442,9 +538,28 @@ local function validation(e, word)
   return section("Validation", overfitting(v),
     figure("Speed-up over the kernel as it is, on cases that nothing before had seen; bars are "
       .. "95 % intervals.", plot.intervals(marks, { id = word(), y = "speed-up", at = v.training,
-      title = finite(v.training) and "training" or nil, height = 380 })),
+      title = finite(v.training) and "training" or nil, height = 380 })), by_size(v, word),
     grid({ "case", "speed-up", "95 % interval", "as it is", "winner", "answers", "wrong",
       "largest error" }, "lrrrrrrr", rows), cpu(v, e.emulated))
+end
+
+-- Pictures that the experiment drew: files beside the page, and on the page itself.
+local function pictures(e)
+  local parts = {}
+  for _, group in ipairs(e.pictures or {}) do
+    parts[#parts + 1] = ("<h3>%s</h3>\n"):format(escape(group.title))
+    if group.text then parts[#parts + 1] = p(escape(group.text)) end
+    local images = {}
+    for i, image in ipairs(group.images or {}) do
+      images[i] = ('<figure><img src="data:image/png;base64,%s" width="%d" height="%d" alt="%s"/>'
+        .. "<figcaption>%s</figcaption></figure>\n"):format(escape(image.png), image.width,
+        image.height, escape(image.caption), escape(image.caption))
+    end
+    if #images > 0 then
+      parts[#parts + 1] = '<div class="pictures">\n' .. table.concat(images) .. "</div>\n"
+    end
+  end
+  return #parts > 0 and section("Pictures", table.unpack(parts)) or ""
 end
 
 local function floor(e, word)
@@ -520,6 +635,9 @@ td code { overflow-wrap: normal; }
 figure { margin: 1.2rem 0; } figure div { overflow-x: auto; }
 figure svg { width: 100%; min-width: 34rem; height: auto; color: var(--text); }
 figure svg text { fill: currentColor; }
+.pictures { display: grid; gap: 1rem;
+  grid-template-columns: repeat(auto-fill, minmax(min(16rem, 100%), 1fr)); }
+.pictures figure { margin: 0; } .pictures img { width: 100%; height: auto; display: block; }
 @media print { body { max-width: none; font-size: 10pt; } .wide { max-height: none;
   overflow: visible; } figure, tr { break-inside: avoid; } }
 ]]
@@ -539,9 +657,9 @@ function M.page(e)
     '<meta name="viewport" content="width=device-width, initial-scale=1">\n',
     ("<title>%s</title>\n<style>\n%s</style>\n</head>\n<body>\n"):format(
       escape(e.title or "An experiment"), STYLE),
-    top(e), missing, beside_the_paper(e), winner(e), validation(e, word), floor(e, word),
-    tuning(e, word), evolution(e, word), control(e, word), runs(e, word), cleanup(e, word),
-    stages(e), provenance(e), "</body>\n</html>\n",
+    top(e), missing, beside_the_paper(e), winner(e), validation(e, word), pictures(e),
+    floor(e, word), tuning(e, word), evolution(e, word), pareto(e, word), control(e, word),
+    runs(e, word), cleanup(e, word), stages(e), provenance(e), "</body>\n</html>\n",
   }
 end
 

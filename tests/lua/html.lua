@@ -38,9 +38,24 @@ local function experiment()
       { title = "two", result = tuning({ "a", "b" }, {
         { values = { a = 1, b = true }, genome = "a=1 b", ticks = 1000 },
         { values = { a = 2, b = false }, genome = "a=2", ticks = 900 } }) },
+      { title = "three", result = tuning({ "a", "b", "c" }, {
+        { values = { a = 1, b = 1, c = 1 }, genome = "a=1 b=1 c=1", ticks = 1000 },
+        { values = { a = 1, b = 1, c = 2 }, genome = "a=1 b=1 c=2", ticks = 600 },
+        { values = { a = 2, b = 1, c = 2 }, genome = "a=2 b=1 c=2", ticks = 800 } }) },
     },
     evolution = { records = records(), population = 20, evaluations = 100,
-                  rejected = { wrong = 3, race = 1 }, duplicates = { ptx = 4 } },
+                  rejected = { wrong = 3, race = 1 }, duplicates = { ptx = 4 }, parents = 10,
+                  popular = { { name = "OUT_<TYPE>", values = {
+                    { value = "float", count = 8, default = true },
+                    { value = "uchar", count = 2, default = false } } } } },
+    pareto = { error = "penalty <x>", genomes = 1234, left_out = 5, points = {
+        { error = 0, time = 1, count = 100 }, { error = 0, time = 0.5, count = 1 },
+        { error = 0.002, time = 0.4, count = 1 }, { error = 150, time = 3, count = 2 } },
+      front = { { error = 0, time = 0.5, genome = "A", generation = 2 },
+                { error = 0.002, time = 0.4, genome = "", generation = 4 } } },
+    pictures = { { title = "A <pair>", text = "90 % & more", images = {
+        { name = "x", caption = "left \"image\"", width = 3, height = 2, png = "Zm9v" } } },
+      { title = "Absent", text = "not installed" } },
     control = { records = records(), speedup = 1.02 },
     runs = { { seed = 1, speedup = 1.2, low = 1.1, high = 1.3, genome = "A", control = 1.0 },
              { seed = 2, speedup = 1.3, low = 1.2, high = 1.4, genome = "B", control = 1.1 } },
@@ -59,6 +74,12 @@ local function experiment()
     validation = { rows = {
       { case = "ball, 1", ratio = 1.11, low = 1.1, high = 1.12, answers = 12345, wrong = 0,
         max_error = 1e-6, ns = 900, base_ns = 1000, right = true, status = "ok" },
+      { case = "ball, 3", ratio = 1.3, low = 1.3, high = 1.3, answers = 400, wrong = 0,
+        size = "20x20", group = "made-up", max_error = 0, ns = 900, base_ns = 1000, right = true,
+        status = "ok" },
+      { case = "real, 4", ratio = 1.2, low = 1.1, high = 1.3, answers = 1600, wrong = 0,
+        size = "40x40", group = "real <ones>", max_error = 0, ns = 900, base_ns = 1000,
+        right = true, status = "ok" },
       { case = "ball, 2", answers = 10, wrong = 10, max_error = math.huge, right = false,
         status = "ok" } },
       answers = 12355, wrong = 10, max_error = math.huge, training = 1.5, all_right = false,
@@ -87,7 +108,8 @@ end
 
 tap.case("a page has every part, and every text is escaped", function()
   local page = html.page(experiment())
-  for _, title in ipairs { "beside the paper", "Tuning", "Evolution", "Random search", "2 runs",
+  for _, title in ipairs { "beside the paper", "Tuning", "Evolution", "Error against time",
+    "Pictures", "Random search", "2 runs",
     "Clean-up", "The winner", "Validation", "How far from the limit", "What it took",
     "Provenance" } do
     tap.has(page, title, title)
@@ -99,6 +121,16 @@ tap.case("a page has every part, and every text is escaped", function()
   tap.has(page, "<code>A</code> is switched on", "prose with code in it")
   tap.has(page, "1.110×", "a ratio")
   tap.has(page, "fitted to its training", "over-fitting is said")
+  tap.has(page, "<code>float</code> (default): 8, <code>uchar</code>: 2", "the parents' settings")
+  tap.has(page, "how many of the 10 parents", "and how many parents there are")
+  tap.has(page, "error is the penalty &lt;x&gt;. 5 more ran", "what error is, what is left out")
+  tap.has(page, '<td class="r">2.500×</td><td class="r">4</td><td class="l">(the kernel as it is)',
+    "the front, with its genomes")
+  tap.has(page, "by its size", "speed-up by size")
+  tap.has(page, "of the settings of c the best one", "three parameters as a map of two")
+  tap.has(page, '<img src="data:image/png;base64,Zm9v" width="3" height="2" alt="left &quot;image'
+    .. '&quot;"/>', "a picture")
+  tap.has(page, "<p>not installed</p>", "a sentence in place of one")
   tap.is(page:find("://", 1, true) and page:match("(%a+://[^\"' ]*)"),
     page:find("://", 1, true) and "http://www.w3.org/2000/svg" or nil, "nothing from a network")
   for _, bad in ipairs { ">nan<", ">inf<", ">-nan<", "nil", "NaN" } do
@@ -127,7 +159,7 @@ tap.case("plots of one page share no names", function()
   end
   tap.ok(next(seen) ~= nil, "there are names")
   tap.is(twice, nil, "none twice")
-  tap.is(select(2, page:gsub("<svg", "")), 11, "all plots are there")
+  tap.is(select(2, page:gsub("<svg", "")), 14, "all plots are there")
   tap.is(page:find('color="black"', 1, true), nil, "lines and text follow the page's colour")
 end)
 

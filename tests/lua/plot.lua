@@ -32,11 +32,16 @@ tap.case("figures that are missing are dashes, not an error", function()
     evolution = { evolution = { records = { { generation = 1 } }, population = 2 } },
     validation = { validation = { rows = { { case = "a", status = "launch_error" } },
       training = 1.2, ratio = {}, cpu = { one_s = 1 } } },
+    pareto = { pareto = { points = { { error = 0, time = 1 } },
+      front = { { error = 0, time = 1 } } } },
+    pictures = { pictures = { { title = "–" } } },
+    settings = { evolution = { records = { { generation = 1 } }, population = 2,
+      popular = { { name = "a", values = { { value = "x" } } } } } },
     floor = { floor = {}, winner = { genome = "a", registers = 20.5 } },
     tuning = { tuning = { { title = "t", result = { parameters = { "b" }, rows = {
       { values = { b = 1 }, genome = "b=1", status = "ok", right = true } } } } } },
   }
-  for _, part in ipairs { "stages", "evolution", "validation", "floor", "tuning" } do
+  for part in pairs(holes) do
     local ok, page = pcall(html.page, holes[part])
     tap.ok(ok, part .. (ok and "" or ": " .. page))
     tap.has(page, "–", part .. " has a dash")
@@ -47,6 +52,55 @@ tap.case("a chart is the same to the byte for the same data", function()
   if not plot.available() then return tap.skip "gnuplot is not installed" end
   local function draw() return plot.bars({ { label = "a", value = 1 } }, { id = "z" }) end
   tap.is(draw(), draw(), "twice the same")
+end)
+
+-- Where the marks of one kind (gnuplot's point types, from 0) are, in the order they are drawn.
+local function marks(svg, kind)
+  local list = {}
+  for x, y in svg:gmatch("<use [^>]*gpPt" .. kind .. "'[^>]*translate%(([%d.]+),([%d.]+)%)") do
+    list[#list + 1] = { x = tonumber(x), y = tonumber(y) }
+  end
+  return list
+end
+
+tap.case("error against time: zero has its place, what nothing beats is joined", function()
+  if not plot.available() then return tap.skip "gnuplot is not installed" end
+  local points = { { error = 0, time = 1 }, { error = 1e-3, time = 0.5 }, { error = 100, time = 2 },
+                   { error = 10, time = 0.25 } }
+  local front = { points[1], points[2], points[4] }
+  local svg = assert(plot.front(points, front, { id = "z", x = "error", y = "time", at = 1,
+    title = "unmodified" }))
+  for _, label in ipairs { ">0<", ">0.001<", ">100<", ">0.5<", "unmodified", "nothing beats" } do
+    tap.has(svg, label, "a label: " .. label)
+  end
+  local seen = marks(svg, 6)
+  tap.is(#seen, 4 + 3 + 2, "a mark for each, the front's once more, and two in the legend")
+  tap.ok(seen[1].x < seen[2].x and seen[2].x < seen[4].x and seen[4].x < seen[3].x,
+    "in the order of the errors")
+  tap.ok(seen[3].y < seen[1].y and seen[1].y < seen[2].y, "slow above fast")
+  tap.ok(plot.front({ { error = 0, time = 1 } }, { { error = 0, time = 1 } }, { id = "z" }),
+    "one point without an error is drawn too")
+end)
+
+tap.case("a heat map marks the best and the default; colours may go by the logarithm", function()
+  if not plot.available() then return tap.skip "gnuplot is not installed" end
+  local cells = { { x = "1", y = "a", value = 1, best = true }, { x = "2", y = "a", value = 1000,
+    default = true }, { x = "1", y = "b" } }
+  local svg = assert(plot.heat(cells, { id = "z", title = "time", log = true }))
+  tap.is(#marks(svg, 2), 1, "a star")
+  tap.is(#marks(svg, 5), 1, "a circle")
+  tap.has(svg, ">500<", "a scale of many steps")
+  svg = assert(plot.heat({ cells[3], { x = "2", y = "a", value = 1 } }, { id = "z" }))
+  tap.is(#marks(svg, 2), 0, "none where none is told")
+end)
+
+tap.case("a scatter tells series apart and names sizes", function()
+  if not plot.available() then return tap.skip "gnuplot is not installed" end
+  local svg = assert(plot.scatter({ { name = "made-up", points = { { 100, 2, 1, 3 }, { 400, 5 } } },
+    { name = "real", points = { { 200, 4 } } } }, { id = "z", logx = true,
+    xtics = { { "10x10", 100 }, { "20x20", 400 } } }))
+  for _, word in ipairs { "made-up", "real", "10x10", "20x20" } do tap.has(svg, word, word) end
+  tap.is(svg:find(">-", 1, true), nil, "no ratio is below zero, and neither is the axis")
 end)
 
 tap.done()
