@@ -8,6 +8,7 @@
 --   retune     the launch again, for the kernel that was found
 --   compiler   options of the compiler, last (§4.3)
 --   validate   against the kernel as it was, on cases that nothing before has seen (§4.4)
+--   pictures   what the winner computes, where the study draws it
 --
 -- Each step is a function of the study, a table that ends as experiment.json and report.html
 -- (docs/report.md has its fields); fields that begin with an underscore stay in memory.
@@ -35,10 +36,14 @@ local M = {}
 ---@field clean? table options of gilua.minimise.clean
 ---@field compiler? table parameters tuned last
 ---@field scheme? table fields of gilua.evolve's scheme
+---@field configuration? string[] parameters whose values among the last parents are counted
+---@field error? { name: string, of: fun(m: table): number } what error is, beside time (mean error)
+---@field draw? fun(farm: table, genome: string): table[] list of { title, text, images = { { name,
+---  caption, png, pgm, maxval }, … } }: png is an array for NAME.png, pgm one for NAME.pgm
 
 local FIELDS = {
   title = "", paper = "", doc = "", tune = {}, compiler = {}, scheme = {}, settings = {},
-  paper_row = {}, clean = {}, retune = false,
+  paper_row = {}, clean = {}, retune = false, configuration = {}, error = false, draw = false,
 }
 local OPTIONAL = { "problem", "options", "new_case", "fixed_case", "unseen", "base", "steps",
   "restrict" }
@@ -153,23 +158,54 @@ local function control(study, seed)
   return run
 end
 
+-- Which settings the parents of the last generation had (RN/14/02, Table 5), as far as asked.
+local function count_settings(study, run)
+  if #study.configuration == 0 or not run.parents then return nil end
+  local genomes = {}
+  for i, parent in ipairs(run.parents) do
+    genomes[i] = genome.join { study.base, parent.genome }
+  end
+  return gi.configured.popular(study._problem, study.configuration, genomes)
+end
+
+local function say_settings(study)
+  for _, p in ipairs(study.evolution.popular or {}) do
+    local values = {}
+    for i, v in ipairs(p.values) do values[i] = ("%s %d"):format(v.value, v.count) end
+    say(study, "  last parents: %-22s %s", p.name, table.concat(values, ", "))
+  end
+end
+
 local function keep_best(study, run, evaluations_before)
   if study._best and study._best.result.speedup >= run.result.speedup then return end
   study._best = run
   study.evolution = {
     records = rows_of(run), population = run.scheme.population, evaluations = run.evaluations,
     rejected = run.rejected, duplicates = evaluations_before,
+    parents = run.parents and #run.parents, popular = count_settings(study, run),
   }
+end
+
+-- Everything that evolution sees, as error against time.
+local function sketch(study)
+  local e = study.error
+  local seen = gi.pareto.sketch(e and e.of or nil)
+  return seen, function()
+    study.pareto = seen.result()
+    study.pareto.error = e and e.name or nil
+  end
 end
 
 function M.evolve(study)
   local o = study.options
   local evolved, random = {}, {}
+  local seen, sketched = sketch(study)
   study.runs = {}
   for i = 1, o.runs do
     local seed = o.seed + i - 1
-    local seen = i == 1 and observers(study) or { gi.progress.new { quiet = o.quiet } }
-    local run = gi.evolve.run(scheme_of(study, seed, seen))
+    local watching = i == 1 and observers(study) or { gi.progress.new { quiet = o.quiet } }
+    watching[#watching + 1] = seen
+    local run = gi.evolve.run(scheme_of(study, seed, watching))
     local row = describe(run)
     evolved[i] = row.speedup
     keep_best(study, run, study._farm:stats().duplicates)
@@ -182,6 +218,8 @@ function M.evolve(study)
     end
     study.runs[i] = row
   end
+  sketched()
+  say_settings(study)
   if o.runs > 1 and o.control then study.summary = gi.repeats.summary(evolved, random) end
 end
 
@@ -245,7 +283,36 @@ function M.validate(study)
   }
 end
 
-M.steps = { "floor", "tune", "evolve", "clean", "retune", "compiler", "validate" }
+local function read_file(path)
+  local file <close> = assert(io.open(path, "rb"))
+  return file:read "a"
+end
+
+-- One picture, into the folder of results and onto the page.
+local function keep_picture(study, image)
+  local path = ("%s/%s"):format(study.options.out, image.name)
+  local written, why = gi.image.write(path .. ".png", image.png)
+  if written then
+    written, why = gi.image.write(path .. ".pgm", image.pgm, { maxval = image.maxval })
+  end
+  if not written then gi.fail("cannot write the picture %s: %s", path, why) end
+  local height, width = image.png:shape()
+  return { name = image.name, caption = image.caption, width = width, height = height,
+           png = gi.base64.encode(read_file(path .. ".png")) }
+end
+
+function M.pictures(study)
+  if not study.draw then return end
+  study.pictures = study.draw(study._farm, study._final)
+  for _, group in ipairs(study.pictures) do
+    for i, image in ipairs(group.images or {}) do
+      group.images[i] = keep_picture(study, image)
+    end
+    say(study, "%s: %s", group.title, group.text)
+  end
+end
+
+M.steps = { "floor", "tune", "evolve", "clean", "retune", "compiler", "validate", "pictures" }
 
 --------------------------------------------------------------------------------------------------
 -- What is written
@@ -304,8 +371,8 @@ local function plain(value)
 end
 
 local KEPT = { "title", "paper", "doc", "device", "emulated", "seed", "command", "settings",
-  "paper_row", "tuning", "evolution", "control", "runs", "summary", "evolved", "cleanup", "winner",
-  "validation", "floor", "stages", "provenance" }
+  "paper_row", "tuning", "evolution", "pareto", "control", "runs", "summary", "evolved", "cleanup",
+  "winner", "validation", "pictures", "floor", "stages", "provenance" }
 
 local function write(study)
   local dir, kept = study.options.out, {}

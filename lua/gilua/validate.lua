@@ -28,8 +28,10 @@ local function row_of(o, case)
   local both = o.farm:evaluate({ text, o.base }, case)
   local m = both[1]
   require_base(o, both[2], o.farm:case_info().name)
+  local info = o.farm:case_info()
   local row = {
-    case = o.farm:case_info().name, status = m.status, message = m.message, answers = m.n,
+    case = info.name, size = info.size, group = info.group, status = m.status,
+    message = m.message, answers = m.n,
     wrong = counted(m.wrong, m.n), unset = counted(m.unset, m.n), max_error = m.max_error,
     right = fitness.right(m, o.problem.tolerance), ns = m.ns, base_ns = both[2].ns,
   }
