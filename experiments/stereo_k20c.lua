@@ -3,5 +3,7 @@
 -- up, tune again, validate; the paper's row of the Tesla K20c is printed beside ours.
 --
 --   gilua [--device cuda] experiments/stereo_k20c.lua [--help]
+--
+-- Without a GPU the defaults are smaller: a few minutes on two cores.
 
 require("gilua").eurogp2014.run "stereo_k20c"

@@ -12,7 +12,6 @@
 local gi = require "gilua"
 local lfs = require "lfs"
 
-local ALOE = "/usr/share/doc/opencv-doc/examples/data/aloe%s.jpg"
 local RADIUS = 5 -- as in kernel.cu
 local MOST_PIXELS = 1 << 28
 
@@ -53,9 +52,7 @@ local function decoded(path, scale, to)
   local command = ("djpeg -grayscale -pnm -scale 1/%d -outfile %s %s 2>/dev/null"):format(scale,
     quoted(to), quoted(path))
   if lfs.attributes(path, "mode") ~= "file" then
-    return nil, ("there is no %s: Debian's opencv-doc has it (apt-get install opencv-doc "
-      .. "libjpeg-turbo-progs), or name a pair of your own: { left = path, right = path }")
-      :format(path), "io"
+    return nil, ("there is no %s beside the left picture of the pair"):format(path), "io"
   end
   if os.execute(command) then return true end
   return nil, ("djpeg cannot decode %s: it is in Debian's libjpeg-turbo-progs (apt-get install it)")
@@ -64,9 +61,15 @@ end
 
 --- The Aloe pair; or nil, message, code.
 local function aloe(problem, scale)
+  local left, absent, io = gi.samples.path "aloe"
+  if not left then return nil, absent, io end
+  local right, found = left:gsub("L(%.%w+)$", "R%1")
+  if found == 0 then
+    return nil, ("the left picture of the pair must be named …L.jpg, not %s"):format(left), "io"
+  end
   local paths = { os.tmpname(), os.tmpname() }
-  local made, why, code = decoded(ALOE:format "L", scale, paths[1])
-  if made then made, why, code = decoded(ALOE:format "R", scale, paths[2]) end
+  local made, why, code = decoded(left, scale, paths[1])
+  if made then made, why, code = decoded(right, scale, paths[2]) end
   local pair
   if made then pair, why, code = read_pair(problem, paths[1], paths[2]) end
   for _, path in ipairs(paths) do os.remove(path) end
@@ -216,6 +219,8 @@ local function case(problem, spec)
     answers = width * height, compare = { limit = 0.5 }, width = width, height = height,
     max_disparity = s.max_disparity, left = pair.left, right = pair.right, depth = pair.depth,
     seen = pair.seen, work = gi.array("i32", height, width),
+    size = ("%dx%d"):format(width, height),
+    group = kind == "scene" and "made-up pairs" or "real pairs",
   }
   if not add_answers(problem, c) then return nil, "no memory for the disparities", "nomem" end
   return c

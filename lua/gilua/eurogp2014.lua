@@ -3,6 +3,7 @@
 -- (whose sections are named here). experiments/stereo_k20c.lua runs it.
 
 local gi = require "gilua"
+local lfs = require "lfs"
 
 local M = {}
 
@@ -49,21 +50,62 @@ function M.pair(o, seed)
   return { seed = seed, width = o.width, height = o.height, max_disparity = o.disparities }
 end
 
----Pairs that no seed of training gives; other sizes, and the Aloe pair where it is installed.
+-- The pairs of a folder: pictures of equal names in its folders left and right.
+local function pairs_in(folder, most)
+  if lfs.attributes(folder .. "/left", "mode") ~= "directory" then
+    gi.fail("--pairs %s: it has no folder 'left'; pairs are pictures of equal names in its folders "
+      .. "left and right", folder)
+  end
+  local names, list = {}, {}
+  for name in lfs.dir(folder .. "/left") do
+    if name:match("%.pgm$") or name:match("%.png$") then names[#names + 1] = name end
+  end
+  if #names == 0 then gi.fail("--pairs %s: there is no .pgm or .png in its left", folder) end
+  table.sort(names)
+  for i, name in ipairs(names) do
+    list[i] = { left = ("%s/left/%s"):format(folder, name), max_disparity = most,
+                right = ("%s/right/%s"):format(folder, name) }
+  end
+  return list
+end
+
+local function other_sizes(list, o, problem)
+  for i, size in ipairs(o.sizes) do
+    if size[1] ~= o.width or size[2] ~= o.height then
+      list[#list + 1] = { seed = (1 << 31) + 20 + i, width = size[1], height = size[2],
+                          max_disparity = o.disparities }
+    end
+  end
+  local aloe = { image = "aloe", max_disparity = o.disparities }
+  if problem:case(aloe) then list[#list + 1] = aloe end
+end
+
+---Pairs that no seed of training gives; other sizes, the Aloe pair where it is installed, and the
+---pairs of the folder that --pairs names.
 ---@param o table
 ---@param problem table
 ---@return table[] specs
 function M.unseen(o, problem)
   local list = {}
   for i = 1, 10 do list[i] = M.pair(o, (1 << 31) + i) end
-  if o.small then return list end
-  for i, size in ipairs { { 160, 120 }, { 400, 300 }, { 640, 480 } } do
-    list[#list + 1] = { seed = (1 << 31) + 20 + i, width = size[1], height = size[2],
-                        max_disparity = o.disparities }
+  if not o.small then other_sizes(list, o, problem) end
+  local real = o.pairs and pairs_in(o.pairs, o.disparities) or {}
+  return table.move(real, 1, #real, #list + 1, list)
+end
+
+---What the winner computes, as pictures: of a made-up pair whose depth is known, and of Aloe.
+---@param o table
+---@return fun(farm: table, genome: string): table[]
+function M.draw(o)
+  return function(farm, genome)
+    local list = { gi.disparity.draw(farm, genome, { name = "pair", title = "A made-up pair",
+      spec = M.pair(o, (1 << 31) + 101) }) }
+    if not o.small then
+      list[2] = gi.disparity.draw(farm, genome, { name = "aloe", title = "The Aloe pair",
+        spec = { image = "aloe", max_disparity = o.disparities } })
+    end
+    return list
   end
-  local aloe = { image = "aloe", max_disparity = o.disparities }
-  if problem:case(aloe) then list[#list + 1] = aloe end
-  return list
 end
 
 --------------------------------------------------------------------------------------------------
@@ -94,6 +136,8 @@ local function setting_rows(o)
       paper = "the same" },
     { name = "mutation", value = "half configuration, half code (§8.14.3)", paper = "the same" },
     { name = "fitness", value = "error, then time (§8.14.5, §8.14.6)", paper = "the same" },
+    { name = "tuning", value = o.tuning == "few" and "some settings" or "every setting",
+      paper = "all reasonable combinations" },
     { name = "clean-up", value = "1 % rule", paper = "1 % rule" },
   }
 end
@@ -133,21 +177,60 @@ end
 --------------------------------------------------------------------------------------------------
 -- The command line
 
+---What is not given on the command line: the paper's, and, as the virtual GPU runs hundreds of
+---thousands times slower than a GPU, less of it there. sizes: of unseen pairs besides that of
+---training (Figure 8.15: what is lost on others).
+M.defaults = {
+  gpu = { population = 100, generations = 50, width = 320, height = 240, tuning = "all",
+          sizes = { { 160, 120 }, { 320, 240 }, { 400, 300 }, { 640, 480 } } },
+  emu = { population = 20, generations = 8, width = 128, height = 96, tuning = "few",
+          sizes = { { 160, 120 }, { 240, 180 }, { 320, 240 }, { 400, 300 } } },
+}
+
+-- Shapes about the best of RN/14/02 (§6: 5 rows, 64 wide) that the virtual GPU is quick with: the
+-- fewer rows, the more it has to do.
+local FEW = {
+  { name = "ROWSperTHREAD", values = { 3, 5, 10, 20, 40 } },
+  { name = "BLOCK_W", values = { 32, 64, 128 } }, { name = "DPER", values = { 1, 2, 4 } },
+}
+
+---The parameters of the tuning before and after evolution.
+---@param o { tuning: string }
+---@return table before
+---@return table after
+function M.tunings(o)
+  if o.tuning == "few" then return { FEW[1], FEW[2] }, FEW end
+  return { "ROWSperTHREAD", "BLOCK_W" }, { "ROWSperTHREAD", "BLOCK_W", "DPER" }
+end
+
+local function all_or_few(text)
+  return text == "all" or text == "few", "must be all or few"
+end
+
 ---@param name string of the results' folder
 ---@return table options
 function M.options(name)
   local spec = {
     doc = "StereoCamera (EuroGP 2014), whole: tune, evolve, clean up, re-tune, validate.",
-    { name = "population", default = 100, min = 2, doc = "kernels in a generation" },
-    { name = "generations", default = 50, min = 1, doc = "generations" },
+    { name = "population", type = "integer", min = 2,
+      doc = "kernels in a generation (100; on emu 20)" },
+    { name = "generations", type = "integer", min = 1, doc = "generations (50; on emu 8)" },
     { name = "runs", default = 1, min = 1, doc = "runs, with seeds one after another" },
-    { name = "width", default = 320, min = 16, doc = "of the pairs, in pixels" },
-    { name = "height", default = 240, min = 16, doc = "of the pairs" },
+    { name = "width", type = "integer", min = 16,
+      doc = "of the pairs, in pixels (320; on emu 128)" },
+    { name = "height", type = "integer", min = 16, doc = "of the pairs (240; on emu 96)" },
     { name = "disparities", default = 50, min = 1, max = 128, doc = "the greatest" },
+    { name = "tuning", type = "string", check = all_or_few,
+      doc = "all settings, or few (all; on emu few)" },
+    { name = "pairs", type = "string", doc = "a folder of real pairs, to validate on too" },
     { name = "small", default = false, doc = "validate on pairs of this size alone" },
     { name = "no-control", default = false, doc = "leave out the random search" },
   }
   local o = gi.cli(spec)
+  local virtual = (o.device or "emu") == "emu"
+  for key, value in pairs(M.defaults[virtual and "emu" or "gpu"]) do
+    if o[key] == nil then o[key] = value end
+  end
   o.out = o.out or ("out/%s-%d"):format(name, o.seed)
   o.control = not o["no-control"]
   return o
@@ -159,13 +242,15 @@ end
 function M.run(name)
   local o = M.options(name)
   local problem = gi.problem "kernels/stereo"
+  local before, after = M.tunings(o)
   return gi.experiment.run {
     title = "StereoCamera, EuroGP 2014, beside the Tesla K20c", paper = M.paper,
     problem = "kernels/stereo", options = o,
     new_case = function(_, rng) return M.pair(o, rng:int(1 << 31)) end,
     fixed_case = M.pair(o, (1 << 31) + 100), unseen = M.unseen(o, problem),
-    tune = { "ROWSperTHREAD", "BLOCK_W" }, retune = { "ROWSperTHREAD", "BLOCK_W", "DPER" },
-    scheme = M.scheme(problem), clean = { rule = "percent", percent = 1 },
+    tune = before, retune = after, scheme = M.scheme(problem),
+    clean = { rule = "percent", percent = 1 }, configuration = M.configuration,
+    error = { name = "mean penalty of a pixel", of = gi.fitness.stereo_error }, draw = M.draw(o),
     settings = setting_rows(o), paper_row = paper_rows(M.gpus[#M.gpus]),
   }
 end

@@ -16,6 +16,13 @@ M.known = {
     what = "a skull-stripped head of 181x217x181 voxels, 1 737 193 of them non-zero",
     advice = "apt-get install mricron-data, or set GILUA_BRAIN to a skull-stripped NIfTI image",
   },
+  aloe = {
+    variable = "GILUA_ALOE",
+    path = "/usr/share/doc/opencv-doc/examples/data/aloeL.jpg",
+    what = "the left picture of a stereo pair of 1282x1110 pixels; aloeR.jpg is beside it",
+    advice = "apt-get install opencv-doc libjpeg-turbo-progs, or set GILUA_ALOE to the left JPEG "
+      .. "of a pair, …L.jpg beside …R.jpg",
+  },
 }
 
 ---Where a sample is on this machine.

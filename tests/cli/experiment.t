@@ -31,6 +31,49 @@ timeless() { perl -0pe 's/"seconds": *[0-9.e-]+/"seconds": 0/g; s/"cpu": *\{[^}]
 cmp -s <(timeless "$TMP/A/experiment.json") <(timeless "$TMP/B/experiment.json")
 ok $? "the same seed gives the same experiment, however many workers"
 
+# StereoCamera on tiny pairs, and on a folder of "real" ones, which are made here
+stereo() { # stereo DIR OPTION…
+  local dir=$1
+  shift
+  "$GILUA" --out "$TMP/$dir" experiments/stereo_k20c.lua --width 40 --height 30 --disparities 4 --small \
+    --population 8 --generations 2 --no-control "$@" 2>&1
+}
+mkdir -p "$TMP/real/left" "$TMP/real/right"
+cat >"$TMP/pairs.lua" <<'LUA'
+  local gi = require "gilua"
+  for i, size in ipairs { 50, 60 } do
+    local c = gi.problem "kernels/stereo":case { seed = i, width = size, height = size }
+    for _, side in ipairs { "left", "right" } do
+      assert(gi.image.write(("%s/%s/%d.pgm"):format(arg[1], side, i), c[side]))
+    end
+  end
+LUA
+"$GILUA" "$TMP/pairs.lua" "$TMP/real"
+out=$(stereo S --jobs 1 --pairs "$TMP/real")
+ok $? "StereoCamera runs to its end" "$out"
+is "each of the twelve genes has a line about the last parents" 12 "$(grep -c '^  last parents: ' <<<"$out")"
+like "the real pairs are validated on" "^2.pgm, disparities to 4 .* 0 of 3 600 answers wrong" "$out"
+like "the made-up pair's depth is known" "A made-up pair: .* within one pixel of the truth" "$out"
+for file in pair-left pair-disparity pair-truth; do
+  is "$file.png is a PNG" "PNG" "$(head -c 4 "$TMP/S/$file.png" | tail -c 3)"
+  like "$file.pgm is a grey map of that size" "^P5 40 30 " "$(head -c 12 "$TMP/S/$file.pgm" | tr '\n' ' ')"
+done
+page=$(tr -d '\n' <"$TMP/S/report.html")
+for what in "Error against time" "Configuration of the last breeding population" "by its size" \
+  'src="data:image/png;base64,iVBORw0KGgo'; do
+  like "the page has: $what" "$what" "$page"
+done
+(cd "$TMP/S" && cp report.html first.html && "$GILUA" -e 'gi = require "gilua"
+  gi.html.write(gi.json.decode(io.open("experiment.json"):read "a"), "report.html")')
+cmp -s "$TMP/S/report.html" "$TMP/S/first.html"
+ok $? "the page can be made again of experiment.json"
+out=$(stereo Q --jobs 2 --quiet --pairs "$TMP/real")
+is "quiet prints nothing" "" "$out"
+cmp -s <(timeless "$TMP/S/experiment.json") <(timeless "$TMP/Q/experiment.json")
+ok $? "nor does it depend on how many workers there are"
+fails "pairs that are not there" "no folder 'left'" "$GILUA" experiments/stereo_k20c.lua --pairs "$TMP/S"
+fails "tuning is all or few" "must be all or few, not 'some'" "$GILUA" experiments/stereo_k20c.lua --tuning some
+
 out=$("$GILUA" experiments/niftyreg_table4.lua --side 24 2>&1)
 ok $? "Table 4 is replayed" "$out"
 is "all six programs run right" 6 "$(grep -cE '^(Quadro|GeForce|Tesla).* us .*x .* us .*x ' <<<"$out")"

@@ -18,6 +18,14 @@ tap.case("one that is not says what to do", function()
   samples.known.gone = nil
 end)
 
+tap.case("the samples that experiments name say where they come from", function()
+  for _, name in ipairs { "brain", "aloe" } do
+    local sample = samples.known[name]
+    tap.has(sample.advice, "apt-get install", name .. ": a package")
+    tap.has(sample.advice, sample.variable, name .. ": a variable")
+  end
+end)
+
 tap.case("one nobody knows", function()
   tap.raises(function() samples.path "teapot" end, "no sample is called 'teapot'", "is misuse")
 end)

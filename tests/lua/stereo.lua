@@ -281,6 +281,40 @@ tap.case("what is wrong with a case is said in a sentence", function()
   tap.has(select(2, problem:case { folder = "no/such", seed = 1 }), "is not a folder", "no folder")
 end)
 
+---f() where an environment variable has another value.
+local function with_variable(name, value, f)
+  local getenv = os.getenv
+  os.getenv = function(asked) -- luacheck: ignore 122
+    if asked == name then return value end
+    return getenv(asked)
+  end
+  local ok, why = pcall(f)
+  os.getenv = getenv -- luacheck: ignore 122
+  if not ok then error(why, 0) end
+end
+
+tap.case("another pair in place of Aloe, which must be one", function()
+  with_variable("GILUA_ALOE", "/no/such/L.jpg", function()
+    local none, why = problem:case { image = "aloe" }
+    tap.is(none, nil, "none that is not there")
+    tap.has(why, "there is no /no/such/L.jpg (apt-get install opencv-doc", "and how to get it")
+  end)
+  with_variable("GILUA_ALOE", "kernels/stereo/README.md", function()
+    tap.has(select(2, problem:case { image = "aloe" }), "must be named …L.jpg", "nor one alone")
+  end)
+end)
+
+tap.case("a case says its size and whether it is real, for reports", function()
+  tap.is(problem:case(SMALL).size .. " " .. problem:case(SMALL).group, "70x23 made-up pairs",
+    "a scene")
+  with_folder(function(_, write)
+    local left, right = write("left/a.pgm", gi.array("u8", 4, 5)), write("right/a.pgm",
+      gi.array("u8", 4, 5))
+    local c = assert(problem:case { left = left, right = right, max_disparity = 2 })
+    tap.is(c.size .. " " .. c.group, "5x4 real pairs", "files")
+  end)
+end)
+
 if lfs.attributes("/usr/share/doc/opencv-doc/examples/data/aloeL.jpg")
   and os.execute "command -v djpeg >/dev/null" then
   tap.case("the Aloe pair is read", function()
