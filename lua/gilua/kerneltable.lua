@@ -273,10 +273,12 @@ end
 
 -- The bytes of a struct as C lays it out: every field at a multiple of its size, and the whole a
 -- multiple of the largest.
-local function struct_of(arg, names)
+---@param as? table<string, string> other types for those of fields: { f32 = "f64" }
+local function struct_of(arg, names, as)
   local format, values, largest = "<!8", {}, "i8"
   for i, field in ipairs(arg.fields) do
     local name, kind, value = table.unpack(field)
+    kind = as and as[kind] or kind
     if not PACK[kind] then
       require("gilua").fail("argument %s: field %d (%s) has no element type but '%s'", arg.name, i,
         tostring(name), tostring(kind))
@@ -294,14 +296,14 @@ local function check_spec(spec, name)
   return settings.fill(name .. ": case", spec, {}, { "seed", "size", "device" })
 end
 
-local function make_case(self, spec)
+local function make_case(self, spec, as)
   local t, s = self.table, check_spec(spec, self.name)
   local size = sizes(s.size or t.size)
   local values = self:defaults()
   local names, rng = names_of(t, size, values), core.rng.new(s.seed or 1)
   local case = { size = size, arrays = {}, structs = {}, constants = {}, outputs = {} }
   for _, arg in ipairs(t.args) do
-    if arg.type == "struct" then case.structs[arg.name] = struct_of(arg, names)
+    if arg.type == "struct" then case.structs[arg.name] = struct_of(arg, names, as)
     elseif arg.count then case.arrays[arg.name] = array_of(arg, names, rng) end
   end
   for name, constant in pairs(t.constants or {}) do
@@ -394,15 +396,15 @@ end
 ---@param spec table { seed, size }
 ---@param options? { device?: string, source?: string, values?: table, budget?: integer,
 ---  convert?: fun(case: table, launch?: table) } budget: most warp instructions on the virtual GPU;
----  convert may change the case, and then the launch
+---  convert may change the case, and then the launch; structs: other types of fields, { f32 = "f64" }
 ---@return table<string, userdata>? outputs by argument's name
 ---@return table|string measurement, or why there are none
 ---@return table? measurement where there are none
 function M.run(problem, spec, options)
   local o = settings.fill("kerneltable.run", options, { device = "emu" },
-    { "source", "values", "budget", "convert" })
+    { "source", "values", "budget", "convert", "structs" })
   local self = problem.definition.kernel_table
-  local case = make_case(self, spec)
+  local case = make_case(self, spec, o.structs)
   if o.convert then o.convert(case) end
   local device <close> = assert(require("gilua").device(o.device))
   local launch = launch_of(self.table, case, o.values or self:defaults())
@@ -480,11 +482,10 @@ end
 
 -- Options of the compiler: the user's own, and the parameters that the source reads as macros.
 function KernelTable:options(values)
-  local list, t = {}, self.table
+  local list, t = { "-I" .. self.dir }, self.table -- copies of headers, without the host's part
   for _, folder in ipairs(t.include or {}) do
     list[#list + 1] = "-I" .. (folder:find("^/") and folder or self.dir .. "/" .. folder)
   end
-  list[#list + 1] = "-I" .. self.dir
   list[#list + 1] = "-I" .. core.home .. "/lua/gilua/include"
   for _, define in ipairs(t.defines or {}) do list[#list + 1] = "-D" .. define end
   for _, option in ipairs(t.options or {}) do list[#list + 1] = option end

@@ -43,6 +43,7 @@ local function convert_to_double(args)
       local value = launch.args[i]
       if arg.type == "f32" and type(value) == "table" then launch.args[i] = { "f64", value[2] } end
     end
+    launch.shared = launch.shared and 2 * launch.shared
   end
 end
 
@@ -98,9 +99,11 @@ function M.tolerance(problem, spec)
     return rounded(math.max(largest_of(single), 1e-30) * 2.0 ^ -40),
       ("2^-40 of the largest answer, %.3g"):format(largest_of(single))
   end
-  local double, refused = kerneltable.run(problem, spec, {
+  local ran, double, refused = pcall(kerneltable.run, problem, spec, {
     source = doubled(problem.source), convert = convert_to_double(t.args),
+    structs = { f32 = "f64" },
   })
+  if not ran then double, refused = nil, tostring(double) end
   if not double then
     local largest = largest_of(single)
     return rounded(math.max(largest, 1e-30) * 1e-5), ("GUESS: 1e-5 of the largest answer, %.3g; in "

@@ -11,6 +11,7 @@ local core = require "gilua.core"
 local M = {}
 
 local MOST_ROUNDS = 40 -- of compiling and leaving out
+local COMPLAINT = "it does not compile for a GPU: "
 
 ---@class Slice
 ---@field source string
@@ -181,7 +182,7 @@ end
 local function refuse(self, e)
   local lost = {}
   for _, l in ipairs(self.left_out) do
-    if l.why:find("^it does not compile") then
+    if l.why:sub(1, #COMPLAINT) == COMPLAINT then
       lost[#lost + 1] = ("\n  (left out before: %s:%d, %s; %s)"):format(l.file, l.line, l.what,
         l.why)
     end
@@ -213,7 +214,8 @@ local function settle(self, options)
     local e = first_error(self, log)
     local item = e.file and item_at(e.file, e.line)
     if not item or item.open and e.file == self.files[1] then refuse(self, e) end
-    leave_out(self, e.file, item, "it does not compile there: " .. e.text)
+    local host = e.text:find("is considered a host", 1, true)
+    leave_out(self, e.file, item, host and "for the host" or COMPLAINT .. e.text)
   end
   require("gilua").fail("%s: more than %d things in it do not compile for a GPU", self.name,
     MOST_ROUNDS)
