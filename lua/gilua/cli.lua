@@ -7,6 +7,9 @@
 --     { name = "trace", default = false, doc = "say more" },
 --   }
 --   options.population, options.seed, options.quiet …
+--
+-- `positional` names what stands without dashes, in order: { { name = "problem", doc = … },
+-- { name = "folder", optional = true } }.
 
 local settings = require "gilua.settings"
 
@@ -88,9 +91,16 @@ end
 ---@param script string
 ---@return string
 function M.help(spec, script)
-  local lines = { ("usage: gilua %s [options]"):format(script) }
+  local words = {}
+  for i, p in ipairs(spec.positional or {}) do
+    words[i] = (p.optional and " [%s]" or " %s"):format(p.name:upper())
+  end
+  local lines = { ("usage: gilua %s%s [options]"):format(script, table.concat(words)) }
   if spec.doc then lines[#lines + 1] = spec.doc end
   lines[#lines + 1] = ""
+  for _, p in ipairs(spec.positional or {}) do
+    lines[#lines + 1] = ("  %-22s %s"):format(p.name:upper(), p.doc or "")
+  end
   for _, option in ipairs((declared(spec))) do
     local kind = type_of(option)
     local value = kind == "flag" and "" or kind == "string" and " TEXT" or " N"
@@ -113,6 +123,13 @@ local function value_at(option, argv, i, attached)
   return value, attached and i + 1 or i + 2
 end
 
+-- What has to be there and is not: a sentence; nil where all is. --help needs nothing.
+local function missing(spec, values, words)
+  local place = (spec.positional or {})[words + 1]
+  if not place or place.optional or values.help then return nil end
+  return ("%s is missing: %s"):format(place.name:upper(), place.doc or "see --help")
+end
+
 ---Reads a command line; prints nothing and ends nothing.
 ---@param spec table `doc` and a list of CliOption
 ---@param argv string[]
@@ -124,18 +141,25 @@ function M.parse(spec, argv, host)
   local values = {}
   for _, option in ipairs(list) do values[option.name] = option.default end
   for name, value in pairs(host or {}) do values[name] = value end
-  local i = 1
+  local i, words = 1, 0
   while i <= #argv do
     local name, attached = argv[i]:match("^%-%-([^=]+)=?(.*)$")
-    if not name then
+    local place = not name and (spec.positional or {})[words + 1]
+    if place then
+      values[place.name], words, i = argv[i], words + 1, i + 1
+    elseif not name then
       return nil, ("unexpected argument '%s' (--help lists the options)"):format(argv[i])
+    elseif not by_name[name] then
+      return nil, unknown(name, by_name)
+    else
+      if not argv[i]:find("=", 1, true) then attached = nil end
+      local value, rest = value_at(by_name[name], argv, i, attached)
+      if value == nil then return nil, rest end
+      values[name], i = value, rest
     end
-    if not by_name[name] then return nil, unknown(name, by_name) end
-    if not argv[i]:find("=", 1, true) then attached = nil end
-    local value, rest = value_at(by_name[name], argv, i, attached)
-    if value == nil then return nil, rest end
-    values[name], i = value, rest
   end
+  local why = missing(spec, values, words)
+  if why then return nil, why end
   return values
 end
 

@@ -32,6 +32,19 @@ function M.niftyreg(own, _)
   return fitness
 end
 
+---The fitness of §3.8 with a problem's own limits in place of NiftyReg's.
+---@param tolerance { max_error: number, wrong_above: number }
+---@return fun(own: table): number
+function M.within(tolerance)
+  return function(own)
+    if own.status ~= "ok" then return math.huge end
+    local value, worst = own.ticks / 10, own.max_error
+    if worst ~= worst then worst = math.huge end
+    if worst > tolerance.max_error then value = value + M.PENALTY * (1 + own.wrong) end
+    return value + M.PENALTY * own.unset
+  end
+end
+
 ---Did it run to its end, set every answer, and keep each within the tolerance?
 ---@param own table
 ---@param tolerance? { max_error: number }

@@ -646,13 +646,14 @@ if not report then gi.fail("%%s", unwritable) end
 gi.evolve.run {
   problem = problem,
   farm = gi.farm(problem, { device = options.device, jobs = options.jobs }),
+  fitness = gi.fitness.within(problem.tolerance), -- ticks, and what wrong answers cost
   population = options.population,
   generations = options.generations,
   rng = gi.rng(options.seed),
+  init = gi.own.first, -- single genes, and more of them where there are not enough
+  genes = gi.own.genes(problem), -- tune_params are genes too
   -- each generation computes on other data, so that no kernel is right by chance
-  new_case = function(_, rng)
-    return { seed = rng:int(1 << 31), device = gi.own.reference_device(options.device) }
-  end,
+  new_case = function(_, rng) return gi.own.case(problem, rng:int(1 << 31), options.device) end,
   observers = { report, gi.progress.new { quiet = options.quiet, dir = out } },
 }
 ]]

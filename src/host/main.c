@@ -24,6 +24,13 @@
 static const char usage_text[] =
     "usage: gilua [options] [script [args]]\n"
     "       gilua doctor            what this machine has, and what to do about what it lacks\n"
+    "       gilua new FILE.cu [DIR] a problem folder for a kernel of that file\n"
+    "       gilua check DIR         what is wrong with a problem, in order\n"
+    "       gilua tune DIR          its parameters, each setting measured\n"
+    "       gilua evolve DIR        a faster kernel\n"
+    "       gilua apply RUN         what evolve found, put into the file it came from\n"
+    "       gilua verify RUN        is it right, and faster, on data nobody saw?\n"
+    "       (gilua COMMAND --help has the options of each)\n"
     "options, as for lua:\n"
     "  -e CODE       run CODE\n"
     "  -l NAME       require NAME into global NAME\n"
@@ -319,13 +326,27 @@ static void print_versions(void) {
     fflush(stdout);
 }
 
+/* Commands: the functions of lua/gilua/commands.lua. */
+static bool run_command(lua_State *L, const char *name) {
+    char code[64];
+    snprintf(code, sizeof code, "require('gilua.commands').%s()", name);
+    return run_string(L, code, "=command");
+}
+
+static bool is_command(const char *word) {
+    static const char *const words[] = {"doctor", "new",   "check",  "tune",
+                                        "evolve", "apply", "verify", NULL};
+    for (const char *const *w = words; *w; w++)
+        if (strcmp(*w, word) == 0) return true;
+    return false;
+}
+
 static bool run_args(lua_State *L, int argc, char **argv, const Args *a) {
     if (a->worker) return run_string(L, "require('gilua.worker')()", "=worker");
     if (a->version) print_versions();
     if (!run_options(L, argv, a->script)) return false;
     bool ran = true;
-    if (a->script < argc && strcmp(argv[a->script], "doctor") == 0)
-        ran = run_string(L, "require('gilua.doctor')()", "=doctor");
+    if (a->script < argc && is_command(argv[a->script])) ran = run_command(L, argv[a->script]);
     else if (a->script < argc) ran = run_script(L, argv, argc, a->script);
     else if (!a->executes && !a->version && !isatty(0)) ran = run_string(L, "dofile()", "=stdin");
     if (a->interactive || (a->script >= argc && !a->executes && !a->version && isatty(0))) {
