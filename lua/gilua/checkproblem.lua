@@ -99,7 +99,8 @@ local function covered(c)
       line("", "", "and %d more", #found.never - MOST_LINES)
       break
     end
-    line("", "", "%5d  %s", n, c.problem.grammar:line(n):match("^%s*(.-)%s*$"))
+    line("", "", "%5d%s %s", n, found.seen[n] and ", in part:" or ":",
+      c.problem.grammar:line(n):match("^%s*(.-)%s*$"))
   end
 end
 

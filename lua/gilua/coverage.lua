@@ -1,5 +1,6 @@
 -- coverage: which lines of a kernel run, and which never do. The PTX says which line each stretch of
--- it comes from; there a store is put that notes the line. On the virtual GPU.
+-- it comes from; there a store is put that notes the place. On the virtual GPU. A line of several
+-- places may run in part.
 
 local core = require "gilua.core"
 
@@ -14,22 +15,64 @@ local function own_files(ptx, name)
   return own
 end
 
--- PTX that notes every line it comes to in gilua_seen, and the lines it can come to.
+-- PTX that notes every place it comes to in gilua_seen, and the lines of the places, by number.
+-- Places are those of .loc, and every label, where a branch may lead past what stands on one line.
 local function instrumented(ptx, name, lines)
-  local own, known = own_files(ptx, name), {}
-  local body = ptx:gsub("(\n%s*%.loc%s+(%d+)%s+(%d+)[^\n]*)", function(whole, file, line)
-    line = tonumber(line)
-    if not own[file] or line < 1 or line > lines then return nil end
-    known[line] = true
-    return ("%s\n\tst.global.u8 [gilua_seen+%d], 1;"):format(whole, line)
-  end)
-  local declared = body:gsub("(%.address_size%s+%d+[^\n]*\n)", function(directive)
-    return directive .. ("\n.global .align 8 .b8 gilua_seen[%d];\n"):format(lines + 1)
-  end, 1)
-  return declared, known
+  local own, line_of, out, now = own_files(ptx, name), {}, {}, nil
+  local function note()
+    if not now then return end
+    line_of[#line_of + 1] = now
+    out[#out + 1] = ("\tst.global.u8 [gilua_seen+%d], 1;"):format(#line_of)
+  end
+  for text in ptx:gmatch("([^\n]*)\n") do
+    out[#out + 1] = text
+    local file, line = text:match("^%s*%.loc%s+(%d+)%s+(%d+)")
+    if file then
+      line = tonumber(line)
+      now = own[file] and line >= 1 and line <= lines and line or nil
+      note()
+    elseif text:find("^%s*$L[%w_]*:%s*$") then
+      note()
+    elseif text:find("^}") or text:find("^%s*%.entry") or text:find("^%s*%.visible") then
+      now = nil
+    end
+  end
+  local declared = (table.concat(out, "\n") .. "\n"):gsub("(%.address_size%s+%d+[^\n]*\n)",
+    function(directive)
+      return directive .. ("\n.global .align 8 .b8 gilua_seen[%d];\n"):format(#line_of + 1)
+    end, 1)
+  return declared, line_of
 end
 
----Lines of the kernel that run on a case, and those that have code but do not.
+-- The marks of the places after a run, and their lines; or nil and why there are none.
+local function marks_of(problem, runner, device, source, options)
+  local values = problem:values()
+  local ptx, why = core.compile.compile(source, { target = device:target(), name = "kernel.cu",
+    options = options })
+  if not ptx then return nil, why end
+  local code, line_of = instrumented(ptx, "kernel.cu", problem.grammar:line_count())
+  local loaded, unknown = device:load(code)
+  if not loaded then return nil, unknown end
+  local module <close> = loaded
+  local m = module:launch(runner:prepare(module, { values = values }))
+  if m.status ~= "ok" then return nil, m.message end
+  local marks = core.array.new("u8", #line_of + 1)
+  assert(module:read("gilua_seen", marks))
+  return marks, line_of
+end
+
+local function lines_of(marks, line_of)
+  local seen, missed, never = {}, {}, {}
+  for place, line in ipairs(line_of) do
+    if marks[place + 1] == 1 then seen[line] = true else missed[line] = true end
+  end
+  for line in pairs(missed) do never[#never + 1] = line end
+  table.sort(never)
+  return { seen = seen, never = never }
+end
+
+---Lines of the kernel that run on a case (at least in part), and those of which something has code
+---but does not run.
 ---@param problem gilua.problem
 ---@param case table as problem:case makes it
 ---@return { seen: table<integer, boolean>, never: integer[] }? coverage
@@ -38,27 +81,16 @@ function M.of(problem, case)
   local gi = require "gilua"
   local device <close> = assert(gi.device "emu")
   local runner = gi.runner.new(problem, device)
-  local values = problem:values()
   local source = problem.grammar:guard(false) .. "#line 1\n" .. problem.grammar:apply("")
-  local name, lines = "kernel.cu", problem.grammar:line_count()
-  local ptx, why = core.compile.compile(source, { target = device:target(), name = name,
-    options = (problem:compile_options(values)) })
-  if not ptx then return nil, why end
-  local code, known = instrumented(ptx, name, lines)
-  local module <close> = assert(device:load(code))
+  local plain = problem:compile_options(problem:values())
+  -- with little optimization, so that a line has one place; where that does not work, with all
+  local quick = table.move(plain, 1, #plain, 2, { "--Ofast-compile=max" })
   runner:use(case)
-  local m = module:launch(runner:prepare(module, { values = values }))
-  if m.status ~= "ok" then return nil, m.message end
-  local marks, seen, never = core.array.new("u8", lines + 1), {}, {}
-  assert(module:read("gilua_seen", marks))
-  for line = 1, lines do
-    if known[line] then
-      seen[line] = marks[line + 1] == 1
-      if not seen[line] then never[#never + 1] = line end
-    end
-  end
+  local marks, line_of = marks_of(problem, runner, device, source, quick)
+  if not marks then marks, line_of = marks_of(problem, runner, device, source, plain) end
   runner:use(nil)
-  return { seen = seen, never = never }
+  if not marks then return nil, line_of end
+  return lines_of(marks, line_of)
 end
 
 return M

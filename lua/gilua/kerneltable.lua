@@ -215,7 +215,8 @@ local function sizes(size)
   return type(size) == "table" and size or { size }
 end
 
--- The same shape with at most SMALL threads.
+-- The same shape with at most SMALL threads, and no multiple of any block: a kernel that loses the
+-- test of its bounds reaches past its arrays there.
 local function smaller(size)
   local small, total = table.move(size, 1, #size, 1, {}), 1
   for _, n in ipairs(size) do total = total * n end
@@ -225,6 +226,9 @@ local function smaller(size)
     total = total // small[widest]
     small[widest] = (small[widest] + 1) // 2
     total = total * small[widest]
+  end
+  for i, n in ipairs(small) do
+    if size[i] > 2 and n % 2 == 0 then small[i] = n - 1 end
   end
   return small
 end

@@ -213,6 +213,9 @@ static void declare_tag(Tree *t, int first, int last, int scope) {
     if (tok_is(t, i, "template")) i = past_arguments(t, i + 1, last);
     if (tok_is(t, i, "typedef")) i++;
     if (!tok_in(t, i, begin_words)) return;
+    if (tok_is(t, i, "namespace") && is_name(t, i + 1)) /* namespace a = b; */
+        tree_declare_name(t, DECL_NAMESPACE, i + 1, scope);
+    if (tok_is(t, i, "namespace") || tok_is(t, i + 1, "namespace")) return;
     while (i + 1 < last && (tok_in(t, i, tag_words) || tok_is(t, i, "using"))) i++;
     if (is_name(t, i)) tree_declare_name(t, DECL_TYPE, i, scope);
 }
