@@ -256,15 +256,20 @@ local function acceptable(individual)
   return individual.acceptable
 end
 
+-- May it win? A scheme may let wrong ones be parents; a result is right.
+local function sound(run, individual)
+  return individual.acceptable and fitness.right(individual.measurement, run.problem.tolerance)
+end
+
 local function by_fitness(individual)
   return individual.fitness
 end
 
--- The best that may be a parent, or nil where none may.
-local function champion(population)
+-- The best that may be a parent and is right, or nil where none is.
+local function champion(run, population)
   local fit = {}
   for _, individual in ipairs(population) do
-    if individual.acceptable then fit[#fit + 1] = individual end
+    if sound(run, individual) then fit[#fit + 1] = individual end
   end
   return stats.least(fit, by_fitness)
 end
@@ -313,7 +318,7 @@ local function record_generation(run, case, baseline)
   local function right(individual)
     return fitness.right(individual.measurement, run.problem.tolerance)
   end
-  local best = champion(population)
+  local best = champion(run, population)
   return {
     generation = run.generation,
     case = case_name(run, case),
@@ -383,11 +388,11 @@ local function contenders(run)
 end
 
 -- Those that still beat the unmodified kernel on a new case, best first.
-local function ranked(finalists, baseline)
+local function ranked(run, finalists, baseline)
   local order, winners = {}, {}
   for i, individual in ipairs(finalists) do
     order[individual] = i
-    if individual.acceptable and individual.fitness < baseline.fitness then
+    if sound(run, individual) and individual.fitness < baseline.fitness then
       winners[#winners + 1] = individual
     end
   end
@@ -415,7 +420,7 @@ local function cleaned(run, winner, baseline, case)
       local individual = child(text, "knock-out")
       measure(run, { individual }, case)
       score(run, individual, baseline)
-      known[text] = individual.acceptable and individual.fitness or math.huge
+      known[text] = sound(run, individual) and individual.fitness or math.huge
     end
     return known[text]
   end, noise_of(winner))
@@ -449,11 +454,11 @@ local function final(run)
   local unseen = scheme.new_case(run.generation + 2, run.rng)
   local trial_baseline = #finalists > 0 and compete(run, finalists, trial)
   if scheme.check ~= "every" then inspect(run, finalists) end
-  for _, winner in ipairs(ranked(finalists, trial_baseline)) do
+  for _, winner in ipairs(ranked(run, finalists, trial_baseline)) do
     local best = child(cleaned(run, winner, trial_baseline, trial), "best")
     local baseline = compete(run, { best }, unseen)
     if scheme.check ~= "every" then inspect(run, { best }) end
-    local claim = best.acceptable and best.fitness < baseline.fitness
+    local claim = sound(run, best) and best.fitness < baseline.fitness
       and confirmed(run, best, unseen)
     if claim then return outcome(run, unseen, baseline, best, winner.genome, claim) end
   end

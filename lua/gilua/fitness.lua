@@ -66,36 +66,46 @@ end
 --------------------------------------------------------------------------------------------------
 -- StereoCamera: Langdon, "Genetically Improved Software", chapter 8, 2015, §8.14.5 and §8.14.6
 
----Penalties a pixel: never set; not a number, or far off (§8.14.5.3).
-M.STEREO = { unset = 200, wild = 100, most = 6.0 }
+---Is it right, or wrong by so little that a scheme may make it a parent (`parent_penalty` of the
+---problem's tolerance)? On a GPU such mutants are timed.
+---@param own table
+---@param tolerance { max_error: number, parent_penalty: number? }
+---@return boolean
+function M.tolerable(own, tolerance)
+  if own.max_error <= tolerance.max_error then return true end
+  return tolerance.parent_penalty ~= nil and M.stereo_error(own) <= tolerance.parent_penalty
+end
 
----Mean penalty of an answer: its distance from the expected one, at most `wild`; `unset` where
----there is none. (The chapter counts a value outside 0…50 as 100; here a distance above 100 is
----100, since a measurement has means, not the values.)
+---Mean penalty of a pixel (§8.14.5.3), as the comparison worked it out: of those with an expected
+---disparity 200 where none was set, 100 where it is impossible, else the distance.
 ---@param own table
 ---@return number
 function M.stereo_error(own)
-  local distance = own.mean_error
-  if distance ~= distance or distance > M.STEREO.wild then distance = M.STEREO.wild end
-  return M.STEREO.unset * own.unset + distance * (1 - own.unset)
+  if own.penalty then return own.penalty end
+  error("the answers have no penalty: the problem's case says what wrong ones cost, compare = "
+    .. "{ penalty = { unset =, outside =, ... } } (docs/problem.md)", 0)
 end
 
----Sorted by error first, then by time (§8.14.6): a millionth of a pixel outweighs any time.
+---Sorted by error first, then by time (§8.14.6). A pixel that is one off in an image of 2^28
+---outweighs 3.7e9 ticks.
 ---@param own table
 ---@param _ table
 ---@return number
 function M.stereo(own, _)
   if own.status ~= "ok" then return math.huge end
-  return 1e15 * math.floor(1e6 * M.stereo_error(own) + 0.5) / 1e6 + own.ticks / 1000
+  return 1e15 * M.stereo_error(own) + own.ticks / 1000
 end
 
----May it be a parent (§8.14.6): faster than the unmodified kernel, and on average within 6.0?
+---May it be a parent (§8.14.6): faster than the unmodified kernel, and on average not further off
+---than the problem's `parent_penalty`?
 ---@param own table
 ---@param baseline table
+---@param tolerance { parent_penalty: number }
 ---@return boolean
-function M.stereo_acceptable(own, baseline)
-  return own.status == "ok" and own.ticks < baseline.ticks
-    and M.stereo_error(own) <= M.STEREO.most
+function M.stereo_acceptable(own, baseline, tolerance)
+  local most = tolerance.parent_penalty
+  if not most then error("the problem's tolerance has no parent_penalty (docs/problem.md)", 0) end
+  return own.status == "ok" and own.ticks < baseline.ticks and M.stereo_error(own) <= most
 end
 
 return M

@@ -21,8 +21,7 @@ local failed = require("gilua.runner").failed
 -- a slow mutant is told from an endless one there; on the whole case ten times as slow is no use.
 local CHECK_FACTOR = 100 -- warp instructions
 local RUN_FACTOR = 10 -- warp instructions, or seconds on a GPU
-local LOOP_LIMIT = 10000 -- iterations, where loops are guarded
-local LEAST_CHECK_BUDGET = 1e7 -- warp instructions, where loops are guarded: the guard comes first
+local LEAST_PER_LOOP = 1000 -- … for each iteration that a guard allows: the guard comes first
 local LEAST_LAUNCH_S = 1 -- not called endless before: a fault may take half a second to show
 local KEEP_BYTES = 256 << 20 -- of machine code and PTX kept for the next cases
 
@@ -33,11 +32,12 @@ local Funnel = {}
 Funnel.__index = Funnel
 
 --- The lines before every mutant, and those before its checked form where that is another text.
-local function prologues(grammar, clock)
+local function prologues(problem, clock)
+  local grammar = problem.grammar
   local function lines(text) return text == "" and "" or text .. "#line 1\n" end
   local spans = clock == "spans" and grammar:clock(true) or ""
   local no_spans = clock == "spans" and grammar:clock(false) or ""
-  local on = grammar:guard(true, LOOP_LIMIT)
+  local on = grammar:guard(true, problem.loop_limit)
   return lines(grammar:guard(false) .. spans), on ~= "" and lines(on .. no_spans) or nil
 end
 
@@ -46,7 +46,7 @@ end
 ---@param devices table[] what the workers' probe found
 ---@param options table of gi.farm
 function M.new(problem, workers, devices, options)
-  local plain, guarded = prologues(problem.grammar, options.clock)
+  local plain, guarded = prologues(problem, options.clock)
   return setmetatable({
     problem = problem, crew = workers, devices = devices, options = options,
     target = devices[1].target, virtual = devices[1].device == "emu",
@@ -305,7 +305,7 @@ function Funnel:is_checked(plan)
   if verdict.status ~= "ok" then
     plan.result = failed(verdict.status, verdict.message)
   elseif plan.baseline and not self.checked_budget then
-    local least = plan.checked_hash and LEAST_CHECK_BUDGET or 0
+    local least = plan.checked_hash and LEAST_PER_LOOP * self.problem.loop_limit or 0
     self.checked_budget = math.max(verdict.instructions * CHECK_FACTOR, least)
     self:settle("checked baseline")
   end

@@ -15,7 +15,8 @@ local mutant = require "gilua.mutant" -- methods for people: rules show mutant n
 ---@field kernel string
 ---@field grammar userdata
 ---@field parameters table[] { name, default, values, switch, value, in_source, doc }
----@field tolerance table { max_error, wrong_above }
+---@field tolerance table { max_error, wrong_above, parent_penalty }
+---@field loop_limit integer iterations of all its loops that a thread is allowed in the checked run
 local Problem = {}
 
 local FIELDS = {
@@ -24,8 +25,9 @@ local FIELDS = {
 }
 local OPTIONAL = {
   title = true, paper = true, reference = true, grammar = true, checked_case = true, compile = true,
-  reference_time = true, restrict = true, kernel_table = true,
+  reference_time = true, restrict = true, kernel_table = true, loop_limit = true,
 }
+local LOOP_LIMIT = 10000
 
 local function readable(path)
   local f = io.open(path, "r")
@@ -55,6 +57,21 @@ local function check(def, path)
     if not FIELDS[field] and not OPTIONAL[field] then
       fail("%s: unknown field '%s'", path, field)
     end
+  end
+end
+
+local TOLERANCE = { max_error = true, wrong_above = true, parent_penalty = true }
+
+local function check_numbers(def, path)
+  local fail = require("gilua").fail
+  for field, value in pairs(def.tolerance) do
+    if not TOLERANCE[field] then fail("%s: tolerance has no field '%s'", path, field) end
+    if type(value) ~= "number" then fail("%s: tolerance.%s must be a number", path, field) end
+  end
+  if not def.tolerance.max_error then fail("%s: tolerance needs max_error", path) end
+  local limit = def.loop_limit
+  if limit ~= nil and (math.type(limit) ~= "integer" or limit < 1) then
+    fail("%s: loop_limit must be a whole number from 1 on, not %s", path, limit)
   end
 end
 
@@ -168,10 +185,11 @@ local function load_problem(path)
   local kerneltable = require "gilua.kerneltable"
   if kerneltable.is(def) then def = kerneltable.definition(def, dir) end
   check(def, dir .. "/problem.lua")
+  check_numbers(def, dir .. "/problem.lua")
   local self = setmetatable({
     name = def.name, dir = dir, kernel = def.kernel, definition = def, title = def.title,
     parameters = def.parameters, tolerance = def.tolerance, restrict = def.restrict,
-    checked_case = def.checked_case,
+    checked_case = def.checked_case, loop_limit = def.loop_limit or LOOP_LIMIT,
     source_path = dir .. "/" .. def.source,
   }, Meta)
   local options = { kernel = def.kernel, config = config_of(def.parameters) }

@@ -101,7 +101,7 @@ local function measured(m)
   return json.object {
     { "genome", m.genome }, { "status", m.status }, { "ticks", m.ticks },
     { "max_error", m.max_error }, { "mean_error", m.mean_error }, { "wrong", m.wrong },
-    { "unset", m.unset }, { "n", m.n }, { "registers", m.registers },
+    { "unset", m.unset }, { "penalty", m.penalty }, { "n", m.n }, { "registers", m.registers },
     { "shared_bytes", m.shared_bytes }, { "ns", m.baseline_ns and m.ns or nil },
     { "rel_error", m.rel_error }, { "samples", m.samples and #m.samples or nil },
   }

@@ -7,6 +7,7 @@
 
 local core = require "gilua.core"
 local stats = require "gilua.stats"
+local fitness = require "gilua.fitness"
 local wire = require "gilua.wire"
 
 local M = {}
@@ -160,13 +161,21 @@ function M:prepare(module, mutant)
   }
 end
 
+--- What the answers of two comparisons cost, and how many count; nil where neither says so.
+local function costs(a, b)
+  if not (a.penalty and b.penalty) then return a.penalty or b.penalty, a.counted or b.counted end
+  local counted = a.counted + b.counted
+  return (a.penalty * a.counted + b.penalty * b.counted) / math.max(counted, 1), counted
+end
+
 --- Two comparisons as one: the means and shares are those of all answers.
 local function together(a, b)
   local n = a.n + b.n
+  local penalty, counted = costs(a, b)
   local function mean(x, y) return (x * a.n + y * b.n) / n end
   return { n = n, max_error = math.max(a.max_error, b.max_error), first_wrong = a.first_wrong,
            mean_error = mean(a.mean_error, b.mean_error), wrong = mean(a.wrong, b.wrong),
-           unset = mean(a.unset, b.unset) }
+           unset = mean(a.unset, b.unset), penalty = penalty, counted = counted }
 end
 
 --- Compares the outputs as they are now with what is expected; what else was touched is a fault.
@@ -244,7 +253,7 @@ end
 
 local TIMED = { "ns", "samples", "clocks", "rel_error", "dropped", "slow", "capped", "clock" }
 
---- Times a launch that gave right answers, and looks at the answers of the last timed launch.
+--- Times a launch that gave tolerable answers, and looks at the answers of the last timed launch.
 function M:time(module, launch, how, tag)
   local m
   if how.clock == "spans" then
@@ -293,15 +302,16 @@ end
 --- The worse of two verdicts on the same mutant.
 local function worse(first, second)
   if second.status and second.status ~= "ok" then return second end
-  if second.unset > first.unset or second.max_error > first.max_error then return second end
+  if second.unset > first.unset or second.max_error > first.max_error
+    or (second.penalty or 0) > (first.penalty or 0) then return second end
   return first
 end
 
---- Careful timing (device cuda only), of mutants with right answers.
+--- Careful timing (device cuda only), of mutants with right answers or nearly so.
 function M:timed(m, module, launch, job, tag)
   local t, verdict = self:time(module, launch, long_enough(job.timing, m.ns), tag)
   if t.status ~= "ok" then
-    local bad = failed(t.status, "after a first run that was right: " .. tostring(t.message))
+    local bad = failed(t.status, "after a first run that ended well: " .. tostring(t.message))
     bad.lost = t.lost
     return bad
   end
@@ -309,7 +319,8 @@ function M:timed(m, module, launch, job, tag)
   verdict = worse(m, verdict)
   if verdict ~= m and verdict.status then return verdict end
   return merge(m, { max_error = verdict.max_error, mean_error = verdict.mean_error,
-                    wrong = verdict.wrong, unset = verdict.unset })
+                    wrong = verdict.wrong, unset = verdict.unset, penalty = verdict.penalty,
+                    counted = verdict.counted })
 end
 
 -- --- the whole case ----------------------------------------------------------------------------
@@ -336,7 +347,7 @@ function M:measure(mutant, job)
     merge(m, self:judge())
     seconds.check = core.system.seconds() - ran
   end
-  if m.status == "ok" and timing and m.max_error <= self.problem.tolerance.max_error then
+  if m.status == "ok" and timing and fitness.tolerable(m, self.problem.tolerance) then
     m = self:timed(m, module, launch, job, mutant.tag)
     seconds.time = seconds.time + core.system.seconds() - ran - seconds.check
   end

@@ -53,11 +53,21 @@ void array_set_int(Array *a, int64_t index, int64_t value);
 #define ARRAY_SENTINEL_BYTE 0xAB
 void array_fill_sentinel(Array *a);
 
+/* What an answer costs besides its error, for schemes that let some wrong kernels live. The first
+** that holds: nothing, and it does not count, where every used element was expected to be `ignore`
+** (NaN: everything counts); `unset` for one never written; `outside` for one with an element that
+** is not in low … high (NaN is not) or infinitely far off; else its error. */
+typedef struct ComparePenalty {
+    int64_t wanted; /* 0: none is worked out */
+    double ignore, unset, outside, low, high;
+} ComparePenalty;
+
 typedef struct CompareOptions {
     int width;     /* consecutive elements that make one answer; error is the worst of them (1) */
     int used;      /* of these, how many count (0 = all): a float4 whose w is padding has used 3 */
     double limit;  /* an answer is wrong when its error is above this (0) */
     int threads;   /* 0 = as many as the machine has cores; small arrays use one anyway */
+    ComparePenalty penalty;
 } CompareOptions;
 
 typedef struct Comparison {
@@ -67,6 +77,8 @@ typedef struct Comparison {
     double wrong;      /* share of answers with error above the limit, NaN and unset ones included */
     double unset;      /* share of answers with an element that still holds the sentinel */
     int64_t first_wrong; /* index from 0 of the first wrong answer, -1 */
+    int64_t counted;     /* answers that options.penalty does not ignore; 0 where none is wanted */
+    double penalty;      /* mean over those; 0 when there are none */
 } Comparison;
 
 /* Compares got with expected, both of the same type and count, in one pass over memory.
@@ -80,5 +92,9 @@ typedef struct Comparison {
 ** same to the bit whatever the number of threads. Fails ("usage") on mismatched arrays. */
 bool array_compare(const Array *got, const Array *expected, const CompareOptions *options,
                    Comparison *out, gi_err *err);
+
+/* Fills in the defaults of *options (NULL: all) and checks that such arrays can be compared so. */
+bool array_compare_options(const Array *got, const Array *expected, const CompareOptions *options,
+                           CompareOptions *out, gi_err *err);
 
 #endif

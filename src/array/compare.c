@@ -26,13 +26,15 @@
 
 typedef struct Part {
     double max, sum; /* over finite errors; max is infinite when any error is */
-    int64_t finite, wrong, unset, first_wrong;
+    double penalty;  /* sum over the answers counted */
+    int64_t finite, wrong, unset, first_wrong, counted;
 } Part;
 
 typedef struct Job {
     const Array *got, *expected;
     int width, used;
     double limit;
+    const ComparePenalty *penalty; /* NULL: not wanted */
     int64_t answers, chunks;
     Part *parts; /* one a chunk */
 } Job;
@@ -121,6 +123,29 @@ static void count_answer(Part *p, double error, double limit, int64_t answer) {
     if (!finite || !(error <= limit)) count_wrong(p, answer);
 }
 
+static bool is_ignored(const Job *job, int64_t first) {
+    for (int64_t i = first; i < first + job->used; i++)
+        if (array_get(job->expected, i) != job->penalty->ignore) return false;
+    return true;
+}
+
+static bool is_outside(const Job *job, int64_t first) {
+    for (int64_t i = first; i < first + job->used; i++) {
+        const double v = array_get(job->got, i);
+        if (!(v >= job->penalty->low && v <= job->penalty->high)) return true;
+    }
+    return false;
+}
+
+/* Adds what the answer costs that begins at element `first` (ComparePenalty). */
+static void count_penalty(const Job *job, Part *p, double error, bool unset, int64_t first) {
+    const ComparePenalty *cost = job->penalty;
+    if (is_ignored(job, first)) return;
+    p->counted++;
+    if (unset) p->penalty += cost->unset;
+    else p->penalty += error > DBL_MAX || is_outside(job, first) ? cost->outside : error;
+}
+
 /* The plain way: any type, any width, any values. */
 static void compare_answers(const Job *job, int64_t first, int64_t n, Part *p) {
     for (int64_t answer = first; answer < first + n; answer++) {
@@ -133,6 +158,7 @@ static void compare_answers(const Job *job, int64_t first, int64_t n, Part *p) {
         }
         p->unset += unset;
         count_answer(p, unset ? (double)INFINITY : worst, job->limit, answer);
+        if (job->penalty) count_penalty(job, p, worst, unset, answer * job->width);
     }
 }
 
@@ -220,7 +246,7 @@ static Part compare_chunk(const Job *job, int64_t chunk) {
     Part p = {.first_wrong = -1};
     int64_t at = chunk * CHUNK;
     const int64_t end = at + CHUNK < job->answers ? at + CHUNK : job->answers;
-    const bool quick = job->got->type == ARRAY_F32 && job->width == 4;
+    const bool quick = job->got->type == ARRAY_F32 && job->width == 4 && !job->penalty;
 
     for (; quick && at + BLOCK <= end; at += BLOCK)
         if (!compare_block(job, at, &p)) compare_answers(job, at, BLOCK, &p);
@@ -266,6 +292,8 @@ static Comparison add_parts(const Job *job) {
         const Part *p = &job->parts[c];
         if (p->max > t.max) t.max = p->max;
         t.sum += p->sum;
+        t.penalty += p->penalty;
+        t.counted += p->counted;
         t.finite += p->finite;
         t.wrong += p->wrong;
         t.unset += p->unset;
@@ -279,10 +307,27 @@ static Comparison add_parts(const Job *job) {
         .wrong = (double)t.wrong / n,
         .unset = (double)t.unset / n,
         .first_wrong = t.first_wrong,
+        .counted = t.counted,
+        .penalty = t.counted ? t.penalty / (double)t.counted : 0,
     };
 }
 
-static bool check_operands(const Array *g, const Array *e, int width, int used, gi_err *err) {
+static bool check_penalty(const ComparePenalty *p, gi_err *err) {
+    if (!(p->unset >= 0 && p->unset <= DBL_MAX && p->outside >= 0 && p->outside <= DBL_MAX))
+        return gi_fail(err, "usage",
+                       "penalty: unset (%g) and outside (%g) must be numbers from 0 on", p->unset,
+                       p->outside);
+    if (!(p->low <= p->high))
+        return gi_fail(err, "usage", "penalty: low (%g) must not be above high (%g)", p->low,
+                       p->high);
+    return true;
+}
+
+bool array_compare_options(const Array *g, const Array *e, const CompareOptions *options,
+                           CompareOptions *out, gi_err *err) {
+    CompareOptions o = options ? *options : (CompareOptions){0};
+    if (o.width == 0) o.width = 1;
+    if (o.used == 0) o.used = o.width;
     if (g->type != e->type)
         return gi_fail(err, "usage",
                        "cannot compare %s answers with %s expected ones: make both of one type",
@@ -290,30 +335,31 @@ static bool check_operands(const Array *g, const Array *e, int width, int used, 
     if (g->count != e->count)
         return gi_fail(err, "usage", "cannot compare %lld answers with %lld expected ones",
                        (long long)g->count, (long long)e->count);
-    if (width < 1 || g->count % width != 0)
+    if (o.width < 1 || g->count % o.width != 0)
         return gi_fail(err, "usage", "%lld elements do not divide into answers of width %d",
-                       (long long)g->count, width);
-    if (used < 1 || used > width)
-        return gi_fail(err, "usage", "used must be 1 to %d (the width), not %d", width, used);
+                       (long long)g->count, o.width);
+    if (o.used < 1 || o.used > o.width)
+        return gi_fail(err, "usage", "used must be 1 to %d (the width), not %d", o.width, o.used);
+    if (o.penalty.wanted && !check_penalty(&o.penalty, err)) return false;
+    *out = o;
     return true;
 }
 
 bool array_compare(const Array *got, const Array *expected, const CompareOptions *options,
                    Comparison *out, gi_err *err) {
-    static const CompareOptions defaults = {.width = 1};
-    const CompareOptions *o = options ? options : &defaults;
-    const int width = o->width ? o->width : 1;
-    const int used = o->used ? o->used : width;
-    if (!check_operands(got, expected, width, used, err)) return false;
+    CompareOptions o;
+    if (!array_compare_options(got, expected, options, &o, err)) return false;
 
-    Job job = {.got = got, .expected = expected, .width = width, .used = used, .limit = o->limit};
-    job.answers = got->count / width;
+    Job job = {.got = got, .expected = expected, .width = o.width, .used = o.used};
+    job.limit = o.limit;
+    job.penalty = o.penalty.wanted ? &o.penalty : NULL;
+    job.answers = got->count / o.width;
     job.chunks = (job.answers + CHUNK - 1) / CHUNK;
     job.parts = calloc((size_t)job.chunks, sizeof *job.parts);
     if (!job.parts)
         return gi_fail(err, "nomem", "no memory to compare %lld answers", (long long)job.answers);
 
-    run_job(&job, pick_threads(&job, o->threads));
+    run_job(&job, pick_threads(&job, o.threads));
     *out = add_parts(&job);
     free(job.parts);
     return true;

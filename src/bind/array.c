@@ -274,25 +274,57 @@ static int array_close(lua_State *L) {
     return 0;
 }
 
+static ComparePenalty penalty_option(lua_State *L, int index) {
+    static const char *const known[] = {"ignore", "unset", "outside", "low", "high", NULL};
+    ComparePenalty p = {0};
+    if (!lua_istable(L, index)) return p;
+    const int at = lua_gettop(L) + 1;
+    p.wanted = lua_getfield(L, index, "penalty") != LUA_TNIL;
+    if (p.wanted && !lua_istable(L, at))
+        luaL_error(L, "option 'penalty' must be a table { unset =, outside = }, not a %s",
+                   luaL_typename(L, at));
+    bind_check_options(L, at, known);
+    p.ignore = bind_option_number(L, at, "ignore", (double)NAN);
+    p.unset = bind_option_number(L, at, "unset", (double)NAN);
+    p.outside = bind_option_number(L, at, "outside", (double)NAN);
+    p.low = bind_option_number(L, at, "low", -(double)INFINITY);
+    p.high = bind_option_number(L, at, "high", (double)INFINITY);
+    lua_settop(L, at - 1);
+    return p;
+}
+
+CompareOptions bind_compare_options(lua_State *L, int index, bool threads) {
+    static const char *const known[] = {"width", "used", "limit", "penalty", "threads", NULL};
+    static const char *const no_threads[] = {"width", "used", "limit", "penalty", NULL};
+    bind_check_options(L, index, threads ? known : no_threads);
+    return (CompareOptions){.width = (int)bind_option_int(L, index, "width", 1),
+                            .used = (int)bind_option_int(L, index, "used", 0),
+                            .limit = bind_option_number(L, index, "limit", 0),
+                            .threads = (int)bind_option_int(L, index, "threads", 0),
+                            .penalty = penalty_option(L, index)};
+}
+
+void bind_push_comparison(lua_State *L, const Comparison *c, const CompareOptions *o) {
+    lua_createtable(L, 0, 8);
+    lua_pushinteger(L, c->n), lua_setfield(L, -2, "n");
+    lua_pushnumber(L, c->max_error), lua_setfield(L, -2, "max_error");
+    lua_pushnumber(L, c->mean_error), lua_setfield(L, -2, "mean_error");
+    lua_pushnumber(L, c->wrong), lua_setfield(L, -2, "wrong");
+    lua_pushnumber(L, c->unset), lua_setfield(L, -2, "unset");
+    if (c->first_wrong >= 0)
+        lua_pushinteger(L, c->first_wrong + 1), lua_setfield(L, -2, "first_wrong");
+    if (!o->penalty.wanted) return;
+    lua_pushinteger(L, c->counted), lua_setfield(L, -2, "counted");
+    lua_pushnumber(L, c->penalty), lua_setfield(L, -2, "penalty");
+}
+
 static int compare(lua_State *L) {
-    static const char *const known[] = {"width", "used", "limit", "threads", NULL};
     Array *got = bind_check_array(L, 1), *expected = bind_check_array(L, 2);
-    bind_check_options(L, 3, known);
-    CompareOptions o = {.width = (int)bind_option_int(L, 3, "width", 1),
-                        .used = (int)bind_option_int(L, 3, "used", 0),
-                        .limit = bind_option_number(L, 3, "limit", 0),
-                        .threads = (int)bind_option_int(L, 3, "threads", 0)};
+    CompareOptions o = bind_compare_options(L, 3, true);
     Comparison c;
     gi_err err;
     if (!array_compare(got, expected, &o, &c, &err)) return bind_misuse(L, &err);
-    lua_createtable(L, 0, 6);
-    lua_pushinteger(L, c.n), lua_setfield(L, -2, "n");
-    lua_pushnumber(L, c.max_error), lua_setfield(L, -2, "max_error");
-    lua_pushnumber(L, c.mean_error), lua_setfield(L, -2, "mean_error");
-    lua_pushnumber(L, c.wrong), lua_setfield(L, -2, "wrong");
-    lua_pushnumber(L, c.unset), lua_setfield(L, -2, "unset");
-    if (c.first_wrong >= 0)
-        lua_pushinteger(L, c.first_wrong + 1), lua_setfield(L, -2, "first_wrong");
+    bind_push_comparison(L, &c, &o);
     return 1;
 }
 
@@ -327,10 +359,11 @@ void bind_array(lua_State *L) {
         {"frombytes", array_frombytes, "gi.array.frombytes(string, dtype) -> array",
          "An array over a copy of raw bytes."},
         {"compare", compare,
-         "gi.array.compare(got, expected [, {width, used, limit, threads}]) -> table",
+         "gi.array.compare(got, expected [, {width, used, limit, penalty, threads}]) -> table",
          "Compares answers of `width` elements: n, max_error, mean_error, wrong (share above "
-         "limit), "
-         "unset, first_wrong; NaN equals nothing."},
+         "limit), unset, first_wrong; NaN equals nothing. With penalty = {ignore, unset, outside, "
+         "low, high} also counted, the answers not expected to be `ignore`, and penalty, the mean "
+         "of what these cost: `unset`, `outside` where not in low to high, else the error."},
         {NULL, NULL, NULL, NULL}};
     bind_class(L, CLASS, "array:", methods, meta);
     luaL_getmetatable(L, CLASS);

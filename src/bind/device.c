@@ -207,24 +207,13 @@ static int buffer_sentinel(lua_State *L) {
 }
 
 static int buffer_compare(lua_State *L) {
-    static const char *const known[] = {"width", "used", "limit", NULL};
     Child *got = check_child(L, 1, BUFFER), *expected = check_child(L, 2, BUFFER);
-    bind_check_options(L, 3, known);
-    CompareOptions o = {.width = (int)bind_option_int(L, 3, "width", 1),
-                        .used = (int)bind_option_int(L, 3, "used", 0),
-                        .limit = bind_option_number(L, 3, "limit", 0)};
+    CompareOptions o = bind_compare_options(L, 3, false);
     Comparison c;
     gi_err err;
     if (!device_buffer_compare(got->u.buffer, expected->u.buffer, &o, &c, &err))
         return refuse(L, &err);
-    lua_createtable(L, 0, 6);
-    lua_pushinteger(L, c.n), lua_setfield(L, -2, "n");
-    lua_pushnumber(L, c.max_error), lua_setfield(L, -2, "max_error");
-    lua_pushnumber(L, c.mean_error), lua_setfield(L, -2, "mean_error");
-    lua_pushnumber(L, c.wrong), lua_setfield(L, -2, "wrong");
-    lua_pushnumber(L, c.unset), lua_setfield(L, -2, "unset");
-    if (c.first_wrong >= 0)
-        lua_pushinteger(L, c.first_wrong + 1), lua_setfield(L, -2, "first_wrong");
+    bind_push_comparison(L, &c, &o);
     return 1;
 }
 
@@ -798,7 +787,7 @@ void bind_device(lua_State *L) {
         {"time_sentinel", buffer_time_sentinel, "buffer:time_sentinel([timing]) -> table",
          "Times that: no kernel that writes the whole buffer can be faster. As module:time."},
         {"compare", buffer_compare,
-         "buffer:compare(expected_buffer [, {width, used, limit}]) -> table",
+         "buffer:compare(expected_buffer [, {width, used, limit, penalty}]) -> table",
          "gi.array.compare on the device, without copying the answers here."},
         {"address", buffer_address, "buffer:address() -> integer", "The device address."},
         {"close", buffer_gc, "buffer:close()", "Frees the device memory."},

@@ -25,6 +25,19 @@ static bool is_sentinel(const Array *a, int64_t i) {
                                 : a->type == ARRAY_F64 && bits == 0x7ffdead0deaddead;
 }
 
+static void naive_penalty(const Array *g, const Array *e, CompareOptions o, int64_t answer,
+                          double error, bool unset, Comparison *c) {
+    bool ignored = true, outside = isinf(error);
+    for (int k = 0; k < (o.used ? o.used : o.width); k++) {
+        const double x = array_get(g, answer * o.width + k);
+        if (array_get(e, answer * o.width + k) != o.penalty.ignore) ignored = false;
+        if (isnan(x) || x < o.penalty.low || x > o.penalty.high) outside = true;
+    }
+    if (ignored) return;
+    c->counted++;
+    c->penalty += unset ? o.penalty.unset : outside ? o.penalty.outside : error;
+}
+
 /* The contract word by word, one answer after the other, in doubles. */
 static Comparison naive(const Array *g, const Array *e, CompareOptions o) {
     Comparison c = {.n = g->count / o.width, .first_wrong = -1};
@@ -41,6 +54,7 @@ static Comparison naive(const Array *g, const Array *e, CompareOptions o) {
             worst = d > worst ? d : worst;
         }
         unset += empty;
+        if (o.penalty.wanted) naive_penalty(g, e, o, a, worst, empty, &c);
         if (worst > c.max_error) c.max_error = worst;
         if (worst < (double)INFINITY) {
             sum += worst;
@@ -54,6 +68,7 @@ static Comparison naive(const Array *g, const Array *e, CompareOptions o) {
     c.mean_error = finite ? sum / (double)finite : (double)INFINITY;
     c.wrong = (double)wrong / (double)c.n;
     c.unset = (double)unset / (double)c.n;
+    if (c.counted) c.penalty /= (double)c.counted;
     return c;
 }
 
@@ -64,13 +79,15 @@ static bool close_to(double a, double b) {
 static bool agree(Comparison a, Comparison b) {
     return a.n == b.n && close_to(a.max_error, b.max_error) &&
            close_to(a.mean_error, b.mean_error) && a.wrong == b.wrong && a.unset == b.unset &&
-           a.first_wrong == b.first_wrong;
+           a.first_wrong == b.first_wrong && a.counted == b.counted &&
+           close_to(a.penalty, b.penalty);
 }
 
 static bool same_bits(Comparison a, Comparison b) {
     return a.n == b.n && memcmp(&a.max_error, &b.max_error, 8) == 0 &&
            memcmp(&a.mean_error, &b.mean_error, 8) == 0 && a.wrong == b.wrong &&
-           a.unset == b.unset && a.first_wrong == b.first_wrong;
+           a.unset == b.unset && a.first_wrong == b.first_wrong && a.counted == b.counted &&
+           memcmp(&a.penalty, &b.penalty, 8) == 0;
 }
 
 /* Random answers near the expected ones; about `trouble` elements are NaN, infinite or unset. */
@@ -98,6 +115,13 @@ static void randomise(Array *g, Array *e, gi_rng *r, int trouble) {
     }
 }
 
+static ComparePenalty some_penalty(gi_rng *r) {
+    ComparePenalty p = {.wanted = 1, .ignore = -1, .unset = 200, .outside = 100, .high = 50};
+    if (gi_rng_below(r, 3) == 0) p.low = -(double)INFINITY, p.high = (double)INFINITY;
+    if (gi_rng_below(r, 3) == 0) p.ignore = (double)NAN;
+    return p;
+}
+
 static void test_random(uint64_t seed) {
     gi_rng r;
     gi_rng_seed(&r, seed);
@@ -113,6 +137,9 @@ static void test_random(uint64_t seed) {
         Array *g = line(type, n), *e = line(type, n);
         randomise(g, e, &r,
                   type < ARRAY_F32 || gi_rng_below(&r, 2) ? 0 : (int)gi_rng_below(&r, 20));
+        if (round % 2) o.penalty = some_penalty(&r);
+        for (int64_t i = 0; o.penalty.wanted && i < g->count / 3; i++)
+            array_set(e, i, o.penalty.ignore);
         const Comparison one = compare(g, e, o);
         bad += !agree(one, naive(g, e, o));
         o.threads = 3;
@@ -195,6 +222,32 @@ static void test_integers(void) {
     array_unref(e);
 }
 
+/* StereoCamera's: -1 is no answer, 0 to 50 are (chapter 8, 8.14.5.3). */
+static void test_penalty(void) {
+    const double want[] = {-1, -1, 10, 10, 10, 10, 10, 10, 50, 10};
+    const double have[] = {-1, 7, 10, 12.5, -1, 50.5, INFINITY, NAN, 0, 10};
+    const double total = 0 + 2.5 + 100 + 100 + 100 + 100 + 50 + 200; /* eight of them count */
+    CompareOptions o = {.penalty = {1, -1, 200, 100, 0, 50}};
+    Array *g = line(ARRAY_F32, 10), *e = line(ARRAY_F32, 10), *mark = line(ARRAY_F32, 1);
+    for (int i = 0; i < 10; i++) array_set(e, i, want[i]), array_set(g, i, have[i]);
+    array_fill_sentinel(mark);
+    memcpy((float *)g->data + 9, mark->data, sizeof(float));
+    Comparison c = compare(g, e, o);
+    ok(c.counted == 8 && c.penalty == total / 8, "ignored, right, off, outside, unset: %g of %lld",
+       c.penalty, (long long)c.counted);
+    ok(c.n == 10 && c.wrong == 0.8 && c.unset == 0.1, "what is wrong does not depend on it");
+    o.penalty.wanted = 0;
+    c = compare(g, e, o);
+    ok(c.counted == 0 && c.penalty == 0, "none where none is wanted");
+    for (int i = 0; i < 10; i++) array_set(e, i, -1);
+    o.penalty.wanted = 1;
+    c = compare(g, e, o);
+    ok(c.counted == 0 && c.penalty == 0 && c.wrong == 0.8, "none where nothing counts");
+    array_unref(g);
+    array_unref(e);
+    array_unref(mark);
+}
+
 static void refused(const Array *g, const Array *e, CompareOptions o, const char *part) {
     Comparison c = {.n = -7};
     gi_err err = {0};
@@ -211,6 +264,9 @@ static void test_refusals(void) {
             "12 elements do not divide into answers of width 5");
     refused(a, a, (CompareOptions){.width = -1}, "width -1");
     refused(a, a, (CompareOptions){.width = 3, .used = 4}, "used must be 1 to 3");
+    refused(a, a, (CompareOptions){.penalty = {1, 0, -1, 0, 0, 0}}, "unset (-1)");
+    refused(a, a, (CompareOptions){.penalty = {1, 0, 0, (double)INFINITY, 0, 0}}, "outside (inf)");
+    refused(a, a, (CompareOptions){.penalty = {1, 0, 0, 0, 2, 1}}, "low (2) must not be above");
     Comparison out;
     ok(array_compare(a, a, NULL, &out, NULL) && out.n == 12, "no options: every element an answer");
     array_unref(a);
@@ -226,6 +282,7 @@ int main(int argc, char **argv) {
     test_last_and_first();
     test_unset();
     test_integers();
+    test_penalty();
     test_refusals();
     return tap_done();
 }

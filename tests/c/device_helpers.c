@@ -11,8 +11,8 @@
 #include "tap.h"
 
 typedef struct Part { /* as in the helpers */
-    double max, sum;
-    int64_t finite, wrong, unset, first;
+    double max, sum, penalty;
+    int64_t finite, wrong, unset, first, counted;
 } Part;
 
 static Compiler *compiler;
@@ -69,7 +69,8 @@ static Comparison on_gpu(EmuModule *m, const Array *got, const Array *expected,
         int width, used;
         double limit;
         uint64_t parts, key;
-    } compare = {g, e, answers, o->width, o->used, o->limit, p + sizeof *parts, key};
+        ComparePenalty penalty;
+    } compare = {g, e, answers, o->width, o->used, o->limit, p + sizeof *parts, key, o->penalty};
     struct {
         uint64_t parts;
         int64_t n;
@@ -86,14 +87,20 @@ static Comparison on_gpu(EmuModule *m, const Array *got, const Array *expected,
                         .mean_error = sum.finite ? sum.sum / (double)sum.finite : (double)INFINITY,
                         .wrong = (double)sum.wrong / (double)answers,
                         .unset = (double)sum.unset / (double)answers,
-                        .first_wrong = sum.first};
+                        .first_wrong = sum.first,
+                        .counted = sum.counted,
+                        .penalty = sum.counted ? sum.penalty / (double)sum.counted : 0};
+}
+
+static bool near_to(double a, double b) {
+    return a == b || fabs(a - b) <= 1e-6 * fabs(a);
 }
 
 static bool same(const Comparison *a, const Comparison *b) {
     return a->n == b->n && a->max_error == b->max_error && a->wrong == b->wrong &&
            a->unset == b->unset && a->first_wrong == b->first_wrong &&
-           (a->mean_error == b->mean_error ||
-            fabs(a->mean_error - b->mean_error) <= 1e-6 * fabs(a->mean_error));
+           near_to(a->mean_error, b->mean_error) && a->counted == b->counted &&
+           near_to(a->penalty, b->penalty);
 }
 
 /* A few wrong, infinite, NaN and unset elements. */
@@ -112,22 +119,35 @@ static void spoil(Array *got) {
     array_unref(mark);
 }
 
+/* Some ignore what is expected somewhere; some accept any finite number. */
+static ComparePenalty some_penalty(void) {
+    ComparePenalty p = {.wanted = 1, .ignore = -1, .unset = 200, .outside = 100, .high = 50};
+    if (gi_rng_below(&rng, 3) == 0) p.low = -(double)INFINITY, p.high = (double)INFINITY;
+    if (gi_rng_below(&rng, 3) == 0) p.ignore = (double)NAN;
+    return p;
+}
+
 static bool one_comparison(EmuModule *m, ArrayType type, int width) {
     int64_t shape[] = {(int64_t)(1 + gi_rng_below(&rng, 5000)) * width};
     Array *expected = array_new(type, 1, shape, NULL), *got = array_new(type, 1, shape, NULL);
     CompareOptions o = {.width = width, .used = 1 + (int)gi_rng_below(&rng, (uint64_t)width)};
     o.limit = (double)gi_rng_below(&rng, 3);
+    if (gi_rng_below(&rng, 3) != 0) o.penalty = some_penalty();
     for (int64_t i = 0; i < expected->count; i++)
         array_set(expected, i, (double)gi_rng_below(&rng, 20000) / 64 - 100);
+    for (int k = 0; k < 9 * width; k++) /* whole answers that are ignored, and some in part */
+        array_set(expected, (expected->count / 3 + k) % expected->count, o.penalty.ignore);
     memcpy(got->data, expected->data, got->size_bytes);
     spoil(got);
     Comparison host, device = on_gpu(m, got, expected, &o);
     bool equal = array_compare(got, expected, &o, &host, NULL) && same(&host, &device);
     if (!equal)
-        printf("# n %lld max %g %g mean %g %g wrong %g %g unset %g %g first %lld %lld\n",
+        printf("# n %lld max %g %g mean %g %g wrong %g %g unset %g %g first %lld %lld counted %lld "
+               "%lld penalty %.17g %.17g\n",
                (long long)host.n, host.max_error, device.max_error, host.mean_error,
                device.mean_error, host.wrong, device.wrong, host.unset, device.unset,
-               (long long)host.first_wrong, (long long)device.first_wrong);
+               (long long)host.first_wrong, (long long)device.first_wrong, (long long)host.counted,
+               (long long)device.counted, host.penalty, device.penalty);
     array_unref(expected);
     array_unref(got);
     return equal;

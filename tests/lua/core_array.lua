@@ -53,6 +53,32 @@ tap.case("comparison is strict about NaN and what was never written", function()
   tap.raises(function() gi.array.compare(got, gi.array("f32", 3)) end, "", "lengths must agree")
 end)
 
+tap.case("a penalty is what an answer costs: by how far, by where, or nothing", function()
+  local want = gi.array.from { -1, -1, 10, 10, 10, 10, 10 }
+  local got = gi.array.from { -1, 20, 10, 12, -1, 0 / 0, 51 }
+  local penalty = { ignore = -1, unset = 200, outside = 100, low = 0, high = 50 }
+  local c = gi.array.compare(got, want, { limit = 0.5, penalty = penalty })
+  tap.is(c.counted, 5, "where -1 was expected nothing counts")
+  tap.is(c.penalty, (0 + 2 + 100 + 100 + 100) / 5, "two off, and three outside 0 to 50")
+  tap.is(c.first_wrong, 2, "what is wrong is another matter")
+  got[3] = gi.array("f32", 1):sentinel()[1]
+  c = gi.array.compare(want:copy():sentinel(), want, { penalty = penalty })
+  tap.is(c.penalty, 200.0, "never set")
+  c = gi.array.compare(got, want, { penalty = { unset = 3, outside = 7 } })
+  tap.is(c.counted, 7, "without `ignore` everything counts")
+  tap.is(gi.array.compare(got, want).penalty, nil, "nothing unless asked for")
+  local bytes, none = gi.array.from({ 255, 7, 255 }, "u8"), gi.array.from({ 255, 255, 7 }, "u8")
+  penalty = { ignore = 255, unset = 200, outside = 100, low = 0, high = 50 }
+  tap.is(gi.array.compare(bytes, none, { penalty = penalty }).penalty, 100.0, "255 is a byte's -1")
+  local function refused(p, part)
+    tap.raises(function() gi.array.compare(got, want, { penalty = p }) end, part, part)
+  end
+  refused(5, "option 'penalty' must be a table { unset =, outside = }, not a number")
+  refused({ unset = 200 }, "unset (200) and outside (nan) must be numbers from 0 on")
+  refused({ unset = 200, outside = 100, hihg = 50 }, "did you mean 'high'")
+  refused({ unset = 200, outside = 100, low = 1, high = 0 }, "low (1) must not be above high (0)")
+end)
+
 tap.case("a share holds arrays for other processes; each gets views of its own", function()
   local core = require "gilua.core"
   local a, b = gi.array.from({ 1, 2, 3 }), gi.array.from({ { 1, 2 }, { 3, 4 } }, "i64")

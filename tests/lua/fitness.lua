@@ -49,20 +49,38 @@ tap.case("who may be a parent, §3.9", function()
 end)
 
 tap.case("StereoCamera: error first, then speed", function()
-  local function m(mean, ticks, unset)
-    return { status = "ok", mean_error = mean, unset = unset or 0, ticks = ticks, wrong = 0,
-             max_error = mean }
+  local tolerance = { max_error = 0.5, parent_penalty = 6.0 }
+  local function m(penalty, ticks, status)
+    return { status = status or "ok", penalty = penalty, ticks = ticks, max_error = penalty }
   end
   local base = m(0, 1000)
   tap.ok(fitness.stereo(m(0, 5000)) < fitness.stereo(m(0.001, 10)), "a small error outweighs time")
+  tap.ok(fitness.stereo(m(0, 1e9)) < fitness.stereo(m(1 / (1920 * 1080), 10)),
+    "one pixel off by one among two million, too")
   tap.ok(fitness.stereo(m(0, 900)) < fitness.stereo(m(0, 901)), "time among equals")
-  tap.is(fitness.stereo_error(m(3, 1, 0.5)), 101.5, "half unset at 200, the rest 3 off")
-  tap.is(fitness.stereo_error(m(math.huge, 1)), 100, "wild answers cost 100")
-  tap.is(fitness.stereo_error(m(0 / 0, 1)), 100, "and so does what is no number")
+  tap.ok(fitness.stereo(m(0.02, 900)) < fitness.stereo(m(0.02, 901)), "wrong ones too")
   tap.is(fitness.stereo({ status = "race" }), math.huge, "what does not run is worst")
-  tap.is(fitness.stereo_acceptable(m(6, 999), base), true, "six off and faster")
-  tap.is(fitness.stereo_acceptable(m(6.01, 999), base), false, "not more than six")
-  tap.is(fitness.stereo_acceptable(m(0, 1000), base), false, "not as slow")
+  local function may(own) return fitness.stereo_acceptable(own, base, tolerance) end
+  tap.is(may(m(6, 999)), true, "six off and faster")
+  tap.is(may(m(6.01, 999)), false, "not more than six")
+  tap.is(may(m(0, 1000)), false, "not as slow")
+  tap.is(may { status = "race", ticks = 1 }, false, "not what does not run")
+  tap.raises(function() fitness.stereo { status = "ok", ticks = 1 } end, "have no penalty",
+    "a case that asks for none")
+  tap.raises(function() fitness.stereo_acceptable(base, base, { max_error = 1 }) end,
+    "no parent_penalty", "a problem that gives no limit")
+end)
+
+tap.case("what is worth timing: what is right, or near enough to be a parent", function()
+  local function m(max_error, penalty) return { max_error = max_error, penalty = penalty } end
+  local strict, lax = { max_error = 0.5 }, { max_error = 0.5, parent_penalty = 6.0 }
+  tap.is(fitness.tolerable(m(0.5), strict), true, "right")
+  tap.is(fitness.tolerable(m(0.6, 0.1), strict), false, "wrong, where nothing else is said")
+  tap.is(fitness.tolerable(m(0.6, 6.0), lax), true, "wrong by little, where that may be a parent")
+  tap.is(fitness.tolerable(m(math.huge, 0.2), lax), true, "one answer wildly off, the others right")
+  tap.is(fitness.tolerable(m(50, 6.1), lax), false, "wrong by more")
+  local wrong = { status = "ok", unset = 0, max_error = 0.6, penalty = 0 }
+  tap.is(fitness.right(wrong, lax), false, "none of which makes a wrong kernel right")
 end)
 
 tap.done()
