@@ -133,6 +133,22 @@ tap.case("every setting by itself is right", function()
   all_right(farm, genomes, SMALL, "all of them")
 end)
 
+tap.case("128 disparities are right in every type of answer", function()
+  local farm <close> = gi.farm(problem, { jobs = 1 })
+  local spec = { seed = 5, width = 200, height = 24, max_disparity = 128 }
+  local _, most = assert(problem:case(spec)).expected:range()
+  tap.ok(most > 85, ("the scene has disparities up to %d"):format(most))
+  local genomes = { "", "DPER=4", "DPER=3 OUT_TYPE=uchar" }
+  for _, type in ipairs { "float", "int", "short", "uchar" } do
+    for _, place in ipairs { "GLOBAL", "SHARED", "LOCAL" } do
+      genomes[#genomes + 1] = ("OUT_TYPE=%s STORE_disparityPixel=%s"):format(type, place)
+    end
+  end
+  all_right(farm, genomes, spec, "wherever it is kept")
+  spec.max_disparity, spec.width = 97, 161
+  all_right(farm, { "DPER=4", "DPER=4 OUT_TYPE=uchar XHALO" }, spec, "so are other numbers of them")
+end)
+
 tap.case("combinations are right, and those that cannot be are taken as documented", function()
   local farm <close> = gi.farm(problem, { jobs = 1 })
   local rng = gi.rng(2014)
@@ -204,6 +220,105 @@ tap.case("the grammar has what chapter 8 opens, and header genes do no harm", fu
   all_right(farm, { const .. "<optconst_K0>", volatile .. "<optvolatile_K0>",
     restrict .. "<optrestrict_K0>", bounds .. "<launchbounds_K2> DPER=3", figure_8_16() }, SMALL,
     "each, and the K20c's genome of Figure 8.16")
+end)
+
+---A mutant by hand: the kernel after a setting, with texts replaced: { from, to, from, to … }.
+local function by_hand(dev, setting, edits)
+  local source, detail = problem.grammar:apply(setting, true)
+  for i = 1, #edits, 2 do
+    local first, last = assert(source:find(edits[i], 1, true))
+    source = source:sub(1, first - 1) .. edits[i + 1] .. source:sub(last + 1)
+  end
+  return { code = assert(gi.compile(source, { target = dev:target() })),
+           values = problem:values(detail.params) }
+end
+
+local BEST = "PIXEL(row) = dmin;"
+
+---The mean penalty of §8.14.5.3, one pixel after the other.
+local function penalty_of(c, none, unset)
+  local sum, n = 0, 0
+  for i = 1, c.answers do
+    local got, want = c.output[i], c.expected[i]
+    if want ~= none then
+      n = n + 1
+      local outside = not (got >= 0 and got <= c.max_disparity)
+      sum = sum + (got == unset and 200 or outside and 100 or math.abs(got - want))
+    end
+  end
+  return sum / n, n
+end
+
+tap.case("what a wrong pixel costs is what the paper says, in every type of answer", function()
+  local dev = gi.device "emu"
+  local runner = gi.runner.new(problem, dev)
+  runner:use(assert(problem:case { seed = 7, width = 90, height = 47, max_disparity = 9,
+                                   noise = 40 }))
+  for _, type in ipairs { "float", "int", "short", "uchar" } do
+    for _, m in ipairs {
+      { "two more in some columns", BEST, "PIXEL(row) = dmin + (X % 3 ? 0 : 2);" },
+      { "no match in most rows", "ssd < MIN_SSD(row)", "false" },
+      { "wild in some columns", BEST, "PIXEL(row) = X % 5 ? dmin : 99;" },
+      { "some never written", "PIXEL(row) = -1;", ";", BEST, "if (X % 5) PIXEL(row) = dmin;" },
+      { "written where there is a match", "PIXEL(row) = -1;", ";" },
+      { "a match for every pixel", "MIN_SSD(row) = NO_MATCH", "MIN_SSD(row) = 1 << 30" },
+    } do
+      local mutant = by_hand(dev, "OUT_TYPE=" .. type, table.move(m, 2, #m, 1, {}))
+      local got = runner:measure(mutant, { budget = 0 })
+      local c = runner.case
+      local mark = gi.array(c.output:dtype(), 1):sentinel()[1]
+      if mark ~= mark then -- a NaN equals nothing: found by another value
+        mark = -12345
+        for i = 1, c.answers do
+          if c.output[i] ~= c.output[i] then c.output[i] = mark end
+        end
+      end
+      local want, counted = penalty_of(c, type == "uchar" and 255 or -1, mark)
+      tap.ok(counted > 0 and counted < c.answers and got.wrong > 0, ("%s, %s: %d of %d count")
+        :format(type, m[1], counted, c.answers))
+      tap.near(got.penalty, want, "penalty")
+      tap.is(got.counted, counted, "counted")
+    end
+  end
+end)
+
+tap.case("mutants that may be parents are timed, and stay wrong", function()
+  local dev = gi.device "emu"
+  local runner = gi.runner.new(problem, dev)
+  runner.virtual = false -- as on a GPU
+  runner:use(assert(problem:case(SMALL)))
+  local timing = { min_samples = 3, max_samples = 5, rel_error = 0.1 }
+  local function measured(better)
+    return runner:measure(by_hand(dev, "", { BEST, better }), { budget = 0, timing = timing })
+  end
+  local near = measured "PIXEL(row) = dmin + (X == 3);"
+  tap.ok(near.max_error == 1 and near.penalty < 0.1, ("one column is one off: %g"):format(
+    near.penalty))
+  tap.ok(near.samples ~= nil and near.ns < math.huge, "it has a time")
+  tap.is(gi.fitness.right(near, problem.tolerance), false, "it is not right")
+  local far = measured "PIXEL(row) = -2;"
+  tap.ok(far.status == "ok" and far.penalty > 6, ("another is %g off"):format(far.penalty))
+  tap.is(far.samples, nil, "and not timed")
+end)
+
+tap.case("a loop may run a hundred times as often as the kernel's do", function()
+  local dev = gi.device "emu"
+  local runner = gi.runner.new(problem, dev)
+  runner:use(assert(problem:case(problem.checked_case)))
+  local most = problem.loop_limit // 100
+  local function ends(limit)
+    local source = problem.grammar:guard(true, limit) .. "#line 1\n" .. problem.grammar:apply ""
+    local code = assert(gi.compile(source, { target = dev:target() }))
+    return runner:check(code, problem:values(), 0, true).status
+  end
+  tap.is(problem.loop_limit, 100 * most, "a hundred times")
+  tap.is(ends(most), "ok", ("%d iterations"):format(most))
+  tap.is(ends(most - 1), "loop_limit", "which no thread of the unmodified kernel exceeds")
+  local farm <close> = gi.farm(problem, { jobs = 1 })
+  local step = rule("for3", "for (row = 1;", 1)
+  local verdict = farm:check { "", step }
+  tap.is(verdict[1].status, "ok", "it is checked with that limit")
+  tap.is(verdict[2].status, "loop_limit", "and what never ends meets it")
 end)
 
 tap.case("a scene is matched within one of its depth where both images show it", function()
