@@ -68,6 +68,28 @@ tap.case("generations follow the paper", function()
   tap.is(farm.cases[2].name, "case 2", "a new case each generation")
 end)
 
+tap.case("wrong ones may be parents, and never win", function()
+  local wrong, parents = 0, 0
+  local run = evolve.run(scheme {
+    fitness = function(own) return own.status == "ok" and own.ticks or math.huge end,
+    acceptable = function(own) return own.status == "ok" end,
+    select = function(population, rng)
+      local list = evolve.paper.select(population, rng)
+      for _, parent in ipairs(list) do
+        parents = parents + 1
+        wrong = wrong + (parent.measurement.max_error > 0.001 and 1 or 0)
+      end
+      return list
+    end })
+  tap.ok(wrong > parents / 10, ("%d of %d parents are wrong: that pays here"):format(wrong, parents))
+  local right = true
+  for _, record in ipairs(run.records) do
+    right = right and (not record.best or record.best.measurement.max_error <= 0.001)
+  end
+  tap.is(right, true, "the best of every generation is right")
+  tap.ok(run.result.speedup > 1 and run.result.best.max_error <= 0.001, "and so is the result")
+end)
+
 tap.case("missing children come from scratch", function()
   local births = {}
   evolve.run(scheme { population = 10, generations = 2,

@@ -5,7 +5,8 @@ local tap = require "tap"
 local gi = require "gilua"
 
 -- A problem of its own folder, with open loop headers, as a user would write one.
-local function sums(folder)
+---@param change? string fields of the problem to add or to replace
+local function sums(folder, change)
   local function write(name, text)
     local file = assert(io.open(folder .. "/" .. name, "w"))
     file:write(text)
@@ -22,7 +23,7 @@ extern "C" __global__ void sums(int *out, const int *in, int n)
     out[threadIdx.x] = sum;
 }
 ]])
-  write("problem.lua", [[
+  local text = [[
 local gi = require "gilua"
 local function case(_, spec)
   local n = spec.n
@@ -31,7 +32,7 @@ local function case(_, spec)
   return { name = "sum", answers = 32, n = n, input = input, output = gi.array("i32", 32),
            expected = gi.array("i32", 32):fill(n * (n - 1) // 2), compare = {} }
 end
-return { name = "sums", source = "kernel.cu", kernel = "sums",
+local problem = { name = "sums", source = "kernel.cu", kernel = "sums",
   parameters = { { name = "unroll", default = 1, values = { 1, 2 }, in_source = false } },
   grammar = { open_loops = true }, tolerance = { max_error = 0, wrong_above = 0 },
   checked_case = { n = 3 }, case = case,
@@ -39,7 +40,10 @@ return { name = "sums", source = "kernel.cu", kernel = "sums",
   launch = function(c)
     return { grid = 1, block = 32, args = { c.output, c.input, { "i32", c.n } } }
   end }
-]])
+%s
+return problem
+]]
+  write("problem.lua", text:format(change or ""))
   return gi.problem(folder)
 end
 
@@ -54,6 +58,30 @@ local function by_hand(problem, from, to)
   assert(n == 1, "the source has no " .. from)
   return { source = text }
 end
+
+tap.case("a problem says how often its loops may run in the checked run", function()
+  local function verdicts(limit)
+    local p = sums(tap.folder(), "problem.loop_limit = " .. limit)
+    local farm <close> = gi.farm(p, { jobs = 1 })
+    return statuses(farm:check { "", "<for3_kernel.cu_5>" })
+  end
+  tap.is(verdicts(4), "ok loop_limit", "three numbers are four looks at the condition")
+  tap.raises(function() verdicts(3) end, "the unmodified kernel fails (loop_limit)",
+    "a limit too low for the kernel itself")
+  local p = sums(tap.folder())
+  tap.is(p.loop_limit, 10000, "where nothing is said")
+end)
+
+tap.case("what is wrong with a problem's numbers is said", function()
+  local function refused(change, part)
+    tap.raises(function() sums(tap.folder(), change) end, part, part)
+  end
+  refused("problem.loop_limit = 0", "loop_limit must be a whole number from 1 on, not 0")
+  refused("problem.loop_limit = 'many'", "loop_limit must be a whole number from 1 on, not many")
+  refused("problem.tolerance = { wrong_above = 1 }", "tolerance needs max_error")
+  refused("problem.tolerance.max_errror = 1", "tolerance has no field 'max_errror'")
+  refused("problem.tolerance.parent_penalty = '6'", "tolerance.parent_penalty must be a number")
+end)
 
 tap.case("mutants by hand go the way of all mutants, whatever is wrong with them", function()
   local p = sums(tap.folder())
