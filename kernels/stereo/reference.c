@@ -202,7 +202,11 @@ static void make_surfaces(uint64_t *state, double width, double height, double m
 ** being well below one, each step brings it nearer. */
 static double solved(const Surface *s, double right, double y) {
     double x = right + s->at;
-    for (int i = 0; i < 24; i++) x = right + disparity_at(s, x, y);
+    for (int i = 0; i < 24; i++) {
+        const double next = right + disparity_at(s, x, y);
+        if (next == x) break;
+        x = next;
+    }
     return x;
 }
 

@@ -98,13 +98,15 @@ end
 
 local function measured(m)
   if not m then return json.null end
-  return json.object {
+  local fields = {
     { "genome", m.genome }, { "status", m.status }, { "ticks", m.ticks },
     { "max_error", m.max_error }, { "mean_error", m.mean_error }, { "wrong", m.wrong },
-    { "unset", m.unset }, { "penalty", m.penalty }, { "n", m.n }, { "registers", m.registers },
+    { "unset", m.unset }, { "n", m.n }, { "registers", m.registers },
     { "shared_bytes", m.shared_bytes }, { "ns", m.baseline_ns and m.ns or nil },
     { "rel_error", m.rel_error }, { "samples", m.samples and #m.samples or nil },
   }
+  if m.penalty then fields[#fields + 1] = { "penalty", m.penalty } end
+  return json.object(fields)
 end
 
 local function generation_speedups(run)
