@@ -224,8 +224,9 @@ local function case(problem, spec)
   local c = {
     name = ("%s, disparities to %d"):format(pair.name, s.max_disparity),
     answers = width * height, compare = comparison("f32", s.max_disparity),
-    width = width, height = height, max_disparity = s.max_disparity, left = pair.left, right = pair.right, depth = pair.depth,
-    seen = pair.seen, work = gi.array("i32", height, width),
+    width = width, height = height, max_disparity = s.max_disparity,
+    left = pair.left, right = pair.right, depth = pair.depth, seen = pair.seen,
+    work = gi.array("i32", height, width),
     size = ("%dx%d"):format(width, height),
     group = kind == "scene" and "made-up pairs" or "real pairs",
   }

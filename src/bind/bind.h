@@ -74,7 +74,8 @@ void bind_system(lua_State *L);
 Array *bind_check_array(lua_State *L, int index);
 Array *bind_test_array(lua_State *L, int index);
 void bind_push_array(lua_State *L, Array *a); /* takes over the caller's reference */
-CompareOptions bind_compare_options(lua_State *L, int index, bool threads); /* may it say how many? */
+CompareOptions bind_compare_options(lua_State *L, int index,
+                                    bool threads); /* may it say how many? */
 void bind_push_comparison(lua_State *L, const Comparison *c, const CompareOptions *o);
 gi_rng *bind_check_rng(lua_State *L, int index);
 Share *bind_optional_share(lua_State *L, int index); /* NULL for none or nil */

@@ -15,8 +15,9 @@ static int queue(CudaDevice *d, const CudaComparer *c, DeviceBuffer *got, Device
     int64_t n = (answers + ANSWERS_PER_BLOCK - 1) / ANSWERS_PER_BLOCK;
     CuPointer total = d->parts.address, parts = total + sizeof(Part);
     uint64_t key = ((CudaBuffer *)expected)->block->key;
-    void *compare[] = {&got->address, &expected->address, &answers,   &o->width, &o->used,
-                       &o->limit,     &parts,             &key,       &o->penalty};
+    void *compare[] = {&got->address, &expected->address, &answers, &o->width,
+                       &o->used,      &o->limit,          &parts,   &key,
+                       &o->penalty};
     void *sum[] = {&parts, &n, &total};
     int code = cuda_help(d, c->compare, (unsigned)n, compare);
     return code == CU_OK ? cuda_help(d, c->total, 1, sum) : code;

@@ -81,7 +81,8 @@ tap.case("wrong ones may be parents, and never win", function()
       end
       return list
     end })
-  tap.ok(wrong > parents / 10, ("%d of %d parents are wrong: that pays here"):format(wrong, parents))
+  tap.ok(wrong > parents / 10, ("%d of %d parents are wrong, which pays here"):format(wrong,
+    parents))
   local right = true
   for _, record in ipairs(run.records) do
     right = right and (not record.best or record.best.measurement.max_error <= 0.001)

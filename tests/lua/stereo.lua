@@ -118,7 +118,8 @@ end
 
 tap.case("the unmodified kernel is right whatever the image's size", function()
   local farm <close> = gi.farm(problem, { jobs = 1 })
-  for _, size in ipairs { { 64, 40 }, { 65, 41 }, { 1, 1 }, { 3, 90 }, { 130, 5 } } do
+  for _, size in ipairs { { 64, 40 }, { 65, 41 }, { 1, 1 }, { 3, 90 }, { 130, 5 }, { 1920, 9 },
+    { 7, 1080 } } do
     all_right(farm, { "" }, { seed = 2, width = size[1], height = size[2], max_disparity = 7 },
       ("%d x %d"):format(size[1], size[2]))
   end
