@@ -72,6 +72,33 @@ tap.case("a problem says how often its loops may run in the checked run", functi
   tap.is(p.loop_limit, 10000, "where nothing is said")
 end)
 
+tap.case("what wrong answers of several outputs cost is the mean over all that count", function()
+  local p = sums(tap.folder(), [[
+local made = problem.case
+function problem.case(self, spec)
+  local c = made(self, spec)
+  local function second(penalty) -- 16 more answers, which nobody writes
+    return { output = gi.array("i32", 16), expected = gi.array("i32", 16):fill(5),
+             compare = { penalty = penalty } }
+  end
+  if spec.first then c.compare.penalty = { unset = 9, outside = 8 } end
+  c.also = { second(spec.second and { unset = 3, outside = 1 } or nil) }
+  return c
+end]])
+  local runner = gi.runner.new(p, gi.device "emu")
+  local function cost(spec)
+    spec.n = 10
+    runner:use(p:case(spec))
+    local code = assert(gi.compile(p.source:gsub("int sum = 0", "int sum = 2"), {}))
+    local m = runner:measure({ code = code, values = p:values() }, { budget = 0 })
+    return ("%s of %s, unset %.3f"):format(m.penalty, m.counted, m.unset)
+  end
+  tap.is(cost { first = true, second = true }, ("%s of 48, unset 0.333"):format((32 * 2 + 16 * 3)
+    / 48), "32 that are two off, 16 unset")
+  tap.is(cost { second = true }, "3.0 of 16, unset 0.333", "only the second says so")
+  tap.is(cost {}, "nil of nil, unset 0.333", "none does")
+end)
+
 tap.case("what is wrong with a problem's numbers is said", function()
   local function refused(change, part)
     tap.raises(function() sums(tap.folder(), change) end, part, part)
