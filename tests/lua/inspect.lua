@@ -62,7 +62,7 @@ end)
 
 tap.case("functions and objects", function()
   shows(gi.array.compare,
-    "function gi.array.compare(got, expected [, {width, used, limit, threads}]) -> table",
+    "function gi.array.compare(got, expected [, {width, used, limit, penalty, threads}]) -> table",
     "a C function by its registration row")
   tap.has(inspect.render(function(a, b) return a, b end), "function(a, b) tests/lua/inspect.lua:",
     "a Lua function by its place")
