@@ -16,23 +16,30 @@ local function own_files(ptx, name)
 end
 
 -- PTX that notes every place it comes to in gilua_seen, and the lines of the places, by number.
--- Places are those of .loc, and every label, where a branch may lead past what stands on one line.
-local function instrumented(ptx, name, lines)
+-- Places are those of .loc; with `labels` every label too, where a branch may lead past what stands
+-- on one line.
+local function instrumented(ptx, name, lines, labels)
   local own, line_of, out, now = own_files(ptx, name), {}, {}, nil
-  local function note()
+  local numbers = {} -- without labels: all copies of a place are one
+  local function note(place)
     if not now then return end
-    line_of[#line_of + 1] = now
-    out[#out + 1] = ("\tst.global.u8 [gilua_seen+%d], 1;"):format(#line_of)
+    local number = not labels and numbers[place]
+    if not number then
+      line_of[#line_of + 1] = now
+      number = #line_of
+      numbers[place] = number
+    end
+    out[#out + 1] = ("\tst.global.u8 [gilua_seen+%d], 1;"):format(number)
   end
   for text in ptx:gmatch("([^\n]*)\n") do
     out[#out + 1] = text
-    local file, line = text:match("^%s*%.loc%s+(%d+)%s+(%d+)")
+    local file, line, column = text:match("^%s*%.loc%s+(%d+)%s+(%d+)%s+(%d+)")
     if file then
       line = tonumber(line)
       now = own[file] and line >= 1 and line <= lines and line or nil
-      note()
-    elseif text:find("^%s*$L[%w_]*:%s*$") then
-      note()
+      note(line .. ":" .. column)
+    elseif labels and text:find("^%s*$L[%w_]*:%s*$") then
+      note(text)
     elseif text:find("^}") or text:find("^%s*%.entry") or text:find("^%s*%.visible") then
       now = nil
     end
@@ -45,12 +52,12 @@ local function instrumented(ptx, name, lines)
 end
 
 -- The marks of the places after a run, and their lines; or nil and why there are none.
-local function marks_of(problem, runner, device, source, options)
+local function marks_of(problem, runner, device, source, options, labels)
   local values = problem:values()
   local ptx, why = core.compile.compile(source, { target = device:target(), name = "kernel.cu",
     options = options })
   if not ptx then return nil, why end
-  local code, line_of = instrumented(ptx, "kernel.cu", problem.grammar:line_count())
+  local code, line_of = instrumented(ptx, "kernel.cu", problem.grammar:line_count(), labels)
   local loaded, unknown = device:load(code)
   if not loaded then return nil, unknown end
   local module <close> = loaded
@@ -83,11 +90,12 @@ function M.of(problem, case)
   local runner = gi.runner.new(problem, device)
   local source = problem.grammar:guard(false) .. "#line 1\n" .. problem.grammar:apply("")
   local plain = problem:compile_options(problem:values())
-  -- with little optimization, so that a line has one place; where that does not work, with all
+  -- with little optimization, so that a line is there once; where that does not work, with all, and
+  -- then a copy of a loop's body that does not run says nothing
   local quick = table.move(plain, 1, #plain, 2, { "--Ofast-compile=max" })
   runner:use(case)
-  local marks, line_of = marks_of(problem, runner, device, source, quick)
-  if not marks then marks, line_of = marks_of(problem, runner, device, source, plain) end
+  local marks, line_of = marks_of(problem, runner, device, source, quick, true)
+  if not marks then marks, line_of = marks_of(problem, runner, device, source, plain, false) end
   runner:use(nil)
   if not marks then return nil, line_of end
   return lines_of(marks, line_of)
