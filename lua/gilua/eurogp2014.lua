@@ -144,11 +144,28 @@ end
 
 local function microseconds(ns) return ns and ("%.1f us"):format(ns / 1e3) end
 
-local function paper_rows(gpu)
+-- Pixels tried at a disparity, in a pair.
+local function tries(o)
+  return o.width * o.height * (o.disparities + 1)
+end
+
+-- How fast the winner is as a camera would see it.
+local function rate_rows(gpu, o)
+  return {
+    { name = "pairs a second", paper = ("%.0f"):format(1e6 / gpu.evolved),
+      ours = function(s) return ("%.0f"):format(1e9 / s.winner.ns) end },
+    { name = "pixel-disparities a second",
+      paper = ("%.3g"):format(320 * 240 * 51 * 1e6 / gpu.evolved),
+      ours = function(s) return ("%.3g"):format(tries(o) * 1e9 / s.winner.ns) end },
+  }
+end
+
+local function paper_rows(gpu, o)
   local function tuned(s)
     local t = s.tuning and s.tuning[1].result
     return t and t.default and t.best and t
   end
+  local rates = rate_rows(gpu, o)
   return {
     { name = "as it was", paper = ("%d us"):format(gpu.original),
       ours = function(s) return microseconds(s.winner.default_ns) end },
@@ -163,6 +180,7 @@ local function paper_rows(gpu)
         local r = s.validation.ratio
         return r and ("%s, %.3fx (median, unseen)"):format(microseconds(s.winner.ns), r.median)
       end },
+    rates[1], rates[2],
     { name = "settings of Figure 8.16 on this kernel, tuned", paper = "part of 6.837x",
       ours = function(s)
         local text = gi.genome.join { s.base, M.k20c_settings }
@@ -251,7 +269,7 @@ function M.run(name)
     tune = before, retune = after, scheme = M.scheme(problem),
     clean = { rule = "percent", percent = 1 }, configuration = M.configuration,
     error = { name = "mean penalty of a pixel", of = gi.fitness.stereo_error }, draw = M.draw(o),
-    settings = setting_rows(o), paper_row = paper_rows(M.gpus[#M.gpus]),
+    settings = setting_rows(o), paper_row = paper_rows(M.gpus[#M.gpus], o),
   }
 end
 
