@@ -1,15 +1,20 @@
 #!/bin/bash
-# The manual is true: every Lua block of docs/ runs as it stands, so does every block of commands
+# The manual is true: every Lua block of README and docs/ runs as it stands, so does every block of commands
 # after `<!-- run -->`; a block after `<!-- output -->` is what the block before it prints (lines
 # with seconds in them apart), one after `<!-- prompt -->` what the prompt shows; links lead
 # somewhere; docs/api.md is what the code says. Ticks depend on what NVRTC makes of a kernel, so
 # output is compared where it is the version it was written with.
 . "$(dirname "$0")/tap.sh"
-mkdir "$TMP/blocks" "$TMP/work"
-ln -s "$TOP/experiments" "$TOP/kernels" "$TOP/lua" "$TOP/docs" "$TOP/data" "$TMP/work/"
-ln -s "$(realpath "$GILUA")" "$TMP/work/gilua"
+mkdir "$TMP/blocks"
 export GILUA_HOME=$TOP
-cd "$TMP/work" || exit 1
+
+# An empty folder for each page, with what is in a clone.
+begin() {
+  cd "$TMP" && rm -rf work && mkdir work && cd work || exit 1
+  ln -s "$TOP"/{experiments,kernels,lua,docs,data,tests} .
+  ln -s "$(realpath "$GILUA")" gilua
+}
+begin
 
 # split FILE: its blocks in $TMP/blocks as 001.lua, 002.sh, 003.out; what is not marked is left out.
 split() {
@@ -17,7 +22,8 @@ split() {
   awk -v dir="$TMP/blocks" '
     /^```/ && inside { inside = 0; close(file); next }
     /^```lua/ { kind = "lua" }
-    /^```/ { inside = 1; file = kind ? sprintf("%s/%03d.%s", dir, ++n, kind) : "/dev/null"; kind = ""; next }
+    /^```/ { inside = 1; file = kind ? sprintf("%s/%03d.%s", dir, ++n, kind) : "/dev/null"; kind = ""
+      printf "" > file; next }
     inside { print > file; next }
     /^<!-- run -->$/ { kind = "sh" }
     /^<!-- output -->$/ { kind = "out" }
@@ -55,11 +61,12 @@ same() { # same DIFFERENCE TEXT
   fi
 }
 
-# Without what differs from one run to the next.
-timeless() { grep -vE ' evaluations in |[0-9] ms$' | sed -E 's/0x[0-9a-f]{6,}/0x…/g'; }
+# Without what differs from one run to the next, and from one machine.
+timeless() { grep -vE ' evaluations in |[0-9] ms$' | sed -E "s/0x[0-9a-f]{6,}/0x…/g; s|$PWD/|…/|g"; }
 
-for page in "$TOP"/docs/*.md "$TOP"/docs/howto/*.md; do
+for page in "$TOP"/README.md "$TOP"/docs/*.md "$TOP"/docs/howto/*.md; do
   name=${page#"$TOP"/}
+  begin
   split "$page"
   : >"$TMP/session"
   for block in "$TMP"/blocks/*; do
