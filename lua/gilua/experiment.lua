@@ -370,7 +370,7 @@ local function plain(value)
   return copy
 end
 
-local KEPT = { "title", "paper", "doc", "device", "emulated", "seed", "command", "settings",
+local KEPT = { "title", "paper", "folder", "doc", "device", "emulated", "seed", "command", "settings",
   "paper_row", "tuning", "evolution", "pareto", "control", "runs", "summary", "evolved", "cleanup",
   "winner", "validation", "pictures", "floor", "stages", "provenance" }
 
@@ -417,6 +417,7 @@ local function open(study)
   study._farm = gi.farm(study._problem, { device = o.device, jobs = o.jobs })
   study.device, study.emulated = study._farm:description(), study._farm.device == "emu"
   study.seed, study.stages, study.command = o.seed, {}, command_of(o)
+  study.folder = study._problem.dir
 end
 
 local function run_steps(study)
