@@ -4,6 +4,7 @@
 -- that is its source line unchanged stands for the file's own line, host code and all.
 
 local gi = require "gilua"
+local textfile = require "gilua.textfile"
 
 local M = {}
 
@@ -32,20 +33,12 @@ local function unedited(line, edits)
   return line
 end
 
-local function read(path, what)
-  local file, why = io.open(path, "rb")
-  if not file then gi.fail("cannot read %s: %s", what, why) end
-  local text = file:read("a")
-  file:close()
-  return text
-end
-
 -- The file and how its kernel was cut out of it; a folder written by hand is its own file.
 local function original(problem)
   local t = problem.definition.kernel_table
   local made = t and t.table.made_from
   if not made then return problem.source_path, problem.source, {} end
-  local text = read(made.path, "the file that the kernel came from")
+  local text = textfile.read(made.path, "the file that the kernel came from")
   local options = t:options(t:defaults())
   local cut = gi.slice.cut(text, made.path, problem.kernel,
     { folder = problem.dir, template = made.template, options = options })

@@ -1,5 +1,5 @@
--- checkproblem: `gilua check PROBLEM`: what is wrong with a problem, in the order in which it has to
--- be put right, and what evolution has to work with.
+-- checkproblem: `gilua check PROBLEM`: what is wrong with a problem, in the order in which it has
+-- to be put right, and what evolution has to work with.
 
 local gi = require "gilua"
 local fitness = require "gilua.fitness"
@@ -52,9 +52,10 @@ local function agrees(c)
     line("", "", "where that is meant, the array's role is \"inout\", and it begins with its fill")
     c.bad = true
   elseif not fitness.right(m, tolerance) then
-    line("no", "reference", "the kernel as it is differs from it by %.3g, more than %.3g is allowed",
-      m.max_error, tolerance.max_error)
-    line("", "", "%.3g %% of the answers: either the reference is wrong, or the tolerance", 100 * m.wrong)
+    line("no", "reference", "the kernel as it is differs from it by %.3g, more than %.3g is "
+      .. "allowed", m.max_error, tolerance.max_error)
+    line("", "", "%.3g %% of the answers: either the reference is wrong, or the tolerance",
+      100 * m.wrong)
     c.bad = true
   else
     line("ok", "reference", "%s answers, largest difference %.3g of %.3g allowed",
@@ -68,7 +69,8 @@ local function is_deterministic(c)
   local second = c.farm:answers("", c.spec)
   local most = gi.array.compare(second, first, {}).max_error
   if most > c.problem.tolerance.max_error then
-    line("no", "deterministic", "two runs on the same data differ by %.3g, more than the tolerance", most)
+    line("no", "deterministic",
+      "two runs on the same data differ by %.3g, more than the tolerance", most)
     line("", "", "a larger tolerance.max_error makes that right; a race would need mending")
     c.bad = true
   else
@@ -77,7 +79,8 @@ local function is_deterministic(c)
   end
   local third = c.farm:answers("", gi.own.case(c.problem, c.spec.seed + 1, c.device))
   if #third == #first and gi.array.compare(third, first, {}).max_error == 0 then
-    line("!!", "data", "other data give the same answers: a kernel that computes nothing would be right")
+    line("!!", "data",
+      "other data give the same answers: a kernel that computes nothing would be right")
   end
 end
 
@@ -110,8 +113,8 @@ local function noisy(c)
     return
   end
   local pair = c.farm:compare("", "", c.spec)
-  line("ok", "noise", "with itself, interleaved: %.4f (95 %% interval %.4f to %.4f); gains below that "
-    .. "are not seen", pair.ratio, pair.low, pair.high)
+  line("ok", "noise", "with itself, interleaved: %.4f (95 %% interval %.4f to %.4f); gains below "
+    .. "that are not seen", pair.ratio, pair.low, pair.high)
 end
 
 local function space(c)

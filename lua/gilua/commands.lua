@@ -4,6 +4,8 @@ local gi = require "gilua"
 
 local M = {}
 
+local UNSEEN = 1 << 32 -- seeds from here on are never drawn in evolution
+
 local function print_lines(lines)
   for _, line in ipairs(lines) do print(line) end
 end
@@ -23,9 +25,11 @@ M.doctor = function() require("gilua.doctor")() end
 
 function M.new()
   local o = gi.cli {
-    doc = "Writes a problem folder for a kernel of a CUDA file: problem.lua, kernel.cu, experiment.lua.",
+    doc = "Writes a problem folder for a kernel of a CUDA file: problem.lua, kernel.cu, "
+      .. "experiment.lua.",
     positional = { { name = "file", doc = "the CUDA source, host code and all" },
-      { name = "folder", optional = true, doc = "the folder to make (the file's name without .cu)" } },
+      { name = "folder", optional = true,
+        doc = "the folder to make (the file's name without .cu)" } },
     { name = "kernel", type = "string", doc = "which kernel, where the file has several" },
     { name = "template", type = "string", doc = "arguments of the kernel's template: float,256" },
     { name = "include", type = "string", doc = "folders of headers, with commas between" },
@@ -52,8 +56,8 @@ local function tuning(problem, farm, o)
     if p.switch or p.values and #p.values > 1 then names[#names + 1] = p.name end
   end
   if #names == 0 then
-    gi.fail("%s has no parameter with more than one value: there is nothing to tune (tune_params in "
-      .. "its problem.lua)", problem.dir)
+    gi.fail("%s has no parameter with more than one value: there is nothing to tune (tune_params "
+      .. "in its problem.lua)", problem.dir)
   end
   return gi.tune.run {
     problem = problem, farm = farm, case = gi.own.case(problem, o.seed, o.device),
@@ -160,7 +164,8 @@ function M.apply()
     doc = "Puts what a run found into the file that the kernel came from.",
     positional = { { name = "run", doc = "the run's folder, out/…" } },
     { name = "diff", default = false, doc = "print the difference and write nothing" },
-    { name = "in-place", default = false, doc = "change the file itself; FILE.orig keeps the old one" },
+    { name = "in-place", default = false,
+      doc = "change the file itself; FILE.orig keeps the old one" },
   }
   local found = found_in(o.run)
   local problem = gi.problem(found.folder)
@@ -199,7 +204,9 @@ function M.verify()
   local problem = gi.problem(found.folder)
   local farm <close> = gi.farm(problem, { device = o.device, jobs = o.jobs })
   local cases = {}
-  for i = 1, o.cases do cases[i] = gi.own.case(problem, (1 << 32) + 1000 * found.seed + i, o.device) end
+  for i = 1, o.cases do
+    cases[i] = gi.own.case(problem, UNSEEN + 1000 * found.seed + i, o.device)
+  end
   say(o, "%s on %s", found.genome == "" and "the kernel as it is" or found.genome,
     farm:description())
   local v = gi.validate.run {

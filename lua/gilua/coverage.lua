@@ -1,6 +1,6 @@
--- coverage: which lines of a kernel run, and which never do. The PTX says which line each stretch of
--- it comes from; there a store is put that notes the place. On the virtual GPU. A line of several
--- places may run in part.
+-- coverage: which lines of a kernel run, and which never do. The PTX says which line each stretch
+-- of it comes from; there a store is put that notes the place. On the virtual GPU. A line of
+-- several places may run in part.
 
 local core = require "gilua.core"
 

@@ -136,7 +136,9 @@ function M:value(text, depth)
   local chunk = load("return " .. as_lua(self, text), "=expression", "t", environment(self, depth))
   if not chunk then return nil end
   local ok, value = pcall(chunk)
-  if not ok or type(value) ~= "number" then return nil end
+  if not ok or type(value) ~= "number" or value ~= value or math.abs(value) == math.huge then
+    return nil
+  end
   return math.tointeger(value) or value
 end
 

@@ -7,122 +7,23 @@
 -- the scalar arguments: "size_x * 4".
 
 local core = require "gilua.core"
+local expression = require "gilua.expression"
 local settings = require "gilua.settings"
+local tablecase = require "gilua.tablecase"
+local tablecheck = require "gilua.tablecheck"
+local textfile = require "gilua.textfile"
 
 local M = {}
 
-local FIELDS = { "name", "title", "source", "kernel", "size", "args", "tune_params", "restrictions",
-  "block_size_x", "block_size_y", "block_size_z", "grid", "grid_div_x", "grid_div_y", "grid_div_z",
-  "shared", "constants", "include", "defines", "options", "tolerance", "grammar", "reference",
-  "checked_size", "defaults", "made_from", "edits" }
-local ARG_FIELDS = { "name", "type", "value", "count", "fill", "role", "fields" }
-local ROLES = { ["in"] = true, out = true, inout = true, scratch = true }
-local BYTES = { i8 = 1, u8 = 1, i16 = 2, u16 = 2, i32 = 4, u32 = 4, f32 = 4, i64 = 8, u64 = 8,
-  f64 = 8 }
-local PACK = { i8 = "i1", u8 = "I1", i16 = "i2", u16 = "I2", i32 = "i4", u32 = "I4", f32 = "f",
-  i64 = "i8", u64 = "I8", f64 = "d" }
 local DIMENSIONS = { "x", "y", "z" }
-local SMALL = 2048 -- threads of the small case that every mutant runs on first
+local MOST_INSTRUCTIONS = 1 << 34 -- of all warps of a reference: about a minute on the virtual GPU
 
 ---Is this table one of these?
 ---@param def any
 ---@return boolean
 function M.is(def)
-  return type(def) == "table" and def.args ~= nil and def.launch == nil
-end
-
---------------------------------------------------------------------------------------------------
--- Expressions
-
--- Python's and C's words for what Lua spells otherwise: tables of Kernel Tuner have them.
-local function as_lua(text)
-  return (text:gsub("!=", "~="):gsub("&&", " and "):gsub("||", " or "):gsub("%*%*", "^"))
-end
-
-local function evaluator(text, where)
-  local chunk, why = load("local _ENV = ...; return " .. as_lua(text), "=" .. where, "t", {})
-  if not chunk then
-    require("gilua").fail("%s: '%s' is no expression: %s", where, text, why:gsub("^.-:%d+: ", ""))
-  end
-  return chunk
-end
-
-local function value_of(value, names, where)
-  if type(value) == "function" then return value(names) end
-  if type(value) ~= "string" then return value end
-  local ok, result = pcall(evaluator(value, where), names)
-  if ok and result ~= nil then return result end
-  require("gilua").fail("%s: '%s' has no value: %s; it may use %s", where, value,
-    ok and "a name in it is unknown" or tostring(result):gsub("^.-:%d+: ", ""),
-    table.concat(settings.keys(names), ", "))
-end
-
-local function whole(value, names, where)
-  local n = value_of(value, names, where)
-  local k = type(n) == "number" and math.tointeger(n)
-  if k and k > 0 then return k end
-  require("gilua").fail("%s must be a whole number above 0, not %s", where, tostring(n))
-end
-
-local function read(path)
-  local file, why = io.open(path, "rb")
-  if not file then require("gilua").fail("cannot read the kernel: %s", why) end
-  local text = file:read("a")
-  file:close()
-  return text
-end
-
---------------------------------------------------------------------------------------------------
--- Checking
-
-local function check_known(list, where, names)
-  for key in pairs(list) do
-    local known = false
-    for _, name in ipairs(names) do known = known or key == name end
-    if not known then
-      local nearest = settings.nearest(tostring(key), names)
-      require("gilua").fail("%s: unknown field '%s'%s", where, key,
-        nearest and ("; did you mean '%s'?"):format(nearest) or "")
-    end
-  end
-end
-
-local function check_argument(arg, where)
-  local fail = require("gilua").fail
-  if type(arg) ~= "table" then fail("%s must be a table { name =, type =, … }", where) end
-  check_known(arg, where, ARG_FIELDS)
-  if type(arg.name) ~= "string" then fail("%s has no name", where) end
-  if arg.type == "struct" then
-    if type(arg.fields) ~= "table" then fail("%s: a struct needs `fields`", where) end
-  elseif not BYTES[arg.type] then
-    fail("%s: '%s' is no element type (f32 f64 i8 u8 i16 u16 i32 u32 i64 u64, or struct)", where,
-      tostring(arg.type))
-  end
-  if arg.count == nil and arg.value == nil and arg.type ~= "struct" then
-    fail("%s needs a `value` (a number that the kernel takes) or a `count` (elements of an array)",
-      where)
-  end
-  if arg.role and not ROLES[arg.role] then
-    fail("%s: role is \"in\", \"out\", \"inout\" or \"scratch\", not '%s'", where,
-      tostring(arg.role))
-  end
-end
-
-local function check(t, path)
-  local fail = require("gilua").fail
-  check_known(t, path, FIELDS)
-  for _, field in ipairs { "source", "kernel" } do
-    if type(t[field]) ~= "string" then fail("%s: the field '%s' must be a string", path, field) end
-  end
-  if t.size == nil then fail("%s: the field 'size' (how many threads) is missing", path) end
-  local written = false
-  for i, arg in ipairs(t.args) do
-    check_argument(arg, ("%s: argument %d"):format(path, i))
-    written = written or arg.role == "out" or arg.role == "inout"
-  end
-  if not written then
-    fail("%s: no argument has role \"out\" or \"inout\": there would be no answers to check", path)
-  end
+  if type(def) ~= "table" then return false end
+  return def.launch == nil and (def.args ~= nil or def.case == nil)
 end
 
 --------------------------------------------------------------------------------------------------
@@ -156,9 +57,6 @@ local function parameters_of(t, source)
   end
   for _, name in ipairs(names) do
     local values = t.tune_params and t.tune_params[name] or { t[name] }
-    if type(values) ~= "table" or #values == 0 then
-      require("gilua").fail("tune_params.%s must be a list of values", name)
-    end
     list[#list + 1] = { name = name, values = values, in_source = in_source(source, name),
       default = default_of(t, name, values, source),
       macro = not in_source(source, name) and mentioned(source, name) }
@@ -179,122 +77,31 @@ local function most_threads(parameters)
   return math.min(most, 1024)
 end
 
-local function restriction(t)
-  local rules = {}
-  for i, rule in ipairs(t.restrictions or {}) do
-    local where = ("restriction %d"):format(i)
-    local text = type(rule) == "string" and rule or where
-    rules[i] = { text = text, holds = type(rule) == "function" and rule
-      or function(values) return value_of(rule, values, where) end }
+-- Does a rule hold? A number would be true in Lua and, where it is 0, false in Python and C.
+local function holds(rule, values, where)
+  local is_met = expression.value(rule, values, where)
+  if type(is_met) == "number" then
+    require("gilua").fail("%s: '%s' gives %s, neither true nor false: compare it, as in "
+      .. "x %% 32 == 0", where, tostring(rule), is_met)
   end
+  return is_met
+end
+
+-- Whether all restrictions hold for values of the parameters; else the first that does not.
+local function restriction(t, path)
   return function(values)
-    for _, rule in ipairs(rules) do
-      if not rule.holds(values) then return false, rule.text end
+    for i, rule in ipairs(t.restrictions or {}) do
+      local where = ("%s: restriction %d"):format(path, i)
+      if not holds(rule, values, where) then
+        return false, type(rule) == "string" and rule or where
+      end
     end
     return true
   end
 end
 
 --------------------------------------------------------------------------------------------------
--- Sizes and scalars
-
--- The names that expressions may use: sizes, then scalar arguments in order, then parameters.
-local function names_of(t, size, values)
-  local names = { size = size[1], size_x = size[1], size_y = size[2] or 1, size_z = size[3] or 1,
-    math = math }
-  for name, value in pairs(values) do names[name] = value end
-  for i, arg in ipairs(t.args) do
-    if arg.count == nil and arg.type ~= "struct" then
-      names[arg.name] = value_of(arg.value, names, "argument " .. i .. " (" .. arg.name .. ")")
-    end
-  end
-  return names
-end
-
-local function sizes(size)
-  return type(size) == "table" and size or { size }
-end
-
--- The same shape with at most SMALL threads, and no multiple of any block: a kernel that loses the
--- test of its bounds reaches past its arrays there.
-local function smaller(size)
-  local small, total = table.move(size, 1, #size, 1, {}), 1
-  for _, n in ipairs(size) do total = total * n end
-  while total > SMALL do
-    local widest = 1
-    for i, n in ipairs(small) do if n > small[widest] then widest = i end end
-    total = total // small[widest]
-    small[widest] = (small[widest] + 1) // 2
-    total = total * small[widest]
-  end
-  for i, n in ipairs(small) do
-    if size[i] > 2 and n % 2 == 0 then small[i] = n - 1 end
-  end
-  return small
-end
-
---------------------------------------------------------------------------------------------------
 -- Cases
-
--- 0 at first, `last` at last, and between them whole numbers that never fall: offsets of rows.
-local function ascending(array, rng, last)
-  local n = #array
-  last = last or n - 1
-  for i = 1, n do
-    local jitter = i > 1 and i < n and rng:unit() - 0.5 or 0
-    array[i] = math.floor((i - 1 + jitter) * last / math.max(n - 1, 1))
-  end
-  return array
-end
-
-local function fill(array, how, names, rng, where)
-  local is_float = array:dtype():find("^f") ~= nil
-  if how == nil then how = is_float and "uniform" or { 0, 100 } end
-  if how == "uniform" then return rng:fill(array, 0, 1) end
-  if how == "zero" then return array:fill(0) end
-  if type(how) == "number" then return array:fill(how) end
-  if type(how) == "table" and how.ascending then
-    return ascending(array, rng, value_of(how.ascending, names, where .. ": fill"))
-  end
-  if type(how) == "table" then
-    return rng:fill(array, value_of(how[1], names, where), value_of(how[2], names, where))
-  end
-  if how == "index" or how == "normal" or type(how) == "function" then
-    local each = how == "index" and function(_, i) return i end
-      or how == "normal" and function(r) return r:normal() end or how
-    for i = 1, #array do array[i] = each(rng, i - 1) end
-    return array
-  end
-  require("gilua").fail("%s: fill is \"uniform\", \"normal\", \"zero\", \"index\", a number, "
-    .. "{ low, high }, { ascending = last } or a function(rng, i), not %s", where, tostring(how))
-end
-
-local function array_of(arg, names, rng)
-  local where = "argument " .. arg.name
-  local array = core.array.new(arg.type, whole(arg.count, names, where .. ": count"))
-  return fill(array, arg.fill, names, rng, where)
-end
-
--- The bytes of a struct as C lays it out: every field at a multiple of its size, and the whole a
--- multiple of the largest.
----@param as? table<string, string> other types for those of fields: { f32 = "f64" }
-local function struct_of(arg, names, as)
-  local format, values, largest = "<!8", {}, "i8"
-  for i, field in ipairs(arg.fields) do
-    local name, kind, value = table.unpack(field)
-    kind = as and as[kind] or kind
-    if not PACK[kind] then
-      require("gilua").fail("argument %s: field %d (%s) has no element type but '%s'", arg.name, i,
-        tostring(name), tostring(kind))
-    end
-    if BYTES[kind] > BYTES[largest] then largest = kind end
-    for _, one in ipairs(type(value) == "table" and value or { value }) do
-      format = format .. PACK[kind]
-      values[#values + 1] = value_of(one, names, "argument " .. arg.name)
-    end
-  end
-  return string.pack(format .. "X" .. PACK[largest], table.unpack(values))
-end
 
 local function check_spec(spec, name)
   return settings.fill(name .. ": case", spec, {}, { "seed", "size", "device" })
@@ -302,17 +109,17 @@ end
 
 local function make_case(self, spec, as)
   local t, s = self.table, check_spec(spec, self.name)
-  local size = sizes(s.size or t.size)
-  local values = self:defaults()
-  local names, rng = names_of(t, size, values), core.rng.new(s.seed or 1)
-  local case = { size = size, arrays = {}, structs = {}, constants = {}, outputs = {} }
-  for _, arg in ipairs(t.args) do
-    if arg.type == "struct" then case.structs[arg.name] = struct_of(arg, names, as)
-    elseif arg.count then case.arrays[arg.name] = array_of(arg, names, rng) end
+  local size = tablecase.sizes(s.size or t.size)
+  local names, rng = tablecase.names(self, size, self:defaults()), core.rng.new(s.seed or 1)
+  local case = { size = size, arrays = {}, structs = {}, constants = {} }
+  for i, arg in ipairs(t.args) do
+    local where = tablecase.where(self, i)
+    if arg.type == "struct" then case.structs[arg.name] = tablecase.struct(arg, names, where, as)
+    elseif arg.count then case.arrays[arg.name] = tablecase.array(arg, names, rng, where) end
   end
-  for name, constant in pairs(t.constants or {}) do
-    local arg = { name = name, type = constant.type, count = constant.count, fill = constant.fill }
-    case.constants[name] = array_of(arg, names, rng)
+  for _, name in ipairs(settings.keys(t.constants or {})) do
+    case.constants[name] = tablecase.array(t.constants[name], names, rng,
+      ("%s: constants.%s"):format(self.path, name))
   end
   case.name = ("size %s, seed %s"):format(table.concat(size, "x"), tostring(s.seed or 1))
   return case, names, s
@@ -331,28 +138,44 @@ local function set_outputs(t, case, expected)
     end
   end
   for key, value in pairs(table.remove(list, 1)) do case[key] = value end
-  case.also, case.answers, case.outputs = list, answers, nil
+  case.also, case.answers = list, answers
   return case
 end
 
 --------------------------------------------------------------------------------------------------
 -- Launches
 
-local function launch_of(t, case, values)
-  local names = names_of(t, case.size, values)
-  local launch = { block = {}, grid = {}, args = {}, constants = case.constants, scratch = {} }
-  for i, d in ipairs(DIMENSIONS) do
-    local block = values["block_size_" .. d] or 1
-    launch.block[i] = block
-    local divisor = 1
-    local given = t["grid_div_" .. d]
-    for _, text in ipairs(given or { block }) do divisor = divisor * value_of(text, names, "grid") end
-    launch.grid[i] = math.ceil((case.size[i] or 1) / divisor)
+-- Blocks in a dimension: the size over the product of grid_div, or of the block's side.
+local function blocks_in(self, d, size, block, names)
+  local field = "grid_div_" .. DIMENSIONS[d]
+  local divisor = 1
+  for _, text in ipairs(self.table[field] or { block }) do
+    divisor = divisor * expression.whole(text, names, ("%s: %s"):format(self.path, field))
   end
-  if t.grid then
-    for i, text in ipairs(t.grid) do launch.grid[i] = whole(text, names, "grid") end
+  return (size + divisor - 1) // divisor
+end
+
+-- Bytes of dynamic shared memory.
+local function shared_bytes(self, names)
+  if self.table.shared == nil then return nil end
+  local where = self.path .. ": shared"
+  local bytes = expression.value(self.table.shared, names, where)
+  local whole = type(bytes) == "number" and math.tointeger(bytes)
+  if whole and whole >= 0 then return whole end
+  require("gilua").fail("%s must be a whole number of bytes, not %s", where, tostring(bytes))
+end
+
+local function launch_of(self, case, values)
+  local t, names = self.table, tablecase.names(self, case.size, values)
+  local launch = { block = {}, grid = {}, args = {}, constants = case.constants, scratch = {},
+    shared = shared_bytes(self, names) }
+  for d, name in ipairs(DIMENSIONS) do
+    launch.block[d] = values["block_size_" .. name] or 1
+    launch.grid[d] = blocks_in(self, d, case.size[d] or 1, launch.block[d], names)
   end
-  launch.shared = t.shared and math.tointeger(value_of(t.shared, names, "shared")) or nil
+  for d, text in ipairs(t.grid or {}) do
+    launch.grid[d] = expression.whole(text, names, self.path .. ": grid")
+  end
   for i, arg in ipairs(t.args) do
     launch.args[i] = case.structs[arg.name] or case.arrays[arg.name]
       or { arg.type, names[arg.name] }
@@ -364,57 +187,85 @@ end
 --------------------------------------------------------------------------------------------------
 -- References
 
--- A kernel run once on a device: its outputs as arrays by name.
-local function run_kernel(self, case, source, kernel, device, launch, budget)
-  local code, why = core.compile.compile(source,
-    { target = device:target(), options = self:options(self:defaults()) })
-  if not code then return nil, "it does not compile: " .. why end
-  local module <close> = assert(device:load(code))
-  local buffers, written, args = {}, {}, {}
-  for name, array in pairs(case.constants) do
-    local ok, message = module:write(name, array)
-    if not ok then return nil, message end
-  end
+-- Buffers of a case's arrays by argument; nil and why where the device has no room.
+local function buffers_of(self, case, device)
+  local buffers = setmetatable({}, { __close = function(list)
+    for _, buffer in pairs(list) do buffer:close() end
+  end })
   for i, arg in ipairs(self.table.args) do
     local array = case.arrays[arg.name]
     if array then
       local copy = array:copy()
       if arg.role == "out" then copy:sentinel() end
-      buffers[i] = assert(device:buffer(copy, { label = arg.name,
-        read_only = arg.role == nil or arg.role == "in" }))
-      if arg.role == "out" or arg.role == "inout" then written[arg.name] = buffers[i] end
+      local buffer, why = device:buffer(copy, { label = arg.name,
+        read_only = arg.role == nil or arg.role == "in" })
+      if not buffer then return buffers, why end
+      buffers[i] = buffer
     end
-    args[i] = buffers[i] or launch.args[i]
   end
-  local m = module:launch { kernel = kernel, grid = launch.grid,
-    block = launch.block, shared = launch.shared, args = args, budget = budget, print = false }
-  local expected = {}
-  for name, buffer in pairs(written) do expected[name] = buffer:read() end
-  for _, buffer in pairs(buffers) do buffer:close() end
+  return buffers
+end
+
+-- A launch; misuse, such as a wrong number of arguments, is why there is none.
+local function launched(module, launch)
+  local ok, m = pcall(module.launch, module, launch)
+  if not ok then return nil, (tostring(m):gsub("^.-bad argument #%d+ to 'launch' ", "")) end
   if m.status ~= "ok" then return nil, ("%s: %s"):format(m.status, m.message), m end
+  return m
+end
+
+-- A kernel run once on a device: its outputs as arrays by name, and the measurement; or nil, why,
+-- and the measurement where there is one.
+---@param run { source: string, kernel: string, values: table, launch: table, budget?: integer }
+local function run_kernel(self, case, device, run)
+  local code, unfit = core.compile.compile(run.source,
+    { target = device:target(), options = self:options(run.values) })
+  if not code then return nil, "it does not compile: " .. unfit end
+  local loaded, unloaded = device:load(code)
+  if not loaded then return nil, unloaded end
+  local module <close> = loaded
+  for _, name in ipairs(settings.keys(case.constants)) do
+    local ok, message = module:write(name, case.constants[name])
+    if not ok then return nil, message end
+  end
+  local buffers <close>, full = buffers_of(self, case, device)
+  if full then return nil, full end
+  local args = {}
+  for i in ipairs(self.table.args) do args[i] = buffers[i] or run.launch.args[i] end
+  local m, why, failed = launched(module, { kernel = run.kernel, grid = run.launch.grid,
+    block = run.launch.block, shared = run.launch.shared, args = args,
+    budget = run.budget or MOST_INSTRUCTIONS, print = false })
+  if not m then return nil, why, failed end
+  local expected = {}
+  for i, arg in ipairs(self.table.args) do
+    local is_written = arg.role == "out" or arg.role == "inout"
+    if is_written then expected[arg.name] = buffers[i]:read() end
+  end
   return expected, m
 end
 
 ---Runs the kernel of a problem table as it is, or `source` in its place, on a case.
 ---@param problem gilua.problem
 ---@param spec table { seed, size }
----@param options? { device?: string, source?: string, values?: table, budget?: integer,
+---@param options? { device?: string, source?: string, budget?: integer, structs?: table,
 ---  convert?: fun(case: table, launch?: table) } budget: most warp instructions on the virtual GPU;
----  convert may change the case, and then the launch; structs: other types of fields, { f32 = "f64" }
+---  convert may change the case, and then the launch; structs: other types for those of fields,
+---  { f32 = "f64" }
 ---@return table<string, userdata>? outputs by argument's name
 ---@return table|string measurement, or why there are none
 ---@return table? measurement where there are none
 function M.run(problem, spec, options)
   local o = settings.fill("kerneltable.run", options, { device = "emu" },
-    { "source", "values", "budget", "convert", "structs" })
+    { "source", "budget", "convert", "structs" })
   local self = problem.definition.kernel_table
   local case = make_case(self, spec, o.structs)
   if o.convert then o.convert(case) end
   local device <close> = assert(require("gilua").device(o.device))
-  local launch = launch_of(self.table, case, o.values or self:defaults())
+  local values = self:defaults()
+  local launch = launch_of(self, case, values)
   if o.convert then o.convert(case, launch) end
-  return run_kernel(self, case, o.source or self.source, self.table.kernel, device, launch,
-    o.budget)
+  return run_kernel(self, case, device, { source = o.source or self.source,
+    kernel = self.table.kernel, values = values, launch = launch, budget = o.budget })
 end
 
 -- The arguments for a function on the host, copies of what it writes, and those by name.
@@ -439,28 +290,42 @@ end
 local function by_c(self, case, names)
   local args, expected = host_arguments(self, case, function(arg)
     if not case.structs[arg.name] then return { arg.type, names[arg.name] } end
-    require("gilua").fail("%s: a C reference cannot take the struct '%s' by value; write it in Lua, "
-      .. "or as another kernel", self.path, arg.name)
+    require("gilua").fail("%s: a C reference cannot take the struct '%s' by value; write it in "
+      .. "Lua, or as another kernel", self.path, arg.name)
   end)
   self.library = self.library or require("gilua.creference").open(self.dir, self.table.reference)
   self.library:call(self.table.kernel .. "_reference", args)
   return expected
 end
 
-local function by_kernel(self, case, spec)
-  local gi, r = require "gilua", self.table.reference
-  local device <close> = assert(gi.device(spec.device or "emu"))
-  local source, kernel, values = self.source, self.table.kernel, self:defaults()
-  if type(r) == "table" then
-    kernel = r.kernel or kernel
-    if r.source then source = read(self.dir .. "/" .. r.source) end
-    for name, value in pairs(r.values or {}) do values[name] = value end
+-- Parameters of a reference: the defaults, but for `values`. What the source itself defines cannot
+-- be another.
+local function reference_values(self, given)
+  local values = self:defaults()
+  for _, name in ipairs(settings.keys(given)) do
+    for _, p in ipairs(self.parameters) do
+      if p.name == name and p.in_source then
+        require("gilua").fail("%s: reference.values.%s: the source itself defines %s; give another "
+          .. "`source`", self.path, name, name)
+      end
+    end
+    values[name] = given[name]
   end
-  local launch = launch_of(self.table, case, values)
-  local expected, why = run_kernel(self, case, source, kernel, device, launch)
+  return values
+end
+
+local function by_kernel(self, case, spec)
+  local gi, r = require "gilua", self.table.reference or {}
+  local device <close> = assert(gi.device(spec.device or "emu"))
+  local values = reference_values(self, r.values or {})
+  local run = { kernel = r.kernel or self.table.kernel, values = values,
+    source = r.source and textfile.read(self.dir .. "/" .. r.source, "the reference")
+      or self.source,
+    launch = launch_of(self, case, values) }
+  local expected, why = run_kernel(self, case, device, run)
   if not expected then
-    gi.fail("%s: the reference, kernel %s, does not run on %s: %s", self.path, kernel, case.name,
-      why)
+    gi.fail("%s: the reference, kernel %s, does not run on %s: %s", self.path, run.kernel,
+      case.name, why)
   end
   return expected
 end
@@ -499,20 +364,24 @@ function KernelTable:options(values)
   return list
 end
 
+local function tolerance_of(given)
+  local max_error = given.max_error or 0
+  return { max_error = max_error, wrong_above = given.wrong_above or max_error,
+    parent_penalty = given.parent_penalty }
+end
+
 ---What gi.problem takes, made of a table.
 ---@param t table
 ---@param dir string
 ---@return table
 function M.definition(t, dir)
   local path = dir .. "/problem.lua"
-  check(t, path)
-  t.tolerance = t.tolerance or {}
-  local source = read(dir .. "/" .. t.source)
+  tablecheck.check(t, path)
+  local source = textfile.read(dir .. "/" .. t.source, "the kernel")
   local self = setmetatable({ table = t, dir = dir, path = path, source = source,
     name = t.name or dir:match("([^/]+)/*$"), parameters = parameters_of(t, source) }, KernelTable)
-  local allowed = restriction(t)
-  local tolerance = { max_error = t.tolerance.max_error or 0,
-    wrong_above = t.tolerance.wrong_above or t.tolerance.max_error or 0 }
+  local allowed = restriction(t, path)
+  local tolerance = tolerance_of(t.tolerance or {})
   t.tolerance = tolerance
   local grammar = { launch_bounds_threads = tostring(most_threads(self.parameters)) }
   for key, value in pairs(t.grammar or {}) do grammar[key] = value end
@@ -525,7 +394,8 @@ function M.definition(t, dir)
     name = self.name, title = t.title, source = t.source, kernel = t.kernel,
     parameters = parameters, tolerance = tolerance, grammar = grammar, restrict = allowed,
     kernel_table = self,
-    checked_case = { seed = 1, size = t.checked_size or smaller(sizes(t.size)) },
+    checked_case = { seed = 1,
+      size = t.checked_size or tablecase.smaller(tablecase.sizes(t.size)) },
     compile = function(values) return self:options(values) end,
     case = function(_, spec)
       local case, names, s = make_case(self, spec)
@@ -534,7 +404,7 @@ function M.definition(t, dir)
     launch = function(case, values)
       local ok, rule = allowed(values)
       if not ok then error(("the restriction '%s' does not hold"):format(rule), 0) end
-      return launch_of(t, case, values)
+      return launch_of(self, case, values)
     end,
   }
 end

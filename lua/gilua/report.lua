@@ -126,7 +126,8 @@ function M.result(run, total_seconds)
   local versions = host.versions()
   return json.object {
     { "gilua", versions.gilua }, { "seed", run.seed }, { "device", run.scheme.farm.device },
-    { "problem", run.problem.name }, { "folder", run.problem.dir }, { "case", result.case }, { "case_unseen", result.unseen },
+    { "problem", run.problem.name }, { "folder", run.problem.dir },
+    { "case", result.case }, { "case_unseen", result.unseen },
     { "baseline", measured(result.baseline) }, { "best", measured(result.best) },
     { "speedup", result.speedup }, { "speedup_low", result.low }, { "speedup_high", result.high },
     { "pairs", result.pairs }, { "evolved", result.evolved },

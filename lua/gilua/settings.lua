@@ -46,6 +46,15 @@ function M.keys(t)
   return names
 end
 
+---A value as a sentence shows it: 'text', 3, a table.
+---@param value any
+---@return string
+function M.shown(value)
+  if type(value) == "string" then return "'" .. value .. "'" end
+  if type(value) == "table" or type(value) == "function" then return "a " .. type(value) end
+  return tostring(value)
+end
+
 local function describe_unknown(key, known)
   local nearest = M.nearest(tostring(key), M.keys(known))
   if nearest then return ("unknown option '%s'; did you mean '%s'?"):format(key, nearest) end

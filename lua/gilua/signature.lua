@@ -43,13 +43,18 @@ local function probe_of(kernel)
       :format(t.text, code)
   end
   lines[#lines + 1] = [[
-template <class T> struct gilua_plain { typedef T type; static constexpr int is_const = 0; };
-template <class T> struct gilua_plain<const T> { typedef T type; static constexpr int is_const = 1; };
-template <class T> struct gilua_plain<volatile T> { typedef T type; static constexpr int is_const = 0; };
+template <class T> struct gilua_plain {
+  typedef T type; static constexpr int is_const = 0; };
+template <class T> struct gilua_plain<const T> {
+  typedef T type; static constexpr int is_const = 1; };
+template <class T> struct gilua_plain<volatile T> {
+  typedef T type; static constexpr int is_const = 0; };
 template <class T> struct gilua_bytes { static constexpr int n = sizeof(T); };
 template <> struct gilua_bytes<void> { static constexpr int n = 0; };
-template <class T> struct gilua_arg { typedef gilua_plain<T> P; static constexpr int pointer = 0; };
-template <class T> struct gilua_arg<T *> { typedef gilua_plain<T> P; static constexpr int pointer = 1; };
+template <class T> struct gilua_arg {
+  typedef gilua_plain<T> P; static constexpr int pointer = 0; };
+template <class T> struct gilua_arg<T *> {
+  typedef gilua_plain<T> P; static constexpr int pointer = 1; };
 struct gilua_row { int pointer, is_const, code, bytes; };
 template <class A> __device__ constexpr gilua_row gilua_row_of() {
   return { gilua_arg<A>::pointer, gilua_arg<A>::P::is_const,
@@ -57,8 +62,10 @@ template <class A> __device__ constexpr gilua_row gilua_row_of() {
            gilua_bytes<typename gilua_arg<A>::P::type>::n };
 }
 template <class F> struct gilua_probe;
-template <class... A> struct gilua_probe<void(A...)> { struct Table { gilua_row row[sizeof...(A) + 1]; };
-  __device__ static constexpr Table table() { return { { gilua_row_of<A>()..., { -1, 0, 0, 0 } } }; } };
+template <class... A> struct gilua_probe<void(A...)> {
+  struct Table { gilua_row row[sizeof...(A) + 1]; };
+  __device__ static constexpr Table table() {
+    return { { gilua_row_of<A>()..., { -1, 0, 0, 0 } } }; } };
 ]] .. ('extern "C" { __device__ gilua_probe<decltype(%s)>::Table gilua_signature = '
     .. "gilua_probe<decltype(%s)>::table(); }"):format(kernel, kernel)
   return (table.concat(lines, " "):gsub("\n", " "))

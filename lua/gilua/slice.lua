@@ -20,33 +20,44 @@ local COMPLAINT = "it does not compile for a GPU: "
 ---@field kernel string its name
 ---@field item table of g:outline()
 
+-- The last byte of a string or character that begins at `from`: its quote, or the line's end.
+local function quoted_end(text, from)
+  local quote, i = text:sub(from, from), from + 1
+  while i <= #text and text:sub(i, i) ~= quote and text:sub(i, i) ~= "\n" do
+    i = i + (text:sub(i, i) == "\\" and 2 or 1)
+  end
+  return math.min(i, #text)
+end
+
+-- Is the ' at a byte between digits, as in 1'000?
+local function parts_digits(text, at)
+  return text:sub(at - 1, at + 1):find("^%x'%x$") ~= nil
+    and text:sub(1, at - 1):find("%f[%w_]%d[%w']*$") ~= nil
+end
+
+-- The last byte of what is no code at `from`; nil for a slash that divides or a ' between digits.
+local function blank_end(text, from)
+  local two = text:sub(from, from + 1)
+  if two == "//" then return (text:find("\n", from, true) or #text + 1) - 1 end
+  if two == "/*" then return select(2, text:find("*/", from + 2, true)) or #text end
+  if two:find("^/") or two:find("^'") and parts_digits(text, from) then return nil end
+  return quoted_end(text, from)
+end
+
 ---The text with comments and what stands in quotes blank, byte for byte.
 ---@param text string
 ---@return string
 function M.code_of(text)
-  local function blank(s) return (s:gsub("[^\n]", " ")) end
   local parts, at = {}, 1
-  while at <= #text do
+  while true do
     local from = text:find("[/\"']", at)
     if not from then break end
-    local two, to = text:sub(from, from + 1), nil
-    if two == "//" then to = (text:find("\n", from, true) or #text + 1) - 1
-    elseif two == "/*" then to = select(2, text:find("*/", from + 2, true)) or #text
-    elseif text:sub(from, from) == "/" then to = nil
-    else
-      local quote = text:sub(from, from)
-      local i = from + 1
-      while i <= #text and text:sub(i, i) ~= quote and text:sub(i, i) ~= "\n" do
-        i = i + (text:sub(i, i) == "\\" and 2 or 1)
-      end
-      to = math.min(i, #text)
-    end
+    local to = blank_end(text, from)
     parts[#parts + 1] = text:sub(at, from - 1)
-    parts[#parts + 1] = to and blank(text:sub(from, to)) or "/"
+    parts[#parts + 1] = to and text:sub(from, to):gsub("[^\n]", " ") or text:sub(from, from)
     at = (to or from) + 1
   end
-  parts[#parts + 1] = text:sub(at)
-  return table.concat(parts)
+  return table.concat(parts) .. text:sub(at)
 end
 
 local function line_at(text, byte)
@@ -56,6 +67,11 @@ end
 
 --------------------------------------------------------------------------------------------------
 -- The kernel's head
+
+-- Does a template's parameter stand for a type, not for a value?
+local function is_type(declared)
+  return declared:find("^typename%f[^%w_]") ~= nil or declared:find("^class%f[^%w_]") ~= nil
+end
 
 -- What stands in place of `template <typename T, int N>`: the arguments under the same names.
 local function bindings(text, item, arguments, kernel)
@@ -68,8 +84,7 @@ local function bindings(text, item, arguments, kernel)
         .. "give --template with %d arguments, such as --template float,256", kernel, p.name,
         #item.template)
     end
-    list[i] = (declared:find("^typename%f[^%w_]") or declared:find("^class%f[^%w_]"))
-      and ("using %s = %s;"):format(p.name, value)
+    list[i] = p.is_type and ("using %s = %s;"):format(p.name, value)
       or ("constexpr %s = %s;"):format(declared, value)
   end
   return table.concat(list, " ") .. " "
@@ -97,17 +112,22 @@ end
 ---@class SliceFile
 ---@field name string as its #include line spells it
 ---@field text string
----@field items table[] of g:outline()
+---@field items table[] of g:outline(), and is_type in parameters of templates
 ---@field gone table set of items that are left out
 ---@field edit? table of the kernel's head
 
-local Slicer = {}
-Slicer.__index = Slicer
-
-local function new_file(name, text, kernel)
+local function items_of(text, name, kernel)
   local g, why = core.grammar.parse(name, { text = text, kernel = kernel })
   if not g then require("gilua").fail("%s", why) end
-  return { name = name, text = text, items = g:outline(), gone = {} }
+  local items = g:outline()
+  for _, item in ipairs(items) do
+    for _, p in ipairs(item.template or {}) do p.is_type = is_type(text:sub(p.first, p.last)) end
+  end
+  return items
+end
+
+local function new_file(name, text, kernel)
+  return { name = name, text = text, items = items_of(text, name, kernel), gone = {} }
 end
 
 local function leave_out(self, file, item, why)
@@ -151,21 +171,28 @@ local function item_at(file, line)
   return { first = first, last = last, line = line, last_line = line }
 end
 
--- The header of the user's that a message of the compiler names; its copy is made when it is first
--- blamed.
-local function header_of(self, path)
+local function is_ours(path)
+  return path:sub(1, #core.home) == core.home
+    and path:find("/lua/gilua/include/", #core.home + 1, true) ~= nil
+end
+
+-- A copy of a header of the user's, made when it is first blamed; nil where it cannot be read.
+local function copy_header(self, path, spelled)
+  local opened = io.open(path, "rb")
+  if not opened then return nil end
+  local header <close> = opened
+  local made = new_file(spelled, header:read("a"))
+  self.files[#self.files + 1] = made
+  return made
+end
+
+-- The user's file that a message of the compiler names.
+local function file_at(self, path)
   for _, file in ipairs(self.files) do
     if path == file.name or path == self.folder .. "/" .. file.name then return file end
-    for spelled in file.text:gmatch('\n%s*#%s*include%s*[<"]([^>"\n]+)[>"]') do
-      local ours = path:sub(1, #core.home) == core.home and path:find("/lua/gilua/include/", 1, true)
-      if not ours and (path == spelled or path:sub(-#spelled - 1) == "/" .. spelled) then
-        local opened = io.open(path, "rb")
-        if not opened then return nil end
-        local header <close> = opened
-        local made = new_file(spelled, header:read("a"))
-        self.files[#self.files + 1] = made
-        return made
-      end
+    for spelled in ("\n" .. file.text):gmatch('\n%s*#%s*include%s*[<"]([^>"\n]+)[>"]') do
+      local is_it = path == spelled or path:sub(-#spelled - 1) == "/" .. spelled
+      if is_it and not is_ours(path) then return copy_header(self, path, spelled) end
     end
   end
   return nil
@@ -173,8 +200,9 @@ end
 
 -- The first error: its file, where it is one of the user's, line and words.
 local function first_error(self, log)
-  for path, line, words in log:gmatch("([^\n]-)%((%d+)%): [%a ]*error: ([^\n]*)") do
-    return { file = header_of(self, path), path = path, line = tonumber(line), text = words }
+  local path, line, words = log:match("([^\n]-)%((%d+)%): [%a ]*error: ([^\n]*)")
+  if path then
+    return { file = file_at(self, path), path = path, line = tonumber(line), text = words }
   end
   return { path = self.name, line = 0, text = log:match("^%s*(.-)\n") or log }
 end
@@ -223,29 +251,34 @@ end
 
 -- An extern "C" { } around the kernel: its own words then need none.
 local function in_extern_c(code, item)
-  local depth_text = code:sub(1, item.first - 1)
-  local found = false
-  for from in depth_text:gmatch("()extern%s+[^%w]*{") do
-    local open = depth_text:find("{", from, true)
+  for open in code:sub(1, item.first - 1):gmatch("extern%s+[^%w]*(){") do
     local close = code:match("^%b{}()", open)
-    if close and close > item.first then found = true end
+    if close and close > item.first then return true end
   end
-  return found
+  return false
 end
 
 ---The kernels of a file, in order.
 ---@param text string
 ---@param name string of the file, for messages
 ---@return table[] items of g:outline()
----@return userdata grammar
 function M.kernels(text, name)
-  local g, why = core.grammar.parse(name, { text = text })
-  if not g then require("gilua").fail("%s", why) end
   local list = {}
-  for _, item in ipairs(g:outline()) do
+  for _, item in ipairs(items_of(text, name)) do
     if item.kind == "kernel" then list[#list + 1] = item end
   end
-  return list, g
+  return list
+end
+
+-- Leaves out functions of the host and other kernels; the kernel itself is returned.
+local function leave_out_others(self, file)
+  local chosen
+  for _, item in ipairs(file.items) do
+    if item.kind == "kernel" and item.name == self.kernel then chosen = chosen or item
+    elseif item.kind == "kernel" then leave_out(self, file, item, "another kernel")
+    elseif item.kind == "host" then leave_out(self, file, item, "for the host") end
+  end
+  return chosen
 end
 
 ---@param text string the file
@@ -258,12 +291,8 @@ function M.cut(text, name, kernel, o)
   local base = name:match("([^/]+)$")
   local file = new_file(base, text, kernel)
   local self = { name = base, kernel = kernel, files = { file }, left_out = {}, folder = o.folder }
-  local chosen
-  for _, item in ipairs(file.items) do
-    if item.kind == "kernel" and item.name == kernel then chosen = item
-    elseif item.kind == "kernel" then leave_out(self, file, item, "another kernel")
-    elseif item.kind == "host" then leave_out(self, file, item, "for the host") end
-  end
+  local chosen = leave_out_others(self, file)
+  if not chosen then require("gilua").fail("%s has no kernel '%s'", name, kernel) end
   file.edit = head_edit(text, chosen, o.template or {}, in_extern_c(M.code_of(text), chosen))
   local source, e, edits = settle(self, o.options or {}), file.edit, {}
   if e then

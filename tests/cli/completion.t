@@ -44,7 +44,9 @@ offers "the value of an option is no command" "" gilua --seed ""
 offers "doctor takes nothing" "" gilua doctor ""
 
 for command in $("$GILUA" --help | sed -nE 's/^ +gilua ([a-z]+) .*/\1/p'); do
+  cd empty || exit 1 # where no script begins like it
   offers "$command, which --help tells of" "$command" gilua "$command"
+  cd .. || exit 1
   grep -q "^    '$command:" "$TOP/docs/_gilua"
   ok $? "zsh's completion has it"
 done
@@ -72,6 +74,7 @@ offers "Lua's are not a command's" "--device\n--help\n--jobs\n--out\n--quiet\n--
   ./program evolve kernels/heat -
 offers "options that a command lists" "--budget" ./program tune kernels/heat --b
 offers "options that a script lists" "--population" "$GILUA" evolve_it.lua --pop
+offers "options of a command of gilua's own" "--kernel" "$GILUA" new saxpy.cu --k
 rm -f asked
 offers "a script without gi.cli is not run" "" ./program plain.lua --b
 touch tune
