@@ -63,7 +63,7 @@ objects    := $(sources:src/%.c=$O/obj/%.o)
 library    := $(filter-out $O/obj/host/main.o,$(objects))
 references := $(patsubst %.c,%.so,$(wildcard kernels/*/reference.c))
 c_tests    := $(patsubst tests/c/%.c,$O/tests/%,$(wildcard tests/c/*.c))
-helpers    := $(addprefix tests/lua/,tap.lua fake.lua)
+helpers    := $(addprefix tests/lua/,tap.lua fake.lua scratch.lua)
 scripts    := $(filter-out $(helpers),$(wildcard tests/lua/*.lua tests/cli/*.t))
 
 .PHONY: all deps demo test gpu-test tests bench docs portable install uninstall clean help FORCE
