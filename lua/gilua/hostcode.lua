@@ -58,16 +58,31 @@ local function read_macros(self, code)
   end
 end
 
-local function read_variables(self, code)
+local function is_balanced(text)
+  local _, open = text:gsub("%(", "")
+  local _, close = text:gsub("%)", "")
+  return open == close
+end
+
+-- `name = value` up to a comma, unless that is one of a call; up to a semicolon; `name{value};`.
+local function read_values(self, code)
   for at, name, value in code:gmatch("()%f[%w_]([%a_][%w_]*)%s*=%s*([^=;,{}][^;,{}]*)%f[;,]") do
+    if is_balanced(value) then define(self, name, value, line_at(code, at)) end
+  end
+  for at, name, values in code:gmatch("()%f[%w_]([%a_][%w_]*)%s*=%s*([^=;{}][^;{}]*)%f[;]") do
+    local parts = M.split(values)
+    define(self, name, parts[1], line_at(code, at))
+    for i = 2, #parts do
+      local other, value = parts[i]:match("^([%a_][%w_]*)%s*=%s*(.+)$")
+      if other then define(self, other, value, line_at(code, at)) end
+    end
+  end
+  for at, name, value in code:gmatch("()%f[%w_]([%a_][%w_]*)%s*{%s*([^;,{}]+)}%s*;") do
     define(self, name, value, line_at(code, at))
   end
-  for at, name, value in code:gmatch("()%f[%w_]([%a_][%w_]*)%s*=%s*([^=;{}][^;{}]*)%f[;]") do
-    define(self, name, value, line_at(code, at))
-  end
-  for at, name, list in code:gmatch("()%f[%w_]([%a_][%w_]*)%s*=%s*(%b{})%s*;") do
-    self.aggregates[name] = { list = M.split(list:sub(2, -2)), line = line_at(code, at) }
-  end
+end
+
+local function read_dims(self, code)
   for at, list in code:gmatch("()%f[%w_]dim3%s+([^;]*);") do
     for name, values in list:gmatch("([%a_][%w_]*)%s*=?%s*d?i?m?3?%s*([%({].-[%)}])%s*%f[,%z]") do
       self.dims[name] = { text = values, line = line_at(code, at) }
@@ -76,6 +91,14 @@ local function read_variables(self, code)
       self.dims[name] = { text = values, line = line_at(code, at) }
     end
   end
+end
+
+local function read_variables(self, code)
+  read_values(self, code)
+  for at, name, list in code:gmatch("()%f[%w_]([%a_][%w_]*)%s*=%s*(%b{})%s*;") do
+    self.aggregates[name] = { list = M.split(list:sub(2, -2)), line = line_at(code, at) }
+  end
+  read_dims(self, code)
 end
 
 -- C's expression in Lua's syntax. Of `a ? b : c` c is taken: it is what stands where no argument is

@@ -34,6 +34,7 @@ end
 
 local TYPES = all_types()
 local PER_ARGUMENT = 4 -- numbers: pointer, const, code, bytes
+local LAST = -1 -- in place of `pointer`: no parameters follow
 
 -- One line, so that the lines behind keep their numbers.
 local function probe_of(kernel)
@@ -79,10 +80,13 @@ local function behind(source, kernel)
   end
 end
 
-local function read_rows(module, n)
+local function read_rows(module, n, kernel)
   local rows = core.array.new("i32", PER_ARGUMENT * (n + 1))
   local ok, why = module:read("gilua_signature", rows)
   if not ok then require("gilua").fail("the kernel's parameters cannot be found out: %s", why) end
+  if rows[PER_ARGUMENT * n + 1] ~= LAST then
+    require("gilua").fail("kernel %s has parameters without a name: give each one", kernel)
+  end
   local list = {}
   for i = 1, n do
     local at = PER_ARGUMENT * (i - 1)
@@ -107,7 +111,7 @@ function M.of(source, kernel, options)
   end
   local device <close> = assert(require("gilua").device "emu")
   local module <close> = assert(device:load(code))
-  local list = read_rows(module, #item.params)
+  local list = read_rows(module, #item.params, kernel)
   for i, p in ipairs(item.params) do
     list[i].name, list[i].text = p.name, source:sub(p.first, p.last)
   end

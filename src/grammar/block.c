@@ -386,9 +386,17 @@ static const char *const after_params[] = {"{",        "const", "noexcept", "ove
                                            "volatile", ":",     "->",       "&",        "&&",
                                            "[",        "try",   "requires", NULL};
 
+/* After `template <…>`, whose parameters may have defaults; `at` where there is none. */
+static int past_template(const Tree *t, int at, int to) {
+    if (!tok_is(t, at, "template") || !tok_is(t, at + 1, "<")) return at;
+    int after = past_angles(t, at + 1, to);
+    return after > at + 1 ? after : at;
+}
+
 /* The '(' of the parameter list of an item that has its body's '{' at brace; -1 if not a function. */
 static int find_params(const Tree *t, int first, int brace) {
-    for (int i = first + 1; i < brace; i = t->match[i] > i ? t->match[i] + 1 : i + 1) {
+    int head = past_template(t, first, brace);
+    for (int i = head + 1; i < brace; i = t->match[i] > i ? t->match[i] + 1 : i + 1) {
         if (tok_is(t, i, "=")) return -1;
         if (!tok_is(t, i, "(") || t->match[i] > brace) continue;
         bool operator_name = holds(t, i > first + 3 ? i - 3 : first, i, "operator");
@@ -482,7 +490,8 @@ static int parse_braced(Parser *p, int first, int brace, int to, int parent) {
         return parse_inside(p, NODE_NAMESPACE, first, -1, brace, parent);
     int params = find_params(t, first, brace);
     if (params >= 0) return parse_function(p, first, params, brace, parent);
-    int key = holds(t, first, brace, "=") ? -1 : class_at(t, first, brace);
+    bool is_value = holds(t, past_template(t, first, brace), brace, "=");
+    int key = is_value ? -1 : class_at(t, first, brace);
     if (key >= 0) return parse_class(p, first, key, brace, parent);
     int after = past_semicolon(t, t->match[brace] + 1, to);
     tree_declare(t, first, after, parent);
@@ -491,9 +500,7 @@ static int parse_braced(Parser *p, int first, int brace, int to, int parent) {
 
 static int parse_item(Parser *p, int at, int to, int parent) {
     Tree *t = p->t;
-    int i = at;
-    if (tok_is(t, at, "template") && tok_is(t, at + 1, "<")) i = past_angles(t, at + 1, to);
-    if (i == at + 1) i = at;
+    int i = past_template(t, at, to);
     for (; i < to && !tok_is(t, i, ";"); i = t->match[i] > i ? t->match[i] + 1 : i + 1)
         if (tok_is(t, i, "{")) return parse_braced(p, at, i, to, parent);
     i = i < to ? i + 1 : to;

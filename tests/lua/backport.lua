@@ -1,0 +1,113 @@
+-- backport: a genome's changes in the file that the kernel came from, host code and all.
+-- Random genomes; the seed is printed and may be given: ./gilua tests/lua/backport.lua 7
+
+package.path = "tests/lua/?.lua;lua/?.lua;" .. package.path
+local tap = require "tap"
+local gi = require "gilua"
+local scratch = require "scratch"
+
+local SEED = math.tointeger(tonumber(arg and arg[1])) or 1
+local GENOMES = 3 -- of each file
+local FILES = {
+  { "cpp" }, { "doubles", genomes = 1 }, { "image" }, { "macros" }, { "many" }, { "saxpy" }, { "shared" },
+  { "structs" }, { "templates" },
+  { "includes/includes", include = "includes/inc", define = "DIM=3" },
+}
+
+local function copy(from, to)
+  scratch.write(to, assert(tap.read(from)))
+end
+
+-- A place with the user's file, and the problem that is cut out of it, by hand: nothing is run.
+local function place_of(file, text)
+  local place = tap.folder()
+  for _, name in ipairs { "common.cuh", "inc/vec.h" } do
+    require("lfs").mkdir(place .. "/inc")
+    copy("tests/own/includes/" .. name, place .. "/" .. name)
+  end
+  local path, folder = place .. "/user.cu", place .. "/problem"
+  scratch.write(path, text)
+  require("lfs").mkdir(folder)
+  local include = { place, place .. "/inc" }
+  local o = { folder = folder, options = { "-I" .. folder, "-I" .. place, "-I" .. place .. "/inc",
+    "-I" .. gi.home .. "/lua/gilua/include", file.define and "-D" .. file.define } }
+  local kernels = gi.slice.kernels(text, path)
+  local kernel = kernels[#kernels].name
+  local host = gi.hostcode.read(text)
+  local launch = host:launch(kernel)
+  o.template = gi.launchguess.template(kernels[#kernels], launch, {}, host, {})
+  local sliced = gi.slice.cut(text, path, kernel, o)
+  scratch.write(folder .. "/kernel.cu", sliced.source)
+  scratch.write(folder .. "/problem.lua", ([[return { source = "kernel.cu", kernel = %q, size = 1,
+    args = { { name = "x", type = "f32", count = 1, role = "out" } }, include = { %q, %q },
+    defines = { %s }, made_from = { path = %q, template = { %s } } }]]):format(kernel, include[1],
+    include[2], file.define and ("%q"):format(file.define) or "", path,
+    #o.template > 0 and '"' .. table.concat(o.template, '", "') .. '"' or ""))
+  return gi.problem(folder), path, o
+end
+
+-- PTX without what names lines and files.
+local function compiled(source, options)
+  local ptx, why = gi.compile(source, { target = "compute_90", options = options, name = "user.cu" })
+  return ptx and ptx:gsub("//[^\n]*", ""):gsub("%.loc[^\n]*", ""):gsub("%.file[^\n]*", ""), why
+end
+
+local function random_genome(problem, rng)
+  local genes = {}
+  for i = 1, 1 + rng:int(3) do genes[i] = problem.grammar:random_gene(rng) end
+  return table.concat(genes, " ")
+end
+
+-- Does the changed file, cut again, compile to what the mutant does?
+local function comes_back(problem, path, o, genome)
+  local mutant = problem.grammar:apply(genome)
+  local want = compiled(mutant, o.options)
+  if not want then return nil end -- such a mutant is never a winner
+  local text = gi.backport.file(problem, genome)
+  local again = gi.slice.cut(text, path, problem.kernel, o)
+  return compiled(again.source, o.options) == want
+end
+
+for _, file in ipairs(FILES) do
+  tap.case(file[1], function()
+    local text = assert(tap.read("tests/own/" .. file[1] .. ".cu"))
+    for _, ending in ipairs { "\n", "\r\n" } do
+      local kind = ending == "\n" and "LF" or "CR LF"
+      local own = text:gsub("\r?\n", ending)
+      local problem, path = place_of(file, own)
+      local back, old, whence = gi.backport.file(problem, "")
+      tap.ok(back == own and old == own, kind .. ": nothing changed gives the file byte for byte")
+      tap.is(whence, path, "and its path")
+    end
+    local problem, path, o = place_of(file, text)
+    local rng, tried, right, wanted = gi.rng(SEED), 0, 0, file.genomes or GENOMES
+    for _ = 1, 5 * wanted do
+      local genome = random_genome(problem, rng)
+      local back = comes_back(problem, path, o, genome)
+      if back ~= nil then
+        tried = tried + 1
+        right = right + (back and 1 or 0)
+        if not back then tap.note("seed " .. SEED .. ": " .. genome) end
+      end
+      if tried == wanted then break end
+    end
+    tap.is(right .. " of " .. tried, wanted .. " of " .. wanted,
+      "the changed file, cut again, compiles to the mutant's PTX")
+  end)
+end
+
+tap.case("what cannot be put back is a sentence", function()
+  local text = assert(tap.read "tests/own/saxpy.cu")
+  local problem, path = place_of({ "saxpy" }, text)
+  scratch.write(path, (text:gsub("a %* x", "2 * a * x")))
+  tap.has(scratch.sentence(gi.backport.file, problem, ""), "is not what it was when",
+    "a file that was changed since")
+  os.remove(path)
+  tap.has(scratch.sentence(gi.backport.file, problem, ""),
+    "cannot read the file that the kernel came from", "a file that is gone")
+  scratch.write(path, text)
+  tap.has(scratch.sentence(gi.backport.file, problem, "<_kernel.cu_9999>"), "does not fit",
+    "a genome of another kernel")
+end)
+
+tap.done()

@@ -1,0 +1,65 @@
+-- signature: parameters as the compiler sees them, whatever stands for their types.
+
+package.path = "tests/lua/?.lua;lua/?.lua;" .. package.path
+local tap = require "tap"
+local gi = require "gilua"
+local scratch = require "scratch"
+
+-- "name: type x width of bytes, pointer, const" for each parameter.
+local function described(before, parameters)
+  local source = before .. '\nextern "C" __global__ void k(' .. parameters .. ") {}\n"
+  local list = {}
+  for i, p in ipairs(gi.signature.of(source, "k", {})) do
+    list[i] = ("%s %s%s%s%s"):format(p.name or "-", p.const and "const " or "",
+      p.struct and "struct" .. p.bytes or p.type, p.width and p.width > 1 and "x" .. p.width or "",
+      p.pointer and "*" or "")
+  end
+  return table.concat(list, ", ")
+end
+
+tap.case("plain types", function()
+  tap.is(described("", "int n, const float *x, double *restrict_, unsigned char b"),
+    "n i32, x const f32*, restrict_ f64*, b u8", "the usual ones")
+  tap.is(described("", "bool b, char c, signed char s, short h, unsigned short u"),
+    "b u8, c i8, s i8, h i16, u u16", "small ones")
+  tap.is(described("", "long a, unsigned long b, long long c, unsigned long long d, unsigned e"),
+    "a i64, b u64, c i64, d u64, e u32", "long ones")
+  tap.is(described("", "size_t n, const size_t *p"), "n u64, p const u64*", "size_t")
+  tap.is(described("", ""), "", "none")
+end)
+
+tap.case("const, __restrict__ and volatile", function()
+  tap.is(described("", "const float *__restrict__ x, float *__restrict__ y, float const *z"),
+    "x const f32*, y f32*, z const f32*", "restrict, and const behind")
+  tap.is(described("", "volatile int *v, float *const c, const int n"), "v i32*, c f32*, n i32",
+    "volatile; const of the pointer itself says nothing of what it points to")
+end)
+
+tap.case("vectors", function()
+  tap.is(described("", "float4 *p, const int2 *q, uchar3 c, double2 d, ushort4 *u, longlong2 l"),
+    "p f32x4*, q const i32x2*, c u8x3, d f64x2, u u16x4*, l i64x2", "an element type and a width")
+end)
+
+tap.case("names for types", function()
+  tap.is(described("typedef float real; using T = const real;", "real *x, T *y"),
+    "x f32*, y const f32*", "typedef and using")
+  tap.is(described("#define REAL double\n#define IN const REAL *", "IN x, REAL y"),
+    "x const f64*, y f64", "macros")
+  tap.is(described("namespace n { typedef short s; }", "n::s *x"), "x i16*", "a namespace")
+  tap.is(described("enum E { A };", "E *e"), "e struct4*", "an enumeration has its bytes")
+end)
+
+tap.case("structs", function()
+  tap.is(described("struct P { char c; double d; };", "P p, const P *q"),
+    "p struct16, q const struct16*", "their bytes are those of C")
+  tap.is(described("", "void *p, float **q"), "p struct0*, q struct8*", "pointers to no element type")
+end)
+
+tap.case("lines behind keep their numbers, and a source that does not compile is a sentence", function()
+  tap.has(scratch.sentence(gi.signature.of, 'extern "C" __global__ void k(nope *x) {}\n', "k", {}),
+    "the parameters of k cannot be found out", "an unknown type")
+  tap.has(scratch.sentence(described, "", "const float *x, int"),
+    "kernel k has parameters without a name", "a parameter without a name")
+end)
+
+tap.done()

@@ -1,0 +1,157 @@
+-- slice: what a GPU needs of a whole file, under the lines that it had.
+
+package.path = "tests/lua/?.lua;lua/?.lua;" .. package.path
+local tap = require "tap"
+local gi = require "gilua"
+local scratch = require "scratch"
+
+local INCLUDE = "-I" .. gi.home .. "/lua/gilua/include"
+
+local function cut(text, kernel, o)
+  o = o or {}
+  local folder = o.folder or tap.folder()
+  local options = { INCLUDE, table.unpack(o.options or {}) }
+  return gi.slice.cut(text, "dir/file.cu", kernel or "k",
+    { folder = folder, template = o.template, options = options }), folder
+end
+
+local function lines(text)
+  local list = {}
+  for line in (text .. "\n"):gmatch("(.-)\n") do list[#list + 1] = line end
+  return list
+end
+
+-- Does every line stand where it stood, as it was or blank? Lines of edits are looked at elsewhere.
+local function kept_lines(sliced, text)
+  local now, was, edited = lines(sliced.source), lines(text), {}
+  for _, e in ipairs(sliced.edits) do edited[e.line] = true end
+  if #now ~= #was then return ("%d lines of %d"):format(#now, #was) end
+  for i, line in ipairs(now) do
+    if line ~= was[i] and line:find("%S") and not edited[i] then return i .. ": " .. line end
+  end
+  return "all"
+end
+
+local WHOLE = [[
+#include <cstdio>
+#include <vector>
+#define N 100 /* of them */
+static int count = 0;
+__device__ float twice(float x) { return 2 * x; }
+__global__ void other(float *x) { x[0] = 1; }
+__global__ void k(float *x)
+{
+    x[threadIdx.x] = twice(N);
+}
+struct Host { std::vector<int> v; void f() { printf("%d", count); } };
+int main() {
+    std::vector<float> v(N); // in a "string
+    other<<<1, 1>>>(v.data());
+    return 0;
+}
+]]
+
+tap.case("host code is blank, and lines keep their numbers", function()
+  local s = cut(WHOLE)
+  tap.is(kept_lines(s, WHOLE), "all", "every line is where it was")
+  local l = lines(s.source)
+  tap.is(l[7], 'extern "C" __global__ void k(float *x)', "the kernel can be asked for by name")
+  tap.is(l[5], "__device__ float twice(float x) { return 2 * x; }", "what it calls is there")
+  tap.is(l[6] .. l[12] .. l[13] .. l[16], "", "other kernels and the host's functions are not")
+  tap.is(s.edits[1].line .. s.edits[1].was .. "|" .. s.edits[1].now, '7|extern "C" ', "one edit")
+  local left = {}
+  for _, item in ipairs(s.left_out) do left[#left + 1] = item.what .. ":" .. item.line end
+  tap.has(table.concat(left, " "), "other:6", "what is left out is told")
+  tap.has(table.concat(left, " "), "main:12", "with its line")
+end)
+
+tap.case("kernels of a file, in order", function()
+  local names = {}
+  for i, k in ipairs(gi.slice.kernels(WHOLE, "file.cu")) do
+    names[i] = ("%s %d-%d"):format(k.name, k.line, k.last_line)
+  end
+  tap.is(table.concat(names, ", "), "other 6-6, k 7-10", "name and lines")
+  tap.is(#gi.slice.kernels("int main() { return 0; }\n", "file.cu"), 0, "none")
+  tap.is(#gi.slice.kernels("", "file.cu"), 0, "of an empty file")
+end)
+
+tap.case("comments and what stands in quotes are blank, byte for byte", function()
+  local function code(text) return gi.slice.code_of(text) end
+  tap.is(code 'a // b\nc', "a     \nc", "a line")
+  tap.is(code "a /* b\n */ c", "a     \n    c", "over lines")
+  tap.is(code [["a\"b" c]], "       c", "a string with a quote")
+  tap.is(code "'\"' a '\\'' b", "    a      b", "characters")
+  tap.is(code "a / b /c", "a / b /c", "a division")
+  tap.is(code "n = 1'000'000;", "n = 1'000'000;", "digits parted")
+  tap.is(code 'x "no end\ny', "x        \ny", "a string without end ends with its line")
+  tap.is(code "/* no end", (" "):rep(9), "a comment without end")
+end)
+
+tap.case("lines that end in CR LF", function()
+  local text = WHOLE:gsub("\n", "\r\n")
+  local s = cut(text)
+  tap.is(lines(s.source)[9], "    x[threadIdx.x] = twice(N);\r", "keep that ending")
+  tap.is(select(2, s.source:gsub("\n", "")), select(2, text:gsub("\n", "")), "and their number")
+end)
+
+tap.case("templates: arguments under their names", function()
+  local text = "template <typename T, int N = 3>\n__global__ void k(T *x)\n{\n  x[0] = N;\n}\n"
+  local s = cut(text, "k", { template = { "double", "7" } })
+  tap.has(s.source, 'using T = double; constexpr int N = 7; extern "C"\n__global__ void k',
+    "on the template's line")
+  tap.is(s.edits[1].was, "template <typename T, int N = 3>", "what stood there is kept")
+  tap.has(scratch.sentence(cut, text, "k", { template = { "double" } }),
+    "nothing says what its parameter 'N' is: give --template with 2 arguments", "one is missing")
+  s = cut("template <class A>\n\nstatic __global__\nvoid k(A x, A *y)\n{\n  *y = x;\n}\n", "k",
+    { template = { "int" } })
+  tap.is(lines(s.source)[4], "void k(A x, A *y)", "over lines, and static: lines keep their numbers")
+end)
+
+tap.case("namespaces, static, and extern \"C\"", function()
+  local s = cut("namespace a { namespace b {\nint f();\n__global__ void k(int *x) { *x = 1; }\n} }\n")
+  tap.is(lines(s.source)[3], 'extern "C" __global__ void k(int *x) { *x = 1; }', "in a namespace")
+  s = cut("static __global__ void k(int *x) { *x = 1; }\n")
+  tap.is(s.source, 'extern "C" __global__ void k(int *x) { *x = 1; }\n', "static gives way")
+  local text = 'extern "C" __global__ void k(int *x) { *x = 1; }\n'
+  tap.is(cut(text).source, text, "extern \"C\" as it is")
+  tap.is(#cut(text).edits, 0, "and no edit")
+  text = 'extern "C" {\n__global__ void k(int *x) { *x = 1; }\n}\n'
+  tap.is(cut(text).source, text, "in a block of it")
+  text = 'extern "C" { int before; }\n__global__ void k(int *x) { *x = 1; }\n'
+  tap.has(cut(text).source, '\nextern "C" __global__', "behind a block of it")
+end)
+
+tap.case("what does not compile and is not the kernel's is left out, and why is told", function()
+  local text = "#include <nowhere_at_all.h>\nusing U = no_such_type;\n"
+    .. "__global__ void k(int *x) { *x = 1; }\n"
+  local s = cut(text)
+  tap.is(kept_lines(s, text), "all", "lines keep their numbers")
+  tap.is(#s.left_out, 2, "two things")
+  tap.has(s.left_out[1].why, "nowhere_at_all.h", "a header")
+  tap.has(s.left_out[2].why, "no_such_type", "a type")
+  local said = scratch.sentence(cut, "using U = no_such_type;\n__global__ void k(U *x) { *x = 1; }\n")
+  tap.has(said, "kernel k does not compile for a GPU alone: file.cu:2:", "the kernel's own errors")
+  tap.has(said, "left out before: file.cu:1", "and what led to them")
+  tap.has(scratch.sentence(cut, "__global__ void k(int *x) { *x = 1 }\n"), "file.cu:1:", "a slip")
+  tap.has(scratch.sentence(cut, "int x;\n"), "no __global__ function named k", "no such kernel")
+end)
+
+tap.case("headers with host code are copied and cut; others stay where they are", function()
+  local place, folder = tap.folder(), tap.folder()
+  scratch.write(place .. "/clean.h", "__device__ inline int one() { return 1; }\n")
+  scratch.write(place .. "/mixed.h", "#pragma once\n#include <vector>\n"
+    .. "inline int host() { std::vector<int> v(3); return (int)v.at(0) + undeclared(); }\n"
+    .. "typedef float real;\nnot_a_type x;\n")
+  local text = '#include "clean.h"\n#include "mixed.h"\n'
+    .. "__global__ void k(real *x) { *x = one(); }\n"
+  local s = cut(text, "k", { folder = folder, options = { "-I" .. place } })
+  tap.is(kept_lines(s, text), "all", "the file itself")
+  local copy = tap.read(folder .. "/mixed.h")
+  tap.ok(copy ~= nil, "the one that fails is copied")
+  tap.has(copy, "typedef float real;", "with what the kernel needs")
+  tap.ok(copy and not copy:find("not_a_type"), "without what does not compile")
+  tap.is(tap.read(folder .. "/clean.h"), nil, "the other is not")
+  tap.has(tap.read(place .. "/mixed.h"), "not_a_type", "the user's own is as it was")
+end)
+
+tap.done()
