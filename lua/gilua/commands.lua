@@ -1,6 +1,7 @@
 -- commands: gilua new, check, tune, evolve, apply, verify, doctor. Each reads its own command line.
 
 local gi = require "gilua"
+local lfs = require "lfs"
 
 local M = {}
 
@@ -119,23 +120,30 @@ end
 --------------------------------------------------------------------------------------------------
 -- apply, verify: of a run's folder
 
--- What a run found: { folder, genome, seed, device }.
-local function found_in(dir)
+-- The first of the files that a run leaves: its name and what is in it.
+local function read_result(dir)
   for _, name in ipairs { "result.json", "experiment.json" } do
-    local file = io.open(dir .. "/" .. name, "rb")
-    if file then
-      local result = gi.json.decode(file:read("a"))
-      file:close()
-      local best = result.best or result.winner
-      local folder = result.folder or result.problem
-      if best and best.genome and folder then
-        return { folder = folder, genome = best.genome, seed = result.seed or 1 }
+    local path = dir .. "/" .. name
+    if lfs.attributes(path, "mode") == "file" then
+      local result, why = gi.json.decode(gi.textfile.read(path, "the result"))
+      if type(result) ~= "table" then
+        gi.fail("%s is not what a run leaves: %s", path, why or "it holds no fields")
       end
-      gi.fail("%s/%s names no winner: the run was stopped before it had one", dir, name)
+      return path, result
     end
   end
   gi.fail("%s is no run: it has neither result.json nor experiment.json (gilua evolve makes one in "
     .. "out/)", dir)
+end
+
+-- What a run found: { folder, genome, seed }.
+local function found_in(dir)
+  local path, result = read_result(dir)
+  local best, folder = result.best or result.winner, result.folder or result.problem
+  if type(best) == "table" and best.genome and folder then
+    return { folder = folder, genome = best.genome, seed = result.seed or 1 }
+  end
+  gi.fail("%s names no winner: the run was stopped before it had one", path)
 end
 
 local function settings_to_tell(problem, params)

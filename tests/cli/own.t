@@ -1,0 +1,110 @@
+#!/bin/bash
+# Kernels of one's own: from files that nobody prepared to improved ones, and what can go wrong.
+. "$(dirname "$0")/tap.sh"
+cp -r "$TOP"/tests/own/* "$TMP"
+cd "$TMP" || exit 1
+mv includes header # the name that its problem folder gets
+
+small() { # small FOLDER SIZE: a size that takes no time
+  sed -i -E "s/^  size = (\{[^}]*\}|[0-9]+),/  size = $2,/" "$1/problem.lua"
+  sed -i '/^  checked_size/d' "$1/problem.lua"
+}
+
+story() { # story NAME SIZE ARGUMENT…: what people do with a file
+  local name=$1 size=$2 out
+  shift 2
+  out=$("$GILUA" new "$@" 2>&1)
+  ok $? "$name: new" "$out"
+  like "$name: it runs" "$name/ is ready" "$out"
+  [ "$size" = - ] || small "$name" "$size"
+  out=$("$GILUA" check "$name" --jobs 1 2>&1)
+  ok $? "$name: check finds nothing wrong" "$out"
+  [ "$name" = doubles ] && return # compiles slowly
+  out=$("$GILUA" evolve "$name" --population 6 --generations 1 --quiet --jobs 2 --out "run-$name" 2>&1)
+  ok $? "$name: evolve" "$out"
+  out=$("$GILUA" verify "run-$name" --cases 1 --jobs 1 2>&1)
+  ok $? "$name: verify" "$out"
+  like "$name: every answer is right" "all right, largest error" "$out"
+  out=$("$GILUA" apply "run-$name" --diff 2>&1)
+  ok $? "$name: apply" "$out"
+}
+
+story saxpy 4000 saxpy.cu
+story templates 4000 templates.cu
+story macros - macros.cu
+story structs - structs.cu
+story shared - shared.cu
+story many - many.cu
+story includes - header/includes.cu --include header/inc --define DIM=3
+story image - image.cu
+story cpp 3000 cpp.cu
+story doubles - doubles.cu
+
+# what a run found, put back
+printf '{ "folder": "saxpy", "seed": 1, "best": { "genome": "%s" } }\n' \
+  "$(sed -nE 's/.*<(_kernel.cu_[0-9]+)> ::= .*/<\1>/p' <("$GILUA" -e 'print(require("gilua").problem("saxpy").grammar)') | head -1)" \
+  >run-saxpy/result.json
+cp saxpy.cu before.cu
+like "apply prints what it changes" '^-.*y\[' "$("$GILUA" apply run-saxpy)"
+[ -f run-saxpy/saxpy.cu ] && cmp -s saxpy.cu before.cu
+ok $? "and writes beside the run; the file is as it was"
+"$GILUA" apply run-saxpy --in-place --quiet
+cmp -s saxpy.cu.orig before.cu && cmp -s saxpy.cu run-saxpy/saxpy.cu
+ok $? "in place the old one is kept"
+fails "a file changed since" "saxpy.cu is not what it was" "$GILUA" apply run-saxpy
+fails "verify says what is wrong" "are wrong, largest error|illegal|never written|wrong" "$GILUA" verify run-saxpy --cases 1
+
+# what can go wrong
+fails "no such file" "cannot read the kernel: none.cu: No such file" "$GILUA" new none.cu
+fails "a folder in place of a file" "cannot read the kernel: header is a folder" "$GILUA" new header other
+echo 'int main() { return 0; }' >host.cu
+fails "no kernel in it" "host.cu has no __global__ function" "$GILUA" new host.cu
+: >empty.cu
+fails "an empty file" "empty.cu has no __global__ function" "$GILUA" new empty.cu
+head -c 4000 "$GILUA" >binary.cu
+fails "a binary file" "binary.cu" "$GILUA" new binary.cu
+fails "a folder that is there" "saxpy is there already: give another name" "$GILUA" new saxpy.cu
+fails "an unknown kernel" "many.cu has no kernel 'dott'; it has .*dot" "$GILUA" new many.cu m --kernel dott
+fails "headers that are nowhere" "--include nowhere: there is no such folder" "$GILUA" new saxpy.cu s --include nowhere
+printf 'template <typename T, typename U>\n__global__ void k(T *x) { U u = 1; x[0] = u.none; }\n' >template.cu
+fails "a template that does not fit" "does not compile for a GPU alone" "$GILUA" new template.cu
+like "arguments of a template that nothing says are guesses" "GUESS: template parameter T is float" \
+  "$(printf 'template <typename T>\n__global__ void k(T *x) { x[threadIdx.x] = 1; }\n' >t.cu; "$GILUA" new t.cu)"
+printf '__global__ void k(cudaTextureObject_t t, float *x) { x[0] = tex1Dfetch<float>(t, 0); }\n' >texture.cu
+fails "a texture" "kernel k takes a texture \(t\).*by hand" "$GILUA" new texture.cu
+printf 'struct S { float *p; };\n__global__ void k(S s, float *x) { x[0] = s.p[0]; }\n' >struct.cu
+fails "a struct with pointers" "takes the struct 'S s', whose fields cannot be read" "$GILUA" new struct.cu
+printf '__global__ void k(float *x) { x[0] = 1 }\n' >slip.cu
+fails "a slip" "slip.cu:1: expected" "$GILUA" new slip.cu
+for name in texture struct slip template; do [ ! -e $name ] || echo $name; done >left
+is "nothing is left of what failed" "" "$(cat left)"
+fails "a run that is none" "header is no run: it has neither result.json" "$GILUA" apply header
+mkdir bad && echo 'no json' >bad/result.json
+fails "a result that is none" "bad/result.json" "$GILUA" verify bad
+fails "a run that found nothing" "names no winner" bash -c "echo '{}' >bad/result.json; '$GILUA' apply bad"
+fails "a problem that is none" "no problem.lua in header" "$GILUA" check header
+: >plain
+fails "results that cannot be written" "plain/out" "$GILUA" tune saxpy --out plain/out
+fails "a folder that cannot be made" "plain/new" "$GILUA" new saxpy.cu plain/new
+
+wrong() { # wrong TEXT REGEX SED COMMAND…: one thing in problem.lua changed
+  local text=$1 regex=$2 change=$3
+  shift 3
+  rm -rf w && cp -r templates w && sed -i "$change" w/problem.lua
+  fails "$text" "$regex" "$GILUA" "$@" w --jobs 1
+  is "$text: one sentence" 1 "$("$GILUA" "$@" w --jobs 1 2>&1 >/dev/null </dev/null | wc -l)"
+}
+wrong "size 0" "w/problem.lua: size: each is a whole number above 0" 's/^  size = [0-9]*/  size = 0/' check
+wrong "a huge size" "argument 3 \(n\): 1000000000000000 does not fit u32" 's/^  size = [0-9]*/  size = 1e15/' evolve
+wrong "a count" "argument 1 \(in\): count: 'foo' has no value" '/name = "in"/s/count = "*[a-z_0-9]*"*/count = "foo"/' check
+wrong "a role" "did you mean 'out'" 's/role = "[a-z]*"/role = "oout"/' check
+wrong "a tolerance" "tolerance: unknown field 'max'" 's/max_error/max/' check
+wrong "a block" "from 1 to 1024" 's/^  block_size_x = [0-9]*/  block_size_x = 4096/' tune
+wrong "a syntax error" "w/problem.lua:[0-9]+: " 's/^  size = /  size = = /' check
+wrong "nothing returned" "w/problem.lua" 's/^return {/local t = {/' check
+wrong "a source that is not there" "cannot read the kernel: w/none.cu" 's/"kernel.cu"/"none.cu"/' check
+wrong "a source that is a folder" "cannot read the kernel" 's/"kernel.cu"/"."/' check
+wrong "a kernel that is not there" "no __global__ function named none" 's/kernel = "reduceSum"/kernel = "none"/' check
+wrong "an argument too few" "takes 3 arguments, not 2" '/name = "n"/d;s/"n"/10/g' check
+wrong "an argument of another size" "argument" '/name = "n"/s/i32\|u32/i64/' evolve
+finish
