@@ -9,7 +9,8 @@ local scratch = require "scratch"
 local SEED = math.tointeger(tonumber(arg and arg[1])) or 1
 local GENOMES = 3 -- of each file
 local FILES = {
-  { "cpp" }, { "doubles", genomes = 1 }, { "image" }, { "macros" }, { "many" }, { "saxpy" }, { "shared" },
+  { "cpp" }, { "doubles", genomes = 1 }, { "image" }, { "macros" }, { "many" }, { "saxpy" },
+    { "shared" },
   { "structs" }, { "templates" },
   { "includes/includes", include = "includes/inc", define = "DIM=3" },
 }
@@ -48,7 +49,8 @@ end
 
 -- PTX without what names lines and files.
 local function compiled(source, options)
-  local ptx, why = gi.compile(source, { target = "compute_90", options = options, name = "user.cu" })
+  local ptx, why = gi.compile(source, { target = "compute_90", options = options,
+    name = "user.cu" })
   return ptx and ptx:gsub("//[^\n]*", ""):gsub("%.loc[^\n]*", ""):gsub("%.file[^\n]*", ""), why
 end
 

@@ -278,4 +278,35 @@ extern "C" __global__ void k(int *out, unsigned long long *rec, int n) {
   tap.is(rec[1 + 3 * 78], 5, "and the others did their part")
 end)
 
+local ADD = [[
+extern "C" __global__ void add(float *x, float *seen) { seen[0] = x[0]; x[0] += 1; }
+]]
+
+tap.case("what is read and written begins every launch as it is kept", function()
+  local dev = gi.device "emu"
+  local module = assert(dev:load(assert(gi.compile(ADD, { target = dev:target() }))))
+  local start = gi.array("f32", 4):fill(5)
+  local x = dev:buffer(gi.array("f32", 4), { initial = start })
+  local seen = dev:buffer(gi.array("f32", 1))
+  local launch = { grid = 1, block = 1, args = { x, seen }, fill = { x } }
+  for i = 1, 3 do
+    module:launch(launch)
+    tap.is(seen:read()[1] .. " " .. x:read()[1], "5.0 6.0", "launch " .. i .. " begins with it")
+  end
+  start:fill(9)
+  module:launch(launch)
+  tap.is(seen:read()[1], 5.0, "it is kept as it was when the buffer was made")
+  x:sentinel()
+  tap.is(x:read()[4], 5.0, "it stands in place of the sentinel")
+  module:time { grid = 1, block = 1, args = { x, seen }, fill = { x } }
+  tap.is(seen:read()[1], 5.0, "after timing the checked launch has it too")
+  local other = dev:buffer(gi.array("f32", 4), { initial = gi.array("f32", 4):fill(2) })
+  module:launch { grid = 1, block = 1, args = { other, seen }, fill = { other } }
+  tap.is(seen:read()[1], 2.0, "each buffer has its own")
+  tap.raises(function() dev:buffer(gi.array("f32", 4), { initial = gi.array("f32", 3) }) end,
+    "an array of 12 bytes cannot be copied to one of 16", "another size is refused")
+  tap.raises(function() dev:buffer(start, { initial = start, read_only = true }) end,
+    "read-only", "and a buffer that is not written")
+end)
+
 tap.done()

@@ -56,6 +56,29 @@ tap.case("random genes are legal, repeatable, and follow weights", function()
   tap.ok(only, "a weight of 0 leaves a type out")
 end)
 
+tap.case("rng:fill: whole numbers with both ends, others from low on and below high", function()
+  local seen, rng = {}, gi.rng(3)
+  local whole = rng:fill(gi.array("i16", 2000), -2, 2)
+  for i = 1, #whole do seen[whole[i]] = (seen[whole[i]] or 0) + 1 end
+  local least = math.huge
+  for value = -2, 2 do least = math.min(least, seen[value] or 0) end
+  tap.ok(least > 300, ("each of -2 to 2 about 400 times of 2000: at least %d"):format(least))
+  seen[-2], seen[-1], seen[0], seen[1], seen[2] = nil, nil, nil, nil, nil
+  tap.is(next(seen), nil, "and nothing else")
+  local low, high, sum = math.huge, -math.huge, 0
+  local parts = rng:fill(gi.array("f64", 2000), 3, 5)
+  for i = 1, #parts do
+    low, high, sum = math.min(low, parts[i]), math.max(high, parts[i]), sum + parts[i]
+  end
+  tap.ok(low >= 3 and low < 3.05 and high < 5 and high > 4.95, "doubles from 3 to below 5")
+  tap.near(sum / 2000, 4, "about 4 in the middle", 0.02)
+  tap.is(rng:fill(gi.array("u8", 3), 7, 7)[3], 7, "one number alone")
+  local a, b = gi.rng(8):fill(gi.array("f32", 50), 0, 1), gi.rng(8):fill(gi.array("f32", 50), 0, 1)
+  tap.is(gi.array.compare(a, b, {}).max_error, 0.0, "the same seed, the same numbers")
+  tap.raises(function() rng:fill(a, 2, 1) end, "the interval is empty or too wide", "no interval")
+  tap.raises(function() rng:fill(gi.array("i64", 1), -1e300, 1e300) end, "too wide", "too wide")
+end)
+
 tap.case("equal mutants have equal PTX, whatever stood beside them", function()
   local function units(...)
     local list = {}

@@ -27,7 +27,8 @@ local function problem_of(fill)
     block_size_x = 32, args = { { name = "x", type = "i32", count = "n", fill = %s },
       { name = "y", type = "i32", count = "n", role = "out" },
       { name = "n", type = "i32", value = "size_x" } } }]]):format(fill))
-  scratch.write(folder .. "/half.h", "static __device__ int half(int x)\n{\n\n\n\n\n  return x / 2;\n}\n")
+  scratch.write(folder .. "/half.h",
+    "static __device__ int half(int x)\n{\n\n\n\n\n  return x / 2;\n}\n")
   return gi.problem(folder)
 end
 

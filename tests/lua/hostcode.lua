@@ -48,11 +48,13 @@ end)
 tap.case("casts, sizes, ternaries, functions", function()
   tap.is(value("", "(int)3 + (unsigned int)4 + static_cast<size_t>(5)"), 12, "casts")
   tap.is(value("", "sizeof(float4) + sizeof(double)"), 24, "sizes of types")
-  tap.is(value("float *x; double * y;", "10 * sizeof *x + sizeof(*y)"), nil, "sizeof(*y) is not read")
+  tap.is(value("float *x; double * y;", "10 * sizeof *x + sizeof(*y)"), nil,
+    "sizeof(*y) is not read")
   tap.is(value("double *x;", "10 * sizeof *x"), 80, "of what a pointer points to")
   tap.is(value("struct P { float x, y; int n[3]; };", "sizeof(P)"), 20, "of a struct")
   tap.is(value("typedef float real;", "4 * sizeof(real)"), 16, "of a typedef")
-  tap.is(value("int n = argc > 1 ? atoi(argv[1]) : 512;", "n"), 512, "what stands where none is given")
+  tap.is(value("int n = argc > 1 ? atoi(argv[1]) : 512;", "n"), 512,
+    "what stands where none is given")
   tap.is(value("", "std::max(3, 4) + min(1, 2)"), 5, "max and min")
 end)
 

@@ -37,7 +37,7 @@ local function launch(fields, spec)
   return ("%d x %d of %d"):format(l[1], l[3], l[2])
 end
 
-tap.case("scalars and counts are expressions; arrays read and written begin with their fill", function()
+tap.case("scalars and counts are expressions; arrays begin with their fill", function()
   local out = outputs(SAXPY, saxpy())
   tap.is(#out.y, 1000, "n is size_x, and count is n")
   tap.is(out.y[11], 21.0, "2 * 10 + 1")
@@ -54,7 +54,8 @@ tap.case("the grid covers the size", function()
 end)
 
 tap.case("every setting of a parameter is launched with its value", function()
-  local problem = gi.problem(scratch.problem(SAXPY, saxpy "tune_params = { block_size_x = { 64 } }"))
+  local problem = gi.problem(scratch.problem(SAXPY,
+    saxpy "tune_params = { block_size_x = { 64 } }"))
   local case = problem:case { seed = 1 }
   local launched = problem:launch(case, problem:values { block_size_x = "64" })
   tap.is(launched.grid[1] .. " of " .. launched.block[1], "16 of 64", "grid and block")
@@ -64,9 +65,10 @@ end)
 tap.case("restrictions in the spelling of Lua, Python and C", function()
   for _, rule in ipairs { "block_size_x <= 128 and block_size_x ~= 96", "block_size_x**2 <= 16384",
       "block_size_x <= 128 && block_size_x != 96", "block_size_x > 1000 || block_size_x <= 128",
-      "block_size_x <= 128 or False", "(block_size_x % 32 == 0) == True and block_size_x <= 128" } do
-    local p = gi.problem(scratch.problem(SAXPY,
-      saxpy(('tune_params = { block_size_x = { 128, 256 } }, restrictions = { "%s" }'):format(rule))))
+      "block_size_x <= 128 or False",
+        "(block_size_x % 32 == 0) == True and block_size_x <= 128" } do
+    local fields = 'tune_params = { block_size_x = { 128, 256 } }, restrictions = { "%s" }'
+    local p = gi.problem(scratch.problem(SAXPY, saxpy(fields:format(rule))))
     tap.is(p.restrict { block_size_x = 128 }, true, rule)
     local ok, which = p.restrict { block_size_x = 256 }
     tap.is(ok, false, "which 256 breaks")
@@ -89,16 +91,21 @@ tap.case("values that have none are told by file, argument and nearest name", fu
     tap.has(said, part, what)
     tap.ok(said and not said:find("\n"), "one line")
   end
-  told('"size_x"', '"size_w"', "argument 1 (n): 'size_w' has no value: 'size_w' is unknown, did you "
+  told('"size_x"', '"size_w"',
+    "argument 1 (n): 'size_w' has no value: 'size_w' is unknown, did you "
     .. "mean 'size_", "an unknown name")
   told('"size_x"', '"size_x +"', "(n): 'size_x +' is no expression", "no expression")
-  told('"size_x"', '"size_x / 3"', "is i32, so its value must be a whole number, not 333.3", "a part")
+  told('"size_x"', '"size_x / 3"', "is i32, so its value must be a whole number, not 333.3",
+    "a part")
   told('"size_x"', '"size_x << 40"', "does not fit i32", "too large")
-  told('count = "n"', 'count = "foo"', "argument 3 (x): count: 'foo' has no value: 'foo' is unknown", "a count")
-  told('count = "n"', 'count = "n - 1000"', "count must be a whole number above 0, not 0 (n - 1000)", "no elements")
+  told('count = "n"', 'count = "foo"',
+    "argument 3 (x): count: 'foo' has no value: 'foo' is unknown", "a count")
+  told('count = "n"', 'count = "n - 1000"',
+    "count must be a whole number above 0, not 0 (n - 1000)", "no elements")
   told('count = "n"', "count = 1e18", "more than 8 GB", "more elements than there is room for")
   told('"index"', "{ 9, 3 }", "the first must not be above the second", "limits of a fill")
-  told('count = 3', 'count = 3, fill = { 0, 0.5 }', "must be a whole number, not 0.5", "a fill's type")
+  told('count = 3', 'count = 3, fill = { 0, 0.5 }', "must be a whole number, not 0.5",
+    "a fill's type")
 end)
 
 local FILLS = [[
@@ -193,7 +200,8 @@ tap.case("structs are laid out as C lays them out", function()
   for _, layout in ipairs(layouts) do
     local text = ([[{ source = "kernel.cu", kernel = "look", size = 1, args = {
       { name = "p", type = "struct", fields = { %s } },
-      { name = "out", type = "u8", count = 201, fill = "zero", role = "inout" } } }]]):format(layout[2])
+      { name = "out", type = "u8", count = 201, fill = "zero",
+        role = "inout" } } }]]):format(layout[2])
     local out, problem = outputs(STRUCT:format(layout[1]), text)
     local bytes = tablecase.struct(problem.definition.kernel_table.table.args[1], {}, "p")
     tap.is(#bytes, out.out[201], layout[1] .. " its size")
@@ -258,7 +266,8 @@ tap.case("references: a function, a C file, another kernel", function()
       for (int i = 0; i < 100; i++) { twice[i] = 2 * x[i] + 4; sign[i] = 8; }
     }]] }), "4.000 8", "C")
   local other = TWO:gsub("2 %*", "5 + 2 *"):gsub("%-1 : 1", "9 : 9")
-  tap.is(judged('{ source = "other.cu" }', nil, { ["other.cu"] = other }), "5.000 9", "another file")
+  tap.is(judged('{ source = "other.cu" }', nil, { ["other.cu"] = other }), "5.000 9",
+    "another file")
   tap.is(judged('{ kernel = "other" }', TWO .. other:gsub("both", "other")), "5.000 9",
     "another kernel of the file")
 end)

@@ -44,7 +44,8 @@ tap.case("a sum in single precision may be added in another order", function()
 end)
 
 tap.case("functions and literals become double too", function()
-  local _, how = tolerance(kernel("float", "y[i] = sqrtf(x[i]) * 0.1f + fmaxf(x[i], 1e-3f);"), "f32")
+  local _, how = tolerance(kernel("float", "y[i] = sqrtf(x[i]) * 0.1f + fmaxf(x[i], 1e-3f);"),
+    "f32")
   tap.has(how, "single and double precision differ by", "the doubled kernel runs")
   local allowed = tolerance(kernel("float", "y[i] = x[i];"), "f32")
   tap.ok(allowed > 0 and allowed < 1e-6, "where nothing is rounded, a little of the largest answer")

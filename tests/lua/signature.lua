@@ -52,10 +52,11 @@ end)
 tap.case("structs", function()
   tap.is(described("struct P { char c; double d; };", "P p, const P *q"),
     "p struct16, q const struct16*", "their bytes are those of C")
-  tap.is(described("", "void *p, float **q"), "p struct0*, q struct8*", "pointers to no element type")
+  tap.is(described("", "void *p, float **q"), "p struct0*, q struct8*",
+    "pointers to no element type")
 end)
 
-tap.case("lines behind keep their numbers, and a source that does not compile is a sentence", function()
+tap.case("what cannot be found out is a sentence", function()
   tap.has(scratch.sentence(gi.signature.of, 'extern "C" __global__ void k(nope *x) {}\n', "k", {}),
     "the parameters of k cannot be found out", "an unknown type")
   tap.has(scratch.sentence(described, "", "const float *x, int"),

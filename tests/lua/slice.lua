@@ -104,11 +104,13 @@ tap.case("templates: arguments under their names", function()
     "nothing says what its parameter 'N' is: give --template with 2 arguments", "one is missing")
   s = cut("template <class A>\n\nstatic __global__\nvoid k(A x, A *y)\n{\n  *y = x;\n}\n", "k",
     { template = { "int" } })
-  tap.is(lines(s.source)[4], "void k(A x, A *y)", "over lines, and static: lines keep their numbers")
+  tap.is(lines(s.source)[4], "void k(A x, A *y)",
+    "over lines, and static: lines keep their numbers")
 end)
 
 tap.case("namespaces, static, and extern \"C\"", function()
-  local s = cut("namespace a { namespace b {\nint f();\n__global__ void k(int *x) { *x = 1; }\n} }\n")
+  local kernel = "__global__ void k(int *x) { *x = 1; }\n"
+  local s = cut("namespace a { namespace b {\nint f();\n" .. kernel .. "} }\n")
   tap.is(lines(s.source)[3], 'extern "C" __global__ void k(int *x) { *x = 1; }', "in a namespace")
   s = cut("static __global__ void k(int *x) { *x = 1; }\n")
   tap.is(s.source, 'extern "C" __global__ void k(int *x) { *x = 1; }\n', "static gives way")
@@ -129,7 +131,8 @@ tap.case("what does not compile and is not the kernel's is left out, and why is 
   tap.is(#s.left_out, 2, "two things")
   tap.has(s.left_out[1].why, "nowhere_at_all.h", "a header")
   tap.has(s.left_out[2].why, "no_such_type", "a type")
-  local said = scratch.sentence(cut, "using U = no_such_type;\n__global__ void k(U *x) { *x = 1; }\n")
+  local said = scratch.sentence(cut,
+    "using U = no_such_type;\n__global__ void k(U *x) { *x = 1; }\n")
   tap.has(said, "kernel k does not compile for a GPU alone: file.cu:2:", "the kernel's own errors")
   tap.has(said, "left out before: file.cu:1", "and what led to them")
   tap.has(scratch.sentence(cut, "__global__ void k(int *x) { *x = 1 }\n"), "file.cu:1:", "a slip")

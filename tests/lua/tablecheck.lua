@@ -32,7 +32,8 @@ local WRONG = {
   { "no size", function(t) t.size = nil end, ": the field 'size' is missing" },
   { "a source that is none", function(t) t.source = 3 end,
     ": the field 'source' must be a string, not 3" },
-  { "args that are none", function(t) t.args = "x" end, ": the field 'args' must be a list, not 'x'" },
+  { "args that are none", function(t) t.args = "x" end,
+    ": the field 'args' must be a list, not 'x'" },
   { "args by name", function(t) t.args = { x = { type = "f32", count = 3 } } end,
     ": the field 'args' must be a list, not a table" },
   { "size 0", function(t) t.size = 0 end, ": size: each is a whole number above 0, not 0" },
@@ -47,8 +48,8 @@ local WRONG = {
   { "a block too large", function(t) t.block_size_x = 2048 end, ": block_size_x must be a whole "
     .. "number from 1 to 1024, the most threads that a block can have, not 2048" },
   { "a setting too large", function(t) t.tune_params.block_size_x = { 32, 2048 } end,
-    ": tune_params.block_size_x must be a whole number from 1 to 1024, the most threads that a block "
-    .. "can have, not 2048" },
+    ": tune_params.block_size_x must be a whole number from 1 to 1024, the most threads that a "
+    .. "block can have, not 2048" },
   { "a setting that is no list", function(t) t.tune_params.TILE = 8 end,
     ": tune_params.TILE must be a list of values, not 8" },
   { "a setting without values", function(t) t.tune_params.TILE = {} end,
@@ -61,11 +62,13 @@ local WRONG = {
     ": argument 1 must be a table { name =, type =, … }" },
   { "an argument's field", function(t) t.args[1].valeu = 1 end,
     ": argument 1: unknown field 'valeu'; did you mean 'value'?" },
-  { "an argument without a name", function(t) t.args[1].name = nil end, ": argument 1 has no name" },
+  { "an argument without a name", function(t) t.args[1].name = nil end,
+    ": argument 1 has no name" },
   { "two of a name", function(t) t.args[1].name = "y" end, ": two arguments are called 'y'" },
   { "a type", function(t) t.args[1].type = "f31" end, ": argument 1 (n): 'f31' is no element type "
     .. "(f32 f64 i8 u8 i16 u16 i32 u32 i64 u64, or struct); did you mean 'f32'?" },
-  { "neither value nor count", function(t) t.args[1].value = nil end, ": argument 1 (n) needs either "
+  { "neither value nor count", function(t) t.args[1].value = nil end,
+    ": argument 1 (n) needs either "
     .. "a `value` (a number that the kernel takes) or a `count` (elements of an array)" },
   { "both", function(t) t.args[1].count = 3 end, ": argument 1 (n) needs either "
     .. "a `value` (a number that the kernel takes) or a `count` (elements of an array)" },
