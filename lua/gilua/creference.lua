@@ -35,6 +35,9 @@ end
 ---@return userdata library as gi.library opens it
 function M.open(dir, name)
   local source = dir .. "/" .. name
+  if not lfs.attributes(source) then
+    require("gilua").fail("there is no %s, which problem.lua gives as the reference", source)
+  end
   local library = source:gsub("%.c$", "") .. ".so"
   if is_stale(source, library) then build(source, library) end
   local lib, message = core.library.open(library)

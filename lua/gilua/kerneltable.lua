@@ -217,10 +217,11 @@ end
 
 -- A kernel run once on a device: its outputs as arrays by name, and the measurement; or nil, why,
 -- and the measurement where there is one.
----@param run { source: string, kernel: string, values: table, launch: table, budget?: integer }
+---@param run { source: string, file: string, kernel: string, values: table, launch: table,
+---  budget?: integer }
 local function run_kernel(self, case, device, run)
   local code, unfit = core.compile.compile(run.source,
-    { target = device:target(), options = self:options(run.values) })
+    { target = device:target(), options = self:options(run.values), name = run.file })
   if not code then return nil, "it does not compile: " .. unfit end
   local loaded, unloaded = device:load(code)
   if not loaded then return nil, unloaded end
@@ -266,7 +267,7 @@ function M.run(problem, spec, options)
   local launch = launch_of(self, case, values)
   if o.convert then o.convert(case, launch) end
   return run_kernel(self, case, device, { source = o.source or self.source,
-    kernel = self.table.kernel, values = values, launch = launch, budget = o.budget })
+    file = self.dir .. "/" .. self.table.source, kernel = self.table.kernel, values = values, launch = launch, budget = o.budget })
 end
 
 -- The arguments for a function on the host, copies of what it writes, and those by name.
@@ -320,6 +321,7 @@ local function by_kernel(self, case, spec)
   local device <close> = assert(gi.device(spec.device or "emu"))
   local values = reference_values(self, r.values or {})
   local run = { kernel = r.kernel or self.table.kernel, values = values,
+    file = self.dir .. "/" .. (r.source or self.table.source),
     source = r.source and textfile.read(self.dir .. "/" .. r.source, "the reference")
       or self.source,
     launch = launch_of(self, case, values) }

@@ -133,6 +133,10 @@ local function guess(g)
   g.size_note = g.shape.from and "from " .. g.shape.from or "GUESS"
   g.sparse = argumentguess.sparse(g)
   g.args = argumentguess.arguments(g)
+  for _, arg in ipairs(g.args) do
+    if arg.role == "out" or arg.role == "inout" then return end
+  end
+  gi.fail("kernel %s writes to none of its arguments: there would be no answers to check", g.kernel)
 end
 
 --------------------------------------------------------------------------------------------------

@@ -18,6 +18,8 @@ local FIELDS = { -- and what each has to be
 local ARGUMENT = { name = true, type = true, value = true, count = true, fill = true, role = true,
   fields = true }
 local CONSTANT = { type = true, count = true, fill = true }
+local GRAMMAR = { open_loops = true, pragmas = true, restricts = true, consts = true,
+  volatiles = true, launch_bounds = true, launch_bounds_threads = true }
 local ROLES = { ["in"] = true, out = true, inout = true, scratch = true }
 local TYPES = { i8 = true, u8 = true, i16 = true, u16 = true, i32 = true, u32 = true, f32 = true,
   i64 = true, u64 = true, f64 = true }
@@ -241,6 +243,7 @@ function M.check(t, path)
   check_size(t.size, path .. ": size")
   check_checked_size(t, path)
   check_arguments(t.args, path)
+  check_known(t.grammar or {}, GRAMMAR, path .. ": grammar")
   check_constants(t.constants or {}, path)
   check_tuning(t, path)
   check_reference(t.reference, path)

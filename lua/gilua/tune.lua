@@ -147,7 +147,9 @@ function M.run(options)
   local list = axes(o.problem, o.parameters)
   if #list == 0 then error("gilua.tune.run: no parameters to tune", 2) end
   local rows = legal(list, o.restrict or o.problem.restrict)
-  if #rows == 0 then error("gilua.tune.run: no setting satisfies `restrict`", 2) end
+  if #rows == 0 then
+    require("gilua").fail("no setting satisfies the restrictions of %s", o.problem.name or "it")
+  end
   local result = { parameters = {}, total = #rows, sampled = false }
   for i, axis in ipairs(list) do result.parameters[i] = axis.name end
   if o.sample and o.sample < #rows then

@@ -75,6 +75,8 @@ fails "a texture" "kernel k takes a texture \(t\).*by hand" "$GILUA" new texture
 printf 'struct S { float *p; };\n__global__ void k(S s, float *x) { x[0] = s.p[0]; }\n' >struct.cu
 fails "a struct with pointers" "takes the struct 'S s', whose fields cannot be read" "$GILUA" new struct.cu
 printf '__global__ void k(float *x) { x[0] = 1 }\n' >slip.cu
+printf '__global__ void k(const float *x) { float y = x[0]; }\n' >silent.cu
+fails "a kernel that writes nothing" "kernel k writes to none of its arguments" "$GILUA" new silent.cu
 fails "a slip" "slip.cu:1: expected" "$GILUA" new slip.cu
 for name in texture struct slip template; do [ ! -e $name ] || echo $name; done >left
 is "nothing is left of what failed" "" "$(cat left)"
@@ -100,6 +102,7 @@ wrong "a count" "argument 1 \(in\): count: 'foo' has no value" '/name = "in"/s/c
 wrong "a role" "did you mean 'out'" 's/role = "[a-z]*"/role = "oout"/' check
 wrong "a tolerance" "tolerance: unknown field 'max'" 's/max_error/max/' check
 wrong "a block" "from 1 to 1024" 's/^  block_size_x = [0-9]*/  block_size_x = 4096/' tune
+wrong "rules that nothing keeps" "no setting satisfies the restrictions of w" 's/^  tune_params = {/  restrictions = { "block_size_x < 1" },\n  tune_params = { block_size_x = { 32, 64 },/' tune
 wrong "a syntax error" "w/problem.lua:[0-9]+: " 's/^  size = /  size = = /' check
 wrong "nothing returned" "w/problem.lua" 's/^return {/local t = {/' check
 wrong "a source that is not there" "cannot read the kernel: w/none.cu" 's/"kernel.cu"/"none.cu"/' check

@@ -278,7 +278,7 @@ tap.case("what is wrong with a reference is one sentence", function()
     for name, text in pairs(files or {}) do scratch.write(folder .. "/" .. name, text) end
     tap.has(scratch.sentence(function() gi.problem(folder):case { seed = 1 } end), part, part)
   end
-  told('"no.c"', "no.")
+  told('"no.c"', "no.c, which problem.lua gives as the reference")
   told('"bad.c"', "does not compile", { ["bad.c"] = "void both_reference(" })
   told('"empty.c"', "both_reference", { ["empty.c"] = "int x;" })
   told('{ kernel = "boht" }', "boht")

@@ -102,6 +102,8 @@ local WRONG = {
     ": tolerance.max_error must be a number from 0 on, not -1" },
   { "a tolerance that is a number", function(t) t.tolerance = 0.1 end,
     ": the field 'tolerance' must be a table, not 0.1" },
+  { "an option of the grammar", function(t) t.grammar = { pragma = true } end,
+    ": grammar: unknown field 'pragma'; did you mean 'pragmas'?" },
   { "a reference in Python", function(t) t.reference = "reference.py" end,
     ": reference 'reference.py' must be a C file, whose name ends in .c" },
   { "a reference that is none", function(t) t.reference = true end, ": reference is a C file's "
