@@ -267,7 +267,8 @@ function M.run(problem, spec, options)
   local launch = launch_of(self, case, values)
   if o.convert then o.convert(case, launch) end
   return run_kernel(self, case, device, { source = o.source or self.source,
-    file = self.dir .. "/" .. self.table.source, kernel = self.table.kernel, values = values, launch = launch, budget = o.budget })
+    file = self.dir .. "/" .. self.table.source, kernel = self.table.kernel,
+    values = values, launch = launch, budget = o.budget })
 end
 
 -- The arguments for a function on the host, copies of what it writes, and those by name.
