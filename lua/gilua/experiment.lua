@@ -370,7 +370,8 @@ local function plain(value)
   return copy
 end
 
-local KEPT = { "title", "paper", "folder", "doc", "device", "emulated", "seed", "command", "settings",
+local KEPT = { "title", "paper", "folder", "doc", "device", "emulated", "seed", "command",
+  "settings",
   "paper_row", "tuning", "evolution", "pareto", "control", "runs", "summary", "evolved", "cleanup",
   "winner", "validation", "pictures", "floor", "stages", "provenance" }
 
