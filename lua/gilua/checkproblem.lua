@@ -92,7 +92,8 @@ local function covered(c)
     return
   end
   if #found.never == 0 then
-    line("ok", "coverage", "the small case reaches every line that has code")
+    line("ok", "coverage", "the small case reaches every line that has code%s", found.coarse
+      and ", as far as can be told: of a line with several parts one is enough" or "")
     return
   end
   line("!!", "coverage", "%d lines are never reached by the small case: evolution may break them",

@@ -167,6 +167,15 @@ local function write_improved(o, path, text, old)
   if not o["in-place"] then say(o, "%s is %s with the changes", target, path) end
 end
 
+-- A warning where right answers say nothing about a change.
+local function warn_of_untested(o, problem, genome)
+  local lines = gi.coverage.untested(problem, genome)
+  if #lines == 0 then return end
+  say(o, "Look at line%s %s: changed, and never reached (or only in part) by the small case, so "
+    .. "that right answers say nothing about it.", #lines > 1 and "s" or "",
+    table.concat(lines, ", "))
+end
+
 function M.apply()
   local o = gi.cli {
     doc = "Puts what a run found into the file that the kernel came from.",
@@ -186,6 +195,7 @@ function M.apply()
   else
     if not o.quiet then io.write(diff) end
     write_improved(o, path, text, old)
+    warn_of_untested(o, problem, found.genome)
   end
   local told = settings_to_tell(problem, params)
   if #told > 0 and not o.diff then
@@ -228,6 +238,7 @@ function M.verify()
   end
   say(o, "%s, all right, largest error %.3g: %.3f times faster (median; %.3f to %.3f)", all,
     v.max_error, v.ratio.median, v.ratio.least, v.ratio.greatest)
+  warn_of_untested(o, problem, found.genome)
 end
 
 return M

@@ -82,7 +82,8 @@ end
 ---but does not run.
 ---@param problem gilua.problem
 ---@param case table as problem:case makes it
----@return { seen: table<integer, boolean>, never: integer[] }? coverage
+---@return { seen: table<integer, boolean>, never: integer[], coarse: boolean }? coverage; coarse:
+---  parts of a line are not told apart
 ---@return string? why there is none
 function M.of(problem, case)
   local gi = require "gilua"
@@ -92,13 +93,41 @@ function M.of(problem, case)
   local plain = problem:compile_options(problem:values())
   -- with little optimization, so that a line is there once; where that does not work, with all, and
   -- then a copy of a loop's body that does not run says nothing
-  local quick = table.move(plain, 1, #plain, 2, { "--Ofast-compile=max" })
   runner:use(case)
-  local marks, line_of = marks_of(problem, runner, device, source, quick, true)
-  if not marks then marks, line_of = marks_of(problem, runner, device, source, plain, false) end
+  local marks, line_of
+  for _, level in ipairs { "max", "mid" } do
+    local quick = table.move(plain, 1, #plain, 2, { "--Ofast-compile=" .. level })
+    marks, line_of = marks_of(problem, runner, device, source, quick, true)
+    if marks then break end
+  end
+  local coarse = not marks
+  if coarse then marks, line_of = marks_of(problem, runner, device, source, plain, false) end
   runner:use(nil)
   if not marks then return nil, line_of end
-  return lines_of(marks, line_of)
+  local found = lines_of(marks, line_of)
+  found.coarse = coarse
+  return found
+end
+
+---Lines that a genome changes and the problem's small case does not reach, or only in part: what
+---right answers say nothing about.
+---@param problem gilua.problem
+---@param genome string
+---@return integer[] lines, none where the coverage is not known
+function M.untested(problem, genome)
+  local case = problem:case(problem.checked_case or { seed = 1 })
+  local found = case and M.of(problem, case)
+  local never, lines = {}, {}
+  for _, line in ipairs(found and found.never or {}) do never[line] = true end
+  for _, gene in ipairs(problem.grammar:genes(genome) or {}) do
+    local line = gene.target and gene.target.line
+    if never[line] then
+      never[line] = nil
+      lines[#lines + 1] = line
+    end
+  end
+  table.sort(lines)
+  return lines
 end
 
 return M

@@ -45,6 +45,29 @@ local function define(self, name, text, line)
   self.definitions[name] = self.definitions[name] or { text = text, line = line }
 end
 
+-- The code without what stands in branches of #ifdef and #ifndef that are not taken; lines stay.
+-- `known` has the macros of the command line, and gets those of the code.
+local function taken(code, known)
+  local out, stack = {}, {}
+  local function off() return #stack > 0 and not stack[#stack] end
+  for text in (code .. "\n"):gmatch("(.-)\n") do
+    local word, rest = text:match("^%s*#%s*(%a+)%s*([^\n]*)")
+    local name = rest and rest:match("^[%a_][%w_]*")
+    local outer = not off()
+    if word == "ifdef" then stack[#stack + 1] = outer and known[name] == true
+    elseif word == "ifndef" then stack[#stack + 1] = outer and not known[name]
+    elseif word == "if" then stack[#stack + 1] = outer and not rest:find("^0%s*$")
+    elseif word == "elif" and #stack > 0 then stack[#stack] = false
+    elseif word == "else" and #stack > 0 then
+      local around = #stack == 1 or stack[#stack - 1]
+      stack[#stack] = around and not stack[#stack]
+    elseif word == "endif" and #stack > 0 then stack[#stack] = nil
+    elseif word == "define" and outer and name then known[name] = true end
+    out[#out + 1] = off() and "" or text
+  end
+  return table.concat(out, "\n")
+end
+
 local function read_macros(self, code)
   local joined = code:gsub("\\\r?\n", " \r ") -- a continued line is one; its lines still count
   for at, name, rest in joined:gmatch("()#%s*define%s+([%a_][%w_]*)([^\n]*)") do
@@ -318,13 +341,15 @@ end
 
 ---@param text string the file
 ---@param headers? string[] texts of the headers that it includes
+---@param defines? string[] macros of the command line: "NAME" or "NAME=VALUE"
 ---@return table
-function M.read(text, headers)
+function M.read(text, headers, defines)
   local self = setmetatable({ definitions = {}, functions = {}, dims = {}, aggregates = {} },
     M)
-  local all = {}
+  local all, known = {}, { __CUDACC__ = true }
+  for _, macro in ipairs(defines or {}) do known[macro:match("^[^=]*")] = true end
   for i, one in ipairs { text, table.unpack(headers or {}) } do
-    all[i] = slice.code_of((one:gsub("\r", "")))
+    all[i] = taken(slice.code_of((one:gsub("\r", ""))), known)
     read_macros(self, all[i])
     read_variables(self, all[i])
   end

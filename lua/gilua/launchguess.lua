@@ -168,6 +168,13 @@ function M.fixed_block(g)
       return ("template parameter %s is it"):format(p.name)
     end
   end
+  local text = g.launch and g.launch.block or ""
+  local dim = g.host.dims[text:match("^%s*([%a_][%w_]*)%s*$") or ""]
+  for name in (dim and dim.text or text):gmatch("[%a_][%w_]*") do
+    if name ~= "dim3" and g.body:find("%f[%w_]" .. name .. "%f[^%w_]") then
+      return ("the kernel uses %s as well"):format(name)
+    end
+  end
   local bounds = g.head:match("__launch_bounds__%s*%(([^%)]*)%)")
   return bounds and ("__launch_bounds__(%s)"):format(bounds)
 end

@@ -112,7 +112,7 @@ end
 -- What the file says of the kernel: its launch, the parameters' types, the source that a GPU takes.
 local function read_kernel(g, o)
   g.compiler = compiler(g.path, o)
-  g.host = hostcode.read(g.text, headers_of(g.text, g.compiler.include))
+  g.host = hostcode.read(g.text, headers_of(g.text, g.compiler.include), g.compiler.defines)
   g.launch = g.host:launch(g.kernel)
   g.template = launchguess.template(g.item, g.launch, hostcode.split(o.template or ""), g.host,
     g.notes)
@@ -203,6 +203,21 @@ local function settle_roles(g, problem, outputs)
   return changed and write_problem(g) or problem
 end
 
+-- Where nothing says how many threads are needed but a macro in the kernel, they may fill all
+-- blocks, and then the kernel's test of its bounds would seem of no use: one more is asked for, if
+-- the kernel takes it.
+local function settle_bounds(g, problem, outputs)
+  local size = g.shape.size
+  if g.used > 1 or g.shape.link[1] or g.shape.fixed_grid or size[1] % g.shape.block[1] ~= 0 then
+    return problem, outputs
+  end
+  size[1] = size[1] + 1
+  local more = kerneltable.run(write_problem(g), { seed = 1 }, { budget = BUDGET })
+  if more then g.size_note = g.size_note .. ", and one more, so that its bounds are tested"
+  else size[1] = size[1] - 1 end
+  return write_problem(g), more or outputs
+end
+
 -- The small case must run as the whole one does; else it is the whole one.
 local function settle_small(g, problem)
   local outputs = kerneltable.run(problem, problem.checked_case, { budget = BUDGET })
@@ -228,6 +243,7 @@ local function build(g, o, say)
   guess(g)
   local problem, outputs, m = fit(g)
   if not outputs then return m end
+  problem, outputs = settle_bounds(g, problem, outputs)
   problem = settle_roles(g, problem, outputs)
   problem = settle_small(g, problem)
   settle_tolerance(g, problem)

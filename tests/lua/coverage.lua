@@ -53,6 +53,13 @@ tap.case("other data reach other lines", function()
   tap.is(lines, "  ", "both: every line")
 end)
 
+tap.case("changes that right answers say nothing about", function()
+  local problem = problem_of "{ 1, 20 }"
+  local lines = gi.coverage.untested(problem, "<_kernel.cu_13> <_kernel.cu_7>")
+  tap.is(table.concat(lines, " "), "7", "the line that is not reached")
+  tap.is(#gi.coverage.untested(problem, "<_kernel.cu_13>"), 0, "none where all are")
+end)
+
 tap.case("a kernel that faults has no coverage, and why", function()
   local problem = problem_of "{ 1, 20 }"
   local case = problem:case { seed = 1 }

@@ -45,6 +45,20 @@ tap.case("constants and macros", function()
   tap.is(value("int a = b; int b = a;", "a"), nil, "a circle has no value")
 end)
 
+tap.case("branches that are not taken say nothing", function()
+  local text = "#ifdef BIG\n#define N 1000\n#else\n#define N 10\n#endif\n"
+    .. "#ifndef TILE\n#define TILE 16\n#endif\n#if 0\nint k = 5;\n#elif 1\n#endif\nint k = 7;\n"
+    .. "#ifdef A\n#ifdef TILE\nint m = 1;\n#endif\n#else\nint m = 2;\n#endif\n"
+    .. "__global__ void f(int n) {}\nvoid g() { f<<<1, 2>>>(N); }\n"
+  local small = gi.hostcode.read(text)
+  tap.is(small:value "N * TILE", 160, "#else, #ifndef")
+  tap.is(small:value "k", 7, "#if 0")
+  tap.is(small:value "m", 2, "one inside another")
+  local big = gi.hostcode.read(text, {}, { "BIG", "TILE=8" })
+  tap.is(big:value "N", 1000, "a macro of the command line")
+  tap.is(small:launch("f").line, 22, "lines are those of the file")
+end)
+
 tap.case("casts, sizes, ternaries, functions", function()
   tap.is(value("", "(int)3 + (unsigned int)4 + static_cast<size_t>(5)"), 12, "casts")
   tap.is(value("", "sizeof(float4) + sizeof(double)"), 24, "sizes of types")

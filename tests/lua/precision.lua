@@ -57,6 +57,15 @@ tap.case("whole numbers must be equal", function()
   tap.has(how, "must be equal", "and why")
 end)
 
+tap.case("whole numbers beside rounded ones have no say", function()
+  local problem = gi.problem(scratch.problem([[extern "C" __global__ void k(float *x, int *n) {
+      x[threadIdx.x] += 0.1f; n[threadIdx.x] = 1000000; }]], [[{ source = "kernel.cu",
+    kernel = "k", size = 32, block_size_x = 32, args = {
+      { name = "x", type = "f32", count = 32, role = "inout" },
+      { name = "n", type = "i32", count = 32, role = "out" } } }]]))
+  tap.ok(gi.precision.tolerance(problem, { seed = 1 }) < 1e-5, "the tolerance is that of x")
+end)
+
 tap.case("doubles", function()
   local allowed, how = tolerance(kernel("double", "y[i] = 3 * x[i];"), "f64")
   tap.ok(allowed > 1e-12 and allowed < 1e-11, "2^-40 of the largest answer: " .. allowed)

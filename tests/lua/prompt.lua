@@ -247,16 +247,18 @@ local function shape_of(text)
   return (text:gsub("%d[%d ]*%.?%d*e?%-?%d*", "#"):gsub("# ", "#"):gsub("[.oX]+", "."))
 end
 
--- The sessions of a page: what is typed and what the page says is then shown.
+-- The sessions of a page: what is typed and what the page says is then shown. A block that does not
+-- begin with a prompt is none.
 local function sessions(path)
-  local typed_lines, shown, inside = {}, {}, false
+  local typed_lines, shown, inside, begun = {}, {}, false, false
   for line in io.lines(path) do
     local code = inside and line:match("^>>? (.*)$")
     if line:find("^```") then
-      inside = not inside
+      inside, begun = not inside, false
     elseif code then
+      begun = true
       typed_lines[#typed_lines + 1], shown[#shown + 1] = code, ""
-    elseif inside then
+    elseif inside and begun then
       shown[#shown] = shown[#shown] .. line .. "\n"
     end
   end
