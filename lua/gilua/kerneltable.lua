@@ -277,14 +277,17 @@ local function host_arguments(self, case, scalar)
   for i, arg in ipairs(self.table.args) do
     local array = case.arrays[arg.name]
     local written = arg.role == "out" or arg.role == "inout"
-    args[i] = array and (written and array:copy() or array) or scalar(arg)
+    args[i] = array and (written and array:copy() or array) or scalar(arg, i)
     if written then expected[arg.name] = args[i] end
   end
   return args, expected
 end
 
 local function by_lua(self, case, names)
-  local args, expected = host_arguments(self, case, function(arg) return names[arg.name] end)
+  local args, expected = host_arguments(self, case, function(arg, i)
+    if arg.type ~= "struct" then return names[arg.name] end
+    return tablecase.fields(arg, names, tablecase.where(self, i))
+  end)
   for i, arg in ipairs(self.table.args) do args[arg.name] = args[i] end
   self.table.reference(args, names)
   return expected

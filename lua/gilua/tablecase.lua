@@ -138,6 +138,24 @@ end
 --------------------------------------------------------------------------------------------------
 -- Structs
 
+---A struct's values by field, for a reference in Lua.
+---@param arg table { fields }
+---@param names table<string, any>
+---@param where string
+---@return table<string, number|number[]>
+function M.fields(arg, names, where)
+  local values = {}
+  for i, field in ipairs(arg.fields) do
+    local name, kind, value = table.unpack(field)
+    local function of(one)
+      return scalar(one, kind, names, ("%s: field %d (%s)"):format(where, i, name))
+    end
+    values[name] = type(value) ~= "table" and of(value) or {}
+    for k, one in ipairs(type(value) == "table" and value or {}) do values[name][k] = of(one) end
+  end
+  return values
+end
+
 ---The bytes of a struct as C lays it out: every field at a multiple of its size, and the whole a
 ---multiple of the largest.
 ---@param arg table { fields }

@@ -225,7 +225,7 @@ static void test_integers(void) {
 /* StereoCamera's: -1 is no answer, 0 to 50 are (chapter 8, 8.14.5.3). */
 static void test_penalty(void) {
     const double want[] = {-1, -1, 10, 10, 10, 10, 10, 10, 50, 10};
-    const double have[] = {-1, 7, 10, 12.5, -1, 50.5, INFINITY, NAN, 0, 10};
+    const double have[] = {-1, 7, 10, 12.5, -1, 50.5, (double)INFINITY, (double)NAN, 0, 10};
     const double total = 0 + 2.5 + 100 + 100 + 100 + 100 + 50 + 200; /* eight of them count */
     CompareOptions o = {.penalty = {1, -1, 200, 100, 0, 50}};
     Array *g = line(ARRAY_F32, 10), *e = line(ARRAY_F32, 10), *mark = line(ARRAY_F32, 1);

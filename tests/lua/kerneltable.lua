@@ -272,6 +272,23 @@ tap.case("references: a function, a C file, another kernel", function()
     "another kernel of the file")
 end)
 
+tap.case("a reference in Lua has a struct's fields by name", function()
+  local source = "struct P { int n; float w[2]; };\n"
+    .. [[extern "C" __global__ void k(P p, float *y) { y[threadIdx.x] = p.n * p.w[1]; }]]
+  local problem = gi.problem(scratch.problem(source, [[{ source = "kernel.cu", kernel = "k",
+    size = 32, block_size_x = 32, tolerance = { max_error = 1e-6 }, args = {
+      { name = "p", type = "struct",
+        fields = { { "n", "i32", "size_x" }, { "w", "f32", { 0.5, 2 } } } },
+      { name = "y", type = "f32", count = 32, role = "out" } },
+    reference = function(a)
+      for i = 1, #a.y do a.y[i] = a.p.n * a.p.w[2] end
+    end }]]))
+  local case = problem:case { seed = 1 }
+  tap.is(case.expected[32], 64.0, "what it makes of them")
+  local farm <close> = gi.farm(problem, { jobs = 1 })
+  tap.is(farm:evaluate({ "" }, { seed = 1 })[1].max_error, 0.0, "is what the kernel does")
+end)
+
 tap.case("what is wrong with a reference is one sentence", function()
   local function told(reference, part, files)
     local folder = scratch.problem(TWO, BOTH:format("reference = " .. reference))
