@@ -120,9 +120,10 @@ end
 --------------------------------------------------------------------------------------------------
 -- apply, verify: of a run's folder
 
--- The first of the files that a run leaves: its name and what is in it.
+-- The first of the files that a run leaves: its name and what is in it. That of an experiment tells
+-- of its winner, cleaned and tuned again; result.json beside it of the evolution alone.
 local function read_result(dir)
-  for _, name in ipairs { "result.json", "experiment.json" } do
+  for _, name in ipairs { "experiment.json", "result.json" } do
     local path = dir .. "/" .. name
     if lfs.attributes(path, "mode") == "file" then
       local result, why = gi.json.decode(gi.textfile.read(path, "the result"))
@@ -139,7 +140,7 @@ end
 -- What a run found: { folder, genome, seed }.
 local function found_in(dir)
   local path, result = read_result(dir)
-  local best, folder = result.best or result.winner, result.folder or result.problem
+  local best, folder = result.winner or result.best, result.folder or result.problem
   if type(best) == "table" and best.genome and folder then
     return { folder = folder, genome = best.genome, seed = result.seed or 1 }
   end

@@ -36,7 +36,7 @@ end
 ---@param n integer
 ---@param draw fun(rng: table): string
 ---@param rng table
----@return string[] genomes all different
+---@return string[] genomes all different, while there are so many
 function M.first(n, draw, rng)
   local genomes, seen, tries = {}, {}, 0
   while #genomes < n do
