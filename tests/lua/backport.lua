@@ -7,7 +7,7 @@ local gi = require "gilua"
 local scratch = require "scratch"
 
 local SEED = math.tointeger(tonumber(arg and arg[1])) or 1
-local GENOMES = 3 -- of each file
+local GENOMES = 2 -- of each file
 local FILES = {
   { "cpp" }, { "doubles", genomes = 1 }, { "image" }, { "macros" }, { "many" }, { "saxpy" },
     { "shared" },
