@@ -9,8 +9,8 @@ local scratch = require "scratch"
 local SEED = math.tointeger(tonumber(arg and arg[1])) or 1
 local GENOMES = 2 -- of each file
 local FILES = {
-  { "cpp" }, { "doubles", genomes = 1 }, { "image" }, { "macros" }, { "many" }, { "saxpy" },
-    { "shared" },
+  { "cpp" }, { "doubles", genomes = 1, headers = true }, { "image" }, { "macros" }, { "many" },
+  { "saxpy" }, { "shared" },
   { "structs" }, { "templates" },
   { "includes/includes", include = "includes/inc", define = "DIM=3" },
 }
@@ -72,6 +72,10 @@ end
 
 for _, file in ipairs(FILES) do
   tap.case(file[1], function()
+    if file.headers and not gi.compile("#include <cooperative_groups.h>\n") then
+      tap.skip("NVRTC has no CUDA headers here, which " .. file[1] .. ".cu includes")
+      return
+    end
     local text = assert(tap.read("tests/own/" .. file[1] .. ".cu"))
     for _, ending in ipairs { "\n", "\r\n" } do
       local kind = ending == "\n" and "LF" or "CR LF"
