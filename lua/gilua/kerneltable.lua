@@ -130,7 +130,7 @@ end
 local function set_outputs(t, case, expected)
   local list, answers = {}, 0
   for _, arg in ipairs(t.args) do
-    if arg.role == "out" or arg.role == "inout" then
+    if tablecase.is_written(arg) then
       local array = case.arrays[arg.name]
       answers = answers + #array
       list[#list + 1] = { output = array, expected = expected[arg.name],
@@ -240,7 +240,7 @@ local function run_kernel(self, case, device, run)
   if not m then return nil, why, failed end
   local expected = {}
   for i, arg in ipairs(self.table.args) do
-    local is_written = arg.role == "out" or arg.role == "inout"
+    local is_written = tablecase.is_written(arg)
     if is_written then expected[arg.name] = buffers[i]:read() end
   end
   return expected, m
@@ -276,7 +276,7 @@ local function host_arguments(self, case, scalar)
   local args, expected = {}, {}
   for i, arg in ipairs(self.table.args) do
     local array = case.arrays[arg.name]
-    local written = arg.role == "out" or arg.role == "inout"
+    local written = tablecase.is_written(arg)
     args[i] = array and (written and array:copy() or array) or scalar(arg, i)
     if written then expected[arg.name] = args[i] end
   end

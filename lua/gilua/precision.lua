@@ -4,6 +4,7 @@
 
 local core = require "gilua.core"
 local kerneltable = require "gilua.kerneltable"
+local tablecase = require "gilua.tablecase"
 
 local M = {}
 
@@ -68,16 +69,9 @@ local function rounded(x)
   return tonumber(("%.0e"):format(math.ceil(x / power - 1e-9) * power))
 end
 
-local function has_single(args)
+local function writes(args, type)
   for _, arg in ipairs(args) do
-    if arg.type == "f32" and (arg.role == "out" or arg.role == "inout") then return true end
-  end
-  return false
-end
-
-local function has_double(args)
-  for _, arg in ipairs(args) do
-    if arg.type == "f64" and (arg.role == "out" or arg.role == "inout") then return true end
+    if arg.type == type and tablecase.is_written(arg) then return true end
   end
   return false
 end
@@ -95,8 +89,8 @@ function M.tolerance(problem, spec)
   local t = problem.definition.kernel_table.table
   local single, why = kerneltable.run(problem, spec)
   if not single then require("gilua").fail("%s", why) end
-  if not has_single(t.args) then
-    if not has_double(t.args) then return 0, "answers are whole numbers: they must be equal" end
+  if not writes(t.args, "f32") then
+    if not writes(t.args, "f64") then return 0, "answers are whole numbers: they must be equal" end
     return rounded(math.max(largest_of(single), 1e-30) * 2.0 ^ -40),
       ("2^-40 of the largest answer, %.3g"):format(largest_of(single))
   end

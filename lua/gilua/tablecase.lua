@@ -40,6 +40,13 @@ function M.smaller(size)
   return small
 end
 
+---Are its elements answers, compared after a launch?
+---@param arg table { role }
+---@return boolean
+function M.is_written(arg)
+  return arg.role == "out" or arg.role == "inout"
+end
+
 ---An argument, for sentences: "folder/problem.lua: argument 2 (x)".
 ---@param self table of gilua.kerneltable
 ---@param i integer
