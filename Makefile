@@ -112,6 +112,7 @@ tests: all $(c_tests)
 # In two steps: the first may install what the second looks for.
 test: deps
 	$Q$(MAKE) --no-print-directory tests
+	$Qrm -rf build/failed
 	$QCC="$(CC)" prove -j $$(nproc) -e tests/run $(PROVEFLAGS) \
 	    $(sort $(filter-out %_speed,$(c_tests)) $(scripts))
 
