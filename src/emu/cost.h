@@ -93,6 +93,8 @@ typedef enum CostClass {
     COST_CONVERT,
     COST_CONVERT64,
     COST_BITS,
+    COST_LANES, /* lanes of a word taken apart, a machine instruction for each step */
+    COST_LANES_SIGNED,
     COST_BRANCH,
     COST_CALL,
     COST_BARRIER,

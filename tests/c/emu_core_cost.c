@@ -59,6 +59,11 @@ int main(void) {
     more("a slower kind of instruction",
          cost("mov.u32 %r5, 1; div.u32 %r6, %r5, %r1;\n" STORE, 100, 256, NULL),
          cost("mov.u32 %r5, 1; add.u32 %r6, %r5, %r1;\n" STORE, 100, 256, NULL));
+    double bytes = cost("vabsdiff4.u32.u32.u32.add %r5, %r1, %r2, %r3;\n" STORE, 100, 256, NULL);
+    ok(bytes == cost("add.u32 %r5, %r1, %r2;\n" STORE, 100, 256, NULL),
+       "differences of four bytes, which are one machine instruction, cost a sum");
+    more("differences of halves, which are many",
+         cost("vabsdiff2.u32.u32.u32.add %r5, %r1, %r2, %r3;\n" STORE, 100, 256, NULL), bytes);
     more("a chain of dependent instructions",
          cost("mov.u32 %r5, 1; add.u32 %r5, %r5, %r1; add.u32 %r5, %r5, %r1; add.u32 %r5, %r5, "
               "%r1;\n" STORE,
