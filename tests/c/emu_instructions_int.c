@@ -502,6 +502,28 @@ static uint64_t forward(uint64_t a, uint64_t b, uint64_t c) {
     return (uint64_t)(bytes >> 8 * (c & 3));
 }
 
+/* Bytes i of a word, each of those that `which` has at i: of the eight of {b, a}. */
+static uint64_t pick_bytes(uint64_t a, uint64_t b, const int which[4]) {
+    uint64_t bytes = U32(a) | b << 32, d = 0;
+    for (int i = 0; i < 4; i++) d |= (bytes >> 8 * which[i] & 255) << 8 * i;
+    return d;
+}
+
+/* The ISA's tables of prmt's modes: bytes 0 to 3 of the result for selectors 0 to 3. */
+static const int backward[4][4] = {{0, 7, 6, 5}, {1, 0, 7, 6}, {2, 1, 0, 7}, {3, 2, 1, 0}};
+static const int edge_left[4][4] = {{0, 1, 2, 3}, {1, 1, 2, 3}, {2, 2, 2, 3}, {3, 3, 3, 3}};
+static const int edge_right[4][4] = {{0, 0, 0, 0}, {0, 1, 1, 1}, {0, 1, 2, 2}, {0, 1, 2, 3}};
+static const int half_word[4][4] = {{0, 1, 0, 1}, {2, 3, 2, 3}, {0, 1, 0, 1}, {2, 3, 2, 3}};
+
+static uint64_t extend(uint64_t a, uint64_t bits, bool is_signed) {
+    uint64_t n = U32(bits), d = 0;
+    for (uint64_t i = 0; i < 32; i++) {
+        uint64_t from = i < n ? i : n ? n - 1 : 32;
+        if (from < 32 && (is_signed || i < n)) d |= (a >> from & 1) << i;
+    }
+    return d;
+}
+
 static uint64_t nth(uint64_t a, uint64_t b, uint64_t c) {
     int pos = (int)(b & 31), left = S32(c);
     if (left == 0) return a >> pos & 1 ? (uint64_t)pos : UINT32_MAX;
@@ -529,11 +551,18 @@ WANT(bfind_s64, find(a, 64, true, false))
 WANT(bfind_shift_u32, find(a, 32, false, true))
 WANT(bfind_shift_s32, find(a, 32, true, true))
 WANT(bfind_shift_u64, find(a, 64, false, true))
+WANT(bfind_shift_s64, find(a, 64, true, true))
 WANT(bmsk_clamp, bmsk(a, b, true))
 WANT(bmsk_wrap, bmsk(a, b, false))
 WANT(prmt, permute(a, b, c))
 WANT(prmt_f4e, forward(a, b, c))
 WANT(prmt_rc8, (a >> 8 * (c & 3) & 255) * 0x01010101)
+WANT(prmt_b4e, pick_bytes(a, b, backward[c & 3]))
+WANT(prmt_ecl, pick_bytes(a, b, edge_left[c & 3]))
+WANT(prmt_ecr, pick_bytes(a, b, edge_right[c & 3]))
+WANT(prmt_rc16, pick_bytes(a, b, half_word[c & 3]))
+WANT(szext_clamp_u, extend(a, b, false))
+WANT(szext_clamp_s, extend(a, b, true))
 WANT(fns, nth(U32(a), b, c))
 
 static const Form fields[] = {
@@ -556,11 +585,18 @@ static const Form fields[] = {
     {"bfind.shiftamt.u32 $0, $1;", "w:w", bfind_shift_u32, 0, 0},
     {"bfind.shiftamt.s32 $0, $1;", "w:w", bfind_shift_s32, 0, 0},
     {"bfind.shiftamt.u64 $0, $1;", "w:l", bfind_shift_u64, 0, 0},
+    {"bfind.shiftamt.s64 $0, $1;", "w:l", bfind_shift_s64, 0, 0},
     {"bmsk.clamp.b32 $0, $1, $2;", "w:ss", bmsk_clamp, 0, 0},
     {"bmsk.wrap.b32 $0, $1, $2;", "w:ss", bmsk_wrap, 0, 0},
     {"prmt.b32 $0, $1, $2, $3;", "w:www", prmt, 0, 0},
     {"prmt.b32.f4e $0, $1, $2, $3;", "w:www", prmt_f4e, 0, 0},
+    {"prmt.b32.b4e $0, $1, $2, $3;", "w:www", prmt_b4e, 0, 0},
     {"prmt.b32.rc8 $0, $1, $2, $3;", "w:www", prmt_rc8, 0, 0},
+    {"prmt.b32.ecl $0, $1, $2, $3;", "w:www", prmt_ecl, 0, 0},
+    {"prmt.b32.ecr $0, $1, $2, $3;", "w:www", prmt_ecr, 0, 0},
+    {"prmt.b32.rc16 $0, $1, $2, $3;", "w:www", prmt_rc16, 0, 0},
+    {"szext.clamp.u32 $0, $1, $2;", "w:ws", szext_clamp_u, 0, 0},
+    {"szext.clamp.s32 $0, $1, $2;", "w:ws", szext_clamp_s, 0, 0},
     {"{ .reg .b32 t;\nand.b32 t, $2, 31;\nfns.b32 $0, $1, t, $3; }", "w:wss", fns, 0, 0},
 };
 
@@ -577,9 +613,9 @@ static uint64_t dot(uint64_t a, uint64_t b, uint64_t c, bool s, bool t) {
     return (uint64_t)sum;
 }
 
-static uint64_t dot2(uint64_t a, uint64_t b, uint64_t c, bool s, int first) {
+static uint64_t dot2(uint64_t a, uint64_t b, uint64_t c, bool s, bool t, int first) {
     int64_t sum = (int64_t)c;
-    for (int i = 0; i < 2; i++) sum += part(a, i, 16, s) * part(b, first + i, 8, s);
+    for (int i = 0; i < 2; i++) sum += part(a, i, 16, s) * part(b, first + i, 8, t);
     return (uint64_t)sum;
 }
 
@@ -601,12 +637,23 @@ WANT(dp4a_ss, dot(a, b, c, true, true))
 WANT(dp4a_uu, dot(a, b, c, false, false))
 WANT(dp4a_su, dot(a, b, c, true, false))
 WANT(dp4a_us, dot(a, b, c, false, true))
-WANT(dp2a_lo_s, dot2(a, b, c, true, 0))
-WANT(dp2a_hi_u, dot2(a, b, c, false, 2))
-WANT(vabsdiff4_add, video(a, b, c, 8, false, true))
+WANT(dp2a_lo_ss, dot2(a, b, c, true, true, 0))
+WANT(dp2a_lo_su, dot2(a, b, c, true, false, 0))
+WANT(dp2a_lo_us, dot2(a, b, c, false, true, 0))
+WANT(dp2a_lo_uu, dot2(a, b, c, false, false, 0))
+WANT(dp2a_hi_ss, dot2(a, b, c, true, true, 2))
+WANT(dp2a_hi_su, dot2(a, b, c, true, false, 2))
+WANT(dp2a_hi_us, dot2(a, b, c, false, true, 2))
+WANT(dp2a_hi_uu, dot2(a, b, c, false, false, 2))
+WANT(vabsdiff4_u, video(a, b, 0, 8, false, false))
+WANT(vabsdiff4_u_add, video(a, b, c, 8, false, true))
+WANT(vabsdiff4_s, video(a, b, 0, 8, true, false))
 WANT(vabsdiff4_s_add, video(a, b, c, 8, true, true))
-WANT(vabsdiff4, video(a, b, 0, 8, false, false))
-WANT(vabsdiff2_add, video(a, b, c, 16, false, true))
+WANT(vabsdiff2_u, video(a, b, 0, 16, false, false))
+WANT(vabsdiff2_u_add, video(a, b, c, 16, false, true))
+WANT(vabsdiff2_s, video(a, b, 0, 16, true, false))
+WANT(vabsdiff2_s_add, video(a, b, c, 16, true, true))
+WANT(sad_s16, distance(S16(a), S16(b)) + c)
 WANT(sad_u16, distance(U16(a), U16(b)) + c)
 WANT(sad_s32, distance(S32(a), S32(b)) + c)
 WANT(sad_u32, distance(U32(a), U32(b)) + c)
@@ -614,16 +661,31 @@ WANT(sad_s64, distance(S64(a), S64(b)) + c)
 WANT(sad_u64, distance((s128)a, (s128)b) + c)
 
 static const Form dots[] = {
-    {"dp4a.s32.s32 $0, $1, $2, $3;", "w:www", dp4a_ss, 0, 0},
-    {"dp4a.u32.u32 $0, $1, $2, $3;", "w:www", dp4a_uu, 0, 0},
-    {"dp4a.s32.u32 $0, $1, $2, $3;", "w:www", dp4a_su, 0, 0},
-    {"dp4a.u32.s32 $0, $1, $2, $3;", "w:www", dp4a_us, 0, 0},
-    {"dp2a.lo.s32.s32 $0, $1, $2, $3;", "w:www", dp2a_lo_s, 0, 0},
-    {"dp2a.hi.u32.u32 $0, $1, $2, $3;", "w:www", dp2a_hi_u, 0, 0},
-    {"vabsdiff4.u32.u32.u32.add $0, $1, $2, $3;", "w:vvv", vabsdiff4_add, 0, 0},
-    {"vabsdiff4.u32.s32.s32.add $0, $1, $2, $3;", "w:vvv", vabsdiff4_s_add, 0, 0},
-    {"vabsdiff4.u32.u32.u32 $0, $1, $2, $3;", "w:vvv", vabsdiff4, 0, 0},
-    {"vabsdiff2.u32.u32.u32.add $0, $1, $2, $3;", "w:vvv", vabsdiff2_add, 0, 0},
+    {"dp4a.s32.s32 $0, $1, $2, $3;", "w:bbw", dp4a_ss, 0, 0},
+    {"dp4a.u32.u32 $0, $1, $2, $3;", "w:bbw", dp4a_uu, 0, 0},
+    {"dp4a.s32.u32 $0, $1, $2, $3;", "w:bbw", dp4a_su, 0, 0},
+    {"dp4a.u32.s32 $0, $1, $2, $3;", "w:bbw", dp4a_us, 0, 0},
+    {"dp2a.lo.s32.s32 $0, $1, $2, $3;", "w:vbw", dp2a_lo_ss, 0, 0},
+    {"dp2a.lo.s32.u32 $0, $1, $2, $3;", "w:vbw", dp2a_lo_su, 0, 0},
+    {"dp2a.lo.u32.s32 $0, $1, $2, $3;", "w:vbw", dp2a_lo_us, 0, 0},
+    {"dp2a.lo.u32.u32 $0, $1, $2, $3;", "w:vbw", dp2a_lo_uu, 0, 0},
+    {"dp2a.hi.s32.s32 $0, $1, $2, $3;", "w:vbw", dp2a_hi_ss, 0, 0},
+    {"dp2a.hi.s32.u32 $0, $1, $2, $3;", "w:vbw", dp2a_hi_su, 0, 0},
+    {"dp2a.hi.u32.s32 $0, $1, $2, $3;", "w:vbw", dp2a_hi_us, 0, 0},
+    {"dp2a.hi.u32.u32 $0, $1, $2, $3;", "w:vbw", dp2a_hi_uu, 0, 0},
+    {"vabsdiff4.u32.u32.u32 $0, $1, $2, $3;", "w:bbw", vabsdiff4_u, 0, 0},
+    {"vabsdiff4.u32.u32.u32.add $0, $1, $2, $3;", "w:bbw", vabsdiff4_u_add, 0, 0},
+    {"vabsdiff4.s32.s32.s32 $0, $1, $2, $3;", "w:bbw", vabsdiff4_s, 0, 0},
+    {"vabsdiff4.s32.s32.s32.add $0, $1, $2, $3;", "w:bbw", vabsdiff4_s_add, 0, 0},
+    {"vabsdiff4.u32.s32.s32 $0, $1, $2, $3;", "w:bbw", vabsdiff4_s, 0, 0},
+    {"vabsdiff4.u32.s32.s32.add $0, $1, $2, $3;", "w:bbw", vabsdiff4_s_add, 0, 0},
+    {"vabsdiff2.u32.u32.u32 $0, $1, $2, $3;", "w:vvw", vabsdiff2_u, 0, 0},
+    {"vabsdiff2.u32.u32.u32.add $0, $1, $2, $3;", "w:vvw", vabsdiff2_u_add, 0, 0},
+    {"vabsdiff2.s32.s32.s32 $0, $1, $2, $3;", "w:vvw", vabsdiff2_s, 0, 0},
+    {"vabsdiff2.s32.s32.s32.add $0, $1, $2, $3;", "w:vvw", vabsdiff2_s_add, 0, 0},
+    {"vabsdiff2.u32.s32.s32 $0, $1, $2, $3;", "w:vvw", vabsdiff2_s, 0, 0},
+    {"vabsdiff2.u32.s32.s32.add $0, $1, $2, $3;", "w:vvw", vabsdiff2_s_add, 0, 0},
+    {"sad.s16 $0, $1, $2, $3;", "h:hhh", sad_s16, 0, 0},
     {"sad.u16 $0, $1, $2, $3;", "h:hhh", sad_u16, 0, 0},
     {"sad.s32 $0, $1, $2, $3;", "w:www", sad_s32, 0, 0},
     {"sad.u32 $0, $1, $2, $3;", "w:www", sad_u32, 0, 0},

@@ -9,7 +9,7 @@
 **
 ** Types, one letter an operand, result first, as in "w:ww":
 **   h w l  integers of 16, 32, 64 bits      s  a 32-bit shift amount or position
-**   v      two 16-bit integers in 32 bits
+**   v b    two 16-bit integers, four 8-bit integers, in 32 bits
 **   f d    f32, f64                         F D  the same, NaN bits compared too
 **   H B    f16, bf16 in a 16-bit register   X Y  f16x2, bf16x2 in a 32-bit register
 **   p      predicate (0 or 1)
@@ -187,6 +187,16 @@ KIT uint16_t kit_any_16(void) {
                         : (uint16_t)gi_rng_next(&kit_rng);
 }
 
+/* 32 bits of integers with so many bits each: often the least, the largest, next to them, or 0. */
+KIT uint64_t kit_any_lanes(int bits) {
+    uint64_t word = 0, top = UINT64_C(1) << (bits - 1), mask = 2 * top - 1;
+    for (int at = 0; at < 32; at += bits) {
+        uint64_t edge = (kit_below(2) ? top : 0) + kit_below(5) - 2;
+        word |= ((kit_below(2) ? edge : gi_rng_next(&kit_rng)) & mask) << at;
+    }
+    return word;
+}
+
 /* A value for an operand, as its bits. */
 KIT uint64_t kit_any(char type) {
     switch (type) {
@@ -199,6 +209,8 @@ KIT uint64_t kit_any(char type) {
     case 'd':
     case 'D': return kit_any_f64();
     case 'p': return kit_below(2);
+    case 'v': return kit_any_lanes(16);
+    case 'b': return kit_any_lanes(8);
     case 'H':
     case 'B': return kit_any_16();
     default: return (uint64_t)kit_any_16() << 16 | kit_any_16();
@@ -315,10 +327,10 @@ typedef struct KitType {
 KIT const KitType *kit_type(char letter) {
     static const KitType types[] = {
         {'h', ".b16", "b16", 16}, {'w', ".b32", "b32", 32}, {'s', ".b32", "b32", 32},
-        {'v', ".b32", "b32", 32}, {'l', ".b64", "b64", 64}, {'f', ".f32", "f32", 32},
-        {'F', ".f32", "f32", 32}, {'d', ".f64", "f64", 64}, {'D', ".f64", "f64", 64},
-        {'H', ".b16", "b16", 16}, {'B', ".b16", "b16", 16}, {'X', ".b32", "b32", 32},
-        {'Y', ".b32", "b32", 32}, {'p', ".b32", "b32", 32}};
+        {'v', ".b32", "b32", 32}, {'b', ".b32", "b32", 32}, {'l', ".b64", "b64", 64},
+        {'f', ".f32", "f32", 32}, {'F', ".f32", "f32", 32}, {'d', ".f64", "f64", 64},
+        {'D', ".f64", "f64", 64}, {'H', ".b16", "b16", 16}, {'B', ".b16", "b16", 16},
+        {'X', ".b32", "b32", 32}, {'Y', ".b32", "b32", 32}, {'p', ".b32", "b32", 32}};
     for (int i = 0; i < KIT_COUNT(types); i++)
         if (types[i].letter == letter) return &types[i];
     return NULL;

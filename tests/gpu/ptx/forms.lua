@@ -30,9 +30,11 @@ local PLAIN = {
   ["w:hh"] = "mul.wide.{s16,u16}",
   ["w:hhw"] = "mad.wide.{s16,u16}",
   ["w:www"] = [[ mad.{lo,hi}.{s32,u32} mad.hi.sat.s32 mad24.{lo,hi}.{s32,u32} mad24.hi.sat.s32
-    sad.{s32,u32} dp4a.{u32,s32}.{u32,s32} dp2a.{lo,hi}.{u32,s32}.{u32,s32}
-    prmt.b32 prmt.b32.{f4e,b4e,rc8,ecl,ecr,rc16} slct.{u32,s32,b32}.s32
-    vabsdiff{2,4}.{u32.u32.u32,s32.s32.s32}{~,.add} ]],
+    sad.{s32,u32} prmt.b32 prmt.b32.{f4e,b4e,rc8,ecl,ecr,rc16} slct.{u32,s32,b32}.s32 ]],
+  ["w:bbw"] = [[ dp4a.{u32,s32}.{u32,s32}
+    vabsdiff4.{u32.u32.u32,s32.s32.s32,u32.s32.s32}{~,.add} ]],
+  ["w:vbw"] = "dp2a.{lo,hi}.{u32,s32}.{u32,s32}",
+  ["w:vvw"] = "vabsdiff2.{u32.u32.u32,s32.s32.s32,u32.s32.s32}{~,.add}",
   ["w:wwf"] = "slct.{u32,b32}.f32",
   ["w:ws"] = "shl.b32 shr.{u32,s32,b32}",
   ["w:ss"] = "bmsk.{clamp,wrap}.b32 szext.clamp.{u32,s32}",

@@ -4,7 +4,7 @@
 --   h w l  integers of 16, 32, 64 bits        s  a 32-bit shift amount, position or length
 --   f d    f32, f64                           n m  f32, f64 without NaN, infinity and the largest
 --   H B    f16, bf16                          X Y  f16x2, bf16x2
---   v      two 16-bit integers                p  predicate (0 or 1)
+--   v b    two 16-bit, four 8-bit integers    p  predicate (0 or 1)
 --   F D    as f, d; marks a result whose NaN bits the instruction must keep
 --
 -- The first tuples hold every pair of edge values; the others are drawn from edges, their
@@ -115,6 +115,23 @@ local function map(list, f)
   return out
 end
 
+--- Integers of so many bits side by side in 32: the least, the largest and their neighbours often.
+local function lanes(bits)
+  local top, mask = 1 << bits - 1, (1 << bits) - 1
+  local edges, words = { 0, 1, 2, top - 2, top - 1, top, top + 1, mask - 1, mask }, {}
+  local function word(lane)
+    local all = 0
+    for k = 0, 32 // bits - 1 do all = all | lane(k) << k * bits end
+    return all
+  end
+  for i = 0, #edges - 1 do
+    words[i + 1] = word(function(k) return edges[(i + 2 * k * (i + 1)) % #edges + 1] end)
+  end
+  return { pack = "<I4", dtype = "u32", mask = 0xffffffff, edges = words, any = function(rng)
+    return word(function() return rng:int(2) == 1 and rng:pick(edges) or raw(rng) & mask end)
+  end }
+end
+
 local SHIFT = { 0, 1, 2, 5, 7, 8, 15, 16, 17, 24, 31, 32, 33, 63, 64, 65, 127, 128, 255, 256, 511,
   0x7fffffff, 0x80000000, 0xffffffff }
 
@@ -135,8 +152,10 @@ local TYPES = {
         any = function(rng) return any_16(rng) | any_16(rng) << 16 end },
   p = { pack = "<I4", dtype = "u32", mask = 1, edges = { 0, 1 },
         any = function(rng) return rng:int(0, 1) end },
+  v = lanes(16),
+  b = lanes(8),
 }
-TYPES.B, TYPES.Y, TYPES.v = TYPES.H, TYPES.X, TYPES.X
+TYPES.B, TYPES.Y = TYPES.H, TYPES.X
 TYPES.F, TYPES.D = TYPES.f, TYPES.d
 M.types = TYPES
 
