@@ -3,6 +3,7 @@
 */
 #include "compile/compile.h"
 #include "emu_kit.h"
+#include "emu_simd.h"
 
 static Compiler *compiler;
 
@@ -18,14 +19,14 @@ typedef struct Program {
     gi_buf printed;
 } Program;
 
-static EmuModule *compile(const char *name) {
+static EmuModule *compile(const char *name, const char *target) {
     char path[200];
     snprintf(path, sizeof path, "tests/programs/%s.cu", name);
     gi_buf source = {0};
     gi_err err = {.message = ""};
     CompileResult result = {0};
     const char *includes[2] = {compile_include(compiler), NULL};
-    CompileOptions options = {.target = "compute_90", .includes = includes, .line_info = true};
+    CompileOptions options = {.target = target, .includes = includes, .line_info = true};
     EmuModule *m = NULL;
     if (gi_read_file(path, &source, &err) &&
         compile_one(compiler, source.data, source.len, path, &options, &result, &err)) {
@@ -33,16 +34,20 @@ static EmuModule *compile(const char *name) {
         else snprintf(err.message, sizeof err.message, "%.900s", result.log.data);
         compile_result_free(&result);
     }
-    if (!ok(m != NULL, "%s compiles and loads", name)) printf("# %s\n", err.message);
+    if (!ok(m != NULL, "%s compiles for %s and loads", name, target)) printf("# %s\n", err.message);
     gi_buf_free(&source);
     return m;
 }
 
-static bool begin(Program *p, const char *name) {
+static bool begin_for(Program *p, const char *name, const char *target) {
     memset(p, 0, sizeof *p);
     p->name = name;
-    p->module = compile(name);
+    p->module = compile(name, target);
     return p->module != NULL;
+}
+
+static bool begin(Program *p, const char *name) {
+    return begin_for(p, name, "compute_90");
 }
 
 static void end(Program *p) {
@@ -389,6 +394,49 @@ static void test_print(void) {
     end(&p);
 }
 
+enum { SIMD_N = 1024, SIMD_MOST = 200 };
+static uint32_t simd_in[3][SIMD_N];
+static uint64_t simd_out[SIMD_MOST * SIMD_N];
+
+/* Words of four bytes, of two halves, and whole ones, in turns; one in eight pairs is equal. */
+static void simd_operands(void) {
+    for (int i = 0; i < SIMD_N; i++) {
+        for (int k = 0; k < 3; k++) simd_in[k][i] = (uint32_t)kit_any("bvw"[i % 3]);
+        if (kit_below(8) == 0) simd_in[1][i] = simd_in[0][i];
+    }
+}
+
+static void simd_compare(const SimdItem *item, const uint64_t *out, const char *target) {
+    int wrong = 0;
+    for (int i = 0; i < SIMD_N; i++) {
+        uint32_t in[3] = {simd_in[0][i], simd_in[1][i], simd_in[2][i]};
+        uint64_t want = simd_want(item, in);
+        if (out[i] != want && wrong++ == 0)
+            printf("# (%#x, %#x, %#x): got %#" PRIx64 ", want %#" PRIx64 "\n", in[0], in[1], in[2],
+                   out[i], want);
+    }
+    ok(wrong == 0, "%s for %s: %d wrong", item->text, target, wrong);
+}
+
+/* Every integer intrinsic of CUDA's headers, which are other PTX for other GPUs. */
+static void test_simd(const char *target) {
+    static SimdItem items[SIMD_MOST];
+    gi_buf source = {0};
+    gi_err err;
+    bool is_read = gi_read_file("tests/programs/simd.cu", &source, &err);
+    int n = is_read ? simd_items(source.data, items, SIMD_MOST) : 0;
+    gi_buf_free(&source);
+    Program p;
+    if (!ok(n > 140 && n < SIMD_MOST, "%d items of simd.cu are defined", n)) return;
+    if (!begin_for(&p, "simd", target)) return;
+    simd_operands();
+    for (int k = 0; k < 3; k++) IN(&p, simd_in[k]);
+    OUT(&p, simd_out), integer(&p, SIMD_N);
+    if (run(&p, SIMD_N / 128, 1, 128, 1, 0))
+        for (int k = 0; k < n; k++) simd_compare(&items[k], simd_out + k * SIMD_N, target);
+    end(&p);
+}
+
 int main(int argc, char **argv) {
     gi_err err = {.message = ""};
     compiler = compile_open(&err);
@@ -408,6 +456,9 @@ int main(int argc, char **argv) {
     test_singles();
     test_halves();
     test_print();
+    test_simd("compute_75");
+    test_simd("compute_80");
+    test_simd("compute_90");
     compile_close(compiler);
     return kit_end();
 }

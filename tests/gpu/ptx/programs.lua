@@ -13,6 +13,7 @@
 local gi = require "gilua"
 local Rig = require "ptx.rig"
 local compare = require "ptx.compare"
+local value_types = require "ptx.values".types
 
 local M = {}
 
@@ -77,6 +78,18 @@ local function integers(dtype, n, low, high)
   end
 end
 
+--- Words of four bytes, of two halves and whole ones, in turns.
+local function words(n)
+  return function(rng)
+    local a = gi.array("u32", n)
+    for i = 1, n do
+      local type = value_types[("bvw"):sub(i % 3 + 1, i % 3 + 1)]
+      a[i] = type.any(rng) & type.mask
+    end
+    return a
+  end
+end
+
 local function out(dtype, n, limit, first)
   return { out = dtype, n = n, limit = limit, first = first }
 end
@@ -111,6 +124,8 @@ local PROGRAMS = {
   { "singles", 50, 64, 0, floats("f32", 3000, -2, 2),
     out("f32", 9000, { abs = 2e-6, rel = 1e-6, text = "2e-6 abs + 1e-6 rel: ex2, lg2, sin, cos" }),
     { "i32", 3000 } },
+  { "simd", 32, 128, 0, words(4096), words(4096), words(4096), out("u64", 150 * 4096),
+    { "i32", 4096 } },
   { "halves", 30, 32, 0, floats("f32", 960, -4, 4), out("f32", 3840), { "i32", 960 },
     contracted = { abs = 2.0 ^ -6, ulps = true, text = "2^-6 abs: fma for mul and add" } },
 }
