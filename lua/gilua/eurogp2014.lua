@@ -113,9 +113,10 @@ end
 
 ---Fields of a scheme of gilua.evolve.
 ---@param problem table
+---@param front? string[] parameters of the fixed front (`configuration`)
 ---@return table
-function M.scheme(problem)
-  local operators = gi.configured.new(problem, M.configuration)
+function M.scheme(problem, front)
+  local operators = gi.configured.new(problem, front or M.configuration)
   local weighted = gi.genome.source(problem, { weights = M.header_weights })
   return {
     init = function(n, _, rng) return operators.init(n, weighted, rng) end,
@@ -149,8 +150,11 @@ local function tries(o)
   return o.width * o.height * (o.disparities + 1)
 end
 
--- How fast the winner is as a camera would see it.
-local function rate_rows(gpu, o)
+---How fast the winner is as a camera would see it, beside a GPU of the paper: rows of a study.
+---@param gpu table of `gpus`
+---@param o table
+---@return table[]
+function M.rates(gpu, o)
   return {
     { name = "pairs a second", paper = ("%.0f"):format(1e6 / gpu.evolved),
       ours = function(s) return ("%.0f"):format(1e9 / s.winner.ns) end },
@@ -165,7 +169,7 @@ local function paper_rows(gpu, o)
     local t = s.tuning and s.tuning[1].result
     return t and t.default and t.best and t
   end
-  local rates = rate_rows(gpu, o)
+  local rates = M.rates(gpu, o)
   return {
     { name = "as it was", paper = ("%d us"):format(gpu.original),
       ours = function(s) return microseconds(s.winner.default_ns) end },
@@ -254,23 +258,34 @@ function M.options(name)
   return o
 end
 
+---The study of this command line, for gilua.experiment: fields may be replaced before it is run.
+---@param name string of the results' folder
+---@param given? { problem: string, front: string[] } another problem with the same cases, and its
+---  parameters of the fixed front
+---@return Study
+function M.study(name, given)
+  local o = M.options(name)
+  local folder = given and given.problem or "kernels/stereo"
+  local front = given and given.front or M.configuration
+  local problem = gi.problem(folder)
+  local before, after = M.tunings(o)
+  return {
+    title = "StereoCamera, EuroGP 2014, beside the Tesla K20c", paper = M.paper,
+    problem = folder, options = o,
+    new_case = function(_, rng) return M.pair(o, rng:int(1 << 31)) end,
+    fixed_case = M.pair(o, (1 << 31) + 100), unseen = M.unseen(o, problem),
+    tune = before, retune = after, scheme = M.scheme(problem, front),
+    clean = { rule = "percent", percent = 1 }, configuration = front,
+    error = { name = "mean penalty of a pixel", of = gi.fitness.stereo_error }, draw = M.draw(o),
+    settings = setting_rows(o), paper_row = paper_rows(M.gpus[#M.gpus], o),
+  }
+end
+
 ---Runs the study with the settings of a GPU of the paper.
 ---@param name string of the results' folder
 ---@return Study
 function M.run(name)
-  local o = M.options(name)
-  local problem = gi.problem "kernels/stereo"
-  local before, after = M.tunings(o)
-  return gi.experiment.run {
-    title = "StereoCamera, EuroGP 2014, beside the Tesla K20c", paper = M.paper,
-    problem = "kernels/stereo", options = o,
-    new_case = function(_, rng) return M.pair(o, rng:int(1 << 31)) end,
-    fixed_case = M.pair(o, (1 << 31) + 100), unseen = M.unseen(o, problem),
-    tune = before, retune = after, scheme = M.scheme(problem),
-    clean = { rule = "percent", percent = 1 }, configuration = M.configuration,
-    error = { name = "mean penalty of a pixel", of = gi.fitness.stereo_error }, draw = M.draw(o),
-    settings = setting_rows(o), paper_row = paper_rows(M.gpus[#M.gpus], o),
-  }
+  return gi.experiment.run(M.study(name))
 end
 
 return M

@@ -1,0 +1,131 @@
+-- The wide stereo problem: every choice it offers gives the disparities of the faithful kernel.
+
+package.path = "tests/lua/?.lua;lua/?.lua;" .. package.path
+local tap = require "tap"
+local gi = require "gilua"
+local fitness = require "gilua.fitness"
+
+local SMALL = { seed = 5, width = 61, height = 19, max_disparity = 20 }
+local RANDOM = tonumber(os.getenv("GILUA_COMBINATIONS") or 16)
+
+local problem = gi.problem "kernels/stereo_wide"
+local farm = gi.farm(problem, { jobs = 2 })
+
+--- The genes that set one parameter to something other than its default.
+local function genes_of(parameter)
+  if parameter.switch then return { parameter.name } end
+  local genes = {}
+  for _, value in ipairs(parameter.values) do
+    if value ~= parameter.default then genes[#genes + 1] = parameter.name .. "=" .. value end
+  end
+  return genes
+end
+
+--- A setting of every parameter, each at random.
+local function random_setting(rng)
+  local genes = {}
+  for _, parameter in ipairs(problem.parameters) do
+    local choices = genes_of(parameter)
+    local pick = rng:int(#choices + 1)
+    if pick <= #choices then genes[#genes + 1] = choices[pick] end
+  end
+  return table.concat(genes, " ")
+end
+
+--- Evaluates genomes; one tap line for all, and a note for each that is not right.
+local function all_right(genomes, spec, what)
+  local wrong = 0
+  for i, m in ipairs(farm:evaluate(genomes, spec)) do
+    if not fitness.right(m, problem.tolerance) then
+      wrong = wrong + 1
+      tap.note(("%q: %s %s"):format(genomes[i], m.status, m.message or m.max_error))
+    end
+  end
+  tap.is(wrong, 0, ("%s: %d settings"):format(what, #genomes))
+end
+
+tap.case("every choice alone is right", function()
+  local genomes = { "" }
+  for _, parameter in ipairs(problem.parameters) do
+    table.move(genes_of(parameter), 1, #genes_of(parameter), #genomes + 1, genomes)
+  end
+  tap.ok(#genomes > 30, "the problem offers some thirty single changes")
+  all_right(genomes, SMALL, "alone")
+end)
+
+tap.case("any combination is right", function()
+  local rng, genomes = gi.rng(11), {}
+  for i = 1, RANDOM do genomes[i] = random_setting(rng) end
+  all_right(genomes, SMALL, "at random")
+end)
+
+-- All the ways that lanes can share, with one, some and too many disparities each (lanes *
+-- disparities_per_lane are 128 at most).
+local WAYS = {
+  "squares=products", "lanes=8 disparities_per_lane=7 squares=products", "disparities_per_lane=9",
+  "disparities_per_lane=4 reduces", "lanes=16 disparities_per_lane=6 ring_in=SHARED rows=2",
+}
+
+tap.case("few disparities, and as many as there can be", function()
+  for _, most in ipairs { 1, 31, 32, 128 } do
+    all_right(WAYS, { seed = 6, width = 150, height = 7, max_disparity = most },
+      ("disparities to %d"):format(most))
+  end
+end)
+
+--- A pair of pictures as a case; pixel(side, x, y) is their grey. Workers know cases by their specs:
+--- each has file names of its own.
+local function drawn(width, height, most, pixel)
+  local name, spec = os.tmpname(), { max_disparity = most }
+  os.remove(name)
+  for _, side in ipairs { "left", "right" } do
+    local image = gi.array("u8", height, width)
+    for i = 0, #image - 1 do image[i + 1] = pixel(side, i % width, i // width) end
+    spec[side] = ("%s-%s.pgm"):format(name, side)
+    assert(gi.image.write(spec[side], image))
+  end
+  return spec
+end
+
+-- Noise, and the same noise further left: the least sum is 0 there, and large everywhere else.
+tap.case("every disparity can win", function()
+  local rng, noise = gi.rng(3), {}
+  for i = 1, 12 * 428 do noise[i] = rng:int(256) - 1 end
+  for _, d in ipairs { 0, 32, 127, 128 } do
+    local spec = drawn(300, 12, 128, function(side, x, y)
+      return noise[y * 428 + x + (side == "right" and d or 0) + 1]
+    end)
+    tap.is(problem:case(spec).expected[150], d, "the reference finds " .. d)
+    all_right(WAYS, spec, ("disparity %d"):format(d))
+    os.remove(spec.left)
+    os.remove(spec.right)
+  end
+end)
+
+tap.case("images smaller than a window, and wider than a tile", function()
+  for _, size in ipairs { { 1, 1 }, { 3, 40 }, { 289, 12 }, { 700, 5 } } do
+    all_right(WAYS, { seed = 7, width = size[1], height = size[2], max_disparity = 12 },
+      ("%d x %d"):format(size[1], size[2]))
+  end
+end)
+
+tap.case("sums as large as they can be", function()
+  for _, white in ipairs { "left", "right" } do
+    local spec = drawn(40, 12, 128, function(side) return side == white and 255 or 0 end)
+    all_right(WAYS, spec, white .. " is white, the other black")
+    os.remove(spec.left)
+    os.remove(spec.right)
+  end
+end)
+
+tap.case("a block has the warps that its shared memory holds", function()
+  local c = problem:case { seed = 1, width = 1000, height = 8, max_disparity = 128 }
+  local function launch(values) return problem.definition.launch(c, problem:values(values)) end
+  tap.is(launch({}).block, 128, "four warps by default")
+  local large = launch { rows = 3, turns = 28, warps = 8 }
+  tap.ok(large.block < 128 and large.shared <= 49152, "fewer where 48 KiB do not hold theirs")
+  tap.ok(large.grid[1] * large.block // 32 * 12 * 27 >= 1000, "and the tiles cover the image")
+end)
+
+farm:close()
+tap.done()
