@@ -1,8 +1,9 @@
 -- Beyond EuroGP 2014: the same experiment on another structure. kernels/stereo_wide finds the same
 -- disparities by sums that slide along the row; how the work is shared out, how squares and the
--- least are found, all of it is the fixed front of the genome (§8.14), beside the lines of its code.
+-- least are found, all of it is the fixed front of the genome (§8.14), beside the code's lines.
 --
---   gilua --device cuda experiments/stereo_wide.lua [--width 1920 --height 1080 --disparities 128] [--help]
+--   gilua --device cuda experiments/stereo_wide.lua [--help]
+--   gilua --device cuda experiments/stereo_wide.lua --width 1920 --height 1080 --disparities 128
 
 local gi = require "gilua"
 
@@ -27,10 +28,22 @@ local function papers_kernel(genome)
   end
 end
 
+--- A first population of single settings (§8.14.1), of which most are good for something, and of
+--- random configurations, where there are values that only pay beside others.
+local function half_and_half(single, random)
+  return function(n, draw, rng)
+    local list, message, code = single(n // 2, draw, rng)
+    if not list then return nil, message, code end
+    local others, why, other_code = random(n - #list, draw, rng)
+    if not others then return nil, why, other_code end
+    return table.move(others, 1, #others, #list + 1, list)
+  end
+end
+
 study.title = "StereoCamera, by sums that slide along the row"
 study.base, study.tune, study.retune = "", {}, { "turns", "warps" }
--- Single settings, as in §8.14.1, lead into the nearest dead end.
-study.scheme.init = gi.genome.configurations(problem, with_values)
+study.scheme.init = half_and_half(study.scheme.init,
+  gi.genome.configurations(problem, with_values))
 study.paper_row = {
   { name = "the paper's kernel as it was", ours = papers_kernel "", paper = "4362 us" },
   { name = "tuned, with the settings of Figure 8.16", paper = "638 us, with its code changes",

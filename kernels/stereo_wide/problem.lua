@@ -2,8 +2,6 @@
 --
 -- Cases, reference and answers are those of ../stereo (EuroGP 2014).
 
-local gi = require "gilua"
-
 local here = debug.getinfo(1, "S").source:match("^@(.*)problem%.lua$")
 local faithful = assert(loadfile(here .. "../stereo/problem.lua"))()
 

@@ -221,6 +221,8 @@ tap.case("the grammar has what chapter 8 opens, and header genes do no harm", fu
   all_right(farm, { const .. "<optconst_K0>", volatile .. "<optvolatile_K0>",
     restrict .. "<optrestrict_K0>", bounds .. "<launchbounds_K2> DPER=3", figure_8_16() }, SMALL,
     "each, and the K20c's genome of Figure 8.16")
+  local replayed = problem.grammar:apply(gi.eurogp2014.k20c_genome, true)
+  tap.is((problem.grammar:apply(figure_8_16(), true)), replayed, "which is what is replayed")
 end)
 
 ---A mutant by hand: the kernel after a setting, with texts replaced: { from, to, from, to … }.

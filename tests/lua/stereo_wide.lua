@@ -73,8 +73,8 @@ tap.case("few disparities, and as many as there can be", function()
   end
 end)
 
---- A pair of pictures as a case; pixel(side, x, y) is their grey. Workers know cases by their specs:
---- each has file names of its own.
+--- A pair of pictures as a case; pixel(side, x, y) is their grey. Workers know cases by their
+--- specs: each has file names of its own.
 local function drawn(width, height, most, pixel)
   local name, spec = os.tmpname(), { max_disparity = most }
   os.remove(name)
@@ -115,6 +115,14 @@ tap.case("sums as large as they can be", function()
     all_right(WAYS, spec, white .. " is white, the other black")
     os.remove(spec.left)
     os.remove(spec.right)
+  end
+end)
+
+tap.case("no thread races with another, and nothing is read that was not written", function()
+  local verdicts = farm:check { "", "squares=products reduces", "ring_in=SHARED rows=2",
+    "lanes=8 disparities_per_lane=2 squares=products" }
+  for _, v in ipairs(verdicts) do
+    tap.is(v.status .. " " .. v.uninitialised_reads, "ok 0", v.message or "a setting")
   end
 end)
 
