@@ -74,7 +74,7 @@ typedef unsigned char uchar;
 
 #define WAY (lanes * PER_LANE)  // disparities of one way along the row
 
-#if defined(reduces) && lanes == 32
+#if defined(reduces) && lanes == 32 && __CUDA_ARCH__ >= 800  // Turing has no such instruction
 #define byReduction
 #endif
 
