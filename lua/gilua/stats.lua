@@ -36,6 +36,37 @@ function M.quantile(list, q)
   return sorted[low] + (at - low) * (sorted[high] - sorted[low])
 end
 
+local function ascending(list)
+  local order = {}
+  for i = 1, #list do order[i] = i end
+  table.sort(order, function(x, y) return list[x] < list[y] end)
+  return order
+end
+
+-- The median of n values of which list[i] is drawn[i]; `order` is that of ascending values.
+local function median_of_drawn(list, order, drawn, n)
+  local below, lower = 0, nil
+  for _, i in ipairs(order) do
+    below = below + drawn[i]
+    if not lower and 2 * below >= n then lower = list[i] end
+    if 2 * below > n then return n % 2 == 1 and lower or (lower + list[i]) / 2 end
+  end
+end
+
+-- How often each of n indices is drawn, neighbours in blocks, and how many that are.
+local function draw_blocks(n, block, rng)
+  local drawn, total = {}, 0
+  for i = 1, n do drawn[i] = 0 end
+  local blocks = (n + block - 1) // block -- the last may be short
+  for _ = 1, blocks do
+    local first = (rng:int(blocks) - 1) * block + 1
+    local last = math.min(first + block - 1, n)
+    for i = first, last do drawn[i] = drawn[i] + 1 end
+    total = total + last - first + 1
+  end
+  return drawn, total
+end
+
 ---The interval of the ratio of the medians of two lists that were measured in turn, by the
 ---percentile bootstrap over pairs (Efron and Tibshirani, "An Introduction to the Bootstrap", 1993,
 ---chapter 13): pairs are drawn again with replacement, so what hit both of a pair stays together;
@@ -53,17 +84,11 @@ function M.ratio_interval(above, below, rng, options)
   if n == 0 or n ~= #below then
     error("gilua.stats.ratio_interval: two lists of equal length are needed, not empty", 2)
   end
-  local ratios = {}
-  local blocks = (n + block - 1) // block -- the last may be short
+  local ratios, order_above, order_below = {}, ascending(above), ascending(below)
   for i = 1, resamples do
-    local a, b = {}, {}
-    for _ = 1, blocks do
-      local first = (rng:int(blocks) - 1) * block + 1
-      local last = math.min(first + block - 1, n)
-      table.move(above, first, last, #a + 1, a)
-      table.move(below, first, last, #b + 1, b)
-    end
-    ratios[i] = M.median(a) / M.median(b)
+    local drawn, total = draw_blocks(n, block, rng)
+    ratios[i] = median_of_drawn(above, order_above, drawn, total)
+      / median_of_drawn(below, order_below, drawn, total)
   end
   local tail = (1 - confidence) / 2
   return { ratio = M.median(above) / M.median(below), low = M.quantile(ratios, tail),
@@ -74,10 +99,7 @@ end
 ---@param list number[]
 ---@return number[]
 function M.ranks(list)
-  local order, ranks = {}, {}
-  for i = 1, #list do order[i] = i end
-  table.sort(order, function(x, y) return list[x] < list[y] end)
-  local first = 1
+  local order, ranks, first = ascending(list), {}, 1
   while first <= #order do
     local last = first
     while last < #order and list[order[last + 1]] == list[order[first]] do last = last + 1 end
