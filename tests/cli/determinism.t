@@ -13,9 +13,11 @@ run() { # run DIR JOBS
 plain() { perl -0pe 's/"seconds": *\{[^}]*\},?//' "$1/result.json"; }
 
 run A 1
-run B 1
 run C 2
-is "the same result twice" "$(plain A)" "$(plain B)"
+if ! sanitized "the same run again with one worker"; then
+  run B 1
+  is "the same result twice" "$(plain A)" "$(plain B)"
+fi
 is "the same result with two workers" "$(plain A)" "$(plain C)"
 for f in best.cu best.patch generations.csv; do
   cmp -s A/$f C/$f

@@ -21,6 +21,10 @@ story() { # story NAME SIZE ARGUMENT…: what people do with a file
   out=$("$GILUA" check "$name" --jobs 1 2>&1)
   ok $? "$name: check finds nothing wrong" "$out"
   [ "$name" = doubles ] && return # compiles slowly
+  case $name in
+  saxpy | structs | image) ;; # a line, fields by value, two dimensions
+  *) sanitized "$name: evolve, verify, apply" && return ;;
+  esac
   out=$("$GILUA" evolve "$name" --population 6 --generations 1 --quiet --jobs 2 --out "run-$name" 2>&1)
   ok $? "$name: evolve" "$out"
   out=$("$GILUA" verify "run-$name" --cases 1 --jobs 1 2>&1)
