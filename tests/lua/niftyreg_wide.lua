@@ -2,63 +2,21 @@
 
 package.path = "tests/lua/?.lua;lua/?.lua;" .. package.path
 local tap = require "tap"
+local choices = require "choices"
 local gi = require "gilua"
-local fitness = require "gilua.fitness"
 
 local SMALL = { side = 24, seed = 5 }
 local RANDOM = tonumber(os.getenv("GILUA_COMBINATIONS") or 40)
 
 local problem = gi.problem "kernels/niftyreg_wide"
+local farm = gi.farm(problem, { jobs = 2 })
 
---- The genes that set one parameter to something other than its default.
-local function genes_of(parameter)
-  if parameter.switch then return { parameter.name } end
-  local genes = {}
-  for _, value in ipairs(parameter.values) do
-    if value ~= parameter.default then genes[#genes + 1] = parameter.name .. "=" .. value end
-  end
-  return genes
-end
-
-local function every_third(list)
-  local few = {}
-  for i = 1, #list, 3 do few[#few + 1] = list[i] end
-  return few
-end
-
---- A setting of every parameter, each at random; blocks up to 512 threads, for speed.
-local function random_setting(rng)
-  local genes = {}
-  for _, parameter in ipairs(problem.parameters) do
-    local choices = genes_of(parameter)
-    local last = parameter.name == "block_size" and 15 or #choices
-    local pick = rng:int(last + 1)
-    if pick <= last then genes[#genes + 1] = choices[pick] end
-  end
-  return table.concat(genes, " ")
-end
-
---- Evaluates genomes; one tap line for all, and a note for each that is not right.
 local function all_right(genomes, spec, what)
-  local farm <close> = gi.farm(problem, { jobs = 2 })
-  local wrong = 0
-  for i, m in ipairs(farm:evaluate(genomes, spec)) do
-    if not fitness.right(m, problem.tolerance) then
-      wrong = wrong + 1
-      tap.note(("%q: %s %s"):format(genomes[i], m.status, m.message or m.max_error))
-    end
-  end
-  tap.is(wrong, 0, ("%s: %d settings"):format(what, #genomes))
+  choices.all_right(farm, genomes, spec, what)
 end
 
 tap.case("every choice alone is right", function()
-  local genomes = { "" }
-  for _, parameter in ipairs(problem.parameters) do
-    table.move(genes_of(parameter), 1, #genes_of(parameter), #genomes + 1, genomes)
-  end
-  tap.ok(#genomes > 70, "the problem offers some seventy single changes")
-  if tap.sanitized "two of three single changes" then genomes = every_third(genomes) end
-  all_right(genomes, SMALL, "alone")
+  all_right(choices.alone(problem), SMALL, "alone")
 end)
 
 tap.case("the ways along x, with and without the host's runs", function()
@@ -94,10 +52,8 @@ tap.case("teams and batches", function()
 end)
 
 tap.case("any combination is right: those that exclude each other fall back", function()
-  local rng, genomes = gi.rng(11), {}
-  local random = tap.sanitized "three of four random settings" and RANDOM // 4 or RANDOM
-  for i = 1, random do genomes[i] = random_setting(rng) end
-  all_right(genomes, SMALL, "at random")
+  local blocks = { block_size = 15 } -- up to 512 threads, for speed
+  all_right(choices.random(problem, RANDOM, gi.rng(11), blocks), SMALL, "at random")
 end)
 
 tap.case("the interpolating cubic, on all ways", function()
@@ -163,10 +119,10 @@ tap.case("runs hold every group once, in order, and stay within their length", f
 end)
 
 tap.case("a length of runs the host has no list of is refused by name", function()
-  local farm <close> = gi.farm(problem, { jobs = 1 })
   local m = farm:evaluate({ "sum_order=4 runs run_cells=7" }, SMALL)[1]
   tap.is(m.status, "launch_error", "no launch")
   tap.has(m.message or "", "run_cells=7", "and the message says why")
 end)
 
+farm:close()
 tap.done()

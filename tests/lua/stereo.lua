@@ -3,10 +3,12 @@
 
 package.path = "tests/lua/?.lua;lua/?.lua;" .. package.path
 local tap = require "tap"
+local choices = require "choices"
 local gi = require "gilua"
 local lfs = require "lfs"
 
 local problem = gi.problem "kernels/stereo"
+local all_right = choices.all_right
 local SMALL = { seed = 3, width = 70, height = 23, max_disparity = 6 }
 
 ---The reference's answers for two images, with disparities to `most`.
@@ -79,47 +81,6 @@ tap.case("a shifted image has its shift as disparity", function()
   tap.is(wrong, 0, "wherever the window lies inside")
 end)
 
----Evaluates genomes; reports those that are not exactly right.
-local function all_right(farm, genomes, spec, what)
-  local bad = 0
-  for _, m in ipairs(farm:evaluate(genomes, spec)) do
-    if m.status ~= "ok" or m.max_error ~= 0 or m.unset ~= 0 then
-      bad = bad + 1
-      tap.note(("%s: %s, %s, largest error %s, unset %s"):format(m.genome, m.status, m.message,
-        m.max_error, m.unset))
-    end
-  end
-  tap.is(bad, 0, what)
-end
-
----Every value of every parameter but the defaults, each alone; of the numbers above a second one
----only the last, if `few`.
-local function single_settings(few)
-  local genomes = {}
-  for _, p in ipairs(problem.parameters) do
-    if p.switch then genomes[#genomes + 1] = p.name end
-    for i, value in ipairs(p.values or {}) do
-      local between = math.type(value) and i > 2 and i < #p.values
-      if value ~= p.default and not (few and between) then
-        genomes[#genomes + 1] = ("%s=%s"):format(p.name, value)
-      end
-    end
-  end
-  return genomes
-end
-
-local function random_setting(rng)
-  local genes = {}
-  for _, p in ipairs(problem.parameters) do
-    if p.values then
-      genes[#genes + 1] = ("%s=%s"):format(p.name, rng:pick(p.values))
-    elseif rng:int(2) == 1 then
-      genes[#genes + 1] = p.name
-    end
-  end
-  return table.concat(genes, " ")
-end
-
 tap.case("the unmodified kernel is right whatever the image's size", function()
   local farm <close> = gi.farm(problem, { jobs = 1 })
   for _, size in ipairs { { 64, 40 }, { 65, 41 }, { 1, 1 }, { 3, 90 }, { 130, 5 }, { 1920, 9 },
@@ -133,12 +94,7 @@ end)
 
 tap.case("every setting by itself is right", function()
   local farm <close> = gi.farm(problem, { jobs = 1 })
-  local genomes = single_settings()
-  tap.ok(#genomes > 50, ("there are %d"):format(#genomes))
-  if tap.sanitized "numbers between the least two and the greatest" then
-    genomes = single_settings(true)
-  end
-  all_right(farm, genomes, SMALL, "all of them")
+  all_right(farm, choices.alone(problem), SMALL, "all of them")
 end)
 
 tap.case("128 disparities are right in every type of answer", function()
@@ -159,7 +115,6 @@ end)
 
 tap.case("combinations are right, and those that cannot be are taken as documented", function()
   local farm <close> = gi.farm(problem, { jobs = 1 })
-  local rng = gi.rng(2014)
   local genomes = {
     "BLOCK_W=512 DPER=4", "BLOCK_W=8 XHALO", "BLOCK_W=8 XHALO DPER=3",
     "ROWSperTHREAD=240 BLOCK_W=512 STORE_disparityPixel=SHARED STORE_disparityMinSSD=SHARED",
@@ -168,9 +123,8 @@ tap.case("combinations are right, and those that cannot be are taken as document
     "textureaddressMode=Wrap", "GPtexturereadmode=ElementType texturefilterMode=Linear",
     "GPtexturereadmode=None texturenormalized=1 textureaddressMode=Mirror", "XHALO XHALO=undef",
   }
-  local random = tap.sanitized "15 of 20 random settings" and 5 or 20
-  for _ = 1, random do genomes[#genomes + 1] = random_setting(rng) end
-  all_right(farm, genomes, SMALL, ("these, and %d at random"):format(random))
+  all_right(farm, genomes, SMALL, "these")
+  all_right(farm, choices.random(problem, 20, gi.rng(2014)), SMALL, "at random")
 end)
 
 ---The name of the n-th rule of a type below a source line that contains the text.

@@ -2,8 +2,8 @@
 
 package.path = "tests/lua/?.lua;lua/?.lua;" .. package.path
 local tap = require "tap"
+local choices = require "choices"
 local gi = require "gilua"
-local fitness = require "gilua.fitness"
 
 local SMALL = { seed = 5, width = 61, height = 19, max_disparity = 20 }
 local RANDOM = tonumber(os.getenv("GILUA_COMBINATIONS") or 16)
@@ -11,52 +11,13 @@ local RANDOM = tonumber(os.getenv("GILUA_COMBINATIONS") or 16)
 local problem = gi.problem "kernels/stereo_wide"
 local farm = gi.farm(problem, { jobs = 2 })
 
---- The genes that set one parameter to something other than its default.
-local function genes_of(parameter)
-  if parameter.switch then return { parameter.name } end
-  local genes = {}
-  for _, value in ipairs(parameter.values) do
-    if value ~= parameter.default then genes[#genes + 1] = parameter.name .. "=" .. value end
-  end
-  return genes
-end
-
---- A setting of every parameter, each at random.
-local function random_setting(rng)
-  local genes = {}
-  for _, parameter in ipairs(problem.parameters) do
-    local choices = genes_of(parameter)
-    local pick = rng:int(#choices + 1)
-    if pick <= #choices then genes[#genes + 1] = choices[pick] end
-  end
-  return table.concat(genes, " ")
-end
-
---- Evaluates genomes; one tap line for all, and a note for each that is not right.
 local function all_right(genomes, spec, what)
-  local wrong = 0
-  for i, m in ipairs(farm:evaluate(genomes, spec)) do
-    if not fitness.right(m, problem.tolerance) then
-      wrong = wrong + 1
-      tap.note(("%q: %s %s"):format(genomes[i], m.status, m.message or m.max_error))
-    end
-  end
-  tap.is(wrong, 0, ("%s: %d settings"):format(what, #genomes))
+  choices.all_right(farm, genomes, spec, what)
 end
 
-tap.case("every choice alone is right", function()
-  local genomes = { "" }
-  for _, parameter in ipairs(problem.parameters) do
-    table.move(genes_of(parameter), 1, #genes_of(parameter), #genomes + 1, genomes)
-  end
-  tap.ok(#genomes > 30, "the problem offers some thirty single changes")
-  all_right(genomes, SMALL, "alone")
-end)
-
-tap.case("any combination is right", function()
-  local rng, genomes = gi.rng(11), {}
-  for i = 1, RANDOM do genomes[i] = random_setting(rng) end
-  all_right(genomes, SMALL, "at random")
+tap.case("every choice alone is right, and any combination", function()
+  all_right(choices.alone(problem), SMALL, "alone")
+  all_right(choices.random(problem, RANDOM, gi.rng(11)), SMALL, "at random")
 end)
 
 -- All the ways that lanes can share, with one, some and too many disparities each (lanes *
