@@ -77,7 +77,8 @@ static bool raise_access(const Access *a, EmuStatus status, const char *what, co
                        space_name(a->space), where);
 }
 
-/* "address 0x… (byte 400 of 'out', 400 bytes)", or by how much it misses a neighbour. */
+/* "byte 400 of 'out' (400 bytes)", or by how much it misses a neighbour. Of an address in memory that
+** is known the number is left out: it depends on what was loaded before, and says nothing more. */
 static void describe_global(const Access *a, char *out, size_t cap) {
     const Emu *e = a->m->emu;
     uint64_t id = a->address >> ID_SHIFT, offset = a->address & OFFSET_MASK;
@@ -88,8 +89,7 @@ static void describe_global(const Access *a, char *out, size_t cap) {
         if (next) in = next, byte = (int64_t)(offset - OFFSET_MASK - 1);
     }
     if (in)
-        snprintf(out, cap, "address 0x%llx (byte %lld of '%s', %llu bytes)",
-                 (unsigned long long)a->address, (long long)byte, in->label,
+        snprintf(out, cap, "byte %lld of '%s' (%llu bytes)", (long long)byte, in->label,
                  (unsigned long long)in->size);
     else
         snprintf(out, cap, "address 0x%llx (no allocation%s)", (unsigned long long)a->address,

@@ -81,7 +81,7 @@ static void test_faults(void) {
     } cases[] = {
         {"ld.global.u32 %r5, [%rd1+16384];\n", EMU_ILLEGAL_ADDRESS,
          "out-of-bounds read of 4 bytes in global"},
-        {"st.global.u32 [%rd1+-4], %r5;\n", EMU_ILLEGAL_ADDRESS, "byte -4 of 'out', 16384 bytes"},
+        {"st.global.u32 [%rd1+-4], %r5;\n", EMU_ILLEGAL_ADDRESS, "byte -4 of 'out' (16384 bytes)"},
         {"ld.global.u32 %r5, [%rd1+2];\n", EMU_MISALIGNED, "misaligned read of 4 bytes"},
         {"mov.u64 %rd3, 0; ld.global.u32 %r5, [%rd3];\n", EMU_ILLEGAL_ADDRESS, "null pointer"},
         {".shared .b8 sh[64]; mov.u32 %r5, sh; st.shared.u32 [%r5+64], %r5;\n", EMU_ILLEGAL_ADDRESS,
@@ -102,6 +102,8 @@ static void test_faults(void) {
         is_int(r.result.status, cases[i].status, emu_status_name(cases[i].status));
         has_str(r.result.message, cases[i].says, cases[i].says);
         has_str(r.result.message, "kernel k", "and names the kernel");
+        if (strstr(r.result.message, "'out'"))
+            ok(strstr(r.result.message, "0x") == NULL, "and no address, which runs do not share");
     }
 }
 

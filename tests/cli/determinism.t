@@ -24,6 +24,9 @@ for f in best.cu best.patch generations.csv; do
   ok $? "$f is the same, byte for byte"
 done
 
+timeless() { sed -E 's/^ *[0-9.]+ s  //' "$1/log.txt"; }
+is "log.txt is the same but for its seconds" "$(timeless A)" "$(timeless C)"
+
 like "the result says what was found" '"speedup"' "$(cat A/result.json)"
 is "a run that is quiet prints nothing" "" "$(cat A.log)"
 cp "$TOP/kernels/niftyreg/kernel.cu" kernel.cu

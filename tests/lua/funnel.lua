@@ -135,6 +135,21 @@ tap.case("mutants by hand go the way of all mutants, whatever is wrong with them
   tap.is(statuses(farm:evaluate({ "" }, { n = 11 })), "ok", "the farm goes on after misuse")
 end)
 
+tap.case("what a fault says does not depend on what its worker ran before", function()
+  local p = sums(tap.folder())
+  local beyond = by_hand(p, "out%[threadIdx.x%] = sum", "out[threadIdx.x + 32] = sum")
+  local function said_after(...)
+    local farm <close> = gi.farm(p, { jobs = 1 })
+    local genomes = { ... }
+    genomes[#genomes + 1] = beyond
+    return farm:evaluate(genomes, { n = 10 })[#genomes].message
+  end
+  local said = said_after()
+  tap.has(said, "byte 128 of 'output' (", "it tells where")
+  tap.is(said_after("", "<_kernel.cu_6>", { source = p.source .. "__constant__ int c[9];" }), said,
+    "after others too")
+end)
+
 tap.case("endless loops end at their guard, and cost little", function()
   local farm <close> = gi.farm(sums(tap.folder()), { jobs = 1 })
   local results = farm:evaluate({ "<for3_kernel.cu_5>", "<_kernel.cu_6>" }, { n = 10 })
