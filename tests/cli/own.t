@@ -57,6 +57,10 @@ cp saxpy.cu before.cu
 like "apply prints what it changes" '^-.*y\[' "$("$GILUA" apply run-saxpy)"
 [ -f run-saxpy/saxpy.cu ] && cmp -s saxpy.cu before.cu
 ok $? "and writes beside the run; the file is as it was"
+mkdir told
+echo '{ "folder": "saxpy", "seed": 1, "best": { "genome": "block_size_x=64" } }' >told/result.json
+like "apply tells of a setting, which the file's launch has to follow" \
+  'block_size_x = 64 \(it was 256\)' "$("$GILUA" apply told)"
 "$GILUA" apply run-saxpy --in-place --quiet
 cmp -s saxpy.cu.orig before.cu && cmp -s saxpy.cu run-saxpy/saxpy.cu
 ok $? "in place the old one is kept"
