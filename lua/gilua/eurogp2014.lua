@@ -127,14 +127,15 @@ function M.scheme(problem, front)
   }
 end
 
-local function setting_rows(o)
+local function setting_rows(o, front)
   return {
     { name = "population", value = o.population, paper = "100" },
     { name = "generations", value = o.generations, paper = "50" },
     { name = "pair", value = ("%d x %d, a new one each generation"):format(o.width, o.height),
       paper = "320 x 240, one of 200 each generation" },
     { name = "disparities", value = ("0 to %d"):format(o.disparities), paper = "0 to 50" },
-    { name = "fixed front", value = "12 parameters (Table 8.1)", paper = "the same" },
+    { name = "fixed front", value = ("%d parameters"):format(#front),
+      paper = "12 parameters (Table 8.1)" },
     { name = "crossover", value = "uniform on the front, two points on the rest (§8.14.4)",
       paper = "the same" },
     { name = "mutation", value = "half configuration, half code (§8.14.3)", paper = "the same" },
@@ -284,7 +285,7 @@ function M.study(name, given)
     tune = before, retune = after, scheme = M.scheme(problem, front),
     clean = { rule = "percent", percent = 1 }, configuration = front,
     error = { name = "mean penalty of a pixel", of = gi.fitness.stereo_error }, draw = M.draw(o),
-    settings = setting_rows(o), paper_row = paper_rows(M.gpus[#M.gpus], o),
+    settings = setting_rows(o, front), paper_row = paper_rows(M.gpus[#M.gpus], o),
   }
 end
 
