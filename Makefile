@@ -67,7 +67,8 @@ helpers    := $(addprefix tests/lua/,tap.lua choices.lua fake.lua scratch.lua)
 scripts    := $(filter-out $(helpers),$(wildcard tests/lua/*.lua tests/cli/*.t))
 # Begun first, because a long one begun last is waited for.
 slowest    := $(addprefix tests/,cli/docs.t cli/experiment.t cli/own.t lua/stereo.lua \
-              lua/stereo_wide.lua lua/kernels.lua cli/hostile.t lua/backport.lua lua/niftyreg_wide.lua lua/stats.lua)
+              lua/stereo_wide.lua lua/kernels.lua cli/hostile.t lua/backport.lua \
+              lua/niftyreg_wide.lua lua/stats.lua)
 
 .PHONY: all deps demo test gpu-test tests bench docs portable install uninstall clean help FORCE
 .DELETE_ON_ERROR:

@@ -46,17 +46,17 @@ local function shape(p, c, warps, turns)
   return warps, turns
 end
 
-local faithful_values = { GPtexturereadmode = "ElementType" } -- what both images are read as
-for _, parameter in ipairs(faithful.parameters) do
-  local name = parameter.name
-  if faithful_values[name] == nil and not parameter.switch then
-    faithful_values[name] = parameter.default
+--- The faithful problem's values for these: its defaults, but for how textures are read.
+local function faithful_values(values)
+  local all = { GPtexturereadmode = "ElementType", OUT_TYPE = values.OUT_TYPE }
+  for _, parameter in ipairs(faithful.parameters) do
+    if all[parameter.name] == nil then all[parameter.name] = parameter.default end
   end
+  return all
 end
 
 local function launch(c, values)
-  faithful_values.OUT_TYPE = values.OUT_TYPE
-  local launched = faithful.launch(c, faithful_values) -- chooses output, answers and textures
+  local launched = faithful.launch(c, faithful_values(values)) -- output, answers, textures
   local p = possible(values)
   local warps, turns = shape(p, c, values.warps, values.turns)
   local tile = tile_of(p, warps, turns)
