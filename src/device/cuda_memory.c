@@ -170,14 +170,15 @@ static bool fill_contents(CudaBlock *b, const void *host, gi_err *err) {
 
 static bool fill_block(CudaBlock *b, const void *host, bool watch, gi_err *err) {
     CudaDevice *d = b->device;
-    size_t whole_words = (b->bytes + 2 * GUARD + 3) & ~(size_t)3; /* zones are summed by words */
-    int code = d->cu->memory_new(&b->base, whole_words);
+    size_t whole = (b->bytes + 2 * GUARD + 3) & ~(size_t)3; /* zones are summed by words */
+    int code = d->cu->memory_new(&b->base, whole);
     if (code == CU_OUT_OF_MEMORY)
         return gi_fail(err, "nomem", "the GPU has no memory left for %s (%zu bytes)", b->label,
                        b->bytes);
     if (!cuda_ok(d, code, "get memory of the GPU", err)) return false;
     b->address = b->base + GUARD;
-    if (!cuda_ok(d, fill_guards(b), "fill the guard zones", err)) return false;
+    code = d->cu->fill8(b->base, PATTERN, whole, d->stream); /* the guard zones, odd bytes too */
+    if (!cuda_ok(d, code, "fill the guard zones", err)) return false;
     if (host && !fill_contents(b, host, err)) return false;
     if (watch) b->host = host;
     return cuda_block_record(b, err);
