@@ -42,10 +42,13 @@ end
 
 study.title = "StereoCamera, by sums that slide along the row"
 study.base, study.tune, study.retune = "", {}, { "turns", "warps" }
+if o.tuning == "all" then table.insert(study.retune, "packs") end
 study.scheme.init = half_and_half(study.scheme.init,
   gi.genome.configurations(problem, with_values))
 for _, row in ipairs(study.settings) do
-  if row.name == "tuning" then row.value = "turns and warps, after evolution" end
+  if row.name == "tuning" then
+    row.value = table.concat(study.retune, ", ") .. ", after evolution"
+  end
 end
 study.paper_row = {
   { name = "the paper's kernel as it was", ours = papers_kernel "", paper = "4362 us" },

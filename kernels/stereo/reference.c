@@ -1,8 +1,8 @@
 /* reference.c - the disparities of kernel.cu on the CPU, and stereo pairs whose depth is known.
 **
-** Disparities: for every d the squared differences, their sums down 11 rows, then along 11 columns,
-** as the definition has it; all integers, so that the kernel must agree exactly. Beyond the images
-** their edges go on.
+** Disparities: for every d the squared differences, summed down 11 rows (a row comes, one goes), then
+** along 11 columns; all integers, so that the kernel must agree exactly. Beyond the images their
+** edges go on.
 **
 ** Scenes: surfaces (a slanted background, tilted plates, spheres) with a texture that can be
 ** looked up anywhere. A point of a surface at (x, y) of the left image, with disparity s(x, y), is
@@ -47,47 +47,59 @@ static int64_t within(int64_t i, int64_t n) {
     return i < 0 ? 0 : i >= n ? n - 1 : i;
 }
 
-/* Squared differences of one row of both images, for x = -RADIUS … width - 1 + RADIUS. */
-static void squares(const uint8_t *left, const uint8_t *right, int64_t width, int64_t d,
-                    int32_t *out) {
-    for (int64_t x = -RADIUS; x < width + RADIUS; x++) {
-        const int32_t diff = left[within(x, width)] - right[within(x - d, width)];
-        out[x + RADIUS] = diff * diff;
+/* An image whose edges go on for `before` pixels to the left and RADIUS to the right. */
+static uint8_t *drawn_out(const uint8_t *image, int64_t width, int64_t height, int64_t before) {
+    const int64_t pitch = before + width + RADIUS;
+    uint8_t *out = malloc((size_t)(pitch * height));
+    for (int64_t y = 0; out && y < height; y++)
+        for (int64_t i = 0; i < pitch; i++)
+            out[y * pitch + i] = image[y * width + within(i - before, width)];
+    return out;
+}
+
+/* A row's squared differences come into the sums down the columns (sign 1) or leave them (-1). */
+static void add_squares(const uint8_t *left, const uint8_t *right, int64_t n, int32_t sign,
+                        int32_t *columns) {
+    for (int64_t i = 0; i < n; i++) {
+        const int32_t diff = left[i] - right[i];
+        columns[i] += sign * diff * diff;
     }
 }
 
-/* Where the windows of row y are better matched at d than before, d is taken. */
-static void better(const int32_t *rows, int64_t pitch, int64_t y, int64_t width, int64_t height,
-                   int64_t d, int32_t *columns, int32_t *least, float *disparity) {
-    memset(columns, 0, (size_t)pitch * sizeof *columns);
-    for (int64_t v = y - RADIUS; v <= y + RADIUS; v++) {
-        const int32_t *row = rows + within(v, height) * pitch;
-        for (int64_t i = 0; i < pitch; i++) columns[i] += row[i];
-    }
+/* Where the windows of a row are better matched at d than before, d is taken. */
+static void better(const int32_t *columns, int64_t width, int64_t d, int32_t *least,
+                   float *disparity) {
     for (int64_t x = 0; x < width; x++) {
         int32_t sum = 0;
         for (int64_t i = 0; i <= 2 * RADIUS; i++) sum += columns[x + i];
-        if (sum < least[y * width + x]) {
-            least[y * width + x] = sum;
-            disparity[y * width + x] = (float)d;
-        }
+        disparity[x] = sum < least[x] ? (float)d : disparity[x];
+        least[x] = sum < least[x] ? sum : least[x];
     }
 }
 
 bool stereo_match(const uint8_t *left, const uint8_t *right, int64_t width, int64_t height,
                   int64_t most, float *disparity) {
-    const int64_t pitch = width + 2 * RADIUS, n = width * height;
-    int32_t *rows = malloc((size_t)(pitch * (height + 1)) * sizeof *rows);
-    int32_t *least = malloc((size_t)n * sizeof *least);
-    const bool room = rows && least;
-    for (int64_t i = 0; room && i < n; i++) least[i] = NO_MATCH, disparity[i] = -1;
-    for (int64_t d = 0; room && d <= most; d++) {
-        for (int64_t y = 0; y < height; y++)
-            squares(left + y * width, right + y * width, width, d, rows + y * pitch);
-        for (int64_t y = 0; y < height; y++)
-            better(rows, pitch, y, width, height, d, rows + pitch * height, least, disparity);
+    const int64_t columns = width + 2 * RADIUS, pitch = columns + most;
+    uint8_t *l = drawn_out(left, width, height, RADIUS);
+    uint8_t *r = drawn_out(right, width, height, RADIUS + most);
+    int32_t *sums = calloc((size_t)((most + 1) * columns), sizeof *sums);
+    int32_t *least = malloc((size_t)width * sizeof *least);
+    const bool room = l && r && sums && least;
+    for (int64_t y = -2 * RADIUS; room && y < height; y++) { /* the first ten rows only add up */
+        const int64_t come = within(y + RADIUS, height), gone = within(y - RADIUS - 1, height);
+        for (int64_t x = 0; y >= 0 && x < width; x++)
+            least[x] = NO_MATCH, disparity[y * width + x] = -1;
+        for (int64_t d = 0; d <= most; d++) {
+            int32_t *of_d = sums + d * columns;
+            add_squares(l + come * columns, r + come * pitch + most - d, columns, 1, of_d);
+            if (y > 0)
+                add_squares(l + gone * columns, r + gone * pitch + most - d, columns, -1, of_d);
+            if (y >= 0) better(of_d, width, d, least, disparity + y * width);
+        }
     }
-    free(rows);
+    free(l);
+    free(r);
+    free(sums);
     free(least);
     return room;
 }
@@ -225,6 +237,7 @@ static int seen_right(const Surface *surfaces, double right, double y, double *x
     int best = 0;
     *x = solved(&surfaces[0], right, y);
     for (int k = 1; k < SURFACES; k++) {
+        if (fabs(y - surfaces[k].y) > surfaces[k].half_height) continue; /* not in this row */
         const double other = solved(&surfaces[k], right, y);
         if (covers(&surfaces[k], other, y) && other > *x) best = k, *x = other;
     }

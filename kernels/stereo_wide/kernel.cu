@@ -17,6 +17,9 @@
 #define disparities_per_lane 1
 #define rows 1
 
+// Columns whose pixels a thread asks for at a time: 1, 2, 4, 8.
+#define packs 1
+
 // A window's sum of (left - right)^2:
 //   differences   as it stands: for four pixels, four differences and a sum of four squares
 //   products      left^2 + right^2 - 2 left right: only the last depends on both images
@@ -111,8 +114,15 @@ typedef const unsigned char *Image;
 #define leftPixels leftImage
 #define rightPixels rightImage
 #define inside(i, n) min(max(i, 0), (n) - 1)
-#define pixelOf(image, x, y) __ldg(&image[inside(y, height) * width + inside(x, width)])
+#define pixelOf(image, x, y) __ldg(&(image)[inside(y, height) * width + inside(x, width)])
 #endif
+
+// Of a column of the tile: those of the left image come first.
+#define pixelAt(column, y)                                                                         \
+    pixelOf(                                                                                       \
+        (column) < columns ? leftPixels : rightPixels,                                             \
+        X + (column) - ((column) < columns ? 0 : columns + reach),                                 \
+        y)
 
 // Eleven pixels down a column are three words, the last with a byte of zero; .w is another matter.
 // Of two columns: the sum of the products, or of the squared differences.
@@ -138,7 +148,7 @@ static __device__ int downColumns(const uint4 left, const uint4 right)
 // for every `lanes` of its threads, a strip of 12 * (turns - 1) pixels; enough of them over grid x
 // and y for the image. Dynamic shared memory as problem.lua works it out:
 //
-//   uint4 tables[]   columns of the left tile, [ROWS][columns], those of the right, [ROWS][slots]
+//   uint4 tables[]   columns of the left tile and, behind them, of the right one, [ROWS][slots]
 //   int sums[]       products: a column's squares, [ROWS][columns of both]
 //   int least[]      of a way along the row, [ROWS][tile]
 //   int best[]       of all ways, [ROWS][tile]
@@ -162,11 +172,10 @@ extern "C" __global__ void stereo_disparity(
     const int reach = (max_disparity / WAY + 1) * WAY;
     const int columns = tile + TURN;
     const int both = 2 * columns + reach;
-    const int slots = slotOf(columns + reach);
+    const int slots = slotOf(both);
     const int X = (int)blockIdx.x * tile + RADIUS - TURN;
     const int Y = (int)blockIdx.y * ROWS - RADIUS;
-    uint4 *const rightTable = tables + ROWS * columns;
-    int *const sums = (int *)(rightTable + ROWS * slots);
+    int *const sums = (int *)(tables + ROWS * slots);
 #if squares == products
     int *const least = sums + ROWS * both;
 #else
@@ -184,13 +193,12 @@ extern "C" __global__ void stereo_disparity(
     int i = 0;
     int k = 0;
 
-    // A column: image, number in it, where its words go, pixels.
-    Image image = leftPixels;
+    // Columns that are packed at a time: of each the four pixels down to every one, and its words.
+    const int stride = blockDim.x;
     int own = 0;
-    uint4 *to = tables;
-    int pitch = 0;
     unsigned four = 0;
-    unsigned down[ROWS + WINDOW - 1];
+    unsigned down[packs][ROWS + WINDOW - 1];
+    uint4 words = make_uint4(0, 0, 0, 0);
 
     // A way along the row: its first disparity; the turn; the lane's columns there.
     int first = 0;
@@ -214,25 +222,31 @@ extern "C" __global__ void stereo_disparity(
 #endif
 
     // Columns of both images, eleven pixels to three words.
-    for (column = threadIdx.x; column < both; column += blockDim.x) {
-        image = column < columns ? leftPixels : rightPixels;
-        own = column < columns ? column : column - columns;
-        to = column < columns ? tables + own : rightTable + slotOf(own);
-        pitch = column < columns ? columns : slots;
-        if (column >= columns) own -= reach;
-        four = 0;
+    for (column = threadIdx.x; column < both; column += packs * stride) {
 #pragma unroll
-        for (i = 0; i < ROWS + WINDOW - 1; i++) {
-            four = four >> 8 | (unsigned)pixelOf(image, X + own, Y + i) << 24;
-            down[i] = four;
+        for (k = 0; k < packs; k++) {
+            four = 0;
+#pragma unroll
+            for (i = 0; i < ROWS + WINDOW - 1; i++) {
+                four = four >> 8 | (unsigned)pixelAt(column + k * stride, Y + i) << 24;
+                down[k][i] = four;
+            }
         }
 #pragma unroll
-        for (row = 0; row < ROWS; row++) {
-            left = make_uint4(down[row + 3], down[row + 7], down[row + 10] >> 8, 0);
-            to[row * pitch] = left;
+        for (k = 0; k < packs; k++) {
+            own = column + k * stride;
+            if (own < both) {
+#pragma unroll
+                for (row = 0; row < ROWS; row++) {
+                    words.x = down[k][row + 3];
+                    words.y = down[k][row + 7];
+                    words.z = down[k][row + 10] >> 8;
+                    tables[row * slots + slotOf(own)] = words;
 #if squares == products
-            sums[row * both + column] = downColumns(left, left);
+                    sums[row * both + own] = downColumns(words, words);
 #endif
+                }
+            }
         }
     }
     __syncthreads();
@@ -241,16 +255,13 @@ extern "C" __global__ void stereo_disparity(
 
     // The squares of the eleven columns that end with this one.
     for (column = threadIdx.x + WINDOW - 1; column < both; column += blockDim.x) {
-        own = column < columns ? column : column - columns;
-        to = column < columns ? tables + own : rightTable + slotOf(own);
-        pitch = column < columns ? columns : slots;
         for (row = 0; row < ROWS; row++) {
             sum = 0;
 #pragma unroll
             for (i = 0; i < WINDOW; i++) {
                 sum += sums[row * both + column - i];
             }
-            to[row * pitch].w = LABELS * sum;
+            tables[row * slots + slotOf(column)].w = LABELS * sum;
         }
     }
     __syncthreads();
@@ -259,9 +270,9 @@ extern "C" __global__ void stereo_disparity(
     for (first = 0; first <= max_disparity; first += WAY) {
 
         // Before the first column.
-        at = start + reach - first - lane * PER_LANE;
-        leftFrom = tables + start;
-        rightFrom = rightTable + slotOf(at);
+        at = start + columns + reach - first - lane * PER_LANE;
+        leftFrom = tables + slotOf(start);
+        rightFrom = tables + slotOf(at);
 #pragma unroll
         for (k = 0; k < PER_LANE; k++) {
             label[k] = lane * PER_LANE + k;
@@ -273,7 +284,7 @@ extern "C" __global__ void stereo_disparity(
                 for (i = 0; i < TURN; i++) {
                     ringAt(row, k, i) = 0;
                 }
-                if (k > 0) right[row][k - 1] = rightTable[row * slots + slotOf(at - k)];
+                if (k > 0) right[row][k - 1] = tables[row * slots + slotOf(at - k)];
             }
         }
 
@@ -284,7 +295,7 @@ extern "C" __global__ void stereo_disparity(
                 for (row = 0; row < ROWS; row++) {
 
                     // The next column; what was a disparity's is now the next one's.
-                    left = leftFrom[row * columns + i];
+                    left = leftFrom[row * slots + slotOf(i)];
 #pragma unroll
                     for (k = PER_LANE - 1; k > 0; k--) {
                         right[row][k] = right[row][k - 1];
@@ -332,7 +343,7 @@ extern "C" __global__ void stereo_disparity(
                     }
                 }
             }
-            leftFrom += TURN;
+            leftFrom += slotOf(TURN);
             rightFrom += slotOf(TURN);
         }
         __syncwarp();

@@ -31,10 +31,10 @@ local function shared(p, c, warps, turns)
   local reach = (c.max_disparity // way + 1) * way
   local tile = tile_of(p, warps, turns)
   local columns = tile + TURN
-  local slots = columns + reach
-  if p.per_lane % 2 == 0 then slots = slots + slots // p.per_lane end
-  local bytes = 16 * p.rows * (columns + slots) + 2 * 4 * p.rows * tile
-  if p.products then bytes = bytes + 4 * p.rows * (2 * columns + reach) end
+  local both = 2 * columns + reach
+  local slots = both + (p.per_lane % 2 == 0 and both // p.per_lane or 0)
+  local bytes = 16 * p.rows * slots + 2 * 4 * p.rows * tile
+  if p.products then bytes = bytes + 4 * p.rows * both end
   if p.in_shared then bytes = bytes + 4 * p.rows * p.per_lane * TURN * WARP * warps end
   return bytes
 end
@@ -98,10 +98,12 @@ return {
     { name = "disparities_per_lane", default = 1, values = { 1, 2, 3, 4, 5, 6, 7, 9 },
       doc = "disparities of a thread" },
     { name = "rows", default = 1, values = { 1, 2, 3 }, doc = "rows a thread works on at a time" },
-    { name = "turns", default = 4, values = { 2, 3, 4, 5, 6, 7, 8, 10, 12, 15, 20, 28 },
+    { name = "turns", default = 4, values = { 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 15, 17, 21, 28 },
       in_source = false, doc = "a strip is 12 * (turns - 1) pixels wide" },
     { name = "warps", default = 4, values = { 1, 2, 4, 8 }, in_source = false,
       doc = "warps a block, or as many as its shared memory holds" },
+    { name = "packs", default = 1, values = { 1, 2, 4, 8 },
+      doc = "columns whose pixels a thread asks for at a time" },
     { name = "squares", default = "differences", values = { "differences", "products" },
       doc = "the sum of (left - right)^2 as it stands, or by products of left and right" },
     { name = "ring_in", default = "LOCAL", values = { "LOCAL", "SHARED" },
