@@ -132,6 +132,8 @@ local function explain_setting(problem, name, value)
   local text
   if value == nil or tostring(value) == "1" and parameter.switch then
     text = ("`%s` is switched on"):format(name)
+  elseif tostring(parameter.default) == tostring(value) then
+    text = ("`%s` is set to %s, which it is anyway"):format(name, value)
   elseif parameter.default ~= nil then
     text = ("`%s` is set to %s instead of %s"):format(name, value, parameter.default)
   else

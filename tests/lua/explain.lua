@@ -25,6 +25,8 @@ tap.case("settings", function()
   tap.is(words "OTHER", "`OTHER` is switched on", "one without a word of its own")
   tap.is(words "block_size=128", "`block_size` is set to 128 instead of 32: threads a block",
     "a value")
+  tap.is(words "block_size=32", "`block_size` is set to 32, which it is anyway: threads a block",
+    "the default")
 end)
 
 -- One gene of any kind, as g:genes would give it.
