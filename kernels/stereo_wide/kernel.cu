@@ -105,12 +105,10 @@ __constant__ cudaTextureObject_t leftTexture;
 __constant__ cudaTextureObject_t rightTexture;
 
 #ifdef textures
-typedef cudaTextureObject_t Image;
 #define leftPixels leftTexture
 #define rightPixels rightTexture
 #define pixelOf(image, x, y) tex2D<unsigned char>(image, (x) + 0.5f, (y) + 0.5f)
 #else
-typedef const unsigned char *Image;
 #define leftPixels leftImage
 #define rightPixels rightImage
 #define inside(i, n) min(max(i, 0), (n) - 1)
