@@ -14,6 +14,7 @@
 -- and reported (lua/gilua/farm.lua).
 
 local core = require "gilua.core"
+local lfs = require "lfs"
 local wire = require "gilua.wire"
 local failed = require("gilua.runner").failed
 
@@ -427,10 +428,25 @@ function Funnel:run(plan)
   self:wait_for("run " .. plan.key, plan, function() self.crew:post(self:run_job(plan)) end)
 end
 
+--- What tells a case from others: its spec, and what the files hold that it names.
+local function key_of(case)
+  local parts = {}
+  for name, value in pairs(case) do
+    local path = type(value) == "string" and lfs.attributes(value, "mode") == "file" and value
+    local file = path and io.open(path, "rb")
+    if file then
+      parts[#parts + 1] = ("%s=%s"):format(name, core.system.hash(file:read "a"))
+      file:close()
+    end
+  end
+  table.sort(parts)
+  return wire.encode(case) .. table.concat(parts, " ")
+end
+
 --- Makes a case the one at hand; its first run is the unmodified kernel's, which is begun here.
 ---@return table? plan of the unmodified kernel; nil where the case is the one at hand already
 function Funnel:use(case, checked)
-  local key = wire.encode(case)
+  local key = key_of(case)
   if key == self.case_key and self.baseline then return nil end
   self:forget()
   self.case_key, self.case, self.baseline, self.measured = key, nil, nil, {}

@@ -165,6 +165,8 @@ function M.run(options)
     if is_default(row, list, o.base) then result.default = row end
   end
   result.best = stats.least(right, function(row) return row.ticks end)
+  local default = result.default -- of equals: nothing need change
+  if default and default.right and default.ticks <= result.best.ticks then result.best = default end
   return result
 end
 

@@ -346,6 +346,18 @@ tap.case("pairs come from files, whatever their depth, and from a folder of them
   end)
 end)
 
+tap.case("files that have changed are another case", function()
+  with_folder(function(_, write)
+    local left, flat = noise(gi.rng(8), 12, 60), gi.array("u8", 12, 60)
+    local spec = { left = write("left/a.pgm", left), right = write("right/a.pgm", left),
+      max_disparity = 4 }
+    local farm <close> = gi.farm(problem, { jobs = 1 })
+    tap.is(farm:answers("", spec):at(6, 30), 0, "the same picture twice: no disparity")
+    write("right/a.pgm", flat)
+    tap.is(farm:answers("", spec):at(6, 30), -1, "the right one is black now: no match")
+  end)
+end)
+
 tap.case("what is wrong with a case is said in a sentence", function()
   local function refused(spec, part)
     tap.raises(function() problem:case(spec) end, part, part)

@@ -34,8 +34,7 @@ tap.case("few disparities, and as many as there can be", function()
   end
 end)
 
---- A pair of pictures as a case; pixel(side, x, y) is their grey. Workers know cases by their
---- specs: each has file names of its own.
+--- A pair of pictures as a case; pixel(side, x, y) is their grey.
 local function drawn(width, height, most, pixel)
   local name, spec = os.tmpname(), { max_disparity = most }
   os.remove(name)

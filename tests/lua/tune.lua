@@ -57,6 +57,13 @@ tap.case("two parameters, a switch among them, and a restriction", function()
   tap.is(r.best.genome, "block_size=64", "the best of the right ones")
 end)
 
+tap.case("of equals the default is the best", function()
+  local r = run { parameters = { { name = "block_size", values = { 16, 32, 48 } } } }
+  tap.is(r.best.genome, "block_size=32", "16 and 48 take as long")
+  r = run { parameters = { { name = "block_size", values = { 16, 48 } } } }
+  tap.is(r.best.genome, "block_size=16", "where it is not among them, the first is")
+end)
+
 tap.case("settings of the base are the default", function()
   local r = run { parameters = { "FAST", "block_size" }, base = "block_size=32 block_size=64 FAST" }
   tap.is(r.default.genome, "FAST block_size=64", "the last setting counts")
