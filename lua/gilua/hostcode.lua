@@ -1,6 +1,7 @@
 -- hostcode: what the host's part of a file says of a kernel: how it is launched, what its arguments
 -- are, how much memory they have. Read, not run: constants are worked out where they can be.
 
+local branches = require "gilua.branches"
 local slice = require "gilua.slice"
 
 local M = {}
@@ -43,29 +44,6 @@ end
 
 local function define(self, name, text, line)
   self.definitions[name] = self.definitions[name] or { text = text, line = line }
-end
-
--- The code without what stands in branches of #ifdef and #ifndef that are not taken; lines stay.
--- `known` has the macros of the command line, and gets those of the code.
-local function taken(code, known)
-  local out, stack = {}, {}
-  local function off() return #stack > 0 and not stack[#stack] end
-  for text in (code .. "\n"):gmatch("(.-)\n") do
-    local word, rest = text:match("^%s*#%s*(%a+)%s*([^\n]*)")
-    local name = rest and rest:match("^[%a_][%w_]*")
-    local outer = not off()
-    if word == "ifdef" then stack[#stack + 1] = outer and known[name] == true
-    elseif word == "ifndef" then stack[#stack + 1] = outer and not known[name]
-    elseif word == "if" then stack[#stack + 1] = outer and not rest:find("^0%s*$")
-    elseif word == "elif" and #stack > 0 then stack[#stack] = false
-    elseif word == "else" and #stack > 0 then
-      local around = #stack == 1 or stack[#stack - 1]
-      stack[#stack] = around and not stack[#stack]
-    elseif word == "endif" and #stack > 0 then stack[#stack] = nil
-    elseif word == "define" and outer and name then known[name] = true end
-    out[#out + 1] = off() and "" or text
-  end
-  return table.concat(out, "\n")
 end
 
 local function read_macros(self, code)
@@ -340,18 +318,22 @@ function M:constants()
 end
 
 ---@param text string the file
----@param headers? string[] texts of the headers that it includes
+---@param headers? table[] those it includes: { name = as spelled there, text }
 ---@param defines? string[] macros of the command line: "NAME" or "NAME=VALUE"
 ---@return table
+---@return string? why conditions (#if) could not be evaluated: then every branch counts
 function M.read(text, headers, defines)
   local self = setmetatable({ definitions = {}, functions = {}, dims = {}, aggregates = {} },
     M)
-  local all, known = {}, { __CUDACC__ = true }
-  for _, macro in ipairs(defines or {}) do known[macro:match("^[^=]*")] = true end
-  for i, one in ipairs { text, table.unpack(headers or {}) } do
-    all[i] = taken(slice.code_of((one:gsub("\r", ""))), known)
-    read_macros(self, all[i])
-    read_variables(self, all[i])
+  local files = {}
+  for i, file in ipairs { { name = "the file", text = text }, table.unpack(headers or {}) } do
+    local plain = file.text:gsub("\r", "")
+    files[i] = { name = file.name, text = plain, code = slice.code_of(plain) }
+  end
+  local all, why = branches.kept(files, defines or {})
+  for _, code in ipairs(all) do
+    read_macros(self, code)
+    read_variables(self, code)
   end
   self.code = table.concat(all, "\n")
   for name, aggregate in pairs(self.aggregates) do -- SimParams params = { 64, 0.1f };
@@ -365,7 +347,7 @@ function M.read(text, headers, defines)
     local pitch = (args[2] or ""):match("&%s*([%a_][%w_]*)")
     if pitch then define(self, pitch, args[3], 0) end
   end
-  return self
+  return self, why
 end
 
 return M

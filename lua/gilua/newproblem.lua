@@ -83,14 +83,14 @@ local function compiler(path, o)
   return { options = options, include = include, defines = defines }
 end
 
--- Texts of the user's headers that the file includes.
+-- The user's headers that the file includes: { name, text }.
 local function headers_of(text, include)
   local list = {}
   for spelled in ("\n" .. text):gmatch('\n%s*#%s*include%s*[<"]([^>"\n]+)[>"]') do
     for _, folder in ipairs(include) do
       local path = folder .. "/" .. spelled
       if lfs.attributes(path, "mode") == "file" then
-        list[#list + 1] = textfile.read(path, "a header")
+        list[#list + 1] = { name = spelled, text = textfile.read(path, "a header") }
         break
       end
     end
@@ -112,7 +112,12 @@ end
 -- What the file says of the kernel: its launch, the parameters' types, the source that a GPU takes.
 local function read_kernel(g, o)
   g.compiler = compiler(g.path, o)
-  g.host = hostcode.read(g.text, headers_of(g.text, g.compiler.include), g.compiler.defines)
+  local why
+  g.host, why = hostcode.read(g.text, headers_of(g.text, g.compiler.include), g.compiler.defines)
+  if why then
+    g.notes[#g.notes + 1] = "of conditions like #if every branch counts, for the compiler says "
+      .. why
+  end
   g.launch = g.host:launch(g.kernel)
   g.template = launchguess.template(g.item, g.launch, hostcode.split(o.template or ""), g.host,
     g.notes)

@@ -59,6 +59,32 @@ tap.case("branches that are not taken say nothing", function()
   tap.is(small:launch("f").line, 22, "lines are those of the file")
 end)
 
+tap.case("conditions are the compiler's to judge", function()
+  local function n(text, headers, defines)
+    local host, why = gi.hostcode.read(text, headers, defines)
+    return host:value "n", why
+  end
+  tap.is(n "#if defined(A) && A > 2\nint n = 1;\n#else\nint n = 2;\n#endif\n", 2, "not defined")
+  local chain = "#define A 3\n#if A == 1\nint n = 1;\n#elif (A & 2) && \\\n  !defined B\nint n = 2;\n"
+    .. "#else\nint n = 3;\n#endif\n"
+  tap.is(n(chain), 2, "the second of three, over two lines")
+  tap.is(n(chain, {}, { "B" }), 3, "the third, with a macro of the command line")
+  tap.is(n("#if W * 2 > 10\nint n = 1;\n#else\nint n = 2;\n#endif\n", {}, { "W=6" }), 1,
+    "and with its value")
+  tap.is(n "#if 0\n#define N 4\n#if 1\n#define N 5\n#endif\n#endif\n#define N 6\nint n = N;\n", 6,
+    "what is within a branch that is not taken is not taken")
+  tap.is(n "#ifdef __CUDA_ARCH__\nint n = 1;\n#else\nint n = 2;\n#endif\n", 2, "host code it is")
+  tap.is(n "#if CUDART_VERSION >= 9000\nint n = 1;\n#else\nint n = 2;\n#endif\n", 1, "a version")
+  local header = { { name = "sub/h.h", text = "#ifndef H\n#define H\n#ifdef BIG\n#define N 9\n#else\n"
+    .. "#define N 8\n#endif\n#define HAVE 1\n#endif\n" } }
+  tap.is(n('#define BIG\n#include "sub/h.h"\n#include "sub/h.h"\n#if HAVE\nint n = N;\n#endif\n',
+    header), 9, "a header is read where it is included")
+  tap.is(n('#include "sub/h.h"\n#define BIG\nint n = N;\n', header), 8, "not before")
+  local value, why = n "#if ODD(1)\nint n = 1;\n#else\nint n = 2;\n#endif\n"
+  tap.is(value, 1, "a condition that nobody can evaluate: all branches, the first is read first")
+  tap.is(why, "the file(1): function call is not allowed in a constant expression", "said where")
+end)
+
 tap.case("casts, sizes, ternaries, functions", function()
   tap.is(value("", "(int)3 + (unsigned int)4 + static_cast<size_t>(5)"), 12, "casts")
   tap.is(value("", "sizeof(float4) + sizeof(double)"), 24, "sizes of types")
@@ -154,7 +180,7 @@ tap.case("__constant__ variables", function()
 end)
 
 tap.case("headers and CR LF", function()
-  local host = gi.hostcode.read("int a = W;\r\nint b = a + 1;\r\n", { "#define W 6\r\n" })
+  local host = gi.hostcode.read("int a = W;\r\nint b = a + 1;\r\n", { { name = "w.h", text = "#define W 6\r\n" } })
   tap.is(host:value "b", 7, "a header's macro")
 end)
 
