@@ -65,8 +65,8 @@ tap.case("conditions are the compiler's to judge", function()
     return host:value "n", why
   end
   tap.is(n "#if defined(A) && A > 2\nint n = 1;\n#else\nint n = 2;\n#endif\n", 2, "not defined")
-  local chain = "#define A 3\n#if A == 1\nint n = 1;\n#elif (A & 2) && \\\n  !defined B\nint n = 2;\n"
-    .. "#else\nint n = 3;\n#endif\n"
+  local chain = "#define A 3\n#if A == 1\nint n = 1;\n#elif (A & 2) && \\\n  !defined B\n"
+    .. "int n = 2;\n#else\nint n = 3;\n#endif\n"
   tap.is(n(chain), 2, "the second of three, over two lines")
   tap.is(n(chain, {}, { "B" }), 3, "the third, with a macro of the command line")
   tap.is(n("#if W * 2 > 10\nint n = 1;\n#else\nint n = 2;\n#endif\n", {}, { "W=6" }), 1,
@@ -75,13 +75,13 @@ tap.case("conditions are the compiler's to judge", function()
     "what is within a branch that is not taken is not taken")
   tap.is(n "#ifdef __CUDA_ARCH__\nint n = 1;\n#else\nint n = 2;\n#endif\n", 2, "host code it is")
   tap.is(n "#if CUDART_VERSION >= 9000\nint n = 1;\n#else\nint n = 2;\n#endif\n", 1, "a version")
-  local header = { { name = "sub/h.h", text = "#ifndef H\n#define H\n#ifdef BIG\n#define N 9\n#else\n"
-    .. "#define N 8\n#endif\n#define HAVE 1\n#endif\n" } }
+  local header = { { name = "sub/h.h", text = "#ifndef H\n#define H\n#ifdef BIG\n#define N 9\n"
+    .. "#else\n#define N 8\n#endif\n#define HAVE 1\n#endif\n" } }
   tap.is(n('#define BIG\n#include "sub/h.h"\n#include "sub/h.h"\n#if HAVE\nint n = N;\n#endif\n',
     header), 9, "a header is read where it is included")
   tap.is(n('#include "sub/h.h"\n#define BIG\nint n = N;\n', header), 8, "not before")
-  local value, why = n "#if ODD(1)\nint n = 1;\n#else\nint n = 2;\n#endif\n"
-  tap.is(value, 1, "a condition that nobody can evaluate: all branches, the first is read first")
+  local first, why = n "#if ODD(1)\nint n = 1;\n#else\nint n = 2;\n#endif\n"
+  tap.is(first, 1, "a condition that nobody can evaluate: all branches, the first is read first")
   tap.is(why, "the file(1): function call is not allowed in a constant expression", "said where")
 end)
 
@@ -180,7 +180,8 @@ tap.case("__constant__ variables", function()
 end)
 
 tap.case("headers and CR LF", function()
-  local host = gi.hostcode.read("int a = W;\r\nint b = a + 1;\r\n", { { name = "w.h", text = "#define W 6\r\n" } })
+  local host = gi.hostcode.read("int a = W;\r\nint b = a + 1;\r\n",
+    { { name = "w.h", text = "#define W 6\r\n" } })
   tap.is(host:value "b", 7, "a header's macro")
 end)
 
