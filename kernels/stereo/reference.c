@@ -1,8 +1,8 @@
 /* reference.c - the disparities of kernel.cu on the CPU, and stereo pairs whose depth is known.
 **
-** Disparities: for every d the squared differences, summed down 11 rows (a row comes, one goes), then
-** along 11 columns; all integers, so that the kernel must agree exactly. Beyond the images their
-** edges go on.
+** Disparities: for every d the squared differences, summed down 11 rows (a row comes, one goes),
+** then along 11 columns; all integers, so that the kernel must agree exactly. Beyond the images
+** their edges go on.
 **
 ** Scenes: surfaces (a slanted background, tilted plates, spheres) with a texture that can be
 ** looked up anywhere. A point of a surface at (x, y) of the left image, with disparity s(x, y), is
