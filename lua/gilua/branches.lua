@@ -36,12 +36,14 @@ local function lines_of(text)
 end
 
 -- Adds a file's directives to the probe; stretches[file][line] are the numbers of the stretches
--- between conditions that its lines are in. A header is read where it is first included.
+-- between conditions that its lines are in. A header is read wherever the file includes it,
+-- but in other headers only once: not for ever, where they include each other.
 local function add(probe, stretches, files, file)
   local list, stretch = {}, 0
   local function begin()
     stretch = stretch + 1
-    probe[#probe + 1] = ('extern "C" { __device__ char gilua_kept_%d_%d; }'):format(file, stretch)
+    probe[#probe + 1] = ('extern "C" { __device__ char gilua_kept_%d_%d_at_%d; }'):format(file,
+      stretch, #probe)
   end
   stretches[file] = list
   begin()
@@ -59,7 +61,8 @@ local function add(probe, stretches, files, file)
     elseif word == "include" then
       local name = (rest or ""):match('[<"]([^>"]+)[>"]')
       for i, other in ipairs(files) do
-        if other.name == name and not stretches[i] then add(probe, stretches, files, i) end
+        local again = file == 1 or not stretches[i]
+        if other.name == name and again then add(probe, stretches, files, i) end
       end
     end
   end
@@ -103,7 +106,7 @@ function M.kept(files, defines)
   if not ptx then return codes, (why:gsub("^line 0: ", "")) end -- behind it: file(line): what
   local kept = {}
   for i in ipairs(files) do kept[i] = {} end
-  for file, stretch in ptx:gmatch("gilua_kept_(%d+)_(%d+)") do
+  for file, stretch in ptx:gmatch("gilua_kept_(%d+)_(%d+)_at_") do
     kept[tonumber(file)][tonumber(stretch)] = true
   end
   for i, file in ipairs(files) do codes[i] = without(file.code, stretches[i], kept[i]) end

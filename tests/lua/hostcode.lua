@@ -80,6 +80,11 @@ tap.case("conditions are the compiler's to judge", function()
   tap.is(n('#define BIG\n#include "sub/h.h"\n#include "sub/h.h"\n#if HAVE\nint n = N;\n#endif\n',
     header), 9, "a header is read where it is included")
   tap.is(n('#include "sub/h.h"\n#define BIG\nint n = N;\n', header), 8, "not before")
+  tap.is(n('#if 0\n#include "sub/h.h"\n#else\n#include "sub/h.h"\n#endif\nint n = N;\n', header), 8,
+    "in every branch")
+  local itself = { { name = "i.h",
+    text = '#ifndef I\n#define I\n#include "i.h"\nint n = 4;\n#endif\n' } }
+  tap.is(n('#include "i.h"\n', itself), 4, "one that includes itself")
   local first, why = n "#if ODD(1)\nint n = 1;\n#else\nint n = 2;\n#endif\n"
   tap.is(first, 1, "a condition that nobody can evaluate: all branches, the first is read first")
   tap.is(why, "the file(1): function call is not allowed in a constant expression", "said where")
