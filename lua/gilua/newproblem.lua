@@ -83,18 +83,28 @@ local function compiler(path, o)
   return { options = options, include = include, defines = defines }
 end
 
--- The user's headers that the file includes: { name, text }.
+local function found_in(folders, spelled)
+  for _, folder in ipairs(folders) do
+    local path = folder .. "/" .. spelled
+    if lfs.attributes(path, "mode") == "file" then return path, path:match("^(.*)/") end
+  end
+end
+
+-- The user's headers that the file includes, and those that these include: { name, text }.
 local function headers_of(text, include)
-  local list = {}
-  for spelled in ("\n" .. text):gmatch('\n%s*#%s*include%s*[<"]([^>"\n]+)[>"]') do
-    for _, folder in ipairs(include) do
-      local path = folder .. "/" .. spelled
-      if lfs.attributes(path, "mode") == "file" then
-        list[#list + 1] = { name = spelled, text = textfile.read(path, "a header") }
-        break
+  local list, seen = {}, {}
+  local function read(from, folders)
+    for spelled in ("\n" .. from):gmatch('\n%s*#%s*include%s*[<"]([^>"\n]+)[>"]') do
+      local path, folder = found_in(folders, spelled)
+      if path and not seen[path] then
+        seen[path] = true
+        local header = { name = spelled, text = textfile.read(path, "a header") }
+        list[#list + 1] = header
+        read(header.text, { folder, table.unpack(include) })
       end
     end
   end
+  read(text, include)
   return list
 end
 

@@ -83,6 +83,29 @@ printf 'template <typename T, typename U>\n__global__ void k(T *x) { U u = 1; x[
 fails "a template that does not fit" "does not compile for a GPU alone" "$GILUA" new template.cu
 like "arguments of a template that nothing says are guesses" "GUESS: template parameter T is float" \
   "$(printf 'template <typename T>\n__global__ void k(T *x) { x[threadIdx.x] = 1; }\n' >t.cu; "$GILUA" new t.cu)"
+mkdir nested && printf '#include "sub.h"\n' >nested/top.h && printf '#define MODE 2\n' >nested/sub.h
+cat >branches.cu <<'CODE'
+#include "nested/top.h"
+__global__ void k(float *x, int n) { int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) x[i] = i; }
+int main() {
+    float *x;
+    cudaMalloc(&x, 6000 * sizeof(float));
+#if MODE == 1
+    k<<<94, 64>>>(x, 6000);
+#elif MODE == 2
+    k<<<47, 128>>>(x, 6000);
+#endif
+#if ODD(1)
+    cudaDeviceSynchronize();
+#endif
+}
+CODE
+like "a condition that cannot be judged is told of" "every branch counts, .* the file\(11\): " \
+  "$("$GILUA" new branches.cu odd)"
+sed -i "s/ODD(1)/defined ODD/" branches.cu
+out=$("$GILUA" new branches.cu)
+is "of one that can be nothing is said" "" "$(grep "every branch" <<<"$out")"
+like "the launch is that of the branch taken, by a header's header" "block_size_x = 128" "$(cat branches/problem.lua)"
 printf '__global__ void k(cudaTextureObject_t t, float *x) { x[0] = tex1Dfetch<float>(t, 0); }\n' >texture.cu
 fails "a texture" "kernel k takes a texture \(t\).*by hand" "$GILUA" new texture.cu
 printf 'struct S { float *p; };\n__global__ void k(S s, float *x) { x[0] = s.p[0]; }\n' >struct.cu
