@@ -277,7 +277,7 @@ end
 --- Runs genomes on the problem's small case with every check on (races, uninitialised reads, loop
 --- guards), whatever the farm's `check` is.
 ---@param genomes (string|table)[]
----@return table[] list of { status, message, uninitialised_reads }
+---@return table[] list of { status, message, uninitialised_reads, warnings = Finding[]? }
 function Farm:check(genomes)
   local base
   local plans, verdicts = {}, {}
@@ -294,7 +294,8 @@ function Farm:check(genomes)
   for i, plan in ipairs(plans) do
     local bad = plan.result
     verdicts[i] = { status = bad and bad.status or "ok", message = bad and bad.message,
-                    uninitialised_reads = plan.verdict and plan.verdict.uninitialised_reads }
+                    uninitialised_reads = plan.verdict and plan.verdict.uninitialised_reads,
+                    warnings = plan.verdict and plan.verdict.warnings }
   end
   return verdicts
 end

@@ -205,10 +205,19 @@ local function launched(module, launch)
   return failed("launch_error", tostring(m))
 end
 
+---@class Finding what a kernel does at one instruction, though it is no fault; where it did first
+---@field kind string "uninitialised_read": nobody wrote what it reads
+---@field count integer how often
+---@field message string what, where in memory, block, thread, lines, kernel
+---@field ptx_line integer
+---@field line integer of the source; 0: not known
+---@field block integer[] x, y, z
+---@field thread integer[] x, y, z
+
 --- The checked run: race detector, uninitialised reads, and where loops are guarded their counter.
 ---@param budget number warp instructions, 0 for no limit but the device's own
 ---@param guarded boolean the code has loop guards
----@return table { status, message, instructions, uninitialised_reads }
+---@return table { status, message, instructions, uninitialised_reads, warnings = Finding[]? }
 function M:check(code, values, budget, guarded)
   local module, message = self.device:load(code)
   if not module then return { status = "compile_error", message = message } end
@@ -226,7 +235,7 @@ function M:check(code, values, budget, guarded)
                overrun[1]) }
   end
   return { status = m.status, message = m.message, instructions = m.warp_instructions,
-           uninitialised_reads = m.uninitialised_reads }
+           uninitialised_reads = m.uninitialised_reads, warnings = m.warnings }
 end
 
 -- --- timing ------------------------------------------------------------------------------------

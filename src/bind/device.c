@@ -491,6 +491,25 @@ static void set_point(lua_State *L, const char *name, const unsigned p[3]) {
     lua_setfield(L, -2, name);
 }
 
+/* Sets `name` to the list of what was found; not where nothing was. */
+static void set_findings(lua_State *L, const char *name, const EmuFindings *list) {
+    if (list->n == 0) return;
+    lua_createtable(L, list->n, 0);
+    for (int i = 0; i < list->n; i++) {
+        const EmuFinding *f = &list->at[i];
+        lua_createtable(L, 0, 7);
+        lua_pushstring(L, f->kind), lua_setfield(L, -2, "kind");
+        lua_pushstring(L, f->message), lua_setfield(L, -2, "message");
+        set_count(L, "count", f->count);
+        set_count(L, "ptx_line", (uint64_t)f->ptx_line);
+        set_count(L, "line", (uint64_t)f->src_line);
+        set_point(L, "block", f->block);
+        set_point(L, "thread", f->thread);
+        lua_rawseti(L, -2, i + 1);
+    }
+    lua_setfield(L, -2, name);
+}
+
 static void push_measurement(lua_State *L, const Measurement *m) {
     const EmuResult *r = &m->detail;
     lua_createtable(L, 0, 24);
@@ -514,6 +533,7 @@ static void push_measurement(lua_State *L, const Measurement *m) {
     set_number(L, "part_issue", r->part_issue);
     set_number(L, "part_latency", r->part_latency);
     set_number(L, "part_memory", r->part_memory);
+    set_findings(L, "warnings", &r->warnings);
     if (m->status == STATUS_OK) return;
     lua_pushstring(L, r->message), lua_setfield(L, -2, "message");
     if (r->ptx_line == 0) return; /* a GPU does not say where */
@@ -814,7 +834,8 @@ void bind_device(lua_State *L) {
          "budget, print, count_uninitialised, check_races } -> measurement",
          "Runs a kernel, its device variables as the code or the host left them and the buffers "
          "in fill full of the sentinel; what it does wrong is in the measurement's status and "
-         "message. Device printf goes to io.write unless print is false (cuda: to stdout)."},
+         "message, what is no fault in its warnings. Device printf goes to io.write "
+         "unless print is false (cuda: to stdout)."},
         {"time", module_time,
          "module:time{ launch fields, min_samples, max_samples, warmup, rel_error, stop_above_ns, "
          "flush_l2, clock_tolerance } -> measurement",

@@ -359,6 +359,9 @@ Stop exec_avx2(Machine *m, Warp *w); /* only where Emu.avx2 */
 /* fault.c. Records the first fault of a launch; always returns false. lane ALL_LANES: the warp. */
 bool fault_raise(Machine *m, Warp *w, const Ins *in, int lane, EmuStatus status, const char *fmt,
                  ...) GI_PRINTF(6, 7);
+/* A warning: told once for each instruction, with the place of its first occurrence, and counted. */
+void fault_note(Machine *m, const Warp *w, const Ins *in, int lane, EmuWarning kind,
+                const char *fmt, ...) GI_PRINTF(6, 7);
 /* "lanes 3, 5-7 and 9" */
 void fault_lanes(uint32_t mask, char *out, size_t cap);
 
@@ -423,8 +426,8 @@ void shadow_local_frame(Machine *m, const Warp *w, uint32_t from, uint32_t to);
 bool shadow_shared(Machine *m, Warp *w, const Ins *in, int lane, uint64_t offset, unsigned bytes,
                    bool is_write, const void *value);
 void shadow_step(Machine *m); /* a warp's next access: an instruction that runs again is another */
-void shadow_local(Machine *m, const Warp *w, int lane, uint64_t offset, unsigned bytes,
-                  bool is_write);
+void shadow_local(Machine *m, const Warp *w, const Ins *in, int lane, uint64_t offset,
+                  unsigned bytes, bool is_write);
 
 /* module.c */
 Code *module_entry(const EmuModule *m, const char *kernel, gi_err *err);

@@ -58,6 +58,30 @@ typedef enum EmuStatus {
 
 const char *emu_status_name(EmuStatus s); /* the names of the design's status list */
 
+/* What a kernel does that is no fault, though hardware or the next launch may make it one. */
+typedef enum EmuWarning {
+    EMU_WARN_UNINITIALISED /* a read of bytes that nobody wrote */
+} EmuWarning;
+
+const char *emu_warning_name(EmuWarning w); /* "uninitialised_read" … */
+
+/* Something found at one instruction, however often: told of where it happened first. */
+typedef struct EmuFinding {
+    const char *kind;    /* emu_warning_name of a warning */
+    uint64_t count;      /* how often */
+    char message[600];   /* what, space and address, block, thread, PTX line, source line, kernel */
+    int ptx_line, src_line;
+    unsigned block[3], thread[3];
+} EmuFinding;
+
+enum { EMU_FINDINGS = 16 };
+
+typedef struct EmuFindings { /* in the order of their first occurrences */
+    EmuFinding at[EMU_FINDINGS];
+    int n;
+    uint64_t left_out;   /* occurrences at instructions for which there was no room */
+} EmuFindings;
+
 typedef struct Emu Emu;
 typedef struct EmuModule EmuModule;
 
@@ -152,6 +176,7 @@ typedef struct EmuResult {
     uint64_t warp_instructions, lane_instructions;
     uint64_t global_sectors, texture_sectors, shared_conflicts, divergent_branches, barriers;
     uint64_t uninitialised_reads, barrier_after_exit;
+    EmuFindings warnings;
     double part_issue, part_latency, part_memory; /* the model's terms, in ticks */
 } EmuResult;
 

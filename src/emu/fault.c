@@ -27,28 +27,76 @@ static void add_place(const Machine *m, const Warp *w, const InsPlace *at, char 
     if (n < cap) snprintf(out + n, cap - n, ", kernel %s", kernel);
 }
 
+/* What happened at an instruction, in a sentence, and where. w and in may be NULL. */
+static void describe(const Machine *m, const Warp *w, const Ins *in, int lane, const char *fmt,
+                     va_list args, EmuFinding *out) {
+    size_t cap = sizeof out->message;
+    const InsPlace *at = w && in ? &w->code->place[in - w->code->ins] : NULL;
+    vsnprintf(out->message, cap, fmt, args);
+    memcpy(out->block, m->ctaid, sizeof out->block);
+    if (w) {
+        size_t n = strlen(out->message);
+        int who = lane >= 0 ? lane : w->active ? __builtin_ctz(w->active) : 0;
+        thread_of(m, (unsigned)(w->index * LANES + who), out->thread);
+        snprintf(out->message + n, cap - n, "; block (%u,%u,%u), %s (%u,%u,%u)", m->ctaid[0],
+                 m->ctaid[1], m->ctaid[2], lane >= 0 ? "thread" : "warp of thread", out->thread[0],
+                 out->thread[1], out->thread[2]);
+    }
+    if (at) out->ptx_line = at->ptx_line, out->src_line = at->src_line;
+    add_place(m, w, at, out->message, cap);
+}
+
+/* The finding of this kind at this PTX line, counted; NULL when there is no room for another.
+** A new one has count 1 and no message yet. */
+static EmuFinding *count_finding(EmuFindings *list, const char *kind, int ptx_line) {
+    for (int i = 0; i < list->n; i++) {
+        EmuFinding *f = &list->at[i];
+        if (f->ptx_line != ptx_line || f->kind != kind) continue;
+        f->count++;
+        return f;
+    }
+    if (list->n == EMU_FINDINGS) {
+        list->left_out++;
+        return NULL;
+    }
+    EmuFinding *f = &list->at[list->n++];
+    *f = (EmuFinding){.kind = kind, .count = 1};
+    return f;
+}
+
+static int line_of(const Warp *w, const Ins *in) {
+    return w && in ? w->code->place[in - w->code->ins].ptx_line : 0;
+}
+
+void fault_note(Machine *m, const Warp *w, const Ins *in, int lane, EmuWarning kind,
+                const char *fmt, ...) {
+    EmuFinding *f = count_finding(&m->result->warnings, emu_warning_name(kind), line_of(w, in));
+    if (f == NULL || f->count > 1) return;
+    va_list args;
+    va_start(args, fmt);
+    describe(m, w, in, lane, fmt, args, f);
+    va_end(args);
+}
+
+const char *emu_warning_name(EmuWarning w) {
+    static const char *const names[] = {"uninitialised_read"};
+    return names[w];
+}
+
 bool fault_raise(Machine *m, Warp *w, const Ins *in, int lane, EmuStatus status, const char *fmt,
                  ...) {
     EmuResult *r = m->result;
     if (r->status != EMU_OK) return false;
-    r->status = status;
+    EmuFinding f = {0};
     va_list args;
     va_start(args, fmt);
-    vsnprintf(r->message, sizeof r->message, fmt, args);
+    describe(m, w, in, lane, fmt, args, &f);
     va_end(args);
-    size_t n = strlen(r->message), cap = sizeof r->message;
-    const InsPlace *at = w && in ? &w->code->place[in - w->code->ins] : NULL;
-    memcpy(r->block, m->ctaid, sizeof r->block);
-    if (w) {
-        int who = lane >= 0 ? lane : w->active ? __builtin_ctz(w->active) : 0;
-        thread_of(m, (unsigned)(w->index * LANES + who), r->thread);
-        n += (size_t)snprintf(r->message + n, cap - n, "; block (%u,%u,%u), %s (%u,%u,%u)",
-                              m->ctaid[0], m->ctaid[1], m->ctaid[2],
-                              lane >= 0 ? "thread" : "warp of thread", r->thread[0], r->thread[1],
-                              r->thread[2]);
-    }
-    if (at) r->ptx_line = at->ptx_line, r->src_line = at->src_line;
-    if (n < cap) add_place(m, w, at, r->message, cap);
+    r->status = status;
+    memcpy(r->message, f.message, sizeof r->message);
+    memcpy(r->block, f.block, sizeof r->block);
+    memcpy(r->thread, f.thread, sizeof r->thread);
+    r->ptx_line = f.ptx_line, r->src_line = f.src_line;
     return false;
 }
 

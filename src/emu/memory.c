@@ -190,7 +190,7 @@ static uint8_t *local_byte(const Warp *w, int lane, uint64_t offset) {
 
 static bool local_move(const Access *a, void *out, const void *from) {
     if (!check_window(a, a->w->local_top)) return false;
-    if (a->m->shadow) shadow_local(a->m, a->w, a->lane, a->address, a->bytes, a->is_write);
+    if (a->m->shadow) shadow_local(a->m, a->w, a->in, a->lane, a->address, a->bytes, a->is_write);
     for (unsigned k = 0; k < a->bytes; k++) {
         uint8_t *cell = local_byte(a->w, a->lane, a->address + k);
         if (a->is_write) *cell = ((const uint8_t *)from)[k];

@@ -118,6 +118,14 @@ static bool check_byte(Machine *m, Warp *w, const Ins *in, int lane, uint64_t of
     return true;
 }
 
+static void note_unwritten(Machine *m, const Warp *w, const Ins *in, int lane, const char *space,
+                           uint64_t offset, unsigned bytes) {
+    m->result->uninitialised_reads++;
+    fault_note(m, w, in, lane, EMU_WARN_UNINITIALISED,
+               "read of %u byte%s that nobody wrote in %s memory at offset 0x%llx", bytes,
+               bytes == 1 ? "" : "s", space, (unsigned long long)offset);
+}
+
 bool shadow_shared(Machine *m, Warp *w, const Ins *in, int lane, uint64_t offset, unsigned bytes,
                    bool is_write, const void *value) {
     Shadow *s = m->shadow;
@@ -137,12 +145,12 @@ bool shadow_shared(Machine *m, Warp *w, const Ins *in, int lane, uint64_t offset
         if (s->races && !check_byte(m, w, in, lane, offset + k, is_write, &now, same)) return false;
         if (is_write) s->shared[offset + k].written = true;
     }
-    if (s->uninitialised && unwritten) m->result->uninitialised_reads++;
+    if (s->uninitialised && unwritten) note_unwritten(m, w, in, lane, "shared", offset, bytes);
     return true;
 }
 
-void shadow_local(Machine *m, const Warp *w, int lane, uint64_t offset, unsigned bytes,
-                  bool is_write) {
+void shadow_local(Machine *m, const Warp *w, const Ins *in, int lane, uint64_t offset,
+                  unsigned bytes, bool is_write) {
     Shadow *s = m->shadow;
     bool unwritten = false;
     for (unsigned k = 0; k < bytes; k++) {
@@ -150,5 +158,5 @@ void shadow_local(Machine *m, const Warp *w, int lane, uint64_t offset, unsigned
         if (is_write) *cell |= 1u << lane;
         else unwritten |= !(*cell >> lane & 1);
     }
-    if (s->uninitialised && unwritten) m->result->uninitialised_reads++;
+    if (s->uninitialised && unwritten) note_unwritten(m, w, in, lane, "local", offset, bytes);
 }
