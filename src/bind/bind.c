@@ -142,6 +142,14 @@ const char *bind_option_string(lua_State *L, int index, const char *name, const 
     return lua_tostring(L, -1);
 }
 
+int bind_option_enum(lua_State *L, int index, const char *name, const char *const *words,
+                     int fallback) {
+    const char *word = bind_option_string(L, index, name, words[fallback]);
+    for (int i = 0; words[i]; i++)
+        if (strcmp(word, words[i]) == 0) return i;
+    return luaL_error(L, "option '%s' cannot be '%s'", name, word);
+}
+
 const char **bind_option_strings(lua_State *L, int index, const char *name) {
     int type = get_option(L, index, name);
     if (type == LUA_TNIL) return NULL;

@@ -48,6 +48,9 @@ lua_Integer bind_option_int(lua_State *L, int index, const char *name, lua_Integ
 double bind_option_number(lua_State *L, int index, const char *name, double fallback);
 /* The string stays on the stack (one slot), so that it lives as long as the call. */
 const char *bind_option_string(lua_State *L, int index, const char *name, const char *fallback);
+/* Which of the NULL-ended words it is; another raises. The string stays on the stack. */
+int bind_option_enum(lua_State *L, int index, const char *name, const char *const *words,
+                     int fallback);
 /* A list of strings as a NULL-ended vector, kept alive on the stack; NULL when absent. */
 const char **bind_option_strings(lua_State *L, int index, const char *name);
 
