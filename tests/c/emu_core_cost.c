@@ -1,4 +1,6 @@
 /* The cost model: deterministic, and every waste costs. */
+#include <math.h>
+
 #include "emu_core_run.h"
 
 static uint32_t out[1 << 18];
@@ -41,6 +43,52 @@ static double ticks_after(int maps) {
     emu_unload(m);
     emu_free(e);
     return r.ticks;
+}
+
+/* Ticks of one warp on each SM that runs the instruction `copies` times, on a GPU whose pipe
+** `scarce` takes a thousand clocks for each. */
+static double on_scarce(const char *scarce, const char *instruction, int copies) {
+    static char text[100000];
+    Run r = run_new(10, 32);
+    size_t n = (size_t)snprintf(text, sizeof text, "%s%s", PTX_HEAD, PTX_KERNEL);
+    for (int i = 0; i < copies; i++)
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s\n", instruction);
+    snprintf(text + n, sizeof text - n, "%s", PTX_END);
+    if (!emu_model_set(&r.model, scarce, 0.001)) ok(false, "there is a field %s", scarce);
+    if (!run_text(&r, text, out, sizeof out) || r.result.status != EMU_OK)
+        ok(false, "runs: %s%s", r.err.message, r.result.message);
+    return r.result.ticks;
+}
+
+/* What ptxas makes of a PTX instruction works on two pipes: how often on each. (Each goes on from
+** its own result: what is only repeated is free.) */
+static void test_shares(void) {
+    static const struct {
+        const char *instruction, *first, *second;
+        double share, share2;
+    } rows[] = {
+        {"mul.lo.u64 %rd5, %rd5, %rd1;", "rate_mul", "rate_int", 3, 1},
+        {"div.u32 %r5, %r5, %r2;", "rate_int", "rate_mul", 10, 5},
+        {"div.u64 %rd5, %rd5, %rd2;", "rate_int", "rate_mul", 45, 24},
+        {"div.rn.f32 %f1, %f1, %f2;", "rate_fp32", "rate_special", 8, 1},
+        {"div.approx.f32 %f1, %f1, %f2;", "rate_fp32", "rate_special", 2, 1},
+        {"sqrt.rn.f32 %f1, %f1;", "rate_fp32", "rate_special", 7, 1},
+        {"rcp.rn.f32 %f1, %f1;", "rate_fp32", "rate_special", 4, 1},
+        {"ex2.approx.f32 %f1, %f1;", "rate_special", "rate_fp32", 1, 2},
+        {"vabsdiff2.u32.u32.u32.add %r5, %r5, %r2, %r3;", "rate_int", "rate_mul", 9, 2},
+        {"vabsdiff2.s32.s32.s32.add %r5, %r5, %r2, %r3;", "rate_int", "rate_mul", 13, 5},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        for (int second = 0; second < 2; second++) {
+            const char *pipe = second ? rows[i].second : rows[i].first;
+            double want = second ? rows[i].share2 : rows[i].share;
+            double got = (on_scarce(pipe, rows[i].instruction, 200) -
+                          on_scarce(pipe, rows[i].instruction, 100)) /
+                         (100 * 1000);
+            ok(fabs(got - want) < 0.02, "%s: %s works %g times on it, not %.2f",
+               rows[i].instruction, pipe, want, got);
+        }
+    }
 }
 
 #define STORE  "st.global.u32 [%rd1], %r5;\n"
@@ -126,6 +174,8 @@ int main(void) {
     more("one block more than the SMs hold", cost("mov.u32 %r5, 1;\n" STORE, 11, 256, NULL),
          cost("mov.u32 %r5, 1;\n" STORE, 10, 256, NULL));
     ok(a.part_issue > 0 && a.part_memory > 0 && a.part_latency > 0, "the three parts are told");
+
+    test_shares();
 
     double fresh = ticks_after(0);
     ok(fresh > 0 && fresh == ticks_after(1) && fresh == ticks_after(7) && fresh == ticks_after(100),

@@ -84,6 +84,24 @@ static const Form saturating[] = {
     {"cvt.u32.u8 $0, $1;", "w:w", u8_in_32, 0, 0},
 };
 
+/* ---- two integers packed: the first operand above the second, both saturated; of bytes the low
+** half of a third above them (PTX ISA, cvt.pack). ---- */
+
+#define PACKED(a, b, bits, low, high)                                                              \
+    (((uint64_t)clamp((int32_t)(a), low, high) & ((1u << (bits)) - 1)) << (bits) |                 \
+     ((uint64_t)clamp((int32_t)(b), low, high) & ((1u << (bits)) - 1)))
+WANT(pack_u8, (c & 0xffff) << 16 | PACKED(a, b, 8, 0, 255))
+WANT(pack_s8, (c & 0xffff) << 16 | PACKED(a, b, 8, -128, 127))
+WANT(pack_u16, PACKED(a, b, 16, 0, 65535))
+WANT(pack_s16, PACKED(a, b, 16, -32768, 32767))
+
+static const Form packed[] = {
+    {"cvt.pack.sat.u8.s32.b32 $0, $1, $2, $3;", "w:www", pack_u8, 0, 0},
+    {"cvt.pack.sat.s8.s32.b32 $0, $1, $2, $3;", "w:www", pack_s8, 0, 0},
+    {"cvt.pack.sat.u16.s32 $0, $1, $2;", "w:ww", pack_u16, 0, 0},
+    {"cvt.pack.sat.s16.s32 $0, $1, $2;", "w:ww", pack_s16, 0, 0},
+};
+
 /* ---- float to integer ---- */
 
 /* Called through a pointer: gcc's inline rint knows only round-to-nearest. */
@@ -261,6 +279,7 @@ int main(int argc, char **argv) {
     kit_begin(argc, argv);
     test_int_to_int();
     kit_forms(saturating, KIT_COUNT(saturating));
+    kit_forms(packed, KIT_COUNT(packed));
     kit_forms(to_ints, KIT_COUNT(to_ints));
     kit_forms(from_ints, KIT_COUNT(from_ints));
     kit_forms(floats, KIT_COUNT(floats));

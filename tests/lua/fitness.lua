@@ -33,6 +33,18 @@ tap.case("the formula of §3.8", function()
     "no end, no fitness")
 end)
 
+tap.case("the same formula within a problem's own limits", function()
+  local fitness_of = fitness.within { max_error = 0.5, wrong_above = 1 }
+  local function within(fields) return fitness_of(measured(fields)) end
+  tap.is(within { ticks = 48626 }, 4862.6, "a tenth of the ticks")
+  tap.is(within { max_error = 0.5, wrong = 0.3 }, 100.0, "at the limit nothing is wrong")
+  tap.near(within { max_error = 0.6, wrong = 0.25 }, 100 + C * 1.25, "above it C and a share")
+  tap.near(within { max_error = 0 / 0, wrong = 1 }, 100 + C * 2, "nan is no answer")
+  tap.near(within { unset = 0.5 }, 100 + C * 0.5, "answers never set")
+  tap.near(within { max_error = 1, wrong = 0.5, unset = 0.5 }, 100 + C * 2, "both add up")
+  tap.is(fitness_of { status = "race" }, math.huge, "no end, no fitness")
+end)
+
 tap.case("who may be a parent, §3.9", function()
   local baseline = measured { ticks = 10000 }
   local function may(fields) return fitness.acceptable(measured(fields), baseline) end
