@@ -1,0 +1,123 @@
+-- The rooms of src/: who includes whom is what CONTRIBUTING.md says, and goes one way.
+package.path = "tests/lua/?.lua;" .. package.path
+local tap = require "tap"
+local lfs = require "lfs"
+
+-- What a room may include of another beside ROOM/ROOM.h: headers of a noun of their own.
+local DOORS = { ["array/share.h"] = true, ["base/version.h"] = true, ["compile/cubin.h"] = true,
+                ["device/probe.h"] = true, ["emu/tex.h"] = true }
+
+--- Sorted entries of a folder that match.
+local function entries(folder, pattern)
+  local list = {}
+  for name in lfs.dir(folder) do
+    if name:find(pattern) then list[#list + 1] = name end
+  end
+  table.sort(list)
+  return list
+end
+
+--- Every source file: { room =, path =, text = }.
+local function sources()
+  local list = {}
+  for _, room in ipairs(entries("src", "^%l")) do
+    for _, name in ipairs(entries("src/" .. room, "%.[ch]$")) do
+      local path = "src/" .. room .. "/" .. name
+      list[#list + 1] = { room = room, path = path, text = tap.read(path) }
+    end
+  end
+  return list
+end
+
+--- The table of CONTRIBUTING.md: rooms in order, and what each imports.
+local function documented()
+  local text = assert(tap.read "CONTRIBUTING.md"):match("\nroom +imports\n(.-)```")
+  local order, imports = {}, {}
+  for room, list in text:gmatch("(%l+) *(%C*)\n") do
+    order[#order + 1], imports[room] = room, {}
+    for name in list:gmatch("%l+") do imports[room][name] = true end
+    imports[room].base = room ~= "base" or nil
+  end
+  return order, imports
+end
+
+local SOURCES = sources()
+local ORDER, IMPORTS = documented()
+
+--- Calls f(file, what is included, line) for each #include of the form.
+local function each_include(form, f)
+  for _, file in ipairs(SOURCES) do
+    local n = 0
+    for line in file.text:gmatch("([^\n]*)\n") do
+      n = n + 1
+      local header = line:match("^%s*#%s*include%s*" .. form)
+      if header then f(file, header, ("%s:%d"):format(file.path, n)) end
+    end
+  end
+end
+
+local function none(wrong, what)
+  tap.is(table.concat(wrong, "\n"), "", what)
+end
+
+tap.case("CONTRIBUTING.md names the rooms that there are, and imports go down", function()
+  local names, place, wrong = {}, {}, {}
+  for i, room in ipairs(ORDER) do names[i], place[room] = room, i end
+  table.sort(names)
+  tap.is(table.concat(names, " "), table.concat(entries("src", "^%l"), " "), "the folders of src")
+  for room, imports in pairs(IMPORTS) do
+    for name in pairs(imports) do
+      if not place[name] then wrong[#wrong + 1] = room .. " imports " .. name .. ", no room"
+      elseif place[name] <= place[room] then
+        wrong[#wrong + 1] = room .. " above " .. name end
+    end
+  end
+  none(wrong, "one way: every import is of a room further down")
+end)
+
+tap.case("rooms include what CONTRIBUTING.md says, all of it and nothing else", function()
+  local wrong, used, inside = {}, {}, {}
+  each_include('"([^"]+)"', function(file, header, where)
+    local room, name = header:match("^(%l+)/([%w_]+)%.%w+$")
+    if not room then
+      wrong[#wrong + 1] = where .. ": " .. header .. " is not written ROOM/NAME.h"
+    elseif room ~= file.room then
+      used[file.room .. " " .. room] = true
+      if not IMPORTS[file.room][room] then
+        wrong[#wrong + 1] = ("%s: %s must not include %s"):format(where, file.room, room)
+      end
+      if name ~= room and not DOORS[header] then
+        inside[#inside + 1] = ("%s: %s is a private header"):format(where, header)
+      end
+    end
+  end)
+  none(wrong, "nothing else")
+  none(inside, "no header of another room but its own")
+  local unused = {}
+  for room, imports in pairs(IMPORTS) do
+    for name in pairs(imports) do
+      local import = room .. " " .. name
+      if name ~= "base" and not used[import] then unused[#unused + 1] = import end
+    end
+  end
+  table.sort(unused)
+  none(unused, "all of it")
+end)
+
+tap.case("what one room alone knows", function()
+  local function only(rooms, what, ...)
+    local wrong = {}
+    for _, file in ipairs(SOURCES) do
+      local code = file.text:gsub("/%*.-%*/", "")
+      for _, pattern in ipairs { ... } do
+        if code:find(pattern) and not rooms:find(file.room) then wrong[#wrong + 1] = file.path end
+      end
+    end
+    none(wrong, what .. ": " .. rooms)
+  end
+  only("host bind", "Lua", "<lua%.h>", "<lauxlib%.h>", "<lualib%.h>")
+  only("compile", "NVRTC", "nvrtc%u%l")
+  only("device", "the driver", "%f[%w_]cu%u%l+%u")
+end)
+
+tap.done()
