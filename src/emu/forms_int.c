@@ -63,11 +63,14 @@ SLOW_OP(slow_mul_hi_s16, U32, S32, S32, S32, (uint32_t)(a *b) >> 16)
 SLOW_OP(slow_mad_hi_u16, U32, U32, U32, U32, (a * b >> 16) + c)
 SLOW_OP(slow_mad_hi_s16, U32, S32, S32, U32, ((uint32_t)(a * b) >> 16) + c)
 
-/* --- carries: the condition code is one bit a lane in Warp.carry --- */
+/* --- carries: the condition code is one bit a lane in Warp.carry. It is the carry out of the sum
+** that was computed, and a - b is computed as a + ~b + 1: so after sub.cc it says that there was no
+** borrow, and any of addc, subc, madc may go on from any of add.cc, sub.cc, mad.cc (ptxas 13.0 for
+** sm_90: IADD3.X takes the predicate that IADD3 of a and -b wrote as it is). --- */
 
 typedef unsigned __int128 Wide;
 
-/* imm: bits of the flags below. The sum is a + b (or a - b, or a * b + c) + carry in. */
+/* imm: bits of the flags below. The sum is a + b (or a + ~b, or a * b + c) + carry in. */
 enum { CC_IN = 1, CC_OUT = 2, CC_SUB = 4, CC_64 = 8, CC_MUL = 16, CC_HI = 32, CC_SIGNED = 64 };
 
 static uint64_t product_part(uint64_t a, uint64_t b, uint64_t how) {
@@ -93,11 +96,9 @@ static bool slow_carry(Machine *m, Warp *w, const Ins *in) {
         uint64_t a = lane_of(w, in->a, wide, i), b = lane_of(w, in->b, wide, i);
         if (how & CC_MUL) a = product_part(a, b, how), b = lane_of(w, in->c, wide, i);
         Wide x = a, y = how & CC_SUB ? ~(Wide)b & ones : b;
-        uint32_t carry = how & CC_IN ? w->carry >> i & 1 : 0;
-        if (how & CC_SUB) carry = how & CC_IN ? !carry : 1; /* the flag of sub is a borrow */
+        uint32_t carry = how & CC_IN ? w->carry >> i & 1 : (how & CC_SUB) != 0;
         Wide sum = x + y + carry;
         bool out = (sum >> (wide ? 64 : 32)) != 0;
-        if (how & CC_SUB) out = !out;
         if (how & CC_OUT) w->carry = (w->carry & ~(1u << i)) | (uint32_t)out << i;
         if (wide) LANE(U64, w, in->d, i) = (uint64_t)sum;
         else LANE(U32, w, in->d, i) = (uint32_t)sum;

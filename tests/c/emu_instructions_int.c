@@ -168,6 +168,21 @@ WANT(mad_cc_out, pick((u128)U32(a) * U32(b) + join(c, d), 2))
 WANT(carry_64, (uint64_t)(((u128)a + b) >> 64) + c)
 WANT(borrow_64, c - (a < b))
 
+/* one flag: the carry out of a + b or of a + ~b + 1, whoever goes on from it */
+#define LOW(x)             ((x) & 0xffffffff)
+#define CARRY_32(a, b)     ((LOW(a) + LOW(b)) >> 32)
+#define NO_BORROW_32(a, b) (LOW(a) >= LOW(b))
+WANT(sub_addc, c + NO_BORROW_32(a, b))
+WANT(add_subc, c + ~d + CARRY_32(a, b))
+WANT(sub_madc, c * d + 7 + NO_BORROW_32(a, b))
+WANT(mad_subc, d + ~(uint64_t)1 + CARRY_32(a * b, c))
+WANT(add_subc_out, (LOW(c) + LOW(~d) + CARRY_32(a, b)) >> 32)
+WANT(sub_madc_out, ((LOW(c) * LOW(d) >> 32) + LOW(a) + NO_BORROW_32(a, b)) >> 32)
+WANT(sub_addc_64, c + (a >= b))
+WANT(add_subc_64, c + ~(uint64_t)1 + (((u128)a + b) >> 64))
+WANT(sub_madc_64, c * c + 5 + (a >= b))
+WANT(mad_subc_64, b + ~c + (((u128)(a * b) + c) >> 64))
+
 #define LONG "{ .reg .b32 l, h;\n"
 static const Form carries[] = {
     {LONG "add.cc.u32 l, $1, $3;\naddc.u32 h, $2, $4;\nmov.b64 $0, {l, h}; }", "l:wwww", carry_low,
@@ -188,6 +203,20 @@ static const Form carries[] = {
      carry_out, 0, 0},
     {"{ .reg .b64 l;\nadd.cc.u64 l, $1, $2;\naddc.u64 $0, $3, 0; }", "l:lll", carry_64, 0, 0},
     {"{ .reg .b64 l;\nsub.cc.u64 l, $1, $2;\nsubc.u64 $0, $3, 0; }", "l:lll", borrow_64, 0, 0},
+    {LONG "sub.cc.s32 l, $1, $2;\naddc.s32 $0, $3, 0; }", "w:www", sub_addc, 0, 0},
+    {LONG "add.cc.u32 l, $1, $2;\nsubc.u32 $0, $3, $4; }", "w:wwww", add_subc, 0, 0},
+    {LONG "sub.cc.u32 l, $1, $2;\nmadc.lo.u32 $0, $3, $4, 7; }", "w:wwww", sub_madc, 0, 0},
+    {LONG "mad.lo.cc.u32 l, $1, $2, $3;\nsubc.u32 $0, $4, 1; }", "w:wwww", mad_subc, 0, 0},
+    {LONG "add.cc.u32 l, $1, $2;\nsubc.cc.u32 h, $3, $4;\naddc.u32 $0, 0, 0; }", "w:wwww",
+     add_subc_out, 0, 0},
+    {LONG "sub.cc.u32 l, $1, $2;\nmadc.hi.cc.u32 h, $3, $4, $1;\naddc.u32 $0, 0, 0; }", "w:wwww",
+     sub_madc_out, 0, 0},
+    {"{ .reg .b64 l;\nsub.cc.s64 l, $1, $2;\naddc.s64 $0, $3, 0; }", "l:lll", sub_addc_64, 0, 0},
+    {"{ .reg .b64 l;\nadd.cc.u64 l, $1, $2;\nsubc.u64 $0, $3, 1; }", "l:lll", add_subc_64, 0, 0},
+    {"{ .reg .b64 l;\nsub.cc.u64 l, $1, $2;\nmadc.lo.u64 $0, $3, $3, 5; }", "l:lll", sub_madc_64,
+     0, 0},
+    {"{ .reg .b64 l;\nmad.lo.cc.u64 l, $1, $2, $3;\nsubc.u64 $0, $2, $3; }", "l:lll",
+     mad_subc_64, 0, 0},
 };
 
 /* ---- division. PTX leaves what is divided by zero open; an H200 gives all ones, for the remainder

@@ -143,6 +143,24 @@ local TEXTS = {
     .. "}" },
   { "sub.cc.u64 subc.u64", "l:lll", "{ .reg .b64 l;\nsub.cc.u64 l, $1, $2;\nsubc.u64 $0, $3, 0; "
     .. "}" },
+  { "sub.cc.s32 addc.s32", "w:www", LONG .. "sub.cc.s32 l, $1, $2;\naddc.s32 $0, $3, 0; }" },
+  { "add.cc.u32 subc.u32", "w:wwww", LONG .. "add.cc.u32 l, $1, $2;\nsubc.u32 $0, $3, $4; }" },
+  { "sub.cc.u32 madc.lo.u32", "w:wwww",
+    LONG .. "sub.cc.u32 l, $1, $2;\nmadc.lo.u32 $0, $3, $4, 7; }" },
+  { "mad.lo.cc.u32 subc.u32", "w:wwww",
+    LONG .. "mad.lo.cc.u32 l, $1, $2, $3;\nsubc.u32 $0, $4, 1; }" },
+  { "add.cc.u32 subc.cc.u32 addc.u32", "w:wwww",
+    LONG .. "add.cc.u32 l, $1, $2;\nsubc.cc.u32 h, $3, $4;\naddc.u32 $0, 0, 0; }" },
+  { "sub.cc.u32 madc.hi.cc.u32", "w:wwww",
+    LONG .. "sub.cc.u32 l, $1, $2;\nmadc.hi.cc.u32 h, $3, $4, $1;\naddc.u32 $0, 0, 0; }" },
+  { "sub.cc.s64 addc.s64", "l:lll", "{ .reg .b64 l;\nsub.cc.s64 l, $1, $2;\naddc.s64 $0, $3, 0; "
+    .. "}" },
+  { "add.cc.u64 subc.u64", "l:lll", "{ .reg .b64 l;\nadd.cc.u64 l, $1, $2;\nsubc.u64 $0, $3, 1; "
+    .. "}" },
+  { "sub.cc.u64 madc.lo.u64", "l:lll",
+    "{ .reg .b64 l;\nsub.cc.u64 l, $1, $2;\nmadc.lo.u64 $0, $3, $3, 5; }" },
+  { "mad.lo.cc.u64 subc.u64", "l:lll",
+    "{ .reg .b64 l;\nmad.lo.cc.u64 l, $1, $2, $3;\nsubc.u64 $0, $2, $3; }" },
   { "fns.b32", "w:wsw", "{ .reg .b32 b, n;\nand.b32 b, $2, 31;\nrem.s32 n, $3, 40;\n"
     .. "fns.b32 $0, $1, b, n; }" },
   { "setp.lt.s32 q|p", "p:ww", "{ .reg .pred q;\nsetp.lt.s32 q|$0, $1, $2; }" },
