@@ -419,7 +419,7 @@ Shadow *shadow_new(const Machine *m);
 void shadow_free(Shadow *s);
 void shadow_block(Machine *m);                   /* a new block begins */
 void shadow_barrier(Machine *m, uint32_t warps); /* these warps passed a barrier together */
-void shadow_warp_sync(Machine *m, const Warp *w);
+void shadow_warp_sync(Machine *m, const Warp *w, uint32_t lanes); /* these met */
 void shadow_local_frame(Machine *m, const Warp *w, uint32_t from, uint32_t to);
 /* Notes an access; false after raising a race. */
 /* value: what a plain write will store, else NULL. */

@@ -259,16 +259,22 @@ static bool decode_barrier(Decoder *d) {
 
 static bool do_warp_sync(Machine *m, Warp *w, const Ins *in) {
     const U32 *row = (const U32 *)(const void *)row_at(w, in->a);
-    uint32_t mask = row[__builtin_ctz(w->active)], missing = mask & w->live & ~w->active;
-    if (missing == 0) {
-        if (m->shadow) shadow_warp_sync(m, w);
-        return true;
+    for (uint32_t left = w->active; left;) { /* the lanes of one mask after those of another */
+        uint32_t mask = row[__builtin_ctz(left)], lanes = 0, missing;
+        for (uint32_t k = left; k; k &= k - 1)
+            if (row[__builtin_ctz(k)] == mask) lanes |= k & -k;
+        left &= ~lanes;
+        missing = mask & w->live & ~w->active;
+        if (missing) {
+            char who[120];
+            fault_lanes(missing, who, sizeof who);
+            return fault_raise(m, w, in, -1, EMU_LAUNCH_ERROR,
+                               "bar.warp.sync with mask 0x%08x waits for %s of the warp, elsewhere",
+                               mask, who);
+        }
+        if (m->shadow) shadow_warp_sync(m, w, lanes);
     }
-    char who[120];
-    fault_lanes(missing, who, sizeof who);
-    return fault_raise(m, w, in, -1, EMU_LAUNCH_ERROR,
-                       "bar.warp.sync with mask 0x%08x waits for %s of the warp, elsewhere", mask,
-                       who);
+    return true;
 }
 
 static bool decode_bar(Decoder *d) {

@@ -2,8 +2,8 @@
 **
 ** Races: two accesses to a byte by different threads, at least one a write, not both atomic, race
 ** when no barrier lies between them: no block barrier, and for threads of one warp no
-** bar.warp.sync. Lanes of one instruction that write the same value to a byte do not race: they
-** repeat each other's work. A byte remembers its last writer and two of its readers since the last
+** bar.warp.sync of both, nor a chain of them. Lanes of one instruction that write the same value to
+** a byte do not race: they repeat each other's work. A byte remembers its last writer and two of its readers since the last
 ** barrier.
 ** A barrier for some of the warps counts as one for all (races may be missed, none is invented).
 */
@@ -14,7 +14,7 @@
 #include <string.h>
 
 typedef struct Touch { /* who, when; thread is counted from 1 */
-    uint32_t thread, epoch, warp_epoch;
+    uint32_t thread, epoch, lane_epoch;
     uint64_t step; /* of the instruction */
     int ptx_line, src_line;
     bool is_atomic;
@@ -30,7 +30,9 @@ struct Shadow {
     Byte *shared;
     uint32_t epoch;
     uint64_t step;
-    uint32_t warp_epoch[LANES];
+    /* per warp, a vector clock for each lane: met[w][i][j] is the last epoch of lane j that lane i
+    ** knows to be over; its own, met[w][i][i] + 1, lasts until its next bar.warp.sync */
+    uint32_t met[LANES][LANES][LANES];
     uint32_t *local[LANES]; /* per warp: for each byte of the stack, the lanes that wrote it */
     uint32_t local_cap[LANES];
 };
@@ -60,8 +62,15 @@ void shadow_barrier(Machine *m, uint32_t warps) {
     m->shadow->epoch++;
 }
 
-void shadow_warp_sync(Machine *m, const Warp *w) {
-    m->shadow->warp_epoch[w->index]++;
+void shadow_warp_sync(Machine *m, const Warp *w, uint32_t lanes) {
+    uint32_t(*met)[LANES] = m->shadow->met[w->index], all[LANES] = {0};
+    for (uint32_t left = lanes; left; left &= left - 1) {
+        int i = __builtin_ctz(left);
+        met[i][i]++;
+        for (int j = 0; j < LANES; j++) all[j] = met[i][j] > all[j] ? met[i][j] : all[j];
+    }
+    for (uint32_t left = lanes; left; left &= left - 1)
+        memcpy(met[__builtin_ctz(left)], all, sizeof all);
 }
 
 void shadow_step(Machine *m) {
@@ -82,8 +91,8 @@ static bool concurrent(const Shadow *s, const Touch *then, const Touch *now, boo
     if (then->thread == 0 || then->thread == now->thread || then->epoch != s->epoch) return false;
     if (then->is_atomic && now->is_atomic) return false;
     if (then->step == now->step && same_value) return false;
-    bool same_warp = (then->thread - 1) / LANES == (now->thread - 1) / LANES;
-    return !same_warp || then->warp_epoch == now->warp_epoch;
+    uint32_t a = then->thread - 1, b = now->thread - 1, warp = b / LANES;
+    return a / LANES != warp || s->met[warp][b % LANES][a % LANES] < then->lane_epoch;
 }
 
 static bool raise_race(Machine *m, Warp *w, const Ins *in, int lane, uint64_t offset, bool is_write,
@@ -133,7 +142,7 @@ bool shadow_shared(Machine *m, Warp *w, const Ins *in, int lane, uint64_t offset
     const InsPlace *at = &w->code->place[in - w->code->ins];
     Touch now = {(uint32_t)(w->index * LANES + lane + 1),
                  s->epoch,
-                 s->warp_epoch[w->index],
+                 s->met[w->index][lane][lane] + 1,
                  s->step,
                  at->ptx_line,
                  at->src_line,

@@ -146,6 +146,29 @@ static void test_races(void) {
     is_int(status_of(clash, 32, &r), EMU_RACE, "but those that write another value do");
 }
 
+/* Lanes 0-7 hand on to their neighbours, 8-31 too, but only the first eight wait for each other. */
+#define HAND_ON(masks)                                                                             \
+    SHARED "setp.lt.u32 %p1, %r2, 8; selp.b32 %r9, " masks ", %p1; st.shared.u32 [%r6], %r2;\n"    \
+           "bar.warp.sync %r9; xor.b32 %r7, %r6, 4; ld.shared.u32 %r8, [%r7];\n"
+
+static void test_races_of_masks(void) {
+    Run r = run_new(1, 32);
+    r.launch.check_races = true;
+    is_int(status_of(HAND_ON("255, 0xffffff00"), 32, &r), EMU_OK, "each half has its own barrier");
+    r.launch.check_races = true;
+    const char *few = SHARED "setp.lt.u32 %p1, %r2, 8; st.shared.u32 [%r6], %r2;\n"
+                             "@%p1 bar.warp.sync 255; xor.b32 %r7, %r6, 4; ld.shared.u32 %r8, "
+                             "[%r7];\n";
+    is_int(status_of(few, 32, &r), EMU_RACE, "a barrier of eight lanes is none for the others");
+    has_str(r.result.message, "this read and the write by thread 9", "between two of those");
+    r.launch.check_races = true;
+    const char *chain = SHARED
+        "setp.lt.u32 %p1, %r2, 2; setp.gt.u32 %p2, %r2, 0; setp.lt.and.u32 %p2, %r2, 3, %p2;\n"
+        "setp.eq.u32 %p3, %r2, 0; @%p3 st.shared.u32 [%r5], 7; @%p1 bar.warp.sync 3;\n"
+        "@%p2 bar.warp.sync 6; setp.eq.u32 %p3, %r2, 2; @%p3 ld.shared.u32 %r8, [%r5];\n";
+    is_int(status_of(chain, 32, &r), EMU_OK, "0 with 1, then 1 with 2: 2 comes after 0");
+}
+
 int main(void) {
     test_exchange();
     test_partial();
@@ -155,5 +178,6 @@ int main(void) {
     test_spin();
     test_warp();
     test_races();
+    test_races_of_masks();
     return tap_done();
 }
