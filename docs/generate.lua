@@ -4,7 +4,6 @@
 
 local gi = require "gilua"
 local core = require "gilua.core"
-local lfs = require "lfs"
 
 local function sorted_keys(t)
   local keys = {}
@@ -105,22 +104,22 @@ local function write_c(put)
   end
 end
 
-local function modules()
-  local names = {}
-  for file in lfs.dir(gi.home .. "/lua/gilua") do
-    names[#names + 1] = file:match("^(.+)%.lua$")
-  end
-  table.sort(names)
-  return names
-end
-
-local function write_module(put, module)
-  local lines = read_lines(("%s/lua/gilua/%s.lua"):format(gi.home, module))
+local function write_module(put, name, file)
+  local lines = read_lines(file)
   local list = definitions_of(lines)
   if #list == 0 then return end
-  put(("## %s\n"):format(module == "init" and "gi" or "gi." .. module))
+  put(("## %s\n"):format(name == "init" and "gi" or "gi." .. name))
   put(head_of(lines) .. "\n")
-  for _, d in ipairs(list) do write_definition(put, module, d) end
+  for _, d in ipairs(list) do write_definition(put, name, d) end
+end
+
+-- The face and its modules: name -> file.
+local function files()
+  local found = { init = gi.home .. "/lua/gilua/init.lua" }
+  for name, module in pairs(gi.modules) do
+    found[name] = assert(package.searchpath(module, package.path))
+  end
+  return found
 end
 
 local function page()
@@ -130,7 +129,8 @@ local function page()
   put("Written by `make docs` from the code; change it there. `local gi = require \"gilua\"`; each "
     .. "`gi.NAME` below\nis a module of `lua/gilua`, loaded when first used.\n")
   write_c(put)
-  for _, module in ipairs(modules()) do write_module(put, module) end
+  local found = files()
+  for _, name in ipairs(sorted_keys(found)) do write_module(put, name, found[name]) end
   return (table.concat(out, "\n"):gsub("\n+$", "") .. "\n")
 end
 

@@ -111,7 +111,7 @@ local function emulating()
     case.answers))
   local unit = { source = problem.source, names = g:names() }
   local code = assert(gi.compile.batch({ unit }, { target = "compute_90" }))[1].code
-  local r = require("gilua.runner").new(problem, assert(gi.device "emu"))
+  local r = require("gilua.farm.runner").new(problem, assert(gi.device "emu"))
   r:use(case)
   local values, m = problem:values(), nil
   local run, check = {}, {}

@@ -1,9 +1,29 @@
 --- gilua: genetic improvement of CUDA kernels. `local gi = require "gilua"`.
 --
--- The C rooms (gilua.core) appear under short names; every other field is the module of that name
--- in lua/gilua, loaded when it is first used: gi.evolve is require "gilua.evolve".
+-- The C rooms (gilua.core) appear under short names; every other field is a module of lua/gilua,
+-- loaded when it is first used: gi.evolve is require "gilua.search.evolve". This is the public
+-- face: which room a module lives in is nobody's business outside; scripts ask it for everything.
 
 local core = require "gilua.core"
+
+-- The rooms, each above those that it may import from (tests/lua/rooms.lua holds them to it).
+local rooms = {
+  { "base", "settings stats host textfile json base64 wire cli" },
+  { "search", "evolve genome select fitness minimise control configured pareto repeats" },
+  { "problem", "problem kerneltable tablecase tablecheck creference expression samples own" },
+  { "farm", "farm funnel crew runner worker" },
+  { "report", "report progress html plot explain t4 disparity" },
+  { "study", "experiment gecco2014 eurogp2014 tune validate" },
+  { "new", "newproblem slice signature branches hostcode launchguess argumentguess precision "
+    .. "problemtext backport checkproblem coverage" },
+  { "prompt", "prompt inspect mutant errors" },
+  { "command", "commands doctor" },
+}
+
+local modules = {} -- name -> what `require` takes
+for _, room in ipairs(rooms) do
+  for name in room[2]:gmatch "%S+" do modules[name] = "gilua." .. room[1] .. "." .. name end
+end
 
 ---@class gilua
 local gi = {
@@ -15,6 +35,7 @@ local gi = {
   image = core.image,
   library = core.library.open,
   rng = core.rng.new,
+  modules = modules, -- what every other field is: its name -> what `require` takes
 }
 
 --- A table of functions that can itself be called.
@@ -35,16 +56,16 @@ gi.compile = callable({
 
 --- Opens a device: "emu", the virtual GPU.
 ---@param name? string default "emu"
----@param options? { model: string|table } what emu stands for: a file of lua/gilua/gpu or a table
+---@param options? { model: string|table } what emu stands for: a file of base/gpu or a table
 ---@return userdata? device
 ---@return string? message
 ---@return string? code
 function gi.device(name, options)
   local model = options and options.model or "h200"
   if type(model) == "string" then
-    local found, table_or_message = pcall(require, "gilua.gpu." .. model)
+    local found, table_or_message = pcall(require, "gilua.base.gpu." .. model)
     if not found then
-      error(("no GPU model '%s' in lua/gilua/gpu: %s"):format(model, table_or_message), 2)
+      error(("no GPU model '%s' in lua/gilua/base/gpu: %s"):format(model, table_or_message), 2)
     end
     model = table_or_message
   end
@@ -75,10 +96,12 @@ end
 
 return setmetatable(gi, {
   __index = function(self, name)
-    local module = "gilua." .. tostring(name)
-    if type(name) ~= "string" or not package.searchpath(module, package.path) then return nil end
+    local module = modules[name]
+    if not module then return nil end
     local value = require(module)
     rawset(self, name, value)
+    -- Scripts open problems that have the methods for people; a worker opens them without.
+    if name == "problem" then require(modules.mutant) end
     return value
   end,
 })

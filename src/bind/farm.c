@@ -1,4 +1,4 @@
-/* farm.c - the farm's worker processes as Lua sees them (used by lua/gilua/crew.lua). */
+/* farm.c - the farm's worker processes as Lua sees them (used by lua/gilua/farm/crew.lua). */
 #include "bind/bind.h"
 
 #include <string.h>

@@ -2,7 +2,7 @@
 **
 ** A worker is the program itself, started by exec with a socket as descriptor 3; it serves
 ** one message at a time and answers each with one message. What a message means is the business of
-** the Lua side (lua/gilua/crew.lua, worker.lua): here it is bytes, and perhaps a share of arrays
+** the Lua side (lua/gilua/farm): here it is bytes, and perhaps a share of arrays
 ** (array/share.h), whose descriptor travels with it. A worker is never believed and never waited
 ** for: one that dies, sends nonsense or outgrows its memory is ended by its process id and reported.
 **

@@ -326,10 +326,10 @@ static void print_versions(void) {
     fflush(stdout);
 }
 
-/* Commands: the functions of lua/gilua/commands.lua. */
+/* Commands: the functions of lua/gilua/command/commands.lua. */
 static bool run_command(lua_State *L, const char *name) {
     char code[64];
-    snprintf(code, sizeof code, "require('gilua.commands').%s()", name);
+    snprintf(code, sizeof code, "require('gilua.command.commands').%s()", name);
     return run_string(L, code, "=command");
 }
 
@@ -342,7 +342,7 @@ static bool is_command(const char *word) {
 }
 
 static bool run_args(lua_State *L, int argc, char **argv, const Args *a) {
-    if (a->worker) return run_string(L, "require('gilua.worker')()", "=worker");
+    if (a->worker) return run_string(L, "require('gilua.farm.worker')()", "=worker");
     if (a->version) print_versions();
     if (!run_options(L, argv, a->script)) return false;
     bool ran = true;

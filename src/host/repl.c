@@ -2,7 +2,7 @@
 ** what it returns. Errors print and the prompt goes on.
 **
 ** On a terminal what is typed goes through the line editor (edit.c) to a session object of
-** lua/gilua/prompt.lua, which decides everything else. Where input or output is no terminal the
+** lua/gilua/prompt, which decides everything else. Where input or output is no terminal the
 ** prompt is that of plain Lua, so that pipes see the same on any machine.
 */
 #include "host/host.h"
@@ -167,7 +167,7 @@ static void load_history(lua_State *L, Edit *edit) {
 
 static bool open_session(lua_State *L) {
     lua_getglobal(L, "require");
-    lua_pushliteral(L, "gilua.prompt");
+    lua_pushliteral(L, "gilua.prompt.prompt");
     if (!host_report(L, host_call(L, 1, 1))) return false;
     lua_getfield(L, -1, "open");
     lua_pushboolean(L, edit_is_built_in());

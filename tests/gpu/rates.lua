@@ -4,7 +4,7 @@
 --
 -- Each row is a loop of independent instructions of one kind on all SMs, with enough warps to hide
 -- latency; printed are clocks of an SM for a warp instruction, the loop and its sum (the row
--- "nothing") included. The figures of lua/gilua/gpu/h200.lua marked [g] come from here.
+-- "nothing") included. The figures of lua/gilua/base/gpu/h200.lua marked [g] come from here.
 
 local gi = require "gilua"
 local options = gi.cli { doc = "Measures instruction rates." }

@@ -1,7 +1,7 @@
 -- choices.lua - what a problem's parameters may be set to, as genomes, and whether these are right.
 
 local tap = require "tap"
-local fitness = require "gilua.fitness"
+local fitness = require "gilua.search.fitness"
 
 local M = {}
 

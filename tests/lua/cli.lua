@@ -1,6 +1,6 @@
 -- cli: command lines of experiments, and the text of their errors.
 package.path = "lua/?.lua;lua/?/init.lua;tests/lua/?.lua;" .. package.path
-local cli = require "gilua.cli"
+local cli = require "gilua.base.cli"
 local tap = require "tap"
 
 local SPEC = {
@@ -80,7 +80,7 @@ local function run(script_text, args)
 end
 
 tap.case("a script ends by itself on a mistake and on --help", function()
-  local script = 'local o = require "gilua.cli" { { name = "size", default = 1 } } print(o.size)'
+  local script = 'local o = require("gilua").cli { { name = "size", default = 1 } } print(o.size)'
   local text = run(script, "--size 3")
   tap.is(text, "3\n", "the options arrive")
   local code

@@ -1,9 +1,9 @@
 -- configured, pareto: chapter 8's genomes with a fixed front, and the error-time front.
 package.path = "lua/?.lua;lua/?/init.lua;tests/lua/?.lua;" .. package.path
-local configured = require "gilua.configured"
+local configured = require "gilua.search.configured"
 local fake = require "fake"
-local genome = require "gilua.genome"
-local pareto = require "gilua.pareto"
+local genome = require "gilua.search.genome"
+local pareto = require "gilua.search.pareto"
 local tap = require "tap"
 
 local NAMES = { "FAST", "block_size", "OTHER" }
@@ -107,7 +107,7 @@ end)
 
 tap.case("an observer keeps every genome that ran", function()
   local o = pareto.observer()
-  require("gilua.evolve").run {
+  require("gilua.search.evolve").run {
     problem = problem, farm = fake.farm(), rng = fake.rng(5), new_case = fake.new_case,
     population = 20, generations = 4, observers = { o },
   }

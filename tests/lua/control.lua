@@ -1,7 +1,7 @@
 -- control: random search in the loop of evolution, with as many evaluations and the same records.
 package.path = "lua/?.lua;lua/?/init.lua;tests/lua/?.lua;" .. package.path
-local control = require "gilua.control"
-local evolve = require "gilua.evolve"
+local control = require "gilua.search.control"
+local evolve = require "gilua.search.evolve"
 local fake = require "fake"
 local tap = require "tap"
 

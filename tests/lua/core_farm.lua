@@ -4,7 +4,7 @@ package.path = "tests/lua/?.lua;lua/?.lua;" .. package.path
 local tap = require "tap"
 local core = require "gilua.core"
 local gi = require "gilua"
-local wire = require "gilua.wire"
+local wire = require "gilua.base.wire"
 
 local CASE = { side = 20, seed = 3 }
 

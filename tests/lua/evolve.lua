@@ -1,8 +1,8 @@
 -- evolve: the generational loop on a landscape with a known optimum.
 package.path = "lua/?.lua;lua/?/init.lua;tests/lua/?.lua;" .. package.path
-local evolve = require "gilua.evolve"
+local evolve = require "gilua.search.evolve"
 local fake = require "fake"
-local genome = require "gilua.genome"
+local genome = require "gilua.search.genome"
 local tap = require "tap"
 
 local function scheme(changes)

@@ -1,7 +1,7 @@
 -- experiment: what is said and kept when the winner is wrong, and when a step fails.
 package.path = "lua/?.lua;lua/?/init.lua;tests/lua/?.lua;" .. package.path
 local gi = require "gilua"
-local json = require "gilua.json"
+local json = require "gilua.base.json"
 local tap = require "tap"
 
 local function study(dir, steps)

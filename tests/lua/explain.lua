@@ -1,6 +1,6 @@
 -- explain: genes in words.
 package.path = "lua/?.lua;lua/?/init.lua;tests/lua/?.lua;" .. package.path
-local explain = require "gilua.explain"
+local explain = require "gilua.report.explain"
 local fake = require "fake"
 local tap = require "tap"
 

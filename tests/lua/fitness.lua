@@ -1,6 +1,6 @@
 -- fitness: the formula of GECCO 2014 §3.8, worked out by hand, and who may be a parent (§3.9).
 package.path = "lua/?.lua;lua/?/init.lua;tests/lua/?.lua;" .. package.path
-local fitness = require "gilua.fitness"
+local fitness = require "gilua.search.fitness"
 local tap = require "tap"
 
 local C = 213748364

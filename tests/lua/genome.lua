@@ -1,7 +1,7 @@
 -- genome: text, and the operators of GECCO 2014 §3.3.
 package.path = "lua/?.lua;lua/?/init.lua;tests/lua/?.lua;" .. package.path
 local fake = require "fake"
-local genome = require "gilua.genome"
+local genome = require "gilua.search.genome"
 local tap = require "tap"
 
 local SEED = os.time()

@@ -1,7 +1,7 @@
 -- inspect: values as a person reads them.
 package.path = "lua/?.lua;lua/?/init.lua;tests/lua/?.lua;" .. package.path
 local gi = require "gilua"
-local inspect = require "gilua.inspect"
+local inspect = require "gilua.prompt.inspect"
 local tap = require "tap"
 
 local function shows(value, want, what, options)

@@ -1,6 +1,6 @@
 -- json: what is written reads back the same, and the same value is the same bytes.
 package.path = "lua/?.lua;lua/?/init.lua;tests/lua/?.lua;" .. package.path
-local json = require "gilua.json"
+local json = require "gilua.base.json"
 local tap = require "tap"
 
 tap.case("values", function()

@@ -4,7 +4,7 @@ package.path = "tests/lua/?.lua;lua/?.lua;" .. package.path
 local tap = require "tap"
 local gi = require "gilua"
 local scratch = require "scratch"
-local tablecase = require "gilua.tablecase"
+local tablecase = require "gilua.problem.tablecase"
 
 -- y = a * x + y, and how it was launched.
 local SAXPY = [[

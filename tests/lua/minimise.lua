@@ -1,6 +1,6 @@
 -- minimise: gene knock-out, GECCO 2014 §4.3.
 package.path = "lua/?.lua;lua/?/init.lua;tests/lua/?.lua;" .. package.path
-local minimise = require "gilua.minimise"
+local minimise = require "gilua.search.minimise"
 local tap = require "tap"
 
 -- Scores a genome by its letters: 100, less what each needed letter gains.

@@ -1,7 +1,7 @@
 -- mutant: one mutant by hand, on the virtual GPU.
 package.path = "lua/?.lua;lua/?/init.lua;tests/lua/?.lua;" .. package.path
 local gi = require "gilua"
-local mutants = require "gilua.mutant"
+local mutants = require "gilua.prompt.mutant"
 local tap = require "tap"
 
 local SPEC = { side = 16, seed = 1 }
@@ -115,7 +115,7 @@ tap.case("errors to a file", function()
 end)
 
 tap.case("answers without a place are drawn in a row", function()
-  local errors = require "gilua.errors"
+  local errors = require "gilua.prompt.errors"
   local got, want = gi.array("f32", 100), gi.array("f32", 100)
   for i = 31, 40 do got[i] = 5 end
   local e = errors.new({ status = "ok" }, { output = got, expected = want }, { max_error = 0.5 })
@@ -126,7 +126,7 @@ tap.case("answers without a place are drawn in a row", function()
 end)
 
 tap.case("a case can say where answers are", function()
-  local errors = require "gilua.errors"
+  local errors = require "gilua.prompt.errors"
   local got, want = gi.array("f32", 4), gi.array("f32", 4)
   got[2] = 9
   local case = { output = got, expected = want, volume = { 2, 2, 2 },
@@ -191,7 +191,8 @@ tap.case("times of a GPU", function()
     tap.is(t.exact, false, "is not exact")
     tap.is(tostring(t), "27.1 us: 1.558x as fast as the unmodified kernel\n100 interleaved pairs, "
       .. "95 % interval 1.556x to 1.561x; NVIDIA H200, brain", "to read")
-    tap.has(require("gilua.inspect").render(m:run()), "ok  27.1 us (1.000x)", "a measurement too")
+    local inspect = require "gilua.prompt.inspect"
+    tap.has(inspect.render(m:run()), "ok  27.1 us (1.000x)", "a measurement too")
     tap.has(m:ptx(), ".target sm_90", "compiled for that GPU")
     q:use(SPEC, { device = "emu" })
     tap.ok(farm.closed, "other options close it")

@@ -1,7 +1,7 @@
 -- plot, html: pages without gnuplot, and of tables with holes.
 package.path = "lua/?.lua;lua/?/init.lua;tests/lua/?.lua;" .. package.path
-local html = require "gilua.html"
-local plot = require "gilua.plot"
+local html = require "gilua.report.html"
+local plot = require "gilua.report.plot"
 local tap = require "tap"
 
 -- f() with nothing in PATH.

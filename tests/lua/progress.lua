@@ -1,8 +1,8 @@
 -- progress: what a person sees.
 package.path = "lua/?.lua;lua/?/init.lua;tests/lua/?.lua;" .. package.path
-local evolve = require "gilua.evolve"
+local evolve = require "gilua.search.evolve"
 local fake = require "fake"
-local progress = require "gilua.progress"
+local progress = require "gilua.report.progress"
 local tap = require "tap"
 
 -- Runs with an observer whose output is kept; gives the text.

@@ -2,7 +2,7 @@
 package.path = "lua/?.lua;lua/?/init.lua;tests/lua/?.lua;" .. package.path
 local core = require "gilua.core"
 local gi = require "gilua"
-local prompt = require "gilua.prompt"
+local prompt = require "gilua.prompt.prompt"
 local tap = require "tap"
 
 -- Calls f with what it prints caught: its output, its complaints.
@@ -179,7 +179,7 @@ tap.case("a problem and its genes", function()
     tab('p:mutant "block', 'p:mutant "block_size=', "a parameter")
     lists('p:mutant "block_size=1', "128", "its values")
     tab('p:rules "stat', 'p:rules "statement"', "rule types")
-    tap.is(require("gilua.mutant").latest(), p, "of the problem loaded last")
+    tap.is(require("gilua.problem.class").latest(), p, "of the problem loaded last")
   end)
 end)
 
@@ -266,7 +266,7 @@ local function sessions(path)
 end
 
 tap.case("docs/prompt.md shows what the prompt shows", function()
-  local inspect = require "gilua.inspect"
+  local inspect = require "gilua.prompt.inspect"
   local terminal_before = inspect.terminal
   inspect.terminal = function() return { width = 100, colour = false, utf8 = true } end
   local lines, shown = sessions "docs/prompt.md"

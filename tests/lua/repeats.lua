@@ -1,8 +1,8 @@
 -- repeats, control: several runs together, and the random search they are held against.
 package.path = "lua/?.lua;lua/?/init.lua;tests/lua/?.lua;" .. package.path
-local control = require "gilua.control"
+local control = require "gilua.search.control"
 local fake = require "fake"
-local repeats = require "gilua.repeats"
+local repeats = require "gilua.search.repeats"
 local tap = require "tap"
 
 tap.case("a summary of runs", function()

@@ -1,9 +1,9 @@
 -- report: the folder of results.
 package.path = "lua/?.lua;lua/?/init.lua;tests/lua/?.lua;" .. package.path
-local evolve = require "gilua.evolve"
+local evolve = require "gilua.search.evolve"
 local fake = require "fake"
-local json = require "gilua.json"
-local report = require "gilua.report"
+local json = require "gilua.base.json"
+local report = require "gilua.report.report"
 local tap = require "tap"
 
 local function run_into(dir, changes)

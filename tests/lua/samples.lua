@@ -1,6 +1,6 @@
 -- samples: real data that may or may not be here.
 package.path = "lua/?.lua;lua/?/init.lua;tests/lua/?.lua;" .. package.path
-local samples = require "gilua.samples"
+local samples = require "gilua.problem.samples"
 local tap = require "tap"
 
 tap.case("a sample that is here", function()

@@ -1,7 +1,7 @@
 -- select: 50 % truncation, GECCO 2014 §3.9.
 package.path = "lua/?.lua;lua/?/init.lua;tests/lua/?.lua;" .. package.path
 local fake = require "fake"
-local select = require "gilua.select"
+local select = require "gilua.search.select"
 local tap = require "tap"
 
 local function population(...)

@@ -1,6 +1,6 @@
 -- settings: options tables that refuse what they do not know.
 package.path = "lua/?.lua;lua/?/init.lua;tests/lua/?.lua;" .. package.path
-local settings = require "gilua.settings"
+local settings = require "gilua.base.settings"
 local tap = require "tap"
 
 tap.case("the nearest name", function()

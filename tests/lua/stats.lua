@@ -1,6 +1,6 @@
 -- stats: figures that summarise a list.
 package.path = "lua/?.lua;lua/?/init.lua;tests/lua/?.lua;" .. package.path
-local stats = require "gilua.stats"
+local stats = require "gilua.base.stats"
 local fake = require "fake"
 local tap = require "tap"
 

@@ -1,7 +1,7 @@
 -- t4: tuning results in the format that auto-tuners share.
 package.path = "lua/?.lua;lua/?/init.lua;tests/lua/?.lua;" .. package.path
-local json = require "gilua.json"
-local t4 = require "gilua.t4"
+local json = require "gilua.base.json"
+local t4 = require "gilua.report.t4"
 local tap = require "tap"
 
 local function row(status, right, extra)

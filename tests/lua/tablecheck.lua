@@ -3,7 +3,7 @@
 package.path = "tests/lua/?.lua;lua/?.lua;" .. package.path
 local tap = require "tap"
 local scratch = require "scratch"
-local tablecheck = require "gilua.tablecheck"
+local tablecheck = require "gilua.problem.tablecheck"
 
 local function good()
   return { source = "kernel.cu", kernel = "k", size = 100, block_size_x = 32,

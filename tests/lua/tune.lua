@@ -2,7 +2,7 @@
 package.path = "lua/?.lua;lua/?/init.lua;tests/lua/?.lua;" .. package.path
 local fake = require "fake"
 local tap = require "tap"
-local tune = require "gilua.tune"
+local tune = require "gilua.study.tune"
 
 -- Ticks of a setting: block 64 is best; 128 does not launch; FAST helps but is wrong with block 32.
 local function farm()

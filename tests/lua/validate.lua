@@ -2,7 +2,7 @@
 package.path = "lua/?.lua;lua/?/init.lua;tests/lua/?.lua;" .. package.path
 local fake = require "fake"
 local tap = require "tap"
-local validate = require "gilua.validate"
+local validate = require "gilua.study.validate"
 
 local CASES = { { name = "one", ticks = 100000 }, { name = "two", ticks = 120000 } }
 

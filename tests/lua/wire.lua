@@ -3,7 +3,7 @@
 package.path = "tests/lua/?.lua;lua/?.lua;" .. package.path
 local tap = require "tap"
 local gi = require "gilua"
-local wire = require "gilua.wire"
+local wire = require "gilua.base.wire"
 
 local function same(a, b)
   if type(a) ~= "table" then return rawequal(a, b) and math.type(a) == math.type(b) end

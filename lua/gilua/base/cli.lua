@@ -1,0 +1,184 @@
+-- cli: command lines of experiments. The host's own options (--device --seed --out --jobs --quiet
+-- --help) are understood after the script's name as well as before it; a script declares the rest.
+--
+--   local options = gi.cli {
+--     doc = "Evolve something.",
+--     { name = "population", default = 300, min = 2, doc = "individuals in a generation" },
+--     { name = "trace", default = false, doc = "say more" },
+--   }
+--   options.population, options.seed, options.quiet …
+--
+-- `positional` names what stands without dashes, in order: { { name = "problem", doc = … },
+-- { name = "folder", optional = true } }.
+
+local settings = require "gilua.base.settings"
+
+local M = {}
+
+---@class CliOption
+---@field name string without the dashes
+---@field default any its type is the option's, unless `type` says otherwise; false: a flag
+---@field type? string "integer" "number" "string" "flag"
+---@field min? number
+---@field max? number
+---@field check? fun(value: any): boolean?, string? true, or nil and what is wrong
+---@field doc? string
+
+M.standard = {
+  { name = "device", default = "emu", doc = "where kernels run: emu, or cuda[:N]" },
+  { name = "seed", default = 1, doc = "seed of all random choices" },
+  { name = "out", type = "string", doc = "folder for the results" },
+  { name = "jobs", type = "integer", min = 1, doc = "worker processes (one a core)" },
+  { name = "quiet", default = false, doc = "print nothing but errors" },
+  { name = "help", default = false, doc = "print this and stop" },
+}
+
+local function type_of(option)
+  if option.type then return option.type end
+  if type(option.default) == "boolean" then return "flag" end
+  return math.type(option.default) or "string"
+end
+
+local CONVERT = { -- text to value; nil where it is not one
+  integer = function(text) return math.tointeger(tonumber(text)) end,
+  float = tonumber,
+  number = tonumber,
+  string = function(text) return text end,
+}
+
+local ARTICLE = { integer = "a whole number", float = "a number", number = "a number" }
+
+local function convert(option, text)
+  local kind = type_of(option)
+  local value = CONVERT[kind](text)
+  local why
+  if value == nil then
+    why = "must be " .. ARTICLE[kind]
+  elseif option.min and value < option.min then
+    why = ("must be at least %s"):format(option.min)
+  elseif option.max and value > option.max then
+    why = ("must be at most %s"):format(option.max)
+  elseif option.check then
+    local right, complaint = option.check(value)
+    if not right then why = complaint or "is not accepted" end
+  end
+  if why then return nil, ("--%s %s, not '%s'"):format(option.name, why, text) end
+  return value
+end
+
+-- All options of a script by name: its own, which may redefine a standard one, and the rest.
+local function declared(spec)
+  local list, by_name = {}, {}
+  for _, set in ipairs { spec, M.standard } do
+    for _, option in ipairs(set) do
+      if not by_name[option.name] then
+        by_name[option.name] = option
+        list[#list + 1] = option
+      end
+    end
+  end
+  return list, by_name
+end
+
+local function unknown(name, by_name)
+  local nearest = settings.nearest(name, settings.keys(by_name))
+  return ("unknown option --%s%s (--help lists them)"):format(name,
+    nearest and "; did you mean --" .. nearest .. "?" or "")
+end
+
+---What --help prints.
+---@param spec table
+---@param script string
+---@return string
+function M.help(spec, script)
+  local words = {}
+  for i, p in ipairs(spec.positional or {}) do
+    words[i] = (p.optional and " [%s]" or " %s"):format(p.name:upper())
+  end
+  local lines = { ("usage: gilua %s%s [options]"):format(script, table.concat(words)) }
+  if spec.doc then lines[#lines + 1] = spec.doc end
+  lines[#lines + 1] = ""
+  for _, p in ipairs(spec.positional or {}) do
+    lines[#lines + 1] = ("  %-22s %s"):format(p.name:upper(), p.doc or "")
+  end
+  for _, option in ipairs((declared(spec))) do
+    local kind = type_of(option)
+    local value = kind == "flag" and "" or kind == "string" and " TEXT" or " N"
+    local default = option.default and (" (%s)"):format(option.default) or ""
+    lines[#lines + 1] = ("  --%-20s %s%s"):format(option.name .. value, option.doc or "", default)
+  end
+  return table.concat(lines, "\n")
+end
+
+-- The value of the option at argv[i], and where to read on.
+local function value_at(option, argv, i, attached)
+  if type_of(option) == "flag" then
+    if attached then return nil, ("--%s takes no value"):format(option.name) end
+    return true, i + 1
+  end
+  local text = attached or argv[i + 1]
+  if text == nil then return nil, ("--%s needs a value"):format(option.name) end
+  local value, why = convert(option, text)
+  if value == nil then return nil, why end
+  return value, attached and i + 1 or i + 2
+end
+
+-- What has to be there and is not: a sentence; nil where all is. --help needs nothing.
+local function missing(spec, values, words)
+  local place = (spec.positional or {})[words + 1]
+  if not place or place.optional or values.help then return nil end
+  return ("%s is missing: %s"):format(place.name:upper(), place.doc or "see --help")
+end
+
+---Reads a command line; prints nothing and ends nothing.
+---@param spec table `doc` and a list of CliOption
+---@param argv string[]
+---@param host? table values of the host's options, used as defaults
+---@return table? options
+---@return string? message one sentence
+function M.parse(spec, argv, host)
+  local list, by_name = declared(spec)
+  local values = {}
+  for _, option in ipairs(list) do values[option.name] = option.default end
+  for name, value in pairs(host or {}) do values[name] = value end
+  local i, words = 1, 0
+  while i <= #argv do
+    local name, attached = argv[i]:match("^%-%-([^=]+)=?(.*)$")
+    local place = not name and (spec.positional or {})[words + 1]
+    if place then
+      values[place.name], words, i = argv[i], words + 1, i + 1
+    elseif not name then
+      return nil, ("unexpected argument '%s' (--help lists the options)"):format(argv[i])
+    elseif not by_name[name] then
+      return nil, unknown(name, by_name)
+    else
+      if not argv[i]:find("=", 1, true) then attached = nil end
+      local value, rest = value_at(by_name[name], argv, i, attached)
+      if value == nil then return nil, rest end
+      values[name], i = value, rest
+    end
+  end
+  local why = missing(spec, values, words)
+  if why then return nil, why end
+  return values
+end
+
+---Reads this script's command line. Prints and ends the program where --help is asked for or
+---something is wrong.
+---@param spec table
+---@return table options
+local function read(spec)
+  local script = arg and arg[0] or "script.lua"
+  local found, gilua = pcall(require, "gilua")
+  local options, why = M.parse(spec, arg or {}, found and gilua.options or nil)
+  if not options then
+    io.stderr:write(("gilua: %s: %s\n"):format(script, why))
+    os.exit(1, true)
+  elseif options.help then
+    print(M.help(spec, script))
+    os.exit(0, true)
+  end
+  return options
+end
+
+return setmetatable(M, { __call = function(_, spec) return read(spec) end })

@@ -1,0 +1,206 @@
+-- json: reads JSON, and writes it so that its bytes depend on the values alone. Keys come in the
+-- order given (json.object) or sorted; numbers are the shortest text that reads back equal;
+-- infinities and not-a-number, which JSON lacks, become null.
+
+local settings = require "gilua.base.settings"
+
+local M = {}
+
+---Stands for null inside arrays and objects, where nil cannot be.
+M.null = setmetatable({}, { __name = "gilua.json.null" })
+
+local Object = { __name = "gilua.json.object" }
+local Array = { __name = "gilua.json.array" }
+
+---An object whose keys keep their order: json.object{ {"seed", 7}, {"device", "emu"} }. A pair
+---without a value is written as null.
+---@param pairs_list table[]
+---@return table
+function M.object(pairs_list)
+  return setmetatable({ pairs = pairs_list }, Object)
+end
+
+---A list that is written as an array also where it is empty.
+---@param list any[]
+---@return table
+function M.array(list)
+  return setmetatable(table.move(list, 1, #list, 1, {}), Array)
+end
+
+local ESCAPES = { ['"'] = '\\"', ["\\"] = "\\\\", ["\n"] = "\\n", ["\r"] = "\\r", ["\t"] = "\\t" }
+
+local function escape(char)
+  return ESCAPES[char] or ("\\u%04x"):format(char:byte())
+end
+
+-- Text that is not UTF-8 (a file name, say) is taken for Latin-1.
+local function encode_string(s)
+  return '"' .. s:gsub(utf8.len(s) and '[%c"\\]' or '[%c"\\\128-\255]', escape) .. '"'
+end
+
+---A number as JSON wants it, the shortest that reads back equal.
+---@param x number
+---@return string
+function M.number(x)
+  if math.type(x) == "integer" then return ("%d"):format(x) end
+  if x ~= x or x == math.huge or x == -math.huge then return "null" end
+  if x == math.floor(x) and math.abs(x) < 2 ^ 53 then return ("%.0f"):format(x) end
+  for digits = 1, 17 do
+    local text = ("%." .. digits .. "g"):format(x)
+    if tonumber(text) == x then return text end
+  end
+end
+
+local encode
+
+local function encode_list(items, open, close, indent)
+  if #items == 0 then return open .. close end
+  local inner = indent .. "  "
+  return open .. "\n" .. inner .. table.concat(items, ",\n" .. inner) .. "\n" .. indent .. close
+end
+
+local function encode_array(list, indent)
+  local items = {}
+  for i, value in ipairs(list) do items[i] = encode(value, indent .. "  ") end
+  return encode_list(items, "[", "]", indent)
+end
+
+local function encode_pairs(list, indent)
+  local items = {}
+  for i, pair in ipairs(list) do
+    items[i] = encode_string(pair[1]) .. ": " .. encode(pair[2], indent .. "  ")
+  end
+  return encode_list(items, "{", "}", indent)
+end
+
+local function sorted_pairs(t)
+  local list = {}
+  for i, key in ipairs(settings.keys(t)) do list[i] = { key, t[key] } end
+  return list
+end
+
+function encode(value, indent)
+  local kind = type(value)
+  if value == nil or value == M.null then return "null" end
+  if kind == "boolean" then return tostring(value) end
+  if kind == "number" then return M.number(value) end
+  if kind == "string" then return encode_string(value) end
+  if kind ~= "table" then error("gilua.json.encode: cannot write a " .. kind, 0) end
+  if getmetatable(value) == Object then return encode_pairs(value.pairs, indent) end
+  if #value > 0 or getmetatable(value) == Array then return encode_array(value, indent) end
+  return encode_pairs(sorted_pairs(value), indent)
+end
+
+---A value as JSON text, indented by two. A table with a first element is an array; any other
+---(also an empty one) is an object with its keys sorted.
+---@param value any
+---@return string
+function M.encode(value)
+  return encode(value, "")
+end
+
+--------------------------------------------------------------------------------------------------
+-- Reading
+
+local UNESCAPE = { ['"'] = '"', ["\\"] = "\\", ["/"] = "/", b = "\b", f = "\f", n = "\n", r = "\r",
+  t = "\t" }
+local WORDS = { ["true"] = true, ["false"] = false, null = M.null }
+
+-- What fail raises and decode catches.
+local Fault = { __name = "gilua.json.fault" }
+
+local value_at
+
+local function skip(text, i)
+  return text:find("[^ \n\r\t]", i) or #text + 1
+end
+
+local function fail(text, i)
+  error(setmetatable({ ("not JSON at byte %d: %s"):format(i, text:sub(i, i + 20)) }, Fault), 0)
+end
+
+local function string_at(text, i)
+  local parts = {}
+  i = i + 1
+  while true do
+    local plain, stop = text:match('^([^%c"\\]*)()', i)
+    parts[#parts + 1] = plain
+    local char = text:sub(stop, stop)
+    if char == '"' then return table.concat(parts), stop + 1 end
+    if char ~= "\\" then fail(text, stop) end
+    local hex = text:match("^u(%x%x%x%x)", stop + 1)
+    local letter = UNESCAPE[text:sub(stop + 1, stop + 1)]
+    if not hex and not letter then fail(text, stop) end
+    parts[#parts + 1] = hex and utf8.char(tonumber(hex, 16)) or letter
+    i = stop + (hex and 6 or 2)
+  end
+end
+
+-- The members of an array or object, whose closing bracket is `close`.
+local function members(text, i, close, one)
+  i = skip(text, i + 1)
+  if text:sub(i, i) == close then return i + 1 end
+  while true do
+    i = skip(text, one(i))
+    local char = text:sub(i, i)
+    if char == close then return i + 1 end
+    if char ~= "," then fail(text, i) end
+    i = skip(text, i + 1)
+  end
+end
+
+local function array_at(text, i)
+  local list = {}
+  return list, members(text, i, "]", function(at)
+    local rest
+    list[#list + 1], rest = value_at(text, at)
+    return rest
+  end)
+end
+
+local function object_at(text, i)
+  local object = {}
+  return object, members(text, i, "}", function(at)
+    if text:sub(at, at) ~= '"' then fail(text, at) end
+    local key, rest = string_at(text, at)
+    rest = skip(text, rest)
+    if text:sub(rest, rest) ~= ":" then fail(text, rest) end
+    local value
+    value, rest = value_at(text, skip(text, rest + 1))
+    if value ~= M.null then object[key] = value end
+    return rest
+  end)
+end
+
+function value_at(text, i)
+  local char = text:sub(i, i)
+  if char == '"' then return string_at(text, i) end
+  if char == "[" then return array_at(text, i) end
+  if char == "{" then return object_at(text, i) end
+  local word, rest = text:match("^(%l+)()", i)
+  if word and WORDS[word] ~= nil then return WORDS[word], rest end
+  local number
+  number, rest = text:match("^(-?%d+%.?%d*[eE]?[+-]?%d*)()", i)
+  if not tonumber(number) then fail(text, i) end
+  return tonumber(number), rest
+end
+
+---A value from JSON text. A key whose value is null is left out; in an array null is M.null.
+---@param text string
+---@return any value
+---@return string? message
+---@return string? code "format"
+function M.decode(text)
+  local ok, value, rest = pcall(function()
+    local found, stop = value_at(text, skip(text, 1))
+    return found, skip(text, stop)
+  end)
+  if not ok and getmetatable(value) ~= Fault then error(value, 0) end
+  if ok and rest <= #text then
+    return nil, ("not JSON at byte %d: something follows its end"):format(rest), "format"
+  end
+  if not ok then return nil, value[1], "format" end
+  return value
+end
+
+return M

@@ -1,0 +1,365 @@
+--- The evaluation farm: genomes in, measurements out, through the cheapest filter first.
+--
+--   duplicate genome -> duplicate source -> does not compile -> duplicate PTX
+--     -> small case on the virtual GPU with every check on -> duplicate machine code
+--     -> whole case, every answer checked -> careful timing (device cuda)
+--
+-- One mutant's way through it is funnel.lua; the worker processes, and who loses one, are crew.lua;
+-- here is what a script sees: populations in, lists out, in order, and counted.
+-- Results do not depend on how many workers there are or on which of them was faster.
+
+local core = require "gilua.core"
+local crew = require "gilua.farm.crew"
+local funnel = require "gilua.farm.funnel"
+local settings = require "gilua.base.settings"
+local stats = require "gilua.base.stats"
+
+local CHECKS = { every = true, parents = true, winners = true }
+local CLOCKS = { events = true, spans = true }
+
+---@class gilua.farm
+---@field device string
+---@field check_mode string "every", "parents" or "winners"
+local Farm = {}
+Farm.__index = Farm
+Farm.__close = function(self) self:close() end
+
+local DEFAULTS = {
+  timeout_s = 600,          -- of one run, whatever its budget
+  compile_timeout_s = 20,   -- of one compilation
+  batch = 10,               -- most mutants in one compilation
+  memory_bytes = 4 << 30,   -- of one worker
+  check = "every",          -- which mutants run on the small case with every check on
+  clock = "events",         -- device cuda: CUDA events, or the papers' own clock
+  mixed = false,            -- GPUs of different models together
+  dedupe = true,            -- false: equal code runs again and again, to measure the noise
+  flush_l2 = false,         -- device cuda: empty the L2 cache before every timed launch
+  rel_error = 0.005,        -- device cuda: of the median, where sampling stops
+  min_samples = 20, max_samples = 200,
+  min_time_s = 0.003,       -- device cuda: what the samples of a short kernel take in all, at least
+}
+
+-- --- opening ----------------------------------------------------------------------------------
+
+local function check_options(o)
+  local fail = require("gilua").fail
+  if o.jobs < 1 then fail("--jobs %d: at least one worker is needed", o.jobs) end
+  if not CHECKS[o.check] then
+    fail("gilua.farm: check is \"every\", \"parents\" or \"winners\", not '%s'", o.check)
+  end
+  if not CLOCKS[o.clock] then
+    fail("gilua.farm: clock is \"events\" or \"spans\", not '%s'", o.clock)
+  end
+end
+
+--- What the devices are. GPUs are asked for by a worker: the driver never enters this process.
+local function probe(device, limits)
+  if not device:match("^cuda") then
+    local d, why = require("gilua").device(device)
+    if not d then require("gilua").fail("%s", why) end
+    return { { device = device, name = d:info().name, target = d:target() } }
+  end
+  local asked = crew.open({ { roles = { "host" }, depth = 1 } }, limits.memory_bytes)
+  local found
+  asked:post {
+    kind = "case", role = "host", limit_s = 60,
+    message = function() return { op = "probe", device = device } end,
+    done = function(reply) found = reply.devices end,
+    blame = function(_, why)
+      require("gilua").fail("device '%s' cannot be opened: %s", device, why)
+    end,
+  }
+  asked:drain()
+  asked:close()
+  return found
+end
+
+local function refuse_mixed(devices)
+  for _, d in ipairs(devices) do
+    if d.name ~= devices[1].name then
+      require("gilua").fail("the GPUs differ (%s is a %s, %s a %s), so their times cannot be "
+        .. "compared: name one with --device %s, or ask for all with gi.farm's mixed = true",
+        devices[1].device, devices[1].name, d.device, d.name, devices[1].device)
+    end
+  end
+end
+
+--- One entry a worker. On emu each does everything; on cuda each GPU has a worker of its own.
+local function staff(devices, jobs)
+  local list = {}
+  local virtual = devices[1].device == "emu"
+  for i = 1, jobs do
+    list[i] = { roles = virtual and { "device", "host" } or { "host" }, device = "emu", depth = 1 }
+  end
+  for _, d in ipairs(virtual and {} or devices) do
+    list[#list + 1] = { roles = { "device" }, device = d.device, depth = 2 }
+  end
+  return list
+end
+
+---@param problem gilua.problem
+---@param options? table { jobs, device, check, clock, ... }: see DEFAULTS
+---@return gilua.farm
+local function open(problem, options)
+  options = settings.fill("gilua.farm", options, DEFAULTS, { "jobs", "device" })
+  local gi = require "gilua"
+  options.jobs = options.jobs or gi.options.jobs or core.system.cores()
+  check_options(options)
+  local compiler, message = core.compile.info()
+  if not compiler then gi.fail("%s", message) end
+  local device = options.device or gi.options.device or "emu"
+  local devices = probe(device, options)
+  if not options.mixed then refuse_mixed(devices) end
+  local workers = crew.open(staff(devices, options.jobs), options.memory_bytes)
+  return setmetatable({
+    problem = problem, device = device, devices = devices, jobs = options.jobs,
+    options = options, check_mode = options.check, crew = workers,
+    funnel = funnel.new(problem, workers, devices, options),
+    seen = {}, -- of the case at hand: what was evaluated, by kind of hash
+    counts = { evaluations = 0, runs = 0, slow = 0, rejected = {},
+               duplicates = { genome = 0, source = 0, ptx = 0, code = 0 } },
+  }, Farm)
+end
+
+--- Ends the workers.
+function Farm:close()
+  self.crew:close()
+  self.funnel:close()
+end
+
+---@return table { evaluations, runs, restarts, slow, duplicates, rejected, seconds, baseline? }
+function Farm:stats()
+  local s = { restarts = self.crew.restarts, seconds = self.funnel.seconds,
+              baseline = self.funnel.drift }
+  for name, value in pairs(self.counts) do s[name] = value end
+  return s
+end
+
+--- What it runs on, for people: "NVIDIA H200", "2 x NVIDIA H200", "virtual NVIDIA H200 (emu)".
+---@return string
+function Farm:description()
+  local name = self.devices[1].name
+  if self.funnel.virtual then return ("virtual %s (emu)"):format(name) end
+  return #self.devices > 1 and ("%d x %s"):format(#self.devices, name) or name
+end
+
+--- Which mutants run on the small case with every check on, from now on.
+---@param mode string "every", "parents" or "winners"
+function Farm:set_check(mode)
+  check_options { jobs = 1, check = mode, clock = self.options.clock }
+  self.check_mode = mode
+end
+
+---@return table? { name, answers, voxels, size, group } of the last case
+function Farm:case_info()
+  return self.funnel.info
+end
+
+-- --- evaluating -------------------------------------------------------------------------------
+
+--- The first kind of hash under which a plan was evaluated before on this case.
+local function seen_as(seen, keys)
+  for _, kind in ipairs { "genome", "source", "ptx", "code" } do
+    local key = keys[kind]
+    if key and seen[kind .. key] then return kind end
+  end
+end
+
+--- Counts, in the order of the genomes, what each one cost: nothing here depends on timing.
+function Farm:account(plans)
+  local counts = self.counts
+  for _, plan in ipairs(plans) do
+    local m = plan.measurement
+    local launch = plan.launch_key
+    local keys = {
+      genome = plan.genome .. (plan.copy or ""), code = plan.key,
+      source = plan.source_hash and plan.source_hash .. launch,
+      ptx = plan.ptx_hash and plan.ptx_hash .. launch,
+    }
+    m.cached = seen_as(self.seen, keys)
+    counts.evaluations = counts.evaluations + 1
+    if m.cached then
+      counts.duplicates[m.cached] = counts.duplicates[m.cached] + 1
+    elseif not plan.result then
+      counts.runs = counts.runs + 1
+    end
+    for kind, key in pairs(keys) do self.seen[kind .. key] = true end
+    if m.slow then counts.slow = counts.slow + 1 end
+    if m.status ~= "ok" then counts.rejected[m.status] = (counts.rejected[m.status] or 0) + 1 end
+  end
+end
+
+--- An error in `work`, the interrupt key's too, leaves no job behind: the farm is good for more.
+function Farm:guarded(work)
+  local ok, why = xpcall(work, function(e)
+    return type(e) == "string" and debug.traceback(e, 2) or e
+  end)
+  if ok then return end
+  self.funnel:abandon()
+  self.crew:clear()
+  error(why, 0)
+end
+
+--- Serves the crew until nothing is left.
+function Farm:serve(after)
+  self:guarded(function() self.crew:drain(after) end)
+end
+
+--- Makes a case the one at hand, if it is not; then what was seen on the last one counts no more.
+function Farm:use(case)
+  local plan = self.funnel:use(case, self.check_mode == "every")
+  if plan then self.seen = {} end
+  return plan
+end
+
+--- The unmodified kernel did not get as far as its run: nothing can be compared with it.
+local function require_baseline(plan)
+  if plan and plan.result then
+    local m = plan.result
+    require("gilua").fail("the unmodified kernel fails (%s): %s", m.status, m.message)
+  end
+end
+
+--- Makes the keys of equal mutants differ.
+function Farm:next_copy()
+  self.copies = (self.copies or 0) + 1
+  return " copy " .. self.copies
+end
+
+local function both_forms(given)
+  if type(given) == "function" or given == nil then return { on_result = given } end
+  return given
+end
+
+--- The plans of genomes that are to run on the whole case.
+function Farm:plans(genomes, slow_above)
+  local plans = {}
+  for i, genome in ipairs(genomes) do
+    local plan = self.funnel:plan(genome)
+    plan.checked, plan.measured = self.check_mode == "every", true
+    plan.slow_above = slow_above and slow_above[i]
+    if not self.options.dedupe then plan.copy = self:next_copy() end
+    plans[i] = plan
+  end
+  return plans
+end
+
+--- Measures every genome on a case.
+---@param genomes (string|table)[] "" is the unmodified kernel; { source =, params = } one by hand
+---@param case table what problem.case takes
+---@param options? table|fun(i: integer, measurement: table, done: integer, total: integer)
+---  on_result: called in the order of the genomes; slow_above: nanoseconds (or false) for each
+---  genome, above which timing stops early
+---@return table[] measurements, one for each genome
+function Farm:evaluate(genomes, case, options)
+  local asked, results, base, plans = both_forms(options), {}, nil, nil
+  self:guarded(function()
+    base = self:use(case)
+    plans = self:plans(genomes, asked.slow_above)
+    self.funnel:begin(plans)
+  end)
+  local function report()
+    require_baseline(base)
+    while #results < #plans do
+      local n = #results + 1
+      local m = self.funnel:result_of(plans[n])
+      if not m then return end
+      plans[n].measurement, results[n] = m, m
+      if asked.on_result then asked.on_result(n, m, n, #plans) end
+    end
+  end
+  self:serve(report)
+  report()
+  self:account(plans)
+  return results
+end
+
+--- Runs genomes on the problem's small case with every check on (races, uninitialised reads, loop
+--- guards), whatever the farm's `check` is.
+---@param genomes (string|table)[]
+---@return table[] list of { status, message, uninitialised_reads, warnings = Finding[]? }
+function Farm:check(genomes)
+  local base
+  local plans, verdicts = {}, {}
+  self:guarded(function()
+    base = self.funnel:checked_baseline()
+    for i, genome in ipairs(genomes) do
+      plans[i] = self.funnel:plan(genome)
+      plans[i].checked = true
+    end
+    self.funnel:begin(plans)
+  end)
+  self:serve(function() require_baseline(base) end)
+  require_baseline(base)
+  for i, plan in ipairs(plans) do
+    local bad = plan.result
+    verdicts[i] = { status = bad and bad.status or "ok", message = bad and bad.message,
+                    uninitialised_reads = plan.verdict and plan.verdict.uninitialised_reads,
+                    warnings = plan.verdict and plan.verdict.warnings }
+  end
+  return verdicts
+end
+
+-- --- comparing two ----------------------------------------------------------------------------
+
+--- Is a faster than b? On a GPU: interleaved pairs of launches and a bootstrap interval of the
+--- ratio of medians; on emu the ratio of ticks, which is exact.
+---@param a string|table genome
+---@param b string|table genome
+---@param case table
+---@param options? { pairs?: integer, confidence?: number, seed?: integer }
+---@return table { status = "ok", ratio = b's time / a's, low, high, pairs, a_ns, b_ns }, or
+---  { status, message, genome } of the one that does not run
+function Farm:compare(a, b, case, options)
+  local o = settings.fill("farm:compare", options, { pairs = 100, confidence = 0.95, seed = 1 })
+  local both = self:evaluate({ a, b }, case)
+  for _, m in ipairs(both) do
+    if m.status ~= "ok" then
+      return { status = m.status, message = m.message, genome = m.genome }
+    end
+  end
+  if self.funnel.virtual then
+    local ratio = both[2].ticks / both[1].ticks
+    return { status = "ok", ratio = ratio, low = ratio, high = ratio, pairs = 1,
+             a_ns = { both[1].ns }, b_ns = { both[2].ns } }
+  end
+  local found = self.funnel:pair(a, b, o.pairs)
+  self:serve()
+  found = found()
+  if found.status ~= "ok" then return found end
+  local ci = stats.ratio_interval(found.b_ns, found.a_ns, core.rng.new(o.seed),
+    { confidence = o.confidence, block = found.block })
+  return { status = "ok", ratio = ci.ratio, low = ci.low, high = ci.high, pairs = #found.a_ns,
+           a_ns = found.a_ns, b_ns = found.b_ns }
+end
+
+--- What a mutant writes on a case: every answer, right or wrong. A measurement does not carry them.
+---@param genome string|table
+---@param case table
+---@return userdata? array of the type and shape of the case's output; nil where it does not run
+---@return table measurement
+function Farm:answers(genome, case)
+  local m = self:evaluate({ genome }, case)[1]
+  if m.status ~= "ok" then return nil, m end
+  local found = self.funnel:answers(genome)
+  self:serve()
+  found = found()
+  return found.output, found.measurement
+end
+
+--- What writing the answers of a case takes at least: the time of a memset of the output. No kernel
+--- that writes every answer can be faster.
+---@param case table
+---@return table { ns, bytes, rel_error, samples }
+function Farm:floor(case)
+  local base = self:use(case)
+  self:serve() -- until the case is there
+  require_baseline(base)
+  local found = self.funnel:floor()
+  self:serve()
+  found = found()
+  if not found.ns then require("gilua").fail("timing the write floor: %s", found.message) end
+  return found
+end
+
+return open

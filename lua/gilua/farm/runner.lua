@@ -1,0 +1,436 @@
+--- Runs compiled mutants of one problem on one device and checks every answer. Used inside workers,
+-- and by scripts that want no worker.
+--
+-- A mutant is never believed. The output holds sentinels before every launch, timed ones too, and
+-- device variables their initial values; every answer is compared; inputs and the zones around
+-- every buffer must be as they were; and after timing all of it is looked at once more.
+
+local core = require "gilua.core"
+local stats = require "gilua.base.stats"
+local fitness = require "gilua.search.fitness"
+local wire = require "gilua.base.wire"
+
+local M = {}
+M.__index = M
+
+local BASELINE_AGE_S = 0.1 -- the unmodified kernel is timed again when its last time is older
+local BASELINE_SHARE = 10 -- … and when at least this many times what timing it took has passed
+local KEPT_MODULES = 4
+local PAIR_BLOCKS, MOST_OTHERS = 20, 4 -- of interleaved launches; see M:pair
+
+---@param problem gilua.problem
+---@param device userdata
+function M.new(problem, device)
+  return setmetatable({
+    problem = problem, device = device, virtual = device:name() == "emu",
+    buffers = {}, textures = {}, modules = {}, used = {},
+  }, M)
+end
+
+--- Makes `case` the one to run; the buffers and textures of the last one are released.
+function M:use(case)
+  for _, child in pairs(self.buffers) do child:close() end
+  for _, of_array in pairs(self.textures) do
+    for _, child in pairs(of_array) do child:close() end
+  end
+  self.buffers, self.textures, self.baseline = {}, {}, nil
+  self.case = case
+end
+
+local function must(value, message)
+  if value == nil then error(message, 0) end
+  return value
+end
+
+--- What a kernel writes and somebody looks at: { output, expected, compare, initial } each. The
+--- case itself is the first.
+local function outputs(case)
+  return { case, table.unpack(case.also or {}) }
+end
+
+---@param scratch? boolean the kernel may write to it, and nobody looks at it
+function M:buffer(array, label, scratch)
+  local b = self.buffers[array]
+  if not b then
+    local options = { read_only = not scratch, label = label }
+    for _, o in ipairs(outputs(self.case)) do
+      if array == o.output then options.read_only, options.initial = false, o.initial end
+      if array == o.expected then options.hidden = true end
+    end
+    b = must(self.device:buffer(array, options))
+    self.buffers[array] = b
+  end
+  return b
+end
+
+--- Textures are made once a case: a launch describes them anew each time.
+function M:texture(description)
+  local options, key = {}, {}
+  for k, v in pairs(description) do
+    if k ~= "array" then
+      options[k] = v
+      key[#key + 1] = wire.encode { k, v }
+    end
+  end
+  table.sort(key)
+  local of_array = self.textures[description.array] or {}
+  self.textures[description.array] = of_array
+  local name = table.concat(key)
+  of_array[name] = of_array[name] or must(self.device:texture(description.array, options))
+  return of_array[name]
+end
+
+--- A launch argument or constant: arrays become buffers, { texture = name } its handle.
+function M:value(v, launch)
+  if type(v) == "table" and v.texture then
+    local description = launch.textures and launch.textures[v.texture]
+    if not description then error(("launch: no texture is called '%s'"):format(v.texture), 0) end
+    return self:texture(description)
+  end
+  return v
+end
+
+local function failed(status, message)
+  return { status = status, message = message, ticks = math.huge, ns = math.huge, n = 0,
+           max_error = math.huge, mean_error = math.huge, wrong = 1, unset = 1, registers = 0,
+           shared_bytes = 0, seconds = { run = 0, check = 0 } }
+end
+M.failed = failed
+
+--- A loaded module; the last few stay, because the mutants of one compilation share theirs.
+---@param mutant { code: string, hash?: string }
+---@return userdata? module
+---@return string? message
+function M:module(mutant)
+  local key = mutant.hash
+  if not key then return self.device:load(mutant.code) end
+  local module = self.modules[key]
+  if module then return module end
+  local message
+  module, message = self.device:load(mutant.code)
+  if not module then return nil, message end
+  if #self.used == KEPT_MODULES then
+    local old = table.remove(self.used, 1)
+    self.modules[old]:close()
+    self.modules[old] = nil
+  end
+  self.used[#self.used + 1], self.modules[key] = key, module
+  return module
+end
+
+--- A module that nobody else uses.
+function M:load(mutant)
+  return must(self.device:load(mutant.code))
+end
+
+--- Sets a variable. In machine code that holds many mutants its name ends with the mutant's tag,
+--- where they do not have it in common. One that the mutant does not use is not in its module.
+local function write_variable(module, name, tag, value)
+  local ok, message, code
+  for _, ending in ipairs { tag or "", tag and tag ~= "" and "" or nil } do
+    ok, message, code = module:write(name .. ending, value)
+    if ok then return end
+    if not (code == "usage" and message:find("has no __device__", 1, true)) then
+      error(message, 0)
+    end
+  end
+end
+
+--- A launch of a mutant, its constants written: what module:launch and module:time take.
+function M:prepare(module, mutant)
+  local launch = self.problem:launch(self.case, mutant.values)
+  local fill = {}
+  for i, o in ipairs(outputs(self.case)) do
+    fill[i] = self:buffer(o.output, i == 1 and "output" or "output " .. i)
+  end
+  for i, array in ipairs(launch.scratch or {}) do
+    fill[#fill + 1] = self:buffer(array, "scratch " .. i, true)
+  end
+  for name, v in pairs(launch.constants or {}) do
+    write_variable(module, name, mutant.tag, self:value(v, launch))
+  end
+  local args = {}
+  for i, v in ipairs(launch.args) do
+    args[i] = type(v) == "userdata" and self:buffer(v, "argument " .. i) or self:value(v, launch)
+  end
+  return {
+    kernel = self.problem.kernel .. (mutant.tag or ""), grid = launch.grid, block = launch.block,
+    shared = launch.shared, cache = launch.cache, carveout = launch.carveout, args = args,
+    print = false,
+    fill = fill,
+  }
+end
+
+--- What the answers of two comparisons cost, and how many count; nil where neither says so.
+local function costs(a, b)
+  if not (a.penalty and b.penalty) then return a.penalty or b.penalty, a.counted or b.counted end
+  local counted = a.counted + b.counted
+  return (a.penalty * a.counted + b.penalty * b.counted) / math.max(counted, 1), counted
+end
+
+--- Two comparisons as one: the means and shares are those of all answers.
+local function together(a, b)
+  local n = a.n + b.n
+  local penalty, counted = costs(a, b)
+  local function mean(x, y) return (x * a.n + y * b.n) / n end
+  return { n = n, max_error = math.max(a.max_error, b.max_error), first_wrong = a.first_wrong,
+           mean_error = mean(a.mean_error, b.mean_error), wrong = mean(a.wrong, b.wrong),
+           unset = mean(a.unset, b.unset), penalty = penalty, counted = counted }
+end
+
+--- Compares the outputs as they are now with what is expected; what else was touched is a fault.
+function M:judge()
+  local ok, damage = self.device:intact()
+  if not ok then return failed("illegal_address", damage) end
+  local verdict
+  for _, o in ipairs(outputs(self.case)) do
+    local expected = self:buffer(o.expected, "expected answers")
+    local one = must(self:buffer(o.output):compare(expected, o.compare))
+    verdict = verdict and together(verdict, one) or one
+  end
+  return verdict
+end
+
+local function merge(m, more)
+  for k, v in pairs(more) do m[k] = v end
+  return m
+end
+
+--- What goes wrong in a launch is the mutant's fate, misuse included: one that was made by hand may
+--- have lost its kernel or changed its arguments.
+local function launched(module, launch)
+  local ok, m = pcall(module.launch, module, launch)
+  if ok then return m end
+  if tostring(m):find("interrupted!", 1, true) then error(m, 0) end
+  return failed("launch_error", tostring(m))
+end
+
+---@class Finding what a kernel does at one instruction, though it is no fault; where it did first
+---@field kind string "uninitialised_read": nobody wrote what it reads
+---@field count integer how often
+---@field message string what, where in memory, block, thread, lines, kernel
+---@field ptx_line integer
+---@field line integer of the source; 0: not known
+---@field block integer[] x, y, z
+---@field thread integer[] x, y, z
+
+--- The checked run: race detector, uninitialised reads, and where loops are guarded their counter.
+---@param budget number warp instructions, 0 for no limit but the device's own
+---@param guarded boolean the code has loop guards
+---@return table { status, message, instructions, uninitialised_reads, warnings = Finding[]? }
+function M:check(code, values, budget, guarded)
+  local module, message = self.device:load(code)
+  if not module then return { status = "compile_error", message = message } end
+  local ready, launch = pcall(self.prepare, self, module,
+    { values = values })
+  if not ready then return { status = "launch_error", message = tostring(launch) } end
+  launch.budget, launch.check_races, launch.count_uninitialised = budget, true, true
+  local m = launched(module, launch)
+  local overrun = guarded and core.array.new("i32", 1)
+  local has_guard = overrun and module:read("gilua_loop_overrun", overrun)
+  module:close()
+  if has_guard and overrun[1] ~= 0 then
+    return { status = "loop_limit",
+             message = ("the loop of kernel.cu line %d ran over the limit of its guard"):format(
+               overrun[1]) }
+  end
+  return { status = m.status, message = m.message, instructions = m.warp_instructions,
+           uninitialised_reads = m.uninitialised_reads, warnings = m.warnings }
+end
+
+-- --- timing ------------------------------------------------------------------------------------
+
+--- The papers' clock: launches whose blocks record when they start and end; as many as it takes
+--- until the median is known well enough.
+local function time_by_spans(module, launch, how, tag)
+  local recorded = merge({ variable = "gilua_spans" .. (tag or "") }, launch)
+  local list, clocks, m, error_now = {}, {}, nil, math.huge
+  while #list < how.min_samples or error_now > how.rel_error and #list < how.max_samples do
+    m = module:spans(recorded)
+    if m.status ~= "ok" then return m end
+    list[#list + 1], clocks[#clocks + 1] = m.span_ns, m.clock_ghz
+    local known = stats.median_interval(list)
+    error_now = known and (known.high - known.low) / 2 / known.median or math.huge
+    local limit = how.stop_above_ns
+    if limit and #list >= 3 and stats.median(list) > limit then break end
+  end
+  m.median_ns, m.samples, m.clocks, m.rel_error = stats.median(list), list, clocks, error_now
+  m.slow = how.stop_above_ns ~= nil and m.median_ns > how.stop_above_ns
+  m.clock = "spans"
+  return m
+end
+
+local TIMED = { "ns", "samples", "clocks", "rel_error", "dropped", "slow", "capped", "clock" }
+
+--- Times a launch that gave tolerable answers, and looks at the answers of the last timed launch.
+function M:time(module, launch, how, tag)
+  local m
+  if how.clock == "spans" then
+    m = time_by_spans(module, launch, how, tag)
+  else
+    m = module:time(merge({
+      rel_error = how.rel_error, min_samples = how.min_samples, max_samples = how.max_samples,
+      stop_above_ns = how.stop_above_ns, flush_l2 = how.flush_l2,
+    }, launch))
+  end
+  if m.status ~= "ok" then return m end
+  m.ns = m.median_ns or m.ns
+  return m, self:judge()
+end
+
+--- `how`, with so many samples of a launch of about ns that they take how.min_time_s together: of
+--- a short kernel the half width of the median's interval comes down to 0.2 % at no cost.
+local function long_enough(how, ns)
+  local enough = math.ceil(how.min_time_s * 1e9 / ns)
+  local copy = merge({}, how)
+  copy.min_samples = math.max(how.min_samples, math.min(enough, how.max_samples))
+  return copy
+end
+
+--- The unmodified kernel's time of about now. Many mutants share it, so it is taken with more care.
+function M:baseline_ns(baseline, how)
+  local now = core.system.seconds()
+  local last = self.baseline
+  if last and now - last.at < math.max(BASELINE_AGE_S, BASELINE_SHARE * last.took) then
+    return last.ns
+  end
+  local module = must(self:module(baseline))
+  local launch = self:prepare(module, baseline)
+  launch.timeout_s = 10
+  local careful = long_enough(merge({}, how), last and last.ns / 2 or 1e5)
+  careful.stop_above_ns = nil
+  local m = self:time(module, launch, careful, baseline.tag)
+  if m.status ~= "ok" then
+    error("the unmodified kernel cannot be timed any more: " .. tostring(m.message), 0)
+  end
+  local at = core.system.seconds()
+  self.baseline = { ns = m.ns, at = at, took = at - now }
+  return m.ns
+end
+
+--- The worse of two verdicts on the same mutant.
+local function worse(first, second)
+  if second.status and second.status ~= "ok" then return second end
+  if second.unset > first.unset or second.max_error > first.max_error
+    or (second.penalty or 0) > (first.penalty or 0) then return second end
+  return first
+end
+
+--- Careful timing (device cuda only), of mutants with right answers or nearly so.
+function M:timed(m, module, launch, job, tag)
+  local t, verdict = self:time(module, launch, long_enough(job.timing, m.ns), tag)
+  if t.status ~= "ok" then
+    local bad = failed(t.status, "after a first run that ended well: " .. tostring(t.message))
+    bad.lost = t.lost
+    return bad
+  end
+  for _, field in ipairs(TIMED) do m[field] = t[field] end
+  verdict = worse(m, verdict)
+  if verdict ~= m and verdict.status then return verdict end
+  return merge(m, { max_error = verdict.max_error, mean_error = verdict.mean_error,
+                    wrong = verdict.wrong, unset = verdict.unset, penalty = verdict.penalty,
+                    counted = verdict.counted })
+end
+
+-- --- the whole case ----------------------------------------------------------------------------
+
+--- Runs a mutant on the current case, checks all answers, and on a GPU times it.
+---@param mutant { code: string, values: table, tag?: string, hash?: string }
+---@param job { budget: number, launch_s?: number, timing?: table, baseline?: table }
+---@return table measurement
+function M:measure(mutant, job)
+  local start = core.system.seconds()
+  local timing = not self.virtual and job.timing
+  local baseline_ns = timing and job.baseline and self:baseline_ns(job.baseline, timing)
+  local begun = core.system.seconds()
+  local module, message = self:module(mutant)
+  if not module then return failed("compile_error", message) end
+  local ready, launch = pcall(self.prepare, self, module, mutant)
+  if not ready then return failed("launch_error", tostring(launch)) end
+  launch.budget, launch.timeout_s = job.budget, job.launch_s
+  local m = launched(module, launch)
+  local ran = core.system.seconds()
+  local seconds = { run = ran - begun, check = 0, time = begun - start }
+  if m.status == "ok" then
+    m.baseline_ns = baseline_ns or nil
+    merge(m, self:judge())
+    seconds.check = core.system.seconds() - ran
+  end
+  if m.status == "ok" and timing and fitness.tolerable(m, self.problem.tolerance) then
+    m = self:timed(m, module, launch, job, mutant.tag)
+    seconds.time = seconds.time + core.system.seconds() - ran - seconds.check
+  end
+  if m.status ~= "ok" then
+    local lost = m.lost
+    m = failed(m.status, m.message)
+    m.lost = lost
+  end
+  m.seconds = seconds
+  return m
+end
+
+--- Runs a mutant on the current case, untimed, for what it writes.
+---@param mutant table as of measure
+---@param job { budget: number, launch_s?: number }
+---@return table measurement
+---@return userdata? output the case's own array; nil where the mutant does not run
+function M:answers(mutant, job)
+  local m = self:measure(mutant, { budget = job.budget, launch_s = job.launch_s })
+  if m.status ~= "ok" then return m end
+  must(self:buffer(self.case.output):read())
+  return m, self.case.output
+end
+
+--- Loads a mutant between others that nobody runs, so that it lies where it has not lain before.
+local function load_elsewhere(self, mutant, rng, others)
+  for _ = 1, rng:int(MOST_OTHERS) do others[#others + 1] = self:load(mutant) end
+  return self:load(mutant)
+end
+
+--- n interleaved launches of two mutants, each in a module of its own.
+local function pair_round(self, a, b, n, rng, job)
+  local others <close> = setmetatable({}, { __close = function(list)
+    for _, module in ipairs(list) do module:close() end
+  end })
+  local module_a <close> = load_elsewhere(self, a, rng, others)
+  local module_b <close> = load_elsewhere(self, b, rng, others)
+  local launch_a, launch_b = self:prepare(module_a, a), self:prepare(module_b, b)
+  launch_a.timeout_s, launch_b.timeout_s = job.launch_s, job.launch_s
+  return module_a:pair {
+    a = launch_a, b = launch_b, other = module_b, pairs = n, flush_l2 = job.timing.flush_l2,
+  }
+end
+
+--- Interleaved launches of two mutants (device cuda). Where its code lies in memory makes one copy
+--- of a kernel up to 0.2 % slower than another, for as long as it lies there: so the pairs come in
+--- blocks, and both are loaded anew, somewhere else, for each.
+---@return table { status, a_ns, b_ns, block } or { status, message }
+function M:pair(a, b, job)
+  local block = math.ceil(job.pairs / PAIR_BLOCKS)
+  local found = { status = "ok", a_ns = {}, b_ns = {}, block = block }
+  local rng = core.rng.new(1)
+  while #found.a_ns < job.pairs do
+    local m = pair_round(self, a, b, math.min(block, job.pairs - #found.a_ns), rng, job)
+    if m.status and m.status ~= "ok" then
+      return { status = m.status, message = m.message, lost = m.lost }
+    end
+    table.move(m.a, 1, #m.a, #found.a_ns + 1, found.a_ns)
+    table.move(m.b, 1, #m.b, #found.b_ns + 1, found.b_ns)
+  end
+  return found
+end
+
+--- What it takes to write the case's output once, without calculating anything.
+---@param timing table as of module:time
+---@return table { ns, rel_error, samples, bytes }
+function M:floor(timing)
+  local output = self.case.output
+  local m = must(self:buffer(output, "output"):time_sentinel {
+    min_samples = timing.min_samples, max_samples = timing.max_samples,
+    rel_error = timing.rel_error,
+  })
+  local bits = math.tointeger(output:dtype():match("%d+")) -- "f32": of an element
+  return { ns = m.ns, rel_error = m.rel_error, samples = #m.samples, bytes = #output * bits // 8 }
+end
+
+return M

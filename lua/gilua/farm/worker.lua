@@ -1,0 +1,144 @@
+--- What a worker process does: compiles batches, builds cases, runs and times mutants, one message
+-- at a time.
+--
+-- Messages carry all they need (problem, device, case), so a worker can be replaced at any moment;
+-- problem, device and case of the last message are kept, because the next one wants them again.
+
+local core = require "gilua.core"
+local gi = require "gilua"
+local wire = require "gilua.base.wire"
+local runner = require "gilua.farm.runner"
+
+local problems = {} -- by folder
+local devices = {} -- by name
+local checked -- the runner of checked runs: { dir =, runner = }
+local whole -- the runner of whole cases: { dir =, device =, case_key =, runner = }
+
+local function must(value, message)
+  if value == nil then gi.fail("%s", message) end
+  return value
+end
+
+local function problem_at(dir)
+  problems[dir] = problems[dir] or gi.problem(dir)
+  return problems[dir]
+end
+
+local function device_called(name)
+  devices[name] = devices[name] or must(gi.device(name))
+  return devices[name]
+end
+
+local operations = {}
+
+--- What a device name stands for: "cuda" is every GPU of this machine, "cuda:0,2" two of them.
+local function names_of(device)
+  local names, numbers = {}, device:match("^cuda:([%d,]+)$")
+  for number in (numbers or ""):gmatch("%d+") do names[#names + 1] = "cuda:" .. number end
+  if device == "cuda" then
+    for i = 1, #core.system.driver().gpus do names[i] = ("cuda:%d"):format(i - 1) end
+  end
+  return #names > 0 and names or { device }
+end
+
+function operations.probe(m)
+  local names = names_of(m.device)
+  local list = {}
+  for i, name in ipairs(names) do
+    local device = must(gi.device(name))
+    local info = device:info()
+    list[i] = { device = name, name = info.name, clock_ghz = info.clock_ghz, uuid = info.uuid,
+                target = device:target() }
+    device:close()
+  end
+  return { devices = list }
+end
+
+function operations.compile(m)
+  local start = core.system.seconds()
+  local results = must(gi.compile.batch(m.units, { target = m.target, options = m.options }))
+  local images = results.images
+  results.images = nil
+  for _, r in ipairs(results) do
+    if r.code then r.hash = core.compile.canonical_hash(r.code) end
+  end
+  return { results = results, images = images, seconds = core.system.seconds() - start }
+end
+
+--- Builds a case. Its arrays go into shared memory, from where every worker has them.
+function operations.case(m)
+  local start = core.system.seconds()
+  local case = must(problem_at(m.problem):case(m.case))
+  local arrays = {}
+  local bytes = wire.encode(case, arrays)
+  local share = #arrays > 0 and must(core.array.share(arrays)) or nil
+  local info = { name = case.name, answers = case.answers, voxels = case.voxels,
+                 size = case.size, group = case.group }
+  return { case = bytes, info = info, seconds = core.system.seconds() - start }, share
+end
+
+--- The small case with every check on, on the virtual GPU whatever the device: a kernel whose lanes
+--- race may give right answers here and wrong ones on a GPU.
+function operations.check(m)
+  local start = core.system.seconds()
+  local problem = problem_at(m.problem)
+  if not checked or checked.dir ~= m.problem then
+    checked = { dir = m.problem, runner = runner.new(problem, device_called "emu") }
+    checked.runner:use(must(problem:case(problem.checked_case)))
+  end
+  local verdict = checked.runner:check(m.code, m.values, m.budget, m.guarded)
+  return { verdict = verdict, seconds = core.system.seconds() - start }
+end
+
+--- The runner of the case that a message speaks of.
+local function runner_of(m, share)
+  local here = whole and whole.dir == m.problem and whole.device == m.device
+  if not here then
+    whole = { dir = m.problem, device = m.device,
+              runner = runner.new(problem_at(m.problem), device_called(m.device)) }
+  end
+  if whole.case_key ~= m.case_key then
+    whole.case_key = nil
+    whole.runner:use(wire.decode(m.case, share and must(share:arrays()) or {}))
+    whole.case_key = m.case_key
+    if share then share:close() end
+  end
+  return whole.runner
+end
+
+function operations.run(m, share)
+  local r = runner_of(m, share)
+  local measurement = r:measure(m.mutant, m)
+  local lost = measurement.lost
+  measurement.lost = nil
+  return { measurement = measurement, lost = lost }
+end
+
+--- What a mutant writes, as a share of one array; none where it does not run.
+function operations.answers(m, share)
+  local measurement, output = runner_of(m, share):answers(m.mutant, m)
+  local lost = measurement.lost
+  measurement.lost = nil
+  return { measurement = measurement, lost = lost },
+    output and must(core.array.share { output }) or nil
+end
+
+function operations.pair(m, share)
+  return runner_of(m, share):pair(m.a, m.b, m)
+end
+
+function operations.floor(m, share)
+  return runner_of(m, share):floor(m.timing)
+end
+
+local function answer(bytes, share)
+  local m = wire.decode(bytes)
+  local ok, result, given = xpcall(operations[m.op], function(e)
+    return type(e) == "table" and { sentence = tostring(e) } or { trace = debug.traceback(e, 2) }
+  end, m, share)
+  return wire.encode(ok and result or { failure = result }), ok and given or nil
+end
+
+return function()
+  core.farm.serve(answer)
+end

@@ -1,0 +1,113 @@
+-- precision: how far may right answers differ? The kernel is run once as it is and once with every
+-- float a double. What lies between the two is its rounding error; ten times that is what a mutant
+-- may differ by that adds in another order.
+
+local core = require "gilua.core"
+local kerneltable = require "gilua.problem.kerneltable"
+local tablecase = require "gilua.problem.tablecase"
+
+local M = {}
+
+local MARGIN = 10 -- times the rounding error
+local LEAST = 2.0 ^ -22 -- of the largest answer, where rounding happens to cancel
+local WORDS = { float = "double", float2 = "double2", float3 = "double3", float4 = "double4" }
+local FUNCTIONS = { "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh",
+  "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "pow", "sqrt", "rsqrt", "cbrt", "hypot",
+  "fabs", "floor", "ceil", "round", "trunc", "rint", "fmin", "fmax", "fmod", "fma", "erf", "erfc",
+  "copysign" }
+
+local function doubled(source)
+  source = source:gsub("%f[%w_]float[234]?%f[^%w_]", WORDS)
+  source = source:gsub("%f[%w_.](%d+%.?%d*[eE]?[+-]?%d*)[fF]%f[^%w_]", "%1")
+  source = source:gsub("%f[%w_]make_float([234])%f[^%w_]", "make_double%1")
+  for _, name in ipairs(FUNCTIONS) do
+    source = source:gsub("%f[%w_]" .. name .. "f%f[^%w_]", name)
+  end
+  return source
+end
+
+-- Single arrays as double ones; then scalars.
+local function convert_to_double(args)
+  return function(case, launch)
+    if not launch then
+      for name, array in pairs(case.arrays) do
+        if array:dtype() == "f32" then case.arrays[name] = core.array.from(array:table(), "f64") end
+      end
+      for name, array in pairs(case.constants) do
+        if array:dtype() == "f32" then
+          case.constants[name] = core.array.from(array:table(), "f64")
+        end
+      end
+      return
+    end
+    for i, arg in ipairs(args) do
+      local value = launch.args[i]
+      if arg.type == "f32" and type(value) == "table" then launch.args[i] = { "f64", value[2] } end
+    end
+    launch.shared = launch.shared and 2 * launch.shared
+  end
+end
+
+-- Over the outputs that are rounded; whole numbers are as they are.
+local function difference(single, double)
+  local most, largest = 0, 0
+  for name, a in pairs(single) do
+    local b = double[name]
+    for i = 1, a:dtype():find("^f") and #a or 0 do
+      local x, y = a[i], b[i]
+      if x == x and y == y and math.abs(x) ~= math.huge and math.abs(y) ~= math.huge then
+        most, largest = math.max(most, math.abs(x - y)), math.max(largest, math.abs(y))
+      end
+    end
+  end
+  return most, largest
+end
+
+-- Up to one digit: 3.4e-6 becomes 4e-6.
+local function rounded(x)
+  local power = 10.0 ^ math.floor(math.log(x, 10))
+  return tonumber(("%.0e"):format(math.ceil(x / power - 1e-9) * power))
+end
+
+local function writes(args, type)
+  for _, arg in ipairs(args) do
+    if arg.type == type and tablecase.is_written(arg) then return true end
+  end
+  return false
+end
+
+local function largest_of(outputs)
+  return select(2, difference(outputs, outputs))
+end
+
+---A tolerance for a problem table, and how it was found.
+---@param problem gilua.problem of a kernel table
+---@param spec table of a case
+---@return number max_error
+---@return string how
+function M.tolerance(problem, spec)
+  local t = problem.definition.kernel_table.table
+  local single, why = kerneltable.run(problem, spec)
+  if not single then require("gilua").fail("%s", why) end
+  if not writes(t.args, "f32") then
+    if not writes(t.args, "f64") then return 0, "answers are whole numbers: they must be equal" end
+    return rounded(math.max(largest_of(single), 1e-30) * 2.0 ^ -40),
+      ("2^-40 of the largest answer, %.3g"):format(largest_of(single))
+  end
+  local ran, double, refused = pcall(kerneltable.run, problem, spec, {
+    source = doubled(problem.source), convert = convert_to_double(t.args),
+    structs = { f32 = "f64" },
+  })
+  if not ran then double, refused = nil, tostring(double) end
+  if not double then
+    local largest = largest_of(single)
+    return rounded(math.max(largest, 1e-30) * 1e-5), ("GUESS: 1e-5 of the largest answer, %.3g; in "
+      .. "double precision the kernel cannot be run (%s)"):format(largest, refused:match("[^\n]*"))
+  end
+  local most, largest = difference(single, double)
+  return rounded(math.max(MARGIN * most, LEAST * largest, 1e-30)),
+    ("single and double precision differ by %.2g where the largest answer is %.3g"):format(most,
+      largest)
+end
+
+return M

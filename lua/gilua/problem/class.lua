@@ -1,0 +1,23 @@
+--- What all problems share: their methods, to which rooms above add (prompt/mutant.lua those for
+-- people), and which of them was opened last.
+
+local M = {}
+
+--- Methods of a problem.
+M.methods = {}
+
+local last = setmetatable({}, { __mode = "v" })
+
+--- A problem was opened: its rules are what the prompt completes.
+---@param problem gilua.problem
+function M.opened(problem)
+  last.problem = problem
+end
+
+--- The problem opened last, while somebody has it.
+---@return gilua.problem?
+function M.latest()
+  return last.problem
+end
+
+return M

@@ -1,0 +1,188 @@
+--- A problem: how to run one kernel. gi.problem "kernels/niftyreg" loads its problem.lua.
+--
+-- problem.lua returns a table (see docs/problem.md): name, source, kernel, grammar, parameters,
+-- tolerance, case(problem, spec) and launch(case, values); or, without functions, one that
+-- gilua.kerneltable makes this of (docs/own-kernels.md).
+
+local core = require "gilua.core"
+local class = require "gilua.problem.class"
+
+---@class gilua.problem
+---@field name string
+---@field dir string
+---@field source string the kernel's text
+---@field source_path string
+---@field kernel string
+---@field grammar userdata
+---@field parameters table[] { name, default, values, switch, value, in_source, doc }
+---@field tolerance table { max_error, wrong_above, parent_penalty }
+---@field loop_limit integer iterations of all its loops that a thread is allowed in the checked run
+local Problem = class.methods
+
+local FIELDS = {
+  name = "string", source = "string", kernel = "string", parameters = "table", tolerance = "table",
+  case = "function", launch = "function",
+}
+local OPTIONAL = {
+  title = true, paper = true, reference = true, grammar = true, checked_case = true, compile = true,
+  reference_time = true, restrict = true, kernel_table = true, loop_limit = true,
+}
+local LOOP_LIMIT = 10000
+
+local function readable(path)
+  local f = io.open(path, "r")
+  if f then f:close() end
+  return f ~= nil
+end
+
+--- The folder of a problem: as given, else below gilua's own folder.
+local function find(path)
+  path = path:gsub("/problem%.lua$", ""):gsub("(.)/+$", "%1")
+  for _, dir in ipairs { path, core.home .. "/" .. path } do
+    if readable(dir .. "/problem.lua") then return dir end
+  end
+  require("gilua").fail("there is no problem.lua in %s (nor in %s/%s): a problem is a folder like "
+    .. "kernels/niftyreg", path, core.home, path)
+end
+
+local function check(def, path)
+  local fail = require("gilua").fail
+  if type(def) ~= "table" then fail("%s returns no table", path) end
+  for field, kind in pairs(FIELDS) do
+    if type(def[field]) ~= kind then
+      fail("%s: the field '%s' must be a %s", path, field, kind)
+    end
+  end
+  for field in pairs(def) do
+    if not FIELDS[field] and not OPTIONAL[field] then
+      fail("%s: unknown field '%s'", path, field)
+    end
+  end
+end
+
+local TOLERANCE = { max_error = true, wrong_above = true, parent_penalty = true }
+
+local function check_numbers(def, path)
+  local fail = require("gilua").fail
+  for field, value in pairs(def.tolerance) do
+    if not TOLERANCE[field] then fail("%s: tolerance has no field '%s'", path, field) end
+    if type(value) ~= "number" then fail("%s: tolerance.%s must be a number", path, field) end
+  end
+  if not def.tolerance.max_error then fail("%s: tolerance needs max_error", path) end
+  local limit = def.loop_limit
+  if limit ~= nil and (math.type(limit) ~= "integer" or limit < 1) then
+    fail("%s: loop_limit must be a whole number from 1 on, not %s", path, limit)
+  end
+end
+
+local function config_of(parameters)
+  local config = {}
+  for i, p in ipairs(parameters) do
+    local on_value = tostring(p.value or p.default or 1)
+    config[i] = { name = p.name, on_value = on_value, in_source = p.in_source ~= false }
+  end
+  return config
+end
+
+--- Any number for a string that looks like one.
+local function plain(v)
+  return tonumber(v) or v
+end
+
+--- Parameter values of a launch: the defaults, then what a genome set ({ NAME = "128" }).
+---@param params? table
+function Problem:values(params)
+  local values = {}
+  for _, p in ipairs(self.parameters) do
+    values[p.name] = plain(params and params[p.name] or p.default)
+  end
+  return values
+end
+
+--- Builds a case: inputs, output and expected answers. Slow: workers keep theirs.
+function Problem:case(spec)
+  return self.definition.case(self, spec)
+end
+
+function Problem:launch(case, values)
+  return self.definition.launch(case, values)
+end
+
+--- NVRTC options that parameter values ask for: { "-Xptxas=-dlcm=cg" }, and a target in place of
+--- the device's own: "compute_75".
+---@return string[] options
+---@return string? target
+function Problem:compile_options(values)
+  local compile = self.definition.compile
+  if not compile then return {} end
+  local options, target = compile(values)
+  return options or {}, target
+end
+
+--- How long the reference takes on the CPU, where the problem can say.
+---@param spec table a case
+---@param threads integer
+---@return number? seconds
+---@return string? message
+function Problem:time_reference(spec, threads)
+  local timed = self.definition.reference_time
+  if not timed then return nil, self.name .. " does not time its reference" end
+  return timed(self, spec, threads)
+end
+
+--- The problem's C functions (reference.so), loaded when first used.
+local function load_library(self)
+  local path = self.dir .. "/" .. self.definition.reference:gsub("%.c$", ".so")
+  local lib, message = core.library.open(path)
+  if not lib then
+    require("gilua").fail("%s; `make` builds it from %s", message, self.definition.reference)
+  end
+  return lib
+end
+
+local Meta = {
+  __index = function(self, key)
+    if key == "lib" and self.definition.reference then
+      self.lib = load_library(self)
+      return self.lib
+    end
+    return Problem[key]
+  end,
+  __names = function() -- the methods, for completion at the prompt
+    local names = {}
+    for name, method in pairs(Problem) do names[name] = method end
+    return names
+  end,
+  __tostring = function(self)
+    return ("problem %s: %s in %s, %d rules, %d legal genes"):format(self.name, self.kernel,
+      self.source_path, #self.grammar:rules(), self.grammar:gene_count())
+  end,
+}
+
+local function load_problem(path)
+  local gi = require "gilua"
+  local dir = find(path)
+  local chunk, message = loadfile(dir .. "/problem.lua")
+  if not chunk then gi.fail("%s", message) end
+  local def = chunk()
+  local kerneltable = require "gilua.problem.kerneltable"
+  if kerneltable.is(def) then def = kerneltable.definition(def, dir) end
+  check(def, dir .. "/problem.lua")
+  check_numbers(def, dir .. "/problem.lua")
+  local self = setmetatable({
+    name = def.name, dir = dir, kernel = def.kernel, definition = def, title = def.title,
+    parameters = def.parameters, tolerance = def.tolerance, restrict = def.restrict,
+    checked_case = def.checked_case, loop_limit = def.loop_limit or LOOP_LIMIT,
+    source_path = dir .. "/" .. def.source,
+  }, Meta)
+  local options = { kernel = def.kernel, config = config_of(def.parameters) }
+  for k, v in pairs(def.grammar or {}) do options[k] = v end
+  local g, why = gi.grammar.parse(self.source_path, options)
+  if not g then gi.fail("%s", why) end
+  self.grammar = g
+  self.source = g:apply("", true) -- the file, byte for byte
+  class.opened(self)
+  return self
+end
+
+return load_problem

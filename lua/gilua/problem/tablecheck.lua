@@ -1,0 +1,253 @@
+-- tablecheck: what can be wrong with a problem table before anything runs, each in one sentence
+-- that names the file, the field and, where a name is misspelt, the nearest one.
+
+local gi = require "gilua"
+local settings = require "gilua.base.settings"
+
+local M = {}
+
+local LIST = "list" -- a table without names
+local FIELDS = { -- and what each has to be
+  name = "string", title = "string", source = "string", kernel = "string", size = true, args = LIST,
+  tune_params = "table", restrictions = LIST, block_size_x = true, block_size_y = true,
+  block_size_z = true, grid = LIST, grid_div_x = LIST, grid_div_y = LIST, grid_div_z = LIST,
+  shared = true, constants = "table", include = LIST, defines = LIST, options = LIST,
+  tolerance = "table", grammar = "table", reference = true, checked_size = true,
+  defaults = "table", made_from = "table",
+}
+local ARGUMENT = { name = true, type = true, value = true, count = true, fill = true, role = true,
+  fields = true }
+local CONSTANT = { type = true, count = true, fill = true }
+local GRAMMAR = { open_loops = true, pragmas = true, restricts = true, consts = true,
+  volatiles = true, launch_bounds = true, launch_bounds_threads = true }
+local ROLES = { ["in"] = true, out = true, inout = true, scratch = true }
+local TYPES = { i8 = true, u8 = true, i16 = true, u16 = true, i32 = true, u32 = true, f32 = true,
+  i64 = true, u64 = true, f64 = true }
+local SCALAR_TYPES = "f32 f64 i8 u8 i16 u16 i32 u32 i64 u64"
+local FILLS = { uniform = true, normal = true, zero = true, index = true }
+local MOST_THREADS = 1024 -- of a block
+local MOST_DIMENSIONS = 3
+
+local function meant(word, known)
+  local nearest = settings.nearest(tostring(word), settings.keys(known))
+  return nearest and ("; did you mean '%s'?"):format(nearest) or ""
+end
+
+local function check_known(t, known, where)
+  for _, key in ipairs(settings.keys(t)) do
+    if not known[key] then gi.fail("%s: unknown field '%s'%s", where, key, meant(key, known)) end
+  end
+end
+
+local function is_list(value)
+  if type(value) ~= "table" then return false end
+  for key in pairs(value) do
+    if math.type(key) ~= "integer" then return false end
+  end
+  return true
+end
+
+local function check_kind(value, kind, where)
+  if value == nil or kind == true then return end
+  local right = kind == LIST and is_list(value) or type(value) == kind
+  if not right then gi.fail("%s must be a %s, not %s", where, kind, settings.shown(value)) end
+end
+
+--------------------------------------------------------------------------------------------------
+-- Sizes
+
+local function is_whole(value, most)
+  local k = type(value) == "number" and math.tointeger(value)
+  return k and k > 0 and k <= most
+end
+
+local function check_size(size, where)
+  local list = type(size) == "table" and size or { size }
+  if #list < 1 or #list > MOST_DIMENSIONS then
+    gi.fail("%s is a number, or a list of up to three, such as { 512, 512 }", where)
+  end
+  for _, n in ipairs(list) do
+    if not is_whole(n, math.maxinteger) then
+      gi.fail("%s: each is a whole number above 0, not %s", where, settings.shown(n))
+    end
+  end
+end
+
+local function check_checked_size(t, path)
+  if t.checked_size == nil then return end
+  check_size(t.checked_size, path .. ": checked_size")
+  local function dimensions(size) return type(size) == "table" and #size or 1 end
+  if dimensions(t.checked_size) ~= dimensions(t.size) then
+    gi.fail("%s: checked_size has %d dimensions and size %d", path, dimensions(t.checked_size),
+      dimensions(t.size))
+  end
+end
+
+local function check_block(value, where)
+  if not is_whole(value, MOST_THREADS) then
+    gi.fail("%s must be a whole number from 1 to %d, the most threads that a block can have, not "
+      .. "%s", where, MOST_THREADS, settings.shown(value))
+  end
+end
+
+--------------------------------------------------------------------------------------------------
+-- Arguments
+
+local function check_struct_field(field, where)
+  if type(field) ~= "table" or type(field[1]) ~= "string" or field[3] == nil then
+    gi.fail("%s is { name, type, value }, such as { \"dt\", \"f32\", 0.1 }", where)
+  end
+  if not TYPES[field[2]] then
+    gi.fail("%s (%s): '%s' is no element type (%s)%s", where, field[1], tostring(field[2]),
+      SCALAR_TYPES, meant(field[2], TYPES))
+  end
+end
+
+local function check_type(arg, where)
+  if arg.type == "struct" then
+    if not is_list(arg.fields) then
+      gi.fail("%s: a struct needs `fields`, a list of { name, type, value }", where)
+    end
+    for i, field in ipairs(arg.fields) do
+      check_struct_field(field, ("%s: field %d"):format(where, i))
+    end
+  elseif not TYPES[arg.type] then
+    gi.fail("%s: '%s' is no element type (%s, or struct)%s", where, tostring(arg.type),
+      SCALAR_TYPES, meant(arg.type, TYPES))
+  end
+end
+
+local function check_fill(fill, where)
+  local named = type(fill) == "string" and not FILLS[fill]
+  local shaped = type(fill) == "table" and not fill.ascending and #fill ~= 2
+  if not named and not shaped and type(fill) ~= "boolean" then return end
+  gi.fail("%s: fill is \"uniform\", \"normal\", \"zero\", \"index\", a number, { low, high }, "
+    .. "{ ascending = last } or a function(rng, i), not %s%s", where, settings.shown(fill),
+    named and meant(fill, FILLS) or "")
+end
+
+local function check_role(arg, where)
+  if arg.role ~= nil and not ROLES[arg.role] then
+    gi.fail("%s: role is \"in\", \"out\", \"inout\" or \"scratch\", not %s%s", where,
+      settings.shown(arg.role), meant(arg.role, ROLES))
+  end
+  if arg.role and arg.role ~= "in" and arg.count == nil then
+    gi.fail("%s: only an array (with a `count`) can have role \"%s\"", where, arg.role)
+  end
+end
+
+local function check_argument(arg, where)
+  if type(arg) ~= "table" then gi.fail("%s must be a table { name =, type =, … }", where) end
+  check_known(arg, ARGUMENT, where)
+  if type(arg.name) ~= "string" then gi.fail("%s has no name", where) end
+  where = ("%s (%s)"):format(where, arg.name)
+  check_type(arg, where)
+  if arg.type ~= "struct" and (arg.count == nil) == (arg.value == nil) then
+    gi.fail("%s needs either a `value` (a number that the kernel takes) or a `count` (elements of "
+      .. "an array)", where)
+  end
+  check_fill(arg.fill, where)
+  check_role(arg, where)
+end
+
+local function check_arguments(args, path)
+  local seen, written = {}, false
+  for i, arg in ipairs(args) do
+    check_argument(arg, ("%s: argument %d"):format(path, i))
+    if seen[arg.name] then gi.fail("%s: two arguments are called '%s'", path, arg.name) end
+    seen[arg.name] = true
+    written = written or arg.role == "out" or arg.role == "inout"
+  end
+  if not written then
+    gi.fail("%s: no argument has role \"out\" or \"inout\": there would be no answers to check",
+      path)
+  end
+end
+
+--------------------------------------------------------------------------------------------------
+-- The rest
+
+local function check_constants(constants, path)
+  for _, name in ipairs(settings.keys(constants)) do
+    local where, c = ("%s: constants.%s"):format(path, name), constants[name]
+    check_kind(c, "table", where)
+    check_known(c, CONSTANT, where)
+    if not TYPES[c.type] then
+      gi.fail("%s: '%s' is no element type (%s)%s", where, tostring(c.type), SCALAR_TYPES,
+        meant(c.type, TYPES))
+    end
+    if c.count == nil then gi.fail("%s needs a `count`, 1 for a single number", where) end
+    check_fill(c.fill, where)
+  end
+end
+
+local function check_tuning(t, path)
+  for _, name in ipairs(settings.keys(t.tune_params or {})) do
+    local where, values = ("%s: tune_params.%s"):format(path, name), t.tune_params[name]
+    if not is_list(values) or #values == 0 then
+      gi.fail("%s must be a list of values, not %s", where, settings.shown(values))
+    end
+    for _, value in ipairs(values) do
+      if name:find("^block_size_[xyz]$") then check_block(value, where) end
+    end
+  end
+  for _, d in ipairs { "x", "y", "z" } do
+    local name = "block_size_" .. d
+    if t[name] ~= nil then check_block(t[name], path .. ": " .. name) end
+  end
+  for i, rule in ipairs(t.restrictions or {}) do
+    if type(rule) ~= "string" and type(rule) ~= "function" then
+      gi.fail("%s: restriction %d must be an expression in quotes or a function, not %s", path, i,
+        settings.shown(rule))
+    end
+  end
+end
+
+local function check_reference(r, path)
+  local kind = type(r)
+  if kind == "string" and not r:find("%.c$") then
+    gi.fail("%s: reference '%s' must be a C file, whose name ends in .c", path, r)
+  end
+  if kind ~= "nil" and kind ~= "string" and kind ~= "function" and kind ~= "table" then
+    gi.fail("%s: reference is a C file's name, a function, or { kernel =, source =, values = }, "
+      .. "not %s", path, settings.shown(r))
+  end
+  if kind == "table" then
+    check_known(r, { kernel = true, source = true, values = true }, path .. ": reference")
+  end
+end
+
+local function check_tolerance(tolerance, path)
+  check_known(tolerance, { max_error = true, wrong_above = true, parent_penalty = true },
+    path .. ": tolerance")
+  for _, field in ipairs(settings.keys(tolerance)) do
+    local value = tolerance[field]
+    if type(value) ~= "number" or value < 0 then
+      gi.fail("%s: tolerance.%s must be a number from 0 on, not %s", path, field,
+        settings.shown(value))
+    end
+  end
+end
+
+---Raises a sentence where the table is wrong.
+---@param t table
+---@param path string of its file
+function M.check(t, path)
+  check_known(t, FIELDS, path)
+  for _, field in ipairs(settings.keys(t)) do
+    check_kind(t[field], FIELDS[field], ("%s: the field '%s'"):format(path, field))
+  end
+  for _, field in ipairs { "source", "kernel", "size" } do
+    if t[field] == nil then gi.fail("%s: the field '%s' is missing", path, field) end
+  end
+  check_size(t.size, path .. ": size")
+  check_checked_size(t, path)
+  check_arguments(t.args, path)
+  check_known(t.grammar or {}, GRAMMAR, path .. ": grammar")
+  check_constants(t.constants or {}, path)
+  check_tuning(t, path)
+  check_reference(t.reference, path)
+  check_tolerance(t.tolerance or {}, path)
+end
+
+return M

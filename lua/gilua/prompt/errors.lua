@@ -1,0 +1,308 @@
+--- Where a mutant's answers are wrong: counted, listed, and drawn as a slice of the volume that
+-- they are answers for.
+--
+-- Where an answer lies is known of three kinds of cases: those that say it (`volume`, the sizes
+-- { nx, ny, nz }, and `positions`, an integer array: the voxel of each answer, from 0, x fastest);
+-- whose output has two or three dimensions; those of NiftyReg's kind (`groups`, `image_size`). Of
+-- others the answers are drawn in a row.
+
+local core = require "gilua.core"
+local inspect = require "gilua.prompt.inspect"
+
+local class, paint = inspect.class, inspect.paint
+local function fail(...) require("gilua").fail(...) end
+local function grouped(n) return require("gilua.report.progress").grouped(n) end
+
+local M = {}
+
+-- --- places ------------------------------------------------------------------------------------
+
+-- Where answer i (from 1) is in a volume: { nx, ny, nz, at = fun(i): x, y, z } from 0; or nil and
+-- why it is not known. A case can say it (`volume` and `positions`); an output of two or three
+-- dimensions is a volume itself; NiftyReg's cases list groups of k x k voxels along y and z.
+local function volume_of(case, answers)
+  local function linear(nx, ny, nz, voxel)
+    return { nx = nx, ny = ny, nz = nz, at = function(i)
+      local v = voxel(i)
+      return v % nx, v // nx % ny, v // (nx * ny)
+    end }
+  end
+  if case.volume and case.positions then
+    local nx, ny, nz = case.volume[1], case.volume[2], case.volume[3] or 1
+    return linear(nx, ny, nz, function(i) return case.positions[i] end)
+  end
+  if case.groups and case.image_size and #case.image_size == 3 then
+    local group = answers // #case.groups
+    local k = math.tointeger(math.sqrt(group))
+    local nx, ny = case.image_size[1], case.image_size[2]
+    if k and group * #case.groups == answers then
+      return linear(nx, ny, case.image_size[3], function(i)
+        local lane = (i - 1) % group
+        return case.groups[(i - 1) // group + 1] + lane % k * nx + lane // k * nx * ny
+      end)
+    end
+  end
+  local shape = { case.output:shape() }
+  if (case.compare and case.compare.width or 1) > 1 then shape[#shape] = nil end
+  if (#shape == 2 or #shape == 3) and shape[#shape] > 1 and shape[#shape - 1] > 1 then
+    return linear(shape[#shape], shape[#shape - 1], shape[#shape - 2] or 1,
+      function(i) return i - 1 end)
+  end
+  return nil, "where an answer lies in space is not known from this problem"
+end
+
+-- --- judging -----------------------------------------------------------------------------------
+
+-- What an element holds that was never written; NaN where that is the mark.
+local function mark_of(array)
+  return core.array.new(array:dtype(), 1):sentinel()[1]
+end
+
+-- The error of answer i, and whether it was never written (or is no number).
+local function error_of(got, expected, first, used, mark)
+  local worst = 0
+  for k = first, first + used - 1 do
+    local x = got[k]
+    if x ~= x or x == mark then return math.huge, true end
+    local e = math.abs(x - expected[k])
+    if e > worst or e ~= e then worst = e end
+  end
+  return worst, false
+end
+
+local LISTED = 5
+
+local function first_wrong(i, at, case, first, used, e)
+  local got, want = {}, {}
+  for k = 1, used do
+    got[k], want[k] = case.output[first + k - 1], case.expected[first + k - 1]
+  end
+  local row = { index = i, got = got, expected = want, error = e }
+  if at then row.x, row.y, row.z = at(i) end
+  return row
+end
+
+-- All answers, one after the other: errors[i] (-1: never written), counts, the first wrong ones.
+local function judge(case, tolerance, volume)
+  local compare = case.compare or {}
+  local width = compare.width or 1
+  local used = compare.used and compare.used > 0 and compare.used or width
+  local n, limit = #case.output // width, compare.limit or tolerance.wrong_above or 0
+  local found = { n = n, off = 0, wrong = 0, unset = 0, max_error = 0, first = {}, errors = {},
+                  accepted = tolerance.max_error, limit = limit }
+  local mark = mark_of(case.output)
+  for i = 1, n do
+    local first = (i - 1) * width + 1
+    local e, unset = error_of(case.output, case.expected, first, used, mark)
+    found.errors[i] = unset and -1 or e
+    if unset then found.unset = found.unset + 1 end
+    if e > found.accepted then
+      found.off = found.off + 1
+      if e > limit then found.wrong = found.wrong + 1 end
+      if not unset then found.max_error = math.max(found.max_error, e) end
+      found.low, found.high = found.low or i, i
+      if #found.first < LISTED then
+        found.first[#found.first + 1] = first_wrong(i, volume and volume.at, case, first, used, e)
+      end
+    elseif not unset then
+      found.max_error = math.max(found.max_error, e)
+    end
+  end
+  return found
+end
+
+-- --- pictures of errors ------------------------------------------------------------------------
+
+-- How bad an answer is: 0 right, from 1 (just too far off) to 2 (the worst of all), 3 never
+-- written. A pixel shows the worst of its answers.
+local function badness(found, e)
+  if e < 0 then return 3 end
+  if e <= found.accepted then return 0 end
+  local low = math.max(found.accepted, 1e-30)
+  local span = math.log(math.max(found.max_error, low) / low)
+  return 1 + (span > 0 and math.min(math.log(e / low) / span, 1) or 1)
+end
+
+local RIGHT, UNSET = { 0, 135, 0, "." }, { 95, 95, 255, "?" }
+
+-- Yellow to red on a scale of factors.
+local function pixel_of(bad, limit)
+  if bad == 0 then return RIGHT elseif bad == 3 then return UNSET end
+  local t = bad - 1
+  return { 255, math.floor(215 * (1 - t)), 0, bad > limit and "X" or "o" }
+end
+
+-- How many answers of each slice along z are off; the slice with most.
+local function worst_slice(found, volume)
+  local counts, best = {}, 0
+  for i = 1, found.n do
+    local e = found.errors[i]
+    if e < 0 or e > found.accepted then
+      local _, _, z = volume.at(i)
+      counts[z] = (counts[z] or 0) + 1
+      if counts[z] > (counts[best] or 0) then best = z end
+    end
+  end
+  return best
+end
+
+-- The slice as rows of pixels, `across` by `down` answers to each.
+local function slice_rows(self, across, down)
+  local volume, rows, limit = self.volume, {}, badness(self, self.limit)
+  for y = 1, (volume.ny + down - 1) // down do rows[y] = {} end
+  for i = 1, self.n do
+    local x, y, z = volume.at(i)
+    if z == self.slice and x < volume.nx and y < volume.ny then
+      local row, bad = rows[y // down + 1], badness(self, self.errors[i])
+      local old = row[x // across + 1]
+      if not old or bad > old then row[x // across + 1] = bad end
+    end
+  end
+  for _, row in ipairs(rows) do
+    for x, bad in pairs(row) do row[x] = pixel_of(bad, limit) end
+  end
+  return rows
+end
+
+local function legend(o)
+  if o.colour and o.utf8 then return "green right, yellow to red wrong, blue never written" end
+  return ". right, o off, X wrong, ? never written"
+end
+
+local LOW = 40 -- a volume with no more rows keeps them all, however wide it is
+
+local function picture(self, o)
+  local v = self.volume
+  local across = math.max((v.nx + o.width - 2) // (o.width - 1), (v.ny + 79) // 80, 1)
+  local down = v.ny > LOW and across or 1
+  local what = v.nz > 1 and ("slice z = %d of %dx%dx%d"):format(self.slice, v.nx, v.ny, v.nz)
+    or ("%dx%d answers"):format(v.nx, v.ny)
+  local scale = across > 1 and (", %dx%d to a pixel"):format(across, down) or ""
+  return inspect.wrap(("%s, x to the right, y down%s; %s"):format(what, scale, legend(o)), o.width,
+    "  ") .. "\n"
+    .. inspect.picture(slice_rows(self, across, down), (v.nx + across - 1) // across, o)
+end
+
+-- Without a volume: all answers in a row.
+local function strip(self, o)
+  local cells, width = {}, math.min(self.n, o.width - 1)
+  for i = 1, self.n do
+    local x = (i - 1) * width // self.n + 1
+    cells[x] = math.max(cells[x] or 0, badness(self, self.errors[i]))
+  end
+  for x = 1, width do cells[x] = pixel_of(cells[x], badness(self, self.limit)) end
+  return inspect.wrap(("%s; answers 1 to %s from left to right; %s"):format(self.why_flat,
+    grouped(self.n), legend(o)), o.width, "  ") .. "\n"
+    .. inspect.picture({ cells }, width, o)
+end
+
+local function vector(list)
+  local parts = {}
+  for i, x in ipairs(list) do parts[i] = inspect.number(x) end
+  return table.concat(parts, ", ")
+end
+
+local function summary(self, o)
+  local lines = {}
+  if self.status ~= "ok" then
+    lines[1] = paint(o, "red", self.status) .. ": "
+      .. tostring(self.message):match("[^\n]*") .. "; what stood in the output then:"
+  end
+  if self.off == 0 then
+    lines[#lines + 1] = ("all %s answers are within %g (largest error %.3g)"):format(
+      grouped(self.n), self.accepted, self.max_error)
+    return lines
+  end
+  lines[#lines + 1] = ("%s of %s answers are off by more than %g%s%s%s"):format(grouped(self.off),
+    grouped(self.n), self.accepted,
+    self.limit > self.accepted and (", %s by more than %g"):format(grouped(self.wrong), self.limit)
+      or "",
+    self.unset > 0 and (", %s never written or no number"):format(grouped(self.unset)) or "",
+    self.unset < self.n and ("; largest error %.3g"):format(self.max_error) or "")
+  for _, row in ipairs(self.first) do
+    local place = row.x and (self.volume.nz > 1 and " (%d, %d, %d)" or " (%d, %d)"):format(row.x,
+      row.y, row.z) or ""
+    lines[#lines + 1] = ("  answer %d%s: %s instead of %s"):format(row.index, place,
+      vector(row.got), vector(row.expected))
+  end
+  lines[#lines + 1] = ("  the first and last of them: answers %d and %d"):format(self.low,
+    self.high)
+  return lines
+end
+
+local ErrorMethods = {}
+local Errors = class("errors", ErrorMethods, function(self, o)
+  local lines = summary(self, o)
+  if self.off > 0 then lines[#lines + 1] = self.volume and picture(self, o) or strip(self, o) end
+  return (table.concat(lines, "\n"):gsub("%s+$", ""))
+end)
+
+local function need_volume(self, path)
+  if not self.volume then
+    fail("%s cannot be written: %s (a case can tell, by `volume` and `positions`)", path,
+      self.why_flat)
+  end
+end
+
+-- The volume of errors, 0 where there is no answer; what was never written counts as the largest.
+local function error_volume(self)
+  local v = self.volume
+  local data = core.array.new("f32", v.nz, v.ny, v.nx)
+  for i = 1, self.n do
+    local x, y, z = v.at(i)
+    if x < v.nx and y < v.ny and z < v.nz then
+      local e = self.errors[i]
+      data[(z * v.ny + y) * v.nx + x + 1] = e < 0 and self.max_error or e
+    end
+  end
+  return data
+end
+
+-- The slice in the colours of the terminal, as a binary PPM.
+local function ppm(self)
+  local rows, bytes = slice_rows(self, 1, 1), {}
+  for y = 1, self.volume.ny do
+    for x = 1, self.volume.nx do
+      local p = rows[y][x] or { 0, 0, 0 }
+      bytes[#bytes + 1] = string.char(p[1], p[2], p[3])
+    end
+  end
+  return ("P6\n%d %d\n255\n%s"):format(self.volume.nx, self.volume.ny, table.concat(bytes))
+end
+
+--- Writes the slice as a picture (NAME.ppm), or all errors as a volume that viewers of medical
+--- images open (NAME.nii, NAME.nii.gz).
+---@param path string
+function ErrorMethods:save(path)
+  need_volume(self, path)
+  if path:find("%.nii$") or path:find("%.nii%.gz$") then
+    local ok, why = core.nifti.write(path, { data = error_volume(self),
+      description = ("gilua: errors, %s"):format(self.name):sub(1, 79) })
+    if not ok then fail("%s", why) end
+  elseif path:find("%.ppm$") then
+    require("gilua.report.report").write(path, ppm(self))
+  else
+    fail("%s: errors are written as .ppm, .nii or .nii.gz", path)
+  end
+end
+
+--- The errors of a run: the case holds what was written and what was expected.
+---@param m table its measurement: status, message
+---@param case table
+---@param tolerance table { max_error, wrong_above }
+---@param slice? integer which z to draw, from 0 (the one with most wrong answers)
+---@return table errors { n, off, wrong, unset, max_error, first, errors, slice }
+function M.new(m, case, tolerance, slice)
+  local width = case.compare and case.compare.width or 1
+  local volume, flat = volume_of(case, #case.output // width)
+  if slice and (not volume or slice < 0 or slice >= volume.nz) then
+    fail("there is no slice %s: %s", slice, flat or ("z goes from 0 to %d"):format(volume.nz - 1))
+  end
+  local found = judge(case, tolerance, volume)
+  found.status, found.message, found.name = m.status, m.message, case.name
+  found.volume, found.why_flat = volume, flat
+  if volume then found.slice = slice or worst_slice(found, volume) end
+  return setmetatable(found, Errors)
+end
+
+return M

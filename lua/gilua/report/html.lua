@@ -1,0 +1,673 @@
+-- html: an experiment as one page that needs nothing else: no network, no script. The page is a
+-- pure function of the experiment table (docs/report.md has its fields; gilua.experiment makes
+-- it): what is not in the table is not on the page. Plots are gnuplot's; without it the tables are
+-- there.
+
+local plot = require "gilua.report.plot"
+local progress = require "gilua.report.progress"
+
+local M = {}
+
+--------------------------------------------------------------------------------------------------
+-- Text
+
+local ENTITIES = { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;" }
+
+local function escape(x)
+  return (tostring(x):gsub('[&<>"]', ENTITIES))
+end
+
+local function finite(x)
+  return type(x) == "number" and x == x and x < math.huge and x > -math.huge
+end
+
+-- A number by a format; a dash where there is none.
+local function shown(x, format)
+  if not finite(x) then return "–" end
+  if format == "grouped" then return (progress.grouped(x):gsub(" ", "\u{202f}")) end
+  if format == "%d" and not math.tointeger(x) then format = "%.1f" end
+  return format:format(x)
+end
+
+-- x times factor; nil where there is no x, so that a figure that is missing is a dash or a gap.
+local function scaled(x, factor) return finite(x) and finite(factor) and x * factor or nil end
+
+-- x over y in the same manner.
+local function over(x, y) return finite(x) and finite(y) and y ~= 0 and x / y or nil end
+
+local function microseconds(ns) return finite(ns) and shown(ns / 1e3, "%.2f µs") or "–" end
+local function times(x) return shown(x, "%.3f×") end
+local function percent(x) return finite(x) and shown(100 * x, "%.1f %%") or "–" end
+
+local function interval(low, high)
+  if not (finite(low) and finite(high)) then return "–" end
+  return low == high and "exact" or ("%.3f – %.3f"):format(low, high)
+end
+
+local function code(text) return "<code>" .. escape(text) .. "</code>" end
+
+-- Prose in which `code` stands between backquotes.
+local function prose(text)
+  return (escape(text):gsub("`([^`]*)`", "<code>%1</code>"))
+end
+
+local function p(text, class)
+  return ("<p%s>%s</p>\n"):format(class and (' class="%s"'):format(class) or "", text)
+end
+
+--------------------------------------------------------------------------------------------------
+-- Parts of a page
+
+local function section(title, ...)
+  return ("<section>\n<h2>%s</h2>\n%s</section>\n"):format(escape(title), table.concat { ... })
+end
+
+-- A table; cells are HTML already. align: "l" or "r" for each column.
+local function grid(heads, align, rows)
+  local lines = { '<div class="wide"><table>\n<thead><tr>' }
+  for i, head in ipairs(heads) do
+    lines[#lines + 1] = ('<th class="%s">%s</th>'):format(align:sub(i, i), escape(head))
+  end
+  lines[#lines + 1] = "</tr></thead>\n<tbody>\n"
+  for _, row in ipairs(rows) do
+    lines[#lines + 1] = row.class and ('<tr class="%s">'):format(row.class) or "<tr>"
+    for i = 1, #heads do
+      lines[#lines + 1] = ('<td class="%s">%s</td>'):format(align:sub(i, i), row[i] or "")
+    end
+    lines[#lines + 1] = "</tr>\n"
+  end
+  lines[#lines + 1] = "</tbody></table></div>\n"
+  return table.concat(lines)
+end
+
+local function figure(caption, svg, why)
+  if not svg then return p(escape(why), "note") end
+  return ("<figure>\n<div>%s</div>\n<figcaption>%s</figcaption>\n</figure>\n"):format(svg,
+    escape(caption))
+end
+
+-- Genes are long; plots have room for a few letters.
+local function short(text)
+  local plain = text:gsub("_[%w]+%.cu_", "_"):gsub("<_", "<")
+  if utf8.len(plain) and utf8.len(plain) > 26 then plain = plain:sub(1, 24) .. "…" end
+  return plain
+end
+
+--------------------------------------------------------------------------------------------------
+-- Sections. Each takes the experiment and a function that makes words of the page's own.
+
+local function headline(e)
+  local v, w = e.validation, e.winner
+  local text = {}
+  if v and v.ratio then
+    text[1] = ("<strong>%s faster</strong> than the kernel as it is (median of %d cases that "
+      .. "nothing before had seen; %s to %s), "):format(times(v.ratio.median), #v.rows,
+      times(v.ratio.least), times(v.ratio.greatest))
+    text[2] = ("%s answers checked, %s wrong, largest error %s."):format(
+      shown(v.answers, "grouped"), shown(v.wrong, "grouped"), shown(v.max_error, "%.3g"))
+  end
+  if w then
+    text[#text + 1] = (" %s → %s on %s."):format(microseconds(w.default_ns), microseconds(w.ns),
+      escape(e.device or "?"))
+  end
+  return #text > 0 and p(table.concat(text), "lead") or ""
+end
+
+local function top(e)
+  local lines = { ("<header>\n<h1>%s</h1>\n"):format(escape(e.title or "An experiment")) }
+  if e.paper and e.paper ~= "" then lines[#lines + 1] = p(escape(e.paper), "paper") end
+  lines[#lines + 1] = headline(e)
+  if e.doc and e.doc ~= "" then lines[#lines + 1] = p(escape(e.doc)) end
+  if e.emulated then
+    lines[#lines + 1] = p("Times are those of the virtual GPU's cost model: exact, and not a "
+      .. "GPU's.", "note")
+  end
+  return table.concat(lines) .. "</header>\n"
+end
+
+local function beside_the_paper(e)
+  local parts = {}
+  if e.settings and #e.settings > 0 then
+    local rows = {}
+    for i, s in ipairs(e.settings) do
+      rows[i] = { escape(s.name), escape(s.value), s.paper and escape(s.paper) or "–" }
+    end
+    parts[#parts + 1] = grid({ "setting", "here", "paper" }, "lll", rows)
+  end
+  if e.paper_row and #e.paper_row > 0 then
+    local rows = {}
+    for i, s in ipairs(e.paper_row) do
+      rows[i] = { escape(s.name), s.ours and escape(s.ours) or "–", escape(s.paper or "–") }
+    end
+    parts[#parts + 1] = grid({ "figure", "here", "paper" }, "lrr", rows)
+  end
+  return #parts > 0 and section("Settings and figures, beside the paper's", table.unpack(parts))
+    or ""
+end
+
+local function reason(row)
+  if row.status ~= "ok" then
+    return escape(row.status) .. ": " .. escape((row.message or ""):match("^[^\n]*"))
+  end
+  return row.right and "" or "wrong: largest error " .. shown(row.max_error, "%.3g")
+end
+
+local MANY = 40 -- rows of a table of settings
+
+local function tuning_table(t)
+  local rows, best = {}, t.best and t.best.genome
+  local default = t.default and t.default.right and t.default.ticks
+  for i, row in ipairs(t.rows) do
+    rows[i] = {
+      code(row.genome == "" and "(none)" or row.genome), row.right and shown(row.ticks, "grouped")
+        or reason(row), row.right and microseconds(row.ns) or "",
+      row.right and default and times(over(default, row.ticks)) or "",
+      row.right and shown(row.registers, "%d") or "", order = row.right and row.ticks or math.huge,
+      index = i, class = row.genome == best and "best" or nil,
+    }
+  end
+  local note = ""
+  if #rows > MANY then
+    table.sort(rows, function(a, b)
+      if a.order ~= b.order then return a.order < b.order end
+      return a.index < b.index
+    end)
+    note = p(("The %d fastest of %d settings."):format(MANY, #rows), "note")
+    for i = #rows, MANY + 1, -1 do rows[i] = nil end
+  end
+  return grid({ "setting", "ticks", "time", "speed-up", "registers" }, "lrrrr", rows) .. note
+end
+
+-- The least time over all other parameters, for each setting of the first two.
+local function heat_cells(t)
+  local across, down = t.parameters[1], t.parameters[2]
+  local cells, known = {}, {}
+  for _, row in ipairs(t.rows) do
+    local x, y = tostring(row.values[across]), tostring(row.values[down])
+    local cell = known[x .. "\0" .. y]
+    if not cell then
+      cell = { x = x, y = y }
+      known[x .. "\0" .. y], cells[#cells + 1] = cell, cell
+    end
+    local time = row.right and scaled(row.ns, 1e-3) or nil
+    if time and not (cell.value and cell.value <= time) then cell.value = time end
+    cell.best = cell.best or t.best and row.genome == t.best.genome
+    cell.default = cell.default or t.default and row.genome == t.default.genome
+  end
+  return cells
+end
+
+local function heat_map(t, id)
+  local names = t.parameters
+  local others = #names > 2 and ("; of the settings of %s the best one"):format(
+    table.concat(names, ", ", 3)) or ""
+  return figure(("Time by %s (across) and %s on %s%s; a star marks the best, a circle the default. "
+    .. "Empty ones did not run or were wrong."):format(names[1], names[2], t.case or "one case",
+    others), plot.heat(heat_cells(t), { id = id, x = names[1], y = names[2], title = "time, µs",
+    height = 380, log = true }))
+end
+
+local function tuning_plot(t, id)
+  local names = t.parameters
+  local function value(row, name) return tostring(row.values[name]) end
+  if #names == 1 then
+    local bars = {}
+    for i, row in ipairs(t.rows) do
+      bars[i] = { label = value(row, names[1]), strong = t.best and row.genome == t.best.genome,
+                  value = row.right and scaled(row.ns, 1e-3) or nil }
+    end
+    return figure(("Time by %s on %s; the best has its own colour, gaps did not run or were wrong.")
+      :format(names[1], t.case or "one case"),
+      plot.bars(bars, { id = id, x = names[1], y = "time, µs", from = 0 }))
+  elseif #names > 1 then
+    return heat_map(t, id)
+  end
+  return ""
+end
+
+local function tuning(e, word)
+  local parts = {}
+  for _, t in ipairs(e.tuning or {}) do
+    local r = t.result
+    parts[#parts + 1] = ("<h3>%s</h3>\n"):format(escape(t.title))
+    if r.best then
+      local gain = r.default and r.default.right
+        and (", %s the time of the default"):format(
+          shown(over(r.best.ticks, r.default.ticks), "%.3f")) or ""
+      parts[#parts + 1] = p(("Best of %d%s: %s, %s%s."):format(#r.rows,
+        r.sampled and (" drawn from %d"):format(r.total) or "", code(r.best.genome),
+        microseconds(r.best.ns), gain))
+    end
+    parts[#parts + 1] = tuning_plot(r, word()) .. tuning_table(r)
+  end
+  return #parts > 0 and section("Tuning", table.unpack(parts)) or ""
+end
+
+-- Points of a column of the records.
+local function points(records, y)
+  local list = {}
+  for i, r in ipairs(records) do list[i] = { r.generation, y(r) } end
+  return list
+end
+
+-- The best so far.
+local function running_best(records)
+  local best, list = nil, {}
+  for i, r in ipairs(records) do
+    if finite(r.speedup) and (not best or r.speedup > best) then best = r.speedup end
+    list[i] = { r.evaluations, best }
+  end
+  return list
+end
+
+-- Table 5 of RN/14/02.
+local function popular(v)
+  if not v.popular or #v.popular == 0 then return "" end
+  local rows = {}
+  for i, parameter in ipairs(v.popular) do
+    local parts = {}
+    for k, value in ipairs(parameter.values) do
+      parts[k] = ("%s%s: %s"):format(code(value.value), value.default and " (default)" or "",
+        shown(value.count, "%d"))
+    end
+    rows[i] = { code(parameter.name), table.concat(parts, ", ") }
+  end
+  return p(("Configuration of the last breeding population: how many of the %s parents of the last "
+    .. "generation carry which value (RN/14/02, Table 5)."):format(shown(v.parents, "%d")))
+    .. grid({ "parameter", "values and parents that carry them" }, "ll", rows)
+end
+
+-- Error against time of what was seen (Figure 8.4), and what of it nothing beats.
+local function pareto(e, word)
+  local s = e.pareto
+  if not s or not s.points or #s.points == 0 then return "" end
+  local rows = {}
+  local front = s.front or {}
+  for i, point in ipairs(front) do
+    rows[i] = { shown(point.error, "%.3g"), shown(point.time, "%.4f"),
+                times(over(1, point.time)), shown(point.generation, "%d"),
+                point.genome == "" and "(the kernel as it is)" or code(point.genome or "?") }
+  end
+  local out = finite(s.left_out) and s.left_out > 0
+    and (" %s more ran but have no finite error."):format(shown(s.left_out, "grouped")) or ""
+  return section("Error against time",
+    p(("%s different genomes ran during evolution. Time is over that of the kernel evolution began "
+      .. "with on the same case, error is the %s.%s"):format(shown(s.genomes, "grouped"),
+      escape(s.error or "mean error of an answer"), out)),
+    figure("Everything seen in the evolution; those that nothing beats in both are joined (Figure "
+      .. "8.4).", plot.front(s.points, front, { id = word(), x = s.error or "mean error",
+      y = "time, over the unmodified", at = 1, title = "unmodified", height = 400 })),
+    grid({ "error", "time", "speed-up", "generation", "genome" }, "rrrrl", rows))
+end
+
+local function gene_plot(records, word)
+  local last = records[#records].genes or {}
+  local series = {}
+  for i = 1, math.min(7, #last) do
+    local name, list = last[i].gene, {}
+    for k, r in ipairs(records) do
+      -- of a population only the most frequent genes are recorded: below that there is a gap
+      list[k] = { r.generation, #(r.genes or {}) < #last and 0 or nil }
+      for _, g in ipairs(r.genes or {}) do
+        if g.gene == name then list[k][2] = g.count end
+      end
+    end
+    series[i] = { name = short(name), points = list }
+  end
+  if #series == 0 then return "" end
+  local rows = {}
+  for i = 1, math.min(12, #last) do
+    rows[i] = { code(last[i].gene), shown(last[i].count, "%d") }
+  end
+  return figure("Genomes that hold a gene, for the genes most frequent in the last population "
+    .. "(§4.5).", plot.lines(series, { id = word(), x = "generation", y = "genomes", from = 0 }))
+    .. grid({ "gene", "genomes of the last population" }, "lr", rows)
+end
+
+local function counts(title, t)
+  local names, rows = {}, {}
+  for name in pairs(t or {}) do names[#names + 1] = name end
+  table.sort(names)
+  for i, name in ipairs(names) do rows[i] = { escape(name), shown(t[name], "grouped") } end
+  return #rows > 0 and grid({ title, "mutants" }, "lr", rows) or ""
+end
+
+local function evolution(e, word)
+  local v = e.evolution
+  if not v or #v.records == 0 then return "" end
+  local r = v.records
+  return section("Evolution",
+    p(("%s evaluations in %d generations of %s."):format(shown(v.evaluations, "grouped"), #r,
+      shown(v.population, "grouped"))),
+    figure("Speed-up over the unmodified kernel, timed anew on each generation's own case.",
+      plot.lines({
+        { name = "best", points = points(r, function(x) return x.speedup end) },
+        { name = "median", dashed = true, points = points(r, function(x)
+          return over(x.baseline_ticks, x.median_ticks)
+        end) },
+      }, { id = word(), x = "generation", y = "speed-up", at = 1, title = "unmodified" })),
+    figure("Shares of each population.", plot.lines({
+      { name = "compiled", points = points(r, function(x) return scaled(x.compiled, 100) end) },
+      { name = "right", points = points(r, function(x) return scaled(x.right, 100) end) },
+      { name = "may be parents", dashed = true,
+        points = points(r, function(x) return scaled(over(x.parents, v.population), 100) end) },
+    }, { id = word(), x = "generation", y = "percent", from = 0, to = 105 })),
+    figure("Genes of a genome.", plot.lines({
+      { name = "mean", points = points(r, function(x) return x.mean_length end) },
+      { name = "best", dashed = true, points = points(r, function(x) return x.best_length end) },
+    }, { id = word(), x = "generation", y = "genes", from = 0 })),
+    gene_plot(r, word), popular(v), counts("did not survive, by cause", v.rejected),
+    counts("seen before, by", v.duplicates))
+end
+
+local function control(e, word)
+  if not (e.control and e.evolution) then return "" end
+  return section("Random search",
+    p("The same loop with as many evaluations, parents chosen at random (RN/14/02, §10.1). Its "
+      .. ("best, measured like evolution's winner: %s."):format(times(e.control.speedup))),
+    figure("Best speed-up so far, each on the case it was met on.", plot.lines({
+      { name = "evolution", points = running_best(e.evolution.records) },
+      { name = "random search", dashed = true, points = running_best(e.control.records) },
+    }, { id = word(), x = "evaluations", y = "best speed-up so far" })))
+end
+
+local function runs(e, word)
+  if not e.runs or #e.runs < 2 then return "" end
+  local rows, evolved, random = {}, {}, {}
+  for i, r in ipairs(e.runs) do
+    evolved[i], random[#random + 1] = r.speedup, r.control
+    rows[i] = { shown(r.seed, "%d"), times(r.speedup), interval(r.low, r.high), times(r.control),
+                code(r.genome or "") }
+  end
+  local text, s = "", e.summary
+  if s then
+    text = p(("Evolution: median %s (%s %s to %s). Random search: %s (%s to %s). Mann–Whitney "
+      .. "p = %s; Vargha–Delaney A = %s, %s."):format(times(s.median), escape(s.spread or ""),
+      times(s.low), times(s.high), times(s.control.median), times(s.control.low),
+      times(s.control.high), shown(s.p, "%.3g"), shown(s.a12, "%.2f"), escape(s.words or "")))
+  end
+  local groups = { { label = "evolution", values = evolved } }
+  if #random > 0 then groups[2] = { label = "random search", values = random } end
+  return section(("%d runs"):format(#e.runs), text,
+    figure("Speed-up of each run's winner on its own unseen case; the bar is the median.",
+      plot.strips(groups, { id = word(), y = "speed-up" })),
+    grid({ "seed", "speed-up", "95 % interval", "random search", "genome" }, "rrrrl", rows))
+end
+
+local function cleanup_rows(steps)
+  local rows = {}
+  for i, s in ipairs(steps) do
+    local gene = s.with and s.gene .. " with " .. s.with[1] or s.gene
+    rows[i] = {
+      code(gene), s.right and percent(s.cost) or escape(s.status == "ok" and "wrong answers"
+        or s.status), s.right and ("%s – %s"):format(percent(s.low), percent(s.high)) or "",
+      s.kept and "kept" or "gone", class = s.kept and "best" or nil,
+    }
+  end
+  return rows
+end
+
+-- The first pass, which Figure 3 shows: a step for each gene of the evolved genome.
+local function first_pass(e)
+  local _, genes = (e.evolved or ""):gsub("%S+", "")
+  local steps = e.cleanup.steps
+  return table.move(steps, 1, genes > 0 and math.min(genes, #steps) or #steps, 1, {})
+end
+
+local function knock_out_plot(steps, id)
+  local bars, most = {}, 0.01
+  for _, s in ipairs(steps) do
+    if finite(s.cost) then most = math.max(most, s.cost) end
+  end
+  for i, s in ipairs(steps) do
+    local known = finite(s.cost)
+    bars[i] = { label = short(s.gene), strong = s.kept,
+                value = 100 * (known and s.cost or 1.25 * most),
+                low = known and scaled(s.low, 100) or nil,
+                high = known and scaled(s.high, 100) or nil }
+  end
+  return figure("What losing a gene costs, in percent of the time, from left to right (§4.3, "
+    .. "Figure 3). Error bars: three standard deviations of the noise. Kept genes have their own "
+    .. "colour; the highest bars are genes without which the answers are wrong.",
+    plot.bars(bars, { id = id, y = "cost, %", height = 400, width = math.max(720, 16 * #bars) }))
+end
+
+local function cleanup(e, word)
+  local c = e.cleanup
+  if not c then return "" end
+  local steps = first_pass(e)
+  return section("Clean-up",
+    p(("Genes knocked out one at a time, left to right, again until nothing goes, and then in "
+      .. "pairs, on one fixed case. A gene stays where losing it makes the answers wrong or costs "
+      .. "more than the noise allows (standard deviation of comparing the kernel with itself: %s). "
+      .. "After %d knock-outs %d of %d genes are left."):format(
+      finite(c.noise) and shown(100 * c.noise, "%.2f %%") or "–", #c.steps, #c.vital, #steps)),
+    knock_out_plot(steps, word()),
+    grid({ "gene", "cost of losing it", "± 3 s.d.", "" }, "lrrl", cleanup_rows(c.steps)))
+end
+
+local function diff_lines(text)
+  local lines = {}
+  for line in text:gmatch("([^\n]*)\n?") do
+    local first = line:sub(1, 1)
+    local class = line:match("^%-%-%-") and "" or line:match("^%+%+%+") and ""
+      or first == "+" and "add" or first == "-" and "del" or first == "@" and "at" or ""
+    lines[#lines + 1] = ('<span class="%s">%s</span>'):format(class, escape(line))
+  end
+  return '<div class="wide"><pre class="diff">' .. table.concat(lines) .. "</pre></div>\n"
+end
+
+local function winner(e)
+  local w = e.winner
+  if not w then return "" end
+  local items = {}
+  for i, g in ipairs(w.genes or {}) do
+    items[i] = ("<dt>%s</dt><dd>%s</dd>\n"):format(code(g.gene), prose(g.text))
+  end
+  return section("The winner",
+    p(code(w.genome == "" and "(the kernel as it is)" or w.genome)),
+    p(("%s, %s registers."):format(microseconds(w.ns), shown(w.registers, "%d"))),
+    #items > 0 and "<dl>\n" .. table.concat(items) .. "</dl>\n" or "",
+    w.diff and w.diff ~= "" and diff_lines(w.diff) or "")
+end
+
+local function overfitting(v)
+  if not (finite(v.training) and v.ratio and finite(v.ratio.median)) then return "" end
+  return p(("On a case of the training kind it is %s faster, on the unseen ones %s (median): "
+    .. "%s."):format(times(v.training), times(v.ratio.median),
+    v.ratio.median >= 0.98 * v.training and "no sign of over-fitting"
+      or "less, so it is fitted to its training"))
+end
+
+-- A modelled time has no place beside a measured one.
+local function cpu(v, emulated)
+  local c = v.cpu
+  if not c and v.cpu_message then return p(escape(v.cpu_message), "note") end
+  if not c or emulated then return "" end
+  return p(("The CPU reference takes %s ms on one core and %s ms on %s threads for %s: the kernel "
+    .. "is %s and %s times faster."):format(shown(scaled(c.one_s, 1e3), "%.2f"),
+    shown(scaled(c.all_s, 1e3), "%.2f"), shown(c.threads, "%d"), escape(c.case or "the last case"),
+    shown(c.faster_one, "%.0f"), shown(c.faster_all, "%.0f")))
+end
+
+-- Labels that would be nearer to each other than a twelfth of a decade: the later goes.
+local function spread(tics)
+  table.sort(tics, function(a, b) return a[2] < b[2] end)
+  local kept = {}
+  for _, tic in ipairs(tics) do
+    local last = kept[#kept]
+    if not last or math.log(tic[2] / last[2], 10) > 1 / 12 then kept[#kept + 1] = tic end
+  end
+  return kept
+end
+
+-- Speed-up by the size of a case (Figure 8.15), where there is more than one size.
+local function by_size(v, word)
+  local series, of_group, tics, sizes = {}, {}, {}, {}
+  for _, r in ipairs(v.rows) do
+    if r.size and finite(r.answers) then
+      if not sizes[r.size] then
+        sizes[r.size] = true
+        tics[#tics + 1] = { r.size, r.answers }
+      end
+      local name = r.group or "cases"
+      if not of_group[name] then
+        of_group[name] = { name = name, points = {} }
+        series[#series + 1] = of_group[name]
+      end
+      table.insert(of_group[name].points, { r.answers, r.ratio, r.low, r.high })
+    end
+  end
+  if #tics < 2 then return "" end
+  return figure("Speed-up of each unseen case by its size, from small to large (Figure 8.15); "
+    .. "bars are 95 % intervals.", plot.scatter(series, { id = word(), x = "size", y = "speed-up",
+    logx = true, xtics = spread(tics), height = 360 }))
+end
+
+local function validation(e, word)
+  local v = e.validation
+  if not v then return "" end
+  local rows, marks = {}, {}
+  for i, r in ipairs(v.rows) do
+    rows[i] = { escape(r.case), times(r.ratio), interval(r.low, r.high), microseconds(r.base_ns),
+                microseconds(r.ns), shown(r.answers, "grouped"), shown(r.wrong, "grouped"),
+                shown(r.max_error, "%.3g") }
+    marks[i] = { label = ("%s, %d"):format(r.case:match("^[^, ]*"), i), value = r.ratio,
+                 low = r.low, high = r.high }
+  end
+  return section("Validation", overfitting(v),
+    figure("Speed-up over the kernel as it is, on cases that nothing before had seen; bars are "
+      .. "95 % intervals.", plot.intervals(marks, { id = word(), y = "speed-up", at = v.training,
+      title = finite(v.training) and "training" or nil, height = 380 })), by_size(v, word),
+    grid({ "case", "speed-up", "95 % interval", "as it is", "winner", "answers", "wrong",
+      "largest error" }, "lrrrrrrr", rows), cpu(v, e.emulated))
+end
+
+-- Pictures that the experiment drew: files beside the page, and on the page itself.
+local function pictures(e)
+  local parts = {}
+  for _, group in ipairs(e.pictures or {}) do
+    parts[#parts + 1] = ("<h3>%s</h3>\n"):format(escape(group.title))
+    if group.text then parts[#parts + 1] = p(escape(group.text)) end
+    local images = {}
+    for i, image in ipairs(group.images or {}) do
+      images[i] = ('<figure><img src="data:image/png;base64,%s" width="%d" height="%d" alt="%s"/>'
+        .. "<figcaption>%s</figcaption></figure>\n"):format(escape(image.png), image.width,
+        image.height, escape(image.caption), escape(image.caption))
+    end
+    if #images > 0 then
+      parts[#parts + 1] = '<div class="pictures">\n' .. table.concat(images) .. "</div>\n"
+    end
+  end
+  return #parts > 0 and section("Pictures", table.unpack(parts)) or ""
+end
+
+local function floor(e, word)
+  local f, w = e.floor, e.winner
+  if not f or not w then return "" end
+  return section("How far from the limit",
+    p(("Writing the %s bytes of answers takes %s (a memset, timed like the kernels in the same "
+      .. "run). The kernel as it is takes %s times that, the winner %s times."):format(
+      shown(f.bytes, "grouped"), microseconds(f.ns), shown(f.default_ratio, "%.2f"),
+      shown(f.ratio, "%.2f"))),
+    figure("Time on the case of tuning and cleaning.", plot.bars({
+      { label = "memset", value = scaled(f.ns, 1e-3) },
+      { label = "winner", value = scaled(w.ns, 1e-3), strong = true },
+      { label = "as it is", value = scaled(f.default_ns, 1e-3) },
+    }, { id = word(), y = "time, µs", from = 0, height = 240 })))
+end
+
+local function stages(e)
+  if not e.stages or #e.stages == 0 then return "" end
+  local rows, total = {}, 0
+  for _, s in ipairs(e.stages) do total = total + (scaled(s.seconds, 1) or 0) end
+  for i, s in ipairs(e.stages) do
+    rows[i] = { escape(s.name), shown(s.seconds, "%.1f s"), percent(over(s.seconds, total)),
+      ('<div class="share" style="width:%.1f%%"></div>'):format(
+        scaled(over(s.seconds, total), 100) or 0) }
+  end
+  rows[#rows + 1] = { "all", shown(total, "%.1f s"), "", "" }
+  return section("What it took", grid({ "step", "seconds", "share", "" }, "lrrl", rows))
+end
+
+local function provenance(e)
+  local rows = {}
+  for i, row in ipairs(e.provenance or {}) do
+    rows[i] = { escape(row.name), escape(row.value or "–") }
+  end
+  if e.command then rows[#rows + 1] = { "command", code(e.command) } end
+  return #rows > 0 and section("Provenance", grid({ "what", "which" }, "ll", rows)) or ""
+end
+
+--------------------------------------------------------------------------------------------------
+-- The page
+
+local STYLE = [[
+:root { color-scheme: light dark; --text: #1c1c1c; --soft: #666; --line: #ddd; --back: #fff;
+  --best: #e8f1fa; --add: #e3f5e8; --del: #fbe6e6; }
+@media (prefers-color-scheme: dark) { :root { --text: #e4e4e4; --soft: #a0a0a0; --line: #3a3a3a;
+  --back: #161616; --best: #14293d; --add: #12321d; --del: #3d1a1a; } }
+* { box-sizing: border-box; }
+body { margin: 0 auto; padding: 1.5rem 1rem 4rem; max-width: 60rem; color: var(--text);
+  background: var(--back); font: 1rem/1.55 Georgia, "Times New Roman", serif; }
+h1 { font-size: 1.7rem; line-height: 1.2; margin: 0.5rem 0; }
+h2 { font-size: 1.25rem; margin: 2.5rem 0 0.5rem; border-bottom: 1px solid var(--line); }
+h3 { font-size: 1.05rem; margin: 1.5rem 0 0.5rem; }
+.paper, .note, figcaption { color: var(--soft); font-size: 0.9rem; }
+.lead { font-size: 1.1rem; }
+.wide { overflow-x: auto; max-height: 30rem; overflow-y: auto; margin: 0.8rem 0; }
+table { border-collapse: collapse; font: 0.85rem/1.4 system-ui, sans-serif;
+  font-variant-numeric: tabular-nums; min-width: 50%; }
+th, td { padding: 0.2rem 0.7rem 0.2rem 0; text-align: left; vertical-align: top; }
+th { border-bottom: 1px solid var(--text); white-space: nowrap; }
+td { border-bottom: 1px solid var(--line); }
+.r { text-align: right; white-space: nowrap; }
+.best td { background: var(--best); font-weight: 600; }
+.share { height: 0.8rem; background: #0072b2; min-width: 1px; }
+td:last-child:has(.share) { width: 12rem; }
+code, pre { font: 0.82rem/1.45 ui-monospace, "DejaVu Sans Mono", monospace;
+  overflow-wrap: anywhere; }
+.diff { margin: 0; overflow-wrap: normal; }
+.diff span { display: block; min-height: 1em; }
+.add { background: var(--add); } .del { background: var(--del); } .at { color: var(--soft); }
+dt { margin-top: 0.6rem; } dd { margin: 0 0 0 1.2rem; font-size: 0.95rem; }
+td code { overflow-wrap: normal; }
+figure { margin: 1.2rem 0; } figure div { overflow-x: auto; }
+figure svg { width: 100%; min-width: 34rem; height: auto; color: var(--text); }
+figure svg text { fill: currentColor; }
+.pictures { display: grid; gap: 1rem;
+  grid-template-columns: repeat(auto-fill, minmax(min(16rem, 100%), 1fr)); }
+.pictures figure { margin: 0; } .pictures img { width: 100%; height: auto; display: block; }
+@media print { body { max-width: none; font-size: 10pt; } .wide { max-height: none;
+  overflow: visible; } figure, tr { break-inside: avoid; } }
+]]
+
+---The page of an experiment.
+---@param e table docs/report.md
+---@return string html
+function M.page(e)
+  local used = 0
+  local function word()
+    used = used + 1
+    return ("p%d-"):format(used)
+  end
+  local missing = not plot.available() and p(escape(select(2, plot.available())), "note") or ""
+  return table.concat {
+    "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n",
+    '<meta name="viewport" content="width=device-width, initial-scale=1">\n',
+    ("<title>%s</title>\n<style>\n%s</style>\n</head>\n<body>\n"):format(
+      escape(e.title or "An experiment"), STYLE),
+    top(e), missing, beside_the_paper(e), winner(e), validation(e, word), pictures(e),
+    floor(e, word), tuning(e, word), evolution(e, word), pareto(e, word), control(e, word),
+    runs(e, word), cleanup(e, word), stages(e), provenance(e), "</body>\n</html>\n",
+  }
+end
+
+---Writes the page.
+---@param e table
+---@param path string
+function M.write(e, path)
+  require("gilua.report.report").write(path, M.page(e))
+end
+
+return M

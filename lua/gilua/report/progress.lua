@@ -1,0 +1,212 @@
+-- progress: what a person sees while a run goes on, as an observer of gilua.evolve, and the table
+-- at its end. On a terminal one live line; into a pipe or file one plain line a generation; with
+-- `quiet` nothing.
+
+local explain = require "gilua.report.explain"
+local fitness = require "gilua.search.fitness"
+local host = require "gilua.base.host"
+local settings = require "gilua.base.settings"
+
+local M = {}
+
+--------------------------------------------------------------------------------------------------
+-- Numbers for people
+
+---12345678 -> "12 345 678"
+---@param n number
+---@return string
+function M.grouped(n)
+  local digits = ("%.0f"):format(n)
+  local grouped = digits:reverse():gsub("(%d%d%d)", "%1 "):reverse()
+  return (grouped:gsub("^ ", ""))
+end
+
+---75.2 -> "1:15"
+---@param seconds number
+---@return string
+function M.duration(seconds)
+  local whole = math.floor(seconds + 0.5)
+  if whole >= 3600 then
+    return ("%d:%02d:%02d"):format(whole // 3600, whole % 3600 // 60, whole % 60)
+  end
+  return ("%d:%02d"):format(whole // 60, whole % 60)
+end
+
+local function times(speedup)
+  return speedup and ("%.3fx"):format(speedup) or "none"
+end
+
+local function percent(part, all)
+  return ("%.0f%%"):format(all > 0 and 100 * part / all or 0)
+end
+
+local function stage_name(run)
+  return ("generation %d/%d"):format(run.generation, run.scheme.generations)
+end
+
+---One line about a finished generation, without times of day or of work.
+---@param run Run
+---@param record table
+---@return string
+function M.generation_line(run, record)
+  return ("%s  best %s  compile %s  right %s  parents %d  genes %.1f"):format(
+    stage_name(run), times(record.speedup), percent(record.compiled, 1), percent(record.right, 1),
+    record.parents, record.mean_length)
+end
+
+--------------------------------------------------------------------------------------------------
+-- The table at the end
+
+local function answers_wrong(m)
+  if m.status ~= "ok" then return m.status end
+  return ("%s of %s"):format(M.grouped(m.wrong * m.n), M.grouped(m.n))
+end
+
+local function error_text(x)
+  return x and ("%.3g"):format(x) or "-"
+end
+
+local function row(label, a, b)
+  return ("  %-22s %16s %16s"):format(label, a, b)
+end
+
+local function microseconds(m)
+  return ("%.2f us"):format(m.ns / 1000)
+end
+
+-- Ticks of the virtual GPU; of a GPU, the time.
+local function cost_row(a, b)
+  if a.baseline_ns then return row("time", microseconds(a), microseconds(b)) end
+  return row("ticks", M.grouped(a.ticks), M.grouped(b.ticks))
+end
+
+local function comparison(result, tolerance)
+  local a, b = result.baseline, result.best
+  local lines = {
+    row("", "unmodified", "best"),
+    cost_row(a, b),
+    row("speed-up", times(1), times(result.speedup)),
+    row("largest error", error_text(a.max_error), error_text(b.max_error)),
+    row("mean error", error_text(a.mean_error), error_text(b.mean_error)),
+    row("wrong answers", answers_wrong(a), answers_wrong(b)),
+    ("  on %s%s; errors up to %g are accepted"):format(result.case,
+      result.unseen and ", never seen in evolution" or "",
+      (tolerance or fitness.TOLERANCE).max_error),
+  }
+  if result.low and result.low ~= result.high then
+    lines[#lines + 1] = ("  speed-up from %d interleaved pairs; 95 %% interval %.3fx to %.3fx")
+      :format(result.pairs, result.low, result.high)
+  end
+  return lines
+end
+
+local function add_genes(lines, problem, text)
+  local genes = explain.genome(problem, text)
+  if #genes == 0 then
+    lines[#lines + 1] = "No mutant beat the unmodified kernel."
+    return
+  end
+  lines[#lines + 1] = #genes == 1 and "What the one gene of the best does:"
+    or ("What the %d genes of the best do:"):format(#genes)
+  for _, item in ipairs(genes) do
+    lines[#lines + 1] = "  " .. item.gene
+    lines[#lines + 1] = "      " .. item.text
+  end
+end
+
+---The outcome as a person wants it: the two kernels side by side, then every gene in words.
+---@param run Run
+---@return string text several lines
+function M.summary(run)
+  local result = run.result
+  if not result then return "Stopped before the first generation was complete: no result." end
+  local lines = comparison(result, run.problem.tolerance)
+  lines[#lines + 1] = ""
+  add_genes(lines, run.problem, result.best.genome)
+  return table.concat(lines, "\n")
+end
+
+--------------------------------------------------------------------------------------------------
+-- The observer
+
+-- What the live line says, from counts kept as measurements arrive.
+local function live_line(run, seen, elapsed)
+  if run.evaluations == 0 then return "making the first case" end
+  local stage = seen.final and "finals" or stage_name(run)
+  local rate = run.evaluations / math.max(elapsed, 1e-9)
+  return ("%s  best %s  compile %s  right %s  %s eval/s  %s left"):format(
+    stage, times(seen.best), percent(seen.compiled, seen.n), percent(seen.right, seen.n),
+    (rate < 1000 and "%.1f" or "%.0f"):format(rate),
+    M.duration(math.max(0, run.expected - run.evaluations) / rate))
+end
+
+---An observer that prints. options.quiet: print nothing; options.terminal: whether the output can
+---rewrite its line (found out); options.out: where to (standard output); options.dir: where the
+---results are, to be said at the end.
+---@param options? { quiet?: boolean, terminal?: boolean, out?: file*, dir?: string }
+---@return table observer
+function M.new(options)
+  local o = settings.fill("gilua.progress.new", options, {},
+    { "quiet", "terminal", "out", "dir" })
+  if o.quiet then return {} end
+  local out, clock = o.out or io.stdout, host.seconds
+  local terminal = o.terminal
+  if terminal == nil then terminal = not o.out and host.is_terminal() end
+  local began, shown = clock(), -math.huge
+  local seen = { n = 0, compiled = 0, right = 0 }
+
+  local function rewrite(text)
+    out:write("\r\27[K", text:sub(1, host.width() - 1))
+    out:flush()
+  end
+
+  local observer = {}
+
+  function observer.on_start(run)
+    out:write(("%s: population %d, %d generations, seed %d\n"):format(
+      run.problem.title or run.problem.name, run.scheme.population, run.scheme.generations,
+      run.seed))
+    if terminal then rewrite(live_line(run, seen, 0)) else out:flush() end
+  end
+
+  function observer.on_result(run, individual)
+    local m = individual.measurement
+    seen.n = seen.n + 1
+    if m.status ~= "compile_error" then seen.compiled = seen.compiled + 1 end
+    if fitness.right(m, run.problem.tolerance) then seen.right = seen.right + 1 end
+    local now = clock()
+    if terminal and now - shown >= 0.1 then
+      rewrite(live_line(run, seen, now - began))
+      shown = now
+    end
+  end
+
+  function observer.on_generation(run, record)
+    seen.best = record.speedup or seen.best
+    seen.final = record.generation == run.scheme.generations
+    if terminal then
+      rewrite(live_line(run, seen, clock() - began))
+    else
+      out:write(M.generation_line(run, record), "\n")
+      out:flush()
+    end
+    seen.n, seen.compiled, seen.right = 0, 0, 0
+  end
+
+  function observer.on_end(run)
+    if terminal then rewrite("") end
+    local seconds = clock() - began
+    out:write("\n", M.summary(run), "\n\n")
+    out:write(("%s evaluations in %s (%.1f a second)\n"):format(
+      M.grouped(run.evaluations), M.duration(seconds), run.evaluations / math.max(seconds, 1e-9)))
+    if o.dir then
+      out:write(("Results are in %s: best.cu best.patch result.json generations.csv log.txt\n")
+        :format(o.dir))
+    end
+    out:flush()
+  end
+
+  return observer
+end
+
+return M

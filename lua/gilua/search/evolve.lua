@@ -1,0 +1,540 @@
+-- evolve: the generational loop of GECCO 2014 (Table 3): panmictic, non-elitist, a new training
+-- case each generation, then a final comparison with the unmodified kernel on a case that
+-- evolution never saw.
+--
+-- A scheme is a table of data and functions. Leave a field out and it is the paper's; put a
+-- function of your own in its place and nothing else has to change. `breed` is an ordered list of
+-- steps. Observers see everything and decide nothing: tables with any of
+--   on_start(run)                          before the first case
+--   on_result(run, individual, done, total) after each measurement
+--   on_generation(run, record)             after each generation
+--   on_end(run)                            always, also when the run was stopped by an error
+-- and the scheme itself may hold these four, called last.
+
+local fitness = require "gilua.search.fitness"
+local genome = require "gilua.search.genome"
+local minimise = require "gilua.search.minimise"
+local select = require "gilua.search.select"
+local settings = require "gilua.base.settings"
+local stats = require "gilua.base.stats"
+
+local M = {}
+
+---@class Individual
+---@field genome string
+---@field birth string "unmodified", "initial", "mutation", "crossover", "scratch", "finalist", …
+---@field measurement? table
+---@field fitness? number
+---@field acceptable? boolean may be a parent
+---@field parent_ns? number time of the faster of its parents
+
+---@class Run what observers and breeding steps are given
+---@field scheme table
+---@field problem table
+---@field rng table
+---@field seed integer
+---@field draw fun(rng: table): string a random gene
+---@field generation integer the one under way
+---@field population Individual[]
+---@field parents? Individual[] of the population; the first one has none
+---@field records table[] one a generation
+---@field evaluations integer measurements asked for so far
+---@field expected integer about how many there will be
+---@field rejected table<string, integer> by cause: a status, or "wrong" answers
+---@field stopped? { kind: string, message: string } "interrupted" or "error"
+---@field result? { case: string, unseen: boolean, baseline: table, best: table, evolved: string,
+---  genes: string, speedup: number, low?: number, high?: number, pairs?: integer } genomes here are
+---  without the scheme's base: evolved before it was cleaned, genes after
+
+--------------------------------------------------------------------------------------------------
+-- Breeding steps: each appends children to a list
+
+local function child(text, birth, ...)
+  local fastest
+  for _, parent in ipairs { ... } do
+    local ns = parent.measurement and parent.measurement.ns
+    if ns and (not fastest or ns < fastest) then fastest = ns end
+  end
+  return { genome = text, birth = birth, parent_ns = fastest }
+end
+
+---One child of each parent by mutation.
+function M.mutants(run, parents, children)
+  for _, parent in ipairs(parents) do
+    local text = run.scheme.mutate(parent.genome, run.draw, run.rng)
+    children[#children + 1] = child(text, "mutation", parent)
+  end
+end
+
+---One child of each parent by crossover with a parent chosen at random (mutation where crossover
+---finds none).
+function M.crossovers(run, parents, children)
+  for _, parent in ipairs(parents) do
+    local mate = run.rng:pick(parents)
+    local text, birth = run.scheme.cross(parent.genome, mate.genome, run.rng), "crossover"
+    if not text then
+      text, birth = run.scheme.mutate(parent.genome, run.draw, run.rng), "mutation"
+    end
+    children[#children + 1] = child(text, birth, parent, mate)
+  end
+end
+
+---Children from scratch, single genes, until the population is full (§3.3.1).
+function M.newcomers(run, _, children)
+  while #children < run.scheme.population do
+    children[#children + 1] = child(run.draw(run.rng), "scratch")
+  end
+end
+
+--------------------------------------------------------------------------------------------------
+-- The scheme of the paper
+
+M.paper = {
+  population = 300,
+  generations = 50,
+  init = genome.initial,                                -- (n, draw, rng) -> genomes
+  mutate = genome.mutate,                               -- (parent, draw, rng) -> child
+  cross = genome.cross,                                 -- (first, second, rng) -> child or nil
+  breed = { M.mutants, M.crossovers, M.newcomers },     -- each (run, parents, children)
+  fitness = fitness.niftyreg,                           -- (own, baseline) -> number
+  acceptable = fitness.acceptable,                      -- (own, baseline, tolerance) -> boolean
+  select = select.truncation,                           -- (population, rng) -> parents
+  minimise = minimise.knockout,                         -- (genome, score) -> genome
+  finalists = 5,        -- how many of the generations' best meet in the final comparison
+  base = "",            -- settings (§4.2: the tuned block size) that every kernel is given, the
+                        -- unmodified one too; genomes come after them
+  observers = {},
+}
+
+-- problem, farm, rng and new_case(generation, rng) -> case have no default. draw(rng) -> gene
+-- replaces genome.source(problem, genes). check: which mutants run on the small case with every
+-- check on, "every" one, would-be "parents", or "winners" only; else the farm's own choice.
+local OPTIONAL = { "problem", "check", "farm", "rng", "new_case", "draw", "genes",
+  "on_start", "on_result", "on_generation", "on_end" }
+
+--------------------------------------------------------------------------------------------------
+-- Failure. A refusal (an error value that prints itself, as gi.fail raises) is one sentence for a
+-- person; any other error keeps its traceback. What goes on to the caller prints itself too, so
+-- that the host shows it as it stands.
+
+local Failure = { __name = "gilua.failure", __tostring = function(f) return f.text end }
+
+local function refuse(message, ...)
+  error(setmetatable({ text = message:format(...) }, Failure), 0)
+end
+
+local function failure(problem)
+  local text, kind = tostring(problem), "error"
+  if text:find("interrupted!", 1, true) then
+    text, kind = "interrupted", "interrupted"
+  elseif type(problem) == "string" then
+    text = debug.traceback(text, 2)
+  end
+  return setmetatable({ text = text, kind = kind }, Failure)
+end
+
+local function notify(run, event, ...)
+  for _, observer in ipairs(run.scheme.observers) do
+    if observer[event] then observer[event](run, ...) end
+  end
+  if run.scheme[event] then run.scheme[event](run, ...) end
+end
+
+--------------------------------------------------------------------------------------------------
+-- Measuring
+
+local function count(run, measurement)
+  run.evaluations = run.evaluations + 1
+  local cause
+  if measurement.status ~= "ok" then
+    cause = measurement.status
+  elseif not fitness.right(measurement, run.problem.tolerance) then
+    cause = "wrong"
+  end
+  if cause then run.rejected[cause] = (run.rejected[cause] or 0) + 1 end
+end
+
+-- A candidate this much slower than the faster of its parents need not be timed with care.
+local HOPELESS = 2
+
+-- What is compiled: an individual's genes, after the settings that all have.
+local function whole(run, individual)
+  return genome.join { run.scheme.base, individual.genome }
+end
+
+local function measure(run, individuals, case)
+  local genomes, slow_above = {}, {}
+  for i, individual in ipairs(individuals) do
+    genomes[i] = whole(run, individual)
+    slow_above[i] = individual.parent_ns and HOPELESS * individual.parent_ns or false
+  end
+  local measured, why = run.scheme.farm:evaluate(genomes, case, {
+    slow_above = slow_above,
+    on_result = function(i, m, done, total)
+      individuals[i].measurement = m
+      count(run, m)
+      notify(run, "on_result", individuals[i], done, total)
+    end,
+  })
+  if not measured then refuse("%s", why) end
+  for i, m in ipairs(measured) do individuals[i].measurement = m end
+end
+
+local function case_name(run, case)
+  local info = run.scheme.farm:case_info(case)
+  return info and info.name or "the case"
+end
+
+local function require_sound(run, baseline, case)
+  local m = baseline.measurement
+  if m.status ~= "ok" then
+    refuse("the unmodified kernel does not run on %s: %s%s", case_name(run, case), m.status,
+      m.message and ": " .. m.message or "")
+  elseif not fitness.right(m, run.problem.tolerance) then
+    refuse("the unmodified kernel's own answers on %s are not right: largest error %g, %g %% never "
+      .. "set; check the reference and the tolerance", case_name(run, case), m.max_error,
+      100 * m.unset)
+  end
+end
+
+local function score(run, individual, baseline)
+  local own, reference = individual.measurement, baseline.measurement
+  local value = run.scheme.fitness(own, reference)
+  if type(value) ~= "number" or value ~= value then
+    error(("the fitness function must give a number, not %s (genome '%s')"):format(
+      tostring(value), individual.genome), 0)
+  end
+  individual.fitness = value
+  individual.acceptable = run.scheme.acceptable(own, reference, run.problem.tolerance) and true
+    or false
+end
+
+---The checked run of those that may be parents: who fails it has the status of its failure, and
+---may not.
+local function inspect(run, individuals)
+  local suspects, genomes = {}, {}
+  for _, individual in ipairs(individuals) do
+    if individual.acceptable then
+      suspects[#suspects + 1], genomes[#genomes + 1] = individual, whole(run, individual)
+    end
+  end
+  if #genomes == 0 then return end
+  for i, verdict in ipairs(run.scheme.farm:check(genomes)) do
+    local individual = suspects[i]
+    if verdict.status ~= "ok" then
+      individual.acceptable = false
+      individual.measurement.status = verdict.status
+      individual.measurement.message = verdict.message
+      run.rejected[verdict.status] = (run.rejected[verdict.status] or 0) + 1
+    end
+  end
+end
+
+---Measures the unmodified kernel and then the individuals on one case, and scores them.
+---@return Individual baseline
+local function compete(run, individuals, case)
+  local baseline = child("", "unmodified")
+  local all = table.move(individuals, 1, #individuals, 2, { baseline })
+  measure(run, all, case)
+  require_sound(run, baseline, case)
+  for _, individual in ipairs(all) do score(run, individual, baseline) end
+  return baseline
+end
+
+--------------------------------------------------------------------------------------------------
+-- Generations
+
+local function share(list, test)
+  return stats.count(list, test) / #list
+end
+
+local function compiled(individual)
+  return individual.measurement.status ~= "compile_error"
+end
+
+local function acceptable(individual)
+  return individual.acceptable
+end
+
+-- May it win? A scheme may let wrong ones be parents; a result is right.
+local function sound(run, individual)
+  return individual.acceptable and fitness.right(individual.measurement, run.problem.tolerance)
+end
+
+local function by_fitness(individual)
+  return individual.fitness
+end
+
+-- The best that may be a parent and is right, or nil where none is.
+local function champion(run, population)
+  local fit = {}
+  for _, individual in ipairs(population) do
+    if sound(run, individual) then fit[#fit + 1] = individual end
+  end
+  return stats.least(fit, by_fitness)
+end
+
+local function median_ticks(population)
+  local ticks = {}
+  for _, individual in ipairs(population) do
+    if individual.measurement.status == "ok" then
+      ticks[#ticks + 1] = individual.measurement.ticks
+    end
+  end
+  return stats.median(ticks)
+end
+
+local function mean_length(population)
+  local lengths = {}
+  for i, individual in ipairs(population) do lengths[i] = genome.length(individual.genome) end
+  return stats.mean(lengths)
+end
+
+-- In how many genomes each gene is, the most frequent first (§4.5). Genes of one genome alone are
+-- left out.
+local FREQUENT = 40
+
+local function gene_counts(population)
+  local holders, list = {}, {}
+  for _, individual in ipairs(population) do
+    local here = {}
+    for _, gene in ipairs(genome.split(individual.genome)) do
+      if not here[gene] then holders[gene] = (holders[gene] or 0) + 1 end
+      here[gene] = true
+    end
+  end
+  for _, gene in ipairs(settings.keys(holders)) do
+    if holders[gene] > 1 then list[#list + 1] = { gene = gene, count = holders[gene] } end
+  end
+  table.sort(list, function(a, b)
+    if a.count ~= b.count then return a.count > b.count end
+    return a.gene < b.gene
+  end)
+  return table.move(list, 1, FREQUENT, 1, {})
+end
+
+local function record_generation(run, case, baseline)
+  local population = run.population
+  local function right(individual)
+    return fitness.right(individual.measurement, run.problem.tolerance)
+  end
+  local best = champion(run, population)
+  return {
+    generation = run.generation,
+    case = case_name(run, case),
+    baseline = baseline.measurement,
+    best = best,
+    speedup = best and baseline.measurement.ticks / best.measurement.ticks or nil,
+    improved = best ~= nil and best.fitness < baseline.fitness,
+    median_ticks = median_ticks(population),
+    compiled = share(population, compiled),
+    right = share(population, right),
+    parents = stats.count(population, acceptable),
+    evaluations = run.evaluations,
+    mean_length = mean_length(population),
+    best_length = best and genome.length(best.genome) or nil,
+    genes = gene_counts(population),
+  }
+end
+
+local function first_population(run)
+  local genomes, why = run.scheme.init(run.scheme.population, run.draw, run.rng)
+  if not genomes then refuse("%s", why) end
+  local population = {}
+  for i, text in ipairs(genomes) do population[i] = child(text, "initial") end
+  return population
+end
+
+local function next_population(run)
+  local parents = run.scheme.select(run.population, run.rng)
+  run.parents = parents
+  local children = {}
+  for _, step in ipairs(run.scheme.breed) do step(run, parents, children) end
+  if #children == 0 then refuse("the breeding steps made no children: nothing left to evolve") end
+  return children
+end
+
+local function generation(run)
+  local case = run.scheme.new_case(run.generation, run.rng)
+  local baseline = compete(run, run.population, case)
+  if run.scheme.check == "parents" then inspect(run, run.population) end
+  local record = record_generation(run, case, baseline)
+  run.records[#run.records + 1] = record
+  notify(run, "on_generation", record)
+end
+
+--------------------------------------------------------------------------------------------------
+-- The final comparison
+
+-- The different champions of all generations, the largest gain first.
+local function contenders(run)
+  local list, seen = {}, {}
+  for _, record in ipairs(run.records) do
+    local best = record.best
+    if record.improved and not seen[best.genome] then
+      seen[best.genome] = true
+      list[#list + 1] = { genome = best.genome, speedup = record.speedup, order = #list }
+    end
+  end
+  table.sort(list, function(a, b)
+    if a.speedup ~= b.speedup then return a.speedup > b.speedup end
+    return a.order < b.order
+  end)
+  local finalists = {}
+  for i = 1, math.min(#list, run.scheme.finalists) do
+    finalists[i] = child(list[i].genome, "finalist")
+  end
+  return finalists
+end
+
+-- Those that still beat the unmodified kernel on a new case, best first.
+local function ranked(run, finalists, baseline)
+  local order, winners = {}, {}
+  for i, individual in ipairs(finalists) do
+    order[individual] = i
+    if sound(run, individual) and individual.fitness < baseline.fitness then
+      winners[#winners + 1] = individual
+    end
+  end
+  table.sort(winners, function(a, b)
+    if a.fitness ~= b.fitness then return a.fitness < b.fitness end
+    return order[a] < order[b]
+  end)
+  return winners
+end
+
+-- By how much two fitnesses may differ and mean nothing: three standard deviations (§4.3) of the
+-- difference of two medians, each known to rel_error at about two. On the virtual GPU, which has no
+-- noise, what is nobody's gain.
+local function noise_of(individual)
+  local rel_error = individual.measurement.rel_error or 0
+  return math.max(3 * math.sqrt(2) * rel_error / 2, minimise.LEAST) * individual.fitness
+end
+
+-- The winner without the genes it does not need, judged on the case it won on.
+local function cleaned(run, winner, baseline, case)
+  if not run.scheme.minimise then return winner.genome end
+  local known = { [winner.genome] = winner.fitness, [""] = baseline.fitness }
+  return run.scheme.minimise(winner.genome, function(text)
+    if not known[text] then
+      local individual = child(text, "knock-out")
+      measure(run, { individual }, case)
+      score(run, individual, baseline)
+      known[text] = sound(run, individual) and individual.fitness or math.huge
+    end
+    return known[text]
+  end, noise_of(winner))
+end
+
+-- What the claim of the best is worth: interleaved with the unmodified kernel, on an unseen case.
+-- Exact on the virtual GPU. Nil where chance can explain it.
+local function confirmed(run, best, case)
+  local c = run.scheme.farm:compare(whole(run, best), run.scheme.base, case)
+  if c.status ~= "ok" then return nil end
+  local exact = c.low == c.high
+  return (exact or c.low > 1 or c.high < 1) and c or nil
+end
+
+local function outcome(run, case, baseline, best, evolved, claim)
+  return {
+    case = case_name(run, case), unseen = true, evolved = evolved, genes = best.genome,
+    baseline = baseline.measurement, best = best.measurement,
+    speedup = claim.ratio, low = claim.low, high = claim.high, pairs = claim.pairs,
+  }
+end
+
+-- Finalists meet on one new case, the best of them is cleaned there, and its claim is then
+-- measured on another, in turn with the unmodified kernel. One that fails there, or whose gain
+-- chance can explain, hands over to the next; when none is left, the unmodified kernel is the
+-- result.
+local function final(run)
+  local scheme = run.scheme
+  local finalists = contenders(run)
+  local trial = scheme.new_case(run.generation + 1, run.rng)
+  local unseen = scheme.new_case(run.generation + 2, run.rng)
+  local trial_baseline = #finalists > 0 and compete(run, finalists, trial)
+  if scheme.check ~= "every" then inspect(run, finalists) end
+  for _, winner in ipairs(ranked(run, finalists, trial_baseline)) do
+    local best = child(cleaned(run, winner, trial_baseline, trial), "best")
+    local baseline = compete(run, { best }, unseen)
+    if scheme.check ~= "every" then inspect(run, { best }) end
+    local claim = sound(run, best) and best.fitness < baseline.fitness
+      and confirmed(run, best, unseen)
+    if claim then return outcome(run, unseen, baseline, best, winner.genome, claim) end
+  end
+  local baseline = compete(run, {}, unseen)
+  return outcome(run, unseen, baseline, baseline, "", { ratio = 1, low = 1, high = 1 })
+end
+
+-- What a stopped run can say: the best of its last whole generation, on that generation's case.
+local function so_far(run)
+  local record = run.records[#run.records]
+  if not record then return nil end
+  local best = record.improved and record.best.measurement or record.baseline
+  local genes = record.improved and record.best.genome or ""
+  return {
+    case = record.case, unseen = false, evolved = genes, genes = genes,
+    baseline = record.baseline, best = best, speedup = record.baseline.ticks / best.ticks,
+  }
+end
+
+--------------------------------------------------------------------------------------------------
+-- The run
+
+local function all(run)
+  local scheme = run.scheme
+  run.population = first_population(run)
+  notify(run, "on_start")
+  for number = 1, scheme.generations do
+    run.generation = number
+    if number > 1 then run.population = next_population(run) end
+    generation(run)
+  end
+  run.result = final(run)
+end
+
+local CHECKS = { every = true, parents = true, winners = true }
+
+local function new_run(given)
+  local scheme = settings.fill("gilua.evolve.run", given, M.paper, OPTIONAL)
+  for _, name in ipairs { "problem", "farm", "rng", "new_case" } do
+    if scheme[name] == nil then error("gilua.evolve.run: the scheme needs '" .. name .. "'", 3) end
+  end
+  if scheme.check then
+    if not CHECKS[scheme.check] then
+      error(("gilua.evolve.run: check is \"every\", \"parents\" or \"winners\", not '%s'")
+        :format(scheme.check), 3)
+    end
+    scheme.farm:set_check(scheme.check)
+  end
+  scheme.check = scheme.farm.check_mode
+  return {
+    scheme = scheme, problem = scheme.problem, rng = scheme.rng, seed = scheme.rng:seed(),
+    draw = scheme.draw or genome.source(scheme.problem, scheme.genes),
+    generation = 0, records = {}, evaluations = 0, rejected = {},
+    expected = scheme.generations * (scheme.population + 1) + 2 * scheme.finalists
+      + scheme.generations,
+  }
+end
+
+---Evolves. Whatever stops it (an error in a hook, the interrupt key), observers' on_end is called
+---with what was found so far, and the error goes on to the caller.
+---@param scheme table see the head of this file and `paper`
+---@return Run
+function M.run(scheme)
+  local run = new_run(scheme)
+  local ok, why = xpcall(all, failure, run)
+  if ok then
+    notify(run, "on_end")
+    return run
+  end
+  run.stopped = { kind = why.kind, message = why.text:match("^[^\n]*") }
+  run.result = so_far(run)
+  local told, second = xpcall(notify, failure, run, "on_end")
+  if not told then
+    why.text = why.text .. "\nand then, while keeping the results: " .. second.text
+  end
+  error(why, 0)
+end
+
+return M
