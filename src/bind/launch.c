@@ -23,7 +23,7 @@ static void read_dim3(lua_State *L, int index, const char *name, unsigned out[3]
     lua_pop(L, 1); /* field */
 }
 
-static void read_params(lua_State *L, int index, const char *kernel, const EmuKernelInfo *info,
+static void read_params(lua_State *L, int index, const char *kernel, const KernelInfo *info,
                         unsigned char *params) {
     int n = 0;
     if (lua_getfield(L, index, "args") == LUA_TTABLE) n = (int)luaL_len(L, -1);
@@ -77,7 +77,7 @@ static void read_fill(lua_State *L, int index, DeviceLaunch *launch) {
 }
 
 static const void *make_params(lua_State *L, int index, const char *kernel,
-                               const EmuKernelInfo *info) {
+                               const KernelInfo *info) {
     unsigned char *params = lua_newuserdatauv(L, info->param_bytes + 8, 0);
     memset(params, 0, info->param_bytes + 8);
     read_params(L, index, kernel, info, params);
@@ -87,24 +87,24 @@ static const void *make_params(lua_State *L, int index, const char *kernel,
 bool bind_read_launch(lua_State *L, int index, DeviceModule *m, BindLaunch *out, gi_err *err) {
     static const char *const caches[] = {"default", "shared", "l1", "equal", NULL};
     DeviceLaunch *l = &out->launch;
-    EmuKernelInfo info;
+    KernelInfo info;
     luaL_checkstack(L, 12, "launch");
-    *out = (BindLaunch){.launch.run.interrupt = &bind_interrupted};
-    l->run.kernel = bind_option_string(L, index, "kernel", device_kernel_name(m, 0));
-    if (l->run.kernel == NULL) luaL_error(L, "launch: the module has no kernel");
-    read_dim3(L, index, "grid", l->run.grid);
-    read_dim3(L, index, "block", l->run.block);
-    l->run.shared_bytes = (size_t)bind_option_int(L, index, "shared", 0);
-    l->run.budget = (uint64_t)bind_option_number(L, index, "budget", 0);
-    l->run.count_uninitialised = bind_option_bool(L, index, "count_uninitialised", false);
-    l->run.check_races = bind_option_bool(L, index, "check_races", false);
+    *out = (BindLaunch){.launch.interrupt = &bind_interrupted};
+    l->kernel = bind_option_string(L, index, "kernel", device_kernel_name(m, 0));
+    if (l->kernel == NULL) luaL_error(L, "launch: the module has no kernel");
+    read_dim3(L, index, "grid", l->grid);
+    read_dim3(L, index, "block", l->block);
+    l->shared_bytes = (size_t)bind_option_int(L, index, "shared", 0);
+    l->budget = (uint64_t)bind_option_number(L, index, "budget", 0);
+    l->count_uninitialised = bind_option_bool(L, index, "count_uninitialised", false);
+    l->check_races = bind_option_bool(L, index, "check_races", false);
     l->cache = (DeviceCache)bind_option_enum(L, index, "cache", caches, CACHE_DEFAULT);
     l->carveout = (int)bind_option_int(L, index, "carveout", -1);
     l->timeout_s = bind_option_number(L, index, "timeout_s", 0);
     out->print = bind_option_bool(L, index, "print", true);
     read_fill(L, index, l);
-    if (!device_kernel_info(m, l->run.kernel, &info, err)) return false;
-    l->run.params = make_params(L, index, l->run.kernel, &info);
+    if (!device_kernel_info(m, l->kernel, &info, err)) return false;
+    l->params = make_params(L, index, l->kernel, &info);
     return true;
 }
 
@@ -123,7 +123,7 @@ int bind_module_launch(lua_State *L) {
     gi_err err;
     if (!bind_read_launch(L, 2, module, &args, &err)) return bind_refused(L, &err);
     gi_buf printed = {0};
-    if (args.print) args.launch.run.print = print_text, args.launch.run.print_user = &printed;
+    if (args.print) args.launch.print = print_text, args.launch.print_user = &printed;
     Measurement m;
     bool ran = device_launch(module, &args.launch, &m, &err);
     if (printed.len > 0) write_printed(L, &printed);

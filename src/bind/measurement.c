@@ -37,7 +37,7 @@ static void set_findings(lua_State *L, const char *name, const EmuFindings *list
 }
 
 void bind_push_measurement(lua_State *L, const Measurement *m) {
-    const EmuResult *r = &m->detail;
+    const EmuResult *r = &m->emu;
     lua_createtable(L, 0, 24);
     lua_pushstring(L, device_status_name(m->status)), lua_setfield(L, -2, "status");
     lua_pushboolean(L, m->lost), lua_setfield(L, -2, "lost");
@@ -46,7 +46,7 @@ void bind_push_measurement(lua_State *L, const Measurement *m) {
     bind_set_number(L, "ns", m->ns);
     bind_set_count(L, "registers", (uint64_t)m->registers);
     bind_set_count(L, "shared_bytes", m->shared_bytes);
-    bind_set_number(L, "occupancy", r->occupancy);
+    bind_set_number(L, "occupancy", m->occupancy);
     bind_set_count(L, "warp_instructions", r->warp_instructions);
     bind_set_count(L, "lane_instructions", r->lane_instructions);
     bind_set_count(L, "global_sectors", r->global_sectors);
@@ -61,7 +61,7 @@ void bind_push_measurement(lua_State *L, const Measurement *m) {
     bind_set_number(L, "part_memory", r->part_memory);
     set_findings(L, "warnings", &r->warnings);
     if (m->status == STATUS_OK) return;
-    lua_pushstring(L, r->message), lua_setfield(L, -2, "message");
+    lua_pushstring(L, m->message), lua_setfield(L, -2, "message");
     if (r->ptx_line == 0) return; /* a GPU does not say where */
     bind_set_count(L, "ptx_line", (uint64_t)r->ptx_line);
     bind_set_count(L, "line", (uint64_t)r->src_line);

@@ -40,7 +40,7 @@ static int module_kernels(lua_State *L) {
 
 static int module_info(lua_State *L) {
     DeviceModule *m = bind_check_module(L, 1);
-    EmuKernelInfo info;
+    KernelInfo info;
     gi_err err;
     if (!device_kernel_info(m, luaL_checkstring(L, 2), &info, &err)) return bind_refused(L, &err);
     lua_createtable(L, 0, 5);

@@ -1,20 +1,7 @@
 /* texture.c - the class of textures: an array as a kernel's texture unit sees it. */
 #include "bind/device.h"
 
-static EmuTexFormat texture_format(lua_State *L, ArrayType t) {
-    switch (t) {
-    case ARRAY_U8: return EMU_TEX_U8;
-    case ARRAY_I8: return EMU_TEX_S8;
-    case ARRAY_U16: return EMU_TEX_U16;
-    case ARRAY_I16: return EMU_TEX_S16;
-    case ARRAY_U32: return EMU_TEX_U32;
-    case ARRAY_I32: return EMU_TEX_S32;
-    case ARRAY_F32: return EMU_TEX_F32;
-    default: return (EmuTexFormat)luaL_error(L, "a texture cannot hold %s", array_type_name(t));
-    }
-}
-
-static void texture_size(lua_State *L, int index, const Array *a, EmuTexture *t) {
+static void texture_size(lua_State *L, int index, const Array *a, TextureSpec *t) {
     int64_t texels = a->count / t->channels, product = 1;
     for (int i = 0; i < 3; i++) t->size[i] = 1;
     if (lua_isnoneornil(L, index) || lua_getfield(L, index, "size") == LUA_TNIL) {
@@ -54,14 +41,14 @@ int bind_texture_new(lua_State *L) {
     Array *a = bind_check_array(L, 2);
     bind_check_options(L, 3, known);
     lua_settop(L, 3);
-    EmuTexture t = {.format = texture_format(L, a->type)};
-    t.kind = bind_option_enum(L, 3, "kind", kinds, 0) == 0 ? EMU_TEX_LINEAR : EMU_TEX_ARRAY;
+    TextureSpec t = {0};
+    t.kind = (TextureKind)bind_option_enum(L, 3, "kind", kinds, TEXTURE_LINEAR);
     t.channels = (int)bind_option_int(L, 3, "channels", 1);
     luaL_argcheck(L, t.channels == 1 || t.channels == 2 || t.channels == 4, 3,
                   "channels are 1, 2 or 4");
     t.layers = bind_option_int(L, 3, "layers", 0);
-    int mode = bind_option_enum(L, 3, "address", modes, EMU_TEX_CLAMP);
-    for (int i = 0; i < 3; i++) t.address[i] = (EmuTexAddress)mode;
+    int mode = bind_option_enum(L, 3, "address", modes, TEXTURE_CLAMP);
+    for (int i = 0; i < 3; i++) t.address[i] = (TextureAddress)mode;
     t.linear_filter = bind_option_enum(L, 3, "filter", filters, 0) == 1;
     t.normalized_coords = bind_option_enum(L, 3, "coords", coords, 0) == 1;
     t.normalized_read = bind_option_enum(L, 3, "read", reads, 0) == 1;

@@ -20,7 +20,7 @@ typedef struct DeviceClass {
     bool (*keep)(DeviceBuffer *, gi_err *); /* kept has just been set; NULL: that is all it takes */
     bool (*compare)(DeviceBuffer *, DeviceBuffer *, const CompareOptions *, Comparison *, gi_err *);
     bool (*intact)(Device *, gi_buf *, gi_err *);
-    DeviceTexture *(*texture)(Device *, Array *, const EmuTexture *, gi_err *);
+    DeviceTexture *(*texture)(Device *, Array *, const TextureSpec *, gi_err *);
     void (*texture_free)(DeviceTexture *);
     DeviceModule *(*load)(Device *, const char *, size_t, gi_err *);
     void (*module_free)(DeviceModule *);
@@ -28,7 +28,7 @@ typedef struct DeviceClass {
     bool (*symbol_size)(DeviceModule *, const char *name, size_t *size); /* false: none */
     bool (*symbol_write)(DeviceModule *, const char *, const void *, size_t, gi_err *);
     bool (*symbol_read)(DeviceModule *, const char *, void *, size_t, gi_err *);
-    bool (*kernel_info)(DeviceModule *, const char *, EmuKernelInfo *, gi_err *);
+    bool (*kernel_info)(DeviceModule *, const char *, KernelInfo *, gi_err *);
     const char *(*kernel_name)(DeviceModule *, int);
     bool (*launch)(DeviceModule *, const DeviceLaunch *, Measurement *, gi_err *);
     bool (*time)(DeviceModule *, const DeviceLaunch *, const DeviceTiming *, DeviceSamples *,
@@ -72,6 +72,9 @@ struct DeviceModule {
 
 Device *emu_device_open(const EmuModel *model, gi_err *err);
 Device *cuda_device_open(int ordinal, gi_err *err);
+
+/* The same texture in the virtual GPU's words (texture.c). */
+EmuTexture texture_for_emu(const Array *a, const TextureSpec *spec);
 
 /* Statistics of samples (samples.c). */
 void samples_add(DeviceSamples *s, double ns, double clock_ghz);

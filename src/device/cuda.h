@@ -83,7 +83,7 @@ typedef struct CudaPiece {
 typedef struct CudaKernel {
     char *name;
     CuFunction function; /* NULL after a reload, until it is asked for */
-    EmuKernelInfo info;
+    KernelInfo info;
     int cache, carveout, dynamic; /* as last set */
 } CudaKernel;
 
@@ -154,7 +154,7 @@ int cuda_queue_sentinel(DeviceBuffer *b);
 
 bool cuda_compare(DeviceBuffer *got, DeviceBuffer *expected, const CompareOptions *options,
                   Comparison *out, gi_err *err);
-DeviceTexture *cuda_texture(Device *d, Array *a, const EmuTexture *t, gi_err *err);
+DeviceTexture *cuda_texture(Device *d, Array *a, const TextureSpec *spec, gi_err *err);
 void cuda_texture_free(DeviceTexture *t);
 
 /* --- cuda_module.c --- */
@@ -165,7 +165,7 @@ bool cuda_module_reset(DeviceModule *m, gi_err *err);
 bool cuda_symbol_size(DeviceModule *m, const char *name, size_t *size);
 bool cuda_symbol_write(DeviceModule *m, const char *name, const void *bytes, size_t n, gi_err *err);
 bool cuda_symbol_read(DeviceModule *m, const char *name, void *bytes, size_t n, gi_err *err);
-bool cuda_kernel_info(DeviceModule *m, const char *kernel, EmuKernelInfo *out, gi_err *err);
+bool cuda_kernel_info(DeviceModule *m, const char *kernel, KernelInfo *out, gi_err *err);
 const char *cuda_kernel_name(DeviceModule *m, int index);
 /* NULL: "usage", no such kernel. Valid until the next call. */
 CudaKernel *cuda_kernel(CudaModule *m, const char *name, gi_err *err);

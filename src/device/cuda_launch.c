@@ -35,24 +35,23 @@ static DeviceStatus status_of(int code) {
 
 static void say_launch(const DeviceLaunch *l, const Measurement *m, const char *words, char *text,
                        size_t size) {
-    const unsigned *g = l->run.grid, *b = l->run.block;
+    const unsigned *g = l->grid, *b = l->block;
     snprintf(text, size,
              "%s cannot be launched with %u x %u x %u blocks of %u x %u x %u threads, %d registers "
              "and %zu bytes of shared memory: %s",
-             l->run.kernel, g[0], g[1], g[2], b[0], b[1], b[2], m->registers, m->shared_bytes,
-             words);
+             l->kernel, g[0], g[1], g[2], b[0], b[1], b[2], m->registers, m->shared_bytes, words);
 }
 
 static void set_status(CudaDevice *d, const DeviceLaunch *l, int code, Measurement *out) {
-    char words[200], *text = out->detail.message;
-    size_t size = sizeof out->detail.message;
+    char words[200], *text = out->message;
+    size_t size = sizeof out->message;
     out->status = status_of(code);
     if (code == CU_OK) return;
     driver_words(d->cu, code, words, sizeof words);
     if (code == CU_TIMED_OUT)
-        snprintf(text, size, "%s ran longer than the %g s allowed", l->run.kernel, l->timeout_s);
-    else if (code == CU_INTERRUPTED) snprintf(text, size, "%s was interrupted", l->run.kernel);
-    else if (cuda_is_fatal(code)) snprintf(text, size, "%s: %s", l->run.kernel, words);
+        snprintf(text, size, "%s ran longer than the %g s allowed", l->kernel, l->timeout_s);
+    else if (code == CU_INTERRUPTED) snprintf(text, size, "%s was interrupted", l->kernel);
+    else if (cuda_is_fatal(code)) snprintf(text, size, "%s: %s", l->kernel, words);
     else say_launch(l, out, words, text, size);
     if (!cuda_is_fatal(code)) return;
     cuda_lose(d, text);
@@ -62,8 +61,8 @@ static void set_status(CudaDevice *d, const DeviceLaunch *l, int code, Measureme
 /* --- one launch --- */
 
 static int configure(CudaDevice *d, CudaKernel *k, const DeviceLaunch *l) {
-    int code = CU_OK, dynamic = (int)l->run.shared_bytes;
-    if (l->run.shared_bytes > INT32_MAX) return CU_INVALID_VALUE;
+    int code = CU_OK, dynamic = (int)l->shared_bytes;
+    if (l->shared_bytes > INT32_MAX) return CU_INVALID_VALUE;
     if (k->cache != (int)l->cache) code = d->cu->function_cache(k->function, (int)l->cache);
     if (code != CU_OK) return code;
     k->cache = (int)l->cache;
@@ -80,14 +79,14 @@ static int configure(CudaDevice *d, CudaKernel *k, const DeviceLaunch *l) {
 
 /* i: of the events around it; negative: none. */
 static int start_kernel(CudaDevice *d, const CudaKernel *k, const DeviceLaunch *l, int i) {
-    const unsigned *g = l->run.grid, *b = l->run.block;
+    const unsigned *g = l->grid, *b = l->block;
     size_t bytes = k->info.param_bytes;
-    void *extra[] = {CU_EXTRA_BUFFER, (void *)(uintptr_t)l->run.params, CU_EXTRA_SIZE, &bytes,
+    void *extra[] = {CU_EXTRA_BUFFER, (void *)(uintptr_t)l->params, CU_EXTRA_SIZE, &bytes,
                      CU_EXTRA_END};
     int code = i >= 0 ? d->cu->event_record(d->start[i], d->stream) : CU_OK;
     if (code == CU_OK)
         code = d->cu->launch(k->function, g[0], g[1], g[2], b[0], b[1], b[2],
-                             (unsigned)l->run.shared_bytes, d->stream, NULL, bytes ? extra : NULL);
+                             (unsigned)l->shared_bytes, d->stream, NULL, bytes ? extra : NULL);
     return code == CU_OK && i >= 0 ? d->cu->event_record(d->end[i], d->stream) : code;
 }
 
@@ -103,15 +102,14 @@ static int prepare(CudaDevice *d, CudaModule *m, const DeviceLaunch *l, bool flu
 }
 
 static void describe(CudaDevice *d, const CudaKernel *k, const DeviceLaunch *l, Measurement *out) {
-    const unsigned *b = l->run.block;
+    const unsigned *b = l->block;
     int blocks = 0;
     uint64_t threads = (uint64_t)b[0] * b[1] * b[2];
     out->registers = k->info.registers;
-    out->shared_bytes = k->info.shared_bytes + l->run.shared_bytes;
+    out->shared_bytes = k->info.shared_bytes + l->shared_bytes;
     if (threads == 0 || threads > (uint64_t)d->info.max_threads_per_block) return;
-    d->cu->occupancy(&blocks, k->function, (int)threads, l->run.shared_bytes);
-    out->detail.occupancy =
-        (double)((threads + 31) / 32 * (uint64_t)blocks) * 32 / d->max_threads_per_sm;
+    d->cu->occupancy(&blocks, k->function, (int)threads, l->shared_bytes);
+    out->occupancy = (double)((threads + 31) / 32 * (uint64_t)blocks) * 32 / d->max_threads_per_sm;
 }
 
 static int queue_fill(CudaDevice *d, DeviceBuffer *b, int i) {
@@ -126,7 +124,7 @@ static int queue_shot(CudaDevice *d, const DevicePair *shot, int i, const CudaPl
     CudaModule *m = (CudaModule *)shot->module;
     int code = prepare(d, m, shot->launch, plan->flush_l2, err);
     if (code != CU_OK) return code;
-    CudaKernel *k = cuda_kernel(m, shot->launch->run.kernel, err);
+    CudaKernel *k = cuda_kernel(m, shot->launch->kernel, err);
     if (k == NULL) return CU_MISUSE;
     code = configure(d, k, shot->launch);
     if (i == 0 || code != CU_OK) describe(d, k, shot->launch, out);
@@ -239,7 +237,7 @@ bool cuda_group(CudaDevice *d, const DevicePair *shots, int n, const CudaPlan *p
     if (!working_memory(d, plan->flush_l2, err)) return false;
     int code = queue_group(d, shots, n, plan, out, err);
     open_gate(d);
-    int ended = cuda_wait(d, time_allowed(shots, n, plan->lead + plan->trail), l->run.interrupt);
+    int ended = cuda_wait(d, time_allowed(shots, n, plan->lead + plan->trail), l->interrupt);
     if (ended != CU_OK) code = ended;
     if (code == CU_MISUSE) return false;
     set_status(d, l, code, out);

@@ -250,7 +250,7 @@ static int function_attribute(CudaDevice *d, CuFunction f, int which) {
     return value;
 }
 
-static void read_params(CudaDevice *d, CuFunction f, EmuKernelInfo *info) {
+static void read_params(CudaDevice *d, CuFunction f, KernelInfo *info) {
     size_t offset, size;
     for (size_t i = 0; i < 64 && d->cu->function_param(f, i, &offset, &size) == CU_OK; i++) {
         info->param_offset[i] = offset;
@@ -260,8 +260,8 @@ static void read_params(CudaDevice *d, CuFunction f, EmuKernelInfo *info) {
     }
 }
 
-static EmuKernelInfo read_kernel(CudaDevice *d, CuFunction f) {
-    EmuKernelInfo info = {
+static KernelInfo read_kernel(CudaDevice *d, CuFunction f) {
+    KernelInfo info = {
         .registers = function_attribute(d, f, CU_FUNCTION_REGISTERS),
         .shared_bytes = (size_t)function_attribute(d, f, CU_FUNCTION_SHARED_BYTES),
         .local_bytes = (size_t)function_attribute(d, f, CU_FUNCTION_LOCAL_BYTES),
@@ -298,7 +298,7 @@ CudaKernel *cuda_kernel(CudaModule *m, const char *name, gi_err *err) {
     return k;
 }
 
-bool cuda_kernel_info(DeviceModule *m, const char *kernel, EmuKernelInfo *out, gi_err *err) {
+bool cuda_kernel_info(DeviceModule *m, const char *kernel, KernelInfo *out, gi_err *err) {
     if (!cuda_enter(cuda_of(m->device), err)) return false;
     const CudaKernel *k = cuda_kernel(module_of(m), kernel, err);
     if (k != NULL) *out = k->info;

@@ -96,7 +96,7 @@ bool cuda_time(DeviceModule *m, const DeviceLaunch *launch, const DeviceTiming *
 bool cuda_time_sentinel(DeviceBuffer *b, const DeviceTiming *how, DeviceSamples *out,
                         gi_err *err) {
     CudaDevice *d = cuda_of(b->device);
-    DeviceLaunch none = {.run = {.kernel = "filling a buffer"}};
+    DeviceLaunch none = {.kernel = "filling a buffer"};
     DevicePair shot = {NULL, &none};
     CudaPlan once = {.fill = b};
     CudaGroup group;

@@ -128,20 +128,6 @@ bool device_buffer_compare(DeviceBuffer *got, DeviceBuffer *expected, const Comp
     return got->device->class->compare(got, expected, options ? options : &defaults, out, err);
 }
 
-DeviceTexture *device_texture(Device *d, Array *a, const EmuTexture *t, gi_err *err) {
-    DeviceTexture *texture = d->class->texture(d, a, t, err);
-    if (texture != NULL) texture->device = d;
-    return texture;
-}
-
-void device_texture_free(DeviceTexture *t) {
-    if (t != NULL) t->device->class->texture_free(t);
-}
-
-uint64_t device_texture_handle(const DeviceTexture *t) {
-    return t->handle;
-}
-
 /* --- modules --- */
 
 DeviceModule *device_load(Device *d, const char *code, size_t len, gi_err *err) {
@@ -198,7 +184,7 @@ bool device_symbol_read(DeviceModule *m, const char *name, void *bytes, size_t n
     return check_symbol(m, name, n, err) && m->device->class->symbol_read(m, name, bytes, n, err);
 }
 
-bool device_kernel_info(DeviceModule *m, const char *kernel, EmuKernelInfo *out, gi_err *err) {
+bool device_kernel_info(DeviceModule *m, const char *kernel, KernelInfo *out, gi_err *err) {
     return m->device->class->kernel_info(m, kernel, out, err);
 }
 

@@ -77,8 +77,29 @@ bool device_buffer_compare(DeviceBuffer *got, DeviceBuffer *expected, const Comp
 ** a write is a fault there. */
 bool device_intact(Device *d, gi_buf *what, gi_err *err);
 
-/* A texture over an array's elements; t->data is set from it. */
-DeviceTexture *device_texture(Device *d, Array *a, const EmuTexture *t, gi_err *err);
+/* How kernels read an array as a texture. Its type is that of a channel: f32 or an integer of up to
+** 32 bits. */
+typedef enum TextureKind { TEXTURE_LINEAR, TEXTURE_ARRAY } TextureKind;
+typedef enum TextureAddress {
+    TEXTURE_WRAP, TEXTURE_CLAMP, TEXTURE_MIRROR, TEXTURE_BORDER
+} TextureAddress;
+
+typedef struct TextureSpec {
+    TextureKind kind;        /* linear: 1-D tex1Dfetch; array: cudaArray semantics */
+    int channels;            /* 1, 2 or 4 */
+    int dims;                /* 1, 2, 3 */
+    int64_t size[3];         /* texels: width, height, depth */
+    int64_t layers;          /* 0, or the layers of a layered 1-D or 2-D texture */
+    TextureAddress address[3];
+    bool linear_filter;      /* else point */
+    bool normalized_coords;
+    bool normalized_read;    /* integers are read as floats in [0,1] or [-1,1] */
+    float border[4];
+} TextureSpec;
+
+/* The array's elements are those of size x layers texels. "usage" for what CUDA has not, "driver",
+** "nomem". */
+DeviceTexture *device_texture(Device *d, Array *a, const TextureSpec *spec, gi_err *err);
 void device_texture_free(DeviceTexture *t);
 uint64_t device_texture_handle(const DeviceTexture *t);
 
@@ -91,7 +112,17 @@ bool device_module_reset(DeviceModule *m, gi_err *err); /* variables as the code
 bool device_symbol_write(DeviceModule *m, const char *name, const void *bytes, size_t n,
                          gi_err *err);
 bool device_symbol_read(DeviceModule *m, const char *name, void *bytes, size_t n, gi_err *err);
-bool device_kernel_info(DeviceModule *m, const char *kernel, EmuKernelInfo *out, gi_err *err);
+
+typedef struct KernelInfo {
+    int registers;           /* 32-bit ones, a thread (emu: estimated) */
+    size_t shared_bytes;     /* static */
+    size_t local_bytes;      /* of stack, a thread */
+    int max_threads;         /* a block, from __launch_bounds__; 0: as many as the device has */
+    size_t param_bytes;      /* of all parameters, laid out by param_offset */
+    int n_params;
+    size_t param_size[64], param_offset[64];
+} KernelInfo;
+bool device_kernel_info(DeviceModule *m, const char *kernel, KernelInfo *out, gi_err *err);
 const char *device_kernel_name(DeviceModule *m, int index); /* NULL past the end */
 
 /* What an SM's memory is divided for (cuda): cuFuncSetCacheConfig. */
@@ -100,12 +131,22 @@ typedef enum DeviceCache { CACHE_DEFAULT, CACHE_SHARED, CACHE_L1, CACHE_EQUAL } 
 /* Before every launch, timed ones too, the module's variables are what the code defines or the host
 ** wrote, and the buffers in `fill` hold the sentinel or what was kept of them. */
 typedef struct DeviceLaunch {
-    EmuLaunch run;           /* on cuda: no budget, no checks, printf goes to stdout */
-    DeviceCache cache;
-    int carveout;            /* percent of the SM's memory that is shared; -1: the driver's choice */
-    double timeout_s;        /* 0: none (cuda; emu has run.budget) */
+    const char *kernel;
+    unsigned grid[3], block[3];
+    size_t shared_bytes;     /* dynamic */
+    const void *params;      /* KernelInfo.param_bytes of them */
     DeviceBuffer **fill;
     int n_fill;
+    const volatile int *interrupt; /* polled now and then; may be NULL */
+    /* cuda */
+    DeviceCache cache;
+    int carveout;            /* percent of the SM's memory that is shared; -1: the driver's choice */
+    double timeout_s;        /* 0: none */
+    /* emu; what each means is said at EmuLaunch. printf of cuda goes to stdout */
+    uint64_t budget;
+    bool count_uninitialised, check_races;
+    void (*print)(void *user, const char *text, size_t len);
+    void *print_user;
 } DeviceLaunch;
 
 typedef struct Measurement {
@@ -114,8 +155,10 @@ typedef struct Measurement {
     double ticks, ns;
     double clock_ghz;        /* of the SMs during the launch */
     int registers;
-    size_t shared_bytes;
-    EmuResult detail;        /* occupancy, message of a fault, counts (emu) */
+    size_t shared_bytes;     /* static + dynamic */
+    double occupancy;        /* resident warps / maximum */
+    char message[600];       /* of a fault: what, and where the device knows where */
+    EmuResult emu;           /* what only the virtual GPU can tell: where, warnings, counts */
 } Measurement;
 
 /* Runs one launch. False only for misuse or a lost device; what a kernel does wrong is in

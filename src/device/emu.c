@@ -98,10 +98,9 @@ typedef struct EmuDeviceTexture {
     Array *array;
 } EmuDeviceTexture;
 
-static DeviceTexture *texture(Device *d, Array *a, const EmuTexture *t, gi_err *err) {
-    EmuTexture bound = *t;
-    bound.data = a->data;
-    uint64_t handle = emu_texture_new(emu_of(d), &bound, err);
+static DeviceTexture *texture(Device *d, Array *a, const TextureSpec *spec, gi_err *err) {
+    EmuTexture t = texture_for_emu(a, spec);
+    uint64_t handle = emu_texture_new(emu_of(d), &t, err);
     if (handle == 0) return NULL;
     EmuDeviceTexture *made = gi_alloc(sizeof *made);
     made->base.handle = handle;
@@ -161,8 +160,18 @@ static bool symbol_read(DeviceModule *m, const char *name, void *bytes, size_t n
     return true;
 }
 
-static bool kernel_info(DeviceModule *m, const char *kernel, EmuKernelInfo *out, gi_err *err) {
-    return emu_kernel_info(module_of(m), kernel, out, err);
+static bool kernel_info(DeviceModule *m, const char *kernel, KernelInfo *out, gi_err *err) {
+    EmuKernelInfo info;
+    if (!emu_kernel_info(module_of(m), kernel, &info, err)) return false;
+    *out = (KernelInfo){.registers = info.registers,
+                        .shared_bytes = info.shared_bytes,
+                        .local_bytes = info.local_bytes,
+                        .max_threads = info.max_threads,
+                        .param_bytes = info.param_bytes,
+                        .n_params = info.n_params};
+    memcpy(out->param_size, info.param_size, sizeof out->param_size);
+    memcpy(out->param_offset, info.param_offset, sizeof out->param_offset);
+    return true;
 }
 
 static const char *kernel_name(DeviceModule *m, int index) {
@@ -193,17 +202,34 @@ static void begin(DeviceModule *m, const DeviceLaunch *launch) {
     for (int i = 0; i < launch->n_fill; i++) fill(launch->fill[i]);
 }
 
+static EmuLaunch in_emu_words(const DeviceLaunch *l) {
+    return (EmuLaunch){.kernel = l->kernel,
+                       .grid = {l->grid[0], l->grid[1], l->grid[2]},
+                       .block = {l->block[0], l->block[1], l->block[2]},
+                       .shared_bytes = l->shared_bytes,
+                       .params = l->params,
+                       .budget = l->budget,
+                       .count_uninitialised = l->count_uninitialised,
+                       .check_races = l->check_races,
+                       .interrupt = l->interrupt,
+                       .print = l->print,
+                       .print_user = l->print_user};
+}
+
 static bool launch(DeviceModule *m, const DeviceLaunch *l, Measurement *out, gi_err *err) {
+    EmuLaunch run = in_emu_words(l);
     EmuResult r;
     begin(m, l);
-    if (!emu_launch(module_of(m), &l->run, &r, err)) return false;
+    if (!emu_launch(module_of(m), &run, &r, err)) return false;
     *out = (Measurement){.status = status_of(r.status),
                          .ticks = r.ticks,
                          .ns = r.ns,
                          .clock_ghz = emu_model(emu_of(m->device))->clock_ghz,
                          .registers = r.registers,
                          .shared_bytes = r.shared_bytes,
-                         .detail = r};
+                         .occupancy = r.occupancy,
+                         .emu = r};
+    snprintf(out->message, sizeof out->message, "%s", r.message);
     return true;
 }
 

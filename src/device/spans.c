@@ -64,7 +64,7 @@ static bool run_recorded(DeviceModule *m, const DeviceLaunch *launch, const char
 bool device_spans(DeviceModule *m, const DeviceLaunch *launch, const char *variable,
                   DeviceSpans *out, gi_err *err) {
     *out = (DeviceSpans){0};
-    const unsigned *g = launch->run.grid;
+    const unsigned *g = launch->grid;
     int64_t shape[2] = {(int64_t)g[0] * g[1] * g[2], FIELDS};
     if (shape[0] == 0 || shape[0] > INT32_MAX)
         return gi_fail(err, "usage", "spans: a grid of 1 to 2^31-1 blocks can be recorded");

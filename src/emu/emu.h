@@ -121,8 +121,10 @@ typedef struct EmuTexture {
     float border[4];
 } EmuTexture;
 
-/* A handle a kernel can use as cudaTextureObject_t; 0 and a message when the description is
-** impossible (linear filtering of un-normalised integers, linear kind with dims != 1 …). */
+/* Is the description one that CUDA has? "usage" where not (linear filtering of un-normalised
+** integers, linear kind with dims != 1 …). */
+bool emu_texture_check(const EmuTexture *t, gi_err *err);
+/* A handle a kernel can use as cudaTextureObject_t; 0 and a message when it is not. */
 uint64_t emu_texture_new(Emu *e, const EmuTexture *t, gi_err *err);
 void emu_texture_free(Emu *e, uint64_t handle);
 

@@ -49,7 +49,7 @@ static uint8_t plain_channels(const EmuTexture *t) {
 }
 
 uint64_t emu_texture_new(Emu *e, const EmuTexture *t, gi_err *err) {
-    if (!tex_check(t, err)) return 0;
+    if (!emu_texture_check(t, err)) return 0;
     int slot = 0;
     while (slot < e->n_tex && e->tex[slot].live) slot++;
     if (slot == e->n_tex) {

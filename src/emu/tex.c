@@ -251,7 +251,7 @@ static bool sizes_fit(const EmuTexture *t) {
     return texels <= INT64_C(1) << 40;
 }
 
-bool tex_check(const EmuTexture *t, gi_err *err) {
+bool emu_texture_check(const EmuTexture *t, gi_err *err) {
     if (t->dims < 1 || t->dims > 3)
         return gi_fail(err, "usage", "a texture has 1, 2 or 3 dimensions, not %d", t->dims);
     if (t->channels != 1 && t->channels != 2 && t->channels != 4)

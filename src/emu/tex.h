@@ -32,7 +32,4 @@ bool tex_yields_float(const EmuTexture *t);
 /* Bytes of memory that a description covers, from data on. */
 int64_t tex_bytes(const EmuTexture *t);
 
-/* Checks a description; fills *err ("usage"). */
-bool tex_check(const EmuTexture *t, gi_err *err);
-
 #endif

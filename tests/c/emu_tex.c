@@ -154,7 +154,7 @@ static void test_filters(void) {
                                 .normalized_coords = flags & 2,
                                 .border = {0.25F, 0.5F, 0.75F, 0.125F}};
                 gi_err err;
-                ok(tex_check(&t, &err) && wrong_fetches(&t, 400) == 0,
+                ok(emu_texture_check(&t, &err) && wrong_fetches(&t, 400) == 0,
                    "%d-D %s %s %s coordinates, %s", dims, mode_name[mode],
                    t.linear_filter ? "linear" : "point",
                    t.normalized_coords ? "normalised" : "plain", bytes ? "bytes" : "floats");
@@ -281,7 +281,7 @@ static void test_layers_and_pitch(void) {
                     .pitch_bytes = 12,
                     .address = {EMU_TEX_CLAMP, EMU_TEX_CLAMP}};
     gi_err err;
-    ok(tex_check(&t, &err), "a layered texture with a pitch is fine");
+    ok(emu_texture_check(&t, &err), "a layered texture with a pitch is fine");
     is_int(tex_bytes(&t), 44, "its memory ends with the last texel");
     TexCoord at = {.dims = 2, .layered = true, .f = {1.5F, 1.5F}, .layer = 1};
     uint32_t out[4];
@@ -323,7 +323,7 @@ static void test_misuse(void) {
 
 static void refuse(EmuTexture t, const char *part) {
     gi_err err = {.message = ""};
-    ok(!tex_check(&t, &err) && strcmp(err.code, "usage") == 0, "refused: %s", part);
+    ok(!emu_texture_check(&t, &err) && strcmp(err.code, "usage") == 0, "refused: %s", part);
     has_str(err.message, part, "… and the message says why");
 }
 

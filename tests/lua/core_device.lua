@@ -96,6 +96,8 @@ tap.case("textures: linear fetch, filtering, bounds", function()
   local out = dev:buffer(gi.array("f32", 3))
   tap.is(module:launch { grid = 1, block = 1, args = { out, line, plane } }.status, "ok", "it runs")
   tap.is(table.concat(out:read():table(), " "), "30.0 0.0 2.0", "fetch, out of range, half way")
+  tap.raises(function() dev:texture(gi.array("f64", 4)) end, "cannot hold f64",
+    "texels have at most 32 bits")
   tap.raises(function() dev:texture(gi.array("f32", 4), { kind = "linaer" }) end,
     "cannot be 'linaer'", "an unknown kind")
 end)
