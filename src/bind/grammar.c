@@ -415,4 +415,5 @@ void bind_grammar(lua_State *L) {
     bind_class(L, CLASS, "grammar:", methods, meta);
     lua_newtable(L);
     bind_rows(L, "grammar.", rows);
+    bind_tokens(L);
 }

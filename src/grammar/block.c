@@ -55,6 +55,7 @@ static int past_angles(const Tree *t, int i, int to) {
         if (tok_is(t, k, "<")) depth++;
         else if (tok_is(t, k, ">")) depth--;
         else if (tok_is(t, k, ">>")) depth -= 2;
+        else if (tok_is(t, k, ">>>")) depth -= 3;
         else if (tok_is(t, k, ";") || tok_is(t, k, "{") || tok_is(t, k, "}")) return i;
         if (depth <= 0) return k + 1;
         k = tok_is(t, k, "(") || tok_is(t, k, "[") ? past(t, k) : k + 1;

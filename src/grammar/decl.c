@@ -48,6 +48,7 @@ static int past_arguments(const Tree *t, int i, int last) {
         if (tok_is(t, k, "<")) depth++;
         else if (tok_is(t, k, ">")) depth--;
         else if (tok_is(t, k, ">>")) depth -= 2;
+        else if (tok_is(t, k, ">>>")) depth -= 3;
         else if (tok_is(t, k, ";") || tok_is(t, k, "&&") || tok_is(t, k, "||") ||
                  tok_is(t, k, "="))
             return i;

@@ -86,6 +86,36 @@ const char *const *grammar_names(const Grammar *g);
 /* The kernels (__global__ functions) in the source; NULL-ended. */
 const char *const *grammar_kernels(const Grammar *g);
 
+/* The words of any text, for whoever reads what nobody prepared: never an error, and time and memory
+** in proportion to the text. Comments and line splices are passed over, macros are not expanded. */
+typedef enum TokenKind {
+    TOK_NAME,
+    TOK_NUMBER,
+    TOK_STRING,    /* also raw strings */
+    TOK_CHAR,
+    TOK_PUNCT,     /* the longest operator; `<<<` and `>>>` are CUDA's */
+    TOK_DIRECTIVE, /* from '#' to before the newline, with its continuation lines */
+    TOK_BAD,       /* a literal that its line does not end, or what has no end at all */
+    TOK_END
+} TokenKind;
+
+typedef struct SourceToken {
+    TokenKind kind;
+    int start, end; /* bytes [start, end) of the text */
+    int line;       /* from 1 */
+    int match;      /* the bracket that closes or opens it: ( ) [ ] { }; -1 */
+} SourceToken;
+
+typedef struct SourceTokens {
+    SourceToken *v; /* without a TOK_END */
+    int n, cap;
+} SourceTokens;
+
+/* The tokens of text[from, to), whose byte `from` stands on `line`. A directive is one token only
+** where `from` begins a line: what is within one is read by beginning behind its '#'. */
+void grammar_tokens(const char *text, int from, int to, int line, SourceTokens *out);
+void source_tokens_free(SourceTokens *t);
+
 /* What stands at file level, in order, for a file that nobody prepared. Bytes are [start, end). Names
 ** live as long as the grammar. `open`: the entry kernel or a function it calls. A type or another
 ** declaration goes to its ';'. */

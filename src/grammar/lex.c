@@ -51,14 +51,6 @@ void names_free(Names *names) {
 
 /* ---- tokens ---- */
 
-typedef struct Lexer {
-    const char *src;
-    int to;
-    Names *names;
-    Tokens *out;
-    gi_err *err;
-} Lexer;
-
 static int at_char(const Lexer *l, int i) {
     return i < l->to ? (unsigned char)l->src[i] : -1;
 }
@@ -80,6 +72,21 @@ static int source_line(const Lexer *l, int at) {
     return line;
 }
 
+/* Notes the token [start, end); returns the position after it, or what a failure gave. */
+static int found(Lexer *l, TokenKind kind, int start, int end) {
+    if (end >= 0)
+        l->token = (Token){.kind = kind, .start = start, .end = end, .name = -1, .group = -1};
+    return end;
+}
+
+/* What begins at `start` and has no end. */
+static int endless(Lexer *l, int start, const char *what) {
+    if (l->tolerant) return found(l, TOK_BAD, start, l->to);
+    gi_fail(l->err, "format", "line %d: a %s that begins here has no end", source_line(l, start),
+            what);
+    return -1;
+}
+
 static int line_comment(const Lexer *l, int i) {
     while (i < l->to && l->src[i] != '\n') {
         int skip = splice(l, i);
@@ -91,8 +98,7 @@ static int line_comment(const Lexer *l, int i) {
 static int block_comment(Lexer *l, int i) {
     for (int end = i + 2; end + 1 < l->to; end++)
         if (l->src[end] == '*' && l->src[end + 1] == '/') return end + 2;
-    gi_fail(l->err, "format", "line %d: a comment that begins here has no end", source_line(l, i));
-    return -1;
+    return endless(l, i, "comment");
 }
 
 /* A string or character literal whose opening quote is at i; *closed tells whether it ends. */
@@ -107,18 +113,16 @@ static int quoted(const Lexer *l, int i, bool *closed) {
     return *closed ? i + 1 : i < l->to ? i : l->to;
 }
 
-/* R"tag( … )tag", i at the quote. */
-static int raw_string(Lexer *l, int i) {
+/* R"tag( … )tag" from start, its prefix, with the quote at i. */
+static int raw_string(Lexer *l, int start, int i) {
     int open = i + 1;
     while (open < l->to && l->src[open] != '(' && open - i <= 17) open++;
     int tag = open - i - 1;
     for (int end = open + 1; end + tag + 1 < l->to; end++)
         if (l->src[end] == ')' && l->src[end + tag + 1] == '"' &&
             memcmp(l->src + end + 1, l->src + i + 1, (size_t)tag) == 0)
-            return end + tag + 2;
-    gi_fail(l->err, "format", "line %d: a raw string that begins here has no end",
-            source_line(l, i));
-    return -1;
+            return found(l, TOK_STRING, start, end + tag + 2);
+    return endless(l, start, "raw string");
 }
 
 static int directive(Lexer *l, int i) {
@@ -145,18 +149,6 @@ static int name_end(const Lexer *l, int i) {
     }
 }
 
-static int name_number(const Lexer *l, int start, int end) {
-    gi_buf clean = {0}; /* without splices */
-    for (int i = start; i < end;) {
-        int skip = splice(l, i);
-        if (skip == 0) gi_buf_add(&clean, l->src + i, 1);
-        i += skip ? skip : 1;
-    }
-    int number = names_add(l->names, clean.data, clean.len);
-    gi_buf_free(&clean);
-    return number;
-}
-
 static int number_end(const Lexer *l, int i) {
     bool hex = at_char(l, i) == '0' && tolower(at_char(l, i + 1)) == 'x'; /* 0xe+1 is a sum */
     for (i++;; i++) {
@@ -170,22 +162,14 @@ static int number_end(const Lexer *l, int i) {
 
 static int punct_end(const Lexer *l, int i) {
     static const char *const long_ones[] = {
-        "<<=", ">>=", "...", "->*", "::", "->", "++", "--", "<<", ">>", "<=", ">=", "==", "!=",
-        "&&", "||", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", ".*", "##",
+        "<<<", ">>>", "<<=", ">>=", "...", "->*", "::", "->", "++", "--", "<<", ">>", "<=", ">=",
+        "==", "!=", "&&", "||", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", ".*", "##",
     };
     for (size_t k = 0; k < sizeof long_ones / sizeof *long_ones; k++) {
         int n = (int)strlen(long_ones[k]);
         if (i + n <= l->to && memcmp(l->src + i, long_ones[k], (size_t)n) == 0) return i + n;
     }
     return i + 1;
-}
-
-static void emit(Lexer *l, TokenKind kind, int start, int end) {
-    Tokens *t = l->out;
-    gi_grow(t->v, t->n, t->cap);
-    int name = kind == TOK_NAME ? name_number(l, start, end) : -1;
-    t->v[t->n++] =
-        (Token){.kind = kind, .start = start, .end = end, .name = name, .group = -1};
 }
 
 static bool is_prefix(const char *text, int n, bool raw) {
@@ -202,22 +186,16 @@ static int literal(Lexer *l, int start, int quote) {
     bool closed;
     int end = quoted(l, quote, &closed);
     TokenKind kind = l->src[quote] == '"' ? TOK_STRING : TOK_CHAR;
-    emit(l, closed ? kind : TOK_BAD, start, end);
-    return end;
+    return found(l, closed ? kind : TOK_BAD, start, end);
 }
 
 /* A name, or the literal that it is the prefix of. */
 static int word(Lexer *l, int i) {
     int end = name_end(l, i), c = at_char(l, end);
-    if (c == '"' && is_prefix(l->src + i, end - i, true)) {
-        end = raw_string(l, end);
-        if (end >= 0) emit(l, TOK_STRING, i, end);
-        return end;
-    }
+    if (c == '"' && is_prefix(l->src + i, end - i, true)) return raw_string(l, i, end);
     if ((c == '"' || c == '\'') && is_prefix(l->src + i, end - i, false))
         return literal(l, i, end);
-    emit(l, TOK_NAME, i, end);
-    return end;
+    return found(l, TOK_NAME, i, end);
 }
 
 static bool starts_number(const Lexer *l, int i) {
@@ -225,41 +203,56 @@ static bool starts_number(const Lexer *l, int i) {
     return isdigit(c) || (c == '.' && next >= 0 && isdigit(next));
 }
 
-/* One token or stretch of space from i; -1 on failure. *fresh: only space before it on its line. */
-static int step(Lexer *l, int i, bool *fresh) {
-    int c = at_char(l, i), next = at_char(l, i + 1), end;
-    if (c == '\n') return *fresh = true, i + 1;
+/* One token or stretch of space from i; -1 on failure. */
+static int step(Lexer *l, int i) {
+    int c = at_char(l, i), next = at_char(l, i + 1);
+    if (c == '\n') return l->fresh = true, i + 1;
     if (isspace(c)) return i + 1;
     if (splice(l, i)) return i + splice(l, i);
     if (c == '/' && next == '/') return line_comment(l, i);
     if (c == '/' && next == '*') return block_comment(l, i);
-    bool first = *fresh;
-    *fresh = false;
-    if (c == '#' && first) {
-        end = directive(l, i);
-        if (end >= 0) emit(l, TOK_DIRECTIVE, i, end);
-        return end;
-    }
+    bool first = l->fresh;
+    l->fresh = false;
+    if (c == '#' && first) return found(l, TOK_DIRECTIVE, i, directive(l, i));
     if (c == '"' || c == '\'') return literal(l, i, i);
-    if (starts_number(l, i)) {
-        end = number_end(l, i);
-        emit(l, TOK_NUMBER, i, end);
-        return end;
-    }
+    if (starts_number(l, i)) return found(l, TOK_NUMBER, i, number_end(l, i));
     if (name_char(c)) return word(l, i);
-    end = punct_end(l, i);
-    emit(l, TOK_PUNCT, i, end);
-    return end;
+    return found(l, TOK_PUNCT, i, punct_end(l, i));
+}
+
+bool lex_next(Lexer *l, Token *out) {
+    found(l, TOK_END, l->to, l->to);
+    while (l->at < l->to && l->token.kind == TOK_END) {
+        int after = step(l, l->at);
+        if (after < 0) return false;
+        l->at = after;
+    }
+    *out = l->token;
+    return true;
+}
+
+static int name_number(const Lexer *l, Names *names, const Token *t) {
+    gi_buf clean = {0}; /* without splices */
+    for (int i = t->start; i < t->end;) {
+        int skip = splice(l, i);
+        if (skip == 0) gi_buf_add(&clean, l->src + i, 1);
+        i += skip ? skip : 1;
+    }
+    int number = names_add(names, clean.data, clean.len);
+    gi_buf_free(&clean);
+    return number;
 }
 
 bool lex(const char *src, int from, int to, Names *names, Tokens *out, gi_err *err) {
-    Lexer l = {src, to, names, out, err};
-    bool fresh = from == 0 || src[from - 1] == '\n';
-    for (int i = from; i < to;) {
-        i = step(&l, i, &fresh);
-        if (i < 0) return false;
-    }
-    emit(&l, TOK_END, to, to);
+    Lexer l = {.src = src, .at = from, .to = to, .err = err};
+    l.fresh = from == 0 || src[from - 1] == '\n';
+    do {
+        gi_grow(out->v, out->n, out->cap);
+        Token *t = &out->v[out->n];
+        if (!lex_next(&l, t)) return false;
+        if (t->kind == TOK_NAME) t->name = name_number(&l, names, t);
+        out->n++;
+    } while (out->v[out->n - 1].kind != TOK_END);
     return true;
 }
 

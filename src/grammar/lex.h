@@ -8,6 +8,7 @@
 #define GILUA_GRAMMAR_LEX_H
 
 #include "base/base.h"
+#include "grammar/grammar.h" /* TokenKind */
 
 /* Strings by number: two names are equal when their numbers are. */
 typedef struct Names {
@@ -20,17 +21,6 @@ typedef struct Names {
 int names_add(Names *names, const char *text, size_t len); /* finds or adds */
 int names_find(const Names *names, const char *text);      /* -1 when unknown */
 void names_free(Names *names);
-
-typedef enum TokenKind {
-    TOK_NAME,
-    TOK_NUMBER,
-    TOK_STRING, /* also raw strings */
-    TOK_CHAR,
-    TOK_PUNCT,     /* the longest operator */
-    TOK_DIRECTIVE, /* from '#' to before the newline */
-    TOK_BAD,       /* a literal that its line does not end: an error unless the text is skipped */
-    TOK_END
-} TokenKind;
 
 typedef struct Token {
     TokenKind kind;
@@ -46,8 +36,21 @@ typedef struct Tokens {
     int n, cap;
 } Tokens;
 
-/* Appends the tokens of src[from, to) and a TOK_END. False ("format", without file name: err's
-** message begins with "line N") on a comment or raw string without an end. */
+/* Reads the tokens of src[at, to) one after the other. Begin with .fresh where `at` begins a line. */
+typedef struct Lexer {
+    const char *src;
+    int at, to;
+    bool fresh;    /* only space stands before `at` on its line: a '#' begins a directive */
+    bool tolerant; /* a comment or raw string without an end is bad up to `to`, no failure */
+    gi_err *err;
+    Token token; /* its own */
+} Lexer;
+
+/* The next token, TOK_END behind the last; its name is not numbered. False ("format", without file
+** name: err's message begins with "line N") on a comment or raw string without an end. */
+bool lex_next(Lexer *l, Token *out);
+
+/* Appends the tokens of src[from, to) and a TOK_END, or fails as lex_next does. */
 bool lex(const char *src, int from, int to, Names *names, Tokens *out, gi_err *err);
 
 bool token_is(const char *src, const Token *t, const char *text);

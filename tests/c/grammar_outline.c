@@ -64,6 +64,11 @@ static const char *const cases[][3] = {
     {"a prototype is no kernel", "__global__ void k(int *x);\n", "other - 1-1; "},
     {"values in braces", "int table[] = { 1, 2 };\nauto f = [](int x) { return x; };\n",
      "other - 1-1; other - 2-2; "},
+    {"three templates that end at once",
+     "template <class T = A<B<C<int>>>>\n__global__ void k(A<B<int>> x, A<B<C<int>>> y, T z) {}",
+     "kernel k 1-2 (x y z) <T>; "},
+    {"launches", "int h() {\n k<A<3>><<<f<4>(), 5>>>(x);\n return 1 << 2 >> 1;\n}\nint b;\n",
+     "host h 1-4; other - 5-5; "},
     {"CR LF", "int a;\r\n__global__ void k() {\r\n}\r\n", "other - 1-1; kernel k 2-3; "},
 };
 
