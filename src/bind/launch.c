@@ -96,6 +96,7 @@ bool bind_read_launch(lua_State *L, int index, DeviceModule *m, BindLaunch *out,
     read_dim3(L, index, "block", l->block);
     l->shared_bytes = (size_t)bind_option_int(L, index, "shared", 0);
     l->budget = (uint64_t)bind_option_number(L, index, "budget", 0);
+    l->max_faults = (int)bind_option_int(L, index, "max_faults", 1);
     l->count_uninitialised = bind_option_bool(L, index, "count_uninitialised", false);
     l->check_races = bind_option_bool(L, index, "check_races", false);
     l->cache = (DeviceCache)bind_option_enum(L, index, "cache", caches, CACHE_DEFAULT);

@@ -60,6 +60,7 @@ void bind_push_measurement(lua_State *L, const Measurement *m) {
     bind_set_number(L, "part_latency", r->part_latency);
     bind_set_number(L, "part_memory", r->part_memory);
     set_findings(L, "warnings", &r->warnings);
+    set_findings(L, "faults", &r->faults);
     if (m->status == STATUS_OK) return;
     lua_pushstring(L, m->message), lua_setfield(L, -2, "message");
     if (r->ptx_line == 0) return; /* a GPU does not say where */

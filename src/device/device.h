@@ -144,6 +144,7 @@ typedef struct DeviceLaunch {
     double timeout_s;        /* 0: none */
     /* emu; what each means is said at EmuLaunch. printf of cuda goes to stdout */
     uint64_t budget;
+    int max_faults;
     bool count_uninitialised, check_races;
     void (*print)(void *user, const char *text, size_t len);
     void *print_user;

@@ -348,6 +348,7 @@ struct Machine {
     Cost cost;
     Fetch *fetches, **fetch; /* per texture instruction of the module; they change places */
     int64_t budget;
+    bool ended; /* by a fault */
     gi_buf text; /* scratch of printf */
 };
 
@@ -356,9 +357,13 @@ typedef enum Stop { STOP_DONE, STOP_WAIT, STOP_YIELD, STOP_FAULT } Stop;
 Stop exec_base(Machine *m, Warp *w);
 Stop exec_avx2(Machine *m, Warp *w); /* only where Emu.avx2 */
 
-/* fault.c. Records the first fault of a launch; always returns false. lane ALL_LANES: the warp. */
+/* fault.c. Records a fault, which ends the launch; always returns false. lane ALL_LANES: the warp. */
 bool fault_raise(Machine *m, Warp *w, const Ins *in, int lane, EmuStatus status, const char *fmt,
                  ...) GI_PRINTF(6, 7);
+/* The same of one lane's access, for which the launch ends (Machine.ended) only where max_faults
+** leaves no room for more: the caller leaves the access out, and the lane goes on. */
+bool fault_access(Machine *m, Warp *w, const Ins *in, int lane, EmuStatus status, const char *fmt,
+                  ...) GI_PRINTF(6, 7);
 /* A warning: told once for each instruction, with the place of its first occurrence, and counted. */
 void fault_note(Machine *m, const Warp *w, const Ins *in, int lane, EmuWarning kind,
                 const char *fmt, ...) GI_PRINTF(6, 7);
@@ -383,15 +388,16 @@ static inline Alloc *alloc_of(const Emu *e, uint64_t address) {
 uint64_t alloc_new(Emu *e, void *data, uint64_t size, bool read_only, bool is_const,
                    const char *label);
 void alloc_free(Emu *e, uint64_t address);
-/* Host bytes of one lane's access, checked; NULL after raising a fault. Not for local memory. */
+/* Host bytes of one lane's access, checked; NULL after a fault: Machine.ended says whether to stop.
+** Not for local memory. */
 uint8_t *mem_at(Machine *m, Warp *w, const Ins *in, int lane, PtxSpace space, uint64_t address,
                 unsigned bytes, bool is_write);
-/* One lane's access to any space, byte-exact; false after raising a fault. */
+/* One lane's access to any space, byte-exact; false after a fault, as of mem_at. */
 bool mem_read(Machine *m, Warp *w, const Ins *in, int lane, PtxSpace space, uint64_t address,
               unsigned bytes, void *out);
 bool mem_write(Machine *m, Warp *w, const Ins *in, int lane, PtxSpace space, uint64_t address,
                unsigned bytes, const void *from);
-/* A load or store whose lanes do not share one allocation, or one of which faults. */
+/* A load or store whose lanes do not share one allocation, or one of which faults. False: stop. */
 bool mem_slow(Machine *m, Warp *w, const Ins *in, const MemForm *f, const uint64_t *at);
 /* Addresses of all active lanes of a slow operation: row `base` + offset. */
 void mem_addresses(const Warp *w, uint32_t base, bool wide, int64_t offset, uint64_t at[LANES]);

@@ -358,9 +358,9 @@ static uint64_t lane_value(const Warp *w, uint32_t row, unsigned size, int i) {
     return ((const U32 *)(const void *)row_at(w, row))[i];
 }
 
-static void atom_cost(Machine *m, Warp *w, PtxSpace space, const uint64_t *at) {
+static void atom_cost(Machine *m, Warp *w, PtxSpace space, const uint64_t *at, uint32_t lanes) {
     uint32_t shared = 0, global = 0;
-    for (uint32_t left = w->active; left; left &= left - 1) {
+    for (uint32_t left = lanes; left; left &= left - 1) {
         int i = __builtin_ctz(left);
         bool is = space == PTX_SHARED || at[i] >> ID_SHIFT == ID_SHARED;
         *(is ? &shared : &global) |= 1u << i;
@@ -372,12 +372,17 @@ static void atom_cost(Machine *m, Warp *w, PtxSpace space, const uint64_t *at) {
 static bool do_atomic(Machine *m, Warp *w, const Ins *in) {
     AtomForm f;
     uint64_t at[LANES];
+    uint32_t done = w->active;
     memcpy(&f, &in->imm, sizeof f);
     mem_addresses(w, in->a, f.wide_base, 0, at);
     for (uint32_t left = w->active; left; left &= left - 1) {
         int i = __builtin_ctz(left);
         uint8_t *p = mem_at(m, w, in, i, (PtxSpace)f.space, at[i], f.size, true);
-        if (p == NULL) return false;
+        if (m->ended) return false;
+        if (p == NULL) {
+            done &= ~(1u << i);
+            continue;
+        }
         uint64_t old = 0, b = lane_value(w, in->b, f.size, i), c = lane_value(w, in->c, f.size, i);
         memcpy(&old, p, f.size);
         bool shared = f.space == PTX_SHARED || at[i] >> ID_SHIFT == ID_SHARED;
@@ -387,7 +392,7 @@ static bool do_atomic(Machine *m, Warp *w, const Ins *in) {
         if (f.size == 8) ((U64 *)(void *)row_at(w, in->d))[i] = old;
         else ((U32 *)(void *)row_at(w, in->d))[i] = (uint32_t)old;
     }
-    atom_cost(m, w, (PtxSpace)f.space, at);
+    atom_cost(m, w, (PtxSpace)f.space, at, done);
     return true;
 }
 

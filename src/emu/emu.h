@@ -67,14 +67,14 @@ const char *emu_warning_name(EmuWarning w); /* "uninitialised_read" … */
 
 /* Something found at one instruction, however often: told of where it happened first. */
 typedef struct EmuFinding {
-    const char *kind;    /* emu_warning_name of a warning */
+    const char *kind;    /* emu_status_name of a fault, emu_warning_name of a warning */
     uint64_t count;      /* how often */
     char message[600];   /* what, space and address, block, thread, PTX line, source line, kernel */
     int ptx_line, src_line;
     unsigned block[3], thread[3];
 } EmuFinding;
 
-enum { EMU_FINDINGS = 16 };
+enum { EMU_FINDINGS = 16 }; /* max_faults is at most this */
 
 typedef struct EmuFindings { /* in the order of their first occurrences */
     EmuFinding at[EMU_FINDINGS];
@@ -155,6 +155,8 @@ typedef struct EmuLaunch {
     unsigned grid[3], block[3];
     size_t shared_bytes;       /* dynamic */
     const void *params;        /* EmuKernelInfo.param_bytes, laid out by param_offset */
+    int max_faults;            /* the launch ends at the last of this many instructions with a fault
+                                  that others survive (an address, a race); 0: at the first */
     uint64_t budget;           /* warp instructions before EMU_TIMEOUT; 0 = 2^40 */
     bool count_uninitialised;  /* count reads of shared/local bytes never written (slower) */
     bool check_races;          /* shared-memory race detector (slower) */
@@ -164,8 +166,8 @@ typedef struct EmuLaunch {
 } EmuLaunch;
 
 typedef struct EmuResult {
-    EmuStatus status;
-    char message[600];         /* for a fault: what, space and address, block, thread, PTX line,
+    EmuStatus status;          /* of the first fault */
+    char message[600];         /* what, space and address, block, thread, PTX line,
                                   source line, kernel */
     int ptx_line, src_line;    /* of the fault; 0 */
     unsigned block[3], thread[3]; /* of the fault */
@@ -178,11 +180,11 @@ typedef struct EmuResult {
     uint64_t warp_instructions, lane_instructions;
     uint64_t global_sectors, texture_sectors, shared_conflicts, divergent_branches, barriers;
     uint64_t uninitialised_reads, barrier_after_exit;
-    EmuFindings warnings;
+    EmuFindings faults, warnings;
     double part_issue, part_latency, part_memory; /* the model's terms, in ticks */
 } EmuResult;
 
-/* Runs one launch to its end or to the first fault. Returns false only for misuse ("usage": no such
+/* Runs one launch to its end or to a fault. Returns false only for misuse ("usage": no such
 ** kernel, params missing); everything a kernel does wrong is in out->status. */
 bool emu_launch(EmuModule *m, const EmuLaunch *launch, EmuResult *out, gi_err *err);
 

@@ -61,7 +61,7 @@ static EmuFinding *count_finding(EmuFindings *list, const char *kind, int ptx_li
     }
     EmuFinding *f = &list->at[list->n++];
     *f = (EmuFinding){.kind = kind, .count = 1};
-    return f;
+    return f; /* describe fills in the rest */
 }
 
 static int line_of(const Warp *w, const Ins *in) {
@@ -83,20 +83,42 @@ const char *emu_warning_name(EmuWarning w) {
     return names[w];
 }
 
+static void tell_first(EmuResult *r, EmuStatus status, const EmuFinding *f) {
+    r->status = status;
+    memcpy(r->message, f->message, sizeof r->message);
+    memcpy(r->block, f->block, sizeof r->block);
+    memcpy(r->thread, f->thread, sizeof r->thread);
+    r->ptx_line = f->ptx_line, r->src_line = f->src_line;
+}
+
+static void record(Machine *m, Warp *w, const Ins *in, int lane, EmuStatus status, const char *fmt,
+                   va_list args) {
+    EmuFindings *list = &m->result->faults;
+    EmuFinding *f = count_finding(list, emu_status_name(status), line_of(w, in));
+    if (f == NULL || f->count > 1) return;
+    describe(m, w, in, lane, fmt, args, f);
+    if (list->n == 1) tell_first(m->result, status, f);
+}
+
 bool fault_raise(Machine *m, Warp *w, const Ins *in, int lane, EmuStatus status, const char *fmt,
                  ...) {
-    EmuResult *r = m->result;
-    if (r->status != EMU_OK) return false;
-    EmuFinding f = {0};
+    if (m->ended) return false;
     va_list args;
     va_start(args, fmt);
-    describe(m, w, in, lane, fmt, args, &f);
+    record(m, w, in, lane, status, fmt, args);
     va_end(args);
-    r->status = status;
-    memcpy(r->message, f.message, sizeof r->message);
-    memcpy(r->block, f.block, sizeof r->block);
-    memcpy(r->thread, f.thread, sizeof r->thread);
-    r->ptx_line = f.ptx_line, r->src_line = f.src_line;
+    m->ended = true;
+    return false;
+}
+
+bool fault_access(Machine *m, Warp *w, const Ins *in, int lane, EmuStatus status, const char *fmt,
+                  ...) {
+    if (m->ended) return false;
+    va_list args;
+    va_start(args, fmt);
+    record(m, w, in, lane, status, fmt, args);
+    va_end(args);
+    m->ended = m->result->faults.n >= m->launch->max_faults;
     return false;
 }
 

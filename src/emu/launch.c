@@ -301,6 +301,9 @@ bool emu_launch(EmuModule *mod, const EmuLaunch *launch, EmuResult *out, gi_err 
     if (param_bytes && launch->params == NULL)
         return gi_fail(err, "usage", "kernel %s needs %zu bytes of parameters and was given none",
                        launch->kernel, param_bytes);
+    if (launch->max_faults < 0 || launch->max_faults > EMU_FINDINGS)
+        return gi_fail(err, "usage", "at most %d faults of a launch are told of, not %d",
+                       EMU_FINDINGS, launch->max_faults);
     EmuResult result = {0};
     Machine m = {.emu = mod->emu,
                  .mod = mod,

@@ -72,7 +72,7 @@ typedef struct Access { /* one lane's wish */
 } Access;
 
 static bool raise_access(const Access *a, EmuStatus status, const char *what, const char *where) {
-    return fault_raise(a->m, a->w, a->in, a->lane, status, "%s %s of %u byte%s in %s memory at %s",
+    return fault_access(a->m, a->w, a->in, a->lane, status, "%s %s of %u byte%s in %s memory at %s",
                        what, a->is_write ? "write" : "read", a->bytes, a->bytes == 1 ? "" : "s",
                        space_name(a->space), where);
 }
@@ -266,10 +266,10 @@ static void function_param(const Warp *w, const MemForm *f, int lane) {
 }
 
 /* Cost of an access whose lanes went different ways. */
-static void charge(Machine *m, Warp *w, const MemForm *f, const uint64_t *at) {
+static void charge(Machine *m, Warp *w, const MemForm *f, const uint64_t *at, uint32_t lanes) {
     uint64_t global[LANES], local[LANES];
     uint32_t in_global = 0, in_local = 0;
-    for (uint32_t left = w->active; left; left &= left - 1) {
+    for (uint32_t left = lanes; left; left &= left - 1) {
         int i = __builtin_ctz(left);
         uint64_t id = at[i] >> ID_SHIFT;
         if (f->space == PTX_LOCAL || (f->space == PTX_GENERIC && id == ID_LOCAL))
@@ -281,17 +281,19 @@ static void charge(Machine *m, Warp *w, const MemForm *f, const uint64_t *at) {
     unsigned bytes = (unsigned)f->size * f->count;
     if (in_global) cost_lanes(m, w, global, in_global, kind);
     if (in_local) cost_local(m, w, local, in_local, bytes, f->is_store);
-    if (f->space == PTX_SHARED) cost_shared(m, at, w->active, bytes);
+    if (f->space == PTX_SHARED && lanes) cost_shared(m, at, lanes, bytes);
 }
 
 bool mem_slow(Machine *m, Warp *w, const Ins *in, const MemForm *f, const uint64_t *at) {
+    uint32_t done = w->active;
     if (m->shadow) shadow_step(m);
     for (uint32_t left = w->active; left; left &= left - 1) {
         int i = __builtin_ctz(left);
         if (f->frame_param) function_param(w, f, i);
-        else if (!one_lane(m, w, in, f, i, at[i])) return false;
+        else if (!one_lane(m, w, in, f, i, at[i])) done &= ~(1u << i);
+        if (m->ended) return false;
     }
-    if (!f->frame_param) charge(m, w, f, at);
+    if (!f->frame_param) charge(m, w, f, at, done);
     return true;
 }
 

@@ -99,7 +99,7 @@ static bool raise_race(Machine *m, Warp *w, const Ins *in, int lane, uint64_t of
                        const Touch *then, bool then_write) {
     char source[40] = "";
     if (then->src_line) snprintf(source, sizeof source, ", source line %d", then->src_line);
-    return fault_raise(
+    return fault_access(
         m, w, in, lane, EMU_RACE,
         "race in shared memory at offset 0x%llx: this %s and the %s by thread %u of the "
         "block (PTX line %d%s) with no barrier between them",
@@ -147,15 +147,16 @@ bool shadow_shared(Machine *m, Warp *w, const Ins *in, int lane, uint64_t offset
                  at->ptx_line,
                  at->src_line,
                  is_atomic};
-    bool unwritten = false;
+    bool unwritten = false, raced = false;
     for (unsigned k = 0; k < bytes; k++) {
         unwritten |= (!is_write || is_atomic) && !s->shared[offset + k].written;
         bool same = value && ((const uint8_t *)value)[k] == m->shared[offset + k];
-        if (s->races && !check_byte(m, w, in, lane, offset + k, is_write, &now, same)) return false;
+        if (s->races && !raced)
+            raced = !check_byte(m, w, in, lane, offset + k, is_write, &now, same);
         if (is_write) s->shared[offset + k].written = true;
     }
     if (s->uninitialised && unwritten) note_unwritten(m, w, in, lane, "shared", offset, bytes);
-    return true;
+    return !m->ended;
 }
 
 void shadow_local(Machine *m, const Warp *w, const Ins *in, int lane, uint64_t offset,

@@ -73,4 +73,48 @@ tap.case("at most 16 instructions are told of", function()
   tap.is(#m.warnings, 16, "the first are told of")
 end)
 
+local FAULTS = [[
+(int *y, int n) {
+  __shared__ int s[32];
+  int t = threadIdx.x;
+  y[t + n] = t; //A
+  if (t == 3) y[t] = *(int *)((char *)y + 6); //B
+  s[t] = t;
+  y[t] = s[t ^ 1]; //C
+  if (t == 31) atomicAdd(y + 40, 1); //D
+  if (n == 8) __trap(); //E
+  y[t] = 5;
+}]]
+
+local function lines(faults)
+  local list = {}
+  for i, f in ipairs(faults) do list[i] = ("%s %d %d"):format(f.kind, f.line, f.count) end
+  return table.concat(list, ", ")
+end
+
+tap.case("a launch goes on after faults where it is asked to", function()
+  local y = ints(32)
+  local function run(n, most)
+    return launch(FAULTS, { { y }, { "i32", n } }, { grid = 2, max_faults = most })
+  end
+  local function line(mark) return line_of(FAULTS, mark) end
+  local first = run(1)
+  tap.is(lines(first.faults), ("illegal_address %d 1"):format(line "A"), "the first ends it")
+  local m = run(1, 16)
+  tap.is(lines(m.faults), ("illegal_address %d 2, misaligned %d 2, race %d 64, "
+    .. "illegal_address %d 2"):format(line "A", line "B", line "C", line "D"),
+    "else all are told of and counted")
+  tap.is(m.status .. " " .. m.message, "illegal_address " .. first.message,
+    "status and message are the first one's")
+  tap.is(m.faults[1].message, first.message, "as in the list")
+  tap.is(m.faults[2].thread[1], 3, "each with its thread")
+  tap.is(y[32], 5, "the lanes go on")
+  tap.is(#run(1, 2).faults, 2, "up to the limit")
+  m = run(8, 16)
+  tap.is(m.faults[#m.faults].kind .. " " .. #m.faults, "launch_error 5",
+    "a trap ends it")
+  tap.is(m.status, "illegal_address", "and is not the first")
+  tap.raises(function() run(1, 17) end, "at most 16 faults", "the limit has a limit")
+end)
+
 tap.done()
