@@ -43,14 +43,10 @@ local function read_pair(problem, left_path, right_path)
   return { left = left, right = right, name = left_path:match("[^/]*$") }
 end
 
-local function quoted(text)
-  return "'" .. text:gsub("'", "'\\''") .. "'"
-end
-
 --- A JPEG as a grey map of 1/scale of its size, by djpeg; or nil, message, code.
 local function decoded(path, scale, to)
   local command = ("djpeg -grayscale -pnm -scale 1/%d -outfile %s %s 2>/dev/null"):format(scale,
-    quoted(to), quoted(path))
+    gi.shell.quoted(to), gi.shell.quoted(path))
   if lfs.attributes(path, "mode") ~= "file" then
     return nil, ("there is no %s beside the left picture of the pair"):format(path), "io"
   end

@@ -8,7 +8,7 @@ local core = require "gilua.core"
 
 -- The rooms, each above those that it may import from (tests/lua/rooms.lua holds them to it).
 local rooms = {
-  { "base", "settings stats host textfile json base64 wire cli" },
+  { "base", "fail settings stats host textfile json base64 wire shell cli" },
   { "search", "evolve genome select fitness minimise control configured pareto repeats" },
   { "problem", "problem kerneltable tablecase tablecheck creference expression samples own" },
   { "farm", "farm funnel crew runner worker" },
@@ -70,13 +70,6 @@ function gi.device(name, options)
     model = table_or_message
   end
   return core.device.open(name or "emu", model)
-end
-
---- Raises a sentence for a person: it is printed without a traceback, and the exit code is 1.
----@param format string
-function gi.fail(format, ...)
-  local message = select("#", ...) > 0 and format:format(...) or format
-  error(setmetatable({ message = message }, { __tostring = function(e) return e.message end }), 0)
 end
 
 --- Prints usage and one sentence for a function ("array.compare"), or the list of all of them.

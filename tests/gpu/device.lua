@@ -53,18 +53,14 @@ end
 
 local tap = require "tap"
 
-local function quoted(s)
-  return "'" .. s:gsub("'", "'\\''") .. "'"
-end
-
 tap.case("a fault is data, and says that the process has lost the GPU", function()
   local names = {}
   for name in pairs(FAULTS) do names[#names + 1] = name end
   table.sort(names)
   for _, name in ipairs(names) do
     local start = core.system.seconds()
-    local p = io.popen(("%s %s --fault %s 2>&1"):format(quoted(core.system.program()),
-      quoted(arg[0]), name))
+    local p = io.popen(("%s %s --fault %s 2>&1"):format(
+      gi.shell.quoted(core.system.program()), gi.shell.quoted(arg[0]), name))
     local line, second = p:read("l") or "", p:read("l")
     local rest = p:read("a")
     local closed, how, exit_code = p:close()

@@ -4,7 +4,7 @@ package.path = "tests/lua/?.lua;lua/?.lua;" .. package.path
 local tap = require "tap"
 local gi = require "gilua"
 
----A name in the test's own folder, removed when `body` is done.
+--- A name in the test's own folder, removed when `body` is done.
 local function with_file(extension, body)
   local path = os.tmpname()
   os.remove(path)

@@ -162,7 +162,7 @@ local FACTOR = {
   ["<_kernel.cu_6>"] = 0.5,
 }
 
----The measurement of a genome on a case { ticks = unmodified kernel's }.
+--- The measurement of a genome on a case { ticks = unmodified kernel's }.
 function M.measurement(genome, case)
   local m = { genome = genome, status = "ok", n = 1000, max_error = 1e-6, mean_error = 1e-7,
     wrong = 0.0, unset = 0.0, registers = 20, shared_bytes = 0 }
@@ -187,8 +187,8 @@ end
 local Farm = {}
 Farm.__index = Farm
 
----A farm that measures on the landscape. before(genome), where given, is called first and may
----raise.
+--- A farm that measures on the landscape. before(genome), where given, is called first and may
+--- raise.
 function M.farm(before)
   return setmetatable({ device = "fake", before = before, evaluations = 0, cases = {},
     check_mode = "every", checked = {} }, Farm)
@@ -198,7 +198,7 @@ function Farm:set_check(mode)
   self.check_mode = mode
 end
 
----Every genome that holds a gene of M.RACES fails.
+--- Every genome that holds a gene of M.RACES fails.
 function Farm:check(genomes)
   local verdicts = {}
   for i, genome in ipairs(genomes) do
@@ -239,7 +239,7 @@ end
 
 function Farm:close() self.closed = true end
 
----A new case each generation: another image, other ticks.
+--- A new case each generation: another image, other ticks.
 function M.new_case(generation, rng)
   return { name = "case " .. generation, ticks = rng:int(90000, 110000) }
 end

@@ -8,7 +8,7 @@ local tap = require "tap"
 local gi = require "gilua"
 local lfs = require "lfs"
 
----Names of the problem folders, in order.
+--- Names of the problem folders, in order.
 local function problem_names()
   local names = {}
   for name in lfs.dir "kernels" do
@@ -20,7 +20,7 @@ local function problem_names()
   return names
 end
 
----The unmodified kernel on the small case: its answers, then races and reads of what nobody wrote.
+--- The unmodified kernel on the small case: its answers, then races and reads of what nobody wrote.
 local function small_case_is_right(problem)
   local farm <close> = gi.farm(problem, { jobs = 1 })
   local m = farm:evaluate({ "" }, problem.checked_case)[1]
@@ -51,13 +51,13 @@ local function misspelt_is_refused(problem)
   tap.ok(not text:find("\n", 1, true), "in one sentence")
 end
 
----The script of a problem's README, or nil where it shows none.
+--- The script of a problem's README, or nil where it shows none.
 local function script_of(name)
   local text = tap.read("kernels/" .. name .. "/README.md")
   return text and text:match("```lua\n(.-)```")
 end
 
----What a README's script sees as "gilua": its experiment runs, but small and in silence.
+--- What a README's script sees as "gilua": its experiment runs, but small and in silence.
 local function small_gilua(ran)
   local function run(scheme)
     scheme.population, scheme.generations, scheme.observers = 4, 1, {}

@@ -61,7 +61,7 @@ tap.case("what the test reads as an import", function()
     local page = [=[ gi.report ]=]
   ]]
   tap.is(table.concat(imports(text), " "),
-    "gilua.base.stats gilua.search.evolve gilua.study.tune")
+    "gilua.base.stats gilua.base.fail gilua.search.evolve gilua.study.tune")
 end)
 
 tap.case("nothing lies flat beside init.lua, and every folder is a room", function()

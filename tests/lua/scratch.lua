@@ -12,7 +12,7 @@ function M.write(path, text)
   file:close()
 end
 
----A problem folder that goes when the case ends.
+--- A problem folder that goes when the case ends.
 ---@param source string of the kernel
 ---@param text string what its problem.lua returns
 ---@return string folder
@@ -23,7 +23,7 @@ function M.problem(source, text)
   return folder
 end
 
----The sentence that a function raises for a person; nil where it raises none, or a Lua error.
+--- The sentence that a function raises for a person; nil where it raises none, or a Lua error.
 ---@param f fun()
 ---@return string?
 function M.sentence(f, ...)

@@ -11,7 +11,7 @@ local problem = gi.problem "kernels/stereo"
 local all_right = choices.all_right
 local SMALL = { seed = 3, width = 70, height = 23, max_disparity = 6 }
 
----The reference's answers for two images, with disparities to `most`.
+--- The reference's answers for two images, with disparities to `most`.
 local function match(left, right, most)
   local height, width = left:shape()
   local out = gi.array("f32", height, width)
@@ -26,13 +26,13 @@ local function noise(rng, height, width)
   return a
 end
 
----A pixel, the image's edge going on outside.
+--- A pixel, the image's edge going on outside.
 local function pixel(image, x, y)
   local height, width = image:shape()
   return image:at(math.max(1, math.min(height, y)), math.max(1, math.min(width, x)))
 end
 
----The sum over the window around (x, y) at disparity d, by the definition.
+--- The sum over the window around (x, y) at disparity d, by the definition.
 local function sum_at(left, right, x, y, d)
   local sum = 0
   for v = y - 5, y + 5 do
@@ -127,7 +127,7 @@ tap.case("combinations are right, and those that cannot be are taken as document
   all_right(farm, choices.random(problem, 20, gi.rng(2014)), SMALL, "at random")
 end)
 
----The name of the n-th rule of a type below a source line that contains the text.
+--- The name of the n-th rule of a type below a source line that contains the text.
 local function rule(type, text, n)
   local found = 0
   for _, r in ipairs(problem.grammar:rules()) do
@@ -139,7 +139,7 @@ local function rule(type, text, n)
   error(("no %s number %d at '%s'"):format(type, n, text))
 end
 
----The K20c's genome of Figure 8.16, its lines those of our kernel that do the same.
+--- The K20c's genome of Figure 8.16, its lines those of our kernel that do the same.
 local function figure_8_16()
   local rows = "for (row = 0; row < ROWSperTHREAD && Y + row < height; row++)"
   return table.concat({
@@ -187,7 +187,7 @@ tap.case("the grammar has what chapter 8 opens, and header genes do no harm", fu
   tap.is((problem.grammar:apply(figure_8_16(), true)), replayed, "which is what is replayed")
 end)
 
----A mutant by hand: the kernel after a setting, with texts replaced: { from, to, from, to … }.
+--- A mutant by hand: the kernel after a setting, with texts replaced: { from, to, from, to … }.
 local function by_hand(dev, setting, edits)
   local source, detail = problem.grammar:apply(setting, true)
   for i = 1, #edits, 2 do
@@ -200,7 +200,7 @@ end
 
 local BEST = "PIXEL(row) = dmin;"
 
----The mean penalty of §8.14.5.3, one pixel after the other.
+--- The mean penalty of §8.14.5.3, one pixel after the other.
 local function penalty_of(c, none, unset)
   local sum, n = 0, 0
   for i = 1, c.answers do
@@ -310,7 +310,7 @@ tap.case("the same seed makes the same scene, another another", function()
   tap.ok(gi.array.compare(a.left, other.left).max_error > 0, "seed 4 is not seed 3")
 end)
 
----A folder of pairs, removed when `body` is done.
+--- A folder of pairs, removed when `body` is done.
 local function with_folder(body)
   local root = os.tmpname()
   os.remove(root)
@@ -373,7 +373,7 @@ tap.case("what is wrong with a case is said in a sentence", function()
   tap.has(select(2, problem:case { folder = "no/such", seed = 1 }), "is not a folder", "no folder")
 end)
 
----f() where an environment variable has another value.
+--- f() where an environment variable has another value.
 local function with_variable(name, value, f)
   local getenv = os.getenv
   os.getenv = function(asked) -- luacheck: ignore 122

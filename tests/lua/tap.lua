@@ -36,7 +36,7 @@ local function note(text)
   io.write("# ", (tostring(text):gsub("\n", "\n# ")), "\n")
 end
 
----Says something in the output without judging.
+--- Says something in the output without judging.
 M.note = note
 
 local function show(value)
@@ -49,7 +49,7 @@ function M.ok(condition, what)
   return report(condition and true or false, what, caller(2))
 end
 
----Equal by ==.
+--- Equal by ==.
 function M.is(got, want, what)
   local pass = report(got == want, what, caller(2))
   if not pass then
@@ -59,7 +59,7 @@ function M.is(got, want, what)
   return pass
 end
 
----Equal within a relative tolerance (1e-12).
+--- Equal within a relative tolerance (1e-12).
 function M.near(got, want, what, tolerance)
   local pass = math.abs(got - want) <= (tolerance or 1e-12) * math.max(1, math.abs(want))
   if not report(pass, what, caller(2)) then
@@ -68,7 +68,7 @@ function M.near(got, want, what, tolerance)
   return pass
 end
 
----Does the text contain the part, as it stands?
+--- Does the text contain the part, as it stands?
 function M.has(text, part, what)
   local pass = type(text) == "string" and text:find(part, 1, true) ~= nil
   if not report(pass, what, caller(2)) then
@@ -78,7 +78,7 @@ function M.has(text, part, what)
   return pass
 end
 
----Does the function raise an error whose text contains the part?
+--- Does the function raise an error whose text contains the part?
 function M.raises(f, part, what)
   local fine, why = pcall(f)
   local pass = not fine and tostring(why):find(part, 1, true) ~= nil
@@ -88,8 +88,9 @@ function M.raises(f, part, what)
   return pass
 end
 
----Under sanitizers, which make everything several times slower: says what is left out there because
----it asks about results and no other memory is touched, and is true. Other runs are complete.
+--- Under sanitizers, which make everything several times slower: says what is left out there
+--- because it asks about results and no other memory is touched, and is true. Other runs are
+--- complete.
 ---@param what string is left out
 ---@return boolean
 function M.sanitized(what)
@@ -98,13 +99,13 @@ function M.sanitized(what)
   return true
 end
 
----Passes with a reason why it was not tried.
+--- Passes with a reason why it was not tried.
 function M.skip(reason)
   count = count + 1
   io.write("ok ", count, " # SKIP ", reason, "\n")
 end
 
----The path of a new folder that goes when the case ends.
+--- The path of a new folder that goes when the case ends.
 function M.folder()
   local path = os.tmpname() -- below /tmp, whatever TMPDIR says
   os.remove(path)
@@ -155,7 +156,7 @@ local function copy_keys(t)
   return keys
 end
 
----Runs one case.
+--- Runs one case.
 ---@param name string the behaviour it shows
 ---@param body fun()
 function M.case(name, body)
@@ -183,7 +184,7 @@ function M.case(name, body)
   if left ~= "" then report(false, name .. ": left files behind: " .. left, caller(2)) end
 end
 
----Ends the file: the plan, and the exit code.
+--- Ends the file: the plan, and the exit code.
 function M.done()
   io.write("1..", count, "\n")
   os.exit(failed == 0, true)

@@ -13,7 +13,7 @@ local function line_of(text, mark)
   return before and select(2, before:gsub("\n", "")) + 1
 end
 
----Compiles a kernel and launches it with every check on.
+--- Compiles a kernel and launches it with every check on.
 ---@param source string
 ---@param args table[] of buffer options with an array as [1], or { type, value }
 ---@param o? table fields of the launch

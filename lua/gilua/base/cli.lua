@@ -86,7 +86,7 @@ local function unknown(name, by_name)
     nearest and "; did you mean --" .. nearest .. "?" or "")
 end
 
----What --help prints.
+--- What --help prints.
 ---@param spec table
 ---@param script string
 ---@return string
@@ -130,7 +130,7 @@ local function missing(spec, values, words)
   return ("%s is missing: %s"):format(place.name:upper(), place.doc or "see --help")
 end
 
----Reads a command line; prints nothing and ends nothing.
+--- Reads a command line; prints nothing and ends nothing.
 ---@param spec table `doc` and a list of CliOption
 ---@param argv string[]
 ---@param host? table values of the host's options, used as defaults
@@ -163,8 +163,8 @@ function M.parse(spec, argv, host)
   return values
 end
 
----Reads this script's command line. Prints and ends the program where --help is asked for or
----something is wrong.
+--- Reads this script's command line. Prints and ends the program where --help is asked for or
+--- something is wrong.
 ---@param spec table
 ---@return table options
 local function read(spec)

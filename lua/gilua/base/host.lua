@@ -6,22 +6,22 @@ local M = {}
 local found, core = pcall(require, "gilua.core")
 local system = found and core.system
 
----A clock that only goes forward, in seconds.
+--- A clock that only goes forward, in seconds.
 M.seconds = system and system.seconds or os.clock
 
----Is standard output a terminal?
+--- Is standard output a terminal?
 ---@return boolean
 function M.is_terminal()
   return system and system.isatty(1) or false
 end
 
----Columns of the terminal.
+--- Columns of the terminal.
 ---@return integer
 function M.width()
   return system and system.width(1) or 80
 end
 
----Versions of what a result depends on.
+--- Versions of what a result depends on.
 ---@return { gilua?: string, lua: string, nvrtc?: string }
 function M.versions()
   local versions = { lua = _VERSION }

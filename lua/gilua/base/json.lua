@@ -6,21 +6,21 @@ local settings = require "gilua.base.settings"
 
 local M = {}
 
----Stands for null inside arrays and objects, where nil cannot be.
+--- Stands for null inside arrays and objects, where nil cannot be.
 M.null = setmetatable({}, { __name = "gilua.json.null" })
 
 local Object = { __name = "gilua.json.object" }
 local Array = { __name = "gilua.json.array" }
 
----An object whose keys keep their order: json.object{ {"seed", 7}, {"device", "emu"} }. A pair
----without a value is written as null.
+--- An object whose keys keep their order: json.object{ {"seed", 7}, {"device", "emu"} }. A pair
+--- without a value is written as null.
 ---@param pairs_list table[]
 ---@return table
 function M.object(pairs_list)
   return setmetatable({ pairs = pairs_list }, Object)
 end
 
----A list that is written as an array also where it is empty.
+--- A list that is written as an array also where it is empty.
 ---@param list any[]
 ---@return table
 function M.array(list)
@@ -38,7 +38,7 @@ local function encode_string(s)
   return '"' .. s:gsub(utf8.len(s) and '[%c"\\]' or '[%c"\\\128-\255]', escape) .. '"'
 end
 
----A number as JSON wants it, the shortest that reads back equal.
+--- A number as JSON wants it, the shortest that reads back equal.
 ---@param x number
 ---@return string
 function M.number(x)
@@ -91,8 +91,8 @@ function encode(value, indent)
   return encode_pairs(sorted_pairs(value), indent)
 end
 
----A value as JSON text, indented by two. A table with a first element is an array; any other
----(also an empty one) is an object with its keys sorted.
+--- A value as JSON text, indented by two. A table with a first element is an array; any other
+--- (also an empty one) is an object with its keys sorted.
 ---@param value any
 ---@return string
 function M.encode(value)
@@ -185,7 +185,7 @@ function value_at(text, i)
   return tonumber(number), rest
 end
 
----A value from JSON text. A key whose value is null is left out; in an array null is M.null.
+--- A value from JSON text. A key whose value is null is left out; in an array null is M.null.
 ---@param text string
 ---@return any value
 ---@return string? message

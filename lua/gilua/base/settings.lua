@@ -1,6 +1,8 @@
 -- settings: options tables that refuse what they do not know.
 -- A misspelt key is misuse: it raises at the caller's line and names the nearest known key.
 
+local fail = require "gilua.base.fail"
+
 local M = {}
 
 -- Optimal string alignment distance: insertions, deletions, substitutions, swaps of neighbours.
@@ -22,7 +24,7 @@ local function distance(a, b)
   return row[#b]
 end
 
----The name a person most likely meant, or nil when none is near (more than a third differs).
+--- The name a person most likely meant, or nil when none is near (more than a third differs).
 ---@param word string
 ---@param names string[]
 ---@return string? nearest
@@ -36,7 +38,7 @@ function M.nearest(word, names)
   return nil
 end
 
----The keys of a table, sorted.
+--- The keys of a table, sorted.
 ---@param t table<string, any>
 ---@return string[]
 function M.keys(t)
@@ -46,7 +48,7 @@ function M.keys(t)
   return names
 end
 
----A value as a sentence shows it: 'text', 3, a table.
+--- A value as a sentence shows it: 'text', 3, a table.
 ---@param value any
 ---@return string
 function M.shown(value)
@@ -61,8 +63,8 @@ local function describe_unknown(key, known)
   return ("unknown option '%s'; known: %s"):format(key, table.concat(M.keys(known), ", "))
 end
 
----A new table: `given` with what it leaves out taken from `defaults`. The keys of `defaults` are
----the known ones, besides those listed in `optional`, which have no default. Raises on any other.
+--- A new table: `given` with what it leaves out taken from `defaults`. The keys of `defaults` are
+--- the known ones, besides those listed in `optional`, which have no default. Raises on any other.
 ---@param where string who asks: "gilua.genome.source"
 ---@param given table|nil
 ---@param defaults table<string, any>
@@ -82,7 +84,7 @@ function M.fill(where, given, defaults, optional)
   return filled
 end
 
----The spec of a case, checked: an integer `seed`, and whole numbers within their limits.
+--- The spec of a case, checked: an integer `seed`, and whole numbers within their limits.
 ---@param problem string who asks: "heat"
 ---@param given table
 ---@param fields table[] { name, default, least, most }
@@ -91,7 +93,6 @@ function M.spec(problem, given, fields)
   local defaults = {}
   for _, field in ipairs(fields) do defaults[field[1]] = field[2] end
   local spec = M.fill(problem .. ": case", given, defaults, { "seed" })
-  local fail = require("gilua").fail
   if math.type(spec.seed) ~= "integer" then fail("%s: a case needs an integer seed", problem) end
   for _, field in ipairs(fields) do
     local name, _, least, most = table.unpack(field)

@@ -67,10 +67,10 @@ local function draw_blocks(n, block, rng)
   return drawn, total
 end
 
----The interval of the ratio of the medians of two lists that were measured in turn, by the
----percentile bootstrap over pairs (Efron and Tibshirani, "An Introduction to the Bootstrap", 1993,
----chapter 13): pairs are drawn again with replacement, so what hit both of a pair stays together;
----with `block` so many neighbouring pairs at once, so that what hit all of them does.
+--- The interval of the ratio of the medians of two lists that were measured in turn, by the
+--- percentile bootstrap over pairs (Efron and Tibshirani, "An Introduction to the Bootstrap", 1993,
+--- chapter 13): pairs are drawn again with replacement, so what hit both of a pair stays together;
+--- with `block` so many neighbouring pairs at once, so that what hit all of them does.
 ---@param above number[] above[i] was measured beside below[i]
 ---@param below number[]
 ---@param rng table as gi.rng makes it
@@ -95,7 +95,7 @@ function M.ratio_interval(above, below, rng, options)
            high = M.quantile(ratios, 1 - tail) }
 end
 
----Ranks from 1; equal values share the mean of theirs.
+--- Ranks from 1; equal values share the mean of theirs.
 ---@param list number[]
 ---@return number[]
 function M.ranks(list)
@@ -109,7 +109,7 @@ function M.ranks(list)
   return ranks
 end
 
----Pearson's correlation.
+--- Pearson's correlation.
 ---@param xs number[]
 ---@param ys number[]
 ---@return number nan where one of them does not vary
@@ -123,7 +123,7 @@ function M.correlation(xs, ys)
   return xy / math.sqrt(xx * yy)
 end
 
----Spearman's rank correlation: Pearson's, of the ranks.
+--- Spearman's rank correlation: Pearson's, of the ranks.
 ---@param xs number[]
 ---@param ys number[]
 ---@return number
@@ -131,9 +131,9 @@ function M.spearman(xs, ys)
   return M.correlation(M.ranks(xs), M.ranks(ys))
 end
 
----The distribution-free interval of a median: the k-th least and the k-th greatest value, with the
----largest k whose coverage 1 - 2 P(B(n, 1/2) < k) is enough (David and Nagaraja, "Order
----Statistics", 2003, section 7.1).
+--- The distribution-free interval of a median: the k-th least and the k-th greatest value, with the
+--- largest k whose coverage 1 - 2 P(B(n, 1/2) < k) is enough (David and Nagaraja, "Order
+--- Statistics", 2003, section 7.1).
 ---@param list number[]
 ---@param confidence? number 0.95
 ---@return { median: number, low: number, high: number, coverage: number }? interval nil where even
@@ -190,9 +190,9 @@ end
 
 local EXACT_UP_TO = 20 -- values in each list
 
----Mann and Whitney's test whether values of `a` tend to be greater (or less) than those of `b`.
----p is exact for up to 20 values a list without ties, else normal, corrected for ties and
----continuity.
+--- Mann and Whitney's test whether values of `a` tend to be greater (or less) than those of `b`.
+--- p is exact for up to 20 values a list without ties, else normal, corrected for ties and
+--- continuity.
 ---@param a number[]
 ---@param b number[]
 ---@return { u: number, p: number, a12: number } u pairs in which a's is greater, equal ones half
@@ -215,8 +215,8 @@ function M.mann_whitney(a, b)
   return { u = u, p = p, a12 = u / (n * m) }
 end
 
----Vargha and Delaney's effect size: the chance that a value of `a` is greater than one of `b`,
----equal ones counted half. 0.56, 0.64, 0.71 are their small, medium and large.
+--- Vargha and Delaney's effect size: the chance that a value of `a` is greater than one of `b`,
+--- equal ones counted half. 0.56, 0.64, 0.71 are their small, medium and large.
 ---@param a number[]
 ---@param b number[]
 ---@return number
@@ -224,7 +224,7 @@ function M.a12(a, b)
   return M.mann_whitney(a, b).a12
 end
 
----The item whose `key` is least (the first of equals), and that key; nil for an empty list.
+--- The item whose `key` is least (the first of equals), and that key; nil for an empty list.
 ---@generic T
 ---@param list T[]
 ---@param key fun(item: T): number
@@ -239,7 +239,7 @@ function M.least(list, key)
   return best, best_key
 end
 
----How many items satisfy `test`.
+--- How many items satisfy `test`.
 ---@generic T
 ---@param list T[]
 ---@param test fun(item: T): boolean

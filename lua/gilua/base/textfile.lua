@@ -1,6 +1,6 @@
 -- textfile: a whole file as a text, or a sentence about why not.
 
-local gi = require "gilua"
+local fail = require "gilua.base.fail"
 
 local M = {}
 
@@ -9,10 +9,10 @@ local M = {}
 ---@return string
 function M.read(path, what)
   local file, why = io.open(path, "rb")
-  if not file then gi.fail("cannot read %s: %s", what, why) end
+  if not file then fail("cannot read %s: %s", what, why) end
   local text = file:read("a")
   file:close()
-  if text == nil then gi.fail("cannot read %s: %s is a folder", what, path) end
+  if text == nil then fail("cannot read %s: %s is a folder", what, path) end
   return text
 end
 

@@ -1,6 +1,7 @@
 -- commands: gilua new, check, tune, evolve, apply, verify, doctor. Each reads its own command line.
 
 local gi = require "gilua"
+local fail = require "gilua.base.fail"
 local lfs = require "lfs"
 
 local M = {}
@@ -57,7 +58,7 @@ local function tuning(problem, farm, o)
     if p.switch or p.values and #p.values > 1 then names[#names + 1] = p.name end
   end
   if #names == 0 then
-    gi.fail("%s has no parameter with more than one value: there is nothing to tune (tune_params "
+    fail("%s has no parameter with more than one value: there is nothing to tune (tune_params "
       .. "in its problem.lua)", problem.dir)
   end
   return gi.tune.run {
@@ -79,12 +80,12 @@ function M.tune()
   local problem = gi.problem(o.problem)
   local out = o.out or ("out/tune-%s-%d"):format(problem.name, o.seed)
   local made, why = gi.report.make_folder(out)
-  if not made then gi.fail("cannot write results to '%s': %s", out, why) end
+  if not made then fail("cannot write results to '%s': %s", out, why) end
   local farm <close> = gi.farm(problem, { device = o.device, jobs = o.jobs })
   local result = tuning(problem, farm, o)
   gi.t4.write(result, out .. "/results.t4.json")
   if not o.quiet then print_lines(gi.tune.lines(result, { limit = o.rows })) end
-  if not result.best then gi.fail("no setting gives right answers: gilua check %s", o.problem) end
+  if not result.best then fail("no setting gives right answers: gilua check %s", o.problem) end
   say(o, "%d settings%s on %s. Best: %s. All are in %s/results.t4.json", #result.rows,
     result.sampled and (" of %d"):format(result.total) or "", farm:description(),
     result.best.genome == "" and "as it is" or result.best.genome, out)
@@ -103,7 +104,7 @@ function M.evolve()
   local problem = gi.problem(o.problem)
   local out = o.out or ("out/%s-%d"):format(problem.name, o.seed)
   local report, unwritable = gi.report.open(out)
-  if not report then gi.fail("%s", unwritable) end
+  if not report then fail("%s", unwritable) end
   local farm <close> = gi.farm(problem, { device = o.device, jobs = o.jobs })
   local run = gi.evolve.run {
     problem = problem, farm = farm, fitness = gi.fitness.within(problem.tolerance),
@@ -128,12 +129,12 @@ local function read_result(dir)
     if lfs.attributes(path, "mode") == "file" then
       local result, why = gi.json.decode(gi.textfile.read(path, "the result"))
       if type(result) ~= "table" then
-        gi.fail("%s is not what a run leaves: %s", path, why or "it holds no fields")
+        fail("%s is not what a run leaves: %s", path, why or "it holds no fields")
       end
       return path, result
     end
   end
-  gi.fail("%s is no run: it has neither result.json nor experiment.json (gilua evolve makes one in "
+  fail("%s is no run: it has neither result.json nor experiment.json (gilua evolve makes one in "
     .. "out/)", dir)
 end
 
@@ -144,7 +145,7 @@ local function found_in(dir)
   if type(best) == "table" and best.genome and folder then
     return { folder = folder, genome = best.genome, seed = result.seed or 1 }
   end
-  gi.fail("%s names no winner: the run was stopped before it had one", path)
+  fail("%s names no winner: the run was stopped before it had one", path)
 end
 
 local function settings_to_tell(problem, params)
@@ -234,7 +235,7 @@ function M.verify()
   }
   local all = ("%s answers on %d cases"):format(gi.progress.grouped(v.answers), o.cases)
   if not v.all_right then
-    gi.fail("%s: %s of them are wrong, largest error %.3g", all, gi.progress.grouped(v.wrong),
+    fail("%s: %s of them are wrong, largest error %.3g", all, gi.progress.grouped(v.wrong),
       v.max_error)
   end
   say(o, "%s, all right, largest error %.3g: %.3f times faster (median; %.3f to %.3f)", all,

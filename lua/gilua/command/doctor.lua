@@ -1,5 +1,6 @@
 --- `gilua doctor`: what this machine has, and what to do about what it lacks.
 
+local fail = require "gilua.base.fail"
 local core = require "gilua.core"
 
 local function line(mark, what, detail)
@@ -54,5 +55,5 @@ return function()
     .. "experiments use a ball")
   file("reference", core.home .. "/kernels/niftyreg/reference.so", "`make` builds it")
   line("ok", "virtual GPU", tostring(require("gilua").device("emu")))
-  if not ready then require("gilua").fail("without NVRTC no mutant can be compiled: see above") end
+  if not ready then fail("without NVRTC no mutant can be compiled: see above") end
 end

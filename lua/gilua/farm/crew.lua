@@ -14,6 +14,7 @@
 --   parts      fun(): job[]?                the same for one mutant each; nil where it is one
 --   limit_s    seconds a worker may take
 
+local fail = require "gilua.base.fail"
 local core = require "gilua.core"
 local wire = require "gilua.base.wire"
 
@@ -55,7 +56,7 @@ end
 function M.open(list, memory_bytes)
   local argv = { core.system.program(), "--worker" }
   local processes, why = core.farm.open(argv, #list, { memory_bytes = memory_bytes })
-  if not processes then require("gilua").fail("%s", why) end
+  if not processes then fail("%s", why) end
   local self = setmetatable({ processes = processes, workers = list, waiting = 0, restarts = 0 },
     Crew)
   self.queues = {}
@@ -155,7 +156,7 @@ end
 
 --- A failure in a worker's own code or in a problem's: not a mutant's fate.
 local function raise(failure)
-  if failure.sentence then require("gilua").fail("%s", failure.sentence) end
+  if failure.sentence then fail("%s", failure.sentence) end
   error("in a worker: " .. failure.trace, 0)
 end
 

@@ -8,6 +8,7 @@
 -- here is what a script sees: populations in, lists out, in order, and counted.
 -- Results do not depend on how many workers there are or on which of them was faster.
 
+local fail = require "gilua.base.fail"
 local core = require "gilua.core"
 local crew = require "gilua.farm.crew"
 local funnel = require "gilua.farm.funnel"
@@ -42,7 +43,6 @@ local DEFAULTS = {
 -- --- opening ----------------------------------------------------------------------------------
 
 local function check_options(o)
-  local fail = require("gilua").fail
   if o.jobs < 1 then fail("--jobs %d: at least one worker is needed", o.jobs) end
   if not CHECKS[o.check] then
     fail("gilua.farm: check is \"every\", \"parents\" or \"winners\", not '%s'", o.check)
@@ -56,7 +56,7 @@ end
 local function probe(device, limits)
   if not device:match("^cuda") then
     local d, why = require("gilua").device(device)
-    if not d then require("gilua").fail("%s", why) end
+    if not d then fail("%s", why) end
     return { { device = device, name = d:info().name, target = d:target() } }
   end
   local asked = crew.open({ { roles = { "host" }, depth = 1 } }, limits.memory_bytes)
@@ -66,7 +66,7 @@ local function probe(device, limits)
     message = function() return { op = "probe", device = device } end,
     done = function(reply) found = reply.devices end,
     blame = function(_, why)
-      require("gilua").fail("device '%s' cannot be opened: %s", device, why)
+      fail("device '%s' cannot be opened: %s", device, why)
     end,
   }
   asked:drain()
@@ -77,7 +77,7 @@ end
 local function refuse_mixed(devices)
   for _, d in ipairs(devices) do
     if d.name ~= devices[1].name then
-      require("gilua").fail("the GPUs differ (%s is a %s, %s a %s), so their times cannot be "
+      fail("the GPUs differ (%s is a %s, %s a %s), so their times cannot be "
         .. "compared: name one with --device %s, or ask for all with gi.farm's mixed = true",
         devices[1].device, devices[1].name, d.device, d.name, devices[1].device)
     end
@@ -106,7 +106,7 @@ local function open(problem, options)
   options.jobs = options.jobs or gi.options.jobs or core.system.cores()
   check_options(options)
   local compiler, message = core.compile.info()
-  if not compiler then gi.fail("%s", message) end
+  if not compiler then fail("%s", message) end
   local device = options.device or gi.options.device or "emu"
   local devices = probe(device, options)
   if not options.mixed then refuse_mixed(devices) end
@@ -216,7 +216,7 @@ end
 local function require_baseline(plan)
   if plan and plan.result then
     local m = plan.result
-    require("gilua").fail("the unmodified kernel fails (%s): %s", m.status, m.message)
+    fail("the unmodified kernel fails (%s): %s", m.status, m.message)
   end
 end
 
@@ -358,7 +358,7 @@ function Farm:floor(case)
   local found = self.funnel:floor()
   self:serve()
   found = found()
-  if not found.ns then require("gilua").fail("timing the write floor: %s", found.message) end
+  if not found.ns then fail("timing the write floor: %s", found.message) end
   return found
 end
 

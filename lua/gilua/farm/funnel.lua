@@ -13,6 +13,7 @@
 -- What this file does not decide: which worker does what (crew.lua), and what is counted and
 -- reported (farm.lua).
 
+local fail = require "gilua.base.fail"
 local core = require "gilua.core"
 local lfs = require "lfs"
 local wire = require "gilua.base.wire"
@@ -327,7 +328,7 @@ function Funnel:case_job(case)
       self:settle("case")
     end,
     blame = function(_, reason)
-      require("gilua").fail("the case of %s cannot be made: %s", self.problem.dir, reason)
+      fail("the case of %s cannot be made: %s", self.problem.dir, reason)
     end,
   }
 end
@@ -391,7 +392,7 @@ end
 --- The unmodified kernel's run sets what others may use.
 function Funnel:set_baseline(m)
   if m.status ~= "ok" then
-    require("gilua").fail("the unmodified kernel fails (%s): %s", m.status, m.message)
+    fail("the unmodified kernel fails (%s): %s", m.status, m.message)
   end
   self.baseline = m
   self.budget = (m.warp_instructions or 0) * RUN_FACTOR
@@ -461,7 +462,7 @@ end
 --- A plan of the unmodified kernel.
 function Funnel:unmodified()
   local plan = self:plan ""
-  if plan.result then require("gilua").fail("the unmodified kernel: %s", plan.result.message) end
+  if plan.result then fail("the unmodified kernel: %s", plan.result.message) end
   plan.baseline = true
   return plan
 end

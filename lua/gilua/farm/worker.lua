@@ -6,6 +6,7 @@
 
 local core = require "gilua.core"
 local gi = require "gilua"
+local fail = require "gilua.base.fail"
 local wire = require "gilua.base.wire"
 local runner = require "gilua.farm.runner"
 
@@ -15,7 +16,7 @@ local checked -- the runner of checked runs: { dir =, runner = }
 local whole -- the runner of whole cases: { dir =, device =, case_key =, runner = }
 
 local function must(value, message)
-  if value == nil then gi.fail("%s", message) end
+  if value == nil then fail("%s", message) end
   return value
 end
 

@@ -2,7 +2,7 @@
 -- code where that says them (gilua.hostcode); roles from how a name stands in the kernel; the rest
 -- is guessed, and its note begins with GUESS.
 
-local gi = require "gilua"
+local fail = require "gilua.base.fail"
 local launchguess = require "gilua.new.launchguess"
 local tablecase = require "gilua.problem.tablecase"
 
@@ -24,7 +24,7 @@ local WHOLE = { [1] = "u8", [2] = "i16", [4] = "i32", [8] = "i64" }
 ---@field notes string[]
 ---@field count_guessed? boolean
 
----The pattern of a whole word.
+--- The pattern of a whole word.
 local function word(name)
   return "%f[%w_]" .. name .. "%f[^%w_]"
 end
@@ -108,7 +108,7 @@ local function field_kind(g, f)
 end
 
 local function refuse_struct(g, p, why)
-  gi.fail("kernel %s takes the struct '%s', %s in %s: pass its fields one by one, or write "
+  fail("kernel %s takes the struct '%s', %s in %s: pass its fields one by one, or write "
     .. "problem.lua by hand (docs/own-kernels.md)", g.kernel, p.text, why, g.path)
 end
 
@@ -214,8 +214,8 @@ local function set_count(g, p, i, arg, width)
   note(arg, ("%d bytes, line %d"):format(bytes, allocation.line))
 end
 
----Sparse rows: the array of offsets that is read in pairs, the variable that runs between them,
----and how many elements the offsets point into.
+--- Sparse rows: the array of offsets that is read in pairs, the variable that runs between them,
+--- and how many elements the offsets point into.
 ---@param g table
 ---@return { rows?: table, loop?: string, nonzeros: string }
 function M.sparse(g)
@@ -307,7 +307,7 @@ function M.arguments(g)
   g.args = {}
   for i, p in ipairs(g.params) do
     if not p.pointer and p.text:find("cudaTextureObject_t") then
-      gi.fail("kernel %s takes a texture (%s), which a table cannot describe: write problem.lua by "
+      fail("kernel %s takes a texture (%s), which a table cannot describe: write problem.lua by "
         .. "hand (docs/problem.md)", g.kernel, p.name)
     elseif not p.pointer and not p.struct then g.args[i] = scalar(g, p, i) end
   end

@@ -4,6 +4,7 @@
 -- that is its source line unchanged stands for the file's own line, host code and all.
 
 local gi = require "gilua"
+local fail = require "gilua.base.fail"
 local textfile = require "gilua.base.textfile"
 
 local M = {}
@@ -43,13 +44,13 @@ local function original(problem)
   local cut = gi.slice.cut(text, made.path, problem.kernel,
     { folder = problem.dir, template = made.template, options = options })
   if cut.source ~= problem.source then
-    gi.fail("%s is not what it was when %s/kernel.cu was made of it (or that was edited): put the "
+    fail("%s is not what it was when %s/kernel.cu was made of it (or that was edited): put the "
       .. "changes of best.patch in by hand, or begin again with gilua new", made.path, problem.dir)
   end
   return made.path, text, cut.edits
 end
 
----The user's file with a genome's changes.
+--- The user's file with a genome's changes.
 ---@param problem gilua.problem
 ---@param genome string
 ---@return string text
@@ -59,7 +60,7 @@ end
 function M.file(problem, genome)
   local path, text, edits = original(problem)
   local mutant, detail = problem.grammar:apply(genome, true)
-  if not mutant then gi.fail("the winner does not fit %s: %s", problem.source_path, detail) end
+  if not mutant then fail("the winner does not fit %s: %s", problem.source_path, detail) end
   local users, sliced, changed = lines_of(text), lines_of(problem.source), lines_of(mutant)
   local out = {}
   for i, line in ipairs(changed) do

@@ -140,7 +140,7 @@ local function space(c)
   if #settings > 0 then line("ok", "parameters", "%s", table.concat(settings, ", ")) end
 end
 
----Prints what is right and what is not.
+--- Prints what is right and what is not.
 ---@param path string of the problem's folder
 ---@param o { device: string, jobs?: integer, seed: integer }
 ---@return boolean nothing is wrong

@@ -78,8 +78,8 @@ local function lines_of(marks, line_of)
   return { seen = seen, never = never }
 end
 
----Lines of the kernel that run on a case (at least in part), and those of which something has code
----but does not run.
+--- Lines of the kernel that run on a case (at least in part), and those of which something has code
+--- but does not run.
 ---@param problem gilua.problem
 ---@param case table as problem:case makes it
 ---@return { seen: table<integer, boolean>, never: integer[], coarse: boolean }? coverage; coarse:
@@ -109,8 +109,8 @@ function M.of(problem, case)
   return found
 end
 
----Lines that a genome changes and the problem's small case does not reach, or only in part: what
----right answers say nothing about.
+--- Lines that a genome changes and the problem's small case does not reach, or only in part: what
+--- right answers say nothing about.
 ---@param problem gilua.problem
 ---@param genome string
 ---@return integer[] lines, none where the coverage is not known

@@ -16,7 +16,7 @@ local SIZES = { char = 1, bool = 1, int8_t = 1, uint8_t = 1, uchar = 1, short = 
 --------------------------------------------------------------------------------------------------
 -- Lists
 
----Parts of a text at commas outside parentheses.
+--- Parts of a text at commas outside parentheses.
 ---@param text string
 ---@return string[]
 function M.split(text)
@@ -151,7 +151,7 @@ function M:macro(f, depth)
   return chunk and chunk()
 end
 
----The value of an expression of the host's code, a number; nil where it cannot be known.
+--- The value of an expression of the host's code, a number; nil where it cannot be known.
 ---@param text string
 ---@return number?
 function M:value(text, depth)
@@ -166,7 +166,7 @@ function M:value(text, depth)
   return math.tointeger(value) or value
 end
 
----Three sizes of a grid or block: `dim3(16, 16)`, `(16, 16)`, a variable, or a number.
+--- Three sizes of a grid or block: `dim3(16, 16)`, `(16, 16)`, a variable, or a number.
 ---@return integer[]?
 function M:dimensions(text, depth)
   depth = depth or 0
@@ -201,8 +201,8 @@ local function struct_bytes(self, fields)
   return (bytes + largest - 1) // largest * largest
 end
 
----The fields of a struct that the file defines: { name, type, count } each; nil where it is not
----plain data.
+--- The fields of a struct that the file defines: { name, type, count } each; nil where it is not
+--- plain data.
 ---@param name string
 ---@return table[]?
 function M:fields(name)
@@ -260,7 +260,7 @@ local function launched_name(code, at, kernel)
   return nil
 end
 
----The first launch of a kernel: { line, template, grid, block, shared, args } as texts.
+--- The first launch of a kernel: { line, template, grid, block, shared, args } as texts.
 ---@param kernel string
 ---@return table?
 function M:launch(kernel)
@@ -280,7 +280,7 @@ function M:launch(kernel)
   end
 end
 
----How many bytes the host asks for under a name: { bytes, line }, where it can be known.
+--- How many bytes the host asks for under a name: { bytes, line }, where it can be known.
 ---@param name string
 ---@return table?
 function M:allocation(name)
@@ -303,8 +303,8 @@ function M:allocation(name)
   return nil
 end
 
----How many bytes are copied to a __constant__ or __device__ variable is for its declaration to say:
----`type name[count];` as { type, count }.
+--- How many bytes are copied to a __constant__ or __device__ variable is for its declaration to
+--- say: `type name[count];` as { type, count }.
 ---@return table[] list of { name, type, count }
 function M:constants()
   local list = {}

@@ -26,7 +26,7 @@ local function template_argument(p, text, host, notes)
   return "256"
 end
 
----Arguments of a kernel's template: those given, else those it is launched with, else guesses.
+--- Arguments of a kernel's template: those given, else those it is launched with, else guesses.
 ---@param item table of g:outline(), with gilua.slice's is_type in its template
 ---@param launch table? of hostcode:launch
 ---@param given string[]
@@ -44,7 +44,7 @@ end
 --------------------------------------------------------------------------------------------------
 -- Sizes
 
----How many dimensions a body of code has threads in.
+--- How many dimensions a body of code has threads in.
 ---@param body string
 ---@return integer
 function M.dimensions(body)
@@ -57,7 +57,7 @@ function M.dimensions(body)
   return 1
 end
 
----The dimension that an argument of this name usually is the size of; nil where it says nothing.
+--- The dimension that an argument of this name usually is the size of; nil where it says nothing.
 ---@param name string
 ---@param used integer dimensions
 ---@return integer?
@@ -131,7 +131,7 @@ end
 ---@field from? string where that was read
 ---@field guessed? boolean
 
----Size, block and grid.
+--- Size, block and grid.
 ---@param g table of gilua.newproblem
 ---@return LaunchShape
 function M.shape(g)
@@ -154,7 +154,7 @@ end
 --------------------------------------------------------------------------------------------------
 -- Blocks and shared memory
 
----Does the code rely on a number of threads that the launch does not give it? Why it does, or nil.
+--- Does the code rely on a number of threads that the launch does not give it? Why it does, or nil.
 ---@param g table
 ---@return string?
 function M.fixed_block(g)
@@ -187,7 +187,8 @@ function M.threads_text(used)
   return table.concat(list, " * ")
 end
 
----Bytes of dynamic shared memory as an expression, and where that is from; nil where there is none.
+--- Bytes of dynamic shared memory as an expression, and where that is from; nil where there is
+--- none.
 ---@param g table
 ---@return string? text in quotes
 ---@return string? note

@@ -7,6 +7,7 @@
 -- shows is put right. The folder appears whole or not at all.
 
 local gi = require "gilua"
+local fail = require "gilua.base.fail"
 local argumentguess = require "gilua.new.argumentguess"
 local hostcode = require "gilua.new.hostcode"
 local kerneltable = require "gilua.problem.kerneltable"
@@ -43,7 +44,7 @@ end
 
 local function choose(kernels, path, wanted, say)
   if #kernels == 0 then
-    gi.fail("%s has no __global__ function: there is nothing to improve in it", path)
+    fail("%s has no __global__ function: there is nothing to improve in it", path)
   end
   local chosen, names = not wanted and longest(kernels) or nil, {}
   for i, k in ipairs(kernels) do
@@ -51,7 +52,7 @@ local function choose(kernels, path, wanted, say)
     if k.name == wanted then chosen = k end
   end
   if not chosen then
-    gi.fail("%s has no kernel '%s'; it has %s", path, wanted, table.concat(names, ", "))
+    fail("%s has no kernel '%s'; it has %s", path, wanted, table.concat(names, ", "))
   end
   if #kernels == 1 then return chosen end
   for _, k in ipairs(kernels) do
@@ -71,7 +72,7 @@ local function compiler(path, o)
   local include, defines, options = { absolute(path):match("^(.*)/") }, {}, {}
   for folder in (o.include or ""):gmatch("[^,:]+") do
     if lfs.attributes(folder, "mode") ~= "directory" then
-      gi.fail("--include %s: there is no such folder", folder)
+      fail("--include %s: there is no such folder", folder)
     end
     include[#include + 1] = absolute(folder)
   end
@@ -151,7 +152,7 @@ local function guess(g)
   for _, arg in ipairs(g.args) do
     if arg.role == "out" or arg.role == "inout" then return end
   end
-  gi.fail("kernel %s writes to none of its arguments: there would be no answers to check", g.kernel)
+  fail("kernel %s writes to none of its arguments: there would be no answers to check", g.kernel)
 end
 
 --------------------------------------------------------------------------------------------------
@@ -313,11 +314,10 @@ end
 
 local function make_folder(folder, path)
   if lfs.attributes(folder, "mode") then
-    gi.fail("%s is there already: give another name, gilua new %s NAME, or move it away", folder,
-      path)
+    fail("%s is there already: give another name, gilua new %s NAME, or move it away", folder, path)
   end
   local made, why = report.make_folder(folder)
-  if not made then gi.fail("cannot make the folder %s: %s", folder, why) end
+  if not made then fail("cannot make the folder %s: %s", folder, why) end
 end
 
 -- Builds the folder's files; takes it away again where that fails.
@@ -355,7 +355,7 @@ local function tell(g, say, guesses)
   say("")
 end
 
----Writes a problem folder for a kernel of a file.
+--- Writes a problem folder for a kernel of a file.
 ---@param path string FILE.cu
 ---@param folder? string the folder to make; the file's name without .cu
 ---@param o { kernel?: string, template?: string, include?: string, define?: string,

@@ -2,6 +2,7 @@
 -- float a double. What lies between the two is its rounding error; ten times that is what a mutant
 -- may differ by that adds in another order.
 
+local fail = require "gilua.base.fail"
 local core = require "gilua.core"
 local kerneltable = require "gilua.problem.kerneltable"
 local tablecase = require "gilua.problem.tablecase"
@@ -80,7 +81,7 @@ local function largest_of(outputs)
   return select(2, difference(outputs, outputs))
 end
 
----A tolerance for a problem table, and how it was found.
+--- A tolerance for a problem table, and how it was found.
 ---@param problem gilua.problem of a kernel table
 ---@param spec table of a case
 ---@return number max_error
@@ -88,7 +89,7 @@ end
 function M.tolerance(problem, spec)
   local t = problem.definition.kernel_table.table
   local single, why = kerneltable.run(problem, spec)
-  if not single then require("gilua").fail("%s", why) end
+  if not single then fail("%s", why) end
   if not writes(t.args, "f32") then
     if not writes(t.args, "f64") then return 0, "answers are whole numbers: they must be equal" end
     return rounded(math.max(largest_of(single), 1e-30) * 2.0 ^ -40),

@@ -4,6 +4,7 @@
 -- asked: behind the kernel a table is declared that C++ fills from the kernel's own type, and it is
 -- read from the compiled code on the virtual GPU.
 
+local fail = require "gilua.base.fail"
 local core = require "gilua.core"
 
 local M = {}
@@ -83,9 +84,9 @@ end
 local function read_rows(module, n, kernel)
   local rows = core.array.new("i32", PER_ARGUMENT * (n + 1))
   local ok, why = module:read("gilua_signature", rows)
-  if not ok then require("gilua").fail("the kernel's parameters cannot be found out: %s", why) end
+  if not ok then fail("the kernel's parameters cannot be found out: %s", why) end
   if rows[PER_ARGUMENT * n + 1] ~= LAST then
-    require("gilua").fail("kernel %s has parameters without a name: give each one", kernel)
+    fail("kernel %s has parameters without a name: give each one", kernel)
   end
   local list = {}
   for i = 1, n do
@@ -107,7 +108,7 @@ function M.of(source, kernel, options)
   local probed = source:sub(1, at) .. " " .. probe_of(kernel) .. source:sub(at + 1)
   local code, why = core.compile.compile(probed, { target = "compute_90", options = options })
   if not code then
-    require("gilua").fail("the parameters of %s cannot be found out: %s", kernel, why)
+    fail("the parameters of %s cannot be found out: %s", kernel, why)
   end
   local device <close> = assert(require("gilua").device "emu")
   local module <close> = assert(device:load(code))

@@ -6,6 +6,7 @@
 -- a type and a constant of those names. Each such edit is kept, so that `gilua apply` can carry
 -- changes back into the file.
 
+local fail = require "gilua.base.fail"
 local core = require "gilua.core"
 
 local M = {}
@@ -44,7 +45,7 @@ local function blank_end(text, from)
   return quoted_end(text, from)
 end
 
----The text with comments and what stands in quotes blank, byte for byte.
+--- The text with comments and what stands in quotes blank, byte for byte.
 ---@param text string
 ---@return string
 function M.code_of(text)
@@ -80,7 +81,7 @@ local function bindings(text, item, arguments, kernel)
     local declared = text:sub(p.first, p.last):gsub("%s*=.*$", "")
     local value = arguments[i]
     if not value then
-      require("gilua").fail("kernel %s is a template and nothing says what its parameter '%s' is: "
+      fail("kernel %s is a template and nothing says what its parameter '%s' is: "
         .. "give --template with %d arguments, such as --template float,256", kernel, p.name,
         #item.template)
     end
@@ -108,7 +109,7 @@ end
 --------------------------------------------------------------------------------------------------
 -- Leaving out
 
----A file of the user's: the one with the kernel, or a header of it.
+--- A file of the user's: the one with the kernel, or a header of it.
 ---@class SliceFile
 ---@field name string as its #include line spells it
 ---@field text string
@@ -118,7 +119,7 @@ end
 
 local function items_of(text, name, kernel)
   local g, why = core.grammar.parse(name, { text = text, kernel = kernel })
-  if not g then require("gilua").fail("%s", why) end
+  if not g then fail("%s", why) end
   local items = g:outline()
   for _, item in ipairs(items) do
     for _, p in ipairs(item.template or {}) do p.is_type = is_type(text:sub(p.first, p.last)) end
@@ -215,7 +216,7 @@ local function refuse(self, e)
         l.why)
     end
   end
-  require("gilua").fail("kernel %s does not compile for a GPU alone: %s:%d: %s%s", self.kernel,
+  fail("kernel %s does not compile for a GPU alone: %s:%d: %s%s", self.kernel,
     e.path, e.line, e.text, table.concat(lost))
 end
 
@@ -224,7 +225,7 @@ local function write_headers(self)
     local path = self.folder .. "/" .. self.files[i].name
     local folder = path:match("^(.*)/")
     local made, why = require("gilua").report.make_folder(folder)
-    if not made then require("gilua").fail("cannot make %s: %s", folder, why) end
+    if not made then fail("cannot make %s: %s", folder, why) end
     require("gilua").report.write(path, result_of(self.files[i]))
   end
 end
@@ -238,15 +239,14 @@ local function settle(self, options)
     local code, message, kind, log = core.compile.compile(source,
       { target = "compute_90", options = all, name = self.name })
     if code then return source end
-    if kind ~= "compile" then require("gilua").fail("%s", message) end
+    if kind ~= "compile" then fail("%s", message) end
     local e = first_error(self, log)
     local item = e.file and item_at(e.file, e.line)
     if not item or item.open and e.file == self.files[1] then refuse(self, e) end
     local host = e.text:find("is considered a host", 1, true)
     leave_out(self, e.file, item, host and "for the host" or COMPLAINT .. e.text)
   end
-  require("gilua").fail("%s: more than %d things in it do not compile for a GPU", self.name,
-    MOST_ROUNDS)
+  fail("%s: more than %d things in it do not compile for a GPU", self.name, MOST_ROUNDS)
 end
 
 -- An extern "C" { } around the kernel: its own words then need none.
@@ -258,7 +258,7 @@ local function in_extern_c(code, item)
   return false
 end
 
----The kernels of a file, in order.
+--- The kernels of a file, in order.
 ---@param text string
 ---@param name string of the file, for messages
 ---@return table[] items of g:outline()
@@ -292,7 +292,7 @@ function M.cut(text, name, kernel, o)
   local file = new_file(base, text, kernel)
   local self = { name = base, kernel = kernel, files = { file }, left_out = {}, folder = o.folder }
   local chosen = leave_out_others(self, file)
-  if not chosen then require("gilua").fail("%s has no kernel '%s'", name, kernel) end
+  if not chosen then fail("%s has no kernel '%s'", name, kernel) end
   file.edit = head_edit(text, chosen, o.template or {}, in_extern_c(M.code_of(text), chosen))
   local source, e, edits = settle(self, o.options or {}), file.edit, {}
   if e then

@@ -1,14 +1,12 @@
 -- creference: a reference written in C beside a problem, built when it is newer than its library.
 -- kernels/ of gilua itself are built by make.
 
+local fail = require "gilua.base.fail"
 local core = require "gilua.core"
 local lfs = require "lfs"
+local shell = require "gilua.base.shell"
 
 local M = {}
-
-local function quoted(path)
-  return "'" .. path:gsub("'", "'\\''") .. "'"
-end
 
 local function is_stale(source, library)
   local made, written = lfs.attributes(library, "modification"),
@@ -21,27 +19,27 @@ local function build(source, library)
   local compiler = os.getenv("CC") or "cc"
   local aside = ("%s.%.9f"):format(library, core.system.seconds())
   local command = ("%s -std=c11 -O2 -ffp-contract=off -shared -fPIC -o %s %s -lm 2>&1"):format(
-    compiler, quoted(aside), quoted(source))
+    compiler, shell.quoted(aside), shell.quoted(source))
   local pipe = assert(io.popen(command))
   local words = pipe:read("a")
   if pipe:close() and os.rename(aside, library) then return end
   os.remove(aside)
-  require("gilua").fail("%s does not compile with `%s`:\n%s", source, compiler, words)
+  fail("%s does not compile with `%s`:\n%s", source, compiler, words)
 end
 
----The library of a C file, built where it is older.
+--- The library of a C file, built where it is older.
 ---@param dir string the problem's folder
 ---@param name string "reference.c"
 ---@return userdata library as gi.library opens it
 function M.open(dir, name)
   local source = dir .. "/" .. name
   if not lfs.attributes(source) then
-    require("gilua").fail("there is no %s, which problem.lua gives as the reference", source)
+    fail("there is no %s, which problem.lua gives as the reference", source)
   end
   local library = source:gsub("%.c$", "") .. ".so"
   if is_stale(source, library) then build(source, library) end
   local lib, message = core.library.open(library)
-  if not lib then require("gilua").fail("%s", message) end
+  if not lib then fail("%s", message) end
   return lib
 end
 

@@ -1,7 +1,7 @@
 -- expression: values of a problem table: numbers, functions of the names, or texts in Lua's syntax
 -- (C's && || != and Python's ** True False are understood too) over those names.
 
-local gi = require "gilua"
+local fail = require "gilua.base.fail"
 local settings = require "gilua.base.settings"
 
 local M = {}
@@ -17,7 +17,7 @@ end
 local function compiled(text, names, where)
   local chunk, why = load("return " .. as_lua(text), "=expression", "t", names)
   if chunk then return chunk end
-  gi.fail("%s: '%s' is no expression: %s", where, text, (why:gsub("^.-:%d+: ", "")))
+  fail("%s: '%s' is no expression: %s", where, text, (why:gsub("^.-:%d+: ", "")))
 end
 
 -- Names that a text has and that mean nothing, each with the nearest that does.
@@ -43,7 +43,7 @@ function M.value(value, names, where)
   if ok and result ~= nil then return result end
   local why = unknown(value, names) or not ok and tostring(result):gsub("^.-:%d+: ", "")
     or "it gives nil"
-  gi.fail("%s: '%s' has no value: %s (it may use %s)", where, value, why,
+  fail("%s: '%s' has no value: %s (it may use %s)", where, value, why,
     table.concat(settings.keys(names), ", "))
 end
 
@@ -51,16 +51,16 @@ end
 function M.number(value, names, where)
   local n = M.value(value, names, where)
   if type(n) == "number" and n == n then return n end
-  gi.fail("%s must be a number, not %s", where, tostring(n))
+  fail("%s must be a number, not %s", where, tostring(n))
 end
 
----A whole number of at least one.
+--- A whole number of at least one.
 ---@return integer
 function M.whole(value, names, where)
   local n = M.value(value, names, where)
   local k = type(n) == "number" and math.tointeger(n)
   if k and k > 0 then return k end
-  gi.fail("%s must be a whole number above 0, not %s%s", where, tostring(n),
+  fail("%s must be a whole number above 0, not %s%s", where, tostring(n),
     type(value) == "string" and (" (%s)"):format(value) or "")
 end
 

@@ -6,6 +6,7 @@
 -- Values are numbers or expressions in Lua's syntax over size_x, size_y, size_z, the parameters and
 -- the scalar arguments: "size_x * 4".
 
+local fail = require "gilua.base.fail"
 local core = require "gilua.core"
 local expression = require "gilua.problem.expression"
 local settings = require "gilua.base.settings"
@@ -19,7 +20,7 @@ local M = {
 
 local DIMENSIONS = { "x", "y", "z" }
 
----Is this table one of these?
+--- Is this table one of these?
 ---@param def any
 ---@return boolean
 function M.is(def)
@@ -82,7 +83,7 @@ end
 local function holds(rule, values, where)
   local is_met = expression.value(rule, values, where)
   if type(is_met) == "number" then
-    require("gilua").fail("%s: '%s' gives %s, neither true nor false: compare it, as in "
+    fail("%s: '%s' gives %s, neither true nor false: compare it, as in "
       .. "x %% 32 == 0", where, tostring(rule), is_met)
   end
   return is_met
@@ -163,7 +164,7 @@ local function shared_bytes(self, names)
   local bytes = expression.value(self.table.shared, names, where)
   local whole = type(bytes) == "number" and math.tointeger(bytes)
   if whole and whole >= 0 then return whole end
-  require("gilua").fail("%s must be a whole number of bytes, not %s", where, tostring(bytes))
+  fail("%s must be a whole number of bytes, not %s", where, tostring(bytes))
 end
 
 local function launch_of(self, case, values)
@@ -246,7 +247,7 @@ local function run_kernel(self, case, device, run)
   return expected, m
 end
 
----Runs the kernel of a problem table as it is, or `source` in its place, on a case.
+--- Runs the kernel of a problem table as it is, or `source` in its place, on a case.
 ---@param problem gilua.problem
 ---@param spec table { seed, size }
 ---@param options? { device?: string, source?: string, budget?: integer, structs?: table,
@@ -296,7 +297,7 @@ end
 local function by_c(self, case, names)
   local args, expected = host_arguments(self, case, function(arg)
     if not case.structs[arg.name] then return { arg.type, names[arg.name] } end
-    require("gilua").fail("%s: a C reference cannot take the struct '%s' by value; write it in "
+    fail("%s: a C reference cannot take the struct '%s' by value; write it in "
       .. "Lua, or as another kernel", self.path, arg.name)
   end)
   local creference = require "gilua.problem.creference"
@@ -312,7 +313,7 @@ local function reference_values(self, given)
   for _, name in ipairs(settings.keys(given)) do
     for _, p in ipairs(self.parameters) do
       if p.name == name and p.in_source then
-        require("gilua").fail("%s: reference.values.%s: the source itself defines %s; give another "
+        fail("%s: reference.values.%s: the source itself defines %s; give another "
           .. "`source`", self.path, name, name)
       end
     end
@@ -332,7 +333,7 @@ local function by_kernel(self, case, spec)
     launch = launch_of(self, case, values) }
   local expected, why = run_kernel(self, case, device, run)
   if not expected then
-    gi.fail("%s: the reference, kernel %s, does not run on %s: %s", self.path, run.kernel,
+    fail("%s: the reference, kernel %s, does not run on %s: %s", self.path, run.kernel,
       case.name, why)
   end
   return expected
@@ -378,7 +379,7 @@ local function tolerance_of(given)
     parent_penalty = given.parent_penalty }
 end
 
----What gi.problem takes, made of a table.
+--- What gi.problem takes, made of a table.
 ---@param t table
 ---@param dir string
 ---@return table

@@ -6,8 +6,8 @@ local M = {}
 
 local MOST_GENES = 4 -- of an individual of the first population
 
----The spec of a case. Where there is a GPU the kernel as it is runs there for the answers: what it
----does in milliseconds may take the virtual GPU minutes.
+--- The spec of a case. Where there is a GPU the kernel as it is runs there for the answers: what it
+--- does in milliseconds may take the virtual GPU minutes.
 ---@param problem gilua.problem
 ---@param seed integer
 ---@param device? string of the experiment
@@ -20,7 +20,7 @@ function M.case(problem, seed, device)
   return spec
 end
 
----Genes of a problem (options of gilua.genome.source): all of its parameters are open.
+--- Genes of a problem (options of gilua.genome.source): all of its parameters are open.
 ---@param problem gilua.problem
 ---@return table
 function M.genes(problem)
@@ -31,8 +31,8 @@ function M.genes(problem)
   return { parameters = names }
 end
 
----The first population: single genes (GECCO 2014, §3.3.1) and, of a kernel that has not so many,
----all of them, then random ones of two to four genes.
+--- The first population: single genes (GECCO 2014, §3.3.1) and, of a kernel that has not so many,
+--- all of them, then random ones of two to four genes.
 ---@param n integer
 ---@param draw fun(rng: table): string
 ---@param rng table

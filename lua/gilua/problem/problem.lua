@@ -4,6 +4,7 @@
 -- tolerance, case(problem, spec) and launch(case, values); or, without functions, one that
 -- gilua.kerneltable makes this of (docs/own-kernels.md).
 
+local fail = require "gilua.base.fail"
 local core = require "gilua.core"
 local class = require "gilua.problem.class"
 
@@ -41,12 +42,11 @@ local function find(path)
   for _, dir in ipairs { path, core.home .. "/" .. path } do
     if readable(dir .. "/problem.lua") then return dir end
   end
-  require("gilua").fail("there is no problem.lua in %s (nor in %s/%s): a problem is a folder like "
+  fail("there is no problem.lua in %s (nor in %s/%s): a problem is a folder like "
     .. "kernels/niftyreg", path, core.home, path)
 end
 
 local function check(def, path)
-  local fail = require("gilua").fail
   if type(def) ~= "table" then fail("%s returns no table", path) end
   for field, kind in pairs(FIELDS) do
     if type(def[field]) ~= kind then
@@ -63,7 +63,6 @@ end
 local TOLERANCE = { max_error = true, wrong_above = true, parent_penalty = true }
 
 local function check_numbers(def, path)
-  local fail = require("gilua").fail
   for field, value in pairs(def.tolerance) do
     if not TOLERANCE[field] then fail("%s: tolerance has no field '%s'", path, field) end
     if type(value) ~= "number" then fail("%s: tolerance.%s must be a number", path, field) end
@@ -135,7 +134,7 @@ local function load_library(self)
   local path = self.dir .. "/" .. self.definition.reference:gsub("%.c$", ".so")
   local lib, message = core.library.open(path)
   if not lib then
-    require("gilua").fail("%s; `make` builds it from %s", message, self.definition.reference)
+    fail("%s; `make` builds it from %s", message, self.definition.reference)
   end
   return lib
 end
@@ -163,7 +162,7 @@ local function load_problem(path)
   local gi = require "gilua"
   local dir = find(path)
   local chunk, message = loadfile(dir .. "/problem.lua")
-  if not chunk then gi.fail("%s", message) end
+  if not chunk then fail("%s", message) end
   local def = chunk()
   local kerneltable = require "gilua.problem.kerneltable"
   if kerneltable.is(def) then def = kerneltable.definition(def, dir) end
@@ -178,7 +177,7 @@ local function load_problem(path)
   local options = { kernel = def.kernel, config = config_of(def.parameters) }
   for k, v in pairs(def.grammar or {}) do options[k] = v end
   local g, why = gi.grammar.parse(self.source_path, options)
-  if not g then gi.fail("%s", why) end
+  if not g then fail("%s", why) end
   self.grammar = g
   self.source = g:apply("", true) -- the file, byte for byte
   class.opened(self)

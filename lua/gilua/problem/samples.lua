@@ -25,7 +25,7 @@ M.known = {
   },
 }
 
----Where a sample is on this machine.
+--- Where a sample is on this machine.
 ---@param name string a key of `known`
 ---@return string? path
 ---@return string? message what to do to have it

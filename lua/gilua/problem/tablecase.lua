@@ -1,7 +1,7 @@
 -- tablecase: the data of a problem table's cases: sizes, scalars, arrays with their fills, structs
 -- as C lays them out.
 
-local gi = require "gilua"
+local fail = require "gilua.base.fail"
 local core = require "gilua.core"
 local expression = require "gilua.problem.expression"
 
@@ -20,8 +20,8 @@ function M.sizes(size)
   return type(size) == "table" and size or { size }
 end
 
----The same shape with at most 2048 threads, and no multiple of any block: a kernel that loses the
----test of its bounds reaches past its arrays there.
+--- The same shape with at most 2048 threads, and no multiple of any block: a kernel that loses the
+--- test of its bounds reaches past its arrays there.
 ---@param size integer[]
 ---@return integer[]
 function M.smaller(size)
@@ -40,14 +40,14 @@ function M.smaller(size)
   return small
 end
 
----Are its elements answers, compared after a launch?
+--- Are its elements answers, compared after a launch?
 ---@param arg table { role }
 ---@return boolean
 function M.is_written(arg)
   return arg.role == "out" or arg.role == "inout"
 end
 
----An argument, for sentences: "folder/problem.lua: argument 2 (x)".
+--- An argument, for sentences: "folder/problem.lua: argument 2 (x)".
 ---@param self table of gilua.kerneltable
 ---@param i integer
 ---@return string
@@ -60,17 +60,17 @@ local function scalar(value, type, names, where)
   local n = expression.number(value, names, where)
   if type:find("^f") then return n end
   local k = math.tointeger(n)
-  if not k then gi.fail("%s is %s, so its value must be a whole number, not %s", where, type, n) end
+  if not k then fail("%s is %s, so its value must be a whole number, not %s", where, type, n) end
   local bits = 8 * BYTES[type]
   local low = type:find("^u") and 0 or bits == 64 and math.mininteger or -(1 << (bits - 1))
   local high = bits == 64 and math.maxinteger or (1 << (type:find("^u") and bits or bits - 1)) - 1
   if k < low or k > high then
-    gi.fail("%s: %d does not fit %s (%d to %d)", where, k, type, low, high)
+    fail("%s: %d does not fit %s (%d to %d)", where, k, type, low, high)
   end
   return k
 end
 
----The names that expressions may use: sizes, then parameters, then scalar arguments in order.
+--- The names that expressions may use: sizes, then parameters, then scalar arguments in order.
 ---@param self table of gilua.kerneltable
 ---@param size integer[]
 ---@param values table<string, any> of parameters
@@ -122,12 +122,12 @@ local function fill(array, how, names, rng, where)
   local low, high = scalar(how[1], array:dtype(), names, where),
     scalar(how[2], array:dtype(), names, where)
   if low > high then
-    gi.fail("%s: { %s, %s }: the first must not be above the second", where, low, high)
+    fail("%s: { %s, %s }: the first must not be above the second", where, low, high)
   end
   return rng:fill(array, low, high)
 end
 
----An array of `count` elements with their fill.
+--- An array of `count` elements with their fill.
 ---@param arg table { type, count, fill }
 ---@param names table<string, any>
 ---@param rng userdata
@@ -136,7 +136,7 @@ end
 function M.array(arg, names, rng, where)
   local count = expression.whole(arg.count, names, where .. ": count")
   if count > MOST_BYTES // BYTES[arg.type] then
-    gi.fail("%s: count: %d elements of %s are more than %d GB", where, count, arg.type,
+    fail("%s: count: %d elements of %s are more than %d GB", where, count, arg.type,
       MOST_BYTES >> 30)
   end
   return fill(core.array.new(arg.type, count), arg.fill, names, rng, where .. ": fill")
@@ -145,7 +145,7 @@ end
 --------------------------------------------------------------------------------------------------
 -- Structs
 
----A struct's values by field, for a reference in Lua.
+--- A struct's values by field, for a reference in Lua.
 ---@param arg table { fields }
 ---@param names table<string, any>
 ---@param where string
@@ -163,8 +163,8 @@ function M.fields(arg, names, where)
   return values
 end
 
----The bytes of a struct as C lays it out: every field at a multiple of its size, and the whole a
----multiple of the largest.
+--- The bytes of a struct as C lays it out: every field at a multiple of its size, and the whole a
+--- multiple of the largest.
 ---@param arg table { fields }
 ---@param names table<string, any>
 ---@param where string

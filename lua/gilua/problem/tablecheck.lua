@@ -1,7 +1,7 @@
 -- tablecheck: what can be wrong with a problem table before anything runs, each in one sentence
 -- that names the file, the field and, where a name is misspelt, the nearest one.
 
-local gi = require "gilua"
+local fail = require "gilua.base.fail"
 local settings = require "gilua.base.settings"
 
 local M = {}
@@ -35,7 +35,7 @@ end
 
 local function check_known(t, known, where)
   for _, key in ipairs(settings.keys(t)) do
-    if not known[key] then gi.fail("%s: unknown field '%s'%s", where, key, meant(key, known)) end
+    if not known[key] then fail("%s: unknown field '%s'%s", where, key, meant(key, known)) end
   end
 end
 
@@ -50,7 +50,7 @@ end
 local function check_kind(value, kind, where)
   if value == nil or kind == true then return end
   local right = kind == LIST and is_list(value) or type(value) == kind
-  if not right then gi.fail("%s must be a %s, not %s", where, kind, settings.shown(value)) end
+  if not right then fail("%s must be a %s, not %s", where, kind, settings.shown(value)) end
 end
 
 --------------------------------------------------------------------------------------------------
@@ -64,11 +64,11 @@ end
 local function check_size(size, where)
   local list = type(size) == "table" and size or { size }
   if #list < 1 or #list > MOST_DIMENSIONS then
-    gi.fail("%s is a number, or a list of up to three, such as { 512, 512 }", where)
+    fail("%s is a number, or a list of up to three, such as { 512, 512 }", where)
   end
   for _, n in ipairs(list) do
     if not is_whole(n, math.maxinteger) then
-      gi.fail("%s: each is a whole number above 0, not %s", where, settings.shown(n))
+      fail("%s: each is a whole number above 0, not %s", where, settings.shown(n))
     end
   end
 end
@@ -78,14 +78,14 @@ local function check_checked_size(t, path)
   check_size(t.checked_size, path .. ": checked_size")
   local function dimensions(size) return type(size) == "table" and #size or 1 end
   if dimensions(t.checked_size) ~= dimensions(t.size) then
-    gi.fail("%s: checked_size has %d dimensions and size %d", path, dimensions(t.checked_size),
+    fail("%s: checked_size has %d dimensions and size %d", path, dimensions(t.checked_size),
       dimensions(t.size))
   end
 end
 
 local function check_block(value, where)
   if not is_whole(value, MOST_THREADS) then
-    gi.fail("%s must be a whole number from 1 to %d, the most threads that a block can have, not "
+    fail("%s must be a whole number from 1 to %d, the most threads that a block can have, not "
       .. "%s", where, MOST_THREADS, settings.shown(value))
   end
 end
@@ -95,10 +95,10 @@ end
 
 local function check_struct_field(field, where)
   if type(field) ~= "table" or type(field[1]) ~= "string" or field[3] == nil then
-    gi.fail("%s is { name, type, value }, such as { \"dt\", \"f32\", 0.1 }", where)
+    fail("%s is { name, type, value }, such as { \"dt\", \"f32\", 0.1 }", where)
   end
   if not TYPES[field[2]] then
-    gi.fail("%s (%s): '%s' is no element type (%s)%s", where, field[1], tostring(field[2]),
+    fail("%s (%s): '%s' is no element type (%s)%s", where, field[1], tostring(field[2]),
       SCALAR_TYPES, meant(field[2], TYPES))
   end
 end
@@ -106,13 +106,13 @@ end
 local function check_type(arg, where)
   if arg.type == "struct" then
     if not is_list(arg.fields) then
-      gi.fail("%s: a struct needs `fields`, a list of { name, type, value }", where)
+      fail("%s: a struct needs `fields`, a list of { name, type, value }", where)
     end
     for i, field in ipairs(arg.fields) do
       check_struct_field(field, ("%s: field %d"):format(where, i))
     end
   elseif not TYPES[arg.type] then
-    gi.fail("%s: '%s' is no element type (%s, or struct)%s", where, tostring(arg.type),
+    fail("%s: '%s' is no element type (%s, or struct)%s", where, tostring(arg.type),
       SCALAR_TYPES, meant(arg.type, TYPES))
   end
 end
@@ -121,29 +121,29 @@ local function check_fill(fill, where)
   local named = type(fill) == "string" and not FILLS[fill]
   local shaped = type(fill) == "table" and not fill.ascending and #fill ~= 2
   if not named and not shaped and type(fill) ~= "boolean" then return end
-  gi.fail("%s: fill is \"uniform\", \"normal\", \"zero\", \"index\", a number, { low, high }, "
+  fail("%s: fill is \"uniform\", \"normal\", \"zero\", \"index\", a number, { low, high }, "
     .. "{ ascending = last } or a function(rng, i), not %s%s", where, settings.shown(fill),
     named and meant(fill, FILLS) or "")
 end
 
 local function check_role(arg, where)
   if arg.role ~= nil and not ROLES[arg.role] then
-    gi.fail("%s: role is \"in\", \"out\", \"inout\" or \"scratch\", not %s%s", where,
+    fail("%s: role is \"in\", \"out\", \"inout\" or \"scratch\", not %s%s", where,
       settings.shown(arg.role), meant(arg.role, ROLES))
   end
   if arg.role and arg.role ~= "in" and arg.count == nil then
-    gi.fail("%s: only an array (with a `count`) can have role \"%s\"", where, arg.role)
+    fail("%s: only an array (with a `count`) can have role \"%s\"", where, arg.role)
   end
 end
 
 local function check_argument(arg, where)
-  if type(arg) ~= "table" then gi.fail("%s must be a table { name =, type =, … }", where) end
+  if type(arg) ~= "table" then fail("%s must be a table { name =, type =, … }", where) end
   check_known(arg, ARGUMENT, where)
-  if type(arg.name) ~= "string" then gi.fail("%s has no name", where) end
+  if type(arg.name) ~= "string" then fail("%s has no name", where) end
   where = ("%s (%s)"):format(where, arg.name)
   check_type(arg, where)
   if arg.type ~= "struct" and (arg.count == nil) == (arg.value == nil) then
-    gi.fail("%s needs either a `value` (a number that the kernel takes) or a `count` (elements of "
+    fail("%s needs either a `value` (a number that the kernel takes) or a `count` (elements of "
       .. "an array)", where)
   end
   check_fill(arg.fill, where)
@@ -154,13 +154,12 @@ local function check_arguments(args, path)
   local seen, written = {}, false
   for i, arg in ipairs(args) do
     check_argument(arg, ("%s: argument %d"):format(path, i))
-    if seen[arg.name] then gi.fail("%s: two arguments are called '%s'", path, arg.name) end
+    if seen[arg.name] then fail("%s: two arguments are called '%s'", path, arg.name) end
     seen[arg.name] = true
     written = written or arg.role == "out" or arg.role == "inout"
   end
   if not written then
-    gi.fail("%s: no argument has role \"out\" or \"inout\": there would be no answers to check",
-      path)
+    fail("%s: no argument has role \"out\" or \"inout\": there would be no answers to check", path)
   end
 end
 
@@ -173,10 +172,10 @@ local function check_constants(constants, path)
     check_kind(c, "table", where)
     check_known(c, CONSTANT, where)
     if not TYPES[c.type] then
-      gi.fail("%s: '%s' is no element type (%s)%s", where, tostring(c.type), SCALAR_TYPES,
+      fail("%s: '%s' is no element type (%s)%s", where, tostring(c.type), SCALAR_TYPES,
         meant(c.type, TYPES))
     end
-    if c.count == nil then gi.fail("%s needs a `count`, 1 for a single number", where) end
+    if c.count == nil then fail("%s needs a `count`, 1 for a single number", where) end
     check_fill(c.fill, where)
   end
 end
@@ -185,7 +184,7 @@ local function check_tuning(t, path)
   for _, name in ipairs(settings.keys(t.tune_params or {})) do
     local where, values = ("%s: tune_params.%s"):format(path, name), t.tune_params[name]
     if not is_list(values) or #values == 0 then
-      gi.fail("%s must be a list of values, not %s", where, settings.shown(values))
+      fail("%s must be a list of values, not %s", where, settings.shown(values))
     end
     for _, value in ipairs(values) do
       if name:find("^block_size_[xyz]$") then check_block(value, where) end
@@ -197,7 +196,7 @@ local function check_tuning(t, path)
   end
   for i, rule in ipairs(t.restrictions or {}) do
     if type(rule) ~= "string" and type(rule) ~= "function" then
-      gi.fail("%s: restriction %d must be an expression in quotes or a function, not %s", path, i,
+      fail("%s: restriction %d must be an expression in quotes or a function, not %s", path, i,
         settings.shown(rule))
     end
   end
@@ -206,10 +205,10 @@ end
 local function check_reference(r, path)
   local kind = type(r)
   if kind == "string" and not r:find("%.c$") then
-    gi.fail("%s: reference '%s' must be a C file, whose name ends in .c", path, r)
+    fail("%s: reference '%s' must be a C file, whose name ends in .c", path, r)
   end
   if kind ~= "nil" and kind ~= "string" and kind ~= "function" and kind ~= "table" then
-    gi.fail("%s: reference is a C file's name, a function, or { kernel =, source =, values = }, "
+    fail("%s: reference is a C file's name, a function, or { kernel =, source =, values = }, "
       .. "not %s", path, settings.shown(r))
   end
   if kind == "table" then
@@ -223,13 +222,13 @@ local function check_tolerance(tolerance, path)
   for _, field in ipairs(settings.keys(tolerance)) do
     local value = tolerance[field]
     if type(value) ~= "number" or value < 0 then
-      gi.fail("%s: tolerance.%s must be a number from 0 on, not %s", path, field,
+      fail("%s: tolerance.%s must be a number from 0 on, not %s", path, field,
         settings.shown(value))
     end
   end
 end
 
----Raises a sentence where the table is wrong.
+--- Raises a sentence where the table is wrong.
 ---@param t table
 ---@param path string of its file
 function M.check(t, path)
@@ -238,7 +237,7 @@ function M.check(t, path)
     check_kind(t[field], FIELDS[field], ("%s: the field '%s'"):format(path, field))
   end
   for _, field in ipairs { "source", "kernel", "size" } do
-    if t[field] == nil then gi.fail("%s: the field '%s' is missing", path, field) end
+    if t[field] == nil then fail("%s: the field '%s' is missing", path, field) end
   end
   check_size(t.size, path .. ": size")
   check_checked_size(t, path)

@@ -6,11 +6,11 @@
 -- whose output has two or three dimensions; those of NiftyReg's kind (`groups`, `image_size`). Of
 -- others the answers are drawn in a row.
 
+local fail = require "gilua.base.fail"
 local core = require "gilua.core"
 local inspect = require "gilua.prompt.inspect"
 
 local class, paint = inspect.class, inspect.paint
-local function fail(...) require("gilua").fail(...) end
 local function grouped(n) return require("gilua.report.progress").grouped(n) end
 
 local M = {}

@@ -9,9 +9,11 @@
 --
 -- Everything returned is data first; what the prompt prints of it is its __inspect.
 
+local fail = require "gilua.base.fail"
 local core = require "gilua.core"
 local inspect = require "gilua.prompt.inspect"
 local settings = require "gilua.base.settings"
+local shell = require "gilua.base.shell"
 
 local class, paint = inspect.class, inspect.paint
 
@@ -42,7 +44,6 @@ local RUN_FACTOR = 10 -- what a mutant may use, in runs of the unmodified kernel
 local kept = setmetatable({}, { __mode = "k" })
 
 local function gi() return require "gilua" end
-local function fail(...) gi().fail(...) end
 
 local function state_of(problem)
   local state = kept[problem]
@@ -391,10 +392,6 @@ local function tool_folders()
   return folders
 end
 
-local function shell_quoted(text)
-  return "'" .. text:gsub("'", "'\\''") .. "'"
-end
-
 -- The command that prints a file of machine code; cuobjdump calls nvdisasm from its own folder.
 local function disassembler()
   local lfs = require "lfs"
@@ -402,7 +399,7 @@ local function disassembler()
     for _, folder in ipairs(tool_folders()) do
       local path = folder .. "/" .. tool[1]
       if (lfs.attributes(path, "permissions") or ""):find("x") then
-        return shell_quoted(path) .. " " .. tool[2]
+        return shell.quoted(path) .. " " .. tool[2]
       end
     end
   end
@@ -418,7 +415,7 @@ function Mutant:sass()
   if not image then fail("it does not compile: %s", why) end
   local path = os.tmpname()
   require("gilua.report.report").write(path, image)
-  local pipe <close> = assert(io.popen(command .. " " .. path .. " 2>&1"))
+  local pipe <close> = assert(io.popen(command .. " " .. shell.quoted(path) .. " 2>&1"))
   local text = pipe:read("a")
   local fine = pipe:close()
   os.remove(path)

@@ -6,7 +6,7 @@ local gi = require "gilua"
 
 local M = {}
 
----A map as float, no match -1 in it, whatever type it was stored as (255 of an unsigned byte).
+--- A map as float, no match -1 in it, whatever type it was stored as (255 of an unsigned byte).
 ---@param answers userdata
 ---@return userdata f32
 function M.as_float(answers)
@@ -35,8 +35,8 @@ local function picture_of(name, caption, map, most)
            maxval = most + 1 }
 end
 
----How much of a map is within one pixel of the truth: of the pixels whose disparity is known, and
----of those of them that `seen` marks (both images show them).
+--- How much of a map is within one pixel of the truth: of the pixels whose disparity is known, and
+--- of those of them that `seen` marks (both images show them).
 ---@param map userdata f32
 ---@param truth userdata f32, negative where nobody knows
 ---@param seen? userdata u8
@@ -56,8 +56,8 @@ end
 
 local function percent(x) return ("%.1f %%"):format(100 * x) end
 
----The true disparities of a made-up pair are the case's; those of Aloe are in …GT.png beside its
----pictures, in pixels of the full size, 0 where they are not known.
+--- The true disparities of a made-up pair are the case's; those of Aloe are in …GT.png beside its
+--- pictures, in pixels of the full size, 0 where they are not known.
 ---@param case table
 ---@param scale? integer the pair is the Aloe pair, one scale-th of its size
 ---@return userdata? f32, negative where nobody knows
@@ -89,8 +89,8 @@ local function words(map, truth, case)
     :format(percent(visible), percent(all))
 end
 
----A pair's pictures, computed by a genome on the farm's device; where the pair is not there, or the
----genome does not run, a sentence in their place.
+--- A pair's pictures, computed by a genome on the farm's device; where the pair is not there, or
+--- the genome does not run, a sentence in their place.
 ---@param farm table
 ---@param genome string
 ---@param o { name: string, title: string, spec: table }

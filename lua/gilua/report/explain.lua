@@ -2,7 +2,7 @@
 
 local M = {}
 
----The longest piece of code shown whole, in characters.
+--- The longest piece of code shown whole, in characters.
 M.WIDTH = 90
 
 -- Code as one line between quotes, shortened where it is long.
@@ -154,8 +154,8 @@ local function explain(problem, gene)
   return explain_replace(gene.target, gene.source, problem.grammar)
 end
 
----Every gene of a genome in words, in order, with its source lines. Misuse where the genome is not
----legal.
+--- Every gene of a genome in words, in order, with its source lines. Misuse where the genome is not
+--- legal.
 ---@param problem table grammar and parameters are used
 ---@param genome string
 ---@return { gene: string, text: string }[]

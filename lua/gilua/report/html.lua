@@ -642,7 +642,7 @@ figure svg text { fill: currentColor; }
   overflow: visible; } figure, tr { break-inside: avoid; } }
 ]]
 
----The page of an experiment.
+--- The page of an experiment.
 ---@param e table docs/report.md
 ---@return string html
 function M.page(e)
@@ -663,7 +663,7 @@ function M.page(e)
   }
 end
 
----Writes the page.
+--- Writes the page.
 ---@param e table
 ---@param path string
 function M.write(e, path)

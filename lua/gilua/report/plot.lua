@@ -3,17 +3,18 @@
 -- the same to the byte for the same data.
 
 local settings = require "gilua.base.settings"
+local shell = require "gilua.base.shell"
 
 local M = {}
 
----The colours of series in order: told apart also by the colour-blind (Okabe and Ito, 2008), and
----readable on white and on black.
+--- The colours of series in order: told apart also by the colour-blind (Okabe and Ito, 2008), and
+--- readable on white and on black.
 M.colours = { "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8a8a8a" }
 
 local HOW_TO_GET = "the plots are drawn by gnuplot, which is not installed: apt-get install "
   .. "gnuplot-nox"
 
----Is there a gnuplot?
+--- Is there a gnuplot?
 ---@return boolean? available
 ---@return string? message how to get it
 ---@return string? code "nolib"
@@ -116,7 +117,8 @@ local function run(script, id)
   local file = assert(io.open(path, "wb"))
   file:write(script, "\n")
   file:close()
-  local pipe = assert(io.popen(("gnuplot '%s' 2>'%s'"):format(path, errors), "r"))
+  local pipe = assert(io.popen(("gnuplot %s 2>%s"):format(shell.quoted(path),
+    shell.quoted(errors)), "r"))
   local svg = pipe:read("a")
   local done = pipe:close()
   local said = read_all(errors):gsub("^%s+", ""):gsub("%s+$", "")
@@ -141,7 +143,7 @@ end
 -- horizontal line at that value, called `title`; log, logx: a logarithmic y or x axis; xtics,
 -- ytics: { { label, place }, … } in place of gnuplot's own.
 
----Lines: series of { name =, points = { {x, y}, … }, dashed =, points_only = }.
+--- Lines: series of { name =, points = { {x, y}, … }, dashed =, points_only = }.
 ---@param series table[]
 ---@param options? table
 ---@return string? svg
@@ -164,8 +166,8 @@ function M.lines(series, options)
   return run(table.concat(parts, "\n"), o.id)
 end
 
----Bars with labels: { { label =, value =, low =, high =, strong = }, … }; low and high draw an
----error bar, strong ones have the second colour.
+--- Bars with labels: { { label =, value =, low =, high =, strong = }, … }; low and high draw an
+--- error bar, strong ones have the second colour.
 ---@param bars table[]
 ---@param options? table
 ---@return string? svg
@@ -221,7 +223,7 @@ local function room(rows, sides)
   return ("set offsets %s, graph 0.15, 0; set yrange [0:*]"):format(sides)
 end
 
----Points with intervals: as bars, but y need not start at 0.
+--- Points with intervals: as bars, but y need not start at 0.
 ---@param points table[] { label, value, low, high }
 ---@param options? table
 ---@return string? svg
@@ -248,7 +250,7 @@ function M.intervals(points, options)
   return run(table.concat(lines, "\n"), o.id)
 end
 
----Strips: groups of values side by side, with their medians: { { label =, values = }, … }.
+--- Strips: groups of values side by side, with their medians: { { label =, values = }, … }.
 ---@param groups table[]
 ---@param options? table
 ---@return string? svg
@@ -309,9 +311,9 @@ for power = -4, 4 do
   end
 end
 
----Error against time, both to be small (Langdon, "Genetically Improved Software", 2015, Figure
----8.4), with those that nothing beats in both joined. Both axes are logarithmic; the error's has a
----place for zero.
+--- Error against time, both to be small (Langdon, "Genetically Improved Software", 2015, Figure
+--- 8.4), with those that nothing beats in both joined. Both axes are logarithmic; the error's has a
+--- place for zero.
 ---@param points table[] { error =, time = }, …
 ---@param front table[] the same, by error
 ---@param options? table
@@ -345,8 +347,8 @@ function M.front(points, front, options)
   return run(table.concat(lines, "\n"), o.id)
 end
 
----Points with intervals on two axes of numbers: series of { name =, points = { { x, y, low, high },
----… } }; without low and high a point has none.
+--- Points with intervals on two axes of numbers: series of { name =, points = { { x, y, low,
+--- high }, … } }; without low and high a point has none.
 ---@param series table[]
 ---@param options? table
 ---@return string? svg
@@ -386,8 +388,8 @@ local function lanes(cells, axis)
   return places, list
 end
 
----A heat map of { { x = label, y = label, value =, best =, default = }, … }; columns and rows in
----the order they come. A star marks the best, a circle the default; log: colours by the logarithm.
+--- A heat map of { { x = label, y = label, value =, best =, default = }, … }; columns and rows in
+--- the order they come. A star marks the best, a circle the default; log: colours by the logarithm.
 ---@param cells table[]
 ---@param options? table
 ---@return string? svg

@@ -12,7 +12,7 @@ local M = {}
 --------------------------------------------------------------------------------------------------
 -- Numbers for people
 
----12345678 -> "12 345 678"
+--- 12345678 -> "12 345 678"
 ---@param n number
 ---@return string
 function M.grouped(n)
@@ -21,7 +21,7 @@ function M.grouped(n)
   return (grouped:gsub("^ ", ""))
 end
 
----75.2 -> "1:15"
+--- 75.2 -> "1:15"
 ---@param seconds number
 ---@return string
 function M.duration(seconds)
@@ -44,7 +44,7 @@ local function stage_name(run)
   return ("generation %d/%d"):format(run.generation, run.scheme.generations)
 end
 
----One line about a finished generation, without times of day or of work.
+--- One line about a finished generation, without times of day or of work.
 ---@param run Run
 ---@param record table
 ---@return string
@@ -114,7 +114,7 @@ local function add_genes(lines, problem, text)
   end
 end
 
----The outcome as a person wants it: the two kernels side by side, then every gene in words.
+--- The outcome as a person wants it: the two kernels side by side, then every gene in words.
 ---@param run Run
 ---@return string text several lines
 function M.summary(run)
@@ -140,9 +140,9 @@ local function live_line(run, seen, elapsed)
     M.duration(math.max(0, run.expected - run.evaluations) / rate))
 end
 
----An observer that prints. options.quiet: print nothing; options.terminal: whether the output can
----rewrite its line (found out); options.out: where to (standard output); options.dir: where the
----results are, to be said at the end.
+--- An observer that prints. options.quiet: print nothing; options.terminal: whether the output can
+--- rewrite its line (found out); options.out: where to (standard output); options.dir: where the
+--- results are, to be said at the end.
 ---@param options? { quiet?: boolean, terminal?: boolean, out?: file*, dir?: string }
 ---@return table observer
 function M.new(options)

@@ -14,6 +14,7 @@ local fitness = require "gilua.search.fitness"
 local host = require "gilua.base.host"
 local json = require "gilua.base.json"
 local progress = require "gilua.report.progress"
+local shell = require "gilua.base.shell"
 
 local M = {}
 
@@ -23,7 +24,7 @@ local function join(dir, name)
   return (dir:gsub("/+$", "")) .. "/" .. name
 end
 
----mkdir -p
+--- mkdir -p
 ---@param dir string
 ---@return boolean? made
 ---@return string? message
@@ -40,7 +41,7 @@ function M.make_folder(dir)
   return lfs.mkdir(dir)
 end
 
----A whole file, or an error that says what went wrong.
+--- A whole file, or an error that says what went wrong.
 ---@param path string
 ---@param text string
 function M.write(path, text)
@@ -56,12 +57,8 @@ end
 --------------------------------------------------------------------------------------------------
 -- best.cu and best.patch
 
-local function shell_quoted(text)
-  return "'" .. text:gsub("'", "'\\''") .. "'"
-end
-
----A unified diff of two texts, both labelled with the same file name, by the program `diff`.
----"" where they are equal.
+--- A unified diff of two texts, both labelled with the same file name, by the program `diff`.
+--- "" where they are equal.
 ---@param old string
 ---@param new string
 ---@param label string
@@ -70,9 +67,9 @@ function M.diff(old, new, label)
   local old_path, new_path = os.tmpname(), os.tmpname()
   M.write(old_path, old)
   M.write(new_path, new)
-  local name = shell_quoted(label)
+  local name = shell.quoted(label)
   local pipe <close> = assert(io.popen(("diff -u --label %s --label %s %s %s"):format(
-    name, name, shell_quoted(old_path), shell_quoted(new_path))))
+    name, name, shell.quoted(old_path), shell.quoted(new_path))))
   local text = pipe:read("a")
   local _, how, code = pipe:close()
   os.remove(old_path)
@@ -81,7 +78,7 @@ function M.diff(old, new, label)
   return text
 end
 
----best.cu and best.patch of a genome.
+--- best.cu and best.patch of a genome.
 ---@param problem table
 ---@param genome string
 ---@param dir string
@@ -115,7 +112,7 @@ local function generation_speedups(run)
   return json.array(list)
 end
 
----What result.json says, as a value for json.encode.
+--- What result.json says, as a value for json.encode.
 ---@param run Run
 ---@param total_seconds number
 ---@return table
@@ -224,8 +221,8 @@ local function observer(dir, csv, log)
   return o
 end
 
----Makes the folder (and its parents) and opens what is written as the run goes, so that a folder
----that cannot be written is refused before the work begins. Results of an earlier run in it go.
+--- Makes the folder (and its parents) and opens what is written as the run goes, so that a folder
+--- that cannot be written is refused before the work begins. Results of an earlier run in it go.
 ---@param dir string
 ---@return table? observer for the scheme's `observers`
 ---@return string? message

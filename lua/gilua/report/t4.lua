@@ -6,7 +6,7 @@ local json = require "gilua.base.json"
 
 local M = {}
 
----The version of the schema.
+--- The version of the schema.
 M.VERSION = "1.0.0"
 
 -- A fate here, and what the schema calls it.
@@ -49,7 +49,7 @@ local function result_of(tuning, row)
   }
 end
 
----The results of gilua.tune as T4.
+--- The results of gilua.tune as T4.
 ---@param tuning Tuning
 ---@return string text JSON
 function M.encode(tuning)
@@ -60,7 +60,7 @@ function M.encode(tuning)
   }) .. "\n"
 end
 
----Writes them.
+--- Writes them.
 ---@param tuning Tuning
 ---@param path string
 function M.write(tuning, path)

@@ -34,7 +34,7 @@ local function axis_of(problem, name)
   error(("gilua.configured: the problem has no parameter '%s' with values"):format(name), 3)
 end
 
----The settings of a genome, by parameter (the default where it has none), and its code genes.
+--- The settings of a genome, by parameter (the default where it has none), and its code genes.
 ---@param text string
 ---@return table<string, string> settings genes; "" for a switch that is off
 ---@return string[] code
@@ -127,7 +127,7 @@ local function crossed(self, first, second, rng)
   return self:join(settings, code)
 end
 
----The operators of chapter 8 for a problem: { init, mutate, cross } for a scheme of gilua.evolve.
+--- The operators of chapter 8 for a problem: { init, mutate, cross } for a scheme of gilua.evolve.
 ---@param problem table
 ---@param names string[] parameters of the fixed part, switches or with values, in its order
 ---@return gilua.configured
@@ -167,7 +167,7 @@ local function by_count(axis, counts)
   return list
 end
 
----How many of some genomes carry each value of some parameters (RN/14/02, Table 5).
+--- How many of some genomes carry each value of some parameters (RN/14/02, Table 5).
 ---@param problem table
 ---@param names string[] parameters, switches or with values
 ---@param genomes string[]

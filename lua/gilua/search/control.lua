@@ -5,7 +5,7 @@
 
 local M = {}
 
----Half of the population, any half.
+--- Half of the population, any half.
 ---@param population table[]
 ---@param rng table
 ---@return table[] parents
@@ -18,7 +18,7 @@ function M.select(population, rng)
   return table.move(pool, 1, #pool // 2, 1, {})
 end
 
----An evolve scheme that searches at random: the one given but for the selection.
+--- An evolve scheme that searches at random: the one given but for the selection.
 ---@param scheme table as gilua.evolve.run takes it
 ---@return table
 function M.scheme(scheme)

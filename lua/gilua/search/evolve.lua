@@ -58,7 +58,7 @@ local function child(text, birth, ...)
   return { genome = text, birth = birth, parent_ns = fastest }
 end
 
----One child of each parent by mutation.
+--- One child of each parent by mutation.
 function M.mutants(run, parents, children)
   for _, parent in ipairs(parents) do
     local text = run.scheme.mutate(parent.genome, run.draw, run.rng)
@@ -66,8 +66,8 @@ function M.mutants(run, parents, children)
   end
 end
 
----One child of each parent by crossover with a parent chosen at random (mutation where crossover
----finds none).
+--- One child of each parent by crossover with a parent chosen at random (mutation where crossover
+--- finds none).
 function M.crossovers(run, parents, children)
   for _, parent in ipairs(parents) do
     local mate = run.rng:pick(parents)
@@ -79,7 +79,7 @@ function M.crossovers(run, parents, children)
   end
 end
 
----Children from scratch, single genes, until the population is full (§3.3.1).
+--- Children from scratch, single genes, until the population is full (§3.3.1).
 function M.newcomers(run, _, children)
   while #children < run.scheme.population do
     children[#children + 1] = child(run.draw(run.rng), "scratch")
@@ -113,7 +113,7 @@ local OPTIONAL = { "problem", "check", "farm", "rng", "new_case", "draw", "genes
   "on_start", "on_result", "on_generation", "on_end" }
 
 --------------------------------------------------------------------------------------------------
--- Failure. A refusal (an error value that prints itself, as gi.fail raises) is one sentence for a
+-- Failure. A refusal (an error value that prints itself, as fail raises) is one sentence for a
 -- person; any other error keeps its traceback. What goes on to the caller prints itself too, so
 -- that the host shows it as it stands.
 
@@ -209,8 +209,8 @@ local function score(run, individual, baseline)
     or false
 end
 
----The checked run of those that may be parents: who fails it has the status of its failure, and
----may not.
+--- The checked run of those that may be parents: who fails it has the status of its failure, and
+--- may not.
 local function inspect(run, individuals)
   local suspects, genomes = {}, {}
   for _, individual in ipairs(individuals) do
@@ -230,7 +230,7 @@ local function inspect(run, individuals)
   end
 end
 
----Measures the unmodified kernel and then the individuals on one case, and scores them.
+--- Measures the unmodified kernel and then the individuals on one case, and scores them.
 ---@return Individual baseline
 local function compete(run, individuals, case)
   local baseline = child("", "unmodified")
@@ -517,8 +517,8 @@ local function new_run(given)
   }
 end
 
----Evolves. Whatever stops it (an error in a hook, the interrupt key), observers' on_end is called
----with what was found so far, and the error goes on to the caller.
+--- Evolves. Whatever stops it (an error in a hook, the interrupt key), observers' on_end is called
+--- with what was found so far, and the error goes on to the caller.
 ---@param scheme table see the head of this file and `paper`
 ---@return Run
 function M.run(scheme)

@@ -4,18 +4,18 @@
 
 local M = {}
 
----What a wrong answer costs, in fitness units (§3.8).
+--- What a wrong answer costs, in fitness units (§3.8).
 M.PENALTY = 213748364
 
----The paper's limits: errors accepted without penalty, and where an answer counts as wrong.
+--- The paper's limits: errors accepted without penalty, and where an answer counts as wrong.
 M.TOLERANCE = { max_error = 0.001, wrong_above = 0.1 }
 
----A mutant this much slower than the unmodified kernel may still be a parent (§3.9).
+--- A mutant this much slower than the unmodified kernel may still be a parent (§3.9).
 M.SLOWER = 1.1
 
----The fitness of §3.8: a tenth of the ticks, and three penalties: for the worst answer, for
----answers never set, and for the fraction of wrong answers. A kernel that did not run to its end
----has the worst fitness there is.
+--- The fitness of §3.8: a tenth of the ticks, and three penalties: for the worst answer, for
+--- answers never set, and for the fraction of wrong answers. A kernel that did not run to its end
+--- has the worst fitness there is.
 ---@param own table measurement of the mutant
 ---@param _ table measurement of the unmodified kernel on the same case (not used)
 ---@return number
@@ -32,7 +32,7 @@ function M.niftyreg(own, _)
   return fitness
 end
 
----The fitness of §3.8 with a problem's own limits in place of NiftyReg's.
+--- The fitness of §3.8 with a problem's own limits in place of NiftyReg's.
 ---@param tolerance { max_error: number, wrong_above: number }
 ---@return fun(own: table): number
 function M.within(tolerance)
@@ -45,7 +45,7 @@ function M.within(tolerance)
   end
 end
 
----Did it run to its end, set every answer, and keep each within the tolerance?
+--- Did it run to its end, set every answer, and keep each within the tolerance?
 ---@param own table
 ---@param tolerance? { max_error: number }
 ---@return boolean
@@ -54,7 +54,7 @@ function M.right(own, tolerance)
     and own.max_error <= (tolerance or M.TOLERANCE).max_error
 end
 
----May it be a parent (§3.9): right, and at most a tenth slower than the unmodified kernel?
+--- May it be a parent (§3.9): right, and at most a tenth slower than the unmodified kernel?
 ---@param own table
 ---@param baseline table
 ---@param tolerance? { max_error: number }
@@ -66,8 +66,8 @@ end
 --------------------------------------------------------------------------------------------------
 -- StereoCamera: Langdon, "Genetically Improved Software", chapter 8, 2015, §8.14.5 and §8.14.6
 
----Is it right, or wrong by so little that a scheme may make it a parent (`parent_penalty` of the
----problem's tolerance)? On a GPU such mutants are timed.
+--- Is it right, or wrong by so little that a scheme may make it a parent (`parent_penalty` of the
+--- problem's tolerance)? On a GPU such mutants are timed.
 ---@param own table
 ---@param tolerance { max_error: number, parent_penalty: number? }
 ---@return boolean
@@ -76,8 +76,8 @@ function M.tolerable(own, tolerance)
   return tolerance.parent_penalty ~= nil and M.stereo_error(own) <= tolerance.parent_penalty
 end
 
----Mean penalty of a pixel (§8.14.5.3), as the comparison worked it out: of those with an expected
----disparity 200 where none was set, 100 where it is impossible, else the distance.
+--- Mean penalty of a pixel (§8.14.5.3), as the comparison worked it out: of those with an expected
+--- disparity 200 where none was set, 100 where it is impossible, else the distance.
 ---@param own table
 ---@return number
 function M.stereo_error(own)
@@ -86,8 +86,8 @@ function M.stereo_error(own)
     .. "{ penalty = { unset =, outside =, ... } } (docs/problem.md)", 0)
 end
 
----Sorted by error first, then by time (§8.14.6). A pixel that is one off in an image of 2^28
----outweighs 3.7e9 ticks.
+--- Sorted by error first, then by time (§8.14.6). A pixel that is one off in an image of 2^28
+--- outweighs 3.7e9 ticks.
 ---@param own table
 ---@param _ table
 ---@return number
@@ -96,8 +96,8 @@ function M.stereo(own, _)
   return 1e15 * M.stereo_error(own) + own.ticks / 1000
 end
 
----May it be a parent (§8.14.6): faster than the unmodified kernel, and on average not further off
----than the problem's `parent_penalty`?
+--- May it be a parent (§8.14.6): faster than the unmodified kernel, and on average not further off
+--- than the problem's `parent_penalty`?
 ---@param own table
 ---@param baseline table
 ---@param tolerance { parent_penalty: number }

@@ -9,7 +9,7 @@ local settings = require "gilua.base.settings"
 
 local M = {}
 
----How often crossover tries for a child before it gives up (§3.3.3).
+--- How often crossover tries for a child before it gives up (§3.3.3).
 M.CROSSOVER_TRIES = 5
 
 ---@param genome string
@@ -20,7 +20,7 @@ function M.split(genome)
   return genes
 end
 
----Genes, or genomes, one after the other; empty ones leave no trace.
+--- Genes, or genomes, one after the other; empty ones leave no trace.
 ---@param genes string[]
 ---@return string genome
 function M.join(genes)
@@ -31,7 +31,7 @@ function M.join(genes)
   return table.concat(full, " ")
 end
 
----A genome without the settings that a later gene of it overrides.
+--- A genome without the settings that a later gene of it overrides.
 ---@param text string
 ---@return string
 function M.last_settings(text)
@@ -76,9 +76,9 @@ local function opened_settings(launch, names)
   return genes
 end
 
----Where new genes come from: a function that draws one random legal gene of the problem.
----options.weights: chance of each rule type, as in g:random_gene. options.parameters: launch
----parameters that genes may set (none); options.parameter_share: how many of the genes do (0.1).
+--- Where new genes come from: a function that draws one random legal gene of the problem.
+--- options.weights: chance of each rule type, as in g:random_gene. options.parameters: launch
+--- parameters that genes may set (none); options.parameter_share: how many of the genes do (0.1).
 ---@param problem table grammar and parameters are used
 ---@param options? { weights?: table, parameters?: string[], parameter_share?: number }
 ---@return fun(rng: table): string draw
@@ -97,8 +97,8 @@ function M.source(problem, options)
   end
 end
 
----The first population: n different genomes of exactly one gene each (§3.3.1). Fails where the
----source does not hold that many.
+--- The first population: n different genomes of exactly one gene each (§3.3.1). Fails where the
+--- source does not hold that many.
 ---@param n integer
 ---@param draw fun(rng: table): string
 ---@param rng table
@@ -137,10 +137,10 @@ local function choices(parameter)
   return list
 end
 
----A first population of random configurations, for kernels with many parameters whose values only
----pay beside others, where single settings (§3.3.1; StereoCamera, §8.14.1) lead into the nearest
----dead end: every switch and every parameter named is set at random, all values equally likely.
----For `init` of a scheme.
+--- A first population of random configurations, for kernels with many parameters whose values only
+--- pay beside others, where single settings (§3.3.1; StereoCamera, §8.14.1) lead into the nearest
+--- dead end: every switch and every parameter named is set at random, all values equally likely.
+--- For `init` of a scheme.
 ---@param problem table
 ---@param names string[] parameters that are not switches
 ---@return fun(n: integer, draw: fun(rng: table): string, rng: table): string[]?, string?, string?
@@ -161,7 +161,7 @@ function M.configurations(problem, names)
   end
 end
 
----Mutation: the parent with another random gene appended (§3.3.2).
+--- Mutation: the parent with another random gene appended (§3.3.2).
 ---@param parent string
 ---@param draw fun(rng: table): string
 ---@param rng table
@@ -187,9 +187,9 @@ local function add_new(genes, seen, from, first, last)
   end
 end
 
----Two-point crossover (§3.3.3): the start and the end of the first parent with the middle of the
----second between them. Of equal genes the first stays. Empty children are refused; nil after five
----of them, where the paper mutates instead.
+--- Two-point crossover (§3.3.3): the start and the end of the first parent with the middle of the
+--- second between them. Of equal genes the first stays. Empty children are refused; nil after five
+--- of them, where the paper mutates instead.
 ---@param first string
 ---@param second string
 ---@param rng table

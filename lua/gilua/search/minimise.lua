@@ -8,6 +8,7 @@
 -- that), while two genes of which either alone spoils the answer may be dispensable together
 -- (§4.6.4, §4.6.6 wonder about such).
 
+local fail = require "gilua.base.fail"
 local fitness = require "gilua.search.fitness"
 local genome = require "gilua.search.genome"
 local settings = require "gilua.base.settings"
@@ -15,7 +16,7 @@ local stats = require "gilua.base.stats"
 
 local M = {}
 
----Less than this fraction of the time is nobody's gain, also where times are exact.
+--- Less than this fraction of the time is nobody's gain, also where times are exact.
 M.LEAST = 1e-4
 
 local function without(genes, index, other)
@@ -26,9 +27,9 @@ local function without(genes, index, other)
   return rest
 end
 
----One pass from left to right: a gene is left out for good where the score does not get worse by
----more than `noise` without it. Never returns a genome that scores worse than the one given by
----more than `noise`.
+--- One pass from left to right: a gene is left out for good where the score does not get worse by
+--- more than `noise` without it. Never returns a genome that scores worse than the one given by
+--- more than `noise`.
 ---@param text string the genome
 ---@param score fun(genome: string): number to be minimised; math.huge where unacceptable
 ---@param noise? number largest difference that means nothing (0: exact, as on device emu)
@@ -85,7 +86,7 @@ local function noise(o)
   for i = 1, o.repeats do
     local c = o.farm:compare(o.evolved, o.evolved, o.case, { pairs = o.comparisons, seed = i })
     if c.status ~= "ok" then
-      require("gilua").fail("the evolved genome does not run on the case it is to be cleaned on "
+      fail("the evolved genome does not run on the case it is to be cleaned on "
         .. "(%s): %s", c.status, c.message)
     end
     list[i] = c.ratio
@@ -175,10 +176,10 @@ end
 local CLEAN = { base = "", rule = "sd", sd = 3, percent = 1, pairs = true, repeats = 10,
                 comparisons = 100 }
 
----Cleans an evolved genome on one fixed case. A gene stays where losing it makes the answer wrong
----or costs more than `sd` standard deviations of the noise (rule "sd", §4.3), or more than
----`percent` (rule "percent", RN/14/02 §6: 1 %). All costs are against the genome as evolved,
----or the better one that leaving out a harmful gene gave, so that small ones do not add up unseen.
+--- Cleans an evolved genome on one fixed case. A gene stays where losing it makes the answer wrong
+--- or costs more than `sd` standard deviations of the noise (rule "sd", §4.3), or more than
+--- `percent` (rule "percent", RN/14/02 §6: 1 %). All costs are against the genome as evolved,
+--- or the better one that leaving out a harmful gene gave, so that small ones do not add up unseen.
 ---@param options table { problem, farm, case, genome, base?, rule?, sd?, percent?, pairs?,
 ---  repeats?, comparisons?, on_step? } base: settings before the genes; repeats: comparisons of
 ---  the genome with itself; comparisons: interleaved pairs in each
@@ -193,7 +194,7 @@ function M.clean(options)
   o.evolved, o.steps = text_of(o, genes), {}
   local full = o.farm:evaluate({ o.evolved }, o.case)[1]
   if not fitness.right(full, o.problem.tolerance) then
-    require("gilua").fail("the evolved genome is not right on the case it is to be cleaned on "
+    fail("the evolved genome is not right on the case it is to be cleaned on "
       .. "(%s, largest error %g): %s", full.status, full.max_error, o.evolved)
   end
   o.noise = noise(o)

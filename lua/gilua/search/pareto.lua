@@ -5,7 +5,7 @@ local core = require "gilua.core"
 
 local M = {}
 
----Does a beat b: no worse in anything, better in something?
+--- Does a beat b: no worse in anything, better in something?
 ---@param a number[]
 ---@param b number[]
 ---@return boolean
@@ -25,8 +25,8 @@ local function comparable(point)
   return true
 end
 
----The points that no other beats, by their first value, then in the order given; of equal ones the
----first. What is not a number cannot be compared, and is left out.
+--- The points that no other beats, by their first value, then in the order given; of equal ones the
+--- first. What is not a number cannot be compared, and is left out.
 ---@param points table[] each with `at`: numbers to be minimised
 ---@return table[] front
 function M.front(points)
@@ -77,8 +77,8 @@ end
 
 local function mean_error(m) return m.mean_error end
 
----An observer of gilua.evolve that keeps every genome that ran: { genome, generation, at = { error,
----ticks over the unmodified kernel's } }.
+--- An observer of gilua.evolve that keeps every genome that ran: { genome, generation, at = {
+--- error, ticks over the unmodified kernel's } }.
 ---@param error_of? fun(m: table): number of a measurement (its mean error)
 ---@return table observer with `seen` (points, the first measurement of each genome) and front()
 function M.observer(error_of)
@@ -111,9 +111,9 @@ local function joined(front, point)
   return kept
 end
 
----An observer of gilua.evolve for runs of any length: it has the whole front with its genomes, and
----of the rest as much as a plot can show: of points that lie together the first, and how many they
----are. One sketch may observe several runs.
+--- An observer of gilua.evolve for runs of any length: it has the whole front with its genomes, and
+--- of the rest as much as a plot can show: of points that lie together the first, and how many they
+--- are. One sketch may observe several runs.
 ---@param error_of? fun(m: table): number of a measurement (its mean error)
 ---@return table observer with result(): { points = { error, time, count }[], front = { genome,
 ---  generation, error, time }[], genomes = how many ran, left_out = how many of them have no finite

@@ -15,7 +15,7 @@ local function in_words(a12)
   return "negligible"
 end
 
----Median and quartiles.
+--- Median and quartiles.
 ---@param list number[]
 ---@return { n: integer, median: number, low: number, high: number, spread: string }
 function M.spread(list)
@@ -23,8 +23,8 @@ function M.spread(list)
            high = stats.quantile(list, 0.75), spread = "quartiles" }
 end
 
----Runs of evolution against as many of a control: Mann and Whitney's test and Vargha and Delaney's
----effect size.
+--- Runs of evolution against as many of a control: Mann and Whitney's test and Vargha and Delaney's
+--- effect size.
 ---@param evolved number[] speed-ups, one a run
 ---@param control number[]
 ---@return table { n, median, low, high, spread, control = the same, u, p, a12, words }

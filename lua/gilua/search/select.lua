@@ -3,9 +3,9 @@
 
 local M = {}
 
----50 % truncation (GECCO 2014, §3.9): the best half, of those acceptable. The list is shorter than
----half where too few are; the children they miss are then made from scratch. Equals come in
----random order: clock noise did that for the paper, a deterministic device needs it done.
+--- 50 % truncation (GECCO 2014, §3.9): the best half, of those acceptable. The list is shorter than
+--- half where too few are; the children they miss are then made from scratch. Equals come in
+--- random order: clock noise did that for the paper, a deterministic device needs it done.
 ---@param population table[]
 ---@param rng table
 ---@return table[] parents

@@ -3,12 +3,13 @@
 -- (whose sections are named here). experiments/stereo_k20c.lua runs it.
 
 local gi = require "gilua"
+local fail = require "gilua.base.fail"
 local lfs = require "lfs"
 
 local M = {}
 
----RN/14/02, Table 4: mean microseconds on 2516 pairs of 320 x 240: as it was, tuned, evolved and
----tuned again (nil where the text as we have it is not legible).
+--- RN/14/02, Table 4: mean microseconds on 2516 pairs of 320 x 240: as it was, tuned, evolved and
+--- tuned again (nil where the text as we have it is not legible).
 M.gpus = {
   { name = "Quadro NVS 290", original = 27402, pretuned = 26019, pretuned_ratio = 1.053 },
   { name = "GeForce GTX 295", original = 5448, pretuned = 1518, pretuned_ratio = 3.589 },
@@ -25,18 +26,18 @@ M.gpus = {
 M.paper = "Langdon, Harman: Genetically Improved CUDA Software, EuroGP 2014 and UCL RN/14/02; "
   .. "Langdon: Genetically Improved Software, 2015, chapter 8"
 
----Table 8.1, in its order: the fixed front of a genome.
+--- Table 8.1, in its order: the fixed front of a genome.
 M.configuration = {
   "cache_preference", "dlcm", "OUT_TYPE", "STORE_disparityPixel", "STORE_disparityMinSSD", "DPER",
   "XHALO", "mul24", "GPtexturereadmode", "texturefilterMode", "textureaddressMode",
   "texturenormalized",
 }
 
----§8.14.2: in the first population rules of the kernel's header are a thousand times as likely.
+--- §8.14.2: in the first population rules of the kernel's header are a thousand times as likely.
 M.header_weights = { launchbounds = 1000, optrestrict = 1000, optconst = 1000, optvolatile = 1000 }
 
----The four settings of Figure 8.16 that are configuration; and with them its code changes, on the
----lines of our kernel that do the same (README.md of kernels/stereo).
+--- The four settings of Figure 8.16 that are configuration; and with them its code changes, on the
+--- lines of our kernel that do the same (README.md of kernels/stereo).
 M.k20c_settings = "DPER=2 STORE_disparityMinSSD=SHARED XHALO STORE_disparityPixel=SHARED"
 M.k20c_genome = M.k20c_settings
   .. " <pragma_307><pragma_K3> <pragma_265><pragma_K11> <299> <IF_286><IF_211>"
@@ -44,7 +45,7 @@ M.k20c_genome = M.k20c_settings
 --------------------------------------------------------------------------------------------------
 -- Cases
 
----A made-up pair of the paper's size, 320 x 240, or another.
+--- A made-up pair of the paper's size, 320 x 240, or another.
 ---@param o { width: integer, height: integer, disparities: integer }
 ---@param seed integer
 ---@return table spec
@@ -55,14 +56,14 @@ end
 -- The pairs of a folder: pictures of equal names in its folders left and right.
 local function pairs_in(folder, most)
   if lfs.attributes(folder .. "/left", "mode") ~= "directory" then
-    gi.fail("--pairs %s: it has no folder 'left'; pairs are pictures of equal names in its folders "
+    fail("--pairs %s: it has no folder 'left'; pairs are pictures of equal names in its folders "
       .. "left and right", folder)
   end
   local names, list = {}, {}
   for name in lfs.dir(folder .. "/left") do
     if name:match("%.pgm$") or name:match("%.png$") then names[#names + 1] = name end
   end
-  if #names == 0 then gi.fail("--pairs %s: there is no .pgm or .png in its left", folder) end
+  if #names == 0 then fail("--pairs %s: there is no .pgm or .png in its left", folder) end
   table.sort(names)
   for i, name in ipairs(names) do
     list[i] = { left = ("%s/left/%s"):format(folder, name), max_disparity = most,
@@ -82,8 +83,8 @@ local function other_sizes(list, o, problem)
   if problem:case(aloe) then list[#list + 1] = aloe end
 end
 
----Pairs that no seed of training gives; other sizes, the Aloe pair where it is installed, and the
----pairs of the folder that --pairs names.
+--- Pairs that no seed of training gives; other sizes, the Aloe pair where it is installed, and the
+--- pairs of the folder that --pairs names.
 ---@param o table
 ---@param problem table
 ---@return table[] specs
@@ -95,7 +96,7 @@ function M.unseen(o, problem)
   return table.move(real, 1, #real, #list + 1, list)
 end
 
----What the winner computes, as pictures: of a made-up pair whose depth is known, and of Aloe.
+--- What the winner computes, as pictures: of a made-up pair whose depth is known, and of Aloe.
 ---@param o table
 ---@return fun(farm: table, genome: string): table[]
 function M.draw(o)
@@ -113,7 +114,7 @@ end
 --------------------------------------------------------------------------------------------------
 -- The scheme (Table 8.2)
 
----Fields of a scheme of gilua.evolve.
+--- Fields of a scheme of gilua.evolve.
 ---@param problem table
 ---@param front? string[] parameters of the fixed front (`configuration`)
 ---@return table
@@ -153,7 +154,7 @@ local function tries(o)
   return o.width * o.height * (o.disparities + 1)
 end
 
----How fast the winner is as a camera would see it, beside a GPU of the paper: rows of a study.
+--- How fast the winner is as a camera would see it, beside a GPU of the paper: rows of a study.
 ---@param gpu table of `gpus`
 ---@param o table
 ---@return table[]
@@ -207,9 +208,9 @@ end
 --------------------------------------------------------------------------------------------------
 -- The command line
 
----What is not given on the command line: the paper's, and, as the virtual GPU runs hundreds of
----thousands times slower than a GPU, less of it there. sizes: of unseen pairs besides that of
----training (Figure 8.15: what is lost on others).
+--- What is not given on the command line: the paper's, and, as the virtual GPU runs hundreds of
+--- thousands times slower than a GPU, less of it there. sizes: of unseen pairs besides that of
+--- training (Figure 8.15: what is lost on others).
 M.defaults = {
   gpu = { population = 100, generations = 50, width = 320, height = 240, tuning = "all",
           sizes = { { 160, 120 }, { 320, 240 }, { 400, 300 }, { 640, 480 } } },
@@ -224,7 +225,7 @@ local FEW = {
   { name = "BLOCK_W", values = { 32, 64, 128 } }, { name = "DPER", values = { 1, 2, 4 } },
 }
 
----The parameters of the tuning before and after evolution.
+--- The parameters of the tuning before and after evolution.
 ---@param o { tuning: string }
 ---@return table before
 ---@return table after
@@ -266,7 +267,7 @@ function M.options(name)
   return o
 end
 
----The study of this command line, for gilua.experiment: fields may be replaced before it is run.
+--- The study of this command line, for gilua.experiment: fields may be replaced before it is run.
 ---@param name string of the results' folder
 ---@param given? { problem: string, front: string[] } another problem with the same cases, and its
 ---  parameters of the fixed front
@@ -289,7 +290,7 @@ function M.study(name, given)
   }
 end
 
----Runs the study with the settings of a GPU of the paper.
+--- Runs the study with the settings of a GPU of the paper.
 ---@param name string of the results' folder
 ---@return Study
 function M.run(name)

@@ -14,12 +14,14 @@
 -- (docs/report.md has its fields); fields that begin with an underscore stay in memory.
 
 local gi = require "gilua"
+local fail = require "gilua.base.fail"
 local core = require "gilua.core"
 local genome = require "gilua.search.genome"
 local host = require "gilua.base.host"
 local json = require "gilua.base.json"
 local progress = require "gilua.report.progress"
 local settings = require "gilua.base.settings"
+local shell = require "gilua.base.shell"
 
 local M = {}
 
@@ -94,7 +96,7 @@ local function tuned(study, title, parameters, base)
   gi.t4.write(result, ("%s/%s.t4.json"):format(study.options.out, title:gsub(" ", "-")))
   for _, row in ipairs(result.rows) do row.samples = nil end -- experiment.json goes without them
   if not result.best then
-    gi.fail("%s: no setting gives right answers: %s", title,
+    fail("%s: no setting gives right answers: %s", title,
       result.rows[1] and result.rows[1].message or "there is none")
   end
   say(study, "%s: %d settings, best %s: %s%s", title, #result.rows, result.best.genome,
@@ -111,7 +113,7 @@ end
 local function observers(study)
   local dir = study.options.out
   local report, unwritable = gi.report.open(dir)
-  if not report then gi.fail("%s", unwritable) end
+  if not report then fail("%s", unwritable) end
   return { report, gi.progress.new { quiet = study.options.quiet } }
 end
 
@@ -295,7 +297,7 @@ local function keep_picture(study, image)
   if written then
     written, why = gi.image.write(path .. ".pgm", image.pgm, { maxval = image.maxval })
   end
-  if not written then gi.fail("cannot write the picture %s: %s", path, why) end
+  if not written then fail("cannot write the picture %s: %s", path, why) end
   local height, width = image.png:shape()
   return { name = image.name, caption = image.caption, width = width, height = height,
            png = gi.base64.encode(read_file(path .. ".png")) }
@@ -333,9 +335,9 @@ end
 
 -- The commit of a checkout; nil elsewhere.
 local function commit()
-  local quoted = "'" .. gi.home:gsub("'", "'\\''") .. "'"
+  local home = shell.quoted(gi.home)
   local pipe <close> = io.popen(("test -e %s/.git && git -C %s describe --always --dirty "
-    .. "--abbrev=12 2>/dev/null"):format(quoted, quoted))
+    .. "--abbrev=12 2>/dev/null"):format(home, home))
   return pipe and pipe:read "l"
 end
 
@@ -412,7 +414,7 @@ local function open(study)
   local o = study.options
   local made, why = gi.report.make_folder(o.out)
   if not made then
-    gi.fail("cannot write results to '%s': %s; choose another folder with --out", o.out, why)
+    fail("cannot write results to '%s': %s; choose another folder with --out", o.out, why)
   end
   study._problem = gi.problem(study.problem)
   study._farm = gi.farm(study._problem, { device = o.device, jobs = o.jobs })
@@ -435,8 +437,8 @@ local function run_steps(study)
   end
 end
 
----Runs a study from the first step to the report. What stops it on the way (an error, the interrupt
----key) goes on to the caller; the steps that were done are kept.
+--- Runs a study from the first step to the report. What stops it on the way (an error, the
+--- interrupt key) goes on to the caller; the steps that were done are kept.
 ---@param given Study
 ---@return Study
 function M.run(given)
@@ -454,7 +456,7 @@ function M.run(given)
   return study
 end
 
----Options that every experiment of this kind has; a script adds its own.
+--- Options that every experiment of this kind has; a script adds its own.
 M.options = {
   { name = "population", default = 300, min = 2, doc = "kernels in a generation" },
   { name = "generations", default = 50, min = 1, doc = "generations" },

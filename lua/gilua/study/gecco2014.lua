@@ -6,11 +6,11 @@ local gi = require "gilua"
 
 local M = {}
 
----Tables 1, 2 and 4. block: threads a block chosen before evolution and used during it;
----block_after: chosen again for the cleaned winner; arch: the -arch that was best; ms: of the
----winner on an image of side 217; evolved_length: genes of the best program, length: after
----clean-up; genome: the same. The line numbers are the paper's and ours
----(kernels/niftyreg/README.md).
+--- Tables 1, 2 and 4. block: threads a block chosen before evolution and used during it;
+--- block_after: chosen again for the cleaned winner; arch: the -arch that was best; ms: of the
+--- winner on an image of side 217; evolved_length: genes of the best program, length: after
+--- clean-up; genome: the same. The line numbers are the paper's and ours
+--- (kernels/niftyreg/README.md).
 M.gpus = {
   { key = "nvs290", name = "Quadro NVS 290", capability = "1.1", multiprocessors = 2,
     block = 128, block_after = 256, arch = "sm_11", ms = 62.40, evolved_length = 39, length = 8,
@@ -37,7 +37,7 @@ M.gpus = {
 M.paper = "Langdon, Modat, Petke, Harman: Improving 3D Medical Image Registration CUDA Software "
   .. "with Genetic Programming, GECCO 2014"
 
----What §4.4 reports of all six: ten unseen configurations.
+--- What §4.4 reports of all six: ten unseen configurations.
 M.validation = { cases = 10, answers = 16816875, max_error = 0.000107, gain = "7 to 39 %" }
 
 ---@param key string "c2050"
@@ -59,7 +59,7 @@ function M.ball(side, seed)
   return { side = side or 217, seed = seed }
 end
 
----Ten balls that no seed of training gives, and, at full size, the real brain where there is one.
+--- Ten balls that no seed of training gives, and, at full size, the real brain where there is one.
 ---@param side? integer
 ---@return table[] specs
 function M.unseen(side)
@@ -123,7 +123,7 @@ local OPTIONS = {
     doc = "evolve at this device's own best block size, not the paper's" },
 }
 
----The command line of these experiments.
+--- The command line of these experiments.
 ---@param name string of the results' folder
 ---@return table options
 function M.options(name)
@@ -134,7 +134,7 @@ function M.options(name)
   return o
 end
 
----The study of one GPU's column.
+--- The study of one GPU's column.
 ---@param name string of the results' folder
 ---@param given? table { gpu = key of `gpus`, and fields of a Study that replace these }
 ---@return Study

@@ -2,6 +2,7 @@
 -- sensible block sizes; StereoCamera: two parameters and more). A setting is a genome, so whatever
 -- a gene can set can be tuned: launch shapes, macros, compiler options.
 
+local fail = require "gilua.base.fail"
 local fitness = require "gilua.search.fitness"
 local genome = require "gilua.search.genome"
 local progress = require "gilua.report.progress"
@@ -132,8 +133,8 @@ local function is_default(row, list, base)
   return true
 end
 
----Measures every setting. What does not compile, cannot be launched or is wrong stays in the table
----with its reason.
+--- Measures every setting. What does not compile, cannot be launched or is wrong stays in the table
+--- with its reason.
 ---@param options table { problem, farm, case, parameters, base?, restrict?, sample?, rng?,
 ---  on_result? }: parameters are names of the problem's, or { name, values }; restrict(values) is
 ---  true for a legal combination; of more than `sample` that many are drawn with rng; base is a
@@ -148,7 +149,7 @@ function M.run(options)
   if #list == 0 then error("gilua.tune.run: no parameters to tune", 2) end
   local rows = legal(list, o.restrict or o.problem.restrict)
   if #rows == 0 then
-    require("gilua").fail("no setting satisfies the restrictions of %s", o.problem.name or "it")
+    fail("no setting satisfies the restrictions of %s", o.problem.name or "it")
   end
   local result = { parameters = {}, total = #rows, sampled = false }
   for i, axis in ipairs(list) do result.parameters[i] = axis.name end
@@ -178,7 +179,7 @@ local function reason(row)
   return row.right and "" or ("wrong: largest error %.3g"):format(row.max_error)
 end
 
----The table as lines: settings, time, speed against the default, registers; the fastest marked.
+--- The table as lines: settings, time, speed against the default, registers; the fastest marked.
 ---@param result Tuning
 ---@param options? { limit?: integer } most rows, the fastest of them
 ---@return string[]

@@ -2,6 +2,7 @@
 -- §4.4: configurations that neither tuning nor evolution has seen, every answer compared with the
 -- CPU's, training against unseen, and the GPU against the CPU.
 
+local fail = require "gilua.base.fail"
 local fitness = require "gilua.search.fitness"
 local genome = require "gilua.search.genome"
 local settings = require "gilua.base.settings"
@@ -18,7 +19,7 @@ end
 -- A ratio to a kernel that fails, or is wrong, would say nothing.
 local function require_base(o, m, case)
   if fitness.right(m, o.problem.tolerance) then return end
-  require("gilua").fail("the kernel that '%s' is to be compared with ('%s') is not right on %s "
+  fail("the kernel that '%s' is to be compared with ('%s') is not right on %s "
     .. "(%s, largest error %g): give another base", o.genome, o.base, case, m.status, m.max_error)
 end
 
@@ -72,7 +73,7 @@ local function against_cpu(o, case, row)
            faster_one = one * 1e9 / row.ns, faster_all = all * 1e9 / row.ns }
 end
 
----Compares a genome with a base on every case.
+--- Compares a genome with a base on every case.
 ---@param options table { problem, farm, cases, genome, base?, pairs?, training?, on_row? }: base is
 ---  a genome too, "" the kernel as it is; training: the ratio on a case of training; on_row(row) as
 ---  they come
