@@ -41,7 +41,8 @@ while #chosen < options.mutants + 1 do
   local genomes = {}
   for i = 1, 100 do genomes[i] = random_genome() end
   for i, m in ipairs(farm:evaluate(genomes, case)) do
-    local _, launch = farm.funnel:launch_values(select(2, problem.grammar:apply(genomes[i])).params)
+    local _, detail = problem.grammar:apply(genomes[i])
+    local _, launch = farm.funnel.maker:launch_values(detail.params)
     local key = (m.code_hash or m.ptx_hash or "") .. launch
     if gi.fitness.right(m, problem.tolerance) and not keys[key] and #chosen <= options.mutants then
       keys[key] = true

@@ -1,6 +1,7 @@
 -- The farm as a script sees it: mutants by hand, checked runs, loop guards, blame, comparisons.
 
 package.path = "tests/lua/?.lua;lua/?.lua;" .. package.path
+local scratch = require "scratch"
 local tap = require "tap"
 local gi = require "gilua"
 
@@ -133,6 +134,63 @@ tap.case("mutants by hand go the way of all mutants, whatever is wrong with them
   tap.raises(function() farm:evaluate({ { text = "x" } }, { n = 10 }) end, "source = text",
     "a mutant by hand needs a source")
   tap.is(statuses(farm:evaluate({ "" }, { n = 11 })), "ok", "the farm goes on after misuse")
+end)
+
+tap.case("the checked form is compiled with the mutant's options, for its target", function()
+  local p = sums(tap.folder(), [[
+problem.compile = function(v) return { "-DUNROLL=" .. v.unroll }, "compute_80" end]])
+  local maker = require("gilua.farm.plan").maker(p, "compute_90", "events")
+  local plan = maker:plan "unroll=2"
+  tap.ok(plan.checked ~= plan.text, "a kernel with open loops has a checked form of its own")
+  tap.is(plan.checked.options[1] .. " " .. plan.checked.target, "-DUNROLL=2 compute_80", "as asked")
+  tap.ok(plan.checked.hash ~= maker:plan("").checked.hash, "its hash tells them apart")
+  p.definition.compile = function() return { "-lineinfo" }, "sm_90a" end
+  tap.is(maker:plan("").checked.target, "compute_90a", "machine code is for a GPU alone")
+end)
+
+tap.case("a kernel that needs the problem's options passes the checked run", function()
+  local folder = tap.folder()
+  local p = sums(folder)
+  local text = p.source:gsub("int sum = 0;", "int sum = 0 * UNROLL;")
+    :gsub("out%[threadIdx.x%] = sum", "out[threadIdx.x + (UNROLL == 2) * 64] = sum")
+  scratch.write(folder .. "/kernel.cu", text)
+  local farm <close> = gi.farm(gi.problem(folder), { jobs = 1 })
+  tap.is(statuses(farm:check { "", "unroll=2" }), "ok illegal_address", "each with its own options")
+end)
+
+-- What was done is counted where it is done: a filter that lets equal mutants through shows here.
+tap.case("nothing is done twice, and what was done and spared is counted", function()
+  local genomes = { "", "", -- as the unmodified kernel, which ran first
+    "unroll=1", -- its default: another genome, the same source
+    "<for1_kernel.cu_5>", -- i = 0 once more: another source, the same PTX
+    "<_kernel.cu_6>", "<_kernel.cu_6>", "unroll=2 <_kernel.cu_6>",
+    "<_kernel.cu_99>", "<_kernel.cu_99>" } -- no such rule
+  local function counts(options)
+    local farm <close> = gi.farm(sums(tap.folder()), options)
+    local results = farm:evaluate(genomes, { n = 10 })
+    local s, cached = farm:stats(), {}
+    for i, m in ipairs(results) do cached[i] = m.cached or "-" end
+    return ("compiled %d, checked %d, run %d; genome %d, source %d, ptx %d, code %d of %d"):format(
+      s.compilations, s.checks, s.runs, s.duplicates.genome, s.duplicates.source, s.duplicates.ptx,
+      s.duplicates.code, s.evaluations), table.concat(cached, " ")
+  end
+  for jobs = 1, 2 do
+    local said, cached = counts { jobs = jobs }
+    tap.is(said, "compiled 8, checked 3, run 3; genome 4, source 1, ptx 1, code 0 of 9",
+      jobs .. " workers")
+    tap.is(cached, "genome genome source ptx - genome - - genome", "each by what it shared")
+  end
+  tap.has(counts { jobs = 2, dedupe = false },
+    "run 8; genome 0, source 0, ptx 0, code 0 of 9", "asked not to, it runs all again")
+end)
+
+tap.case("a farm that cannot be tidied after an error is closed", function()
+  local farm <close> = gi.farm(sums(tap.folder()), { jobs = 1 })
+  function farm.crew:clear() error("no process can be started", 0) end
+  tap.raises(function()
+    farm:evaluate({ "" }, { n = 10 }, function() error("enough", 0) end)
+  end, "enough", "the error itself is told")
+  tap.is(farm.closed, true, "closed")
 end)
 
 tap.case("what a fault says does not depend on what its worker ran before", function()

@@ -159,7 +159,7 @@ local function gpu_farm()
   local measured = { status = "ok", ticks = 40000.0, ns = 27100.0, baseline_ns = 42400.0, n = 100,
                      max_error = 1e-6, mean_error = 1e-7, wrong = 0.0, unset = 0.0 }
   return {
-    funnel = { virtual = false }, devices = { { device = "cuda:0", target = "sm_90" } },
+    virtual = false, devices = { { device = "cuda:0", target = "sm_90" } },
     description = function() return "NVIDIA H200" end,
     case_info = function() return { name = "brain" } end,
     compare = function()

@@ -25,7 +25,8 @@ local Crew = {}
 Crew.__index = Crew
 
 -- What is nearest to a result goes first: memory stays small and results come early.
-local ORDER = { case = 1, pair = 2, run = 3, check = 4, compile = 5 }
+local ORDER = { probe = 1, case = 1, pair = 2, answers = 2, floor = 2, run = 3, check = 4,
+                compile = 5 }
 local KINDS = 5
 
 local function queue()

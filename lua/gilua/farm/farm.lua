@@ -21,6 +21,8 @@ local CLOCKS = { events = true, spans = true }
 ---@class gilua.farm
 ---@field device string
 ---@field check_mode string "every", "parents" or "winners"
+---@field virtual boolean it is the virtual GPU: ticks are exact
+---@field closed boolean? its workers have ended
 local Farm = {}
 Farm.__index = Farm
 Farm.__close = function(self) self:close() end
@@ -62,7 +64,7 @@ local function probe(device, limits)
   local asked = crew.open({ { roles = { "host" }, depth = 1 } }, limits.memory_bytes)
   local found
   asked:post {
-    kind = "case", role = "host", limit_s = 60,
+    kind = "probe", role = "host", limit_s = 60,
     message = function() return { op = "probe", device = device } end,
     done = function(reply) found = reply.devices end,
     blame = function(_, why)
@@ -114,23 +116,28 @@ local function open(problem, options)
   return setmetatable({
     problem = problem, device = device, devices = devices, jobs = options.jobs,
     options = options, check_mode = options.check, crew = workers,
+    virtual = devices[1].device == "emu",
     funnel = funnel.new(problem, workers, devices, options),
     seen = {}, -- of the case at hand: what was evaluated, by kind of hash
-    counts = { evaluations = 0, runs = 0, slow = 0, rejected = {},
-               duplicates = { genome = 0, source = 0, ptx = 0, code = 0 } },
+    counts = { evaluations = 0, slow = 0, rejected = {} },
   }, Farm)
 end
 
 --- Ends the workers.
 function Farm:close()
+  self.closed = true
   self.crew:close()
   self.funnel:close()
 end
 
----@return table { evaluations, runs, restarts, slow, duplicates, rejected, seconds, baseline? }
+--- What was done since it was opened. runs, checks, compilations: what workers did, the unmodified
+--- kernel's too; duplicates: evaluations that this spared, by what they shared with an earlier one.
+---@return table { evaluations, runs, checks, compilations, restarts, slow, duplicates, rejected,
+---  seconds, baseline? }
 function Farm:stats()
   local s = { restarts = self.crew.restarts, seconds = self.funnel.seconds,
               baseline = self.funnel.drift }
+  for name, value in pairs(self.funnel.counts) do s[name] = value end
   for name, value in pairs(self.counts) do s[name] = value end
   return s
 end
@@ -139,7 +146,7 @@ end
 ---@return string
 function Farm:description()
   local name = self.devices[1].name
-  if self.funnel.virtual then return ("virtual %s (emu)"):format(name) end
+  if self.virtual then return ("virtual %s (emu)"):format(name) end
   return #self.devices > 1 and ("%d x %s"):format(#self.devices, name) or name
 end
 
@@ -157,52 +164,48 @@ end
 
 -- --- evaluating -------------------------------------------------------------------------------
 
---- The first kind of hash under which a plan was evaluated before on this case.
-local function seen_as(seen, keys)
-  for _, kind in ipairs { "genome", "source", "ptx", "code" } do
-    local key = keys[kind]
-    if key and seen[kind .. key] then return kind end
-  end
-end
-
---- Counts, in the order of the genomes, what each one cost: nothing here depends on timing.
-function Farm:account(plans)
+--- Counts what came of the genomes, in their order: what is said of one does not depend on which
+--- of several equal ones a worker happened to run.
+function Farm:account(base, plans, results)
   local counts = self.counts
-  for _, plan in ipairs(plans) do
-    local m = plan.measurement
-    local launch = plan.launch_key
-    local keys = {
-      genome = plan.genome .. (plan.copy or ""), code = plan.key,
-      source = plan.source_hash and plan.source_hash .. launch,
-      ptx = plan.ptx_hash and plan.ptx_hash .. launch,
-    }
-    m.cached = seen_as(self.seen, keys)
+  if base then base:seen_as(self.seen) end
+  for i, m in ipairs(results) do
+    m.cached = plans[i]:seen_as(self.seen)
     counts.evaluations = counts.evaluations + 1
-    if m.cached then
-      counts.duplicates[m.cached] = counts.duplicates[m.cached] + 1
-    elseif not plan.result then
-      counts.runs = counts.runs + 1
-    end
-    for kind, key in pairs(keys) do self.seen[kind .. key] = true end
     if m.slow then counts.slow = counts.slow + 1 end
     if m.status ~= "ok" then counts.rejected[m.status] = (counts.rejected[m.status] or 0) + 1 end
   end
 end
 
---- An error in `work`, the interrupt key's too, leaves no job behind: the farm is good for more.
+--- An error in `work`, the interrupt key's too, leaves no job behind: the farm is good for more, or
+--- `closed` where it could not be tidied.
 function Farm:guarded(work)
   local ok, why = xpcall(work, function(e)
     return type(e) == "string" and debug.traceback(e, 2) or e
   end)
   if ok then return end
-  self.funnel:abandon()
-  self.crew:clear()
+  local tidy = pcall(function()
+    self.funnel:abandon()
+    self.crew:clear()
+  end)
+  if not tidy then self:close() end
   error(why, 0)
 end
 
 --- Serves the crew until nothing is left.
 function Farm:serve(after)
   self:guarded(function() self.crew:drain(after) end)
+end
+
+--- Begins something that one worker does and serves the crew until it is done.
+---@param method string of the funnel; it returns a function that gives what came of it
+function Farm:one(method, ...)
+  local found, arguments = nil, table.pack(...)
+  self:guarded(function()
+    found = self.funnel[method](self.funnel, table.unpack(arguments, 1, arguments.n))
+    self.crew:drain()
+  end)
+  return found()
 end
 
 --- Makes a case the one at hand, if it is not; then what was seen on the last one counts no more.
@@ -214,8 +217,8 @@ end
 
 --- The unmodified kernel did not get as far as its run: nothing can be compared with it.
 local function require_baseline(plan)
-  if plan and plan.result then
-    local m = plan.result
+  if plan and plan.failure then
+    local m = plan.failure
     fail("the unmodified kernel fails (%s): %s", m.status, m.message)
   end
 end
@@ -236,7 +239,7 @@ function Farm:plans(genomes, slow_above)
   local plans = {}
   for i, genome in ipairs(genomes) do
     local plan = self.funnel:plan(genome)
-    plan.checked, plan.measured = self.check_mode == "every", true
+    plan.check, plan.run = self.check_mode == "every", true
     plan.slow_above = slow_above and slow_above[i]
     if not self.options.dedupe then plan.copy = self:next_copy() end
     plans[i] = plan
@@ -264,13 +267,13 @@ function Farm:evaluate(genomes, case, options)
       local n = #results + 1
       local m = self.funnel:result_of(plans[n])
       if not m then return end
-      plans[n].measurement, results[n] = m, m
+      results[n] = m
       if asked.on_result then asked.on_result(n, m, n, #plans) end
     end
   end
   self:serve(report)
   report()
-  self:account(plans)
+  self:account(base, plans, results)
   return results
 end
 
@@ -285,14 +288,14 @@ function Farm:check(genomes)
     base = self.funnel:checked_baseline()
     for i, genome in ipairs(genomes) do
       plans[i] = self.funnel:plan(genome)
-      plans[i].checked = true
+      plans[i].check = true
     end
     self.funnel:begin(plans)
   end)
   self:serve(function() require_baseline(base) end)
   require_baseline(base)
   for i, plan in ipairs(plans) do
-    local bad = plan.result
+    local bad = plan.failure
     verdicts[i] = { status = bad and bad.status or "ok", message = bad and bad.message,
                     uninitialised_reads = plan.verdict and plan.verdict.uninitialised_reads,
                     warnings = plan.verdict and plan.verdict.warnings }
@@ -318,14 +321,12 @@ function Farm:compare(a, b, case, options)
       return { status = m.status, message = m.message, genome = m.genome }
     end
   end
-  if self.funnel.virtual then
+  if self.virtual then
     local ratio = both[2].ticks / both[1].ticks
     return { status = "ok", ratio = ratio, low = ratio, high = ratio, pairs = 1,
              a_ns = { both[1].ns }, b_ns = { both[2].ns } }
   end
-  local found = self.funnel:pair(a, b, o.pairs)
-  self:serve()
-  found = found()
+  local found = self:one("pair", a, b, o.pairs)
   if found.status ~= "ok" then return found end
   local ci = stats.ratio_interval(found.b_ns, found.a_ns, core.rng.new(o.seed),
     { confidence = o.confidence, block = found.block })
@@ -341,9 +342,7 @@ end
 function Farm:answers(genome, case)
   local m = self:evaluate({ genome }, case)[1]
   if m.status ~= "ok" then return nil, m end
-  local found = self.funnel:answers(genome)
-  self:serve()
-  found = found()
+  local found = self:one("answers", genome)
   return found.output, found.measurement
 end
 
@@ -352,12 +351,13 @@ end
 ---@param case table
 ---@return table { ns, bytes, rel_error, samples }
 function Farm:floor(case)
-  local base = self:use(case)
-  self:serve() -- until the case is there
+  local base
+  self:guarded(function()
+    base = self:use(case)
+    self.crew:drain() -- until the case is there
+  end)
   require_baseline(base)
-  local found = self.funnel:floor()
-  self:serve()
-  found = found()
+  local found = self:one "floor"
   if not found.ns then fail("timing the write floor: %s", found.message) end
   return found
 end

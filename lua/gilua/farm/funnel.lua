@@ -1,21 +1,23 @@
 --- The funnel of an evaluation: how one mutant gets from its genome to its measurement.
 --
--- A mutant is a `plan` here, and `advance` takes it as far as what is known about it allows. It
--- then waits for a topic (a compilation, a check, the case ...), and whoever settles the topic
--- advances all that wait for it. So everything flows at once, and nothing is done twice: what is
--- known is kept under the hash of the source, of the PTX, or of the machine code.
+-- A mutant is a plan here (plan.lua), and `advance` takes it as far as what is known about it
+-- allows. It then waits for a topic (a compilation, a check, the case ...), and whoever settles the
+-- topic advances all that wait for it. So everything flows at once, and nothing is done twice: what
+-- is known is kept under the hash of the source, of the PTX, or of the machine code.
 --
 --   plan:      genome -> source
 --   compile:   source -> PTX and, for a GPU, machine code, in batches
 --   check:     the small case on the virtual GPU with every check on; holds for every case
 --   run:       the whole case on the device; holds for the case at hand
 --
--- What this file does not decide: which worker does what (crew.lua), and what is counted and
--- reported (farm.lua).
+-- What was done and what was spared is counted here, where it happens. What this file does not
+-- decide: which worker does what (crew.lua), and what a script sees (farm.lua).
 
 local fail = require "gilua.base.fail"
 local core = require "gilua.core"
 local lfs = require "lfs"
+local compiled = require "gilua.farm.compiled"
+local plans_of = require "gilua.farm.plan"
 local wire = require "gilua.base.wire"
 local failed = require("gilua.farm.runner").failed
 
@@ -25,7 +27,6 @@ local CHECK_FACTOR = 100 -- warp instructions
 local RUN_FACTOR = 10 -- warp instructions, or seconds on a GPU
 local LEAST_PER_LOOP = 1000 -- … for each iteration that a guard allows: the guard comes first
 local LEAST_LAUNCH_S = 1 -- not called endless before: a fault may take half a second to show
-local KEEP_BYTES = 256 << 20 -- of machine code and PTX kept for the next cases
 
 local M = {}
 
@@ -33,90 +34,33 @@ local M = {}
 local Funnel = {}
 Funnel.__index = Funnel
 
---- The lines before every mutant, and those before its checked form where that is another text.
-local function prologues(problem, clock)
-  local grammar = problem.grammar
-  local function lines(text) return text == "" and "" or text .. "#line 1\n" end
-  local spans = clock == "spans" and grammar:clock(true) or ""
-  local no_spans = clock == "spans" and grammar:clock(false) or ""
-  local on = grammar:guard(true, problem.loop_limit)
-  return lines(grammar:guard(false) .. spans), on ~= "" and lines(on .. no_spans) or nil
-end
-
 ---@param problem gilua.problem
 ---@param workers gilua.crew
 ---@param devices table[] what the workers' probe found
 ---@param options table of gi.farm
 function M.new(problem, workers, devices, options)
-  local plain, guarded = prologues(problem, options.clock)
   return setmetatable({
     problem = problem, crew = workers, devices = devices, options = options,
-    target = devices[1].target, virtual = devices[1].device == "emu",
-    names = problem.grammar:names(), prologue = plain, checked_prologue = guarded,
-    compiled = {}, codes = {}, kept_bytes = 0, -- by hash of the source; by hash of the code
-    checks = {}, killers = {}, -- by key: verdicts that hold for every case
-    measured = {}, -- by key, of the case at hand
+    virtual = devices[1].device == "emu", names = problem.grammar:names(),
+    maker = plans_of.maker(problem, devices[1].target, options.clock),
+    compiled = compiled.new(),
+    verdicts = {}, killers = {}, -- by key: what holds for every case
+    runs = {}, -- by key: measurements on the case at hand
+    came = {}, -- of the case at hand: who came to where an answer is, by kind of hash
     waiting = {}, -- topic -> plans
     seconds = { case = 0, compile = 0, checked = 0, run = 0, check = 0, time = 0 },
+    counts = { compilations = 0, checks = 0, runs = 0,
+               duplicates = { genome = 0, source = 0, ptx = 0, code = 0 } },
   }, Funnel)
 end
 
 -- --- plans ------------------------------------------------------------------------------------
 
-local function sorted_text(values)
-  local names = {}
-  for name in pairs(values) do names[#names + 1] = name end
-  table.sort(names)
-  for i, name in ipairs(names) do names[i] = name .. "=" .. tostring(values[name]) end
-  return table.concat(names, " ")
-end
-
---- All values, and those that a launch may depend on as a key: a switch shows in the PTX alone.
-function Funnel:launch_values(params)
-  local all, launch = self.problem:values(params), {}
-  for _, p in ipairs(self.problem.parameters) do
-    if not p.switch then launch[p.name] = all[p.name] end
-  end
-  return all, sorted_text(launch)
-end
-
---- The text of a mutant and the values it sets; or nil and why there is none.
-function Funnel:source_of(genome)
-  if type(genome) == "table" then
-    if type(genome.source) ~= "string" then
-      error("gilua.farm: a mutant by hand is { source = text, params = {...} }", 0)
-    end
-    return genome.source, genome.params or {}
-  end
-  local clock = self.options.clock == "spans" and { clock = true } or nil
-  local source, detail = self.problem.grammar:apply(genome, clock)
-  if not source then return nil, detail end
-  return source, detail.params
-end
-
 --- What is known of one genome before anything is compiled.
 ---@param genome string|table
+---@return gilua.plan
 function Funnel:plan(genome)
-  local source, params = self:source_of(genome)
-  local by_hand = type(genome) == "table"
-  local name = by_hand and (genome.name or "by hand " .. core.system.hash(source)) or genome
-  if not source then return { genome = name, result = failed("compile_error", params) } end
-  local values, launch_key = self:launch_values(params)
-  local options, target = self.problem:compile_options(values)
-  if source:find("\0", 1, true) then
-    return { genome = name, result = failed("compile_error", "the source has a zero byte") }
-  end
-  local plan = {
-    genome = name, by_hand = by_hand, source = (by_hand and "" or self.prologue) .. source,
-    values = values, launch_key = launch_key, options = options, target = target or self.target,
-  }
-  plan.source_hash = core.system.hash(plan.target .. "\n" .. table.concat(options, "\n") .. "\n"
-    .. plan.source)
-  if self.checked_prologue and not by_hand and self.problem.checked_case then
-    plan.checked_source = self.checked_prologue .. source
-    plan.checked_hash = core.system.hash(plan.checked_source)
-  end
-  return plan
+  return self.maker:plan(genome)
 end
 
 --- A plan waits until somebody settles the topic; `start` is called where nobody waits yet.
@@ -138,72 +82,61 @@ end
 
 --- Takes a plan as far as it goes now.
 function Funnel:advance(plan)
-  if plan.result or not self:is_compiled(plan) or plan.result then return end
-  if plan.checked and not self:is_checked(plan) or plan.result then return end
-  if plan.measured then self:run(plan) end
+  if plan.failure then return self:stopped(plan) end
+  if not self:is_compiled(plan) then return end
+  if plan.check and not self:is_checked(plan) then return end
+  if plan.run then self:run(plan) end
+end
+
+--- A plan gets no further.
+function Funnel:stopped(plan)
+  if plan.run then self:count(plan) end
+end
+
+--- A plan came to where its answer is known or on its way: counts what spared it the rest. The
+--- counts do not depend on who came first: of those with one code, one is measured, and so on.
+function Funnel:count(plan)
+  if plan.counted then return end
+  plan.counted = true
+  local known = plan:seen_as(self.came)
+  if known then self.counts.duplicates[known] = self.counts.duplicates[known] + 1 end
 end
 
 -- --- compiling --------------------------------------------------------------------------------
 
---- Between evaluations: when the kept texts are too many they all go, and a genome that comes back
---- is compiled again. What does not compile is remembered.
-function Funnel:forget()
-  if self.kept_bytes <= KEEP_BYTES then return end
-  for hash, unit in pairs(self.compiled) do
-    if not unit.status then self.compiled[hash] = nil end
-  end
-  self.codes, self.kept_bytes = {}, 0
-end
-
---- Keeps a text that runs may need.
-function Funnel:keep(code)
-  local hash = core.system.hash(code)
-  if not self.codes[hash] then
-    self.codes[hash] = code
-    self.kept_bytes = self.kept_bytes + #code
-  end
-  return hash
-end
-
---- What is remembered of one compiled unit.
-function Funnel:unit_of(r, images)
-  if not r.code then return { status = "compile_error", message = r.message, log = r.log } end
-  local image = images and images[r.image]
-  return { ptx = self:keep(r.code), ptx_hash = r.hash, code = self:keep(image or r.code),
-           code_hash = r.code_hash, tag = image and r.tag or "" }
-end
-
-function Funnel:compile_job(units, target, options)
-  local function job(list, again)
+---@param texts gilua.plan.text[] of one target and the same options
+function Funnel:compile_job(texts)
+  local function job(list)
     return {
-      kind = "compile", role = "host", limit_s = self.options.compile_timeout_s, again = again,
+      kind = "compile", role = "host", limit_s = self.options.compile_timeout_s,
       message = function()
-        local sources = {}
-        for i, u in ipairs(list) do
-          sources[i] = { source = u.source, names = self.names, kernel = self.problem.kernel }
+        local units = {}
+        for i, text in ipairs(list) do
+          units[i] = { source = text.source, names = self.names, kernel = self.problem.kernel }
         end
-        return { op = "compile", units = sources, target = target, options = options }
+        return { op = "compile", units = units, target = list[1].target, options = list[1].options }
       end,
       done = function(reply)
         self.seconds.compile = self.seconds.compile + reply.seconds
-        for i, u in ipairs(list) do
-          self.compiled[u.hash] = self:unit_of(reply.results[i], reply.images)
+        self.counts.compilations = self.counts.compilations + #list
+        for i, text in ipairs(list) do
+          self.compiled:add(text.hash, reply.results[i], reply.images)
         end
-        for _, u in ipairs(list) do self:settle(u.hash) end
+        for _, text in ipairs(list) do self:settle(text.hash) end
       end,
       blame = function(status, reason)
-        self.compiled[list[1].hash] = {
-          status = status, message = "while compiling: " .. reason }
+        self.counts.compilations = self.counts.compilations + 1
+        self.compiled:fail(list[1].hash, status, "while compiling: " .. reason)
         self:settle(list[1].hash)
       end,
       parts = #list > 1 and function()
         local parts = {}
-        for i, u in ipairs(list) do parts[i] = job({ u }) end
+        for i, text in ipairs(list) do parts[i] = job({ text }) end
         return parts
       end or nil,
     }
   end
-  return job(units)
+  return job(texts)
 end
 
 --- How many of what is left go into one compilation: many at first, because that is cheaper, few at
@@ -213,56 +146,52 @@ function Funnel:batch_size(left)
   return math.min(left, math.max(2, math.min(fair, self.options.batch)))
 end
 
---- Compiles what nobody has compiled yet, in batches of mutants that share their options. What was
---- written by hand is compiled alone: only mutants of one grammar are known to leave no macro,
---- pragma or open brace behind for the next.
-function Funnel:compile_all(plans)
-  local fresh, order = {}, {}
-  local function want(hash, source, target, options, alone)
-    if not hash or self.compiled[hash] or self.waiting[hash] then return end
-    self.waiting[hash] = {}
-    if alone then
-      self.crew:post(self:compile_job({ { hash = hash, source = source } }, target, options))
-      return
-    end
-    local key = target .. "\n" .. table.concat(options, "\n")
-    if not fresh[key] then
-      fresh[key] = { target = target, options = options }
-      order[#order + 1] = fresh[key]
-    end
-    table.insert(fresh[key], { hash = hash, source = source })
-  end
+--- The texts that nobody has compiled yet, in groups that can be compiled together: of one target,
+--- with the same options. What was written by hand is compiled alone: only mutants of one grammar
+--- are known to leave no macro, pragma or open brace behind for the next.
+function Funnel:new_texts(plans)
+  local groups, by_key = {}, {}
   for _, plan in ipairs(plans) do
-    want(plan.source_hash, plan.source, plan.target, plan.options, plan.by_hand)
-    want(plan.checked_hash, plan.checked_source, "compute_90", {})
+    for _, text in ipairs(plan:texts()) do
+      if not self.compiled:of(text.hash) and not self.waiting[text.hash] then
+        self.waiting[text.hash] = {}
+        local key = text.target .. "\n" .. table.concat(text.options, "\n")
+        local group = not text.alone and by_key[key] or {}
+        if #group == 0 then groups[#groups + 1] = group end
+        if not text.alone then by_key[key] = group end
+        group[#group + 1] = text
+      end
+    end
   end
-  for _, group in ipairs(order) do
+  return groups
+end
+
+--- Compiles what nobody has compiled yet, in batches.
+function Funnel:compile_all(plans)
+  for _, group in ipairs(self:new_texts(plans)) do
     local first = 1
     while first <= #group do
       local n = self:batch_size(#group - first + 1)
-      local units = table.move(group, first, first + n - 1, 1, {})
-      self.crew:post(self:compile_job(units, group.target, group.options))
+      self.crew:post(self:compile_job(table.move(group, first, first + n - 1, 1, {})))
       first = first + n
     end
   end
 end
 
+--- Is all compiled that the plan needs? False where it waits, or gets no further.
 function Funnel:is_compiled(plan)
-  for _, hash in ipairs { plan.source_hash, plan.checked and plan.checked_hash or nil } do
-    local unit = self.compiled[hash]
+  for _, text in ipairs(plan:texts()) do
+    local unit = self.compiled:of(text.hash)
     if not unit then
-      self:wait_for(hash, plan)
+      self:wait_for(text.hash, plan)
       return false
     elseif unit.status then
-      plan.result = failed(unit.status, unit.message)
-      plan.result.log = unit.log
-      return true
+      plan:fail(unit.status, unit.message, unit.log)
+      self:stopped(plan)
+      return false
     end
   end
-  plan.unit = self.compiled[plan.source_hash]
-  plan.ptx_hash = plan.unit.ptx_hash
-  plan.code_hash = plan.unit.code_hash
-  plan.key = (plan.code_hash or plan.ptx_hash) .. " " .. plan.launch_key .. (plan.copy or "")
+  plan:compiled(self.compiled:of(plan.text.hash))
   return true
 end
 
@@ -270,47 +199,56 @@ end
 
 --- The verdict of a checked run holds for every case: the small case is always the same.
 function Funnel:check_job(plan, key)
-  local unit = self.compiled[plan.checked_hash or plan.source_hash]
+  local unit = self.compiled:of(plan.checked.hash)
+  local function settle(verdict)
+    self.counts.checks = self.counts.checks + 1
+    self.verdicts[key] = verdict
+    self:settle("check " .. key)
+  end
   return {
     kind = "check", role = "host", limit_s = self.options.timeout_s,
     message = function()
-      return { op = "check", problem = self.problem.dir, code = self.codes[unit.ptx],
-               values = plan.values, guarded = plan.checked_hash ~= nil,
+      return { op = "check", problem = self.problem.dir, code = self.compiled:code(unit.ptx),
+               values = plan.values, guarded = plan.checked ~= plan.text,
                budget = self.checked_budget or 0 }
     end,
     done = function(reply)
       self.seconds.checked = self.seconds.checked + reply.seconds
-      self.checks[key] = reply.verdict
-      self:settle("check " .. key)
+      settle(reply.verdict)
     end,
     blame = function(status, reason)
-      self.checks[key] = { status = status, message = "in the checked run: " .. reason }
-      self:settle("check " .. key)
+      settle { status = status, message = "in the checked run: " .. reason }
     end,
   }
 end
 
+--- The unmodified kernel's checked run sets what others' may use.
+function Funnel:set_checked_budget(plan)
+  local least = plan.checked ~= plan.text and LEAST_PER_LOOP * self.problem.loop_limit or 0
+  self.checked_budget = math.max(plan.verdict.instructions * CHECK_FACTOR, least)
+  self:settle("checked baseline")
+end
+
+--- Is the plan's checked form known to be sound? False where it waits, or gets no further.
 function Funnel:is_checked(plan)
   if not self.problem.checked_case then return true end
-  if not self.checked_budget and not plan.baseline then
+  if not self.checked_budget and not plan.is_baseline then
     self:wait_for("checked baseline", plan)
     return false
   end
-  local unit = self.compiled[plan.checked_hash or plan.source_hash]
-  local key = unit.ptx_hash .. " " .. plan.launch_key
-  local verdict = self.checks[key]
+  local key = self.compiled:of(plan.checked.hash).ptx_hash .. " " .. plan.launch_key
+  local verdict = self.verdicts[key]
   if not verdict then
     self:wait_for("check " .. key, plan, function() self.crew:post(self:check_job(plan, key)) end)
     return false
   end
   plan.verdict = verdict
   if verdict.status ~= "ok" then
-    plan.result = failed(verdict.status, verdict.message)
-  elseif plan.baseline and not self.checked_budget then
-    local least = plan.checked_hash and LEAST_PER_LOOP * self.problem.loop_limit or 0
-    self.checked_budget = math.max(verdict.instructions * CHECK_FACTOR, least)
-    self:settle("checked baseline")
+    plan:fail(verdict.status, verdict.message)
+    self:stopped(plan)
+    return false
   end
+  if plan.is_baseline and not self.checked_budget then self:set_checked_budget(plan) end
   return true
 end
 
@@ -343,7 +281,7 @@ function Funnel:device_message(worker, message)
 end
 
 function Funnel:code_of(plan)
-  return { code = self.codes[plan.unit.code], hash = plan.unit.code, tag = plan.unit.tag,
+  return { code = self.compiled:code(plan.unit.code), hash = plan.unit.code, tag = plan.unit.tag,
            values = plan.values }
 end
 
@@ -359,34 +297,36 @@ function Funnel:run_job(plan)
   return {
     kind = "run", role = "device", limit_s = self.options.timeout_s,
     message = function(worker)
-      local base = not self.virtual and not plan.baseline and self:code_of(self.baseline_plan)
+      local base = not self.virtual and not plan.is_baseline
+        and self:code_of(self.baseline_plan)
       return self:device_message(worker, {
         op = "run", mutant = self:code_of(plan), baseline = base or nil,
-        budget = plan.baseline and 0 or self.budget, timing = self:timing(plan),
-        launch_s = plan.baseline and 10 or self.launch_s,
+        budget = plan.is_baseline and 0 or self.budget, timing = self:timing(plan),
+        launch_s = plan.is_baseline and 10 or self.launch_s,
       })
     end,
     done = function(reply)
       local m = reply.measurement
       if reply.lost then self.killers[key] = m end
-      self:measured_now(plan, m)
+      self:measured(plan, m)
     end,
     blame = function(status, reason)
       self.killers[key] = failed(status, reason)
-      self:measured_now(plan, self.killers[key])
+      self:measured(plan, self.killers[key])
     end,
   }
 end
 
 --- A result of a device has come.
-function Funnel:measured_now(plan, m)
+function Funnel:measured(plan, m)
   local seconds = self.seconds
+  self.counts.runs = self.counts.runs + 1
   for stage, s in pairs(m.seconds) do seconds[stage] = (seconds[stage] or 0) + s end
-  if plan.baseline then self:set_baseline(m) end
+  if plan.is_baseline then self:set_baseline(m) end
   self:correct_drift(m)
-  self.measured[plan.key] = m
+  self.runs[plan.key] = m
   self:settle("run " .. plan.key)
-  if plan.baseline then self:settle("baseline") end
+  if plan.is_baseline then self:settle("baseline") end
 end
 
 --- The unmodified kernel's run sets what others may use.
@@ -420,10 +360,11 @@ end
 --- The last stretch: a run for each distinct code and launch.
 function Funnel:run(plan)
   if not self.case then return self:wait_for("case", plan) end
-  if not plan.baseline and not self.baseline then return self:wait_for("baseline", plan) end
-  if self.measured[plan.key] then return end
+  if not plan.is_baseline and not self.baseline then return self:wait_for("baseline", plan) end
+  self:count(plan)
+  if self.runs[plan.key] then return end
   if self.killers[plan.key] then
-    self.measured[plan.key] = self.killers[plan.key]
+    self.runs[plan.key] = self.killers[plan.key]
     return
   end
   self:wait_for("run " .. plan.key, plan, function() self.crew:post(self:run_job(plan)) end)
@@ -449,11 +390,11 @@ end
 function Funnel:use(case, checked)
   local key = key_of(case)
   if key == self.case_key and self.baseline then return nil end
-  self:forget()
-  self.case_key, self.case, self.baseline, self.measured = key, nil, nil, {}
+  self.compiled:forget()
+  self.case_key, self.case, self.baseline, self.runs, self.came = key, nil, nil, {}, {}
   self.crew:post(self:case_job(case))
   local plan = self:unmodified()
-  plan.checked, plan.measured = checked, true
+  plan.check, plan.run = checked, true
   self.baseline_plan = plan
   self:begin { plan }
   return plan
@@ -462,8 +403,8 @@ end
 --- A plan of the unmodified kernel.
 function Funnel:unmodified()
   local plan = self:plan ""
-  if plan.result then fail("the unmodified kernel: %s", plan.result.message) end
-  plan.baseline = true
+  if plan.failure then fail("the unmodified kernel: %s", plan.failure.message) end
+  plan.is_baseline = true
   return plan
 end
 
@@ -472,7 +413,7 @@ end
 function Funnel:checked_baseline()
   if self.checked_budget then return nil end
   local plan = self:unmodified()
-  plan.checked = true
+  plan.check = true
   self:begin { plan }
   return plan
 end
@@ -490,28 +431,34 @@ end
 
 function Funnel:close()
   if self.share then self.share:close() end
-  self.share, self.codes, self.compiled, self.measured = nil, {}, {}, {}
+  self.share, self.compiled, self.runs = nil, compiled.new(), {}
 end
 
 --- The measurement of a plan, a table of its own; nil while there is none yet.
 function Funnel:result_of(plan)
-  local found = plan.result or plan.key and self.measured[plan.key]
+  local found = plan.failure or plan.key and self.runs[plan.key]
   if not found then return nil end
   local m = {}
   for k, v in pairs(found) do m[k] = v end
-  m.genome, m.source_hash = plan.genome, plan.source_hash
-  m.ptx_hash, m.code_hash = plan.ptx_hash, plan.code_hash
+  m.genome, m.source_hash = plan.genome, plan.text and plan.text.hash
+  if plan.unit then m.ptx_hash, m.code_hash = plan.unit.ptx_hash, plan.unit.code_hash end
   if plan.verdict then m.uninitialised_reads = plan.verdict.uninitialised_reads end
   return m
 end
 
 -- --- comparing two -----------------------------------------------------------------------------
 
+--- A plan of a mutant that was measured on the case at hand: its code is known.
+function Funnel:measured_plan(genome)
+  local plan = self:plan(genome)
+  self:is_compiled(plan)
+  return plan
+end
+
 --- Begins interleaved launches of two mutants that were measured on the case at hand.
 ---@return fun(): table what came of it, once the crew was served
 function Funnel:pair(a, b, pairs_wanted)
-  local plans, found = { self:plan(a), self:plan(b) }, nil
-  for _, plan in ipairs(plans) do self:is_compiled(plan) end
+  local plans, found = { self:measured_plan(a), self:measured_plan(b) }, nil
   self.crew:post {
     kind = "pair", role = "device", limit_s = self.options.timeout_s,
     message = function(worker)
@@ -529,10 +476,9 @@ end
 --- Begins a run, untimed, of a mutant that was measured on the case at hand, for what it writes.
 ---@return fun(): table { measurement, output? } once the crew was served
 function Funnel:answers(genome)
-  local plan, found = self:plan(genome), nil
-  self:is_compiled(plan)
+  local plan, found = self:measured_plan(genome), nil
   self.crew:post {
-    kind = "pair", role = "device", limit_s = self.options.timeout_s,
+    kind = "answers", role = "device", limit_s = self.options.timeout_s,
     message = function(worker)
       return self:device_message(worker, {
         op = "answers", mutant = self:code_of(plan), budget = self.budget,
@@ -557,7 +503,7 @@ end
 function Funnel:floor()
   local found
   self.crew:post {
-    kind = "pair", role = "device", limit_s = self.options.timeout_s,
+    kind = "floor", role = "device", limit_s = self.options.timeout_s,
     message = function(worker)
       return self:device_message(worker, { op = "floor", timing = self:timing {} })
     end,

@@ -77,17 +77,13 @@ local function case_of(problem)
   return spec
 end
 
---- Asks the problem's farm. Whatever stops it half way, Ctrl-C too, leaves no job behind; a farm
---- that cannot be tidied is closed, and the next question opens another.
+--- Asks the problem's farm. Whatever stops it half way, Ctrl-C too, leaves no job behind; where the
+--- farm had to be closed for that, the next question opens another.
 local function ask(problem, method, ...)
   local farm = farm_of(problem)
   local answer = table.pack(pcall(farm[method], farm, ...))
   if answer[1] then return table.unpack(answer, 2, answer.n) end
-  local tidy = pcall(function()
-    farm.funnel:abandon()
-    farm.crew:clear()
-  end)
-  if not tidy then forget_farm(state_of(problem)) end
+  if farm.closed then state_of(problem).farm = nil end
   error(answer[2], 0)
 end
 
@@ -468,7 +464,7 @@ local function timing(self, other)
   found.mutant, found.device, found.case = self, farm:description(), farm:case_info().name
   found.against = other.genome == "" and "the unmodified kernel" or other.genome
   if found.status == "ok" then
-    found.exact = farm.funnel.virtual
+    found.exact = farm.virtual
     found.ns = require("gilua.base.stats").median(found.a_ns)
     found.ticks = found.exact and measured(self.problem, { self.genome })[1].ticks or nil
   end
@@ -552,7 +548,7 @@ function Mutant:knockout()
     found[i] = row
   end
   if was_right then
-    local noise = farm_of(self.problem).funnel.virtual and 0 or 0.01 * list[1].ticks
+    local noise = farm_of(self.problem).virtual and 0 or 0.01 * list[1].ticks
     found.needed = minimised(self, noise)
   end
   return setmetatable(found, Knockout)

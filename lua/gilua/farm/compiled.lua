@@ -1,0 +1,76 @@
+--- What compilers made, under the hash of what they were given: nothing is compiled twice.
+
+local core = require "gilua.core"
+
+local KEEP_BYTES = 256 << 20 -- of machine code and PTX kept for the next cases
+
+local M = {}
+
+---@class gilua.unit what is remembered of one compiled text: a failure, or where its code is
+---@field status string? what went wrong
+---@field message string?
+---@field log string?
+---@field ptx string? hash of the kept PTX
+---@field ptx_hash string? of the PTX in its canonical form: equal for equal kernels
+---@field code string? hash of what a device is given: machine code, or the PTX
+---@field code_hash string? of the kernel's machine code, where there is any
+---@field tag string? what tells this kernel from others in the same image
+
+---@class gilua.compiled
+local Compiled = {}
+Compiled.__index = Compiled
+
+---@return gilua.compiled
+function M.new()
+  return setmetatable({ units = {}, codes = {}, kept_bytes = 0 }, Compiled)
+end
+
+---@param hash string of a text
+---@return gilua.unit?
+function Compiled:of(hash)
+  return self.units[hash]
+end
+
+--- A kept text, by its own hash.
+---@return string
+function Compiled:code(hash)
+  return self.codes[hash]
+end
+
+--- Keeps a text that runs may need.
+local function keep(self, code)
+  local hash = core.system.hash(code)
+  if not self.codes[hash] then
+    self.codes[hash] = code
+    self.kept_bytes = self.kept_bytes + #code
+  end
+  return hash
+end
+
+--- A compiler has answered.
+---@param hash string of the text
+---@param r table what it says of it
+---@param images string[]? machine code that several share
+function Compiled:add(hash, r, images)
+  if not r.code then return self:fail(hash, "compile_error", r.message, r.log) end
+  local image = images and images[r.image]
+  self.units[hash] = { ptx = keep(self, r.code), ptx_hash = r.hash, code_hash = r.code_hash,
+                       code = keep(self, image or r.code), tag = image and r.tag or "" }
+end
+
+--- There is no code, and why.
+function Compiled:fail(hash, status, message, log)
+  self.units[hash] = { status = status, message = message, log = log }
+end
+
+--- Between evaluations: when the kept texts are too many they all go, and a genome that comes back
+--- is compiled again. What does not compile is remembered.
+function Compiled:forget()
+  if self.kept_bytes <= KEEP_BYTES then return end
+  for hash, unit in pairs(self.units) do
+    if not unit.status then self.units[hash] = nil end
+  end
+  self.codes, self.kept_bytes = {}, 0
+end
+
+return M

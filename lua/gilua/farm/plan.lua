@@ -1,0 +1,188 @@
+--- A plan: one mutant on its way through the funnel, from its text to what is known of it.
+--
+-- What is asked of it are verbs (check, run), what it is and what was found are nouns.
+
+local core = require "gilua.core"
+local failed = require("gilua.farm.runner").failed
+
+local M = {}
+
+---@class gilua.plan
+---@field genome string
+---@field by_hand boolean a text of somebody's, not made by the grammar
+---@field is_baseline boolean? the unmodified kernel, first on its case: sets what others may use
+--- what is asked:
+---@field check boolean? to run on the small case with every check on
+---@field run boolean? to run on the whole case
+---@field slow_above number|false? nanoseconds above which timing stops early
+---@field copy string? makes the keys of equal plans differ
+--- its text; nothing of it where there is a failure from the start:
+---@field text gilua.plan.text
+---@field checked gilua.plan.text its form for the checked run; the text itself where they are one
+---@field values table parameter values
+---@field launch_key string those that a launch may depend on
+--- what was found so far:
+---@field unit gilua.unit? what the compiler made of the text
+---@field verdict table? of the checked run
+---@field failure table? the measurement of one that got no further
+---@field key string? of its run: equal code and launch
+---@field counted boolean? it came to where its answer is, or is on its way
+local Plan = {}
+Plan.__index = Plan
+
+---@class gilua.plan.text what a compiler is given
+---@field source string
+---@field options string[]
+---@field target string
+---@field hash string of all three
+---@field alone boolean? not to be compiled together with others
+
+---@param source string
+---@param options string[]
+---@param target string
+---@return gilua.plan.text
+local function text_of(source, options, target)
+  local all = target .. "\n" .. table.concat(options, "\n") .. "\n" .. source
+  return { source = source, options = options, target = target, hash = core.system.hash(all) }
+end
+
+--- What is to be compiled before this plan can go on.
+---@return gilua.plan.text[]
+function Plan:texts()
+  if self.failure then return {} end
+  return self.check and self.checked ~= self.text and { self.text, self.checked } or { self.text }
+end
+
+--- The compiler was through with its text.
+---@param unit gilua.unit
+function Plan:compiled(unit)
+  self.unit = unit
+  self.key = (unit.code_hash or unit.ptx_hash) .. " " .. self.launch_key .. (self.copy or "")
+end
+
+--- It gets no further.
+---@param status string
+---@param message string
+---@param log string?
+function Plan:fail(status, message, log)
+  self.failure = failed(status, message)
+  self.failure.log = log
+end
+
+--- What it shares with others that come to the same end, the narrowest first.
+local function keys_of(plan)
+  local copy = plan.copy or ""
+  local keys = { { "genome", plan.genome .. copy } }
+  if plan.text then keys[2] = { "source", plan.text.hash .. plan.launch_key .. copy } end
+  if plan.unit then keys[3] = { "ptx", plan.unit.ptx_hash .. plan.launch_key .. copy } end
+  if plan.unit and not plan.failure then keys[4] = { "code", plan.key } end
+  return keys
+end
+
+--- The narrowest thing that it has in common with one seen before; from now on it is seen too.
+---@param seen table<string, boolean>
+---@return string? kind "genome", "source", "ptx" or "code"
+function Plan:seen_as(seen)
+  local known
+  for _, key in ipairs(keys_of(self)) do
+    local name = key[1] .. " " .. key[2]
+    known = known or seen[name] and key[1]
+    seen[name] = true
+  end
+  return known or nil
+end
+
+-- --- making them --------------------------------------------------------------------------------
+
+---@class gilua.plan.maker
+local Maker = {}
+Maker.__index = Maker
+
+--- The lines before every mutant, and those before its checked form where that is another text.
+local function prologues(problem, clock)
+  local grammar = problem.grammar
+  local function lines(text) return text == "" and "" or text .. "#line 1\n" end
+  local spans = clock == "spans" and grammar:clock(true) or ""
+  local no_spans = clock == "spans" and grammar:clock(false) or ""
+  local on = grammar:guard(true, problem.loop_limit)
+  return lines(grammar:guard(false) .. spans), on ~= "" and lines(on .. no_spans) or nil
+end
+
+---@param problem gilua.problem
+---@param target string what the device wants: "compute_90", "sm_90"
+---@param clock string "events" or "spans"
+---@return gilua.plan.maker
+function M.maker(problem, target, clock)
+  local plain, guarded = prologues(problem, clock)
+  return setmetatable({ problem = problem, target = target, clock = clock == "spans",
+                        prologue = plain, checked_prologue = guarded }, Maker)
+end
+
+local function sorted_text(values)
+  local names = {}
+  for name in pairs(values) do names[#names + 1] = name end
+  table.sort(names)
+  for i, name in ipairs(names) do names[i] = name .. "=" .. tostring(values[name]) end
+  return table.concat(names, " ")
+end
+
+--- All values, and those that a launch may depend on as a key: a switch shows in the PTX alone.
+function Maker:launch_values(params)
+  local all, launch = self.problem:values(params), {}
+  for _, p in ipairs(self.problem.parameters) do
+    if not p.switch then launch[p.name] = all[p.name] end
+  end
+  return all, sorted_text(launch)
+end
+
+--- The text of a mutant and the values it sets; or nil and why there is none.
+function Maker:source_of(genome)
+  if type(genome) == "table" then
+    if type(genome.source) ~= "string" then
+      error("gilua.farm: a mutant by hand is { source = text, params = {...} }", 0)
+    end
+    return genome.source, genome.params or {}
+  end
+  local source, detail = self.problem.grammar:apply(genome, self.clock and { clock = true } or nil)
+  if not source then return nil, detail end
+  return source, detail.params
+end
+
+local function name_of(genome, source)
+  if type(genome) ~= "table" then return genome end
+  return genome.name or "by hand " .. core.system.hash(source)
+end
+
+--- The checked run is on the virtual GPU, which runs PTX: machine code's target in its words.
+local function virtual(target)
+  return (target:gsub("^sm_", "compute_"))
+end
+
+--- What is known of a genome before anything is compiled.
+---@param genome string|table "" is the unmodified kernel; { source =, params = } one by hand
+---@return gilua.plan
+function Maker:plan(genome)
+  local by_hand = type(genome) == "table"
+  local source, params = self:source_of(genome)
+  local plan = setmetatable({ genome = name_of(genome, source), by_hand = by_hand }, Plan)
+  if not source then
+    plan:fail("compile_error", params)
+    return plan
+  end
+  plan.values, plan.launch_key = self:launch_values(params)
+  if source:find("\0", 1, true) then
+    plan:fail("compile_error", "the source has a zero byte")
+    return plan
+  end
+  local options, target = self.problem:compile_options(plan.values)
+  target = target or self.target
+  plan.text = text_of((by_hand and "" or self.prologue) .. source, options, target)
+  plan.text.alone = by_hand
+  plan.checked = plan.text
+  if self.checked_prologue and not by_hand then
+    plan.checked = text_of(self.checked_prologue .. source, options, virtual(target))
+  end
+  return plan
+end
+
+return M
