@@ -22,7 +22,7 @@ bool gi_fail(gi_err *err, const char *code, const char *fmt, ...) {
 
 static void out_of_memory(size_t size) {
     fprintf(stderr, "gilua: out of memory (%zu bytes asked for)\n", size);
-    abort();
+    _Exit(GI_EXIT_MEMORY);
 }
 
 void *gi_alloc(size_t size) {

@@ -41,8 +41,10 @@ void gi_buf_addf(gi_buf *b, const char *fmt, ...) GI_PRINTF(2, 3);
 void gi_buf_clear(gi_buf *b); /* len = 0, keeps the memory */
 void gi_buf_free(gi_buf *b);  /* back to the zero state */
 
-/* malloc/realloc/strdup for small bookkeeping memory: abort with a message when there is none.
+/* malloc/realloc/strdup for small bookkeeping memory: they end the process with GI_EXIT_MEMORY and a
+** message when there is none (a farm tells by it what its worker ended of).
 ** Large data (arrays, device buffers) uses plain calloc and reports "nomem" instead. */
+#define GI_EXIT_MEMORY 75
 void *gi_alloc(size_t size);               /* zeroed */
 void *gi_realloc(void *p, size_t size);
 char *gi_strdup(const char *s);

@@ -143,6 +143,14 @@ static int batch(lua_State *L) {
     return 1;
 }
 
+static int trouble(lua_State *L) {
+    gi_err err;
+    Compiler *c = open_compiler(L, &err);
+    if (c == NULL) return bind_failed(L, &err);
+    lua_pushstring(L, compile_trouble(c)); /* NULL is nil */
+    return 1;
+}
+
 static int info(lua_State *L) {
     gi_err err;
     Compiler *c = open_compiler(L, &err);
@@ -209,6 +217,9 @@ void bind_compile(lua_State *L) {
          "The variables of machine code: { name, bytes, constant, initialised } each."},
         {"canonical_hash", canonical_hash, "core.compile.canonical_hash(ptx) -> string",
          "A hash that is equal for PTX that differs only in line information and comments."},
+        {"trouble", trouble, "core.compile.trouble() -> string|nil",
+         "What the compiler has said of a failure of its own: what it says since then only another "
+         "process can confirm."},
         {"info", info, "gi.compile.info() -> { version, path, targets } | nil, message, code",
          "What compiler is in use."},
         {NULL, NULL, NULL, NULL}};

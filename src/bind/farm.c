@@ -2,6 +2,7 @@
 #include "bind/bind.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "farm/farm.h"
 
@@ -82,7 +83,8 @@ static void wait_in_slices(Box *box, double seconds) {
 }
 
 static int wait(lua_State *L) {
-    static const char *const kinds[] = {"message", "died", "nothing", "interrupted", "memory"};
+    static const char *const kinds[] = {"message", "died",    "memory",     "starved",
+                                        "killed",  "nothing", "interrupted"};
     Box *box = check_box(L);
     wait_in_slices(box, luaL_checknumber(L, 2));
     FarmEvent *e = &box->event; /* the farm's, so that no Lua error loses what it holds */
@@ -107,6 +109,18 @@ static int restart(lua_State *L) {
     Farm *f = check_box(L)->farm;
     if (!farm_restart(f, check_worker(L, f, 2), &err)) return bind_failed(L, &err);
     lua_pushboolean(L, true);
+    return 1;
+}
+
+static int cpu_s(lua_State *L) {
+    Farm *f = check_box(L)->farm;
+    lua_pushnumber(L, farm_cpu_s(f, check_worker(L, f, 2)));
+    return 1;
+}
+
+static int memory(lua_State *L) {
+    Farm *f = check_box(L)->farm;
+    lua_pushinteger(L, (lua_Integer)farm_memory(f, check_worker(L, f, 2)));
     return 1;
 }
 
@@ -145,6 +159,12 @@ static void push_message(lua_State *L, Seat *s) {
     s->share = NULL;
 }
 
+/* A worker's last word where there is no memory for any other. */
+static int no_memory(lua_State *L) {
+    (void)L;
+    _exit(GI_EXIT_MEMORY);
+}
+
 /* The worker's loop: handler(message, share) -> answer [, share], until the host goes. */
 static int serve(lua_State *L) {
     luaL_checktype(L, 1, LUA_TFUNCTION);
@@ -168,13 +188,18 @@ void bind_farm(lua_State *L) {
         {"send", send, "workers:send(i, bytes [, share])",
          "Queues a message for worker i; a share of arrays goes with it."},
         {"wait", wait, "workers:wait(timeout_s) -> kind, i, bytes, share|nil",
-         "The next event: \"message\", \"died\", \"memory\" (it used too much and was ended), "
+         "The next event: \"message\"; how a worker ended: \"died\" (its own doing), \"memory\" (it "
+         "used too much), \"starved\" (the machine's memory ran out), \"killed\" (from outside); "
          "\"nothing\" or \"interrupted\"."},
         {"kill", end_one, "workers:kill(i)", "Ends worker i at once."},
         {"restart", restart, "workers:restart(i) -> true | nil, message, code",
          "Replaces worker i."},
         {"pid", pid, "workers:pid(i) -> integer",
          "The process id of worker i, 0 when it has ended."},
+        {"cpu_s", cpu_s, "workers:cpu_s(i) -> number",
+         "Seconds of processor time that worker i has used."},
+        {"memory", memory, "workers:memory(i) -> integer",
+         "Bytes of memory that are worker i's alone."},
         {"close", close_farm, "workers:close()", "Ends all workers."},
         {NULL, NULL, NULL, NULL}};
     static const luaL_Reg meta[] = {{"__gc", close_farm}, {"__close", close_farm}, {NULL, NULL}};
@@ -188,6 +213,8 @@ void bind_farm(lua_State *L) {
         {"serve", serve, "core.farm.serve(handler)",
          "In a worker: answers each message with handler(message, share|nil) -> answer [, share] "
          "until the host ends."},
+        {"no_memory", no_memory, "core.farm.no_memory()",
+         "In a worker: ends it at once, and the host knows that it got no memory."},
         {NULL, NULL, NULL, NULL}};
     bind_class(L, CLASS, "workers:", methods, meta);
     bind_class(L, SEAT_CLASS, "seat:", none, seat_meta);

@@ -14,6 +14,7 @@ struct Compiler {
     int major, minor;
     int *targets;  /* 0-ended */
     bool no_cache; /* this NVRTC knows --no-cache (as far as we have seen) */
+    char *trouble; /* see compile_trouble */
 };
 
 typedef struct Options { /* what NVRTC is given: owned strings */
@@ -39,7 +40,12 @@ void compile_close(Compiler *c) {
     if (c == NULL) return;
     library_close(&c->nvrtc);
     free(c->targets);
+    free(c->trouble);
     free(c);
+}
+
+const char *compile_trouble(const Compiler *c) {
+    return c->trouble;
 }
 
 const char *compile_path(const Compiler *c) {
@@ -156,6 +162,29 @@ static bool fail_option(const CompileOptions *o, const gi_buf *log, gi_err *err)
     return false;
 }
 
+static void note_trouble(Compiler *c, const char *text) {
+    if (c->trouble == NULL) c->trouble = gi_strdup(text);
+}
+
+/* An error that is not about the source, as the parts of NVRTC word it in the first line of theirs;
+** those that follow show the source. */
+static bool is_own_failure(const char *line) {
+    static const char *const words[] = {"internal error", "out of memory", "insufficient memory",
+                                        "emory allocation fail"};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (strstr(line, words[i])) return true;
+    return false;
+}
+
+static void look_for_trouble(Compiler *c, const char *log) {
+    LogBlock b;
+    while (log_next(&log, &b)) {
+        char *line = gi_strndup(b.start, strcspn(b.start, "\n"));
+        if (b.kind == LOG_ERROR && is_own_failure(line)) note_trouble(c, line);
+        free(line);
+    }
+}
+
 bool compile_one(Compiler *c, const char *source, size_t len, const char *name,
                  const CompileOptions *options, CompileResult *out, gi_err *err) {
     if (memchr(source, '\0', len))
@@ -172,11 +201,16 @@ bool compile_one(Compiler *c, const char *source, size_t len, const char *name,
     free(text);
     if (r.ok || result == NVRTC_COMPILATION) {
         log_messages(r.log.len ? r.log.data : "", name, &r);
+        look_for_trouble(c, r.log.len ? r.log.data : "");
         *out = r;
         return true;
     }
-    if (result == NVRTC_INVALID_OPTION) fail_option(options, &r.log, err);
-    else gi_fail(err, "driver", "NVRTC failed on %s: %s", name, c->nvrtc.error_string(result));
+    if (result == NVRTC_INVALID_OPTION) {
+        fail_option(options, &r.log, err);
+    } else {
+        note_trouble(c, c->nvrtc.error_string(result));
+        gi_fail(err, "driver", "NVRTC failed on %s: %s", name, c->nvrtc.error_string(result));
+    }
     compile_result_free(&r);
     return false;
 }

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -14,7 +15,8 @@
 #include "farm/spawn.h"
 
 #define LOOK_S        0.05 /* between two looks at the processes */
-#define LAST_BREATH_S 0.1  /* from the end of its socket to the end of the process */
+#define LAST_BREATH_S 2    /* from the end of its socket to the end of the process, at most */
+#define OOM_S         1    /* the kernel's count rose: how long that tells of deaths */
 
 typedef struct Worker {
     pid_t pid; /* 0: not running */
@@ -30,6 +32,8 @@ struct Farm {
     int turn; /* where the next farm_wait starts looking, so that no worker starves */
     size_t memory_bytes;
     double next_look;
+    unsigned long long oom_kills; /* the kernel's count, as last read, and when it was seen to rise */
+    double oom_s;
 };
 
 /* --- one worker --- */
@@ -71,6 +75,8 @@ Farm *farm_open(const char *const *argv, int n, const FarmOptions *options, gi_e
     f->fds = gi_alloc((size_t)n * sizeof *f->fds);
     f->n = n;
     if (options) f->memory_bytes = options->memory_bytes;
+    f->oom_kills = spawn_oom_kills();
+    f->oom_s = -OOM_S;
     for (int i = 0; i < n; i++) f->workers[i].channel.fd = -1;
     for (int i = 0; i < n; i++) {
         if (start_worker(f, &f->workers[i], err)) continue;
@@ -110,6 +116,16 @@ void farm_send(Farm *f, int worker, const void *bytes, size_t len, Share *share)
     channel_flush(&w->channel); /* a worker that has gone is noticed by farm_wait */
 }
 
+double farm_cpu_s(const Farm *f, int worker) {
+    const Worker *w = &f->workers[worker];
+    return w->pid ? spawn_cpu_s(w->pid) : 0;
+}
+
+size_t farm_memory(const Farm *f, int worker) {
+    const Worker *w = &f->workers[worker];
+    return w->pid ? spawn_memory(w->pid) : 0;
+}
+
 void farm_kill(Farm *f, int worker) {
     end_worker(&f->workers[worker]);
 }
@@ -134,23 +150,56 @@ void farm_event_free(FarmEvent *e) {
     gi_buf_free(&e->message);
 }
 
-/* The socket is closed, so the worker is ending: give it a moment to say how, then insist. */
-static void report_end(Worker *w, FarmEvent *out) {
+/* A signal that a program gets by what it does itself. */
+static bool is_own_signal(int number) {
+    static const int own[] = {SIGSEGV, SIGBUS,  SIGFPE, SIGILL,  SIGABRT,
+                              SIGTRAP, SIGSYS, SIGPIPE, SIGXCPU, SIGXFSZ};
+    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
+        if (number == own[i]) return true;
+    return false;
+}
+
+/* Has the kernel just killed processes for want of memory? Several may go at once. */
+static bool is_memory_short(Farm *f) {
+    unsigned long long kills = spawn_oom_kills();
+    if (kills > f->oom_kills) f->oom_s = gi_seconds();
+    f->oom_kills = kills;
+    return gi_seconds() < f->oom_s + OOM_S;
+}
+
+static FarmEventKind tell_signal(Farm *f, int number, gi_buf *why) {
+    bool own = is_own_signal(number), starved = number == SIGKILL && is_memory_short(f);
+    gi_buf_addf(why, "the worker was killed by signal %d (%s)%s", number, strsignal(number),
+                own       ? ""
+                : starved ? ": the machine's memory ran out"
+                          : ", which somebody sent");
+    return own ? FARM_DIED : starved ? FARM_STARVED : FARM_KILLED;
+}
+
+static FarmEventKind tell_exit(int code, gi_buf *why) {
+    if (code == GI_EXIT_MEMORY) gi_buf_adds(why, "the worker got no memory");
+    else gi_buf_addf(why, "the worker ended with exit code %d", code);
+    return code == GI_EXIT_MEMORY ? FARM_MEMORY : FARM_DIED;
+}
+
+/* The socket is closed, so the worker is ending: wait for it to say how, then insist. On a busy
+** machine a process that was killed may take a while to be gone. */
+static void report_end(Farm *f, Worker *w, FarmEvent *out) {
     double until = gi_seconds() + LAST_BREATH_S;
     while (!spawn_has_ended(w->pid) && gi_seconds() < until) usleep(500);
     bool by_itself = spawn_has_ended(w->pid);
     int status = end_worker(w);
+    out->kind = FARM_DIED;
     if (!by_itself) gi_buf_adds(&out->message, "the worker closed its connection but did not end");
-    else if (WIFSIGNALED(status))
-        gi_buf_addf(&out->message, "the worker was killed by signal %d (%s)", WTERMSIG(status),
-                    strsignal(WTERMSIG(status)));
-    else gi_buf_addf(&out->message, "the worker ended with exit code %d", WEXITSTATUS(status));
+    else if (WIFSIGNALED(status)) out->kind = tell_signal(f, WTERMSIG(status), &out->message);
+    else out->kind = tell_exit(WEXITSTATUS(status), &out->message);
 }
 
 static void report_nonsense(Worker *w, const gi_err *why, FarmEvent *out) {
     end_worker(w);
     gi_buf_clear(&out->message);
     gi_buf_addf(&out->message, "the worker was ended: %s", why->message);
+    out->kind = FARM_DIED;
 }
 
 static void add_size(gi_buf *b, size_t bytes) {
@@ -194,24 +243,23 @@ static bool look_at_processes(Farm *f, FarmEvent *out) {
 }
 
 /* What worker w has for us: a message, its end, or nothing. Last words come before the end. */
-static bool take_from(Worker *w, FarmEvent *out) {
+static bool take_from(Farm *f, Worker *w, FarmEvent *out) {
     gi_err why;
     if (w->pid == 0) return false;
     switch (channel_take(&w->channel, &out->message, &out->share, &why)) {
-    case CHANNEL_TOOK: out->kind = FARM_MESSAGE; return true;
+    case CHANNEL_TOOK: out->kind = FARM_MESSAGE; break;
     case CHANNEL_NONSENSE: report_nonsense(w, &why, out); break;
     case CHANNEL_NONE:
         if (!w->ended) return false;
-        report_end(w, out);
+        report_end(f, w, out);
     }
-    out->kind = FARM_DIED;
     return true;
 }
 
 static bool take_any(Farm *f, FarmEvent *out) {
     for (int k = 0; k < f->n; k++) {
         int i = (f->turn + k) % f->n;
-        if (!take_from(&f->workers[i], out)) continue;
+        if (!take_from(f, &f->workers[i], out)) continue;
         out->worker = i;
         f->turn = i + 1;
         return true;
@@ -241,7 +289,6 @@ static bool serve_workers(Farm *f, FarmEvent *out) {
         if (state == CHANNEL_ENDED) w->ended = true;
         if (state != CHANNEL_BROKEN) continue;
         report_nonsense(w, &why, out);
-        out->kind = FARM_DIED;
         out->worker = i;
         return true;
     }

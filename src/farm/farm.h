@@ -6,6 +6,13 @@
 ** (array/share.h), whose descriptor travels with it. A worker is never believed and never waited
 ** for: one that dies, sends nonsense or outgrows its memory is ended by its process id and reported.
 **
+** Whose doing a death is, is told apart, because a mutant is blamed for some and not for others. By
+** the worker's own doing are a fault (SIGSEGV, SIGABRT and their kin), an exit, nonsense, and its
+** size. A signal that no program gets by what it does (SIGKILL above all) came from somebody else:
+** from the kernel where its count of processes killed for want of memory (`oom_kill` in
+** /proc/vmstat, Linux 4.13) has just risen, else from outside. Workers offer themselves to
+** that killer before everybody else (oom_score_adj).
+**
 ** Each worker leads a process group, which is killed with it, so that its own children go too.
 ** Workers end when the host does, however it ends: the kernel sends them a signal
 ** (PR_SET_PDEATHSIG), on which they kill their group, and their socket closes.
@@ -39,16 +46,18 @@ void farm_send(Farm *f, int worker, const void *bytes, size_t len, Share *share)
 
 typedef enum FarmEventKind {
     FARM_MESSAGE,
-    FARM_DIED,
+    FARM_DIED,    /* by a fault, an exit or nonsense of its own */
+    FARM_MEMORY,  /* it outgrew its limit, or an allocation of its own failed */
+    FARM_STARVED, /* the machine's memory ran out, and the kernel took this worker */
+    FARM_KILLED,  /* by a signal that somebody sent it */
     FARM_NOTHING,
-    FARM_INTERRUPTED,
-    FARM_MEMORY
+    FARM_INTERRUPTED
 } FarmEventKind;
 
 typedef struct FarmEvent {
     FarmEventKind kind;
     int worker;
-    gi_buf message; /* FARM_MESSAGE: the answer; FARM_DIED, FARM_MEMORY: why, a sentence */
+    gi_buf message; /* FARM_MESSAGE: the answer; of one that ended: how, a sentence */
     Share *share;   /* that came with a message, or NULL */
 } FarmEvent;
 
@@ -58,12 +67,18 @@ typedef struct FarmEvent {
 void farm_wait(Farm *f, double timeout_s, FarmEvent *event);
 void farm_event_free(FarmEvent *event);
 
+/* Seconds of processor time that a worker has used since its start, and the bytes of memory that
+** are its alone; 0 when it has ended. */
+double farm_cpu_s(const Farm *f, int worker);
+size_t farm_memory(const Farm *f, int worker);
+
 /* Ends a worker at once; nothing is reported of it any more. */
 void farm_kill(Farm *f, int worker);
 /* Ends a worker if it still runs and starts a new one in its place; queued messages are dropped. */
 bool farm_restart(Farm *f, int worker, gi_err *err);
 
-/* The worker's side, blocking; for one socket a process. */
+/* The worker's side, blocking; for one socket a process. One that ends with GI_EXIT_MEMORY says that
+** it got no memory. */
 typedef struct FarmSeat FarmSeat;
 FarmSeat *farm_join(int fd); /* takes over the descriptor; first thing in a worker */
 /* The next message and its share (the caller's) or NULL; false at the end of the conversation. */

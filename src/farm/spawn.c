@@ -17,6 +17,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "farm/farm.h"
@@ -49,11 +50,21 @@ static void reset_signals(void) {
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
+/* When the machine's memory runs out, no program can be spared as easily as a worker. */
+static void offer_to_oom_killer(void) {
+    int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+    if (fd < 0) return;
+    ssize_t ignored = write(fd, "1000", 4);
+    (void)ignored;
+    close(fd);
+}
+
 /* The child. Only system calls: it shares the parent's memory. */
 static _Noreturn void become_worker(Start *s) {
     const struct rlimit no_core = {0, 0};
     setpgid(0, 0); /* Ctrl-C reaches the host alone; its own children end with it */
     setrlimit(RLIMIT_CORE, &no_core);
+    offer_to_oom_killer();
     if (dup2(s->null, 0) >= 0 && dup2(s->null, 1) >= 0 && dup2(s->socket, FARM_WORKER_FD) >= 0 &&
         prctl(PR_SET_PDEATHSIG, SIGTERM) == 0) {
         if (getppid() != s->parent) _exit(0); /* it died before prctl */
@@ -117,17 +128,37 @@ int spawn_reap(pid_t pid) {
     return status;
 }
 
+/* The beginning of a file of the kernel's, as text; "" when there is no such file. */
+static void read_file(const char *path, char *text, size_t size) {
+    size_t len = 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    for (ssize_t n = 1; fd >= 0 && n > 0 && len < size - 1; len += n > 0 ? (size_t)n : 0)
+        n = read(fd, text + len, size - 1 - len);
+    if (fd >= 0) close(fd);
+    text[len] = '\0';
+}
+
 /* statm: size, resident, shared, ... in pages. Shared pages are left out, since the arrays of a
 ** case and the compiler's code are in every worker and exist once: to kill one frees none of them. */
 size_t spawn_memory(pid_t pid) {
     char path[64], text[128];
     unsigned long long size, resident, shared;
     snprintf(path, sizeof path, "/proc/%d/statm", (int)pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return 0;
-    ssize_t n = read(fd, text, sizeof text - 1);
-    close(fd);
-    text[n > 0 ? n : 0] = '\0';
+    read_file(path, text, sizeof text);
     if (sscanf(text, "%llu %llu %llu", &size, &resident, &shared) != 3) return 0;
     return resident > shared ? (size_t)(resident - shared) * (size_t)sysconf(_SC_PAGESIZE) : 0;
+}
+
+double spawn_cpu_s(pid_t pid) {
+    clockid_t clock;
+    struct timespec used;
+    if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &used) != 0) return 0;
+    return (double)used.tv_sec + 1e-9 * (double)used.tv_nsec;
+}
+
+unsigned long long spawn_oom_kills(void) {
+    char text[16384];
+    read_file("/proc/vmstat", text, sizeof text);
+    const char *line = strstr(text, "\noom_kill ");
+    return line ? strtoull(line + strlen("\noom_kill "), NULL, 10) : 0;
 }

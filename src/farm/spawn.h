@@ -8,7 +8,8 @@
 
 /* Starts argv (argv[0] a path) with `socket` as FARM_WORKER_FD, /dev/null as standard input and
 ** output, no other descriptor but standard error, no core dumps, default signals, in a process
-** group of its own. It is ended by the kernel when the calling thread ends. 0: "io". */
+** group of its own, the first to go when the machine's memory runs out. It is ended by the kernel
+** when the calling thread ends. 0: "io". */
 pid_t spawn_worker(char *const *argv, int socket, gi_err *err);
 
 /* Kills the worker's whole process group; the process itself has still to be reaped. */
@@ -19,5 +20,9 @@ bool spawn_has_ended(pid_t pid);
 int spawn_reap(pid_t pid);
 /* Bytes of memory that are this process's alone; 0 when it has ended. */
 size_t spawn_memory(pid_t pid);
+/* Seconds of processor time it has used, all threads together; 0 when it has ended. */
+double spawn_cpu_s(pid_t pid);
+/* How many processes the kernel has killed for want of memory since it started; 0: it does not say. */
+unsigned long long spawn_oom_kills(void);
 
 #endif

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,6 +17,11 @@ static void fill_memory(void) {
         char *p = malloc(1 << 20);
         for (int i = 0; p && i < 1 << 20; i += 512) ((volatile char *)p)[i] = 1;
     }
+}
+
+static void work(double seconds) {
+    volatile double x = 0;
+    for (double until = gi_seconds() + seconds; gi_seconds() < until;) x = x + 1;
 }
 
 /* Leaves a child that would live for minutes, and answers with its process id. */
@@ -37,7 +43,10 @@ static int serve(void) {
     FarmSeat *seat = farm_join(FARM_WORKER_FD);
     while (farm_receive(seat, &m, &share)) {
         if (strcmp(m.data, "die") == 0) raise(SIGKILL);
+        if (strcmp(m.data, "abort") == 0) abort();
         if (strcmp(m.data, "exit") == 0) _exit(7);
+        if (strcmp(m.data, "allocate") == 0) close(2), gi_alloc(SIZE_MAX / 2);
+        if (strcmp(m.data, "work") == 0) work(0.3);
         if (strcmp(m.data, "hang") == 0) sleep(1000);
         if (strcmp(m.data, "fill") == 0) fill_memory();
         if (strncmp(m.data, "child", 5) == 0) leave_child(seat);
@@ -100,24 +109,76 @@ static void test_large(Farm *f) {
     free(bytes);
 }
 
-static void test_death(Farm *f) {
+/* Whose doing the end of a worker was that is sent this, or this signal. */
+static void test_end(Farm *f, const char *message, int number, FarmEventKind kind,
+                     const char *says) {
     gi_err err;
     int old = farm_pid(f, 1);
-    send_text(f, 1, "die");
+    send_text(f, 1, message);
+    if (number) kill(old, number);
     FarmEvent e = wait_for(f, 10);
-    ok(e.kind == FARM_DIED && e.worker == 1, "a worker that is killed is reported");
-    has_str(e.message.data, "signal 9", "with the signal that killed it");
-    ok(farm_restart(f, 1, &err) && farm_pid(f, 1) != old, "and can be replaced");
+    ok(e.kind == kind && e.worker == 1, "%s, signal %d: it is told whose doing it was", message,
+       number);
+    has_str(e.message.data, says, "and how it ended");
+    ok(farm_restart(f, 1, &err) && farm_pid(f, 1) != old, "it can be replaced");
     farm_event_free(&e);
-    send_text(f, 1, "exit");
-    e = wait_for(f, 10);
-    has_str(e.message.data, "exit code 7", "a worker that exits is reported with its code");
+}
+
+static void test_deaths(Farm *f) {
+    test_end(f, "hang", SIGKILL, FARM_KILLED, "signal 9 (Killed), which somebody sent");
+    test_end(f, "hang", SIGTERM, FARM_KILLED, "which somebody sent");
+    test_end(f, "hang", SIGHUP, FARM_KILLED, "signal 1 (Hangup), which somebody sent");
+    test_end(f, "abort", 0, FARM_DIED, "signal 6");
+    test_end(f, "hang", SIGSEGV, FARM_DIED, "signal 11");
+    test_end(f, "exit", 0, FARM_DIED, "exit code 7");
+    test_end(f, "allocate", 0, FARM_MEMORY, "got no memory");
+    send_text(f, 1, "again");
+    FarmEvent e = wait_for(f, 10);
+    ok(e.kind == FARM_MESSAGE && strcmp(e.message.data, "again") == 0, "the last one answers");
+    farm_event_free(&e);
+}
+
+static void test_usage(Farm *f) {
+    double before = farm_cpu_s(f, 0);
+    send_text(f, 0, "work");
+    FarmEvent e = wait_for(f, 10);
+    double used = farm_cpu_s(f, 0) - before;
+    ok(e.kind == FARM_MESSAGE && used > 0.02 && used < 0.32,
+       "0.3 s of work: %.3f s of processor time", used);
+    before = farm_cpu_s(f, 0);
+    wait_for(f, 0.2);
+    ok(farm_cpu_s(f, 0) - before < 0.05, "an idle worker uses none");
+    ok(farm_memory(f, 0) > 10000 && farm_memory(f, 0) < (size_t)256 << 20, "some memory: %zu bytes",
+       farm_memory(f, 0));
+    farm_event_free(&e);
+}
+
+static bool write_file(const char *folder, const char *name, long long number) {
+    char path[256];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "w");
+    bool done = file && fprintf(file, "%lld", number) > 0;
+    return file && fclose(file) == 0 && done;
+}
+
+/* A worker in a group of processes that may have 64 MiB together, where this user may make one. */
+static void test_starved(Farm *f) {
+    gi_err err;
+    char folder[128];
+    snprintf(folder, sizeof folder, "/sys/fs/cgroup/memory/gilua-test-%d", (int)getpid());
+    if (mkdir(folder, 0755) != 0 || !write_file(folder, "memory.limit_in_bytes", 64 << 20) ||
+        !write_file(folder, "cgroup.procs", farm_pid(f, 1))) {
+        ok(true, "the kernel's end for want of memory # SKIP no memory group can be made here");
+        rmdir(folder);
+        return;
+    }
+    send_text(f, 1, "fill");
+    FarmEvent e = wait_for(f, 10);
+    ok(e.kind == FARM_STARVED, "a worker that the kernel ends for want of memory is told apart");
+    has_str(e.message.data, "the machine's memory ran out", "with the reason");
     farm_event_free(&e);
     farm_restart(f, 1, &err);
-    send_text(f, 1, "again");
-    e = wait_for(f, 10);
-    ok(e.kind == FARM_MESSAGE && strcmp(e.message.data, "again") == 0, "the new one answers");
-    farm_event_free(&e);
+    for (int i = 0; rmdir(folder) != 0 && i < 100; i++) usleep(10000);
 }
 
 static void test_hang(Farm *f) {
@@ -255,7 +316,9 @@ int main(int argc, char **argv) {
     if (!ok(f != NULL, "two workers start")) return tap_done();
     test_echo(f);
     test_large(f);
-    test_death(f);
+    test_deaths(f);
+    test_usage(f);
+    test_starved(f);
     test_hang(f);
     test_memory(f);
     test_shares(f);

@@ -1,18 +1,32 @@
 --- The farm's worker processes: who is free, what waits, and who is to blame when one is lost.
 --
--- A worker serves its jobs in the order they were sent. So when it dies, hangs or outgrows its
--- memory, the first job it had not answered is the suspect; the others are sent again as if nothing
--- had happened. A suspect of several mutants is tried again in parts, one mutant each; a suspect of
--- one, once more alone; only what loses a worker a second time is blamed.
+-- A worker serves its jobs in the order they were sent. So when it is lost, the first job it had
+-- not answered is concerned; the others are sent again as if nothing had happened. What follows for
+-- that one depends on whose doing the loss was:
+--
+--   killed    From outside: nobody's. The job is sent again; when nothing but such losses comes any
+--             more, the run ends with a sentence, and no mutant is blamed.
+--   died memory timeout
+--             Its own: a fault, its size, the processor time it took. A job of several mutants is
+--             tried again in parts, one mutant each. A job of one is tried again by a worker that
+--             has done nothing yet and gets nothing else meanwhile. It is blamed when it has lost
+--             two workers while nothing else was asked of them.
+--   starved   The machine's memory ran out. As its own, but tried again when all else is done, so
+--             that nobody else uses memory.
+--   doubt     The worker answered that its compiler failed in a way that may be due to what it
+--             compiled before. Tried again in the same way; what a new compiler says counts.
+--
+-- Time is the processor's, since a worker that others keep from running is not slow. Only where a
+-- worker waits for a GPU, or sleeps, does the clock on the wall end it.
 --
 -- A job is a table:
 --   kind       what to do first is decided by it: see ORDER
 --   role       which workers can serve it: "host" or "device"
 --   message    fun(worker): table, share?   what is sent
 --   done       fun(reply: table, worker)    the answer
---   blame      fun(status, reason)          it lost two workers
+--   blame      fun(status, reason)          it is guilty
 --   parts      fun(): job[]?                the same for one mutant each; nil where it is one
---   limit_s    seconds a worker may take
+--   limit_s    seconds of a processor (of a GPU's worker: by the clock) it may take
 
 local fail = require "gilua.base.fail"
 local core = require "gilua.core"
@@ -21,6 +35,9 @@ local wire = require "gilua.base.wire"
 local M = {}
 
 ---@class gilua.crew
+---@field restarts integer workers lost
+---@field losses table<string, integer> of them, by kind: those above, and "context" (an answer was
+---  that the mutant had broken the GPU's), "stopped" (by an error elsewhere)
 local Crew = {}
 Crew.__index = Crew
 
@@ -28,6 +45,16 @@ Crew.__index = Crew
 local ORDER = { probe = 1, case = 1, pair = 2, answers = 2, floor = 2, run = 3, check = 4,
                 compile = 5 }
 local KINDS = 5
+
+local STATUS = { died = "crash", memory = "out_of_memory", starved = "out_of_memory",
+                 timeout = "timeout" }
+local STRIKES = 2 -- workers that a job loses, alone, before it is blamed
+local MOST_IN_VAIN = 20 -- losses for each worker that are nobody's, with no answer between
+local MOST_KILLS = 200 -- of workers at one and the same job
+local REST_S, MOST_REST_S = 0.01, 1 -- of a worker whose predecessors came to nothing
+local LOOK_S = 0.1 -- at one who is past its limit by the clock on the wall
+local SLEEP_FACTOR = 10 -- by the clock on the wall a job may take so many times its limit
+local RENEW_SHARE = 0.5 -- of the memory allowed: an idle worker that has grown to more is replaced
 
 local function queue()
   return { first = 1, last = 0 }
@@ -41,6 +68,10 @@ end
 local function put_first(q, job)
   q.first = q.first - 1
   q[q.first] = job
+end
+
+local function length(q)
+  return q.last - q.first + 1
 end
 
 local function take(q)
@@ -58,12 +89,18 @@ function M.open(list, memory_bytes)
   local argv = { core.system.program(), "--worker" }
   local processes, why = core.farm.open(argv, #list, { memory_bytes = memory_bytes })
   if not processes then fail("%s", why) end
-  local self = setmetatable({ processes = processes, workers = list, waiting = 0, restarts = 0 },
-    Crew)
-  self.queues = {}
-  for kind = 1, KINDS do self.queues[kind] = { host = queue(), device = queue() } end
+  return M.new(list, memory_bytes, processes)
+end
+
+--- A crew of processes that run.
+function M.new(list, memory_bytes, processes)
+  local self = setmetatable({
+    processes = processes, workers = list, memory_bytes = memory_bytes, restarts = 0, losses = {},
+    in_vain = {}, -- losses that were nobody's since the last answer, by kind
+  }, Crew)
+  self:forget_jobs()
   for i, worker in ipairs(list) do
-    worker.index, worker.jobs, worker.idle_deaths = i, {}, 0
+    worker.index, worker.jobs, worker.runs, worker.served, worker.rests_until = i, {}, true, 0, 0
   end
   return self
 end
@@ -72,45 +109,92 @@ function Crew:close()
   self.processes:close()
 end
 
+-- --- what waits ---------------------------------------------------------------------------------
+
+function Crew:forget_jobs()
+  self.queues, self.waiting = {}, 0
+  for kind = 1, KINDS do self.queues[kind] = { host = queue(), device = queue() } end
+  self.suspects = { host = queue(), device = queue() } -- each for a new worker
+  self.starved = queue() -- each for a new worker, when there is nothing else to do
+end
+
 function Crew:post(job, first)
   local q = self.queues[ORDER[job.kind]][job.role]
+  if job.starved then q = self.starved elseif job.suspect then q = self.suspects[job.role] end
   if first then put_first(q, job) else put(q, job) end
   self.waiting = self.waiting + 1
 end
 
-local function start_clock(worker)
-  local job = worker.jobs[1]
-  worker.deadline = job and core.system.seconds() + job.limit_s or nil
+function Crew:take_from(q)
+  if length(q) == 0 then return nil end
+  self.waiting = self.waiting - 1
+  return take(q)
+end
+
+local function serves(worker, role)
+  for _, own in ipairs(worker.roles) do
+    if own == role then return true end
+  end
+  return false
+end
+
+--- The next job a worker can serve, or nil; a suspect comes first, where the worker is idle.
+function Crew:next_for(worker)
+  for _, role in ipairs(#worker.jobs == 0 and worker.roles or {}) do
+    local job = self:take_from(self.suspects[role])
+    if job then return job end
+  end
+  for kind = 1, KINDS do
+    for _, role in ipairs(worker.roles) do
+      local job = self:take_from(self.queues[kind][role])
+      if job then return job end
+    end
+  end
+end
+
+-- --- giving out work ----------------------------------------------------------------------------
+
+--- What the first job of a worker has used is counted from now.
+function Crew:start_clock(worker)
+  if not worker.jobs[1] then return end
+  worker.since_s, worker.since_cpu_s = core.system.seconds(), self.processes:cpu_s(worker.index)
 end
 
 function Crew:send(worker, job)
+  if job.suspect and worker.served > 0 and not self:renew(worker) then
+    self:post(job, true)
+    return
+  end
   worker.jobs[#worker.jobs + 1] = job
-  if #worker.jobs == 1 then start_clock(worker) end
+  if #worker.jobs == 1 then self:start_clock(worker) end
   local message, share = job.message(worker)
   self.processes:send(worker.index, wire.encode(message), share)
 end
 
---- The next job a worker can serve, or nil.
-function Crew:next_for(worker)
-  for kind = 1, KINDS do
-    for _, role in ipairs(worker.roles) do
-      local q = self.queues[kind][role]
-      if q.first <= q.last then
-        self.waiting = self.waiting - 1
-        return take(q)
-      end
-    end
-  end
+local function has_room(worker, depth)
+  if not worker.runs or #worker.jobs ~= depth or depth >= worker.depth then return false end
+  return depth == 0 or not worker.jobs[1].suspect
 end
 
 --- Gives jobs to the workers that can take one, the least busy first.
 function Crew:assign()
   for depth = 0, 1 do
     for _, worker in ipairs(self.workers) do
-      if #worker.jobs == depth and depth < worker.depth then
-        local job = self:next_for(worker)
-        if job then self:send(worker, job) end
-      end
+      local job = has_room(worker, depth) and self:next_for(worker)
+      if job then self:send(worker, job) end
+    end
+  end
+  if self.waiting > 0 and self.waiting == length(self.starved) and not self:busy() then
+    self:assign_starved()
+  end
+end
+
+function Crew:assign_starved()
+  local role = self.starved[self.starved.first].role
+  for _, worker in ipairs(self.workers) do
+    if worker.runs and serves(worker, role) then
+      self:send(worker, self:take_from(self.starved))
+      return
     end
   end
 end
@@ -122,38 +206,93 @@ function Crew:busy()
   return false
 end
 
---- A worker is replaced; what it had not answered is posted again.
-function Crew:replace(worker)
-  local jobs = worker.jobs
-  worker.jobs, worker.deadline, worker.case_key = {}, nil, nil
+-- --- losing workers -----------------------------------------------------------------------------
+
+--- A worker came to nothing, and no job is to blame. It rests, the longer the more have come to
+--- nothing; too many in a row end the run.
+function Crew:lost_in_vain(worker, kind, sentence)
+  local rounds = (self.in_vain[kind] or 0) + 1 / #self.workers
+  self.in_vain[kind] = rounds
+  if rounds >= MOST_IN_VAIN then fail("%s", sentence) end
+  worker.rests_until = core.system.seconds() + math.min(REST_S * 2 ^ rounds, MOST_REST_S)
+end
+
+--- Puts a new process in the place of an idle worker's, if it has one.
+---@return boolean started where not, the worker rests
+function Crew:renew(worker)
   local ok, why = self.processes:restart(worker.index)
-  if not ok then error(why, 0) end
+  worker.runs, worker.served, worker.case_key, worker.first_bytes = ok ~= nil, 0, nil, nil
+  if not ok then self:lost_in_vain(worker, "start", why) end
+  return worker.runs
+end
+
+--- Workers that were lost start again.
+function Crew:revive()
+  for _, worker in ipairs(self.workers) do
+    if not worker.runs and core.system.seconds() >= worker.rests_until then self:renew(worker) end
+  end
+end
+
+--- Ends what is left of a worker; what it had not answered is posted again.
+function Crew:lose(worker, kind)
+  local jobs = worker.jobs
+  self.losses[kind] = (self.losses[kind] or 0) + 1
+  worker.jobs, worker.runs, worker.rests_until = {}, false, 0
+  self.processes:kill(worker.index)
   self.restarts = self.restarts + 1
   for i = #jobs, 1, -1 do self:post(jobs[i], true) end
 end
 
---- A worker was lost over its first job.
-function Crew:lost(worker, status, reason)
-  local job = table.remove(worker.jobs, 1)
-  self:replace(worker)
-  if not job then
-    worker.idle_deaths = worker.idle_deaths + 1
-    if worker.idle_deaths > 3 then error("workers end without having been asked: " .. reason, 0) end
-    return
+local function killed_sentence(reason, times)
+  return ("workers are being killed from outside, %s, so that nothing gets done (the last: %s); "
+    .. "find out who does it: a limit on memory or processes may"):format(times, reason)
+end
+
+--- Somebody else ended a worker.
+function Crew:killed(worker, job, reason)
+  local times = MOST_IN_VAIN * #self.workers
+  self:lost_in_vain(worker, "killed", killed_sentence(reason, times .. " times in a row"))
+  if not job then return end
+  job.kills = (job.kills or 0) + 1
+  if job.kills >= MOST_KILLS then
+    fail("%s", killed_sentence(reason, job.kills .. " times at the same job"))
   end
+  self:post(job, true)
+end
+
+--- A job lost its worker by its own doing, as it seems.
+---@param alone boolean nothing else was asked of the worker
+function Crew:suspect(job, kind, reason, alone)
   local parts = job.parts and job.parts()
   if parts then
-    for _, part in ipairs(parts) do
-      part.again = true
-      self:post(part)
-    end
-  elseif not job.again then
-    job.again = true
-    self:post(job)
+    for _, part in ipairs(parts) do self:post(part) end
+    return
+  end
+  if alone and kind ~= "doubt" then job.strikes = (job.strikes or 0) + 1 end
+  if job.strikes == STRIKES then
+    job.blame(STATUS[kind], reason)
+    return
+  end
+  job.suspect, job.starved = true, kind == "starved"
+  self:post(job)
+end
+
+--- A worker was lost over its first job.
+---@param kind string "killed", "died", "memory", "timeout", "starved" or "doubt"
+function Crew:lost(worker, kind, reason)
+  local alone = #worker.jobs == 1
+  local job = table.remove(worker.jobs, 1)
+  self:lose(worker, kind)
+  if kind == "killed" or kind == "starved" and not job then
+    self:killed(worker, job, reason)
+  elseif not job then
+    self:lost_in_vain(worker, "idle", "workers end without having been asked: " .. reason)
   else
-    job.blame(status, reason)
+    self:suspect(job, kind, reason, alone)
   end
 end
+
+-- --- answers and time ---------------------------------------------------------------------------
 
 --- A failure in a worker's own code or in a problem's: not a mutant's fate.
 local function raise(failure)
@@ -161,23 +300,54 @@ local function raise(failure)
   error("in a worker: " .. failure.trace, 0)
 end
 
+--- Libraries keep what they take. A worker that has grown is replaced in time, between two jobs: so
+--- no mutant pays for what others have left behind.
+function Crew:renew_grown(worker)
+  if #worker.jobs > 0 or self.memory_bytes == 0 then return end
+  local bytes = self.processes:memory(worker.index)
+  worker.first_bytes = worker.first_bytes or bytes
+  if bytes > RENEW_SHARE * self.memory_bytes and bytes > 2 * worker.first_bytes then
+    self:renew(worker)
+  end
+end
+
 function Crew:answered(worker, bytes, share)
   local reply = wire.decode(bytes)
   if reply.failure then raise(reply.failure) end
+  if reply.doubt and not worker.jobs[1].suspect then
+    self:lost(worker, "doubt", reply.doubt)
+    return
+  end
   local job = table.remove(worker.jobs, 1)
-  start_clock(worker)
-  worker.idle_deaths = 0
-  if reply.lost then self:replace(worker) end
+  worker.served, self.in_vain = worker.served + 1, {}
+  if reply.lost or reply.doubt then
+    self:lose(worker, reply.doubt and "doubt" or "context")
+  else
+    self:start_clock(worker)
+    self:renew_grown(worker)
+  end
   job.done(reply, worker, share)
+end
+
+--- Why a worker's first job has had its time; nil while it has not.
+function Crew:overdue(worker, now)
+  local limit_s = worker.jobs[1].limit_s
+  local past_s = now - worker.since_s
+  if past_s <= limit_s then return nil end
+  if worker.device ~= "emu" then return ("no answer within %.3g s"):format(limit_s) end
+  local used_s = self.processes:cpu_s(worker.index) - worker.since_cpu_s
+  if used_s > limit_s then
+    return ("no answer within %.3g s of processor time"):format(limit_s)
+  elseif past_s > SLEEP_FACTOR * limit_s then
+    return ("no answer within %.3g s, of which it was idle for most"):format(past_s)
+  end
 end
 
 function Crew:check_deadlines()
   local now = core.system.seconds()
   for _, worker in ipairs(self.workers) do
-    if worker.deadline and now > worker.deadline then
-      local job = worker.jobs[1]
-      self:lost(worker, "timeout", ("no answer within %.3g s"):format(job.limit_s))
-    end
+    local reason = worker.jobs[1] and self:overdue(worker, now)
+    if reason then self:lost(worker, "timeout", reason) end
   end
 end
 
@@ -185,7 +355,10 @@ end
 function Crew:patience()
   local now, least = core.system.seconds(), 1
   for _, worker in ipairs(self.workers) do
-    if worker.deadline then least = math.min(least, worker.deadline - now) end
+    local job = worker.jobs[1]
+    local look_s = job and math.max(worker.since_s + job.limit_s, now + LOOK_S)
+    local wake_s = not worker.runs and worker.rests_until or look_s
+    if wake_s then least = math.min(least, wake_s - now) end
   end
   return math.max(least, 0.01)
 end
@@ -195,18 +368,16 @@ end
 ---@param after? fun()
 function Crew:drain(after)
   while self.waiting > 0 or self:busy() do
+    self:revive()
     self:assign()
     local kind, index, bytes, share = self.processes:wait(self:patience())
     local worker = self.workers[index]
     if kind == "message" then
       self:answered(worker, bytes, share)
-    elseif kind == "died" then
-      self:lost(worker, "crash", bytes)
-    elseif kind == "memory" then
-      self:lost(worker, "out_of_memory", bytes)
-    else
-      self:check_deadlines()
+    elseif kind ~= "nothing" and kind ~= "interrupted" then
+      self:lost(worker, kind, bytes)
     end
+    self:check_deadlines()
     if after then after() end
   end
 end
@@ -214,14 +385,14 @@ end
 --- Ends the workers' present jobs without an answer: nothing of them is kept. Used when an error
 --- has stopped an evaluation half way, so that the next one begins with idle workers.
 function Crew:clear()
-  for _, kinds in ipairs(self.queues) do kinds.host, kinds.device = queue(), queue() end
-  self.waiting = 0
   for _, worker in ipairs(self.workers) do
     if #worker.jobs > 0 then
       worker.jobs = {}
-      self:replace(worker)
+      self:lose(worker, "stopped")
     end
   end
+  self:forget_jobs()
+  self.in_vain = {}
 end
 
 return M

@@ -132,12 +132,15 @@ end
 
 --- What was done since it was opened. runs, checks, compilations: what workers did, the unmodified
 --- kernel's too; duplicates: evaluations that this spared, by what they shared with an earlier one.
----@return table { evaluations, runs, checks, compilations, restarts, slow, duplicates, rejected,
----  seconds, baseline? }
+--- losses: workers lost, by how: "killed" from outside, "starved" (the machine's memory ran out),
+--- "died", "memory", "timeout", "doubt" (of its compiler), "context" (of its GPU), "stopped".
+---@return table { evaluations, runs, checks, compilations, restarts, losses, slow, duplicates,
+---  rejected, seconds, baseline? }
 function Farm:stats()
-  local s = { restarts = self.crew.restarts, seconds = self.funnel.seconds,
+  local s = { restarts = self.crew.restarts, losses = {}, seconds = self.funnel.seconds,
               baseline = self.funnel.drift }
   for name, value in pairs(self.funnel.counts) do s[name] = value end
+  for kind, n in pairs(self.crew.losses) do s.losses[kind] = n end
   for name, value in pairs(self.counts) do s[name] = value end
   return s
 end

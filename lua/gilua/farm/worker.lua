@@ -55,15 +55,26 @@ function operations.probe(m)
   return { devices = list }
 end
 
+--- Where the compiler itself fails, every unit has failed; `doubt` says that another process may
+--- see it otherwise.
+local function compile_all(units, options)
+  local results, why, code = gi.compile.batch(units, options)
+  if results or code ~= "driver" then return must(results, why) end
+  results = {}
+  for i = 1, #units do results[i] = { message = why, log = why } end
+  return results
+end
+
 function operations.compile(m)
   local start = core.system.seconds()
-  local results = must(gi.compile.batch(m.units, { target = m.target, options = m.options }))
+  local results = compile_all(m.units, { target = m.target, options = m.options })
   local images = results.images
   results.images = nil
   for _, r in ipairs(results) do
     if r.code then r.hash = core.compile.canonical_hash(r.code) end
   end
-  return { results = results, images = images, seconds = core.system.seconds() - start }
+  return { results = results, images = images, doubt = core.compile.trouble(),
+           seconds = core.system.seconds() - start }
 end
 
 --- Builds a case. Its arrays go into shared memory, from where every worker has them.
@@ -135,6 +146,7 @@ end
 local function answer(bytes, share)
   local m = wire.decode(bytes)
   local ok, result, given = xpcall(operations[m.op], function(e)
+    if e == "not enough memory" then core.farm.no_memory() end
     return type(e) == "table" and { sentence = tostring(e) } or { trace = debug.traceback(e, 2) }
   end, m, share)
   return wire.encode(ok and result or { failure = result }), ok and given or nil

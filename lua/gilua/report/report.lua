@@ -179,6 +179,31 @@ local function describe_reject(run, individual)
   return ("generation %d: %s: %s%s\n"):format(run.generation, m.status, individual.genome, message)
 end
 
+-- How workers are lost, by the farm's names for it.
+local LOSSES = {
+  { "killed", "killed from outside, which no mutant is blamed for" },
+  { "starved", "killed because the machine's memory ran out" },
+  { "memory", "used more memory than a worker may" },
+  { "timeout", "took more time than a job may" },
+  { "died", "ended by a fault" },
+  { "doubt", "ended because their compiler had failed" },
+  { "context", "ended because a mutant's fault had broken their GPU's context" },
+  { "stopped", "stopped half way" },
+}
+
+---What became of workers since `told`, a sentence for the log; nil where nothing did.
+local function losses_since(told, losses)
+  local parts, all = {}, 0
+  for _, loss in ipairs(LOSSES) do
+    local n = (losses[loss[1]] or 0) - (told[loss[1]] or 0)
+    if n > 0 then parts[#parts + 1] = ("%d %s"):format(n, loss[2]) end
+    all = all + n
+  end
+  if all == 0 then return nil end
+  return ("%d worker%s lost and replaced: %s"):format(all, all == 1 and "" or "s",
+    table.concat(parts, "; "))
+end
+
 local function observer(dir, csv, log)
   local clock = host.seconds
   local began = clock()
@@ -186,6 +211,15 @@ local function observer(dir, csv, log)
   local function note(text, ...)
     log:write(("%8.1f s  "):format(clock() - began), text:format(...), "\n")
     log:flush()
+  end
+
+  local told = {} -- of the losses of workers
+
+  local function note_losses(run)
+    local losses = run.scheme.farm:stats().losses or {}
+    local sentence = losses_since(told, losses)
+    if sentence then note("%s", sentence) end
+    told = losses
   end
 
   local o = { dir = dir }
@@ -203,9 +237,11 @@ local function observer(dir, csv, log)
     csv:write(csv_line(function(column) return column[2](record) end))
     csv:flush()
     note("%s", progress.generation_line(run, record))
+    note_losses(run)
   end
 
   function o.on_end(run)
+    note_losses(run)
     if run.stopped then note("stopped: %s", run.stopped.message) end
     if run.result then
       M.write_best(run.problem, run.result.best.genome, dir)

@@ -1,0 +1,58 @@
+#!/bin/bash
+# A compiler that wears out with what it has compiled: internal errors, no memory left, growth. The
+# worker is replaced, and no mutant's verdict is another than with a compiler that does not.
+. "$(dirname "$0")/tap.sh"
+cd "$TMP" || exit 1
+command -v "${CC:-cc}" >/dev/null || { echo "1..0 # SKIP there is no C compiler"; exit 0; }
+
+cat >where.lua <<'LUA'
+print(require "gilua".compile.info().path)
+LUA
+cat >mutants.lua <<'LUA'
+-- 40 mutants and three by hand, one of which the compiler never manages: what came of each.
+local gi = require "gilua"
+local problem = gi.problem(arg[1])
+local farm <close> = gi.farm(problem, { jobs = 2, batch = 3, memory_bytes = tonumber(arg[2]) })
+local rng, genomes = gi.rng(4), {}
+for i = 1, 40 do genomes[i] = problem.grammar:random_gene(rng) end
+genomes[41] = { name = "by hand", source = problem.source .. "\n// as it is\n" }
+genomes[42] = { name = "never", source = problem.source .. "\n// WEARISOME\n" }
+genomes[43] = { name = "no kernel", source = problem.source .. "\nint x = y;\n" }
+for i, m in ipairs(farm:evaluate(genomes, { side = 20, seed = 3 })) do
+  print(i, m.status, m.ticks, m.max_error, m.genome, m.genome == "never" and m.message or "")
+end
+local s = farm:stats()
+io.stderr:write(("doubt %d, other losses %d\n"):format(s.losses.doubt or 0,
+  s.restarts - (s.losses.doubt or 0)))
+LUA
+
+real=$("$GILUA" where.lua)
+mkdir worn
+for f in "$(dirname "$real")"/libnvrtc-builtins*; do ln -s "$f" worn/; done
+"${CC:-cc}" -shared -fPIC -o worn/libnvrtc.so.13 "$TOP/tests/hostile/nvrtc.c" -ldl 2>cc.log
+ok $? "a library that wears out is made" "$(cat cc.log)"
+
+evaluate() { # evaluate NAME MEMORY VARIABLE=VALUE
+  env "$3" REAL_NVRTC="$real" GILUA_NVRTC="$TMP/worn" "$GILUA" mutants.lua "$TOP/kernels/niftyreg" \
+    "$2" >"$1" 2>"$1.said"
+  ok $? "$1: the run ends well" "$(cat "$1.said")"
+}
+
+evaluate sound 4000000000 NOTHING=1
+like "a source that the compiler never manages has a verdict" \
+  "^42.compile_error.*the table of macros is full" "$(grep -P '^42\t' sound)"
+like "a source that is wrong another" "^43.compile_error" "$(grep -P '^43\t' sound)"
+like "most mutants are right" "^[2-4][0-9]$" "$(grep -c -P '\tok\t' sound)"
+
+evaluate internal 4000000000 WEARS_OUT=4
+is "internal errors from the fourth compilation on: the same verdicts" "$(cat sound)" "$(cat internal)"
+like "workers were replaced for it" "doubt [1-9][0-9]*, other losses 0" "$(cat internal.said)"
+
+evaluate dry 4000000000 RUNS_DRY=4
+is "no memory left from the fourth on: the same verdicts" "$(cat sound)" "$(cat dry)"
+
+evaluate growing 600000000 KEEPS=120
+is "120 MiB kept of each, 572 allowed: the same verdicts" "$(cat sound)" "$(cat growing)"
+like "workers were replaced before they reached the limit" "doubt [0-9]+, other losses 0" \
+  "$(cat growing.said)"
+finish
