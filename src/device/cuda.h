@@ -169,9 +169,10 @@ bool cuda_kernel_info(DeviceModule *m, const char *kernel, KernelInfo *out, gi_e
 const char *cuda_kernel_name(DeviceModule *m, int index);
 /* NULL: "usage", no such kernel. Valid until the next call. */
 CudaKernel *cuda_kernel(CudaModule *m, const char *name, gi_err *err);
-/* Variables back to what a launch begins with. Queues copies; a module with `reload` set is loaded
-** again, for which nothing may be in flight. */
-bool cuda_queue_reset(CudaModule *m, gi_err *err);
+/* Variables back to what a launch begins with, in two halves: code with `reload` set is loaded
+** again, while nothing is in flight; that of others is a copy that is queued. */
+bool cuda_module_renew(CudaModule *m, gi_err *err);
+int cuda_queue_reset(CudaModule *m);
 
 /* --- cuda_launch.c, cuda_time.c --- */
 

@@ -4,6 +4,8 @@
 ** each launch its variables and outputs made as they shall be, an event, the kernel, an event; a
 ** second reading; some that are not timed. The host polls until all is done or the time is up. A
 ** kernel that does not end cannot be stopped: the device is lost then, as it is after most faults.
+** Code that must be loaded again before each launch is so before anything is queued, and is a group
+** of one.
 */
 #include "device/cuda.h"
 
@@ -90,8 +92,8 @@ static int start_kernel(CudaDevice *d, const CudaKernel *k, const DeviceLaunch *
     return code == CU_OK && i >= 0 ? d->cu->event_record(d->end[i], d->stream) : code;
 }
 
-static int prepare(CudaDevice *d, CudaModule *m, const DeviceLaunch *l, bool flush, gi_err *err) {
-    int code = cuda_queue_reset(m, err) ? CU_OK : CU_MISUSE;
+static int prepare(CudaDevice *d, CudaModule *m, const DeviceLaunch *l, bool flush) {
+    int code = cuda_queue_reset(m);
     for (int i = 0; i < l->n_fill && code == CU_OK; i++) code = cuda_queue_sentinel(l->fill[i]);
     if (flush && code == CU_OK) {
         uint64_t n = d->info.l2_bytes / 8, value = 0;
@@ -122,7 +124,7 @@ static int queue_shot(CudaDevice *d, const DevicePair *shot, int i, const CudaPl
                       Measurement *out, gi_err *err) {
     if (plan->fill) return queue_fill(d, plan->fill, i);
     CudaModule *m = (CudaModule *)shot->module;
-    int code = prepare(d, m, shot->launch, plan->flush_l2, err);
+    int code = prepare(d, m, shot->launch, plan->flush_l2);
     if (code != CU_OK) return code;
     CudaKernel *k = cuda_kernel(m, shot->launch->kernel, err);
     if (k == NULL) return CU_MISUSE;
@@ -235,6 +237,7 @@ bool cuda_group(CudaDevice *d, const DevicePair *shots, int n, const CudaPlan *p
     *group = (CudaGroup){0};
     *out = (Measurement){0};
     if (!working_memory(d, plan->flush_l2, err)) return false;
+    if (!plan->fill && !cuda_module_renew((CudaModule *)shots[0].module, err)) return false;
     int code = queue_group(d, shots, n, plan, out, err);
     open_gate(d);
     int ended = cuda_wait(d, time_allowed(shots, n, plan->lead + plan->trail), l->interrupt);

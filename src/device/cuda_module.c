@@ -56,42 +56,44 @@ static void unload_image(CudaModule *m) {
 
 /* --- variables that kernels can write --- */
 
-static void add_variable(CudaModule *m, const char *name) {
+static bool add_variable(CudaModule *m, const char *name, gi_err *err) {
     CuPointer address;
     size_t bytes;
-    const Driver *cu = device_of(m)->cu;
-    if (cu->module_symbol(&address, &bytes, m->module, name) != CU_OK) {
-        m->reload = true;
-        return;
-    }
+    CudaDevice *d = device_of(m);
+    int code = d->cu->module_symbol(&address, &bytes, m->module, name);
+    m->reload |= code == CU_NOT_FOUND;
+    if (code != CU_OK) return m->reload || cuda_ok(d, code, "find a device variable", err);
     for (size_t at = 0; at < bytes; at += PIECE_BYTES) {
         size_t left = bytes - at;
         gi_grow(m->pieces, m->n_pieces, m->cap_pieces);
         m->pieces[m->n_pieces++] = (CudaPiece){
             .address = address + at, .bytes = (uint32_t)(left < PIECE_BYTES ? left : PIECE_BYTES)};
     }
+    return true;
 }
 
 static bool list_cubin(CudaModule *m, gi_err *err) {
     CubinSymbol *symbols;
     int n = cubin_symbols(m->image, m->image_bytes, &symbols, err);
     if (n < 0) return false;
-    for (int i = 0; i < n; i++)
-        if (!symbols[i].constant && symbols[i].size > 0) add_variable(m, symbols[i].name);
+    bool ok = true;
+    for (int i = 0; i < n && ok; i++)
+        if (!symbols[i].constant && symbols[i].size > 0) ok = add_variable(m, symbols[i].name, err);
     cubin_symbols_free(symbols, n);
-    return true;
+    return ok;
 }
 
 static bool list_ptx(CudaModule *m, gi_err *err) {
     PtxModule *ptx = ptx_parse(m->image, strlen(m->image), err);
     if (ptx == NULL) return false;
-    for (int i = 0; i < ptx->n_vars; i++) {
+    bool ok = true;
+    for (int i = 0; i < ptx->n_vars && ok; i++) {
         const PtxVar *v = ptx->vars[i];
         if (v->space == PTX_GLOBAL && !v->is_extern && !v->is_managed_or_texref && v->size > 0)
-            add_variable(m, v->name);
+            ok = add_variable(m, v->name, err);
     }
     ptx_free(ptx);
-    return true;
+    return ok;
 }
 
 /* Gives each piece its place in the saved copy, behind the list of pieces itself. */
@@ -154,10 +156,12 @@ static bool load_again(CudaModule *m, gi_err *err) {
     return true;
 }
 
-bool cuda_queue_reset(CudaModule *m, gi_err *err) {
-    if (m->reload) return load_again(m, err);
-    if (m->saved == NULL) return true;
-    return cuda_ok(device_of(m), queue_pieces(m, 0), "reset device variables", err);
+bool cuda_module_renew(CudaModule *m, gi_err *err) {
+    return !m->reload || load_again(m, err);
+}
+
+int cuda_queue_reset(CudaModule *m) {
+    return m->saved ? queue_pieces(m, 0) : CU_OK;
 }
 
 bool cuda_module_reset(DeviceModule *base, gi_err *err) {

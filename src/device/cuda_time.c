@@ -87,7 +87,7 @@ bool cuda_time(DeviceModule *m, const DeviceLaunch *launch, const DeviceTiming *
     CudaDevice *d = cuda_of(m->device);
     DevicePair shot = {m, launch};
     if (!warm_up(d, &shot, how, &out->last, err)) return false;
-    CudaPlan plan = plan_for(how, out->last.ns), alone = {.flush_l2 = how->flush_l2};
+    CudaPlan plan = plan_for(how, out->last.ns), alone = {.flush_l2 = how->flush_l2, .gate = true};
     int most = needs_reload(&shot) ? 1 : group_size(out->last.ns);
     if (needs_reload(&shot)) plan = alone;
     return sample_all(d, &shot, most, how, &plan, out, err);

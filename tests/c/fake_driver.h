@@ -1,0 +1,507 @@
+/* fake_driver.h - a CUDA driver without a GPU, so that cuda*.c runs everywhere as it is.
+**
+** It stands where driver.c does: a test that includes this links no driver.o. Memory of the GPU is
+** the host's, kernels are C functions that run when they are launched, and time is what the test
+** says: `takes` for a kernel, a clock rate for the SMs. What a kernel does wrong shows as on a GPU,
+** when the stream is asked. `log` has what ran, in order:
+**   a … z  a test's kernel, by its first letter      T  reading of the SM clocks
+**   G  gate      P  variables copied      F  fill64      =  fill8, fill32      +  a copy on the GPU
+** Checksums leave no mark. `fail_at` makes one call of the driver fail, counted from 1; `live`
+** counts what was made and not released.
+*/
+#ifndef GILUA_TESTS_FAKE_DRIVER_H
+#define GILUA_TESTS_FAKE_DRIVER_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device/cuda.h"
+
+struct CuContextObject {
+    int unused;
+};
+struct CuStreamObject {
+    int unused;
+};
+struct CuArrayObject {
+    int unused;
+};
+struct CuModuleObject {
+    int unused;
+};
+struct CuEventObject {
+    double at_ns;
+};
+struct CuFunctionObject {
+    const char *name;
+    int (*run)(const void *params); /* a test's: answers CU_OK or how the GPU faults */
+    size_t sizes[4];                /* of its parameters */
+    void (*help)(void **args, unsigned blocks); /* gilua's own */
+    char mark;
+};
+
+typedef struct FakeSymbol {
+    const char *name, *initial;
+    size_t n;
+    char bytes[64];
+} FakeSymbol;
+
+enum { FAKE_SMS = 4, FAKE_LOG = 4000 };
+
+static struct Fake {
+    struct CuFunctionObject *kernels;
+    unsigned n_kernels;
+    FakeSymbol *symbols;
+    int n_symbols;
+    double (*takes)(const char *kernel); /* ns */
+    double ghz;                          /* of the SMs */
+    bool hangs;                          /* what is queued never ends */
+    const char *refuses;                 /* code, with these words */
+    double now_ns, cycles;
+    int fault, coming; /* what every call answers; what it will when the stream is asked */
+    const volatile uint32_t *gate;
+    uint32_t ticket;
+    int passed_early; /* launches that found an open gate */
+    int calls, fail_at, fail_with, live, loads, launches;
+    char log[FAKE_LOG + 1];
+} fake;
+
+static int fake_call(void) {
+    if (fake.fault) return fake.fault;
+    return ++fake.calls == fake.fail_at ? fake.fail_with : CU_OK;
+}
+
+#define FAKE_CALL()                                                                                \
+    do {                                                                                           \
+        int code_ = fake_call();                                                                   \
+        if (code_ != CU_OK) return code_;                                                          \
+    } while (0)
+
+static void fake_mark(char mark) {
+    size_t n = strlen(fake.log);
+    if (mark && n < FAKE_LOG) fake.log[n] = mark, fake.log[n + 1] = '\0';
+}
+
+static void fake_pass(double ns) {
+    fake.now_ns += ns;
+    fake.cycles += ns * fake.ghz;
+}
+
+static void *fake_at(CuPointer address) {
+    return (void *)(uintptr_t)address;
+}
+
+/* --- gilua's own kernels (cuda_helpers.c), one value of args each argument --- */
+
+#define FAKE_ARG(type, i) (*(type *)args[i])
+
+static void fake_fill(void **args, unsigned blocks) {
+    uint64_t *p = fake_at(FAKE_ARG(CuPointer, 0));
+    (void)blocks;
+    for (uint64_t i = 0; i < FAKE_ARG(uint64_t, 2); i++) p[i] = FAKE_ARG(uint64_t, 1);
+}
+
+static void fake_pieces(void **args, unsigned blocks) {
+    const CudaPiece *p = fake_at(FAKE_ARG(CuPointer, 0));
+    for (unsigned i = 0; i < blocks; i++) {
+        char *saved = fake_at(FAKE_ARG(CuPointer, 1) + p[i].saved), *own = fake_at(p[i].address);
+        bool save = FAKE_ARG(int, 2);
+        memcpy(save ? saved : own, save ? own : saved, p[i].bytes);
+    }
+}
+
+typedef struct FakeChunk {
+    uint64_t address, offset;
+    uint32_t bytes, zone;
+} FakeChunk;
+
+static void fake_sums(void **args, unsigned blocks) {
+    const FakeChunk *c = fake_at(FAKE_ARG(CuPointer, 0));
+    uint64_t *sums = fake_at(FAKE_ARG(CuPointer, 1));
+    for (unsigned b = 0; b < blocks; b++, c++)
+        for (uint64_t i = 0; i < c->bytes; i++)
+            sums[c->zone] += (((unsigned char *)fake_at(c->address))[i] + 1u) *
+                             ((c->offset + i) * 0x9e3779b97f4a7c15u + 1);
+}
+
+static void fake_stamp(void **args, unsigned blocks) {
+    uint64_t *s = fake_at(FAKE_ARG(CuPointer, 0));
+    for (unsigned sm = 0; sm < blocks; sm++, s += 3)
+        s[0] = sm, s[1] = (uint64_t)fake.cycles, s[2] = (uint64_t)fake.now_ns;
+}
+
+static void fake_gate(void **args, unsigned blocks) {
+    (void)blocks;
+    fake.gate = fake_at(FAKE_ARG(CuPointer, 0));
+    fake.ticket = FAKE_ARG(uint32_t, 1);
+}
+
+static bool fake_waits(void) {
+    return fake.gate && *fake.gate != fake.ticket;
+}
+
+static struct CuFunctionObject fake_helpers[] = {{"gilua_fill", NULL, {0}, fake_fill, 'F'},
+                                                 {"gilua_pieces", NULL, {0}, fake_pieces, 'P'},
+                                                 {"gilua_sums", NULL, {0}, fake_sums, '\0'},
+                                                 {"gilua_stamp", NULL, {0}, fake_stamp, 'T'},
+                                                 {"gilua_gate", NULL, {0}, fake_gate, 'G'}};
+
+/* --- the driver's functions --- */
+
+/* A call that makes something of `bytes`, not zero. */
+static int fake_make(void **out, size_t bytes) {
+    FAKE_CALL();
+    *out = malloc(bytes);
+    memset(*out, 0x5A, bytes);
+    fake.live++;
+    return CU_OK;
+}
+
+static int fake_release(void *p) {
+    free(p);
+    fake.live--;
+    return CU_OK;
+}
+
+#define FAKE_MAKES(name, type, arguments)                                                          \
+    static int fake_##name##_new arguments {                                                       \
+        void *made;                                                                                \
+        int code = fake_make(&made, sizeof **out);                                                 \
+        if (code == CU_OK) *out = made;                                                            \
+        return code;                                                                               \
+    }                                                                                              \
+    static int fake_##name##_free(type p) {                                                        \
+        return fake_release(p);                                                                    \
+    }
+FAKE_MAKES(stream, CuStream, (CuStream * out, unsigned flags __attribute__((unused))))
+FAKE_MAKES(event, CuEvent, (CuEvent * out, unsigned flags __attribute__((unused))))
+FAKE_MAKES(array, CuArray, (CuArray * out, const CuArrayShape *a __attribute__((unused))))
+
+static int fake_init(unsigned flags) {
+    (void)flags;
+    return CU_OK;
+}
+
+static int fake_driver_version(int *version) {
+    *version = 13000;
+    return CU_OK;
+}
+
+static int fake_error_name(int code, const char **name) {
+    (void)code;
+    *name = "FAKE_ERROR";
+    return CU_OK;
+}
+
+static int fake_device_count(int *n) {
+    FAKE_CALL();
+    *n = 1;
+    return CU_OK;
+}
+
+static int fake_device_get(CuDevice *d, int ordinal) {
+    FAKE_CALL();
+    *d = ordinal;
+    return CU_OK;
+}
+
+static int fake_device_name(char *name, int size, CuDevice d) {
+    snprintf(name, (size_t)size, "fake GPU %d", d);
+    return CU_OK;
+}
+
+static int fake_device_uuid(CuUuid *id, CuDevice d) {
+    (void)d;
+    memset(id, 0xAB, sizeof *id);
+    return CU_OK;
+}
+
+static int fake_device_memory(size_t *bytes, CuDevice d) {
+    (void)d;
+    *bytes = 1 << 30;
+    return CU_OK;
+}
+
+static int fake_device_attribute(int *value, int which, CuDevice d) {
+    (void)d;
+    switch (which) {
+    case CU_MAX_THREADS_PER_BLOCK: *value = 1024; break;
+    case CU_CLOCK_KHZ: *value = 2000000; break;
+    case CU_SM_COUNT: *value = FAKE_SMS; break;
+    case CU_L2_BYTES: *value = 1 << 16; break;
+    case CU_MAX_THREADS_PER_SM: *value = 2048; break;
+    case CU_COMPUTE_MAJOR: *value = 9; break;
+    case CU_MAX_SHARED_PER_BLOCK: *value = 200 << 10; break;
+    default: *value = 0;
+    }
+    return CU_OK;
+}
+
+static int fake_context_retain(CuContext *c, CuDevice d) {
+    static struct CuContextObject context;
+    (void)d;
+    FAKE_CALL();
+    *c = &context;
+    fake.live++;
+    return CU_OK;
+}
+
+static int fake_context_release(CuDevice d) {
+    (void)d;
+    fake.live--;
+    return CU_OK;
+}
+
+static int fake_context_use(CuContext c) { /* fails when all is lost only */
+    (void)c;
+    return fake.fault;
+}
+
+static int fake_synchronize(void) {
+    return fake_call();
+}
+
+static int fake_stream_query(CuStream s) {
+    static int waited;
+    (void)s;
+    FAKE_CALL();
+    if (fake_waits() && ++waited > 5000) abort(); /* nobody opens the gate */
+    if (fake.hangs || fake_waits()) return CU_NOT_READY;
+    waited = 0;
+    fake.gate = NULL;
+    fake.fault = fake.coming;
+    return fake.fault;
+}
+
+static int fake_event_record(CuEvent e, CuStream s) {
+    (void)s;
+    FAKE_CALL();
+    e->at_ns = fake.now_ns;
+    return CU_OK;
+}
+
+static int fake_event_wait(CuEvent e) {
+    (void)e;
+    return fake_call();
+}
+
+static int fake_event_elapsed(float *ms, CuEvent start, CuEvent end) {
+    FAKE_CALL();
+    *ms = (float)((end->at_ns - start->at_ns) * 1e-6);
+    return CU_OK;
+}
+
+static int fake_memory_new(CuPointer *p, size_t bytes) {
+    void *made;
+    int code = fake_make(&made, bytes);
+    if (code == CU_OK) *p = (CuPointer)(uintptr_t)made;
+    return code;
+}
+
+static int fake_memory_free(CuPointer p) {
+    return fake_release(fake_at(p));
+}
+
+static int fake_pinned_new(void **p, size_t bytes) {
+    return fake_make(p, bytes);
+}
+
+static int fake_pinned_free(void *p) {
+    return fake_release(p);
+}
+
+static int fake_upload(CuPointer to, const void *from, size_t bytes, CuStream s) {
+    (void)s;
+    FAKE_CALL();
+    memcpy(fake_at(to), from, bytes);
+    return CU_OK;
+}
+
+static int fake_download(void *to, CuPointer from, size_t bytes, CuStream s) {
+    (void)s;
+    FAKE_CALL();
+    memcpy(to, fake_at(from), bytes);
+    return CU_OK;
+}
+
+static int fake_copy(CuPointer to, CuPointer from, size_t bytes, CuStream s) {
+    (void)s;
+    FAKE_CALL();
+    fake_mark('+');
+    memcpy(fake_at(to), fake_at(from), bytes);
+    return CU_OK;
+}
+
+static int fake_fill8(CuPointer p, unsigned char value, size_t n, CuStream s) {
+    (void)s;
+    FAKE_CALL();
+    memset(fake_at(p), value, n);
+    return CU_OK;
+}
+
+static int fake_fill32(CuPointer p, unsigned value, size_t n, CuStream s) {
+    (void)s;
+    FAKE_CALL();
+    fake_mark('=');
+    fake_pass(500);
+    for (size_t i = 0; i < n; i++) ((unsigned *)fake_at(p))[i] = value;
+    return CU_OK;
+}
+
+static int fake_copy_3d(const CuCopy3D *c) {
+    (void)c;
+    return fake_call();
+}
+
+static int fake_texture_new(CuTexture *t, const CuResource *r, const CuTextureShape *shape,
+                            const void *view) {
+    (void)r, (void)shape, (void)view;
+    FAKE_CALL();
+    *t = 7;
+    fake.live++;
+    return CU_OK;
+}
+
+static int fake_texture_free(CuTexture t) {
+    (void)t;
+    fake.live--;
+    return CU_OK;
+}
+
+/* --- modules and launches --- */
+
+static int fake_module_load(CuModule *m, const void *image, unsigned n, int *options,
+                            void **values) {
+    void *made;
+    (void)image, (void)options;
+    if (fake.refuses && n > 0) {
+        strcpy(values[0], fake.refuses);
+        return CU_INVALID_PTX;
+    }
+    int code = fake_make(&made, sizeof(struct CuModuleObject));
+    if (code != CU_OK) return code;
+    for (int i = 0; i < fake.n_symbols; i++)
+        strcpy(fake.symbols[i].bytes, fake.symbols[i].initial);
+    *m = made;
+    fake.loads += n > 0; /* not of gilua's own */
+    return CU_OK;
+}
+
+static int fake_module_free(CuModule m) {
+    return fake_release(m);
+}
+
+static CuFunction fake_find(struct CuFunctionObject *list, size_t n, const char *name) {
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(list[i].name, name) == 0) return &list[i];
+    return NULL;
+}
+
+static int fake_module_function(CuFunction *f, CuModule m, const char *name) {
+    (void)m;
+    FAKE_CALL();
+    *f = fake_find(fake_helpers, sizeof fake_helpers / sizeof *fake_helpers, name);
+    if (*f == NULL) *f = fake_find(fake.kernels, fake.n_kernels, name);
+    return *f ? CU_OK : CU_NOT_FOUND;
+}
+
+static int fake_module_symbol(CuPointer *p, size_t *bytes, CuModule m, const char *name) {
+    (void)m;
+    FAKE_CALL();
+    for (int i = 0; i < fake.n_symbols; i++) {
+        if (strcmp(fake.symbols[i].name, name) != 0) continue;
+        *p = (CuPointer)(uintptr_t)fake.symbols[i].bytes;
+        *bytes = fake.symbols[i].n;
+        return CU_OK;
+    }
+    return CU_NOT_FOUND;
+}
+
+static int fake_module_count(unsigned *n, CuModule m) {
+    (void)m;
+    FAKE_CALL();
+    *n = fake.n_kernels;
+    return CU_OK;
+}
+
+static int fake_module_functions(CuFunction *f, unsigned n, CuModule m) {
+    (void)m;
+    FAKE_CALL();
+    for (unsigned i = 0; i < n; i++) f[i] = &fake.kernels[i];
+    return CU_OK;
+}
+
+static int fake_function_name(const char **name, CuFunction f) {
+    FAKE_CALL();
+    *name = f->name;
+    return CU_OK;
+}
+
+static int fake_function_param(CuFunction f, size_t i, size_t *offset, size_t *size) {
+    if (i >= 4 || f->sizes[i] == 0) return CU_INVALID_VALUE;
+    *offset = 0;
+    for (size_t k = 0; k < i; k++) *offset += f->sizes[k];
+    *size = f->sizes[i];
+    return CU_OK;
+}
+
+static int fake_function_attribute(int *value, int which, CuFunction f) {
+    (void)f;
+    *value = which == CU_FUNCTION_REGISTERS ? 32 : which == CU_FUNCTION_MAX_THREADS ? 1024 : 0;
+    return CU_OK;
+}
+
+static int fake_function_set(CuFunction f, int which, int value) {
+    (void)f, (void)which, (void)value;
+    return fake_call();
+}
+
+static int fake_function_cache(CuFunction f, int config) {
+    (void)f, (void)config;
+    return fake_call();
+}
+
+static int fake_occupancy(int *blocks, CuFunction f, int threads, size_t shared_bytes) {
+    (void)f, (void)threads, (void)shared_bytes;
+    *blocks = 2;
+    return CU_OK;
+}
+
+static int fake_launch(CuFunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+                       unsigned by, unsigned bz, unsigned shared_bytes, CuStream s, void **params,
+                       void **extra) {
+    (void)s, (void)shared_bytes;
+    FAKE_CALL();
+    if (gx * gy * gz == 0 || bx * by * bz > 1024) return CU_INVALID_VALUE;
+    fake_mark(f->help ? f->mark : f->name[0]);
+    if (f->help) {
+        f->help(params, gx);
+        fake_pass(1000);
+        return CU_OK;
+    }
+    fake.launches++;
+    if (fake.gate && !fake_waits()) fake.passed_early++;
+    fake_pass(fake.takes(f->name));
+    int fault = f->run(extra ? extra[1] : NULL);
+    if (fake.coming == CU_OK) fake.coming = fault;
+    return CU_OK;
+}
+
+/* --- in place of driver.c --- */
+
+const Driver *driver_load(gi_err *err) {
+#define FAKE_FIELD(field, symbol, arguments) .field = fake_##field,
+#define fake_error_text fake_error_name
+    static const Driver driver = {.version = 13000, DRIVER_FUNCTIONS(FAKE_FIELD)};
+    (void)err;
+    return &driver;
+}
+
+const char *driver_words(const Driver *cu, int code, char *text, size_t size) {
+    (void)cu;
+    snprintf(text, size, "error %d", code);
+    return text;
+}
+
+#endif
