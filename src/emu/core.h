@@ -97,6 +97,33 @@ typedef struct CallForm {
     uint32_t ret[4], ret_size[4];
 } CallForm;
 
+/* What the lanes of a mask do together, once all of them are there (sync.c). */
+typedef enum SyncKind {
+    SYNC_BARRIER, /* bar.warp.sync */
+    SYNC_SHFL,
+    SYNC_VOTE,
+    SYNC_MATCH,
+    SYNC_REDUX,
+    SYNC_ELECT
+} SyncKind;
+
+enum { SHFL_UP, SHFL_DOWN, SHFL_BFLY, SHFL_IDX };
+enum { VOTE_ALL, VOTE_ANY, VOTE_UNI, VOTE_BALLOT };
+enum { MATCH_ANY, MATCH_ALL };
+enum { REDUX_ADD, REDUX_MIN, REDUX_MAX, REDUX_AND, REDUX_OR, REDUX_XOR, REDUX_SIGNED = 8 };
+
+typedef struct SyncForm {
+    const char *name;    /* "shfl.sync" */
+    uint8_t kind, mode;  /* SyncKind; SHFL_, VOTE_, MATCH_, REDUX_ */
+    char width;          /* of what a lane brings: 'p', 'w', 'q'; 0: nothing */
+    bool has_mask;       /* else the mask is whoever is there */
+    bool one_mask;       /* the same in all lanes */
+    uint32_t mask;       /* row of membermasks */
+    uint32_t value;      /* row of what a lane brings */
+    uint32_t b, c;       /* shuffles: rows of lane and clamp */
+    uint32_t d, p;       /* rows of results: value, predicate */
+} SyncForm;
+
 /* Rows filled before a function runs: immediates once, special registers as they change. */
 typedef enum PoolKind {
     POOL_B32,
@@ -164,6 +191,8 @@ struct Code {
     int n_tex, cap_tex;
     CallForm *call;
     int n_call, cap_call;
+    SyncForm *sync;
+    int n_sync, cap_sync;
     int *jump; /* brx.idx tables, one after the other: Ins indices */
     int n_jump, cap_jump;
     SlowFn *slow;
@@ -236,25 +265,37 @@ struct EmuModule {
     int n_fetches; /* texture instructions */
 };
 
-/* Divergence: paths still to run. The last entry runs now. */
+/* Why a path does not go on. */
+typedef enum PathWait {
+    PATH_GOES,
+    PATH_AT_SYNC,   /* a warp operation, for lanes of its mask */
+    PATH_AT_BARRIER /* for the rest of the warp */
+} PathWait;
+
+/* Divergence: lanes that go one way together. The last path runs; warp.c has the rules. */
 typedef struct Path {
     uint32_t mask;
-    int pc;  /* where it goes on (valid when it is not the last) */
-    int rpc; /* where it meets the others again */
+    int pc;          /* where it goes on or waits (valid when it is not running) */
+    int rpc;         /* where it meets the others again */
+    uint32_t meets;  /* PATH_AT_SYNC: the membermask of its lanes */
+    uint32_t live;   /* of the warp, when this path came to wait: the others were gone */
+    int16_t frame;   /* whose code it runs */
+    uint8_t wait;    /* PathWait */
 } Path;
 
+/* A call of a function; frame 0 is the kernel's. Frames are a tree: lanes that diverged may be in
+** different calls, or some of them still in one from which the others have returned. */
 typedef struct Frame {
     Code *code;
-    uint8_t *file; /* register file, owned by this depth */
+    uint8_t *file; /* register file, owned by this place in the array */
     uint32_t file_cap;
     const Code *filled_for; /* whose pool rows are in file */
     uint64_t filled_launch;
     uint8_t *params; /* param_bytes for each lane */
     size_t params_cap;
-    int first_path; /* Warp.path index at which this function began */
-    int return_pc;
-    int call; /* CallForm index in the caller */
-    uint32_t local_base;
+    int caller;  /* frame */
+    int call;    /* CallForm index in the caller */
+    uint32_t local_base, local_top;
 } Frame;
 
 typedef enum WarpState { WARP_READY, WARP_WAITING, WARP_DONE } WarpState;
@@ -284,16 +325,13 @@ struct Warp {
     double clock;    /* modelled clocks at the start of the current block of code */
     int64_t fuel;    /* warp instructions left in this turn */
     int barrier;     /* while waiting */
-    bool waited_red; /* bar.red: result to be delivered into red_dest */
-    uint32_t red_dest;
-    int red_kind;
     bool one_base; /* had the last load of shared memory the base address `base` in all lanes, and
                       is nobody watching? */
     uint64_t base;
     bool begun;  /* in this block */
     WarpStore s; /* once begun */
     int n_path;
-    int depth;          /* frame[0 … depth] are in use */
+    int frame;          /* the running one */
     uint32_t local_top; /* bytes a lane may use now */
 };
 
@@ -352,7 +390,8 @@ struct Machine {
     gi_buf text; /* scratch of printf */
 };
 
-typedef enum Stop { STOP_DONE, STOP_WAIT, STOP_YIELD, STOP_FAULT } Stop;
+/* Why a warp stops running; STOP_NOT: it goes on. */
+typedef enum Stop { STOP_NOT, STOP_DONE, STOP_WAIT, STOP_YIELD, STOP_FAULT } Stop;
 
 Stop exec_base(Machine *m, Warp *w);
 Stop exec_avx2(Machine *m, Warp *w); /* only where Emu.avx2 */
@@ -404,21 +443,48 @@ void mem_addresses(const Warp *w, uint32_t base, bool wide, int64_t offset, uint
 
 bool tex_slow(Machine *m, Warp *w, const Ins *in, const TexForm *f); /* texfetch.c */
 
-/* warp.c: masks, paths, calls, barriers. */
+/* warp.c: masks, paths, calls. What returns a Stop may have changed paths and frames. */
 void warp_diverge(Machine *m, Warp *w, uint32_t taken, int target, int next, int rpc);
 /* At a reconvergence point, its path at an end: goes on with the next one. */
-void warp_next_path(Warp *w);
+Stop warp_next_path(Machine *m, Warp *w);
 bool warp_switch(Machine *m, Warp *w, const Ins *in); /* brx.idx */
 bool warp_call(Machine *m, Warp *w, const Ins *in);
-/* The active lanes return or exit. True when the whole warp is done. */
-bool warp_return(Machine *m, Warp *w);
-bool warp_exit(Machine *m, Warp *w);
-/* Waits at a barrier (or arrives without waiting). STOP_YIELD: passed at once, go on. */
-Stop warp_barrier(Machine *m, Warp *w, const Ins *in);
+/* The active lanes return or exit. */
+Stop warp_return(Machine *m, Warp *w);
+Stop warp_exit(Machine *m, Warp *w);
+/* The running path waits at `in` for lanes that are elsewhere, those of one membermask apart from
+** those of another (masks: NULL or a row): another path goes on. */
+Stop warp_block(Machine *m, Warp *w, const Ins *in, PathWait wait, const U32 *masks);
+/* Another path's turn, if there is one that can go on. */
+bool warp_rotate(Machine *m, Warp *w);
+/* The instruction that a path which waits is at. */
+const Ins *warp_waits_at(const Warp *w, const Path *p);
+/* Turns to a path (its lanes, frame, instruction) without giving it its turn; to the last one. */
+void warp_look(Warp *w, const Path *p);
+void warp_enter(Warp *w);
+uint32_t warp_lanes_equal(const Warp *w, const U32 *row, uint32_t value); /* of the active ones */
 bool warp_begin(Machine *m, Warp *w, Code *entry); /* before its first turn in a block */
 void warp_store_free(WarpStore *s);
-void warp_ended(Machine *m, Warp *w);
 double warp_clock(const Warp *w, const Ins *in); /* modelled clocks at this instruction */
+
+/* barrier.c: barriers of the block. In Ins.x of one: */
+enum { BAR_SYNC, BAR_ARRIVE, BAR_RED_POPC, BAR_RED_AND, BAR_RED_OR, BAR_KIND = 15 };
+enum { BAR_COUNTED = 16, BAR_ALIGNED = 32 };
+Stop barrier_reach(Machine *m, Warp *w, const Ins *in);
+/* Do all lanes of a warp that has no path to run wait at one barrier? */
+bool barrier_together(const Warp *w);
+/* They do: the warp waits for the others of its block, unless nobody is missing. */
+Stop barrier_arrive(Machine *m, Warp *w);
+void barrier_split(Machine *m, Warp *w, const Path *p); /* the fault: the others never come */
+void barrier_warp_ended(Machine *m);                    /* it is not waited for any more */
+
+/* sync.c: what lanes of a warp do together. */
+Stop sync_run(Machine *m, Warp *w, const Ins *in);
+/* Have all come for whom a path waits? */
+bool sync_complete(const Warp *w, const Path *p);
+/* They have: it is done, for the others too. */
+void sync_meet(Machine *m, Warp *w, const Path *p);
+void sync_split(Machine *m, Warp *w, const Path *p); /* the fault: some never come */
 
 /* shadow.c */
 Shadow *shadow_new(const Machine *m);

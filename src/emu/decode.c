@@ -706,6 +706,7 @@ void code_free(Code *c) {
     free(c->mem);
     free(c->tex);
     free(c->call);
+    free(c->sync);
     free(c->jump);
     free(c->slow);
     free(c->formal);

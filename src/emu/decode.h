@@ -101,6 +101,7 @@ static inline const char *mod_at(const Decoder *d, int i) {
 const char *last_mod(const Decoder *d);
 void find_registers(Decoder *d); /* registers.c: fills n_reads … shows_bits, alias */
 void fuse(Decoder *d);           /* fuse.c: neighbours to be done in one go */
+bool decode_warp_barrier(Decoder *d); /* forms_warp.c: bar.warp.sync */
 void fix_branch(Decoder *d, int target, int rpc); /* for the Ins emitted last */
 
 #endif

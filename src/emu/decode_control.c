@@ -126,7 +126,7 @@ static size_t print_args(Machine *m, Warp *w, int lane, uint64_t address, uint8_
 
 static bool do_print(Machine *m, Warp *w, const Ins *in) {
     const CallForm *f = &w->code->call[in->imm];
-    Frame *frame = &w->s.frame[w->depth];
+    Frame *frame = &w->s.frame[w->frame];
     for (uint32_t left = w->active; left; left &= left - 1) {
         int lane = __builtin_ctz(left);
         uint8_t *params = frame->params + (size_t)lane * frame->code->param_bytes;
@@ -152,7 +152,7 @@ static bool do_print(Machine *m, Warp *w, const Ins *in) {
 /* __assertfail(message, file, line, function, char size) */
 static bool do_assert(Machine *m, Warp *w, const Ins *in) {
     const CallForm *f = &w->code->call[in->imm];
-    Frame *frame = &w->s.frame[w->depth];
+    Frame *frame = &w->s.frame[w->frame];
     int lane = __builtin_ctz(w->active);
     const uint8_t *params = frame->params + (size_t)lane * frame->code->param_bytes;
     uint64_t message, file, function;
@@ -228,8 +228,6 @@ static bool decode_call(Decoder *d) {
 
 /* --- barriers and what orders memory --- */
 
-enum { BAR_SYNC, BAR_ARRIVE, BAR_RED_POPC, BAR_RED_AND, BAR_RED_OR };
-
 static bool decode_barrier(Decoder *d) {
     const PtxInstr *in = d->in;
     int kind = BAR_SYNC, k = 0;
@@ -247,44 +245,20 @@ static bool decode_barrier(Decoder *d) {
     count = id;
     if (k < last) {
         if (!source(d, &in->args[k++], 'w', 1, &count)) return false;
-        x |= 16;
+        x |= BAR_COUNTED;
     }
     if (kind >= BAR_RED_POPC) {
         if (!source(d, &in->args[k++], 'p', 0, &p)) return false;
     }
-    if (k != in->n_args || (kind == BAR_ARRIVE && !(x & 16))) return decode_unknown(d);
+    if (k != in->n_args || (kind == BAR_ARRIVE && !(x & BAR_COUNTED))) return decode_unknown(d);
+    if (in->opcode[3] == 0 || has_mod(d, "aligned")) x |= BAR_ALIGNED; /* bar is barrier.aligned */
     emit(d, OP_BARRIER, x, result, id, count, p);
-    return true;
-}
-
-static bool do_warp_sync(Machine *m, Warp *w, const Ins *in) {
-    const U32 *row = (const U32 *)(const void *)row_at(w, in->a);
-    for (uint32_t left = w->active; left;) { /* the lanes of one mask after those of another */
-        uint32_t mask = row[__builtin_ctz(left)], lanes = 0, missing;
-        for (uint32_t k = left; k; k &= k - 1)
-            if (row[__builtin_ctz(k)] == mask) lanes |= k & -k;
-        left &= ~lanes;
-        missing = mask & w->live & ~w->active;
-        if (missing) {
-            char who[120];
-            fault_lanes(missing, who, sizeof who);
-            return fault_raise(m, w, in, -1, EMU_LAUNCH_ERROR,
-                               "bar.warp.sync with mask 0x%08x waits for %s of the warp, elsewhere",
-                               mask, who);
-        }
-        if (m->shadow) shadow_warp_sync(m, w, lanes);
-    }
+    d->shared_base = -1; /* another path may run before this one goes on */
     return true;
 }
 
 static bool decode_bar(Decoder *d) {
-    uint32_t mask;
-    if (!has_mod(d, "warp")) return decode_barrier(d);
-    if (!only_mods(d, "warp sync") || d->in->n_args != 1) return decode_unknown(d);
-    if (!source(d, &d->in->args[0], 'w', 0, &mask)) return false;
-    emit_slow(d, do_warp_sync, 0, mask, 0, 0, 0);
-    d->cost[d->index] = COST_ALU;
-    return true;
+    return has_mod(d, "warp") ? decode_warp_barrier(d) : decode_barrier(d);
 }
 
 /* Memory is one and lanes go in order, so fences have nothing to do; they cost time. */

@@ -2,8 +2,7 @@
 **
 ** What it promises: the values a GPU gives (bit for bit where IEEE 754 or the PTX ISA says so), a
 ** fault instead of a wrong answer, and `ticks` from a deterministic cost model of a named GPU.
-** What it does not: tensor cores, asynchronous copies, clusters, and lock-step-free scheduling
-** inside a warp (paths of a warp reconverge at the immediate post-dominator, as before Volta).
+** What it does not: tensor cores, asynchronous copies, clusters.
 **
 ** Addresses. Device pointers are virtual: bits 40 … 62 name the allocation, bits 0 … 39 the byte
 ** inside it, so a pointer that strays can only hit the end of its own allocation or nothing. Host
@@ -60,7 +59,9 @@ const char *emu_status_name(EmuStatus s); /* the names of the design's status li
 
 /* What a kernel does that is no fault, though hardware or the next launch may make it one. */
 typedef enum EmuWarning {
-    EMU_WARN_UNINITIALISED /* a read of bytes that nobody wrote */
+    EMU_WARN_UNINITIALISED, /* a read of bytes that nobody wrote */
+    EMU_WARN_SHUFFLE,       /* a shuffle from a lane that is not in the mask, or not there */
+    EMU_WARN_LEFT           /* lanes ended while a warp operation waited for them */
 } EmuWarning;
 
 const char *emu_warning_name(EmuWarning w); /* "uninitialised_read" … */

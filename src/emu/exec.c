@@ -204,6 +204,13 @@ static inline bool same_lanes(const void *a, const void *b) {
         in = code + (index);           \
         goto *label[in->op];           \
     } while (0)
+/* Ends the turn where the warp can do no more. */
+#define STOP_OR(what)             \
+    do {                          \
+        Stop stop = (what);       \
+        if (stop) return stop;    \
+        RESUME;                   \
+    } while (0)
 /* After anything that may have changed the path, the frame or the mask. */
 #define RESUME                         \
     do {                               \
@@ -230,10 +237,7 @@ Stop EMU_VARIANT(Machine *m, Warp *w) {
     /* Control. A basic block begins: paths that meet here, fuel, counts. */
 L_BLOCK: {
     int here = (int)(in - code);
-    if (in->x && w->s.path[w->n_path - 1].rpc == here) {
-        warp_next_path(w);
-        RESUME;
-    }
+    if (in->x && w->s.path[w->n_path - 1].rpc == here) STOP_OR(warp_next_path(m, w));
     if (w->fuel <= 0) {
         w->pc = here;
         return STOP_YIELD;
@@ -247,10 +251,7 @@ L_BLOCK: {
     NEXT;
 }
 L_JOIN:
-    if (w->s.path[w->n_path - 1].rpc == (int)(in - code)) {
-        warp_next_path(w);
-        RESUME;
-    }
+    if (w->s.path[w->n_path - 1].rpc == (int)(in - code)) STOP_OR(warp_next_path(m, w));
     NEXT;
 L_BRA:
     JUMP(in->d);
@@ -268,17 +269,14 @@ L_CALL:
     if (!warp_call(m, w, in)) return STOP_FAULT;
     RESUME;
 L_RET:
-    if (warp_return(m, w)) return STOP_DONE;
-    RESUME;
+    STOP_OR(warp_return(m, w));
 L_EXIT:
-    if (warp_exit(m, w)) return STOP_DONE;
-    RESUME;
-L_BARRIER: {
+    STOP_OR(warp_exit(m, w));
+L_BARRIER:
+    STOP_OR(barrier_reach(m, w, in));
+L_SYNC:
     w->pc = (int)(in - code) + 1;
-    Stop stop = warp_barrier(m, w, in);
-    if (stop != STOP_YIELD) return stop;
-    NEXT;
-}
+    STOP_OR(sync_run(m, w, in));
 L_SLOW:
     if (!w->code->slow[in->x](m, w, in)) return STOP_FAULT;
     NEXT;
@@ -296,7 +294,7 @@ L_TEX:
     if (!texture(m, w, in, &w->code->tex[in->imm])) return STOP_FAULT;
     NEXT;
 L_LOCAL_ADDRESS: {
-    uint64_t value = w->s.frame[w->depth].local_base + in->imm;
+    uint64_t value = w->s.frame[w->frame].local_base + in->imm;
     PLACE(U64, d, in->d);
     if (full || in->x & X_FREE) EACH_LANE d[i] = value;
     else EACH_LANE d[i] = w->lane64[i] ? value : d[i];

@@ -122,7 +122,7 @@ static void describe_waits(const Machine *m, char *out, size_t cap) {
             snprintf(out + n, cap - n, " …");
             return;
         }
-        const InsPlace *at = &w->code->place[w->pc - 1];
+        const InsPlace *at = &w->code->place[w->pc];
         n += (size_t)snprintf(out + n, cap - n,
                               "%s warp %d waits at barrier %d (PTX line %d, line %d)",
                               told > 1 ? "," : "", i, w->barrier, at->ptx_line, at->src_line);
@@ -135,7 +135,7 @@ static bool raise_deadlock(Machine *m) {
     for (int i = m->n_warps - 1; i >= 0; i--)
         if (m->warp[i].state == WARP_WAITING) first = &m->warp[i];
     describe_waits(m, waits, sizeof waits);
-    return fault_raise(m, first, &first->code->ins[first->pc - 1], ALL_LANES, EMU_TIMEOUT,
+    return fault_raise(m, first, &first->code->ins[first->pc], ALL_LANES, EMU_TIMEOUT,
                        "barrier that can never complete:%s", waits);
 }
 
@@ -143,6 +143,13 @@ static bool raise_budget(Machine *m, Warp *w) {
     uint64_t budget = m->launch->budget ? m->launch->budget : (uint64_t)1 << 40;
     return fault_raise(m, w, &w->code->ins[w->pc], ALL_LANES, EMU_TIMEOUT,
                        "the budget of %llu warp instructions ran out", (unsigned long long)budget);
+}
+
+static void end_warp(Machine *m, Warp *w) {
+    w->state = WARP_DONE;
+    m->spare[m->n_spare++] = w->s;
+    w->s = (WarpStore){0};
+    barrier_warp_ended(m);
 }
 
 /* One turn of a ready warp. */
@@ -155,7 +162,7 @@ static bool run_warp(Machine *m, Warp *w) {
     Stop stop = m->emu->avx2 ? exec_avx2(m, w) : exec_base(m, w);
     m->budget -= before - w->fuel;
     if (stop == STOP_FAULT) return false;
-    if (stop == STOP_DONE) warp_ended(m, w);
+    if (stop == STOP_DONE) end_warp(m, w);
     if (stop != STOP_YIELD) return true;
     if (m->budget <= 0) return raise_budget(m, w);
     if (m->launch->interrupt && *m->launch->interrupt)

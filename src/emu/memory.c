@@ -259,7 +259,7 @@ static bool one_lane(Machine *m, Warp *w, const Ins *in, const MemForm *f, int l
 
 /* Parameters of device functions are per lane and never out of bounds: offsets are constants. */
 static void function_param(const Warp *w, const MemForm *f, int lane) {
-    const Frame *frame = &w->s.frame[w->depth];
+    const Frame *frame = &w->s.frame[w->frame];
     uint8_t *p = frame->params + (size_t)lane * frame->code->param_bytes + f->offset;
     if (f->is_store) store_registers(w, f, lane, p);
     else load_registers((Warp *)(uintptr_t)w, f, lane, p);

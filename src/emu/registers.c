@@ -2,8 +2,10 @@
 ** by whom, where it is written. What follows from that:
 **
 **   n_reads     components of a vector that nobody reads (the last of a float3) are not loaded
-**   is_local    used in one basic block, where it is written first: needs no care for other lanes,
-**               which wait between blocks, and no zero to begin with
+**   is_local    used in one stretch of code that lanes go through without waiting for each other,
+**               where it is written first: needs no care for other lanes, which wait before or
+**               behind it, and no zero to begin with. A basic block is such a stretch, or a few of
+**               them: lanes may wait within it for others, at a warp operation, a barrier or a call.
 **   is_once     written once, before anything reads it: may be another name for a constant row
 **   shows_bits  read by something that shows which NaN it is; else any NaN will do
 */
@@ -42,23 +44,32 @@ static void note_write(const Decoder *d, const PtxInstr *in, const PtxOperand *o
     for (int i = 0; i < op->n_elems; i++) note_write(d, in, &op->elems[i], block, where);
 }
 
-/* home[r]: the block + 1 where register r was met first; -1 when it is no local of one block. */
-static void note_home(const PtxOperand *op, int block, bool is_write, int *home) {
+/* home[r]: the stretch (from 1) where register r was met first; -1 when it is no local of one. */
+static void note_home(const PtxOperand *op, int stretch, bool is_write, int *home) {
     if (op->kind == PTX_OP_REG) {
         int *h = &home[op->reg];
-        if (*h == 0) *h = is_write ? block + 1 : -1;
-        else if (*h != block + 1) *h = -1;
+        if (*h == 0) *h = is_write ? stretch : -1;
+        else if (*h != stretch) *h = -1;
     }
     bool inside = is_write && op->kind != PTX_OP_ADDR && op->kind != PTX_OP_TEX;
-    for (int i = 0; i < op->n_elems; i++) note_home(&op->elems[i], block, inside, home);
+    for (int i = 0; i < op->n_elems; i++) note_home(&op->elems[i], stretch, inside, home);
 }
 
-static void note_homes(const PtxInstr *in, int block, int *home) {
-    if (in->guard >= 0 && home[in->guard] != block + 1) home[in->guard] = -1;
+static void note_homes(const PtxInstr *in, int stretch, int *home) {
+    if (in->guard >= 0 && home[in->guard] != stretch) home[in->guard] = -1;
     for (int k = 0; k < in->n_args; k++)
-        if (!ptx_is_dest(in, k)) note_home(&in->args[k], block, false, home);
+        if (!ptx_is_dest(in, k)) note_home(&in->args[k], stretch, false, home);
     for (int k = 0; k < in->n_args; k++)
-        if (ptx_is_dest(in, k)) note_home(&in->args[k], block, in->guard < 0, home);
+        if (ptx_is_dest(in, k)) note_home(&in->args[k], stretch, in->guard < 0, home);
+}
+
+/* May a lane wait here for others of its warp, while those run? */
+static bool may_wait(const PtxInstr *in) {
+    static const char *const ops[] = {"shfl", "vote", "match",   "redux",
+                                      "elect", "bar", "barrier", "call"};
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
+        if (strcmp(in->opcode, ops[i]) == 0) return true;
+    return false;
 }
 
 /* A slot is shared by registers whose lines do not overlap. Lanes that wait on earlier lines still
@@ -88,14 +99,17 @@ void find_registers(Decoder *d) {
     d->is_once = gi_alloc(n);
     d->shows_bits = gi_alloc(n);
     d->alias = gi_alloc(n * sizeof *d->alias);
-    for (int i = 0; i < d->func->n_code; i++) {
+    for (int i = 0, stretch = 1; i < d->func->n_code; i++) {
         const PtxInstr *in = &d->func->code[i];
+        bool waits = may_wait(in), begins = i > 0 && d->cfg->block_of[i] != d->cfg->block_of[i - 1];
         for (int k = 0; k < in->n_args; k++)
             if (!ptx_is_dest(in, k)) note_reads(d, &in->args[k], !is_blind_to_nans(in));
         int block = d->cfg->block_of[i];
         if (in->guard >= 0 && where[in->guard] == 0) where[in->guard] = -1; /* a read, too */
         if (in->n_args > 0 && ptx_is_dest(in, 0)) note_write(d, in, &in->args[0], block, where);
-        note_homes(in, block, home);
+        stretch += waits || begins; /* what waits is a stretch of its own: its operands stay */
+        note_homes(in, stretch, home);
+        stretch += waits;
     }
     for (size_t r = 0; r < n; r++) {
         d->is_local[r] = home[r] > 0;

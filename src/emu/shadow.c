@@ -81,9 +81,11 @@ void shadow_local_frame(Machine *m, const Warp *w, uint32_t from, uint32_t to) {
     Shadow *s = m->shadow;
     if (to > s->local_cap[w->index]) {
         s->local[w->index] = gi_realloc(s->local[w->index], to * sizeof(uint32_t));
+        memset(s->local[w->index] + s->local_cap[w->index], 0,
+               (to - s->local_cap[w->index]) * sizeof(uint32_t));
         s->local_cap[w->index] = to;
     }
-    if (to > from) memset(s->local[w->index] + from, 0, (to - from) * sizeof(uint32_t));
+    for (uint32_t k = from; k < to; k++) s->local[w->index][k] &= ~w->active;
 }
 
 /* Did the earlier access happen without a barrier between it and this one? */

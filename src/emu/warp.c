@@ -1,6 +1,6 @@
-/* warp.c - which lanes run what: masks, divergence, calls, barriers.
+/* warp.c - which lanes run what: masks, divergence, calls.
 **
-** A warp holds a stack of paths. The last one runs; where a branch splits it, the lanes that reach
+** A warp holds a list of paths. The last one runs; where a branch splits it, the lanes that reach
 ** the reconvergence point first wait there in the entry below:
 **
 **     before        branch at B, meets at R        one side done      both done
@@ -9,24 +9,68 @@
 **                   [others →, until R]
 **
 ** A path that already ends at R is split in place, so a loop that lanes leave one by one needs two
-** entries, not one per iteration. A call puts a frame with its own register file on the frame
-** stack; its lanes are the last path's, and the function ends when no path above it has lanes.
+** entries, not one per iteration. A call puts a frame with its own register file in the tree of
+** frames and a path in that frame above the caller's, which waits at the return address.
+**
+** So a lane is in several paths; the last of them is where it is. The lanes of a path that are in
+** none above it (its rest) have come to where the path is: they wait there only for company, and
+** whatever path has a rest can be given the warp (a GPU since Volta does as much). That happens
+** when the running path must wait for lanes that are elsewhere (sync.c, barrier.c), and when it spins
+** (launch.c): the rest of the lowest path that can go on leaves it and becomes the last path. All
+** lanes get their turn so, and in a kernel whose lanes never wait for each other nothing changes.
 */
 #include "emu/core.h"
+#include "emu/ops.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static void push_path(Warp *w, uint32_t mask, int pc, int rpc) {
+/* --- the list of paths --- */
+
+static inline Path *add_path(Warp *w) {
     gi_grow(w->s.path, w->n_path, w->s.cap_path);
-    w->s.path[w->n_path++] = (Path){mask, pc, rpc};
+    return &w->s.path[w->n_path++];
+}
+
+static inline void push_going(Warp *w, uint32_t mask, int pc, int rpc) {
+    Path *p = add_path(w);
+    p->mask = mask;
+    p->pc = pc;
+    p->rpc = rpc;
+    p->frame = w->frame;
+    p->wait = PATH_GOES;
+}
+
+static void remove_path(Warp *w, int i) {
+    Path *p = &w->s.path[i];
+    memmove(p, p + 1, (size_t)(--w->n_path - i) * sizeof *p);
+}
+
+static void run_frame(Warp *w, int frame) {
+    const Frame *f = &w->s.frame[frame];
+    w->frame = frame;
+    w->file = f->file;
+    w->code = f->code;
+    w->local_top = f->local_top;
+}
+
+static inline void look(Warp *w, const Path *p) {
+    w->pc = p->pc;
+    w->active = p->mask;
+    if (p->frame != w->frame) run_frame(w, p->frame);
+}
+
+void warp_look(Warp *w, const Path *p) {
+    look(w, p);
 }
 
 /* Runs the last path. */
-static void enter_path(Warp *w) {
-    const Path *p = &w->s.path[w->n_path - 1];
-    w->pc = p->pc;
-    w->active = p->mask;
+static inline void enter_path(Warp *w) {
+    look(w, &w->s.path[w->n_path - 1]);
+}
+
+void warp_enter(Warp *w) {
+    enter_path(w);
 }
 
 /* Readies the running path to be split into paths that meet at rpc. */
@@ -40,33 +84,171 @@ void warp_diverge(Machine *m, Warp *w, uint32_t taken, int target, int next, int
     uint32_t others = w->active & ~taken;
     m->result->divergent_branches++;
     wait_at(w, rpc);
-    if (target != rpc) push_path(w, taken, target, rpc);
-    if (next != rpc) push_path(w, others, next, rpc);
+    if (target != rpc) push_going(w, taken, target, rpc);
+    if (next != rpc) push_going(w, others, next, rpc);
     enter_path(w);
 }
 
-/* Drops paths whose lanes are all gone, down to the running function's first. */
-static bool drop_empty(Warp *w) {
-    int first = w->s.frame[w->depth].first_path;
-    while (w->n_path > first && w->s.path[w->n_path - 1].mask == 0) w->n_path--;
-    return w->n_path > first;
+static uint32_t rest(const Warp *w, int i) {
+    uint32_t above = 0;
+    for (int k = i + 1; k < w->n_path; k++) above |= w->s.path[k].mask;
+    return w->s.path[i].mask & ~above;
 }
 
-static bool leave_function(Machine *m, Warp *w);
+const Ins *warp_waits_at(const Warp *w, const Path *p) {
+    return &w->s.frame[p->frame].code->ins[p->pc];
+}
 
-void warp_next_path(Warp *w) {
+/* Has path i come to where it would meet lanes that now wait at an .aligned barrier? Then those were
+** sent another way to it, and that is the fault: the barrier is not for some of the warp. */
+static bool has_passed_barrier(const Warp *w, int i) {
+    for (int k = i + 1; k < w->n_path; k++) {
+        const Path *p = &w->s.path[k];
+        if (p->mask & w->s.path[i].mask && p->wait == PATH_AT_BARRIER &&
+            warp_waits_at(w, p)->x & BAR_ALIGNED)
+            return true;
+    }
+    return false;
+}
+
+static bool can_go_on(const Warp *w, int i) {
+    const Path *p = &w->s.path[i];
+    if (rest(w, i) == 0 || p->wait == PATH_AT_BARRIER) return false;
+    if (p->wait == PATH_AT_SYNC) return sync_complete(w, p);
+    return !has_passed_barrier(w, i);
+}
+
+/* The lowest of the first n paths with lanes that can go on; -1: none. */
+static int find_turn(const Warp *w, int n) {
+    int i = 0;
+    while (i < n && !can_go_on(w, i)) i++;
+    return i < n ? i : -1;
+}
+
+/* The rest of path i becomes the last path, and runs. */
+static void give_turn(Machine *m, Warp *w, int i) {
+    if (w->s.path[i].wait == PATH_AT_SYNC) sync_meet(m, w, &w->s.path[i]);
+    Path p = w->s.path[i];
+    p.mask = rest(w, i);
+    if (p.mask == w->s.path[i].mask) remove_path(w, i);
+    else w->s.path[i].mask &= ~p.mask;
+    *add_path(w) = p;
+    enter_path(w);
+}
+
+/* No path can go on: either all are at a barrier, or they wait for what never comes. */
+static Stop all_wait(Machine *m, Warp *w) {
+    if (barrier_together(w)) return barrier_arrive(m, w);
+    const Path *first = NULL;
+    for (int i = w->n_path - 1; i >= 0; i--) {
+        const Path *p = &w->s.path[i];
+        if (p->mask && p->wait && (first == NULL || p->wait <= first->wait)) first = p;
+    }
+    look(w, first);
+    if (first->wait == PATH_AT_SYNC) sync_split(m, w, first);
+    else barrier_split(m, w, first);
+    return STOP_FAULT;
+}
+
+/* Does the code at pc do nothing but return? */
+static bool only_returns(const Code *code, int pc) {
+    for (int steps = 0; steps < 8; steps++) {
+        const Ins *in = &code->ins[pc];
+        if (in->op == OP_BRA) pc = (int)in->d;
+        else if (in->op == OP_BLOCK || in->op == OP_JOIN) pc++;
+        else return in->op == OP_RET || in->op == OP_EXIT;
+    }
+    return false;
+}
+
+/* Lanes that came to where others shall join them, to return from the kernel, have nothing left to
+** do: they have ended, and nobody waits for them. */
+static void retire(Warp *w) {
+    uint32_t gone = 0;
+    for (int i = 0; i < w->n_path; i++) {
+        const Path *p = &w->s.path[i];
+        if (p->frame == 0 && p->wait == PATH_GOES && p->mask &&
+            only_returns(w->s.frame[0].code, p->pc))
+            gone |= rest(w, i);
+    }
+    for (int i = 0; i < w->n_path; i++) {
+        w->s.path[i].mask &= ~gone;
+        w->s.path[i].live &= ~gone;
+    }
+    w->live &= ~gone;
+}
+
+/* The last path has come to its end, or waits: goes on wherever lanes are left. */
+static Stop go_on(Machine *m, Warp *w) {
+    while (w->n_path > 0 && w->s.path[w->n_path - 1].mask == 0) w->n_path--;
+    if (w->n_path == 0) {
+        w->live = w->active = 0;
+        return STOP_DONE;
+    }
+    if (w->s.path[w->n_path - 1].wait == PATH_GOES) {
+        enter_path(w);
+        return STOP_NOT;
+    }
+    retire(w);
+    int i = find_turn(w, w->n_path);
+    if (i < 0) return all_wait(m, w);
+    give_turn(m, w, i);
+    return STOP_NOT;
+}
+
+Stop warp_next_path(Machine *m, Warp *w) {
     w->n_path--;
-    drop_empty(w); /* lanes that waited at the meeting point are never all gone: one just came */
-    enter_path(w);
+    return go_on(m, w);
 }
 
-/* --- indirect branches --- */
+bool warp_rotate(Machine *m, Warp *w) {
+    int i = find_turn(w, w->n_path - 1);
+    if (i < 0) return false;
+    w->s.path[w->n_path - 1].pc = w->pc;
+    give_turn(m, w, i);
+    return true;
+}
 
-static uint32_t lanes_equal(const Warp *w, const U32 *row, uint32_t value) {
+/* --- waiting for lanes that are elsewhere --- */
+
+uint32_t warp_lanes_equal(const Warp *w, const U32 *row, uint32_t value) {
     uint32_t mask = 0;
     for (int i = 0; i < LANES; i++) mask |= (uint32_t)(row[i] == value) << i;
     return mask & w->active;
 }
+
+/* Pushes a path that waits; lanes that wait there already, and end where it does, are one with it. */
+static void push_waiting(Warp *w, Path p) {
+    for (int i = 0; i < w->n_path; i++) {
+        const Path *q = &w->s.path[i];
+        if (q->wait != p.wait || q->pc != p.pc || q->rpc != p.rpc || q->frame != p.frame ||
+            q->meets != p.meets || q->mask == 0)
+            continue;
+        p.mask |= q->mask;
+        p.live |= q->live;
+        remove_path(w, i);
+        break;
+    }
+    *add_path(w) = p;
+}
+
+Stop warp_block(Machine *m, Warp *w, const Ins *in, PathWait wait, const U32 *masks) {
+    Path p = w->s.path[w->n_path - 1];
+    p.pc = (int)(in - w->code->ins);
+    p.wait = wait;
+    p.live = w->live;
+    uint32_t left = p.mask;
+    w->n_path--;
+    while (left) {
+        p.meets = masks ? masks[__builtin_ctz(left)] : 0;
+        p.mask = masks ? warp_lanes_equal(w, masks, p.meets) : left;
+        left &= ~p.mask;
+        push_waiting(w, p);
+    }
+    return go_on(m, w);
+}
+
+/* --- indirect branches --- */
 
 bool warp_switch(Machine *m, Warp *w, const Ins *in) {
     const U32 *index = (const U32 *)(const void *)row_at(w, in->a);
@@ -81,7 +263,7 @@ bool warp_switch(Machine *m, Warp *w, const Ins *in) {
     }
     const int *jump = w->code->jump + first;
     uint32_t lane0 = index[__builtin_ctz(left)];
-    if (lanes_equal(w, index, lane0) == left) {
+    if (warp_lanes_equal(w, index, lane0) == left) {
         w->pc = jump[lane0];
         return true;
     }
@@ -90,8 +272,8 @@ bool warp_switch(Machine *m, Warp *w, const Ins *in) {
     uint32_t all = w->active;
     wait_at(w, rpc);
     for (left = all; left;) {
-        uint32_t value = index[__builtin_ctz(left)], mask = lanes_equal(w, index, value);
-        if (jump[value] != rpc) push_path(w, mask, jump[value], rpc);
+        uint32_t value = index[__builtin_ctz(left)], mask = warp_lanes_equal(w, index, value);
+        if (jump[value] != rpc) push_going(w, mask, jump[value], rpc);
         left &= ~mask;
     }
     enter_path(w);
@@ -201,15 +383,19 @@ static bool reserve(uint8_t **p, size_t *cap, size_t need) {
     return true;
 }
 
-/* Local memory of the running function: 0xff, so that reading what was never written shows. */
+/* Local memory of a call: 0xff, so that reading what was never written shows. Lanes that are not in
+** this call may have other things there. */
 static bool open_local(Machine *m, Warp *w, Frame *f) {
     uint32_t base = (w->local_top + 15) & ~15u, top = base + f->code->local_bytes;
     size_t rows = (size_t)(top + 3) / 4 * ROW32, old = (size_t)base / 4 * ROW32;
     size_t want = rows > w->s.local_cap && w->s.local_cap ? rows + rows / 2 : rows;
     if (!reserve(&w->s.local, &w->s.local_cap, want)) return false;
-    if (rows > old) memset(w->s.local + old, 0xff, rows - old);
+    if (w->active == w->live && rows > old) memset(w->s.local + old, 0xff, rows - old);
+    else
+        for (U32 *row = (U32 *)(void *)(w->s.local + old); old < rows; old += ROW32, row += LANES)
+            for (uint32_t k = w->active; k; k &= k - 1) row[__builtin_ctz(k)] = 0xffffffff;
     f->local_base = base;
-    w->local_top = top;
+    f->local_top = top;
     if (m->shadow) shadow_local_frame(m, w, base, top);
     return true;
 }
@@ -224,38 +410,52 @@ static bool open_frame(Machine *m, Warp *w, Frame *f, Code *code) {
     for (int i = 0; i < code->n_clear; i++)
         memset(f->file + code->clear[i].offset, 0, code->clear[i].bytes);
     fill_pool(m, w, f);
-    if (!open_local(m, w, f)) return false;
-    f->first_path = w->n_path;
-    return true;
+    return open_local(m, w, f);
 }
 
-static void run_frame(Warp *w) {
-    w->file = w->s.frame[w->depth].file;
-    w->code = w->s.frame[w->depth].code;
-}
-
-static Frame *frame_at(Warp *w, int depth) {
-    while (depth >= w->s.cap_frame) {
+/* Makes room for frame i. */
+static Frame *frame_at(Warp *w, int i) {
+    while (i >= w->s.cap_frame) {
         int cap = w->s.cap_frame ? w->s.cap_frame * 2 : 4;
         w->s.frame = gi_realloc(w->s.frame, (size_t)cap * sizeof *w->s.frame);
         memset(w->s.frame + w->s.cap_frame, 0, (size_t)(cap - w->s.cap_frame) * sizeof *w->s.frame);
         w->s.cap_frame = cap;
     }
-    return &w->s.frame[depth];
+    return &w->s.frame[i];
+}
+
+static bool is_in_frame(const Warp *w, int frame) {
+    for (int i = 0; i < w->n_path; i++)
+        if (w->s.path[i].frame == frame) return true;
+    return false;
+}
+
+/* A frame that no path is in. Calls that nest get neighbours, so that the next call of the same
+** depth finds its constants still there. */
+static int free_frame(Warp *w) {
+    int i = w->frame + 1;
+    while (is_in_frame(w, i)) i++;
+    frame_at(w, i);
+    return i;
+}
+
+/* The kernel is called, or a function by the active lanes. */
+static void begin_frame(Warp *w, int frame) {
+    run_frame(w, frame);
+    push_going(w, w->active, 0, END_OF_FUNCTION);
+    enter_path(w);
 }
 
 bool warp_begin(Machine *m, Warp *w, Code *entry) {
     if (m->n_spare > 0) w->s = m->spare[--m->n_spare];
     w->begun = true;
-    w->n_path = w->depth = 0;
+    w->active = w->exist;
+    w->n_path = 0;
     w->local_top = 0;
     w->clock = 0;
     w->carry = 0;
-    w->waited_red = false;
     if (!open_frame(m, w, frame_at(w, 0), entry)) return false;
-    push_path(w, w->exist, 0, END_OF_FUNCTION);
-    enter_path(w);
-    run_frame(w);
+    begin_frame(w, 0);
     return true;
 }
 
@@ -273,9 +473,8 @@ void warp_store_free(WarpStore *s) {
 /* --- calls --- */
 
 /* Copies parameters lane by lane between the areas of two frames. */
-static void copy_params(const Warp *w, uint32_t mask, const Frame *from, const uint32_t *from_at,
+static void copy_params(uint32_t mask, const Frame *from, const uint32_t *from_at,
                         const Frame *to, const uint32_t *to_at, const uint32_t *size, int n) {
-    (void)w;
     for (; mask; mask &= mask - 1) {
         size_t i = (size_t)__builtin_ctz(mask);
         const uint8_t *source = from->params + i * from->code->param_bytes;
@@ -286,32 +485,34 @@ static void copy_params(const Warp *w, uint32_t mask, const Frame *from, const u
 
 static bool stack_overflow(Machine *m, Warp *w, const Ins *in, const Code *callee) {
     double used = w->local_top;
-    for (int i = 0; i <= w->depth; i++) used += w->s.frame[i].code->param_bytes + 16.0;
+    int depth = 0;
+    for (int i = w->frame;; i = w->s.frame[i].caller) {
+        used += w->s.frame[i].code->param_bytes + 16.0;
+        depth++;
+        if (i == 0) break;
+    }
     used += callee->local_bytes + callee->param_bytes + 16.0;
     if (used <= m->model->local_per_thread) return false;
     fault_raise(m, w, in, -1, EMU_LAUNCH_ERROR,
                 "stack overflow: call of %s at depth %d needs %.0f bytes of stack a thread, and "
                 "there are %.0f",
-                callee->func->name, w->depth + 1, used, m->model->local_per_thread);
+                callee->func->name, depth, used, m->model->local_per_thread);
     return true;
 }
 
 static bool call_code(Machine *m, Warp *w, const Ins *in, Code *callee) {
     const CallForm *f = &w->code->call[in->imm];
     if (stack_overflow(m, w, in, callee)) return false;
-    int pc = (int)(in - w->code->ins);
-    Frame *frame = frame_at(w, w->depth + 1);
-    uint32_t lanes = w->active;
+    int index = free_frame(w);
+    Frame *frame = &w->s.frame[index];
     if (!open_frame(m, w, frame, callee))
         return fault_raise(m, w, in, -1, EMU_OUT_OF_MEMORY, "no host memory for a stack frame");
-    frame->return_pc = pc + 1;
+    frame->caller = w->frame;
     frame->call = (int)in->imm;
-    copy_params(w, lanes, &w->s.frame[w->depth], f->arg, frame, callee->formal, f->arg_size,
+    copy_params(w->active, &w->s.frame[w->frame], f->arg, frame, callee->formal, f->arg_size,
                 f->n_args);
-    w->depth++;
-    push_path(w, lanes, 0, END_OF_FUNCTION);
-    enter_path(w);
-    run_frame(w);
+    w->s.path[w->n_path - 1].pc = (int)(in - w->code->ins) + 1;
+    begin_frame(w, index);
     return true;
 }
 
@@ -351,40 +552,18 @@ bool warp_call(Machine *m, Warp *w, const Ins *in) {
     return callee && call_code(m, w, in, callee);
 }
 
-/* No lane of the running function is left: back to the caller, with its live lanes. */
-static bool leave_function(Machine *m, Warp *w) {
-    if (w->depth == 0) {
-        w->live = w->active = 0;
-        return true;
-    }
-    (void)m;
-    Frame *callee = &w->s.frame[w->depth], *caller = &w->s.frame[w->depth - 1];
+/* The active lanes leave the running function, to wait where it was called. */
+Stop warp_return(Machine *m, Warp *w) {
+    if (w->frame == 0) return warp_exit(m, w);
+    const Frame *callee = &w->s.frame[w->frame], *caller = &w->s.frame[callee->caller];
     const CallForm *f = &caller->code->call[callee->call];
-    uint32_t lanes = w->s.path[w->n_path - 1].mask & w->live;
-    copy_params(w, lanes, callee, callee->code->result, caller, f->ret, f->ret_size, f->n_rets);
-    w->local_top = callee->local_base;
-    w->depth--;
-    w->s.path[w->n_path - 1].pc = callee->return_pc;
-    run_frame(w);
-    return false;
-}
-
-/* After lanes were taken out of paths: goes on wherever lanes are left. */
-static bool go_on(Machine *m, Warp *w) {
-    while (!drop_empty(w))
-        if (leave_function(m, w)) return true;
-    enter_path(w);
-    return false;
-}
-
-bool warp_return(Machine *m, Warp *w) {
-    if (w->depth == 0) return warp_exit(m, w);
-    for (int i = w->s.frame[w->depth].first_path; i < w->n_path; i++)
-        w->s.path[i].mask &= ~w->active;
+    copy_params(w->active, callee, callee->code->result, caller, f->ret, f->ret_size, f->n_rets);
+    for (int i = 0; i < w->n_path; i++)
+        if (w->s.path[i].frame == w->frame) w->s.path[i].mask &= ~w->active;
     return go_on(m, w);
 }
 
-bool warp_exit(Machine *m, Warp *w) {
+Stop warp_exit(Machine *m, Warp *w) {
     for (int i = 0; i < w->n_path; i++) w->s.path[i].mask &= ~w->active;
     w->live &= ~w->active;
     return go_on(m, w);
@@ -392,110 +571,4 @@ bool warp_exit(Machine *m, Warp *w) {
 
 double warp_clock(const Warp *w, const Ins *in) {
     return w->clock + (double)w->code->place[in - w->code->ins].clock;
-}
-
-/* --- barriers --- */
-
-enum { BAR_ARRIVE = 1, BAR_RED_POPC, BAR_RED_AND, BAR_RED_OR };
-
-static void release(Machine *m, int id) {
-    Barrier *b = &m->barrier[id];
-    double clock = 0;
-    uint32_t warps = 0;
-    for (int i = 0; i < m->n_warps; i++) {
-        Warp *w = &m->warp[i];
-        if (w->state != WARP_WAITING || w->barrier != id) continue;
-        warps |= 1u << i;
-        if (w->clock > clock) clock = w->clock;
-    }
-    for (int i = 0; i < m->n_warps; i++) {
-        Warp *w = &m->warp[i];
-        if (!(warps >> i & 1)) continue;
-        w->state = WARP_READY;
-        w->clock = clock + m->model->latency_barrier;
-        if (!w->waited_red) continue;
-        w->waited_red = false;
-        uint32_t all = w->red_kind == BAR_RED_AND ? b->red_count == b->red_total : b->red_count > 0;
-        if (w->red_kind != BAR_RED_POPC) pred_set(w, w->red_dest, all ? FULL_MASK : 0, w->active);
-        else
-            for (uint32_t left = w->active; left; left &= left - 1)
-                ((U32 *)(void *)row_at(w, w->red_dest))[__builtin_ctz(left)] = b->red_count;
-    }
-    m->result->barriers++;
-    if (b->after_exit) m->result->barrier_after_exit++;
-    if (m->shadow) shadow_barrier(m, warps);
-    *b = (Barrier){0};
-}
-
-/* Has everyone come? Warps that ended count as arrived at a barrier for all. */
-static bool complete(const Machine *m, Barrier *b) {
-    uint32_t arrived = (uint32_t)__builtin_popcount(b->arrived);
-    if (b->expected) return arrived >= b->expected;
-    uint32_t ended = 0;
-    for (int i = 0; i < m->n_warps; i++) ended += m->warp[i].state == WARP_DONE;
-    if (ended) b->after_exit = true;
-    return arrived + ended >= (uint32_t)m->n_warps;
-}
-
-void warp_ended(Machine *m, Warp *w) {
-    w->state = WARP_DONE;
-    m->spare[m->n_spare++] = w->s;
-    w->s = (WarpStore){0};
-    for (uint32_t met = m->barriers_met; met; met &= met - 1) {
-        int id = __builtin_ctz(met);
-        if (m->barrier[id].arrived && complete(m, &m->barrier[id])) release(m, id);
-    }
-}
-
-static bool diverged_barrier(Machine *m, Warp *w, const Ins *in) {
-    char there[120], missing[120];
-    if (w->active == w->live) return false;
-    fault_lanes(w->active, there, sizeof there);
-    fault_lanes(w->live & ~w->active, missing, sizeof missing);
-    fault_raise(m, w, in, -1, EMU_LAUNCH_ERROR,
-                "barrier reached by only part of the warp: %s, without %s", there, missing);
-    return true;
-}
-
-/* Barrier number and thread count must be the same in all lanes. */
-static bool uniform_operand(Machine *m, Warp *w, const Ins *in, uint32_t offset, uint32_t *value) {
-    const U32 *row = (const U32 *)(const void *)row_at(w, offset);
-    *value = row[__builtin_ctz(w->active)];
-    for (uint32_t left = w->active; left; left &= left - 1)
-        if (row[__builtin_ctz(left)] != *value)
-            return fault_raise(m, w, in, __builtin_ctz(left), EMU_LAUNCH_ERROR,
-                               "barrier with operands that differ between lanes");
-    return true;
-}
-
-Stop warp_barrier(Machine *m, Warp *w, const Ins *in) {
-    uint32_t id, threads;
-    int kind = in->x & 15;
-    bool counted = in->x >> 4 & 1;
-    if (diverged_barrier(m, w, in)) return STOP_FAULT;
-    if (!uniform_operand(m, w, in, in->a, &id) || !uniform_operand(m, w, in, in->b, &threads))
-        return STOP_FAULT;
-    if (id > 15 || (counted && (threads == 0 || threads % LANES))) {
-        fault_raise(m, w, in, -1, EMU_LAUNCH_ERROR,
-                    id > 15 ? "barrier %u, but there are 16 (0 to 15)"
-                            : "barrier %u with a thread count (%u) that is no multiple of 32",
-                    id, threads);
-        return STOP_FAULT;
-    }
-    Barrier *b = &m->barrier[id];
-    b->arrived |= 1u << w->index;
-    m->barriers_met |= 1u << id;
-    if (counted) b->expected = threads / LANES;
-    if (w->live != w->exist) b->after_exit = true;
-    if (kind >= BAR_RED_POPC) {
-        uint32_t p = pred_at(w, in->c) ^ (in->x >> 5 & 1 ? FULL_MASK : 0);
-        b->red_count += (uint32_t)__builtin_popcount(p & w->active);
-        b->red_total += (uint32_t)__builtin_popcount(w->active);
-        w->waited_red = true;
-        w->red_dest = in->d;
-        w->red_kind = kind;
-    }
-    if (kind != BAR_ARRIVE) w->state = WARP_WAITING, w->barrier = (int)id;
-    if (complete(m, b)) release(m, (int)id);
-    return w->state == WARP_WAITING ? STOP_WAIT : STOP_YIELD;
 }

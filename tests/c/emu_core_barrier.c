@@ -96,7 +96,7 @@ static void test_spin(void) {
 static void test_warp(void) {
     Run r = run_new(1, 32);
     is_int(status_of("setp.lt.u32 %p1, %r2, 16; @%p1 bra X; shfl.sync.bfly.b32 %r5, %r2, 1, 31, "
-                     "-1;\nX: st.global.u32 [%rd1], 1;\n",
+                     "-1;\nX: bar.sync 0; st.global.u32 [%rd1], 1;\n",
                      32, &r),
            EMU_LAUNCH_ERROR, "a shuffle without all lanes of its mask");
     has_str(r.result.message, "without lanes 0-15", "names them");

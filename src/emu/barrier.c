@@ -1,0 +1,169 @@
+/* barrier.c - barriers of a block: bar and barrier.
+**
+** A warp arrives as a whole. Lanes that come to a barrier while others of their warp are elsewhere
+** wait until those have come, too, or have ended. An .aligned barrier (every bar is one) must be the
+** same instruction for all of them; of the others the same barrier is enough.
+*/
+#include "emu/core.h"
+
+#include <string.h>
+
+static bool waits(const Path *p) {
+    return p->mask && p->wait == PATH_AT_BARRIER;
+}
+
+static int kind_of(const Ins *in) {
+    return in->x & BAR_KIND;
+}
+
+/* The result of a reduction, for the lanes of a path. */
+static void deliver(const Warp *w, const Path *p, const Barrier *b) {
+    const Ins *in = warp_waits_at(w, p);
+    uint8_t *row = w->s.frame[p->frame].file + in->d;
+    U32 *word = (U32 *)(void *)row;
+    bool all = b->red_count == b->red_total, yes = kind_of(in) == BAR_RED_AND ? all : b->red_count;
+    if (kind_of(in) < BAR_RED_POPC) return;
+    if (kind_of(in) != BAR_RED_POPC) *word = yes ? *word | p->mask : *word & ~p->mask;
+    else
+        for (uint32_t left = p->mask; left; left &= left - 1) word[__builtin_ctz(left)] = b->red_count;
+}
+
+/* The warp goes on behind its barrier. */
+static void leave(Warp *w, const Barrier *b) {
+    w->state = WARP_READY;
+    for (int i = 0; i < w->n_path; i++) {
+        Path *p = &w->s.path[i];
+        if (!waits(p)) continue;
+        deliver(w, p, b);
+        p->wait = PATH_GOES;
+        p->pc++;
+    }
+    warp_enter(w);
+}
+
+static void release(Machine *m, int id) {
+    Barrier *b = &m->barrier[id];
+    double clock = 0;
+    uint32_t warps = 0;
+    for (int i = 0; i < m->n_warps; i++) {
+        Warp *w = &m->warp[i];
+        if (w->state != WARP_WAITING || w->barrier != id) continue;
+        warps |= 1u << i;
+        if (w->clock > clock) clock = w->clock;
+    }
+    for (int i = 0; i < m->n_warps; i++) {
+        Warp *w = &m->warp[i];
+        if (!(warps >> i & 1)) continue;
+        w->clock = clock + m->model->latency_barrier;
+        leave(w, b);
+    }
+    m->result->barriers++;
+    if (b->after_exit) m->result->barrier_after_exit++;
+    if (m->shadow) shadow_barrier(m, warps);
+    *b = (Barrier){0};
+}
+
+/* Has everyone come? Warps that ended count as arrived at a barrier for all. */
+static bool complete(const Machine *m, Barrier *b) {
+    uint32_t arrived = (uint32_t)__builtin_popcount(b->arrived);
+    if (b->expected) return arrived >= b->expected;
+    uint32_t ended = 0;
+    for (int i = 0; i < m->n_warps; i++) ended += m->warp[i].state == WARP_DONE;
+    if (ended) b->after_exit = true;
+    return arrived + ended >= (uint32_t)m->n_warps;
+}
+
+void barrier_warp_ended(Machine *m) {
+    for (uint32_t met = m->barriers_met; met; met &= met - 1) {
+        int id = __builtin_ctz(met);
+        if (m->barrier[id].arrived && complete(m, &m->barrier[id])) release(m, id);
+    }
+}
+
+/* --- one warp arrives --- */
+
+bool barrier_together(const Warp *w) {
+    const Ins *first = NULL;
+    uint32_t lanes = 0;
+    for (int i = 0; i < w->n_path; i++) {
+        const Path *p = &w->s.path[i];
+        if (!waits(p)) continue;
+        const Ins *in = warp_waits_at(w, p);
+        lanes |= p->mask;
+        if (first == NULL) first = in;
+        if (in != first && (in->x & BAR_ALIGNED || in->x != first->x)) return false;
+    }
+    return lanes == w->live;
+}
+
+void barrier_split(Machine *m, Warp *w, const Path *p) {
+    char there[120], missing[120];
+    fault_lanes(p->mask, there, sizeof there);
+    fault_lanes(w->live & ~p->mask, missing, sizeof missing);
+    fault_raise(m, w, warp_waits_at(w, p), ALL_LANES, EMU_LAUNCH_ERROR,
+                "barrier reached by only part of the warp: %s, without %s", there, missing);
+}
+
+/* Barrier number and thread count must be the same in all lanes. */
+static bool uniform_operands(Machine *m, Warp *w, uint32_t *id, uint32_t *threads) {
+    bool known = false;
+    for (int k = 0; k < w->n_path; k++) {
+        const Path *p = &w->s.path[k];
+        if (!waits(p)) continue;
+        const Ins *in = warp_waits_at(w, p);
+        const uint8_t *file = w->s.frame[p->frame].file;
+        const U32 *a = (const U32 *)(const void *)(file + in->a);
+        const U32 *b = (const U32 *)(const void *)(file + in->b);
+        for (uint32_t left = p->mask; left; left &= left - 1) {
+            int i = __builtin_ctz(left);
+            if (!known) *id = a[i], *threads = b[i], known = true;
+            if (a[i] != *id || b[i] != *threads)
+                return fault_raise(m, w, in, i, EMU_LAUNCH_ERROR,
+                                   "barrier with operands that differ between lanes");
+        }
+    }
+    return true;
+}
+
+/* What the lanes bring to a reduction. */
+static void bring(const Warp *w, const Path *p, Barrier *b) {
+    const Ins *in = warp_waits_at(w, p);
+    if (kind_of(in) < BAR_RED_POPC) return;
+    uint32_t bits = *(const U32 *)(const void *)(w->s.frame[p->frame].file + in->c);
+    b->red_count += (uint32_t)__builtin_popcount(bits & p->mask);
+    b->red_total += (uint32_t)__builtin_popcount(p->mask);
+}
+
+Stop barrier_arrive(Machine *m, Warp *w) {
+    uint32_t id = 0, threads = 0;
+    warp_enter(w);
+    const Ins *in = &w->code->ins[w->pc];
+    bool counted = in->x & BAR_COUNTED;
+    if (!uniform_operands(m, w, &id, &threads)) return STOP_FAULT;
+    if (id > 15 || (counted && (threads == 0 || threads % LANES))) {
+        fault_raise(m, w, in, ALL_LANES, EMU_LAUNCH_ERROR,
+                    id > 15 ? "barrier %u, but there are 16 (0 to 15)"
+                            : "barrier %u with a thread count (%u) that is no multiple of 32",
+                    id, threads);
+        return STOP_FAULT;
+    }
+    Barrier *b = &m->barrier[id];
+    b->arrived |= 1u << w->index;
+    m->barriers_met |= 1u << id;
+    if (counted) b->expected = threads / LANES;
+    if (w->live != w->exist) b->after_exit = true;
+    for (int i = 0; i < w->n_path; i++)
+        if (waits(&w->s.path[i])) bring(w, &w->s.path[i], b);
+    if (kind_of(in) == BAR_ARRIVE) leave(w, b);
+    else w->state = WARP_WAITING, w->barrier = (int)id;
+    if (complete(m, b)) release(m, (int)id);
+    return w->state == WARP_WAITING ? STOP_WAIT : STOP_NOT;
+}
+
+Stop barrier_reach(Machine *m, Warp *w, const Ins *in) {
+    if (w->active != w->live) return warp_block(m, w, in, PATH_AT_BARRIER, NULL);
+    Path *p = &w->s.path[w->n_path - 1];
+    p->wait = PATH_AT_BARRIER;
+    p->pc = (int)(in - w->code->ins);
+    return barrier_arrive(m, w);
+}
