@@ -31,7 +31,7 @@ struct Edit {
     char path[PATH_MAX]; /* of the history file, "" for none */
     bool cancelled;
 #ifdef GILUA_EDIT
-    EditLine *editor;
+    EditLine *editor; /* NULL: no terminal */
     History *history;
 #endif
 };
@@ -88,7 +88,7 @@ static void replace_file(const char *path, const char *text) {
 static void add_entry(Edit *e, const char *entry) {
 #ifdef GILUA_EDIT
     HistEvent event;
-    history(e->history, &event, H_ENTER, entry);
+    if (e->editor) history(e->history, &event, H_ENTER, entry);
 #else
     (void)e, (void)entry;
 #endif
@@ -214,13 +214,9 @@ static void choose_encoding(void) {
     if (strcmp(nl_langinfo(CODESET), "ANSI_X3.4-1968") == 0) setlocale(LC_CTYPE, "C.UTF-8");
 }
 
-Edit *edit_open(EditComplete complete, void *context) {
+static void open_editor(Edit *e) {
     HistEvent event;
     choose_encoding();
-    Edit *e = gi_alloc(sizeof *e);
-    e->complete = complete;
-    e->context = context;
-    e->prompt = "> ";
     e->history = history_init();
     history(e->history, &event, H_SETSIZE, KEPT_ENTRIES);
     history(e->history, &event, H_SETUNIQUE, 1);
@@ -233,23 +229,20 @@ Edit *edit_open(EditComplete complete, void *context) {
     el_set(e->editor, EL_SETTY, "-d", "-isig", NULL);
     bind_keys(e->editor);
     el_source(e->editor, NULL); /* the user's ~/.editrc */
-    return e;
 }
 
-void edit_close(Edit *e) {
-    if (e == NULL) return;
+static void close_editor(Edit *e) {
+    if (e->editor == NULL) return;
     el_end(e->editor);
     history_end(e->history);
-    free(e);
 }
 
-bool edit_is_built_in(void) {
-    return true;
+bool edit_has_keys(const Edit *e) {
+    return e->editor != NULL;
 }
 
-EditEnd edit_read(Edit *e, const char *prompt, gi_buf *line) {
+static EditEnd edit_line(Edit *e, gi_buf *line) {
     int n = 0;
-    e->prompt = prompt;
     e->cancelled = false;
     fflush(stdout);
     const char *text = el_gets(e->editor, &n);
@@ -262,26 +255,44 @@ EditEnd edit_read(Edit *e, const char *prompt, gi_buf *line) {
 
 #else
 
-/* --- without libedit --- */
+static void open_editor(Edit *e) {
+    (void)e;
+}
 
-Edit *edit_open(EditComplete complete, void *context) {
+static void close_editor(Edit *e) {
+    (void)e;
+}
+
+bool edit_has_keys(const Edit *e) {
+    (void)e;
+    return false;
+}
+
+static EditEnd edit_line(Edit *e, gi_buf *line) {
+    (void)e, (void)line;
+    return EDIT_END;
+}
+
+#endif
+
+/* --- with an editor or without --- */
+
+Edit *edit_open(bool terminal, EditComplete complete, void *context) {
     Edit *e = gi_alloc(sizeof *e);
     e->complete = complete;
     e->context = context;
+    e->prompt = "> ";
+    if (terminal) open_editor(e);
     return e;
 }
 
 void edit_close(Edit *e) {
+    close_editor(e);
     free(e);
 }
 
-bool edit_is_built_in(void) {
-    return false;
-}
-
-EditEnd edit_read(Edit *e, const char *prompt, gi_buf *line) {
+static EditEnd read_line(const char *prompt, gi_buf *line) {
     char chunk[512];
-    (void)e;
     fputs(prompt, stdout);
     fflush(stdout);
     while (fgets(chunk, sizeof chunk, stdin)) {
@@ -293,4 +304,7 @@ EditEnd edit_read(Edit *e, const char *prompt, gi_buf *line) {
     return line->len > 0 ? EDIT_LINE : EDIT_END;
 }
 
-#endif
+EditEnd edit_read(Edit *e, const char *prompt, gi_buf *line) {
+    e->prompt = prompt;
+    return edit_has_keys(e) ? edit_line(e, line) : read_line(prompt, line);
+}

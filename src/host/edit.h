@@ -1,7 +1,7 @@
 /* edit.h - lines from a person: a line editor with history and completion, on libedit.
 **
-** Without libedit (GILUA_EDIT not defined) lines are read as the terminal gives them, and there is
-** neither history nor completion.
+** Without libedit (GILUA_EDIT not defined), and where there is no terminal, lines are read as they
+** come, and there is neither history nor completion.
 */
 #ifndef GILUA_EDIT_H
 #define GILUA_EDIT_H
@@ -23,12 +23,12 @@ typedef void (*EditComplete)(void *context, const char *before, size_t len, Edit
 typedef enum EditEnd { EDIT_LINE, EDIT_CANCELLED, EDIT_END } EditEnd;
 
 /* Only one at a time. */
-Edit *edit_open(EditComplete complete, void *context);
+Edit *edit_open(bool terminal, EditComplete complete, void *context);
 void edit_close(Edit *e);
-/* Whether there is a line editor in this program. */
-bool edit_is_built_in(void);
+/* Has it keys: can lines be edited, recalled and completed? */
+bool edit_has_keys(const Edit *e);
 
-/* One line without its newline. EDIT_CANCELLED: Ctrl-C; EDIT_END: Ctrl-D, or the terminal is gone.
+/* One line without its newline. EDIT_CANCELLED: Ctrl-C; EDIT_END: Ctrl-D, or input is at its end.
 */
 EditEnd edit_read(Edit *e, const char *prompt, gi_buf *line);
 

@@ -16,7 +16,7 @@ bool host_report(lua_State *L, int status);
 /* From now on Ctrl-C ends the program only when pressed three times in one host_call, with a
 ** warning at the second; before, twice. Outside of host_call it does nothing any more. */
 void host_hold_on(void);
-/* The prompt, until end of input: on a terminal that of lua/gilua/prompt, else a plain one. */
+/* The prompt of lua/gilua/prompt, until end of input. */
 void host_repl(lua_State *L);
 
 #endif

@@ -137,8 +137,21 @@ ends
 ok $? "at once"
 exec 7>&-
 
-# --- without a terminal all is as in plain Lua
+# --- without a terminal: the same session, lines as they come
+piped() { # piped LINES: what they print, without prompts, the version and the last line end
+  printf "$1" | "$GILUA" -i 2>&1 | sed -E '1d; s/^(>>? )+//; $d'
+}
 is "a pipe gets no line editing" "> 3" "$(echo '1+2' | "$GILUA" -i 2>&1 | sed -n 2p)"
+is "nor a greeting" 3 "$(echo '1+2' | "$GILUA" -i 2>&1 | wc -l)"
+is "it has gi" true "$(piped 'gi == require "gilua"\n')"
+like "and help" 'array.compare\(got, expected' "$(piped 'help "array.compare"\n')"
+is "values as on a terminal" '{ 1, b = "x" }' "$(piped '{ 1, b = "x" }\n')"
+is "a local stays" "42" "$(piped 'local kept = 42\nkept\n')"
+is "_ is the last value" 43 "$(piped '6 * 7\n_ + 1\n' | tail -n 1)"
+like "an error is one line, :trace shows the rest" "'nothing'.*stack traceback" \
+  "$(piped 'nothing.x = 1\n:trace\n' | tr '\n' ' ')"
+like "input that ends too early is told of" "unexpected symbol near <eof>" "$(piped 'x = \n')"
+like "exit ends it" "^1$" "$(piped '1\nexit\n2\n')"
 
 # --- a disassembler, where there is one
 mkdir -p "$TMP/cuda/bin"

@@ -67,7 +67,7 @@ tap.case("an error is one line, :trace shows the rest", function()
   tap.is(err:find("prompt:1:", 1, true), nil, "and without the place every line has")
   local out = typed("error('deep')", ":trace")
   tap.has(out, "stack traceback", "which :trace shows")
-  tap.is(out:find("gilua/prompt.lua", 1, true), nil, "the prompt's own frames left out")
+  tap.is(out:find("gilua/prompt/", 1, true), nil, "the prompt's own frames left out")
   _, err = typed "gi.fail('a sentence')"
   tap.has(err, "a sentence", "an error for people as it is")
   _, err = typed("x = ", "nil + 1")
@@ -279,11 +279,9 @@ tap.case("docs/prompt.md shows what the prompt shows", function()
       if session:add(line) == "run" then session:run() end
     end)
     local got = out == "" and err or out .. "\n" .. err
-    if shape_of(got) ~= shape_of(shown[i]) then
-      tap.is(got, shown[i], line)
-    end
+    local same = shape_of(got) == shape_of(shown[i])
+    tap.is(same and shown[i] or got, shown[i], line)
   end
-  tap.ok(true, "what they print is as the page says")
   inspect.terminal = terminal_before
   for _, name in ipairs { "gi", "help", "p", "m", "w", "_" } do rawset(_G, name, nil) end
 end)

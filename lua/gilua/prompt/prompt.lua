@@ -1,7 +1,9 @@
---- The prompt: what src/host/repl.c asks about every line that a person types on a terminal.
+--- The prompt: what src/host/repl.c asks about every line that a person types.
 --
 --   session:add(line)          "more" | "run" | "nothing" | "end", and what the history keeps of it
 --   session:run()              runs what was added, prints what it returns or what went wrong
+--   session:cancel()           forgets lines of a chunk that is not whole
+--   session:finish()           input is at its end
 --   session:complete(before)   what the Tab key does to the text before the cursor
 --
 -- Chunks are Lua's own but for two things: a `local` of the outermost level is a global here, since
@@ -88,12 +90,20 @@ function Session:cancel()
   self.lines = {}
 end
 
+--- The end of input, which may come too early.
+function Session:finish()
+  if #self.lines == 0 then return end
+  local _, message = M.compile(table.concat(self.lines, "\n"))
+  self:failed { message = message, trace = message }
+end
+
 -- --- running -----------------------------------------------------------------------------------
 
 -- The traceback as far as it is the user's business: not the prompt's own frames.
 local function trace_of(message)
   local text = debug.traceback(tostring(message), 3)
-  return (text:gsub("\n[^\n]*gilua/prompt%.lua:.*", ""):gsub("in upvalue 'chunk'", "in the prompt"))
+  text = text:gsub("\n[^\n]*gilua/prompt/[%w_]+%.lua:.*", "")
+  return (text:gsub("in upvalue 'chunk'", "in the prompt"))
 end
 
 -- An error object with a __tostring is a sentence for a person.
@@ -719,7 +729,7 @@ function M.history_path()
 end
 
 --- Begins a session: gi and help become globals, unless they are taken.
----@param editing boolean the host has a line editor
+---@param editing? boolean has the host a line editor? nil: not even a terminal, nobody is greeted
 ---@return gilua.session
 function M.open(editing)
   local gi = require "gilua"
@@ -727,7 +737,7 @@ function M.open(editing)
   if _G.help == nil then _G.help = setmetatable({}, Help) end
   if editing then
     print('help explains, Tab completes, Ctrl-D ends; p = gi.problem "kernels/niftyreg" begins')
-  else
+  elseif editing == false then
     print("help explains, Ctrl-D ends; gilua was built without libedit: no line editing, no Tab")
   end
   return setmetatable({ lines = {}, terminal = inspect.terminal(),
