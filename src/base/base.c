@@ -2,11 +2,14 @@
 #include "base/base.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 bool gi_fail(gi_err *err, const char *code, const char *fmt, ...) {
     if (err == NULL) return false;
@@ -90,8 +93,14 @@ void gi_buf_free(gi_buf *b) {
 }
 
 bool gi_read_file(const char *path, gi_buf *out, gi_err *err) {
-    FILE *f = fopen(path, "rb");
-    if (f == NULL) return gi_fail(err, "io", "cannot open %s: %s", path, strerror(errno));
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe's open may wait */
+    if (fd < 0) return gi_fail(err, "io", "cannot open %s: %s", path, strerror(errno));
+    struct stat st;
+    if (fstat(fd, &st) != 0 || !(S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))) {
+        close(fd);
+        return gi_fail(err, "io", "%s is not a file but a pipe or a device", path);
+    }
+    FILE *f = fdopen(fd, "rb");
     char chunk[65536];
     size_t n;
     while ((n = fread(chunk, 1, sizeof chunk, f)) > 0) gi_buf_add(out, chunk, n);

@@ -56,7 +56,8 @@ char *gi_strndup(const char *s, size_t len);
                  : (void)((cap) = (cap) ? (cap) * 2 : 8,                        \
                           (v) = gi_realloc((v), (size_t)(cap) * sizeof *(v))))
 
-/* Whole file as text in *out (appended). Codes "io", with the path and the system's reason. */
+/* Whole file as text in *out (appended). Codes "io", with the path and the system's reason. Pipes and
+** devices, which may have no end, are no files. */
 bool gi_read_file(const char *path, gi_buf *out, gi_err *err);
 
 /* 64-bit non-cryptographic hash of len bytes, chained through seed (0 to begin). Stable across

@@ -86,6 +86,9 @@ Share *bind_optional_share(lua_State *L, int index); /* NULL for none or nil */
 Share **bind_new_share(lua_State *L);                /* pushes an empty one ... */
 void bind_set_share(Share **box, Share *s);          /* ... and fills it: takes the reference */
 
+/* The option of the functions that read images, their only one: 0 where it is not given. */
+uint64_t bind_max_bytes(lua_State *L, int index);
+
 /* A scalar written { "i32", 5 } at index: its bytes (at most 8) and their number; raises misuse
 ** that names `what` ("argument 2"). */
 size_t bind_scalar(lua_State *L, int index, unsigned char bytes[8], ArrayType *type,

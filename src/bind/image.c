@@ -4,10 +4,19 @@
 #include "bind/bind.h"
 #include "image/image.h"
 
+uint64_t bind_max_bytes(lua_State *L, int index) {
+    static const char *const known[] = {"max_bytes", NULL};
+    bind_check_options(L, index, known);
+    const lua_Integer bytes = bind_option_int(L, index, "max_bytes", 0);
+    luaL_argcheck(L, bytes >= 0, index, "max_bytes is negative");
+    return (uint64_t)bytes;
+}
+
 static int read_picture(lua_State *L) {
     Picture picture = {0};
     gi_err err;
-    if (!picture_read(luaL_checkstring(L, 1), &picture, &err)) return bind_failed(L, &err);
+    const char *path = luaL_checkstring(L, 1);
+    if (!picture_read(path, bind_max_bytes(L, 2), &picture, &err)) return bind_failed(L, &err);
     bind_push_array(L, picture.pixels);
     lua_pushinteger(L, picture.maxval);
     return 2;
@@ -103,9 +112,10 @@ static int colour_picture(lua_State *L) {
 
 void bind_image(lua_State *L) {
     static const BindRow rows[] = {
-        {"read", read_picture, "gi.image.read(path) -> array, maxval | nil, message, code",
+        {"read", read_picture, "gi.image.read(path [, {max_bytes}]) -> array, maxval | nil, message, code",
          "Reads a PGM or PNG picture as grey values: u8, above a maxval of 255 u16, of shape "
-         "(height, width)."},
+         "(height, width). It may take max_bytes of memory: unless said otherwise 64 MiB and 32 "
+         "times its file, at most 4 GiB."},
         {"write", write_picture,
          "gi.image.write(path, array [, {maxval, plain}]) -> true | nil, message, code",
          "Writes .pgm (plain: as text) or .png from u8 or u16 values; a PNG may have a third "

@@ -8,7 +8,8 @@
 static int read_image(lua_State *L) {
     Nifti image = {0};
     gi_err err;
-    if (!nifti_read(luaL_checkstring(L, 1), &image, &err)) return bind_failed(L, &err);
+    const char *path = luaL_checkstring(L, 1);
+    if (!nifti_read(path, bind_max_bytes(L, 2), &image, &err)) return bind_failed(L, &err);
     lua_createtable(L, 0, 4);
     bind_push_array(L, image.data);
     lua_setfield(L, -2, "data");
@@ -64,10 +65,11 @@ static int write_image(lua_State *L) {
 void bind_nifti(lua_State *L) {
     static const BindRow rows[] = {
         {"read", read_image,
-         "gi.nifti.read(path) -> { data, affine, spacing, description } | nil, message, code",
+         "gi.nifti.read(path [, {max_bytes}]) -> { data, affine, spacing, description } | nil, "
+         "message, code",
          "Reads .nii, .nii.gz or .hdr/.img; data is an array of shape (nz, ny, nx), scaled; affine "
-         "the 16 "
-         "numbers of voxel to mm, row by row."},
+         "the 16 numbers of voxel to mm, row by row. It may take max_bytes of memory: unless said "
+         "otherwise 64 MiB and 32 times its file, at most 4 GiB."},
         {"write", write_image, "gi.nifti.write(path, image | array) -> true | nil, message, code",
          "Writes what read gave, or a bare array of voxels."},
         {NULL, NULL, NULL, NULL}};

@@ -5,6 +5,11 @@
 ** (nt, nz, ny, nx) … for more dimensions, trailing ones of size 1 left out, and never fewer than
 ** three: x varies fastest, as in the file. NaN and infinite voxels stay what they are.
 **
+** An image from a stranger is data: what reading it takes - its values and whatever is copied on
+** the way - is worked out from its header and held against a bound before any of it is taken. The
+** bound is the caller's max_bytes or, where that is 0, IMAGE_BASE_BYTES and IMAGE_RATIO times the
+** file, but not above IMAGE_MOST_BYTES.
+**
 ** Link with -lnifti2 -lznz -lz -lm (each has a static archive); include path /usr/include/nifti.
 ** libnifti keeps its debug level in a global variable: read and write from one thread at a time.
 */
@@ -12,6 +17,15 @@
 #define GILUA_IMAGE_H
 
 #include "array/array.h"
+
+#define IMAGE_BASE_BYTES (UINT64_C(64) << 20)
+#define IMAGE_RATIO      32
+#define IMAGE_MOST_BYTES (UINT64_C(4) << 30)
+
+/* Whether need bytes are within the bound for a file of file_bytes; "nomem" with both numbers. */
+bool image_fits(const char *name, double need, double file_bytes, uint64_t max_bytes, gi_err *err);
+/* The size of a plain file; "io" for one that is missing, and for folders, pipes and devices. */
+bool image_file_size(const char *path, uint64_t *bytes, gi_err *err);
 
 typedef struct Nifti {
     Array *data;          /* owned reference; values after scaling (scl_slope, scl_inter) */
@@ -22,8 +36,8 @@ typedef struct Nifti {
 
 /* Reads path. Without scaling the array has the file's own type; with it, f32 (f64 when the file
 ** holds f64 or 32/64-bit integers). "io" when missing or truncated, "format" when not NIfTI or of
-** an unsupported type (complex, rgb, f128). */
-bool nifti_read(const char *path, Nifti *out, gi_err *err);
+** an unsupported type (complex, rgb, f128), "nomem" above the bound. */
+bool nifti_read(const char *path, uint64_t max_bytes, Nifti *out, gi_err *err);
 
 /* Writes path (type by extension; NIfTI-1, or NIfTI-2 when a dimension is above 32767). The affine
 ** is stored as the sform, in single precision by NIfTI-1. "usage" for another extension, "io". */
@@ -43,10 +57,11 @@ typedef struct Picture {
 } Picture;
 
 /* Reads a file, PNG or PGM by its first bytes. "io" when it cannot be read, "format" when it is
-** neither, damaged, truncated or of a kind that is not read; "nomem". */
-bool picture_read(const char *path, Picture *out, gi_err *err);
+** neither, damaged, truncated or of a kind that is not read; "nomem" above the bound. */
+bool picture_read(const char *path, uint64_t max_bytes, Picture *out, gi_err *err);
 /* The same for bytes in memory; name is for messages. */
-bool picture_decode(const void *bytes, size_t len, const char *name, Picture *out, gi_err *err);
+bool picture_decode(const void *bytes, size_t len, const char *name, uint64_t max_bytes,
+                    Picture *out, gi_err *err);
 void picture_release(Picture *picture); /* drops the array reference */
 
 typedef struct PictureOptions {
@@ -61,10 +76,13 @@ bool picture_write(const char *path, const Array *pixels, const PictureOptions *
 
 /* The two formats, by themselves. PGM (netpbm's pgm(5)): P2 and P5; of several in a file the
 ** first. PNG (ISO/IEC 15948): every colour type and depth, interlaced or not; colours become grey
-** by Rec. 601 (0.299 red, 0.587 green, 0.114 blue, rounded); gamma and transparency are ignored. */
-bool pgm_decode(const void *bytes, size_t len, const char *name, Picture *out, gi_err *err);
+** by Rec. 601 (0.299 red, 0.587 green, 0.114 blue, rounded); gamma, transparency, texts and all
+** else that is no pixel is skipped unread. */
+bool pgm_decode(const void *bytes, size_t len, const char *name, uint64_t max_bytes, Picture *out,
+                gi_err *err);
 bool pgm_encode(const Array *pixels, const PictureOptions *options, gi_buf *out, gi_err *err);
-bool png_decode(const void *bytes, size_t len, const char *name, Picture *out, gi_err *err);
+bool png_decode(const void *bytes, size_t len, const char *name, uint64_t max_bytes, Picture *out,
+                gi_err *err);
 bool png_encode(const Array *pixels, gi_buf *out, gi_err *err);
 
 #endif

@@ -14,7 +14,6 @@
 #include <nifti2_io.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 static const struct {
@@ -46,57 +45,115 @@ static int datatype_of_type(ArrayType type) {
 
 /* ---- reading ------------------------------------------------------------------------------ */
 
+static bool ends_with(const char *path, const char *suffix) {
+    const size_t n = strlen(path), k = strlen(suffix);
+    return n > k && strcmp(path + n - k, suffix) == 0;
+}
+
 static bool is_gzip(const char *path) {
-    const size_t n = strlen(path);
-    return n > 3 && strcmp(path + n - 3, ".gz") == 0;
+    return ends_with(path, ".gz");
 }
 
 static bool refuse(const char *path, gi_err *err) {
     return gi_fail(err, "format", "%s is not a NIfTI image (or its header is damaged)", path);
 }
 
-/* Looks at the fields at which libnifti would print, whatever its debug level. They come in the
-** file's byte order, which is the other one when the number of dimensions makes no sense. */
-static bool check_header(const char *path, gi_err *err) {
-    int version = -1;
-    void *header = nifti_read_header(path, &version, 0);
-    if (!header || version < 0) {
-        free(header);
-        return refuse(path, err);
+/* Reads n bytes, in pieces that suit zlib's 32-bit counts. Returns how many there were. */
+static size_t read_bytes(znzFile f, void *to, size_t n) {
+    size_t done = 0;
+    while (done < n) {
+        const size_t piece = n - done < (1u << 30) ? n - done : 1u << 30;
+        const size_t got = znzread((char *)to + done, 1, piece, f);
+        if (got == 0 || got > piece) break;
+        done += got;
     }
-    if (version == 0) {
-        free(header);
-        return gi_fail(err, "format", "%s is an ANALYZE 7.5 image, not NIfTI: convert it first",
-                       path);
-    }
+    return done;
+}
+
+/* A header as its file has it, in either byte order. */
+typedef struct Header {
+    int version; /* 1 or 2 */
+    union {
+        nifti_1_header one;
+        nifti_2_header two;
+    } as;
+} Header;
+
+/* Looks at the fields at which libnifti would print, whatever its debug level, or write beyond the
+** dimensions. They come in the file's byte order, which libnifti tells by dim[0] in NIfTI-1 and by
+** the header's size in NIfTI-2. */
+static bool is_sound(const Header *h) {
     int64_t dim[2];
     int16_t type;
-    if (version == 2) {
-        const nifti_2_header *h = header;
-        memcpy(dim, h->dim, sizeof dim);
-        type = h->datatype;
-        if (dim[0] < 1 || dim[0] > 7) nifti_swap_Nbytes(2, 8, dim), nifti_swap_Nbytes(1, 2, &type);
+    if (h->version == 2) {
+        memcpy(dim, h->as.two.dim, sizeof dim);
+        type = h->as.two.datatype;
+        const bool swap = NIFTI2_NEEDS_SWAP(h->as.two);
+        if (swap) nifti_swap_Nbytes(2, 8, dim), nifti_swap_Nbytes(1, 2, &type);
     } else {
-        const nifti_1_header *h = header;
-        int16_t v[3] = {h->dim[0], h->dim[1], h->datatype};
+        int16_t v[3] = {h->as.one.dim[0], h->as.one.dim[1], h->as.one.datatype};
         if (v[0] < 1 || v[0] > 7) nifti_swap_Nbytes(3, 2, v);
         dim[0] = v[0], dim[1] = v[1], type = v[2];
     }
-    free(header);
-    const bool sound = dim[0] >= 1 && dim[0] <= 7 && dim[1] >= 1 && nifti_is_valid_datatype(type);
-    return sound || refuse(path, err);
+    return dim[0] >= 1 && dim[0] <= 7 && dim[1] >= 1 && nifti_is_valid_datatype(type);
 }
 
-/* The header, without voxels; NULL with the reason. */
+static bool read_header(const char *path, Header *h, gi_err *err) {
+    znzFile f = znzopen(path, "rb", is_gzip(path));
+    if (znz_isnull(f))
+        return gi_fail(err, "io", "cannot read the image %s: %s", path, strerror(errno));
+    const size_t got = read_bytes(f, &h->as, sizeof h->as);
+    znzclose(f);
+    h->version = nifti_header_version((const char *)&h->as, got);
+    if (h->version == 0)
+        return gi_fail(err, "format", "%s is an ANALYZE 7.5 image, not NIfTI: convert it first",
+                       path);
+    if (h->version == 2 && got < sizeof h->as.two)
+        return gi_fail(err, "io", "%s is truncated: a NIfTI-2 header has %zu bytes, it has %zu",
+                       path, sizeof h->as.two, got);
+    return (h->version > 0 && is_sound(h)) || refuse(path, err);
+}
+
+/* The other file of a pair, a.hdr and a.img, each perhaps with .gz; as if plain where neither is
+** there. */
+static char *other_file(const char *path, const char *extension) {
+    const size_t n = strlen(path) - (is_gzip(path) ? 3 : 0);
+    char *name = gi_alloc(n + sizeof ".hdr.gz");
+    memcpy(name, path, n);
+    char *dot = strrchr(name, '.'), *slash = strrchr(name, '/');
+    strcpy(dot && dot > slash ? dot : name + n, extension);
+    if (access(name, F_OK) == 0) return name;
+    char *end = name + strlen(name);
+    strcpy(end, ".gz");
+    if (access(name, F_OK) != 0) *end = '\0';
+    return name;
+}
+
+static char *header_file(const char *path) {
+    const bool voxels = ends_with(path, ".img") || ends_with(path, ".img.gz");
+    return voxels ? other_file(path, ".hdr") : gi_strdup(path);
+}
+
+/* The header, without voxels; NULL with the reason. Not nifti_image_read: it prints, and it takes
+** whatever memory an extension of the header claims. */
 static nifti_image *open_image(const char *path, gi_err *err) {
+    Header h = {0};
+    uint64_t unused;
     nifti_set_debug_level(0);
-    if (access(path, R_OK) != 0) {
-        gi_fail(err, "io", "cannot read the image %s: %s", path, strerror(errno));
-        return NULL;
+    char *file = header_file(path);
+    nifti_image *nim = NULL;
+    if (image_file_size(file, &unused, err) && read_header(file, &h, err)) {
+        nim = h.version == 2 ? nifti_convert_n2hdr2nim(h.as.two, NULL)
+                             : nifti_convert_n1hdr2nim(h.as.one, NULL);
+        if (!nim) refuse(path, err);
     }
-    if (!check_header(path, err)) return NULL;
-    nifti_image *nim = nifti_image_read(path, 0);
-    if (!nim) refuse(path, err);
+    if (nim) {
+        const bool one_file = h.version == 2 ? NIFTI_ONEFILE(h.as.two) : NIFTI_ONEFILE(h.as.one);
+        nim->iname = one_file ? gi_strdup(file) : other_file(file, ".img");
+        nim->fname = file;
+    } else {
+        free(file);
+    }
     return nim;
 }
 
@@ -112,22 +169,45 @@ static int shape_of(const nifti_image *nim, int64_t shape[ARRAY_MAX_DIMS]) {
     return n;
 }
 
+/* Will the values be scaled, and so copied? */
+static bool is_scaled(const nifti_image *nim) {
+    const double slope = nim->scl_slope, inter = nim->scl_inter;
+    const bool trivial = slope == 0 || (slope == 1 && inter == 0);
+    return !trivial && isfinite(slope) && isfinite(inter);
+}
+
+static ArrayType scaled_type(ArrayType type) {
+    const bool wide = type == ARRAY_F64 || (array_type_size(type) >= 4 && type != ARRAY_F32);
+    return wide ? ARRAY_F64 : ARRAY_F32;
+}
+
 /* Whether the voxels' file is there and can hold them: exactly for plain files; deflate packs no
 ** more than 1032 bytes into one. */
-static bool check_file_size(const nifti_image *nim, const Array *a, gi_err *err) {
-    struct stat st;
-    if (!nim->iname || stat(nim->iname, &st) != 0)
-        return gi_fail(err, "io", "the header %s has no voxels beside it: cannot read %s",
-                       nim->fname, nim->iname ? nim->iname : "its .img file");
-    const double have = (double)st.st_size * (is_gzip(nim->iname) ? 1032 : 1);
-    const double need = (double)nim->iname_offset + (double)a->size_bytes;
-    if (have >= need) return true;
+static bool check_file_size(const nifti_image *nim, double need, uint64_t *have, gi_err *err) {
+    gi_err why;
+    if (!image_file_size(nim->iname, have, &why))
+        return gi_fail(err, "io", "the header %s has no voxels beside it: %s", nim->fname,
+                       why.message);
+    if ((double)*have * (is_gzip(nim->iname) ? 1032 : 1) >= need) return true;
     return gi_fail(err, "io", "%s is truncated: its header promises %.0f bytes, it has %.0f",
-                   nim->iname, need, (double)st.st_size);
+                   nim->iname, need, (double)*have);
+}
+
+/* All that reading will take, against the file and the bound. An offset into a packed file counts,
+** since it is unpacked up to there. */
+static bool check_size(const nifti_image *nim, ArrayType type, double count, uint64_t max_bytes,
+                       gi_err *err) {
+    const double offset = nim->iname_offset > 0 ? (double)nim->iname_offset : 0;
+    const double stored = offset + count * (double)array_type_size(type);
+    const double copied = is_scaled(nim) ? count * (double)array_type_size(scaled_type(type)) : 0;
+    uint64_t have;
+    return check_file_size(nim, stored, &have, err) &&
+           image_fits(nim->iname, stored + copied, (double)have, max_bytes, err);
 }
 
 /* An array for the image's voxels as they are stored. */
-static Array *new_stored_array(const nifti_image *nim, const char *path, gi_err *err) {
+static Array *new_stored_array(const nifti_image *nim, const char *path, uint64_t max_bytes,
+                               gi_err *err) {
     ArrayType type;
     int64_t shape[ARRAY_MAX_DIMS];
     if (!type_of_datatype(nim->datatype, &type)) {
@@ -136,24 +216,17 @@ static Array *new_stored_array(const nifti_image *nim, const char *path, gi_err 
         return NULL;
     }
     const int ndim = shape_of(nim, shape);
-    gi_err why;
-    Array *a = ndim ? array_new(type, ndim, shape, &why) : NULL;
-    if (!ndim || (!a && strcmp(why.code, "usage") == 0))
+    double count = 1;
+    for (int i = 0; i < ndim; i++) count *= (double)shape[i];
+    if (ndim == 0 || count > 0x1p59) { /* more bytes than a file can have */
         gi_fail(err, "format", "the header of %s is damaged: its dimensions make no sense", path);
-    else if (!a) gi_fail(err, why.code, "%s: %s", path, why.message);
-    return a;
-}
-
-/* Reads n bytes, in pieces that suit zlib's 32-bit counts. Returns how many there were. */
-static size_t read_bytes(znzFile f, void *to, size_t n) {
-    size_t done = 0;
-    while (done < n) {
-        const size_t piece = n - done < (1u << 30) ? n - done : 1u << 30;
-        const size_t got = znzread((char *)to + done, 1, piece, f);
-        if (got == 0 || got > piece) break;
-        done += got;
+        return NULL;
     }
-    return done;
+    if (!check_size(nim, type, count, max_bytes, err)) return NULL;
+    gi_err why;
+    Array *a = array_new(type, ndim, shape, &why);
+    if (!a) gi_fail(err, why.code, "%s: %s", path, why.message);
+    return a;
 }
 
 /* Skips by reading: all that an offset can be relied on for in a gzip stream. */
@@ -168,7 +241,6 @@ static bool skip_bytes(znzFile f, size_t n) {
 }
 
 static bool load_voxels(const nifti_image *nim, Array *a, gi_err *err) {
-    if (!check_file_size(nim, a, err)) return false;
     znzFile f = znzopen(nim->iname, "rb", is_gzip(nim->iname));
     if (znz_isnull(f))
         return gi_fail(err, "io", "cannot read the image %s: %s", nim->iname, strerror(errno));
@@ -187,9 +259,7 @@ static bool load_voxels(const nifti_image *nim, Array *a, gi_err *err) {
 
 /* Applies scl_slope and scl_inter: the values in a new array of the type the contract gives. */
 static Array *scaled(const Array *a, double slope, double inter, gi_err *err) {
-    const bool wide =
-        a->type == ARRAY_F64 || (array_type_size(a->type) >= 4 && a->type != ARRAY_F32);
-    Array *s = array_new(wide ? ARRAY_F64 : ARRAY_F32, a->ndim, a->shape, err);
+    Array *s = array_new(scaled_type(a->type), a->ndim, a->shape, err);
     if (!s) return NULL;
     for (int64_t i = 0; i < a->count; i++) array_set(s, i, slope * array_get(a, i) + inter);
     return s;
@@ -204,25 +274,24 @@ static void read_geometry(const nifti_image *nim, Nifti *out) {
     out->description[sizeof out->description - 1] = '\0';
 }
 
-static Array *read_voxels(const nifti_image *nim, const char *path, gi_err *err) {
-    Array *a = new_stored_array(nim, path, err);
+static Array *read_voxels(const nifti_image *nim, const char *path, uint64_t max_bytes,
+                          gi_err *err) {
+    Array *a = new_stored_array(nim, path, max_bytes, err);
     if (!a) return NULL;
     if (!load_voxels(nim, a, err)) {
         array_unref(a);
         return NULL;
     }
-    const double slope = nim->scl_slope, inter = nim->scl_inter;
-    const bool trivial = slope == 0 || (slope == 1 && inter == 0);
-    if (trivial || !isfinite(slope) || !isfinite(inter)) return a;
-    Array *s = scaled(a, slope, inter, err);
+    if (!is_scaled(nim)) return a;
+    Array *s = scaled(a, nim->scl_slope, nim->scl_inter, err);
     array_unref(a);
     return s;
 }
 
-bool nifti_read(const char *path, Nifti *out, gi_err *err) {
+bool nifti_read(const char *path, uint64_t max_bytes, Nifti *out, gi_err *err) {
     nifti_image *nim = open_image(path, err);
     if (!nim) return false;
-    Array *data = read_voxels(nim, path, err);
+    Array *data = read_voxels(nim, path, max_bytes, err);
     if (data) {
         read_geometry(nim, out);
         out->data = data;
@@ -232,11 +301,6 @@ bool nifti_read(const char *path, Nifti *out, gi_err *err) {
 }
 
 /* ---- writing ------------------------------------------------------------------------------ */
-
-static bool ends_with(const char *path, const char *suffix) {
-    const size_t n = strlen(path), k = strlen(suffix);
-    return n > k && strcmp(path + n - k, suffix) == 0;
-}
 
 /* NIFTI_FTYPE_… for the path's extension and the image's size; -1 for no NIfTI extension. */
 static int file_type(const char *path, const Array *a) {

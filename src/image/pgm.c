@@ -121,7 +121,8 @@ static bool read_kind(Reader *r, bool *plain) {
                    r->at == r->end ? "truncated" : "damaged", *plain ? '2' : '5');
 }
 
-bool pgm_decode(const void *bytes, size_t len, const char *name, Picture *out, gi_err *err) {
+bool pgm_decode(const void *bytes, size_t len, const char *name, uint64_t max_bytes, Picture *out,
+                gi_err *err) {
     Reader r = {bytes, (const unsigned char *)bytes + len, name, err};
     bool plain = false;
     int64_t width, height, maxval;
@@ -132,6 +133,8 @@ bool pgm_decode(const void *bytes, size_t len, const char *name, Picture *out, g
     if (!plain && !end_header(&r)) return false;
     if (plain) skip_space(&r);
     if (!check_length(&r, plain, width, height, maxval)) return false;
+    const double need = (double)width * (double)height * (maxval > 255 ? 2 : 1);
+    if (!image_fits(name, need, (double)len, max_bytes, err)) return false;
     const int64_t shape[2] = {height, width};
     Array *a = array_new(maxval > 255 ? ARRAY_U16 : ARRAY_U8, 2, shape, err);
     if (!a) return false;

@@ -5,19 +5,25 @@
 #include <stdio.h>
 #include <string.h>
 
-bool picture_decode(const void *bytes, size_t len, const char *name, Picture *out, gi_err *err) {
+bool picture_decode(const void *bytes, size_t len, const char *name, uint64_t max_bytes,
+                    Picture *out, gi_err *err) {
     const unsigned char *b = bytes;
     if (len == 0) return gi_fail(err, "format", "%s is empty: not a picture", name);
-    if (len >= 4 && memcmp(b, "\211PNG", 4) == 0) return png_decode(bytes, len, name, out, err);
+    if (len >= 4 && memcmp(b, "\211PNG", 4) == 0)
+        return png_decode(bytes, len, name, max_bytes, out, err);
     if (len >= 2 && b[0] == 'P' && b[1] >= '1' && b[1] <= '7')
-        return pgm_decode(bytes, len, name, out, err);
+        return pgm_decode(bytes, len, name, max_bytes, out, err);
     return gi_fail(err, "format", "%s is neither a PGM nor a PNG file", name);
 }
 
-bool picture_read(const char *path, Picture *out, gi_err *err) {
+bool picture_read(const char *path, uint64_t max_bytes, Picture *out, gi_err *err) {
     gi_buf bytes = {0};
-    const bool done =
-        gi_read_file(path, &bytes, err) && picture_decode(bytes.data, bytes.len, path, out, err);
+    uint64_t size;
+    if (!image_file_size(path, &size, err) ||
+        !image_fits(path, (double)size, (double)size, max_bytes, err))
+        return false;
+    const bool done = gi_read_file(path, &bytes, err) &&
+                      picture_decode(bytes.data, bytes.len, path, max_bytes, out, err);
     gi_buf_free(&bytes);
     return done;
 }

@@ -37,6 +37,8 @@ typedef struct Decoder {
     Complaint complaint;
     const unsigned char *at, *end;
     const char *name;
+    double file_bytes;
+    uint64_t max_bytes;
     gi_err *err;
     png_structp png;
     png_infop info;
@@ -55,10 +57,20 @@ static void take_bytes(png_structp png, png_bytep to, size_t n) {
     d->at += n;
 }
 
+/* Texts, profiles, times and the like may claim two thousand million bytes each, and libpng takes
+** the memory before it looks whether they are there. All but the chunks that make pixels (IHDR, PLTE,
+** tRNS, IDAT, IEND) are skipped; what a chunk of those may take is little. */
+static void skip_what_is_no_pixel(png_structp png) {
+    enum { MOST_CHUNK_BYTES = 1 << 20 };
+    png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, NULL, -1);
+    png_set_chunk_malloc_max(png, MOST_CHUNK_BYTES);
+}
+
 /* The header, and what libpng is to make of the rows: 8 or 16 bits a sample, no alpha. */
 static bool read_header(Decoder *d) {
     if (setjmp(d->complaint.back)) return false;
     png_set_read_fn(d->png, d, take_bytes);
+    skip_what_is_no_pixel(d->png);
     png_read_info(d->png, d->info);
     const int type = png_get_color_type(d->png, d->info);
     d->width = png_get_image_width(d->png, d->info);
@@ -91,6 +103,14 @@ static bool check_length(Decoder *d) {
     return gi_fail(d->err, "format",
                    "%s is truncated or damaged: %lu x %lu pixels cannot lie in its %.0f bytes",
                    d->name, (unsigned long)d->width, (unsigned long)d->height, have);
+}
+
+/* Before anything of the size is taken: the pixels, and the rows that they come from. */
+static bool check_bound(Decoder *d) {
+    const double rows = d->passes > 1 ? (double)d->height : 1;
+    const double pixels = (double)d->height * (double)d->width * (d->depth == 16 ? 2 : 1);
+    return image_fits(d->name, pixels + rows * (double)d->row_bytes, d->file_bytes, d->max_bytes,
+                      d->err);
 }
 
 /* calloc, not malloc: what no row reaches is never touched. */
@@ -145,12 +165,18 @@ static bool decode(Decoder *d) {
     if (!read_header(d)) return complain(d);
     if (!check_length(d)) return false;
     if (!start_rows(d)) return complain(d);
-    if (!make_room(d)) return false;
+    if (!check_bound(d) || !make_room(d)) return false;
     return read_rows(d) || complain(d);
 }
 
-bool png_decode(const void *bytes, size_t len, const char *name, Picture *out, gi_err *err) {
-    Decoder d = {.at = bytes, .end = (const unsigned char *)bytes + len, .name = name, .err = err};
+bool png_decode(const void *bytes, size_t len, const char *name, uint64_t max_bytes, Picture *out,
+                gi_err *err) {
+    Decoder d = {.at = bytes,
+                 .end = (const unsigned char *)bytes + len,
+                 .name = name,
+                 .file_bytes = (double)len,
+                 .max_bytes = max_bytes,
+                 .err = err};
     const bool done = decode(&d);
     png_destroy_read_struct(&d.png, &d.info, NULL);
     free(d.rows);

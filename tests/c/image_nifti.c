@@ -62,7 +62,7 @@ static void round_trip(const Nifti *image, const char *name) {
     Nifti back = {0};
     gi_err err = {0};
     ok(nifti_write(at(name), image, &err), "write %s %s", name, err.message);
-    if (!ok(nifti_read(at(name), &back, &err), "read it %s", err.message)) return;
+    if (!ok(nifti_read(at(name), 0, &back, &err), "read it %s", err.message)) return;
     ok(same_image(image, &back), "%s: type, shape, voxels, affine and text come back", name);
     nifti_release(&back);
     ok(back.data == NULL, "a released image has no array");
@@ -104,7 +104,7 @@ static void test_dimensions(void) {
 
     n.data = array_new(ARRAY_I16, 2, flat, NULL);
     Nifti back = {0};
-    ok(nifti_write(at("flat.nii"), &n, NULL) && nifti_read(at("flat.nii"), &back, NULL),
+    ok(nifti_write(at("flat.nii"), &n, NULL) && nifti_read(at("flat.nii"), 0, &back, NULL),
        "a 2-D image");
     ok(back.data && back.data->ndim == 3 && back.data->shape[0] == 1 && back.data->shape[2] == 4,
        "reads as one slice of a volume");
@@ -157,7 +157,7 @@ static void test_byte_orders(void) {
         write_bytes(at("hand.nii"), h.bytes, 352 + 16);
         Nifti n = {0};
         gi_err err = {0};
-        if (!ok(nifti_read(at("hand.nii"), &n, &err), "%s byte order %s", swap ? "other" : "own",
+        if (!ok(nifti_read(at("hand.nii"), 0, &n, &err), "%s byte order %s", swap ? "other" : "own",
                 err.message))
             continue;
         ok(n.data->type == ARRAY_I16 && array_get(n.data, 0) == 100 && array_get(n.data, 7) == 107,
@@ -173,14 +173,14 @@ static void test_scaling(void) {
     const HandMade h = hand_made(true, 0.5f, -10);
     write_bytes(at("scaled.nii"), h.bytes, 352 + 16);
     Nifti n = {0};
-    ok(nifti_read(at("scaled.nii"), &n, NULL), "a scaled image");
+    ok(nifti_read(at("scaled.nii"), 0, &n, NULL), "a scaled image");
     ok(n.data->type == ARRAY_F32 && array_get(n.data, 0) == 40 && array_get(n.data, 7) == 43.5,
        "slope and intercept are applied, the values are f32");
     nifti_release(&n);
 
     const HandMade same = hand_made(false, 1, 0);
     write_bytes(at("same.nii"), same.bytes, 352 + 16);
-    ok(nifti_read(at("same.nii"), &n, NULL) && n.data->type == ARRAY_I16,
+    ok(nifti_read(at("same.nii"), 0, &n, NULL) && n.data->type == ARRAY_I16,
        "slope 1 leaves the type alone");
     nifti_release(&n);
 }
@@ -192,7 +192,7 @@ static void test_sform(void) {
     for (int i = 0; i < 12; i++) put_f32(&h, 280 + 4 * i, rows[i]);
     write_bytes(at("sform.nii"), h.bytes, 352 + 16);
     Nifti n = {0};
-    ok(nifti_read(at("sform.nii"), &n, NULL), "an image with an sform");
+    ok(nifti_read(at("sform.nii"), 0, &n, NULL), "an image with an sform");
     ok(n.affine[0][3] == 4 && n.affine[2][0] == 9 && n.affine[3][0] == 0,
        "the affine is the sform");
     nifti_release(&n);
@@ -203,7 +203,7 @@ static void test_sform(void) {
 static void refused(const char *path, const char *code, const char *part) {
     Nifti n = {.spacing = {-7}};
     gi_err err = {0};
-    ok(!nifti_read(path, &n, &err) && n.data == NULL && n.spacing[0] == -7, "refused: %s",
+    ok(!nifti_read(path, 0, &n, &err) && n.data == NULL && n.spacing[0] == -7, "refused: %s",
        err.message);
     is_str(err.code, code, "with its code");
     has_str(err.message, part, "and the reason");
@@ -274,7 +274,7 @@ static void test_damage(uint64_t seed) {
         write_bytes(at("damaged.nii"), h.bytes, 352 + 16);
         Nifti n = {0};
         gi_err err = {0};
-        if (nifti_read(at("damaged.nii"), &n, &err)) read++;
+        if (nifti_read(at("damaged.nii"), 0, &n, &err)) read++;
         else if (err.message[0] == '\0') ok(false, "round %d: refused without a reason", round);
         nifti_release(&n);
     }
@@ -288,7 +288,7 @@ static void test_brain(void) {
         return;
     }
     Nifti n = {0};
-    ok(nifti_read(brain, &n, NULL), "the brain");
+    ok(nifti_read(brain, 0, &n, NULL), "the brain");
     ok(n.data->type == ARRAY_U8 && n.data->shape[0] == 181 && n.data->shape[1] == 217,
        "181 x 217 x 181");
     int64_t active = 0;

@@ -11,7 +11,7 @@ static const char *seen(const char *bytes, size_t len) {
     Picture p;
     gi_err err;
     gi_buf_clear(&text);
-    if (!picture_decode(bytes, len, "a.pgm", &p, &err)) {
+    if (!picture_decode(bytes, len, "a.pgm", 0, &p, &err)) {
         gi_buf_adds(&text, err.message);
         return text.data;
     }
@@ -94,7 +94,7 @@ static bool survives(const Array *a, int maxval, bool plain) {
     gi_err err = {0};
     const PictureOptions options = {maxval, plain};
     bool same =
-        pgm_encode(a, &options, &bytes, &err) && pgm_decode(bytes.data, bytes.len, "it", &p, &err);
+        pgm_encode(a, &options, &bytes, &err) && pgm_decode(bytes.data, bytes.len, "it", 0, &p, &err);
     if (!same) printf("# %s\n", err.message);
     same = same && p.pixels->type == a->type && p.pixels->shape[1] == a->shape[1] &&
            memcmp(p.pixels->data, a->data, a->size_bytes) == 0;

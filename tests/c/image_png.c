@@ -92,7 +92,7 @@ static void is_right(int type, int depth, bool interlaced, bool see_through) {
     Picture p;
     gi_err err;
     make_png(type, depth, interlaced, see_through, &bytes);
-    if (!ok(picture_decode(bytes.data, bytes.len, "a.png", &p, &err),
+    if (!ok(picture_decode(bytes.data, bytes.len, "a.png", 0, &p, &err),
             "colour type %d, %d bits%s%s, is read", type, depth, interlaced ? ", interlaced" : "",
             see_through ? ", some of it transparent" : ""))
         printf("# %s\n", err.message);
@@ -135,7 +135,7 @@ static void written_is_read_back(ArrayType type) {
     gi_err err;
     for (int64_t i = 0; i < a->count; i++)
         array_set_int(a, i, (int64_t)sample((int)i, 0, 0, type == ARRAY_U8 ? 8 : 16));
-    ok(png_encode(a, &bytes, &err) && png_decode(bytes.data, bytes.len, "it", &p, &err),
+    ok(png_encode(a, &bytes, &err) && png_decode(bytes.data, bytes.len, "it", 0, &p, &err),
        "%s is written and read", array_type_name(type));
     ok(p.pixels->type == type && memcmp(p.pixels->data, a->data, a->size_bytes) == 0,
        "and is the same");
@@ -151,7 +151,7 @@ static void colours_are_written(void) {
     Picture p;
     gi_err err;
     memcpy(a->data, "\377\0\0\0\377\0", 6);
-    ok(png_encode(a, &bytes, &err) && png_decode(bytes.data, bytes.len, "it", &p, &err),
+    ok(png_encode(a, &bytes, &err) && png_decode(bytes.data, bytes.len, "it", 0, &p, &err),
        "red and green are written");
     is_int(array_get_int(p.pixels, 0), 76, "and red is 76, as Rec. 601 says");
     is_int(array_get_int(p.pixels, 1), 150, "and green 150");
@@ -195,7 +195,7 @@ static void make_claim(unsigned long width, unsigned long height, gi_buf *b) {
 static const char *reason(const gi_buf *b, size_t len) {
     static gi_err err;
     Picture p;
-    if (!picture_decode(b->data, len, "a.png", &p, &err)) return err.message;
+    if (!picture_decode(b->data, len, "a.png", 0, &p, &err)) return err.message;
     picture_release(&p);
     return "";
 }

@@ -2,7 +2,7 @@
 ** in one sentence; what was read survives writing.
 **
 **   clang -g -O1 -std=c11 -D_GNU_SOURCE -Isrc -fsanitize=fuzzer,address,undefined \
-**       tests/fuzz/image_picture.c src/image/p*.c src/array/[a-z]*.c src/base/base.c \
+**       tests/fuzz/image_picture.c src/image/[bp]*.c src/array/[a-z]*.c src/base/base.c \
 **       -lpng16 -lz -lm -o image_fuzz && ./image_fuzz corpus/
 **
 ** with a folder of small PGM and PNG files as the corpus. tests/c/image_pgm.c and image_png.c are
@@ -23,14 +23,14 @@ static bool encode(int how, const Picture *p, gi_buf *out, gi_err *err) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     gi_err err = {0};
     Picture p, copy;
-    if (!picture_decode(data, size, "it", &p, &err)) {
+    if (!picture_decode(data, size, "it", 0, &p, &err)) {
         if (err.message[0] == '\0' || strchr(err.message, '\n')) abort();
         return 0;
     }
     for (int how = 0; how < 3 && p.pixels->count < 100000; how++) {
         gi_buf bytes = {0};
         if (!encode(how, &p, &bytes, &err)) abort();
-        if (!picture_decode(bytes.data, bytes.len, "copy", &copy, &err)) abort();
+        if (!picture_decode(bytes.data, bytes.len, "copy", 0, &copy, &err)) abort();
         if (memcmp(copy.pixels->data, p.pixels->data, p.pixels->size_bytes) != 0) abort();
         picture_release(&copy);
         gi_buf_free(&bytes);
