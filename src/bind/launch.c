@@ -84,8 +84,20 @@ static const void *make_params(lua_State *L, int index, const char *kernel,
     return params;
 }
 
+/* check_races = true is "shared". */
+static EmuRaces read_races(lua_State *L, int index) {
+    static const char *const where[] = {"shared", "global", NULL};
+    int type = lua_getfield(L, index, "check_races");
+    bool on = lua_toboolean(L, -1);
+    lua_pop(L, 1);
+    if (type != LUA_TSTRING) return on ? EMU_RACES_SHARED : EMU_RACES_NONE;
+    return bind_option_enum(L, index, "check_races", where, 0) == 1 ? EMU_RACES_GLOBAL
+                                                                    : EMU_RACES_SHARED;
+}
+
 bool bind_read_launch(lua_State *L, int index, DeviceModule *m, BindLaunch *out, gi_err *err) {
     static const char *const caches[] = {"default", "shared", "l1", "equal", NULL};
+    static const char *const benign[] = {"warn", "refuse", NULL};
     DeviceLaunch *l = &out->launch;
     KernelInfo info;
     luaL_checkstack(L, 12, "launch");
@@ -98,7 +110,8 @@ bool bind_read_launch(lua_State *L, int index, DeviceModule *m, BindLaunch *out,
     l->budget = (uint64_t)bind_option_number(L, index, "budget", 0);
     l->max_faults = (int)bind_option_int(L, index, "max_faults", 1);
     l->count_uninitialised = bind_option_bool(L, index, "count_uninitialised", false);
-    l->check_races = bind_option_bool(L, index, "check_races", false);
+    l->check_races = read_races(L, index);
+    l->refuse_benign_races = bind_option_enum(L, index, "benign_races", benign, 0) == 1;
     l->cache = (DeviceCache)bind_option_enum(L, index, "cache", caches, CACHE_DEFAULT);
     l->carveout = (int)bind_option_int(L, index, "carveout", -1);
     l->timeout_s = bind_option_number(L, index, "timeout_s", 0);

@@ -145,7 +145,9 @@ typedef struct DeviceLaunch {
     /* emu; what each means is said at EmuLaunch. printf of cuda goes to stdout */
     uint64_t budget;
     int max_faults;
-    bool count_uninitialised, check_races;
+    bool count_uninitialised;
+    EmuRaces check_races;
+    bool refuse_benign_races;
     void (*print)(void *user, const char *text, size_t len);
     void *print_user;
 } DeviceLaunch;

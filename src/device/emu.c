@@ -212,16 +212,30 @@ static EmuLaunch in_emu_words(const DeviceLaunch *l) {
                        .max_faults = l->max_faults,
                        .count_uninitialised = l->count_uninitialised,
                        .check_races = l->check_races,
+                       .refuse_benign_races = l->refuse_benign_races,
                        .interrupt = l->interrupt,
                        .print = l->print,
                        .print_user = l->print_user};
 }
 
+static void set_unwritten(const DeviceLaunch *l, bool unwritten) {
+    for (int i = 0; i < l->n_fill; i++) {
+        const DeviceBuffer *b = l->fill[i];
+        if (unwritten && !b->kept) emu_unwritten(emu_of(b->device), b->address);
+        else emu_written(emu_of(b->device), b->address);
+    }
+}
+
+/* What a launch does not write of a buffer that was filled is unwritten in that launch alone: later
+** the host may have done so, as it has the array. */
 static bool launch(DeviceModule *m, const DeviceLaunch *l, Measurement *out, gi_err *err) {
     EmuLaunch run = in_emu_words(l);
     EmuResult r;
     begin(m, l);
-    if (!emu_launch(module_of(m), &run, &r, err)) return false;
+    set_unwritten(l, true);
+    bool ran = emu_launch(module_of(m), &run, &r, err);
+    set_unwritten(l, false);
+    if (!ran) return false;
     *out = (Measurement){.status = status_of(r.status),
                          .ticks = r.ticks,
                          .ns = r.ns,

@@ -57,6 +57,15 @@ typedef struct InsPlace { /* where a decoded instruction comes from */
     float clock; /* modelled clocks from the start of its block */
 } InsPlace;
 
+/* What an access means to other threads, for the check of races. */
+enum {
+    ORDER_ATOMIC = 1,
+    ORDER_STRONG = 2,   /* volatile, .relaxed, .acquire, .release; all atomics are */
+    ORDER_RELEASE = 4,  /* hands over as if a fence came first */
+    ORDER_BLOCK = 8,    /* … of the block's scope */
+    ORDER_COMPARED = 16 /* a strong load, of what is only compared with something */
+};
+
 /* A load or store: [base + offset] to or from `count` registers of `size` bytes each. */
 typedef struct MemForm {
     uint8_t space;              /* PtxSpace */
@@ -69,6 +78,7 @@ typedef struct MemForm {
     uint32_t reg[8];
     uint32_t unused; /* bit k: nobody reads reg[k] */
     bool is_free;    /* see X_FREE */
+    uint8_t order;   /* ORDER_… */
     bool is_repeat;  /* see repeats.h: costs nothing */
     bool same_base;  /* shared loads: base is that of the one before, see Warp.base */
     int64_t offset;
@@ -208,6 +218,8 @@ struct Code {
     int first_block; /* index of block 0 in Machine.cost.count */
 };
 
+typedef struct Cells Cells; /* race.c */
+
 /* Memory the kernel can reach through a pointer. */
 typedef struct Alloc {
     uint8_t *data;
@@ -218,6 +230,11 @@ typedef struct Alloc {
     size_t touched_words;
     bool touched_any;
     uint32_t order; /* cost model: of its first access in this launch, from 1; 0: none yet */
+    bool unwritten;   /* nobody has written to it, but where `written` has a bit for the byte */
+    uint8_t *written; /* NULL: nowhere */
+    bool watched;     /* the running launch wants to know of all accesses to it */
+    Cells *cells;     /* races: its first byte is byte cells_at of them; NULL: not asked for */
+    uint64_t cells_at;
 } Alloc;
 
 typedef struct TexSlot {
@@ -396,7 +413,7 @@ typedef enum Stop { STOP_NOT, STOP_DONE, STOP_WAIT, STOP_YIELD, STOP_FAULT } Sto
 Stop exec_base(Machine *m, Warp *w);
 Stop exec_avx2(Machine *m, Warp *w); /* only where Emu.avx2 */
 
-/* fault.c. Records a fault, which ends the launch; always returns false. lane ALL_LANES: the warp. */
+/* fault.c. Records a fault, which ends the launch; always returns false. ALL_LANES: the warp. */
 bool fault_raise(Machine *m, Warp *w, const Ins *in, int lane, EmuStatus status, const char *fmt,
                  ...) GI_PRINTF(6, 7);
 /* The same of one lane's access, for which the launch ends (Machine.ended) only where max_faults
@@ -410,6 +427,18 @@ void fault_note(Machine *m, const Warp *w, const Ins *in, int lane, EmuWarning k
 void fault_lanes(uint32_t mask, char *out, size_t cap);
 
 /* memory.c */
+typedef struct Access { /* one lane's wish */
+    Machine *m;
+    Warp *w;
+    const Ins *in;
+    int lane;
+    PtxSpace space;
+    uint64_t address; /* an offset where the space is a window */
+    unsigned bytes;
+    bool is_write;
+    uint8_t order; /* ORDER_… */
+} Access;
+
 static inline uint8_t *row_at(const Warp *w, uint32_t offset) {
     return w->file + offset;
 }
@@ -427,15 +456,12 @@ static inline Alloc *alloc_of(const Emu *e, uint64_t address) {
 uint64_t alloc_new(Emu *e, void *data, uint64_t size, bool read_only, bool is_const,
                    const char *label);
 void alloc_free(Emu *e, uint64_t address);
-/* Host bytes of one lane's access, checked; NULL after a fault: Machine.ended says whether to stop.
-** Not for local memory. */
-uint8_t *mem_at(Machine *m, Warp *w, const Ins *in, int lane, PtxSpace space, uint64_t address,
-                unsigned bytes, bool is_write);
-/* One lane's access to any space, byte-exact; false after a fault, as of mem_at. */
-bool mem_read(Machine *m, Warp *w, const Ins *in, int lane, PtxSpace space, uint64_t address,
-              unsigned bytes, void *out);
-bool mem_write(Machine *m, Warp *w, const Ins *in, int lane, PtxSpace space, uint64_t address,
-               unsigned bytes, const void *from);
+/* Host bytes of one lane's atomic access, checked; NULL after a fault: Machine.ended says whether to
+** stop. Not for local memory. */
+uint8_t *mem_atomic(Machine *m, Warp *w, const Ins *in, int lane, PtxSpace space, uint64_t address,
+                    unsigned bytes, unsigned order);
+/* "shared memory at offset 0x10", "global memory at byte 400 of 'out' (400 bytes)" */
+void mem_describe(const Access *a, char *out, size_t cap);
 /* A load or store whose lanes do not share one allocation, or one of which faults. False: stop. */
 bool mem_slow(Machine *m, Warp *w, const Ins *in, const MemForm *f, const uint64_t *at);
 /* Addresses of all active lanes of a slow operation: row `base` + offset. */
@@ -486,20 +512,19 @@ bool sync_complete(const Warp *w, const Path *p);
 void sync_meet(Machine *m, Warp *w, const Path *p);
 void sync_split(Machine *m, Warp *w, const Path *p); /* the fault: some never come */
 
-/* shadow.c */
-Shadow *shadow_new(const Machine *m);
-void shadow_free(Shadow *s);
+/* shadow.c: what a launch checks beside bounds. m->shadow is there while there is something. */
+Shadow *shadow_new(Machine *m);
+void shadow_free(Machine *m);
 void shadow_block(Machine *m);                   /* a new block begins */
 void shadow_barrier(Machine *m, uint32_t warps); /* these warps passed a barrier together */
-void shadow_warp_sync(Machine *m, const Warp *w, uint32_t lanes); /* these met */
+void shadow_warp_sync(Machine *m, const Warp *w, uint32_t lanes);
+void shadow_fence(Machine *m, const Warp *w, bool whole_gpu); /* by the active lanes */
 void shadow_local_frame(Machine *m, const Warp *w, uint32_t from, uint32_t to);
-/* Notes an access; false after raising a race. */
-/* value: what a plain write will store, else NULL. */
-bool shadow_shared(Machine *m, Warp *w, const Ins *in, int lane, uint64_t offset, unsigned bytes,
-                   bool is_write, const void *value);
 void shadow_step(Machine *m); /* a warp's next access: an instruction that runs again is another */
-void shadow_local(Machine *m, const Warp *w, const Ins *in, int lane, uint64_t offset,
-                  unsigned bytes, bool is_write);
+/* An access that is about to happen to shared memory, or to a watched allocation (else NULL). What
+** is wrong with it is told; memory: its bytes; value: what a plain write will store, else NULL. */
+void shadow_access(const Access *a, const Alloc *in, const uint8_t *memory, const void *value);
+void shadow_local(const Access *a);
 
 /* module.c */
 Code *module_entry(const EmuModule *m, const char *kernel, gi_err *err);

@@ -261,9 +261,16 @@ static bool decode_bar(Decoder *d) {
     return has_mod(d, "warp") ? decode_warp_barrier(d) : decode_barrier(d);
 }
 
-/* Memory is one and lanes go in order, so fences have nothing to do; they cost time. */
+/* Memory is one and lanes go in order: a fence has something to do for the check of races alone. */
+static bool do_fence(Machine *m, Warp *w, const Ins *in) {
+    if (m->shadow) shadow_fence(m, w, in->imm);
+    return true;
+}
+
 static bool decode_fence(Decoder *d) {
-    return only_mods(d, "cta gl sys gpu sc acq_rel acquire release cluster");
+    if (!only_mods(d, "cta gl sys gpu sc acq_rel acquire release cluster")) return false;
+    emit_slow(d, do_fence, 0, 0, 0, 0, !has_mod(d, "cta"));
+    return true;
 }
 
 static bool decode_nothing(Decoder *d) {

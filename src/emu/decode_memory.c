@@ -13,7 +13,7 @@ static bool is_one_of(const char *mod, const char *const *list) {
     return false;
 }
 
-/* Caching hints and memory-model words change nothing here: memory is one, lanes go in order. */
+/* Caching hints and memory-model words change no value: memory is one, lanes go in order. */
 static bool is_hint(const char *mod) {
     static const char *const words[] = {"weak",
                                         "relaxed",
@@ -44,6 +44,20 @@ static bool is_hint(const char *mod) {
                                         "noftz",
                                         NULL};
     return is_one_of(mod, words);
+}
+
+/* What hints say to other threads. */
+static uint8_t order_of(const PtxInstr *in) {
+    static const char *const strong[] = {"volatile", "relaxed", "acquire",
+                                         "release",  "acq_rel", NULL};
+    uint8_t order = 0;
+    for (int i = 0; i < in->n_mods; i++) {
+        const char *mod = in->mods[i];
+        if (is_one_of(mod, strong)) order |= ORDER_STRONG;
+        if (strcmp(mod, "release") == 0 || strcmp(mod, "acq_rel") == 0) order |= ORDER_RELEASE;
+        if (strcmp(mod, "cta") == 0) order |= ORDER_BLOCK;
+    }
+    return order;
 }
 
 static bool space_of(const char *mod, PtxSpace *out) {
@@ -257,6 +271,32 @@ static void note_uniform(Decoder *d, const PtxOperand *reg) {
     if (reg->kind == PTX_OP_REG && d->is_free) d->is_uniform[reg->reg] = d->is_local[reg->reg];
 }
 
+static bool reads_register(const PtxOperand *op, int reg) {
+    bool reads = op->kind == PTX_OP_REG && op->reg == reg;
+    for (int i = 0; i < op->n_elems && !reads; i++) reads = reads_register(&op->elems[i], reg);
+    return reads;
+}
+
+/* Does nothing come of a register but comparisons, of it or of what it was copied to? */
+static bool only_compared(const Decoder *d, int reg, int depth) {
+    static const char *const copies[] = {"mov", "cvt", "and", NULL};
+    for (int i = 0; i < d->func->n_code; i++) {
+        const PtxInstr *in = &d->func->code[i];
+        bool reads = false;
+        for (int k = 0; k < in->n_args && !reads; k++)
+            reads = !ptx_is_dest(in, k) && reads_register(&in->args[k], reg);
+        if (!reads || strcmp(in->opcode, "setp") == 0) continue;
+        const PtxOperand *to = &in->args[0];
+        if (!is_one_of(in->opcode, copies) || to->kind != PTX_OP_REG || depth == 0) return false;
+        if (to->reg != reg && !only_compared(d, to->reg, depth - 1)) return false;
+    }
+    return true;
+}
+
+static bool is_compared(const Decoder *d, const PtxOperand *loaded) {
+    return loaded->kind == PTX_OP_REG && only_compared(d, loaded->reg, 4);
+}
+
 static bool decode_access(Decoder *d, bool is_store) {
     MemForm f = {.is_store = is_store, .is_repeat = d->is_repeat[d->index]};
     const PtxInstr *in = d->in;
@@ -266,6 +306,8 @@ static bool decode_access(Decoder *d, bool is_store) {
     if (is_store && f.space == PTX_CONST) return decode_fail(d, "constant memory is read-only");
     if (at->kind != PTX_OP_ADDR) return decode_fail(d, "an address is expected");
     if (!mem_registers(d, &f, regs)) return false;
+    f.order = order_of(in);
+    if (!is_store && f.order & ORDER_STRONG && is_compared(d, regs)) f.order |= ORDER_COMPARED;
     if (!known_param(d, &f, at, &done)) return false;
     if (done || known_const(d, &f, at)) {
         note_uniform(d, regs);
@@ -303,7 +345,7 @@ typedef enum AtomOp {
 
 /* imm of an atomic: operation, type, space, where its result and its second operand go. */
 typedef struct AtomForm {
-    uint8_t op, type, space, wide_base, returns, size;
+    uint8_t op, type, space, wide_base, returns, size, order;
 } AtomForm;
 
 static uint64_t atom_integer(AtomOp op, PtxType type, uint64_t old, uint64_t b, uint64_t c) {
@@ -375,9 +417,10 @@ static bool do_atomic(Machine *m, Warp *w, const Ins *in) {
     uint32_t done = w->active;
     memcpy(&f, &in->imm, sizeof f);
     mem_addresses(w, in->a, f.wide_base, 0, at);
+    if (m->shadow) shadow_step(m);
     for (uint32_t left = w->active; left; left &= left - 1) {
         int i = __builtin_ctz(left);
-        uint8_t *p = mem_at(m, w, in, i, (PtxSpace)f.space, at[i], f.size, true);
+        uint8_t *p = mem_atomic(m, w, in, i, (PtxSpace)f.space, at[i], f.size, f.order);
         if (m->ended) return false;
         if (p == NULL) {
             done &= ~(1u << i);
@@ -444,7 +487,12 @@ static bool decode_atomic(Decoder *d) {
                   : size == 8       ? 'q'
                   : size == 2       ? 'h'
                                     : 'w';
-    AtomForm f = {(uint8_t)op, (uint8_t)type, (uint8_t)space, 0, returns, (uint8_t)size};
+    AtomForm f = {.op = (uint8_t)op,
+                  .type = (uint8_t)type,
+                  .space = (uint8_t)space,
+                  .returns = returns,
+                  .size = (uint8_t)size,
+                  .order = order_of(in) | ORDER_ATOMIC | ORDER_STRONG};
     uint32_t to = 0, base, b, c;
     bool wide;
     int64_t offset = 0;

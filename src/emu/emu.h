@@ -61,7 +61,8 @@ const char *emu_status_name(EmuStatus s); /* the names of the design's status li
 typedef enum EmuWarning {
     EMU_WARN_UNINITIALISED, /* a read of bytes that nobody wrote */
     EMU_WARN_SHUFFLE,       /* a shuffle from a lane that is not in the mask, or not there */
-    EMU_WARN_LEFT           /* lanes ended while a warp operation waited for them */
+    EMU_WARN_LEFT,          /* lanes ended while a warp operation waited for them */
+    EMU_WARN_BENIGN_RACE    /* a race of which nothing can come */
 } EmuWarning;
 
 const char *emu_warning_name(EmuWarning w); /* "uninitialised_read" … */
@@ -95,6 +96,12 @@ const EmuModel *emu_model(const Emu *e);
 ** mapping is an illegal address. size_bytes 0 is allowed: every access faults. */
 uint64_t emu_map(Emu *e, void *data, size_t size_bytes, bool read_only, const char *label);
 void emu_unmap(Emu *e, uint64_t address);
+
+/* Nobody has written what the mapping holds (unless other mappings show the same memory): a kernel's
+** reads before its writes are warned of, in a launch that asks. A launch that does not, which cannot
+** know what it wrote, and emu_written take it back. */
+void emu_unwritten(Emu *e, uint64_t address);
+void emu_written(Emu *e, uint64_t address);
 
 /* Textures. */
 typedef enum EmuTexKind { EMU_TEX_LINEAR, EMU_TEX_ARRAY } EmuTexKind;
@@ -151,6 +158,8 @@ bool emu_kernel_info(const EmuModule *m, const char *kernel, EmuKernelInfo *out,
 /* Names of the entries of a module, in order; NULL past the end. */
 const char *emu_kernel_name(const EmuModule *m, int index);
 
+typedef enum EmuRaces { EMU_RACES_NONE, EMU_RACES_SHARED, EMU_RACES_GLOBAL } EmuRaces;
+
 typedef struct EmuLaunch {
     const char *kernel;
     unsigned grid[3], block[3];
@@ -159,8 +168,9 @@ typedef struct EmuLaunch {
     int max_faults;            /* the launch ends at the last of this many instructions with a fault
                                   that others survive (an address, a race); 0: at the first */
     uint64_t budget;           /* warp instructions before EMU_TIMEOUT; 0 = 2^40 */
-    bool count_uninitialised;  /* count reads of shared/local bytes never written (slower) */
-    bool check_races;          /* shared-memory race detector (slower) */
+    bool count_uninitialised;  /* warn of reads of bytes never written (slower) */
+    EmuRaces check_races;      /* in which memory (slower) */
+    bool refuse_benign_races;  /* they are EMU_RACE too, not a warning */
     const volatile int *interrupt; /* polled now and then; may be NULL */
     void (*print)(void *user, const char *text, size_t len); /* device printf; NULL = dropped */
     void *print_user;

@@ -303,7 +303,7 @@ static bool global_access(Machine *m, Warp *w, const Ins *in, const MemForm *f, 
     Alloc *alloc = alloc_of(m->emu, at[first]);
     Pattern pattern = lane_pattern(w, at, bytes);
     if (alloc == NULL || (f->is_store && alloc->read_only) ||
-        (f->space == PTX_CONST && !alloc->is_const) ||
+        (f->space == PTX_CONST && !alloc->is_const) || alloc->watched ||
         !pattern_inside(w, at, base, alloc->size, bytes, pattern))
         return mem_slow(m, w, in, f, at);
     if (f->is_store) store_rows(w, f, alloc->data, at, pattern);

@@ -242,7 +242,7 @@ static bool open_machine(Machine *m) {
         m->warp[i].index = i;
         m->warp[i].exist = lanes >= LANES ? FULL_MASK : (1u << lanes) - 1;
     }
-    if (m->launch->count_uninitialised || m->launch->check_races) m->shadow = shadow_new(m);
+    m->shadow = shadow_new(m);
     return true;
 }
 
@@ -252,7 +252,7 @@ static void close_machine(Machine *m) {
     free(m->spare);
     free(m->warp);
     free(m->shared);
-    shadow_free(m->shadow);
+    shadow_free(m);
     cost_free(&m->cost);
     free(m->fetch);
     free(m->fetches);

@@ -34,6 +34,7 @@ void alloc_free(Emu *e, uint64_t address) {
     if (a->label == NULL) return;
     free(a->label);
     free(a->touched);
+    free(a->written);
     *a = (Alloc){0};
     gi_grow(e->free_id, e->n_free, e->cap_free);
     e->free_id[e->n_free++] = (int)id;
@@ -41,6 +42,25 @@ void alloc_free(Emu *e, uint64_t address) {
 
 uint64_t emu_map(Emu *e, void *data, size_t size_bytes, bool read_only, const char *label) {
     return alloc_new(e, data, size_bytes, read_only, false, label);
+}
+
+void emu_written(Emu *e, uint64_t address) {
+    Alloc *a = alloc_of(e, address);
+    if (a == NULL) return;
+    a->unwritten = false;
+    free(a->written);
+    a->written = NULL;
+}
+
+void emu_unwritten(Emu *e, uint64_t address) {
+    Alloc *a = alloc_of(e, address);
+    emu_written(e, address);
+    if (a == NULL) return;
+    for (int i = 0; i < e->n_alloc; i++) {
+        const Alloc *b = &e->alloc[i];
+        if (b != a && b->live && b->data < a->data + a->size && a->data < b->data + b->size) return;
+    }
+    a->unwritten = true;
 }
 
 void emu_unmap(Emu *e, uint64_t address) {
@@ -59,17 +79,6 @@ static const char *space_name(PtxSpace space) {
     default: return "generic";
     }
 }
-
-typedef struct Access { /* one lane's wish */
-    Machine *m;
-    Warp *w;
-    const Ins *in;
-    int lane;
-    PtxSpace space;
-    uint64_t address;
-    unsigned bytes;
-    bool is_write;
-} Access;
 
 static bool raise_access(const Access *a, EmuStatus status, const char *what, const char *where) {
     return fault_access(a->m, a->w, a->in, a->lane, status, "%s %s of %u byte%s in %s memory at %s",
@@ -94,6 +103,13 @@ static void describe_global(const Access *a, char *out, size_t cap) {
     else
         snprintf(out, cap, "address 0x%llx (no allocation%s)", (unsigned long long)a->address,
                  a->address < 4096 ? ", a null pointer" : "");
+}
+
+void mem_describe(const Access *a, char *out, size_t cap) {
+    int n = snprintf(out, cap, "%s memory at ", space_name(a->space));
+    if (a->space == PTX_SHARED || a->space == PTX_LOCAL)
+        snprintf(out + n, cap - (size_t)n, "offset 0x%llx", (unsigned long long)a->address);
+    else describe_global(a, out + n, cap - (size_t)n);
 }
 
 static bool raise_bounds(const Access *a, uint64_t size) {
@@ -167,17 +183,18 @@ static uint8_t *param_at(const Access *a) {
 /* Host bytes of anything but local memory. value: what a plain write stores; an atomic has none. */
 static uint8_t *host_at(const Access *a, const void *value) {
     if (a->space == PTX_PARAM) return param_at(a);
-    if (a->space != PTX_SHARED) return global_at(a);
-    if (!check_window(a, a->m->shared_bytes)) return NULL;
-    if (a->m->shadow &&
-        !shadow_shared(a->m, a->w, a->in, a->lane, a->address, a->bytes, a->is_write, value))
-        return NULL;
-    return a->m->shared + a->address;
+    bool is_shared = a->space == PTX_SHARED;
+    if (is_shared && !check_window(a, a->m->shared_bytes)) return NULL;
+    uint8_t *p = is_shared ? a->m->shared + a->address : global_at(a);
+    if (p == NULL || a->m->shadow == NULL) return p;
+    const Alloc *in = is_shared ? NULL : alloc_of(a->m->emu, a->address);
+    if (is_shared || in->watched) shadow_access(a, in, p, value);
+    return a->m->ended ? NULL : p;
 }
 
-uint8_t *mem_at(Machine *m, Warp *w, const Ins *in, int lane, PtxSpace space, uint64_t address,
-                unsigned bytes, bool is_write) {
-    Access a = {m, w, in, lane, space, address, bytes, is_write};
+uint8_t *mem_atomic(Machine *m, Warp *w, const Ins *in, int lane, PtxSpace space, uint64_t address,
+                    unsigned bytes, unsigned order) {
+    Access a = {m, w, in, lane, space, address, bytes, true, (uint8_t)order};
     resolve_generic(&a);
     if (a.space != PTX_LOCAL) return host_at(&a, NULL);
     fault_raise(m, w, in, lane, EMU_LAUNCH_ERROR, "atomic operation on local memory");
@@ -190,7 +207,7 @@ static uint8_t *local_byte(const Warp *w, int lane, uint64_t offset) {
 
 static bool local_move(const Access *a, void *out, const void *from) {
     if (!check_window(a, a->w->local_top)) return false;
-    if (a->m->shadow) shadow_local(a->m, a->w, a->in, a->lane, a->address, a->bytes, a->is_write);
+    if (a->m->shadow) shadow_local(a);
     for (unsigned k = 0; k < a->bytes; k++) {
         uint8_t *cell = local_byte(a->w, a->lane, a->address + k);
         if (a->is_write) *cell = ((const uint8_t *)from)[k];
@@ -199,23 +216,20 @@ static bool local_move(const Access *a, void *out, const void *from) {
     return true;
 }
 
-bool mem_read(Machine *m, Warp *w, const Ins *in, int lane, PtxSpace space, uint64_t address,
-              unsigned bytes, void *out) {
-    Access a = {m, w, in, lane, space, address, bytes, false};
+/* One lane's access to any space, byte-exact; false after a fault, as of mem_atomic. */
+static bool mem_read(Access a, void *out) {
     resolve_generic(&a);
     if (a.space == PTX_LOCAL) return local_move(&a, out, NULL);
     const uint8_t *p = host_at(&a, NULL);
-    if (p) memcpy(out, p, bytes);
+    if (p) memcpy(out, p, a.bytes);
     return p != NULL;
 }
 
-bool mem_write(Machine *m, Warp *w, const Ins *in, int lane, PtxSpace space, uint64_t address,
-               unsigned bytes, const void *from) {
-    Access a = {m, w, in, lane, space, address, bytes, true};
+static bool mem_write(Access a, const void *from) {
     resolve_generic(&a);
     if (a.space == PTX_LOCAL) return local_move(&a, NULL, from);
     uint8_t *p = host_at(&a, from);
-    if (p) memcpy(p, from, bytes);
+    if (p) memcpy(p, from, a.bytes);
     return p != NULL;
 }
 
@@ -248,11 +262,12 @@ static bool one_lane(Machine *m, Warp *w, const Ins *in, const MemForm *f, int l
                      uint64_t address) {
     uint8_t bytes[32];
     unsigned n = (unsigned)f->size * f->count;
+    Access a = {m, w, in, lane, (PtxSpace)f->space, address, n, f->is_store, f->order};
     if (f->is_store) {
         store_registers(w, f, lane, bytes);
-        return mem_write(m, w, in, lane, (PtxSpace)f->space, address, n, bytes);
+        return mem_write(a, bytes);
     }
-    if (!mem_read(m, w, in, lane, (PtxSpace)f->space, address, n, bytes)) return false;
+    if (!mem_read(a, bytes)) return false;
     load_registers(w, f, lane, bytes);
     return true;
 }

@@ -1,80 +1,170 @@
-/* shadow.c - what memory itself cannot tell: bytes nobody wrote, and races in shared memory.
+/* shadow.c - what memory itself cannot tell: bytes that nobody wrote, and races (race.c, order.c).
 **
-** Races: two accesses to a byte by different threads, at least one a write, not both atomic, race
-** when no barrier lies between them: no block barrier, and for threads of one warp no
-** bar.warp.sync of both, nor a chain of them. Lanes of one instruction that write the same value to
-** a byte do not race: they repeat each other's work. A byte remembers its last writer and two of its readers since the last
-** barrier.
-** A barrier for some of the warps counts as one for all (races may be missed, none is invented).
+** Nobody wrote: to shared memory since the block began, to local memory since the function was
+** called, to an allocation since emu_unwritten.
+**
+** A launch that checks sends every access to shared and local memory here, and those to allocations
+** that have something to tell: for races all that share memory with one a kernel can write to.
 */
-#include "emu/core.h"
+#include "emu/shadow.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct Touch { /* who, when; thread is counted from 1 */
-    uint32_t thread, epoch, lane_epoch;
-    uint64_t step; /* of the instruction */
-    int ptx_line, src_line;
-    bool is_atomic;
-} Touch;
-
-typedef struct Byte {
-    Touch write, read[2];
-    bool written; /* since the block began */
-} Byte;
+/* Memory that allocations have in common, in the order of host addresses. */
+typedef struct Region {
+    const uint8_t *from, *to;
+    bool writable, is_uneven; /* is_uneven: its allocations do not begin at whole words of it */
+    Cells *cells;
+} Region;
 
 struct Shadow {
-    bool races, uninitialised;
-    Byte *shared;
-    uint32_t epoch;
-    uint64_t step;
-    /* per warp, a vector clock for each lane: met[w][i][j] is the last epoch of lane j that lane i
-    ** knows to be over; its own, met[w][i][i] + 1, lasts until its next bar.warp.sync */
-    uint32_t met[LANES][LANES][LANES];
+    uint64_t time; /* of the running instruction */
+    BlockOrder order;
+    Cells *shared;          /* races; NULL: not asked for */
+    uint8_t *shared_written; /* a bit for each byte; NULL: not asked for */
     uint32_t *local[LANES]; /* per warp: for each byte of the stack, the lanes that wrote it */
     uint32_t local_cap[LANES];
+    Region *region;
+    int n_regions;
+    Handovers handovers;
 };
 
-Shadow *shadow_new(const Machine *m) {
+/* --- which allocations are watched --- */
+
+static int by_address(const void *a, const void *b) {
+    const Alloc *x = *(Alloc *const *)a, *y = *(Alloc *const *)b;
+    if (x->data != y->data) return x->data < y->data ? -1 : 1;
+    return x < y ? -1 : x > y;
+}
+
+/* Puts allocations that overlap into one region; their cells_at is set, their cells not yet. */
+static void find_regions(Shadow *s, Alloc **by, int n) {
+    for (int i = 0; i < n; i++) {
+        Alloc *a = by[i];
+        Region *r = s->n_regions ? &s->region[s->n_regions - 1] : NULL;
+        if (r == NULL || a->data >= r->to) {
+            r = &s->region[s->n_regions++];
+            *r = (Region){.from = a->data, .to = a->data};
+        }
+        if (a->data + a->size > r->to) r->to = a->data + a->size;
+        a->cells_at = (uint64_t)(a->data - r->from);
+        r->is_uneven |= a->cells_at % 4 != 0;
+        r->writable |= !a->read_only && !a->is_const;
+    }
+}
+
+static void watch_for_races(Shadow *s, Emu *e) {
+    Alloc **by = gi_alloc((size_t)(e->n_alloc + 1) * sizeof *by);
+    int n = 0, k = 0;
+    for (int i = 1; i < e->n_alloc; i++)
+        if (e->alloc[i].live && e->alloc[i].size) by[n++] = &e->alloc[i];
+    qsort(by, (size_t)n, sizeof *by, by_address);
+    s->region = gi_alloc((size_t)(n + 1) * sizeof *s->region);
+    find_regions(s, by, n);
+    for (int i = 0; i < n; i++) {
+        if (by[i]->data >= s->region[k].to) k++;
+        Region *r = &s->region[k];
+        if (!r->writable) continue;
+        if (r->cells == NULL) r->cells = cells_new((uint64_t)(r->to - r->from), r->is_uneven);
+        by[i]->cells = r->cells;
+        by[i]->watched = true;
+    }
+    free(by);
+}
+
+static void watch_unwritten(Emu *e) {
+    for (int i = 1; i < e->n_alloc; i++) {
+        Alloc *a = &e->alloc[i];
+        if (!a->live || !a->unwritten) continue;
+        if (a->written == NULL) a->written = gi_alloc((size_t)a->size / 8 + 1);
+        a->watched = true;
+    }
+}
+
+/* A kernel is about to write nobody knows where. */
+static void forget_unwritten(Emu *e) {
+    for (int i = 1; i < e->n_alloc; i++)
+        if (e->alloc[i].unwritten) emu_written(e, (uint64_t)i << ID_SHIFT);
+}
+
+Shadow *shadow_new(Machine *m) {
+    const EmuLaunch *l = m->launch;
+    if (!l->count_uninitialised) forget_unwritten(m->emu);
+    if (!l->count_uninitialised && l->check_races == EMU_RACES_NONE) return NULL;
     Shadow *s = gi_alloc(sizeof *s);
-    s->races = m->launch->check_races;
-    s->uninitialised = m->launch->count_uninitialised;
-    s->shared = gi_alloc(((size_t)m->shared_bytes + 1) * sizeof *s->shared);
+    if (l->count_uninitialised) {
+        s->shared_written = gi_alloc(m->shared_bytes / 8 + 1);
+        watch_unwritten(m->emu);
+    }
+    if (l->check_races >= EMU_RACES_SHARED) s->shared = cells_new(m->shared_bytes, false);
+    if (l->check_races >= EMU_RACES_GLOBAL) watch_for_races(s, m->emu);
     return s;
 }
 
-void shadow_free(Shadow *s) {
+void shadow_free(Machine *m) {
+    Shadow *s = m->shadow;
     if (s == NULL) return;
+    for (int i = 1; i < m->emu->n_alloc; i++)
+        m->emu->alloc[i].watched = false, m->emu->alloc[i].cells = NULL;
+    for (int i = 0; i < s->n_regions; i++) cells_free(s->region[i].cells);
     for (int i = 0; i < LANES; i++) free(s->local[i]);
-    free(s->shared);
+    free(s->region);
+    free(s->shared_written);
+    cells_free(s->shared);
+    order_free(&s->order);
+    handovers_free(&s->handovers);
     free(s);
 }
 
+/* --- blocks, barriers, fences --- */
+
 void shadow_block(Machine *m) {
-    memset(m->shadow->shared, 0, (size_t)m->shared_bytes * sizeof *m->shadow->shared);
-    m->shadow->epoch++;
+    Shadow *s = m->shadow;
+    if (s->shared) cells_clear(s->shared);
+    if (s->shared_written) memset(s->shared_written, 0, m->shared_bytes / 8 + 1);
+    order_begin(&s->order, (uint32_t)m->block_index);
 }
 
 void shadow_barrier(Machine *m, uint32_t warps) {
     (void)warps;
-    m->shadow->epoch++;
+    order_barrier(&m->shadow->order);
 }
 
 void shadow_warp_sync(Machine *m, const Warp *w, uint32_t lanes) {
-    uint32_t(*met)[LANES] = m->shadow->met[w->index], all[LANES] = {0};
-    for (uint32_t left = lanes; left; left &= left - 1) {
-        int i = __builtin_ctz(left);
-        met[i][i]++;
-        for (int j = 0; j < LANES; j++) all[j] = met[i][j] > all[j] ? met[i][j] : all[j];
-    }
-    for (uint32_t left = lanes; left; left &= left - 1)
-        memcpy(met[__builtin_ctz(left)], all, sizeof all);
+    order_warp_sync(&m->shadow->order, w->index, lanes);
+}
+
+void shadow_fence(Machine *m, const Warp *w, bool whole_gpu) {
+    Shadow *s = m->shadow;
+    for (uint32_t left = w->active; left; left &= left - 1)
+        order_fence(&s->order, w->index * LANES + __builtin_ctz(left), s->time, whole_gpu);
+    s->time++;
 }
 
 void shadow_step(Machine *m) {
-    m->shadow->step++;
+    m->shadow->time++;
+}
+
+/* --- bytes that nobody wrote --- */
+
+static void note_unwritten(const Access *a) {
+    char where[300];
+    mem_describe(a, where, sizeof where);
+    a->m->result->uninitialised_reads++;
+    fault_note(a->m, a->w, a->in, a->lane, EMU_WARN_UNINITIALISED,
+               "read of %u byte%s that nobody wrote in %s", a->bytes, a->bytes == 1 ? "" : "s",
+               where);
+}
+
+/* written: a bit for each byte from `at` on. */
+static void check_written(const Access *a, uint8_t *written, uint64_t at) {
+    bool reads = !a->is_write || a->order & ORDER_ATOMIC, unwritten = false;
+    for (uint64_t i = at; i < at + a->bytes; i++) {
+        unwritten |= !(written[i / 8] >> i % 8 & 1);
+        if (a->is_write) written[i / 8] |= (uint8_t)(1u << i % 8);
+    }
+    if (reads && unwritten) note_unwritten(a);
 }
 
 void shadow_local_frame(Machine *m, const Warp *w, uint32_t from, uint32_t to) {
@@ -88,87 +178,57 @@ void shadow_local_frame(Machine *m, const Warp *w, uint32_t from, uint32_t to) {
     for (uint32_t k = from; k < to; k++) s->local[w->index][k] &= ~w->active;
 }
 
-/* Did the earlier access happen without a barrier between it and this one? */
-static bool concurrent(const Shadow *s, const Touch *then, const Touch *now, bool same_value) {
-    if (then->thread == 0 || then->thread == now->thread || then->epoch != s->epoch) return false;
-    if (then->is_atomic && now->is_atomic) return false;
-    if (then->step == now->step && same_value) return false;
-    uint32_t a = then->thread - 1, b = now->thread - 1, warp = b / LANES;
-    return a / LANES != warp || s->met[warp][b % LANES][a % LANES] < then->lane_epoch;
-}
-
-static bool raise_race(Machine *m, Warp *w, const Ins *in, int lane, uint64_t offset, bool is_write,
-                       const Touch *then, bool then_write) {
-    char source[40] = "";
-    if (then->src_line) snprintf(source, sizeof source, ", source line %d", then->src_line);
-    return fault_access(
-        m, w, in, lane, EMU_RACE,
-        "race in shared memory at offset 0x%llx: this %s and the %s by thread %u of the "
-        "block (PTX line %d%s) with no barrier between them",
-        (unsigned long long)offset, is_write ? "write" : "read", then_write ? "write" : "read",
-        then->thread - 1, then->ptx_line, source);
-}
-
-static void note_read(Byte *b, const Touch *now) {
-    bool first_old = b->read[0].epoch != now->epoch || b->read[0].thread == now->thread ||
-                     b->read[0].thread == 0;
-    b->read[!first_old] = *now;
-}
-
-static bool check_byte(Machine *m, Warp *w, const Ins *in, int lane, uint64_t offset, bool is_write,
-                       const Touch *now, bool same_value) {
-    Shadow *s = m->shadow;
-    Byte *b = &s->shared[offset];
-    if (concurrent(s, &b->write, now, same_value))
-        return raise_race(m, w, in, lane, offset, is_write, &b->write, true);
-    for (int k = 0; k < 2 && is_write; k++)
-        if (concurrent(s, &b->read[k], now, false))
-            return raise_race(m, w, in, lane, offset, true, &b->read[k], false);
-    if (is_write) b->write = *now;
-    else note_read(b, now);
-    return true;
-}
-
-static void note_unwritten(Machine *m, const Warp *w, const Ins *in, int lane, const char *space,
-                           uint64_t offset, unsigned bytes) {
-    m->result->uninitialised_reads++;
-    fault_note(m, w, in, lane, EMU_WARN_UNINITIALISED,
-               "read of %u byte%s that nobody wrote in %s memory at offset 0x%llx", bytes,
-               bytes == 1 ? "" : "s", space, (unsigned long long)offset);
-}
-
-bool shadow_shared(Machine *m, Warp *w, const Ins *in, int lane, uint64_t offset, unsigned bytes,
-                   bool is_write, const void *value) {
-    Shadow *s = m->shadow;
-    bool is_atomic = is_write && value == NULL;
-    const InsPlace *at = &w->code->place[in - w->code->ins];
-    Touch now = {(uint32_t)(w->index * LANES + lane + 1),
-                 s->epoch,
-                 s->met[w->index][lane][lane] + 1,
-                 s->step,
-                 at->ptx_line,
-                 at->src_line,
-                 is_atomic};
-    bool unwritten = false, raced = false;
-    for (unsigned k = 0; k < bytes; k++) {
-        unwritten |= (!is_write || is_atomic) && !s->shared[offset + k].written;
-        bool same = value && ((const uint8_t *)value)[k] == m->shared[offset + k];
-        if (s->races && !raced)
-            raced = !check_byte(m, w, in, lane, offset + k, is_write, &now, same);
-        if (is_write) s->shared[offset + k].written = true;
-    }
-    if (s->uninitialised && unwritten) note_unwritten(m, w, in, lane, "shared", offset, bytes);
-    return !m->ended;
-}
-
-void shadow_local(Machine *m, const Warp *w, const Ins *in, int lane, uint64_t offset,
-                  unsigned bytes, bool is_write) {
-    Shadow *s = m->shadow;
+void shadow_local(const Access *a) {
+    uint32_t *cell = a->m->shadow->local[a->w->index] + a->address;
     bool unwritten = false;
-    for (unsigned k = 0; k < bytes; k++) {
-        uint32_t *cell = &s->local[w->index][offset + k];
-        if (is_write) *cell |= 1u << lane;
-        else unwritten |= !(*cell >> lane & 1);
+    for (unsigned k = 0; k < a->bytes; k++) {
+        if (a->is_write) cell[k] |= 1u << a->lane;
+        else unwritten |= !(cell[k] >> a->lane & 1);
     }
-    if (s->uninitialised && unwritten) note_unwritten(m, w, in, lane, "local", offset, bytes);
+    if (unwritten && a->m->launch->count_uninitialised) note_unwritten(a);
+}
+
+/* --- accesses --- */
+
+/* Of a place that hands over; shared memory is another one in each block. */
+static uint64_t place_key(const Access *a, const uint8_t *memory) {
+    uint64_t word = a->space == PTX_SHARED ? a->address : (uint64_t)(uintptr_t)memory;
+    word &= ~(uint64_t)3;
+    return a->space == PTX_SHARED ? (a->m->block_index + 1) << 32 | word | 1 : word;
+}
+
+/* An atomic takes first and then gives, so that what is handed on goes through it. */
+static void hand_over(const Access *a, Shadow *s, int thread, const uint8_t *memory) {
+    uint64_t key = place_key(a, memory);
+    bool reads = !a->is_write || a->order & ORDER_ATOMIC;
+    bool whole_gpu = !(a->order & ORDER_BLOCK);
+    if (a->order & ORDER_RELEASE) order_fence(&s->order, thread, s->time, whole_gpu);
+    if (reads) order_take(&s->order, &s->handovers, key);
+    if (a->is_write) order_give(&s->order, &s->handovers, key, thread);
+}
+
+static Touch touch_of(const Access *a, const Shadow *s, int thread) {
+    const InsPlace *at = &a->w->code->place[a->in - a->w->code->ins];
+    return (Touch){.time = s->time,
+                   .block = s->order.block,
+                   .epoch = s->order.epoch,
+                   .lane_epoch = s->order.met[a->w->index][a->lane][a->lane] + 1,
+                   .thread = (uint16_t)thread,
+                   .order = a->order,
+                   .ptx_line = at->ptx_line,
+                   .src_line = at->src_line};
+}
+
+void shadow_access(const Access *a, const Alloc *in, const uint8_t *memory, const void *value) {
+    Shadow *s = a->m->shadow;
+    uint64_t at = in ? a->address & OFFSET_MASK : a->address;
+    uint8_t *written = in ? in->written : s->shared_written;
+    if (written) check_written(a, written, at);
+    if (s->shared == NULL) return;
+    int thread = a->w->index * LANES + a->lane;
+    if (a->order & ORDER_STRONG) hand_over(a, s, thread, memory);
+    Cells *cells = in ? in->cells : s->shared;
+    if (cells == NULL) return;
+    Touch now = touch_of(a, s, thread);
+    race_check(a, &s->order, cells, at + (in ? in->cells_at : 0), &now, memory, value);
 }

@@ -73,6 +73,26 @@ tap.case("a problem says how often its loops may run in the checked run", functi
   tap.is(p.loop_limit, 10000, "where nothing is said")
 end)
 
+tap.case("a problem says where races are looked for, and what of benign ones", function()
+  local function verdict(change, to)
+    local p = sums(tap.folder(), change)
+    local farm <close> = gi.farm(p, { jobs = 1 })
+    return farm:check { by_hand(p, "out%[threadIdx.x%] = sum;", to) }[1]
+  end
+  local HARM = "out[threadIdx.x] = sum; out[threadIdx.x ^ 1] = n + 1;"
+  tap.is(verdict("", HARM).status, "race", "through global memory")
+  tap.is(verdict("problem.check_races = 'shared'", HARM).status, "ok", "unless the problem says no")
+  local SAME = [[
+volatile int *first = out;
+if (threadIdx.x < 9) *first = sum;
+if (threadIdx.x > 20) *first = sum;]]
+  local m = verdict("", SAME)
+  tap.is(m.status, "ok", m.message or "a benign one passes")
+  tap.is(m.warnings and m.warnings[1].kind, "benign_race", "with a warning")
+  tap.is(verdict("problem.benign_races = 'refuse'", SAME).status, "race",
+    "unless the problem says no")
+end)
+
 tap.case("what wrong answers of several outputs cost is the mean over all that count", function()
   local p = sums(tap.folder(), [[
 local made = problem.case
@@ -106,6 +126,8 @@ tap.case("what is wrong with a problem's numbers is said", function()
   end
   refused("problem.loop_limit = 0", "loop_limit must be a whole number from 1 on, not 0")
   refused("problem.loop_limit = 'many'", "loop_limit must be a whole number from 1 on, not many")
+  refused("problem.check_races = 'local'", 'check_races must be "global" or "shared", not ')
+  refused("problem.benign_races = true", 'benign_races must be "warn" or "refuse", not true')
   refused("problem.tolerance = { wrong_above = 1 }", "tolerance needs max_error")
   refused("problem.tolerance.max_errror = 1", "tolerance has no field 'max_errror'")
   refused("problem.tolerance.parent_penalty = '6'", "tolerance.parent_penalty must be a number")

@@ -26,6 +26,10 @@ local function launch(source, args, o)
   for i, arg in ipairs(args) do
     local options = { read_only = arg.read_only, label = arg.label, initial = arg.initial }
     l.args[i] = type(arg[1]) == "string" and arg or dev:buffer(arg[1], options)
+    if arg.fill then
+      l.fill = l.fill or {}
+      l.fill[#l.fill + 1] = l.args[i]
+    end
   end
   return assert(dev:load(code)):launch(l)
 end
@@ -115,6 +119,267 @@ tap.case("a launch goes on after faults where it is asked to", function()
     "a trap ends it")
   tap.is(m.status, "illegal_address", "and is not the first")
   tap.raises(function() run(1, 17) end, "at most 16 faults", "the limit has a limit")
+end)
+
+-- global memory that nobody wrote ----------------------------------------------------------------
+
+tap.case("global memory that was filled with the sentinel is not written", function()
+  local source = [[
+(int *y, int *z, const int *x) {
+  int t = threadIdx.x;
+  z[t] = x[t];
+  if (t < 8) y[t] = t;
+  z[t] += y[t] + x[t]; //A
+  atomicAdd(y + t, 1); //B
+  z[t] += y[t];
+}]]
+  local function args(initial)
+    return { { ints(32), label = "sums", fill = true, initial = initial },
+             { ints(32), fill = true }, { ints(32), read_only = true } }
+  end
+  local m = launch(source, args())
+  tap.is(m.status, "ok", m.message or "it runs")
+  tap.is(lines(m.warnings), ("uninitialised_read %d 24, uninitialised_read %d 24"):format(
+    line_of(source, "A"), line_of(source, "B")), "reads and atomics before writes")
+  tap.is(m.uninitialised_reads, 48, "counted")
+  tap.has(m.warnings[1].message, "byte 32 of 'sums' (128 bytes)", "where")
+  tap.is(m.warnings[1].thread[1], 8, "who")
+  tap.is(launch(source, args(ints(32))).warnings, nil, "what a buffer holds before is written")
+  tap.is(launch(source, args(), { count_uninitialised = false }).warnings, nil, "unasked: no word")
+end)
+
+-- races through global memory ---------------------------------------------------------------------
+
+---@param source string a kernel of int *y, or with a second argument unsigned *
+---@param o? table fields of the launch
+---@param y? userdata
+local function race(source, o, y)
+  local fields = { check_races = "global", count_uninitialised = false }
+  for name, value in pairs(o or {}) do fields[name] = value end
+  source = source:gsub("%(int %*y%)", "(int *y, unsigned *)")
+  return launch(source, { { y or ints(4096) }, { ints(64) } }, fields)
+end
+
+local function innocent(what, source, o, y)
+  local m = race(source, o, y)
+  tap.is(m.status, "ok", what .. (m.message and ": " .. m.message or ""))
+  tap.is(m.warnings and m.warnings[1].message, nil, "  without a word")
+end
+
+local function guilty(what, source, o)
+  o = o or {}
+  local m = race(source, o)
+  tap.is(m.status .. " " .. tostring(m.line), "race " .. tostring(line_of(source, "A")), what)
+  tap.has(m.message or "", "global memory", "  where")
+  m = race(source, { grid = o.grid, block = o.block, check_races = true })
+  tap.is(m.status, "ok", "  where global memory is not asked for it passes")
+end
+
+tap.case("blocks and threads that share global memory without order race", function()
+  guilty("blocks that write one place", "(int *y) { y[threadIdx.x] = blockIdx.x; //A\n }",
+    { grid = 2 })
+  guilty("threads of a block without a barrier", [[
+(int *y) { int t = threadIdx.x;
+  y[t] = t; y[t + 64] = y[t ^ 32]; //A
+}]], { block = 64 })
+  guilty("lanes without __syncwarp", [[
+(int *y) { int t = threadIdx.x; y[t] = t;
+  y[t + 64] = y[t ^ 1]; //A
+}]])
+  guilty("a block that reads what another one wrote", [[
+(int *y) {
+  if (blockIdx.x == 0) y[threadIdx.x] = 1;
+  else y[threadIdx.x + 64] = y[threadIdx.x]; //A
+}]], { grid = 2 })
+  guilty("a block that writes what another one read", [[
+(int *y) {
+  if (blockIdx.x == 0) y[threadIdx.x + 64] = y[threadIdx.x];
+  else y[threadIdx.x] = 3; //A
+}]], { grid = 2 })
+  guilty("an atomic and a plain read", [[
+(int *y) {
+  if (blockIdx.x == 0) atomicAdd(y, 1);
+  else y[threadIdx.x + 64] = y[0]; //A
+}]], { grid = 2 })
+  guilty("bytes", [[
+(int *y) {
+  char *c = (char *)y;
+  c[threadIdx.x] = blockIdx.x; //A
+}]], { grid = 2 })
+end)
+
+tap.case("what is in order, or atomic, or apart does not race", function()
+  innocent("each thread its own", "(int *y) { y[blockIdx.x * 32 + threadIdx.x] += 1; }",
+    { grid = 4 })
+  innocent("neighbouring bytes", [[
+(int *y) { ((char *)y)[blockIdx.x * 32 + threadIdx.x] = 1 + threadIdx.x; }]], { grid = 4 })
+  innocent("a barrier of the block", [[
+(int *y) { int t = threadIdx.x; y[t] = t; __syncthreads(); y[t + 64] = y[63 - t]; }]],
+    { block = 64 })
+  innocent("__syncwarp for lanes of a warp", [[
+(int *y) { int t = threadIdx.x; y[t] = t; __syncwarp(); y[t + 64] = y[t ^ 1]; }]])
+  innocent("atomics", "(int *y) { atomicAdd(y, 1); atomicMax(y + 1, threadIdx.x); }", { grid = 4 })
+  innocent("reads of what all read", "(int *y) { if (y[1] == 7) y[threadIdx.x] = 3; }",
+    { grid = 4 })
+end)
+
+-- the last block adds up what all blocks wrote: threadFenceReduction of NVIDIA's samples
+local LAST_BLOCK = [[
+(int *y, unsigned *count) {
+  __shared__ int s[64];
+  __shared__ bool last;
+  int t = threadIdx.x;
+  s[t] = t * blockIdx.x;
+  __syncthreads();
+  for (int k = 32; k; k /= 2) { if (t < k) s[t] += s[t + k]; __syncthreads(); }
+  if (t == 0) {
+    y[blockIdx.x] = s[0];
+    FENCE;
+    last = atomicInc(count, gridDim.x) == gridDim.x - 1;
+  }
+  __syncthreads();
+  if (last) {
+    int sum = 0;
+    for (int i = t; i < gridDim.x; i += 64) sum += ((volatile int *)y)[i]; //A
+    s[t] = sum;
+    __syncthreads();
+    for (int k = 32; k; k /= 2) { if (t < k) s[t] += s[t + k]; __syncthreads(); }
+    if (t == 0) { y[100] = s[0]; *count = 0; }
+  }
+}]]
+
+tap.case("what a fence and an atomic hand over is in order", function()
+  local o = { grid = 8, block = 64 }
+  local y = ints(4096)
+  local function fenced_by(fence) return (LAST_BLOCK:gsub("FENCE", fence)) end
+  innocent("the last block's sum", fenced_by "__threadfence()", o, y)
+  tap.is(y[101], 2016 * 28, "which is right")
+  guilty("… without a fence", fenced_by "", o)
+  guilty("… with one that is for the block alone", fenced_by "__threadfence_block()", o)
+  innocent("everybody fences, one counts", [[
+(int *y, unsigned *count) {
+  __shared__ bool last;
+  y[blockIdx.x * 64 + threadIdx.x] = 1;
+  __threadfence();
+  __syncthreads();
+  if (threadIdx.x == 0) last = atomicAdd(count, 1) == gridDim.x - 1;
+  __syncthreads();
+  if (last) y[1000 + threadIdx.x] = y[threadIdx.x] + y[64 + threadIdx.x];
+}]], o)
+  innocent("one fences for all", [[
+(int *y, unsigned *count) {
+  __shared__ bool last;
+  y[blockIdx.x * 64 + threadIdx.x] = 1;
+  __syncthreads();
+  if (threadIdx.x == 0) { __threadfence(); last = atomicAdd(count, 1) == gridDim.x - 1; }
+  __syncthreads();
+  if (last) y[1000 + threadIdx.x] = y[threadIdx.x] + y[64 + threadIdx.x];
+}]], o)
+  guilty("one fences before the others have written", [[
+(int *y, unsigned *count) {
+  __shared__ bool last;
+  y[blockIdx.x * 64 + threadIdx.x] = 1;
+  if (threadIdx.x == 0) { __threadfence(); last = atomicAdd(count, 1) == gridDim.x - 1; }
+  __syncthreads();
+  if (last) y[1000 + threadIdx.x] = y[threadIdx.x] + y[64 + threadIdx.x]; //A
+}]], o)
+  innocent("a lock", [[
+(int *y, unsigned *lock) {
+  if (threadIdx.x == 0) {
+    while (atomicCAS(lock, 0, 1)) ;
+    __threadfence();
+    y[0] += 1;
+    __threadfence();
+    atomicExch(lock, 0);
+  }
+}]], o)
+  guilty("a lock that is not taken", [[
+(int *y, unsigned *lock) {
+  if (threadIdx.x == 0) {
+    y[0] += 1; //A
+    __threadfence();
+    atomicExch(lock, 0);
+  }
+}]], o)
+  innocent("release and acquire", [[
+(int *y, unsigned *flag) {
+  if (blockIdx.x == 0 && threadIdx.x == 0) {
+    y[0] = 5;
+    asm volatile("st.release.gpu.global.u32 [%0], 1;" :: "l"(flag) : "memory");
+  }
+  if (blockIdx.x > 0) {
+    unsigned f;
+    asm volatile("atom.acquire.gpu.global.or.b32 %0, [%1], 0;" : "=r"(f) : "l"(flag) : "memory");
+    if (f) y[blockIdx.x * 64 + threadIdx.x] = y[0];
+  }
+}]], o)
+end)
+
+-- benign races ------------------------------------------------------------------------------------
+
+local function benign(what, source, o, why)
+  local m = race(source, o)
+  tap.is(m.status, "ok", what .. (m.message and ": " .. m.message or ""))
+  local w = m.warnings and m.warnings[1] or {}
+  tap.is(tostring(w.kind) .. " " .. tostring(w.line), "benign_race " .. line_of(source, "A"),
+    "  is a warning")
+  tap.has(w.message or "", why, "  that says why")
+  local refused = { grid = o.grid, block = o.block, benign_races = "refuse" }
+  m = race(source, refused)
+  tap.is(m.status .. " " .. tostring(m.line), "race " .. line_of(source, "A"), "  unless refused")
+end
+
+tap.case("races of which nothing can come are warnings, unless they are refused", function()
+  local two = { grid = 2, block = 64 }
+  benign("all write the same", [[
+(int *y) { if (y[64 + threadIdx.x] == 0)
+  y[0] = 7; //A
+}]], two, "it changes nothing")
+  benign("in shared memory too", [[
+(int *y) { __shared__ volatile int s[2];
+  s[0] = 3; //A
+  __syncthreads(); y[blockIdx.x] = s[0]; }]], two, "shared memory at offset 0x0")
+  benign("a write of what is there", [[
+(int *y) {
+  if (blockIdx.x == 0) y[threadIdx.x + 64] = y[0];
+  else y[0] = 0; //A
+}]], two, "it changes nothing")
+  benign("a flag", [[
+(int *y) { volatile int *found = y;
+  if (*found) return;
+  if (threadIdx.x == 3 + blockIdx.x) *found = 1 + blockIdx.x; //A
+}]], two, "a flag")
+  benign("a lock that a volatile write gives back", [[
+(int *y, unsigned *lock) {
+  if (threadIdx.x) return;
+  if (blockIdx.x == 0) atomicAdd(lock, 5);
+  else *(volatile unsigned *)lock = 0; //A
+}]], two, "a flag")
+end)
+
+tap.case("races that do harm are none of them", function()
+  guilty("different values", [[
+(int *y) { if (threadIdx.x == 0)
+  y[0] = blockIdx.x; //A
+}]], { grid = 3 })
+  guilty("a volatile value that is added up", [[
+(int *y) { volatile int *v = y; int t = threadIdx.x;
+  if (t < 16) v[t] = v[t] + v[t + 8] + t; //A
+}]])
+  guilty("a flag that is not volatile", [[
+(int *y) {
+  if (blockIdx.x == 0) y[0] = 1;
+  else if (y[0]) y[threadIdx.x + 64] = 1; //A
+}]], { grid = 2 })
+  guilty("a read beside two who wrote the same", [[
+(int *y) {
+  if (threadIdx.x == 0) { if (blockIdx.x < 2) y[0] = 1;
+  else y[64] = y[0]; } //A
+}]], { grid = 3 })
+  tap.raises(function() race("(int *y) {}", { benign_races = "refused" }) end, "benign_races",
+    "there are two words for what to do")
+  tap.raises(function() race("(int *y) {}", { check_races = "local" }) end, "check_races",
+    "and two for where to look")
 end)
 
 tap.done()

@@ -442,7 +442,11 @@ function Funnel:result_of(plan)
   for k, v in pairs(found) do m[k] = v end
   m.genome, m.source_hash = plan.genome, plan.text and plan.text.hash
   if plan.unit then m.ptx_hash, m.code_hash = plan.unit.ptx_hash, plan.unit.code_hash end
-  if plan.verdict then m.uninitialised_reads = plan.verdict.uninitialised_reads end
+  local verdict = plan.verdict
+  if verdict then
+    m.uninitialised_reads = verdict.uninitialised_reads
+    m.warnings = verdict.warnings or m.warnings
+  end
   return m
 end
 

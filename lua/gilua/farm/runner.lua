@@ -205,8 +205,8 @@ local function launched(module, launch)
   return failed("launch_error", tostring(m))
 end
 
----@class Finding what a kernel does at one instruction, though it is no fault; where it did first
----@field kind string "uninitialised_read": nobody wrote what it reads
+---@class Finding what a kernel does wrong at one instruction, and where it did so first
+---@field kind string "uninitialised_read", "benign_race": docs/emu.md; of a fault its status
 ---@field count integer how often
 ---@field message string what, where in memory, block, thread, lines, kernel
 ---@field ptx_line integer
@@ -224,7 +224,8 @@ function M:check(code, values, budget, guarded)
   local ready, launch = pcall(self.prepare, self, module,
     { values = values })
   if not ready then return { status = "launch_error", message = tostring(launch) } end
-  launch.budget, launch.check_races, launch.count_uninitialised = budget, true, true
+  launch.budget, launch.count_uninitialised = budget, true
+  launch.check_races, launch.benign_races = self.problem.check_races, self.problem.benign_races
   local m = launched(module, launch)
   local overrun = guarded and core.array.new("i32", 1)
   local has_guard = overrun and module:read("gilua_loop_overrun", overrun)

@@ -45,6 +45,19 @@ local function runs(c)
     or ("%.2f us"):format(c.m.ns / 1e3))
 end
 
+-- What the kernel as it is does in the checked run that is no fault, by line.
+local function is_clean(c)
+  if not c.problem.checked_case then return end
+  local verdict = c.farm:check({ "" })[1]
+  for i, w in ipairs(verdict.warnings or {}) do
+    line("!!", i == 1 and "warnings" or "", "line %d, %s times: %s", w.line,
+      progress.grouped(w.count), w.message)
+  end
+  if not verdict.warnings then
+    line("ok", "warnings", "none: no race, and nothing is read that nobody wrote")
+  end
+end
+
 local function agrees(c)
   local m, tolerance = c.m, c.problem.tolerance
   if m.unset > 0 then
@@ -152,7 +165,8 @@ function M.run(path, o)
     compiles(c)
     local farm <close> = gi.farm(problem, { device = o.device, jobs = o.jobs, dedupe = false })
     c.farm, c.virtual = farm, farm.device == "emu"
-    for _, step in ipairs { runs, agrees, is_deterministic, covered, noisy, space } do step(c) end
+    local steps = { runs, is_clean, agrees, is_deterministic, covered, noisy, space }
+    for _, step in ipairs(steps) do step(c) end
   end, function(e) return type(e) == "string" and debug.traceback(e, 2) or e end)
   if not ok and why ~= Stop then error(why, 0) end
   return ok and not c.bad

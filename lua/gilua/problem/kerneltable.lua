@@ -402,7 +402,7 @@ function M.definition(t, dir)
   return {
     name = self.name, title = t.title, source = t.source, kernel = t.kernel,
     parameters = parameters, tolerance = tolerance, grammar = grammar, restrict = allowed,
-    kernel_table = self,
+    kernel_table = self, check_races = t.check_races, benign_races = t.benign_races,
     checked_case = { seed = 1,
       size = t.checked_size or tablecase.smaller(tablecase.sizes(t.size)) },
     compile = function(values) return self:options(values) end,

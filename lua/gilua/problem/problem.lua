@@ -7,6 +7,7 @@
 local fail = require "gilua.base.fail"
 local core = require "gilua.core"
 local class = require "gilua.problem.class"
+local settings = require "gilua.base.settings"
 
 ---@class gilua.problem
 ---@field name string
@@ -18,6 +19,8 @@ local class = require "gilua.problem.class"
 ---@field parameters table[] { name, default, values, switch, value, in_source, doc }
 ---@field tolerance table { max_error, wrong_above, parent_penalty }
 ---@field loop_limit integer iterations of all its loops that a thread is allowed in the checked run
+---@field check_races string "global" or "shared": where the checked run looks for races
+---@field benign_races string "warn" or "refuse": what it does about those of which nothing can come
 local Problem = class.methods
 
 local FIELDS = {
@@ -27,8 +30,10 @@ local FIELDS = {
 local OPTIONAL = {
   title = true, paper = true, reference = true, grammar = true, checked_case = true, compile = true,
   reference_time = true, restrict = true, kernel_table = true, loop_limit = true,
+  check_races = true, benign_races = true,
 }
 local LOOP_LIMIT = 10000
+local CHOICES = { check_races = { "global", "shared" }, benign_races = { "warn", "refuse" } }
 
 local function readable(path)
   local f = io.open(path, "r")
@@ -72,6 +77,20 @@ local function check_numbers(def, path)
   if limit ~= nil and (math.type(limit) ~= "integer" or limit < 1) then
     fail("%s: loop_limit must be a whole number from 1 on, not %s", path, limit)
   end
+end
+
+--- Fields that are one of a few words: the first where nothing is said.
+local function check_choices(def, path)
+  local chosen = {}
+  for field, words in pairs(CHOICES) do
+    local word = def[field] == nil and words[1] or def[field]
+    if word ~= words[1] and word ~= words[2] then
+      require("gilua").fail('%s: %s must be "%s" or "%s", not %s', path, field, words[1], words[2],
+        settings.shown(word))
+    end
+    chosen[field] = word
+  end
+  return chosen
 end
 
 local function config_of(parameters)
@@ -168,10 +187,12 @@ local function load_problem(path)
   if kerneltable.is(def) then def = kerneltable.definition(def, dir) end
   check(def, dir .. "/problem.lua")
   check_numbers(def, dir .. "/problem.lua")
+  local chosen = check_choices(def, dir .. "/problem.lua")
   local self = setmetatable({
     name = def.name, dir = dir, kernel = def.kernel, definition = def, title = def.title,
     parameters = def.parameters, tolerance = def.tolerance, restrict = def.restrict,
     checked_case = def.checked_case, loop_limit = def.loop_limit or LOOP_LIMIT,
+    check_races = chosen.check_races, benign_races = chosen.benign_races,
     source_path = dir .. "/" .. def.source,
   }, Meta)
   local options = { kernel = def.kernel, config = config_of(def.parameters) }
