@@ -103,6 +103,62 @@ for _, file in ipairs(FILES) do
   end)
 end
 
+-- The text with a random end on each line; the last may have none.
+local function mixed(text, rng)
+  local own = text:gsub("\r?\n", function() return rng:int(2) == 1 and "\n" or "\r\n" end)
+  return rng:int(2) == 1 and own:gsub("\r?\n$", "") or own
+end
+
+local function ends_of(text)
+  local list = {}
+  for stop in text:gmatch "[^\n]-(\r?\n)" do list[#list + 1] = stop end
+  return list
+end
+
+-- Does each line of the changed text end as the line of the file that it stands for?
+local function ends_kept(problem, genome, back, own)
+  local origin = select(2, problem.grammar:apply(genome, true)).origin
+  local old, new = ends_of(own), ends_of(back)
+  for i, from in ipairs(origin) do
+    if old[from] and new[i] ~= old[from] then return false end
+  end
+  return (back:sub(-1) == "\n") == (own:sub(-1) == "\n")
+end
+
+tap.case("line ends stay as they were, mixed ones too", function()
+  local rng = gi.rng(SEED)
+  for _, name in ipairs { "saxpy", "shared", "many" } do
+    local text = assert(tap.read("tests/own/" .. name .. ".cu")):gsub("\r\n", "\n")
+    local plain = place_of({ name }, text)
+    local own = mixed(text, rng)
+    local problem = place_of({ name }, own)
+    local right, wanted = 0, 20
+    for _ = 1, wanted do
+      local genome = random_genome(plain, rng)
+      local back = gi.backport.file(problem, genome)
+      local want = gi.backport.file(plain, genome)
+      local same = back:gsub("\r", ""):gsub("\n$", "") == want:gsub("\n$", "")
+      local ok = same and ends_kept(problem, genome, back, own)
+      right = right + (ok and 1 or 0)
+      if not ok then tap.note("seed " .. SEED .. ": " .. genome) end
+    end
+    tap.is(right, wanted, name .. ": only the lines that a genome touches change")
+  end
+end)
+
+tap.case("one line with CR LF in a file of LF stays one", function()
+  local text = assert(tap.read "tests/own/shared.cu")
+  local own = text:gsub("\n", "\r\n", 1)
+  local problem = place_of({ "shared" }, own)
+  local pragma
+  for _, rule in ipairs(problem.grammar:rules()) do
+    if rule.type == "pragma" then pragma = rule.name end
+  end
+  local back = gi.backport.file(problem, pragma .. "<pragma_K2>")
+  local _, lines = gi.report.diff(own, back, "x"):gsub("\n[+-][^+-]", "")
+  tap.is(lines, 1, "the difference is the pragma alone")
+end)
+
 tap.case("what cannot be put back is a sentence", function()
   local text = assert(tap.read "tests/own/saxpy.cu")
   local problem, path = place_of({ "saxpy" }, text)

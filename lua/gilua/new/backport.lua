@@ -9,10 +9,15 @@ local textfile = require "gilua.base.textfile"
 
 local M = {}
 
+-- Lines of a text, each with the end that it has: { text, stop }. The last one may have none.
 local function lines_of(text)
   local list = {}
-  for line in (text:gsub("\r\n", "\n") .. "\n"):gmatch("(.-)\n") do list[#list + 1] = line end
-  if list[#list] == "" then list[#list] = nil end
+  for line, stop in text:gmatch "([^\n]*)(\n?)" do
+    if line == "" and stop == "" then break end
+    local bare, cr = line:match "^(.-)(\r?)$"
+    if stop == "" then bare, cr = line, "" end
+    list[#list + 1] = { text = bare, stop = cr .. stop }
+  end
   return list
 end
 
@@ -20,10 +25,10 @@ end
 local function unedited(line, edits)
   for _, e in ipairs(edits) do
     local was, now = lines_of(e.was .. "\n"), lines_of(e.now .. "\n")
-    for i, text in ipairs(now) do
-      local from, to = line:find(text, 1, true)
-      if from and text ~= "" then
-        return line:sub(1, from - 1) .. (was[i] or "") .. line:sub(to + 1)
+    for i, part in ipairs(now) do
+      local from, to = line:find(part.text, 1, true)
+      if from and part.text ~= "" then
+        return line:sub(1, from - 1) .. (was[i] and was[i].text or "") .. line:sub(to + 1)
       end
     end
     if #now == 1 and e.was == "" then
@@ -50,7 +55,30 @@ local function original(problem)
   return made.path, text, cut.edits
 end
 
---- The user's file with a genome's changes.
+-- How a changed line ends: as the line that it stands for; one put after a line that had no end
+-- follows the line before that.
+local function stop_of(users, from)
+  for i = from, 1, -1 do
+    if users[i].stop ~= "" then return users[i].stop end
+  end
+  return "\n"
+end
+
+-- The user's lines, but for those that are not what was cut out of them. The cut text may lack the
+-- last one: nothing is left of it, and it had no end.
+local function joined(users, sliced, changed, origin, edits)
+  local out = {}
+  for i, line in ipairs(changed) do
+    local from = origin[i]
+    local same = line.text == sliced[from].text
+    out[#out + 1] = same and users[from].text or unedited(line.text, edits)
+    out[#out + 1] = i == #changed and users[#sliced].stop or stop_of(users, from)
+  end
+  for i = #sliced + 1, #users do out[#out + 1] = users[i].text .. users[i].stop end
+  return table.concat(out)
+end
+
+--- The user's file with a genome's changes, and all else as it is, the ends of lines too.
 ---@param problem gilua.problem
 ---@param genome string
 ---@return string text
@@ -61,15 +89,8 @@ function M.file(problem, genome)
   local path, text, edits = original(problem)
   local mutant, detail = problem.grammar:apply(genome, true)
   if not mutant then fail("the winner does not fit %s: %s", problem.source_path, detail) end
-  local users, sliced, changed = lines_of(text), lines_of(problem.source), lines_of(mutant)
-  local out = {}
-  for i, line in ipairs(changed) do
-    local from = detail.origin[i]
-    out[i] = line == sliced[from] and users[from] or unedited(line, edits)
-  end
-  local newline = text:find("\r\n", 1, true) and "\r\n" or "\n"
-  local ending = text:sub(-1) == "\n" and newline or ""
-  return table.concat(out, newline) .. ending, text, path, detail.params
+  return joined(lines_of(text), lines_of(problem.source), lines_of(mutant), detail.origin, edits),
+    text, path, detail.params
 end
 
 return M
