@@ -180,6 +180,8 @@ static void test_last_and_first(void) {
     array_set(g, 0, -0.75);
     c = compare(g, e, o);
     ok(c.first_wrong == 0 && c.wrong == 2.0 / 20000, "so does the very first");
+    array_set(g, 4, 0.5);
+    ok(compare(g, e, o).wrong == 2.0 / 20000, "what is off by the limit is not wrong");
     array_set(g, 3, (double)NAN);
     ok(compare(g, e, o).unset == 0 && compare(g, e, o).max_error == 1, "padding is not looked at");
     array_unref(g);

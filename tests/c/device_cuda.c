@@ -23,12 +23,15 @@ static int poke(const void *params) {
     return CU_OK;
 }
 
-static char seen[64]; /* of the variable, by the last launch of `add` */
-static FakeSymbol symbols[] = {{"text", "as the code has it", 32, ""}};
+static char seen[64]; /* of the first variable, by the last launch of `add` */
+static bool seen_more; /* was the second as the code has it? */
+static FakeSymbol symbols[] = {{"text", "as the code has it", 32, ""}, {"more", "more", 16, ""}};
 
 static int add(const void *params) {
     (void)params;
     strcpy(seen, symbols[0].bytes);
+    seen_more = strcmp(symbols[1].bytes, "more") == 0;
+    strcpy(symbols[1].bytes, "less");
     strcpy(symbols[0].bytes, "as a kernel left it");
     return CU_OK;
 }
@@ -44,7 +47,7 @@ static struct CuFunctionObject kernels[] = {
     {"poke", poke, {8, 8, 4}, NULL, 0}, {"add", add, {0}, NULL, 0}, {"bad", bad, {0}, NULL, 0}};
 
 #define PTX  ".version 8.0\n.target sm_90\n.address_size 64\n"
-#define TEXT ".global .align 4 .b8 text[32];\n"
+#define TEXT ".global .align 4 .b8 text[32];\n.global .align 4 .b8 more[16];\n"
 #define HIDDEN ".global .align 4 .b8 hidden[8];\n" /* a variable that the driver does not find */
 
 /* Durations, in turn. */
@@ -74,7 +77,7 @@ static void begin(void) {
     fake = (struct Fake){.kernels = kernels,
                          .n_kernels = 3,
                          .symbols = symbols,
-                         .n_symbols = 1,
+                         .n_symbols = 2,
                          .ghz = 2,
                          .now_ns = 1e6};
     plays(steady, 1);
@@ -223,6 +226,7 @@ static const char *sees(DeviceModule *m) {
     Measurement out;
     strcpy(seen, "nothing");
     if (!device_launch(m, &l, &out, &err)) ok(false, "a launch: %s", err.message);
+    if (!seen_more) ok(false, "the other variable is as the code has it");
     return seen;
 }
 
@@ -332,14 +336,20 @@ static void test_enough(void) {
     s = timed(m, &(DeviceTiming){.min_samples = 50, .stop_above_ns = 11000});
     ok(!s.slow && s.n == 50, "another is not: %d", s.n);
     device_samples_free(&s);
+    static const double endless[] = {30e6};
+    plays(endless, 1);
+    s = timed(m, &(DeviceTiming){.stop_above_ns = 9000});
+    ok(s.slow && s.n == 3, "one by one too, where they are too long for a group: %d", s.n);
+    device_samples_free(&s);
     device_module_free(m);
     end();
 }
 
-/* Every third launch from the twentieth on finds the clock down. */
+static int down_from, down_to; /* launches that find the clock down */
+
 static double throttling(const char *kernel) {
     (void)kernel;
-    bool down = fake.launches > 20 && fake.launches <= 60;
+    bool down = fake.launches > down_from && fake.launches <= down_to;
     fake.ghz = down ? 1.5 : 2;
     return down ? 13333 : 10000;
 }
@@ -348,38 +358,64 @@ static void test_throttled(void) {
     begin();
     DeviceModule *m = load(PTX);
     fake.takes = throttling;
+    down_from = 20, down_to = 60;
     DeviceSamples s = timed(m, &(DeviceTiming){.min_samples = 40, .max_samples = 200});
     ok(s.dropped > 0 && s.n - s.dropped >= 40, "%d of %d samples are left out, 40 kept", s.dropped,
        s.n);
     ok(fabs(s.median_ns - 10000) < 1, "and the median is of the others: %g", s.median_ns);
     device_samples_free(&s);
+    down_from = 0, down_to = 100000;
+    s = timed(m, &(DeviceTiming){.min_samples = 20, .max_samples = 40});
+    ok(s.dropped == 40 && s.capped, "a clock that stays down is known from before: %d", s.dropped);
+    ok(fabs(s.median_ns - 13333) < 1, "then the median is of what there is: %g", s.median_ns);
+    device_samples_free(&s);
     device_module_free(m);
     end();
 }
 
+static double ns_of_a, ns_of_b;
+
 static double by_kernel(const char *kernel) {
-    return *kernel == 'a' ? 10000 : 20000;
+    return *kernel == 'a' ? ns_of_a : ns_of_b;
 }
 
-static void test_pairs(const char *ptx, const char *order, const char *what) {
+/* Nine pairs or fewer of kernels that take so long; the order in which they run. */
+static void test_pairs(const char *what, const char *ptx, double a_ns, double b_ns, int pairs,
+                       const char *order) {
     begin();
     DeviceModule *m = load(ptx);
     DeviceLaunch a = launch_of("add", NULL), b = launch_of("bad", NULL);
-    double ns_a[5], ns_b[5];
+    double ns_a[9], ns_b[9];
     Measurement last;
     int right = 0;
     fault = CU_OK;
     fake.takes = by_kernel;
+    ns_of_a = a_ns, ns_of_b = b_ns;
     ok(device_symbol_write(m, "text", "x", 2, &err), "the host has written to a variable");
     fake.log[0] = '\0';
-    ok(device_time_pair((DevicePair){m, &a}, (DevicePair){m, &b}, 5, NULL, ns_a, ns_b, &last, &err),
+    ok(device_time_pair((DevicePair){m, &a}, (DevicePair){m, &b}, pairs, NULL, ns_a, ns_b, &last,
+                        &err),
        "%s", what);
     is_str(fake.log, order, "in turn, each first as often");
-    for (int i = 0; i < 5; i++)
-        right += fabs(ns_a[i] - 10000) < 1 && fabs(ns_b[i] - 20000) < 1;
-    is_int(right, 5, "and each time is its own kernel's");
+    for (int i = 0; i < pairs; i++)
+        right += fabs(ns_a[i] / a_ns - 1) < 1e-3 && fabs(ns_b[i] / b_ns - 1) < 1e-3;
+    is_int(right, pairs, "and each time is its own kernel's");
     device_module_free(m);
     end();
+}
+
+static void test_all_pairs(void) {
+    const char *warm = "TaTTaTTbTTbT";
+    char order[300];
+#define ORDER(rest) (snprintf(order, sizeof order, "%s%s", warm, rest), order)
+    test_pairs("pairs", PTX, 10000, 20000, 5, ORDER("GabTabbaabbaabTabbaab"));
+    test_pairs("long ones, three pairs a group", PTX, 1.4e6, 2.8e6, 7,
+               ORDER("GTabbaabT" "GTbaabbaT" "GTabT"));
+    test_pairs("a long one with a short one", PTX, 1.4e6, 20000, 2, ORDER("GabTabbaTabbaab"));
+    test_pairs("code that is loaded anew, each launch alone", PTX HIDDEN, 10000, 20000, 3,
+               ORDER("GTaTGTbT" "GTbTGTaT" "GTaTGTbT"));
+    test_pairs("those too long for two of them in a group", PTX, 15e6, 15e6, 2,
+               ORDER("GTaTGTbT" "GTbTGTaT"));
 }
 
 static void test_sentinel(void) {
@@ -391,6 +427,28 @@ static void test_sentinel(void) {
     ok(s.n == 10 && fabs(s.median_ns - 500) < 1, "%d samples of %g ns", s.n, s.median_ns);
     device_samples_free(&s);
     device_buffer_free(b);
+    array_unref(a);
+    end();
+}
+
+/* What the helpers found, as fractions and means. */
+static void test_compare(void) {
+    begin();
+    Array *a = numbers(40);
+    DeviceBuffer *got = buffer(a, ACCESS_WRITE, "got"), *want = buffer(a, ACCESS_NONE, "want");
+    CompareOptions o = {.width = 4, .used = 3};
+    Comparison c;
+    fake.part = (FakePart){.max = 7, .sum = 12, .penalty = 30, .finite = 8, .wrong = 3, .unset = 2,
+                           .first = 1, .counted = 6};
+    ok(device_buffer_compare(got, want, &o, &c, &err), "a comparison on the GPU");
+    ok(c.n == 10 && c.max_error == 7 && c.first_wrong == 1, "ten answers, the worst, the first");
+    ok(c.wrong == 0.3 && c.unset == 0.2, "three wrong, two of them unset");
+    ok(c.mean_error == 1.5, "the mean of the eight that are finite");
+    ok(c.counted == 6 && c.penalty == 5, "what the six that count cost in the mean");
+    fake.part = (FakePart){.max = (double)INFINITY, .wrong = 10, .unset = 10};
+    ok(device_buffer_compare(got, want, &o, &c, &err) && isinf(c.mean_error) && c.penalty == 0,
+       "of none there is no mean, and no cost");
+    device_buffer_free(got), device_buffer_free(want);
     array_unref(a);
     end();
 }
@@ -429,6 +487,13 @@ static void test_faults(void) {
     }
 }
 
+/* The third launch is the first of a group; the host waits longer than for one. */
+static double busy(const char *kernel) {
+    (void)kernel;
+    if (fake.launches == 3) fake.busy_until = gi_seconds() + 0.15;
+    return 10000;
+}
+
 static void test_endless(void) {
     begin();
     DeviceModule *m = load(PTX);
@@ -444,6 +509,18 @@ static void test_endless(void) {
     ok(took >= 0.02 && took < 10, "after %.3f s", took);
     device_module_free(m);
     device_close(device);
+    begin();
+    m = load(PTX);
+    l = launch_of("bad", NULL);
+    l.timeout_s = 0.05;
+    fake.takes = busy;
+    DeviceSamples s;
+    ok(device_time(m, &l, &(DeviceTiming){.min_samples = 4, .max_samples = 4}, &s, &err) &&
+           s.last.status == STATUS_OK,
+       "launches queued as one may take as long as all of them: %s", s.last.message);
+    device_samples_free(&s);
+    device_module_free(m);
+    end();
     begin();
     m = load(PTX);
     volatile int stop = 1;
@@ -557,10 +634,9 @@ int main(void) {
     test_groups();
     test_enough();
     test_throttled();
-    test_pairs(PTX, "TaTTaTTbTTbT" "Gab" "TabbaabbaabT" "abbaab", "pairs");
-    test_pairs(PTX HIDDEN, "TaTTaTTbTTbT" "GTaTGTbT" "GTbTGTaT" "GTaTGTbT" "GTbTGTaT" "GTaTGTbT",
-               "pairs of code that is loaded anew, each launch alone");
+    test_all_pairs();
     test_sentinel();
+    test_compare();
     test_faults();
     test_endless();
     test_impossible();

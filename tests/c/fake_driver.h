@@ -2,8 +2,9 @@
 **
 ** It stands where driver.c does: a test that includes this links no driver.o. Memory of the GPU is
 ** the host's, kernels are C functions that run when they are launched, and time is what the test
-** says: `takes` for a kernel, a clock rate for the SMs. What a kernel does wrong shows as on a GPU,
-** when the stream is asked. `log` has what ran, in order:
+** says: `takes` for a kernel, a clock rate for the SMs (of which the first has but half). What a
+** kernel does wrong shows as on a GPU, when the stream is asked; copies from and to the host are
+** not made before somebody waits or something runs. `log` has what ran, in order:
 **   a … z  a test's kernel, by its first letter      T  reading of the SM clocks
 **   G  gate      P  variables copied      F  fill64      =  fill8, fill32      +  a copy on the GPU
 ** Checksums leave no mark. `fail_at` makes one call of the driver fail, counted from 1; `live`
@@ -47,7 +48,12 @@ typedef struct FakeSymbol {
     char bytes[64];
 } FakeSymbol;
 
-enum { FAKE_SMS = 4, FAKE_LOG = 4000 };
+typedef struct FakePart { /* what the comparison of answers finds */
+    double max, sum, penalty;
+    int64_t finite, wrong, unset, first, counted;
+} FakePart;
+
+enum { FAKE_SMS = 5, FAKE_LOG = 4000, FAKE_COPIES = 64 };
 
 static struct Fake {
     struct CuFunctionObject *kernels;
@@ -57,13 +63,20 @@ static struct Fake {
     double (*takes)(const char *kernel); /* ns */
     double ghz;                          /* of the SMs */
     bool hangs;                          /* what is queued never ends */
+    double busy_until;                   /* … or not before this time of the host */
+    FakePart part;
     const char *refuses;                 /* code, with these words */
     double now_ns, cycles;
     int fault, coming; /* what every call answers; what it will when the stream is asked */
     const volatile uint32_t *gate;
     uint32_t ticket;
     int passed_early; /* launches that found an open gate */
-    int calls, fail_at, fail_with, live, loads, launches;
+    int calls, fail_at, fail_with, live, loads, launches, n_copies;
+    struct {
+        void *to;
+        const void *from;
+        size_t n;
+    } copy[FAKE_COPIES];
     char log[FAKE_LOG + 1];
 } fake;
 
@@ -90,6 +103,19 @@ static void fake_pass(double ns) {
 
 static void *fake_at(CuPointer address) {
     return (void *)(uintptr_t)address;
+}
+
+static void fake_copy_now(void) {
+    for (int i = 0; i < fake.n_copies; i++)
+        memcpy(fake.copy[i].to, fake.copy[i].from, fake.copy[i].n);
+    fake.n_copies = 0;
+}
+
+static void fake_copy_later(void *to, const void *from, size_t n) {
+    if (fake.n_copies == FAKE_COPIES) fake_copy_now();
+    fake.copy[fake.n_copies].to = to;
+    fake.copy[fake.n_copies].from = from;
+    fake.copy[fake.n_copies++].n = n;
 }
 
 /* --- gilua's own kernels (cuda_helpers.c), one value of args each argument --- */
@@ -128,7 +154,8 @@ static void fake_sums(void **args, unsigned blocks) {
 static void fake_stamp(void **args, unsigned blocks) {
     uint64_t *s = fake_at(FAKE_ARG(CuPointer, 0));
     for (unsigned sm = 0; sm < blocks; sm++, s += 3)
-        s[0] = sm, s[1] = (uint64_t)fake.cycles, s[2] = (uint64_t)fake.now_ns;
+        s[0] = sm, s[1] = (uint64_t)(sm ? fake.cycles : fake.cycles / 2),
+        s[2] = (uint64_t)fake.now_ns;
 }
 
 static void fake_gate(void **args, unsigned blocks) {
@@ -141,11 +168,22 @@ static bool fake_waits(void) {
     return fake.gate && *fake.gate != fake.ticket;
 }
 
+static void fake_compare(void **args, unsigned blocks) { /* device_helpers.c tests the real one */
+    (void)args, (void)blocks;
+}
+
+static void fake_total(void **args, unsigned blocks) {
+    (void)blocks;
+    memcpy(fake_at(FAKE_ARG(CuPointer, 2)), &fake.part, sizeof fake.part);
+}
+
 static struct CuFunctionObject fake_helpers[] = {{"gilua_fill", NULL, {0}, fake_fill, 'F'},
                                                  {"gilua_pieces", NULL, {0}, fake_pieces, 'P'},
                                                  {"gilua_sums", NULL, {0}, fake_sums, '\0'},
                                                  {"gilua_stamp", NULL, {0}, fake_stamp, 'T'},
-                                                 {"gilua_gate", NULL, {0}, fake_gate, 'G'}};
+                                                 {"gilua_gate", NULL, {0}, fake_gate, 'G'},
+                                                 {"gilua_compare", NULL, {0}, fake_compare, 0},
+                                                 {"gilua_total", NULL, {0}, fake_total, 0}};
 
 /* --- the driver's functions --- */
 
@@ -265,9 +303,10 @@ static int fake_synchronize(void) {
 static int fake_stream_query(CuStream s) {
     static int waited;
     (void)s;
+    fake_copy_now();
     FAKE_CALL();
     if (fake_waits() && ++waited > 5000) abort(); /* nobody opens the gate */
-    if (fake.hangs || fake_waits()) return CU_NOT_READY;
+    if (fake.hangs || fake_waits() || gi_seconds() < fake.busy_until) return CU_NOT_READY;
     waited = 0;
     fake.gate = NULL;
     fake.fault = fake.coming;
@@ -283,6 +322,7 @@ static int fake_event_record(CuEvent e, CuStream s) {
 
 static int fake_event_wait(CuEvent e) {
     (void)e;
+    fake_copy_now();
     return fake_call();
 }
 
@@ -300,6 +340,7 @@ static int fake_memory_new(CuPointer *p, size_t bytes) {
 }
 
 static int fake_memory_free(CuPointer p) {
+    fake_copy_now();
     return fake_release(fake_at(p));
 }
 
@@ -314,14 +355,14 @@ static int fake_pinned_free(void *p) {
 static int fake_upload(CuPointer to, const void *from, size_t bytes, CuStream s) {
     (void)s;
     FAKE_CALL();
-    memcpy(fake_at(to), from, bytes);
+    fake_copy_later(fake_at(to), from, bytes);
     return CU_OK;
 }
 
 static int fake_download(void *to, CuPointer from, size_t bytes, CuStream s) {
     (void)s;
     FAKE_CALL();
-    memcpy(to, fake_at(from), bytes);
+    fake_copy_later(to, fake_at(from), bytes);
     return CU_OK;
 }
 
@@ -329,6 +370,7 @@ static int fake_copy(CuPointer to, CuPointer from, size_t bytes, CuStream s) {
     (void)s;
     FAKE_CALL();
     fake_mark('+');
+    fake_copy_now();
     memcpy(fake_at(to), fake_at(from), bytes);
     return CU_OK;
 }
@@ -336,6 +378,7 @@ static int fake_copy(CuPointer to, CuPointer from, size_t bytes, CuStream s) {
 static int fake_fill8(CuPointer p, unsigned char value, size_t n, CuStream s) {
     (void)s;
     FAKE_CALL();
+    fake_copy_now();
     memset(fake_at(p), value, n);
     return CU_OK;
 }
@@ -344,6 +387,7 @@ static int fake_fill32(CuPointer p, unsigned value, size_t n, CuStream s) {
     (void)s;
     FAKE_CALL();
     fake_mark('=');
+    fake_copy_now();
     fake_pass(500);
     for (size_t i = 0; i < n; i++) ((unsigned *)fake_at(p))[i] = value;
     return CU_OK;
@@ -475,6 +519,7 @@ static int fake_launch(CuFunction f, unsigned gx, unsigned gy, unsigned gz, unsi
     FAKE_CALL();
     if (gx * gy * gz == 0 || bx * by * bz > 1024) return CU_INVALID_VALUE;
     fake_mark(f->help ? f->mark : f->name[0]);
+    fake_copy_now();
     if (f->help) {
         f->help(params, gx);
         fake_pass(1000);

@@ -256,7 +256,14 @@ end)
 
 tap.case("check = parents: who fails the checked run is no parent and no winner", function()
   local farm = fake.farm()
-  local run = evolve.run(scheme { farm = farm, check = "parents" })
+  local racing = 0
+  local run = evolve.run(scheme { farm = farm, check = "parents",
+    select = function(population, rng)
+      local parents = evolve.paper.select(population, rng)
+      for _, p in ipairs(parents) do racing = racing + (p.genome:find("FAST") and 1 or 0) end
+      return parents
+    end })
+  tap.is(racing, 0, "no parent races")
   tap.is(farm.check_mode, "parents", "the farm is told")
   tap.ok(#farm.checked > 0, "would-be parents were checked")
   tap.ok(not run.result.best.genome:find("FAST"), "what races does not win")
@@ -294,6 +301,19 @@ tap.case("children know the faster of their parents, so that the farm may stop e
       options.on_result(i, m, done, total)
     end })
     return list
+  end
+  local parents = { { genome = "FAST", measurement = { ns = 900 } },
+                    { genome = "OTHER", measurement = { ns = 400 } } }
+  for _, step in ipairs { evolve.mutants, evolve.crossovers } do
+    local children, most = {}, 0
+    local run = { scheme = evolve.paper, rng = fake.rng(1), draw = function() return "X=1" end }
+    for _ = 1, 20 do step(run, parents, children) end
+    for i, c in ipairs(children) do
+      local own = parents[(i - 1) % 2 + 1].measurement.ns
+      if c.parent_ns > own then most = math.huge end
+      most = math.max(most, c.parent_ns)
+    end
+    tap.is(most, 900, "the faster of those it has, not the slower")
   end
   evolve.run(scheme { farm = farm })
   tap.ok(asked > 0 and least < math.huge, "limits are given")

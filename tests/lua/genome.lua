@@ -29,6 +29,10 @@ tap.case("text splits into genes and joins again", function()
   tap.is(genome.length("<a> <b>+<c> X=1"), 3, "length counts genes")
 end)
 
+tap.case("of settings of one name the last counts", function()
+  tap.is(genome.last_settings("A=1 <a> FAST A=2 B=1 FAST"), "<a> A=2 B=1 FAST", "where it stands")
+end)
+
 tap.case("the first population is distinct single genes", function()
   local problem, rng = fake.problem(), fake.rng(SEED)
   local genomes = assert(genome.initial(40, genome.source(problem), rng))

@@ -34,6 +34,8 @@ end)
 
 tap.case("within the noise nothing is a difference", function()
   tap.is(minimise.knockout("a b", scorer({ a = 0.5, b = 5 }, {}), 1), "b", "half of the noise")
+  tap.is(minimise.knockout("a b c", scorer({ a = 1, b = 1, c = 1 }, {}), 1), "b c",
+    "but small losses do not add up unseen")
   tap.is(minimise.knockout("", scorer({}, {})), "", "nothing to leave out")
 end)
 

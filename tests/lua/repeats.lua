@@ -14,6 +14,22 @@ tap.case("a summary of runs", function()
   tap.is(s.words, "negligible", "no difference")
 end)
 
+tap.case("an effect has the name of its least size", function()
+  local function words(above) -- of 100 pairs, the first is greater in so many
+    local list, ten = {}, {}
+    for i = 1, 10 do
+      local share = math.min(10, math.max(0, above - 10 * (i - 1)))
+      list[i], ten[i] = share + 0.5, i
+    end
+    return repeats.summary(list, ten).words
+  end
+  for above, want in pairs { [71] = "large", [70] = "medium", [64] = "medium", [63] = "small",
+                             [56] = "small", [55] = "negligible", [45] = "negligible",
+                             [44] = "small", [36] = "medium", [29] = "large" } do
+    tap.is(words(above), want, ("A12 of %.2f"):format(above / 100))
+  end
+end)
+
 tap.case("random selection takes half, whoever they are", function()
   local population = {}
   for i = 1, 10 do population[i] = { fitness = i, acceptable = i > 5 } end

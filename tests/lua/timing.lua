@@ -117,6 +117,24 @@ tap.case("of two verdicts the worse counts", function()
   tap.is(m.wrong, 1.0, "all of them")
 end)
 
+tap.case("several outputs are judged as one", function()
+  local r, _, case = setup(1000)
+  local second = { output = gi.array("i32", 8), expected = gi.array("i32", 8), compare = {} }
+  case.also = { second }
+  local function judged(first_off, second_off)
+    measure(r, RIGHT)
+    case.output[3] = case.output[3] + first_off
+    second.output:fill(0)
+    second.output[1] = second_off
+    return r:judge()
+  end
+  local m = judged(5, 2)
+  tap.is(m.n .. " " .. m.max_error, "40 5.0", "the largest error of the first")
+  tap.near(m.wrong, 2 / 40, "two of all answers are wrong")
+  tap.near(m.mean_error, 7 / 40, "by so much in the mean")
+  tap.is(judged(2, 5).max_error, 5.0, "the largest of the second")
+end)
+
 tap.case("the unmodified kernel is timed beside the others, when its time is old", function()
   local now, real = 1000, core.system.seconds
   core.system.seconds = function() return now end -- luacheck: ignore
@@ -219,9 +237,9 @@ local function with_farm(ns, options, f)
   local real = crew.open
   local fake = fakegpu.crew(answers(ns))
   crew.open = function() return fake end
-  options.device, options.jobs = "cuda", 1
+  local problem_of = options.problem or PROBLEM
   local ok, why = pcall(function()
-    local farm <close> = gi.farm(PROBLEM, options)
+    local farm <close> = gi.farm(problem_of, { device = "cuda", jobs = 1 })
     f(farm, fake)
   end)
   crew.open = real
@@ -244,6 +262,21 @@ tap.case("ticks are those of the day the unmodified kernel was first timed", fun
     local drift = farm:stats().baseline
     tap.is(drift.first_ns .. " " .. drift.last_ns, "1000 1250.0", "the drift is told")
     tap.is(drift.low_ns .. " " .. drift.high_ns .. " " .. drift.n, "1000 1250.0 4", "in full")
+  end)
+end)
+
+tap.case("equal code that is launched otherwise is another run", function()
+  local tunable = setmetatable({ parameters = { { name = "block", default = 32 } } },
+    { __index = PROBLEM })
+  function tunable.values(_, params) return { block = params.block or 32 } end
+  tunable.grammar = setmetatable({}, { __index = PROBLEM.grammar })
+  function tunable.grammar.apply(_, genome)
+    return "source of ", { params = { block = genome:match("block=(%d+)") } }
+  end
+  with_farm(function() return 1000 end, { problem = tunable }, function(farm)
+    farm:evaluate({ "", "block=64", "block=128", "block=64" }, { n = 1 })
+    tap.is(farm:stats().runs, 3, "32, 64 and 128 threads a block")
+    tap.is(farm:stats().duplicates.genome, 2, "the first and the last came twice")
   end)
 end)
 

@@ -31,6 +31,19 @@ tap.case("what is wrong has no speed-up", function()
   tap.is(v.cpu, nil, "and no comparison with the CPU")
 end)
 
+tap.case("one case that is wrong is not made good by the next", function()
+  local farm, evaluate = fake.farm(), fake.farm().evaluate
+  function farm:evaluate(genomes, case, options)
+    local list = evaluate(self, genomes, case, options)
+    if case.name == "one" then list[1].max_error, list[1].wrong = 0.5, 0.001 end
+    return list
+  end
+  local v = run("FAST", { farm = farm })
+  tap.is(tostring(v.rows[1].right) .. " " .. tostring(v.rows[2].right), "false true", "the cases")
+  tap.is(v.all_right, false, "not all are right")
+  tap.is(v.max_error .. " " .. v.wrong, "0.5 1", "the largest error and the wrong answers stay")
+end)
+
 tap.case("the base may be another genome", function()
   local v = run("FAST <_kernel.cu_5>", { base = "FAST" })
   tap.ok(math.abs(v.ratio.median - 1 / 0.9) < 1e-4, "against FAST")
