@@ -177,6 +177,19 @@ static void test_straight(void) {
     ptx_free(m);
 }
 
+/* A part of a register is written: the others stay, so the register is live before. */
+static void test_part(void) {
+    PtxModule *m = parse(PTX_KERNEL("mov.u32 %r1, 1;\nmov.u32 %r2, 2;\nmov.u32 %r3, 3;\n"
+                                    "vadd.u32.u32.u32 %r1.b0, %r2, %r3, %r3;\n"
+                                    "st.global.u32 [4096], %r1;\nret;"));
+    PtxCfg *c = ptx_cfg(&m->funcs[0]);
+    PtxLiveness *l = ptx_liveness(&m->funcs[0], c);
+    is_int(l->max_live32, 3, "three values live where one of them is written in part");
+    ptx_liveness_free(l);
+    ptx_cfg_free(c);
+    ptx_free(m);
+}
+
 static void dest(const char *text, bool want) {
     gi_buf whole = {0};
     gi_buf_adds(&whole, PTX_KERNEL(""));
@@ -191,6 +204,7 @@ static void dest(const char *text, bool want) {
 
 int main(void) {
     test_straight();
+    test_part();
     dest("add.s32 %r1, %r2, 1;", true);
     dest("st.global.u32 [%rd1], %r1;", false);
     dest("red.global.add.u32 [%rd1], %r1;", false);
