@@ -449,6 +449,11 @@ static inline void pred_set(const Warp *w, uint32_t offset, uint32_t bits, uint3
     U32 *p = (U32 *)(w->file + offset);
     *p = (*p & ~mask) | (bits & mask);
 }
+/* Of the running block, in the grid. */
+static inline uint64_t block_number(const Machine *m) {
+    const unsigned *g = m->launch->grid, *b = m->ctaid;
+    return b[0] + (uint64_t)g[0] * (b[1] + (uint64_t)g[1] * b[2]);
+}
 static inline Alloc *alloc_of(const Emu *e, uint64_t address) {
     uint64_t id = address >> ID_SHIFT;
     return id < (uint64_t)e->n_alloc && e->alloc[id].live ? &e->alloc[id] : NULL;
@@ -515,7 +520,9 @@ void sync_split(Machine *m, Warp *w, const Path *p); /* the fault: some never co
 /* shadow.c: what a launch checks beside bounds. m->shadow is there while there is something. */
 Shadow *shadow_new(Machine *m);
 void shadow_free(Machine *m);
-void shadow_block(Machine *m);                   /* a new block begins */
+void shadow_block(Machine *m);                   /* a new block begins to run */
+void shadow_enter(Machine *m);                   /* one that began earlier runs on */
+void shadow_block_end(Machine *m);               /* the running one is over */
 void shadow_barrier(Machine *m, uint32_t warps); /* these warps passed a barrier together */
 void shadow_warp_sync(Machine *m, const Warp *w, uint32_t lanes);
 void shadow_fence(Machine *m, const Warp *w, bool whole_gpu); /* by the active lanes */

@@ -205,6 +205,7 @@ static bool run_block(Machine *m, uint64_t index) {
     }
     if (m->shadow) shadow_block(m);
     if (!run_warps(m)) return false;
+    if (m->shadow) shadow_block_end(m);
     cost_block_end(m);
     return true;
 }

@@ -100,7 +100,7 @@ static Verdict judge(const BlockOrder *b, const Cell *cell, const Touch *then, b
 
 static void describe_then(const Access *a, const Touch *then, char *out, size_t cap) {
     const unsigned *g = a->m->launch->grid;
-    bool elsewhere = then->block != a->m->block_index;
+    bool elsewhere = then->block != block_number(a->m);
     char block[80] = " of the block", line[40] = "";
     if (elsewhere)
         snprintf(block, sizeof block, " of block (%u,%u,%u)", then->block % g[0],

@@ -18,13 +18,21 @@ typedef struct Region {
     Cells *cells;
 } Region;
 
+/* What is known of a block that has begun and not ended. */
+typedef struct BlockShadow {
+    bool runs;
+    uint64_t number;
+    BlockOrder order;
+    Cells *shared;           /* races; NULL: not asked for */
+    uint8_t *shared_written; /* a bit for each byte; NULL: not asked for */
+    uint32_t *local[LANES];  /* per warp: for each byte of the stack, the lanes that wrote it */
+    uint32_t local_cap[LANES];
+} BlockShadow;
+
 struct Shadow {
     uint64_t time; /* of the running instruction */
-    BlockOrder order;
-    Cells *shared;          /* races; NULL: not asked for */
-    uint8_t *shared_written; /* a bit for each byte; NULL: not asked for */
-    uint32_t *local[LANES]; /* per warp: for each byte of the stack, the lanes that wrote it */
-    uint32_t local_cap[LANES];
+    BlockShadow *here, **block; /* the running one; all */
+    int n_blocks, cap_blocks;
     Region *region;
     int n_regions;
     Handovers handovers;
@@ -93,13 +101,17 @@ Shadow *shadow_new(Machine *m) {
     if (!l->count_uninitialised) forget_unwritten(m->emu);
     if (!l->count_uninitialised && l->check_races == EMU_RACES_NONE) return NULL;
     Shadow *s = gi_alloc(sizeof *s);
-    if (l->count_uninitialised) {
-        s->shared_written = gi_alloc(m->shared_bytes / 8 + 1);
-        watch_unwritten(m->emu);
-    }
-    if (l->check_races >= EMU_RACES_SHARED) s->shared = cells_new(m->shared_bytes, false);
+    if (l->count_uninitialised) watch_unwritten(m->emu);
     if (l->check_races >= EMU_RACES_GLOBAL) watch_for_races(s, m->emu);
     return s;
+}
+
+static void free_block(BlockShadow *b) {
+    for (int i = 0; i < LANES; i++) free(b->local[i]);
+    free(b->shared_written);
+    cells_free(b->shared);
+    order_free(&b->order);
+    free(b);
 }
 
 void shadow_free(Machine *m) {
@@ -108,37 +120,62 @@ void shadow_free(Machine *m) {
     for (int i = 1; i < m->emu->n_alloc; i++)
         m->emu->alloc[i].watched = false, m->emu->alloc[i].cells = NULL;
     for (int i = 0; i < s->n_regions; i++) cells_free(s->region[i].cells);
-    for (int i = 0; i < LANES; i++) free(s->local[i]);
+    for (int i = 0; i < s->n_blocks; i++) free_block(s->block[i]);
+    free(s->block);
     free(s->region);
-    free(s->shared_written);
-    cells_free(s->shared);
-    order_free(&s->order);
     handovers_free(&s->handovers);
     free(s);
 }
 
 /* --- blocks, barriers, fences --- */
 
+static BlockShadow *new_block(const Machine *m) {
+    Shadow *s = m->shadow;
+    BlockShadow *b = gi_alloc(sizeof *b);
+    if (m->launch->count_uninitialised) b->shared_written = gi_alloc(m->shared_bytes / 8 + 1);
+    if (m->launch->check_races) b->shared = cells_new(m->shared_bytes, false);
+    gi_grow(s->block, s->n_blocks, s->cap_blocks);
+    return s->block[s->n_blocks++] = b;
+}
+
 void shadow_block(Machine *m) {
     Shadow *s = m->shadow;
-    if (s->shared) cells_clear(s->shared);
-    if (s->shared_written) memset(s->shared_written, 0, m->shared_bytes / 8 + 1);
-    order_begin(&s->order, (uint32_t)m->block_index);
+    BlockShadow *b = NULL;
+    for (int i = 0; i < s->n_blocks && b == NULL; i++)
+        if (!s->block[i]->runs) b = s->block[i];
+    if (b == NULL) b = new_block(m);
+    if (b->shared) cells_clear(b->shared);
+    if (b->shared_written) memset(b->shared_written, 0, m->shared_bytes / 8 + 1);
+    b->runs = true;
+    b->number = block_number(m);
+    order_begin(&b->order, (uint32_t)b->number);
+    s->here = b;
+}
+
+void shadow_enter(Machine *m) {
+    Shadow *s = m->shadow;
+    uint64_t number = block_number(m);
+    for (int i = 0; i < s->n_blocks; i++)
+        if (s->block[i]->runs && s->block[i]->number == number) s->here = s->block[i];
+}
+
+void shadow_block_end(Machine *m) {
+    m->shadow->here->runs = false;
 }
 
 void shadow_barrier(Machine *m, uint32_t warps) {
     (void)warps;
-    order_barrier(&m->shadow->order);
+    order_barrier(&m->shadow->here->order);
 }
 
 void shadow_warp_sync(Machine *m, const Warp *w, uint32_t lanes) {
-    order_warp_sync(&m->shadow->order, w->index, lanes);
+    order_warp_sync(&m->shadow->here->order, w->index, lanes);
 }
 
 void shadow_fence(Machine *m, const Warp *w, bool whole_gpu) {
     Shadow *s = m->shadow;
     for (uint32_t left = w->active; left; left &= left - 1)
-        order_fence(&s->order, w->index * LANES + __builtin_ctz(left), s->time, whole_gpu);
+        order_fence(&s->here->order, w->index * LANES + __builtin_ctz(left), s->time, whole_gpu);
     s->time++;
 }
 
@@ -168,18 +205,18 @@ static void check_written(const Access *a, uint8_t *written, uint64_t at) {
 }
 
 void shadow_local_frame(Machine *m, const Warp *w, uint32_t from, uint32_t to) {
-    Shadow *s = m->shadow;
-    if (to > s->local_cap[w->index]) {
-        s->local[w->index] = gi_realloc(s->local[w->index], to * sizeof(uint32_t));
-        memset(s->local[w->index] + s->local_cap[w->index], 0,
-               (to - s->local_cap[w->index]) * sizeof(uint32_t));
-        s->local_cap[w->index] = to;
+    uint32_t **local = &m->shadow->here->local[w->index];
+    uint32_t *cap = &m->shadow->here->local_cap[w->index];
+    if (to > *cap) {
+        *local = gi_realloc(*local, to * sizeof **local);
+        memset(*local + *cap, 0, (to - *cap) * sizeof **local);
+        *cap = to;
     }
-    for (uint32_t k = from; k < to; k++) s->local[w->index][k] &= ~w->active;
+    for (uint32_t k = from; k < to; k++) (*local)[k] &= ~w->active;
 }
 
 void shadow_local(const Access *a) {
-    uint32_t *cell = a->m->shadow->local[a->w->index] + a->address;
+    uint32_t *cell = a->m->shadow->here->local[a->w->index] + a->address;
     bool unwritten = false;
     for (unsigned k = 0; k < a->bytes; k++) {
         if (a->is_write) cell[k] |= 1u << a->lane;
@@ -194,7 +231,7 @@ void shadow_local(const Access *a) {
 static uint64_t place_key(const Access *a, const uint8_t *memory) {
     uint64_t word = a->space == PTX_SHARED ? a->address : (uint64_t)(uintptr_t)memory;
     word &= ~(uint64_t)3;
-    return a->space == PTX_SHARED ? (a->m->block_index + 1) << 32 | word | 1 : word;
+    return a->space == PTX_SHARED ? (block_number(a->m) + 1) << 32 | word | 1 : word;
 }
 
 /* An atomic takes first and then gives, so that what is handed on goes through it. */
@@ -202,17 +239,17 @@ static void hand_over(const Access *a, Shadow *s, int thread, const uint8_t *mem
     uint64_t key = place_key(a, memory);
     bool reads = !a->is_write || a->order & ORDER_ATOMIC;
     bool whole_gpu = !(a->order & ORDER_BLOCK);
-    if (a->order & ORDER_RELEASE) order_fence(&s->order, thread, s->time, whole_gpu);
-    if (reads) order_take(&s->order, &s->handovers, key);
-    if (a->is_write) order_give(&s->order, &s->handovers, key, thread);
+    if (a->order & ORDER_RELEASE) order_fence(&s->here->order, thread, s->time, whole_gpu);
+    if (reads) order_take(&s->here->order, &s->handovers, key);
+    if (a->is_write) order_give(&s->here->order, &s->handovers, key, thread);
 }
 
 static Touch touch_of(const Access *a, const Shadow *s, int thread) {
     const InsPlace *at = &a->w->code->place[a->in - a->w->code->ins];
     return (Touch){.time = s->time,
-                   .block = s->order.block,
-                   .epoch = s->order.epoch,
-                   .lane_epoch = s->order.met[a->w->index][a->lane][a->lane] + 1,
+                   .block = s->here->order.block,
+                   .epoch = s->here->order.epoch,
+                   .lane_epoch = s->here->order.met[a->w->index][a->lane][a->lane] + 1,
                    .thread = (uint16_t)thread,
                    .order = a->order,
                    .ptx_line = at->ptx_line,
@@ -222,13 +259,13 @@ static Touch touch_of(const Access *a, const Shadow *s, int thread) {
 void shadow_access(const Access *a, const Alloc *in, const uint8_t *memory, const void *value) {
     Shadow *s = a->m->shadow;
     uint64_t at = in ? a->address & OFFSET_MASK : a->address;
-    uint8_t *written = in ? in->written : s->shared_written;
+    uint8_t *written = in ? in->written : s->here->shared_written;
     if (written) check_written(a, written, at);
-    if (s->shared == NULL) return;
+    if (s->here->shared == NULL) return;
     int thread = a->w->index * LANES + a->lane;
     if (a->order & ORDER_STRONG) hand_over(a, s, thread, memory);
-    Cells *cells = in ? in->cells : s->shared;
+    Cells *cells = in ? in->cells : s->here->shared;
     if (cells == NULL) return;
     Touch now = touch_of(a, s, thread);
-    race_check(a, &s->order, cells, at + (in ? in->cells_at : 0), &now, memory, value);
+    race_check(a, &s->here->order, cells, at + (in ? in->cells_at : 0), &now, memory, value);
 }
