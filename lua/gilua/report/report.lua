@@ -191,7 +191,7 @@ local LOSSES = {
   { "stopped", "stopped half way" },
 }
 
----What became of workers since `told`, a sentence for the log; nil where nothing did.
+--- What became of workers since `told`, a sentence for the log; nil where nothing did.
 local function losses_since(told, losses)
   local parts, all = {}, 0
   for _, loss in ipairs(LOSSES) do
