@@ -85,7 +85,7 @@ local function check_choices(def, path)
   for field, words in pairs(CHOICES) do
     local word = def[field] == nil and words[1] or def[field]
     if word ~= words[1] and word ~= words[2] then
-      require("gilua").fail('%s: %s must be "%s" or "%s", not %s', path, field, words[1], words[2],
+      fail('%s: %s must be "%s" or "%s", not %s', path, field, words[1], words[2],
         settings.shown(word))
     end
     chosen[field] = word
