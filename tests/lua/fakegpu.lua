@@ -35,7 +35,7 @@ end
 
 local TIMING = { "rel_error", "min_samples", "max_samples", "stop_above_ns", "flush_l2" }
 
----One launch, untimed. `gpu.launches` has what each was.
+--- One launch, untimed. `gpu.launches` has what each was.
 function Module:launch(launch)
   self.gpu.launches[#self.gpu.launches + 1] = launch
   local m = self.emu:launch(launch)
@@ -43,8 +43,8 @@ function Module:launch(launch)
   return m
 end
 
----Timing: `gpu.timings` has what was asked; `gpu.after`, where there is one, is called when the
----launches are through, and what it returns is the result instead.
+--- Timing: `gpu.timings` has what was asked; `gpu.after`, where there is one, is called when the
+--- launches are through, and what it returns is the result instead.
 function Module:time(launch)
   local gpu = self.gpu
   gpu.timings[#gpu.timings + 1] = { code = self.code, how = launch }
@@ -56,7 +56,7 @@ function Module:time(launch)
   return gpu.after and gpu.after(m) or m
 end
 
----Interleaved pairs; `gpu.pair_ends`, where there is one, is what comes of it.
+--- Interleaved pairs; `gpu.pair_ends`, where there is one, is what comes of it.
 function Module:pair(o)
   local gpu, m = self.gpu, { a = {}, b = {} }
   gpu.rounds[#gpu.rounds + 1] = { pairs = o.pairs, loaded = gpu.loaded }
@@ -79,7 +79,7 @@ function Gpu:load(code)
   return setmetatable({ gpu = self, emu = emu, code = code }, Module)
 end
 
----`gpu.damage`: what was touched since somebody asked last.
+--- `gpu.damage`: what was touched since somebody asked last.
 function Gpu:intact()
   local damage = self.damage
   self.damage = nil
