@@ -82,6 +82,7 @@ typedef struct MemForm {
     bool is_repeat;  /* see repeats.h: costs nothing */
     bool same_base;  /* shared loads: base is that of the one before, see Warp.base */
     int64_t offset;
+    uint32_t array_from, array_to; /* in the frame: the local array it is meant for; 0, 0: unknown */
 } MemForm;
 
 typedef struct TexForm {
@@ -532,6 +533,8 @@ void shadow_step(Machine *m); /* a warp's next access: an instruction that runs 
 ** is wrong with it is told; memory: its bytes; value: what a plain write will store, else NULL. */
 void shadow_access(const Access *a, const Alloc *in, const uint8_t *memory, const void *value);
 void shadow_local(const Access *a);
+/* from, to: the local array that the access, which is about to happen, is meant for. */
+void shadow_array(const Access *a, uint64_t from, uint64_t to);
 
 /* module.c */
 Code *module_entry(const EmuModule *m, const char *kernel, gi_err *err);

@@ -241,7 +241,7 @@ bool source(Decoder *d, const PtxOperand *op, char letter, int scratch, uint32_t
 }
 
 bool dest(Decoder *d, const PtxOperand *op, char letter, uint32_t *out) {
-    int bits;
+    int bits = 0;
     if (op->kind == PTX_OP_SINK) {
         *out = letter == 'p'                    ? d->trash_p
                : letter == 'q' || letter == 'd' ? d->trash64
@@ -675,7 +675,9 @@ static bool decode_function(EmuModule *mod, int index, int first_block, uint32_t
     find_registers(&d);
     lay_out_registers(&d);
     find_clears(&d);
-    bool fine = lay_out_vars(&d, shared_base) && decode_body(&d);
+    bool fine = lay_out_vars(&d, shared_base);
+    if (fine) locals_find(&d);
+    fine = fine && decode_body(&d);
     if (fine) {
         sort_pool(code);
         fuse(&d);
@@ -695,6 +697,8 @@ static bool decode_function(EmuModule *mod, int index, int first_block, uint32_t
     free(d.alias);
     free(d.block_start);
     free(d.var_offset);
+    free(d.array_of);
+    free(d.arrays);
     free(d.fix);
     return fine;
 }

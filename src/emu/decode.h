@@ -15,6 +15,11 @@
 #include "emu/core.h"
 #include "emu/ops.h"
 
+typedef struct LocalArray { /* in the function's stack frame; see locals.c */
+    uint32_t from, to;
+    bool is_depot; /* all arrays together: the address that theirs are made from */
+} LocalArray;
+
 typedef struct Decoder {
     Emu *emu;
     EmuModule *mod;
@@ -38,6 +43,9 @@ typedef struct Decoder {
     uint32_t *alias;      /* per register: the constant row it stands for, or 0 */
     int shared_base;      /* register: base of this block's last load of shared memory; -1: none */
     bool is_free;         /* the instruction's results are all such, and it has no guard */
+    int *array_of;        /* per register: the local array in which its address lies (locals.c) */
+    LocalArray *arrays;
+    int n_arrays, cap_arrays;
     int *block_start;     /* Ins index per block */
     struct Fixup {
         int ins, target, rpc; /* instruction indices; target -1: none */
@@ -100,6 +108,9 @@ static inline const char *mod_at(const Decoder *d, int i) {
 }
 const char *last_mod(const Decoder *d);
 void find_registers(Decoder *d); /* registers.c: fills n_reads … shows_bits, alias */
+void locals_find(Decoder *d);    /* locals.c: fills array_of, arrays */
+/* Sets the local array that an access at [base + …] is meant for, where that is known. */
+void locals_of(Decoder *d, const PtxOperand *base, MemForm *f);
 void fuse(Decoder *d);           /* fuse.c: neighbours to be done in one go */
 bool decode_warp_barrier(Decoder *d); /* forms_warp.c: bar.warp.sync */
 void fix_branch(Decoder *d, int target, int rpc); /* for the Ins emitted last */

@@ -317,6 +317,7 @@ static bool decode_access(Decoder *d, bool is_store) {
     if (f.space == PTX_PARAM && !d->func->is_entry)
         return decode_fail(d, "a computed address of a function's parameter is not supported");
     if (!address(d, at, (PtxSpace)f.space, &f.base, &f.wide_base, &f.offset)) return false;
+    locals_of(d, &at->elems[0], &f);
     return emit_memory(d, &f);
 }
 

@@ -258,11 +258,18 @@ static void store_registers(const Warp *w, const MemForm *f, int lane, uint8_t *
     }
 }
 
+static void check_array(Access a, const MemForm *f) {
+    uint32_t frame = a.w->s.frame[a.w->frame].local_base;
+    resolve_generic(&a);
+    if (a.space == PTX_LOCAL) shadow_array(&a, frame + f->array_from, frame + f->array_to);
+}
+
 static bool one_lane(Machine *m, Warp *w, const Ins *in, const MemForm *f, int lane,
                      uint64_t address) {
     uint8_t bytes[32];
     unsigned n = (unsigned)f->size * f->count;
     Access a = {m, w, in, lane, (PtxSpace)f->space, address, n, f->is_store, f->order};
+    if (m->shadow && f->array_to) check_array(a, f);
     if (f->is_store) {
         store_registers(w, f, lane, bytes);
         return mem_write(a, bytes);

@@ -225,6 +225,14 @@ void shadow_local(const Access *a) {
     if (unwritten && a->m->launch->count_uninitialised) note_unwritten(a);
 }
 
+void shadow_array(const Access *a, uint64_t from, uint64_t to) {
+    if (a->address >= from && a->address + a->bytes <= to) return;
+    fault_note(a->m, a->w, a->in, a->lane, EMU_WARN_LOCAL_OVERRUN,
+               "%s of %u byte%s at byte %lld of a local array of at most %llu bytes",
+               a->is_write ? "write" : "read", a->bytes, a->bytes == 1 ? "" : "s",
+               (long long)(a->address - from), (unsigned long long)(to - from));
+}
+
 /* --- accesses --- */
 
 /* Of a place that hands over; shared memory is another one in each block. */

@@ -382,4 +382,50 @@ tap.case("races that do harm are none of them", function()
     "and two for where to look")
 end)
 
+-- local arrays -----------------------------------------------------------------------------------
+
+local function local_run(body, from, to)
+  local source = ("(int *y, int from, int to) {\n%s\n}"):format(body)
+  return launch(source, { { ints(64) }, { "i32", from }, { "i32", to } }), source
+end
+
+local ARRAYS = [[
+  int a[8], b[12], t = threadIdx.x;
+  for (int i = 0; i < 8; i++) a[i] = y[i];
+  for (int i = 0; i < 12; i++) b[i] = y[i + 8];
+  a[from] = t; //A
+  y[32 + t] = b[to] + a[from ^ 1]; //B
+]]
+
+tap.case("an access that runs over a local array into the next one is a warning", function()
+  local m = local_run(ARRAYS, 6, 11)
+  tap.is(m.warnings and m.warnings[1].message, nil, "inside of them there is none")
+  local source
+  m, source = local_run(ARRAYS, 10, 0)
+  tap.is(m.status, "ok", m.message or "it runs")
+  tap.is(lines(m.warnings), ("local_overrun %d 32, local_overrun %d 32"):format(
+    line_of(source, "A"), line_of(source, "B")), "past the end of the first")
+  tap.has(m.warnings[1].message, "write of 4 bytes at byte 40 of a local array of at most 32 bytes",
+    "where")
+  m = local_run(ARRAYS, 0, -2)
+  tap.is(lines(m.warnings), ("local_overrun %d 32"):format(line_of(source, "B")),
+    "before the beginning of the second")
+  tap.has(m.warnings[1].message, "read of 4 bytes at byte -8", "where")
+end)
+
+tap.case("a pointer that may be to either array, or comes from a caller, is none's", function()
+  local m = local_run([[
+  int a[8], b[12];
+  for (int i = 0; i < 8; i++) a[i] = y[i];
+  for (int i = 0; i < 12; i++) b[i] = y[i + 8];
+  int *p = from > 2 ? a + 3 : b + 2;
+  p[to] = 4;
+  p = a;
+  if (from > 5) p = b;
+  for (int i = 0; i < to; i++) *p++ = i;
+  y[threadIdx.x] = a[to] + b[to];
+]], 6, 7)
+  tap.is(m.status .. " " .. tostring(m.warnings), "ok nil", m.message or "no word")
+end)
+
 tap.done()

@@ -206,7 +206,7 @@ local function launched(module, launch)
 end
 
 ---@class Finding what a kernel does wrong at one instruction, and where it did so first
----@field kind string "uninitialised_read", "benign_race": docs/emu.md; of a fault its status
+---@field kind string of a warning "uninitialised_read" … (docs/emu.md), of a fault its status
 ---@field count integer how often
 ---@field message string what, where in memory, block, thread, lines, kernel
 ---@field ptx_line integer
