@@ -58,9 +58,9 @@ static void rest(double waited) {
 int cuda_wait(CudaDevice *d, double timeout_s, const volatile int *interrupt) {
     double start = gi_seconds();
     for (;;) {
+        double waited = gi_seconds() - start; /* first: we may be kept from running at any point */
         int code = d->cu->stream_query(d->stream);
         if (code != CU_NOT_READY) return code;
-        double waited = gi_seconds() - start;
         if (timeout_s > 0 && waited > timeout_s) return CU_TIMED_OUT;
         if (interrupt && *interrupt) return CU_INTERRUPTED;
         rest(waited);

@@ -195,11 +195,12 @@ static void report_end(Farm *f, Worker *w, FarmEvent *out) {
     else out->kind = tell_exit(WEXITSTATUS(status), &out->message);
 }
 
+/* What it sent cannot be taken: for what it is ("format"), or for want of something in this process. */
 static void report_nonsense(Worker *w, const gi_err *why, FarmEvent *out) {
     end_worker(w);
     gi_buf_clear(&out->message);
     gi_buf_addf(&out->message, "the worker was ended: %s", why->message);
-    out->kind = FARM_DIED;
+    out->kind = strcmp(why->code, "format") == 0 ? FARM_DIED : FARM_KILLED;
 }
 
 static void add_size(gi_buf *b, size_t bytes) {

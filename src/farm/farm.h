@@ -49,7 +49,7 @@ typedef enum FarmEventKind {
     FARM_DIED,    /* by a fault, an exit or nonsense of its own */
     FARM_MEMORY,  /* it outgrew its limit, or an allocation of its own failed */
     FARM_STARVED, /* the machine's memory ran out, and the kernel took this worker */
-    FARM_KILLED,  /* by a signal that somebody sent it */
+    FARM_KILLED,  /* by a signal that somebody sent it, or because we could not take its answer */
     FARM_NOTHING,
     FARM_INTERRUPTED
 } FarmEventKind;

@@ -124,7 +124,7 @@ static void test_full_table(Farm *f) {
     while (n < 4096 && (held[n] = dup(0)) >= 0) n++;
     farm_send(f, 1, "share", 6, NULL);
     farm_wait(f, 10, &e);
-    ok(e.kind == FARM_DIED, "without a free descriptor a share cannot be received");
+    ok(e.kind == FARM_KILLED, "without a free descriptor a share cannot be received");
     has_str(e.message.data, "too many files open", "and the reason is given");
     ok(farm_restart(f, 1, &err) || strstr(err.message, "Too many open files"),
        "nor perhaps the worker replaced, with the reason");

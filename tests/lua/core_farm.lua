@@ -78,6 +78,47 @@ tap.case("a worker that is lost takes only its own mutant with it", function()
   farm:close()
 end)
 
+-- The farm's processes, but the first worker that is asked for something of a kind is killed then.
+local function killed_at_first(processes)
+  local seen = {}
+  local around = { send = function(_, i, bytes, share)
+    local op = wire.decode(bytes).op
+    processes:send(i, bytes, share)
+    if seen[op] then return end
+    seen[op] = true
+    os.execute("kill -9 " .. processes:pid(i))
+  end }
+  return setmetatable(around, { __index = function(_, name)
+    return function(_, ...) return processes[name](processes, ...) end
+  end }), seen
+end
+
+tap.case("a worker that somebody kills changes nothing, whatever it was at", function()
+  local problem = gi.problem "kernels/niftyreg"
+  local genomes = { "RemX", "<_kernel.cu_298>", "<_kernel.cu_277>" }
+  local function said(farm)
+    local list = {}
+    for i, m in ipairs(farm:evaluate(genomes, CASE)) do
+      list[i] = ("%s %s %s"):format(m.status, m.ticks, m.max_error)
+    end
+    local answers = farm:answers("RemX", CASE)
+    list[#list + 1] = core.system.hash(wire.encode { answers[1], answers[100] })
+    list[#list + 1] = farm:floor(CASE).ns
+    return table.concat(list, "; ")
+  end
+  local calm <close> = gi.farm(problem, { jobs = 2 })
+  local farm <close> = gi.farm(problem, { jobs = 2 })
+  local seen
+  farm.crew.processes, seen = killed_at_first(farm.crew.processes)
+  tap.is(said(farm), said(calm), "the same of mutants, answers and the write floor")
+  local ops = {}
+  for op in pairs(seen) do ops[#ops + 1] = op end
+  table.sort(ops)
+  tap.is(table.concat(ops, " "), "answers case check compile floor run", "killed at each")
+  tap.is(farm:stats().losses.killed, #ops, "counted")
+  tap.is(farm:stats().runs, calm:stats().runs, "runs are those that gave an answer")
+end)
+
 -- Workers that run a script of this test.
 local function workers(n, options)
   local script = tap.folder() .. "/worker.lua"

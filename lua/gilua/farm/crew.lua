@@ -4,8 +4,9 @@
 -- not answered is concerned; the others are sent again as if nothing had happened. What follows for
 -- that one depends on whose doing the loss was:
 --
---   killed    From outside: nobody's. The job is sent again; when nothing but such losses comes any
---             more, the run ends with a sentence, and no mutant is blamed.
+--   killed    From outside: nobody's. The job is sent again, one of several mutants in parts in the
+--             end, since what is short is done before the next kill; when nothing but such losses
+--             comes any more, the run ends with a sentence, and no mutant is blamed.
 --   died memory timeout
 --             Its own: a fault, its size, the processor time it took. A job of several mutants is
 --             tried again in parts, one mutant each. A job of one is tried again by a worker that
@@ -49,9 +50,10 @@ local KINDS = 5
 local STATUS = { died = "crash", memory = "out_of_memory", starved = "out_of_memory",
                  timeout = "timeout" }
 local STRIKES = 2 -- workers that a job loses, alone, before it is blamed
-local MOST_IN_VAIN = 20 -- losses for each worker that are nobody's, with no answer between
-local MOST_KILLS = 200 -- of workers at one and the same job
-local REST_S, MOST_REST_S = 0.01, 1 -- of a worker whose predecessors came to nothing
+local MOST_IN_VAIN = 50 -- losses for each worker that are nobody's, with no answer between
+local MOST_KILLS = 500 -- of workers at one and the same job
+local MOST_KILLS_TOGETHER = 3 -- … at one of several mutants
+local REST_S, MOST_REST_S = 0.01, 0.25 -- of a worker whose predecessors came to nothing
 local LOOK_S = 0.1 -- at one who is past its limit by the clock on the wall
 local SLEEP_FACTOR = 10 -- by the clock on the wall a job may take so many times its limit
 local RENEW_SHARE = 0.5 -- of the memory allowed: an idle worker that has grown to more is replaced
@@ -257,17 +259,21 @@ function Crew:killed(worker, job, reason)
   if job.kills >= MOST_KILLS then
     fail("%s", killed_sentence(reason, job.kills .. " times at the same job"))
   end
-  self:post(job, true)
+  if job.kills < MOST_KILLS_TOGETHER or not self:post_parts(job) then self:post(job, true) end
+end
+
+--- Posts a job of several mutants as one for each.
+---@return boolean done it was one of several
+function Crew:post_parts(job)
+  local parts = job.parts and job.parts() or {}
+  for _, part in ipairs(parts) do self:post(part) end
+  return #parts > 0
 end
 
 --- A job lost its worker by its own doing, as it seems.
 ---@param alone boolean nothing else was asked of the worker
 function Crew:suspect(job, kind, reason, alone)
-  local parts = job.parts and job.parts()
-  if parts then
-    for _, part in ipairs(parts) do self:post(part) end
-    return
-  end
+  if self:post_parts(job) then return end
   if alone and kind ~= "doubt" then job.strikes = (job.strikes or 0) + 1 end
   if job.strikes == STRIKES then
     job.blame(STATUS[kind], reason)

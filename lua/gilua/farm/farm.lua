@@ -28,8 +28,8 @@ Farm.__index = Farm
 Farm.__close = function(self) self:close() end
 
 local DEFAULTS = {
-  timeout_s = 600,          -- of one run, whatever its budget
-  compile_timeout_s = 20,   -- of one compilation
+  timeout_s = 600,          -- of a processor (of a GPU: by the clock) for one run
+  compile_timeout_s = 20,   -- of a processor for one compilation
   batch = 10,               -- most mutants in one compilation
   memory_bytes = 4 << 30,   -- of one worker
   check = "every",          -- which mutants run on the small case with every check on
