@@ -188,9 +188,9 @@ void bind_farm(lua_State *L) {
         {"send", send, "workers:send(i, bytes [, share])",
          "Queues a message for worker i; a share of arrays goes with it."},
         {"wait", wait, "workers:wait(timeout_s) -> kind, i, bytes, share|nil",
-         "The next event: \"message\"; how a worker ended: \"died\" (its own doing), \"memory\" (it "
-         "used too much), \"starved\" (the machine's memory ran out), \"killed\" (from outside); "
-         "\"nothing\" or \"interrupted\"."},
+         "The next event: \"message\"; how a worker ended: \"died\" (its own doing), \"memory\" "
+         "(it used too much), \"starved\" (the machine's memory ran out), \"killed\" (from "
+         "outside); \"nothing\" or \"interrupted\"."},
         {"kill", end_one, "workers:kill(i)", "Ends worker i at once."},
         {"restart", restart, "workers:restart(i) -> true | nil, message, code",
          "Replaces worker i."},

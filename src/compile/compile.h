@@ -18,7 +18,7 @@ Compiler *compile_open(gi_err *err);
 void compile_close(Compiler *c);
 /* What NVRTC has said here of a failure of its own (an internal error, no memory left); NULL while
 ** it has not. It lives as long as the process and keeps what it takes, so such a failure may be due
-** to all that was compiled before: from then on only another process tells what a source is worth. */
+** to all that was compiled before: then only another process tells what a source is worth. */
 const char *compile_trouble(const Compiler *c);
 const char *compile_path(const Compiler *c);    /* of the library in use */
 const char *compile_include(const Compiler *c); /* CUDA's headers beside it; NULL: none */

@@ -32,8 +32,8 @@ struct Farm {
     int turn; /* where the next farm_wait starts looking, so that no worker starves */
     size_t memory_bytes;
     double next_look;
-    unsigned long long oom_kills; /* the kernel's count, as last read, and when it was seen to rise */
-    double oom_s;
+    unsigned long long oom_kills; /* the kernel's count, as last read, … */
+    double oom_s;                 /* … and when it was seen to rise */
 };
 
 /* --- one worker --- */
@@ -195,7 +195,7 @@ static void report_end(Farm *f, Worker *w, FarmEvent *out) {
     else out->kind = tell_exit(WEXITSTATUS(status), &out->message);
 }
 
-/* What it sent cannot be taken: for what it is ("format"), or for want of something in this process. */
+/* What it sent cannot be taken: for what it is ("format"), or for want of something here. */
 static void report_nonsense(Worker *w, const gi_err *why, FarmEvent *out) {
     end_worker(w);
     gi_buf_clear(&out->message);

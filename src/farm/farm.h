@@ -77,8 +77,8 @@ void farm_kill(Farm *f, int worker);
 /* Ends a worker if it still runs and starts a new one in its place; queued messages are dropped. */
 bool farm_restart(Farm *f, int worker, gi_err *err);
 
-/* The worker's side, blocking; for one socket a process. One that ends with GI_EXIT_MEMORY says that
-** it got no memory. */
+/* The worker's side, blocking; for one socket a process. One that ends with GI_EXIT_MEMORY says
+** that it got no memory. */
 typedef struct FarmSeat FarmSeat;
 FarmSeat *farm_join(int fd); /* takes over the descriptor; first thing in a worker */
 /* The next message and its share (the caller's) or NULL; false at the end of the conversation. */

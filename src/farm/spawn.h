@@ -22,7 +22,7 @@ int spawn_reap(pid_t pid);
 size_t spawn_memory(pid_t pid);
 /* Seconds of processor time it has used, all threads together; 0 when it has ended. */
 double spawn_cpu_s(pid_t pid);
-/* How many processes the kernel has killed for want of memory since it started; 0: it does not say. */
+/* How many processes the kernel has ever killed for want of memory; 0: it does not say. */
 unsigned long long spawn_oom_kills(void);
 
 #endif

@@ -83,10 +83,9 @@ local function killed_at_first(processes)
   local seen = {}
   local around = { send = function(_, i, bytes, share)
     local op = wire.decode(bytes).op
-    processes:send(i, bytes, share)
-    if seen[op] then return end
+    if not seen[op] then os.execute("kill -9 " .. processes:pid(i)) end -- before it can answer
     seen[op] = true
-    os.execute("kill -9 " .. processes:pid(i))
+    processes:send(i, bytes, share)
   end }
   return setmetatable(around, { __index = function(_, name)
     return function(_, ...) return processes[name](processes, ...) end
