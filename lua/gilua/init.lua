@@ -8,7 +8,7 @@ local core = require "gilua.core"
 
 -- The rooms, each above those that it may import from (tests/lua/rooms.lua holds them to it).
 local rooms = {
-  { "base", "fail settings stats host textfile json base64 wire shell cli" },
+  { "base", "ends fail settings stats host textfile json base64 wire shell cli" },
   { "search", "evolve genome select fitness minimise control configured pareto repeats" },
   { "problem", "problem kerneltable tablecase tablecheck creference expression samples own" },
   { "farm", "farm funnel crew runner worker" },
@@ -17,7 +17,7 @@ local rooms = {
   { "new", "newproblem slice signature branches hostcode launchguess argumentguess precision "
     .. "problemtext backport checkproblem coverage" },
   { "prompt", "prompt inspect mutant errors" },
-  { "command", "commands doctor" },
+  { "command", "commands doctor meant" },
 }
 
 local modules = {} -- name -> what `require` takes

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/base.h"
@@ -28,9 +29,10 @@ static const char usage_text[] =
     "       gilua check DIR         what is wrong with a problem, in order\n"
     "       gilua tune DIR          its parameters, each setting measured\n"
     "       gilua evolve DIR        a faster kernel\n"
-    "       gilua apply RUN         what evolve found, put into the file it came from\n"
+    "       gilua apply RUN         what evolve or tune found, put into the file it came from\n"
     "       gilua verify RUN        is it right, and faster, on data nobody saw?\n"
-    "       (gilua COMMAND --help has the options of each)\n"
+    "       gilua help [COMMAND]    this text, or a command's options (also COMMAND --help)\n"
+    "       gilua version           gilua's and Lua's (also --version)\n"
     "options, as for lua:\n"
     "  -e CODE       run CODE\n"
     "  -l NAME       require NAME into global NAME\n"
@@ -44,7 +46,9 @@ static const char usage_text[] =
     "  --out DIR     folder for results\n"
     "  --jobs N      worker processes\n"
     "  --quiet       no progress\n"
-    "  --help        this text\n";
+    "  --help        this text\n"
+    "  --version     print versions\n"
+    "exit status: 0; 1 something is wrong; 2 the command line is; 3 no winner; 130 interrupted\n";
 
 /* --- calling Lua --- */
 
@@ -53,6 +57,11 @@ static volatile sig_atomic_t presses; /* of Ctrl-C during this call */
 static bool holds_on;
 
 #define GRACE_S 1.0
+
+/* Exit statuses that C knows; lua/gilua/base/ends.lua has all of them and says what they mean. */
+enum { ENDED_WORLD = 1, ENDED_USAGE = 2, ENDED_INTERRUPTED = 130 };
+
+static int ended_with; /* the status that the last failure asks for */
 
 static void stop_hook(lua_State *L, lua_Debug *ar) {
     (void)ar;
@@ -75,9 +84,22 @@ static void on_interrupt(int number) {
                 LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT, 1);
 }
 
+/* The status of a refusal: the field of that name, where the error object has one. */
+static int status_of(lua_State *L, int object) {
+    int status = 0;
+    if (lua_istable(L, object)) {
+        lua_pushliteral(L, "status");
+        lua_rawget(L, object);
+        status = (int)lua_tointeger(L, -1);
+        lua_pop(L, 1); /* status */
+    }
+    return status > 0 && status < 256 ? status : ENDED_WORLD;
+}
+
 /* An error object with a __tostring is a sentence for a person: no traceback. */
 static int add_traceback(lua_State *L) {
     const char *message = lua_tostring(L, 1);
+    ended_with = presses > 0 ? ENDED_INTERRUPTED : status_of(L, 1);
     if (message == NULL) {
         if (luaL_callmeta(L, 1, "__tostring") && lua_type(L, -1) == LUA_TSTRING) return 1;
         message = lua_pushfstring(L, "(error object is a %s value)", luaL_typename(L, 1));
@@ -141,6 +163,7 @@ static const char *option_value(char **argv, int *i, const char *name) {
 static bool collect_long(char **argv, int *i, Args *a) {
     const char *name = argv[*i] + 2;
     if (strcmp(name, "help") == 0) return a->help = true;
+    if (strcmp(name, "version") == 0) return a->version = true;
     if (strcmp(name, "quiet") == 0) return true;
     if (strcmp(name, "worker") == 0) return a->worker = true;
     for (const char *const *v = valued; *v; v++)
@@ -182,6 +205,12 @@ static Args collect_args(int argc, char **argv) {
     return a;
 }
 
+/* The command line is wrong: a sentence that ends the program. */
+static int refuse_usage(lua_State *L, const char *format, const char *given, const char *why) {
+    ended_with = ENDED_USAGE;
+    return luaL_error(L, format, given, why);
+}
+
 /* core.options: what was given of gilua's own options, numbers as numbers. */
 static int push_options(lua_State *L, char **argv, int end) {
     lua_newtable(L);
@@ -200,7 +229,7 @@ static int push_options(lua_State *L, char **argv, int end) {
             bool number = strcmp(*v, "seed") == 0 || strcmp(*v, "jobs") == 0;
             if (!number) lua_pushstring(L, value);
             else if (lua_stringtonumber(L, value) == 0 || !lua_isinteger(L, -1))
-                return luaL_error(L, "%s needs a whole number, not '%s'", given, value);
+                return refuse_usage(L, "%s needs a whole number, not '%s'", given, value);
             lua_setfield(L, -2, *v);
             break;
         }
@@ -326,19 +355,42 @@ static void print_versions(void) {
     fflush(stdout);
 }
 
-/* Commands: the functions of lua/gilua/command/commands.lua. */
-static bool run_command(lua_State *L, const char *name) {
-    char code[64];
-    snprintf(code, sizeof code, "require('gilua.command.commands').%s()", name);
-    return run_string(L, code, "=command");
+/* A function of lua/gilua/command/commands.lua for a word. */
+static bool run_command(lua_State *L, const char *function, const char *word) {
+    char code[80];
+    snprintf(code, sizeof code, "require('gilua.command.commands').%s(...)", function);
+    int status = luaL_loadbuffer(L, code, strlen(code), "=command");
+    if (status == LUA_OK) {
+        lua_pushstring(L, word);
+        status = host_call(L, 1, 0);
+    }
+    return host_report(L, status);
 }
 
 static bool is_command(const char *word) {
-    static const char *const words[] = {"doctor", "new",   "check",  "tune",
-                                        "evolve", "apply", "verify", NULL};
+    static const char *const words[] = {"doctor", "new",    "check", "tune",    "evolve",
+                                        "apply",  "verify", "help",  "version", NULL};
     for (const char *const *w = words; *w; w++)
         if (strcmp(*w, word) == 0) return true;
     return false;
+}
+
+/* May it be a script? What is not there is none, nor a folder, nor CUDA source. */
+static bool may_be_script(const char *word) {
+    struct stat s;
+    const char *dot = strrchr(word, '.');
+    if (strcmp(word, "-") == 0) return true;
+    return stat(word, &s) == 0 && !S_ISDIR(s.st_mode) && !(dot && strcmp(dot, ".cu") == 0);
+}
+
+static bool run_word(lua_State *L, char **argv, int argc, int script) {
+    const char *word = argv[script];
+    bool alone = script + 1 == argc;
+    if (alone && strcmp(word, "version") == 0) return print_versions(), true;
+    if (alone && strcmp(word, "help") == 0) return fputs(usage_text, stdout) >= 0;
+    if (is_command(word)) return run_command(L, "run", word);
+    if (!may_be_script(word)) return run_command(L, "no_script", word);
+    return run_script(L, argv, argc, script);
 }
 
 static bool run_args(lua_State *L, int argc, char **argv, const Args *a) {
@@ -346,8 +398,7 @@ static bool run_args(lua_State *L, int argc, char **argv, const Args *a) {
     if (a->version) print_versions();
     if (!run_options(L, argv, a->script)) return false;
     bool ran = true;
-    if (a->script < argc && is_command(argv[a->script])) ran = run_command(L, argv[a->script]);
-    else if (a->script < argc) ran = run_script(L, argv, argc, a->script);
+    if (a->script < argc) ran = run_word(L, argv, argc, a->script);
     else if (!a->executes && !a->version && !isatty(0)) ran = run_string(L, "dofile()", "=stdin");
     if (a->interactive || (a->script >= argc && !a->executes && !a->version && isatty(0))) {
         if (!a->version) print_versions();
@@ -370,7 +421,7 @@ static int protected_main(lua_State *L) {
         fputs(usage_text, stdout);
         return (call->ok = true), 0;
     }
-    if (a.bad) return luaL_error(L, "option '%s': %s", a.bad, a.why);
+    if (a.bad) return refuse_usage(L, "option '%s': %s", a.bad, a.why);
     luaL_openlibs(L);
     open_gilua(L, call->argv, a.script);
     push_arg_table(L, call->argv, call->argc, a.script);
@@ -382,12 +433,12 @@ int main(int argc, char **argv) {
     lua_State *L = luaL_newstate();
     if (L == NULL) {
         fprintf(stderr, "gilua: not enough memory to start\n");
-        return EXIT_FAILURE;
+        return ENDED_WORLD;
     }
     Call call = {argc, argv, false};
     lua_pushcfunction(L, protected_main);
     lua_pushlightuserdata(L, &call);
     bool ok = host_report(L, lua_pcall(L, 1, 0, 0)) && call.ok;
     lua_close(L);
-    return ok ? EXIT_SUCCESS : EXIT_FAILURE;
+    return ok ? EXIT_SUCCESS : ended_with ? ended_with : ENDED_WORLD;
 }

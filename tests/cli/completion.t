@@ -36,12 +36,14 @@ offers() { # offers TEXT WANTED WORD…: bash's answers for the last word, one a
 }
 
 offers "commands, scripts and folders come first" \
-  "apply\ncheck\ndoctor\nempty\nevolve\nevolve_it.lua\nkernels\nmy problems\nnew\nout\nplain.lua\nsrc\ntune\nverify" \
+  "apply\ncheck\ndoctor\nempty\nevolve\nevolve_it.lua\nhelp\nkernels\nmy problems\nnew\nout\nplain.lua\nsrc\ntune\nverify\nversion" \
   gilua ""
 offers "a command" "doctor" gilua "do"
 offers "after options and their values, too" "check" gilua --quiet --seed 3 -e "x = 1" ch
 offers "the value of an option is no command" "" gilua --seed ""
 offers "doctor takes nothing" "" gilua doctor ""
+offers "help takes a command" "check" gilua help ch
+offers "and no more" "" gilua help check ""
 
 for command in $("$GILUA" --help | sed -nE 's/^ +gilua ([a-z]+) .*/\1/p'); do
   cd empty || exit 1 # where no script begins like it
@@ -68,7 +70,7 @@ HOME=$PWD offers "a home is found" "~/kernels\n~/my problems" gilua tune "~/"
 offers "a script may take any file" "notes.txt" gilua plain.lua n
 offers "--out takes a folder" "out" gilua evolve kernels/heat --out o
 
-offers "options before a command" "--device\n--help\n--jobs\n--out\n--quiet\n--seed\n-e\n-i\n-l\n-v" \
+offers "options before a command" "--device\n--help\n--jobs\n--out\n--quiet\n--seed\n--version\n-e\n-i\n-l\n-v" \
   gilua -
 offers "Lua's are not a command's" "--device\n--help\n--jobs\n--out\n--quiet\n--seed" \
   ./program evolve kernels/heat -

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Bad input: one sentence that says what, where and what to do; exit code 1; nothing lost.
+# Bad input: one sentence that says what, where and what to do; an exit code; nothing lost.
 . "$(dirname "$0")/tap.sh"
 cd "$TMP" || exit 1
 
@@ -28,8 +28,8 @@ fails "a gene that joins two types" "IF_kernel.cu_245" "$GILUA" script.lua "<IF_
 fails "a problem that is not there" "no problem.lua in nowhere" "$GILUA" -e 'require("gilua").problem "nowhere"'
 fails "a device that is not there" "toaster" "$GILUA" "$quick" "${small[@]}" --out o --device toaster
 
-fails "an unknown option" "unknown option --populaton; did you mean --population" "$GILUA" "$quick" --populaton 3
-fails "an option's value out of range" "--population must be at least" "$GILUA" "$quick" --population 0
+misused "an unknown option" "unknown option --populaton; did you mean --population" "$GILUA" "$quick" --populaton 3
+misused "an option's value out of range" "--population must be at least" "$GILUA" "$quick" --population 0
 fails "no NVRTC" "NVRTC|libnvrtc" env GILUA_NVRTC=/nowhere "$GILUA" "$quick" "${small[@]}" --out o
 : >file
 fails "an --out that cannot be written" "file/out" "$GILUA" "$quick" "${small[@]}" --out file/out

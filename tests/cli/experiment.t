@@ -84,13 +84,13 @@ if ! sanitized "stereo_wide.lua, which goes stereo_k20c.lua's way"; then
   like "its fixed front is its own" "11 parameters" "$(cat "$TMP/W/report.html")"
 fi
 fails "pairs that are not there" "no folder 'left'" "$GILUA" experiments/stereo_k20c.lua --pairs "$TMP/S"
-fails "tuning is all or few" "must be all or few, not 'some'" "$GILUA" experiments/stereo_k20c.lua --tuning some
+misused "tuning is all or few" "must be all or few, not 'some'" "$GILUA" experiments/stereo_k20c.lua --tuning some
 
 out=$("$GILUA" experiments/niftyreg_table4.lua --side 24 2>&1)
 ok $? "Table 4 is replayed" "$out"
 is "all six programs run right" 6 "$(grep -cE '^(Quadro|GeForce|Tesla).* us .*x .* us .*x ' <<<"$out")"
 
 out=$("$GILUA" experiments/niftyreg_k20c.lua --runs 0 2>&1)
-is "no runs are refused" 1 $?
+is "no runs are refused" 2 $?
 like "in one sentence" "--runs must be at least 1" "$out"
 finish

@@ -31,8 +31,8 @@ alive() { # alive PID...: prints those that run
   done
 }
 
-ends() { # ends SIGNAL TEXT
-  local host ids start left took
+stops() { # stops SIGNAL TEXT STATUS
+  local host ids start left took status
   rm -f "$TMP/ids"
   # in the foreground's way: a shell's background jobs ignore SIGINT
   perl -e '$SIG{INT} = "DEFAULT"; exec @ARGV' "$GILUA" "$TMP/host.lua" "$TMP/worker.lua" "$TMP/ids" \
@@ -48,6 +48,7 @@ ends() { # ends SIGNAL TEXT
   start=$(now)
   kill "-$1" $host
   wait $host 2>/dev/null
+  status=$?
   for _ in $(seq 100); do
     left=$(alive "${ids[@]}")
     [ -z "$left" ] && break
@@ -55,12 +56,13 @@ ends() { # ends SIGNAL TEXT
   done
   took=$((($(now) - start) / 1000000))
   is "$2: none is left" "" "$left"
+  is "$2: its status" "$3" $status
   [ "$took" -lt 1000 ]
   ok $? "$2: within a second" "$took ms"
 }
 
-ends INT "Ctrl-C"
+stops INT "Ctrl-C" 130
 like "and the host says so" "interrupted" "$(cat "$TMP/said")"
-ends KILL "the host killed by signal 9"
-ends TERM "the host ended by signal 15"
+stops KILL "the host killed by signal 9" 137
+stops TERM "the host ended by signal 15" 143
 finish

@@ -15,10 +15,33 @@ like "--help explains itself" "usage: gilua .*--device" "$("$GILUA" --help | tr 
 like "options come before the script too" "7 true emu" "$("$GILUA" --seed 7 --quiet --device=emu -e 'local o = require("gilua").options print(o.seed, o.quiet, o.device)' | tr '\t' ' ')"
 like "the library is found from anywhere" "table" "$(cd / && "$GILUA" -e 'print(type(require "gilua"))')"
 
-fails "an unknown option" "option '--sed'" "$GILUA" --sed 7
-fails "an option that lacks its value" "'-e': it needs an argument" "$GILUA" -e
-fails "a seed that is no number" "whole number, not 'x'" "$GILUA" --seed x -e 'print(1)'
+misused "an unknown option" "option '--sed'" "$GILUA" --sed 7
+misused "an option that lacks its value" "'-e': it needs an argument" "$GILUA" -e
+misused "a seed that is no number" "whole number, not 'x'" "$GILUA" --seed x -e 'print(1)'
 fails "a script that is not there" "cannot open nowhere.lua" "$GILUA" nowhere.lua
+
+like "--version prints versions" "^gilua [0-9.]+, Lua 5.4" "$("$GILUA" --version)"
+is "and so does the command" "$("$GILUA" -v)" "$("$GILUA" version)"
+is "help is --help" "$("$GILUA" --help)" "$("$GILUA" help)"
+is "help of a command is the command's" "$("$GILUA" evolve --help)" "$("$GILUA" help evolve)"
+for command in $("$GILUA" help | sed -nE 's/^ +gilua ([a-z]+) .*/\1/p'); do
+  like "$command has a help" "usage: gilua $command" "$("$GILUA" help "$command")"
+done
+misused "help of nothing" "'evolv' is no command; did you mean evolve?" "$GILUA" help evolv
+cd "$TOP" || exit 1 # where experiments/ is
+misused "a command with a slip" "'evolv' is neither a command nor a script; did you mean evolve?" "$GILUA" evolv x
+misused "after options too" "did you mean check?" "$GILUA" --seed 3 chekc
+misused "an experiment's name" "did you mean experiments/quickstart.lua?" "$GILUA" quikstart
+misused "a word like none" "'xyzzy' is neither a command nor a script \(gilua help" "$GILUA" xyzzy
+fails "a script's path with a slip" "cannot open experiments/qickstart.lua: .*; did you mean experiments/quickstart.lua?" "$GILUA" experiments/qickstart.lua
+misused "a folder" "kernels is a folder: a command says what to do with it" "$GILUA" kernels
+misused "CUDA source" "saxpy.cu is no Lua script: gilua new" "$GILUA" tests/own/saxpy.cu
+misused "a command without what it needs" "PROBLEM is missing" "$GILUA" check
+misused "a value out of range before the command" "--jobs must be at least 1, not '0'" "$GILUA" --jobs 0 check kernels/heat
+printf 'error(setmetatable({ status = 7 }, { __tostring = function() return "seven" end }))' >"$TMP/seven.lua"
+ends 7 "an error value may say the status" "^gilua: seven$" "$GILUA" "$TMP/seven.lua"
+printf 'error({ status = "x" })' >"$TMP/none.lua"
+fails "one that is none is 1" "error object is a table" "$GILUA" "$TMP/none.lua"
 
 printf 'local function f()\n  error("oops")\nend\n\nf()\n' >"$TMP/e.lua"
 fails "an error in a script: its line" "e.lua:2: oops" "$GILUA" "$TMP/e.lua"

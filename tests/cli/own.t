@@ -11,8 +11,12 @@ small() { # small FOLDER SIZE: a size that takes no time
     "$1/problem.lua" # structs.cu: of so many bodies, too
 }
 
+best_of() { # best_of RUN: its best genome
+  sed -n '/^  "best": /,/^  }/s/^    "genome": "\(.*\)",$/\1/p' "$1/result.json"
+}
+
 story() { # story NAME SIZE ARGUMENT…: what people do with a file
-  local name=$1 size=$2 out
+  local name=$1 size=$2 out status
   shift 2
   out=$("$GILUA" new "$@" 2>&1)
   ok $? "$name: new" "$out"
@@ -26,7 +30,10 @@ story() { # story NAME SIZE ARGUMENT…: what people do with a file
   *) sanitized "$name: evolve, verify, apply" && return ;;
   esac
   out=$("$GILUA" evolve "$name" --population 6 --generations 1 --quiet --jobs 2 --out "run-$name" 2>&1)
-  ok $? "$name: evolve" "$out"
+  status=$?
+  is "$name: evolve ends with 0 where it found something, else with 3" \
+    "$([ -n "$(best_of "run-$name")" ] && echo 0 || echo 3)" $status
+  is "$name: and says nothing" "" "$out"
   out=$("$GILUA" verify "run-$name" --cases 1 --jobs 1 2>&1)
   ok $? "$name: verify" "$out"
   like "$name: every answer is right" "all right, largest error" "$out"
@@ -119,7 +126,7 @@ is "nothing is left of what failed" "" "$(cat left)"
 fails "a run that is none" "header is no run: it has neither result.json" "$GILUA" apply header
 mkdir bad && echo 'no json' >bad/result.json
 fails "a result that is none" "bad/result.json" "$GILUA" verify bad
-fails "a run that found nothing" "names no winner" bash -c "echo '{}' >bad/result.json; '$GILUA' apply bad"
+no_winner "a run that found nothing" "names no winner" bash -c "echo '{}' >bad/result.json; '$GILUA' apply bad"
 fails "a problem that is none" "no problem.lua in header" "$GILUA" check header
 : >plain
 fails "results that cannot be written" "plain/out" "$GILUA" tune saxpy --out plain/out
@@ -146,4 +153,7 @@ wrong "a source that is a folder" "cannot read the kernel" 's/"kernel.cu"/"."/' 
 wrong "a kernel that is not there" "no __global__ function named none" 's/kernel = "reduceSum"/kernel = "none"/' check
 wrong "an argument too few" "takes 3 arguments, not 2" '/name = "n"/d;s/"n"/10/g' check
 wrong "an argument of another size" "argument" '/name = "n"/s/i32\|u32/i64/' evolve
+rm -rf w && cp -r templates w && sed -i 's/^return {/return { reference = function(a) a.out[1] = 7 end,/' w/problem.lua
+fails "check ends with 1 where it finds something wrong" "^$" "$GILUA" check w --jobs 1
+like "and says what" "^no +reference" "$("$GILUA" check w --jobs 1)"
 finish

@@ -1,4 +1,4 @@
-# tap.sh - the test protocol for shell stories. Source it; then like, fails, is, ok; at the end finish.
+# tap.sh - the test protocol for shell stories. Source it; then like, fails, misused, is, ok; at the end finish.
 # What need not be seen under sanitizers too, because another test goes that way, asks sanitized.
 # GILUA is the program, TMP a folder of the story's own, TOP the repository.
 TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -29,15 +29,19 @@ is() { # is TEXT WANT GOT
   ok $? "$1" "want: $2 / got: $3"
 }
 
-# fails TEXT REGEX COMMAND...: exit code 1, and the complaint on standard error matches.
-fails() {
-  local text=$1 regex=$2 out code
-  shift 2
+# ends STATUS TEXT REGEX COMMAND...: the exit status, and the complaint on standard error matches.
+ends() {
+  local status=$1 text=$2 regex=$3 out code
+  shift 3
   out=$("$@" 2>&1 >/dev/null </dev/null)
   code=$?
-  [ $code = 1 ] && grep -qE -- "$regex" <<<"$out"
-  ok $? "$text" "exit $code, want 1 and /$regex/ in: $out"
+  [ $code = "$status" ] && grep -qE -- "$regex" <<<"$out"
+  ok $? "$text" "exit $code, want $status and /$regex/ in: $out"
 }
+
+fails() { ends 1 "$@"; }    # something is wrong
+misused() { ends 2 "$@"; }  # the command line is
+no_winner() { ends 3 "$@"; }
 
 # sanitized WHAT: under sanitizers says that WHAT, which asks about results and not about memory, is
 # left out, and is true; other runs are complete.

@@ -11,6 +11,7 @@
 -- `positional` names what stands without dashes, in order: { { name = "problem", doc = … },
 -- { name = "folder", optional = true } }.
 
+local ends = require "gilua.base.ends"
 local settings = require "gilua.base.settings"
 
 local M = {}
@@ -123,6 +124,19 @@ local function value_at(option, argv, i, attached)
   return value, attached and i + 1 or i + 2
 end
 
+-- Values that the host read before the script's name, held to the same limits; nil and why not.
+local function taken_over(values, host, by_name)
+  for name, value in pairs(host or {}) do
+    local option = by_name[name]
+    if option and type_of(option) ~= "flag" then
+      local _, why = convert(option, tostring(value))
+      if why then return nil, why end
+    end
+    values[name] = value
+  end
+  return true
+end
+
 -- What has to be there and is not: a sentence; nil where all is. --help needs nothing.
 local function missing(spec, values, words)
   local place = (spec.positional or {})[words + 1]
@@ -140,7 +154,8 @@ function M.parse(spec, argv, host)
   local list, by_name = declared(spec)
   local values = {}
   for _, option in ipairs(list) do values[option.name] = option.default end
-  for name, value in pairs(host or {}) do values[name] = value end
+  local taken, unfit = taken_over(values, host, by_name)
+  if not taken then return nil, unfit end
   local i, words = 1, 0
   while i <= #argv do
     local name, attached = argv[i]:match("^%-%-([^=]+)=?(.*)$")
@@ -163,8 +178,8 @@ function M.parse(spec, argv, host)
   return values
 end
 
---- Reads this script's command line. Prints and ends the program where --help is asked for or
---- something is wrong.
+--- Reads this script's command line. Prints and ends the program where --help is asked for (with
+--- status 0) or something is wrong (2).
 ---@param spec table
 ---@return table options
 local function read(spec)
@@ -173,7 +188,7 @@ local function read(spec)
   local options, why = M.parse(spec, arg or {}, found and gilua.options or nil)
   if not options then
     io.stderr:write(("gilua: %s: %s\n"):format(script, why))
-    os.exit(1, true)
+    os.exit(ends.STATUS.usage, true)
   elseif options.help then
     print(M.help(spec, script))
     os.exit(0, true)

@@ -1,10 +1,14 @@
--- commands: gilua new, check, tune, evolve, apply, verify, doctor. Each reads its own command line.
+-- commands: gilua new, check, tune, evolve, apply, verify, doctor, help. Each reads its own command
+-- line. How they end: lua/gilua/base/ends.lua.
 
 local gi = require "gilua"
+local ends = require "gilua.base.ends"
 local fail = require "gilua.base.fail"
+local meant = require "gilua.command.meant"
 local lfs = require "lfs"
 
 local M = {}
+local COMMANDS = {} -- by name; each returns an exit status, nil for success
 
 local UNSEEN = 1 << 32 -- seeds from here on are never drawn in evolution
 
@@ -16,16 +20,19 @@ local function say(options, ...)
   if not options.quiet then print((...):format(select(2, ...))) end
 end
 
-local function ended(ok)
-  if not ok then os.exit(1, true) end
+local function status_of(ok)
+  return not ok and ends.STATUS.world or nil
 end
 
-M.doctor = function() require("gilua.command.doctor")() end
+function COMMANDS.doctor()
+  gi.cli { doc = "Tells what this machine has, and what to do about what it lacks." }
+  require("gilua.command.doctor")()
+end
 
 --------------------------------------------------------------------------------------------------
 -- new, check
 
-function M.new()
+function COMMANDS.new()
   local o = gi.cli {
     doc = "Writes a problem folder for a kernel of a CUDA file: problem.lua, kernel.cu, "
       .. "experiment.lua.",
@@ -37,15 +44,15 @@ function M.new()
     { name = "include", type = "string", doc = "folders of headers, with commas between" },
     { name = "define", type = "string", doc = "macros, with commas between: DIM=3,FAST" },
   }
-  ended(gi.newproblem.write(o.file, o.folder, o))
+  return status_of(gi.newproblem.write(o.file, o.folder, o))
 end
 
-function M.check()
+function COMMANDS.check()
   local o = gi.cli {
     doc = "Tells what is wrong with a problem, in order, and what evolution has to work with.",
     positional = { { name = "problem", doc = "its folder" } },
   }
-  ended(gi.checkproblem.run(o.problem, o))
+  return status_of(gi.checkproblem.run(o.problem, o))
 end
 
 --------------------------------------------------------------------------------------------------
@@ -70,7 +77,7 @@ local function tuning(problem, farm, o)
   }
 end
 
-function M.tune()
+function COMMANDS.tune()
   local o = gi.cli {
     doc = "Measures every setting of a problem's parameters, alone, without evolution.",
     positional = { { name = "problem", doc = "its folder" } },
@@ -89,12 +96,13 @@ function M.tune()
   say(o, "%d settings%s on %s. Best: %s. All are in %s/results.t4.json", #result.rows,
     result.sampled and (" of %d"):format(result.total) or "", farm:description(),
     result.best.genome == "" and "as it is" or result.best.genome, out)
+  return result.best == result.default and ends.STATUS.no_winner or nil
 end
 
 --------------------------------------------------------------------------------------------------
 -- evolve
 
-function M.evolve()
+function COMMANDS.evolve()
   local o = gi.cli {
     doc = "Evolves a faster kernel that gives the same answers.",
     positional = { { name = "problem", doc = "its folder" } },
@@ -113,9 +121,8 @@ function M.evolve()
     new_case = function(_, rng) return gi.own.case(problem, rng:int(1 << 31), o.device) end,
     observers = { report, gi.progress.new { quiet = o.quiet, dir = out } },
   }
-  if run.result.best.genome ~= "" then
-    say(o, "Next: gilua verify %s, and gilua apply %s puts it into the file it came from", out, out)
-  end
+  if run.result.best.genome == "" then return ends.STATUS.no_winner end
+  say(o, "Next: gilua verify %s, and gilua apply %s puts it into the file it came from", out, out)
 end
 
 --------------------------------------------------------------------------------------------------
@@ -145,7 +152,8 @@ local function found_in(dir)
   if type(best) == "table" and best.genome and folder then
     return { folder = folder, genome = best.genome, seed = result.seed or 1 }
   end
-  fail("%s names no winner: the run was stopped before it had one", path)
+  ends.with(ends.STATUS.no_winner, "%s names no winner: the run was stopped before it had one",
+    path)
 end
 
 local function settings_to_tell(problem, params)
@@ -178,7 +186,7 @@ local function warn_of_untested(o, problem, genome)
     table.concat(lines, ", "))
 end
 
-function M.apply()
+function COMMANDS.apply()
   local o = gi.cli {
     doc = "Puts what a run found into the file that the kernel came from.",
     positional = { { name = "run", doc = "the run's folder, out/…" } },
@@ -214,7 +222,7 @@ local function row_line(row)
   return ("  %-40s right, %.3fx%s"):format(row.case, row.ratio, interval)
 end
 
-function M.verify()
+function COMMANDS.verify()
   local o = gi.cli {
     doc = "Measures what a run found on data that nobody saw: every answer, and the time.",
     positional = { { name = "run", doc = "the run's folder, out/…" } },
@@ -241,6 +249,54 @@ function M.verify()
   say(o, "%s, all right, largest error %.3g: %.3f times faster (median; %.3f to %.3f)", all,
     v.max_error, v.ratio.median, v.ratio.least, v.ratio.greatest)
   warn_of_untested(o, problem, found.genome)
+end
+
+--------------------------------------------------------------------------------------------------
+-- help
+
+-- `gilua help` and `gilua version` alone are the host's.
+
+function COMMANDS.help()
+  local o = gi.cli {
+    doc = "Lists a command's options, as COMMAND --help does.",
+    positional = { { name = "command", doc = "one of those that gilua help lists" } },
+  }
+  if not COMMANDS[o.command] then
+    ends.with(ends.STATUS.usage, "'%s' is no command%s (gilua help lists them)", o.command,
+      meant.among(o.command, gi.settings.keys(COMMANDS)))
+  end
+  arg = { [0] = o.command, "--help" } -- luacheck: globals arg
+  return COMMANDS[o.command]()
+end
+
+function COMMANDS.version()
+  gi.cli { doc = "Prints gilua's version and Lua's." }
+end
+
+--------------------------------------------------------------------------------------------------
+-- For the host
+
+-- What is no refusal keeps its traceback. Ctrl-C is no fault and has none.
+local function told(problem)
+  if type(problem) ~= "string" then return problem end
+  local interrupted = problem:find("interrupted!", 1, true)
+  local text = interrupted and "interrupted" or debug.traceback(problem, 2)
+  return select(2, pcall(ends.with, interrupted and ends.STATUS.interrupted or ends.STATUS.world,
+    "%s", text))
+end
+
+--- Runs a command.
+---@param name string
+function M.run(name)
+  local ok, status = xpcall(COMMANDS[name], told)
+  if not ok then error(status, 0) end
+  if status then os.exit(status, true) end
+end
+
+--- Refuses a word in a script's place that is none.
+---@param word string
+function M.no_script(word)
+  meant.refuse(word, gi.settings.keys(COMMANDS))
 end
 
 return M

@@ -1,0 +1,23 @@
+--- gilua: how a program ends that cannot go on: a sentence for a person, a status for scripts.
+
+local M = {}
+
+--- Exit statuses: 0 is success, and these say whose turn it is.
+M.STATUS = {
+  world = 1, -- something is not as it must be: a file, a device, a kernel, an answer
+  usage = 2, -- the command line is not understood
+  no_winner = 3, -- nothing that is right is faster than the kernel as it is
+  interrupted = 130, -- Ctrl-C, as shells have it: 128 and the number of the signal
+}
+
+local Refusal = { __tostring = function(e) return e.message end }
+
+--- Raises a sentence: it is printed without a traceback, and the program ends with the status.
+---@param status integer
+---@param format string
+function M.with(status, format, ...)
+  local message = select("#", ...) > 0 and format:format(...) or format
+  error(setmetatable({ message = message, status = status }, Refusal), 0)
+end
+
+return M
