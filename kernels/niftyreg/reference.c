@@ -12,7 +12,8 @@
 ** in the order of z, then y.
 **
 ** Plain C11, libc only. Called from problem.lua through gilua's library loader, and by the tests.
-** Deterministic: same seed, same bits, on every machine (only + - * / and sqrt, as IEEE 754 has them).
+** Deterministic: same seed, same bits, on every machine (only + - * / and sqrt, as IEEE 754 has
+** them).
 */
 #include <math.h>
 #include <stdbool.h>
@@ -30,8 +31,8 @@
 
 /* The squashed ball of white noise of §4.1 in a cube of `side` voxels (image: side^3 floats, 0
 ** outside the ball). Its diameter is 140 / 217 of the side; radius, centre and the squash along
-** each axis vary by 5 %, independently: the radius upwards, the others both ways. (The paper does not
-** say which way. This gives its numbers: about 1.7 million active voxels at side 217.) */
+** each axis vary by 5 %, independently: the radius upwards, the others both ways. (The paper does
+** not say which way. This gives its numbers: about 1.7 million active voxels at side 217.) */
 void niftyreg_ball(uint64_t seed, int64_t side, float *image);
 
 /* For each type of voxel (suffixes as in gilua's element types: niftyreg_active_u8 …):

@@ -5,7 +5,7 @@
 // chapter 8); the structure is another. There a thread is a pixel, and for every disparity adds up
 // the eleven columns of its window from shared memory. Here a thread is a few disparities: it goes
 // along the row, its windows gain a column and lose one, and the columns are its own. Nothing is
-// added up twice and nothing but pixels is looked up. README.md beside it says what each macro does,
+// added up twice and nothing but pixels is looked up. README.md beside it says what each macro is,
 // what was measured, and how far that is from the least number of instructions.
 //
 // ---- configuration: evolution turns `#undef NAME` into `#define NAME 1`, or changes a value ----

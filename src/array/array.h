@@ -74,7 +74,7 @@ typedef struct Comparison {
     int64_t n;         /* answers compared: count / width */
     double max_error;  /* infinity as soon as one answer is NaN, unset or wrongly infinite */
     double mean_error; /* over answers with finite error (infinity when there are none) */
-    double wrong;      /* share of answers with error above the limit, NaN and unset ones included */
+    double wrong;      /* share of answers above the limit, NaN and unset ones included */
     double unset;      /* share of answers with an element that still holds the sentinel */
     int64_t first_wrong; /* index from 0 of the first wrong answer, -1 */
     int64_t counted;     /* answers that options.penalty does not ignore; 0 where none is wanted */

@@ -41,8 +41,8 @@ void gi_buf_addf(gi_buf *b, const char *fmt, ...) GI_PRINTF(2, 3);
 void gi_buf_clear(gi_buf *b); /* len = 0, keeps the memory */
 void gi_buf_free(gi_buf *b);  /* back to the zero state */
 
-/* malloc/realloc/strdup for small bookkeeping memory: they end the process with GI_EXIT_MEMORY and a
-** message when there is none (a farm tells by it what its worker ended of).
+/* malloc/realloc/strdup for small bookkeeping memory: they end the process with GI_EXIT_MEMORY and
+** a message when there is none (a farm tells by it what its worker ended of).
 ** Large data (arrays, device buffers) uses plain calloc and reports "nomem" instead. */
 #define GI_EXIT_MEMORY 75
 void *gi_alloc(size_t size);               /* zeroed */
@@ -56,8 +56,8 @@ char *gi_strndup(const char *s, size_t len);
                  : (void)((cap) = (cap) ? (cap) * 2 : 8,                        \
                           (v) = gi_realloc((v), (size_t)(cap) * sizeof *(v))))
 
-/* Whole file as text in *out (appended). Codes "io", with the path and the system's reason. Pipes and
-** devices, which may have no end, are no files. */
+/* Whole file as text in *out (appended). Codes "io", with the path and the system's reason. Pipes
+** and devices, which may have no end, are no files. */
 bool gi_read_file(const char *path, gi_buf *out, gi_err *err);
 
 /* 64-bit non-cryptographic hash of len bytes, chained through seed (0 to begin). Stable across

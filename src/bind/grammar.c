@@ -391,9 +391,9 @@ void bind_grammar(lua_State *L) {
         {"names", names, "g:names() -> list", "The names the source declares at top level."},
         {"kernels", kernels, "g:kernels() -> list", "The kernels in the source."},
         {"outline", outline, "g:outline() -> list",
-         "What stands at file level, in order, each { kind = kernel | device | host | type | other, "
-         "name, open, first, last, line, last_line, head, params, template }; first to last are its "
-         "bytes, head that of a function's '('."},
+         "What stands at file level, in order, each { kind = kernel | device | host | type | other,"
+         " name, open, first, last, line, last_line, head, params, template }; first to last are"
+         " its bytes, head that of a function's '('."},
         {"guard", guard, "g:guard(checked [, limit]) -> source",
          "The lines to put before a source with open loops: guards counting to limit, or none."},
         {"clock", clock_lines, "g:clock(on) -> source",

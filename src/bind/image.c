@@ -112,7 +112,8 @@ static int colour_picture(lua_State *L) {
 
 void bind_image(lua_State *L) {
     static const BindRow rows[] = {
-        {"read", read_picture, "gi.image.read(path [, {max_bytes}]) -> array, maxval | nil, message, code",
+        {"read", read_picture,
+         "gi.image.read(path [, {max_bytes}]) -> array, maxval | nil, message, code",
          "Reads a PGM or PNG picture as grey values: u8, above a maxval of 255 u16, of shape "
          "(height, width). It may take max_bytes of memory: unless said otherwise 64 MiB and 32 "
          "times its file, at most 4 GiB."},

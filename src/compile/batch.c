@@ -197,8 +197,9 @@ static void add_guards(const Unit *u, const CompileOptions *o, gi_buf *out) {
 }
 
 /* Every call has this kernel. Found by trial with NVRTC 13.0: beside a kernel that stores a float4
-** made of parts, other kernels lose dead stores that they keep when they are alone or beside kernels
-** without one. With it, 1 unit in 100 that was compiled otherwise alone than in a batch is the same. */
+** made of parts, other kernels lose dead stores that they keep when they are alone or beside
+** kernels without one. With it, 1 unit in 100 that was compiled otherwise alone than in a batch is
+** the same. */
 static const char *const companion =
     "#line 1 \"gilua.cu\"\n"
     "extern \"C\" __global__ void gilua_companion(float4 *gilua_p, int gilua_n) {\n"

@@ -92,8 +92,8 @@ void compile_images_free(CompileImages *images);
 **
 ** Kernels with equal code_hash do the same, and a unit's hash does not depend on its company.
 ** Where a unit has variables that cannot be common (`__device__`, static, of a type of its own) or
-** calls the driver's functions (printf, malloc), its instructions hold places that differ from image
-** to image: then the hash is one of its PTX and the options. */
+** calls the driver's functions (printf, malloc), its instructions hold places that differ from
+** image to image: then the hash is one of its PTX and the options. */
 bool compile_batch(Compiler *c, const CompileUnit *units, int n, const CompileOptions *options,
                    CompileResult *out, CompileImages *images, gi_err *err);
 

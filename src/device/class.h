@@ -82,7 +82,8 @@ void samples_add(DeviceSamples *s, double ns, double clock_ghz);
 ** ever seen on the device. */
 void samples_summarise(DeviceSamples *s, double best_ghz, double tolerance);
 /* Median of n >= 1 values, which are sorted in place, and the half width of the distribution-free
-** ~95 % interval of the median (between order statistics; the whole range below 6 values) over it. */
+** ~95 % interval of the median (between order statistics; of fewer than 6 values the whole range)
+** over it. */
 double samples_median(double *values, int n, double *rel_error);
 
 #endif

@@ -2,10 +2,10 @@
 **
 ** Samples come in groups; a group knows the SM clock it ran at, so that throttled ones can be told
 ** (samples.c). The GPU waits at a gate until the host has queued the whole group, else a short
-** kernel might wait for the host between its two events. LEAD launches that do not count come first,
-** TRAIL behind: on an H200 the first two after a pause are slow, and a kernel of 40 us is 0.7 us
-** faster while fewer than about five launches are queued behind it. With both, all samples of a
-** group are alike (half width of the median's interval 0.2 % after 30 samples, 1 % without).
+** kernel might wait for the host between its two events. LEAD launches that do not count come
+** first, TRAIL behind: on an H200 the first two after a pause are slow, and a kernel of 40 us is
+** 0.7 us faster while fewer than about five launches are queued behind it. With both, all samples
+** of a group are alike (half width of the median's interval 0.2 % after 30 samples, 1 % without).
 */
 #include "device/cuda.h"
 

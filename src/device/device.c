@@ -1,4 +1,4 @@
-/* device.c - the front of both devices: checks what is wrong on any device, then calls its class. */
+/* device.c - the front of both devices: checks what is wrong on any, then calls its class. */
 #include "device/class.h"
 
 #include <stdio.h>

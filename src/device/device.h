@@ -140,7 +140,7 @@ typedef struct DeviceLaunch {
     const volatile int *interrupt; /* polled now and then; may be NULL */
     /* cuda */
     DeviceCache cache;
-    int carveout;            /* percent of the SM's memory that is shared; -1: the driver's choice */
+    int carveout;            /* percent of the SM's memory that is shared; -1: the driver chooses */
     double timeout_s;        /* 0: none */
     /* emu; what each means is said at EmuLaunch. printf of cuda goes to stdout */
     uint64_t budget;

@@ -1,5 +1,5 @@
-/* texture.c - textures of both devices. The rules of CUDA's textures are written once, in the virtual
-** GPU (emu_texture_check), which has to obey them.
+/* texture.c - textures of both devices. The rules of CUDA's textures are written once, in the
+** virtual GPU (emu_texture_check), which has to obey them.
 */
 #include "device/class.h"
 

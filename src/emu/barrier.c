@@ -1,8 +1,8 @@
 /* barrier.c - barriers of a block: bar and barrier.
 **
 ** A warp arrives as a whole. Lanes that come to a barrier while others of their warp are elsewhere
-** wait until those have come, too, or have ended. An .aligned barrier (every bar is one) must be the
-** same instruction for all of them; of the others the same barrier is enough.
+** wait until those have come, too, or have ended. An .aligned barrier (every bar is one) must be
+** the same instruction for all of them; of the others the same barrier is enough.
 */
 #include "emu/core.h"
 
@@ -25,7 +25,8 @@ static void deliver(const Warp *w, const Path *p, const Barrier *b) {
     if (kind_of(in) < BAR_RED_POPC) return;
     if (kind_of(in) != BAR_RED_POPC) *word = yes ? *word | p->mask : *word & ~p->mask;
     else
-        for (uint32_t left = p->mask; left; left &= left - 1) word[__builtin_ctz(left)] = b->red_count;
+        for (uint32_t left = p->mask; left; left &= left - 1)
+            word[__builtin_ctz(left)] = b->red_count;
 }
 
 /* The warp goes on behind its barrier. */

@@ -82,7 +82,7 @@ typedef struct MemForm {
     bool is_repeat;  /* see repeats.h: costs nothing */
     bool same_base;  /* shared loads: base is that of the one before, see Warp.base */
     int64_t offset;
-    uint32_t array_from, array_to; /* in the frame: the local array it is meant for; 0, 0: unknown */
+    uint32_t array_from, array_to; /* in the frame: the local array it is meant for; 0, 0: any */
 } MemForm;
 
 typedef struct TexForm {
@@ -365,7 +365,8 @@ typedef struct Barrier {
 typedef struct Shadow Shadow; /* shadow.c: uninitialised reads and races */
 
 /* What a texture instruction fetched last. Neighbouring warps often ask for the same texels: then
-** the offsets, the cost model's lines and, of a constant texture, the values are those of last time. */
+** the offsets, the cost model's lines and, of a constant texture, the values are those of last
+** time. */
 typedef struct Fetch {
     U32 x[LANES] __attribute__((aligned(64))); /* coordinates of the active lanes */
     U32 offset[LANES];                         /* bytes */
@@ -421,7 +422,7 @@ bool fault_raise(Machine *m, Warp *w, const Ins *in, int lane, EmuStatus status,
 ** leaves no room for more: the caller leaves the access out, and the lane goes on. */
 bool fault_access(Machine *m, Warp *w, const Ins *in, int lane, EmuStatus status, const char *fmt,
                   ...) GI_PRINTF(6, 7);
-/* A warning: told once for each instruction, with the place of its first occurrence, and counted. */
+/* A warning: told once for each instruction, with the place where it was first, and counted. */
 void fault_note(Machine *m, const Warp *w, const Ins *in, int lane, EmuWarning kind,
                 const char *fmt, ...) GI_PRINTF(6, 7);
 /* "lanes 3, 5-7 and 9" */
@@ -462,8 +463,8 @@ static inline Alloc *alloc_of(const Emu *e, uint64_t address) {
 uint64_t alloc_new(Emu *e, void *data, uint64_t size, bool read_only, bool is_const,
                    const char *label);
 void alloc_free(Emu *e, uint64_t address);
-/* Host bytes of one lane's atomic access, checked; NULL after a fault: Machine.ended says whether to
-** stop. Not for local memory. */
+/* Host bytes of one lane's atomic access, checked; NULL after a fault: Machine.ended says whether
+** to stop. Not for local memory. */
 uint8_t *mem_atomic(Machine *m, Warp *w, const Ins *in, int lane, PtxSpace space, uint64_t address,
                     unsigned bytes, unsigned order);
 /* "shared memory at offset 0x10", "global memory at byte 400 of 'out' (400 bytes)" */

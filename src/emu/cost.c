@@ -359,8 +359,8 @@ static void collect_lines(LineSet *set, const uint64_t at[LANES], uint32_t mask)
 
 enum { QUADS = LANES / 4 };
 
-/* Which 16 bytes the lanes want, quad beside quad, so that one loop does all of them. A lane that is
-** off wants what another of its quad wants. (Of an allocation below 64 GB, 32 bits tell all.) */
+/* Which 16 bytes the lanes want, quad beside quad, so that one loop does all of them. A lane that
+** is off wants what another of its quad wants. (Of an allocation below 64 GB, 32 bits tell all.) */
 static void quads_of(const uint64_t at[LANES], uint32_t mask, int32_t want[4][QUADS]) {
     for (int q = 0; q < QUADS; q++) {
         uint32_t on = mask >> (4 * q) & 15;
@@ -478,7 +478,7 @@ static bool want_one(const uint32_t offset[LANES], const int32_t inside[LANES], 
     return other == 0;
 }
 
-/* The lines of the lanes `seen`; what their fetch costs beyond 1 / rate_texture clocks, in these. */
+/* The lines of the lanes `seen`; what a fetch costs beyond 1 / rate_texture clocks, in these. */
 static double texture_lines(LineSet *set, uint32_t alloc, const uint32_t offset[LANES],
                             uint32_t seen, unsigned bytes) {
     uint64_t at[LANES];

@@ -205,8 +205,8 @@ typedef enum CostKind {
 void cost_range(struct Machine *m, struct Warp *w, uint64_t address, uint64_t bytes, CostKind kind);
 /* Charges the texture fetch that memo holds. */
 void cost_texels(struct Machine *m, struct Warp *w, CostMemo *memo);
-/* Works out the lines that the lanes `seen` (not 0; in `inside` -1, the others 0) touch at these byte
-** offsets of an allocation. */
+/* Works out the lines that the lanes `seen` (not 0; in `inside` -1, the others 0) touch at these
+** byte offsets of an allocation. */
 void cost_collect(struct Machine *m, CostMemo *memo, uint32_t alloc, const uint32_t offset[32],
                   const int32_t inside[32], uint32_t seen, unsigned bytes);
 void cost_lanes(struct Machine *m, struct Warp *w, const uint64_t at[32], uint32_t mask,

@@ -95,8 +95,9 @@ bool immediate(Decoder *d, const PtxOperand *op, char letter, uint64_t *out);
 bool any_register(Decoder *d, const PtxOperand *op, uint32_t *out, int *bits);
 /* Where a variable lives: an address for .global and .const, else an offset in its space. */
 bool variable_address(Decoder *d, const PtxVar *var, uint64_t *out);
-/* The register `to` gets what lies in a row. If that is the same throughout a launch and the register
-** gets nothing else, it is another name for the row (name_row: true), and nothing is to be done. */
+/* The register `to` gets what lies in a row. If that is the same throughout a launch and the
+** register gets nothing else, it is another name for the row (name_row: true), and nothing is to be
+** done. */
 bool name_row(Decoder *d, const PtxOperand *to, uint32_t row);
 void move_row(Decoder *d, const PtxOperand *to, bool wide, uint32_t dst, uint32_t row);
 /* A row with the address of a symbol operand: *wide tells whether it is a 64-bit one. */

@@ -23,16 +23,18 @@ typedef struct EmuModel {
     double clock_ghz;
     double sms, schedulers_per_sm;
     double max_threads_per_block, max_threads_per_sm, max_blocks_per_sm;
-    double registers_per_sm, register_unit, max_registers_per_thread; /* unit: per-warp granularity */
+    double registers_per_sm, register_unit, max_registers_per_thread; /* unit: of a warp */
     double shared_per_sm, shared_per_block, shared_per_block_default, shared_unit; /* bytes */
     double local_per_thread;            /* bytes of stack a thread may use */
     double max_grid_x, max_grid_y, max_grid_z;
     /* throughput: warp instructions an SM finishes per clock */
     double rate_fp32, rate_fp64, rate_fp16, rate_int, rate_mul, rate_special, rate_convert,
-        rate_branch, rate_shared, rate_global, rate_texture, rate_constant, rate_shuffle, rate_atomic;
+        rate_branch, rate_shared, rate_global, rate_texture, rate_constant, rate_shuffle,
+        rate_atomic;
     /* latency in clocks until a dependent instruction can issue */
     double latency_alu, latency_mul, latency_fp64, latency_special, latency_shared, latency_l1,
-        latency_l2, latency_dram, latency_texture, latency_constant, latency_atomic, latency_barrier;
+        latency_l2, latency_dram, latency_texture, latency_constant, latency_atomic,
+        latency_barrier;
     /* memory: bytes per clock of the whole GPU, bytes */
     double l2_bytes_per_clock, dram_bytes_per_clock, l2_bytes, l1_bytes_per_sm, sector_bytes;
     double launch_ticks, block_ticks;   /* fixed cost of a launch; of starting a block on an SM */
@@ -46,7 +48,7 @@ const char *const *emu_model_fields(void);
 
 typedef enum EmuStatus {
     EMU_OK,
-    EMU_LAUNCH_ERROR,    /* bad launch, trap, stack overflow, bad texture use, divergent barrier … */
+    EMU_LAUNCH_ERROR,    /* bad launch, trap, stack overflow, texture misuse, divergent barrier … */
     EMU_ILLEGAL_ADDRESS,
     EMU_MISALIGNED,
     EMU_TIMEOUT,         /* the instruction budget ran out, or a barrier nobody else can reach */
@@ -98,9 +100,9 @@ const EmuModel *emu_model(const Emu *e);
 uint64_t emu_map(Emu *e, void *data, size_t size_bytes, bool read_only, const char *label);
 void emu_unmap(Emu *e, uint64_t address);
 
-/* Nobody has written what the mapping holds (unless other mappings show the same memory): a kernel's
-** reads before its writes are warned of, in a launch that asks. A launch that does not, which cannot
-** know what it wrote, and emu_written take it back. */
+/* Nobody has written what the mapping holds (unless other mappings show the same memory): a
+** kernel's reads before its writes are warned of, in a launch that asks. A launch that does not,
+** which cannot know what it wrote, and emu_written take it back. */
 void emu_unwritten(Emu *e, uint64_t address);
 void emu_written(Emu *e, uint64_t address);
 

@@ -4,8 +4,9 @@
 
 #include <string.h>
 
-/* The last operand is the mask. The results are written when the last lane has come, and what goes in must still be there then:
-** neither is in registers that other paths may overwrite (registers.c). */
+/* The last operand is the mask. The results are written when the last lane has come, and what goes
+** in must still be there then: neither is in registers that other paths may overwrite
+** (registers.c). */
 static bool emit_sync(Decoder *d, SyncForm f) {
     Code *code = d->code;
     gi_grow(code->sync, code->n_sync, code->cap_sync);

@@ -86,8 +86,9 @@ static bool raise_access(const Access *a, EmuStatus status, const char *what, co
                        space_name(a->space), where);
 }
 
-/* "byte 400 of 'out' (400 bytes)", or by how much it misses a neighbour. Of an address in memory that
-** is known the number is left out: it depends on what was loaded before, and says nothing more. */
+/* "byte 400 of 'out' (400 bytes)", or by how much it misses a neighbour. Of an address in memory
+** that is known the number is left out: it depends on what was loaded before, and says nothing
+** more. */
 static void describe_global(const Access *a, char *out, size_t cap) {
     const Emu *e = a->m->emu;
     uint64_t id = a->address >> ID_SHIFT, offset = a->address & OFFSET_MASK;

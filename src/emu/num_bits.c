@@ -8,7 +8,7 @@
 #include <string.h>
 
 /* ---- bit fields: what lies beyond the top bit is sign. Of 32 bits pos and len use their low 8
-** bits (ISA); of 64 bits all of them, as an H200 does: there the driver makes shifts of them. ---- */
+** bits (ISA); of 64 bits all of them, as an H200 does: there the driver shifts. ---- */
 
 uint64_t num_bfe_u64(uint64_t a, uint32_t pos, uint32_t len) {
     if (pos >= 64 || len == 0) return 0;

@@ -1,12 +1,12 @@
 /* ops.h - the operations of the fast loop (exec.c). Everything else is OP_SLOW.
-** Suffixes: 32 64 any integer of that width, S/U signed or not, F f32, D f64, P predicate; N: f32 whose
-** NaN may have any bits, because only arithmetic reads it. */
+** Suffixes: 32 64 any integer of that width, S/U signed or not, F f32, D f64, P predicate; N: f32
+** whose NaN may have any bits, because only arithmetic reads it. */
 #ifndef GILUA_EMU_OPS_H
 #define GILUA_EMU_OPS_H
 
 #define EMU_OPS(OP)                                                                             \
     OP(BLOCK) OP(JOIN) OP(BRA) OP(BRA_IF) OP(SWITCH) OP(CALL) OP(RET) OP(EXIT) OP(BARRIER)      \
-    OP(SYNC) OP(SLOW) OP(LDST) OP(LOAD_SHARED) OP(TEX) OP(LOCAL_ADDRESS)                                 \
+    OP(SYNC) OP(SLOW) OP(LDST) OP(LOAD_SHARED) OP(TEX) OP(LOCAL_ADDRESS)               \
     OP(MOV32) OP(MOV64) OP(PACK) OP(UNPACK)                                                     \
     OP(AND_P) OP(OR_P) OP(XOR_P) OP(NOT_P) OP(MOV_P)                                            \
     OP(ADD32) OP(SUB32) OP(MUL32) OP(MAD32) OP(NEG32) OP(AND32) OP(OR32) OP(XOR32) OP(NOT32)    \

@@ -1,9 +1,9 @@
 /* sync.c - what lanes of a warp do together: shuffles, votes, matches, reductions, bar.warp.sync.
 **
-** A lane waits until all lanes of its membermask that have not ended have come to the same operation
-** with the same mask, as the PTX ISA has it; they may come by other ways, and to other instructions.
-** Mostly all are there at once. Where they are not, the path waits (warp_block), and the operation is
-** done for all of them when the last has come.
+** A lane waits until all lanes of its membermask that have not ended have come to the same
+** operation with the same mask, as the PTX ISA has it; they may come by other ways, and to other
+** instructions. Mostly all are there at once. Where they are not, the path waits (warp_block), and
+** the operation is done for all of them when the last has come.
 */
 #include "emu/core.h"
 #include "emu/lanes.h"
@@ -73,7 +73,8 @@ static void take_shfl(Machine *m, Warp *w, const Ins *in, const SyncForm *f, con
     uint32_t valid = 0, result[LANES];
     FOR_ACTIVE(w, i) {
         bool is_valid;
-        uint32_t j = shfl_source(f->mode, i, LANE(U32, w, f->b, i), LANE(U32, w, f->c, i), &is_valid);
+        uint32_t b = LANE(U32, w, f->b, i), c = LANE(U32, w, f->c, i);
+        uint32_t j = shfl_source(f->mode, i, b, c, &is_valid);
         bool is_there = meet->lanes & mask_of(w, f, i) & 1u << j;
         if (!is_there) note_source(m, w, in, f, i, j);
         result[i] = (uint32_t)meet->value[is_there ? j : i];
@@ -91,8 +92,9 @@ static void take_vote(Machine *m, Warp *w, const Ins *in, const SyncForm *f, con
     FOR_ACTIVE(w, i) {
         uint32_t here = mask_of(w, f, i) & meet->lanes, yes = votes & here;
         bool all = yes == here, none = yes == 0;
+        bool vote = f->mode == VOTE_ALL ? all : f->mode == VOTE_ANY ? !none : all || none;
         result[i] = yes;
-        bits |= (uint32_t)(f->mode == VOTE_ALL ? all : f->mode == VOTE_ANY ? !none : all || none) << i;
+        bits |= (uint32_t)vote << i;
     }
     if (f->mode != VOTE_BALLOT) pred_set(w, f->d, bits, w->active);
     else FOR_ACTIVE(w, i) LANE(U32, w, f->d, i) = result[i];
@@ -230,8 +232,8 @@ bool sync_complete(const Warp *w, const Path *p) {
     return (p->meets & w->live & ~who_came(w, p)) == 0;
 }
 
-/* Lanes that ended while they were waited for: the ISA lets the others go on, CUDA's guide calls that
-** undefined. */
+/* Lanes that ended while they were waited for: the ISA lets the others go on, CUDA's guide calls
+** that undefined. */
 static void note_leavers(Machine *m, const Warp *w, const Path *p) {
     uint32_t gone = p->meets & p->live & ~w->live;
     char who[160];

@@ -15,9 +15,10 @@
 ** So a lane is in several paths; the last of them is where it is. The lanes of a path that are in
 ** none above it (its rest) have come to where the path is: they wait there only for company, and
 ** whatever path has a rest can be given the warp (a GPU since Volta does as much). That happens
-** when the running path must wait for lanes that are elsewhere (sync.c, barrier.c), and when it spins
-** (launch.c): the rest of the lowest path that can go on leaves it and becomes the last path. All
-** lanes get their turn so, and in a kernel whose lanes never wait for each other nothing changes.
+** when the running path must wait for lanes that are elsewhere (sync.c, barrier.c), and when it
+** spins (launch.c): the rest of the lowest path that can go on leaves it and becomes the last path.
+** All lanes get their turn so, and in a kernel whose lanes never wait for each other nothing
+** changes.
 */
 #include "emu/core.h"
 #include "emu/ops.h"
@@ -99,8 +100,8 @@ const Ins *warp_waits_at(const Warp *w, const Path *p) {
     return &w->s.frame[p->frame].code->ins[p->pc];
 }
 
-/* Has path i come to where it would meet lanes that now wait at an .aligned barrier? Then those were
-** sent another way to it, and that is the fault: the barrier is not for some of the warp. */
+/* Has path i come to where it would meet lanes that now wait at an .aligned barrier? Then those
+** were sent another way to it, and that is the fault: the barrier is not for some of the warp. */
 static bool has_passed_barrier(const Warp *w, int i) {
     for (int k = i + 1; k < w->n_path; k++) {
         const Path *p = &w->s.path[k];
@@ -217,7 +218,7 @@ uint32_t warp_lanes_equal(const Warp *w, const U32 *row, uint32_t value) {
     return mask & w->active;
 }
 
-/* Pushes a path that waits; lanes that wait there already, and end where it does, are one with it. */
+/* Pushes a path that waits; one that waits there already, and ends where it does, takes it in. */
 static void push_waiting(Warp *w, Path p) {
     for (int i = 0; i < w->n_path; i++) {
         const Path *q = &w->s.path[i];

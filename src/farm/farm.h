@@ -4,7 +4,8 @@
 ** one message at a time and answers each with one message. What a message means is the business of
 ** the Lua side (lua/gilua/farm): here it is bytes, and perhaps a share of arrays
 ** (array/share.h), whose descriptor travels with it. A worker is never believed and never waited
-** for: one that dies, sends nonsense or outgrows its memory is ended by its process id and reported.
+** for: one that dies, sends nonsense or outgrows its memory is ended by its process id, and
+** reported.
 **
 ** Whose doing a death is, is told apart, because a mutant is blamed for some and not for others. By
 ** the worker's own doing are a fault (SIGSEGV, SIGABRT and their kin), an exit, nonsense, and its

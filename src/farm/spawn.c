@@ -139,7 +139,8 @@ static void read_file(const char *path, char *text, size_t size) {
 }
 
 /* statm: size, resident, shared, ... in pages. Shared pages are left out, since the arrays of a
-** case and the compiler's code are in every worker and exist once: to kill one frees none of them. */
+** case and the compiler's code are in every worker and exist once: to kill one frees none of
+** them. */
 size_t spawn_memory(pid_t pid) {
     char path[64], text[128];
     unsigned long long size, resident, shared;

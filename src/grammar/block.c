@@ -394,7 +394,7 @@ static int past_template(const Tree *t, int at, int to) {
     return after > at + 1 ? after : at;
 }
 
-/* The '(' of the parameter list of an item that has its body's '{' at brace; -1 if not a function. */
+/* The '(' of the parameters of an item that has its body's '{' at brace; -1: no function. */
 static int find_params(const Tree *t, int first, int brace) {
     int head = past_template(t, first, brace);
     for (int i = head + 1; i < brace; i = t->match[i] > i ? t->match[i] + 1 : i + 1) {

@@ -5,11 +5,11 @@
 **   <kernel.cu_167> ::= " if" <IF_kernel.cu_167> " {\n"
 **   <IF_kernel.cu_167> ::= "(tid<c_ActiveVoxelNumber)"
 **
-** Every line of the file is one rule; a rule that begins on it hangs below. The guards of open loops
-** are rules whose names begin with <guard. Reading inverts the grammar with the empty patch, parses
-** the source that comes out with the options of the comments, and insists that this gives the very
-** rules that were read. A line that begins with a blank continues the one before. Reference: GECCO
-** 2014 Figure 2; Langdon 2015 Figure 8.11.
+** Every line of the file is one rule; a rule that begins on it hangs below. The guards of open
+** loops are rules whose names begin with <guard. Reading inverts the grammar with the empty patch,
+** parses the source that comes out with the options of the comments, and insists that this gives
+** the very rules that were read. A line that begins with a blank continues the one before.
+** Reference: GECCO 2014 Figure 2; Langdon 2015 Figure 8.11.
 */
 #include "grammar/inside.h"
 

@@ -1,14 +1,15 @@
-/* clock.c - the papers' clock (StereoCamera, §8.14.5.2): each block records when it starts, when its
-** last warp leaves, and on which SM, as fixed text around a kernel that no gene can name.
+/* clock.c - the papers' clock (StereoCamera, §8.14.5.2): each block records when it starts, when
+** its last warp leaves, and on which SM, as fixed text around a kernel that no gene can name.
 **
-** An object at the top of the kernel's body does it: its constructor runs before everything else, its
-** destructor at every return. Starts and ends are compared within one SM only (src/device/spans.c).
+** An object at the top of the kernel's body does it: its constructor runs before everything else,
+** its destructor at every return. Starts and ends are compared within one SM only
+** (src/device/spans.c).
 */
 #include "grammar/inside.h"
 
-/* The clock is read with a memory clobber: loads and stores stay on their side of it. It has 64 bits
-** (the papers' had 32), so it does not wrap while the maximum of the ends is taken. The first thread
-** alone writes the start, so one warp's few clocks of head start may be missing. */
+/* The clock is read with a memory clobber: loads and stores stay on their side of it. It has 64
+** bits (the papers' had 32), so it does not wrap while the maximum of the ends is taken. The first
+** thread alone writes the start, so one warp's few clocks of head start may be missing. */
 static const char clock_lines[] =
     "__device__ unsigned long long *gilua_spans;\n"
     "struct GiluaClock {\n"

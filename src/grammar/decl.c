@@ -2,8 +2,8 @@
 **
 ** Without the types of a header C++ cannot be told apart for certain; the rules here are those a
 ** reader uses: a stretch that begins with a type's keyword, or with a name (perhaps qualified, with
-** template arguments, with * and &) that another name follows, is a declaration. A wrong guess costs
-** nothing but a rule: the text stays as it is.
+** template arguments, with * and &) that another name follows, is a declaration. A wrong guess
+** costs nothing but a rule: the text stays as it is.
 */
 #include "grammar/tree.h"
 

@@ -88,9 +88,10 @@ static void copy_reason(const Grammar *g, Verdict v, const Rule *s, const Rule *
                     name, line_of_node(t, v.node));
         break;
     case WHY_SHARED:
-        gi_buf_addf(out, "%s reads or writes a shared array by the loop variable %s, and line %d is "
-                    "outside the loop of line %d", s->name, name, to->line,
-                    line_of_node(t, v.node));
+        gi_buf_addf(out,
+                    "%s reads or writes a shared array by the loop variable %s, and line %d is "
+                    "outside the loop of line %d",
+                    s->name, name, to->line, line_of_node(t, v.node));
         break;
     case WHY_EMPTY: gi_buf_addf(out, "%s is empty", s->name); break;
     case WHY_LEGAL: break;

@@ -11,11 +11,11 @@
 #include "base/base.h"
 
 typedef enum RuleType {
-    RULE_FIXED,        /* <kernel.cu_12>               a line as it stands, with holes for the rest */
+    RULE_FIXED,        /* <kernel.cu_12>               a line as it is, with holes for the rest */
     RULE_STATEMENT,    /* <_kernel.cu_294>             a simple statement */
     RULE_IF,           /* <IF_kernel.cu_167>           a condition with its parentheses */
     RULE_WHILE,        /* <WHILE_…>                    of while and do-while */
-    RULE_ELSE,         /* <ELSE_…>                     the keyword: deleted, the branch never runs */
+    RULE_ELSE,         /* <ELSE_…>                     the keyword: deleted, it never runs */
     RULE_FOR1, RULE_FOR2, RULE_FOR3, /* <for1_…> …     the parts of a loop header */
     RULE_PRAGMA,       /* <pragma_…>                   the slot before a loop */
     RULE_DEF,          /* <def_…>                      a configuration macro */
@@ -31,8 +31,9 @@ typedef enum RuleType {
     RULE_TYPES         /* how many types there are */
 } RuleType;
 
-const char *rule_type_name(RuleType type); /* "statement" "if" "while" "else" "for1" … "launchbounds_K" */
-bool rule_type_parse(const char *name, RuleType *out); /* also accepts "IF", "_" and other name prefixes */
+const char *rule_type_name(RuleType type); /* "statement" "if" "while" "else" … "launchbounds_K" */
+/* Also accepts "IF", "_" and other prefixes of names. */
+bool rule_type_parse(const char *name, RuleType *out);
 
 typedef struct Rule {
     const char *name;   /* "<IF_kernel.cu_167>" */
@@ -41,19 +42,19 @@ typedef struct Rule {
     int last_line;
     const char *text;   /* right-hand side's original text; for RULE_FIXED the whole line's text */
     int parent;         /* the fixed rule it hangs below, -1 */
-    const char *protected_why; /* NULL, or why no gene may touch it ("assigns the loop variable c") */
+    const char *protected_why; /* NULL, or why no gene may touch it ("assigns the variable c") */
 } Rule;
 
 typedef struct GrammarConfig {
-    const char *name;      /* a macro with a `#define NAME …` or `#undef NAME` line of its own in the
-                              source, or (in_source false) a parameter the source does not mention */
+    const char *name;      /* a macro with a `#define NAME …` or `#undef NAME` line of its own in
+                              the source, or (in_source false) one that it does not mention */
     const char *on_value;  /* what the bare gene NAME sets it to ("1") */
     bool in_source;
 } GrammarConfig;
 
 typedef struct GrammarOptions {
     const char *file;      /* label in rule names: "kernel.cu" */
-    const char *kernel;    /* the entry; it and the __device__ functions it calls are open. NULL: all */
+    const char *kernel;    /* it and the __device__ functions that it calls are open. NULL: all */
     bool open_loops;       /* StereoCamera: loop headers are rules, and every loop carries a guard;
                               false, NiftyReg: headers and loop variables are protected (§3.4) */
     bool pragmas, restricts, consts, volatiles, launch_bounds; /* open these rule types */
@@ -69,7 +70,8 @@ typedef struct Grammar Grammar;
 Grammar *grammar_parse(const char *text, size_t len, const GrammarOptions *options, gi_err *err);
 void grammar_free(Grammar *g);
 
-/* BNF text, complete: reading it back gives a grammar that proposes, accepts and applies the same. */
+/* BNF text, complete: reading it back gives a grammar that proposes, accepts and applies the
+** same. */
 void grammar_print(const Grammar *g, gi_buf *out);
 Grammar *grammar_read(const char *bnf, size_t len, gi_err *err);
 
@@ -86,8 +88,9 @@ const char *const *grammar_names(const Grammar *g);
 /* The kernels (__global__ functions) in the source; NULL-ended. */
 const char *const *grammar_kernels(const Grammar *g);
 
-/* The words of any text, for whoever reads what nobody prepared: never an error, and time and memory
-** in proportion to the text. Comments and line splices are passed over, macros are not expanded. */
+/* The words of any text, for whoever reads what nobody prepared: never an error, and time and
+** memory in proportion to the text. Comments and line splices are passed over, macros are not
+** expanded. */
 typedef enum TokenKind {
     TOK_NAME,
     TOK_NUMBER,
@@ -116,9 +119,9 @@ typedef struct SourceTokens {
 void grammar_tokens(const char *text, int from, int to, int line, SourceTokens *out);
 void source_tokens_free(SourceTokens *t);
 
-/* What stands at file level, in order, for a file that nobody prepared. Bytes are [start, end). Names
-** live as long as the grammar. `open`: the entry kernel or a function it calls. A type or another
-** declaration goes to its ';'. */
+/* What stands at file level, in order, for a file that nobody prepared. Bytes are [start, end).
+** Names live as long as the grammar. `open`: the entry kernel or a function it calls. A type or
+** another declaration goes to its ';'. */
 typedef enum OutlineKind {
     OUTLINE_KERNEL, OUTLINE_DEVICE, OUTLINE_HOST, OUTLINE_TYPE, OUTLINE_OTHER
 } OutlineKind;
@@ -161,11 +164,11 @@ typedef struct Genome {
     int n, cap;
 } Genome;
 
-/* An empty slot is filled from the pool of its type: <pragma_A><pragma_K4>, <optconst_A><optconst_K0>;
-** a filled one is emptied by <A>. NAME=undef turns a configuration macro off.
-** Parses one line of genes separated by blanks. Refuses ("gene") a malformed or illegal gene with a
-** message that names the gene, its position and the reason. Pragma and launchbounds slots take pool
-** rules as source. Short forms are accepted, full names printed. */
+/* An empty slot is filled from the pool of its type: <pragma_A><pragma_K4>,
+** <optconst_A><optconst_K0>; a filled one is emptied by <A>. NAME=undef turns a configuration macro
+** off. Parses one line of genes separated by blanks. Refuses ("gene") a malformed or illegal gene
+** with a message that names the gene, its position and the reason. Pragma and launchbounds slots
+** take pool rules as source. Short forms are accepted, full names printed. */
 bool genome_parse(const Grammar *g, const char *text, Genome *out, gi_err *err);
 void genome_print(const Grammar *g, const Genome *genome, gi_buf *out);
 void genome_free(Genome *genome);
@@ -209,8 +212,8 @@ void grammar_guard_prologue(const Grammar *g, bool checked, long limit, gi_buf *
 /* The span clock (StereoCamera §8.14.5.2): the lines to put before a source with APPLY_CLOCK. On,
 ** every block writes { start, end, SM } to the unsigned long long[3] of its linear number at
 ** *gilua_spans, a __device__ pointer that the host sets; NULL, as loaded: nothing is written. The
-** records must be 0 before a launch. start: clock64 when the first thread enters; end: the latest at
-** which a warp leaves, whichever return it takes; left 0 by a block that ended by `exit` or a
+** records must be 0 before a launch. start: clock64 when the first thread enters; end: the latest
+** at which a warp leaves, whichever return it takes; left 0 by a block that ended by `exit` or a
 ** trap. Off: the mark stands for nothing. No gene can reach either. */
 void grammar_clock_prologue(bool on, gi_buf *out);
 

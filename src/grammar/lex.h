@@ -36,7 +36,8 @@ typedef struct Tokens {
     int n, cap;
 } Tokens;
 
-/* Reads the tokens of src[at, to) one after the other. Begin with .fresh where `at` begins a line. */
+/* Reads the tokens of src[at, to) one after the other. Begin with .fresh where `at` begins a
+** line. */
 typedef struct Lexer {
     const char *src;
     int at, to;

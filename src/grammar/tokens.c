@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The brackets that are open, innermost last: while one is open its `match` is the one around it. */
+/* The brackets that are open, innermost last: while one is open its `match` is the one around
+** it. */
 typedef struct Open {
     int innermost;
     int n[3]; /* of each kind */

@@ -14,8 +14,8 @@ bool image_fits(const char *name, double need, double file_bytes, uint64_t max_b
     const double bound = max_bytes ? (double)max_bytes : usual_bound(file_bytes);
     if (need <= bound) return true;
     return gi_fail(err, "nomem",
-                   "%s would take %.1f MB of memory, and %.1f MB are allowed for its %.0f bytes: if "
-                   "you trust it, raise that by max_bytes",
+                   "%s would take %.1f MB of memory, and %.1f MB are allowed for its %.0f bytes: "
+                   "if you trust it, raise that by max_bytes",
                    name, need / 1e6, bound / 1e6, file_bytes);
 }
 

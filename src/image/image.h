@@ -29,7 +29,7 @@ bool image_file_size(const char *path, uint64_t *bytes, gi_err *err);
 
 typedef struct Nifti {
     Array *data;          /* owned reference; values after scaling (scl_slope, scl_inter) */
-    double affine[4][4];  /* voxel index (i, j, k) to mm: sform where set, else qform, else pixdim */
+    double affine[4][4];  /* voxel (i, j, k) to mm: sform where set, else qform, else pixdim */
     double spacing[7];    /* mm (or s) between neighbours: x, y, z, t … */
     char description[80]; /* the header's descrip */
 } Nifti;

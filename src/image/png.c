@@ -58,8 +58,8 @@ static void take_bytes(png_structp png, png_bytep to, size_t n) {
 }
 
 /* Texts, profiles, times and the like may claim two thousand million bytes each, and libpng takes
-** the memory before it looks whether they are there. All but the chunks that make pixels (IHDR, PLTE,
-** tRNS, IDAT, IEND) are skipped; what a chunk of those may take is little. */
+** the memory before it looks whether they are there. All but the chunks that make pixels (IHDR,
+** PLTE, tRNS, IDAT, IEND) are skipped; what a chunk of those may take is little. */
 static void skip_what_is_no_pixel(png_structp png) {
     enum { MOST_CHUNK_BYTES = 1 << 20 };
     png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, NULL, -1);

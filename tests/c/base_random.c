@@ -34,7 +34,8 @@ static void test_normal(void) {
         sum += x;
         squares += x * x;
     }
-    ok(fabs(sum / n) < 0.02 && fabs(squares / n - 1) < 0.03, "normal() has mean 0 and variance 1 (seed 43)");
+    ok(fabs(sum / n) < 0.02 && fabs(squares / n - 1) < 0.03,
+       "normal() has mean 0 and variance 1 (seed 43)");
 }
 
 static void test_hash(void) {

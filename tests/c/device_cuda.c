@@ -253,7 +253,8 @@ static void test_variables(const char *ptx, const char *what, int loads) {
 static void test_outputs(void) {
     begin();
     DeviceModule *m = load(PTX TEXT);
-    Array *a = numbers(10), *f = array_new(ARRAY_F32, 1, &(int64_t){10}, NULL), *start = numbers(10);
+    Array *a = numbers(10), *start = numbers(10);
+    Array *f = array_new(ARRAY_F32, 1, &(int64_t){10}, NULL);
     Array *d = array_new(ARRAY_F64, 1, &(int64_t){10}, NULL);
     Array *want = array_new(ARRAY_F64, 1, &(int64_t){10}, NULL);
     DeviceBuffer *fill[] = {buffer(a, ACCESS_WRITE, "a"), buffer(f, ACCESS_WRITE, "f"),
@@ -556,6 +557,7 @@ static void test_impossible(void) {
 /* --- any call of the driver may fail --- */
 
 static bool story(void) {
+    static const char text[] = PTX TEXT;
     Array *a = numbers(100), *e = numbers(100), *s = numbers(100);
     DeviceBuffer *out = device_buffer(device, a, ACCESS_WRITE, "out", &err), *in = NULL;
     DeviceModule *m = NULL;
@@ -568,7 +570,8 @@ static bool story(void) {
     l.n_fill = 1;
     bool fine =
         out && (in = device_buffer(device, e, ACCESS_READ, "in", &err)) != NULL &&
-        device_buffer_keep(out, s, &err) && (m = device_load(device, PTX TEXT, strlen(PTX TEXT), &err)) != NULL &&
+        device_buffer_keep(out, s, &err) &&
+        (m = device_load(device, text, strlen(text), &err)) != NULL &&
         device_symbol_write(m, "text", "x", 2, &err) && device_launch(m, &l, &done, &err) &&
         done.status == STATUS_OK &&
         device_time(m, &l, &(DeviceTiming){.flush_l2 = true}, &samples, &err) &&

@@ -18,7 +18,8 @@ static void test_median(void) {
     ok(samples_median(one, 1, &error) == 7 && error == 0, "of one");
 }
 
-/* Ten values: the 2nd and the 9th enclose the median with 97.9 %, the 3rd and 8th with 89 % only. */
+/* Ten values: the 2nd and the 9th enclose the median with 97.9 %, the 3rd and 8th with 89 %
+** only. */
 static void test_interval(void) {
     double ten[] = {1, 10, 11, 12, 13, 15, 16, 17, 18, 100}, error;
     ok(samples_median(ten, 10, &error) == 14, "the median of ten");

@@ -72,6 +72,7 @@ static void test_shares(void) {
     } rows[] = {
         {"add.u32 %r5, %r5, %r2;", "rate_int", "rate_mul", 1, 0},
         {"add.s64 %rd5, %rd5, %rd1;", "rate_int", "rate_mul", 2, 0},
+        {"add.cc.u64 %rd5, %rd5, %rd1;", "rate_int", "rate_mul", 2, 0},
         {"shl.b64 %rd5, %rd5, %r2;", "rate_int", "rate_mul", 3, 0},
         {"mul.hi.u32 %r5, %r5, %r2;", "rate_mul", "rate_int", 2, 0},
         {"popc.b32 %r5, %r5;", "rate_convert", "rate_int", 4, 0},

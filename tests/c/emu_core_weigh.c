@@ -1,14 +1,15 @@
 /* A product, three words that all lanes load from one place in shared memory, and three sums that
 ** take each word times the product: done in one go (fuse.c), unless the lanes read different
-** places. Lanes that wait elsewhere keep their values. Sums that only arithmetic reads are done with
-** less care. Numbers are small integers, so exact. */
+** places. Lanes that wait elsewhere keep their values. Sums that only arithmetic reads are done
+** with less care. Numbers are small integers, so exact. */
 #include "emu/core.h"
 #include "emu/ops.h"
 #include "emu_core_run.h"
 
 enum { N = 32, ACTIVE = 20 };
 
-/* %s: how far apart the lanes read, in bytes; the sums; a second reader of the product, or nothing. */
+/* %s: how far apart the lanes read, in bytes; the sums; a second reader of the product, or
+** nothing. */
 static const char text[] = PTX_HEAD
     ".extern .shared .align 16 .b8 sm[];\n"
     ".visible .entry k(.param .u64 out) { .reg .pred %%p<2>; .reg .b32 %%r<6>;\n"

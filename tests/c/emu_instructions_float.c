@@ -282,7 +282,7 @@ static float divide_approx(float x, float y) {
     return x / y;
 }
 
-/* the upper word of a double, as an H200 sees it (so some NaNs are infinities); subnormals as zero */
+/* the upper word of a double, as an H200 sees it: some NaNs are infinities, subnormals zero */
 static double upper(uint64_t bits) {
     double x = kit_f64(bits & 0xffffffff00000000);
     return fpclassify(x) == FP_SUBNORMAL ? copysign(0, x) : x;

@@ -128,7 +128,9 @@ static void test_ways(void) {
     r.launch.check_races = true;
     passes(&r, handed, "one half writes, the other reads behind bar.warp.sync");
     ok(out[16] == 0 && out[31] == 45, "  what was written (%u)", out[31]);
-    passes(&r, BRANCH "barrier.sync 0; mov.u32 %r6, 1; bra END; LOW: barrier.sync 0; mov.u32 %r6, 2;\n" STORE,
+    passes(&r,
+           BRANCH "barrier.sync 0; mov.u32 %r6, 1; bra END;\n"
+                  "LOW: barrier.sync 0; mov.u32 %r6, 2;\n" STORE,
            "barrier.sync by two ways");
     ok(out[0] == 2 && out[31] == 1 && r.result.barriers == 1, "  is one barrier");
     passes(&r, BRANCH "setp.eq.u32 %p2, %r2, 40; barrier.red.popc.u32 %r6, 0, %p1; bra END;\n"
@@ -166,8 +168,8 @@ static void test_never(void) {
     fails(BRANCH "bar.warp.sync -1; bra END; LOW: bar.sync 0;\n" STORE,
           "bar.warp.sync with mask 0xffffffff reached without lanes 0-15",
           "a warp's barrier and the block's");
-    fails(BRANCH "bar.sync 0; bra END; LOW: bar.sync 0;\n" STORE, "only part of the warp: lanes 16-31",
-          "two bar.sync, which are .aligned");
+    fails(BRANCH "bar.sync 0; bra END; LOW: bar.sync 0;\n" STORE,
+          "only part of the warp: lanes 16-31", "two bar.sync, which are .aligned");
     fails("mov.u32 %r5, 0; L: bar.sync 0; add.u32 %r5, %r5, 1; setp.lt.u32 %p1, %r5, %r2;\n"
           "@%p1 bra L; st.global.u32 [%rd1], 1;\n",
           "without lanes 0-1", "bar.sync in a loop that some lanes have left");

@@ -1,4 +1,5 @@
-/* grammar_clock.c - the span clock: where it stands, that genes cannot reach it, that it compiles. */
+/* grammar_clock.c - the span clock: where it stands, that genes cannot reach it, that it
+** compiles. */
 #include "compile/compile.h"
 #include "grammar_kernel.h"
 

@@ -70,8 +70,8 @@ static void check_scopes(void) {
     grammar_free(g);
 }
 
-/* A statement that reads a shared array may move before its loop (GECCO 2014, Table 4: <288>+<293>),
-** since its loop variables are initialised, but not behind it. */
+/* A statement that reads a shared array may move before its loop (GECCO 2014, Table 4:
+** <288>+<293>), since its loop variables are initialised, but not behind it. */
 static void check_before_loop(const Grammar *g) {
     Genome genome;
     ok(genome_parse(g, "<17>+<20>", &genome, NULL), "shared array before its loop");

@@ -86,7 +86,8 @@ static void check_styles(void) {
         const char *want = styles[i][1];
         Grammar *g = grammar_parse(styles[i][0], strlen(styles[i][0]), &o, &err);
         bool not = want[0] == '!';
-        ok(g && (grammar_find(g, want + not) >= 0) != not, "style %zu: %s %s", i, want, err.message);
+        ok(g && (grammar_find(g, want + not) >= 0) != not, "style %zu: %s %s", i, want,
+           err.message);
         grammar_free(g);
     }
 }

@@ -1,6 +1,6 @@
-/* Images that claim what they do not have: chunks, pixels, voxels and extensions of gigabytes, files
-** without an end. Each is read in a process of its own, whose address space must not have grown by
-** more than the bound that image.h states; libnifti says nothing by itself. */
+/* Images that claim what they do not have: chunks, pixels, voxels and extensions of gigabytes,
+** files without an end. Each is read in a process of its own, whose address space must not have
+** grown by more than the bound that image.h states; libnifti says nothing by itself. */
 #include "image/image.h"
 #include "tap.h"
 
@@ -88,7 +88,7 @@ static void refused(const char *name, size_t most_bytes, const char *part) {
     is_int(o.printed, 0, "and nothing is printed");
 }
 
-/* ---- PNG -------------------------------------------------------------------------------------- */
+/* ---- PNG ---------------------------------------------------------------------------- */
 
 static void add_word(gi_buf *b, unsigned long v) {
     const char bytes[4] = {(char)(v >> 24), (char)(v >> 16), (char)(v >> 8), (char)v};
@@ -254,7 +254,7 @@ static void second_headers(void) {
     refused("wide.nii", 0, "not a NIfTI image");
 }
 
-/* ---- no files at all -------------------------------------------------------------------------- */
+/* ---- no files at all ---------------------------------------------------------------- */
 
 static void no_files(void) {
     refused("/dev/zero", 0, "/dev/zero is not a file but a pipe or a device");

@@ -93,8 +93,8 @@ static bool survives(const Array *a, int maxval, bool plain) {
     Picture p = {0};
     gi_err err = {0};
     const PictureOptions options = {maxval, plain};
-    bool same =
-        pgm_encode(a, &options, &bytes, &err) && pgm_decode(bytes.data, bytes.len, "it", 0, &p, &err);
+    bool same = pgm_encode(a, &options, &bytes, &err) &&
+                pgm_decode(bytes.data, bytes.len, "it", 0, &p, &err);
     if (!same) printf("# %s\n", err.message);
     same = same && p.pixels->type == a->type && p.pixels->shape[1] == a->shape[1] &&
            memcmp(p.pixels->data, a->data, a->size_bytes) == 0;

@@ -1,6 +1,6 @@
-/* PNG files: every colour type and depth that the format has, interlaced or not, against grey values
-** worked out here; written and read back; what is said of damaged ones. The files are made with
-** libpng itself, in memory; huge claims by hand, since libpng writes none. */
+/* PNG files: every colour type and depth that the format has, interlaced or not, against grey
+** values worked out here; written and read back; what is said of damaged ones. The files are made
+** with libpng itself, in memory; huge claims by hand, since libpng writes none. */
 #include "image/image.h"
 #include "tap.h"
 

@@ -43,8 +43,8 @@ int main(void) {
     ok(equal(".func f\nprototype_7 : x; prototype_9 : y;",
              ".func f\nprototype_3 : x; prototype_5 : y;"),
        "prototypes count from the function's first");
-    ok(!equal(".func f\nprototype_7 : x; prototype_8 : y; call prototype_7",
-              ".func f\nprototype_7 : x; prototype_8 : y; call prototype_8"),
+    ok(!equal(".func f\nprototype_7 : x; prototype_8 : y; call prototype_7;",
+              ".func f\nprototype_7 : x; prototype_8 : y; call prototype_8;"),
        "which prototype matters");
     ok(equal(".func f\nprototype_7 : x;\n.func g\nprototype_8 : x;",
              ".func f\nprototype_7 : x;\n.func g\nprototype_20 : x;"),

@@ -11,8 +11,8 @@
 
 static int tap_count, tap_failed;
 
-__attribute__((format(printf, 4, 5), unused)) static bool tap_check(bool pass, const char *file, int line,
-                                                           const char *fmt, ...) {
+__attribute__((format(printf, 4, 5), unused)) static bool
+tap_check(bool pass, const char *file, int line, const char *fmt, ...) {
     va_list args;
     va_start(args, fmt);
     printf("%sok %d - ", pass ? "" : "not ", ++tap_count);

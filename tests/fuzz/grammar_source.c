@@ -1,6 +1,7 @@
-/* grammar_source.c - random sources: parsing never crashes, and what parses is given back as it was,
-** through the empty patch and through its BNF. Sources are made by cutting, doubling and swapping
-** pieces of a real kernel and by stringing words together. Argument: number of sources, seed. */
+/* grammar_source.c - random sources: parsing never crashes, and what parses is given back as it
+** was, through the empty patch and through its BNF. Sources are made by cutting, doubling and
+** swapping pieces of a real kernel and by stringing words together. Argument: number of sources,
+** seed. */
 #include "../c/grammar_kernel.h"
 
 #include "../c/tap.h"
@@ -11,7 +12,8 @@ static const char *const words[] = {
     "x = 1;", "x++", "template <class T>", "struct S", "__global__ void k(int n)", "__shared__",
     "__device__ int f(int &a)", "\n#if A\n", "\n#else\n", "\n#elif B && C\n", "\n#endif\n",
     "\n#define M(a) a + x\n", "\n#define N {\n", "\n#undef M\n", "M(x);", "N", "\"s\"", "'c'", "\"",
-    "'", "R\"(", ")\"", "/*", "*/", "//", "\\\n", "#", "\n#pragma unroll\n", "asm(\"x\" : \"=r\"(x));",
+    "'", "R\"(", ")\"", "/*", "*/", "//", "\\\n", "#", "\n#pragma unroll\n",
+    "asm(\"x\" : \"=r\"(x));",
     "[&](int y) { return y; }", "operator()", "namespace n", "extern \"C\"", "enum { A, B }", "\n",
     "using T = int;", "goto l;", "l:", "auto [a, b] = c;", "0x1p-3", "1'000", "\r\n", "\xc3\xa9"};
 

@@ -1,5 +1,5 @@
-/* image_picture.c - a libFuzzer target for src/image: any bytes are a PGM or PNG picture, or refused
-** in one sentence; what was read survives writing.
+/* image_picture.c - a libFuzzer target for src/image: any bytes are a PGM or PNG picture, or
+** refused in one sentence; what was read survives writing.
 **
 **   clang -g -O1 -std=c11 -D_GNU_SOURCE -Isrc -fsanitize=fuzzer,address,undefined \
 **       tests/fuzz/image_picture.c src/image/[bp]*.c src/array/[a-z]*.c src/base/base.c \

@@ -1,7 +1,8 @@
 /* ptx_parse.c - a libFuzzer target for src/ptx: any bytes are refused or survive printing.
 **
 **   clang -g -O1 -std=c11 -D_GNU_SOURCE -Isrc -fsanitize=fuzzer,address,undefined \
-**       tests/fuzz/ptx_parse.c src/ptx/[a-z]*.c src/base/base.c -lm -o ptx_fuzz && ./ptx_fuzz corpus/
+**       tests/fuzz/ptx_parse.c src/ptx/[a-z]*.c src/base/base.c -lm -o ptx_fuzz && ./ptx_fuzz
+**       corpus/
 **
 ** with a folder of PTX files as the corpus. tests/c/ptx_broken.c is its short, seeded relative. */
 #include "ptx/ptx.h"

@@ -10,7 +10,8 @@ local function caught(f)
   local out, err = {}, {}
   local print_before, stderr_before = print, io.stderr
   print = function(...) out[#out + 1] = table.concat({ ... }, "\t") end -- luacheck: ignore
-  io.stderr = { write = function(_, ...) err[#err + 1] = table.concat { ... } end } -- luacheck: ignore
+  local function write(_, ...) err[#err + 1] = table.concat { ... } end
+  io.stderr = { write = write } -- luacheck: ignore
   local fine, why = pcall(f)
   print, io.stderr = print_before, stderr_before -- luacheck: ignore
   assert(fine, why)
