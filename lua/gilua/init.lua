@@ -13,7 +13,7 @@ local rooms = {
   { "problem", "problem kerneltable tablecase tablecheck creference expression samples own" },
   { "farm", "farm funnel crew runner worker" },
   { "report", "report progress html plot explain t4 disparity" },
-  { "study", "experiment gecco2014 eurogp2014 tune validate" },
+  { "study", "experiment gecco2014 eurogp2014 tune validate adequacy" },
   { "new", "newproblem slice signature branches hostcode launchguess argumentguess precision "
     .. "problemtext backport checkproblem coverage" },
   { "prompt", "prompt inspect mutant errors" },

@@ -159,7 +159,8 @@ local function virtual(target)
 end
 
 --- What is known of a genome before anything is compiled.
----@param genome string|table "" is the unmodified kernel; { source =, params = } one by hand
+---@param genome string|table "" is the unmodified kernel; { source =, params = } one by hand; kin:
+---  the unmodified text but for words inside its functions, fit to be compiled with others
 ---@return gilua.plan
 function Maker:plan(genome)
   local by_hand = type(genome) == "table"
@@ -177,7 +178,7 @@ function Maker:plan(genome)
   local options, target = self.problem:compile_options(plan.values)
   target = target or self.target
   plan.text = text_of((by_hand and "" or self.prologue) .. source, options, target)
-  plan.text.alone = by_hand
+  plan.text.alone = by_hand and not genome.kin
   plan.checked = plan.text
   if self.checked_prologue and not by_hand then
     plan.checked = text_of(self.checked_prologue .. source, options, virtual(target))

@@ -2,6 +2,7 @@
 -- to be put right, and what evolution has to work with.
 
 local gi = require "gilua"
+local adequacy = require "gilua.study.adequacy"
 local fitness = require "gilua.search.fitness"
 local progress = require "gilua.report.progress"
 
@@ -90,10 +91,27 @@ local function is_deterministic(c)
     line("ok", "deterministic", most == 0 and "two runs agree bit for bit"
       or "two runs differ by %.3g", most)
   end
-  local third = c.farm:answers("", gi.own.case(c.problem, c.spec.seed + 1, c.device))
-  if #third == #first and gi.array.compare(third, first, {}).max_error == 0 then
-    line("!!", "data",
-      "other data give the same answers: a kernel that computes nothing would be right")
+end
+
+-- Changes of the kernel that these data would not notice.
+local function tells(c)
+  local a = adequacy.of(c.problem, c.farm, c.spec)
+  local weak = adequacy.is_weak(a)
+  line((weak or #a.survivors > 0) and "!!" or "ok", "data", "score %.2f: %d of %d changes of the "
+    .. "kernel are noticed%s", a.score, a.noticed, a.probes,
+    #a.survivors > 0 and "; not these:" or "")
+  for i, s in ipairs(a.survivors) do
+    if i > MOST_LINES then
+      line("", "", "and %d more", #a.survivors - MOST_LINES)
+      break
+    end
+    line("", "", "%5d: %s", s.line, s.what)
+  end
+  if weak then
+    line("no", "", "%s: give the arrays other fills (docs/own-kernels.md)", a.empty
+      and "a kernel that does nothing would win" or ("below %.2f what wins is what computes least")
+      :format(adequacy.LEAST))
+    c.bad = true
   end
 end
 
@@ -165,7 +183,7 @@ function M.run(path, o)
     compiles(c)
     local farm <close> = gi.farm(problem, { device = o.device, jobs = o.jobs, dedupe = false })
     c.farm, c.virtual = farm, farm.device == "emu"
-    local steps = { runs, is_clean, agrees, is_deterministic, covered, noisy, space }
+    local steps = { runs, is_clean, agrees, is_deterministic, tells, covered, noisy, space }
     for _, step in ipairs(steps) do step(c) end
   end, function(e) return type(e) == "string" and debug.traceback(e, 2) or e end)
   if not ok and why ~= Stop then error(why, 0) end

@@ -1,0 +1,297 @@
+--- adequacy: can a case tell a wrong kernel from a right one? Mutation testing of the data: kernels
+-- with one thing taken out or moved run on the case, and those whose answers are right all the
+-- same show what the data cannot tell. Evolution would find them too, and call them faster.
+--
+-- A probe is the kernel with one change: empty; a statement deleted; a declaration's value 0; a
+-- condition 0 or 1; a number moved. What compiles to the unmodified kernel's code is none; the
+-- score is the share of the others that is noticed.
+
+local core = require "gilua.core"
+local fitness = require "gilua.search.fitness"
+
+local M = {}
+
+--- Below this score the data are too weak to evolve on: with so many changes unnoticed, what wins
+--- is what computes least.
+M.LEAST = 0.6
+
+--- The most probes that run; of more, so many are taken, evenly over the source.
+M.MOST = 72
+
+---@class gilua.adequacy
+---@field score number noticed / probes; 0 where there is no probe
+---@field noticed integer
+---@field probes integer those that count
+---@field of integer all that the source has, where that is more
+---@field empty boolean a kernel that does nothing would be right
+---@field survivors { line: integer, what: string }[] in the order of the source
+
+--------------------------------------------------------------------------------------------------
+-- Probes
+
+-- A change of a stretch of the source: { line, first, last, text, what }.
+local function edit(t, from, to, text, what)
+  return { line = t:line(from), first = t:first(from), last = t:last(to), text = text, what = what }
+end
+
+-- The words of a stretch, short enough for a line.
+local function shown(t, from, to)
+  local text = t:text(from, to)
+  return #text > 48 and text:sub(1, 45) .. "..." or text
+end
+
+-- A condition, made true and made false.
+local function fix(list, t, from, to, both)
+  if to < from then return end
+  local text = shown(t, from, to)
+  if both then list[#list + 1] = edit(t, from, to, "1", ("`%s` always"):format(text)) end
+  list[#list + 1] = edit(t, from, to, "0", ("`%s` never"):format(text))
+end
+
+-- The token behind the one at i; of an opening bracket, behind the one that closes it.
+local function after(t, i)
+  local match = t:match(i)
+  return (match and match > i and match or i) + 1
+end
+
+-- The middle part of a for header with these brackets; nil where it has none (a range).
+local function for_condition(t, open, close)
+  local from, i = nil, open + 1
+  while i < close do
+    if t[i] == ";" then
+      if from then return from, i - 1 end
+      from = i + 1
+    end
+    i = after(t, i)
+  end
+end
+
+local BEFORE = {} -- what a condition of ?: cannot reach over
+for word in ("= += -= *= /= %= &= |= ^= <<= >>= , ; { } ? : ( [ return"):gmatch "%S+" do
+  BEFORE[word] = true
+end
+
+-- Where the condition of the ? at i begins.
+local function ternary_start(t, i, first)
+  local from = i
+  while from > first do
+    local before = from - 1
+    if BEFORE[t[before]] then break end
+    local open = t:match(before)
+    from = open and open < before and open or before
+  end
+  return from
+end
+
+-- A number that is another: one more of a whole number, a quarter more and an eighth of others.
+local function moved(text)
+  local suffix = text:match "[fF]$" and not text:match "^0[xX]" and "f" or ""
+  if text:match "^%d[%d']*[uUlL]*$" or text:match "^0[xXbB][%x']+[uUlL]*$" then
+    return ("(%s + 1)"):format(text)
+  end
+  if text:match "^[%d.]" then return ("(1.25%s * %s + 0.125%s)"):format(suffix, text, suffix) end
+end
+
+-- Numbers between [ ] right behind a declared name are extents: storage, not what is computed.
+local function is_extent(t, i, declares)
+  return declares and t[i - 1] == "[" and t[i + 1] == "]"
+end
+
+local function number_probe(list, t, i, declares)
+  local text = moved(t[i])
+  if not text or is_extent(t, i, declares) then return end
+  list[#list + 1] = edit(t, i, i, text, ("%s for %s"):format(text, t[i]))
+end
+
+-- Does a declaration begin at i: two names in a row, with * and & or template arguments between?
+local function declares(t, i)
+  if t:kind(i) ~= "name" or t[i] == "return" or t[i] == "else" then return false end
+  local k = i + 1
+  while t[k] == "*" or t[k] == "&" do k = k + 1 end
+  return t:kind(k) == "name"
+end
+
+-- The value with which a declaration begins, to its ; or the next name's ,
+local function initialiser(list, t, i, last)
+  while i <= last and t[i] ~= ";" and t[i] ~= "=" do
+    if t:match(i) and t[i] ~= "[" then return end
+    i = after(t, i)
+  end
+  if t[i] ~= "=" or t[i + 1] == "{" then return end
+  local to = i + 1
+  while to < last and t[to + 1] ~= ";" and t[to + 1] ~= "," do
+    to = after(t, to + 1) - 1
+  end
+  if to > last then return end
+  list[#list + 1] = edit(t, i + 1, to, "0", ("`%s` begins with 0"):format(shown(t, i - 1, to)))
+end
+
+-- All probes of the tokens of a body.
+local function probes_in(list, t, first, last)
+  local declaration = false
+  for i = first, last do
+    local word, kind = t[i], t:kind(i)
+    local before = t[i - 1]
+    if before == ";" or before == "{" or before == "}" then
+      declaration = declares(t, i)
+      if declaration then initialiser(list, t, i, last) end
+    end
+    if (word == "if" or word == "while") and t[i + 1] == "(" then
+      fix(list, t, i + 2, t:match(i + 1) - 1, word == "if")
+    elseif word == "for" and t[i + 1] == "(" then
+      local from, to = for_condition(t, i + 1, t:match(i + 1))
+      if from then fix(list, t, from, to, false) end
+    elseif word == "?" then
+      fix(list, t, ternary_start(t, i, first), i - 1, true)
+    elseif kind == "number" then
+      number_probe(list, t, i, declaration)
+    end
+  end
+end
+
+-- The bytes of a function's body, in tokens: behind its { and before its }.
+local function body_of(t, item)
+  local i = 1
+  while t:first(i) and t:first(i) < item.head do i = i + 1 end
+  local close = t:match(i)
+  local open = close and t:find(close, "{")
+  local last = open and t:match(open)
+  if last then return open + 1, last - 1 end
+end
+
+-- The changes by words, and the empty kernel.
+local function changes(problem)
+  local t, list, empty = core.grammar.tokens(problem.source), {}, nil
+  for _, item in ipairs(problem.grammar:outline()) do
+    if item.open and item.head then
+      local first, last = body_of(t, item)
+      if first then probes_in(list, t, first, last) end
+      if first and item.kind == "kernel" and item.name == problem.kernel then
+        empty = edit(t, first - 1, first - 1, "{ return;", "the kernel does nothing")
+      end
+    end
+  end
+  return list, empty
+end
+
+local function with(source, change)
+  return { source = source:sub(1, change.first - 1) .. change.text .. source:sub(change.last + 1),
+           kin = true, name = ("line %d: %s"):format(change.line, change.what) }
+end
+
+--- The probes of a problem's kernel, in the order of its lines.
+---@param problem gilua.problem
+---@return table[] list of { line, what, mutant = what farm:evaluate takes, empty }
+function M.probes(problem)
+  local list = {}
+  local words, nothing = changes(problem)
+  for _, change in ipairs(words) do
+    list[#list + 1] = { line = change.line, what = change.what,
+                        mutant = with(problem.source, change) }
+  end
+  for _, rule in ipairs(problem.grammar:rules()) do
+    if rule.type == "statement" and not rule.protected then
+      list[#list + 1] = { line = rule.line, mutant = rule.name,
+        what = ("`%s` could go"):format(rule.text:gsub("%s+", " "):match "^ ?(.-) ?$") }
+    end
+  end
+  for i, probe in ipairs(list) do probe.order = i end
+  table.sort(list, function(a, b)
+    if a.line ~= b.line then return a.line < b.line end
+    return a.order < b.order
+  end)
+  if nothing then
+    table.insert(list, 1, { line = nothing.line, what = nothing.what, empty = true,
+                            mutant = with(problem.source, nothing) })
+  end
+  return list
+end
+
+-- At most `most`, the first and then evenly.
+local function sample(list, most)
+  if #list <= most then return list end
+  local some = {}
+  for i = 0, most - 1 do some[i + 1] = list[1 + i * (#list - 1) // (most - 1)] end
+  return some
+end
+
+--------------------------------------------------------------------------------------------------
+-- Running them
+
+-- What does not compile is no kernel, and equal code no change.
+local function counts(m, unmodified)
+  if m.status == "compile_error" then return false end
+  return not m.ptx_hash or m.ptx_hash ~= unmodified.ptx_hash
+end
+
+-- The probes that a case does not notice, of those given; counts them in `found`.
+local function unnoticed(problem, farm, case, probes, found)
+  local mutants, left = { "" }, {}
+  for i, probe in ipairs(probes) do mutants[i + 1] = probe.mutant end
+  local results = farm:evaluate(mutants, case)
+  for i, probe in ipairs(probes) do
+    local m = results[i + 1]
+    if not counts(m, results[1]) then
+      found.probes = found.probes - 1
+    elseif fitness.right(m, problem.tolerance) then
+      left[#left + 1] = probe
+    end
+  end
+  return left
+end
+
+--- Runs the probes as mutants run, with every check on: on the small case of the problem, and what
+--- that does not notice on a whole one.
+---@param problem gilua.problem
+---@param farm gilua.farm
+---@param case table what problem.case takes
+---@param options? { most?: integer } probes (MOST)
+---@return gilua.adequacy
+function M.of(problem, farm, case, options)
+  local all = M.probes(problem)
+  local left = sample(all, options and options.most or M.MOST)
+  local found = { probes = #left, of = #all, empty = false, survivors = {} }
+  if problem.checked_case then
+    left = unnoticed(problem, farm, problem.checked_case, left, found)
+  end
+  left = unnoticed(problem, farm, case, left, found)
+  for i, probe in ipairs(left) do
+    found.survivors[i] = { line = probe.line, what = probe.what }
+    found.empty = found.empty or probe.empty or false
+  end
+  found.noticed = found.probes - #left
+  found.score = found.probes > 0 and found.noticed / found.probes or 0
+  return found
+end
+
+--- Is it too weak to begin with?
+---@param a gilua.adequacy
+---@return boolean
+function M.is_weak(a)
+  return a.empty or a.score < M.LEAST
+end
+
+-- Rules whose change changes what is computed.
+local MEANS = { statement = true, ["if"] = true, ["while"] = true, ["else"] = true, for1 = true,
+  for2 = true, for3 = true }
+
+--- Lines that a genome changes and of which the data cannot tell what they are for.
+---@param a gilua.adequacy
+---@param problem gilua.problem
+---@param genome string
+---@return integer[]
+function M.untold(a, problem, genome)
+  local weak, seen, lines = {}, {}, {}
+  for _, s in ipairs(a.survivors) do weak[s.line] = true end
+  for _, gene in ipairs(problem.grammar:genes(genome) or {}) do
+    local rule = gene.target
+    if rule and MEANS[rule.type] and weak[rule.line] and not seen[rule.line] then
+      seen[rule.line] = true
+      lines[#lines + 1] = rule.line
+    end
+  end
+  table.sort(lines)
+  return lines
+end
+
+return M

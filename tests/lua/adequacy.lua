@@ -1,0 +1,122 @@
+-- gilua.study.adequacy: changes of a kernel that its data would not notice.
+
+package.path = "tests/lua/?.lua;lua/?.lua;" .. package.path
+local adequacy = require "gilua.study.adequacy"
+local gi = require "gilua"
+local scratch = require "scratch"
+local tap = require "tap"
+
+local function problem_of(source, fill)
+  return gi.problem(scratch.problem(source, ([[{
+    source = "kernel.cu", kernel = "k", size = 1000, block_size_x = 64,
+    args = { { name = "x", type = "f32", count = "size_x", role = "inout", fill = %s },
+             { name = "n", type = "i32", value = "size_x" } },
+    tolerance = { max_error = 1e-6 } }]]):format(fill)))
+end
+
+local function score_of(p, options)
+  local farm <close> = gi.farm(p, { jobs = 1 })
+  return adequacy.of(p, farm, { seed = 1 }, options)
+end
+
+local function whats(list)
+  local said = {}
+  for i, s in ipairs(list) do said[i] = s.line .. " " .. s.what end
+  return table.concat(said, "\n")
+end
+
+local ABSOLUTE = [[
+extern "C" __global__ void k(float *x, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) x[i] = fabsf(x[i]);
+}
+]]
+
+tap.case("a kernel that does nothing is right where the data are so", function()
+  local a = score_of(problem_of(ABSOLUTE, "{ 0, 1 }"))
+  tap.is(a.empty, true, "absolute values of positive numbers")
+  tap.ok(adequacy.is_weak(a), "too weak to begin with")
+  tap.has(whats(a.survivors), "4 `x[i] = fabsf(x[i]);` could go", "the line is named")
+end)
+
+tap.case("and is not on data of both signs", function()
+  local p = problem_of(ABSOLUTE, "{ -1, 1 }")
+  local a = score_of(p)
+  tap.is(a.empty, false, "it is noticed")
+  tap.is(whats(a.survivors), "", "so is every other change")
+  tap.is(a.score, 1.0, "a score of 1")
+  tap.is(a.noticed, a.probes, "all of them")
+  tap.is(#adequacy.untold(a, p, "<_kernel.cu_4>"), 0, "nothing to mark")
+end)
+
+local MANY = [[
+__device__ float unused(float a) { return a * 2.0f; }
+__device__ float twice(float a) { return a * 2.0f; }
+extern "C" __global__ void k(float *x, int n)
+{
+    __shared__ float s[64];
+    const int i = blockIdx.x * blockDim.x + threadIdx.x, j = (i + 0x10) % n;
+    float sum = 0.f, *p = &sum;
+    for (int c = 0; c < 3; c++) { sum += c == 1 ? *p + j : .5e1; }
+    while (sum < 1e2f) sum = twice(sum);
+#if 0
+    sum += 7;
+#endif
+    if (i < n) x[i] = sum; // 9 in a comment, "8" in a string
+}
+]]
+
+tap.case("what is changed: statements, first values, conditions, numbers", function()
+  local probes = adequacy.probes(problem_of(MANY, "{ -1, 1 }"))
+  tap.is(whats(probes), [[
+4 the kernel does nothing
+2 (1.25f * 2.0f + 0.125f) for 2.0f
+2 `return a * 2.0f;` could go
+6 `i = blockIdx.x * blockDim.x + threadIdx.x` begins with 0
+6 (0x10 + 1) for 0x10
+7 `sum = 0.f` begins with 0
+7 (1.25f * 0.f + 0.125f) for 0.f
+8 `c < 3` never
+8 (0 + 1) for 0
+8 (3 + 1) for 3
+8 (1 + 1) for 1
+8 `c == 1` always
+8 `c == 1` never
+8 (1.25 * .5e1 + 0.125) for .5e1
+8 `sum += c == 1 ? *p + j : .5e1;` could go
+9 `sum < 1e2f` never
+9 (1.25f * 1e2f + 0.125f) for 1e2f
+11 (7 + 1) for 7
+13 `i < n` always
+13 `i < n` never
+13 `x[i] = sum;` could go]], "in the order of the lines, of functions that the kernel calls")
+  for _, probe in ipairs(probes) do
+    local source = probe.mutant.source
+    tap.ok(not source or select(2, source:gsub("\n", "")) == select(2, MANY:gsub("\n", "")),
+      "lines stay where they are")
+  end
+end)
+
+tap.case("what compiles to the same code is no change, what does not compile no kernel", function()
+  local a = score_of(problem_of(MANY, "{ -1, 1 }"))
+  tap.is(a.of, 21, "probes there are")
+  tap.is(a.probes, 19, "that count: neither 7 + 1 of `#if 0` nor 0 for 0.f")
+  tap.is(whats(a.survivors):match "11 ", nil, "no line of `#if 0`")
+end)
+
+tap.case("of very many so many are taken, evenly", function()
+  local a = score_of(problem_of(MANY, "{ -1, 1 }"), { most = 5 })
+  tap.is(a.of, 21, "all that there are")
+  tap.ok(a.probes <= 5, "no more than asked for")
+end)
+
+tap.case("a winner is marked where it changes what the data cannot tell", function()
+  local p = problem_of(ABSOLUTE, "{ 0, 1 }")
+  local a = score_of(p)
+  tap.is(table.concat(adequacy.untold(a, p, "<_kernel.cu_4>"), " "), "4", "deleted there")
+  tap.is(table.concat(adequacy.untold(a, p, "<IF_kernel.cu_4> <_kernel.cu_4>"), " "), "4", "once")
+  tap.is(#adequacy.untold(a, p, "block_size_x=128"), 0, "a setting computes the same")
+end)
+
+tap.done()
