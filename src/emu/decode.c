@@ -95,16 +95,6 @@ uint32_t pool_row(Decoder *d, PoolKind kind, uint64_t value) {
 
 /* --- operands --- */
 
-bool has_mod(const Decoder *d, const char *mod) {
-    for (int i = 0; i < d->in->n_mods; i++)
-        if (strcmp(d->in->mods[i], mod) == 0) return true;
-    return false;
-}
-
-const char *last_mod(const Decoder *d) {
-    return d->in->n_mods ? d->in->mods[d->in->n_mods - 1] : "";
-}
-
 bool any_register(Decoder *d, const PtxOperand *op, uint32_t *out, int *bits) {
     if (op->kind != PTX_OP_REG) return decode_fail(d, "a register is expected as operand");
     if (op->select) return decode_fail(d, "parts of registers (.%s) are not supported", op->select);
@@ -455,7 +445,7 @@ static bool decode_one(Decoder *d) {
 }
 
 static bool decode_instr(Decoder *d) {
-    bool is_branch = strcmp(d->in->opcode, "bra") == 0;
+    bool is_branch = ptx_is(d->in, "bra");
     if (d->in->guard < 0 || is_branch) return decode_one(d);
     PtxOperand guard = {.kind = PTX_OP_REG, .reg = d->in->guard, .func = -1};
     uint32_t p;

@@ -103,11 +103,18 @@ void move_row(Decoder *d, const PtxOperand *to, bool wide, uint32_t dst, uint32_
 /* A row with the address of a symbol operand: *wide tells whether it is a 64-bit one. */
 bool symbol_row(Decoder *d, const PtxOperand *op, int64_t offset, uint32_t *out, bool *wide);
 
-bool has_mod(const Decoder *d, const char *mod);
-static inline const char *mod_at(const Decoder *d, int i) {
-    return i < d->in->n_mods ? d->in->mods[i] : "";
+/* Words of the instruction; ptx.h says what a list of them is. */
+enum { LAST = -1 }; /* modifier */
+static inline bool has_mod(const Decoder *d, const char *mods) {
+    return ptx_has_mod(d->in, mods);
 }
-const char *last_mod(const Decoder *d);
+static inline const char *mod_at(const Decoder *d, int i) {
+    return ptx_mod(d->in, i);
+}
+static inline bool mod_is(const Decoder *d, int i, const char *words) {
+    return ptx_word_in(ptx_mod(d->in, i), words);
+}
+
 void find_registers(Decoder *d); /* registers.c: fills n_reads … shows_bits, alias */
 void locals_find(Decoder *d);    /* locals.c: fills array_of, arrays */
 /* Sets the local array that an access at [base + …] is meant for, where that is known. */

@@ -7,15 +7,8 @@
 #include <string.h>
 
 static bool only_mods(Decoder *d, const char *allowed) {
-    for (int i = 0; i < d->in->n_mods; i++) {
-        const char *at = allowed;
-        size_t n = strlen(d->in->mods[i]);
-        while ((at = strstr(at, d->in->mods[i])) != NULL) {
-            if ((at == allowed || at[-1] == ' ') && (at[n] == ' ' || at[n] == 0)) break;
-            at++;
-        }
-        if (at == NULL) return decode_unknown(d);
-    }
+    for (int i = 0; i < d->in->n_mods; i++)
+        if (!mod_is(d, i, allowed)) return decode_unknown(d);
     return true;
 }
 
@@ -42,7 +35,7 @@ static bool decode_bra(Decoder *d) {
 static bool decode_brx(Decoder *d) {
     const PtxInstr *in = d->in;
     uint32_t index;
-    if (in->n_mods < 1 || strcmp(in->mods[0], "idx") != 0) return decode_unknown(d);
+    if (in->n_mods < 1 || !mod_is(d, 0, "idx")) return decode_unknown(d);
     if (in->n_targets < 1 || in->n_args < 1) return decode_fail(d, "brx.idx without targets");
     if (!source(d, &in->args[0], 'w', 0, &index)) return false;
     int first = d->code->n_jump;
@@ -441,11 +434,11 @@ static uint64_t window_of(const char *space) {
 
 /* Global and constant addresses are generic as they are; the other spaces are windows. */
 static bool decode_cvta(Decoder *d) {
-    bool to_space = strcmp(mod_at(d, 0), "to") == 0;
+    bool to_space = mod_is(d, 0, "to");
     uint64_t window = window_of(mod_at(d, to_space));
     uint32_t to, at;
     bool wide;
-    if (d->in->n_mods != 2 + to_space || strcmp(last_mod(d), "u64") != 0 || window == UINT64_MAX ||
+    if (d->in->n_mods != 2 + to_space || !mod_is(d, LAST, "u64") || window == UINT64_MAX ||
         d->in->n_args != 2)
         return decode_unknown(d);
     const PtxOperand *from = &d->in->args[1];
@@ -479,7 +472,7 @@ static bool decode_isspacep(Decoder *d) {
     uint32_t to, at;
     uint64_t window = window_of(mod_at(d, 0));
     if (d->in->n_mods != 1 || d->in->n_args != 2 || window == UINT64_MAX) return decode_unknown(d);
-    uint64_t kind = window ? window >> ID_SHIFT : strcmp(mod_at(d, 0), "const") == 0;
+    uint64_t kind = window ? window >> ID_SHIFT : mod_is(d, 0, "const");
     if (!source(d, &d->in->args[1], 'q', 0, &at) || !dest(d, &d->in->args[0], 'p', &to))
         return false;
     emit_slow(d, do_isspacep, to, at, 0, 0, kind);

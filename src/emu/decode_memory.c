@@ -7,55 +7,23 @@
 
 /* --- modifiers --- */
 
-static bool is_one_of(const char *mod, const char *const *list) {
-    for (; *list; list++)
-        if (strcmp(mod, *list) == 0) return true;
-    return false;
-}
-
 /* Caching hints and memory-model words change no value: memory is one, lanes go in order. */
 static bool is_hint(const char *mod) {
-    static const char *const words[] = {"weak",
-                                        "relaxed",
-                                        "acquire",
-                                        "release",
-                                        "acq_rel",
-                                        "volatile",
-                                        "nc",
-                                        "ca",
-                                        "cg",
-                                        "cs",
-                                        "lu",
-                                        "cv",
-                                        "wb",
-                                        "wt",
-                                        "cta",
-                                        "gpu",
-                                        "sys",
-                                        "gl",
-                                        "L1::evict_normal",
-                                        "L1::evict_unchanged",
-                                        "L1::evict_first",
-                                        "L1::evict_last",
-                                        "L1::no_allocate",
-                                        "L2::64B",
-                                        "L2::128B",
-                                        "L2::256B",
-                                        "noftz",
-                                        NULL};
-    return is_one_of(mod, words);
+    static const char words[] =
+        "weak relaxed acquire release acq_rel volatile nc ca cg cs lu cv wb wt cta gpu sys gl "
+        "L1::evict_normal L1::evict_unchanged L1::evict_first L1::evict_last L1::no_allocate "
+        "L2::64B L2::128B L2::256B noftz";
+    return ptx_word_in(mod, words);
 }
 
 /* What hints say to other threads. */
 static uint8_t order_of(const PtxInstr *in) {
-    static const char *const strong[] = {"volatile", "relaxed", "acquire",
-                                         "release",  "acq_rel", NULL};
     uint8_t order = 0;
     for (int i = 0; i < in->n_mods; i++) {
         const char *mod = in->mods[i];
-        if (is_one_of(mod, strong)) order |= ORDER_STRONG;
-        if (strcmp(mod, "release") == 0 || strcmp(mod, "acq_rel") == 0) order |= ORDER_RELEASE;
-        if (strcmp(mod, "cta") == 0) order |= ORDER_BLOCK;
+        if (ptx_word_in(mod, "volatile relaxed acquire release acq_rel")) order |= ORDER_STRONG;
+        if (ptx_word_in(mod, "release acq_rel")) order |= ORDER_RELEASE;
+        if (ptx_word_in(mod, "cta")) order |= ORDER_BLOCK;
     }
     return order;
 }
@@ -144,7 +112,7 @@ static bool mem_registers(Decoder *d, MemForm *f, const PtxOperand *op) {
             uint64_t value;
             if (!immediate(d, r,
                            f->size == 8                      ? 'q'
-                           : strcmp(last_mod(d), "f32") == 0 ? 'f'
+                           : mod_is(d, LAST, "f32") ? 'f'
                                                              : 'w',
                            &value))
                 return false;
@@ -279,15 +247,14 @@ static bool reads_register(const PtxOperand *op, int reg) {
 
 /* Does nothing come of a register but comparisons, of it or of what it was copied to? */
 static bool only_compared(const Decoder *d, int reg, int depth) {
-    static const char *const copies[] = {"mov", "cvt", "and", NULL};
     for (int i = 0; i < d->func->n_code; i++) {
         const PtxInstr *in = &d->func->code[i];
         bool reads = false;
         for (int k = 0; k < in->n_args && !reads; k++)
             reads = !ptx_is_dest(in, k) && reads_register(&in->args[k], reg);
-        if (!reads || strcmp(in->opcode, "setp") == 0) continue;
+        if (!reads || ptx_is(in, "setp")) continue;
         const PtxOperand *to = &in->args[0];
-        if (!is_one_of(in->opcode, copies) || to->kind != PTX_OP_REG || depth == 0) return false;
+        if (!ptx_is(in, "mov cvt and") || to->kind != PTX_OP_REG || depth == 0) return false;
         if (to->reg != reg && !only_compared(d, to->reg, depth - 1)) return false;
     }
     return true;
@@ -604,10 +571,10 @@ static bool decode_tex(Decoder *d) {
     const PtxInstr *in = d->in;
     TexForm f = {.count = 1, .is_repeat = d->is_repeat[d->index]};
     int k = 0;
-    bool level = strcmp(mod_at(d, k), "level") == 0, base = strcmp(mod_at(d, k), "base") == 0;
+    bool level = mod_is(d, k, "level"), base = mod_is(d, k, "base");
     k += level || base;
     if (!tex_geometry(mod_at(d, k++), &f)) return decode_unknown(d);
-    if (strcmp(mod_at(d, k), "v4") == 0) f.count = 4, k++;
+    if (mod_is(d, k, "v4")) f.count = 4, k++;
     const char *to = mod_at(d, k), *from = mod_at(d, k + 1);
     f.as_int = strcmp(to, "f32") != 0;
     f.is_int = strcmp(from, "s32") == 0;

@@ -125,7 +125,7 @@ static bool setp_mods(Decoder *d, Setp *s, bool has_to) {
     if (strcmp(mod, "and") == 0) s->combine = OP_AND_P, k++;
     else if (strcmp(mod, "or") == 0) s->combine = OP_OR_P, k++;
     else if (strcmp(mod, "xor") == 0) s->combine = OP_XOR_P, k++;
-    if (strcmp(mod_at(d, k), "ftz") == 0) s->ftz = true, k++;
+    if (mod_is(d, k, "ftz")) s->ftz = true, k++;
     if (has_to && !ptx_type_parse(mod_at(d, k++), &s->to)) return decode_unknown(d);
     if (k != d->in->n_mods - 1 || !ptx_type_parse(mod_at(d, k), &s->type)) return decode_unknown(d);
     return true;
@@ -270,9 +270,9 @@ static bool decode_set(Decoder *d) {
 static bool decode_slct(Decoder *d) {
     const PtxInstr *in = d->in;
     PtxType type, ctype;
-    bool ftz = strcmp(mod_at(d, 0), "ftz") == 0 || strcmp(mod_at(d, 1), "ftz") == 0;
+    bool ftz = mod_is(d, 0, "ftz") || mod_is(d, 1, "ftz");
     if (in->n_mods != 2 + ftz || in->n_args != 4 || !ptx_type_parse(mod_at(d, 0), &type) ||
-        !ptx_type_parse(last_mod(d), &ctype) || (ctype != PTX_S32 && ctype != PTX_F32))
+        !ptx_type_parse(mod_at(d, LAST), &ctype) || (ctype != PTX_S32 && ctype != PTX_F32))
         return decode_unknown(d);
     char letter = letter_of(type);
     if (letter == 0 || (ftz && ctype != PTX_F32)) return decode_unknown(d);
@@ -570,7 +570,7 @@ static bool decode_pair(Decoder *d, bool brain) {
     Convert c = {.to = brain ? PTX_BF16 : PTX_F16, .from = PTX_F32, .to_bits = 16};
     uint32_t to, a, b;
     uint64_t imm = 0;
-    if (strcmp(last_mod(d), "f32") != 0 || d->in->n_args != 3) return decode_unknown(d);
+    if (!mod_is(d, LAST, "f32") || d->in->n_args != 3) return decode_unknown(d);
     if (!convert_mods(d, &c, 2)) return false;
     if (!c.rounded || c.integral || c.ftz || c.sat || c.round > NUM_RZ) return decode_unknown(d);
     if (!source(d, &d->in->args[1], 'f', 0, &a) || !source(d, &d->in->args[2], 'f', 1, &b) ||
@@ -604,12 +604,12 @@ static bool decode_pack(Decoder *d) {
     PtxType to = PTX_NONE;
     uint32_t at[3] = {0}, result;
     uint64_t imm = 0;
-    if (in->n_mods < 4 || strcmp(in->mods[1], "sat") != 0 || !ptx_type_parse(in->mods[2], &to) ||
-        strcmp(in->mods[3], "s32") != 0)
+    if (in->n_mods < 4 || !mod_is(d, 1, "sat") || !ptx_type_parse(in->mods[2], &to) ||
+        !mod_is(d, 3, "s32"))
         return decode_unknown(d);
     bool bytes = to == PTX_U8 || to == PTX_S8;
     if ((!bytes && to != PTX_U16 && to != PTX_S16) || in->n_args != 3 + bytes ||
-        in->n_mods != 4 + bytes || (bytes && strcmp(in->mods[4], "b32") != 0))
+        in->n_mods != 4 + bytes || (bytes && !mod_is(d, 4, "b32")))
         return decode_unknown(d);
     for (int k = 0; k < 2 + bytes; k++)
         if (!source(d, &in->args[1 + k], 'w', k, &at[k])) return false;
@@ -626,20 +626,20 @@ static bool decode_cvt(Decoder *d) {
     PtxType to, from;
     uint32_t result, at;
     if (in->n_mods < 2) return decode_unknown(d);
-    if (strcmp(in->mods[0], "pack") == 0) return decode_pack(d);
+    if (mod_is(d, 0, "pack")) return decode_pack(d);
     const char *to_name = in->mods[in->n_mods - 2];
     if (strcmp(to_name, "f16x2") == 0) return decode_pair(d, false);
     if (strcmp(to_name, "bf16x2") == 0) return decode_pair(d, true);
     if (strcmp(to_name, "tf32") == 0) {
-        if (in->n_mods != 3 || strcmp(in->mods[0], "rna") != 0 || in->n_args != 2 ||
-            strcmp(last_mod(d), "f32") != 0)
+        if (in->n_mods != 3 || !mod_is(d, 0, "rna") || in->n_args != 2 ||
+            !mod_is(d, LAST, "f32"))
             return decode_unknown(d);
         if (!source(d, &in->args[1], 'f', 0, &at) || !dest(d, &in->args[0], 'w', &result))
             return false;
         emit_slow(d, slow_tf32, result, at, at, at, 0);
         return true;
     }
-    if (in->n_args != 2 || !ptx_type_parse(to_name, &to) || !ptx_type_parse(last_mod(d), &from))
+    if (in->n_args != 2 || !ptx_type_parse(to_name, &to) || !ptx_type_parse(mod_at(d, LAST), &from))
         return decode_unknown(d);
     c.to = (uint8_t)to;
     c.from = (uint8_t)from;

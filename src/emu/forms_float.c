@@ -78,7 +78,7 @@ SLOW_OP(slow_abs_d, F64, F64, F64, F64, num_abs_f64(a))
 /* neg x is -0 - x: the sign, except for a NaN. */
 static bool decode_sign(Decoder *d) {
     const PtxInstr *in = d->in;
-    bool wide = strcmp(last_mod(d), "f64") == 0, ftz = has_mod(d, "ftz");
+    bool wide = mod_is(d, LAST, "f64"), ftz = has_mod(d, "ftz");
     uint32_t to, at;
     char t = wide ? 'd' : 'f';
     if (in->n_args != 2) return decode_unknown(d);
@@ -130,10 +130,10 @@ static bool slow_testp(Machine *m, Warp *w, const Ins *in) {
 
 static bool decode_testp(Decoder *d) {
     const PtxInstr *in = d->in;
-    bool wide = strcmp(last_mod(d), "f64") == 0;
+    bool wide = mod_is(d, LAST, "f64");
     uint32_t to, at;
     uint64_t kind = 0;
-    if (in->n_mods != 2 || in->n_args != 2 || (!wide && strcmp(last_mod(d), "f32") != 0))
+    if (in->n_mods != 2 || in->n_args != 2 || (!wide && !mod_is(d, LAST, "f32")))
         return decode_unknown(d);
     while (kind < 6 && strcmp(testp_names[kind], in->mods[0]) != 0) kind++;
     if (kind == 6) return decode_unknown(d);
@@ -219,7 +219,7 @@ static char half_letter(const char *opcode) {
 
 static bool decode_half(Decoder *d) {
     const PtxInstr *in = d->in;
-    const char *type = last_mod(d);
+    const char *type = mod_at(d, LAST);
     char op = half_letter(in->opcode);
     bool brain = type[0] == 'b', two = strstr(type, "x2") != NULL;
     uint64_t how = (brain ? HALF_BRAIN : 0) | (two ? HALF_TWO : 0) |

@@ -3,8 +3,6 @@
 #include "emu/lanes.h"
 #include "emu/num.h"
 
-#include <string.h>
-
 /* --- division: by zero gives all ones, and so does the remainder, as on an H200 --- */
 
 static int64_t div_s64(int64_t a, int64_t b) {
@@ -115,11 +113,11 @@ static bool decode_carry(Decoder *d) {
     if (op[3] == 'c') how |= CC_IN;
     int k = 0;
     if (is_mad) {
-        if (strcmp(mod_at(d, k), "hi") == 0) how |= CC_HI;
-        else if (strcmp(mod_at(d, k), "lo") != 0) return decode_unknown(d);
+        if (mod_is(d, k, "hi")) how |= CC_HI;
+        else if (!mod_is(d, k, "lo")) return decode_unknown(d);
         k++;
     }
-    if (strcmp(mod_at(d, k), "cc") == 0) how |= CC_OUT, k++;
+    if (mod_is(d, k, "cc")) how |= CC_OUT, k++;
     PtxType type;
     if (in->n_mods != k + 1 || in->n_args != 3 + is_mad || !ptx_type_parse(mod_at(d, k), &type) ||
         (type != PTX_U32 && type != PTX_S32 && type != PTX_U64 && type != PTX_S64))
@@ -214,10 +212,10 @@ static bool slow_bfi(Machine *m, Warp *w, const Ins *in) {
 
 static bool decode_bfi(Decoder *d) {
     const PtxInstr *in = d->in;
-    bool wide = strcmp(last_mod(d), "b64") == 0;
+    bool wide = mod_is(d, LAST, "b64");
     uint32_t to, a, b, pos, len;
     char t = wide ? 'q' : 'w';
-    if (in->n_mods != 1 || in->n_args != 5 || (!wide && strcmp(last_mod(d), "b32") != 0))
+    if (in->n_mods != 1 || in->n_args != 5 || (!wide && !mod_is(d, LAST, "b32")))
         return decode_unknown(d);
     if (!source(d, &in->args[1], t, 0, &a) || !source(d, &in->args[2], t, 1, &b) ||
         !source(d, &in->args[3], 'w', 2, &pos) || !source(d, &in->args[4], 'w', 2, &len) ||
@@ -231,7 +229,7 @@ static bool decode_bfi(Decoder *d) {
 static bool decode_lop3(Decoder *d) {
     const PtxInstr *in = d->in;
     bool with_pred = in->n_mods == 2;
-    if (in->n_args != 5 + with_pred || strcmp(last_mod(d), "b32") != 0 || in->n_mods > 2)
+    if (in->n_args != 5 + with_pred || !mod_is(d, LAST, "b32") || in->n_mods > 2)
         return decode_unknown(d);
     const PtxOperand *to_op = &in->args[0], *p_op = NULL;
     if (with_pred) {
@@ -248,8 +246,8 @@ static bool decode_lop3(Decoder *d) {
     if (!dest(d, to_op, 'w', &to)) return false;
     emit(d, OP_LOP3, 0, to, at[0], at[1], at[2])->imm = table;
     if (!with_pred) return true;
-    bool is_or = strcmp(mod_at(d, 0), "or") == 0;
-    if (!is_or && strcmp(mod_at(d, 0), "and") != 0) return decode_unknown(d);
+    bool is_or = mod_is(d, 0, "or");
+    if (!is_or && !mod_is(d, 0, "and")) return decode_unknown(d);
     if (!source(d, &in->args[5], 'p', 0, &q) || !dest(d, p_op, 'p', &p)) return false;
     emit(d, OP_EQ32, 1, d->tmp_p[1], to, pool_row(d, POOL_B32, 0), 0);
     emit(d, is_or ? OP_OR_P : OP_AND_P, 0, p, d->tmp_p[1], q, 0);

@@ -20,12 +20,12 @@ static bool emit_sync(Decoder *d, SyncForm f) {
 static bool decode_shfl(Decoder *d) {
     static const char *const modes[] = {"up", "down", "bfly", "idx"};
     const PtxInstr *in = d->in;
-    bool sync = strcmp(mod_at(d, 0), "sync") == 0,
+    bool sync = mod_is(d, 0, "sync"),
          pair = in->n_args && in->args[0].kind == PTX_OP_PAIR;
     uint32_t to, p = d->trash_p, a, b, c, mask = 0;
     uint8_t mode = 0;
     while (mode < 4 && strcmp(modes[mode], mod_at(d, sync)) != 0) mode++;
-    if (mode == 4 || in->n_mods != 2 + sync || strcmp(last_mod(d), "b32") != 0 ||
+    if (mode == 4 || in->n_mods != 2 + sync || !mod_is(d, LAST, "b32") ||
         in->n_args != 4 + sync)
         return decode_unknown(d);
     if (!source(d, &in->args[1], 'w', 0, &a) || !source(d, &in->args[2], 'w', 1, &b) ||
@@ -48,7 +48,7 @@ static bool decode_vote(Decoder *d) {
     while (kind < 4 && !has_mod(d, kinds[kind])) kind++;
     bool ballot = kind == VOTE_BALLOT;
     if (kind == 4 || in->n_mods != 2 + sync || in->n_args != 2 + sync ||
-        strcmp(last_mod(d), ballot ? "b32" : "pred") != 0)
+        !mod_is(d, LAST, ballot ? "b32" : "pred"))
         return decode_unknown(d);
     if (!source(d, &in->args[1], 'p', 0, &p)) return false;
     if (sync && !source(d, &in->args[2], 'w', 0, &mask)) return false;
@@ -66,7 +66,7 @@ static bool do_activemask(Machine *m, Warp *w, const Ins *in) {
 
 static bool decode_activemask(Decoder *d) {
     uint32_t to;
-    if (d->in->n_mods != 1 || strcmp(last_mod(d), "b32") != 0 || d->in->n_args != 1)
+    if (d->in->n_mods != 1 || !mod_is(d, LAST, "b32") || d->in->n_args != 1)
         return decode_unknown(d);
     if (!dest(d, &d->in->args[0], 'w', &to)) return false;
     emit_slow(d, do_activemask, to, 0, 0, 0, 0);
@@ -76,7 +76,7 @@ static bool decode_activemask(Decoder *d) {
 static bool decode_elect(Decoder *d) {
     const PtxInstr *in = d->in;
     uint32_t to, p, mask;
-    if (in->n_mods != 1 || strcmp(mod_at(d, 0), "sync") != 0 || in->n_args != 2 ||
+    if (in->n_mods != 1 || !mod_is(d, 0, "sync") || in->n_args != 2 ||
         in->args[0].kind != PTX_OP_PAIR)
         return decode_unknown(d);
     if (!source(d, &in->args[1], 'w', 0, &mask) || !dest(d, &in->args[0].elems[0], 'w', &to) ||
@@ -88,12 +88,12 @@ static bool decode_elect(Decoder *d) {
 
 static bool decode_match(Decoder *d) {
     const PtxInstr *in = d->in;
-    bool all = strcmp(mod_at(d, 0), "all") == 0, any = strcmp(mod_at(d, 0), "any") == 0;
-    bool wide = strcmp(last_mod(d), "b64") == 0;
+    bool all = mod_is(d, 0, "all"), any = mod_is(d, 0, "any");
+    bool wide = mod_is(d, LAST, "b64");
     bool pair = in->n_args && in->args[0].kind == PTX_OP_PAIR;
     uint32_t to, p = d->trash_p, a, mask;
-    if ((!all && !any) || in->n_mods != 3 || strcmp(mod_at(d, 1), "sync") != 0 || in->n_args != 3 ||
-        (!wide && strcmp(last_mod(d), "b32") != 0) || (pair && !all))
+    if ((!all && !any) || in->n_mods != 3 || !mod_is(d, 1, "sync") || in->n_args != 3 ||
+        (!wide && !mod_is(d, LAST, "b32")) || (pair && !all))
         return decode_unknown(d);
     if (!source(d, &in->args[1], wide ? 'q' : 'w', 0, &a) ||
         !source(d, &in->args[2], 'w', 1, &mask))
@@ -111,8 +111,8 @@ static bool decode_redux(Decoder *d) {
     const PtxInstr *in = d->in;
     uint8_t op = REDUX_ADD;
     uint32_t to, a, mask;
-    const char *type = last_mod(d);
-    if (in->n_mods != 3 || in->n_args != 3 || strcmp(mod_at(d, 0), "sync") != 0)
+    const char *type = mod_at(d, LAST);
+    if (in->n_mods != 3 || in->n_args != 3 || !mod_is(d, 0, "sync"))
         return decode_unknown(d);
     while (op < 6 && strcmp(redux_names[op], mod_at(d, 1)) != 0) op++;
     bool sign = strcmp(type, "s32") == 0;

@@ -13,17 +13,13 @@
 #include "emu/decode.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* Is the result the same whichever NaN an f32 operand is? */
 static bool is_blind_to_nans(const PtxInstr *in) {
-    static const char *const blind[] = {"add", "sub", "mul", "fma", "mad", "div", "min", "max"};
-    if (in->n_mods == 0 || strcmp(in->mods[in->n_mods - 1], "f32") != 0) return false;
-    if (strcmp(in->opcode, "setp") == 0) return true;
-    if (in->n_mods > 2 || (in->n_mods == 2 && strcmp(in->mods[0], "rn") != 0)) return false;
-    for (size_t i = 0; i < sizeof blind / sizeof *blind; i++)
-        if (strcmp(in->opcode, blind[i]) == 0) return true;
-    return false;
+    if (!ptx_word_in(ptx_mod(in, -1), "f32")) return false;
+    if (ptx_is(in, "setp")) return true;
+    if (in->n_mods > 2 || (in->n_mods == 2 && !ptx_word_in(in->mods[0], "rn"))) return false;
+    return ptx_is(in, "add sub mul fma mad div min max");
 }
 
 static void note_reads(Decoder *d, const PtxOperand *op, bool shows_bits) {
@@ -66,11 +62,7 @@ static void note_homes(const PtxInstr *in, int stretch, int *home) {
 
 /* May a lane wait here for others of its warp, while those run? */
 static bool may_wait(const PtxInstr *in) {
-    static const char *const ops[] = {"shfl", "vote", "match",   "redux",
-                                      "elect", "bar", "barrier", "call"};
-    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
-        if (strcmp(in->opcode, ops[i]) == 0) return true;
-    return false;
+    return ptx_is(in, "shfl vote match redux elect bar barrier call");
 }
 
 /* A slot is shared by registers whose lines do not overlap. Lanes that wait on earlier lines still

@@ -26,29 +26,14 @@ typedef struct Numbering {
     int next; /* the next new number */
 } Numbering;
 
-static bool is_one_of(const char *word, const char *list) {
-    size_t n = strlen(word);
-    for (const char *p = list; (p = strstr(p, word)) != NULL; p += n)
-        if ((p == list || p[-1] == ' ') && (p[n] == ' ' || p[n] == '\0')) return true;
-    return false;
-}
-
-static bool has_mod(const PtxInstr *in, const char *mod) {
-    for (int i = 0; i < in->n_mods; i++)
-        if (strcmp(in->mods[i], mod) == 0) return true;
-    return false;
-}
-
 static bool is_pure(const PtxInstr *in) {
     static const char pure[] =
         "abs add and bfe bfi brev clz cnot copysign cos cvt cvta div ex2 fma lg2 lop3 mad mad24 "
         "max min mov mul mul24 neg not or popc prmt rcp rem rsqrt sad selp set setp shf shl shr "
         "sin slct sqrt sub szext tanh tex xor";
     if (in->guard >= 0) return false;
-    if (strcmp(in->opcode, "ld") == 0)
-        return !has_mod(in, "volatile") &&
-               (has_mod(in, "const") || has_mod(in, "param") || has_mod(in, "nc"));
-    return is_one_of(in->opcode, pure);
+    if (ptx_is(in, "ld")) return !ptx_has_mod(in, "volatile") && ptx_has_mod(in, "const param nc");
+    return ptx_is(in, pure);
 }
 
 static uint64_t key_of_word(uint64_t key, const char *word) {
@@ -75,7 +60,7 @@ static uint64_t key_of_operand(const Numbering *n, uint64_t key, const PtxOperan
 static uint64_t key_of(const Numbering *n, const PtxInstr *in) {
     uint64_t key = key_of_word(0, in->opcode);
     for (int i = 0; i < in->n_mods; i++) key = key_of_word(key, in->mods[i]);
-    bool by_sixteen = strcmp(in->opcode, "ld") == 0 && has_mod(in, "const");
+    bool by_sixteen = ptx_is(in, "ld") && ptx_has_mod(in, "const");
     for (int i = 0; i < in->n_args; i++)
         if (!ptx_is_dest(in, i)) key = key_of_operand(n, key, &in->args[i], by_sixteen);
     return key;
@@ -108,11 +93,11 @@ static const Known *find(const Numbering *n, uint64_t key) {
 }
 
 static bool is_load(const PtxInstr *in) {
-    return strcmp(in->opcode, "ld") == 0;
+    return ptx_is(in, "ld");
 }
 
 static bool is_copy(const PtxInstr *in) {
-    return strcmp(in->opcode, "mov") == 0 && in->guard < 0 && in->n_args == 2 &&
+    return ptx_is(in, "mov") && in->guard < 0 && in->n_args == 2 &&
            in->args[0].kind == PTX_OP_REG && in->args[1].kind == PTX_OP_REG;
 }
 

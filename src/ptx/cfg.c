@@ -9,18 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is(const PtxInstr *in, const char *opcode) {
-    return strcmp(in->opcode, opcode) == 0;
-}
-
 static bool is_branch(const PtxInstr *in) {
-    return in->opcode[0] == 'b' && (is(in, "bra") || is(in, "brx"));
+    return ptx_is(in, "bra brx");
 }
 
 static bool ends_thread(const PtxInstr *in) {
-    char c = in->opcode[0];
-    return (c == 'r' && is(in, "ret")) || (c == 'e' && is(in, "exit")) ||
-           (c == 't' && is(in, "trap"));
+    return ptx_is(in, "ret exit trap");
 }
 
 static void mark_leaders(const PtxFunc *f, bool *leader) {

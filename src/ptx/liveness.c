@@ -8,37 +8,19 @@
 #include "ptx/ptx.h"
 
 #include <stdlib.h>
-#include <string.h>
-
-static bool one_of(const char *opcode, const char *const *list) {
-    for (; *list; list++)
-        if (strcmp(opcode, *list) == 0) return true;
-    return false;
-}
-
-static bool has_mod(const PtxInstr *in, const char *mod) {
-    for (int i = 0; i < in->n_mods; i++)
-        if (strcmp(in->mods[i], mod) == 0) return true;
-    return false;
-}
 
 /* Opcodes whose first operand may be a register and is read. Stores need no mention: theirs is an
 ** address. */
 static bool reads_first(const PtxInstr *in) {
-    static const char *const all[] = {"bra",     "brx",          "nanosleep",
-                                      "pmevent", "stackrestore", "setmaxnreg",
-                                      "membar",  "fence",        NULL};
-    if (!strchr("bnpsmft", in->opcode[0])) return false;
-    if (strcmp(in->opcode, "bar") == 0 || strcmp(in->opcode, "barrier") == 0)
-        return !has_mod(in, "red");
-    if (strcmp(in->opcode, "tcgen05") == 0) return has_mod(in, "dealloc");
-    return one_of(in->opcode, all);
+    if (ptx_is(in, "bar barrier")) return !ptx_has_mod(in, "red");
+    if (ptx_is(in, "tcgen05")) return ptx_has_mod(in, "dealloc");
+    return ptx_is(in, "bra brx nanosleep pmevent stackrestore setmaxnreg membar fence");
 }
 
 bool ptx_is_dest(const PtxInstr *in, int arg) {
     if (arg != 0 || in->n_args == 0) return false;
     PtxOperandKind kind = in->args[0].kind;
-    if (strcmp(in->opcode, "call") == 0) /* the returns; the arguments come after the function */
+    if (ptx_is(in, "call")) /* the returns; the arguments come after the function */
         return kind == PTX_OP_LIST;
     if (kind != PTX_OP_REG && kind != PTX_OP_VECTOR && kind != PTX_OP_PAIR) return false;
     return !reads_first(in);
@@ -75,7 +57,7 @@ static void mention_instr(Mentions *m, const PtxInstr *in) {
     for (int a = 0; a < in->n_args; a++) {
         bool write = ptx_is_dest(in, a);
         mention_operand(m, &in->args[a], write);
-        if (write && strcmp(in->opcode, "wgmma") == 0) /* accumulates into its destination */
+        if (write && ptx_is(in, "wgmma")) /* accumulates into its destination */
             mention_operand(m, &in->args[a], false);
     }
 }

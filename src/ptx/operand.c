@@ -87,46 +87,17 @@ static bool is_numbered(const char *name, const char *stem, const char *tail) {
 }
 
 static bool is_special(const char *name) {
-    static const char *const names[] = {"tid",
-                                        "ntid",
-                                        "ctaid",
-                                        "nctaid",
-                                        "clusterid",
-                                        "nclusterid",
-                                        "cluster_ctaid",
-                                        "cluster_nctaid",
-                                        "cluster_ctarank",
-                                        "cluster_nctarank",
-                                        "is_explicit_cluster",
-                                        "laneid",
-                                        "warpid",
-                                        "nwarpid",
-                                        "smid",
-                                        "nsmid",
-                                        "gridid",
-                                        "lanemask_eq",
-                                        "lanemask_le",
-                                        "lanemask_lt",
-                                        "lanemask_ge",
-                                        "lanemask_gt",
-                                        "clock",
-                                        "clock_hi",
-                                        "clock64",
-                                        "globaltimer",
-                                        "globaltimer_lo",
-                                        "globaltimer_hi",
-                                        "reserved_smem_offset_begin",
-                                        "reserved_smem_offset_end",
-                                        "reserved_smem_offset_cap",
-                                        "total_smem_size",
-                                        "aggr_smem_size",
-                                        "dynamic_smem_size",
-                                        "current_graph_exec"};
+    static const char names[] =
+        "tid ntid ctaid nctaid clusterid nclusterid cluster_ctaid cluster_nctaid "
+        "cluster_ctarank cluster_nctarank is_explicit_cluster laneid warpid nwarpid smid "
+        "nsmid gridid lanemask_eq lanemask_le lanemask_lt lanemask_ge lanemask_gt clock "
+        "clock_hi clock64 globaltimer globaltimer_lo globaltimer_hi "
+        "reserved_smem_offset_begin reserved_smem_offset_end reserved_smem_offset_cap "
+        "total_smem_size aggr_smem_size dynamic_smem_size current_graph_exec";
     if (*name++ != '%') return false;
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (strcmp(name, names[i]) == 0) return true;
-    return is_numbered(name, "pm", "") || is_numbered(name, "pm", "_64") ||
-           is_numbered(name, "envreg", "") || is_numbered(name, "reserved_smem_offset_", "");
+    return ptx_word_in(name, names) || is_numbered(name, "pm", "") ||
+           is_numbered(name, "pm", "_64") || is_numbered(name, "envreg", "") ||
+           is_numbered(name, "reserved_smem_offset_", "");
 }
 
 /* %tid.x, %laneid */
@@ -182,7 +153,7 @@ static PtxOperand target_table(Parser *P, PtxInstr *in, const Binding *b) {
 static PtxOperand undeclared(Parser *P, PtxInstr *in, Name *name) {
     if (is_special(name->text)) return special_register(P, name);
     if (ptxp_is(name, "_")) return blank(PTX_OP_SINK);
-    if (strcmp(in->opcode, "brx") == 0)
+    if (ptx_is(in, "brx"))
         ptxp_fail(P, P->line, "'%s' is no .branchtargets list declared before", name->text);
     ptxp_fail(P, P->line, "'%s' is not declared", name->text);
 }
@@ -191,7 +162,7 @@ static PtxOperand named(Parser *P, PtxInstr *in) {
     const char *start = P->p;
     int line = P->line;
     Name *name = ptxp_ident(P, "an operand");
-    if (strcmp(in->opcode, "bra") == 0) return label(P, name);
+    if (ptx_is(in, "bra")) return label(P, name);
     const Binding *b = name->bound;
     if (b && b->kind == BIND_TARGETS) return target_table(P, in, b);
     if (b) return declared(P, b);
@@ -221,7 +192,7 @@ static PtxOperand negated(Parser *P, PtxInstr *in) {
 static PtxOperand operand(Parser *P, PtxInstr *in) {
     PtxOperand op;
     if (ptxp_take_char(P, '{')) return sequence(P, in, PTX_OP_VECTOR, '}');
-    if (ptxp_peek(P) == '(' && strcmp(in->opcode, "call") == 0) {
+    if (ptxp_peek(P) == '(' && ptx_is(in, "call")) {
         ptxp_take_char(P, '(');
         return sequence(P, in, PTX_OP_LIST, ')');
     }

@@ -113,6 +113,12 @@ typedef struct PtxInstr {
                                 inlined code of another file, the line it was inlined at */
 } PtxInstr;
 
+/* Words (word.c). A list of words has blanks between them: "add sub mul". */
+bool ptx_word_in(const char *word, const char *list);
+bool ptx_is(const PtxInstr *in, const char *opcodes);   /* is its opcode one of the list? */
+bool ptx_has_mod(const PtxInstr *in, const char *mods); /* has it a modifier of the list? */
+const char *ptx_mod(const PtxInstr *in, int i);         /* i < 0: from the last, -1; "": none */
+
 /* name: .callprototype (rets) _ (params); the call operand naming it is a SYMBOL with func -1. */
 typedef struct PtxProto {
     const char *name;

@@ -1,0 +1,28 @@
+/* word.c - the words of an instruction, opcode and modifiers, compared with others. */
+#include "ptx/ptx.h"
+
+bool ptx_word_in(const char *word, const char *list) {
+    while (*list) {
+        const char *w = word;
+        while (*w && *w == *list) w++, list++;
+        if (*w == '\0' && (*list == ' ' || *list == '\0')) return true;
+        while (*list && *list != ' ') list++;
+        while (*list == ' ') list++;
+    }
+    return false;
+}
+
+bool ptx_is(const PtxInstr *in, const char *opcodes) {
+    return ptx_word_in(in->opcode, opcodes);
+}
+
+const char *ptx_mod(const PtxInstr *in, int i) {
+    if (i < 0) i += in->n_mods;
+    return i >= 0 && i < in->n_mods ? in->mods[i] : "";
+}
+
+bool ptx_has_mod(const PtxInstr *in, const char *mods) {
+    for (int i = 0; i < in->n_mods; i++)
+        if (ptx_word_in(in->mods[i], mods)) return true;
+    return false;
+}
