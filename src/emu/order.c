@@ -11,9 +11,10 @@
 **     the block alone.
 ** Where that would ask for too much memory more is taken to be in order than is, so that races may
 ** be missed and none is invented: what one thread of a block took over, all threads of the block
-** know; who takes over from two threads of a block takes over from all of it; a fence by anybody
-** before a barrier counts for all who pass it; any strong read of the place takes over, whatever
-** it reads and with or without a fence behind it.
+** know; who takes over from two warps of a block takes over from all of it; a fence is behind all
+** that lanes did whom its lane met since the last barrier of the block; one by anybody before such
+** a barrier counts for all who pass it; any strong read of the place takes over, whatever it reads
+** and with or without a fence behind it.
 */
 #include "emu/shadow.h"
 
@@ -25,8 +26,9 @@
 static void join(Past *to, const Past *from) {
     if (from->epoch > to->epoch) to->epoch = from->epoch;
     if (from->time == 0) return;
-    if (to->time == 0) to->thread = from->thread;
-    else if (to->thread != from->thread) to->thread = ANYBODY;
+    if (to->time == 0) to->warp = from->warp;
+    else if (to->warp != from->warp) to->warp = ANY_WARP;
+    to->lanes |= from->lanes;
     if (from->time > to->time) to->time = from->time;
 }
 
@@ -62,7 +64,9 @@ static bool covers(const Pasts *p, const Touch *then) {
     if (i == p->n || p->at[i].block != then->block) return false;
     const Past *past = &p->at[i];
     if (then->epoch < past->epoch) return true;
-    return (past->thread == ANYBODY || past->thread == then->thread) && then->time <= past->time;
+    if (then->time > past->time) return false;
+    return past->warp == ANY_WARP ||
+           (past->warp == then->thread / LANES && past->lanes >> then->thread % LANES & 1);
 }
 
 /* --- places that hand over --- */
@@ -102,6 +106,7 @@ void order_begin(BlockOrder *b, uint32_t block) {
     b->epoch = 0;
     b->known.n = 0;
     if (b->any_fence) memset(b->fence, 0, sizeof b->fence);
+    memset(b->met_now, 0, sizeof b->met_now);
     b->any_fence = false;
     for (int k = 0; k < FENCE_SCOPES; k++) b->has_fenced[k] = false, b->fenced[k] = 0;
 }
@@ -118,8 +123,23 @@ void order_barrier(BlockOrder *b) {
     }
 }
 
+/* The lanes that a lane met in this epoch, and itself. */
+static uint32_t met_now(const BlockOrder *b, int warp, int lane) {
+    const Met *met = &b->met_now[warp][lane];
+    return (met->epoch == b->epoch ? met->lanes : 0) | 1u << lane;
+}
+
+static void note_met(BlockOrder *b, int warp, uint32_t lanes) {
+    uint32_t all = 0;
+    for (uint32_t left = lanes; left; left &= left - 1)
+        all |= met_now(b, warp, __builtin_ctz(left));
+    for (uint32_t left = lanes; left; left &= left - 1)
+        b->met_now[warp][__builtin_ctz(left)] = (Met){b->epoch, all};
+}
+
 void order_warp_sync(BlockOrder *b, int warp, uint32_t lanes) {
     uint32_t(*met)[LANES] = b->met[warp], all[LANES] = {0};
+    note_met(b, warp, lanes);
     for (uint32_t left = lanes; left; left &= left - 1) {
         int i = __builtin_ctz(left);
         met[i][i]++;
@@ -131,7 +151,7 @@ void order_warp_sync(BlockOrder *b, int warp, uint32_t lanes) {
 
 void order_fence(BlockOrder *b, int thread, uint64_t time, bool whole_gpu) {
     for (int k = 0; k <= (whole_gpu ? FENCE_GPU : FENCE_BLOCK); k++) {
-        b->fence[k][thread] = (Fence){time, b->epoch};
+        b->fence[k][thread] = (Fence){time, b->epoch, met_now(b, thread / LANES, thread % LANES)};
         b->has_fenced[k] = true;
     }
     b->any_fence = true;
@@ -150,7 +170,7 @@ void order_take(BlockOrder *b, const Handovers *h, uint64_t key) {
 /* What of its block a thread hands on. */
 static Past own_past(const BlockOrder *b, int thread, int scope) {
     const Fence *f = &b->fence[scope][thread];
-    Past p = {b->block, b->fenced[scope], thread, f->time};
+    Past p = {b->block, b->fenced[scope], thread / LANES, f->lanes, f->time};
     if (f->time && f->epoch > p.epoch) p.epoch = f->epoch;
     return p;
 }

@@ -18,14 +18,15 @@ typedef struct Touch {
 } Touch;
 
 /* What of a block's accesses is known to be over: all before its barrier number `epoch`, and those
-** of `thread` up to `time`. */
+** of some lanes of a warp up to `time`. */
 typedef struct Past {
     uint32_t block, epoch;
-    int thread;
+    int warp;
+    uint32_t lanes;
     uint64_t time;
 } Past;
 
-enum { ANYBODY = -1 }; /* as Past.thread */
+enum { ANY_WARP = -1 }; /* as Past.warp: all of the block */
 
 typedef struct Pasts { /* one a block, by index */
     Past *at;
@@ -36,8 +37,12 @@ enum { FENCE_BLOCK, FENCE_GPU, FENCE_SCOPES };
 
 typedef struct Fence { /* a thread's last; time 0: none */
     uint64_t time;
-    uint32_t epoch;
+    uint32_t epoch, lanes; /* lanes: whose accesses it is behind, its own and those it had met */
 } Fence;
+
+typedef struct Met { /* the lanes that a lane met by bar.warp.sync, or by a chain, in an epoch */
+    uint32_t epoch, lanes;
+} Met;
 
 /* A running block's place in the order of things. */
 typedef struct BlockOrder {
@@ -45,6 +50,7 @@ typedef struct BlockOrder {
     /* per warp, a vector clock for each lane: met[w][i][j] is the last epoch of lane j that lane i
     ** knows to be over; its own, met[w][i][i] + 1, lasts until its next bar.warp.sync */
     uint32_t met[LANES][LANES][LANES];
+    Met met_now[LANES][LANES];
     Fence fence[FENCE_SCOPES][MOST_THREADS];
     bool has_fenced[FENCE_SCOPES];   /* somebody, in this epoch */
     uint32_t fenced[FENCE_SCOPES];   /* epochs below: somebody fenced in them or later */

@@ -357,6 +357,36 @@ tap.case("races of which nothing can come are warnings, unless they are refused"
 }]], two, "a flag")
 end)
 
+local PASS_ON = [[
+(int *y) {
+  __shared__ int data[32];
+  __shared__ volatile int ready;
+  int t = threadIdx.x;
+  if (t == 0) ready = 0;
+  __syncthreads();
+  if (t < 32) {
+    data[t] = t;
+    __syncwarp();
+    FENCE;
+    if (t == 0) ready = 1; //C
+  } else {
+    while (ready == 0) ;
+    y[t] = data[63 - t]; //B
+  }
+}]]
+
+tap.case("shared memory is handed over as well, from one warp to another", function()
+  local block = { block = 64, check_races = true }
+  local function fenced_by(fence) return (PASS_ON:gsub("FENCE", fence)) end
+  local m = race(fenced_by "__threadfence_block()", block)
+  tap.is(m.status, "ok", m.message or "what was fenced before the flag was set")
+  tap.is(lines(m.warnings):match("^%S+ %d+"), "benign_race " .. line_of(PASS_ON, "C"),
+    "the flag itself is a benign race")
+  m = race(fenced_by "", block)
+  tap.is(m.status .. " " .. tostring(m.line), "race " .. line_of(PASS_ON, "B"),
+    "without a fence nothing is handed over")
+end)
+
 tap.case("races that do harm are none of them", function()
   guilty("different values", [[
 (int *y) { if (threadIdx.x == 0)
