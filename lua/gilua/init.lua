@@ -14,8 +14,8 @@ local rooms = {
   { "farm", "farm funnel crew runner worker" },
   { "report", "report progress html plot explain t4 disparity" },
   { "study", "experiment gecco2014 eurogp2014 tune validate adequacy" },
-  { "new", "newproblem slice signature branches hostcode launchguess argumentguess precision "
-    .. "problemtext backport checkproblem coverage" },
+  { "new", "newproblem reading csource slice signature branches hostcode hostvalue launchguess "
+    .. "argumentguess usage precision problemtext backport checkproblem coverage" },
   { "prompt", "prompt inspect mutant errors" },
   { "command", "commands doctor meant" },
 }

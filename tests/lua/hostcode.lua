@@ -90,17 +90,69 @@ tap.case("conditions are the compiler's to judge", function()
   tap.is(why, "the file(1): function call is not allowed in a constant expression", "said where")
 end)
 
+tap.case("directives that comments and strings go through", function()
+  local function n(text)
+    return gi.hostcode.read(text):value "n"
+  end
+  tap.is(n("#define A\n#if defined(A) /* and\n not */ && !defined(B)\nint n = 1;\n#else\n"
+    .. "int n = 2;\n#endif\n"), 1, "a comment over two lines")
+  tap.is(n '#if __has_include("no such file")\nint n = 1;\n#else\nint n = 2;\n#endif\n', 2,
+    "a string in a condition")
+  tap.is(n 'const char *s = R"(\n#if 0 "\n)";\nint n = 3;\n#if 1\n#endif\n', 3,
+    "a raw string's line that looks like one")
+  tap.is(n "#if 0\nit isn't code\n#endif\nint n = 4;\n", 4, "what is skipped may be anything")
+  tap.is(n "#\\\ndefine N \\\n 5 /* \n */ + 1\nint n = N;\n", 6, "lines that go on")
+end)
+
 tap.case("casts, sizes, ternaries, functions", function()
   tap.is(value("", "(int)3 + (unsigned int)4 + static_cast<size_t>(5)"), 12, "casts")
   tap.is(value("", "sizeof(float4) + sizeof(double)"), 24, "sizes of types")
-  tap.is(value("float *x; double * y;", "10 * sizeof *x + sizeof(*y)"), nil,
-    "sizeof(*y) is not read")
-  tap.is(value("double *x;", "10 * sizeof *x"), 80, "of what a pointer points to")
+  tap.is(value("float *x; double * y;", "10 * sizeof *x + sizeof(*y)"), 48,
+    "of what pointers point to")
+  tap.is(value("double *x;", "10 * sizeof *x"), 80, "of one")
   tap.is(value("struct P { float x, y; int n[3]; };", "sizeof(P)"), 20, "of a struct")
   tap.is(value("typedef float real;", "4 * sizeof(real)"), 16, "of a typedef")
   tap.is(value("int n = argc > 1 ? atoi(argv[1]) : 512;", "n"), 512,
     "what stands where none is given")
   tap.is(value("", "std::max(3, 4) + min(1, 2)"), 5, "max and min")
+end)
+
+tap.case("what C says otherwise than Lua", function()
+  tap.is(value("", "(int)ceil((float)1000 / 256)"), 4, "a cast to float divides so")
+  tap.is(value("", "float(3) / 2 + int(1.7) - (long)(2.5)"), 0.5,
+    "casts like calls; whole numbers are cut")
+  tap.is(value("", "1e3 / 16"), 62.5, "an exponent is of floating point")
+  tap.is(value("", "6 ^ 3"), 5, "^ is no power")
+  tap.is(value("", "0b101 + 0x1Fu + 1'0ul"), 46, "numbers in all bases")
+  tap.is(value("int end = 3, repeat = 4;", "end * repeat"), 12, "Lua's words are names in C")
+  tap.is(value("int n = 3;", "n--"), nil, "nothing is changed, and no comment begins")
+  tap.is(value("int n = 8;", "(n + 1) / (2)"), 4, "parentheses at both ends")
+  tap.is(value("int n = 8;", "std::max(n, size_t(9)) + (n < 3 ? n[1] : 1)"), 10, "namespaces")
+  tap.is(value("", "os.exit(7)"), nil, "no word of Lua is run")
+  tap.is(value("", "sizeof(unsigned long int) + sizeof(short int) + sizeof(unsigned)"), 14, "types")
+  tap.is(value("typedef A B; typedef B A; struct S { S s; };", "sizeof(A) + sizeof(S)"), nil,
+    "types made of themselves")
+end)
+
+tap.case("choices", function()
+  local code = "#define MIN(a, b) ((a) <= (b) ? (a) : (b))\nint n = 7, m = MIN(n, 9);\n"
+    .. "int k = MIN(9, n);\nint u = MIN(unknown, 9), w = 2;\n"
+  tap.is(value(code, "10 * m + k"), 77, "in macros")
+  tap.is(value(code, "u"), nil, "of a macro the one that is known is not taken for the other")
+  tap.is(value(code, "n == 7 ? 1 : 2"), 1, "known ones")
+  tap.is(value(code, "n > 8 ? 1 : n > 6 ? 2 : 3"), 2, "one after the other")
+  tap.is(value(code, "max(n != 7 ? 1 : 2, (w ? 3 : 4)) + (n < 7 ? 5 : 6)"), 9, "in parentheses")
+  tap.is(value(code, "argc > 1 && argv[1] != 0 ? atoi(argv[1]) : 512"), 512, "unknown ones")
+end)
+
+tap.case("values are bounded, whatever they are made of", function()
+  local lines = { "#define M0(x) x" }
+  for i = 1, 40 do lines[i + 1] = ("#define M%d(x) (M%d(x) + M%d(x))"):format(i, i - 1, i - 1) end
+  for i = 1, 40 do lines[#lines + 1] = ("int n%d = n%d + n%d;"):format(i, i - 1, i - 1) end
+  local host = gi.hostcode.read(table.concat(lines, "\n") .. "\nint n0 = 1;\n")
+  tap.is(host:value "M3(1)", 8, "macros of macros")
+  tap.is(host:value "M40(1)", nil, "not for ever")
+  tap.is(host:value "n40", 1 << 40, "variables are worked out once")
 end)
 
 tap.case("structs and their values", function()
@@ -142,6 +194,54 @@ tap.case("launches", function()
   tap.is(host:dimensions(l.grid)[1], 4, "a number")
   tap.is(host:launch "fourth", nil, "not launched")
   tap.is(host:launch "hird", nil, "nor is the end of a name a name")
+end)
+
+tap.case("launches in other words", function()
+  local host = gi.hostcode.read [==[
+    const char *help = R"(k<<<9, 9>>>(") " )"; // "
+    dim3 grid; grid = dim3((n + 15) / (16), 2);
+    const int n = 100;
+    k<std::pair<int, float>, A<B<3>>>
+      <<<grid, /* , 5 */ dim3(8,
+        4), A<B<C<2>>>::size, s>>>(
+      a /* ) */, ")", f<int, 3>(b, ','), [&](int x) { g(x, 1); return x; });
+    #define RUN(z) \
+      m<<<n / 10, 32>>>(z, n)
+    ]==]
+  local l = host:launch "k"
+  tap.is(table.concat(l.template, "|"), "std::pair<int, float>|A<B<3>>",
+    "commas and >> of templates")
+  tap.is(l.line, 5, "the line of its <<<")
+  tap.is(table.concat(host:dimensions(l.grid), "x"), "7x2x1", "a dim3 that is set later")
+  tap.is(table.concat(host:dimensions(l.block), "x"), "8x4x1", "a comment with a comma, two lines")
+  tap.is(l.shared, "A<B<C<2>>>::size", ">>> that ends templates")
+  tap.is(table.concat(l.args, "|"),
+    "a|\")\"|f<int, 3>(b, ',')|[&](int x) { g(x, 1); return x; }", "strings, templates, lambdas")
+  tap.is(host:dimensions(host:launch("m").grid)[1], 10, "a launch in a macro")
+  tap.is(host:launch("m").line, 9, "and its line")
+  host = gi.hostcode.read("int a;\n",
+    { { name = "h.h", text = "\n\nvoid f() { k<<<1, 2>>>(); }\n" } })
+  tap.is(host:launch("k").place, "line 3 of h.h", "one in a header")
+end)
+
+tap.case("declarations in other words", function()
+  local host = gi.hostcode.read [[
+    struct __align__(16) P { unsigned int n, m[2][3]; /* ; } */ const double x; };
+    typedef struct { long long int a; } Q;
+    struct R { int n = 3; };
+    struct U { int n[unknown]; };
+    __constant__ float a[3], b[2][2];
+    __constant__ unsigned long c /* ; */;
+  ]]
+  local texts = {}
+  for i, f in ipairs(host:fields "P") do texts[i] = f.type .. " " .. f.name .. " " .. f.count end
+  tap.is(table.concat(texts, ", "), "unsigned int n 1, unsigned int m 6, const double x 1",
+    "fields")
+  tap.is(host:value "sizeof(P) + sizeof(Q)", 48 + 8, "their bytes")
+  tap.is(host:fields "R" or host:fields "U", nil, "what is not understood is not guessed")
+  texts = {}
+  for i, c in ipairs(host:constants()) do texts[i] = c.type .. " " .. c.name .. " " .. c.count end
+  tap.is(table.concat(texts, ", "), "float a 3, float b 4, unsigned long c 1", "several in one")
 end)
 
 tap.case("lists are parted at commas outside parentheses", function()

@@ -51,6 +51,14 @@ tap.case("functions and literals become double too", function()
   tap.ok(allowed > 0 and allowed < 1e-6, "where nothing is rounded, a little of the largest answer")
 end)
 
+tap.case("every literal, wherever it stands, and nothing but code", function()
+  local small = "#define LESS(x) ((x) - .09999f) /* 'f' */\n"
+  local text = "if (x[i] < 0) printf(\"float 1.5f sinf\"); y[i] = LESS(.1f);"
+  local allowed, how = tolerance(kernel("float", text, small), "f32")
+  tap.has(how, "single and double precision differ by", "the doubled kernel runs")
+  tap.ok(allowed > 1e-9, ("what .1f - .09999f loses in single precision: %g"):format(allowed))
+end)
+
 tap.case("whole numbers must be equal", function()
   local allowed, how = tolerance(kernel("int", "y[i] = x[i];"), "i32")
   tap.is(allowed, 0, "no error is allowed")

@@ -75,18 +75,6 @@ tap.case("kernels of a file, in order", function()
   tap.is(#gi.slice.kernels("", "file.cu"), 0, "of an empty file")
 end)
 
-tap.case("comments and what stands in quotes are blank, byte for byte", function()
-  local function code(text) return gi.slice.code_of(text) end
-  tap.is(code 'a // b\nc', "a     \nc", "a line")
-  tap.is(code "a /* b\n */ c", "a     \n    c", "over lines")
-  tap.is(code [["a\"b" c]], "       c", "a string with a quote")
-  tap.is(code "'\"' a '\\'' b", "    a      b", "characters")
-  tap.is(code "a / b /c", "a / b /c", "a division")
-  tap.is(code "n = 1'000'000;", "n = 1'000'000;", "digits parted")
-  tap.is(code 'x "no end\ny', "x        \ny", "a string without end ends with its line")
-  tap.is(code "/* no end", (" "):rep(9), "a comment without end")
-end)
-
 tap.case("lines that end in CR LF", function()
   local text = WHOLE:gsub("\n", "\r\n")
   local s = cut(text)
@@ -106,6 +94,21 @@ tap.case("templates: arguments under their names", function()
     { template = { "int" } })
   tap.is(lines(s.source)[4], "void k(A x, A *y)",
     "over lines, and static: lines keep their numbers")
+end)
+
+tap.case("comments in a kernel's head, and templates that end at once", function()
+  local s = cut("template <int N /* > 0 */> // >\n__global__ void k(int *x) { *x = N; }\n", "k",
+    { template = { "7" } })
+  tap.is(lines(s.source)[1], 'constexpr int N = 7; extern "C" // >', "a > in a comment")
+  s = cut("template <class T> struct A { T x; };\ntemplate <class T = A<int>>\n"
+    .. "__global__ void k(T *x) { x->x = 1; }\n", "k", { template = { "A<float>" } })
+  tap.is(lines(s.source)[2], 'using T = A<float>; extern "C"', "a default that ends in >>")
+  local text = 'extern /* of C */ "C" __global__ void k(int *x) { *x = 1; }\n'
+  tap.is(cut(text).source, text, "a comment in extern \"C\"")
+  s = cut("/* a */ static /* b */ __global__ void k(int *x) { *x = 1; }\n")
+  tap.is(s.source, '/* a */ extern "C" /* b */ __global__ void k(int *x) { *x = 1; }\n', "static")
+  text = 'const char *s = R"(extern "C" { " )";\n__global__ void k(int *x) { *x = 1; }\n'
+  tap.has(cut(text).source, '\nextern "C" __global__', "what a raw string says does not count")
 end)
 
 tap.case("namespaces, static, and extern \"C\"", function()

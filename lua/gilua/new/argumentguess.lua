@@ -2,9 +2,11 @@
 -- code where that says them (gilua.hostcode); roles from how a name stands in the kernel; the rest
 -- is guessed, and its note begins with GUESS.
 
+local csource = require "gilua.new.csource"
 local fail = require "gilua.base.fail"
 local launchguess = require "gilua.new.launchguess"
 local tablecase = require "gilua.problem.tablecase"
+local usage = require "gilua.new.usage"
 
 local M = {}
 
@@ -24,12 +26,11 @@ local WHOLE = { [1] = "u8", [2] = "i16", [4] = "i32", [8] = "i64" }
 ---@field notes string[]
 ---@field count_guessed? boolean
 
---- The pattern of a whole word.
-local function word(name)
-  return "%f[%w_]" .. name .. "%f[^%w_]"
-end
-
-M.word = word
+---@class Guessing what the guess of an argument may look at
+---@field read Reading
+---@field shape LaunchShape
+---@field sparse { rows?: table, loop?: string, nonzeros: string } of M.arguments
+---@field args ArgumentGuess[] those guessed before
 
 local function note(arg, text)
   if text and text ~= "" then arg.notes[#arg.notes + 1] = (text:gsub("%s+", " ")) end
@@ -43,17 +44,17 @@ end
 -- Scalars
 
 -- The dimension whose size an argument says.
-local function linked_dimension(g, name)
-  for d = 1, g.used do
-    if g.shape.link[d] == name then return d end
+local function linked_dimension(c, name)
+  for d = 1, #c.shape.size do
+    if c.shape.link[d] == name then return d end
   end
 end
 
 -- The argument that says a size of this value.
-local function same_size(g, value)
+local function same_size(c, value)
   if math.type(value) ~= "integer" or value <= LEAST_LINKED then return nil end
-  for d = 1, g.used do
-    if g.shape.link[d] and g.shape.size[d] == value then return g.shape.link[d] end
+  for d = 1, #c.shape.size do
+    if c.shape.link[d] and c.shape.size[d] == value then return c.shape.link[d] end
   end
 end
 
@@ -63,24 +64,24 @@ local function number_text(value)
   return tonumber(short) == value and short or ("%.17g"):format(value)
 end
 
-local function scalar_value(g, p, i)
-  local text, d = g.launch and g.launch.args[i], linked_dimension(g, p.name)
+local function scalar_value(c, p, i)
+  local text, d = c.read.launch and c.read.launch.args[i], linked_dimension(c, p.name)
   if d then return ('"%s"'):format(size_name(d)), text or p.text end
-  local value = g.values[p.name]
+  local value = c.read.values[p.name]
   if value then
-    local other = same_size(g, value)
+    local other = same_size(c, value)
     return other and ('"%s"'):format(other) or number_text(value), text
   end
   if p.type:find("^f") then return "1.0", "GUESS: nothing says what it is" end
-  d = launchguess.dimension_by_name(p.name, g.used)
+  d = launchguess.dimension_by_name(p.name, #c.shape.size)
   if d then return ('"%s"'):format(size_name(d)), "GUESS: from its name" end
   return "1", "GUESS: nothing says what it is"
 end
 
-local function scalar(g, p, i)
+local function scalar(c, p, i)
   local arg = { name = p.name, type = p.type, notes = {} }
   local from
-  arg.value, from = scalar_value(g, p, i)
+  arg.value, from = scalar_value(c, p, i)
   note(arg, from)
   return arg
 end
@@ -88,51 +89,56 @@ end
 --------------------------------------------------------------------------------------------------
 -- Structs by value
 
-local function plain_type(p, behind)
-  return p.text:gsub("%f[%w_]const%f[^%w_]", ""):match("([%a_][%w_]*)%s*" .. behind) or ""
+-- The name of the type that stands before the first `*` of a parameter, or before the parameter.
+local function plain_type(p)
+  local t <close> = csource.tokens(p.text)
+  local i = (t:find(1, "*") or #t) - 1
+  while t[i] == "const" or t[i] == "&" do i = i - 1 end
+  return t[i] or ""
 end
 
 -- A field's value as it is written, and whether it is a guess.
-local function field_text(g, f, kind)
-  local value = g.host:value(f.name)
-  local d = linked_dimension(g, f.name)
-  if value and d and value == g.shape.size[d] then return ('"%s"'):format(size_name(d)), false end
+local function field_text(c, f, kind)
+  local value = c.read.host:value(f.name)
+  local d = linked_dimension(c, f.name)
+  if value and d and value == c.shape.size[d] then return ('"%s"'):format(size_name(d)), false end
   if not value then return kind:find("^f") and "1.0" or "1", true end
   local text = tostring(value)
   return kind:find("^f") and math.type(value) == "integer" and text .. ".0" or text, false
 end
 
-local function field_kind(g, f)
+local function field_kind(c, f)
   return f.type:find("float") and "f32" or f.type:find("double") and "f64"
-    or WHOLE[g.host:size_of(f.type) or 0] or "i32"
+    or WHOLE[c.read.host:size_of(f.type) or 0] or "i32"
 end
 
-local function refuse_struct(g, p, why)
+local function refuse_struct(c, p, why)
   fail("kernel %s takes the struct '%s', %s in %s: pass its fields one by one, or write "
-    .. "problem.lua by hand (docs/own-kernels.md)", g.kernel, p.text, why, g.path)
+    .. "problem.lua by hand (docs/own-kernels.md)", c.read.kernel, p.text, why, c.read.path)
 end
 
 -- The compiler knows how many bytes it has: another number means that a field was not understood.
-local function check_layout(g, p, fields)
+local function check_layout(c, p, fields)
   local row = { fields = {} }
   for i, f in ipairs(fields) do
+    if f.count > p.bytes then refuse_struct(c, p, "which holds more than it has room for") end
     local zeros = {}
     for k = 1, f.count do zeros[k] = 0 end
-    row.fields[i] = { f.name, field_kind(g, f), zeros }
+    row.fields[i] = { f.name, field_kind(c, f), zeros }
   end
   if #tablecase.struct(row, {}, p.name) ~= p.bytes then
-    refuse_struct(g, p, "which holds more than plain numbers")
+    refuse_struct(c, p, "which holds more than plain numbers")
   end
 end
 
-local function struct(g, p)
-  local fields = g.host:fields(plain_type(p, "&?%s*[%a_][%w_]*%s*$"))
-  if not fields then refuse_struct(g, p, "whose fields cannot be read") end
-  check_layout(g, p, fields)
+local function struct(c, p)
+  local fields = c.read.host:fields(plain_type(p))
+  if not fields then refuse_struct(c, p, "whose fields cannot be read") end
+  check_layout(c, p, fields)
   local arg, list, any = { name = p.name, type = "struct", notes = {} }, {}, false
   for i, f in ipairs(fields) do
-    local kind = field_kind(g, f)
-    local text, guessed = field_text(g, f, kind)
+    local kind = field_kind(c, f)
+    local text, guessed = field_text(c, f, kind)
     if f.count > 1 then text = "{ " .. (text .. ", "):rep(f.count):sub(1, -3) .. " }" end
     list[i], any = ('{ "%s", "%s", %s }'):format(f.name, kind, text), any or guessed
   end
@@ -170,117 +176,83 @@ local function product_text(list, n)
 end
 
 -- Expressions that give n, the simplest first: over arguments that are sizes, then sizes.
-local function count_text(g, n)
+local function count_text(c, n)
   local names, sizes = {}, {}
-  for i, p in ipairs(g.params) do
-    local v, arg = g.values[p.name], g.args[i]
+  for i, p in ipairs(c.read.params) do
+    local v, arg = c.read.values[p.name], c.args[i]
     if arg and arg.value and arg.value:find('^"') and math.type(v) == "integer" and v > 1 then
       names[#names + 1] = { p.name, v }
     end
   end
-  for d = 1, g.used do sizes[d] = { size_name(d), g.shape.size[d] } end
+  for d = 1, #c.shape.size do sizes[d] = { size_name(d), c.shape.size[d] } end
   return single_text(names, n) or product_text(names, n) or single_text(sizes, n)
     or product_text(sizes, n)
 end
 
-local function total(g)
+local function total(c)
   local list = {}
-  for d = 1, g.used do list[d] = size_name(d) end
+  for d = 1, #c.shape.size do list[d] = size_name(d) end
   return table.concat(list, " * ")
 end
 
-local function guessed_count(g, p, width)
-  if g.sparse.rows == p then return total(g) .. " + 1" end
-  local loop = g.sparse.loop
-  if loop and g.body:find(word(p.name) .. "%s*%[%s*" .. loop .. "%s*%]") then
-    return g.sparse.nonzeros
+local function guessed_count(c, p, width)
+  if c.sparse.rows == p then return total(c) .. " + 1" end
+  local loop = c.sparse.loop
+  if loop and c.read.body:find(1, p.name, "[", loop, "]") then
+    return c.sparse.nonzeros
   end
-  return total(g) .. (width > 1 and " * " .. width or "")
+  return total(c) .. (width > 1 and " * " .. width or "")
 end
 
 -- From the bytes that the host asks for, else a guess.
-local function set_count(g, p, i, arg, width)
-  local text = g.launch and g.launch.args[i]
-  local allocation = text and g.host:allocation(text)
+local function set_count(c, p, i, arg, width)
+  local text = c.read.launch and c.read.launch.args[i]
+  local allocation = text and c.read.host:allocation(text)
   local bytes, element = allocation and allocation.bytes, p.bytes // width
   if not bytes or bytes % element ~= 0 then
-    arg.count, arg.count_guessed = guessed_count(g, p, width), true
+    arg.count, arg.count_guessed = guessed_count(c, p, width), true
     note(arg, "GUESS: how many")
     return
   end
   local n = bytes // element
-  local product = n % width == 0 and count_text(g, n // width)
+  local product = n % width == 0 and count_text(c, n // width)
   arg.count = product and (width > 1 and product .. " * " .. width or product) or tostring(n)
-  note(arg, ("%d bytes, line %d"):format(bytes, allocation.line))
+  note(arg, ("%d bytes, %s"):format(bytes, allocation.place))
 end
 
---- Sparse rows: the array of offsets that is read in pairs, the variable that runs between them,
---- and how many elements the offsets point into.
----@param g table
----@return { rows?: table, loop?: string, nonzeros: string }
-function M.sparse(g)
+-- Sparse rows: the array of offsets that is read in pairs, the variable that runs between them, and
+-- how many elements the offsets point into.
+local function sparse_rows(read)
   local rows
-  for _, p in ipairs(g.params) do
-    if not rows and p.pointer and p.const and p.type and p.type:find("^[iu]")
-        and g.body:find(word(p.name) .. "%s*%[[^%[%]]*%+%s*1%s*%]") then
-      rows = p
-    end
+  for _, p in ipairs(read.params) do
+    local may_be = not rows and p.pointer and p.const and p.type and p.type:find("^[iu]")
+    if may_be and usage.pairs(read.body, p.name) then rows = p end
   end
-  local loop = rows and g.body:match("for%s*%(%s*[%w_:%s]-([%a_][%w_]*)%s*=%s*" .. rows.name)
-  return { rows = rows, loop = loop, nonzeros = "size_x * 8" }
+  return { rows = rows, loop = rows and usage.loop_from(read.body, rows.name),
+    nonzeros = "size_x * 8" }
 end
 
 --------------------------------------------------------------------------------------------------
--- Roles, fills, element types
-
--- What one place in the code does with a name: "read", "written", "changed" or "other".
-local function use_at(body, from, to)
-  local before = body:sub(math.max(1, from - 2), from - 1)
-  local indexed = body:match("^%s*%b[]()", to)
-  local after = body:sub(indexed or to)
-  while indexed and after:find("^%s*%.%s*[%a_]") do -- a member of the element
-    after = after:gsub("^%s*%.%s*[%w_]+", "", 1)
-  end
-  if after:find("^%s*[%+%-%*/%%&|^]=") or after:find("^%s*<<=") or after:find("^%s*>>=")
-      or after:find("^%s*%+%+") or after:find("^%s*%-%-")
-      or before:find("%+%+$") or before:find("%-%-$") or before:find("&%s*$") then
-    return "changed"
-  end
-  if not indexed and not body:sub(1, from - 1):find("%*%s*$") then return "other" end
-  return after:find("^%s*=[^=]") and "written" or "read"
-end
-
--- Is it read, is it written? From how its name stands in the kernel.
-local function role_of(g, p)
-  if p.const then return "in" end
-  local uses = {}
-  for from, to in g.body:gmatch("()" .. word(p.name) .. "()") do
-    uses[use_at(g.body, from, to)] = true
-  end
-  if uses.other or uses.changed then return "inout" end -- passed on: who knows
-  if not uses.written then return "in" end
-  return uses.read and "inout" or "out"
-end
+-- Fills, element types
 
 -- What an array of whole numbers begins with: is it an index of something, or offsets of rows?
-local function fill_of(g, p, type, role)
+local function fill_of(c, p, type, role)
   if type:find("^f") or role == "out" then return nil end
   if role == "inout" then return "0" end
-  local name = word(p.name)
-  if g.body:find(name .. "%s*%[[^%[%]]*%+%s*1%s*%]")
-      and g.body:find(name .. "%s*%[[^%[%]+]*%]") then
-    return ('{ ascending = "%s" }'):format(g.sparse.nonzeros), "GUESS: offsets, read in pairs"
+  local body = c.read.body
+  if select(2, usage.pairs(body, p.name)) then
+    return ('{ ascending = "%s" }'):format(c.sparse.nonzeros), "GUESS: offsets, read in pairs"
   end
-  for index in g.body:gmatch("(%b[])") do
-    if index:find(name) then return '{ 0, "size_x - 1" }', "GUESS: used as an index" end
+  if usage.is_index(body, p.name) then
+    return '{ 0, "size_x - 1" }', "GUESS: used as an index"
   end
   return type == "u8" and "{ 0, 255 }" or "{ 0, 100 }"
 end
 
 -- Element type and how many of them an element of the argument has.
-local function element_of(g, p)
+local function element_of(c, p)
   if not p.struct then return p.type, p.width end
-  local fields = g.host:fields(plain_type(p, "%*"))
+  local fields = c.read.host:fields(plain_type(p))
   local float = not fields
   for _, f in ipairs(fields or {}) do float = float or f.type:find("float") ~= nil end
   if float and p.bytes % 4 == 0 then return "f32", p.bytes // 4, "GUESS: a struct as floats" end
@@ -290,32 +262,35 @@ local function element_of(g, p)
   return "i32", p.bytes // 4, "GUESS: a struct as whole numbers"
 end
 
-local function array(g, p, i)
-  local type, width, as = element_of(g, p)
-  local arg = { name = p.name, type = type, role = role_of(g, p), notes = {} }
-  set_count(g, p, i, arg, width)
+local function array(c, p, i)
+  local type, width, as = element_of(c, p)
+  local role = p.const and "in" or usage.role(c.read.body, p.name)
+  local arg = { name = p.name, type = type, role = role, notes = {} }
+  set_count(c, p, i, arg, width)
   local why
-  arg.fill, why = fill_of(g, p, type, arg.role)
+  arg.fill, why = fill_of(c, p, type, arg.role)
   note(arg, as)
   note(arg, why)
   return arg
 end
 
----@param g table of gilua.newproblem
----@return ArgumentGuess[] also g.args
-function M.arguments(g)
-  g.args = {}
-  for i, p in ipairs(g.params) do
-    if not p.pointer and p.text:find("cudaTextureObject_t") then
+--- Rows of `args` for a kernel's parameters.
+---@param read Reading
+---@param shape LaunchShape
+---@return ArgumentGuess[]
+function M.arguments(read, shape)
+  local c = { read = read, shape = shape, sparse = sparse_rows(read), args = {} }
+  for i, p in ipairs(read.params) do
+    if not p.pointer and p.text:find("cudaTextureObject_t", 1, true) then
       fail("kernel %s takes a texture (%s), which a table cannot describe: write problem.lua by "
-        .. "hand (docs/problem.md)", g.kernel, p.name)
-    elseif not p.pointer and not p.struct then g.args[i] = scalar(g, p, i) end
+        .. "hand (docs/problem.md)", read.kernel, p.name)
+    elseif not p.pointer and not p.struct then c.args[i] = scalar(c, p, i) end
   end
-  for i, p in ipairs(g.params) do -- their sizes are told by scalars
-    if p.pointer then g.args[i] = array(g, p, i)
-    elseif p.struct then g.args[i] = struct(g, p) end
+  for i, p in ipairs(read.params) do -- their sizes are told by scalars
+    if p.pointer then c.args[i] = array(c, p, i)
+    elseif p.struct then c.args[i] = struct(c, p) end
   end
-  return g.args
+  return c.args
 end
 
 return M

@@ -1,184 +1,315 @@
 -- hostcode: what the host's part of a file says of a kernel: how it is launched, what its arguments
 -- are, how much memory they have. Read, not run: constants are worked out where they can be.
+--
+-- One pass over the file's words notes what each says (READERS); of a name that is given several
+-- values the first counts. What is asked for later is worked out then.
 
 local branches = require "gilua.new.branches"
-local slice = require "gilua.new.slice"
+local csource = require "gilua.new.csource"
+local hostvalue = require "gilua.new.hostvalue"
 
+---@class HostLaunch `kernel<template><<<grid, block, shared>>>(args)`, as texts
+---@field line integer
+---@field place string "line 12", or "line 12 of name.h"
+---@field template string[]
+---@field grid string
+---@field block string
+---@field shared? string
+---@field args string[]
+
+---@class HostCode
+---@field definitions table<string, string> a name's value: a macro's, a variable's, a member's
+---@field functions table<string, { params: string[], body: string }> macros with arguments
+---@field dims table<string, string> a dim3's sizes, with their brackets; the last that is set
+---@field aggregates table<string, { type: string, list: string[] }> `type name = { list };`
+---@field structs table<string, { tokens: userdata, open: integer, align?: string }> with its '{'
+---@field types table<string, string> a typedef's type
+---@field pointees table<string, string[]> what stands before `* name`: one may be a type
+---@field launches table<string, HostLaunch> a kernel's first
+---@field allocations table[] { target, args, line, place }: what stands behind the & in the first
+---@field variables table[] { type, name, counts }: those that are __constant__
+---@field sizes table<string, integer|false> of types, once known; false: not known, or not yet
+---@field known table<string, any> what names stand for, once known (gilua.hostvalue)
+---@field work? table { open, lookups } while a value is worked out (gilua.hostvalue)
+---@field file? string the header that is being read
 local M = {}
 M.__index = M
 
-local MOST_DEPTH = 20 -- of constants that are made of others
+local MOST_WORDS = 400 -- of a value, a list, a launch: what has more is not understood
+local MOST_IN_TYPE = 40 -- words of a declaration without a value
+local MOST_NAMES = 8 -- before the { of a struct
+
 local SIZES = { char = 1, bool = 1, int8_t = 1, uint8_t = 1, uchar = 1, short = 2, int16_t = 2,
-  uint16_t = 2, half = 2, __half = 2, int = 4, unsigned = 4, float = 4, int32_t = 4, uint32_t = 4,
-  uint = 4, double = 8, long = 8, size_t = 8, int64_t = 8, uint64_t = 8, float2 = 8, float3 = 12,
-  float4 = 16, int2 = 8, int3 = 12, int4 = 16, double2 = 16, uchar4 = 4, uint2 = 8, uint4 = 16 }
+  uint16_t = 2, half = 2, __half = 2, int = 4, unsigned = 4, signed = 4, float = 4, int32_t = 4,
+  uint32_t = 4, uint = 4, double = 8, long = 8, size_t = 8, int64_t = 8, uint64_t = 8, float2 = 8,
+  float3 = 12, float4 = 16, int2 = 8, int3 = 12, int4 = 16, double2 = 16, uchar4 = 4, uint2 = 8,
+  uint4 = 16 }
+local QUALIFIERS = csource.set "const volatile struct enum class typename static"
+
+local ALIGNMENTS = csource.set "__align__ alignas"
+local NOT_IN_VALUES = csource.set ") ] } { = <<<"
+local NOT_IN_LAUNCHES = csource.set "; { } <<<"
+
+M.split = csource.split
+M.SIZES = SIZES
 
 --------------------------------------------------------------------------------------------------
--- Lists
+-- Lists of words
 
---- Parts of a text at commas outside parentheses.
----@param text string
----@return string[]
-function M.split(text)
-  local list, depth, start = {}, 0, 1
-  for i = 1, #text do
-    local c = text:sub(i, i)
-    if c:find("[%(%[{]") then depth = depth + 1
-    elseif c:find("[%)%]}]") then depth = depth - 1
-    elseif c == "," and depth == 0 then
-      list[#list + 1] = text:sub(start, i - 1):match("^%s*(.-)%s*$")
-      start = i + 1
-    end
+-- Where a value, or a type, ends that begins at a token: before its `,` or `;`. Nil where it is not
+-- plain or too long.
+local function value_end(t, from, most)
+  local i = from
+  while i <= from + (most or MOST_WORDS) do
+    local word = t[i]
+    if word == "," or word == ";" then return i > from and i - 1 or nil end
+    if not word or NOT_IN_VALUES[word] then return nil end
+    i = csource.past(t, i)
   end
-  local last = text:sub(start):match("^%s*(.-)%s*$")
-  if #list > 0 or last ~= "" then list[#list + 1] = last end
-  return list
 end
 
-local function line_at(text, byte)
-  return select(2, text:sub(1, byte - 1):gsub("[\n\r]", "")) + 1 -- \r: see read_macros
+-- The bracket that closes the one at a token, unless what is between is too long.
+local function close_of(t, open)
+  local close = t:match(open)
+  return close and close > open and close <= open + MOST_WORDS and close or nil
+end
+
+-- `unsigned n, m[2][3]` from a token to another: the type, and each name with what its [ ] hold;
+-- nil where it is anything else.
+local function declaration(t, from, to)
+  local i = from
+  while i < to and t:kind(i + 1) == "name" do i = i + 1 end
+  if i == from or t:kind(from) ~= "name" then return nil end
+  local type, list = t:text(from, i - 1), {}
+  repeat
+    local one = { name = t:kind(i) == "name" and t[i] or nil, counts = {} }
+    i = i + 1
+    while t[i] == "[" and close_of(t, i) do
+      one.counts[#one.counts + 1] = t:text(i + 1, t:match(i) - 1)
+      i = t:match(i) + 1
+    end
+    if not one.name or i <= to and t[i] ~= "," then return nil end
+    list[#list + 1] = one
+    i = i + 1
+  until i > to
+  return type, list
 end
 
 --------------------------------------------------------------------------------------------------
--- Constants
+-- What the words say: a reader gets the token that it stands for
 
-local function define(self, name, text, line)
-  self.definitions[name] = self.definitions[name] or { text = text, line = line }
+local function define(self, name, text)
+  self.definitions[name] = self.definitions[name] or text
 end
 
-local function read_macros(self, code)
-  local joined = code:gsub("\\\r?\n", " \r ") -- a continued line is one; its lines still count
-  for at, name, rest in joined:gmatch("()#%s*define%s+([%a_][%w_]*)([^\n]*)") do
-    rest = rest:gsub("\r", " ")
-    local params, body = rest:match("^(%b())%s*(.+)$")
-    if params then
-      self.functions[name] = { params = params, body = body }
-    elseif rest:find("%S") then
-      define(self, name, rest, line_at(code, at))
+local function place_of(self, t, i)
+  return ("line %d%s"):format(t:line(i), self.file and " of " .. self.file or "")
+end
+
+-- `#define name text`, `#define name(params) body`; d are the directive's words.
+local function read_macro(self, d)
+  if d[1] ~= "define" or d:kind(2) ~= "name" or #d < 3 or #d > MOST_WORDS then return end
+  local close = d[3] == "(" and d:first(3) == d:last(2) + 1 and d:match(3)
+  if not close then
+    define(self, d[2], d:text(3, #d))
+  elseif close < #d then
+    self.functions[d[2]] = { params = csource.parts(d, 4, close - 1),
+      body = d:text(close + 1, #d) }
+  end
+end
+
+-- `name = value,` or `;`, `name = { list };`
+local function read_assignment(self, t, i)
+  if t:kind(i - 1) ~= "name" then return end
+  local close = t[i + 1] == "{" and close_of(t, i + 1)
+  if close and t[close + 1] == ";" and t:kind(i - 2) == "name" then
+    self.aggregates[t[i - 1]] = { type = t[i - 2], list = csource.parts(t, i + 2, close - 1) }
+  end
+  local last = value_end(t, i + 1)
+  if last then define(self, t[i - 1], t:text(i + 1, last)) end
+end
+
+-- `name{value};`
+local function read_braces(self, t, i)
+  local close = t:kind(i - 1) == "name" and close_of(t, i)
+  if not close or t[close + 1] ~= ";" then return end
+  local list = csource.parts(t, i + 1, close - 1)
+  if #list == 1 and not list[1]:find "[;{}]" then define(self, t[i - 1], list[1]) end
+end
+
+-- `dim3 block(16, 16), grid = { 3 };`, `grid = dim3(n);`
+local function read_dim3(self, t, i)
+  if t[i - 1] == "=" and t:kind(i - 2) == "name" and close_of(t, i + 1) then
+    self.dims[t[i - 2]] = t:text(i + 1, t:match(i + 1))
+    return
+  end
+  repeat
+    local name, open = t:kind(i + 1) == "name" and t[i + 1], i + 2
+    while t[open] == "=" or t[open] == "dim3" do open = open + 1 end
+    local close = close_of(t, open)
+    if name and close then self.dims[name] = t:text(open, close) end
+    i = close and close + 1 or 0
+  until t[i] ~= ","
+end
+
+-- The name and alignment of the struct whose first token is given, and its '{'.
+local function struct_head(t, i)
+  local name, align
+  local k = i
+  while t:kind(k) == "name" and k <= i + MOST_NAMES do
+    local close = t[k + 1] == "(" and close_of(t, k + 1)
+    if close and not ALIGNMENTS[t[k]] then return nil end -- an attribute that says who knows what
+    if close then align = t:text(k + 2, close - 1) else name = t[k] end
+    k = (close or k) + 1
+  end
+  return t[k] == "{" and k, name, align
+end
+
+-- `struct name { … };`, `struct … { … } name;`
+local function read_struct(self, t, i)
+  local open, name, align = struct_head(t, i + 1)
+  local close = open and t:match(open)
+  if not close then return end
+  local known = { tokens = t, open = open, align = align }
+  if name then self.structs[name] = self.structs[name] or known end
+  if t:kind(close + 1) == "name" and t[close + 2] == ";" then
+    self.structs[t[close + 1]] = self.structs[t[close + 1]] or known
+  end
+end
+
+-- `typedef type name;`
+local function read_typedef(self, t, i)
+  local last = value_end(t, i + 1, MOST_IN_TYPE)
+  if last and last > i + 1 and t[last + 1] == ";" and t:kind(last) == "name" then
+    self.types[t[last]] = self.types[t[last]] or t:text(i + 1, last - 1)
+  end
+end
+
+-- `using name = type;`
+local function read_using(self, t, i)
+  local last = t:kind(i + 1) == "name" and t[i + 2] == "=" and value_end(t, i + 3)
+  if last then self.types[t[i + 1]] = self.types[t[i + 1]] or t:text(i + 3, last) end
+end
+
+-- `type *name`
+local function read_pointer(self, t, i)
+  if t:kind(i - 1) ~= "name" or t:kind(i + 1) ~= "name" then return end
+  local list = self.pointees[t[i + 1]] or {}
+  self.pointees[t[i + 1]], list[#list + 1] = list, t[i - 1]
+end
+
+-- `__constant__ type name[count];`
+local function read_constant(self, t, i)
+  local stop = i + 1
+  while t[stop] ~= ";" and stop <= i + MOST_IN_TYPE do stop = stop + 1 end
+  local type, list = declaration(t, i + 1, stop - 1)
+  for _, one in ipairs(t[stop] == ";" and list or {}) do
+    self.variables[#self.variables + 1] = { type = type, name = one.name, counts = one.counts }
+  end
+end
+
+-- `cudaMalloc…(&name, bytes)`, `cudaMallocPitch(&name, &pitch, width, height)`
+local function read_call(self, t, i)
+  local name, close = t:kind(i - 1) == "name" and t[i - 1], close_of(t, i)
+  if not name or not close or not name:find "^cudaMalloc%w*$" then return end
+  local args = csource.parts(t, i + 1, close - 1)
+  self.allocations[#self.allocations + 1] = { target = (args[1] or ""):match "&%s*(.*)$",
+    args = args, line = t:line(i), place = place_of(self, t, i) }
+  local pitch = name == "cudaMallocPitch" and (args[2] or ""):match "&%s*([%a_][%w_]*)"
+  if pitch and args[3] then define(self, pitch, args[3]) end
+end
+
+-- The name launched by the <<< at a token, and the arguments of its template.
+local function launched(t, i)
+  if t:kind(i - 1) == "name" then return t[i - 1], {} end
+  local depth, k = 0, i - 1
+  while t[k] and k > i - MOST_WORDS do
+    local word = t[k]
+    if word:find "^>+$" then depth = depth + #word
+    elseif word == "<" then depth = depth - 1
+    elseif NOT_IN_LAUNCHES[word] then return nil end
+    if depth <= 0 then break end
+    k = math.min(t:match(k) or k, k) - 1
+  end
+  if t[k] ~= "<" or t:kind(k - 1) ~= "name" then return nil end
+  return t[k - 1], csource.split(t:text(k + 1, i - 1):sub(1, -2)) -- without the last >
+end
+
+-- `kernel<<<grid, block, shared>>>(args)`
+local function read_launch(self, t, i)
+  local kernel, template = launched(t, i)
+  if not kernel or self.launches[kernel] then return end
+  local close = i + 1
+  while t[close] ~= ">>>" do
+    if not t[close] or NOT_IN_LAUNCHES[t[close]] or close > i + MOST_WORDS then return end
+    close = csource.past(t, close)
+  end
+  local behind = close_of(t, close + 1)
+  if t[close + 1] ~= "(" or not behind then return end
+  local how = csource.parts(t, i + 1, close - 1)
+  self.launches[kernel] = { line = t:line(i), place = place_of(self, t, i), template = template,
+    grid = how[1], block = how[2], shared = how[3], args = csource.parts(t, close + 2, behind - 1) }
+end
+
+local READERS = { ["="] = read_assignment, ["{"] = read_braces, ["*"] = read_pointer,
+  ["("] = read_call, ["<<<"] = read_launch, dim3 = read_dim3, struct = read_struct,
+  typedef = read_typedef, using = read_using, __constant__ = read_constant }
+
+local function read_words(self, t)
+  for i = 1, #t do
+    local reader = READERS[t[i]]
+    if reader then reader(self, t, i) end
+    if t:kind(i) == "directive" then read_words(self, t:inside(i)) end -- a macro may launch
+  end
+end
+
+---@param text string the file
+---@param headers? table[] those it includes: { name = as spelled there, text }
+---@param defines? string[] macros of the command line: "NAME" or "NAME=VALUE"
+---@return HostCode
+---@return string? why conditions (#if) could not be evaluated: then every branch counts
+function M.read(text, headers, defines)
+  local self = setmetatable({ definitions = {}, functions = {}, dims = {}, aggregates = {},
+    structs = {}, types = {}, pointees = {}, launches = {}, allocations = {}, variables = {},
+    sizes = {}, known = {} }, M)
+  local files = { { name = "the file", text = text }, table.unpack(headers or {}) }
+  local kept, why = branches.kept(files, defines or {})
+  for i, code in ipairs(kept) do
+    local t = csource.tokens(code)
+    self.file = i > 1 and files[i].name or nil
+    for _, _, words in csource.directives(t) do read_macro(self, words) end
+    read_words(self, t)
+  end
+  for _, a in pairs(self.aggregates) do -- SimParams params = { 64, 0.1f };
+    for i, field in ipairs(self:fields(a.type) or {}) do
+      if a.list[i] then define(self, field.name, a.list[i]) end
     end
   end
+  return self, why
 end
 
-local function is_balanced(text)
-  local _, open = text:gsub("%(", "")
-  local _, close = text:gsub("%)", "")
-  return open == close
-end
-
--- `name = value` up to a comma, unless that is one of a call; up to a semicolon; `name{value};`.
-local function read_values(self, code)
-  for at, name, value in code:gmatch("()%f[%w_]([%a_][%w_]*)%s*=%s*([^=;,{}][^;,{}]*)%f[;,]") do
-    if is_balanced(value) then define(self, name, value, line_at(code, at)) end
-  end
-  for at, name, values in code:gmatch("()%f[%w_]([%a_][%w_]*)%s*=%s*([^=;{}][^;{}]*)%f[;]") do
-    local parts = M.split(values)
-    define(self, name, parts[1], line_at(code, at))
-    for i = 2, #parts do
-      local other, value = parts[i]:match("^([%a_][%w_]*)%s*=%s*(.+)$")
-      if other then define(self, other, value, line_at(code, at)) end
-    end
-  end
-  for at, name, value in code:gmatch("()%f[%w_]([%a_][%w_]*)%s*{%s*([^;,{}]+)}%s*;") do
-    define(self, name, value, line_at(code, at))
-  end
-end
-
-local function read_dims(self, code)
-  for at, list in code:gmatch("()%f[%w_]dim3%s+([^;]*);") do
-    for name, values in list:gmatch("([%a_][%w_]*)%s*=?%s*d?i?m?3?%s*([%({].-[%)}])%s*%f[,%z]") do
-      self.dims[name] = { text = values, line = line_at(code, at) }
-    end
-    for name, values in list:gmatch("([%a_][%w_]*)%s*=?%s*d?i?m?3?%s*(%b())") do
-      self.dims[name] = { text = values, line = line_at(code, at) }
-    end
-  end
-end
-
-local function read_variables(self, code)
-  read_values(self, code)
-  for at, name, list in code:gmatch("()%f[%w_]([%a_][%w_]*)%s*=%s*(%b{})%s*;") do
-    self.aggregates[name] = { list = M.split(list:sub(2, -2)), line = line_at(code, at) }
-  end
-  read_dims(self, code)
-end
-
--- C's expression in Lua's syntax. Of `a ? b : c` c is taken: it is what stands where no argument is
--- given on the command line.
-local function as_lua(self, text)
-  text = text:gsub("^.*%?[^:]*:%f[^:]", "")
-  text = text:gsub("sizeof%s*%(([^()]*)%)", function(type)
-    return tostring(self:size_of(type) or "nil")
-  end)
-  text = text:gsub("sizeof%s*%*%s*([%a_][%w_]*)", function(name)
-    return tostring(self:pointee_size(name) or "nil")
-  end)
-  text = text:gsub("static_cast%s*%b<>", ""):gsub("std::", "")
-  text = text:gsub("%(%s*(%a[%w_ ]*)%s*%)%s*%f[%w_(]", function(type)
-    local word = type:match("([%w_]+)%s*$")
-    return SIZES[word] and " " or nil
-  end)
-  text = text:gsub("(%d)'(%d)", "%1%2"):gsub("%f[%w_.](%d[%w.]*)", function(number)
-    if number:find("^0[xX]") then return (number:gsub("[uUlL]+$", "")) end
-    return (number:gsub("[uUlLfF]+$", ""))
-  end)
-  if not text:find("%d%.") and not text:find("%.%d") then text = text:gsub("/", "//") end
-  return text
-end
-
-local function environment(self, depth)
-  return setmetatable({ max = math.max, min = math.min, ceil = math.ceil, sqrt = math.sqrt }, {
-    __index = function(_, name)
-      local f = self.functions[name]
-      if f then return self:macro(f, depth) end
-      local dim = self.dims[name]
-      if dim then
-        local xyz = self:dimensions(dim.text, depth + 1)
-        return xyz and { x = xyz[1], y = xyz[2], z = xyz[3] }
-      end
-      local d = self.definitions[name]
-      if d then return self:value(d.text, depth + 1) end
-      return setmetatable({}, { __index = function(_, field) -- params.n, after params.n = 64
-        local member = self.definitions[field]
-        return member and self:value(member.text, depth + 1)
-      end })
-    end,
-  })
-end
-
-function M:macro(f, depth)
-  local chunk = load(("return function%s return %s end"):format(f.params, as_lua(self, f.body)),
-    "=macro", "t", environment(self, depth + 1))
-  return chunk and chunk()
-end
+--------------------------------------------------------------------------------------------------
+-- Values
 
 --- The value of an expression of the host's code, a number; nil where it cannot be known.
 ---@param text string
 ---@return number?
-function M:value(text, depth)
-  depth = depth or 0
-  if depth > MOST_DEPTH then return nil end
-  local chunk = load("return " .. as_lua(self, text), "=expression", "t", environment(self, depth))
-  if not chunk then return nil end
-  local ok, value = pcall(chunk)
-  if not ok or type(value) ~= "number" or value ~= value or math.abs(value) == math.huge then
-    return nil
-  end
-  return math.tointeger(value) or value
+function M:value(text)
+  return hostvalue.of(self, text)
 end
 
 --- Three sizes of a grid or block: `dim3(16, 16)`, `(16, 16)`, a variable, or a number.
+---@param text string
 ---@return integer[]?
-function M:dimensions(text, depth)
-  depth = depth or 0
-  local dim = self.dims[text:match("^%s*([%a_][%w_]*)%s*$") or ""]
-  if dim and depth < MOST_DEPTH then return self:dimensions(dim.text, depth + 1) end
-  local inner = text:match("^%s*dim3%s*[%({](.*)[%)}]%s*$") or text:match("^%s*%{(.*)%}%s*$")
-    or text:match("^%s*%((.*)%)%s*$")
-  local xyz = { 1, 1, 1 }
-  local parts = M.split(inner or text)
-  if #parts > 3 then return nil end
-  for i, part in ipairs(parts) do
-    local v = self:value(part, depth + 1)
+function M:dimensions(text)
+  local t <close> = csource.tokens(text)
+  if #t == 1 and self.dims[t[1]] then return self:dimensions(self.dims[t[1]]) end
+  local open, xyz = t[1] == "dim3" and 2 or 1, { 1, 1, 1 }
+  local is_list = (t[open] == "(" or t[open] == "{") and t:match(open) == #t
+  local list = is_list and csource.parts(t, open + 1, #t - 1) or { text }
+  if #list > 3 then return nil end
+  for i, part in ipairs(list) do
+    local v = self:value(part)
     if not v then return nil end
     xyz[i] = math.tointeger(v) or math.ceil(v)
   end
@@ -188,17 +319,15 @@ end
 --------------------------------------------------------------------------------------------------
 -- Types
 
--- Bytes of a struct: fields at multiples of their size.
-local function struct_bytes(self, fields)
-  local bytes, largest = 0, 1
-  for _, field in ipairs(fields) do
-    local size = self:size_of(field.type)
-    if not size then return nil end
-    local align = math.min(size, 8)
-    bytes = ((bytes + align - 1) // align * align) + size * field.count
-    largest = math.max(largest, align)
+-- How many elements `[a][b]` are; nil where that cannot be known.
+local function product(self, counts)
+  local n = 1
+  for _, text in ipairs(counts) do
+    local v = self:value(text)
+    if not v then return nil end
+    n = n * v
   end
-  return (bytes + largest - 1) // largest * largest
+  return n
 end
 
 --- The fields of a struct that the file defines: { name, type, count } each; nil where it is not
@@ -206,148 +335,126 @@ end
 ---@param name string
 ---@return table[]?
 function M:fields(name)
-  local body = self.code:match("struct%s+" .. name .. "%s*(%b{})")
-    or self.code:match("struct%s*[%w_]*%s*(%b{})%s*" .. name .. "%s*;")
-  if not body or body:find("[%(]") then return nil end
-  local list = {}
-  for statement in body:sub(2, -2):gmatch("([^;]+);") do
-    local type, names = statement:match("^%s*([%a_][%w_ ]-)%s+([%a_][%w_,%s%[%]]*)$")
+  local struct = self.structs[name]
+  if not struct then return nil end
+  local t, at, list = struct.tokens, struct.open + 1, {}
+  local close = t:match(struct.open)
+  while at < close do
+    local stop = t:find(at, ";")
+    local type, names
+    if stop and stop < close then type, names = declaration(t, at, stop - 1) end
     if not type then return nil end
-    for _, declarator in ipairs(M.split(names)) do
-      local field, count = declarator:match("^([%a_][%w_]*)%s*%[%s*([^%]]+)%]$")
-      list[#list + 1] = { name = field or declarator, type = type,
-        count = count and self:value(count) or 1 }
+    for _, one in ipairs(names) do
+      list[#list + 1] = { name = one.name, type = type, count = product(self, one.counts) }
+      if not list[#list].count then return nil end
     end
+    at = stop + 1
   end
   return #list > 0 and list or nil
 end
 
-function M:size_of(type)
-  local word = type:gsub("%f[%w_]const%f[^%w_]", ""):match("([%w_]+)%s*$")
-  if type:find("%*%s*$") then return 8 end
-  if word == nil then return nil end
-  if type:find("long%s+long") then return 8 end
-  if SIZES[word] then return SIZES[word] end
-  local named = self.definitions[word] and self.definitions[word].text
-    or self.code:match("typedef%s+([%w_ ]-)%s+" .. word .. "%s*;")
-    or self.code:match("using%s+" .. word .. "%s*=%s*([%w_ ]-)%s*;")
-  if named and named ~= type then return self:size_of(named) end
-  local fields = self:fields(word)
-  return fields and struct_bytes(self, fields)
+-- Bytes of a struct: fields at multiples of their size, in all a multiple of the alignment.
+local function struct_bytes(self, fields, alignment)
+  local bytes, largest = 0, math.max(1, alignment and self:value(alignment) or 1)
+  for _, field in ipairs(fields) do
+    local size = self:size_of(field.type)
+    if not size then return nil end
+    local own = math.min(size, 8)
+    bytes = ((bytes + own - 1) // own * own) + size * field.count
+    largest = math.max(largest, own)
+  end
+  return (bytes + largest - 1) // largest * largest
 end
 
+-- The words of a type without qualifiers and namespaces; nil where it has more than words.
+local function type_words(t)
+  local words = {}
+  for i = 1, #t do
+    if t:kind(i) == "name" and t[i + 1] ~= "::" then
+      if not QUALIFIERS[t[i]] then words[#words + 1] = t[i] end
+    elseif t:kind(i) ~= "name" and t[i] ~= "::" then return nil end
+  end
+  return words
+end
+
+local function named_size(self, name)
+  local named = self.definitions[name] or self.types[name]
+  if named then return self:size_of(named) end
+  local fields = self:fields(name)
+  return fields and struct_bytes(self, fields, self.structs[name].align)
+end
+
+--- Bytes of a type; nil where that is not known.
+---@param type string
+---@return integer?
+function M:size_of(type)
+  local t <close> = csource.tokens(type)
+  if #t > 1 and t[#t] == "*" then return 8 end
+  local words = type_words(t) or {}
+  local name = words[#words]
+  if not name then return nil end
+  for _, word in ipairs(words) do
+    if word == "long" or word == "short" then return word == "long" and 8 or 2 end
+  end
+  if SIZES[name] then return SIZES[name] end
+  if self.sizes[name] == nil then
+    self.sizes[name] = false -- one that holds itself has no size
+    self.sizes[name] = named_size(self, name) or false
+  end
+  return self.sizes[name] or nil
+end
+
+--- Bytes of what a pointer points to.
+---@param name string
+---@return integer?
 function M:pointee_size(name)
-  local type = self.code:match("([%a_][%w_]*)%s*%*%s*" .. name .. "%f[^%w_]")
-  return type and self:size_of(type)
+  for _, type in ipairs(self.pointees[name] or {}) do
+    local size = self:size_of(type)
+    if size then return size end
+  end
 end
 
 --------------------------------------------------------------------------------------------------
 -- Launches and memory
 
--- `kernel<T, 256>` before <<<: where it begins, its template's arguments.
-local function launched_name(code, at, kernel)
-  local before = code:sub(1, at - 1):gsub("%s+$", "")
-  if before:sub(-1) ~= ">" then
-    return before:match("%f[%w_]" .. kernel .. "$") and {} or nil
-  end
-  for i = #before, 1, -1 do
-    if before:sub(i, i) == "<" and select(2, before:sub(i):gsub("<", "")) ==
-        select(2, before:sub(i):gsub(">", "")) then
-      local name = before:sub(1, i - 1):gsub("%s+$", "")
-      return name:match("%f[%w_]" .. kernel .. "$") and M.split(before:sub(i + 1, -2)) or nil
-    end
-  end
-  return nil
-end
-
---- The first launch of a kernel: { line, template, grid, block, shared, args } as texts.
+--- The first launch of a kernel.
 ---@param kernel string
----@return table?
+---@return HostLaunch?
 function M:launch(kernel)
-  local at = 1
-  while true do
-    local from, to = self.code:find("<<<", at, true)
-    if not from then return nil end
-    local template = launched_name(self.code, from, kernel)
-    local close = self.code:find(">>>", to, true)
-    if template and close then
-      local how = M.split(self.code:sub(to + 1, close - 1))
-      local args = self.code:match("^%s*(%b())", close + 3)
-      return { line = line_at(self.code, from), template = template, grid = how[1], block = how[2],
-        shared = how[3], args = M.split((args or "()"):sub(2, -2)) }
-    end
-    at = to + 1
-  end
+  return self.launches[kernel]
 end
 
---- How many bytes the host asks for under a name: { bytes, line }, where it can be known.
+-- Is `&list[0]` where `list` is asked for? The same name, whatever follows.
+local function is_target(target, name)
+  return target and target:sub(1, #name) == name and not target:find("^[%w_]", #name + 1)
+end
+
+--- How many bytes the host asks for under a name, where it asks: bytes where that can be known.
 ---@param name string
----@return table?
+---@return { bytes?: integer, line: integer, place: string }?
 function M:allocation(name)
   name = name:gsub("%[.*%]$", ""):gsub("%.data%(%)$", "")
-  local plain = name:gsub("%p", "%%%0")
-  for at, list in self.code:gmatch("()cudaMalloc[%w]*%s*(%b())") do
-    local args = M.split(list:sub(2, -2))
-    if args[1] and args[1]:find("&%s*" .. plain .. "%f[^%w_]") and args[2] then
-      local found = { text = args[2], line = line_at(self.code, at) }
-      if args[4] then -- cudaMallocPitch(&p, &pitch, width, height): rows of at least so many bytes
-        local w, h = self:value(args[3]), self:value(args[4])
-        found.bytes = w and h and w * h -- rows without padding
-        return found
+  for _, a in ipairs(self.allocations) do
+    if is_target(a.target, name) and a.args[2] then
+      local bytes = self:value(a.args[2])
+      if a.args[4] then -- cudaMallocPitch: rows of at least so many bytes, taken without padding
+        local w, h = self:value(a.args[3]), self:value(a.args[4])
+        bytes = w and h and w * h
       end
-      found.bytes = self:value(args[2])
-      if found.bytes and found.bytes <= 0 then found.bytes = nil end
-      return found
+      return { bytes = bytes and bytes > 0 and bytes or nil, line = a.line, place = a.place }
     end
   end
   return nil
 end
 
---- How many bytes are copied to a __constant__ or __device__ variable is for its declaration to
---- say: `type name[count];` as { type, count }.
----@return table[] list of { name, type, count }
+--- How many bytes are copied to a __constant__ variable is for its declaration to say.
+---@return { name: string, type: string, count: integer }[] count is 0 where it is not known
 function M:constants()
   local list = {}
-  for type, name, count in self.code:gmatch(
-      "__constant__%s+([%a_][%w_ ]-)%s+([%a_][%w_]*)%s*(%[?[^;=]*);") do
-    local n = 1
-    for inner in count:gmatch("%[([^%]]*)%]") do n = n * (self:value(inner) or 0) end
-    list[#list + 1] = { name = name, type = type, count = n }
+  for i, v in ipairs(self.variables) do
+    list[i] = { name = v.name, type = v.type, count = product(self, v.counts) or 0 }
   end
   return list
-end
-
----@param text string the file
----@param headers? table[] those it includes: { name = as spelled there, text }
----@param defines? string[] macros of the command line: "NAME" or "NAME=VALUE"
----@return table
----@return string? why conditions (#if) could not be evaluated: then every branch counts
-function M.read(text, headers, defines)
-  local self = setmetatable({ definitions = {}, functions = {}, dims = {}, aggregates = {} },
-    M)
-  local files = {}
-  for i, file in ipairs { { name = "the file", text = text }, table.unpack(headers or {}) } do
-    local plain = file.text:gsub("\r", "")
-    files[i] = { name = file.name, text = plain, code = slice.code_of(plain) }
-  end
-  local all, why = branches.kept(files, defines or {})
-  for _, code in ipairs(all) do
-    read_macros(self, code)
-    read_variables(self, code)
-  end
-  self.code = table.concat(all, "\n")
-  for name, aggregate in pairs(self.aggregates) do -- SimParams params = { 64, 0.1f };
-    local type = self.code:match("([%a_][%w_]*)%s+" .. name .. "%s*=%s*%{")
-    for i, field in ipairs(type and self:fields(type) or {}) do
-      if aggregate.list[i] then define(self, field.name, aggregate.list[i], aggregate.line) end
-    end
-  end
-  for list in self.code:gmatch("cudaMallocPitch%s*(%b())") do
-    local args = M.split(list:sub(2, -2))
-    local pitch = (args[2] or ""):match("&%s*([%a_][%w_]*)")
-    if pitch then define(self, pitch, args[3], 0) end
-  end
-  return self, why
 end
 
 return M

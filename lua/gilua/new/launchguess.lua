@@ -1,6 +1,8 @@
 -- launchguess: how a kernel is launched, from the host's code where that says it (gilua.hostcode),
 -- else guessed: a template's arguments, the sizes, block and grid, dynamic shared memory.
 
+local csource = require "gilua.new.csource"
+
 local M = {}
 
 local DIMENSIONS = { "x", "y", "z" }
@@ -44,15 +46,11 @@ end
 --------------------------------------------------------------------------------------------------
 -- Sizes
 
---- How many dimensions a body of code has threads in.
----@param body string
----@return integer
-function M.dimensions(body)
+-- How many dimensions a kernel's body has threads in.
+local function dimensions_of(body)
   for d = 3, 2, -1 do
     local name = DIMENSIONS[d]
-    if body:find("threadIdx%s*%.%s*" .. name) or body:find("blockIdx%s*%.%s*" .. name) then
-      return d
-    end
+    if body:find(1, "threadIdx", ".", name) or body:find(1, "blockIdx", ".", name) then return d end
   end
   return 1
 end
@@ -71,10 +69,10 @@ end
 
 -- The whole-number argument that a grid of n blocks was made from, and how many of its elements a
 -- thread takes.
-local function origin_of(g, s, n, block)
+local function origin_of(read, s, n, block)
   for _, each in ipairs(ELEMENTS) do
-    for _, p in ipairs(g.params) do
-      local v = g.values[p.name]
+    for _, p in ipairs(read.params) do
+      local v = read.values[p.name]
       if math.type(v) == "integer" and v > 1 and not s.taken[p.name] and not p.pointer
           and (v + block * each - 1) // (block * each) == n then
         return p.name, each
@@ -87,20 +85,20 @@ local function link(s, d, name, size)
   s.size[d], s.link[d], s.taken[name] = size, name, true
 end
 
-local function size_from_grid(g, s, grid, d)
+local function size_from_grid(read, s, grid, d)
   local name, each
-  if grid[d] > 1 then name, each = origin_of(g, s, grid[d], s.block[d]) end
+  if grid[d] > 1 then name, each = origin_of(read, s, grid[d], s.block[d]) end
   s.size[d] = grid[d] * s.block[d]
   if name then
-    link(s, d, name, g.values[name])
+    link(s, d, name, read.values[name])
     s.each[d] = each
   end
 end
 
 -- A grid that no argument explains: each thread takes every so many-th element.
-local function size_of_strides(g, s, grid)
-  for _, p in ipairs(g.params) do
-    local v = g.values[p.name]
+local function size_of_strides(read, s, grid)
+  for _, p in ipairs(read.params) do
+    local v = read.values[p.name]
     if math.type(v) == "integer" and not p.pointer and v > s.size[1] then
       link(s, 1, p.name, v)
       s.fixed_grid = grid
@@ -109,22 +107,68 @@ local function size_of_strides(g, s, grid)
   end
 end
 
-local function size_from_names(g, s, d)
-  s.size[d], s.guessed = g.used == 1 and 65536 or 256, true
-  for _, p in ipairs(g.params) do
+local function size_from_names(read, s, d, used)
+  s.size[d], s.guessed = used == 1 and 65536 or 256, true
+  for _, p in ipairs(read.params) do
     local is_whole = not p.pointer and not p.struct and p.type:find("^[iu]")
-    if is_whole and not s.taken[p.name] and M.dimension_by_name(p.name, g.used) == d then
-      local v = g.values[p.name]
+    if is_whole and not s.taken[p.name] and M.dimension_by_name(p.name, used) == d then
+      local v = read.values[p.name]
       link(s, d, p.name, math.type(v) == "integer" and v or s.size[d])
       return
     end
   end
 end
 
+--------------------------------------------------------------------------------------------------
+-- Blocks that are not to be tuned
+
+-- Shared memory of a size of its own, which is no warp's.
+local function fixed_shared(read)
+  local body = read.body
+  local i = body:find(1, "__shared__")
+  while i do
+    repeat i = i + 1 until not body[i] or body[i] == ";" or body[i] == "["
+    local close = body[i] == "[" and body:match(i)
+    local inner = close and body:text(i + 1, close - 1)
+    if inner and inner ~= "32" and read.host:value(inner) then return inner end
+    i = body:find(i, "__shared__")
+  end
+end
+
+-- A name that the launch makes its block of and the kernel uses as well.
+local function shared_name(read)
+  local text = read.launch and read.launch.block or ""
+  local t <close> = csource.tokens(read.host.dims[text] or text)
+  for i = 1, #t do
+    if t:kind(i) == "name" and t[i] ~= "dim3" and read.body:find(1, t[i]) then return t[i] end
+  end
+end
+
+local function launch_bounds(head)
+  local i = head:find(1, "__launch_bounds__", "(")
+  local close = i and head:match(i + 1)
+  return close and head:text(i + 2, close - 1)
+end
+
+-- Does the code rely on a number of threads that the launch does not give it? Why it does, or nil.
+local function fixed_block(read, block)
+  local inner = fixed_shared(read)
+  if inner then return "shared memory has a size of its own, " .. inner end
+  for i, p in ipairs(read.sliced.item.template or {}) do
+    if read.template[i] == tostring(block[1]) then
+      return ("template parameter %s is it"):format(p.name)
+    end
+  end
+  local name, bounds = shared_name(read), launch_bounds(read.head)
+  if name then return ("the kernel uses %s as well"):format(name) end
+  return bounds and ("__launch_bounds__(%s)"):format(bounds)
+end
+
 ---@class LaunchShape
----@field size integer[]
+---@field size integer[] one a dimension that the kernel uses
 ---@field block integer[]
 ---@field block_guessed boolean
+---@field fixed_block? string why the block is not to be tuned
 ---@field link table<integer, string> dimension to the argument that says its size
 ---@field each table<integer, integer> dimension to how many elements a thread takes
 ---@field fixed_grid? integer[] of a loop with a stride
@@ -132,52 +176,28 @@ end
 ---@field guessed? boolean
 
 --- Size, block and grid.
----@param g table of gilua.newproblem
+---@param read Reading
 ---@return LaunchShape
-function M.shape(g)
-  local launch = g.launch
-  local block = launch and launch.block and g.host:dimensions(launch.block)
-  local grid = launch and launch.grid and g.host:dimensions(launch.grid)
+function M.shape(read)
+  local launch, host, used = read.launch, read.host, dimensions_of(read.body)
+  local block = launch and launch.block and host:dimensions(launch.block)
+  local grid = launch and launch.grid and host:dimensions(launch.grid)
   local s = { size = {}, link = {}, each = {}, taken = {}, block_guessed = not block,
-    block = block or (g.used == 1 and { 256, 1, 1 } or { 16, 16, 1 }),
-    from = grid and ("the launch at line %d"):format(launch.line) or nil }
-  for d = 1, grid and g.used or 0 do size_from_grid(g, s, grid, d) end
-  if grid and not s.link[1] and g.body:find("%f[%w_]gridDim%s*%.") then
-    size_of_strides(g, s, grid)
+    block = block or (used == 1 and { 256, 1, 1 } or { 16, 16, 1 }),
+    from = grid and "the launch at " .. launch.place or nil }
+  for d = 1, grid and used or 0 do size_from_grid(read, s, grid, d) end
+  if grid and not s.link[1] and read.body:find(1, "gridDim", ".") then
+    size_of_strides(read, s, grid)
   end
-  for d = 1, g.used do
-    if not s.size[d] then size_from_names(g, s, d) end
+  for d = 1, used do
+    if not s.size[d] then size_from_names(read, s, d, used) end
   end
+  s.fixed_block = fixed_block(read, s.block)
   return s
 end
 
 --------------------------------------------------------------------------------------------------
--- Blocks and shared memory
-
---- Does the code rely on a number of threads that the launch does not give it? Why it does, or nil.
----@param g table
----@return string?
-function M.fixed_block(g)
-  for inner in g.body:gmatch("__shared__[^;]-%[([^%]]+)%]") do
-    if g.host:value(inner) and not inner:find("^%s*32%s*$") then
-      return ("shared memory has a size of its own, %s"):format(inner:match("^%s*(.-)%s*$"))
-    end
-  end
-  for i, p in ipairs(g.item.template or {}) do
-    if g.template[i] == tostring(g.shape.block[1]) then
-      return ("template parameter %s is it"):format(p.name)
-    end
-  end
-  local text = g.launch and g.launch.block or ""
-  local dim = g.host.dims[text:match("^%s*([%a_][%w_]*)%s*$") or ""]
-  for name in (dim and dim.text or text):gmatch("[%a_][%w_]*") do
-    if name ~= "dim3" and g.body:find("%f[%w_]" .. name .. "%f[^%w_]") then
-      return ("the kernel uses %s as well"):format(name)
-    end
-  end
-  local bounds = g.head:match("__launch_bounds__%s*%(([^%)]*)%)")
-  return bounds and ("__launch_bounds__(%s)"):format(bounds)
-end
+-- Shared memory
 
 ---@param used integer dimensions
 ---@return string "block_size_x * block_size_y"
@@ -189,25 +209,26 @@ end
 
 --- Bytes of dynamic shared memory as an expression, and where that is from; nil where there is
 --- none.
----@param g table
+---@param read Reading
+---@param shape LaunchShape
 ---@return string? text in quotes
 ---@return string? note
-function M.shared(g)
-  local text = g.launch and g.launch.shared
-  local is_asked = text and text:find("%S") and text ~= "0"
-  local bytes = is_asked and g.host:value(text)
-  if bytes then
-    local block = g.shape.block
-    local threads = block[1] * block[2] * block[3]
-    local from = ("%d bytes, line %d"):format(bytes, g.launch.line)
-    if bytes > 0 and bytes % threads == 0 then
-      return ('"%s * %d"'):format(M.threads_text(g.used), bytes // threads), from
-    end
-    local element = g.body:find("extern%s+__shared__%s+double") and 8 or 4
-    return ('"block_size_x * %d + %d"'):format(element, bytes - threads * element),
-      "GUESS: " .. from
+function M.shared(read, shape)
+  local text = read.launch and read.launch.shared
+  local bytes = text and text ~= "" and text ~= "0" and read.host:value(text)
+  local is_asked = read.body:find(1, "extern", "__shared__")
+  if not bytes then
+    if is_asked then return '"block_size_x * 8"', "GUESS: bytes" end
+    return nil
   end
-  if g.body:find("extern%s+__shared__") then return '"block_size_x * 8"', "GUESS: bytes" end
+  local block = shape.block
+  local threads = block[1] * block[2] * block[3]
+  local from = ("%d bytes, %s"):format(bytes, read.launch.place)
+  if bytes > 0 and bytes % threads == 0 then
+    return ('"%s * %d"'):format(M.threads_text(#shape.size), bytes // threads), from
+  end
+  local element = read.body:find(1, "extern", "__shared__", "double") and 8 or 4
+  return ('"block_size_x * %d + %d"'):format(element, bytes - threads * element), "GUESS: " .. from
 end
 
 return M

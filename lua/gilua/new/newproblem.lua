@@ -1,22 +1,20 @@
 -- newproblem: `gilua new FILE.cu`: from a file that nobody prepared to a problem folder that runs.
 --
--- What the kernel takes comes from the compiler (gilua.signature), how it is called from the file's
--- host code where that can be read (gilua.hostcode). What neither says is guessed
--- (gilua.launchguess, gilua.argumentguess), and every guess is marked in the problem.lua that is
--- written (gilua.problemtext), which is meant to be looked at. Then it is tried, and what a run
--- shows is put right. The folder appears whole or not at all.
+-- What the file says is read (gilua.reading). What it does not say is guessed (gilua.launchguess,
+-- gilua.argumentguess), and every guess is marked in the problem.lua that is written
+-- (gilua.problemtext), which is meant to be looked at. Then it is tried, and what a run shows is
+-- put right. The folder appears whole or not at all.
 
 local gi = require "gilua"
 local fail = require "gilua.base.fail"
 local argumentguess = require "gilua.new.argumentguess"
-local hostcode = require "gilua.new.hostcode"
 local kerneltable = require "gilua.problem.kerneltable"
 local launchguess = require "gilua.new.launchguess"
 local lfs = require "lfs"
 local precision = require "gilua.new.precision"
 local problemtext = require "gilua.new.problemtext"
+local reading = require "gilua.new.reading"
 local report = require "gilua.report.report"
-local signature = require "gilua.new.signature"
 local slice = require "gilua.new.slice"
 local textfile = require "gilua.base.textfile"
 
@@ -25,11 +23,6 @@ local M = {}
 local BUDGET = 60e6 -- warp instructions of the kernel as it is: under a second on the virtual GPU
 local LEAST_SIZE = 64 -- that is halved
 local MOST_HALVINGS = 30
-
-local function absolute(path)
-  if path:sub(1, 1) == "/" then return path end
-  return lfs.currentdir() .. "/" .. path:gsub("^%./", "")
-end
 
 --------------------------------------------------------------------------------------------------
 -- Which kernel
@@ -65,102 +58,35 @@ local function choose(kernels, path, wanted, say)
 end
 
 --------------------------------------------------------------------------------------------------
--- Reading
+-- The draft
 
--- Folders and macros as the compiler takes them, and as problem.lua keeps them.
-local function compiler(path, o)
-  local include, defines, options = { absolute(path):match("^(.*)/") }, {}, {}
-  for folder in (o.include or ""):gmatch("[^,:]+") do
-    if lfs.attributes(folder, "mode") ~= "directory" then
-      fail("--include %s: there is no such folder", folder)
-    end
-    include[#include + 1] = absolute(folder)
-  end
-  for _, folder in ipairs(include) do options[#options + 1] = "-I" .. folder end
-  options[#options + 1] = "-I" .. gi.home .. "/lua/gilua/include"
-  for define in (o.define or ""):gmatch("[^,]+") do
-    defines[#defines + 1], options[#options + 1] = define, "-D" .. define
-  end
-  return { options = options, include = include, defines = defines }
-end
+---@class Draft what problem.lua is written from
+---@field folder string
+---@field reading Reading what the file says
+---@field shape LaunchShape guessed: sizes, block, grid
+---@field args ArgumentGuess[] guessed; trying it may change a role or a count
+---@field size_note? string where the size is from; trying it may add to it
+---@field checked_size? integer[] found by trying: the small case's, where it must be the whole one
 
-local function found_in(folders, spelled)
-  for _, folder in ipairs(folders) do
-    local path = folder .. "/" .. spelled
-    if lfs.attributes(path, "mode") == "file" then return path, path:match("^(.*)/") end
-  end
-end
-
--- The user's headers that the file includes, and those that these include: { name, text }.
-local function headers_of(text, include)
-  local list, seen = {}, {}
-  local function read(from, folders)
-    for spelled in ("\n" .. from):gmatch('\n%s*#%s*include%s*[<"]([^>"\n]+)[>"]') do
-      local path, folder = found_in(folders, spelled)
-      if path and not seen[path] then
-        seen[path] = true
-        local header = { name = spelled, text = textfile.read(path, "a header") }
-        list[#list + 1] = header
-        read(header.text, { folder, table.unpack(include) })
-      end
+local function draft_of(read, folder)
+  local shape = launchguess.shape(read)
+  local args = argumentguess.arguments(read, shape)
+  for _, arg in ipairs(args) do
+    if arg.role == "out" or arg.role == "inout" then
+      return { folder = folder, reading = read, shape = shape, args = args,
+        size_note = shape.from and "from " .. shape.from or "GUESS" }
     end
   end
-  read(text, include)
-  return list
-end
-
--- What the launch gives each parameter, where that is a number that can be known.
-local function values_of(g)
-  local values = {}
-  for i, p in ipairs(g.params) do
-    p.name = p.name or "argument_" .. i
-    local given = g.launch and g.launch.args[i]
-    values[p.name] = given and not p.pointer and not p.struct and g.host:value(given) or nil
-  end
-  return values
-end
-
--- What the file says of the kernel: its launch, the parameters' types, the source that a GPU takes.
-local function read_kernel(g, o)
-  g.compiler = compiler(g.path, o)
-  local why
-  g.host, why = hostcode.read(g.text, headers_of(g.text, g.compiler.include), g.compiler.defines)
-  if why then
-    g.notes[#g.notes + 1] = "of conditions like #if every branch counts, for the compiler says "
-      .. why
-  end
-  g.launch = g.host:launch(g.kernel)
-  g.template = launchguess.template(g.item, g.launch, hostcode.split(o.template or ""), g.host,
-    g.notes)
-  g.sliced = slice.cut(g.text, g.path, g.kernel, {
-    folder = g.folder, template = g.template, options = g.compiler.options })
-  report.write(g.folder .. "/kernel.cu", g.sliced.source)
-  g.params = signature.of(g.sliced.source, g.kernel,
-    table.move(g.compiler.options, 1, #g.compiler.options, 2, { "-I" .. g.folder }))
-  g.values = values_of(g)
-  g.body = slice.code_of(g.text):sub(g.item.head, g.item.last):match("{.*") or ""
-  g.head = g.text:sub(g.item.first, g.item.last):match("^[^{]*")
-end
-
-local function guess(g)
-  g.used = launchguess.dimensions(g.body)
-  g.shape = launchguess.shape(g)
-  g.fixed_block = launchguess.fixed_block(g)
-  g.size_note = g.shape.from and "from " .. g.shape.from or "GUESS"
-  g.sparse = argumentguess.sparse(g)
-  g.args = argumentguess.arguments(g)
-  for _, arg in ipairs(g.args) do
-    if arg.role == "out" or arg.role == "inout" then return end
-  end
-  fail("kernel %s writes to none of its arguments: there would be no answers to check", g.kernel)
+  fail("kernel %s writes to none of its arguments: there would be no answers to check",
+    read.kernel)
 end
 
 --------------------------------------------------------------------------------------------------
 -- Trying it
 
-local function write_problem(g, tolerance, why)
-  report.write(g.folder .. "/problem.lua", problemtext.of(g, tolerance, why))
-  return gi.problem(g.folder)
+local function write_problem(draft, tolerance, why)
+  report.write(draft.folder .. "/problem.lua", problemtext.of(draft, tolerance, why))
+  return gi.problem(draft.folder)
 end
 
 local function widest_linked(shape)
@@ -173,18 +99,17 @@ end
 
 -- Halves the size until the kernel as it is runs within the budget: problem, outputs, measurement;
 -- or problem, nil and why it does not run.
-local function fit(g)
-  local size = g.shape.size
+local function fit(draft)
+  local size, original = draft.shape.size, problemtext.size(draft.shape.size)
   for _ = 1, MOST_HALVINGS do
-    local problem = write_problem(g)
+    local problem = write_problem(draft)
     local outputs, why, m = kerneltable.run(problem, { seed = 1 }, { budget = BUDGET })
     if outputs then return problem, outputs, why end
-    local widest = m and m.status == "timeout" and widest_linked(g.shape)
+    local widest = m and m.status == "timeout" and widest_linked(draft.shape)
     if not widest or size[widest] < LEAST_SIZE then return problem, nil, why end
-    g.original = g.original or problemtext.size(size)
     size[widest] = (size[widest] + 1) // 2
-    g.size_note = ("your program's is %s; smaller here, so that the virtual GPU takes less than a "
-      .. "second"):format(g.original)
+    draft.size_note = ("your program's is %s; smaller here, so that the virtual GPU takes less "
+      .. "than a second"):format(original)
   end
 end
 
@@ -211,59 +136,57 @@ local function settle_role(arg, array)
   return true
 end
 
-local function settle_roles(g, problem, outputs)
+local function settle_roles(draft, problem, outputs)
   local changed = false
-  for _, arg in ipairs(g.args) do
+  for _, arg in ipairs(draft.args) do
     if arg.role == "out" then changed = settle_role(arg, outputs[arg.name]) or changed end
   end
-  return changed and write_problem(g) or problem
+  return changed and write_problem(draft) or problem
 end
 
 -- Where nothing says how many threads are needed but a macro in the kernel, they may fill all
 -- blocks, and then the kernel's test of its bounds would seem of no use: one more is asked for, if
 -- the kernel takes it.
-local function settle_bounds(g, problem, outputs)
-  local size = g.shape.size
-  if g.used > 1 or g.shape.link[1] or g.shape.fixed_grid or size[1] % g.shape.block[1] ~= 0 then
+local function settle_bounds(draft, problem, outputs)
+  local shape, size = draft.shape, draft.shape.size
+  if #size > 1 or shape.link[1] or shape.fixed_grid or size[1] % shape.block[1] ~= 0 then
     return problem, outputs
   end
   size[1] = size[1] + 1
-  local more = kerneltable.run(write_problem(g), { seed = 1 }, { budget = BUDGET })
-  if more then g.size_note = g.size_note .. ", and one more, so that its bounds are tested"
+  local more = kerneltable.run(write_problem(draft), { seed = 1 }, { budget = BUDGET })
+  if more then draft.size_note = draft.size_note .. ", and one more, so that its bounds are tested"
   else size[1] = size[1] - 1 end
-  return write_problem(g), more or outputs
+  return write_problem(draft), more or outputs
 end
 
 -- The small case must run as the whole one does; else it is the whole one.
-local function settle_small(g, problem)
+local function settle_small(draft, problem)
   local outputs = kerneltable.run(problem, problem.checked_case, { budget = BUDGET })
-  local linked = true
-  for d = 1, g.used do linked = linked and (g.shape.link[d] ~= nil or g.shape.size[d] == 1) end
+  local shape, linked = draft.shape, true
+  for d, size in ipairs(shape.size) do linked = linked and (shape.link[d] ~= nil or size == 1) end
   if outputs and linked then return problem end
-  g.checked_size = g.shape.size
-  return write_problem(g)
+  draft.checked_size = shape.size
+  return write_problem(draft)
 end
 
-local function settle_tolerance(g, problem)
+local function settle_tolerance(draft, problem)
   local tolerance, how = precision.tolerance(problem, problem.checked_case)
-  if not g.checked_size then
+  if not draft.checked_size then
     local whole, whole_how = precision.tolerance(problem, { seed = 1 })
     if whole > tolerance then tolerance, how = whole, whole_how end
   end
-  return write_problem(g, tolerance, how)
+  return write_problem(draft, tolerance, how)
 end
 
 -- Why it does not run as described; nil where it does.
-local function build(g, o, say)
-  read_kernel(g, o)
-  guess(g)
-  local problem, outputs, m = fit(g)
+local function try(draft, say)
+  local problem, outputs, m = fit(draft)
   if not outputs then return m end
-  problem, outputs = settle_bounds(g, problem, outputs)
-  problem = settle_roles(g, problem, outputs)
-  problem = settle_small(g, problem)
-  settle_tolerance(g, problem)
-  say("%s runs on the virtual GPU: %.0f ticks", g.kernel, m.ticks)
+  problem, outputs = settle_bounds(draft, problem, outputs)
+  problem = settle_roles(draft, problem, outputs)
+  problem = settle_small(draft, problem)
+  settle_tolerance(draft, problem)
+  say("%s runs on the virtual GPU: %.0f ticks", draft.reading.kernel, m.ticks)
   return nil
 end
 
@@ -320,17 +243,19 @@ local function make_folder(folder, path)
   if not made then fail("cannot make the folder %s: %s", folder, why) end
 end
 
--- Builds the folder's files; takes it away again where that fails.
-local function fill_folder(g, o, say)
-  local ok, trouble = xpcall(function()
-    local why = build(g, o, say)
-    report.write(g.folder .. "/experiment.lua", EXPERIMENT:format(g.kernel, g.folder, g.kernel,
-      g.folder))
-    return why
+-- Builds the folder's files: what was read, and why it does not run. Takes the folder away again
+-- where that fails.
+local function fill_folder(folder, say, read)
+  local ok, found, trouble = xpcall(function()
+    local draft = draft_of(read(), folder)
+    local why = try(draft, say)
+    local kernel = draft.reading.kernel
+    report.write(folder .. "/experiment.lua", EXPERIMENT:format(kernel, folder, kernel, folder))
+    return draft.reading, why
   end, function(e) return type(e) == "string" and debug.traceback(e, 2) or e end)
-  if ok then return trouble end
-  remove_tree(g.folder)
-  error(trouble, 0)
+  if ok then return found, trouble end
+  remove_tree(folder)
+  error(found, 0)
 end
 
 -- Lines marked so, and how often.
@@ -344,13 +269,13 @@ local function guesses_in(text)
   return list, n
 end
 
-local function tell(g, say, guesses)
-  for _, l in ipairs(g.sliced.left_out) do
+local function tell(read, say, guesses)
+  for _, l in ipairs(read.sliced.left_out) do
     if l.why:find("^it does not compile") then
       say("left out: %s, line %d: %s", l.what:match("^[^\n]*"), l.line, l.why)
     end
   end
-  for _, note in ipairs(g.notes) do say("%s", note) end
+  for _, note in ipairs(read.notes) do say("%s", note) end
   for _, line in ipairs(guesses) do say("%s", line) end
   say("")
 end
@@ -369,11 +294,11 @@ function M.write(path, folder, o)
   folder = folder or path:match("([^/]+)$"):gsub("%.%w+$", "")
   local chosen = choose(slice.kernels(text, path), path, o.kernel, say)
   make_folder(folder, path)
-  local g = { text = text, path = path, absolute_path = absolute(path), folder = folder,
-    kernel = chosen.name, item = chosen, notes = {} }
-  local trouble = fill_folder(g, o, say)
+  local read, trouble = fill_folder(folder, say, function()
+    return reading.of(text, path, chosen, folder, o)
+  end)
   local guesses, n = guesses_in(textfile.read(folder .. "/problem.lua", "what was written"))
-  tell(g, say, guesses)
+  tell(read, say, guesses)
   if trouble then
     say("%s/problem.lua is written, but as guessed the kernel does not run:\n  %s", folder, trouble)
     say("Change its lines marked GUESS (%d), then: gilua check %s", n, folder)

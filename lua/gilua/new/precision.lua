@@ -4,6 +4,7 @@
 
 local fail = require "gilua.base.fail"
 local core = require "gilua.core"
+local csource = require "gilua.new.csource"
 local kerneltable = require "gilua.problem.kerneltable"
 local tablecase = require "gilua.problem.tablecase"
 
@@ -11,20 +12,39 @@ local M = {}
 
 local MARGIN = 10 -- times the rounding error
 local LEAST = 2.0 ^ -22 -- of the largest answer, where rounding happens to cancel
-local WORDS = { float = "double", float2 = "double2", float3 = "double3", float4 = "double4" }
-local FUNCTIONS = { "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh",
-  "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "pow", "sqrt", "rsqrt", "cbrt", "hypot",
-  "fabs", "floor", "ceil", "round", "trunc", "rint", "fmin", "fmax", "fmod", "fma", "erf", "erfc",
-  "copysign" }
+local WORDS = { float = "double" } -- in single precision -> in double
+local FUNCTIONS = "sin cos tan asin acos atan atan2 sinh cosh tanh exp exp2 expm1 log log2 log10 "
+  .. "log1p pow sqrt rsqrt cbrt hypot fabs floor ceil round trunc rint fmin fmax fmod fma erf erfc "
+  .. "copysign"
+for n = 2, 4 do
+  WORDS["float" .. n], WORDS["make_float" .. n] = "double" .. n, "make_double" .. n
+end
+for name in FUNCTIONS:gmatch "%S+" do WORDS[name .. "f"] = name end
+
+-- A word of the source in double precision; nil where it is the same.
+local function doubled_word(t, i)
+  if t:kind(i) == "number" then return t[i]:match("^([^xX]+)[fF]$") end
+  return WORDS[t[i]]
+end
+
+-- Adds what stands from a byte up to the end of the tokens; the byte behind.
+local function add_doubled(parts, source, t, at)
+  for i = 1, #t do
+    local word = doubled_word(t, i)
+    if t:kind(i) == "directive" then
+      at = add_doubled(parts, source, t:inside(i), at)
+    elseif word then
+      parts[#parts + 1] = source:sub(at, t:first(i) - 1) .. word
+      at = t:last(i) + 1
+    end
+  end
+  return at
+end
 
 local function doubled(source)
-  source = source:gsub("%f[%w_]float[234]?%f[^%w_]", WORDS)
-  source = source:gsub("%f[%w_.](%d+%.?%d*[eE]?[+-]?%d*)[fF]%f[^%w_]", "%1")
-  source = source:gsub("%f[%w_]make_float([234])%f[^%w_]", "make_double%1")
-  for _, name in ipairs(FUNCTIONS) do
-    source = source:gsub("%f[%w_]" .. name .. "f%f[^%w_]", name)
-  end
-  return source
+  local parts = {}
+  local at = add_doubled(parts, source, csource.tokens(source), 1)
+  return table.concat(parts) .. source:sub(at)
 end
 
 -- Single arrays as double ones; then scalars.

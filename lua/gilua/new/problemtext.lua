@@ -1,7 +1,7 @@
 -- problemtext: the text of the problem.lua that `gilua new` writes.
 
+local csource = require "gilua.new.csource"
 local launchguess = require "gilua.new.launchguess"
-local word = require("gilua.new.argumentguess").word
 
 local M = {}
 
@@ -38,22 +38,22 @@ local function argument_line(arg)
 end
 
 -- The usual sides of blocks, and the one of the launch.
-local function block_sides(g, d)
-  local list = table.move(g.used == 1 and BLOCKS or SHAPES, 1, #BLOCKS, 1, {})
-  local own, has = g.shape.block[d], false
+local function block_sides(shape, d)
+  local list = table.move(#shape.size == 1 and BLOCKS or SHAPES, 1, #BLOCKS, 1, {})
+  local own, has = shape.block[d], false
   for _, v in ipairs(list) do has = has or v == own end
   if not has then list[#list + 1] = own end
   table.sort(list)
   return table.concat(list, ", ")
 end
 
-local function add_geometry(g, add)
-  local s = g.shape
-  add("  size = %s,%s", M.size(s.size), g.size_note and " -- " .. g.size_note or "")
-  for d = 1, g.used do
+local function add_geometry(draft, add)
+  local s = draft.shape
+  add("  size = %s,%s", M.size(s.size), draft.size_note and " -- " .. draft.size_note or "")
+  for d = 1, #s.size do
     local name = "block_size_" .. DIMENSIONS[d]
     add("  %s = %d,%s", name, s.block[d], s.block_guessed and " -- GUESS"
-      or g.fixed_block and d == 1 and " -- not to be tuned: " .. g.fixed_block or "")
+      or s.fixed_block and d == 1 and " -- not to be tuned: " .. s.fixed_block or "")
     if s.each[d] and s.each[d] > 1 then
       add('  grid_div_%s = { "%s", %d }, -- a thread takes %d', DIMENSIONS[d], name, s.each[d],
         s.each[d])
@@ -62,21 +62,21 @@ local function add_geometry(g, add)
   if s.fixed_grid then
     add("  grid = { %d }, -- each thread takes many elements", s.fixed_grid[1])
   end
-  local shared, note = launchguess.shared(g)
+  local shared, note = launchguess.shared(draft.reading, s)
   if shared then add("  shared = %s, -- %s", shared, note) end
 end
 
-local function add_arguments(g, add)
+local function add_arguments(args, add)
   add("  args = {")
-  for _, arg in ipairs(g.args) do add("%s", argument_line(arg)) end
+  for _, arg in ipairs(args) do add("%s", argument_line(arg)) end
   add("  },")
 end
 
 -- __constant__ variables that the kernel mentions.
-local function add_constants(g, add)
-  local lines = {}
-  for _, c in ipairs(g.host:constants()) do
-    if g.sliced.source:find(word(c.name)) then
+local function add_constants(read, add)
+  local lines, source <close> = {}, csource.tokens(read.sliced.source)
+  for _, c in ipairs(read.host:constants()) do
+    if source:find(1, c.name) then
       lines[#lines + 1] = ('    %s = { type = "%s", count = %d }, -- GUESS: what is in it'):format(
         c.name, KINDS[c.type:match("([%w_]+)%s*$")] or "f32", math.max(1, c.count))
     end
@@ -84,37 +84,38 @@ local function add_constants(g, add)
   if #lines > 0 then add("  constants = {\n%s\n  },", table.concat(lines, "\n")) end
 end
 
-local function add_tuning(g, add)
+local function add_tuning(shape, add)
   add("  tune_params = {")
-  for d = 1, g.fixed_block and 0 or g.used do
-    add("    block_size_%s = { %s },", DIMENSIONS[d], block_sides(g, d))
+  for d = 1, shape.fixed_block and 0 or #shape.size do
+    add("    block_size_%s = { %s },", DIMENSIONS[d], block_sides(shape, d))
   end
   add("  },")
-  if g.used > 1 and not g.fixed_block then
-    add('  restrictions = { "%s <= 1024" },', launchguess.threads_text(g.used))
+  if #shape.size > 1 and not shape.fixed_block then
+    add('  restrictions = { "%s <= 1024" },', launchguess.threads_text(#shape.size))
   end
 end
 
-local function add_rest(g, add, tolerance, why)
+local function add_rest(draft, add, tolerance, why)
+  local read = draft.reading
   add("  -- the reference is the kernel as it is (docs/own-kernels.md: one in C, in Lua, another "
     .. "kernel)")
   add("  tolerance = { max_error = %.9g },%s", tolerance or 0, why and " -- " .. why or "")
-  if g.checked_size then
+  if draft.checked_size then
     add("  checked_size = %s, -- of the small run that every mutant begins with",
-      M.size(g.checked_size))
+      M.size(draft.checked_size))
   end
-  add("  include = %s,", strings(g.compiler.include))
-  if #g.compiler.defines > 0 then add("  defines = %s,", strings(g.compiler.defines)) end
-  add("  made_from = { path = %q, template = %s }, -- for `gilua apply`", g.absolute_path,
-    strings(g.template))
+  add("  include = %s,", strings(read.compiler.include))
+  if #read.compiler.defines > 0 then add("  defines = %s,", strings(read.compiler.defines)) end
+  add("  made_from = { path = %q, template = %s }, -- for `gilua apply`", read.absolute_path,
+    strings(read.template))
 end
 
----@param g table of gilua.newproblem
+---@param draft Draft
 ---@param tolerance? number
 ---@param why? string
 ---@return string
-function M.of(g, tolerance, why)
-  local lines = {}
+function M.of(draft, tolerance, why)
+  local read, lines = draft.reading, {}
   local function add(format, ...) lines[#lines + 1] = format:format(...) end
   add([[
 -- %s of %s, for gilua. Written by `gilua new`: lines with GUESS are guesses, so look at
@@ -122,13 +123,13 @@ function M.of(g, tolerance, why)
 
 return {
   source = "kernel.cu", -- the file as it is, but for what the host alone needs]],
-    g.kernel, g.path:match("([^/]+)$"), g.folder)
-  add("  kernel = %q,", g.kernel)
-  add_geometry(g, add)
-  add_arguments(g, add)
-  add_constants(g, add)
-  add_tuning(g, add)
-  add_rest(g, add, tolerance, why)
+    read.kernel, read.path:match("([^/]+)$"), draft.folder)
+  add("  kernel = %q,", read.kernel)
+  add_geometry(draft, add)
+  add_arguments(draft.args, add)
+  add_constants(read, add)
+  add_tuning(draft.shape, add)
+  add_rest(draft, add, tolerance, why)
   add("}\n")
   return table.concat(lines, "\n")
 end

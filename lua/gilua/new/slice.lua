@@ -8,6 +8,7 @@
 
 local fail = require "gilua.base.fail"
 local core = require "gilua.core"
+local csource = require "gilua.new.csource"
 
 local M = {}
 
@@ -21,46 +22,6 @@ local COMPLAINT = "it does not compile for a GPU: "
 ---@field kernel string its name
 ---@field item table of g:outline()
 
--- The last byte of a string or character that begins at `from`: its quote, or the line's end.
-local function quoted_end(text, from)
-  local quote, i = text:sub(from, from), from + 1
-  while i <= #text and text:sub(i, i) ~= quote and text:sub(i, i) ~= "\n" do
-    i = i + (text:sub(i, i) == "\\" and 2 or 1)
-  end
-  return math.min(i, #text)
-end
-
--- Is the ' at a byte between digits, as in 1'000?
-local function parts_digits(text, at)
-  return text:sub(at - 1, at + 1):find("^%x'%x$") ~= nil
-    and text:sub(1, at - 1):find("%f[%w_]%d[%w']*$") ~= nil
-end
-
--- The last byte of what is no code at `from`; nil for a slash that divides or a ' between digits.
-local function blank_end(text, from)
-  local two = text:sub(from, from + 1)
-  if two == "//" then return (text:find("\n", from, true) or #text + 1) - 1 end
-  if two == "/*" then return select(2, text:find("*/", from + 2, true)) or #text end
-  if two:find("^/") or two:find("^'") and parts_digits(text, from) then return nil end
-  return quoted_end(text, from)
-end
-
---- The text with comments and what stands in quotes blank, byte for byte.
----@param text string
----@return string
-function M.code_of(text)
-  local parts, at = {}, 1
-  while true do
-    local from = text:find("[/\"']", at)
-    if not from then break end
-    local to = blank_end(text, from)
-    parts[#parts + 1] = text:sub(at, from - 1)
-    parts[#parts + 1] = to and text:sub(from, to):gsub("[^\n]", " ") or text:sub(from, from)
-    at = (to or from) + 1
-  end
-  return table.concat(parts) .. text:sub(at)
-end
-
 local function line_at(text, byte)
   local _, n = text:sub(1, byte - 1):gsub("\n", "")
   return n + 1
@@ -69,16 +30,10 @@ end
 --------------------------------------------------------------------------------------------------
 -- The kernel's head
 
--- Does a template's parameter stand for a type, not for a value?
-local function is_type(declared)
-  return declared:find("^typename%f[^%w_]") ~= nil or declared:find("^class%f[^%w_]") ~= nil
-end
-
 -- What stands in place of `template <typename T, int N>`: the arguments under the same names.
-local function bindings(text, item, arguments, kernel)
+local function bindings(item, arguments, kernel)
   local list = {}
   for i, p in ipairs(item.template) do
-    local declared = text:sub(p.first, p.last):gsub("%s*=.*$", "")
     local value = arguments[i]
     if not value then
       fail("kernel %s is a template and nothing says what its parameter '%s' is: "
@@ -86,24 +41,29 @@ local function bindings(text, item, arguments, kernel)
         #item.template)
     end
     list[i] = p.is_type and ("using %s = %s;"):format(p.name, value)
-      or ("constexpr %s = %s;"):format(declared, value)
+      or ("constexpr %s = %s;"):format(p.declared, value)
   end
   return table.concat(list, " ") .. " "
 end
 
+-- The token that ends `template <…>`: the first behind its last parameter; 0 where there is none.
+local function template_end(t, item)
+  local last, i = item.template and item.template[#item.template], 1
+  if not last then return 0 end
+  while t:last(i) <= last.last - item.first + 1 do i = i + 1 end
+  return i
+end
+
 -- { first, last, now } of the kernel's head; nil where it is extern "C" already.
 local function head_edit(text, item, arguments, outer)
-  local head = text:sub(item.first, item.head)
-  if outer or head:find('^%s*extern%s*"C"') then return nil end
-  local first, last, now = item.first, item.first - 1, 'extern "C" '
-  if item.template and #item.template > 0 then
-    last = text:find(">", item.template[#item.template].last + 1, true)
-    now = bindings(text, item, arguments, item.name) .. 'extern "C"'
-  end
-  local static_first, static_last = text:find("^%s*static%f[^%w_]", last + 1)
-  if static_first then last, now = static_last, now:gsub("%s+$", "") end
-  local _, lines = text:sub(first, last):gsub("\n", "")
-  return { first = first, last = last, now = now .. ("\n"):rep(lines) }
+  local t <close> = csource.tokens(text:sub(item.first, item.head))
+  if outer or t[1] == "extern" and t[2] == '"C"' then return nil end
+  local behind, now = template_end(t, item), 'extern "C" '
+  if behind > 0 then now = bindings(item, arguments, item.name) .. 'extern "C"' end
+  if t[behind + 1] == "static" then behind, now = behind + 1, now:gsub("%s+$", "") end
+  local last = item.first + (t:last(behind) or 0) - 1
+  local _, lines = text:sub(item.first, last):gsub("\n", "")
+  return { first = item.first, last = last, now = now .. ("\n"):rep(lines) }
 end
 
 --------------------------------------------------------------------------------------------------
@@ -113,16 +73,23 @@ end
 ---@class SliceFile
 ---@field name string as its #include line spells it
 ---@field text string
----@field items table[] of g:outline(), and is_type in parameters of templates
+---@field items table[] of g:outline(); parameters of templates with is_type and declared
 ---@field gone table set of items that are left out
 ---@field edit? table of the kernel's head
+
+-- Of a template's parameter: does it stand for a type, and how is it declared, without a default?
+local function read_parameter(p, text)
+  local t <close> = csource.tokens(text)
+  p.is_type = t[1] == "typename" or t[1] == "class"
+  p.declared = t:text(1, (t:find(1, "=") or #t + 1) - 1)
+end
 
 local function items_of(text, name, kernel)
   local g, why = core.grammar.parse(name, { text = text, kernel = kernel })
   if not g then fail("%s", why) end
   local items = g:outline()
   for _, item in ipairs(items) do
-    for _, p in ipairs(item.template or {}) do p.is_type = is_type(text:sub(p.first, p.last)) end
+    for _, p in ipairs(item.template or {}) do read_parameter(p, text:sub(p.first, p.last)) end
   end
   return items
 end
@@ -168,7 +135,7 @@ local function item_at(file, line)
   for item in pairs(file.gone) do
     if item.first == first then return nil end
   end
-  if not file.text:sub(first, last):find("^%s*#%s*include") then return nil end
+  if not csource.included(file.text:sub(first, last):match "^%s*(.*)$") then return nil end
   return { first = first, last = last, line = line, last_line = line }
 end
 
@@ -191,7 +158,7 @@ end
 local function file_at(self, path)
   for _, file in ipairs(self.files) do
     if path == file.name or path == self.folder .. "/" .. file.name then return file end
-    for spelled in ("\n" .. file.text):gmatch('\n%s*#%s*include%s*[<"]([^>"\n]+)[>"]') do
+    for _, spelled in ipairs(csource.includes(file.text)) do
       local is_it = path == spelled or path:sub(-#spelled - 1) == "/" .. spelled
       if is_it and not is_ours(path) then return copy_header(self, path, spelled) end
     end
@@ -250,10 +217,13 @@ local function settle(self, options)
 end
 
 -- An extern "C" { } around the kernel: its own words then need none.
-local function in_extern_c(code, item)
-  for open in code:sub(1, item.first - 1):gmatch("extern%s+[^%w]*(){") do
-    local close = code:match("^%b{}()", open)
-    if close and close > item.first then return true end
+local function in_extern_c(text, item)
+  local t <close> = csource.tokens(text)
+  local i = t:find(1, "extern", '"C"', "{")
+  while i and t:first(i) < item.first do
+    local close = t:match(i + 2)
+    if close and t:first(close) > item.first then return true end
+    i = t:find(i + 1, "extern", '"C"', "{")
   end
   return false
 end
@@ -293,7 +263,7 @@ function M.cut(text, name, kernel, o)
   local self = { name = base, kernel = kernel, files = { file }, left_out = {}, folder = o.folder }
   local chosen = leave_out_others(self, file)
   if not chosen then fail("%s has no kernel '%s'", name, kernel) end
-  file.edit = head_edit(text, chosen, o.template or {}, in_extern_c(M.code_of(text), chosen))
+  file.edit = head_edit(text, chosen, o.template or {}, in_extern_c(text, chosen))
   local source, e, edits = settle(self, o.options or {}), file.edit, {}
   if e then
     edits[1] = { line = line_at(text, e.first), was = text:sub(e.first, e.last), now = e.now }

@@ -1,0 +1,108 @@
+-- csource: what the words of CUDA source (gi.grammar.tokens) say without a parser: lists, arguments
+-- of templates, directives, #include lines. Every step is bounded, whatever the text is.
+
+local core = require "gilua.core"
+
+local M = {}
+
+local MOST_WORDS = 200 -- of a list of template arguments
+
+local function set(text)
+  local words = {}
+  for word in text:gmatch "%S+" do words[word] = true end
+  return words
+end
+
+M.set = set
+
+local NOT_IN_TEMPLATES = set "; { } ) ] && || ="
+local BEHIND_TEMPLATES = set "( :: { , >" -- what makes `a < b > …` no comparison
+
+M.tokens = core.grammar.tokens
+
+--- The token that closes the `<` of a template's arguments: `>`, or a `>>` that closes another with
+--- it. nil where none does.
+---@param t userdata tokens
+---@param i integer of the `<`
+---@return integer?
+function M.angle_end(t, i)
+  local depth, k = 0, i
+  while k <= i + MOST_WORDS do
+    local word = t[k]
+    if not word or NOT_IN_TEMPLATES[word] then return nil end
+    if word == "<" then depth = depth + 1
+    elseif word:find "^>+$" then depth = depth - #word end
+    if depth <= 0 then return k end
+    k = (t:match(k) or k) + 1
+  end
+end
+
+--- The token behind i, or behind what begins with it: brackets, arguments of a template.
+---@param t userdata tokens
+---@param i integer
+---@return integer
+function M.past(t, i)
+  local close = t:match(i)
+  if close then return math.max(close, i) + 1 end
+  if t[i] == "<" and t:kind(i - 1) == "name" then
+    local angle = M.angle_end(t, i)
+    if angle and (not t[angle + 1] or BEHIND_TEMPLATES[t[angle + 1]]) then return angle + 1 end
+  end
+  return i + 1
+end
+
+--- What stands between commas from one token to another, as texts.
+---@param t userdata tokens
+---@param from integer
+---@param to integer
+---@return string[]
+function M.parts(t, from, to)
+  local list, begun, i = {}, from, from
+  while i <= to do
+    if t[i] == "," then
+      list[#list + 1], begun = t:text(begun, i - 1), i + 1
+    end
+    i = M.past(t, i)
+  end
+  if from <= to then list[#list + 1] = t:text(begun, to) end
+  return list
+end
+
+--- Parts of a text at commas outside brackets and arguments of templates.
+---@param text string
+---@return string[]
+function M.split(text)
+  local t <close> = M.tokens(text)
+  return M.parts(t, 1, #t)
+end
+
+--- The directives of a text: their token, first word and the rest of their words.
+---@param t userdata tokens
+---@return fun(): integer?, string?, userdata?
+function M.directives(t)
+  local i = 0
+  return function()
+    repeat i = i + 1 until i > #t or t:kind(i) == "directive"
+    if i > #t then return nil end
+    local words = t:inside(i)
+    return i, words[1] or "", words
+  end
+end
+
+--- The file that an #include names, as it is spelled there; nil where it names none.
+---@param directive string
+---@return string?
+function M.included(directive)
+  return directive:match '^#%s*include%s*[<"]([^>"\n]+)[>"]'
+end
+
+--- The files that a text includes, in order, as they are spelled there.
+---@param text string
+---@return string[]
+function M.includes(text)
+  local t <close>, list = M.tokens(text), {}
+  for i in M.directives(t) do list[#list + 1] = M.included(t[i]) end
+  return list
+end
+
+return M

@@ -1,0 +1,139 @@
+-- reading: what a file that nobody prepared says of one of its kernels: the source that a GPU
+-- takes, the types of the parameters (the compiler's word), how the host launches it and with what.
+
+local csource = require "gilua.new.csource"
+local fail = require "gilua.base.fail"
+local gi = require "gilua"
+local hostcode = require "gilua.new.hostcode"
+local launchguess = require "gilua.new.launchguess"
+local lfs = require "lfs"
+local report = require "gilua.report.report"
+local signature = require "gilua.new.signature"
+local slice = require "gilua.new.slice"
+local textfile = require "gilua.base.textfile"
+
+local M = {}
+
+---@class Reading made by M.of; nobody changes it afterwards
+---@field path string the file, as it was named
+---@field absolute_path string
+---@field kernel string the kernel's name
+---@field compiler CompilerWords
+---@field host HostCode
+---@field launch? HostLaunch
+---@field template string[] arguments of the kernel's template: read, else guessed
+---@field sliced Slice
+---@field params table[] of gilua.signature; each has a name
+---@field values table<string, number> what the launch gives a parameter, where that can be known
+---@field head userdata tokens of the kernel, up to its body
+---@field body userdata tokens of its body
+---@field notes string[] for the user
+
+---@class CompilerWords
+---@field options string[] of NVRTC
+---@field include string[] folders, the file's own first
+---@field defines string[] "NAME" or "NAME=VALUE"
+
+local function absolute(path)
+  if path:sub(1, 1) == "/" then return path end
+  return lfs.currentdir() .. "/" .. path:gsub("^%./", "")
+end
+
+-- Folders and macros as the compiler takes them, and as problem.lua keeps them.
+local function compiler(path, o)
+  local include, defines, options = { absolute(path):match("^(.*)/") }, {}, {}
+  for folder in (o.include or ""):gmatch("[^,:]+") do
+    if lfs.attributes(folder, "mode") ~= "directory" then
+      fail("--include %s: there is no such folder", folder)
+    end
+    include[#include + 1] = absolute(folder)
+  end
+  for _, folder in ipairs(include) do options[#options + 1] = "-I" .. folder end
+  options[#options + 1] = "-I" .. gi.home .. "/lua/gilua/include"
+  for define in (o.define or ""):gmatch("[^,]+") do
+    defines[#defines + 1], options[#options + 1] = define, "-D" .. define
+  end
+  return { options = options, include = include, defines = defines }
+end
+
+local function found_in(folders, spelled)
+  for _, folder in ipairs(folders) do
+    local path = folder .. "/" .. spelled
+    if lfs.attributes(path, "mode") == "file" then return path, path:match("^(.*)/") end
+  end
+end
+
+-- The user's headers that the file includes, and those that these include: { name, text }.
+local function headers_of(text, include)
+  local list, seen = {}, {}
+  local function read(from, folders)
+    for _, spelled in ipairs(csource.includes(from)) do
+      local path, folder = found_in(folders, spelled)
+      if path and not seen[path] then
+        seen[path] = true
+        local header = { name = spelled, text = textfile.read(path, "a header") }
+        list[#list + 1] = header
+        read(header.text, { folder, table.unpack(include) })
+      end
+    end
+  end
+  read(text, include)
+  return list
+end
+
+local function read_host(text, words, notes)
+  local host, why = hostcode.read(text, headers_of(text, words.include), words.defines)
+  if why then
+    notes[#notes + 1] = "of conditions like #if every branch counts, for the compiler says " .. why
+  end
+  return host
+end
+
+-- The types of the parameters of what was cut out, which is written where they are read.
+local function read_params(sliced, folder, words)
+  report.write(folder .. "/kernel.cu", sliced.source)
+  local params = signature.of(sliced.source, sliced.kernel,
+    table.move(words.options, 1, #words.options, 2, { "-I" .. folder }))
+  for i, p in ipairs(params) do p.name = p.name or "argument_" .. i end
+  return params
+end
+
+-- What the launch gives each parameter, where that is a number that can be known.
+local function values_of(host, launch, params)
+  local values = {}
+  for i, p in ipairs(params) do
+    local given = launch and launch.args[i]
+    values[p.name] = given and not p.pointer and not p.struct and host:value(given) or nil
+  end
+  return values
+end
+
+-- Tokens of a kernel up to its body, and of its body.
+local function parts_of(text, item)
+  local all <close> = csource.tokens(text:sub(item.head, item.last))
+  local open = item.head + (all:first(all:find(all:match(1) or 1, "{") or #all + 1) or 1) - 1
+  return csource.tokens(text:sub(item.first, open - 1)), csource.tokens(text:sub(open, item.last))
+end
+
+--- Reads a kernel; writes its source, and copies of headers that hold code for the host.
+---@param text string the file
+---@param path string its name
+---@param item table the kernel, of gilua.slice's kernels
+---@param folder string where kernel.cu is written
+---@param o { template?: string, include?: string, define?: string } of the command line
+---@return Reading
+function M.of(text, path, item, folder, o)
+  local notes, words = {}, compiler(path, o)
+  local host = read_host(text, words, notes)
+  local launch = host:launch(item.name)
+  local template = launchguess.template(item, launch, csource.split(o.template or ""), host, notes)
+  local sliced = slice.cut(text, path, item.name,
+    { folder = folder, template = template, options = words.options })
+  local params = read_params(sliced, folder, words)
+  local head, body = parts_of(text, item)
+  return { path = path, absolute_path = absolute(path), kernel = item.name, compiler = words,
+    host = host, launch = launch, template = template, sliced = sliced, params = params,
+    values = values_of(host, launch, params), head = head, body = body, notes = notes }
+end
+
+return M

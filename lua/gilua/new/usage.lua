@@ -1,0 +1,127 @@
+-- usage: how a name stands in a kernel's body: read or written, as an index, in pairs. From the
+-- words alone: what is done with it under another name is not seen, so what is passed on may be
+-- anything.
+
+local csource = require "gilua.new.csource"
+
+local M = {}
+
+local CHANGES = csource.set "+= -= *= /= %= &= |= ^= <<= >>= ++ --"
+
+-- The places of a name: not those where it is a member of something, as in threadIdx.x.
+local function places(body, name)
+  local i = 0
+  return function()
+    repeat i = body:find(i + 1, name) until not i or body[i - 1] ~= "." and body[i - 1] ~= "->"
+    return i
+  end
+end
+
+-- Behind the `[index]` and `.member` at a token, and whether there is an index. Only an element has
+-- members: a pointer has none.
+local function past_members(body, k, is_element)
+  while true do
+    if body[k] == "[" and body:match(k) then
+      k, is_element = body:match(k) + 1, true
+    elseif is_element and body[k] == "." and body:kind(k + 1) == "name" then
+      k = k + 2
+    else
+      return k, is_element
+    end
+  end
+end
+
+-- The tokens before and behind an element whose name is at a token, with the parentheses that are
+-- only around it; nil where it is no element but the pointer itself.
+local function around(body, i)
+  local from, behind, is_element = i - 1, past_members(body, i + 1, false)
+  if not is_element and body[from] == "*" then from, is_element = from - 1, true end
+  while body[from] == "(" and body:match(from) == behind and body:kind(from - 1) ~= "name" do
+    from, behind = from - 1, past_members(body, behind + 1, is_element)
+  end
+  return is_element and from, behind
+end
+
+-- Does the & at a token take an address? Else it is between two numbers.
+local function takes_address(body, i)
+  local before, kind = body[i - 1], body:kind(i - 1)
+  if before == "return" then return true end
+  return kind ~= "name" and kind ~= "number" and before ~= ")" and before ~= "]"
+end
+
+-- What one place does with a name: "read", "written", "changed" or "other".
+local function use_at(body, i)
+  local from, behind = around(body, i)
+  if not from then return "other" end
+  local before, after = body[from], body[behind]
+  if CHANGES[after] or before == "++" or before == "--"
+      or before == "&" and takes_address(body, from) then
+    return "changed"
+  end
+  return after == "=" and "written" or "read"
+end
+
+--- Is an array read, is it written?
+---@param body userdata tokens
+---@param name string
+---@return string "in", "out" or "inout"
+function M.role(body, name)
+  local uses = {}
+  for i in places(body, name) do uses[use_at(body, i)] = true end
+  if uses.other or uses.changed then return "inout" end -- passed on: who knows
+  if not uses.written then return "in" end
+  return uses.read and "inout" or "out"
+end
+
+--- Does the name stand in an index?
+---@param body userdata tokens
+---@param name string
+---@return boolean
+function M.is_index(body, name)
+  local depth = 0
+  for i = 1, #body do
+    if body[i] == "[" then depth = depth + 1
+    elseif body[i] == "]" then depth = depth - 1
+    elseif depth > 0 and body[i] == name and body[i - 1] ~= "." then return true end
+  end
+  return false
+end
+
+-- Is an index one of `[… + 1]` (`next`), or one without a + (`plain`)? No other index is in it.
+local function index_kind(body, open)
+  local close = body:match(open)
+  local inner = body:find(open + 1, "[")
+  if not close or inner and inner < close then return nil end
+  if body[close - 1] == "1" and body[close - 2] == "+" then return "next" end
+  local plus = body:find(open, "+")
+  return not (plus and plus < close) and close > open + 1 and "plain" or nil
+end
+
+--- Is an array read at an index and the next one, as offsets of rows are?
+---@param body userdata tokens
+---@param name string
+---@return boolean next at `[i + 1]`
+---@return boolean pairs and at an index without a + as well
+function M.pairs(body, name)
+  local kinds = {}
+  for i in places(body, name) do
+    if body[i + 1] == "[" then kinds[index_kind(body, i + 1) or ""] = true end
+  end
+  return kinds.next or false, kinds.next and kinds.plain or false
+end
+
+--- The variable of a loop that begins at an array's element: `for (int j = rows[i]; …`.
+---@param body userdata tokens
+---@param name string
+---@return string?
+function M.loop_from(body, name)
+  for i in places(body, name) do
+    local k = i - 2
+    while body:kind(k) == "name" or body[k] == "::" do k = k - 1 end
+    if body[i - 1] == "=" and k < i - 2 and body[k] == "(" and body[k - 1] == "for" then
+      return body[i - 2]
+    end
+  end
+end
+
+return M
