@@ -194,7 +194,8 @@ end)
 
 -- --- the farm ----------------------------------------------------------------------------------
 
--- What workers answer: every source compiles to itself, runs, and takes what `ns` says of it.
+-- What workers answer: every source compiles to itself (its PTX) and to itself without what is in
+-- brackets (its machine code), runs, and takes what `ns` says of it.
 local function answers(ns)
   local function measurement(source, baseline)
     local m = { status = "ok", max_error = 0, mean_error = 0, wrong = 0, unset = 0, n = 1,
@@ -211,7 +212,8 @@ local function answers(ns)
       local results = {}
       for i, u in ipairs(m.units) do
         local hash = core.system.hash(u.source .. table.concat(m.options))
-        results[i] = { code = u.source, hash = hash, code_hash = hash }
+        results[i] = { code = u.source, hash = hash,
+                       code_hash = core.system.hash((u.source:gsub("%b()", ""))) }
       end
       return { results = results }
     end,
@@ -262,6 +264,16 @@ tap.case("ticks are those of the day the unmodified kernel was first timed", fun
     local drift = farm:stats().baseline
     tap.is(drift.first_ns .. " " .. drift.last_ns, "1000 1250.0", "the drift is told")
     tap.is(drift.low_ns .. " " .. drift.high_ns .. " " .. drift.n, "1000 1250.0 4", "in full")
+  end)
+end)
+
+tap.case("equal machine code runs once, whatever PTX it was made from", function()
+  with_farm(function() return 1000 end, {}, function(farm)
+    local m = farm:evaluate({ "", "x", "x(again)", "y", "(neutral)" }, { n = 1 })
+    tap.is(farm:stats().runs, 3, "the unmodified kernel, x and y")
+    tap.is(farm:stats().duplicates.code, 2, "two were spared")
+    tap.is(tostring(m[2].cached) .. " " .. m[3].cached .. " " .. m[5].cached, "nil code code",
+      "and say so")
   end)
 end)
 
