@@ -8,13 +8,16 @@
 #include "ptx/ptx.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Opcodes whose first operand may be a register and is read. Stores need no mention: theirs is an
 ** address. */
 static bool reads_first(const PtxInstr *in) {
+    static const char all[] = "bra brx bar barrier fence membar nanosleep pmevent setmaxnreg "
+                              "stackrestore tcgen05";
+    if (!strchr("bfmnpst", in->opcode[0]) || !ptx_is(in, all)) return false;
     if (ptx_is(in, "bar barrier")) return !ptx_has_mod(in, "red");
-    if (ptx_is(in, "tcgen05")) return ptx_has_mod(in, "dealloc");
-    return ptx_is(in, "bra brx nanosleep pmevent stackrestore setmaxnreg membar fence");
+    return !ptx_is(in, "tcgen05") || ptx_has_mod(in, "dealloc");
 }
 
 bool ptx_is_dest(const PtxInstr *in, int arg) {

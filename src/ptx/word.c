@@ -1,14 +1,12 @@
 /* word.c - the words of an instruction, opcode and modifiers, compared with others. */
 #include "ptx/ptx.h"
 
+#include <string.h>
+
 bool ptx_word_in(const char *word, const char *list) {
-    while (*list) {
-        const char *w = word;
-        while (*w && *w == *list) w++, list++;
-        if (*w == '\0' && (*list == ' ' || *list == '\0')) return true;
-        while (*list && *list != ' ') list++;
-        while (*list == ' ') list++;
-    }
+    size_t n = strlen(word);
+    for (const char *at = list; n > 0 && (at = strstr(at, word)) != NULL; at += n)
+        if ((at == list || at[-1] == ' ') && (at[n] == ' ' || at[n] == '\0')) return true;
     return false;
 }
 
