@@ -43,34 +43,53 @@ local function read_pair(problem, left_path, right_path)
   return { left = left, right = right, name = left_path:match("[^/]*$") }
 end
 
---- A JPEG as a grey map of 1/scale of its size, by djpeg; or nil, message, code.
-local function decoded(path, scale, to)
-  local command = ("djpeg -grayscale -pnm -scale 1/%d -outfile %s %s 2>/dev/null"):format(scale,
-    gi.shell.quoted(to), gi.shell.quoted(path))
+--- A JPEG as the text of a grey map of 1/scale of its size, by djpeg; or nil, message, code.
+local function decoded(path, scale)
   if lfs.attributes(path, "mode") ~= "file" then
     return nil, ("there is no %s beside the left picture of the pair"):format(path), "io"
   end
-  if os.execute(command) then return true end
+  local pipe <close> = io.popen(("djpeg -grayscale -pnm -scale 1/%d %s 2>/dev/null"):format(scale,
+    gi.shell.quoted(path)), "r")
+  local map = pipe and pipe:read "a" or ""
+  if #map > 0 then return map end
   return nil, ("djpeg cannot decode %s: it is in Debian's libjpeg-turbo-progs (apt-get install it)")
     :format(path), "io"
 end
 
---- The Aloe pair; or nil, message, code.
-local function aloe(problem, scale)
+--- The Aloe pair as two grey maps; or nil, message, code.
+local function decoded_aloe(scale)
   local left, absent, io = gi.samples.path "aloe"
   if not left then return nil, absent, io end
   local right, found = left:gsub("L(%.%w+)$", "R%1")
   if found == 0 then
     return nil, ("the left picture of the pair must be named …L.jpg, not %s"):format(left), "io"
   end
-  local paths = { os.tmpname(), os.tmpname() }
-  local made, why, code = decoded(left, scale, paths[1])
-  if made then made, why, code = decoded(right, scale, paths[2]) end
+  local left_map, why, code = decoded(left, scale)
+  if not left_map then return nil, why, code end
+  local right_map, why_right, code_right = decoded(right, scale)
+  if not right_map then return nil, why_right, code_right end
+  return { left = left_map, right = right_map }
+end
+
+--- Text as a file of its own, while `use` has its name.
+local function with_file(text, use)
+  local path <close> = setmetatable({ name = os.tmpname() },
+    { __close = function(self) os.remove(self.name) end })
+  local f <close> = assert(io.open(path.name, "wb"))
+  f:write(text):flush()
+  return use(path.name)
+end
+
+local function aloe(problem, s)
+  local maps, why, code = s.decoded, nil, nil
+  if not maps then maps, why, code = decoded_aloe(s.scale) end
+  if not maps then return nil, why, code end
   local pair
-  if made then pair, why, code = read_pair(problem, paths[1], paths[2]) end
-  for _, path in ipairs(paths) do os.remove(path) end
+  pair, why, code = with_file(maps.left, function(left)
+    return with_file(maps.right, function(right) return read_pair(problem, left, right) end)
+  end)
   if not pair then return nil, why, code end
-  pair.name = ("aloe 1/%d"):format(scale)
+  pair.name = ("aloe 1/%d"):format(s.scale)
   return pair
 end
 
@@ -163,7 +182,7 @@ local function checked(spec)
     if not field.kind or field.kind == kind then defaults[field[1]] = field[2] end
   end
   local s = gi.settings.fill("stereo: case", spec, defaults,
-    { "seed", "image", "left", "right", "folder" })
+    { "seed", "image", "decoded", "left", "right", "folder" })
   for _, field in ipairs(NUMBERS) do
     if defaults[field[1]] then check_number(s, field) end
   end
@@ -179,7 +198,7 @@ local function checked(spec)
 end
 
 local function pair_of(problem, s, kind)
-  if kind == "image" then return aloe(problem, s.scale) end
+  if kind == "image" then return aloe(problem, s) end
   if kind == "files" then return read_pair(problem, s.left, s.right) end
   if kind == "folder" then return from_folder(problem, s.folder, s.seed) end
   return scene(problem, s)
@@ -228,6 +247,15 @@ local function case(problem, spec)
   }
   if not add_answers(problem, c) then return nil, "no memory for the disparities", "nomem" end
   return c
+end
+
+--- Workers start no programs: the JPEGs are decoded before.
+local function prepare(_, spec)
+  local s, kind = checked(spec)
+  if kind ~= "image" then return spec end
+  local maps, why, code = decoded_aloe(s.scale)
+  if not maps then return nil, why, code end
+  return { image = "aloe", scale = s.scale, max_disparity = s.max_disparity, decoded = maps }
 end
 
 -- Launches ----------------------------------------------------------------------------------------
@@ -343,6 +371,7 @@ return {
   checked_case = { seed = 1, width = 75, height = 44, max_disparity = 4 },
   loop_limit = 10 * 3567, -- ten times what a thread of the kernel takes there (8.14.5.1: 100)
   case = case,
+  prepare = prepare,
   launch = launch,
   compile = compile,
 }

@@ -116,6 +116,7 @@ return {
   },
   tolerance = faithful.tolerance,
   checked_case = { seed = 1, width = 75, height = 12, max_disparity = 40 }, -- two ways of 32
+  prepare = faithful.prepare,
   case = faithful.case,
   launch = launch,
 }

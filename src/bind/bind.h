@@ -69,6 +69,7 @@ void bind_device(lua_State *L);
 void bind_nifti(lua_State *L);
 void bind_image(lua_State *L);
 void bind_farm(lua_State *L);
+void bind_box(lua_State *L); /* adds to the table on top: the farm's */
 void bind_wire(lua_State *L);
 void bind_rng(lua_State *L);
 void bind_library(lua_State *L);

@@ -220,4 +220,5 @@ void bind_farm(lua_State *L) {
     bind_class(L, SEAT_CLASS, "seat:", none, seat_meta);
     lua_newtable(L);
     bind_rows(L, "farm.", rows);
+    bind_box(L);
 }

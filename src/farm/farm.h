@@ -87,4 +87,36 @@ bool farm_receive(FarmSeat *seat, gi_buf *out, Share **share);
 bool farm_answer(FarmSeat *seat, const void *bytes, size_t len, Share *share);
 void farm_leave(FarmSeat *seat);
 
+/* The box: what a worker may do once it has entered it, since what it runs may be a stranger's
+** (the code of a problem; a compiler and an emulator, fed with a stranger's kernel). It reads
+** files, and writes below its own scratch folder alone; has no network, starts no process and
+** signals none, gets no privilege that it does not have, and changes nothing of the machine that
+** outlives it. With a GPU it may write to the driver's devices and have sockets that nobody
+** outside is connected to (but for an MPS server that is there). docs/security.md says it for
+** people. */
+typedef struct BoxOptions {
+    const char *scratch; /* a folder in which it gets one of its own, $TMPDIR from then on; NULL:
+                          * nothing may be written at all */
+    bool gpu;            /* it will open device cuda */
+    uint64_t file_bytes; /* the most that a file may grow to, shared arrays too; 0: no limit */
+} BoxOptions;
+
+typedef struct BoxLocks {
+    bool privileges; /* no new ones (Linux 3.5) */
+    bool calls;      /* the network, processes, the machine: seccomp */
+    int landlock;    /* files: the version of Landlock, 0 where the kernel has none (before 5.13) */
+} BoxLocks;
+
+/* To be called before the process has a second thread (it sets variables of the environment, too);
+** there is no way out. *out says what is shut; false ("io") where the kernel has a lock and
+** refused to turn it. Kernels without Landlock are no failure. With AddressSanitizer the process
+** may be cloned and traced. */
+bool box_enter(const BoxOptions *options, BoxLocks *out, gi_err *err);
+BoxLocks box_here(void); /* what a box can be on this machine */
+
+/* A new folder in $TMPDIR for the scratch folders of workers: the caller's to free and remove with
+** all that is in it. */
+char *box_scratch(gi_err *err);
+void box_scratch_remove(const char *path);
+
 #endif

@@ -13,10 +13,12 @@ struct FarmSeat {
     Channel channel;
 };
 
-/* The host has gone (PR_SET_PDEATHSIG, see spawn.c): its group goes, this process included. */
+/* The host has gone (PR_SET_PDEATHSIG, see spawn.c): its group goes, this process included. In a box
+** it may signal itself alone, and has no group. */
 static void end_group(int number) {
     (void)number;
-    kill(getpgrp() == getpid() ? 0 : getpid(), SIGKILL);
+    if (getpgrp() == getpid()) kill(0, SIGKILL);
+    kill(getpid(), SIGKILL);
 }
 
 FarmSeat *farm_join(int fd) {

@@ -34,6 +34,20 @@ local function driver()
   if #d.gpus == 0 then line("no", "GPU", "the driver reports none") end
 end
 
+--- What shuts workers in. What an older kernel lacks is no fault of the machine's.
+local function box()
+  local b = core.farm.box()
+  local files = b.landlock > 0 and ("files read-only (Landlock %d)"):format(b.landlock)
+    or "files are NOT read-only: this kernel has no Landlock (Linux 5.13)"
+  local calls = b.calls and "no network, no programs (seccomp)"
+    or "calls are NOT filtered: this kernel has no seccomp"
+  if os.getenv "GILUA_BOX" == "off" then
+    line("no", "workers' box", "GILUA_BOX=off: a problem may do on this machine what you may")
+  else
+    line((b.landlock > 0 and b.calls) and "ok" or "no", "workers' box", calls .. "; " .. files)
+  end
+end
+
 local function file(what, path, advice)
   local f = path and io.open(path, "rb")
   if f then
@@ -50,6 +64,7 @@ return function()
     core.system.cores(), core.home))
   local ready = compiler()
   driver()
+  box()
   file("brain", os.getenv("GILUA_BRAIN") or "/usr/share/mricron/templates/ch2bet.nii.gz",
     "apt-get install mricron-data, or set GILUA_BRAIN to a skull-stripped NIfTI image; without it "
     .. "experiments use a ball")

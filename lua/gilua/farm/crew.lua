@@ -86,12 +86,17 @@ end
 --- Starts the workers.
 ---@param list table[] one entry a worker: { roles = { "host", "device" }, device =, depth = 1 }
 ---@param memory_bytes integer what a worker may use
+---@param box string what they are shut into: "emu", "gpu" (which lets the driver work) or "none"
 ---@return gilua.crew
-function M.open(list, memory_bytes)
-  local argv = { core.system.program(), "--worker" }
+function M.open(list, memory_bytes, box)
+  local scratch, reason = core.farm.scratch()
+  if not scratch then fail("%s", reason) end
+  local argv = { core.system.program(), "--worker", box, scratch:path(), tostring(memory_bytes) }
   local processes, why = core.farm.open(argv, #list, { memory_bytes = memory_bytes })
   if not processes then fail("%s", why) end
-  return M.new(list, memory_bytes, processes)
+  local crew = M.new(list, memory_bytes, processes)
+  crew.scratch = scratch
+  return crew
 end
 
 --- A crew of processes that run.
@@ -109,6 +114,7 @@ end
 
 function Crew:close()
   self.processes:close()
+  if self.scratch then self.scratch:close() end
 end
 
 -- --- what waits ---------------------------------------------------------------------------------

@@ -54,14 +54,9 @@ local function check_options(o)
   end
 end
 
---- What the devices are. GPUs are asked for by a worker: the driver never enters this process.
-local function probe(device, limits)
-  if not device:match("^cuda") then
-    local d, why = require("gilua").device(device)
-    if not d then fail("%s", why) end
-    return { { device = device, name = d:info().name, target = d:target() } }
-  end
-  local asked = crew.open({ { roles = { "host" }, depth = 1 } }, limits.memory_bytes)
+--- What GPUs a worker in such a box sees.
+local function gpus(device, limits, box)
+  local asked = crew.open({ { roles = { "host" }, depth = 1 } }, limits.memory_bytes, box)
   local found
   asked:post {
     kind = "probe", role = "host", limit_s = 60,
@@ -71,8 +66,28 @@ local function probe(device, limits)
       fail("device '%s' cannot be opened: %s", device, why)
     end,
   }
-  asked:drain()
+  local ok, why = pcall(asked.drain, asked)
   asked:close()
+  if not ok then error(why, 0) end
+  found.box = box
+  return found
+end
+
+--- What the devices are. GPUs are asked for by a worker: the driver never enters this process. A
+--- driver that does not start in a box, where it does without, is worth more than the box.
+local function probe(device, limits)
+  if not device:match("^cuda") then
+    local d, why = require("gilua").device(device)
+    if not d then fail("%s", why) end
+    return { { device = device, name = d:info().name, target = d:target() }, box = "emu" }
+  end
+  local ok, boxed = pcall(gpus, device, limits, "gpu")
+  if ok then return boxed end
+  if tostring(boxed):find("interrupted!", 1, true) then error(boxed, 0) end
+  local works, found = pcall(gpus, device, limits, "none")
+  if not works then error(boxed, 0) end
+  io.stderr:write(("gilua: the workers are not boxed, because '%s' cannot be opened in a box: %s "
+    .. "(docs/security.md)\n"):format(device, tostring(boxed)))
   return found
 end
 
@@ -112,7 +127,7 @@ local function open(problem, options)
   local device = options.device or gi.options.device or "emu"
   local devices = probe(device, options)
   if not options.mixed then refuse_mixed(devices) end
-  local workers = crew.open(staff(devices, options.jobs), options.memory_bytes)
+  local workers = crew.open(staff(devices, options.jobs), options.memory_bytes, devices.box)
   return setmetatable({
     problem = problem, device = device, devices = devices, jobs = options.jobs,
     options = options, check_mode = options.check, crew = workers,

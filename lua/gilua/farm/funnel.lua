@@ -256,9 +256,11 @@ end
 
 --- The case is built by one worker and shared with the others; nothing of it is copied.
 function Funnel:case_job(case)
+  local spec, why = self.problem:prepared(case)
+  if spec == nil then fail("%s", why) end
   return {
     kind = "case", role = "host", limit_s = self.options.timeout_s,
-    message = function() return { op = "case", problem = self.problem.dir, case = case } end,
+    message = function() return { op = "case", problem = self.problem.dir, case = spec } end,
     done = function(reply, _, share)
       if self.share then self.share:close() end
       self.case, self.share, self.info = reply.case, share, reply.info

@@ -143,15 +143,74 @@ function operations.floor(m, share)
   return runner_of(m, share):floor(m.timing)
 end
 
+-- The box ---------------------------------------------------------------------------------------
+
+local boxed = false
+
+-- luacheck: push ignore 122
+--- Functions of Lua that would not work in a box, or not say why: its own files are made in /tmp,
+--- whatever $TMPDIR says, and a program that cannot be started looks like one that failed.
+local function adapt_library()
+  local made = 0
+  local function no_program(command)
+    if command == nil then return false end -- os.execute(): is there a shell?
+    return nil, command .. ": Operation not permitted", 1
+  end
+  os.execute, io.popen = no_program, no_program
+  function os.tmpname()
+    made = made + 1
+    local path = ("%s/lua_%d"):format(os.getenv "TMPDIR", made)
+    assert(io.open(path, "w")):close()
+    return path
+  end
+  function io.tmpfile()
+    local path = os.tmpname()
+    local f = assert(io.open(path, "w+b"))
+    os.remove(path)
+    return f
+  end
+end
+
+-- luacheck: pop
+
+--- Shuts this process in before it runs anything of a problem's.
+---@param kind string "emu", "gpu" or "none"
+---@param folder string of the crew's scratch
+---@param memory_bytes string
+local function enter_box(kind, folder, memory_bytes)
+  if kind == "none" or os.getenv "GILUA_BOX" == "off" then return end
+  local box, why = core.farm.enter_box { scratch = folder, gpu = kind == "gpu",
+                                         file_bytes = math.tointeger(tonumber(memory_bytes)) }
+  boxed = true
+  adapt_library()
+  if not box then
+    io.stderr:write(("gilua: a worker is not boxed: %s (docs/security.md)\n"):format(why))
+  end
+end
+
+--- What a problem's code was refused is the system's word; whose doing it is, is said here.
+local function explained(message)
+  local refused = message:find("Permission denied", 1, true)
+    or message:find("Operation not permitted", 1, true)
+    or message:find("unable to generate a unique filename", 1, true)
+  if not (boxed and refused) then return message end
+  return message .. "\n(a worker starts no programs, has no network and writes no files but below "
+    .. "$TMPDIR: docs/security.md)"
+end
+
+local function failure_of(e)
+  if e == "not enough memory" then core.farm.no_memory() end
+  if type(e) == "table" then return { sentence = explained(tostring(e)) } end
+  return { trace = explained(debug.traceback(e, 2)) }
+end
+
 local function answer(bytes, share)
   local m = wire.decode(bytes)
-  local ok, result, given = xpcall(operations[m.op], function(e)
-    if e == "not enough memory" then core.farm.no_memory() end
-    return type(e) == "table" and { sentence = tostring(e) } or { trace = debug.traceback(e, 2) }
-  end, m, share)
+  local ok, result, given = xpcall(operations[m.op], failure_of, m, share)
   return wire.encode(ok and result or { failure = result }), ok and given or nil
 end
 
 return function()
+  enter_box(arg[0], arg[1], arg[2])
   core.farm.serve(answer)
 end

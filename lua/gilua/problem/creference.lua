@@ -27,18 +27,27 @@ local function build(source, library)
   fail("%s does not compile with `%s`:\n%s", source, compiler, words)
 end
 
---- The library of a C file, built where it is older.
+--- Builds the library of a C file where it is older. Done when a problem is loaded, since workers
+--- start no compiler.
 ---@param dir string the problem's folder
 ---@param name string "reference.c"
----@return userdata library as gi.library opens it
-function M.open(dir, name)
+---@return string library its path
+function M.build(dir, name)
   local source = dir .. "/" .. name
   if not lfs.attributes(source) then
     fail("there is no %s, which problem.lua gives as the reference", source)
   end
   local library = source:gsub("%.c$", "") .. ".so"
   if is_stale(source, library) then build(source, library) end
-  local lib, message = core.library.open(library)
+  return library
+end
+
+--- The library of a C file.
+---@param dir string the problem's folder
+---@param name string "reference.c"
+---@return userdata library as gi.library opens it
+function M.open(dir, name)
+  local lib, message = core.library.open(M.build(dir, name))
   if not lib then fail("%s", message) end
   return lib
 end

@@ -8,6 +8,7 @@
 
 local fail = require "gilua.base.fail"
 local core = require "gilua.core"
+local creference = require "gilua.problem.creference"
 local expression = require "gilua.problem.expression"
 local settings = require "gilua.base.settings"
 local tablecase = require "gilua.problem.tablecase"
@@ -300,7 +301,6 @@ local function by_c(self, case, names)
     fail("%s: a C reference cannot take the struct '%s' by value; write it in "
       .. "Lua, or as another kernel", self.path, arg.name)
   end)
-  local creference = require "gilua.problem.creference"
   self.library = self.library or creference.open(self.dir, self.table.reference)
   self.library:call(self.table.kernel .. "_reference", args)
   return expected
@@ -390,6 +390,7 @@ function M.definition(t, dir)
   local self = setmetatable({ table = t, dir = dir, path = path, source = source,
     name = t.name or dir:match("([^/]+)/*$"), parameters = parameters_of(t, source) }, KernelTable)
   local allowed = restriction(t, path)
+  if type(t.reference) == "string" then creference.build(dir, t.reference) end
   local tolerance = tolerance_of(t.tolerance or {})
   t.tolerance = tolerance
   local grammar = { launch_bounds_threads = tostring(most_threads(self.parameters)) }

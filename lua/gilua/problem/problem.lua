@@ -29,7 +29,7 @@ local FIELDS = {
 }
 local OPTIONAL = {
   title = true, paper = true, reference = true, grammar = true, checked_case = true, compile = true,
-  reference_time = true, restrict = true, kernel_table = true, loop_limit = true,
+  reference_time = true, restrict = true, kernel_table = true, loop_limit = true, prepare = true,
   check_races = true, benign_races = true,
 }
 local LOOP_LIMIT = 10000
@@ -120,6 +120,16 @@ end
 --- Builds a case: inputs, output and expected answers. Slow: workers keep theirs.
 function Problem:case(spec)
   return self.definition.case(self, spec)
+end
+
+--- What a worker is to build a case from, where that takes what a worker may not do (start
+--- programs): the spec, as the problem's own `prepare` makes it.
+---@return any? spec
+---@return string? message
+function Problem:prepared(spec)
+  local prepare = self.definition.prepare
+  if not prepare then return spec end
+  return prepare(self, spec)
 end
 
 function Problem:launch(case, values)
