@@ -138,10 +138,10 @@ typedef struct DeviceLaunch {
     DeviceBuffer **fill;
     int n_fill;
     const volatile int *interrupt; /* polled now and then; may be NULL */
+    double timeout_s;        /* 0: none. On emu of processor time */
     /* cuda */
     DeviceCache cache;
     int carveout;            /* percent of the SM's memory that is shared; -1: the driver chooses */
-    double timeout_s;        /* 0: none */
     /* emu; what each means is said at EmuLaunch. printf of cuda goes to stdout */
     uint64_t budget;
     int max_faults;

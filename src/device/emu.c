@@ -209,6 +209,7 @@ static EmuLaunch in_emu_words(const DeviceLaunch *l) {
                        .shared_bytes = l->shared_bytes,
                        .params = l->params,
                        .budget = l->budget,
+                       .timeout_s = l->timeout_s,
                        .max_faults = l->max_faults,
                        .count_uninitialised = l->count_uninitialised,
                        .check_races = l->check_races,

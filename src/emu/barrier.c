@@ -75,7 +75,7 @@ static bool complete(const Machine *m, Barrier *b) {
 }
 
 void barrier_warp_ended(Machine *m) {
-    for (uint32_t met = m->barriers_met; met; met &= met - 1) {
+    for (uint32_t met = m->block->barriers_met; met; met &= met - 1) {
         int id = __builtin_ctz(met);
         if (m->barrier[id].arrived && complete(m, &m->barrier[id])) release(m, id);
     }
@@ -150,7 +150,7 @@ Stop barrier_arrive(Machine *m, Warp *w) {
     }
     Barrier *b = &m->barrier[id];
     b->arrived |= 1u << w->index;
-    m->barriers_met |= 1u << id;
+    m->block->barriers_met |= 1u << id;
     if (counted) b->expected = threads / LANES;
     if (w->live != w->exist) b->after_exit = true;
     for (int i = 0; i < w->n_path; i++)

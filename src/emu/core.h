@@ -299,6 +299,7 @@ typedef struct Path {
     uint32_t live;   /* of the warp, when this path came to wait: the others were gone */
     int16_t frame;   /* whose code it runs */
     uint8_t wait;    /* PathWait */
+    bool in_vain;    /* its last turn was, see turns.c */
 } Path;
 
 /* A call of a function; frame 0 is the kernel's. Frames are a tree: lanes that diverged may be in
@@ -346,6 +347,11 @@ struct Warp {
     bool one_base; /* had the last load of shared memory the base address `base` in all lanes, and
                       is nobody watching? */
     uint64_t base;
+    bool asked;  /* in this turn: looked at what others may change */
+    bool moved;  /* … wrote memory, or saw something new */
+    bool stuck;  /* its paths asked, and none moved */
+    int patience; /* turns in which it asked and moved */
+    uint64_t seen[32][4]; /* what it saw last, in sets of equal hash */
     bool begun;  /* in this block */
     WarpStore s; /* once begun */
     int n_path;
@@ -361,6 +367,15 @@ typedef struct Barrier {
     uint32_t red_total;
     bool after_exit;
 } Barrier;
+
+/* A block that has begun and not ended. */
+typedef struct Block {
+    unsigned ctaid[3], smid;
+    Warp *warp;
+    uint8_t *shared;
+    Barrier barrier[16];
+    uint32_t barriers_met; /* bit id: a warp came to that barrier */
+} Block;
 
 typedef struct Shadow Shadow; /* shadow.c: uninitialised reads and races */
 
@@ -390,17 +405,21 @@ struct Machine {
     uint64_t serial; /* of the launch */
     const uint8_t *params;
     size_t param_bytes;
-    uint8_t *shared;
     uint32_t shared_bytes, dynamic_base; /* all; where the launch's own part begins */
-    unsigned ctaid[3];
-    uint64_t block_index;
-    unsigned smid;
+    int n_warps, threads;                /* of a block */
+    Block *block;                        /* runs; the next five are its */
+    unsigned ctaid[3], smid;
     Warp *warp;
-    int n_warps, threads;
+    uint8_t *shared;
+    Barrier *barrier;
+    Block **open; /* the first n_open have begun, all n_made have memory */
+    int n_open, n_made, cap_open;
+    int64_t resident; /* blocks that the GPU holds at a time */
     WarpStore *spare; /* of warps that ended; room for n_warps */
     int n_spare;
-    Barrier barrier[16];
-    uint32_t barriers_met; /* bit id: a warp of this block came to that barrier */
+    int64_t turn; /* warp instructions of a turn */
+    unsigned polls;
+    double begun; /* processor time when the launch began */
     Shadow *shadow;
     Cost cost;
     Fetch *fetches, **fetch; /* per texture instruction of the module; they change places */
@@ -471,6 +490,9 @@ uint8_t *mem_atomic(Machine *m, Warp *w, const Ins *in, int lane, PtxSpace space
 void mem_describe(const Access *a, char *out, size_t cap);
 /* A load or store whose lanes do not share one allocation, or one of which faults. False: stop. */
 bool mem_slow(Machine *m, Warp *w, const Ins *in, const MemForm *f, const uint64_t *at);
+/* A load in a number: where from, then what, of two of the lanes. */
+uint64_t mem_where(const Warp *w, const MemForm *f);
+uint64_t mem_what(const Warp *w, const MemForm *f, uint64_t where);
 /* Addresses of all active lanes of a slow operation: row `base` + offset. */
 void mem_addresses(const Warp *w, uint32_t base, bool wide, int64_t offset, uint64_t at[LANES]);
 
@@ -488,8 +510,10 @@ Stop warp_exit(Machine *m, Warp *w);
 /* The running path waits at `in` for lanes that are elsewhere, those of one membermask apart from
 ** those of another (masks: NULL or a row): another path goes on. */
 Stop warp_block(Machine *m, Warp *w, const Ins *in, PathWait wait, const U32 *masks);
-/* Another path's turn, if there is one that can go on. */
-bool warp_rotate(Machine *m, Warp *w);
+/* Another path's turn, if there is one that can go on. The running one's was in vain if it is asked
+** for a fresh one: one of which that is not said. After TURN_ANY it is said of none. */
+typedef enum TurnOf { TURN_ANY, TURN_FRESH } TurnOf;
+bool warp_rotate(Machine *m, Warp *w, TurnOf whose);
 /* The instruction that a path which waits is at. */
 const Ins *warp_waits_at(const Warp *w, const Path *p);
 /* Turns to a path (its lanes, frame, instruction) without giving it its turn; to the last one. */
@@ -499,6 +523,15 @@ uint32_t warp_lanes_equal(const Warp *w, const U32 *row, uint32_t value); /* of 
 bool warp_begin(Machine *m, Warp *w, Code *entry); /* before its first turn in a block */
 void warp_store_free(WarpStore *s);
 double warp_clock(const Warp *w, const Ins *in); /* modelled clocks at this instruction */
+
+/* Lanes of path i that are not in a path above it: they are where the path is. */
+uint32_t warp_rest(const Warp *w, int i);
+/* The active lanes saw this at an instruction: somebody waits, perhaps, for something else. */
+void warp_saw(Warp *w, const Ins *in, uint64_t what);
+
+/* turns.c: runs the launch's blocks to their end, or false. */
+bool turns_run(Machine *m);
+void turns_free(Machine *m);
 
 /* barrier.c: barriers of the block. In Ins.x of one: */
 enum { BAR_SYNC, BAR_ARRIVE, BAR_RED_POPC, BAR_RED_AND, BAR_RED_OR, BAR_KIND = 15 };

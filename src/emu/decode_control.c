@@ -254,8 +254,10 @@ static bool decode_bar(Decoder *d) {
     return has_mod(d, "warp") ? decode_warp_barrier(d) : decode_barrier(d);
 }
 
-/* Memory is one and lanes go in order: a fence has something to do for the check of races alone. */
+/* Memory is one and lanes go in order: a fence has something to do for the check of races alone.
+** But who spins on a plain load has one between its looks. */
 static bool do_fence(Machine *m, Warp *w, const Ins *in) {
+    w->asked = true;
     if (m->shadow) shadow_fence(m, w, in->imm);
     return true;
 }
@@ -272,6 +274,7 @@ static bool decode_nothing(Decoder *d) {
 }
 
 static bool decode_sleep(Decoder *d) {
+    emit(d, OP_ASK, 0, 0, 0, 0, 0);
     return only_mods(d, "u32");
 }
 

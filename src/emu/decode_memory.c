@@ -199,15 +199,16 @@ static bool has_same_base(Decoder *d) {
 
 static bool emit_memory(Decoder *d, const MemForm *f) {
     Code *code = d->code;
-    bool is_shared_load = f->space == PTX_SHARED && !f->is_store;
+    bool asks = !f->is_store && f->order & ORDER_STRONG; /* what others may write meanwhile */
+    bool is_shared_load = f->space == PTX_SHARED && !f->is_store && !asks;
     gi_grow(code->mem, code->n_mem, code->cap_mem);
     MemForm *to = &code->mem[code->n_mem++];
     *to = *f;
     to->bytes = (uint8_t)(f->size * f->count);
     to->is_free = d->is_free && !f->is_store;
     to->same_base = is_shared_load && has_same_base(d);
-    emit(d, is_shared_load ? OP_LOAD_SHARED : OP_LDST, 0, 0, 0, 0, 0)->imm =
-        (uint64_t)code->n_mem - 1;
+    EmuOp op = is_shared_load ? OP_LOAD_SHARED : asks ? OP_LDST_ASK : OP_LDST;
+    emit(d, op, 0, 0, 0, 0, 0)->imm = (uint64_t)code->n_mem - 1;
     d->cost[d->index] = mem_cost(f, d->func->is_entry);
     return true;
 }
@@ -383,6 +384,7 @@ static bool do_atomic(Machine *m, Warp *w, const Ins *in) {
     AtomForm f;
     uint64_t at[LANES];
     uint32_t done = w->active;
+    uint64_t seen = 0;
     memcpy(&f, &in->imm, sizeof f);
     mem_addresses(w, in->a, f.wide_base, 0, at);
     if (m->shadow) shadow_step(m);
@@ -399,10 +401,13 @@ static bool do_atomic(Machine *m, Warp *w, const Ins *in) {
         bool shared = f.space == PTX_SHARED || at[i] >> ID_SHIFT == ID_SHARED;
         uint64_t now = atom_value((AtomOp)f.op, (PtxType)f.type, old, b, c, shared);
         memcpy(p, &now, f.size);
+        if (now != old) w->moved = true;
+        seen = (seen ^ at[i] ^ old) * 0xd6e8feb86659fd93u;
         if (!f.returns) continue;
         if (f.size == 8) ((U64 *)(void *)row_at(w, in->d))[i] = old;
         else ((U32 *)(void *)row_at(w, in->d))[i] = (uint32_t)old;
     }
+    if (f.returns) warp_saw(w, in, seen);
     atom_cost(m, w, (PtxSpace)f.space, at, done);
     return true;
 }

@@ -9,7 +9,8 @@
 ** addresses never show, so results do not depend on where memory happened to lie.
 **
 ** Single-threaded: one Emu is used by one thread at a time. Blocks run in order of their index,
-** the warps of a block in turn from barrier to barrier.
+** the warps of a block in turn from barrier to barrier, its paths as they reconverge; but where
+** one of these waits for another by looking, that gets its turn (turns.c).
 */
 #ifndef GILUA_EMU_H
 #define GILUA_EMU_H
@@ -163,6 +164,9 @@ const char *emu_kernel_name(const EmuModule *m, int index);
 
 typedef enum EmuRaces { EMU_RACES_NONE, EMU_RACES_SHARED, EMU_RACES_GLOBAL } EmuRaces;
 
+/* Warp instructions of a launch that names no budget: about a minute's. */
+#define EMU_BUDGET ((uint64_t)1 << 32)
+
 typedef struct EmuLaunch {
     const char *kernel;
     unsigned grid[3], block[3];
@@ -170,7 +174,9 @@ typedef struct EmuLaunch {
     const void *params;        /* EmuKernelInfo.param_bytes, laid out by param_offset */
     int max_faults;            /* the launch ends at the last of this many instructions with a fault
                                   that others survive (an address, a race); 0: at the first */
-    uint64_t budget;           /* warp instructions before EMU_TIMEOUT; 0 = 2^40 */
+    uint64_t budget;           /* warp instructions before EMU_TIMEOUT; 0: EMU_BUDGET */
+    double timeout_s;          /* processor time before EMU_TIMEOUT, which then depends on the
+                                  machine, as no other answer does; 0: none */
     bool count_uninitialised;  /* warn of reads of bytes never written (slower) */
     EmuRaces check_races;      /* in which memory (slower) */
     bool refuse_benign_races;  /* they are EMU_RACE too, not a warning */

@@ -277,12 +277,22 @@ L_BARRIER:
 L_SYNC:
     w->pc = (int)(in - code) + 1;
     STOP_OR(sync_run(m, w, in));
+L_ASK:
+    w->asked = true;
+    NEXT;
 L_SLOW:
     if (!w->code->slow[in->x](m, w, in)) return STOP_FAULT;
     NEXT;
 L_LDST:
     if (!load_store(m, w, in, &w->code->mem[in->imm])) return STOP_FAULT;
     NEXT;
+L_LDST_ASK: { /* a load of what others may change */
+    const MemForm *f = &w->code->mem[in->imm];
+    uint64_t where = mem_where(w, f);
+    if (!load_store(m, w, in, f)) return STOP_FAULT;
+    warp_saw(w, in, mem_what(w, f, where));
+    NEXT;
+}
 L_LOAD_SHARED: {
     const MemForm *f = &w->code->mem[in->imm];
     const uint8_t *from = uniform_shared(m, w, f);

@@ -306,7 +306,7 @@ static bool global_access(Machine *m, Warp *w, const Ins *in, const MemForm *f, 
         (f->space == PTX_CONST && !alloc->is_const) || alloc->watched ||
         !pattern_inside(w, at, base, alloc->size, bytes, pattern))
         return mem_slow(m, w, in, f, at);
-    if (f->is_store) store_rows(w, f, alloc->data, at, pattern);
+    if (f->is_store) store_rows(w, f, alloc->data, at, pattern), w->moved = true;
     else load_rows(w, f, alloc->data, at, pattern);
     if (f->space == PTX_CONST) {
         if (!f->is_repeat)
@@ -331,7 +331,7 @@ static bool shared_access(Machine *m, Warp *w, const Ins *in, const MemForm *f, 
     Pattern pattern = lane_pattern(w, at, bytes);
     if (m->shadow || !pattern_inside(w, at, 0, m->shared_bytes, bytes, pattern))
         return mem_slow(m, w, in, f, at);
-    if (f->is_store) store_rows(w, f, m->shared, at, pattern);
+    if (f->is_store) store_rows(w, f, m->shared, at, pattern), w->moved = true;
     else load_rows(w, f, m->shared, at, pattern);
     if (pattern == LANES_ANY) cost_shared(m, at, w->active, bytes);
     else if (pattern == LANES_DENSE && bytes > 4)

@@ -34,9 +34,17 @@ static bool decode_shfl(Decoder *d) {
     if (sync && !source(d, &in->args[4], 'w', 2, &mask)) return false;
     if (!dest(d, pair ? &in->args[0].elems[0] : &in->args[0], 'w', &to)) return false;
     if (pair && !dest(d, &in->args[0].elems[1], 'p', &p)) return false;
-    return emit_sync(d, (SyncForm){.name = sync ? "shfl.sync" : "shfl", .kind = SYNC_SHFL,
-                                   .mode = mode, .width = 'w', .has_mask = sync, .mask = mask,
-                                   .value = a, .b = b, .c = c, .d = to, .p = p});
+    return emit_sync(d, (SyncForm){.name = sync ? "shfl.sync" : "shfl",
+                                   .kind = SYNC_SHFL,
+                                   .mode = mode,
+                                   .width = 'w',
+                                   .has_mask = sync,
+                                   .mask = mask,
+                                   .value = a,
+                                   .b = b,
+                                   .c = c,
+                                   .d = to,
+                                   .p = p});
 }
 
 static bool decode_vote(Decoder *d) {
@@ -53,9 +61,14 @@ static bool decode_vote(Decoder *d) {
     if (!source(d, &in->args[1], 'p', 0, &p)) return false;
     if (sync && !source(d, &in->args[2], 'w', 0, &mask)) return false;
     if (!dest(d, &in->args[0], ballot ? 'w' : 'p', &to)) return false;
-    return emit_sync(d, (SyncForm){.name = sync ? "vote.sync" : "vote", .kind = SYNC_VOTE,
-                                   .mode = kind, .width = 'p', .has_mask = sync, .mask = mask,
-                                   .value = p, .d = to});
+    return emit_sync(d, (SyncForm){.name = sync ? "vote.sync" : "vote",
+                                   .kind = SYNC_VOTE,
+                                   .mode = kind,
+                                   .width = 'p',
+                                   .has_mask = sync,
+                                   .mask = mask,
+                                   .value = p,
+                                   .d = to});
 }
 
 static bool do_activemask(Machine *m, Warp *w, const Ins *in) {
@@ -82,8 +95,12 @@ static bool decode_elect(Decoder *d) {
     if (!source(d, &in->args[1], 'w', 0, &mask) || !dest(d, &in->args[0].elems[0], 'w', &to) ||
         !dest(d, &in->args[0].elems[1], 'p', &p))
         return false;
-    return emit_sync(d, (SyncForm){.name = "elect.sync", .kind = SYNC_ELECT, .has_mask = true,
-                                   .mask = mask, .d = to, .p = p});
+    return emit_sync(d, (SyncForm){.name = "elect.sync",
+                                   .kind = SYNC_ELECT,
+                                   .has_mask = true,
+                                   .mask = mask,
+                                   .d = to,
+                                   .p = p});
 }
 
 static bool decode_match(Decoder *d) {
@@ -100,9 +117,15 @@ static bool decode_match(Decoder *d) {
         return false;
     if (!dest(d, pair ? &in->args[0].elems[0] : &in->args[0], 'w', &to)) return false;
     if (pair && !dest(d, &in->args[0].elems[1], 'p', &p)) return false;
-    return emit_sync(d, (SyncForm){.name = "match.sync", .kind = SYNC_MATCH,
-                                   .mode = all ? MATCH_ALL : MATCH_ANY, .width = wide ? 'q' : 'w',
-                                   .has_mask = true, .mask = mask, .value = a, .d = to, .p = p});
+    return emit_sync(d, (SyncForm){.name = "match.sync",
+                                   .kind = SYNC_MATCH,
+                                   .mode = all ? MATCH_ALL : MATCH_ANY,
+                                   .width = wide ? 'q' : 'w',
+                                   .has_mask = true,
+                                   .mask = mask,
+                                   .value = a,
+                                   .d = to,
+                                   .p = p});
 }
 
 static const char *const redux_names[] = {"add", "min", "max", "and", "or", "xor"};
@@ -121,9 +144,14 @@ static bool decode_redux(Decoder *d) {
     if (!source(d, &in->args[1], 'w', 0, &a) || !source(d, &in->args[2], 'w', 1, &mask) ||
         !dest(d, &in->args[0], 'w', &to))
         return false;
-    return emit_sync(d, (SyncForm){.name = "redux.sync", .kind = SYNC_REDUX,
-                                   .mode = sign ? op | REDUX_SIGNED : op, .width = 'w',
-                                   .has_mask = true, .mask = mask, .value = a, .d = to});
+    return emit_sync(d, (SyncForm){.name = "redux.sync",
+                                   .kind = SYNC_REDUX,
+                                   .mode = sign ? op | REDUX_SIGNED : op,
+                                   .width = 'w',
+                                   .has_mask = true,
+                                   .mask = mask,
+                                   .value = a,
+                                   .d = to});
 }
 
 /* bar.warp.sync */
@@ -132,8 +160,9 @@ bool decode_warp_barrier(Decoder *d) {
     if (d->in->n_args != 1 || d->in->n_mods != 2) return decode_unknown(d);
     if (!source(d, &d->in->args[0], 'w', 0, &mask)) return false;
     d->cost[d->index] = COST_ALU;
-    return emit_sync(d, (SyncForm){.name = "bar.warp.sync", .kind = SYNC_BARRIER, .has_mask = true,
-                                   .mask = mask});
+    return emit_sync(
+        d,
+        (SyncForm){.name = "bar.warp.sync", .kind = SYNC_BARRIER, .has_mask = true, .mask = mask});
 }
 
 const Form forms_warp[] = {CUSTOM("shfl", decode_shfl, SHUFFLE),

@@ -1,13 +1,11 @@
-/* launch.c - one launch: checks it, runs its blocks in order, the warps of a block in turn. */
+/* launch.c - one launch: checks it, gives it its registers and memory, has its blocks run
+** (turns.c). */
 #include "emu/core.h"
 #include "emu/tex.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Warp instructions of one turn: a warp that waits for another by spinning lets it run. */
-enum { TURN = 4096 };
 
 /* --- is this a launch the GPU would accept? --- */
 
@@ -109,150 +107,26 @@ static int give_registers(Machine *m, int *spilled) {
     return cost_resident(g, m->threads, have, m->shared_bytes);
 }
 
-/* --- scheduling --- */
-
-static void describe_waits(const Machine *m, char *out, size_t cap) {
-    size_t n = 0;
-    int told = 0;
-    out[0] = 0;
-    for (int i = 0; i < m->n_warps && n < cap; i++) {
-        const Warp *w = &m->warp[i];
-        if (w->state != WARP_WAITING) continue;
-        if (++told > 4) {
-            snprintf(out + n, cap - n, " …");
-            return;
-        }
-        const InsPlace *at = &w->code->place[w->pc];
-        n += (size_t)snprintf(out + n, cap - n,
-                              "%s warp %d waits at barrier %d (PTX line %d, line %d)",
-                              told > 1 ? "," : "", i, w->barrier, at->ptx_line, at->src_line);
-    }
-}
-
-static bool raise_deadlock(Machine *m) {
-    char waits[300];
-    Warp *first = NULL;
-    for (int i = m->n_warps - 1; i >= 0; i--)
-        if (m->warp[i].state == WARP_WAITING) first = &m->warp[i];
-    describe_waits(m, waits, sizeof waits);
-    return fault_raise(m, first, &first->code->ins[first->pc], ALL_LANES, EMU_TIMEOUT,
-                       "barrier that can never complete:%s", waits);
-}
-
-static bool raise_budget(Machine *m, Warp *w) {
-    uint64_t budget = m->launch->budget ? m->launch->budget : (uint64_t)1 << 40;
-    return fault_raise(m, w, &w->code->ins[w->pc], ALL_LANES, EMU_TIMEOUT,
-                       "the budget of %llu warp instructions ran out", (unsigned long long)budget);
-}
-
-static void end_warp(Machine *m, Warp *w) {
-    w->state = WARP_DONE;
-    m->spare[m->n_spare++] = w->s;
-    w->s = (WarpStore){0};
-    barrier_warp_ended(m);
-}
-
-/* One turn of a ready warp. */
-static bool run_warp(Machine *m, Warp *w) {
-    if (!w->begun && !warp_begin(m, w, m->entry))
-        return fault_raise(m, NULL, NULL, ALL_LANES, EMU_OUT_OF_MEMORY,
-                           "no host memory for a warp");
-    w->fuel = m->budget < TURN ? m->budget : TURN;
-    int64_t before = w->fuel;
-    Stop stop = m->emu->avx2 ? exec_avx2(m, w) : exec_base(m, w);
-    m->budget -= before - w->fuel;
-    if (stop == STOP_FAULT) return false;
-    if (stop == STOP_DONE) end_warp(m, w);
-    if (stop != STOP_YIELD) return true;
-    if (m->budget <= 0) return raise_budget(m, w);
-    if (m->launch->interrupt && *m->launch->interrupt)
-        return fault_raise(m, w, NULL, ALL_LANES, EMU_ABORTED, "interrupted");
-    return true;
-}
-
-static bool run_warps(Machine *m) {
-    for (;;) {
-        int ready = 0, waiting = 0;
-        for (int i = 0; i < m->n_warps; i++) {
-            Warp *w = &m->warp[i];
-            if (w->state != WARP_READY) continue;
-            ready++;
-            if (!run_warp(m, w)) return false;
-        }
-        if (ready) continue;
-        for (int i = 0; i < m->n_warps; i++) waiting += m->warp[i].state == WARP_WAITING;
-        return waiting ? raise_deadlock(m) : true;
-    }
-}
-
-/* Shared memory begins as 0xff bytes (NaNs): a GPU leaves there what the last block wrote, and no
-** kernel may rely on it. */
-static bool run_block(Machine *m, uint64_t index) {
-    const unsigned *g = m->launch->grid;
-    m->block_index = index;
-    m->ctaid[0] = (unsigned)(index % g[0]);
-    m->ctaid[1] = (unsigned)(index / g[0] % g[1]);
-    m->ctaid[2] = (unsigned)(index / g[0] / g[1]);
-    m->smid = (unsigned)(index % (uint64_t)(m->model->sms >= 1 ? m->model->sms : 1));
-    if (m->shared_bytes) memset(m->shared, 0xff, m->shared_bytes);
-    if (m->barriers_met) memset(m->barrier, 0, sizeof m->barrier);
-    m->barriers_met = 0;
-    cost_block_begin(m);
-    for (int i = 0; i < m->n_warps; i++) {
-        m->warp[i].state = WARP_READY;
-        m->warp[i].begun = false;
-        m->warp[i].live = m->warp[i].exist;
-    }
-    if (m->shadow) shadow_block(m);
-    if (!run_warps(m)) return false;
-    if (m->shadow) shadow_block_end(m);
-    cost_block_end(m);
-    return true;
-}
-
-static bool run_blocks(Machine *m) {
-    const unsigned *g = m->launch->grid;
-    uint64_t blocks = (uint64_t)g[0] * g[1] * g[2];
-    for (uint64_t i = 0; i < blocks; i++) {
-        if ((i & 255) == 0 && m->launch->interrupt && *m->launch->interrupt)
-            return fault_raise(m, NULL, NULL, ALL_LANES, EMU_ABORTED, "interrupted");
-        if (!run_block(m, i)) return false;
-    }
-    return true;
-}
-
 /* --- the launch --- */
 
 static bool open_machine(Machine *m) {
-    m->warp = aligned_alloc(64, (size_t)m->n_warps * sizeof *m->warp);
-    m->shared = m->shared_bytes ? malloc(m->shared_bytes) : NULL;
     size_t sites = (size_t)m->mod->n_fetches + 1, fetches = sites * sizeof *m->fetches;
     m->fetches = aligned_alloc(64, fetches); /* its rows are read as vectors */
-    if (m->warp == NULL || m->fetches == NULL || (m->shared_bytes && m->shared == NULL)) {
-        m->result->status = EMU_OUT_OF_MEMORY;
-        snprintf(m->result->message, sizeof m->result->message, "no host memory for a block");
-        return false;
-    }
-    memset(m->warp, 0, (size_t)m->n_warps * sizeof *m->warp);
+    if (m->fetches == NULL)
+        return fault_raise(m, NULL, NULL, ALL_LANES, EMU_OUT_OF_MEMORY,
+                           "no host memory for a launch");
     memset(m->fetches, 0, fetches);
     m->fetch = gi_alloc(sites * sizeof *m->fetch);
     for (size_t i = 0; i < sites; i++) m->fetch[i] = &m->fetches[i];
     m->spare = gi_alloc((size_t)m->n_warps * sizeof *m->spare);
-    for (int i = 0; i < m->n_warps; i++) {
-        int lanes = m->threads - i * LANES;
-        m->warp[i].index = i;
-        m->warp[i].exist = lanes >= LANES ? FULL_MASK : (1u << lanes) - 1;
-    }
     m->shadow = shadow_new(m);
     return true;
 }
 
 static void close_machine(Machine *m) {
-    for (int i = 0; m->warp && i < m->n_warps; i++) warp_store_free(&m->warp[i].s);
+    turns_free(m);
     for (int i = 0; i < m->n_spare; i++) warp_store_free(&m->spare[i]);
     free(m->spare);
-    free(m->warp);
-    free(m->shared);
     shadow_free(m);
     cost_free(&m->cost);
     free(m->fetch);
@@ -290,13 +164,14 @@ static void run(Machine *m) {
         return;
     }
     m->result->shared_bytes = m->shared_bytes;
+    m->resident = resident * (int64_t)(m->model->sms >= 1 ? m->model->sms : 1);
     double warps = m->model->max_threads_per_sm / LANES;
     m->result->occupancy = warps > 0 ? resident * m->n_warps / warps : 0;
     if (m->result->occupancy > 1) m->result->occupancy = 1;
     if (open_machine(m)) {
         note_constant_textures(m->emu);
         cost_begin(m, resident, spilled);
-        run_blocks(m);
+        turns_run(m);
         cost_finish(m, resident);
     }
     close_machine(m);
@@ -322,8 +197,8 @@ bool emu_launch(EmuModule *mod, const EmuLaunch *launch, EmuResult *out, gi_err 
                  .params = launch->params,
                  .param_bytes = param_bytes,
                  .serial = 1};
-    m.budget = launch->budget && launch->budget < (uint64_t)1 << 62 ? (int64_t)launch->budget
-                                                                    : (int64_t)1 << 40;
+    uint64_t budget = launch->budget ? launch->budget : EMU_BUDGET;
+    m.budget = budget < (uint64_t)1 << 62 ? (int64_t)budget : (int64_t)1 << 62;
     run(&m);
     *out = result;
     return true;

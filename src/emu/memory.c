@@ -272,6 +272,7 @@ static bool one_lane(Machine *m, Warp *w, const Ins *in, const MemForm *f, int l
     Access a = {m, w, in, lane, (PtxSpace)f->space, address, n, f->is_store, f->order};
     if (m->shadow && f->array_to) check_array(a, f);
     if (f->is_store) {
+        w->moved = true;
         store_registers(w, f, lane, bytes);
         return mem_write(a, bytes);
     }
@@ -318,6 +319,24 @@ bool mem_slow(Machine *m, Warp *w, const Ins *in, const MemForm *f, const uint64
     }
     if (!f->frame_param) charge(m, w, f, at, done);
     return true;
+}
+
+static uint64_t two_lanes(const Warp *w, uint32_t row, bool wide) {
+    int first = __builtin_ctz(w->active), last = 31 - __builtin_clz(w->active);
+    const U32 *word = (const U32 *)(const void *)row_at(w, row);
+    const U64 *both = (const U64 *)(const void *)row_at(w, row);
+    uint64_t a = wide ? both[first] : word[first], b = wide ? both[last] : word[last];
+    return a ^ (b << 32 | b >> 32);
+}
+
+uint64_t mem_where(const Warp *w, const MemForm *f) {
+    return two_lanes(w, f->base, f->wide_base);
+}
+
+uint64_t mem_what(const Warp *w, const MemForm *f, uint64_t where) {
+    for (int k = 0; k < f->count; k++)
+        where = where * 0xd6e8feb86659fd93u + two_lanes(w, f->reg[k], f->bits[k] == 64);
+    return where;
 }
 
 void mem_addresses(const Warp *w, uint32_t base, bool wide, int64_t offset, uint64_t at[LANES]) {

@@ -6,7 +6,7 @@
 
 #define EMU_OPS(OP)                                                                             \
     OP(BLOCK) OP(JOIN) OP(BRA) OP(BRA_IF) OP(SWITCH) OP(CALL) OP(RET) OP(EXIT) OP(BARRIER)      \
-    OP(SYNC) OP(SLOW) OP(LDST) OP(LOAD_SHARED) OP(TEX) OP(LOCAL_ADDRESS)               \
+    OP(SYNC) OP(ASK) OP(SLOW) OP(LDST) OP(LDST_ASK) OP(LOAD_SHARED) OP(TEX) OP(LOCAL_ADDRESS)   \
     OP(MOV32) OP(MOV64) OP(PACK) OP(UNPACK)                                                     \
     OP(AND_P) OP(OR_P) OP(XOR_P) OP(NOT_P) OP(MOV_P)                                            \
     OP(ADD32) OP(SUB32) OP(MUL32) OP(MAD32) OP(NEG32) OP(AND32) OP(OR32) OP(XOR32) OP(NOT32)    \

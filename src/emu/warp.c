@@ -16,8 +16,8 @@
 ** none above it (its rest) have come to where the path is: they wait there only for company, and
 ** whatever path has a rest can be given the warp (a GPU since Volta does as much). That happens
 ** when the running path must wait for lanes that are elsewhere (sync.c, barrier.c), and when it
-** spins (launch.c): the rest of the lowest path that can go on leaves it and becomes the last path.
-** All lanes get their turn so, and in a kernel whose lanes never wait for each other nothing
+** spins (turns.c): the rest of the lowest path that can go on leaves it and becomes the last
+** path. All lanes get their turn so, and in a kernel whose lanes never wait for each other nothing
 ** changes.
 */
 #include "emu/core.h"
@@ -40,6 +40,7 @@ static inline void push_going(Warp *w, uint32_t mask, int pc, int rpc) {
     p->rpc = rpc;
     p->frame = w->frame;
     p->wait = PATH_GOES;
+    p->in_vain = false;
 }
 
 static void remove_path(Warp *w, int i) {
@@ -90,7 +91,7 @@ void warp_diverge(Machine *m, Warp *w, uint32_t taken, int target, int next, int
     enter_path(w);
 }
 
-static uint32_t rest(const Warp *w, int i) {
+uint32_t warp_rest(const Warp *w, int i) {
     uint32_t above = 0;
     for (int k = i + 1; k < w->n_path; k++) above |= w->s.path[k].mask;
     return w->s.path[i].mask & ~above;
@@ -114,15 +115,15 @@ static bool has_passed_barrier(const Warp *w, int i) {
 
 static bool can_go_on(const Warp *w, int i) {
     const Path *p = &w->s.path[i];
-    if (rest(w, i) == 0 || p->wait == PATH_AT_BARRIER) return false;
+    if (warp_rest(w, i) == 0 || p->wait == PATH_AT_BARRIER) return false;
     if (p->wait == PATH_AT_SYNC) return sync_complete(w, p);
     return !has_passed_barrier(w, i);
 }
 
 /* The lowest of the first n paths with lanes that can go on; -1: none. */
-static int find_turn(const Warp *w, int n) {
+static int find_turn(const Warp *w, int n, TurnOf whose) {
     int i = 0;
-    while (i < n && !can_go_on(w, i)) i++;
+    while (i < n && ((whose == TURN_FRESH && w->s.path[i].in_vain) || !can_go_on(w, i))) i++;
     return i < n ? i : -1;
 }
 
@@ -130,7 +131,8 @@ static int find_turn(const Warp *w, int n) {
 static void give_turn(Machine *m, Warp *w, int i) {
     if (w->s.path[i].wait == PATH_AT_SYNC) sync_meet(m, w, &w->s.path[i]);
     Path p = w->s.path[i];
-    p.mask = rest(w, i);
+    p.mask = warp_rest(w, i);
+    p.in_vain = false;
     if (p.mask == w->s.path[i].mask) remove_path(w, i);
     else w->s.path[i].mask &= ~p.mask;
     *add_path(w) = p;
@@ -170,7 +172,7 @@ static void retire(Warp *w) {
         const Path *p = &w->s.path[i];
         if (p->frame == 0 && p->wait == PATH_GOES && p->mask &&
             only_returns(w->s.frame[0].code, p->pc))
-            gone |= rest(w, i);
+            gone |= warp_rest(w, i);
     }
     for (int i = 0; i < w->n_path; i++) {
         w->s.path[i].mask &= ~gone;
@@ -191,7 +193,7 @@ static Stop go_on(Machine *m, Warp *w) {
         return STOP_NOT;
     }
     retire(w);
-    int i = find_turn(w, w->n_path);
+    int i = find_turn(w, w->n_path, TURN_ANY);
     if (i < 0) return all_wait(m, w);
     give_turn(m, w, i);
     return STOP_NOT;
@@ -202,12 +204,27 @@ Stop warp_next_path(Machine *m, Warp *w) {
     return go_on(m, w);
 }
 
-bool warp_rotate(Machine *m, Warp *w) {
-    int i = find_turn(w, w->n_path - 1);
+bool warp_rotate(Machine *m, Warp *w, TurnOf whose) {
+    Path *last = &w->s.path[w->n_path - 1];
+    last->pc = w->pc;
+    last->in_vain = true;
+    for (int i = 0; i < w->n_path && whose == TURN_ANY; i++) w->s.path[i].in_vain = false;
+    int i = find_turn(w, w->n_path - 1, whose);
     if (i < 0) return false;
-    w->s.path[w->n_path - 1].pc = w->pc;
     give_turn(m, w, i);
     return true;
+}
+
+/* Who spins sees the same things again and again, be they few or one. */
+void warp_saw(Warp *w, const Ins *in, uint64_t what) {
+    uint64_t hash = (what ^ w->active ^ (uint64_t)(in - w->code->ins) << 32) * 0x9e3779b97f4a7c15u;
+    uint64_t *set = w->seen[hash >> 59];
+    w->asked = true;
+    for (int k = 0; k < 4; k++)
+        if (set[k] == hash) return;
+    memmove(set + 1, set, 3 * sizeof *set);
+    set[0] = hash;
+    w->moved = true;
 }
 
 /* --- waiting for lanes that are elsewhere --- */
@@ -218,7 +235,7 @@ uint32_t warp_lanes_equal(const Warp *w, const U32 *row, uint32_t value) {
     return mask & w->active;
 }
 
-/* Pushes a path that waits; one that waits there already, and ends where it does, takes it in. */
+/* Pushes a path that waits, one with those that wait there already and end where it does. */
 static void push_waiting(Warp *w, Path p) {
     for (int i = 0; i < w->n_path; i++) {
         const Path *q = &w->s.path[i];

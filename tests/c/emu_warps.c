@@ -125,7 +125,7 @@ static void test_ways(void) {
                          "bar.warp.sync -1; ld.shared.u32 %r6, [%r7]; bra END;\n"
                          "LOW: mul.lo.u32 %r6, %r2, 3; st.shared.u32 [%r7], %r6;\n"
                          "bar.warp.sync -1;\n" STORE;
-    r.launch.check_races = true;
+    r.launch.check_races = EMU_RACES_SHARED;
     passes(&r, handed, "one half writes, the other reads behind bar.warp.sync");
     ok(out[16] == 0 && out[31] == 45, "  what was written (%u)", out[31]);
     passes(&r,
@@ -133,8 +133,9 @@ static void test_ways(void) {
                   "LOW: barrier.sync 0; mov.u32 %r6, 2;\n" STORE,
            "barrier.sync by two ways");
     ok(out[0] == 2 && out[31] == 1 && r.result.barriers == 1, "  is one barrier");
-    passes(&r, BRANCH "setp.eq.u32 %p2, %r2, 40; barrier.red.popc.u32 %r6, 0, %p1; bra END;\n"
-                      "LOW: barrier.red.popc.u32 %r6, 0, %p1;\n" STORE,
+    passes(&r,
+           BRANCH "setp.eq.u32 %p2, %r2, 40; barrier.red.popc.u32 %r6, 0, %p1; bra END;\n"
+                  "LOW: barrier.red.popc.u32 %r6, 0, %p1;\n" STORE,
            "and so is a reduction");
     ok(out[0] == 16 && out[31] == 16, "  of all lanes (%u %u)", out[0], out[31]);
 }

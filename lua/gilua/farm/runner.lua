@@ -297,7 +297,7 @@ function M:baseline_ns(baseline, how)
   end
   local module = must(self:module(baseline))
   local launch = self:prepare(module, baseline)
-  launch.timeout_s = 10
+  launch.timeout_s = not self.virtual and 10 or nil
   local careful = long_enough(merge({}, how), last and last.ns / 2 or 1e5)
   careful.stop_above_ns = nil
   local m = self:time(module, launch, careful, baseline.tag)
@@ -397,7 +397,8 @@ local function pair_round(self, a, b, n, rng, job)
   local module_a <close> = load_elsewhere(self, a, rng, others)
   local module_b <close> = load_elsewhere(self, b, rng, others)
   local launch_a, launch_b = self:prepare(module_a, a), self:prepare(module_b, b)
-  launch_a.timeout_s, launch_b.timeout_s = job.launch_s, job.launch_s
+  local limit_s = not self.virtual and job.launch_s or nil
+  launch_a.timeout_s, launch_b.timeout_s = limit_s, limit_s
   return module_a:pair {
     a = launch_a, b = launch_b, other = module_b, pairs = n, flush_l2 = job.timing.flush_l2,
   }

@@ -1,0 +1,298 @@
+/* turns.c - who runs when.
+**
+** Blocks run in the order of their index, one after the other; the warps of a block in turn, each
+** for TURN warp instructions or until a barrier. More is needed where somebody waits by looking. A
+** turn is in vain when the warp looked at what others may change (a volatile load, an atomic, a
+** fence …), saw only what it had seen before, and changed nothing. Then
+**
+**   - the other paths of the warp get their turns, first those that have not yet run in vain (and
+**     so they do after PATIENCE turns of a path that looks and is never quite in vain);
+**   - a warp all of whose paths ran in vain is stuck. When all warps of all blocks that have begun
+**     are stuck, or wait for such at a barrier, as many blocks again begin, up to those that the
+**     GPU holds at a time: on a GPU later ones run beside the earlier.
+**
+** From then on turns are short. All of this follows from what the kernel does and never from a
+** clock, so equal launches run equally. Who waits for what never happens does so until the budget
+** ends.
+*/
+#include "emu/core.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { TURN = 4096, SHORT_TURN = 256, LOOK = 64, PATIENCE = 64, POLL = 64 };
+
+/* --- who is where, for people --- */
+
+static void describe_path(const Machine *m, const Block *b, const Warp *w, int i, gi_buf *out) {
+    const Path *p = &w->s.path[i];
+    const Code *code = w->s.frame[p->frame].code;
+    const InsPlace *at = &code->place[i == w->n_path - 1 ? w->pc : p->pc];
+    char lanes[120] = "";
+    uint32_t rest = warp_rest(w, i);
+    const char *s = rest == w->live || !(rest & (rest - 1)) ? "s" : ""; /* one does, many do */
+    if (rest != w->live) {
+        fault_lanes(rest, lanes, sizeof lanes);
+        gi_buf_addf(out, " %s of", lanes);
+    }
+    if (m->n_open > 1) gi_buf_addf(out, " block (%u,%u,%u)", b->ctaid[0], b->ctaid[1], b->ctaid[2]);
+    gi_buf_addf(out, " warp %d ", w->index);
+    if (w->state == WARP_WAITING) gi_buf_addf(out, "wait%s at barrier %d", s, w->barrier);
+    else if (p->wait) gi_buf_addf(out, "wait%s for the others", s);
+    else gi_buf_addf(out, "run%s", s);
+    gi_buf_addf(out, " (PTX line %d, line %d)", at->ptx_line, at->src_line);
+}
+
+/* Where the lanes are that have not ended; the first few. */
+static void describe_places(const Machine *m, bool waiting_only, char *out, size_t cap) {
+    gi_buf text = {0};
+    int told = 0;
+    for (int k = 0; k < m->n_open; k++) {
+        const Block *b = m->open[k];
+        for (int i = 0; i < m->n_warps; i++) {
+            const Warp *w = &b->warp[i];
+            if (!w->begun || w->state == WARP_DONE || (waiting_only && w->state != WARP_WAITING))
+                continue;
+            for (int j = 0; j < w->n_path; j++) {
+                if (warp_rest(w, j) == 0 || told++ >= 4) continue;
+                if (text.len) gi_buf_add(&text, ",", 1);
+                describe_path(m, b, w, j, &text);
+            }
+        }
+    }
+    if (told > 4) gi_buf_addf(&text, " …");
+    snprintf(out, cap, "%s", text.data ? text.data : "");
+    gi_buf_free(&text);
+}
+
+static bool raise_deadlock(Machine *m) {
+    char waits[300];
+    Warp *first = NULL;
+    for (int i = m->n_warps - 1; i >= 0; i--)
+        if (m->warp[i].state == WARP_WAITING) first = &m->warp[i];
+    describe_places(m, true, waits, sizeof waits);
+    return fault_raise(m, first, &first->code->ins[first->pc], ALL_LANES, EMU_TIMEOUT,
+                       "barrier that can never complete:%s", waits);
+}
+
+static bool raise_timeout(Machine *m, Warp *w, const char *what) {
+    char places[300];
+    describe_places(m, false, places, sizeof places);
+    return fault_raise(m, w, &w->code->ins[w->pc], ALL_LANES, EMU_TIMEOUT, "%s ran out:%s", what,
+                       places);
+}
+
+static bool raise_budget(Machine *m, Warp *w) {
+    char what[80];
+    snprintf(what, sizeof what, "the budget of %llu warp instructions",
+             (unsigned long long)(m->launch->budget ? m->launch->budget : EMU_BUDGET));
+    return raise_timeout(m, w, what);
+}
+
+/* --- a warp's turn --- */
+
+static double processor_seconds(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static bool check_clock(Machine *m, Warp *w) {
+    char what[80];
+    double allowed = m->launch->timeout_s;
+    if (allowed <= 0 || w->state == WARP_DONE || ++m->polls % POLL) return true;
+    if (processor_seconds() - m->begun <= allowed) return true;
+    snprintf(what, sizeof what, "the %g s of processor time allowed", allowed);
+    return raise_timeout(m, w, what);
+}
+
+static void end_warp(Machine *m, Warp *w) {
+    w->state = WARP_DONE;
+    if (m->n_spare < m->n_warps) m->spare[m->n_spare++] = w->s;
+    else warp_store_free(&w->s);
+    w->s = (WarpStore){0};
+    barrier_warp_ended(m);
+}
+
+/* Its turn is over, and it has more to do: whose is the next? */
+static void let_others(Machine *m, Warp *w) {
+    bool in_vain = w->asked && !w->moved, rotated;
+    w->stuck &= in_vain;
+    if (!in_vain && (!w->asked || ++w->patience < PATIENCE)) return;
+    w->patience = 0;
+    rotated = warp_rotate(m, w, in_vain ? TURN_FRESH : TURN_ANY);
+    if (!rotated && in_vain) {
+        w->stuck = true;
+        rotated = warp_rotate(m, w, TURN_ANY);
+    }
+    if (rotated) m->turn = SHORT_TURN;
+}
+
+static bool run_warp(Machine *m, Warp *w) {
+    if (!w->begun && !warp_begin(m, w, m->entry))
+        return fault_raise(m, NULL, NULL, ALL_LANES, EMU_OUT_OF_MEMORY,
+                           "no host memory for a warp");
+    int64_t turn = w->stuck ? LOOK : m->turn;
+    w->fuel = m->budget < turn ? m->budget : turn;
+    w->asked = w->moved = false;
+    int64_t before = w->fuel;
+    Stop stop = m->emu->avx2 ? exec_avx2(m, w) : exec_base(m, w);
+    m->budget -= before - w->fuel;
+    if (stop == STOP_FAULT) return false;
+    if (stop == STOP_DONE) end_warp(m, w);
+    if (stop == STOP_YIELD) {
+        if (m->budget <= 0) return raise_budget(m, w);
+        if (m->launch->interrupt && *m->launch->interrupt)
+            return fault_raise(m, w, NULL, ALL_LANES, EMU_ABORTED, "interrupted");
+        let_others(m, w);
+    }
+    return check_clock(m, w);
+}
+
+/* --- blocks --- */
+
+/* A turn for each warp that is ready. */
+static bool run_round(Machine *m, bool *ended) {
+    int ready = 0, waiting = 0;
+    for (int i = 0; i < m->n_warps; i++) {
+        Warp *w = &m->warp[i];
+        if (w->state != WARP_READY) continue;
+        ready++;
+        if (!run_warp(m, w)) return false;
+    }
+    for (int i = 0; ready == 0 && i < m->n_warps; i++) waiting += m->warp[i].state == WARP_WAITING;
+    *ended = ready == 0;
+    return waiting ? raise_deadlock(m) : true;
+}
+
+static Block *block_new(const Machine *m) {
+    Block *b = gi_alloc(sizeof *b);
+    b->warp = aligned_alloc(64, (size_t)m->n_warps * sizeof *b->warp);
+    b->shared = malloc(m->shared_bytes + 1);
+    if (b->warp == NULL || b->shared == NULL) {
+        free(b->warp);
+        free(b->shared);
+        free(b);
+        return NULL;
+    }
+    memset(b->warp, 0, (size_t)m->n_warps * sizeof *b->warp);
+    for (int i = 0; i < m->n_warps; i++) {
+        int lanes = m->threads - i * LANES;
+        b->warp[i].index = i;
+        b->warp[i].exist = lanes >= LANES ? FULL_MASK : (1u << lanes) - 1;
+    }
+    return b;
+}
+
+static void enter_block(Machine *m, Block *b) {
+    m->block = b;
+    m->warp = b->warp;
+    m->shared = b->shared;
+    m->barrier = b->barrier;
+    m->smid = b->smid;
+    memcpy(m->ctaid, b->ctaid, sizeof m->ctaid);
+}
+
+/* Shared memory begins as 0xff bytes (NaNs): a GPU leaves there what the last block wrote, and no
+** kernel may rely on it. */
+static bool begin_block(Machine *m, uint64_t index) {
+    const unsigned *g = m->launch->grid;
+    if (m->n_open == m->n_made) {
+        gi_grow(m->open, m->n_made, m->cap_open);
+        m->open[m->n_made] = block_new(m);
+        if (m->open[m->n_made] == NULL)
+            return fault_raise(m, NULL, NULL, ALL_LANES, EMU_OUT_OF_MEMORY,
+                               "no host memory for a block");
+        m->n_made++;
+    }
+    Block *b = m->open[m->n_open++];
+    b->ctaid[0] = (unsigned)(index % g[0]);
+    b->ctaid[1] = (unsigned)(index / g[0] % g[1]);
+    b->ctaid[2] = (unsigned)(index / g[0] / g[1]);
+    b->smid = (unsigned)(index % (uint64_t)(m->model->sms >= 1 ? m->model->sms : 1));
+    if (m->shared_bytes) memset(b->shared, 0xff, m->shared_bytes);
+    if (b->barriers_met) memset(b->barrier, 0, sizeof b->barrier);
+    b->barriers_met = 0;
+    for (int i = 0; i < m->n_warps; i++) {
+        b->warp[i].state = WARP_READY;
+        b->warp[i].begun = b->warp[i].stuck = false;
+        b->warp[i].live = b->warp[i].exist;
+    }
+    enter_block(m, b);
+    cost_block_begin(m);
+    if (m->shadow) shadow_block(m);
+    return true;
+}
+
+/* The block that runs is over; its place in the list is k. */
+static void end_block(Machine *m, int k) {
+    if (m->shadow) shadow_block_end(m);
+    cost_block_end(m);
+    m->n_open--;
+    memmove(&m->open[k], &m->open[k + 1], (size_t)(m->n_open - k) * sizeof *m->open);
+    m->open[m->n_open] = m->block;
+}
+
+/* A round of each block that has begun. */
+static bool run_open(Machine *m) {
+    for (int k = 0; k < m->n_open;) {
+        bool ended;
+        if (m->block != m->open[k]) {
+            enter_block(m, m->open[k]);
+            if (m->shadow) shadow_enter(m);
+        }
+        if (!run_round(m, &ended)) return false;
+        if (ended) end_block(m, k);
+        else k++;
+    }
+    return true;
+}
+
+/* Does nobody who has begun get on, because of what somebody else is to do? */
+static bool all_stuck(const Machine *m) {
+    bool stuck = false;
+    for (int k = 0; k < m->n_open; k++)
+        for (int i = 0; i < m->n_warps; i++) {
+            const Warp *w = &m->open[k]->warp[i];
+            if (w->state == WARP_READY && !w->stuck) return false;
+            stuck |= w->state == WARP_READY;
+        }
+    return stuck;
+}
+
+/* How many blocks shall begin now. */
+static int wanted(Machine *m) {
+    if (m->n_open == 0) return 1;
+    if (!all_stuck(m)) return 0;
+    m->turn = SHORT_TURN;
+    return m->n_open;
+}
+
+bool turns_run(Machine *m) {
+    const unsigned *g = m->launch->grid;
+    uint64_t next = 0, blocks = (uint64_t)g[0] * g[1] * g[2];
+    m->turn = TURN;
+    m->begun = m->launch->timeout_s > 0 ? processor_seconds() : 0;
+    while (next < blocks || m->n_open > 0) {
+        for (int n = wanted(m); n > 0 && next < blocks && m->n_open < m->resident; n--) {
+            if ((next & 255) == 0 && m->launch->interrupt && *m->launch->interrupt)
+                return fault_raise(m, NULL, NULL, ALL_LANES, EMU_ABORTED, "interrupted");
+            if (!begin_block(m, next++)) return false;
+        }
+        if (!run_open(m)) return false;
+    }
+    return true;
+}
+
+void turns_free(Machine *m) {
+    for (int k = 0; k < m->n_made; k++) {
+        Block *b = m->open[k];
+        for (int i = 0; i < m->n_warps; i++) warp_store_free(&b->warp[i].s);
+        free(b->warp);
+        free(b->shared);
+        free(b);
+    }
+    free(m->open);
+}
