@@ -150,6 +150,38 @@ tap.case("fills", function()
   tap.ok(low >= 0 and high <= 100 and high > low, "bytes are from 0 to 100")
 end)
 
+tap.case("fills that hold all sorts, every place, or an order", function()
+  local names = { size = 1 }
+  local function filled(type, how, seed)
+    return tablecase.array({ type = type, count = 1000, fill = how }, names, gi.rng(seed or 1), "x")
+  end
+  local function count(array, test)
+    local n = 0
+    for i = 1, #array do n = n + (test(array[i]) and 1 or 0) end
+    return n
+  end
+  for _, type in ipairs { "f32", "f64", "i8", "u8", "i32", "u64" } do
+    local x = filled(type, "mixed")
+    local signed = not type:find "^u"
+    tap.ok(count(x, function(v) return v == 0 end) > 20, type .. ": zeros")
+    tap.ok(count(x, function(v) return v == 1 end) > 20, type .. ": ones")
+    tap.ok(count(x, function(v) return math.abs(v) >= 100 end) > 2, type .. ": some far away")
+    tap.is(count(x, function(v) return v < 0 end) > 20, signed, type .. ": signs")
+  end
+  local seen, p = {}, filled("i32", "permutation")
+  for i = 1, 1000 do seen[p[i]] = true end
+  local all = true
+  for i = 0, 999 do all = all and seen[i] end
+  tap.ok(all and p[1] ~= 0 or p[2] ~= 1, "every place once, in another order")
+  local up, down = filled("f32", "rising"), filled("i32", "falling")
+  local rises, falls = true, true
+  for i = 2, 1000 do
+    rises, falls = rises and up[i] >= up[i - 1], falls and down[i] <= down[i - 1]
+  end
+  tap.ok(rises and falls and up[1] < up[1000] and down[1] > down[1000], "in order")
+  tap.ok(filled("f32", "mixed", 2)[7] ~= filled("f32", "mixed", 3)[7], "another seed, other data")
+end)
+
 tap.case("the same seed gives the same case, another one another", function()
   local problem = gi.problem(scratch.problem(SAXPY, saxpy():gsub('"index"', '"uniform"'):gsub(
     "fill = 1", 'fill = "normal"')))

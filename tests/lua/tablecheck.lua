@@ -79,7 +79,8 @@ local WRONG = {
   { "no answers", function(t) t.args[3].role = nil end,
     ': no argument has role "out" or "inout": there would be no answers to check' },
   { "a fill", function(t) t.args[3].fill = "unifrom" end, ': argument 3 (y): fill is "uniform", '
-    .. '"normal", "zero", "index", a number, { low, high }, { ascending = last } or a '
+    .. '"normal", "mixed", "zero", "index", "permutation", "rising", "falling", a number, '
+    .. "{ low, high }, { ascending = last } or a "
     .. "function(rng, i), not 'unifrom'; did you mean 'uniform'?" },
   { "a struct without fields", function(t) t.args[2].fields = nil end,
     ": argument 2 (p): a struct needs `fields`, a list of { name, type, value }" },

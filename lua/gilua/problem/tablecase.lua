@@ -100,6 +100,55 @@ local function ascending(array, rng, last)
   return array
 end
 
+-- All sorts of numbers in one array: zeros, ones, the same again and again, both signs, and now and
+-- then one far from the others. What a kernel does for one sort alone shows.
+local function mixed(array, rng)
+  local type = array:dtype()
+  local is_float, is_signed = type:find "^f" ~= nil, type:find "^u" == nil
+  local far = (type == "i8" or type == "u8") and 100 or 200
+  local low = is_signed and -3 or 0
+  for i = 1, #array do
+    local sort = rng:int(20)
+    if sort == 1 then array[i] = 0
+    elseif sort == 2 then array[i] = 1
+    elseif sort == 3 then array[i] = 2
+    elseif i == 1 or sort == 4 and rng:int(4) == 1 then
+      array[i] = (is_signed and rng:int(2) == 1) and -far or far
+    elseif is_float then array[i] = 6 * rng:unit() - 3
+    else array[i] = rng:int(low, 40) end
+  end
+  return array
+end
+
+-- Every whole number from 0 to n - 1 once: an index that hits every place.
+local function permutation(array, rng)
+  for i = 1, #array do array[i] = i - 1 end
+  for i = #array, 2, -1 do
+    local k = rng:int(i)
+    array[i], array[k] = array[k], array[i]
+  end
+  return array
+end
+
+-- Numbers from 0 to 1 (whole ones: to 100) that rise, or fall.
+local function sorted(array, rng, falls)
+  local values = {}
+  local whole = not array:dtype():find "^f"
+  for i = 1, #array do values[i] = whole and rng:int(0, 100) or rng:unit() end
+  table.sort(values, falls and function(a, b) return a > b end or nil)
+  for i, value in ipairs(values) do array[i] = value end
+  return array
+end
+
+local FILLS = {
+  uniform = function(array, rng) return rng:fill(array, 0, 1) end,
+  zero = function(array) return array:fill(0) end,
+  mixed = mixed,
+  permutation = permutation,
+  rising = sorted,
+  falling = function(array, rng) return sorted(array, rng, true) end,
+}
+
 local function each_of(how)
   if how == "index" then return function(_, i) return i end end
   if how == "normal" then return function(rng) return rng:normal() end end
@@ -108,8 +157,7 @@ end
 
 local function fill(array, how, names, rng, where)
   if how == nil then how = array:dtype():find("^f") and "uniform" or { 0, 100 } end
-  if how == "uniform" then return rng:fill(array, 0, 1) end
-  if how == "zero" then return array:fill(0) end
+  if FILLS[how] then return FILLS[how](array, rng) end
   if type(how) == "number" then return array:fill(scalar(how, array:dtype(), names, where)) end
   if type(how) ~= "table" then
     local each = each_of(how)

@@ -24,7 +24,8 @@ local ROLES = { ["in"] = true, out = true, inout = true, scratch = true }
 local TYPES = { i8 = true, u8 = true, i16 = true, u16 = true, i32 = true, u32 = true, f32 = true,
   i64 = true, u64 = true, f64 = true }
 local SCALAR_TYPES = "f32 f64 i8 u8 i16 u16 i32 u32 i64 u64"
-local FILLS = { uniform = true, normal = true, zero = true, index = true }
+local FILLS = { uniform = true, normal = true, mixed = true, zero = true, index = true,
+  permutation = true, rising = true, falling = true }
 local MOST_THREADS = 1024 -- of a block
 local MOST_DIMENSIONS = 3
 
@@ -121,8 +122,9 @@ local function check_fill(fill, where)
   local named = type(fill) == "string" and not FILLS[fill]
   local shaped = type(fill) == "table" and not fill.ascending and #fill ~= 2
   if not named and not shaped and type(fill) ~= "boolean" then return end
-  fail("%s: fill is \"uniform\", \"normal\", \"zero\", \"index\", a number, { low, high }, "
-    .. "{ ascending = last } or a function(rng, i), not %s%s", where, settings.shown(fill),
+  fail("%s: fill is \"uniform\", \"normal\", \"mixed\", \"zero\", \"index\", \"permutation\", "
+    .. "\"rising\", \"falling\", a number, { low, high }, { ascending = last } or a "
+    .. "function(rng, i), not %s%s", where, settings.shown(fill),
     named and meant(fill, FILLS) or "")
 end
 
