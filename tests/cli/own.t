@@ -113,6 +113,20 @@ sed -i "s/ODD(1)/defined ODD/" branches.cu
 out=$("$GILUA" new branches.cu)
 is "of one that can be nothing is said" "" "$(grep "every branch" <<<"$out")"
 like "the launch is that of the branch taken, by a header's header" "block_size_x = 128" "$(cat branches/problem.lua)"
+cat >warns.cu <<'CODE'
+__global__ void warns(float *x, float *first, int n) {
+    __shared__ float s[256];
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    if (threadIdx.x > 0) s[threadIdx.x] = x[i];
+    x[i] = s[threadIdx.x] != 0 ? x[i] + 1 : 0;
+    *first = 3;
+}
+CODE
+out=$("$GILUA" new warns.cu && "$GILUA" check warns --jobs 1)
+like "check shows what is no fault but may become one, by line" \
+  "^!! +warnings +line 6, .* nobody wrote in shared memory" "$out"
+like "each of them" "^!! +line 7, .* benign race in global memory" "$out"
 printf '__global__ void k(cudaTextureObject_t t, float *x) { x[0] = tex1Dfetch<float>(t, 0); }\n' >texture.cu
 fails "a texture" "kernel k takes a texture \(t\).*by hand" "$GILUA" new texture.cu
 printf 'struct S { float *p; };\n__global__ void k(S s, float *x) { x[0] = s.p[0]; }\n' >struct.cu
