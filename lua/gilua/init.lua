@@ -8,16 +8,16 @@ local core = require "gilua.core"
 
 -- The rooms, each above those that it may import from (tests/lua/rooms.lua holds them to it).
 local rooms = {
-  { "base", "ends fail settings stats host textfile json base64 wire shell cli" },
+  { "base", "ends fail settings stats host textfile tempfolder json base64 wire shell cli" },
   { "search", "evolve genome select fitness minimise control configured pareto repeats" },
-  { "problem", "problem kerneltable tablecase tablecheck creference expression samples own" },
+  { "problem", "problem place kerneltable tablecase tablecheck creference expression samples own" },
   { "farm", "farm funnel crew runner worker" },
-  { "report", "report progress html plot explain t4 disparity" },
+  { "report", "report findings kept tuned progress html plot explain t4 disparity" },
   { "study", "experiment gecco2014 eurogp2014 tune validate adequacy" },
   { "new", "newproblem reading csource slice signature branches hostcode hostvalue launchguess "
     .. "argumentguess usage precision problemtext backport checkproblem coverage" },
   { "prompt", "prompt inspect mutant errors" },
-  { "command", "commands doctor meant" },
+  { "command", "commands answer runs improve winner doctor meant" },
 }
 
 local modules = {} -- name -> what `require` takes

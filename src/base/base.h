@@ -64,6 +64,9 @@ bool gi_read_file(const char *path, gi_buf *out, gi_err *err);
 ** machines and versions: it is written to results. */
 uint64_t gi_hash(const void *bytes, size_t len, uint64_t seed);
 
+/* SHA-256 as 64 hexadecimal digits: what `sha256sum` says of the same bytes. */
+void gi_sha256(const void *bytes, size_t len, char hex[65]);
+
 /* xoshiro256** (Blackman and Vigna, "Scrambled linear pseudorandom number generators", 2021),
 ** seeded by splitmix64. The only source of randomness in gilua. */
 typedef struct gi_rng {

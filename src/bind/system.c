@@ -58,6 +58,15 @@ static int hash(lua_State *L) {
     return 1;
 }
 
+static int sha256(lua_State *L) {
+    size_t len;
+    char hex[65];
+    const char *bytes = luaL_checklstring(L, 1, &len);
+    gi_sha256(bytes, len, hex);
+    lua_pushstring(L, hex);
+    return 1;
+}
+
 static int version(lua_State *L) {
     lua_pushliteral(L, GILUA_VERSION);
     return 1;
@@ -94,6 +103,8 @@ void bind_system(lua_State *L) {
         {"program", program, "core.system.program() -> path", "The path of the running program."},
         {"hash", hash, "core.system.hash(string) -> string",
          "A 64-bit hash as 16 hexadecimal digits."},
+        {"sha256", sha256, "core.system.sha256(string) -> string",
+         "SHA-256 as 64 hexadecimal digits."},
         {"version", version, "core.system.version() -> string", "gilua's version."},
         {"driver", driver, "core.system.driver() -> { loaded, version, why_not, gpus }",
          "What the CUDA driver says of this machine (starts the driver in this process)."},

@@ -70,6 +70,8 @@ HOME=$PWD offers "a home is found" "~/kernels\n~/my problems" gilua tune "~/"
 offers "a script may take any file" "notes.txt" gilua plain.lua n
 offers "--out takes a folder" "out" gilua evolve kernels/heat --out o
 
+offers "--from takes a run" "out" gilua evolve kernels/heat --from o
+
 offers "options before a command" "--device\n--help\n--jobs\n--out\n--quiet\n--seed\n--version\n-e\n-i\n-l\n-v" \
   gilua -
 offers "Lua's are not a command's" "--device\n--help\n--jobs\n--out\n--quiet\n--seed" \

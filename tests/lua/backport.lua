@@ -65,7 +65,7 @@ local function comes_back(problem, path, o, genome)
   local mutant = problem.grammar:apply(genome)
   local want = compiled(mutant, o.options)
   if not want then return nil end -- such a mutant is never a winner
-  local text = gi.backport.file(problem, genome)
+  local text = gi.backport.file(gi.kept.of(problem), genome)
   local again = gi.slice.cut(text, path, problem.kernel, o)
   return compiled(again.source, o.options) == want
 end
@@ -82,7 +82,7 @@ for _, file in ipairs(FILES) do
       local kind = ending == "\n" and "LF" or "CR LF"
       local own = text:gsub("\r?\n", ending)
       local problem, path = place_of(file, own)
-      local back, old, whence = gi.backport.file(problem, "")
+      local back, old, whence = gi.backport.file(gi.kept.of(problem), "")
       tap.ok(back == own and old == own, kind .. ": nothing changed gives the file byte for byte")
       tap.is(whence, path, "and its path")
     end
@@ -135,8 +135,8 @@ tap.case("line ends stay as they were, mixed ones too", function()
     local right, wanted = 0, 20
     for _ = 1, wanted do
       local genome = random_genome(plain, rng)
-      local back = gi.backport.file(problem, genome)
-      local want = gi.backport.file(plain, genome)
+      local back = gi.backport.file(gi.kept.of(problem), genome)
+      local want = gi.backport.file(gi.kept.of(plain), genome)
       local same = back:gsub("\r", ""):gsub("\n$", "") == want:gsub("\n$", "")
       local ok = same and ends_kept(problem, genome, back, own)
       right = right + (ok and 1 or 0)
@@ -154,7 +154,7 @@ tap.case("one line with CR LF in a file of LF stays one", function()
   for _, rule in ipairs(problem.grammar:rules()) do
     if rule.type == "pragma" then pragma = rule.name end
   end
-  local back = gi.backport.file(problem, pragma .. "<pragma_K2>")
+  local back = gi.backport.file(gi.kept.of(problem), pragma .. "<pragma_K2>")
   local _, lines = gi.report.diff(own, back, "x"):gsub("\n[+-][^+-]", "")
   tap.is(lines, 1, "the difference is the pragma alone")
 end)
@@ -162,14 +162,15 @@ end)
 tap.case("what cannot be put back is a sentence", function()
   local text = assert(tap.read "tests/own/saxpy.cu")
   local problem, path = place_of({ "saxpy" }, text)
+  local kept = gi.kept.of(problem)
   scratch.write(path, (text:gsub("a %* x", "2 * a * x")))
-  tap.has(scratch.sentence(gi.backport.file, problem, ""), "is not what it was when",
+  tap.has(scratch.sentence(gi.backport.file, kept, ""), "is not what it was in the run",
     "a file that was changed since")
   os.remove(path)
-  tap.has(scratch.sentence(gi.backport.file, problem, ""),
+  tap.has(scratch.sentence(gi.backport.file, kept, ""),
     "cannot read the file that the kernel came from", "a file that is gone")
   scratch.write(path, text)
-  tap.has(scratch.sentence(gi.backport.file, problem, "<_kernel.cu_9999>"), "does not fit",
+  tap.has(scratch.sentence(gi.backport.file, kept, "<_kernel.cu_9999>"), "does not fit",
     "a genome of another kernel")
 end)
 

@@ -33,6 +33,27 @@ tap.case("it finds the optimum and cleans it", function()
   tap.is(run.stopped, nil, "it was not stopped")
 end)
 
+tap.case("it starts from a genome, and ends no worse", function()
+  local first, scratch = {}, {}
+  local run = evolve.run(scheme { start = "FAST", population = 6, generations = 2,
+    minimise = false, on_result = function(run, individual)
+      if #run.records == 0 and individual.birth ~= "unmodified" then
+        first[#first + 1] = individual
+      end
+      if individual.birth == "scratch" then scratch[#scratch + 1] = individual.genome end
+    end })
+  tap.is(first[1].birth .. " " .. first[1].genome, "start FAST", "which is the first of all")
+  for i = 2, #first do
+    tap.has(first[i].genome, "FAST", "the others of the first population begin with it")
+  end
+  for _, text in ipairs(scratch) do tap.has(text, "FAST", "and those from scratch") end
+  tap.ok(run.result.speedup > 1, "the result is faster")
+  local worse = evolve.run(scheme { start = "FAST", population = 2, generations = 1,
+    minimise = false, init = function() return { "", "OTHER" } end,
+    breed = { evolve.newcomers } })
+  tap.has(worse.result.best.genome, "FAST", "where nothing better comes, the start is the result")
+end)
+
 tap.case("the same seed gives the same run, another seed another", function()
   local function trace(seed)
     local lines = {}

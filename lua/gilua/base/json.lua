@@ -109,6 +109,8 @@ local WORDS = { ["true"] = true, ["false"] = false, null = M.null }
 -- What fail raises and decode catches.
 local Fault = { __name = "gilua.json.fault" }
 
+local MOST_DEEP = 200 -- arrays and objects in each other
+
 local value_at
 
 local function skip(text, i)
@@ -136,8 +138,11 @@ local function string_at(text, i)
   end
 end
 
--- The members of an array or object, whose closing bracket is `close`.
-local function members(text, i, close, one)
+-- The members of an array or object, whose closing bracket is `close`, `depth` deep.
+local function members(text, i, close, depth, one)
+  if depth > MOST_DEEP then
+    error(setmetatable({ ("not JSON: nested more than %d deep"):format(MOST_DEEP) }, Fault), 0)
+  end
   i = skip(text, i + 1)
   if text:sub(i, i) == close then return i + 1 end
   while true do
@@ -149,34 +154,34 @@ local function members(text, i, close, one)
   end
 end
 
-local function array_at(text, i)
+local function array_at(text, i, depth)
   local list = {}
-  return list, members(text, i, "]", function(at)
+  return list, members(text, i, "]", depth, function(at)
     local rest
-    list[#list + 1], rest = value_at(text, at)
+    list[#list + 1], rest = value_at(text, at, depth + 1)
     return rest
   end)
 end
 
-local function object_at(text, i)
+local function object_at(text, i, depth)
   local object = {}
-  return object, members(text, i, "}", function(at)
+  return object, members(text, i, "}", depth, function(at)
     if text:sub(at, at) ~= '"' then fail(text, at) end
     local key, rest = string_at(text, at)
     rest = skip(text, rest)
     if text:sub(rest, rest) ~= ":" then fail(text, rest) end
     local value
-    value, rest = value_at(text, skip(text, rest + 1))
+    value, rest = value_at(text, skip(text, rest + 1), depth + 1)
     if value ~= M.null then object[key] = value end
     return rest
   end)
 end
 
-function value_at(text, i)
+function value_at(text, i, depth)
   local char = text:sub(i, i)
   if char == '"' then return string_at(text, i) end
-  if char == "[" then return array_at(text, i) end
-  if char == "{" then return object_at(text, i) end
+  if char == "[" then return array_at(text, i, depth) end
+  if char == "{" then return object_at(text, i, depth) end
   local word, rest = text:match("^(%l+)()", i)
   if word and WORDS[word] ~= nil then return WORDS[word], rest end
   local number
@@ -192,7 +197,7 @@ end
 ---@return string? code "format"
 function M.decode(text)
   local ok, value, rest = pcall(function()
-    local found, stop = value_at(text, skip(text, 1))
+    local found, stop = value_at(text, skip(text, 1), 1)
     return found, skip(text, stop)
   end)
   if not ok and getmetatable(value) ~= Fault then error(value, 0) end

@@ -1,74 +1,85 @@
 --- `gilua doctor`: what this machine has, and what to do about what it lacks.
 
-local fail = require "gilua.base.fail"
+local answer = require "gilua.command.answer"
 local core = require "gilua.core"
+local ends = require "gilua.base.ends"
+local gi = require "gilua"
 
-local function line(mark, what, detail)
-  print(("%-4s %-12s %s"):format(mark, what, detail))
-end
-
-local function compiler()
+local function compiler(found)
   local info, message = core.compile.info()
   if info then
-    line("ok", "NVRTC", ("%s, %s, targets compute_%d to compute_%d"):format(info.version, info.path,
-      info.targets[1], info.targets[#info.targets]))
+    found:add { "ok", "NVRTC", ("%s, %s, targets compute_%d to compute_%d"):format(info.version,
+      info.path, info.targets[1], info.targets[#info.targets]),
+      figures = { { "version", info.version }, { "path", info.path } } }
   else
-    line("no", "NVRTC", message)
-    line("", "", "to do: `make deps` fetches it into deps/nvrtc; or set CUDA_HOME to a toolkit")
+    found:add { "no", "NVRTC", message, advice = {
+      "to do: `make deps` fetches it into deps/nvrtc; or set CUDA_HOME to a toolkit" } }
   end
-  return info ~= nil
 end
 
-local function driver()
+-- What needs no GPU goes on without a driver: a warning.
+local function driver(found)
   local d = core.system.driver()
   if not d.loaded then
-    line("no", "CUDA driver", d.why_not)
-    line("", "", "nothing to do: the virtual GPU (--device emu) needs none")
+    found:add { "!!", "CUDA driver", d.why_not, advice = {
+      "nothing to do: the virtual GPU (--device emu) needs none" } }
     return
   end
-  line("ok", "CUDA driver", ("%d.%d"):format(d.version // 1000, d.version % 1000 // 10))
+  found:add { "ok", "CUDA driver", ("%d.%d"):format(d.version // 1000, d.version % 1000 // 10) }
   for i, gpu in ipairs(d.gpus) do
-    line("ok", "GPU " .. i - 1, ("%s, compute %d.%d, %.0f GiB"):format(gpu.name, gpu.compute // 10,
-      gpu.compute % 10, gpu.memory_bytes / 2 ^ 30))
+    found:add { "ok", "GPU " .. i - 1, ("%s, compute %d.%d, %.0f GiB"):format(gpu.name,
+      gpu.compute // 10, gpu.compute % 10, gpu.memory_bytes / 2 ^ 30),
+      figures = { { "name", gpu.name }, { "compute", gpu.compute },
+        { "memory_bytes", gpu.memory_bytes } } }
   end
-  if #d.gpus == 0 then line("no", "GPU", "the driver reports none") end
+  if #d.gpus == 0 then found:add { "!!", "GPU", "the driver reports none" } end
 end
 
---- What shuts workers in. What an older kernel lacks is no fault of the machine's.
-local function box()
+-- What shuts workers in. What an older kernel lacks is no fault of the machine's: a warning.
+local function box(found)
   local b = core.farm.box()
   local files = b.landlock > 0 and ("files read-only (Landlock %d)"):format(b.landlock)
     or "files are NOT read-only: this kernel has no Landlock (Linux 5.13)"
   local calls = b.calls and "no network, no programs (seccomp)"
     or "calls are NOT filtered: this kernel has no seccomp"
-  if os.getenv "GILUA_BOX" == "off" then
-    line("no", "workers' box", "GILUA_BOX=off: a problem may do on this machine what you may")
+  local off = os.getenv "GILUA_BOX" == "off"
+  local text = off and "GILUA_BOX=off: a problem may do on this machine what you may"
+    or calls .. "; " .. files
+  found:add { not off and b.landlock > 0 and b.calls and "ok" or "!!", "workers' box", text,
+    figures = { { "off", off }, { "landlock", b.landlock }, { "seccomp", b.calls } } }
+end
+
+local function file(found, what, path, advice)
+  local f = io.open(path, "rb")
+  if f then
+    f:close()
+    found:add { "ok", what, path }
   else
-    line((b.landlock > 0 and b.calls) and "ok" or "no", "workers' box", calls .. "; " .. files)
+    found:add { "!!", what, path .. " is not there", advice = { "to do: " .. advice } }
   end
 end
 
-local function file(what, path, advice)
-  local f = path and io.open(path, "rb")
-  if f then
-    f:close()
-    line("ok", what, path)
-  else
-    line("no", what, ("%s is not there"):format(path or "its file"))
-    line("", "", "to do: " .. advice)
-  end
+local function examine(o)
+  local found = gi.findings.new { silent = o.json }
+  found:add { "ok", "gilua", ("%s, %s, %d cores, library in %s"):format(core.system.version(),
+    _VERSION, core.system.cores(), core.home), figures = { { "version", core.system.version() },
+    { "cores", core.system.cores() }, { "home", core.home } } }
+  compiler(found)
+  driver(found)
+  box(found)
+  file(found, "brain", os.getenv("GILUA_BRAIN") or "/usr/share/mricron/templates/ch2bet.nii.gz",
+    "apt-get install mricron-data, or set GILUA_BRAIN to a skull-stripped NIfTI image; without it "
+    .. "experiments use a ball")
+  file(found, "reference", core.home .. "/kernels/niftyreg/reference.so", "`make` builds it")
+  found:add { "ok", "virtual GPU", tostring(gi.device("emu")) }
+  local value = gi.json.object { { "ok", found.all_well }, { "findings", found:value() } }
+  if found.all_well then return value end
+  return value, ends.STATUS.world, "without NVRTC no mutant can be compiled: see above"
 end
 
 return function()
-  line("ok", "gilua", ("%s, %s, %d cores, library in %s"):format(core.system.version(), _VERSION,
-    core.system.cores(), core.home))
-  local ready = compiler()
-  driver()
-  box()
-  file("brain", os.getenv("GILUA_BRAIN") or "/usr/share/mricron/templates/ch2bet.nii.gz",
-    "apt-get install mricron-data, or set GILUA_BRAIN to a skull-stripped NIfTI image; without it "
-    .. "experiments use a ball")
-  file("reference", core.home .. "/kernels/niftyreg/reference.so", "`make` builds it")
-  line("ok", "virtual GPU", tostring(require("gilua").device("emu")))
-  if not ready then fail("without NVRTC no mutant can be compiled: see above") end
+  local o = gi.cli {
+    doc = "Tells what this machine has, and what to do about what it lacks.", answer.JSON,
+  }
+  return answer.given(o, examine)
 end

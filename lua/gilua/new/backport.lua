@@ -39,20 +39,26 @@ local function unedited(line, edits)
   return line
 end
 
+-- The kernel's file again, and how it was cut out of the user's; headers of it go to a folder that
+-- is not kept.
+local function cut_again(kept, text)
+  local folder <close> = gi.tempfolder.new()
+  return gi.slice.cut(text, kept.made_from.path, kept.kernel,
+    { folder = folder.path, template = kept.made_from.template, options = kept.options })
+end
+
 -- The file and how its kernel was cut out of it; a folder written by hand is its own file.
-local function original(problem)
-  local t = problem.definition.kernel_table
-  local made = t and t.table.made_from
-  if not made then return problem.source_path, problem.source, {} end
-  local text = textfile.read(made.path, "the file that the kernel came from")
-  local options = t:options(t:defaults())
-  local cut = gi.slice.cut(text, made.path, problem.kernel,
-    { folder = problem.dir, template = made.template, options = options })
-  if cut.source ~= problem.source then
-    fail("%s is not what it was when %s/kernel.cu was made of it (or that was edited): put the "
-      .. "changes of best.patch in by hand, or begin again with gilua new", made.path, problem.dir)
+local function original(kept)
+  local made = kept.made_from
+  local path = made and made.path or kept.source_path
+  local text = textfile.read(path, "the file that the kernel came from")
+  local cut = made and cut_again(kept, text) or { source = text, edits = {} }
+  if cut.source ~= kept.source then
+    fail("%s is not what it was in the run%s: put the changes of best.patch in by hand, or begin "
+      .. "again%s", path, made and (", or %s was edited"):format(kept.source_path) or "",
+      made and " with gilua new" or "")
   end
-  return made.path, text, cut.edits
+  return path, text, cut.edits
 end
 
 -- How a changed line ends: as the line that it stands for; one put after a line that had no end
@@ -78,18 +84,19 @@ local function joined(users, sliced, changed, origin, edits)
   return table.concat(out)
 end
 
---- The user's file with a genome's changes, and all else as it is, the ends of lines too.
----@param problem gilua.problem
+--- The user's file with a genome's changes, and all else as it is, the ends of lines too. Nothing
+--- of the problem is run.
+---@param kept Kept the problem: gi.kept.of(problem), or what a run kept
 ---@param genome string
 ---@return string text
 ---@return string old the file as it is
 ---@return string path
 ---@return table params what the genome sets
-function M.file(problem, genome)
-  local path, text, edits = original(problem)
-  local mutant, detail = problem.grammar:apply(genome, true)
-  if not mutant then fail("the winner does not fit %s: %s", problem.source_path, detail) end
-  return joined(lines_of(text), lines_of(problem.source), lines_of(mutant), detail.origin, edits),
+function M.file(kept, genome)
+  local path, text, edits = original(kept)
+  local mutant, detail = kept.grammar:apply(genome, true)
+  if not mutant then fail("the winner does not fit %s: %s", kept.source_path, detail) end
+  return joined(lines_of(text), lines_of(kept.source), lines_of(mutant), detail.origin, edits),
     text, path, detail.params
 end
 

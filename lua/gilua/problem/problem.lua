@@ -7,6 +7,7 @@
 local fail = require "gilua.base.fail"
 local core = require "gilua.core"
 local class = require "gilua.problem.class"
+local place = require "gilua.problem.place"
 local settings = require "gilua.base.settings"
 
 ---@class gilua.problem
@@ -14,6 +15,7 @@ local settings = require "gilua.base.settings"
 ---@field dir string
 ---@field source string the kernel's text
 ---@field source_path string
+---@field loaded string[] Lua files that problem.lua loads
 ---@field kernel string
 ---@field grammar userdata
 ---@field parameters table[] { name, default, values, switch, value, in_source, doc }
@@ -34,22 +36,6 @@ local OPTIONAL = {
 }
 local LOOP_LIMIT = 10000
 local CHOICES = { check_races = { "global", "shared" }, benign_races = { "warn", "refuse" } }
-
-local function readable(path)
-  local f = io.open(path, "r")
-  if f then f:close() end
-  return f ~= nil
-end
-
---- The folder of a problem: as given, else below gilua's own folder.
-local function find(path)
-  path = path:gsub("/problem%.lua$", ""):gsub("(.)/+$", "%1")
-  for _, dir in ipairs { path, core.home .. "/" .. path } do
-    if readable(dir .. "/problem.lua") then return dir end
-  end
-  fail("there is no problem.lua in %s (nor in %s/%s): a problem is a folder like "
-    .. "kernels/niftyreg", path, core.home, path)
-end
 
 local function check(def, path)
   if type(def) ~= "table" then fail("%s returns no table", path) end
@@ -187,10 +173,22 @@ local Meta = {
   end,
 }
 
+-- The globals of problem.lua: Lua's, but for those that load a file, which `loaded` then lists.
+local function globals(loaded)
+  local env = {}
+  for _, name in ipairs { "loadfile", "dofile" } do
+    env[name] = function(path, ...)
+      loaded[#loaded + 1] = path
+      return _G[name](path, ...)
+    end
+  end
+  return setmetatable(env, { __index = _G })
+end
+
 local function load_problem(path)
   local gi = require "gilua"
-  local dir = find(path)
-  local chunk, message = loadfile(dir .. "/problem.lua")
+  local dir, loaded = place(path), {}
+  local chunk, message = loadfile(dir .. "/problem.lua", "bt", globals(loaded))
   if not chunk then fail("%s", message) end
   local def = chunk()
   local kerneltable = require "gilua.problem.kerneltable"
@@ -203,7 +201,7 @@ local function load_problem(path)
     parameters = def.parameters, tolerance = def.tolerance, restrict = def.restrict,
     checked_case = def.checked_case, loop_limit = def.loop_limit or LOOP_LIMIT,
     check_races = chosen.check_races, benign_races = chosen.benign_races,
-    source_path = dir .. "/" .. def.source,
+    source_path = dir .. "/" .. def.source, loaded = loaded,
   }, Meta)
   local options = { kernel = def.kernel, config = config_of(def.parameters) }
   for k, v in pairs(def.grammar or {}) do options[k] = v end

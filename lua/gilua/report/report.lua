@@ -4,6 +4,7 @@
 --   best.cu          the best kernel
 --   best.patch       a unified diff that `patch` applies to the kernel
 --   generations.csv  one line a generation, written as the run goes
+--   problem.kept/    the problem as it was, listed in result.json (gilua.report.kept)
 --   log.txt          what happened when, and every mutant that did not run, with its reason
 --
 -- Given seed, device "emu" and the same version all of it is the same to the byte but for
@@ -13,8 +14,10 @@
 local fitness = require "gilua.search.fitness"
 local host = require "gilua.base.host"
 local json = require "gilua.base.json"
+local kept = require "gilua.report.kept"
 local progress = require "gilua.report.progress"
 local shell = require "gilua.base.shell"
+local textfile = require "gilua.base.textfile"
 
 local M = {}
 
@@ -24,35 +27,11 @@ local function join(dir, name)
   return (dir:gsub("/+$", "")) .. "/" .. name
 end
 
---- mkdir -p
----@param dir string
----@return boolean? made
----@return string? message
-function M.make_folder(dir)
-  local lfs = require "lfs"
-  local mode = lfs.attributes(dir, "mode")
-  if mode == "directory" then return true end
-  if mode then return nil, "Not a directory" end
-  local parent = dir:gsub("/+$", ""):match("^(.*[^/])/+[^/]+$")
-  if parent then
-    local ok, why = M.make_folder(parent)
-    if not ok then return nil, why end
-  end
-  return lfs.mkdir(dir)
-end
+--- Makes a folder and its parents (gilua.base.textfile).
+M.make_folder = textfile.make_folder
 
---- A whole file, or an error that says what went wrong.
----@param path string
----@param text string
-function M.write(path, text)
-  local file, why = io.open(path, "wb")
-  if not file then error("cannot write the results: " .. why, 0) end
-  local written, problem = file:write(text)
-  local closed, late_problem = file:close()
-  if not (written and closed) then
-    error(("cannot write the results: %s: %s"):format(path, problem or late_problem), 0)
-  end
-end
+--- Writes a whole file, or refuses with why not (gilua.base.textfile).
+M.write = textfile.write
 
 --------------------------------------------------------------------------------------------------
 -- best.cu and best.patch
@@ -115,8 +94,9 @@ end
 --- What result.json says, as a value for json.encode.
 ---@param run Run
 ---@param total_seconds number
+---@param keeps? table what was kept of the problem
 ---@return table
-function M.result(run, total_seconds)
+function M.result(run, total_seconds, keeps)
   local result, farm = run.result or {}, run.scheme.farm:stats()
   local seconds = { total = total_seconds }
   for stage, value in pairs(farm.seconds or {}) do seconds[stage] = value end
@@ -128,6 +108,8 @@ function M.result(run, total_seconds)
     { "baseline", measured(result.baseline) }, { "best", measured(result.best) },
     { "speedup", result.speedup }, { "speedup_low", result.low }, { "speedup_high", result.high },
     { "pairs", result.pairs }, { "evolved", result.evolved },
+    { "untested", result.untested and json.array(result.untested) },
+    { "start", run.scheme.start },
     { "stopped", run.stopped and run.stopped.message },
     { "population", run.scheme.population }, { "generations", #run.records },
     { "generation_speedups", generation_speedups(run) },
@@ -135,6 +117,7 @@ function M.result(run, total_seconds)
     { "duplicates", farm.duplicates or {} }, { "rejected", run.rejected },
     { "check", run.scheme.check }, { "restarts", farm.restarts },
     { "baseline_drift", farm.baseline }, { "seconds", seconds }, { "versions", versions },
+    { "kept", keeps },
   }
 end
 
@@ -222,9 +205,10 @@ local function observer(dir, csv, log)
     told = losses
   end
 
-  local o = { dir = dir }
+  local o, keeps = { dir = dir }, nil
 
   function o.on_start(run)
+    keeps = run.problem.definition and kept.write(run.problem, dir) -- one without has no files
     note("%s, seed %d, device %s, population %d, %d generations", run.problem.name, run.seed,
       run.scheme.farm.device or "?", run.scheme.population, run.scheme.generations)
   end
@@ -249,7 +233,7 @@ local function observer(dir, csv, log)
       note("best: %.3fx on %s, %s: %s", run.result.speedup, run.result.case,
         right and "right" or "wrong", run.result.best.genome)
     end
-    M.write(join(dir, "result.json"), json.encode(M.result(run, clock() - began)) .. "\n")
+    M.write(join(dir, "result.json"), json.encode(M.result(run, clock() - began, keeps)) .. "\n")
     csv:close()
     log:close()
   end

@@ -58,6 +58,11 @@ local function child(text, birth, ...)
   return { genome = text, birth = birth, parent_ns = fastest }
 end
 
+-- One that begins where the run does.
+local function started(run, text, birth)
+  return child(genome.last_settings(genome.join { run.scheme.start, text }), birth)
+end
+
 --- One child of each parent by mutation.
 function M.mutants(run, parents, children)
   for _, parent in ipairs(parents) do
@@ -79,10 +84,11 @@ function M.crossovers(run, parents, children)
   end
 end
 
---- Children from scratch, single genes, until the population is full (§3.3.1).
+--- Children from scratch, single genes after the run's start, until the population is full
+--- (§3.3.1).
 function M.newcomers(run, _, children)
   while #children < run.scheme.population do
-    children[#children + 1] = child(run.draw(run.rng), "scratch")
+    children[#children + 1] = started(run, run.draw(run.rng), "scratch")
   end
 end
 
@@ -101,6 +107,8 @@ M.paper = {
   select = select.truncation,                           -- (population, rng) -> parents
   minimise = minimise.knockout,                         -- (genome, score) -> genome
   finalists = 5,        -- how many of the generations' best meet in the final comparison
+  start = "",           -- a genome that the first population and newcomers begin with: what an
+                        -- earlier run found
   base = "",            -- settings (§4.2: the tuned block size) that every kernel is given, the
                         -- unmodified one too; genomes come after them
   observers = {},
@@ -341,7 +349,8 @@ local function first_population(run)
   local genomes, why = run.scheme.init(run.scheme.population, run.draw, run.rng)
   if not genomes then refuse("%s", why) end
   local population = {}
-  for i, text in ipairs(genomes) do population[i] = child(text, "initial") end
+  for i, text in ipairs(genomes) do population[i] = started(run, text, "initial") end
+  if run.scheme.start ~= "" then population[1] = child(run.scheme.start, "start") end
   return population
 end
 
@@ -366,9 +375,10 @@ end
 --------------------------------------------------------------------------------------------------
 -- The final comparison
 
--- The different champions of all generations, the largest gain first.
+-- The different champions of all generations, the largest gain first, and where the run began: what
+-- it finds is no worse.
 local function contenders(run)
-  local list, seen = {}, {}
+  local list, seen = {}, { [run.scheme.start] = true }
   for _, record in ipairs(run.records) do
     local best = record.best
     if record.improved and not seen[best.genome] then
@@ -383,6 +393,9 @@ local function contenders(run)
   local finalists = {}
   for i = 1, math.min(#list, run.scheme.finalists) do
     finalists[i] = child(list[i].genome, "finalist")
+  end
+  if run.scheme.start ~= "" then
+    finalists[#finalists + 1] = child(run.scheme.start, "finalist")
   end
   return finalists
 end

@@ -1,0 +1,58 @@
+-- answer: what a command says, to a person as it goes or, with --json, to a program at its end: one
+-- JSON object on standard output, whatever happens. What ends a command is a sentence on standard
+-- error in both, and with --json the object's `error` too.
+
+local ends = require "gilua.base.ends"
+local json = require "gilua.base.json"
+
+local M = {}
+
+--- The option, for a command's list.
+M.JSON = { name = "json", default = false, doc = "print one JSON object in place of text" }
+
+--- A line for a person.
+---@param o table options of the command
+---@param format string
+function M.say(o, format, ...)
+  if not (o.quiet or o.json) then print(select("#", ...) > 0 and format:format(...) or format) end
+end
+
+--- What stopped a command, as a refusal: what is none keeps its traceback. Ctrl-C is no fault and
+--- has none.
+---@param problem any
+---@return table
+function M.refusal(problem)
+  if type(problem) == "table" and problem.status then return problem end
+  local text, status = tostring(problem), ends.STATUS.world
+  if text:find("interrupted!", 1, true) or text == "interrupted" then
+    text, status = "interrupted", ends.STATUS.interrupted
+  elseif type(problem) == "string" then
+    text = debug.traceback(problem, 2)
+  end
+  return select(2, pcall(ends.with, status, "%s", text))
+end
+
+local function print_object(value)
+  io.write(json.encode(value), "\n")
+end
+
+--- Does a command's work: work(o) returns the object that --json prints and, where that tells of a
+--- failure, an exit status and a sentence.
+---@param o table options of the command
+---@param work fun(o: table): table?, integer?, string?
+---@return integer? status
+function M.given(o, work)
+  local ok, value, status, sentence = xpcall(work, M.refusal, o)
+  if not ok then
+    if o.json then
+      print_object(json.object { { "error", (value.message:match "^[^\n]*") },
+        { "status", value.status } })
+    end
+    error(value, 0)
+  end
+  if o.json then print_object(value) end
+  if sentence then ends.with(status, "%s", sentence) end
+  return status
+end
+
+return M

@@ -1,0 +1,141 @@
+-- improve: gilua tune and evolve. Either leaves a run's folder, which apply and verify take, and
+-- from which evolution may start again.
+
+local ends = require "gilua.base.ends"
+local fail = require "gilua.base.fail"
+local gi = require "gilua"
+local answer = require "gilua.command.answer"
+local core = require "gilua.core"
+local runs = require "gilua.command.runs"
+local winner = require "gilua.command.winner"
+
+local M = {}
+
+local SAMPLE = { name = "sample", default = 500, min = 1,
+  doc = "of more settings than these, so many are drawn at random" }
+
+--------------------------------------------------------------------------------------------------
+-- tune
+
+local function tunable(problem)
+  local names = {}
+  for _, p in ipairs(problem.parameters) do
+    if p.switch or p.values and #p.values > 1 then names[#names + 1] = p.name end
+  end
+  if #names > 0 then return names end
+  fail("%s has no parameter with more than one value: there is nothing to tune (tune_params in its "
+    .. "problem.lua)", problem.dir)
+end
+
+local function counting(o)
+  if o.quiet or o.json or not core.system.isatty(2) then return nil end
+  return function(done, total)
+    io.stderr:write(("\rsetting %d of %d"):format(done, total), done == total and "\r\27[K" or "")
+  end
+end
+
+-- Every setting, or a sample where there are more than anybody wants to wait for.
+local function tuned(problem, farm, o)
+  local result = gi.tune.run {
+    problem = problem, farm = farm, case = gi.own.case(problem, o.seed, o.device),
+    parameters = tunable(problem), sample = o.sample, rng = gi.rng(o.seed),
+    on_result = counting(o),
+  }
+  if not result.best then
+    fail("no setting gives right answers: gilua check %s", problem.dir)
+  end
+  return result
+end
+
+local function settings_line(result, farm)
+  return ("%d settings%s on %s. Best: %s."):format(#result.rows,
+    result.sampled and (" of %d"):format(result.total) or "", farm:description(),
+    gi.tuned.genome(result) == "" and "as it is" or gi.tuned.genome(result))
+end
+
+local function tune(o)
+  local problem = gi.problem(o.problem)
+  local out = o.out or ("out/tune-%s-%d"):format(problem.name, o.seed)
+  gi.tuned.open(out)
+  local farm <close> = gi.farm(problem, { device = o.device, jobs = o.jobs })
+  local result = tuned(problem, farm, o)
+  local value = gi.tuned.write(result, { problem = problem, farm = farm, seed = o.seed, dir = out })
+  for _, line in ipairs(gi.tune.lines(result, { limit = o.rows })) do answer.say(o, "%s", line) end
+  answer.say(o, "%s All are in %s/results.t4.json", settings_line(result, farm), out)
+  if gi.tuned.genome(result) == "" then return value, ends.STATUS.no_winner end
+  answer.say(o, "Next: gilua evolve %s --from %s, or gilua verify %s", o.problem, out, out)
+  return value
+end
+
+function M.tune()
+  local o = gi.cli {
+    doc = "Measures every setting of a problem's parameters, alone, without evolution.",
+    positional = { { name = "problem", doc = "its folder" } }, SAMPLE,
+    { name = "rows", default = 12, min = 1, doc = "of the fastest that are shown" },
+    answer.JSON,
+  }
+  return answer.given(o, tune)
+end
+
+--------------------------------------------------------------------------------------------------
+-- evolve
+
+-- What evolution starts from: a run's winner, or the best settings; "" for the kernel as it is.
+local function start_of(problem, farm, o, out)
+  if o.from then
+    local run = runs.read(o.from)
+    local fits, why = problem.grammar:apply(run.genome)
+    if not fits then fail("the winner of %s does not fit %s: %s", o.from, problem.dir, why) end
+    return run.genome
+  elseif o.tune then
+    local result = tuned(problem, farm, o)
+    gi.t4.write(result, out .. "/results.t4.json")
+    answer.say(o, "%s", settings_line(result, farm))
+    return gi.tuned.genome(result)
+  end
+  return ""
+end
+
+-- Which lines of the winner the data cannot tell, before the report is written.
+local function looking_at_data()
+  return { on_end = function(run)
+    local result = run.result
+    if not result or run.stopped then return end
+    result.untested = gi.coverage.untested(run.problem, result.best.genome)
+  end }
+end
+
+function M.evolve()
+  local o = gi.cli {
+    doc = "Evolves a faster kernel that gives the same answers.",
+    positional = { { name = "problem", doc = "its folder" } },
+    { name = "population", default = 60, min = 2, doc = "kernels in a generation" },
+    { name = "generations", default = 12, min = 1, doc = "generations" },
+    { name = "from", type = "string", doc = "start from what this run found, of tune or evolve" },
+    { name = "tune", default = false, doc = "tune first, and start from the best settings" },
+    SAMPLE,
+  }
+  if o.from and o.tune then
+    ends.with(ends.STATUS.usage, "--from and --tune both say what to start from: give one of them")
+  end
+  local problem = gi.problem(o.problem)
+  local out = o.out or ("out/%s-%d"):format(problem.name, o.seed)
+  local report, unwritable = gi.report.open(out)
+  if not report then fail("%s", unwritable) end
+  local farm <close> = gi.farm(problem, { device = o.device, jobs = o.jobs })
+  local start = start_of(problem, farm, o, out)
+  if start ~= "" then answer.say(o, "Starts from %s", start) end
+  local run = gi.evolve.run {
+    problem = problem, farm = farm, fitness = gi.fitness.within(problem.tolerance),
+    population = o.population, generations = o.generations, rng = gi.rng(o.seed), start = start,
+    init = gi.own.first, genes = gi.own.genes(problem),
+    new_case = function(_, rng) return gi.own.case(problem, rng:int(1 << 31), o.device) end,
+    observers = { looking_at_data(), report, gi.progress.new { quiet = o.quiet, dir = out } },
+  }
+  if run.result.best.genome == "" then return ends.STATUS.no_winner end
+  winner.warn_of_untested(o, run.result.untested)
+  answer.say(o, "Next: gilua verify %s, and gilua apply %s puts it into the file it came from", out,
+    out)
+end
+
+return M

@@ -1,0 +1,110 @@
+-- runs: the folder that a run leaves, as data: what was found, and what was run to find it. A
+-- folder may come from a stranger, so that nothing in it is believed to have the right form, and
+-- nothing in it is run.
+
+local ends = require "gilua.base.ends"
+local fail = require "gilua.base.fail"
+local gi = require "gilua"
+local lfs = require "lfs"
+
+local M = {}
+
+---@class FoundRun
+---@field dir string
+---@field path string of the file that says so
+---@field folder string of the problem
+---@field genome string
+---@field seed integer
+---@field untested? integer[] changed lines that the small case does not reach, where that is known
+---@field kept any what result.json says was kept
+
+local function decoded(path)
+  if lfs.attributes(path, "mode") ~= "file" then return nil end
+  local result, why = gi.json.decode(gi.textfile.read(path, "the result"))
+  if type(result) == "table" then return result end
+  fail("%s is not what a run leaves: %s", path, why or "it holds no fields")
+end
+
+-- The files that a run leaves. That of an experiment tells of its winner, cleaned and tuned again;
+-- result.json beside it of the evolution alone, and of what was run.
+local function read(dir)
+  local result = decoded(dir .. "/result.json")
+  local experiment = decoded(dir .. "/experiment.json")
+  if experiment then return dir .. "/experiment.json", experiment, result or {} end
+  if result then return dir .. "/result.json", result, result end
+  fail("%s is no run: it has neither result.json nor experiment.json (gilua evolve makes one in "
+    .. "out/)", dir)
+end
+
+-- The path of problem.lua.
+local function problem_path(run)
+  local found, folder = pcall(gi.place, run.folder)
+  if found then return folder .. "/problem.lua" end
+  fail("%s%s", folder.message, run.kept and ("; what %s ran is in %s/%s"):format(run.dir, run.dir,
+    gi.kept.FOLDER) or "")
+end
+
+local function whole_numbers(list)
+  local numbers = {}
+  for i, n in ipairs(type(list) == "table" and list or {}) do numbers[i] = math.tointeger(n) end
+  return type(list) == "table" and numbers or nil
+end
+
+--- What a run found.
+---@param dir string
+---@return FoundRun
+function M.read(dir)
+  dir = dir:gsub("(.)/+$", "%1")
+  local path, told, result = read(dir)
+  local best, folder = told.winner or told.best, told.folder or told.problem
+  if type(best) ~= "table" or type(best.genome) ~= "string" or type(folder) ~= "string" then
+    ends.with(ends.STATUS.no_winner, "%s names no winner: the run was stopped before it had one",
+      path)
+  end
+  return { dir = dir, path = path, folder = folder, genome = best.genome,
+    seed = math.tointeger(told.seed) or 1, kept = result.kept,
+    untested = told == result and whole_numbers(result.untested) or nil }
+end
+
+--- What a run kept of its problem.
+---@param run FoundRun
+---@return Kept
+function M.kept(run)
+  return gi.kept.read(run.dir, run.kept)
+end
+
+--- Whose code is it that a run's problem is? Its path, its hash, and what has changed since.
+---@param run FoundRun
+---@return { path: string, sha256: string, changed?: string[] } changed: nil where the run kept
+---  nothing that could tell
+function M.code(run)
+  local path = problem_path(run)
+  local text = gi.textfile.read(path, "the problem")
+  local code = { path = path, sha256 = require("gilua.core").system.sha256(text) }
+  if run.kept == nil then return code end
+  local kept = M.kept(run)
+  code.changed = gi.kept.changed(kept)
+  if kept.files[1].text ~= text and code.changed[1] ~= path then
+    table.insert(code.changed, 1, path)
+  end
+  return code
+end
+
+--- The same as a sentence.
+---@param run FoundRun
+---@param code table of M.code
+---@return string
+function M.code_line(run, code)
+  local since
+  if not code.changed then
+    since = "the run kept no copy"
+  elseif #code.changed == 0 then
+    since = "as it was in the run"
+  else
+    since = ("changed since the run: %s; what ran is in %s/%s"):format(
+      table.concat(code.changed, ", "), run.dir, gi.kept.FOLDER)
+  end
+  return ("Runs %s (SHA-256 %s…), %s"):format(code.path, code.sha256:sub(1, 12), since)
+end
+
+return M

@@ -1,0 +1,178 @@
+-- winner: gilua apply and verify: what to do with what a run found.
+
+local ends = require "gilua.base.ends"
+local fail = require "gilua.base.fail"
+local gi = require "gilua"
+local answer = require "gilua.command.answer"
+local lfs = require "lfs"
+local runs = require "gilua.command.runs"
+
+local M = {}
+
+local UNSEEN = 1 << 32 -- seeds from here on are never drawn in evolution
+
+--------------------------------------------------------------------------------------------------
+-- What right answers do not tell
+
+local function lines_named(lines)
+  return ("line%s %s"):format(#lines > 1 and "s" or "", table.concat(lines, ", "))
+end
+
+--- A warning where right answers say nothing about a change.
+---@param o table options of the command
+---@param lines integer[] of gi.coverage.untested
+function M.warn_of_untested(o, lines)
+  if #lines == 0 then return end
+  answer.say(o, "Look at %s: changed, and never reached (or only in part) by the small case, so "
+    .. "that right answers say nothing about it.", lines_named(lines))
+end
+
+--------------------------------------------------------------------------------------------------
+-- apply
+
+local function settings_to_tell(parameters, params)
+  local list = {}
+  for _, p in ipairs(parameters) do
+    local value = params[p.name]
+    if value and not p.in_source and not p.switch and tostring(p.default) ~= tostring(value) then
+      list[#list + 1] = ("%s = %s (it was %s)"):format(p.name, value, p.default)
+    end
+  end
+  return list
+end
+
+-- The file itself, and FILE.orig; a file of that name that is another is the person's own.
+local function write_in_place(o, path, text, old)
+  local orig = path .. ".orig"
+  local there = lfs.attributes(orig, "mode")
+  if there and not (there == "file" and gi.textfile.read(orig, "the old file") == old) then
+    fail("%s is there already and is not %s as it is: move it away first", orig, path)
+  end
+  local file, why = io.open(path, "r+b") -- before anything is written
+  if not file then fail("cannot change %s: %s", path, why) end
+  file:close()
+  gi.textfile.write(orig, old)
+  gi.textfile.write(path, text)
+  answer.say(o, "%s is changed; %s is what it was", path, orig)
+end
+
+local function write_improved(o, path, text, old)
+  if o["in-place"] then return write_in_place(o, path, text, old) end
+  local target = o.run .. "/" .. path:match("([^/]+)$")
+  gi.textfile.write(target, text)
+  answer.say(o, "%s is %s with the changes", target, path)
+end
+
+local function told_of_data(o, run)
+  if run.untested then return M.warn_of_untested(o, run.untested) end
+  answer.say(o, "Whether its data reach what it changes is not in the run: gilua verify %s tells",
+    o.run)
+end
+
+function M.apply()
+  local o = gi.cli {
+    doc = "Puts what a run found into the file that the kernel came from. Runs nothing.",
+    positional = { { name = "run", doc = "the run's folder, out/…" } },
+    { name = "diff", default = false, doc = "print the difference and write nothing" },
+    { name = "in-place", default = false,
+      doc = "change the file itself; FILE.orig keeps the old one" },
+  }
+  local run = runs.read(o.run)
+  if run.genome == "" then
+    ends.with(ends.STATUS.no_winner, "%s found nothing better than the kernel as it is: there is "
+      .. "nothing to apply", o.run)
+  end
+  local kept = runs.kept(run)
+  local text, old, path, params = gi.backport.file(kept, run.genome)
+  local diff = gi.report.diff(old, text, path:match("([^/]+)$"))
+  if o.diff or not o.quiet then io.write(diff) end
+  if o.diff then return end
+  if text == old then
+    answer.say(o, "%s needs no change", path)
+  else
+    write_improved(o, path, text, old)
+    told_of_data(o, run)
+  end
+  local told = settings_to_tell(kept.parameters, params)
+  if #told > 0 then
+    answer.say(o, "Besides, where the kernel is launched: %s", table.concat(told, ", "))
+  end
+end
+
+--------------------------------------------------------------------------------------------------
+-- verify
+
+local function row_line(row)
+  if not row.right then
+    return ("  %-40s WRONG: %s"):format(row.case, row.status ~= "ok" and row.status
+      or ("%d of %d answers, largest error %.3g"):format(row.wrong, row.answers, row.max_error))
+  end
+  local interval = row.low == row.high and "" or (" (%.3f to %.3f)"):format(row.low, row.high)
+  return ("  %-40s right, %.3fx%s"):format(row.case, row.ratio, interval)
+end
+
+local function unseen_cases(o, problem, seed)
+  local cases = {}
+  for i = 1, o.cases do
+    cases[i] = gi.own.case(problem, UNSEEN + 1000 * seed + i, o.device)
+  end
+  return cases
+end
+
+-- The object of --json.
+local function verified(o, run, code, farm, v, untested)
+  local rows = {}
+  for i, r in ipairs(v.rows) do
+    rows[i] = gi.json.object { { "case", r.case }, { "right", r.right }, { "status", r.status },
+      { "message", r.message }, { "answers", r.answers }, { "wrong", r.wrong },
+      { "unset", r.unset }, { "max_error", r.max_error }, { "ratio", r.ratio }, { "low", r.low },
+      { "high", r.high }, { "pairs", r.pairs }, { "ns", r.ns }, { "base_ns", r.base_ns } }
+  end
+  return gi.json.object {
+    { "run", o.run }, { "genome", run.genome }, { "device", farm.device },
+    { "code", gi.json.object { { "path", code.path }, { "sha256", code.sha256 },
+      { "changed", code.changed and gi.json.array(code.changed) } } },
+    { "all_right", v.all_right }, { "answers", v.answers }, { "wrong", v.wrong },
+    { "max_error", v.max_error },
+    { "ratio", v.ratio and gi.json.object { { "median", v.ratio.median },
+      { "least", v.ratio.least }, { "greatest", v.ratio.greatest } } },
+    { "untested", gi.json.array(untested) }, { "cases", gi.json.array(rows) },
+  }
+end
+
+local function verify(o)
+  local run = runs.read(o.run)
+  local code = runs.code(run)
+  answer.say(o, "%s", runs.code_line(run, code))
+  local problem = gi.problem(run.folder)
+  local farm <close> = gi.farm(problem, { device = o.device, jobs = o.jobs })
+  answer.say(o, "%s on %s", run.genome == "" and "the kernel as it is" or run.genome,
+    farm:description())
+  local v = gi.validate.run {
+    problem = problem, farm = farm, cases = unseen_cases(o, problem, run.seed),
+    genome = run.genome, on_row = function(row) answer.say(o, "%s", row_line(row)) end,
+  }
+  local untested = v.all_right and gi.coverage.untested(problem, run.genome) or {}
+  local value = verified(o, run, code, farm, v, untested)
+  local all = ("%s answers on %d cases"):format(gi.progress.grouped(v.answers), o.cases)
+  if not v.all_right then
+    return value, ends.STATUS.world, ("%s: %s of them are wrong, largest error %.3g"):format(all,
+      gi.progress.grouped(v.wrong), v.max_error)
+  end
+  answer.say(o, "%s, all right, largest error %.3g: %.3f times faster (median; %.3f to %.3f)", all,
+    v.max_error, v.ratio.median, v.ratio.least, v.ratio.greatest)
+  M.warn_of_untested(o, untested)
+  return value
+end
+
+function M.verify()
+  local o = gi.cli {
+    doc = "Measures what a run found on data that nobody saw: every answer, and the time.",
+    positional = { { name = "run", doc = "the run's folder, out/…" } },
+    { name = "cases", default = 5, min = 1, doc = "how many" },
+    answer.JSON,
+  }
+  return answer.given(o, verify)
+end
+
+return M

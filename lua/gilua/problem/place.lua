@@ -1,0 +1,24 @@
+-- place: where a problem's folder is.
+
+local core = require "gilua.core"
+local fail = require "gilua.base.fail"
+
+local function readable(path)
+  local f = io.open(path, "r")
+  if f then f:close() end
+  return f ~= nil
+end
+
+--- The folder of a problem: as given, else below gilua's own folder.
+---@param path string of the folder or of its problem.lua
+---@return string
+local function place(path)
+  path = path:gsub("/problem%.lua$", ""):gsub("(.)/+$", "%1")
+  for _, dir in ipairs { path, core.home .. "/" .. path } do
+    if readable(dir .. "/problem.lua") then return dir end
+  end
+  fail("there is no problem.lua in %s (nor in %s/%s): a problem is a folder like "
+    .. "kernels/niftyreg", path, core.home, path)
+end
+
+return place

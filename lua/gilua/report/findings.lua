@@ -1,0 +1,54 @@
+-- findings: what an examination finds, one after the other, for a person as they come and for a
+-- program at the end (`gilua check` and `gilua doctor`, with --json).
+
+local json = require "gilua.base.json"
+
+local M = {}
+
+local Findings = {}
+Findings.__index = Findings
+
+-- A mark at the line's head, and what a program is told.
+local VERDICT = { ok = "ok", no = "wrong", ["!!"] = "warning" }
+
+---@class Finding
+---@field [1] string "ok", "no": wrong, or "!!": a warning
+---@field [2] string what was looked at, in a word or two
+---@field [3] string a sentence
+---@field advice? string[] lines that follow
+---@field figures? table[] { name, value }, for programs
+
+--- An empty list.
+---@param options { silent?: boolean } silent: nothing is printed
+---@return table
+function M.new(options)
+  return setmetatable({ silent = options.silent, all_well = true }, Findings)
+end
+
+local function shown(mark, what, text)
+  print(("%-4s %-14s %s"):format(mark, what, text))
+end
+
+--- One more. Whatever is wrong makes all_well false.
+---@param finding Finding
+function Findings:add(finding)
+  self[#self + 1] = finding
+  self.all_well = self.all_well and finding[1] ~= "no"
+  if self.silent then return end
+  shown(table.unpack(finding))
+  for _, line in ipairs(finding.advice or {}) do shown("", "", line) end
+end
+
+--- For --json: { what, verdict, text, advice } and the figures of each.
+---@return table
+function Findings:value()
+  local list = {}
+  for i, f in ipairs(self) do
+    local fields = { { "what", f[2] }, { "verdict", VERDICT[f[1]] }, { "text", f[3] },
+      { "advice", json.array(f.advice or {}) } }
+    list[i] = json.object(table.move(f.figures or {}, 1, #(f.figures or {}), 5, fields))
+  end
+  return json.array(list)
+end
+
+return M
