@@ -126,6 +126,18 @@ static bool uniform_operands(Machine *m, Warp *w, uint32_t *id, uint32_t *thread
     return true;
 }
 
+/* Lanes that went past an .aligned barrier and ended: the ISA leaves that undefined, a GPU lets the
+** others go on. (What compilers make of a return before the barrier may look the same.) */
+static void note_leavers(Machine *m, const Warp *w, const Path *p) {
+    const Ins *in = warp_waits_at(w, p);
+    uint32_t gone = p->live & ~w->live;
+    char who[120];
+    if (gone == 0 || !(in->x & BAR_ALIGNED)) return;
+    fault_lanes(gone, who, sizeof who);
+    fault_note(m, w, in, __builtin_ctz(p->mask), EMU_WARN_LEFT,
+               "barrier for part of the warp: %s ended without it", who);
+}
+
 /* What the lanes bring to a reduction. */
 static void bring(const Warp *w, const Path *p, Barrier *b) {
     const Ins *in = warp_waits_at(w, p);
@@ -153,8 +165,11 @@ Stop barrier_arrive(Machine *m, Warp *w) {
     m->block->barriers_met |= 1u << id;
     if (counted) b->expected = threads / LANES;
     if (w->live != w->exist) b->after_exit = true;
-    for (int i = 0; i < w->n_path; i++)
-        if (waits(&w->s.path[i])) bring(w, &w->s.path[i], b);
+    for (int i = 0; i < w->n_path; i++) {
+        if (!waits(&w->s.path[i])) continue;
+        note_leavers(m, w, &w->s.path[i]);
+        bring(w, &w->s.path[i], b);
+    }
     if (kind_of(in) == BAR_ARRIVE) leave(w, b);
     else w->state = WARP_WAITING, w->barrier = (int)id;
     if (complete(m, b)) release(m, (int)id);
@@ -165,6 +180,7 @@ Stop barrier_reach(Machine *m, Warp *w, const Ins *in) {
     if (w->active != w->live) return warp_block(m, w, in, PATH_AT_BARRIER, NULL);
     Path *p = &w->s.path[w->n_path - 1];
     p->wait = PATH_AT_BARRIER;
+    p->live = w->live;
     p->pc = (int)(in - w->code->ins);
     return barrier_arrive(m, w);
 }

@@ -64,7 +64,7 @@ const char *emu_status_name(EmuStatus s); /* the names of the design's status li
 typedef enum EmuWarning {
     EMU_WARN_UNINITIALISED, /* a read of bytes that nobody wrote */
     EMU_WARN_SHUFFLE,       /* a shuffle from a lane that is not in the mask, or not there */
-    EMU_WARN_LEFT,          /* lanes ended while a warp operation waited for them */
+    EMU_WARN_LEFT,          /* lanes ended while a warp operation or a barrier waited */
     EMU_WARN_BENIGN_RACE,   /* a race of which nothing can come */
     EMU_WARN_LOCAL_OVERRUN  /* an access meant for a local array, beside it */
 } EmuWarning;

@@ -101,23 +101,10 @@ const Ins *warp_waits_at(const Warp *w, const Path *p) {
     return &w->s.frame[p->frame].code->ins[p->pc];
 }
 
-/* Has path i come to where it would meet lanes that now wait at an .aligned barrier? Then those
-** were sent another way to it, and that is the fault: the barrier is not for some of the warp. */
-static bool has_passed_barrier(const Warp *w, int i) {
-    for (int k = i + 1; k < w->n_path; k++) {
-        const Path *p = &w->s.path[k];
-        if (p->mask & w->s.path[i].mask && p->wait == PATH_AT_BARRIER &&
-            warp_waits_at(w, p)->x & BAR_ALIGNED)
-            return true;
-    }
-    return false;
-}
-
 static bool can_go_on(const Warp *w, int i) {
     const Path *p = &w->s.path[i];
     if (warp_rest(w, i) == 0 || p->wait == PATH_AT_BARRIER) return false;
-    if (p->wait == PATH_AT_SYNC) return sync_complete(w, p);
-    return !has_passed_barrier(w, i);
+    return p->wait == PATH_GOES || sync_complete(w, p);
 }
 
 /* The lowest of the first n paths with lanes that can go on; -1: none. */

@@ -34,8 +34,8 @@ static void test_exchange(void) {
 static void test_partial(void) {
     Run r = run_new(1, 64);
     is_int(
-        status_of("setp.lt.u32 %p1, %r2, 7; @%p1 bra X; bar.sync 0;\nX: st.global.u32 [%rd1], 1;\n",
-                  64, &r),
+        status_of("setp.lt.u32 %p1, %r2, 7; @%p1 bra X; bar.sync 0;\nX: bar.sync 0;\n", 64,
+                  &r),
         EMU_LAUNCH_ERROR, "a barrier that a diverged part of a warp reaches");
     has_str(r.result.message,
             "barrier reached by only part of the warp: lanes 7-31, without lanes 0-6",

@@ -275,7 +275,7 @@ static void test_control(void) {
     static const Fault warp_barrier = {"a barrier that half a warp reaches",
                                        NULL,
                                        "setp.lt.u32 %p1, %a0, 16;\n@%p1 bra OUT;\n" LOC
-                                       "bar.sync 0;" HERE "OUT:\nst.global.u32 [%buffer], %a0;",
+                                       "bar.sync 0;" HERE "OUT:\nbar.sync 0;",
                                        EMU_LAUNCH_ERROR,
                                        {"barrier"}};
     static const Fault block_barrier = {

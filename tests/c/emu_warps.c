@@ -87,6 +87,18 @@ static void test_leaving(void) {
     has_str(f ? f->message : "", "lanes 0-15 of the warp ended without it", "  and who left");
 }
 
+/* So nvcc writes `if (t < 16) { y[t] = 9; return; } __syncthreads(); y[t] = …;`, too. */
+static void test_merged_return(void) {
+    Run r = {0};
+    const char *body = "setp.lt.u32 %p1, %r2, 16; mov.u32 %r6, 9; @%p1 bra END;\n.loc 1 21 1\n"
+                       "bar.sync 0; mov.u32 %r6, %r2; END: st.global.u32 [%rd1], %r6;\n";
+    passes(&r, body, "a store behind a barrier that is also the one before a return");
+    ok(out[0] == 9 && out[16] == 16, "  each stores its own (%u %u)", out[0], out[16]);
+    const EmuFinding *f = warning(&r, "lanes_left");
+    ok(f && f->src_line == 21, "  it is told of, since a barrier in a branch looks the same");
+    is_int(r.result.barrier_after_exit, 1, "  and counted");
+}
+
 static const char early[] =
     ".func (.param .b32 ret) f(.param .b32 n) { .reg .pred %p<3>; .reg .b32 %r<9>;\n"
     "ld.param.u32 %r1, [n]; setp.eq.u32 %p1, %r1, 0; @%p1 bra A;\n"
@@ -172,8 +184,8 @@ static void test_never(void) {
     fails(BRANCH "bar.sync 0; bra END; LOW: bar.sync 0;\n" STORE,
           "only part of the warp: lanes 16-31", "two bar.sync, which are .aligned");
     fails("mov.u32 %r5, 0; L: bar.sync 0; add.u32 %r5, %r5, 1; setp.lt.u32 %p1, %r5, %r2;\n"
-          "@%p1 bra L; st.global.u32 [%rd1], 1;\n",
-          "without lanes 0-1", "bar.sync in a loop that some lanes have left");
+          "@%p1 bra L; bar.sync 0; st.global.u32 [%rd1], 1;\n",
+          "only part of the warp", "bar.sync in a loop that some lanes have left for another");
     fails(BRANCH "mov.u32 %r6, 1; shfl.sync.bfly.b32 %r6, %r2, 1, 31, 0xffff; LOW:\n" STORE,
           "lane 16, which is not in its mask 0x0000ffff", "a lane that is not in its own mask");
     fails("bar.warp.sync 0xfffffffe;\n", "bar.warp.sync by lane 0, which is not in its mask",
@@ -215,6 +227,7 @@ static void test_sources(void) {
 int main(void) {
     test_left();
     test_leaving();
+    test_merged_return();
     test_function();
     test_ways();
     test_registers();
