@@ -387,6 +387,52 @@ tap.case("shared memory is handed over as well, from one warp to another", funct
     "without a fence nothing is handed over")
 end)
 
+tap.case("a lock that every lane of a warp takes hands over what it guards", function()
+  local source = [[
+(int *y) {
+  __shared__ int lock, sum;
+  if (threadIdx.x == 0) lock = sum = 0;
+  __syncthreads();
+  for (bool done = false; !done;)
+    if (atomicCAS(&lock, 0, 1) == 0) {
+      FENCE;
+      sum += threadIdx.x; //A
+      FENCE;
+      atomicExch(&lock, 0);
+      done = true;
+    }
+  __syncthreads();
+  y[threadIdx.x] = sum;
+}]]
+  local y = ints(4096)
+  local m = race(source:gsub("FENCE", "__threadfence_block()") .. "", { block = 64 }, y)
+  tap.is(m.status .. " " .. y[64], "ok 2016", m.message or "the sum is right")
+  m = race(source:gsub("FENCE", "") .. "", { block = 64 }, y)
+  tap.is(m.status .. " " .. tostring(m.line), "race " .. line_of(source, "A"), "without fences not")
+end)
+
+local FROM_LATER = [[
+(int *y, unsigned *flag) {
+  if (blockIdx.x == 0) {
+    if (threadIdx.x == 0) while (atomicAdd(flag, 0) == 0) ;
+    __syncthreads();
+    y[64 + threadIdx.x] = y[threadIdx.x]; //A
+  } else {
+    y[threadIdx.x] = threadIdx.x;
+    __syncthreads();
+    FENCE;
+    if (threadIdx.x == 0) atomicExch(flag, 1);
+  }
+}]]
+
+tap.case("a block that waits for a later one is checked, too", function()
+  local function fenced_by(fence) return (FROM_LATER:gsub("FENCE", fence)) end
+  local y = ints(4096)
+  innocent("what the later one fenced", fenced_by "__threadfence()", { grid = 2, block = 64 }, y)
+  tap.is(y[128], 63, "and it arrives")
+  guilty("… and did not", fenced_by "", { grid = 2, block = 64 })
+end)
+
 tap.case("races that do harm are none of them", function()
   guilty("different values", [[
 (int *y) { if (threadIdx.x == 0)
