@@ -92,6 +92,10 @@ void gi_buf_free(gi_buf *b) {
     *b = (gi_buf){0};
 }
 
+bool gi_is_letter(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
 bool gi_read_file(const char *path, gi_buf *out, gi_err *err) {
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe's open may wait */
     if (fd < 0) return gi_fail(err, "io", "cannot open %s: %s", path, strerror(errno));

@@ -56,6 +56,8 @@ char *gi_strndup(const char *s, size_t len);
                  : (void)((cap) = (cap) ? (cap) * 2 : 8,                        \
                           (v) = gi_realloc((v), (size_t)(cap) * sizeof *(v))))
 
+bool gi_is_letter(char c); /* of a name in C: a letter, a digit, _ */
+
 /* Whole file as text in *out (appended). Codes "io", with the path and the system's reason. Pipes
 ** and devices, which may have no end, are no files. */
 bool gi_read_file(const char *path, gi_buf *out, gi_err *err);

@@ -22,7 +22,6 @@
 */
 #include "compile/compile.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,10 +74,6 @@ static void strings_free(Strings *s) {
 
 /* --- reading a unit's preprocessor lines */
 
-static bool is_word(char c) {
-    return isalnum((unsigned char)c) || c == '_';
-}
-
 static const char *skip_spaces(const char *p, const char *end) {
     while (p < end && (*p == ' ' || *p == '\t')) p++;
     return p;
@@ -88,7 +83,7 @@ static const char *skip_spaces(const char *p, const char *end) {
 static bool word_is(const char *p, const char *end, const char *word, const char **after) {
     size_t len = strlen(word);
     if ((size_t)(end - p) < len || memcmp(p, word, len) != 0) return false;
-    if (p + len < end && is_word(p[len])) return false;
+    if (p + len < end && gi_is_letter(p[len])) return false;
     *after = skip_spaces(p + len, end);
     return true;
 }
@@ -118,7 +113,7 @@ static bool read_directive(const char *p, const char *end, int line, Unit *u) {
     p = skip_spaces(p + 1, end);
     if (word_is(p, end, "define", &rest) || word_is(p, end, "undef", &rest)) {
         const char *word = rest;
-        while (rest < end && is_word(*rest)) rest++;
+        while (rest < end && gi_is_letter(*rest)) rest++;
         if (rest > word) strings_add(&u->macros, word, (size_t)(rest - word));
     } else if (word_is(p, end, "include", &rest)) {
         gi_buf_addf(&u->includes, "#line %d \"kernel%s%0*d.cu\"\n#%.*s\n", line, SPLIT_TAG,
@@ -234,9 +229,9 @@ static const char *text_of(const gi_buf *b) {
 static bool has_own_place(const Unit *u, const char *p, const char *end) {
     bool variable = false, external = false, function = false;
     for (const char *word = p; word < end;) {
-        while (word < end && !is_word(*word) && *word != '.' && *word != '$') word++;
+        while (word < end && !gi_is_letter(*word) && *word != '.' && *word != '$') word++;
         const char *start = word;
-        while (word < end && (is_word(*word) || *word == '.' || *word == '$')) word++;
+        while (word < end && (gi_is_letter(*word) || *word == '.' || *word == '$')) word++;
         size_t len = (size_t)(word - start);
         if (len == 7 && memcmp(start, ".global", 7) == 0) return true;
         variable = variable || (len == 6 && memcmp(start, ".const", 6) == 0);

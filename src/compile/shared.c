@@ -13,10 +13,6 @@ typedef struct Reader {
     int directives;   /* preprocessor lines so far */
 } Reader;
 
-static bool is_word(char c) {
-    return isalnum((unsigned char)c) || c == '_';
-}
-
 static bool at(const Reader *r, const char *p, const char *word) {
     size_t len = strlen(word);
     return (size_t)(r->end - p) >= len && memcmp(p, word, len) == 0;
@@ -67,8 +63,8 @@ static const char *next(Reader *r, size_t *len) {
     }
     const char *word = r->p;
     r->line_begins = false;
-    if (r->p < r->end && is_word(*r->p))
-        while (r->p < r->end && is_word(*r->p)) r->p++;
+    if (r->p < r->end && gi_is_letter(*r->p))
+        while (r->p < r->end && gi_is_letter(*r->p)) r->p++;
     else if (r->p < r->end) r->p++;
     *len = (size_t)(r->p - word);
     return word;
@@ -134,7 +130,7 @@ static char read_declarator(Reader *r, const char *const *own, Shared *s) {
         if (c == '[') extent = true;
         if (c == '[' || c == '(') depth++;
         else if (c == ']' || c == ')') depth--;
-        else if (depth == 0 && is_word(*word)) {
+        else if (depth == 0 && gi_is_letter(*word)) {
             bool foreign = name && is_one_of(name, name_len, own);
             if (foreign || extent || is_one_of(word, len, never)) return '\0';
             name = word;

@@ -20,11 +20,6 @@ typedef struct Scan {
     long prototypes;     /* number of the function's first prototype; -1: none yet */
 } Scan;
 
-static bool is_word_char(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-           c == '$' || c == '%';
-}
-
 static bool looking_at(const Scan *s, const char *text) {
     size_t n = strlen(text);
     return (size_t)(s->end - s->p) >= n && memcmp(s->p, text, n) == 0;
@@ -65,7 +60,7 @@ static bool at_line_start(const Scan *s) {
 /* The word at the reader is `text`, not only begins with it. */
 static bool at_word(const Scan *s, const char *text) {
     size_t n = strlen(text);
-    return looking_at(s, text) && (s->p + n == s->end || !is_word_char(s->p[n]));
+    return looking_at(s, text) && (s->p + n == s->end || !ptx_is_letter(s->p[n]));
 }
 
 /* A line that only serves debuggers. */
@@ -101,7 +96,7 @@ static void emit_prototype(Scan *s, const char *number) {
 
 static void emit_word(Scan *s) {
     const char *start = s->p, *digits;
-    while (s->p < s->end && is_word_char(*s->p)) s->p++;
+    while (s->p < s->end && ptx_is_letter(*s->p)) s->p++;
     size_t len = (size_t)(s->p - start);
     if (len > 6 && memcmp(start, "$L__BB", 6) == 0) {
         digits = skip_digits(start + 6, s->p);
@@ -126,7 +121,7 @@ void ptx_canonical(const char *text, size_t len, gi_buf *out) {
     while (s.p < s.end) {
         if (skip_blank(&s) || skip_debug(&s)) continue;
         if (*s.p == '"') emit_string(&s);
-        else if (is_word_char(*s.p)) emit_word(&s);
+        else if (ptx_is_letter(*s.p)) emit_word(&s);
         else emit_other(&s);
     }
     gi_buf_adds(out, "\n");

@@ -15,15 +15,10 @@ void ptxp_fail(Parser *P, int line, const char *fmt, ...) {
     longjmp(P->escape, 1);
 }
 
-static bool is_ident_char(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-           c == '$' || c == '%';
-}
-
 /* What stands at the reader, for a message: a word, or one character. */
 static void found(const Parser *P, char *out, size_t size) {
     const char *e = P->p;
-    while (e < P->end && (is_ident_char(*e) || *e == '.') && e - P->p < 60) e++;
+    while (e < P->end && (ptx_is_letter(*e) || *e == '.') && e - P->p < 60) e++;
     if (P->p == P->end) snprintf(out, size, "the end of the text");
     else if (e > P->p) snprintf(out, size, "'%.*s'", (int)(e - P->p), P->p);
     else if ((unsigned char)*P->p < 32 || (unsigned char)*P->p > 126)
@@ -84,13 +79,13 @@ void ptxp_expect(Parser *P, char c, const char *where) {
 
 bool ptxp_at_ident(const Parser *P) {
     char c = ptxp_peek(P);
-    return is_ident_char(c) && !(c >= '0' && c <= '9');
+    return ptx_is_letter(c) && !(c >= '0' && c <= '9');
 }
 
 Name *ptxp_ident(Parser *P, const char *what) {
     if (!ptxp_at_ident(P)) ptxp_expected(P, what);
     const char *start = P->p;
-    while (P->p < P->end && is_ident_char(*P->p)) P->p++;
+    while (P->p < P->end && ptx_is_letter(*P->p)) P->p++;
     Name *name = ptxp_intern(P, start, (size_t)(P->p - start));
     ptxp_space(P);
     return name;
@@ -99,8 +94,8 @@ Name *ptxp_ident(Parser *P, const char *what) {
 Name *ptxp_word(Parser *P, const char *what) {
     const char *start = P->p;
     while (P->p < P->end) {
-        if (is_ident_char(*P->p)) P->p++;
-        else if (P->end - P->p >= 3 && P->p[0] == ':' && P->p[1] == ':' && is_ident_char(P->p[2]))
+        if (ptx_is_letter(*P->p)) P->p++;
+        else if (P->end - P->p >= 3 && P->p[0] == ':' && P->p[1] == ':' && ptx_is_letter(P->p[2]))
             P->p += 2;
         else break;
     }

@@ -114,6 +114,7 @@ typedef struct PtxInstr {
 } PtxInstr;
 
 /* Words (word.c). A list of words has blanks between them: "add sub mul". */
+bool ptx_is_letter(char c); /* of a name: letters, digits, _ $ % */
 bool ptx_word_in(const char *word, const char *list);
 bool ptx_is(const PtxInstr *in, const char *opcodes);   /* is its opcode one of the list? */
 bool ptx_has_mod(const PtxInstr *in, const char *mods); /* has it a modifier of the list? */

@@ -3,6 +3,11 @@
 
 #include <string.h>
 
+bool ptx_is_letter(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '$' || c == '%';
+}
+
 bool ptx_word_in(const char *word, const char *list) {
     size_t n = strlen(word);
     for (const char *at = list; n > 0 && (at = strstr(at, word)) != NULL; at += n)

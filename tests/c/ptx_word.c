@@ -2,6 +2,12 @@
 #include "ptx/ptx.h"
 #include "tap.h"
 
+static void test_letters(void) {
+    ok(ptx_is_letter('a') && ptx_is_letter('Z') && ptx_is_letter('9'), "letters and digits");
+    ok(ptx_is_letter('%') && ptx_is_letter('$') && ptx_is_letter('_'), "what names begin with");
+    ok(!ptx_is_letter('.') && !ptx_is_letter(' ') && !ptx_is_letter('\0'), "no others");
+}
+
 static void test_word_in(void) {
     ok(ptx_word_in("sub", "add sub mul"), "a word in the middle");
     ok(ptx_word_in("add", "add sub mul") && ptx_word_in("mul", "add sub mul"), "at either end");
@@ -28,6 +34,7 @@ static void test_instruction(void) {
 }
 
 int main(void) {
+    test_letters();
     test_word_in();
     test_instruction();
     return tap_done();
