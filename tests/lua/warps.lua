@@ -5,7 +5,7 @@ package.path = "tests/lua/?.lua;lua/?.lua;" .. package.path
 local tap = require "tap"
 local gi = require "gilua"
 
----Launches kernel k over an array of ints; its measurement.
+--- Launches kernel k over an array of ints; its measurement.
 local function run(source, y, o)
   local dev = gi.device "emu"
   local code = assert(gi.compile('extern "C" __global__ void k' .. source,
