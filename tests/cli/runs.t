@@ -135,6 +135,8 @@ like "verify measures it" "all right.* times faster" "$("$GILUA" verify tuned --
 out=$("$GILUA" evolve shared --from tuned --population 4 --generations 1 --jobs 1 --out further)
 ok $? "evolve starts from it" "$out"
 like "and says so" "^Starts from $best" "$out"
+like "what is next can be typed, spaces and all" "gilua evolve shared --from 'two words', or gilua verify 'two words'" \
+  "$("$GILUA" tune shared --jobs 1 --out "two words")"
 is "it is in the result" "$best" "$(json start <further/result.json)"
 like "a first kernel is what tune found" "$best" "$(json best.genome <further/result.json)"
 out=$("$GILUA" evolve shared --tune --population 4 --generations 1 --jobs 1 --out both)

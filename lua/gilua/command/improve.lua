@@ -7,6 +7,7 @@ local gi = require "gilua"
 local answer = require "gilua.command.answer"
 local core = require "gilua.core"
 local runs = require "gilua.command.runs"
+local shell = require "gilua.base.shell"
 local winner = require "gilua.command.winner"
 
 local M = {}
@@ -63,7 +64,9 @@ local function tune(o)
   for _, line in ipairs(gi.tune.lines(result, { limit = o.rows })) do answer.say(o, "%s", line) end
   answer.say(o, "%s All are in %s/results.t4.json", settings_line(result, farm), out)
   if gi.tuned.genome(result) == "" then return value, ends.STATUS.no_winner end
-  answer.say(o, "Next: gilua evolve %s --from %s, or gilua verify %s", o.problem, out, out)
+  local run = shell.word(out)
+  answer.say(o, "Next: gilua evolve %s --from %s, or gilua verify %s", shell.word(o.problem), run,
+    run)
   return value
 end
 
@@ -105,6 +108,21 @@ local function looking_at_data()
   end }
 end
 
+local function evolved(problem, o, out)
+  local report, unwritable = gi.report.open(out)
+  if not report then fail("%s", unwritable) end
+  local farm <close> = gi.farm(problem, { device = o.device, jobs = o.jobs })
+  local start = start_of(problem, farm, o, out)
+  if start ~= "" then answer.say(o, "Starts from %s", start) end
+  return gi.evolve.run {
+    problem = problem, farm = farm, fitness = gi.fitness.within(problem.tolerance),
+    population = o.population, generations = o.generations, rng = gi.rng(o.seed), start = start,
+    init = gi.own.first, genes = gi.own.genes(problem),
+    new_case = function(_, rng) return gi.own.case(problem, rng:int(1 << 31), o.device) end,
+    observers = { looking_at_data(), report, gi.progress.new { quiet = o.quiet, dir = out } },
+  }
+end
+
 function M.evolve()
   local o = gi.cli {
     doc = "Evolves a faster kernel that gives the same answers.",
@@ -120,22 +138,11 @@ function M.evolve()
   end
   local problem = gi.problem(o.problem)
   local out = o.out or ("out/%s-%d"):format(problem.name, o.seed)
-  local report, unwritable = gi.report.open(out)
-  if not report then fail("%s", unwritable) end
-  local farm <close> = gi.farm(problem, { device = o.device, jobs = o.jobs })
-  local start = start_of(problem, farm, o, out)
-  if start ~= "" then answer.say(o, "Starts from %s", start) end
-  local run = gi.evolve.run {
-    problem = problem, farm = farm, fitness = gi.fitness.within(problem.tolerance),
-    population = o.population, generations = o.generations, rng = gi.rng(o.seed), start = start,
-    init = gi.own.first, genes = gi.own.genes(problem),
-    new_case = function(_, rng) return gi.own.case(problem, rng:int(1 << 31), o.device) end,
-    observers = { looking_at_data(), report, gi.progress.new { quiet = o.quiet, dir = out } },
-  }
+  local run = evolved(problem, o, out)
   if run.result.best.genome == "" then return ends.STATUS.no_winner end
   winner.warn_of_untested(o, run.result.untested)
-  answer.say(o, "Next: gilua verify %s, and gilua apply %s puts it into the file it came from", out,
-    out)
+  answer.say(o, "Next: gilua verify %s, and gilua apply %s puts it into the file it came from",
+    shell.word(out), shell.word(out))
 end
 
 return M

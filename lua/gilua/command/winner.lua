@@ -49,7 +49,7 @@ local function write_in_place(o, path, text, old)
     fail("%s is there already and is not %s as it is: move it away first", orig, path)
   end
   local file, why = io.open(path, "r+b") -- before anything is written
-  if not file then fail("cannot change %s: %s", path, why) end
+  if not file then fail("cannot change %s", why) end
   file:close()
   gi.textfile.write(orig, old)
   gi.textfile.write(path, text)
@@ -66,7 +66,7 @@ end
 local function told_of_data(o, run)
   if run.untested then return M.warn_of_untested(o, run.untested) end
   answer.say(o, "Whether its data reach what it changes is not in the run: gilua verify %s tells",
-    o.run)
+    gi.shell.word(o.run))
 end
 
 function M.apply()
