@@ -528,6 +528,36 @@ tap.case("timing is stable, and its clock is the papers' clock", function()
   tap.is(dev:intact(), true, "nothing was touched")
 end)
 
+tap.case("code that is loaded anew before each launch is timed as other code is", function()
+  local text = [[
+%s __device__ int hidden;
+__device__ int shown;
+extern "C" __global__ void work(float *out, int turns)
+{
+    float x = threadIdx.x + shown;
+    for (int i = 0; i < turns; i++) x = x * 1.0001f + 0.5f;
+    if (x < 0) hidden = 1;
+    out[blockIdx.x * blockDim.x + threadIdx.x] = x + hidden;
+}
+]]
+  local out = dev:buffer(gi.array("f32", 132 * 256))
+  local launch = { grid = 132, block = 256, args = { out, { "i32", 5000 } }, fill = { out } }
+  local median = {}
+  for _, kind in ipairs { "", "static" } do
+    local module = load(dev, text:format(kind))
+    module:write("shown", { "i32", 1 })
+    local start = core.system.seconds()
+    local p = module:pair { a = launch, b = launch, pairs = 20 }
+    local seconds = core.system.seconds() - start
+    tap.ok(seconds < 0.4, ("%s variable: 20 pairs in %.3f s"):format(kind, seconds))
+    table.sort(p.a)
+    median[kind] = p.a[10]
+    tap.note(("%s: %.2f us in pairs, %.2f alone"):format(kind, p.a[10] / 1e3,
+      module:time(launch).median_ns / 1e3))
+  end
+  tap.ok(math.abs(median.static / median[""] - 1) < 0.05, "one takes what the other takes")
+end)
+
 -- --- a real kernel -----------------------------------------------------------------------------
 
 local function must(v, message) return v == nil and error(message) or v end
