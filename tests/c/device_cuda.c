@@ -90,6 +90,12 @@ static void end(void) {
     is_int(fake.live, 0, "everything is released");
 }
 
+/* Of a lost device: the context is left to the end of the process. */
+static void end_lost(void) {
+    device_close(device);
+    fake_exit();
+}
+
 static DeviceModule *load(const char *ptx) {
     DeviceModule *m = device_load(device, ptx, strlen(ptx), &err);
     if (m == NULL) ok(false, "loads: %s", err.message);
@@ -484,7 +490,7 @@ static void test_faults(void) {
         is_int(device_launch(m, &l, &out, &err), !rows[i].lost, "and what comes next");
         if (rows[i].lost) is_str(err.code, "driver", "is refused");
         device_module_free(m);
-        device_close(device);
+        end_lost();
     }
 }
 
@@ -509,7 +515,7 @@ static void test_endless(void) {
     has_str(out.message, "0.02 s", "its message says how long");
     ok(took >= 0.02 && took < 10, "after %.3f s", took);
     device_module_free(m);
-    device_close(device);
+    end_lost();
     begin();
     m = load(PTX);
     l = launch_of("bad", NULL);
@@ -531,7 +537,7 @@ static void test_endless(void) {
     ok(device_launch(m, &l, &out, &err) && out.lost, "one that a person stops");
     has_str(out.message, "interrupted", "is told apart");
     device_module_free(m);
-    device_close(device);
+    end_lost();
 }
 
 static void test_impossible(void) {

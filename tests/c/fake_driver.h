@@ -53,7 +53,7 @@ typedef struct FakePart { /* what the comparison of answers finds */
     int64_t finite, wrong, unset, first, counted;
 } FakePart;
 
-enum { FAKE_SMS = 5, FAKE_LOG = 4000, FAKE_COPIES = 64 };
+enum { FAKE_SMS = 5, FAKE_LOG = 4000, FAKE_COPIES = 64, FAKE_THINGS = 1000 };
 
 static struct Fake {
     struct CuFunctionObject *kernels;
@@ -72,6 +72,8 @@ static struct Fake {
     uint32_t ticket;
     int passed_early; /* launches that found an open gate */
     int calls, fail_at, fail_with, live, loads, launches, n_copies;
+    void *things[FAKE_THINGS];
+    int n_things;
     struct {
         void *to;
         const void *from;
@@ -190,16 +192,26 @@ static struct CuFunctionObject fake_helpers[] = {{"gilua_fill", NULL, {0}, fake_
 /* A call that makes something of `bytes`, not zero. */
 static int fake_make(void **out, size_t bytes) {
     FAKE_CALL();
+    if (fake.n_things == FAKE_THINGS) return CU_OUT_OF_MEMORY;
     *out = malloc(bytes);
     memset(*out, 0x5A, bytes);
+    fake.things[fake.n_things++] = *out;
     fake.live++;
     return CU_OK;
 }
 
 static int fake_release(void *p) {
+    int i = 0;
+    while (fake.things[i] != p) i++;
+    fake.things[i] = fake.things[--fake.n_things];
     free(p);
     fake.live--;
     return CU_OK;
+}
+
+/* As a process that ends: what a lost device has left goes. */
+static void fake_exit(void) {
+    while (fake.n_things > 0) free(fake.things[--fake.n_things]);
 }
 
 #define FAKE_MAKES(name, type, arguments)                                                          \
