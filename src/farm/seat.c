@@ -13,8 +13,8 @@ struct FarmSeat {
     Channel channel;
 };
 
-/* The host has gone (PR_SET_PDEATHSIG, see spawn.c): its group goes, this process included. In a box
-** it may signal itself alone, and has no group. */
+/* The host has gone (PR_SET_PDEATHSIG, see spawn.c): its group goes, this process included. In a
+** box it may signal itself alone, and has no group. */
 static void end_group(int number) {
     (void)number;
     if (getpgrp() == getpid()) kill(0, SIGKILL);
