@@ -96,6 +96,37 @@ bool gi_is_letter(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
+/* The bytes of the UTF-8 character at s, its number in *c; 0 where there is none. */
+static size_t utf8_length(const unsigned char *s, size_t left, unsigned *c) {
+    static const unsigned least[] = {0, 0, 0x80, 0x800, 0x10000};
+    const size_t n = s[0] < 0x80 ? 1 : s[0] < 0xc0 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
+    if (n == 0 || n > left || s[0] > 0xf4) return 0;
+    *c = n == 1 ? s[0] : s[0] & (0x7fu >> n);
+    for (size_t i = 1; i < n; i++) {
+        if ((s[i] & 0xc0) != 0x80) return 0;
+        *c = *c << 6 | (s[i] & 0x3f);
+    }
+    return *c >= least[n] && *c <= 0x10ffff ? n : 0;
+}
+
+static bool is_hidden(unsigned c) {
+    if (c < 0x20) return c != '\n' && c != '\t';
+    return (c >= 0x7f && c < 0xa0) || c == 0x200e || c == 0x200f || (c >= 0x2028 && c <= 0x202e) ||
+           (c >= 0x2066 && c <= 0x2069);
+}
+
+void gi_printable(gi_buf *out, const char *text, size_t len) {
+    const unsigned char *s = (const unsigned char *)text;
+    for (size_t i = 0; i < len;) {
+        unsigned c = 0;
+        const size_t n = utf8_length(s + i, len - i, &c), taken = n ? n : 1;
+        if (s[i] == '\r' && i + 1 < len && s[i + 1] == '\n') i++; /* a line end of Windows */
+        else if (n && !is_hidden(c)) gi_buf_add(out, text + i, n), i += n;
+        else
+            for (size_t end = i + taken; i < end; i++) gi_buf_addf(out, "\\x%02x", s[i]);
+    }
+}
+
 bool gi_read_file(const char *path, gi_buf *out, gi_err *err) {
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe's open may wait */
     if (fd < 0) return gi_fail(err, "io", "cannot open %s: %s", path, strerror(errno));

@@ -50,6 +50,11 @@ void *gi_realloc(void *p, size_t size);
 char *gi_strdup(const char *s);
 char *gi_strndup(const char *s, size_t len);
 
+/* Adds text from elsewhere as a terminal may have it: control characters but line ends and tabs,
+** marks that turn the direction of writing and bytes that are no UTF-8 are shown as \x1b. The same
+** in Lua: lua/gilua/base/printable.lua. */
+void gi_printable(gi_buf *out, const char *text, size_t len);
+
 /* Makes room for one more element in a typed vector held as {T *v; int n, cap;}. */
 #define gi_grow(v, n, cap)                                                      \
     ((n) < (cap) ? (void)0                                                      \

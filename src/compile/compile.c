@@ -105,6 +105,31 @@ static void add_cuda_headers(Options *out, const char *folder) {
     gi_buf_free(&cccl);
 }
 
+/* NVRTC 13's options that make it write files where they say, or believe a file of compiled headers;
+** found in its documentation and by trying every option that its library names. */
+static bool touches_files(const char *option) {
+    static const char *const names[] = {"time",    "fdevice-time-trace", "pch", "create-pch",
+                                        "use-pch", "pch-dir",            NULL};
+    option += strspn(option, "- \t\n\v\f\r"); /* NVRTC skips blanks */
+    const size_t len = strcspn(option, "= \t");
+    for (int i = 0; names[i]; i++) {
+        size_t k = 0;
+        while (k < len && (option[k] == '_' ? '-' : option[k]) == names[i][k]) k++;
+        if (k == len && names[i][k] == '\0') return true;
+    }
+    return false;
+}
+
+static bool check_options(const CompileOptions *o, gi_err *err) {
+    for (int i = 0; o->options && o->options[i]; i++)
+        if (touches_files(o->options[i]))
+            return gi_fail(err, "usage",
+                           "the compiler's option %s writes or reads files of its own: it is "
+                           "refused (docs/security.md)",
+                           o->options[i]);
+    return true;
+}
+
 static void make_options(const Compiler *c, const CompileOptions *o, Options *out) {
     const char *arch = strcmp(o->target, "ptx") == 0 ? COMPILE_PTX_ARCH : o->target;
     add_option(out, "--gpu-architecture=", arch);
@@ -142,8 +167,11 @@ static int compile_program(Compiler *c, Program *p, const CompileOptions *o, gi_
     int result = c->nvrtc.compile(p, options.n, (const char *const *)options.v);
     free_options(&options);
     gi_buf_clear(log);
-    get_text(c->nvrtc.log_size, c->nvrtc.log, p, log);
-    drop_nul(log);
+    gi_buf said = {0};
+    get_text(c->nvrtc.log_size, c->nvrtc.log, p, &said);
+    drop_nul(&said);
+    gi_printable(log, said.data, said.len); /* it quotes lines of the source */
+    gi_buf_free(&said);
     bool about_cache = log->len && strstr(log->data, "no-cache");
     if (result == NVRTC_INVALID_OPTION && c->no_cache && about_cache) {
         c->no_cache = false;
@@ -189,6 +217,7 @@ bool compile_one(Compiler *c, const char *source, size_t len, const char *name,
                  const CompileOptions *options, CompileResult *out, gi_err *err) {
     if (memchr(source, '\0', len))
         return gi_fail(err, "usage", "the source %s has a zero byte in it: it is not text", name);
+    if (!check_options(options, err)) return false;
     Program *p = NULL;
     CompileResult r = {0};
     char *text = gi_strndup(source, len);

@@ -34,7 +34,8 @@ typedef struct CompileOptions {
     const char *target;          /* "ptx", "compute_90" (PTX) or "sm_90" (machine code) */
     const char *const *defines;  /* "NAME=VALUE" or "NAME"; NULL-ended; may be NULL */
     const char *const *includes; /* folders; NULL-ended */
-    const char *const *options;  /* more NVRTC options; NULL-ended */
+    const char *const *options;  /* more NVRTC options; NULL-ended. Those that write files, or read
+                                  * compiled ones, are refused ("usage") */
     bool line_info;              /* -lineinfo, for messages with source lines (PTX) */
 } CompileOptions;
 

@@ -132,9 +132,14 @@ void host_hold_on(void) {
 
 bool host_report(lua_State *L, int status) {
     if (status == LUA_OK) return true;
-    const char *message = lua_tostring(L, -1);
+    size_t len = 0;
+    const char *message = lua_tolstring(L, -1, &len);
+    gi_buf text = {0};
+    if (message) gi_printable(&text, message, len);
     fflush(stdout);
-    fprintf(stderr, "gilua: %s\n", message ? message : "(error message is no string)");
+    if (message) gi_buf_adds(&text, ""); /* which is a string now, if an empty one */
+    fprintf(stderr, "gilua: %s\n", message ? text.data : "(error message is no string)");
+    gi_buf_free(&text);
     lua_pop(L, 1);
     return false;
 }

@@ -11,6 +11,7 @@
 -- `positional` names what stands without dashes, in order: { { name = "problem", doc = … },
 -- { name = "folder", optional = true } }.
 
+local printable = require "gilua.base.printable"
 local ends = require "gilua.base.ends"
 local settings = require "gilua.base.settings"
 
@@ -187,7 +188,7 @@ local function read(spec)
   local found, gilua = pcall(require, "gilua")
   local options, why = M.parse(spec, arg or {}, found and gilua.options or nil)
   if not options then
-    io.stderr:write(("gilua: %s: %s\n"):format(script, why))
+    io.stderr:write(printable.text(("gilua: %s: %s\n"):format(script, why)))
     os.exit(ends.STATUS.usage, true)
   elseif options.help then
     print(M.help(spec, script))

@@ -4,6 +4,7 @@
 
 local ends = require "gilua.base.ends"
 local json = require "gilua.base.json"
+local printable = require "gilua.base.printable"
 
 local M = {}
 
@@ -14,7 +15,9 @@ M.JSON = { name = "json", default = false, doc = "print one JSON object in place
 ---@param o table options of the command
 ---@param format string
 function M.say(o, format, ...)
-  if not (o.quiet or o.json) then print(select("#", ...) > 0 and format:format(...) or format) end
+  if not (o.quiet or o.json) then
+    printable.print(select("#", ...) > 0 and format:format(...) or format)
+  end
 end
 
 --- What stopped a command, as a refusal: what is none keeps its traceback. Ctrl-C is no fault and

@@ -6,6 +6,7 @@ local gi = require "gilua"
 local answer = require "gilua.command.answer"
 local lfs = require "lfs"
 local runs = require "gilua.command.runs"
+local printable = require "gilua.base.printable"
 
 local M = {}
 
@@ -85,7 +86,7 @@ function M.apply()
   local kept = runs.kept(run)
   local text, old, path, params = gi.backport.file(kept, run.genome)
   local diff = gi.report.diff(old, text, path:match("([^/]+)$"))
-  if o.diff or not o.quiet then io.write(diff) end
+  if o.diff or not o.quiet then printable.write(diff, gi.host.is_terminal()) end
   if o.diff then return end
   if text == old then
     answer.say(o, "%s needs no change", path)

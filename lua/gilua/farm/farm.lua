@@ -8,6 +8,7 @@
 -- here is what a script sees: populations in, lists out, in order, and counted.
 -- Results do not depend on how many workers there are or on which of them was faster.
 
+local printable = require "gilua.base.printable"
 local fail = require "gilua.base.fail"
 local core = require "gilua.core"
 local crew = require "gilua.farm.crew"
@@ -86,8 +87,8 @@ local function probe(device, limits)
   if tostring(boxed):find("interrupted!", 1, true) then error(boxed, 0) end
   local works, found = pcall(gpus, device, limits, "none")
   if not works then error(boxed, 0) end
-  io.stderr:write(("gilua: the workers are not boxed, because '%s' cannot be opened in a box: %s "
-    .. "(docs/security.md)\n"):format(device, tostring(boxed)))
+  io.stderr:write(printable.text(("gilua: the workers are not boxed, because '%s' cannot be opened "
+    .. "in a box: %s (docs/security.md)\n"):format(device, tostring(boxed))))
   return found
 end
 

@@ -6,6 +6,7 @@
 -- put right. The folder appears whole or not at all.
 
 local gi = require "gilua"
+local printable = require "gilua.base.printable"
 local fail = require "gilua.base.fail"
 local argumentguess = require "gilua.new.argumentguess"
 local kerneltable = require "gilua.problem.kerneltable"
@@ -288,7 +289,7 @@ end
 ---@return boolean runs whether the kernel ran as described
 function M.write(path, folder, o)
   local function say(...)
-    if not o.quiet then print((...):format(select(2, ...))) end
+    if not o.quiet then printable.print((...):format(select(2, ...))) end
   end
   local text = textfile.read(path, "the kernel")
   folder = folder or path:match("([^/]+)$"):gsub("%.%w+$", "")

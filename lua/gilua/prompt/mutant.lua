@@ -9,6 +9,7 @@
 --
 -- Everything returned is data first; what the prompt prints of it is its __inspect.
 
+local printable = require "gilua.base.printable"
 local fail = require "gilua.base.fail"
 local core = require "gilua.core"
 local inspect = require "gilua.prompt.inspect"
@@ -125,8 +126,8 @@ local function one_line(text, longest)
 end
 
 local function rule_line(rule, o, indent)
-  local text = rule.text:find("%S") and one_line(rule.text, math.max(20, o.width - indent - 28)) or
-    "(empty)"
+  local text = rule.text:find("%S") and
+    one_line(printable.text(rule.text), math.max(20, o.width - indent - 28)) or "(empty)"
   local line = ("%-26s %s"):format(rule.name, text)
   if rule.protected then
     return paint(o, "dim", line .. "  protected: " .. rule.protected)
@@ -170,7 +171,7 @@ local Listing = class("listing", {}, function(self, o)
   local lines = {}
   for _, row in ipairs(self) do
     local number = ("%5d "):format(row.line)
-    local text = row.text:gsub("\t", "    ")
+    local text = printable.text(row.text):gsub("\t", "    ")
     lines[#lines + 1] = (row.line == self.line and paint(o, "bold", number .. text)
       or paint(o, "dim", number) .. text)
     for _, rule in ipairs(row.rules) do

@@ -11,6 +11,7 @@
 -- itself (:trace). `_` is the last value printed. What Tab does is in completion.lua, what `help`
 -- says in manual.lua.
 
+local printable = require "gilua.base.printable"
 local completion = require "gilua.prompt.completion"
 local inspect = require "gilua.prompt.inspect"
 local manual = require "gilua.prompt.manual"
@@ -134,8 +135,8 @@ function M.error_line(message, single)
 end
 
 function Session:failed(problem)
-  local line, more = M.error_line(problem.message, self.single)
-  self.trace = problem.trace
+  local line, more = M.error_line(printable.text(problem.message), self.single)
+  self.trace = problem.trace and printable.text(problem.trace)
   io.stdout:flush()
   local hint = more and "  (:trace shows the rest)" or ""
   if not more and not self.told and not problem.sentence and line ~= "interrupted" then

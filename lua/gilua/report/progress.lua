@@ -2,6 +2,7 @@
 -- at its end. On a terminal one live line; into a pipe or file one plain line a generation; with
 -- `quiet` nothing.
 
+local printable = require "gilua.base.printable"
 local explain = require "gilua.report.explain"
 local fitness = require "gilua.search.fitness"
 local host = require "gilua.base.host"
@@ -156,16 +157,16 @@ function M.new(options)
   local seen = { n = 0, compiled = 0, right = 0 }
 
   local function rewrite(text)
-    out:write("\r\27[K", text:sub(1, host.width() - 1))
+    out:write("\r\27[K", printable.text(text):sub(1, host.width() - 1))
     out:flush()
   end
 
   local observer = {}
 
   function observer.on_start(run)
-    out:write(("%s: population %d, %d generations, seed %d\n"):format(
+    out:write(printable.text(("%s: population %d, %d generations, seed %d\n"):format(
       run.problem.title or run.problem.name, run.scheme.population, run.scheme.generations,
-      run.seed))
+      run.seed)))
     if terminal then rewrite(live_line(run, seen, 0)) else out:flush() end
   end
 
@@ -196,7 +197,7 @@ function M.new(options)
   function observer.on_end(run)
     if terminal then rewrite("") end
     local seconds = clock() - began
-    out:write("\n", M.summary(run), "\n\n")
+    out:write("\n", printable.text(M.summary(run)), "\n\n")
     out:write(("%s evaluations in %s (%.1f a second)\n"):format(
       M.grouped(run.evaluations), M.duration(seconds), run.evaluations / math.max(seconds, 1e-9)))
     if o.dir then

@@ -14,6 +14,7 @@
 -- (docs/report.md has its fields); fields that begin with an underscore stay in memory.
 
 local gi = require "gilua"
+local printable = require "gilua.base.printable"
 local fail = require "gilua.base.fail"
 local core = require "gilua.core"
 local genome = require "gilua.search.genome"
@@ -55,7 +56,7 @@ local OPTIONAL = { "problem", "options", "new_case", "fixed_case", "unseen", "ba
 
 local function say(study, text, ...)
   if not study.options.quiet then
-    print(select("#", ...) > 0 and text:format(...) or text)
+    printable.print(select("#", ...) > 0 and text:format(...) or text)
     io.stdout:flush()
   end
 end
