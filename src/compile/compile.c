@@ -8,6 +8,7 @@
 
 #include "compile/library.h"
 #include "compile/log.h"
+#include "compile/reach.h"
 
 struct Compiler {
     Library nvrtc;
@@ -105,8 +106,8 @@ static void add_cuda_headers(Options *out, const char *folder) {
     gi_buf_free(&cccl);
 }
 
-/* NVRTC 13's options that make it write files where they say, or believe a file of compiled headers;
-** found in its documentation and by trying every option that its library names. */
+/* NVRTC 13's options that make it write files where they say, or believe a file of compiled
+** headers; found by trying those that its library names. */
 static bool touches_files(const char *option) {
     static const char *const names[] = {"time",    "fdevice-time-trace", "pch", "create-pch",
                                         "use-pch", "pch-dir",            NULL};
@@ -164,7 +165,7 @@ static void get_code(const Library *l, Program *p, bool ptx, gi_buf *out) {
 static int compile_program(Compiler *c, Program *p, const CompileOptions *o, gi_buf *log) {
     Options options = {0};
     make_options(c, o, &options);
-    int result = c->nvrtc.compile(p, options.n, (const char *const *)options.v);
+    int result = reach_compile(&c->nvrtc, p, options.n, (const char *const *)options.v);
     free_options(&options);
     gi_buf_clear(log);
     gi_buf said = {0};

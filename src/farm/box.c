@@ -12,8 +12,7 @@
 ** Landlock binds the calling thread and what it starts, so the box is entered before NVRTC or the
 ** driver have started threads of their own.
 **
-** Reference: landlock(7), seccomp(2); the kernel's Documentation/userspace-api/landlock.rst for
-** what each ABI version adds.
+** Reference: landlock(7), seccomp(2).
 */
 #include <errno.h>
 #include <fcntl.h>
@@ -35,6 +34,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/landlock.h"
 #include "farm/farm.h"
 
 /* LeakSanitizer looks at its process from a sibling that it clones and lets trace it. */
@@ -49,101 +49,33 @@
 #define TRACED 0
 #endif
 
-/* ---- files: Landlock ------------------------------------------------------------------------
+/* ---- files: Landlock ----------------------------------------------------------------------
 **
-** Spelt out here, since the headers of the machine that builds may be older than the kernel of the
-** one that runs. Reading is left alone: a worker reads headers, libraries and the data of cases. */
-
-enum {
-    CREATE_RULESET = 444,
-    ADD_RULE,
-    RESTRICT_SELF, /* the calls */
-    RULESET_VERSION = 1,
-    RULE_PATH_BENEATH = 1
-};
-
-enum {
-    FS_EXECUTE = 1 << 0,
-    FS_WRITE_FILE = 1 << 1,
-    FS_REMOVE_DIR = 1 << 4,
-    FS_REMOVE_FILE = 1 << 5,
-    FS_MAKE_CHAR = 1 << 6,
-    FS_MAKE_DIR = 1 << 7,
-    FS_MAKE_REG = 1 << 8,
-    FS_MAKE_SOCK = 1 << 9,
-    FS_MAKE_FIFO = 1 << 10,
-    FS_MAKE_BLOCK = 1 << 11,
-    FS_MAKE_SYM = 1 << 12,
-    FS_REFER = 1 << 13,     /* from ABI 2 on */
-    FS_TRUNCATE = 1 << 14,  /* 3 */
-    FS_IOCTL_DEV = 1 << 15, /* 5 */
-};
-
-typedef struct Ruleset {
-    uint64_t fs, net, scoped; /* net from ABI 4 on, scoped from 6 */
-} Ruleset;
-
-typedef struct __attribute__((packed)) PathRule {
-    uint64_t allowed;
-    int32_t parent;
-} PathRule;
-
-static uint64_t known_rights(int abi) {
-    uint64_t rights = (FS_MAKE_SYM << 1) - 1;
-    rights &= ~(uint64_t)(1 << 2 | 1 << 3); /* to read files and folders */
-    if (abi >= 2) rights |= FS_REFER;
-    if (abi >= 3) rights |= FS_TRUNCATE;
-    if (abi >= 5) rights |= FS_IOCTL_DEV;
-    return rights;
-}
-
-static int landlock_abi(void) {
-    const long abi = syscall(CREATE_RULESET, NULL, 0, RULESET_VERSION);
-    return abi > 0 ? (int)abi : 0;
-}
-
-/* All network by TCP, signals and abstract sockets to processes outside are shut too, where
-** Landlock knows them: no rule opens any of it again. */
-static int new_ruleset(int abi) {
-    const Ruleset r = {known_rights(abi), abi >= 4 ? 3 : 0, abi >= 6 ? 3 : 0};
-    const size_t size = abi >= 6 ? sizeof r : abi >= 4 ? 16 : 8;
-    return (int)syscall(CREATE_RULESET, &r, size, 0);
-}
-
-/* What is not there cannot be written to: no rule, no error. */
-static bool allow_below(int ruleset, const char *path, uint64_t rights) {
-    const int fd = open(path, O_PATH | O_CLOEXEC);
-    if (fd < 0) return true;
-    const PathRule rule = {rights, fd};
-    const bool done = syscall(ADD_RULE, ruleset, RULE_PATH_BENEATH, &rule, 0) == 0;
-    close(fd);
-    return done;
-}
+** Reading is left alone: a worker reads headers, libraries and the data of cases. */
 
 /* The driver's devices; where they go by other names (WSL), all devices. */
-static bool allow_gpu(int ruleset, uint64_t rights) {
+static bool allow_gpu(int rules, unsigned rights) {
     glob_t found;
     bool done = true;
-    if (glob("/dev/nvidia*", 0, NULL, &found) != 0) return allow_below(ruleset, "/dev", rights);
+    if (glob("/dev/nvidia*", 0, NULL, &found) != 0) return landlock_allow(rules, "/dev", rights);
     for (size_t i = 0; i < found.gl_pathc; i++)
-        done = allow_below(ruleset, found.gl_pathv[i], rights) && done;
+        done = landlock_allow(rules, found.gl_pathv[i], rights) && done;
     globfree(&found);
     return done;
 }
 
-static bool shut_files(const char *folder, bool gpu, int abi, gi_err *err) {
-    const uint64_t known = known_rights(abi);
-    const uint64_t scratch = known & (FS_WRITE_FILE | FS_REMOVE_DIR | FS_REMOVE_FILE | FS_MAKE_DIR |
-                                      FS_MAKE_REG | FS_REFER | FS_TRUNCATE);
-    const uint64_t device = known & (FS_WRITE_FILE | FS_TRUNCATE | FS_IOCTL_DEV);
-    const int ruleset = new_ruleset(abi);
-    bool done = ruleset >= 0 && allow_below(ruleset, "/dev/null", device);
-    if (folder) done = done && allow_below(ruleset, folder, scratch);
-    if (gpu) done = done && allow_gpu(ruleset, device);
-    done = done && syscall(RESTRICT_SELF, ruleset, 0) == 0;
-    const int reason = errno;
-    if (ruleset >= 0) close(ruleset);
-    return done || gi_fail(err, "io", "Landlock refuses: %s", strerror(reason));
+static bool shut_files(const char *folder, bool gpu, gi_err *err) {
+    const unsigned scratch = LANDLOCK_WRITE_FILE | LANDLOCK_REMOVE_DIR | LANDLOCK_REMOVE_FILE |
+                             LANDLOCK_MAKE_DIR | LANDLOCK_MAKE_REG | LANDLOCK_REFER |
+                             LANDLOCK_TRUNCATE;
+    const unsigned device = LANDLOCK_WRITE_FILE | LANDLOCK_TRUNCATE | LANDLOCK_IOCTL_DEV;
+    const int rules = landlock_rules(LANDLOCK_CHANGE, true);
+    bool done = rules >= 0 && landlock_allow(rules, "/dev/null", device);
+    if (folder) done = done && landlock_allow(rules, folder, scratch);
+    if (gpu) done = done && allow_gpu(rules, device);
+    if (done) done = landlock_enter(rules);
+    else if (rules >= 0) close(rules);
+    return done || gi_fail(err, "io", "Landlock refuses: %s", strerror(errno));
 }
 
 /* ---- calls: seccomp ----------------------------------------------------------------------- */
@@ -333,12 +265,12 @@ static char *own_folder(const char *scratch) {
 
 bool box_enter(const BoxOptions *o, BoxLocks *out, gi_err *err) {
     gi_err why = {0};
-    BoxLocks box = {.landlock = landlock_abi()};
+    BoxLocks box = {.landlock = landlock_version()};
     char *folder = own_folder(o->scratch);
     if (o->gpu) make_gpu_files();
     limit_files(o->file_bytes);
     box.privileges = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
-    if (box.landlock && !shut_files(folder, o->gpu, box.landlock, &why)) box.landlock = 0;
+    if (box.landlock && !shut_files(folder, o->gpu, &why)) box.landlock = 0;
     free(folder);
     box.calls = shut_calls(o->gpu, &why);
     *out = box;
@@ -349,7 +281,7 @@ BoxLocks box_here(void) {
     const uint32_t action = SECCOMP_RET_ERRNO;
     return (BoxLocks){.privileges = true,
                       .calls = syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0,
-                      .landlock = landlock_abi()};
+                      .landlock = landlock_version()};
 }
 
 /* ---- scratch ------------------------------------------------------------------------------ */
