@@ -74,6 +74,20 @@ tap.case("a batch is shut in too, and this process is not", function()
   tap.ok(io.open(outside .. "/secret.h"):close(), "afterwards all is as before")
 end)
 
-for _, name in ipairs { "inside/own.h", "inside/hop.h", "inside/link.h", "outside/secret.h",
-  "outside/new.h", "inside", "outside", "" } do os.remove(top .. "/" .. name) end
+tap.case("gilua new overwrites no header that is included by a way out of its folder", function()
+  local text = "inline void f() { unknown_to_a_gpu(); }\n#define N 4\n"
+  write(outside .. "/host.h", text)
+  write(inside .. "/k.cu", '#include "../outside/host.h"\n'
+    .. "__global__ void k(float *x) { x[0] = N; }\n")
+  local pipe <close> = io.popen(("cd %s && %s new --include outside inside/k.cu out 2>&1"):format(
+    top, core.system.program()))
+  tap.has(pipe:read "a", 'no copy can be made of what is included as "../outside/host.h"', "told")
+  local header <close> = io.open(outside .. "/host.h")
+  tap.is(header:read "a", text, "the header is what it was")
+end)
+
+for _, name in ipairs { "inside/k.cu", "inside/own.h", "inside/hop.h", "inside/link.h",
+  "outside/host.h", "outside/secret.h", "outside/new.h", "inside", "outside", "" } do
+  os.remove(top .. "/" .. name)
+end
 tap.done()

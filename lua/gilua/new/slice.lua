@@ -144,8 +144,15 @@ local function is_ours(path)
     and path:find("/lua/gilua/include/", #core.home + 1, true) ~= nil
 end
 
--- A copy of a header of the user's, made when it is first blamed; nil where it cannot be read.
+-- A copy of a header of the user's, made when it is first blamed; nil where it cannot be read. It
+-- goes to the new folder under the name by which it is included, and so must stay below it: the
+-- header itself would be overwritten else, or whatever a stranger names.
 local function copy_header(self, path, spelled)
+  if spelled:find("^/") or ("/" .. spelled .. "/"):find("/../", 1, true) then
+    fail("%s holds code for the host, which a copy of it has to leave out; no copy can be made of "
+      .. "what is included as \"%s\": name its folder with --include, and it by a name without ..",
+      path, spelled)
+  end
   local opened = io.open(path, "rb")
   if not opened then return nil end
   local header <close> = opened
