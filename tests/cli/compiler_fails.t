@@ -51,8 +51,10 @@ like "workers were replaced for it" "doubt [1-9][0-9]*, other losses 0" "$(cat i
 evaluate dry 4000000000 RUNS_DRY=4
 is "no memory left from the fourth on: the same verdicts" "$(cat sound)" "$(cat dry)"
 
-evaluate growing 600000000 KEEPS=120
-is "120 MiB kept of each, 572 allowed: the same verdicts" "$(cat sound)" "$(cat growing)"
-like "workers were replaced before they reached the limit" "doubt [0-9]+, other losses 0" \
-  "$(cat growing.said)"
+if ! sanitized "how large workers get"; then
+  evaluate growing 600000000 KEEPS=120
+  is "120 MiB kept of each, 572 allowed: the same verdicts" "$(cat sound)" "$(cat growing)"
+  like "workers were replaced before they reached the limit" "doubt [0-9]+, other losses 0" \
+    "$(cat growing.said)"
+fi
 finish
