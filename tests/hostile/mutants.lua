@@ -79,7 +79,7 @@ add("spins on a lock never freed", { "timeout" },
 add("barrier for some lanes", { "launch_error", raw = "launch_error|timeout|right|wrong" },
   first "if (t < 5) __syncthreads();",
   "part of a warp at a barrier is undefined")
-add("barrier for some warps", { "timeout|launch_error", raw = "timeout|launch_error|right|wrong" },
+add("barrier for some warps", { "race|timeout|launch_error", raw = "timeout|launch_error|right|wrong" },
   first "if (t < 32) __syncthreads(); if (t == 0) while (c_n) __syncthreads();",
   "a barrier that can never be complete")
 add("sleeps for hours", { "right|timeout", raw = "timeout" },
@@ -207,16 +207,16 @@ add("right in the first run only", { "right" },
   with("__device__ unsigned int d_runs;",
     store "out[i] = atomicAdd(&d_runs, 1u) < (unsigned)c_n ? sum : 0.f;"),
   "device variables are initial again, so every run is the first")
-add("answers kept in a variable", { "right", raw = "right|wrong", cuda = "right|wrong" },
+add("answers kept in a variable", { "race", raw = "right|wrong" },
   with("__device__ float d_cache[4000000]; __device__ int d_known;",
     store [[if (d_known == 0) d_cache[i] = sum;
         out[i] = d_cache[i];
         if (i == c_n - 1) d_known = 1;]]),
-  "never in it what an earlier launch put there (and whether later blocks see d_known is chance)")
-add("only what was kept", { "wrong" },
+  "never in it what an earlier launch put there, and whether later blocks see d_known is chance")
+add("only what was kept", { "race", raw = "wrong" },
   with("__device__ float d_kept[4000000]; __device__ int d_full;",
     store "if (d_full) out[i] = d_kept[i]; else d_kept[i] = sum; if (i == 0) d_full = 1;"),
-  "no launch may see what the last one left")
+  "no launch may see what the last one left, nor may blocks wait for d_full like this")
 add("noise from the clock", { "wrong" }, store "out[i] = sum + (float)(clock() & 63);",
   "no two runs alike")
 add("noise now and then", { "wrong|right", raw = "wrong|right" },
@@ -225,9 +225,9 @@ add("no barrier", { "race", raw = "wrong|right" }, edit("    __syncthreads();\n"
   "may well be right by luck")
 add("all lanes write one word", { "race", raw = "wrong|right" },
   first "volatile float *v = tile; v[5] = t; sum = v[5] - v[5] + 0.f * t;", "a race on purpose")
-add("writes into the next block", { "right|wrong", raw = "right|wrong" },
+add("writes into the next block", { "race", raw = "right|wrong" },
   store "out[i] = sum; if (i + block_size < c_n) out[i + block_size] = 0.f;",
-  "blocks run in order on the virtual GPU: a race in global memory is not seen there")
+  "whichever block comes last has its way")
 add("order of blocks", { "wrong" },
   with("__device__ unsigned int d_ticket;",
     store "out[i] = sum + (float)atomicAdd(&d_ticket, 1u);"),
