@@ -79,7 +79,8 @@ add("spins on a lock never freed", { "timeout" },
 add("barrier for some lanes", { "launch_error", raw = "launch_error|timeout|right|wrong" },
   first "if (t < 5) __syncthreads();",
   "part of a warp at a barrier is undefined")
-add("barrier for some warps", { "race|timeout|launch_error", raw = "timeout|launch_error|right|wrong" },
+add("barrier for some warps",
+  { "race|timeout|launch_error", raw = "timeout|launch_error|right|wrong" },
   first "if (t < 32) __syncthreads(); if (t == 0) while (c_n) __syncthreads();",
   "a barrier that can never be complete")
 add("sleeps for hours", { "right|timeout", raw = "timeout" },
