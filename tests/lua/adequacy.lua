@@ -119,4 +119,30 @@ tap.case("a winner is marked where it changes what the data cannot tell", functi
   tap.is(#adequacy.untold(a, p, "block_size_x=128"), 0, "a setting computes the same")
 end)
 
+tap.case("a kernel that is not right itself is judged by nothing", function()
+  local p = problem_of(ABSOLUTE, "{ -1, 1 }")
+  p.tolerance.max_error = -1
+  tap.raises(function() score_of(p) end, "does not give the answers of its reference", "said")
+end)
+
+tap.case("gilua new finds data that can tell", function()
+  local folder = tap.folder()
+  local function written(source)
+    scratch.write(folder .. "/k.cu", source .. [[
+int main() { int n = 5000; float *x; cudaMalloc(&x, n * sizeof(float));
+  k<<<(n + 63) / 64, 64>>>(x, n); }
+]])
+    gi.newproblem.write(folder .. "/k.cu", folder .. "/k", { quiet = true })
+    local text = tap.read(folder .. "/k/problem.lua")
+    os.execute("rm -r '" .. folder .. "/k'")
+    return text
+  end
+  local text = written(ABSOLUTE)
+  tap.has(text, 'name = "x", type = "f32", count = "n", fill = "mixed", role = "inout"',
+    "of both signs")
+  tap.has(text, "GUESS: a fill that shows 5 of 5 changes of the kernel", "and marked")
+  text = written((ABSOLUTE:gsub("fabsf%(x%[i%]%)", "i * 2.5f")))
+  tap.is(text:match "fill", nil, "where what is there tells, nothing is changed")
+end)
+
 tap.done()

@@ -109,6 +109,7 @@ end
 
 -- Changes of the kernel that these data would not notice.
 local function tells(c)
+  if not fitness.right(c.m, c.problem.tolerance) then return end
   local a = adequacy.of(c.problem, c.farm, c.spec)
   local weak = adequacy.is_weak(a)
   c.found:add { (weak or #a.survivors > 0) and "!!" or "ok", "data",

@@ -5,6 +5,7 @@
 -- (gilua.problemtext), which is meant to be looked at. Then it is tried, and what a run shows is
 -- put right. The folder appears whole or not at all.
 
+local fills = require "gilua.new.fills"
 local gi = require "gilua"
 local printable = require "gilua.base.printable"
 local fail = require "gilua.base.fail"
@@ -176,7 +177,16 @@ local function settle_tolerance(draft, problem)
     local whole, whole_how = precision.tolerance(problem, { seed = 1 })
     if whole > tolerance then tolerance, how = whole, whole_how end
   end
-  return write_problem(draft, tolerance, how)
+  write_problem(draft, tolerance, how)
+  return tolerance, how
+end
+
+-- Data that show what the kernel does, and the tolerance that they need.
+local function settle_data(draft, problem)
+  local tolerance, how = settle_tolerance(draft, problem)
+  local function write() return write_problem(draft, tolerance, how) end
+  local _, changed = fills.improve(draft.args, write)
+  if changed then settle_tolerance(draft, write()) end
 end
 
 -- Why it does not run as described; nil where it does.
@@ -186,7 +196,7 @@ local function try(draft, say)
   problem, outputs = settle_bounds(draft, problem, outputs)
   problem = settle_roles(draft, problem, outputs)
   problem = settle_small(draft, problem)
-  settle_tolerance(draft, problem)
+  settle_data(draft, problem)
   say("%s runs on the virtual GPU: %.0f ticks", draft.reading.kernel, m.ticks)
   return nil
 end
@@ -198,6 +208,7 @@ local EXPERIMENT = [[
 -- Evolves %s. Everything about the search is here to be changed; docs/tutorial.md and
 -- docs/howto/ tell how. `gilua evolve %s` does the same.
 
+local fills = require "gilua.new.fills"
 local gi = require "gilua"
 
 local options = gi.cli {

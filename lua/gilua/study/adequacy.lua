@@ -7,6 +7,7 @@
 -- score is the share of the others that is noticed.
 
 local core = require "gilua.core"
+local fail = require "gilua.base.fail"
 local fitness = require "gilua.search.fitness"
 
 local M = {}
@@ -229,6 +230,9 @@ local function unnoticed(problem, farm, case, probes, found)
   local mutants, left = { "" }, {}
   for i, probe in ipairs(probes) do mutants[i + 1] = probe.mutant end
   local results = farm:evaluate(mutants, case)
+  if not fitness.right(results[1], problem.tolerance) then
+    fail("the kernel as it is does not give the answers of its reference")
+  end
   for i, probe in ipairs(probes) do
     local m = results[i + 1]
     if not counts(m, results[1]) then
@@ -244,7 +248,7 @@ end
 --- that does not notice on a whole one.
 ---@param problem gilua.problem
 ---@param farm gilua.farm
----@param case table what problem.case takes
+---@param case? table what problem.case takes; nil: the small case alone
 ---@param options? { most?: integer } probes (MOST)
 ---@return gilua.adequacy
 function M.of(problem, farm, case, options)
@@ -254,7 +258,7 @@ function M.of(problem, farm, case, options)
   if problem.checked_case then
     left = unnoticed(problem, farm, problem.checked_case, left, found)
   end
-  left = unnoticed(problem, farm, case, left, found)
+  if case then left = unnoticed(problem, farm, case, left, found) end
   for i, probe in ipairs(left) do
     found.survivors[i] = { line = probe.line, what = probe.what }
     found.empty = found.empty or probe.empty or false

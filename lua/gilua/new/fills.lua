@@ -1,0 +1,92 @@
+--- fills: data that can tell. What arrays begin with is guessed; other fills are tried until no
+-- more changes of the kernel are noticed (gilua.study.adequacy).
+
+local adequacy = require "gilua.study.adequacy"
+local gi = require "gilua"
+
+local M = {}
+
+local MOST_TRIES = 8
+
+-- Fills to try for an array, the likeliest first; none for what is an index of something.
+local function candidates(arg)
+  if not arg.count or arg.role == "out" or arg.role == "scratch" then return {} end
+  if arg.type:find "^f" then return { '"mixed"', '"normal"', "{ -1, 1 }" } end
+  if arg.fill == "0" or arg.fill == nil or arg.fill:find "^{ 0, %d+ }$" then
+    return { '"mixed"' }
+  end
+  return {}
+end
+
+-- What the small case notices; nil where the kernel as it is does not run right on such data.
+local function score_of(problem)
+  local farm <close> = gi.farm(problem, { device = "emu" })
+  local ok, found = pcall(adequacy.of, problem, farm)
+  if ok then return found end
+  if type(found) ~= "table" then error(found, 0) end -- the interrupt key, an error of ours
+end
+
+-- The fills of some arrays as they would be; a function puts back what was.
+local function set(changes)
+  local before = {}
+  for arg, fill in pairs(changes) do before[arg], arg.fill = arg.fill or false, fill end
+  return function()
+    for arg, fill in pairs(before) do arg.fill = fill or nil end
+  end
+end
+
+local function each_alone(args, tries)
+  for _, arg in ipairs(args) do
+    for _, fill in ipairs(candidates(arg)) do tries[#tries + 1] = { [arg] = fill } end
+  end
+end
+
+-- All at once with the likeliest, then each array with each of its own.
+local function list_of_tries(args)
+  local all, n, tries = {}, 0, {}
+  for _, arg in ipairs(args) do
+    local first = candidates(arg)[1]
+    if first then all[arg], n = first, n + 1 end
+  end
+  if n > 1 then tries[1] = all end
+  each_alone(args, tries)
+  return tries
+end
+
+local function note(args, was, now)
+  for _, arg in ipairs(args) do
+    if arg.fill ~= was[arg] then
+      arg.notes[#arg.notes + 1] = ("GUESS: a fill that shows %d of %d changes of the kernel")
+        :format(now.noticed, now.probes)
+    elseif arg.role == "inout" and arg.count and arg.fill == "0" then
+      arg.notes[#arg.notes + 1] = "GUESS: begins with zeros"
+    end
+  end
+end
+
+--- Tries other fills of a draft's arrays and keeps those that show more.
+---@param args ArgumentGuess[] their fills and notes are changed
+---@param write fun(): gilua.problem the problem with the arguments as they are now
+---@return gilua.adequacy? found of what was kept; nil where the kernel as it is is not right
+---@return boolean changed
+function M.improve(args, write)
+  local was, changed = {}, false
+  for _, arg in ipairs(args) do was[arg] = arg.fill end
+  local best = score_of(write())
+  local tries = list_of_tries(args)
+  for i = 1, best and math.min(#tries, MOST_TRIES) or 0 do
+    if best.score == 1 then break end
+    local back = set(tries[i])
+    local found = score_of(write())
+    if found and found.score > best.score then
+      best, changed = found, true
+    else
+      back()
+    end
+  end
+  if best then note(args, was, best) end
+  write()
+  return best, changed
+end
+
+return M
