@@ -160,4 +160,63 @@ tap.case("headers with host code are copied and cut; others stay where they are"
   tap.has(tap.read(place .. "/mixed.h"), "not_a_type", "the user's own is as it was")
 end)
 
+tap.case("headers of headers, from folders of their own", function()
+  local place, folder = tap.folder(), tap.folder()
+  assert(gi.report.make_folder(place .. "/own") and gi.report.make_folder(place .. "/common"))
+  scratch.write(place .. "/common/outer.h", '#pragma once\n#include "inner.h"\n'
+    .. "inline int host() { return undeclared(); }\n")
+  scratch.write(place .. "/common/inner.h", "#include <nowhere.h>\ntypedef float real;\n"
+    .. "static int also_host() { return 1; }\n")
+  scratch.write(place .. "/common/clean.h", "#define ONE 1\n")
+  local text = '#include "../common/outer.h" // of ours\n#include "../common/clean.h"\n'
+    .. "__global__ void k(real *x) { *x = ONE; }\n"
+  local s = cut(text, "k", { folder = folder,
+    options = { "-I" .. place .. "/own", "-I" .. place .. "/common" } })
+  tap.is(lines(s.source)[1], '#include "outer.h" // of ours', "the copy is included, by its name")
+  tap.is(lines(s.source)[2], '#include "../common/clean.h"', "what needs no copy is as it was")
+  tap.is(s.edits[1].line .. s.edits[1].was .. s.edits[1].now, '1"../common/outer.h""outer.h"',
+    "which is an edit that can be undone")
+  tap.ok(not tap.read(folder .. "/outer.h"):find "undeclared", "the outer one is cut")
+  tap.is(tap.read(folder .. "/inner.h"), "\ntypedef float real;\n\n", "the inner one too")
+  tap.ok(not tap.read(place .. "/common/inner.h.h"), "nothing is written beside the user's")
+end)
+
+tap.case("two headers of one name", function()
+  local place, folder = tap.folder(), tap.folder()
+  for _, name in ipairs { "a", "b" } do
+    assert(gi.report.make_folder(place .. "/" .. name))
+    scratch.write(place .. "/" .. name .. "/one.h", "int host_" .. name .. "() { return f(); }\n"
+      .. "#define " .. name:upper() .. " 1\n")
+  end
+  assert(gi.report.make_folder(place .. "/own"))
+  local s = cut('#include "../a/one.h"\n#include "../b/one.h"\n'
+    .. "__global__ void k(int *x) { *x = A + B; }\n", "k",
+    { folder = folder, options = { "-I" .. place .. "/own", "-I" .. place .. "/a",
+      "-I" .. place .. "/b" } })
+  tap.is(lines(s.source)[1] .. lines(s.source)[2], '#include "one.h"#include "2_one.h"',
+    "each is copied under its own")
+end)
+
+tap.case("headers of C and C++ that a GPU has something for, and others", function()
+  local text = "#include <type_traits>\n#include <utility>\n#include <limits>\n"
+    .. "#include <strings.h>\n#include <sys/types.h>\n#include <optional>\n"
+    .. "__global__ void k(float *x) { *x = std::is_same<int, float>::value ? 0 "
+    .. ": std::numeric_limits<float>::max(); }\n"
+  tap.is(#cut(text).left_out, 0, "nothing is left out")
+end)
+
+tap.case("a header of CUDA that NVRTC does not take is left out where it is included", function()
+  local place, folder = tap.folder(), tap.folder()
+  scratch.write(place .. "/uses.h", "#include <thrust/host_vector.h>\ntypedef int number;\n")
+  local s = cut('#include "uses.h"\n__global__ void k(number *x) { *x = 1; }\n', "k",
+    { folder = folder, options = { "-I" .. place } })
+  tap.is(tap.read(folder .. "/uses.h"), "\ntypedef int number;\n", "in a header")
+  tap.is(s.left_out[1].file .. s.left_out[1].what, "uses.h#include <thrust/host_vector.h>", "told")
+end)
+
+tap.case("static behind __global__", function()
+  local s = cut("__global__ static /* a */ void k(int *x) { *x = 1; }\n")
+  tap.is(s.source, 'extern "C" __global__ /* a */ void k(int *x) { *x = 1; }\n', "gives way")
+end)
+
 tap.done()

@@ -4,13 +4,13 @@
 local csource = require "gilua.new.csource"
 local fail = require "gilua.base.fail"
 local gi = require "gilua"
+local headers = require "gilua.new.headers"
 local hostcode = require "gilua.new.hostcode"
 local launchguess = require "gilua.new.launchguess"
 local lfs = require "lfs"
 local report = require "gilua.report.report"
 local signature = require "gilua.new.signature"
 local slice = require "gilua.new.slice"
-local textfile = require "gilua.base.textfile"
 
 local M = {}
 
@@ -34,19 +34,14 @@ local M = {}
 ---@field include string[] folders, the file's own first
 ---@field defines string[] "NAME" or "NAME=VALUE"
 
-local function absolute(path)
-  if path:sub(1, 1) == "/" then return path end
-  return lfs.currentdir() .. "/" .. path:gsub("^%./", "")
-end
-
 -- Folders and macros as the compiler takes them, and as problem.lua keeps them.
 local function compiler(path, o)
-  local include, defines, options = { absolute(path):match("^(.*)/") }, {}, {}
+  local include, defines, options = { headers.absolute(path):match("^(.*)/") }, {}, {}
   for folder in (o.include or ""):gmatch("[^,:]+") do
     if lfs.attributes(folder, "mode") ~= "directory" then
       fail("--include %s: there is no such folder", folder)
     end
-    include[#include + 1] = absolute(folder)
+    include[#include + 1] = headers.absolute(folder)
   end
   for _, folder in ipairs(include) do options[#options + 1] = "-I" .. folder end
   options[#options + 1] = "-I" .. gi.home .. "/lua/gilua/include"
@@ -56,33 +51,8 @@ local function compiler(path, o)
   return { options = options, include = include, defines = defines }
 end
 
-local function found_in(folders, spelled)
-  for _, folder in ipairs(folders) do
-    local path = folder .. "/" .. spelled
-    if lfs.attributes(path, "mode") == "file" then return path, path:match("^(.*)/") end
-  end
-end
-
--- The user's headers that the file includes, and those that these include: { name, text }.
-local function headers_of(text, include)
-  local list, seen = {}, {}
-  local function read(from, folders)
-    for _, spelled in ipairs(csource.includes(from)) do
-      local path, folder = found_in(folders, spelled)
-      if path and not seen[path] then
-        seen[path] = true
-        local header = { name = spelled, text = textfile.read(path, "a header") }
-        list[#list + 1] = header
-        read(header.text, { folder, table.unpack(include) })
-      end
-    end
-  end
-  read(text, include)
-  return list
-end
-
 local function read_host(text, words, notes)
-  local host, why = hostcode.read(text, headers_of(text, words.include), words.defines)
+  local host, why = hostcode.read(text, headers.of(text, words.include), words.defines)
   if why then
     notes[#notes + 1] = "of conditions like #if every branch counts, for the compiler says " .. why
   end
@@ -131,9 +101,10 @@ function M.of(text, path, item, folder, o)
     { folder = folder, template = template, options = words.options })
   local params = read_params(sliced, folder, words)
   local head, body = parts_of(text, item)
-  return { path = path, absolute_path = absolute(path), kernel = item.name, compiler = words,
-    host = host, launch = launch, template = template, sliced = sliced, params = params,
-    values = values_of(host, launch, params), head = head, body = body, notes = notes }
+  return { path = path, absolute_path = headers.absolute(path), kernel = item.name,
+    compiler = words, host = host, launch = launch, template = template, sliced = sliced,
+    params = params, values = values_of(host, launch, params), head = head, body = body,
+    notes = notes }
 end
 
 return M

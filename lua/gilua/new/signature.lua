@@ -111,7 +111,8 @@ function M.of(source, kernel, options)
     fail("the parameters of %s cannot be found out: %s", kernel, why)
   end
   local device <close> = assert(require("gilua").device "emu")
-  local module <close> = assert(device:load(code))
+  local module <close>, wrong = device:load(code)
+  if not module then fail("the parameters of %s cannot be found out: %s", kernel, wrong) end
   local list = read_rows(module, #item.params, kernel)
   for i, p in ipairs(item.params) do
     list[i].name, list[i].text = p.name, source:sub(p.first, p.last)

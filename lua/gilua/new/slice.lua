@@ -9,10 +9,11 @@
 local fail = require "gilua.base.fail"
 local core = require "gilua.core"
 local csource = require "gilua.new.csource"
+local headers = require "gilua.new.headers"
 
 local M = {}
 
-local MOST_ROUNDS = 40 -- of compiling and leaving out
+local MOST_ROUNDS = 80 -- of compiling and leaving out
 local COMPLAINT = "it does not compile for a GPU: "
 
 ---@class Slice
@@ -60,7 +61,12 @@ local function head_edit(text, item, arguments, outer)
   if outer or t[1] == "extern" and t[2] == '"C"' then return nil end
   local behind, now = template_end(t, item), 'extern "C" '
   if behind > 0 then now = bindings(item, arguments, item.name) .. 'extern "C"' end
-  if t[behind + 1] == "static" then behind, now = behind + 1, now:gsub("%s+$", "") end
+  local static = t:find(behind + 1, "static")
+  if static then -- it may stand behind __global__
+    local words = { (now:gsub("%s+$", "")) }
+    for i = behind + 1, static - 1 do words[#words + 1] = t[i] end
+    behind, now = static, table.concat(words, " ")
+  end
   local last = item.first + (t:last(behind) or 0) - 1
   local _, lines = text:sub(item.first, last):gsub("\n", "")
   return { first = item.first, last = last, now = now .. ("\n"):rep(lines) }
@@ -69,11 +75,13 @@ end
 --------------------------------------------------------------------------------------------------
 -- Leaving out
 
---- A file of the user's: the one with the kernel, or a header of it.
+--- A file of the user's: the one with the kernel, or a copy of a header.
 ---@class SliceFile
----@field name string as its #include line spells it
+---@field name string below the problem's folder
 ---@field text string
----@field items table[] of g:outline(); parameters of templates with is_type and declared
+---@field includes table<string, Header> as spelled; one with a copy is included as that
+---@field items? table[] of g:outline(), once it is blamed; parameters of templates with is_type and
+---  declared
 ---@field gone table set of items that are left out
 ---@field edit? table of the kernel's head
 
@@ -94,8 +102,8 @@ local function items_of(text, name, kernel)
   return items
 end
 
-local function new_file(name, text, kernel)
-  return { name = name, text = text, items = items_of(text, name, kernel), gone = {} }
+local function new_file(name, text, includes)
+  return { name = name, text = text, includes = includes, gone = {} }
 end
 
 local function leave_out(self, file, item, why)
@@ -105,18 +113,40 @@ local function leave_out(self, file, item, why)
     what = what, why = why })
 end
 
+-- { first, last, now } of the #include lines of a file that name a header by other words than its
+-- copy's.
+local function redirections(file)
+  local list, t <close> = {}, csource.tokens(file.text)
+  for i in csource.directives(t) do
+    local spelled = csource.included(t[i])
+    local header = spelled and file.includes[spelled]
+    if header and header.copy and header.copy.name ~= spelled then
+      local from = t:first(i) + t[i]:find(spelled, 1, true) - 2
+      list[#list + 1] = { first = from, last = from + #spelled + 1,
+        now = ('"%s"'):format(header.copy.name) }
+    end
+  end
+  return list
+end
+
+-- What a file is cut to, and the edits in it.
 local function result_of(file)
-  local changes, parts, at = { file.edit }, {}, 1
+  local changes, parts, at, edits = redirections(file), {}, 1, {}
   for item in pairs(file.gone) do
-    changes[#changes + 1] = { first = item.first, last = item.last,
+    changes[#changes + 1] = { first = item.first, last = item.last, gone = true,
       now = (file.text:sub(item.first, item.last):gsub("[^\n]", "")) }
   end
+  changes[#changes + 1] = file.edit
   table.sort(changes, function(a, b) return a.first < b.first end)
   for _, c in ipairs(changes) do
-    parts[#parts + 1] = file.text:sub(at, c.first - 1) .. c.now
-    at = c.last + 1
+    if c.first >= at then -- else it is in what is left out
+      parts[#parts + 1] = file.text:sub(at, c.first - 1) .. c.now
+      at = c.last + 1
+      edits[#edits + 1] = not c.gone and { line = line_at(file.text, c.first),
+        was = file.text:sub(c.first, c.last), now = c.now } or nil
+    end
   end
-  return table.concat(parts) .. file.text:sub(at)
+  return table.concat(parts) .. file.text:sub(at), edits
 end
 
 -- The bytes of a line, without its newline.
@@ -128,7 +158,7 @@ end
 
 -- What a line belongs to: an item that is still there, or an #include of its own.
 local function item_at(file, line)
-  for _, item in ipairs(file.items) do
+  for _, item in ipairs(file.items or {}) do
     if item.line <= line and line <= item.last_line and not file.gone[item] then return item end
   end
   local first, last = line_bytes(file.text, line)
@@ -144,42 +174,84 @@ local function is_ours(path)
     and path:find("/lua/gilua/include/", #core.home + 1, true) ~= nil
 end
 
--- A copy of a header of the user's, made when it is first blamed; nil where it cannot be read. It
--- goes to the new folder under the name by which it is included, and so must stay below it: the
--- header itself would be overwritten else, or whatever a stranger names.
-local function copy_header(self, path, spelled)
-  if spelled:find("^/") or ("/" .. spelled .. "/"):find("/../", 1, true) then
-    fail("%s holds code for the host, which a copy of it has to leave out; no copy can be made of "
-      .. "what is included as \"%s\": name its folder with --include, and it by a name without ..",
-      path, spelled)
+-- Where a header's copy goes: as it lies below a folder that is searched, unless that is taken.
+local function copy_name(self, header)
+  local own = headers.below(header.path, self.folders)
+  local name, n, taken = own, 1, {}
+  for _, file in ipairs(self.files) do taken[file.name] = true end
+  while taken[name] do
+    n = n + 1
+    name = own:gsub("[^/]+$", ("%d_%%0"):format(n))
   end
-  local opened = io.open(path, "rb")
-  if not opened then return nil end
-  local header <close> = opened
-  local made = new_file(spelled, header:read("a"))
-  self.files[#self.files + 1] = made
-  return made
+  return name
+end
+
+-- The copy of a header. What includes it is copied too, that it includes the copy, and what it
+-- includes from its own folder, that it is found.
+local function copy_of(self, header)
+  if header.copy then return header.copy end
+  header.copy = new_file(copy_name(self, header), header.text, header.includes)
+  self.files[#self.files + 1] = header.copy
+  for _, other in ipairs(self.headers) do
+    for _, included in pairs(other.includes) do
+      if included == header then copy_of(self, other) end
+    end
+  end
+  for spelled in pairs(header.beside) do
+    if header.includes[spelled] then copy_of(self, header.includes[spelled]) end
+  end
+  return header.copy
 end
 
 -- The user's file that a message of the compiler names.
 local function file_at(self, path)
+  local absolute = headers.absolute(path)
+  if path == self.name then return self.files[1] end
   for _, file in ipairs(self.files) do
-    if path == file.name or path == self.folder .. "/" .. file.name then return file end
-    for _, spelled in ipairs(csource.includes(file.text)) do
-      local is_it = path == spelled or path:sub(-#spelled - 1) == "/" .. spelled
-      if is_it and not is_ours(path) then return copy_header(self, path, spelled) end
-    end
+    if absolute == headers.absolute(self.folder .. "/" .. file.name) then return file end
+  end
+  for _, header in ipairs(self.headers) do
+    if absolute == header.path then return copy_of(self, header) end
   end
   return nil
 end
 
--- The first error: its file, where it is one of the user's, line and words.
+-- Where the user includes what a header of CUDA belongs to: that header, else one of its folder
+-- (thrust/…), the last: file and line.
+local function cause_in(file, path)
+  local exact, near
+  local t <close> = csource.tokens(file.text)
+  for i in csource.directives(t) do
+    local spelled = csource.included(t[i])
+    local line = spelled and not file.includes[spelled] and t:line(i)
+    if line and (not file.gone or item_at(file, line)) then -- a header that has no copy is whole
+      local top = spelled:match "^([^/]+)/"
+      if path:sub(-#spelled - 1) == "/" .. spelled then exact = line
+      elseif top and path:find("/" .. top .. "/", 1, true) then near = line end
+    end
+  end
+  return exact or near
+end
+
+local function cause_of(self, path)
+  for _, header in ipairs(self.headers) do
+    if cause_in(header, path) then copy_of(self, header) end
+  end
+  for i = #self.files, 1, -1 do
+    local line = cause_in(self.files[i], path)
+    if line then return self.files[i], line end
+  end
+end
+
+-- The first error: its file, where it is one of the user's or included by one, line and words.
 local function first_error(self, log)
   local path, line, words = log:match("([^\n]-)%((%d+)%): [%a ]*error: ([^\n]*)")
-  if path then
-    return { file = file_at(self, path), path = path, line = tonumber(line), text = words }
+  if not path then
+    return { path = self.name, line = 0, text = log:match("^%s*(.-)\n") or log }
   end
-  return { path = self.name, line = 0, text = log:match("^%s*(.-)\n") or log }
+  local file, at = file_at(self, path), tonumber(line)
+  if not file then file, at = cause_of(self, path) end
+  return { file = file, at = at, path = path, line = tonumber(line), text = words }
 end
 
 local function refuse(self, e)
@@ -200,8 +272,26 @@ local function write_headers(self)
     local folder = path:match("^(.*)/")
     local made, why = require("gilua").report.make_folder(folder)
     if not made then fail("cannot make %s: %s", folder, why) end
-    require("gilua").report.write(path, result_of(self.files[i]))
+    require("gilua").report.write(path, (result_of(self.files[i])))
   end
+end
+
+-- Leaves out what an error is in; false where it cannot be. Of a header, when it is first blamed,
+-- all that is for the host goes.
+local function give_way(self, e)
+  local file = e.file
+  if file and not file.items then
+    file.items = items_of(file.text, file.name)
+    for _, item in ipairs(file.items) do
+      if item.kind == "host" then leave_out(self, file, item, "for the host") end
+    end
+    if next(file.gone) then return true end
+  end
+  local item = file and item_at(file, e.at)
+  if not item or item.open and file == self.files[1] then return false end
+  local host = e.text:find("is considered a host", 1, true)
+  leave_out(self, file, item, host and "for the host" or COMPLAINT .. e.text)
+  return true
 end
 
 -- Compiles, and leaves out what fails and is not the kernel's, until nothing fails.
@@ -209,16 +299,13 @@ local function settle(self, options)
   local all = table.move(options, 1, #options, 2, { "-I" .. self.folder })
   for _ = 1, MOST_ROUNDS do
     write_headers(self)
-    local source = result_of(self.files[1])
+    local source, edits = result_of(self.files[1])
     local code, message, kind, log = core.compile.compile(source,
       { target = "compute_90", options = all, name = self.name })
-    if code then return source end
+    if code then return source, edits end
     if kind ~= "compile" then fail("%s", message) end
     local e = first_error(self, log)
-    local item = e.file and item_at(e.file, e.line)
-    if not item or item.open and e.file == self.files[1] then refuse(self, e) end
-    local host = e.text:find("is considered a host", 1, true)
-    leave_out(self, e.file, item, host and "for the host" or COMPLAINT .. e.text)
+    if not give_way(self, e) then refuse(self, e) end
   end
   fail("%s: more than %d things in it do not compile for a GPU", self.name, MOST_ROUNDS)
 end
@@ -258,6 +345,16 @@ local function leave_out_others(self, file)
   return chosen
 end
 
+-- The user's folders that the compiler looks for headers in.
+local function folders_of(options)
+  local list = {}
+  for _, option in ipairs(options) do
+    local folder = option:match "^%-I(.+)$"
+    if folder and not is_ours(folder .. "/") then list[#list + 1] = folder end
+  end
+  return list
+end
+
 ---@param text string the file
 ---@param name string of the file, for messages
 ---@param kernel string
@@ -265,16 +362,17 @@ end
 ---  that hold code for the host; arguments of the kernel's template; options of NVRTC
 ---@return Slice
 function M.cut(text, name, kernel, o)
-  local base = name:match("([^/]+)$")
-  local file = new_file(base, text, kernel)
-  local self = { name = base, kernel = kernel, files = { file }, left_out = {}, folder = o.folder }
+  local base, options = name:match("([^/]+)$"), o.options or {}
+  local folders = folders_of(options)
+  local list, includes = headers.of(text, folders)
+  local file = new_file(base, text, includes)
+  file.items = items_of(text, base, kernel)
+  local self = { name = base, kernel = kernel, files = { file }, left_out = {}, folder = o.folder,
+    folders = folders, headers = list }
   local chosen = leave_out_others(self, file)
   if not chosen then fail("%s has no kernel '%s'", name, kernel) end
   file.edit = head_edit(text, chosen, o.template or {}, in_extern_c(text, chosen))
-  local source, e, edits = settle(self, o.options or {}), file.edit, {}
-  if e then
-    edits[1] = { line = line_at(text, e.first), was = text:sub(e.first, e.last), now = e.now }
-  end
+  local source, edits = settle(self, options)
   table.sort(self.left_out, function(a, b) return a.line < b.line end)
   return { source = source, edits = edits, left_out = self.left_out, kernel = kernel,
     item = chosen }

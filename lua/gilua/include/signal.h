@@ -1,0 +1,1 @@
+#include "gilua_nothing.h"

@@ -1,0 +1,77 @@
+-- headers: the user's headers that a file includes, and those that these include: where each is.
+-- A header stands where the compiler would find it: beside the file that includes it, else in the
+-- folders that it is told of, and always below one of these, as the compiler reaches no others.
+
+local csource = require "gilua.new.csource"
+local lfs = require "lfs"
+local textfile = require "gilua.base.textfile"
+
+local M = {}
+
+---@class Header
+---@field name string as the first #include spells it
+---@field path string absolute
+---@field folder string of the path
+---@field text string
+---@field beside table<string, boolean> as spelled: those that it includes from its own folder
+---@field includes table<string, Header> as spelled
+
+--- A path from the root, without . and .. in it.
+---@param path string
+---@return string
+function M.absolute(path)
+  if path:sub(1, 1) ~= "/" then path = lfs.currentdir() .. "/" .. path end
+  local parts = {}
+  for part in path:gmatch "[^/]+" do
+    if part == ".." then parts[#parts] = nil
+    elseif part ~= "." then parts[#parts + 1] = part end
+  end
+  return "/" .. table.concat(parts, "/")
+end
+
+--- A path as it is named below the first of the folders that it is in; nil in none.
+---@param path string absolute
+---@param folders string[]
+---@return string?
+function M.below(path, folders)
+  for _, folder in ipairs(folders) do
+    local root = M.absolute(folder) .. "/"
+    if path:sub(1, #root) == root then return path:sub(#root + 1) end
+  end
+end
+
+local function find(spelled, where, folders)
+  for i, folder in ipairs(where) do
+    local path = M.absolute(spelled:sub(1, 1) == "/" and spelled or folder .. "/" .. spelled)
+    if lfs.attributes(path, "mode") == "file" and M.below(path, folders) then
+      return path, i == 1
+    end
+  end
+end
+
+--- The headers of a text, each once, in the order of the first #include.
+---@param text string
+---@param folders string[] where the compiler looks; the file's own is one of them
+---@return Header[]
+---@return table<string, Header> includes of the text itself, as spelled
+function M.of(text, folders)
+  local list, by_path = {}, {}
+  local function read(from, where)
+    local includes, beside = {}, {}
+    for _, spelled in ipairs(csource.includes(from)) do
+      local path, is_beside = find(spelled, where, folders)
+      local header = path and by_path[path]
+      if path and not header then
+        header = { name = spelled, path = path, folder = path:match "^(.*)/",
+          text = textfile.read(path, "a header") }
+        list[#list + 1], by_path[path] = header, header
+        header.includes, header.beside = read(header.text, { header.folder, table.unpack(folders) })
+      end
+      includes[spelled], beside[spelled] = header, is_beside
+    end
+    return includes, beside
+  end
+  return list, (read(text, folders))
+end
+
+return M
