@@ -208,7 +208,7 @@ end
 local function set_count(c, p, i, arg, width)
   local text = c.read.launch and c.read.launch.args[i]
   local allocation = text and c.read.host:allocation(text)
-  local bytes, element = allocation and allocation.bytes, p.bytes // width
+  local bytes, element = allocation and allocation.bytes, math.max(1, p.bytes // width) -- of void
   if not bytes or bytes % element ~= 0 then
     arg.count, arg.count_guessed = guessed_count(c, p, width), true
     note(arg, "GUESS: how many")
@@ -249,26 +249,48 @@ local function fill_of(c, p, type, role)
   return type == "u8" and "{ 0, 255 }" or "{ 0, 100 }"
 end
 
--- Element type and how many of them an element of the argument has.
-local function element_of(c, p)
-  if not p.struct then return p.type, p.width end
+-- What has no type of its own in a table: its bits as whole numbers, from 0.125 to 1.
+local HALVES = {
+  half = "{ 0x3000, 0x3c00 }", half2 = "{ 0x3000, 0x3c00 }",
+  nv_bfloat16 = "{ 0x3e00, 0x3f80 }", nv_bfloat162 = "{ 0x3e00, 0x3f80 }",
+}
+
+-- Element type and how many of them an element of a struct has, why, and what it is filled with
+-- where that is another guess than the type's.
+local function element_of_struct(c, p)
+  local name = plain_type(p):gsub("^__", "")
+  if HALVES[name] and p.bytes % 2 == 0 then
+    return "u16", p.bytes // 2, "GUESS: the bits of " .. name, HALVES[name]
+  end
   local fields = c.read.host:fields(plain_type(p))
   local float = not fields
   for _, f in ipairs(fields or {}) do float = float or f.type:find("float") ~= nil end
-  if float and p.bytes % 4 == 0 then return "f32", p.bytes // 4, "GUESS: a struct as floats" end
   if p.bytes % 8 == 0 and fields and fields[1].type:find("double") then
     return "f64", p.bytes // 8, "GUESS: a struct as doubles"
   end
+  if p.bytes % 4 ~= 0 then return "u8", p.bytes, "GUESS: a struct as bytes" end
+  if float then return "f32", p.bytes // 4, "GUESS: a struct as floats" end
   return "i32", p.bytes // 4, "GUESS: a struct as whole numbers"
 end
 
+local function element_of(c, p)
+  if not p.struct then return p.type, p.width end
+  if p.bytes > 0 then return element_of_struct(c, p) end
+  if p.text:find("(", 1, true) then
+    fail("kernel %s takes a pointer to a function (%s), which only a program on the GPU has",
+      c.read.kernel, p.name)
+  end
+  return "u8", 1, "GUESS: void as bytes"
+end
+
 local function array(c, p, i)
-  local type, width, as = element_of(c, p)
+  local type, width, as, fill = element_of(c, p)
   local role = p.const and "in" or usage.role(c.read.body, p.name)
   local arg = { name = p.name, type = type, role = role, notes = {} }
   set_count(c, p, i, arg, width)
   local why
   arg.fill, why = fill_of(c, p, type, arg.role)
+  if fill and arg.fill then arg.fill, why = fill, nil end
   note(arg, as)
   note(arg, why)
   return arg

@@ -25,6 +25,7 @@ local M = {}
 local BUDGET = 60e6 -- warp instructions of the kernel as it is: under a second on the virtual GPU
 local LEAST_SIZE = 64 -- that is halved
 local MOST_HALVINGS = 30
+local MOST_LONGER = 64 -- times what was guessed
 
 --------------------------------------------------------------------------------------------------
 -- Which kernel
@@ -99,19 +100,46 @@ local function widest_linked(shape)
   return widest
 end
 
--- Halves the size until the kernel as it is runs within the budget: problem, outputs, measurement;
--- or problem, nil and why it does not run.
+-- Makes the array longer that a fault lies behind the end of, where its length is a guess; false
+-- where there is none such.
+local function lengthen(draft, why)
+  local byte, name, bytes = why:match "global memory at byte (%d+) of '([%w_]+)' %((%d+) bytes%)"
+  for _, arg in ipairs(byte and draft.args or {}) do
+    if arg.name == name and arg.count_guessed then
+      arg.guessed, arg.longer = arg.guessed or arg.count, arg.longer or 1
+      repeat arg.longer, bytes = arg.longer * 2, bytes * 2 until bytes > tonumber(byte)
+      arg.count = ("(%s) * %d"):format(arg.guessed, arg.longer)
+      for i, note in ipairs(arg.notes) do
+        if note == "GUESS: how many" then arg.notes[i] = note .. ", as far as it reaches" end
+      end
+      return arg.longer <= MOST_LONGER
+    end
+  end
+  return false
+end
+
+-- Halves the size where a run takes too long; false where it cannot.
+local function halve(draft, original)
+  local size, widest = draft.shape.size, widest_linked(draft.shape)
+  if not widest or size[widest] < LEAST_SIZE then return false end
+  size[widest] = (size[widest] + 1) // 2
+  draft.size_note = ("your program's is %s; smaller here, so that the virtual GPU takes less "
+    .. "than a second"):format(original)
+  return true
+end
+
+-- Changes the sizes until the kernel as it is runs within the budget: problem, outputs,
+-- measurement; or problem, nil and why it does not run.
 local function fit(draft)
-  local size, original = draft.shape.size, problemtext.size(draft.shape.size)
+  local original = problemtext.size(draft.shape.size)
   for _ = 1, MOST_HALVINGS do
     local problem = write_problem(draft)
     local outputs, why, m = kerneltable.run(problem, { seed = 1 }, { budget = BUDGET })
     if outputs then return problem, outputs, why end
-    local widest = m and m.status == "timeout" and widest_linked(draft.shape)
-    if not widest or size[widest] < LEAST_SIZE then return problem, nil, why end
-    size[widest] = (size[widest] + 1) // 2
-    draft.size_note = ("your program's is %s; smaller here, so that the virtual GPU takes less "
-      .. "than a second"):format(original)
+    local again
+    if m and m.status == "timeout" then again = halve(draft, original)
+    else again = lengthen(draft, why) end
+    if not again then return problem, nil, why end
   end
 end
 

@@ -1,0 +1,33 @@
+#!/bin/bash
+# Files of strangers, legal ones: each becomes a problem that runs, or one sentence says why not.
+. "$(dirname "$0")/tap.sh"
+cd "$TMP" || exit 1
+
+ready() { # ready NAME WHAT LINE…: NAME.cu becomes a problem that runs, which says each line
+  local name=$1 what=$2 out line
+  shift 2
+  out=$("$GILUA" new "$name.cu" 2>&1)
+  like "$what: it runs" "$name/ is ready" "$out"
+  for line in "$@"; do
+    ok "$(grep -qF -- "$line" "$name/problem.lua"; echo $?)" "$what: $line" "$(cat "$name/problem.lua")"
+  done
+}
+
+cat >far.cu <<'END'
+#include <cuda_fp16.h>
+__global__ void far(const float *in, __half *h, void *raw, float *out)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    out[i] = in[3 * i + 2] + ((unsigned char *)raw)[i];
+    h[i] = h[i] + __float2half(1.0f);
+}
+END
+ready far "an array that is longer than was guessed" 'count = "(size_x) * 4" }, -- GUESS: how many, as far' \
+  'name = "h", type = "u16", count = "size_x", fill = { 0x3000, 0x3c00 }' 'name = "raw", type = "u8"'
+
+echo '__global__ void fun(float *x, float (*f)(float)) { x[threadIdx.x] = f(1); }' >fun.cu
+out=$("$GILUA" new fun.cu 2>&1)
+is "a pointer to a function: the reason, and nothing else" \
+  "gilua: kernel fun takes a pointer to a function (f), which only a program on the GPU has" "$out"
+
+finish
