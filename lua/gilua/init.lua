@@ -14,7 +14,7 @@ local rooms = {
   { "farm", "farm funnel crew runner worker" },
   { "report", "report findings kept tuned progress html plot explain t4 disparity" },
   { "study", "experiment gecco2014 eurogp2014 tune validate adequacy" },
-  { "new", "newproblem reading csource headers slice signature branches hostcode hostvalue "
+  { "new", "newproblem reading parts csource headers slice signature branches hostcode hostvalue "
     .. "launchguess argumentguess usage precision problemtext backport checkproblem coverage" },
   { "prompt", "prompt inspect mutant errors" },
   { "command", "commands answer runs improve winner doctor meant" },

@@ -30,4 +30,31 @@ out=$("$GILUA" new fun.cu 2>&1)
 is "a pointer to a function: the reason, and nothing else" \
   "gilua: kernel fun takes a pointer to a function (f), which only a program on the GPU has" "$out"
 
+cat >main.cu <<'END'
+#include <stdio.h>
+#include <vector>
+#define real float
+int n = 0;
+#include "kern.cu"
+int main() {
+    real *x;
+    cudaMalloc(&x, 5000 * sizeof(real));
+    twice<<<(5000 + 127) / 128, 128>>>(x, 5000);
+    n = 3000; wait_for<<<n, 128>>>(x);
+}
+END
+cat >kern.cu <<'END'
+__global__ void twice(real *x, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) x[i] = 2 * x[i];
+}
+__global__ void wait_for(real *x) { x[blockIdx.x] = 1; }
+END
+ready main "a kernel in a file that is included" 'size = 5000, -- from the launch' \
+  'block_size_x = 128,' 'a float is in a header' 'made_from = { path = "'"$PWD/kern.cu"
+ready kern "a file that another includes" 'size = 5000, -- from the launch'
+out=$("$GILUA" new kern.cu later --kernel wait_for 2>&1)
+like "a size that is set later" "later/ is ready" "$out"
+
 finish

@@ -310,7 +310,7 @@ function M:dimensions(text)
   if #list > 3 then return nil end
   for i, part in ipairs(list) do
     local v = self:value(part)
-    if not v then return nil end
+    if not v or v <= 0 then return nil end -- `int n = 0;` is set later
     xyz[i] = math.tointeger(v) or math.ceil(v)
   end
   return xyz

@@ -113,7 +113,7 @@ local function size_from_names(read, s, d, used)
     local is_whole = not p.pointer and not p.struct and p.type:find("^[iu]")
     if is_whole and not s.taken[p.name] and M.dimension_by_name(p.name, used) == d then
       local v = read.values[p.name]
-      link(s, d, p.name, math.type(v) == "integer" and v or s.size[d])
+      link(s, d, p.name, math.type(v) == "integer" and v > 0 and v or s.size[d])
       return
     end
   end

@@ -13,11 +13,11 @@ local argumentguess = require "gilua.new.argumentguess"
 local kerneltable = require "gilua.problem.kerneltable"
 local launchguess = require "gilua.new.launchguess"
 local lfs = require "lfs"
+local parts = require "gilua.new.parts"
 local precision = require "gilua.new.precision"
 local problemtext = require "gilua.new.problemtext"
 local reading = require "gilua.new.reading"
 local report = require "gilua.report.report"
-local slice = require "gilua.new.slice"
 local textfile = require "gilua.base.textfile"
 
 local M = {}
@@ -330,12 +330,12 @@ function M.write(path, folder, o)
   local function say(...)
     if not o.quiet then printable.print((...):format(select(2, ...))) end
   end
-  local text = textfile.read(path, "the kernel")
+  local found = parts.of(path, o.kernel)
   folder = folder or path:match("([^/]+)$"):gsub("%.%w+$", "")
-  local chosen = choose(slice.kernels(text, path), path, o.kernel, say)
+  local chosen = choose(found.kernels, path, o.kernel, say)
   make_folder(folder, path)
   local read, trouble = fill_folder(folder, say, function()
-    return reading.of(text, path, chosen, folder, o)
+    return reading.of(found, chosen, folder, o)
   end)
   local guesses, n = guesses_in(textfile.read(folder .. "/problem.lua", "what was written"))
   tell(read, say, guesses)

@@ -6,6 +6,7 @@ local fail = require "gilua.base.fail"
 local core = require "gilua.core"
 local csource = require "gilua.new.csource"
 local kerneltable = require "gilua.problem.kerneltable"
+local signature = require "gilua.new.signature"
 local tablecase = require "gilua.problem.tablecase"
 
 local M = {}
@@ -97,6 +98,27 @@ local function writes(args, type)
   return false
 end
 
+-- Is every float of the parameters a double in a source? One that a header declares is not.
+local function all_double(table_problem, source)
+  local ok, params = pcall(signature.of, source, table_problem.table.kernel,
+    table_problem:options(table_problem:defaults()))
+  for _, p in ipairs(ok and params or {}) do
+    if p.type == "f32" then return false end
+  end
+  return true
+end
+
+-- The outputs in double precision; nil and why there are none.
+local function run_double(problem, spec)
+  local table_problem = problem.definition.kernel_table
+  local source = doubled(problem.source)
+  if not all_double(table_problem, source) then return nil, "a float is in a header" end
+  local ran, double, refused = pcall(kerneltable.run, problem, spec, { source = source,
+    convert = convert_to_double(table_problem.table.args), structs = { f32 = "f64" } })
+  if not ran then return nil, tostring(double) end
+  return double, refused
+end
+
 local function largest_of(outputs)
   return select(2, difference(outputs, outputs))
 end
@@ -115,11 +137,7 @@ function M.tolerance(problem, spec)
     return rounded(math.max(largest_of(single), 1e-30) * 2.0 ^ -40),
       ("2^-40 of the largest answer, %.3g"):format(largest_of(single))
   end
-  local ran, double, refused = pcall(kerneltable.run, problem, spec, {
-    source = doubled(problem.source), convert = convert_to_double(t.args),
-    structs = { f32 = "f64" },
-  })
-  if not ran then double, refused = nil, tostring(double) end
+  local double, refused = run_double(problem, spec)
   if not double then
     local largest = largest_of(single)
     return rounded(math.max(largest, 1e-30) * 1e-5), ("GUESS: 1e-5 of the largest answer, %.3g; in "

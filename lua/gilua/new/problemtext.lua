@@ -3,6 +3,8 @@
 local csource = require "gilua.new.csource"
 local launchguess = require "gilua.new.launchguess"
 
+local slice = require "gilua.new.slice"
+
 local M = {}
 
 local DIMENSIONS = { "x", "y", "z" }
@@ -105,6 +107,9 @@ local function add_rest(draft, add, tolerance, why)
       M.size(draft.checked_size))
   end
   add("  include = %s,", strings(read.compiler.include))
+  if read.compiler.before then
+    add('  options = { "--pre-include=%s" }, -- what stands before it', slice.BEFORE)
+  end
   if #read.compiler.defines > 0 then add("  defines = %s,", strings(read.compiler.defines)) end
   add("  made_from = { path = %q, template = %s }, -- for `gilua apply`", read.absolute_path,
     strings(read.template))

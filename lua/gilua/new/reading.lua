@@ -33,10 +33,13 @@ local M = {}
 ---@field options string[] of NVRTC
 ---@field include string[] folders, the file's own first
 ---@field defines string[] "NAME" or "NAME=VALUE"
+---@field before? string what another file has before it includes the kernel's
 
 -- Folders and macros as the compiler takes them, and as problem.lua keeps them.
-local function compiler(path, o)
+local function compiler(path, o, host)
   local include, defines, options = { headers.absolute(path):match("^(.*)/") }, {}, {}
+  local other = host and headers.absolute(host.path):match("^(.*)/")
+  if other and other ~= include[1] then include[2] = other end
   for folder in (o.include or ""):gmatch("[^,:]+") do
     if lfs.attributes(folder, "mode") ~= "directory" then
       fail("--include %s: there is no such folder", folder)
@@ -48,7 +51,8 @@ local function compiler(path, o)
   for define in (o.define or ""):gmatch("[^,]+") do
     defines[#defines + 1], options[#options + 1] = define, "-D" .. define
   end
-  return { options = options, include = include, defines = defines }
+  if host then options[#options + 1] = "--pre-include=" .. slice.BEFORE end
+  return { options = options, include = include, defines = defines, before = host and host.before }
 end
 
 local function read_host(text, words, notes)
@@ -86,19 +90,19 @@ local function parts_of(text, item)
 end
 
 --- Reads a kernel; writes its source, and copies of headers that hold code for the host.
----@param text string the file
----@param path string its name
+---@param parts Parts the file
 ---@param item table the kernel, of gilua.slice's kernels
 ---@param folder string where kernel.cu is written
 ---@param o { template?: string, include?: string, define?: string } of the command line
 ---@return Reading
-function M.of(text, path, item, folder, o)
-  local notes, words = {}, compiler(path, o)
-  local host = read_host(text, words, notes)
+function M.of(parts, item, folder, o)
+  local text, path, notes = parts.text, parts.path, {}
+  local words = compiler(path, o, parts.host)
+  local host = read_host(parts.host and parts.host.text or text, words, notes)
   local launch = host:launch(item.name)
   local template = launchguess.template(item, launch, csource.split(o.template or ""), host, notes)
   local sliced = slice.cut(text, path, item.name,
-    { folder = folder, template = template, options = words.options })
+    { folder = folder, template = template, options = words.options, before = words.before })
   local params = read_params(sliced, folder, words)
   local head, body = parts_of(text, item)
   return { path = path, absolute_path = headers.absolute(path), kernel = item.name,

@@ -11,7 +11,7 @@ local core = require "gilua.core"
 local csource = require "gilua.new.csource"
 local headers = require "gilua.new.headers"
 
-local M = {}
+local M = { BEFORE = "before_kernel.h" } -- what stands before the file where another includes it
 
 local MOST_ROUNDS = 80 -- of compiling and leaving out
 local COMPLAINT = "it does not compile for a GPU: "
@@ -355,11 +355,19 @@ local function folders_of(options)
   return list
 end
 
+-- What stands before the file is a header that the problem folder has in any case.
+local function add_before(self, text)
+  local list, includes = headers.of(text, self.folders)
+  table.move(list, 1, #list, #self.headers + 1, self.headers)
+  self.files[2] = new_file(M.BEFORE, text, includes)
+end
+
 ---@param text string the file
 ---@param name string of the file, for messages
 ---@param kernel string
----@param o { folder: string, template?: string[], options?: string[] } where copies of headers go
----  that hold code for the host; arguments of the kernel's template; options of NVRTC
+---@param o { folder: string, template?: string[], options?: string[], before?: string } where
+---  copies of headers go that hold code for the host; arguments of the kernel's template; options
+---  of NVRTC; what another file has before it includes this one
 ---@return Slice
 function M.cut(text, name, kernel, o)
   local base, options = name:match("([^/]+)$"), o.options or {}
@@ -369,6 +377,7 @@ function M.cut(text, name, kernel, o)
   file.items = items_of(text, base, kernel)
   local self = { name = base, kernel = kernel, files = { file }, left_out = {}, folder = o.folder,
     folders = folders, headers = list }
+  if o.before then add_before(self, o.before) end
   local chosen = leave_out_others(self, file)
   if not chosen then fail("%s has no kernel '%s'", name, kernel) end
   file.edit = head_edit(text, chosen, o.template or {}, in_extern_c(text, chosen))

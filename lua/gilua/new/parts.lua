@@ -1,0 +1,86 @@
+-- parts: the file with a kernel, and the file that includes it, where a program is in two: what
+-- stands before that #include belongs to the kernel, and its host code may be there.
+
+local csource = require "gilua.new.csource"
+local headers = require "gilua.new.headers"
+local lfs = require "lfs"
+local slice = require "gilua.new.slice"
+local textfile = require "gilua.base.textfile"
+
+local M = {}
+
+local OPENS = csource.set "if ifdef ifndef"
+
+---@class Parts
+---@field path string of the file with the kernels
+---@field text string
+---@field kernels table[] of gilua.slice
+---@field host? { path: string, text: string, before: string } the file that includes it
+
+local function folder_of(path)
+  return headers.absolute(path):match "^(.*)/"
+end
+
+local function has(kernels, wanted)
+  for _, k in ipairs(kernels) do
+    if not wanted or k.name == wanted then return true end
+  end
+  return false
+end
+
+-- What a text has before it includes a file; nil where that is not there, or under a condition.
+local function before(text, folder, path)
+  local open, t <close> = 0, csource.tokens(text)
+  for i, word in csource.directives(t) do
+    if OPENS[word] then open = open + 1 elseif word == "endif" then open = open - 1 end
+    local spelled = csource.included(t[i])
+    if spelled and headers.absolute(folder .. "/" .. spelled) == path then
+      return open == 0 and text:sub(1, t:first(i) - 1) or nil
+    end
+  end
+end
+
+-- The file beside it that includes one; of several the first by name.
+local function includer(path)
+  local absolute, folder, names = headers.absolute(path), folder_of(path), {}
+  for name in lfs.dir(folder) do
+    local other = folder .. "/" .. name
+    local is_file = other ~= absolute and lfs.attributes(other, "mode") == "file"
+    if is_file and name:find "%.c[pu]*$" then names[#names + 1] = name end
+  end
+  table.sort(names)
+  for _, name in ipairs(names) do
+    local text = textfile.read(folder .. "/" .. name, "a file beside it")
+    local found = before(text, folder, absolute)
+    if found then return { path = folder .. "/" .. name, text = text, before = found } end
+  end
+end
+
+-- The first file that one includes itself and that has the kernel.
+local function included(path, text, wanted)
+  local folder = folder_of(path)
+  local _, includes = headers.of(text, { folder })
+  for _, spelled in ipairs(csource.includes(text)) do
+    local header = includes[spelled]
+    local kernels = header and header.text:find("__global__", 1, true)
+      and slice.kernels(header.text, header.path)
+    local found = kernels and has(kernels, wanted) and before(text, folder, header.path)
+    if found then
+      return { path = header.path, text = header.text, kernels = kernels,
+        host = { path = path, text = text, before = found } }
+    end
+  end
+end
+
+--- The file with the kernel that a person asks for, and what includes it.
+---@param path string
+---@param wanted? string the kernel's name
+---@return Parts
+function M.of(path, wanted)
+  local text = textfile.read(path, "the kernel")
+  local kernels = slice.kernels(text, path)
+  local elsewhere = not has(kernels, wanted) and included(path, text, wanted)
+  return elsewhere or { path = path, text = text, kernels = kernels, host = includer(path) }
+end
+
+return M
