@@ -57,4 +57,11 @@ ready kern "a file that another includes" 'size = 5000, -- from the launch'
 out=$("$GILUA" new kern.cu later --kernel wait_for 2>&1)
 like "a size that is set later" "later/ is ready" "$out"
 
+cat >enum.cu <<'END'
+enum class Kind { one, two };
+template <Kind K> __global__ void t(float *x) { x[threadIdx.x] = K == Kind::one ? 1 : 2; }
+int main() { t<Kind::two><<<1, 32>>>(0); }
+END
+ready enum "a template of an enum" 'template = { "Kind::two" }'
+
 finish

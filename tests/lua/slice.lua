@@ -219,4 +219,15 @@ tap.case("static behind __global__", function()
   tap.is(s.source, 'extern "C" __global__ /* a */ void k(int *x) { *x = 1; }\n', "gives way")
 end)
 
+tap.case("a prototype of the kernel before it", function()
+  local kernel = "__global__ void k(int *x) { *x = 1; }\n"
+  local s = cut("__global__ void k(int *x);\n" .. kernel)
+  tap.is(s.source, '\nextern "C" ' .. kernel, "gives way")
+  local place, folder = tap.folder(), tap.folder()
+  scratch.write(place .. "/proto.h", "#define N 1\n__global__ void k(int *x);\n")
+  s = cut('#include "proto.h"\n' .. kernel, "k", { folder = folder, options = { "-I" .. place } })
+  tap.has(s.source, '#include "proto.h"\nextern "C"', "in a header")
+  tap.is(tap.read(folder .. "/proto.h"), "#define N 1\n\n", "too")
+end)
+
 tap.done()

@@ -24,6 +24,7 @@ local function template_argument(p, text, host, notes)
   end
   local value = text and host:value(text)
   if value then return tostring(value) end
+  if text and text:find "^[%w_:]+::[%w_]+$" then return text end -- an enum's
   notes[#notes + 1] = ("GUESS: template parameter %s is 256"):format(p.name)
   return "256"
 end

@@ -276,10 +276,17 @@ local function write_headers(self)
   end
 end
 
+-- Where an error lies: a prototype of the kernel is C++'s, and the kernel extern "C".
+local function prototype_of(self, e)
+  local line, path = e.text:match "^linkage specification .*%(declared at line (%d+) ?o?f? ?(.*)%)"
+  if not line then return e.file, e.at end
+  return path == "" and e.file or file_at(self, path), tonumber(line)
+end
+
 -- Leaves out what an error is in; false where it cannot be. Of a header, when it is first blamed,
 -- all that is for the host goes.
 local function give_way(self, e)
-  local file = e.file
+  local file, line = prototype_of(self, e)
   if file and not file.items then
     file.items = items_of(file.text, file.name)
     for _, item in ipairs(file.items) do
@@ -287,7 +294,7 @@ local function give_way(self, e)
     end
     if next(file.gone) then return true end
   end
-  local item = file and item_at(file, e.at)
+  local item = file and item_at(file, line)
   if not item or item.open and file == self.files[1] then return false end
   local host = e.text:find("is considered a host", 1, true)
   leave_out(self, file, item, host and "for the host" or COMPLAINT .. e.text)
