@@ -219,6 +219,7 @@ bool compile_one(Compiler *c, const char *source, size_t len, const char *name,
     if (memchr(source, '\0', len))
         return gi_fail(err, "usage", "the source %s has a zero byte in it: it is not text", name);
     if (!check_options(options, err)) return false;
+    while (*name == '-') name++; /* NVRTC would take such a name for an option */
     Program *p = NULL;
     CompileResult r = {0};
     char *text = gi_strndup(source, len);

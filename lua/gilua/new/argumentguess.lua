@@ -5,6 +5,7 @@
 local csource = require "gilua.new.csource"
 local fail = require "gilua.base.fail"
 local launchguess = require "gilua.new.launchguess"
+local luadata = require "gilua.base.luadata"
 local tablecase = require "gilua.problem.tablecase"
 local usage = require "gilua.new.usage"
 
@@ -18,7 +19,7 @@ local WHOLE = { [1] = "u8", [2] = "i16", [4] = "i32", [8] = "i64" }
 ---@class ArgumentGuess a row of `args` in problem.lua
 ---@field name string
 ---@field type string
----@field value? string as it is written
+---@field value? string as it is written (gilua.luadata)
 ---@field count? string an expression
 ---@field fields? string as it is written
 ---@field fill? string as it is written
@@ -58,23 +59,17 @@ local function same_size(c, value)
   end
 end
 
-local function number_text(value)
-  if math.type(value) == "integer" then return tostring(value) end
-  local short = ("%.9g"):format(value)
-  return tonumber(short) == value and short or ("%.17g"):format(value)
-end
-
 local function scalar_value(c, p, i)
   local text, d = c.read.launch and c.read.launch.args[i], linked_dimension(c, p.name)
-  if d then return ('"%s"'):format(size_name(d)), text or p.text end
+  if d then return luadata.quote(size_name(d)), text or p.text end
   local value = c.read.values[p.name]
   if value then
     local other = same_size(c, value)
-    return other and ('"%s"'):format(other) or number_text(value), text
+    return luadata.text(other or value), text
   end
   if p.type:find("^f") then return "1.0", "GUESS: nothing says what it is" end
   d = launchguess.dimension_by_name(p.name, #c.shape.size)
-  if d then return ('"%s"'):format(size_name(d)), "GUESS: from its name" end
+  if d then return luadata.quote(size_name(d)), "GUESS: from its name" end
   return "1", "GUESS: nothing says what it is"
 end
 
@@ -101,10 +96,9 @@ end
 local function field_text(c, f, kind)
   local value = c.read.host:value(f.name)
   local d = linked_dimension(c, f.name)
-  if value and d and value == c.shape.size[d] then return ('"%s"'):format(size_name(d)), false end
+  if value and d and value == c.shape.size[d] then return luadata.quote(size_name(d)), false end
   if not value then return kind:find("^f") and "1.0" or "1", true end
-  local text = tostring(value)
-  return kind:find("^f") and math.type(value) == "integer" and text .. ".0" or text, false
+  return luadata.text(kind:find("^f") and value + 0.0 or value), false
 end
 
 local function field_kind(c, f)
@@ -140,7 +134,8 @@ local function struct(c, p)
     local kind = field_kind(c, f)
     local text, guessed = field_text(c, f, kind)
     if f.count > 1 then text = "{ " .. (text .. ", "):rep(f.count):sub(1, -3) .. " }" end
-    list[i], any = ('{ "%s", "%s", %s }'):format(f.name, kind, text), any or guessed
+    list[i] = ("{ %s, %s, %s }"):format(luadata.quote(f.name), luadata.quote(kind), text)
+    any = any or guessed
   end
   arg.fields = "{ " .. table.concat(list, ", ") .. " }"
   note(arg, any and "GUESS: values of its fields")

@@ -212,24 +212,24 @@ end
 --- none.
 ---@param read Reading
 ---@param shape LaunchShape
----@return string? text in quotes
+---@return string? text
 ---@return string? note
 function M.shared(read, shape)
   local text = read.launch and read.launch.shared
   local bytes = text and text ~= "" and text ~= "0" and read.host:value(text)
   local is_asked = read.body:find(1, "extern", "__shared__")
   if not bytes then
-    if is_asked then return '"block_size_x * 8"', "GUESS: bytes" end
+    if is_asked then return "block_size_x * 8", "GUESS: bytes" end
     return nil
   end
   local block = shape.block
   local threads = block[1] * block[2] * block[3]
   local from = ("%d bytes, %s"):format(bytes, read.launch.place)
   if bytes > 0 and bytes % threads == 0 then
-    return ('"%s * %d"'):format(M.threads_text(#shape.size), bytes // threads), from
+    return ("%s * %d"):format(M.threads_text(#shape.size), bytes // threads), from
   end
   local element = read.body:find(1, "extern", "__shared__", "double") and 8 or 4
-  return ('"block_size_x * %d + %d"'):format(element, bytes - threads * element), "GUESS: " .. from
+  return ("block_size_x * %d + %d"):format(element, bytes - threads * element), "GUESS: " .. from
 end
 
 return M

@@ -13,6 +13,7 @@ local argumentguess = require "gilua.new.argumentguess"
 local kerneltable = require "gilua.problem.kerneltable"
 local launchguess = require "gilua.new.launchguess"
 local lfs = require "lfs"
+local luadata = require "gilua.base.luadata"
 local parts = require "gilua.new.parts"
 local precision = require "gilua.new.precision"
 local problemtext = require "gilua.new.problemtext"
@@ -233,22 +234,22 @@ end
 -- The folder
 
 local EXPERIMENT = [[
--- Evolves %s. Everything about the search is here to be changed; docs/tutorial.md and
--- docs/howto/ tell how. `gilua evolve %s` does the same.
+-- Evolves KERNEL. Everything about the search is here to be changed; docs/tutorial.md and
+-- docs/howto/ tell how. `gilua evolve FOLDER` does the same.
 
 local fills = require "gilua.new.fills"
 local gi = require "gilua"
 
 local options = gi.cli {
-  doc = "Evolves %s.",
+  doc = "DOC",
   { name = "population", default = 60, min = 2, doc = "kernels in a generation" },
   { name = "generations", default = 12, min = 1, doc = "generations" },
 }
 
-local problem = gi.problem %q
-local out = options.out or ("out/%%s-%%d"):format(problem.name, options.seed)
+local problem = gi.problem "FOLDER"
+local out = options.out or ("out/%s-%d"):format(problem.name, options.seed)
 local report, unwritable = gi.report.open(out)
-if not report then gi.fail("%%s", unwritable) end
+if not report then gi.fail("%s", unwritable) end
 
 gi.evolve.run {
   problem = problem,
@@ -264,6 +265,14 @@ gi.evolve.run {
   observers = { report, gi.progress.new { quiet = options.quiet, dir = out } },
 }
 ]]
+
+-- The experiment: a stranger's words stand in it as strings (FOLDER in quotes) and in remarks.
+local function experiment(kernel, folder)
+  local words = { ['"DOC"'] = luadata.quote(("Evolves %s."):format(kernel)),
+    ['"FOLDER"'] = luadata.quote(folder), KERNEL = luadata.remark(kernel),
+    FOLDER = luadata.remark(folder) }
+  return (EXPERIMENT:gsub('"?%f[%w]%u%u%u+%f[%W]"?', words))
+end
 
 local function remove_tree(folder)
   for name in lfs.dir(folder) do
@@ -289,8 +298,7 @@ local function fill_folder(folder, say, read)
   local ok, found, trouble = xpcall(function()
     local draft = draft_of(read(), folder)
     local why = try(draft, say)
-    local kernel = draft.reading.kernel
-    report.write(folder .. "/experiment.lua", EXPERIMENT:format(kernel, folder, kernel, folder))
+    report.write(folder .. "/experiment.lua", experiment(draft.reading.kernel, folder))
     return draft.reading, why
   end, function(e) return type(e) == "string" and debug.traceback(e, 2) or e end)
   if ok then return found, trouble end

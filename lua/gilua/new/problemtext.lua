@@ -1,8 +1,12 @@
 -- problemtext: the text of the problem.lua that `gilua new` writes.
+--
+-- It is code that will be run, made of a stranger's words. So it is written as data
+-- (gilua.luadata), its remarks on their lines, and read back before anybody else sees it: it must
+-- say the table that was meant, and nothing else.
 
 local csource = require "gilua.new.csource"
 local launchguess = require "gilua.new.launchguess"
-
+local luadata = require "gilua.base.luadata"
 local slice = require "gilua.new.slice"
 
 local M = {}
@@ -11,32 +15,75 @@ local DIMENSIONS = { "x", "y", "z" }
 local BLOCKS = { 32, 64, 96, 128, 192, 256, 384, 512, 768, 1024 }
 local SHAPES = { 4, 8, 16, 32, 64 } -- sides of a block of two dimensions
 local KINDS = { float = "f32", double = "f64", int = "i32", unsigned = "u32" }
+local ORDER = { "name", "path", "type", "value", "fields", "count", "fill", "role", "template" }
 
-local function strings(list)
-  local quoted = {}
-  for i, s in ipairs(list) do quoted[i] = ("%q"):format(s) end
-  return "{ " .. table.concat(quoted, ", ") .. " }"
+---@class ProblemText
+---@field lines string[]
+---@field meant table what they say
+
+local function remark(note)
+  return note and note ~= "" and " -- " .. luadata.remark(note) or ""
+end
+
+-- A row `name = value,` with its remark.
+local function add(p, name, value, note)
+  p.meant[name] = value
+  p.lines[#p.lines + 1] = ("  %s = %s,%s"):format(name, luadata.text(value, ORDER), remark(note))
+end
+
+-- A row of several lines: of each { key, value, note }, a key that is a number has no name.
+local function add_list(p, name, rows)
+  local list = {}
+  p.lines[#p.lines + 1] = ("  %s = {"):format(name)
+  for _, row in ipairs(rows) do
+    local key, value, note = table.unpack(row, 1, 3)
+    list[key] = value
+    local text = luadata.text(type(key) == "number" and value or { [key] = value }, ORDER)
+    if type(key) == "string" then text = text:sub(3, -3) end -- without its { }
+    p.lines[#p.lines + 1] = ("    %s,%s"):format(text, remark(note))
+  end
+  p.lines[#p.lines + 1] = "  },"
+  p.meant[name] = list
+end
+
+---@param size integer[]
+---@return integer|integer[]
+local function plain_size(size)
+  return #size == 1 and size[1] or table.move(size, 1, #size, 1, {})
 end
 
 ---@param size integer[]
 ---@return string
 function M.size(size)
-  return #size == 1 and tostring(size[1]) or "{ " .. table.concat(size, ", ") .. " }"
+  return luadata.text(plain_size(size))
+end
+
+--------------------------------------------------------------------------------------------------
+-- The fields
+
+-- What an argument's text says: a constant.
+local function constant(text, arg)
+  if text == nil then return nil end
+  local value, why = luadata.read("return " .. text)
+  if value == nil then
+    error(("argument %s would be written as %s: %s"):format(arg.name, text, why), 0)
+  end
+  return value
 end
 
 -- A row of `args`.
-local function argument_line(arg)
-  local parts = { ('name = "%s", type = "%s"'):format(arg.name, arg.type) }
-  local function add(field, text) parts[#parts + 1] = field .. " = " .. text end
-  if arg.value then add("value", arg.value) end
-  if arg.fields then add("fields", arg.fields) end
-  if arg.count then
-    add("count", arg.count:find("^%d+$") and arg.count or ('"%s"'):format(arg.count))
-  end
-  if arg.fill then add("fill", arg.fill) end
-  if arg.role and arg.role ~= "in" then add("role", ('"%s"'):format(arg.role)) end
-  local notes = #arg.notes > 0 and " -- " .. table.concat(arg.notes, "; ") or ""
-  return ("    { %s },%s"):format(table.concat(parts, ", "), notes)
+local function argument(arg)
+  local count = arg.count
+  if count and count:find "^%d+$" then count = math.tointeger(tonumber(count)) or count end
+  return { name = arg.name, type = arg.type, value = constant(arg.value, arg),
+    fields = constant(arg.fields, arg), count = count, fill = constant(arg.fill, arg),
+    role = arg.role ~= "in" and arg.role or nil }
+end
+
+local function add_arguments(p, args)
+  local rows = {}
+  for i, arg in ipairs(args) do rows[i] = { i, argument(arg), table.concat(arg.notes, "; ") } end
+  add_list(p, "args", rows)
 end
 
 -- The usual sides of blocks, and the one of the launch.
@@ -46,73 +93,96 @@ local function block_sides(shape, d)
   for _, v in ipairs(list) do has = has or v == own end
   if not has then list[#list + 1] = own end
   table.sort(list)
-  return table.concat(list, ", ")
+  return list
 end
 
-local function add_geometry(draft, add)
+local function add_geometry(p, draft)
   local s = draft.shape
-  add("  size = %s,%s", M.size(s.size), draft.size_note and " -- " .. draft.size_note or "")
+  add(p, "size", plain_size(s.size), draft.size_note)
   for d = 1, #s.size do
     local name = "block_size_" .. DIMENSIONS[d]
-    add("  %s = %d,%s", name, s.block[d], s.block_guessed and " -- GUESS"
-      or s.fixed_block and d == 1 and " -- not to be tuned: " .. s.fixed_block or "")
+    add(p, name, s.block[d], s.block_guessed and "GUESS"
+      or s.fixed_block and d == 1 and "not to be tuned: " .. s.fixed_block or nil)
     if s.each[d] and s.each[d] > 1 then
-      add('  grid_div_%s = { "%s", %d }, -- a thread takes %d', DIMENSIONS[d], name, s.each[d],
-        s.each[d])
+      add(p, "grid_div_" .. DIMENSIONS[d], { name, s.each[d] },
+        ("a thread takes %d"):format(s.each[d]))
     end
   end
   if s.fixed_grid then
-    add("  grid = { %d }, -- each thread takes many elements", s.fixed_grid[1])
+    add(p, "grid", { s.fixed_grid[1] }, "each thread takes many elements")
   end
   local shared, note = launchguess.shared(draft.reading, s)
-  if shared then add("  shared = %s, -- %s", shared, note) end
-end
-
-local function add_arguments(args, add)
-  add("  args = {")
-  for _, arg in ipairs(args) do add("%s", argument_line(arg)) end
-  add("  },")
+  if shared then add(p, "shared", shared, note) end
 end
 
 -- __constant__ variables that the kernel mentions.
-local function add_constants(read, add)
-  local lines, source <close> = {}, csource.tokens(read.sliced.source)
+local function add_constants(p, read)
+  local rows, seen, source <close> = {}, {}, csource.tokens(read.sliced.source)
   for _, c in ipairs(read.host:constants()) do
-    if source:find(1, c.name) then
-      lines[#lines + 1] = ('    %s = { type = "%s", count = %d }, -- GUESS: what is in it'):format(
-        c.name, KINDS[c.type:match("([%w_]+)%s*$")] or "f32", math.max(1, c.count))
+    if source:find(1, c.name) and not seen[c.name] then
+      seen[c.name] = true
+      local type = KINDS[c.type:match "([%w_]+)%s*$"] or "f32"
+      rows[#rows + 1] = { c.name, { type = type, count = math.max(1, c.count) },
+        "GUESS: what is in it" }
     end
   end
-  if #lines > 0 then add("  constants = {\n%s\n  },", table.concat(lines, "\n")) end
+  if #rows > 0 then add_list(p, "constants", rows) end
 end
 
-local function add_tuning(shape, add)
-  add("  tune_params = {")
+local function add_tuning(p, shape)
+  local rows = {}
   for d = 1, shape.fixed_block and 0 or #shape.size do
-    add("    block_size_%s = { %s },", DIMENSIONS[d], block_sides(shape, d))
+    rows[d] = { "block_size_" .. DIMENSIONS[d], block_sides(shape, d) }
   end
-  add("  },")
+  add_list(p, "tune_params", rows)
   if #shape.size > 1 and not shape.fixed_block then
-    add('  restrictions = { "%s <= 1024" },', launchguess.threads_text(#shape.size))
+    add(p, "restrictions", { launchguess.threads_text(#shape.size) .. " <= 1024" })
   end
 end
 
-local function add_rest(draft, add, tolerance, why)
+-- As many digits as a person reads.
+local function short(x)
+  return math.tointeger(x) or tonumber(("%.9g"):format(x))
+end
+
+local function add_rest(p, draft, tolerance, why)
   local read = draft.reading
-  add("  -- the reference is the kernel as it is (docs/own-kernels.md: one in C, in Lua, another "
-    .. "kernel)")
-  add("  tolerance = { max_error = %.9g },%s", tolerance or 0, why and " -- " .. why or "")
+  p.lines[#p.lines + 1] = "  -- the reference is the kernel as it is (docs/own-kernels.md: one in "
+    .. "C, in Lua, another kernel)"
+  add(p, "tolerance", { max_error = short(tolerance or 0) }, why)
   if draft.checked_size then
-    add("  checked_size = %s, -- of the small run that every mutant begins with",
-      M.size(draft.checked_size))
+    add(p, "checked_size", plain_size(draft.checked_size), "of the small run that every mutant "
+      .. "begins with")
   end
-  add("  include = %s,", strings(read.compiler.include))
+  add(p, "include", read.compiler.include)
   if read.compiler.before then
-    add('  options = { "--pre-include=%s" }, -- what stands before it', slice.BEFORE)
+    add(p, "options", { "--pre-include=" .. slice.BEFORE }, "what stands before it")
   end
-  if #read.compiler.defines > 0 then add("  defines = %s,", strings(read.compiler.defines)) end
-  add("  made_from = { path = %q, template = %s }, -- for `gilua apply`", read.absolute_path,
-    strings(read.template))
+  if #read.compiler.defines > 0 then add(p, "defines", read.compiler.defines) end
+  add(p, "made_from", { path = read.absolute_path, template = read.template },
+    "for `gilua apply`")
+end
+
+--------------------------------------------------------------------------------------------------
+-- The whole
+
+local HEAD = [[
+-- %s of %s, for gilua. Written by `gilua new`: lines with GUESS are guesses, so look at
+-- them. docs/own-kernels.md has every field; `gilua check %s` says what is wrong.
+
+return {]]
+
+local function head(draft)
+  local read = draft.reading
+  return HEAD:format(luadata.remark(read.kernel), luadata.remark(read.path:match "([^/]+)$"),
+    luadata.remark(draft.folder))
+end
+
+local function check(p, text)
+  local said, why = luadata.read(text)
+  if luadata.same(said, p.meant) then return end
+  error("the problem.lua that would be written does not say what was meant, so it is not: "
+    .. (why or "another table"), 0)
 end
 
 ---@param draft Draft
@@ -120,23 +190,18 @@ end
 ---@param why? string
 ---@return string
 function M.of(draft, tolerance, why)
-  local read, lines = draft.reading, {}
-  local function add(format, ...) lines[#lines + 1] = format:format(...) end
-  add([[
--- %s of %s, for gilua. Written by `gilua new`: lines with GUESS are guesses, so look at
--- them. docs/own-kernels.md has every field; `gilua check %s` says what is wrong.
-
-return {
-  source = "kernel.cu", -- the file as it is, but for what the host alone needs]],
-    read.kernel, read.path:match("([^/]+)$"), draft.folder)
-  add("  kernel = %q,", read.kernel)
-  add_geometry(draft, add)
-  add_arguments(draft.args, add)
-  add_constants(read, add)
-  add_tuning(draft.shape, add)
-  add_rest(draft, add, tolerance, why)
-  add("}\n")
-  return table.concat(lines, "\n")
+  local p = { lines = { head(draft) }, meant = {} }
+  add(p, "source", "kernel.cu", "the file as it is, but for what the host alone needs")
+  add(p, "kernel", draft.reading.kernel)
+  add_geometry(p, draft)
+  add_arguments(p, draft.args)
+  add_constants(p, draft.reading)
+  add_tuning(p, draft.shape)
+  add_rest(p, draft, tolerance, why)
+  p.lines[#p.lines + 1] = "}\n"
+  local text = table.concat(p.lines, "\n")
+  check(p, text)
+  return text
 end
 
 return M
