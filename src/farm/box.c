@@ -53,11 +53,14 @@
 **
 ** Reading is left alone: a worker reads headers, libraries and the data of cases. */
 
-/* The driver's devices; where they go by other names (WSL), all devices. */
+/* The driver's devices; where they go by other names (WSL), all devices. And the files of the
+** worker's own threads: the driver names its threads by them, and where it may not cuInit says
+** CUDA_ERROR_OPERATING_SYSTEM (580.159). */
 static bool allow_gpu(int rules, unsigned rights) {
     glob_t found;
-    bool done = true;
-    if (glob("/dev/nvidia*", 0, NULL, &found) != 0) return landlock_allow(rules, "/dev", rights);
+    bool done = landlock_allow(rules, "/proc/self/task", LANDLOCK_WRITE_FILE);
+    if (glob("/dev/nvidia*", 0, NULL, &found) != 0)
+        return done && landlock_allow(rules, "/dev", rights);
     for (size_t i = 0; i < found.gl_pathc; i++)
         done = landlock_allow(rules, found.gl_pathv[i], rights) && done;
     globfree(&found);

@@ -99,16 +99,37 @@ local function start_of(problem, farm, o, out)
   return ""
 end
 
--- Which lines of the winner the data cannot tell, before the report is written.
-local function looking_at_data()
+-- What the data notice, before anything is evolved on them.
+local function judged(problem, o)
+  local farm <close> = gi.farm(problem, { device = o.device, jobs = o.jobs })
+  local data = gi.adequacy.of(problem, farm, gi.own.case(problem, o.seed, o.device))
+  answer.say(o, "Data: %s", gi.adequacy.line(data))
+  if gi.adequacy.is_weak(data) and not o["weak-data"] then
+    fail("%s, so that wrong kernels would win: give the arrays other fills (gilua check %s says "
+      .. "what is not noticed), or evolve all the same with --weak-data", data.empty
+      and "a kernel that does nothing has right answers on these data"
+      or ("these data score below %.2f"):format(gi.adequacy.LEAST), o.problem)
+  end
+  return data
+end
+
+-- For the report: which lines of the winner the small case does not reach, or its data not notice.
+local function looking_at(data)
+  local survivors = {}
+  for i, s in ipairs(data.survivors) do
+    survivors[i] = gi.json.object { { "line", s.line }, { "what", s.what } }
+  end
   return { on_end = function(run)
     local result = run.result
     if not result or run.stopped then return end
     result.untested = gi.coverage.untested(run.problem, result.best.genome)
+    result.untold = gi.adequacy.untold(data, run.problem, result.best.genome)
+    result.data = gi.json.object { { "score", data.score }, { "noticed", data.noticed },
+      { "probes", data.probes }, { "survivors", gi.json.array(survivors) } }
   end }
 end
 
-local function evolved(problem, o, out)
+local function evolved(problem, o, out, data)
   local report, unwritable = gi.report.open(out)
   if not report then fail("%s", unwritable) end
   local farm <close> = gi.farm(problem, { device = o.device, jobs = o.jobs })
@@ -119,7 +140,7 @@ local function evolved(problem, o, out)
     population = o.population, generations = o.generations, rng = gi.rng(o.seed), start = start,
     init = gi.own.first, genes = gi.own.genes(problem),
     new_case = function(_, rng) return gi.own.case(problem, rng:int(1 << 31), o.device) end,
-    observers = { looking_at_data(), report, gi.progress.new { quiet = o.quiet, dir = out } },
+    observers = { looking_at(data), report, gi.progress.new { quiet = o.quiet, dir = out } },
   }
 end
 
@@ -132,15 +153,18 @@ function M.evolve()
     { name = "from", type = "string", doc = "start from what this run found, of tune or evolve" },
     { name = "tune", default = false, doc = "tune first, and start from the best settings" },
     SAMPLE,
+    { name = "weak-data", default = false,
+      doc = "also where the data notice too few changes of the kernel" },
   }
   if o.from and o.tune then
     ends.with(ends.STATUS.usage, "--from and --tune both say what to start from: give one of them")
   end
   local problem = gi.problem(o.problem)
   local out = o.out or ("out/%s-%d"):format(problem.name, o.seed)
-  local run = evolved(problem, o, out)
+  local run = evolved(problem, o, out, judged(problem, o))
   if run.result.best.genome == "" then return ends.STATUS.no_winner end
   winner.warn_of_untested(o, run.result.untested)
+  winner.warn_of_untold(o, run.result.untold)
   answer.say(o, "Next: gilua verify %s, and gilua apply %s puts it into the file it came from",
     shell.word(out), shell.word(out))
 end

@@ -16,6 +16,7 @@ local M = {}
 ---@field genome string
 ---@field seed integer
 ---@field untested? integer[] changed lines that the small case does not reach, where that is known
+---@field untold? integer[] changed lines of which its data do not notice a change, likewise
 ---@field kept any what result.json says was kept
 
 local function decoded(path)
@@ -63,7 +64,8 @@ function M.read(dir)
   end
   return { dir = dir, path = path, folder = folder, genome = best.genome,
     seed = math.tointeger(told.seed) or 1, kept = result.kept,
-    untested = told == result and whole_numbers(result.untested) or nil }
+    untested = told == result and whole_numbers(result.untested) or nil,
+    untold = told == result and whole_numbers(result.untold) or nil }
 end
 
 --- What a run kept of its problem.

@@ -28,6 +28,15 @@ function M.warn_of_untested(o, lines)
     .. "that right answers say nothing about it.", lines_named(lines))
 end
 
+--- The mark of a winner that changes what the data do not notice.
+---@param o table options of the command
+---@param lines integer[]? of gi.adequacy.untold
+function M.warn_of_untold(o, lines)
+  if not lines or #lines == 0 then return end
+  answer.say(o, "MARKED: %s changed where the data do not notice a change: right answers say "
+    .. "nothing about it. Read it.", lines_named(lines))
+end
+
 --------------------------------------------------------------------------------------------------
 -- apply
 
@@ -77,11 +86,18 @@ function M.apply()
     { name = "diff", default = false, doc = "print the difference and write nothing" },
     { name = "in-place", default = false,
       doc = "change the file itself; FILE.orig keeps the old one" },
+    { name = "anyway", default = false,
+      doc = "also where the winner changes what the data do not notice" },
   }
   local run = runs.read(o.run)
   if run.genome == "" then
     ends.with(ends.STATUS.no_winner, "%s found nothing better than the kernel as it is: there is "
       .. "nothing to apply", o.run)
+  end
+  if run.untold and #run.untold > 0 and not o.diff and not o.anyway then
+    fail("the winner of %s changes %s, where its data do not notice a change, so that it may be "
+      .. "wrong: read it (gilua apply %s --diff), then add --anyway", o.run,
+      lines_named(run.untold), o.run)
   end
   local kept = runs.kept(run)
   local text, old, path, params = gi.backport.file(kept, run.genome)
@@ -137,7 +153,8 @@ local function verified(o, run, code, farm, v, untested)
     { "max_error", v.max_error },
     { "ratio", v.ratio and gi.json.object { { "median", v.ratio.median },
       { "least", v.ratio.least }, { "greatest", v.ratio.greatest } } },
-    { "untested", gi.json.array(untested) }, { "cases", gi.json.array(rows) },
+    { "untested", gi.json.array(untested) },
+    { "untold", run.untold and gi.json.array(run.untold) }, { "cases", gi.json.array(rows) },
   }
 end
 
@@ -163,6 +180,7 @@ local function verify(o)
   answer.say(o, "%s, all right, largest error %.3g: %.3f times faster (median; %.3f to %.3f)", all,
     v.max_error, v.ratio.median, v.ratio.least, v.ratio.greatest)
   M.warn_of_untested(o, untested)
+  M.warn_of_untold(o, run.untold)
   return value
 end
 

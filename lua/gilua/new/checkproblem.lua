@@ -113,8 +113,7 @@ local function tells(c)
   local a = adequacy.of(c.problem, c.farm, c.spec)
   local weak = adequacy.is_weak(a)
   c.found:add { (weak or #a.survivors > 0) and "!!" or "ok", "data",
-    ("score %.2f: %d of %d changes of the kernel are noticed%s"):format(a.score, a.noticed,
-      a.probes, #a.survivors > 0 and "; not these:" or ""),
+    adequacy.line(a) .. (#a.survivors > 0 and "; not these:" or ""),
     advice = some_lines(a.survivors, function(s) return ("%5d: %s"):format(s.line, s.what) end),
     figures = { { "score", a.score }, { "noticed", a.noticed }, { "probes", a.probes } } }
   if weak then

@@ -109,6 +109,7 @@ function M.result(run, total_seconds, keeps)
     { "speedup", result.speedup }, { "speedup_low", result.low }, { "speedup_high", result.high },
     { "pairs", result.pairs }, { "evolved", result.evolved },
     { "untested", result.untested and json.array(result.untested) },
+    { "data", result.data }, { "untold", result.untold and json.array(result.untold) },
     { "start", run.scheme.start },
     { "stopped", run.stopped and run.stopped.message },
     { "population", run.scheme.population }, { "generations", #run.records },

@@ -268,6 +268,14 @@ function M.of(problem, farm, case, options)
   return found
 end
 
+--- One line of it, for people.
+---@param a gilua.adequacy
+---@return string
+function M.line(a)
+  return ("score %.2f: %d of %d changes of the kernel are noticed"):format(a.score, a.noticed,
+    a.probes)
+end
+
 --- Is it too weak to begin with?
 ---@param a gilua.adequacy
 ---@return boolean
