@@ -197,7 +197,10 @@ tap.case("two headers of one name", function()
     "each is copied under its own")
 end)
 
+local HAS_LIBRARIES = gi.compile "#include <cuda/std/utility>\n" ~= nil -- beside NVRTC
+
 tap.case("headers of C and C++ that a GPU has something for, and others", function()
+  if not HAS_LIBRARIES then return end
   local text = "#include <type_traits>\n#include <utility>\n#include <limits>\n"
     .. "#include <strings.h>\n#include <sys/types.h>\n#include <optional>\n"
     .. "__global__ void k(float *x) { *x = std::is_same<int, float>::value ? 0 "
@@ -228,6 +231,14 @@ tap.case("a prototype of the kernel before it", function()
   s = cut('#include "proto.h"\n' .. kernel, "k", { folder = folder, options = { "-I" .. place } })
   tap.has(s.source, '#include "proto.h"\nextern "C"', "in a header")
   tap.is(tap.read(folder .. "/proto.h"), "#define N 1\n\n", "too")
+end)
+
+tap.case("of cub/cub.cuh what works inside a kernel", function()
+  if not HAS_LIBRARIES then return end
+  local s = cut("#include <cub/cub.cuh>\n__global__ void k(int *x)\n{\n"
+    .. "  typedef cub::BlockReduce<int, 128> Reduce;\n  __shared__ Reduce::TempStorage space;\n"
+    .. "  *x = Reduce(space).Sum(threadIdx.x);\n}\n")
+  tap.is(#s.left_out, 0, "nothing is left out")
 end)
 
 tap.done()
