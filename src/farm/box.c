@@ -58,7 +58,7 @@
 ** CUDA_ERROR_OPERATING_SYSTEM (580.159). */
 static bool allow_gpu(int rules, unsigned rights) {
     glob_t found;
-    bool done = landlock_allow(rules, "/proc/self/task", LANDLOCK_WRITE_FILE);
+    bool done = landlock_allow(rules, "/proc/self/task", LANDLOCK_WRITE_FILE | LANDLOCK_TRUNCATE);
     if (glob("/dev/nvidia*", 0, NULL, &found) != 0)
         return done && landlock_allow(rules, "/dev", rights);
     for (size_t i = 0; i < found.gl_pathc; i++)

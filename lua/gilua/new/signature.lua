@@ -53,7 +53,8 @@ template <class T> struct gilua_plain<volatile T> {
   typedef T type; static constexpr int is_const = 0; };
 template <class T> struct gilua_bytes { static constexpr int n = sizeof(T); };
 template <> struct gilua_bytes<void> { static constexpr int n = 0; };
-template <class R, class... A> struct gilua_bytes<R(A...)> { static constexpr int n = 0; };
+template <class gilua_R, class... gilua_A> struct gilua_bytes<gilua_R(gilua_A...)> {
+  static constexpr int n = 0; };
 template <class T> struct gilua_arg {
   typedef gilua_plain<T> P; static constexpr int pointer = 0; };
 template <class T> struct gilua_arg<T *> {
