@@ -9,7 +9,7 @@ local core = require "gilua.core"
 -- The rooms, each above those that it may import from (tests/lua/rooms.lua holds them to it).
 local rooms = {
   { "base", "ends fail settings stats host textfile tempfolder json luadata base64 wire shell "
-    .. "cli" },
+    .. "cli arithmetic" },
   { "search", "evolve genome select fitness minimise control configured pareto repeats" },
   { "problem", "problem place kerneltable tablecase tablecheck creference expression samples own" },
   { "farm", "farm funnel crew runner worker" },

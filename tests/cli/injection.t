@@ -92,4 +92,13 @@ opens "a folder's name" $'in\n'"$RUNS/plain.cu"
 opens "a macro of the command line" plain.cu --define 'UNUSED="]] os.exit(42) --[["'
 folder=$'f\n"'"$RUNS"'--[[.made' opens "the problem's own folder" plain.cu
 
+# what is no file, and what has no end
+mkfifo pipe.cu
+fails "a pipe" "pipe.cu is a named pipe" timeout 20 "$GILUA" new pipe.cu
+fails "a device" "/dev/zero is a char device" timeout 20 "$GILUA" new /dev/zero
+kernel "" | sed 's/int n = 5000/int n = (function() while true do end end)()/' >loop.cu
+timeout 100 "$GILUA" new loop.cu loop >said 2>&1
+[ $? != 124 ]
+ok $? "a loop in the host's code is not run" "$(cat said)"
+
 finish

@@ -4,15 +4,31 @@ local fail = require "gilua.base.fail"
 
 local M = {}
 
+local MOST_BYTES = 1 << 26 -- of a text
+
+-- What is there and no file may keep its reader waiting, or never end.
+local function refuse_others(path, what)
+  local lfs = require "lfs" -- here: a plain Lua may have none
+  local mode = lfs.attributes(path, "mode")
+  if mode and mode ~= "file" then
+    fail("cannot read %s: %s is a %s", what, path, mode == "directory" and "folder" or mode)
+  end
+end
+
 ---@param path string
 ---@param what string that it is, for the sentence: "the kernel"
+---@param most? integer bytes that it may have
 ---@return string
-function M.read(path, what)
+function M.read(path, what, most)
+  most = most or MOST_BYTES
+  refuse_others(path, what)
   local file, why = io.open(path, "rb")
   if not file then fail("cannot read %s: %s", what, why) end
-  local text = file:read("a")
+  local text = file:read(most + 1) or ""
   file:close()
-  if text == nil then fail("cannot read %s: %s is a folder", what, path) end
+  if #text > most then
+    fail("cannot read %s: %s has more than %.1f MB", what, path, most / 1e6)
+  end
   return text
 end
 

@@ -1,57 +1,154 @@
--- hostvalue: the value of an expression of host code, a number where it can be known.
+-- hostvalue: the value of an expression of host code, a number where it can be known: computed by
+-- C's rules (gilua.arithmetic), whole numbers of 64 bits and doubles.
 --
--- C's words are put into Lua's, only those that are listed here; names are looked up in what
--- gilua.hostcode has read. Of `a ? b : c` where a is not known c is taken: it is what stands where
--- no argument is given on the command line (but not in a macro: MAX is no such thing). What is not
--- understood has no value, unless it stands in what is not taken.
+-- Names are looked up in what gilua.hostcode has read. Of `a ? b : c` where a is not known c is
+-- taken: it is what stands where no argument is given on the command line (but not in a macro: MAX
+-- is no such thing). What is not understood has no value, unless it stands in what is not taken.
 
+local arithmetic = require "gilua.base.arithmetic"
 local csource = require "gilua.new.csource"
 
 local M = {}
 
 local MOST_LOOKUPS = 10000 -- of names for one value
-local UNKNOWN = "@" -- no word of Lua: with it in there is no expression
-
-local OPERATORS = { ["+"] = "+", ["-"] = "-", ["*"] = "*", ["/"] = "/", ["%"] = "%", ["("] = "(",
-  [")"] = ")", [","] = ",", ["<<"] = "<<", [">>"] = ">>", ["&"] = "&", ["|"] = "|", ["~"] = "~",
-  ["^"] = "~", ["<"] = "<", [">"] = ">", ["<="] = "<=", [">="] = ">=", ["=="] = "==",
-  ["!="] = "~=" }
-local FUNCTIONS = { max = math.max, min = math.min, ceil = math.ceil, floor = math.floor,
-  sqrt = math.sqrt, ceilf = math.ceil, floorf = math.floor, sqrtf = math.sqrt }
-local WHOLE = "(int)" -- the function that a cast of parentheses to whole numbers is; no name in C
-FUNCTIONS[WHOLE] = function(v) return (v < 0 and math.ceil or math.floor)(v) end
-local CASTS = csource.set "static_cast reinterpret_cast const_cast"
 local REAL = csource.set "float double"
+local CASTS = csource.set "static_cast reinterpret_cast const_cast"
 
---- An expression on its way into Lua.
----@class HostTranslation
----@field host HostCode
----@field t userdata its tokens
----@field out string[] Lua's words
----@field names table what names stand for
----@field in_macro boolean
----@field starts integer[] where what stands in each open bracket, behind its last comma, begins
----@field real boolean a number or cast is of floating point: then / is no whole division
+--------------------------------------------------------------------------------------------------
+-- C's rules
 
--- A C number as Lua writes it; nil where it is none.
-local function number_text(text)
-  text = text:gsub("'", ""):lower()
-  local suffixes = text:find "^0x" and "[ul]+$" or "[ulf]+$"
-  local plain = text:gsub(suffixes, "")
-  local value = plain:find "^0b" and tonumber(plain:sub(3), 2) or tonumber(plain)
-  local real = not text:find "^0[xb]" and plain:find "[.e]" ~= nil
-  return value and (math.type(value) == "integer" and "%d" or "%.17g"):format(value), real
+local of_numbers, of_whole = arithmetic.of_numbers, arithmetic.of_whole
+
+local function truth(a)
+  if math.type(a) then return a ~= 0 end
 end
+
+local function compared(apply)
+  return of_numbers(function(a, b) return apply(a, b) and 1 or 0 end)
+end
+
+local function quotient(a, b)
+  if not arithmetic.whole(a, b) then return a / b end
+  if b == 0 then return nil end
+  local q = a // b -- towards zero, where Lua goes down
+  return a % b ~= 0 and (a < 0) ~= (b < 0) and q + 1 or q
+end
+
+local function remainder(a, b)
+  if b ~= 0 then return math.fmod(a, b) end
+end
+
+-- Shifts by what is no place of 64 bits have no value.
+local function shifted(apply)
+  return of_whole(function(a, b)
+    if b >= 0 and b < 64 then return apply(a, b) end
+  end)
+end
+
+local function to_the_right(a, b)
+  return a >= 0 and a >> b or ~(~a >> b) -- the sign stays
+end
+
+local function is_true(a)
+  local t = truth(a)
+  if t == nil then return nil end
+  return t and 1 or 0
+end
+
+local C = {
+  words = {},
+  binary = {
+    ["||"] = { priority = 1, settled = function(a) return truth(a) == true, 1 end,
+      apply = function(a, b) return truth(a) == false and is_true(b) or nil end },
+    ["&&"] = { priority = 2, settled = function(a) return truth(a) == false, 0 end,
+      apply = function(a, b) return truth(a) and is_true(b) or nil end },
+    ["|"] = { priority = 3, apply = of_whole(function(a, b) return a | b end) },
+    ["^"] = { priority = 4, apply = of_whole(function(a, b) return a ~ b end) },
+    ["&"] = { priority = 5, apply = of_whole(function(a, b) return a & b end) },
+    ["=="] = { priority = 6, apply = compared(function(a, b) return a == b end) },
+    ["!="] = { priority = 6, apply = compared(function(a, b) return a ~= b end) },
+    ["<"] = { priority = 7, apply = compared(function(a, b) return a < b end) },
+    [">"] = { priority = 7, apply = compared(function(a, b) return a > b end) },
+    ["<="] = { priority = 7, apply = compared(function(a, b) return a <= b end) },
+    [">="] = { priority = 7, apply = compared(function(a, b) return a >= b end) },
+    ["<<"] = { priority = 8, apply = shifted(function(a, b) return a << b end) },
+    [">>"] = { priority = 8, apply = shifted(to_the_right) },
+    ["+"] = { priority = 9, apply = of_numbers(function(a, b) return a + b end) },
+    ["-"] = { priority = 9, apply = of_numbers(function(a, b) return a - b end) },
+    ["*"] = { priority = 10, apply = of_numbers(function(a, b) return a * b end) },
+    ["/"] = { priority = 10, apply = of_numbers(quotient) },
+    ["%"] = { priority = 10, apply = of_whole(remainder) },
+  },
+  unary = {
+    ["-"] = function(a) return math.type(a) and -a or nil end,
+    ["+"] = function(a) return math.type(a) and a or nil end,
+    ["~"] = function(a) return arithmetic.whole(a) and ~a or nil end,
+    ["!"] = function(a) return truth(a) ~= nil and (truth(a) and 0 or 1) or nil end,
+    ["*"] = function() return nil end, -- what a pointer points to, an address: not known
+    ["&"] = function() return nil end,
+  },
+  tightest = 11,
+  truth = truth,
+}
+
+-- 1'000, 0x10u, 0b101, 2.5f
+function C.number(text)
+  local plain = text:gsub("'", ""):lower()
+  plain = plain:gsub(plain:find "^0x" and "[ul]+$" or "[ulf]+$", "")
+  if plain:find "^0b" then return tonumber(plain:sub(3), 2) end
+  if plain:find "^0%d+$" then return tonumber(plain, 8) end
+  return tonumber(plain)
+end
+
+-- A function of C on doubles; one of C++ on numbers of one type.
+local function real(f)
+  return function(a, b)
+    if math.type(a) and (b == nil or math.type(b)) then return f(a + 0.0, b and b + 0.0) end
+  end
+end
+
+local function of_two(f)
+  return of_numbers(function(a, b)
+    local whole = arithmetic.whole(a, b)
+    return whole and f(a, b) or f(a + 0.0, b + 0.0)
+  end)
+end
+
+local function up(a) return -((-a) // 1) end
+
+local function down(a) return a // 1 end
+
+local FUNCTIONS = { max = of_two(math.max), min = of_two(math.min), fmax = real(math.max),
+  fmin = real(math.min), ceil = real(up), floor = real(down), sqrt = real(math.sqrt),
+  fabs = real(math.abs), exp = real(math.exp), log = real(math.log),
+  log2 = real(function(a) return math.log(a, 2) end),
+  log10 = real(function(a) return math.log(a, 10) end),
+  pow = of_numbers(function(a, b) return (a + 0.0) ^ b end),
+  abs = function(a) return math.type(a) and math.abs(a) or nil end }
+for name in ("ceil floor sqrt fabs exp log log2 log10 pow fmax fmin"):gmatch "%S+" do
+  FUNCTIONS[name .. "f"] = FUNCTIONS[name]
+end
+
+local CONSTANTS = { ["true"] = 1, ["false"] = 0 }
+
+-- A number as a type holds it, as far as it matters here.
+local function cast(type, value)
+  if not math.type(value) then return nil end
+  if REAL[type] then return value + 0.0 end
+  return math.tointeger((value < 0 and math.ceil or math.floor)(value))
+end
+
+--------------------------------------------------------------------------------------------------
+-- Casts and sizes
 
 -- The type that a cast at a token names, and the token behind it: `(float)`, `static_cast<float>`,
 -- `float(`.
-local function cast_at(x, i)
-  local t = x.t
+local function cast_at(host, t, i)
   if CASTS[t[i]] and t[i + 1] == "<" then
     local close = csource.angle_end(t, i + 1)
     return close and t:text(i + 2, close - 1), close and close + 1
   end
-  if x.host.SIZES[t[i]] and t[i + 1] == "(" then return t[i], i + 1 end
+  if host.SIZES[t[i]] and t[i + 1] == "(" then return t[i], i + 1 end
   local close = t[i] == "(" and t:match(i)
   if not close then return nil end
   for k = i + 1, close - 1 do
@@ -59,133 +156,68 @@ local function cast_at(x, i)
   end
   local next_kind = t:kind(close + 1)
   local goes_on = next_kind == "name" or next_kind == "number" or t[close + 1] == "("
-  return x.host.SIZES[t[close - 1]] and goes_on and t:text(i + 1, close - 1), close + 1
+  return host.SIZES[t[close - 1]] and goes_on and t:text(i + 1, close - 1), close + 1
 end
 
 -- The bytes that the `sizeof` at a token says, and the token behind it.
-local function sizeof_at(x, i)
-  local t, host = x.t, x.host
+local function sizeof_at(host, t, i)
   if t[i + 1] == "*" then return host:pointee_size(t[i + 2] or ""), i + 3 end
   local close = t[i + 1] == "(" and t:match(i + 1)
-  if not close then return nil end
+  if not close then return nil, i + 1 end
   if t[i + 2] == "*" and close == i + 4 then return host:pointee_size(t[i + 3]), close + 1 end
   return host:size_of(t:text(i + 2, close - 1)), close + 1
 end
 
--- The token behind the ':' of the '?' at a token; behind the last where there is none.
-local function past_colon(t, i)
-  local open = 0
-  repeat
-    if t[i] == "?" then open = open + 1 elseif t[i] == ":" then open = open - 1 end
-    i = csource.past(t, i)
-  until open == 0 or not t[i]
-  return i
-end
-
-local function emit(x, word)
-  x.out[#x.out + 1] = word or UNKNOWN
-end
-
-local function step_name(x, i)
-  local t = x.t
-  if t[i] == "sizeof" then
-    local bytes, behind = sizeof_at(x, i)
-    emit(x, bytes and ("%d"):format(bytes))
-    return behind or i + 1
+-- Reads a cast with what it is of, or a sizeof.
+local function special(host)
+  return function(x)
+    if x.t[x.at] == "sizeof" then
+      local bytes, behind = sizeof_at(host, x.t, x.at)
+      x.at = behind
+      return true, bytes
+    end
+    local type, behind = cast_at(host, x.t, x.at)
+    if not type then return false end
+    x.at = behind
+    return true, cast(type, arithmetic.signed(x))
   end
-  if t[i + 1] == "::" then return i + 2 end -- std::max
-  local member = t[i - 1] == "." or t[i - 1] == "->"
-  emit(x, (member and "[%q]" or "names[%q]"):format(t[i]))
-  return i + 1
 end
 
--- Lua's words from one on, taken out, as a chunk; a / is a whole division where nothing is real.
-local function take_chunk(x, first)
-  local words = {}
-  for k = first, #x.out do
-    words[k - first + 1] = x.out[k] == "/" and not x.real and "//" or x.out[k]
-    x.out[k] = nil
-  end
-  return load("local names = ... return " .. table.concat(words, " "), "=expression", "t", {})
+--------------------------------------------------------------------------------------------------
+-- Names
+
+local function evaluate(host, text, names, in_macro)
+  return (arithmetic.value(text, { language = C, special = special(host), work = host.work,
+    guesses = not in_macro, name = names }))
 end
 
--- Is the condition before a '?' true? Nil where that is not known.
-local function condition(x)
-  local chunk = take_chunk(x, (x.starts[#x.starts] or 0) + 1)
-  local ok, value
-  if chunk then ok, value = pcall(chunk, x.names) end
-  if not ok or type(value) ~= "boolean" and type(value) ~= "number" then return nil end
-  return value ~= false and value ~= 0
-end
-
--- The '?' at a token: on with what is taken.
-local function step_choice(x, i)
-  local is_true = condition(x)
-  if is_true == nil and x.in_macro then emit(x, UNKNOWN) end
-  return is_true and i + 1 or past_colon(x.t, i)
-end
-
--- Behind what the ':' at a token begins: it is not taken.
-local function past_rest(t, i)
-  while t[i] and t[i] ~= "," and t[i] ~= ")" do i = csource.past(t, i) end
-  return i
-end
-
-local function step_punct(x, i)
-  local t, word = x.t, x.t[i]
-  if word == "?" then return step_choice(x, i) end
-  if word == ":" then return past_rest(t, i) end
-  if (word == "." or word == "->") and t:kind(i + 1) == "name" then return i + 1 end
-  emit(x, OPERATORS[word])
-  if word == "(" then x.starts[#x.starts + 1] = #x.out
-  elseif word == ")" then table.remove(x.starts)
-  elseif word == "," then x.starts[math.max(1, #x.starts)] = #x.out end
-  return i + 1
-end
-
--- Translates what is at a token; the token behind it.
-local function step(x, i)
-  local type, behind = cast_at(x, i)
-  if type then
-    local is_real = REAL[type] ~= nil
-    x.real = x.real or is_real
-    if not is_real and x.t[behind] == "(" then emit(x, ("names[%q]"):format(WHOLE)) end
-    return behind
-  end
-  local kind = x.t:kind(i)
-  if kind == "name" then return step_name(x, i) end
-  if kind == "punct" then return step_punct(x, i) end
-  local text, real
-  if kind == "number" then text, real = number_text(x.t[i]) end
-  x.real = x.real or real
-  emit(x, text)
-  return i + 1
-end
-
--- The value of an expression; raises where there is none.
-local function run(host, text, names, in_macro)
-  local t <close> = csource.tokens(text)
-  local x = { host = host, t = t, names = names, in_macro = in_macro, out = {}, starts = { 0 },
-    real = false }
-  local i = 1
-  while i <= #t do i = step(x, i) end
-  local chunk = take_chunk(x, 1)
-  return chunk and chunk(names)
-end
-
--- A macro with arguments, as a function.
-local function macro(host, f, names)
+-- A macro with arguments, as a function. It has no value within itself.
+local function macro(host, name, names)
+  local f, open = host.functions[name], host.work.open
   return function(...)
-    local given = {}
-    for i, param in ipairs(f.params) do given[param] = select(i, ...) end
-    return run(host, f.body, setmetatable(given, { __index = names }), true)
+    if open[f] then return nil end
+    local given, is_given = table.pack(...), {}
+    for i, param in ipairs(f.params) do is_given[param] = i end
+    open[f] = true
+    local value = evaluate(host, f.body, function(word)
+      if is_given[word] then return given[is_given[word]] end
+      return names(word)
+    end, true)
+    open[f] = nil
+    return value
   end
 end
 
--- What a name stands for: a function, a dim3's sizes, a number; else whatever has members:
--- params.n, after params.n = 64.
+-- Whatever has members: params.n, after params.n = 64.
+local function members(host, names)
+  return setmetatable({}, { __index = function(_, name)
+    return host.definitions[name] and names(name)
+  end })
+end
+
+-- What a name stands for: a function, a dim3's sizes, a number; else what has members.
 local function look_up(host, name, names)
-  if host.functions[name] then return macro(host, host.functions[name], names) end
+  if host.functions[name] then return macro(host, name, names) end
   if FUNCTIONS[name] then return FUNCTIONS[name] end
   local dim = host.dims[name]
   if dim then
@@ -194,15 +226,12 @@ local function look_up(host, name, names)
   end
   local text = host.definitions[name]
   if text then return M.of(host, text) end
-  return setmetatable({}, { __index = function(_, member)
-    return host.definitions[member] and names[member]
-  end })
+  return CONSTANTS[name] or members(host, names)
 end
 
--- A host's names, for the expressions in Lua. One whose value is being worked out has none: it
--- would be made of itself.
+-- A host's names. One whose value is being worked out has none: it would be made of itself.
 local function names_of(host, work)
-  return setmetatable({}, { __index = function(names, name)
+  local function names(name)
     work.lookups = work.lookups + 1
     if work.open[name] or work.lookups > MOST_LOOKUPS then return nil end
     if host.known[name] ~= nil then return host.known[name] or nil end
@@ -211,7 +240,8 @@ local function names_of(host, work)
     work.open[name] = nil
     if host.definitions[name] then host.known[name] = value or false end
     return value
-  end })
+  end
+  return names
 end
 
 ---@param host HostCode
@@ -219,12 +249,10 @@ end
 ---@return number?
 function M.of(host, text)
   local outer = host.work -- of a value that is made of this one
-  host.work = outer or { lookups = 0, open = {} }
-  local ok, value = pcall(run, host, text, names_of(host, host.work), false)
+  host.work = outer or { lookups = 0, steps = 0, open = {}, depth = 0 }
+  local value = evaluate(host, text, names_of(host, host.work), false)
   host.work = outer
-  if not ok or type(value) ~= "number" or value ~= value or math.abs(value) == math.huge then
-    return nil
-  end
+  if not math.type(value) or value ~= value or math.abs(value) == math.huge then return nil end
   return math.tointeger(value) or value
 end
 
