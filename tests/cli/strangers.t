@@ -23,7 +23,7 @@ __global__ void far(const float *in, __half *h, void *raw, float *out)
 }
 END
 ready far "an array that is longer than was guessed" 'count = "(size_x) * 4" }, -- GUESS: how many, as far' \
-  'name = "h", type = "u16", count = "size_x", fill = { 0x3000, 0x3c00 }' 'name = "raw", type = "u8"'
+  'name = "h", type = "u16", count = "size_x", fill = { 12288, 15360 }' 'name = "raw", type = "u8"'
 
 echo '__global__ void fun(float *x, float (*f)(float)) { x[threadIdx.x] = f(1); }' >fun.cu
 out=$("$GILUA" new fun.cu 2>&1)

@@ -137,7 +137,10 @@ end
 local function temporary_files()
   if not (has_lfs and TEMPORARY) then return {} end
   local names = {}
-  for name in lfs.dir(TEMPORARY) do names[name] = true end
+  for name in lfs.dir(TEMPORARY) do
+    -- a farm that is still open has its workers' scratch there, which goes with it
+    if not name:find "^gilua%-%w%w%w%w%w%w$" then names[name] = true end
+  end
   return names
 end
 

@@ -231,6 +231,7 @@ local PROBLEM = { dir = "fake", kernel = "k", parameters = {}, loop_limit = 10,
   tolerance = { max_error = 0 } }
 function PROBLEM.values() return {} end
 function PROBLEM.compile_options() return {} end
+function PROBLEM.prepared(_, case) return case end
 PROBLEM.grammar = { names = function() return {} end, guard = function() return "" end }
 function PROBLEM.grammar.apply(_, genome) return "source of " .. genome, { params = {} } end
 
