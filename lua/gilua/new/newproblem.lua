@@ -213,6 +213,7 @@ end
 -- Data that show what the kernel does, and the tolerance that they need.
 local function settle_data(draft, problem)
   local tolerance, how = settle_tolerance(draft, problem)
+  if draft.checked_size then return end -- every try would be as many whole runs as there are probes
   local function write() return write_problem(draft, tolerance, how) end
   local _, changed = fills.improve(draft.args, write)
   if changed then settle_tolerance(draft, write()) end
