@@ -87,6 +87,9 @@ end
 
 -- Up to one digit: 3.4e-6 becomes 4e-6.
 local function rounded(x)
+  if x ~= x or x == math.huge then
+    return 0, "GUESS: answers on these data are too large for a bound: give other fills or values"
+  end
   local power = 10.0 ^ math.floor(math.log(x, 10))
   return tonumber(("%.0e"):format(math.ceil(x / power - 1e-9) * power))
 end
@@ -134,19 +137,20 @@ function M.tolerance(problem, spec)
   if not single then fail("%s", why) end
   if not writes(t.args, "f32") then
     if not writes(t.args, "f64") then return 0, "answers are whole numbers: they must be equal" end
-    return rounded(math.max(largest_of(single), 1e-30) * 2.0 ^ -40),
-      ("2^-40 of the largest answer, %.3g"):format(largest_of(single))
+    local bound, not_finite = rounded(math.max(largest_of(single), 1e-30) * 2.0 ^ -40)
+    return bound, not_finite or ("2^-40 of the largest answer, %.3g"):format(largest_of(single))
   end
   local double, refused = run_double(problem, spec)
   if not double then
     local largest = largest_of(single)
-    return rounded(math.max(largest, 1e-30) * 1e-5), ("GUESS: 1e-5 of the largest answer, %.3g; in "
-      .. "double precision the kernel cannot be run (%s)"):format(largest, refused:match("[^\n]*"))
+    local bound, not_finite = rounded(math.max(largest, 1e-30) * 1e-5)
+    return bound, not_finite or ("GUESS: 1e-5 of the largest answer, %.3g; in double precision the "
+      .. "kernel cannot be run (%s)"):format(largest, refused:match("[^\n]*"))
   end
   local most, largest = difference(single, double)
-  return rounded(math.max(MARGIN * most, LEAST * largest, 1e-30)),
-    ("single and double precision differ by %.2g where the largest answer is %.3g"):format(most,
-      largest)
+  local bound, not_finite = rounded(math.max(MARGIN * most, LEAST * largest, 1e-30))
+  return bound, not_finite or ("single and double precision differ by %.2g where the largest "
+    .. "answer is %.3g"):format(most, largest)
 end
 
 return M
