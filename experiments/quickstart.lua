@@ -13,8 +13,7 @@ local options = gi.cli {
   { name = "side", type = "integer", min = 20, doc = "use a ball in a cube of this side instead" },
 }
 
-local out = options.out or ("out/quickstart-%d"):format(options.seed)
-local report, unwritable = gi.report.open(out)
+local report, unwritable = gi.report.open(options.out, ("out/quickstart-%d"):format(options.seed))
 if not report then gi.fail("%s", unwritable) end
 
 local niftyreg = gi.problem "kernels/niftyreg"
@@ -61,5 +60,5 @@ gi.evolve.run {
   generations = options.generations,
   rng = gi.rng(options.seed),
   -- What is shown, and what is kept
-  observers = { report, gi.progress.new { quiet = options.quiet, dir = out } },
+  observers = { report, gi.progress.new { quiet = options.quiet, results = report } },
 }

@@ -9,11 +9,11 @@ local core = require "gilua.core"
 -- The rooms, each above those that it may import from (tests/lua/rooms.lua holds them to it).
 local rooms = {
   { "base", "ends fail settings stats host textfile tempfolder json luadata base64 wire shell "
-    .. "cli arithmetic" },
+    .. "cli arithmetic diff" },
   { "search", "evolve genome select fitness minimise control configured pareto repeats" },
   { "problem", "problem place kerneltable tablecase tablecheck creference expression samples own" },
   { "farm", "farm funnel crew runner worker" },
-  { "report", "report findings kept tuned progress html plot explain t4 disparity" },
+  { "report", "report folder findings kept tuned progress html plot explain t4 disparity" },
   { "study", "experiment gecco2014 eurogp2014 tune validate adequacy" },
   { "new", "newproblem reading parts csource headers slice signature branches hostcode hostvalue "
     .. "launchguess argumentguess usage precision problemtext backport checkproblem coverage" },

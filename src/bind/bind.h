@@ -10,6 +10,7 @@
 
 #include <lauxlib.h>
 #include <lua.h>
+#include <signal.h>
 
 #include "array/array.h"
 #include "array/share.h"
@@ -54,10 +55,13 @@ int bind_option_enum(lua_State *L, int index, const char *name, const char *cons
 /* A list of strings as a NULL-ended vector, kept alive on the stack; NULL when absent. */
 const char **bind_option_strings(lua_State *L, int index, const char *name);
 
-/* Ctrl-C. The host's signal handler raises the flag; long C calls poll it and a Lua hook sees it.
-** bind_interrupt lowers both and raises the error "interrupted!". */
+/* Ctrl-C and its kin. The host's signal handler raises the flag; long C calls poll it and a Lua
+** hook sees it. bind_interrupt lowers both and raises the error "interrupted!". */
 extern volatile int bind_interrupted;
 int bind_interrupt(lua_State *L);
+/* What the host's handlers leave for scripts: that the program is to end, and that what was found
+** so far is wanted now (SIGUSR1). */
+extern volatile sig_atomic_t bind_ending, bind_asked;
 
 /* One room each; each leaves its table on the stack. */
 void bind_array(lua_State *L);
@@ -68,6 +72,7 @@ void bind_compile(lua_State *L);
 void bind_device(lua_State *L);
 void bind_nifti(lua_State *L);
 void bind_image(lua_State *L);
+void bind_file(lua_State *L);
 void bind_farm(lua_State *L);
 void bind_box(lua_State *L); /* adds to the table on top: the farm's */
 void bind_wire(lua_State *L);

@@ -5,12 +5,14 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/version.h"
 #include "device/probe.h"
 
 volatile int bind_interrupted;
+volatile sig_atomic_t bind_ending, bind_asked;
 
 int bind_interrupt(lua_State *L) {
     lua_sethook(L, NULL, 0, 0);
@@ -20,6 +22,38 @@ int bind_interrupt(lua_State *L) {
 
 static int seconds(lua_State *L) {
     lua_pushnumber(L, gi_seconds());
+    return 1;
+}
+
+static int is_ending(lua_State *L) {
+    lua_pushboolean(L, bind_ending != 0);
+    return 1;
+}
+
+static int was_asked(lua_State *L) {
+    lua_pushboolean(L, bind_asked != 0);
+    bind_asked = 0;
+    return 1;
+}
+
+static int sleep_for(lua_State *L) {
+    double seconds_left = luaL_checknumber(L, 1);
+    luaL_argcheck(L, seconds_left >= 0 && seconds_left < 1e9, 1, "seconds are needed");
+    struct timespec t = {.tv_sec = (time_t)seconds_left};
+    t.tv_nsec = (long)((seconds_left - (double)t.tv_sec) * 1e9);
+    nanosleep(&t, NULL); /* a signal ends it */
+    return 0;
+}
+
+static int own_pid(lua_State *L) {
+    lua_pushinteger(L, getpid());
+    return 1;
+}
+
+static int host_name(lua_State *L) {
+    char name[256] = "";
+    gethostname(name, sizeof name - 1);
+    lua_pushstring(L, name);
     return 1;
 }
 
@@ -95,6 +129,13 @@ static int driver(lua_State *L) {
 void bind_system(lua_State *L) {
     static const BindRow rows[] = {
         {"seconds", seconds, "core.system.seconds() -> number", "A monotonic clock in seconds."},
+        {"sleep", sleep_for, "core.system.sleep(seconds)", "Waits; a signal ends it early."},
+        {"ending", is_ending, "core.system.ending() -> boolean",
+         "Has a signal (Ctrl-C, SIGTERM, SIGHUP, SIGPIPE) asked this program to end?"},
+        {"asked", was_asked, "core.system.asked() -> boolean",
+         "Has SIGUSR1 asked, since this was last called, for what was found so far?"},
+        {"pid", own_pid, "core.system.pid() -> integer", "This process."},
+        {"hostname", host_name, "core.system.hostname() -> string", "This machine's name."},
         {"isatty", is_terminal, "core.system.isatty(fd) -> boolean",
          "Is the descriptor a terminal?"},
         {"width", terminal_width, "core.system.width([fd]) -> integer",

@@ -16,7 +16,6 @@
 */
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <glob.h>
 #include <sched.h>
 #include <seccomp.h>
@@ -285,27 +284,4 @@ BoxLocks box_here(void) {
     return (BoxLocks){.privileges = true,
                       .calls = syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0,
                       .landlock = landlock_version()};
-}
-
-/* ---- scratch ------------------------------------------------------------------------------ */
-
-char *box_scratch(gi_err *err) {
-    gi_buf path = {0};
-    const char *tmp = getenv("TMPDIR");
-    gi_buf_addf(&path, "%s/gilua-XXXXXX", tmp && *tmp ? tmp : "/tmp");
-    if (mkdtemp(path.data)) return path.data;
-    gi_fail(err, "io", "cannot make a folder for the workers' files, %s: %s", path.data,
-            strerror(errno));
-    gi_buf_free(&path);
-    return NULL;
-}
-
-static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *where) {
-    (void)st, (void)kind, (void)where;
-    remove(path);
-    return 0;
-}
-
-void box_scratch_remove(const char *path) {
-    nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
 }

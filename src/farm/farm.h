@@ -114,9 +114,4 @@ typedef struct BoxLocks {
 bool box_enter(const BoxOptions *options, BoxLocks *out, gi_err *err);
 BoxLocks box_here(void); /* what a box can be on this machine */
 
-/* A new folder in $TMPDIR for the scratch folders of workers: the caller's to free and remove with
-** all that is in it. */
-char *box_scratch(gi_err *err);
-void box_scratch_remove(const char *path);
-
 #endif

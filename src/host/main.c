@@ -48,18 +48,20 @@ static const char usage_text[] =
     "  --quiet       no progress\n"
     "  --help        this text\n"
     "  --version     print versions\n"
-    "exit status: 0; 1 something is wrong; 2 the command line is; 3 no winner; 130 interrupted\n";
+    "exit status: 0; 1 something is wrong; 2 the command line is; 3 no winner;\n"
+    "             130 interrupted, 143 by SIGTERM, 129 by SIGHUP, 141 nobody reads the output\n";
 
 /* --- calling Lua --- */
 
 static lua_State *interrupted_state;  /* the signal handler's only way to the state */
-static volatile sig_atomic_t presses; /* of Ctrl-C during this call */
+static volatile sig_atomic_t presses; /* of Ctrl-C during this call, and signals like it */
+static volatile sig_atomic_t signal_number; /* the first of them */
 static bool holds_on;
 
 #define GRACE_S 1.0
 
 /* Exit statuses that C knows; lua/gilua/base/ends.lua has all of them and says what they mean. */
-enum { ENDED_WORLD = 1, ENDED_USAGE = 2, ENDED_INTERRUPTED = 130 };
+enum { ENDED_WORLD = 1, ENDED_USAGE = 2, ENDED_SIGNAL = 128 };
 
 static int ended_with; /* the status that the last failure asks for */
 
@@ -68,20 +70,41 @@ static void stop_hook(lua_State *L, lua_Debug *ar) {
     bind_interrupt(L);
 }
 
-/* At the prompt the second one warns, and the third ends the program. The first may be at work,
-** stopping things in good order: a second one within GRACE_S does not interrupt that. */
-static void on_interrupt(int number) {
+/* The first one stops what runs, in good order: what was found is kept. Until GRACE_S later others
+** are the same wish (a batch system signals a process and then its group; a closed pipe is met at
+** each line). Then one more ends the program at once; at the prompt a second Ctrl-C warns, and the
+** third does. */
+static void on_stop(int number) {
     static const char warning[] = "\ngilua: still stopping; Ctrl-C once more ends the program\n";
     static double first;
     double now = gi_seconds();
+    if (presses > 0 && (number == SIGPIPE || now - first < GRACE_S)) return;
     presses++;
-    if (presses > 1 || !holds_on) signal(number, SIG_DFL);
+    if (presses == 1) signal_number = number;
+    if (presses > 1) signal(number, SIG_DFL);
+    if (presses > 1 && !holds_on) {
+        raise(number);
+        return;
+    }
     if (presses > 1 && write(2, warning, sizeof warning - 1) < 0) {} /* nothing to be done then */
-    if (presses > 1 && now - first < GRACE_S) return;
     first = now;
+    bind_ending = 1;
     bind_interrupted = 1;
     lua_sethook(interrupted_state, stop_hook,
                 LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT, 1);
+}
+
+static void on_asked(int number) {
+    (void)number;
+    bind_asked = 1;
+}
+
+static void catch_signals(bool catch) {
+    signal(SIGINT, catch ? on_stop : holds_on ? SIG_IGN : SIG_DFL);
+    static const int others[] = {SIGTERM, SIGHUP, SIGPIPE};
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        if (signal(others[i], catch ? on_stop : SIG_DFL) == SIG_IGN) signal(others[i], SIG_IGN);
+    signal(SIGUSR1, catch ? on_asked : SIG_DFL);
 }
 
 /* The status of a refusal: the field of that name, where the error object has one. */
@@ -99,7 +122,7 @@ static int status_of(lua_State *L, int object) {
 /* An error object with a __tostring is a sentence for a person: no traceback. */
 static int add_traceback(lua_State *L) {
     const char *message = lua_tostring(L, 1);
-    ended_with = presses > 0 ? ENDED_INTERRUPTED : status_of(L, 1);
+    ended_with = presses > 0 ? ENDED_SIGNAL + signal_number : status_of(L, 1);
     if (message == NULL) {
         if (luaL_callmeta(L, 1, "__tostring") && lua_type(L, -1) == LUA_TSTRING) return 1;
         message = lua_pushfstring(L, "(error object is a %s value)", luaL_typename(L, 1));
@@ -113,14 +136,15 @@ int host_call(lua_State *L, int n_args, int n_results) {
     lua_pushcfunction(L, add_traceback);
     lua_insert(L, base);
     interrupted_state = L;
-    presses = 0;
-    signal(SIGINT, on_interrupt);
+    presses = bind_ending = 0;
+    catch_signals(true);
     int status = lua_pcall(L, n_args, n_results, base);
-    signal(SIGINT, holds_on ? SIG_IGN : SIG_DFL);
+    catch_signals(false);
     if (holds_on && bind_interrupted) { /* it came too late, and is not meant for the next call */
         bind_interrupted = 0;
         lua_sethook(L, NULL, 0, 0);
     }
+    if (holds_on && presses > 0 && signal_number != SIGINT) raise(signal_number);
     lua_remove(L, base);
     return status;
 }
@@ -132,6 +156,7 @@ void host_hold_on(void) {
 
 bool host_report(lua_State *L, int status) {
     if (status == LUA_OK) return true;
+    if (presses > 0 && signal_number == SIGPIPE) return lua_pop(L, 1), false; /* nobody reads */
     size_t len = 0;
     const char *message = lua_tolstring(L, -1, &len);
     gi_buf text = {0};

@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "farm/farm.h"
 #include "tap.h"
 
@@ -220,7 +221,7 @@ int main(void) {
     here = box_here();
     printf("# Landlock %d\n", here.landlock);
     ok(here.calls && here.privileges, "this kernel filters calls");
-    folder = box_scratch(&err);
+    folder = gi_temp_folder(&err);
     if (!ok(folder != NULL, "a folder for all %s", err.message)) return tap_done();
     snprintf(outside, sizeof outside, "%s/outside", folder);
     close(open(outside, O_WRONLY | O_CREAT, 0600));
@@ -228,7 +229,7 @@ int main(void) {
     own_things_work();
     calls_are_refused();
     a_driver_has_its_sockets();
-    box_scratch_remove(folder);
+    gi_temp_remove(folder);
     ok(access(folder, F_OK) != 0, "the folder is removed with those of the workers");
     free(folder);
     return tap_done();

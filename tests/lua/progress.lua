@@ -31,7 +31,8 @@ tap.case("numbers for people", function()
 end)
 
 tap.case("piped: plain lines, then the table", function()
-  local text = shown({ dir = "out/here" })
+  local text = shown({ results = { folder = {
+    dir = "out/here", listing = function() return { "best.cu", "log.txt" } end } } })
   tap.has(text, "A fake kernel: population 30, 8 generations, seed 1\n", "the head")
   local _, lines = text:gsub("\ngeneration %d/8  best [%d.]+x  compile %d+%%  right %d+%%", "")
   tap.is(lines, 8, "one line a generation")
@@ -41,7 +42,7 @@ tap.case("piped: plain lines, then the table", function()
   tap.has(text, "What the 3 genes of the best do:", "the genes")
   tap.has(text, "line 8: the condition `(lane < 16)` is replaced by that of line 3, `(n > 0)`",
     "in words")
-  tap.has(text, "Results are in out/here:", "and where the results are")
+  tap.has(text, "Results are in out/here: best.cu log.txt\n", "and where the results are")
 end)
 
 tap.case("on a terminal: one live line", function()

@@ -1,8 +1,11 @@
 -- report: the folder of results.
 package.path = "lua/?.lua;lua/?/init.lua;tests/lua/?.lua;" .. package.path
+local core = require "gilua.core"
 local evolve = require "gilua.search.evolve"
 local fake = require "fake"
+local folders = require "gilua.report.folder"
 local json = require "gilua.base.json"
+local lfs = require "lfs"
 local report = require "gilua.report.report"
 local tap = require "tap"
 
@@ -132,16 +135,69 @@ tap.case("log.txt keeps why mutants did not run", function()
     "generation 1: compile_error: <_kernel.cu_7><_kernel.cu_4>: kernel.cu(7): error: fake\n", "why")
 end)
 
-tap.case("an old result does not stay beside a new run", function()
+-- A folder that holds what an earlier run left, and something of its owner's.
+local function used_folder()
   local dir = tap.folder()
-  write(dir .. "/result.json", "old")
-  write(dir .. "/best.cu", "old")
+  for _, name in ipairs { "result.json", "best.cu", "log.txt" } do
+    write(dir .. "/" .. name, "old")
+  end
   write(dir .. "/notes.txt", "mine")
-  local observer = assert(report.open(dir))
-  tap.is(tap.read(dir .. "/result.json"), nil, "result.json goes")
-  tap.is(tap.read(dir .. "/best.cu"), nil, "best.cu goes")
-  tap.is(tap.read(dir .. "/notes.txt"), "mine", "what is not ours stays")
-  tap.ok(observer.on_end, "ready")
+  return dir
+end
+
+tap.case("earlier results move aside, and not before there are others", function()
+  local dir = used_folder()
+  run_into(dir, { on_start = function()
+    tap.is(tap.read(dir .. "/result.json"), "old", "they are there when it begins")
+    tap.is(tap.read(dir .. "/log.txt"), "old", "all of them")
+  end, on_generation = function(_, record)
+    if record.generation > 1 then return end
+    local result = json.decode(tap.read(dir .. "/result.json"))
+    tap.has(result.stopped, "under way: 1 of 6", "after a generation there is a new result")
+    tap.is(tap.read(dir .. "/best.cu") ~= "old", true, "and a new best")
+  end })
+  tap.is(tap.read(dir .. "/earlier-1/result.json"), "old", "the old result is kept")
+  tap.is(tap.read(dir .. "/earlier-1/log.txt"), "old", "and what came with it")
+  tap.is(tap.read(dir .. "/notes.txt"), "mine", "what is not ours stays where it is")
+  run_into(dir)
+  tap.ok(json.decode(tap.read(dir .. "/earlier-2/result.json")), "a second time, too")
+end)
+
+tap.case("a run that finds nothing takes nothing away", function()
+  local dir = used_folder()
+  local fine = run_into(dir, { on_start = function() error "at once" end })
+  tap.is(fine, false, "it is stopped")
+  for _, name in ipairs { "result.json", "best.cu", "log.txt" } do
+    tap.is(tap.read(dir .. "/" .. name), "old", name .. " is as it was")
+  end
+  tap.is(lfs.attributes(dir .. "/.lock"), nil, "and the folder is free")
+end)
+
+tap.case("runs without a folder of a person's choice get one each", function()
+  local root = tap.folder()
+  local usual = root .. "/out/name-1"
+  local first, second = folders.open(nil, usual), folders.open(nil, usual)
+  tap.is(first.dir, usual, "the first has the name")
+  tap.is(second.dir, usual .. "-2", "the second has the next")
+  second:write("best.cu", "x")
+  local target = lfs.symlinkattributes(root .. "/out/latest", "target")
+  tap.is(target, "name-1-2", "latest is a link to it")
+  first:close()
+  second:close()
+  tap.is(lfs.attributes(usual), nil, "a folder in which nothing was written goes")
+  tap.is(tap.read(usual .. "-2/best.cu"), "x", "the other stays")
+  tap.is(folders.open(nil, usual).dir, usual, "and the name is free again")
+end)
+
+tap.case("two runs do not share a folder", function()
+  local dir = tap.folder()
+  local held = folders.open(dir, "")
+  local ok, why = pcall(folders.open, dir, "")
+  tap.is(ok, false, "the second is refused")
+  tap.has(tostring(why), "another run is at work there (process " .. core.system.pid(), "by name")
+  held:close()
+  folders.open(dir, ""):close()
+  tap.ok(true, "and has it when the first is done")
 end)
 
 tap.case("a folder that cannot be written is refused at once", function()

@@ -16,9 +16,10 @@ end
 -- A run's folder, and what its result.json says.
 local function new_run()
   dir = tap.folder()
+  local folder <close> = gi.folder.open(dir, "")
   local result = gi.json.decode(gi.json.encode(gi.json.object {
     { "folder", problem.dir }, { "seed", 1 }, { "best", gi.json.object { { "genome", "" } } },
-    { "untested", gi.json.array { 3 } }, { "kept", gi.kept.write(problem, dir) },
+    { "untested", gi.json.array { 3 } }, { "kept", gi.kept.write(problem, folder) },
   }))
   keep(result)
   return result

@@ -1,6 +1,7 @@
 -- textfile: a whole file as a text, and back, or a sentence about why not.
 
 local fail = require "gilua.base.fail"
+local printable = require "gilua.base.printable"
 
 local M = {}
 
@@ -49,15 +50,68 @@ function M.make_folder(dir)
   return lfs.mkdir(dir)
 end
 
---- Writes a whole file, or refuses with why not.
+--------------------------------------------------------------------------------------------------
+-- Writing. A disk that is full is waited for, because what a run found is worth more than the wait;
+-- but not when the program is asked to end.
+
+local found, core = pcall(require, "gilua.core") -- a plain Lua has none
+
+local function say(format, ...)
+  io.stderr:write("gilua: ", printable.text(format:format(...)), "\n")
+end
+
+-- Does what `write` does, again and again while there is no room for it.
+local function until_there_is_room(write, ...)
+  local told = false
+  while true do
+    local done, why, code = write(...)
+    if done then
+      if told then say("there is room again") end
+      return
+    end
+    if code ~= "full" or core.system.ending() then fail("%s", why) end
+    if not told then say("%s; waits until there is room (Ctrl-C: stop)", why) end
+    told = true
+    core.system.sleep(0.1)
+  end
+end
+
+local function plainly(path, text)
+  local file, why = io.open(path, "wb")
+  if not file then return nil, "cannot write " .. why end
+  local written, problem = file:write(text)
+  local closed, late_problem = file:close()
+  return written and closed, ("cannot write %s: %s"):format(path, problem or late_problem)
+end
+
+--- Writes a whole file, or refuses with why not. Whoever looks finds the old text or the new one,
+--- whenever the program ends.
 ---@param path string
 ---@param text string
 function M.write(path, text)
-  local file, why = io.open(path, "wb")
-  if not file then fail("cannot write %s", why) end
-  local written, problem = file:write(text)
-  local closed, late_problem = file:close()
-  if not (written and closed) then fail("cannot write %s: %s", path, problem or late_problem) end
+  until_there_is_room(found and core.file.write or plainly, path, text)
+end
+
+---@class Journal a text that grows by whole pieces
+local Journal = {}
+Journal.__index = Journal
+
+--- An empty file to which text is added.
+---@param path string
+---@return Journal
+function M.journal(path)
+  local file, why = core.file.journal(path)
+  if not file then fail("%s", why) end
+  return setmetatable({ file = file }, Journal)
+end
+
+---@param text string
+function Journal:add(text)
+  until_there_is_room(self.file.add, self.file, text)
+end
+
+function Journal:close()
+  self.file:close()
 end
 
 return M

@@ -56,11 +56,12 @@ end
 
 local function tune(o)
   local problem = gi.problem(o.problem)
-  local out = o.out or ("out/tune-%s-%d"):format(problem.name, o.seed)
-  gi.tuned.open(out)
+  local folder <close> = gi.folder.open(o.out, ("out/tune-%s-%d"):format(problem.name, o.seed))
+  local out = folder.dir
   local farm <close> = gi.farm(problem, { device = o.device, jobs = o.jobs })
   local result = tuned(problem, farm, o)
-  local value = gi.tuned.write(result, { problem = problem, farm = farm, seed = o.seed, dir = out })
+  local value = gi.tuned.write(result, { problem = problem, farm = farm, seed = o.seed,
+    folder = folder })
   for _, line in ipairs(gi.tune.lines(result, { limit = o.rows })) do answer.say(o, "%s", line) end
   answer.say(o, "%s All are in %s/results.t4.json", settings_line(result, farm), out)
   if gi.tuned.genome(result) == "" then return value, ends.STATUS.no_winner end
@@ -84,7 +85,7 @@ end
 -- evolve
 
 -- What evolution starts from: a run's winner, or the best settings; "" for the kernel as it is.
-local function start_of(problem, farm, o, out)
+local function start_of(problem, farm, o, folder)
   if o.from then
     local run = runs.read(o.from)
     local fits, why = problem.grammar:apply(run.genome)
@@ -92,7 +93,7 @@ local function start_of(problem, farm, o, out)
     return run.genome
   elseif o.tune then
     local result = tuned(problem, farm, o)
-    gi.t4.write(result, out .. "/results.t4.json")
+    folder:write("results.t4.json", gi.t4.encode(result))
     answer.say(o, "%s", settings_line(result, farm))
     return gi.tuned.genome(result)
   end
@@ -129,18 +130,17 @@ local function looking_at(data)
   end }
 end
 
-local function evolved(problem, o, out, data)
-  local report, unwritable = gi.report.open(out)
-  if not report then fail("%s", unwritable) end
+local function evolved(problem, o, folder, data)
+  local report = gi.report.observer(folder)
   local farm <close> = gi.farm(problem, { device = o.device, jobs = o.jobs })
-  local start = start_of(problem, farm, o, out)
+  local start = start_of(problem, farm, o, folder)
   if start ~= "" then answer.say(o, "Starts from %s", start) end
   return gi.evolve.run {
     problem = problem, farm = farm, fitness = gi.fitness.within(problem.tolerance),
     population = o.population, generations = o.generations, rng = gi.rng(o.seed), start = start,
     init = gi.own.first, genes = gi.own.genes(problem),
     new_case = function(_, rng) return gi.own.case(problem, rng:int(1 << 31), o.device) end,
-    observers = { looking_at(data), report, gi.progress.new { quiet = o.quiet, dir = out } },
+    observers = { looking_at(data), report, gi.progress.new { quiet = o.quiet, results = report } },
   }
 end
 
@@ -160,8 +160,9 @@ function M.evolve()
     ends.with(ends.STATUS.usage, "--from and --tune both say what to start from: give one of them")
   end
   local problem = gi.problem(o.problem)
-  local out = o.out or ("out/%s-%d"):format(problem.name, o.seed)
-  local run = evolved(problem, o, out, judged(problem, o))
+  local data = judged(problem, o)
+  local folder <close> = gi.folder.open(o.out, ("out/%s-%d"):format(problem.name, o.seed))
+  local run, out = evolved(problem, o, folder, data), folder.dir
   if run.result.best.genome == "" then return ends.STATUS.no_winner end
   winner.warn_of_untested(o, run.result.untested)
   winner.warn_of_untold(o, run.result.untold)

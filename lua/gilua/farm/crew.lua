@@ -89,7 +89,7 @@ end
 ---@param box string what they are shut into: "emu", "gpu" (which lets the driver work) or "none"
 ---@return gilua.crew
 function M.open(list, memory_bytes, box)
-  local scratch, reason = core.farm.scratch()
+  local scratch, reason = core.file.folder()
   if not scratch then fail("%s", reason) end
   local argv = { core.system.program(), "--worker", box, scratch:path(), tostring(memory_bytes) }
   local processes, why = core.farm.open(argv, #list, { memory_bytes = memory_bytes })

@@ -248,8 +248,8 @@ local options = gi.cli {
 }
 
 local problem = gi.problem "FOLDER"
-local out = options.out or ("out/%s-%d"):format(problem.name, options.seed)
-local report, unwritable = gi.report.open(out)
+local usual = ("out/%s-%d"):format(problem.name, options.seed)
+local report, unwritable = gi.report.open(options.out, usual)
 if not report then gi.fail("%s", unwritable) end
 
 gi.evolve.run {
@@ -263,7 +263,7 @@ gi.evolve.run {
   genes = gi.own.genes(problem), -- tune_params are genes too
   -- each generation computes on other data, so that no kernel is right by chance
   new_case = function(_, rng) return gi.own.case(problem, rng:int(1 << 31), options.device) end,
-  observers = { report, gi.progress.new { quiet = options.quiet, dir = out } },
+  observers = { report, gi.progress.new { quiet = options.quiet, results = report } },
 }
 ]]
 

@@ -15,6 +15,8 @@ local core = require "gilua.core"
 local inspect = require "gilua.prompt.inspect"
 local settings = require "gilua.base.settings"
 local shell = require "gilua.base.shell"
+local tempfolder = require "gilua.base.tempfolder"
+local textfile = require "gilua.base.textfile"
 
 local class, paint = inspect.class, inspect.paint
 
@@ -410,12 +412,12 @@ function Mutant:sass()
   local command = disassembler()
   local image, why = compiled(self, "sm_", false)
   if not image then fail("it does not compile: %s", why) end
-  local path = os.tmpname()
-  require("gilua.report.report").write(path, image)
+  local folder <close> = tempfolder.new()
+  local path = folder.path .. "/image.cubin"
+  textfile.write(path, image)
   local pipe <close> = assert(io.popen(command .. " " .. shell.quoted(path) .. " 2>&1"))
   local text = pipe:read("a")
   local fine = pipe:close()
-  os.remove(path)
   if not fine then fail("%s fails: %s", command, text:match("[^\n]*")) end
   return text
 end

@@ -137,13 +137,13 @@ end
 
 --- Copies what a problem is now into a run's folder.
 ---@param problem gilua.problem
----@param dir string the run's
+---@param folder ResultFolder
 ---@return table value of "kept" in result.json
-function M.write(problem, dir)
-  local kept, files = M.of(problem), {}
+function M.write(problem, folder)
+  local place, kept, files = folder:path(M.FOLDER), M.of(problem), {}
   local grammar = { name = M.GRAMMAR, text = tostring(kept.grammar) }
   for i, file in ipairs(table.move(kept.files, 1, #kept.files, 2, { grammar })) do
-    local path = ("%s/%s/%s"):format(dir, M.FOLDER, file.name)
+    local path = ("%s/%s"):format(place, file.name)
     local made, why = textfile.make_folder(path:match "^(.*)/")
     if not made then fail("cannot keep a copy of the problem in %s: %s", path, why) end
     textfile.write(path, file.text)

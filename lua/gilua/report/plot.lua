@@ -4,6 +4,8 @@
 
 local settings = require "gilua.base.settings"
 local shell = require "gilua.base.shell"
+local tempfolder = require "gilua.base.tempfolder"
+local textfile = require "gilua.base.textfile"
 
 local M = {}
 
@@ -113,17 +115,14 @@ end
 local function run(script, id)
   local ok, why, code = M.available()
   if not ok then return nil, why, code end
-  local path, errors = os.tmpname(), os.tmpname()
-  local file = assert(io.open(path, "wb"))
-  file:write(script, "\n")
-  file:close()
+  local folder <close> = tempfolder.new()
+  local path, errors = folder.path .. "/script", folder.path .. "/errors"
+  textfile.write(path, script .. "\n")
   local pipe = assert(io.popen(("gnuplot %s 2>%s"):format(shell.quoted(path),
     shell.quoted(errors)), "r"))
   local svg = pipe:read("a")
   local done = pipe:close()
   local said = read_all(errors):gsub("^%s+", ""):gsub("%s+$", "")
-  os.remove(path)
-  os.remove(errors)
   if not done or not svg:find("</svg>", 1, true) then
     return nil, "gnuplot could not draw: " .. said:match("[^\n]*$"), "nolib"
   end

@@ -127,6 +127,16 @@ function M.summary(run)
   return table.concat(lines, "\n")
 end
 
+-- Where the results are, and which there are; nil where there is nothing to look at.
+local function results_line(o)
+  local folder = o.results and o.results.folder
+  if not folder then return o.dir and "Results are in " .. o.dir end
+  local names = folder:listing()
+  if #names == 0 then return nil end
+  return ("Results are in %s: %s%s"):format(folder.dir, table.concat(names, " "),
+    folder.earlier and ("; those of an earlier run are in " .. folder.earlier) or "")
+end
+
 --------------------------------------------------------------------------------------------------
 -- The observer
 
@@ -143,12 +153,14 @@ end
 
 --- An observer that prints. options.quiet: print nothing; options.terminal: whether the output can
 --- rewrite its line (found out); options.out: where to (standard output); options.dir: where the
---- results are, to be said at the end.
----@param options? { quiet?: boolean, terminal?: boolean, out?: file*, dir?: string }
+--- results are, to be said at the end; options.results: what report.open gave, which knows that and
+--- what there is.
+---@param options? { quiet?: boolean, terminal?: boolean, out?: file*, dir?: string,
+---  results?: table }
 ---@return table observer
 function M.new(options)
   local o = settings.fill("gilua.progress.new", options, {},
-    { "quiet", "terminal", "out", "dir" })
+    { "quiet", "terminal", "out", "dir", "results" })
   if o.quiet then return {} end
   local out, clock = o.out or io.stdout, host.seconds
   local terminal = o.terminal
@@ -200,10 +212,8 @@ function M.new(options)
     out:write("\n", printable.text(M.summary(run)), "\n\n")
     out:write(("%s evaluations in %s (%.1f a second)\n"):format(
       M.grouped(run.evaluations), M.duration(seconds), run.evaluations / math.max(seconds, 1e-9)))
-    if o.dir then
-      out:write(("Results are in %s: best.cu best.patch result.json generations.csv log.txt\n")
-        :format(o.dir))
-    end
+    local line = results_line(o)
+    if line then out:write(line, "\n") end
     out:flush()
   end
 

@@ -3,29 +3,29 @@
 --   result.json      what was found, on which case, against what, and what was tried
 --   best.cu          the best kernel
 --   best.patch       a unified diff that `patch` applies to the kernel
---   generations.csv  one line a generation, written as the run goes
+--   generations.csv  one line a generation
 --   problem.kept/    the problem as it was, listed in result.json (gilua.report.kept)
 --   log.txt          what happened when, and every mutant that did not run, with its reason
+--
+-- All of them are written as the run goes, the best so far after each generation, so that a run
+-- that is killed has lost no more than its last one.
 --
 -- Given seed, device "emu" and the same version all of it is the same to the byte but for
 -- "seconds" in result.json and for log.txt. In JSON an infinite error is null (the status or the
 -- fraction unset says why); in CSV what does not exist is empty.
 
+local core = require "gilua.core"
+local diff = require "gilua.base.diff"
+local evolve = require "gilua.search.evolve"
 local fitness = require "gilua.search.fitness"
+local folders = require "gilua.report.folder"
 local host = require "gilua.base.host"
 local json = require "gilua.base.json"
 local kept = require "gilua.report.kept"
 local progress = require "gilua.report.progress"
-local shell = require "gilua.base.shell"
 local textfile = require "gilua.base.textfile"
 
 local M = {}
-
-local FILES = { "result.json", "best.cu", "best.patch", "generations.csv", "log.txt" }
-
-local function join(dir, name)
-  return (dir:gsub("/+$", "")) .. "/" .. name
-end
 
 --- Makes a folder and its parents (gilua.base.textfile).
 M.make_folder = textfile.make_folder
@@ -33,40 +33,22 @@ M.make_folder = textfile.make_folder
 --- Writes a whole file, or refuses with why not (gilua.base.textfile).
 M.write = textfile.write
 
+--- A unified diff of two texts (gilua.base.diff).
+M.diff = diff.unified
+
 --------------------------------------------------------------------------------------------------
 -- best.cu and best.patch
-
---- A unified diff of two texts, both labelled with the same file name, by the program `diff`.
---- "" where they are equal.
----@param old string
----@param new string
----@param label string
----@return string
-function M.diff(old, new, label)
-  local old_path, new_path = os.tmpname(), os.tmpname()
-  M.write(old_path, old)
-  M.write(new_path, new)
-  local name = shell.quoted(label)
-  local pipe <close> = assert(io.popen(("diff -u --label %s --label %s %s %s"):format(
-    name, name, shell.quoted(old_path), shell.quoted(new_path))))
-  local text = pipe:read("a")
-  local _, how, code = pipe:close()
-  os.remove(old_path)
-  os.remove(new_path)
-  if how ~= "exit" or code > 1 then error("the program 'diff' failed; is it installed?", 0) end
-  return text
-end
 
 --- best.cu and best.patch of a genome.
 ---@param problem table
 ---@param genome string
----@param dir string
-function M.write_best(problem, genome, dir)
+---@param folder ResultFolder
+function M.write_best(problem, genome, folder)
   local source, why = problem.grammar:apply(genome, true)
   if not source then error("cannot write the best kernel: " .. why, 0) end
-  M.write(join(dir, "best.cu"), source)
+  folder:write("best.cu", source)
   local label = (problem.source_path or "kernel.cu"):match("[^/]*$")
-  M.write(join(dir, "best.patch"), M.diff(problem.source, source, label))
+  folder:write("best.patch", M.diff(problem.source, source, label))
 end
 
 --------------------------------------------------------------------------------------------------
@@ -91,13 +73,21 @@ local function generation_speedups(run)
   return json.array(list)
 end
 
+-- Why a run has no more than its best so far; nil where it has come to its end.
+local function stopped(run)
+  if run.stopped then return run.stopped.message end
+  if run.result then return nil end
+  return ("under way: %d of %d generations are complete"):format(#run.records,
+    run.scheme.generations)
+end
+
 --- What result.json says, as a value for json.encode.
 ---@param run Run
 ---@param total_seconds number
 ---@param keeps? table what was kept of the problem
 ---@return table
 function M.result(run, total_seconds, keeps)
-  local result, farm = run.result or {}, run.scheme.farm:stats()
+  local result, farm = run.result or evolve.so_far(run) or {}, run.scheme.farm:stats()
   local seconds = { total = total_seconds }
   for stage, value in pairs(farm.seconds or {}) do seconds[stage] = value end
   local versions = host.versions()
@@ -111,7 +101,7 @@ function M.result(run, total_seconds, keeps)
     { "untested", result.untested and json.array(result.untested) },
     { "data", result.data }, { "untold", result.untold and json.array(result.untold) },
     { "start", run.scheme.start },
-    { "stopped", run.stopped and run.stopped.message },
+    { "stopped", stopped(run) },
     { "population", run.scheme.population }, { "generations", #run.records },
     { "generation_speedups", generation_speedups(run) },
     { "evaluations", run.evaluations }, { "runs", farm.runs },
@@ -188,81 +178,129 @@ local function losses_since(told, losses)
     table.concat(parts, "; "))
 end
 
-local function observer(dir, csv, log)
-  local clock = host.seconds
-  local began = clock()
+-- What is written as the run goes. Where the folder holds an earlier run's results, nothing is
+-- before there is something to put in their place: until then it waits here.
+local function writer(folder)
+  local files, waiting = {}, { ["generations.csv"] = {}, ["log.txt"] = {} }
+  local w = {}
 
-  local function note(text, ...)
-    log:write(("%8.1f s  "):format(clock() - began), text:format(...), "\n")
-    log:flush()
+  function w.begin()
+    folder:begin()
+    for name, texts in pairs(waiting) do
+      files[name] = textfile.journal(folder:path(name))
+      files[name]:add(table.concat(texts))
+    end
+    waiting = {}
   end
 
-  local told = {} -- of the losses of workers
+  function w.add(name, text)
+    if waiting[name] then table.insert(waiting[name], text) else files[name]:add(text) end
+  end
+
+  function w.close()
+    for _, file in pairs(files) do file:close() end
+  end
+
+  return w
+end
+
+--- An observer that keeps what a run finds in a folder: as it goes, and at its end.
+---@param folder ResultFolder
+---@return table observer for the scheme's `observers`; dir: where the results are
+function M.observer(folder)
+  local clock = host.seconds
+  local began = clock()
+  local files = writer(folder)
+  local o = { dir = folder.dir, folder = folder }
+  local keeps, written, told -- of the problem; the best genome in best.cu; losses of workers
+
+  local function note(text, ...)
+    files.add("log.txt", ("%8.1f s  %s\n"):format(clock() - began, text:format(...)))
+  end
 
   local function note_losses(run)
     local losses = run.scheme.farm:stats().losses or {}
-    local sentence = losses_since(told, losses)
+    local sentence = losses_since(told or {}, losses)
     if sentence then note("%s", sentence) end
     told = losses
   end
 
-  local o, keeps = { dir = dir }, nil
+  local function begin(run)
+    if keeps ~= nil then return end
+    files.begin()
+    -- a problem without a definition has no files
+    keeps = run.problem.definition and kept.write(run.problem, folder) or false
+  end
+
+  -- The best so far, or in the end.
+  local function save(run)
+    local result = run.result or evolve.so_far(run)
+    if result and result.best.genome ~= written then
+      M.write_best(run.problem, result.best.genome, folder)
+      written = result.best.genome
+    end
+    local value = M.result(run, clock() - began, keeps or nil)
+    folder:write("result.json", json.encode(value) .. "\n")
+  end
 
   function o.on_start(run)
-    keeps = run.problem.definition and kept.write(run.problem, dir) -- one without has no files
+    files.add("generations.csv", csv_line(function(column) return column[1] end))
     note("%s, seed %d, device %s, population %d, %d generations", run.problem.name, run.seed,
       run.scheme.farm.device or "?", run.scheme.population, run.scheme.generations)
+    if not folder:holds_earlier() then begin(run) end
   end
 
   function o.on_result(run, individual)
-    if individual.measurement.status ~= "ok" then log:write(describe_reject(run, individual)) end
+    if individual.measurement.status ~= "ok" then
+      files.add("log.txt", describe_reject(run, individual))
+    end
+    if #run.records > 0 and core.system.asked() then
+      save(run)
+      note("asked by SIGUSR1: the best so far is saved")
+    end
   end
 
   function o.on_generation(run, record)
-    csv:write(csv_line(function(column) return column[2](record) end))
-    csv:flush()
+    begin(run)
+    files.add("generations.csv", csv_line(function(column) return column[2](record) end))
     note("%s", progress.generation_line(run, record))
     note_losses(run)
+    save(run)
   end
 
   function o.on_end(run)
+    if run.result then begin(run) end
+    if keeps == nil then return end
     note_losses(run)
     if run.stopped then note("stopped: %s", run.stopped.message) end
     if run.result then
-      M.write_best(run.problem, run.result.best.genome, dir)
       local right = fitness.right(run.result.best, run.problem.tolerance)
       note("best: %.3fx on %s, %s: %s", run.result.speedup, run.result.case,
         right and "right" or "wrong", run.result.best.genome)
     end
-    M.write(join(dir, "result.json"), json.encode(M.result(run, clock() - began, keeps)) .. "\n")
-    csv:close()
-    log:close()
+    save(run)
+    files.close()
   end
 
   return o
 end
 
---- Makes the folder (and its parents) and opens what is written as the run goes, so that a folder
---- that cannot be written is refused before the work begins. Results of an earlier run in it go.
----@param dir string
----@return table? observer for the scheme's `observers`
+--- Opens the folder of a run's results: one that is refused is refused before the work begins.
+---@param given? string the folder that a person chose (--out)
+---@param usual? string the name of a new one, where none was chosen: "out/NAME-SEED"
+---@return table? observer for the scheme's `observers`; dir: where the results are
 ---@return string? message
 ---@return string? code "io"
-function M.open(dir)
-  local made, why = M.make_folder(dir)
-  local csv, log
-  if made then csv, why = io.open(join(dir, "generations.csv"), "w") end
-  if csv then log, why = io.open(join(dir, "log.txt"), "w") end
-  if not log then
-    if csv then csv:close() end
-    return nil, ("cannot write results to '%s': %s; choose another folder with --out"):format(
-      dir, tostring(why):gsub("^.*: ", "")), "io"
+function M.open(given, usual)
+  local opened, folder = pcall(folders.open, given, usual or "out/run")
+  if not opened then return nil, tostring(folder), "io" end
+  local o = M.observer(folder)
+  local on_end = o.on_end
+  function o.on_end(run)
+    on_end(run)
+    folder:close()
   end
-  for _, name in ipairs(FILES) do
-    if name:find("^[rb]e") then os.remove(join(dir, name)) end
-  end
-  csv:write(csv_line(function(column) return column[1] end))
-  return observer(dir, csv, log)
+  return o
 end
 
 return M

@@ -1,7 +1,6 @@
 -- tuned: the folder of results that a tuning leaves, which is a run's: result.json with the best
 -- settings, best.cu and best.patch, a copy of the problem, and results.t4.json with every setting.
 
-local fail = require "gilua.base.fail"
 local host = require "gilua.base.host"
 local json = require "gilua.base.json"
 local kept = require "gilua.report.kept"
@@ -49,24 +48,15 @@ local function described(result, o, keeps)
   }
 end
 
---- Makes the folder, before the work begins.
----@param dir string
-function M.open(dir)
-  local made, why = report.make_folder(dir)
-  if not made then
-    fail("cannot write results to '%s': %s; choose another folder with --out", dir, why)
-  end
-end
-
 --- Writes what a tuning found.
 ---@param result Tuning with a best row
----@param o { problem: gilua.problem, farm: table, seed: integer, dir: string }
+---@param o { problem: gilua.problem, farm: table, seed: integer, folder: ResultFolder }
 ---@return table value of result.json
 function M.write(result, o)
-  local value = described(result, o, kept.write(o.problem, o.dir))
-  t4.write(result, o.dir .. "/results.t4.json")
-  report.write_best(o.problem, M.genome(result), o.dir)
-  report.write(o.dir .. "/result.json", json.encode(value) .. "\n")
+  local value = described(result, o, kept.write(o.problem, o.folder))
+  o.folder:write("results.t4.json", t4.encode(result))
+  report.write_best(o.problem, M.genome(result), o.folder)
+  o.folder:write("result.json", json.encode(value) .. "\n")
   return value
 end
 

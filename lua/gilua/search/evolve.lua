@@ -479,9 +479,21 @@ local function final(run)
   return outcome(run, unseen, baseline, baseline, "", { ratio = 1, low = 1, high = 1 })
 end
 
--- What a stopped run can say: the best of its last whole generation, on that generation's case.
-local function so_far(run)
-  local record = run.records[#run.records]
+-- The generation whose best gained most on its own case, the first of several.
+local function best_record(run)
+  local best
+  for _, record in ipairs(run.records) do
+    if record.improved and not (best and best.speedup >= record.speedup) then best = record end
+  end
+  return best
+end
+
+--- What a run can say that has not come to its end: the best of its generations, on the case of the
+--- one that found it. Nil where none is complete.
+---@param run Run
+---@return table? as run.result
+function M.so_far(run)
+  local record = best_record(run) or run.records[#run.records]
   if not record then return nil end
   local best = record.improved and record.best.measurement or record.baseline
   local genes = record.improved and record.best.genome or ""
@@ -542,7 +554,7 @@ function M.run(scheme)
     return run
   end
   run.stopped = { kind = why.kind, message = why.text:match("^[^\n]*") }
-  run.result = so_far(run)
+  run.result = M.so_far(run)
   local told, second = xpcall(notify, failure, run, "on_end")
   if not told then
     why.text = why.text .. "\nand then, while keeping the results: " .. second.text

@@ -262,7 +262,7 @@ function M.options(name)
   for key, value in pairs(M.defaults[virtual and "emu" or "gpu"]) do
     if o[key] == nil then o[key] = value end
   end
-  o.out = o.out or ("out/%s-%d"):format(name, o.seed)
+  o.usual = ("out/%s-%d"):format(name, o.seed)
   o.control = not o["no-control"]
   return o
 end

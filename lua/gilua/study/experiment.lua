@@ -29,7 +29,8 @@ local M = {}
 ---@class Study
 ---@field title string
 ---@field problem string its folder
----@field options table of the command line: seed device jobs out quiet runs …
+---@field options table of the command line: seed device jobs out quiet runs …; usual: the folder
+---  of results where out is none
 ---@field new_case fun(generation: integer, rng: table): table training cases
 ---@field fixed_case table of tuning and cleaning (§4.3: "the same random image is used")
 ---@field unseen table[] cases of the validation
@@ -94,7 +95,7 @@ local function tuned(study, title, parameters, base)
   }
   study.tuning = study.tuning or {}
   table.insert(study.tuning, { title = title, result = result })
-  gi.t4.write(result, ("%s/%s.t4.json"):format(study.options.out, title:gsub(" ", "-")))
+  study._folder:write(title:gsub(" ", "-") .. ".t4.json", gi.t4.encode(result))
   for _, row in ipairs(result.rows) do row.samples = nil end -- experiment.json goes without them
   if not result.best then
     fail("%s: no setting gives right answers: %s", title,
@@ -112,10 +113,7 @@ function M.tune(study)
 end
 
 local function observers(study)
-  local dir = study.options.out
-  local report, unwritable = gi.report.open(dir)
-  if not report then fail("%s", unwritable) end
-  return { report, gi.progress.new { quiet = study.options.quiet } }
+  return { gi.report.observer(study._folder), gi.progress.new { quiet = study.options.quiet } }
 end
 
 local function scheme_of(study, seed, seen)
@@ -293,15 +291,14 @@ end
 
 -- One picture, into the folder of results and onto the page.
 local function keep_picture(study, image)
-  local path = ("%s/%s"):format(study.options.out, image.name)
-  local written, why = gi.image.write(path .. ".png", image.png)
-  if written then
-    written, why = gi.image.write(path .. ".pgm", image.pgm, { maxval = image.maxval })
-  end
-  if not written then fail("cannot write the picture %s: %s", path, why) end
+  local folder = study._folder
+  local png, pgm = folder:path(image.name .. ".png"), folder:path(image.name .. ".pgm")
+  local written, why = gi.image.write(png, image.png)
+  if written then written, why = gi.image.write(pgm, image.pgm, { maxval = image.maxval }) end
+  if not written then fail("cannot write the picture %s: %s", image.name, why) end
   local height, width = image.png:shape()
   return { name = image.name, caption = image.caption, width = width, height = height,
-           png = gi.base64.encode(read_file(path .. ".png")) }
+           png = gi.base64.encode(read_file(png)) }
 end
 
 function M.pictures(study)
@@ -379,11 +376,11 @@ local KEPT = { "title", "paper", "folder", "doc", "device", "emulated", "seed", 
   "winner", "validation", "pictures", "floor", "stages", "provenance" }
 
 local function write(study)
-  local dir, kept = study.options.out, {}
+  local folder, kept = study._folder, {}
   for _, key in ipairs(KEPT) do kept[key] = plain(study[key]) end
-  gi.report.write(dir .. "/experiment.json", json.encode(kept) .. "\n")
-  gi.html.write(kept, dir .. "/report.html")
-  if study._final then gi.report.write_best(study._problem, study._final, dir) end
+  folder:write("experiment.json", json.encode(kept) .. "\n")
+  folder:write("report.html", gi.html.page(kept))
+  if study._final then gi.report.write_best(study._problem, study._final, folder) end
 end
 
 local function conclude(study)
@@ -399,8 +396,7 @@ local function conclude(study)
   for _, row in ipairs(study.paper_row) do
     say(study, "  %-34s %18s   paper: %s", row.name, row.ours or "-", row.paper)
   end
-  say(study, "Results are in %s: report.html experiment.json best.cu best.patch generations.csv "
-    .. "log.txt", study.options.out)
+  say(study, "Results are in %s: %s", study._folder.dir, table.concat(study._folder:listing(), " "))
 end
 
 --------------------------------------------------------------------------------------------------
@@ -413,15 +409,12 @@ local function open(study)
     end
   end
   local o = study.options
-  local made, why = gi.report.make_folder(o.out)
-  if not made then
-    fail("cannot write results to '%s': %s; choose another folder with --out", o.out, why)
-  end
   study._problem = gi.problem(study.problem)
   study._farm = gi.farm(study._problem, { device = o.device, jobs = o.jobs })
   study.device, study.emulated = study._farm:description(), study._farm.device == "emu"
   study.seed, study.stages, study.command = o.seed, {}, command_of(o)
   study.folder = study._problem.dir
+  study._folder = gi.folder.open(o.out, o.usual or ("out/experiment-%d"):format(o.seed))
 end
 
 local function run_steps(study)
@@ -431,6 +424,7 @@ local function run_steps(study)
     step(study)
     study.stages[#study.stages + 1] = { name = step == name and "step" or name,
                                         seconds = host.seconds() - start }
+    write(study) -- what is found by now survives whatever ends the program
   end
   describe_winner(study)
   for _, row in ipairs(study.paper_row) do
@@ -445,12 +439,13 @@ end
 function M.run(given)
   local study = settings.fill("gilua.experiment.run", given, FIELDS, OPTIONAL)
   open(study)
-  local _ <close> = study._farm -- also where a step fails
+  local _ <close> = study._folder -- also where a step fails
+  local _ <close> = study._farm
+  provenance(study)
   say(study, "%s on %s, seed %d", study.title, study.device, study.seed)
   local ok, why = xpcall(run_steps, function(e)
     return type(e) == "string" and debug.traceback(e, 2) or e
   end, study)
-  provenance(study)
   write(study)
   if not ok then error(why, 0) end
   conclude(study)

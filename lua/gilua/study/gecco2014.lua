@@ -129,7 +129,7 @@ local OPTIONS = {
 function M.options(name)
   local spec = { doc = OPTIONS.doc, OPTIONS[1], table.unpack(gi.experiment.options) }
   local o = gi.cli(spec)
-  o.out = o.out or ("out/%s-%d"):format(name, o.seed)
+  o.usual = ("out/%s-%d"):format(name, o.seed)
   o.control = not o["no-control"]
   return o
 end

@@ -1,0 +1,162 @@
+-- folder: where a run leaves its results. A run has a folder of its own: out/NAME-SEED, or the
+-- first of out/NAME-SEED-2, -3 … that is free; out/latest is a link to the last one begun. In a
+-- folder that a person chose (--out) the results of an earlier run move into DIR/earlier-1 (-2 …),
+-- and not before the new run has something to put in their place. While a run is on it holds
+-- DIR/.lock, which says who that is.
+
+local core = require "gilua.core"
+local fail = require "gilua.base.fail"
+local lfs = require "lfs"
+local textfile = require "gilua.base.textfile"
+
+local M = {}
+
+---@class ResultFolder
+---@field dir string
+---@field fresh boolean made for this run
+---@field begun boolean what it holds is this run's
+local Folder = {}
+Folder.__index = Folder
+Folder.__close = function(self) self:close() end
+
+-- What a run writes, by name.
+local OURS = { "^result%.json$", "^best%.cu$", "^best%.patch$", "^generations%.csv$", "^log%.txt$",
+  "^experiment%.json$", "^report%.html$", "%.t4%.json$", "^problem%.kept$" }
+
+local LOCK = "/.lock"
+
+local function is_ours(name)
+  for _, pattern in ipairs(OURS) do
+    if name:find(pattern) then return true end
+  end
+  return false
+end
+
+-- Names of an earlier run's results, in order.
+local function earlier(dir)
+  local names = {}
+  for name in lfs.dir(dir) do
+    if is_ours(name) then names[#names + 1] = name end
+  end
+  table.sort(names)
+  return names
+end
+
+local function refuse(dir, why)
+  fail("cannot write results to '%s': %s; choose another folder with --out", dir, why)
+end
+
+local function make(dir)
+  local made, why = textfile.make_folder(dir)
+  if not made then refuse(dir, why) end
+end
+
+-- mkdir tells whether it is new: another run may want the same name now.
+local function fresh(usual)
+  local parent = usual:match "^(.*)/[^/]+$"
+  if parent then make(parent) end
+  for n = 1, math.huge do
+    local dir = n == 1 and usual or ("%s-%d"):format(usual, n)
+    local made, why = lfs.mkdir(dir)
+    if made then return dir end
+    if not lfs.symlinkattributes(dir) then refuse(dir, why) end
+  end
+end
+
+local function command()
+  local words = { "gilua", arg and arg[0] }
+  return table.concat(table.move(arg or {}, 1, #(arg or {}), #words + 1, words), " ")
+end
+
+local function locked(dir)
+  local lock, why, code = core.file.lock(dir .. LOCK, ("process %d on %s since %s: %s\n"):format(
+    core.system.pid(), core.system.hostname(), os.date "%Y-%m-%d %H:%M:%S", command()))
+  if lock then return lock end
+  refuse(dir, code == "busy" and ("another run is at work there (%s)"):format(why) or why)
+end
+
+--- The folder of a run that is about to begin. Nothing in it is touched yet.
+---@param given? string the folder that a person chose
+---@param usual string the name of a new one, where none was chosen
+---@return ResultFolder
+function M.open(given, usual)
+  if given then make(given) end
+  local dir = given and (given:gsub("(.)/+$", "%1")) or fresh(usual)
+  return setmetatable({ dir = dir, fresh = not given, begun = false, written = {},
+    lock = locked(dir) }, Folder)
+end
+
+-- The first name of its kind that is free.
+local function place_for_earlier(dir)
+  for n = 1, math.huge do
+    local place = ("%s/earlier-%d"):format(dir, n)
+    if lfs.mkdir(place) then return place end
+    if not lfs.symlinkattributes(place) then refuse(dir, "a folder cannot be made in it") end
+  end
+end
+
+local function move(from, to)
+  local moved, why = os.rename(from, to)
+  if not moved then fail("cannot keep an earlier run's results: %s", why) end
+end
+
+function Folder:keep_earlier(names)
+  if #names == 0 then return end
+  self.earlier = self.earlier or place_for_earlier(self.dir)
+  for _, name in ipairs(names) do
+    move(("%s/%s"):format(self.dir, name), ("%s/%s"):format(self.earlier, name))
+  end
+end
+
+--- There is something to keep: from now on the folder is this run's.
+function Folder:begin()
+  if self.begun then return end
+  self.begun = true
+  self:keep_earlier(earlier(self.dir))
+  local parent, name = self.dir:match "^(.*)/([^/]+)$"
+  -- only a hint for people: where links cannot be made, there is none
+  if self.fresh and parent then core.file.link(name, parent .. "/latest") end
+end
+
+--- The path of a file that this run is going to write.
+---@param name string
+---@return string
+function Folder:path(name)
+  self:begin()
+  local path = ("%s/%s"):format(self.dir, name)
+  if not self.written[name] and lfs.symlinkattributes(path) then self:keep_earlier { name } end
+  self.written[name] = true
+  return path
+end
+
+--- Writes a file of the results.
+---@param name string
+---@param text string
+function Folder:write(name, text)
+  textfile.write(self:path(name), text)
+end
+
+--- Does it hold an earlier run's results, which nothing of this one has replaced?
+---@return boolean
+function Folder:holds_earlier()
+  return not self.begun and #earlier(self.dir) > 0
+end
+
+--- What there is for people to look at, in the usual order.
+---@return string[]
+function Folder:listing()
+  local names = {}
+  for _, name in ipairs { "report.html", "experiment.json", "best.cu", "best.patch", "result.json",
+      "generations.csv", "log.txt" } do
+    if self.written[name] then names[#names + 1] = name end
+  end
+  return names
+end
+
+--- The run has ended. A new folder in which nothing was written goes again.
+function Folder:close()
+  self.lock:close()
+  if self.fresh and not self.begun then lfs.rmdir(self.dir) end
+end
+
+return M

@@ -1,0 +1,122 @@
+#!/bin/bash
+# Whatever ends a run, or comes between, what it found is there: signals, a full disk, kill -9.
+. "$(dirname "$0")/tap.sh"
+cd "$TMP" || exit 1
+
+cat >run.lua <<'LUA'
+-- Evolution with a farm that is none, slow enough to be met at work: PAUSE seconds a measurement.
+package.path = "./?.lua;" .. package.path
+local gi, core, fake = require "gilua", require "gilua.core", require "fake"
+local report = assert(gi.report.open(arg[1], "out/fake-1"))
+local pause = tonumber(os.getenv "PAUSE" or "0")
+local run = gi.evolve.run {
+  problem = fake.problem(), farm = fake.farm(), rng = fake.rng(3), new_case = fake.new_case,
+  population = 20, generations = 6,
+  observers = { report, gi.progress.new { results = report },
+    { on_result = function() core.system.sleep(pause) end } },
+}
+LUA
+cp "$TOP/tests/lua/fake.lua" .
+
+# What a result says, but for seconds.
+plain() { perl -0pe 's/"seconds": *\{[^}]*\},?//' "$1/result.json"; }
+timeless() { sed -E 's/^ *[0-9.]+ s  //' "$1/log.txt"; }
+
+# begun DIR...: waits until a generation is kept there.
+begun() { for _ in $(seq 200); do [ -s "$1/best.cu" ] && return; sleep 0.02; done; }
+
+"$GILUA" run.lua whole >whole.said
+is "a run that nothing disturbs ends well" 0 $?
+like "and says what there is" "^Results are in whole: best.cu best.patch result.json generations.csv log.txt$" \
+  "$(cat whole.said)"
+
+# --- signals
+
+stopped() { # stopped SIGNAL STATUS
+  local pid start took status
+  PAUSE=0.02 perl -e '$SIG{INT} = "DEFAULT"; exec @ARGV' "$GILUA" run.lua "by-$1" >"$1.said" 2>&1 &
+  pid=$!
+  begun "by-$1"
+  sleep "0.$((RANDOM % 4))"
+  start=$(date +%s%N)
+  kill "-$1" $pid
+  wait $pid 2>/dev/null
+  status=$?
+  took=$((($(date +%s%N) - start) / 1000000))
+  is "SIG$1: its status" "$2" $status
+  [ $took -lt 2000 ]
+  ok $? "SIG$1: within two seconds" "$took ms"
+  like "SIG$1: the best so far is there, and why it is not the last" '"stopped": ?"interrupted"' \
+    "$(cat "by-$1/result.json")"
+  [ -s "by-$1/best.cu" ]
+  ok $? "SIG$1: as a kernel"
+}
+stopped INT 130
+stopped TERM 143
+stopped HUP 129
+
+PAUSE=0.02 "$GILUA" run.lua piped 2>piped.err | head -2 >/dev/null
+is "nobody reads what it prints: its status" 141 "${PIPESTATUS[0]}"
+is "and nothing is said" "" "$(cat piped.err)"
+like "but the best so far is there" '"stopped"' "$(cat piped/result.json)"
+
+PAUSE=0.01 "$GILUA" run.lua asked >asked.said 2>&1 &
+pid=$!
+begun asked
+kill -USR1 $pid
+wait $pid
+is "SIGUSR1 does not end it" 0 $?
+like "it saves, and says so in the log" "asked by SIGUSR1" "$(cat asked/log.txt)"
+is "and the result is as if nobody had asked" "$(plain whole)" "$(plain asked)"
+
+for i in 1 2 3 4 5; do
+  PAUSE=0.01 "$GILUA" run.lua "killed-$i" >/dev/null 2>&1 &
+  pid=$!
+  disown
+  begun "killed-$i"
+  sleep "0.$((RANDOM % 9))$((RANDOM % 9))"
+  kill -9 $pid 2>/dev/null
+  while kill -0 $pid 2>/dev/null; do sleep 0.01; done
+  "$GILUA" -e 'local gi = require "gilua"
+    local dir = "killed-'$i'"
+    local result = assert(gi.json.decode(gi.textfile.read(dir .. "/result.json", "the result")))
+    local csv = gi.textfile.read(dir .. "/generations.csv", "the table")
+    local _, lines = csv:gsub("\n", "")
+    assert(lines - 1 - #result.generation_speedups <= 1 and csv:sub(-1) == "\n")
+    assert(gi.textfile.read(dir .. "/best.cu", "the best"):sub(-1) == "\n")'
+  ok $? "kill -9: the last whole generation is there ($i)"
+done
+"$GILUA" run.lua killed-1 >again.said
+is "another run in that folder is not in its way" 0 $?
+like "and says where the first one is" "those of an earlier run are in killed-1/earlier-1$" "$(cat again.said)"
+
+# --- a disk that is full. The n-th write to a file fails, and three after it, for each n.
+
+if sanitized "a library that fails writes comes before the sanitizer's"; then finish; fi
+cc -shared -fPIC -o full.so "$TOP/tests/cli/full_disk.c" -ldl || exit 1
+n=0 bad=0 waited=0
+while :; do
+  n=$((n + 1))
+  FULL_AT=$n FULL_BELOW=$TMP/full LD_PRELOAD=$TMP/full.so "$GILUA" run.lua "$TMP/full" >full.said 2>full.err
+  status=$?
+  [ -e full.failed ] || break
+  rm full.failed
+  grep -q "No space left on device; waits until there is room" full.err && waited=$((waited + 1))
+  if ! { [ $status = 0 ] && [ "$(plain full)" = "$(plain whole)" ] &&
+    [ "$(timeless full)" = "$(timeless whole)" ] && cmp -s full/best.patch whole/best.patch &&
+    cmp -s full/generations.csv whole/generations.csv; }; then
+    bad=$((bad + 1))
+    echo "# write $n: status $status: $(cat full.err)"
+  fi
+  rm -rf full
+done
+[ $n -gt 20 ]
+ok $? "there are writes to fail: $((n - 1))"
+is "a full disk is waited for, whichever write meets it" 0 $bad
+is "and each time but for the first, the lock's, that is said" $((n - 2)) $waited
+
+FULL_AT=5 FULL_TIMES=1000000 FULL_BELOW=$TMP/never LD_PRELOAD=$TMP/full.so timeout --preserve-status -s INT -k 5 1 \
+  "$GILUA" run.lua "$TMP/never" >/dev/null 2>never.err
+is "a disk that stays full can be left by Ctrl-C" 130 $?
+like "which says what is missing" "gilua: cannot write .*never/.*: No space left" "$(cat never.err)"
+finish
