@@ -101,6 +101,11 @@ static bool mem_mods(Decoder *d, MemForm *f) {
     return true;
 }
 
+/* Does anybody read what is written to this operand? */
+static bool is_read(const Decoder *d, const PtxOperand *op) {
+    return op->kind == PTX_OP_REG && d->n_reads[op->reg] > 0;
+}
+
 /* The registers of a load or store. Immediates may be stored; wider registers are cut or filled. */
 static bool mem_registers(Decoder *d, MemForm *f, const PtxOperand *op) {
     int n = op->kind == PTX_OP_VECTOR ? op->n_elems : 1;
@@ -125,8 +130,7 @@ static bool mem_registers(Decoder *d, MemForm *f, const PtxOperand *op) {
         if (bits < f->size * 8 && !(f->size == 1 && bits == 16))
             return decode_fail(d, "a register too small for the type");
         f->bits[k] = (uint8_t)bits;
-        bool kept = r->kind != PTX_OP_REG || d->n_reads[r->reg];
-        if (!f->is_store && f->count > 1 && !kept) f->unused |= 1u << k;
+        if (!f->is_store && f->count > 1 && !is_read(d, r)) f->unused |= 1u << k;
     }
     return true;
 }
@@ -312,9 +316,9 @@ typedef enum AtomOp {
     ATOM_XOR
 } AtomOp;
 
-/* imm of an atomic: operation, type, space, where its result and its second operand go. */
+/* imm of an atomic. Where nobody reads its result it is a reduction, whatever its name. */
 typedef struct AtomForm {
-    uint8_t op, type, space, wide_base, returns, size, order;
+    uint8_t op, type, space, wide_base, is_read, size, order;
 } AtomForm;
 
 static uint64_t atom_integer(AtomOp op, PtxType type, uint64_t old, uint64_t b, uint64_t c) {
@@ -403,11 +407,11 @@ static bool do_atomic(Machine *m, Warp *w, const Ins *in) {
         memcpy(p, &now, f.size);
         if (now != old) w->moved = true;
         seen = (seen ^ at[i] ^ old) * 0xd6e8feb86659fd93u;
-        if (!f.returns) continue;
+        if (!f.is_read) continue;
         if (f.size == 8) ((U64 *)(void *)row_at(w, in->d))[i] = old;
         else ((U32 *)(void *)row_at(w, in->d))[i] = (uint32_t)old;
     }
-    if (f.returns) warp_saw(w, in, seen);
+    if (f.is_read) warp_saw(w, in, seen);
     atom_cost(m, w, (PtxSpace)f.space, at, done);
     return true;
 }
@@ -463,7 +467,7 @@ static bool decode_atomic(Decoder *d) {
     AtomForm f = {.op = (uint8_t)op,
                   .type = (uint8_t)type,
                   .space = (uint8_t)space,
-                  .returns = returns,
+                  .is_read = returns && is_read(d, &in->args[0]),
                   .size = (uint8_t)size,
                   .order = order_of(in) | ORDER_ATOMIC | ORDER_STRONG};
     uint32_t to = 0, base, b, c;
@@ -551,7 +555,7 @@ static bool tex_registers(Decoder *d, TexForm *f) {
     for (int k = 0; k < n; k++) {
         const PtxOperand *r = to->kind == PTX_OP_VECTOR ? &to->elems[k] : to;
         if (!dest(d, r, 'w', &f->reg[k])) return false;
-        if (r->kind == PTX_OP_SINK || !d->n_reads[r->reg]) f->unused |= 1u << k;
+        if (!is_read(d, r)) f->unused |= 1u << k;
     }
     return true;
 }

@@ -2,8 +2,8 @@
 **
 ** Blocks run in the order of their index, one after the other; the warps of a block in turn, each
 ** for TURN warp instructions or until a barrier. More is needed where somebody waits by looking. A
-** turn is in vain when the warp looked at what others may change (a volatile load, an atomic, a
-** fence …), saw only what it had seen before, and changed nothing. Then
+** turn is in vain when the warp looked at what others may change (a volatile load, an atomic whose
+** result is read, a fence …), saw only what it had seen before, and changed nothing. Then
 **
 **   - the other paths of the warp get their turns, first those that have not yet run in vain (and
 **     so they do after PATIENCE turns of a path that looks and is never quite in vain);

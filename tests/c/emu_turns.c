@@ -107,6 +107,21 @@ static void test_lanes(void) {
         (How){0}, "a flag in shared memory");
 }
 
+/* Lanes that go on with atomics for longer than a turn, and what lane 0 set meanwhile. */
+#define ATOMICS(use)                                                                               \
+    "setp.eq.u32 %p1, %r2, 0; mov.u32 %r9, 0; @%p1 bra SET;\n"                                     \
+    "L: atom.global.or.b32 %r5, [%rd0+8], 0; add.u32 %r9, %r9, 1; " use                            \
+    "setp.lt.u32 %p3, %r9, 9000; @%p3 bra L;\n"                                                    \
+    "ld.global.u32 %r6, [%rd0]; st.global.u32 [%rd1+4096], %r6; bra END;\n"                        \
+    "SET: st.global.u32 [%rd0], 1;\nEND:\n"
+
+static void test_atomics(void) {
+    ends(ATOMICS("add.u32 %r9, %r9, %r5; "), (How){0}, "atomics whose results are read");
+    is_int(data[1055], 1, "  may wait for others, who run meanwhile");
+    ends(ATOMICS(""), (How){0}, "atomics whose results nobody reads");
+    is_int(data[1055], 0, "  wait for nobody");
+}
+
 static void test_sync(void) {
     ends("setp.ge.u32 %p1, %r2, 16; @%p1 bra HIGH;\n"
          "W: ld.volatile.global.u32 %r5, [%rd0]; setp.eq.u32 %p3, %r5, 0; @%p3 bra W;\n"
@@ -191,6 +206,7 @@ static void test_limits(void) {
 int main(void) {
     test_locks();
     test_lanes();
+    test_atomics();
     test_sync();
     test_blocks();
     test_repeats();
