@@ -18,7 +18,7 @@ static int kind_of(const Ins *in) {
 
 /* The result of a reduction, for the lanes of a path. */
 static void deliver(const Warp *w, const Path *p, const Barrier *b) {
-    const Ins *in = warp_waits_at(w, p);
+    const Ins *in = path_ins(w, p);
     uint8_t *row = w->s.frame[p->frame].file + in->d;
     U32 *word = (U32 *)(void *)row;
     bool all = b->red_count == b->red_total, yes = kind_of(in) == BAR_RED_AND ? all : b->red_count;
@@ -89,7 +89,7 @@ bool barrier_together(const Warp *w) {
     for (int i = 0; i < w->n_path; i++) {
         const Path *p = &w->s.path[i];
         if (!waits(p)) continue;
-        const Ins *in = warp_waits_at(w, p);
+        const Ins *in = path_ins(w, p);
         lanes |= p->mask;
         if (first == NULL) first = in;
         if (in != first && (in->x & BAR_ALIGNED || in->x != first->x)) return false;
@@ -101,7 +101,7 @@ void barrier_split(Machine *m, Warp *w, const Path *p) {
     char there[120], missing[120];
     fault_lanes(p->mask, there, sizeof there);
     fault_lanes(w->live & ~p->mask, missing, sizeof missing);
-    fault_raise(m, w, warp_waits_at(w, p), ALL_LANES, EMU_LAUNCH_ERROR,
+    fault_raise(m, w, path_ins(w, p), ALL_LANES, EMU_LAUNCH_ERROR,
                 "barrier reached by only part of the warp: %s, without %s", there, missing);
 }
 
@@ -111,13 +111,15 @@ static bool uniform_operands(Machine *m, Warp *w, uint32_t *id, uint32_t *thread
     for (int k = 0; k < w->n_path; k++) {
         const Path *p = &w->s.path[k];
         if (!waits(p)) continue;
-        const Ins *in = warp_waits_at(w, p);
+        const Ins *in = path_ins(w, p);
         const uint8_t *file = w->s.frame[p->frame].file;
         const U32 *a = (const U32 *)(const void *)(file + in->a);
         const U32 *b = (const U32 *)(const void *)(file + in->b);
+        int first = __builtin_ctz(p->mask);
+        if (!known) *id = a[first], *threads = b[first], known = true;
+        if (row_is(a, *id) && row_is(b, *threads)) continue;
         for (uint32_t left = p->mask; left; left &= left - 1) {
             int i = __builtin_ctz(left);
-            if (!known) *id = a[i], *threads = b[i], known = true;
             if (a[i] != *id || b[i] != *threads)
                 return fault_raise(m, w, in, i, EMU_LAUNCH_ERROR,
                                    "barrier with operands that differ between lanes");
@@ -129,7 +131,7 @@ static bool uniform_operands(Machine *m, Warp *w, uint32_t *id, uint32_t *thread
 /* Lanes that went past an .aligned barrier and ended: the ISA leaves that undefined, a GPU lets the
 ** others go on. (What compilers make of a return before the barrier may look the same.) */
 static void note_leavers(Machine *m, const Warp *w, const Path *p) {
-    const Ins *in = warp_waits_at(w, p);
+    const Ins *in = path_ins(w, p);
     uint32_t gone = p->live & ~w->live;
     char who[120];
     if (gone == 0 || !(in->x & BAR_ALIGNED)) return;
@@ -140,7 +142,7 @@ static void note_leavers(Machine *m, const Warp *w, const Path *p) {
 
 /* What the lanes bring to a reduction. */
 static void bring(const Warp *w, const Path *p, Barrier *b) {
-    const Ins *in = warp_waits_at(w, p);
+    const Ins *in = path_ins(w, p);
     if (kind_of(in) < BAR_RED_POPC) return;
     uint32_t bits = *(const U32 *)(const void *)(w->s.frame[p->frame].file + in->c);
     b->red_count += (uint32_t)__builtin_popcount(bits & p->mask);

@@ -351,12 +351,12 @@ struct Warp {
     bool moved;  /* … wrote memory, or saw something new */
     bool stuck;  /* its paths asked, and none moved */
     int patience; /* turns in which it asked and moved */
-    uint64_t seen[32][4]; /* what it saw last, in sets of equal hash */
     bool begun;  /* in this block */
     WarpStore s; /* once begun */
     int n_path;
     int frame;          /* the running one */
     uint32_t local_top; /* bytes a lane may use now */
+    uint64_t seen[32][4]; /* what it saw last, in sets of equal hash; last of all: seldom used */
 };
 
 /* One of the 16 named barriers of a block. */
@@ -470,6 +470,17 @@ static inline void pred_set(const Warp *w, uint32_t offset, uint32_t bits, uint3
     U32 *p = (U32 *)(w->file + offset);
     *p = (*p & ~mask) | (bits & mask);
 }
+/* Do all lanes of a row hold this, those that are off, too? Where they do, as is common, nothing
+** needs to be looked at lane by lane. */
+static inline bool row_is(const U32 *row, uint32_t value) {
+    uint32_t other = 0;
+    for (int i = 0; i < LANES; i++) other |= row[i] ^ value;
+    return other == 0;
+}
+/* The instruction that a path which waits is at. */
+static inline const Ins *path_ins(const Warp *w, const Path *p) {
+    return &w->s.frame[p->frame].code->ins[p->pc];
+}
 /* Of the running block, in the grid. */
 static inline uint64_t block_number(const Machine *m) {
     const unsigned *g = m->launch->grid, *b = m->ctaid;
@@ -514,8 +525,6 @@ Stop warp_block(Machine *m, Warp *w, const Ins *in, PathWait wait, const U32 *ma
 ** for a fresh one: one of which that is not said. After TURN_ANY it is said of none. */
 typedef enum TurnOf { TURN_ANY, TURN_FRESH } TurnOf;
 bool warp_rotate(Machine *m, Warp *w, TurnOf whose);
-/* The instruction that a path which waits is at. */
-const Ins *warp_waits_at(const Warp *w, const Path *p);
 /* Turns to a path (its lanes, frame, instruction) without giving it its turn; to the last one. */
 void warp_look(Warp *w, const Path *p);
 void warp_enter(Warp *w);

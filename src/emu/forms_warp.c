@@ -4,13 +4,19 @@
 
 #include <string.h>
 
-/* The last operand is the mask. The results are written when the last lane has come, and what goes
-** in must still be there then: neither is in registers that other paths may overwrite
-** (registers.c). */
+/* Is a row one number in all lanes? */
+static bool is_number(const Decoder *d, uint32_t row) {
+    const PoolRow *p = d->code->pool, *end = p + d->code->n_pool;
+    while (p < end && p->offset != row) p++;
+    return p < end && p->kind == POOL_B32;
+}
+
+/* The results are written when the last lane has come, and what goes in must still be there then:
+** neither is in registers that other paths may overwrite (registers.c). */
 static bool emit_sync(Decoder *d, SyncForm f) {
     Code *code = d->code;
     gi_grow(code->sync, code->n_sync, code->cap_sync);
-    f.one_mask = f.has_mask && d->in->args[d->in->n_args - 1].kind == PTX_OP_IMM;
+    f.one_mask = f.has_mask && is_number(d, f.mask);
     code->sync[code->n_sync] = f;
     emit(d, OP_SYNC, 0, 0, 0, 0, 0)->imm = (uint64_t)code->n_sync++;
     d->shared_base = -1; /* another path may have run */

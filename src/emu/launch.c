@@ -187,19 +187,18 @@ bool emu_launch(EmuModule *mod, const EmuLaunch *launch, EmuResult *out, gi_err 
     if (launch->max_faults < 0 || launch->max_faults > EMU_FINDINGS)
         return gi_fail(err, "usage", "at most %d faults of a launch are told of, not %d",
                        EMU_FINDINGS, launch->max_faults);
-    EmuResult result = {0};
+    *out = (EmuResult){0};
     Machine m = {.emu = mod->emu,
                  .mod = mod,
                  .entry = entry,
                  .launch = launch,
                  .model = &mod->emu->model,
-                 .result = &result,
+                 .result = out,
                  .params = launch->params,
                  .param_bytes = param_bytes,
                  .serial = 1};
     uint64_t budget = launch->budget ? launch->budget : EMU_BUDGET;
     m.budget = budget < (uint64_t)1 << 62 ? (int64_t)budget : (int64_t)1 << 62;
     run(&m);
-    *out = result;
     return true;
 }

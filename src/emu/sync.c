@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-typedef struct Meet { /* lanes that are there together, and what each of them brings */
+typedef struct Meet { /* lanes that are there together, and what each of them brings; no others */
     uint32_t lanes;
     uint64_t value[LANES];
 } Meet;
@@ -30,7 +30,9 @@ static uint32_t mask_of(const Warp *w, const SyncForm *f, uint32_t lane) {
     return f->has_mask ? LANE(U32, w, f->mask, lane) : w->active;
 }
 
-/* --- what the active lanes take from a meeting --- */
+/* --- what the active lanes take from a meeting ---
+**
+** A result may lie where an operand does. No lane reads what is another's, but from the meeting. */
 
 static uint32_t shfl_source(int mode, uint32_t lane, uint32_t b, uint32_t c, bool *valid) {
     uint32_t bval = b & 31, cval = c & 31, segment = c >> 8 & 31;
@@ -70,22 +72,21 @@ static void note_source(Machine *m, const Warp *w, const Ins *in, const SyncForm
 }
 
 static void take_shfl(Machine *m, Warp *w, const Ins *in, const SyncForm *f, const Meet *meet) {
-    uint32_t valid = 0, result[LANES];
+    uint32_t valid = 0;
     FOR_ACTIVE(w, i) {
         bool is_valid;
         uint32_t b = LANE(U32, w, f->b, i), c = LANE(U32, w, f->c, i);
         uint32_t j = shfl_source(f->mode, i, b, c, &is_valid);
         bool is_there = meet->lanes & mask_of(w, f, i) & 1u << j;
         if (!is_there) note_source(m, w, in, f, i, j);
-        result[i] = (uint32_t)meet->value[is_there ? j : i];
+        LANE(U32, w, f->d, i) = (uint32_t)meet->value[is_there ? j : i];
         valid |= (uint32_t)is_valid << i;
     }
-    FOR_ACTIVE(w, i) LANE(U32, w, f->d, i) = result[i];
     pred_set(w, f->p, valid, w->active);
 }
 
 static void take_vote(Machine *m, Warp *w, const Ins *in, const SyncForm *f, const Meet *meet) {
-    uint32_t bits = 0, votes = 0, result[LANES];
+    uint32_t bits = 0, votes = 0;
     (void)m, (void)in;
     for (uint32_t i = 0; i < LANES; i++)
         if (meet->lanes >> i & 1) votes |= (uint32_t)meet->value[i] << i;
@@ -93,15 +94,14 @@ static void take_vote(Machine *m, Warp *w, const Ins *in, const SyncForm *f, con
         uint32_t here = mask_of(w, f, i) & meet->lanes, yes = votes & here;
         bool all = yes == here, none = yes == 0;
         bool vote = f->mode == VOTE_ALL ? all : f->mode == VOTE_ANY ? !none : all || none;
-        result[i] = yes;
+        if (f->mode == VOTE_BALLOT) LANE(U32, w, f->d, i) = yes;
         bits |= (uint32_t)vote << i;
     }
     if (f->mode != VOTE_BALLOT) pred_set(w, f->d, bits, w->active);
-    else FOR_ACTIVE(w, i) LANE(U32, w, f->d, i) = result[i];
 }
 
 static void take_match(Machine *m, Warp *w, const Ins *in, const SyncForm *f, const Meet *meet) {
-    uint32_t result[LANES], agree = 0;
+    uint32_t agree = 0;
     (void)m, (void)in;
     FOR_ACTIVE(w, i) {
         uint32_t here = mask_of(w, f, i) & meet->lanes, equal = 0;
@@ -109,10 +109,9 @@ static void take_match(Machine *m, Warp *w, const Ins *in, const SyncForm *f, co
             uint32_t j = (uint32_t)__builtin_ctz(left);
             equal |= (uint32_t)(meet->value[j] == meet->value[i]) << j;
         }
-        result[i] = f->mode == MATCH_ALL && equal != here ? 0 : equal;
+        LANE(U32, w, f->d, i) = f->mode == MATCH_ALL && equal != here ? 0 : equal;
         agree |= (uint32_t)(equal == here) << i;
     }
-    FOR_ACTIVE(w, i) LANE(U32, w, f->d, i) = result[i];
     if (f->mode == MATCH_ALL) pred_set(w, f->p, agree, w->active);
 }
 
@@ -129,16 +128,14 @@ static uint32_t redux(int mode, uint32_t x, uint32_t y) {
 }
 
 static void take_redux(Machine *m, Warp *w, const Ins *in, const SyncForm *f, const Meet *meet) {
-    uint32_t result[LANES];
     (void)m, (void)in;
     FOR_ACTIVE(w, i) {
         uint32_t here = mask_of(w, f, i) & meet->lanes;
         uint32_t sum = (uint32_t)meet->value[__builtin_ctz(here)];
         for (here &= here - 1; here; here &= here - 1)
             sum = redux(f->mode, sum, (uint32_t)meet->value[__builtin_ctz(here)]);
-        result[i] = sum;
+        LANE(U32, w, f->d, i) = sum;
     }
-    FOR_ACTIVE(w, i) LANE(U32, w, f->d, i) = result[i];
 }
 
 /* The lowest lane of the mask is the leader. */
@@ -148,7 +145,7 @@ static void take_elect(Machine *m, Warp *w, const Ins *in, const SyncForm *f, co
     FOR_ACTIVE(w, i) {
         uint32_t first = (uint32_t)__builtin_ctz(mask_of(w, f, i) & meet->lanes);
         leader |= (uint32_t)(first == i) << i;
-        LANE(U32, w, f->d, i) = first; /* perhaps where the mask lies */
+        LANE(U32, w, f->d, i) = first;
     }
     pred_set(w, f->p, leader, w->active);
 }
@@ -205,14 +202,15 @@ Stop sync_run(Machine *m, Warp *w, const Ins *in) {
     Presence all = f->has_mask ? presence(w, f, mask) : ALL_THERE;
     if (all == NOT_ITS_OWN) return foreign_mask(m, w, in, f);
     if (all == SOME_MISSING) return warp_block(m, w, in, PATH_AT_SYNC, mask);
-    Meet meet = {0};
+    Meet meet;
+    meet.lanes = 0;
     bring(w->file, f, w->active, &meet);
     take(m, w, in, f, &meet);
     return STOP_NOT;
 }
 
 static const SyncForm *form_of(const Warp *w, const Path *p) {
-    return &w->s.frame[p->frame].code->sync[warp_waits_at(w, p)->imm];
+    return &w->s.frame[p->frame].code->sync[path_ins(w, p)->imm];
 }
 
 /* Does a path wait for lanes that do this with this mask? */
@@ -240,7 +238,7 @@ static void note_leavers(Machine *m, const Warp *w, const Path *p) {
     char who[160];
     if (gone == 0) return;
     fault_lanes(gone, who, sizeof who);
-    fault_note(m, w, warp_waits_at(w, p), __builtin_ctz(p->mask), EMU_WARN_LEFT,
+    fault_note(m, w, path_ins(w, p), __builtin_ctz(p->mask), EMU_WARN_LEFT,
                "%s with mask 0x%08x, and %s of the warp ended without it", form_of(w, p)->name,
                p->meets, who);
 }
@@ -248,7 +246,8 @@ static void note_leavers(Machine *m, const Warp *w, const Path *p) {
 void sync_meet(Machine *m, Warp *w, const Path *p) {
     const SyncForm f = *form_of(w, p);
     uint32_t meets = p->meets;
-    Meet meet = {0};
+    Meet meet;
+    meet.lanes = 0;
     for (int i = 0; i < w->n_path; i++) {
         const Path *q = &w->s.path[i];
         if (is_party(w, q, &f, meets))
@@ -259,7 +258,7 @@ void sync_meet(Machine *m, Warp *w, const Path *p) {
         if (!is_party(w, q, &f, meets)) continue;
         warp_look(w, q);
         note_leavers(m, w, q);
-        take(m, w, warp_waits_at(w, q), form_of(w, q), &meet);
+        take(m, w, path_ins(w, q), form_of(w, q), &meet);
         q->wait = PATH_GOES;
         q->pc++;
     }
@@ -268,7 +267,7 @@ void sync_meet(Machine *m, Warp *w, const Path *p) {
 void sync_split(Machine *m, Warp *w, const Path *p) {
     char who[160];
     fault_lanes(p->meets & w->live & ~who_came(w, p), who, sizeof who);
-    fault_raise(m, w, warp_waits_at(w, p), __builtin_ctz(p->mask), EMU_LAUNCH_ERROR,
+    fault_raise(m, w, path_ins(w, p), __builtin_ctz(p->mask), EMU_LAUNCH_ERROR,
                 "%s with mask 0x%08x reached without %s of the warp (undefined on a GPU)",
                 form_of(w, p)->name, p->meets, who);
 }

@@ -155,16 +155,17 @@ static bool run_warp(Machine *m, Warp *w) {
 
 /* A turn for each warp that is ready. */
 static bool run_round(Machine *m, bool *ended) {
-    int ready = 0, waiting = 0;
+    int ran = 0, left = 0;
     for (int i = 0; i < m->n_warps; i++) {
         Warp *w = &m->warp[i];
-        if (w->state != WARP_READY) continue;
-        ready++;
-        if (!run_warp(m, w)) return false;
+        if (w->state == WARP_READY) {
+            ran++;
+            if (!run_warp(m, w)) return false;
+        }
+        left += w->state != WARP_DONE;
     }
-    for (int i = 0; ready == 0 && i < m->n_warps; i++) waiting += m->warp[i].state == WARP_WAITING;
-    *ended = ready == 0;
-    return waiting ? raise_deadlock(m) : true;
+    *ended = left == 0;
+    return ran || left == 0 ? true : raise_deadlock(m);
 }
 
 static Block *block_new(const Machine *m) {

@@ -97,10 +97,6 @@ uint32_t warp_rest(const Warp *w, int i) {
     return w->s.path[i].mask & ~above;
 }
 
-const Ins *warp_waits_at(const Warp *w, const Path *p) {
-    return &w->s.frame[p->frame].code->ins[p->pc];
-}
-
 static bool can_go_on(const Warp *w, int i) {
     const Path *p = &w->s.path[i];
     if (warp_rest(w, i) == 0 || p->wait == PATH_AT_BARRIER) return false;
@@ -168,21 +164,26 @@ static void retire(Warp *w) {
     w->live &= ~gone;
 }
 
+/* The last path waits: gives the turn to another. Seldom, and kept out of go_on's way. */
+static Stop go_elsewhere(Machine *m, Warp *w) __attribute__((noinline));
+
+static Stop go_elsewhere(Machine *m, Warp *w) {
+    retire(w);
+    int i = find_turn(w, w->n_path, TURN_ANY);
+    if (i < 0) return all_wait(m, w);
+    give_turn(m, w, i);
+    return STOP_NOT;
+}
+
 /* The last path has come to its end, or waits: goes on wherever lanes are left. */
-static Stop go_on(Machine *m, Warp *w) {
+static inline Stop go_on(Machine *m, Warp *w) {
     while (w->n_path > 0 && w->s.path[w->n_path - 1].mask == 0) w->n_path--;
     if (w->n_path == 0) {
         w->live = w->active = 0;
         return STOP_DONE;
     }
-    if (w->s.path[w->n_path - 1].wait == PATH_GOES) {
-        enter_path(w);
-        return STOP_NOT;
-    }
-    retire(w);
-    int i = find_turn(w, w->n_path, TURN_ANY);
-    if (i < 0) return all_wait(m, w);
-    give_turn(m, w, i);
+    if (w->s.path[w->n_path - 1].wait) return go_elsewhere(m, w);
+    enter_path(w);
     return STOP_NOT;
 }
 
@@ -218,6 +219,7 @@ void warp_saw(Warp *w, const Ins *in, uint64_t what) {
 
 uint32_t warp_lanes_equal(const Warp *w, const U32 *row, uint32_t value) {
     uint32_t mask = 0;
+    if (row_is(row, value)) return w->active;
     for (int i = 0; i < LANES; i++) mask |= (uint32_t)(row[i] == value) << i;
     return mask & w->active;
 }
