@@ -30,7 +30,7 @@ end
 --- What a genome is worth on the case, as three cells.
 local function cells(genome)
   local m = farm:evaluate({ genome }, case)[1]
-  if not gi.fitness.right(m, problem.tolerance) then
+  if not gi.fitness.right(m) then
     return m.status == "ok" and "wrong" or m.status, "-", ("%.2g"):format(m.max_error)
   end
   local c = farm:compare(genome, "", case)

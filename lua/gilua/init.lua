@@ -11,7 +11,8 @@ local rooms = {
   { "base", "ends fail settings stats host textfile tempfolder json luadata base64 wire shell "
     .. "cli arithmetic diff" },
   { "search", "evolve genome select fitness minimise control configured pareto repeats" },
-  { "problem", "problem place kerneltable tablecase tablecheck creference expression samples own" },
+  { "problem", "problem place tolerance kerneltable tablecase tablecheck creference expression "
+    .. "samples own" },
   { "farm", "farm funnel crew runner worker" },
   { "report", "report folder findings kept tuned progress html plot explain t4 disparity" },
   { "study", "experiment gecco2014 eurogp2014 tune validate adequacy" },

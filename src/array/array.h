@@ -65,17 +65,21 @@ typedef struct ComparePenalty {
 typedef struct CompareOptions {
     int width;     /* consecutive elements that make one answer; error is the worst of them (1) */
     int used;      /* of these, how many count (0 = all): a float4 whose w is padding has used 3 */
-    double limit;  /* an answer is wrong when its error is above this (0) */
+    double max_error, rel_error; /* an answer is off when an error of its elements is above
+                                    max_error + rel_error * |expected| (0, 0) */
+    double limit;  /* one that is off is wrong when its error is above this (0) */
     int threads;   /* 0 = as many as the machine has cores; small arrays use one anyway */
     ComparePenalty penalty;
 } CompareOptions;
 
 typedef struct Comparison {
     int64_t n;         /* answers compared: count / width */
-    double max_error;  /* infinity as soon as one answer is NaN, unset or wrongly infinite */
+    double max_error;  /* infinity as soon as one answer is unset, or not finite as expected */
     double mean_error; /* over answers with finite error (infinity when there are none) */
-    double wrong;      /* share of answers above the limit, NaN and unset ones included */
+    double off;        /* share of answers outside max_error and rel_error; infinite errors are */
+    double wrong;      /* share of those above the limit */
     double unset;      /* share of answers with an element that still holds the sentinel */
+    double nan;        /* share of answers with a NaN that was expected */
     int64_t first_wrong; /* index from 0 of the first wrong answer, -1 */
     int64_t counted;     /* answers that options.penalty does not ignore; 0 where none is wanted */
     double penalty;      /* mean over those; 0 when there are none */
@@ -84,10 +88,11 @@ typedef struct Comparison {
 /* Compares got with expected, both of the same type and count, in one pass over memory.
 **
 ** The error of an element is |got - expected|; of an answer, the worst of its used elements. NaN
-** equals nothing, not even NaN; equal infinities have error 0; the sentinel counts as unset and
-** wrong - but for integers, where the sentinel is an ordinary value too, only when something else
-** was expected. f32 elements are subtracted in f32 (exact for values that are close), the rest in
-** f64 (64-bit integers: exact difference, rounded once).
+** where NaN was expected has error 0, and is told; so have equal infinities; any other error that
+** is not finite is infinite. The sentinel counts as unset and wrong - but for integers, where the
+** sentinel is an ordinary value too, only when something else was expected. f32 elements are
+** subtracted in f32 (exact for values that are close), the rest in f64 (64-bit integers: exact
+** difference, rounded once).
 ** Deterministic: partial sums are over fixed-size chunks and added in order, so the result is the
 ** same to the bit whatever the number of threads. Fails ("usage") on mismatched arrays. */
 bool array_compare(const Array *got, const Array *expected, const CompareOptions *options,

@@ -4,10 +4,10 @@
 ** a run of consecutive chunks and leaves one Part a chunk; the parts are added in order. No
 ** atomics, no shared counters, and the same result to the bit from 1 thread or 64.
 **
-** Two ways through a chunk: a plain loop for every type, width and value, and, for float4 answers
-** (what most such kernels write), one that keeps four floats in a register. The quick one gives up
-** on a block that holds anything but finite numbers, so that the rules about NaN, infinity and the
-** sentinel are written once. Which way a block goes depends on its values alone.
+** Two ways through a chunk: a plain loop for every type, width and value, and, for float and float4
+** answers (what most kernels write), one that keeps four floats in a register. The quick one gives
+** up on a block that holds anything but finite numbers, so that the rules about NaN, infinity and
+** the sentinel are written once. Which way a block goes depends on its values alone.
 */
 #include "array/array.h"
 
@@ -27,13 +27,13 @@
 typedef struct Part {
     double max, sum; /* over finite errors; max is infinite when any error is */
     double penalty;  /* sum over the answers counted */
-    int64_t finite, wrong, unset, first_wrong, counted;
+    int64_t finite, off, wrong, unset, nan, first_wrong, counted;
 } Part;
 
 typedef struct Job {
     const Array *got, *expected;
     int width, used;
-    double limit;
+    double max_error, rel_error, limit;
     const ComparePenalty *penalty; /* NULL: not wanted */
     int64_t answers, chunks;
     Part *parts; /* one a chunk */
@@ -44,7 +44,9 @@ typedef struct Slice {
     int64_t first, last; /* chunks first … last-1 */
 } Slice;
 
-/* Errors of single elements. NaN stands for "never written", infinity for "no finite error". */
+/* Errors of single elements. NaN stands for "never written", infinity for "no finite error", AS_NAN
+** for the NaN that was expected. */
+#define AS_NAN (-1.0)
 
 static double error_f32(float got, float expected) {
     union {
@@ -54,7 +56,8 @@ static double error_f32(float got, float expected) {
     if (u.bits == ARRAY_SENTINEL_F32) return (double)NAN;
     if (got == expected) return 0; /* equal infinities too */
     const double e = (double)fabsf(got - expected);
-    return e <= (double)FLT_MAX ? e : (double)INFINITY;
+    if (e <= (double)FLT_MAX) return e;
+    return isnan(got) && isnan(expected) ? AS_NAN : (double)INFINITY;
 }
 
 static double error_f64(double got, double expected) {
@@ -65,7 +68,8 @@ static double error_f64(double got, double expected) {
     if (u.bits == ARRAY_SENTINEL_F64) return (double)NAN;
     if (got == expected) return 0;
     const double e = fabs(got - expected);
-    return e <= DBL_MAX ? e : (double)INFINITY;
+    if (e <= DBL_MAX) return e;
+    return isnan(got) && isnan(expected) ? AS_NAN : (double)INFINITY;
 }
 
 /* 0xABAB… in the width of T, as a value of T. */
@@ -88,7 +92,7 @@ INTEGER_ERROR(uint32_t, error_u32)
 INTEGER_ERROR(int64_t, error_i64)
 INTEGER_ERROR(uint64_t, error_u64)
 
-static double element_error(const Array *g, const Array *e, int64_t i) {
+static inline double element_error(const Array *g, const Array *e, int64_t i) {
 #define AT(T, a) (((const T *)(a)->data)[i])
     switch (g->type) {
     case ARRAY_I8: return error_i8(AT(int8_t, g), AT(int8_t, e));
@@ -107,20 +111,34 @@ static double element_error(const Array *g, const Array *e, int64_t i) {
     return 0;
 }
 
-static void count_wrong(Part *p, int64_t answer) {
+/* Is one of the answer's errors above what its own element allows? */
+static bool is_beyond_share(const Job *job, int64_t answer) {
+    for (int64_t i = answer * job->width; i < answer * job->width + job->used; i++) {
+        const double allowed =
+            job->max_error + job->rel_error * fabs(array_get(job->expected, i));
+        if (element_error(job->got, job->expected, i) > allowed) return true;
+    }
+    return false;
+}
+
+/* Counts an answer whose worst error is above max_error where it is off, and wrong. */
+static void count_off(const Job *job, Part *p, double error, int64_t answer) {
+    const bool finite = error <= DBL_MAX;
+    if (finite && job->rel_error > 0 && !is_beyond_share(job, answer)) return;
+    p->off++;
+    if (finite && error <= job->limit) return;
     p->wrong++;
     if (p->first_wrong < 0) p->first_wrong = answer;
 }
 
 /* Adds an answer with this error to the part. */
-static void count_answer(Part *p, double error, double limit, int64_t answer) {
+static void count_answer(const Job *job, Part *p, double error, int64_t answer) {
     if (error > p->max) p->max = error;
-    const bool finite = error <= DBL_MAX;
-    if (finite) {
+    if (error <= DBL_MAX) {
         p->sum += error;
         p->finite++;
     }
-    if (!finite || !(error <= limit)) count_wrong(p, answer);
+    if (!(error <= job->max_error) || error > DBL_MAX) count_off(job, p, error, answer);
 }
 
 static bool is_ignored(const Job *job, int64_t first) {
@@ -150,14 +168,19 @@ static void count_penalty(const Job *job, Part *p, double error, bool unset, int
 static void compare_answers(const Job *job, int64_t first, int64_t n, Part *p) {
     for (int64_t answer = first; answer < first + n; answer++) {
         double worst = 0;
-        bool unset = false;
+        bool unset = false, nan = false;
         for (int k = 0; k < job->used; k++) {
             const double e = element_error(job->got, job->expected, answer * job->width + k);
-            if (isnan(e)) unset = true;
-            else if (e > worst) worst = e;
+            if (e > worst) {
+                worst = e;
+            } else if (!(e >= 0)) {
+                if (e == AS_NAN) nan = true;
+                else unset = true;
+            }
         }
         p->unset += unset;
-        count_answer(p, unset ? (double)INFINITY : worst, job->limit, answer);
+        p->nan += nan;
+        count_answer(job, p, unset ? (double)INFINITY : worst, answer);
         if (job->penalty) count_penalty(job, p, worst, unset, answer * job->width);
     }
 }
@@ -165,6 +188,7 @@ static void compare_answers(const Job *job, int64_t first, int64_t n, Part *p) {
 /* Four floats as one machine register (GCC and clang extension), and the masks of comparisons. */
 typedef float V4 __attribute__((vector_size(16)));
 typedef int32_t M4 __attribute__((vector_size(16)));
+#define ABSOLUTE 0x7fffffff /* every bit but the sign */
 
 static V4 larger(V4 a, V4 b) {
     const M4 m = a > b;
@@ -199,46 +223,84 @@ typedef struct BlockErrors {
     bool finite;
 } BlockErrors;
 
-/* The errors of BLOCK float4 answers of which `used` elements count. A NaN or an infinity anywhere
-** stays in `check`, a sum over all differences, whatever the maxima make of it. */
-static void block_errors(const float *got, const float *expected, int used, BlockErrors *out) {
-    const int32_t all = 0x7fffffff; /* every bit but the sign: the absolute value */
-    const M4 keep = {all, used > 1 ? all : 0, used > 2 ? all : 0, used > 3 ? all : 0};
-    V4 check = {0}, largest = {0};
-    double sum[4] = {0};
+/* What is known of a block while it is gone through. A NaN or an infinity anywhere stays in
+** `check`, a sum over all differences, whatever the maxima make of it. */
+typedef struct Tally {
+    V4 check, largest;
+    double sum[4];
+} Tally;
 
+/* Adds the worst errors of answers i to i + 3. */
+static inline void tally(Tally *t, BlockErrors *out, int i, V4 worst, V4 all) {
+    memcpy(out->each + i, &worst, sizeof worst);
+    t->check += all;
+    t->largest = larger(worst, t->largest);
+    for (int k = 0; k < 4; k++) t->sum[k] += (double)worst[k];
+}
+
+/* The errors of BLOCK float4 answers of which `used` elements count. */
+static Tally errors_of_fours(const float *got, const float *expected, int used, BlockErrors *out) {
+    const M4 keep = {ABSOLUTE, used > 1 ? ABSOLUTE : 0, used > 2 ? ABSOLUTE : 0,
+                     used > 3 ? ABSOLUTE : 0};
+    Tally t = {0};
     for (int i = 0; i < BLOCK; i += 4) {
         const float *g = got + 4 * i, *e = expected + 4 * i;
         const V4 a = difference(g, e, keep), b = difference(g + 4, e + 4, keep);
         const V4 c = difference(g + 8, e + 8, keep), d = difference(g + 12, e + 12, keep);
-        const V4 worst = worst_of_four(a, b, c, d);
-        memcpy(out->each + i, &worst, sizeof worst);
-        check += (a + b) + (c + d);
-        largest = larger(worst, largest);
-        for (int k = 0; k < 4; k++) sum[k] += (double)worst[k];
+        tally(&t, out, i, worst_of_four(a, b, c, d), (a + b) + (c + d));
     }
-    out->sum = (sum[0] + sum[1]) + (sum[2] + sum[3]);
-    out->largest = 0;
-    for (int k = 0; k < 4; k++)
-        if (largest[k] > out->largest) out->largest = largest[k];
-    out->finite = check[0] + check[1] + check[2] + check[3] <= FLT_MAX;
+    return t;
 }
 
-/* The quick way for a block of float4 answers. False, and nothing counted, when some difference is
-** not finite (or so large that their sum is not). */
+static Tally errors_of_ones(const float *got, const float *expected, BlockErrors *out) {
+    const M4 keep = {ABSOLUTE, ABSOLUTE, ABSOLUTE, ABSOLUTE};
+    Tally t = {0};
+    for (int i = 0; i < BLOCK; i += 4) {
+        const V4 error = difference(got + i, expected + i, keep);
+        tally(&t, out, i, error, error);
+    }
+    return t;
+}
+
+static void block_errors(const Job *job, int64_t first, BlockErrors *out) {
+    const float *got = (const float *)job->got->data + job->width * first;
+    const float *expected = (const float *)job->expected->data + job->width * first;
+    const Tally t = job->width == 4 ? errors_of_fours(got, expected, job->used, out)
+                                    : errors_of_ones(got, expected, out);
+    out->sum = (t.sum[0] + t.sum[1]) + (t.sum[2] + t.sum[3]);
+    out->largest = 0;
+    for (int k = 0; k < 4; k++)
+        if (t.largest[k] > out->largest) out->largest = t.largest[k];
+    out->finite = t.check[0] + t.check[1] + t.check[2] + t.check[3] <= FLT_MAX;
+}
+
+/* Has every element of a block at most the error that it allows? Padding has a say too, so a false
+** is to be looked into. */
+static bool is_within(const Job *job, int64_t first) {
+    const float *got = (const float *)job->got->data + job->width * first;
+    const float *expected = (const float *)job->expected->data + job->width * first;
+    int beyond = 0;
+    for (int i = 0; i < BLOCK * job->width; i++) {
+        const double allowed = job->max_error + job->rel_error * fabs((double)expected[i]);
+        beyond |= !((double)fabsf(got[i] - expected[i]) <= allowed);
+    }
+    return !beyond;
+}
+
+/* The quick way for a block of float and float4 answers. False, and nothing counted, when some
+** difference is not finite (or so large that their sum is not). */
 static bool compare_block(const Job *job, int64_t first, Part *p) {
     BlockErrors b;
-    block_errors((const float *)job->got->data + 4 * first,
-                 (const float *)job->expected->data + 4 * first, job->used, &b);
+    block_errors(job, first, &b);
     if (!b.finite) return false;
 
     p->sum += b.sum;
     p->finite += BLOCK;
     if ((double)b.largest > p->max) p->max = (double)b.largest;
-    if (!((double)b.largest <= job->limit)) {
-        for (int i = 0; i < BLOCK; i++)
-            if (!((double)b.each[i] <= job->limit)) count_wrong(p, first + i);
-    }
+    if ((double)b.largest <= job->max_error) return true;
+    if (job->rel_error > 0 && is_within(job, first)) return true;
+    for (int i = 0; i < BLOCK; i++)
+        if (!((double)b.each[i] <= job->max_error)) count_off(job, p, (double)b.each[i], first + i);
     return true;
 }
 
@@ -246,7 +308,8 @@ static Part compare_chunk(const Job *job, int64_t chunk) {
     Part p = {.first_wrong = -1};
     int64_t at = chunk * CHUNK;
     const int64_t end = at + CHUNK < job->answers ? at + CHUNK : job->answers;
-    const bool quick = job->got->type == ARRAY_F32 && job->width == 4 && !job->penalty;
+    const bool quick = job->got->type == ARRAY_F32 && (job->width == 4 || job->width == 1) &&
+                       !job->penalty;
 
     for (; quick && at + BLOCK <= end; at += BLOCK)
         if (!compare_block(job, at, &p)) compare_answers(job, at, BLOCK, &p);
@@ -295,8 +358,10 @@ static Comparison add_parts(const Job *job) {
         t.penalty += p->penalty;
         t.counted += p->counted;
         t.finite += p->finite;
+        t.off += p->off;
         t.wrong += p->wrong;
         t.unset += p->unset;
+        t.nan += p->nan;
         if (t.first_wrong < 0) t.first_wrong = p->first_wrong;
     }
     const double n = (double)job->answers;
@@ -304,8 +369,10 @@ static Comparison add_parts(const Job *job) {
         .n = job->answers,
         .max_error = t.max,
         .mean_error = t.finite ? t.sum / (double)t.finite : (double)INFINITY,
+        .off = (double)t.off / n,
         .wrong = (double)t.wrong / n,
         .unset = (double)t.unset / n,
+        .nan = (double)t.nan / n,
         .first_wrong = t.first_wrong,
         .counted = t.counted,
         .penalty = t.counted ? t.penalty / (double)t.counted : 0,
@@ -340,6 +407,10 @@ bool array_compare_options(const Array *g, const Array *e, const CompareOptions 
                        (long long)g->count, o.width);
     if (o.used < 1 || o.used > o.width)
         return gi_fail(err, "usage", "used must be 1 to %d (the width), not %d", o.width, o.used);
+    if (!(o.max_error >= 0 && o.rel_error >= 0))
+        return gi_fail(err, "usage",
+                       "max_error (%g) and rel_error (%g) must be numbers from 0 on", o.max_error,
+                       o.rel_error);
     if (o.penalty.wanted && !check_penalty(&o.penalty, err)) return false;
     *out = o;
     return true;
@@ -351,6 +422,8 @@ bool array_compare(const Array *got, const Array *expected, const CompareOptions
     if (!array_compare_options(got, expected, options, &o, err)) return false;
 
     Job job = {.got = got, .expected = expected, .width = o.width, .used = o.used};
+    job.max_error = o.max_error;
+    job.rel_error = o.rel_error;
     job.limit = o.limit;
     job.penalty = o.penalty.wanted ? &o.penalty : NULL;
     job.answers = got->count / o.width;

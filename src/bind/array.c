@@ -294,23 +294,29 @@ static ComparePenalty penalty_option(lua_State *L, int index) {
 }
 
 CompareOptions bind_compare_options(lua_State *L, int index, bool threads) {
-    static const char *const known[] = {"width", "used", "limit", "penalty", "threads", NULL};
-    static const char *const no_threads[] = {"width", "used", "limit", "penalty", NULL};
+    static const char *const known[] = {"width", "used",    "max_error", "rel_error",
+                                        "limit", "penalty", "threads",   NULL};
+    static const char *const no_threads[] = {"width", "used",    "max_error", "rel_error",
+                                             "limit", "penalty", NULL};
     bind_check_options(L, index, threads ? known : no_threads);
     return (CompareOptions){.width = (int)bind_option_int(L, index, "width", 1),
                             .used = (int)bind_option_int(L, index, "used", 0),
+                            .max_error = bind_option_number(L, index, "max_error", 0),
+                            .rel_error = bind_option_number(L, index, "rel_error", 0),
                             .limit = bind_option_number(L, index, "limit", 0),
                             .threads = (int)bind_option_int(L, index, "threads", 0),
                             .penalty = penalty_option(L, index)};
 }
 
 void bind_push_comparison(lua_State *L, const Comparison *c, const CompareOptions *o) {
-    lua_createtable(L, 0, 8);
+    lua_createtable(L, 0, 10);
     lua_pushinteger(L, c->n), lua_setfield(L, -2, "n");
     lua_pushnumber(L, c->max_error), lua_setfield(L, -2, "max_error");
     lua_pushnumber(L, c->mean_error), lua_setfield(L, -2, "mean_error");
+    lua_pushnumber(L, c->off), lua_setfield(L, -2, "off");
     lua_pushnumber(L, c->wrong), lua_setfield(L, -2, "wrong");
     lua_pushnumber(L, c->unset), lua_setfield(L, -2, "unset");
+    lua_pushnumber(L, c->nan), lua_setfield(L, -2, "nan");
     if (c->first_wrong >= 0)
         lua_pushinteger(L, c->first_wrong + 1), lua_setfield(L, -2, "first_wrong");
     if (!o->penalty.wanted) return;
@@ -359,9 +365,12 @@ void bind_array(lua_State *L) {
         {"frombytes", array_frombytes, "gi.array.frombytes(string, dtype) -> array",
          "An array over a copy of raw bytes."},
         {"compare", compare,
-         "gi.array.compare(got, expected [, {width, used, limit, penalty, threads}]) -> table",
-         "Compares answers of `width` elements: n, max_error, mean_error, wrong (share above "
-         "limit), unset, first_wrong; NaN equals nothing. With penalty = {ignore, unset, outside, "
+         "gi.array.compare(got, expected [, {width, used, max_error, rel_error, limit, penalty, "
+         "threads}]) -> table",
+         "Compares answers of `width` elements: n, max_error, mean_error, off (share that differs "
+         "by more than max_error + rel_error * |expected|), wrong (share that is off, by more "
+         "than limit), unset, nan (share with a NaN where NaN was expected, which is right), "
+         "first_wrong. With penalty = {ignore, unset, outside, "
          "low, high} also counted, the answers not expected to be `ignore`, and penalty, the mean "
          "of what these cost: `unset`, `outside` where not in low to high, else the error."},
         {NULL, NULL, NULL, NULL}};

@@ -1,4 +1,4 @@
-/* cuda_compare.c - answers compared on the GPU: 64 bytes come back instead of the whole output. */
+/* cuda_compare.c - answers compared on the GPU: 80 bytes come back instead of the whole output. */
 #include "device/cuda.h"
 
 #include <math.h>
@@ -7,7 +7,7 @@ enum { ANSWERS_PER_BLOCK = 2048 }; /* CHUNK in the helpers */
 
 typedef struct Part { /* as the helper kernels see it */
     double max, sum, penalty;
-    int64_t finite, wrong, unset, first, counted;
+    int64_t finite, off, wrong, unset, nan, first, counted;
 } Part;
 
 static int queue(CudaDevice *d, const CudaComparer *c, DeviceBuffer *got, DeviceBuffer *expected,
@@ -15,9 +15,9 @@ static int queue(CudaDevice *d, const CudaComparer *c, DeviceBuffer *got, Device
     int64_t n = (answers + ANSWERS_PER_BLOCK - 1) / ANSWERS_PER_BLOCK;
     CuPointer total = d->parts.address, parts = total + sizeof(Part);
     uint64_t key = ((CudaBuffer *)expected)->block->key;
-    void *compare[] = {&got->address, &expected->address, &answers, &o->width,
-                       &o->used,      &o->limit,          &parts,   &key,
-                       &o->penalty};
+    void *compare[] = {&got->address, &expected->address, &answers,  &o->width,
+                       &o->used,      &o->max_error,      &o->rel_error, &o->limit,
+                       &parts,        &key,               &o->penalty};
     void *sum[] = {&parts, &n, &total};
     int code = cuda_help(d, c->compare, (unsigned)n, compare);
     return code == CU_OK ? cuda_help(d, c->total, 1, sum) : code;
@@ -29,8 +29,10 @@ static Comparison comparison_of(const Part *p, int64_t answers) {
         .n = answers,
         .max_error = p->max,
         .mean_error = p->finite ? p->sum / (double)p->finite : (double)INFINITY,
+        .off = (double)p->off / n,
         .wrong = (double)p->wrong / n,
         .unset = (double)p->unset / n,
+        .nan = (double)p->nan / n,
         .first_wrong = p->first,
         .counted = p->counted,
         .penalty = p->counted ? p->penalty / (double)p->counted : 0,

@@ -67,8 +67,8 @@ bool device_buffer_sentinel(DeviceBuffer *b, gi_err *err);
 /* Every launch shall find in b what `initial` holds now: for a kernel that reads and writes one
 ** array. "usage" for a read-only buffer or another size, "nomem", "driver". */
 bool device_buffer_keep(DeviceBuffer *b, const Array *initial, gi_err *err);
-/* As array_compare: n, max_error, wrong, unset and first_wrong are the same, mean_error to 1e-6 of
-** itself. Both buffers must belong to one device. */
+/* As array_compare: all is the same but mean_error and penalty, which are to 1e-6 of themselves.
+** Both buffers must belong to one device. */
 bool device_buffer_compare(DeviceBuffer *got, DeviceBuffer *expected, const CompareOptions *options,
                            Comparison *out, gi_err *err);
 /* Are all guard zones and the contents of all read-only buffers and linear textures as they were?

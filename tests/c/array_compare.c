@@ -42,32 +42,39 @@ static void naive_penalty(const Array *g, const Array *e, CompareOptions o, int6
 static Comparison naive(const Array *g, const Array *e, CompareOptions o) {
     Comparison c = {.n = g->count / o.width, .first_wrong = -1};
     double sum = 0;
-    int64_t finite = 0, wrong = 0, unset = 0;
+    int64_t finite = 0, off = 0, wrong = 0, unset = 0, nan = 0;
     for (int64_t a = 0; a < c.n; a++) {
         double worst = 0;
-        bool empty = false;
+        bool empty = false, beyond = false, as_nan = false;
         for (int k = 0; k < (o.used ? o.used : o.width); k++) {
             const double x = array_get(g, a * o.width + k), y = array_get(e, a * o.width + k);
             double d = x == y ? 0 : fabs(x - y);
+            const bool mark = is_sentinel(g, a * o.width + k);
+            if (isnan(x) && isnan(y) && !mark) d = 0, as_nan = true;
             if (!(d < (double)INFINITY)) d = (double)INFINITY;
-            empty = empty || is_sentinel(g, a * o.width + k);
+            beyond = beyond || isinf(d) || d > o.max_error + o.rel_error * fabs(y);
+            empty = empty || mark;
             worst = d > worst ? d : worst;
         }
         unset += empty;
+        nan += as_nan;
+        off += beyond;
         if (o.penalty.wanted) naive_penalty(g, e, o, a, worst, empty, &c);
         if (worst > c.max_error) c.max_error = worst;
         if (worst < (double)INFINITY) {
             sum += worst;
             finite++;
         }
-        if (worst > o.limit || isinf(worst)) {
+        if (beyond && (worst > o.limit || isinf(worst))) {
             wrong++;
             if (c.first_wrong < 0) c.first_wrong = a;
         }
     }
     c.mean_error = finite ? sum / (double)finite : (double)INFINITY;
+    c.off = (double)off / (double)c.n;
     c.wrong = (double)wrong / (double)c.n;
     c.unset = (double)unset / (double)c.n;
+    c.nan = (double)nan / (double)c.n;
     if (c.counted) c.penalty /= (double)c.counted;
     return c;
 }
@@ -78,16 +85,16 @@ static bool close_to(double a, double b) {
 
 static bool agree(Comparison a, Comparison b) {
     return a.n == b.n && close_to(a.max_error, b.max_error) &&
-           close_to(a.mean_error, b.mean_error) && a.wrong == b.wrong && a.unset == b.unset &&
-           a.first_wrong == b.first_wrong && a.counted == b.counted &&
-           close_to(a.penalty, b.penalty);
+           close_to(a.mean_error, b.mean_error) && a.off == b.off && a.wrong == b.wrong &&
+           a.unset == b.unset && a.nan == b.nan && a.first_wrong == b.first_wrong &&
+           a.counted == b.counted && close_to(a.penalty, b.penalty);
 }
 
 static bool same_bits(Comparison a, Comparison b) {
     return a.n == b.n && memcmp(&a.max_error, &b.max_error, 8) == 0 &&
-           memcmp(&a.mean_error, &b.mean_error, 8) == 0 && a.wrong == b.wrong &&
-           a.unset == b.unset && a.first_wrong == b.first_wrong && a.counted == b.counted &&
-           memcmp(&a.penalty, &b.penalty, 8) == 0;
+           memcmp(&a.mean_error, &b.mean_error, 8) == 0 && a.off == b.off && a.wrong == b.wrong &&
+           a.unset == b.unset && a.nan == b.nan && a.first_wrong == b.first_wrong &&
+           a.counted == b.counted && memcmp(&a.penalty, &b.penalty, 8) == 0;
 }
 
 /* Random answers near the expected ones; about `trouble` elements are NaN, infinite or unset. */
@@ -99,11 +106,12 @@ static void randomise(Array *g, Array *e, gi_rng *r, int trouble) {
     }
     for (int k = 0; k < trouble; k++) {
         const int64_t i = (int64_t)gi_rng_below(r, (uint64_t)g->count);
-        switch (gi_rng_below(r, 5)) {
+        switch (gi_rng_below(r, 6)) {
         case 0: array_set(g, i, (double)NAN); break;
         case 1: array_set(g, i, (double)INFINITY); break;
         case 2: array_set(e, i, (double)NAN); break;
         case 3: array_set(g, i, -(double)INFINITY), array_set(e, i, -(double)INFINITY); break;
+        case 4: array_set(g, i, (double)NAN), array_set(e, i, (double)NAN); break;
         default: {
             Array *s = line(g->type, 1);
             const size_t size = array_type_size(g->type);
@@ -133,6 +141,8 @@ static void test_random(uint64_t seed) {
         if (gi_rng_below(&r, 2)) o.width = 4;
         o.used = (int)gi_rng_below(&r, (uint64_t)o.width + 1);
         o.limit = gi_rng_below(&r, 2) ? 0.01 : 1e9;
+        o.max_error = gi_rng_below(&r, 2) ? 0.004 : 0;
+        o.rel_error = gi_rng_below(&r, 2) ? 1e-4 : 0;
         const int64_t n = o.width * (1 + (int64_t)gi_rng_below(&r, round % 10 ? 700 : 100000));
         Array *g = line(type, n), *e = line(type, n);
         randomise(g, e, &r,
@@ -224,6 +234,46 @@ static void test_integers(void) {
     array_unref(e);
 }
 
+static void test_tolerance(void) {
+    Array *g = line(ARRAY_F32, 6), *e = line(ARRAY_F32, 6);
+    const double want[] = {0, 1000, -1000, 1, 1000, 0};
+    const double have[] = {0.5, 1001, -999, 2, 1002, 0.75};
+    for (int i = 0; i < 6; i++) array_set(e, i, want[i]), array_set(g, i, have[i]);
+    const CompareOptions o = {.width = 1, .max_error = 0.5, .rel_error = 1.0 / 1024};
+    Comparison c = compare(g, e, o);
+    ok(c.off == 0.5 && c.wrong == 0.5 && c.first_wrong == 3 && c.max_error == 2,
+       "each answer may differ by max_error + rel_error * |expected|: %g are off", c.off * 6);
+    c = compare(g, e, (CompareOptions){.width = 3, .max_error = 0.5, .rel_error = 1.0 / 1024});
+    ok(c.off == 0.5 && c.first_wrong == 1, "each element of an answer has its own");
+    c = compare(g, e, (CompareOptions){.width = 1, .max_error = 0.5, .limit = 1});
+    ok(c.off == 5.0 / 6 && c.wrong == 1.0 / 6 && c.first_wrong == 4,
+       "of what is off, what is above the limit is wrong");
+    array_set(e, 1, (double)INFINITY);
+    c = compare(g, e, o);
+    ok(c.off == 4.0 / 6 && isinf(c.max_error), "a share of infinity allows nothing");
+    array_unref(g);
+    array_unref(e);
+}
+
+static void test_nan(ArrayType type) {
+    Array *g = line(type, 3), *e = line(type, 3);
+    array_set(g, 0, (double)NAN), array_set(e, 0, -(double)NAN);
+    Comparison c = compare(g, e, (CompareOptions){.width = 1});
+    ok(c.nan == 1.0 / 3 && c.off == 0 && c.max_error == 0, "NaN where it was expected is right");
+    c = compare(g, e, (CompareOptions){.width = 3});
+    ok(c.nan == 1 && c.off == 0, "one in an answer is enough to be told");
+    array_set(e, 1, (double)NAN);
+    c = compare(g, e, (CompareOptions){.width = 1, .max_error = 1e9});
+    ok(c.nan == 1.0 / 3 && c.wrong == 1.0 / 3 && c.first_wrong == 1, "a number there is not");
+    array_set(e, 1, 0), array_set(g, 2, (double)NAN);
+    ok(compare(g, e, (CompareOptions){.width = 1}).first_wrong == 2, "nor NaN for a number");
+    array_fill_sentinel(g);
+    c = compare(g, e, (CompareOptions){.width = 1});
+    ok(c.unset == 1 && c.nan == 0, "what was never written is no NaN");
+    array_unref(g);
+    array_unref(e);
+}
+
 /* StereoCamera's: -1 is no answer, 0 to 50 are (chapter 8, 8.14.5.3). */
 static void test_penalty(void) {
     const double want[] = {-1, -1, 10, 10, 10, 10, 10, 10, 50, 10};
@@ -269,6 +319,8 @@ static void test_refusals(void) {
     refused(a, a, (CompareOptions){.penalty = {1, 0, -1, 0, 0, 0}}, "unset (-1)");
     refused(a, a, (CompareOptions){.penalty = {1, 0, 0, (double)INFINITY, 0, 0}}, "outside (inf)");
     refused(a, a, (CompareOptions){.penalty = {1, 0, 0, 0, 2, 1}}, "low (2) must not be above");
+    refused(a, a, (CompareOptions){.max_error = -1}, "max_error (-1)");
+    refused(a, a, (CompareOptions){.rel_error = (double)NAN}, "rel_error (nan)");
     Comparison out;
     ok(array_compare(a, a, NULL, &out, NULL) && out.n == 12, "no options: every element an answer");
     array_unref(a);
@@ -284,6 +336,9 @@ int main(int argc, char **argv) {
     test_last_and_first();
     test_unset();
     test_integers();
+    test_tolerance();
+    test_nan(ARRAY_F32);
+    test_nan(ARRAY_F64);
     test_penalty();
     test_refusals();
     return tap_done();

@@ -445,11 +445,12 @@ static void test_compare(void) {
     DeviceBuffer *got = buffer(a, ACCESS_WRITE, "got"), *want = buffer(a, ACCESS_NONE, "want");
     CompareOptions o = {.width = 4, .used = 3};
     Comparison c;
-    fake.part = (FakePart){.max = 7, .sum = 12, .penalty = 30, .finite = 8, .wrong = 3, .unset = 2,
-                           .first = 1, .counted = 6};
+    fake.part = (FakePart){.max = 7, .sum = 12, .penalty = 30, .finite = 8, .off = 4, .wrong = 3,
+                           .unset = 2, .nan = 1, .first = 1, .counted = 6};
     ok(device_buffer_compare(got, want, &o, &c, &err), "a comparison on the GPU");
     ok(c.n == 10 && c.max_error == 7 && c.first_wrong == 1, "ten answers, the worst, the first");
-    ok(c.wrong == 0.3 && c.unset == 0.2, "three wrong, two of them unset");
+    ok(c.off == 0.4 && c.wrong == 0.3 && c.unset == 0.2 && c.nan == 0.1,
+       "four off, three of them wrong, two of these unset; one NaN as expected");
     ok(c.mean_error == 1.5, "the mean of the eight that are finite");
     ok(c.counted == 6 && c.penalty == 5, "what the six that count cost in the mean");
     fake.part = (FakePart){.max = (double)INFINITY, .wrong = 10, .unset = 10};

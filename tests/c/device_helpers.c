@@ -12,7 +12,7 @@
 
 typedef struct Part { /* as in the helpers */
     double max, sum, penalty;
-    int64_t finite, wrong, unset, first, counted;
+    int64_t finite, off, wrong, unset, nan, first, counted;
 } Part;
 
 static Compiler *compiler;
@@ -67,10 +67,11 @@ static Comparison on_gpu(EmuModule *m, const Array *got, const Array *expected,
         uint64_t got, expected;
         int64_t answers;
         int width, used;
-        double limit;
+        double max_error, rel_error, limit;
         uint64_t parts, key;
         ComparePenalty penalty;
-    } compare = {g, e, answers, o->width, o->used, o->limit, p + sizeof *parts, key, o->penalty};
+    } compare = {g,        e, answers, o->width, o->used, o->max_error, o->rel_error,
+                 o->limit, p + sizeof *parts, key, o->penalty};
     struct {
         uint64_t parts;
         int64_t n;
@@ -85,8 +86,10 @@ static Comparison on_gpu(EmuModule *m, const Array *got, const Array *expected,
     return (Comparison){.n = answers,
                         .max_error = sum.max,
                         .mean_error = sum.finite ? sum.sum / (double)sum.finite : (double)INFINITY,
+                        .off = (double)sum.off / (double)answers,
                         .wrong = (double)sum.wrong / (double)answers,
                         .unset = (double)sum.unset / (double)answers,
+                        .nan = (double)sum.nan / (double)answers,
                         .first_wrong = sum.first,
                         .counted = sum.counted,
                         .penalty = sum.counted ? sum.penalty / (double)sum.counted : 0};
@@ -97,8 +100,9 @@ static bool near_to(double a, double b) {
 }
 
 static bool same(const Comparison *a, const Comparison *b) {
-    return a->n == b->n && a->max_error == b->max_error && a->wrong == b->wrong &&
-           a->unset == b->unset && a->first_wrong == b->first_wrong &&
+    return a->n == b->n && a->max_error == b->max_error && a->off == b->off &&
+           a->wrong == b->wrong && a->unset == b->unset && a->nan == b->nan &&
+           a->first_wrong == b->first_wrong &&
            near_to(a->mean_error, b->mean_error) && a->counted == b->counted &&
            near_to(a->penalty, b->penalty);
 }
@@ -132,22 +136,26 @@ static bool one_comparison(EmuModule *m, ArrayType type, int width) {
     Array *expected = array_new(type, 1, shape, NULL), *got = array_new(type, 1, shape, NULL);
     CompareOptions o = {.width = width, .used = 1 + (int)gi_rng_below(&rng, (uint64_t)width)};
     o.limit = (double)gi_rng_below(&rng, 3);
+    o.max_error = (double)gi_rng_below(&rng, 2);
+    o.rel_error = (double)gi_rng_below(&rng, 2) / 16;
     if (gi_rng_below(&rng, 3) != 0) o.penalty = some_penalty();
     for (int64_t i = 0; i < expected->count; i++)
         array_set(expected, i, (double)gi_rng_below(&rng, 20000) / 64 - 100);
     for (int k = 0; k < 9 * width; k++) /* whole answers that are ignored, and some in part */
         array_set(expected, (expected->count / 3 + k) % expected->count, o.penalty.ignore);
+    if (type >= ARRAY_F32) array_set(expected, expected->count / 2, (double)NAN);
     memcpy(got->data, expected->data, got->size_bytes);
     spoil(got);
     Comparison host, device = on_gpu(m, got, expected, &o);
     bool equal = array_compare(got, expected, &o, &host, NULL) && same(&host, &device);
     if (!equal)
-        printf("# n %lld max %g %g mean %g %g wrong %g %g unset %g %g first %lld %lld counted %lld "
-               "%lld penalty %.17g %.17g\n",
+        printf("# n %lld max %g %g mean %g %g off %g %g wrong %g %g unset %g %g nan %g %g "
+               "first %lld %lld counted %lld %lld penalty %.17g %.17g\n",
                (long long)host.n, host.max_error, device.max_error, host.mean_error,
-               device.mean_error, host.wrong, device.wrong, host.unset, device.unset,
-               (long long)host.first_wrong, (long long)device.first_wrong, (long long)host.counted,
-               (long long)device.counted, host.penalty, device.penalty);
+               device.mean_error, host.off, device.off, host.wrong, device.wrong, host.unset,
+               device.unset, host.nan, device.nan, (long long)host.first_wrong,
+               (long long)device.first_wrong, (long long)host.counted, (long long)device.counted,
+               host.penalty, device.penalty);
     array_unref(expected);
     array_unref(got);
     return equal;

@@ -50,7 +50,7 @@ typedef struct FakeSymbol {
 
 typedef struct FakePart { /* what the comparison of answers finds */
     double max, sum, penalty;
-    int64_t finite, wrong, unset, first, counted;
+    int64_t finite, off, wrong, unset, nan, first, counted;
 } FakePart;
 
 enum { FAKE_SMS = 5, FAKE_LOG = 4000, FAKE_COPIES = 64, FAKE_THINGS = 1000 };

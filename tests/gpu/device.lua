@@ -206,11 +206,13 @@ tap.case("comparison on the device says what gi.array.compare says", function()
         local mark = gi.array(dtype, 1):sentinel()
         got[rng:int(#got)] = mark[1]
       end
-      local o = { width = width, used = used, limit = 1 }
+      local o = { width = width, used = used, limit = 1, max_error = rng:int(0, 2),
+        rel_error = rng:int(0, 1) / 64 }
       if rng:int(3) > 1 then o.penalty = some_penalty(want, rng) end
       local here = gi.array.compare(got, want, o)
       local there = dev:buffer(got):compare(dev:buffer(want), o)
       local same = here.n == there.n and here.wrong == there.wrong and here.unset == there.unset
+        and here.off == there.off and here.nan == there.nan
         and here.first_wrong == there.first_wrong and here.max_error == there.max_error
         and near_to(here.mean_error, there.mean_error) and here.counted == there.counted
         and near_to(here.penalty, there.penalty)

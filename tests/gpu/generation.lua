@@ -73,7 +73,7 @@ for n = 1, options.repeats do
   end
   table.sort(stages)
   local right = gi.stats.count(results, function(m)
-    return gi.fitness.right(m, problem.tolerance)
+    return gi.fitness.right(m)
   end)
   local d, b = after.duplicates, before.duplicates
   print(("generation %d: %.2f s, %.0f mutants a second; runs %d, same PTX %d, same code %d, right "

@@ -124,7 +124,7 @@ end
 
 local function fate_of(m)
   if m.status ~= "ok" then return m.status end
-  return gi.fitness.right(m, problem.tolerance) and "right" or "wrong"
+  return gi.fitness.right(m) and "right" or "wrong"
 end
 
 --- Does "a|b" name the fate?
@@ -132,7 +132,8 @@ local function allows(wanted, fate)
   return ("|" .. wanted .. "|"):find("|" .. fate .. "|", 1, true) ~= nil
 end
 
-local SAME = { "status", "max_error", "mean_error", "wrong", "unset", "n", "ptx_hash", "code_hash" }
+local SAME = { "status", "max_error", "mean_error", "off", "wrong", "unset", "nan", "n", "ptx_hash",
+  "code_hash" }
 
 local function check_innocent(genome, truth, m)
   for _, field in ipairs(SAME) do

@@ -32,7 +32,7 @@ local farm = gi.farm(problem, { device = options.device, jobs = 1, memory_bytes 
 local failures = 0
 for i, m in ipairs(farm:evaluate(genomes, {})) do
   local fate = m.status
-  if fate == "ok" then fate = gi.fitness.right(m, problem.tolerance) and "right" or "wrong" end
+  if fate == "ok" then fate = gi.fitness.right(m) and "right" or "wrong" end
   local good = fate == rows[i][2]
   if not good then failures = failures + 1 end
   print(("%-28s %-8s wrong answers: %.0f of %d%s"):format(m.genome, fate, m.wrong * m.n, m.n,

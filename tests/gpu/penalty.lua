@@ -65,10 +65,10 @@ tap.case("wrong mutants that may be parents are timed; those that may not are no
     mutant "PIXEL(row) = -2;" }, { seed = 3, width = 160, height = 120 })
   local base, near, far = table.unpack(results)
   local gpu = options.device ~= "emu"
-  tap.ok(gi.fitness.right(base, problem.tolerance) and base.penalty == 0, "the kernel is right")
+  tap.ok(gi.fitness.right(base) and base.penalty == 0, "the kernel is right")
   tap.ok(near.max_error == 1 and near.penalty > 0 and near.penalty < 0.1,
     ("one column is one off: %g a pixel"):format(near.penalty))
-  tap.is(gi.fitness.right(near, problem.tolerance), false, "that is not right")
+  tap.is(gi.fitness.right(near), false, "that is not right")
   tap.is(near.samples ~= nil, gpu, "a GPU gives it a time")
   tap.ok(near.ticks < 1.5 * base.ticks, ("%.0f ticks, the kernel's %.0f"):format(near.ticks,
     base.ticks))

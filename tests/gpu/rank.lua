@@ -44,7 +44,7 @@ while #chosen < options.mutants + 1 do
     local _, detail = problem.grammar:apply(genomes[i])
     local _, launch = farm.funnel.maker:launch_values(detail.params)
     local key = (m.code_hash or m.ptx_hash or "") .. launch
-    if gi.fitness.right(m, problem.tolerance) and not keys[key] and #chosen <= options.mutants then
+    if gi.fitness.right(m) and not keys[key] and #chosen <= options.mutants then
       keys[key] = true
       chosen[#chosen + 1], times[genomes[i]] = genomes[i], m
     end

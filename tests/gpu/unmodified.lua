@@ -25,5 +25,5 @@ for _, name in ipairs(names) do
   local mutant = { code = code, values = problem:values() }
   local m = runner:measure(mutant, { budget = 0, launch_s = 60 })
   print(("%s: %s, %d answers, largest error %g"):format(path, m.status, m.n, m.max_error))
-  assert(gi.fitness.right(m, problem.tolerance), m.message)
+  assert(gi.fitness.right(m), m.message)
 end

@@ -6,12 +6,12 @@ local gi = require "gilua"
 local scratch = require "scratch"
 local tap = require "tap"
 
-local function problem_of(source, fill)
+local function problem_of(source, fill, reference)
   return gi.problem(scratch.problem(source, ([[{
     source = "kernel.cu", kernel = "k", size = 1000, block_size_x = 64,
     args = { { name = "x", type = "f32", count = "size_x", role = "inout", fill = %s },
              { name = "n", type = "i32", value = "size_x" } },
-    tolerance = { max_error = 1e-6 } }]]):format(fill)))
+    reference = %s, tolerance = { max_error = 1e-6 } }]]):format(fill, reference or "nil")))
 end
 
 local function score_of(p, options)
@@ -120,8 +120,7 @@ tap.case("a winner is marked where it changes what the data cannot tell", functi
 end)
 
 tap.case("a kernel that is not right itself is judged by nothing", function()
-  local p = problem_of(ABSOLUTE, "{ -1, 1 }")
-  p.tolerance.max_error = -1
+  local p = problem_of(ABSOLUTE, "{ -1, 1 }", "function(args) args.x[1] = 2 end")
   tap.raises(function() score_of(p) end, "does not give the answers of its reference", "said")
 end)
 
@@ -143,6 +142,8 @@ int main() { int n = 5000; float *x; cudaMalloc(&x, n * sizeof(float));
   tap.has(text, "GUESS: a fill that shows 5 of 5 changes of the kernel", "and marked")
   text = written((ABSOLUTE:gsub("fabsf%(x%[i%]%)", "i * 2.5f")))
   tap.is(text:match "fill", nil, "where what is there tells, nothing is changed")
+  text = written((ABSOLUTE:gsub("fabsf%(x%[i%]%)", "sqrtf(x[i]) + (x[i] > 3.f ? 1.f : 0.f)")))
+  tap.is(text:match "fill", nil, "nor to data of which most answers are NaN")
 end)
 
 tap.done()

@@ -48,7 +48,7 @@ function M.all_right(farm, genomes, spec, what)
   assert(#genomes > 0, "there is nothing to evaluate")
   local wrong = 0
   for _, m in ipairs(farm:evaluate(genomes, spec)) do
-    if not fitness.right(m, farm.problem.tolerance) then
+    if not fitness.right(m) then
       wrong = wrong + 1
       tap.note(("%q: %s %s"):format(m.genome, m.status, m.message or m.max_error))
     end

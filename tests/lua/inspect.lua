@@ -50,10 +50,10 @@ tap.case("arrays", function()
 end)
 
 tap.case("measurements are one line", function()
-  local m = { status = "ok", ticks = 12345.0, max_error = 1e-6, n = 2000, wrong = 0.0, unset = 0.0,
-              speedup = 1.25 }
+  local m = { status = "ok", ticks = 12345.0, max_error = 1e-6, n = 2000, off = 0.0, wrong = 0.0,
+              unset = 0.0, speedup = 1.25 }
   shows(m, "ok  12 345 ticks (1.250x)  largest error 1e-06  0 of 2 000 wrong", "a right one")
-  m.wrong, m.unset = 0.5, 0.25
+  m.off, m.wrong, m.unset = 0.5, 0.5, 0.25
   tap.has(inspect.render(m), "wrong answers  12 345", "a wrong one says so first")
   tap.has(inspect.render(m), "1 000 of 2 000 wrong, 500 never written", "and counts")
   shows({ status = "timeout", message = "no answer\nat all", ticks = 1 / 0, max_error = 1 / 0 },
@@ -62,7 +62,8 @@ end)
 
 tap.case("functions and objects", function()
   shows(gi.array.compare,
-    "function gi.array.compare(got, expected [, {width, used, limit, penalty, threads}]) -> table",
+    "function gi.array.compare(got, expected [, {width, used, max_error, rel_error, limit, "
+    .. "penalty, threads}]) -> table",
     "a C function by its registration row")
   tap.has(inspect.render(function(a, b) return a, b end), "function(a, b) tests/lua/inspect.lua:",
     "a Lua function by its place")

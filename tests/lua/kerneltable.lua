@@ -275,6 +275,73 @@ tap.case("several outputs are counted together", function()
   tap.is(m[3].unset, 0.5, "and without the second")
 end)
 
+-- Counts of thousands, and distances below 1.
+local COUNTS = [[
+extern "C" __global__ void counts(float *far, float *near, int *whole) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= N) return;
+  far[i] = 4000.f + i;
+  near[i] = 0.5f / (1 + i);
+  whole[i] = 5000 + i;
+}
+]]
+
+tap.case("each output may have its own tolerance", function()
+  local function judged(far, near, whole)
+    local p = gi.problem(scratch.problem(COUNTS, ([[{ source = "kernel.cu", kernel = "counts",
+      size = 100, block_size_x = 32, defines = { "N=100" }, tolerance = { max_error = 2 }, args = {
+        { name = "far", type = "f32", count = 100, role = "out", rel_error = 1e-3 },
+        { name = "near", type = "f32", count = 100, role = "out", max_error = 0.01 },
+        { name = "whole", type = "i32", count = 100, role = "out" } },
+      reference = function(args)
+        for i = 1, 100 do
+          args.far[i], args.near[i], args.whole[i] = 3999 + i + %s, 0.5 / i + %s, 4999 + i + %s
+        end
+      end }]]):format(far, near, whole)))
+    local farm <close> = gi.farm(p, { jobs = 1 })
+    local m = farm:evaluate({ "" }, { seed = 1 })[1]
+    return ("%s %.2f %.2f"):format(gi.fitness.right(m), m.off, m.wrong), p
+  end
+  local all, p = judged(3, 0.005, 2)
+  tap.is(all, "true 0.00 0.00", "a share of the large, a little of the small, what holds for all")
+  tap.is(gi.tolerance.text(p.tolerance),
+    "0.001 of each answer (far), 0.01 (near), 2 (whole)", "in words")
+  tap.is(judged(6, 0, 0), "false 0.33 0.33", "more of the large is off")
+  tap.is(judged(0, 0.5, 0), "false 0.33 0.33", "what the large may differ by is not the small's")
+  tap.is(judged(0, 0, 3), "false 0.33 0.33", "nor of the rest")
+end)
+
+tap.case("a share of the answer, for all outputs", function()
+  local text = BOTH:gsub("tolerance = %b{}", "tolerance = { rel_error = 1e-3 }")
+  local p = gi.problem(scratch.problem(TWO, text:format([[reference = function(args)
+    for i = 1, 100 do
+      args.twice[i], args.sign[i] = 2.001 * args.x[i], args.x[i] < 0 and -1 or 1
+    end
+  end]])))
+  local farm <close> = gi.farm(p, { jobs = 1 })
+  tap.is(gi.fitness.right(farm:evaluate({ "" }, { seed = 1 })[1]), true, "half a thousandth more")
+  tap.is(p.tolerance.outputs, nil, "no output has its own")
+  tap.is(gi.tolerance.text(p.tolerance), "0.001 of each answer", "in words")
+end)
+
+tap.case("NaN where it is expected is right, and told", function()
+  local source = COUNTS:gsub("far%[i%] = [^;]*;", "far[i] = i %% 4 ? i : sqrtf(-1.f - i);")
+  local folder = scratch.problem(source, [[{ source = "kernel.cu", kernel = "counts", size = 100,
+    block_size_x = 32, defines = { "N=100" }, args = {
+      { name = "far", type = "f32", count = 100, role = "out" },
+      { name = "near", type = "f32", count = 100, role = "scratch" },
+      { name = "whole", type = "i32", count = 100, role = "scratch" } } }]])
+  local p = gi.problem(folder)
+  local farm <close> = gi.farm(p, { jobs = 1 })
+  local more = source:gsub("i %% 4 %?", "i %% 2 ?")
+  local list = farm:evaluate({ "", { source = more, name = "more of them", kin = true } },
+    { seed = 1 })
+  tap.is(gi.fitness.right(list[1]), true, "the kernel as it is")
+  tap.is(list[1].nan .. " " .. list[1].max_error, "0.25 0.0", "a quarter of its answers are none")
+  tap.is(gi.fitness.right(list[2]), false, "NaN where a number was expected is wrong")
+  tap.is(list[2].off .. " " .. list[2].nan, "0.25 0.25", "another quarter")
+end)
+
 tap.case("arrays read and written begin anew at every launch", function()
   local problem = gi.problem(scratch.problem(SAXPY, saxpy()))
   local farm <close> = gi.farm(problem, { jobs = 1 })

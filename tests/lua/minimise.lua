@@ -51,8 +51,9 @@ local function farm(score, waver)
     local list = {}
     for i, text in ipairs(genomes) do
       local ticks = score(text)
+      local off = ticks == math.huge and 1 or 0
       list[i] = { genome = text, status = "ok", ticks = ticks, ns = ticks, n = 10, wrong = 0,
-                  unset = 0, mean_error = 0, max_error = ticks == math.huge and 1 or 0 }
+                  off = off, unset = 0, mean_error = 0, max_error = off }
     end
     return list
   end

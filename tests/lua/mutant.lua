@@ -141,6 +141,21 @@ tap.case("a case can say where answers are", function()
   tap.has(tostring(e), "???\n???", "an output of two dimensions is a picture itself")
 end)
 
+tap.case("an answer may be off by a share of what is expected", function()
+  local errors = require "gilua.prompt.errors"
+  local nan = 0 / 0
+  local got = gi.array.from { 1000.5, 0.5, nan, 1001.5 }
+  local want = gi.array.from { 1000, 0, nan, 1000 }
+  local limits = { max_error = 0.25, rel_error = 1e-3 }
+  local e = errors.new({ status = "ok" }, { output = got, expected = want }, limits)
+  tap.is(e.off .. " of " .. e.n, "2 of 4", "half a thousandth is within a thousandth")
+  tap.is(e.first[1].index .. " " .. e.first[2].index, "2 4", "those beyond")
+  tap.has(tostring(e), "off by more than 0.25 + 0.001 of each answer", "said")
+  local own = { output = got, expected = want, compare = { max_error = 2 } }
+  e = errors.new({ status = "ok" }, own, limits)
+  tap.has(tostring(e), "all 4 answers are within 2", "what an output's own limits replace")
+end)
+
 tap.case("times", function()
   local m = p:mutant "constantBasis"
   local t = m:time()
@@ -157,7 +172,7 @@ end)
 -- A farm that answers as one on a GPU does.
 local function gpu_farm()
   local measured = { status = "ok", ticks = 40000.0, ns = 27100.0, baseline_ns = 42400.0, n = 100,
-                     max_error = 1e-6, mean_error = 1e-7, wrong = 0.0, unset = 0.0 }
+                     max_error = 1e-6, mean_error = 1e-7, off = 0.0, wrong = 0.0, unset = 0.0 }
   return {
     virtual = false, devices = { { device = "cuda:0", target = "sm_90" } },
     description = function() return "NVIDIA H200" end,

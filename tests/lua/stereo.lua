@@ -260,7 +260,7 @@ tap.case("mutants that may be parents are timed, and stay wrong", function()
   tap.ok(near.max_error == 1 and near.penalty < 0.1, ("one column is one off: %g"):format(
     near.penalty))
   tap.ok(near.samples ~= nil and near.ns < math.huge, "it has a time")
-  tap.is(gi.fitness.right(near, problem.tolerance), false, "it is not right")
+  tap.is(gi.fitness.right(near), false, "it is not right")
   local far = measured "PIXEL(row) = -2;"
   tap.ok(far.status == "ok" and far.penalty > 6, ("another is %g off"):format(far.penalty))
   tap.is(far.samples, nil, "and not timed")

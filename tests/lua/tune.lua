@@ -14,8 +14,9 @@ local function farm()
       local block = tonumber(text:match(".*block_size=(%d+)") or 32)
       local fast = text:find("FAST") ~= nil
       local ticks = 1000 - (block == 64 and 100 or 0) - (fast and 50 or 0)
+      local off = fast and block == 32 and 1 or 0
       list[i] = { genome = text, status = "ok", ticks = ticks, ns = ticks / 2, registers = 20,
-                  n = 1, wrong = 0, unset = 0, max_error = fast and block == 32 and 1 or 0 }
+                  n = 1, off = off, wrong = 0, unset = 0, max_error = off }
       if block == 128 then list[i].status, list[i].message = "launch_error", "too large\nat all" end
       if options and options.on_result then options.on_result(i, list[i], i, #genomes) end
     end

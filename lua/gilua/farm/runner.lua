@@ -8,6 +8,7 @@
 local core = require "gilua.core"
 local stats = require "gilua.base.stats"
 local fitness = require "gilua.search.fitness"
+local tolerance = require "gilua.problem.tolerance"
 local wire = require "gilua.base.wire"
 
 local M = {}
@@ -92,8 +93,8 @@ end
 
 local function failed(status, message)
   return { status = status, message = message, ticks = math.huge, ns = math.huge, n = 0,
-           max_error = math.huge, mean_error = math.huge, wrong = 1, unset = 1, registers = 0,
-           shared_bytes = 0, seconds = { run = 0, check = 0 } }
+           max_error = math.huge, mean_error = math.huge, off = 1, wrong = 1, unset = 1, nan = 0,
+           registers = 0, shared_bytes = 0, seconds = { run = 0, check = 0 } }
 end
 M.failed = failed
 
@@ -174,8 +175,9 @@ local function together(a, b)
   local penalty, counted = costs(a, b)
   local function mean(x, y) return (x * a.n + y * b.n) / n end
   return { n = n, max_error = math.max(a.max_error, b.max_error), first_wrong = a.first_wrong,
-           mean_error = mean(a.mean_error, b.mean_error), wrong = mean(a.wrong, b.wrong),
-           unset = mean(a.unset, b.unset), penalty = penalty, counted = counted }
+           mean_error = mean(a.mean_error, b.mean_error), off = mean(a.off, b.off),
+           wrong = mean(a.wrong, b.wrong), unset = mean(a.unset, b.unset),
+           nan = mean(a.nan, b.nan), penalty = penalty, counted = counted }
 end
 
 --- Compares the outputs as they are now with what is expected; what else was touched is a fault.
@@ -185,7 +187,8 @@ function M:judge()
   local verdict
   for _, o in ipairs(outputs(self.case)) do
     local expected = self:buffer(o.expected, "expected answers")
-    local one = must(self:buffer(o.output):compare(expected, o.compare))
+    local options = tolerance.options(self.problem.tolerance, o.compare)
+    local one = must(self:buffer(o.output):compare(expected, options))
     verdict = verdict and together(verdict, one) or one
   end
   return verdict
@@ -312,7 +315,7 @@ end
 --- The worse of two verdicts on the same mutant.
 local function worse(first, second)
   if second.status and second.status ~= "ok" then return second end
-  if second.unset > first.unset or second.max_error > first.max_error
+  if second.unset > first.unset or second.off > first.off or second.max_error > first.max_error
     or (second.penalty or 0) > (first.penalty or 0) then return second end
   return first
 end
@@ -329,8 +332,8 @@ function M:timed(m, module, launch, job, tag)
   verdict = worse(m, verdict)
   if verdict ~= m and verdict.status then return verdict end
   return merge(m, { max_error = verdict.max_error, mean_error = verdict.mean_error,
-                    wrong = verdict.wrong, unset = verdict.unset, penalty = verdict.penalty,
-                    counted = verdict.counted })
+                    off = verdict.off, wrong = verdict.wrong, unset = verdict.unset,
+                    nan = verdict.nan, penalty = verdict.penalty, counted = verdict.counted })
 end
 
 -- --- the whole case ----------------------------------------------------------------------------

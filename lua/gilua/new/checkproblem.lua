@@ -5,10 +5,12 @@ local gi = require "gilua"
 local adequacy = require "gilua.study.adequacy"
 local fitness = require "gilua.search.fitness"
 local progress = require "gilua.report.progress"
+local tolerances = require "gilua.problem.tolerance"
 
 local M = {}
 
 local MOST_LINES = 12 -- that never run, shown
+local MOSTLY = 0.5 -- so many answers that are no number say nothing
 
 -- Raised where going on has no sense; the finding was added.
 local Stop = setmetatable({}, { __tostring = function() return "stopped" end })
@@ -59,22 +61,40 @@ local function is_clean(c)
   end
 end
 
+-- The limits of each output as a value for JSON; nil where all have those of the problem.
+local function outputs_of(tolerance)
+  if not tolerance.outputs then return nil end
+  local list = {}
+  for i, output in ipairs(tolerance.outputs) do
+    list[i] = gi.json.object { { "name", output.name }, { "allowed", output.max_error or 0 },
+      { "allowed_share", output.rel_error or 0 } }
+  end
+  return gi.json.array(list)
+end
+
 local function agrees(c)
   local m, tolerance = c.m, c.problem.tolerance
+  local allowed = tolerances.text(tolerance)
   local figures = { { "answers", m.n }, { "max_error", m.max_error }, { "wrong", m.wrong },
-    { "unset", m.unset }, { "allowed", tolerance.max_error } }
+    { "unset", m.unset }, { "nan", m.nan }, { "allowed", tolerance.max_error },
+    { "allowed_share", tolerance.rel_error or 0 }, { "outputs", outputs_of(tolerance) } }
   if m.unset > 0 then
     c.found:add { "no", "answers", ("%.3g %% of them are never written"):format(100 * m.unset),
       figures = figures, advice = {
         "where that is meant, the array's role is \"inout\", and it begins with its fill" } }
-  elseif not fitness.right(m, tolerance) then
-    c.found:add { "no", "reference", ("the kernel as it is differs from it by %.3g, more than %.3g "
-      .. "is allowed"):format(m.max_error, tolerance.max_error), figures = figures,
-      advice = { ("%.3g %% of the answers: either the reference is wrong, or the tolerance"):format(
-        100 * m.wrong) } }
+  elseif not fitness.right(m) then
+    c.found:add { "no", "reference", ("the kernel as it is differs from it by %.3g, more than %s "
+      .. "is allowed"):format(m.max_error, allowed), figures = figures, advice = {
+        ("%.3g %% of the answers: either the reference is wrong, or the tolerance"):format(
+          100 * m.off) } }
   else
-    c.found:add { "ok", "reference", ("%s answers, largest difference %.3g of %.3g allowed"):format(
-      progress.grouped(m.n), m.max_error, tolerance.max_error), figures = figures }
+    c.found:add { "ok", "reference", ("%s answers, largest difference %.3g of %s allowed"):format(
+      progress.grouped(m.n), m.max_error, allowed), figures = figures }
+  end
+  if m.nan > 0 then
+    c.found:add { m.nan > MOSTLY and "no" or "!!", "answers", ("%.3g %% of them are NaN, by the "
+      .. "kernel and by its reference: nothing else is known of these"):format(100 * m.nan),
+      advice = { "other fills or values, as your program has them" } }
   end
 end
 
@@ -82,12 +102,13 @@ end
 local function is_deterministic(c)
   local first = c.farm:answers("", c.spec)
   local second = c.farm:answers("", c.spec)
-  local most = gi.array.compare(second, first, {}).max_error
+  local seen = gi.array.compare(second, first, tolerances.of_first(c.problem.tolerance))
+  local most = seen.max_error
   local figures = { { "max_error", most } }
-  if most > c.problem.tolerance.max_error then
+  if seen.off > 0 then
     c.found:add { "no", "deterministic", ("two runs on the same data differ by %.3g, more than the "
       .. "tolerance"):format(most), figures = figures, advice = {
-        "a larger tolerance.max_error makes that right; a race would need mending" } }
+        "a larger max_error makes that right; a race would need mending" } }
   else
     c.found:add { "ok", "deterministic", most == 0 and "two runs agree bit for bit"
       or ("two runs differ by %.3g"):format(most), figures = figures }
@@ -109,7 +130,7 @@ end
 
 -- Changes of the kernel that these data would not notice.
 local function tells(c)
-  if not fitness.right(c.m, c.problem.tolerance) then return end
+  if not fitness.right(c.m) then return end
   local a = adequacy.of(c.problem, c.farm, c.spec)
   local weak = adequacy.is_weak(a)
   c.found:add { (weak or #a.survivors > 0) and "!!" or "ok", "data",

@@ -78,7 +78,7 @@ function M.improve(args, write)
     if best.score == 1 then break end
     local back = set(tries[i])
     local found = score_of(write())
-    if found and found.score > best.score then
+    if found and found.score > best.score and found.nan <= best.nan then
       best, changed = found, true
     else
       back()

@@ -13,6 +13,7 @@ local expression = require "gilua.problem.expression"
 local settings = require "gilua.base.settings"
 local tablecase = require "gilua.problem.tablecase"
 local tablecheck = require "gilua.problem.tablecheck"
+local tolerances = require "gilua.problem.tolerance"
 local textfile = require "gilua.base.textfile"
 
 local M = {
@@ -136,7 +137,8 @@ local function set_outputs(t, case, expected)
       local array = case.arrays[arg.name]
       answers = answers + #array
       list[#list + 1] = { output = array, expected = expected[arg.name],
-        compare = { limit = t.tolerance.wrong_above },
+        compare = { limit = t.tolerance.wrong_above, max_error = arg.max_error,
+          rel_error = arg.rel_error },
         initial = arg.role == "inout" and array:copy() or nil }
     end
   end
@@ -373,10 +375,26 @@ function KernelTable:options(values)
   return list
 end
 
-local function tolerance_of(given)
-  local max_error = given.max_error or 0
-  return { max_error = max_error, wrong_above = given.wrong_above or max_error,
-    parent_penalty = given.parent_penalty }
+-- Every output with its limits, where one has its own.
+local function limits_of(t, tolerance)
+  local list, any = {}, false
+  for _, arg in ipairs(t.args) do
+    if tablecase.is_written(arg) then
+      local o = tolerances.options(tolerance, { max_error = arg.max_error,
+        rel_error = arg.rel_error })
+      o.name, list[#list + 1] = arg.name, o
+      any = any or arg.max_error ~= nil or arg.rel_error ~= nil
+    end
+  end
+  return any and list or nil
+end
+
+local function tolerance_of(t)
+  local given = t.tolerance or {}
+  local filled = { max_error = given.max_error or 0, rel_error = given.rel_error,
+    wrong_above = given.wrong_above, parent_penalty = given.parent_penalty }
+  filled.outputs = limits_of(t, filled)
+  return filled
 end
 
 --- What gi.problem takes, made of a table.
@@ -391,7 +409,7 @@ function M.definition(t, dir)
     name = t.name or dir:match("([^/]+)/*$"), parameters = parameters_of(t, source) }, KernelTable)
   local allowed = restriction(t, path)
   if type(t.reference) == "string" then creference.build(dir, t.reference) end
-  local tolerance = tolerance_of(t.tolerance or {})
+  local tolerance = tolerance_of(t)
   t.tolerance = tolerance
   local grammar = { launch_bounds_threads = tostring(most_threads(self.parameters)) }
   for key, value in pairs(t.grammar or {}) do grammar[key] = value end

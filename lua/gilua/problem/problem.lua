@@ -19,7 +19,7 @@ local settings = require "gilua.base.settings"
 ---@field kernel string
 ---@field grammar userdata
 ---@field parameters table[] { name, default, values, switch, value, in_source, doc }
----@field tolerance table { max_error, wrong_above, parent_penalty }
+---@field tolerance table { max_error, rel_error, wrong_above, parent_penalty, outputs }
 ---@field loop_limit integer iterations of all its loops that a thread is allowed in the checked run
 ---@field check_races string "global" or "shared": where the checked run looks for races
 ---@field benign_races string "warn" or "refuse": what it does about those of which nothing can come
@@ -51,12 +51,14 @@ local function check(def, path)
   end
 end
 
-local TOLERANCE = { max_error = true, wrong_above = true, parent_penalty = true }
+local TOLERANCE = { max_error = "number", rel_error = "number", wrong_above = "number",
+  parent_penalty = "number", outputs = "table" }
 
 local function check_numbers(def, path)
   for field, value in pairs(def.tolerance) do
-    if not TOLERANCE[field] then fail("%s: tolerance has no field '%s'", path, field) end
-    if type(value) ~= "number" then fail("%s: tolerance.%s must be a number", path, field) end
+    local kind = TOLERANCE[field]
+    if not kind then fail("%s: tolerance has no field '%s'", path, field) end
+    if type(value) ~= kind then fail("%s: tolerance.%s must be a %s", path, field, kind) end
   end
   if not def.tolerance.max_error then fail("%s: tolerance needs max_error", path) end
   local limit = def.loop_limit

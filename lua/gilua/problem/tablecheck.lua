@@ -16,7 +16,8 @@ local FIELDS = { -- and what each has to be
   defaults = "table", made_from = "table", check_races = "string", benign_races = "string",
 }
 local ARGUMENT = { name = true, type = true, value = true, count = true, fill = true, role = true,
-  fields = true }
+  fields = true, max_error = true, rel_error = true }
+local TOLERANCE = { max_error = true, rel_error = true, wrong_above = true, parent_penalty = true }
 local CONSTANT = { type = true, count = true, fill = true }
 local GRAMMAR = { open_loops = true, pragmas = true, restricts = true, consts = true,
   volatiles = true, launch_bounds = true, launch_bounds_threads = true }
@@ -138,6 +139,23 @@ local function check_role(arg, where)
   end
 end
 
+local function check_limit(value, where)
+  if type(value) ~= "number" or value < 0 or value ~= value then
+    fail("%s must be a number from 0 on, not %s", where, settings.shown(value))
+  end
+end
+
+local function check_limits(arg, where)
+  for _, field in ipairs { "max_error", "rel_error" } do
+    if arg[field] ~= nil then
+      check_limit(arg[field], where .. ": " .. field)
+      if arg.role ~= "out" and arg.role ~= "inout" then
+        fail("%s: only what is compared, of role \"out\" or \"inout\", has a %s", where, field)
+      end
+    end
+  end
+end
+
 local function check_argument(arg, where)
   if type(arg) ~= "table" then fail("%s must be a table { name =, type =, … }", where) end
   check_known(arg, ARGUMENT, where)
@@ -150,6 +168,7 @@ local function check_argument(arg, where)
   end
   check_fill(arg.fill, where)
   check_role(arg, where)
+  check_limits(arg, where)
 end
 
 local function check_arguments(args, path)
@@ -219,14 +238,9 @@ local function check_reference(r, path)
 end
 
 local function check_tolerance(tolerance, path)
-  check_known(tolerance, { max_error = true, wrong_above = true, parent_penalty = true },
-    path .. ": tolerance")
+  check_known(tolerance, TOLERANCE, path .. ": tolerance")
   for _, field in ipairs(settings.keys(tolerance)) do
-    local value = tolerance[field]
-    if type(value) ~= "number" or value < 0 then
-      fail("%s: tolerance.%s must be a number from 0 on, not %s", path, field,
-        settings.shown(value))
-    end
+    check_limit(tolerance[field], ("%s: tolerance.%s"):format(path, field))
   end
 end
 

@@ -9,6 +9,7 @@
 local fail = require "gilua.base.fail"
 local core = require "gilua.core"
 local inspect = require "gilua.prompt.inspect"
+local tolerances = require "gilua.problem.tolerance"
 
 local class, paint = inspect.class, inspect.paint
 local function grouped(n) return require("gilua.report.progress").grouped(n) end
@@ -58,16 +59,25 @@ local function mark_of(array)
   return core.array.new(array:dtype(), 1):sentinel()[1]
 end
 
--- The error of answer i, and whether it was never written (or is no number).
-local function error_of(got, expected, first, used, mark)
-  local worst = 0
+local function is_mark(x, mark)
+  return x == mark or mark ~= mark and x ~= x
+end
+
+-- The error of an answer, whether it is off, and whether it was never written (or is no number
+-- where one was expected).
+local function error_of(case, first, used, mark, limits)
+  local worst, off = 0, false
   for k = first, first + used - 1 do
-    local x = got[k]
-    if x ~= x or x == mark then return math.huge, true end
-    local e = math.abs(x - expected[k])
-    if e > worst or e ~= e then worst = e end
+    local x, want = case.output[k], case.expected[k]
+    local same = x == want or x ~= x and want ~= want
+    if not same and is_mark(x, mark) then return math.huge, true, true end
+    local e = same and 0 or math.abs(x - want)
+    if e ~= e then e = math.huge end
+    off = off or e == math.huge
+      or e > (limits.max_error or 0) + (limits.rel_error or 0) * math.abs(want)
+    worst = math.max(worst, e)
   end
-  return worst, false
+  return worst, off, false
 end
 
 local LISTED = 5
@@ -82,21 +92,23 @@ local function first_wrong(i, at, case, first, used, e)
   return row
 end
 
--- All answers, one after the other: errors[i] (-1: never written), counts, the first wrong ones.
+-- All answers, one after the other: errors[i] (-1: never written), beyond[i] (it is off), counts,
+-- the first wrong ones.
 local function judge(case, tolerance, volume)
-  local compare = case.compare or {}
+  local compare = tolerances.options(tolerance, case.compare)
   local width = compare.width or 1
   local used = compare.used and compare.used > 0 and compare.used or width
   local n, limit = #case.output // width, compare.limit or tolerance.wrong_above or 0
   local found = { n = n, off = 0, wrong = 0, unset = 0, max_error = 0, first = {}, errors = {},
-                  accepted = tolerance.max_error, limit = limit }
+                  beyond = {}, accepted = compare.max_error or 0, limit = limit,
+                  allowed = tolerances.text(compare) }
   local mark = mark_of(case.output)
   for i = 1, n do
     local first = (i - 1) * width + 1
-    local e, unset = error_of(case.output, case.expected, first, used, mark)
-    found.errors[i] = unset and -1 or e
+    local e, off, unset = error_of(case, first, used, mark, compare)
+    found.errors[i], found.beyond[i] = unset and -1 or e, off
     if unset then found.unset = found.unset + 1 end
-    if e > found.accepted then
+    if off then
       found.off = found.off + 1
       if e > limit then found.wrong = found.wrong + 1 end
       if not unset then found.max_error = math.max(found.max_error, e) end
@@ -113,14 +125,23 @@ end
 
 -- --- pictures of errors ------------------------------------------------------------------------
 
--- How bad an answer is: 0 right, from 1 (just too far off) to 2 (the worst of all), 3 never
--- written. A pixel shows the worst of its answers.
-local function badness(found, e)
-  if e < 0 then return 3 end
-  if e <= found.accepted then return 0 end
+-- An error as a factor: from 1 (just too far off) to 2 (the worst of all).
+local function factor(found, e)
   local low = math.max(found.accepted, 1e-30)
   local span = math.log(math.max(found.max_error, low) / low)
   return 1 + (span > 0 and math.min(math.log(e / low) / span, 1) or 1)
+end
+
+-- How bad answer i is: 0 right, 1 to 2 off, 3 never written. A pixel shows the worst of its
+-- answers.
+local function badness(found, i)
+  if found.errors[i] < 0 then return 3 end
+  return found.beyond[i] and factor(found, found.errors[i]) or 0
+end
+
+-- … and from when on it is wrong.
+local function wrong_from(found)
+  return found.limit > found.accepted and factor(found, found.limit) or 0
 end
 
 local RIGHT, UNSET = { 0, 135, 0, "." }, { 95, 95, 255, "?" }
@@ -136,8 +157,7 @@ end
 local function worst_slice(found, volume)
   local counts, best = {}, 0
   for i = 1, found.n do
-    local e = found.errors[i]
-    if e < 0 or e > found.accepted then
+    if found.beyond[i] then
       local _, _, z = volume.at(i)
       counts[z] = (counts[z] or 0) + 1
       if counts[z] > (counts[best] or 0) then best = z end
@@ -148,12 +168,12 @@ end
 
 -- The slice as rows of pixels, `across` by `down` answers to each.
 local function slice_rows(self, across, down)
-  local volume, rows, limit = self.volume, {}, badness(self, self.limit)
+  local volume, rows, limit = self.volume, {}, wrong_from(self)
   for y = 1, (volume.ny + down - 1) // down do rows[y] = {} end
   for i = 1, self.n do
     local x, y, z = volume.at(i)
     if z == self.slice and x < volume.nx and y < volume.ny then
-      local row, bad = rows[y // down + 1], badness(self, self.errors[i])
+      local row, bad = rows[y // down + 1], badness(self, i)
       local old = row[x // across + 1]
       if not old or bad > old then row[x // across + 1] = bad end
     end
@@ -188,9 +208,9 @@ local function strip(self, o)
   local cells, width = {}, math.min(self.n, o.width - 1)
   for i = 1, self.n do
     local x = (i - 1) * width // self.n + 1
-    cells[x] = math.max(cells[x] or 0, badness(self, self.errors[i]))
+    cells[x] = math.max(cells[x] or 0, badness(self, i))
   end
-  for x = 1, width do cells[x] = pixel_of(cells[x], badness(self, self.limit)) end
+  for x = 1, width do cells[x] = pixel_of(cells[x], wrong_from(self)) end
   return inspect.wrap(("%s; answers 1 to %s from left to right; %s"):format(self.why_flat,
     grouped(self.n), legend(o)), o.width, "  ") .. "\n"
     .. inspect.picture({ cells }, width, o)
@@ -209,12 +229,12 @@ local function summary(self, o)
       .. tostring(self.message):match("[^\n]*") .. "; what stood in the output then:"
   end
   if self.off == 0 then
-    lines[#lines + 1] = ("all %s answers are within %g (largest error %.3g)"):format(
-      grouped(self.n), self.accepted, self.max_error)
+    lines[#lines + 1] = ("all %s answers are within %s (largest error %.3g)"):format(
+      grouped(self.n), self.allowed, self.max_error)
     return lines
   end
-  lines[#lines + 1] = ("%s of %s answers are off by more than %g%s%s%s"):format(grouped(self.off),
-    grouped(self.n), self.accepted,
+  lines[#lines + 1] = ("%s of %s answers are off by more than %s%s%s%s"):format(grouped(self.off),
+    grouped(self.n), self.allowed,
     self.limit > self.accepted and (", %s by more than %g"):format(grouped(self.wrong), self.limit)
       or "",
     self.unset > 0 and (", %s never written or no number"):format(grouped(self.unset)) or "",

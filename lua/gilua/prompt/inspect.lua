@@ -5,6 +5,7 @@
 -- Also here: pictures of numbers in a terminal, two pixels a character.
 
 local core = require "gilua.core"
+local fitness = require "gilua.search.fitness"
 local host = require "gilua.base.host"
 local progress = require "gilua.report.progress"
 local settings = require "gilua.base.settings"
@@ -139,7 +140,7 @@ function M.measurement(m, options)
   end
   local cost = m.baseline_ns and M.time(m.ns) or progress.grouped(m.ticks) .. " ticks"
   local ratio = m.speedup and (" (%.3fx)"):format(m.speedup) or ""
-  local right = (m.wrong or 0) == 0 and (m.unset or 0) == 0
+  local right = fitness.right(m)
   return ("%s  %s%s  largest error %.3g%s"):format(
     M.paint(o, right and "green" or "red", right and "ok" or "wrong answers"), cost, ratio,
     m.max_error, answers(m))

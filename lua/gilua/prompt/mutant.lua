@@ -424,8 +424,8 @@ end
 
 -- --- running -----------------------------------------------------------------------------------
 
-local function right(problem, m)
-  return require("gilua.search.fitness").right(m, problem.tolerance)
+local function right(m)
+  return require("gilua.search.fitness").right(m)
 end
 
 -- Measurements of genomes on the problem's case, each with its speed-up over the unmodified kernel.
@@ -529,7 +529,7 @@ end
 local function minimised(self, noise)
   local genome = require("gilua.search.minimise").knockout(self.genome, function(text)
     local m = measured(self.problem, { text })[1]
-    return right(self.problem, m) and m.ticks or math.huge
+    return right(m) and m.ticks or math.huge
   end, noise)
   return new(self.problem, genome)
 end
@@ -543,10 +543,10 @@ function Mutant:knockout()
   for i = 1, #genes do genomes[i + 1] = without(genes, i) end
   local list = measured(self.problem, genomes)
   local found = { mutant = self, whole = list[1] }
-  local was_right = right(self.problem, list[1])
+  local was_right = right(list[1])
   for i, gene in ipairs(genes) do
     local row = { gene = gene, genome = genomes[i + 1], measurement = list[i + 1],
-                  right = right(self.problem, list[i + 1]), was_right = was_right }
+                  right = right(list[i + 1]), was_right = was_right }
     row.verdict = verdict(row, list[1])
     found[i] = row
   end

@@ -7,6 +7,7 @@ local explain = require "gilua.report.explain"
 local fitness = require "gilua.search.fitness"
 local host = require "gilua.base.host"
 local settings = require "gilua.base.settings"
+local tolerances = require "gilua.problem.tolerance"
 
 local M = {}
 
@@ -90,9 +91,9 @@ local function comparison(result, tolerance)
     row("largest error", error_text(a.max_error), error_text(b.max_error)),
     row("mean error", error_text(a.mean_error), error_text(b.mean_error)),
     row("wrong answers", answers_wrong(a), answers_wrong(b)),
-    ("  on %s%s; errors up to %g are accepted"):format(result.case,
+    ("  on %s%s; errors up to %s are accepted"):format(result.case,
       result.unseen and ", never seen in evolution" or "",
-      (tolerance or fitness.TOLERANCE).max_error),
+      tolerances.text(tolerance)),
   }
   if result.low and result.low ~= result.high then
     lines[#lines + 1] = ("  speed-up from %d interleaved pairs; 95 %% interval %.3fx to %.3fx")
@@ -186,7 +187,7 @@ function M.new(options)
     local m = individual.measurement
     seen.n = seen.n + 1
     if m.status ~= "compile_error" then seen.compiled = seen.compiled + 1 end
-    if fitness.right(m, run.problem.tolerance) then seen.right = seen.right + 1 end
+    if fitness.right(m) then seen.right = seen.right + 1 end
     local now = clock()
     if terminal and now - shown >= 0.1 then
       rewrite(live_line(run, seen, now - began))

@@ -58,8 +58,9 @@ local function measured(m)
   if not m then return json.null end
   local fields = {
     { "genome", m.genome }, { "status", m.status }, { "ticks", m.ticks },
-    { "max_error", m.max_error }, { "mean_error", m.mean_error }, { "wrong", m.wrong },
-    { "unset", m.unset }, { "n", m.n }, { "registers", m.registers },
+    { "max_error", m.max_error }, { "mean_error", m.mean_error }, { "off", m.off },
+    { "wrong", m.wrong }, { "unset", m.unset }, { "nan", m.nan }, { "n", m.n },
+    { "registers", m.registers },
     { "shared_bytes", m.shared_bytes }, { "ns", m.baseline_ns and m.ns or nil },
     { "rel_error", m.rel_error }, { "samples", m.samples and #m.samples or nil },
   }
@@ -274,7 +275,7 @@ function M.observer(folder)
     note_losses(run)
     if run.stopped then note("stopped: %s", run.stopped.message) end
     if run.result then
-      local right = fitness.right(run.result.best, run.problem.tolerance)
+      local right = fitness.right(run.result.best)
       note("best: %.3fx on %s, %s: %s", run.result.speedup, run.result.case,
         right and "right" or "wrong", run.result.best.genome)
     end

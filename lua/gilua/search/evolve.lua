@@ -156,7 +156,7 @@ local function count(run, measurement)
   local cause
   if measurement.status ~= "ok" then
     cause = measurement.status
-  elseif not fitness.right(measurement, run.problem.tolerance) then
+  elseif not fitness.right(measurement) then
     cause = "wrong"
   end
   if cause then run.rejected[cause] = (run.rejected[cause] or 0) + 1 end
@@ -198,7 +198,7 @@ local function require_sound(run, baseline, case)
   if m.status ~= "ok" then
     refuse("the unmodified kernel does not run on %s: %s%s", case_name(run, case), m.status,
       m.message and ": " .. m.message or "")
-  elseif not fitness.right(m, run.problem.tolerance) then
+  elseif not fitness.right(m) then
     refuse("the unmodified kernel's own answers on %s are not right: largest error %g, %g %% never "
       .. "set; check the reference and the tolerance", case_name(run, case), m.max_error,
       100 * m.unset)
@@ -265,8 +265,8 @@ local function acceptable(individual)
 end
 
 -- May it win? A scheme may let wrong ones be parents; a result is right.
-local function sound(run, individual)
-  return individual.acceptable and fitness.right(individual.measurement, run.problem.tolerance)
+local function sound(individual)
+  return individual.acceptable and fitness.right(individual.measurement)
 end
 
 local function by_fitness(individual)
@@ -274,10 +274,10 @@ local function by_fitness(individual)
 end
 
 -- The best that may be a parent and is right, or nil where none is.
-local function champion(run, population)
+local function champion(population)
   local fit = {}
   for _, individual in ipairs(population) do
-    if sound(run, individual) then fit[#fit + 1] = individual end
+    if sound(individual) then fit[#fit + 1] = individual end
   end
   return stats.least(fit, by_fitness)
 end
@@ -324,9 +324,9 @@ end
 local function record_generation(run, case, baseline)
   local population = run.population
   local function right(individual)
-    return fitness.right(individual.measurement, run.problem.tolerance)
+    return fitness.right(individual.measurement)
   end
-  local best = champion(run, population)
+  local best = champion(population)
   return {
     generation = run.generation,
     case = case_name(run, case),
@@ -401,11 +401,11 @@ local function contenders(run)
 end
 
 -- Those that still beat the unmodified kernel on a new case, best first.
-local function ranked(run, finalists, baseline)
+local function ranked(finalists, baseline)
   local order, winners = {}, {}
   for i, individual in ipairs(finalists) do
     order[individual] = i
-    if sound(run, individual) and individual.fitness < baseline.fitness then
+    if sound(individual) and individual.fitness < baseline.fitness then
       winners[#winners + 1] = individual
     end
   end
@@ -433,7 +433,7 @@ local function cleaned(run, winner, baseline, case)
       local individual = child(text, "knock-out")
       measure(run, { individual }, case)
       score(run, individual, baseline)
-      known[text] = sound(run, individual) and individual.fitness or math.huge
+      known[text] = sound(individual) and individual.fitness or math.huge
     end
     return known[text]
   end, noise_of(winner))
@@ -467,11 +467,11 @@ local function final(run)
   local unseen = scheme.new_case(run.generation + 2, run.rng)
   local trial_baseline = #finalists > 0 and compete(run, finalists, trial)
   if scheme.check ~= "every" then inspect(run, finalists) end
-  for _, winner in ipairs(ranked(run, finalists, trial_baseline)) do
+  for _, winner in ipairs(ranked(finalists, trial_baseline)) do
     local best = child(cleaned(run, winner, trial_baseline, trial), "best")
     local baseline = compete(run, { best }, unseen)
     if scheme.check ~= "every" then inspect(run, { best }) end
-    local claim = sound(run, best) and best.fitness < baseline.fitness
+    local claim = sound(best) and best.fitness < baseline.fitness
       and confirmed(run, best, unseen)
     if claim then return outcome(run, unseen, baseline, best, winner.genome, claim) end
   end

@@ -32,35 +32,32 @@ function M.niftyreg(own, _)
   return fitness
 end
 
---- The fitness of §3.8 with a problem's own limits in place of NiftyReg's.
----@param tolerance { max_error: number, wrong_above: number }
+--- The fitness of §3.8 with a problem's own limits in place of NiftyReg's: the measurement says
+--- what is outside them.
+---@param _? table tolerance of the problem (not used)
 ---@return fun(own: table): number
-function M.within(tolerance)
+function M.within(_)
   return function(own)
     if own.status ~= "ok" then return math.huge end
-    local value, worst = own.ticks / 10, own.max_error
-    if worst ~= worst then worst = math.huge end
-    if worst > tolerance.max_error then value = value + M.PENALTY * (1 + own.wrong) end
+    local value = own.ticks / 10
+    if own.off > 0 then value = value + M.PENALTY * (1 + own.wrong) end
     return value + M.PENALTY * own.unset
   end
 end
 
---- Did it run to its end, set every answer, and keep each within the tolerance?
+--- Did it run to its end, set every answer, and keep each within the problem's tolerance?
 ---@param own table
----@param tolerance? { max_error: number }
 ---@return boolean
-function M.right(own, tolerance)
-  return own.status == "ok" and own.unset == 0
-    and own.max_error <= (tolerance or M.TOLERANCE).max_error
+function M.right(own)
+  return own.status == "ok" and own.unset == 0 and own.off == 0
 end
 
 --- May it be a parent (§3.9): right, and at most a tenth slower than the unmodified kernel?
 ---@param own table
 ---@param baseline table
----@param tolerance? { max_error: number }
 ---@return boolean
-function M.acceptable(own, baseline, tolerance)
-  return M.right(own, tolerance) and own.ticks <= M.SLOWER * baseline.ticks
+function M.acceptable(own, baseline)
+  return M.right(own) and own.ticks <= M.SLOWER * baseline.ticks
 end
 
 --------------------------------------------------------------------------------------------------
@@ -69,10 +66,10 @@ end
 --- Is it right, or wrong by so little that a scheme may make it a parent (`parent_penalty` of the
 --- problem's tolerance)? On a GPU such mutants are timed.
 ---@param own table
----@param tolerance { max_error: number, parent_penalty: number? }
+---@param tolerance { parent_penalty: number? }
 ---@return boolean
 function M.tolerable(own, tolerance)
-  if own.max_error <= tolerance.max_error then return true end
+  if own.off == 0 then return true end
   return tolerance.parent_penalty ~= nil and M.stereo_error(own) <= tolerance.parent_penalty
 end
 

@@ -73,7 +73,7 @@ end
 -- How much slower `genes` are than the genome as evolved: fraction, or huge where wrong; and how
 -- they ended.
 local function cost_of(o, genes, m)
-  if not fitness.right(m, o.problem.tolerance) then return math.huge, m.status end
+  if not fitness.right(m) then return math.huge, m.status end
   if m.genome == o.evolved then return 0, m.status end
   local c = o.farm:compare(text_of(o, genes), o.evolved, o.case, { pairs = o.comparisons })
   return c.status == "ok" and 1 / c.ratio - 1 or math.huge, c.status
@@ -149,7 +149,7 @@ local function screened(o, genes)
   local promising, room = {}, math.max(0.02, 6 * o.noise, 2 * o.percent / 100)
   for k, m in ipairs(o.farm:evaluate(texts, o.case)) do
     local near = m.ticks <= full.ticks * (1 + room)
-    if near and fitness.right(m, o.problem.tolerance) then
+    if near and fitness.right(m) then
       promising[#promising + 1] = pairs_of[k]
     end
   end
@@ -193,7 +193,7 @@ function M.clean(options)
   local genes = genome.split(o.genome)
   o.evolved, o.steps = text_of(o, genes), {}
   local full = o.farm:evaluate({ o.evolved }, o.case)[1]
-  if not fitness.right(full, o.problem.tolerance) then
+  if not fitness.right(full) then
     fail("the evolved genome is not right on the case it is to be cleaned on "
       .. "(%s, largest error %g): %s", full.status, full.max_error, o.evolved)
   end

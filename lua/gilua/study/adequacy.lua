@@ -25,6 +25,7 @@ M.MOST = 72
 ---@field probes integer those that count
 ---@field of integer all that the source has, where that is more
 ---@field empty boolean a kernel that does nothing would be right
+---@field nan number share of the unmodified kernel's answers that are NaN, which tell nothing
 ---@field survivors { line: integer, what: string }[] in the order of the source
 
 --------------------------------------------------------------------------------------------------
@@ -226,18 +227,19 @@ local function counts(m, unmodified)
 end
 
 -- The probes that a case does not notice, of those given; counts them in `found`.
-local function unnoticed(problem, farm, case, probes, found)
+local function unnoticed(farm, case, probes, found)
   local mutants, left = { "" }, {}
   for i, probe in ipairs(probes) do mutants[i + 1] = probe.mutant end
   local results = farm:evaluate(mutants, case)
-  if not fitness.right(results[1], problem.tolerance) then
+  if not fitness.right(results[1]) then
     fail("the kernel as it is does not give the answers of its reference")
   end
+  found.nan = math.max(found.nan, results[1].nan)
   for i, probe in ipairs(probes) do
     local m = results[i + 1]
     if not counts(m, results[1]) then
       found.probes = found.probes - 1
-    elseif fitness.right(m, problem.tolerance) then
+    elseif fitness.right(m) then
       left[#left + 1] = probe
     end
   end
@@ -254,11 +256,11 @@ end
 function M.of(problem, farm, case, options)
   local all = M.probes(problem)
   local left = sample(all, options and options.most or M.MOST)
-  local found = { probes = #left, of = #all, empty = false, survivors = {} }
+  local found = { probes = #left, of = #all, empty = false, nan = 0, survivors = {} }
   if problem.checked_case then
-    left = unnoticed(problem, farm, problem.checked_case, left, found)
+    left = unnoticed(farm, problem.checked_case, left, found)
   end
-  if case then left = unnoticed(problem, farm, case, left, found) end
+  if case then left = unnoticed(farm, case, left, found) end
   for i, probe in ipairs(left) do
     found.survivors[i] = { line = probe.line, what = probe.what }
     found.empty = found.empty or probe.empty or false

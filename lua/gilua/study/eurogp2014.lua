@@ -173,7 +173,7 @@ local function replay(name, paper, genes)
   return { name = name, paper = paper, ours = function(s)
     local text = gi.genome.join { s.base, genes }
     local m = s._farm:evaluate({ text }, s.fixed_case)[1]
-    if not gi.fitness.right(m, s._problem.tolerance) then return m.status .. ", wrong" end
+    if not gi.fitness.right(m) then return m.status .. ", wrong" end
     local c = s._farm:compare(text, "", s.fixed_case)
     return ("%s, %.3fx"):format(microseconds(m.ns), c.ratio)
   end }

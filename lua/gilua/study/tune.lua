@@ -101,8 +101,8 @@ end
 --------------------------------------------------------------------------------------------------
 -- Measuring
 
-local function fill(row, m, tolerance)
-  row.status, row.message, row.right = m.status, m.message, fitness.right(m, tolerance)
+local function fill(row, m)
+  row.status, row.message, row.right = m.status, m.message, fitness.right(m)
   row.ticks, row.ns, row.rel_error = m.ticks, m.ns, m.rel_error
   row.registers, row.max_error, row.samples = m.registers, m.max_error, m.samples
 end
@@ -112,11 +112,11 @@ local function measure(o, rows)
   for i, row in ipairs(rows) do genomes[i] = genome.join { o.base, row.genome } end
   local list = o.farm:evaluate(genomes, o.case, {
     on_result = o.on_result and function(i, m, done, total)
-      fill(rows[i], m, o.problem.tolerance)
+      fill(rows[i], m)
       o.on_result(done, total, rows[i])
     end,
   })
-  for i, m in ipairs(list) do fill(rows[i], m, o.problem.tolerance) end
+  for i, m in ipairs(list) do fill(rows[i], m) end
 end
 
 -- What each parameter is when nobody tunes it: the last setting of `base`, else the default.

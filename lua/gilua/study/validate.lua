@@ -18,7 +18,7 @@ end
 
 -- A ratio to a kernel that fails, or is wrong, would say nothing.
 local function require_base(o, m, case)
-  if fitness.right(m, o.problem.tolerance) then return end
+  if fitness.right(m) then return end
   fail("the kernel that '%s' is to be compared with ('%s') is not right on %s "
     .. "(%s, largest error %g): give another base", o.genome, o.base, case, m.status, m.max_error)
 end
@@ -34,7 +34,7 @@ local function row_of(o, case)
     case = info.name, size = info.size, group = info.group, status = m.status,
     message = m.message, answers = m.n,
     wrong = counted(m.wrong, m.n), unset = counted(m.unset, m.n), max_error = m.max_error,
-    right = fitness.right(m, o.problem.tolerance), ns = m.ns, base_ns = both[2].ns,
+    right = fitness.right(m), ns = m.ns, base_ns = both[2].ns,
   }
   if not row.right then return row end
   local claim = o.farm:compare(text, o.base, case, { pairs = o.pairs })

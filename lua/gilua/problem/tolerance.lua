@@ -1,0 +1,55 @@
+--- tolerance: how far a right answer may be from the one expected, |answer - expected| <= max_error
+-- + rel_error * |expected|: for all outputs of a problem, or for one of its own.
+
+local M = {}
+
+-- Has an output limits of its own?
+local function is_own(output)
+  return output.max_error ~= nil or output.rel_error ~= nil
+end
+
+--- What a comparison of an output takes: its own limits, else those of the problem.
+---@param tolerance table of the problem { max_error, rel_error }
+---@param compare? table options of gi.array.compare; max_error or rel_error are its own
+---@return table
+function M.options(tolerance, compare)
+  local options = {}
+  for name, value in pairs(compare or {}) do options[name] = value end
+  local from = is_own(options) and options or tolerance
+  options.max_error, options.rel_error = from.max_error, from.rel_error
+  return options
+end
+
+--- What a comparison of a case's own output takes, the first of a table.
+---@param tolerance table of a problem
+---@return table
+function M.of_first(tolerance)
+  local first = tolerance.outputs and tolerance.outputs[1] or tolerance
+  return { max_error = first.max_error, rel_error = first.rel_error }
+end
+
+local function one(t)
+  local most, share = t.max_error or 0, t.rel_error or 0
+  if share == 0 then return ("%g"):format(most) end
+  return (most > 0 and ("%g + "):format(most) or "") .. ("%g of each answer"):format(share)
+end
+
+--- For people: "1e-05", or "2e-07 of each answer (distance), 0 (label, members)".
+---@param tolerance table of a problem; outputs: { name, max_error, rel_error } of each, where one
+---  has its own
+---@return string
+function M.text(tolerance)
+  if not tolerance.outputs then return one(tolerance) end
+  local names, order = {}, {}
+  for _, output in ipairs(tolerance.outputs) do
+    local text = one(output)
+    if not names[text] then names[text], order[#order + 1] = {}, text end
+    table.insert(names[text], output.name)
+  end
+  for i, text in ipairs(order) do
+    order[i] = ("%s (%s)"):format(text, table.concat(names[text], ", "))
+  end
+  return table.concat(order, ", ")
+end
+
+return M
