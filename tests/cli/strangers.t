@@ -57,6 +57,33 @@ ready kern "a file that another includes" 'size = 5000, -- from the launch'
 out=$("$GILUA" new kern.cu later --kernel wait_for 2>&1)
 like "a size that is set later" "later/ is ready" "$out"
 
+cat >several.cu <<'END'
+__global__ void nothing(const float *x, int n)
+{
+    if (n < 0)
+        __trap();
+    // longer than the others
+}
+__global__ void outside(float *x)
+{
+    __shared__ float s[4];
+    s[threadIdx.x] = 1;
+    x[threadIdx.x] = s[0];
+}
+__global__ void good(float *x, unsigned char width, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) x[i] *= width;
+}
+END
+ready several "of several kernels the one that runs" 'kernel = "good"' 'name = "width", type = "u8", value = 1'
+out=$("$GILUA" new several.cu again 2>&1)
+like "and why the others do not" "nothing is passed over: kernel nothing writes to none" "$out"
+like "by a fault, too" "outside is passed over: illegal_address" "$out"
+like "which one it is" "good is taken, the longest that runs as guessed; --kernel" "$out"
+out=$("$GILUA" new several.cu none --kernel outside 2>&1)
+like "the one that is asked for, although others run" "as guessed the kernel does not run" "$out"
+
 cat >enum.cu <<'END'
 enum class Kind { one, two };
 template <Kind K> __global__ void t(float *x) { x[threadIdx.x] = K == Kind::one ? 1 : 2; }

@@ -46,7 +46,18 @@ tap.case("names for types", function()
   tap.is(described("#define REAL double\n#define IN const REAL *", "IN x, REAL y"),
     "x const f64*, y f64", "macros")
   tap.is(described("namespace n { typedef short s; }", "n::s *x"), "x i16*", "a namespace")
-  tap.is(described("enum E { A };", "E *e"), "e struct4*", "an enumeration has its bytes")
+  tap.is(described("enum E { A };", "E *e"), "e i32*", "an enumeration is whole numbers")
+end)
+
+tap.case("macros of the file that are short names", function()
+  local macros = "#define T float\n#define A 0\n#define P double\n#define N\n#define R(x) x\n"
+    .. "#define n 7\n#define type 1\n#define code 2\n#define pointer 3\n"
+  tap.is(described(macros, "const T *x, P y"), "x const f32*, y f64", "T, A, P, n, type")
+end)
+
+tap.case("code that the virtual GPU cannot run", function()
+  tap.is(described("__device__ float other(float);\n__global__ void also(float *x) "
+    .. "{ *x = other(*x); }\n", "const float *x"), "x const f32*", "a function of another file")
 end)
 
 tap.case("structs", function()
@@ -61,6 +72,9 @@ tap.case("what cannot be found out is a sentence", function()
     "the parameters of k cannot be found out", "an unknown type")
   tap.has(scratch.sentence(described, "", "const float *x, int"),
     "kernel k has parameters without a name", "a parameter without a name")
+  tap.has(scratch.sentence(gi.signature.of,
+    '#ifdef GPU\nextern "C" __global__ void k(float *x) {}\n#endif\n', "k", {}),
+    "left out by the preprocessor", "a condition that does not hold")
 end)
 
 tap.done()

@@ -241,4 +241,38 @@ tap.case("of cub/cub.cuh what works inside a kernel", function()
   tap.is(#s.left_out, 0, "nothing is left out")
 end)
 
+tap.case("what is left out keeps its directives", function()
+  local text = "#include <vector>\n#ifdef __CUDACC__\nstruct Host { std::vector<int> v;\n#else\n"
+    .. "struct Host {\n#endif\n  int n; };\nint main() {\n#define M \\\n  3\n  return M; }\n"
+    .. "__global__ void k(int *x) { *x = M; }\n"
+  local s = cut(text)
+  local l = lines(s.source)
+  tap.is(l[2] .. l[3] .. l[6] .. l[7], "#ifdef __CUDACC__#endif", "a condition that ends in it")
+  tap.is(l[8] .. l[9] .. l[10] .. l[11], "#define M \\  3", "a macro that the kernel takes")
+  s = cut("int main() {\n#if ODD(1)\n#define A\n#else\n#endif\n}\n__global__ void k(int *x) {}\n")
+  tap.is(s.source, '\n\n\n\n\n\nextern "C" __global__ void k(int *x) {}\n', "not whole conditions")
+end)
+
+tap.case("kernels of one name", function()
+  local text = "__global__ void k(int *x) { *x = 1; }\n__global__ void k(float *x) { *x = 2; }\n"
+  local list = {}
+  for i, kernel in ipairs(gi.slice.kernels(text, "file.cu")) do
+    local o = { folder = tap.folder(), line = kernel.line }
+    list[i] = gi.slice.cut(text, "file.cu", "k", o).source
+  end
+  tap.is(table.concat(list, "|"), 'extern "C" __global__ void k(int *x) { *x = 1; }\n\n|\n'
+    .. 'extern "C" __global__ void k(float *x) { *x = 2; }\n', "each is cut out by its line")
+end)
+
+tap.case("names of std without their header", function()
+  local s = cut("__global__ void k(float *x) { *x = std::numeric_limits<float>::max(); }\n")
+  tap.is(table.concat(s.options, " "), "--pre-include=cuda/std/limits --pre-include=gilua_std.h",
+    "the option that brings it")
+  s = cut("#include <cmath>\n#include <algorithm>\n__global__ void k(float *x, int n)\n"
+    .. "{ x[std::min(n, 3)] = std::sqrt(std::abs(x[1])) + std::max(1.0f, x[2]) + M_SQRT2; }\n")
+  tap.is(#s.options, 0, "what the stand-ins of headers have needs none")
+  s = cut("__global__ void k(float *x) { register float y = *x; *x = 2 * y; }\n")
+  tap.is(table.concat(s.options, " "), "--std=c++14", "a word that C++17 has not")
+end)
+
 tap.done()

@@ -20,4 +20,11 @@ function M.with(status, format, ...)
   error(setmetatable({ message = message, status = status }, Refusal), 0)
 end
 
+--- Is it what a refusal raises? An interruption, for one, is not.
+---@param e any
+---@return boolean
+function M.is_refusal(e)
+  return getmetatable(e) == Refusal
+end
+
 return M

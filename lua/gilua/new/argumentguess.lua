@@ -68,7 +68,7 @@ local function scalar_value(c, p, i)
     return luadata.text(other or value), text
   end
   if p.type:find("^f") then return "1.0", "GUESS: nothing says what it is" end
-  d = launchguess.dimension_by_name(p.name, #c.shape.size)
+  d = launchguess.may_be_size(p) and launchguess.dimension_by_name(p.name, #c.shape.size)
   if d then return luadata.quote(size_name(d)), "GUESS: from its name" end
   return "1", "GUESS: nothing says what it is"
 end

@@ -6,7 +6,35 @@ local csource = require "gilua.new.csource"
 local lfs = require "lfs"
 local textfile = require "gilua.base.textfile"
 
-local M = {}
+-- Headers of libcu++ by what they have of std that the stand-ins in lua/gilua/include have not:
+-- parsing one takes longer than most kernels, so that none is included before it is asked for.
+local STD = {
+  ["cuda/std/limits"] = "numeric_limits",
+  ["cuda/std/type_traits"] = "is_same is_same_v enable_if enable_if_t conditional conditional_t "
+    .. "is_integral is_integral_v is_floating_point is_floating_point_v is_arithmetic "
+    .. "is_arithmetic_v is_signed is_signed_v is_unsigned is_unsigned_v make_signed make_signed_t "
+    .. "make_unsigned make_unsigned_t remove_reference remove_reference_t remove_cv remove_cv_t "
+    .. "remove_const remove_const_t remove_pointer remove_pointer_t is_pointer is_pointer_v "
+    .. "decay decay_t integral_constant bool_constant true_type false_type underlying_type "
+    .. "underlying_type_t common_type common_type_t void_t is_enum is_trivially_copyable "
+    .. "is_convertible is_base_of aligned_storage invoke_result invoke_result_t",
+  ["cuda/std/utility"] = "pair make_pair move forward exchange declval index_sequence "
+    .. "make_index_sequence integer_sequence as_const",
+  ["cuda/std/tuple"] = "tuple make_tuple tie get tuple_size tuple_element apply",
+  ["cuda/std/array"] = "array",
+  ["cuda/std/complex"] = "complex",
+  ["cuda/std/functional"] = "plus minus multiplies divides less greater less_equal greater_equal "
+    .. "equal_to not_equal_to logical_and logical_or bit_and bit_or bit_xor",
+  ["cuda/std/bit"] = "bit_cast popcount countl_zero countr_zero rotl rotr has_single_bit",
+  ["cuda/std/optional"] = "optional nullopt",
+  ["cuda/std/span"] = "span",
+}
+
+local M = { of_std = {} } -- of_std: a header by what it has
+
+for header, names in pairs(STD) do
+  for name in names:gmatch "%S+" do M.of_std[name] = header end
+end
 
 ---@class Header
 ---@field name string as the first #include spells it

@@ -68,6 +68,13 @@ function M.dimension_by_name(name, used)
   end
 end
 
+--- Is a parameter a whole number that has room for a size?
+---@param p table of gilua.signature
+---@return boolean
+function M.may_be_size(p)
+  return not p.pointer and not p.struct and p.type:find "^[iu][36]" ~= nil
+end
+
 -- The whole-number argument that a grid of n blocks was made from, and how many of its elements a
 -- thread takes.
 local function origin_of(read, s, n, block)
@@ -111,8 +118,7 @@ end
 local function size_from_names(read, s, d, used)
   s.size[d], s.guessed = used == 1 and 65536 or 256, true
   for _, p in ipairs(read.params) do
-    local is_whole = not p.pointer and not p.struct and p.type:find("^[iu]")
-    if is_whole and not s.taken[p.name] and M.dimension_by_name(p.name, used) == d then
+    if M.may_be_size(p) and not s.taken[p.name] and M.dimension_by_name(p.name, used) == d then
       local v = read.values[p.name]
       link(s, d, p.name, math.type(v) == "integer" and v > 0 and v or s.size[d])
       return
@@ -229,6 +235,7 @@ function M.shared(read, shape)
     return ("%s * %d"):format(M.threads_text(#shape.size), bytes // threads), from
   end
   local element = read.body:find(1, "extern", "__shared__", "double") and 8 or 4
+  if bytes < threads * element then return tostring(bytes), from end
   return ("block_size_x * %d + %d"):format(element, bytes - threads * element), "GUESS: " .. from
 end
 

@@ -8,6 +8,7 @@
 local fills = require "gilua.new.fills"
 local gi = require "gilua"
 local printable = require "gilua.base.printable"
+local ends = require "gilua.base.ends"
 local fail = require "gilua.base.fail"
 local argumentguess = require "gilua.new.argumentguess"
 local kerneltable = require "gilua.problem.kerneltable"
@@ -31,34 +32,46 @@ local MOST_LONGER = 64 -- times what was guessed
 --------------------------------------------------------------------------------------------------
 -- Which kernel
 
-local function longest(kernels)
-  local best = kernels[1]
-  for _, k in ipairs(kernels) do
-    if k.last_line - k.line > best.last_line - best.line then best = k end
-  end
-  return best
-end
+local MOST_TRIED = 8 -- kernels of a file
 
-local function choose(kernels, path, wanted, say)
+-- The kernels to try, in turn: the one that is asked for, else the longest first.
+local function candidates(kernels, path, wanted)
   if #kernels == 0 then
     fail("%s has no __global__ function: there is nothing to improve in it", path)
   end
-  local chosen, names = not wanted and longest(kernels) or nil, {}
+  local list, names, at = {}, {}, {}
   for i, k in ipairs(kernels) do
-    names[i] = k.name
-    if k.name == wanted then chosen = k end
+    names[i], at[k] = k.name, i
+    if not wanted or k.name == wanted then list[#list + 1] = k end
   end
-  if not chosen then
+  if #list == 0 then
     fail("%s has no kernel '%s'; it has %s", path, wanted, table.concat(names, ", "))
   end
-  if #kernels == 1 then return chosen end
-  for _, k in ipairs(kernels) do
-    say("%s %s, lines %d to %d", k == chosen and "*" or " ", k.name, k.line, k.last_line)
+  table.sort(list, function(a, b)
+    local more = (a.last_line - a.line) - (b.last_line - b.line)
+    return more > 0 or more == 0 and at[a] < at[b]
+  end)
+  return table.move(list, 1, math.min(#list, MOST_TRIED), 1, {})
+end
+
+-- The first that runs as guessed; where none does, the first that is not refused; where all are,
+-- the first refusal is raised.
+---@param list table[] kernels
+---@param attempt fun(kernel: table): Attempt
+---@param say fun(...)
+---@return Attempt
+local function first_that_runs(list, attempt, say)
+  local best
+  for _, kernel in ipairs(list) do
+    local one = attempt(kernel)
+    if not one.refusal and not one.trouble then return one end
+    if not best or best.refusal and not one.refusal then best = one end
+    if #list > 1 then
+      say("%s is passed over: %s", kernel.name, tostring(one.refusal or one.trouble):match "[^\n]*")
+    end
   end
-  if not wanted then
-    say("%s is taken, the longest; --kernel NAME takes another", chosen.name)
-  end
-  return chosen
+  if best.refusal then error(best.refusal, 0) end
+  return #list > 1 and attempt(best.kernel) or best -- those after it took its place
 end
 
 --------------------------------------------------------------------------------------------------
@@ -219,16 +232,15 @@ local function settle_data(draft, problem)
   if changed then settle_tolerance(draft, write()) end
 end
 
--- Why it does not run as described; nil where it does.
-local function try(draft, say)
+-- Why it does not run as described, or nil and the ticks that it takes.
+local function try(draft)
   local problem, outputs, m = fit(draft)
-  if not outputs then return m end
+  if not outputs then return m, nil end
   problem, outputs = settle_bounds(draft, problem, outputs)
   problem = settle_roles(draft, problem, outputs)
   problem = settle_small(draft, problem)
   settle_data(draft, problem)
-  say("%s runs on the virtual GPU: %.0f ticks", draft.reading.kernel, m.ticks)
-  return nil
+  return nil, m.ticks
 end
 
 --------------------------------------------------------------------------------------------------
@@ -285,26 +297,40 @@ local function remove_tree(folder)
   lfs.rmdir(folder)
 end
 
-local function make_folder(folder, path)
+local function check_free(folder, path)
   if lfs.attributes(folder, "mode") then
     fail("%s is there already: give another name, gilua new %s NAME, or move it away", folder, path)
   end
+end
+
+local function make_folder(folder)
   local made, why = report.make_folder(folder)
   if not made then fail("cannot make the folder %s: %s", folder, why) end
 end
 
--- Builds the folder's files: what was read, and why it does not run. Takes the folder away again
--- where that fails.
-local function fill_folder(folder, say, read)
-  local ok, found, trouble = xpcall(function()
+---@class Attempt of one kernel
+---@field kernel table
+---@field read? Reading
+---@field ticks? number that it runs
+---@field trouble? string why it does not run as guessed
+---@field refusal? any why there is no problem
+
+-- Builds the folder's files for a kernel, in place of those that are there. Takes the folder away
+-- again where that fails; an error that is no refusal goes on.
+local function fill_folder(folder, kernel, read)
+  if lfs.attributes(folder, "mode") then remove_tree(folder) end
+  make_folder(folder)
+  local one = { kernel = kernel }
+  local ok, why = xpcall(function()
     local draft = draft_of(read(), folder)
-    local why = try(draft, say)
+    one.read, one.trouble, one.ticks = draft.reading, try(draft)
     report.write(folder .. "/experiment.lua", experiment(draft.reading.kernel, folder))
-    return draft.reading, why
   end, function(e) return type(e) == "string" and debug.traceback(e, 2) or e end)
-  if ok then return found, trouble end
+  if ok then return one end
   remove_tree(folder)
-  error(found, 0)
+  if not ends.is_refusal(why) then error(why, 0) end
+  one.refusal = why
+  return one
 end
 
 -- Lines marked so, and how often.
@@ -341,15 +367,28 @@ function M.write(path, folder, o)
   end
   local found = parts.of(path, o.kernel)
   folder = folder or path:match("([^/]+)$"):gsub("%.%w+$", "")
-  local chosen = choose(found.kernels, path, o.kernel, say)
-  make_folder(folder, path)
-  local read, trouble = fill_folder(folder, say, function()
-    return reading.of(found, chosen, folder, o)
-  end)
+  local list = candidates(found.kernels, path, o.kernel)
+  check_free(folder, path)
+  if #found.kernels > 1 then
+    for _, k in ipairs(found.kernels) do
+      say("  %s, lines %d to %d", k.name, k.line, k.last_line)
+    end
+  end
+  local taken = first_that_runs(list, function(kernel)
+    return fill_folder(folder, kernel, function() return reading.of(found, kernel, folder, o) end)
+  end, say)
+  if #list > 1 then
+    say("%s is taken, the longest%s; --kernel NAME takes another", taken.kernel.name,
+      taken.kernel == list[1] and "" or " that runs as guessed")
+  end
+  if taken.ticks then
+    say("%s runs on the virtual GPU: %.0f ticks", taken.kernel.name, taken.ticks)
+  end
   local guesses, n = guesses_in(textfile.read(folder .. "/problem.lua", "what was written"))
-  tell(read, say, guesses)
-  if trouble then
-    say("%s/problem.lua is written, but as guessed the kernel does not run:\n  %s", folder, trouble)
+  tell(taken.read, say, guesses)
+  if taken.trouble then
+    say("%s/problem.lua is written, but as guessed the kernel does not run:\n  %s", folder,
+      taken.trouble)
     say("Change its lines marked GUESS (%d), then: gilua check %s", n, folder)
     return false
   end

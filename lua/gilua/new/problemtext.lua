@@ -155,8 +155,11 @@ local function add_rest(p, draft, tolerance, why)
       .. "begins with")
   end
   add(p, "include", read.compiler.include)
-  if read.compiler.before then
-    add(p, "options", { "--pre-include=" .. slice.BEFORE }, "what stands before it")
+  local options = table.move(read.sliced.options, 1, #read.sliced.options, 1, {})
+  if read.compiler.before then table.insert(options, 1, "--pre-include=" .. slice.BEFORE) end
+  if #options > 0 then
+    add(p, "options", options, read.compiler.before and "what stands before it"
+      or "what the file's headers would have brought")
   end
   if #read.compiler.defines > 0 then add(p, "defines", read.compiler.defines) end
   add(p, "made_from", { path = read.absolute_path, template = read.template },

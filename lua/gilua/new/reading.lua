@@ -102,7 +102,9 @@ function M.of(parts, item, folder, o)
   local launch = host:launch(item.name)
   local template = launchguess.template(item, launch, csource.split(o.template or ""), host, notes)
   local sliced = slice.cut(text, path, item.name,
-    { folder = folder, template = template, options = words.options, before = words.before })
+    { folder = folder, line = item.line, template = template, options = words.options,
+      before = words.before })
+  table.move(sliced.options, 1, #sliced.options, #words.options + 1, words.options)
   local params = read_params(sliced, folder, words)
   local head, body = parts_of(text, item)
   return { path = path, absolute_path = headers.absolute(path), kernel = item.name,

@@ -2,7 +2,7 @@
 --
 -- Macros, typedefs and templates stand between a parameter's text and its type, so the compiler is
 -- asked: behind the kernel a table is declared that C++ fills from the kernel's own type, and it is
--- read from the compiled code on the virtual GPU.
+-- read from the compiled code.
 
 local fail = require "gilua.base.fail"
 local core = require "gilua.core"
@@ -37,41 +37,51 @@ local TYPES = all_types()
 local PER_ARGUMENT = 4 -- numbers: pointer, const, code, bytes
 local LAST = -1 -- in place of `pointer`: no parameters follow
 
+-- Every name is gilua's own, as any other may be a macro of the file's.
+local PROBE = [[
+template <class gilua_T> struct gilua_bare {
+  typedef gilua_T gilua_to; static constexpr int gilua_const = 0; };
+template <class gilua_T> struct gilua_bare<const gilua_T> {
+  typedef gilua_T gilua_to; static constexpr int gilua_const = 1; };
+template <class gilua_T> struct gilua_bare<volatile gilua_T> {
+  typedef gilua_T gilua_to; static constexpr int gilua_const = 0; };
+template <class gilua_T> struct gilua_bytes { static constexpr int gilua_n = sizeof(gilua_T); };
+template <> struct gilua_bytes<void> { static constexpr int gilua_n = 0; };
+template <class gilua_R, class... gilua_A> struct gilua_bytes<gilua_R(gilua_A...)> {
+  static constexpr int gilua_n = 0; };
+template <class gilua_T, bool gilua_is_enum = __is_enum(gilua_T)> struct gilua_plain {
+  typedef gilua_T gilua_to; };
+template <class gilua_T> struct gilua_plain<gilua_T, true> {
+  typedef __underlying_type(gilua_T) gilua_to; };
+template <class gilua_T> struct gilua_arg {
+  typedef gilua_bare<gilua_T> gilua_P; static constexpr int gilua_pointer = 0; };
+template <class gilua_T> struct gilua_arg<gilua_T *> {
+  typedef gilua_bare<gilua_T> gilua_P; static constexpr int gilua_pointer = 1; };
+struct gilua_row { int gilua_pointer, gilua_const, gilua_code, gilua_bytes; };
+template <class gilua_A> __device__ constexpr gilua_row gilua_row_of() {
+  typedef typename gilua_arg<gilua_A>::gilua_P gilua_P;
+  typedef typename gilua_P::gilua_to gilua_to;
+  return { gilua_arg<gilua_A>::gilua_pointer, gilua_P::gilua_const,
+           gilua_type<typename gilua_plain<gilua_to>::gilua_to>::gilua_code,
+           gilua_bytes<gilua_to>::gilua_n };
+}
+template <class gilua_F> struct gilua_probe;
+template <class... gilua_A> struct gilua_probe<void(gilua_A...)> {
+  struct gilua_table { gilua_row gilua_rows[sizeof...(gilua_A) + 1]; };
+  __device__ static constexpr gilua_table gilua_of() {
+    return { { gilua_row_of<gilua_A>()..., { -1, 0, 0, 0 } } }; } };
+extern "C" { __device__ gilua_probe<decltype(KERNEL)>::gilua_table gilua_signature =
+  gilua_probe<decltype(KERNEL)>::gilua_of(); }]]
+
 -- One line, so that the lines behind keep their numbers.
 local function probe_of(kernel)
-  local lines = { "template <class T> struct gilua_type { static constexpr int code = 0; };" }
+  local lines = { "template <class gilua_T> struct gilua_type { "
+    .. "static constexpr int gilua_code = 0; };" }
   for code, t in ipairs(TYPES) do
-    lines[#lines + 1] = ("template <> struct gilua_type<%s> { static constexpr int code = %d; };")
-      :format(t.text, code)
+    lines[#lines + 1] = ("template <> struct gilua_type<%s> { "
+      .. "static constexpr int gilua_code = %d; };"):format(t.text, code)
   end
-  lines[#lines + 1] = [[
-template <class T> struct gilua_plain {
-  typedef T type; static constexpr int is_const = 0; };
-template <class T> struct gilua_plain<const T> {
-  typedef T type; static constexpr int is_const = 1; };
-template <class T> struct gilua_plain<volatile T> {
-  typedef T type; static constexpr int is_const = 0; };
-template <class T> struct gilua_bytes { static constexpr int n = sizeof(T); };
-template <> struct gilua_bytes<void> { static constexpr int n = 0; };
-template <class gilua_R, class... gilua_A> struct gilua_bytes<gilua_R(gilua_A...)> {
-  static constexpr int n = 0; };
-template <class T> struct gilua_arg {
-  typedef gilua_plain<T> P; static constexpr int pointer = 0; };
-template <class T> struct gilua_arg<T *> {
-  typedef gilua_plain<T> P; static constexpr int pointer = 1; };
-struct gilua_row { int pointer, is_const, code, bytes; };
-template <class A> __device__ constexpr gilua_row gilua_row_of() {
-  return { gilua_arg<A>::pointer, gilua_arg<A>::P::is_const,
-           gilua_type<typename gilua_arg<A>::P::type>::code,
-           gilua_bytes<typename gilua_arg<A>::P::type>::n };
-}
-template <class F> struct gilua_probe;
-template <class... A> struct gilua_probe<void(A...)> {
-  struct Table { gilua_row row[sizeof...(A) + 1]; };
-  __device__ static constexpr Table table() {
-    return { { gilua_row_of<A>()..., { -1, 0, 0, 0 } } }; } };
-]] .. ('extern "C" { __device__ gilua_probe<decltype(%s)>::Table gilua_signature = '
-    .. "gilua_probe<decltype(%s)>::table(); }"):format(kernel, kernel)
+  lines[#lines + 1] = PROBE:gsub("KERNEL", kernel)
   return (table.concat(lines, " "):gsub("\n", " "))
 end
 
@@ -83,18 +93,31 @@ local function behind(source, kernel)
   end
 end
 
-local function read_rows(module, n, kernel)
-  local rows = core.array.new("i32", PER_ARGUMENT * (n + 1))
-  local ok, why = module:read("gilua_signature", rows)
-  if not ok then fail("the kernel's parameters cannot be found out: %s", why) end
+-- The numbers that a variable of PTX begins with: those that are not written are zeros. Nil where
+-- there is none such.
+local function numbers_in(ptx, name)
+  local bytes, text = ptx:match(name .. "%[(%d+)%] = {([^}]*)}")
+  if not bytes then return nil end
+  local list, n = {}, tonumber(bytes) // 4
+  for byte in text:gmatch "%d+" do list[#list + 1] = string.char(byte) end
+  local packed = table.concat(list) .. ("\0"):rep(n * 4 - #list)
+  return { string.unpack(("<" .. ("i4"):rep(n)), packed) }
+end
+
+local function read_rows(ptx, n, kernel)
+  local rows = numbers_in(ptx, "gilua_signature")
+  if not rows then
+    fail("kernel %s is left out by the preprocessor: a condition (#if, #ifdef) around it does not "
+      .. "hold; --define NAME may make it true", kernel)
+  end
   if rows[PER_ARGUMENT * n + 1] ~= LAST then
     fail("kernel %s has parameters without a name: give each one", kernel)
   end
   local list = {}
   for i = 1, n do
-    local at = PER_ARGUMENT * (i - 1)
-    local known = TYPES[rows[at + 3]]
-    list[i] = { pointer = rows[at + 1] == 1, const = rows[at + 2] == 1, bytes = rows[at + 4],
+    local pointer, const, code, bytes = table.unpack(rows, PER_ARGUMENT * (i - 1) + 1)
+    local known = TYPES[code]
+    list[i] = { pointer = pointer == 1, const = const == 1, bytes = bytes,
       type = known and known.type, width = known and known.width, struct = not known }
   end
   return list
@@ -112,10 +135,7 @@ function M.of(source, kernel, options)
   if not code then
     fail("the parameters of %s cannot be found out: %s", kernel, why)
   end
-  local device <close> = assert(require("gilua").device "emu")
-  local module <close>, wrong = device:load(code)
-  if not module then fail("the parameters of %s cannot be found out: %s", kernel, wrong) end
-  local list = read_rows(module, #item.params, kernel)
+  local list = read_rows(code, #item.params, kernel)
   for i, p in ipairs(item.params) do
     list[i].name, list[i].text = p.name, source:sub(p.first, p.last)
   end

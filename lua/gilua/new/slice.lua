@@ -14,6 +14,7 @@ local headers = require "gilua.new.headers"
 local M = { BEFORE = "before_kernel.h" } -- what stands before the file where another includes it
 
 local MOST_ROUNDS = 80 -- of compiling and leaving out
+local KEPT = csource.set "if ifdef ifndef elif else endif define undef"
 local COMPLAINT = "it does not compile for a GPU: "
 
 ---@class Slice
@@ -22,6 +23,7 @@ local COMPLAINT = "it does not compile for a GPU: "
 ---@field left_out table[] { file, line, last_line, what, why }
 ---@field kernel string its name
 ---@field item table of g:outline()
+---@field options string[] of the compiler, besides those given
 
 local function line_at(text, byte)
   local _, n = text:sub(1, byte - 1):gsub("\n", "")
@@ -129,12 +131,39 @@ local function redirections(file)
   return list
 end
 
+-- The directives of what is left out that the rest needs: macros, and conditions that begin or end
+-- elsewhere.
+local function needed_directives(t)
+  local list, opened = {}, {}
+  for i, word in csource.directives(t) do
+    if word == "endif" and #opened > 0 then -- a whole condition goes, with what is in it
+      local from = table.remove(opened)
+      for k = #list, from, -1 do list[k] = nil end
+    elseif KEPT[word] then
+      list[#list + 1] = i
+      if word:find "^if" then opened[#opened + 1] = #list end
+    end
+  end
+  return list
+end
+
+-- What is left out: its lines without words.
+local function blank(text)
+  local t <close>, parts, at = csource.tokens(text), {}, 1
+  for _, i in ipairs(needed_directives(t)) do
+    parts[#parts + 1] = text:sub(at, t:first(i) - 1):gsub("[^\n]", "")
+    parts[#parts + 1] = t[i]
+    at = t:last(i) + 1
+  end
+  return table.concat(parts) .. text:sub(at):gsub("[^\n]", "")
+end
+
 -- What a file is cut to, and the edits in it.
 local function result_of(file)
   local changes, parts, at, edits = redirections(file), {}, 1, {}
   for item in pairs(file.gone) do
     changes[#changes + 1] = { first = item.first, last = item.last, gone = true,
-      now = (file.text:sub(item.first, item.last):gsub("[^\n]", "")) }
+      now = blank(file.text:sub(item.first, item.last)) }
   end
   changes[#changes + 1] = file.edit
   table.sort(changes, function(a, b) return a.first < b.first end)
@@ -301,10 +330,34 @@ local function give_way(self, e)
   return true
 end
 
+-- Options of the compiler that an error asks for: headers that the file's own would have brought,
+-- were they the host's; words of a language that is older than the compiler's.
+local function remedy(words)
+  local member = words:match '^namespace "std" has no member "([%w_]+)"'
+  if member and headers.of_std[member] then
+    return { "--pre-include=" .. headers.of_std[member], "--pre-include=gilua_std.h" }
+  end
+  if words:find('"register" storage class', 1, true) then return { "--std=c++14" } end
+end
+
+-- Adds the options that an error asks for; false where it asks for none, or has them.
+local function add_options(self, e)
+  local list, had = remedy(e.text) or {}, {}
+  for _, option in ipairs(self.options) do had[option] = true end
+  local any = false
+  for _, option in ipairs(list) do
+    if not had[option] then
+      self.options[#self.options + 1], any = option, true
+    end
+  end
+  return any
+end
+
 -- Compiles, and leaves out what fails and is not the kernel's, until nothing fails.
 local function settle(self, options)
-  local all = table.move(options, 1, #options, 2, { "-I" .. self.folder })
   for _ = 1, MOST_ROUNDS do
+    local all = table.move(options, 1, #options, 2, { "-I" .. self.folder })
+    table.move(self.options, 1, #self.options, #all + 1, all)
     write_headers(self)
     local source, edits = result_of(self.files[1])
     local code, message, kind, log = core.compile.compile(source,
@@ -312,7 +365,7 @@ local function settle(self, options)
     if code then return source, edits end
     if kind ~= "compile" then fail("%s", message) end
     local e = first_error(self, log)
-    if not give_way(self, e) then refuse(self, e) end
+    if not add_options(self, e) and not give_way(self, e) then refuse(self, e) end
   end
   fail("%s: more than %d things in it do not compile for a GPU", self.name, MOST_ROUNDS)
 end
@@ -345,7 +398,8 @@ end
 local function leave_out_others(self, file)
   local chosen
   for _, item in ipairs(file.items) do
-    if item.kind == "kernel" and item.name == self.kernel then chosen = chosen or item
+    local is_it = item.name == self.kernel and (not self.line or item.line == self.line)
+    if item.kind == "kernel" and is_it then chosen = chosen or item
     elseif item.kind == "kernel" then leave_out(self, file, item, "another kernel")
     elseif item.kind == "host" then leave_out(self, file, item, "for the host") end
   end
@@ -372,9 +426,10 @@ end
 ---@param text string the file
 ---@param name string of the file, for messages
 ---@param kernel string
----@param o { folder: string, template?: string[], options?: string[], before?: string } where
----  copies of headers go that hold code for the host; arguments of the kernel's template; options
----  of NVRTC; what another file has before it includes this one
+---@param o { folder: string, line?: integer, template?: string[], options?: string[],
+---  before?: string } where copies of headers go that hold code for the host; the kernel's line,
+---  where several have its name; arguments of its template; options of NVRTC; what another file has
+---  before it includes this one
 ---@return Slice
 function M.cut(text, name, kernel, o)
   local base, options = name:match("([^/]+)$"), o.options or {}
@@ -382,8 +437,8 @@ function M.cut(text, name, kernel, o)
   local list, includes = headers.of(text, folders)
   local file = new_file(base, text, includes)
   file.items = items_of(text, base, kernel)
-  local self = { name = base, kernel = kernel, files = { file }, left_out = {}, folder = o.folder,
-    folders = folders, headers = list }
+  local self = { name = base, kernel = kernel, line = o.line, options = {}, files = { file },
+    left_out = {}, folder = o.folder, folders = folders, headers = list }
   if o.before then add_before(self, o.before) end
   local chosen = leave_out_others(self, file)
   if not chosen then fail("%s has no kernel '%s'", name, kernel) end
@@ -391,7 +446,7 @@ function M.cut(text, name, kernel, o)
   local source, edits = settle(self, options)
   table.sort(self.left_out, function(a, b) return a.line < b.line end)
   return { source = source, edits = edits, left_out = self.left_out, kernel = kernel,
-    item = chosen }
+    item = chosen, options = self.options }
 end
 
 return M
