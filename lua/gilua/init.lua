@@ -11,13 +11,14 @@ local rooms = {
   { "base", "ends fail settings stats host textfile tempfolder json luadata base64 wire shell "
     .. "cli arithmetic diff" },
   { "search", "evolve genome select fitness minimise control configured pareto repeats" },
-  { "problem", "problem place tolerance kerneltable tablecase tablecheck creference expression "
-    .. "samples own" },
+  { "problem", "problem place tolerance kerneltable tablecase tablecheck arrayfills families "
+    .. "creference expression samples own" },
   { "farm", "farm funnel crew runner worker" },
   { "report", "report folder findings kept tuned progress html plot explain t4 disparity" },
   { "study", "experiment gecco2014 eurogp2014 tune validate adequacy" },
   { "new", "newproblem reading parts csource headers slice signature branches hostcode hostvalue "
-    .. "launchguess argumentguess usage precision problemtext backport checkproblem coverage" },
+    .. "launchguess argumentguess usage precision problemtext backport checkproblem coverage "
+    .. "otherdata" },
   { "prompt", "prompt inspect mutant errors" },
   { "command", "commands answer runs improve winner doctor meant" },
 }

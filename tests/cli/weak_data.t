@@ -12,7 +12,8 @@ extern "C" __global__ void absolute(float *x, int n)
 CUDA
 cat >same/problem.lua <<'LUA'
 return { source = "kernel.cu", kernel = "absolute", size = 20000, block_size_x = 256,
-  args = { { name = "x", type = "f32", count = "n", role = "inout" }, -- from 0 to 1
+  args = { { name = "x", type = "f32", count = "n", role = "inout", -- from 0 to 1, and nothing else
+             fill = function(rng) return rng:unit() end },
            { name = "n", type = "i32", value = "size_x" } },
   tolerance = { max_error = 1e-6 } }
 LUA
@@ -38,7 +39,7 @@ ok $? "but shows it"
 "$GILUA" apply run --anyway --quiet
 is "unless told to" 0 $?
 
-sed -i 's/role = "inout" }/role = "inout", fill = "mixed" }/' same/problem.lua
+sed -i 's/fill = function.* end }/fill = "mixed" }/' same/problem.lua
 "$GILUA" evolve same --population 8 --generations 1 --quiet --out better
 is "with numbers of both signs nothing wins" 3 $?
 finish

@@ -125,7 +125,8 @@ tap.case("fills", function()
     { name = "w", type = "i32", count = 100, fill = { -3, "size_x + 2" } },
     { name = "x", type = "i32", count = 100, fill = { ascending = 500 } },
     { name = "z", type = "i32", count = 100, fill = "zero" },
-    { name = "f", type = "f32", count = 100, fill = function(rng, i) return i * i end },
+    { name = "f", type = "f32", count = 100,
+      fill = function(_, i, names) return i * i * names.size_x end },
     { name = "b", type = "u8", count = 100 },
     { name = "out", type = "f32", count = 700, role = "out" } } }]]).out:table()
   local function range(first)

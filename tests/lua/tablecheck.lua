@@ -81,7 +81,7 @@ local WRONG = {
   { "a fill", function(t) t.args[3].fill = "unifrom" end, ': argument 3 (y): fill is "uniform", '
     .. '"normal", "mixed", "zero", "index", "permutation", "rising", "falling", a number, '
     .. "{ low, high }, { ascending = last } or a "
-    .. "function(rng, i), not 'unifrom'; did you mean 'uniform'?" },
+    .. "function(rng, i, names), not 'unifrom'; did you mean 'uniform'?" },
   { "a struct without fields", function(t) t.args[2].fields = nil end,
     ": argument 2 (p): a struct needs `fields`, a list of { name, type, value }" },
   { "a struct's field", function(t) t.args[2].fields[1] = { "dt", "f32" } end,

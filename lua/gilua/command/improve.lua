@@ -135,13 +135,16 @@ local function evolved(problem, o, folder, data)
   local farm <close> = gi.farm(problem, { device = o.device, jobs = o.jobs })
   local start = start_of(problem, farm, o, folder)
   if start ~= "" then answer.say(o, "Starts from %s", start) end
-  return gi.evolve.run {
+  local watch = gi.otherdata.watch(problem, farm)
+  local run = gi.evolve.run {
     problem = problem, farm = farm, fitness = gi.fitness.within(problem.tolerance),
     population = o.population, generations = o.generations, rng = gi.rng(o.seed), start = start,
-    init = gi.own.first, genes = gi.own.genes(problem),
+    init = gi.own.first, genes = gi.own.genes(problem), hold = watch.hold,
     new_case = function(_, rng) return gi.own.case(problem, rng:int(1 << 31), o.device) end,
-    observers = { looking_at(data), report, gi.progress.new { quiet = o.quiet, results = report } },
+    observers = { looking_at(data), watch, report,
+      gi.progress.new { quiet = o.quiet, results = report } },
   }
+  return run, watch
 end
 
 function M.evolve()
@@ -162,7 +165,9 @@ function M.evolve()
   local problem = gi.problem(o.problem)
   local data = judged(problem, o)
   local folder <close> = gi.folder.open(o.out, ("out/%s-%d"):format(problem.name, o.seed))
-  local run, out = evolved(problem, o, folder, data), folder.dir
+  local run, watch = evolved(problem, o, folder, data)
+  local out = folder.dir
+  winner.tell_other_data(o, watch)
   if run.result.best.genome == "" then return ends.STATUS.no_winner end
   winner.warn_of_untested(o, run.result.untested)
   winner.warn_of_untold(o, run.result.untold)

@@ -7,7 +7,9 @@ local fail = require "gilua.base.fail"
 local gi = require "gilua"
 local lfs = require "lfs"
 
-local M = {}
+local M = {
+  VERIFIED = "verify.json", -- what verify found, in the run's folder
+}
 
 ---@class FoundRun
 ---@field dir string
@@ -17,6 +19,7 @@ local M = {}
 ---@field seed integer
 ---@field untested? integer[] changed lines that the small case does not reach, where that is known
 ---@field untold? integer[] changed lines of which its data do not notice a change, likewise
+---@field wrong boolean `gilua verify` found its winner wrong
 ---@field kept any what result.json says was kept
 
 local function decoded(path)
@@ -35,6 +38,12 @@ local function read(dir)
   if result then return dir .. "/result.json", result, result end
   fail("%s is no run: it has neither result.json nor experiment.json (gilua evolve makes one in "
     .. "out/)", dir)
+end
+
+-- Did verify find this very winner wrong?
+local function found_wrong(dir, genome)
+  local verified = decoded(dir .. "/" .. M.VERIFIED)
+  return verified ~= nil and verified.genome == genome and verified.all_right == false
 end
 
 -- The path of problem.lua.
@@ -64,6 +73,7 @@ function M.read(dir)
   end
   return { dir = dir, path = path, folder = folder, genome = best.genome,
     seed = math.tointeger(told.seed) or 1, kept = result.kept,
+    wrong = found_wrong(dir, best.genome),
     untested = told == result and whole_numbers(result.untested) or nil,
     untold = told == result and whole_numbers(result.untold) or nil }
 end

@@ -28,6 +28,18 @@ function M.warn_of_untested(o, lines)
     .. "that right answers say nothing about it.", lines_named(lines))
 end
 
+--- What other data say of a winner, and which genes they cost it.
+---@param o table options of the command
+---@param watch table of gi.otherdata.watch
+function M.tell_other_data(o, watch)
+  for _, r in ipairs(watch.refused or {}) do
+    answer.say(o, "Left out: %s, wrong on other data (%s): %s", r.gene, r.row.data, r.row.why)
+  end
+  if watch.data then
+    answer.say(o, "Other data and sizes: %s", gi.otherdata.line(watch.data))
+  end
+end
+
 --- The mark of a winner that changes what the data do not notice.
 ---@param o table options of the command
 ---@param lines integer[]? of gi.adequacy.untold
@@ -79,6 +91,15 @@ local function told_of_data(o, run)
     gi.shell.word(o.run))
 end
 
+-- What may be wrong goes into nobody's file unless told to.
+local function require_trust(o, run)
+  local why = run.wrong and "was wrong when verified" or run.untold and #run.untold > 0
+    and ("changes %s, where its data do not notice a change, so that it may be wrong"):format(
+      lines_named(run.untold))
+  if not why then return end
+  fail("the winner of %s %s: read it (gilua apply %s --diff), then add --anyway", o.run, why, o.run)
+end
+
 function M.apply()
   local o = gi.cli {
     doc = "Puts what a run found into the file that the kernel came from. Runs nothing.",
@@ -87,18 +108,14 @@ function M.apply()
     { name = "in-place", default = false,
       doc = "change the file itself; FILE.orig keeps the old one" },
     { name = "anyway", default = false,
-      doc = "also where the winner changes what the data do not notice" },
+      doc = "also a winner that changes what the data do not notice, or that verify found wrong" },
   }
   local run = runs.read(o.run)
   if run.genome == "" then
     ends.with(ends.STATUS.no_winner, "%s found nothing better than the kernel as it is: there is "
       .. "nothing to apply", o.run)
   end
-  if run.untold and #run.untold > 0 and not o.diff and not o.anyway then
-    fail("the winner of %s changes %s, where its data do not notice a change, so that it may be "
-      .. "wrong: read it (gilua apply %s --diff), then add --anyway", o.run,
-      lines_named(run.untold), o.run)
-  end
+  if not o.diff and not o.anyway then require_trust(o, run) end
   local kept = runs.kept(run)
   local text, old, path, params = gi.backport.file(kept, run.genome)
   local diff = gi.report.diff(old, text, path:match("([^/]+)$"))
@@ -137,8 +154,8 @@ local function unseen_cases(o, problem, seed)
 end
 
 -- The object of --json.
-local function verified(o, run, code, farm, v, untested)
-  local rows = {}
+local function verified(o, run, code, farm, found)
+  local rows, v = {}, found.own
   for i, r in ipairs(v.rows) do
     rows[i] = gi.json.object { { "case", r.case }, { "right", r.right }, { "status", r.status },
       { "message", r.message }, { "answers", r.answers }, { "wrong", r.wrong },
@@ -149,13 +166,61 @@ local function verified(o, run, code, farm, v, untested)
     { "run", o.run }, { "genome", run.genome }, { "device", farm.device },
     { "code", gi.json.object { { "path", code.path }, { "sha256", code.sha256 },
       { "changed", code.changed and gi.json.array(code.changed) } } },
-    { "all_right", v.all_right }, { "answers", v.answers }, { "wrong", v.wrong },
+    { "all_right", found.all_right }, { "answers", v.answers }, { "wrong", v.wrong },
     { "max_error", v.max_error },
     { "ratio", v.ratio and gi.json.object { { "median", v.ratio.median },
       { "least", v.ratio.least }, { "greatest", v.ratio.greatest } } },
-    { "untested", gi.json.array(untested) },
+    { "untested", gi.json.array(found.untested) },
     { "untold", run.untold and gi.json.array(run.untold) }, { "cases", gi.json.array(rows) },
+    { "other_data", gi.otherdata.value(found.other) },
   }
+end
+
+-- For apply, which runs nothing.
+local function keep(o, value)
+  local path = o.run .. "/" .. runs.VERIFIED
+  local kept, why = pcall(gi.textfile.write, path, gi.json.encode(value) .. "\n")
+  if not kept then
+    answer.say(o, "%s cannot be kept, so that apply will not know of it: %s", path, why)
+  end
+end
+
+-- On the problem's own data, other seeds of them.
+local function on_own_data(o, run, problem, farm)
+  return gi.validate.run {
+    problem = problem, farm = farm, cases = unseen_cases(o, problem, run.seed),
+    genome = run.genome, on_row = function(row) answer.say(o, "%s", row_line(row)) end,
+  }
+end
+
+-- On data of other kinds; nil where the problem is no table, whose data nobody else can make.
+local function on_other_data(o, run, problem, farm)
+  if not problem.definition.kernel_table then return nil end
+  local other = gi.otherdata.of(problem, farm, run.genome, UNSEEN + run.seed)
+  answer.say(o, "Other data and sizes, with every check on:")
+  for _, line in ipairs(gi.otherdata.lines(other)) do answer.say(o, "%s", line) end
+  return other
+end
+
+-- Why it is wrong, in a sentence; nil where it is right everywhere.
+local function wrong_sentence(o, found)
+  local v, other = found.own, found.other
+  if not v.all_right then
+    return ("%s answers on %d cases: %s of them are wrong, largest error %.3g"):format(
+      gi.progress.grouped(v.answers), o.cases, gi.progress.grouped(v.wrong), v.max_error)
+  elseif other and other.wrong > 0 then
+    return ("other data and sizes: %s. Where your program never has such data, say so by "
+      .. "narrower fills, or take it --anyway"):format(gi.otherdata.line(other))
+  end
+end
+
+local function say_right(o, run, found)
+  local v = found.own
+  answer.say(o, "%s answers on %d cases, all right, largest error %.3g: %.3f times faster (median; "
+    .. "%.3f to %.3f)", gi.progress.grouped(v.answers), o.cases, v.max_error, v.ratio.median,
+    v.ratio.least, v.ratio.greatest)
+  M.warn_of_untested(o, found.untested)
+  M.warn_of_untold(o, run.untold)
 end
 
 local function verify(o)
@@ -166,21 +231,14 @@ local function verify(o)
   local farm <close> = gi.farm(problem, { device = o.device, jobs = o.jobs })
   answer.say(o, "%s on %s", run.genome == "" and "the kernel as it is" or run.genome,
     farm:description())
-  local v = gi.validate.run {
-    problem = problem, farm = farm, cases = unseen_cases(o, problem, run.seed),
-    genome = run.genome, on_row = function(row) answer.say(o, "%s", row_line(row)) end,
-  }
-  local untested = v.all_right and gi.coverage.untested(problem, run.genome) or {}
-  local value = verified(o, run, code, farm, v, untested)
-  local all = ("%s answers on %d cases"):format(gi.progress.grouped(v.answers), o.cases)
-  if not v.all_right then
-    return value, ends.STATUS.world, ("%s: %s of them are wrong, largest error %.3g"):format(all,
-      gi.progress.grouped(v.wrong), v.max_error)
-  end
-  answer.say(o, "%s, all right, largest error %.3g: %.3f times faster (median; %.3f to %.3f)", all,
-    v.max_error, v.ratio.median, v.ratio.least, v.ratio.greatest)
-  M.warn_of_untested(o, untested)
-  M.warn_of_untold(o, run.untold)
+  local found = { own = on_own_data(o, run, problem, farm) }
+  found.other = on_other_data(o, run, problem, farm)
+  found.all_right = found.own.all_right and not (found.other and found.other.wrong > 0)
+  found.untested = found.all_right and gi.coverage.untested(problem, run.genome) or {}
+  local value, sentence = verified(o, run, code, farm, found), wrong_sentence(o, found)
+  keep(o, value)
+  if sentence then return value, ends.STATUS.world, sentence end
+  say_right(o, run, found)
   return value
 end
 
@@ -188,7 +246,7 @@ function M.verify()
   local o = gi.cli {
     doc = "Measures what a run found on data that nobody saw: every answer, and the time.",
     positional = { { name = "run", doc = "the run's folder, out/…" } },
-    { name = "cases", default = 5, min = 1, doc = "how many" },
+    { name = "cases", default = 5, min = 1, doc = "how many, of the problem's own data" },
     answer.JSON,
   }
   return answer.given(o, verify)

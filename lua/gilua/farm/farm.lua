@@ -299,7 +299,8 @@ end
 --- Runs genomes on the problem's small case with every check on (races, uninitialised reads, loop
 --- guards), whatever the farm's `check` is.
 ---@param genomes (string|table)[]
----@return table[] list of { status, message, uninitialised_reads, warnings = Finding[]? }
+---@return table[] list of { status, message, instructions?, uninitialised_reads?,
+---  warnings = Finding[]? }; instructions: of warps
 function Farm:check(genomes)
   local base
   local plans, verdicts = {}, {}
@@ -316,10 +317,37 @@ function Farm:check(genomes)
   for i, plan in ipairs(plans) do
     local bad = plan.failure
     verdicts[i] = { status = bad and bad.status or "ok", message = bad and bad.message,
+                    instructions = plan.verdict and plan.verdict.instructions,
                     uninitialised_reads = plan.verdict and plan.verdict.uninitialised_reads,
                     warnings = plan.verdict and plan.verdict.warnings }
   end
   return verdicts
+end
+
+--- Runs a genome and the unmodified kernel on small cases of other data, with every check on and
+--- every answer compared, on the virtual GPU whatever the device.
+---@param genome string
+---@param cases table[] what problem.case takes
+---@return table[]? list, for each case one of { why }: there is no such case; { lost = { status,
+---  message } }: of the worker; { name, largest, verdicts }: the largest right answer, nil where
+---  none is a number; of the unmodified kernel and of the genome { status, message, instructions,
+---  uninitialised_reads, warnings } and a comparison's fields
+---@return string? message why it cannot be run at all
+function Farm:examine(genome, cases)
+  local asked, found, plans = {}, {}, {}
+  local verdict = self:check({ genome })[1]
+  if verdict.status == "compile_error" then return nil, verdict.message end
+  self:guarded(function()
+    for i, text in ipairs { "", genome } do
+      plans[i] = self.funnel:plan(text)
+      plans[i].check = true
+    end
+    self.funnel:begin(plans)
+    for i, case in ipairs(cases) do asked[i] = self.funnel:examine(plans, case) end
+    self.crew:drain()
+  end)
+  for i, result in ipairs(asked) do found[i] = result() end
+  return found
 end
 
 -- --- comparing two ----------------------------------------------------------------------------

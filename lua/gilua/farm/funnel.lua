@@ -199,7 +199,6 @@ end
 
 --- The verdict of a checked run holds for every case: the small case is always the same.
 function Funnel:check_job(plan, key)
-  local unit = self.compiled:of(plan.checked.hash)
   local function settle(verdict)
     self.counts.checks = self.counts.checks + 1
     self.verdicts[key] = verdict
@@ -208,8 +207,9 @@ function Funnel:check_job(plan, key)
   return {
     kind = "check", role = "host", limit_s = self.options.timeout_s,
     message = function()
-      return { op = "check", problem = self.problem.dir, code = self.compiled:code(unit.ptx),
-               values = plan.values, guarded = plan.checked ~= plan.text,
+      local kernel = self:checked_kernel(plan)
+      return { op = "check", problem = self.problem.dir, code = kernel.code,
+               values = kernel.values, guarded = kernel.guarded,
                budget = self.checked_budget or 0 }
     end,
     done = function(reply)
@@ -222,10 +222,14 @@ function Funnel:check_job(plan, key)
   }
 end
 
+--- What a checked run may use at least.
+function Funnel:least_budget(plan)
+  return plan.checked ~= plan.text and LEAST_PER_LOOP * self.problem.loop_limit or 0
+end
+
 --- The unmodified kernel's checked run sets what others' may use.
 function Funnel:set_checked_budget(plan)
-  local least = plan.checked ~= plan.text and LEAST_PER_LOOP * self.problem.loop_limit or 0
-  self.checked_budget = math.max(plan.verdict.instructions * CHECK_FACTOR, least)
+  self.checked_budget = math.max(plan.verdict.instructions * CHECK_FACTOR, self:least_budget(plan))
   self:settle("checked baseline")
 end
 
@@ -250,6 +254,35 @@ function Funnel:is_checked(plan)
   end
   if plan.is_baseline and not self.checked_budget then self:set_checked_budget(plan) end
   return true
+end
+
+--- What a worker needs for a checked run of a plan that is compiled.
+function Funnel:checked_kernel(plan)
+  return { code = self.compiled:code(self.compiled:of(plan.checked.hash).ptx), values = plan.values,
+           guarded = plan.checked ~= plan.text }
+end
+
+--- Begins checked runs of kernels, their answers compared, on a case of other data. The plans are
+--- compiled, and the first is the unmodified kernel's.
+---@return fun(): table what came of it, once the crew was served
+function Funnel:examine(plans, case)
+  local found
+  self.crew:post {
+    kind = "check", role = "host", limit_s = self.options.timeout_s,
+    message = function()
+      local kernels = {}
+      for i, plan in ipairs(plans) do kernels[i] = self:checked_kernel(plan) end
+      return { op = "examine", problem = self.problem.dir, case = case, kernels = kernels,
+               factor = RUN_FACTOR, least = self:least_budget(plans[1]) }
+    end,
+    done = function(reply)
+      self.seconds.checked = self.seconds.checked + reply.seconds
+      self.counts.checks = self.counts.checks + #(reply.verdicts or {})
+      found = reply
+    end,
+    blame = function(status, reason) found = { lost = { status = status, message = reason } } end,
+  }
+  return function() return found end
 end
 
 -- --- the whole case ---------------------------------------------------------------------------

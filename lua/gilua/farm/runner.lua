@@ -180,6 +180,20 @@ local function together(a, b)
            nan = mean(a.nan, b.nan), penalty = penalty, counted = counted }
 end
 
+--- The largest of the case's right answers, without its sign; nil where none is a finite number.
+---@return number?
+function M:largest()
+  local largest
+  for _, o in ipairs(outputs(self.case)) do
+    local expected = o.expected
+    for i = 1, #expected do
+      local x = math.abs(expected[i])
+      if x < math.huge and (not largest or x > largest) then largest = x end
+    end
+  end
+  return largest
+end
+
 --- Compares the outputs as they are now with what is expected; what else was touched is a fault.
 function M:judge()
   local ok, damage = self.device:intact()
@@ -240,6 +254,14 @@ function M:check(code, values, budget, guarded)
   end
   return { status = m.status, message = m.message, instructions = m.warp_instructions,
            uninitialised_reads = m.uninitialised_reads, warnings = m.warnings }
+end
+
+--- The checked run, and what its answers are worth.
+---@return table as of check, with the fields of a comparison where it ran
+function M:examine(code, values, budget, guarded)
+  local verdict = self:check(code, values, budget, guarded)
+  if verdict.status ~= "ok" then return verdict end
+  return merge(verdict, self:judge())
 end
 
 -- --- timing ------------------------------------------------------------------------------------

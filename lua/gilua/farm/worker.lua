@@ -102,6 +102,37 @@ function operations.check(m)
   return { verdict = verdict, seconds = core.system.seconds() - start }
 end
 
+--- A case of other data, or why there is none, which is no fault: the kernel as it is may not take
+--- them.
+local function other_case(problem, spec)
+  local ok, case = pcall(problem.case, problem, spec)
+  if ok then return case end
+  local why = tostring(case)
+  if why:find("interrupted!", 1, true) then error(case, 0) end
+  return nil, why
+end
+
+--- Kernels on a case of other data, with every check on and every answer compared. The first is the
+--- kernel as it is, and sets what the others may use.
+function operations.examine(m)
+  local start = core.system.seconds()
+  local problem = problem_at(m.problem)
+  local case, why = other_case(problem, m.case)
+  if not case then return { why = why, seconds = core.system.seconds() - start } end
+  local judge = runner.new(problem, device_called "emu")
+  judge:use(case)
+  local found = { name = case.name, largest = judge:largest(), verdicts = {} }
+  local budget = m.case.budget or 0
+  for i, kernel in ipairs(m.kernels) do
+    local verdict = judge:examine(kernel.code, kernel.values, budget, kernel.guarded)
+    found.verdicts[i] = verdict
+    if i == 1 then budget = math.max((verdict.instructions or 0) * m.factor, m.least) end
+  end
+  judge:use(nil)
+  found.seconds = core.system.seconds() - start
+  return found
+end
+
 --- The runner of the case that a message speaks of.
 local function runner_of(m, share)
   local here = whole and whole.dir == m.problem and whole.device == m.device

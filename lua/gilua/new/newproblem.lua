@@ -250,7 +250,6 @@ local EXPERIMENT = [[
 -- Evolves KERNEL. Everything about the search is here to be changed; docs/tutorial.md and
 -- docs/howto/ tell how. `gilua evolve FOLDER` does the same.
 
-local fills = require "gilua.new.fills"
 local gi = require "gilua"
 
 local options = gi.cli {
@@ -264,9 +263,12 @@ local usual = ("out/%s-%d"):format(problem.name, options.seed)
 local report, unwritable = gi.report.open(options.out, usual)
 if not report then gi.fail("%s", unwritable) end
 
+local farm = gi.farm(problem, { device = options.device, jobs = options.jobs })
+local watch = gi.otherdata.watch(problem, farm)
+
 gi.evolve.run {
   problem = problem,
-  farm = gi.farm(problem, { device = options.device, jobs = options.jobs }),
+  farm = farm,
   fitness = gi.fitness.within(problem.tolerance), -- ticks, and what wrong answers cost
   population = options.population,
   generations = options.generations,
@@ -275,7 +277,8 @@ gi.evolve.run {
   genes = gi.own.genes(problem), -- tune_params are genes too
   -- each generation computes on other data, so that no kernel is right by chance
   new_case = function(_, rng) return gi.own.case(problem, rng:int(1 << 31), options.device) end,
-  observers = { report, gi.progress.new { quiet = options.quiet, results = report } },
+  hold = watch.hold, -- what is left of a winner that is right on data of other kinds too
+  observers = { watch, report, gi.progress.new { quiet = options.quiet, results = report } },
 }
 ]]
 

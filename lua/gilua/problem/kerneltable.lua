@@ -107,8 +107,10 @@ end
 --------------------------------------------------------------------------------------------------
 -- Cases
 
+-- A spec: seed; size, the table's own if left out; device of the reference and its budget (most
+-- warp instructions on the virtual GPU); family, where the data are to be of another kind.
 local function check_spec(spec, name)
-  return settings.fill(name .. ": case", spec, {}, { "seed", "size", "device" })
+  return settings.fill(name .. ": case", spec, {}, { "seed", "size", "device", "family", "budget" })
 end
 
 local function make_case(self, spec, as)
@@ -118,14 +120,18 @@ local function make_case(self, spec, as)
   local case = { size = size, arrays = {}, structs = {}, constants = {} }
   for i, arg in ipairs(t.args) do
     local where = tablecase.where(self, i)
-    if arg.type == "struct" then case.structs[arg.name] = tablecase.struct(arg, names, where, as)
-    elseif arg.count then case.arrays[arg.name] = tablecase.array(arg, names, rng, where) end
+    if arg.type == "struct" then
+      case.structs[arg.name] = tablecase.struct(arg, names, where, as)
+    elseif arg.count then
+      case.arrays[arg.name] = tablecase.array(arg, names, rng, where, s.family)
+    end
   end
   for _, name in ipairs(settings.keys(t.constants or {})) do
     case.constants[name] = tablecase.array(t.constants[name], names, rng,
-      ("%s: constants.%s"):format(self.path, name))
+      ("%s: constants.%s"):format(self.path, name), s.family)
   end
-  case.name = ("size %s, seed %s"):format(table.concat(size, "x"), tostring(s.seed or 1))
+  case.name = ("size %s, seed %s%s"):format(table.concat(size, "x"), tostring(s.seed or 1),
+    s.family and ", " .. s.family or "")
   return case, names, s
 end
 
@@ -219,14 +225,26 @@ local function launched(module, launch)
   return m
 end
 
+-- A kernel's code, or nil and why there is none. The last one is kept: the next case's reference is
+-- the same kernel.
+local function code_of(self, device, run)
+  local target, options = device:target(), self:options(run.values)
+  local key = target .. "\n" .. table.concat(options, "\n") .. "\n" .. run.source
+  if self.compiled and self.compiled.key == key then return self.compiled.code end
+  local code, unfit = core.compile.compile(run.source,
+    { target = target, options = options, name = run.file })
+  if not code then return nil, "it does not compile: " .. unfit end
+  self.compiled = { key = key, code = code }
+  return code
+end
+
 -- A kernel run once on a device: its outputs as arrays by name, and the measurement; or nil, why,
 -- and the measurement where there is one.
 ---@param run { source: string, file: string, kernel: string, values: table, launch: table,
 ---  budget?: integer }
 local function run_kernel(self, case, device, run)
-  local code, unfit = core.compile.compile(run.source,
-    { target = device:target(), options = self:options(run.values), name = run.file })
-  if not code then return nil, "it does not compile: " .. unfit end
+  local code, unfit = code_of(self, device, run)
+  if not code then return nil, unfit end
   local loaded, unloaded = device:load(code)
   if not loaded then return nil, unloaded end
   local module <close> = loaded
@@ -332,7 +350,7 @@ local function by_kernel(self, case, spec)
     file = self.dir .. "/" .. (r.source or self.table.source),
     source = r.source and textfile.read(self.dir .. "/" .. r.source, "the reference")
       or self.source,
-    launch = launch_of(self, case, values) }
+    launch = launch_of(self, case, values), budget = spec.budget }
   local expected, why = run_kernel(self, case, device, run)
   if not expected then
     fail("%s: the reference, kernel %s, does not run on %s: %s", self.path, run.kernel,

@@ -2,8 +2,10 @@
 -- as C lays them out.
 
 local fail = require "gilua.base.fail"
+local arrayfills = require "gilua.problem.arrayfills"
 local core = require "gilua.core"
 local expression = require "gilua.problem.expression"
+local families = require "gilua.problem.families"
 
 local M = {}
 
@@ -13,6 +15,7 @@ local PACK = { i8 = "i1", u8 = "I1", i16 = "i2", u16 = "I2", i32 = "i4", u32 = "
   i64 = "i8", u64 = "I8", f64 = "d" }
 local SMALL = 2048 -- threads of the small case that every mutant runs on first
 local MOST_BYTES = 1 << 33 -- of an array
+local JUST_BELOW = 2.0 ^ -20 -- of a range: how far below its end a float stays
 
 ---@param size integer|integer[]
 ---@return integer[]
@@ -90,104 +93,58 @@ end
 --------------------------------------------------------------------------------------------------
 -- Arrays
 
--- 0 at first, `last` at last, and between them whole numbers that never fall: offsets of rows.
-local function ascending(array, rng, last)
-  local n = #array
-  for i = 1, n do
-    local jitter = i > 1 and i < n and rng:unit() - 0.5 or 0
-    array[i] = math.floor((i - 1 + jitter) * last / math.max(n - 1, 1))
-  end
-  return array
-end
-
--- All sorts of numbers in one array: zeros, ones, the same again and again, both signs, and now and
--- then one far from the others. What a kernel does for one sort alone shows.
-local function mixed(array, rng)
-  local type = array:dtype()
-  local is_float, is_signed = type:find "^f" ~= nil, type:find "^u" == nil
-  local far = (type == "i8" or type == "u8") and 100 or 200
-  local low = is_signed and -3 or 0
-  for i = 1, #array do
-    local sort = rng:int(20)
-    if sort == 1 then array[i] = 0
-    elseif sort == 2 then array[i] = 1
-    elseif sort == 3 then array[i] = 2
-    elseif i == 1 or sort == 4 and rng:int(4) == 1 then
-      array[i] = (is_signed and rng:int(2) == 1) and -far or far
-    elseif is_float then array[i] = 6 * rng:unit() - 3
-    else array[i] = rng:int(low, 40) end
-  end
-  return array
-end
-
--- Every whole number from 0 to n - 1 once: an index that hits every place.
-local function permutation(array, rng)
-  for i = 1, #array do array[i] = i - 1 end
-  for i = #array, 2, -1 do
-    local k = rng:int(i)
-    array[i], array[k] = array[k], array[i]
-  end
-  return array
-end
-
--- Numbers from 0 to 1 (whole ones: to 100) that rise, or fall.
-local function sorted(array, rng, falls)
-  local values = {}
-  local whole = not array:dtype():find "^f"
-  for i = 1, #array do values[i] = whole and rng:int(0, 100) or rng:unit() end
-  table.sort(values, falls and function(a, b) return a > b end or nil)
-  for i, value in ipairs(values) do array[i] = value end
-  return array
-end
-
-local FILLS = {
-  uniform = function(array, rng) return rng:fill(array, 0, 1) end,
-  zero = function(array) return array:fill(0) end,
-  mixed = mixed,
-  permutation = permutation,
-  rising = sorted,
-  falling = function(array, rng) return sorted(array, rng, true) end,
-}
-
-local function each_of(how)
-  if how == "index" then return function(_, i) return i end end
-  if how == "normal" then return function(rng) return rng:normal() end end
-  return how
-end
-
-local function fill(array, how, names, rng, where)
-  if how == nil then how = array:dtype():find("^f") and "uniform" or { 0, 100 } end
-  if FILLS[how] then return FILLS[how](array, rng) end
-  if type(how) == "number" then return array:fill(scalar(how, array:dtype(), names, where)) end
-  if type(how) ~= "table" then
-    local each = each_of(how)
-    for i = 1, #array do array[i] = each(rng, i - 1) end
-    return array
-  end
-  if how.ascending then
-    return ascending(array, rng, expression.number(how.ascending, names, where))
-  end
-  local low, high = scalar(how[1], array:dtype(), names, where),
-    scalar(how[2], array:dtype(), names, where)
+-- The numbers of { low, high }.
+local function bounds(range, type, names, where)
+  local low, high = scalar(range[1], type, names, where), scalar(range[2], type, names, where)
   if low > high then
     fail("%s: { %s, %s }: the first must not be above the second", where, low, high)
   end
-  return rng:fill(array, low, high)
+  return low, high
+end
+
+local function fill(array, how, names, rng, where)
+  if how == nil then how = arrayfills.is_whole(array) and { 0, 100 } or "uniform" end
+  if arrayfills.named[how] then return arrayfills.named[how](array, rng) end
+  if type(how) == "number" then return array:fill(scalar(how, array:dtype(), names, where)) end
+  if type(how) == "function" then
+    for i = 1, #array do array[i] = how(rng, i - 1, names) end
+    return array
+  end
+  if how.ascending then
+    return arrayfills.ascending(array, rng, expression.number(how.ascending, names, where))
+  end
+  return rng:fill(array, bounds(how, array:dtype(), names, where))
+end
+
+-- The array as a family has it. Of floats the upper bound itself is outside.
+local function of_family(array, make, range, names, rng, where)
+  if not range then return make(array, rng) end
+  local low, high = bounds(range, array:dtype(), names, where)
+  if not arrayfills.is_whole(array) then
+    low, high = low + 0.0, high - (high - low) * JUST_BELOW
+  end
+  return make(array, rng, low, high)
 end
 
 --- An array of `count` elements with their fill.
----@param arg table { type, count, fill }
+---@param arg table { type, count, fill, role }
 ---@param names table<string, any>
 ---@param rng userdata
 ---@param where string
+---@param family? string of other data (gilua.families)
 ---@return userdata
-function M.array(arg, names, rng, where)
+function M.array(arg, names, rng, where, family)
   local count = expression.whole(arg.count, names, where .. ": count")
   if count > MOST_BYTES // BYTES[arg.type] then
     fail("%s: count: %d elements of %s are more than %d GB", where, count, arg.type,
       MOST_BYTES >> 30)
   end
-  return fill(core.array.new(arg.type, count), arg.fill, names, rng, where .. ": fill")
+  local array = core.array.new(arg.type, count)
+  where = where .. ": fill"
+  local make, range
+  if family then make, range = families.maker(family, arg) end
+  if make then return of_family(array, make, range, names, rng, where) end
+  return fill(array, arg.fill, names, rng, where)
 end
 
 --------------------------------------------------------------------------------------------------

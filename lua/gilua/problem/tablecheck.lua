@@ -125,7 +125,7 @@ local function check_fill(fill, where)
   if not named and not shaped and type(fill) ~= "boolean" then return end
   fail("%s: fill is \"uniform\", \"normal\", \"mixed\", \"zero\", \"index\", \"permutation\", "
     .. "\"rising\", \"falling\", a number, { low, high }, { ascending = last } or a "
-    .. "function(rng, i), not %s%s", where, settings.shown(fill),
+    .. "function(rng, i, names), not %s%s", where, settings.shown(fill),
     named and meant(fill, FILLS) or "")
 end
 

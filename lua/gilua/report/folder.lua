@@ -21,7 +21,8 @@ Folder.__close = function(self) self:close() end
 
 -- What a run writes, by name.
 local OURS = { "^result%.json$", "^best%.cu$", "^best%.patch$", "^generations%.csv$", "^log%.txt$",
-  "^experiment%.json$", "^report%.html$", "%.t4%.json$", "^problem%.kept$" }
+  "^experiment%.json$", "^report%.html$", "%.t4%.json$", "^problem%.kept$",
+  "^verify%.json$" }
 
 local LOCK = "/.lock"
 

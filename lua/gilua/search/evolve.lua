@@ -117,7 +117,9 @@ M.paper = {
 -- problem, farm, rng and new_case(generation, rng) -> case have no default. draw(rng) -> gene
 -- replaces genome.source(problem, genes). check: which mutants run on the small case with every
 -- check on, "every" one, would-be "parents", or "winners" only; else the farm's own choice.
-local OPTIONAL = { "problem", "check", "farm", "rng", "new_case", "draw", "genes",
+-- hold(genome) -> genome: what is left of a winner that keeps what is asked of it elsewhere (on
+-- other data, say); "" where nothing is.
+local OPTIONAL = { "problem", "check", "farm", "rng", "new_case", "draw", "genes", "hold",
   "on_start", "on_result", "on_generation", "on_end" }
 
 --------------------------------------------------------------------------------------------------
@@ -439,6 +441,10 @@ local function cleaned(run, winner, baseline, case)
   end, noise_of(winner))
 end
 
+local function held(run, text)
+  return run.scheme.hold and run.scheme.hold(text) or text
+end
+
 -- What the claim of the best is worth: interleaved with the unmodified kernel, on an unseen case.
 -- Exact on the virtual GPU. Nil where chance can explain it.
 local function confirmed(run, best, case)
@@ -457,9 +463,9 @@ local function outcome(run, case, baseline, best, evolved, claim)
 end
 
 -- Finalists meet on one new case, the best of them is cleaned there, and its claim is then
--- measured on another, in turn with the unmodified kernel. One that fails there, or whose gain
--- chance can explain, hands over to the next; when none is left, the unmodified kernel is the
--- result.
+-- measured on another, in turn with the unmodified kernel, by what is left of it where the scheme
+-- asks for more (`hold`). One that fails there, or whose gain chance can explain, hands over to the
+-- next; when none is left, the unmodified kernel is the result.
 local function final(run)
   local scheme = run.scheme
   local finalists = contenders(run)
@@ -468,7 +474,7 @@ local function final(run)
   local trial_baseline = #finalists > 0 and compete(run, finalists, trial)
   if scheme.check ~= "every" then inspect(run, finalists) end
   for _, winner in ipairs(ranked(finalists, trial_baseline)) do
-    local best = child(cleaned(run, winner, trial_baseline, trial), "best")
+    local best = child(held(run, cleaned(run, winner, trial_baseline, trial)), "best")
     local baseline = compete(run, { best }, unseen)
     if scheme.check ~= "every" then inspect(run, { best }) end
     local claim = sound(best) and best.fitness < baseline.fitness

@@ -1,0 +1,362 @@
+-- otherdata: is a winner right on data of other kinds than its problem's own, and at sizes that
+-- evolution has not seen? It is run beside the kernel as it is on small cases of each
+-- (gilua.families), on the virtual GPU with every check on. Where the kernel as it is itself does
+-- something wrong, or gives no numbers, the case tells nothing, and nobody is blamed.
+
+local families = require "gilua.problem.families"
+local fitness = require "gilua.search.fitness"
+local genome = require "gilua.search.genome"
+local json = require "gilua.base.json"
+local precision = require "gilua.new.precision"
+local progress = require "gilua.report.progress"
+local tablecase = require "gilua.problem.tablecase"
+
+local M = {}
+
+local MOST_TIMES = 8 -- the small case's instructions: more than that is not worth waiting for
+local DIMENSIONS = { "x", "y", "z" }
+
+---@class OtherData
+---@field rows OtherRow[]
+---@field right integer cases on which it is right
+---@field wrong integer
+---@field fixed boolean the size cannot be another
+
+---@class OtherRow
+---@field data string the kind of data, or the size: "long tails", "size 257"
+---@field case string
+---@field verdict string "right", "wrong" or "not told"
+---@field why? string of the last two
+---@field answers? integer
+---@field wrong? integer answers
+---@field max_error? number
+
+--------------------------------------------------------------------------------------------------
+-- Which cases
+
+-- Does a value of the table, or one in it, speak of a size?
+local function mentions(value, name)
+  if type(value) == "function" then return true end
+  if type(value) == "string" then
+    return value:find("%f[%w_]" .. name .. "%f[^%w_]") ~= nil
+  end
+  for _, inner in pairs(type(value) == "table" and value or {}) do
+    if mentions(inner, name) then return true end
+  end
+  return false
+end
+
+-- Does anything that the kernel is given follow the size in a dimension?
+local function follows(t, d)
+  for _, arg in ipairs(t.args) do
+    for _, field in ipairs { "value", "count", "fields" } do
+      if mentions(arg[field], "size_" .. DIMENSIONS[d])
+        or d == 1 and mentions(arg[field], "size") then
+        return true
+      end
+    end
+  end
+  return false
+end
+
+-- The sides of a block of the kernel as it is or of the winner, whichever is longer.
+local function block_of(problem, text)
+  local _, detail = problem.grammar:apply(text)
+  local own, winners, block = problem:values(), problem:values(detail.params), {}
+  for d, side in ipairs(DIMENSIONS) do
+    local name = "block_size_" .. side
+    block[d] = math.max(own[name] or 1, winners[name] or 1)
+  end
+  return block
+end
+
+-- The smallest; one more than a block; whole blocks; and about as many threads as the small case,
+-- in another shape.
+local function size_makers(block)
+  return {
+    function() return 1 end,
+    function(d) return block[d] + 1 end,
+    function(d) return 2 * block[d] end,
+    function(d, n) return d == 1 and n // 3 | 1 or 2 * n + 1 end,
+  }
+end
+
+-- Sizes that are not the small case's, as lists; none where nothing follows them.
+local function sizes_of(problem, text)
+  local t = problem.definition.kernel_table.table
+  local small, list, seen = tablecase.sizes(problem.checked_case.size), {}, {}
+  seen[table.concat(small, "x")] = true
+  for _, make in ipairs(size_makers(block_of(problem, text))) do
+    local size = {}
+    for d, n in ipairs(small) do size[d] = follows(t, d) and make(d, n) or n end
+    local name = table.concat(size, "x")
+    if not seen[name] then list[#list + 1] = size end
+    seen[name] = true
+  end
+  return list
+end
+
+--- The cases for a genome: what each is called, and its spec.
+---@param problem gilua.problem of a kernel table
+---@param text string genome
+---@param more? table of each spec: { seed = 1, budget }
+---@return { data: string, spec: table }[] list
+---@return boolean fixed the size cannot be another
+function M.cases(problem, text, more)
+  local list, given = {}, more or { seed = 1 }
+  local function add(data, size, family)
+    list[#list + 1] = { data = data, spec = { seed = given.seed, size = size, family = family,
+                                              budget = given.budget } }
+  end
+  for _, name in ipairs(families.of(problem.definition.kernel_table.table)) do
+    add(name, problem.checked_case.size, name)
+  end
+  local sizes = sizes_of(problem, text)
+  for _, size in ipairs(sizes) do add("size " .. table.concat(size, "x"), size) end
+  return list, #sizes == 0
+end
+
+--------------------------------------------------------------------------------------------------
+-- The verdict
+
+-- What the kernel as it is does not do must not be done by another either.
+local GRAVE = { uninitialised_read = true, local_overrun = true, undefined_shuffle = true }
+
+local COARSE = 0.01 -- of the largest answer: an error above that is no rounding
+local MOSTLY = 0.5 -- so many answers that are no number say nothing
+
+local function first_line(text)
+  return (text:match "^[^\n]*")
+end
+
+local function first_clause(text)
+  return (text:match "^[^;\n]*")
+end
+
+-- The first thing of that sort that it does and the kernel as it is does not.
+local function graver(m, own)
+  local known = {}
+  for _, w in ipairs(own.warnings or {}) do known[w.kind] = true end
+  for _, w in ipairs(m.warnings or {}) do
+    if GRAVE[w.kind] and not known[w.kind] then return first_line(w.message) end
+  end
+end
+
+-- What rounding makes of such data, or nothing where that cannot be found out.
+local function rounding_on(problem, spec)
+  local ok, bound = pcall(precision.tolerance, problem, spec)
+  if ok then return bound end
+  if type(bound) ~= "table" then error(bound, 0) end -- the interrupt key, a fault of ours
+  return 0
+end
+
+-- Is it right by the problem's tolerance? Where the data are of another size than the problem's,
+-- by what rounding makes of them.
+local function is_right(problem, spec, m, largest)
+  if fitness.right(m) then return true end
+  if m.unset > 0 or m.max_error ~= m.max_error or m.max_error > COARSE * largest then
+    return false
+  end
+  return m.max_error <= rounding_on(problem, spec)
+end
+
+-- Why a case tells nothing; nil where it does.
+local function untold(problem, spec, found)
+  if found.why then return first_clause(found.why) end
+  local own = found.verdicts and found.verdicts[1]
+  if not own then return nil end
+  if own.status ~= "ok" then
+    return "the kernel as it is fails: " .. first_clause(own.message or own.status)
+  elseif not found.largest or own.nan > MOSTLY then
+    return "the kernel as it is gives no numbers"
+  elseif own.unset > 0 then
+    return "the kernel as it is does not write all answers"
+  elseif not is_right(problem, spec, own, found.largest) then
+    return "the kernel as it is does not give its reference's answers"
+  end
+end
+
+-- Why it is wrong; nil where it is right.
+local function wrong(problem, spec, found)
+  if found.lost then return ("%s: %s"):format(found.lost.status, first_line(found.lost.message)) end
+  local own, m = found.verdicts[1], found.verdicts[2]
+  if m.status ~= "ok" then return first_line(m.message or m.status) end
+  if is_right(problem, spec, m, found.largest) then return graver(m, own) end
+  return ("%s of %s answers, %s"):format(progress.grouped(math.floor(m.off * m.n + 0.5)),
+    progress.grouped(m.n), m.unset > 0 and "some never written"
+      or ("largest error %.3g"):format(m.max_error))
+end
+
+---@return OtherRow
+local function row_of(problem, case, found)
+  local row = { data = case.data, case = found.name or case.data, verdict = "right" }
+  row.why = untold(problem, case.spec, found)
+  if row.why then
+    row.verdict = "not told"
+    return row
+  end
+  row.why = wrong(problem, case.spec, found)
+  if row.why then row.verdict = "wrong" end
+  local m = found.verdicts and found.verdicts[2]
+  if m and m.status == "ok" then
+    row.answers, row.max_error = m.n, m.max_error
+    row.wrong = math.floor(m.off * m.n + 0.5)
+  end
+  return row
+end
+
+local function counted(rows, fixed)
+  local data = { rows = rows, right = 0, wrong = 0, fixed = fixed }
+  for _, row in ipairs(rows) do
+    if data[row.verdict] then data[row.verdict] = data[row.verdict] + 1 end
+  end
+  return data
+end
+
+--- Runs a genome on all of them.
+---@param problem gilua.problem of a kernel table
+---@param farm gilua.farm
+---@param text string genome
+---@param seed? integer
+---@return OtherData
+function M.of(problem, farm, text, seed)
+  local own = farm:check({ "" })[1]
+  local cases, fixed = M.cases(problem, text, { seed = seed or 1,
+    budget = own.instructions and own.instructions * MOST_TIMES })
+  local specs, rows = {}, {}
+  for i, case in ipairs(cases) do specs[i] = case.spec end
+  local found, why = farm:examine(text, specs)
+  for i, case in ipairs(cases) do
+    rows[i] = row_of(problem, case, found and found[i]
+      or { lost = { status = "compile_error", message = why } })
+  end
+  return counted(rows, fixed)
+end
+
+--------------------------------------------------------------------------------------------------
+-- At the end of evolution
+
+---@class RefusedGene
+---@field gene string
+---@field row OtherRow where it is wrong with it
+
+local function first_wrong(data)
+  for _, row in ipairs(data.rows) do
+    if row.verdict == "wrong" then return row end
+  end
+end
+
+-- The genes, in their order, with which a genome is right on all other data.
+local function without_wrong(problem, farm, text, refuse)
+  local kept = ""
+  for _, gene in ipairs(genome.split(text)) do
+    local more = genome.join { kept, gene }
+    local row = first_wrong(M.of(problem, farm, more))
+    if row then refuse(gene, row) else kept = more end
+  end
+  return kept
+end
+
+--- What holds winners to other data: `hold` of a scheme of gilua.evolve, and an observer that puts
+--- into the result what was found there (data, of the winner; refused). Empty where a problem is no
+--- table.
+---@param problem gilua.problem
+---@param farm gilua.farm
+---@return { hold?: fun(text: string): string, on_end?: fun(run: Run), data?: OtherData,
+---  refused?: RefusedGene[] }
+function M.watch(problem, farm)
+  if not problem.definition.kernel_table then return {} end
+  local refused, known, data_of = {}, {}, {}
+  local function refuse(gene, row)
+    if not known[gene] then refused[#refused + 1] = { gene = gene, row = row } end
+    known[gene] = true
+  end
+  local function hold(text)
+    data_of[text] = M.of(problem, farm, text)
+    if data_of[text].wrong == 0 then return text end
+    local kept = without_wrong(problem, farm, text, refuse)
+    data_of[kept] = M.of(problem, farm, kept)
+    return kept
+  end
+  local watch = { hold = hold, refused = refused }
+  function watch.on_end(run)
+    if not run.result or run.stopped then return end
+    watch.data = data_of[run.result.best.genome]
+    run.result.other_data = M.value(watch.data)
+    run.result.refused = M.refused_value(refused)
+  end
+  return watch
+end
+
+--------------------------------------------------------------------------------------------------
+-- What is said of it
+
+-- Names of the data of some verdict, with commas.
+local function named(data, verdict)
+  local names = {}
+  for _, row in ipairs(data.rows) do
+    if row.verdict == verdict then names[#names + 1] = row.data end
+  end
+  return table.concat(names, ", ")
+end
+
+--- Lines for people: those where it is right together, each of the others with its reason. One that
+--- was given before is not said again.
+---@param data OtherData
+---@return string[]
+function M.lines(data)
+  local lines, said = {}, {}
+  if data.right > 0 then lines[1] = "  right on " .. named(data, "right") end
+  for _, row in ipairs(data.rows) do
+    if row.why then
+      local why = said[row.why] and "as on " .. said[row.why] or row.why
+      said[row.why] = said[row.why] or row.data
+      lines[#lines + 1] = ("  %-40s %s: %s"):format(row.data, row.verdict == "wrong" and "WRONG"
+        or row.verdict, why)
+    end
+  end
+  if data.fixed then
+    lines[#lines + 1] = "  no other size: nothing that the kernel is given follows it"
+  end
+  return lines
+end
+
+--- All of them in a line.
+---@param data OtherData
+---@return string
+function M.line(data)
+  local parts, wrong_names, untold_names = {}, named(data, "wrong"), named(data, "not told")
+  if wrong_names ~= "" then parts[1] = "wrong on " .. wrong_names end
+  parts[#parts + 1] = ("right on %d"):format(data.right)
+  if untold_names ~= "" then parts[#parts + 1] = "not told: " .. untold_names end
+  return table.concat(parts, "; ")
+end
+
+local function json_row(row)
+  return json.object { { "data", row.data }, { "case", row.case }, { "verdict", row.verdict },
+    { "why", row.why }, { "answers", row.answers }, { "wrong", row.wrong },
+    { "max_error", row.max_error } }
+end
+
+--- The rows for JSON.
+---@param data? OtherData
+---@return table? nil where there are none
+function M.value(data)
+  if not data then return nil end
+  local rows = {}
+  for i, row in ipairs(data.rows) do rows[i] = json_row(row) end
+  return json.array(rows)
+end
+
+--- Genes that were left out, for JSON.
+---@param refused RefusedGene[]
+---@return table
+function M.refused_value(refused)
+  local list = {}
+  for i, r in ipairs(refused) do
+    list[i] = json.object { { "gene", r.gene }, { "data", r.row.data }, { "why", r.row.why } }
+  end
+  return json.array(list)
+end
+
+return M

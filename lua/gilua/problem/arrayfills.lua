@@ -1,0 +1,90 @@
+-- arrayfills: what arrays of a problem table begin with: the fills that have a name, as functions
+-- of an array and a generator, and values that come in a certain order. gilua.tablecase says which
+-- an argument has, gilua.families what other data there may be.
+
+local M = {}
+
+---@param array userdata
+---@return boolean
+function M.is_whole(array)
+  return not array:dtype():find "^f"
+end
+
+--- Every element by a function of the generator, the element's number from 1, and how many.
+---@param of fun(rng: userdata, i: integer, n: integer): number
+---@return fun(array: userdata, rng: userdata): userdata
+function M.each(of)
+  return function(array, rng)
+    local n = #array
+    for i = 1, n do array[i] = of(rng, i, n) end
+    return array
+  end
+end
+
+--- 0 at first, `last` at last, and between them whole numbers that never fall: offsets of rows.
+function M.ascending(array, rng, last)
+  local n = #array
+  for i = 1, n do
+    local jitter = i > 1 and i < n and rng:unit() - 0.5 or 0
+    array[i] = math.floor((i - 1 + jitter) * last / math.max(n - 1, 1))
+  end
+  return array
+end
+
+--- All sorts of numbers in one array: zeros, ones, the same again and again, both signs, and now
+--- and then one far from the others. What a kernel does for one sort alone shows.
+function M.mixed(array, rng)
+  local type = array:dtype()
+  local is_float, is_signed = type:find "^f" ~= nil, type:find "^u" == nil
+  local far = (type == "i8" or type == "u8") and 100 or 200
+  local low = is_signed and -3 or 0
+  for i = 1, #array do
+    local sort = rng:int(20)
+    if sort == 1 then array[i] = 0
+    elseif sort == 2 then array[i] = 1
+    elseif sort == 3 then array[i] = 2
+    elseif i == 1 or sort == 4 and rng:int(4) == 1 then
+      array[i] = (is_signed and rng:int(2) == 1) and -far or far
+    elseif is_float then array[i] = 6 * rng:unit() - 3
+    else array[i] = rng:int(low, 40) end
+  end
+  return array
+end
+
+--- Every whole number from 0 to n - 1 once: an index that hits every place.
+function M.permutation(array, rng)
+  for i = 1, #array do array[i] = i - 1 end
+  for i = #array, 2, -1 do
+    local k = rng:int(i)
+    array[i], array[k] = array[k], array[i]
+  end
+  return array
+end
+
+--- Puts the elements in order.
+function M.sort(array, falls)
+  local values = array:table()
+  table.sort(values, falls and function(a, b) return a > b end or nil)
+  for i, value in ipairs(values) do array[i] = value end
+  return array
+end
+
+-- Numbers from 0 to 1, whole ones to 100.
+local function plain(array, rng)
+  return rng:fill(array, 0, M.is_whole(array) and 100 or 1)
+end
+
+--- Fills by their names.
+---@type table<string, fun(array: userdata, rng: userdata): userdata>
+M.named = {
+  uniform = function(array, rng) return rng:fill(array, 0, 1) end,
+  normal = M.each(function(rng) return rng:normal() end),
+  zero = function(array) return array:fill(0) end,
+  index = M.each(function(_, i) return i - 1 end),
+  mixed = M.mixed,
+  permutation = M.permutation,
+  rising = function(array, rng) return M.sort(plain(array, rng)) end,
+  falling = function(array, rng) return M.sort(plain(array, rng), true) end,
+}
+
+return M

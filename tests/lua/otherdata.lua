@@ -1,0 +1,306 @@
+-- gilua.new.otherdata and gilua.problem.families: kernels that are right on their own data and
+-- wrong on other kinds of them, and what other data are.
+
+package.path = "tests/lua/?.lua;" .. package.path
+local families = require "gilua.problem.families"
+local gi = require "gilua"
+local scratch = require "scratch"
+local tablecase = require "gilua.problem.tablecase"
+local tap = require "tap"
+
+-- A problem of one kernel `k`, and the rest of its table as text.
+local function problem_of(source, rest)
+  return gi.problem(scratch.problem(source, ([[{ source = "kernel.cu", kernel = "k", %s }]])
+    :format(rest)))
+end
+
+local function found(problem, genome)
+  local farm <close> = gi.farm(problem, { jobs = 1 })
+  return gi.otherdata.of(problem, farm, genome)
+end
+
+-- The verdict and the reason on some data.
+local function on(data, name)
+  for _, row in ipairs(data.rows) do
+    if row.data == name then return row.verdict, row.why end
+  end
+  return nil, "there is no such row"
+end
+
+--------------------------------------------------------------------------------------------------
+-- What winners are wrong on
+
+local SOFTMAX = [[
+extern "C" __global__ void k(float *y, const float *x, int cols)
+{
+    __shared__ float part[32];
+    const int t = threadIdx.x;
+    const float *row = x + blockIdx.x * cols;
+    float most = -3e38f, sum = 0;
+    for (int c = 0; c < cols; c++)
+        most = fmaxf(most, row[c]);
+    for (int c = 0; c < cols; c++) sum += expf(row[c] - most);
+    part[t] = sum;
+    __syncthreads();
+    for (int c = t; c < cols; c += blockDim.x)
+        y[blockIdx.x * cols + c] = expf(row[c] - most) / part[blockDim.x - 1 - t];
+}
+]]
+local ROWS = [[size = 40, block_size_x = 32, grid_div_x = { 1 }, args = {
+  { name = "y", type = "f32", count = "size * cols", role = "out" },
+  { name = "x", type = "f32", count = "size * cols" },
+  { name = "cols", type = "i32", value = 50 } }, tolerance = { max_error = 1e-6 }]]
+
+tap.case("softmax without its maximum is wrong where one number is far from the others", function()
+  -- near zero all rows have about the same maximum, and none is needed
+  local p = problem_of(SOFTMAX:gsub("%-3e38f", "0.0f"), ROWS)
+  local data = found(p, "<_kernel.cu_8>")
+  tap.is(on(data, "rising"), "right", "between -4 and 4")
+  local verdict, why = on(data, "long tails")
+  tap.is(verdict, "wrong", "a few hundred among the others")
+  tap.has(why, "of 1 950 answers, largest error inf", "how many")
+  tap.is(found(p, "").wrong, 0, "the kernel as it is is right on all")
+end)
+
+local BOUNDS = [[
+extern "C" __global__ void k(float *y, const float *x, int n)
+{
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    y[i] = 2.0f * x[i];
+}
+]]
+local EVEN = [[size = 4096, block_size_x = 128, checked_size = 1024, args = {
+  { name = "y", type = "f32", count = "n", role = "out" },
+  { name = "x", type = "f32", count = "n" }, { name = "n", type = "i32", value = "size_x" } },
+  tolerance = { max_error = 1e-6 }]]
+
+tap.case("a test of bounds that only other sizes need", function()
+  local data = found(problem_of(BOUNDS, EVEN), "<_kernel.cu_4>")
+  tap.is(on(data, "long tails"), "right", "in whole blocks it is for nothing")
+  tap.is(on(data, "size 256"), "right", "so it is at 256")
+  for _, size in ipairs { 1, 129, 341 } do
+    local verdict, why = on(data, "size " .. size)
+    tap.is(verdict, "wrong", "size " .. size)
+    tap.has(why, "out-of-bounds", "by the memory check")
+  end
+end)
+
+local BARRIER = [[
+extern "C" __global__ void k(int *y, const int *x, int n)
+{
+    __shared__ int s[128];
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    s[threadIdx.x] = i < n ? x[i] : 0;
+    __syncthreads();
+    if (i < n) y[i] = s[threadIdx.x ^ 1] + s[(threadIdx.x + 64) % 128];
+}
+]]
+local ONE_WARP = [[size = 4096, block_size_x = 128, checked_size = 20, args = {
+  { name = "y", type = "i32", count = "n", role = "out" },
+  { name = "x", type = "i32", count = "n" }, { name = "n", type = "i32", value = "size_x" } }]]
+
+tap.case("a barrier that goes is a race", function()
+  local data = found(problem_of(BARRIER, ONE_WARP), "<_kernel.cu_6>")
+  local verdict, why = on(data, "size 256")
+  tap.is(verdict, "wrong", "on whole blocks")
+  tap.has(why, "race in shared memory", "by the race check")
+end)
+
+local COUNT = [[
+extern "C" __global__ void k(int *counts, const int *place, int n, int places)
+{
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    const int p = i < n ? place[i] : places;
+    if (n < 0)
+        counts[p] += 1;
+    if (p < places)
+        atomicAdd(&counts[p], 1);
+}
+]]
+local FEW_OF_MANY = [[size = 40, block_size_x = 32, args = {
+  { name = "counts", type = "i32", count = "places", role = "inout", fill = 0 },
+  { name = "place", type = "i32", count = "n", fill = { 0, "places - 1" } },
+  { name = "n", type = "i32", value = "size_x" },
+  { name = "places", type = "i32", value = 1000000 } }]]
+
+tap.case("an atomic that only equal indices need", function()
+  local data = found(problem_of(COUNT, FEW_OF_MANY), "<_kernel.cu_8><_kernel.cu_6>")
+  tap.is(on(data, "every place"), "right", "each is hit once")
+  for _, name in ipairs { "one place", "every place twice", "first and last place" } do
+    tap.is(on(data, name), "wrong", name)
+  end
+end)
+
+tap.case("what begins with one number may begin with others", function()
+  local data = found(problem_of([[
+extern "C" __global__ void k(int *y, const int *x, int n)
+{
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        { y[i] = x[i];
+          y[i] += 0; }
+}
+]], [[size = 1000, block_size_x = 32, args = {
+  { name = "y", type = "i32", count = "n", role = "inout", fill = 0 },
+  { name = "x", type = "i32", count = "n", fill = 0 },
+  { name = "n", type = "i32", value = "size_x" } }]]), "<_kernel.cu_5>")
+  tap.is(on(data, "size 1"), "right", "zeros where zeros would be written")
+  tap.is(on(data, "begun"), "wrong", "but not where something else was")
+end)
+
+tap.case("large numbers are rounded more, and that is not wrong", function()
+  local p = problem_of([[
+extern "C" __global__ void k(float *y, const float *x, int n)
+{
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    const float a = x[i], b = x[(i + 1) % n], c = x[(i + 2) % n];
+    if (n < 0)
+        y[i] = a + (b + c);
+    if (n < -1)
+        y[i] = a + b;
+    y[i] = (a + b) + c;
+}
+]], EVEN)
+  local data = found(p, "<_kernel.cu_10><_kernel.cu_7>")
+  tap.is(data.wrong, 0, "a sum in another order")
+  tap.is(on(data, "extremes"), "right", "of millions too")
+  for _, row in ipairs(data.rows) do
+    if row.data == "extremes" then tap.ok(row.max_error > 1e-3, "though it differs") end
+  end
+  tap.is(on(found(p, "<_kernel.cu_10><_kernel.cu_9>"), "extremes"), "wrong", "a sum without one")
+end)
+
+--------------------------------------------------------------------------------------------------
+-- What is not told
+
+tap.case("where the kernel as it is is wrong, or gives no numbers, nothing is told", function()
+  local data = found(problem_of([[
+extern "C" __global__ void k(float *y, const float *x, int n)
+{
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    const int k = i < n ? (int)x[i] : 0;
+    if (i < n) y[i] = sqrtf(-1.0f - x[k]);
+}
+]], [[size = 1000, block_size_x = 32, args = {
+  { name = "y", type = "f32", count = "n", role = "out" },
+  { name = "x", type = "f32", count = "n" }, { name = "n", type = "i32", value = "size_x" } },
+  tolerance = { max_error = 1e-6 }]]), "")
+  local verdict, why = on(data, "long tails")
+  tap.is(verdict, "not told", "an index made of a float")
+  tap.has(why, "illegal_address", "says why")
+  verdict, why = on(data, "zeros")
+  tap.is(verdict, "not told", "a root of -1")
+  tap.has(why, "gives no numbers", "says why")
+  tap.is(data.wrong + data.right, 0, "nobody is blamed")
+end)
+
+tap.case("a size that nothing follows is no other", function()
+  local p = problem_of(BOUNDS:gsub("int n%)", "int m)"):gsub("i >= n", "i >= 1000"), [[
+    size = 1000, block_size_x = 64, args = {
+    { name = "y", type = "f32", count = 1000, role = "out" },
+    { name = "x", type = "f32", count = 1000 }, { name = "m", type = "i32", value = 7 } }]])
+  local data = found(p, "")
+  tap.is(data.fixed, true, "the source has it")
+  tap.has(table.concat(gi.otherdata.lines(data), "\n"), "no other size", "and a line says so")
+end)
+
+tap.case("what would take too long is not waited for", function()
+  local p = problem_of(BOUNDS:gsub("y%[i%] = 2.0f %* x%[i%]", "float s = 0;"
+    .. " for (float f = fabsf(x[i]); f > 0.0f; f -= 1.0f) s += f; y[i] = s"), EVEN)
+  local data = found(p, "")
+  tap.is(on(data, "zeros"), "right", "no turn")
+  local verdict, why = on(data, "extremes")
+  tap.is(verdict, "not told", "a million turns where it had one")
+  tap.has(why, "timeout", "says why")
+end)
+
+--------------------------------------------------------------------------------------------------
+-- Other data
+
+local function array(family, arg, names, seed)
+  local full = { type = "i32", count = 200 }
+  for key, value in pairs(arg) do full[key] = value end
+  return tablecase.array(full, names or { n = 50, math = math }, gi.rng(seed or 1), "here",
+    family):table()
+end
+
+local NUMBERS = { "all sorts", "zeros", "ones", "long tails", "extremes", "few values", "rising",
+  "falling" }
+local PLACES = { "one place", "every place", "every place, last first", "every place twice",
+  "first and last place" }
+
+tap.case("a range is kept", function()
+  for _, fill in ipairs { { 3, 9 }, { -7, 7 }, { 0, 0 }, { 0, 100 }, { 5, "n - 1" } } do
+    local low, high = fill[1], fill[2] == "n - 1" and 49 or fill[2]
+    for _, type in ipairs { "i32", "u8", "i64", "f32", "f64" } do
+      local outside = 0
+      for _, family in ipairs(type:find "^u" and low < 0 and {} or
+          table.move(PLACES, 1, #PLACES, #NUMBERS + 1, { table.unpack(NUMBERS) })) do
+        for _, x in ipairs(array(family, { type = type, fill = fill })) do
+          local at_end = x == high and (type:find "^[iu]" or low == high)
+          if x < low or x > high or x == high and not at_end then outside = outside + 1 end
+        end
+      end
+      tap.is(outside, 0, ("%s from %s to %s"):format(type, fill[1], fill[2]))
+    end
+  end
+end)
+
+-- How many different values.
+local function distinct(list)
+  local seen, n = {}, 0
+  for _, x in ipairs(list) do
+    if not seen[x] then seen[x], n = true, n + 1 end
+  end
+  return n
+end
+
+tap.case("indices: all the same, every one, twice, the ends", function()
+  local fill = { 0, "n - 1" }
+  local counts = {}
+  for i, family in ipairs(PLACES) do counts[i] = distinct(array(family, { fill = fill })) end
+  tap.is(table.concat(counts, " "), "1 50 50 50 2", "how many places are hit")
+  tap.is(array("every place, last first", { fill = fill })[1], 49, "the last first")
+  local twice = array("every place twice", { fill = fill })
+  tap.is(twice[1] == twice[2] and twice[3] == twice[4], true, "neighbours share a place")
+end)
+
+tap.case("a permutation stays one, rows never fall, what is in order stays so", function()
+  for _, family in ipairs(families.of { args = { { type = "i32", count = 9, fill = "index" } } }) do
+    tap.is(distinct(array(family, { fill = "permutation" })), 200, family)
+  end
+  for _, family in ipairs(PLACES) do
+    local rows, falls = array(family, { fill = { ascending = "n" } }), false
+    for i = 2, #rows do falls = falls or rows[i] < rows[i - 1] end
+    tap.is(rows[1] .. " " .. rows[200] .. " " .. tostring(falls), "0 50 false", family)
+  end
+  for _, family in ipairs(NUMBERS) do
+    local values, falls = array(family, { type = "f32", fill = "rising" }), false
+    for i = 2, #values do falls = falls or values[i] < values[i - 1] end
+    tap.is(falls, false, family)
+  end
+end)
+
+tap.case("what somebody has fixed stays", function()
+  local function names(arg)
+    arg.type, arg.count = arg.type or "f32", 10
+    return table.concat(families.of { args = { arg } }, ", ")
+  end
+  tap.is(names { fill = 3 }, "", "a number")
+  tap.is(names { fill = function() return 1 end }, "", "a function")
+  tap.is(names { role = "out" }, "", "what is written only")
+  tap.is(names { role = "inout", fill = 0 }, "begun", "but not what goes on from there")
+  tap.is(names {}, table.concat(NUMBERS, ", "), "any number")
+  tap.is(names { type = "i32", fill = { 0, "n" } }, table.concat(PLACES, ", "), "an index")
+  tap.raises(function() array("sorted", {}) end, "no family of data is called 'sorted'", "a slip")
+end)
+
+tap.case("the same seed, the same data; another, others", function()
+  local one = table.concat(array("long tails", { type = "f32" }), " ")
+  tap.is(table.concat(array("long tails", { type = "f32" }), " "), one, "the same")
+  tap.ok(table.concat(array("long tails", { type = "f32" }, nil, 2), " ") ~= one, "others")
+end)
+
+tap.done()
