@@ -2,7 +2,8 @@
 **
 ** What a gene puts in (copies are of original text):
 **   statement    deleted: nothing, `;` for a body without braces; inserted before: each on a line
-**                of its own, a body without braces gets braces
+**                of its own, a body without braces gets braces; so it does for a macro, which may
+**                stand for several statements or end in an if
 **   condition    deleted: (0), for2: 0
 **   else         deleted: `else while (0)`, so that the branch never runs, whatever it holds, and a
 **                following else still belongs to the same if
@@ -152,7 +153,8 @@ static void put_rule(Writer *w, const Hole *h, int line) {
     const Grammar *g = w->g;
     const Rule *r = &g->rule[h->rule];
     const Edit *e = &w->edit[h->rule];
-    bool braces = h->braceless && e->first >= 0;
+    bool macro = e->filling >= 0 && g->info[e->filling].macro;
+    bool braces = h->braceless && (e->first >= 0 || macro);
     bool original = e->filling == ORIGINAL;
     const char *text = original ? NULL
                        : e->filling == DELETED ? deleted_text(r, h) : g->rule[e->filling].text;

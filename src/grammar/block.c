@@ -17,6 +17,7 @@ typedef struct Parser {
     gi_err *err;
     int depth;
     bool labelled; /* the next statement carries a label */
+    bool headed;   /* it stands behind a macro, and may be its body */
 } Parser;
 
 /* ---- small questions ---- */
@@ -257,9 +258,17 @@ static int parse_unknown(Parser *p, int at, int parent) {
     return i < 0 ? i : close_node(p, node, i);
 }
 
+/* After a macro at `at` that needs no ';' behind it, and its ';' where it has one; else `at`. */
+static int past_ended_macro(const Tree *t, int at) {
+    if (!is_name(t, at) || tree_macro_form(t, t->tok[at].name) != MACRO_ENDED) return at;
+    int after = tok_is(t, at + 1, "(") ? past(t, at + 1) : at + 1;
+    return tok_is(t, after, ";") ? after + 1 : after;
+}
+
 /* Where the simple statement at `at` ends: after its ';', or before what cannot belong to it. */
 static int statement_end(const Tree *t, int at) {
     bool call = is_name(t, at) && tok_is(t, at + 1, "(");
+    if (past_ended_macro(t, at) > at) return past_ended_macro(t, at);
     for (int i = at; i < t->n_tok - 1;) {
         if (tok_is(t, i, ";")) return i + 1;
         if (tok_is(t, i, "}")) return i;
@@ -296,7 +305,8 @@ static bool asm_with_label(const Tree *t, int first, int last) {
 /* Why the simple statement [first, last) may not be a rule; NULL when it may. */
 static const char *statement_fixed(Parser *p, int first, int last, int parent) {
     const Tree *t = p->t;
-    if (!tok_is(t, last - 1, ";")) return "it has no ';' of its own";
+    if (!tok_is(t, last - 1, ";") && past_ended_macro(t, first) != last)
+        return "it has no ';' of its own";
     if (last - first == 1) return "it is empty";
     if (p->labelled) return "it carries a label";
     if (t->node[parent].kind == NODE_BLOCK && t->node[parent].parent >= 0 &&
@@ -316,14 +326,17 @@ static int parse_simple(Parser *p, int at, int parent, bool braceless) {
     Tree *t = p->t;
     int last = statement_end(t, at);
     if (last <= at) last = at + 1;
-    if (last == at + 1 && !tok_is(t, at, ";")) return parse_odd(p, at, parent);
-    if (tok_is(t, last, "{") && !tok_is(t, last - 1, ";")) return parse_unknown(p, at, parent);
+    bool ended = past_ended_macro(t, at) == last;
+    if (last == at + 1 && !tok_is(t, at, ";") && !ended) return parse_odd(p, at, parent);
+    if (tok_is(t, last, "{") && !tok_is(t, last - 1, ";") && !ended)
+        return parse_unknown(p, at, parent);
     bool declares = tree_is_declaration(t, at, last);
     int node = open_node(p, declares ? NODE_DECLARATION : NODE_STATEMENT, parent, at);
     t->node[node].braceless = braceless;
     t->node[node].fixed = declares ? "it is a declaration" : statement_fixed(p, at, last, parent);
     if (declares) tree_declare(t, at, last, parent);
     p->labelled = false;
+    p->headed = !tok_is(t, last - 1, ";") && !ended;
     return close_node(p, node, last);
 }
 
@@ -352,6 +365,8 @@ static int parse_label(Parser *p, int at, int after, int parent) {
 static int parse_shape(Parser *p, int at, int parent, bool braceless) {
     Tree *t = p->t;
     int label = past_label(t, at);
+    braceless = braceless || p->headed;
+    p->headed = false;
     if (label > at) return parse_label(p, at, label, parent);
     if (tok_is(t, at, "[") && tok_is(t, at + 1, "[")) /* an attribute */
         return parse_statement(p, past(t, at), parent, braceless);
@@ -473,8 +488,9 @@ static int parse_class(Parser *p, int first, int key, int brace, int parent) {
     if (end < 0) return end;
     if (name >= 0) tree_declare_name(t, DECL_TYPE, name, parent);
     int after = past_semicolon(t, end, t->n_tok - 1);
+    DeclKind kind = tok_is(t, first, "typedef") ? DECL_TYPE : DECL_VARIABLE;
     for (int i = end; i + 1 < after; i++)
-        if (is_name(t, i)) tree_declare_name(t, DECL_VARIABLE, i, parent);
+        if (is_name(t, i)) tree_declare_name(t, kind, i, parent);
     return after;
 }
 

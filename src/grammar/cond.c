@@ -467,6 +467,7 @@ bool tree_preprocess(Tree *t, gi_err *err) {
     if (fine) {
         place_add(t, -1, -1, NULL, 0);
         fine = walk(&c, 0, c.raw.n, 0, -1, false, 0);
+        tree_index_macros(t);
     }
     free(c.raw.v);
     free(c.assumed.v);

@@ -77,11 +77,28 @@ static int past_pointers(const Tree *t, int i, int last) {
     return i;
 }
 
-static bool known_variable(const Tree *t, int name) {
+/* The newest declaration of a name in what is being read: a node has no end before it is closed.
+** A variable of that name in a function before this one, or in a class, is none. */
+static const Decl *known(const Tree *t, int name) {
     for (int i = t->n_decl - 1; i >= 0; i--)
-        if (t->decl[i].name == name)
-            return t->decl[i].kind == DECL_VARIABLE || t->decl[i].kind == DECL_PARAMETER;
-    return false;
+        if (t->decl[i].name == name && t->node[t->decl[i].scope].end == 0) return &t->decl[i];
+    return NULL;
+}
+
+static bool known_variable(const Tree *t, int name) {
+    const Decl *d = known(t, name);
+    return d && (d->kind == DECL_VARIABLE || d->kind == DECL_PARAMETER);
+}
+
+static bool known_type(const Tree *t, int name) {
+    const Decl *d = known(t, name);
+    return d && d->kind == DECL_TYPE;
+}
+
+/* `vec (*p)[3]` of a type known here, where a function would be called otherwise */
+static bool points_at_array(const Tree *t, int i) {
+    return tok_is(t, i + 1, "(") && (tok_is(t, i + 2, "*") || tok_is(t, i + 2, "&")) &&
+           known_type(t, t->tok[i].name);
 }
 
 bool tree_is_declaration(const Tree *t, int first, int last) {
@@ -90,12 +107,13 @@ bool tree_is_declaration(const Tree *t, int first, int last) {
     if (tok_in(t, first, begin_words)) return true;
     if (is_type_word(t, first)) /* `float(x);` is an expression */
         return !tok_is(t, first + 1, "(") || tok_is(t, first + 2, "*") ||
-               tok_in(t, first, paren_words);
+               tok_is(t, first + 2, "&") || tok_in(t, first, paren_words);
     if (tok_in(t, first, paren_words)) return true;
     int i = past_type_name(t, first, last);
     if (i == first || i >= last) return false;
     if (is_type_word(t, i)) return true; /* a macro before the type */
     if (is_name(t, i)) return true;
+    if (points_at_array(t, i - 1)) return true;
     int k = past_pointers(t, i, last);
     if (k == i || k >= last || !is_name(t, k)) return false;
     return (k + 1 >= last || tok_in(t, k + 1, ends)) && !known_variable(t, t->tok[first].name);
@@ -132,6 +150,7 @@ void tree_declare_name(Tree *t, DeclKind kind, int at, int scope) {
 static bool is_declarator(const Tree *t, int i, int last) {
     static const char *const ends[] = {"=", ";", ",", "[", "(", "{", ":", NULL};
     if (!is_name(t, i) || is_type_word(t, i) || tok_in(t, i, paren_words)) return false;
+    if (points_at_array(t, i)) return false;
     return i + 1 >= last || tok_in(t, i + 1, ends);
 }
 
@@ -237,11 +256,17 @@ void tree_declare(Tree *t, int first, int last, int scope) {
     }
 }
 
-static void declare_param(Tree *t, int first, int last, int scope) {
+/* `typename T`, `class T` of a template's list; `typename T::N n` is a value. */
+static bool names_type(const Tree *t, int first) {
+    return (tok_is(t, first, "typename") || tok_is(t, first, "class")) &&
+           !tok_is(t, first + 2, "::");
+}
+
+static void declare_param(Tree *t, int first, int last, int scope, bool of_template) {
     if (first >= last || tok_is(t, first, "...")) return;
     int i = past_specifiers(t, first, last);
     Decl d = specifiers(t, first, i, scope);
-    d.kind = DECL_PARAMETER;
+    d.kind = of_template && names_type(t, first) ? DECL_TYPE : DECL_PARAMETER;
     d.first = first;
     d.last = last;
     for (int k = first; k < last && !tok_is(t, k, "="); k++) {
@@ -252,10 +277,11 @@ static void declare_param(Tree *t, int first, int last, int scope) {
 }
 
 void tree_declare_params(Tree *t, int open, int close, int scope) {
+    bool of_template = tok_is(t, open, "<");
     for (int i = open + 1, from = i; i <= close;) {
         bool end = i == close;
         if (end || tok_is(t, i, ",")) {
-            declare_param(t, from, i, scope);
+            declare_param(t, from, i, scope, of_template);
             from = i + 1;
         }
         if (end) return;

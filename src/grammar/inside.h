@@ -38,6 +38,7 @@ typedef struct RuleInfo {
     int first, last;  /* its tokens; a slot: the token it stands before, twice */
     Jump jump;
     Meaning *meaning; /* of every name it uses, at its own place */
+    bool macro;       /* a statement that is a macro */
     int n_meaning, cap_meaning;
     IntList assigned; /* declarations it changes */
     IntList counters; /* variables of loops around it by which it may index a shared array */

@@ -56,11 +56,12 @@ bool config_is_target(const Grammar *g, int config) {
 
 /* ---- what a rule means at home ---- */
 
-static Jump jump_of(const Tree *t, const RuleInfo *info, RuleType type) {
+/* A macro that jumps counts as the jump, though it may do so within a loop of its own. */
+static Jump jump_of(const Tree *t, const RuleInfo *info, const Uses *u, RuleType type) {
     if (type != RULE_STATEMENT) return JUMP_NONE;
-    if (tok_is(t, info->first, "break")) return JUMP_BREAK;
-    if (tok_is(t, info->first, "continue")) return JUMP_CONTINUE;
-    return tok_is(t, info->first, "return") ? JUMP_RETURN : JUMP_NONE;
+    if (u->breaks || tok_is(t, info->first, "break")) return JUMP_BREAK;
+    if (u->continues || tok_is(t, info->first, "continue")) return JUMP_CONTINUE;
+    return u->returns || tok_is(t, info->first, "return") ? JUMP_RETURN : JUMP_NONE;
 }
 
 /* The loop variables of the loops around the rule that it uses, if it uses a shared array. */
@@ -80,12 +81,14 @@ void grammar_rule_meaning(Grammar *g, int rule) {
     RuleInfo *info = &g->info[rule];
     Uses u = {0};
     info->shared = -1;
-    info->jump = jump_of(t, info, g->rule[rule].type);
     tree_uses(t, info->first, info->last, &u);
     for (int i = 0; i < u.used.n; i++) {
         Meaning m;
         tree_resolve(t, u.used.v[i], info->node, info->first, &m);
         if (m.n == 0) continue;
+    info->jump = jump_of(t, info, &u, g->rule[rule].type);
+    info->macro = g->rule[rule].type == RULE_STATEMENT &&
+                  tree_is_macro_call(t, info->first, info->last);
         gi_grow(info->meaning, info->n_meaning, info->cap_meaning);
         info->meaning[info->n_meaning++] = m;
         for (int k = 0; k < m.n && k < MEANING_MAX; k++) {

@@ -47,17 +47,22 @@ static bool has_block(const Tree *t, int first, int last) {
     return false;
 }
 
-static bool statement_macro(const Tree *t, int first, int last) {
+/* Do the macros in [first, last) leave it what it looks like: an expression or, in a statement that
+** is nothing but a macro, a whole one? Of two ways to jump legality could follow but one. */
+static bool macros_fit(const Tree *t, RuleType type, int first, int last) {
     Uses u = {0};
     tree_uses(t, first, last, &u);
-    bool found = u.statement_macro;
+    bool call = type == RULE_STATEMENT && tree_is_macro_call(t, first, last);
+    bool fit = call ? !u.piece_macro && u.breaks + u.continues + u.returns < 2 &&
+                          tree_macro_form(t, t->tok[first].name) != MACRO_PIECE
+                    : !u.statement_macro;
     uses_free(&u);
-    return found;
+    return fit;
 }
 
 /* A slot that holds tokens [first, last), unless they must stay as they are. */
 static void token_slot(const Tree *t, Slots *l, RuleType type, int node, int first, int last) {
-    if (frozen(t, first, last) || has_block(t, first, last) || statement_macro(t, first, last))
+    if (frozen(t, first, last) || has_block(t, first, last) || !macros_fit(t, type, first, last))
         return;
     add_slot(l, (Slot){.start = t->tok[first].start, .end = t->tok[last - 1].end, .type = type,
                        .node = node, .first = first, .last = last,
@@ -126,6 +131,12 @@ static void for_slot(const Tree *t, Slots *l, RuleType type, int node, int first
                        .last = first});
 }
 
+static bool header_declares(const Tree *t, int node) {
+    for (int i = 0; i < t->n_decl; i++)
+        if (t->decl[i].scope == node) return true;
+    return false;
+}
+
 static void loop_slots(const Grammar *g, Slots *l, int node) {
     const Tree *t = &g->tree;
     const Node *n = &t->node[node];
@@ -138,7 +149,7 @@ static void loop_slots(const Grammar *g, Slots *l, int node) {
         return;
     }
     if (n->semi1 < 0) return;
-    if (!tree_is_declaration(t, n->head + 1, n->semi1))
+    if (!header_declares(t, node))
         for_slot(t, l, RULE_FOR1, node, n->head + 1, n->semi1);
     for_slot(t, l, RULE_FOR2, node, n->semi1 + 1, n->semi2);
     for_slot(t, l, RULE_FOR3, node, n->semi2 + 1, n->head_end - 1);

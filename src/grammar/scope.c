@@ -17,16 +17,19 @@ static void chain(int n_names, int n, int **last, int **older) {
     for (int i = 0; i < n_names; i++) (*last)[i] = -1;
 }
 
-void tree_index_decls(Tree *t) {
-    chain(t->names.n, t->n_decl, &t->last_decl, &t->older_decl);
+void tree_index_macros(Tree *t) {
     chain(t->names.n, t->n_macro, &t->last_macro, &t->older_macro);
-    for (int i = 0; i < t->n_decl; i++) {
-        t->older_decl[i] = t->last_decl[t->decl[i].name];
-        t->last_decl[t->decl[i].name] = i;
-    }
     for (int i = 0; i < t->n_macro; i++) {
         t->older_macro[i] = t->last_macro[t->macro[i].name];
         t->last_macro[t->macro[i].name] = i;
+    }
+}
+
+void tree_index_decls(Tree *t) {
+    chain(t->names.n, t->n_decl, &t->last_decl, &t->older_decl);
+    for (int i = 0; i < t->n_decl; i++) {
+        t->older_decl[i] = t->last_decl[t->decl[i].name];
+        t->last_decl[t->decl[i].name] = i;
     }
 }
 
@@ -100,9 +103,15 @@ static bool is_param(const Macro *m, int name) {
 static void use_name(const Tree *t, int name, Uses *out);
 
 static void use_macro(const Tree *t, const Macro *m, Uses *out) {
-    if (m->is_statement) out->statement_macro = true;
+    if (m->is_statement) {
+        out->statement_macro = true;
+        if (tree_macro_form(t, m->name) == MACRO_PIECE) out->piece_macro = true;
+    }
     for (int i = 0; i < m->body.n; i++) {
         const Token *k = &m->body.v[i];
+        if (token_is(t->src, k, "break")) out->breaks = true;
+        if (token_is(t->src, k, "continue")) out->continues = true;
+        if (token_is(t->src, k, "return")) out->returns = true;
         if (k->kind != TOK_NAME || is_member(t, m->body.v, i) || is_param(m, k->name)) continue;
         use_name(t, k->name, out);
         if (m->assigns) name_set_add(&out->assigned, k->name);
@@ -111,7 +120,7 @@ static void use_macro(const Tree *t, const Macro *m, Uses *out) {
 
 /* Adds a name and, through macros of that name, all that they name. */
 static void use_name(const Tree *t, int name, Uses *out) {
-    if (!name_set_add(&out->used, name) || t->last_macro == NULL) return;
+    if (!name_set_add(&out->used, name)) return;
     for (int i = t->last_macro[name]; i >= 0; i = t->older_macro[i])
         if (!t->macro[i].undef) use_macro(t, &t->macro[i], out);
 }
@@ -137,7 +146,6 @@ static bool is_assigned(const Tree *t, int i, int last) {
 }
 
 static bool assigning_macro(const Tree *t, int name) {
-    if (t->last_macro == NULL) return false;
     for (int i = t->last_macro[name]; i >= 0; i = t->older_macro[i])
         if (t->macro[i].assigns) return true;
     return false;

@@ -36,6 +36,14 @@ typedef struct Directive {
     bool partial;
 } Directive;
 
+/* What `M;` or `M(x);` is. In this order the least of several definitions counts. */
+typedef enum MacroForm {
+    MACRO_NONE,      /* no macro, or not looked at yet */
+    MACRO_PIECE,     /* not a statement, or one that cannot be taken from its place */
+    MACRO_STATEMENT, /* one or more, with the ';' behind it */
+    MACRO_ENDED      /* that needs no ';' of its own */
+} MacroForm;
+
 typedef struct Macro {
     int name, place;
     int before;        /* the code token that follows its directive */
@@ -44,6 +52,7 @@ typedef struct Macro {
     Tokens body;       /* without TOK_END; offsets of the source */
     bool is_statement; /* holds ';', a brace or a statement's keyword */
     bool assigns;      /* holds an assignment, ++, -- or & */
+    MacroForm form;    /* see macro.c */
 } Macro;
 
 typedef enum NodeKind {
@@ -131,6 +140,11 @@ bool tree_group_fixed(const Tree *t, int g);
 /* Is group `inner` group `outer` or inside it? Every group is inside -1. */
 bool tree_group_inside(const Tree *t, int inner, int outer);
 
+/* macro.c: what a macro of this name makes of a statement; MACRO_NONE: it is none. */
+MacroForm tree_macro_form(const Tree *t, int name);
+/* Are tokens [first, last) `M;` or `M(x);` of a macro, with or without the ';'? */
+bool tree_is_macro_call(const Tree *t, int first, int last);
+
 /* block.c: fills match and node. */
 bool tree_blocks(Tree *t, gi_err *err);
 /* decl.c: the declarations in tokens [first, last), into scope. */
@@ -149,7 +163,8 @@ typedef struct Meaning {
     int what[MEANING_MAX];
 } Meaning;
 
-void tree_index_decls(Tree *t);
+void tree_index_macros(Tree *t); /* by tree_preprocess */
+void tree_index_decls(Tree *t);  /* after tree_blocks */
 /* node: innermost node around token `at`. */
 void tree_resolve(const Tree *t, int name, int node, int at, Meaning *out);
 
@@ -161,6 +176,8 @@ typedef struct NameSet {
 typedef struct Uses {
     NameSet used, assigned;
     bool statement_macro; /* uses a macro that is_statement */
+    bool piece_macro;     /* one that is no whole statement */
+    bool breaks, continues, returns; /* one that does so */
 } Uses;
 
 void tree_uses(const Tree *t, int first, int last, Uses *out);

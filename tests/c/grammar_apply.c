@@ -42,6 +42,24 @@ static void check_text(void) {
     grammar_free(g);
 }
 
+/* A macro may be several statements, or end in an if: in a body without braces it gets some. */
+static void check_macros(void) {
+    static const char text[] = "#define TWO(x) n += x; n *= x\n#define STOP(c) if (c) return\n"
+                               "#define WHEN(c) if (c)\n"
+                               "__global__ void k(int n, int *p) {\n"
+                               " TWO(2);\n STOP(n);\n if (n)\n  n++;\n else n--;\n p[0] = n;\n"
+                               " WHEN(n) n = 2;\n}\n";
+    GrammarOptions o = {.file = "k.cu"};
+    Grammar *g = grammar_parse(text, strlen(text), &o, NULL);
+    gives(g, "<8><5>", " if (n)\n  { TWO(2); }\n else n--;");
+    gives(g, "<8><6>", "{ STOP(n); }\n else");
+    gives(g, "<9><6> <9>+<5>", "else { TWO(2);\n STOP(n); }");
+    gives(g, "<10><5>", "n--;\n TWO(2);\n WHEN");
+    gives(g, "<5>", ") {\n \n STOP");
+    gives(g, "<11>", "WHEN(n) ;\n}"); /* a body, for all that the macro says */
+    grammar_free(g);
+}
+
 static void check_guards(void) {
     Grammar *g = kernel_grammar(true);
     gi_buf prologue = {0};
@@ -90,6 +108,7 @@ static void check_origin(void) {
 
 int main(void) {
     check_text();
+    check_macros();
     check_guards();
     check_origin();
     return tap_done();

@@ -58,7 +58,7 @@ static const char *const styles[][2] = {
     {"template <int N>\n__global__ void k(int n) {\n n = N < 3 ? 1 : 2;\n}", "<_k_3>"},
     {"struct S { int a; __device__ void f() { a = 1; } };\n__global__ void k(S s) { s.f(); }",
      "<_k_1>"},
-    {"#define BLOCK(x) { x; }\n__global__ void k(int n) {\n BLOCK(n = 1)\n}", "!<_k_3>"},
+    {"#define BLOCK(x) { x; }\n__global__ void k(int n) {\n BLOCK(n = 1)\n}", "<_k_3>"},
     {"__global__ void k(int n) {\n switch (n) {\n case 1: n = 2;\n n = 3;\n }\n}", "!<_k_4>"},
     {"__global__ void k(int n) {\n n = R\"x(; } \")x\"[0];\n n = ';' + '\\'';\n}", "<_k_3>"},
     {"__global__ void k(int n) {\n n = 1; \\\n n = 2;\n}", "<_k_3>"},
@@ -92,6 +92,83 @@ static void check_styles(void) {
     }
 }
 
+/* The statements of a kernel: their names and texts, one a line. */
+static char *statements(const char *text, const char *kernel) {
+    GrammarOptions o = {.file = "k", .kernel = kernel, .open_loops = true};
+    gi_buf out = {0};
+    Grammar *g = grammar_parse(text, strlen(text), &o, NULL);
+    gi_buf_adds(&out, "");
+    for (int i = 0; i < grammar_rule_count(g); i++) {
+        const Rule *r = grammar_rule(g, i);
+        bool statement = r->type == RULE_STATEMENT || r->type == RULE_FOR1;
+        if (statement) gi_buf_addf(&out, "%s %s\n", r->name, r->text);
+    }
+    grammar_free(g);
+    return out.data;
+}
+
+/* Pointers and references of types that the file defines, or does not, or that a template takes,
+** are declared, even where something else far away has the name of the type. */
+static void check_pointers(void) {
+    char *list = statements(
+        "typedef struct { float x; } vec;\n"
+        "typedef struct node { int a; } node_t;\n"
+        "struct H { int ray; };\n"
+        "__device__ int ray_of(int ray) { return ray; }\n"
+        "template <typename T, class U, int N> __device__ void f(T *x) {\n"
+        " T *p = x; U *q; T (*r)[4] = 0;\n"
+        " p = x * N;\n"
+        "}\n"
+        "__global__ void k(vec *points, ray *rays, int n) {\n"
+        " vec *p; vec *q = points, *r; vec **s = &q; vec *const e = points;\n"
+        " node_t *t; ray *w = rays; ray &v = rays[0];\n"
+        " vec (*a)[3] = 0; float (&b)[4] = c;\n"
+        " for (vec *i = points; i < q; i++) n++;\n"
+        " p = points;\n"
+        " f<vec, vec, 3>(p);\n"
+        "}\n", "k");
+    is_str(list, "<_k_7> p = x * N;\n<_k_13> n++;\n<_k_14> p = points;\n"
+                 "<_k_15> f<vec, vec, 3>(p);\n",
+           "pointers to types are declarations");
+    free(list);
+}
+
+static void check_macros(void) {
+    char *list = statements(
+        "#define LOAD(x) s[x] = a[x]; t[x] = b[x]\n"
+        "#define ADD(x) do { float q = a[x]; sum += q; } while (0)\n"
+        "#define BLOCK(x) { x; }\n"
+        "#define END(x) sum *= x;\n"
+        "#define STOP(c) if (c) return\n"
+        "#define HALF sum /= \\\n  2; sum++\n"
+        "#ifdef A\n#define EITHER(x) sum = x;\n#else\n#define EITHER(x) sum = x\n#endif\n"
+        "#define DECL(x) float v = x\n"
+        "#define OPEN(c) if (c) {\n"
+        "#define CLOSE }\n"
+        "#define WHEN(c) if (c)\n"
+        "#define BOTH(c) if (c) continue; else return\n"
+        "#define LABEL(l) l: sum++\n"
+        "#define VALUE(x) ({ int t = x; t; })\n"
+        "__global__ void k(float *a, float *b, int n) {\n"
+        " LOAD(n); ADD(n); BLOCK(sum = 1) BLOCK(sum = 2); END(3)\n"
+        " *a = 1;\n"
+        " STOP(n > 4); HALF; EITHER(3);\n"
+        " DECL(2); WHEN(n) sum = 5;\n"
+        " OPEN(n) sum++; CLOSE\n"
+        " for (;;) { BOTH(n); LABEL(x); }\n"
+        " n = VALUE(4);\n"
+        " if (n) END(4) else END(5)\n"
+        " { sum = 2; }\n"
+        "}\n", "k");
+    is_str(list, "<_k_21> LOAD(n);\n<_k_21.2> ADD(n);\n<_k_21.3> BLOCK(sum = 1)\n"
+                 "<_k_21.4> BLOCK(sum = 2);\n<_k_21.5> END(3)\n<_k_22> *a = 1;\n"
+                 "<_k_23> STOP(n > 4);\n<_k_23.2> HALF;\n<_k_23.3> EITHER(3);\n"
+                 "<_k_24> sum = 5;\n<_k_25> sum++;\n<for1_k_26> \n<_k_28> END(4)\n<_k_28.2> END(5)\n"
+                 "<_k_29> sum = 2;\n",
+           "a macro that is one or more whole statements is a statement");
+    free(list);
+}
+
 static void refused(const char *text, const char *kernel, const char *message) {
     gi_err err = {0};
     GrammarOptions o = {.file = "k.cu", .kernel = kernel};
@@ -117,6 +194,8 @@ int main(void) {
     check_protected_loops();
     check_open_loops();
     check_styles();
+    check_pointers();
+    check_macros();
     check_errors();
     return tap_done();
 }
