@@ -45,6 +45,7 @@ static const char *base_name(const char *path) {
 static int parse(lua_State *L) {
     static const char *const known[] = {"kernel",
                                         "open_loops",
+                                        "skip_idle",
                                         "pragmas",
                                         "restricts",
                                         "consts",
@@ -60,6 +61,7 @@ static int parse(lua_State *L) {
     GrammarOptions o = {.file = base_name(path)};
     o.kernel = bind_option_string(L, 2, "kernel", NULL);
     o.open_loops = bind_option_bool(L, 2, "open_loops", false);
+    o.skip_idle = bind_option_bool(L, 2, "skip_idle", false);
     o.pragmas = bind_option_bool(L, 2, "pragmas", true);
     o.restricts = bind_option_bool(L, 2, "restricts", true);
     o.consts = bind_option_bool(L, 2, "consts", true);
@@ -406,9 +408,9 @@ void bind_grammar(lua_State *L) {
                                     {NULL, NULL}};
     static const BindRow rows[] = {
         {"parse", parse, "gi.grammar.parse(path [, options]) -> g | nil, message, code",
-         "Reads a CUDA source into typed line rules; options: kernel, open_loops, pragmas, "
-         "restricts, "
-         "consts, volatiles, launch_bounds, launch_bounds_threads, config, text."},
+         "Reads a CUDA source into typed line rules; options: kernel, open_loops, skip_idle, "
+         "pragmas, restricts, consts, volatiles, launch_bounds, launch_bounds_threads, config, "
+         "text."},
         {"read", read_bnf, "gi.grammar.read(bnf) -> g | nil, message, code",
          "A grammar from the BNF text that tostring(g) gave."},
         {NULL, NULL, NULL, NULL}};

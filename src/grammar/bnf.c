@@ -14,6 +14,7 @@
 #include "grammar/inside.h"
 
 #include <ctype.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,15 +40,27 @@ static void put_option(gi_buf *out, const char *name, const char *value) {
     gi_buf_adds(out, "\n");
 }
 
+/* The options that are yes or no: words of the line `# open`. */
+static const struct { const char *word; size_t at; } open_words[] = {
+    {" loops", offsetof(GrammarOptions, open_loops)},
+    {" skip_idle", offsetof(GrammarOptions, skip_idle)},
+    {" pragmas", offsetof(GrammarOptions, pragmas)},
+    {" restricts", offsetof(GrammarOptions, restricts)},
+    {" consts", offsetof(GrammarOptions, consts)},
+    {" volatiles", offsetof(GrammarOptions, volatiles)},
+    {" launch_bounds", offsetof(GrammarOptions, launch_bounds)}};
+enum { N_OPEN = sizeof open_words / sizeof *open_words };
+
 static void put_options(const Grammar *g, gi_buf *out) {
     const GrammarOptions *o = &g->options;
     gi_buf_adds(out, "# gilua grammar 1\n");
     put_option(out, "file", o->file);
     put_option(out, "kernel", o->kernel);
-    gi_buf_addf(out, "# open%s%s%s%s%s%s\n", o->open_loops ? " loops" : "",
-                o->pragmas ? " pragmas" : "", o->restricts ? " restricts" : "",
-                o->consts ? " consts" : "", o->volatiles ? " volatiles" : "",
-                o->launch_bounds ? " launch_bounds" : "");
+    gi_buf_adds(out, "# open");
+    for (size_t i = 0; i < N_OPEN; i++)
+        if (*(const bool *)((const char *)o + open_words[i].at))
+            gi_buf_adds(out, open_words[i].word);
+    gi_buf_adds(out, "\n");
     put_option(out, "threads", o->launch_bounds_threads);
     for (int i = 0; i < o->n_config; i++) {
         const GrammarConfig *c = &o->config[i];
@@ -216,14 +229,9 @@ static void read_comment(Bnf *b, const char *line) {
     else if (strncmp(line, "# threads ", 10) == 0)
         set_string(&o->launch_bounds_threads, line + 10);
     else if (strncmp(line, "# config ", 9) == 0) read_config(b, line + 9);
-    else if (strncmp(line, "# open", 6) == 0) {
-        o->open_loops = strstr(line, " loops") != NULL;
-        o->pragmas = strstr(line, " pragmas") != NULL;
-        o->restricts = strstr(line, " restricts") != NULL;
-        o->consts = strstr(line, " consts") != NULL;
-        o->volatiles = strstr(line, " volatiles") != NULL;
-        o->launch_bounds = strstr(line, " launch_bounds") != NULL;
-    }
+    else if (strncmp(line, "# open", 6) == 0)
+        for (size_t i = 0; i < N_OPEN; i++)
+            *(bool *)((char *)o + open_words[i].at) = strstr(line, open_words[i].word) != NULL;
 }
 
 static bool bad_line(const Bnf *b, int number, const char *why) {

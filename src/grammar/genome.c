@@ -130,7 +130,7 @@ static void type_reason(const Rule *to, const Rule *s, gi_buf *out) {
 
 static void pair_reason(const Grammar *g, const Gene *gene, gi_buf *out) {
     const Rule *to = &g->rule[gene->target], *s = &g->rule[gene->source];
-    if (s->type != source_type(to->type)) type_reason(to, s, out);
+    if (!rule_fits(g, gene->source, gene->target)) type_reason(to, s, out);
     else if (gene->kind == GENE_INSERT && !rule_can_insert(g, gene->target))
         gi_buf_addf(out, "%s is %s: only statements can be inserted", to->name, noun(to->type));
     else if (gene->kind == GENE_REPLACE && to->type == RULE_ELSE)

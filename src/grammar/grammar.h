@@ -57,6 +57,8 @@ typedef struct GrammarOptions {
     const char *kernel;    /* it and the __device__ functions that it calls are open. NULL: all */
     bool open_loops;       /* StereoCamera: loop headers are rules, and every loop carries a guard;
                               false, NiftyReg: headers and loop variables are protected (§3.4) */
+    bool skip_idle;        /* genes that leave the code as it is are not drawn nor counted; false,
+                              the papers: they are */
     bool pragmas, restricts, consts, volatiles, launch_bounds; /* open these rule types */
     const char *launch_bounds_threads; /* expression for __launch_bounds__'s first argument */
     const GrammarConfig *config;

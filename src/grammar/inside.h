@@ -16,7 +16,8 @@ typedef struct IntList {
     int *v, n, cap;
 } IntList;
 
-void int_add(IntList *l, int value);
+void int_push(IntList *l, int value); /* at the end */
+void int_add(IntList *l, int value);  /* if it is not there */
 bool int_has(const IntList *l, int value);
 
 /* Holes that hold no rule, so that no gene can name them: where a function counts its loops
@@ -37,8 +38,8 @@ typedef struct RuleInfo {
     int node;         /* innermost node around it, -1 for pool and fixed rules */
     int first, last;  /* its tokens; a slot: the token it stands before, twice */
     Jump jump;
-    Meaning *meaning; /* of every name it uses, at its own place */
     bool macro;       /* a statement that is a macro */
+    Meaning *meaning; /* of every name it uses, at its own place */
     int n_meaning, cap_meaning;
     IntList assigned; /* declarations it changes */
     IntList counters; /* variables of loops around it by which it may index a shared array */
@@ -57,7 +58,8 @@ typedef struct Moves {
     int n_rule;
     long *first;    /* number of the first gene of target t (a rule, or n_rule + a configuration
                        entry), and one more for the count of all */
-    IntList *source; /* by rule: the rules a copy of which may stand there */
+    IntList (*list)[3]; /* by rule and GENE_REPLACE or GENE_INSERT: what is copied there */
+    char **code;        /* by rule: code_text of it */
 } Moves;
 
 struct Grammar {
@@ -125,6 +127,8 @@ bool rule_can_replace(const Grammar *g, int rule);
 bool rule_can_insert(const Grammar *g, int rule);
 /* The type of rule that may be the source for a target of this type. */
 RuleType source_type(RuleType target);
+/* Do the types of the two rules of a pair agree? */
+bool rule_fits(const Grammar *g, int source, int target);
 bool config_is_target(const Grammar *g, int config);
 
 /* genome.c */
@@ -136,6 +140,10 @@ void guard_after(RuleType type, const char *text, gi_buf *out);
 
 /* clock.c: has every open kernel one place for the span clock? */
 bool clock_has_place(const Grammar *g, gi_err *err);
+
+/* idle.c: does the gene leave the code as it is? Once moves are known. */
+bool gene_is_idle(const Grammar *g, const Gene *gene);
+char *code_text(const char *text);
 
 /* random.c */
 void moves_free(Moves *m);

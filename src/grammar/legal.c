@@ -21,6 +21,10 @@ RuleType source_type(RuleType target) {
     }
 }
 
+bool rule_fits(const Grammar *g, int source, int target) {
+    return g->rule[source].type == source_type(g->rule[target].type);
+}
+
 static bool is_option(RuleType type) {
     return type == RULE_OPTCONST || type == RULE_OPTRESTRICT || type == RULE_OPTVOLATILE;
 }
@@ -82,13 +86,13 @@ void grammar_rule_meaning(Grammar *g, int rule) {
     Uses u = {0};
     info->shared = -1;
     tree_uses(t, info->first, info->last, &u);
+    info->jump = jump_of(t, info, &u, g->rule[rule].type);
+    info->macro = g->rule[rule].type == RULE_STATEMENT &&
+                  tree_is_macro_call(t, info->first, info->last);
     for (int i = 0; i < u.used.n; i++) {
         Meaning m;
         tree_resolve(t, u.used.v[i], info->node, info->first, &m);
         if (m.n == 0) continue;
-    info->jump = jump_of(t, info, &u, g->rule[rule].type);
-    info->macro = g->rule[rule].type == RULE_STATEMENT &&
-                  tree_is_macro_call(t, info->first, info->last);
         gi_grow(info->meaning, info->n_meaning, info->cap_meaning);
         info->meaning[info->n_meaning++] = m;
         for (int k = 0; k < m.n && k < MEANING_MAX; k++) {

@@ -3,10 +3,13 @@
 
 #include <string.h>
 
-void int_add(IntList *l, int value) {
-    if (int_has(l, value)) return;
+void int_push(IntList *l, int value) {
     gi_grow(l->v, l->n, l->cap);
     l->v[l->n++] = value;
+}
+
+void int_add(IntList *l, int value) {
+    if (!int_has(l, value)) int_push(l, value);
 }
 
 bool int_has(const IntList *l, int value) {

@@ -1,8 +1,8 @@
 /* random.c - the neighbourhood of single genes: counting, numbering, drawing.
 **
 ** The genes of a rule are numbered: its deletion, its replacements, the insertions before it; rules
-** in order, then the configuration entries (their bare names). The lists of legal sources are found
-** once, when first asked for.
+** in order, then the configuration entries (their bare names). The lists of sources, legal and with
+** options.skip_idle such as change something, are found once, when first asked for.
 */
 #include "grammar/inside.h"
 
@@ -10,61 +10,65 @@
 #include <string.h>
 
 void moves_free(Moves *m) {
-    for (int i = 0; i < m->n_rule && m->source; i++) free(m->source[i].v);
-    free(m->source);
+    for (int i = 0; i < m->n_rule && m->known; i++) {
+        free(m->list[i][GENE_REPLACE].v);
+        free(m->list[i][GENE_INSERT].v);
+        free(m->code[i]);
+    }
+    free(m->list);
+    free(m->code);
     free(m->first);
     free(m);
 }
 
+static bool is_drawn(const Grammar *g, GeneKind kind, int target, int source) {
+    Gene gene = {.kind = kind, .target = target, .source = source, .config = target - g->n_rule};
+    return !(g->options.skip_idle && gene_is_idle(g, &gene));
+}
+
 /* How many genes of this kind rule t has. */
 static long kind_count(const Grammar *g, int t, GeneKind kind) {
-    const IntList *s = &g->moves->source[t];
-    if (kind == GENE_DELETE) return rule_can_delete(g, t);
-    if (kind == GENE_INSERT) return rule_can_insert(g, t) ? s->n : 0;
-    return rule_can_replace(g, t) ? s->n - int_has(s, t) : 0;
+    if (kind == GENE_DELETE) return rule_can_delete(g, t) && is_drawn(g, kind, t, -1);
+    return g->moves->list[t][kind].n;
 }
 
 static void find_sources(const Grammar *g, Moves *m, int t) {
-    RuleType type = source_type(g->rule[t].type);
     for (int s = 0; s < g->n_rule; s++) {
-        if (g->rule[s].type != type || grammar_copy_verdict(g, s, t).why) continue;
-        IntList *l = &m->source[t];
-        gi_grow(l->v, l->n, l->cap);
-        l->v[l->n++] = s;
+        if (!rule_fits(g, s, t) || grammar_copy_verdict(g, s, t).why) continue;
+        bool replaces = s != t && rule_can_replace(g, t) && is_drawn(g, GENE_REPLACE, t, s);
+        bool inserts = rule_can_insert(g, t) && is_drawn(g, GENE_INSERT, t, s);
+        if (replaces) int_push(&m->list[t][GENE_REPLACE], s);
+        if (inserts) int_push(&m->list[t][GENE_INSERT], s);
     }
+}
+
+static long target_count(const Grammar *g, Moves *m, int t) {
+    long n = 0;
+    if (t >= g->n_rule) return config_is_target(g, t - g->n_rule) && is_drawn(g, GENE_SET, t, -1);
+    if (!rule_is_target(g, t)) return 0;
+    find_sources(g, m, t);
+    for (int k = GENE_DELETE; k <= GENE_INSERT; k++) n += kind_count(g, t, (GeneKind)k);
+    return n;
 }
 
 static const Moves *moves(const Grammar *g) {
     Moves *m = g->moves;
     if (m->known) return m;
-    long n = 0;
     int targets = g->n_rule + g->options.n_config;
     m->known = true;
     m->n_rule = g->n_rule;
-    m->source = gi_alloc((size_t)g->n_rule * sizeof *m->source);
+    m->list = gi_alloc((size_t)g->n_rule * sizeof *m->list);
+    m->code = gi_alloc((size_t)g->n_rule * sizeof *m->code);
     m->first = gi_alloc((size_t)(targets + 1) * sizeof(long));
-    for (int t = 0; t < targets; t++) {
-        m->first[t] = n;
-        if (t >= g->n_rule) n += config_is_target(g, t - g->n_rule);
-        else if (rule_is_target(g, t)) {
-            find_sources(g, m, t);
-            for (int k = GENE_DELETE; k <= GENE_INSERT; k++) n += kind_count(g, t, (GeneKind)k);
-        }
-    }
-    m->first[targets] = n;
+    for (int i = 0; i < g->n_rule; i++) m->code[i] = code_text(g->rule[i].text);
+    for (int t = 0; t < targets; t++) m->first[t + 1] = m->first[t] + target_count(g, m, t);
     return m;
 }
 
 /* The i-th gene of a kind of rule t. */
 static Gene nth_gene(const Grammar *g, int t, GeneKind kind, long i) {
-    const IntList *s = &g->moves->source[t];
-    Gene gene = {.kind = kind, .target = t, .source = -1, .config = -1};
-    if (kind == GENE_DELETE) return gene;
-    for (int k = 0; k < s->n; k++) {
-        if (kind == GENE_REPLACE && s->v[k] == t) continue;
-        if (i-- == 0) gene.source = s->v[k];
-    }
-    return gene;
+    int source = kind == GENE_DELETE ? -1 : g->moves->list[t][kind].v[i];
+    return (Gene){.kind = kind, .target = t, .source = source, .config = -1};
 }
 
 static Gene config_gene(int config) {

@@ -69,6 +69,55 @@ static void check_count(const Grammar *g) {
     ok(!grammar_gene_at(g, n, &none) && !grammar_gene_at(g, -1, &none), "none beyond");
 }
 
+/* Equal statements, conditions, jumps, a pragma of the pool, a macro that is set already. */
+static const char idle_text[] = "#define FAST 1\n"
+                                "__global__ void k(int n, int *p)\n{\n"
+                                " p[0] = n;\n p[0] =  n; // again\n"
+                                " if (0) n++;\n if (n) n++;\n if ( n ) return;\n return;\n"
+                                "#pragma unroll 3\n"
+                                " for (int i = 0; 0; i++) return;\n}\n";
+
+/* The words of a text, a blank between. */
+static char *words_of(const char *text) {
+    SourceTokens t = {0};
+    gi_buf out = {0};
+    grammar_tokens(text, 0, (int)strlen(text), 1, &t);
+    gi_buf_adds(&out, "");
+    for (int i = 0; i < t.n; i++)
+        gi_buf_addf(&out, "%.*s ", t.v[i].end - t.v[i].start, text + t.v[i].start);
+    source_tokens_free(&t);
+    return out.data;
+}
+
+/* Does every drawn gene change a word? With idle ones drawn too, how many leave all as it is? */
+static void check_idle(void) {
+    static const GrammarConfig fast = {"FAST", "1", true};
+    GrammarOptions o = {.file = "k", .open_loops = true, .pragmas = true, .config = &fast,
+                        .n_config = 1};
+    long n[2], same[2] = {0, 0}, jumps = 0;
+    for (int skip = 0; skip < 2; skip++) {
+        o.skip_idle = skip;
+        Grammar *g = grammar_parse(idle_text, strlen(idle_text), &o, NULL);
+        char *plain = mutant(g, ""), *words = words_of(plain);
+        n[skip] = grammar_gene_count(g);
+        for (long i = 0; i < n[skip]; i++) {
+            gi_buf gene = {0};
+            grammar_gene_at(g, i, &gene);
+            char *text = mutant(g, gene.data), *now = words_of(text);
+            same[skip] += strcmp(now, words) == 0;
+            jumps += skip == 0 && strstr(now, "return ; return ;") && strchr(gene.data, '+');
+            free(text), free(now);
+            gi_buf_free(&gene);
+        }
+        free(plain), free(words);
+        grammar_free(g);
+    }
+    ok(same[0] > 8, "%ld of %ld genes leave every word as it is", same[0], n[0]);
+    is_int(same[1], 0, "with skip_idle none does");
+    ok(n[1] < n[0] - same[0], "nor do jumps behind the same jump");
+    ok(n[1] >= n[0] - same[0] - jumps, "and all others are there");
+}
+
 /* With a weight on one type alone only that type is drawn. */
 static void check_weights(const Grammar *g, gi_rng *rng) {
     double weights[RULE_TYPES] = {0};
@@ -125,5 +174,6 @@ int main(void) {
         check_even(g, &rng);
         grammar_free(g);
     }
+    check_idle();
     return tap_done();
 }

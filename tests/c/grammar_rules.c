@@ -163,8 +163,8 @@ static void check_macros(void) {
     is_str(list, "<_k_21> LOAD(n);\n<_k_21.2> ADD(n);\n<_k_21.3> BLOCK(sum = 1)\n"
                  "<_k_21.4> BLOCK(sum = 2);\n<_k_21.5> END(3)\n<_k_22> *a = 1;\n"
                  "<_k_23> STOP(n > 4);\n<_k_23.2> HALF;\n<_k_23.3> EITHER(3);\n"
-                 "<_k_24> sum = 5;\n<_k_25> sum++;\n<for1_k_26> \n<_k_28> END(4)\n<_k_28.2> END(5)\n"
-                 "<_k_29> sum = 2;\n",
+                 "<_k_24> sum = 5;\n<_k_25> sum++;\n<for1_k_26> \n<_k_28> END(4)\n"
+                 "<_k_28.2> END(5)\n<_k_29> sum = 2;\n",
            "a macro that is one or more whole statements is a statement");
     free(list);
 }
