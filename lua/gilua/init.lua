@@ -17,8 +17,8 @@ local rooms = {
   { "report", "report folder findings kept tuned progress html plot explain t4 disparity" },
   { "study", "experiment gecco2014 eurogp2014 tune validate adequacy" },
   { "new", "newproblem reading parts csource headers slice signature branches hostcode hostvalue "
-    .. "launchguess argumentguess usage precision problemtext backport checkproblem coverage "
-    .. "otherdata" },
+    .. "instances launchguess argumentguess usage precision problemtext backport checkproblem "
+    .. "coverage otherdata" },
   { "prompt", "prompt inspect mutant errors" },
   { "command", "commands answer runs improve winner doctor meant" },
 }

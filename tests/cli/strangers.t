@@ -91,4 +91,37 @@ int main() { t<Kind::two><<<1, 32>>>(0); }
 END
 ready enum "a template of an enum" 'template = { "Kind::two" }'
 
+cat >within.cu <<'END'
+enum Way { across, down };
+template <class T> struct Pair { T a, b; };
+template <class P, Way W, int N = 3> __global__ void pairs(P *x, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) x[i].a += W == down ? x[i].b : N;
+}
+template <class T, Way W> void run(int n)
+{
+    using pair = Pair<T>;
+    pair *x;
+    cudaMalloc(&x, n * sizeof(pair));
+    pairs<pair, W><<<(n + 63) / 64, 64>>>(x, n);
+}
+int main() { run<double, down>(1000); }
+END
+ready within "a template that is launched within another" 'template = { "Pair < double >", "down", "3" }'
+cat >deduced.cu <<'END'
+template <class T> __global__ void twice(T *x, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) x[i].y *= 2;
+}
+int main()
+{
+    double2 *x;
+    cudaMalloc(&x, 1000 * sizeof(double2));
+    twice<<<8, 128>>>(x, 1000);
+}
+END
+ready deduced "a template whose type is deduced" 'template = { "double2" }' 'type = "f64", count = "n * 2"'
+
 finish

@@ -7,6 +7,7 @@
 local branches = require "gilua.new.branches"
 local csource = require "gilua.new.csource"
 local hostvalue = require "gilua.new.hostvalue"
+local instances = require "gilua.new.instances"
 
 ---@class HostLaunch `kernel<template><<<grid, block, shared>>>(args)`, as texts
 ---@field line integer
@@ -16,6 +17,7 @@ local hostvalue = require "gilua.new.hostvalue"
 ---@field block string
 ---@field shared? string
 ---@field args string[]
+---@field within? HostTemplate whose parameters these texts may name
 
 ---@class HostCode
 ---@field definitions table<string, string> a name's value: a macro's, a variable's, a member's
@@ -26,6 +28,8 @@ local hostvalue = require "gilua.new.hostvalue"
 ---@field types table<string, string> a typedef's type
 ---@field pointees table<string, string[]> what stands before `* name`: one may be a type
 ---@field launches table<string, HostLaunch> a kernel's first
+---@field templates table functions that are templates: HostTemplate by place and by name
+---@field instances table<string, HostInstance> a template's first call
 ---@field allocations table[] { target, args, line, place }: what stands behind the & in the first
 ---@field variables table[] { type, name, counts }: those that are __constant__
 ---@field sizes table<string, integer|false> of types, once known; false: not known, or not yet
@@ -177,17 +181,23 @@ local function read_struct(self, t, i)
   end
 end
 
+-- Where the declaration ends that begins at a token, before its `;`: commas are those of templates.
+local function type_end(t, from)
+  local last = (t:find(from, ";") or math.huge) - 1
+  return last > from and last <= from + MOST_IN_TYPE and last or nil
+end
+
 -- `typedef type name;`
 local function read_typedef(self, t, i)
-  local last = value_end(t, i + 1, MOST_IN_TYPE)
-  if last and last > i + 1 and t[last + 1] == ";" and t:kind(last) == "name" then
+  local last = type_end(t, i + 1)
+  if last and t:kind(last) == "name" and not t:find(i + 1, "{", last) then
     self.types[t[last]] = self.types[t[last]] or t:text(i + 1, last - 1)
   end
 end
 
 -- `using name = type;`
 local function read_using(self, t, i)
-  local last = t:kind(i + 1) == "name" and t[i + 2] == "=" and value_end(t, i + 3)
+  local last = t:kind(i + 1) == "name" and t[i + 2] == "=" and type_end(t, i + 2)
   if last then self.types[t[i + 1]] = self.types[t[i + 1]] or t:text(i + 3, last) end
 end
 
@@ -211,12 +221,22 @@ end
 -- `cudaMalloc…(&name, bytes)`, `cudaMallocPitch(&name, &pitch, width, height)`
 local function read_call(self, t, i)
   local name, close = t:kind(i - 1) == "name" and t[i - 1], close_of(t, i)
+  if name then instances.read_call(self, t, i, name, {}) end
   if not name or not close or not name:find "^cudaMalloc%w*$" then return end
   local args = csource.parts(t, i + 1, close - 1)
   self.allocations[#self.allocations + 1] = { target = (args[1] or ""):match "&%s*(.*)$",
     args = args, line = t:line(i), place = place_of(self, t, i) }
   local pitch = name == "cudaMallocPitch" and (args[2] or ""):match "&%s*([%a_][%w_]*)"
   if pitch and args[3] then define(self, pitch, args[3]) end
+end
+
+-- `name<arguments>(`
+local function read_angle(self, t, i)
+  local close = t:kind(i - 1) == "name" and csource.angle_end(t, i)
+  if close and t[close + 1] == "(" then
+    instances.read_call(self, t, close + 1, t[i - 1],
+      csource.split(t:text(i + 1, close):sub(1, -2))) -- without the last >
+  end
 end
 
 -- The name launched by the <<< at a token, and the arguments of its template.
@@ -248,18 +268,24 @@ local function read_launch(self, t, i)
   if t[close + 1] ~= "(" or not behind then return end
   local how = csource.parts(t, i + 1, close - 1)
   self.launches[kernel] = { line = t:line(i), place = place_of(self, t, i), template = template,
-    grid = how[1], block = how[2], shared = how[3], args = csource.parts(t, close + 2, behind - 1) }
+    grid = how[1], block = how[2], shared = how[3], args = csource.parts(t, close + 2, behind - 1),
+    within = instances.around(self, t, i) }
 end
 
 local READERS = { ["="] = read_assignment, ["{"] = read_braces, ["*"] = read_pointer,
   ["("] = read_call, ["<<<"] = read_launch, dim3 = read_dim3, struct = read_struct,
-  typedef = read_typedef, using = read_using, __constant__ = read_constant }
+  typedef = read_typedef, using = read_using, __constant__ = read_constant, ["<"] = read_angle }
 
 local function read_words(self, t)
   for i = 1, #t do
     local reader = READERS[t[i]]
     if reader then reader(self, t, i) end
-    if t:kind(i) == "directive" then read_words(self, t:inside(i)) end -- a macro may launch
+    if t:kind(i) == "directive" then -- a macro may launch
+      local outer = self.around
+      self.around = instances.around(self, t, i)
+      read_words(self, t:inside(i))
+      self.around = outer
+    end
   end
 end
 
@@ -271,11 +297,15 @@ end
 function M.read(text, headers, defines)
   local self = setmetatable({ definitions = {}, functions = {}, dims = {}, aggregates = {},
     structs = {}, types = {}, pointees = {}, launches = {}, allocations = {}, variables = {},
-    sizes = {}, known = {} }, M)
+    templates = {}, instances = {}, sizes = {}, known = {} }, M)
   local files = { { name = "the file", text = text }, table.unpack(headers or {}) }
   local kept, why = branches.kept(files, defines or {})
+  local tokens = {}
   for i, code in ipairs(kept) do
-    local t = csource.tokens(code)
+    tokens[i] = csource.tokens(code)
+    instances.read_templates(self, tokens[i]) -- their calls may stand in a file before theirs
+  end
+  for i, t in ipairs(tokens) do
     self.file = i > 1 and files[i].name or nil
     for _, _, words in csource.directives(t) do read_macro(self, words) end
     read_words(self, t)

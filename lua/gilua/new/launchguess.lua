@@ -2,6 +2,7 @@
 -- else guessed: a template's arguments, the sizes, block and grid, dynamic shared memory.
 
 local csource = require "gilua.new.csource"
+local instances = require "gilua.new.instances"
 
 local M = {}
 
@@ -16,21 +17,41 @@ local NAMED = { -- what an argument of that name usually is, where nothing says 
 --------------------------------------------------------------------------------------------------
 -- Arguments of a template
 
-local function template_argument(p, text, host, notes)
-  if p.is_type then
-    if text and host:size_of(text) then return text end
-    notes[#notes + 1] = ("GUESS: template parameter %s is float"):format(p.name)
-    return "float"
+-- A type, where the kernel's file knows it: a guess stands for what only the host knows.
+local function type_argument(p, text, host, notes)
+  if text and instances.is_type(host, text) then return text end
+  notes[#notes + 1] = ("GUESS: template parameter %s is float"):format(p.name)
+  return "float"
+end
+
+-- Is a parameter a whole number, and no value of an enumeration or a class?
+local function is_number(p, host)
+  local t <close> = csource.tokens(p.declared)
+  for i = 1, #t - 1 do
+    if host.SIZES[t[i]] then return true end
   end
+  return false
+end
+
+local function value_argument(p, text, host, notes)
   local value = text and host:value(text)
   if value then return tostring(value) end
-  if text and text:find "^[%w_:]+::[%w_]+$" then return text end -- an enum's
+  if text and (not is_number(p, host) or text:find "^[%w_:]+::[%w_]+$") then return text end
   notes[#notes + 1] = ("GUESS: template parameter %s is 256"):format(p.name)
   return "256"
 end
 
---- Arguments of a kernel's template: those given, else those it is launched with, else guesses.
----@param item table of g:outline(), with gilua.slice's is_type in its template
+-- The argument that the host has for a parameter, as it is known outside of what launches it.
+local function launched_with(p, i, kernel, launch, host)
+  local text = launch and launch.template[i]
+  if text then return instances.resolve(host, text, launch.within) end
+  local is_deduced = launch and p.is_type
+  return is_deduced and instances.deduced(host, p.name, kernel.param_texts, launch) or nil
+end
+
+--- Arguments of a kernel's template: those given, else those it is launched with, else its own,
+--- else guesses.
+---@param item table of g:outline(), with what gilua.slice knows of its template
 ---@param launch table? of hostcode:launch
 ---@param given string[]
 ---@param host table of gilua.hostcode
@@ -39,7 +60,8 @@ end
 function M.template(item, launch, given, host, notes)
   local list = {}
   for i, p in ipairs(item.template or {}) do
-    list[i] = template_argument(p, given[i] or launch and launch.template[i], host, notes)
+    local text = given[i] or launched_with(p, i, item, launch, host) or p.default
+    list[i] = (p.is_type and type_argument or value_argument)(p, text, host, notes)
   end
   return list
 end

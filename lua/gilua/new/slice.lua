@@ -82,16 +82,18 @@ end
 ---@field name string below the problem's folder
 ---@field text string
 ---@field includes table<string, Header> as spelled; one with a copy is included as that
----@field items? table[] of g:outline(), once it is blamed; parameters of templates with is_type and
----  declared
+---@field items? table[] of g:outline(), once it is blamed, with param_texts; parameters of
+---  templates with is_type, declared and default
 ---@field gone table set of items that are left out
 ---@field edit? table of the kernel's head
 
--- Of a template's parameter: does it stand for a type, and how is it declared, without a default?
+-- Of a template's parameter: does it stand for a type, how is it declared, and its default.
 local function read_parameter(p, text)
   local t <close> = csource.tokens(text)
+  local equals = t:find(1, "=")
   p.is_type = t[1] == "typename" or t[1] == "class"
-  p.declared = t:text(1, (t:find(1, "=") or #t + 1) - 1)
+  p.declared = t:text(1, (equals or #t + 1) - 1)
+  p.default = equals and t:text(equals + 1, #t) or nil
 end
 
 local function items_of(text, name, kernel)
@@ -100,6 +102,8 @@ local function items_of(text, name, kernel)
   local items = g:outline()
   for _, item in ipairs(items) do
     for _, p in ipairs(item.template or {}) do read_parameter(p, text:sub(p.first, p.last)) end
+    item.param_texts = {}
+    for i, p in ipairs(item.params or {}) do item.param_texts[i] = text:sub(p.first, p.last) end
   end
   return items
 end
