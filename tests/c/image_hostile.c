@@ -2,6 +2,7 @@
 ** files without an end. Each is read in a process of its own, whose address space must not have
 ** grown by more than the bound that image.h states; libnifti says nothing by itself. */
 #include "image/image.h"
+#include "png_chunks.h"
 #include "tap.h"
 
 #include <fcntl.h>
@@ -89,29 +90,6 @@ static void refused(const char *name, size_t most_bytes, const char *part) {
 }
 
 /* ---- PNG ---------------------------------------------------------------------------- */
-
-static void add_word(gi_buf *b, unsigned long v) {
-    const char bytes[4] = {(char)(v >> 24), (char)(v >> 16), (char)(v >> 8), (char)v};
-    gi_buf_add(b, bytes, 4);
-}
-
-static void add_chunk(gi_buf *b, const char *kind, const void *bytes, size_t n) {
-    add_word(b, n);
-    const size_t from = b->len;
-    gi_buf_add(b, kind, 4);
-    gi_buf_add(b, bytes, n);
-    add_word(b, crc32(0, (const Bytef *)b->data + from, (uInt)(n + 4)));
-}
-
-/* kind: depth, colour type and interlacing, as IHDR has them. */
-static void add_header(gi_buf *b, unsigned long width, unsigned long height, const char kind[5]) {
-    gi_buf header = {0};
-    add_word(&header, width), add_word(&header, height);
-    gi_buf_add(&header, kind, 5);
-    gi_buf_add(b, "\211PNG\r\n\032\n", 8);
-    add_chunk(b, "IHDR", header.data, header.len);
-    gi_buf_free(&header);
-}
 
 #define GREY        "\010\0\0\0\0"
 #define RGBA16_ADAM "\020\006\0\0\001"

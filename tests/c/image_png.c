@@ -2,11 +2,11 @@
 ** values worked out here; written and read back; what is said of damaged ones. The files are made
 ** with libpng itself, in memory; huge claims by hand, since libpng writes none. */
 #include "image/image.h"
+#include "png_chunks.h"
 #include "tap.h"
 
 #include <png.h>
 #include <stdlib.h>
-#include <zlib.h>
 
 enum { WIDTH = 13, HEIGHT = 11 }; /* every pass of Adam7 has pixels, none of them whole blocks */
 
@@ -167,29 +167,11 @@ static void colours_are_written(void) {
 
 /* ---- damage ------------------------------------------------------------------------------- */
 
-static void add_word(gi_buf *b, unsigned long v) {
-    const char bytes[4] = {(char)(v >> 24), (char)(v >> 16), (char)(v >> 8), (char)v};
-    gi_buf_add(b, bytes, 4);
-}
-
-static void add_chunk(gi_buf *b, const char *kind, const void *bytes, size_t n) {
-    add_word(b, n);
-    const size_t from = b->len;
-    gi_buf_add(b, kind, 4);
-    gi_buf_add(b, bytes, n);
-    add_word(b, crc32(0, (const Bytef *)b->data + from, (uInt)(n + 4)));
-}
-
 /* A header that claims width x height, and hardly any data. */
 static void make_claim(unsigned long width, unsigned long height, gi_buf *b) {
-    gi_buf header = {0};
-    add_word(&header, width), add_word(&header, height);
-    gi_buf_add(&header, "\020\006\0\0\0", 5); /* 16 bit, red green blue alpha */
-    gi_buf_add(b, "\211PNG\r\n\032\n", 8);
-    add_chunk(b, "IHDR", header.data, header.len);
+    add_header(b, width, height, "\020\006\0\0\0"); /* 16 bit, red green blue alpha */
     add_chunk(b, "IDAT", "\x78\x9c\x63\x60\x60\x60\x00\x00", 8);
     add_chunk(b, "IEND", "", 0);
-    gi_buf_free(&header);
 }
 
 static const char *reason(const gi_buf *b, size_t len) {
