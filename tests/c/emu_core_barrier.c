@@ -68,6 +68,22 @@ static void test_named(void) {
     ok(out[64] == 0 && out[127] == 63 * 7, "consumers saw what producers wrote (%u)", out[127]);
 }
 
+static void test_operands(void) {
+    Run r = run_new(1, 64);
+    const char *lanes = "barrier with operands that differ between lanes";
+    is_int(status_of("setp.eq.u32 %p1, %r2, 40; selp.u32 %r5, 1, 2, %p1; bar.sync %r5;\n", 64, &r),
+           EMU_LAUNCH_ERROR, "lanes of a warp that name two barriers");
+    has_str(r.result.message, lanes, "is a fault");
+    is_int(status_of("setp.eq.u32 %p1, %r2, 40; selp.u32 %r5, 32, 64, %p1; bar.sync 1, %r5;\n", 64,
+                     &r),
+           EMU_LAUNCH_ERROR, "so are two counts");
+    has_str(r.result.message, lanes, "for the same reason");
+    is_int(status_of("setp.eq.u32 %p1, %r2, 40; selp.u32 %r5, 1, 2, %p1; @%p1 ret;\n"
+                     "bar.sync %r5, 64;\n",
+                     64, &r),
+           EMU_OK, "what a lane held that has ended does not count");
+}
+
 static void test_reduce(void) {
     Run r = run_new(1, 96);
     const char *body =
@@ -174,6 +190,7 @@ int main(void) {
     test_partial();
     test_never();
     test_named();
+    test_operands();
     test_reduce();
     test_spin();
     test_warp();
