@@ -8,12 +8,12 @@ local core = require "gilua.core"
 
 -- The rooms, each above those that it may import from (tests/lua/rooms.lua holds them to it).
 local rooms = {
-  { "base", "ends fail settings stats host textfile tempfolder json luadata base64 wire shell "
-    .. "cli arithmetic diff" },
+  { "base", "attempt ends fail settings stats host textfile tempfolder json luadata base64 wire "
+    .. "shell cli arithmetic diff" },
   { "search", "evolve genome select fitness minimise control configured pareto repeats" },
   { "problem", "problem place tolerance kerneltable tablecase tablecheck arrayfills families "
     .. "creference expression samples own" },
-  { "farm", "farm funnel crew runner worker" },
+  { "farm", "farm funnel crew runner worker compiler" },
   { "report", "report folder findings kept tuned progress html plot explain t4 disparity" },
   { "study", "experiment gecco2014 eurogp2014 tune validate adequacy" },
   { "new", "newproblem reading parts csource headers slice signature branches hostcode hostvalue "
@@ -55,7 +55,7 @@ gi.array = callable({
 gi.compile = callable({
   batch = core.compile.batch,
   info = core.compile.info,
-}, core.compile.compile)
+}, function(...) return require("gilua.farm.compiler").compile(...) end)
 
 --- Opens a device: "emu", the virtual GPU.
 ---@param name? string default "emu"

@@ -208,7 +208,8 @@ void bind_compile(lua_State *L) {
          "gi.compile(source [, options]) -> code, log | nil, message, code, log",
          "Compiles CUDA source to PTX (target \"ptx\" or \"compute_90\") or machine code "
          "(\"sm_90\"); "
-         "options: target, defines, include, options, line_info, name."},
+         "options: target, defines, include, options, line_info, name. A worker of its own does "
+         "it: one that dies, takes too long or too much memory is a message, and Ctrl-C ends it."},
         {"batch", batch, "gi.compile.batch(units [, options]) -> list | nil, message, code",
          "Compiles many { source =, names =, kernel = } in one call, to { code, log } or "
          "{ message, log } each. To machine code: code is PTX; the list's images hold the machine "

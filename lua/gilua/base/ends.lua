@@ -27,4 +27,11 @@ function M.is_refusal(e)
   return getmetatable(e) == Refusal
 end
 
+--- Is an error Ctrl-C's?
+---@param problem any
+---@return boolean
+function M.is_interruption(problem)
+  return tostring(problem):find("interrupted!", 1, true) ~= nil
+end
+
 return M

@@ -27,7 +27,7 @@ end
 function M.refusal(problem)
   if type(problem) == "table" and problem.status then return problem end
   local text, status = tostring(problem), ends.STATUS.world
-  if text:find("interrupted!", 1, true) or text == "interrupted" then
+  if ends.is_interruption(problem) or text == "interrupted" then
     text, status = "interrupted", ends.STATUS.interrupted
   elseif type(problem) == "string" then
     text = debug.traceback(problem, 2)

@@ -2,6 +2,7 @@
 -- folder may come from a stranger, so that nothing in it is believed to have the right form, and
 -- nothing in it is run.
 
+local attempt = require "gilua.base.attempt"
 local ends = require "gilua.base.ends"
 local fail = require "gilua.base.fail"
 local gi = require "gilua"
@@ -48,7 +49,7 @@ end
 
 -- The path of problem.lua.
 local function problem_path(run)
-  local found, folder = pcall(gi.place, run.folder)
+  local found, folder = attempt(gi.place, run.folder)
   if found then return folder .. "/problem.lua" end
   fail("%s%s", folder.message, run.kept and ("; what %s ran is in %s/%s"):format(run.dir, run.dir,
     gi.kept.FOLDER) or "")

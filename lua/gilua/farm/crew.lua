@@ -27,13 +27,16 @@
 --   done       fun(reply: table, worker)    the answer
 --   blame      fun(status, reason)          it is guilty
 --   parts      fun(): job[]?                the same for one mutant each; nil where it is one
+--   strikes    STRIKES - 1: it is blamed for the first worker that it loses
 --   limit_s    seconds of a processor (of a GPU's worker: by the clock) it may take
 
 local fail = require "gilua.base.fail"
 local core = require "gilua.core"
 local wire = require "gilua.base.wire"
 
-local M = {}
+local M = {
+  STRIKES = 2, -- workers that a job loses, alone, before it is blamed
+}
 
 ---@class gilua.crew
 ---@field restarts integer workers lost
@@ -49,7 +52,6 @@ local KINDS = 5
 
 local STATUS = { died = "crash", memory = "out_of_memory", starved = "out_of_memory",
                  timeout = "timeout" }
-local STRIKES = 2 -- workers that a job loses, alone, before it is blamed
 local MOST_IN_VAIN = 50 -- losses for each worker that are nobody's, with no answer between
 local MOST_KILLS = 500 -- of workers at one and the same job
 local MOST_KILLS_TOGETHER = 3 -- … at one of several mutants
@@ -281,7 +283,7 @@ end
 function Crew:suspect(job, kind, reason, alone)
   if self:post_parts(job) then return end
   if alone and kind ~= "doubt" then job.strikes = (job.strikes or 0) + 1 end
-  if job.strikes == STRIKES then
+  if job.strikes == M.STRIKES then
     job.blame(STATUS[kind], reason)
     return
   end

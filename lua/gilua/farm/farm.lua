@@ -8,6 +8,7 @@
 -- here is what a script sees: populations in, lists out, in order, and counted.
 -- Results do not depend on how many workers there are or on which of them was faster.
 
+local attempt = require "gilua.base.attempt"
 local printable = require "gilua.base.printable"
 local fail = require "gilua.base.fail"
 local core = require "gilua.core"
@@ -82,10 +83,9 @@ local function probe(device, limits)
     if not d then fail("%s", why) end
     return { { device = device, name = d:info().name, target = d:target() }, box = "emu" }
   end
-  local ok, boxed = pcall(gpus, device, limits, "gpu")
+  local ok, boxed = attempt(gpus, device, limits, "gpu")
   if ok then return boxed end
-  if tostring(boxed):find("interrupted!", 1, true) then error(boxed, 0) end
-  local works, found = pcall(gpus, device, limits, "none")
+  local works, found = attempt(gpus, device, limits, "none")
   if not works then error(boxed, 0) end
   io.stderr:write(printable.text(("gilua: the workers are not boxed, because '%s' cannot be opened "
     .. "in a box: %s (docs/security.md)\n"):format(device, tostring(boxed))))

@@ -5,6 +5,7 @@
 -- device variables their initial values; every answer is compared; inputs and the zones around
 -- every buffer must be as they were; and after timing all of it is looked at once more.
 
+local attempt = require "gilua.base.attempt"
 local core = require "gilua.core"
 local stats = require "gilua.base.stats"
 local fitness = require "gilua.search.fitness"
@@ -216,9 +217,8 @@ end
 --- What goes wrong in a launch is the mutant's fate, misuse included: one that was made by hand may
 --- have lost its kernel or changed its arguments.
 local function launched(module, launch)
-  local ok, m = pcall(module.launch, module, launch)
+  local ok, m = attempt(module.launch, module, launch)
   if ok then return m end
-  if tostring(m):find("interrupted!", 1, true) then error(m, 0) end
   return failed("launch_error", tostring(m))
 end
 
@@ -238,7 +238,7 @@ end
 function M:check(code, values, budget, guarded)
   local module, message = self.device:load(code)
   if not module then return { status = "compile_error", message = message } end
-  local ready, launch = pcall(self.prepare, self, module,
+  local ready, launch = attempt(self.prepare, self, module,
     { values = values })
   if not ready then return { status = "launch_error", message = tostring(launch) } end
   launch.budget, launch.count_uninitialised = budget, true
@@ -371,7 +371,7 @@ function M:measure(mutant, job)
   local begun = core.system.seconds()
   local module, message = self:module(mutant)
   if not module then return failed("compile_error", message) end
-  local ready, launch = pcall(self.prepare, self, module, mutant)
+  local ready, launch = attempt(self.prepare, self, module, mutant)
   if not ready then return failed("launch_error", tostring(launch)) end
   launch.budget = job.budget -- on the virtual GPU it says everything: seconds depend on who else is
   launch.timeout_s = not self.virtual and job.launch_s or nil -- … at work on the machine

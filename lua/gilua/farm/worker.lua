@@ -4,6 +4,7 @@
 -- Messages carry all they need (problem, device, case), so a worker can be replaced at any moment;
 -- problem, device and case of the last message are kept, because the next one wants them again.
 
+local compiler = require "gilua.farm.compiler"
 local core = require "gilua.core"
 local gi = require "gilua"
 local fail = require "gilua.base.fail"
@@ -75,6 +76,16 @@ function operations.compile(m)
   end
   return { results = results, images = images, doubt = core.compile.trouble(),
            seconds = core.system.seconds() - start }
+end
+
+--- One source, for who waits for it; what is wrong with how it was asked for is the asker's.
+function operations.compile_one(m)
+  local ok, results = pcall(function()
+    local code, log, kind, whole_log = core.compile.compile(m.source, m.options)
+    return { code, log, kind, whole_log }
+  end)
+  if not ok then results = { misuse = results:gsub("^[^:]+:%d+: ", "") } end
+  return { results = results, doubt = core.compile.trouble() }
 end
 
 --- Builds a case. Its arrays go into shared memory, from where every worker has them.
@@ -242,6 +253,7 @@ local function answer(bytes, share)
 end
 
 return function()
+  compiler.here = true
   enter_box(arg[0], arg[1], arg[2])
   core.farm.serve(answer)
 end

@@ -5,7 +5,7 @@
 -- As the host's compiler would: __CUDA_ARCH__ is not defined. Headers of the system are not read,
 -- so of their macros only the toolkit's version is known.
 
-local core = require "gilua.core"
+local compiler = require "gilua.farm.compiler"
 local csource = require "gilua.new.csource"
 
 local M = {}
@@ -99,7 +99,7 @@ function M.kept(given, defines)
     if not file.stretches then add(probe, files, i) end
   end
   for i, macro in ipairs(defines) do options[i] = "-D" .. macro end
-  local ptx, why = core.compile.compile(table.concat(probe, "\n") .. "\n",
+  local ptx, why = compiler.compile(table.concat(probe, "\n") .. "\n",
     { target = "compute_90", options = options })
   if not ptx then return texts, (why:gsub("^line 0: ", "")) end -- behind it: file(line): what
   local kept = {}

@@ -2,6 +2,7 @@
 -- of it comes from; there a store is put that notes the place. On the virtual GPU. A line of
 -- several places may run in part.
 
+local compiler = require "gilua.farm.compiler"
 local core = require "gilua.core"
 
 local M = {}
@@ -54,7 +55,7 @@ end
 -- The marks of the places after a run, and their lines; or nil and why there are none.
 local function marks_of(problem, runner, device, source, options, labels)
   local values = problem:values()
-  local ptx, why = core.compile.compile(source, { target = device:target(), name = "kernel.cu",
+  local ptx, why = compiler.compile(source, { target = device:target(), name = "kernel.cu",
     options = options })
   if not ptx then return nil, why end
   local code, line_of = instrumented(ptx, "kernel.cu", problem.grammar:line_count(), labels)

@@ -2,6 +2,7 @@
 -- more changes of the kernel are noticed (gilua.study.adequacy).
 
 local adequacy = require "gilua.study.adequacy"
+local attempt = require "gilua.base.attempt"
 local gi = require "gilua"
 
 local M = {}
@@ -21,9 +22,9 @@ end
 -- What the small case notices; nil where the kernel as it is does not run right on such data.
 local function score_of(problem)
   local farm <close> = gi.farm(problem, { device = "emu" })
-  local ok, found = pcall(adequacy.of, problem, farm)
+  local ok, found = attempt(adequacy.of, problem, farm)
   if ok then return found end
-  if type(found) ~= "table" then error(found, 0) end -- the interrupt key, an error of ours
+  if type(found) ~= "table" then error(found, 0) end -- an error of ours
 end
 
 -- The fills of some arrays as they would be; a function puts back what was.

@@ -2,6 +2,7 @@
 -- float a double. What lies between the two is its rounding error; ten times that is what a mutant
 -- may differ by that adds in another order.
 
+local attempt = require "gilua.base.attempt"
 local fail = require "gilua.base.fail"
 local core = require "gilua.core"
 local csource = require "gilua.new.csource"
@@ -103,7 +104,7 @@ end
 
 -- Is every float of the parameters a double in a source? One that a header declares is not.
 local function all_double(table_problem, source)
-  local ok, params = pcall(signature.of, source, table_problem.table.kernel,
+  local ok, params = attempt(signature.of, source, table_problem.table.kernel,
     table_problem:options(table_problem:defaults()))
   for _, p in ipairs(ok and params or {}) do
     if p.type == "f32" then return false end
@@ -116,7 +117,7 @@ local function run_double(problem, spec)
   local table_problem = problem.definition.kernel_table
   local source = doubled(problem.source)
   if not all_double(table_problem, source) then return nil, "a float is in a header" end
-  local ran, double, refused = pcall(kerneltable.run, problem, spec, { source = source,
+  local ran, double, refused = attempt(kerneltable.run, problem, spec, { source = source,
     convert = convert_to_double(table_problem.table.args), structs = { f32 = "f64" } })
   if not ran then return nil, tostring(double) end
   return double, refused

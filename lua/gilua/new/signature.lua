@@ -5,6 +5,7 @@
 -- read from the compiled code.
 
 local fail = require "gilua.base.fail"
+local compiler = require "gilua.farm.compiler"
 local core = require "gilua.core"
 
 local M = {}
@@ -131,7 +132,7 @@ end
 function M.of(source, kernel, options)
   local at, item = behind(source, kernel)
   local probed = source:sub(1, at) .. " " .. probe_of(kernel) .. source:sub(at + 1)
-  local code, why = core.compile.compile(probed, { target = "compute_90", options = options })
+  local code, why = compiler.compile(probed, { target = "compute_90", options = options })
   if not code then
     fail("the parameters of %s cannot be found out: %s", kernel, why)
   end

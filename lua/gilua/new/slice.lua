@@ -7,6 +7,7 @@
 -- changes back into the file.
 
 local fail = require "gilua.base.fail"
+local compiler = require "gilua.farm.compiler"
 local core = require "gilua.core"
 local csource = require "gilua.new.csource"
 local headers = require "gilua.new.headers"
@@ -364,7 +365,7 @@ local function settle(self, options)
     table.move(self.options, 1, #self.options, #all + 1, all)
     write_headers(self)
     local source, edits = result_of(self.files[1])
-    local code, message, kind, log = core.compile.compile(source,
+    local code, message, kind, log = compiler.compile(source,
       { target = "compute_90", options = all, name = self.name })
     if code then return source, edits end
     if kind ~= "compile" then fail("%s", message) end

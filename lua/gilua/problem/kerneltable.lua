@@ -6,6 +6,7 @@
 -- Values are numbers or expressions in Lua's syntax over size_x, size_y, size_z, the parameters and
 -- the scalar arguments: "size_x * 4".
 
+local attempt = require "gilua.base.attempt"
 local fail = require "gilua.base.fail"
 local core = require "gilua.core"
 local creference = require "gilua.problem.creference"
@@ -219,7 +220,7 @@ end
 
 -- A launch; misuse, such as a wrong number of arguments, is why there is none.
 local function launched(module, launch)
-  local ok, m = pcall(module.launch, module, launch)
+  local ok, m = attempt(module.launch, module, launch)
   if not ok then return nil, (tostring(m):gsub("^.-bad argument #%d+ to 'launch' ", "")) end
   if m.status ~= "ok" then return nil, ("%s: %s"):format(m.status, m.message), m end
   return m
@@ -231,7 +232,7 @@ local function code_of(self, device, run)
   local target, options = device:target(), self:options(run.values)
   local key = target .. "\n" .. table.concat(options, "\n") .. "\n" .. run.source
   if self.compiled and self.compiled.key == key then return self.compiled.code end
-  local code, unfit = core.compile.compile(run.source,
+  local code, unfit = require("gilua").compile(run.source,
     { target = target, options = options, name = run.file })
   if not code then return nil, "it does not compile: " .. unfit end
   self.compiled = { key = key, code = code }

@@ -4,6 +4,7 @@
 -- line. An object says it itself, by `__inspect` in its metatable: function(self, options) -> text.
 -- Also here: pictures of numbers in a terminal, two pixels a character.
 
+local attempt = require "gilua.base.attempt"
 local core = require "gilua.core"
 local fitness = require "gilua.search.fitness"
 local host = require "gilua.base.host"
@@ -368,9 +369,8 @@ end
 function M.render(value, options)
   local o = settings.fill("gilua.inspect.render", options, DEFAULTS)
   if type(value) == "string" then return whole_string(value, o) end
-  local fine, text = pcall(render, value, o, 0, 1, {})
+  local fine, text = attempt(render, value, o, 0, 1, {})
   if fine and type(text) == "string" then return text end
-  if tostring(text):find("interrupted!", 1, true) then error(text, 0) end
   return ("<%s that cannot be shown: %s>"):format(type(value), first_line(text))
 end
 

@@ -13,6 +13,7 @@
 
 local printable = require "gilua.base.printable"
 local completion = require "gilua.prompt.completion"
+local ends = require "gilua.base.ends"
 local inspect = require "gilua.prompt.inspect"
 local manual = require "gilua.prompt.manual"
 local names = require "gilua.prompt.names"
@@ -128,7 +129,7 @@ end
 ---@return boolean more there is more to say than the line does
 function M.error_line(message, single)
   local text = message:gsub("\n%s*stack traceback:.*", "")
-  if text:find("interrupted!", 1, true) then return "interrupted", false end
+  if ends.is_interruption(text) then return "interrupted", false end
   local line = text:match("^%s*([^\n]*)")
   if single then line = line:gsub("^prompt:1: ", "") end
   return line, #text > #line + 12

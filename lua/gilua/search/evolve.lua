@@ -11,6 +11,7 @@
 --   on_end(run)                            always, also when the run was stopped by an error
 -- and the scheme itself may hold these four, called last.
 
+local ends = require "gilua.base.ends"
 local fitness = require "gilua.search.fitness"
 local genome = require "gilua.search.genome"
 local minimise = require "gilua.search.minimise"
@@ -135,7 +136,7 @@ end
 
 local function failure(problem)
   local text, kind = tostring(problem), "error"
-  if text:find("interrupted!", 1, true) then
+  if ends.is_interruption(problem) then
     text, kind = "interrupted", "interrupted"
   elseif type(problem) == "string" then
     text = debug.traceback(text, 2)

@@ -1,0 +1,19 @@
+--- attempt: pcall for what the world may make fail. Ctrl-C is no such failure and goes on upwards:
+-- who presses it means the whole command, not the one step that could do without its result.
+
+local ends = require "gilua.base.ends"
+
+local function passed_on(ok, ...)
+  if not ok and ends.is_interruption((...)) then error((...), 0) end
+  return ok, ...
+end
+
+--- Calls a function; true and its results, or false and the error.
+---@param f function
+---@return boolean ok
+---@return any ...
+local function attempt(f, ...)
+  return passed_on(pcall(f, ...))
+end
+
+return attempt

@@ -1,0 +1,61 @@
+--- compiler: NVRTC for one source at a time, which is what gi.compile is.
+--
+-- A stranger's source may make the compiler crash, grow or never end, and while it works NVRTC
+-- listens to nobody. So it has a worker of its own, boxed and bounded as those of the farm: what it
+-- does to that costs a sentence, and Ctrl-C ends it. In a worker it compiles where it is.
+
+local core = require "gilua.core"
+local crew = require "gilua.farm.crew"
+
+local M = {
+  limit_s = 20, -- of a processor, for one compilation, as compile_timeout_s of gi.farm
+  memory_bytes = 2 << 30, -- of the compiler
+  here = false, -- this process is a worker
+}
+
+local process -- the crew of one, once it was needed
+
+local function forget_process()
+  if process then process:close() end
+  process = nil
+end
+
+-- Why there is no code, of what the compiler did not survive.
+local function lost(options, status, reason)
+  local name = options and options.name or "the source"
+  return { nil, ("compiling %s: %s"):format(name, reason), status, "" }
+end
+
+-- Has the worker do it; what stops this half way, Ctrl-C too, ends the worker.
+local function elsewhere(source, options)
+  process = process or crew.open({ { roles = { "host" }, device = "emu", depth = 1 } },
+    M.memory_bytes, "emu")
+  local found
+  process:post {
+    kind = "compile", role = "host", limit_s = M.limit_s, strikes = crew.STRIKES - 1,
+    message = function() return { op = "compile_one", source = source, options = options } end,
+    done = function(reply) found = reply.results end,
+    blame = function(status, reason) found = lost(options, status, reason) end,
+  }
+  local ok, why = xpcall(process.drain, function(e) return e end, process)
+  if ok then return found end
+  forget_process()
+  error(why, 0)
+end
+
+--- Compiles a source.
+---@param source string
+---@param options? table { target, defines, include, options, line_info, name }
+---@return string? code
+---@return string log_or_message
+---@return string? code of the failure: "compile", "usage", "driver"; "timeout", "out_of_memory" or
+---  "crash" of what the compiler did not come to an end with
+---@return string? log
+function M.compile(source, options)
+  if M.here then return core.compile.compile(source, options) end
+  local found = elsewhere(source, options)
+  if found.misuse then error(found.misuse, 2) end
+  return table.unpack(found, 1, 4)
+end
+
+return M

@@ -1,0 +1,69 @@
+#!/bin/bash
+# Ctrl-C ends every command within a second, whatever it is at: exit status 130, one sentence, and
+# no half of a folder. What keeps them busy here is a stranger's kernel.
+. "$(dirname "$0")/tap.sh"
+cd "$TMP" || exit 1
+
+# A kernel that keeps the compiler busy: ten statements, five times ten times as many.
+bomb() {
+  echo '#define A0 x[0] += 1;'
+  for i in 1 2 3 4 5; do
+    echo "#define A$i $(yes "A$((i - 1))" | head -10 | tr '\n' ' ')"
+  done
+  echo '__global__ void k(float *x) { A5 }'
+  echo 'int main() { float *x; cudaMalloc(&x, 128); k<<<1, 32>>>(x); }'
+}
+
+# stops WHAT READY COMMAND…: interrupted a third of a second after READY (of the shell) holds
+stops() {
+  local what=$1 ready=$2 host begun status took
+  shift 2
+  # in the foreground's way: a shell's background jobs ignore SIGINT
+  perl -e '$SIG{INT} = "DEFAULT"; exec @ARGV' "$GILUA" "$@" >out.txt 2>said.txt </dev/null &
+  host=$!
+  for _ in $(seq 400); do
+    eval "$ready" && break
+    sleep 0.05
+  done
+  sleep 0.3
+  begun=$(date +%s%N)
+  kill -INT $host
+  wait $host 2>/dev/null
+  status=$?
+  took=$((($(date +%s%N) - begun) / 1000000))
+  is "$what: its status" 130 $status
+  is "$what: one sentence" "gilua: interrupted" "$(cat said.txt)"
+  [ "$took" -lt 1000 ]
+  ok $? "$what: within a second" "$took ms"
+}
+
+cat >fine.cu <<'END'
+__global__ void k(float *x, int n)
+{
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) x[i] = sqrtf(x[i]) + 1;
+}
+int main() { float *x; cudaMalloc(&x, 4096); k<<<8, 128>>>(x, 1000); }
+END
+"$GILUA" new fine.cu --quiet && "$GILUA" evolve fine --population 4 --generations 1 --quiet --jobs 1 --out run
+[ -s run/result.json ]
+ok $? "a run to spoil"
+
+bomb >bomb.cu
+stops "new, compiling" "[ -d bomb ]" new bomb.cu
+[ ! -e bomb ]
+ok $? "and leaves no folder"
+sed 's/x\[i\] = .*/while (x[i] != -1) x[i] *= 0.5f;/' fine.cu >slow.cu # till its budget ends
+stops "new, running" "[ -e slow/problem.lua ]" new slow.cu
+[ ! -e slow ]
+ok $? "and leaves no folder"
+
+bomb | sed 's/^__global/extern "C" &/; /^int main/d' >fine/kernel.cu
+for command in check tune evolve; do
+  stops "$command, compiling" true "$command" fine --jobs 1
+done
+stops "verify, compiling" "grep -q Runs out.txt" verify run --jobs 1
+sed -i -E 's/"genome": "[^"]*"/"genome": "<optconst_fine.cu_1>"/' run/result.json
+bomb >fine.cu
+stops "apply, cutting" true apply run
+finish
