@@ -18,7 +18,7 @@ local rooms = {
   { "study", "experiment gecco2014 eurogp2014 tune validate adequacy" },
   { "new", "newproblem reading parts csource headers slice signature branches hostcode hostvalue "
     .. "instances launchguess argumentguess usage precision problemtext backport checkproblem "
-    .. "coverage otherdata" },
+    .. "coverage otherdata textureguess" },
   { "prompt", "prompt inspect mutant errors" },
   { "command", "commands answer runs improve winner doctor meant" },
 }

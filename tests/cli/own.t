@@ -129,8 +129,9 @@ out=$("$GILUA" new warns.cu && "$GILUA" check warns --jobs 1)
 like "check shows what is no fault but may become one, by line" \
   "^!! +warnings +line 6, .* nobody wrote in shared memory" "$out"
 like "each of them" "^!! +line 7, .* benign race in global memory" "$out"
-printf '__global__ void k(cudaTextureObject_t t, float *x) { x[0] = tex1Dfetch<float>(t, 0); }\n' >texture.cu
-fails "a texture" "kernel k takes a texture \(t\).*by hand" "$GILUA" new texture.cu
+printf 'texture<float, 1> t;\n__global__ void k(float *x) { x[0] = tex1Dfetch(t, 0); }\n' >texture.cu
+fails "a texture that is a reference" "texture of line 1 in texture.cu, a reference. CUDA 12 has removed" \
+  "$GILUA" new texture.cu
 printf 'struct S { float *p; };\n__global__ void k(S s, float *x) { x[0] = s.p[0]; }\n' >struct.cu
 fails "a struct with pointers" "takes the struct 'S s', whose fields cannot be read" "$GILUA" new struct.cu
 printf '__global__ void k(float *x) { x[0] = 1 }\n' >slip.cu

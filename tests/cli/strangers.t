@@ -124,4 +124,34 @@ int main()
 END
 ready deduced "a template whose type is deduced" 'template = { "double2" }' 'type = "f64", count = "n * 2"'
 
+cat >texture.cu <<'END'
+__device__ float shade(cudaTextureObject_t t, float u, float v) { return tex2D<float>(t, u, v); }
+__global__ void smooth(cudaTextureObject_t image, cudaTextureObject_t table, cudaTextureObject_t plain, float *out, int width, int height)
+{
+    int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+    if (x >= width || y >= height) return;
+    float4 c = tex1D<float4>(table, (x + 0.5f) / width);
+    out[y * width + x] = shade(image, x - 0.5f, y + 0.25f) * c.x + c.w + tex1Dfetch<float>(plain, x);
+}
+int main()
+{
+    cudaTextureDesc d;
+    d.filterMode = cudaFilterModeLinear;
+    dim3 block(16, 16), grid(7, 5);
+    float *out;
+    cudaMalloc(&out, 100 * 70 * sizeof(float));
+    smooth<<<grid, block>>>(0, 0, 0, out, 100, 70);
+}
+END
+ready texture "textures, read here or by what is called" 'texture = { filter = "linear", size = { "size_x", "size_y" } }' \
+  'count = "size_x * 4", texture = { channels = 4, filter = "linear", size = { "size_x" } }' \
+  'count = "size_x", texture = { kind = "linear" }'
+out=$("$GILUA" check texture 2>&1)
+like "textures hold what they are filled with" "ok   data           score 1.00" "$out"
+like "and are read by the reference too" "ok   reference      7 000 answers" "$out"
+sed -i 's/channels = 4, filter/chanels = 4, filter/' texture/problem.lua
+like "a slip in a texture" "texture: unknown field 'chanels'; did you mean 'channels'" "$("$GILUA" check texture 2>&1)"
+echo '__global__ void s(cudaSurfaceObject_t o, float *x) { surf1Dwrite(x[0], o, 0); }' >surface.cu
+like "a surface" "kernel s takes a surface \(o\)" "$("$GILUA" new surface.cu 2>&1)"
+
 finish

@@ -7,6 +7,7 @@ local fail = require "gilua.base.fail"
 local launchguess = require "gilua.new.launchguess"
 local luadata = require "gilua.base.luadata"
 local tablecase = require "gilua.problem.tablecase"
+local textureguess = require "gilua.new.textureguess"
 local usage = require "gilua.new.usage"
 
 local M = {}
@@ -24,6 +25,7 @@ local WHOLE = { [1] = "u8", [2] = "i16", [4] = "i32", [8] = "i64" }
 ---@field fields? string as it is written
 ---@field fill? string as it is written
 ---@field role? string "in" is not written
+---@field texture? table as it is in problem.lua
 ---@field notes string[]
 ---@field count_guessed? boolean
 
@@ -291,6 +293,14 @@ local function array(c, p, i)
   return arg
 end
 
+local function texture(c, p)
+  local arg = { name = p.name, role = "in", notes = {} }
+  arg.type, arg.count, arg.texture = textureguess.of(c.read, c.shape, p)
+  arg.fill = not arg.type:find "^f" and (arg.type == "u8" and "{ 0, 255 }" or "{ 0, 100 }") or nil
+  note(arg, "GUESS: a texture's size, and how it is read")
+  return arg
+end
+
 --- Rows of `args` for a kernel's parameters.
 ---@param read Reading
 ---@param shape LaunchShape
@@ -298,9 +308,10 @@ end
 function M.arguments(read, shape)
   local c = { read = read, shape = shape, sparse = sparse_rows(read), args = {} }
   for i, p in ipairs(read.params) do
-    if not p.pointer and p.text:find("cudaTextureObject_t", 1, true) then
-      fail("kernel %s takes a texture (%s), which a table cannot describe: write problem.lua by "
-        .. "hand (docs/problem.md)", read.kernel, p.name)
+    if p.text:find("cudaSurfaceObject_t", 1, true) then
+      fail("kernel %s takes a surface (%s), which neither a table nor a problem with functions can "
+        .. "describe: write to an array instead", read.kernel, p.name)
+    elseif textureguess.is_texture(p) then c.args[i] = texture(c, p)
     elseif not p.pointer and not p.struct then c.args[i] = scalar(c, p, i) end
   end
   for i, p in ipairs(read.params) do -- their sizes are told by scalars

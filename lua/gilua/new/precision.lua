@@ -26,6 +26,7 @@ for name in FUNCTIONS:gmatch "%S+" do WORDS[name .. "f"] = name end
 -- A word of the source in double precision; nil where it is the same.
 local function doubled_word(t, i)
   if t:kind(i) == "number" then return t[i]:match("^([^xX]+)[fF]$") end
+  if t[i - 1] == "<" and (t[i - 2] or ""):find "^tex%dD" then return nil end -- textures stay
   return WORDS[t[i]]
 end
 
@@ -49,23 +50,29 @@ local function doubled(source)
   return table.concat(parts) .. source:sub(at)
 end
 
--- Single arrays as double ones; then scalars.
+local function make_double(arrays, but)
+  for name, array in pairs(arrays) do
+    if array:dtype() == "f32" and not but[name] then
+      arrays[name] = core.array.from(array:table(), "f64")
+    end
+  end
+end
+
+-- Single arrays as double ones; then scalars. A texture of doubles there is none.
 local function convert_to_double(args)
+  local textures = {}
+  for _, arg in ipairs(args) do textures[arg.name] = arg.texture end
   return function(case, launch)
     if not launch then
-      for name, array in pairs(case.arrays) do
-        if array:dtype() == "f32" then case.arrays[name] = core.array.from(array:table(), "f64") end
-      end
-      for name, array in pairs(case.constants) do
-        if array:dtype() == "f32" then
-          case.constants[name] = core.array.from(array:table(), "f64")
-        end
-      end
+      make_double(case.arrays, textures)
+      make_double(case.constants, {})
       return
     end
     for i, arg in ipairs(args) do
       local value = launch.args[i]
-      if arg.type == "f32" and type(value) == "table" then launch.args[i] = { "f64", value[2] } end
+      if arg.type == "f32" and type(value) == "table" and not arg.texture then
+        launch.args[i] = { "f64", value[2] }
+      end
     end
     launch.shared = launch.shared and 2 * launch.shared
   end

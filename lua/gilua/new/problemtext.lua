@@ -15,7 +15,8 @@ local DIMENSIONS = { "x", "y", "z" }
 local BLOCKS = { 32, 64, 96, 128, 192, 256, 384, 512, 768, 1024 }
 local SHAPES = { 4, 8, 16, 32, 64 } -- sides of a block of two dimensions
 local KINDS = { float = "f32", double = "f64", int = "i32", unsigned = "u32" }
-local ORDER = { "name", "path", "type", "value", "fields", "count", "fill", "role", "template" }
+local ORDER = { "name", "path", "type", "value", "fields", "count", "texture", "fill", "role",
+  "template" }
 
 ---@class ProblemText
 ---@field lines string[]
@@ -76,8 +77,8 @@ local function argument(arg)
   local count = arg.count
   if count and count:find "^%d+$" then count = math.tointeger(tonumber(count)) or count end
   return { name = arg.name, type = arg.type, value = constant(arg.value, arg),
-    fields = constant(arg.fields, arg), count = count, fill = constant(arg.fill, arg),
-    role = arg.role ~= "in" and arg.role or nil }
+    fields = constant(arg.fields, arg), count = count, texture = arg.texture,
+    fill = constant(arg.fill, arg), role = arg.role ~= "in" and arg.role or nil }
 end
 
 local function add_arguments(p, args)

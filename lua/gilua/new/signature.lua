@@ -35,6 +35,16 @@ local function all_types()
 end
 
 local TYPES = all_types()
+--- The element type and width that a type has under its own name: "unsigned char", "float4".
+---@param text string
+---@return string? type
+---@return integer? width
+function M.named(text)
+  for _, t in ipairs(TYPES) do
+    if t.text == text then return t.type, t.width end
+  end
+end
+
 local PER_ARGUMENT = 4 -- numbers: pointer, const, code, bytes
 local LAST = -1 -- in place of `pointer`: no parameters follow
 

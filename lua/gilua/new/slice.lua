@@ -291,6 +291,11 @@ end
 local function refuse(self, e)
   local lost = {}
   for _, l in ipairs(self.left_out) do
+    if l.why:find("texture is not a template", 1, true) then
+      fail("kernel %s reads the texture of line %d in %s, a reference. CUDA 12 has removed these, "
+        .. "and nvcc takes the file no more either: make it a cudaTextureObject_t", self.kernel,
+        l.line, l.file)
+    end
     if l.why:sub(1, #COMPLAINT) == COMPLAINT then
       lost[#lost + 1] = ("\n  (left out before: %s:%d, %s; %s)"):format(l.file, l.line, l.what,
         l.why)

@@ -180,7 +180,7 @@ end
 local function launch_of(self, case, values)
   local t, names = self.table, tablecase.names(self, case.size, values)
   local launch = { block = {}, grid = {}, args = {}, constants = case.constants, scratch = {},
-    shared = shared_bytes(self, names) }
+    textures = {}, shared = shared_bytes(self, names) }
   for d, name in ipairs(DIMENSIONS) do
     launch.block[d] = values["block_size_" .. name] or 1
     launch.grid[d] = blocks_in(self, d, case.size[d] or 1, launch.block[d], names)
@@ -189,8 +189,12 @@ local function launch_of(self, case, values)
     launch.grid[d] = expression.whole(text, names, self.path .. ": grid")
   end
   for i, arg in ipairs(t.args) do
-    launch.args[i] = case.structs[arg.name] or case.arrays[arg.name]
-      or { arg.type, names[arg.name] }
+    if arg.texture then
+      launch.textures[arg.name] = tablecase.texture(arg, names, tablecase.where(self, i))
+      launch.textures[arg.name].array = case.arrays[arg.name]
+    end
+    launch.args[i] = arg.texture and { texture = arg.name } or case.structs[arg.name]
+      or case.arrays[arg.name] or { arg.type, names[arg.name] }
     if arg.role == "scratch" then table.insert(launch.scratch, case.arrays[arg.name]) end
   end
   return launch
@@ -199,18 +203,29 @@ end
 --------------------------------------------------------------------------------------------------
 -- References
 
--- Buffers of a case's arrays by argument; nil and why where the device has no room.
-local function buffers_of(self, case, device)
+-- An argument's array on a device: a texture, or a buffer.
+local function on_device(device, arg, array, launch)
+  if arg.texture then
+    local options = {}
+    for key, value in pairs(launch.textures[arg.name]) do
+      if key ~= "array" then options[key] = value end
+    end
+    return device:texture(array, options)
+  end
+  local copy = array:copy()
+  if arg.role == "out" then copy:sentinel() end
+  return device:buffer(copy, { label = arg.name, read_only = arg.role == nil or arg.role == "in" })
+end
+
+-- What a device has of a case's arrays, by argument; nil and why where it has no room.
+local function buffers_of(self, case, device, launch)
   local buffers = setmetatable({}, { __close = function(list)
     for _, buffer in pairs(list) do buffer:close() end
   end })
   for i, arg in ipairs(self.table.args) do
     local array = case.arrays[arg.name]
     if array then
-      local copy = array:copy()
-      if arg.role == "out" then copy:sentinel() end
-      local buffer, why = device:buffer(copy, { label = arg.name,
-        read_only = arg.role == nil or arg.role == "in" })
+      local buffer, why = on_device(device, arg, array, launch)
       if not buffer then return buffers, why end
       buffers[i] = buffer
     end
@@ -253,7 +268,7 @@ local function run_kernel(self, case, device, run)
     local ok, message = module:write(name, case.constants[name])
     if not ok then return nil, message end
   end
-  local buffers <close>, full = buffers_of(self, case, device)
+  local buffers <close>, full = buffers_of(self, case, device, run.launch)
   if full then return nil, full end
   local args = {}
   for i in ipairs(self.table.args) do args[i] = buffers[i] or run.launch.args[i] end

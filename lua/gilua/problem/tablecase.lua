@@ -147,6 +147,22 @@ function M.array(arg, names, rng, where, family)
   return fill(array, arg.fill, names, rng, where)
 end
 
+--- How an argument's texture reads its array: options of dev:texture.
+---@param arg table { texture }
+---@param names table<string, any>
+---@param where string
+---@return table
+function M.texture(arg, names, where)
+  local options = { kind = "array" }
+  for key, value in pairs(arg.texture) do options[key] = value end
+  local size = {}
+  for d, text in ipairs(options.size or {}) do
+    size[d] = expression.whole(text, names, where .. ": texture.size")
+  end
+  options.size = options.size and size
+  return options
+end
+
 --------------------------------------------------------------------------------------------------
 -- Structs
 

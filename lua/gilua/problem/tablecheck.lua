@@ -16,7 +16,9 @@ local FIELDS = { -- and what each has to be
   defaults = "table", made_from = "table", check_races = "string", benign_races = "string",
 }
 local ARGUMENT = { name = true, type = true, value = true, count = true, fill = true, role = true,
-  fields = true, max_error = true, rel_error = true }
+  fields = true, texture = true, max_error = true, rel_error = true }
+local TEXTURE = { kind = true, size = true, channels = true, layers = true, address = true,
+  filter = true, coords = true, read = true, border = true }
 local TOLERANCE = { max_error = true, rel_error = true, wrong_above = true, parent_penalty = true }
 local CONSTANT = { type = true, count = true, fill = true }
 local GRAMMAR = { open_loops = true, pragmas = true, restricts = true, consts = true,
@@ -156,6 +158,17 @@ local function check_limits(arg, where)
   end
 end
 
+local function check_texture(arg, where)
+  if arg.texture == nil then return end
+  check_kind(arg.texture, "table", where .. ": texture")
+  check_known(arg.texture, TEXTURE, where .. ": texture")
+  check_kind(arg.texture.size, LIST, where .. ": texture.size")
+  if arg.count == nil then
+    fail("%s: a texture needs a `count`: how many numbers are in it", where)
+  end
+  if arg.role and arg.role ~= "in" then fail("%s: a texture is read, its role is \"in\"", where) end
+end
+
 local function check_argument(arg, where)
   if type(arg) ~= "table" then fail("%s must be a table { name =, type =, … }", where) end
   check_known(arg, ARGUMENT, where)
@@ -166,6 +179,7 @@ local function check_argument(arg, where)
     fail("%s needs either a `value` (a number that the kernel takes) or a `count` (elements of "
       .. "an array)", where)
   end
+  check_texture(arg, where)
   check_fill(arg.fill, where)
   check_role(arg, where)
   check_limits(arg, where)
