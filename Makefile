@@ -49,7 +49,7 @@ room_array := -O3
 # $(call archive,z): the static library's path where there is one, else -lz
 archive   = $(or $(filter /%,$(shell $(CC) -print-file-name=lib$1.a 2>/dev/null)),-l$1)
 lua_lib  := $(call archive,lua5.4)
-libs     := $(foreach lib,lua5.4-filesystem nifti2 znz png16 z ffi seccomp,$(call archive,$(lib)))
+libs     := $(foreach lib,lua5.4-filesystem nifti2 znz png16 z ffi seccomp sqlite3,$(call archive,$(lib)))
 edit_all := $(foreach lib,edit bsd md tinfo,$(call archive,$(lib)))
 edit_lib := $(if $(EDIT),$(if $(filter -l%,$(edit_all)),-ledit,$(edit_all)))
 # All of Lua is kept and exported: C modules that scripts `require` look for it in the program.

@@ -13,8 +13,9 @@ local rooms = {
   { "search", "evolve genome select fitness minimise control configured pareto repeats" },
   { "problem", "problem place tolerance kerneltable tablecase tablecheck arrayfills families "
     .. "creference expression samples own" },
+  { "store", "archive" },
   { "farm", "farm funnel crew runner worker compiler" },
-  { "report", "report folder findings kept tuned progress html plot explain t4 disparity" },
+  { "report", "report folder history findings kept tuned progress html plot explain t4 disparity" },
   { "study", "experiment gecco2014 eurogp2014 tune validate adequacy" },
   { "new", "newproblem reading parts csource headers slice signature branches hostcode hostvalue "
     .. "instances launchguess argumentguess usage precision problemtext backport checkproblem "

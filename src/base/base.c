@@ -164,6 +164,11 @@ uint64_t gi_hash(const void *bytes, size_t len, uint64_t seed) {
     return mix(h ^ w);
 }
 
+void gi_hash128(const void *bytes, size_t len, char hex[33]) {
+    uint64_t first = gi_hash(bytes, len, 0), second = gi_hash(bytes, len, 0xd1b54a32d192ed03u);
+    snprintf(hex, 33, "%016llx%016llx", (unsigned long long)first, (unsigned long long)second);
+}
+
 static uint64_t rotl(uint64_t x, int k) {
     return (x << k) | (x >> (64 - k));
 }

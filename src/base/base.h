@@ -71,6 +71,9 @@ bool gi_read_file(const char *path, gi_buf *out, gi_err *err);
 ** machines and versions: it is written to results. */
 uint64_t gi_hash(const void *bytes, size_t len, uint64_t seed);
 
+/* 128 bits of it as 32 hexadecimal digits, for keys among many millions. */
+void gi_hash128(const void *bytes, size_t len, char hex[33]);
+
 /* SHA-256 as 64 hexadecimal digits: what `sha256sum` says of the same bytes. */
 void gi_sha256(const void *bytes, size_t len, char hex[65]);
 

@@ -202,7 +202,8 @@ int bind_open(lua_State *L) {
     } rooms[] = {{"array", bind_array},   {"grammar", bind_grammar}, {"compile", bind_compile},
                  {"device", bind_device}, {"nifti", bind_nifti},     {"farm", bind_farm},
                  {"rng", bind_rng},       {"library", bind_library}, {"system", bind_system},
-                 {"wire", bind_wire},     {"image", bind_image},     {"file", bind_file}};
+                 {"wire", bind_wire},     {"image", bind_image},     {"file", bind_file},
+                 {"store", bind_store}};
     lua_newtable(L);
     lua_setfield(L, LUA_REGISTRYINDEX, "gilua.docs");
     lua_newtable(L);

@@ -171,9 +171,9 @@ static int canonical_hash(lua_State *L) {
     size_t len;
     const char *code = luaL_checklstring(L, 1, &len);
     gi_buf text = {0};
-    char hex[17];
+    char hex[33];
     ptx_canonical(code, len, &text);
-    snprintf(hex, sizeof hex, "%016llx", (unsigned long long)gi_hash(text.data, text.len, 0));
+    gi_hash128(text.data, text.len, hex);
     gi_buf_free(&text);
     lua_pushstring(L, hex);
     return 1;

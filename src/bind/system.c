@@ -92,6 +92,15 @@ static int hash(lua_State *L) {
     return 1;
 }
 
+static int hash128(lua_State *L) {
+    size_t len;
+    char hex[33];
+    const char *bytes = luaL_checklstring(L, 1, &len);
+    gi_hash128(bytes, len, hex);
+    lua_pushstring(L, hex);
+    return 1;
+}
+
 static int sha256(lua_State *L) {
     size_t len;
     char hex[65];
@@ -144,6 +153,8 @@ void bind_system(lua_State *L) {
         {"program", program, "core.system.program() -> path", "The path of the running program."},
         {"hash", hash, "core.system.hash(string) -> string",
          "A 64-bit hash as 16 hexadecimal digits."},
+        {"hash128", hash128, "core.system.hash128(string) -> string",
+         "A 128-bit hash as 32 hexadecimal digits."},
         {"sha256", sha256, "core.system.sha256(string) -> string",
          "SHA-256 as 64 hexadecimal digits."},
         {"version", version, "core.system.version() -> string", "gilua's version."},

@@ -30,6 +30,11 @@ static const char usage_text[] =
     "       gilua tune DIR          its parameters, each setting measured\n"
     "       gilua evolve DIR        a faster kernel\n"
     "       gilua apply RUN         what evolve or tune found, put into the file it came from\n"
+    "       gilua resume RUN        goes on with a run that did not come to its end\n"
+    "       gilua log RUN           what a run evaluated, a line a generation\n"
+    "       gilua show RUN ID       one mutant of a run: what became of it, and its source\n"
+    "       gilua export RUN        every evaluation as a table\n"
+    "       gilua rescore RUN FILE  all mutants of a run by another formula\n"
     "       gilua verify RUN        is it right, and faster, on data nobody saw?\n"
     "       gilua help [COMMAND]    this text, or a command's options (also COMMAND --help)\n"
     "       gilua version           gilua's and Lua's (also --version)\n"
@@ -399,7 +404,8 @@ static bool run_command(lua_State *L, const char *function, const char *word) {
 
 static bool is_command(const char *word) {
     static const char *const words[] = {"doctor", "new",    "check", "tune",    "evolve",
-                                        "apply",  "verify", "help",  "version", NULL};
+                                        "apply",  "verify", "resume", "log",
+                                        "show",   "export", "rescore", "help", "version", NULL};
     for (const char *const *w = words; *w; w++)
         if (strcmp(*w, word) == 0) return true;
     return false;

@@ -9,7 +9,8 @@
 --   options.population, options.seed, options.quiet …
 --
 -- `positional` names what stands without dashes, in order: { { name = "problem", doc = … },
--- { name = "folder", optional = true } }.
+-- { name = "folder", optional = true } }. What takes such words and leaves a run says so:
+-- runs = true.
 
 local printable = require "gilua.base.printable"
 local ends = require "gilua.base.ends"
@@ -25,6 +26,7 @@ local M = {}
 ---@field max? number
 ---@field check? fun(value: any): boolean?, string? true, or nil and what is wrong
 ---@field doc? string
+---@field of_runs? boolean of what leaves a run alone
 
 M.standard = {
   { name = "device", default = "emu", doc = "where kernels run: emu, or cuda[:N]" },
@@ -32,6 +34,10 @@ M.standard = {
   { name = "out", type = "string", doc = "folder for the results" },
   { name = "jobs", type = "integer", min = 1, doc = "worker processes (one a core)" },
   { name = "quiet", default = false, doc = "print nothing but errors" },
+  { name = "resume", default = false, of_runs = true,
+    doc = "go on with the last run of this command, which did not come to its end" },
+  { name = "fresh", default = false, of_runs = true,
+    doc = "ask nothing of what an earlier run there found out" },
   { name = "help", default = false, doc = "print this and stop" },
 }
 
@@ -71,9 +77,10 @@ end
 -- All options of a script by name: its own, which may redefine a standard one, and the rest.
 local function declared(spec)
   local list, by_name = {}, {}
+  local runs = spec.runs or not spec.positional
   for _, set in ipairs { spec, M.standard } do
     for _, option in ipairs(set) do
-      if not by_name[option.name] then
+      if not by_name[option.name] and (runs or not option.of_runs) then
         by_name[option.name] = option
         list[#list + 1] = option
       end
@@ -193,6 +200,10 @@ local function read(spec)
   elseif options.help then
     print(M.help(spec, script))
     os.exit(0, true)
+  end
+  if found then
+    gilua.options.resume = options.resume or gilua.options.resume
+    gilua.options.fresh = options.fresh or nil
   end
   return options
 end

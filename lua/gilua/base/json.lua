@@ -99,6 +99,13 @@ function M.encode(value)
   return encode(value, "")
 end
 
+--- The same on one line.
+---@param value any
+---@return string
+function M.line(value)
+  return (encode(value, ""):gsub("\n *", " ")) -- a string's own line ends are escaped
+end
+
 --------------------------------------------------------------------------------------------------
 -- Reading
 

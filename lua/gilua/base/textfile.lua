@@ -60,8 +60,10 @@ local function say(format, ...)
   io.stderr:write("gilua: ", printable.text(format:format(...)), "\n")
 end
 
--- Does what `write` does, again and again while there is no room for it.
-local function until_there_is_room(write, ...)
+--- Does what `write` does, again and again while there is no room for it. Refuses with why where it
+--- fails for another reason, or the program is asked to end.
+---@param write fun(...): any done, or nil, message and code
+function M.until_there_is_room(write, ...)
   local told = false
   while true do
     local done, why, code = write(...)
@@ -89,7 +91,7 @@ end
 ---@param path string
 ---@param text string
 function M.write(path, text)
-  until_there_is_room(found and core.file.write or plainly, path, text)
+  M.until_there_is_room(found and core.file.write or plainly, path, text)
 end
 
 ---@class Journal a text that grows by whole pieces
@@ -107,7 +109,7 @@ end
 
 ---@param text string
 function Journal:add(text)
-  until_there_is_room(self.file.add, self.file, text)
+  M.until_there_is_room(self.file.add, self.file, text)
 end
 
 function Journal:close()

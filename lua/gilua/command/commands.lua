@@ -1,11 +1,13 @@
--- commands: gilua new, check, tune, evolve, apply, verify, doctor, help. Each reads its own command
--- line. How they end: lua/gilua/base/ends.lua.
+-- commands: gilua new, check, tune, evolve, apply, verify, resume, log, show … Each reads its own
+-- command line. How they end: lua/gilua/base/ends.lua.
 
 local answer = require "gilua.command.answer"
 local ends = require "gilua.base.ends"
+local fail = require "gilua.base.fail"
 local gi = require "gilua"
 local improve = require "gilua.command.improve"
 local meant = require "gilua.command.meant"
+local past = require "gilua.command.past"
 local winner = require "gilua.command.winner"
 
 local M = {}
@@ -13,7 +15,8 @@ local M = {}
 -- By name; each returns an exit status, nil for success.
 local COMMANDS = {
   doctor = require "gilua.command.doctor", tune = improve.tune, evolve = improve.evolve,
-  apply = winner.apply, verify = winner.verify,
+  apply = winner.apply, verify = winner.verify, log = past.log, show = past.show,
+  export = past.export, rescore = past.rescore,
 }
 
 local function status_of(ok)
@@ -47,6 +50,13 @@ function COMMANDS.check()
     local well, value = gi.checkproblem.run(o.problem, { device = o.device, jobs = o.jobs,
       seed = o.seed, silent = o.json })
     return value, status_of(well)
+  end)
+end
+
+function COMMANDS.resume()
+  return require "gilua.command.resume"(function(name)
+    if not COMMANDS[name] then fail("'%s' is no command and no script", name) end
+    return COMMANDS[name]()
   end)
 end
 

@@ -74,6 +74,7 @@ end
 function M.tune()
   local o = gi.cli {
     doc = "Measures every setting of a problem's parameters, alone, without evolution.",
+    runs = true,
     positional = { { name = "problem", doc = "its folder" } }, SAMPLE,
     { name = "rows", default = 12, min = 1, doc = "of the fastest that are shown" },
     answer.JSON,
@@ -150,6 +151,7 @@ end
 function M.evolve()
   local o = gi.cli {
     doc = "Evolves a faster kernel that gives the same answers.",
+    runs = true,
     positional = { { name = "problem", doc = "its folder" } },
     { name = "population", default = 60, min = 2, doc = "kernels in a generation" },
     { name = "generations", default = 12, min = 1, doc = "generations" },

@@ -31,15 +31,28 @@ function Compiled:of(hash)
   return self.units[hash]
 end
 
---- A kept text, by its own hash.
----@return string
+--- A kept text, by its own hash; nil where it was not kept.
+---@return string?
 function Compiled:code(hash)
   return self.codes[hash]
 end
 
+--- What an earlier run knew of a text. Its code may not be at hand: then it is compiled again when
+--- it is needed.
+---@param hash string of the text
+---@param unit gilua.unit
+function Compiled:recall(hash, unit)
+  self.units[hash] = unit
+end
+
+--- Its code is wanted and not at hand: it is to be compiled again.
+function Compiled:drop(hash)
+  self.units[hash] = nil
+end
+
 --- Keeps a text that runs may need.
 local function keep(self, code)
-  local hash = core.system.hash(code)
+  local hash = core.system.hash128(code)
   if not self.codes[hash] then
     self.codes[hash] = code
     self.kept_bytes = self.kept_bytes + #code

@@ -214,6 +214,13 @@ end
 --- Serves the crew until nothing is left.
 function Farm:serve(after)
   self:guarded(function() self.crew:drain(after) end)
+  if self.funnel.memory then self.funnel.memory:flush() end
+end
+
+--- From now on nothing is done that a memory knows, and all that is done is told to it.
+---@param memory table of gi.archive
+function Farm:remember(memory)
+  self.funnel.memory = memory
 end
 
 --- Begins something that one worker does and serves the crew until it is done.
@@ -221,6 +228,12 @@ end
 function Farm:one(method, ...)
   local found, arguments = nil, table.pack(...)
   self:guarded(function()
+    local genomes = {}
+    for _, argument in ipairs(arguments) do
+      if type(argument) ~= "number" then genomes[#genomes + 1] = argument end
+    end
+    self.funnel:prepare(genomes)
+    self.crew:drain()
     found = self.funnel[method](self.funnel, table.unpack(arguments, 1, arguments.n))
     self.crew:drain()
   end)
@@ -401,7 +414,7 @@ function Farm:floor(case)
   local base
   self:guarded(function()
     base = self:use(case)
-    self.crew:drain() -- until the case is there
+    self.crew:drain()
   end)
   require_baseline(base)
   local found = self:one "floor"

@@ -10,6 +10,10 @@
 --   check:     the small case on the virtual GPU with every check on; holds for every case
 --   run:       the whole case on the device; holds for the case at hand
 --
+-- Where a memory is given (gi.archive), it is asked before anything is done, and told of all that
+-- is found out: a run that is begun again with the same seed finds what it had. What a memory
+-- answers counts as done, so that the results of such a run are those of one never disturbed.
+--
 -- What was done and what was spared is counted here, where it happens. What this file does not
 -- decide: which worker does what (crew.lua), and what a script sees (farm.lua).
 
@@ -46,6 +50,7 @@ function M.new(problem, workers, devices, options)
     compiled = compiled.new(),
     verdicts = {}, killers = {}, -- by key: what holds for every case
     runs = {}, -- by key: measurements on the case at hand
+    dropped = {}, -- hashes of texts whose code a memory had not
     came = {}, -- of the case at hand: who came to where an answer is, by kind of hash
     waiting = {}, -- topic -> plans
     seconds = { case = 0, compile = 0, checked = 0, run = 0, check = 0, time = 0 },
@@ -121,6 +126,7 @@ function Funnel:compile_job(texts)
         self.counts.compilations = self.counts.compilations + #list
         for i, text in ipairs(list) do
           self.compiled:add(text.hash, reply.results[i], reply.images)
+          if self.memory then self.memory:keep_unit(text, self.compiled) end
         end
         for _, text in ipairs(list) do self:settle(text.hash) end
       end,
@@ -153,7 +159,7 @@ function Funnel:new_texts(plans)
   local groups, by_key = {}, {}
   for _, plan in ipairs(plans) do
     for _, text in ipairs(plan:texts()) do
-      if not self.compiled:of(text.hash) and not self.waiting[text.hash] then
+      if not self:known(text) and not self.waiting[text.hash] then
         self.waiting[text.hash] = {}
         local key = text.target .. "\n" .. table.concat(text.options, "\n")
         local group = not text.alone and by_key[key] or {}
@@ -164,6 +170,37 @@ function Funnel:new_texts(plans)
     end
   end
   return groups
+end
+
+--- What is known of a text: by this farm, or by its memory.
+---@return gilua.unit?
+function Funnel:known(text)
+  local unit = self.compiled:of(text.hash)
+  if unit or not self.memory or self.dropped[text.hash] then return unit end
+  unit = self.memory:unit(text.hash)
+  if unit then
+    self.counts.compilations = self.counts.compilations + 1
+    self.compiled:recall(text.hash, unit)
+  end
+  return unit
+end
+
+--- Code by its hash: kept here, or by the memory.
+function Funnel:code(hash)
+  return self.compiled:code(hash) or self.memory and self.memory:code(hash)
+end
+
+--- Is the code of a compiled text at hand? Where not (a memory knew what came of it, not the code),
+--- it is compiled now, and the plan waits.
+---@param kind string "ptx" or "code"
+function Funnel:has_code(plan, text, kind)
+  local unit = self.compiled:of(text.hash)
+  if unit and (unit.status or self:code(unit[kind])) then return true end
+  self.compiled:drop(text.hash)
+  self.dropped[text.hash] = true
+  if unit then self.counts.compilations = self.counts.compilations - 1 end -- counted as done
+  self:wait_for(text.hash, plan, function() self.crew:post(self:compile_job { text }) end)
+  return false
 end
 
 --- Compiles what nobody has compiled yet, in batches.
@@ -181,7 +218,7 @@ end
 --- Is all compiled that the plan needs? False where it waits, or gets no further.
 function Funnel:is_compiled(plan)
   for _, text in ipairs(plan:texts()) do
-    local unit = self.compiled:of(text.hash)
+    local unit = self:known(text)
     if not unit then
       self:wait_for(text.hash, plan)
       return false
@@ -214,6 +251,7 @@ function Funnel:check_job(plan, key)
     end,
     done = function(reply)
       self.seconds.checked = self.seconds.checked + reply.seconds
+      if self.memory then self.memory:keep_verdict(key, reply.verdict) end
       settle(reply.verdict)
     end,
     blame = function(status, reason)
@@ -233,6 +271,16 @@ function Funnel:set_checked_budget(plan)
   self:settle("checked baseline")
 end
 
+--- What a memory knows of a checked run.
+function Funnel:recalled_verdict(key)
+  local verdict = self.memory and self.memory:verdict(key)
+  if verdict then
+    self.counts.checks = self.counts.checks + 1
+    self.verdicts[key] = verdict
+  end
+  return verdict
+end
+
 --- Is the plan's checked form known to be sound? False where it waits, or gets no further.
 function Funnel:is_checked(plan)
   if not self.problem.checked_case then return true end
@@ -241,8 +289,9 @@ function Funnel:is_checked(plan)
     return false
   end
   local key = self.compiled:of(plan.checked.hash).ptx_hash .. " " .. plan.launch_key
-  local verdict = self.verdicts[key]
+  local verdict = self.verdicts[key] or self:recalled_verdict(key)
   if not verdict then
+    if not self:has_code(plan, plan.checked, "ptx") then return false end
     self:wait_for("check " .. key, plan, function() self.crew:post(self:check_job(plan, key)) end)
     return false
   end
@@ -258,7 +307,7 @@ end
 
 --- What a worker needs for a checked run of a plan that is compiled.
 function Funnel:checked_kernel(plan)
-  return { code = self.compiled:code(self.compiled:of(plan.checked.hash).ptx), values = plan.values,
+  return { code = self:code(self.compiled:of(plan.checked.hash).ptx), values = plan.values,
            guarded = plan.checked ~= plan.text }
 end
 
@@ -295,6 +344,7 @@ function Funnel:case_job(case)
     kind = "case", role = "host", limit_s = self.options.timeout_s,
     message = function() return { op = "case", problem = self.problem.dir, case = spec } end,
     done = function(reply, _, share)
+      if self.memory then self.memory:keep_case(self.case_key, reply.info) end
       if self.share then self.share:close() end
       self.case, self.share, self.info = reply.case, share, reply.info
       self.seconds.case = self.seconds.case + reply.seconds
@@ -316,8 +366,8 @@ function Funnel:device_message(worker, message)
 end
 
 function Funnel:code_of(plan)
-  return { code = self.compiled:code(plan.unit.code), hash = plan.unit.code, tag = plan.unit.tag,
-           values = plan.values }
+  local unit = self.compiled:of(plan.text.hash) -- which was compiled again, perhaps
+  return { code = self:code(unit.code), hash = unit.code, tag = unit.tag, values = plan.values }
 end
 
 function Funnel:timing(plan)
@@ -343,6 +393,7 @@ function Funnel:run_job(plan)
     done = function(reply)
       local m = reply.measurement
       if reply.lost then self.killers[key] = m end
+      if self.memory then self.memory:keep_measurement(self.case_key, key, m, reply.lost) end
       self:measured(plan, m)
     end,
     blame = function(status, reason)
@@ -394,15 +445,41 @@ end
 
 --- The last stretch: a run for each distinct code and launch.
 function Funnel:run(plan)
-  if not self.case then return self:wait_for("case", plan) end
   if not plan.is_baseline and not self.baseline then return self:wait_for("baseline", plan) end
-  self:count(plan)
-  if self.runs[plan.key] then return end
+  if self.runs[plan.key] then return self:count(plan) end
   if self.killers[plan.key] then
+    self:count(plan)
     self.runs[plan.key] = self.killers[plan.key]
     return
   end
+  if self:recalled_measurement(plan) then return self:count(plan) end
+  if not self.case then return self:wait_for("case", plan, self:makes_case()) end
+  if not self:has_code(plan, plan.text, "code") then return end
+  if not self.virtual and not self:has_code(plan, self.baseline_plan.text, "code") then return end
+  self:count(plan)
   self:wait_for("run " .. plan.key, plan, function() self.crew:post(self:run_job(plan)) end)
+end
+
+--- What a memory knows of a run on the case at hand.
+function Funnel:recalled_measurement(plan)
+  if not self.memory then return false end
+  local m, lost = self.memory:measurement(self.case_key, plan.key)
+  if not m then return false end
+  if lost then self.killers[plan.key] = m end
+  self:measured(plan, m)
+  return true
+end
+
+--- Has the case made, where a memory spared it and it is needed now.
+function Funnel:makes_case()
+  return self.spec and function() self.crew:post(self:case_job(self.spec)) end
+end
+
+--- The case itself is needed, not only what is known of it.
+function Funnel:need_case()
+  if self.case or self.waiting.case then return end
+  self.waiting.case = {}
+  self:makes_case()()
 end
 
 --- What tells a case from others: its spec, and what the files hold that it names.
@@ -427,7 +504,9 @@ function Funnel:use(case, checked)
   if key == self.case_key and self.baseline then return nil end
   self.compiled:forget()
   self.case_key, self.case, self.baseline, self.runs, self.came = key, nil, nil, {}, {}
-  self.crew:post(self:case_job(case))
+  self.info = self.memory and self.memory:case(key)
+  self.spec = case
+  if not self.info then self:need_case() end
   local plan = self:unmodified()
   plan.check, plan.run = checked, true
   self.baseline_plan = plan
@@ -486,6 +565,17 @@ function Funnel:result_of(plan)
 end
 
 -- --- comparing two -----------------------------------------------------------------------------
+
+--- What a job that is no evaluation needs: the case, and the code of mutants that were measured on
+--- it. Their plans wait for it where a memory had spared it.
+---@param genomes (string|table)[]
+function Funnel:prepare(genomes)
+  self:need_case()
+  for _, genome in ipairs(genomes) do
+    local plan = self:plan(genome)
+    if self:is_compiled(plan) then self:has_code(plan, plan.text, "code") end
+  end
+end
 
 --- A plan of a mutant that was measured on the case at hand: its code is known.
 function Funnel:measured_plan(genome)

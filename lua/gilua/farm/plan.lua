@@ -43,7 +43,7 @@ Plan.__index = Plan
 ---@return gilua.plan.text
 local function text_of(source, options, target)
   local all = target .. "\n" .. table.concat(options, "\n") .. "\n" .. source
-  return { source = source, options = options, target = target, hash = core.system.hash(all) }
+  return { source = source, options = options, target = target, hash = core.system.hash128(all) }
 end
 
 --- What is to be compiled before this plan can go on.

@@ -15,6 +15,8 @@ local M = {}
 ---@field dir string
 ---@field fresh boolean made for this run
 ---@field begun boolean what it holds is this run's
+---@field resumed boolean the run was begun before, and is begun again
+---@field archive? gilua.archive
 local Folder = {}
 Folder.__index = Folder
 Folder.__close = function(self) self:close() end
@@ -76,15 +78,39 @@ local function locked(dir)
   refuse(dir, code == "busy" and ("another run is at work there (%s)"):format(why) or why)
 end
 
+-- The last folder of those that a command would have used, whose run has not come to its end.
+local function unfinished(given, usual)
+  local last
+  for n = 1, math.huge do
+    local dir = given or n == 1 and usual or ("%s-%d"):format(usual, n)
+    if not lfs.attributes(dir) then break end
+    if lfs.attributes(dir .. "/archive.sqlite") then last = dir end
+    if given then break end
+  end
+  if last then return last end
+  fail("there is no run to go on with: %s holds no archive.sqlite", given or usual)
+end
+
+-- The folder of a run that is begun again: by its own name (gilua resume), or as the last one of
+-- this command (--resume).
+local function resumed(given, usual)
+  local wanted = core.options.resume
+  if not wanted then return nil end
+  core.options.resume = nil -- the first folder that is opened
+  return wanted == true and unfinished(given, usual) or wanted
+end
+
 --- The folder of a run that is about to begin. Nothing in it is touched yet.
 ---@param given? string the folder that a person chose
 ---@param usual string the name of a new one, where none was chosen
 ---@return ResultFolder
 function M.open(given, usual)
+  local again = resumed(given, usual)
+  given = again or given
   if given then make(given) end
   local dir = given and (given:gsub("(.)/+$", "%1")) or fresh(usual)
   return setmetatable({ dir = dir, fresh = not given, begun = false, written = {},
-    lock = locked(dir) }, Folder)
+    resumed = again ~= nil, lock = locked(dir) }, Folder)
 end
 
 -- The first name of its kind that is free.
@@ -113,7 +139,7 @@ end
 function Folder:begin()
   if self.begun then return end
   self.begun = true
-  self:keep_earlier(earlier(self.dir))
+  if not self.resumed then self:keep_earlier(earlier(self.dir)) end
   local parent, name = self.dir:match "^(.*)/([^/]+)$"
   -- only a hint for people: where links cannot be made, there is none
   if self.fresh and parent then core.file.link(name, parent .. "/latest") end
@@ -125,7 +151,9 @@ end
 function Folder:path(name)
   self:begin()
   local path = ("%s/%s"):format(self.dir, name)
-  if not self.written[name] and lfs.symlinkattributes(path) then self:keep_earlier { name } end
+  if not (self.written[name] or self.resumed) and lfs.symlinkattributes(path) then
+    self:keep_earlier { name }
+  end
   self.written[name] = true
   return path
 end
@@ -156,6 +184,7 @@ end
 
 --- The run has ended. A new folder in which nothing was written goes again.
 function Folder:close()
+  if self.archive then self.archive:close() end
   self.lock:close()
   if self.fresh and not self.begun then lfs.rmdir(self.dir) end
 end

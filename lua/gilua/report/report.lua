@@ -19,8 +19,10 @@ local diff = require "gilua.base.diff"
 local evolve = require "gilua.search.evolve"
 local fitness = require "gilua.search.fitness"
 local folders = require "gilua.report.folder"
+local history = require "gilua.report.history"
 local host = require "gilua.base.host"
 local json = require "gilua.base.json"
+local lfs = require "lfs"
 local kept = require "gilua.report.kept"
 local progress = require "gilua.report.progress"
 local textfile = require "gilua.base.textfile"
@@ -206,6 +208,14 @@ local function writer(folder)
   return w
 end
 
+-- Of a run that is begun again: how many of its generations the folder tells of.
+local function generations_known(folder)
+  local path = folder.dir .. "/result.json"
+  if not folder.resumed or not lfs.attributes(path) then return 0 end
+  local result = json.decode(textfile.read(path, "the result"))
+  return type(result) == "table" and math.tointeger(result.generations) or 0
+end
+
 --- An observer that keeps what a run finds in a folder: as it goes, and at its end.
 ---@param folder ResultFolder
 ---@return table observer for the scheme's `observers`; dir: where the results are
@@ -214,6 +224,8 @@ function M.observer(folder)
   local began = clock()
   local files = writer(folder)
   local o = { dir = folder.dir, folder = folder }
+  local past = history.observer(folder)
+  local known = generations_known(folder)
   local keeps, written, told -- of the problem; the best genome in best.cu; losses of workers
 
   local function note(text, ...)
@@ -250,28 +262,33 @@ function M.observer(folder)
     note("%s, seed %d, device %s, population %d, %d generations", run.problem.name, run.seed,
       run.scheme.farm.device or "?", run.scheme.population, run.scheme.generations)
     if not folder:holds_earlier() then begin(run) end
+    past.on_start(run)
   end
 
   function o.on_result(run, individual)
+    past.on_result(run, individual)
     if individual.measurement.status ~= "ok" then
       files.add("log.txt", describe_reject(run, individual))
     end
-    if #run.records > 0 and core.system.asked() then
+    if keeps ~= nil and #run.records > 0 and core.system.asked() then
       save(run)
       note("asked by SIGUSR1: the best so far is saved")
     end
   end
 
   function o.on_generation(run, record)
-    begin(run)
+    past.on_generation(run, record)
     files.add("generations.csv", csv_line(function(column) return column[2](record) end))
     note("%s", progress.generation_line(run, record))
     note_losses(run)
+    if record.generation < known then return end -- what is there tells of more
+    begin(run)
     save(run)
   end
 
   function o.on_end(run)
-    if run.result then begin(run) end
+    past.on_end(run)
+    if run.result and (#run.records >= known or not run.stopped) then begin(run) end
     if keeps == nil then return end
     note_losses(run)
     if run.stopped then note("stopped: %s", run.stopped.message) end

@@ -24,6 +24,8 @@ local M = {}
 ---@class Individual
 ---@field genome string
 ---@field birth string "unmodified", "initial", "mutation", "crossover", "scratch", "finalist", …
+---@field id? integer which evaluation of the run it was, from 1
+---@field parents integer[] their ids
 ---@field measurement? table
 ---@field fitness? number
 ---@field acceptable? boolean may be a parent
@@ -51,12 +53,13 @@ local M = {}
 -- Breeding steps: each appends children to a list
 
 local function child(text, birth, ...)
-  local fastest
-  for _, parent in ipairs { ... } do
+  local fastest, parents = nil, {}
+  for i, parent in ipairs { ... } do
+    parents[i] = parent.id
     local ns = parent.measurement and parent.measurement.ns
     if ns and (not fastest or ns < fastest) then fastest = ns end
   end
-  return { genome = text, birth = birth, parent_ns = fastest }
+  return { genome = text, birth = birth, parent_ns = fastest, parents = parents }
 end
 
 -- One that begins where the run does.
@@ -176,6 +179,8 @@ end
 local function measure(run, individuals, case)
   local genomes, slow_above = {}, {}
   for i, individual in ipairs(individuals) do
+    run.born = run.born + 1
+    individual.id = individual.id or run.born
     genomes[i] = whole(run, individual)
     slow_above[i] = individual.parent_ns and HOPELESS * individual.parent_ns or false
   end
@@ -543,7 +548,7 @@ local function new_run(given)
   return {
     scheme = scheme, problem = scheme.problem, rng = scheme.rng, seed = scheme.rng:seed(),
     draw = scheme.draw or genome.source(scheme.problem, scheme.genes),
-    generation = 0, records = {}, evaluations = 0, rejected = {},
+    generation = 0, records = {}, evaluations = 0, born = 0, rejected = {},
     expected = scheme.generations * (scheme.population + 1) + 2 * scheme.finalists
       + scheme.generations,
   }

@@ -1,0 +1,80 @@
+#!/bin/bash
+# A run that is killed goes on where it was, and its archive tells what became of every mutant.
+. "$(dirname "$0")/tap.sh"
+cd "$TMP" || exit 1
+QUICK=("$TOP/experiments/quickstart.lua" --side 20 --population 10 --generations 4)
+
+# What has to be the same: all but seconds, and workers lost.
+plain() { perl -0pe 's/"seconds": *\{[^}]*\},?//; s/"restarts": *\d+//; s/"stopped": *null//' "$1/result.json"; }
+timeless() { sed -E 's/^ *[0-9.]+ s  //' "$1/log.txt"; }
+
+"$GILUA" "${QUICK[@]}" --out whole >whole.said
+is "a run that nothing disturbs" 0 $?
+
+killed() { { timeout -s KILL "$@" >/dev/null 2>&1; } 2>/dev/null; [ $? = 137 ]; }
+killed "1.$((RANDOM % 9))" "$GILUA" "${QUICK[@]}" --out torn
+kills=1
+while [ $kills -lt 8 ]; do
+  killed "0.$((3 + RANDOM % 7))" "$GILUA" resume torn || break
+  kills=$((kills + 1))
+done
+"$GILUA" resume torn >resume.said 2>&1
+[ $? = 0 ] || grep -q "came to its end" resume.said
+ok $? "killed $kills times, it comes to its end" "$(cat resume.said)"
+is "the same result" "$(plain whole)" "$(plain torn)"
+for f in best.cu best.patch generations.csv; do
+  cmp -s whole/$f torn/$f
+  ok $? "the same $f, byte for byte"
+done
+is "the same log but for its seconds" "$(timeless whole)" "$(timeless torn)"
+is "the same evaluations" "$("$GILUA" export whole)" "$("$GILUA" export torn)"
+fails "what has come to its end does not go on" "came to its end" "$GILUA" resume torn
+fails "what is no run does not either" "holds no archive.sqlite" "$GILUA" resume "$TMP"
+
+# --- --resume, a changed problem
+
+cp -r "$TOP/kernels/reduction" mine
+EVOLVE=("$GILUA" evolve mine --population 8 --generations 3 --weak-data)
+fails "nothing to go on with" "there is no run to go on with" "${EVOLVE[@]}" --resume
+"${EVOLVE[@]}" --out first >first.said 2>&1
+killed 2 "${EVOLVE[@]}" --out second
+if [ -e second/archive.sqlite ]; then
+  "${EVOLVE[@]}" --out second --resume >second.said 2>&1
+  is "the same command with --resume goes on" "$(plain first)" "$(plain second)"
+fi
+worlds() { "$GILUA" -e 'local a = require("gilua").archive.open("first/archive.sqlite")
+  print(a:row("SELECT count(*) AS n FROM world").n, a:row("SELECT count(*) AS n FROM measurement").n)'; }
+before=$(worlds)
+"${EVOLVE[@]}" --out first >/dev/null 2>&1
+is "a second run there measures nothing again" "$before" "$(worlds)"
+echo "-- changed" >>mine/problem.lua
+"${EVOLVE[@]}" --out first >/dev/null 2>&1
+read -r n_worlds n_measured < <(worlds)
+is "a changed problem is another world" 2 "$n_worlds"
+[ "$n_measured" -gt "$(cut -f2 <<<"$before")" ]
+ok $? "of which nothing is known" "$before, then $n_measured"
+
+# --- what people ask
+
+log=$("$GILUA" log whole)
+like "a line a generation" "^ +4 +10 +[0-9]+ +[0-9]+ +1\.[0-9]+x" "$log"
+like "and what became of them" "[0-9]+ ok.*; ended 20" "$log"
+id=$(awk '$1 == 4 { print $6 }' <<<"$log")
+shown=$("$GILUA" show whole "$id")
+like "one mutant: its genome" "^genome +." "$shown"
+like "its ancestors" "^ancestors +[0-9]+, generation [0-9]" "$shown"
+like "its source as a difference" "^\+" "$shown"
+like "or whole" "__global__ void" "$("$GILUA" show whole "$id" --source)"
+fails "one that is not there" "has no evaluation 99999" "$GILUA" show whole 99999
+misused "no number" "must be a whole number" "$GILUA" show whole best
+is "a table has a line for each" "$("$GILUA" export whole --jsonl | wc -l)" \
+  "$(($("$GILUA" export whole | wc -l) - 1))"
+cat >formula.lua <<'LUA'
+return function(own, baseline)
+  return own.status == "ok" and own.max_error < 1e-3 and own.ticks / baseline.ticks or math.huge
+end
+LUA
+like "another formula" "^ +0\.[0-9]+ .*<|^ +0\.[0-9]+ .*[a-zA-Z]" "$("$GILUA" rescore whole formula.lua)"
+echo 'return function() return "x" end' >bad.lua
+fails "one that gives no number" "the formula gives x for evaluation" "$GILUA" rescore whole bad.lua
+finish
