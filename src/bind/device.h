@@ -74,7 +74,8 @@ typedef struct BindLaunch {
 
 #define BIND_LAUNCH_FIELDS                                                                         \
     "kernel", "grid", "block", "shared", "args", "budget", "print", "count_uninitialised",         \
-        "check_races", "benign_races", "max_faults", "cache", "carveout", "timeout_s", "fill"
+        "check_races", "benign_races", "max_faults", "backwards", "cache", "carveout",             \
+        "timeout_s", "fill"
 
 /* Fills *out from the table at index, whose keys the caller has checked; false: *err says why the
 ** kernel could not be asked for. */

@@ -148,6 +148,7 @@ typedef struct DeviceLaunch {
     bool count_uninitialised;
     EmuRaces check_races;
     bool refuse_benign_races;
+    bool backwards;
     void (*print)(void *user, const char *text, size_t len);
     void *print_user;
 } DeviceLaunch;

@@ -214,6 +214,7 @@ static EmuLaunch in_emu_words(const DeviceLaunch *l) {
                        .count_uninitialised = l->count_uninitialised,
                        .check_races = l->check_races,
                        .refuse_benign_races = l->refuse_benign_races,
+                       .backwards = l->backwards,
                        .interrupt = l->interrupt,
                        .print = l->print,
                        .print_user = l->print_user};

@@ -180,6 +180,8 @@ typedef struct EmuLaunch {
     bool count_uninitialised;  /* warn of reads of bytes never written (slower) */
     EmuRaces check_races;      /* in which memory (slower) */
     bool refuse_benign_races;  /* they are EMU_RACE too, not a warning */
+    bool backwards;            /* blocks begin in the order of their index from the last to the
+                                  first: on a GPU any order is possible */
     const volatile int *interrupt; /* polled now and then; may be NULL */
     void (*print)(void *user, const char *text, size_t len); /* device printf; NULL = dropped */
     void *print_user;

@@ -1,9 +1,10 @@
 /* turns.c - who runs when.
 **
-** Blocks run in the order of their index, one after the other; the warps of a block in turn, each
-** for TURN warp instructions or until a barrier. More is needed where somebody waits by looking. A
-** turn is in vain when the warp looked at what others may change (a volatile load, an atomic whose
-** result is read, a fence …), saw only what it had seen before, and changed nothing. Then
+** Blocks run in the order of their index (or backwards), one after the other; the warps of a block
+** in turn, each for TURN warp instructions or until a barrier. More is needed where somebody waits
+** by looking. A turn is in vain when the warp looked at what others may change (a volatile load, an
+** atomic whose result is read, a fence …), saw only what it had seen before, and changed nothing.
+** Then
 **
 **   - the other paths of the warp get their turns, first those that have not yet run in vain (and
 **     so they do after PATIENCE turns of a path that looks and is never quite in vain);
@@ -280,7 +281,8 @@ bool turns_run(Machine *m) {
         for (int n = wanted(m); n > 0 && next < blocks && m->n_open < m->resident; n--) {
             if ((next & 255) == 0 && m->launch->interrupt && *m->launch->interrupt)
                 return fault_raise(m, NULL, NULL, ALL_LANES, EMU_ABORTED, "interrupted");
-            if (!begin_block(m, next++)) return false;
+            if (!begin_block(m, m->launch->backwards ? blocks - 1 - next : next)) return false;
+            next++;
         }
         if (!run_open(m)) return false;
     }

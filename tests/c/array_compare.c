@@ -255,6 +255,20 @@ static void test_tolerance(void) {
     array_unref(e);
 }
 
+/* One answer among many, on the quick way. */
+static void test_share_of_one(int width) {
+    Array *g = line(ARRAY_F32, 512 * width), *e = line(ARRAY_F32, 512 * width);
+    const CompareOptions o = {.width = width, .rel_error = 1.0 / 1024};
+    for (int64_t i = 0; i < e->count; i++) array_set(e, i, 1000), array_set(g, i, 1000.5);
+    Comparison c = compare(g, e, o);
+    ok(c.off == 0 && c.max_error == 0.5, "width %d: half a thousandth is within one", width);
+    array_set(g, 300 * width, 1001);
+    c = compare(g, e, o);
+    ok(c.off == 1.0 / 512 && c.first_wrong == 300, "width %d: a thousandth is not", width);
+    array_unref(g);
+    array_unref(e);
+}
+
 static void test_nan(ArrayType type) {
     Array *g = line(type, 3), *e = line(type, 3);
     array_set(g, 0, (double)NAN), array_set(e, 0, -(double)NAN);
@@ -337,6 +351,8 @@ int main(int argc, char **argv) {
     test_unset();
     test_integers();
     test_tolerance();
+    test_share_of_one(1);
+    test_share_of_one(4);
     test_nan(ARRAY_F32);
     test_nan(ARRAY_F64);
     test_penalty();

@@ -160,7 +160,7 @@ wrong "size 0" "w/problem.lua: size: each is a whole number above 0" 's/^  size 
 wrong "a huge size" "argument 3 \(n\): 1000000000000000 does not fit u32" 's/^  size = [0-9]*/  size = 1e15/' evolve
 wrong "a count" "argument 1 \(in\): count: 'foo' has no value" '/name = "in"/s/count = "*[a-z_0-9]*"*/count = "foo"/' check
 wrong "a role" "did you mean 'out'" 's/role = "[a-z]*"/role = "oout"/' check
-wrong "a tolerance" "tolerance: unknown field 'max'" 's/max_error/max/' check
+wrong "a tolerance" "argument 2: unknown field 'rel_eror'; did you mean 'rel_error'" 's/rel_error/rel_eror/' check
 wrong "a block" "from 1 to 1024" 's/^  block_size_x = [0-9]*/  block_size_x = 4096/' tune
 wrong "rules that nothing keeps" "no setting satisfies the restrictions of w" 's/^  tune_params = {/  restrictions = { "block_size_x < 1" },\n  tune_params = { block_size_x = { 32, 64 },/' tune
 wrong "a syntax error" "w/problem.lua:[0-9]+: " 's/^  size = /  size = = /' check

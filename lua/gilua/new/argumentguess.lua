@@ -28,6 +28,7 @@ local WHOLE = { [1] = "u8", [2] = "i16", [4] = "i32", [8] = "i64" }
 ---@field texture? table as it is in problem.lua
 ---@field notes string[]
 ---@field count_guessed? boolean
+---@field limits? gilua.precision.limits of an output, found by trying
 
 ---@class Guessing what the guess of an argument may look at
 ---@field read Reading
@@ -252,27 +253,48 @@ local HALVES = {
   nv_bfloat16 = "{ 0x3e00, 0x3f80 }", nv_bfloat162 = "{ 0x3e00, 0x3f80 }",
 }
 
+-- Floats from 0.125 to 1, as bits.
+local FLOATS = "{ 0x3e000000, 0x3f800000 }"
+
+-- The type of all fields, vectors included; nil where they differ or are not known.
+local function type_of_all(fields)
+  local all
+  for _, f in ipairs(fields or {}) do
+    local base = f.type:match "^%a+"
+    local type = base == "float" and "f32" or base == "double" and "f64"
+    if not type or all and all ~= type then return nil end
+    all = type
+  end
+  return all
+end
+
+local function has_floats(fields)
+  for _, f in ipairs(fields or {}) do
+    if f.type:find "float" or f.type:find "double" then return true end
+  end
+  return not fields
+end
+
 -- Element type and how many of them an element of a struct has, why, and what it is filled with
--- where that is another guess than the type's.
-local function element_of_struct(c, p)
+-- where that is another guess than the type's. An answer is of floats only where all of it is known
+-- to be: of others' bits no error can be told.
+local function element_of_struct(c, p, role)
   local name = plain_type(p):gsub("^__", "")
   if HALVES[name] and p.bytes % 2 == 0 then
     return "u16", p.bytes // 2, "GUESS: the bits of " .. name, HALVES[name]
   end
   local fields = c.read.host:fields(plain_type(p))
-  local float = not fields
-  for _, f in ipairs(fields or {}) do float = float or f.type:find("float") ~= nil end
-  if p.bytes % 8 == 0 and fields and fields[1].type:find("double") then
-    return "f64", p.bytes // 8, "GUESS: a struct as doubles"
-  end
+  local type = type_of_all(fields)
+  if type == "f64" then return type, p.bytes // 8, "GUESS: a struct as doubles" end
   if p.bytes % 4 ~= 0 then return "u8", p.bytes, "GUESS: a struct as bytes" end
-  if float then return "f32", p.bytes // 4, "GUESS: a struct as floats" end
-  return "i32", p.bytes // 4, "GUESS: a struct as whole numbers"
+  if not has_floats(fields) then return "i32", p.bytes // 4, "GUESS: a struct as whole numbers" end
+  if type or role == "in" then return "f32", p.bytes // 4, "GUESS: a struct as floats" end
+  return "u32", p.bytes // 4, "GUESS: a struct as the bits of floats, which must be equal", FLOATS
 end
 
-local function element_of(c, p)
+local function element_of(c, p, role)
   if not p.struct then return p.type, p.width end
-  if p.bytes > 0 then return element_of_struct(c, p) end
+  if p.bytes > 0 then return element_of_struct(c, p, role) end
   if p.text:find("(", 1, true) then
     fail("kernel %s takes a pointer to a function (%s), which only a program on the GPU has",
       c.read.kernel, p.name)
@@ -281,8 +303,8 @@ local function element_of(c, p)
 end
 
 local function array(c, p, i)
-  local type, width, as, fill = element_of(c, p)
   local role = p.const and "in" or usage.role(c.read.body, p.name)
+  local type, width, as, fill = element_of(c, p, role)
   local arg = { name = p.name, type = type, role = role, notes = {} }
   set_count(c, p, i, arg, width)
   local why

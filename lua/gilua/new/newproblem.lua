@@ -101,8 +101,8 @@ end
 --------------------------------------------------------------------------------------------------
 -- Trying it
 
-local function write_problem(draft, tolerance, why)
-  report.write(draft.folder .. "/problem.lua", problemtext.of(draft, tolerance, why))
+local function write_problem(draft)
+  report.write(draft.folder .. "/problem.lua", problemtext.of(draft))
   return gi.problem(draft.folder)
 end
 
@@ -213,21 +213,21 @@ local function settle_small(draft, problem)
   return write_problem(draft)
 end
 
+-- What each output may differ by, on the small case twice and on the whole one.
 local function settle_tolerance(draft, problem)
-  local tolerance, how = precision.tolerance(problem, problem.checked_case)
-  if not draft.checked_size then
-    local whole, whole_how = precision.tolerance(problem, { seed = 1 })
-    if whole > tolerance then tolerance, how = whole, whole_how end
-  end
-  write_problem(draft, tolerance, how)
-  return tolerance, how
+  local small = problem.checked_case
+  local specs = { small, { seed = small.seed + 1, size = small.size } }
+  if not draft.checked_size then specs[3] = { seed = small.seed } end
+  local limits = precision.limits(problem, specs)
+  for _, arg in ipairs(draft.args) do arg.limits = limits[arg.name] end
+  write_problem(draft)
 end
 
 -- Data that show what the kernel does, and the tolerance that they need.
 local function settle_data(draft, problem)
-  local tolerance, how = settle_tolerance(draft, problem)
+  settle_tolerance(draft, problem)
   if draft.checked_size then return end -- every try would be as many whole runs as there are probes
-  local function write() return write_problem(draft, tolerance, how) end
+  local function write() return write_problem(draft) end
   local _, changed = fills.improve(draft.args, write)
   if changed then settle_tolerance(draft, write()) end
 end

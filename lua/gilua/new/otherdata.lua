@@ -144,7 +144,7 @@ end
 
 -- What rounding makes of such data, or nothing where that cannot be found out.
 local function rounding_on(problem, spec)
-  local ok, bound = pcall(precision.tolerance, problem, spec)
+  local ok, bound = pcall(precision.most, problem, spec)
   if ok then return bound end
   if type(bound) ~= "table" then error(bound, 0) end -- the interrupt key, a fault of ours
   return 0

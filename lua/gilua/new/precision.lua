@@ -1,6 +1,13 @@
--- precision: how far may right answers differ? The kernel is run once as it is and once with every
--- float a double. What lies between the two is its rounding error; ten times that is what a mutant
--- may differ by that adds in another order.
+-- precision: how far may right answers differ? A tolerance for each output, from what rounding does
+-- to it.
+--
+-- The kernel is run as it is and once with every float a double: what lies between is its rounding
+-- error. Where it cannot be run so, or computes in doubles itself, it is run on inputs that are an
+-- ulp off and with its blocks in another order, and what that does to the answers is taken. Ten
+-- times that may a mutant differ by that computes in another order.
+--
+-- Errors are gathered by the size of the answers. What the largest of them are off by is a share of
+-- an answer (rel_error); what smaller ones are off by beyond that share is absolute (max_error).
 
 local attempt = require "gilua.base.attempt"
 local fail = require "gilua.base.fail"
@@ -13,7 +20,16 @@ local tablecase = require "gilua.problem.tablecase"
 local M = {}
 
 local MARGIN = 10 -- times the rounding error
-local LEAST = 2.0 ^ -22 -- of the largest answer, where rounding happens to cancel
+local GUESS = 1e-5 -- of an answer, where nothing is known
+local COARSE = 0.01 -- of a usual answer: who allows more cannot tell wrong from right
+local ULP = { f32 = 2.0 ^ -24, f64 = 2.0 ^ -53 } -- a little more moves any number by one ulp
+-- The least share: rounding happens to cancel. An ulp of the inputs tells less of a long sum.
+local LEAST = { f32 = 2.0 ^ -22, f64 = 2.0 ^ -40 }
+local LEAST_MOVED = { f32 = 2.0 ^ -20, f64 = 2.0 ^ -40 }
+
+--------------------------------------------------------------------------------------------------
+-- In double precision
+
 local WORDS = { float = "double" } -- in single precision -> in double
 local FUNCTIONS = "sin cos tan asin acos atan atan2 sinh cosh tanh exp exp2 expm1 log log2 log10 "
   .. "log1p pow sqrt rsqrt cbrt hypot fabs floor ceil round trunc rint fmin fmax fmod fma erf erfc "
@@ -35,7 +51,8 @@ local function add_doubled(parts, source, t, at)
   for i = 1, #t do
     local word = doubled_word(t, i)
     if t:kind(i) == "directive" then
-      at = add_doubled(parts, source, t:inside(i), at)
+      local inner = t:inside(i)
+      if not inner:find(1, "include") then at = add_doubled(parts, source, inner, at) end
     elseif word then
       parts[#parts + 1] = source:sub(at, t:first(i) - 1) .. word
       at = t:last(i) + 1
@@ -50,11 +67,10 @@ local function doubled(source)
   return table.concat(parts) .. source:sub(at)
 end
 
-local function make_double(arrays, but)
-  for name, array in pairs(arrays) do
-    if array:dtype() == "f32" and not but[name] then
-      arrays[name] = core.array.from(array:table(), "f64")
-    end
+-- Replaces the arrays of a case by what f makes of them; nil: it stays.
+local function change_arrays(case, f)
+  for _, arrays in ipairs { case.arrays, case.constants } do
+    for name, array in pairs(arrays) do arrays[name] = f(array, name) or array end
   end
 end
 
@@ -64,8 +80,10 @@ local function convert_to_double(args)
   for _, arg in ipairs(args) do textures[arg.name] = arg.texture end
   return function(case, launch)
     if not launch then
-      make_double(case.arrays, textures)
-      make_double(case.constants, {})
+      change_arrays(case, function(array, name)
+        local changes = array:dtype() == "f32" and not textures[name]
+        return changes and core.array.from(array:table(), "f64")
+      end)
       return
     end
     for i, arg in ipairs(args) do
@@ -78,87 +96,257 @@ local function convert_to_double(args)
   end
 end
 
--- Over the outputs that are rounded; whole numbers are as they are.
-local function difference(single, double)
-  local most, largest = 0, 0
-  for name, a in pairs(single) do
-    local b = double[name]
-    for i = 1, a:dtype():find("^f") and #a or 0 do
-      local x, y = a[i], b[i]
-      if x == x and y == y and math.abs(x) ~= math.huge and math.abs(y) ~= math.huge then
-        most, largest = math.max(most, math.abs(x - y)), math.max(largest, math.abs(y))
-      end
-    end
-  end
-  return most, largest
-end
-
--- Up to one digit: 3.4e-6 becomes 4e-6.
-local function rounded(x)
-  if x ~= x or x == math.huge then
-    return 0, "GUESS: answers on these data are too large for a bound: give other fills or values"
-  end
-  local power = 10.0 ^ math.floor(math.log(x, 10))
-  return tonumber(("%.0e"):format(math.ceil(x / power - 1e-9) * power))
-end
-
-local function writes(args, type)
-  for _, arg in ipairs(args) do
-    if arg.type == type and tablecase.is_written(arg) then return true end
-  end
-  return false
-end
-
--- Is every float of the parameters a double in a source? One that a header declares is not.
-local function all_double(table_problem, source)
-  local ok, params = attempt(signature.of, source, table_problem.table.kernel,
+local function signature_of(table_problem, source)
+  return signature.of(source, table_problem.table.kernel,
     table_problem:options(table_problem:defaults()))
-  for _, p in ipairs(ok and params or {}) do
+end
+
+-- Is every float of the parameters a double in a source, every struct of floats one of doubles, and
+-- every other struct the same? What a header declares is not.
+local function all_double(table_problem, source)
+  local is = signature_of(table_problem, source)
+  local was = signature_of(table_problem, table_problem.source)
+  for i, arg in ipairs(table_problem.table.args) do
+    local p = is[i]
     if p.type == "f32" then return false end
+    local times = arg.type == "f32" and 2 or 1
+    if arg.count and not p.type and p.bytes ~= times * was[i].bytes then return false end
   end
   return true
 end
 
--- The outputs in double precision; nil and why there are none.
-local function run_double(problem, spec)
+-- What runs the kernel in double precision on a case; nil, and why it does not do so on this one
+-- where it has floats.
+local function in_double(problem, spec)
   local table_problem = problem.definition.kernel_table
   local source = doubled(problem.source)
-  if not all_double(table_problem, source) then return nil, "a float is in a header" end
-  local ran, double, refused = attempt(kerneltable.run, problem, spec, { source = source,
-    convert = convert_to_double(table_problem.table.args), structs = { f32 = "f64" } })
-  if not ran then return nil, tostring(double) end
-  return double, refused
+  if source == problem.source then return nil end
+  local known, all = attempt(all_double, table_problem, source)
+  if known and not all then return nil, "a header or a struct has floats that stay" end
+  local function run(of)
+    local ran, outputs, why = attempt(kerneltable.run, problem, of, { source = source,
+      convert = convert_to_double(table_problem.table.args), structs = { f32 = "f64" } })
+    if not ran then return nil, tostring(outputs) end
+    return outputs, why
+  end
+  local first, why = run(spec)
+  if not first then return nil, why:match "^[^\n;]*" end
+  return function(of) return { of == spec and first or run(of) } end
 end
 
-local function largest_of(outputs)
-  return select(2, difference(outputs, outputs))
+--------------------------------------------------------------------------------------------------
+-- An ulp off
+
+-- A number an ulp up or down; a whole one (an index, a count) is exact, and stays.
+local function moved(x, ulp, rng)
+  return x % 1 == 0 and x or x * (1 + (rng:int(2) == 1 and 1.01 or -1.01) * ulp)
 end
 
---- A tolerance for a problem table, and how it was found.
+-- Moves the inputs of a case; then those of its launch.
+local function mover(seed)
+  local rng = core.rng.new(seed)
+  return function(case, launch)
+    if not launch then
+      return change_arrays(case, function(array)
+        local ulp, copy = ULP[array:dtype()], array:copy()
+        for i = 1, ulp and #copy or 0 do copy[i] = moved(copy[i], ulp, rng) end
+        return copy
+      end)
+    end
+    for i, value in ipairs(launch.args) do
+      local ulp = type(value) == "table" and ULP[value[1]]
+      if ulp then launch.args[i] = { value[1], moved(value[2], ulp, rng) } end
+    end
+  end
+end
+
+-- What an ulp of the inputs and another order of the blocks make of a case: the outputs of those
+-- runs that end.
+local function in_other_ways(problem, spec)
+  local list, convert = {}, mover(spec.seed or 1)
+  for _, options in ipairs { { convert = convert }, { backwards = true } } do
+    list[#list + 1] = kerneltable.run(problem, spec, options)
+  end
+  return list
+end
+
+--------------------------------------------------------------------------------------------------
+-- Errors by the size of the answers
+
+---@class gilua.precision.errors of an output
+---@field worst table<integer, number> the largest error of answers from 2^k up to 2^(k+1)
+---@field share table<integer, number> the largest share of an answer that an error is, likewise
+---@field count table<integer, integer> how many answers are of that size
+---@field zero number the largest error where 0 is right
+---@field most number of all errors
+---@field largest number answer
+---@field n integer answers
+---@field finite integer of which are finite
+
+local function no_errors()
+  return { worst = {}, share = {}, count = {}, zero = 0, most = 0, largest = 0, n = 0, finite = 0 }
+end
+
+local function add_error(e, size, error)
+  e.finite, e.most, e.largest = e.finite + 1, math.max(e.most, error), math.max(e.largest, size)
+  if size == 0 then
+    e.zero = math.max(e.zero, error)
+  else
+    local k = math.floor(math.log(size, 2))
+    e.count[k], e.worst[k] = (e.count[k] or 0) + 1, math.max(e.worst[k] or 0, error)
+    e.share[k] = math.max(e.share[k] or 0, error / size)
+  end
+end
+
+-- Adds what answers differ by from those that are right.
+local function add_errors(e, right, answers)
+  e.n = e.n + #right
+  for i = 1, #right do
+    local x, y = right[i], answers[i]
+    if x - x == 0 and y - y == 0 then add_error(e, math.abs(x), math.abs(x - y)) end
+  end
+end
+
+-- The share that the largest answers are off by, and what others are off by beyond it.
+local function share_and_rest(e)
+  local top, share, rest = math.mininteger, 0, e.zero
+  for k in pairs(e.count) do top = math.max(top, k) end
+  for k = top - 1, top do share = math.max(share, e.share[k] or 0) end
+  for k, error in pairs(e.worst) do rest = math.max(rest, error - share * 2.0 ^ k) end
+  return share, rest
+end
+
+-- What half of the answers that are not 0 are at least as large as.
+local function usual(e)
+  local sizes, left = {}, 0
+  for k, n in pairs(e.count) do
+    sizes[#sizes + 1], left = k, left + n
+  end
+  table.sort(sizes)
+  left = left / 2
+  for _, k in ipairs(sizes) do
+    left = left - e.count[k]
+    if left <= 0 then return 2.0 ^ k end
+  end
+  return 0
+end
+
+-- Up to one digit: 3.4e-6 becomes 4e-6.
+local function rounded(x)
+  if x == 0 then return nil end
+  local power = 10.0 ^ math.floor(math.log(x, 10))
+  return tonumber(("%.0e"):format(math.ceil(x / power - 1e-9) * power))
+end
+
+---@class gilua.precision.limits
+---@field max_error? number
+---@field rel_error? number
+---@field how string where they are from
+
+local function guessed(e, why)
+  return { max_error = rounded(GUESS * usual(e)), rel_error = GUESS,
+    how = ("GUESS: 1e-5 of an answer; %s"):format(why) }
+end
+
+-- The limits of an output whose errors are known; figures: what they are.
+local function limits_of(e, least, figures)
+  if e.finite == 0 then
+    return { how = "GUESS: no answer is a finite number on these data: give other fills or values" }
+  end
+  local share, rest = share_and_rest(e)
+  local rel_error, max_error = math.max(MARGIN * share, least), MARGIN * rest
+  if max_error + rel_error * usual(e) > COARSE * usual(e) then
+    return guessed(e, figures .. ": ten times that could not tell wrong from right")
+  end
+  if e.finite < e.n then
+    figures = ("%s; GUESS: %.2g %% of the answers are not finite"):format(figures,
+      100 * (1 - e.finite / e.n))
+  end
+  return { max_error = rounded(max_error), rel_error = rounded(rel_error), how = figures }
+end
+
+--------------------------------------------------------------------------------------------------
+-- All outputs
+
+local DOUBLE = "single and double precision differ by %.2g where the largest answer is %.3g"
+local MOVED = "an ulp of the inputs, and another order of blocks, make %.2g where the largest "
+  .. "answer is %.3g"
+
+-- The errors of each rounded output, of all cases; whether none could be found out.
+local function errors_of(problem, specs, variants)
+  local found, ran = {}, false
+  for _, spec in ipairs(specs) do
+    local right, why = kerneltable.run(problem, spec)
+    if not right then fail("%s", why) end
+    local others = variants(spec)
+    ran = ran or #others > 0
+    if #others == 0 then others = { right } end
+    for name, array in pairs(right) do
+      found[name] = found[name] or ULP[array:dtype()] and no_errors() or nil
+      for _, other in ipairs(found[name] and others or {}) do
+        add_errors(found[name], array, other[name])
+      end
+    end
+  end
+  return found, ran
+end
+
+local function is_rounded(problem)
+  for _, arg in ipairs(problem.definition.kernel_table.table.args) do
+    if tablecase.is_written(arg) and ULP[arg.type] then return true end
+  end
+  return false
+end
+
+---@class gilua.precision.found
+---@field errors table<string, gilua.precision.errors> of rounded outputs, by name
+---@field ran boolean they could be found out
+---@field least table<string, number> the least share of an answer, by type
+---@field how string with places for the largest error and answer
+---@field cause string why it is not by double precision
+
+---@return gilua.precision.found
+local function find(problem, specs)
+  local double, why = in_double(problem, specs[1])
+  local errors, ran = errors_of(problem, specs, double
+    or function(spec) return in_other_ways(problem, spec) end)
+  return { errors = errors, ran = ran, least = double and LEAST or LEAST_MOVED,
+    how = double and DOUBLE or MOVED,
+    cause = why and ("; in double precision it cannot be run (%s)"):format(why) or "" }
+end
+
+--- A tolerance for each output of a problem table that is not of whole numbers: these are right
+--- where they are equal.
 ---@param problem gilua.problem of a kernel table
----@param spec table of a case
----@return number max_error
----@return string how
-function M.tolerance(problem, spec)
-  local t = problem.definition.kernel_table.table
-  local single, why = kerneltable.run(problem, spec)
-  if not single then fail("%s", why) end
-  if not writes(t.args, "f32") then
-    if not writes(t.args, "f64") then return 0, "answers are whole numbers: they must be equal" end
-    local bound, not_finite = rounded(math.max(largest_of(single), 1e-30) * 2.0 ^ -40)
-    return bound, not_finite or ("2^-40 of the largest answer, %.3g"):format(largest_of(single))
+---@param specs table[] cases, all of which the kernel must run on
+---@return table<string, gilua.precision.limits> by the argument's name
+function M.limits(problem, specs)
+  if not is_rounded(problem) then return {} end
+  local found, limits = find(problem, specs), {}
+  for _, arg in ipairs(problem.definition.kernel_table.table.args) do
+    local e = found.errors[arg.name]
+    if e and found.ran then
+      limits[arg.name] = limits_of(e, found.least[arg.type],
+        found.how:format(e.most, e.largest) .. found.cause)
+    elseif e then
+      limits[arg.name] = guessed(e, "with inputs an ulp off it does not run" .. found.cause)
+    end
   end
-  local double, refused = run_double(problem, spec)
-  if not double then
-    local largest = largest_of(single)
-    local bound, not_finite = rounded(math.max(largest, 1e-30) * 1e-5)
-    return bound, not_finite or ("GUESS: 1e-5 of the largest answer, %.3g; in double precision the "
-      .. "kernel cannot be run (%s)"):format(largest, refused:match("[^\n]*"))
+  return limits
+end
+
+--- What rounding may make of any answer on a case, whatever its size.
+---@param problem gilua.problem of a kernel table
+---@param spec table
+---@return number
+function M.most(problem, spec)
+  if not is_rounded(problem) then return 0 end
+  local found, most = find(problem, { spec }), 0
+  for _, arg in ipairs(problem.definition.kernel_table.table.args) do
+    local e = found.errors[arg.name]
+    if e then most = math.max(most, MARGIN * e.most, found.least[arg.type] * e.largest) end
   end
-  local most, largest = difference(single, double)
-  local bound, not_finite = rounded(math.max(MARGIN * most, LEAST * largest, 1e-30))
-  return bound, not_finite or ("single and double precision differ by %.2g where the largest "
-    .. "answer is %.3g"):format(most, largest)
+  return most
 end
 
 return M

@@ -16,7 +16,7 @@ local BLOCKS = { 32, 64, 96, 128, 192, 256, 384, 512, 768, 1024 }
 local SHAPES = { 4, 8, 16, 32, 64 } -- sides of a block of two dimensions
 local KINDS = { float = "f32", double = "f64", int = "i32", unsigned = "u32" }
 local ORDER = { "name", "path", "type", "value", "fields", "count", "texture", "fill", "role",
-  "template" }
+  "max_error", "rel_error", "template" }
 
 ---@class ProblemText
 ---@field lines string[]
@@ -78,12 +78,20 @@ local function argument(arg)
   if count and count:find "^%d+$" then count = math.tointeger(tonumber(count)) or count end
   return { name = arg.name, type = arg.type, value = constant(arg.value, arg),
     fields = constant(arg.fields, arg), count = count, texture = arg.texture,
-    fill = constant(arg.fill, arg), role = arg.role ~= "in" and arg.role or nil }
+    fill = constant(arg.fill, arg), role = arg.role ~= "in" and arg.role or nil,
+    max_error = arg.limits and arg.limits.max_error,
+    rel_error = arg.limits and arg.limits.rel_error }
+end
+
+local function notes_of(arg)
+  local notes = table.move(arg.notes, 1, #arg.notes, 1, {})
+  notes[#notes + 1] = arg.limits and arg.limits.how
+  return table.concat(notes, "; ")
 end
 
 local function add_arguments(p, args)
   local rows = {}
-  for i, arg in ipairs(args) do rows[i] = { i, argument(arg), table.concat(arg.notes, "; ") } end
+  for i, arg in ipairs(args) do rows[i] = { i, argument(arg), notes_of(arg) } end
   add_list(p, "args", rows)
 end
 
@@ -141,16 +149,10 @@ local function add_tuning(p, shape)
   end
 end
 
--- As many digits as a person reads.
-local function short(x)
-  return math.tointeger(x) or tonumber(("%.9g"):format(x))
-end
-
-local function add_rest(p, draft, tolerance, why)
+local function add_rest(p, draft)
   local read = draft.reading
   p.lines[#p.lines + 1] = "  -- the reference is the kernel as it is (docs/own-kernels.md: one in "
     .. "C, in Lua, another kernel)"
-  add(p, "tolerance", { max_error = short(tolerance or 0) }, why)
   if draft.checked_size then
     add(p, "checked_size", plain_size(draft.checked_size), "of the small run that every mutant "
       .. "begins with")
@@ -190,10 +192,8 @@ local function check(p, text)
 end
 
 ---@param draft Draft
----@param tolerance? number
----@param why? string
 ---@return string
-function M.of(draft, tolerance, why)
+function M.of(draft)
   local p = { lines = { head(draft) }, meant = {} }
   add(p, "source", "kernel.cu", "the file as it is, but for what the host alone needs")
   add(p, "kernel", draft.reading.kernel)
@@ -201,7 +201,7 @@ function M.of(draft, tolerance, why)
   add_arguments(p, draft.args)
   add_constants(p, draft.reading)
   add_tuning(p, draft.shape)
-  add_rest(p, draft, tolerance, why)
+  add_rest(p, draft)
   p.lines[#p.lines + 1] = "}\n"
   local text = table.concat(p.lines, "\n")
   check(p, text)

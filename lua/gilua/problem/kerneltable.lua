@@ -22,6 +22,7 @@ local M = {
 }
 
 local DIMENSIONS = { "x", "y", "z" }
+local KEPT_CODE = 2 -- compiled sources: the kernel, and what it is compared with
 
 --- Is this table one of these?
 ---@param def any
@@ -241,16 +242,19 @@ local function launched(module, launch)
   return m
 end
 
--- A kernel's code, or nil and why there is none. The last one is kept: the next case's reference is
--- the same kernel.
+-- A kernel's code, or nil and why there is none. The last few stay: kernels are run again on other
+-- cases, and beside another source.
 local function code_of(self, device, run)
   local target, options = device:target(), self:options(run.values)
   local key = target .. "\n" .. table.concat(options, "\n") .. "\n" .. run.source
-  if self.compiled and self.compiled.key == key then return self.compiled.code end
+  for _, known in ipairs(self.compiled) do
+    if known.key == key then return known.code end
+  end
   local code, unfit = require("gilua").compile(run.source,
     { target = target, options = options, name = run.file })
   if not code then return nil, "it does not compile: " .. unfit end
-  self.compiled = { key = key, code = code }
+  table.insert(self.compiled, 1, { key = key, code = code })
+  self.compiled[KEPT_CODE + 1] = nil
   return code
 end
 
@@ -274,7 +278,7 @@ local function run_kernel(self, case, device, run)
   for i in ipairs(self.table.args) do args[i] = buffers[i] or run.launch.args[i] end
   local m, why, failed = launched(module, { kernel = run.kernel, grid = run.launch.grid,
     block = run.launch.block, shared = run.launch.shared, args = args,
-    budget = run.budget or M.most_instructions, print = false })
+    budget = run.budget or M.most_instructions, print = false, backwards = run.backwards })
   if not m then return nil, why, failed end
   local expected = {}
   for i, arg in ipairs(self.table.args) do
@@ -288,15 +292,15 @@ end
 ---@param problem gilua.problem
 ---@param spec table { seed, size }
 ---@param options? { device?: string, source?: string, budget?: integer, structs?: table,
----  convert?: fun(case: table, launch?: table) } budget: most warp instructions on the virtual GPU;
----  convert may change the case, and then the launch; structs: other types for those of fields,
----  { f32 = "f64" }
+---  backwards?: boolean, convert?: fun(case: table, launch?: table) } budget: most warp
+---  instructions on the virtual GPU; convert may change the case, and then the launch; structs:
+---  other types for those of fields, { f32 = "f64" }; backwards: the last block begins first
 ---@return table<string, userdata>? outputs by argument's name
 ---@return table|string measurement, or why there are none
 ---@return table? measurement where there are none
 function M.run(problem, spec, options)
   local o = settings.fill("kerneltable.run", options, { device = "emu" },
-    { "source", "budget", "convert", "structs" })
+    { "source", "budget", "convert", "structs", "backwards" })
   local self = problem.definition.kernel_table
   local case = make_case(self, spec, o.structs)
   if o.convert then o.convert(case) end
@@ -306,7 +310,7 @@ function M.run(problem, spec, options)
   if o.convert then o.convert(case, launch) end
   return run_kernel(self, case, device, { source = o.source or self.source,
     file = self.dir .. "/" .. self.table.source, kernel = self.table.kernel,
-    values = values, launch = launch, budget = o.budget })
+    values = values, launch = launch, budget = o.budget, backwards = o.backwards })
 end
 
 -- The arguments for a function on the host, copies of what it writes, and those by name.
@@ -440,7 +444,8 @@ function M.definition(t, dir)
   tablecheck.check(t, path)
   local source = textfile.read(dir .. "/" .. t.source, "the kernel")
   local self = setmetatable({ table = t, dir = dir, path = path, source = source,
-    name = t.name or dir:match("([^/]+)/*$"), parameters = parameters_of(t, source) }, KernelTable)
+    name = t.name or dir:match("([^/]+)/*$"), parameters = parameters_of(t, source),
+    compiled = {} }, KernelTable)
   local allowed = restriction(t, path)
   if type(t.reference) == "string" then creference.build(dir, t.reference) end
   local tolerance = tolerance_of(t)

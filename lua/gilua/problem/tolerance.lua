@@ -39,13 +39,15 @@ end
 ---  has its own
 ---@return string
 function M.text(tolerance)
-  if not tolerance.outputs then return one(tolerance) end
-  local names, order = {}, {}
-  for _, output in ipairs(tolerance.outputs) do
+  local outputs = tolerance.outputs or { tolerance }
+  if #outputs == 1 then return one(outputs[1]) end
+  local names, order = { ["0"] = {} }, {}
+  for _, output in ipairs(outputs) do
     local text = one(output)
     if not names[text] then names[text], order[#order + 1] = {}, text end
     table.insert(names[text], output.name)
   end
+  if #names["0"] > 0 then order[#order + 1] = "0" end
   for i, text in ipairs(order) do
     order[i] = ("%s (%s)"):format(text, table.concat(names[text], ", "))
   end
