@@ -45,6 +45,7 @@ static const char *base_name(const char *path) {
 static int parse(lua_State *L) {
     static const char *const known[] = {"kernel",
                                         "open_loops",
+                                        "initialisers",
                                         "skip_idle",
                                         "pragmas",
                                         "restricts",
@@ -61,6 +62,7 @@ static int parse(lua_State *L) {
     GrammarOptions o = {.file = base_name(path)};
     o.kernel = bind_option_string(L, 2, "kernel", NULL);
     o.open_loops = bind_option_bool(L, 2, "open_loops", false);
+    o.initialisers = bind_option_bool(L, 2, "initialisers", false);
     o.skip_idle = bind_option_bool(L, 2, "skip_idle", false);
     o.pragmas = bind_option_bool(L, 2, "pragmas", true);
     o.restricts = bind_option_bool(L, 2, "restricts", true);
@@ -119,6 +121,8 @@ static void push_rule(lua_State *L, const Rule *r) {
     lua_pushinteger(L, r->line), lua_setfield(L, -2, "line");
     lua_pushinteger(L, r->last_line), lua_setfield(L, -2, "last_line");
     lua_pushstring(L, r->text), lua_setfield(L, -2, "text");
+    if (r->variable) lua_pushstring(L, r->variable), lua_setfield(L, -2, "variable");
+    if (r->zero) lua_pushstring(L, r->zero), lua_setfield(L, -2, "zero");
     if (r->protected_why) lua_pushstring(L, r->protected_why), lua_setfield(L, -2, "protected");
 }
 
@@ -130,7 +134,7 @@ static int rules(lua_State *L) {
         return luaL_argerror(L, 2,
                              lua_pushfstring(L,
                                              "'%s' is no rule type (statement if while else for1 "
-                                             "for2 for3 pragma def …)",
+                                             "for2 for3 init pragma def …)",
                                              name));
     lua_newtable(L);
     for (int i = 0, n = 0; i < grammar_rule_count(g); i++) {
@@ -370,7 +374,8 @@ static int clock_lines(lua_State *L) {
 void bind_grammar(lua_State *L) {
     static const BindRow methods[] = {
         {"rules", rules, "g:rules([type]) -> list",
-         "The rules (of one type), each { name, type, line, last_line, text, protected }."},
+         "The rules (of one type), each { name, type, line, last_line, text, protected, "
+         "variable, zero }."},
         {"find", find, "g:find(name) -> rule | nil",
          "A rule by full name or by the papers' short form."},
         {"line", line, "g:line(n) -> string", "Source line n as it stands."},
@@ -408,9 +413,9 @@ void bind_grammar(lua_State *L) {
                                     {NULL, NULL}};
     static const BindRow rows[] = {
         {"parse", parse, "gi.grammar.parse(path [, options]) -> g | nil, message, code",
-         "Reads a CUDA source into typed line rules; options: kernel, open_loops, skip_idle, "
-         "pragmas, restricts, consts, volatiles, launch_bounds, launch_bounds_threads, config, "
-         "text."},
+         "Reads a CUDA source into typed line rules; options: kernel, open_loops, initialisers, "
+         "skip_idle, pragmas, restricts, consts, volatiles, launch_bounds, launch_bounds_threads, "
+         "config, text."},
         {"read", read_bnf, "gi.grammar.read(bnf) -> g | nil, message, code",
          "A grammar from the BNF text that tostring(g) gave."},
         {NULL, NULL, NULL, NULL}};

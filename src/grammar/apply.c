@@ -7,6 +7,7 @@
 **   condition    deleted: (0), for2: 0
 **   else         deleted: `else while (0)`, so that the branch never runs, whatever it holds, and a
 **                following else still belongs to the same if
+**   initialiser  deleted: 0 or {}; its copy where a statement stands: `a = x[i];`
 **   slots        the pool's text; a pragma on a line of its own
 */
 #include "grammar/inside.h"
@@ -103,9 +104,10 @@ void grammar_guard_prologue(const Grammar *g, bool checked, long limit, gi_buf *
     }
     gi_buf_addf(out,
                 "__device__ volatile int gilua_loop_overrun;\n"
+                "__device__ long long gilua_loop_limit = %ldLL;\n"
                 "#define GILUA_LOOPS long long gilua_loops = 0;\n"
                 "#define GILUA_OK() (gilua_loop_overrun == 0 && "
-                "(++gilua_loops <= %ldLL || (gilua_loop_overrun = __LINE__, false)))\n",
+                "(++gilua_loops <= gilua_loop_limit || (gilua_loop_overrun = __LINE__, false)))\n",
                 limit);
 }
 
@@ -130,9 +132,18 @@ static void put_indent(Writer *w, int at, int line, int gene) {
     put(w, src + begin, (size_t)(end - begin), line, false, gene);
 }
 
+/* A copy of a rule's text; of an initialiser where a statement stands, the assignment. */
+static void put_copy(Writer *w, int source, RuleType target, int line, int gene) {
+    const Rule *r = &w->g->rule[source];
+    bool assigns = r->type == RULE_INIT && target == RULE_STATEMENT;
+    if (assigns) puts_gene(w, r->variable, line, gene), puts_gene(w, " = ", line, gene);
+    puts_gene(w, r->text, line, gene);
+    if (assigns) puts_gene(w, ";", line, gene);
+}
+
 static void put_insertions(Writer *w, const Hole *h, int line) {
     for (int i = w->edit[h->rule].first; i >= 0; i = w->next[i]) {
-        puts_gene(w, w->g->rule[w->genome->genes[i].source].text, line, i);
+        put_copy(w, w->genome->genes[i].source, RULE_STATEMENT, line, i);
         puts_gene(w, "\n", line, i);
         put_indent(w, h->start, line, -1);
     }
@@ -145,6 +156,7 @@ static const char *deleted_text(const Rule *r, const Hole *h) {
     case RULE_WHILE: return "(0)";
     case RULE_FOR2: return "0";
     case RULE_ELSE: return "else while (0)";
+    case RULE_INIT: return r->zero;
     default: return "";
     }
 }
@@ -165,7 +177,8 @@ static void put_rule(Writer *w, const Hole *h, int line) {
     else {
         bool pragma = r->type == RULE_PRAGMA && text[0] && !h->own_line;
         if (pragma) puts_gene(w, "\n", line, e->gene);
-        puts_gene(w, text, line, e->gene);
+        if (e->filling >= 0) put_copy(w, e->filling, r->type, line, e->gene);
+        else puts_gene(w, text, line, e->gene);
         if (text[0] == '\0') w->line_gene = e->gene;
     }
     put_guard(w, r, original ? r->text : text, false);

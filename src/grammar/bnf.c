@@ -43,6 +43,7 @@ static void put_option(gi_buf *out, const char *name, const char *value) {
 /* The options that are yes or no: words of the line `# open`. */
 static const struct { const char *word; size_t at; } open_words[] = {
     {" loops", offsetof(GrammarOptions, open_loops)},
+    {" initialisers", offsetof(GrammarOptions, initialisers)},
     {" skip_idle", offsetof(GrammarOptions, skip_idle)},
     {" pragmas", offsetof(GrammarOptions, pragmas)},
     {" restricts", offsetof(GrammarOptions, restricts)},

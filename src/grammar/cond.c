@@ -374,12 +374,6 @@ static const char *const statement_words[] = {"if",   "else",   "for",   "while"
 static const char *const assign_words[] = {"=",  "+=", "-=",  "*=",  "/=", "%=", "&=",
                                            "|=", "^=", "<<=", ">>=", "++", "--", "&", NULL};
 
-static bool in_words(const Tree *t, const Token *k, const char *const *words) {
-    for (; *words; words++)
-        if (token_is(t->src, k, *words)) return true;
-    return false;
-}
-
 /* Parameters of a function-like macro; l.v[1] is the parenthesis. Returns where the body begins. */
 static int macro_params(Macro *m, const Tokens *l, const Tree *t) {
     int i = 2, cap = 0;
@@ -397,8 +391,9 @@ static void macro_body(const Tree *t, Macro *m, const Tokens *l, int from) {
         gi_grow(m->body.v, m->body.n, m->body.cap);
         m->body.v[m->body.n++] = *k;
         if (bracket_kind(&(Cond){.t = (Tree *)t}, k) / 2 == 1) m->is_statement = true;
-        if (token_is(t->src, k, ";") || in_words(t, k, statement_words)) m->is_statement = true;
-        if (in_words(t, k, assign_words)) m->assigns = true;
+        bool ends = token_is(t->src, k, ";");
+        if (ends || token_in(t->src, k, statement_words)) m->is_statement = true;
+        if (token_in(t->src, k, assign_words)) m->assigns = true;
     }
 }
 

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-static const char *const arithmetic_words[] = {
+const char *const tree_arithmetic_words[] = {
     "void",     "bool",    "char",    "short",   "int",      "long",     "float",    "double",
     "signed",   "unsigned", "size_t",  "int8_t",  "int16_t",  "int32_t",  "int64_t",  "uint8_t",
     "uint16_t", "uint32_t", "uint64_t", "uint",    "uchar",    "ushort",   "ulong",    "ptrdiff_t",
@@ -36,7 +36,7 @@ static bool is_name(const Tree *t, int i) {
 }
 
 static bool is_type_word(const Tree *t, int i) {
-    return tok_in(t, i, arithmetic_words) || tok_in(t, i, specifier_words) ||
+    return tok_in(t, i, tree_arithmetic_words) || tok_in(t, i, specifier_words) ||
            tok_in(t, i, tag_words);
 }
 
@@ -128,7 +128,7 @@ static Decl specifiers(const Tree *t, int first, int last, int scope) {
         if (tok_is(t, i, "typedef") || tok_is(t, i, "using")) d.kind = DECL_TYPE;
         if (tok_is(t, i, "__shared__") || tok_is(t, i, "shared")) d.shared = true;
         if (tok_is(t, i, "const") || tok_is(t, i, "constexpr")) d.is_const = true;
-        if (tok_in(t, i, arithmetic_words)) d.plain = true;
+        if (tok_in(t, i, tree_arithmetic_words)) d.plain = true;
         for (int m = 0; m < t->n_macro && t->tok[i].kind == TOK_NAME; m++)
             for (int k = 0; t->macro[m].name == t->tok[i].name && k < t->macro[m].body.n; k++)
                 if (token_is(t->src, &t->macro[m].body.v[k], "__shared__")) d.shared = true;
@@ -186,9 +186,11 @@ static int past_initialiser(const Tree *t, int i, int last) {
 static int declarator(Tree *t, int i, int last, Decl d, bool parameter) {
     int begin = i;
     i = past_pointers(t, i, last);
+    d.fixed = d.is_const;
     for (int k = begin; k < i; k++) {
-        if (tok_is(t, k, "*")) d.pointer = true;
+        if (tok_is(t, k, "*")) d.pointer = true, d.fixed = false, d.stars++;
         if (tok_is(t, k, "&") || tok_is(t, k, "&&")) d.reference = true;
+        if (tok_is(t, k, "const")) d.fixed = true;
     }
     if (tok_is(t, i, "[") && !parameter) { /* auto [a, b] = … */
         for (int k = i + 1; k < t->match[i]; k++)
@@ -211,8 +213,10 @@ static int declarator(Tree *t, int i, int last, Decl d, bool parameter) {
     if (file_level && tok_is(t, after, "(") && d.kind == DECL_VARIABLE && !parameter)
         d.kind = DECL_FUNCTION; /* a prototype; a constructed global is kept apart just as well */
     d.set = tok_is(t, after, "=") || tok_is(t, after, "{") || tok_is(t, after, "(");
+    int end = past_initialiser(t, after, last);
+    if (tok_is(t, after, "=")) d.value = after + 1, d.value_end = end;
     add_decl(t, d);
-    return past_initialiser(t, after, last);
+    return end;
 }
 
 static void declare_enumerators(Tree *t, int first, int last, int scope) {
@@ -250,6 +254,7 @@ void tree_declare(Tree *t, int first, int last, int scope) {
     Decl d = specifiers(t, first, i, scope);
     d.first = first;
     d.last = last;
+    d.type_end = i;
     while (i < last && !tok_is(t, i, ";")) {
         i = declarator(t, i, last, d, false);
         if (i < last) i++;
@@ -269,6 +274,7 @@ static void declare_param(Tree *t, int first, int last, int scope, bool of_templ
     d.kind = of_template && names_type(t, first) ? DECL_TYPE : DECL_PARAMETER;
     d.first = first;
     d.last = last;
+    d.type_end = i;
     for (int k = first; k < last && !tok_is(t, k, "="); k++) {
         if (tok_is(t, k, "*")) d.pointer = true;
         if (tok_is(t, k, "&") || tok_is(t, k, "&&")) d.reference = true;

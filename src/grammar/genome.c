@@ -38,7 +38,8 @@ static const char *noun(RuleType type) {
     static const char *const nouns[RULE_TYPES] = {
         "a fixed line",          "a statement",           "an if condition",
         "a while condition",     "an else",               "the start of a for header",
-        "the condition of a for header", "the step of a for header", "a pragma slot",
+        "the condition of a for header", "the step of a for header", "an initialiser",
+        "a pragma slot",
         "a configuration macro", "a const slot",          "a __restrict__ slot",
         "a volatile slot",       "a launch bounds slot",  "a pragma",
         "a launch bound",        "the word const",        "the word __restrict__",
@@ -93,6 +94,11 @@ static void copy_reason(const Grammar *g, Verdict v, const Rule *s, const Rule *
                     "outside the loop of line %d",
                     s->name, name, to->line, line_of_node(t, v.node));
         break;
+    case WHY_TYPE:
+        gi_buf_addf(out, "%s and %s are not declared with the same type", to->variable,
+                    s->variable);
+        break;
+    case WHY_CONST: gi_buf_addf(out, "%s is const and cannot be assigned", s->variable); break;
     case WHY_EMPTY: gi_buf_addf(out, "%s is empty", s->name); break;
     case WHY_LEGAL: break;
     }
@@ -152,6 +158,8 @@ static void gene_reason(const Grammar *g, const Gene *gene, gi_buf *out) {
         gi_buf_adds(out, "it names no rule");
     else if (!rule_is_target(g, gene->target)) target_reason(g, gene->target, out);
     else if (pair) pair_reason(g, gene, out);
+    else if (!rule_can_delete(g, gene->target) && g->rule[gene->target].type == RULE_INIT)
+        gi_buf_addf(out, "%s must begin with something", g->rule[gene->target].variable);
     else if (!rule_can_delete(g, gene->target))
         gi_buf_addf(out, "%s is empty: there is nothing to delete", g->rule[gene->target].name);
 }

@@ -10,14 +10,15 @@
 
 static const char *const type_names[RULE_TYPES] = {
     "fixed",       "statement",    "if",             "while",       "else",
-    "for1",        "for2",         "for3",           "pragma",      "def",
+    "for1",        "for2",         "for3",           "init",        "pragma",      "def",
     "optconst",    "optrestrict",  "optvolatile",    "launchbounds", "pragma_K",
     "launchbounds_K", "optconst_K", "optrestrict_K", "optvolatile_K"};
 
 const char *rule_prefix(RuleType type) {
     static const char *const prefixes[] = {
         "",      "_",       "IF_",  "WHILE_",    "ELSE_",        "for1_",        "for2_",
-        "for3_", "pragma_", "def_", "optconst_", "optrestrict_", "optvolatile_", "launchbounds_"};
+        "for3_", "init_",   "pragma_", "def_",      "optconst_",    "optrestrict_",
+        "optvolatile_",     "launchbounds_"};
     return type <= RULE_LAUNCHBOUNDS ? prefixes[type] : "";
 }
 
@@ -97,7 +98,10 @@ static void find_names(Grammar *g) {
     g->kernels = gi_alloc(sizeof *g->kernels);
     for (int i = 0; i < t->n_decl; i++)
         if (is_top_level(t, &t->decl[i])) add_name(&g->names, &n, t->names.text[t->decl[i].name]);
-    if (g->options.open_loops) add_name(&g->names, &n, "gilua_loop_overrun");
+    if (g->options.open_loops) {
+        add_name(&g->names, &n, "gilua_loop_overrun");
+        add_name(&g->names, &n, "gilua_loop_limit");
+    }
     add_name(&g->names, &n, "gilua_spans");
     add_name(&g->names, &n, "GiluaClock");
     for (int i = 0; i < t->n_node; i++) {
@@ -164,6 +168,9 @@ static void free_rules(Grammar *g) {
         free((char *)g->rule[i].name);
         free((char *)g->rule[i].text);
         free((char *)g->rule[i].protected_why);
+        free((char *)g->rule[i].variable);
+        free((char *)g->rule[i].zero);
+        free(g->info[i].type);
         free(g->info[i].meaning);
         free(g->info[i].assigned.v);
         free(g->info[i].counters.v);

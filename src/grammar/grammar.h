@@ -17,6 +17,7 @@ typedef enum RuleType {
     RULE_WHILE,        /* <WHILE_…>                    of while and do-while */
     RULE_ELSE,         /* <ELSE_…>                     the keyword: deleted, it never runs */
     RULE_FOR1, RULE_FOR2, RULE_FOR3, /* <for1_…> …     the parts of a loop header */
+    RULE_INIT,         /* <init_kernel.cu_12>          what a variable is declared with */
     RULE_PRAGMA,       /* <pragma_…>                   the slot before a loop */
     RULE_DEF,          /* <def_…>                      a configuration macro */
     RULE_OPTCONST,     /* <optconst_…>                 const of a scalar argument */
@@ -43,6 +44,9 @@ typedef struct Rule {
     const char *text;   /* right-hand side's original text; for RULE_FIXED the whole line's text */
     int parent;         /* the fixed rule it hangs below, -1 */
     const char *protected_why; /* NULL, or why no gene may touch it ("assigns the variable c") */
+    const char *variable; /* RULE_INIT: that begins with text; a copy of the rule where a statement
+                             stands is `variable = text;` */
+    const char *zero;     /* RULE_INIT: what it begins with when that is deleted; NULL: it cannot */
 } Rule;
 
 typedef struct GrammarConfig {
@@ -57,7 +61,9 @@ typedef struct GrammarOptions {
     const char *kernel;    /* it and the __device__ functions that it calls are open. NULL: all */
     bool open_loops;       /* StereoCamera: loop headers are rules, and every loop carries a guard;
                               false, NiftyReg: headers and loop variables are protected (§3.4) */
-    bool skip_idle;        /* genes that leave the code as it is are not drawn nor counted; false,
+    bool initialisers;     /* what a variable is declared with is a rule, where its type is known:
+                              see init.c; with open_loops in headers of loops too */
+    bool skip_idle;        /* genes that change nothing (idle.c) are not drawn nor counted; false,
                               the papers: they are */
     bool pragmas, restricts, consts, volatiles, launch_bounds; /* open these rule types */
     const char *launch_bounds_threads; /* expression for __launch_bounds__'s first argument */
@@ -206,9 +212,10 @@ bool genome_apply_marked(const Grammar *g, const Genome *genome, unsigned marks,
 void patched_free(Patched *p);
 
 /* Loop guards (open_loops): the macros the guarded headers use, to be put before the source; adds
-** nothing when loops are protected. checked: count iterations per thread and call, and at limit set
-** the device variable gilua_loop_overrun (an int, 0 before a launch) to the loop's line, at which
-** every guarded loop of every thread ends; not checked: they compile to nothing. */
+** nothing when loops are protected. checked: count iterations per thread and call, and at limit
+** (the device variable gilua_loop_limit, a long long, that the host may set to another) set the
+** device variable gilua_loop_overrun (an int, 0 before a launch) to the loop's line, at which every
+** guarded loop of every thread ends; not checked: they compile to nothing. */
 void grammar_guard_prologue(const Grammar *g, bool checked, long limit, gi_buf *out);
 
 /* The span clock (StereoCamera §8.14.5.2): the lines to put before a source with APPLY_CLOCK. On,

@@ -39,6 +39,10 @@ typedef struct RuleInfo {
     int first, last;  /* its tokens; a slot: the token it stands before, twice */
     Jump jump;
     bool macro;       /* a statement that is a macro */
+    int own;          /* RULE_INIT: the variable, a declaration; -1 */
+    bool steady;      /* RULE_INIT: neither it nor what it is made of changes while it lives */
+    int last_use;     /* RULE_INIT: the last token that names the variable while it lives */
+    char *type;       /* RULE_INIT: its type, as it is written; "auto" before one that is deduced */
     Meaning *meaning; /* of every name it uses, at its own place */
     int n_meaning, cap_meaning;
     IntList assigned; /* declarations it changes */
@@ -96,6 +100,14 @@ void grammar_index(Grammar *g);
 /* What a rule's name begins with: "IF_"; "" for fixed rules. */
 const char *rule_prefix(RuleType type);
 
+/* init.c */
+typedef struct Init {
+    char *type, *zero; /* owned by who asked; zero NULL: it must begin with something */
+    bool constant;     /* that types may depend on */
+} Init;
+/* What a variable is declared with; false where that is no rule. */
+bool init_of(const Grammar *g, int decl, Init *out);
+
 /* legal.c */
 typedef enum WhyNot {
     WHY_LEGAL,
@@ -108,6 +120,8 @@ typedef enum WhyNot {
     WHY_LOOP_VARIABLE,
     WHY_CONTINUE,
     WHY_SHARED,
+    WHY_TYPE,
+    WHY_CONST,
     WHY_EMPTY
 } WhyNot;
 

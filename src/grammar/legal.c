@@ -22,7 +22,8 @@ RuleType source_type(RuleType target) {
 }
 
 bool rule_fits(const Grammar *g, int source, int target) {
-    return g->rule[source].type == source_type(g->rule[target].type);
+    RuleType s = g->rule[source].type, t = g->rule[target].type;
+    return s == source_type(t) || (s == RULE_INIT && t == RULE_STATEMENT);
 }
 
 static bool is_option(RuleType type) {
@@ -42,6 +43,7 @@ bool rule_is_target(const Grammar *g, int rule) {
 bool rule_can_delete(const Grammar *g, int rule) {
     const Rule *r = &g->rule[rule];
     if (r->type == RULE_FOR2) return true;
+    if (r->type == RULE_INIT) return r->zero != NULL;
     return r->text[0] != '\0';
 }
 
@@ -80,12 +82,34 @@ static void find_counters(const Grammar *g, RuleInfo *info) {
         }
 }
 
+static bool names_macro(const Tree *t, int i) {
+    return t->last_macro[t->tok[i].name] >= 0;
+}
+
+/* What becomes of an initialised variable from its declaration to the end of its scope. made_of:
+** what the initialiser uses. */
+static void find_life(const Grammar *g, RuleInfo *info, const Uses *made_of) {
+    const Tree *t = &g->tree;
+    const Decl *d = &t->decl[info->own];
+    const Node *scope = &t->node[d->scope];
+    Uses later = {0};
+    tree_uses(t, info->last, scope->last, &later);
+    info->steady = !name_set_has(&later.assigned, d->name);
+    for (int i = 0; i < made_of->used.n; i++)
+        if (name_set_has(&later.assigned, made_of->used.v[i])) info->steady = false;
+    for (int i = info->last; i < scope->last; i++)
+        if (t->tok[i].kind == TOK_NAME && (t->tok[i].name == d->name || names_macro(t, i)))
+            info->last_use = i;
+    uses_free(&later);
+}
+
 void grammar_rule_meaning(Grammar *g, int rule) {
     const Tree *t = &g->tree;
     RuleInfo *info = &g->info[rule];
     Uses u = {0};
     info->shared = -1;
-    tree_uses(t, info->first, info->last, &u);
+    int first = info->own < 0 ? info->first : t->decl[info->own].value;
+    tree_uses(t, first, info->last, &u);
     info->jump = jump_of(t, info, &u, g->rule[rule].type);
     info->macro = g->rule[rule].type == RULE_STATEMENT &&
                   tree_is_macro_call(t, info->first, info->last);
@@ -110,6 +134,7 @@ void grammar_rule_meaning(Grammar *g, int rule) {
         info->meaning[info->n_meaning++] = m;
     }
     if (info->shared >= 0) find_counters(g, info);
+    if (info->own >= 0) find_life(g, info, &u);
     uses_free(&u);
 }
 
@@ -201,6 +226,22 @@ static Verdict check_shared(const Grammar *g, const RuleInfo *s, const RuleInfo 
     return (Verdict){0};
 }
 
+/* May the variable that a source begins be assigned at the target? */
+static Verdict check_assignment(const Grammar *g, const RuleInfo *s, const RuleInfo *target) {
+    const Decl *d = &g->tree.decl[s->own];
+    Meaning own = {.name = d->name, .n = 1, .what = {s->own}};
+    if (d->fixed) return (Verdict){WHY_CONST, d->name, -1};
+    for (int n = target->node; n >= 0 && !g->options.open_loops; n = g->tree.node[n].parent)
+        if (int_has(&g->loop[n].control, s->own)) return (Verdict){WHY_LOOP_VARIABLE, d->name, n};
+    return check_meaning(g, &own, s, target);
+}
+
+static Verdict check_own(const Grammar *g, const RuleInfo *s, const RuleInfo *target) {
+    if (s->own < 0) return (Verdict){0};
+    if (target->own < 0) return check_assignment(g, s, target);
+    return (Verdict){strcmp(s->type, target->type) == 0 ? WHY_LEGAL : WHY_TYPE, -1, -1};
+}
+
 static Verdict check_member(const Grammar *g, const RuleInfo *s, const RuleInfo *target) {
     const Tree *t = &g->tree;
     int a = t->node[s->node].function, b = t->node[target->node].function;
@@ -212,9 +253,9 @@ static Verdict check_member(const Grammar *g, const RuleInfo *s, const RuleInfo 
 
 Verdict grammar_copy_verdict(const Grammar *g, int source, int target) {
     const RuleInfo *s = &g->info[source], *at = &g->info[target];
-    Verdict v = {0};
-    if (is_slot(g->rule[target].type)) return v;
+    if (is_slot(g->rule[target].type)) return (Verdict){0};
     if (g->rule[source].text[0] == '\0') return (Verdict){WHY_EMPTY, -1, -1};
+    Verdict v = check_own(g, s, at);
     for (int i = 0; i < s->n_meaning && !v.why; i++)
         v = check_meaning(g, &s->meaning[i], s, at);
     if (!v.why) v = check_member(g, s, at);

@@ -262,6 +262,12 @@ bool token_is(const char *src, const Token *t, const char *text) {
            memcmp(src + t->start, text, n) == 0;
 }
 
+bool token_in(const char *src, const Token *t, const char *const *words) {
+    for (; *words; words++)
+        if (token_is(src, t, *words)) return true;
+    return false;
+}
+
 int line_of(const int *starts, int n, int at) {
     int low = 0, high = n;
     while (high - low > 1) {

@@ -55,6 +55,7 @@ bool lex_next(Lexer *l, Token *out);
 bool lex(const char *src, int from, int to, Names *names, Tokens *out, gi_err *err);
 
 bool token_is(const char *src, const Token *t, const char *text);
+bool token_in(const char *src, const Token *t, const char *const *words); /* NULL-ended */
 /* Number of the line that holds byte `at`, from 1; starts are the n line starts. */
 int line_of(const int *starts, int n, int at);
 

@@ -17,6 +17,7 @@ typedef struct Slot {
     bool braceless, own_line;
     const char *protected_why;
     int config;
+    int decl; /* of an initialiser: its declaration, from 1 on */
 } Slot;
 
 typedef struct Slots {
@@ -309,6 +310,26 @@ static void volatile_slots(const Grammar *g, Slots *l) {
         l->v[from].protected_why = "a shared array is not of plain numbers, or is used whole";
 }
 
+/* ---- what variables begin with ---- */
+
+static void init_slot(const Grammar *g, Slots *l, int decl) {
+    const Tree *t = &g->tree;
+    const Decl *d = &t->decl[decl];
+    Init init;
+    if (!init_of(g, decl, &init)) return;
+    int n = l->n;
+    token_slot(t, l, RULE_INIT, d->scope, d->value, d->value_end);
+    if (l->n > n) {
+        Slot *s = &l->v[n];
+        s->decl = decl + 1;
+        s->first = d->at; /* as the variable sees them, names mean what they do before it */
+        s->braceless = false;
+        s->protected_why = init.constant ? "it is a constant, on which types may depend" : NULL;
+    }
+    free(init.type);
+    free(init.zero);
+}
+
 /* ---- everything ---- */
 
 static void config_slots(const Grammar *g, Slots *l) {
@@ -390,6 +411,15 @@ static int add_rule(Grammar *g, Rule rule, RuleInfo info) {
     return g->n_rule++;
 }
 
+static void set_init(Grammar *g, int rule, int decl) {
+    Init init;
+    init_of(g, decl, &init);
+    g->rule[rule].variable = gi_strdup(g->tree.names.text[g->tree.decl[decl].name]);
+    g->rule[rule].zero = init.zero;
+    g->info[rule].type = init.type;
+    g->info[rule].own = decl;
+}
+
 static int slot_rule(Grammar *g, const Slot *s) {
     const Tree *t = &g->tree;
     int line = s->line ? s->line : line_of(t->line_start, t->n_lines, s->start);
@@ -401,8 +431,9 @@ static int slot_rule(Grammar *g, const Slot *s) {
               .protected_why = s->protected_why ? gi_strdup(s->protected_why) : NULL};
     if (r.last_line < line) r.last_line = line;
     int rule = add_rule(g, r, (RuleInfo){.node = s->node, .first = s->first, .last = s->last,
-                                         .shared = -1});
+                                         .shared = -1, .own = -1});
     if (s->config) g->config_rule[s->config - 1] = rule;
+    if (s->decl) set_init(g, rule, s->decl - 1);
     return rule;
 }
 
@@ -420,7 +451,7 @@ static void add_hole(Grammar *g, const Slot *s, int *rule_of_key) {
 static void fixed_rule(Grammar *g, int line) {
     Rule r = {.name = rule_name(g, RULE_FIXED, line), .line = line, .last_line = line,
               .text = gi_strdup(g->line_text[line - 1]), .parent = -1};
-    g->line_rule[line - 1] = add_rule(g, r, (RuleInfo){.node = -1, .shared = -1});
+    g->line_rule[line - 1] = add_rule(g, r, (RuleInfo){.node = -1, .shared = -1, .own = -1});
 }
 
 static int pool_rule(Grammar *g, RuleType type, int k, char *text) {
@@ -429,7 +460,7 @@ static int pool_rule(Grammar *g, RuleType type, int k, char *text) {
     while (source_type(slot) != type) slot++;
     gi_buf_addf(&name, "<%sK%d>", rule_prefix(slot), k);
     return add_rule(g, (Rule){.name = name.data, .type = type, .text = text, .parent = -1},
-                    (RuleInfo){.node = -1, .shared = -1});
+                    (RuleInfo){.node = -1, .shared = -1, .own = -1});
 }
 
 static char *bounds_text(const Grammar *g, int blocks) {
@@ -505,6 +536,7 @@ static void collect(Grammar *g, Slots *l) {
     for (int i = 0; i < t->n_node; i++)
         if (t->node[i].function >= 0 && g->open[t->node[i].function]) node_slots(g, l, i);
     if (g->options.volatiles) volatile_slots(g, l);
+    for (int i = 0; i < t->n_decl && g->options.initialisers; i++) init_slot(g, l, i);
     if (l->n) qsort(l->v, (size_t)l->n, sizeof *l->v, slot_order);
 }
 

@@ -94,9 +94,12 @@ typedef struct Decl {
     int at;          /* its token; visible behind it */
     int place;
     bool shared, array, pointer, reference, is_const;
+    bool fixed;      /* it may not be assigned: const, or a pointer that is */
     bool plain;      /* of a built-in arithmetic type */
-    int dims;        /* how many [ ] */
+    int dims, stars; /* how many [ ] and * */
     bool set;        /* has an initialiser */
+    int value, value_end; /* its tokens, where it stands behind a '='; else equal */
+    int type_end;    /* behind its specifiers, which begin at `first` */
     int first, last; /* tokens of the declaration, or of the parameter */
 } Decl;
 
@@ -147,7 +150,9 @@ bool tree_is_macro_call(const Tree *t, int first, int last);
 
 /* block.c: fills match and node. */
 bool tree_blocks(Tree *t, gi_err *err);
-/* decl.c: the declarations in tokens [first, last), into scope. */
+/* decl.c. Types of numbers, NULL-ended: */
+extern const char *const tree_arithmetic_words[];
+/* The declarations in tokens [first, last), into scope. */
 bool tree_is_declaration(const Tree *t, int first, int last);
 void tree_declare(Tree *t, int first, int last, int scope);
 void tree_declare_params(Tree *t, int open, int close, int scope);

@@ -72,7 +72,7 @@ static void check_guards(void) {
     grammar_guard_prologue(g, false, 0, &prologue);
     has_str(prologue.data, "#define GILUA_OK() 1\n", "guards off");
     grammar_guard_prologue(g, true, 1234, &prologue);
-    has_str(prologue.data, "<= 1234LL", "guards on");
+    has_str(prologue.data, "gilua_loop_limit = 1234LL;", "guards on");
     gi_buf_free(&prologue);
     Genome none = {0};
     Patched p;

@@ -47,7 +47,8 @@ static bool holds(const gi_buf *source, bool open, bool *parsed) {
     gi_err err = {0};
     GrammarOptions o = {.file = "f.cu", .open_loops = open, .pragmas = true, .restricts = true,
                         .consts = true, .volatiles = true, .launch_bounds = true,
-                        .launch_bounds_threads = "64"};
+                        .launch_bounds_threads = "64", .initialisers = true,
+                        .skip_idle = true};
     Grammar *g = grammar_parse(source->data, source->len, &o, &err);
     *parsed = g != NULL;
     if (g == NULL) return err.message[0] != '\0';

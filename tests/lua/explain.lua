@@ -61,6 +61,21 @@ tap.case("loops", function()
   tap.is(other("delete", rule("else", "else")), "line 289: the else branch never runs", "else")
 end)
 
+tap.case("what variables begin with", function()
+  local function init(text, line)
+    local r = rule("init", text, line)
+    r.variable, r.zero = line and "b" or "a", "0"
+    return r
+  end
+  tap.is(other("delete", init "x[i]"), "line 289: `a` begins with `0` instead of `x[i]`", "nothing")
+  tap.is(other("replace", init "x[i]", init("y[i]", 290)),
+    "line 289: `a` begins with `y[i]`, as `b` at line 290, instead of `x[i]`", "another")
+  tap.is(other("replace", rule("statement", "s();"), init("y[i]", 290)),
+    "line 289 is replaced by a copy of line 290: `b = y[i];` instead of `s();`", "assigned")
+  tap.is(other("insert", rule("statement", "s();"), init("y[i]", 290)),
+    "before line 289 a copy of line 290 is inserted: `b = y[i];`", "assigned once more")
+end)
+
 tap.case("qualifiers and launch bounds", function()
   tap.is(other("replace", rule("launchbounds", ""),
     rule("launchbounds_K", "__launch_bounds__(32, 3)", 0)),

@@ -246,8 +246,8 @@ function Funnel:check_job(plan, key)
     message = function()
       local kernel = self:checked_kernel(plan)
       return { op = "check", problem = self.problem.dir, code = kernel.code,
-               values = kernel.values, guarded = kernel.guarded,
-               budget = self.checked_budget or 0 }
+               values = kernel.values, guarded = kernel.guarded, first = not self.checked_budget,
+               budget = self.checked_budget or 0, loop_limit = self.loop_limit }
     end,
     done = function(reply)
       self.seconds.checked = self.seconds.checked + reply.seconds
@@ -267,6 +267,7 @@ end
 
 --- The unmodified kernel's checked run sets what others' may use.
 function Funnel:set_checked_budget(plan)
+  self.loop_limit = plan.verdict.loop_limit
   self.checked_budget = math.max(plan.verdict.instructions * CHECK_FACTOR, self:least_budget(plan))
   self:settle("checked baseline")
 end

@@ -18,6 +18,7 @@ M.__index = M
 local BASELINE_AGE_S = 0.1 -- the unmodified kernel is timed again when its last time is older
 local BASELINE_SHARE = 10 -- … and when at least this many times what timing it took has passed
 local KEPT_MODULES = 4
+local LOOP_STEP, MOST_LOOPS = 4, 1e8 -- of the unmodified kernel; see M:check_first
 local PAIR_BLOCKS, MOST_OTHERS = 20, 4 -- of interleaved launches; see M:pair
 
 ---@param problem gilua.problem
@@ -234,14 +235,21 @@ end
 --- The checked run: race detector, uninitialised reads, and where loops are guarded their counter.
 ---@param budget number warp instructions, 0 for no limit but the device's own
 ---@param guarded boolean the code has loop guards
+---@param loop_limit integer? how often a thread's may look at their conditions, where that is
+---  another than the code says
 ---@return table { status, message, instructions, uninitialised_reads, warnings = Finding[]? }
-function M:check(code, values, budget, guarded)
+function M:check(code, values, budget, guarded, loop_limit)
   local module, message = self.device:load(code)
   if not module then return { status = "compile_error", message = message } end
   local ready, launch = attempt(self.prepare, self, module,
     { values = values })
   if not ready then return { status = "launch_error", message = tostring(launch) } end
   launch.budget, launch.count_uninitialised = budget, true
+  if loop_limit then
+    local limit = core.array.new("i64", 1)
+    limit[1] = loop_limit
+    module:write("gilua_loop_limit", limit) -- not there where no loop is
+  end
   launch.check_races, launch.benign_races = self.problem.check_races, self.problem.benign_races
   local m = launched(module, launch)
   local overrun = guarded and core.array.new("i32", 1)
@@ -256,12 +264,25 @@ function M:check(code, values, budget, guarded)
            uninitialised_reads = m.uninitialised_reads, warnings = m.warnings }
 end
 
---- The checked run, and what its answers are worth.
----@return table as of check, with the fields of a comparison where it ran
-function M:examine(code, values, budget, guarded)
-  local verdict = self:check(code, values, budget, guarded)
-  if verdict.status ~= "ok" then return verdict end
-  return merge(verdict, self:judge())
+--- The checked run of the unmodified kernel. Where the problem says nothing of its loops it gets a
+--- tenth of what mutants may, and more where it needs more; loop_limit of the verdict is what
+--- mutants may.
+function M:check_first(code, values, budget, guarded)
+  if not guarded or self.problem.definition.loop_limit then
+    return self:check(code, values, budget, guarded)
+  end
+  local limit, verdict = self.problem.loop_limit // 10, nil
+  repeat
+    verdict = self:check(code, values, budget, guarded, limit)
+    verdict.loop_limit = limit * 10
+    limit = limit * LOOP_STEP
+  until verdict.status ~= "loop_limit" or limit > MOST_LOOPS
+  return verdict
+end
+
+--- A verdict, with what the answers are worth: the fields of a comparison, where it ran.
+function M:examined(verdict)
+  return verdict.status == "ok" and merge(verdict, self:judge()) or verdict
 end
 
 -- --- timing ------------------------------------------------------------------------------------

@@ -109,7 +109,8 @@ function operations.check(m)
     checked = { dir = m.problem, runner = runner.new(problem, device_called "emu") }
     checked.runner:use(must(problem:case(problem.checked_case)))
   end
-  local verdict = checked.runner:check(m.code, m.values, m.budget, m.guarded)
+  local verdict = m.first and checked.runner:check_first(m.code, m.values, m.budget, m.guarded)
+    or checked.runner:check(m.code, m.values, m.budget, m.guarded, m.loop_limit)
   return { verdict = verdict, seconds = core.system.seconds() - start }
 end
 
@@ -133,11 +134,16 @@ function operations.examine(m)
   local judge = runner.new(problem, device_called "emu")
   judge:use(case)
   local found = { name = case.name, largest = judge:largest(), verdicts = {} }
-  local budget = m.case.budget or 0
+  local budget, loop_limit = m.case.budget or 0, nil
   for i, kernel in ipairs(m.kernels) do
-    local verdict = judge:examine(kernel.code, kernel.values, budget, kernel.guarded)
-    found.verdicts[i] = verdict
-    if i == 1 then budget = math.max((verdict.instructions or 0) * m.factor, m.least) end
+    local verdict = i == 1
+      and judge:check_first(kernel.code, kernel.values, budget, kernel.guarded)
+      or judge:check(kernel.code, kernel.values, budget, kernel.guarded, loop_limit)
+    found.verdicts[i] = judge:examined(verdict)
+    if i == 1 then
+      budget = math.max((verdict.instructions or 0) * m.factor, m.least)
+      loop_limit = verdict.loop_limit
+    end
   end
   judge:use(nil)
   found.seconds = core.system.seconds() - start

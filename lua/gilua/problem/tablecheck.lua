@@ -21,8 +21,9 @@ local TEXTURE = { kind = true, size = true, channels = true, layers = true, addr
   filter = true, coords = true, read = true, border = true }
 local TOLERANCE = { max_error = true, rel_error = true, wrong_above = true, parent_penalty = true }
 local CONSTANT = { type = true, count = true, fill = true }
-local GRAMMAR = { open_loops = true, pragmas = true, restricts = true, consts = true,
-  volatiles = true, launch_bounds = true, launch_bounds_threads = true }
+local GRAMMAR = { open_loops = true, initialisers = true, skip_idle = true,
+  pragmas = true, restricts = true, consts = true, volatiles = true, launch_bounds = true,
+  launch_bounds_threads = true }
 local ROLES = { ["in"] = true, out = true, inout = true, scratch = true }
 local TYPES = { i8 = true, u8 = true, i16 = true, u16 = true, i32 = true, u32 = true, f32 = true,
   i64 = true, u64 = true, f64 = true }

@@ -70,6 +70,11 @@ function DELETE.for2(rule)
     lines_of(rule), quoted(rule.text))
 end
 
+function DELETE.init(rule)
+  return ("%s: %s begins with %s instead of %s"):format(lines_of(rule), quoted(rule.variable),
+    quoted(rule.zero), quoted(rule.text))
+end
+
 function DELETE.pragma(rule, grammar)
   return ("no unroll request before the loop at %s%s"):format(
     lines_of(rule), line_text(grammar, rule.line))
@@ -89,10 +94,22 @@ end
 
 local REPLACE = {}
 
+-- What a copy of a rule is where a statement stands.
+local function copy(source)
+  return quoted(source.variable and ("%s = %s;"):format(source.variable, source.text)
+    or source.text)
+end
+
 function REPLACE.statement(rule, source)
   local are = rule.last_line > rule.line and "are" or "is"
   return ("%s %s replaced by a copy of %s: %s instead of %s"):format(
-    lines_of(rule), are, lines_of(source), quoted(source.text), quoted(rule.text))
+    lines_of(rule), are, lines_of(source), copy(source), quoted(rule.text))
+end
+
+function REPLACE.init(rule, source)
+  return ("%s: %s begins with %s, as %s at %s, instead of %s"):format(lines_of(rule),
+    quoted(rule.variable), quoted(source.text), quoted(source.variable), lines_of(source),
+    quoted(rule.text))
 end
 
 function REPLACE.pragma(rule, source, grammar)
@@ -116,7 +133,7 @@ end
 
 local function explain_insert(rule, source)
   return ("before line %d a copy of %s is inserted: %s"):format(
-    rule.line, lines_of(source), quoted(source.text))
+    rule.line, lines_of(source), copy(source))
 end
 
 local function parameter_of(problem, name)
