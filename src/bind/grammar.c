@@ -187,6 +187,8 @@ static void push_patched(lua_State *L, const Patched *p) {
     lua_setfield(L, -2, "origin");
     push_int_list(L, p->gene, p->n_lines, 1); /* 0: no gene */
     lua_setfield(L, -2, "gene");
+    lua_pushboolean(L, p->unbounded);
+    lua_setfield(L, -2, "unbounded");
 }
 
 /* true, or { bare =, clock = } */
@@ -381,11 +383,12 @@ void bind_grammar(lua_State *L) {
         {"line", line, "g:line(n) -> string", "Source line n as it stands."},
         {"line_count", line_count, "g:line_count() -> integer", "How many lines the source has."},
         {"apply", apply,
-         "g:apply(genome [, bare | {bare, clock}]) -> source, { params, origin, gene } | nil, "
-         "message, code",
+         "g:apply(genome [, bare | {bare, clock}]) -> source, { params, origin, gene, unbounded } "
+         "| nil, message, code",
          "The mutant's source (bare: without the guards of open loops; clock: with the place of "
          "the span clock, for which g:clock gives the lines); params are the values it sets, "
-         "origin and gene tell for each line the source line and gene it came from."},
+         "origin and gene tell for each line the source line and gene it came from; unbounded: by "
+         "one of the genes a loop may run for ever."},
         {"check", check, "g:check(genome) -> genome | nil, message, code",
          "The genome printed with full names when every gene is legal."},
         {"genes", genes, "g:genes(genome) -> list | nil, message, code",

@@ -291,7 +291,10 @@ bool genome_apply_marked(const Grammar *g, const Genome *genome, unsigned marks,
     w.set = gi_alloc((size_t)g->options.n_config * sizeof(int));
     for (int i = 0; i < g->n_rule; i++) w.edit[i] = (Edit){ORIGINAL, -1, -1, -1};
     for (int i = 0; i < g->options.n_config; i++) w.set[i] = -1;
-    for (int i = 0; i < genome->n; i++) take_gene(&w, i);
+    for (int i = 0; i < genome->n; i++) {
+        take_gene(&w, i);
+        if (gene_frees_loop(g, &genome->genes[i])) out->unbounded = true;
+    }
     gi_buf_adds(&out->source, "");
     write_all(&w);
     take_params(&w);

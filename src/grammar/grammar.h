@@ -197,6 +197,8 @@ typedef struct Patched {
     const char **param_names, **param_values; /* every configuration entry's final value;
                                value NULL: not set by the genome */
     int n_params;
+    bool unbounded;         /* a loop may run for ever by one of the genes: protected loops would
+                               have refused it */
 } Patched;
 
 bool genome_apply(const Grammar *g, const Genome *genome, Patched *out, gi_err *err);

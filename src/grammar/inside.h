@@ -39,6 +39,7 @@ typedef struct RuleInfo {
     int first, last;  /* its tokens; a slot: the token it stands before, twice */
     Jump jump;
     bool macro;       /* a statement that is a macro */
+    bool ends_loop;   /* whether a loop ends depends on it: protected where loops are not open */
     int own;          /* RULE_INIT: the variable, a declaration; -1 */
     bool steady;      /* RULE_INIT: neither it nor what it is made of changes while it lives */
     int last_use;     /* RULE_INIT: the last token that names the variable while it lives */
@@ -134,6 +135,8 @@ typedef struct Verdict {
 void grammar_rule_meaning(Grammar *g, int rule);
 /* May a copy of source stand at target? Types agree already. */
 Verdict grammar_copy_verdict(const Grammar *g, int source, int target);
+/* May a loop run for ever by this gene? None does that a grammar with protected loops accepts. */
+bool gene_frees_loop(const Grammar *g, const Gene *gene);
 /* Is the rule one that genes may aim at, and how? */
 bool rule_is_target(const Grammar *g, int rule);
 bool rule_can_delete(const Grammar *g, int rule);

@@ -188,19 +188,23 @@ static Verdict check_jump(const Grammar *g, const RuleInfo *s, const RuleInfo *t
     for (int n = target->node; n >= 0 && t->node[n].kind != NODE_FUNCTION; n = t->node[n].parent) {
         if (!breaks(t->node[n].kind, s->jump)) continue;
         bool skips = s->jump == JUMP_CONTINUE && t->node[n].kind != NODE_FOR;
-        return (Verdict){skips && !g->options.open_loops ? WHY_CONTINUE : WHY_LEGAL, -1, n};
+        return (Verdict){skips ? WHY_CONTINUE : WHY_LEGAL, -1, n};
     }
     return (Verdict){WHY_JUMP, -1, -1};
 }
 
-/* §3.4: does the copy change a variable that ends a protected loop around the target? */
+/* §3.4: does the copy change a variable that ends a loop around the target? */
 static Verdict check_loops(const Grammar *g, const RuleInfo *s, const RuleInfo *target) {
     const Tree *t = &g->tree;
-    if (g->options.open_loops) return (Verdict){0};
-    for (int n = target->node; n >= 0; n = t->node[n].parent)
+    bool assigns = s->own >= 0 && target->own < 0;
+    for (int n = target->node; n >= 0; n = t->node[n].parent) {
+        const IntList *control = &g->loop[n].control;
+        if (assigns && int_has(control, s->own))
+            return (Verdict){WHY_LOOP_VARIABLE, t->decl[s->own].name, n};
         for (int i = 0; i < s->assigned.n; i++)
-            if (int_has(&g->loop[n].control, s->assigned.v[i]))
+            if (int_has(control, s->assigned.v[i]))
                 return (Verdict){WHY_LOOP_VARIABLE, t->decl[s->assigned.v[i]].name, n};
+    }
     return (Verdict){0};
 }
 
@@ -231,8 +235,6 @@ static Verdict check_assignment(const Grammar *g, const RuleInfo *s, const RuleI
     const Decl *d = &g->tree.decl[s->own];
     Meaning own = {.name = d->name, .n = 1, .what = {s->own}};
     if (d->fixed) return (Verdict){WHY_CONST, d->name, -1};
-    for (int n = target->node; n >= 0 && !g->options.open_loops; n = g->tree.node[n].parent)
-        if (int_has(&g->loop[n].control, s->own)) return (Verdict){WHY_LOOP_VARIABLE, d->name, n};
     return check_meaning(g, &own, s, target);
 }
 
@@ -251,7 +253,8 @@ static Verdict check_member(const Grammar *g, const RuleInfo *s, const RuleInfo 
     return (Verdict){WHY_MEMBER, -1, -1};
 }
 
-Verdict grammar_copy_verdict(const Grammar *g, int source, int target) {
+/* Verdicts that only protected loops give come last, behind all that any grammar gives. */
+static Verdict verdict(const Grammar *g, int source, int target) {
     const RuleInfo *s = &g->info[source], *at = &g->info[target];
     if (is_slot(g->rule[target].type)) return (Verdict){0};
     if (g->rule[source].text[0] == '\0') return (Verdict){WHY_EMPTY, -1, -1};
@@ -259,8 +262,24 @@ Verdict grammar_copy_verdict(const Grammar *g, int source, int target) {
     for (int i = 0; i < s->n_meaning && !v.why; i++)
         v = check_meaning(g, &s->meaning[i], s, at);
     if (!v.why) v = check_member(g, s, at);
+    if (!v.why) v = check_shared(g, s, at);
     if (!v.why) v = check_jump(g, s, at);
     if (!v.why) v = check_loops(g, s, at);
-    if (!v.why) v = check_shared(g, s, at);
     return v;
+}
+
+static bool is_of_loops(WhyNot why) {
+    return why == WHY_LOOP_VARIABLE || why == WHY_CONTINUE;
+}
+
+Verdict grammar_copy_verdict(const Grammar *g, int source, int target) {
+    Verdict v = verdict(g, source, target);
+    return g->options.open_loops && is_of_loops(v.why) ? (Verdict){0} : v;
+}
+
+bool gene_frees_loop(const Grammar *g, const Gene *gene) {
+    if (gene->kind == GENE_SET) return g->config[gene->config].in_source;
+    bool copies = gene->kind == GENE_REPLACE || gene->kind == GENE_INSERT;
+    return (gene->kind != GENE_INSERT && g->info[gene->target].ends_loop) ||
+           (copies && is_of_loops(verdict(g, gene->source, gene->target).why));
 }

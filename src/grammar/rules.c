@@ -491,7 +491,8 @@ static void pools(Grammar *g) {
 
 static void protect(Grammar *g, int rule, const char *what, const char *name) {
     gi_buf why = {0};
-    if (g->rule[rule].protected_why) return;
+    g->info[rule].ends_loop = true;
+    if (g->rule[rule].protected_why || g->options.open_loops) return;
     gi_buf_addf(&why, "%s%s", what, name);
     g->rule[rule].protected_why = why.data;
 }
@@ -515,7 +516,7 @@ static void protect_statement(Grammar *g, int rule) {
         const LoopVars *vars = &g->loop[n];
         bool loop = t->node[n].kind == NODE_FOR || t->node[n].kind == NODE_WHILE ||
                     t->node[n].kind == NODE_DO;
-        bool was = g->rule[rule].protected_why != NULL;
+        bool was = g->info[rule].ends_loop;
         for (int i = 0; i < info->assigned.n; i++)
             if (int_has(&vars->control, info->assigned.v[i]))
                 protect(g, rule, "it changes the loop variable ",
@@ -525,8 +526,23 @@ static void protect_statement(Grammar *g, int rule) {
             protect(g, rule, "it is a way out of a loop without a condition", "");
         if (loop && nearest && info->jump == JUMP_CONTINUE && t->node[n].kind != NODE_FOR)
             protect(g, rule, "it decides when a while loop ends", "");
-        if (!was && g->rule[rule].protected_why) protect_way_out(g, rule, n);
+        if (!was && g->info[rule].ends_loop) protect_way_out(g, rule, n);
         if (loop || (t->node[n].kind == NODE_SWITCH && info->jump == JUMP_BREAK)) nearest = false;
+    }
+}
+
+/* An open rule that a loop's end depends on by what it is. */
+static bool opens_loop(const Grammar *g, int rule) {
+    switch (g->rule[rule].type) {
+    case RULE_WHILE:
+    case RULE_FOR1:
+    case RULE_FOR2:
+    case RULE_FOR3: return true;
+    case RULE_INIT:
+        for (int n = 0; n < g->tree.n_node; n++)
+            if (int_has(&g->loop[n].control, g->info[rule].own)) return true;
+        return false;
+    default: return false;
     }
 }
 
@@ -557,8 +573,9 @@ void grammar_make_rules(Grammar *g) {
         if (r->parent > 0) r->parent = g->line_rule[r->parent - 1];
         if (g->info[i].node >= 0) grammar_rule_meaning(g, i);
     }
-    for (int i = 0; i < g->n_rule && !g->options.open_loops; i++)
+    for (int i = 0; i < g->n_rule; i++)
         if (g->rule[i].type == RULE_STATEMENT) protect_statement(g, i);
+        else if (opens_loop(g, i)) g->info[i].ends_loop = true;
     free(rule_of_key);
     free(l.v);
 }

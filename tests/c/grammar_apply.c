@@ -60,6 +60,27 @@ static void check_macros(void) {
     grammar_free(g);
 }
 
+/* Only where a gene may keep a loop from ending is the mutant said to need guards: those that a
+** grammar with protected loops would refuse. */
+static void check_unbounded(void) {
+    static const struct { const char *genes; bool unbounded; } cases[] = {
+        {"", false}, {"<12> <34>+<17> <IF_22><IF_10>", false}, {"<pragma_18><pragma_K2>", false},
+        {"<for2_18>", true}, {"<for3_18><for3_19>", true}, {"<WHILE_29>", true},
+        {"<12> <30>", true}, {"<30>+<28>", false}, {"<30>+<12>", true}, {"<28><12>", false},
+        {"STEP", true}, {"block_size=7", false}};
+    Grammar *g = kernel_grammar(true);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        Genome genome;
+        Patched p = {0};
+        genome_parse(g, cases[i].genes, &genome, NULL);
+        genome_apply(g, &genome, &p, NULL);
+        is_int(p.unbounded, cases[i].unbounded, cases[i].genes);
+        patched_free(&p);
+        genome_free(&genome);
+    }
+    grammar_free(g);
+}
+
 static void check_guards(void) {
     Grammar *g = kernel_grammar(true);
     gi_buf prologue = {0};
@@ -109,6 +130,7 @@ static void check_origin(void) {
 int main(void) {
     check_text();
     check_macros();
+    check_unbounded();
     check_guards();
     check_origin();
     return tap_done();

@@ -135,7 +135,8 @@ function Maker:launch_values(params)
   return all, sorted_text(launch)
 end
 
---- The text of a mutant and the values it sets; or nil and why there is none.
+--- The text of a mutant, the values it sets, and whether its loops need guards; or nil and why
+--- there is none.
 function Maker:source_of(genome)
   if type(genome) == "table" then
     if type(genome.source) ~= "string" then
@@ -145,7 +146,7 @@ function Maker:source_of(genome)
   end
   local source, detail = self.problem.grammar:apply(genome, self.clock and { clock = true } or nil)
   if not source then return nil, detail end
-  return source, detail.params
+  return source, detail.params, detail.unbounded
 end
 
 local function name_of(genome, source)
@@ -164,7 +165,7 @@ end
 ---@return gilua.plan
 function Maker:plan(genome)
   local by_hand = type(genome) == "table"
-  local source, params = self:source_of(genome)
+  local source, params, unbounded = self:source_of(genome)
   local plan = setmetatable({ genome = name_of(genome, source), by_hand = by_hand }, Plan)
   if not source then
     plan:fail("compile_error", params)
@@ -180,7 +181,9 @@ function Maker:plan(genome)
   plan.text = text_of((by_hand and "" or self.prologue) .. source, options, target)
   plan.text.alone = by_hand and not genome.kin
   plan.checked = plan.text
-  if self.checked_prologue and not by_hand then
+  -- Where every loop ends as it did no guard is needed, nor a second compilation; the unmodified
+  -- kernel's guards say how far those of others may count.
+  if self.checked_prologue and (unbounded or genome == "") then
     plan.checked = text_of(self.checked_prologue .. source, options, virtual(target))
   end
   return plan

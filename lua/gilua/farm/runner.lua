@@ -271,7 +271,7 @@ function M:check_first(code, values, budget, guarded)
   if not guarded or self.problem.definition.loop_limit then
     return self:check(code, values, budget, guarded)
   end
-  local limit, verdict = self.problem.loop_limit // 10, nil
+  local limit, verdict = self.problem.loop_limit // 10
   repeat
     verdict = self:check(code, values, budget, guarded, limit)
     verdict.loop_limit = limit * 10
