@@ -5,20 +5,23 @@
 **
 **     #define saxpy saxpy__gilua0007      every top-level name
 **     #line 1 "kernel__gilua0007.cu"      log and .loc lines name the unit
-**     ...                                 the source, its #include lines blanked
+**     ...                                 the source, #include lines that always count blanked
 **     #undef saxpy                        and every macro that the unit itself defined
 **
 ** The #include lines stand once at the top, where no name is redefined yet; only units with the
-** same ones share a call. Unit 0 alone goes the same way, so that a unit's PTX never depends on
-** its company. When a call fails the units that the log blames are compiled alone, which decides
-** their fate and gives their log, and the rest again without them; with nobody to blame (or a
-** third time), it is halved. So a unit that cannot live with others - an unclosed brace, an
-** operator that is defined in each - costs time, never the others' result.
+** same ones share a call. One under an #if stays where it is, for its condition is of the unit's
+** macros; where the compiler comes to it in a call of several units, that call fails. Unit 0 alone
+** goes the same way, so that a unit's PTX never depends on its company. When a call fails the units
+** that the log blames are compiled alone, which decides their fate and gives their log, and the
+** rest again without them; with nobody to blame (or a third time), it is halved. So a unit that
+** cannot live with others - an unclosed brace, an operator that is defined in each - costs time,
+** never the others' result.
 **
 ** To machine code the units of a call also share their constants, see shared.h.
 **
-** Limits: x, y, z and w are never renamed, because threadIdx.x is spelled so; two units with such a
-** top-level name end up compiled one by one. __COUNTER__ goes on from unit to unit.
+** Limits: x, y, z and w are never renamed, because threadIdx.x is spelled so, nor double3 and its
+** like, which a unit may define under a condition that is not met; two units with such a top-level
+** name end up compiled one by one. __COUNTER__ goes on from unit to unit.
 */
 #include "compile/compile.h"
 
@@ -41,8 +44,8 @@ typedef struct Strings { /* owned texts */
 typedef struct Unit {
     const CompileUnit *in;
     CompileResult *out;
-    gi_buf source;    /* #include lines blanked */
-    gi_buf includes;  /* those lines, each with its #line, tagged as unit 0 */
+    gi_buf source;    /* #include lines blanked, but for those under conditions */
+    gi_buf includes;  /* the blanked lines, each with its #line, tagged as unit 0 */
     Strings macros;   /* that the unit defines or undefines */
     Shared constants; /* to machine code: those it has in common with the others of a call */
 } Unit;
@@ -105,19 +108,62 @@ static bool ends_in_comment(const char *p, const char *end, bool inside) {
     return inside;
 }
 
-/* Reads the line [p, end) if it is a directive: notes a macro; true when it is an #include. */
-static bool read_directive(const char *p, const char *end, int line, Unit *u) {
+/* What is open around a line. `#ifndef NAME` with `#define NAME` behind it is none: it guards
+** against reading twice, or gives NAME a value that it has not yet. */
+typedef struct Conditions {
+    int n;
+    const char *unless; /* NAME of an #ifndef on the line before, else NULL */
+    size_t unless_len;
+} Conditions;
+
+static size_t word_length(const char *p, const char *end) {
+    const char *q = p;
+    while (q < end && gi_is_letter(*q)) q++;
+    return (size_t)(q - p);
+}
+
+/* Follows the directive whose words are at p. */
+static void follow_conditions(Conditions *c, const char *p, const char *end) {
+    const char *rest, *unless = NULL;
+    if (word_is(p, end, "ifndef", &rest)) {
+        c->n++;
+        unless = rest;
+    } else if (word_is(p, end, "if", &rest) || word_is(p, end, "ifdef", &rest)) {
+        c->n++;
+    } else if (word_is(p, end, "endif", &rest)) {
+        if (c->n > 0) c->n--;
+    } else if (c->unless && word_is(p, end, "define", &rest)) {
+        bool same = word_length(rest, end) == c->unless_len &&
+                    memcmp(rest, c->unless, c->unless_len) == 0;
+        if (same) c->n--;
+    }
+    c->unless = unless;
+    c->unless_len = unless ? word_length(unless, end) : 0;
+}
+
+/* An #include that may not count: the macro says whether the call has several units. */
+static void add_conditional(Unit *u, const char *p, const char *end, int line) {
+    gi_buf_addf(&u->source,
+                "#if gilua_units > 1\n#error included under a condition\n#endif\n#line %d\n#%.*s",
+                line, (int)(end - p), p);
+}
+
+/* Reads the line [p, end) if it is a directive: notes a macro; true when it is an #include, which
+** then stands where it has to. */
+static bool read_directive(const char *p, const char *end, int line, Conditions *c, Unit *u) {
     const char *rest;
     p = skip_spaces(p, end);
     if (p == end || *p != '#') return false;
     p = skip_spaces(p + 1, end);
+    follow_conditions(c, p, end);
     if (word_is(p, end, "define", &rest) || word_is(p, end, "undef", &rest)) {
-        const char *word = rest;
-        while (rest < end && gi_is_letter(*rest)) rest++;
-        if (rest > word) strings_add(&u->macros, word, (size_t)(rest - word));
+        size_t len = word_length(rest, end);
+        if (len > 0) strings_add(&u->macros, rest, len);
     } else if (word_is(p, end, "include", &rest)) {
-        gi_buf_addf(&u->includes, "#line %d \"kernel%s%0*d.cu\"\n#%.*s\n", line, SPLIT_TAG,
-                    SPLIT_DIGITS, 0, (int)(end - p), p);
+        if (c->n > 0) add_conditional(u, p, end, line);
+        else
+            gi_buf_addf(&u->includes, "#line %d \"kernel%s%0*d.cu\"\n#%.*s\n", line, SPLIT_TAG,
+                        SPLIT_DIGITS, 0, (int)(end - p), p);
         return true;
     }
     return false;
@@ -125,11 +171,12 @@ static bool read_directive(const char *p, const char *end, int line, Unit *u) {
 
 static void read_unit(Unit *u) {
     const char *p = u->in->source, *end = p + u->in->len;
+    Conditions conditions = {0};
     bool comment = false;
     for (int line = 1; p < end; line++) {
         const char *newline = memchr(p, '\n', (size_t)(end - p));
         const char *line_end = newline ? newline : end;
-        bool include = !comment && read_directive(p, line_end, line, u);
+        bool include = !comment && read_directive(p, line_end, line, &conditions, u);
         comment = ends_in_comment(p, line_end, comment);
         if (!include) gi_buf_add(&u->source, p, (size_t)(line_end - p));
         gi_buf_adds(&u->source, "\n");
@@ -158,8 +205,21 @@ static const char *option_value(const CompileOptions *o, const char *name) {
     return NULL;
 }
 
+/* Is it one of CUDA's own types: float4, uchar2, …? */
+static bool is_vector_type(const char *name) {
+    static const char *const elements[] = {"char",     "short",  "int",   "long",
+                                           "longlong", "double", "float", NULL};
+    size_t len = strlen(name);
+    if (len < 2 || !strchr("1234", name[len - 1])) return false;
+    if (name[0] == 'u') name++, len--;
+    for (int i = 0; elements[i]; i++)
+        if (strlen(elements[i]) == len - 1 && memcmp(name, elements[i], len - 1) == 0) return true;
+    return false;
+}
+
 static bool is_renamed(const Unit *u, const char *name, const CompileOptions *o) {
     if (name[0] && name[1] == '\0' && strchr("xyzw", name[0])) return false;
+    if (is_vector_type(name)) return false;
     if (shared_has(&u->constants, name, strlen(name))) return false;
     return !strings_have(&u->macros, name) && option_value(o, name) == NULL;
 }
@@ -203,6 +263,7 @@ static const char *const companion =
 static void make_source(Unit *const *units, int n, const CompileOptions *o, gi_buf *out) {
     gi_buf_add(out, units[0]->includes.data ? units[0]->includes.data : "", units[0]->includes.len);
     gi_buf_adds(out, companion);
+    gi_buf_addf(out, "#define gilua_units %d\n", n);
     for (int i = 0; i < n && n > 1; i++) add_guards(units[i], o, out);
     for (int i = 0; i < n; i++) add_unit(units[i], i, o, out);
 }

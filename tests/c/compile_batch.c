@@ -218,9 +218,13 @@ static void test_loners(Compiler *c) {
         "#undef SIZE\n",
         "#ifndef SIZE\n#define SIZE 9\n#endif\n__global__ void kernel(int *p) { *p = SIZE; }\n",
         "__global__ void kernel(int *p) { *p = SIZE; }\n",
+        "#ifdef NEVER\nstruct double3 { double x, y, z; };\n#endif\n"
+        "__constant__ double3 V[1];\n"
+        "__global__ void kernel(double *p) { *p = V[0].y; }\n",
     };
-    enum { N = 8 };
-    const char *const own[] = {"V", "kernel", "x", NULL}, *const defines[] = {"SIZE=77", NULL};
+    enum { N = 9, N_SIZES = 3 };
+    const char *const own[] = {"V", "kernel", "x", "double3", NULL};
+    const char *const defines[] = {"SIZE=77", NULL};
     CompileUnit units[N];
     CompileResult want[N] = {{0}};
     CompileOptions o = {.target = "ptx", .defines = defines};
@@ -229,7 +233,8 @@ static void test_loners(Compiler *c) {
         alone(c, &units[i], &o, &want[i]);
     }
     test_company(c, units, want, 0, N, &o);
-    for (int i = N - 3; i < N; i++) has_str(want[i].code.data, ", 77;", "an option's macro holds");
+    for (int i = 5; i < 5 + N_SIZES; i++)
+        has_str(want[i].code.data, ", 77;", "an option's macro holds");
     for (int i = 0; i < N; i++) compile_result_free(&want[i]);
 }
 
@@ -260,6 +265,38 @@ static void test_headers(Compiler *c) {
     ok(compile_batch(c, units, 0, &o, r, NULL, &err), "a batch of none is fine");
 }
 
+/* An #include under a condition is for each unit's own macros to decide. */
+static void test_conditional_headers(Compiler *c) {
+    const char *sources[] = {
+        "#ifdef NEVER\n#include \"nowhere.h\"\n#endif\n"
+        "__global__ void kernel(int *p) { *p = 1; }\n",
+        "#define ALWAYS\n#ifdef ALWAYS\n#include <cuda_fp16.h>\n#endif\n"
+        "__global__ void kernel(__half *p) { *p = __hadd(p[1], p[2]); }\n",
+        "#ifndef KERNEL_CU\n#define KERNEL_CU\n#include <cuda_fp16.h>\n"
+        "__global__ void kernel(__half *p) { *p = __hadd(p[1], p[3]); }\n#endif\n",
+        "#ifndef KERNEL_CU\n#ifndef NEVER\n\n#include \"nowhere.h\"\n#endif\n#endif\n"
+        "__global__ void kernel(int *p) { *p = 2; }\n",
+    };
+    enum { N = 4, MISSING = 3 };
+    CompileUnit units[N];
+    CompileResult want[N] = {{0}}, r = {0};
+    CompileOptions o = {.target = "ptx", .line_info = true};
+    gi_err err = {0};
+    if (compile_include(c) == NULL) {
+        ok(true, "headers under conditions # SKIP none beside this NVRTC");
+        return;
+    }
+    for (int i = 0; i < N; i++)
+        units[i] = (CompileUnit){sources[i], strlen(sources[i]), names, NULL};
+    for (int i = 0; i < MISSING; i++) alone(c, &units[i], &o, &want[i]);
+    test_company(c, units, want, 0, MISSING, &o);
+    has_str(want[1].code.data, ".loc 1 5 ", "lines behind it keep their numbers");
+    ok(compile_batch(c, &units[MISSING], 1, &o, &r, NULL, &err) && !r.ok, "one that is missing");
+    is_int(r.n_messages > 0 ? r.messages[0].line : 0, 4, "is told with its line");
+    compile_result_free(&r);
+    for (int i = 0; i < MISSING; i++) compile_result_free(&want[i]);
+}
+
 int main(int argc, char **argv) {
     gi_err err = {0};
     uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 0) : 20140712;
@@ -272,6 +309,7 @@ int main(int argc, char **argv) {
     test_blame(c);
     test_loners(c);
     test_headers(c);
+    test_conditional_headers(c);
     compile_close(c);
     return tap_done();
 }
