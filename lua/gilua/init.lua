@@ -19,7 +19,7 @@ local rooms = {
   { "study", "experiment gecco2014 eurogp2014 tune validate adequacy" },
   { "new", "newproblem reading parts csource headers slice signature branches hostcode hostvalue "
     .. "instances launchguess argumentguess usage precision problemtext backport checkproblem "
-    .. "coverage otherdata textureguess" },
+    .. "coverage otherdata promises textureguess" },
   { "prompt", "prompt inspect mutant errors" },
   { "command", "commands answer runs improve winner doctor meant" },
 }

@@ -119,6 +119,36 @@ tap.case("a winner is marked where it changes what the data cannot tell", functi
   tap.is(#adequacy.untold(a, p, "block_size_x=128"), 0, "a setting computes the same")
 end)
 
+local DOUBLED = [[
+extern "C" __global__ void k(float *x, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    x[i] =
+        fabsf(x[i]);
+    x[i] = x[i] * 2.0f;
+}
+]]
+
+tap.case("of the lines that a winner changes every probe runs, in the sample or not", function()
+  local p = problem_of(DOUBLED, "{ 0, 1 }")
+  local farm <close> = gi.farm(p, { jobs = 1 })
+  local function marked(most, genome)
+    local a = adequacy.of(p, farm, { seed = 1 }, { most = most })
+    local before = #adequacy.untold(a, p, genome)
+    adequacy.look_closer(a, p, farm, { seed = 1 }, genome)
+    return before, table.concat(adequacy.untold(a, p, genome), " "), a
+  end
+  local before, lines, a = marked(2, "<_kernel.cu_5>")
+  tap.is(before, 0, "two of all the probes do not show it")
+  tap.is(lines, "5", "a closer look does")
+  tap.is(a.score, 1.0, "the score is of the sample")
+  before, lines = marked(2, "<_kernel.cu_7>")
+  tap.is(before .. lines, "0", "a line of which all is noticed")
+  before, lines = marked(nil, "<_kernel.cu_5>")
+  tap.is(before .. lines, "15", "where all have run nothing is new")
+end)
+
 tap.case("a kernel that is not right itself is judged by nothing", function()
   local p = problem_of(ABSOLUTE, "{ -1, 1 }", "function(args) args.x[1] = 2 end")
   tap.raises(function() score_of(p) end, "does not give the answers of its reference", "said")

@@ -115,19 +115,28 @@ local function judged(problem, o)
   return data
 end
 
--- For the report: which lines of the winner the small case does not reach, or its data not notice.
-local function looking_at(data)
+local function data_value(data)
   local survivors = {}
   for i, s in ipairs(data.survivors) do
     survivors[i] = gi.json.object { { "line", s.line }, { "what", s.what } }
   end
+  return gi.json.object { { "score", data.score }, { "noticed", data.noticed },
+    { "probes", data.probes }, { "survivors", gi.json.array(survivors) } }
+end
+
+-- For the report: which lines of the winner the small case does not reach, or its data not notice,
+-- and what it promises that the host's code may break.
+local function looking_at(data, o)
   return { on_end = function(run)
-    local result = run.result
+    local result, problem = run.result, run.problem
     if not result or run.stopped then return end
-    result.untested = gi.coverage.untested(run.problem, result.best.genome)
-    result.untold = gi.adequacy.untold(data, run.problem, result.best.genome)
-    result.data = gi.json.object { { "score", data.score }, { "noticed", data.noticed },
-      { "probes", data.probes }, { "survivors", gi.json.array(survivors) } }
+    local genome = result.best.genome
+    gi.adequacy.look_closer(data, problem, run.scheme.farm, gi.own.case(problem, o.seed, o.device),
+      genome)
+    result.untested = gi.coverage.untested(problem, genome)
+    result.untold = gi.adequacy.untold(data, problem, genome)
+    result.promises = gi.promises.open(problem, genome)
+    result.data = data_value(data)
   end }
 end
 
@@ -142,7 +151,7 @@ local function evolved(problem, o, folder, data)
     population = o.population, generations = o.generations, rng = gi.rng(o.seed), start = start,
     init = gi.own.first, genes = gi.own.genes(problem), hold = watch.hold,
     new_case = function(_, rng) return gi.own.case(problem, rng:int(1 << 31), o.device) end,
-    observers = { looking_at(data), watch, report,
+    observers = { looking_at(data, o), watch, report,
       gi.progress.new { quiet = o.quiet, results = report } },
   }
   return run, watch
@@ -173,6 +182,7 @@ function M.evolve()
   if run.result.best.genome == "" then return ends.STATUS.no_winner end
   winner.warn_of_untested(o, run.result.untested)
   winner.warn_of_untold(o, run.result.untold)
+  winner.warn_of_promises(o, run.result.promises)
   answer.say(o, "Next: gilua verify %s, and gilua apply %s puts it into the file it came from",
     shell.word(out), shell.word(out))
 end

@@ -20,6 +20,7 @@ local M = {
 ---@field seed integer
 ---@field untested? integer[] changed lines that the small case does not reach, where that is known
 ---@field untold? integer[] changed lines of which its data do not notice a change, likewise
+---@field promises? string[] that the host's code breaks or may break, likewise
 ---@field wrong boolean `gilua verify` found its winner wrong
 ---@field kept any what result.json says was kept
 
@@ -61,6 +62,14 @@ local function whole_numbers(list)
   return type(list) == "table" and numbers or nil
 end
 
+local function sentences(list)
+  local texts = {}
+  for _, text in ipairs(type(list) == "table" and list or {}) do
+    if type(text) == "string" then texts[#texts + 1] = text end
+  end
+  return type(list) == "table" and texts or nil
+end
+
 --- What a run found.
 ---@param dir string
 ---@return FoundRun
@@ -76,7 +85,8 @@ function M.read(dir)
     seed = math.tointeger(told.seed) or 1, kept = result.kept,
     wrong = found_wrong(dir, best.genome),
     untested = told == result and whole_numbers(result.untested) or nil,
-    untold = told == result and whole_numbers(result.untold) or nil }
+    untold = told == result and whole_numbers(result.untold) or nil,
+    promises = told == result and sentences(result.promises) or nil }
 end
 
 --- What a run kept of its problem.

@@ -49,6 +49,15 @@ function M.warn_of_untold(o, lines)
     .. "nothing about it. Read it.", lines_named(lines))
 end
 
+--- The mark of a winner that promises more of the launches than the host's code keeps.
+---@param o table options of the command
+---@param promises string[]? of gi.promises.open
+function M.warn_of_promises(o, promises)
+  for _, promise in ipairs(promises or {}) do
+    answer.say(o, "MARKED: promises %s. Read it.", promise)
+  end
+end
+
 --------------------------------------------------------------------------------------------------
 -- apply
 
@@ -96,6 +105,7 @@ local function require_trust(o, run)
   local why = run.wrong and "was wrong when verified" or run.untold and #run.untold > 0
     and ("changes %s, where its data do not notice a change, so that it may be wrong"):format(
       lines_named(run.untold))
+    or run.promises and run.promises[1] and "promises " .. run.promises[1]
   if not why then return end
   fail("the winner of %s %s: read it (gilua apply %s --diff), then add --anyway", o.run, why, o.run)
 end
@@ -108,7 +118,7 @@ function M.apply()
     { name = "in-place", default = false,
       doc = "change the file itself; FILE.orig keeps the old one" },
     { name = "anyway", default = false,
-      doc = "also a winner that changes what the data do not notice, or that verify found wrong" },
+      doc = "also a winner that is marked, or that verify found wrong" },
   }
   local run = runs.read(o.run)
   if run.genome == "" then
@@ -171,7 +181,8 @@ local function verified(o, run, code, farm, found)
     { "ratio", v.ratio and gi.json.object { { "median", v.ratio.median },
       { "least", v.ratio.least }, { "greatest", v.ratio.greatest } } },
     { "untested", gi.json.array(found.untested) },
-    { "untold", run.untold and gi.json.array(run.untold) }, { "cases", gi.json.array(rows) },
+    { "untold", run.untold and gi.json.array(run.untold) },
+    { "promises", run.promises and gi.json.array(run.promises) }, { "cases", gi.json.array(rows) },
     { "other_data", gi.otherdata.value(found.other) },
   }
 end
@@ -221,6 +232,7 @@ local function say_right(o, run, found)
     v.ratio.least, v.ratio.greatest)
   M.warn_of_untested(o, found.untested)
   M.warn_of_untold(o, run.untold)
+  M.warn_of_promises(o, run.promises)
 end
 
 local function verify(o)

@@ -27,7 +27,7 @@ local instances = require "gilua.new.instances"
 ---@field structs table<string, { tokens: userdata, open: integer, align?: string }> with its '{'
 ---@field types table<string, string> a typedef's type
 ---@field pointees table<string, string[]> what stands before `* name`: one may be a type
----@field launches table<string, HostLaunch> a kernel's first
+---@field launches table<string, HostLaunch[]> a kernel's, in the order of the file
 ---@field templates table functions that are templates: HostTemplate by place and by name
 ---@field instances table<string, HostInstance> a template's first call
 ---@field allocations table[] { target, args, line, place }: what stands behind the & in the first
@@ -258,7 +258,7 @@ end
 -- `kernel<<<grid, block, shared>>>(args)`
 local function read_launch(self, t, i)
   local kernel, template = launched(t, i)
-  if not kernel or self.launches[kernel] then return end
+  if not kernel then return end
   local close = i + 1
   while t[close] ~= ">>>" do
     if not t[close] or NOT_IN_LAUNCHES[t[close]] or close > i + MOST_WORDS then return end
@@ -267,9 +267,10 @@ local function read_launch(self, t, i)
   local behind = close_of(t, close + 1)
   if t[close + 1] ~= "(" or not behind then return end
   local how = csource.parts(t, i + 1, close - 1)
-  self.launches[kernel] = { line = t:line(i), place = place_of(self, t, i), template = template,
-    grid = how[1], block = how[2], shared = how[3], args = csource.parts(t, close + 2, behind - 1),
-    within = instances.around(self, t, i) }
+  local list = self.launches[kernel] or {}
+  self.launches[kernel], list[#list + 1] = list, { line = t:line(i), place = place_of(self, t, i),
+    template = template, grid = how[1], block = how[2], shared = how[3],
+    args = csource.parts(t, close + 2, behind - 1), within = instances.around(self, t, i) }
 end
 
 local READERS = { ["="] = read_assignment, ["{"] = read_braces, ["*"] = read_pointer,
@@ -451,7 +452,14 @@ end
 ---@param kernel string
 ---@return HostLaunch?
 function M:launch(kernel)
-  return self.launches[kernel]
+  return self:every_launch(kernel)[1]
+end
+
+--- Its launches, in the order of the file.
+---@param kernel string
+---@return HostLaunch[]
+function M:every_launch(kernel)
+  return self.launches[kernel] or {}
 end
 
 -- Is `&list[0]` where `list` is asked for? The same name, whatever follows.

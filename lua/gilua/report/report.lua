@@ -103,6 +103,7 @@ function M.result(run, total_seconds, keeps)
     { "pairs", result.pairs }, { "evolved", result.evolved },
     { "untested", result.untested and json.array(result.untested) },
     { "data", result.data }, { "untold", result.untold and json.array(result.untold) },
+    { "promises", result.promises and json.array(result.promises) },
     { "other_data", result.other_data }, { "refused", result.refused },
     { "start", run.scheme.start },
     { "stopped", stopped(run) },

@@ -24,6 +24,7 @@ M.MOST = 72
 ---@field noticed integer
 ---@field probes integer those that count
 ---@field of integer all that the source has, where that is more
+---@field tried integer those of them that ran
 ---@field empty boolean a kernel that does nothing would be right
 ---@field nan number share of the unmodified kernel's answers that are NaN, which tell nothing
 ---@field survivors { line: integer, what: string }[] in the order of the source
@@ -246,6 +247,20 @@ local function unnoticed(farm, case, probes, found)
   return left
 end
 
+-- Those that neither the small case notices nor, where one is given, a whole one.
+local function on_cases(problem, farm, case, probes, found)
+  local left = probes
+  if problem.checked_case then left = unnoticed(farm, problem.checked_case, left, found) end
+  return case and unnoticed(farm, case, left, found) or left
+end
+
+local function note(found, left)
+  for _, probe in ipairs(left) do
+    table.insert(found.survivors, { line = probe.line, what = probe.what })
+    found.empty = found.empty or probe.empty or false
+  end
+end
+
 --- Runs the probes as mutants run, with every check on: on the small case of the problem, and what
 --- that does not notice on a whole one.
 ---@param problem gilua.problem
@@ -256,16 +271,9 @@ end
 function M.of(problem, farm, case, options)
   local all = M.probes(problem)
   local left = sample(all, options and options.most or M.MOST)
-  local found = { probes = #left, of = #all, empty = false, nan = 0, survivors = {} }
-  if problem.checked_case then
-    left = unnoticed(farm, problem.checked_case, left, found)
-  end
-  if case then left = unnoticed(farm, case, left, found) end
-  for i, probe in ipairs(left) do
-    found.survivors[i] = { line = probe.line, what = probe.what }
-    found.empty = found.empty or probe.empty or false
-  end
-  found.noticed = found.probes - #left
+  local found = { probes = #left, tried = #left, of = #all, empty = false, nan = 0, survivors = {} }
+  note(found, on_cases(problem, farm, case, left, found))
+  found.noticed = found.probes - #found.survivors
   found.score = found.probes > 0 and found.noticed / found.probes or 0
   return found
 end
@@ -289,20 +297,46 @@ end
 local MEANS = { statement = true, ["if"] = true, ["while"] = true, ["else"] = true, for1 = true,
   for2 = true, for3 = true }
 
+-- The lines of which a genome changes what they compute.
+local function lines_meant(problem, genome)
+  local lines = {}
+  for _, gene in ipairs(problem.grammar:genes(genome) or {}) do
+    local rule = gene.target
+    if rule and MEANS[rule.type] then
+      for line = rule.line, rule.last_line do lines[line] = true end
+    end
+  end
+  return lines
+end
+
+--- Of the lines that a genome changes every probe: those that `of` left out of its sample run now,
+--- on the same cases, and what is not noticed is added to the survivors. The score stays.
+---@param a gilua.adequacy
+---@param problem gilua.problem
+---@param farm gilua.farm
+---@param case? table as `of` had it
+---@param genome string
+function M.look_closer(a, problem, farm, case, genome)
+  if a.tried == a.of then return end
+  local all, meant, tried, more = M.probes(problem), lines_meant(problem, genome), {}, {}
+  for _, probe in ipairs(sample(all, a.tried)) do tried[probe] = true end
+  for _, probe in ipairs(all) do
+    if meant[probe.line] and not tried[probe] then more[#more + 1] = probe end
+  end
+  if #more == 0 then return end
+  note(a, on_cases(problem, farm, case, more, { probes = 0, nan = 0 }))
+end
+
 --- Lines that a genome changes and of which the data cannot tell what they are for.
 ---@param a gilua.adequacy
 ---@param problem gilua.problem
 ---@param genome string
 ---@return integer[]
 function M.untold(a, problem, genome)
-  local weak, seen, lines = {}, {}, {}
-  for _, s in ipairs(a.survivors) do weak[s.line] = true end
-  for _, gene in ipairs(problem.grammar:genes(genome) or {}) do
-    local rule = gene.target
-    if rule and MEANS[rule.type] and weak[rule.line] and not seen[rule.line] then
-      seen[rule.line] = true
-      lines[#lines + 1] = rule.line
-    end
+  local meant, seen, lines = lines_meant(problem, genome), {}, {}
+  for _, s in ipairs(a.survivors) do
+    if meant[s.line] and not seen[s.line] then lines[#lines + 1] = s.line end
+    seen[s.line] = true
   end
   table.sort(lines)
   return lines

@@ -1,0 +1,38 @@
+#!/bin/bash
+# A winner that holds for the launch of its case and not for another of the file is marked.
+. "$(dirname "$0")/tap.sh"
+cd "$TMP" || exit 1
+cat >blur.cu <<'CUDA'
+__global__ void blur(float *y, const float *x, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    y[i] = x[i] + 1.0f;
+    y[i] = y[i] * x[i];
+    y[i] = y[i] + x[i] * x[i];
+}
+int main()
+{
+    int n = 20000;
+    float *a, *b;
+    cudaMalloc(&a, n * sizeof(float));
+    cudaMalloc(&b, n * sizeof(float));
+    blur<<<(n + 255) / 256, 256>>>(a, b, n);
+    blur<<<(n + 255) / 256, 256>>>(a, a, n);
+    return 0;
+}
+CUDA
+"$GILUA" new blur.cu blur --quiet
+is "new" 0 $?
+sed -i 's/^  args = {/  grammar = { pragmas = false, consts = false, launch_bounds = false },\n&/' blur/problem.lua
+"$GILUA" evolve blur --population 24 --generations 2 --out run >evolve.log
+is "evolves" 0 $?
+like "to a kernel with __restrict__" 'optrestrict_kernel.cu_1' "$(cat evolve.log)"
+marked='promises `__restrict__`, but line 16 launches it with `a` as both y and x'
+like "which the second launch breaks" "^MARKED: $marked\\. Read it\\.\$" "$(cat evolve.log)"
+like "result.json has it" '"promises": \[ *"`__restrict__`, but line 16' "$(tr -d '\n' <run/result.json)"
+like "verify says so" "^MARKED: $marked" "$("$GILUA" verify run --cases 1)"
+fails "apply does not put it back" "the winner of run $marked" "$GILUA" apply run
+"$GILUA" apply run --anyway --quiet
+is "unless told to" 0 $?
+finish

@@ -1,0 +1,85 @@
+-- gilua.new.promises: what a winner promises of every launch, held against the host's code.
+
+package.path = "tests/lua/?.lua;lua/?.lua;" .. package.path
+local gi = require "gilua"
+local promises = require "gilua.new.promises"
+local scratch = require "scratch"
+local tap = require "tap"
+
+local KERNEL = [[
+extern "C" __global__ void k(float *y, const float *x, const float *w, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = x[i] + w[i];
+}
+]]
+
+local RESTRICT = "<optrestrict_kernel.cu_1><optrestrict_K0>"
+local BOUNDS = "<launchbounds_kernel.cu_1><launchbounds_K1>"
+
+-- The problem of a file with these launches.
+local function problem_of(host)
+  local path = tap.folder() .. "/all.cu"
+  scratch.write(path, KERNEL .. "int main(int argc, char **argv) {\n" .. host .. "\n}\n")
+  return gi.problem(scratch.problem(KERNEL, ([[{
+    source = "kernel.cu", kernel = "k", size = 1000, block_size_x = 64,
+    args = { { name = "y", type = "f32", count = "size_x", role = "inout" },
+             { name = "x", type = "f32", count = "size_x" },
+             { name = "w", type = "f32", count = "size_x" },
+             { name = "n", type = "i32", value = "size_x" } },
+    made_from = { path = %q, template = {} } }]]):format(path)))
+end
+
+local function open(host, genome)
+  return table.concat(promises.open(problem_of(host), genome), "\n")
+end
+
+local SAME = "`__restrict__`, but line 7 launches it with `%s` as both %s"
+
+tap.case("__restrict__ where a launch has one memory twice", function()
+  local function is(launch, want, why)
+    tap.is(open(launch, RESTRICT), want or "", why)
+  end
+  is("k<<<9, 64>>>(a, b, c, n);", nil, "three are three")
+  is("k<<<9, 64>>>(a, b, b, n);", nil, "two that are only read")
+  is("k<<<9, 64>>>(a, b, a, n);", SAME:format("a", "y and w"), "read and written")
+  is("k<<<9, 64>>>((float *)a, &a[n], b, n);", SAME:format("a", "y and x"), "casts, elements")
+  is("k<<<9, 64>>>(s->a + n, s->b, s->a, n);", SAME:format("s.a", "y and w"), "what is added")
+  is("k<<<9, 64>>>(a[0], a[1], a[2], n);", nil, "of an array of pointers")
+  is("k<<<9, 64>>>(a[i], a[i], b, n);", SAME:format("a[i]", "y and x"), "the same of them")
+  is("k<<<9, 64>>>(raw(a), raw(b), raw(c), n);", nil, "of calls")
+  is("k<<<9, 64>>>(raw(a), raw(b), raw(a), n);", SAME:format("raw(a)", "y and w"), "the same call")
+  is("k<<<9, 64>>>(a, NULL, NULL, n);", nil, "no memory at all")
+end)
+
+tap.case("any launch of the file counts, not only the first", function()
+  local said = open("k<<<9, 64>>>(a, b, c, n);\nk<<<9, 64>>>(a, a, c, n);", RESTRICT)
+  tap.is(said, "`__restrict__`, but line 8 launches it with `a` as both y and x", "the second")
+end)
+
+tap.case("what the host does not say is not taken for good", function()
+  tap.has(open("", RESTRICT), "no launch says whether its arrays may be one memory", "no launch")
+  tap.has(open("k<<<9, 64>>>(a, b, n);", RESTRICT), "line 7 launches it with is not understood",
+    "other arguments")
+end)
+
+tap.case("__launch_bounds__ holds for every launch", function()
+  tap.is(open("k<<<9, 64>>>(a, b, c, n);", BOUNDS), "", "as many threads")
+  tap.has(open("k<<<9, 64>>>(a, b, c, n);\nk<<<9, dim3(64, 4)>>>(a, b, c, n);", BOUNDS),
+    "but line 8 launches blocks of 256", "more")
+  tap.has(open("int m = atoi(argv[1]); k<<<9, m>>>(a, b, c, n);", BOUNDS),
+    "how many threads a block of line 7 has is not known", "who knows")
+end)
+
+tap.case("what promises nothing is not asked", function()
+  tap.is(open("k<<<9, 64>>>(a, a, a, n);", "<_kernel.cu_4>"), "", "a statement")
+  tap.is(open("k<<<9, 64>>>(a, a, a, n);", ""), "", "nothing")
+  local p = gi.problem(scratch.problem(KERNEL, [[{ source = "kernel.cu", kernel = "k", size = 9,
+    args = { { name = "y", type = "f32", count = "size_x", role = "inout" },
+             { name = "x", type = "f32", count = "size_x" },
+             { name = "w", type = "f32", count = "size_x" },
+             { name = "n", type = "i32", value = "size_x" } } }]]))
+  tap.is(#promises.open(p, RESTRICT), 0, "a problem that is somebody's own")
+end)
+
+tap.done()
