@@ -149,6 +149,34 @@ tap.case("of the lines that a winner changes every probe runs, in the sample or 
   tap.is(before .. lines, "15", "where all have run nothing is new")
 end)
 
+local LOOPS = [[
+extern "C" __global__ void k(float *x, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x, c = 0;
+    if (i >= n) return;
+    for (int r = 0; r < (n + ROUNDS) / 1000; r++)
+        x[i] = x[i] * 3.0f;
+    while (c < (n + ROUNDS) / 1000) {
+        c++;
+        x[i] = x[i] + 1.0f;
+    }
+}
+]]
+
+tap.case("a change in a loop that has one round is marked, for what it does to the next", function()
+  local function marked(rounds, genome)
+    local p = problem_of(LOOPS:gsub("ROUNDS", rounds), "{ 1, 2 }")
+    local farm <close> = gi.farm(p, { jobs = 1 })
+    local a = adequacy.of(p, farm, { seed = 1 })
+    local before = #adequacy.untold(a, p, genome)
+    adequacy.look_closer(a, p, farm, { seed = 1 }, genome)
+    return before .. ": " .. table.concat(adequacy.untold(a, p, genome), " ")
+  end
+  local before_both = "<_kernel.cu_6>+<_kernel.cu_9> <_kernel.cu_9>+<_kernel.cu_6>"
+  tap.is(marked("999", before_both), "0: 6 9", "one round")
+  tap.is(marked("1999", before_both), "0: ", "two")
+end)
+
 tap.case("a kernel that is not right itself is judged by nothing", function()
   local p = problem_of(ABSOLUTE, "{ -1, 1 }", "function(args) args.x[1] = 2 end")
   tap.raises(function() score_of(p) end, "does not give the answers of its reference", "said")

@@ -27,7 +27,7 @@ M.MOST = 72
 ---@field tried integer those of them that ran
 ---@field empty boolean a kernel that does nothing would be right
 ---@field nan number share of the unmodified kernel's answers that are NaN, which tell nothing
----@field survivors { line: integer, what: string }[] in the order of the source
+---@field survivors { line: integer, last_line?: integer, what: string }[] in the source's order
 
 --------------------------------------------------------------------------------------------------
 -- Probes
@@ -162,19 +162,56 @@ local function body_of(t, item)
   if last then return open + 1, last - 1 end
 end
 
+-- Calls visit(t, first, last, item) with the tokens of each body that may change.
+local function each_body(problem, visit)
+  local t = core.grammar.tokens(problem.source)
+  for _, item in ipairs(problem.grammar:outline()) do
+    local first, last
+    if item.open and item.head then first, last = body_of(t, item) end
+    if first then visit(t, first, last, item) end
+  end
+end
+
 -- The changes by words, and the empty kernel.
 local function changes(problem)
-  local t, list, empty = core.grammar.tokens(problem.source), {}, nil
-  for _, item in ipairs(problem.grammar:outline()) do
-    if item.open and item.head then
-      local first, last = body_of(t, item)
-      if first then probes_in(list, t, first, last) end
-      if first and item.kind == "kernel" and item.name == problem.kernel then
-        empty = edit(t, first - 1, first - 1, "{ return;", "the kernel does nothing")
+  local list, empty = {}, nil
+  each_body(problem, function(t, first, last, item)
+    probes_in(list, t, first, last)
+    if item.kind == "kernel" and item.name == problem.kernel then
+      empty = edit(t, first - 1, first - 1, "{ return;", "the kernel does nothing")
+    end
+  end)
+  return list, empty
+end
+
+local NOT_PLAIN = {} -- what begins a statement that does not end at its first ;
+for word in ("if for while do switch else try"):gmatch "%S+" do NOT_PLAIN[word] = true end
+
+-- The last token of a loop's body that begins at one, and what stands there if it leaves the loop.
+local function leaving(t, from)
+  local to = from
+  if t[from] == "{" then return t:match(from), t:match(from), "break; }" end
+  if NOT_PLAIN[t[from]] or t[from] == ";" or t:kind(from) == "directive" then return nil end
+  while t[to] and t[to] ~= ";" do to = after(t, to) end
+  if t[to] then return from, to, ("{ %s break; }"):format(t:text(from, to)) end
+end
+
+-- Loops that end after one round, with the lines that they have.
+local function one_round(problem)
+  local list = {}
+  each_body(problem, function(t, first, last)
+    for i = first, last do
+      if (t[i] == "for" or t[i] == "while") and t[i + 1] == "(" then
+        local from, to, text = leaving(t, t:match(i + 1) + 1)
+        if from then
+          local change = edit(t, from, to, text, ("`%s` ends after one round"):format(t[i]))
+          change.line, change.last_line = t:line(i), t:line(to)
+          list[#list + 1] = change
+        end
       end
     end
-  end
-  return list, empty
+  end)
+  return list
 end
 
 local function with(source, change)
@@ -256,7 +293,8 @@ end
 
 local function note(found, left)
   for _, probe in ipairs(left) do
-    table.insert(found.survivors, { line = probe.line, what = probe.what })
+    table.insert(found.survivors, { line = probe.line, last_line = probe.last_line,
+                                    what = probe.what })
     found.empty = found.empty or probe.empty or false
   end
 end
@@ -309,22 +347,46 @@ local function lines_meant(problem, genome)
   return lines
 end
 
---- Of the lines that a genome changes every probe: those that `of` left out of its sample run now,
---- on the same cases, and what is not noticed is added to the survivors. The score stays.
+-- The probes of the kernel that a sample of so many left out.
+local function left_out(problem, tried)
+  local all, ran, list = M.probes(problem), {}, {}
+  for _, probe in ipairs(sample(all, tried)) do ran[probe] = true end
+  for _, probe in ipairs(all) do
+    if not ran[probe] then list[#list + 1] = probe end
+  end
+  return list
+end
+
+-- Those of a list that are on a line of a set, or around one.
+local function around(list, lines)
+  local some = {}
+  for _, probe in ipairs(list) do
+    local is_there = false
+    for line = probe.line, probe.last_line or probe.line do is_there = is_there or lines[line] end
+    if is_there then some[#some + 1] = probe end
+  end
+  return some
+end
+
+--- Looks closer at what a genome changes, on the cases that `of` had: of its lines every probe
+--- runs, those too that are not in the sample; and the loops around them end after one round, for
+--- where no second one counts the data cannot tell what a change does to it. What is not noticed is
+--- added to the survivors; the score stays.
 ---@param a gilua.adequacy
 ---@param problem gilua.problem
 ---@param farm gilua.farm
----@param case? table as `of` had it
+---@param case? table
 ---@param genome string
 function M.look_closer(a, problem, farm, case, genome)
-  if a.tried == a.of then return end
-  local all, meant, tried, more = M.probes(problem), lines_meant(problem, genome), {}, {}
-  for _, probe in ipairs(sample(all, a.tried)) do tried[probe] = true end
-  for _, probe in ipairs(all) do
-    if meant[probe.line] and not tried[probe] then more[#more + 1] = probe end
+  local lines = lines_meant(problem, genome)
+  if not next(lines) then return end
+  local probes = a.tried < a.of and around(left_out(problem, a.tried), lines) or {}
+  for _, change in ipairs(around(one_round(problem), lines)) do
+    probes[#probes + 1] = { line = change.line, last_line = change.last_line, what = change.what,
+                            mutant = with(problem.source, change) }
   end
-  if #more == 0 then return end
-  note(a, on_cases(problem, farm, case, more, { probes = 0, nan = 0 }))
+  if #probes == 0 then return end
+  note(a, on_cases(problem, farm, case, probes, { probes = 0, nan = 0 }))
 end
 
 --- Lines that a genome changes and of which the data cannot tell what they are for.
@@ -333,10 +395,12 @@ end
 ---@param genome string
 ---@return integer[]
 function M.untold(a, problem, genome)
-  local meant, seen, lines = lines_meant(problem, genome), {}, {}
+  local marked, lines = {}, {}
   for _, s in ipairs(a.survivors) do
-    if meant[s.line] and not seen[s.line] then lines[#lines + 1] = s.line end
-    seen[s.line] = true
+    for line = s.line, s.last_line or s.line do marked[line] = true end
+  end
+  for line in pairs(lines_meant(problem, genome)) do
+    if marked[line] then lines[#lines + 1] = line end
   end
   table.sort(lines)
   return lines
