@@ -25,6 +25,18 @@ END
 ready far "an array that is longer than was guessed" 'count = "(size_x) * 4" }, -- GUESS: how many, as far' \
   'name = "h", type = "u16", count = "size_x", fill = { 12288, 15360 }' 'name = "raw", type = "u8"'
 
+cat >tally.cu <<'END'
+#define N 1000
+__global__ void tally(int *hits, const int *weight)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < N) atomicAdd(&hits[i % 16], weight[i]);
+}
+int main() { int *h, *w; cudaMalloc(&h, 64); cudaMalloc(&w, 4 * N); tally<<<4, 256>>>(h, w); }
+END
+ready tally "what nothing speaks for" 'fill = 0, role = "inout" }, -- 64 bytes, line 7; GUESS: begins with zeros' \
+  'count = 1000, fill = { 0, 100 } }, -- 4000 bytes, line 7; GUESS: what it holds'
+
 echo '__global__ void fun(float *x, float (*f)(float)) { x[threadIdx.x] = f(1); }' >fun.cu
 out=$("$GILUA" new fun.cu 2>&1)
 is "a pointer to a function: the reason, and nothing else" \

@@ -59,8 +59,6 @@ local function note(args, was, now)
     if arg.fill ~= was[arg] then
       arg.notes[#arg.notes + 1] = ("GUESS: a fill that shows %d of %d changes of the kernel")
         :format(now.noticed, now.probes)
-    elseif arg.role == "inout" and arg.count and arg.fill == "0" then
-      arg.notes[#arg.notes + 1] = "GUESS: begins with zeros"
     end
   end
 end

@@ -83,15 +83,22 @@ local function argument(arg)
     rel_error = arg.limits and arg.limits.rel_error }
 end
 
-local function notes_of(arg)
+-- What a row's remark says: the notes, of a fill that nothing speaks for that it is a guess, and
+-- where the limits are from.
+local function remark_of(arg)
   local notes = table.move(arg.notes, 1, #arg.notes, 1, {})
+  if arg.fill == "0" and arg.role == "inout" then
+    notes[#notes + 1] = "GUESS: begins with zeros"
+  elseif arg.fill == "{ 0, 100 }" then
+    notes[#notes + 1] = "GUESS: what it holds"
+  end
   notes[#notes + 1] = arg.limits and arg.limits.how
   return table.concat(notes, "; ")
 end
 
 local function add_arguments(p, args)
   local rows = {}
-  for i, arg in ipairs(args) do rows[i] = { i, argument(arg), notes_of(arg) } end
+  for i, arg in ipairs(args) do rows[i] = { i, argument(arg), remark_of(arg) } end
   add_list(p, "args", rows)
 end
 
