@@ -149,6 +149,21 @@ extern "C" __global__ void k(int *y, const int *x, int n)
   tap.is(on(data, "begun"), "wrong", "but not where something else was")
 end)
 
+tap.case("right answers by what nobody wrote", function()
+  local data = found(problem_of([[
+extern "C" __global__ void k(int *y, const int *x, int n)
+{
+    __shared__ int s[128];
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    s[threadIdx.x] = i < n ? x[i] : 0;
+    if (i < n) y[i] = x[i] + (s[threadIdx.x] == 2000000000);
+}
+]], ONE_WARP), "<_kernel.cu_5>")
+  local verdict, why = on(data, "zeros")
+  tap.is(verdict, "wrong", "it was never added, and is read")
+  tap.has(why, "nobody wrote", "by the check of reads")
+end)
+
 tap.case("large numbers are rounded more, and that is not wrong", function()
   local p = problem_of([[
 extern "C" __global__ void k(float *y, const float *x, int n)
@@ -194,6 +209,75 @@ extern "C" __global__ void k(float *y, const float *x, int n)
   tap.is(verdict, "not told", "a root of -1")
   tap.has(why, "gives no numbers", "says why")
   tap.is(data.wrong + data.right, 0, "nobody is blamed")
+end)
+
+-- A farm that finds the same on every case.
+local function farm_that_finds(result)
+  return {
+    check = function() return { { status = "ok", instructions = 1000 } } end,
+    examine = function(_, _, cases)
+      local list = {}
+      for i in ipairs(cases) do list[i] = result end
+      return result and list, "line 3: expected a ;"
+    end,
+  }
+end
+
+local function verdicts(own, m)
+  local right = { status = "ok", n = 10, off = 0, unset = 0, nan = 0, max_error = 0 }
+  for _, one in ipairs { own, m } do
+    for field, value in pairs(right) do
+      if one[field] == nil then one[field] = value end
+    end
+  end
+  return { name = "a case", largest = 1, verdicts = { own, m } }
+end
+
+tap.case("who is to blame", function()
+  local p = problem_of(BOUNDS, EVEN)
+  for _, row in ipairs {
+    { "right", verdicts({}, {}) },
+    { "right", verdicts({ nan = 0.4 }, { nan = 0.4 }) },
+    { "right", verdicts({}, { warnings = { { kind = "benign_race", message = "m" } } }) },
+    { "wrong", verdicts({}, { status = "race", message = "m" }) },
+    { "wrong", verdicts({}, { off = 0.1, max_error = math.huge }) },
+    { "wrong", verdicts({}, { unset = 0.1, off = 0.1 }) },
+    { "wrong", verdicts({}, { warnings = { { kind = "local_overrun", message = "m" } } }) },
+    { "wrong", { lost = { status = "crash", message = "its worker died twice" } } },
+    { "wrong", nil },
+    { "not told", { why = "no such case" } },
+    { "not told", verdicts({ status = "race", message = "m" }, { status = "timeout" }) },
+    { "not told", verdicts({ unset = 0.5 }, { off = 1 }) },
+    { "not told", verdicts({ nan = 0.6 }, { off = 1 }) },
+    { "not told", verdicts({ off = 0.1, max_error = 1 }, { off = 1 }) },
+  } do
+    local data = gi.otherdata.of(p, farm_that_finds(row[2]), "")
+    tap.is(data.rows[1].verdict, row[1], data.rows[1].why or "nothing is wrong")
+  end
+  local old = { kind = "local_overrun", message = "m" }
+  local data = gi.otherdata.of(p, farm_that_finds(verdicts({ warnings = { old } },
+    { warnings = { old } })), "")
+  tap.is(data.rows[1].verdict, "right", "what the kernel as it is does too")
+end)
+
+tap.case("where one array cannot be other, the rest is", function()
+  local p = problem_of([[
+extern "C" __global__ void k(float *y, const float *x, const float *place, int n)
+{
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    const int from = (int)(n * place[i]);
+    y[i] = fabsf(x[from]);
+}
+]], [[size = 1000, block_size_x = 32, args = {
+  { name = "y", type = "f32", count = "n", role = "out" },
+  { name = "x", type = "f32", count = "n" }, { name = "place", type = "f32", count = "n" },
+  { name = "n", type = "i32", value = "size_x" } }, tolerance = { max_error = 1e-6 }]])
+  local data = found(p, "")
+  tap.is(on(data, "all sorts"), nil, "all arrays at once: told by none")
+  tap.is(on(data, "all sorts of x"), "right", "one that is a number")
+  tap.is(on(data, "all sorts of place"), nil, "one that is an index is left out")
+  tap.is(on(data, "zeros"), "right", "what both may be is for both")
 end)
 
 tap.case("a size that nothing follows is no other", function()
@@ -268,7 +352,8 @@ tap.case("indices: all the same, every one, twice, the ends", function()
 end)
 
 tap.case("a permutation stays one, rows never fall, what is in order stays so", function()
-  for _, family in ipairs(families.of { args = { { type = "i32", count = 9, fill = "index" } } }) do
+  local ordered = { name = "a", type = "i32", count = 9, fill = "index" }
+  for _, family in ipairs(families.of { args = { ordered } }) do
     tap.is(distinct(array(family, { fill = "permutation" })), 200, family)
   end
   for _, family in ipairs(PLACES) do
@@ -285,7 +370,7 @@ end)
 
 tap.case("what somebody has fixed stays", function()
   local function names(arg)
-    arg.type, arg.count = arg.type or "f32", 10
+    arg.name, arg.type, arg.count = "a", arg.type or "f32", 10
     return table.concat(families.of { args = { arg } }, ", ")
   end
   tap.is(names { fill = 3 }, "", "a number")

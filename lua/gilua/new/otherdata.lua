@@ -25,6 +25,7 @@ local DIMENSIONS = { "x", "y", "z" }
 ---@class OtherRow
 ---@field data string the kind of data, or the size: "long tails", "size 257"
 ---@field case string
+---@field spec table of the case
 ---@field verdict string "right", "wrong" or "not told"
 ---@field why? string of the last two
 ---@field answers? integer
@@ -189,7 +190,8 @@ end
 
 ---@return OtherRow
 local function row_of(problem, case, found)
-  local row = { data = case.data, case = found.name or case.data, verdict = "right" }
+  local row = { data = case.data, case = found.name or case.data, spec = case.spec,
+                verdict = "right" }
   row.why = untold(problem, case.spec, found)
   if row.why then
     row.verdict = "not told"
@@ -205,12 +207,50 @@ local function row_of(problem, case, found)
   return row
 end
 
-local function counted(rows, fixed)
-  local data = { rows = rows, right = 0, wrong = 0, fixed = fixed }
-  for _, row in ipairs(rows) do
-    if data[row.verdict] then data[row.verdict] = data[row.verdict] + 1 end
+-- A genome on cases, or rows of earlier ones: a row for each.
+local function rows_on(problem, farm, text, cases)
+  local specs, rows = {}, {}
+  for i, case in ipairs(cases) do specs[i] = case.spec end
+  local found, why = farm:examine(text, specs)
+  for i, case in ipairs(cases) do
+    rows[i] = row_of(problem, case, found and found[i]
+      or { lost = { status = "compile_error", message = why } })
   end
-  return data
+  return rows
+end
+
+local function with_verdict(rows, verdict)
+  local list = {}
+  for _, row in ipairs(rows) do
+    if row.verdict == verdict then list[#list + 1] = row end
+  end
+  return list
+end
+
+-- The cases of a family that told nothing, for each array alone: one of them may be an index.
+local function each_alone(problem, row)
+  local list, family = {}, row.spec.family
+  local names = family and families.arrays(problem.definition.kernel_table.table, family) or {}
+  for i, name in ipairs(#names > 1 and names or {}) do
+    local spec = { array = name }
+    for key, value in pairs(row.spec) do spec[key] = value end
+    list[i] = { data = ("%s of %s"):format(family, name), spec = spec }
+  end
+  return list
+end
+
+-- What told nothing as a whole is tried array by array, and stays where that tells nothing either.
+local function taken_apart(problem, farm, text, rows)
+  local list = {}
+  for _, row in ipairs(rows) do
+    local alone = row.verdict == "not told" and each_alone(problem, row) or {}
+    local told = 0
+    for _, part in ipairs(#alone > 0 and rows_on(problem, farm, text, alone) or {}) do
+      if part.verdict ~= "not told" then list[#list + 1], told = part, told + 1 end
+    end
+    if told == 0 then list[#list + 1] = row end
+  end
+  return list
 end
 
 --- Runs a genome on all of them.
@@ -223,14 +263,9 @@ function M.of(problem, farm, text, seed)
   local own = farm:check({ "" })[1]
   local cases, fixed = M.cases(problem, text, { seed = seed or 1,
     budget = own.instructions and own.instructions * MOST_TIMES })
-  local specs, rows = {}, {}
-  for i, case in ipairs(cases) do specs[i] = case.spec end
-  local found, why = farm:examine(text, specs)
-  for i, case in ipairs(cases) do
-    rows[i] = row_of(problem, case, found and found[i]
-      or { lost = { status = "compile_error", message = why } })
-  end
-  return counted(rows, fixed)
+  local rows = taken_apart(problem, farm, text, rows_on(problem, farm, text, cases))
+  return { rows = rows, right = #with_verdict(rows, "right"), wrong = #with_verdict(rows, "wrong"),
+           fixed = fixed }
 end
 
 --------------------------------------------------------------------------------------------------
@@ -240,18 +275,12 @@ end
 ---@field gene string
 ---@field row OtherRow where it is wrong with it
 
-local function first_wrong(data)
-  for _, row in ipairs(data.rows) do
-    if row.verdict == "wrong" then return row end
-  end
-end
-
--- The genes, in their order, with which a genome is right on all other data.
-local function without_wrong(problem, farm, text, refuse)
+-- The genes, in their order, with which a genome is right where it was wrong.
+local function without_wrong(problem, farm, text, rows, refuse)
   local kept = ""
   for _, gene in ipairs(genome.split(text)) do
     local more = genome.join { kept, gene }
-    local row = first_wrong(M.of(problem, farm, more))
+    local row = with_verdict(rows_on(problem, farm, more, rows), "wrong")[1]
     if row then refuse(gene, row) else kept = more end
   end
   return kept
@@ -272,11 +301,12 @@ function M.watch(problem, farm)
     known[gene] = true
   end
   local function hold(text)
-    data_of[text] = M.of(problem, farm, text)
-    if data_of[text].wrong == 0 then return text end
-    local kept = without_wrong(problem, farm, text, refuse)
-    data_of[kept] = M.of(problem, farm, kept)
-    return kept
+    if text == "" then return text end
+    local data = M.of(problem, farm, text)
+    data_of[text] = data
+    if data.wrong == 0 then return text end
+    local kept = without_wrong(problem, farm, text, with_verdict(data.rows, "wrong"), refuse)
+    return kept == text and "" or hold(kept) -- of fewer genes, so that it ends
   end
   local watch = { hold = hold, refused = refused }
   function watch.on_end(run)
@@ -293,10 +323,8 @@ end
 
 -- Names of the data of some verdict, with commas.
 local function named(data, verdict)
-  local names = {}
-  for _, row in ipairs(data.rows) do
-    if row.verdict == verdict then names[#names + 1] = row.data end
-  end
+  local names = with_verdict(data.rows, verdict)
+  for i, row in ipairs(names) do names[i] = row.data end
   return table.concat(names, ", ")
 end
 

@@ -12,6 +12,7 @@
 -- Other numbers and what a function gives are somebody's own and stay as they are.
 
 local arrayfills = require "gilua.problem.arrayfills"
+local settings = require "gilua.base.settings"
 
 local M = {}
 
@@ -187,11 +188,12 @@ end
 -- What an array's fill says of it, and the range as the fill has it.
 local function said_of(arg)
   local fill = arg.fill
-  if not arg.count or arg.role == "out" or arg.role == "scratch" then return nil end
-  if type(fill) == "function" then return nil end
+  if not arg.count or arg.role == "out" or arg.role == "scratch" or type(fill) == "function" then
+    return "nothing"
+  end
   if fill == "zero" or type(fill) == "number" then
     local value = fill == "zero" and 0 or fill
-    return arg.role == "inout" and "begun" or nil, { value, value }
+    return arg.role == "inout" and "begun" or "nothing", { value, value }
   end
   if type(fill) ~= "table" then return named(arg) end
   if fill.ascending then return "rows", { 0, fill.ascending } end
@@ -221,19 +223,27 @@ function M.maker(name, arg)
   end, range
 end
 
+--- The arrays of a problem table that a family changes.
+---@param t table
+---@param family string
+---@return string[] names
+function M.arrays(t, family)
+  local names, made = {}, family_called(family)
+  local function look(name, arg)
+    if made[said_of(arg)] then names[#names + 1] = name end
+  end
+  for _, arg in ipairs(t.args) do look(arg.name, arg) end
+  for _, name in ipairs(settings.keys(t.constants or {})) do look(name, t.constants[name]) end
+  return names
+end
+
 --- The families that change something of a problem table.
 ---@param t table
 ---@return string[] names
 function M.of(t)
-  local arrays, names = {}, {}
-  for _, arg in ipairs(t.args) do arrays[#arrays + 1] = said_of(arg) end
-  for _, constant_array in pairs(t.constants or {}) do
-    arrays[#arrays + 1] = said_of(constant_array)
-  end
+  local names = {}
   for _, family in ipairs(FAMILIES) do
-    local changes = false
-    for _, said in ipairs(arrays) do changes = changes or family[said] ~= nil end
-    if changes then names[#names + 1] = family.name end
+    if #M.arrays(t, family.name) > 0 then names[#names + 1] = family.name end
   end
   return names
 end

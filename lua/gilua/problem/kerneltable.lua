@@ -110,9 +110,22 @@ end
 -- Cases
 
 -- A spec: seed; size, the table's own if left out; device of the reference and its budget (most
--- warp instructions on the virtual GPU); family, where the data are to be of another kind.
+-- warp instructions on the virtual GPU); family, where the data are to be of another kind, and
+-- array, where only this one's.
 local function check_spec(spec, name)
-  return settings.fill(name .. ": case", spec, {}, { "seed", "size", "device", "family", "budget" })
+  return settings.fill(name .. ": case", spec, {}, { "seed", "size", "device", "budget", "family",
+    "array" })
+end
+
+-- The family that fills an array; nil where its own fill does.
+local function family_of(s, name)
+  return (s.array == nil or s.array == name) and s.family or nil
+end
+
+local function case_name(size, s)
+  local name = ("size %s, seed %s"):format(table.concat(size, "x"), tostring(s.seed or 1))
+  if s.family then name = name .. ", " .. s.family end
+  return s.array and ("%s of %s"):format(name, s.array) or name
 end
 
 local function make_case(self, spec, as)
@@ -125,15 +138,14 @@ local function make_case(self, spec, as)
     if arg.type == "struct" then
       case.structs[arg.name] = tablecase.struct(arg, names, where, as)
     elseif arg.count then
-      case.arrays[arg.name] = tablecase.array(arg, names, rng, where, s.family)
+      case.arrays[arg.name] = tablecase.array(arg, names, rng, where, family_of(s, arg.name))
     end
   end
   for _, name in ipairs(settings.keys(t.constants or {})) do
     case.constants[name] = tablecase.array(t.constants[name], names, rng,
-      ("%s: constants.%s"):format(self.path, name), s.family)
+      ("%s: constants.%s"):format(self.path, name), family_of(s, name))
   end
-  case.name = ("size %s, seed %s%s"):format(table.concat(size, "x"), tostring(s.seed or 1),
-    s.family and ", " .. s.family or "")
+  case.name = case_name(size, s)
   return case, names, s
 end
 
