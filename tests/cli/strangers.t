@@ -64,7 +64,7 @@ __global__ void twice(real *x, int n)
 __global__ void wait_for(real *x) { x[blockIdx.x] = 1; }
 END
 ready main "a kernel in a file that is included" 'size = 5000, -- from the launch' \
-  'block_size_x = 128,' 'a float is in a header' 'made_from = { path = "'"$PWD/kern.cu"
+  'block_size_x = 128,' 'an ulp of the inputs' 'made_from = { path = "'"$PWD/kern.cu"
 ready kern "a file that another includes" 'size = 5000, -- from the launch'
 out=$("$GILUA" new kern.cu later --kernel wait_for 2>&1)
 like "a size that is set later" "later/ is ready" "$out"

@@ -98,7 +98,7 @@ local function random_draft(rng)
   local host = { constants = function() return { { name = "c", type = word(), count = 3 } } end }
   return { folder = word(), shape = shape, args = args, size_note = word(),
     reading = { kernel = word(), path = "x" .. word():gsub("/", ""), absolute_path = word(),
-      host = host, template = { word(), word() }, sliced = { source = "c" },
+      host = host, template = { word(), word() }, sliced = { source = "c", options = { word() } },
       body = gi.grammar.tokens "",
       compiler = { include = { word() }, defines = { word() } } } }
 end

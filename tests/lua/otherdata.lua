@@ -212,9 +212,9 @@ extern "C" __global__ void k(float *y, const float *x, int n)
 end)
 
 -- A farm that finds the same on every case.
-local function farm_that_finds(result)
+local function farm_that_finds(result, instructions)
   return {
-    check = function() return { { status = "ok", instructions = 1000 } } end,
+    check = function() return { { status = "ok", instructions = instructions or 1000 } } end,
     examine = function(_, _, cases)
       local list = {}
       for i in ipairs(cases) do list[i] = result end
@@ -258,6 +258,16 @@ tap.case("who is to blame", function()
   local data = gi.otherdata.of(p, farm_that_finds(verdicts({ warnings = { old } },
     { warnings = { old } })), "")
   tap.is(data.rows[1].verdict, "right", "what the kernel as it is does too")
+end)
+
+tap.case("of a small case that is large some are run, and the others told", function()
+  local p = problem_of(BOUNDS, EVEN)
+  local data = gi.otherdata.of(p, farm_that_finds(verdicts({}, {}), 60000000), "")
+  tap.is(#data.rows .. " " .. data.right, "12 6", "half of them")
+  tap.is(on(data, "all sorts") .. " " .. on(data, "size 341"), "right right", "first and last")
+  local verdict, why = on(data, "zeros")
+  tap.is(verdict, "not told", "one between")
+  tap.has(why, "not run", "says so")
 end)
 
 tap.case("where one array cannot be other, the rest is", function()
