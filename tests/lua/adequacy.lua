@@ -177,6 +177,23 @@ tap.case("a change in a loop that has one round is marked, for what it does to t
   tap.is(marked("1999", before_both), "0: ", "two")
 end)
 
+local SQUARE = [[
+extern "C" __global__ void k(float *x, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x, width = n, height = n;
+    if (i >= width) return;
+    if (i >= height) return;
+    x[i] = x[i] + 1.0f;
+}
+]]
+
+tap.case("a condition that another one stands for is marked, whatever else is noticed", function()
+  local p = problem_of(SQUARE, "{ 1, 2 }")
+  local a = { survivors = {} }
+  tap.is(table.concat(adequacy.untold(a, p, "<IF_kernel.cu_4><IF_kernel.cu_5>"), " "), "4", "other")
+  tap.is(#adequacy.untold(a, p, "<IF_kernel.cu_4><IF_kernel.cu_4>"), 0, "the same")
+end)
+
 tap.case("a kernel that is not right itself is judged by nothing", function()
   local p = problem_of(ABSOLUTE, "{ -1, 1 }", "function(args) args.x[1] = 2 end")
   tap.raises(function() score_of(p) end, "does not give the answers of its reference", "said")

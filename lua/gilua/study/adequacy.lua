@@ -389,13 +389,28 @@ function M.look_closer(a, problem, farm, case, genome)
   note(a, on_cases(problem, farm, case, probes, { probes = 0, nan = 0 }))
 end
 
+local DECIDES = { ["if"] = true, ["while"] = true, for1 = true, for2 = true, for3 = true }
+
+-- Lines with a condition or a part of a loop's header that another one stands for: that both decide
+-- the same on these data is a fact of the data, of a width that is as large as the height.
+local function lines_decided(problem, genome)
+  local lines = {}
+  for _, gene in ipairs(problem.grammar:genes(genome) or {}) do
+    local rule, source = gene.target, gene.source
+    if rule and source and DECIDES[rule.type] and source.text ~= rule.text then
+      lines[rule.line] = true
+    end
+  end
+  return lines
+end
+
 --- Lines that a genome changes and of which the data cannot tell what they are for.
 ---@param a gilua.adequacy
 ---@param problem gilua.problem
 ---@param genome string
 ---@return integer[]
 function M.untold(a, problem, genome)
-  local marked, lines = {}, {}
+  local marked, lines = lines_decided(problem, genome), {}
   for _, s in ipairs(a.survivors) do
     for line = s.line, s.last_line or s.line do marked[line] = true end
   end
