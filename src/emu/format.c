@@ -193,11 +193,21 @@ static bool print_string(gi_buf *out, const Conversion *c, Arguments *args,
     return true;
 }
 
+/* What print_… takes of the arguments, for nobody to read. */
+static bool pass_over(const Conversion *c, Arguments *args) {
+    uint64_t bits;
+    if (c->type == '%') return true;
+    if (c->type == '\0' || !strchr("diouxXcpsfFeEgGaA", c->type)) return false;
+    const bool wide = strchr("diouxX", c->type) ? c->size == 'l' : c->type != 'c';
+    return take(args, wide ? 8 : 4, &bits);
+}
+
 /* One conversion, its '%' already read; false when it cannot be printed. */
 static bool convert(gi_buf *out, const char **p, Arguments *args,
                     const char *(*string)(void *user, uint64_t address), void *user) {
     Conversion c;
     if (!parse(p, args, &c)) return false;
+    if (out == NULL) return pass_over(&c, args);
     switch (c.type) {
     case '%': gi_buf_add(out, "%", 1); return true;
     case 'd':
@@ -227,12 +237,12 @@ int format_print(gi_buf *out, const char *fmt, const unsigned char *args_bytes, 
     bool good = true;
     while (*fmt) {
         size_t plain = strcspn(fmt, "%");
-        gi_buf_add(out, fmt, plain);
+        if (out) gi_buf_add(out, fmt, plain);
         fmt += plain;
         if (!*fmt) break;
         const char *start = fmt++;
         if (!convert(out, &fmt, &args, string, user)) {
-            gi_buf_add(out, start, (size_t)(fmt - start));
+            if (out) gi_buf_add(out, start, (size_t)(fmt - start));
             good = false;
         }
     }

@@ -37,7 +37,9 @@ function COMMANDS.new()
     { name = "template", type = "string", doc = "arguments of the kernel's template: float,256" },
     { name = "include", type = "string", doc = "folders of headers, with commas between" },
     { name = "define", type = "string", doc = "macros, with commas between: DIM=3,FAST" },
+    { name = "megabytes", default = 4, min = 1, doc = "of source that it may read" },
   }
+  gi.headers.most_bytes = o.megabytes * 1000000
   return status_of(gi.newproblem.write(o.file, o.folder, o))
 end
 

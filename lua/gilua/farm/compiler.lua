@@ -32,7 +32,8 @@ local function elsewhere(source, options)
     M.memory_bytes, "emu")
   local found
   process:post {
-    kind = "compile", role = "host", limit_s = M.limit_s, strikes = crew.STRIKES - 1,
+    kind = "compile", role = "host", limit_s = M.limit_s, sleep_s = crew.SLEEP_S,
+    strikes = crew.STRIKES - 1,
     message = function() return { op = "compile_one", source = source, options = options } end,
     done = function(reply) found = reply.results end,
     blame = function(status, reason) found = lost(options, status, reason) end,

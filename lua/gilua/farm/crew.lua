@@ -28,6 +28,7 @@
 --   blame      fun(status, reason)          it is guilty
 --   parts      fun(): job[]?                the same for one mutant each; nil where it is one
 --   strikes    STRIKES - 1: it is blamed for the first worker that it loses
+--   sleep_s    seconds by the clock that it may go without any of a processor
 --   limit_s    seconds of a processor (of a GPU's worker: by the clock) it may take
 
 local fail = require "gilua.base.fail"
@@ -35,6 +36,7 @@ local core = require "gilua.core"
 local wire = require "gilua.base.wire"
 
 local M = {
+  SLEEP_S = 5, -- that a compiler may do nothing
   STRIKES = 2, -- workers that a job loses, alone, before it is blamed
 }
 
@@ -168,6 +170,17 @@ end
 function Crew:start_clock(worker)
   if not worker.jobs[1] then return end
   worker.since_s, worker.since_cpu_s = core.system.seconds(), self.processes:cpu_s(worker.index)
+  worker.awake_s, worker.awake_cpu_s = worker.since_s, worker.since_cpu_s
+end
+
+--- Has a worker done nothing at all for as long as its job may sleep? A compiler has nothing to
+--- wait for, unless a source sends it to a pipe.
+function Crew:asleep(worker, now)
+  local sleep_s = worker.jobs[1].sleep_s
+  if not sleep_s then return false end
+  local cpu_s = self.processes:cpu_s(worker.index)
+  if cpu_s > worker.awake_cpu_s then worker.awake_s, worker.awake_cpu_s = now, cpu_s end
+  return now - worker.awake_s > sleep_s
 end
 
 function Crew:send(worker, job)
@@ -346,6 +359,7 @@ end
 --- Why a worker's first job has had its time; nil while it has not.
 function Crew:overdue(worker, now)
   local limit_s = worker.jobs[1].limit_s
+  if self:asleep(worker, now) then return "it waited for something that does not come" end
   local past_s = now - worker.since_s
   if past_s <= limit_s then return nil end
   if worker.device ~= "emu" then return ("no answer within %.3g s"):format(limit_s) end

@@ -21,6 +21,7 @@ local fail = require "gilua.base.fail"
 local core = require "gilua.core"
 local lfs = require "lfs"
 local compiled = require "gilua.farm.compiled"
+local crew = require "gilua.farm.crew"
 local plans_of = require "gilua.farm.plan"
 local wire = require "gilua.base.wire"
 local failed = require("gilua.farm.runner").failed
@@ -114,6 +115,7 @@ function Funnel:compile_job(texts)
   local function job(list)
     return {
       kind = "compile", role = "host", limit_s = self.options.compile_timeout_s,
+      sleep_s = crew.SLEEP_S,
       message = function()
         local units = {}
         for i, text in ipairs(list) do

@@ -8,6 +8,7 @@ local gi = require "gilua"
 local M = {}
 
 local MOST_TRIES = 8
+local MOST_TEXT = 4e6 -- bytes of source that the compiler is given for them: some seconds
 
 -- Fills to try for an array, the likeliest first; none for what is an index of something.
 local function candidates(arg)
@@ -63,6 +64,13 @@ local function note(args, was, now)
   end
 end
 
+-- How often all probes may run of a kernel that is as long as this: 0 for one of which a score
+-- alone would take too long.
+local function most_scores(problem)
+  local bytes = #problem.source:gsub("%s+", " ")
+  return MOST_TEXT // (bytes * adequacy.MOST)
+end
+
 --- Tries other fills of a draft's arrays and keeps those that show more.
 ---@param args ArgumentGuess[] their fills and notes are changed
 ---@param write fun(): gilua.problem the problem with the arguments as they are now
@@ -71,9 +79,10 @@ end
 function M.improve(args, write)
   local was, changed = {}, false
   for _, arg in ipairs(args) do was[arg] = arg.fill end
-  local best = score_of(write())
-  local tries = list_of_tries(args)
-  for i = 1, best and math.min(#tries, MOST_TRIES) or 0 do
+  local problem, tries = write(), list_of_tries(args)
+  local scores = most_scores(problem)
+  local best = scores > 0 and score_of(problem) or nil
+  for i = 1, best and math.min(#tries, MOST_TRIES, scores - 1) or 0 do
     if best.score == 1 then break end
     local back = set(tries[i])
     local found = score_of(write())

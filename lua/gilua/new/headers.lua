@@ -3,6 +3,7 @@
 -- folders that it is told of, and always below one of these, as the compiler reaches no others.
 
 local csource = require "gilua.new.csource"
+local fail = require "gilua.base.fail"
 local lfs = require "lfs"
 local textfile = require "gilua.base.textfile"
 
@@ -30,7 +31,10 @@ local STD = {
   ["cuda/std/span"] = "span",
 }
 
-local M = { of_std = {} } -- of_std: a header by what it has
+local M = {
+  of_std = {}, -- a header by what it has
+  most_bytes = 1 << 26, -- of a file with its headers
+}
 
 for header, names in pairs(STD) do
   for name in names:gmatch "%S+" do M.of_std[name] = header end
@@ -77,13 +81,25 @@ local function find(spelled, where, folders)
   end
 end
 
+--- Reads a file of the user's.
+---@param path string
+---@param what string that it is, for the sentence: "the kernel"
+---@param left? integer bytes that it may have, of most_bytes
+---@return string
+function M.read(path, what, left)
+  local size = lfs.attributes(path, "mode") == "file" and lfs.attributes(path, "size") or 0
+  if size <= (left or M.most_bytes) then return textfile.read(path, what) end
+  fail("cannot read %s: with %s there are more than %.0f MB of source (gilua new --megabytes N "
+    .. "reads more)", what, path, M.most_bytes / 1e6)
+end
+
 --- The headers of a text, each once, in the order of the first #include.
 ---@param text string
 ---@param folders string[] where the compiler looks; the file's own is one of them
 ---@return Header[]
 ---@return table<string, Header> includes of the text itself, as spelled
 function M.of(text, folders)
-  local list, by_path = {}, {}
+  local list, by_path, left = {}, {}, M.most_bytes - #text
   local function read(from, where)
     local includes, beside = {}, {}
     for _, spelled in ipairs(csource.includes(from)) do
@@ -91,7 +107,8 @@ function M.of(text, folders)
       local header = path and by_path[path]
       if path and not header then
         header = { name = spelled, path = path, folder = path:match "^(.*)/",
-          text = textfile.read(path, "a header") }
+          text = M.read(path, "a header", left) }
+        left = left - #header.text
         list[#list + 1], by_path[path] = header, header
         header.includes, header.beside = read(header.text, { header.folder, table.unpack(folders) })
       end

@@ -26,6 +26,7 @@ local M = {}
 
 local BUDGET = 60e6 -- warp instructions of the kernel as it is: under a second on the virtual GPU
 local LEAST_SIZE = 64 -- that is halved
+local MOST_BYTES = 256e6 -- of its arrays together
 local MOST_HALVINGS = 30
 local MOST_LONGER = 64 -- times what was guessed
 
@@ -83,6 +84,7 @@ end
 ---@field shape LaunchShape guessed: sizes, block, grid
 ---@field args ArgumentGuess[] guessed; trying it may change a role or a count
 ---@field size_note? string where the size is from; trying it may add to it
+---@field ends? boolean found by trying: at the least size it takes no longer than it may
 ---@field checked_size? integer[] found by trying: the small case's, where it must be the whole one
 
 local function draft_of(read, folder)
@@ -142,18 +144,42 @@ local function halve(draft, original)
   return true
 end
 
+local function run(draft)
+  local problem = write_problem(draft)
+  return problem, kerneltable.run(problem, { seed = 1 },
+    { budget = BUDGET, most_bytes = MOST_BYTES })
+end
+
+-- Does a kernel that takes too long do so at the least size, too? Then halving is of no use.
+local function is_endless(draft)
+  local size, widest = draft.shape.size, widest_linked(draft.shape)
+  if not widest or size[widest] < LEAST_SIZE then return true end
+  local whole = size[widest]
+  size[widest] = LEAST_SIZE
+  local _, _, _, m = run(draft)
+  size[widest] = whole
+  return m ~= nil and m.status == "timeout"
+end
+
+-- Changes a draft that does not run so that it may; false where nothing more helps.
+local function ease(draft, why, m, original)
+  local status = m and m.status
+  if status == "timeout" then
+    draft.ends = draft.ends or not is_endless(draft)
+    return draft.ends and halve(draft, original)
+  end
+  if status == "out_of_memory" then return halve(draft, original) end
+  return lengthen(draft, why)
+end
+
 -- Changes the sizes until the kernel as it is runs within the budget: problem, outputs,
 -- measurement; or problem, nil and why it does not run.
 local function fit(draft)
   local original = problemtext.size(draft.shape.size)
   for _ = 1, MOST_HALVINGS do
-    local problem = write_problem(draft)
-    local outputs, why, m = kerneltable.run(problem, { seed = 1 }, { budget = BUDGET })
+    local problem, outputs, why, m = run(draft)
     if outputs then return problem, outputs, why end
-    local again
-    if m and m.status == "timeout" then again = halve(draft, original)
-    else again = lengthen(draft, why) end
-    if not again then return problem, nil, why end
+    if not ease(draft, why, m, original) then return write_problem(draft), nil, why end
   end
 end
 

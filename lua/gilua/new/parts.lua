@@ -5,7 +5,6 @@ local csource = require "gilua.new.csource"
 local headers = require "gilua.new.headers"
 local lfs = require "lfs"
 local slice = require "gilua.new.slice"
-local textfile = require "gilua.base.textfile"
 
 local M = {}
 
@@ -46,11 +45,12 @@ local function includer(path)
   for name in lfs.dir(folder) do
     local other = folder .. "/" .. name
     local is_file = other ~= absolute and lfs.attributes(other, "mode") == "file"
+      and lfs.attributes(other, "size") <= headers.most_bytes
     if is_file and name:find "%.c[pu]*$" then names[#names + 1] = name end
   end
   table.sort(names)
   for _, name in ipairs(names) do
-    local text = textfile.read(folder .. "/" .. name, "a file beside it")
+    local text = headers.read(folder .. "/" .. name, "a file beside it")
     local found = before(text, folder, absolute)
     if found then return { path = folder .. "/" .. name, text = text, before = found } end
   end
@@ -77,7 +77,7 @@ end
 ---@param wanted? string the kernel's name
 ---@return Parts
 function M.of(path, wanted)
-  local text = textfile.read(path, "the kernel")
+  local text = headers.read(path, "the kernel")
   local kernels = slice.kernels(text, path)
   local elsewhere = not has(kernels, wanted) and included(path, text, wanted)
   return elsewhere or { path = path, text = text, kernels = kernels, host = includer(path) }

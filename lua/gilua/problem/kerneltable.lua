@@ -300,20 +300,32 @@ local function run_kernel(self, case, device, run)
   return expected, m
 end
 
+-- Why a case is too large, and what stands for its measurement; nil where it is not.
+local function too_large(self, spec, most_bytes)
+  local size = tablecase.sizes(spec.size or self.table.size)
+  local bytes = tablecase.bytes(self, tablecase.names(self, size, self:defaults()))
+  if bytes <= most_bytes then return nil end
+  return ("its arrays take %.0f MB, and %.0f MB are the most that is tried"):format(bytes / 1e6,
+    most_bytes / 1e6), { status = "out_of_memory" }
+end
+
 --- Runs the kernel of a problem table as it is, or `source` in its place, on a case.
 ---@param problem gilua.problem
 ---@param spec table { seed, size }
 ---@param options? { device?: string, source?: string, budget?: integer, structs?: table,
----  backwards?: boolean, convert?: fun(case: table, launch?: table) } budget: most warp
----  instructions on the virtual GPU; convert may change the case, and then the launch; structs:
----  other types for those of fields, { f32 = "f64" }; backwards: the last block begins first
+---  backwards?: boolean, most_bytes?: integer, convert?: fun(case: table, launch?: table) } budget:
+---  most warp instructions on the virtual GPU; most_bytes: of its arrays together; convert may
+---  change the case, and then the launch; structs: other types for those of fields,
+---  { f32 = "f64" }; backwards: the last block begins first
 ---@return table<string, userdata>? outputs by argument's name
 ---@return table|string measurement, or why there are none
 ---@return table? measurement where there are none
 function M.run(problem, spec, options)
   local o = settings.fill("kerneltable.run", options, { device = "emu" },
-    { "source", "budget", "convert", "structs", "backwards" })
+    { "source", "budget", "most_bytes", "convert", "structs", "backwards" })
   local self = problem.definition.kernel_table
+  local large, why = too_large(self, spec, o.most_bytes or math.huge)
+  if large then return nil, large, why end
   local case = make_case(self, spec, o.structs)
   if o.convert then o.convert(case) end
   local device <close> = assert(require("gilua").device(o.device))

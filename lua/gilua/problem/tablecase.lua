@@ -163,6 +163,21 @@ function M.texture(arg, names, where)
   return options
 end
 
+--- What the arrays of a case take, before they are made.
+---@param self table of gilua.kerneltable
+---@param names table<string, any>
+---@return number bytes
+function M.bytes(self, names)
+  local total = 0.0
+  for i, arg in ipairs(self.table.args) do
+    if arg.count then
+      local count = expression.whole(arg.count, names, M.where(self, i) .. ": count")
+      total = total + 1.0 * BYTES[arg.type] * count
+    end
+  end
+  return total
+end
+
 --------------------------------------------------------------------------------------------------
 -- Structs
 
