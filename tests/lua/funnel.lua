@@ -85,6 +85,14 @@ tap.case("where a problem says nothing, the kernel's own loops say how often oth
   end
 end)
 
+tap.case("an endless loop is for the first block alone: others do not take turns in it", function()
+  local problem = gi.problem "tests/hostile/problem"
+  local farm <close> = gi.farm(problem, { jobs = 1 })
+  farm:check { "" }
+  local verdict = farm:check { "<for3_kernel.cu_31>" }[1]
+  tap.is(verdict.status, "loop_limit", "it is the guard that ends it, not the budget")
+end)
+
 tap.case("a problem says where races are looked for, and what of benign ones", function()
   local function verdict(change, to)
     local p = sums(tap.folder(), change)
