@@ -70,7 +70,7 @@ slowest    := $(addprefix tests/,cli/docs.t cli/experiment.t cli/own.t lua/stere
               lua/stereo_wide.lua lua/kernels.lua cli/hostile.t lua/backport.lua \
               lua/niftyreg_wide.lua lua/stats.lua)
 
-.PHONY: all deps demo test gpu-test tests bench docs portable install uninstall clean help FORCE
+.PHONY: all deps demo test gpu-test tests bench docs names portable install uninstall clean help FORCE
 .DELETE_ON_ERROR:
 .SUFFIXES:
 
@@ -155,6 +155,10 @@ portable: all
 docs: all
 	$Q./gilua docs/generate.lua
 
+# What a release promises: its public names stay.
+names: all
+	$Q./gilua docs/generate.lua docs/api.md tests/data/names.txt
+
 # What the shell and man look for outside share/gilua: FILE=PLACE below the prefix.
 completion := docs/gilua.bash-completion=share/bash-completion/completions/gilua \
               docs/_gilua=share/zsh/site-functions/_gilua docs/gilua.1=share/man/man1/gilua.1
@@ -179,6 +183,7 @@ help:
 	@echo "make gpu-test   the stories of tests/gpu, on a machine with a GPU"
 	@echo "make bench      deps, build, then the measured figures"
 	@echo "make docs       write docs/api.md from the code"
+	@echo "make names      add its new names to those that stay (tests/data/names.txt)"
 	@echo "make portable   portable/$(PACKAGE)/, to copy to another machine"
 	@echo "make install    to PREFIX ($(PREFIX)) below DESTDIR, with man page and completions; uninstall undoes"
 	@echo "make clean      remove all that was built (deps/ stays)"

@@ -1,6 +1,7 @@
 -- Writes docs/api.md: the functions in C from their registration records (core.docs, which `help`
 -- shows too), those in Lua from the comments and annotations that stand before them in
--- lua/gilua. `./gilua docs/generate.lua [FILE]`, or `make docs`; running it twice changes nothing.
+-- lua/gilua. `./gilua docs/generate.lua [FILE [NAMES]]`, or `make docs`; running it twice changes
+-- nothing. The names that are new are added to a list NAMES, which none leaves (`make names`).
 
 local gi = require "gilua"
 local core = require "gilua.core"
@@ -48,18 +49,18 @@ end
 
 -- What a line defines for others: name and arguments ("" for a value), or nil.
 local function definition(line)
-  local owner, sign, name, arguments = line:match("^function ([%a_]%w*)([.:])([%a_]%w*)(%b())")
+  local owner, sign, name, arguments = line:match("^function ([%w_]+)([.:])([%w_]+)(%b())")
   if name then return owner, sign, name, arguments end
-  owner, name = line:match("^([%a_]%w*)%.([%a_]%w*) = ")
+  owner, name = line:match("^([%w_]+)%.([%w_]+) = ")
   if name then return owner, ".", name, line:match("= function(%b())") or "" end
-  name, arguments = line:match("^local function ([%a_]%w*)(%b())") -- the module, if it is one
+  name, arguments = line:match("^local function ([%w_]+)(%b())") -- the module, if it is one
   if name then return name, "", "", arguments end
 end
 
 -- The documented definitions of a file, in its order. `module` is the local that it returns.
 local function definitions_of(lines)
   local module, found, block = nil, {}, {}
-  for _, line in ipairs(lines) do module = line:match("^return ([%a_]%w*)$") or module end
+  for _, line in ipairs(lines) do module = line:match("^return ([%w_]+)$") or module end
   for _, line in ipairs(lines) do
     local said = line:match("^%-%-%-%s?(.*)$")
     if said then
@@ -134,8 +135,15 @@ local function page()
   return (table.concat(out, "\n"):gsub("\n+$", "") .. "\n")
 end
 
-local path = arg[1] or gi.home .. "/docs/api.md"
-local file, why = io.open(path, "w")
-if not file then gi.fail("the API pages cannot be written: %s; give another file", why) end
-file:write(page())
-file:close()
+-- The names of the list and those of the page, each once.
+local function grown(path, text)
+  local names = {}
+  for _, name in ipairs(read_lines(path)) do names[name] = true end
+  for name in text:gmatch "\n## (gi[%w_.]*)" do names[name] = true end
+  for name in text:gmatch "\n### `([%w_.:]+)" do names[name] = true end
+  return table.concat(sorted_keys(names), "\n") .. "\n"
+end
+
+local text = page()
+gi.textfile.write(arg[1] or gi.home .. "/docs/api.md", text)
+if arg[2] then gi.textfile.write(arg[2], grown(arg[2], text)) end

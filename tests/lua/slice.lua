@@ -275,4 +275,13 @@ tap.case("names of std without their header", function()
   tap.is(table.concat(s.options, " "), "--std=c++14", "a word that C++17 has not")
 end)
 
+tap.case("code_of: what is code stands where it stood, the rest is blank", function()
+  local text = 'int a; /* x\ny */ // z\n#define N "q" /* c */ 3\n'
+    .. [[char c = 'x', *s = "a\"b"; k(1'000);]]
+  local code = gi.slice.code_of(text)
+  tap.is(code, "int a;     \n         \n#define N             3\n"
+    .. "char c =    , *s =       ; k(1'000);", "comments and quotes")
+  tap.is(#code, #text, "byte for byte")
+end)
+
 tap.done()

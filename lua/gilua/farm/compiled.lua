@@ -51,7 +51,8 @@ function Compiled:drop(hash)
 end
 
 --- Keeps a text that runs may need.
-local function keep(self, code)
+---@return string hash
+function Compiled:keep(code)
   local hash = core.system.hash128(code)
   if not self.codes[hash] then
     self.codes[hash] = code
@@ -67,8 +68,8 @@ end
 function Compiled:add(hash, r, images)
   if not r.code then return self:fail(hash, "compile_error", r.message, r.log) end
   local image = images and images[r.image]
-  self.units[hash] = { ptx = keep(self, r.code), ptx_hash = r.hash, code_hash = r.code_hash,
-                       code = keep(self, image or r.code), tag = image and r.tag or "" }
+  self.units[hash] = { ptx = self:keep(r.code), ptx_hash = r.hash, code_hash = r.code_hash,
+                       code = self:keep(image or r.code), tag = image and r.tag or "" }
 end
 
 --- There is no code, and why.

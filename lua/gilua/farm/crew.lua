@@ -266,6 +266,13 @@ function Crew:lose(worker, kind)
   for i = #jobs, 1, -1 do self:post(jobs[i], true) end
 end
 
+--- A worker is replaced; what it had not answered is posted again.
+---@return boolean started
+function Crew:replace(worker)
+  self:lose(worker, "stopped")
+  return self:renew(worker)
+end
+
 local function killed_sentence(reason, times)
   return ("workers are being killed from outside, %s, so that nothing gets done (the last: %s); "
     .. "find out who does it: a limit on memory or processes may"):format(times, reason)

@@ -110,6 +110,16 @@ end
 
 -- --- compiling --------------------------------------------------------------------------------
 
+--- Keeps a text that runs may need: Compiled:keep.
+function Funnel:keep(code)
+  return self.compiled:keep(code)
+end
+
+--- Between evaluations: Compiled:forget.
+function Funnel:forget()
+  self.compiled:forget()
+end
+
 ---@param texts gilua.plan.text[] of one target and the same options
 function Funnel:compile_job(texts)
   local function job(list)
@@ -505,7 +515,7 @@ end
 function Funnel:use(case, checked)
   local key = key_of(case)
   if key == self.case_key and self.baseline then return nil end
-  self.compiled:forget()
+  self:forget()
   self.case_key, self.case, self.baseline, self.runs, self.came = key, nil, nil, {}, {}
   self.info = self.memory and self.memory:case(key)
   self.spec = case

@@ -218,9 +218,11 @@ local function set_count(c, p, i, arg, width)
   note(arg, ("%d bytes, %s"):format(bytes, allocation.place))
 end
 
--- Sparse rows: the array of offsets that is read in pairs, the variable that runs between them, and
--- how many elements the offsets point into.
-local function sparse_rows(read)
+--- Sparse rows: the array of offsets that is read in pairs, the variable that runs between them,
+--- and how many elements the offsets point into.
+---@param read Reading
+---@return { rows?: table, loop?: string, nonzeros: string }
+function M.sparse(read)
   local rows
   for _, p in ipairs(read.params) do
     local may_be = not rows and p.pointer and p.const and p.type and p.type:find("^[iu]")
@@ -328,7 +330,7 @@ end
 ---@param shape LaunchShape
 ---@return ArgumentGuess[]
 function M.arguments(read, shape)
-  local c = { read = read, shape = shape, sparse = sparse_rows(read), args = {} }
+  local c = { read = read, shape = shape, sparse = M.sparse(read), args = {} }
   for i, p in ipairs(read.params) do
     if p.text:find("cudaSurfaceObject_t", 1, true) then
       fail("kernel %s takes a surface (%s), which neither a table nor a problem with functions can "

@@ -54,7 +54,9 @@ local ALIGNMENTS = csource.set "__align__ alignas"
 local NOT_IN_VALUES = csource.set ") ] } { = <<<"
 local NOT_IN_LAUNCHES = csource.set "; { } <<<"
 
+--- gi.csource.split, under its first name.
 M.split = csource.split
+
 M.SIZES = SIZES
 
 --------------------------------------------------------------------------------------------------

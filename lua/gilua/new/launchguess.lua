@@ -69,8 +69,10 @@ end
 --------------------------------------------------------------------------------------------------
 -- Sizes
 
--- How many dimensions a kernel's body has threads in.
-local function dimensions_of(body)
+--- How many dimensions a kernel's body has threads in.
+---@param body userdata tokens
+---@return integer
+function M.dimensions(body)
   for d = 3, 2, -1 do
     local name = DIMENSIONS[d]
     if body:find(1, "threadIdx", ".", name) or body:find(1, "blockIdx", ".", name) then return d end
@@ -208,7 +210,7 @@ end
 ---@param read Reading
 ---@return LaunchShape
 function M.shape(read)
-  local launch, host, used = read.launch, read.host, dimensions_of(read.body)
+  local launch, host, used = read.launch, read.host, M.dimensions(read.body)
   local block = launch and launch.block and host:dimensions(launch.block)
   local grid = launch and launch.grid and host:dimensions(launch.grid)
   local s = { size = {}, link = {}, each = {}, taken = {}, block_guessed = not block,

@@ -26,6 +26,38 @@ local COMPLAINT = "it does not compile for a GPU: "
 ---@field item table of g:outline()
 ---@field options string[] of the compiler, besides those given
 
+-- Tokens with those of directives in their place, but for what stands in quotes.
+local function each_word(t, f)
+  for i = 1, #t do
+    local kind = t:kind(i)
+    if kind == "directive" then
+      local inner <close> = t:inside(i)
+      f(t:first(i), t:first(i)) -- the #
+      each_word(inner, f)
+    elseif kind ~= "string" and kind ~= "char" and kind ~= "bad" then
+      f(t:first(i), t:last(i))
+    end
+  end
+end
+
+--- The text with comments and what stands in quotes blank, byte for byte.
+---@param text string
+---@return string
+function M.code_of(text)
+  local t <close>, parts, at = csource.tokens(text), {}, 1
+  local function blank_to(last)
+    parts[#parts + 1] = text:sub(at, last):gsub("%S", " ")
+    at = last + 1
+  end
+  each_word(t, function(first, last)
+    blank_to(first - 1)
+    parts[#parts + 1] = text:sub(first, last)
+    at = last + 1
+  end)
+  blank_to(#text)
+  return table.concat(parts)
+end
+
 local function line_at(text, byte)
   local _, n = text:sub(1, byte - 1):gsub("\n", "")
   return n + 1
