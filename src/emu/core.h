@@ -192,7 +192,7 @@ struct Code {
     uint32_t file_bytes; /* registers, then pool */
     struct CodeRange {
         uint32_t offset, bytes;
-    } * clear; /* rows zeroed before a run: registers that may be read unwritten */
+    } * clear; /* rows of all ones before a run: registers that may be read unwritten */
     int n_clear, cap_clear;
     PoolRow *pool; /* first the n_moving rows that differ between the warps of a launch */
     int n_pool, cap_pool, n_moving;

@@ -494,8 +494,8 @@ static void clear_range(Code *code, uint32_t offset, uint32_t bytes) {
     code->clear[code->n_clear++] = (struct CodeRange){offset, bytes};
 }
 
-/* Registers begin at zero, as far as it can matter: locals of a block are written first, and so are
-** those that the first block sets once. */
+/* Registers begin with all bits set, so that reading what was never written shows, as far as it can
+** matter: locals of a block are written first, and so are those that the first block sets once. */
 static void find_clears(Decoder *d) {
     const int *slots = d->live->slots;
     uint8_t *keep[3];

@@ -4,7 +4,7 @@
 **   n_reads     components of a vector that nobody reads (the last of a float3) are not loaded
 **   is_local    used in one stretch of code that lanes go through without waiting for each other,
 **               where it is written first: needs no care for other lanes, which wait before or
-**               behind it, and no zero to begin with. A basic block is such a stretch, or several:
+**               behind it, and no value to begin with. A basic block is such a stretch, or several:
 **               lanes may wait within it for others, at a warp operation, a barrier or a call
 **   is_once     written once, before anything reads it: may be another name for a constant row
 **   shows_bits  read by something that shows which NaN it is; else any NaN will do

@@ -415,7 +415,7 @@ static bool open_frame(Machine *m, Warp *w, Frame *f, Code *code) {
     if (!reserve(&f->params, &f->params_cap, (size_t)code->param_bytes * LANES)) return false;
     f->code = code;
     for (int i = 0; i < code->n_clear; i++)
-        memset(f->file + code->clear[i].offset, 0, code->clear[i].bytes);
+        memset(f->file + code->clear[i].offset, 0xff, code->clear[i].bytes);
     fill_pool(m, w, f);
     return open_local(m, w, f);
 }

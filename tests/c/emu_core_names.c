@@ -28,21 +28,21 @@ static void constants(void) {
           "setp.ge.u32 %p1, %r12, 9; @%p1 bra A; add.u32 %r12, %r12, 100;\n"
           "A: add.u32 %r13, %r12, %r11; st.global.u32 [%rd1], %r13;\n",
           want, "a copy that is changed is no name for a constant");
-    for (uint32_t i = 0; i < N; i++) want[i] = i < 9 ? 5 : 0;
+    for (uint32_t i = 0; i < N; i++) want[i] = i < 9 ? 5 : 0xffffffff;
     check("setp.lt.u32 %p1, %r2, 9; @%p1 mov.u32 %r10, 5; st.global.u32 [%rd1], %r10;\n", want,
-          "a register set under a guard is zero in the other lanes");
+          "a register set under a guard is all ones in the other lanes");
     check("setp.ge.u32 %p1, %r2, 9; @%p1 bra A; mov.u32 %r10, 5;\n"
           "A: st.global.u32 [%rd1], %r10;\n",
           want, "and so is one set on one path");
-    for (uint32_t i = 0; i < N; i++) want[i] = 1;
+    for (uint32_t i = 0; i < N; i++) want[i] = 9;
     check("mov.u32 %r10, 1; @%p1 mov.u32 %r10, 9; setp.eq.u32 %p1, %r2, %r2;\n"
           "st.global.u32 [%rd1], %r10;\n",
-          want, "a predicate that is read before it is set is false");
-    for (uint32_t i = 0; i < N; i++) want[i] = 4;
+          want, "a predicate that is read before it is set is true");
+    for (uint32_t i = 0; i < N; i++) want[i] = 2;
     check("mov.u32 %r11, 0; A: add.u32 %r12, %r12, %r10; mov.u32 %r10, 2;\n"
           "add.u32 %r11, %r11, 1; setp.lt.u32 %p1, %r11, 3; @%p1 bra A;\n"
           "st.global.u32 [%rd1], %r12;\n",
-          want, "one that a loop reads before it is set begins at zero");
+          want, "one that a loop reads before it is set begins with all ones");
 }
 
 static const char module_text[] =
