@@ -3,9 +3,10 @@
 -- same show what the data cannot tell. Evolution would find them too, and call them faster.
 --
 -- A probe is the kernel with one change: empty; a statement deleted; a declaration's value 0; a
--- condition 0 or 1; a number moved. What compiles to the unmodified kernel's code is none; the
--- score is the share of the others that is noticed.
+-- condition 0 or 1; a number moved. What the preprocessor leaves out and what compiles to the
+-- unmodified kernel's code is none; the score is the share of the others that is noticed.
 
+local compiler = require "gilua.farm.compiler"
 local core = require "gilua.core"
 local fail = require "gilua.base.fail"
 local fitness = require "gilua.search.fitness"
@@ -219,6 +220,39 @@ local function with(source, change)
            kin = true, name = ("line %d: %s"):format(change.line, change.what) }
 end
 
+-- Does a line begin within a comment, where no directive can stand?
+local function ends_comment(line)
+  local close = line:find("*/", 1, true)
+  return close and not line:sub(1, close):find("/*", 1, true)
+end
+
+-- The source with a #warning before each of some lines, to be seen in what the compiler says.
+local function with_marks(source, lines)
+  local text, n = {}, 0
+  for line in (source .. "\n"):gmatch "(.-)\n" do
+    n = n + 1
+    lines[n] = lines[n] and not ends_comment(line) or nil
+    if lines[n] then text[#text + 1] = "#warning gilua sees " .. n end
+    text[#text + 1] = line
+  end
+  return table.concat(text, "\n") .. "\n"
+end
+
+-- The probes of lines that the compiler sees, as it says itself: what `#if` leaves out is no part
+-- of the kernel. All of them where it says nothing.
+local function compiled(problem, list)
+  local hidden, some = {}, {}
+  for _, probe in ipairs(list) do hidden[probe.line] = true end
+  local ptx, log = compiler.compile(with_marks(problem.source, hidden),
+    { target = "compute_90", options = problem:compile_options(problem:values()) })
+  if not ptx or not log:find("gilua sees", 1, true) then return list end
+  for n in log:gmatch "gilua sees (%d+)" do hidden[tonumber(n)] = nil end
+  for _, probe in ipairs(list) do
+    if not hidden[probe.line] then some[#some + 1] = probe end
+  end
+  return some
+end
+
 --- The probes of a problem's kernel, in the order of its lines.
 ---@param problem gilua.problem
 ---@return table[] list of { line, what, mutant = what farm:evaluate takes, empty }
@@ -235,6 +269,7 @@ function M.probes(problem)
         what = ("`%s` could go"):format(rule.text:gsub("%s+", " "):match "^ ?(.-) ?$") }
     end
   end
+  list = compiled(problem, list)
   for i, probe in ipairs(list) do probe.order = i end
   table.sort(list, function(a, b)
     if a.line ~= b.line then return a.line < b.line end
