@@ -70,7 +70,7 @@ slowest    := $(addprefix tests/,cli/docs.t cli/experiment.t cli/own.t lua/stere
               lua/stereo_wide.lua lua/kernels.lua cli/hostile.t lua/backport.lua \
               lua/niftyreg_wide.lua lua/stats.lua)
 
-.PHONY: all deps demo test gpu-test tests bench docs names portable install uninstall clean help FORCE
+.PHONY: all deps demo test gpu-test tests bench scores docs names portable install uninstall clean help FORCE
 .DELETE_ON_ERROR:
 .SUFFIXES:
 
@@ -132,6 +132,11 @@ test: deps
 gpu-test: all
 	$Q./tests/gpu/run ./gilua
 
+# The adequacy scores of the READMEs of kernels/, every one.
+scores: deps
+	$Q$(MAKE) --no-print-directory all
+	$QGILUA_SCORES=all ./gilua tests/lua/scores.lua
+
 bench: deps
 	$Q$(MAKE) --no-print-directory tests
 	$Qif [ -x $O/tests/emu_speed ]; then $O/tests/emu_speed; fi
@@ -182,6 +187,7 @@ help:
 	@echo "make test       deps, build, then every test that needs no GPU"
 	@echo "make gpu-test   the stories of tests/gpu, on a machine with a GPU"
 	@echo "make bench      deps, build, then the measured figures"
+	@echo "make scores     are the data of kernels/ as good as their READMEs say?"
 	@echo "make docs       write docs/api.md from the code"
 	@echo "make names      add its new names to those that stay (tests/data/names.txt)"
 	@echo "make portable   portable/$(PACKAGE)/, to copy to another machine"

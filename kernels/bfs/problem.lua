@@ -62,7 +62,7 @@ return {
     { name = "skipWords", switch = true, doc = "32 vertices outside the frontier are skipped" },
   },
   tolerance = { max_error = 0, wrong_above = 0 }, -- levels are whole numbers
-  checked_case = { seed = 1, vertices = 150, edges = 250, sources = 2 },
+  checked_case = { seed = 1, vertices = 160, edges = 250, sources = 2 },
   case = case,
   launch = launch,
 }

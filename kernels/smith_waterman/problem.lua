@@ -58,7 +58,7 @@ return {
     { name = "warpBarrier", switch = true, doc = "a block of one warp waits for the warp only" },
   },
   tolerance = { max_error = 0, wrong_above = 0 }, -- scores are whole numbers
-  checked_case = { seed = 1, pairs = 2, rows = 75, columns = 60 },
+  checked_case = { seed = 1, pairs = 20, rows = 75, columns = 6 },
   case = case,
   launch = launch,
 }
