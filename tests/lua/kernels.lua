@@ -4,21 +4,9 @@
 -- without a line here.
 
 package.path = "tests/lua/?.lua;lua/?.lua;" .. package.path
+local problems = require "problems"
 local tap = require "tap"
 local gi = require "gilua"
-local lfs = require "lfs"
-
---- Names of the problem folders, in order.
-local function problem_names()
-  local names = {}
-  for name in lfs.dir "kernels" do
-    if lfs.attributes("kernels/" .. name .. "/problem.lua", "mode") then
-      names[#names + 1] = name
-    end
-  end
-  table.sort(names)
-  return names
-end
 
 --- The unmodified kernel on the small case: its answers, then races and reads of what nobody wrote.
 local function small_case_is_right(problem)
@@ -85,7 +73,7 @@ local function script_runs(name, script)
   tap.is(ran.run.result.baseline.status, "ok", "and comes to a final comparison")
 end
 
-local names = problem_names()
+local names = problems.names()
 tap.ok(#names > 1, ("kernels/ holds problems: %s"):format(table.concat(names, ", ")))
 
 for _, name in ipairs(names) do

@@ -3,22 +3,11 @@
 
 package.path = "tests/lua/?.lua;lua/?.lua;" .. package.path
 local gi = require "gilua"
-local lfs = require "lfs"
+local problems = require "problems"
 local tap = require "tap"
 
 local QUICK = { reduction = true, spmv = true }
 local ALL = os.getenv "GILUA_SCORES" == "all"
-
-local function problem_names()
-  local names = {}
-  for name in lfs.dir "kernels" do
-    if lfs.attributes("kernels/" .. name .. "/problem.lua", "mode") then
-      names[#names + 1] = name
-    end
-  end
-  table.sort(names)
-  return names
-end
 
 -- The section of a README: its text in one line, and what its first sentence says.
 local function told(name)
@@ -50,7 +39,7 @@ local function score(name)
   return gi.adequacy.of(problem, farm, gi.own.case(problem, 1, "emu"))
 end
 
-for _, name in ipairs(problem_names()) do
+for _, name in ipairs(problems.names()) do
   tap.case("kernels/" .. name, function()
     local section, said = told(name)
     tap.ok(said, "its README says what its data score")

@@ -129,6 +129,18 @@ local function run(script, id)
   return adapt(svg, id)
 end
 
+-- The horizontal line at o.at, where one is asked for.
+local function add_level(plots, o)
+  if not o.at then return end
+  plots[#plots + 1] = ("%s with lines dt 3 lw 1.5 lc rgb \"#8a8a8a\" title %s"):format(number(o.at),
+    quoted(o.title or ""))
+end
+
+-- The chart of what is set up and then plotted.
+local function drawn(lines, plots, id)
+  return run(table.concat(lines, "\n") .. "\nplot " .. table.concat(plots, ", "), id)
+end
+
 local COMMON = { width = 720, height = 320, id = "plot" }
 local OPTIONAL = { "x", "y", "from", "to", "log", "logx", "legend", "at", "highlight", "title",
   "xtics", "ytics" }
@@ -157,12 +169,8 @@ function M.lines(series, options)
       s.points_only and "points pt 7 ps 0.5" or "lines", s.dashed and "dt 2" or "",
       quoted(M.colours[(i - 1) % #M.colours + 1]), quoted(s.name))
   end
-  if o.at then
-    plots[#plots + 1] = ("%s with lines dt 3 lw 1.5 lc rgb \"#8a8a8a\" title %s"):format(
-      number(o.at), quoted(o.title or ""))
-  end
-  parts[#parts + 1] = "plot " .. table.concat(plots, ", ")
-  return run(table.concat(parts, "\n"), o.id)
+  add_level(plots, o)
+  return drawn(parts, plots, o.id)
 end
 
 --- Bars with labels: { { label =, value =, low =, high =, strong = }, … }; low and high draw an
@@ -194,11 +202,8 @@ function M.bars(bars, options)
   if errors then
     plots[#plots + 1] = '$d using 1:3:(0):($4-$3) with vectors nohead lw 1.5 lc rgb "#808080"'
   end
-  if o.at then
-    plots[#plots + 1] = ("%s with lines dt 3 lw 1.5 lc rgb \"#8a8a8a\""):format(number(o.at))
-  end
-  lines[#lines + 1] = "plot " .. table.concat(plots, ", ")
-  return run(table.concat(lines, "\n"), o.id)
+  add_level(plots, o)
+  return drawn(lines, plots, o.id)
 end
 
 -- The bars of points { x, y, low, high }. (gnuplot's own erase what is below a point in white, and
@@ -245,8 +250,7 @@ function M.intervals(points, options)
     plots[#plots + 1] = ('%s with lines dt 2 lw 1.5 lc rgb "%s" title %s'):format(number(o.at),
       M.colours[2], quoted(o.title or ""))
   end
-  lines[#lines + 1] = "plot " .. table.concat(plots, ", ")
-  return run(table.concat(lines, "\n"), o.id)
+  return drawn(lines, plots, o.id)
 end
 
 --- Strips: groups of values side by side, with their medians: { { label =, values = }, … }.
@@ -338,12 +342,8 @@ function M.front(points, front, options)
     ('$f using 1:2 with points pt 7 ps 0.8 lc rgb "%s" title %s'):format(M.colours[2],
       quoted "what nothing beats in both"),
   }
-  if o.at then
-    plots[#plots + 1] = ("%s with lines dt 3 lw 1.5 lc rgb \"#8a8a8a\" title %s"):format(
-      number(o.at), quoted(o.title or ""))
-  end
-  lines[#lines + 1] = "plot " .. table.concat(plots, ", ")
-  return run(table.concat(lines, "\n"), o.id)
+  add_level(plots, o)
+  return drawn(lines, plots, o.id)
 end
 
 --- Points with intervals on two axes of numbers: series of { name =, points = { { x, y, low,
@@ -370,8 +370,7 @@ function M.scatter(series, options)
   end
   parts[#parts + 1] = room(all, o.logx and "0, 0" or "graph 0.05, graph 0.05")
   if o.logx then parts[#parts + 1] = log_range("x", all, 1) end
-  parts[#parts + 1] = "plot " .. table.concat(plots, ", ")
-  return run(table.concat(parts, "\n"), o.id)
+  return drawn(parts, plots, o.id)
 end
 
 -- Columns, or rows, of a heat map in the order they come: their places and tics.
@@ -419,8 +418,7 @@ function M.heat(cells, options)
   local mark = '$%s using 1:2 with points pt %d ps %s lw 1.5 lc rgb "%s"'
   if stars[1] then plots[2] = mark:format("s", 3, "1.1", M.colours[2]) end
   if circles[1] then plots[#plots + 1] = mark:format("c", 6, "1.4", "#ffffff") end
-  lines[#lines + 1] = "plot " .. table.concat(plots, ", ")
-  return run(table.concat(lines, "\n"), o.id)
+  return drawn(lines, plots, o.id)
 end
 
 return M
