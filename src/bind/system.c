@@ -110,6 +110,16 @@ static int sha256(lua_State *L) {
     return 1;
 }
 
+static int printable(lua_State *L) {
+    size_t len;
+    const char *text = luaL_checklstring(L, 1, &len);
+    gi_buf out = {0};
+    gi_printable(&out, text, len);
+    lua_pushlstring(L, out.data, out.len);
+    gi_buf_free(&out);
+    return 1;
+}
+
 static int version(lua_State *L) {
     lua_pushliteral(L, GILUA_VERSION);
     return 1;
@@ -157,6 +167,9 @@ void bind_system(lua_State *L) {
          "A 128-bit hash as 32 hexadecimal digits."},
         {"sha256", sha256, "core.system.sha256(string) -> string",
          "SHA-256 as 64 hexadecimal digits."},
+        {"printable", printable, "core.system.printable(string) -> string",
+         "The text as a terminal may have it: control characters as \\x1b, line ends and tabs as "
+         "they are."},
         {"version", version, "core.system.version() -> string", "gilua's version."},
         {"driver", driver, "core.system.driver() -> { loaded, version, why_not, gpus }",
          "What the CUDA driver says of this machine (starts the driver in this process)."},
