@@ -40,6 +40,11 @@ tap.case("a kernel that does nothing is right where the data are so", function()
   tap.has(whats(a.survivors), "4 `x[i] = fabsf(x[i]);` could go", "the line is named")
 end)
 
+tap.case("too weak is also what notices too little", function()
+  tap.is(adequacy.is_weak { empty = false, score = 0.59 }, true, "below 0.6")
+  tap.is(adequacy.is_weak { empty = false, score = 0.6 }, false, "0.6")
+end)
+
 tap.case("and is not on data of both signs", function()
   local p = problem_of(ABSOLUTE, "{ -1, 1 }")
   local a = score_of(p)
