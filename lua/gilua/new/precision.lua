@@ -349,4 +349,13 @@ function M.most(problem, spec)
   return most
 end
 
+--- M.most, as one tolerance for all outputs, and in words where it is from.
+---@param problem gilua.problem of a kernel table
+---@param spec table of a case
+---@return number max_error
+---@return string how
+function M.tolerance(problem, spec)
+  return M.most(problem, spec), "what rounding may make of any answer"
+end
+
 return M
