@@ -14,6 +14,7 @@ local fail = require "gilua.base.fail"
 local core = require "gilua.core"
 local csource = require "gilua.new.csource"
 local kerneltable = require "gilua.problem.kerneltable"
+local settings = require "gilua.base.settings"
 local signature = require "gilua.new.signature"
 local tablecase = require "gilua.problem.tablecase"
 
@@ -70,7 +71,9 @@ end
 -- Replaces the arrays of a case by what f makes of them; nil: it stays.
 local function change_arrays(case, f)
   for _, arrays in ipairs { case.arrays, case.constants } do
-    for name, array in pairs(arrays) do arrays[name] = f(array, name) or array end
+    for _, name in ipairs(settings.keys(arrays)) do -- in order: f may draw
+      arrays[name] = f(arrays[name], name) or arrays[name]
+    end
   end
 end
 
