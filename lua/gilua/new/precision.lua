@@ -71,7 +71,7 @@ end
 -- Replaces the arrays of a case by what f makes of them; nil: it stays.
 local function change_arrays(case, f)
   for _, arrays in ipairs { case.arrays, case.constants } do
-    for _, name in ipairs(settings.keys(arrays)) do -- in order: f may draw
+    for _, name in ipairs(settings.keys(arrays)) do -- in an order: f may draw numbers
       arrays[name] = f(arrays[name], name) or arrays[name]
     end
   end
