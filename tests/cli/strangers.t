@@ -135,6 +135,74 @@ int main()
 }
 END
 ready deduced "a template whose type is deduced" 'template = { "double2" }' 'type = "f64", count = "n * 2"'
+# guesses that a run speaks against become others
+cat >tile.cu <<'END'
+#define WIDTH 24
+__global__ void sums(const float *x, float *out)
+{
+    __shared__ float s[64];
+    extern __shared__ float more[];
+    s[threadIdx.x] = x[blockIdx.x * blockDim.x + threadIdx.x];
+    for (int k = 0; k < WIDTH; k++) more[k * blockDim.x + threadIdx.x] = s[threadIdx.x] + k;
+    __syncthreads();
+    if (threadIdx.x == 0) out[blockIdx.x] = s[63] + more[5];
+}
+END
+ready tile "a block as large as its shared memory, which reaches further" 'block_size_x = 64, -- GUESS; not to' \
+  'shared = "(block_size_x * 8) * 16", -- GUESS: bytes, as far as it reaches'
+cat >argv.cu <<'END'
+#include <stdlib.h>
+__global__ void turn(float *m, int n, int iterations)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    for (int k = 0; k < iterations; k++) m[(n - 1) * n + i] += 1;
+}
+int main(int argc, char **argv)
+{
+    int n = 0;
+    float *m;
+    n = atoi(argv[1]);
+    size_t bytes = n * n * sizeof(float);
+    cudaMalloc(&m, bytes);
+    turn<<<(n + 255) / 256, 256>>>(m, n, 1 << 28);
+}
+END
+ready argv "a size that the program reads, and a loop that is too long" \
+  'size = 512, -- your program' 'count = "n * n", role = "inout" }, -- 4194304 bytes, line 14' \
+  '-- n; GUESS: n = 1024, which nothing says' '; GUESS: your program'"'"'s is 268435456; smaller here'
+cat >three.cu <<'END'
+#define M 48
+__global__ void rows(const float *a, float *out, int n, int columns, unsigned char dim,
+                     int offset)
+{
+    float s = 0;
+    for (int k = threadIdx.x; k < columns; k += blockDim.x) s += a[blockIdx.x * columns + k];
+    atomicAdd(&out[blockIdx.x], s + dim + offset);
+}
+__global__ void product(const float *a, const float *b, float *c, int m, int n, int k)
+{
+    int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+    if (x >= k || y >= m) return;
+    float s = 0;
+    for (int i = 0; i < n; i++) s += a[y * n + i] * b[i * k + x];
+    c[y * k + x] = s;
+}
+int main()
+{
+    const int N = 2 * M, K = 4 * M, count = 40;
+    float *a, *b, *c, *d;
+    unsigned char dim;
+    cudaMalloc(&a, M * N * 4); cudaMalloc(&b, N * K * 4); cudaMalloc(&c, M * K * 4);
+    cudaMalloc(&d, count * 4);
+    product<<<dim3(K / 16, M / 16), dim3(16, 16)>>>(a, b, c, M, N, K);
+    rows<<<count, 64>>>(c, d, count, M, dim, unknown);
+}
+END
+ready three "which sizes an array's length is made of" '"a", type = "f32", count = "m * n"' \
+  '"b", type = "f32", count = "n * k"' '"c", type = "f32", count = "m * k"' 'size = { 192, 48 }'
+out=$("$GILUA" new three.cu rows --kernel rows 2>&1)
+like "a block of each row" 'grid_div_x = \{ 1 \}, -- a block takes one' "$(cat rows/problem.lua)"
 
 cat >texture.cu <<'END'
 __device__ float shade(cudaTextureObject_t t, float u, float v) { return tex2D<float>(t, u, v); }

@@ -116,10 +116,11 @@ local function staff(devices, jobs)
 end
 
 ---@param problem gilua.problem
----@param options? table { jobs, device, check, clock, ... }: see DEFAULTS
+---@param options? table { jobs, device, check, clock, ... }: see DEFAULTS; compiled: what farms of
+---  the same kernel have in common that differ in their data alone (gilua.compiled)
 ---@return gilua.farm
 local function open(problem, options)
-  options = settings.fill("gilua.farm", options, DEFAULTS, { "jobs", "device" })
+  options = settings.fill("gilua.farm", options, DEFAULTS, { "jobs", "device", "compiled" })
   local gi = require "gilua"
   options.jobs = options.jobs or gi.options.jobs or core.system.cores()
   check_options(options)

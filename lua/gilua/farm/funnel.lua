@@ -48,7 +48,7 @@ function M.new(problem, workers, devices, options)
     problem = problem, crew = workers, devices = devices, options = options,
     virtual = devices[1].device == "emu", names = problem.grammar:names(),
     maker = plans_of.maker(problem, devices[1].target, options.clock),
-    compiled = compiled.new(),
+    compiled = options.compiled or compiled.new(),
     verdicts = {}, killers = {}, -- by key: what holds for every case
     runs = {}, -- by key: measurements on the case at hand
     dropped = {}, -- hashes of texts whose code a memory had not

@@ -15,6 +15,9 @@ local M = {}
 local DIMENSIONS = { "x", "y", "z" }
 local MOST_TIMES = 16 -- an array is so many times a size
 local LEAST_LINKED = 16 -- smaller numbers are equal by chance
+local MOST_OF = { i8 = 127, u8 = 255, i16 = 32767, u16 = 65535 } -- that the type holds
+-- What an argument of that name usually is that begins at 0 or goes no way: 0, not 1.
+local ZERO = "^[ijk]$|offset|start|begin|base|first|shift|^id$|^idx$|index|seed|lower|origin"
 local WHOLE = { [1] = "u8", [2] = "i16", [4] = "i32", [8] = "i64" }
 
 ---@class ArgumentGuess a row of `args` in problem.lua
@@ -29,6 +32,11 @@ local WHOLE = { [1] = "u8", [2] = "i16", [4] = "i32", [8] = "i64" }
 ---@field notes string[]
 ---@field count_guessed? boolean
 ---@field limits? gilua.precision.limits of an output, found by trying
+---@field value_guessed? boolean nothing says what it is
+---@field elements? integer as many as the program asks for
+---@field guessed? string the count before it was made longer (gilua.trial)
+---@field longer? integer how many times
+---@field original? string the program's own value or count, where that here is smaller
 
 ---@class Guessing what the guess of an argument may look at
 ---@field read Reading
@@ -55,32 +63,56 @@ local function linked_dimension(c, name)
 end
 
 -- The argument that says a size of this value.
-local function same_size(c, value)
-  if math.type(value) ~= "integer" or value <= LEAST_LINKED then return nil end
+local function same_size(c, p, value)
+  if math.type(value) ~= "integer" or value <= LEAST_LINKED or MOST_OF[p.type] then return nil end
   for d = 1, #c.shape.size do
     if c.shape.link[d] and c.shape.size[d] == value then return c.shape.link[d] end
   end
 end
 
-local function scalar_value(c, p, i)
-  local text, d = c.read.launch and c.read.launch.args[i], linked_dimension(c, p.name)
-  if d then return luadata.quote(size_name(d)), text or p.text end
-  local value = c.read.values[p.name]
-  if value then
-    local other = same_size(c, value)
-    return luadata.text(other or value), text
+-- A number as C gives it to a parameter of this type.
+local function converted(value, p)
+  local type, bits = p.type, 8 * p.bytes
+  if type:find("^f") then return value + 0.0 end
+  value = math.tointeger(value) or math.tointeger((value < 0 and math.ceil or math.floor)(value))
+  if not value or bits == 64 then return value end
+  value = value & (1 << bits) - 1
+  return type:find("^i") and value >= 1 << bits - 1 and value - (1 << bits) or value
+end
+
+local function is_zero(name)
+  for pattern in ZERO:gmatch("[^|]+") do
+    if name:lower():find(pattern) then return true end
   end
+  return false
+end
+
+-- The value of an argument of which the host's code says nothing.
+local function guessed_value(c, p)
   if p.type:find("^f") then return "1.0", "GUESS: nothing says what it is" end
-  d = launchguess.may_be_size(p) and launchguess.dimension_by_name(p.name, #c.shape.size)
+  local d = launchguess.may_be_size(p) and launchguess.dimension_by_name(p.name, #c.shape.size)
   if d then return luadata.quote(size_name(d)), "GUESS: from its name" end
+  if is_zero(p.name) then return "0", "GUESS: from its name" end
   return "1", "GUESS: nothing says what it is"
 end
 
 local function scalar(c, p, i)
   local arg = { name = p.name, type = p.type, notes = {} }
-  local from
-  arg.value, from = scalar_value(c, p, i)
-  note(arg, from)
+  local text, d = c.read.launch and c.read.launch.args[i], linked_dimension(c, p.name)
+  local value = c.read.values[p.name]
+  value = value and converted(value, p)
+  if d then
+    arg.value = luadata.quote(size_name(d))
+    note(arg, text and text .. launchguess.assumed(c.read, text) or p.text)
+  elseif value then
+    arg.value = luadata.text(same_size(c, p, value) or value)
+    note(arg, text .. launchguess.assumed(c.read, text))
+  else
+    local why
+    arg.value, why = guessed_value(c, p)
+    arg.value_guessed = true
+    note(arg, why)
+  end
   return arg
 end
 
@@ -173,6 +205,27 @@ local function product_text(list, n)
   end
 end
 
+-- n as a product of the arguments that the host computes the bytes of, where it is one: twice the
+-- argument gives twice the bytes, four times for its square.
+local function followed_text(c, text, n)
+  local product, names = 1, {}
+  for i, p in ipairs(c.read.params) do
+    local v, arg = c.read.values[p.name], c.args[i]
+    if arg and arg.value and math.type(v) == "integer" and v > 0 then
+      local ratio = c.read.host:follows(c.read.launch.args[i] or "", function()
+        local allocation = c.read.host:allocation(text)
+        return allocation and allocation.bytes
+      end, c.read.launch.args)
+      local power = ratio and math.tointeger(math.log(ratio, 2))
+      if ratio and (not power or power < 1) then return nil end
+      for _ = 1, power or 0 do product, names[#names + 1] = product * v, p.name end
+    end
+  end
+  if #names > 0 and n % product == 0 then
+    return times(table.concat(names, " * "), n // product)
+  end
+end
+
 -- Expressions that give n, the simplest first: over arguments that are sizes, then sizes.
 local function count_text(c, n)
   local names, sizes = {}, {}
@@ -213,7 +266,9 @@ local function set_count(c, p, i, arg, width)
     return
   end
   local n = bytes // element
-  local product = n % width == 0 and count_text(c, n // width)
+  arg.elements = n
+  local product = n % width == 0
+    and (followed_text(c, text, n // width) or count_text(c, n // width))
   arg.count = product and (width > 1 and product .. " * " .. width or product) or tostring(n)
   note(arg, ("%d bytes, %s"):format(bytes, allocation.place))
 end
@@ -240,10 +295,12 @@ local function fill_of(c, p, type, role)
   if type:find("^f") or role == "out" then return nil end
   if role == "inout" then return "0" end
   local body = c.read.body
-  if select(2, usage.pairs(body, p.name)) then
+  if not MOST_OF[type] and select(2, usage.pairs(body, p.name)) then
     return ('{ ascending = "%s" }'):format(c.sparse.nonzeros), "GUESS: offsets, read in pairs"
   end
+  local most = MOST_OF[type]
   if usage.is_index(body, p.name) then
+    if most and most < c.shape.size[1] then return ("{ 0, %d }"):format(most) end
     return '{ 0, "size_x - 1" }', "GUESS: used as an index"
   end
   return type == "u8" and "{ 0, 255 }" or "{ 0, 100 }"

@@ -3,6 +3,7 @@
 
 local adequacy = require "gilua.study.adequacy"
 local attempt = require "gilua.base.attempt"
+local compiled = require "gilua.farm.compiled"
 local gi = require "gilua"
 
 local M = {}
@@ -21,8 +22,8 @@ local function candidates(arg)
 end
 
 -- What the small case notices; nil where the kernel as it is does not run right on such data.
-local function score_of(problem)
-  local farm <close> = gi.farm(problem, { device = "emu" })
+local function score_of(problem, kept)
+  local farm <close> = gi.farm(problem, { device = "emu", compiled = kept })
   local ok, found = attempt(adequacy.of, problem, farm)
   if ok then return found end
   if type(found) ~= "table" then error(found, 0) end -- an error of ours
@@ -57,42 +58,42 @@ end
 
 local function note(args, was, now)
   for _, arg in ipairs(args) do
-    if arg.fill ~= was[arg] then
+    if now and arg.fill ~= was[arg] then
       arg.notes[#arg.notes + 1] = ("GUESS: a fill that shows %d of %d changes of the kernel")
         :format(now.noticed, now.probes)
     end
   end
 end
 
--- How often all probes may run of a kernel that is as long as this: 0 for one of which a score
--- alone would take too long.
-local function most_scores(problem)
-  local bytes = #problem.source:gsub("%s+", " ")
-  return MOST_TEXT // (bytes * adequacy.MOST)
+-- Is a kernel so short that all its probes may be compiled?
+local function is_short(problem)
+  return #problem.source:gsub("%s+", " ") * adequacy.MOST <= MOST_TEXT
 end
 
 --- Tries other fills of a draft's arrays and keeps those that show more.
 ---@param args ArgumentGuess[] their fills and notes are changed
 ---@param write fun(): gilua.problem the problem with the arguments as they are now
+---@param most? integer tries
 ---@return gilua.adequacy? found of what was kept; nil where the kernel as it is is not right
 ---@return boolean changed
-function M.improve(args, write)
+function M.improve(args, write, most)
   local was, changed = {}, false
   for _, arg in ipairs(args) do was[arg] = arg.fill end
   local problem, tries = write(), list_of_tries(args)
-  local scores = most_scores(problem)
-  local best = scores > 0 and score_of(problem) or nil
-  for i = 1, best and math.min(#tries, MOST_TRIES, scores - 1) or 0 do
+  most = is_short(problem) and math.min(#tries, most or MOST_TRIES, MOST_TRIES) or 0
+  local kept = compiled.new() -- the probes are the same whatever the data
+  local best = most > 0 and score_of(problem, kept) or nil
+  for i = 1, best and most or 0 do
     if best.score == 1 then break end
     local back = set(tries[i])
-    local found = score_of(write())
+    local found = score_of(write(), kept)
     if found and found.score > best.score and found.nan <= best.nan then
       best, changed = found, true
     else
       back()
     end
   end
-  if best then note(args, was, best) end
+  note(args, was, best)
   write()
   return best, changed
 end

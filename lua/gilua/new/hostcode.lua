@@ -2,7 +2,7 @@
 -- are, how much memory they have. Read, not run: constants are worked out where they can be.
 --
 -- One pass over the file's words notes what each says (READERS); of a name that is given several
--- values the first counts. What is asked for later is worked out then.
+-- values the first counts, unless it is 0 or unknown. What is asked for later is worked out then.
 
 local branches = require "gilua.new.branches"
 local csource = require "gilua.new.csource"
@@ -21,6 +21,7 @@ local instances = require "gilua.new.instances"
 
 ---@class HostCode
 ---@field definitions table<string, string> a name's value: a macro's, a variable's, a member's
+---@field later table<string, string[]> other values that a variable gets
 ---@field functions table<string, { params: string[], body: string }> macros with arguments
 ---@field dims table<string, string> a dim3's sizes, with their brackets; the last that is set
 ---@field aggregates table<string, { type: string, list: string[] }> `type name = { list };`
@@ -34,6 +35,7 @@ local instances = require "gilua.new.instances"
 ---@field variables table[] { type, name, counts }: those that are __constant__
 ---@field sizes table<string, integer|false> of types, once known; false: not known, or not yet
 ---@field known table<string, any> what names stand for, once known (gilua.hostvalue)
+---@field assumed table<string, integer> what is said of names that nothing says (gilua.assumed)
 ---@field work? table { open, lookups } while a value is worked out (gilua.hostvalue)
 ---@field file? string the header that is being read
 local M = {}
@@ -41,6 +43,7 @@ M.__index = M
 
 local MOST_WORDS = 400 -- of a value, a list, a launch: what has more is not understood
 local MOST_IN_TYPE = 40 -- words of a declaration without a value
+local MOST_LATER = 8 -- values of a variable after its first
 local MOST_NAMES = 8 -- before the { of a struct
 
 local SIZES = { char = 1, bool = 1, int8_t = 1, uint8_t = 1, uchar = 1, short = 2, int16_t = 2,
@@ -124,6 +127,26 @@ local function read_macro(self, d)
   end
 end
 
+-- Is the name at a token what a loop counts with: `for (int name = `, `for (name = `?
+local function counts_loop(t, i)
+  local k = i - 1
+  while t:kind(k) == "name" and k > i - MOST_NAMES do k = k - 1 end
+  return t[k] == "(" and t[k - 1] == "for"
+end
+
+-- A value that a variable gets: the first, or one after it. One made of itself says nothing.
+local function assign(self, t, i, text)
+  local name, first = t[i], self.definitions[t[i]]
+  if not first then
+    self.definitions[name] = text
+    return
+  end
+  local of_itself = text:find("%f[%w_]" .. name .. "%f[^%w_]")
+  local list = self.later[name] or {}
+  if first == text or of_itself or counts_loop(t, i) or #list == MOST_LATER then return end
+  self.later[name], list[#list + 1] = list, text
+end
+
 -- `name = value,` or `;`, `name = { list };`
 local function read_assignment(self, t, i)
   if t:kind(i - 1) ~= "name" then return end
@@ -132,7 +155,7 @@ local function read_assignment(self, t, i)
     self.aggregates[t[i - 1]] = { type = t[i - 2], list = csource.parts(t, i + 2, close - 1) }
   end
   local last = value_end(t, i + 1)
-  if last then define(self, t[i - 1], t:text(i + 1, last)) end
+  if last then assign(self, t, i - 1, t:text(i + 1, last)) end
 end
 
 -- `name{value};`
@@ -298,9 +321,10 @@ end
 ---@return HostCode
 ---@return string? why conditions (#if) could not be evaluated: then every branch counts
 function M.read(text, headers, defines)
-  local self = setmetatable({ definitions = {}, functions = {}, dims = {}, aggregates = {},
+  local self = setmetatable({ definitions = {}, later = {},
+    functions = {}, dims = {}, aggregates = {},
     structs = {}, types = {}, pointees = {}, launches = {}, allocations = {}, variables = {},
-    templates = {}, instances = {}, sizes = {}, known = {} }, M)
+    templates = {}, instances = {}, sizes = {}, known = {}, assumed = {} }, M)
   local files = { { name = "the file", text = text }, table.unpack(headers or {}) }
   local kept, why = branches.kept(files, defines or {})
   local tokens = {}
@@ -329,6 +353,24 @@ end
 ---@return number?
 function M:value(text)
   return hostvalue.of(self, text)
+end
+
+--- Is what a function computes of the host's values made of this name? So it is where another value
+--- of the name gives another.
+---@param name string
+---@param compute fun(): number?
+---@param held? string[] names that keep their values, though they may be made of this one
+---@return number? ratio of what is computed with twice the name's value to what is with its own
+function M:follows(name, compute, held)
+  local value, before = self:value(name), compute()
+  if not value or not before or not name:find "^[%a_][%w_]*$" then return nil end
+  local known, other = self.known, {}
+  for _, one in ipairs(held or {}) do other[one] = self:value(one) end
+  other[name] = 2 * value
+  self.known = other
+  local after = compute()
+  self.known = known
+  return after and after ~= before and after / before or nil
 end
 
 --- Three sizes of a grid or block: `dim3(16, 16)`, `(16, 16)`, a variable, or a number.
@@ -471,7 +513,7 @@ end
 
 --- How many bytes the host asks for under a name, where it asks: bytes where that can be known.
 ---@param name string
----@return { bytes?: integer, line: integer, place: string }?
+---@return { bytes?: integer, line: integer, place: string, text: string }?
 function M:allocation(name)
   name = name:gsub("%[.*%]$", ""):gsub("%.data%(%)$", "")
   for _, a in ipairs(self.allocations) do
@@ -481,7 +523,8 @@ function M:allocation(name)
         local w, h = self:value(a.args[3]), self:value(a.args[4])
         bytes = w and h and w * h
       end
-      return { bytes = bytes and bytes > 0 and bytes or nil, line = a.line, place = a.place }
+      return { bytes = bytes and bytes > 0 and bytes or nil, line = a.line, place = a.place,
+        text = table.concat(a.args, ", ", 2) }
     end
   end
   return nil

@@ -211,8 +211,21 @@ end
 -- Whatever has members: params.n, after params.n = 64.
 local function members(host, names)
   return setmetatable({}, { __index = function(_, name)
-    return host.definitions[name] and names(name)
+    return (host.definitions[name] or host.assumed[name]) and names(name)
   end })
+end
+
+-- The first value of a variable that is known and not 0; `int n = 0;` with another value that is
+-- not known is set at run time.
+local function variable(host, name, text)
+  local value = M.of(host, text)
+  local later = (value == nil or value == 0) and host.later[name]
+  for _, other in ipairs(later or {}) do
+    local known = M.of(host, other)
+    if known and known ~= 0 then return known end
+    if not known then value = nil end
+  end
+  return value
 end
 
 -- What a name stands for: a function, a dim3's sizes, a number; else what has members.
@@ -225,7 +238,7 @@ local function look_up(host, name, names)
     return xyz and { x = xyz[1], y = xyz[2], z = xyz[3] }
   end
   local text = host.definitions[name]
-  if text then return M.of(host, text) end
+  if text then return variable(host, name, text) end
   return CONSTANTS[name] or members(host, names)
 end
 
@@ -234,6 +247,7 @@ local function names_of(host, work)
   local function names(name)
     work.lookups = work.lookups + 1
     if work.open[name] or work.lookups > MOST_LOOKUPS then return nil end
+    if host.assumed[name] and host.known[name] == nil then return host.assumed[name] end
     if host.known[name] ~= nil then return host.known[name] or nil end
     work.open[name] = true
     local value = look_up(host, name, names)

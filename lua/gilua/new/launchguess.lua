@@ -8,10 +8,11 @@ local M = {}
 
 local DIMENSIONS = { "x", "y", "z" }
 local ELEMENTS = { 1, 2, 4, 8, 16 } -- that a thread may take
+local LEAST_ROWS = 16 -- fewer blocks are equal to some number by chance
 local NAMED = { -- what an argument of that name usually is, where nothing says its value
-  { "^[nN]$|^num|^count|^len|^size|^total|^N|^rows$|^m$|^dim$", 1 },
-  { "width|^w$|^nx$|^cols$|columns|pitch|stride|^iW", 1 },
-  { "height|^h$|^ny$|^iH", 2 }, { "depth|^d$|^nz$", 3 },
+  { "^[nN]$|^num|^count|^len|^size|^total|^N|^dim$", 1 },
+  { "width|^w$|^nx$|^cols$|columns|pitch|stride|^iW|^w%u$|^ld%a?$", 1 },
+  { "height|^h$|^ny$|^iH|^h%u$|rows|^m$", 2 }, { "depth|^d$|^nz$", 3 },
 }
 
 --------------------------------------------------------------------------------------------------
@@ -69,15 +70,21 @@ end
 --------------------------------------------------------------------------------------------------
 -- Sizes
 
---- How many dimensions a kernel's body has threads in.
----@param body userdata tokens
----@return integer
-function M.dimensions(body)
-  for d = 3, 2, -1 do
+-- How many dimensions tokens have threads in; 0 where they have none.
+local function dimensions_in(t)
+  for d = 3, 1, -1 do
     local name = DIMENSIONS[d]
-    if body:find(1, "threadIdx", ".", name) or body:find(1, "blockIdx", ".", name) then return d end
+    if t:find(1, "threadIdx", ".", name) or t:find(1, "blockIdx", ".", name) then return d end
   end
-  return 1
+  return 0
+end
+
+-- How many dimensions a kernel has threads in; where its body does not say, what it calls does.
+local function dimensions_of(read)
+  local n = dimensions_in(read.body)
+  if n > 0 then return n end
+  local source <close> = csource.tokens(read.sliced.source)
+  return math.max(1, dimensions_in(source))
 end
 
 --- The dimension that an argument of this name usually is the size of; nil where it says nothing.
@@ -99,17 +106,39 @@ function M.may_be_size(p)
   return not p.pointer and not p.struct and p.type:find "^[iu][36]" ~= nil
 end
 
--- The whole-number argument that a grid of n blocks was made from, and how many of its elements a
--- thread takes.
-local function origin_of(read, s, n, block)
-  for _, each in ipairs(ELEMENTS) do
-    for _, p in ipairs(read.params) do
-      local v = read.values[p.name]
-      if math.type(v) == "integer" and v > 1 and not s.taken[p.name] and not p.pointer
-          and (v + block * each - 1) // (block * each) == n then
-        return p.name, each
-      end
+-- Is this the value of a parameter that may be a size, of no other dimension?
+local function is_size(s, p, v)
+  return math.type(v) == "integer" and v > 1 and not s.taken[p.name] and M.may_be_size(p)
+end
+
+-- The arguments that may be sizes, those first that the grid follows: where two have one value, it
+-- is made of one of them.
+local function sizes_among(read, s, d)
+  local follows, others = {}, {}
+  for i, p in ipairs(read.params) do
+    if is_size(s, p, read.values[p.name]) then
+      local list = read.host:follows(read.launch.args[i] or "", function()
+        local grid = read.host:dimensions(read.launch.grid)
+        return grid and grid[d]
+      end) and follows or others
+      list[#list + 1] = p
     end
+  end
+  return table.move(others, 1, #others, #follows + 1, follows)
+end
+
+-- The argument that a grid of n blocks was made from, and how many of its elements a thread takes;
+-- 0: a block takes one.
+local function origin_of(read, s, n, d)
+  local list, block = sizes_among(read, s, d), s.block[d]
+  for _, each in ipairs(ELEMENTS) do
+    for _, p in ipairs(list) do
+      local v = read.values[p.name]
+      if (v + block * each - 1) // (block * each) == n then return p.name, each end
+    end
+  end
+  for _, p in ipairs(list) do
+    if read.values[p.name] == n and n >= LEAST_ROWS then return p.name, 0 end
   end
 end
 
@@ -119,11 +148,11 @@ end
 
 local function size_from_grid(read, s, grid, d)
   local name, each
-  if grid[d] > 1 then name, each = origin_of(read, s, grid[d], s.block[d]) end
+  if grid[d] > 1 then name, each = origin_of(read, s, grid[d], d) end
   s.size[d] = grid[d] * s.block[d]
   if name then
     link(s, d, name, read.values[name])
-    s.each[d] = each
+    s.each[d], s.rows[d] = math.max(each, 1), each == 0
   end
 end
 
@@ -131,7 +160,7 @@ end
 local function size_of_strides(read, s, grid)
   for _, p in ipairs(read.params) do
     local v = read.values[p.name]
-    if math.type(v) == "integer" and not p.pointer and v > s.size[1] then
+    if is_size(s, p, v) and v > s.size[1] then
       link(s, 1, p.name, v)
       s.fixed_grid = grid
       return
@@ -144,8 +173,10 @@ local function size_from_names(read, s, d, used)
   for _, p in ipairs(read.params) do
     if M.may_be_size(p) and not s.taken[p.name] and M.dimension_by_name(p.name, used) == d then
       local v = read.values[p.name]
-      link(s, d, p.name, math.type(v) == "integer" and v > 0 and v or s.size[d])
-      return
+      if not v or math.type(v) == "integer" and v >= LEAST_ROWS then
+        link(s, d, p.name, v or s.size[d])
+        return
+      end
     end
   end
 end
@@ -195,6 +226,91 @@ local function fixed_block(read, block)
   return bounds and ("__launch_bounds__(%s)"):format(bounds)
 end
 
+--------------------------------------------------------------------------------------------------
+-- Blocks where nothing says how many threads they have
+
+local BLOCK_NAMES = { "BLOCK", "THREADS", "TILE", "NTHREADS", "WORKGROUP", "LOCAL_SIZE" }
+local USUAL = { { { 256 }, { 128 }, { 64 }, { 32 } },
+  { { 16, 16 }, { 32, 8 }, { 8, 8 }, { 32, 32 }, { 4, 4 } },
+  { { 8, 8, 8 }, { 16, 8, 1 }, { 4, 4, 4 } } }
+local MOST_THREADS = 1024
+
+-- A name of the kernel's whose value may be the side of a block, in one dimension.
+local function named_sides(read, used)
+  local any, sides, seen = {}, {}, {}
+  for i = 1, #read.body do
+    local name = read.body:kind(i) == "name" and not seen[read.body[i]] and read.body[i]
+    local is_block = false
+    for _, part in ipairs(name and BLOCK_NAMES or {}) do
+      is_block = is_block or name:upper():find(part)
+    end
+    local value = is_block and read.host:value(name)
+    if name then seen[name] = true end
+    if math.type(value) == "integer" and value > 1 and value <= MOST_THREADS then
+      local d = ("XYZ"):find(name:upper():sub(-1), 1, true)
+      if d and d <= used then sides[d] = sides[d] or value else any[#any + 1] = value end
+    end
+  end
+  return sides, any
+end
+
+-- What the [ ] of shared arrays hold, where that is known.
+local function shared_extents(read)
+  local list, body = {}, read.body
+  local i = body:find(1, "__shared__")
+  while i do
+    local extents = {}
+    repeat i = i + 1 until not body[i] or body[i] == ";" or body[i] == "["
+    while body[i] == "[" and body:match(i) do
+      extents[#extents + 1] = read.host:value(body:text(i + 1, body:match(i) - 1))
+      i = body:match(i) + 1
+    end
+    if #extents > 0 then list[#list + 1] = extents end
+    i = body:find(i, "__shared__")
+  end
+  return list
+end
+
+-- Adds a block of these sides, unless it is there or has too many threads.
+local function add_block(list, sides, used)
+  local block, threads = { 1, 1, 1 }, 1
+  for d = 1, used do
+    block[d] = sides[d] or 1
+    threads = threads * block[d]
+  end
+  if threads > MOST_THREADS or threads < 2 then return end
+  for _, other in ipairs(list) do
+    if other[1] == block[1] and other[2] == block[2] and other[3] == block[3] then return end
+  end
+  list[#list + 1] = block
+end
+
+local function add_square(list, side, used)
+  local sides = {}
+  for d = 1, math.min(used, 2) do sides[d] = side end
+  add_block(list, sides, used)
+end
+
+-- Blocks that are worth a try, the likeliest first: by __launch_bounds__, by names of the kernel's,
+-- by its shared memory, the usual ones.
+local function blocks_of(read, used)
+  local list = {}
+  local bounds = launch_bounds(read.head)
+  local most = bounds and read.host:value(csource.split(bounds)[1] or "")
+  if most and used == 1 then add_block(list, { most }, used) end
+  local sides, any = named_sides(read, used)
+  if sides[1] then add_block(list, sides, used) end
+  for _, side in ipairs(any) do add_square(list, side, used) end
+  for _, extents in ipairs(shared_extents(read)) do
+    local last = extents[#extents]
+    if used > 1 and #extents > 1 then add_block(list, { last, extents[#extents - 1] }, used) end
+    if used > 1 and #extents > 1 and last % 2 == 1 then add_square(list, last - 1, used) end
+    if last >= 32 then add_square(list, last, used) end
+  end
+  for _, usual in ipairs(USUAL[used]) do add_block(list, usual, used) end
+  return list
+end
+
 ---@class LaunchShape
 ---@field size integer[] one a dimension that the kernel uses
 ---@field block integer[]
@@ -202,20 +318,40 @@ end
 ---@field fixed_block? string why the block is not to be tuned
 ---@field link table<integer, string> dimension to the argument that says its size
 ---@field each table<integer, integer> dimension to how many elements a thread takes
+---@field rows table<integer, boolean> dimensions of which a block takes one
+---@field blocks? integer[][] others to try where `block` is a guess
 ---@field fixed_grid? integer[] of a loop with a stride
 ---@field from? string where that was read
 ---@field guessed? boolean
+
+--- What was assumed for an expression of the host's, as a remark; "" for nothing.
+---@param read Reading
+---@param text string
+---@return string
+function M.assumed(read, text)
+  local list = {}
+  for _, name in ipairs(read.assumed) do
+    local function of(dimensions)
+      return dimensions and dimensions[1] + 1e-3 * dimensions[2] + 1e-6 * dimensions[3]
+    end
+    if read.host:follows(name, function() return of(read.host:dimensions(text)) end) then
+      list[#list + 1] = ("%s = %d"):format(name, read.host.assumed[name])
+    end
+  end
+  return #list > 0 and "; GUESS: " .. table.concat(list, ", ") .. ", which nothing says" or ""
+end
 
 --- Size, block and grid.
 ---@param read Reading
 ---@return LaunchShape
 function M.shape(read)
-  local launch, host, used = read.launch, read.host, M.dimensions(read.body)
+  local launch, host, used = read.launch, read.host, dimensions_of(read)
   local block = launch and launch.block and host:dimensions(launch.block)
   local grid = launch and launch.grid and host:dimensions(launch.grid)
-  local s = { size = {}, link = {}, each = {}, taken = {}, block_guessed = not block,
-    block = block or (used == 1 and { 256, 1, 1 } or { 16, 16, 1 }),
-    from = grid and "the launch at " .. launch.place or nil }
+  local blocks = not block and blocks_of(read, used) or nil
+  local s = { size = {}, link = {}, each = {}, rows = {}, taken = {}, block_guessed = not block,
+    block = block or blocks[1], blocks = blocks,
+    from = grid and "the launch at " .. launch.place .. M.assumed(read, launch.grid) or nil }
   for d = 1, grid and used or 0 do size_from_grid(read, s, grid, d) end
   if grid and not s.link[1] and read.body:find(1, "gridDim", ".") then
     size_of_strides(read, s, grid)
@@ -242,25 +378,25 @@ end
 --- none.
 ---@param read Reading
 ---@param shape LaunchShape
----@return string? text
----@return string? note
+---@return { text: string, note: string }?
 function M.shared(read, shape)
   local text = read.launch and read.launch.shared
   local bytes = text and text ~= "" and text ~= "0" and read.host:value(text)
   local is_asked = read.body:find(1, "extern", "__shared__")
   if not bytes then
-    if is_asked then return "block_size_x * 8", "GUESS: bytes" end
+    if is_asked then return { text = "block_size_x * 8", note = "GUESS: bytes" } end
     return nil
   end
   local block = shape.block
   local threads = block[1] * block[2] * block[3]
   local from = ("%d bytes, %s"):format(bytes, read.launch.place)
   if bytes > 0 and bytes % threads == 0 then
-    return ("%s * %d"):format(M.threads_text(#shape.size), bytes // threads), from
+    return { text = ("%s * %d"):format(M.threads_text(#shape.size), bytes // threads), note = from }
   end
+  if bytes < threads then return { text = tostring(bytes), note = from } end
   local element = read.body:find(1, "extern", "__shared__", "double") and 8 or 4
-  if bytes < threads * element then return tostring(bytes), from end
-  return ("block_size_x * %d + %d"):format(element, bytes - threads * element), "GUESS: " .. from
+  return { text = ("block_size_x * %d + %d"):format(element, bytes - threads * element),
+    note = "GUESS: " .. from }
 end
 
 return M

@@ -2,33 +2,23 @@
 --
 -- What the file says is read (gilua.reading). What it does not say is guessed (gilua.launchguess,
 -- gilua.argumentguess), and every guess is marked in the problem.lua that is written
--- (gilua.problemtext), which is meant to be looked at. Then it is tried, and what a run shows is
--- put right. The folder appears whole or not at all.
+-- (gilua.problemtext), which is meant to be looked at. Then it is tried (gilua.trial). The folder
+-- appears whole or not at all.
 
-local fills = require "gilua.new.fills"
-local gi = require "gilua"
 local printable = require "gilua.base.printable"
 local ends = require "gilua.base.ends"
 local fail = require "gilua.base.fail"
 local argumentguess = require "gilua.new.argumentguess"
-local kerneltable = require "gilua.problem.kerneltable"
 local launchguess = require "gilua.new.launchguess"
 local lfs = require "lfs"
 local luadata = require "gilua.base.luadata"
 local parts = require "gilua.new.parts"
-local precision = require "gilua.new.precision"
-local problemtext = require "gilua.new.problemtext"
 local reading = require "gilua.new.reading"
 local report = require "gilua.report.report"
 local textfile = require "gilua.base.textfile"
+local trial = require "gilua.new.trial"
 
 local M = {}
-
-local BUDGET = 60e6 -- warp instructions of the kernel as it is: under a second on the virtual GPU
-local LEAST_SIZE = 64 -- that is halved
-local MOST_BYTES = 256e6 -- of its arrays together
-local MOST_HALVINGS = 30
-local MOST_LONGER = 64 -- times what was guessed
 
 --------------------------------------------------------------------------------------------------
 -- Which kernel
@@ -82,9 +72,10 @@ end
 ---@field folder string
 ---@field reading Reading what the file says
 ---@field shape LaunchShape guessed: sizes, block, grid
----@field args ArgumentGuess[] guessed; trying it may change a role or a count
+---@field args ArgumentGuess[] guessed; trying it may change them
+---@field shared? { text: string, note: string, times?: integer } bytes of dynamic shared memory
+---@field original? string the program's sizes, where those here are smaller
 ---@field size_note? string where the size is from; trying it may add to it
----@field ends? boolean found by trying: at the least size it takes no longer than it may
 ---@field checked_size? integer[] found by trying: the small case's, where it must be the whole one
 
 local function draft_of(read, folder)
@@ -93,6 +84,7 @@ local function draft_of(read, folder)
   for _, arg in ipairs(args) do
     if arg.role == "out" or arg.role == "inout" then
       return { folder = folder, reading = read, shape = shape, args = args,
+        shared = launchguess.shared(read, shape),
         size_note = shape.from and "from " .. shape.from or "GUESS" }
     end
   end
@@ -100,173 +92,10 @@ local function draft_of(read, folder)
     read.kernel)
 end
 
---------------------------------------------------------------------------------------------------
--- Trying it
-
-local function write_problem(draft)
-  report.write(draft.folder .. "/problem.lua", problemtext.of(draft))
-  return gi.problem(draft.folder)
-end
-
-local function widest_linked(shape)
-  local widest
-  for d = 1, #shape.size do
-    if shape.link[d] and (not widest or shape.size[d] > shape.size[widest]) then widest = d end
-  end
-  return widest
-end
-
--- Makes the array longer that a fault lies behind the end of, where its length is a guess; false
--- where there is none such.
-local function lengthen(draft, why)
-  local byte, name, bytes = why:match "global memory at byte (%d+) of '([%w_]+)' %((%d+) bytes%)"
-  for _, arg in ipairs(byte and draft.args or {}) do
-    if arg.name == name and arg.count_guessed then
-      arg.guessed, arg.longer = arg.guessed or arg.count, arg.longer or 1
-      repeat arg.longer, bytes = arg.longer * 2, bytes * 2 until bytes > tonumber(byte)
-      arg.count = ("(%s) * %d"):format(arg.guessed, arg.longer)
-      for i, note in ipairs(arg.notes) do
-        if note == "GUESS: how many" then arg.notes[i] = note .. ", as far as it reaches" end
-      end
-      return arg.longer <= MOST_LONGER
-    end
-  end
-  return false
-end
-
--- Halves the size where a run takes too long; false where it cannot.
-local function halve(draft, original)
-  local size, widest = draft.shape.size, widest_linked(draft.shape)
-  if not widest or size[widest] < LEAST_SIZE then return false end
-  size[widest] = (size[widest] + 1) // 2
-  draft.size_note = ("your program's is %s; smaller here, so that the virtual GPU takes less "
-    .. "than a second"):format(original)
-  return true
-end
-
-local function run(draft)
-  local problem = write_problem(draft)
-  return problem, kerneltable.run(problem, { seed = 1 },
-    { budget = BUDGET, most_bytes = MOST_BYTES })
-end
-
--- Does a kernel that takes too long do so at the least size, too? Then halving is of no use.
-local function is_endless(draft)
-  local size, widest = draft.shape.size, widest_linked(draft.shape)
-  if not widest or size[widest] < LEAST_SIZE then return true end
-  local whole = size[widest]
-  size[widest] = LEAST_SIZE
-  local _, _, _, m = run(draft)
-  size[widest] = whole
-  return m ~= nil and m.status == "timeout"
-end
-
--- Changes a draft that does not run so that it may; false where nothing more helps.
-local function ease(draft, why, m, original)
-  local status = m and m.status
-  if status == "timeout" then
-    draft.ends = draft.ends or not is_endless(draft)
-    return draft.ends and halve(draft, original)
-  end
-  if status == "out_of_memory" then return halve(draft, original) end
-  return lengthen(draft, why)
-end
-
--- Changes the sizes until the kernel as it is runs within the budget: problem, outputs,
--- measurement; or problem, nil and why it does not run.
-local function fit(draft)
-  local original = problemtext.size(draft.shape.size)
-  for _ = 1, MOST_HALVINGS do
-    local problem, outputs, why, m = run(draft)
-    if outputs then return problem, outputs, why end
-    if not ease(draft, why, m, original) then return write_problem(draft), nil, why end
-  end
-end
-
--- How many elements a kernel wrote, and the last of them.
-local function written_of(array)
-  local blank, written, last = gi.array(array:dtype(), 1):sentinel()[1], 0, 0
-  for i = 1, #array do
-    local x = array[i]
-    if x ~= blank and x == x then written, last = written + 1, i end
-  end
-  return written, last
-end
-
--- An output of which parts are never written: either it is shorter, or what was there stays there.
-local function settle_role(arg, array)
-  local written, last = written_of(array)
-  if written == #array then return false end
-  if arg.count_guessed and written == last and written > 0 then
-    arg.count, arg.notes = tostring(written), { "GUESS: how many, as it writes" }
-  else
-    arg.role = "inout"
-    arg.notes[#arg.notes + 1] = ("it writes %d of %d"):format(written, #array)
-  end
-  return true
-end
-
-local function settle_roles(draft, problem, outputs)
-  local changed = false
-  for _, arg in ipairs(draft.args) do
-    if arg.role == "out" then changed = settle_role(arg, outputs[arg.name]) or changed end
-  end
-  return changed and write_problem(draft) or problem
-end
-
--- Where nothing says how many threads are needed but a macro in the kernel, they may fill all
--- blocks, and then the kernel's test of its bounds would seem of no use: one more is asked for, if
--- the kernel takes it.
-local function settle_bounds(draft, problem, outputs)
-  local shape, size = draft.shape, draft.shape.size
-  if #size > 1 or shape.link[1] or shape.fixed_grid or size[1] % shape.block[1] ~= 0 then
-    return problem, outputs
-  end
-  size[1] = size[1] + 1
-  local more = kerneltable.run(write_problem(draft), { seed = 1 }, { budget = BUDGET })
-  if more then draft.size_note = draft.size_note .. ", and one more, so that its bounds are tested"
-  else size[1] = size[1] - 1 end
-  return write_problem(draft), more or outputs
-end
-
--- The small case must run as the whole one does; else it is the whole one.
-local function settle_small(draft, problem)
-  local outputs = kerneltable.run(problem, problem.checked_case, { budget = BUDGET })
-  local shape, linked = draft.shape, true
-  for d, size in ipairs(shape.size) do linked = linked and (shape.link[d] ~= nil or size == 1) end
-  if outputs and linked then return problem end
-  draft.checked_size = shape.size
-  return write_problem(draft)
-end
-
--- What each output may differ by, on the small case twice and on the whole one.
-local function settle_tolerance(draft, problem)
-  local small = problem.checked_case
-  local specs = { small, { seed = small.seed + 1, size = small.size } }
-  if not draft.checked_size then specs[3] = { seed = small.seed } end
-  local limits = precision.limits(problem, specs)
-  for _, arg in ipairs(draft.args) do arg.limits = limits[arg.name] end
-  write_problem(draft)
-end
-
--- Data that show what the kernel does, and the tolerance that they need.
-local function settle_data(draft, problem)
-  settle_tolerance(draft, problem)
-  if draft.checked_size then return end -- every try would be as many whole runs as there are probes
-  local function write() return write_problem(draft) end
-  local _, changed = fills.improve(draft.args, write)
-  if changed then settle_tolerance(draft, write()) end
-end
-
 -- Why it does not run as described, or nil and the ticks that it takes.
 local function try(draft)
-  local problem, outputs, m = fit(draft)
-  if not outputs then return m, nil end
-  problem, outputs = settle_bounds(draft, problem, outputs)
-  problem = settle_roles(draft, problem, outputs)
-  problem = settle_small(draft, problem)
-  settle_data(draft, problem)
-  return nil, m.ticks
+  local m, why = trial.run(draft)
+  return why, m and m.ticks
 end
 
 --------------------------------------------------------------------------------------------------

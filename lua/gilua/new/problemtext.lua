@@ -117,9 +117,11 @@ local function add_geometry(p, draft)
   add(p, "size", plain_size(s.size), draft.size_note)
   for d = 1, #s.size do
     local name = "block_size_" .. DIMENSIONS[d]
-    add(p, name, s.block[d], s.block_guessed and "GUESS"
-      or s.fixed_block and d == 1 and "not to be tuned: " .. s.fixed_block or nil)
-    if s.each[d] and s.each[d] > 1 then
+    local fixed = s.fixed_block and d == 1 and "not to be tuned: " .. s.fixed_block or nil
+    add(p, name, s.block[d], s.block_guessed and (fixed and "GUESS; " .. fixed or "GUESS") or fixed)
+    if s.rows[d] then
+      add(p, "grid_div_" .. DIMENSIONS[d], { 1 }, "a block takes one")
+    elseif s.each[d] and s.each[d] > 1 then
       add(p, "grid_div_" .. DIMENSIONS[d], { name, s.each[d] },
         ("a thread takes %d"):format(s.each[d]))
     end
@@ -127,8 +129,13 @@ local function add_geometry(p, draft)
   if s.fixed_grid then
     add(p, "grid", { s.fixed_grid[1] }, "each thread takes many elements")
   end
-  local shared, note = launchguess.shared(draft.reading, s)
-  if shared then add(p, "shared", shared, note) end
+  local shared = draft.shared
+  if shared then
+    local text, times = shared.text, shared.times
+    add(p, "shared", times and ("(%s) * %d"):format(text, times) or text,
+      times and ("GUESS: %s, as far as it reaches"):format((shared.note:gsub("^GUESS: ", "")))
+        or shared.note)
+  end
 end
 
 -- __constant__ variables that the kernel mentions.

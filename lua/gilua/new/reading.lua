@@ -1,6 +1,7 @@
 -- reading: what a file that nobody prepared says of one of its kernels: the source that a GPU
 -- takes, the types of the parameters (the compiler's word), how the host launches it and with what.
 
+local assumed = require "gilua.new.assumed"
 local csource = require "gilua.new.csource"
 local fail = require "gilua.base.fail"
 local gi = require "gilua"
@@ -24,6 +25,7 @@ local M = {}
 ---@field template string[] arguments of the kernel's template: read, else guessed
 ---@field sliced Slice
 ---@field params table[] of gilua.signature; each has a name
+---@field assumed string[] names of the host's that got a value (gilua.assumed)
 ---@field values table<string, number> what the launch gives a parameter, where that can be known
 ---@field head userdata tokens of the kernel, up to its body
 ---@field body userdata tokens of its body
@@ -106,11 +108,12 @@ function M.of(parts, item, folder, o)
       before = words.before })
   table.move(sliced.options, 1, #sliced.options, #words.options + 1, words.options)
   local params = read_params(sliced, folder, words)
+  local guessed = launch and assumed.of(host, launch, params) or {}
   local head, body = parts_of(text, item)
   return { path = path, absolute_path = headers.absolute(path), kernel = item.name,
     compiler = words, host = host, launch = launch, template = template, sliced = sliced,
-    params = params, values = values_of(host, launch, params), head = head, body = body,
-    notes = notes }
+    params = params, assumed = guessed, values = values_of(host, launch, params),
+    head = head, body = body, notes = notes }
 end
 
 return M

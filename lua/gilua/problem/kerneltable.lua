@@ -254,19 +254,21 @@ local function launched(module, launch)
   return m
 end
 
+local recent = {} -- what was compiled last, of whatever problem: who tries data writes it anew
+
 -- A kernel's code, or nil and why there is none. The last few stay: kernels are run again on other
 -- cases, and beside another source.
 local function code_of(self, device, run)
   local target, options = device:target(), self:options(run.values)
   local key = target .. "\n" .. table.concat(options, "\n") .. "\n" .. run.source
-  for _, known in ipairs(self.compiled) do
+  for _, known in ipairs(recent) do
     if known.key == key then return known.code end
   end
   local code, unfit = require("gilua").compile(run.source,
     { target = target, options = options, name = run.file })
   if not code then return nil, "it does not compile: " .. unfit end
-  table.insert(self.compiled, 1, { key = key, code = code })
-  self.compiled[KEPT_CODE + 1] = nil
+  table.insert(recent, 1, { key = key, code = code })
+  recent[KEPT_CODE + 1] = nil
   return code
 end
 
@@ -468,8 +470,7 @@ function M.definition(t, dir)
   tablecheck.check(t, path)
   local source = textfile.read(dir .. "/" .. t.source, "the kernel")
   local self = setmetatable({ table = t, dir = dir, path = path, source = source,
-    name = t.name or dir:match("([^/]+)/*$"), parameters = parameters_of(t, source),
-    compiled = {} }, KernelTable)
+    name = t.name or dir:match("([^/]+)/*$"), parameters = parameters_of(t, source) }, KernelTable)
   local allowed = restriction(t, path)
   if type(t.reference) == "string" then creference.build(dir, t.reference) end
   local tolerance = tolerance_of(t)

@@ -7,13 +7,14 @@ local core = require "gilua.core"
 local expression = require "gilua.problem.expression"
 local families = require "gilua.problem.families"
 
-local M = {}
+local M = {
+  SMALL = 2048, -- threads of the small case that every mutant runs on first
+}
 
 local BYTES = { i8 = 1, u8 = 1, i16 = 2, u16 = 2, i32 = 4, u32 = 4, f32 = 4, i64 = 8, u64 = 8,
   f64 = 8 }
 local PACK = { i8 = "i1", u8 = "I1", i16 = "i2", u16 = "I2", i32 = "i4", u32 = "I4", f32 = "f",
   i64 = "i8", u64 = "I8", f64 = "d" }
-local SMALL = 2048 -- threads of the small case that every mutant runs on first
 local MOST_BYTES = 1 << 33 -- of an array
 local JUST_BELOW = 2.0 ^ -20 -- of a range: how far below its end a float stays
 
@@ -30,7 +31,7 @@ end
 function M.smaller(size)
   local small, total = table.move(size, 1, #size, 1, {}), 1
   for _, n in ipairs(size) do total = total * n end
-  while total > SMALL do
+  while total > M.SMALL do
     local widest = 1
     for i, n in ipairs(small) do if n > small[widest] then widest = i end end
     total = total // small[widest]

@@ -1,0 +1,116 @@
+--- assumed: sizes that only a run says (`int n = atoi(argv[1]);`, what a function is given): a
+-- number is assumed for each, so that grids, lengths of arrays and arguments that are made of it
+-- fit each other. The largest that keeps the data small.
+
+local csource = require "gilua.new.csource"
+
+local M = {}
+
+local SIZES = { 65536, 16384, 4096, 1024, 256, 64 }
+local SIDES = { 256, 16, 8 } -- of a block in one, two, three dimensions
+local MOST_THREADS = 1 << 20
+local MOST_BYTES = 1 << 24 -- of the arrays
+local MOST_NAMES = 8
+local MOST_DEPTH = 20
+
+local COMPUTES = csource.set "max min ceil floor ceilf floorf sqrt sqrtf static_cast"
+local NOT_NAMES = csource.set "static_cast reinterpret_cast dim3 const struct nullptr NULL new this"
+
+-- Is the name at a token a type that something is cast to?
+local function is_cast(t, i)
+  local next_kind = t:kind(i + 2)
+  return t[i - 1] == "(" and t[i + 1] == ")" and t:kind(i - 2) ~= "name"
+    and (next_kind == "name" or next_kind == "number" or t[i + 2] == "(")
+end
+
+local add
+
+-- Adds the names that a name's value is made of; itself where it is made of nothing with a name. Is
+-- there any?
+local function add_name(host, name, found, depth)
+  if found.seen[name] then return true end
+  if host:value(name) then return false end
+  found.seen[name] = true
+  local any = host.dims[name] and add(host, host.dims[name], found, depth + 1) or false
+  for _, text in ipairs { host.definitions[name], table.unpack(host.later[name] or {}) } do
+    any = add(host, text, found, depth + 1) or any
+  end
+  if not any and #found < MOST_NAMES and not host.dims[name] then found[#found + 1] = name end
+  return true
+end
+
+-- Adds the names of an expression that have no value. Is there any?
+function add(host, text, found, depth)
+  local any = false
+  local t <close> = csource.tokens(text)
+  local i = depth < MOST_DEPTH and 1 or #t + 1
+  while i <= #t do
+    local name, after = t[i], t[i + 1]
+    local is_call = after == "(" and t:match(i + 1) and not host.functions[name]
+    if t:kind(i) ~= "name" or after == "." or after == "->" or after == "::"
+        or host.SIZES[name] or is_cast(t, i) then
+      i = i + 1
+    elseif name == "sizeof" or after == "[" or is_call and not COMPUTES[name] then
+      i = csource.past(t, i + 1)
+    else
+      local may_be = not (NOT_NAMES[name] or COMPUTES[name])
+      any = may_be and add_name(host, name, found, depth) or any
+      i = i + 1
+    end
+  end
+  return any
+end
+
+local function names_in(host, texts)
+  local found = { seen = {} }
+  for _, text in ipairs(texts) do add(host, text, found, 0) end
+  return found
+end
+
+local function set(host, names, value)
+  host.known = {}
+  for _, name in ipairs(names) do host.assumed[name] = value end
+end
+
+-- The sizes of the arrays that a launch is given, as texts of the host's.
+local function lengths(host, launch, params)
+  local list = {}
+  for i, p in ipairs(params) do
+    local allocation = p.pointer and launch.args[i] and host:allocation(launch.args[i])
+    if allocation then list[#list + 1] = allocation end
+  end
+  return list
+end
+
+-- Are launch and data small enough, as far as they are known?
+local function is_small(host, launch, params)
+  local grid, block = host:dimensions(launch.grid), host:dimensions(launch.block)
+  local threads, bytes = 1, 0
+  for d = 1, 3 do threads = threads * (grid and block and grid[d] * block[d] or 1) end
+  for _, allocation in ipairs(lengths(host, launch, params)) do
+    bytes = bytes + (allocation.bytes or 0)
+  end
+  return threads <= MOST_THREADS and bytes <= MOST_BYTES
+end
+
+--- Assumes what the sizes of a launch and of its arrays are made of and nothing says.
+---@param host HostCode
+---@param launch HostLaunch
+---@param params table[] of gilua.signature
+---@return string[] names that were given a value
+function M.of(host, launch, params)
+  local sides = names_in(host, { launch.block })
+  set(host, sides, SIDES[math.min(#csource.split(launch.block), #SIDES)])
+  local texts = { launch.grid }
+  for _, allocation in ipairs(lengths(host, launch, params)) do
+    texts[#texts + 1] = allocation.text
+  end
+  local sizes = names_in(host, texts)
+  for _, value in ipairs(SIZES) do
+    set(host, sizes, value)
+    if is_small(host, launch, params) then break end
+  end
+  return table.move(sizes, 1, #sizes, #sides + 1, sides)
+end
+
+return M

@@ -1,0 +1,434 @@
+--- trial: a draft is tried on the virtual GPU, and what a run shows is put right: a guess that a
+-- fault speaks against becomes another, until the kernel runs or nothing is left to guess. Roles,
+-- the small case, fills and the tolerance are found by running, too.
+
+local adequacy = require "gilua.study.adequacy"
+local fills = require "gilua.new.fills"
+local gi = require "gilua"
+local kerneltable = require "gilua.problem.kerneltable"
+local precision = require "gilua.new.precision"
+local problemtext = require "gilua.new.problemtext"
+local report = require "gilua.report.report"
+local tablecase = require "gilua.problem.tablecase"
+
+local M = {}
+
+local BUDGET = 25e6 -- warp instructions of the kernel as it is: under a second on the virtual GPU
+local MOST_BYTES = 64e6 -- of its arrays together: making and comparing them takes time as well
+local LONG = 1 << 22 -- elements of an array that is made shorter
+local LEAST_SIZE = 64 -- that is halved
+local LEAST_VALUE = 64 -- that is made smaller
+local MOST_STEPS = 60 -- changes of one set of guesses
+local MOST_TIMEOUTS = 12 -- of all of them
+local MOST_LONGER = 64 -- times what was guessed
+local MOST_SHARED = 48 << 10 -- bytes of dynamic shared memory
+local FILLING = 12 -- warp instructions take as long as filling and comparing a byte
+local MOST_PROBED = 100000000 -- warp instructions of probes of the small case, as they begin
+
+local function write_problem(draft)
+  report.write(draft.folder .. "/problem.lua", problemtext.of(draft))
+  return gi.problem(draft.folder)
+end
+
+-- Says something of an argument in place of what was said that begins so.
+local function set_note(arg, old, new)
+  for i, note in ipairs(arg.notes) do
+    if note:sub(1, #old) == old then
+      arg.notes[i] = new
+      return
+    end
+  end
+  arg.notes[#arg.notes + 1] = new
+end
+
+--------------------------------------------------------------------------------------------------
+-- Less of it, where a run takes too long or the data are too many
+
+local SMALLER = "your program's is %s; smaller here, so that the virtual GPU takes less than a "
+  .. "second"
+
+-- What a dimension is made of: threads where an argument says how many, else whole blocks.
+local function least_of(shape, d)
+  return shape.link[d] and 1 or shape.block[d]
+end
+
+-- The widest dimension that can be halved: one that an argument says, else any, in whole blocks.
+local function widest(shape)
+  local best
+  for _, linked in ipairs { true, false } do
+    for d, n in ipairs(shape.size) do
+      local least = linked and LEAST_SIZE or 2 * shape.block[d]
+      local is_one = (shape.link[d] ~= nil) == linked and n >= least
+      if is_one and (not best or n > shape.size[best]) then best = d end
+    end
+    if best then return best end
+  end
+end
+
+local function halve_size(draft)
+  local shape = draft.shape
+  local d = widest(shape)
+  if not d then return false end
+  local least = least_of(shape, d)
+  draft.original = draft.original or problemtext.size(shape.size)
+  shape.size[d] = (shape.size[d] // least + 1) // 2 * least
+  draft.size_note = SMALLER:format(draft.original)
+  return true
+end
+
+-- Makes the largest number smaller that a thread may loop to.
+local function lower_value(draft)
+  local most, largest
+  for _, arg in ipairs(draft.args) do
+    local value = arg.value and math.tointeger(tonumber(arg.value))
+    if value and value >= LEAST_VALUE and (not most or value > most) then
+      most, largest = value, arg
+    end
+  end
+  if not largest then return false end
+  largest.original = largest.original or largest.value
+  largest.value = tostring(most // 8)
+  set_note(largest, "GUESS: your", "GUESS: " .. SMALLER:format(largest.original))
+  return true
+end
+
+-- How often a size is halved after a run that took too long: by how far it got, blocks being run in
+-- their order. Half as often as that says, as work may grow faster than the size.
+local function halvings(shape, why)
+  local at = { why:match "block %((%d+),(%d+),(%d+)%)" }
+  local done, all = 1, 1
+  for d, n in ipairs(shape.size) do
+    local blocks = math.max(1, n // (shape.block[d] * (shape.each[d] or 1)))
+    done, all = done + (tonumber(at[d]) or 0) * all, all * blocks
+  end
+  return shape.fixed_grid and 1 or math.max(1, math.ceil(math.log(all / done, 2) / 2))
+end
+
+-- Where not even the first block ends, it is not for there being many.
+local function less_work(draft, why)
+  local changed = why:find("block (0,0,0)", 1, true) and lower_value(draft)
+  if changed then return true end
+  for _ = 1, halvings(draft.shape, why) do changed = halve_size(draft) or changed end
+  return changed or lower_value(draft)
+end
+
+-- The longest array of a fixed length, shorter; how far the kernel reaches shows.
+local function shorten(draft)
+  local most, longest = LONG, nil
+  for _, arg in ipairs(draft.args) do
+    local count = arg.count and math.tointeger(tonumber(arg.count))
+    if count and count > most then most, longest = count, arg end
+  end
+  if not longest then return false end
+  longest.original = longest.original or longest.count
+  longest.count = tostring((most + 1) // 2)
+  set_note(longest, "GUESS: your", ("GUESS: your program's has %s; shorter here"):format(
+    longest.original))
+  return true
+end
+
+--------------------------------------------------------------------------------------------------
+-- More of it, where the kernel reaches further
+
+local function is_guessed(draft)
+  if draft.shape.guessed or draft.shape.block_guessed or draft.original then return true end
+  for _, arg in ipairs(draft.args) do
+    for _, note in ipairs(arg.notes) do
+      if note:find "^GUESS" then return true end
+    end
+  end
+  return false
+end
+
+local function note_longer(arg)
+  for i, note in ipairs(arg.notes) do
+    if note:find "^%d+ bytes, " then
+      arg.notes[i] = "GUESS: longer than " .. note
+      return
+    end
+  end
+  set_note(arg, "GUESS: how many", "GUESS: how many, as far as it reaches")
+end
+
+-- Where an array has fewer elements than the program gives it, for there are fewer threads than the
+-- program's, it gets them all.
+local function is_less(arg, bytes)
+  local wanted = (arg.elements or 0) * tonumber(arg.type:match "%d+") // 8
+  if arg.longer or arg.original or wanted <= tonumber(bytes) then return false end
+  arg.count = tostring(arg.elements)
+  return true
+end
+
+-- Makes the array longer that a fault lies behind the end of. Where nothing is guessed the kernel
+-- is wrong, and that is to be told.
+local function lengthen(draft, why)
+  local byte, name, bytes = why:match "global memory at byte (%d+) of '([%w_]+)' %((%d+) bytes%)"
+  for _, arg in ipairs(byte and is_guessed(draft) and draft.args or {}) do
+    if arg.name == name then
+      if is_less(arg, bytes) then return true end
+      if not arg.longer then
+        arg.guessed, arg.longer = arg.count, 1
+        note_longer(arg)
+      end
+      repeat arg.longer, bytes = arg.longer * 2, bytes * 2 until bytes > tonumber(byte)
+      arg.count = ("(%s) * %d"):format(arg.guessed, arg.longer)
+      return arg.longer <= MOST_LONGER
+    end
+  end
+  return false
+end
+
+-- Dynamic shared memory that reaches as far as the kernel does.
+local function share_more(draft, why)
+  local offset, bytes = why:match "shared memory at offset 0x(%x+) %((%d+) bytes%)"
+  local shared = draft.shared
+  offset = offset and tonumber(offset, 16)
+  if not offset or not shared then return false end
+  if offset >= MOST_SHARED then return false end
+  shared.times = (shared.times or 1) * 2
+  while bytes * 2 <= offset do shared.times, bytes = shared.times * 2, bytes * 2 end
+  return true
+end
+
+--------------------------------------------------------------------------------------------------
+-- Other guesses
+
+-- Runs a draft with what is guessed of it made smaller and larger until it fits: problem, outputs,
+-- measurement; or problem, nil and why it does not run.
+local function settle(draft, left)
+  for _ = 1, MOST_STEPS do
+    local problem = write_problem(draft)
+    local outputs, why, m = kerneltable.run(problem, { seed = 1 },
+      { budget = BUDGET, most_bytes = MOST_BYTES })
+    if outputs then return problem, outputs, why end
+    local again
+    if m and m.status == "out_of_memory" then
+      again = shorten(draft) or halve_size(draft)
+    elseif m and m.status == "timeout" then
+      left.timeouts = left.timeouts - 1
+      again = left.timeouts > 0 and less_work(draft, why)
+    else
+      again = lengthen(draft, why) or share_more(draft, why)
+    end
+    if not again then return problem, nil, why end
+  end
+end
+
+-- Numbers that nothing says are 0.
+local function zero_values(draft)
+  local changed = false
+  for _, arg in ipairs(draft.args) do
+    if arg.value_guessed and arg.value == "1" then arg.value, changed = "0", true end
+  end
+  return changed
+end
+
+-- Whole numbers of which nothing says what they are, or that may be places, lead nowhere far.
+local function small_numbers(draft)
+  local changed = false
+  for _, arg in ipairs(draft.args) do
+    local fill = arg.role ~= "inout" and not arg.type:find "^f" and arg.fill or ""
+    local small = fill:find "^{ 0, " and "{ 0, 1 }" or fill:find "ascending" and "{ ascending = 1 }"
+    if small then
+      arg.fill, changed = small, true
+      set_note(arg, fill:find "ascending" and "GUESS: offsets" or "GUESS: used as an index",
+        "GUESS: small, as larger ones lead out of an array")
+    end
+  end
+  return changed
+end
+
+-- What may be guessed otherwise where a fault is not one of too much or too little; in this order.
+local OTHERS = {
+  function() return true end,
+  zero_values,
+  small_numbers,
+  function(draft) return zero_values(draft) and small_numbers(draft) end,
+}
+
+local function copy(value)
+  if type(value) ~= "table" then return value end
+  local other = {}
+  for k, v in pairs(value) do other[k] = copy(v) end
+  return other
+end
+
+local GUESSED = { "shape", "args", "shared", "size_note", "original" } -- of a draft
+
+local function state_of(draft)
+  local state = {}
+  for _, field in ipairs(GUESSED) do state[field] = copy(draft[field]) end
+  return state
+end
+
+local function restore(draft, state)
+  for _, field in ipairs(GUESSED) do draft[field] = copy(state[field]) end
+end
+
+-- How many elements a kernel wrote.
+local function written_of(array)
+  local blank, written = gi.array(array:dtype(), 1):sentinel()[1], 0
+  for i = 1, #array do
+    local x = array[i]
+    if x ~= blank and x == x then written = written + 1 end
+  end
+  return written
+end
+
+-- Is there nothing in any output? Of what begins with a fill that cannot be seen.
+local function is_idle(draft, outputs)
+  for _, arg in ipairs(draft.args) do
+    if arg.role == "inout" or arg.role == "out" and written_of(outputs[arg.name]) > 0 then
+      return false
+    end
+  end
+  return true
+end
+
+-- The blocks that are worth a try: others than the first where a launch or shared memory fails.
+local function blocks_for(why, shape)
+  local about_block = why and (why:find "shared memory" or why:find "^launch_error")
+  return about_block and shape.block_guessed and shape.blocks or { shape.block }
+end
+
+-- Changes what is guessed until the kernel runs: problem, outputs, measurement; or nil, nil and why
+-- the first guess does not.
+local function fit(draft)
+  local begin, left, failed = state_of(draft), { timeouts = MOST_TIMEOUTS }, nil
+  for _, other in ipairs(OTHERS) do
+    for _, block in ipairs(blocks_for(failed and failed.why, begin.shape)) do
+      restore(draft, begin)
+      draft.shape.block = copy(block)
+      if other(draft) then
+        local problem, outputs, m = settle(draft, left)
+        if outputs and not is_idle(draft, outputs) then return problem, outputs, m end
+        failed = failed or { state = state_of(draft),
+          why = outputs and "it writes to none of its arrays" or m }
+      end
+    end
+  end
+  restore(draft, failed.state)
+  write_problem(draft)
+  return nil, nil, failed.why
+end
+
+--------------------------------------------------------------------------------------------------
+-- What a run shows
+
+-- An output of which parts are never written: what was there stays there.
+local function settle_role(arg, array)
+  local written = written_of(array)
+  if written == #array then return false end
+  arg.role = "inout"
+  arg.notes[#arg.notes + 1] = ("it writes %d of %d"):format(written, #array)
+  return true
+end
+
+local function settle_roles(draft, problem, outputs)
+  local changed = false
+  for _, arg in ipairs(draft.args) do
+    if arg.role == "out" then changed = settle_role(arg, outputs[arg.name]) or changed end
+  end
+  return changed and write_problem(draft) or problem
+end
+
+-- Where nothing says how many threads are needed but a macro in the kernel, they may fill all
+-- blocks, and then the kernel's test of its bounds would seem of no use: one more is asked for, if
+-- the kernel takes it.
+local function settle_bounds(draft, problem, outputs)
+  local shape, size = draft.shape, draft.shape.size
+  if #size > 1 or shape.link[1] or shape.fixed_grid or size[1] % shape.block[1] ~= 0
+      or size[1] == shape.block[1] then
+    return problem, outputs
+  end
+  size[1] = size[1] + 1
+  local more = kerneltable.run(write_problem(draft), { seed = 1 }, { budget = BUDGET })
+  if more then draft.size_note = draft.size_note .. ", and one more, so that its bounds are tested"
+  else size[1] = size[1] - 1 end
+  return write_problem(draft), more or outputs
+end
+
+-- Is every element of the outputs written?
+local function is_whole(draft, outputs)
+  for _, arg in ipairs(draft.args) do
+    local array = outputs[arg.name]
+    if arg.role == "out" and written_of(array) < #array then return false end
+  end
+  return true
+end
+
+-- Sizes of the small case, no more threads than others have: of what no argument says whole blocks,
+-- else as many blocks as there are rows. Nil where the table's own small case will do.
+local function small_of(shape)
+  local small, own, threads = copy(shape.size), true, 1
+  for d, n in ipairs(small) do
+    own = own and (n == 1 or shape.link[d] ~= nil and not shape.rows[d])
+    threads = threads * n * (shape.rows[d] and shape.block[d] or 1)
+  end
+  if own then return nil end
+  while threads > tablecase.SMALL do
+    local most
+    for d, n in ipairs(small) do
+      if n > least_of(shape, d) and (not most or n > small[most]) then most = d end
+    end
+    if not most then return small end
+    local least = least_of(shape, most)
+    threads = threads // small[most]
+    small[most] = (small[most] // least + 1) // 2 * least
+    threads = threads * small[most]
+  end
+  return small
+end
+
+-- The small case must run as the whole one does; else it is the whole one. And the warp
+-- instructions that it takes.
+local function settle_small(draft, problem)
+  draft.checked_size = small_of(draft.shape)
+  if draft.checked_size then problem = write_problem(draft) end
+  local outputs, m = kerneltable.run(problem, problem.checked_case, { budget = BUDGET })
+  if outputs and is_whole(draft, outputs) then return problem, m.warp_instructions end
+  draft.checked_size = draft.shape.size
+  problem = write_problem(draft)
+  outputs, m = kerneltable.run(problem, problem.checked_case, { budget = BUDGET })
+  return problem, outputs and m.warp_instructions or BUDGET
+end
+
+-- What each output may differ by, on the small case twice and on the whole one.
+local function settle_tolerance(draft, problem)
+  local small = problem.checked_case
+  local specs = { small, { seed = small.seed + 1, size = small.size } }
+  if draft.checked_size ~= draft.shape.size then specs[3] = { seed = small.seed } end
+  local limits = precision.limits(problem, specs)
+  for _, arg in ipairs(draft.args) do arg.limits = limits[arg.name] end
+  write_problem(draft)
+end
+
+-- Data that show what the kernel does, and the tolerance that they need: as many tries as there is
+-- time for.
+local function settle_data(draft, problem, instructions)
+  settle_tolerance(draft, problem)
+  local self = problem.definition.kernel_table
+  local bytes = tablecase.bytes(self,
+    tablecase.names(self, tablecase.sizes(problem.checked_case.size), self:defaults()))
+  local function write() return write_problem(draft) end
+  local most = MOST_PROBED // (instructions * adequacy.MOST + bytes * FILLING) - 1
+  local _, changed = fills.improve(draft.args, write, most)
+  if changed then settle_tolerance(draft, write()) end
+end
+
+--- Tries a draft, which becomes what runs, and writes its problem.lua.
+---@param draft Draft
+---@return table? measurement of the kernel as it is
+---@return string? why it does not run as described
+function M.run(draft)
+  local problem, outputs, m = fit(draft)
+  if not problem then return nil, m end
+  problem, outputs = settle_bounds(draft, problem, outputs)
+  problem = settle_roles(draft, problem, outputs)
+  local instructions
+  problem, instructions = settle_small(draft, problem)
+  settle_data(draft, problem, instructions)
+  return m
+end
+
+return M
