@@ -18,8 +18,8 @@ local rooms = {
   { "report", "report folder history findings kept tuned progress html plot explain t4 disparity" },
   { "study", "experiment gecco2014 eurogp2014 tune validate adequacy" },
   { "new", "newproblem reading parts csource headers slice signature branches hostcode hostvalue "
-    .. "instances assumed launchguess argumentguess usage precision problemtext trial backport "
-    .. "checkproblem coverage otherdata promises textureguess" },
+    .. "instances assumed launchguess argumentguess usage precision problemtext offered trial "
+    .. "backport checkproblem coverage otherdata promises textureguess" },
   { "prompt", "prompt inspect mutant errors" },
   { "command", "commands answer runs improve winner doctor meant" },
 }

@@ -169,7 +169,7 @@ int main(int argc, char **argv)
 }
 END
 ready argv "a size that the program reads, and a loop that is too long" \
-  'size = 512, -- your program' 'count = "n * n", role = "inout" }, -- 4194304 bytes, line 14' \
+  'size = 512, -- your program' 'count = "n * n", role = "inout", max_error' \
   '-- n; GUESS: n = 1024, which nothing says' '; GUESS: your program'"'"'s is 268435456; smaller here'
 cat >three.cu <<'END'
 #define M 48
@@ -233,5 +233,41 @@ sed -i 's/channels = 4, filter/chanels = 4, filter/' texture/problem.lua
 like "a slip in a texture" "texture: unknown field 'chanels'; did you mean 'channels'" "$("$GILUA" check texture 2>&1)"
 echo '__global__ void s(cudaSurfaceObject_t o, float *x) { surf1Dwrite(x[0], o, 0); }' >surface.cu
 like "a surface" "kernel s takes a surface \(o\)" "$("$GILUA" new surface.cu 2>&1)"
+cat >sides.cu <<'END'
+#define THREADS 64
+#define EACH 4
+__global__ void smooth(float *x, const float *y, int n)
+{
+    __shared__ float s[256];
+    for (int k = 0; k < EACH; k++) {
+        int i = (blockIdx.x * EACH + k) * THREADS + threadIdx.x;
+        s[threadIdx.x] = i < n ? y[i] : 0;
+        __syncthreads();
+        if (i < n) x[i] = s[threadIdx.x] + s[threadIdx.x ^ 1] / 2;
+        __syncthreads();
+    }
+}
+int main()
+{
+    const int n = 20000;
+    float *x, *y;
+    cudaMalloc(&x, n * sizeof(float)); cudaMalloc(&y, n * sizeof(float));
+    smooth<<<(n + THREADS * EACH - 1) / (THREADS * EACH), THREADS>>>(x, y, n);
+}
+END
+ready sides "macros that go with the block, as far as they are right" '    EACH = { 1, 2, 4, 8, 16 },' \
+  '    THREADS = { 32, 64, 96, 128, 192, 256 },' 'restrictions = { "block_size_x == THREADS" }' 'grid_div_x = { "block_size_x", "EACH" }'
+
+cat >races.cu <<'END'
+#define N 64
+__global__ void turn(float *x)
+{
+    __shared__ float s[N];
+    s[threadIdx.x] = x[threadIdx.x];
+    x[threadIdx.x] = s[N - 1 - threadIdx.x];
+}
+int main() { turn<<<1, N>>>(0); }
+END
+ready races "a kernel that races is not tuned" 'tune_params = {'
 
 finish

@@ -46,15 +46,15 @@ function add(host, text, found, depth)
   local i = depth < MOST_DEPTH and 1 or #t + 1
   while i <= #t do
     local name, after = t[i], t[i + 1]
-    local is_call = after == "(" and t:match(i + 1) and not host.functions[name]
+    local is_call = after == "(" and t:match(i + 1)
+    local computes = host.functions[name] or COMPUTES[name]
     if t:kind(i) ~= "name" or after == "." or after == "->" or after == "::"
-        or host.SIZES[name] or is_cast(t, i) then
+        or host.SIZES[name] or NOT_NAMES[name] or computes or is_cast(t, i) then
       i = i + 1
-    elseif name == "sizeof" or after == "[" or is_call and not COMPUTES[name] then
+    elseif name == "sizeof" or after == "[" or is_call then
       i = csource.past(t, i + 1)
     else
-      local may_be = not (NOT_NAMES[name] or COMPUTES[name])
-      any = may_be and add_name(host, name, found, depth) or any
+      any = add_name(host, name, found, depth) or any
       i = i + 1
     end
   end

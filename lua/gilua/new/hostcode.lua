@@ -373,15 +373,22 @@ function M:follows(name, compute, held)
   return after and after ~= before and after / before or nil
 end
 
---- Three sizes of a grid or block: `dim3(16, 16)`, `(16, 16)`, a variable, or a number.
+--- The texts of the sizes of a grid or block: `dim3(16, 16)`, `(16, 16)`, a variable, or a number.
+---@param text string
+---@return string[]
+function M:sides(text)
+  local t <close> = csource.tokens(text)
+  if #t == 1 and self.dims[t[1]] then return self:sides(self.dims[t[1]]) end
+  local open = t[1] == "dim3" and 2 or 1
+  local is_list = (t[open] == "(" or t[open] == "{") and t:match(open) == #t
+  return is_list and csource.parts(t, open + 1, #t - 1) or { text }
+end
+
+--- Three sizes of a grid or block.
 ---@param text string
 ---@return integer[]?
 function M:dimensions(text)
-  local t <close> = csource.tokens(text)
-  if #t == 1 and self.dims[t[1]] then return self:dimensions(self.dims[t[1]]) end
-  local open, xyz = t[1] == "dim3" and 2 or 1, { 1, 1, 1 }
-  local is_list = (t[open] == "(" or t[open] == "{") and t:match(open) == #t
-  local list = is_list and csource.parts(t, open + 1, #t - 1) or { text }
+  local list, xyz = self:sides(text), { 1, 1, 1 }
   if #list > 3 then return nil end
   for i, part in ipairs(list) do
     local v = self:value(part)

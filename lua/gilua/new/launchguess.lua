@@ -184,25 +184,49 @@ end
 --------------------------------------------------------------------------------------------------
 -- Blocks that are not to be tuned
 
+local function is_offered(offer, name)
+  for _, macro in ipairs(offer and offer.macros or {}) do
+    if macro.name == name then return true end
+  end
+  return false
+end
+
+-- Is an expression made of macros that are offered?
+local function is_made_of(offer, text)
+  local t <close>, any = csource.tokens(text), false
+  for i = 1, #t do
+    if t:kind(i) == "name" then
+      if not is_offered(offer, t[i]) then return false end
+      any = true
+    end
+  end
+  return any
+end
+
 -- Shared memory of a size of its own, which is no warp's.
-local function fixed_shared(read)
+local function fixed_shared(read, offer)
   local body = read.body
   local i = body:find(1, "__shared__")
   while i do
     repeat i = i + 1 until not body[i] or body[i] == ";" or body[i] == "["
     local close = body[i] == "[" and body:match(i)
     local inner = close and body:text(i + 1, close - 1)
-    if inner and inner ~= "32" and read.host:value(inner) then return inner end
+    if inner and inner ~= "32" and read.host:value(inner) and not is_made_of(offer, inner) then
+      return inner
+    end
     i = body:find(i, "__shared__")
   end
 end
 
 -- A name that the launch makes its block of and the kernel uses as well.
-local function shared_name(read)
+local function shared_name(read, offer)
   local text = read.launch and read.launch.block or ""
   local t <close> = csource.tokens(read.host.dims[text] or text)
   for i = 1, #t do
-    if t:kind(i) == "name" and t[i] ~= "dim3" and read.body:find(1, t[i]) then return t[i] end
+    if t:kind(i) == "name" and t[i] ~= "dim3" and read.body:find(1, t[i])
+        and not is_offered(offer, t[i]) then
+      return t[i]
+    end
   end
 end
 
@@ -212,16 +236,20 @@ local function launch_bounds(head)
   return close and head:text(i + 2, close - 1)
 end
 
--- Does the code rely on a number of threads that the launch does not give it? Why it does, or nil.
-local function fixed_block(read, block)
-  local inner = fixed_shared(read)
+--- Does the code rely on a number of threads that the launch does not give it? Why it does, or nil.
+---@param read Reading
+---@param block integer[]
+---@param offer? Offer macros that go with the block: who relies on them relies on nothing else
+---@return string?
+function M.fixed_block(read, block, offer)
+  local inner = fixed_shared(read, offer)
   if inner then return "shared memory has a size of its own, " .. inner end
   for i, p in ipairs(read.sliced.item.template or {}) do
     if read.template[i] == tostring(block[1]) then
       return ("template parameter %s is it"):format(p.name)
     end
   end
-  local name, bounds = shared_name(read), launch_bounds(read.head)
+  local name, bounds = shared_name(read, offer), launch_bounds(read.head)
   if name then return ("the kernel uses %s as well"):format(name) end
   return bounds and ("__launch_bounds__(%s)"):format(bounds)
 end
@@ -359,7 +387,7 @@ function M.shape(read)
   for d = 1, used do
     if not s.size[d] then size_from_names(read, s, d, used) end
   end
-  s.fixed_block = fixed_block(read, s.block)
+  s.fixed_block = M.fixed_block(read, s.block)
   return s
 end
 

@@ -117,12 +117,13 @@ local function add_geometry(p, draft)
   add(p, "size", plain_size(s.size), draft.size_note)
   for d = 1, #s.size do
     local name = "block_size_" .. DIMENSIONS[d]
-    local fixed = s.fixed_block and d == 1 and "not to be tuned: " .. s.fixed_block or nil
+    local fixed = d == 1 and s.fixed_block and not (s.offer and s.offer.sides[d])
+      and "not to be tuned: " .. s.fixed_block or nil
     add(p, name, s.block[d], s.block_guessed and (fixed and "GUESS; " .. fixed or "GUESS") or fixed)
     if s.rows[d] then
       add(p, "grid_div_" .. DIMENSIONS[d], { 1 }, "a block takes one")
     elseif s.each[d] and s.each[d] > 1 then
-      add(p, "grid_div_" .. DIMENSIONS[d], { name, s.each[d] },
+      add(p, "grid_div_" .. DIMENSIONS[d], { name, s.offer and s.offer.each[d] or s.each[d] },
         ("a thread takes %d"):format(s.each[d]))
     end
   end
@@ -153,14 +154,22 @@ local function add_constants(p, read)
 end
 
 local function add_tuning(p, shape)
-  local rows = {}
-  for d = 1, shape.fixed_block and 0 or #shape.size do
-    rows[d] = { "block_size_" .. DIMENSIONS[d], block_sides(shape, d) }
+  local rows, rules, offer = {}, {}, shape.offer or { macros = {}, sides = {} }
+  for i, macro in ipairs(offer.macros) do rows[i] = { macro.name, macro.values } end
+  for d = 1, #shape.size do
+    local name, side = "block_size_" .. DIMENSIONS[d], offer.sides[d]
+    if side then
+      rows[#rows + 1] = { name, offer.blocks and offer.blocks[d] or block_sides(shape, d) }
+      rules[#rules + 1] = ("%s == %s"):format(name, side)
+    elseif not shape.fixed_block then
+      rows[#rows + 1] = { name, block_sides(shape, d) }
+    end
   end
   add_list(p, "tune_params", rows)
   if #shape.size > 1 and not shape.fixed_block then
-    add(p, "restrictions", { launchguess.threads_text(#shape.size) .. " <= 1024" })
+    rules[#rules + 1] = launchguess.threads_text(#shape.size) .. " <= 1024"
   end
+  if #rules > 0 then add(p, "restrictions", rules) end
 end
 
 local function add_rest(p, draft)

@@ -6,6 +6,8 @@ local adequacy = require "gilua.study.adequacy"
 local fills = require "gilua.new.fills"
 local gi = require "gilua"
 local kerneltable = require "gilua.problem.kerneltable"
+local launchguess = require "gilua.new.launchguess"
+local offered = require "gilua.new.offered"
 local precision = require "gilua.new.precision"
 local problemtext = require "gilua.new.problemtext"
 local report = require "gilua.report.report"
@@ -416,6 +418,17 @@ local function settle_data(draft, problem, instructions)
   if changed then settle_tolerance(draft, write()) end
 end
 
+-- Macros that go with the block, those values that are right: it needs the tolerance.
+local function settle_offer(draft)
+  local shape, read = draft.shape, draft.reading
+  local offer = offered.of(read, shape)
+  if not offer then return end
+  shape.offer = offer
+  shape.offer = offered.tried(offer, shape, write_problem(draft))
+  shape.fixed_block = launchguess.fixed_block(read, shape.block, shape.offer)
+  write_problem(draft)
+end
+
 --- Tries a draft, which becomes what runs, and writes its problem.lua.
 ---@param draft Draft
 ---@return table? measurement of the kernel as it is
@@ -428,6 +441,7 @@ function M.run(draft)
   local instructions
   problem, instructions = settle_small(draft, problem)
   settle_data(draft, problem, instructions)
+  settle_offer(draft)
   return m
 end
 
