@@ -111,16 +111,17 @@ template <class P, Way W, int N = 3> __global__ void pairs(P *x, int n)
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) x[i].a += W == down ? x[i].b : N;
 }
-template <class T, Way W> void run(int n)
+template <class T, Way W, int B> void run(int n)
 {
     using pair = Pair<T>;
     pair *x;
     cudaMalloc(&x, n * sizeof(pair));
-    pairs<pair, W><<<(n + 63) / 64, 64>>>(x, n);
+    pairs<pair, W><<<(n + B - 1) / B, B>>>(x, n);
 }
-int main() { run<double, down>(1000); }
+int main() { run<double, down, 96>(1000); }
 END
-ready within "a template that is launched within another" 'template = { "Pair < double >", "down", "3" }'
+ready within "a template that is launched within another" 'template = { "Pair < double >", "down", "3" }' \
+  'block_size_x = 96,'
 cat >deduced.cu <<'END'
 template <class T> __global__ void twice(T *x, int n)
 {

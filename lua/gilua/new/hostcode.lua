@@ -499,11 +499,16 @@ end
 --------------------------------------------------------------------------------------------------
 -- Launches and memory
 
---- The first launch of a kernel.
+--- The first launch of a kernel: grid, block and shared memory in words that mean something outside
+--- of the template that it is in.
 ---@param kernel string
 ---@return HostLaunch?
 function M:launch(kernel)
-  return self:every_launch(kernel)[1]
+  local l = self:every_launch(kernel)[1]
+  for _, field in ipairs(l and l.within and { "grid", "block", "shared" } or {}) do
+    l[field] = l[field] and instances.resolve(self, l[field], l.within) or l[field]
+  end
+  return l
 end
 
 --- Its launches, in the order of the file.

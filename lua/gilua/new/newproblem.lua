@@ -186,7 +186,7 @@ local function fill_folder(folder, kernel, read)
   end, function(e) return type(e) == "string" and debug.traceback(e, 2) or e end)
   if ok then return one end
   remove_tree(folder)
-  if not ends.is_refusal(why) then error(why, 0) end
+  if not ends.is_refusal(why) or ends.is_interruption(why) then error(why, 0) end
   one.refusal = why
   return one
 end
