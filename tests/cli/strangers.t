@@ -271,4 +271,14 @@ int main() { turn<<<1, N>>>(0); }
 END
 ready races "a kernel that races is not tuned" 'tune_params = {'
 
+echo '__device__ float other(float); __global__ void one(float *x) { x[threadIdx.x] = other(x[threadIdx.x]); }' >one.cu
+like "a function that is nowhere" "kernel one calls other, which neither its file nor one beside it defines" \
+  "$("$GILUA" new one.cu 2>&1)"
+printf '#include <vector>\n__device__ float third(float);\nnamespace a { __device__ float other(float); }\n' >two.cu
+echo '__device__ float other(float x) { std::vector<float> v; return 1 + third(x); }' >>two.cu
+sed -i 's/std::vector<float> v; //; $a std::vector<float> host() { return { 1 }; }' two.cu
+echo '__device__ float third(float x) { return 3 * x; }' >three.cu
+ready one "functions of files beside it" 'options = { "--pre-include=before_kernel.h" }'
+is "are included before it" '#include "two.cu" #include "three.cu"' "$(paste -sd' ' one/before_kernel.h)"
+
 finish

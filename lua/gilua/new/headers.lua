@@ -96,10 +96,12 @@ end
 --- The headers of a text, each once, in the order of the first #include.
 ---@param text string
 ---@param folders string[] where the compiler looks; the file's own is one of them
----@return Header[]
+---@param known? Header[] those of another text, which are not read again
+---@return Header[] others
 ---@return table<string, Header> includes of the text itself, as spelled
-function M.of(text, folders)
+function M.of(text, folders, known)
   local list, by_path, left = {}, {}, M.most_bytes - #text
+  for _, header in ipairs(known or {}) do by_path[header.path] = header end
   local function read(from, where)
     local includes, beside = {}, {}
     for _, spelled in ipairs(csource.includes(from)) do

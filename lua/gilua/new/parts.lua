@@ -72,6 +72,24 @@ local function included(path, text, wanted)
   end
 end
 
+--- The file beside one that defines a function of the GPU, where another does not include it; of
+--- several the first by name.
+---@param path string
+---@param wanted string the function
+---@return string? name below the same folder
+function M.defining(path, wanted)
+  local own, folder, names = path:match "([^/]+)$", folder_of(path), {}
+  for name in lfs.dir(folder) do
+    if name:find "%.cuh?$" and name ~= own then names[#names + 1] = name end
+  end
+  table.sort(names)
+  for _, name in ipairs(names) do
+    local text = headers.read(folder .. "/" .. name, "a file beside it")
+    local may_be = text:find(wanted, 1, true) and not before(text, folder, headers.absolute(path))
+    if may_be and slice.defines(text, name, wanted) then return name end
+  end
+end
+
 --- The file with the kernel that a person asks for, and what includes it.
 ---@param path string
 ---@param wanted? string the kernel's name

@@ -9,11 +9,14 @@ local headers = require "gilua.new.headers"
 local hostcode = require "gilua.new.hostcode"
 local launchguess = require "gilua.new.launchguess"
 local lfs = require "lfs"
+local partsof = require "gilua.new.parts"
 local report = require "gilua.report.report"
 local signature = require "gilua.new.signature"
 local slice = require "gilua.new.slice"
 
 local M = {}
+
+local MOST_FILES = 8 -- of functions that the kernel calls
 
 ---@class Reading made by M.of; nobody changes it afterwards
 ---@field path string the file, as it was named
@@ -35,7 +38,16 @@ local M = {}
 ---@field options string[] of NVRTC
 ---@field include string[] folders, the file's own first
 ---@field defines string[] "NAME" or "NAME=VALUE"
----@field before? string what another file has before it includes the kernel's
+---@field before? string what stands before the kernel's file: what another has before it includes
+---  it, files that define what it calls
+
+-- What stands before the kernel's file.
+local function set_before(words, text)
+  if not words.before then
+    words.options[#words.options + 1] = "--pre-include=" .. slice.BEFORE
+  end
+  words.before = text
+end
 
 -- Folders and macros as the compiler takes them, and as problem.lua keeps them.
 local function compiler(path, o, host)
@@ -53,8 +65,35 @@ local function compiler(path, o, host)
   for define in (o.define or ""):gmatch("[^,]+") do
     defines[#defines + 1], options[#options + 1] = define, "-D" .. define
   end
-  if host then options[#options + 1] = "--pre-include=" .. slice.BEFORE end
-  return { options = options, include = include, defines = defines, before = host and host.before }
+  local words = { options = options, include = include, defines = defines }
+  if host then set_before(words, host.before) end
+  return words
+end
+
+-- The #include of a file that defines what is called and not defined; nil where nothing is.
+local function definition(path, sliced, before)
+  for _, called in ipairs(sliced.undefined) do
+    local name = partsof.defining(path, called.name)
+    local line = name and ('#include "%s"\n'):format(name)
+    if line and not before:find(line, 1, true) then return line end
+    if called.is_users then
+      fail("kernel %s calls %s, which neither its file nor one beside it defines: #include the "
+        .. "file that does", sliced.kernel, called.name)
+    end
+  end
+end
+
+-- Cuts the kernel out, together with the files beside its own that define what it calls.
+local function cut(parts, item, folder, words, template)
+  for _ = 1, MOST_FILES do
+    local sliced = slice.cut(parts.text, parts.path, item.name,
+      { folder = folder, line = item.line, template = template, options = words.options,
+        before = words.before })
+    local line = definition(parts.path, sliced, words.before or "")
+    if not line then return sliced end
+    set_before(words, (words.before or "") .. line)
+  end
+  fail("kernel %s needs more than %d files", item.name, MOST_FILES)
 end
 
 local function read_host(text, words, notes)
@@ -103,9 +142,7 @@ function M.of(parts, item, folder, o)
   local host = read_host(parts.host and parts.host.text or text, words, notes)
   local launch = host:launch(item.name)
   local template = launchguess.template(item, launch, csource.split(o.template or ""), host, notes)
-  local sliced = slice.cut(text, path, item.name,
-    { folder = folder, line = item.line, template = template, options = words.options,
-      before = words.before })
+  local sliced = cut(parts, item, folder, words, template)
   table.move(sliced.options, 1, #sliced.options, #words.options + 1, words.options)
   local params = read_params(sliced, folder, words)
   local guessed = launch and assumed.of(host, launch, params) or {}

@@ -25,6 +25,8 @@ local COMPLAINT = "it does not compile for a GPU: "
 ---@field kernel string its name
 ---@field item table of g:outline()
 ---@field options string[] of the compiler, besides those given
+---@field undefined { name: string, is_users: boolean }[] functions that are called and defined
+---  nowhere
 
 -- Tokens with those of directives in their place, but for what stands in quotes.
 local function each_word(t, f)
@@ -395,6 +397,31 @@ local function add_options(self, e)
   return any
 end
 
+-- The last name in a symbol of C++; nil where it is one of C.
+local function plain_name(symbol)
+  local name, at = nil, symbol:match "^_ZN?K?()"
+  local length = at and symbol:match("^%d+", at)
+  while length do
+    at = at + #length
+    name = symbol:sub(at, at + tonumber(length) - 1)
+    at = at + tonumber(length)
+    length = symbol:sub(3, 3) == "N" and symbol:match("^%d+", at)
+  end
+  return name
+end
+
+-- The functions that compiled code calls and that are defined nowhere in it. One of C may be the
+-- GPU's own: malloc, vprintf.
+local function undefined_in(ptx)
+  local list = {}
+  for line in ptx:gmatch "%.extern %.func([^;]+);" do
+    local symbol = line:gsub("^%s*%b()", ""):match "[%a_$][%w_$]*"
+    local name = symbol and plain_name(symbol)
+    list[#list + 1] = symbol and { name = name or symbol, is_users = name ~= nil }
+  end
+  return list
+end
+
 -- Compiles, and leaves out what fails and is not the kernel's, until nothing fails.
 local function settle(self, options)
   for _ = 1, MOST_ROUNDS do
@@ -404,7 +431,7 @@ local function settle(self, options)
     local source, edits = result_of(self.files[1])
     local code, message, kind, log = compiler.compile(source,
       { target = "compute_90", options = all, name = self.name })
-    if code then return source, edits end
+    if code then return source, edits, undefined_in(code) end
     if kind ~= "compile" then fail("%s", message) end
     local e = first_error(self, log)
     if not add_options(self, e) and not give_way(self, e) then refuse(self, e) end
@@ -436,6 +463,18 @@ function M.kernels(text, name)
   return list
 end
 
+--- Does a file define a function of the GPU?
+---@param text string
+---@param name string of the file, for messages
+---@param wanted string
+---@return boolean
+function M.defines(text, name, wanted)
+  for _, item in ipairs(items_of(text, name)) do
+    if item.kind == "device" and item.name == wanted then return true end
+  end
+  return false
+end
+
 -- Leaves out functions of the host and other kernels; the kernel itself is returned.
 local function leave_out_others(self, file)
   local chosen
@@ -460,7 +499,7 @@ end
 
 -- What stands before the file is a header that the problem folder has in any case.
 local function add_before(self, text)
-  local list, includes = headers.of(text, self.folders)
+  local list, includes = headers.of(text, self.folders, self.headers)
   table.move(list, 1, #list, #self.headers + 1, self.headers)
   self.files[2] = new_file(M.BEFORE, text, includes)
 end
@@ -485,10 +524,10 @@ function M.cut(text, name, kernel, o)
   local chosen = leave_out_others(self, file)
   if not chosen then fail("%s has no kernel '%s'", name, kernel) end
   file.edit = head_edit(text, chosen, o.template or {}, in_extern_c(text, chosen))
-  local source, edits = settle(self, options)
+  local source, edits, undefined = settle(self, options)
   table.sort(self.left_out, function(a, b) return a.line < b.line end)
   return { source = source, edits = edits, left_out = self.left_out, kernel = kernel,
-    item = chosen, options = self.options }
+    item = chosen, options = self.options, undefined = undefined }
 end
 
 return M
