@@ -79,6 +79,13 @@ local function dimensions_in(t)
   return 0
 end
 
+--- How many dimensions a kernel's body has threads in.
+---@param body userdata tokens
+---@return integer
+function M.dimensions(body)
+  return math.max(1, dimensions_in(body))
+end
+
 -- How many dimensions a kernel has threads in; where its body does not say, what it calls does.
 local function dimensions_of(read)
   local n = dimensions_in(read.body)
