@@ -62,7 +62,7 @@ end
 
 -- Does the changed file, cut again, compile to what the mutant does?
 local function comes_back(problem, path, o, genome)
-  local mutant = problem.grammar:apply(genome)
+  local mutant = problem.grammar:apply(genome, true)
   local want = compiled(mutant, o.options)
   if not want then return nil end -- such a mutant is never a winner
   local text = gi.backport.file(gi.kept.of(problem), genome)
@@ -102,6 +102,34 @@ for _, file in ipairs(FILES) do
       "the changed file, cut again, compiles to the mutant's PTX")
   end)
 end
+
+-- The first gene of each kind that changes the code: what it does to which type, by which.
+local function one_of_each(problem)
+  local seen, list, g = {}, {}, problem.grammar
+  for i = 1, g:gene_count() do
+    local gene = g:genes(g:gene(i))[1]
+    local kind = table.concat({ gene.kind, gene.target and gene.target.type or gene.text,
+      gene.source and gene.source.type or "" }, " ")
+    if not seen[kind] then
+      seen[kind] = true
+      list[#list + 1] = gene.text
+    end
+  end
+  return list, seen
+end
+
+tap.case("genes of every kind", function()
+  local text = assert(tap.read "tests/own/structs.cu")
+  local problem, path, o = place_of({ "structs" }, text)
+  local genes, kinds = one_of_each(problem)
+  for _, kind in ipairs { "delete init ", "replace init init", "insert statement init",
+    "replace statement init", "delete for2 ", "delete for3 " } do
+    tap.ok(kinds[kind], "there is one: " .. kind)
+  end
+  for _, gene in ipairs(genes) do
+    tap.ok(comes_back(problem, path, o, gene), gene)
+  end
+end)
 
 -- The text with a random end on each line; the last may have none.
 local function mixed(text, rng)

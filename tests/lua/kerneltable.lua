@@ -412,6 +412,21 @@ local TILE = [[
 extern "C" __global__ void show(int *out) { out[threadIdx.x] = TILE; }
 ]]
 
+tap.case("loop headers and what variables begin with may change", function()
+  local function kinds(fields)
+    local source = SAXPY:gsub("if %(i < n%) y", "for (int k = i; k < i + 1; k++) if (k < n) y")
+    local grammar = gi.problem(scratch.problem(source, saxpy(fields))).grammar
+    local found = ("%d %d"):format(#grammar:rules "for2", #grammar:rules "init")
+    return found, grammar:gene_count()
+  end
+  local all, n = kinds()
+  tap.is(all, "1 2", "headers, and what i and k begin with")
+  tap.is(kinds "grammar = { open_loops = false }", "0 1", "no headers")
+  tap.is(kinds "grammar = { initialisers = false }", "1 0", "no initialisers")
+  local _, more = kinds "grammar = { skip_idle = false }"
+  tap.ok(more > n, ("%d genes that change something; %d with those that do not"):format(n, more))
+end)
+
 tap.case("parameters that the source mentions are macros; those that it defines are not", function()
   local function table_of(more)
     return ([[{ source = "kernel.cu", kernel = "show", size = 8, block_size_x = 8, args = {

@@ -475,7 +475,8 @@ function M.definition(t, dir)
   if type(t.reference) == "string" then creference.build(dir, t.reference) end
   local tolerance = tolerance_of(t)
   t.tolerance = tolerance
-  local grammar = { launch_bounds_threads = tostring(most_threads(self.parameters)) }
+  local grammar = { open_loops = true, initialisers = true, skip_idle = true,
+    launch_bounds_threads = tostring(most_threads(self.parameters)) }
   for key, value in pairs(t.grammar or {}) do grammar[key] = value end
   local parameters = {}
   for i, p in ipairs(self.parameters) do

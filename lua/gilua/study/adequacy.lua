@@ -368,7 +368,7 @@ end
 
 -- Rules whose change changes what is computed.
 local MEANS = { statement = true, ["if"] = true, ["while"] = true, ["else"] = true, for1 = true,
-  for2 = true, for3 = true }
+  for2 = true, for3 = true, init = true }
 
 -- The lines of which a genome changes what they compute.
 local function lines_meant(problem, genome)
