@@ -53,7 +53,9 @@ bomb >bomb.cu
 stops "new, compiling" "[ -d bomb ]" new bomb.cu
 [ ! -e bomb ]
 ok $? "and leaves no folder"
-sed 's/x\[i\] = .*/while (x[i] != -1) x[i] *= 0.5f;/' fine.cu >slow.cu # till its budget ends
+# till its budget ends, and slowly: what lanes find in their own memory is fetched one by one
+slow='float t[8] = {}; while (t[(i + n) \& 7] != -1) t[(i * n) \& 7] += 0.5f; x[i] = t[0];'
+sed "s/if (i < n) x.*/$slow/" fine.cu >slow.cu
 stops "new, running" "[ -e slow/problem.lua ]" new slow.cu
 [ ! -e slow ]
 ok $? "and leaves no folder"
