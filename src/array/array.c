@@ -133,6 +133,58 @@ void array_unref(Array *a) {
     free(a);
 }
 
+/* How many structs there are that such a field is in; -1 where it does not fit. */
+static int64_t structs_of(const Array *a, const ArrayField *f, gi_err *err) {
+    const int64_t size = (int64_t)array_type_size(f->type);
+    if (f->bytes > 0 && (int64_t)a->size_bytes % f->bytes == 0 && f->at >= 0 && f->times > 0 &&
+        f->at <= f->bytes && f->times <= (f->bytes - f->at) / size)
+        return (int64_t)a->size_bytes / f->bytes;
+    gi_fail(err, "usage",
+            "no field of %lld %s at byte %lld is in structs of %lld bytes, in an array of %zu",
+            (long long)f->times, array_type_name(f->type), (long long)f->at, (long long)f->bytes,
+            a->size_bytes);
+    return -1;
+}
+
+static char *field_of(const Array *a, const ArrayField *f, int64_t i) {
+    return (char *)a->data + i * f->bytes + f->at;
+}
+
+Array *array_take(const Array *a, const ArrayField *f, gi_err *err) {
+    const int64_t n = structs_of(a, f, err), count = n * f->times;
+    Array *out = n < 0 ? NULL : array_new(f->type, 1, &count, err);
+    const size_t bytes = (size_t)f->times * array_type_size(f->type);
+    for (int64_t i = 0; out && i < n; i++)
+        memcpy((char *)out->data + (size_t)i * bytes, field_of(a, f, i), bytes);
+    return out;
+}
+
+/* The values in another type; themselves, with one more reference, in their own. */
+static Array *converted(const Array *values, ArrayType type, gi_err *err) {
+    if (values->type == type) return array_ref((Array *)values);
+    const bool whole = type < ARRAY_F32 && values->type < ARRAY_F32;
+    Array *out = array_new(type, 1, &values->count, err);
+    for (int64_t i = 0; out && i < values->count; i++) {
+        if (whole) array_set_int(out, i, array_get_int(values, i));
+        else array_set(out, i, array_get(values, i));
+    }
+    return out;
+}
+
+bool array_place(Array *a, const ArrayField *f, const Array *values, gi_err *err) {
+    const int64_t n = structs_of(a, f, err);
+    if (n < 0) return false;
+    if (values->count != n * f->times)
+        return gi_fail(err, "usage", "%lld values are not for a field of %lld elements",
+                       (long long)values->count, (long long)(n * f->times));
+    Array *from = converted(values, f->type, err);
+    const size_t bytes = (size_t)f->times * array_type_size(f->type);
+    for (int64_t i = 0; from && i < n; i++)
+        memcpy(field_of(a, f, i), (const char *)from->data + (size_t)i * bytes, bytes);
+    array_unref(from);
+    return from != NULL;
+}
+
 double array_get(const Array *a, int64_t i) {
     switch (a->type) {
     case ARRAY_I8: return ((const int8_t *)a->data)[i];

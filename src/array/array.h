@@ -53,6 +53,18 @@ void array_set_int(Array *a, int64_t index, int64_t value);
 #define ARRAY_SENTINEL_BYTE 0xAB
 void array_fill_sentinel(Array *a);
 
+/* A field of the structs that an array of any type holds: `times` elements of a type at a byte of
+** each `bytes`. */
+typedef struct ArrayField {
+    ArrayType type;
+    int64_t bytes, at, times;
+} ArrayField;
+
+/* That field of every struct, as an array of its own; NULL ("usage" where it does not fit in). */
+Array *array_take(const Array *a, const ArrayField *field, gi_err *err);
+/* Puts values there, of any type and as many: as array_set does. */
+bool array_place(Array *a, const ArrayField *field, const Array *values, gi_err *err);
+
 /* What an answer costs besides its error, for schemes that let some wrong kernels live. The first
 ** that holds: nothing, and it does not count, where every used element was expected to be `ignore`
 ** (NaN: everything counts); `unset` for one never written; `outside` for one with an element that
@@ -65,6 +77,9 @@ typedef struct ComparePenalty {
 typedef struct CompareOptions {
     int width;     /* consecutive elements that make one answer; error is the worst of them (1) */
     int used;      /* of these, how many count (0 = all): a float4 whose w is padding has used 3 */
+    int from;      /* … beginning with this one (0): a field of a struct */
+    bool viewed;   /* the arrays' bytes are elements of type `as`, which width counts */
+    ArrayType as;
     double max_error, rel_error; /* an answer is off when an error of its elements is above
                                     max_error + rel_error * |expected| (0, 0) */
     double limit;  /* one that is off is wrong when its error is above this (0) */

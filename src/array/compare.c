@@ -32,7 +32,7 @@ typedef struct Part {
 
 typedef struct Job {
     const Array *got, *expected;
-    int width, used;
+    int width, used, from;
     double max_error, rel_error, limit;
     const ComparePenalty *penalty; /* NULL: not wanted */
     int64_t answers, chunks;
@@ -113,7 +113,8 @@ static inline double element_error(const Array *g, const Array *e, int64_t i) {
 
 /* Is one of the answer's errors above what its own element allows? */
 static bool is_beyond_share(const Job *job, int64_t answer) {
-    for (int64_t i = answer * job->width; i < answer * job->width + job->used; i++) {
+    const int64_t first = answer * job->width + job->from;
+    for (int64_t i = first; i < first + job->used; i++) {
         const double allowed =
             job->max_error + job->rel_error * fabs(array_get(job->expected, i));
         if (element_error(job->got, job->expected, i) > allowed) return true;
@@ -169,8 +170,9 @@ static void compare_answers(const Job *job, int64_t first, int64_t n, Part *p) {
     for (int64_t answer = first; answer < first + n; answer++) {
         double worst = 0;
         bool unset = false, nan = false;
+        const int64_t begin = answer * job->width + job->from;
         for (int k = 0; k < job->used; k++) {
-            const double e = element_error(job->got, job->expected, answer * job->width + k);
+            const double e = element_error(job->got, job->expected, begin + k);
             if (e > worst) {
                 worst = e;
             } else if (!(e >= 0)) {
@@ -181,7 +183,7 @@ static void compare_answers(const Job *job, int64_t first, int64_t n, Part *p) {
         p->unset += unset;
         p->nan += nan;
         count_answer(job, p, unset ? (double)INFINITY : worst, answer);
-        if (job->penalty) count_penalty(job, p, worst, unset, answer * job->width);
+        if (job->penalty) count_penalty(job, p, worst, unset, begin);
     }
 }
 
@@ -309,7 +311,7 @@ static Part compare_chunk(const Job *job, int64_t chunk) {
     int64_t at = chunk * CHUNK;
     const int64_t end = at + CHUNK < job->answers ? at + CHUNK : job->answers;
     const bool quick = job->got->type == ARRAY_F32 && (job->width == 4 || job->width == 1) &&
-                       !job->penalty;
+                       job->from == 0 && !job->penalty;
 
     for (; quick && at + BLOCK <= end; at += BLOCK)
         if (!compare_block(job, at, &p)) compare_answers(job, at, BLOCK, &p);
@@ -394,7 +396,7 @@ bool array_compare_options(const Array *g, const Array *e, const CompareOptions 
                            CompareOptions *out, gi_err *err) {
     CompareOptions o = options ? *options : (CompareOptions){0};
     if (o.width == 0) o.width = 1;
-    if (o.used == 0) o.used = o.width;
+    if (o.used == 0) o.used = o.width - o.from;
     if (g->type != e->type)
         return gi_fail(err, "usage",
                        "cannot compare %s answers with %s expected ones: make both of one type",
@@ -402,11 +404,16 @@ bool array_compare_options(const Array *g, const Array *e, const CompareOptions 
     if (g->count != e->count)
         return gi_fail(err, "usage", "cannot compare %lld answers with %lld expected ones",
                        (long long)g->count, (long long)e->count);
-    if (o.width < 1 || g->count % o.width != 0)
+    const size_t element = array_type_size(o.viewed ? o.as : g->type);
+    if (o.width < 1 || g->size_bytes % (element * (size_t)o.width) != 0)
         return gi_fail(err, "usage", "%lld elements do not divide into answers of width %d",
-                       (long long)g->count, o.width);
-    if (o.used < 1 || o.used > o.width)
-        return gi_fail(err, "usage", "used must be 1 to %d (the width), not %d", o.width, o.used);
+                       (long long)(g->size_bytes / element), o.width);
+    if (o.from < 0 || o.from >= o.width)
+        return gi_fail(err, "usage", "from must be 0 to %d (below the width), not %d", o.width - 1,
+                       o.from);
+    if (o.used < 1 || o.used > o.width - o.from)
+        return gi_fail(err, "usage", "used must be 1 to %d (the width%s), not %d",
+                       o.width - o.from, o.from ? " less what is before" : "", o.used);
     if (!(o.max_error >= 0 && o.rel_error >= 0))
         return gi_fail(err, "usage",
                        "max_error (%g) and rel_error (%g) must be numbers from 0 on", o.max_error,
@@ -421,12 +428,18 @@ bool array_compare(const Array *got, const Array *expected, const CompareOptions
     CompareOptions o;
     if (!array_compare_options(got, expected, options, &o, err)) return false;
 
-    Job job = {.got = got, .expected = expected, .width = o.width, .used = o.used};
+    Array got_as = *got, expected_as = *expected;
+    if (o.viewed) {
+        got_as.type = expected_as.type = o.as;
+        got_as.count = expected_as.count = (int64_t)(got->size_bytes / array_type_size(o.as));
+    }
+    Job job = {.got = &got_as, .expected = &expected_as, .width = o.width, .used = o.used};
+    job.from = o.from;
     job.max_error = o.max_error;
     job.rel_error = o.rel_error;
     job.limit = o.limit;
     job.penalty = o.penalty.wanted ? &o.penalty : NULL;
-    job.answers = got->count / o.width;
+    job.answers = got_as.count / o.width;
     job.chunks = (job.answers + CHUNK - 1) / CHUNK;
     job.parts = calloc((size_t)job.chunks, sizeof *job.parts);
     if (!job.parts)

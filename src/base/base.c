@@ -23,20 +23,20 @@ bool gi_fail(gi_err *err, const char *code, const char *fmt, ...) {
     return false;
 }
 
-static void out_of_memory(size_t size) {
+void gi_no_memory(size_t size) {
     fprintf(stderr, "gilua: out of memory (%zu bytes asked for)\n", size);
     _Exit(GI_EXIT_MEMORY);
 }
 
 void *gi_alloc(size_t size) {
     void *p = calloc(1, size ? size : 1);
-    if (p == NULL) out_of_memory(size);
+    if (p == NULL) gi_no_memory(size);
     return p;
 }
 
 void *gi_realloc(void *p, size_t size) {
     p = realloc(p, size ? size : 1);
-    if (p == NULL) out_of_memory(size);
+    if (p == NULL) gi_no_memory(size);
     return p;
 }
 
@@ -96,6 +96,17 @@ bool gi_is_letter(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
+bool gi_is_vector_type(const char *name) {
+    static const char *const elements[] = {"char",  "uchar", "short",    "ushort",    "int",
+                                           "uint",  "long",  "ulong",    "longlong",  "ulonglong",
+                                           "float", "double"};
+    size_t len = strlen(name);
+    if (len < 2 || name[len - 1] < '1' || name[len - 1] > '4') return false;
+    for (size_t i = 0; i < sizeof elements / sizeof *elements; i++)
+        if (strlen(elements[i]) == len - 1 && memcmp(name, elements[i], len - 1) == 0) return true;
+    return false;
+}
+
 /* The bytes of the UTF-8 character at s, its number in *c; 0 where there is none. */
 static size_t utf8_length(const unsigned char *s, size_t left, unsigned *c) {
     static const unsigned least[] = {0, 0, 0x80, 0x800, 0x10000};
@@ -135,14 +146,13 @@ bool gi_read_file(const char *path, gi_buf *out, gi_err *err) {
         close(fd);
         return gi_fail(err, "io", "%s is not a file but a pipe or a device", path);
     }
-    FILE *f = fdopen(fd, "rb");
     char chunk[65536];
-    size_t n;
-    while ((n = fread(chunk, 1, sizeof chunk, f)) > 0) gi_buf_add(out, chunk, n);
-    bool ok = !ferror(f);
+    ssize_t n;
+    while ((n = read(fd, chunk, sizeof chunk)) > 0 || (n < 0 && errno == EINTR))
+        if (n > 0) gi_buf_add(out, chunk, (size_t)n);
     int reason = errno;
-    fclose(f);
-    return ok || gi_fail(err, "io", "cannot read %s: %s", path, strerror(reason));
+    close(fd);
+    return n == 0 || gi_fail(err, "io", "cannot read %s: %s", path, strerror(reason));
 }
 
 static uint64_t mix(uint64_t x) { /* the finaliser of splitmix64 */
@@ -174,11 +184,13 @@ static uint64_t rotl(uint64_t x, int k) {
 }
 
 void gi_rng_seed(gi_rng *r, uint64_t seed) {
+    r->draws = 0;
     for (int i = 0; i < 4; i++) r->s[i] = mix(seed += 0x9e3779b97f4a7c15u);
 }
 
 uint64_t gi_rng_next(gi_rng *r) {
     uint64_t *s = r->s, result = rotl(s[1] * 5, 7) * 9, t = s[1] << 17;
+    r->draws++;
     s[2] ^= s[0];
     s[3] ^= s[1];
     s[1] ^= s[2];

@@ -45,6 +45,7 @@ void gi_buf_free(gi_buf *b);  /* back to the zero state */
 ** a message when there is none (a farm tells by it what its worker ended of).
 ** Large data (arrays, device buffers) uses plain calloc and reports "nomem" instead. */
 #define GI_EXIT_MEMORY 75
+_Noreturn void gi_no_memory(size_t size);  /* ends the process so */
 void *gi_alloc(size_t size);               /* zeroed */
 void *gi_realloc(void *p, size_t size);
 char *gi_strdup(const char *s);
@@ -62,6 +63,9 @@ void gi_printable(gi_buf *out, const char *text, size_t len);
                           (v) = gi_realloc((v), (size_t)(cap) * sizeof *(v))))
 
 bool gi_is_letter(char c); /* of a name in C: a letter, a digit, _ */
+
+/* Is it one of CUDA's own vectors: float4, uchar2, longlong3 …? */
+bool gi_is_vector_type(const char *name);
 
 /* Whole file as text in *out (appended). Codes "io", with the path and the system's reason. Pipes
 ** and devices, which may have no end, are no files. */
@@ -81,6 +85,7 @@ void gi_sha256(const void *bytes, size_t len, char hex[65]);
 ** seeded by splitmix64. The only source of randomness in gilua. */
 typedef struct gi_rng {
     uint64_t s[4];
+    uint64_t draws; /* since it was seeded */
 } gi_rng;
 
 void gi_rng_seed(gi_rng *r, uint64_t seed);

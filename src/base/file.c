@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 static bool failed(gi_err *err, const char *what, const char *path, int reason) {
@@ -47,10 +48,32 @@ static void sync_folder(char *path) {
     close(fd);
 }
 
-static bool write_in_place(const char *path, const void *bytes, size_t len, gi_err *err) {
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+/* What is no file, a pipe, say, has no other place and no end; where it takes no more, it never
+** will. */
+static bool write_to_other(const char *path, const void *bytes, size_t len, gi_err *err) {
+    int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
     if (fd < 0) return failed(err, "write", path, errno);
-    return ended(fd, write_all(fd, bytes, len)) || failed(err, "write", path, errno);
+    return ended(fd, write_all(fd, bytes, len)) ||
+           gi_fail(err, "io", "cannot write %s: %s", path, strerror(errno));
+}
+
+/* Room comes first, so that a full disk leaves the old text. */
+static bool write_over(int fd, off_t old_len, const void *bytes, size_t len) {
+    int reason = len ? posix_fallocate(fd, 0, (off_t)len) : 0;
+    if (reason == ENOSPC || reason == EDQUOT || reason == EFBIG) {
+        if (ftruncate(fd, old_len) != 0) { /* it is longer than it was: what it says stays */
+        }
+        errno = reason;
+        return false;
+    }
+    return write_all(fd, bytes, len) && ftruncate(fd, (off_t)len) == 0 && fsync(fd) == 0;
+}
+
+static bool write_in_place(const char *path, off_t old_len, const void *bytes, size_t len,
+                           gi_err *err) {
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0) return failed(err, "write", path, errno);
+    return ended(fd, write_over(fd, old_len, bytes, len)) || failed(err, "write", path, errno);
 }
 
 static mode_t usual_mode(void) {
@@ -59,18 +82,29 @@ static mode_t usual_mode(void) {
     return 0666 & ~mask;
 }
 
-/* `path` is the file itself, no link. `mode` is what it shall have. */
-static bool replace(char *path, mode_t mode, const void *bytes, size_t len, gi_err *err) {
+/* What a new file has of the one it replaces: permissions; owner and group where that may be. */
+static bool take_after(int fd, const struct stat *old) {
+    if (old == NULL) return fchmod(fd, usual_mode()) == 0;
+    if (fchown(fd, old->st_uid, (gid_t)-1) != 0 || fchown(fd, (uid_t)-1, old->st_gid) != 0) {
+        /* somebody else's file, or group: the new one is ours */
+    }
+    return fchmod(fd, old->st_mode & 07777) == 0;
+}
+
+/* `path` is the file itself, no link. `old`: what is there, or NULL. */
+static bool replace(char *path, const struct stat *old, const void *bytes, size_t len,
+                    gi_err *err) {
     gi_buf beside = {0};
     gi_buf_addf(&beside, "%s.XXXXXX", path);
     int fd = mkostemp(beside.data, O_CLOEXEC);
     if (fd < 0) {
         int reason = errno;
         gi_buf_free(&beside);
-        bool here = access(path, W_OK) == 0 && (reason == EACCES || reason == EPERM);
-        return here ? write_in_place(path, bytes, len, err) : failed(err, "write", path, reason);
+        bool here = old && (reason == EACCES || reason == EPERM);
+        return here ? write_in_place(path, old->st_size, bytes, len, err)
+                    : failed(err, "write", path, reason);
     }
-    bool well = write_all(fd, bytes, len) && fchmod(fd, mode) == 0 && fsync(fd) == 0;
+    bool well = write_all(fd, bytes, len) && take_after(fd, old) && fsync(fd) == 0;
     well = ended(fd, well) && rename(beside.data, path) == 0;
     int reason = errno;
     if (!well) unlink(beside.data);
@@ -80,18 +114,44 @@ static bool replace(char *path, mode_t mode, const void *bytes, size_t len, gi_e
     return true;
 }
 
-bool gi_file_write(const char *path, const void *bytes, size_t len, gi_err *err) {
-    struct stat st;
-    if (stat(path, &st) != 0) {
-        if (errno != ENOENT) return failed(err, "write", path, errno);
-        char *copy = gi_strdup(path);
-        bool well = replace(copy, usual_mode(), bytes, len, err);
-        free(copy);
-        return well;
+/* Where the link leads that `path` is: the caller's; NULL: it is none, or cannot be read. */
+static char *link_target(const char *path) {
+    char target[4096];
+    ssize_t n = readlink(path, target, sizeof target - 1);
+    if (n < 0) return NULL;
+    target[n] = '\0';
+    const char *slash = target[0] == '/' ? NULL : strrchr(path, '/');
+    gi_buf joined = {0};
+    if (slash) gi_buf_add(&joined, path, (size_t)(slash - path) + 1);
+    gi_buf_adds(&joined, target);
+    return joined.data;
+}
+
+/* The file that a path stands for, there or not: the end of its links, which may be many. */
+static char *without_links(const char *path, gi_err *err) {
+    enum { MOST_LINKS = 40 }; /* as in Linux */
+    char *at = gi_strdup(path);
+    for (int n = 0; n <= MOST_LINKS; n++) {
+        char *next = link_target(at);
+        if (next == NULL) return at;
+        free(at);
+        at = next;
     }
-    char *real = S_ISREG(st.st_mode) ? realpath(path, NULL) : NULL;
-    if (real == NULL) return write_in_place(path, bytes, len, err);
-    bool well = replace(real, st.st_mode & 07777, bytes, len, err);
+    free(at);
+    return failed(err, "write", path, ELOOP), NULL;
+}
+
+bool gi_file_write(const char *path, const void *bytes, size_t len, gi_err *err) {
+    char *real = without_links(path, err);
+    if (real == NULL) return false;
+    struct stat st;
+    bool is_there = stat(real, &st) == 0, well;
+    if (!is_there && errno != ENOENT) well = failed(err, "write", real, errno);
+    else if (is_there && !S_ISREG(st.st_mode)) well = write_to_other(real, bytes, len, err);
+    else if (is_there && faccessat(AT_FDCWD, real, W_OK, AT_EACCESS) != 0)
+        well = gi_fail(err, "io", "cannot write %s: it is write-protected (chmod +w, or elsewhere)",
+                       real);
+    else well = replace(real, is_there ? &st : NULL, bytes, len, err);
     free(real);
     return well;
 }
@@ -139,11 +199,21 @@ static int busy(int fd, gi_err *err) {
     return -1;
 }
 
+/* Who asks whether it is held (gi_is_locked) holds it for a moment: one try is not enough. */
+static bool taken(int fd) {
+    const struct timespec moment = {.tv_nsec = 1000000};
+    for (int tries = 1; flock(fd, LOCK_EX | LOCK_NB) != 0; tries++) {
+        if (errno != EWOULDBLOCK || tries == 25) return false;
+        nanosleep(&moment, NULL);
+    }
+    return true;
+}
+
 int gi_lock(const char *path, const char *who, gi_err *err) {
     for (;;) {
         int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
         if (fd < 0) return failed(err, "write", path, errno), -1;
-        if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        if (!taken(fd)) {
             if (errno == EWOULDBLOCK) return busy(fd, err);
             int reason = errno;
             close(fd);
@@ -163,6 +233,14 @@ int gi_lock(const char *path, const char *who, gi_err *err) {
 void gi_unlock(int fd, const char *path) {
     unlink(path); /* while it is held: a lock that comes later is on another file */
     close(fd);
+}
+
+bool gi_is_locked(const char *path) {
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return false;
+    bool held = flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    close(fd);
+    return held;
 }
 
 /* --- links, temporary folders --- */

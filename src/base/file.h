@@ -9,9 +9,10 @@
 #include "base/base.h"
 
 /* Writes a whole file: beside it, synced, and then moved into its place, so that whoever looks, and
-** whenever the machine stops, finds the old text or the new one. A link stays a link, and what was
-** there keeps its permissions. Pipes, devices, and files in a folder where none can be made are
-** written in place. */
+** whenever the machine stops, finds the old text or the new one. A link stays a link, also one to
+** what is not there yet; what was there keeps its permissions, and its owner where that may be. A
+** file that is write-protected stays as it is. In a folder where no file can be made one that is
+** there is written in place, once there is room for all of it; so are pipes and devices. */
 bool gi_file_write(const char *path, const void *bytes, size_t len, gi_err *err);
 
 /* A text that grows: what is added is there wholly or not at all. */
@@ -29,6 +30,7 @@ void gi_journal_close(gi_journal *j);
 ** somebody else does: then err's message is what that one wrote (nothing, if its disk was full). */
 int gi_lock(const char *path, const char *who, gi_err *err);
 void gi_unlock(int fd, const char *path); /* removes the file, too */
+bool gi_is_locked(const char *path);      /* does anybody hold it? Who asks, does not */
 
 /* Makes a symbolic link, in place of one that is there; anything else that is there stays. */
 bool gi_file_link(const char *target, const char *path, gi_err *err);

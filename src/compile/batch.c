@@ -205,21 +205,9 @@ static const char *option_value(const CompileOptions *o, const char *name) {
     return NULL;
 }
 
-/* Is it one of CUDA's own types: float4, uchar2, …? */
-static bool is_vector_type(const char *name) {
-    static const char *const elements[] = {"char",     "short",  "int",   "long",
-                                           "longlong", "double", "float", NULL};
-    size_t len = strlen(name);
-    if (len < 2 || !strchr("1234", name[len - 1])) return false;
-    if (name[0] == 'u') name++, len--;
-    for (int i = 0; elements[i]; i++)
-        if (strlen(elements[i]) == len - 1 && memcmp(name, elements[i], len - 1) == 0) return true;
-    return false;
-}
-
 static bool is_renamed(const Unit *u, const char *name, const CompileOptions *o) {
     if (name[0] && name[1] == '\0' && strchr("xyzw", name[0])) return false;
-    if (is_vector_type(name)) return false;
+    if (gi_is_vector_type(name)) return false;
     if (shared_has(&u->constants, name, strlen(name))) return false;
     return !strings_have(&u->macros, name) && option_value(o, name) == NULL;
 }

@@ -142,11 +142,20 @@ static bool make_stream(CudaDevice *d, gi_err *err) {
     return cuda_ok(d, code, "set up the GPU's stream", err);
 }
 
+/* What kernels print waits for the driver to format it, a megabyte unless told otherwise: a mutant
+** that floods it took a minute and a half over its samples. With little room it waits for the
+** driver while it runs, and its time limit ends it. */
+static bool bound_printing(CudaDevice *d, gi_err *err) {
+    return cuda_ok(d, d->cu->limit_set(CU_LIMIT_PRINTED_BYTES, CUDA_PRINTED_BYTES),
+                   "bound what kernels print", err);
+}
+
 static bool make_context(CudaDevice *d, gi_err *err) {
     if (!cuda_ok(d, d->cu->context_retain(&d->context, d->device), "open a context on the GPU",
                  err))
         return false;
-    return cuda_enter(d, err) && make_stream(d, err) && cuda_helpers_load(d, err);
+    return cuda_enter(d, err) && bound_printing(d, err) && make_stream(d, err) &&
+           cuda_helpers_load(d, err);
 }
 
 /* --- closing --- */

@@ -11,6 +11,7 @@
 #include "device/driver.h"
 
 enum { CUDA_GROUP = 32 };               /* launches between two readings of the SM clock */
+enum { CUDA_PRINTED_BYTES = 16 << 10 }; /* of what kernels print and nobody has read yet */
 enum { CUDA_STAGING_BYTES = 8 << 20 };    /* pinned; two halves */
 
 /* Not results of the driver: what cuda_wait adds. */
@@ -84,6 +85,7 @@ typedef struct CudaKernel {
     char *name;
     CuFunction function; /* NULL after a reload, until it is asked for */
     KernelInfo info;
+    uint32_t *param_size, *param_offset; /* info's */
     int cache, carveout, dynamic; /* as last set */
 } CudaKernel;
 

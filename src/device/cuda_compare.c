@@ -15,9 +15,9 @@ static int queue(CudaDevice *d, const CudaComparer *c, DeviceBuffer *got, Device
     int64_t n = (answers + ANSWERS_PER_BLOCK - 1) / ANSWERS_PER_BLOCK;
     CuPointer total = d->parts.address, parts = total + sizeof(Part);
     uint64_t key = ((CudaBuffer *)expected)->block->key;
-    void *compare[] = {&got->address, &expected->address, &answers,  &o->width,
-                       &o->used,      &o->max_error,      &o->rel_error, &o->limit,
-                       &parts,        &key,               &o->penalty};
+    void *compare[] = {&got->address, &expected->address, &answers,      &o->width,
+                       &o->from,      &o->used,           &o->max_error, &o->rel_error,
+                       &o->limit,     &parts,             &key,          &o->penalty};
     void *sum[] = {&parts, &n, &total};
     int code = cuda_help(d, c->compare, (unsigned)n, compare);
     return code == CU_OK ? cuda_help(d, c->total, 1, sum) : code;
@@ -46,12 +46,13 @@ bool cuda_compare(DeviceBuffer *got, DeviceBuffer *expected, const CompareOption
     Part part;
     if (!array_compare_options(got->array, expected->array, options, &o, err)) return false;
     if (!cuda_enter(d, err)) return false;
-    int64_t answers = got->array->count / o.width;
+    ArrayType as = o.viewed ? o.as : got->array->type;
+    int64_t answers = (int64_t)(got->array->size_bytes / array_type_size(as)) / o.width;
     size_t parts = (size_t)(answers / ANSWERS_PER_BLOCK) + 2;
     if (parts > INT32_MAX)
         return gi_fail(err, "usage", "%lld answers are too many to compare", (long long)answers);
     if (!cuda_scratch(d, &d->parts, parts * sizeof(Part), err)) return false;
-    const CudaComparer *c = cuda_comparer(d, got->array->type, err);
+    const CudaComparer *c = cuda_comparer(d, as, err);
     if (c == NULL) return false;
     int code = queue(d, c, got, expected, &o, answers);
     if (!cuda_ok(d, code, "compare answers", err)) return false;

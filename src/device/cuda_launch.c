@@ -93,7 +93,7 @@ static int start_kernel(CudaDevice *d, const CudaKernel *k, const DeviceLaunch *
 }
 
 static int prepare(CudaDevice *d, CudaModule *m, const DeviceLaunch *l, bool flush) {
-    int code = cuda_queue_reset(m);
+    int code = l->keep_variables ? CU_OK : cuda_queue_reset(m);
     for (int i = 0; i < l->n_fill && code == CU_OK; i++) code = cuda_queue_sentinel(l->fill[i]);
     if (flush && code == CU_OK) {
         uint64_t n = d->info.l2_bytes / 8, value = 0;
@@ -237,7 +237,8 @@ bool cuda_group(CudaDevice *d, const DevicePair *shots, int n, const CudaPlan *p
     *group = (CudaGroup){0};
     *out = (Measurement){0};
     if (!working_memory(d, plan->flush_l2, err)) return false;
-    if (!plan->fill && !cuda_module_renew((CudaModule *)shots[0].module, err)) return false;
+    bool renew = !plan->fill && !l->keep_variables;
+    if (renew && !cuda_module_renew((CudaModule *)shots[0].module, err)) return false;
     int code = queue_group(d, shots, n, plan, out, err);
     open_gate(d);
     int ended = cuda_wait(d, time_allowed(shots, n, plan->lead + plan->trail), l->interrupt);

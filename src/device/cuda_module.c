@@ -254,14 +254,23 @@ static int function_attribute(CudaDevice *d, CuFunction f, int which) {
     return value;
 }
 
-static void read_params(CudaDevice *d, CuFunction f, KernelInfo *info) {
+static void read_params(CudaDevice *d, CudaKernel *k) {
+    KernelInfo *info = &k->info;
     size_t offset, size;
-    for (size_t i = 0; i < 64 && d->cu->function_param(f, i, &offset, &size) == CU_OK; i++) {
-        info->param_offset[i] = offset;
-        info->param_size[i] = size;
-        info->n_params = (int)i + 1;
+    for (int n = 0, cap = 0;
+         d->cu->function_param(k->function, (size_t)n, &offset, &size) == CU_OK;) {
+        if (n == cap) {
+            cap = cap ? 2 * cap : 16;
+            k->param_size = gi_realloc(k->param_size, (size_t)cap * sizeof *k->param_size);
+            k->param_offset = gi_realloc(k->param_offset, (size_t)cap * sizeof *k->param_offset);
+        }
+        k->param_offset[n] = (uint32_t)offset;
+        k->param_size[n++] = (uint32_t)size;
+        info->n_params = n;
         if (offset + size > info->param_bytes) info->param_bytes = offset + size;
     }
+    info->param_size = k->param_size;
+    info->param_offset = k->param_offset;
 }
 
 static KernelInfo read_kernel(CudaDevice *d, CuFunction f) {
@@ -272,7 +281,6 @@ static KernelInfo read_kernel(CudaDevice *d, CuFunction f) {
         .max_threads = function_attribute(d, f, CU_FUNCTION_MAX_THREADS),
     };
     if (info.max_threads >= d->info.max_threads_per_block) info.max_threads = 0;
-    read_params(d, f, &info);
     return info;
 }
 
@@ -296,6 +304,7 @@ CudaKernel *cuda_kernel(CudaModule *m, const char *name, gi_err *err) {
     if (code != CU_OK) return NULL;
     k->function = f;
     k->info = read_kernel(d, f);
+    read_params(d, k);
     k->cache = CACHE_DEFAULT;
     k->carveout = -1;
     k->dynamic = 0;
@@ -329,7 +338,11 @@ void cuda_module_free(DeviceModule *base) {
     forget_variables(m);
     unload_image(m);
     for (int i = 0; i < m->n_kernels; i++) free(m->kernel_names[i]);
-    for (int i = 0; i < m->n_known; i++) free(m->kernels[i].name);
+    for (int i = 0; i < m->n_known; i++) {
+        free(m->kernels[i].name);
+        free(m->kernels[i].param_size);
+        free(m->kernels[i].param_offset);
+    }
     free(m->kernel_names);
     free(m->kernels);
     free(m->pieces);

@@ -120,7 +120,7 @@ typedef struct KernelInfo {
     int max_threads;         /* a block, from __launch_bounds__; 0: as many as the device has */
     size_t param_bytes;      /* of all parameters, laid out by param_offset */
     int n_params;
-    size_t param_size[64], param_offset[64];
+    const uint32_t *param_size, *param_offset; /* the module's, until it is reset or freed */
 } KernelInfo;
 bool device_kernel_info(DeviceModule *m, const char *kernel, KernelInfo *out, gi_err *err);
 const char *device_kernel_name(DeviceModule *m, int index); /* NULL past the end */
@@ -129,7 +129,8 @@ const char *device_kernel_name(DeviceModule *m, int index); /* NULL past the end
 typedef enum DeviceCache { CACHE_DEFAULT, CACHE_SHARED, CACHE_L1, CACHE_EQUAL } DeviceCache;
 
 /* Before every launch, timed ones too, the module's variables are what the code defines or the host
-** wrote, and the buffers in `fill` hold the sentinel or what was kept of them. */
+** wrote (unless they are kept), and the buffers in `fill` hold the sentinel or what was kept of
+** them. */
 typedef struct DeviceLaunch {
     const char *kernel;
     unsigned grid[3], block[3];
@@ -137,6 +138,7 @@ typedef struct DeviceLaunch {
     const void *params;      /* KernelInfo.param_bytes of them */
     DeviceBuffer **fill;
     int n_fill;
+    bool keep_variables;           /* they hold what the launches before left in them */
     const volatile int *interrupt; /* polled now and then; may be NULL */
     double timeout_s;        /* 0: none. On emu of processor time */
     /* cuda */

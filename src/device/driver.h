@@ -66,6 +66,7 @@ enum { /* CUfunction_attribute */
 };
 
 enum { CU_STREAM_NON_BLOCKING = 1 };                         /* CUstream_flags */
+enum { CU_LIMIT_PRINTED_BYTES = 1 };                         /* CUlimit */
 enum { CU_JIT_ERROR_LOG = 5, CU_JIT_ERROR_LOG_BYTES = 6 };   /* CUjit_option */
 enum { CU_MEMORY_HOST = 1, CU_MEMORY_ARRAY = 3 };            /* CUmemorytype */
 enum { CU_RESOURCE_ARRAY = 0, CU_RESOURCE_LINEAR = 2 };      /* CUresourcetype */
@@ -142,6 +143,7 @@ typedef struct CuTextureShape { /* CUDA_TEXTURE_DESC */
     X(context_retain, cuDevicePrimaryCtxRetain, (CuContext *, CuDevice))                           \
     X(context_release, cuDevicePrimaryCtxRelease_v2, (CuDevice))                                   \
     X(context_use, cuCtxSetCurrent, (CuContext))                                                   \
+    X(limit_set, cuCtxSetLimit, (int limit, size_t value))                                         \
     X(synchronize, cuCtxSynchronize, (void))                                                       \
     X(stream_new, cuStreamCreate, (CuStream *, unsigned flags))                                    \
     X(stream_free, cuStreamDestroy_v2, (CuStream))                                                 \

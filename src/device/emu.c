@@ -168,9 +168,9 @@ static bool kernel_info(DeviceModule *m, const char *kernel, KernelInfo *out, gi
                         .local_bytes = info.local_bytes,
                         .max_threads = info.max_threads,
                         .param_bytes = info.param_bytes,
-                        .n_params = info.n_params};
-    memcpy(out->param_size, info.param_size, sizeof out->param_size);
-    memcpy(out->param_offset, info.param_offset, sizeof out->param_offset);
+                        .n_params = info.n_params,
+                        .param_size = info.param_size,
+                        .param_offset = info.param_offset};
     return true;
 }
 
@@ -196,8 +196,8 @@ static DeviceStatus status_of(EmuStatus s) {
 
 /* Variables and outputs as every launch shall find them. */
 static void begin(DeviceModule *m, const DeviceLaunch *launch) {
-    emu_reset(module_of(m));
-    for (int i = 0; i < m->n_writes; i++)
+    if (!launch->keep_variables) emu_reset(module_of(m));
+    for (int i = 0; i < m->n_writes && !launch->keep_variables; i++)
         memcpy(symbol(m, m->writes[i].name), m->writes[i].bytes, m->writes[i].n);
     for (int i = 0; i < launch->n_fill; i++) fill(launch->fill[i]);
 }

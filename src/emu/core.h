@@ -85,9 +85,13 @@ typedef struct MemForm {
     uint32_t array_from, array_to; /* in the frame: the local array it is meant for; 0, 0: any */
 } MemForm;
 
-typedef struct TexForm {
+typedef struct TexForm { /* of a fetch, or of an access to a surface */
     uint8_t dims;
-    bool layered, is_int, as_int;
+    bool layered, is_int, as_int, cube;
+    uint8_t gather;    /* tld4: the channel, from 1; 0: an ordinary fetch */
+    bool is_store;     /* surfaces: the next three, too */
+    uint8_t size;      /* bytes of each register */
+    uint8_t clamp;     /* SURF_… */
     uint32_t handle;   /* 64-bit row */
     uint32_t coord[4]; /* layer first where layered */
     uint32_t reg[4];
@@ -104,8 +108,8 @@ typedef struct CallForm {
     int func;        /* index of the callee, -1: indirect */
     uint32_t target; /* indirect: 64-bit row of function addresses */
     int n_args, n_rets;
-    uint32_t arg[32], arg_size[32]; /* where in the caller's parameter area, bytes */
-    uint32_t ret[4], ret_size[4];
+    uint32_t *arg, *arg_size; /* where in the caller's parameter area, bytes; one piece of memory */
+    uint32_t *ret, *ret_size;
 } CallForm;
 
 /* What the lanes of a mask do together, once all of them are there (sync.c). */
@@ -170,6 +174,10 @@ typedef enum PoolKind {
     POOL_DYNAMIC_SMEM,
     POOL_TOTAL_SMEM,
     POOL_SHARED_DYNAMIC,
+    POOL_RESERVED, /* shared memory that is the system's, see RESERVED_AT */
+    POOL_RESERVED_END,
+    POOL_WORKSPACE_LOW, /* the address of a cooperative launch's barrier, else 0 */
+    POOL_WORKSPACE_HIGH,
     POOL_ZERO
 } PoolKind;
 
@@ -217,23 +225,32 @@ struct Code {
     CostBlock *block; /* one per basic block */
     int n_blocks;
     int first_block; /* index of block 0 in Machine.cost.count */
+    char *refused;   /* why it cannot run, in a sentence; NULL: it can */
 };
 
 typedef struct Cells Cells; /* race.c */
 
-/* Memory the kernel can reach through a pointer. */
+/* Memory the kernel can reach through a pointer; a row of a table (alloc.c). */
 typedef struct Alloc {
     uint8_t *data;
-    uint64_t size;
-    bool live, read_only, is_const;
-    char *label;
+    uint64_t size, address;
+    uint64_t
+        place; /* the address that the cost model knows it by: row << ID_SHIFT, and at most 255 */
+    bool live; /* its row is the id of its address */
+    bool read_only, is_const;
+    bool watched;   /* the running launch wants to know of all accesses to it */
+    bool exists;    /* else it was freed, if it has a label */
+    bool is_part;   /* of a window */
+    bool is_hidden; /* no pointer reaches it: it stands for a texture's memory */
+    bool is_owned, is_variable, is_heap; /* is_heap: a kernel allocated it */
+    char *label, *freed_by;
+    uint64_t serial; /* the how many-th it is */
+    int in_list;
     uint64_t *touched; /* cost model: one bit a sector, or NULL */
     size_t touched_words;
-    bool touched_any;
     uint32_t order; /* cost model: of its first access in this launch, from 1; 0: none yet */
     bool unwritten;   /* nobody has written to it, but where `written` has a bit for the byte */
     uint8_t *written; /* NULL: nowhere */
-    bool watched;     /* the running launch wants to know of all accesses to it */
     Cells *cells;     /* races: its first byte is byte cells_at of them; NULL: not asked for */
     uint64_t cells_at;
 } Alloc;
@@ -244,17 +261,36 @@ typedef struct TexSlot {
     uint32_t alloc;   /* allocation standing for its memory in the cost model */
     uint8_t plain;    /* channels (1 or 4) if it is linear memory of 32-bit texels, else 0 */
     bool is_constant; /* nothing in the running launch can write to it */
+    bool is_surface;
 } TexSlot;
+
+typedef struct Window { /* 2^40 addresses that a host has, too */
+    int *part;          /* rows, in the order of their addresses */
+    int n, cap, n_freed;
+} Window;
+
+enum { HOST_IDS = 128, MOST_IDS = 0x7ffff0 };
 
 struct Emu {
     EmuModel model;
-    Alloc *alloc;
+    Alloc *alloc; /* by row */
     int n_alloc, cap_alloc;
-    int *free_id;
-    int n_free, cap_free;
+    int *list; /* rows of those that exist */
+    int n_list, cap_list;
+    int *freed; /* a ring of rows; the longest freed first */
+    int first_freed, n_freed, cap_freed;
+    uint64_t serial;
+    uint32_t modules; /* loaded so far */
+    uint64_t workspace;             /* of cooperative launches; 0: none yet */
+    uint64_t heap_limit, heap_used; /* bytes: library.c */
+    uint64_t heap_moves;
+    Window *window; /* HOST_IDS of them */
+    int *met;       /* cost model: rows that the last launch touched */
+    int n_met, cap_met;
     TexSlot *tex;
     int n_tex, cap_tex;
     bool avx2;
+    bool plain; /* tests: slow operations lane by lane, see rows.h */
 };
 
 /* Address windows that are not allocations. */
@@ -264,6 +300,7 @@ struct Emu {
 #define ID_PARAM    0x7ffff3u
 #define ID_FUNC     0x7ffff4u
 #define ID_TEX      0x7ffff5u
+#define FUNC_SHIFT  24 /* behind the window's address and the module's number */
 #define WINDOW(id)  ((uint64_t)(id) << ID_SHIFT)
 #define OFFSET_MASK (((uint64_t)1 << ID_SHIFT) - 1)
 
@@ -271,6 +308,7 @@ typedef struct ModuleVar {
     const PtxVar *var;
     uint64_t address; /* or offset in shared memory */
     uint8_t *data;
+    bool is_borrowed; /* the data are the host's */
 } ModuleVar;
 
 struct EmuModule {
@@ -279,6 +317,7 @@ struct EmuModule {
     Code *code; /* one per function of ptx */
     int n_code;
     ModuleVar *vars; /* one per variable of ptx */
+    uint32_t serial; /* in the addresses of its functions */
     int n_blocks;
     int n_fetches; /* texture instructions */
 };
@@ -319,6 +358,8 @@ typedef struct Frame {
 
 typedef enum WarpState { WARP_READY, WARP_WAITING, WARP_DONE } WarpState;
 
+typedef struct Copies Copies; /* async.c */
+
 /* What a warp computes in. A warp that ends hands it to the next one that begins, so that warps
 ** which never wait for each other all run in the same memory, and that stays in the L1 cache. */
 typedef struct WarpStore {
@@ -328,6 +369,7 @@ typedef struct WarpStore {
     int cap_frame;
     uint8_t *local; /* word w of lane l at w * 128 + l * 4 */
     size_t local_cap;
+    Copies *copies; /* NULL: none was ever asked for */
 } WarpStore;
 
 struct Warp {
@@ -349,6 +391,9 @@ struct Warp {
     uint64_t base;
     bool asked;  /* in this turn: looked at what others may change */
     bool moved;  /* … wrote memory, or saw something new */
+    bool beyond; /* since it last moved: asked for what other blocks may change */
+    bool fenced; /* … passed a fence or the like: what it looks at plainly may have changed */
+    bool looked; /* … looked at global memory plainly */
     bool stuck;  /* its paths asked, and none moved */
     int patience; /* turns in which it asked and moved */
     bool begun;  /* in this block */
@@ -369,10 +414,15 @@ typedef struct Barrier {
 } Barrier;
 
 /* A block that has begun and not ended. */
+/* On a GPU the first kilobyte of a block's shared memory is the system's; libraries (cooperative
+** groups) are given their piece of it. Here it lies where no other shared memory can. */
+enum { RESERVED_AT = 1 << 24, RESERVED_BYTES = 1024 };
+
 typedef struct Block {
     unsigned ctaid[3], smid;
     Warp *warp;
     uint8_t *shared;
+    uint8_t *reserved; /* NULL until it is used */
     Barrier barrier[16];
     uint32_t barriers_met; /* bit id: a warp came to that barrier */
 } Block;
@@ -425,6 +475,7 @@ struct Machine {
     Fetch *fetches, **fetch; /* per texture instruction of the module; they change places */
     int64_t budget;
     bool ended; /* by a fault */
+    EmuCause cause; /* of the fault that is about to be raised; NONE: EMU_CAUSE_FAULT */
     gi_buf text; /* scratch of printf */
 };
 
@@ -446,6 +497,10 @@ void fault_note(Machine *m, const Warp *w, const Ins *in, int lane, EmuWarning k
                 const char *fmt, ...) GI_PRINTF(6, 7);
 /* "lanes 3, 5-7 and 9" */
 void fault_lanes(uint32_t mask, char *out, size_t cap);
+
+/* async.c */
+void copies_begin(Copies *c); /* a warp begins: none is under way */
+void copies_free(Copies *c);
 
 /* memory.c */
 typedef struct Access { /* one lane's wish */
@@ -486,17 +541,37 @@ static inline uint64_t block_number(const Machine *m) {
     const unsigned *g = m->launch->grid, *b = m->ctaid;
     return b[0] + (uint64_t)g[0] * (b[1] + (uint64_t)g[1] * b[2]);
 }
+
+/* alloc.c. The allocation that has an address, or NULL: it may end before. */
+Alloc *alloc_in_window(const Emu *e, uint64_t address);
 static inline Alloc *alloc_of(const Emu *e, uint64_t address) {
     uint64_t id = address >> ID_SHIFT;
-    return id < (uint64_t)e->n_alloc && e->alloc[id].live ? &e->alloc[id] : NULL;
+    if (id < (uint64_t)e->n_alloc && e->alloc[id].live) return &e->alloc[id];
+    return id < HOST_IDS ? alloc_in_window(e, address) : NULL;
 }
-uint64_t alloc_new(Emu *e, void *data, uint64_t size, bool read_only, bool is_const,
-                   const char *label);
-void alloc_free(Emu *e, uint64_t address);
+/* The same of those that have been freed; and of those that an address just misses. */
+const Alloc *alloc_known(const Emu *e, uint64_t address);
+const Alloc *alloc_near(const Emu *e, uint64_t address);
+/* Where the cost model has an address. */
+static inline uint64_t alloc_place(const Alloc *a, uint64_t address) {
+    return address - a->address + a->place;
+}
+uint64_t alloc_new(Emu *e, Alloc what, const char *label); /* its address */
+bool alloc_at(Emu *e, uint64_t address, Alloc what, const char *label, gi_err *err);
+void alloc_free(Emu *e, uint32_t row);
+void alloc_end(Emu *e, uint64_t address);
+bool alloc_release(Emu *e, uint64_t address, const char *who, gi_err *err);
+void allocs_free(Emu *e);
+void alloc_written(Emu *e); /* nobody is known not to have written anywhere */
 /* Host bytes of one lane's atomic access, checked; NULL after a fault: Machine.ended says whether
 ** to stop. Not for local memory. */
 uint8_t *mem_atomic(Machine *m, Warp *w, const Ins *in, int lane, PtxSpace space, uint64_t address,
                     unsigned bytes, unsigned order);
+/* One lane's access to any space, byte-exact; false after a fault, as of mem_atomic. And whether
+** shared memory may be written to there, without doing it. */
+bool mem_read(Access a, void *out);
+bool mem_write(Access a, const void *from);
+bool mem_may_write(Access a);
 /* "shared memory at offset 0x10", "global memory at byte 400 of 'out' (400 bytes)" */
 void mem_describe(const Access *a, char *out, size_t cap);
 /* A load or store whose lanes do not share one allocation, or one of which faults. False: stop. */
@@ -507,7 +582,12 @@ uint64_t mem_what(const Warp *w, const MemForm *f, uint64_t where);
 /* Addresses of all active lanes of a slow operation: row `base` + offset. */
 void mem_addresses(const Warp *w, uint32_t base, bool wide, int64_t offset, uint64_t at[LANES]);
 
-bool tex_slow(Machine *m, Warp *w, const Ins *in, const TexForm *f); /* texfetch.c */
+/* The object of a handle; NULL: none. */
+static inline const TexSlot *slot_of(const Emu *e, uint64_t handle) {
+    uint64_t index = handle - WINDOW(ID_TEX);
+    return index < (uint64_t)e->n_tex && e->tex[index].live ? &e->tex[index] : NULL;
+}
+bool tex_slow(Machine *m, Warp *w, const Ins *in, const TexForm *f); /* texture.c */
 
 /* warp.c: masks, paths, calls. What returns a Stop may have changed paths and frames. */
 void warp_diverge(Machine *m, Warp *w, uint32_t taken, int target, int next, int rpc);
@@ -531,12 +611,20 @@ void warp_enter(Warp *w);
 uint32_t warp_lanes_equal(const Warp *w, const U32 *row, uint32_t value); /* of the active ones */
 bool warp_begin(Machine *m, Warp *w, Code *entry); /* before its first turn in a block */
 void warp_store_free(WarpStore *s);
+/* More stack for the active lanes, at *base; false after a fault. Back to where it was before. */
+bool warp_alloca(Machine *m, Warp *w, const Ins *in, uint64_t bytes, uint32_t align,
+                 uint64_t *base);
+void warp_stackrestore(Warp *w, uint64_t top);
 double warp_clock(const Warp *w, const Ins *in); /* modelled clocks at this instruction */
 
 /* Lanes of path i that are not in a path above it: they are where the path is. */
 uint32_t warp_rest(const Warp *w, int i);
 /* The active lanes saw this at an instruction: somebody waits, perhaps, for something else. */
 void warp_saw(Warp *w, const Ins *in, uint64_t what);
+/* From here on memory that others wrote may be seen. */
+static inline void warp_fence(Warp *w) {
+    w->asked = w->fenced = true;
+}
 
 /* turns.c: runs the launch's blocks to their end, or false. */
 bool turns_run(Machine *m);
@@ -571,6 +659,7 @@ void shadow_barrier(Machine *m, uint32_t warps); /* these warps passed a barrier
 void shadow_warp_sync(Machine *m, const Warp *w, uint32_t lanes);
 void shadow_fence(Machine *m, const Warp *w, bool whole_gpu); /* by the active lanes */
 void shadow_local_frame(Machine *m, const Warp *w, uint32_t from, uint32_t to);
+void shadow_object(Machine *m, Alloc *a); /* it has just been allocated */
 void shadow_step(Machine *m); /* a warp's next access: an instruction that runs again is another */
 /* An access that is about to happen to shared memory, or to a watched allocation (else NULL). What
 ** is wrong with it is told; memory: its bytes; value: what a plain write will store, else NULL. */
@@ -580,11 +669,15 @@ void shadow_local(const Access *a);
 void shadow_array(const Access *a, uint64_t from, uint64_t to);
 
 /* module.c */
+/* A kernel that can run: "usage" where there is none, "compile" where it is refused. */
 Code *module_entry(const EmuModule *m, const char *kernel, gi_err *err);
 size_t module_param_bytes(const Code *code);
+/* Functions have addresses 16 apart, those of each module in a row of their own. */
+uint64_t module_func_address(const EmuModule *m, int func);
+int module_func_at(const EmuModule *m, uint64_t address); /* -1: none of this module */
 
-/* decode.c: all functions of a module; "compile" errors. */
-bool decode_module(EmuModule *mod, gi_err *err);
-void code_free(Code *c);
+/* decode_module.c: all functions of a module; what is not known in one is said in Code.refused. */
+void decode_module(EmuModule *mod);
+void code_free(Code *c); /* decode.c */
 
 #endif

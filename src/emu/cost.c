@@ -1,7 +1,9 @@
 /* cost.c - see cost.h. */
 #include "emu/cost.h"
 
+#include "emu/banks.h"
 #include "emu/core.h"
+#include "emu/lines.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -192,10 +194,9 @@ void cost_begin(Machine *m, int resident, int spilled) {
     c->miss_l2 = fmax(0, model->latency_l2 - model->latency_l1) / overlap;
     c->miss_dram = fmax(0, model->latency_dram - model->latency_l1) / overlap;
     c->spilled = spilled;
-    for (int i = 0; i < m->emu->n_alloc; i++) {
-        Alloc *a = &m->emu->alloc[i];
-        if (a->touched_any) memset(a->touched, 0, a->touched_words * sizeof *a->touched);
-        a->touched_any = false;
+    for (; m->emu->n_met > 0; m->emu->n_met--) {
+        Alloc *a = &m->emu->alloc[m->emu->met[m->emu->n_met - 1]];
+        if (a->touched) memset(a->touched, 0, a->touched_words * sizeof *a->touched);
         a->order = 0;
     }
 }
@@ -225,7 +226,15 @@ void cost_block_end(Machine *m) {
     c->blocks++;
 }
 
-enum { CACHED_SECTORS = 15 }; /* of a CostLine */
+void cost_meet(Machine *m, Alloc *a) {
+    Emu *e = m->emu;
+    a->order = ++m->cost.order;
+    gi_grow(e->met, e->n_met, e->cap_met);
+    e->met[e->n_met++] = (int)(a - e->alloc);
+    if (a->touched) return;
+    a->touched_words = (size_t)(a->size / 32 / 64 + 2);
+    a->touched = gi_alloc(a->touched_words * sizeof *a->touched);
+}
 
 static inline uint32_t count4(uint32_t bits) { /* set bits among four */
     static const uint8_t count[16] = {0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4};
@@ -242,13 +251,12 @@ static inline uint32_t touch(Alloc *a, uint64_t line, uint32_t sectors) {
     return count4((uint32_t)((bits & ~old) >> (first & 63)));
 }
 
-/* First contact of a launch with an allocation: its number, and its map of sectors. */
-static void meet_alloc(Machine *m, Alloc *a) {
-    a->order = ++m->cost.order;
-    a->touched_any = true;
-    if (a->touched) return;
-    a->touched_words = (size_t)(a->size / 32 / 64 + 2);
-    a->touched = gi_alloc(a->touched_words * sizeof *a->touched);
+uint64_t emu_touched(const Emu *e, int i) {
+    for (int k = 0; k < e->n_met; k++) {
+        const Alloc *a = &e->alloc[e->met[k]];
+        if (!a->is_hidden && i-- == 0) return a->address;
+    }
+    return 0;
 }
 
 /* The allocation a line lies in; NULL for local memory. */
@@ -256,7 +264,7 @@ static inline Alloc *alloc_of_line(Machine *m, uint64_t line) {
     uint64_t id = line >> (ID_SHIFT - 7);
     if (id >= (uint64_t)m->emu->n_alloc) return NULL;
     Alloc *a = &m->emu->alloc[id];
-    if (a->order == 0) meet_alloc(m, a);
+    if (a->order == 0) cost_meet(m, a);
     return a;
 }
 
@@ -276,11 +284,6 @@ static inline uint64_t line_name(const Alloc *a, uint64_t line) {
     return a ? (line & (OFFSET_MASK >> 7)) | (uint64_t)a->order << (ID_SHIFT - 7) : line;
 }
 
-static inline uint32_t l1_place(const Cost *c, uint64_t name) {
-    uint32_t hash = (uint32_t)((name * 0x9E3779B97F4A7C15u) >> 32);
-    return (uint32_t)((uint64_t)hash * c->l1_lines >> 32);
-}
-
 static inline uint32_t fetch_line(Machine *m, Alloc *a, uint64_t line, uint32_t sectors) {
     uint64_t name = line_name(a, line);
     Cost *c = &m->cost;
@@ -297,20 +300,6 @@ static inline int add_sectors(Cost *c, uint32_t moved) {
 /* A store goes through to L2 whatever the L1 holds. */
 static inline uint32_t store_line(Alloc *a, uint64_t line, uint32_t sectors) {
     return count4(sectors) | (a ? touch(a, line, sectors) : 0) << 16;
-}
-
-static void count_sectors(Machine *m, CostKind kind, uint64_t sectors, uint64_t lines) {
-    if (kind == COST_KIND_TEXTURE) {
-        m->result->texture_sectors += sectors;
-    } else {
-        m->result->global_sectors += sectors;
-        m->cost.extra[PIPE_GLOBAL] += (double)(lines - 1);
-    }
-}
-
-static void wait_for_memory(Machine *m, Warp *w, CostKind kind, int from) {
-    if (kind == COST_KIND_STORE || from == 0) return;
-    w->clock += from == 2 ? m->cost.miss_dram : m->cost.miss_l2;
 }
 
 static inline uint32_t traffic(Machine *m, Alloc *a, CostKind kind, uint64_t line,
@@ -332,27 +321,6 @@ void cost_range(Machine *m, Warp *w, uint64_t address, uint64_t bytes, CostKind 
     int from = add_sectors(&m->cost, moved);
     count_sectors(m, kind, last - first + 1, (last >> 2) - (first >> 2) + 1);
     wait_for_memory(m, w, kind, from);
-}
-
-static void collect_lines(LineSet *set, const uint64_t at[LANES], uint32_t mask) {
-    uint64_t filter = 0; /* a line whose bit is not set was not met before */
-    set->n = 0;
-    int last = -1;
-    for (; mask; mask &= mask - 1) {
-        uint64_t address = at[__builtin_ctz(mask)], line = address >> 7;
-        if (last < 0 || set->line[last] != line) {
-            uint64_t bit = (uint64_t)1 << ((line * 0x9E3779B97F4A7C15u) >> 58);
-            last = filter & bit ? set->n - 1 : -1;
-            while (last >= 0 && set->line[last] != line) last--;
-            filter |= bit;
-            if (last < 0) {
-                last = set->n++;
-                set->line[last] = line;
-                set->sectors[last] = 0;
-            }
-        }
-        set->sectors[last] |= 1u << (address >> 5 & 3);
-    }
 }
 
 /* --- texture units: clocks of a fetch, quad by quad (measured: tests/gpu/rates.lua) --- */
@@ -441,7 +409,7 @@ static double texture_passes(const uint64_t at[LANES], uint32_t mask, unsigned b
 
 void cost_lanes(Machine *m, Warp *w, const uint64_t at[LANES], uint32_t mask, CostKind kind) {
     LineSet set;
-    collect_lines(&set, at, mask);
+    lines_collect(&set, at, mask);
     uint32_t moved = 0;
     uint64_t sectors = 0, id = UINT64_MAX;
     Alloc *a = NULL;
@@ -483,7 +451,7 @@ static double texture_lines(LineSet *set, uint32_t alloc, const uint32_t offset[
                             uint32_t seen, unsigned bytes) {
     uint64_t at[LANES];
     for (int i = 0; i < LANES; i++) at[i] = (uint64_t)alloc << ID_SHIFT | offset[i];
-    collect_lines(set, at, seen);
+    lines_collect(set, at, seen);
     return texture_passes(at, seen, bytes, set->n);
 }
 
@@ -504,11 +472,12 @@ void cost_collect(Machine *m, CostMemo *memo, uint32_t alloc, const uint32_t off
                            : texture_lines(&set, alloc, offset, seen, bytes);
     memo->epoch = 0;
     memo->state = 0;
-    memo->alloc = alloc_of_line(m, set.line[0]);
+    const Alloc *a = alloc_of_line(m, set.line[0]);
+    memo->row = a ? (int)(a - m->emu->alloc) : -1;
     memo->n = set.n;
     memo->sectors = 0;
     for (int i = 0; i < set.n; i++) {
-        uint64_t name = line_name(memo->alloc, set.line[i]);
+        uint64_t name = line_name(a, set.line[i]);
         memo->sectors += count4(set.sectors[i]);
         memo->want[i] = name << 4 | set.sectors[i];
         memo->place[i] = l1_place(&m->cost, name);
@@ -544,7 +513,7 @@ void cost_texels(Machine *m, Warp *w, CostMemo *memo) {
     uint32_t moved = 0;
     if (memo->state == c->state || all_cached(c, memo)) memo->state = c->state;
     else if (memo->epoch) moved = fetch_memo(c, memo, NULL);
-    else moved = fetch_memo(c, memo, memo->alloc);
+    else moved = fetch_memo(c, memo, memo->row < 0 ? NULL : &m->emu->alloc[memo->row]);
     int from = add_sectors(c, moved);
     count_sectors(m, COST_KIND_TEXTURE, memo->sectors, (uint64_t)memo->n);
     m->cost.extra[PIPE_TEXTURE] += memo->wavefronts;
@@ -565,7 +534,7 @@ void cost_local(Machine *m, Warp *w, const uint64_t at[LANES], uint32_t mask, un
             int i = __builtin_ctz(left);
             spread[i] = base + (at[i] / 4 + k) * ROW32 + (uint64_t)i * 4;
         }
-        collect_lines(&set, spread, mask);
+        lines_collect(&set, spread, mask);
         for (int i = 0; i < set.n; i++) moved += fetch_line(m, NULL, set.line[i], set.sectors[i]);
         lines += set.n;
     }
@@ -574,48 +543,55 @@ void cost_local(Machine *m, Warp *w, const uint64_t at[LANES], uint32_t mask, un
     wait_for_memory(m, w, is_store ? COST_KIND_STORE : COST_KIND_LOAD, from);
 }
 
-/* --- shared memory banks --- */
-
-/* Wavefronts a group of lanes needs: the most distinct words any of the 32 banks must give. */
-static unsigned bank_wavefronts(const uint64_t *at, uint32_t mask, unsigned words) {
-    uint64_t seen[LANES][LANES];
-    uint8_t n[LANES] = {0};
-    unsigned most = 1;
-    for (; mask; mask &= mask - 1) {
-        uint64_t word = at[__builtin_ctz(mask)] >> 2;
-        for (unsigned k = 0; k < words; k++, word++) {
-            unsigned bank = word & 31, j = 0;
-            while (j < n[bank] && seen[bank][j] != word) j++;
-            if (j == n[bank] && j < LANES) seen[bank][n[bank]++] = word;
-            if (n[bank] > most) most = n[bank];
-        }
-    }
-    return most;
-}
+/* --- shared memory: banks.h --- */
 
 void cost_shared(Machine *m, const uint64_t at[LANES], uint32_t mask, unsigned bytes) {
-    unsigned words = bytes < 4 ? 1 : bytes / 4;     /* 8- and 16-byte accesses go by halves */
-    unsigned group = words > 4 ? 4 : LANES / words; /* and quarters of a warp */
-    unsigned extra = 0, phases = 0;
-    for (unsigned first = 0; first < LANES; first += group) {
-        uint32_t part = group == LANES ? mask : mask & (((1u << group) - 1) << first);
-        if (part == 0) continue;
-        extra += bank_wavefronts(at, part, words) - 1;
-        phases++;
+    unsigned first = (unsigned)__builtin_ctz(mask), n = (unsigned)__builtin_popcount(mask);
+    uint64_t other = 0, step = 0;
+    for (uint32_t left = mask; left; left &= left - 1) {
+        unsigned i = (unsigned)__builtin_ctz(left);
+        other |= at[i] ^ at[first];
+        step |= at[i] ^ (at[first] + (i - first) * bytes);
     }
-    m->cost.extra[PIPE_SHARED] += extra + phases - 1;
-    m->result->shared_conflicts += extra;
+    uint32_t run = mask >> first;
+    if (other == 0) return;
+    if (step || (run & (run + 1)) != 0) banks_charge(m, at, mask, bytes);
+    else m->cost.extra[PIPE_SHARED] += (bytes * n - 1) / 128;
 }
 
 /* --- atomics --- */
 
-void cost_atomic(Machine *m, Warp *w, const uint64_t at[LANES], uint32_t mask, bool shared) {
-    unsigned repeats = 0;
-    for (uint32_t left = mask & (mask - 1); left; left &= left - 1) {
-        int i = __builtin_ctz(left), j = __builtin_ctz(mask);
-        while (j < i && (!(mask >> j & 1) || at[j] != at[i])) j++;
-        if (j < i) repeats++;
+/* How many lanes come to an address where one was before: by a table of those met, from 1. */
+static unsigned count_repeats(const uint64_t at[LANES], uint32_t mask) {
+    uint8_t place[256] = {0};
+    uint64_t met[LANES + 1];
+    unsigned n = 0, lanes = (unsigned)__builtin_popcount(mask);
+    for (; mask; mask &= mask - 1) {
+        uint64_t address = at[__builtin_ctz(mask)];
+        unsigned hash = (unsigned)(address * 0x9E3779B97F4A7C15u >> 56), k = place[hash];
+        met[0] = address;
+        while (met[k] != address) k = place[hash = (hash + 1) & 255]; /* seldom */
+        n += k == 0;
+        k = k == 0 ? n : k;
+        place[hash] = (uint8_t)k;
+        met[k] = address;
     }
+    return lanes - n;
+}
+
+/* Bytes of lanes that are at one address, or follow each other by at most 8; else 0. */
+static uint64_t run_of_lanes(const uint64_t at[LANES], uint32_t mask) {
+    int first = __builtin_ctz(mask), n = __builtin_popcount(mask);
+    uint64_t step = n > 1 ? at[first + 1] - at[first] : 0, other = 0;
+    uint32_t run = mask >> first;
+    if ((run & (run + 1)) != 0 || step > 8) return 0;
+    for (int i = 0; i < n; i++) other |= at[first + i] ^ (at[first] + (uint64_t)i * step);
+    return other ? 0 : step * (uint64_t)(n - 1) + 1; /* sectors are those of first bytes */
+}
+
+void cost_atomic(Machine *m, Warp *w, const uint64_t at[LANES], uint32_t mask, bool shared,
+                 Alloc *in) {
+    unsigned repeats = count_repeats(at, mask);
     if (shared) {
         m->cost.extra[PIPE_SHARED] += repeats;
         m->result->shared_conflicts += repeats;
@@ -623,7 +599,16 @@ void cost_atomic(Machine *m, Warp *w, const uint64_t at[LANES], uint32_t mask, b
         return;
     }
     double before = m->cost.extra[PIPE_GLOBAL];
-    cost_lanes(m, w, at, mask, COST_KIND_ATOMIC);
+    uint64_t bytes = in ? run_of_lanes(at, mask) : 0;
+    if (bytes) {
+        cost_range(m, w, at[__builtin_ctz(mask)], bytes, COST_KIND_ATOMIC);
+    } else if (in) {
+        LineSet set;
+        lines_collect(&set, at, mask);
+        lines_charge(m, w, in, &set, COST_KIND_ATOMIC);
+    } else {
+        cost_lanes(m, w, at, mask, COST_KIND_ATOMIC);
+    }
     m->cost.extra[PIPE_ATOMIC] += m->cost.extra[PIPE_GLOBAL] - before + repeats;
     m->cost.extra[PIPE_GLOBAL] = before;
 }

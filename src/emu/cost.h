@@ -156,7 +156,7 @@ typedef struct CostMemo {
     uint32_t sectors;    /* of all lines */
     CostLine want[32];   /* the lines */
     uint32_t place[32];  /* where in the L1 each of them goes */
-    struct Alloc *alloc; /* in which they lie, or NULL */
+    int row;             /* of the allocation in which they lie, or -1 */
     double wavefronts;   /* on the texture pipe beyond the first */
     uint32_t epoch;      /* of the last look; 0: never */
     uint64_t state;      /* Cost.state when the L1 had them all; 0: not known */
@@ -178,6 +178,9 @@ typedef struct Cost {
 
 struct Machine;
 struct Warp;
+
+/* First contact of a launch with an allocation: its number, and its map of sectors. */
+void cost_meet(struct Machine *m, struct Alloc *a);
 
 /* Fills block[0 … n_blocks-1] and clock[i], the clock at which instruction i of the function
 ** issues, less its block's latency. cls: one class per instruction. */
@@ -216,7 +219,8 @@ void cost_local(struct Machine *m, struct Warp *w, const uint64_t at[32], uint32
 /* A load of constants from different addresses: they are read one after the other. */
 void cost_constant(struct Machine *m, struct Warp *w, const uint64_t at[32], uint32_t mask);
 void cost_shared(struct Machine *m, const uint64_t at[32], uint32_t mask, unsigned bytes);
+/* in: the allocation of all of them, or NULL where they are in shared memory or in several. */
 void cost_atomic(struct Machine *m, struct Warp *w, const uint64_t at[32], uint32_t mask,
-                 bool shared);
+                 bool shared, struct Alloc *in);
 
 #endif

@@ -19,9 +19,8 @@ static bool fail_text(Decoder *d, const char *what) {
     gi_buf text = {0};
     ptx_print_instr(d->func, d->in, &text);
     char where[200] = "";
-    const PtxModule *ptx = d->mod->ptx;
     if (d->in->src_line)
-        snprintf(where, sizeof where, ", %s line %d", ptx->n_files > 0 ? ptx->files[0] : "source",
+        snprintf(where, sizeof where, ", %s line %d", d->func->file ? d->func->file : "source",
                  d->in->src_line);
     size_t n = text.len;
     while (n > 0 && (text.data[n - 1] == '\n' || text.data[n - 1] == ' ')) n--;
@@ -42,8 +41,25 @@ bool decode_fail(Decoder *d, const char *fmt, ...) {
     return fail_text(d, what);
 }
 
+/* What instructions belong to that are known, and not supported. */
+static const char *missing_part(const PtxInstr *in) {
+    if (ptx_is(in, "wmma mma wgmma ldmatrix stmatrix movmatrix tcgen05"))
+        return "tensor cores are not supported";
+    if (ptx_is(in, "mbarrier") || (ptx_is(in, "cp") && ptx_has_mod(in, "bulk mbarrier")))
+        return "mbarriers and bulk copies are not supported";
+    if (ptx_is(in, "mapa getctarank") || ptx_has_mod(in, "cluster shared::cluster"))
+        return "thread-block clusters are not supported";
+    return "the virtual GPU does not know this instruction";
+}
+
 bool decode_unknown(Decoder *d) {
-    return decode_fail(d, "the virtual GPU does not know this instruction");
+    return decode_fail(d, "%s", missing_part(d->in));
+}
+
+bool decode_only_mods(Decoder *d, const char *allowed) {
+    for (int i = 0; i < d->in->n_mods; i++)
+        if (!mod_is(d, i, allowed)) return decode_unknown(d);
+    return true;
 }
 
 /* --- emission --- */
@@ -75,6 +91,11 @@ Ins *emit_slow(Decoder *d, SlowFn fn, uint32_t dst, uint32_t a, uint32_t b, uint
     Ins *in = emit(d, OP_SLOW, (uint32_t)k, dst, a, b, c);
     in->imm = imm;
     return in;
+}
+
+Ins *emit_row(Decoder *d, EmuRow row, SlowFn plain, uint32_t dst, uint32_t a, uint32_t b,
+              uint32_t c, uint64_t imm) {
+    return emit_slow(d, row_or(d->emu, row, plain), dst, a, b, c, imm);
 }
 
 void fix_branch(Decoder *d, int target, int rpc) {
@@ -182,8 +203,14 @@ static const Special specials[] = {{"%tid.x", POOL_TID_X},
                                    {"%dynamic_smem_size", POOL_DYNAMIC_SMEM},
                                    {"%total_smem_size", POOL_TOTAL_SMEM},
                                    {"%envreg0", POOL_ZERO},
-                                   {"%envreg1", POOL_ZERO},
-                                   {"%envreg2", POOL_ZERO},
+                                   {"%envreg1", POOL_WORKSPACE_HIGH},
+                                   {"%envreg2", POOL_WORKSPACE_LOW},
+                                   {"%aggr_smem_size", POOL_TOTAL_SMEM},
+                                   {"%reserved_smem_offset_begin", POOL_RESERVED},
+                                   {"%reserved_smem_offset_0", POOL_RESERVED},
+                                   {"%reserved_smem_offset_1", POOL_RESERVED},
+                                   {"%reserved_smem_offset_end", POOL_RESERVED_END},
+                                   {"%reserved_smem_offset_cap", POOL_RESERVED_END},
                                    {"%tid.w", POOL_ZERO},
                                    {"%ctaid.w", POOL_ZERO},
                                    {NULL, POOL_ZERO}};
@@ -194,7 +221,9 @@ static bool special_row(Decoder *d, const PtxOperand *op, uint32_t *out) {
         *out = pool_row(d, s->kind, 0);
         return true;
     }
-    return decode_fail(d, "special register %s is not supported", op->symbol);
+    bool cluster = strstr(op->symbol, "cluster") != NULL;
+    return decode_fail(d, "%sspecial register %s is not supported",
+                       cluster ? "thread-block clusters are not supported: " : "", op->symbol);
 }
 
 static bool source_register(Decoder *d, const PtxOperand *op, char letter, int scratch,
@@ -285,9 +314,15 @@ bool variable_address(Decoder *d, const PtxVar *var, uint64_t *out) {
     }
     if (formal_offset(d, var, out)) return true;
     for (int i = 0; i < d->mod->ptx->n_vars; i++) {
-        if (d->mod->vars[i].var != var) continue;
-        *out = d->mod->vars[i].address;
-        return true;
+        const ModuleVar *mv = &d->mod->vars[i];
+        if (mv->var != var) continue;
+        *out = mv->address;
+        if (var->space == PTX_SHARED || mv->data) return true;
+        return decode_fail(d,
+                           var->is_extern
+                               ? "variable %s is declared .extern and defined in no module"
+                               : "variable %s in .local memory belongs to no function",
+                           var->name);
     }
     return decode_fail(d, "variable %s is not known here", var->name);
 }
@@ -296,15 +331,12 @@ bool symbol_row(Decoder *d, const PtxOperand *op, int64_t offset, uint32_t *out,
     uint64_t at;
     *wide = true;
     if (op->func >= 0) {
-        *out = pool_row(d, POOL_B64, WINDOW(ID_FUNC) + 16u * (uint64_t)op->func);
+        *out = pool_row(d, POOL_B64, module_func_address(d->mod, op->func));
         return true;
     }
     if (op->var == NULL) return decode_fail(d, "symbol %s is not defined", op->symbol);
-    if (op->var->is_managed_or_texref)
-        return decode_fail(d,
-                           "%s: texture references, surfaces and managed variables are not "
-                           "supported",
-                           op->symbol);
+    if (op->var->type >= PTX_TEXREF)
+        return decode_fail(d, "%s: texture and surface references are not supported", op->symbol);
     if (op->var->space == PTX_SHARED && op->var->is_extern) {
         *out = pool_row(d, POOL_SHARED_DYNAMIC, (uint64_t)offset);
         *wide = false;
@@ -322,8 +354,8 @@ bool symbol_row(Decoder *d, const PtxOperand *op, int64_t offset, uint32_t *out,
 
 /* --- forms --- */
 
-static const Form *const form_tables[] = {forms_control, forms_int,  forms_float, forms_convert,
-                                          forms_memory,  forms_warp, NULL};
+static const Form *const form_tables[] = {forms_control, forms_int,  forms_float,   forms_convert,
+                                          forms_memory,  forms_warp, forms_texture, NULL};
 
 typedef struct Captured {
     bool ftz, sat;
@@ -404,7 +436,7 @@ static bool emit_form(Decoder *d, const Form *f, const Captured *got) {
         at[k] = d->tmp32[k - 1];
     }
     if (n > 0 && !dest(d, &d->in->args[0], f->sig[0], &at[0])) return false;
-    if (f->slow) emit_slow(d, f->slow, at[0], at[1], at[2], at[3], got->round);
+    if (f->slow) emit_row(d, f->row, f->slow, at[0], at[1], at[2], at[3], got->round);
     else emit(d, n > 0 ? cheapest(d, (EmuOp)f->op) : (EmuOp)f->op, 0, at[0], at[1], at[2], at[3]);
     if (n == 0) return true;
     if (f->sig[0] == 'h' || f->sig[0] == 'i') emit(d, OP_EXT32_U, 16, at[0], at[0], at[0], 0);
@@ -462,7 +494,7 @@ static bool decode_instr(Decoder *d) {
 
 /* --- layout --- */
 
-static uint32_t align_up(uint32_t x, uint32_t unit) {
+uint32_t decode_align(uint32_t x, uint32_t unit) {
     return unit > 1 ? (x + unit - 1) / unit * unit : x;
 }
 
@@ -471,7 +503,7 @@ static void lay_out_registers(Decoder *d) {
     uint32_t at = (uint32_t)slots[0] * 4;
     for (int k = 0; k < 4; k++, at += 4) d->tmp_p[k] = at;
     d->trash_p = at;
-    d->reg32 = align_up(at + 4, 64);
+    d->reg32 = decode_align(at + 4, 64);
     at = d->reg32 + (uint32_t)slots[1] * ROW32;
     for (int k = 0; k < 4; k++, at += ROW32) d->tmp32[k] = at;
     d->trash32 = at;
@@ -512,8 +544,8 @@ static void find_clears(Decoder *d) {
     }
 }
 
-static uint32_t place_var(uint32_t *next, const PtxVar *v) {
-    uint32_t at = align_up(*next, (uint32_t)(v->align > 0 ? v->align : 1));
+uint32_t decode_place(uint32_t *next, const PtxVar *v) {
+    uint32_t at = decode_align(*next, (uint32_t)(v->align > 0 ? v->align : 1));
     *next = at + (uint32_t)v->size;
     return at;
 }
@@ -529,35 +561,19 @@ static bool lay_out_vars(Decoder *d, uint32_t shared_base) {
         if (v->size > 0x7fffffff)
             return gi_fail(d->err, "compile", "PTX line %d: variable %s of %llu bytes is too large",
                            v->line, v->name, (unsigned long long)v->size);
-        if (v->space == PTX_LOCAL) d->var_offset[i] = place_var(&code->local_bytes, v);
-        else if (v->space == PTX_PARAM) d->var_offset[i] = place_var(&code->param_bytes, v);
-        else if (v->space == PTX_SHARED) d->var_offset[i] = place_var(&shared, v);
+        if (v->space == PTX_LOCAL) d->var_offset[i] = decode_place(&code->local_bytes, v);
+        else if (v->space == PTX_PARAM) d->var_offset[i] = decode_place(&code->param_bytes, v);
+        else if (v->space == PTX_SHARED) d->var_offset[i] = decode_place(&shared, v);
         else
             return gi_fail(d->err, "compile",
                            "PTX line %d: variable %s in a space the virtual GPU "
                            "does not expect inside a function",
                            v->line, v->name);
     }
-    code->local_bytes = align_up(code->local_bytes, 8);
-    code->param_bytes = align_up(code->param_bytes, 8);
+    code->local_bytes = decode_align(code->local_bytes, 8);
+    code->param_bytes = decode_align(code->param_bytes, 8);
     code->shared_bytes = shared;
     return true;
-}
-
-static void place_formals(Code *code) {
-    const PtxFunc *f = code->func;
-    code->formal = gi_alloc((size_t)(f->n_params + 1) * 4);
-    code->formal_size = gi_alloc((size_t)(f->n_params + 1) * 4);
-    code->result = gi_alloc((size_t)(f->n_rets + 1) * 4);
-    code->result_size = gi_alloc((size_t)(f->n_rets + 1) * 4);
-    for (int i = 0; i < f->n_params; i++) {
-        code->formal[i] = place_var(&code->param_bytes, &f->params[i]);
-        code->formal_size[i] = (uint32_t)f->params[i].size;
-    }
-    for (int i = 0; i < f->n_rets; i++) {
-        code->result[i] = place_var(&code->param_bytes, &f->rets[i]);
-        code->result_size[i] = (uint32_t)f->rets[i].size;
-    }
 }
 
 /* --- one function --- */
@@ -648,8 +664,8 @@ static void sort_pool(Code *code) {
     }
 }
 
-static bool decode_function(EmuModule *mod, int index, int first_block, uint32_t shared_base,
-                            gi_err *err) {
+bool decode_function(EmuModule *mod, int index, int first_block, uint32_t shared_base,
+                     gi_err *err) {
     Code *code = &mod->code[index];
     const PtxFunc *f = &mod->ptx->funcs[index];
     Decoder d = {.emu = mod->emu, .mod = mod, .code = code, .func = f, .err = err};
@@ -673,7 +689,7 @@ static bool decode_function(EmuModule *mod, int index, int first_block, uint32_t
         fuse(&d);
         add_costs(&d);
         code->registers = register_estimate(&d);
-        code->file_bytes = align_up(d.pool_next, 64);
+        code->file_bytes = decode_align(d.pool_next, 64);
     }
     ptx_liveness_free(d.live);
     ptx_cfg_free(d.cfg);
@@ -699,6 +715,7 @@ void code_free(Code *c) {
     free(c->pool);
     free(c->mem);
     free(c->tex);
+    for (int i = 0; i < c->n_call; i++) free(c->call[i].arg);
     free(c->call);
     free(c->sync);
     free(c->jump);
@@ -709,70 +726,6 @@ void code_free(Code *c) {
     free(c->result_size);
     free(c->block);
     free(c->clear);
+    free(c->refused);
     memset(c, 0, sizeof *c);
-}
-
-/* --- a module --- */
-
-static uint32_t module_shared(EmuModule *mod) {
-    uint32_t next = 0;
-    for (int i = 0; i < mod->ptx->n_vars; i++) {
-        const PtxVar *v = mod->ptx->vars[i];
-        if (v->space == PTX_SHARED && !v->is_extern) mod->vars[i].address = place_var(&next, v);
-    }
-    return align_up(next, 16);
-}
-
-/* A kernel's threads need the registers of the hungriest function they may call. */
-static void share_registers(EmuModule *mod) {
-    for (bool changed = true; changed;) {
-        changed = false;
-        for (int i = 0; i < mod->n_code; i++) {
-            Code *code = &mod->code[i];
-            for (int k = 0; k < code->n_call; k++) {
-                int callee = code->call[k].func;
-                if (callee < 0 || mod->code[callee].registers <= code->registers) continue;
-                code->registers = mod->code[callee].registers;
-                changed = true;
-            }
-        }
-    }
-}
-
-static void number_fetches(EmuModule *mod) {
-    for (int i = 0; i < mod->n_code; i++)
-        for (int k = 0; k < mod->code[i].n_tex; k++)
-            mod->code[i].tex[k].site = (uint32_t)mod->n_fetches++;
-}
-
-/* Shared memory: the module's variables, then the entry's own; device functions that declare some
-** come behind the largest entry, and then every entry must hold it all. */
-bool decode_module(EmuModule *mod, gi_err *err) {
-    const PtxModule *ptx = mod->ptx;
-    uint32_t base = module_shared(mod), entries_end = base, end;
-    int blocks = 0;
-    for (int i = 0; i < mod->n_code; i++) {
-        mod->code[i].func = &ptx->funcs[i];
-        mod->code[i].index = i;
-        place_formals(&mod->code[i]);
-    }
-    for (int pass = 0; pass < 2; pass++) {
-        end = entries_end;
-        for (int i = 0; i < mod->n_code; i++) {
-            const PtxFunc *f = &ptx->funcs[i];
-            if (!f->has_body || f->is_entry != (pass == 0)) continue;
-            if (!decode_function(mod, i, blocks, pass == 0 ? base : align_up(end, 16), err))
-                return false;
-            blocks += mod->code[i].n_blocks;
-            uint32_t top = (uint32_t)mod->code[i].shared_bytes;
-            if (pass == 0 && top > entries_end) entries_end = top;
-            if (pass == 1 && top > align_up(end, 16)) end = top;
-        }
-    }
-    for (int i = 0; i < mod->n_code && end > entries_end; i++)
-        if (ptx->funcs[i].is_entry) mod->code[i].shared_bytes = end;
-    mod->n_blocks = blocks;
-    number_fetches(mod);
-    share_registers(mod);
-    return true;
 }

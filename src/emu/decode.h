@@ -14,6 +14,7 @@
 
 #include "emu/core.h"
 #include "emu/ops.h"
+#include "emu/rows.h"
 
 typedef struct LocalArray { /* in the function's stack frame; see locals.c */
     uint32_t from, to;
@@ -62,28 +63,38 @@ typedef struct Form {
     SlowFn slow;
     uint8_t cost;
     DecodeFn custom;
+    EmuRow row; /* that does the same as slow */
 } Form;
 
 #define FAST(opcode, mods, sig, op, cost)                                                          \
-    { opcode, mods, sig, OP_##op, NULL, COST_##cost, NULL }
+    { opcode, mods, sig, OP_##op, NULL, COST_##cost, NULL, ROW_NONE }
 #define SLOW(opcode, mods, sig, fn, cost)                                                          \
-    { opcode, mods, sig, OP_SLOW, fn, COST_##cost, NULL }
+    { opcode, mods, sig, OP_SLOW, fn, COST_##cost, NULL, ROW_NONE }
+#define QUICK(opcode, mods, sig, row, fn, cost)                                                    \
+    { opcode, mods, sig, OP_SLOW, fn, COST_##cost, NULL, ROW_##row }
 #define CUSTOM(opcode, fn, cost)                                                                   \
-    { opcode, "*", "", 0, NULL, COST_##cost, fn }
+    { opcode, "*", "", 0, NULL, COST_##cost, fn, ROW_NONE }
+#define CUSTOM_OF(opcode, mods, fn, cost)                                                          \
+    { opcode, mods, "", 0, NULL, COST_##cost, fn, ROW_NONE }
 #define FORMS_END                                                                                  \
-    { NULL, NULL, NULL, 0, NULL, 0, NULL }
+    { NULL, NULL, NULL, 0, NULL, 0, NULL, ROW_NONE }
 
 extern const Form forms_int[], forms_float[], forms_warp[], forms_convert[], forms_memory[],
-    forms_control[];
+    forms_control[], forms_texture[];
 
 /* Fails with the PTX line, the source line and the instruction. */
 bool decode_fail(Decoder *d, const char *fmt, ...) GI_PRINTF(2, 3);
-/* What all custom functions say of an instruction they do not know. */
+/* What all custom functions say of an instruction they do not know; of one with other modifiers
+** than those of a list. */
 bool decode_unknown(Decoder *d);
+bool decode_only_mods(Decoder *d, const char *allowed);
 
 Ins *emit(Decoder *d, EmuOp op, uint32_t x, uint32_t dest, uint32_t a, uint32_t b, uint32_t c);
 Ins *emit_slow(Decoder *d, SlowFn fn, uint32_t dest, uint32_t a, uint32_t b, uint32_t c,
                uint64_t imm);
+/* The same by a row's loop, where it is not to be done plainly. */
+Ins *emit_row(Decoder *d, EmuRow row, SlowFn plain, uint32_t dest, uint32_t a, uint32_t b,
+              uint32_t c, uint64_t imm);
 uint32_t pool_row(Decoder *d, PoolKind kind, uint64_t value);
 
 /* Offset of a source or destination operand of the kind `letter`; false for one that does not
@@ -115,12 +126,33 @@ static inline bool mod_is(const Decoder *d, int i, const char *words) {
     return ptx_word_in(ptx_mod(d->in, i), words);
 }
 
+/* decode.c: one function; false, and why it is refused, where something in it is not known. */
+bool decode_function(EmuModule *mod, int index, int first_block, uint32_t shared_base, gi_err *err);
+uint32_t decode_align(uint32_t x, uint32_t unit);       /* the next multiple */
+uint32_t decode_place(uint32_t *next, const PtxVar *v); /* its offset, and the next one free */
+
 void find_registers(Decoder *d); /* registers.c: fills n_reads … shows_bits, alias */
 void locals_find(Decoder *d);    /* locals.c: fills array_of, arrays */
 /* Sets the local array that an access at [base + …] is meant for, where that is known. */
 void locals_of(Decoder *d, const PtxOperand *base, MemForm *f);
 void fuse(Decoder *d);           /* fuse.c: neighbours to be done in one go */
+/* texture.c: [handle, {coordinates}], and the form kept as the last of Code.tex. */
+bool tex_handle(Decoder *d, const PtxOperand *handle, TexForm *f);
+bool tex_coordinates(Decoder *d, TexForm *f, const PtxOperand *at);
+void tex_emit(Decoder *d, const TexForm *f);
+bool decode_surface(Decoder *d); /* surface.c */
+bool decode_cp(Decoder *d);      /* async.c */
+/* decode_memory.c: a row for an address, offset included. which: 0 or 1, of two. */
+bool decode_address(Decoder *d, const PtxOperand *op, PtxSpace space, int which, uint32_t *row,
+                    bool *wide);
+/* Does anybody read what is written to this operand? */
+bool decode_is_read(const Decoder *d, const PtxOperand *op);
 bool decode_warp_barrier(Decoder *d); /* forms_warp.c: bar.warp.sync */
+/* decode_call.c */
+bool decode_call(Decoder *d);
+bool decode_alloca(Decoder *d);
+bool decode_stacksave(Decoder *d);
+bool decode_stackrestore(Decoder *d);
 void fix_branch(Decoder *d, int target, int rpc); /* for the Ins emitted last */
 
 #endif

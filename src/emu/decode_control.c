@@ -1,22 +1,16 @@
-/* decode_control.c - branches, calls, barriers, moves and address conversions. */
+/* decode_control.c - branches, barriers, moves and address conversions. */
 #include "emu/decode.h"
-#include "emu/format.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static bool only_mods(Decoder *d, const char *allowed) {
-    for (int i = 0; i < d->in->n_mods; i++)
-        if (!mod_is(d, i, allowed)) return decode_unknown(d);
-    return true;
-}
 
 /* --- branches --- */
 
 static bool decode_bra(Decoder *d) {
     const PtxInstr *in = d->in;
-    if (!only_mods(d, "uni")) return false;
+    if (!decode_only_mods(d, "uni")) return false;
     if (in->target < 0) return decode_fail(d, "the branch has no target");
     if (in->guard < 0) {
         emit(d, OP_BRA, 0, 0, 0, 0, 0);
@@ -50,7 +44,7 @@ static bool decode_brx(Decoder *d) {
 }
 
 static bool decode_ret(Decoder *d) {
-    if (!only_mods(d, "uni")) return false;
+    if (!decode_only_mods(d, "uni")) return false;
     emit(d, OP_RET, 0, 0, 0, 0, 0);
     return true;
 }
@@ -62,6 +56,7 @@ static bool decode_exit(Decoder *d) {
 }
 
 static bool do_trap(Machine *m, Warp *w, const Ins *in) {
+    m->cause = EMU_CAUSE_TRAP;
     return fault_raise(m, w, in, __builtin_ctz(w->active), EMU_LAUNCH_ERROR,
                        in->imm ? "trap instruction" : "breakpoint instruction");
 }
@@ -72,176 +67,13 @@ static bool decode_trap(Decoder *d) {
     return true;
 }
 
-/* --- calls --- */
-
-static const PtxVar *param_of(Decoder *d, const PtxOperand *op) {
-    if (op->kind == PTX_OP_SYMBOL && op->var && op->var->space == PTX_PARAM) return op->var;
-    decode_fail(d, "call operands that are not .param variables are not supported");
-    return NULL;
-}
-
-static bool call_params(Decoder *d, const PtxOperand *list, uint32_t *at, uint32_t *size, int cap,
-                        int *n) {
-    *n = 0;
-    for (int i = 0; list && i < list->n_elems; i++) {
-        const PtxVar *v = param_of(d, &list->elems[i]);
-        uint64_t offset;
-        if (v == NULL || !variable_address(d, v, &offset)) return false;
-        if (*n >= cap) return decode_fail(d, "more than %d parameters", cap);
-        at[*n] = (uint32_t)offset;
-        size[(*n)++] = (uint32_t)v->size;
-    }
-    return true;
-}
-
-enum { MOST_TEXT = 1 << 16 }; /* bytes that are looked through for the end of a text */
-
-/* The text at a device address, for formats; NULL when it is not readable up to its NUL. */
-static const char *device_string(void *user, uint64_t address) {
-    const Machine *m = user;
-    const Alloc *a = alloc_of(m->emu, address);
-    uint64_t offset = address & OFFSET_MASK;
-    if (a == NULL || offset >= a->size) return NULL;
-    const uint64_t left = a->size - offset;
-    if (memchr(a->data + offset, 0, left < MOST_TEXT ? left : MOST_TEXT) == NULL) return NULL;
-    return (const char *)(a->data + offset);
-}
-
-/* printf's argument buffer of one lane: local memory from `address` to the end of its frame. */
-static size_t print_args(Machine *m, Warp *w, int lane, uint64_t address, uint8_t *out,
-                         size_t cap) {
-    if (address == 0) return 0;
-    if (address >> ID_SHIFT != ID_LOCAL) return 0;
-    uint64_t offset = address & OFFSET_MASK;
-    size_t n = 0;
-    (void)m;
-    for (; n < cap && offset + n < w->local_top; n++)
-        out[n] = w->s.local[(offset + n) / 4 * ROW32 + (uint64_t)lane * 4 + (offset + n) % 4];
-    return n;
-}
-
-/* One lane's printf; *count is what it returns. */
-static bool print_lane(Machine *m, Warp *w, const Ins *in, int lane, uint64_t format,
-                       uint64_t args, int32_t *count) {
-    const char *text = device_string(m, format);
-    if (text == NULL)
-        return fault_raise(m, w, in, lane, EMU_ILLEGAL_ADDRESS,
-                           "printf with a format at 0x%llx that is not readable",
-                           (unsigned long long)format);
-    uint8_t bytes[1024];
-    size_t n = print_args(m, w, lane, args, bytes, sizeof bytes);
-    gi_buf_clear(&m->text);
-    *count = format_print(m->launch->print ? &m->text : NULL, text, bytes, n, device_string, m);
-    if (m->text.len)
-        m->launch->print(m->launch->print_user, m->text.data, m->text.len);
-    return true;
-}
-
-/* Where nobody reads what is printed, lanes with one format have one result: a kernel that prints
-** without end is not slower for it than its budget foresees. */
-static bool do_print(Machine *m, Warp *w, const Ins *in) {
-    const CallForm *f = &w->code->call[in->imm];
-    Frame *frame = &w->s.frame[w->frame];
-    uint64_t last = 0;
-    int32_t count = 0;
-    for (uint32_t left = w->active; left; left &= left - 1) {
-        int lane = __builtin_ctz(left);
-        uint8_t *params = frame->params + (size_t)lane * frame->code->param_bytes;
-        uint64_t format, args;
-        memcpy(&format, params + f->arg[0], 8);
-        memcpy(&args, params + f->arg[1], 8);
-        bool known = m->launch->print == NULL && format == last;
-        if (!known && !print_lane(m, w, in, lane, format, args, &count)) return false;
-        last = format;
-        if (f->n_rets) memcpy(params + f->ret[0], &count, 4);
-    }
-    return true;
-}
-
-/* __assertfail(message, file, line, function, char size) */
-static bool do_assert(Machine *m, Warp *w, const Ins *in) {
-    const CallForm *f = &w->code->call[in->imm];
-    Frame *frame = &w->s.frame[w->frame];
-    int lane = __builtin_ctz(w->active);
-    const uint8_t *params = frame->params + (size_t)lane * frame->code->param_bytes;
-    uint64_t message, file, function;
-    uint32_t line;
-    memcpy(&message, params + f->arg[0], 8);
-    memcpy(&file, params + f->arg[1], 8);
-    memcpy(&line, params + f->arg[2], 4);
-    memcpy(&function, params + f->arg[3], 8);
-    const char *what = device_string(m, message), *where = device_string(m, file),
-               *who = device_string(m, function);
-    return fault_raise(m, w, in, lane, EMU_LAUNCH_ERROR, "assertion failed: %s (%s:%u, %s)",
-                       what ? what : "?", where ? where : "?", line, who ? who : "?");
-}
-
-static bool decode_extern(Decoder *d, const PtxFunc *callee, CallForm *f) {
-    bool print = strcmp(callee->name, "vprintf") == 0 && f->n_args == 2;
-    bool assertion = strcmp(callee->name, "__assertfail") == 0 && f->n_args == 5;
-    if (print && f->arg_size[0] == 8 && f->arg_size[1] == 8) {
-        emit_slow(d, do_print, 0, 0, 0, 0, (uint64_t)d->code->n_call - 1);
-        d->cost[d->index] = COST_PRINT;
-        return true;
-    }
-    if (assertion && f->arg_size[0] == 8 && f->arg_size[1] == 8 && f->arg_size[2] == 4 &&
-        f->arg_size[3] == 8) {
-        emit_slow(d, do_assert, 0, 0, 0, 0, (uint64_t)d->code->n_call - 1);
-        return true;
-    }
-    return decode_fail(d,
-                       "function %s is not in this module, and the virtual GPU does not provide "
-                       "it",
-                       callee->name);
-}
-
-static bool decode_call(Decoder *d) {
-    const PtxInstr *in = d->in;
-    d->shared_base = -1; /* the function has its own */
-    if (!only_mods(d, "uni")) return false;
-    int k = 0;
-    const PtxOperand *rets = NULL, *args = NULL, *target;
-    if (k < in->n_args && in->args[k].kind == PTX_OP_LIST) rets = &in->args[k++];
-    if (k >= in->n_args) return decode_fail(d, "a call without a function");
-    target = &in->args[k++];
-    if (k < in->n_args && in->args[k].kind == PTX_OP_LIST) args = &in->args[k];
-    CallForm f = {.func = -1};
-    if (!call_params(d, rets, f.ret, f.ret_size, 4, &f.n_rets)) return false;
-    if (!call_params(d, args, f.arg, f.arg_size, 32, &f.n_args)) return false;
-    if (target->kind == PTX_OP_REG) {
-        if (!source(d, target, 'q', 0, &f.target)) return false;
-    } else if (target->kind == PTX_OP_SYMBOL && target->func >= 0) {
-        f.func = target->func;
-    } else {
-        return decode_fail(d, "a call of something that is no function");
-    }
-    gi_grow(d->code->call, d->code->n_call, d->code->cap_call);
-    d->code->call[d->code->n_call++] = f;
-    if (f.func >= 0) {
-        const PtxFunc *callee = &d->mod->ptx->funcs[f.func];
-        if (!callee->has_body) return decode_extern(d, callee, &f);
-        const Code *code = &d->mod->code[f.func];
-        if (callee->n_params != f.n_args || callee->n_rets != f.n_rets)
-            return decode_fail(d, "call with other parameters than %s has", callee->name);
-        for (int i = 0; i < f.n_args; i++)
-            if (code->formal_size[i] != f.arg_size[i])
-                return decode_fail(d, "parameter %d of %s has another size", i, callee->name);
-        for (int i = 0; i < f.n_rets; i++)
-            if (code->result_size[i] != f.ret_size[i])
-                return decode_fail(d, "the result of %s has another size", callee->name);
-    }
-    emit(d, OP_CALL, 0, 0, 0, 0, 0)->imm = (uint64_t)d->code->n_call - 1;
-    if (f.func < 0) emit(d, OP_JOIN, 0, 0, 0, 0, 0); /* lanes with different callees meet here */
-    return true;
-}
-
 /* --- barriers and what orders memory --- */
 
 static bool decode_barrier(Decoder *d) {
     const PtxInstr *in = d->in;
     int kind = BAR_SYNC, k = 0;
     if (has_mod(d, "warp") || has_mod(d, "cluster")) return decode_unknown(d);
-    if (!only_mods(d, "cta sync aligned arrive red popc and or u32 pred")) return false;
+    if (!decode_only_mods(d, "cta sync aligned arrive red popc and or u32 pred")) return false;
     if (has_mod(d, "arrive")) kind = BAR_ARRIVE;
     if (has_mod(d, "red"))
         kind = has_mod(d, "popc") ? BAR_RED_POPC : has_mod(d, "and") ? BAR_RED_AND : BAR_RED_OR;
@@ -273,13 +105,13 @@ static bool decode_bar(Decoder *d) {
 /* Memory is one and lanes go in order: a fence has something to do for the check of races alone.
 ** But who spins on a plain load has one between its looks. */
 static bool do_fence(Machine *m, Warp *w, const Ins *in) {
-    w->asked = true;
+    warp_fence(w);
     if (m->shadow) shadow_fence(m, w, in->imm);
     return true;
 }
 
 static bool decode_fence(Decoder *d) {
-    if (!only_mods(d, "cta gl sys gpu sc acq_rel acquire release cluster")) return false;
+    if (!decode_only_mods(d, "cta gl sys gpu sc acq_rel acquire release cluster")) return false;
     emit_slow(d, do_fence, 0, 0, 0, 0, !has_mod(d, "cta"));
     return true;
 }
@@ -289,13 +121,18 @@ static bool decode_nothing(Decoder *d) {
     return true;
 }
 
+/* Launches run one after the other: the one before has ended, and the next waits for the end. */
+static bool decode_dependency(Decoder *d) {
+    return decode_only_mods(d, "wait launch_dependents");
+}
+
 static bool decode_sleep(Decoder *d) {
     emit(d, OP_ASK, 0, 0, 0, 0, 0);
-    return only_mods(d, "u32");
+    return decode_only_mods(d, "u32");
 }
 
 static bool decode_prefetch(Decoder *d) {
-    return only_mods(d, "global local L1 L2 L2::evict_last L2::evict_normal");
+    return decode_only_mods(d, "global local L1 L2 L2::evict_last L2::evict_normal");
 }
 
 /* --- moves --- */
@@ -506,6 +343,9 @@ const Form forms_control[] = {CUSTOM("mov", decode_mov, FREE),
                               CUSTOM("trap", decode_trap, BRANCH),
                               CUSTOM("brkpt", decode_trap, BRANCH),
                               CUSTOM("call", decode_call, CALL),
+                              CUSTOM("alloca", decode_alloca, ALU),
+                              CUSTOM("stacksave", decode_stacksave, ALU),
+                              CUSTOM("stackrestore", decode_stackrestore, ALU),
                               CUSTOM("bar", decode_bar, BARRIER),
                               CUSTOM("barrier", decode_barrier, BARRIER),
                               CUSTOM("membar", decode_fence, FENCE),
@@ -514,6 +354,7 @@ const Form forms_control[] = {CUSTOM("mov", decode_mov, FREE),
                               CUSTOM("prefetch", decode_prefetch, LD_GLOBAL),
                               CUSTOM("prefetchu", decode_prefetch, LD_GLOBAL),
                               CUSTOM("pragma", decode_nothing, FREE),
+                              CUSTOM("griddepcontrol", decode_dependency, FREE),
                               CUSTOM("cvta", decode_cvta, FREE),
                               CUSTOM("isspacep", decode_isspacep, ALU),
                               FORMS_END};

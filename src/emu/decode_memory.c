@@ -1,7 +1,7 @@
-/* decode_memory.c - loads, stores, atomics and texture fetches. */
+/* decode_memory.c - loads, stores and atomics. */
 #include "emu/decode.h"
+#include "emu/lanes.h"
 #include "emu/num.h"
-#include "emu/tex.h"
 
 #include <string.h>
 
@@ -102,7 +102,7 @@ static bool mem_mods(Decoder *d, MemForm *f) {
 }
 
 /* Does anybody read what is written to this operand? */
-static bool is_read(const Decoder *d, const PtxOperand *op) {
+bool decode_is_read(const Decoder *d, const PtxOperand *op) {
     return op->kind == PTX_OP_REG && d->n_reads[op->reg] > 0;
 }
 
@@ -130,7 +130,7 @@ static bool mem_registers(Decoder *d, MemForm *f, const PtxOperand *op) {
         if (bits < f->size * 8 && !(f->size == 1 && bits == 16))
             return decode_fail(d, "a register too small for the type");
         f->bits[k] = (uint8_t)bits;
-        if (!f->is_store && f->count > 1 && !is_read(d, r)) f->unused |= 1u << k;
+        if (!f->is_store && f->count > 1 && !decode_is_read(d, r)) f->unused |= 1u << k;
     }
     return true;
 }
@@ -321,8 +321,9 @@ typedef struct AtomForm {
     uint8_t op, type, space, wide_base, is_read, size, order;
 } AtomForm;
 
-static uint64_t atom_integer(AtomOp op, PtxType type, uint64_t old, uint64_t b, uint64_t c) {
-    bool is64 = ptx_type_size(type) == 8, is_signed = type == PTX_S32 || type == PTX_S64;
+static inline uint64_t atom_integer(AtomOp op, bool is64, PtxType type, uint64_t old, uint64_t b,
+                                    uint64_t c) {
+    bool is_signed = type == PTX_S32 || type == PTX_S64;
     int64_t so = is64 ? (int64_t)old : (int32_t)(uint32_t)old;
     int64_t sb = is64 ? (int64_t)b : (int32_t)(uint32_t)b;
     bool less = is_signed ? sb < so : b < old;
@@ -340,13 +341,22 @@ static uint64_t atom_integer(AtomOp op, PtxType type, uint64_t old, uint64_t b, 
     }
 }
 
-static uint64_t atom_half2(PtxType type, uint64_t old, uint64_t b) {
+/* The smaller or larger of two halves; the number where one is none. */
+static uint16_t half_extreme(AtomOp op, bool brain, uint16_t x, uint16_t y) {
+    float a = brain ? num_bf16_to_f32(x) : num_f16_to_f32(x);
+    float b = brain ? num_bf16_to_f32(y) : num_f16_to_f32(y);
+    float r = op == ATOM_MIN ? num_min_f32(a, b, false) : num_max_f32(a, b, false);
+    return brain ? num_f32_to_bf16(r, NUM_RN) : num_f32_to_f16(r, NUM_RN);
+}
+
+static uint64_t atom_half2(AtomOp op, PtxType type, uint64_t old, uint64_t b) {
     bool brain = type == PTX_BF16X2 || type == PTX_BF16;
     uint64_t sum = 0;
     for (int k = 0; k < (type == PTX_F16X2 || type == PTX_BF16X2 ? 2 : 1); k++) {
         uint16_t x = (uint16_t)(old >> (16 * k)), y = (uint16_t)(b >> (16 * k));
-        uint16_t z = brain ? num_bf16_op('+', x, y, 0, false)
-                           : num_f16_op('+', x, y, 0, false, false, false);
+        uint16_t z = op != ATOM_ADD ? half_extreme(op, brain, x, y)
+                     : brain        ? num_bf16_op('+', x, y, 0, false)
+                                    : num_f16_op('+', x, y, 0, false, false, false);
         sum |= (uint64_t)z << (16 * k);
     }
     return sum;
@@ -364,8 +374,8 @@ static uint64_t atom_value(AtomOp op, PtxType type, uint64_t old, uint64_t b, ui
     if (op == ATOM_ADD && type == PTX_F32) return atom_add_f32(old, b, shared);
     if (op == ATOM_ADD && type == PTX_F64)
         return num_f64_bits(num_add_f64(num_f64_from_bits(old), num_f64_from_bits(b), NUM_RN));
-    if (op == ATOM_ADD && type >= PTX_F16 && type <= PTX_BF16X2) return atom_half2(type, old, b);
-    return atom_integer(op, type, old, b, c);
+    if (type >= PTX_F16 && type <= PTX_BF16X2) return atom_half2(op, type, old, b);
+    return atom_integer(op, ptx_type_size(type) == 8, type, old, b, c);
 }
 
 static uint64_t lane_value(const Warp *w, uint32_t row, unsigned size, int i) {
@@ -375,13 +385,114 @@ static uint64_t lane_value(const Warp *w, uint32_t row, unsigned size, int i) {
 
 static void atom_cost(Machine *m, Warp *w, PtxSpace space, const uint64_t *at, uint32_t lanes) {
     uint32_t shared = 0, global = 0;
+    uint64_t place[LANES];
     for (uint32_t left = lanes; left; left &= left - 1) {
         int i = __builtin_ctz(left);
         bool is = space == PTX_SHARED || at[i] >> ID_SHIFT == ID_SHARED;
         *(is ? &shared : &global) |= 1u << i;
+        const Alloc *a = is ? NULL : alloc_of(m->emu, at[i]);
+        place[i] = a ? alloc_place(a, at[i]) : at[i];
     }
-    if (shared) cost_atomic(m, w, at, shared, true);
-    if (global) cost_atomic(m, w, at, global, false);
+    if (shared) cost_atomic(m, w, place, shared, true, NULL);
+    if (global) cost_atomic(m, w, place, global, false, NULL);
+}
+
+/* --- atomics of lanes that all go to one place where nobody watches: looked up once --- */
+
+typedef struct AtomPlace {
+    uint8_t *data;
+    uint64_t base;
+    Alloc *alloc; /* NULL: shared memory */
+} AtomPlace;
+
+static bool atom_place(const Machine *m, const Warp *w, const AtomForm *f, const uint64_t *at,
+                       AtomPlace *to) {
+    uint64_t first = at[__builtin_ctz(w->active)], size = m->shared_bytes, bad = 0;
+    bool shared = f->space == PTX_SHARED || first >> ID_SHIFT == ID_SHARED;
+    *to = (AtomPlace){m->shared, f->space == PTX_SHARED ? 0 : WINDOW(ID_SHARED), NULL};
+    if (m->shadow) return false;
+    if (!shared) {
+        Alloc *a = alloc_of(m->emu, first);
+        if (a == NULL || a->watched || a->read_only || a->is_const) return false;
+        *to = (AtomPlace){a->data, a->address, a};
+        size = a->size;
+    }
+    if (size < f->size) return false;
+    for (int i = 0; i < LANES; i++) {
+        uint64_t offset = at[i] - to->base, on = (uint64_t)w->lane64[i];
+        bad |= ((offset | (size - f->size - offset)) >> 63 | (at[i] & (f->size - 1u))) & on;
+    }
+    return bad == 0;
+}
+
+static inline uint32_t add_bits_f32(uint32_t a, uint32_t b, bool keep) {
+    float x = num_f32_from_bits(keep || a & 0x7f800000 ? a : a & 0x80000000);
+    float sum = x + num_f32_from_bits(keep || b & 0x7f800000 ? b : b & 0x80000000);
+    uint32_t bits = sum == sum ? num_f32_bits(sum) : 0x7fffffff;
+    return keep || bits & 0x7f800000 ? bits : bits & 0x80000000;
+}
+
+/* In the order of lanes; whether anything changed, and in *seen what was there. */
+#define ATOM_LOOP(T, EXPR)                                                                         \
+    FOR_ACTIVE(w, i) {                                                                             \
+        uint8_t *p = to->data + (at[i] - to->base);                                                \
+        const T b = LANE(T, w, in->b, i), c = LANE(T, w, in->c, i);                                \
+        T old, now;                                                                                \
+        memcpy(&old, p, sizeof old);                                                               \
+        now = (T)(EXPR);                                                                           \
+        (void)b, (void)c;                                                                          \
+        memcpy(p, &now, sizeof now);                                                               \
+        differ |= old ^ now;                                                                       \
+        *seen += (at[i] ^ old * 0x9e3779b97f4a7c15u) * (0xd6e8feb86659fd93u + 2 * i);              \
+        if (f->is_read) LANE(T, w, in->d, i) = old;                                                \
+    }
+#define ATOM_INTEGER(OP)                                                                           \
+    case OP:                                                                                       \
+        if (f->size == 8) ATOM_LOOP(U64, atom_integer(OP, true, type, old, b, c))                  \
+        else ATOM_LOOP(U32, atom_integer(OP, false, type, old, b, c))                              \
+        break;
+
+static bool atom_loop(Warp *w, const Ins *in, const AtomForm *f, const uint64_t *at,
+                      const AtomPlace *to, uint64_t *seen) {
+    uint64_t differ = 0;
+    const bool keep = to->alloc == NULL; /* subnormals, in shared memory */
+    const PtxType type = (PtxType)f->type;
+    if (f->op == ATOM_ADD && f->type == PTX_F32) {
+        ATOM_LOOP(U32, add_bits_f32(old, b, keep))
+        return differ != 0;
+    }
+    if (f->op == ATOM_ADD && f->type == PTX_F64) {
+        ATOM_LOOP(U64, atom_value(ATOM_ADD, PTX_F64, old, b, c, keep))
+        return differ != 0;
+    }
+    if (f->type >= PTX_F16 && f->type <= PTX_BF16X2) {
+        ATOM_LOOP(U32, atom_value((AtomOp)f->op, (PtxType)f->type, old, b, c, keep))
+        return differ != 0;
+    }
+    switch ((AtomOp)f->op) {
+        ATOM_INTEGER(ATOM_ADD)
+        ATOM_INTEGER(ATOM_MIN)
+        ATOM_INTEGER(ATOM_MAX)
+        ATOM_INTEGER(ATOM_INC)
+        ATOM_INTEGER(ATOM_DEC)
+        ATOM_INTEGER(ATOM_CAS)
+        ATOM_INTEGER(ATOM_EXCH)
+        ATOM_INTEGER(ATOM_AND)
+        ATOM_INTEGER(ATOM_OR)
+        ATOM_INTEGER(ATOM_XOR)
+    }
+    return differ != 0;
+}
+
+static void quick_atomic(Machine *m, Warp *w, const Ins *in, const AtomForm *f, uint64_t *at,
+                         const AtomPlace *to) {
+    uint64_t seen = 0;
+    if (atom_loop(w, in, f, at, to, &seen)) w->moved = true;
+    w->beyond |= to->alloc && f->is_read;
+    if (f->is_read) warp_saw(w, in, seen);
+    if (to->alloc)
+        for (int i = 0; i < LANES; i++) at[i] += to->alloc->place - to->base;
+    cost_atomic(m, w, at, w->active, to->alloc == NULL, to->alloc);
 }
 
 static bool do_atomic(Machine *m, Warp *w, const Ins *in) {
@@ -391,6 +502,11 @@ static bool do_atomic(Machine *m, Warp *w, const Ins *in) {
     uint64_t seen = 0;
     memcpy(&f, &in->imm, sizeof f);
     mem_addresses(w, in->a, f.wide_base, 0, at);
+    AtomPlace to;
+    if (f.size >= 4 && !m->emu->plain && atom_place(m, w, &f, at, &to)) {
+        quick_atomic(m, w, in, &f, at, &to);
+        return true;
+    }
     if (m->shadow) shadow_step(m);
     for (uint32_t left = w->active; left; left &= left - 1) {
         int i = __builtin_ctz(left);
@@ -406,6 +522,7 @@ static bool do_atomic(Machine *m, Warp *w, const Ins *in) {
         uint64_t now = atom_value((AtomOp)f.op, (PtxType)f.type, old, b, c, shared);
         memcpy(p, &now, f.size);
         if (now != old) w->moved = true;
+        w->beyond |= !shared && f.is_read;
         seen = (seen ^ at[i] ^ old) * 0xd6e8feb86659fd93u;
         if (!f.is_read) continue;
         if (f.size == 8) ((U64 *)(void *)row_at(w, in->d))[i] = old;
@@ -430,7 +547,8 @@ static bool atom_type_fits(AtomOp op, PtxType type) {
     }
 }
 
-static bool atom_mods(Decoder *d, AtomOp *op, PtxType *type, PtxSpace *space) {
+/* n: the elements of a vector, where it is one. */
+static bool atom_mods(Decoder *d, AtomOp *op, PtxType *type, PtxSpace *space, int *n) {
     static const char *const ops[] = {"add", "min",  "max", "inc", "dec",
                                       "cas", "exch", "and", "or",  "xor"};
     const PtxInstr *in = d->in;
@@ -439,14 +557,91 @@ static bool atom_mods(Decoder *d, AtomOp *op, PtxType *type, PtxSpace *space) {
     *space = PTX_GENERIC;
     for (int i = 0; i < in->n_mods; i++) {
         const char *mod = in->mods[i];
-        bool known = space_of(mod, space) || is_hint(mod);
+        bool known = space_of(mod, space) || is_hint(mod), vector = ptx_word_in(mod, "v2 v4 v8");
+        if (vector && *n == 1) *n = mod[1] - '0', known = true;
         for (int k = 0; k < 10 && !known && !have_op; k++)
             if (strcmp(ops[k], mod) == 0) *op = (AtomOp)k, have_op = known = true;
         if (!known && i == in->n_mods - 1) known = ptx_type_parse(mod, type);
         if (!known) return decode_unknown(d);
     }
-    if (!have_op || !atom_type_fits(*op, *type)) return decode_unknown(d);
+    bool half = *type >= PTX_F16 && *type <= PTX_BF16X2,
+         minmax = *op == ATOM_MIN || *op == ATOM_MAX;
+    if (!have_op || !(atom_type_fits(*op, *type) || (half && minmax && *n > 1)))
+        return decode_unknown(d);
+    bool fits = *op == ATOM_ADD ? half || *type == PTX_F32 : half && minmax;
+    bool small = *n * (int)ptx_type_size(*type) <= 16;
+    if (*n > 1 && (!fits || !small || *space != PTX_GLOBAL)) return decode_unknown(d);
     if (*space == PTX_LOCAL || *space == PTX_CONST || *space == PTX_PARAM) return decode_unknown(d);
+    return true;
+}
+
+/* A row for base + offset. */
+static uint32_t add_offset(Decoder *d, uint32_t base, bool wide, int64_t offset, int which) {
+    if (offset == 0) return base;
+    uint32_t sum = wide ? d->tmp64[which] : d->tmp32[3 - which];
+    uint64_t step = wide ? (uint64_t)offset : (uint32_t)offset;
+    emit(d, wide ? OP_ADD64 : OP_ADD32, 0, sum, base, pool_row(d, wide ? POOL_B64 : POOL_B32, step),
+         0);
+    return sum;
+}
+
+bool decode_address(Decoder *d, const PtxOperand *op, PtxSpace space, int which, uint32_t *row,
+                    bool *wide) {
+    int64_t offset = 0;
+    if (!address(d, op, space, row, wide, &offset)) return false;
+    *row = add_offset(d, *row, *wide, offset, which);
+    return true;
+}
+
+static char atom_letter(PtxType type) {
+    size_t size = ptx_type_size(type);
+    if (type == PTX_F32) return 'f';
+    if (type == PTX_F64) return 'd';
+    return size == 8 ? 'q' : size == 2 ? 'h' : 'w';
+}
+
+static void emit_atomic(Decoder *d, const AtomForm *f, uint32_t to, uint32_t at, uint32_t b,
+                        uint32_t c) {
+    uint64_t imm = 0;
+    memcpy(&imm, f, sizeof *f);
+    emit_slow(d, do_atomic, to, at, b, c, imm);
+}
+
+/* The elements of a vector are atomic one by one, but all of it is aligned. imm: bytes. */
+static bool do_aligned(Machine *m, Warp *w, const Ins *in) {
+    const U64 *at = (const U64 *)(const void *)row_at(w, in->a);
+    for (uint32_t left = w->active; left; left &= left - 1) {
+        int i = __builtin_ctz(left);
+        if (at[i] % in->imm)
+            return fault_raise(m, w, in, i, EMU_MISALIGNED,
+                               "misaligned atomic of %d bytes at address 0x%llx", (int)in->imm,
+                               (unsigned long long)at[i]);
+    }
+    return true;
+}
+
+/* What is added is kept apart first: results may go to the same registers. */
+static bool vector_atomic(Decoder *d, AtomForm f, int n, bool returns) {
+    const PtxOperand *args = d->in->args + returns, *to = &d->in->args[0];
+    char letter = atom_letter((PtxType)f.type);
+    uint32_t base, b[8], out = 0;
+    bool wide;
+    if (args[1].kind != PTX_OP_VECTOR || args[1].n_elems != n || (returns && n > 4) ||
+        (returns && (to->kind != PTX_OP_VECTOR || to->n_elems != n)))
+        return decode_unknown(d);
+    if (!decode_address(d, &args[0], PTX_GLOBAL, 0, &base, &wide)) return false;
+    emit_slow(d, do_aligned, 0, base, 0, 0, (uint64_t)f.size * (uint64_t)n);
+    for (int k = 0; k < n; k++) {
+        if (!source(d, &args[1].elems[k], letter, 0, &b[k])) return false;
+        if (!returns) continue;
+        emit(d, OP_MOV32, 0, d->tmp32[k], b[k], b[k], b[k]);
+        b[k] = d->tmp32[k];
+    }
+    for (int k = 0; k < n; k++) {
+        if (returns && !dest(d, &to->elems[k], letter, &out)) return false;
+        f.is_read = returns && decode_is_read(d, &to->elems[k]);
+        emit_atomic(d, &f, out, add_offset(d, base, true, k * f.size, 1), b[k], b[k]);
+    }
     return true;
 }
 
@@ -455,156 +650,30 @@ static bool decode_atomic(Decoder *d) {
     AtomOp op = ATOM_ADD;
     PtxType type;
     PtxSpace space;
-    if (!atom_mods(d, &op, &type, &space)) return false;
+    int n = 1;
+    if (!atom_mods(d, &op, &type, &space, &n)) return false;
     bool returns = in->opcode[0] == 'a';
     if (in->n_args != 2 + returns + (op == ATOM_CAS)) return decode_unknown(d);
-    size_t size = ptx_type_size(type);
-    char letter = type == PTX_F32   ? 'f'
-                  : type == PTX_F64 ? 'd'
-                  : size == 8       ? 'q'
-                  : size == 2       ? 'h'
-                                    : 'w';
+    char letter = atom_letter(type);
     AtomForm f = {.op = (uint8_t)op,
                   .type = (uint8_t)type,
                   .space = (uint8_t)space,
-                  .is_read = returns && is_read(d, &in->args[0]),
-                  .size = (uint8_t)size,
+                  .wide_base = true,
+                  .is_read = returns && decode_is_read(d, &in->args[0]),
+                  .size = (uint8_t)ptx_type_size(type),
                   .order = order_of(in) | ORDER_ATOMIC | ORDER_STRONG};
+    d->cost[d->index] = space == PTX_SHARED ? COST_ATOMIC_SHARED : COST_ATOMIC;
+    if (n > 1) return vector_atomic(d, f, n, returns);
     uint32_t to = 0, base, b, c;
     bool wide;
-    int64_t offset = 0;
     const PtxOperand *args = in->args + returns;
-    if (!address(d, &args[0], space, &base, &wide, &offset)) return false;
+    if (!decode_address(d, &args[0], space, 0, &base, &wide)) return false;
     f.wide_base = wide;
-    if (offset) {
-        uint32_t sum = wide ? d->tmp64[0] : d->tmp32[3];
-        uint32_t step =
-            pool_row(d, wide ? POOL_B64 : POOL_B32, wide ? (uint64_t)offset : (uint32_t)offset);
-        emit(d, wide ? OP_ADD64 : OP_ADD32, 0, sum, base, step, 0);
-        base = sum;
-    }
     if (!source(d, &args[1], letter, 0, &b)) return false;
     c = b;
     if (op == ATOM_CAS && !source(d, &args[2], letter, 1, &c)) return false;
     if (returns && !dest(d, &in->args[0], letter, &to)) return false;
-    uint64_t imm = 0;
-    memcpy(&imm, &f, sizeof f);
-    emit_slow(d, do_atomic, to, base, b, c, imm);
-    d->cost[d->index] = space == PTX_SHARED ? COST_ATOMIC_SHARED : COST_ATOMIC;
-    return true;
-}
-
-/* --- textures --- */
-
-/* The texture behind a lane's handle, if this fetch makes sense on it. */
-static const TexSlot *tex_slot(Machine *m, Warp *w, const Ins *in, int lane, const TexForm *f,
-                               uint64_t handle, const TexCoord *c) {
-    uint64_t index = handle - WINDOW(ID_TEX);
-    if (index >= (uint64_t)m->emu->n_tex || !m->emu->tex[index].live) {
-        fault_raise(m, w, in, lane, EMU_LAUNCH_ERROR, "texture misuse: 0x%llx is no texture object",
-                    (unsigned long long)handle);
-        return NULL;
-    }
-    const TexSlot *slot = &m->emu->tex[index];
-    const char *why = tex_misuse(&slot->t, c, f->as_int);
-    if (why == NULL) return slot;
-    fault_raise(m, w, in, lane, EMU_LAUNCH_ERROR, "texture misuse: this fetch %s", why);
-    return NULL;
-}
-
-bool tex_slow(Machine *m, Warp *w, const Ins *in, const TexForm *f) {
-    uint64_t at[LANES] = {0};
-    uint32_t seen = 0;
-    const U64 *handle = (const U64 *)(const void *)row_at(w, f->handle);
-    for (uint32_t left = w->active; left; left &= left - 1) {
-        int i = __builtin_ctz(left);
-        TexCoord c = {.dims = f->dims, .is_int = f->is_int, .layered = f->layered};
-        if (f->layered) c.layer = ((const S32 *)(const void *)row_at(w, f->coord[0]))[i];
-        for (int k = 0; k < f->dims; k++) {
-            uint32_t row = f->coord[k + f->layered];
-            c.i[k] = ((const S32 *)(const void *)row_at(w, row))[i];
-            c.f[k] = ((const F32 *)(const void *)row_at(w, row))[i];
-        }
-        const TexSlot *slot = tex_slot(m, w, in, i, f, handle[i], &c);
-        if (slot == NULL) return false;
-        uint32_t texel[4];
-        int64_t offset;
-        tex_sample(&slot->t, &c, texel, &offset);
-        for (int k = 0; k < f->count; k++) ((U32 *)(void *)row_at(w, f->reg[k]))[i] = texel[k];
-        if (offset < 0) continue;
-        at[i] = ((uint64_t)slot->alloc << ID_SHIFT) + (uint64_t)offset;
-        seen |= 1u << i;
-    }
-    if (seen && !f->is_repeat) cost_lanes(m, w, at, seen, COST_KIND_TEXTURE);
-    return true;
-}
-
-static bool tex_geometry(const char *mod, TexForm *f) {
-    f->layered = mod[0] == 'a';
-    const char *dims = mod + f->layered;
-    if (strcmp(dims, "1d") == 0) f->dims = 1;
-    else if (strcmp(dims, "2d") == 0) f->dims = 2;
-    else if (strcmp(dims, "3d") == 0 && !f->layered) f->dims = 3;
-    return f->dims > 0;
-}
-
-static bool tex_registers(Decoder *d, TexForm *f) {
-    const PtxOperand *to = &d->in->args[0];
-    int n = to->kind == PTX_OP_VECTOR ? to->n_elems : 1;
-    if (n != f->count) return decode_unknown(d);
-    for (int k = 0; k < n; k++) {
-        const PtxOperand *r = to->kind == PTX_OP_VECTOR ? &to->elems[k] : to;
-        if (!dest(d, r, 'w', &f->reg[k])) return false;
-        if (!is_read(d, r)) f->unused |= 1u << k;
-    }
-    return true;
-}
-
-static bool tex_coordinates(Decoder *d, TexForm *f, const PtxOperand *at) {
-    int need = f->dims + f->layered;
-    const PtxOperand *c = &at->elems[1];
-    int n = c->kind == PTX_OP_VECTOR ? c->n_elems : 1;
-    /* three coordinates are written as a vector of four */
-    if (n != need && !(n == 4 && need == 3))
-        return decode_fail(d, "%d coordinates are expected", need);
-    for (int k = 0; k < need; k++) {
-        char letter = !f->is_int && !(f->layered && k == 0) ? 'f' : 'w';
-        if (!source(d, c->kind == PTX_OP_VECTOR ? &c->elems[k] : c, letter, k, &f->coord[k]))
-            return false;
-    }
-    return true;
-}
-
-/* tex{.level}.GEOMETRY{.v4}.DTYPE.CTYPE d, [handle, {coordinates}] {, lod} */
-static bool decode_tex(Decoder *d) {
-    const PtxInstr *in = d->in;
-    TexForm f = {.count = 1, .is_repeat = d->is_repeat[d->index]};
-    int k = 0;
-    bool level = mod_is(d, k, "level"), base = mod_is(d, k, "base");
-    k += level || base;
-    if (!tex_geometry(mod_at(d, k++), &f)) return decode_unknown(d);
-    if (mod_is(d, k, "v4")) f.count = 4, k++;
-    const char *to = mod_at(d, k), *from = mod_at(d, k + 1);
-    f.as_int = strcmp(to, "f32") != 0;
-    f.is_int = strcmp(from, "s32") == 0;
-    bool types = strcmp(to, "f32") == 0 || strcmp(to, "u32") == 0 || strcmp(to, "s32") == 0;
-    if (!types || (!f.is_int && strcmp(from, "f32") != 0) || in->n_mods != k + 2)
-        return decode_unknown(d);
-    if (in->n_args != 2 + level || in->args[1].kind != PTX_OP_TEX || in->args[1].n_elems != 2)
-        return decode_unknown(d);
-    uint32_t lod; /* checked and left: a texture without mip levels has level 0 alone */
-    if (level && !source(d, &in->args[2], strcmp(from, "s32") == 0 ? 'w' : 'f', 3, &lod))
-        return false;
-    if (in->args[1].elems[0].kind != PTX_OP_REG)
-        return decode_fail(d, "texture references are not supported; use texture objects");
-    if (!source(d, &in->args[1].elems[0], 'q', 0, &f.handle)) return false;
-    if (!tex_coordinates(d, &f, &in->args[1]) || !tex_registers(d, &f)) return false;
-    f.is_plain = f.dims == 1 && !f.layered && f.is_int && f.count == 4;
-    f.one_handle = d->is_uniform[in->args[1].elems[0].reg];
-    f.is_free = d->is_free;
-    gi_grow(d->code->tex, d->code->n_tex, d->code->cap_tex);
-    d->code->tex[d->code->n_tex++] = f;
-    emit(d, OP_TEX, 0, 0, 0, 0, 0)->imm = (uint64_t)d->code->n_tex - 1;
+    emit_atomic(d, &f, to, base, b, c);
     return true;
 }
 
@@ -613,5 +682,5 @@ const Form forms_memory[] = {CUSTOM("ld", decode_ld, LD_GLOBAL),
                              CUSTOM("st", decode_st, ST_GLOBAL),
                              CUSTOM("atom", decode_atomic, ATOMIC),
                              CUSTOM("red", decode_atomic, ATOMIC),
-                             CUSTOM("tex", decode_tex, TEX),
+                             CUSTOM("cp", decode_cp, ST_GLOBAL),
                              FORMS_END};

@@ -6,7 +6,10 @@
 **
 ** Addresses. Device pointers are virtual: bits 40 … 62 name the allocation, bits 0 … 39 the byte
 ** inside it, so a pointer that strays can only hit the end of its own allocation or nothing. Host
-** addresses never show, so results do not depend on where memory happened to lie.
+** addresses never show, so results do not depend on where memory happened to lie. (Below 2^47 is
+** nothing but what emu_map_at put there: memory that programs reach from both sides.) Equal calls
+** give equal addresses. One that is freed is not given out again before many others have been, and
+** until then who uses it is told what it was, and who freed it.
 **
 ** Single-threaded: one Emu is used by one thread at a time. Blocks run in order of their index,
 ** the warps of a block in turn from barrier to barrier, its paths as they reconverge; but where
@@ -28,6 +31,7 @@ typedef struct EmuModel {
     double shared_per_sm, shared_per_block, shared_per_block_default, shared_unit; /* bytes */
     double local_per_thread;            /* bytes of stack a thread may use */
     double max_grid_x, max_grid_y, max_grid_z;
+    double memory_bytes;                /* what programs are told that there is */
     /* throughput: warp instructions an SM finishes per clock */
     double rate_fp32, rate_fp64, rate_fp16, rate_int, rate_mul, rate_special, rate_convert,
         rate_branch, rate_shared, rate_global, rate_texture, rate_constant, rate_shuffle,
@@ -101,11 +105,48 @@ const EmuModel *emu_model(const Emu *e);
 uint64_t emu_map(Emu *e, void *data, size_t size_bytes, bool read_only, const char *label);
 void emu_unmap(Emu *e, uint64_t address);
 
+/* The same at an address of the caller's choice from 1 to 2^47, as if it were the host's own, in a
+** piece that passes no multiple of 2^40. "usage" where it is taken. What kernels may do to it
+** (vectors are aligned) goes by the address. */
+bool emu_map_at(Emu *e, uint64_t address, void *data, size_t size_bytes, bool read_only,
+                const char *label, gi_err *err);
+/* Memory of the emulator's own, all zeros; 0 and "nomem" where there is none. */
+uint64_t emu_alloc(Emu *e, size_t size_bytes, const char *label, gi_err *err);
+/* Ends an allocation or a mapping, by its address. who: for later messages, such as "cudaFree at
+** main.cu:12"; may be NULL. "usage", in a sentence that says whose memory it was, for an address
+** that was freed before, never given out, not the first of its allocation, or a variable's. */
+bool emu_release(Emu *e, uint64_t address, const char *who, gi_err *err);
+/* Host view of n_bytes at a device address, a variable's too; NULL and "usage" where not all of
+** them are there. */
+void *emu_bytes(const Emu *e, uint64_t address, size_t n_bytes, gi_err *err);
+
+typedef struct EmuAllocation {
+    uint64_t address, size_bytes;
+    void *data; /* of one that is live */
+    const char *label;
+    const char *freed_by; /* NULL: nobody, or nobody who gave a name */
+    bool is_live;         /* else it has been freed */
+    bool is_variable;     /* of a module */
+    uint64_t serial;      /* the how many-th it is, from 1 */
+} EmuAllocation;
+
+/* The allocation an address lies in or behind, if it is known, live or freed. */
+bool emu_find(const Emu *e, uint64_t address, EmuAllocation *out);
+/* All that are live, the oldest first; free() it. */
+EmuAllocation *emu_allocations(const Emu *e, int *n);
+
+/* How much kernels can have of malloc and new, in all: 8 MiB, as CUDA has it, unless this is
+** called. What they allocate stays until they free it, across launches. */
+void emu_heap_limit(Emu *e, size_t bytes);
+/* How many objects kernels have allocated and freed so far. */
+uint64_t emu_heap_moves(const Emu *e);
+
 /* Nobody has written what the mapping holds (unless other mappings show the same memory): a
 ** kernel's reads before its writes are warned of, in a launch that asks. A launch that does not,
-** which cannot know what it wrote, and emu_written take it back. */
+** which cannot know what it wrote, and emu_written take it back; emu_wrote for some bytes. */
 void emu_unwritten(Emu *e, uint64_t address);
 void emu_written(Emu *e, uint64_t address);
+void emu_wrote(Emu *e, uint64_t address, size_t n_bytes);
 
 /* Textures. */
 typedef enum EmuTexKind { EMU_TEX_LINEAR, EMU_TEX_ARRAY } EmuTexKind;
@@ -127,6 +168,7 @@ typedef struct EmuTexture {
     int64_t layers;            /* 0, or the layers of a layered 1-D/2-D array (tex.a1d, tex.a2d) */
     int64_t pitch_bytes;       /* bytes between rows; 0 = tight */
     EmuTexAddress address[3];
+    bool cube;                 /* its layers are the faces of cubes: +x -x +y -y +z -z */
     bool linear_filter;        /* else point; the 9-bit fixed-point weights of CUDA appendix J */
     bool normalized_coords;
     bool normalized_read;      /* integer texels read as float in [0,1] or [-1,1] */
@@ -138,11 +180,35 @@ typedef struct EmuTexture {
 bool emu_texture_check(const EmuTexture *t, gi_err *err);
 /* A handle a kernel can use as cudaTextureObject_t; 0 and a message when it is not. */
 uint64_t emu_texture_new(Emu *e, const EmuTexture *t, gi_err *err);
-void emu_texture_free(Emu *e, uint64_t handle);
+/* The same as a cudaSurfaceObject_t: kernels may write to the data. How a texture is addressed and
+** filtered says nothing here; the faces of a cube map are layers. */
+uint64_t emu_surface_new(Emu *e, const EmuTexture *t, gi_err *err);
+void emu_texture_free(Emu *e, uint64_t handle); /* of either */
 
-/* Loads PTX. Fails ("compile") at an instruction it does not know, with the PTX line, the source
-** line and the text of the instruction. Globals and constants are set to their initial values. */
+/* Loads PTX. Fails ("compile") where the text is no PTX. A kernel with an instruction that is not
+** known, or that calls a function with one, is refused ("compile", by emu_kernel_info and
+** emu_launch) with the PTX line, the source line and the text of the instruction; the others run.
+** Globals and constants are set to their initial values. */
 EmuModule *emu_load(Emu *e, const char *ptx, size_t len, gi_err *err);
+
+typedef struct EmuText {
+    const char *ptx;
+    size_t len;
+} EmuText;
+
+typedef struct EmuLink {
+    const EmuText *texts;
+    int n;
+    /* Where a __managed__ variable shall lie: an address from 1 to 2^47 where the host has as many
+    ** bytes of its own, which outlive the module; 0: "nomem". NULL: where any variable may. */
+    uint64_t (*managed)(void *user, const char *name, size_t size_bytes);
+    void *user;
+} EmuLink;
+
+/* The same of several texts that belong together, as nvlink does for -rdc=true: what one declares
+** .extern another defines. What nobody defines refuses the kernels that need it; two definitions of
+** a name are "compile". */
+EmuModule *emu_link(Emu *e, const EmuLink *what, gi_err *err);
 void emu_unload(EmuModule *m);
 /* Back to initial values: what a mutant wrote into device globals is gone. */
 void emu_reset(EmuModule *m);
@@ -155,8 +221,8 @@ typedef struct EmuKernelInfo {
     size_t local_bytes;        /* stack a thread, without calls' recursion */
     int max_threads;           /* from __launch_bounds__, or 0 */
     size_t param_bytes;
-    int n_params;
-    size_t param_size[64], param_offset[64];
+    int n_params; /* as many as fit in 32764 bytes, 4352 before PTX 8.1 */
+    const uint32_t *param_size, *param_offset; /* bytes; the module's, while it is loaded */
 } EmuKernelInfo;
 bool emu_kernel_info(const EmuModule *m, const char *kernel, EmuKernelInfo *out, gi_err *err);
 /* Names of the entries of a module, in order; NULL past the end. */
@@ -180,6 +246,8 @@ typedef struct EmuLaunch {
     bool count_uninitialised;  /* warn of reads of bytes never written (slower) */
     EmuRaces check_races;      /* in which memory (slower) */
     bool refuse_benign_races;  /* they are EMU_RACE too, not a warning */
+    bool cooperative;          /* all blocks run at a time and may wait for each other (grid.sync):
+                                  more than fit on the GPU are refused */
     bool backwards;            /* blocks begin in the order of their index from the last to the
                                   first: on a GPU any order is possible */
     const volatile int *interrupt; /* polled now and then; may be NULL */
@@ -187,8 +255,21 @@ typedef struct EmuLaunch {
     void *print_user;
 } EmuLaunch;
 
+/* What ended a launch: CUDA has an error code of its own for each. */
+typedef enum EmuCause {
+    EMU_CAUSE_NONE,          /* nothing: it is EMU_OK */
+    EMU_CAUSE_FAULT,         /* of the kernel; status says which */
+    EMU_CAUSE_CONFIGURATION, /* refused, it did not begin: empty, or larger than a GPU takes */
+    EMU_CAUSE_RESOURCES,     /* refused: more threads, registers or memory than there are for it */
+    EMU_CAUSE_COOPERATIVE,   /* refused: more blocks than can run at a time */
+    EMU_CAUSE_ASSERT,
+    EMU_CAUSE_TRAP, /* trap, brkpt */
+    EMU_CAUSE_STACK /* stack overflow */
+} EmuCause;
+
 typedef struct EmuResult {
     EmuStatus status;          /* of the first fault */
+    EmuCause cause;            /* … */
     char message[600];         /* what, space and address, block, thread, PTX line,
                                   source line, kernel */
     int ptx_line, src_line;    /* of the fault; 0 */
@@ -207,7 +288,12 @@ typedef struct EmuResult {
 } EmuResult;
 
 /* Runs one launch to its end or to a fault. Returns false only for misuse ("usage": no such
-** kernel, params missing); everything a kernel does wrong is in out->status. */
+** kernel, params missing) and for a kernel that is refused ("compile"); everything a kernel does
+** wrong is in out->status. */
 bool emu_launch(EmuModule *m, const EmuLaunch *launch, EmuResult *out, gi_err *err);
+
+/* The i-th allocation or variable that a load, store or atomic of the last launch reached, from 0:
+** its address; 0 past the end. Constants that instructions name, and textures, are none of them. */
+uint64_t emu_touched(const Emu *e, int i);
 
 #endif

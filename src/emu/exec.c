@@ -6,31 +6,16 @@
 ** exec_avx2.c compiles this file again for AVX2; both variants give identical bits, so nothing here
 ** may depend on contraction, reassociation or the C library's rounding.
 */
-#include "emu/core.h"
-#include "emu/ops.h"
+#include "emu/vector.h"
 
-#include <math.h>
-#include <string.h>
+#include "emu/banks.h"
+#include "emu/lanes.h"
+#include "emu/lines.h"
+#include "emu/ops.h"
 
 #ifndef EMU_VARIANT
 #define EMU_VARIANT exec_base
 #endif
-
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
-
-#if defined(__clang__)
-#pragma STDC FP_CONTRACT OFF
-#pragma clang diagnostic ignored "-Wpass-failed" /* a loop left scalar is still right */
-#define EACH_LANE _Pragma("clang loop vectorize(assume_safety)") for (int i = 0; i < LANES; i++)
-#else
-#pragma GCC optimize("O3", "no-math-errno", "no-trapping-math")
-#define EACH_LANE _Pragma("GCC ivdep") for (int i = 0; i < LANES; i++)
-#endif
-
-#define PLACE(T, name, offset) T *name = (T *)(void *)(file + (offset))
-#define ROW(T, name, offset) const T *name = (const T *)(const void *)(file + (offset))
 
 static inline void spread_active(Warp *w) {
     uint32_t mask = w->spread = w->active;
@@ -109,6 +94,7 @@ static inline bool same_lanes(const void *a, const void *b) {
 }
 
 #include "emu/exec_num.h"
+#include "emu/exec_move.h"
 #include "emu/exec_mem.h"
 
 /* d[i] = EXPR for the active lanes; MASK is the lane mask of the width of d. */
@@ -278,7 +264,7 @@ L_SYNC:
     w->pc = (int)(in - code) + 1;
     STOP_OR(sync_run(m, w, in));
 L_ASK:
-    w->asked = true;
+    warp_fence(w);
     NEXT;
 L_SLOW:
     if (!w->code->slow[in->x](m, w, in)) return STOP_FAULT;
@@ -289,7 +275,11 @@ L_LDST:
 L_LDST_ASK: { /* a load of what others may change */
     const MemForm *f = &w->code->mem[in->imm];
     uint64_t where = mem_where(w, f);
+    bool looked = w->looked;
+    w->looked = false;
     if (!load_store(m, w, in, f)) return STOP_FAULT;
+    w->beyond |= w->looked;
+    w->looked = looked;
     warp_saw(w, in, mem_what(w, f, where));
     NEXT;
 }

@@ -1,9 +1,6 @@
 /* exec_mem.h - loads, stores and texture fetches of a whole warp, the common shapes fast.
-** Included by exec.c alone, once per variant. Whatever is not common (lanes in different
-** allocations, a fault, a window reached through a generic address) goes to mem_slow. */
-
-/* How the addresses of the active lanes lie. */
-typedef enum Pattern { LANES_UNIFORM, LANES_DENSE, LANES_ANY } Pattern;
+** Included by exec.c alone, once per variant, after exec_move.h. Whatever is not common (lanes in
+** different allocations, a fault, a window reached through a generic address) goes to mem_slow. */
 
 static inline void lane_addresses(const Warp *w, const MemForm *f, uint64_t *at) {
     const uint8_t *row = w->file + f->base;
@@ -25,7 +22,7 @@ static inline bool lanes_inside(const Warp *w, uint64_t *at, uint64_t base, uint
     uint64_t limit = size - bytes, low = bytes - 1, bad = 0;
     for (int i = 0; i < LANES; i++) {
         uint64_t offset = at[i] - base;
-        bad |= (uint64_t)(offset > limit || (offset & low) != 0 ? -1 : 0) & (uint64_t)w->lane64[i];
+        bad |= (uint64_t)(offset > limit || (at[i] & low) != 0 ? -1 : 0) & (uint64_t)w->lane64[i];
     }
     if (bad) return false;
     EACH_LANE at[i] -= base;
@@ -49,262 +46,43 @@ static inline Pattern lane_pattern(const Warp *w, const uint64_t *at, unsigned b
 static inline bool pattern_inside(const Warp *w, uint64_t *at, uint64_t base, uint64_t size,
                                   unsigned bytes, Pattern pattern) {
     if (pattern == LANES_ANY) return lanes_inside(w, at, base, size, bytes);
-    uint64_t start = at[__builtin_ctz(w->active)] - base, all = bytes;
+    uint64_t first = at[__builtin_ctz(w->active)], start = first - base, all = bytes;
     if (pattern == LANES_DENSE) all *= (unsigned)__builtin_popcount(w->active);
-    if ((start & (bytes - 1)) != 0 || size < all || start > size - all) return false;
+    if ((first & (bytes - 1)) != 0 || size < all || start > size - all) return false;
     EACH_LANE at[i] -= base;
     return true;
 }
 
-#define ACTIVE_LANES(i)                                                                            \
-    for (uint32_t left_ = w->active, i; left_ && (i = (uint32_t)__builtin_ctz(left_), 1);          \
-         left_ &= left_ - 1)
-
-/* One element at p, extended to the register. */
-static inline uint64_t element_read(const uint8_t *p, const MemForm *f, int k) {
-    uint64_t v = 0;
-    switch (f->size) {
-    case 1:
-        v = *p;
-        if (f->is_signed) v = (uint64_t)(int64_t)(int8_t)v;
-        break;
-    case 2: {
-        uint16_t h;
-        memcpy(&h, p, 2);
-        v = f->is_signed ? (uint64_t)(int64_t)(int16_t)h : h;
-        break;
-    }
-    case 4: {
-        uint32_t x;
-        memcpy(&x, p, 4);
-        v = f->is_signed ? (uint64_t)(int64_t)(int32_t)x : x;
-        break;
-    }
-    default: memcpy(&v, p, 8);
-    }
-    return f->bits[k] == 16 ? v & 0xffff : v;
+/* The lines of scattered lanes. */
+static __attribute__((noinline)) void charge_lines(Machine *m, Warp *w, Alloc *alloc, uint64_t *at,
+                                                   CostKind kind) {
+    uint64_t place = alloc->place;
+    LineSet set;
+    EACH_LANE at[i] += place;
+    lines_collect(&set, at, w->active);
+    lines_charge(m, w, alloc, &set, kind);
 }
 
-static inline void register_set(Warp *w, const MemForm *f, int k, int lane, uint64_t v) {
-    if (f->bits[k] == 64) ((U64 *)(void *)(w->file + f->reg[k]))[lane] = v;
-    else ((U32 *)(void *)(w->file + f->reg[k]))[lane] = (uint32_t)v;
-}
-
-static inline uint64_t register_get(const Warp *w, const MemForm *f, int k, int lane) {
-    if (f->bits[k] == 64) return ((const U64 *)(const void *)(w->file + f->reg[k]))[lane];
-    return ((const U32 *)(const void *)(w->file + f->reg[k]))[lane];
-}
-
-static void load_any(Warp *w, const MemForm *f, const uint8_t *base, const uint64_t *at) {
-    ACTIVE_LANES(i) {
-        const uint8_t *p = base + at[i];
-        for (int k = 0; k < f->count; k++, p += f->size)
-            register_set(w, f, k, (int)i, element_read(p, f, k));
-    }
-}
-
-static void store_any(const Warp *w, const MemForm *f, uint8_t *base, const uint64_t *at) {
-    ACTIVE_LANES(i) {
-        uint8_t *p = base + at[i];
-        for (int k = 0; k < f->count; k++, p += f->size) {
-            uint64_t v = register_get(w, f, k, (int)i);
-            memcpy(p, &v, f->size); /* little endian */
-        }
-    }
-}
-
-/* count registers of 4 bytes each. Four lanes of four words are turned in vector registers. */
-#if defined(__x86_64__)
-static inline bool four_lanes(const Warp *w, int g, int count) {
-    return count == 4 && (w->active >> g & 15) == 15;
-}
-
-static inline void load_square(U32 *const *row, int g, const uint8_t *base, const uint64_t *at) {
-    __m128 v[4];
-    for (int k = 0; k < 4; k++)
-        v[k] = _mm_loadu_ps((const float *)(const void *)(base + at[g + k]));
-    _MM_TRANSPOSE4_PS(v[0], v[1], v[2], v[3]);
-    for (int k = 0; k < 4; k++)
-        if (row[k]) _mm_storeu_ps((float *)(void *)(row[k] + g), v[k]);
-}
-
-static inline void store_square(const U32 *const *row, int g, uint8_t *base, const uint64_t *at) {
-    __m128 v[4];
-    for (int k = 0; k < 4; k++) v[k] = _mm_loadu_ps((const float *)(const void *)(row[k] + g));
-    _MM_TRANSPOSE4_PS(v[0], v[1], v[2], v[3]);
-    for (int k = 0; k < 4; k++) _mm_storeu_ps((float *)(void *)(base + at[g + k]), v[k]);
-}
-#if defined(EMU_AVX2)
-/* Eight lanes at once: rows are read 32 bytes at a time, and a processor is slow to pass on what
-** two narrower stores wrote. */
-static inline void load_octet(U32 *const *row, int g, const uint8_t *base, const uint64_t *at) {
-    __m128 low[4], high[4];
-    for (int k = 0; k < 4; k++) {
-        low[k] = _mm_loadu_ps((const float *)(const void *)(base + at[g + k]));
-        high[k] = _mm_loadu_ps((const float *)(const void *)(base + at[g + 4 + k]));
-    }
-    _MM_TRANSPOSE4_PS(low[0], low[1], low[2], low[3]);
-    _MM_TRANSPOSE4_PS(high[0], high[1], high[2], high[3]);
-    for (int k = 0; k < 4; k++)
-        if (row[k])
-            _mm256_storeu_ps((float *)(void *)(row[k] + g),
-                             _mm256_insertf128_ps(_mm256_castps128_ps256(low[k]), high[k], 1));
-}
-#else
-static inline void load_octet(U32 *const *row, int g, const uint8_t *base, const uint64_t *at) {
-    load_square(row, g, base, at);
-    load_square(row, g + 4, base, at);
-}
-#endif
-#else
-static inline void load_octet(U32 *const *row, int g, const uint8_t *base, const uint64_t *at) {
-    (void)row, (void)g, (void)base, (void)at;
-}
-static inline bool four_lanes(const Warp *w, int g, int count) {
-    return false && w && g && count;
-}
-static inline void load_square(U32 *const *row, int g, const uint8_t *base, const uint64_t *at) {
-    (void)row, (void)g, (void)base, (void)at;
-}
-static inline void store_square(const U32 *const *row, int g, uint8_t *base, const uint64_t *at) {
-    (void)row, (void)g, (void)base, (void)at;
-}
-#endif
-
-static inline void load_words(Warp *w, const MemForm *f, const uint8_t *base, const uint64_t *at,
-                              int count) {
-    U32 *row[4];
-    for (int k = 0; k < count; k++)
-        row[k] = f->unused >> k & 1 ? NULL : (U32 *)(void *)(w->file + f->reg[k]);
-    for (int g = 0; g < LANES; g += 4) {
-        if (g % 8 == 0 && four_lanes(w, g, count) && four_lanes(w, g + 4, count)) {
-            load_octet(row, g, base, at);
-            g += 4;
-            continue;
-        }
-        if (four_lanes(w, g, count)) {
-            load_square(row, g, base, at);
-            continue;
-        }
-        for (uint32_t left = w->active >> g & 15; left; left &= left - 1) {
-            int i = g + __builtin_ctz(left);
-            for (int k = 0; k < count; k++)
-                if (row[k]) memcpy(row[k] + i, base + at[i] + 4 * k, 4);
-        }
-    }
-}
-
-static inline void store_words(const Warp *w, const MemForm *f, uint8_t *base, const uint64_t *at,
-                               int count) {
-    const U32 *row[4];
-    for (int k = 0; k < count; k++) row[k] = (const U32 *)(const void *)(w->file + f->reg[k]);
-    for (int g = 0; g < LANES; g += 4) {
-        if (four_lanes(w, g, count)) {
-            store_square(row, g, base, at);
-            continue;
-        }
-        for (uint32_t left = w->active >> g & 15; left; left &= left - 1) {
-            int i = g + __builtin_ctz(left);
-            for (int k = 0; k < count; k++) memcpy(base + at[i] + 4 * k, row[k] + i, 4);
-        }
-    }
-}
-
-static inline bool is_words(const MemForm *f) {
-    return f->size == 4 && f->bits[0] == 32;
-}
-
-static inline void load_uniform(Warp *w, const MemForm *f, const uint8_t *p) {
-    if (f->is_free && is_words(f)) {
-        for (int k = 0; k < f->count; k++) {
-            if (f->unused >> k & 1) continue;
-            uint32_t word;
-            memcpy(&word, p + 4 * k, 4);
-            U32 *d = (U32 *)(void *)(w->file + f->reg[k]);
-            EACH_LANE d[i] = word;
-        }
-        return;
-    }
-    for (int k = 0; k < f->count; k++) {
-        if (f->unused >> k & 1) continue;
-        uint64_t v;
-        if (f->size == 4 && f->bits[0] == 32) {
-            uint32_t word;
-            memcpy(&word, p + 4 * k, 4);
-            v = word;
-        } else {
-            v = element_read(p + k * f->size, f, k);
-        }
-        if (f->bits[k] == 64) {
-            U64 *d = (U64 *)(void *)(w->file + f->reg[k]);
-            if (f->is_free) EACH_LANE d[i] = v;
-            else EACH_LANE d[i] = w->lane64[i] ? v : d[i];
-        } else {
-            U32 *d = (U32 *)(void *)(w->file + f->reg[k]);
-            uint32_t low = (uint32_t)v;
-            if (f->is_free) EACH_LANE d[i] = low;
-            else EACH_LANE d[i] = w->lane32[i] ? low : d[i];
-        }
-    }
-}
-
-/* n = 32 or 64 words. (memcpy of such a size becomes a slow string instruction.) */
-static inline void copy_words(void *to, const void *from, int n) {
-    for (int k = 0; k < n; k += LANES) {
-        U32 v[LANES] __attribute__((aligned(64)));
-        const U32 *a = (const U32 *)from + k;
-        U32 *d = (U32 *)to + k;
-        EACH_LANE v[i] = a[i];
-        EACH_LANE d[i] = v[i];
-    }
-}
-
-static inline void load_rows(Warp *w, const MemForm *f, const uint8_t *base, const uint64_t *at,
-                             Pattern pattern) {
-    int first = __builtin_ctz(w->active);
-    if (pattern == LANES_UNIFORM) {
-        load_uniform(w, f, base + at[first]);
-    } else if (is_words(f) && f->count == 1) {
-        if (pattern == LANES_DENSE && w->active == FULL_MASK)
-            copy_words(w->file + f->reg[0], base + at[0], LANES);
-        else load_words(w, f, base, at, 1);
-    } else if (is_words(f) && f->count == 4) {
-        load_words(w, f, base, at, 4);
-    } else if (is_words(f) && f->count == 2) {
-        load_words(w, f, base, at, 2);
-    } else if (f->size == 8 && f->count == 1 && pattern == LANES_DENSE && w->active == FULL_MASK) {
-        copy_words(w->file + f->reg[0], base + at[0], 2 * LANES);
-    } else {
-        load_any(w, f, base, at);
-    }
-}
-
-static inline void store_rows(Warp *w, const MemForm *f, uint8_t *base, const uint64_t *at,
-                              Pattern pattern) {
-    if (is_words(f) && f->count == 1) {
-        if (pattern == LANES_DENSE && w->active == FULL_MASK)
-            copy_words(base + at[0], w->file + f->reg[0], LANES);
-        else store_words(w, f, base, at, 1);
-    } else if (is_words(f) && f->count == 4) {
-        store_words(w, f, base, at, 4);
-    } else if (is_words(f) && f->count == 2) {
-        store_words(w, f, base, at, 2);
-    } else if (f->size == 8 && f->count == 1 && pattern == LANES_DENSE && w->active == FULL_MASK) {
-        copy_words(base + at[0], w->file + f->reg[0], 2 * LANES);
-    } else {
-        store_any(w, f, base, at);
-    }
+/* Shared memory by generic addresses; false, and nothing done, where one of them is elsewhere. */
+static bool generic_shared(Machine *m, Warp *w, const MemForm *f, uint64_t *at, Pattern pattern) {
+    unsigned bytes = (unsigned)f->size * f->count;
+    if (f->space != PTX_GENERIC || at[__builtin_ctz(w->active)] >> ID_SHIFT != ID_SHARED ||
+        m->shadow || !pattern_inside(w, at, WINDOW(ID_SHARED), m->shared_bytes, bytes, pattern))
+        return false;
+    if (f->is_store) store_rows(w, f, m->shared, at, pattern), w->moved = true;
+    else load_rows(w, f, m->shared, at, pattern);
+    return true;
 }
 
 static bool global_access(Machine *m, Warp *w, const Ins *in, const MemForm *f, uint64_t *at) {
     int first = __builtin_ctz(w->active);
     unsigned bytes = (unsigned)f->size * f->count;
-    uint64_t base = at[first] & ~OFFSET_MASK;
     Alloc *alloc = alloc_of(m->emu, at[first]);
     Pattern pattern = lane_pattern(w, at, bytes);
+    if (alloc == NULL && generic_shared(m, w, f, at, pattern)) return true;
     if (alloc == NULL || (f->is_store && alloc->read_only) ||
         (f->space == PTX_CONST && !alloc->is_const) || alloc->watched ||
-        !pattern_inside(w, at, base, alloc->size, bytes, pattern))
+        !pattern_inside(w, at, alloc->address, alloc->size, bytes, pattern))
         return mem_slow(m, w, in, f, at);
     if (f->is_store) store_rows(w, f, alloc->data, at, pattern), w->moved = true;
     else load_rows(w, f, alloc->data, at, pattern);
@@ -313,17 +91,39 @@ static bool global_access(Machine *m, Warp *w, const Ins *in, const MemForm *f, 
             cost_constant(m, w, at, pattern == LANES_UNIFORM ? w->active & -w->active : w->active);
         return true;
     }
+    w->looked |= !f->is_store;
     CostKind kind = f->is_store ? COST_KIND_STORE : COST_KIND_LOAD;
     if (pattern == LANES_UNIFORM) {
-        cost_range(m, w, base + at[first], bytes, kind);
+        cost_range(m, w, alloc->place + at[first], bytes, kind);
     } else if (pattern == LANES_DENSE) {
         uint64_t lanes = (uint64_t)__builtin_popcount(w->active);
-        cost_range(m, w, base + at[first], bytes * lanes, kind);
+        cost_range(m, w, alloc->place + at[first], bytes * lanes, kind);
     } else {
-        EACH_LANE at[i] += base;
-        cost_lanes(m, w, at, w->active, kind);
+        charge_lines(m, w, alloc, at, kind);
     }
     return true;
+}
+
+/* Do all banks give words of one row: 128 bytes? */
+static inline bool in_one_row(const Warp *w, const uint64_t *at) {
+    uint64_t first = at[__builtin_ctz(w->active)], apart = 0;
+    for (int i = 0; i < LANES; i++) apart |= (at[i] ^ first) & (uint64_t)w->lane64[i];
+    return apart < 128;
+}
+
+static inline bool one_distance(const uint64_t *at, uint64_t step) {
+    uint64_t other = 0;
+    for (int i = 0; i < LANES; i++) other |= at[i] ^ (at[0] + (uint64_t)i * step);
+    return other == 0;
+}
+
+static inline void charge_banks(Machine *m, const Warp *w, const uint64_t *at, unsigned bytes) {
+    unsigned unit = bytes < 4 ? 4 : bytes;
+    uint64_t step = at[1] - at[0];
+    if (bytes <= 4 && in_one_row(w, at)) return;
+    if (w->active == FULL_MASK && step % unit == 0 && one_distance(at, step))
+        banks_charge_step(m, step, unit);
+    else banks_charge(m, at, w->active, bytes);
 }
 
 static bool shared_access(Machine *m, Warp *w, const Ins *in, const MemForm *f, uint64_t *at) {
@@ -333,7 +133,7 @@ static bool shared_access(Machine *m, Warp *w, const Ins *in, const MemForm *f, 
         return mem_slow(m, w, in, f, at);
     if (f->is_store) store_rows(w, f, m->shared, at, pattern), w->moved = true;
     else load_rows(w, f, m->shared, at, pattern);
-    if (pattern == LANES_ANY) cost_shared(m, at, w->active, bytes);
+    if (pattern == LANES_ANY) charge_banks(m, w, at, bytes);
     else if (pattern == LANES_DENSE && bytes > 4)
         m->cost.extra[PIPE_SHARED] += (bytes * (unsigned)__builtin_popcount(w->active) - 1) / 128;
     return true;

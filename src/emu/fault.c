@@ -13,12 +13,14 @@ static void thread_of(const Machine *m, unsigned linear, unsigned out[3]) {
 }
 
 static void add_place(const Machine *m, const Warp *w, const InsPlace *at, char *out, size_t cap) {
-    const PtxModule *ptx = m->mod->ptx;
-    const char *kernel = m->entry->func->name, *inside = w ? w->code->func->name : kernel;
+    const PtxFunc *here = w ? w->code->func : m->entry->func;
+    const char *kernel = m->entry->func->name, *inside = here->name;
     size_t n = strlen(out);
     if (at && at->ptx_line) {
-        const char *file = ptx->n_files > 0 ? ptx->files[0] : "source";
+        const char *file = here->file ? here->file : "source";
         n += (size_t)snprintf(out + n, cap - n, ", PTX line %d", at->ptx_line);
+        if (m->mod->ptx->n_parts > 1 && n < cap)
+            n += (size_t)snprintf(out + n, cap - n, " of text %d", here->part + 1);
         if (at->src_line && n < cap)
             n += (size_t)snprintf(out + n, cap - n, ", %s line %d", file, at->src_line);
     }
@@ -84,8 +86,10 @@ const char *emu_warning_name(EmuWarning w) {
     return names[w];
 }
 
-static void tell_first(EmuResult *r, EmuStatus status, const EmuFinding *f) {
+static void tell_first(const Machine *m, EmuStatus status, const EmuFinding *f) {
+    EmuResult *r = m->result;
     r->status = status;
+    r->cause = m->cause ? m->cause : EMU_CAUSE_FAULT;
     memcpy(r->message, f->message, sizeof r->message);
     memcpy(r->block, f->block, sizeof r->block);
     memcpy(r->thread, f->thread, sizeof r->thread);
@@ -98,7 +102,7 @@ static void record(Machine *m, Warp *w, const Ins *in, int lane, EmuStatus statu
     EmuFinding *f = count_finding(list, emu_status_name(status), line_of(w, in));
     if (f == NULL || f->count > 1) return;
     describe(m, w, in, lane, fmt, args, f);
-    if (list->n == 1) tell_first(m->result, status, f);
+    if (list->n == 1) tell_first(m, status, f);
 }
 
 bool fault_raise(Machine *m, Warp *w, const Ins *in, int lane, EmuStatus status, const char *fmt,

@@ -54,7 +54,6 @@ static char letter_of(PtxType t) {
 }
 
 SLOW_OP(slow_f16_to_f32, F32, U32, U32, U32, num_f16_to_f32((uint16_t)a))
-SLOW_OP(slow_bf16_to_f32, F32, U32, U32, U32, num_bf16_to_f32((uint16_t)a))
 
 static EmuOp compare_op(char op, PtxType t) {
     if (t == PTX_F64)
@@ -86,18 +85,27 @@ static const Compare *find_compare(const char *name, PtxType t) {
     return is_unsigned_name && is_signed(t) ? NULL : c;
 }
 
+SLOW_OP(slow_flush_f16, U32, U32, U32, U32, (a & 0x7c00) ? a : a & 0x8000)
+
 /* Compares args[1] and args[2] into a predicate row. */
 static bool compare(Decoder *d, const char *name, PtxType t, bool ftz, uint32_t to) {
     const PtxInstr *in = d->in;
     const Compare *c = find_compare(name, t);
     uint32_t at[2];
     char letter = letter_of(t);
-    if (c == NULL || letter == 0 || (ftz && t != PTX_F32)) return decode_unknown(d);
+    bool may_flush = t == PTX_F32 || t == PTX_F16;
+    if (c == NULL || letter == 0 || (ftz && !may_flush)) return decode_unknown(d);
     for (int k = 0; k < 2; k++) {
         if (!source(d, &in->args[1 + k], letter, k, &at[k])) return false;
+        if (ftz && t == PTX_F16) {
+            emit_slow(d, slow_flush_f16, d->tmp32[k], at[k], at[k], at[k], 0);
+            at[k] = d->tmp32[k];
+        }
         if (t == PTX_F16 || t == PTX_BF16) {
-            emit_slow(d, t == PTX_F16 ? slow_f16_to_f32 : slow_bf16_to_f32, d->tmp32[k], at[k],
-                      at[k], at[k], 0);
+            if (t == PTX_F16)
+                emit_row(d, ROW_CVT_F_H, slow_f16_to_f32, d->tmp32[k], at[k], at[k], at[k], 0);
+            else
+                emit(d, OP_SHL32, 0, d->tmp32[k], at[k], pool_row(d, POOL_B32, 16), 0);
             at[k] = d->tmp32[k];
         } else if (ftz) {
             emit(d, OP_FTZ_F, 0, d->tmp32[k], at[k], at[k], 0);
@@ -131,7 +139,7 @@ static bool setp_mods(Decoder *d, Setp *s, bool has_to) {
     return true;
 }
 
-/* set of packed halves: 1.0 or 0.0 in each. imm: Compare's op, swap, negate, bf16, ftz. */
+/* Comparisons of packed halves. imm: Compare's op, swap, negate, bf16, ftz. */
 static bool half_holds(char op, float a, float b) {
     switch (op) {
     case '=': return a == b;
@@ -146,22 +154,6 @@ static float half_operand(uint32_t bits, bool brain, bool ftz) {
     uint16_t h = (uint16_t)bits;
     if (ftz && (h & 0x7c00) == 0) h &= 0x8000;
     return brain ? num_bf16_to_f32(h) : num_f16_to_f32(h);
-}
-
-static bool slow_set_halves(Machine *m, Warp *w, const Ins *in) {
-    (void)m;
-    bool swap = in->imm >> 8 & 1, negate = in->imm >> 9 & 1, brain = in->imm >> 10 & 1;
-    bool ftz = in->imm >> 11 & 1;
-    FOR_ACTIVE(w, i) {
-        uint32_t x = LANE(U32, w, in->a, i), y = LANE(U32, w, in->b, i), result = 0;
-        for (int k = 0; k < 32; k += 16) {
-            float a = half_operand(x >> k, brain, ftz), b = half_operand(y >> k, brain, ftz);
-            bool holds = swap ? half_holds((char)in->imm, b, a) : half_holds((char)in->imm, a, b);
-            if (holds != negate) result |= (brain ? 0x3f80u : 0x3c00u) << k;
-        }
-        LANE(U32, w, in->d, i) = result;
-    }
-    return true;
 }
 
 /* setp of packed halves: p from the low, q from the high ones. */
@@ -184,7 +176,7 @@ static bool slow_setp_halves(Machine *m, Warp *w, const Ins *in) {
     return true;
 }
 
-/* What slow_set_halves and slow_setp_halves need to know, and the sources. */
+/* What slow_setp_halves needs to know, and the sources. */
 static bool half_sources(Decoder *d, const Setp *s, uint32_t *a, uint32_t *b, uint64_t *imm) {
     const Compare *c = find_compare(s->compare, s->type);
     bool brain = s->type == PTX_BF16X2;
@@ -215,12 +207,37 @@ static bool decode_setp_halves(Decoder *d, const Setp *s) {
     return true;
 }
 
+/* What is true of a type: 1.0, or all ones. */
+static uint32_t truth(PtxType t) {
+    switch (t) {
+    case PTX_F32: return 0x3f800000u;
+    case PTX_F16:
+    case PTX_F16X2: return 0x3c00u;
+    case PTX_BF16:
+    case PTX_BF16X2: return 0x3f80u;
+    case PTX_U16:
+    case PTX_S16: return 0xffffu;
+    default: return FULL_MASK;
+    }
+}
+
+/* Each half of the result says what is true of that half. */
 static bool decode_set_halves(Decoder *d, const Setp *s) {
-    uint32_t to, a, b;
+    const PtxInstr *in = d->in;
+    bool combines = s->combine != OP_MOV_P;
+    bool fits = s->to == s->type || s->to == PTX_U32 || s->to == PTX_S32;
+    uint32_t to, a, b, c = 0, yes = truth(s->to) & 0xffff;
     uint64_t imm;
-    if (s->to != s->type || s->combine != OP_MOV_P || d->in->n_args != 3) return decode_unknown(d);
-    if (!half_sources(d, s, &a, &b, &imm) || !dest(d, &d->in->args[0], 'w', &to)) return false;
-    emit_slow(d, slow_set_halves, to, a, b, b, imm);
+    if (!fits || in->n_args != 3 + combines) return decode_unknown(d);
+    if (!half_sources(d, s, &a, &b, &imm) || !dest(d, &in->args[0], 'w', &to)) return false;
+    if (combines && !source(d, &in->args[3], 'p', 0, &c)) return false;
+    emit_slow(d, slow_setp_halves, d->tmp_p[2], a, b, d->tmp_p[3], imm);
+    for (int k = 0; k < 2; k++) {
+        uint32_t p = d->tmp_p[2 + k], half = d->tmp32[k], zero = pool_row(d, POOL_B32, 0);
+        if (combines) emit(d, s->combine, 0, p, p, c, 0);
+        emit(d, OP_SELP32, 0, half, pool_row(d, POOL_B32, yes << 16 * k), zero, p);
+    }
+    emit(d, OP_OR32, 0, to, d->tmp32[0], d->tmp32[1], 0);
     return true;
 }
 
@@ -255,13 +272,16 @@ static bool decode_set(Decoder *d) {
     uint32_t to, c = 0, t = d->tmp_p[3];
     if (!setp_mods(d, &s, true)) return false;
     if (s.type == PTX_F16X2 || s.type == PTX_BF16X2) return decode_set_halves(d, &s);
-    bool combines = s.combine != OP_MOV_P, is_f32 = s.to == PTX_F32;
-    if (in->n_args != 3 + combines || (!is_f32 && s.to != PTX_U32 && s.to != PTX_S32))
-        return decode_unknown(d);
+    bool combines = s.combine != OP_MOV_P, half = s.type == PTX_F16 || s.type == PTX_BF16;
+    bool narrow = s.to == PTX_F16 || s.to == PTX_BF16;
+    narrow |= half && (s.to == PTX_U16 || s.to == PTX_S16);
+    bool wide = s.to == PTX_F32 || s.to == PTX_U32 || s.to == PTX_S32;
+    if (in->n_args != 3 + combines || (!narrow && !wide)) return decode_unknown(d);
     if (combines && !source(d, &in->args[3], 'p', 0, &c)) return false;
-    if (!dest(d, &in->args[0], 'w', &to) || !compare(d, s.compare, s.type, s.ftz, t)) return false;
+    if (!dest(d, &in->args[0], narrow ? 'h' : 'w', &to)) return false;
+    if (!compare(d, s.compare, s.type, s.ftz, t)) return false;
     if (combines) emit(d, s.combine, 0, t, t, c, 0);
-    uint32_t yes = pool_row(d, POOL_B32, is_f32 ? 0x3f800000u : FULL_MASK);
+    uint32_t yes = pool_row(d, POOL_B32, truth(s.to));
     emit(d, OP_SELP32, 0, to, yes, pool_row(d, POOL_B32, 0), t);
     return true;
 }
@@ -451,6 +471,14 @@ static bool fast_convert(Decoder *d, const Convert *c, uint32_t to, uint32_t fro
     return false;
 }
 
+/* The pairs with a half for which rows.c has a loop. */
+static EmuRow half_convert(const Convert *c) {
+    if (c->ftz || c->relu || c->sat || c->integral || c->round != NUM_RN) return ROW_NONE;
+    if (c->to == PTX_F32 && c->from == PTX_F16 && !c->wide_from) return ROW_CVT_F_H;
+    if (c->from != PTX_F32 || c->wide_from) return ROW_NONE;
+    return c->to == PTX_F16 ? ROW_CVT_H_F : c->to == PTX_BF16 ? ROW_CVT_B_F : ROW_NONE;
+}
+
 /* Integers: extend the narrower of the two types, move between row widths, cut to the register. */
 static void convert_ints(Decoder *d, const Convert *c, uint32_t to, uint32_t from) {
     PtxType tt = (PtxType)c->to, ft = (PtxType)c->from;
@@ -577,7 +605,8 @@ static bool decode_pair(Decoder *d, bool brain) {
         !dest(d, &d->in->args[0], 'w', &to))
         return false;
     memcpy(&imm, &c, sizeof c);
-    emit_slow(d, slow_pair, to, a, b, b, imm);
+    EmuRow row = c.round != NUM_RN || c.relu ? ROW_NONE : brain ? ROW_PAIR_B_F : ROW_PAIR_H_F;
+    emit_row(d, row, slow_pair, to, a, b, b, imm);
     return true;
 }
 
@@ -661,9 +690,13 @@ static bool decode_cvt(Decoder *d) {
         return true;
     }
     if (own_widths && fast_convert(d, &c, result, at)) return true;
+    if (to == PTX_F32 && from == PTX_BF16 && !c.wide_from && !c.ftz && !c.sat) {
+        emit(d, OP_SHL32, 0, result, at, pool_row(d, POOL_B32, 16), 0);
+        return true;
+    }
     uint64_t imm = 0;
     memcpy(&imm, &c, sizeof c);
-    emit_slow(d, slow_convert, result, at, at, at, imm);
+    emit_row(d, half_convert(&c), slow_convert, result, at, at, at, imm);
     return true;
 }
 

@@ -145,8 +145,6 @@ static bool decode_testp(Decoder *d) {
 
 /* --- half precision --- */
 
-enum { HALF_BRAIN = 1, HALF_SAT = 2, HALF_RELU = 4, HALF_FTZ = 8, HALF_TWO = 16, HALF_NAN = 32 };
-
 static float half_value(uint16_t h, uint64_t how) {
     return how & HALF_BRAIN ? num_bf16_to_f32(h) : num_f16_to_f32(h);
 }
@@ -206,21 +204,29 @@ static bool slow_half(Machine *m, Warp *w, const Ins *in) {
     return true;
 }
 
-static char half_letter(const char *opcode) {
-    static const struct {
-        const char *name;
-        char op;
-    } ops[] = {{"add", '+'}, {"sub", '-'}, {"mul", '*'}, {"fma", 'f'}, {"min", 'm'},
-               {"max", 'M'}, {"neg", 'n'}, {"abs", 'a'}, {"ex2", 'e'}, {"tanh", 't'}};
+typedef struct HalfOp {
+    const char *name;
+    char op;
+    EmuRow row, brain_row;
+} HalfOp;
+
+static const HalfOp *find_half(const char *opcode) {
+    static const HalfOp ops[] = {
+        {"add", '+', ROW_ADD_H, ROW_ADD_B},   {"sub", '-', ROW_SUB_H, ROW_SUB_B},
+        {"mul", '*', ROW_MUL_H, ROW_MUL_B},   {"fma", 'f', ROW_FMA_H, ROW_FMA_B},
+        {"min", 'm', ROW_MIN_H, ROW_MIN_B},   {"max", 'M', ROW_MAX_H, ROW_MAX_B},
+        {"neg", 'n', ROW_SIGN, ROW_SIGN}, {"abs", 'a', ROW_SIGN, ROW_SIGN},
+        {"ex2", 'e', ROW_NONE, ROW_NONE},     {"tanh", 't', ROW_NONE, ROW_NONE}};
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++)
-        if (strcmp(ops[i].name, opcode) == 0) return ops[i].op;
-    return 0;
+        if (strcmp(ops[i].name, opcode) == 0) return &ops[i];
+    return NULL;
 }
 
 static bool decode_half(Decoder *d) {
     const PtxInstr *in = d->in;
     const char *type = mod_at(d, LAST);
-    char op = half_letter(in->opcode);
+    const HalfOp *half = find_half(in->opcode);
+    char op = half ? half->op : 0;
     bool brain = type[0] == 'b', two = strstr(type, "x2") != NULL;
     uint64_t how = (brain ? HALF_BRAIN : 0) | (two ? HALF_TWO : 0) |
                    (has_mod(d, "sat") ? HALF_SAT : 0) | (has_mod(d, "relu") ? HALF_RELU : 0) |
@@ -234,13 +240,13 @@ static bool decode_half(Decoder *d) {
     for (int k = 0; k < n; k++)
         if (!source(d, &in->args[1 + k], t, k, &at[k])) return false;
     if (!dest(d, &in->args[0], t, &to)) return false;
-    emit_slow(d, slow_half, to, at[0], at[1], at[2], how);
+    emit_row(d, brain ? half->brain_row : half->row, slow_half, to, at[0], at[1], at[2], how);
     return true;
 }
 
 #define HALF "f16|f16x2|bf16|bf16x2"
 #define HALF_FORM(opcode, mods, cost)                                                              \
-    { opcode, mods " " HALF, "", 0, NULL, COST_##cost, decode_half }
+    { opcode, mods " " HALF, "", 0, NULL, COST_##cost, decode_half, ROW_NONE }
 
 const Form forms_float[] = {
     FAST("add", "?rn f32", "fff", ADD_F, FP32),
@@ -333,9 +339,9 @@ const Form forms_float[] = {
     SLOW("max", "?ftz NaN xorsign abs f32", "fff", slow_max_nan_xorsign, ALU),
     SLOW("max", "f64", "ddd", slow_max_d, FP64),
     HALF_FORM("max", "?ftz ?NaN", FP16),
-    {"abs", "?ftz f32|f64", "", 0, NULL, COST_ALU, decode_sign},
+    CUSTOM_OF("abs", "?ftz f32|f64", decode_sign, ALU),
     HALF_FORM("abs", "?ftz", FP16),
-    {"neg", "?ftz f32|f64", "", 0, NULL, COST_ALU, decode_sign},
+    CUSTOM_OF("neg", "?ftz f32|f64", decode_sign, ALU),
     HALF_FORM("neg", "?ftz", FP16),
     SLOW("copysign", "f32", "fff", slow_copysign_f, ALU),
     SLOW("copysign", "f64", "ddd", slow_copysign_d, ALU64),

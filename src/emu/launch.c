@@ -9,15 +9,16 @@
 
 /* --- is this a launch the GPU would accept? --- */
 
-static bool refuse(Machine *m, const char *fmt, ...) GI_PRINTF(2, 3);
+static bool refuse(Machine *m, EmuCause cause, const char *fmt, ...) GI_PRINTF(3, 4);
 
-static bool refuse(Machine *m, const char *fmt, ...) {
+static bool refuse(Machine *m, EmuCause cause, const char *fmt, ...) {
     char why[400];
     va_list args;
     va_start(args, fmt);
     vsnprintf(why, sizeof why, fmt, args);
     va_end(args);
     m->result->status = EMU_LAUNCH_ERROR;
+    m->result->cause = cause;
     snprintf(m->result->message, sizeof m->result->message, "launch refused: %s, kernel %s", why,
              m->entry->func->name);
     return false;
@@ -29,15 +30,18 @@ static bool check_geometry(Machine *m) {
     const unsigned *b = l->block;
     double threads = (double)b[0] * b[1] * b[2];
     if (!b[0] || !b[1] || !b[2] || !l->grid[0] || !l->grid[1] || !l->grid[2])
-        return refuse(m, "grid (%u,%u,%u), block (%u,%u,%u): every part must be at least 1",
+        return refuse(m, EMU_CAUSE_CONFIGURATION,
+                      "grid (%u,%u,%u), block (%u,%u,%u): every part must be at least 1",
                       l->grid[0], l->grid[1], l->grid[2], b[0], b[1], b[2]);
     double most = g->max_threads_per_block < 1024 ? g->max_threads_per_block : 1024;
     if (threads > most || b[2] > 64)
-        return refuse(m, "block (%u,%u,%u) has %.0f threads%s; at most %.0f are allowed", b[0],
-                      b[1], b[2], threads, b[2] > 64 ? " (and z above 64)" : "", most);
+        return refuse(m, EMU_CAUSE_CONFIGURATION,
+                      "block (%u,%u,%u) has %.0f threads%s; at most %.0f are allowed", b[0], b[1],
+                      b[2], threads, b[2] > 64 ? " (and z above 64)" : "", most);
     if (l->grid[0] > g->max_grid_x || l->grid[1] > g->max_grid_y || l->grid[2] > g->max_grid_z)
-        return refuse(m, "grid (%u,%u,%u) is larger than (%.0f,%.0f,%.0f)", l->grid[0], l->grid[1],
-                      l->grid[2], g->max_grid_x, g->max_grid_y, g->max_grid_z);
+        return refuse(m, EMU_CAUSE_CONFIGURATION, "grid (%u,%u,%u) is larger than (%.0f,%.0f,%.0f)",
+                      l->grid[0], l->grid[1], l->grid[2], g->max_grid_x, g->max_grid_y,
+                      g->max_grid_z);
     m->threads = (int)threads;
     m->n_warps = (m->threads + LANES - 1) / LANES;
     return true;
@@ -49,11 +53,13 @@ static bool check_bounds(Machine *m) {
     const int *req = f->reqntid, *max = f->maxntid;
     for (int k = 0; k < 3 && req[0]; k++)
         if (b[k] != (unsigned)(req[k] ? req[k] : 1))
-            return refuse(m, "block (%u,%u,%u), but the kernel requires (%d,%d,%d)", b[0], b[1],
-                          b[2], req[0], req[1] ? req[1] : 1, req[2] ? req[2] : 1);
+            return refuse(m, EMU_CAUSE_RESOURCES,
+                          "block (%u,%u,%u), but the kernel requires (%d,%d,%d)", b[0], b[1], b[2],
+                          req[0], req[1] ? req[1] : 1, req[2] ? req[2] : 1);
     int bound = max[0] * (max[1] ? max[1] : 1) * (max[2] ? max[2] : 1);
     if (bound && m->threads > bound)
-        return refuse(m, "%d threads a block, but the kernel's launch bounds allow %d", m->threads,
+        return refuse(m, EMU_CAUSE_RESOURCES,
+                      "%d threads a block, but the kernel's launch bounds allow %d", m->threads,
                       bound);
     return true;
 }
@@ -69,13 +75,16 @@ static bool check_memory(Machine *m) {
     all =
         m->launch->shared_bytes ? (double)m->dynamic_base + (double)m->launch->shared_bytes : fixed;
     if (g->shared_per_block_default > 0 && fixed > g->shared_per_block_default)
-        return refuse(m, "%.0f bytes of static shared memory; at most %.0f are allowed", fixed,
+        return refuse(m, EMU_CAUSE_RESOURCES,
+                      "%.0f bytes of static shared memory; at most %.0f are allowed", fixed,
                       g->shared_per_block_default);
     if (all > g->shared_per_block)
-        return refuse(m, "%.0f bytes of shared memory a block (%.0f static); there are %.0f", all,
+        return refuse(m, EMU_CAUSE_RESOURCES,
+                      "%.0f bytes of shared memory a block (%.0f static); there are %.0f", all,
                       fixed, g->shared_per_block);
     if (m->entry->local_bytes > g->local_per_thread)
-        return refuse(m, "stack overflow: %u bytes of local memory a thread; there are %.0f",
+        return refuse(m, EMU_CAUSE_RESOURCES,
+                      "stack overflow: %u bytes of local memory a thread; there are %.0f",
                       m->entry->local_bytes, g->local_per_thread);
     m->shared_bytes = (uint32_t)all;
     return true;
@@ -137,10 +146,16 @@ static void close_machine(Machine *m) {
 /* Does memory that kernels can write to share bytes with the texture's? */
 static bool is_writable(const Emu *e, const EmuTexture *t) {
     uintptr_t first = (uintptr_t)t->data, end = first + (uintptr_t)tex_bytes(t);
-    for (int i = 0; i < e->n_alloc; i++) {
-        const Alloc *a = &e->alloc[i];
+    for (int i = 0; i < e->n_list; i++) {
+        const Alloc *a = &e->alloc[e->list[i]];
         uintptr_t at = (uintptr_t)a->data;
-        if (a->live && !a->read_only && at < end && first < at + a->size) return true;
+        if (!a->is_hidden && !a->read_only && at < end && first < at + a->size) return true;
+    }
+    for (int i = 0; i < e->n_tex; i++) {
+        const TexSlot *s = &e->tex[i];
+        uintptr_t at = (uintptr_t)s->t.data;
+        if (s->live && s->is_surface && at < end && first < at + (uintptr_t)tex_bytes(&s->t))
+            return true;
     }
     return false;
 }
@@ -152,12 +167,33 @@ static void note_constant_textures(Emu *e) {
     }
 }
 
+/* What the blocks of a cooperative launch meet at (cooperative groups look for its address in
+** %envreg1 and 2): its size, then a counter that begins at zero. */
+static bool begin_cooperation(Machine *m) {
+    enum { WORKSPACE_BYTES = 256 };
+    Emu *e = m->emu;
+    const unsigned *g = m->launch->grid;
+    double blocks = (double)g[0] * g[1] * g[2];
+    if (blocks > (double)m->resident)
+        return refuse(m, EMU_CAUSE_COOPERATIVE,
+                      "a cooperative launch of %.0f blocks; %lld can run at a time", blocks,
+                      (long long)m->resident);
+    if (e->workspace == 0) e->workspace = emu_alloc(e, WORKSPACE_BYTES, "the grid's barrier", NULL);
+    Alloc *a = e->workspace ? alloc_of(e, e->workspace) : NULL;
+    if (a == NULL)
+        return fault_raise(m, NULL, NULL, ALL_LANES, EMU_OUT_OF_MEMORY,
+                           "no host memory for a launch");
+    a->is_variable = true; /* nobody's to free */
+    memset(a->data, 0, WORKSPACE_BYTES);
+    return true;
+}
+
 static void run(Machine *m) {
     int spilled;
     if (!check_geometry(m) || !check_bounds(m) || !check_memory(m)) return;
     int resident = give_registers(m, &spilled);
     if (resident < 1) {
-        refuse(m,
+        refuse(m, EMU_CAUSE_RESOURCES,
                "a block of %d threads, %d registers a thread and %u bytes of shared memory does "
                "not fit on an SM",
                m->threads, m->result->registers, m->shared_bytes);
@@ -165,6 +201,7 @@ static void run(Machine *m) {
     }
     m->result->shared_bytes = m->shared_bytes;
     m->resident = resident * (int64_t)(m->model->sms >= 1 ? m->model->sms : 1);
+    if (m->launch->cooperative && !begin_cooperation(m)) return;
     double warps = m->model->max_threads_per_sm / LANES;
     m->result->occupancy = warps > 0 ? resident * m->n_warps / warps : 0;
     if (m->result->occupancy > 1) m->result->occupancy = 1;

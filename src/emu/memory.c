@@ -1,71 +1,10 @@
-/* memory.c - allocations, and every access the fast paths of exec_mem.h leave over: lane by lane,
-** each checked for bounds, alignment and permission, in lane order. */
-#include "emu/core.h"
+/* memory.c - every access the fast paths of exec_mem.h leave over: lane by lane, each checked for
+** bounds, alignment and permission, in lane order. */
+#include "emu/lanes.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* --- allocations --- */
-
-static int new_id(Emu *e) {
-    if (e->n_free > 0) return e->free_id[--e->n_free];
-    if (e->n_alloc == 0) e->n_alloc = 1, e->cap_alloc = 8, e->alloc = gi_alloc(8 * sizeof(Alloc));
-    gi_grow(e->alloc, e->n_alloc, e->cap_alloc);
-    return e->n_alloc++;
-}
-
-uint64_t alloc_new(Emu *e, void *data, uint64_t size, bool read_only, bool is_const,
-                   const char *label) {
-    int id = new_id(e);
-    e->alloc[id] = (Alloc){.data = data,
-                           .size = size,
-                           .live = true,
-                           .read_only = read_only,
-                           .is_const = is_const,
-                           .label = gi_strdup(label ? label : "buffer")};
-    return (uint64_t)id << ID_SHIFT;
-}
-
-void alloc_free(Emu *e, uint64_t address) {
-    uint64_t id = address >> ID_SHIFT;
-    if (id == 0 || id >= (uint64_t)e->n_alloc) return;
-    Alloc *a = &e->alloc[id];
-    if (a->label == NULL) return;
-    free(a->label);
-    free(a->touched);
-    free(a->written);
-    *a = (Alloc){0};
-    gi_grow(e->free_id, e->n_free, e->cap_free);
-    e->free_id[e->n_free++] = (int)id;
-}
-
-uint64_t emu_map(Emu *e, void *data, size_t size_bytes, bool read_only, const char *label) {
-    return alloc_new(e, data, size_bytes, read_only, false, label);
-}
-
-void emu_written(Emu *e, uint64_t address) {
-    Alloc *a = alloc_of(e, address);
-    if (a == NULL) return;
-    a->unwritten = false;
-    free(a->written);
-    a->written = NULL;
-}
-
-void emu_unwritten(Emu *e, uint64_t address) {
-    Alloc *a = alloc_of(e, address);
-    emu_written(e, address);
-    if (a == NULL) return;
-    for (int i = 0; i < e->n_alloc; i++) {
-        const Alloc *b = &e->alloc[i];
-        if (b != a && b->live && b->data < a->data + a->size && a->data < b->data + b->size) return;
-    }
-    a->unwritten = true;
-}
-
-void emu_unmap(Emu *e, uint64_t address) {
-    alloc_free(e, address);
-}
 
 /* --- faults of an access --- */
 
@@ -90,20 +29,22 @@ static bool raise_access(const Access *a, EmuStatus status, const char *what, co
 ** that is known the number is left out: it depends on what was loaded before, and says nothing
 ** more. */
 static void describe_global(const Access *a, char *out, size_t cap) {
-    const Emu *e = a->m->emu;
-    uint64_t id = a->address >> ID_SHIFT, offset = a->address & OFFSET_MASK;
-    const Alloc *in = alloc_of(e, a->address);
-    int64_t byte = (int64_t)offset;
-    if (offset > OFFSET_MASK / 2) { /* just before the start of the next allocation */
-        const Alloc *next = alloc_of(e, (id + 1) << ID_SHIFT);
-        if (next) in = next, byte = (int64_t)(offset - OFFSET_MASK - 1);
-    }
-    if (in)
-        snprintf(out, cap, "byte %lld of '%s' (%llu bytes)", (long long)byte, in->label,
-                 (unsigned long long)in->size);
-    else
+    const Alloc *in = alloc_near(a->m->emu, a->address);
+    if (in == NULL) {
+        bool host = a->address >> ID_SHIFT < HOST_IDS;
         snprintf(out, cap, "address 0x%llx (no allocation%s)", (unsigned long long)a->address,
-                 a->address < 4096 ? ", a null pointer" : "");
+                 a->address < 4096 ? ", a null pointer"
+                 : host            ? ", perhaps memory of the host"
+                                   : "");
+        return;
+    }
+    int n =
+        snprintf(out, cap, "byte %lld of '%s' (%llu bytes", (long long)(a->address - in->address),
+                 in->label, (unsigned long long)in->size);
+    if (!in->exists && n > 0 && (size_t)n < cap)
+        n += snprintf(out + n, cap - (size_t)n, ", freed%s%s", in->freed_by ? " by " : "",
+                      in->freed_by ? in->freed_by : "");
+    if (n > 0 && (size_t)n < cap) snprintf(out + n, cap - (size_t)n, ")");
 }
 
 void mem_describe(const Access *a, char *out, size_t cap) {
@@ -153,10 +94,12 @@ static bool check_window(const Access *a, uint64_t size) {
 
 static uint8_t *global_at(const Access *a) {
     char where[300];
-    Alloc *in = alloc_of(a->m->emu, a->address);
-    uint64_t offset = a->address & OFFSET_MASK;
+    const Emu *e = a->m->emu;
+    Alloc *in = alloc_of(e, a->address);
+    uint64_t offset = in ? a->address - in->address : 0;
     const char *wrong = NULL;
-    if (in == NULL || !inside(offset, a->bytes, in->size)) wrong = "out-of-bounds";
+    if (in == NULL && alloc_known(e, a->address)) wrong = "use-after-free";
+    else if (in == NULL || !inside(offset, a->bytes, in->size)) wrong = "out-of-bounds";
     else if (a->is_write && in->is_const) wrong = "constant memory:";
     else if (a->is_write && in->read_only) wrong = "read-only memory:";
     else if (a->space == PTX_CONST && !in->is_const) wrong = "not constant memory:";
@@ -181,10 +124,24 @@ static uint8_t *param_at(const Access *a) {
                                               : NULL;
 }
 
+/* The system's shared memory. What libraries do there is their own affair: it is not watched. */
+static uint8_t *reserved_at(const Access *a) {
+    Access inside = *a;
+    Block *b = a->m->block;
+    inside.address -= RESERVED_AT;
+    if (!check_window(&inside, RESERVED_BYTES)) return NULL;
+    if (b->reserved == NULL) {
+        b->reserved = gi_alloc(RESERVED_BYTES);
+        memset(b->reserved, 0xff, RESERVED_BYTES);
+    }
+    return b->reserved + inside.address;
+}
+
 /* Host bytes of anything but local memory. value: what a plain write stores; an atomic has none. */
 static uint8_t *host_at(const Access *a, const void *value) {
     if (a->space == PTX_PARAM) return param_at(a);
     bool is_shared = a->space == PTX_SHARED;
+    if (is_shared && a->address >= RESERVED_AT) return reserved_at(a);
     if (is_shared && !check_window(a, a->m->shared_bytes)) return NULL;
     uint8_t *p = is_shared ? a->m->shared + a->address : global_at(a);
     if (p == NULL || a->m->shadow == NULL) return p;
@@ -217,16 +174,16 @@ static bool local_move(const Access *a, void *out, const void *from) {
     return true;
 }
 
-/* One lane's access to any space, byte-exact; false after a fault, as of mem_atomic. */
-static bool mem_read(Access a, void *out) {
+bool mem_read(Access a, void *out) {
     resolve_generic(&a);
     if (a.space == PTX_LOCAL) return local_move(&a, out, NULL);
     const uint8_t *p = host_at(&a, NULL);
     if (p) memcpy(out, p, a.bytes);
+    a.w->looked |= a.space == PTX_GLOBAL || a.space == PTX_GENERIC;
     return p != NULL;
 }
 
-static bool mem_write(Access a, const void *from) {
+bool mem_write(Access a, const void *from) {
     resolve_generic(&a);
     if (a.space == PTX_LOCAL) return local_move(&a, NULL, from);
     uint8_t *p = host_at(&a, from);
@@ -234,27 +191,21 @@ static bool mem_write(Access a, const void *from) {
     return p != NULL;
 }
 
+bool mem_may_write(Access a) {
+    if (a.address >= RESERVED_AT) return reserved_at(&a) != NULL;
+    return check_window(&a, a.m->shared_bytes);
+}
+
 /* --- a warp, lane by lane --- */
 
-static void load_registers(Warp *w, const MemForm *f, int lane, const uint8_t *p) {
-    for (int k = 0; k < f->count; k++, p += f->size) {
-        uint64_t v = 0;
-        memcpy(&v, p, f->size);
-        if (f->is_signed && f->size < 8) {
-            unsigned shift = 64 - 8u * f->size;
-            v = (uint64_t)((int64_t)(v << shift) >> shift);
-        }
-        if (f->bits[k] == 64) ((U64 *)(void *)row_at(w, f->reg[k]))[lane] = v;
-        else
-            ((U32 *)(void *)row_at(w, f->reg[k]))[lane] =
-                (uint32_t)(f->bits[k] == 16 ? v & 0xffff : v);
-    }
+static void load_registers(const Warp *w, const MemForm *f, int lane, const uint8_t *p) {
+    for (int k = 0; k < f->count; k++, p += f->size)
+        register_set(w, f, k, lane, element_read(p, f, k));
 }
 
 static void store_registers(const Warp *w, const MemForm *f, int lane, uint8_t *p) {
     for (int k = 0; k < f->count; k++, p += f->size) {
-        uint64_t v = f->bits[k] == 64 ? ((const U64 *)(const void *)row_at(w, f->reg[k]))[lane]
-                                      : ((const U32 *)(const void *)row_at(w, f->reg[k]))[lane];
+        uint64_t v = register_get(w, f, k, lane);
         memcpy(p, &v, f->size);
     }
 }
@@ -286,7 +237,7 @@ static void function_param(const Warp *w, const MemForm *f, int lane) {
     const Frame *frame = &w->s.frame[w->frame];
     uint8_t *p = frame->params + (size_t)lane * frame->code->param_bytes + f->offset;
     if (f->is_store) store_registers(w, f, lane, p);
-    else load_registers((Warp *)(uintptr_t)w, f, lane, p);
+    else load_registers(w, f, lane, p);
 }
 
 /* Cost of an access whose lanes went different ways. */
@@ -298,8 +249,10 @@ static void charge(Machine *m, Warp *w, const MemForm *f, const uint64_t *at, ui
         uint64_t id = at[i] >> ID_SHIFT;
         if (f->space == PTX_LOCAL || (f->space == PTX_GENERIC && id == ID_LOCAL))
             local[i] = at[i] & OFFSET_MASK, in_local |= 1u << i;
-        else if (f->space != PTX_SHARED && f->space != PTX_PARAM && id < (uint64_t)m->emu->n_alloc)
-            global[i] = at[i], in_global |= 1u << i;
+        else if (f->space != PTX_SHARED && f->space != PTX_PARAM) {
+            const Alloc *a = alloc_of(m->emu, at[i]);
+            if (a) global[i] = alloc_place(a, at[i]), in_global |= 1u << i;
+        }
     }
     CostKind kind = f->is_store ? COST_KIND_STORE : COST_KIND_LOAD;
     unsigned bytes = (unsigned)f->size * f->count;

@@ -7,7 +7,7 @@
     F(clock_ghz) F(sms) F(schedulers_per_sm) F(max_threads_per_block) F(max_threads_per_sm)      \
     F(max_blocks_per_sm) F(registers_per_sm) F(register_unit) F(max_registers_per_thread)        \
     F(shared_per_sm) F(shared_per_block) F(shared_per_block_default) F(shared_unit)              \
-    F(local_per_thread) F(max_grid_x) F(max_grid_y) F(max_grid_z)                                \
+    F(local_per_thread) F(max_grid_x) F(max_grid_y) F(max_grid_z) F(memory_bytes)                \
     F(rate_fp32) F(rate_fp64) F(rate_fp16) F(rate_int) F(rate_mul) F(rate_special)               \
     F(rate_convert) F(rate_branch) F(rate_shared) F(rate_global) F(rate_texture)                 \
     F(rate_constant)                                                                             \

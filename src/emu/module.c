@@ -2,34 +2,42 @@
 #include "emu/core.h"
 #include "emu/tex.h"
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 #include <stdlib.h>
 #include <string.h>
 
 /* --- the device --- */
 
-static bool have_avx2(void) {
-#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-#else
-    return false;
-#endif
+#if defined(__x86_64__)
+/* Conversions of halves: clang 14 does not know them as a feature to ask for. */
+static bool have_f16c(void) {
+    unsigned a, b, c, d;
+    return __get_cpuid(1, &a, &b, &c, &d) && c & bit_F16C;
 }
+
+static bool have_avx2(void) {
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && have_f16c();
+}
+#else
+static bool have_avx2(void) {
+    return false;
+}
+#endif
 
 Emu *emu_new(const EmuModel *model) {
     Emu *e = gi_alloc(sizeof *e);
     e->model = *model;
     e->avx2 = have_avx2();
+    e->heap_limit = 8 << 20;
+    e->window = gi_alloc(HOST_IDS * sizeof *e->window);
     return e;
 }
 
 void emu_free(Emu *e) {
     if (e == NULL) return;
-    for (int i = 0; i < e->n_alloc; i++) {
-        free(e->alloc[i].label);
-        free(e->alloc[i].touched);
-    }
-    free(e->alloc);
-    free(e->free_id);
+    allocs_free(e);
     free(e->tex);
     free(e);
 }
@@ -48,7 +56,7 @@ static uint8_t plain_channels(const EmuTexture *t) {
     return plain && (t->channels == 1 || t->channels == 4) ? (uint8_t)t->channels : 0;
 }
 
-uint64_t emu_texture_new(Emu *e, const EmuTexture *t, gi_err *err) {
+static uint64_t new_object(Emu *e, const EmuTexture *t, bool is_surface, gi_err *err) {
     if (!emu_texture_check(t, err)) return 0;
     int slot = 0;
     while (slot < e->n_tex && e->tex[slot].live) slot++;
@@ -57,113 +65,167 @@ uint64_t emu_texture_new(Emu *e, const EmuTexture *t, gi_err *err) {
         e->n_tex++;
     }
     /* an allocation that no pointer reaches: the cost model's view of the texture's memory */
-    uint64_t address = alloc_new(e, NULL, (uint64_t)tex_bytes(t), true, false, "texture");
-    uint32_t id = (uint32_t)(address >> ID_SHIFT);
-    e->alloc[id].live = false;
-    e->tex[slot] = (TexSlot){*t, true, id, plain_channels(t), false};
+    Alloc memory = {.size = (uint64_t)tex_bytes(t), .read_only = true, .is_hidden = true};
+    uint32_t id = (uint32_t)(alloc_new(e, memory, "texture") >> ID_SHIFT);
+    e->tex[slot] = (TexSlot){
+        .t = *t, .live = true, .alloc = id, .plain = plain_channels(t), .is_surface = is_surface};
     return WINDOW(ID_TEX) + (uint64_t)slot;
+}
+
+uint64_t emu_texture_new(Emu *e, const EmuTexture *t, gi_err *err) {
+    return new_object(e, t, false, err);
+}
+
+uint64_t emu_surface_new(Emu *e, const EmuTexture *t, gi_err *err) {
+    if (t->kind == EMU_TEX_ARRAY) return new_object(e, t, true, err);
+    gi_fail(err, "usage", "a surface is an array; linear memory is written to by pointers");
+    return 0;
 }
 
 void emu_texture_free(Emu *e, uint64_t handle) {
     uint64_t slot = handle - WINDOW(ID_TEX);
     if (slot >= (uint64_t)e->n_tex || !e->tex[slot].live) return;
     e->tex[slot].live = false;
-    alloc_free(e, (uint64_t)e->tex[slot].alloc << ID_SHIFT);
+    alloc_free(e, e->tex[slot].alloc);
 }
 
 /* --- variables of a module --- */
 
 static bool is_memory(const PtxVar *v) {
-    return (v->space == PTX_GLOBAL || v->space == PTX_CONST) && !v->is_managed_or_texref;
+    return (v->space == PTX_GLOBAL || v->space == PTX_CONST) && v->type < PTX_TEXREF;
 }
 
-static bool make_var(EmuModule *m, ModuleVar *mv, gi_err *err) {
+static bool is_managed(const PtxVar *v) {
+    return v->is_managed_or_texref && v->type < PTX_TEXREF;
+}
+
+/* Where host and kernels have it at one address. */
+static bool place_managed(EmuModule *m, ModuleVar *mv, const EmuLink *what, gi_err *err) {
     const PtxVar *v = mv->var;
-    if (v->space == PTX_LOCAL)
-        return gi_fail(err, "compile",
-                       "PTX line %d: .local variable %s outside a function is not "
-                       "supported",
-                       v->line, v->name);
-    if (!is_memory(v)) return true;
-    if (v->is_extern)
-        return gi_fail(err, "compile",
-                       "PTX line %d: variable %s is declared .extern and defined in "
-                       "no module",
-                       v->line, v->name);
+    uint64_t at = what->managed(what->user, v->name, (size_t)v->size);
+    if (at == 0)
+        return gi_fail(err, "nomem", "no memory for managed variable %s of %llu bytes", v->name,
+                       (unsigned long long)v->size);
+    if (!alloc_at(m->emu, at, (Alloc){.size = v->size, .is_variable = true}, v->name, err))
+        return false;
+    mv->address = at;
+    mv->data = alloc_of(m->emu, at)->data;
+    mv->is_borrowed = true;
+    return true;
+}
+
+/* What has no memory is refused where it is used. */
+static bool make_var(EmuModule *m, ModuleVar *mv, const EmuLink *what, gi_err *err) {
+    const PtxVar *v = mv->var;
+    if (!is_memory(v) || v->is_extern) return true;
+    if (is_managed(v) && what->managed) return place_managed(m, mv, what, err);
     mv->data = calloc(1, v->size ? (size_t)v->size : 1);
     if (mv->data == NULL)
         return gi_fail(err, "nomem", "no memory for variable %s of %llu bytes", v->name,
                        (unsigned long long)v->size);
     bool is_const = v->space == PTX_CONST;
-    mv->address = alloc_new(m->emu, mv->data, v->size, is_const, is_const, v->name);
+    Alloc memory = {.data = mv->data,
+                    .size = v->size,
+                    .read_only = is_const,
+                    .is_const = is_const,
+                    .is_variable = true};
+    mv->address = alloc_new(m->emu, memory, v->name);
     return true;
 }
 
-static bool symbol_address(const EmuModule *m, const char *name, uint64_t *out) {
-    for (int i = 0; i < m->ptx->n_vars; i++)
-        if (is_memory(m->vars[i].var) && strcmp(m->vars[i].var->name, name) == 0) {
-            *out = m->vars[i].address;
-            return true;
-        }
-    for (int i = 0; i < m->ptx->n_funcs; i++)
-        if (strcmp(m->ptx->funcs[i].name, name) == 0) {
-            *out = WINDOW(ID_FUNC) + 16u * (uint64_t)i;
-            return true;
-        }
-    return false;
+uint64_t module_func_address(const EmuModule *m, int func) {
+    return WINDOW(ID_FUNC) + ((uint64_t)(m->serial & 0x7fff) << FUNC_SHIFT) + 16 * (uint64_t)func;
 }
 
-static bool fill_var(const EmuModule *m, const ModuleVar *mv, gi_err *err) {
+int module_func_at(const EmuModule *m, uint64_t address) {
+    uint64_t offset = address - module_func_address(m, 0);
+    if (offset % 16 || offset / 16 >= (uint64_t)m->n_code) return -1;
+    const PtxFunc *f = m->code[offset / 16].func;
+    return f->is_entry || !f->has_body ? -1 : (int)(offset / 16);
+}
+
+/* What the initial value of a variable refers to. */
+static bool reloc_address(const EmuModule *m, const PtxReloc *r, uint64_t *out) {
+    if (r->func >= 0) *out = module_func_address(m, r->func);
+    for (int i = 0; i < m->ptx->n_vars && r->func < 0; i++) {
+        if (m->vars[i].var != r->var) continue;
+        *out = m->vars[i].address;
+        return m->vars[i].data != NULL;
+    }
+    return r->func >= 0;
+}
+
+static void put_reloc(const EmuModule *m, const ModuleVar *mv, const PtxReloc *r) {
+    uint64_t address = 0;
+    if (!reloc_address(m, r, &address)) return; /* nobody defines it: null, as a linker has it */
+    address += (uint64_t)r->addend;
+    size_t size = r->mask ? ptx_type_size(mv->var->type) : 8;
+    if (r->mask) address = (address & r->mask) >> __builtin_ctzll(r->mask);
+    memcpy(mv->data + r->offset, &address, size < 8 ? size : 8);
+}
+
+static void fill_var(const EmuModule *m, const ModuleVar *mv) {
     const PtxVar *v = mv->var;
-    if (mv->data == NULL) return true;
+    if (mv->data == NULL) return;
     if (v->init) memcpy(mv->data, v->init, (size_t)v->size);
     else memset(mv->data, 0, (size_t)v->size);
-    for (int i = 0; i < v->n_relocs; i++) {
-        const PtxReloc *r = &v->relocs[i];
-        uint64_t address;
-        if (!symbol_address(m, r->symbol, &address) || r->offset + 8 > v->size)
-            return gi_fail(err, "compile",
-                           "PTX line %d: the initial value of %s needs the address of "
-                           "%s, which is not known",
-                           v->line, v->name, r->symbol);
-        address += (uint64_t)r->addend;
-        memcpy(mv->data + r->offset, &address, 8);
-    }
-    return true;
+    for (int i = 0; i < v->n_relocs; i++) put_reloc(m, mv, &v->relocs[i]);
 }
 
-static bool make_vars(EmuModule *m, gi_err *err) {
+static bool make_vars(EmuModule *m, const EmuLink *what, gi_err *err) {
     m->vars = gi_alloc((size_t)(m->ptx->n_vars + 1) * sizeof *m->vars);
     for (int i = 0; i < m->ptx->n_vars; i++) {
         m->vars[i].var = m->ptx->vars[i];
-        if (!make_var(m, &m->vars[i], err)) return false;
+        if (!make_var(m, &m->vars[i], what, err)) return false;
     }
-    for (int i = 0; i < m->ptx->n_vars; i++)
-        if (!fill_var(m, &m->vars[i], err)) return false;
+    emu_reset(m);
     return true;
 }
 
 /* --- loading --- */
 
+static PtxModule *parse_all(const EmuLink *what, gi_err *err) {
+    PtxModule **parts = gi_alloc((size_t)(what->n + 1) * sizeof *parts), *all = NULL;
+    int n = 0;
+    while (n < what->n && (parts[n] = ptx_parse_most(what->texts[n].ptx, what->texts[n].len, err)))
+        n++;
+    if (n == 1 && what->n == 1) all = parts[0];
+    else if (n == what->n) all = ptx_link(parts, n, err);
+    else
+        while (n > 0) ptx_free(parts[--n]);
+    free(parts);
+    return all;
+}
+
 EmuModule *emu_load(Emu *e, const char *ptx, size_t len, gi_err *err) {
-    PtxModule *parsed = ptx_parse(ptx, len, err);
+    EmuText text = {ptx, len};
+    return emu_link(e, &(EmuLink){.texts = &text, .n = 1}, err);
+}
+
+EmuModule *emu_link(Emu *e, const EmuLink *what, gi_err *err) {
+    PtxModule *parsed = parse_all(what, err);
     if (parsed == NULL) return NULL;
     EmuModule *m = gi_alloc(sizeof *m);
     m->emu = e;
+    m->serial = ++e->modules;
     m->ptx = parsed;
     m->n_code = parsed->n_funcs;
     m->code = gi_alloc((size_t)(m->n_code + 1) * sizeof *m->code);
-    if (make_vars(m, err) && decode_module(m, err)) return m;
-    emu_unload(m);
-    return NULL;
+    if (!make_vars(m, what, err)) {
+        emu_unload(m);
+        return NULL;
+    }
+    decode_module(m);
+    return m;
 }
 
 void emu_unload(EmuModule *m) {
     if (m == NULL) return;
     for (int i = 0; m->vars && i < m->ptx->n_vars; i++) {
-        if (m->vars[i].data == NULL) continue;
-        if (m->vars[i].address) alloc_free(m->emu, m->vars[i].address);
-        free(m->vars[i].data);
+        ModuleVar *v = &m->vars[i];
+        if (v->data == NULL) continue;
+        alloc_end(m->emu, v->address);
+        if (!v->is_borrowed) free(v->data);
     }
     for (int i = 0; i < m->n_code; i++) code_free(&m->code[i]);
     free(m->code);
@@ -173,7 +235,7 @@ void emu_unload(EmuModule *m) {
 }
 
 void emu_reset(EmuModule *m) {
-    for (int i = 0; i < m->ptx->n_vars; i++) fill_var(m, &m->vars[i], NULL);
+    for (int i = 0; i < m->ptx->n_vars; i++) fill_var(m, &m->vars[i]);
 }
 
 void *emu_symbol(EmuModule *m, const char *name, size_t *size_bytes, uint64_t *address) {
@@ -192,7 +254,10 @@ void *emu_symbol(EmuModule *m, const char *name, size_t *size_bytes, uint64_t *a
 Code *module_entry(const EmuModule *m, const char *kernel, gi_err *err) {
     for (int i = 0; kernel && i < m->n_code; i++) {
         const PtxFunc *f = m->code[i].func;
-        if (f && f->is_entry && f->has_body && strcmp(f->name, kernel) == 0) return &m->code[i];
+        if (!f->is_entry || !f->has_body || strcmp(f->name, kernel) != 0) continue;
+        if (m->code[i].refused == NULL) return &m->code[i];
+        gi_fail(err, "compile", "%s", m->code[i].refused);
+        return NULL;
     }
     const char *first = emu_kernel_name(m, 0);
     gi_fail(err, "usage", "the module has no kernel '%s'%s%s", kernel ? kernel : "(none)",
@@ -209,20 +274,15 @@ bool emu_kernel_info(const EmuModule *m, const char *kernel, EmuKernelInfo *out,
     const Code *code = module_entry(m, kernel, err);
     if (code == NULL) return false;
     const PtxFunc *f = code->func;
-    if (f->n_params > 64)
-        return gi_fail(err, "usage", "kernel %s has %d parameters; 64 are supported", kernel,
-                       f->n_params);
     *out = (EmuKernelInfo){.registers = code->registers,
                            .shared_bytes = code->shared_bytes,
                            .local_bytes = code->local_bytes,
+                           .param_bytes = module_param_bytes(code),
                            .n_params = f->n_params,
-                           .param_bytes = module_param_bytes(code)};
+                           .param_size = code->formal_size,
+                           .param_offset = code->formal};
     const int *n = f->reqntid[0] ? f->reqntid : f->maxntid;
     if (n[0]) out->max_threads = n[0] * (n[1] ? n[1] : 1) * (n[2] ? n[2] : 1);
-    for (int i = 0; i < f->n_params; i++) {
-        out->param_offset[i] = code->formal[i];
-        out->param_size[i] = code->formal_size[i];
-    }
     return true;
 }
 

@@ -63,10 +63,14 @@ static void find_regions(Shadow *s, Alloc **by, int n) {
 }
 
 static void watch_for_races(Shadow *s, Emu *e) {
-    Alloc **by = gi_alloc((size_t)(e->n_alloc + 1) * sizeof *by);
+    Alloc **by = gi_alloc((size_t)(e->n_list + 1) * sizeof *by);
     int n = 0, k = 0;
-    for (int i = 1; i < e->n_alloc; i++)
-        if (e->alloc[i].live && e->alloc[i].size) by[n++] = &e->alloc[i];
+    for (int i = 0; i < e->n_list; i++) {
+        Alloc *a = &e->alloc[e->list[i]];
+        bool is_barrier = e->workspace && a->address == e->workspace; /* it orders, and is right */
+        if (is_barrier) a->watched = true;
+        else if (!a->is_hidden && a->size) by[n++] = a;
+    }
     qsort(by, (size_t)n, sizeof *by, by_address);
     s->region = gi_alloc((size_t)(n + 1) * sizeof *s->region);
     find_regions(s, by, n);
@@ -82,28 +86,36 @@ static void watch_for_races(Shadow *s, Emu *e) {
 }
 
 static void watch_unwritten(Emu *e) {
-    for (int i = 1; i < e->n_alloc; i++) {
-        Alloc *a = &e->alloc[i];
-        if (!a->live || !a->unwritten) continue;
+    for (int i = 0; i < e->n_list; i++) {
+        Alloc *a = &e->alloc[e->list[i]];
+        if (!a->unwritten) continue;
         if (a->written == NULL) a->written = gi_alloc((size_t)a->size / 8 + 1);
         a->watched = true;
     }
 }
 
-/* A kernel is about to write nobody knows where. */
-static void forget_unwritten(Emu *e) {
-    for (int i = 1; i < e->n_alloc; i++)
-        if (e->alloc[i].unwritten) emu_written(e, (uint64_t)i << ID_SHIFT);
-}
-
 Shadow *shadow_new(Machine *m) {
     const EmuLaunch *l = m->launch;
-    if (!l->count_uninitialised) forget_unwritten(m->emu);
+    if (!l->count_uninitialised) alloc_written(m->emu); /* who knows where it will write */
     if (!l->count_uninitialised && l->check_races == EMU_RACES_NONE) return NULL;
     Shadow *s = gi_alloc(sizeof *s);
     if (l->count_uninitialised) watch_unwritten(m->emu);
     if (l->check_races >= EMU_RACES_GLOBAL) watch_for_races(s, m->emu);
     return s;
+}
+
+/* Nobody has written it, and it is a region of its own. */
+void shadow_object(Machine *m, Alloc *a) {
+    Shadow *s = m->shadow;
+    a->unwritten = m->launch->count_uninitialised;
+    if (a->unwritten) a->written = gi_alloc((size_t)a->size / 8 + 1);
+    a->watched = a->unwritten;
+    if (m->launch->check_races < EMU_RACES_GLOBAL || a->size == 0) return;
+    s->region = gi_realloc(s->region, (size_t)(s->n_regions + 1) * sizeof *s->region);
+    a->cells = cells_new(a->size, false);
+    s->region[s->n_regions++] =
+        (Region){.from = a->data, .to = a->data + a->size, .writable = true, .cells = a->cells};
+    a->watched = true;
 }
 
 static void free_block(BlockShadow *b) {
@@ -117,8 +129,11 @@ static void free_block(BlockShadow *b) {
 void shadow_free(Machine *m) {
     Shadow *s = m->shadow;
     if (s == NULL) return;
-    for (int i = 1; i < m->emu->n_alloc; i++)
-        m->emu->alloc[i].watched = false, m->emu->alloc[i].cells = NULL;
+    for (int i = 0; i < m->emu->n_list; i++) {
+        Alloc *a = &m->emu->alloc[m->emu->list[i]];
+        a->watched = false;
+        a->cells = NULL;
+    }
     for (int i = 0; i < s->n_regions; i++) cells_free(s->region[i].cells);
     for (int i = 0; i < s->n_blocks; i++) free_block(s->block[i]);
     free(s->block);
@@ -197,9 +212,11 @@ static void note_unwritten(const Access *a) {
 /* written: a bit for each byte from `at` on. */
 static void check_written(const Access *a, uint8_t *written, uint64_t at) {
     bool reads = !a->is_write || a->order & ORDER_ATOMIC, unwritten = false;
-    for (uint64_t i = at; i < at + a->bytes; i++) {
-        unwritten |= !(written[i / 8] >> i % 8 & 1);
-        if (a->is_write) written[i / 8] |= (uint8_t)(1u << i % 8);
+    uint8_t own = (uint8_t)(a->bytes >= 8 ? 255 : ((1u << a->bytes) - 1) << at % 8);
+    for (unsigned k = 0; k < a->bytes; k += 8) { /* accesses are aligned: to these bits */
+        uint8_t *bits = &written[(at + k) / 8];
+        unwritten |= (~*bits & own) != 0;
+        if (a->is_write) *bits |= own;
     }
     if (reads && unwritten) note_unwritten(a);
 }
@@ -266,7 +283,7 @@ static Touch touch_of(const Access *a, const Shadow *s, int thread) {
 
 void shadow_access(const Access *a, const Alloc *in, const uint8_t *memory, const void *value) {
     Shadow *s = a->m->shadow;
-    uint64_t at = in ? a->address & OFFSET_MASK : a->address;
+    uint64_t at = in ? a->address - in->address : a->address;
     uint8_t *written = in ? in->written : s->here->shared_written;
     if (written) check_written(a, written, at);
     if (s->here->shared == NULL) return;

@@ -152,7 +152,7 @@ static void take_elect(Machine *m, Warp *w, const Ins *in, const SyncForm *f, co
 
 static void take_barrier(Machine *m, Warp *w, const Ins *in, const SyncForm *f, const Meet *meet) {
     (void)in;
-    w->asked = true; /* memory that others wrote may be seen from here on */
+    warp_fence(w);
     for (uint32_t left = m->shadow ? w->active : 0; left;) {
         uint32_t lanes = mask_of(w, f, (uint32_t)__builtin_ctz(left)) & meet->lanes;
         shadow_warp_sync(m, w, lanes);

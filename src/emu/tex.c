@@ -5,9 +5,9 @@
 ** 1/256 is the finest step and 1 can be reached ("9-bit fixed point with 8 bits of fractional
 ** value"). All arithmetic on coordinates is exact in double, so results are the same everywhere.
 **
-** Limits: no mipmaps, cube maps, gather or anisotropy. Where NVIDIA's text leaves a choice (how a
-** weight is rounded: to nearest; the sum: in double, rounded once) real GPUs may differ in the
-** last bit of the weight.
+** Limits: no mipmaps or anisotropy, and no seamless cube maps: a filter stays on its face. Where
+** NVIDIA's text leaves a choice (how a weight is rounded: to nearest; the sum: in double, rounded
+** once) real GPUs may differ in the last bit of the weight.
 **
 ** Reference: CUDA C++ Programming Guide, appendix "Texture Fetching"; runtime API, cudaTextureDesc.
 */
@@ -54,6 +54,14 @@ int64_t tex_bytes(const EmuTexture *t) {
     int64_t slices = t->dims > 2 ? t->size[2] : t->layers > 0 ? t->layers : 1;
     int64_t rows = height(t) * slices;
     return (rows - 1) * row_bytes(t) + t->size[0] * texel_bytes(t);
+}
+
+int64_t tex_row_bytes(const EmuTexture *t) {
+    return t->size[0] * texel_bytes(t);
+}
+
+int64_t tex_byte_offset(const EmuTexture *t, const int64_t at[3]) {
+    return (at[2] * height(t) + at[1]) * row_bytes(t) + at[0];
 }
 
 bool tex_yields_float(const EmuTexture *t) {
@@ -206,8 +214,62 @@ static float filter(const EmuTexture *t, const Axis axes[3], int channel) {
     return (float)sum;
 }
 
+/* ---- cube maps ---- */
+
+/* The face that a direction meets, and where: CUDA's table, "Cubemap Textures". */
+static int cube_face(const float v[3], float st[2]) {
+    const float x = v[0], y = v[1], z = v[2], a = fabsf(x), b = fabsf(y), c = fabsf(z);
+    float m, s, t;
+    int face;
+    if (a >= b && a >= c) face = x >= 0 ? 0 : 1, m = a, s = x >= 0 ? -z : z, t = -y;
+    else if (b >= c) face = y >= 0 ? 2 : 3, m = b, s = x, t = y >= 0 ? z : -z;
+    else face = z >= 0 ? 4 : 5, m = c, s = z >= 0 ? x : -x, t = -y;
+    st[0] = (s / m + 1) / 2;
+    st[1] = (t / m + 1) / 2;
+    return face;
+}
+
+/* A fetch from a layered texture of the faces. */
+static void sample_cube(const EmuTexture *t, const TexCoord *at, uint32_t out[4],
+                        int64_t *byte_offset) {
+    EmuTexture faces = *t;
+    TexCoord on = *at;
+    faces.cube = on.cube = false;
+    faces.normalized_coords = on.layered = true;
+    for (int k = 0; k < 3; k++) faces.address[k] = EMU_TEX_CLAMP;
+    int face = cube_face(at->f, on.f);
+    int64_t last = t->layers / 6 - 1, cube = at->layered ? at->layer : 0;
+    on.layer = (int32_t)(6 * (cube < 0 ? 0 : cube > last ? last : cube) + face);
+    tex_sample(&faces, &on, out, byte_offset);
+}
+
+/* ---- the four texels of a linear filter ---- */
+
+/* Lower left, lower right, upper right, upper left; y grows downwards. */
+static void gather(const EmuTexture *t, const TexCoord *at, uint32_t out[4], int64_t *byte_offset) {
+    static const int x[4] = {0, 1, 1, 0}, y[4] = {1, 1, 0, 0};
+    EmuTexture filtered = *t;
+    Axis axes[3];
+    filtered.linear_filter = true;
+    make_axes(&filtered, at, axes);
+    int64_t z = axes[2].index[0];
+    for (int k = 0; k < 4; k++) {
+        int64_t offset = texel_offset(t, axes[0].index[x[k]], axes[1].index[y[k]], z);
+        out[k] = at->gather > t->channels ? 0 : channel_bits(t, offset, at->gather - 1);
+    }
+    *byte_offset = texel_offset(t, axes[0].index[0], axes[1].index[0], z);
+}
+
 void tex_sample(const EmuTexture *t, const TexCoord *at, uint32_t out[4], int64_t *byte_offset) {
     Axis axes[3];
+    if (at->cube) {
+        sample_cube(t, at, out, byte_offset);
+        return;
+    }
+    if (at->gather) {
+        gather(t, at, out, byte_offset);
+        return;
+    }
     make_axes(t, at, axes);
     int64_t offset = texel_offset(t, axes[0].index[0], axes[1].index[0], axes[2].index[0]);
     bool outside_linear = t->kind == EMU_TEX_LINEAR && offset < 0;
@@ -224,7 +286,12 @@ void tex_sample(const EmuTexture *t, const TexCoord *at, uint32_t out[4], int64_
 /* ---- checks ---- */
 
 const char *tex_misuse(const EmuTexture *t, const TexCoord *at, bool as_int) {
-    if (at->layered != (t->layers > 0))
+    if (at->cube != t->cube)
+        return at->cube ? "reads a texture that is no cube map as one"
+                        : "reads a cube map as another texture";
+    if (at->cube && !at->layered && t->layers != 6)
+        return "reads several cube maps without saying which";
+    if (!at->cube && at->layered != (t->layers > 0))
         return at->layered ? "reads a texture without layers as a layered one"
                            : "reads a layered texture without a layer";
     if (at->dims != t->dims)
@@ -261,6 +328,9 @@ bool emu_texture_check(const EmuTexture *t, gi_err *err) {
         return gi_fail(err, "usage",
                        "a texture of this size is impossible: every side must be 1 or "
                        "more and all of it at most 2^40 texels");
+    if (t->cube && (t->dims != 2 || t->size[0] != t->size[1] || t->layers < 6 || t->layers % 6))
+        return gi_fail(err, "usage",
+                       "a cube map has six square faces as its layers, or several times six");
     if (t->layers > 0 && t->dims == 3)
         return gi_fail(err, "usage", "a 3-D texture cannot have layers");
     if (t->pitch_bytes && t->pitch_bytes < t->size[0] * texel_bytes(t))

@@ -10,6 +10,8 @@ typedef struct TexCoord {
     int dims; /* of the instruction, without the layer */
     bool is_int;
     bool layered; /* a1d, a2d */
+    bool cube;    /* a direction in f; dims is 2, that of a face */
+    int gather;   /* tld4: this channel, from 1, of four texels; 0: a fetch */
     float f[3];
     int32_t i[3];
     int32_t layer; /* when layered */
@@ -29,7 +31,10 @@ const char *tex_misuse(const EmuTexture *t, const TexCoord *at, bool as_int);
 /* Are texels floats (f16, f32, or normalised integers)? */
 bool tex_yields_float(const EmuTexture *t);
 
-/* Bytes of memory that a description covers, from data on. */
+/* Bytes of memory that a description covers, from data on; of a row's texels; and where byte
+** at[0] of row at[1] of slice or layer at[2] is. */
 int64_t tex_bytes(const EmuTexture *t);
+int64_t tex_row_bytes(const EmuTexture *t);
+int64_t tex_byte_offset(const EmuTexture *t, const int64_t at[3]);
 
 #endif

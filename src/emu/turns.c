@@ -10,7 +10,8 @@
 **     so they do after PATIENCE turns of a path that looks and is never quite in vain);
 **   - a warp all of whose paths ran in vain is stuck. When all warps of all blocks that have begun
 **     are stuck, or wait for such at a barrier, as many blocks again begin, up to those that the
-**     GPU holds at a time: on a GPU later ones run beside the earlier.
+**     GPU holds at a time: on a GPU later ones run beside the earlier. But not where all of them
+**     looked at shared memory alone: no other block writes there.
 **
 ** From then on turns are short. All of this follows from what the kernel does and never from a
 ** clock, so equal launches run equally. Who waits for what never happens does so until the budget
@@ -18,6 +19,7 @@
 */
 #include "emu/core.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -121,6 +123,7 @@ static void end_warp(Machine *m, Warp *w) {
 static void let_others(Machine *m, Warp *w) {
     bool in_vain = w->asked && !w->moved, rotated;
     w->stuck &= in_vain;
+    if (!in_vain) w->beyond = w->fenced = w->looked = false;
     if (!in_vain && (!w->asked || ++w->patience < PATIENCE)) return;
     w->patience = 0;
     rotated = warp_rotate(m, w, in_vain ? TURN_FRESH : TURN_ANY);
@@ -215,11 +218,13 @@ static bool begin_block(Machine *m, uint64_t index) {
     b->ctaid[2] = (unsigned)(index / g[0] / g[1]);
     b->smid = (unsigned)(index % (uint64_t)(m->model->sms >= 1 ? m->model->sms : 1));
     if (m->shared_bytes) memset(b->shared, 0xff, m->shared_bytes);
+    if (b->reserved) memset(b->reserved, 0xff, RESERVED_BYTES);
     if (b->barriers_met) memset(b->barrier, 0, sizeof b->barrier);
     b->barriers_met = 0;
     for (int i = 0; i < m->n_warps; i++) {
         b->warp[i].state = WARP_READY;
         b->warp[i].begun = b->warp[i].stuck = false;
+        b->warp[i].beyond = b->warp[i].fenced = b->warp[i].looked = false;
         b->warp[i].live = b->warp[i].exist;
     }
     enter_block(m, b);
@@ -252,6 +257,11 @@ static bool run_open(Machine *m) {
     return true;
 }
 
+/* May what a stuck warp waits for come from a block that has not begun? */
+static bool looks_beyond(const Warp *w) {
+    return w->beyond || (w->fenced && w->looked);
+}
+
 /* Does nobody who has begun get on, because of what somebody else is to do? */
 static bool all_stuck(const Machine *m) {
     bool stuck = false;
@@ -259,13 +269,14 @@ static bool all_stuck(const Machine *m) {
         for (int i = 0; i < m->n_warps; i++) {
             const Warp *w = &m->open[k]->warp[i];
             if (w->state == WARP_READY && !w->stuck) return false;
-            stuck |= w->state == WARP_READY;
+            stuck |= w->state == WARP_READY && looks_beyond(w);
         }
     return stuck;
 }
 
 /* How many blocks shall begin now. */
 static int wanted(Machine *m) {
+    if (m->launch->cooperative) return INT_MAX; /* they fit: launch.c */
     if (m->n_open == 0) return 1;
     if (!all_stuck(m)) return 0;
     m->turn = SHORT_TURN;
@@ -275,7 +286,7 @@ static int wanted(Machine *m) {
 bool turns_run(Machine *m) {
     const unsigned *g = m->launch->grid;
     uint64_t next = 0, blocks = (uint64_t)g[0] * g[1] * g[2];
-    m->turn = TURN;
+    m->turn = m->launch->cooperative ? SHORT_TURN : TURN;
     m->begun = m->launch->timeout_s > 0 ? processor_seconds() : 0;
     while (next < blocks || m->n_open > 0) {
         for (int n = wanted(m); n > 0 && next < blocks && m->n_open < m->resident; n--) {
@@ -295,6 +306,7 @@ void turns_free(Machine *m) {
         for (int i = 0; i < m->n_warps; i++) warp_store_free(&b->warp[i].s);
         free(b->warp);
         free(b->shared);
+        free(b->reserved);
         free(b);
     }
     free(m->open);

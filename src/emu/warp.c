@@ -23,6 +23,7 @@
 #include "emu/core.h"
 #include "emu/ops.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -325,6 +326,10 @@ static uint32_t uniform_value(const Machine *m, const Warp *w, const PoolRow *ro
     case POOL_NSMID: return (uint32_t)m->model->sms;
     case POOL_DYNAMIC_SMEM: return (uint32_t)l->shared_bytes;
     case POOL_TOTAL_SMEM: return m->shared_bytes;
+    case POOL_WORKSPACE_LOW: return l->cooperative ? (uint32_t)m->emu->workspace : 0;
+    case POOL_WORKSPACE_HIGH: return l->cooperative ? (uint32_t)(m->emu->workspace >> 32) : 0;
+    case POOL_RESERVED: return RESERVED_AT;
+    case POOL_RESERVED_END: return RESERVED_AT + RESERVED_BYTES;
     default: return 0;
     }
 }
@@ -390,21 +395,25 @@ static bool reserve(uint8_t **p, size_t *cap, size_t need) {
     return true;
 }
 
-/* Local memory of a call: 0xff, so that reading what was never written shows. Lanes that are not in
-** this call may have other things there. */
-static bool open_local(Machine *m, Warp *w, Frame *f) {
-    uint32_t base = (w->local_top + 15) & ~15u, top = base + f->code->local_bytes;
+/* Local memory from base to top: 0xff, so that reading what was never written shows. Lanes that are
+** not active may have other things there. */
+static bool fill_local(Machine *m, Warp *w, uint32_t base, uint32_t top) {
     size_t rows = (size_t)(top + 3) / 4 * ROW32, old = (size_t)base / 4 * ROW32;
     size_t want = rows > w->s.local_cap && w->s.local_cap ? rows + rows / 2 : rows;
+    if (rows == old) return true;
     if (!reserve(&w->s.local, &w->s.local_cap, want)) return false;
     if (w->active == w->live && rows > old) memset(w->s.local + old, 0xff, rows - old);
     else
         for (U32 *row = (U32 *)(void *)(w->s.local + old); old < rows; old += ROW32, row += LANES)
             for (uint32_t k = w->active; k; k &= k - 1) row[__builtin_ctz(k)] = 0xffffffff;
-    f->local_base = base;
-    f->local_top = top;
     if (m->shadow) shadow_local_frame(m, w, base, top);
     return true;
+}
+
+static bool open_local(Machine *m, Warp *w, Frame *f) {
+    f->local_base = (w->local_top + 15) & ~15u;
+    f->local_top = f->local_base + f->code->local_bytes;
+    return fill_local(m, w, f->local_base, f->local_top);
 }
 
 static bool open_frame(Machine *m, Warp *w, Frame *f, Code *code) {
@@ -455,6 +464,7 @@ static void begin_frame(Warp *w, int frame) {
 
 bool warp_begin(Machine *m, Warp *w, Code *entry) {
     if (m->n_spare > 0) w->s = m->spare[--m->n_spare];
+    if (w->s.copies) copies_begin(w->s.copies);
     w->begun = true;
     w->active = w->exist;
     w->n_path = 0;
@@ -474,6 +484,7 @@ void warp_store_free(WarpStore *s) {
     free(s->frame);
     free(s->path);
     free(s->local);
+    copies_free(s->copies);
     *s = (WarpStore){0};
 }
 
@@ -482,6 +493,7 @@ void warp_store_free(WarpStore *s) {
 /* Copies parameters lane by lane between the areas of two frames. */
 static void copy_params(uint32_t mask, const Frame *from, const uint32_t *from_at,
                         const Frame *to, const uint32_t *to_at, const uint32_t *size, int n) {
+    if (n == 0) return; /* there may be no areas */
     for (; mask; mask &= mask - 1) {
         size_t i = (size_t)__builtin_ctz(mask);
         const uint8_t *source = from->params + i * from->code->param_bytes;
@@ -490,26 +502,40 @@ static void copy_params(uint32_t mask, const Frame *from, const uint32_t *from_a
     }
 }
 
-static bool stack_overflow(Machine *m, Warp *w, const Ins *in, const Code *callee) {
+/* Bytes of stack that the running function and its callers have. */
+static double stack_used(const Warp *w, int *depth) {
     double used = w->local_top;
-    int depth = 0;
+    *depth = 0;
     for (int i = w->frame;; i = w->s.frame[i].caller) {
         used += w->s.frame[i].code->param_bytes + 16.0;
-        depth++;
-        if (i == 0) break;
+        ++*depth;
+        if (i == 0) return used;
     }
-    used += callee->local_bytes + callee->param_bytes + 16.0;
+}
+
+/* what: "call of f" */
+static bool stack_overflow(Machine *m, Warp *w, const Ins *in, double bytes, const char *what) {
+    int depth;
+    double used = stack_used(w, &depth) + bytes;
     if (used <= m->model->local_per_thread) return false;
+    m->cause = EMU_CAUSE_STACK;
     fault_raise(m, w, in, -1, EMU_LAUNCH_ERROR,
-                "stack overflow: call of %s at depth %d needs %.0f bytes of stack a thread, and "
-                "there are %.0f",
-                callee->func->name, depth, used, m->model->local_per_thread);
+                "stack overflow: %s at depth %d needs %.0f bytes of stack a thread, and there are "
+                "%.0f",
+                what, depth, used, m->model->local_per_thread);
     return true;
+}
+
+static bool call_overflow(Machine *m, Warp *w, const Ins *in, const Code *callee) {
+    char what[200];
+    double bytes = callee->local_bytes + callee->param_bytes + 16.0;
+    snprintf(what, sizeof what, "call of %.180s", callee->func->name);
+    return stack_overflow(m, w, in, bytes, what);
 }
 
 static bool call_code(Machine *m, Warp *w, const Ins *in, Code *callee) {
     const CallForm *f = &w->code->call[in->imm];
-    if (stack_overflow(m, w, in, callee)) return false;
+    if (call_overflow(m, w, in, callee)) return false;
     int index = free_frame(w);
     Frame *frame = &w->s.frame[index];
     if (!open_frame(m, w, frame, callee))
@@ -523,21 +549,47 @@ static bool call_code(Machine *m, Warp *w, const Ins *in, Code *callee) {
     return true;
 }
 
+bool warp_alloca(Machine *m, Warp *w, const Ins *in, uint64_t bytes, uint32_t align,
+                 uint64_t *base) {
+    uint64_t from = (w->local_top + (uint64_t)align - 1) & ~((uint64_t)align - 1);
+    uint64_t most = (uint64_t)m->model->local_per_thread + 1;
+    uint64_t to = from + (bytes < most ? bytes : most);
+    if (stack_overflow(m, w, in, (double)(to - w->local_top), "alloca")) return false;
+    to = (to + 7) & ~(uint64_t)7;
+    if (!fill_local(m, w, (uint32_t)(from & ~(uint64_t)3), (uint32_t)to))
+        return fault_raise(m, w, in, -1, EMU_OUT_OF_MEMORY, "no host memory for an alloca");
+    w->local_top = w->s.frame[w->frame].local_top = (uint32_t)to;
+    *base = from;
+    return true;
+}
+
+/* Lanes that are elsewhere may still have something there. */
+void warp_stackrestore(Warp *w, uint64_t top) {
+    Frame *f = &w->s.frame[w->frame];
+    uint64_t least = f->local_base + f->code->local_bytes;
+    if (w->active != w->live || top < least || top > f->local_top) return;
+    w->local_top = f->local_top = (uint32_t)top;
+}
+
 /* The function an address stands for, when it fits the call's parameters. */
 static Code *indirect_callee(Machine *m, Warp *w, const Ins *in, int lane, uint64_t address) {
     const CallForm *f = &w->code->call[in->imm];
-    uint64_t index = (address - WINDOW(ID_FUNC)) / 16;
-    bool is_function = address >> ID_SHIFT == ID_FUNC && address % 16 == 0 &&
-                       index < (uint64_t)m->mod->n_code && m->mod->code[index].ins &&
-                       !m->mod->code[index].func->is_entry;
-    Code *callee = is_function ? &m->mod->code[index] : NULL;
+    int index = module_func_at(m->mod, address);
+    Code *callee = index >= 0 ? &m->mod->code[index] : NULL;
+    if (callee && callee->refused) {
+        fault_raise(m, w, in, lane, EMU_LAUNCH_ERROR, "indirect call of %s, which is refused: %s",
+                    callee->func->name, callee->refused);
+        return NULL;
+    }
     bool fits = callee && callee->func->n_params == f->n_args && callee->func->n_rets == f->n_rets;
     for (int k = 0; fits && k < f->n_args; k++) fits = callee->formal_size[k] == f->arg_size[k];
     for (int k = 0; fits && k < f->n_rets; k++) fits = callee->result_size[k] == f->ret_size[k];
     if (fits) return callee;
     fault_raise(m, w, in, lane, EMU_LAUNCH_ERROR,
                 callee ? "indirect call of a function with other parameters (0x%llx)"
-                       : "indirect call of address 0x%llx, where no function is",
+                : address >> ID_SHIFT == ID_FUNC
+                    ? "indirect call of a function of another module (0x%llx)"
+                    : "indirect call of address 0x%llx, where no function is",
                 (unsigned long long)address);
     return NULL;
 }

@@ -42,9 +42,11 @@ static void close_above(int last) {
 }
 
 /* Handlers are the parent's code; what it ignores the worker need not. SIGTTOU stays ignored: a
-** worker's group is in the background, and a message on the terminal must not stop it. */
+** worker's group is in the background, and a message on the terminal must not stop it. SIGUSR1 is
+** for the host, and a batch system sends it to all. */
 static void reset_signals(void) {
-    for (int s = 1; s < NSIG; s++) signal(s, s == SIGTTOU ? SIG_IGN : SIG_DFL);
+    for (int s = 1; s < NSIG; s++)
+        signal(s, s == SIGTTOU || s == SIGUSR1 ? SIG_IGN : SIG_DFL);
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
@@ -96,6 +98,7 @@ pid_t spawn_worker(char *const *argv, int socket, gi_err *err) {
     Start s = {argv, fcntl(socket, F_DUPFD_CLOEXEC, FARM_WORKER_FD + 1),
                move_up(open("/dev/null", O_RDWR | O_CLOEXEC)), getpid(), 0};
     pid_t pid = -1;
+    const char *what = argv[0];
     if (s.socket >= 0 && s.null >= 0) {
         sigset_t all, old;
         sigfillset(&all);
@@ -104,12 +107,13 @@ pid_t spawn_worker(char *const *argv, int socket, gi_err *err) {
         pthread_sigmask(SIG_SETMASK, &old, NULL);
     } else {
         s.reason = errno;
+        what = s.socket < 0 ? "its socket" : "/dev/null";
     }
     if (s.socket >= 0) close(s.socket);
     if (s.null >= 0) close(s.null);
     if (pid > 0 && s.reason != 0) spawn_reap(pid);
     if (pid > 0 && s.reason == 0) return pid;
-    gi_fail(err, "io", "cannot start the worker %s: %s", argv[0], strerror(s.reason));
+    gi_fail(err, "io", "cannot start a worker: %s: %s", what, strerror(s.reason));
     return 0;
 }
 

@@ -273,16 +273,19 @@ static bool read_gene(const Reader *r, Gene *out) {
 
 bool genome_parse(const Grammar *g, const char *text, Genome *out, gi_err *err) {
     Genome read = {0};
-    for (const char *at = text + strspn(text, " \t\r\n"); *at; at += strspn(at, " \t\r\n")) {
-        Reader r = {g, at, (int)strcspn(at, " \t\r\n"), read.n + 1, err};
+    Reader r = {.g = g, .err = err};
+    for (const char *at = text; *(at += strspn(at, " \t\r\n")); at += r.len) {
         Gene gene = {0};
+        r.gene = at;
+        r.len = (int)strcspn(at, " \t\r\n");
+        r.number++;
+        if (strncmp(at, "<ptx:", 5) == 0) continue;
         if (!read_gene(&r, &gene)) {
             genome_free(&read);
             return false;
         }
         gi_grow(read.genes, read.n, read.cap);
         read.genes[read.n++] = gene;
-        at += r.len;
     }
     *out = read;
     return true;

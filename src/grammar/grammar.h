@@ -176,7 +176,8 @@ typedef struct Genome {
 ** <optconst_A><optconst_K0>; a filled one is emptied by <A>. NAME=undef turns a configuration macro
 ** off. Parses one line of genes separated by blanks. Refuses ("gene") a malformed or illegal gene
 ** with a message that names the gene, its position and the reason. Pragma and launchbounds slots
-** take pool rules as source. Short forms are accepted, full names printed. */
+** take pool rules as source. Short forms are accepted, full names printed. Genes that begin with
+** <ptx: are passed over: they are for what the source compiles to (ptx/genes.h). */
 bool genome_parse(const Grammar *g, const char *text, Genome *out, gi_err *err);
 void genome_print(const Grammar *g, const Genome *genome, gi_buf *out);
 void genome_free(Genome *genome);

@@ -21,21 +21,6 @@ static const char *const other_words[] = {"static", "extern", "constexpr", "thre
 static const char *const header_words[] = {"half",        "__half",        "half2", "__half2",
                                            "nv_bfloat16", "__nv_bfloat16", "dim3",  NULL};
 
-/* float4, uchar2, longlong3 … */
-static bool is_vector_name(const char *name) {
-    static const char *const elements[] = {"char", "short", "int", "long", "longlong", "float",
-                                           "double", NULL};
-    size_t n = strlen(name);
-    if (n < 2 || name[n - 1] < '1' || name[n - 1] > '4') return false;
-    bool is_unsigned = name[0] == 'u';
-    for (int i = 0; elements[i]; i++) {
-        size_t len = strlen(elements[i]);
-        if (len == n - 1 - is_unsigned && memcmp(name + is_unsigned, elements[i], len) == 0)
-            return true;
-    }
-    return false;
-}
-
 /* Does class `name` name a constructor? */
 static bool has_constructor(const Tree *t, int name) {
     for (int i = 0; i < t->n_node; i++) {
@@ -77,7 +62,7 @@ static Known what_type(const Tree *t, int first, int last) {
         if (name < 0) continue;
         if (arithmetic_macro(t, name)) return KNOWN_NUMBER;
         const char *text = t->names.text[name];
-        if (tok_in(t, i, header_words) || is_vector_name(text)) known = KNOWN_TYPE;
+        if (tok_in(t, i, header_words) || gi_is_vector_type(text)) known = KNOWN_TYPE;
         else if (type_of_file(t, name))
             known = has_constructor(t, name) ? KNOWN_CLASS : KNOWN_TYPE;
     }

@@ -143,9 +143,11 @@ static nifti_image *open_image(const char *path, gi_err *err) {
     char *file = header_file(path);
     nifti_image *nim = NULL;
     if (image_file_size(file, &unused, err) && read_header(file, &h, err)) {
+        errno = 0;
         nim = h.version == 2 ? nifti_convert_n2hdr2nim(h.as.two, NULL)
                              : nifti_convert_n1hdr2nim(h.as.one, NULL);
-        if (!nim) refuse(path, err);
+        if (!nim && errno == ENOMEM) gi_fail(err, "nomem", "no memory to read %s", path);
+        else if (!nim) refuse(path, err);
     }
     if (nim) {
         const bool one_file = h.version == 2 ? NIFTI_ONEFILE(h.as.two) : NIFTI_ONEFILE(h.as.one);
@@ -339,7 +341,7 @@ static nifti_image *new_image(const char *path, const Nifti *image, int type, gi
         if (named) return nim;
         nifti_image_free(nim);
     }
-    gi_fail(err, "nomem", "cannot make a NIfTI header for %s", path);
+    gi_fail(err, "nomem", "no memory to write %s", path);
     return NULL;
 }
 

@@ -41,8 +41,10 @@ static void instruction(Parser *P, PtxInstr in, const Name *opcode) {
         ptxp_expected(P, P->scratch.data);
     }
     ptxp_take_char(P, ';');
+    ptxp_before(P, &in);
     gi_grow(P->code, P->n_code, P->cap_code);
     P->code[P->n_code++] = in;
+    ptxp_behind(P, &in);
 }
 
 static void guarded(Parser *P, int line) {
@@ -71,9 +73,9 @@ static void branch_targets(Parser *P, Name *name) {
 /* (rets) _ (params) */
 static void call_prototype(Parser *P, Name *name) {
     PtxProto proto = {0};
-    if (ptxp_take_char(P, '(')) proto.n_rets = ptxp_params(P, false, &proto.rets);
+    if (ptxp_take_char(P, '(')) proto.n_rets = ptxp_params(P, false, true, &proto.rets);
     ptxp_ident(P, "'_' in the prototype");
-    if (ptxp_take_char(P, '(')) proto.n_params = ptxp_params(P, false, &proto.params);
+    if (ptxp_take_char(P, '(')) proto.n_params = ptxp_params(P, false, false, &proto.params);
     if (ptxp_take_char(P, '.') && !ptxp_is(ptxp_word(P, "noreturn"), "noreturn"))
         ptxp_fail(P, P->line, "a prototype ends in something other than .noreturn");
     proto.name = ptxp_declare(P, name, BIND_PROTO)->text;
@@ -217,7 +219,9 @@ void ptxp_body(Parser *P, PtxFunc *f) {
     begin(P);
     ptxp_open(P); /* names of the body may hide parameters */
     int outermost = P->depth;
+    ptxp_begin_reg_params(P);
     while (statement(P, outermost)) continue;
+    ptxp_end_reg_params(P);
     ptxp_expect(P, '}', "at the end of the function");
     ptxp_close(P);
     finish(P, f);

@@ -59,17 +59,36 @@ static PtxVar qualifiers(Parser *P, PtxSpace space, PtxLinkage linkage) {
     return v;
 }
 
-static void one_register(Parser *P, Name *name, PtxType type) {
+int ptxp_register(Parser *P, Name *name, PtxType type) {
     if (P->n_regs == PTXP_MAX_REGS)
         ptxp_fail(P, P->line, "a function has more than %d registers", PTXP_MAX_REGS);
     Binding *b = ptxp_declare(P, name, BIND_REG);
     b->index = P->n_regs;
     gi_grow(P->regs, P->n_regs, P->cap_regs);
-    P->regs[P->n_regs++] = (PtxReg){b->text, type};
+    P->regs[P->n_regs] = (PtxReg){b->text, type};
+    return P->n_regs++;
+}
+
+/* .v4 v: registers v$x, v$y, v$z, v$w, and v for all of them. */
+static void vector_register(Parser *P, Name *name, PtxType type, int n) {
+    int first = P->n_regs;
+    for (int i = 0; i < n; i++) {
+        gi_buf_clear(&P->scratch);
+        gi_buf_addf(&P->scratch, "%s$%c", name->text, "xyzw"[i]);
+        ptxp_register(P, ptxp_intern(P, P->scratch.data, P->scratch.len), type);
+    }
+    Binding *b = ptxp_declare(P, name, BIND_REG);
+    b->index = first;
+    b->n = n;
+}
+
+static void one_register(Parser *P, Name *name, const PtxVar *shape) {
+    if (shape->vec > 1) vector_register(P, name, shape->type, shape->vec);
+    else ptxp_register(P, name, shape->type);
 }
 
 /* %r<7> declares %r0 … %r6. */
-static void register_range(Parser *P, const Name *base, PtxType type) {
+static void register_range(Parser *P, const Name *base, const PtxVar *shape) {
     int n = ptxp_plain(P, "the number of registers", 0, PTXP_MAX_REGS);
     ptxp_expect(P, '>', "after the number of registers");
     for (int i = 0; i < n; i++) {
@@ -78,18 +97,17 @@ static void register_range(Parser *P, const Name *base, PtxType type) {
         char digits[12], *d = digits + sizeof digits;
         for (int k = i; d == digits + sizeof digits || k > 0; k /= 10) *--d = (char)('0' + k % 10);
         gi_buf_add(&P->scratch, d, (size_t)(digits + sizeof digits - d));
-        one_register(P, ptxp_intern(P, P->scratch.data, P->scratch.len), type);
+        one_register(P, ptxp_intern(P, P->scratch.data, P->scratch.len), shape);
     }
 }
 
 static void registers(Parser *P) {
     if (P->depth == 0) ptxp_fail(P, P->line, "registers are declared outside a function");
     PtxVar v = qualifiers(P, PTX_REG, PTX_PRIVATE);
-    if (v.vec != 1) ptxp_fail(P, P->line, "vector registers (.reg .v%d) are not supported", v.vec);
     do {
         Name *name = ptxp_ident(P, "a register's name");
-        if (ptxp_take_char(P, '<')) register_range(P, name, v.type);
-        else one_register(P, name, v.type);
+        if (ptxp_take_char(P, '<')) register_range(P, name, &v);
+        else one_register(P, name, &v);
     } while (ptxp_take_char(P, ','));
 }
 
@@ -116,12 +134,36 @@ static uint64_t size_of(Parser *P, const PtxVar *v, const int64_t *dims, int n_d
     return n_dims && dims[0] < 0 ? 0 : size;
 }
 
+/* A variable of the whole module that only one function knows: a name that nobody else has. */
+static const char *hoisted_name(Parser *P, Name *name) {
+    Name *fresh;
+    int i = 1;
+    do {
+        gi_buf_clear(&P->scratch);
+        gi_buf_addf(&P->scratch, "%s$%d", name->text, i++);
+        fresh = ptxp_intern(P, P->scratch.data, P->scratch.len);
+    } while (fresh->is_hoisted || fresh->bound);
+    fresh->is_hoisted = true;
+    return fresh->text;
+}
+
+static void add_module_variable(Parser *P, PtxVar *v) {
+    gi_grow(P->items, P->n_items, P->cap_items);
+    P->items[P->n_items++] = (PtxItem){PTX_ITEM_VAR, P->n_vars, 0};
+    gi_grow(P->vars, P->n_vars, P->cap_vars);
+    P->vars[P->n_vars++] = v;
+}
+
 static void one_variable(Parser *P, const PtxVar *shape) {
     PtxVar *v = ptxp_take(P->arena, sizeof *v);
     *v = *shape;
     v->line = P->line;
-    Binding *b = ptxp_declare(P, ptxp_ident(P, "a variable's name"), BIND_VAR);
+    Name *name = ptxp_ident(P, "a variable's name");
+    bool hoisted = P->depth && (v->space == PTX_GLOBAL || v->space == PTX_CONST);
+    const char *text = hoisted ? hoisted_name(P, name) : NULL;
+    Binding *b = ptxp_declare(P, name, BIND_VAR);
     b->var = v;
+    if (hoisted) b->text = text;
     v->name = b->text;
     int64_t dims[PTXP_MAX_DIMS];
     int n_dims = dimensions(P, dims);
@@ -130,14 +172,11 @@ static void one_variable(Parser *P, const PtxVar *shape) {
     else if (n_dims && dims[0] < 0 && !v->is_extern)
         ptxp_fail(P, v->line, "the size of '%s' is not known: only .extern arrays may be []",
                   v->name);
-    if (P->depth) {
+    if (P->depth == 0 || hoisted) {
+        add_module_variable(P, v);
+    } else {
         gi_grow(P->locals, P->n_locals, P->cap_locals);
         P->locals[P->n_locals++] = v;
-    } else {
-        gi_grow(P->items, P->n_items, P->cap_items);
-        P->items[P->n_items++] = (PtxItem){PTX_ITEM_VAR, P->n_vars};
-        gi_grow(P->vars, P->n_vars, P->cap_vars);
-        P->vars[P->n_vars++] = v;
     }
 }
 
@@ -152,15 +191,24 @@ void ptxp_declaration(Parser *P, PtxSpace space, PtxLinkage linkage) {
     ptxp_expect(P, ';', "after the declaration");
 }
 
-static void one_param(Parser *P, bool bind) {
+/* In a register: its variable has another name, as the register has its own. */
+static Name *reg_param(Parser *P, Name *name, PtxType type, bool is_ret) {
+    gi_grow(P->reg_params, P->n_reg_params, P->cap_reg_params);
+    P->reg_params[P->n_reg_params++] = (RegParam){name, type, is_ret, P->n_params, 0};
+    gi_buf_clear(&P->scratch);
+    gi_buf_addf(&P->scratch, "%s$param", name->text);
+    return ptxp_intern(P, P->scratch.data, P->scratch.len);
+}
+
+static void one_param(Parser *P, bool bind, bool is_ret) {
     ptxp_expect(P, '.', "before a parameter's .param");
     PtxSpace space;
-    if (!ptxp_space_of(ptxp_word(P, ".param"), &space) || space != PTX_PARAM)
-        ptxp_fail(P, P->line,
-                  "a parameter is not .param (parameters in registers are not supported)");
+    if (!ptxp_space_of(ptxp_word(P, ".param"), &space) || (space != PTX_PARAM && space != PTX_REG))
+        ptxp_fail(P, P->line, "a parameter is neither .param nor .reg");
     PtxVar v = qualifiers(P, PTX_PARAM, PTX_PRIVATE);
     v.line = P->line;
     Name *name = ptxp_ident(P, "a parameter's name");
+    if (space == PTX_REG && bind) name = reg_param(P, name, v.type, is_ret);
     v.name = bind ? ptxp_declare(P, name, BIND_VAR)->text : name->text;
     int64_t dims[PTXP_MAX_DIMS];
     int n_dims = dimensions(P, dims);
@@ -175,10 +223,10 @@ static void bind_params(Parser *P, const PtxVar *params, int n) {
     for (int i = n - 1; i >= 0; i--, b = b->next) b->var = &params[i];
 }
 
-int ptxp_params(Parser *P, bool bind, PtxVar **out) {
+int ptxp_params(Parser *P, bool bind, bool are_rets, PtxVar **out) {
     P->n_params = 0;
     if (!ptxp_take_char(P, ')')) {
-        do one_param(P, bind);
+        do one_param(P, bind, are_rets);
         while (ptxp_take_char(P, ','));
         ptxp_expect(P, ')', "after the parameters");
     }

@@ -61,38 +61,69 @@ static uint64_t element_bits(Parser *P, PtxType type, Constant c) {
     return c.bits;
 }
 
+static void put_mask(Parser *P, Init *in, int64_t offset, Constant mask);
+
 static void put_number(Parser *P, Init *in, int64_t offset) {
-    uint64_t bits = element_bits(P, in->var->type, ptxp_constant(P));
+    Constant number = ptxp_constant(P);
+    if (number.kind == PTX_IMM_INT && ptxp_take_char(P, '(')) {
+        put_mask(P, in, offset, number);
+        return;
+    }
+    uint64_t bits = element_bits(P, in->var->type, number);
     for (size_t i = 0; i < in->elem && i < 8; i++)
         P->init[offset + (int64_t)i] = (uint8_t)(bits >> 8 * i);
 }
 
-static void check_symbol(Parser *P, const Init *in, const Name *name) {
+static const Binding *binding_of(Parser *P, const Init *in, const Name *name) {
     const Binding *b = name->bound;
     if (b == NULL || (b->kind != BIND_VAR && b->kind != BIND_FUNC))
         ptxp_fail(P, P->line, "the initialiser of '%s' names '%s', which is not declared",
                   in->var->name, name->text);
-    if (in->elem != 8)
+    return b;
+}
+
+static void add_reloc(Parser *P, const Init *in, PtxReloc r) {
+    if (r.mask == 0 && in->elem != 8)
         ptxp_fail(P, P->line, "the address of '%s' needs 8 bytes, an element of '%s' has %d",
-                  name->text, in->var->name, (int)in->elem);
+                  r.symbol, in->var->name, (int)in->elem);
+    gi_grow(P->relocs, P->n_relocs, P->cap_relocs);
+    P->relocs[P->n_relocs++] = r;
 }
 
 /* symbol, symbol+8, generic(symbol)+8 */
-static void put_address(Parser *P, Init *in, int64_t offset) {
-    Name *name = ptxp_ident(P, "a symbol");
-    PtxReloc r = {.offset = (uint64_t)offset};
-    if (ptxp_is(name, "mask") && ptxp_peek(P) == '(')
-        ptxp_fail(P, P->line, "mask() in an initialiser is not supported");
+static PtxReloc address(Parser *P, const Init *in, int64_t offset, Name *name) {
+    PtxReloc r = {.offset = (uint64_t)offset, .func = -1};
     if (ptxp_is(name, "generic") && ptxp_take_char(P, '(')) {
         r.generic = true;
         name = ptxp_ident(P, "a variable's name");
         ptxp_expect(P, ')', "after generic(");
     }
-    check_symbol(P, in, name);
-    r.symbol = name->bound->text;
+    const Binding *b = binding_of(P, in, name);
+    r.symbol = b->text;
+    if (b->kind == BIND_VAR) r.var = b->var;
+    else r.func = b->index;
     if (ptxp_take_char(P, '+') || ptxp_peek(P) == '-') r.addend = ptxp_integer(P, "the offset");
-    gi_grow(P->relocs, P->n_relocs, P->cap_relocs);
-    P->relocs[P->n_relocs++] = r;
+    return r;
+}
+
+/* 0xff00(address), behind its '('; mask(0xff00, address) is the same. */
+static void put_mask(Parser *P, Init *in, int64_t offset, Constant mask) {
+    PtxReloc r = address(P, in, offset, ptxp_ident(P, "a symbol"));
+    r.mask = mask.bits;
+    if (r.mask == 0) ptxp_fail(P, P->line, "the mask of '%s' selects nothing", r.symbol);
+    ptxp_expect(P, ')', "after the symbol that is masked");
+    add_reloc(P, in, r);
+}
+
+static void put_address(Parser *P, Init *in, int64_t offset) {
+    Name *name = ptxp_ident(P, "a symbol");
+    if (!ptxp_is(name, "mask") || !ptxp_take_char(P, '(')) {
+        add_reloc(P, in, address(P, in, offset, name));
+        return;
+    }
+    Constant mask = ptxp_constant(P);
+    ptxp_expect(P, ',', "after the mask");
+    put_mask(P, in, offset, mask);
 }
 
 static void put(Parser *P, Init *in, int64_t offset) {

@@ -11,7 +11,7 @@ void ptxp_fail(Parser *P, int line, const char *fmt, ...) {
     va_start(args, fmt);
     vsnprintf(reason, sizeof reason, fmt, args);
     va_end(args);
-    gi_fail(P->err, "compile", "PTX line %d: %s", line, reason);
+    gi_fail(&P->why, "compile", "PTX line %d: %s", line, reason);
     longjmp(P->escape, 1);
 }
 

@@ -207,6 +207,7 @@ static int weight(const PtxFunc *f, int reg) {
 ** over instruction i; returns the new weight of what is live, *peak the most on the way: everything
 ** written is live just after, needed or not. */
 static int step_back(const Live *l, int i, int now, int *live, int mark, int *peak) {
+    if (l->m.n == 0) return now;
     const Mention *begin = l->m.v + l->m.first[i], *end = l->m.v + l->m.first[i + 1];
     for (const Mention *m = begin; m < end; m++) {
         if (!m->write || live[m->reg] == mark || live[m->reg] == -mark) continue;

@@ -114,7 +114,31 @@ static PtxOperand special_register(Parser *P, Name *name) {
     return op;
 }
 
+/* A vector register: v.y or v.g is one of it, v alone all. */
+static PtxOperand vector_register(Parser *P, const Binding *b) {
+    PtxOperand op = blank(PTX_OP_VECTOR);
+    if (ptxp_take_char(P, '.')) {
+        Name *part = ptxp_word(P, "a part such as x");
+        const char *letters = "xyzwrgba",
+                   *at = part->len == 1 ? strchr(letters, *part->text) : NULL;
+        if (at == NULL || (at - letters) % 4 >= b->n)
+            ptxp_fail(P, P->line, "'%s' has no part '.%s'", b->text, part->text);
+        op = blank(PTX_OP_REG);
+        op.reg = b->index + (int)(at - letters) % 4;
+        return op;
+    }
+    int base = P->n_ops;
+    for (int i = 0; i < b->n; i++) {
+        PtxOperand one = blank(PTX_OP_REG);
+        one.reg = b->index + i;
+        push(P, one);
+    }
+    pop_elems(P, &op, base);
+    return op;
+}
+
 static PtxOperand declared(Parser *P, const Binding *b) {
+    if (b->kind == BIND_REG && b->n) return vector_register(P, b);
     PtxOperand op = blank(b->kind == BIND_REG ? PTX_OP_REG : PTX_OP_SYMBOL);
     if (b->kind == BIND_REG) {
         op.reg = b->index;

@@ -131,25 +131,58 @@ static int function_index(Parser *P, Name *name, bool is_entry) {
 }
 
 static Name *signature(Parser *P, PtxFunc *f) {
-    if (!f->is_entry && ptxp_take_char(P, '(')) f->n_rets = ptxp_params(P, true, &f->rets);
+    if (!f->is_entry && ptxp_take_char(P, '(')) f->n_rets = ptxp_params(P, true, true, &f->rets);
     Name *name = ptxp_ident(P, "a function's name");
     f->name = name->text;
-    if (ptxp_take_char(P, '(')) f->n_params = ptxp_params(P, true, &f->params);
+    if (ptxp_take_char(P, '(')) f->n_params = ptxp_params(P, true, false, &f->params);
     directives(P, f);
     return name;
 }
 
-static void add_item(Parser *P, PtxItemKind kind, int index) {
+static void add_item(Parser *P, PtxItemKind kind, int index, int target) {
     gi_grow(P->items, P->n_items, P->cap_items);
-    P->items[P->n_items++] = (PtxItem){kind, index};
+    P->items[P->n_items++] = (PtxItem){kind, index, target};
+}
+
+/* To the '}' behind the '{' that was just read. */
+static void skip_body(Parser *P) {
+    for (int depth = 1, line = P->line; depth > 0;) {
+        if (P->p >= P->end) ptxp_fail(P, line, "the function that begins here has no closing '}'");
+        if (*P->p == '"') ptxp_string(P);
+        depth += (*P->p == '{') - (*P->p == '}');
+        P->p++;
+        ptxp_space(P);
+    }
+}
+
+/* Reads a body that may not be understood: then there is none of it, but the reason. */
+static void try_body(Parser *P, PtxFunc *f) {
+    jmp_buf outside;
+    const char *start = P->p;
+    int line = P->line, depth = P->depth;
+    memcpy(&outside, &P->escape, sizeof outside);
+    if (setjmp(P->escape) == 0) {
+        ptxp_body(P, f);
+    } else {
+        memcpy(&P->escape, &outside, sizeof outside);
+        while (P->depth > depth) ptxp_abandon(P);
+        P->nesting = P->n_ops = P->n_reg_params = 0;
+        P->p = start, P->line = line;
+        f->refused = ptxp_intern(P, P->why.message, strlen(P->why.message))->text;
+        f->has_body = true;
+        skip_body(P);
+    }
+    memcpy(&P->escape, &outside, sizeof outside);
 }
 
 static void function_body(Parser *P, PtxFunc *f, int index) {
     if (P->funcs[index].has_body)
         ptxp_fail(P, f->line, "the function '%s' has two bodies", f->name);
-    ptxp_body(P, f);
+    P->now = f;
+    if (P->most) try_body(P, f);
+    else ptxp_body(P, f);
     P->funcs[index] = *f;
-    add_item(P, PTX_ITEM_BODY, index);
+    add_item(P, PTX_ITEM_BODY, index, 0);
 }
 
 /* Its parameters are read before its name is known to the module, which is declared outside them:
@@ -166,7 +199,8 @@ static void function(Parser *P, PtxLinkage linkage, bool is_entry) {
     else {
         ptxp_expect(P, ';', "or '{' after the function's head");
         if (!P->funcs[index].has_body) P->funcs[index] = f;
-        add_item(P, PTX_ITEM_PROTOTYPE, index);
+        P->n_reg_params = 0;
+        add_item(P, PTX_ITEM_PROTOTYPE, index, 0);
     }
     ptxp_close(P);
 }
@@ -180,6 +214,23 @@ static bool linkage_of(const Name *word, PtxLinkage *out) {
         }
     }
     return false;
+}
+
+static int known_function(Parser *P) {
+    Name *name = ptxp_ident(P, "a function's name");
+    if (name->bound == NULL || name->bound->kind != BIND_FUNC)
+        ptxp_fail(P, P->line, "'%s' of an .alias is no function declared before", name->text);
+    return name->bound->index;
+}
+
+static void alias(Parser *P) {
+    int name = known_function(P);
+    ptxp_expect(P, ',', "after the alias's name");
+    int target = known_function(P);
+    if (P->funcs[name].has_body)
+        ptxp_fail(P, P->line, "'%s' is an alias and has a body", P->funcs[name].name);
+    ptxp_expect(P, ';', "after .alias");
+    add_item(P, PTX_ITEM_ALIAS, name, target);
 }
 
 static void module_pragma(Parser *P) {
@@ -207,7 +258,7 @@ static void directive(Parser *P) {
     else if (ptxp_is(word, "file")) ptxp_file(P);
     else if (ptxp_is(word, "section")) skip_section(P);
     else if (ptxp_is(word, "pragma")) module_pragma(P);
-    else if (ptxp_is(word, "alias")) ptxp_fail(P, line, ".alias is not supported");
+    else if (ptxp_is(word, "alias")) alias(P);
     else ptxp_fail(P, line, "the directive .%s is not known", word->text);
 }
 
@@ -227,24 +278,25 @@ static void keep_module(Parser *P) {
     m->funcs = ptxp_keep_all(P, P->funcs, m->n_funcs = P->n_funcs);
     m->files = ptxp_keep_all(P, P->files, m->n_files = P->n_files);
     m->items = ptxp_keep_all(P, P->items, m->n_items = P->n_items);
+    for (int i = 0; i < m->n_funcs && m->n_files; i++) m->funcs[i].file = m->files[0];
 }
 
 static void free_vectors(Parser *P) {
-    void *all[] = {P->table,  P->vars, P->funcs,  P->items,   P->files,   P->regs,
-                   P->locals, P->code, P->protos, P->pragmas, P->targets, P->labels,
-                   P->uses,   P->ops,  P->params, P->mods,    P->init,    P->relocs};
+    void *all[] = {P->table,  P->vars,   P->funcs,   P->items,   P->files,     P->regs, P->locals,
+                   P->code,   P->protos, P->pragmas, P->targets, P->labels,    P->uses, P->ops,
+                   P->params, P->mods,   P->init,    P->relocs,  P->reg_params};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) free(all[i]);
     gi_buf_free(&P->scratch);
     free(P);
 }
 
-PtxModule *ptx_parse(const char *text, size_t len, gi_err *err) {
+static PtxModule *parse(const char *text, size_t len, bool most, gi_err *err) {
     Parser *P = gi_alloc(sizeof *P);
     PtxArena *arena = gi_alloc(sizeof *arena);
     P->p = text;
     P->end = text + len;
     P->line = 1;
-    P->err = err;
+    P->most = most;
     P->arena = arena;
     P->m = ptxp_take(arena, sizeof *P->m);
     P->m->arena = arena;
@@ -254,16 +306,27 @@ PtxModule *ptx_parse(const char *text, size_t len, gi_err *err) {
     if (setjmp(P->escape) == 0) {
         module(P);
         keep_module(P);
+        ptxp_resolve_aliases(m);
         free_vectors(P);
         return m;
     }
+    if (err) *err = P->why;
     free_vectors(P);
     ptx_free(m);
     return NULL;
 }
 
+PtxModule *ptx_parse(const char *text, size_t len, gi_err *err) {
+    return parse(text, len, false, err);
+}
+
+PtxModule *ptx_parse_most(const char *text, size_t len, gi_err *err) {
+    return parse(text, len, true, err);
+}
+
 void ptx_free(PtxModule *m) {
     if (m == NULL) return;
+    for (int i = 0; i < m->n_parts; i++) ptx_free(m->parts[i]);
     PtxArena *arena = m->arena; /* m itself lies in it */
     ptxp_arena_free(arena);
     free(arena);

@@ -39,6 +39,7 @@ typedef struct Binding {
     BindKind kind;
     int depth;                   /* of its scope; 0 is the module */
     int index;                   /* of the register, function or target table */
+    int n;                       /* of a vector register: how many there are from index on */
     const PtxVar *var;
     const char *text;            /* the name it got: unique in its function */
     struct Name *name;
@@ -56,6 +57,7 @@ typedef struct Name {
     int renamed;                 /* how often a declaration in that function had to be renamed */
     int label;                   /* while labels are resolved: its instruction + 1 */
     int src_line, src_func;      /* for the key of a .loc: see body.c */
+    bool is_hoisted;             /* of a function's .global variable */
 } Name;
 
 /* A label, and a use of one. A use is resolved when the scope closes that declares the label. */
@@ -75,6 +77,15 @@ typedef struct Targets {         /* name: .branchtargets labels; */
     int n;
 } Targets;
 
+/* A parameter in a register, see lower.c. */
+typedef struct RegParam {
+    Name *name;
+    PtxType type;
+    bool is_ret;
+    int index; /* among the function's parameters, or returns */
+    int reg;   /* once the body declares it */
+} RegParam;
+
 typedef struct Scope {
     Binding *declared;
     int first_label, first_use;
@@ -84,7 +95,8 @@ typedef struct Parser {
     const char *p, *end;
     int line;
     jmp_buf escape;
-    gi_err *err;
+    bool most;  /* a function that is not understood is refused alone */
+    gi_err why; /* of the failure that escapes */
     PtxModule *m;
     PtxArena *arena;
     Name **table;                /* hash table of n_names, `buckets` a power of two */
@@ -103,6 +115,9 @@ typedef struct Parser {
     int depth;                   /* of the innermost scope; 0 outside functions */
     Scope scopes[PTXP_MAX_SCOPES];
     int src_line;
+    PtxFunc *now; /* its head */
+    RegParam *reg_params;
+    int n_reg_params, cap_reg_params;
     PtxReg *regs;      int n_regs, cap_regs;
     PtxVar **locals;   int n_locals, cap_locals;
     PtxInstr *code;    int n_code, cap_code;
@@ -151,6 +166,7 @@ int ptxp_plain(Parser *P, const char *what, int min, int max); /* a number alone
 /* scope.c: names and what they mean. */
 void ptxp_open(Parser *P);
 void ptxp_close(Parser *P);
+void ptxp_abandon(Parser *P); /* the same without a look at its labels */
 /* Declares a name in the innermost scope; in a function the binding's text is unique in it. */
 Binding *ptxp_declare(Parser *P, Name *name, BindKind kind);
 
@@ -159,10 +175,21 @@ enum { PTXP_MAX_DIMS = 8 };
 bool ptxp_space_of(const Name *word, PtxSpace *out);
 /* After ".global", ".reg" …; reads the ';'. */
 void ptxp_declaration(Parser *P, PtxSpace space, PtxLinkage linkage);
-int ptxp_params(Parser *P, bool bind, PtxVar **out); /* after '('; reads the ')' */
+int ptxp_params(Parser *P, bool bind, bool are_rets, PtxVar **out); /* after '('; reads the ')' */
 
 /* init.c: what follows the '=' of a variable. dims[0] is -1 for [] and then found here. */
 void ptxp_initialiser(Parser *P, PtxVar *var, int64_t *dims, int n_dims);
+
+/* lower.c: parameters in registers. The body begins; before and behind an instruction; it ends. */
+void ptxp_begin_reg_params(Parser *P);
+void ptxp_before(Parser *P, PtxInstr *in);
+void ptxp_behind(Parser *P, const PtxInstr *in);
+void ptxp_end_reg_params(Parser *P);
+
+int ptxp_register(Parser *P, Name *name, PtxType type); /* declares it; declare.c */
+
+/* link.c: whoever means an alias means its function. */
+void ptxp_resolve_aliases(PtxModule *m);
 
 /* body.c, operand.c, parse.c */
 void ptxp_body(Parser *P, PtxFunc *f); /* after '{'; reads the '}' */

@@ -134,8 +134,10 @@ static void print_element(const PtxVar *v, uint64_t offset, gi_buf *out) {
     const PtxReloc *r = v->n_relocs ? reloc_at(v, offset) : NULL;
     if (r == NULL) print_number(v, offset, out);
     else {
+        if (r->mask) gi_buf_addf(out, "0x%" PRIx64 "(", r->mask);
         gi_buf_addf(out, r->generic ? "generic(%s)" : "%s", r->symbol);
         print_offset(r->addend, out);
+        if (r->mask) gi_buf_adds(out, ")");
     }
 }
 
@@ -290,6 +292,9 @@ void ptx_print(const PtxModule *m, gi_buf *out) {
     for (int i = 0; i < m->n_items; i++) {
         PtxItem item = m->items[i];
         if (item.kind == PTX_ITEM_VAR) print_var(m->vars[item.index], "", out);
+        else if (item.kind == PTX_ITEM_ALIAS)
+            gi_buf_addf(out, ".alias %s, %s;\n", m->funcs[item.index].name,
+                        m->funcs[item.target].name);
         else if (item.kind == PTX_ITEM_BODY) print_body(&m->funcs[item.index], out);
         else {
             print_head(&m->funcs[item.index], out);

@@ -31,12 +31,16 @@ bool ptx_type_parse(const char *name, PtxType *out); /* "f32" without the dot */
 
 typedef enum PtxLinkage { PTX_PRIVATE, PTX_VISIBLE, PTX_WEAK, PTX_EXTERN, PTX_COMMON } PtxLinkage;
 
-/* An address inside an initialiser: the 8 bytes at `offset` hold symbol + addend. */
+/* An address inside an initialiser: the 8 bytes at `offset` hold symbol + addend; where there is a
+** mask, the element there holds the bits of that sum which the mask selects, 0xff00(symbol). */
 typedef struct PtxReloc {
     uint64_t offset;
     const char *symbol;
+    const struct PtxVar *var; /* what it names; NULL: a function */
+    int func;                 /* index into PtxModule.funcs, or -1 */
     int64_t addend;
-    bool generic; /* written generic(symbol) */
+    uint64_t mask; /* 0: none */
+    bool generic;  /* written generic(symbol) */
 } PtxReloc;
 
 typedef struct PtxVar {
@@ -157,13 +161,22 @@ typedef struct PtxFunc {
     PtxPragma *pragmas;      /* in order of `at` */
     int n_pragmas;
     int line;
+    int part;            /* which text it came from, of those that were linked */
+    const char *file;    /* the first .file of that text: the user's source; NULL */
+    const char *refused; /* why the body was not understood (ptx_parse_most), or NULL */
 } PtxFunc;
 
 /* What stands at the top of a module, in order: names are declared before they are used. */
-typedef enum PtxItemKind { PTX_ITEM_VAR, PTX_ITEM_PROTOTYPE, PTX_ITEM_BODY } PtxItemKind;
+typedef enum PtxItemKind {
+    PTX_ITEM_VAR,
+    PTX_ITEM_PROTOTYPE,
+    PTX_ITEM_BODY,
+    PTX_ITEM_ALIAS
+} PtxItemKind;
 typedef struct PtxItem {
     PtxItemKind kind;
     int index;               /* into vars or funcs */
+    int target;              /* of an alias: the function that it stands for */
 } PtxItem;
 
 typedef struct PtxModule {
@@ -179,6 +192,8 @@ typedef struct PtxModule {
     int n_files;
     PtxItem *items;
     int n_items;
+    struct PtxModule **parts; /* of a linked module: those it was made of, which live with it */
+    int n_parts;              /* 0: it was not linked */
     void *arena;             /* private */
 } PtxModule;
 
@@ -186,13 +201,22 @@ typedef struct PtxModule {
 ** (`t$1`), so that in the result a name means one thing in the whole function, and functions have
 ** no scopes. Labels are replaced by instruction indices. WARP_SZ becomes 32, constant expressions
 ** their value. A decimal floating-point constant is PTX_IMM_F64 whatever the instruction's type.
-** Not supported, refused with a message: .alias, parameters in registers, vector registers
-** (.reg .v4), mask() in initialisers, .calltargets.
+** What is short for something else is written out: a vector register (.reg .v4 .f32 v) becomes four
+** (v$x … v$w), a parameter in a register one in .param that is loaded and stored, a variable in
+** .global that a function declares one of the module, an alias the function that it stands for.
+** Not supported, refused with a message: .calltargets.
 **
 ** NULL with "compile" and a message naming the PTX line when the text is not understood. The text
 ** is not kept. */
 PtxModule *ptx_parse(const char *text, size_t len, gi_err *err);
+/* The same, but a function whose body is not understood has none of it, and says why: refused. */
+PtxModule *ptx_parse_most(const char *text, size_t len, gi_err *err);
 void ptx_free(PtxModule *m);
+
+/* Makes one module of several, which it takes over: what one declares .extern is what another
+** defines, and of several .weak definitions the first holds. What nobody defines stays .extern.
+** "compile" where two define one name. */
+PtxModule *ptx_link(PtxModule **parts, int n, gi_err *err);
 
 PtxFunc *ptx_find_func(const PtxModule *m, const char *name);
 PtxVar *ptx_find_var(const PtxModule *m, const char *name);

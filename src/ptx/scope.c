@@ -7,7 +7,7 @@ void ptxp_open(Parser *P) {
     P->scopes[++P->depth] = (Scope){NULL, P->n_labels, P->n_uses};
 }
 
-static void pop_declarations(Scope *scope) {
+static void pop_declarations(const Scope *scope) {
     for (Binding *b = scope->declared; b; b = b->next) b->name->bound = b->outer;
 }
 
@@ -39,6 +39,13 @@ static void resolve_labels(Parser *P, const Scope *scope) {
 void ptxp_close(Parser *P) {
     Scope *scope = &P->scopes[P->depth--];
     resolve_labels(P, scope);
+    pop_declarations(scope);
+}
+
+void ptxp_abandon(Parser *P) {
+    const Scope *scope = &P->scopes[P->depth--];
+    for (int i = scope->first_label; i < P->n_labels; i++) P->labels[i].name->label = 0;
+    P->n_labels = scope->first_label;
     pop_declarations(scope);
 }
 

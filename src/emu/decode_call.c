@@ -1,0 +1,175 @@
+/* decode_call.c - calls, of the module's functions and of those that CUDA provides; the stack. */
+#include "emu/decode.h"
+#include "emu/library.h"
+
+#include <string.h>
+
+/* --- the functions that CUDA provides --- */
+
+/* A function by its name and what it is given and gives, in bytes: "881" is two of 8 and one. */
+typedef struct Provided {
+    const char *name, *args, *rets;
+    SlowFn run;
+    uint8_t cost;
+} Provided;
+
+static const Provided provided[] = {{"vprintf", "88", "4", library_print, COST_PRINT},
+                                    {"__assertfail", "88488", "", library_assert, COST_ALU},
+                                    {"malloc", "8", "8", library_malloc, COST_PRINT},
+                                    {"free", "8", "", library_free, COST_PRINT},
+                                    {NULL, NULL, NULL, NULL, 0}};
+
+static bool fits(const char *sizes, const uint32_t *size, int n) {
+    if (strlen(sizes) != (size_t)n) return false;
+    for (int i = 0; i < n; i++)
+        if (size[i] != (uint32_t)(sizes[i] - '0')) return false;
+    return true;
+}
+
+static bool call_provided(Decoder *d, const PtxFunc *callee, const CallForm *f) {
+    for (const Provided *p = provided; p->name; p++) {
+        if (strcmp(p->name, callee->name) != 0 || !fits(p->args, f->arg_size, f->n_args)) continue;
+        if (f->n_rets && !fits(p->rets, f->ret_size, f->n_rets)) continue;
+        emit_slow(d, p->run, 0, 0, 0, 0, (uint64_t)d->code->n_call - 1);
+        d->cost[d->index] = p->cost;
+        return true;
+    }
+    return decode_fail(d,
+                       "function %s is not in this module, and the virtual GPU does not provide "
+                       "it",
+                       callee->name);
+}
+
+/* --- calls --- */
+
+static bool call_params(Decoder *d, const PtxOperand *list, uint32_t *at, uint32_t *size) {
+    for (int i = 0; list && i < list->n_elems; i++) {
+        const PtxOperand *op = &list->elems[i];
+        uint64_t offset;
+        if (op->kind != PTX_OP_SYMBOL || op->var == NULL || op->var->space != PTX_PARAM)
+            return decode_fail(d, "call operands that are not .param variables are not supported");
+        if (!variable_address(d, op->var, &offset)) return false;
+        at[i] = (uint32_t)offset;
+        size[i] = (uint32_t)op->var->size;
+    }
+    return true;
+}
+
+/* Room for what goes in and comes out. */
+static void open_form(CallForm *f, const PtxOperand *rets, const PtxOperand *args) {
+    f->n_args = args ? args->n_elems : 0;
+    f->n_rets = rets ? rets->n_elems : 0;
+    f->arg = gi_alloc((2 * (size_t)(f->n_args + f->n_rets) + 1) * sizeof *f->arg);
+    f->arg_size = f->arg + f->n_args;
+    f->ret = f->arg_size + f->n_args;
+    f->ret_size = f->ret + f->n_rets;
+}
+
+static bool same_params(Decoder *d, const PtxFunc *callee, const CallForm *f) {
+    const Code *code = &d->mod->code[f->func];
+    if (callee->n_params != f->n_args || callee->n_rets != f->n_rets)
+        return decode_fail(d, "call with other parameters than %s has", callee->name);
+    for (int i = 0; i < f->n_args; i++)
+        if (code->formal_size[i] != f->arg_size[i])
+            return decode_fail(d, "parameter %d of %s has another size", i, callee->name);
+    for (int i = 0; i < f->n_rets; i++)
+        if (code->result_size[i] != f->ret_size[i])
+            return decode_fail(d, "the result of %s has another size", callee->name);
+    return true;
+}
+
+bool decode_call(Decoder *d) {
+    const PtxInstr *in = d->in;
+    d->shared_base = -1; /* the function has its own */
+    if (!decode_only_mods(d, "uni")) return false;
+    int k = 0;
+    const PtxOperand *rets = NULL, *args = NULL, *target;
+    if (k < in->n_args && in->args[k].kind == PTX_OP_LIST) rets = &in->args[k++];
+    if (k >= in->n_args) return decode_fail(d, "a call without a function");
+    target = &in->args[k++];
+    if (k < in->n_args && in->args[k].kind == PTX_OP_LIST) args = &in->args[k];
+    CallForm f = {.func = -1};
+    if (target->kind == PTX_OP_REG) {
+        if (!source(d, target, 'q', 0, &f.target)) return false;
+    } else if (target->kind == PTX_OP_SYMBOL && target->func >= 0) {
+        f.func = target->func;
+    } else {
+        return decode_fail(d, "a call of something that is no function");
+    }
+    open_form(&f, rets, args);
+    gi_grow(d->code->call, d->code->n_call, d->code->cap_call);
+    d->code->call[d->code->n_call++] = f;
+    if (!call_params(d, rets, f.ret, f.ret_size) || !call_params(d, args, f.arg, f.arg_size))
+        return false;
+    const PtxFunc *callee = f.func >= 0 ? &d->mod->ptx->funcs[f.func] : NULL;
+    if (callee && !callee->has_body) return call_provided(d, callee, &f);
+    if (callee && !same_params(d, callee, &f)) return false;
+    emit(d, OP_CALL, 0, 0, 0, 0, 0)->imm = (uint64_t)d->code->n_call - 1;
+    if (f.func < 0) emit(d, OP_JOIN, 0, 0, 0, 0, 0); /* lanes with different callees meet here */
+    return true;
+}
+
+/* --- the stack --- */
+
+/* alloca: all lanes get the room that the one with the largest wish needs. imm: the alignment. */
+static bool do_alloca(Machine *m, Warp *w, const Ins *in) {
+    const U64 *size = (const U64 *)(const void *)row_at(w, in->a);
+    U64 *to = (U64 *)(void *)row_at(w, in->d);
+    uint64_t most = 0, base;
+    for (uint32_t left = w->active; left; left &= left - 1) {
+        int i = __builtin_ctz(left);
+        if (size[i] > most) most = size[i];
+    }
+    if (!warp_alloca(m, w, in, most, (uint32_t)in->imm, &base)) return false;
+    for (uint32_t left = w->active; left; left &= left - 1) to[__builtin_ctz(left)] = base;
+    return true;
+}
+
+bool decode_alloca(Decoder *d) {
+    const PtxInstr *in = d->in;
+    uint64_t align = 8;
+    uint32_t to, size;
+    if (in->n_mods != 1 || !mod_is(d, 0, "u64") || in->n_args < 2 || in->n_args > 3)
+        return decode_unknown(d);
+    if (in->n_args == 3 && !immediate(d, &in->args[2], 'w', &align)) return false;
+    if (align == 0 || align > 512 || (align & (align - 1)))
+        return decode_fail(d, "an alignment is a power of two, at most 512");
+    if (!source(d, &in->args[1], 'q', 0, &size) || !dest(d, &in->args[0], 'q', &to)) return false;
+    emit_slow(d, do_alloca, to, size, 0, 0, align);
+    return true;
+}
+
+static bool do_stacksave(Machine *m, Warp *w, const Ins *in) {
+    U64 *to = (U64 *)(void *)row_at(w, in->d);
+    (void)m;
+    for (uint32_t left = w->active; left; left &= left - 1) to[__builtin_ctz(left)] = w->local_top;
+    return true;
+}
+
+bool decode_stacksave(Decoder *d) {
+    uint32_t to;
+    if (d->in->n_mods != 1 || !mod_is(d, 0, "u64") || d->in->n_args != 1) return decode_unknown(d);
+    if (!dest(d, &d->in->args[0], 'q', &to)) return false;
+    emit_slow(d, do_stacksave, to, 0, 0, 0, 0);
+    return true;
+}
+
+static bool do_stackrestore(Machine *m, Warp *w, const Ins *in) {
+    const U64 *from = (const U64 *)(const void *)row_at(w, in->a);
+    uint64_t most = 0;
+    (void)m;
+    for (uint32_t left = w->active; left; left &= left - 1) {
+        int i = __builtin_ctz(left);
+        if (from[i] > most) most = from[i];
+    }
+    warp_stackrestore(w, most);
+    return true;
+}
+
+bool decode_stackrestore(Decoder *d) {
+    uint32_t at;
+    if (d->in->n_mods != 1 || !mod_is(d, 0, "u64") || d->in->n_args != 1) return decode_unknown(d);
+    if (!source(d, &d->in->args[0], 'q', 0, &at)) return false;
+    emit_slow(d, do_stackrestore, 0, at, 0, 0, 0);
+    return true;
+}

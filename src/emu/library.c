@@ -1,0 +1,178 @@
+/* library.c - see library.h.
+**
+** The heap: each object is an allocation of its own, so that an access beyond it, a use after free
+** and a double free are found as with any other memory. It holds what emu_heap_limit allows; an
+** object takes its bytes, rounded up to 16, and 16 more.
+*/
+#include "emu/library.h"
+
+#include "emu/format.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* --- what a call brings and takes --- */
+
+/* Where one lane has its parameters. */
+static uint8_t *params_of(const Warp *w, int lane) {
+    const Frame *frame = &w->s.frame[w->frame];
+    return frame->params + (size_t)lane * frame->code->param_bytes;
+}
+
+static uint64_t argument(const Warp *w, const CallForm *f, int lane, int k) {
+    uint64_t value = 0;
+    memcpy(&value, params_of(w, lane) + f->arg[k], f->arg_size[k]);
+    return value;
+}
+
+static void give(const Warp *w, const CallForm *f, int lane, uint64_t value) {
+    if (f->n_rets) memcpy(params_of(w, lane) + f->ret[0], &value, f->ret_size[0]);
+}
+
+enum { MOST_TEXT = 1 << 16 }; /* bytes that are looked through for the end of a text */
+
+/* The text at a device address, for formats; NULL when it is not readable up to its NUL. */
+static const char *device_string(void *user, uint64_t address) {
+    const Machine *m = user;
+    const Alloc *a = alloc_of(m->emu, address);
+    uint64_t offset = a ? address - a->address : 0;
+    if (a == NULL || offset >= a->size) return NULL;
+    const uint64_t left = a->size - offset;
+    if (memchr(a->data + offset, 0, left < MOST_TEXT ? left : MOST_TEXT) == NULL) return NULL;
+    return (const char *)(a->data + offset);
+}
+
+/* --- printf --- */
+
+/* printf's argument buffer of one lane: local memory from `address` to the end of its frame. */
+static size_t print_args(const Warp *w, int lane, uint64_t address, uint8_t *out, size_t cap) {
+    if (address >> ID_SHIFT != ID_LOCAL) return 0;
+    uint64_t offset = address & OFFSET_MASK;
+    size_t n = 0;
+    for (; n < cap && offset + n < w->local_top; n++)
+        out[n] = w->s.local[(offset + n) / 4 * ROW32 + (uint64_t)lane * 4 + (offset + n) % 4];
+    return n;
+}
+
+/* One lane's printf; *count is what it returns. */
+static bool print_lane(Machine *m, Warp *w, const Ins *in, int lane, uint64_t format, uint64_t args,
+                       int32_t *count) {
+    const char *text = device_string(m, format);
+    if (text == NULL)
+        return fault_raise(m, w, in, lane, EMU_ILLEGAL_ADDRESS,
+                           "printf with a format at 0x%llx that is not readable",
+                           (unsigned long long)format);
+    uint8_t bytes[1024];
+    size_t n = print_args(w, lane, args, bytes, sizeof bytes);
+    gi_buf_clear(&m->text);
+    *count = format_print(m->launch->print ? &m->text : NULL, text, bytes, n, device_string, m);
+    if (m->text.len) m->launch->print(m->launch->print_user, m->text.data, m->text.len);
+    return true;
+}
+
+/* Where nobody reads what is printed, lanes with one format have one result: a kernel that prints
+** without end is not slower for it than its budget foresees. */
+bool library_print(Machine *m, Warp *w, const Ins *in) {
+    const CallForm *f = &w->code->call[in->imm];
+    uint64_t last = 0;
+    int32_t count = 0;
+    for (uint32_t left = w->active; left; left &= left - 1) {
+        int lane = __builtin_ctz(left);
+        uint64_t format = argument(w, f, lane, 0), args = argument(w, f, lane, 1);
+        bool known = m->launch->print == NULL && format == last;
+        if (!known && !print_lane(m, w, in, lane, format, args, &count)) return false;
+        last = format;
+        give(w, f, lane, (uint32_t)count);
+    }
+    return true;
+}
+
+/* --- assert --- */
+
+/* __assertfail(message, file, line, function, char size) */
+bool library_assert(Machine *m, Warp *w, const Ins *in) {
+    const CallForm *f = &w->code->call[in->imm];
+    int lane = __builtin_ctz(w->active);
+    m->cause = EMU_CAUSE_ASSERT;
+    const char *what = device_string(m, argument(w, f, lane, 0)),
+               *where = device_string(m, argument(w, f, lane, 1)),
+               *who = device_string(m, argument(w, f, lane, 3));
+    return fault_raise(m, w, in, lane, EMU_LAUNCH_ERROR, "assertion failed: %s (%s:%u, %s)",
+                       what ? what : "?", where ? where : "?", (unsigned)argument(w, f, lane, 2),
+                       who ? who : "?");
+}
+
+/* --- the heap --- */
+
+void emu_heap_limit(Emu *e, size_t bytes) {
+    e->heap_limit = bytes;
+}
+
+uint64_t emu_heap_moves(const Emu *e) {
+    return e->heap_moves;
+}
+
+static uint64_t heap_share(uint64_t size) {
+    return (size + 15) / 16 * 16 + 16;
+}
+
+/* "thread (3,0,0) of block (0,0,0) in kernel k" */
+static void name_thread(const Machine *m, const Warp *w, int lane, char *out, size_t cap) {
+    const unsigned *b = m->launch->block, *c = m->ctaid;
+    unsigned t = (unsigned)w->index * LANES + (unsigned)lane;
+    snprintf(out, cap, "thread (%u,%u,%u) of block (%u,%u,%u) in kernel %s", t % b[0],
+             t / b[0] % b[1], t / b[0] / b[1], c[0], c[1], c[2], m->entry->func->name);
+}
+
+static uint64_t new_object(Machine *m, const Warp *w, int lane, uint64_t size) {
+    Emu *e = m->emu;
+    char who[300], label[340];
+    if (size > e->heap_limit || heap_share(size) > e->heap_limit - e->heap_used) return 0;
+    name_thread(m, w, lane, who, sizeof who);
+    snprintf(label, sizeof label, "malloc of %s", who);
+    uint64_t address = emu_alloc(e, (size_t)size, label, NULL);
+    if (address == 0) return 0;
+    Alloc *a = alloc_of(e, address);
+    memset(a->data, 0xff, (size_t)size); /* as of shared memory, nobody may rely on it */
+    a->is_heap = true;
+    e->heap_used += heap_share(size);
+    e->heap_moves++;
+    if (m->shadow) shadow_object(m, a);
+    return address;
+}
+
+/* Of no bytes there is an object, too. */
+bool library_malloc(Machine *m, Warp *w, const Ins *in) {
+    const CallForm *f = &w->code->call[in->imm];
+    for (uint32_t left = w->active; left; left &= left - 1) {
+        int lane = __builtin_ctz(left);
+        give(w, f, lane, new_object(m, w, lane, argument(w, f, lane, 0)));
+    }
+    return true;
+}
+
+static bool free_object(Machine *m, Warp *w, const Ins *in, int lane, uint64_t address) {
+    gi_err why;
+    char who[300];
+    const Alloc *a = alloc_of(m->emu, address);
+    name_thread(m, w, lane, who, sizeof who);
+    if (a && !a->is_heap)
+        return fault_raise(m, w, in, lane, EMU_ILLEGAL_ADDRESS,
+                           "free of '%s', which no kernel allocated", a->label);
+    uint64_t size = a ? a->size : 0;
+    if (!alloc_release(m->emu, address, who, &why))
+        return fault_raise(m, w, in, lane, EMU_ILLEGAL_ADDRESS, "%s", why.message);
+    m->emu->heap_used -= heap_share(size);
+    m->emu->heap_moves++;
+    return true;
+}
+
+bool library_free(Machine *m, Warp *w, const Ins *in) {
+    const CallForm *f = &w->code->call[in->imm];
+    for (uint32_t left = w->active; left; left &= left - 1) {
+        int lane = __builtin_ctz(left);
+        uint64_t address = argument(w, f, lane, 0);
+        if (address && !free_object(m, w, in, lane, address)) return false;
+    }
+    return true;
+}

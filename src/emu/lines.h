@@ -1,0 +1,230 @@
+/* lines.h - the lines of 128 bytes that an access of a warp touches, and what they cost (cost.h has
+** the model). Inline, because exec.c wants it for AVX2, too. */
+#ifndef GILUA_EMU_LINES_H
+#define GILUA_EMU_LINES_H
+
+#include "emu/core.h"
+
+#include <string.h>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+enum { CACHED_SECTORS = 15 }; /* of a CostLine */
+
+static inline uint32_t l1_place(const Cost *c, uint64_t name) {
+    uint32_t hash = (uint32_t)((name * 0x9E3779B97F4A7C15u) >> 32);
+    return (uint32_t)((uint64_t)hash * c->l1_lines >> 32);
+}
+
+static inline void count_sectors(Machine *m, CostKind kind, uint64_t sectors, uint64_t lines) {
+    if (kind == COST_KIND_TEXTURE) {
+        m->result->texture_sectors += sectors;
+    } else {
+        m->result->global_sectors += sectors;
+        m->cost.extra[PIPE_GLOBAL] += (double)(lines - 1);
+    }
+}
+
+static inline void wait_for_memory(Machine *m, Warp *w, CostKind kind, int from) {
+    if (kind == COST_KIND_STORE || from == 0) return;
+    w->clock += from == 2 ? m->cost.miss_dram : m->cost.miss_l2;
+}
+
+/* What of the lanes' addresses decides which lines they touch, a bit a lane. */
+typedef struct LaneBits {
+    uint32_t changes, falls; /* is in another line than the lane before; in a lower one. Of lane 0
+                                neither says anything */
+    uint32_t low, high; /* of the sector in its line: bits 5 and 6 of the address */
+} LaneBits;
+
+static inline LaneBits lane_bits(const uint64_t at[LANES]) {
+    LaneBits b = {0, 0, 0, 0};
+#if defined(EMU_AVX2)
+    __m256i before = _mm256_setzero_si256(), zero = _mm256_setzero_si256();
+    for (int k = 0; k < LANES; k += 4) {
+        __m256i x = _mm256_loadu_si256((const __m256i *)(const void *)(at + k));
+        __m256i turned = _mm256_permute4x64_epi64(x, 0x93);
+        __m256i last = _mm256_srli_epi64(_mm256_blend_epi32(turned, before, 3), 7);
+        __m256i up = _mm256_sub_epi64(_mm256_srli_epi64(x, 7), last);
+        __m256i same = _mm256_cmpeq_epi64(up, zero);
+        __m256d low = _mm256_castsi256_pd(_mm256_slli_epi64(x, 58));
+        __m256d high = _mm256_castsi256_pd(_mm256_slli_epi64(x, 57));
+        b.falls |= (uint32_t)_mm256_movemask_pd(_mm256_castsi256_pd(up)) << k;
+        b.changes |= (~(uint32_t)_mm256_movemask_pd(_mm256_castsi256_pd(same)) & 15) << k;
+        b.low |= (uint32_t)_mm256_movemask_pd(low) << k;
+        b.high |= (uint32_t)_mm256_movemask_pd(high) << k;
+        before = turned;
+    }
+#else
+    for (int i = 0; i < LANES; i++) {
+        b.changes |= (uint32_t)(i > 0 && (at[i] ^ at[i - 1]) >> 7) << i;
+        b.falls |= (uint32_t)(i > 0 && at[i] >> 7 < at[i - 1] >> 7) << i;
+        b.low |= (uint32_t)(at[i] >> 5 & 1) << i;
+        b.high |= (uint32_t)(at[i] >> 6 & 1) << i;
+    }
+#endif
+    return b;
+}
+
+/* Of runs of lanes that end where `ends` has a bit: in which has `lanes` one? The n-th bit is the
+** n-th run's. (Where a run has one below its end, adding ones below all ends carries there.) */
+static inline uint32_t in_runs(uint32_t lanes, uint32_t ends) {
+    uint32_t has = (((lanes & ~ends) + ~ends) | lanes) & ends;
+#if defined(EMU_AVX2)
+    return _pext_u32(has, ends);
+#else
+    uint32_t packed = 0;
+    for (int n = 0; ends; ends &= ends - 1, n++)
+        packed |= (uint32_t)((has & ends & -ends) != 0) << n;
+    return packed;
+#endif
+}
+
+/* Each lane has a line of its own. */
+static inline void collect_each(LineSet *set, const uint64_t at[LANES]) {
+    for (int i = 0; i < LANES; i++) {
+        set->line[i] = at[i] >> 7;
+        set->sectors[i] = 1u << (at[i] >> 5 & 3);
+    }
+    set->n = LANES;
+}
+
+/* The lines of a warp whose lanes' addresses do not fall, as they seldom do. */
+static inline void collect_rising(LineSet *set, const uint64_t at[LANES], const LaneBits *b) {
+    uint32_t starts = b->changes | 1, ends = starts >> 1 | 1u << 31;
+    uint32_t first = in_runs(~b->high & ~b->low, ends), second = in_runs(~b->high & b->low, ends);
+    uint32_t third = in_runs(b->high & ~b->low, ends), last = in_runs(b->high & b->low, ends);
+    int n = 0;
+    for (; starts; starts &= starts - 1) set->line[n++] = at[__builtin_ctz(starts)] >> 7;
+    for (int i = 0; i < LANES; i++)
+        set->sectors[i] = (first >> i & 1) | (second >> i & 1) << 1 | (third >> i & 1) << 2 |
+                          (last >> i & 1) << 3;
+    set->n = n;
+}
+
+/* By a table of the lines met, counted from 1. Which lane meets a new one cannot be foretold: there
+** is no branch on it. */
+static inline void collect_any(LineSet *set, const uint64_t at[LANES], uint32_t mask) {
+    uint8_t place[256] = {0};
+    uint64_t met[LANES + 1];
+    uint32_t sectors[LANES + 1] = {0};
+    unsigned n = 0;
+    for (; mask; mask &= mask - 1) {
+        uint64_t address = at[__builtin_ctz(mask)], line = address >> 7;
+        unsigned hash = (unsigned)(line * 0x9E3779B97F4A7C15u >> 56), k = place[hash];
+        met[0] = line;
+        while (met[k] != line) k = place[hash = (hash + 1) & 255]; /* seldom */
+        unsigned is_new = k == 0;
+        n += is_new;
+        k = is_new ? n : k;
+        place[hash] = (uint8_t)k;
+        met[k] = line;
+        sectors[k] |= 1u << (address >> 5 & 3);
+    }
+    memcpy(set->line, met + 1, n * sizeof *met);
+    memcpy(set->sectors, sectors + 1, n * sizeof *sectors);
+    set->n = (int)n;
+}
+
+/* A lane that is off where the last one that is on is. */
+static inline void fill_lanes(const uint64_t at[LANES], uint32_t mask, uint64_t all[LANES]) {
+    uint64_t last = at[__builtin_ctz(mask)];
+    for (int i = 0; i < LANES; i++) {
+        last = mask >> i & 1 ? at[i] : last;
+        all[i] = last;
+    }
+}
+
+/* In the order in which the lanes come to them. */
+static inline void lines_collect(LineSet *set, const uint64_t at[LANES], uint32_t mask) {
+    uint64_t all[LANES];
+    if (mask != FULL_MASK) {
+        fill_lanes(at, mask, all);
+        at = all;
+    }
+    const LaneBits b = lane_bits(at);
+    if (b.falls & ~1u) collect_any(set, at, mask);
+    else if ((b.changes | 1) == FULL_MASK) collect_each(set, at);
+    else collect_rising(set, at, &b);
+}
+
+/* --- what lines of one allocation cost --- */
+
+static inline uint64_t count_sectors_of(uint64_t bits) { /* up to four, side by side */
+#if defined(EMU_AVX2)
+    return (uint64_t)__builtin_popcountll(bits);
+#else
+    uint64_t n = 0;
+    for (; bits; bits &= bits - 1) n++;
+    return n;
+#endif
+}
+
+/* Of each line: what the L1 has it by, and where; which word and bits of `touched` are those of its
+** sectors. */
+typedef struct LinePlaces {
+    CostLine want[LANES];
+    U64 place[LANES], word[LANES], shift[LANES];
+} LinePlaces;
+
+static inline void lines_places(const Cost *c, const Alloc *a, const LineSet *set, LinePlaces *p) {
+    const uint64_t mask = OFFSET_MASK >> 7, all = (uint64_t)a->order << (ID_SHIFT - 7);
+    const uint64_t n = c->l1_lines;
+    for (int i = 0; i < set->n; i++) {
+        uint64_t offset = set->line[i] & mask, name = offset | all;
+        p->want[i] = name << 4 | set->sectors[i];
+        p->place[i] = (name * 0x9E3779B97F4A7C15u >> 32) * n >> 32;
+        p->word[i] = offset >> 4;
+        p->shift[i] = (offset & 15) * 4;
+    }
+}
+
+/* Sectors that travel out of L2 (low half), and of these for the first time (high half). */
+static inline uint64_t lines_store(const Alloc *a, const LineSet *set, const LinePlaces *p) {
+    uint64_t *const touched = a->touched, l2 = 0, dram = 0;
+    for (int i = 0; i < set->n; i++) {
+        uint64_t bits = (uint64_t)set->sectors[i] << p->shift[i], old = touched[p->word[i]];
+        touched[p->word[i]] = old | bits;
+        l2 += count_sectors_of(bits);
+        dram += count_sectors_of(bits & ~old);
+    }
+    return l2 | dram << 32;
+}
+
+static inline uint64_t lines_load(Cost *c, const Alloc *a, const LineSet *set,
+                                  const LinePlaces *p) {
+    CostLine *const l1 = c->l1;
+    uint64_t *const touched = a->touched, l2 = 0, dram = 0, left = 0;
+    for (int i = 0; i < set->n; i++) {
+        CostLine want = p->want[i], *e = &l1[p->place[i]], had = *e;
+        CostLine kept = (had ^ want) <= CACHED_SECTORS ? had : 0;
+        left |= had ^ kept; /* another line */
+        *e = want | kept;
+        uint64_t bits = (want & ~kept & CACHED_SECTORS) << p->shift[i], old = touched[p->word[i]];
+        touched[p->word[i]] = old | bits;
+        l2 += count_sectors_of(bits);
+        dram += count_sectors_of(bits & ~old);
+    }
+    c->state += left != 0;
+    return l2 | dram << 32;
+}
+
+static inline void lines_charge(Machine *m, Warp *w, Alloc *a, const LineSet *set, CostKind kind) {
+    Cost *c = &m->cost;
+    bool stores = kind == COST_KIND_STORE || kind == COST_KIND_ATOMIC;
+    LinePlaces places;
+    uint64_t sectors = 0;
+    if (a->order == 0) cost_meet(m, a);
+    lines_places(c, a, set, &places);
+    uint64_t moved = stores ? lines_store(a, set, &places) : lines_load(c, a, set, &places);
+    if (stores) sectors = moved & 0xffffffff;
+    else for (int i = 0; i < set->n; i++) sectors += count_sectors_of(set->sectors[i]);
+    c->l2_sectors += moved & 0xffffffff;
+    c->dram_sectors += moved >> 32;
+    count_sectors(m, kind, sectors, (uint64_t)set->n);
+    wait_for_memory(m, w, kind, (moved != 0) + (moved >> 32 != 0));
+}
+
+#endif

@@ -1,0 +1,33 @@
+/* rows.h - slow operations that are quick all the same: a loop over the 32 lanes of their rows in
+** vector code (rows.c), where the plain form goes lane by lane through num.h. Both give the same
+** bits; tests ask for the plain ones by Emu.plain. */
+#ifndef GILUA_EMU_ROWS_H
+#define GILUA_EMU_ROWS_H
+
+#include "emu/core.h"
+
+/* H f16, B bf16; of two in a word with HALF_TWO. */
+#define EMU_ROWS(R)                                                                                \
+    R(NONE)                                                                                        \
+    R(ADD_H) R(SUB_H) R(MUL_H) R(FMA_H) R(MIN_H) R(MAX_H) R(SIGN)                                  \
+    R(ADD_B) R(SUB_B) R(MUL_B) R(FMA_B) R(MIN_B) R(MAX_B)                                          \
+    R(CVT_F_H) R(CVT_H_F) R(CVT_B_F) R(PAIR_H_F) R(PAIR_B_F)
+
+typedef enum EmuRow {
+#define R(name) ROW_##name,
+    EMU_ROWS(R)
+#undef R
+    ROWS
+} EmuRow;
+
+/* In Ins.imm of ADD_H … MAX_B; the letter of SIGN's operation, 'n' or 'a', from bit 8 on. */
+enum { HALF_BRAIN = 1, HALF_SAT = 2, HALF_RELU = 4, HALF_FTZ = 8, HALF_TWO = 16, HALF_NAN = 32 };
+
+extern const SlowFn rows_base[ROWS], rows_avx2[ROWS]; /* the second only where Emu.avx2 */
+
+static inline SlowFn row_or(const Emu *e, EmuRow row, SlowFn plain) {
+    if (row == ROW_NONE || e->plain) return plain;
+    return e->avx2 ? rows_avx2[row] : rows_base[row];
+}
+
+#endif

@@ -1,0 +1,172 @@
+/* rows_num.h - halves in rows.c: 32 lanes, or 64 where there are two in a word, as floats and back.
+** Included by rows.c alone, once per variant; num.c has the same meanings for one value.
+**
+** Halves are worked out in f32: it has more than twice their bits, so a sum or product that is
+** rounded there and then once more is rounded right (S. Figueroa, "When is double rounding
+** innocuous?", 1995). A product and a sum together are not; their first rounding is to odd, which
+** leaves the second all it needs (S. Boldo and G. Melquiond, "Emulation of FMA and correctly
+** rounded sums: proved algorithms using rounding to odd", 2008).
+*/
+
+/* The halves of a row as floats, in the order of lanes; where two are in a word, in the variant's
+** own. */
+typedef struct Halves {
+    float v[2 * LANES] __attribute__((aligned(64)));
+} Halves;
+
+static inline float magnitude(float x) {
+    return float_of(bits_f(x) & 0x7fffffff);
+}
+
+static inline float sign_alone(float x) {
+    return float_of(bits_f(x) & 0x80000000);
+}
+
+/* --- f16 --- */
+
+#if defined(EMU_AVX2)
+
+static inline __m256i load8(const U32 *row) {
+    return _mm256_loadu_si256((const __m256i *)(const void *)row);
+}
+
+/* Two in a word: those of eight words become [low 0-3, high 0-3, low 4-7, high 4-7]. */
+static inline void f16_load(const U32 *row, bool two, Halves *to) {
+    const __m256i low = _mm256_set1_epi32(0xffff);
+    for (int k = 0; k < LANES; k += two ? 8 : 16) {
+        __m256i x = load8(row + k), y = two ? _mm256_srli_epi32(x, 16) : load8(row + k + 8);
+        __m256i h = _mm256_packus_epi32(_mm256_and_si256(x, low), _mm256_and_si256(y, low));
+        if (!two) h = _mm256_permute4x64_epi64(h, 0xd8);
+        float *v = to->v + (two ? 2 * k : k);
+        _mm256_store_ps(v, _mm256_cvtph_ps(_mm256_castsi256_si128(h)));
+        _mm256_store_ps(v + 8, _mm256_cvtph_ps(_mm256_extracti128_si256(h, 1)));
+    }
+}
+
+static inline __m128i f16_eight(const float *v) {
+    return _mm256_cvtps_ph(_mm256_load_ps(v), _MM_FROUND_TO_NEAREST_INT);
+}
+
+static inline void f16_put(const Halves *from, bool two, U32 *row) {
+    for (int k = 0; k < LANES; k += 8) {
+        __m256i *to = (__m256i *)(void *)(row + k);
+        if (two) {
+            const float *v = from->v + 2 * k;
+            __m256i h = _mm256_set_m128i(f16_eight(v + 8), f16_eight(v));
+            _mm256_store_si256(to, _mm256_unpacklo_epi16(h, _mm256_srli_si256(h, 8)));
+        } else {
+            _mm256_store_si256(to, _mm256_cvtepu16_epi32(f16_eight(from->v + k)));
+        }
+    }
+}
+
+#else
+
+/* Of a NaN the bits. */
+static inline float f16_value(uint32_t h) {
+    int32_t size = (int32_t)((h & 0x7fff) << 13);
+    uint32_t sign = (h & 0x8000) << 16;
+    float small = float_of((uint32_t)size + 0x38800000u) - float_of(0x38800000u);
+    uint32_t bits = (uint32_t)size + (size >= 0x0f800000 ? 0x70000000u : 0x38000000u);
+    return float_of(sign | (size < 0x00800000 ? bits_f(small) : bits));
+}
+
+/* Of no NaN but 0x7fffffff. */
+static inline uint32_t f16_bits(float x) {
+    uint32_t bits = bits_f(x), sign = bits >> 16 & 0x8000;
+    int32_t size = (int32_t)(bits & 0x7fffffff);
+    int32_t small = (int32_t)bits_f(float_of((uint32_t)size) + 0.5f) - 0x3f000000;
+    int32_t normal = (size - 0x38000000 + 0xfff + (size >> 13 & 1)) >> 13;
+    int32_t half = size < 0x38800000 ? small : size < 0x47800000 ? normal : 0x7c00;
+    return size > 0x7f800000 ? 0x7fff : sign | (uint32_t)half;
+}
+
+static inline void f16_load(const U32 *row, bool two, Halves *to) {
+    EACH_LANE to->v[i] = f16_value(row[i] & 0xffff);
+    if (two) EACH_LANE to->v[LANES + i] = f16_value(row[i] >> 16);
+}
+
+static inline void f16_put(const Halves *from, bool two, U32 *row) {
+    EACH_LANE row[i] = f16_bits(from->v[i]);
+    if (two) EACH_LANE row[i] |= f16_bits(from->v[LANES + i]) << 16;
+}
+
+#endif
+
+/* a * b + c of f16, rounded to odd: the sum, what it lost (Knuth's two-sum), and if that is not
+** nothing the neighbour on its side where the last bit is not set. */
+static inline float f16_fma(float a, float b, float c) {
+    float product = a * b, sum = product + c, back = sum - product;
+    float lost = (product - (sum - back)) + (c - back);
+    int32_t bits = (int32_t)bits_f(sum), away = 1 | (bits ^ (int32_t)bits_f(lost)) >> 31;
+    bool moves = magnitude(lost) > 0; /* not where it is a NaN */
+    return float_of((uint32_t)(moves && !(bits & 1) ? bits + away : bits));
+}
+
+/* .ftz: subnormal operands are zero, and results that 11 bits leave below 2^-14. */
+static inline float f16_operand(float x, uint32_t how) {
+    return how & HALF_FTZ && magnitude(x) < 0x1p-14f ? sign_alone(x) : x;
+}
+
+static inline float f16_finish(float x, uint32_t how) {
+    if (how & HALF_FTZ) x = magnitude(x) < 0x1.ffep-15f ? sign_alone(x) : x;
+    if (how & HALF_SAT) x = saturate(x);
+    if (how & HALF_RELU) x = x <= 0 ? 0 : x;
+    return canon(x);
+}
+
+/* --- bf16 --- */
+
+static inline void bf16_load(const U32 *row, bool two, Halves *to) {
+    EACH_LANE to->v[i] = float_of(row[i] << 16);
+    if (two) EACH_LANE to->v[LANES + i] = float_of(row[i] & 0xffff0000);
+}
+
+/* Of no NaN but 0x7fffffff. */
+static inline uint32_t bf16_bits(float x) {
+    uint32_t bits = bits_f(x), h = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+    return x != x ? 0x7fff : h;
+}
+
+static inline void bf16_put(const Halves *from, bool two, U32 *row) {
+    EACH_LANE row[i] = bf16_bits(from->v[i]);
+    if (two) EACH_LANE row[i] |= bf16_bits(from->v[LANES + i]) << 16;
+}
+
+/* a * b + c of bf16, rounded to odd, by way of doubles: there the product is exact. */
+static inline float bf16_fma(float a, float b, float c) {
+    double product = (double)a * (double)b, sum = product + (double)c, back = sum - product;
+    double lost = (product - (sum - back)) + ((double)c - back);
+    float near = (float)sum;
+    double rest = sum - (double)near;
+    rest = rest == 0 ? lost : rest;
+    float side = rest > 0 ? 1.0f : rest < 0 ? -1.0f : 0.0f;
+    int32_t bits = (int32_t)bits_f(near), away = 1 | (bits ^ (int32_t)bits_f(side)) >> 31;
+    return float_of((uint32_t)(side != 0 && !(bits & 1) ? bits + away : bits));
+}
+
+static inline float bf16_operand(float x, uint32_t how) {
+    (void)how;
+    return x;
+}
+
+static inline float bf16_finish(float x, uint32_t how) {
+    if (how & HALF_RELU) x = x <= 0 ? 0 : x;
+    return canon(x);
+}
+
+/* --- both --- */
+
+/* x, or a NaN where one of two shall make it one. */
+static inline float or_nan(float x, float a, float b, uint32_t how) {
+    bool is = how & HALF_NAN && (a != a || b != b);
+    return is ? float_of(0x7fffffff) : x;
+}
+
+/* neg and abs of a NaN are the canonical one. */
+static inline uint32_t half_sign(uint32_t h, uint32_t how) {
+    uint32_t size = h & 0x7fff, sign = (how >> 8 & 255) == 'n' ? ~h & 0x8000 : 0;
+    uint32_t infinity = how & HALF_BRAIN ? 0x7f80 : 0x7c00;
+    uint32_t flushed = how & HALF_FTZ && size < 0x0400 ? 0 : size;
+    return size > infinity ? 0x7fff : sign | flushed;
+}

@@ -1,0 +1,160 @@
+/* lower.c - parameters in registers, written out as parameters in memory.
+**
+**     .func (.reg .b32 r) f (.reg .b32 a)      .func (.param .b32 r$param) f (.param .b32 a$param)
+**     { … ret; }                               { .reg .b32 r, a; ld.param.b32 a, [a$param]; …
+**                                                st.param.b32 [r$param], r; ret; }
+**     call (%r1), f, (%r2);                    .param .b32 call$0, call$1;
+**                                              st.param.b32 [call$0], %r2;
+**                                              call (call$1), f, (call$0);
+**                                              ld.param.b32 %r1, [call$1];
+**
+** So nobody after the parser needs to know that there are two kinds.
+*/
+#include "ptx/parser.h"
+
+#include <string.h>
+
+static const char *word(Parser *P, const char *text) {
+    return ptxp_intern(P, text, strlen(text))->text;
+}
+
+/* b32 for s32 and f32: a move of bits, whatever they mean. */
+static PtxType bits_of(Parser *P, PtxType type) {
+    switch (ptx_type_size(type)) {
+    case 2: return PTX_B16;
+    case 4: return PTX_B32;
+    case 8: return PTX_B64;
+    default: ptxp_fail(P, P->line, "a parameter in a register of type .%s", ptx_type_name(type));
+    }
+}
+
+static PtxOperand operand_of_var(const PtxVar *v) {
+    return (PtxOperand){.kind = PTX_OP_SYMBOL, .symbol = v->name, .var = v, .reg = -1, .func = -1};
+}
+
+static PtxOperand address_of_var(Parser *P, const PtxVar *v) {
+    PtxOperand at = {.kind = PTX_OP_ADDR, .reg = -1, .func = -1, .n_elems = 1};
+    at.elems = ptxp_take(P->arena, sizeof *at.elems);
+    at.elems[0] = operand_of_var(v);
+    return at;
+}
+
+/* ld.param or st.param, where and when `like` runs. */
+static void move(Parser *P, const PtxInstr *like, bool store, const PtxVar *v, PtxOperand value) {
+    PtxInstr in = {.opcode = word(P, store ? "st" : "ld"),
+                   .guard = like ? like->guard : -1,
+                   .guard_negated = like && like->guard_negated,
+                   .target = -1,
+                   .n_mods = 2,
+                   .n_args = 2,
+                   .line = like ? like->line : P->line,
+                   .src_line = P->src_line};
+    in.mods = ptxp_take(P->arena, 2 * sizeof *in.mods);
+    in.mods[0] = word(P, "param");
+    in.mods[1] = word(P, ptx_type_name(bits_of(P, v->type)));
+    in.args = ptxp_take(P->arena, 2 * sizeof *in.args);
+    in.args[store ? 0 : 1] = address_of_var(P, v);
+    in.args[store ? 1 : 0] = value;
+    gi_grow(P->code, P->n_code, P->cap_code);
+    P->code[P->n_code++] = in;
+}
+
+static PtxOperand register_operand(int reg) {
+    return (PtxOperand){.kind = PTX_OP_REG, .reg = reg, .func = -1};
+}
+
+/* --- the function's own --- */
+
+void ptxp_begin_reg_params(Parser *P) {
+    for (int i = 0; i < P->n_reg_params; i++) {
+        RegParam *p = &P->reg_params[i];
+        p->reg = ptxp_register(P, p->name, p->type);
+        if (!p->is_ret) move(P, NULL, false, &P->now->params[p->index], register_operand(p->reg));
+    }
+}
+
+static void store_returns(Parser *P, const PtxInstr *ret) {
+    for (int i = 0; i < P->n_reg_params; i++) {
+        const RegParam *p = &P->reg_params[i];
+        if (p->is_ret) move(P, ret, true, &P->now->rets[p->index], register_operand(p->reg));
+    }
+}
+
+void ptxp_end_reg_params(Parser *P) {
+    store_returns(P, NULL);
+    P->n_reg_params = 0;
+}
+
+/* --- calls --- */
+
+static bool is_param(const PtxOperand *op) {
+    return op->kind == PTX_OP_SYMBOL && op->var && op->var->space == PTX_PARAM;
+}
+
+/* The callee's parameter or return; NULL where the function is not known. */
+static const PtxVar *formal(const Parser *P, const PtxInstr *in, bool ret, int index) {
+    for (int i = 0; i < in->n_args; i++) {
+        int f = in->args[i].func;
+        if (in->args[i].kind != PTX_OP_SYMBOL || f < 0) continue;
+        const PtxFunc *callee = P->funcs[f].name == P->now->name ? P->now : &P->funcs[f];
+        int n = ret ? callee->n_rets : callee->n_params;
+        return index < n ? &(ret ? callee->rets : callee->params)[index] : NULL;
+    }
+    return NULL;
+}
+
+static PtxVar *new_param(Parser *P, PtxType type) {
+    PtxVar *v = ptxp_take(P->arena, sizeof *v);
+    gi_buf_clear(&P->scratch);
+    gi_buf_addf(&P->scratch, "call$%d", P->n_locals);
+    *v = (PtxVar){.name = ptxp_intern(P, P->scratch.data, P->scratch.len)->text,
+                  .space = PTX_PARAM,
+                  .type = type,
+                  .vec = 1,
+                  .align = (int)ptx_type_size(type),
+                  .size = ptx_type_size(type),
+                  .line = P->line};
+    gi_grow(P->locals, P->n_locals, P->cap_locals);
+    P->locals[P->n_locals++] = v;
+    return v;
+}
+
+/* The type in which a call's operand goes: the formal's, else the register's own. */
+static PtxType type_of(Parser *P, const PtxInstr *in, const PtxOperand *op, bool ret, int index) {
+    const PtxVar *f = formal(P, in, ret, index);
+    if (f) return bits_of(P, f->type);
+    if (op->kind == PTX_OP_REG) return bits_of(P, P->regs[op->reg].type);
+    ptxp_fail(P, in->line, "the type of operand %d of a call is not known", index + 1);
+}
+
+/* The list of arguments is behind the function, that of returns before it. */
+static bool is_list_of_returns(const PtxInstr *in, int arg) {
+    return arg == 0 && in->args[arg].kind == PTX_OP_LIST;
+}
+
+void ptxp_before(Parser *P, PtxInstr *in) {
+    if (ptx_is(in, "ret")) store_returns(P, in);
+    if (!ptx_is(in, "call")) return;
+    for (int a = 0; a < in->n_args; a++) {
+        PtxOperand *list = &in->args[a];
+        bool rets = is_list_of_returns(in, a);
+        for (int i = 0; list->kind == PTX_OP_LIST && i < list->n_elems; i++) {
+            PtxOperand *op = &list->elems[i], value = *op;
+            if (is_param(op)) continue;
+            PtxVar *v = new_param(P, type_of(P, in, op, rets, i));
+            *op = operand_of_var(v);
+            if (!rets) move(P, in, true, v, value);
+            else if (value.kind == PTX_OP_REG) op->reg = value.reg; /* until behind the call */
+        }
+    }
+}
+
+void ptxp_behind(Parser *P, const PtxInstr *in) {
+    if (!ptx_is(in, "call") || in->n_args == 0 || !is_list_of_returns(in, 0)) return;
+    for (int i = 0; i < in->args[0].n_elems; i++) {
+        PtxOperand *op = &in->args[0].elems[i];
+        int reg = op->reg;
+        op->reg = -1;
+        if (reg >= 0) move(P, in, false, op->var, register_operand(reg));
+    }
+}
