@@ -1,0 +1,24 @@
+/* config.h - what `gilua run` asks of the library: the file `config` in the folder that GILUA_RUN
+** names, a line each "KEY VALUE". Unknown keys are an error, so that two versions cannot
+** misunderstand each other. */
+#ifndef GILUA_RUNTIME_CONFIG_H
+#define GILUA_RUNTIME_CONFIG_H
+
+#include "base/base.h"
+#include "emu/emu.h"
+
+typedef struct Config {
+    char folder[512];
+    EmuModel model;        /* gpu NAME; model.FIELD VALUE for each field */
+    double memory_bytes;   /* of the modelled GPU */
+    bool uninitialised;    /* check.uninit 1 */
+    EmuRaces races;        /* check.races 1, check.global-races 1 */
+    bool leaks;            /* check.leaks 1 */
+    bool skip;             /* repeats.skip 1: what changes nothing is not run again */
+    char record[512];      /* record PATH: where to record; "" where not */
+    uint64_t most_repeats; /* repeats.most N: of one launch; 0: no limit */
+} Config;
+
+bool config_read(const char *folder, Config *out, gi_err *err);
+
+#endif

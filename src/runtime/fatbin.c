@@ -1,0 +1,122 @@
+/* fatbin.c - containers of PTX and machine code. See fatbin.h. */
+#include "runtime/fatbin.h"
+
+#include <lz4.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zstd.h>
+
+#define MAGIC      0xBA55ED50u
+#define FLAG_LZ4   0x2000u
+#define FLAG_ZSTD  0x8000u
+#define MOST_BYTES ((uint64_t)1 << 30)   /* of one entry, unpacked: at most 1000 times the packed */
+enum { HEADER = 16, ENTRY_HEADER = 64 }; /* bytes */
+
+typedef struct Entry {
+    int kind, arch;
+    uint64_t flags, full; /* full: bytes unpacked, 0 where it is not packed */
+    const uint8_t *payload;
+    size_t bytes; /* of the payload, packed or not */
+} Entry;
+
+static uint64_t number(const uint8_t *at, int bytes) {
+    uint64_t v = 0;
+    for (int i = bytes - 1; i >= 0; i--) v = v << 8 | at[i];
+    return v;
+}
+
+bool fatbin_size(const void *data, size_t len, size_t *size) {
+    const uint8_t *p = data;
+    if (len < HEADER || number(p, 4) != MAGIC) return false;
+    uint64_t header = number(p + 6, 2), body = number(p + 8, 8);
+    if (number(p + 4, 2) != 1 || header < HEADER || header > len || body > len - header)
+        return false;
+    *size = (size_t)(header + body);
+    return true;
+}
+
+/* The entry at *p, which moves to the next one. */
+static bool next_entry(const uint8_t **p, const uint8_t *end, Entry *e, gi_err *err) {
+    size_t left = (size_t)(end - *p);
+    uint64_t header = left < ENTRY_HEADER ? 0 : number(*p + 4, 4);
+    uint64_t padded = left < ENTRY_HEADER ? 0 : number(*p + 8, 8);
+    if (header < ENTRY_HEADER || header > left || padded > left - header)
+        return gi_fail(err, "format", "an entry of a fat binary is cut short");
+    *e = (Entry){.kind = (int)number(*p, 2),
+                 .arch = (int)number(*p + 28, 4),
+                 .flags = number(*p + 40, 8),
+                 .payload = *p + header,
+                 .bytes = (size_t)padded};
+    if (e->flags & (FLAG_LZ4 | FLAG_ZSTD)) {
+        uint64_t packed = number(*p + 16, 4);
+        e->full = number(*p + 56, 8);
+        if (packed > padded || e->full == 0 || e->full > MOST_BYTES || e->full / 1000 > packed)
+            return gi_fail(err, "format", "an entry of a fat binary has impossible sizes");
+        e->bytes = (size_t)packed;
+    }
+    *p = e->payload + padded;
+    return true;
+}
+
+static bool unpack(const Entry *e, char *text) {
+    if (e->flags & FLAG_ZSTD)
+        return ZSTD_decompress(text, e->full, e->payload, e->bytes) == e->full;
+    return LZ4_decompress_safe((const char *)e->payload, text, (int)e->bytes, (int)e->full) ==
+           (int)e->full;
+}
+
+/* The payload without the zeros that fill it up. */
+static bool add_text(const Entry *e, gi_buf *out, gi_err *err) {
+    if (e->full == 0) {
+        gi_buf_add(out, (const char *)e->payload, strnlen((const char *)e->payload, e->bytes));
+        return true;
+    }
+    char *text = malloc(e->full);
+    if (text == NULL)
+        return gi_fail(err, "nomem", "no memory for %llu bytes of PTX",
+                       (unsigned long long)e->full);
+    bool ok = unpack(e, text);
+    if (ok) gi_buf_add(out, text, strnlen(text, e->full));
+    free(text);
+    return ok || gi_fail(err, "format", "PTX in a fat binary cannot be unpacked");
+}
+
+static void list_entry(gi_buf *list, const Entry *e) {
+    if (e->kind != FAT_PTX && e->kind != FAT_CODE) return;
+    gi_buf_addf(list, "%s%s_%d", list->len ? ", " : "", e->kind == FAT_PTX ? "compute" : "sm",
+                e->arch);
+}
+
+static bool no_ptx(gi_buf *list, int arch, gi_err *err) {
+    gi_fail(err, "nolib",
+            "the program holds %s%s and no PTX that a GPU of compute capability %d.%d can take: "
+            "build it with nvcc -cudart shared -gencode arch=compute_%d,code=compute_%d -lineinfo",
+            list->len ? "code for " : "no code", list->len ? list->data : "", arch / 10, arch % 10,
+            arch, arch);
+    gi_buf_free(list);
+    return false;
+}
+
+bool fatbin_ptx(const void *data, size_t len, int arch, gi_buf *out, gi_err *err) {
+    size_t size;
+    if (!fatbin_size(data, len, &size))
+        return gi_fail(err, "format",
+                       "what the program registers is no fat binary of a version "
+                       "that is known");
+    const uint8_t *p = (const uint8_t *)data + number((const uint8_t *)data + 6, 2);
+    const uint8_t *end = (const uint8_t *)data + size;
+    Entry best = {.arch = -1}, e;
+    gi_buf list = {0};
+    while (p < end) {
+        if (!next_entry(&p, end, &e, err)) {
+            gi_buf_free(&list);
+            return false;
+        }
+        list_entry(&list, &e);
+        if (e.kind == FAT_PTX && e.arch <= arch && e.arch > best.arch) best = e;
+    }
+    if (best.arch < 0) return no_ptx(&list, arch, err);
+    gi_buf_free(&list);
+    return add_text(&best, out, err);
+}

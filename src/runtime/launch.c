@@ -1,0 +1,420 @@
+/* launch.c - kernel launches: configuration, arguments, running, what a fault becomes; attributes
+** of kernels and occupancy. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "runtime/memo.h"
+#include "runtime/module.h"
+#include "runtime/observe.h"
+#include "runtime/report.h"
+
+/* --- what kernels print ---
+**
+** It comes out when CUDA lets it out: before a launch, and when the host waits. */
+
+static gi_buf printed;
+
+static void keep_print(void *user, const char *text, size_t len) {
+    (void)user;
+    gi_buf_add(&printed, text, len);
+}
+
+void print_flush(void) {
+    if (printed.len == 0) return;
+    fwrite(printed.data, 1, printed.len, stdout);
+    gi_buf_clear(&printed);
+}
+
+/* --- running --- */
+
+static double cpu_seconds(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static Figures figures_of(const EmuResult *r) {
+    return (Figures){.ticks = r->ticks,
+                     .ns = r->ns,
+                     .occupancy = r->occupancy,
+                     .issue = r->part_issue,
+                     .latency = r->part_latency,
+                     .memory = r->part_memory,
+                     .warp_instructions = r->warp_instructions,
+                     .lane_instructions = r->lane_instructions,
+                     .global_sectors = r->global_sectors,
+                     .registers = r->registers,
+                     .shared_bytes = r->shared_bytes};
+}
+
+static ReportKernel *profile(const OpLaunch *l, const Figures *f) {
+    Kernel *k = l->kernel;
+    if (k->row == NULL) k->row = report_kernel(k->shown);
+    ReportKernel *row = k->row;
+    row->launches++;
+    row->ticks += f->ticks;
+    row->ns += f->ns;
+    row->warp_instructions += f->warp_instructions;
+    row->lane_instructions += f->lane_instructions;
+    row->global_bytes += f->global_sectors * (uint64_t)runtime.config.model.sector_bytes;
+    row->blocks += (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
+    row->occupancy += f->occupancy * f->ticks;
+    row->issue += f->issue;
+    row->latency += f->latency;
+    row->memory += f->memory;
+    if ((uint64_t)f->registers > row->registers) row->registers = (uint64_t)f->registers;
+    if (f->shared_bytes > row->shared_bytes) row->shared_bytes = f->shared_bytes;
+    return row;
+}
+
+static CudaError code_of_fault(const EmuResult *r) {
+    switch (r->status) {
+    case EMU_RACE: return cudaSuccess; /* a finding, which no GPU notices */
+    case EMU_ILLEGAL_ADDRESS: return cudaErrorIllegalAddress;
+    case EMU_MISALIGNED: return cudaErrorMisalignedAddress;
+    case EMU_TIMEOUT: return cudaErrorLaunchTimeout;
+    case EMU_OUT_OF_MEMORY: return cudaErrorMemoryAllocation;
+    default: return cudaErrorLaunchFailure;
+    }
+}
+
+static CudaError code_of(const EmuResult *r) {
+    switch (r->cause) {
+    case EMU_CAUSE_NONE: return cudaSuccess;
+    case EMU_CAUSE_CONFIGURATION: return cudaErrorInvalidConfiguration;
+    case EMU_CAUSE_RESOURCES: return cudaErrorLaunchOutOfResources;
+    case EMU_CAUSE_COOPERATIVE: return cudaErrorCooperativeLaunchTooLarge;
+    case EMU_CAUSE_ASSERT: return cudaErrorAssert;
+    case EMU_CAUSE_TRAP: return cudaErrorLaunchFailure;
+    case EMU_CAUSE_STACK: return cudaErrorIllegalAddress;
+    case EMU_CAUSE_FAULT: break;
+    }
+    return code_of_fault(r);
+}
+
+static bool was_refused(const EmuResult *r) {
+    return r->cause == EMU_CAUSE_CONFIGURATION || r->cause == EMU_CAUSE_RESOURCES ||
+           r->cause == EMU_CAUSE_COOPERATIVE;
+}
+
+/* What a kernel did wrong stays: the device is lost to the program. */
+static void tell(const Kernel *k, const EmuResult *r) {
+    for (int i = 0; i < r->faults.n; i++)
+        report_kernel_finding(k->name, k->shown, &r->faults.at[i]);
+    for (int i = 0; i < r->warnings.n; i++)
+        report_kernel_finding(k->name, k->shown, &r->warnings.at[i]);
+    runtime.fault = code_of(r);
+    if (runtime.fault) print_flush();
+}
+
+/* Runs it for good. False: it was refused, with *refusal. */
+static bool run(const OpLaunch *l, EmuResult *r, CudaError *refusal) {
+    const Config *c = &runtime.config;
+    Kernel *k = l->kernel;
+    gi_err err = {0};
+    EmuLaunch how = {.kernel = k->name,
+                     .grid = {l->grid[0], l->grid[1], l->grid[2]},
+                     .block = {l->block[0], l->block[1], l->block[2]},
+                     .shared_bytes = l->shared,
+                     .params = l->params,
+                     .max_faults = EMU_FINDINGS,
+                     .budget = (uint64_t)1 << 62,
+                     .count_uninitialised = c->uninitialised,
+                     .check_races = c->races,
+                     .print = keep_print};
+    if (!emu_launch(k->module->emu, &how, r, &err))
+        refuse("kernel %s cannot run on the virtual GPU: %s", k->shown, err.message);
+    *refusal = code_of(r);
+    return !was_refused(r);
+}
+
+/* Need it not run? Then *f is what it took when it did. */
+static bool is_known(const OpLaunch *l, Habit *h, Figures *f) {
+    static bool told;
+    bool found = h && runtime.config.skip && memo_find(h, f),
+         capped = !found && h && memo_capped(h, f);
+    if (!found && !capped) return false;
+    profile(l, f)->skipped++;
+    if (found) report->skipped_ns += f->ns;
+    else report->capped_ns += f->ns, report->capped++;
+    if (capped && !told) {
+        told = true;
+        say("--repeats: %s and others are not run again with these arguments; results that build "
+            "on one another are wrong from here on",
+            l->kernel->shown);
+    }
+    return true;
+}
+
+/* It did nothing but compute: it printed nothing, found nothing, and left the heap as it was. */
+static bool is_plain(const EmuResult *r, uint64_t heap) {
+    return r->faults.n + r->warnings.n == 0 && printed.len == 0 &&
+           heap == emu_heap_moves(runtime.emu);
+}
+
+CudaError launch_run(const OpLaunch *l, double *ns) {
+    EmuResult r;
+    CudaError refusal;
+    Figures f;
+    print_flush();
+    Habit *h = memo_habit(l);
+    if (!is_known(l, h, &f)) {
+        double began = cpu_seconds();
+        uint64_t heap = emu_heap_moves(runtime.emu);
+        if (h) memo_before(h, l);
+        if (!run(l, &r, &refusal)) return refusal;
+        f = figures_of(&r);
+        if (h) memo_after(h, l, &f, is_plain(&r, heap));
+        else memo_unknown();
+        profile(l, &f)->seconds += cpu_seconds() - began;
+        tell(l->kernel, &r);
+    }
+    *ns = f.ns;
+    return cudaSuccess;
+}
+
+/* --- launching --- */
+
+static CudaError check_launch(const Kernel *k, Dim3 grid, Dim3 block, size_t shared) {
+    const EmuModel *g = &runtime.config.model;
+    uint64_t threads = (uint64_t)block.x * block.y * block.z;
+    if (threads == 0 || (uint64_t)grid.x * grid.y * grid.z == 0 || block.z > 64 ||
+        threads > (uint64_t)g->max_threads_per_block || grid.x > g->max_grid_x ||
+        grid.y > g->max_grid_y || grid.z > g->max_grid_z)
+        return cudaErrorInvalidConfiguration;
+    if (shared > (size_t)k->max_dynamic_shared) return cudaErrorInvalidValue;
+    return cudaSuccess;
+}
+
+static int occupancy(const Kernel *k, int threads, size_t shared);
+
+static CudaError check_cooperative(const Kernel *k, Dim3 grid, Dim3 block, size_t shared) {
+    uint64_t blocks = (uint64_t)grid.x * grid.y * grid.z;
+    int fit = occupancy(k, (int)(block.x * block.y * block.z), shared);
+    return blocks > (uint64_t)fit * (uint64_t)runtime.config.model.sms
+               ? cudaErrorCooperativeLaunchTooLarge
+               : cudaSuccess;
+}
+
+static uint8_t *laid_out(const Kernel *k, void **args) {
+    uint8_t *params = gi_alloc(k->info.param_bytes + 8);
+    for (int i = 0; i < k->info.n_params; i++)
+        memcpy(params + k->info.param_offset[i], args[i], k->info.param_size[i]);
+    return params;
+}
+
+CudaError launch_op(const void *handle, Dim3 grid, Dim3 block, void **args, size_t shared,
+                    bool cooperative, Op *out) {
+    Kernel *k = module_ready(handle);
+    if (k == NULL) return cudaErrorInvalidDeviceFunction;
+    CudaError e = check_launch(k, grid, block, shared);
+    if (e == cudaSuccess && cooperative) e = check_cooperative(k, grid, block, shared);
+    if (e) return e;
+    if (k->info.n_params && args == NULL) return cudaErrorInvalidValue;
+    *out = (Op){.kind = OP_LAUNCH,
+                .is_async = true,
+                .launch = {.kernel = k,
+                           .grid = {grid.x, grid.y, grid.z},
+                           .block = {block.x, block.y, block.z},
+                           .shared = shared,
+                           .cooperative = cooperative,
+                           .params = laid_out(k, args)}};
+    return cudaSuccess;
+}
+
+static CudaError launch(const void *handle, Dim3 grid, Dim3 block, void **args, size_t shared,
+                        bool cooperative, Stream *s) {
+    Op op;
+    CudaError e = launch_op(handle, grid, block, args, shared, cooperative, &op);
+    if (e) return e;
+    e = op_submit(s, &op);
+    free(op.launch.params);
+    return e;
+}
+
+API(cudaLaunchKernel, const void *f, Dim3 grid, Dim3 block, void **args, size_t shared, Stream *s) {
+    return CALL(launch(f, grid, block, args, shared, false, s));
+}
+PER_THREAD(cudaLaunchKernel);
+ALSO(cudaLaunchKernel, __cudaLaunchKernel);
+ALSO(cudaLaunchKernel, __cudaLaunchKernel_ptsz);
+API(cudaLaunchCooperativeKernel, const void *f, Dim3 grid, Dim3 block, void **args, size_t shared,
+    Stream *s) {
+    return CALL(launch(f, grid, block, args, shared, true, s));
+}
+PER_THREAD(cudaLaunchCooperativeKernel);
+
+static CudaError launch_config(const CudaLaunchConfig *c, const void *f, void **args) {
+    bool cooperative = false;
+    if (c == NULL) return cudaErrorInvalidValue;
+    for (unsigned i = 0; i < c->n_attributes; i++) {
+        const CudaLaunchAttribute *a = &c->attributes[i];
+        if (a->id == cudaLaunchAttributeCooperative) cooperative = a->value.cooperative != 0;
+        bool is_cluster = a->id == cudaLaunchAttributeClusterDimension;
+        const Dim3 *d = &a->value.cluster;
+        if (is_cluster && d->x * d->y * d->z > 1) return cudaErrorInvalidClusterSize;
+    }
+    return launch(f, c->grid, c->block, args, c->shared, cooperative, c->stream);
+}
+
+API(cudaLaunchKernelExC, const CudaLaunchConfig *c, const void *f, void **args) {
+    return CALL(launch_config(c, f, args));
+}
+PER_THREAD(cudaLaunchKernelExC);
+
+/* --- <<< >>> : the configuration waits here until the stand-in picks it up --- */
+
+enum { NESTING = 64 };
+
+static _Thread_local struct {
+    Dim3 grid, block;
+    size_t shared;
+    void *stream;
+} pushed[NESTING];
+static _Thread_local int n_pushed;
+
+API_OF(unsigned, __cudaPushCallConfiguration, Dim3 grid, Dim3 block, size_t shared, void *stream) {
+    if (n_pushed == NESTING) return 1;
+    pushed[n_pushed].grid = grid, pushed[n_pushed].block = block;
+    pushed[n_pushed].shared = shared, pushed[n_pushed].stream = stream;
+    n_pushed++;
+    return 0;
+}
+
+API(__cudaPopCallConfiguration, Dim3 *grid, Dim3 *block, size_t *shared, void *stream) {
+    if (n_pushed == 0) return cudaErrorMissingConfiguration;
+    n_pushed--;
+    *grid = pushed[n_pushed].grid, *block = pushed[n_pushed].block;
+    *shared = pushed[n_pushed].shared;
+    *(void **)stream = pushed[n_pushed].stream;
+    return cudaSuccess;
+}
+
+/* --- attributes of kernels --- */
+
+static int registers_of(const Kernel *k) {
+    return (k->info.registers + 7) / 8 * 8;
+}
+
+/* Threads that a block of it can have. */
+int kernel_most_threads(const Kernel *k) {
+    const EmuModel *g = &runtime.config.model;
+    int most = (int)g->max_threads_per_block, given = k->info.max_threads;
+    int fit = registers_of(k) ? (int)g->registers_per_sm / registers_of(k) / 32 * 32 : most;
+    if (given && given < most) most = given;
+    return given || fit > most ? most : fit;
+}
+
+static CudaError kernel_attributes(CudaFuncAttributes *out, size_t size, const void *f) {
+    const Kernel *k = module_ready(f);
+    if (out == NULL || k == NULL)
+        return out ? cudaErrorInvalidDeviceFunction : cudaErrorInvalidValue;
+    CudaFuncAttributes a = {.shared_bytes = k->info.shared_bytes,
+                            .local_bytes = k->info.local_bytes,
+                            .max_threads = kernel_most_threads(k),
+                            .registers = k->info.registers,
+                            .ptx_version = 90,
+                            .binary_version = 90,
+                            .max_dynamic_shared = k->max_dynamic_shared,
+                            .carveout = k->carveout};
+    memcpy(out, &a, size);
+    return cudaSuccess;
+}
+
+API(cudaFuncGetAttributes, CudaFuncAttributes *out, const void *f) {
+    return CALL(kernel_attributes(out, sizeof *out, f));
+}
+
+CudaError kernel_set_attribute(const void *f, int id, int value) {
+    Kernel *k = module_ready(f);
+    if (k == NULL) return cudaErrorInvalidDeviceFunction;
+    int most = (int)runtime.config.model.shared_per_block - (int)k->info.shared_bytes;
+    switch (id) {
+    case cudaFuncAttributeMaxDynamicSharedMemorySize:
+        if (value < 0 || value > most) return cudaErrorInvalidValue;
+        k->max_dynamic_shared = value;
+        return cudaSuccess;
+    case cudaFuncAttributePreferredSharedMemoryCarveout:
+        if (value < -1 || value > 100) return cudaErrorInvalidValue;
+        k->carveout = value;
+        return cudaSuccess;
+    default: return id > 9 && id < 16 ? cudaErrorNotSupported : cudaErrorInvalidValue;
+    }
+}
+
+API(cudaFuncSetAttribute, const void *f, int id, int value) {
+    return CALL(kernel_set_attribute(f, id, value));
+}
+API(cudaFuncSetCacheConfig, const void *f, int config) {
+    (void)config;
+    return CALL(module_kernel(f) ? cudaSuccess : cudaErrorInvalidDeviceFunction);
+}
+API(cudaFuncSetSharedMemConfig, const void *f, int config) {
+    (void)config;
+    return CALL(module_kernel(f) ? cudaSuccess : cudaErrorInvalidDeviceFunction);
+}
+
+static CudaError param_info(const void *f, size_t i, size_t *offset, size_t *size) {
+    const Kernel *k = module_ready(f);
+    if (k == NULL) return cudaErrorInvalidDeviceFunction;
+    if (i >= (size_t)k->info.n_params || offset == NULL) return cudaErrorInvalidValue;
+    *offset = k->info.param_offset[i];
+    if (size) *size = k->info.param_size[i];
+    return cudaSuccess;
+}
+
+API(cudaFuncGetParamInfo, const void *f, size_t i, size_t *offset, size_t *size) {
+    return CALL(param_info(f, i, offset, size));
+}
+
+/* --- occupancy --- */
+
+static int least(int a, int b) {
+    return a < b ? a : b;
+}
+
+/* Blocks of it that an SM holds; 0: a block does not fit. */
+static int occupancy(const Kernel *k, int threads, size_t dynamic) {
+    const EmuModel *g = &runtime.config.model;
+    int warps = (threads + 31) / 32, all = (int)g->max_threads_per_sm / 32;
+    if (threads < 1 || threads > kernel_most_threads(k)) return 0;
+    int fit = least((int)g->max_blocks_per_sm, all / warps);
+    int registers = registers_of(k) * 32 * warps;
+    if (registers) fit = least(fit, (int)g->registers_per_sm / registers);
+    double shared = (double)((k->info.shared_bytes + dynamic + 127) / 128 * 128) + g->shared_unit;
+    return least(fit, (int)(g->shared_per_sm / shared));
+}
+
+CudaError kernel_active_blocks(int *n, const void *f, int threads, size_t dynamic) {
+    const Kernel *k = module_ready(f);
+    if (n == NULL || k == NULL) return n ? cudaErrorInvalidDeviceFunction : cudaErrorInvalidValue;
+    if (threads < 1) return cudaErrorInvalidValue;
+    *n = occupancy(k, threads, dynamic);
+    return cudaSuccess;
+}
+
+API(cudaOccupancyMaxActiveBlocksPerMultiprocessor, int *n, const void *f, int threads,
+    size_t dynamic) {
+    return CALL(kernel_active_blocks(n, f, threads, dynamic));
+}
+API(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, int *n, const void *f, int threads,
+    size_t dynamic, unsigned flags) {
+    return CALL(flags < 2 ? kernel_active_blocks(n, f, threads, dynamic) : cudaErrorInvalidValue);
+}
+
+static CudaError available_shared(size_t *out, const void *f, int blocks, int threads) {
+    const EmuModel *g = &runtime.config.model;
+    const Kernel *k = module_ready(f);
+    if (out == NULL || k == NULL || blocks < 1 || threads < 1) return cudaErrorInvalidValue;
+    double each = g->shared_per_sm / blocks - g->shared_unit - (double)k->info.shared_bytes;
+    if (each > g->shared_per_block) each = g->shared_per_block;
+    *out = each > 0 ? (size_t)each : 0;
+    return cudaSuccess;
+}
+
+API(cudaOccupancyAvailableDynamicSMemPerBlock, size_t *out, const void *f, int blocks,
+    int threads) {
+    return CALL(available_shared(out, f, blocks, threads));
+}

@@ -1,0 +1,257 @@
+/* memory.c - allocations by address. See memory.h. */
+#include "runtime/memory.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "runtime/map.h"
+#include "runtime/observe.h"
+#include "runtime/report.h"
+
+enum { LABEL = 300, PAGE = 4096 };
+
+static Map regions;      /* by address */
+static uint64_t numbers; /* allocations ever */
+static size_t used;      /* bytes now */
+
+static const void *key(uint64_t address) {
+    return (const void *)(uintptr_t)address;
+}
+
+static Region *add(const Region *what) {
+    Region *r = gi_alloc(sizeof *r);
+    *r = *what;
+    r->contents.version = 1;
+    r->contents.is_shared =
+        r->kind == REGION_MANAGED || r->kind == REGION_PINNED || r->kind == REGION_REGISTERED;
+    free(map_get(&regions, key(r->address)));
+    map_set(&regions, key(r->address), r);
+    observed_memory(r, true);
+    return r;
+}
+
+static void count_made(size_t size) {
+    used += size;
+    report->allocations++;
+    if (used > report->peak_bytes) report->peak_bytes = used;
+}
+
+/* "cudaMalloc 3", the third allocation. */
+static const char *label(const char *made_by, char out[LABEL]) {
+    snprintf(out, LABEL, "%s %llu", made_by, (unsigned long long)++numbers);
+    return out;
+}
+
+size_t memory_used(void) {
+    return used;
+}
+
+/* --- making --- */
+
+CudaError memory_device(size_t size, const char *made_by, uint64_t *address) {
+    char name[LABEL];
+    EmuAllocation a;
+    *address = 0;
+    if (size == 0) return cudaSuccess;
+    if ((double)(used + size) > runtime.config.model.memory_bytes) return cudaErrorMemoryAllocation;
+    *address = emu_alloc(runtime.emu, size, label(made_by, name), NULL);
+    if (*address == 0 || !emu_find(runtime.emu, *address, &a)) return cudaErrorMemoryAllocation;
+    add(&(Region){.address = *address,
+                  .contents = {.data = a.data, .size = size},
+                  .kind = REGION_DEVICE});
+    if (runtime.config.uninitialised) emu_unwritten(runtime.emu, *address);
+    count_made(size);
+    return cudaSuccess;
+}
+
+static size_t pages(size_t size) {
+    return (size + PAGE - 1) / PAGE * PAGE;
+}
+
+void *memory_pages(size_t size) {
+    int how = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    void *p = mmap(NULL, pages(size), PROT_READ | PROT_WRITE, how, -1, 0);
+    return p == MAP_FAILED ? NULL : p;
+}
+
+/* Zeroed memory of the host's that kernels reach at the same address. NULL. */
+static void *both_sides(size_t size, RegionKind kind, unsigned flags, const char *name) {
+    void *p = memory_pages(size);
+    if (p == NULL) return NULL;
+    uint64_t address = (uint64_t)(uintptr_t)p;
+    if (!emu_map_at(runtime.emu, address, p, size, false, name, NULL)) {
+        munmap(p, pages(size));
+        return NULL;
+    }
+    add(&(Region){.address = address,
+                  .contents = {.data = p, .size = size},
+                  .kind = kind,
+                  .flags = flags});
+    return p;
+}
+
+CudaError memory_shared(size_t size, RegionKind kind, unsigned flags, const char *made_by,
+                        void **out) {
+    char name[LABEL];
+    *out = NULL;
+    if (size == 0) return kind == REGION_MANAGED ? cudaErrorInvalidValue : cudaSuccess;
+    *out = both_sides(size, kind, flags, label(made_by, name));
+    if (*out == NULL) return cudaErrorMemoryAllocation;
+    count_made(size);
+    return cudaSuccess;
+}
+
+CudaError memory_register(void *data, size_t size, unsigned flags) {
+    char name[LABEL];
+    uint64_t address = (uint64_t)(uintptr_t)data;
+    if (data == NULL || size == 0) return cudaErrorInvalidValue;
+    if (!emu_map_at(runtime.emu, address, data, size, false, label("cudaHostRegister", name), NULL))
+        return cudaErrorHostMemoryAlreadyRegistered;
+    add(&(Region){.address = address,
+                  .contents = {.data = data, .size = size},
+                  .kind = REGION_REGISTERED,
+                  .flags = flags});
+    return cudaSuccess;
+}
+
+CudaError memory_of_graph(size_t size, const char *made_by, uint64_t *address) {
+    void *p;
+    CudaError e = memory_shared(size, REGION_GRAPH, 0, made_by, &p);
+    *address = (uint64_t)(uintptr_t)p;
+    return e;
+}
+
+CudaError memory_again(uint64_t address) {
+    const Region *r = map_get(&regions, key(address));
+    if (r == NULL) return cudaErrorInvalidValue;
+    if (!memory_find(address))
+        emu_map_at(runtime.emu, address, r->contents.data, r->contents.size, false, "graph", NULL);
+    observed_memory(r, true);
+    return cudaSuccess;
+}
+
+void memory_variable(uint64_t address, void *data, size_t size, bool is_managed) {
+    add(&(Region){.address = address,
+                  .contents = {.data = data, .size = size},
+                  .kind = is_managed ? REGION_MANAGED : REGION_VARIABLE});
+}
+
+/* --- finding --- */
+
+/* The live allocation in which the address lies. */
+static bool live_at(uint64_t address, EmuAllocation *a) {
+    return emu_find(runtime.emu, address, a) && a->is_live && address >= a->address &&
+           address - a->address < a->size_bytes;
+}
+
+Region *memory_find(uint64_t address) {
+    EmuAllocation a;
+    return live_at(address, &a) ? map_get(&regions, key(a.address)) : NULL;
+}
+
+Region *memory_at(uint64_t address) {
+    EmuAllocation a;
+    Region *r = map_get(&regions, key(address));
+    if (!live_at(address, &a) || a.address != address) return NULL;
+    if (r == NULL && a.is_variable) memory_variable(address, a.data, (size_t)a.size_bytes, false);
+    return r ? r : map_get(&regions, key(address));
+}
+
+void *memory_bytes(uint64_t address, size_t n, const char *does, Region **region) {
+    gi_err err = {0};
+    *region = memory_find(address);
+    if (*region == NULL && address < MEMORY_HOST_END) return (void *)(uintptr_t)address;
+    void *p = emu_bytes(runtime.emu, address, n, &err);
+    if (p == NULL)
+        report_finding("invalid_copy", "%s %s %zu bytes: %s", call_name(), does, n, err.message);
+    return p;
+}
+
+void memory_wrote(Region *r, uint64_t address, size_t n) {
+    if (r == NULL) return;
+    r->contents.version++;
+    emu_wrote(runtime.emu, address, n);
+}
+
+/* --- freeing --- */
+
+static void forget(Region *r) {
+    map_set(&regions, key(r->address), NULL);
+    free(r);
+}
+
+/* Its memory goes with it, where it is not the emulator's or the program's own. */
+static bool release(Region *r, gi_err *err) {
+    if (!emu_release(runtime.emu, r->address, call_name(), err)) return false;
+    observed_memory(r, false);
+    if (r->kind == REGION_GRAPH) return true; /* the node may run again */
+    if (r->kind != REGION_REGISTERED) used -= r->contents.size;
+    if (r->kind == REGION_MANAGED || r->kind == REGION_PINNED)
+        munmap(r->contents.data, pages(r->contents.size));
+    forget(r);
+    return true;
+}
+
+CudaError memory_unregister(void *data) {
+    Region *r = map_get(&regions, data);
+    if (r == NULL || r->kind != REGION_REGISTERED) return cudaErrorHostMemoryNotRegistered;
+    return release(r, NULL) ? cudaSuccess : cudaErrorHostMemoryNotRegistered;
+}
+
+static CudaError free_wrongly(uint64_t address, const char *why) {
+    EmuAllocation a;
+    bool twice = emu_find(runtime.emu, address, &a) && a.address == address && !a.is_live;
+    report_finding(twice ? "double_free" : "invalid_free", "%s", why);
+    return cudaErrorInvalidValue;
+}
+
+CudaError memory_free(uint64_t address, unsigned kinds) {
+    gi_err err = {0};
+    if (address == 0) return cudaSuccess;
+    Region *r = map_get(&regions, key(address));
+    if (r == NULL) {
+        if (emu_release(runtime.emu, address, call_name(), &err)) return cudaSuccess;
+        return free_wrongly(address, err.message);
+    }
+    if (kinds & KIND(r->kind))
+        return release(r, &err) ? cudaSuccess : free_wrongly(address, err.message);
+    snprintf(
+        err.message, sizeof err.message,
+        "%s of memory that it did not make: cudaFreeHost frees pinned memory, cudaFree all else",
+        call_name());
+    return free_wrongly(address, err.message);
+}
+
+/* --- the end --- */
+
+static void each_left(void (*f)(Region *r, const EmuAllocation *a)) {
+    int n;
+    EmuAllocation *all = emu_allocations(runtime.emu, &n);
+    for (int i = 0; i < n; i++) {
+        Region *r = map_get(&regions, key(all[i].address));
+        if (r && !all[i].is_variable) f(r, &all[i]);
+    }
+    free(all);
+}
+
+static void reset_one(Region *r, const EmuAllocation *a) {
+    (void)a;
+    release(r, NULL);
+}
+
+void memory_reset(void) {
+    each_left(reset_one);
+}
+
+static void leak_one(Region *r, const EmuAllocation *a) {
+    report->left_allocations++;
+    report->left_bytes += r->contents.size;
+    if (runtime.config.leaks)
+        report_finding("leak", "'%s' (%zu bytes) was never freed", a->label, r->contents.size);
+}
+
+void memory_leaks(void) {
+    each_left(leak_one);
+}

@@ -1,0 +1,322 @@
+/* recorder.c - see recorder.h.
+**
+** What the host gives the device is kept as it arrives there, what it takes as it leaves. Memory
+** that both sides see (managed, pinned, registered) the host changes without a word: so it is held
+** against what the device left in it before each launch, and what a kernel changed in it counts as
+** taken when the host waits next.
+*/
+#include "runtime/recorder.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/version.h"
+#include "record/record.h"
+#include "runtime/copy.h"
+#include "runtime/observe.h"
+
+enum { PROCESSES = 1000 };
+
+typedef struct Shared { /* memory that both sides see */
+    const Region *region;
+    char name[RECORD_NAME]; /* of what a replay has there now */
+    bool changed;           /* by a kernel, and the host has not waited since */
+} Shared;
+
+static RecordWriter *writer;
+static Shared *shared;
+static int n_shared, cap_shared;
+static const Module **modules; /* their place is their number */
+static int n_modules, cap_modules;
+static const Texels **arrays; /* the same; NULL: gone */
+static int n_arrays, cap_arrays;
+
+/* --- what lines are made of --- */
+
+static const char *const kinds[] = {"device",     "managed", "pinned",
+                                    "registered", "graph",   "variable"};
+
+static int module_number(const Module *m) {
+    for (int i = 0; i < n_modules; i++)
+        if (modules[i] == m) return i;
+    return -1;
+}
+
+static int array_number(const Texels *a) {
+    for (int i = 0; i < n_arrays; i++)
+        if (arrays[i] == a) return i;
+    return -1;
+}
+
+/* ADDRESS ROW ROWS, or array:N:X:Y:Z ROW ROWS */
+static const char *side_text(const Side *s, char out[200]) {
+    if (s->array)
+        snprintf(out, 200, "array:%d:%zu:%zu:%zu %zu %zu", array_number(s->array), s->x, s->y, s->z,
+                 s->row, s->rows);
+    else snprintf(out, 200, "0x%llx %zu %zu", (unsigned long long)s->address, s->row, s->rows);
+    return out;
+}
+
+/* A word: what would end it is written %XX. */
+static void add_word(gi_buf *out, const char *text) {
+    for (; *text; text++) {
+        unsigned char c = (unsigned char)*text;
+        if (c <= ' ' || c == '%' || c == 0x7f) gi_buf_addf(out, "%%%02x", c);
+        else gi_buf_add(out, text, 1);
+    }
+}
+
+/* --- memory that both sides see --- */
+
+static bool is_shared(const Region *r) {
+    return r->kind == REGION_MANAGED || r->kind == REGION_PINNED || r->kind == REGION_REGISTERED;
+}
+
+static Shared *shared_of(const Region *r) {
+    for (int i = 0; i < n_shared; i++)
+        if (shared[i].region == r) return &shared[i];
+    return NULL;
+}
+
+static void tell_region(const char *what, const Region *r, const char *blob) {
+    record_event(writer, "%s 0x%llx %zu 1 %zu 1 1 %s", what, (unsigned long long)r->address,
+                 r->contents.size, r->contents.size, blob);
+}
+
+/* What the host wrote into it since. */
+static void take_from_host(Shared *s) {
+    char now[RECORD_NAME];
+    gi_hash128(s->region->contents.data, s->region->contents.size, now);
+    if (strcmp(now, s->name) == 0) return;
+    record_blob(writer, s->region->contents.data, s->region->contents.size, s->name);
+    tell_region("write", s->region, s->name);
+}
+
+/* What a kernel wrote into it. */
+static void take_from_device(Shared *s) {
+    char now[RECORD_NAME];
+    gi_hash128(s->region->contents.data, s->region->contents.size, now);
+    s->changed = s->changed || strcmp(now, s->name) != 0;
+    memcpy(s->name, now, RECORD_NAME);
+}
+
+static void on_wait(void) {
+    for (int i = 0; writer && i < n_shared; i++) {
+        Shared *s = &shared[i];
+        char now[RECORD_NAME];
+        if (!s->changed) continue;
+        s->changed = false;
+        record_blob(writer, s->region->contents.data, s->region->contents.size, now);
+        if (strcmp(now, s->name) == 0) tell_region("read", s->region, now);
+    }
+    if (writer) record_flush(writer);
+}
+
+static void begin_shared(const Region *r) {
+    gi_grow(shared, n_shared, cap_shared);
+    shared[n_shared++] = (Shared){.region = r};
+}
+
+static void end_shared(const Region *r) {
+    Shared *s = shared_of(r);
+    if (s) *s = shared[--n_shared];
+}
+
+/* --- what comes and goes --- */
+
+static void on_memory(const Region *r, bool made) {
+    if (writer == NULL) return;
+    if (made)
+        record_event(writer, "memory 0x%llx %zu %s", (unsigned long long)r->address,
+                     r->contents.size, kinds[r->kind]);
+    else record_event(writer, "free 0x%llx", (unsigned long long)r->address);
+    if (!is_shared(r)) return;
+    if (made) begin_shared(r);
+    else end_shared(r);
+}
+
+static void on_array(const Texels *a, bool made) {
+    if (writer == NULL) return;
+    if (!made) {
+        int i = array_number(a);
+        record_event(writer, "free array:%d", i);
+        arrays[i] = NULL;
+        return;
+    }
+    gi_grow(arrays, n_arrays, cap_arrays);
+    arrays[n_arrays] = a;
+    record_event(writer, "array %d %zu %zu %zu %d %d,%d,%d,%d %u", n_arrays, a->width, a->height,
+                 a->depth, (int)a->desc.f, a->desc.x, a->desc.y, a->desc.z, a->desc.w, a->flags);
+    n_arrays++;
+}
+
+/* Where the texels of a texture lie: in an array, or in memory. */
+static void place_text(const CudaResourceDesc *r, char out[64]) {
+    const void *p = r->type == cudaResourceTypeLinear ? r->linear.pointer : r->pitch.pointer;
+    if (r->type == cudaResourceTypeArray)
+        snprintf(out, 64, "array:%d", array_number((const Texels *)r->array));
+    else snprintf(out, 64, "0x%llx", (unsigned long long)(uintptr_t)p);
+}
+
+static void on_texture(uint64_t handle, const EmuTexture *t, const CudaResourceDesc *r) {
+    char place[64];
+    if (writer == NULL) return;
+    if (t == NULL) {
+        record_event(writer, "free texture:0x%llx", (unsigned long long)handle);
+        return;
+    }
+    place_text(r, place);
+    record_event(writer,
+                 "texture 0x%llx %s kind=%d format=%d channels=%d dims=%d size=%lld,%lld,%lld "
+                 "layers=%lld pitch=%lld address=%d,%d,%d linear=%d normalized_coords=%d "
+                 "normalized_read=%d border=%.9g,%.9g,%.9g,%.9g",
+                 (unsigned long long)handle, place, (int)t->kind, (int)t->format, t->channels,
+                 t->dims, (long long)t->size[0], (long long)t->size[1], (long long)t->size[2],
+                 (long long)t->layers, (long long)t->pitch_bytes, (int)t->address[0],
+                 (int)t->address[1], (int)t->address[2], t->linear_filter, t->normalized_coords,
+                 t->normalized_read, (double)t->border[0], (double)t->border[1],
+                 (double)t->border[2], (double)t->border[3]);
+}
+
+static void on_module(const Module *m, const EmuText *texts, int n) {
+    char blob[RECORD_NAME];
+    if (writer == NULL) return;
+    if (n != 1)
+        refuse("the program was built with -rdc=true, in %d parts that are linked when it runs: it "
+               "runs, but cannot be recorded yet",
+               n);
+    gi_grow(modules, n_modules, cap_modules);
+    modules[n_modules] = m;
+    record_blob(writer, texts->ptx, texts->len, blob);
+    record_event(writer, "module %d %s", n_modules, blob);
+    for (const Variable *v = m->variables; v; v = v->next)
+        if (v->address)
+            record_event(writer, "variable %d %s 0x%llx %zu", n_modules, v->name,
+                         (unsigned long long)v->address, v->size);
+    n_modules++;
+}
+
+/* --- what happens --- */
+
+static void tell_copied(const char *what, const Side *at, size_t width, size_t height,
+                        size_t depth) {
+    char blob[RECORD_NAME], side[200];
+    gi_buf bytes = {0};
+    side_bytes(at, width, height, depth, &bytes);
+    record_blob(writer, bytes.data ? bytes.data : "", bytes.len, blob);
+    record_event(writer, "%s %s %zu %zu %zu %s", what, side_text(at, side), width, height, depth,
+                 blob);
+    gi_buf_free(&bytes);
+}
+
+/* The host's own copies are nothing to the device. */
+static void tell_copy(const OpCopy *c) {
+    char to[200], from[200];
+    unsigned target = side_where(&c->to), source = side_where(&c->from);
+    if (c->width == 0 || c->height == 0 || c->depth == 0) return;
+    if (!(target & WHERE_HOST) && !(source & WHERE_HOST))
+        record_event(writer, "copy %s %s %zu %zu %zu", side_text(&c->to, to),
+                     side_text(&c->from, from), c->width, c->height, c->depth);
+    else if (target & WHERE_DEVICE && source & WHERE_HOST)
+        tell_copied("write", &c->to, c->width, c->height, c->depth);
+    else if (source & WHERE_DEVICE) tell_copied("read", &c->from, c->width, c->height, c->depth);
+}
+
+static void tell_set(const OpSet *s) {
+    char side[200];
+    if (s->width == 0 || s->height == 0 || s->depth == 0) return;
+    record_event(writer, "set %s %u %u %zu %zu %zu", side_text(&s->to, side), s->value, s->element,
+                 s->width, s->height, s->depth);
+}
+
+static void tell_launch(const OpLaunch *l, double ns) {
+    const Kernel *k = l->kernel;
+    gi_buf hex = {0};
+    for (size_t i = 0; i < k->info.param_bytes; i++) gi_buf_addf(&hex, "%02x", l->params[i]);
+    record_event(writer, "launch %d %s %u,%u,%u %u,%u,%u %zu %d %.17g %s", module_number(k->module),
+                 k->name, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2],
+                 l->shared, l->cooperative, ns, hex.data ? hex.data : "-");
+    gi_buf_free(&hex);
+}
+
+static void before(const Stream *s, const Op *op) {
+    (void)s;
+    if (writer == NULL || op->kind != OP_LAUNCH) return;
+    for (int i = 0; i < n_shared; i++) take_from_host(&shared[i]);
+}
+
+/* An op that is told of wrote there. */
+static void wrote(const Side *to) {
+    if (side_where(to) != (WHERE_HOST | WHERE_DEVICE)) return;
+    for (int i = 0; i < n_shared; i++)
+        gi_hash128(shared[i].region->contents.data, shared[i].region->contents.size,
+                   shared[i].name);
+}
+
+static void on_op(const Stream *s, const Op *op, CudaError result, double ns) {
+    (void)s;
+    if (writer == NULL || result != cudaSuccess) return;
+    if (op->kind == OP_LAUNCH) {
+        tell_launch(&op->launch, ns);
+        for (int i = 0; i < n_shared; i++) take_from_device(&shared[i]);
+    }
+    if (op->kind == OP_COPY) tell_copy(&op->copy), wrote(&op->copy.to);
+    if (op->kind == OP_SET) tell_set(&op->set), wrote(&op->set.to);
+}
+
+/* --- beginning and end --- */
+
+static RecordWriter *create(const char *path, gi_err *err) {
+    char numbered[600];
+    RecordWriter *w = record_create(path, err);
+    for (int i = 2; w == NULL && errno == EEXIST && i < PROCESSES; i++) {
+        snprintf(numbered, sizeof numbered, "%s.%d", path, i);
+        w = record_create(numbered, err);
+    }
+    return w;
+}
+
+static void tell_program(void) {
+    gi_buf line = {0}, words = {0};
+    gi_read_file("/proc/self/cmdline", &words, NULL);
+    for (size_t i = 0; i < words.len; i += strlen(words.data + i) + 1) {
+        gi_buf_adds(&line, " ");
+        add_word(&line, words.data + i);
+    }
+    record_event(writer, "gilua %s", GILUA_VERSION);
+    record_event(writer, "program%s", line.data ? line.data : "");
+    record_event(writer, "gpu %s", runtime.config.model.name);
+    gi_buf_free(&line);
+    gi_buf_free(&words);
+}
+
+bool recorder_open(const char *path, gi_err *err) {
+    static const Observer observer = {.op = on_op,
+                                      .before = before,
+                                      .memory = on_memory,
+                                      .array = on_array,
+                                      .texture = on_texture,
+                                      .module = on_module,
+                                      .wait = on_wait};
+    writer = create(path, err);
+    if (writer == NULL) return false;
+    observe(&observer);
+    tell_program();
+    return true;
+}
+
+void recorder_end(void) {
+    gi_err err = {0};
+    if (writer == NULL) return;
+    on_wait();
+    if (!record_end(writer, &err)) say("the recording is not whole: %s", err.message);
+    writer = NULL;
+}
+
+void recorder_leave(void) {
+    if (writer) record_leave(writer);
+    writer = NULL;
+}

@@ -1,0 +1,179 @@
+/* texture.c - texture objects: CUDA's descriptions in the virtual GPU's words. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/observe.h"
+
+typedef struct Texture {
+    uint64_t handle;
+    CudaResourceDesc resource;
+    CudaTextureDesc desc;
+    CudaResourceViewDesc view;
+    bool has_view;
+    struct Texture *next;
+} Texture;
+
+static Texture *textures;
+
+static CudaError format_of(const CudaChannelDesc *d, EmuTexture *t) {
+    static const EmuTexFormat signed_[] = {EMU_TEX_S8, EMU_TEX_S16, EMU_TEX_S32};
+    static const EmuTexFormat unsigned_[] = {EMU_TEX_U8, EMU_TEX_U16, EMU_TEX_U32};
+    int size = d->x == 8 ? 0 : d->x == 16 ? 1 : d->x == 32 ? 2 : -1;
+    if (size < 0 || d->f >= cudaChannelFormatKindNone) return cudaErrorInvalidChannelDescriptor;
+    if (d->f == cudaChannelFormatKindFloat && size == 0) return cudaErrorInvalidChannelDescriptor;
+    t->channels = 1 + (d->y > 0) + (d->z > 0) + (d->w > 0);
+    t->format = d->f == cudaChannelFormatKindSigned     ? signed_[size]
+                : d->f == cudaChannelFormatKindUnsigned ? unsigned_[size]
+                : size == 1                             ? EMU_TEX_F16
+                                                        : EMU_TEX_F32;
+    return cudaSuccess;
+}
+
+static CudaError from_array(const Texels *a, EmuTexture *t) {
+    if (!texels_is(a)) return cudaErrorInvalidResourceHandle;
+    if (a->flags & cudaArrayCubemap) return cudaErrorNotSupported;
+    bool layered = a->flags & cudaArrayLayered;
+    t->kind = EMU_TEX_ARRAY;
+    t->data = a->contents.data;
+    t->dims = a->height == 0 ? 1 : layered || a->depth == 0 ? 2 : 3;
+    t->size[0] = (int64_t)a->width;
+    t->size[1] = t->dims > 1 ? (int64_t)a->height : 1;
+    t->size[2] = t->dims > 2 ? (int64_t)a->depth : 1;
+    t->layers = layered ? (int64_t)a->depth : 0;
+    return format_of(&a->desc, t);
+}
+
+static CudaError from_memory(const void *p, size_t bytes, const CudaChannelDesc *d, EmuTexture *t) {
+    Region *r;
+    CudaError e = format_of(d, t);
+    if (e) return e;
+    t->data = memory_bytes((uint64_t)(uintptr_t)p, bytes, "describes", &r);
+    t->size[1] = t->size[2] = 1;
+    return t->data && r ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+static CudaError from_linear(const CudaResourceDesc *r, EmuTexture *t) {
+    CudaError e = from_memory(r->linear.pointer, r->linear.bytes, &r->linear.desc, t);
+    const CudaChannelDesc *d = &r->linear.desc;
+    int texel = (d->x + d->y + d->z + d->w) / 8;
+    t->kind = EMU_TEX_LINEAR;
+    t->dims = 1;
+    t->size[0] = texel ? (int64_t)r->linear.bytes / texel : 0;
+    return e;
+}
+
+static CudaError from_rows(const CudaResourceDesc *r, EmuTexture *t) {
+    const CudaChannelDesc *d = &r->pitch.desc;
+    size_t row = r->pitch.width * (size_t)(d->x + d->y + d->z + d->w) / 8;
+    size_t height = r->pitch.height;
+    if (height == 0 || r->pitch.pitch < row) return cudaErrorInvalidValue;
+    CudaError e = from_memory(r->pitch.pointer, (height - 1) * r->pitch.pitch + row, d, t);
+    t->kind = EMU_TEX_ARRAY;
+    t->dims = 2;
+    t->size[0] = (int64_t)r->pitch.width;
+    t->size[1] = (int64_t)height;
+    t->pitch_bytes = (int64_t)r->pitch.pitch;
+    return e;
+}
+
+static CudaError resource(const CudaResourceDesc *r, EmuTexture *t) {
+    switch (r->type) {
+    case cudaResourceTypeArray: return from_array((Texels *)r->array, t);
+    case cudaResourceTypeLinear: return from_linear(r, t);
+    case cudaResourceTypePitch2D: return from_rows(r, t);
+    case cudaResourceTypeMipmappedArray: return cudaErrorNotSupported;
+    }
+    return cudaErrorInvalidValue;
+}
+
+static CudaError sampling(const CudaTextureDesc *d, EmuTexture *t) {
+    for (int i = 0; i < 3; i++) {
+        if (d->address[i] < 0 || d->address[i] > 3) return cudaErrorInvalidValue;
+        t->address[i] = (EmuTexAddress)d->address[i];
+    }
+    if (d->srgb) return cudaErrorNotSupported;
+    bool is_float = t->format == EMU_TEX_F32 || t->format == EMU_TEX_F16;
+    t->linear_filter = d->filter == 1;
+    t->normalized_read = d->read == 1 && !is_float;
+    t->normalized_coords = d->normalized_coords != 0;
+    memcpy(t->border, d->border, sizeof t->border);
+    if (t->linear_filter && !is_float && !t->normalized_read) return cudaErrorInvalidFilterSetting;
+    return cudaSuccess;
+}
+
+static CudaError texture_new(uint64_t *out, const CudaResourceDesc *r, const CudaTextureDesc *d,
+                             const CudaResourceViewDesc *view) {
+    EmuTexture t = {0};
+    gi_err err = {0};
+    if (out == NULL || r == NULL || d == NULL) return cudaErrorInvalidValue;
+    CudaError e = resource(r, &t);
+    if (e == cudaSuccess) e = sampling(d, &t);
+    if (e == cudaSuccess && view && view->format) e = cudaErrorNotSupported;
+    if (e) return e;
+    uint64_t handle = emu_texture_new(runtime.emu, &t, &err);
+    if (handle == 0) {
+        say("%s: %s", call_name(), err.message);
+        return cudaErrorInvalidValue;
+    }
+    Texture *made = gi_alloc(sizeof *made);
+    *made = (Texture){.handle = handle, .resource = *r, .desc = *d, .next = textures};
+    if (view) made->view = *view, made->has_view = true;
+    textures = made;
+    observed_texture(handle, &t, r);
+    *out = handle;
+    return cudaSuccess;
+}
+
+static Texture **find(uint64_t handle) {
+    Texture **at = &textures;
+    while (*at && (*at)->handle != handle) at = &(*at)->next;
+    return at;
+}
+
+static CudaError texture_free(uint64_t handle) {
+    Texture **at = find(handle), *t = *at;
+    if (t == NULL) return handle ? cudaErrorInvalidValue : cudaSuccess;
+    *at = t->next;
+    observed_texture(handle, NULL, NULL);
+    emu_texture_free(runtime.emu, handle);
+    free(t);
+    return cudaSuccess;
+}
+
+void texture_each(void (*f)(void *user, Texels *array, uint64_t address), void *user) {
+    for (const Texture *t = textures; t; t = t->next) {
+        const CudaResourceDesc *r = &t->resource;
+        bool in_array = r->type == cudaResourceTypeArray;
+        const void *p = r->type == cudaResourceTypeLinear ? r->linear.pointer : r->pitch.pointer;
+        const Region *region = in_array ? NULL : memory_find((uint64_t)(uintptr_t)p);
+        if (in_array) f(user, (Texels *)r->array, 0);
+        else if (region) f(user, NULL, region->address);
+    }
+}
+
+API(cudaCreateTextureObject, uint64_t *out, const CudaResourceDesc *r, const CudaTextureDesc *d,
+    const CudaResourceViewDesc *view) {
+    return CALL(texture_new(out, r, d, view));
+}
+API(cudaDestroyTextureObject, uint64_t handle) {
+    return CALL(texture_free(handle));
+}
+
+static CudaError give(void *out, const void *from, size_t size) {
+    if (out == NULL || from == NULL) return cudaErrorInvalidValue;
+    memcpy(out, from, size);
+    return cudaSuccess;
+}
+
+API(cudaGetTextureObjectResourceDesc, CudaResourceDesc *out, uint64_t handle) {
+    const Texture *t = *find(handle);
+    return CALL(give(out, t ? &t->resource : NULL, offsetof(CudaResourceDesc, flags)));
+}
+API(cudaGetTextureObjectTextureDesc, CudaTextureDesc *out, uint64_t handle) {
+    const Texture *t = *find(handle);
+    return CALL(give(out, t ? &t->desc : NULL, sizeof *out));
+}
+API(cudaGetTextureObjectResourceViewDesc, CudaResourceViewDesc *out, uint64_t handle) {
+    const Texture *t = *find(handle);
+    return CALL(give(out, t && t->has_view ? &t->view : NULL, sizeof *out));
+}
