@@ -1,0 +1,150 @@
+/* write.c - a recording that grows. See record.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#include "record/chunk.h"
+#include "record/record.h"
+
+enum { EVENTS_BYTES = 1 << 16, LEVEL = 1, LEAST_PACKED = 64 };
+
+struct RecordWriter {
+    int fd;
+    char *path;
+    uint64_t bytes;
+    BlobSet blobs;
+    gi_buf events; /* not written yet */
+    bool failed;
+    gi_err err;    /* why */
+};
+
+/* --- bytes --- */
+
+static void fail(RecordWriter *w, int reason) {
+    bool full = reason == ENOSPC || reason == EDQUOT;
+    w->failed = true;
+    gi_fail(&w->err, full ? "full" : "io", "%s cannot be written after %llu bytes: %s", w->path,
+            (unsigned long long)w->bytes, strerror(reason));
+}
+
+static void put(RecordWriter *w, const void *bytes, size_t n) {
+    const uint8_t *at = bytes;
+    while (n > 0 && !w->failed) {
+        ssize_t done = write(w->fd, at, n);
+        if (done < 0 && errno == EINTR) continue;
+        if (done < 0) return fail(w, errno);
+        at += done, n -= (size_t)done, w->bytes += (uint64_t)done;
+    }
+}
+
+/* The bytes packed, or NULL where that makes them no smaller. */
+static void *packed(const void *bytes, size_t n, size_t *stored) {
+    if (n < LEAST_PACKED) return NULL;
+    size_t room = ZSTD_compressBound(n);
+    void *out = malloc(room);
+    if (out == NULL) return NULL;
+    *stored = ZSTD_compress(out, room, bytes, n, LEVEL);
+    if (!ZSTD_isError(*stored) && *stored < n) return out;
+    free(out);
+    return NULL;
+}
+
+static void put_chunk(RecordWriter *w, Chunk c, const void *bytes) {
+    uint8_t head[CHUNK_BYTES];
+    size_t stored = (size_t)c.bytes;
+    void *small = packed(bytes, (size_t)c.bytes, &stored);
+    c.stored = small ? stored : c.bytes;
+    c.flags = small ? CHUNK_PACKED : 0;
+    chunk_write(&c, head);
+    put(w, head, sizeof head);
+    put(w, small ? small : bytes, (size_t)c.stored);
+    free(small);
+}
+
+static void put_events(RecordWriter *w) {
+    if (w->events.len == 0) return;
+    Chunk c = {.kind = CHUNK_EVENTS, .bytes = w->events.len};
+    blob_name(w->events.data, w->events.len, c.name);
+    put_chunk(w, c, w->events.data);
+    gi_buf_clear(&w->events);
+}
+
+/* --- the room's face --- */
+
+RecordWriter *record_create(const char *path, gi_err *err) {
+    uint8_t head[HEAD_BYTES];
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd < 0) {
+        gi_fail(err, "io", "%s cannot be made: %s", path, strerror(errno));
+        return NULL;
+    }
+    RecordWriter *w = gi_alloc(sizeof *w);
+    w->fd = fd;
+    w->path = gi_strdup(path);
+    head_write(head);
+    put(w, head, sizeof head);
+    return w;
+}
+
+void record_blob(RecordWriter *w, const void *bytes, size_t n, char name[RECORD_NAME]) {
+    Chunk c = {.kind = CHUNK_BLOB, .bytes = n};
+    blob_name(bytes, n, c.name);
+    blob_text(c.name, name);
+    if (blobs_find(&w->blobs, c.name) >= 0) return;
+    blobs_add(&w->blobs, c.name);
+    put_chunk(w, c, bytes);
+}
+
+void record_event(RecordWriter *w, const char *fmt, ...) {
+    char *line;
+    va_list args;
+    va_start(args, fmt);
+    int n = vasprintf(&line, fmt, args);
+    va_end(args);
+    if (n < 0) return fail(w, ENOMEM);
+    for (int i = 0; i < n; i++)
+        if (line[i] == '\n') line[i] = ' ';
+    gi_buf_add(&w->events, line, (size_t)n);
+    gi_buf_add(&w->events, "\n", 1);
+    free(line);
+    if (w->events.len >= EVENTS_BYTES) put_events(w);
+}
+
+void record_flush(RecordWriter *w) {
+    put_events(w);
+}
+
+uint64_t record_bytes(const RecordWriter *w) {
+    return w->bytes;
+}
+
+bool record_failed(const RecordWriter *w, gi_err *err) {
+    if (w->failed && err) *err = w->err;
+    return w->failed;
+}
+
+static void release(RecordWriter *w) {
+    close(w->fd);
+    blobs_free(&w->blobs);
+    gi_buf_free(&w->events);
+    free(w->path);
+    free(w);
+}
+
+bool record_end(RecordWriter *w, gi_err *err) {
+    Chunk last = {.kind = CHUNK_END};
+    put_events(w);
+    put_chunk(w, last, "");
+    if (!w->failed && fsync(w->fd) != 0 && errno != EINVAL) fail(w, errno);
+    bool ok = !record_failed(w, err);
+    release(w);
+    return ok;
+}
+
+void record_leave(RecordWriter *w) {
+    release(w);
+}

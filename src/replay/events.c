@@ -1,0 +1,197 @@
+/* events.c - see events.h. Lines come from a file that anybody may have written: each word is
+** looked for where it must be, and numbers are plain. */
+#include "replay/events.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct Line {
+    const char *at, *end;
+    bool ok;
+} Line;
+
+/* --- words --- */
+
+static void skip_blank(Line *l) {
+    while (l->at < l->end && *l->at == ' ') l->at++;
+}
+
+static const char *word(Line *l, int *len) {
+    skip_blank(l);
+    const char *first = l->at;
+    while (l->at < l->end && *l->at != ' ') l->at++;
+    *len = (int)(l->at - first);
+    if (*len == 0) l->ok = false;
+    return first;
+}
+
+/* A number at the line's place, up to what is no digit. */
+static uint64_t digits(Line *l) {
+    char *end;
+    skip_blank(l);
+    bool is_number = l->at < l->end && *l->at >= '0' && *l->at <= '9';
+    uint64_t v = is_number ? strtoull(l->at, &end, 0) : 0;
+    if (!is_number || end > l->end) return l->ok = false, 0;
+    l->at = end;
+    return v;
+}
+
+static bool takes(Line *l, const char *text) {
+    size_t n = strlen(text);
+    if ((size_t)(l->end - l->at) < n || memcmp(l->at, text, n) != 0) return false;
+    l->at += n;
+    return true;
+}
+
+static uint64_t number(Line *l) {
+    uint64_t v = digits(l);
+    if (l->at < l->end && *l->at != ' ') l->ok = false;
+    return v;
+}
+
+static void three(Line *l, unsigned out[3]) {
+    for (int i = 0; i < 3; i++) {
+        if (i > 0 && !takes(l, ",")) l->ok = false;
+        out[i] = (unsigned)digits(l);
+    }
+}
+
+static void place(Line *l, Place *p) {
+    uint64_t *parts[] = {&p->x, &p->y, &p->z};
+    skip_blank(l);
+    *p = (Place){.array = -1};
+    if (takes(l, "array:")) {
+        p->array = (int)(digits(l) & INT32_MAX);
+        for (int i = 0; i < 3; i++) {
+            if (!takes(l, ":")) l->ok = false;
+            *parts[i] = digits(l);
+        }
+    } else p->address = number(l);
+    p->row = number(l);
+    p->rows = number(l);
+}
+
+static void extent(Line *l, Event *e) {
+    e->width = number(l);
+    e->height = number(l);
+    e->depth = number(l);
+}
+
+/* --- kinds --- */
+
+static void read_module(Line *l, Event *e) {
+    e->number = (int)(number(l) & INT32_MAX);
+    e->name = word(l, &e->name_len);
+}
+
+static void read_variable(Line *l, Event *e) {
+    read_module(l, e);
+    e->address = number(l);
+    e->bytes = number(l);
+}
+
+static void read_memory(Line *l, Event *e) {
+    int len;
+    e->address = number(l);
+    e->bytes = number(l);
+    const char *kind = word(l, &len);
+    e->is_device = len == 6 && memcmp(kind, "device", 6) == 0;
+    if (len == 8 && memcmp(kind, "variable", 8) == 0) e->kind = EVENT_NONE; /* its module's */
+}
+
+static void read_array(Line *l, Event *e) {
+    e->number = (int)(number(l) & INT32_MAX);
+    for (int i = 0; i < 3; i++) e->size[i] = number(l);
+    number(l); /* what its parts are: the texture says it */
+    for (int i = 0; i < 4; i++) {
+        if (i > 0 && !takes(l, ",")) l->ok = false;
+        e->bits[i] = (int)(digits(l) & 63);
+    }
+}
+
+static void read_texture(Line *l, Event *e) {
+    e->address = number(l);
+    skip_blank(l);
+    e->number = takes(l, "array:") ? (int)(digits(l) & INT32_MAX) : -1;
+    if (e->number < 0) e->bytes = number(l);
+    e->rest = l->at;
+}
+
+static void read_free(Line *l, Event *e) {
+    skip_blank(l);
+    if (takes(l, "array:")) e->kind = EVENT_FREE_ARRAY, e->number = (int)(digits(l) & INT32_MAX);
+    else if (takes(l, "texture:")) e->kind = EVENT_FREE_TEXTURE, e->address = number(l);
+    else e->address = number(l);
+}
+
+static void read_moved(Line *l, Event *e) {
+    place(l, &e->to);
+    extent(l, e);
+    e->name = word(l, &e->name_len);
+}
+
+static void read_set(Line *l, Event *e) {
+    place(l, &e->to);
+    e->value = (unsigned)number(l);
+    e->element = (unsigned)number(l);
+    extent(l, e);
+    if (e->element != 1 && e->element != 2 && e->element != 4) l->ok = false;
+}
+
+static void read_copy(Line *l, Event *e) {
+    place(l, &e->to);
+    place(l, &e->from);
+    extent(l, e);
+}
+
+static void read_launch(Line *l, Event *e) {
+    int len;
+    read_module(l, e);
+    three(l, e->grid);
+    three(l, e->block);
+    e->shared = number(l);
+    e->cooperative = number(l) != 0;
+    word(l, &len); /* what it took */
+    e->hex = word(l, &len);
+    e->hex_len = len == 1 && *e->hex == '-' ? 0 : (size_t)len;
+}
+
+bool event_read(const char *line, const char *end, Event *out) {
+    static const struct {
+        const char *word;
+        EventKind kind;
+        void (*read)(Line *l, Event *e);
+    } kinds[] = {
+        {"gilua", EVENT_NONE, NULL},          {"program", EVENT_NONE, NULL},
+        {"gpu", EVENT_NONE, NULL},            {"module", EVENT_MODULE, read_module},
+        {"variable", EVENT_VARIABLE, read_variable}, {"memory", EVENT_MEMORY, read_memory},
+        {"array", EVENT_ARRAY, read_array},   {"texture", EVENT_TEXTURE, read_texture},
+        {"free", EVENT_FREE, read_free},      {"write", EVENT_WRITE, read_moved},
+        {"set", EVENT_SET, read_set},         {"copy", EVENT_COPY, read_copy},
+        {"launch", EVENT_LAUNCH, read_launch}, {"read", EVENT_READ, read_moved},
+    };
+    Line l = {line, end, true};
+    int len;
+    const char *first = word(&l, &len);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        if (strlen(kinds[i].word) != (size_t)len || memcmp(first, kinds[i].word, (size_t)len) != 0)
+            continue;
+        *out = (Event){.kind = kinds[i].kind};
+        if (kinds[i].read) kinds[i].read(&l, out);
+        return l.ok;
+    }
+    return false;
+}
+
+double event_value(const char *rest, const char *key, int index) {
+    size_t n = strlen(key);
+    for (const char *at = rest; *at && *at != '\n'; at++) {
+        if (at[0] != ' ' || strncmp(at + 1, key, n) != 0 || at[1 + n] != '=') continue;
+        for (at += 2 + n; index > 0; index--) {
+            at += strcspn(at, ", \n");
+            if (*at++ != ',') return 0;
+        }
+        return strtod(at, NULL);
+    }
+    return 0;
+}

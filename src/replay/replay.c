@@ -1,0 +1,546 @@
+/* replay.c - see replay.h.
+**
+** Addresses come out as recorded because the emulator gives equal addresses to equal calls: so all
+** modules are loaded and all memory is made first, in the recording's order and none of it freed;
+** other code is loaded behind that. Memory that the host had too keeps the host's address and
+** comes and goes with its events.
+*/
+#include "replay/replay.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "replay/events.h"
+
+#define MOST_BYTES ((uint64_t)1 << 40) /* of one allocation or copy */
+
+typedef struct Loaded {
+    EmuModule *recorded, *used; /* used: other code in its place, or the same */
+} Loaded;
+
+typedef struct Variable { /* that the program names */
+    int module;
+    char *name;
+    uint64_t address;
+    size_t bytes;
+} Variable;
+
+typedef struct Array {
+    uint8_t *data; /* NULL: gone */
+    uint64_t row, rows, slices;
+} Array;
+
+typedef struct Host { /* memory that the host had too */
+    uint64_t address;
+    void *data;
+} Host;
+
+typedef struct Texture {
+    uint64_t recorded, handle;
+} Texture;
+
+typedef struct Run {
+    const Recording *recording;
+    const ReplayOptions *options;
+    ReplayResult *out;
+    gi_err *err;
+    Emu *emu;
+    Loaded *modules;
+    int n_modules, cap_modules;
+    Variable *variables;
+    int n_variables, cap_variables;
+    Array *arrays;
+    int n_arrays, cap_arrays;
+    Host *hosts;
+    int n_hosts, cap_hosts;
+    Texture *textures;
+    int n_textures, cap_textures;
+    int cap_kernels, cap_reads;
+    int line; /* of the event at hand */
+    bool ended; /* by what a kernel did */
+} Run;
+
+static bool damaged(const Run *run, const char *what) {
+    return gi_fail(run->err, "format", "event %d of the recording cannot be replayed: %s",
+                   run->line, what);
+}
+
+/* --- data --- */
+
+static char *name_of(const Event *e) {
+    return gi_strndup(e->name, (size_t)e->name_len);
+}
+
+/* A blob's bytes, zero-ended; NULL with err filled. */
+static void *blob_of(const Run *run, const Event *e, uint64_t *bytes) {
+    char *name = name_of(e);
+    void *data = NULL;
+    if (!recording_size(run->recording, name, bytes) || *bytes > MOST_BYTES)
+        damaged(run, "its data are not there");
+    else if ((data = calloc(1, (size_t)*bytes + 1)) == NULL)
+        gi_fail(run->err, "nomem", "no memory for %llu bytes of the recording",
+                (unsigned long long)*bytes);
+    else if (!recording_read(run->recording, name, data, (size_t)*bytes, run->err)) {
+        free(data);
+        data = NULL;
+    }
+    free(name);
+    return data;
+}
+
+static Array *array_at(Run *run, int number) {
+    bool there = number >= 0 && number < run->n_arrays && run->arrays[number].data;
+    return there ? &run->arrays[number] : NULL;
+}
+
+static bool is_product(uint64_t a, uint64_t b, uint64_t c) {
+    return a < MOST_BYTES && b < MOST_BYTES && c < MOST_BYTES && (b == 0 || a < MOST_BYTES / b) &&
+           (c == 0 || a * b < MOST_BYTES / c);
+}
+
+static bool is_small(const Event *e) {
+    return is_product(e->width, e->height, e->depth);
+}
+
+/* Do all of the event's rows, from the first to the last, lie within reach? */
+static bool is_place(const Place *p, const Event *e) {
+    return is_product(p->row, p->rows, e->depth) && is_product(p->row, e->height, 1);
+}
+
+/* Where a place's first byte lies here, if all of the event's rows do. NULL with err filled. */
+static uint8_t *first_byte(Run *run, const Place *p, const Event *e) {
+    if (!is_small(e) || !is_place(p, e)) return damaged(run, "its sizes are impossible"), NULL;
+    uint64_t span = ((e->depth - 1) * p->rows + e->height - 1) * p->row + e->width;
+    if (p->array < 0) {
+        gi_err why = {0};
+        uint8_t *at = emu_bytes(run->emu, p->address, (size_t)span, &why);
+        if (at == NULL) damaged(run, why.message);
+        return at;
+    }
+    const Array *a = array_at(run, p->array);
+    uint64_t offset = a ? (p->z * a->rows + p->y) * a->row + p->x : 0;
+    uint64_t size = a ? a->row * a->rows * a->slices : 0;
+    if (a == NULL || p->row != a->row || p->rows != a->rows || p->x > a->row || p->y > a->rows ||
+        p->z > a->slices || span > size || offset > size - span)
+        return damaged(run, "its place is not in the array"), NULL;
+    return a->data + offset;
+}
+
+static uint8_t *row_of(uint8_t *first, const Place *p, uint64_t y, uint64_t z) {
+    return first + (z * p->rows + y) * p->row;
+}
+
+static bool is_nothing(const Event *e) {
+    return e->width == 0 || e->height == 0 || e->depth == 0;
+}
+
+static void wrote(Run *run, const Place *p, const Event *e) {
+    if (p->array >= 0) return;
+    emu_wrote(run->emu, p->address,
+              (size_t)(((e->depth - 1) * p->rows + e->height - 1) * p->row + e->width));
+}
+
+/* --- before it begins: everything has its address --- */
+
+static bool load_module(Run *run, const Event *e) {
+    uint64_t bytes;
+    char *ptx = blob_of(run, e, &bytes);
+    if (ptx == NULL) return false;
+    EmuModule *m = emu_load(run->emu, ptx, (size_t)bytes, run->err);
+    free(ptx);
+    if (m == NULL) return false;
+    if (e->number != run->n_modules) return emu_unload(m), damaged(run, "its number is wrong");
+    gi_grow(run->modules, run->n_modules, run->cap_modules);
+    run->modules[run->n_modules++] = (Loaded){m, m};
+    return true;
+}
+
+static bool add_variable(Run *run, const Event *e) {
+    Variable v = {e->number, name_of(e), 0, 0};
+    gi_grow(run->variables, run->n_variables, run->cap_variables);
+    run->variables[run->n_variables++] = v;
+    bool there = v.module < run->n_modules &&
+                 emu_symbol(run->modules[v.module].recorded, v.name, &v.bytes, &v.address);
+    run->variables[run->n_variables - 1] = v;
+    return (there && v.address == e->address && v.bytes == e->bytes) ||
+           damaged(run, "the variable is not where it was");
+}
+
+static bool make_memory(Run *run, const Event *e) {
+    static uint8_t stand_in;
+    if (e->bytes > MOST_BYTES) return damaged(run, "its size is impossible");
+    if (e->is_device)
+        return emu_alloc(run->emu, (size_t)e->bytes, "recorded memory", run->err) == e->address ||
+               damaged(run, "the memory is not where it was");
+    return emu_map_at(run->emu, e->address, &stand_in, 1, true, "recorded memory", run->err) &&
+           emu_release(run->emu, e->address, NULL, run->err);
+}
+
+/* A texture has a row of the emulator's table, too; it is made when its texels are there. */
+static bool skip_texture(Run *run) {
+    uint64_t address = emu_alloc(run->emu, 1, "a texture's place", run->err);
+    return address && emu_release(run->emu, address, NULL, run->err);
+}
+
+static bool prepare_event(Run *run, const Event *e) {
+    if (e->kind == EVENT_TEXTURE) return skip_texture(run);
+
+    if (e->kind == EVENT_MODULE) return load_module(run, e);
+    if (e->kind == EVENT_VARIABLE) return add_variable(run, e);
+    return e->kind != EVENT_MEMORY || make_memory(run, e);
+}
+
+static bool replace_code(Run *run) {
+    for (int i = 0; i < run->options->n_code; i++) {
+        const ReplayCode *c = &run->options->code[i];
+        if (c->module < 0 || c->module >= run->n_modules)
+            return gi_fail(run->err, "usage", "the recording has no module %d", c->module);
+        Loaded *m = &run->modules[c->module];
+        EmuModule *code = emu_load(run->emu, c->ptx, c->len, run->err);
+        if (code == NULL) return false;
+        if (m->used != m->recorded) emu_unload(m->used);
+        m->used = code;
+    }
+    return true;
+}
+
+/* --- memory, arrays, textures --- */
+
+static bool begin_memory(Run *run, const Event *e) {
+    if (e->is_device) return true;
+    void *data = calloc(1, e->bytes ? (size_t)e->bytes : 1);
+    if (data == NULL)
+        return gi_fail(run->err, "nomem", "no memory for %llu bytes of the recording",
+                       (unsigned long long)e->bytes);
+    gi_grow(run->hosts, run->n_hosts, run->cap_hosts);
+    run->hosts[run->n_hosts++] = (Host){e->address, data};
+    return emu_map_at(run->emu, e->address, data, (size_t)e->bytes, false, "recorded memory",
+                      run->err);
+}
+
+/* Memory of the device's own stays where it is: its address is nobody else's. */
+static bool end_memory(Run *run, const Event *e) {
+    for (int i = 0; i < run->n_hosts; i++)
+        if (run->hosts[i].address == e->address) {
+            emu_unmap(run->emu, e->address);
+            free(run->hosts[i].data);
+            run->hosts[i] = run->hosts[--run->n_hosts];
+            break;
+        }
+    return true;
+}
+
+static bool begin_array(Run *run, const Event *e) {
+    uint64_t bits = 0;
+    for (int i = 0; i < 4; i++) bits += (uint64_t)e->bits[i];
+    Array a = {.row = e->size[0] * bits / 8,
+               .rows = e->size[1] ? e->size[1] : 1,
+               .slices = e->size[2] ? e->size[2] : 1};
+    Event whole = {.width = a.row, .height = a.rows, .depth = a.slices};
+    if (e->number != run->n_arrays || e->size[0] >= MOST_BYTES || !is_small(&whole))
+        return damaged(run, "the array is impossible");
+    a.data = calloc(1, (size_t)(a.row * a.rows * a.slices) + 1);
+    if (a.data == NULL) return gi_fail(run->err, "nomem", "no memory for an array");
+    gi_grow(run->arrays, run->n_arrays, run->cap_arrays);
+    run->arrays[run->n_arrays++] = a;
+    return true;
+}
+
+static bool end_array(Run *run, const Event *e) {
+    Array *a = array_at(run, e->number);
+    if (a) free(a->data), a->data = NULL;
+    return true;
+}
+
+static EmuTexture texture_of(const Event *e) {
+    EmuTexture t = {.kind = (EmuTexKind)event_value(e->rest, "kind", 0),
+                    .format = (EmuTexFormat)event_value(e->rest, "format", 0),
+                    .channels = (int)event_value(e->rest, "channels", 0),
+                    .dims = (int)event_value(e->rest, "dims", 0),
+                    .layers = (int64_t)event_value(e->rest, "layers", 0),
+                    .pitch_bytes = (int64_t)event_value(e->rest, "pitch", 0),
+                    .linear_filter = event_value(e->rest, "linear", 0) != 0,
+                    .normalized_coords = event_value(e->rest, "normalized_coords", 0) != 0,
+                    .normalized_read = event_value(e->rest, "normalized_read", 0) != 0};
+    for (int i = 0; i < 3; i++) {
+        t.size[i] = (int64_t)event_value(e->rest, "size", i);
+        t.address[i] = (EmuTexAddress)event_value(e->rest, "address", i);
+    }
+    for (int i = 0; i < 4; i++) t.border[i] = (float)event_value(e->rest, "border", i);
+    return t;
+}
+
+/* Bytes that a texture reads, at least. */
+static uint64_t texture_bytes(const EmuTexture *t) {
+    static const uint64_t sizes[] = {1, 1, 2, 2, 4, 4, 2, 4};
+    uint64_t texels = (uint64_t)t->size[0], rows = (uint64_t)t->size[1];
+    uint64_t slices = t->layers ? (uint64_t)t->layers : (uint64_t)t->size[2];
+    uint64_t row = texels * sizes[t->format] * (uint64_t)t->channels;
+    if (t->pitch_bytes && rows) return (uint64_t)t->pitch_bytes * (rows - 1) + row;
+    return row * rows * slices;
+}
+
+static bool begin_texture(Run *run, const Event *e) {
+    EmuTexture t = texture_of(e);
+    const Array *a = array_at(run, e->number);
+    gi_err why = {0};
+    bool known = t.format <= EMU_TEX_F32 && t.channels > 0 && t.channels <= 4 && t.size[0] >= 0 &&
+                 t.size[1] >= 0 && t.size[2] >= 0 && t.layers >= 0 && t.pitch_bytes >= 0;
+    if (!known) return damaged(run, "the texture is impossible");
+    uint64_t bytes = texture_bytes(&t);
+    if (e->number >= 0) t.data = a && bytes <= a->row * a->rows * a->slices ? a->data : NULL;
+    else t.data = emu_bytes(run->emu, e->bytes, (size_t)bytes, &why);
+    if (t.data == NULL) return damaged(run, "the texture's texels are not there");
+    uint64_t handle = emu_texture_new(run->emu, &t, &why);
+    if (handle == 0) return damaged(run, why.message);
+    gi_grow(run->textures, run->n_textures, run->cap_textures);
+    run->textures[run->n_textures++] = (Texture){e->address, handle};
+    return true;
+}
+
+static bool end_texture(Run *run, const Event *e) {
+    for (int i = 0; i < run->n_textures; i++)
+        if (run->textures[i].recorded == e->address) {
+            emu_texture_free(run->emu, run->textures[i].handle);
+            run->textures[i] = run->textures[--run->n_textures];
+            break;
+        }
+    return true;
+}
+
+/* --- copies --- */
+
+static bool write_rows(Run *run, const Event *e) {
+    uint64_t bytes;
+    if (is_nothing(e)) return true;
+    uint8_t *to = first_byte(run, &e->to, e), *data = to ? blob_of(run, e, &bytes) : NULL;
+    if (data == NULL) return false;
+    bool fits = bytes == e->width * e->height * e->depth;
+    for (uint64_t z = 0; fits && z < e->depth; z++)
+        for (uint64_t y = 0; y < e->height; y++)
+            memcpy(row_of(to, &e->to, y, z), data + (z * e->height + y) * e->width,
+                   (size_t)e->width);
+    free(data);
+    if (fits) wrote(run, &e->to, e);
+    return fits || damaged(run, "its data have another size");
+}
+
+static bool set_rows(Run *run, const Event *e) {
+    if (is_nothing(e)) return true;
+    uint8_t *to = first_byte(run, &e->to, e);
+    for (uint64_t z = 0; to && z < e->depth; z++)
+        for (uint64_t y = 0; y < e->height; y++)
+            for (uint64_t x = 0; x + e->element <= e->width; x += e->element)
+                memcpy(row_of(to, &e->to, y, z) + x, &e->value, e->element);
+    if (to) wrote(run, &e->to, e);
+    return to != NULL;
+}
+
+static bool copy_rows(Run *run, const Event *e) {
+    if (is_nothing(e)) return true;
+    uint8_t *to = first_byte(run, &e->to, e), *from = to ? first_byte(run, &e->from, e) : NULL;
+    for (uint64_t z = 0; from && z < e->depth; z++)
+        for (uint64_t y = 0; y < e->height; y++)
+            memmove(row_of(to, &e->to, y, z), row_of(from, &e->from, y, z), (size_t)e->width);
+    if (from) wrote(run, &e->to, e);
+    return from != NULL;
+}
+
+static bool read_rows(Run *run, const Event *e) {
+    ReplayRead read = {.size = 0};
+    if (is_nothing(e)) return true;
+    uint8_t *from = first_byte(run, &e->to, e);
+    if (from == NULL) return false;
+    read.size = (size_t)(e->width * e->height * e->depth);
+    uint8_t *bytes = malloc(read.size);
+    if (bytes == NULL) return gi_fail(run->err, "nomem", "no memory for %zu bytes", read.size);
+    for (uint64_t z = 0; z < e->depth; z++)
+        for (uint64_t y = 0; y < e->height; y++)
+            memcpy(bytes + (z * e->height + y) * e->width, row_of(from, &e->to, y, z),
+                   (size_t)e->width);
+    read.bytes = bytes;
+    gi_hash128(bytes, read.size, read.name);
+    read.same = e->name_len == RECORD_NAME - 1 && memcmp(read.name, e->name, RECORD_NAME - 1) == 0;
+    int copied = e->name_len < RECORD_NAME ? e->name_len : RECORD_NAME - 1;
+    memcpy(read.name, e->name, (size_t)copied);
+    read.name[copied] = '\0';
+    gi_grow(run->out->reads, run->out->n_reads, run->cap_reads);
+    run->out->reads[run->out->n_reads++] = read;
+    return true;
+}
+
+/* --- launches --- */
+
+static ReplayKernel *kernel_row(Run *run, const char *name) {
+    ReplayResult *out = run->out;
+    for (int i = 0; i < out->n_kernels; i++)
+        if (strcmp(out->kernels[i].name, name) == 0) return &out->kernels[i];
+    gi_grow(out->kernels, out->n_kernels, run->cap_kernels);
+    out->kernels[out->n_kernels] = (ReplayKernel){.name = gi_strdup(name)};
+    return &out->kernels[out->n_kernels++];
+}
+
+/* Variables that the program names are the recorded module's; other code has its own of that name.
+*/
+static void carry_variables(Run *run, int module, bool to_other) {
+    const Loaded *m = &run->modules[module];
+    if (m->used == m->recorded) return;
+    for (int i = 0; i < run->n_variables; i++) {
+        const Variable *v = &run->variables[i];
+        size_t bytes, other_bytes;
+        if (v->module != module) continue;
+        void *own = emu_symbol(m->recorded, v->name, &bytes, NULL);
+        void *other = emu_symbol(m->used, v->name, &other_bytes, NULL);
+        if (own == NULL || other == NULL || bytes != other_bytes) continue;
+        if (to_other) memcpy(other, own, bytes);
+        else memcpy(own, other, bytes);
+    }
+}
+
+static int digit(char c) {
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* Arguments as they were, but for textures, which have other handles here. */
+static uint8_t *arguments(Run *run, const Event *e) {
+    size_t n = e->hex_len / 2;
+    uint8_t *params = gi_alloc(n + 8);
+    for (size_t i = 0; i < n; i++) {
+        int high = digit(e->hex[2 * i]), low = digit(e->hex[2 * i + 1]);
+        if (high < 0 || low < 0) return free(params), damaged(run, "its arguments are none"), NULL;
+        params[i] = (uint8_t)(high << 4 | low);
+    }
+    for (size_t at = 0; at + 8 <= n; at += 8)
+        for (int i = 0; i < run->n_textures; i++)
+            if (memcmp(params + at, &run->textures[i].recorded, 8) == 0) {
+                memcpy(params + at, &run->textures[i].handle, 8);
+                break;
+            }
+    return params;
+}
+
+static bool takes(Run *run, EmuModule *m, const char *kernel, size_t bytes) {
+    EmuKernelInfo info;
+    gi_err why;
+    if (!emu_kernel_info(m, kernel, &info, &why))
+        return gi_fail(run->err, "compile", "kernel %s: %s", kernel, why.message);
+    return info.param_bytes == bytes ||
+           gi_fail(run->err, "compile", "kernel %s takes %zu bytes of arguments and was given %zu",
+                   kernel, info.param_bytes, bytes);
+}
+
+static void end_by(Run *run, const EmuResult *r) {
+    run->ended = true;
+    run->out->status = r->status;
+    run->out->line = run->line;
+    memcpy(run->out->message, r->message, sizeof run->out->message);
+}
+
+static void count(Run *run, const char *kernel, const EmuResult *r) {
+    ReplayKernel *row = kernel_row(run, kernel);
+    row->launches++;
+    row->ticks += r->ticks, row->ns += r->ns;
+    run->out->ticks += r->ticks, run->out->ns += r->ns;
+    run->out->warp_instructions += r->warp_instructions;
+    if (run->out->warnings.n == 0) run->out->warnings = r->warnings;
+}
+
+static bool launch(Run *run, const Event *e, const char *kernel, const uint8_t *params) {
+    const ReplayOptions *o = run->options;
+    EmuResult r;
+    uint64_t spent = run->out->warp_instructions;
+    EmuLaunch l = {.kernel = kernel,
+                   .grid = {e->grid[0], e->grid[1], e->grid[2]},
+                   .block = {e->block[0], e->block[1], e->block[2]},
+                   .shared_bytes = (size_t)e->shared,
+                   .params = params,
+                   .budget = o->budget == 0 ? 0 : o->budget > spent ? o->budget - spent : 1,
+                   .count_uninitialised = o->count_uninitialised,
+                   .check_races = o->check_races,
+                   .interrupt = o->interrupt};
+    carry_variables(run, e->number, true);
+    if (!emu_launch(run->modules[e->number].used, &l, &r, run->err)) return false;
+    carry_variables(run, e->number, false);
+    count(run, kernel, &r);
+    if (r.status != EMU_OK) end_by(run, &r);
+    return true;
+}
+
+static bool run_launch(Run *run, const Event *e) {
+    if (e->number >= run->n_modules) return damaged(run, "there is no such module");
+    char *kernel = name_of(e);
+    uint8_t *params = arguments(run, e);
+    bool ok = params && takes(run, run->modules[e->number].used, kernel, e->hex_len / 2) &&
+              launch(run, e, kernel, params);
+    free(params);
+    free(kernel);
+    return ok;
+}
+
+/* --- all of it --- */
+
+static bool run_event(Run *run, const Event *e) {
+    switch (e->kind) {
+    case EVENT_MEMORY: return begin_memory(run, e);
+    case EVENT_FREE: return end_memory(run, e);
+    case EVENT_ARRAY: return begin_array(run, e);
+    case EVENT_FREE_ARRAY: return end_array(run, e);
+    case EVENT_TEXTURE: return begin_texture(run, e);
+    case EVENT_FREE_TEXTURE: return end_texture(run, e);
+    case EVENT_WRITE: return write_rows(run, e);
+    case EVENT_SET: return set_rows(run, e);
+    case EVENT_COPY: return copy_rows(run, e);
+    case EVENT_LAUNCH: return run_launch(run, e);
+    case EVENT_READ: return read_rows(run, e);
+    default: return true;
+    }
+}
+
+static bool each_event(Run *run, bool (*f)(Run *run, const Event *e)) {
+    size_t len;
+    const char *at = recording_events(run->recording, &len), *end = at + len;
+    run->line = 0;
+    while (at < end && !run->ended) {
+        Event e;
+        const char *line_end = memchr(at, '\n', (size_t)(end - at));
+        if (line_end == NULL) line_end = end;
+        run->line++;
+        if (!event_read(at, line_end, &e)) return damaged(run, "it is not understood");
+        if (!f(run, &e)) return false;
+        at = line_end < end ? line_end + 1 : end;
+    }
+    return true;
+}
+
+static void release(Run *run) {
+    for (int i = 0; i < run->n_textures; i++) emu_texture_free(run->emu, run->textures[i].handle);
+    for (int i = 0; i < run->n_modules; i++) {
+        if (run->modules[i].used != run->modules[i].recorded) emu_unload(run->modules[i].used);
+        emu_unload(run->modules[i].recorded);
+    }
+    emu_free(run->emu);
+    for (int i = 0; i < run->n_hosts; i++) free(run->hosts[i].data);
+    for (int i = 0; i < run->n_arrays; i++) free(run->arrays[i].data);
+    for (int i = 0; i < run->n_variables; i++) free(run->variables[i].name);
+    free(run->modules), free(run->variables), free(run->arrays), free(run->hosts);
+    free(run->textures);
+}
+
+bool replay_run(const Recording *r, const ReplayOptions *options, ReplayResult *out, gi_err *err) {
+    ReplayResult result = {.status = EMU_OK};
+    Run run = {.recording = r, .options = options, .out = &result, .err = err};
+    run.emu = emu_new(options->model);
+    bool ok = each_event(&run, prepare_event) && replace_code(&run) && each_event(&run, run_event);
+    release(&run);
+    if (ok) *out = result;
+    else replay_free(&result);
+    return ok;
+}
+
+void replay_free(ReplayResult *r) {
+    for (int i = 0; i < r->n_kernels; i++) free(r->kernels[i].name);
+    for (int i = 0; i < r->n_reads; i++) free(r->reads[i].bytes);
+    free(r->kernels);
+    free(r->reads);
+    *r = (ReplayResult){0};
+}

@@ -1,0 +1,64 @@
+/* replay.h - runs a recording (record/record.h) again on the virtual GPU, as it was or with other
+** device code in a module's place, and says what the host would have got.
+**
+** Everything has the address that it had when it was recorded, so pointers are pointers wherever
+** they are kept: in arguments, in structs, in memory. A host loop that ended on what it read is
+** replayed as it went then. Equal recordings, code and options give equal results, to the bit.
+*/
+#ifndef GILUA_REPLAY_H
+#define GILUA_REPLAY_H
+
+#include "base/base.h"
+#include "emu/emu.h"
+#include "record/record.h"
+
+typedef struct ReplayCode { /* in the place of a module's */
+    int module;             /* its number in the recording */
+    const char *ptx;
+    size_t len;
+} ReplayCode;
+
+typedef struct ReplayOptions {
+    const EmuModel *model;
+    const ReplayCode *code;
+    int n_code;
+    uint64_t budget;          /* warp instructions of all launches together; 0: the emulator's for
+                                 each */
+    bool count_uninitialised; /* as of EmuLaunch … */
+    EmuRaces check_races;
+    const volatile int *interrupt;
+} ReplayOptions;
+
+typedef struct ReplayKernel {
+    char *name;
+    int launches;
+    double ns, ticks;
+} ReplayKernel;
+
+typedef struct ReplayRead { /* what the host got */
+    char name[RECORD_NAME]; /* of what it got when it was recorded */
+    void *bytes;
+    size_t size;
+    bool same; /* as then */
+} ReplayRead;
+
+typedef struct ReplayResult {
+    EmuStatus status;    /* EMU_OK, or of the launch that ended it */
+    char message[600];   /* why */
+    int line;            /* of the event that ended it, from 1; 0 */
+    double ticks, ns;    /* of all launches */
+    uint64_t warp_instructions;
+    ReplayKernel *kernels; /* in the order of their first launches */
+    int n_kernels;
+    ReplayRead *reads;
+    int n_reads;
+    EmuFindings warnings; /* of the first launch that has any */
+} ReplayResult;
+
+/* False where the recording cannot be replayed ("format": it is damaged, or has what is not known
+** here; "compile": code that does not load, or lacks a kernel that is launched; "nomem"). What
+** kernels do wrong is in out->status. */
+bool replay_run(const Recording *r, const ReplayOptions *options, ReplayResult *out, gi_err *err);
+void replay_free(ReplayResult *r);
+
+#endif
