@@ -267,6 +267,30 @@ static int array_tostring(lua_State *L) {
     return 1;
 }
 
+/* bytes, at and times of a field from an argument on. */
+static ArrayField check_field(lua_State *L, int type, int index) {
+    return (ArrayField){check_type(L, type), luaL_checkinteger(L, index),
+                        luaL_checkinteger(L, index + 1), luaL_optinteger(L, index + 2, 1)};
+}
+
+static int array_get_field(lua_State *L) {
+    Array *a = bind_check_array(L, 1);
+    ArrayField field = check_field(L, 2, 3);
+    gi_err err;
+    Array **box = bind_new(L, CLASS, sizeof *box, 0);
+    *box = array_take(a, &field, &err);
+    return *box ? 1 : bind_misuse(L, &err);
+}
+
+static int array_set_field(lua_State *L) {
+    Array *a = bind_check_array(L, 1), *values = bind_check_array(L, 2);
+    ArrayField field = check_field(L, 3, 4);
+    gi_err err;
+    if (!array_place(a, &field, values, &err)) return bind_misuse(L, &err);
+    lua_settop(L, 1);
+    return 1;
+}
+
 static int array_close(lua_State *L) {
     Array **box = luaL_checkudata(L, 1, CLASS);
     array_unref(*box);
@@ -294,13 +318,19 @@ static ComparePenalty penalty_option(lua_State *L, int index) {
 }
 
 CompareOptions bind_compare_options(lua_State *L, int index, bool threads) {
-    static const char *const known[] = {"width", "used",    "max_error", "rel_error",
-                                        "limit", "penalty", "threads",   NULL};
-    static const char *const no_threads[] = {"width", "used",    "max_error", "rel_error",
-                                             "limit", "penalty", NULL};
+    static const char *const known[] = {"width", "used",    "from", "as",      "max_error",
+                                        "rel_error", "limit", "penalty", "threads", NULL};
+    static const char *const no_threads[] = {"width",     "used",  "from",    "as", "max_error",
+                                             "rel_error", "limit", "penalty", NULL};
     bind_check_options(L, index, threads ? known : no_threads);
+    const char *as = bind_option_string(L, index, "as", NULL);
+    ArrayType type = ARRAY_F32;
+    if (as && !array_type_parse(as, &type)) luaL_error(L, "'as': '%s' is no element type", as);
     return (CompareOptions){.width = (int)bind_option_int(L, index, "width", 1),
                             .used = (int)bind_option_int(L, index, "used", 0),
+                            .from = (int)bind_option_int(L, index, "from", 0),
+                            .viewed = as != NULL,
+                            .as = type,
                             .max_error = bind_option_number(L, index, "max_error", 0),
                             .rel_error = bind_option_number(L, index, "rel_error", 0),
                             .limit = bind_option_number(L, index, "limit", 0),
@@ -348,6 +378,10 @@ void bind_array(lua_State *L) {
         {"copy", array_copy, "a:copy() -> array", "An array of its own with the same contents."},
         {"table", array_table, "a:table() -> list", "All elements as a flat Lua list."},
         {"bytes", array_bytes, "a:bytes() -> string", "The raw bytes, in memory order."},
+        {"field", array_get_field, "a:field(dtype, bytes, at [, times]) -> array",
+         "Of an array that holds structs of so many bytes: the numbers at a byte of each."},
+        {"set_field", array_set_field, "a:set_field(values, dtype, bytes, at [, times]) -> a",
+         "Puts the values there."},
         {"range", array_range, "a:range() -> low, high",
          "Smallest and largest element, NaN left out."},
         {"hash", array_hash, "a:hash() -> integer", "A 64-bit hash of the contents."},
@@ -365,9 +399,10 @@ void bind_array(lua_State *L) {
         {"frombytes", array_frombytes, "gi.array.frombytes(string, dtype) -> array",
          "An array over a copy of raw bytes."},
         {"compare", compare,
-         "gi.array.compare(got, expected [, {width, used, max_error, rel_error, limit, penalty, "
-         "threads}]) -> table",
-         "Compares answers of `width` elements: n, max_error, mean_error, off (share that differs "
+         "gi.array.compare(got, expected [, {width, used, from, as, max_error, rel_error, limit, "
+         "penalty, threads}]) -> table",
+         "Compares answers of `width` elements (`used` of them count, behind `from`; the bytes are "
+         "taken for elements of type `as`): n, max_error, mean_error, off (share that differs "
          "by more than max_error + rel_error * |expected|), wrong (share that is off, by more "
          "than limit), unset, nan (share with a NaN where NaN was expected, which is right), "
          "first_wrong. With penalty = {ignore, unset, outside, "

@@ -79,7 +79,7 @@ static int refuse_key(lua_State *L, const char *key, const char *const *known) {
         int d = distance(key, *k);
         if (d < best) best = d, nearest = *k;
     }
-    if (nearest) return luaL_error(L, "unknown option '%s' (did you mean '%s'?)", key, nearest);
+    if (nearest) return luaL_error(L, "unknown option '%s'; did you mean '%s'?", key, nearest);
     luaL_Buffer b;
     luaL_buffinit(L, &b);
     for (const char *const *k = known; *k; k++) {
@@ -87,7 +87,7 @@ static int refuse_key(lua_State *L, const char *key, const char *const *known) {
         luaL_addstring(&b, *k);
     }
     luaL_pushresult(&b);
-    return luaL_error(L, "unknown option '%s' (known: %s)", key, lua_tostring(L, -1));
+    return luaL_error(L, "unknown option '%s'; known: %s", key, lua_tostring(L, -1));
 }
 
 void bind_check_options(lua_State *L, int index, const char *const *known) {
@@ -203,7 +203,7 @@ int bind_open(lua_State *L) {
                  {"device", bind_device}, {"nifti", bind_nifti},     {"farm", bind_farm},
                  {"rng", bind_rng},       {"library", bind_library}, {"system", bind_system},
                  {"wire", bind_wire},     {"image", bind_image},     {"file", bind_file},
-                 {"store", bind_store}};
+                 {"store", bind_store},   {"record", bind_record},   {"ptx", bind_ptx}};
     lua_newtable(L);
     lua_setfield(L, LUA_REGISTRYINDEX, "gilua.docs");
     lua_newtable(L);

@@ -76,10 +76,13 @@ void bind_file(lua_State *L);
 void bind_farm(lua_State *L);
 void bind_box(lua_State *L); /* adds to the table on top: the farm's */
 void bind_wire(lua_State *L);
+void bind_ptx(lua_State *L);
 void bind_rng(lua_State *L);
 void bind_library(lua_State *L);
 void bind_store(lua_State *L);
+void bind_record(lua_State *L);
 void bind_system(lua_State *L);
+void bind_program(lua_State *L); /* adds to the table on top: the system's */
 
 /* Shared between rooms. */
 Array *bind_check_array(lua_State *L, int index);

@@ -84,8 +84,8 @@ void bind_buffer_class(lua_State *L) {
         {"time_sentinel", bind_buffer_time_sentinel, "buffer:time_sentinel([timing]) -> table",
          "Times that: no kernel that writes the whole buffer can be faster. As module:time."},
         {"compare", buffer_compare,
-         "buffer:compare(expected_buffer [, {width, used, max_error, rel_error, limit, penalty}]) "
-         "-> table",
+         "buffer:compare(expected_buffer [, {width, used, from, as, max_error, rel_error, limit, "
+         "penalty}]) -> table",
          "gi.array.compare on the device, without copying the answers here."},
         {"address", buffer_address, "buffer:address() -> integer", "The device address."},
         {"close", buffer_close, "buffer:close()", "Frees the device memory."},

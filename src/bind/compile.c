@@ -2,10 +2,12 @@
 #include "bind/bind.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "compile/compile.h"
 #include "compile/cubin.h"
+#include "compile/link.h"
 #include "ptx/ptx.h"
 
 #define KEY "gilua.compiler"
@@ -143,6 +145,56 @@ static int batch(lua_State *L) {
     return 1;
 }
 
+/* The linker is opened once and stays: opening it again would find the same one. */
+static Linker *open_linker(gi_err *err) {
+    static Linker *linker;
+    if (linker == NULL) linker = link_open(err);
+    return linker;
+}
+
+static int link_modules(lua_State *L) {
+    static const char *const known[] = {"target", "options", NULL};
+    luaL_checktype(L, 1, LUA_TTABLE);
+    lua_settop(L, 2);
+    bind_check_options(L, 2, known);
+    const char *target = bind_option_string(L, 2, "target", NULL);
+    luaL_argcheck(L, target != NULL, 2, "which target? \"sm_90\", for one");
+    const char *const *options = bind_option_strings(L, 2, "options");
+    int n = (int)luaL_len(L, 1);
+    luaL_argcheck(L, n > 0, 1, "the list is empty");
+    luaL_checkstack(L, n + 10, "too many modules");
+    LinkModule *modules = lua_newuserdatauv(L, (size_t)n * sizeof *modules, 0);
+    for (int i = 0; i < n; i++) {
+        luaL_argcheck(L, lua_geti(L, 1, i + 1) == LUA_TSTRING, 1, "modules are PTX, as strings");
+        modules[i] = (LinkModule){.name = NULL};
+        modules[i].ptx = lua_tolstring(L, -1, &modules[i].len);
+    }
+    gi_err err;
+    LinkResult r = {0};
+    Linker *l = open_linker(&err);
+    if (l == NULL || !link_ptx(l, modules, n, target, options, &r, &err))
+        return bind_failed(L, &err);
+    if (r.ok) lua_pushlstring(L, r.code.data, r.code.len);
+    else lua_pushnil(L);
+    lua_pushstring(L, r.log.data ? r.log.data : "");
+    if (!r.ok) lua_pushliteral(L, "compile");
+    int pushed = r.ok ? 2 : 3;
+    link_result_free(&r);
+    return pushed;
+}
+
+static int linker(lua_State *L) {
+    gi_err err;
+    int major, minor;
+    Linker *l = open_linker(&err);
+    if (l == NULL) return bind_failed(L, &err);
+    link_version(l, &major, &minor);
+    lua_createtable(L, 0, 2);
+    lua_pushfstring(L, "%d.%d", major, minor), lua_setfield(L, -2, "version");
+    lua_pushstring(L, link_path(l)), lua_setfield(L, -2, "path");
+    return 1;
+}
+
 static int trouble(lua_State *L) {
     gi_err err;
     Compiler *c = open_compiler(L, &err);
@@ -200,6 +252,27 @@ static int variables(lua_State *L) {
     return 1;
 }
 
+/* All variables of an image count, so that its kernel is told from one with others. */
+static int code_hash(lua_State *L) {
+    size_t len;
+    const char *image = luaL_checklstring(L, 1, &len), *kernel = luaL_checkstring(L, 2);
+    gi_err err;
+    CubinSymbol *symbols;
+    uint64_t hash;
+    char hex[17];
+    int n = cubin_symbols(image, len, &symbols, &err);
+    if (n < 0) return bind_failed(L, &err);
+    const char **names = gi_alloc(((size_t)n + 1) * sizeof *names);
+    for (int i = 0; i < n; i++) names[i] = symbols[i].name;
+    bool known = cubin_code_hash(image, len, kernel, names, &hash, &err);
+    free(names);
+    cubin_symbols_free(symbols, n);
+    if (!known) return bind_failed(L, &err);
+    snprintf(hex, sizeof hex, "%016llx", (unsigned long long)hash);
+    lua_pushstring(L, hex);
+    return 1;
+}
+
 void bind_compile(lua_State *L) {
     static const luaL_Reg meta[] = {{"__gc", close_compiler}, {NULL, NULL}};
     static const BindRow none[] = {{NULL, NULL, NULL, NULL}};
@@ -214,6 +287,16 @@ void bind_compile(lua_State *L) {
          "Compiles many { source =, names =, kernel = } in one call, to { code, log } or "
          "{ message, log } each. To machine code: code is PTX; the list's images hold the machine "
          "code, image (an index), tag and code_hash say where the unit is."},
+        {"link", link_modules,
+         "core.compile.link(modules, options) -> code, log | nil, message, code",
+         "Assembles PTX by nvJitLink and links it into one image of machine code; modules: a list "
+         "of texts, options: target (\"sm_90\"), options."},
+        {"linker", linker, "core.compile.linker() -> { version, path } | nil, message, code",
+         "What nvJitLink is in use."},
+        {"code_hash", code_hash,
+         "core.compile.code_hash(image, kernel) -> string | nil, message, code",
+         "A hash that is equal for machine code that does the same: the kernel's instructions and "
+         "all that they may refer to."},
         {"variables", variables, "core.compile.variables(image) -> list | nil, message, code",
          "The variables of machine code: { name, bytes, constant, initialised } each."},
         {"canonical_hash", canonical_hash, "core.compile.canonical_hash(ptx) -> string",

@@ -53,8 +53,7 @@ int bind_close_child(lua_State *L, const char *class, void (*drop)(BindChild *))
 
 /* --- devices --- */
 
-/* model = { name =, clock_ghz =, … }: every field is known, every known field is there. */
-static void read_model(lua_State *L, int index, EmuModel *model) {
+void bind_read_model(lua_State *L, int index, EmuModel *model) {
     luaL_checktype(L, index, LUA_TTABLE);
     const char *name = bind_option_string(L, index, "name", "unnamed GPU");
     strncpy(model->name, name, sizeof model->name - 1);
@@ -76,7 +75,7 @@ static void read_model(lua_State *L, int index, EmuModel *model) {
 static int device_new(lua_State *L) {
     const char *name = luaL_checkstring(L, 1);
     EmuModel model = {0};
-    read_model(L, 2, &model);
+    bind_read_model(L, 2, &model);
     BindDevice **box = bind_new(L, DEVICE, sizeof *box, 0);
     gi_err err;
     Device *d = device_open(name, &model, &err);

@@ -33,6 +33,8 @@ typedef struct BindChild {
     } u;
 } BindChild;
 
+/* A model { name =, clock_ghz =, … }: every field is known, every known field is there. */
+void bind_read_model(lua_State *L, int index, EmuModel *model);
 BindDevice *bind_check_device(lua_State *L, int index);
 /* A closed child on the stack, its device (at 1) and array (at 2, if any) anchored. */
 BindChild *bind_new_child(lua_State *L, const char *class, bool with_array);
@@ -74,8 +76,8 @@ typedef struct BindLaunch {
 
 #define BIND_LAUNCH_FIELDS                                                                         \
     "kernel", "grid", "block", "shared", "args", "budget", "print", "count_uninitialised",         \
-        "check_races", "benign_races", "max_faults", "backwards", "cache", "carveout",             \
-        "timeout_s", "fill"
+        "check_races", "benign_races", "max_faults", "backwards", "keep_variables", "cache",       \
+        "carveout", "timeout_s", "fill"
 
 /* Fills *out from the table at index, whose keys the caller has checked; false: *err says why the
 ** kernel could not be asked for. */
@@ -97,6 +99,7 @@ void bind_push_samples(lua_State *L, const DeviceSamples *s);
 /* Fields of the table on top. */
 void bind_set_number(lua_State *L, const char *name, double value);
 void bind_set_count(lua_State *L, const char *name, uint64_t value);
+void bind_set_findings(lua_State *L, const char *name, const EmuFindings *found);
 void bind_set_numbers(lua_State *L, const char *name, const double *values, int n);
 
 #endif

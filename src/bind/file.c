@@ -76,6 +76,11 @@ static int unlock(lua_State *L) {
     return 0;
 }
 
+static int is_locked(lua_State *L) {
+    lua_pushboolean(L, gi_is_locked(luaL_checkstring(L, 1)));
+    return 1;
+}
+
 /* --- a folder that goes when nobody holds it --- */
 
 typedef struct Folder {
@@ -132,6 +137,8 @@ void bind_file(lua_State *L) {
         {"lock", lock, "core.file.lock(path, who) -> lock | nil, message, code",
          "Holds a file that says who holds it; code \"busy\": somebody else does, and message is "
          "what that one wrote."},
+        {"locked", is_locked, "core.file.locked(path) -> boolean",
+         "Does anybody hold a file that core.file.lock makes?"},
         {"link", link_file, "core.file.link(target, path) -> true | nil, message, code",
          "A symbolic link, in place of one that is there."},
         {"folder", make_folder, "core.file.folder() -> folder | nil, message, code",

@@ -18,7 +18,7 @@ static void set_point(lua_State *L, const char *name, const unsigned p[3]) {
 }
 
 /* Sets `name` to the list of what was found; not where nothing was. */
-static void set_findings(lua_State *L, const char *name, const EmuFindings *list) {
+void bind_set_findings(lua_State *L, const char *name, const EmuFindings *list) {
     if (list->n == 0) return;
     lua_createtable(L, list->n, 0);
     for (int i = 0; i < list->n; i++) {
@@ -59,8 +59,8 @@ void bind_push_measurement(lua_State *L, const Measurement *m) {
     bind_set_number(L, "part_issue", r->part_issue);
     bind_set_number(L, "part_latency", r->part_latency);
     bind_set_number(L, "part_memory", r->part_memory);
-    set_findings(L, "warnings", &r->warnings);
-    set_findings(L, "faults", &r->faults);
+    bind_set_findings(L, "warnings", &r->warnings);
+    bind_set_findings(L, "faults", &r->faults);
     if (m->status == STATUS_OK) return;
     lua_pushstring(L, m->message), lua_setfield(L, -2, "message");
     if (r->ptx_line == 0) return; /* a GPU does not say where */

@@ -125,10 +125,12 @@ void bind_module_class(lua_State *L) {
          "Copies a device variable into the array."},
         {"launch", bind_module_launch,
          "module:launch{ kernel, grid, block, shared, args, fill, cache, carveout, timeout_s, "
-         "budget, print, count_uninitialised, check_races, benign_races, max_faults, backwards } "
+         "budget, print, count_uninitialised, check_races, benign_races, max_faults, backwards, "
+         "keep_variables } "
          "-> measurement",
-         "Runs a kernel, its device variables as the code or the host left them and the buffers "
-         "in fill full of the sentinel; what it does wrong is in the measurement's status and "
+         "Runs a kernel, its device variables as the code or the host left them (keep_variables: "
+         "as the launches before did) and the buffers in fill full of the sentinel; what it does "
+         "wrong is in the measurement's status and "
          "message, all of up to max_faults (1) faults in its faults, what is none in its warnings. "
          "backwards: on the virtual GPU the last block begins first. "
          "Device printf goes to io.write unless print is false (cuda: to stdout)."},

@@ -74,6 +74,11 @@ static int rng_seed(lua_State *L) {
     return 1;
 }
 
+static int rng_draws(lua_State *L) {
+    lua_pushinteger(L, (lua_Integer)bind_check_rng(L, 1)->draws);
+    return 1;
+}
+
 static int rng_tostring(lua_State *L) {
     bind_check_rng(L, 1);
     lua_getiuservalue(L, 1, 1);
@@ -93,6 +98,8 @@ void bind_rng(lua_State *L) {
          "low..high."},
         {"pick", rng_pick, "rng:pick(list) -> element", "A uniformly random element of a list."},
         {"seed", rng_seed, "rng:seed() -> integer", "The seed the generator was made from."},
+        {"draws", rng_draws, "rng:draws() -> integer",
+         "How many 64-bit words were taken from it: rng:int() takes one of nearly every range."},
         {NULL, NULL, NULL, NULL}};
     static const luaL_Reg meta[] = {{"__tostring", rng_tostring}, {NULL, NULL}};
     static const BindRow rows[] = {{"new", rng_new, "gi.rng(seed) -> rng",

@@ -19,7 +19,9 @@ static int open_store(lua_State *L) {
     Store **box = bind_new(L, CLASS, sizeof *box, 0);
     gi_err err;
     *box = store_open(path, read_only, &err);
-    return *box ? 1 : bind_failed(L, &err);
+    if (*box == NULL) return bind_failed(L, &err);
+    store_stop_when(*box, &bind_interrupted);
+    return 1;
 }
 
 static int close_store(lua_State *L) {
@@ -105,8 +107,10 @@ static void push_row(lua_State *L, const StoreStatement *t) {
     int n = store_columns(t);
     lua_createtable(L, 0, n);
     for (int i = 0; i < n; i++) {
+        const char *name = store_column_name(t, i);
+        if (name == NULL) luaL_error(L, "not enough memory");
         push_column(L, t, i);
-        lua_setfield(L, -2, store_column_name(t, i));
+        lua_setfield(L, -2, name);
     }
 }
 
@@ -179,7 +183,8 @@ void bind_store(lua_State *L) {
     static const luaL_Reg meta[] = {{"__gc", close_store}, {"__close", close_store}, {NULL, NULL}};
     static const BindRow functions[] = {
         {"open", open_store, "core.store.open(path[, {read_only}]) -> store | nil, message, code",
-         "A database in a file (SQLite); codes \"full\", \"busy\", \"format\", \"usage\", \"io\"."},
+         "A database in a file (SQLite); codes \"full\", \"busy\", \"format\", \"usage\", "
+         "\"interrupted\" (Ctrl-C), \"io\"."},
         {"pack", pack, "core.store.pack(text[, like]) -> string",
          "A text made small (deflate), with another that it resembles."},
         {"unpack", unpack,

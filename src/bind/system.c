@@ -2,6 +2,9 @@
  */
 #include "bind/bind.h"
 
+#include <errno.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -27,7 +30,8 @@ static int seconds(lua_State *L) {
 
 static int is_ending(lua_State *L) {
     lua_pushboolean(L, bind_ending != 0);
-    return 1;
+    lua_pushinteger(L, bind_ending);
+    return 2;
 }
 
 static int was_asked(lua_State *L) {
@@ -62,6 +66,25 @@ static int is_terminal(lua_State *L) {
     return 1;
 }
 
+static int close_stream(lua_State *L) {
+    luaL_Stream *stream = luaL_checkudata(L, 1, LUA_FILEHANDLE);
+    return luaL_fileresult(L, fclose(stream->f) == 0, NULL);
+}
+
+/* What was standard output, as a file; standard output is the error output from now on. */
+static int take_stdout(lua_State *L) {
+    luaL_Stream *stream = lua_newuserdatauv(L, sizeof *stream, 0);
+    stream->closef = NULL;
+    luaL_setmetatable(L, LUA_FILEHANDLE);
+    fflush(stdout);
+    int fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+    stream->f = fd < 0 ? NULL : fdopen(fd, "w");
+    if (!stream->f || dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
+        return luaL_error(L, "cannot take standard output: %s", strerror(errno));
+    stream->closef = close_stream;
+    return 1;
+}
+
 static int terminal_width(lua_State *L) {
     struct winsize size;
     bool known = ioctl((int)luaL_optinteger(L, 1, 1), TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
@@ -78,7 +101,12 @@ static int cores(lua_State *L) {
 static int program(lua_State *L) {
     char path[4096];
     ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
-    if (n < 0) return luaL_error(L, "cannot find the program's own path");
+    if (n < 0) {
+        gi_err err;
+        gi_fail(&err, "io", "/proc/self/exe, which says where the program lies: %s",
+                strerror(errno));
+        return bind_failed(L, &err);
+    }
     lua_pushlstring(L, path, (size_t)n);
     return 1;
 }
@@ -92,22 +120,22 @@ static int hash(lua_State *L) {
     return 1;
 }
 
-static int hash128(lua_State *L) {
+/* A digest of argument 1, as hexadecimal digits. */
+static int digest(lua_State *L, void (*of)(const void *bytes, size_t len, char *hex)) {
     size_t len;
-    char hex[33];
+    char hex[65];
     const char *bytes = luaL_checklstring(L, 1, &len);
-    gi_hash128(bytes, len, hex);
+    of(bytes, len, hex);
     lua_pushstring(L, hex);
     return 1;
 }
 
+static int hash128(lua_State *L) {
+    return digest(L, gi_hash128);
+}
+
 static int sha256(lua_State *L) {
-    size_t len;
-    char hex[65];
-    const char *bytes = luaL_checklstring(L, 1, &len);
-    gi_sha256(bytes, len, hex);
-    lua_pushstring(L, hex);
-    return 1;
+    return digest(L, gi_sha256);
 }
 
 static int printable(lua_State *L) {
@@ -149,18 +177,21 @@ void bind_system(lua_State *L) {
     static const BindRow rows[] = {
         {"seconds", seconds, "core.system.seconds() -> number", "A monotonic clock in seconds."},
         {"sleep", sleep_for, "core.system.sleep(seconds)", "Waits; a signal ends it early."},
-        {"ending", is_ending, "core.system.ending() -> boolean",
-         "Has a signal (Ctrl-C, SIGTERM, SIGHUP, SIGPIPE) asked this program to end?"},
+        {"ending", is_ending, "core.system.ending() -> boolean, integer",
+         "Has a signal (Ctrl-C, SIGTERM, SIGHUP, SIGPIPE) asked this program to end? And which."},
         {"asked", was_asked, "core.system.asked() -> boolean",
          "Has SIGUSR1 asked, since this was last called, for what was found so far?"},
         {"pid", own_pid, "core.system.pid() -> integer", "This process."},
         {"hostname", host_name, "core.system.hostname() -> string", "This machine's name."},
         {"isatty", is_terminal, "core.system.isatty(fd) -> boolean",
          "Is the descriptor a terminal?"},
+        {"take_stdout", take_stdout, "core.system.take_stdout() -> file",
+         "What was standard output; whatever is printed there goes to standard error from now on."},
         {"width", terminal_width, "core.system.width([fd]) -> integer",
          "Columns of the terminal, 80 if none."},
         {"cores", cores, "core.system.cores() -> integer", "Processors of this machine."},
-        {"program", program, "core.system.program() -> path", "The path of the running program."},
+        {"program", program, "core.system.program() -> path or nil, message, code",
+         "The path of the running program."},
         {"hash", hash, "core.system.hash(string) -> string",
          "A 64-bit hash as 16 hexadecimal digits."},
         {"hash128", hash128, "core.system.hash128(string) -> string",
@@ -176,4 +207,5 @@ void bind_system(lua_State *L) {
         {NULL, NULL, NULL, NULL}};
     lua_newtable(L);
     bind_rows(L, "system.", rows);
+    bind_program(L);
 }

@@ -208,10 +208,13 @@ static void bind_keys(EditLine *editor) {
 
 /* --- the editor --- */
 
-/* Lines are bytes in the user's encoding; where the environment names none, UTF-8. */
+/* Lines are bytes in the user's encoding; where the environment names none, UTF-8. Nothing else of
+** the user's language counts: in Turkish a small I has no dot, and ("IF"):lower() would be none. */
 static void choose_encoding(void) {
     setlocale(LC_CTYPE, "");
-    if (strcmp(nl_langinfo(CODESET), "ANSI_X3.4-1968") == 0) setlocale(LC_CTYPE, "C.UTF-8");
+    const char *encoding = nl_langinfo(CODESET);
+    if (strcmp(encoding, "ANSI_X3.4-1968") == 0 || strcmp(encoding, "UTF-8") == 0)
+        setlocale(LC_CTYPE, "C.UTF-8");
 }
 
 static void open_editor(Edit *e) {

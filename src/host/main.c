@@ -5,6 +5,7 @@
 ** program (build tree, portable folder), in ../share/gilua (installed) or in $GILUA_HOME.
 */
 #include <errno.h>
+#include <fcntl.h>
 #include <lauxlib.h>
 #include <lfs.h>
 #include <limits.h>
@@ -32,10 +33,16 @@ static const char usage_text[] =
     "       gilua apply RUN         what evolve or tune found, put into the file it came from\n"
     "       gilua resume RUN        goes on with a run that did not come to its end\n"
     "       gilua log RUN           what a run evaluated, a line a generation\n"
+    "       gilua watch RUN         its page, served to a browser on this machine or over ssh\n"
     "       gilua show RUN ID       one mutant of a run: what became of it, and its source\n"
     "       gilua export RUN        every evaluation as a table\n"
     "       gilua rescore RUN FILE  all mutants of a run by another formula\n"
+    "       gilua diff RUN RUN      in what two runs differ, and where they part\n"
+    "       gilua replay RUN        its search simulated from its archive, as it was or otherwise\n"
+    "       gilua merge DIR RUN...  the archives of runs in one\n"
     "       gilua verify RUN        is it right, and faster, on data nobody saw?\n"
+    "       gilua run -- PROGRAM    a whole CUDA program on the virtual GPU, every access checked\n"
+    "       gilua record -- PROGRAM the same, and keeps what it asked of its GPU\n"
     "       gilua help [COMMAND]    this text, or a command's options (also COMMAND --help)\n"
     "       gilua version           gilua's and Lua's (also --version)\n"
     "options, as for lua:\n"
@@ -54,6 +61,7 @@ static const char usage_text[] =
     "  --help        this text\n"
     "  --version     print versions\n"
     "exit status: 0; 1 something is wrong; 2 the command line is; 3 no winner;\n"
+    "             4 gilua run: the virtual GPU cannot run the program;\n"
     "             130 interrupted, 143 by SIGTERM, 129 by SIGHUP, 141 nobody reads the output\n";
 
 /* --- calling Lua --- */
@@ -69,6 +77,7 @@ static bool holds_on;
 enum { ENDED_WORLD = 1, ENDED_USAGE = 2, ENDED_SIGNAL = 128 };
 
 static int ended_with; /* the status that the last failure asks for */
+static char at_work[80] = "starting"; /* what the program is at, should memory run out */
 
 static void stop_hook(lua_State *L, lua_Debug *ar) {
     (void)ar;
@@ -93,12 +102,13 @@ static void on_stop(int number) {
     }
     if (presses > 1 && write(2, warning, sizeof warning - 1) < 0) {} /* nothing to be done then */
     first = now;
-    bind_ending = 1;
+    bind_ending = signal_number;
     bind_interrupted = 1;
     lua_sethook(interrupted_state, stop_hook,
                 LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT, 1);
 }
 
+/* Who wants to know what was found so far ends nothing, whatever runs, or nothing. */
 static void on_asked(int number) {
     (void)number;
     bind_asked = 1;
@@ -109,7 +119,6 @@ static void catch_signals(bool catch) {
     static const int others[] = {SIGTERM, SIGHUP, SIGPIPE};
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
         if (signal(others[i], catch ? on_stop : SIG_DFL) == SIG_IGN) signal(others[i], SIG_IGN);
-    signal(SIGUSR1, catch ? on_asked : SIG_DFL);
 }
 
 /* The status of a refusal: the field of that name, where the error object has one. */
@@ -124,6 +133,20 @@ static int status_of(lua_State *L, int object) {
     return status > 0 && status < 256 ? status : ENDED_WORLD;
 }
 
+/* lua/gilua/base/trace.lua says what of it a script's author wants to see. */
+static int push_trace(lua_State *L, const char *message) {
+    lua_getfield(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
+    if (lua_getfield(L, -1, "gilua.base.trace") == LUA_TTABLE &&
+        lua_getfield(L, -1, "text") == LUA_TFUNCTION) {
+        lua_pushstring(L, message);
+        lua_pushinteger(L, 2);
+        lua_call(L, 2, 1);
+    } else {
+        luaL_traceback(L, L, message, 2);
+    }
+    return 1;
+}
+
 /* An error object with a __tostring is a sentence for a person: no traceback. */
 static int add_traceback(lua_State *L) {
     const char *message = lua_tostring(L, 1);
@@ -132,8 +155,7 @@ static int add_traceback(lua_State *L) {
         if (luaL_callmeta(L, 1, "__tostring") && lua_type(L, -1) == LUA_TSTRING) return 1;
         message = lua_pushfstring(L, "(error object is a %s value)", luaL_typename(L, 1));
     }
-    luaL_traceback(L, L, message, 1);
-    return 1;
+    return push_trace(L, message);
 }
 
 int host_call(lua_State *L, int n_args, int n_results) {
@@ -159,18 +181,46 @@ void host_hold_on(void) {
     signal(SIGINT, SIG_IGN);
 }
 
+/* A run that has begun to leave results says where (lua/gilua/report/folder.lua): core.results. */
+static int name_results(lua_State *L) {
+    if (lua_getfield(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE) == LUA_TTABLE &&
+        lua_getfield(L, -1, "gilua.core") == LUA_TTABLE &&
+        lua_getfield(L, -1, "results") == LUA_TSTRING)
+        fprintf(stderr, "gilua: results so far are in %s\n", lua_tostring(L, -1));
+    return 0;
+}
+
+/* As Lua says it; a module that was being loaded says it too. */
+static bool is_no_memory(const char *message) {
+    static const char said[] = "not enough memory", loading[] = "error loading module";
+    return strcmp(message, said) == 0 ||
+           (strncmp(message, loading, sizeof loading - 1) == 0 && strstr(message, said));
+}
+
+/* A message for a person, in one piece; of memory that ran out without asking for any. */
+static void print_error(const char *message, size_t len) {
+    if (is_no_memory(message)) {
+        fprintf(stderr, "gilua: out of memory while %s\n", at_work);
+        return;
+    }
+    gi_buf text = {0};
+    gi_printable(&text, message, len);
+    gi_buf_adds(&text, ""); /* which is a string now, if an empty one */
+    fprintf(stderr, "gilua: %s\n", text.data);
+    gi_buf_free(&text);
+}
+
 bool host_report(lua_State *L, int status) {
     if (status == LUA_OK) return true;
     if (presses > 0 && signal_number == SIGPIPE) return lua_pop(L, 1), false; /* nobody reads */
     size_t len = 0;
     const char *message = lua_tolstring(L, -1, &len);
-    gi_buf text = {0};
-    if (message) gi_printable(&text, message, len);
     fflush(stdout);
-    if (message) gi_buf_adds(&text, ""); /* which is a string now, if an empty one */
-    fprintf(stderr, "gilua: %s\n", message ? text.data : "(error message is no string)");
-    gi_buf_free(&text);
+    if (message) print_error(message, len);
+    else fputs("gilua: (error message is no string)\n", stderr);
     lua_pop(L, 1);
+    lua_pushcfunction(L, name_results);
+    if (presses > 0 || lua_pcall(L, 0, 0, 0) != LUA_OK) lua_pop(L, 1);
     return false;
 }
 
@@ -285,9 +335,14 @@ static bool is_home(const char *path) {
 static const char *find_home(lua_State *L) {
     char path[PATH_MAX];
     const char *given = getenv("GILUA_HOME");
-    if (given && is_home(given)) return lua_pushstring(L, given);
+    if (given && *given) {
+        if (is_home(given)) return lua_pushstring(L, given);
+        luaL_error(L, "GILUA_HOME is '%s', where there is no lua/gilua: name the folder that holds "
+                      "lua/, or unset the variable", given);
+    }
     ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
-    if (n < 0) n = 0;
+    if (n < 0) luaL_error(L, "it cannot be found out where the program lies (is /proc there?); set "
+                             "GILUA_HOME to the folder that holds lua/");
     path[n] = '\0';
     char *slash = strrchr(path, '/');
     if (slash) *slash = '\0';
@@ -310,6 +365,8 @@ static void set_search_path(lua_State *L, const char *home) {
     lua_pop(L, 2); /* path, package */
 }
 
+int luaopen_socket_core(lua_State *L); /* its header, Debian's, includes one that is not there */
+
 static void preload(lua_State *L, const char *name, lua_CFunction open) {
     luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
     lua_pushcfunction(L, open);
@@ -321,12 +378,16 @@ static void open_gilua(lua_State *L, char **argv, int script) {
     const char *home = find_home(L);
     set_search_path(L, home);
     preload(L, "lfs", luaopen_lfs);
+    preload(L, "socket.core", luaopen_socket_core);
     luaL_requiref(L, "gilua.core", bind_open, 0);
     lua_pushstring(L, home);
     lua_setfield(L, -2, "home");
     push_options(L, argv, script);
     lua_setfield(L, -2, "options");
     lua_pop(L, 1); /* core */
+    lua_getglobal(L, "require");
+    lua_pushliteral(L, "gilua.base.trace");
+    lua_call(L, 1, 0);
 }
 
 /* --- running --- */
@@ -403,9 +464,10 @@ static bool run_command(lua_State *L, const char *function, const char *word) {
 }
 
 static bool is_command(const char *word) {
-    static const char *const words[] = {"doctor", "new",    "check", "tune",    "evolve",
-                                        "apply",  "verify", "resume", "log",
-                                        "show",   "export", "rescore", "help", "version", NULL};
+    static const char *const words[] = {"doctor",  "new",    "check", "tune",  "evolve", "apply",
+                                        "verify",  "resume", "run",   "log",   "show",   "export",
+                                        "rescore", "record", "merge", "watch", "replay", "diff",
+                                        "help",    "version", NULL};
     for (const char *const *w = words; *w; w++)
         if (strcmp(*w, word) == 0) return true;
     return false;
@@ -421,12 +483,19 @@ static bool may_be_script(const char *word) {
 
 static bool run_word(lua_State *L, char **argv, int argc, int script) {
     const char *word = argv[script];
+    snprintf(at_work, sizeof at_work, "running %s", word);
     bool alone = script + 1 == argc;
     if (alone && strcmp(word, "version") == 0) return print_versions(), true;
     if (alone && strcmp(word, "help") == 0) return fputs(usage_text, stdout) >= 0;
     if (is_command(word)) return run_command(L, "run", word);
     if (!may_be_script(word)) return run_command(L, "no_script", word);
     return run_script(L, argv, argc, script);
+}
+
+/* What was kept for the end of the whole command (lua/gilua/base/ends.lua). */
+static bool finish(lua_State *L) {
+    return run_string(L, "local e = package.loaded['gilua.base.ends'] if e then e.finish() end",
+                      "=end");
 }
 
 static bool run_args(lua_State *L, int argc, char **argv, const Args *a) {
@@ -439,9 +508,9 @@ static bool run_args(lua_State *L, int argc, char **argv, const Args *a) {
     if (a->interactive || (a->script >= argc && !a->executes && !a->version && isatty(0))) {
         if (!a->version) print_versions();
         host_repl(L);
-        return true;
+        ran = true;
     }
-    return ran;
+    return ran && finish(L);
 }
 
 typedef struct Call {
@@ -465,10 +534,35 @@ static int protected_main(lua_State *L) {
     return 0;
 }
 
+/* --- standard input and output --- */
+
+/* One that is closed is open on a file that refuses, lest the first file that is opened, a result,
+** say, be it. */
+static void open_standard(void) {
+    for (int fd = 0; fd <= 2; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY) < 0) return;
+}
+
+/* At the end of the program, whoever ends it: what was printed is written, or the status says that
+** it was not. */
+static void finish_output(int status, void *unused) {
+    (void)unused;
+    if (status == ENDED_SIGNAL + SIGPIPE) return; /* nobody reads, which was to be said to nobody */
+    errno = 0;
+    const bool lost = ferror(stdout), flushed = fflush(stdout) == 0;
+    if (!lost && flushed) return;
+    fprintf(stderr, "gilua: not all could be written to standard output: %s\n",
+            errno ? strerror(errno) : "it is closed, or the disk is full");
+    _exit(status ? status : ENDED_WORLD);
+}
+
 int main(int argc, char **argv) {
+    open_standard();
+    on_exit(finish_output, NULL);
+    signal(SIGUSR1, on_asked);
     lua_State *L = luaL_newstate();
     if (L == NULL) {
-        fprintf(stderr, "gilua: not enough memory to start\n");
+        fprintf(stderr, "gilua: out of memory while starting\n");
         return ENDED_WORLD;
     }
     Call call = {argc, argv, false};

@@ -8,6 +8,7 @@
 
 #define RAW      (-15) /* deflate alone, a window of 32 KiB */
 #define LIKE_MAX ((size_t)32768)
+#define PACK_MEMORY ((size_t)400000) /* about what zlib takes for it */
 
 static void last_of(const char **like, size_t *len) {
     if (*len <= LIKE_MAX) return;
@@ -17,7 +18,8 @@ static void last_of(const char **like, size_t *len) {
 
 void store_pack(const char *text, size_t len, const char *like, size_t like_len, gi_buf *out) {
     z_stream z = {0};
-    deflateInit2(&z, Z_BEST_COMPRESSION, Z_DEFLATED, RAW, 9, Z_DEFAULT_STRATEGY);
+    if (deflateInit2(&z, Z_BEST_COMPRESSION, Z_DEFLATED, RAW, 9, Z_DEFAULT_STRATEGY) != Z_OK)
+        gi_no_memory(PACK_MEMORY);
     last_of(&like, &like_len);
     if (like_len > 0) deflateSetDictionary(&z, (const Bytef *)like, (uInt)like_len);
     z.next_in = (Bytef *)(uintptr_t)text; /* which zlib only reads */
@@ -36,7 +38,8 @@ void store_pack(const char *text, size_t len, const char *like, size_t like_len,
 bool store_unpack(const char *packed, size_t len, const char *like, size_t like_len, size_t bytes,
                   gi_buf *out, gi_err *err) {
     z_stream z = {0};
-    inflateInit2(&z, RAW);
+    if (inflateInit2(&z, RAW) != Z_OK)
+        return gi_fail(err, "nomem", "no memory to unpack a text of %zu bytes", bytes);
     last_of(&like, &like_len);
     if (like_len > 0) inflateSetDictionary(&z, (const Bytef *)like, (uInt)like_len);
     z.next_in = (Bytef *)(uintptr_t)packed;

@@ -2,10 +2,16 @@
 **
 ** Writers wait for each other; readers look while somebody writes (write-ahead log). A change is
 ** there when its transaction is; the process may be killed at any time. Where the file lies on a
-** file system of a network, whose locks are not to be relied on, one process has it alone.
+** file system of a network, whose locks are not to be relied on, one process has it alone; the
+** environment's GILUA_STORE=alone or =shared says so of any file.
+**
+** Readers need nothing that can be written, and leave nothing beside a file that is not theirs.
+** Where nothing can be made beside a file it is read as it lies, while nobody writes to it; when
+** somebody begins to, each step fails as "busy".
 **
 ** Codes of failure: "full" (no room on the disk), "busy" (somebody else holds it), "format" (the
-** file is no database, or a broken one), "usage" (a statement is wrong), "io" for the rest.
+** file is no database, or a broken one), "usage" (a statement is wrong), "interrupted", "io" for
+** the rest.
 */
 #ifndef GILUA_STORE_H
 #define GILUA_STORE_H
@@ -18,11 +24,14 @@ typedef struct Store Store;
 Store *store_open(const char *path, bool read_only, gi_err *err);
 void store_close(Store *s);
 
+/* Statements fail soon as "interrupted" while *stop is not 0. */
+void store_stop_when(Store *s, const volatile int *stop);
+
 /* Several statements without parameters. */
 bool store_execute(Store *s, const char *sql, gi_err *err);
 
 /* A statement with parameters ?1, ?2 …; kept, so that the same text is parsed once. Its rows come
-** one by one; store_reset ends it, before the next store_prepare of the same text. */
+** one by one; store_reset ends it, and the next store_prepare of the same text does. */
 typedef struct StoreStatement StoreStatement;
 StoreStatement *store_prepare(Store *s, const char *sql, gi_err *err);
 void store_reset(StoreStatement *t);
@@ -39,7 +48,7 @@ StoreStep store_step(StoreStatement *t, gi_err *err);
 /* Columns count from 0. Texts and blobs alike are bytes, good until the next step. */
 typedef enum StoreType { STORE_NULL, STORE_INT, STORE_NUMBER, STORE_BYTES } StoreType;
 int store_columns(const StoreStatement *t);
-const char *store_column_name(const StoreStatement *t, int i);
+const char *store_column_name(const StoreStatement *t, int i); /* NULL: no memory */
 StoreType store_column_type(const StoreStatement *t, int i);
 int64_t store_column_int(const StoreStatement *t, int i);
 double store_column_number(const StoreStatement *t, int i);

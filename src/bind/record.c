@@ -1,0 +1,183 @@
+/* record.c - core.record: recordings of whole programs, to read and to run again. */
+#include "record/record.h"
+
+#include <string.h>
+
+#include "bind/device.h"
+#include "replay/replay.h"
+
+#define CLASS "gilua.recording"
+
+static Recording *check_recording(lua_State *L) {
+    Recording *r = *(Recording **)luaL_checkudata(L, 1, CLASS);
+    luaL_argcheck(L, r, 1, "the recording is closed");
+    return r;
+}
+
+static int open_recording(lua_State *L) {
+    const char *path = luaL_checkstring(L, 1);
+    Recording **box = bind_new(L, CLASS, sizeof *box, 0);
+    gi_err err;
+    *box = recording_open(path, &err);
+    return *box ? 1 : bind_failed(L, &err);
+}
+
+static int close_recording(lua_State *L) {
+    Recording **box = luaL_checkudata(L, 1, CLASS);
+    recording_close(*box);
+    *box = NULL;
+    return 0;
+}
+
+static int events(lua_State *L) {
+    size_t len;
+    const char *text = recording_events(check_recording(L), &len);
+    lua_pushlstring(L, text, len);
+    return 1;
+}
+
+static int is_whole(lua_State *L) {
+    lua_pushboolean(L, recording_is_whole(check_recording(L)));
+    return 1;
+}
+
+static int blob(lua_State *L) {
+    const Recording *r = check_recording(L);
+    const char *name = luaL_checkstring(L, 2);
+    uint64_t bytes;
+    gi_err err;
+    if (!recording_size(r, name, &bytes)) {
+        gi_fail(&err, "format", "the recording has no blob '%.40s'", name);
+        return bind_failed(L, &err);
+    }
+    void *data = lua_newuserdatauv(L, (size_t)bytes + 1, 0);
+    if (!recording_read(r, name, data, (size_t)bytes, &err)) return bind_failed(L, &err);
+    lua_pushlstring(L, data, (size_t)bytes);
+    return 1;
+}
+
+static int size(lua_State *L) {
+    uint64_t bytes;
+    if (!recording_size(check_recording(L), luaL_checkstring(L, 2), &bytes)) return 0;
+    lua_pushinteger(L, (lua_Integer)bytes);
+    return 1;
+}
+
+/* --- replay --- */
+
+/* code = { [N] = PTX }, kept alive by the table at index. Leaves a userdata on the stack. */
+static const ReplayCode *read_code(lua_State *L, int index, int *n) {
+    *n = 0;
+    if (index == 0) return NULL;
+    for (lua_pushnil(L); lua_next(L, index); lua_pop(L, 1)) ++*n;
+    ReplayCode *code = lua_newuserdatauv(L, (size_t)(*n + 1) * sizeof *code, 0);
+    int i = 0;
+    for (lua_pushnil(L); lua_next(L, index); lua_pop(L, 1)) {
+        luaL_argcheck(L, lua_isinteger(L, -2) && lua_type(L, -1) == LUA_TSTRING, 3,
+                      "code is { [number of a module] = PTX }");
+        code[i].module = (int)lua_tointeger(L, -2);
+        code[i].ptx = lua_tolstring(L, -1, &code[i].len);
+        i++;
+    }
+    return code;
+}
+
+static EmuRaces read_races(lua_State *L, int index) {
+    static const char *const words[] = {"none", "shared", "global", NULL};
+    static const EmuRaces races[] = {EMU_RACES_NONE, EMU_RACES_SHARED, EMU_RACES_GLOBAL};
+    return races[bind_option_enum(L, index, "check_races", words, 0)];
+}
+
+static void push_kernels(lua_State *L, const ReplayResult *r) {
+    lua_createtable(L, r->n_kernels, 0);
+    for (int i = 0; i < r->n_kernels; i++) {
+        lua_createtable(L, 0, 4);
+        lua_pushstring(L, r->kernels[i].name), lua_setfield(L, -2, "name");
+        bind_set_count(L, "launches", (uint64_t)r->kernels[i].launches);
+        bind_set_number(L, "ticks", r->kernels[i].ticks);
+        bind_set_number(L, "ns", r->kernels[i].ns);
+        lua_rawseti(L, -2, i + 1);
+    }
+    lua_setfield(L, -2, "kernels");
+}
+
+static void push_reads(lua_State *L, const ReplayResult *r) {
+    lua_createtable(L, r->n_reads, 0);
+    for (int i = 0; i < r->n_reads; i++) {
+        lua_createtable(L, 0, 3);
+        lua_pushlstring(L, r->reads[i].bytes, r->reads[i].size), lua_setfield(L, -2, "bytes");
+        lua_pushstring(L, r->reads[i].name), lua_setfield(L, -2, "name");
+        lua_pushboolean(L, r->reads[i].same), lua_setfield(L, -2, "same");
+        lua_rawseti(L, -2, i + 1);
+    }
+    lua_setfield(L, -2, "reads");
+}
+
+static void push_replayed(lua_State *L, const ReplayResult *r) {
+    lua_createtable(L, 0, 10);
+    lua_pushstring(L, emu_status_name(r->status)), lua_setfield(L, -2, "status");
+    bind_set_number(L, "ticks", r->ticks);
+    bind_set_number(L, "ns", r->ns);
+    bind_set_count(L, "warp_instructions", r->warp_instructions);
+    bind_set_findings(L, "warnings", &r->warnings);
+    push_kernels(L, r);
+    push_reads(L, r);
+    if (r->status == EMU_OK) return;
+    lua_pushstring(L, r->message), lua_setfield(L, -2, "message");
+    bind_set_count(L, "event", (uint64_t)r->line);
+}
+
+static int replay(lua_State *L) {
+    static const char *const known[] = {"code", "budget", "count_uninitialised", "check_races",
+                                        NULL};
+    const Recording *r = check_recording(L);
+    EmuModel model = {0};
+    lua_settop(L, 3);
+    bind_read_model(L, 2, &model);
+    bind_check_options(L, 3, known);
+    ReplayOptions o = {.model = &model, .interrupt = &bind_interrupted};
+    int code = lua_istable(L, 3) && lua_getfield(L, 3, "code") == LUA_TTABLE ? lua_gettop(L) : 0;
+    o.code = read_code(L, code, &o.n_code);
+    o.budget = (uint64_t)bind_option_int(L, 3, "budget", 0);
+    o.count_uninitialised = bind_option_bool(L, 3, "count_uninitialised", false);
+    o.check_races = read_races(L, 3);
+    ReplayResult result;
+    gi_err err;
+    if (!replay_run(r, &o, &result, &err)) return bind_failed(L, &err);
+    if (result.status == EMU_ABORTED) {
+        replay_free(&result);
+        return bind_interrupt(L);
+    }
+    push_replayed(L, &result);
+    replay_free(&result);
+    return 1;
+}
+
+void bind_record(lua_State *L) {
+    static const luaL_Reg meta[] = {
+        {"__gc", close_recording}, {"__close", close_recording}, {NULL, NULL}};
+    static const BindRow methods[] = {
+        {"events", events, "r:events() -> string",
+         "What happened, a line each (docs/recording.md)."},
+        {"is_whole", is_whole, "r:is_whole() -> boolean",
+         "Did the program come to its end? Else the recording is of what it did until it died."},
+        {"blob", blob, "r:blob(name) -> string | nil, message, code",
+         "The bytes of that name, held against it."},
+        {"size", size, "r:size(name) -> integer|nil", "How many those are; nil: there are none."},
+        {"replay", replay,
+         "r:replay(model [, options]) -> { status, ticks, ns, warp_instructions, kernels, reads, "
+         "warnings, message?, event? } | nil, message, code",
+         "Runs it again on the virtual GPU that the model describes. options: code = { [N] = PTX } "
+         "in the place of modules, budget (warp instructions of all launches), "
+         "count_uninitialised, check_races (\"none\", \"shared\", \"global\"). reads: what the "
+         "host got, { bytes, name, same } each; kernels: { name, launches, ticks, ns } each."},
+        {"close", close_recording, "r:close()", "Closes the file."},
+        {NULL, NULL, NULL, NULL}};
+    static const BindRow rows[] = {
+        {"open", open_recording, "core.record.open(path) -> recording | nil, message, code",
+         "Opens a recording of `gilua record`."},
+        {NULL, NULL, NULL, NULL}};
+    bind_class(L, CLASS, "recording:", methods, meta);
+    lua_newtable(L);
+    bind_rows(L, "record.", rows);
+}
