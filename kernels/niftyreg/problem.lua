@@ -108,12 +108,14 @@ end
 
 local function check_spec(spec)
   for name in pairs(spec) do
-    if not SPEC[name] then error(("niftyreg: a case has no field '%s'"):format(name), 3) end
+    if not SPEC[name] then
+      gi.fail("niftyreg: a case has no field '%s'%s", name, gi.settings.meant(name, SPEC))
+    end
   end
   local side = spec.side or 217
-  if math.type(spec.seed) ~= "integer" then error("niftyreg: a case needs an integer seed", 3) end
+  if math.type(spec.seed) ~= "integer" then gi.fail("niftyreg: a case needs an integer seed") end
   if math.type(side) ~= "integer" or side < 8 or side > 1024 then
-    error(("niftyreg: side must be a whole number from 8 to 1024, not %s"):format(side), 3)
+    gi.fail("niftyreg: side must be a whole number from 8 to 1024, not %s", side)
   end
 end
 

@@ -9,11 +9,13 @@
 --   options.population, options.seed, options.quiet …
 --
 -- `positional` names what stands without dashes, in order: { { name = "problem", doc = … },
--- { name = "folder", optional = true } }. What takes such words and leaves a run says so:
+-- { name = "folder", optional = true } }; of the last one there may be several (many = true: its
+-- value is a list). What takes such words and leaves a run says so:
 -- runs = true.
 
 local printable = require "gilua.base.printable"
 local ends = require "gilua.base.ends"
+local events = require "gilua.base.events"
 local settings = require "gilua.base.settings"
 
 local M = {}
@@ -38,6 +40,8 @@ M.standard = {
     doc = "go on with the last run of this command, which did not come to its end" },
   { name = "fresh", default = false, of_runs = true,
     doc = "ask nothing of what an earlier run there found out" },
+  { name = "json", default = false, of_runs = true,
+    doc = "tell what happens as JSON, an object a line; text goes to standard error" },
   { name = "help", default = false, doc = "print this and stop" },
 }
 
@@ -74,10 +78,21 @@ local function convert(option, text)
   return value
 end
 
+-- Does what takes these options leave a run?
+local function is_run(spec) return spec.runs or not spec.positional end
+
+-- Is its --json the standard one?
+local function tells_events(spec)
+  for _, option in ipairs(spec) do
+    if option.name == "json" then return false end
+  end
+  return is_run(spec)
+end
+
 -- All options of a script by name: its own, which may redefine a standard one, and the rest.
 local function declared(spec)
   local list, by_name = {}, {}
-  local runs = spec.runs or not spec.positional
+  local runs = is_run(spec)
   for _, set in ipairs { spec, M.standard } do
     for _, option in ipairs(set) do
       if not by_name[option.name] and (runs or not option.of_runs) then
@@ -102,7 +117,7 @@ end
 function M.help(spec, script)
   local words = {}
   for i, p in ipairs(spec.positional or {}) do
-    words[i] = (p.optional and " [%s]" or " %s"):format(p.name:upper())
+    words[i] = (p.optional and " [%s]" or p.many and " %s..." or " %s"):format(p.name:upper())
   end
   local lines = { ("usage: gilua %s%s [options]"):format(script, table.concat(words)) }
   if spec.doc then lines[#lines + 1] = spec.doc end
@@ -152,6 +167,22 @@ local function missing(spec, values, words)
   return ("%s is missing: %s"):format(place.name:upper(), place.doc or "see --help")
 end
 
+-- The place of the next word: the last one may take many.
+local function place_for(spec, words)
+  local places = spec.positional or {}
+  local last = places[#places]
+  return places[words + 1] or last and last.many and last
+end
+
+local function put(values, place, word)
+  if not place.many then
+    values[place.name] = word
+  else
+    values[place.name] = values[place.name] or {}
+    table.insert(values[place.name], word)
+  end
+end
+
 --- Reads a command line; prints nothing and ends nothing.
 ---@param spec table `doc` and a list of CliOption
 ---@param argv string[]
@@ -167,9 +198,10 @@ function M.parse(spec, argv, host)
   local i, words = 1, 0
   while i <= #argv do
     local name, attached = argv[i]:match("^%-%-([^=]+)=?(.*)$")
-    local place = not name and (spec.positional or {})[words + 1]
+    local place = not name and place_for(spec, words)
     if place then
-      values[place.name], words, i = argv[i], words + 1, i + 1
+      put(values, place, argv[i])
+      words, i = words + 1, i + 1
     elseif not name then
       return nil, ("unexpected argument '%s' (--help lists the options)"):format(argv[i])
     elseif not by_name[name] then
@@ -204,6 +236,7 @@ local function read(spec)
   if found then
     gilua.options.resume = options.resume or gilua.options.resume
     gilua.options.fresh = options.fresh or nil
+    if options.json and tells_events(spec) then events.begin() end
   end
   return options
 end

@@ -1,5 +1,7 @@
 --- gilua: how a program ends that cannot go on: a sentence for a person, a status for scripts.
 
+local apart = require "gilua.base.apart"
+
 local M = {}
 
 --- Exit statuses: 0 is success, and these say whose turn it is.
@@ -7,6 +9,7 @@ M.STATUS = {
   world = 1, -- something is not as it must be: a file, a device, a kernel, an answer
   usage = 2, -- the command line is not understood
   no_winner = 3, -- nothing that is right is faster than the kernel as it is
+  cannot_run = 4, -- gilua run: the program has what the virtual GPU cannot run
   interrupted = 130, -- Ctrl-C, as shells have it: 128 and the number of the signal
 }
 
@@ -32,6 +35,24 @@ end
 ---@return boolean
 function M.is_interruption(problem)
   return tostring(problem):find("interrupted!", 1, true) ~= nil
+end
+
+--------------------------------------------------------------------------------------------------
+-- What is done at the end of the whole command, where nothing has stopped it
+
+local last_works = {}
+
+--- Keeps a piece of work for the end of the command.
+---@param work fun()
+function M.at_end(work)
+  last_works[#last_works + 1] = work
+end
+
+--- The command has come to its end: what was kept for it is done, once. Called by the host.
+function M.finish()
+  local works = last_works
+  last_works = {}
+  apart(works)
 end
 
 return M

@@ -15,6 +15,14 @@ function M.is_terminal()
   return system and system.isatty(1) or false
 end
 
+--- Is a descriptor a terminal that understands escape sequences?
+---@param fd integer
+---@return boolean
+function M.takes_escapes(fd)
+  local kind = os.getenv "TERM" or ""
+  return system ~= nil and kind ~= "" and kind ~= "dumb" and system.isatty(fd)
+end
+
 --- Columns of the terminal.
 ---@return integer
 function M.width()

@@ -47,7 +47,8 @@ function M.number(x)
   if x == math.floor(x) and math.abs(x) < 2 ^ 53 then return ("%.0f"):format(x) end
   for digits = 1, 17 do
     local text = ("%." .. digits .. "g"):format(x)
-    if tonumber(text) == x then return text end
+    -- Lua writes the point of the locale
+    if tonumber(text) == x then return (text:gsub("[^%d%-+e]", ".")) end
   end
 end
 

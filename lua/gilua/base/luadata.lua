@@ -59,7 +59,10 @@ local function number_text(x)
   return short:find "[.e]" and short or short .. ".0"
 end
 
-local function key_text(key)
+--- A name as a table's constructor has it, what is given to it not yet: `name = `, `["end"] = `.
+---@param key string
+---@return string
+function M.key(key)
   if key:find "^[%a_][%w_]*$" and not KEYWORDS[key] then return key .. " = " end
   return "[" .. M.quote(key) .. "] = "
 end
@@ -90,7 +93,7 @@ function M.text(value, order)
   local parts = {}
   for i, item in ipairs(value) do parts[i] = M.text(item, order) end
   for _, name in ipairs(names_of(value, order)) do
-    parts[#parts + 1] = key_text(name) .. M.text(value[name], order)
+    parts[#parts + 1] = M.key(name) .. M.text(value[name], order)
   end
   return #parts == 0 and "{}" or "{ " .. table.concat(parts, ", ") .. " }"
 end

@@ -2,41 +2,13 @@
 -- A misspelt key is misuse: it raises at the caller's line and names the nearest known key.
 
 local fail = require "gilua.base.fail"
+local nearest = require "gilua.base.nearest"
+local trace = require "gilua.base.trace"
 
 local M = {}
 
--- Optimal string alignment distance: insertions, deletions, substitutions, swaps of neighbours.
-local function distance(a, b)
-  local before, row = nil, {}
-  for j = 0, #b do row[j] = j end
-  for i = 1, #a do
-    local last = row
-    row = { [0] = i }
-    for j = 1, #b do
-      local same = a:byte(i) == b:byte(j) and 0 or 1
-      row[j] = math.min(last[j] + 1, row[j - 1] + 1, last[j - 1] + same)
-      if i > 1 and j > 1 and a:byte(i) == b:byte(j - 1) and a:byte(i - 1) == b:byte(j) then
-        row[j] = math.min(row[j], before[j - 2] + 1)
-      end
-    end
-    before = last
-  end
-  return row[#b]
-end
-
---- The name a person most likely meant, or nil when none is near (more than a third differs).
----@param word string
----@param names string[]
----@return string? nearest
-function M.nearest(word, names)
-  local best, best_distance
-  for _, name in ipairs(names) do
-    local d = distance(word:lower(), name:lower())
-    if not best or d < best_distance then best, best_distance = name, d end
-  end
-  if best and best_distance <= math.max(1, math.max(#word, #best) // 3) then return best end
-  return nil
-end
+--- What a person most likely meant (gilua.base.nearest).
+M.nearest = nearest
 
 --- The keys of a table, sorted.
 ---@param t table<string, any>
@@ -57,10 +29,19 @@ function M.shown(value)
   return tostring(value)
 end
 
+--- "; did you mean 'width'?" where a known name is near, else "".
+---@param word any
+---@param known table<string, any> by name
+---@return string
+function M.meant(word, known)
+  local name = nearest(tostring(word), M.keys(known))
+  return name and ("; did you mean '%s'?"):format(name) or ""
+end
+
 local function describe_unknown(key, known)
-  local nearest = M.nearest(tostring(key), M.keys(known))
-  if nearest then return ("unknown option '%s'; did you mean '%s'?"):format(key, nearest) end
-  return ("unknown option '%s'; known: %s"):format(key, table.concat(M.keys(known), ", "))
+  local meant = M.meant(key, known)
+  return ("unknown option '%s'%s"):format(key, meant ~= "" and meant
+    or "; known: " .. table.concat(M.keys(known), ", "))
 end
 
 --- A new table: `given` with what it leaves out taken from `defaults`. The keys of `defaults` are
@@ -72,13 +53,13 @@ end
 ---@return table
 function M.fill(where, given, defaults, optional)
   if given ~= nil and type(given) ~= "table" then
-    error(("%s: options must be a table, not a %s"):format(where, type(given)), 3)
+    trace.misuse("%s: options must be a table, not a %s", where, type(given))
   end
   local known, filled = {}, {}
   for name, value in pairs(defaults) do known[name], filled[name] = true, value end
   for _, name in ipairs(optional or {}) do known[name] = true end
   for key, value in pairs(given or {}) do
-    if not known[key] then error(where .. ": " .. describe_unknown(key, known), 3) end
+    if not known[key] then trace.misuse("%s: %s", where, describe_unknown(key, known)) end
     filled[key] = value
   end
   return filled
@@ -92,6 +73,13 @@ end
 function M.spec(problem, given, fields)
   local defaults = {}
   for _, field in ipairs(fields) do defaults[field[1]] = field[2] end
+  local known = { seed = true }
+  for name in pairs(defaults) do known[name] = true end
+  for name in pairs(given) do
+    if not known[name] then
+      fail("%s: a case has no field '%s'%s", problem, name, M.meant(name, known))
+    end
+  end
   local spec = M.fill(problem .. ": case", given, defaults, { "seed" })
   if math.type(spec.seed) ~= "integer" then fail("%s: a case needs an integer seed", problem) end
   for _, field in ipairs(fields) do

@@ -239,6 +239,20 @@ function M.least(list, key)
   return best, best_key
 end
 
+--- At most so many of a list, evenly over all of it: the first, the last and between.
+---@generic T
+---@param list T[]
+---@param most integer
+---@return T[] some
+---@return T[] rest
+function M.evenly(list, most)
+  local some, rest, taken = {}, {}, {}
+  local last = math.min(most, #list) - 1
+  for i = 0, last do taken[1 + i * (#list - 1) // math.max(last, 1)] = true end
+  for i, item in ipairs(list) do table.insert(taken[i] and some or rest, item) end
+  return some, rest
+end
+
 --- How many items satisfy `test`.
 ---@generic T
 ---@param list T[]

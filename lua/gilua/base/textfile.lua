@@ -47,7 +47,11 @@ function M.make_folder(dir)
     local ok, why = M.make_folder(parent)
     if not ok then return nil, why end
   end
-  return lfs.mkdir(dir)
+  local made, reason = lfs.mkdir(dir)
+  if not made and not lfs.currentdir() and not dir:find "^/" then
+    reason = "the folder that you are in is gone"
+  end
+  return made, reason
 end
 
 --------------------------------------------------------------------------------------------------

@@ -2,11 +2,15 @@
 -- code where that says them (gilua.hostcode); roles from how a name stands in the kernel; the rest
 -- is guessed, and its note begins with GUESS.
 
+local arithmetic = require "gilua.base.arithmetic"
 local csource = require "gilua.new.csource"
 local fail = require "gilua.base.fail"
 local launchguess = require "gilua.new.launchguess"
+local layout = require "gilua.new.layout"
 local luadata = require "gilua.base.luadata"
-local tablecase = require "gilua.problem.tablecase"
+local members = require "gilua.new.members"
+local scalarguess = require "gilua.new.scalarguess"
+local structguess = require "gilua.new.structguess"
 local textureguess = require "gilua.new.textureguess"
 local usage = require "gilua.new.usage"
 
@@ -16,21 +20,21 @@ local DIMENSIONS = { "x", "y", "z" }
 local MOST_TIMES = 16 -- an array is so many times a size
 local LEAST_LINKED = 16 -- smaller numbers are equal by chance
 local MOST_OF = { i8 = 127, u8 = 255, i16 = 32767, u16 = 65535 } -- that the type holds
--- What an argument of that name usually is that begins at 0 or goes no way: 0, not 1.
-local ZERO = "^[ijk]$|offset|start|begin|base|first|shift|^id$|^idx$|index|seed|lower|origin"
-local WHOLE = { [1] = "u8", [2] = "i16", [4] = "i32", [8] = "i64" }
 
 ---@class ArgumentGuess a row of `args` in problem.lua
 ---@field name string
 ---@field type string
 ---@field value? string as it is written (gilua.luadata)
 ---@field count? string an expression
----@field fields? string as it is written
+---@field members? MemberGuess[] of structs
+---@field bytes? integer of a struct
 ---@field fill? string as it is written
 ---@field role? string "in" is not written
 ---@field texture? table as it is in problem.lua
 ---@field notes string[]
 ---@field count_guessed? boolean
+---@field width? integer numbers of an element
+---@field indexed? string the array that it holds places of
 ---@field limits? gilua.precision.limits of an output, found by trying
 ---@field value_guessed? boolean nothing says what it is
 ---@field elements? integer as many as the program asks for
@@ -43,6 +47,9 @@ local WHOLE = { [1] = "u8", [2] = "i16", [4] = "i32", [8] = "i64" }
 ---@field shape LaunchShape
 ---@field sparse { rows?: table, loop?: string, nonzeros: string } of M.arguments
 ---@field args ArgumentGuess[] those guessed before
+---@field source userdata tokens of the source
+---@field options string[] of the compiler
+---@field total string how many threads there are, an expression
 
 local function note(arg, text)
   if text and text ~= "" then arg.notes[#arg.notes + 1] = (text:gsub("%s+", " ")) end
@@ -62,11 +69,22 @@ local function linked_dimension(c, name)
   end
 end
 
--- The argument that says a size of this value.
-local function same_size(c, p, value)
+-- Is an argument before the i-th?
+local function comes_before(c, name, i)
+  for k = 1, i - 1 do
+    if c.read.params[k].name == name then return true end
+  end
+  return false
+end
+
+-- What says a size of this value to the i-th argument: another before it, else the size itself.
+local function same_size(c, p, i, value)
   if math.type(value) ~= "integer" or value <= LEAST_LINKED or MOST_OF[p.type] then return nil end
   for d = 1, #c.shape.size do
-    if c.shape.link[d] and c.shape.size[d] == value then return c.shape.link[d] end
+    local link = c.shape.link[d]
+    if link and c.shape.size[d] == value then
+      return comes_before(c, link, i) and link or size_name(d)
+    end
   end
 end
 
@@ -74,26 +92,10 @@ end
 local function converted(value, p)
   local type, bits = p.type, 8 * p.bytes
   if type:find("^f") then return value + 0.0 end
-  value = math.tointeger(value) or math.tointeger((value < 0 and math.ceil or math.floor)(value))
+  value = arithmetic.truncated(value)
   if not value or bits == 64 then return value end
   value = value & (1 << bits) - 1
   return type:find("^i") and value >= 1 << bits - 1 and value - (1 << bits) or value
-end
-
-local function is_zero(name)
-  for pattern in ZERO:gmatch("[^|]+") do
-    if name:lower():find(pattern) then return true end
-  end
-  return false
-end
-
--- The value of an argument of which the host's code says nothing.
-local function guessed_value(c, p)
-  if p.type:find("^f") then return "1.0", "GUESS: nothing says what it is" end
-  local d = launchguess.may_be_size(p) and launchguess.dimension_by_name(p.name, #c.shape.size)
-  if d then return luadata.quote(size_name(d)), "GUESS: from its name" end
-  if is_zero(p.name) then return "0", "GUESS: from its name" end
-  return "1", "GUESS: nothing says what it is"
 end
 
 local function scalar(c, p, i)
@@ -105,11 +107,11 @@ local function scalar(c, p, i)
     arg.value = luadata.quote(size_name(d))
     note(arg, text and text .. launchguess.assumed(c.read, text) or p.text)
   elseif value then
-    arg.value = luadata.text(same_size(c, p, value) or value)
+    arg.value = luadata.text(same_size(c, p, i, value) or value)
     note(arg, text .. launchguess.assumed(c.read, text))
   else
     local why
-    arg.value, why = guessed_value(c, p)
+    arg.value, why = scalarguess.of(p, c.source, #c.shape.size, false)
     arg.value_guessed = true
     note(arg, why)
   end
@@ -119,62 +121,26 @@ end
 --------------------------------------------------------------------------------------------------
 -- Structs by value
 
--- The name of the type that stands before the first `*` of a parameter, or before the parameter.
+-- The name of the type that stands before the first `*` of a parameter, or before the parameter:
+-- without the underscores that those of CUDA begin with.
 local function plain_type(p)
   local t <close> = csource.tokens(p.text)
-  local i = (t:find(1, "*") or #t) - 1
-  while t[i] == "const" or t[i] == "&" do i = i - 1 end
-  return t[i] or ""
+  return (members.last_name(t, 1, (t:find(1, "*") or #t) - 1) or ""):gsub("^__", "")
 end
 
--- A field's value as it is written, and whether it is a guess.
-local function field_text(c, f, kind)
-  local value = c.read.host:value(f.name)
-  local d = linked_dimension(c, f.name)
-  if value and d and value == c.shape.size[d] then return luadata.quote(size_name(d)), false end
-  if not value then return kind:find("^f") and "1.0" or "1", true end
-  return luadata.text(kind:find("^f") and value + 0.0 or value), false
+local function struct_of(c, p, i)
+  return layout.of(c.read, c.options, i, plain_type(p))
 end
 
-local function field_kind(c, f)
-  return f.type:find("float") and "f32" or f.type:find("double") and "f64"
-    or WHOLE[c.read.host:size_of(f.type) or 0] or "i32"
-end
-
-local function refuse_struct(c, p, why)
-  fail("kernel %s takes the struct '%s', %s in %s: pass its fields one by one, or write "
-    .. "problem.lua by hand (docs/own-kernels.md)", c.read.kernel, p.text, why, c.read.path)
-end
-
--- The compiler knows how many bytes it has: another number means that a field was not understood.
-local function check_layout(c, p, fields)
-  local row = { fields = {} }
-  for i, f in ipairs(fields) do
-    if f.count > p.bytes then refuse_struct(c, p, "which holds more than it has room for") end
-    local zeros = {}
-    for k = 1, f.count do zeros[k] = 0 end
-    row.fields[i] = { f.name, field_kind(c, f), zeros }
+local function struct(c, p, i)
+  if not p.struct then
+    return { name = p.name, type = "struct", notes = {}, bytes = p.bytes,
+      members = structguess.vector(c, p, c.read.launch and c.read.launch.args[i]) }
   end
-  if #tablecase.struct(row, {}, p.name) ~= p.bytes then
-    refuse_struct(c, p, "which holds more than plain numbers")
-  end
-end
-
-local function struct(c, p)
-  local fields = c.read.host:fields(plain_type(p))
-  if not fields then refuse_struct(c, p, "whose fields cannot be read") end
-  check_layout(c, p, fields)
-  local arg, list, any = { name = p.name, type = "struct", notes = {} }, {}, false
-  for i, f in ipairs(fields) do
-    local kind = field_kind(c, f)
-    local text, guessed = field_text(c, f, kind)
-    if f.count > 1 then text = "{ " .. (text .. ", "):rep(f.count):sub(1, -3) .. " }" end
-    list[i] = ("{ %s, %s, %s }"):format(luadata.quote(f.name), luadata.quote(kind), text)
-    any = any or guessed
-  end
-  arg.fields = "{ " .. table.concat(list, ", ") .. " }"
-  note(arg, any and "GUESS: values of its fields")
-  return arg
+  local of, why = struct_of(c, p, i)
+  return { name = p.name, type = "struct", notes = {}, bytes = p.bytes,
+    members = of and structguess.members(c, of, p.name, false)
+      or structguess.bits(p, structguess.HALVES[plain_type(p)], why) }
 end
 
 --------------------------------------------------------------------------------------------------
@@ -298,78 +264,74 @@ local function fill_of(c, p, type, role)
   if not MOST_OF[type] and select(2, usage.pairs(body, p.name)) then
     return ('{ ascending = "%s" }'):format(c.sparse.nonzeros), "GUESS: offsets, read in pairs"
   end
-  local most = MOST_OF[type]
-  if usage.is_index(body, p.name) then
+  local most, indexed = MOST_OF[type], usage.index_of(body, p.name)
+  if indexed then
     if most and most < c.shape.size[1] then return ("{ 0, %d }"):format(most) end
-    return '{ 0, "size_x - 1" }', "GUESS: used as an index"
+    return '{ 0, "size_x - 1" }', "GUESS: used as an index", indexed
   end
   return type == "u8" and "{ 0, 255 }" or "{ 0, 100 }"
 end
 
--- What has no type of its own in a table: its bits as whole numbers, from 0.125 to 1.
-local HALVES = {
-  half = "{ 0x3000, 0x3c00 }", half2 = "{ 0x3000, 0x3c00 }",
-  nv_bfloat16 = "{ 0x3e00, 0x3f80 }", nv_bfloat162 = "{ 0x3e00, 0x3f80 }",
-}
-
 -- Floats from 0.125 to 1, as bits.
 local FLOATS = "{ 0x3e000000, 0x3f800000 }"
 
--- The type of all fields, vectors included; nil where they differ or are not known.
-local function type_of_all(fields)
-  local all
-  for _, f in ipairs(fields or {}) do
-    local base = f.type:match "^%a+"
-    local type = base == "float" and "f32" or base == "double" and "f64"
-    if not type or all and all ~= type then return nil end
-    all = type
+-- Element type of what is no number, how many of them one has, why, and what it is filled with
+-- where that is another guess than the type's.
+local function element_of_bits(p, role)
+  local name = plain_type(p)
+  local half = structguess.HALVES[name]
+  if half and p.bytes % 2 == 0 then
+    return "u16", p.bytes // 2, "GUESS: the bits of " .. name, half
   end
-  return all
-end
-
-local function has_floats(fields)
-  for _, f in ipairs(fields or {}) do
-    if f.type:find "float" or f.type:find "double" then return true end
-  end
-  return not fields
-end
-
--- Element type and how many of them an element of a struct has, why, and what it is filled with
--- where that is another guess than the type's. An answer is of floats only where all of it is known
--- to be: of others' bits no error can be told.
-local function element_of_struct(c, p, role)
-  local name = plain_type(p):gsub("^__", "")
-  if HALVES[name] and p.bytes % 2 == 0 then
-    return "u16", p.bytes // 2, "GUESS: the bits of " .. name, HALVES[name]
-  end
-  local fields = c.read.host:fields(plain_type(p))
-  local type = type_of_all(fields)
-  if type == "f64" then return type, p.bytes // 8, "GUESS: a struct as doubles" end
+  if p.bytes == 0 then return "u8", 1, "GUESS: void as bytes" end
   if p.bytes % 4 ~= 0 then return "u8", p.bytes, "GUESS: a struct as bytes" end
-  if not has_floats(fields) then return "i32", p.bytes // 4, "GUESS: a struct as whole numbers" end
-  if type or role == "in" then return "f32", p.bytes // 4, "GUESS: a struct as floats" end
+  if role == "in" then return "f32", p.bytes // 4, "GUESS: a struct as floats" end
   return "u32", p.bytes // 4, "GUESS: a struct as the bits of floats, which must be equal", FLOATS
 end
 
-local function element_of(c, p, role)
-  if not p.struct then return p.type, p.width end
-  if p.bytes > 0 then return element_of_struct(c, p, role) end
-  if p.text:find("(", 1, true) then
+local function numbers(c, p, i, role, type, width)
+  local arg = { name = p.name, type = type, role = role, notes = {} }
+  set_count(c, p, i, arg, width)
+  local why
+  arg.width = width
+  arg.fill, why, arg.indexed = fill_of(c, p, type, arg.role)
+  return arg, why
+end
+
+local function bits(c, p, i, role)
+  if p.bytes == 0 and p.text:find("(", 1, true) then
     fail("kernel %s takes a pointer to a function (%s), which only a program on the GPU has",
       c.read.kernel, p.name)
   end
-  return "u8", 1, "GUESS: void as bytes"
+  local type, width, as, fill = element_of_bits(p, role)
+  local arg, why = numbers(c, p, i, role, type, width)
+  if fill and arg.fill then arg.fill, why = fill, nil end
+  note(arg, as)
+  note(arg, why)
+  return arg
+end
+
+-- An array of structs whose members are known, or of pointers.
+local function structs(c, p, i, role)
+  local of = struct_of(c, p, i)
+  local pointer = not of and p.bytes == 8 and layout.pointer(c.read, c.options, i)
+  if not of and not pointer then return nil end
+  local arg = { name = p.name, type = "struct", notes = {}, bytes = p.bytes,
+    role = role == "out" and "inout" or role } -- who knows whether all of one is written
+  if pointer then arg.role = "in" end
+  set_count(c, p, i, arg, 1)
+  arg.members = of and structguess.members(c, of, p.name, true)
+    or structguess.pointers(c, pointer, p.name)
+  return arg
 end
 
 local function array(c, p, i)
   local role = p.const and "in" or usage.role(c.read.body, p.name)
-  local type, width, as, fill = element_of(c, p, role)
-  local arg = { name = p.name, type = type, role = role, notes = {} }
-  set_count(c, p, i, arg, width)
-  local why
-  arg.fill, why = fill_of(c, p, type, arg.role)
-  if fill and arg.fill then arg.fill, why = fill, nil end
-  note(arg, as)
+  if p.struct then
+    local is_known = p.bytes > 0 and not structguess.HALVES[plain_type(p)]
+    return is_known and structs(c, p, i, role) or bits(c, p, i, role)
+  end
+  local arg, why = numbers(c, p, i, role, p.type, p.width)
   note(arg, why)
   return arg
 end
@@ -382,24 +344,77 @@ local function texture(c, p)
   return arg
 end
 
---- Rows of `args` for a kernel's parameters.
+-- Rows of `constants`: variables that the source mentions.
+local function constants(c)
+  local rows, seen = {}, {}
+  for _, v in ipairs(c.read.host:constants()) do
+    if c.source:find(1, v.name) and not seen[v.name] then
+      rows[#rows + 1] = structguess.variable(c, v)
+      seen[v.name] = true
+    end
+  end
+  return rows
+end
+
+-- Indices of an array whose length is another than the size's go to its end.
+local function bound_indices(c)
+  local lengths = {}
+  for _, arg in ipairs(c.args) do
+    local width = arg.width or 1
+    if arg.count and arg.count ~= c.total then
+      local n = tonumber(arg.count)
+      lengths[arg.name] = n and tostring(n // width - 1)
+        or ("(%s)%s - 1"):format(arg.count, width > 1 and " // " .. width or "")
+    end
+  end
+  for _, arg in ipairs(c.args) do
+    local last = arg.indexed and lengths[arg.indexed]
+    if last and arg.fill == '{ 0, "size_x - 1" }' then
+      arg.fill = ("{ 0, %s }"):format(luadata.quote(last))
+    end
+  end
+end
+
+--- Rows of `args` for a kernel's parameters, and of `constants`.
 ---@param read Reading
 ---@param shape LaunchShape
----@return ArgumentGuess[]
-function M.arguments(read, shape)
-  local c = { read = read, shape = shape, sparse = M.sparse(read), args = {} }
+---@param folder string the problem's: headers are there
+---@return ArgumentGuess[] args
+---@return ArgumentGuess[] constants
+function M.arguments(read, shape, folder)
+  local source <close> = csource.tokens(read.sliced.source)
+  local c = { read = read, shape = shape, sparse = M.sparse(read), args = {}, source = source,
+    options = table.move(read.compiler.options, 1, #read.compiler.options, 2, { "-I" .. folder }) }
+  c.total = total(c)
   for i, p in ipairs(read.params) do
     if p.text:find("cudaSurfaceObject_t", 1, true) then
       fail("kernel %s takes a surface (%s), which neither a table nor a problem with functions can "
         .. "describe: write to an array instead", read.kernel, p.name)
     elseif textureguess.is_texture(p) then c.args[i] = texture(c, p)
-    elseif not p.pointer and not p.struct then c.args[i] = scalar(c, p, i) end
+    elseif not p.pointer then
+      c.args[i] = ((p.struct or p.width > 1) and struct or scalar)(c, p, i)
+    end
   end
-  for i, p in ipairs(read.params) do -- their sizes are told by scalars
-    if p.pointer then c.args[i] = array(c, p, i)
-    elseif p.struct then c.args[i] = struct(c, p) end
+  for i, p in ipairs(read.params) do -- their sizes are told by numbers
+    if p.pointer then c.args[i] = array(c, p, i) end
   end
-  return c.args
+  bound_indices(c)
+  return c.args, constants(c)
+end
+
+--- All rows of arguments and constants: these, and those of what is in their structs, each with the
+--- row that says its role.
+---@param draft Draft
+---@return { row: ArgumentGuess, block: ArgumentGuess, is_leaf: boolean }[] is_leaf: of numbers
+function M.flat(draft)
+  local list = {}
+  local function add(row, block)
+    list[#list + 1] = { row = row, block = block, is_leaf = not row.members }
+    for _, m in ipairs(row.members or {}) do add(m, m.in_memory and row or m) end
+  end
+  for _, arg in ipairs(draft.args) do add(arg, arg) end
+  for _, constant in ipairs(draft.constants) do add(constant, constant) end
+  return list
 end
 
 return M

@@ -6,7 +6,7 @@ local csource = require "gilua.new.csource"
 
 local M = {}
 
-local SIZES = { 65536, 16384, 4096, 1024, 256, 64 }
+local SIZES = { 65536, 16384, 4096, 1024, 256, 64, 16 }
 local SIDES = { 256, 16, 8 } -- of a block in one, two, three dimensions
 local MOST_THREADS = 1 << 20
 local MOST_BYTES = 1 << 24 -- of the arrays
@@ -97,8 +97,9 @@ end
 ---@param host HostCode
 ---@param launch HostLaunch
 ---@param params table[] of gilua.signature
+---@param most? integer the largest of them
 ---@return string[] names that were given a value
-function M.of(host, launch, params)
+function M.of(host, launch, params, most)
   local sides = names_in(host, { launch.block })
   set(host, sides, SIDES[math.min(#csource.split(launch.block), #SIDES)])
   local texts = { launch.grid }
@@ -107,8 +108,10 @@ function M.of(host, launch, params)
   end
   local sizes = names_in(host, texts)
   for _, value in ipairs(SIZES) do
-    set(host, sizes, value)
-    if is_small(host, launch, params) then break end
+    if not most or value <= most then
+      set(host, sizes, value)
+      if is_small(host, launch, params) then break end
+    end
   end
   return table.move(sizes, 1, #sizes, #sides + 1, sides)
 end

@@ -6,6 +6,7 @@ local adequacy = require "gilua.study.adequacy"
 local fitness = require "gilua.search.fitness"
 local progress = require "gilua.report.progress"
 local tolerances = require "gilua.problem.tolerance"
+local trace = require "gilua.base.trace"
 
 local M = {}
 
@@ -219,9 +220,7 @@ function M.run(path, o)
     problem.source_path) }
   local c = { problem = problem, device = o.device, found = found,
     spec = gi.own.case(problem, o.seed, o.device) }
-  local ok, why = xpcall(examine, function(e)
-    return type(e) == "string" and debug.traceback(e, 2) or e
-  end, c, o)
+  local ok, why = xpcall(examine, trace.handler, c, o)
   if not ok and why ~= Stop then error(why, 0) end
   return found.all_well, gi.json.object {
     { "problem", problem.name }, { "folder", problem.dir }, { "kernel", problem.kernel },

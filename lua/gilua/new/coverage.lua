@@ -2,6 +2,7 @@
 -- of it comes from; there a store is put that notes the place. On the virtual GPU. A line of
 -- several places may run in part.
 
+local below = require "gilua.report.below"
 local compiler = require "gilua.farm.compiler"
 local core = require "gilua.core"
 
@@ -62,7 +63,8 @@ local function marks_of(problem, runner, device, source, options, labels)
   local loaded, unknown = device:load(code)
   if not loaded then return nil, unknown end
   local module <close> = loaded
-  local m = module:launch(runner:prepare(module, { values = values }))
+  local m, refused = module:launch(runner:prepare(module, { values = values }))
+  if not m then return nil, refused end
   if m.status ~= "ok" then return nil, m.message end
   local marks = core.array.new("u8", #line_of + 1)
   assert(module:read("gilua_seen", marks))
@@ -120,12 +122,12 @@ function M.untested(problem, genome)
   local found = case and M.of(problem, case)
   local never, lines = {}, {}
   for _, line in ipairs(found and found.never or {}) do never[line] = true end
+  local changed = below.lines(problem, genome)
   for _, gene in ipairs(problem.grammar:genes(genome) or {}) do
-    local line = gene.target and gene.target.line
-    if never[line] then
-      never[line] = nil
-      lines[#lines + 1] = line
-    end
+    if gene.target then changed[gene.target.line] = true end
+  end
+  for line in pairs(changed) do
+    if never[line] then lines[#lines + 1] = line end
   end
   table.sort(lines)
   return lines

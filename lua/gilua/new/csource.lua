@@ -51,6 +51,22 @@ function M.past(t, i)
   return i + 1
 end
 
+--- The first token of `a.b[i]->name` that ends at one.
+---@param t userdata tokens
+---@param i integer
+---@return integer
+function M.chain_start(t, i)
+  while (t[i - 1] == "." or t[i - 1] == "->") and i > 2 do
+    i = i - 2
+    local open = t:match(i)
+    while open and open < i do -- p[i].x, f(a).x
+      i = open - 1
+      open = t:match(i)
+    end
+  end
+  return i
+end
+
 --- What stands between commas from one token to another, as texts.
 ---@param t userdata tokens
 ---@param from integer

@@ -12,8 +12,9 @@ local MOST_TRIES = 8
 local MOST_TEXT = 4e6 -- bytes of source that the compiler is given for them: some seconds
 
 -- Fills to try for an array, the likeliest first; none for what is an index of something.
-local function candidates(arg)
-  if not arg.count or arg.role == "out" or arg.role == "scratch" then return {} end
+local function candidates(arg, role)
+  local is_array = arg.count or arg.in_memory
+  if not is_array or arg.members or role == "out" or role == "scratch" then return {} end
   if arg.type:find "^f" then return { '"mixed"', '"normal"', "{ -1, 1 }" } end
   if arg.fill == "0" or arg.fill == nil or arg.fill:find "^{ 0, %d+ }$" then
     return { '"mixed"' }
@@ -38,26 +39,29 @@ local function set(changes)
   end
 end
 
-local function each_alone(args, tries)
-  for _, arg in ipairs(args) do
-    for _, fill in ipairs(candidates(arg)) do tries[#tries + 1] = { [arg] = fill } end
+local function each_alone(rows, tries)
+  for _, one in ipairs(rows) do
+    for _, fill in ipairs(candidates(one.row, one.block.role)) do
+      tries[#tries + 1] = { [one.row] = fill }
+    end
   end
 end
 
 -- All at once with the likeliest, then each array with each of its own.
-local function list_of_tries(args)
+local function list_of_tries(rows)
   local all, n, tries = {}, 0, {}
-  for _, arg in ipairs(args) do
-    local first = candidates(arg)[1]
-    if first then all[arg], n = first, n + 1 end
+  for _, one in ipairs(rows) do
+    local first = candidates(one.row, one.block.role)[1]
+    if first then all[one.row], n = first, n + 1 end
   end
   if n > 1 then tries[1] = all end
-  each_alone(args, tries)
+  each_alone(rows, tries)
   return tries
 end
 
-local function note(args, was, now)
-  for _, arg in ipairs(args) do
+local function note(rows, was, now)
+  for _, one in ipairs(rows) do
+    local arg = one.row
     if now and arg.fill ~= was[arg] then
       arg.notes[#arg.notes + 1] = ("GUESS: a fill that shows %d of %d changes of the kernel")
         :format(now.noticed, now.probes)
@@ -71,15 +75,15 @@ local function is_short(problem)
 end
 
 --- Tries other fills of a draft's arrays and keeps those that show more.
----@param args ArgumentGuess[] their fills and notes are changed
+---@param rows table[] of gilua.argumentguess.flat; their fills and notes are changed
 ---@param write fun(): gilua.problem the problem with the arguments as they are now
 ---@param most? integer tries
 ---@return gilua.adequacy? found of what was kept; nil where the kernel as it is is not right
 ---@return boolean changed
-function M.improve(args, write, most)
+function M.improve(rows, write, most)
   local was, changed = {}, false
-  for _, arg in ipairs(args) do was[arg] = arg.fill end
-  local problem, tries = write(), list_of_tries(args)
+  for _, one in ipairs(rows) do was[one.row] = one.row.fill end
+  local problem, tries = write(), list_of_tries(rows)
   most = is_short(problem) and math.min(#tries, most or MOST_TRIES, MOST_TRIES) or 0
   local kept = compiled.new() -- the probes are the same whatever the data
   local best = most > 0 and score_of(problem, kept) or nil
@@ -93,7 +97,7 @@ function M.improve(args, write, most)
       back()
     end
   end
-  note(args, was, best)
+  note(rows, was, best)
   write()
   return best, changed
 end

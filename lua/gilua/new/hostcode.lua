@@ -5,9 +5,11 @@
 -- values the first counts, unless it is 0 or unknown. What is asked for later is worked out then.
 
 local branches = require "gilua.new.branches"
+local callers = require "gilua.new.callers"
 local csource = require "gilua.new.csource"
 local hostvalue = require "gilua.new.hostvalue"
 local instances = require "gilua.new.instances"
+local members = require "gilua.new.members"
 
 ---@class HostLaunch `kernel<template><<<grid, block, shared>>>(args)`, as texts
 ---@field line integer
@@ -18,6 +20,7 @@ local instances = require "gilua.new.instances"
 ---@field shared? string
 ---@field args string[]
 ---@field within? HostTemplate whose parameters these texts may name
+---@field body? HostFunction likewise
 
 ---@class HostCode
 ---@field definitions table<string, string> a name's value: a macro's, a variable's, a member's
@@ -25,13 +28,17 @@ local instances = require "gilua.new.instances"
 ---@field functions table<string, { params: string[], body: string }> macros with arguments
 ---@field dims table<string, string> a dim3's sizes, with their brackets; the last that is set
 ---@field aggregates table<string, { type: string, list: string[] }> `type name = { list };`
----@field structs table<string, { tokens: userdata, open: integer, align?: string }> with its '{'
+---@field structs table<string, { tokens: userdata, open: integer, align?: string,
+---  bases?: string[], is_union: boolean }> with its '{'
 ---@field types table<string, string> a typedef's type
 ---@field pointees table<string, string[]> what stands before `* name`: one may be a type
 ---@field launches table<string, HostLaunch[]> a kernel's, in the order of the file
 ---@field templates table functions that are templates: HostTemplate by place and by name
 ---@field instances table<string, HostInstance> a template's first call
+---@field bodies table functions: HostFunction by place, lists of them by name (gilua.callers)
+---@field calls table<string, HostCall[]> of these
 ---@field allocations table[] { target, args, line, place }: what stands behind the & in the first
+---@field allocated table<string, boolean> names that these begin with
 ---@field variables table[] { type, name, counts }: those that are __constant__
 ---@field sizes table<string, integer|false> of types, once known; false: not known, or not yet
 ---@field known table<string, any> what names stand for, once known (gilua.hostvalue)
@@ -54,6 +61,7 @@ local SIZES = { char = 1, bool = 1, int8_t = 1, uint8_t = 1, uchar = 1, short = 
 local QUALIFIERS = csource.set "const volatile struct enum class typename static"
 
 local ALIGNMENTS = csource.set "__align__ alignas"
+local ACCESS = csource.set "public private protected virtual"
 local NOT_IN_VALUES = csource.set ") ] } { = <<<"
 local NOT_IN_LAUNCHES = csource.set "; { } <<<"
 
@@ -181,25 +189,40 @@ local function read_dim3(self, t, i)
   until t[i] ~= ","
 end
 
--- The name and alignment of the struct whose first token is given, and its '{'.
+-- What a struct is derived from, from the token behind its `:` on: the last names, and its '{'.
+local function bases_of(t, i)
+  local list, first = {}, i
+  while t[i] and t[i] ~= ";" and t[i] ~= "{" and i < first + MOST_WORDS do
+    local angle = t[i] == "<" and csource.angle_end(t, i)
+    local is_name = t:kind(i) == "name" and t[i + 1] ~= "::" and not ACCESS[t[i]]
+    if is_name then list[#list + 1] = t[i] end
+    i = angle and angle + 1 or i + 1
+  end
+  return list, t[i] == "{" and i or nil
+end
+
+-- The '{' of the struct whose first token is given, its name, alignment and bases.
 local function struct_head(t, i)
-  local name, align
+  local name, align, bases, open
   local k = i
   while t:kind(k) == "name" and k <= i + MOST_NAMES do
     local close = t[k + 1] == "(" and close_of(t, k + 1)
     if close and not ALIGNMENTS[t[k]] then return nil end -- an attribute that says who knows what
-    if close then align = t:text(k + 2, close - 1) else name = t[k] end
+    if close then align = t:text(k + 2, close - 1)
+    elseif t[k] ~= "final" then name = t[k] end
     k = (close or k) + 1
   end
-  return t[k] == "{" and k, name, align
+  if t[k] == ":" then bases, open = bases_of(t, k + 1) end
+  return t[k] == "{" and k or open, name, align, bases
 end
 
 -- `struct name { … };`, `struct … { … } name;`
 local function read_struct(self, t, i)
-  local open, name, align = struct_head(t, i + 1)
-  local close = open and t:match(open)
+  local open, name, align, bases = struct_head(t, i + 1)
+  local close = open and t[i - 1] ~= "enum" and t:match(open)
   if not close then return end
-  local known = { tokens = t, open = open, align = align }
+  local known = { tokens = t, open = open, align = align, bases = bases,
+    is_union = t[i] == "union" }
   if name then self.structs[name] = self.structs[name] or known end
   if t:kind(close + 1) == "name" and t[close + 2] == ";" then
     self.structs[t[close + 1]] = self.structs[t[close + 1]] or known
@@ -246,11 +269,20 @@ end
 -- `cudaMalloc…(&name, bytes)`, `cudaMallocPitch(&name, &pitch, width, height)`
 local function read_call(self, t, i)
   local name, close = t:kind(i - 1) == "name" and t[i - 1], close_of(t, i)
-  if name then instances.read_call(self, t, i, name, {}) end
-  if not name or not close or not name:find "^cudaMalloc%w*$" then return end
+  if name then
+    instances.read_call(self, t, i, name, {})
+    callers.read_call(self, t, i, name)
+  end
+  if not name or not close or not name:find "^cudaM%w+$" then return end
   local args = csource.parts(t, i + 1, close - 1)
-  self.allocations[#self.allocations + 1] = { target = (args[1] or ""):match "&%s*(.*)$",
-    args = args, line = t:line(i), place = place_of(self, t, i) }
+  if name:find "^cudaMemcpyToSymbol" and args[2] and (args[1] or ""):find "^[%a_][%w_]*$" then
+    define(self, args[1], (args[2]:gsub("^&%s*", "")))
+  end
+  if not name:find "^cudaMalloc" then return end
+  local target = (args[1] or ""):match "&%s*(.*)$"
+  self.allocations[#self.allocations + 1] = { target = target, args = args, line = t:line(i),
+    place = place_of(self, t, i) }
+  self.allocated[(target or ""):match "^[%a_][%w_]*" or ""] = true
   local pitch = name == "cudaMallocPitch" and (args[2] or ""):match "&%s*([%a_][%w_]*)"
   if pitch and args[3] then define(self, pitch, args[3]) end
 end
@@ -261,6 +293,7 @@ local function read_angle(self, t, i)
   if close and t[close + 1] == "(" then
     instances.read_call(self, t, close + 1, t[i - 1],
       csource.split(t:text(i + 1, close):sub(1, -2))) -- without the last >
+    callers.read_call(self, t, close + 1, t[i - 1])
   end
 end
 
@@ -295,11 +328,13 @@ local function read_launch(self, t, i)
   local list = self.launches[kernel] or {}
   self.launches[kernel], list[#list + 1] = list, { line = t:line(i), place = place_of(self, t, i),
     template = template, grid = how[1], block = how[2], shared = how[3],
-    args = csource.parts(t, close + 2, behind - 1), within = instances.around(self, t, i) }
+    args = csource.parts(t, close + 2, behind - 1), within = instances.around(self, t, i),
+    body = callers.around(self, t, i) }
 end
 
 local READERS = { ["="] = read_assignment, ["{"] = read_braces, ["*"] = read_pointer,
   ["("] = read_call, ["<<<"] = read_launch, dim3 = read_dim3, struct = read_struct,
+  class = read_struct, union = read_struct,
   typedef = read_typedef, using = read_using, __constant__ = read_constant, ["<"] = read_angle }
 
 local function read_words(self, t)
@@ -307,10 +342,10 @@ local function read_words(self, t)
     local reader = READERS[t[i]]
     if reader then reader(self, t, i) end
     if t:kind(i) == "directive" then -- a macro may launch
-      local outer = self.around
-      self.around = instances.around(self, t, i)
+      local outer, body = self.around, self.around_body
+      self.around, self.around_body = instances.around(self, t, i), callers.around(self, t, i)
       read_words(self, t:inside(i))
-      self.around = outer
+      self.around, self.around_body = outer, body
     end
   end
 end
@@ -323,14 +358,16 @@ end
 function M.read(text, headers, defines)
   local self = setmetatable({ definitions = {}, later = {},
     functions = {}, dims = {}, aggregates = {},
-    structs = {}, types = {}, pointees = {}, launches = {}, allocations = {}, variables = {},
-    templates = {}, instances = {}, sizes = {}, known = {}, assumed = {} }, M)
+    structs = {}, types = {}, pointees = {}, launches = {}, allocations = {}, allocated = {},
+    variables = {}, templates = {}, instances = {}, bodies = {}, calls = {}, sizes = {},
+    known = {}, assumed = {} }, M)
   local files = { { name = "the file", text = text }, table.unpack(headers or {}) }
   local kept, why = branches.kept(files, defines or {})
   local tokens = {}
   for i, code in ipairs(kept) do
     tokens[i] = csource.tokens(code)
     instances.read_templates(self, tokens[i]) -- their calls may stand in a file before theirs
+    callers.read_functions(self, tokens[i])
   end
   for i, t in ipairs(tokens) do
     self.file = i > 1 and files[i].name or nil
@@ -342,6 +379,7 @@ function M.read(text, headers, defines)
       if a.list[i] then define(self, field.name, a.list[i]) end
     end
   end
+  callers.name_parameters(self, define)
   return self, why
 end
 
@@ -373,10 +411,25 @@ function M:follows(name, compute, held)
   return after and after ~= before and after / before or nil
 end
 
+--- What a name stands for, where that is another name and so on: a function's parameter for what
+--- it is called with. The first that `known` has, else the last.
+---@param text string
+---@param known table<string, any>
+---@return string
+function M:name(text, known)
+  for _ = 1, MOST_NAMES do
+    local other = not known[text] and self.definitions[text]
+    if not other or not other:find "^[%a_][%w_]*$" then return text end
+    text = other
+  end
+  return text
+end
+
 --- The texts of the sizes of a grid or block: `dim3(16, 16)`, `(16, 16)`, a variable, or a number.
 ---@param text string
 ---@return string[]
 function M:sides(text)
+  text = self:name(text, self.dims)
   local t <close> = csource.tokens(text)
   if #t == 1 and self.dims[t[1]] then return self:sides(self.dims[t[1]]) end
   local open = t[1] == "dim3" and 2 or 1
@@ -410,6 +463,19 @@ local function product(self, counts)
     n = n * v
   end
   return n
+end
+
+--- A struct that the file defines, whatever typedef names it.
+---@param name string
+---@return { tokens: userdata, open: integer, bases?: string[], is_union: boolean }?
+function M:struct(name)
+  for _ = 1, MOST_NAMES do
+    if self.structs[name] then return self.structs[name] end
+    local t <close> = csource.tokens(self.types[name] or "")
+    local other = members.last_name(t, 1, #t)
+    if not other or other == name then return nil end
+    name = other
+  end
 end
 
 --- The fields of a struct that the file defines: { name, type, count } each; nil where it is not
@@ -499,12 +565,13 @@ end
 --------------------------------------------------------------------------------------------------
 -- Launches and memory
 
---- The first launch of a kernel: grid, block and shared memory in words that mean something outside
---- of the template that it is in.
+--- A launch of a kernel: grid, block and shared memory in words that mean something outside of the
+--- template that it is in.
 ---@param kernel string
+---@param which? integer of them, in the order of the file: 1
 ---@return HostLaunch?
-function M:launch(kernel)
-  local l = self:every_launch(kernel)[1]
+function M:launch(kernel, which)
+  local l = self:every_launch(kernel)[which or 1]
   for _, field in ipairs(l and l.within and { "grid", "block", "shared" } or {}) do
     l[field] = l[field] and instances.resolve(self, l[field], l.within) or l[field]
   end
@@ -523,21 +590,36 @@ local function is_target(target, name)
   return target and target:sub(1, #name) == name and not target:find("^[%w_]", #name + 1)
 end
 
+-- What an allocation is of, where its size can be known.
+local function allocated(self, a)
+  local bytes = self:value(a.args[2])
+  if a.args[4] then -- cudaMallocPitch: rows of at least so many bytes, taken without padding
+    local w, h = self:value(a.args[3]), self:value(a.args[4])
+    bytes = w and h and w * h
+  end
+  return { bytes = bytes and bytes > 0 and bytes or nil, line = a.line, place = a.place,
+    text = table.concat(a.args, ", ", 2) }
+end
+
 --- How many bytes the host asks for under a name, where it asks: bytes where that can be known.
 ---@param name string
 ---@return { bytes?: integer, line: integer, place: string, text: string }?
 function M:allocation(name)
   name = name:gsub("%[.*%]$", ""):gsub("%.data%(%)$", "")
+  name = self:name(name, self.allocated)
   for _, a in ipairs(self.allocations) do
-    if is_target(a.target, name) and a.args[2] then
-      local bytes = self:value(a.args[2])
-      if a.args[4] then -- cudaMallocPitch: rows of at least so many bytes, taken without padding
-        local w, h = self:value(a.args[3]), self:value(a.args[4])
-        bytes = w and h and w * h
-      end
-      return { bytes = bytes and bytes > 0 and bytes or nil, line = a.line, place = a.place,
-        text = table.concat(a.args, ", ", 2) }
-    end
+    if is_target(a.target, name) and a.args[2] then return allocated(self, a) end
+  end
+  return nil
+end
+
+--- As M:allocation, under the name of a struct's member, whatever struct that is.
+---@param name string
+---@return { bytes?: integer, line: integer, place: string, text: string }?
+function M:allocation_of_member(name)
+  for _, a in ipairs(self.allocations) do
+    local own = a.args[2] and (a.target or ""):match "[.>]%s*([%w_]+)%s*$"
+    if own == name then return allocated(self, a) end
   end
   return nil
 end

@@ -8,10 +8,9 @@
 local arithmetic = require "gilua.base.arithmetic"
 local csource = require "gilua.new.csource"
 
-local M = {}
+local M = { REAL = csource.set "float double" } -- types of numbers that are not whole
 
 local MOST_LOOKUPS = 10000 -- of names for one value
-local REAL = csource.set "float double"
 local CASTS = csource.set "static_cast reinterpret_cast const_cast"
 
 --------------------------------------------------------------------------------------------------
@@ -29,13 +28,11 @@ end
 
 local function quotient(a, b)
   if not arithmetic.whole(a, b) then return a / b end
-  if b == 0 then return nil end
-  local q = a // b -- towards zero, where Lua goes down
-  return a % b ~= 0 and (a < 0) ~= (b < 0) and q + 1 or q
+  return (arithmetic.divided(a, b))
 end
 
 local function remainder(a, b)
-  if b ~= 0 then return math.fmod(a, b) end
+  return select(2, arithmetic.divided(a, b))
 end
 
 -- Shifts by what is no place of 64 bits have no value.
@@ -134,16 +131,21 @@ local CONSTANTS = { ["true"] = 1, ["false"] = 0 }
 -- A number as a type holds it, as far as it matters here.
 local function cast(type, value)
   if not math.type(value) then return nil end
-  if REAL[type] then return value + 0.0 end
-  return math.tointeger((value < 0 and math.ceil or math.floor)(value))
+  if M.REAL[type] then return value + 0.0 end
+  return arithmetic.truncated(value)
 end
 
 --------------------------------------------------------------------------------------------------
 -- Casts and sizes
 
--- The type that a cast at a token names, and the token behind it: `(float)`, `static_cast<float>`,
--- `float(`.
-local function cast_at(host, t, i)
+--- The type that a cast at a token names, and the token behind it: `(float)`, `static_cast<float>`,
+--- `float(`.
+---@param host HostCode
+---@param t userdata tokens
+---@param i integer
+---@return string? type
+---@return integer? behind
+function M.cast_at(host, t, i)
   if CASTS[t[i]] and t[i + 1] == "<" then
     local close = csource.angle_end(t, i + 1)
     return close and t:text(i + 2, close - 1), close and close + 1
@@ -176,7 +178,7 @@ local function special(host)
       x.at = behind
       return true, bytes
     end
-    local type, behind = cast_at(host, x.t, x.at)
+    local type, behind = M.cast_at(host, x.t, x.at)
     if not type then return false end
     x.at = behind
     return true, cast(type, arithmetic.signed(x))

@@ -199,10 +199,10 @@ local function is_offered(offer, name)
 end
 
 -- Is an expression made of macros that are offered?
-local function is_made_of(offer, text)
+local function is_made_of(host, offer, text)
   local t <close>, any = csource.tokens(text), false
   for i = 1, #t do
-    if t:kind(i) == "name" then
+    if t:kind(i) == "name" and not host.SIZES[t[i]] and t[i] ~= "static_cast" then
       if not is_offered(offer, t[i]) then return false end
       any = true
     end
@@ -218,7 +218,8 @@ local function fixed_shared(read, offer)
     repeat i = i + 1 until not body[i] or body[i] == ";" or body[i] == "["
     local close = body[i] == "[" and body:match(i)
     local inner = close and body:text(i + 1, close - 1)
-    if inner and inner ~= "32" and read.host:value(inner) and not is_made_of(offer, inner) then
+    if inner and inner ~= "32" and read.host:value(inner)
+        and not is_made_of(read.host, offer, inner) then
       return inner
     end
     i = body:find(i, "__shared__")
@@ -376,12 +377,18 @@ function M.assumed(read, text)
   return #list > 0 and "; GUESS: " .. table.concat(list, ", ") .. ", which nothing says" or ""
 end
 
+-- A block that a GPU takes; nil where it is not known.
+local function block_of(host, text)
+  local block = host:dimensions(text)
+  return block and block[1] * block[2] * block[3] <= MOST_THREADS and block or nil
+end
+
 --- Size, block and grid.
 ---@param read Reading
 ---@return LaunchShape
 function M.shape(read)
   local launch, host, used = read.launch, read.host, dimensions_of(read)
-  local block = launch and launch.block and host:dimensions(launch.block)
+  local block = launch and launch.block and block_of(host, launch.block)
   local grid = launch and launch.grid and host:dimensions(launch.grid)
   local blocks = not block and blocks_of(read, used) or nil
   local s = { size = {}, link = {}, each = {}, rows = {}, taken = {}, block_guessed = not block,
@@ -428,8 +435,8 @@ function M.shared(read, shape)
   if bytes > 0 and bytes % threads == 0 then
     return { text = ("%s * %d"):format(M.threads_text(#shape.size), bytes // threads), note = from }
   end
-  if bytes < threads then return { text = tostring(bytes), note = from } end
   local element = read.body:find(1, "extern", "__shared__", "double") and 8 or 4
+  if bytes < threads * element then return { text = tostring(bytes), note = from } end
   return { text = ("block_size_x * %d + %d"):format(element, bytes - threads * element),
     note = "GUESS: " .. from }
 end

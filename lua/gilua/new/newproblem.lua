@@ -17,6 +17,7 @@ local reading = require "gilua.new.reading"
 local report = require "gilua.report.report"
 local textfile = require "gilua.base.textfile"
 local trial = require "gilua.new.trial"
+local trace = require "gilua.base.trace"
 
 local M = {}
 
@@ -24,6 +25,8 @@ local M = {}
 -- Which kernel
 
 local MOST_TRIED = 8 -- kernels of a file
+local MOST_LAUNCHES = 3 -- of a kernel
+local SMALLER = { 128, 16 } -- the largest size that is assumed, where it does not run with larger
 
 -- The kernels to try, in turn: the one that is asked for, else the longest first.
 local function candidates(kernels, path, wanted)
@@ -45,16 +48,41 @@ local function candidates(kernels, path, wanted)
   return table.move(list, 1, math.min(#list, MOST_TRIED), 1, {})
 end
 
+-- What else may be said of a kernel that does not run as it was read: another of its launches,
+-- smaller sizes where these are assumed.
+local function others(read)
+  local list = {}
+  for i = 2, math.min(#read.host:every_launch(read.kernel), MOST_LAUNCHES) do
+    list[#list + 1] = { launch = i }
+  end
+  for _, most in ipairs(#read.assumed > 0 and SMALLER or {}) do
+    list[#list + 1] = { most = most }
+  end
+  return list
+end
+
+-- A kernel as it is read, else otherwise; where none of these runs, as it is read.
+local function attempt_all(kernel, attempt)
+  local first = attempt(kernel, {})
+  if not first.trouble and not (first.refusal and first.read) then return first end
+  local list = others(first.read)
+  for _, other in ipairs(list) do
+    local one = attempt(kernel, other)
+    if not one.refusal and not one.trouble then return one end
+  end
+  return #list > 0 and attempt(kernel, {}) or first -- those after it took its place
+end
+
 -- The first that runs as guessed; where none does, the first that is not refused; where all are,
 -- the first refusal is raised.
 ---@param list table[] kernels
----@param attempt fun(kernel: table): Attempt
+---@param attempt fun(kernel: table, more: table): Attempt
 ---@param say fun(...)
 ---@return Attempt
 local function first_that_runs(list, attempt, say)
   local best
   for _, kernel in ipairs(list) do
-    local one = attempt(kernel)
+    local one = attempt_all(kernel, attempt)
     if not one.refusal and not one.trouble then return one end
     if not best or best.refusal and not one.refusal then best = one end
     if #list > 1 then
@@ -62,7 +90,7 @@ local function first_that_runs(list, attempt, say)
     end
   end
   if best.refusal then error(best.refusal, 0) end
-  return #list > 1 and attempt(best.kernel) or best -- those after it took its place
+  return #list > 1 and attempt(best.kernel, {}) or best -- those after it took its place
 end
 
 --------------------------------------------------------------------------------------------------
@@ -73,6 +101,7 @@ end
 ---@field reading Reading what the file says
 ---@field shape LaunchShape guessed: sizes, block, grid
 ---@field args ArgumentGuess[] guessed; trying it may change them
+---@field constants ArgumentGuess[] likewise, of variables
 ---@field shared? { text: string, note: string, times?: integer } bytes of dynamic shared memory
 ---@field original? string the program's sizes, where those here are smaller
 ---@field size_note? string where the size is from; trying it may add to it
@@ -80,10 +109,10 @@ end
 
 local function draft_of(read, folder)
   local shape = launchguess.shape(read)
-  local args = argumentguess.arguments(read, shape)
-  for _, arg in ipairs(args) do
-    if arg.role == "out" or arg.role == "inout" then
-      return { folder = folder, reading = read, shape = shape, args = args,
+  local args, constants = argumentguess.arguments(read, shape, folder)
+  for _, one in ipairs(argumentguess.flat { args = args, constants = constants }) do
+    if one.row.role == "out" or one.row.role == "inout" then
+      return { folder = folder, reading = read, shape = shape, args = args, constants = constants,
         shared = launchguess.shared(read, shape),
         size_note = shape.from and "from " .. shape.from or "GUESS" }
     end
@@ -180,10 +209,11 @@ local function fill_folder(folder, kernel, read)
   make_folder(folder)
   local one = { kernel = kernel }
   local ok, why = xpcall(function()
-    local draft = draft_of(read(), folder)
-    one.read, one.trouble, one.ticks = draft.reading, try(draft)
+    one.read = read()
+    local draft = draft_of(one.read, folder)
+    one.trouble, one.ticks = try(draft)
     report.write(folder .. "/experiment.lua", experiment(draft.reading.kernel, folder))
-  end, function(e) return type(e) == "string" and debug.traceback(e, 2) or e end)
+  end, trace.handler)
   if ok then return one end
   remove_tree(folder)
   if not ends.is_refusal(why) or ends.is_interruption(why) then error(why, 0) end
@@ -232,8 +262,10 @@ function M.write(path, folder, o)
       say("  %s, lines %d to %d", k.name, k.line, k.last_line)
     end
   end
-  local taken = first_that_runs(list, function(kernel)
-    return fill_folder(folder, kernel, function() return reading.of(found, kernel, folder, o) end)
+  local taken = first_that_runs(list, function(kernel, more)
+    return fill_folder(folder, kernel, function()
+      return reading.of(found, kernel, folder, setmetatable(more, { __index = o }))
+    end)
   end, say)
   if #list > 1 then
     say("%s is taken, the longest%s; --kernel NAME takes another", taken.kernel.name,

@@ -7,6 +7,7 @@ local csource = require "gilua.new.csource"
 local expression = require "gilua.problem.expression"
 local fitness = require "gilua.search.fitness"
 local gi = require "gilua"
+local hostvalue = require "gilua.new.hostvalue"
 local settings = require "gilua.base.settings"
 
 local M = {}
@@ -69,16 +70,38 @@ local function expanded(read, text)
   return value or text
 end
 
--- Adds the macros of an expression that is made of them and of numbers alone. Is it?
-local function add_macros(read, offer, text, usual)
-  local t <close>, list = csource.tokens(text), {}
-  for i = 1, #t do
-    local value = t:kind(i) == "name" and macro_value(read, t[i])
-    if value then list[#list + 1] = { t[i], value }
-    elseif t:kind(i) ~= "number" and not IN_EXPRESSIONS[t[i]] then return false end
+-- One word of an expression as a problem table has it: numbers without suffix, C's division of
+-- whole numbers; macros are noted. Nil where it may not be there.
+local function table_word(read, t, i, macros)
+  if t:kind(i) == "number" then
+    local n = read.host:value(t[i])
+    return math.type(n) == "integer" and tostring(n) or nil
   end
-  for _, one in ipairs(list) do add_macro(offer, one[1], one[2], usual) end
-  return #list > 0
+  local value = t:kind(i) == "name" and macro_value(read, t[i])
+  if value then macros[#macros + 1] = { t[i], value } end
+  return value and t[i] or IN_EXPRESSIONS[t[i]] and (t[i] == "/" and "//" or t[i]) or nil
+end
+
+-- An expression that is made of macros and whole numbers alone, casts to whole numbers left out,
+-- as a problem table has it, and its macros; nil where it is not.
+local function in_table(read, text)
+  local t <close>, words, macros, i = csource.tokens(text), {}, {}, 1
+  while i <= #t do
+    local cast, behind = hostvalue.cast_at(read.host, t, i)
+    local word = not cast and table_word(read, t, i, macros)
+    if not cast and not word or cast and hostvalue.REAL[cast] then return nil end
+    words[#words + 1] = word or nil
+    i = behind or i + 1
+  end
+  return #macros > 0 and table.concat(words, " ") or nil, macros
+end
+
+-- Adds the macros of an expression that is made of them and of numbers alone: it, as a problem
+-- table has it, or nil.
+local function add_macros(read, offer, text, usual)
+  local plain, macros = in_table(read, text)
+  for _, one in ipairs(plain and macros or {}) do add_macro(offer, one[1], one[2], usual) end
+  return plain
 end
 
 -- The macro that says how many elements a thread takes, where the grid is made of one.
@@ -101,9 +124,8 @@ function M.of(read, shape)
   if not read.launch or shape.block_guessed then return nil end
   local offer = { macros = {}, sides = {}, each = {} }
   for d, text in ipairs(read.host:sides(read.launch.block)) do
-    text = expanded(read, text)
-    if d <= #shape.size and add_macros(read, offer, text, VALUES[#shape.size]) then
-      offer.sides[d] = text
+    if d <= #shape.size then
+      offer.sides[d] = add_macros(read, offer, expanded(read, text), VALUES[#shape.size])
     end
   end
   for d = 1, #shape.size do

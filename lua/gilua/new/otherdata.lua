@@ -3,12 +3,14 @@
 -- (gilua.families), on the virtual GPU with every check on. Where the kernel as it is itself does
 -- something wrong, or gives no numbers, the case tells nothing, and nobody is blamed.
 
+local attempt = require "gilua.base.attempt"
 local families = require "gilua.problem.families"
 local fitness = require "gilua.search.fitness"
 local genome = require "gilua.search.genome"
 local json = require "gilua.base.json"
 local precision = require "gilua.new.precision"
 local progress = require "gilua.report.progress"
+local stats = require "gilua.base.stats"
 local tablecase = require "gilua.problem.tablecase"
 
 local M = {}
@@ -148,7 +150,7 @@ end
 
 -- What rounding makes of such data, or nothing where that cannot be found out.
 local function rounding_on(problem, spec)
-  local ok, bound = pcall(precision.most, problem, spec)
+  local ok, bound = attempt(precision.most, problem, spec)
   if ok then return bound end
   if type(bound) ~= "table" then error(bound, 0) end -- the interrupt key, a fault of ours
   return 0
@@ -259,12 +261,7 @@ end
 -- The cases that there is time for, evenly over all; the others as rows that say so.
 local function affordable(cases, instructions)
   local most = math.max(LEAST_CASES, MOST_INSTRUCTIONS // (RUNS * math.max(instructions, 1)))
-  if #cases <= most then return cases, {} end
-  local some, rest, taken = {}, {}, {}
-  for i = 0, most - 1 do taken[1 + i * (#cases - 1) // (most - 1)] = true end
-  for i, case in ipairs(cases) do
-    table.insert(taken[i] and some or rest, case)
-  end
+  local some, rest = stats.evenly(cases, most)
   for i, case in ipairs(rest) do
     rest[i] = { data = case.data, case = case.data, spec = case.spec, verdict = "not told",
       why = "not run: the small case is too large to run it on all" }

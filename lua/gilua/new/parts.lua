@@ -27,6 +27,20 @@ local function has(kernels, wanted)
   return false
 end
 
+-- A text without what it opens and does not close: `extern "C" {`, `namespace n {`.
+local function balanced(text)
+  local t <close>, parts, at = csource.tokens(text), {}, 1
+  for i = 1, #t do
+    if t[i] == "{" and not t:match(i) then
+      local first = i
+      while t:kind(first - 1) == "name" or t:kind(first - 1) == "string" do first = first - 1 end
+      parts[#parts + 1] = text:sub(at, t:first(first) - 1)
+      at = t:last(i) + 1
+    end
+  end
+  return table.concat(parts) .. text:sub(at)
+end
+
 -- What a text has before it includes a file; nil where that is not there, or under a condition.
 local function before(text, folder, path)
   local open, t <close> = 0, csource.tokens(text)
@@ -34,7 +48,7 @@ local function before(text, folder, path)
     if OPENS[word] then open = open + 1 elseif word == "endif" then open = open - 1 end
     local spelled = csource.included(t[i])
     if spelled and headers.absolute(folder .. "/" .. spelled) == path then
-      return open == 0 and text:sub(1, t:first(i) - 1) or nil
+      return open == 0 and balanced(text:sub(1, t:first(i) - 1)) or nil
     end
   end
 end

@@ -14,6 +14,7 @@ local fail = require "gilua.base.fail"
 local core = require "gilua.core"
 local csource = require "gilua.new.csource"
 local kerneltable = require "gilua.problem.kerneltable"
+local layout = require "gilua.new.layout"
 local settings = require "gilua.base.settings"
 local signature = require "gilua.new.signature"
 local tablecase = require "gilua.problem.tablecase"
@@ -104,8 +105,8 @@ local function signature_of(table_problem, source)
     table_problem:options(table_problem:defaults()))
 end
 
--- Is every float of the parameters a double in a source, every struct of floats one of doubles, and
--- every other struct the same? What a header declares is not.
+-- Is every float of the parameters a double in a source, and every array of structs that are read
+-- as floats one of doubles? What a header declares is not.
 local function all_double(table_problem, source)
   local is = signature_of(table_problem, source)
   local was = signature_of(table_problem, table_problem.source)
@@ -113,9 +114,31 @@ local function all_double(table_problem, source)
     local p = is[i]
     if p.type == "f32" then return false end
     local times = arg.type == "f32" and 2 or 1
-    if arg.count and not p.type and p.bytes ~= times * was[i].bytes then return false end
+    local is_plain = arg.count and not arg.fields and not p.type
+    if is_plain and p.bytes ~= times * was[i].bytes then return false end
   end
   return true
+end
+
+-- Is every float in a struct a double, and what is no float as it was?
+local function fields_double(row, name, layouts)
+  for i, field in ipairs(row.fields or {}) do
+    local now = layouts[name] and layouts[name][i].type
+    local stays = field[2] ~= "f32" and field[2] or "f64"
+    if not field.fields and now ~= stays
+      or not fields_double(field, name .. "." .. field[1], layouts) then return false end
+  end
+  return true
+end
+
+-- The layouts of a table's structs in double precision; nil where some float stays one.
+local function double_layouts(table_problem, source)
+  local layouts = layout.again(table_problem.table, source,
+    table_problem:options(table_problem:defaults()))
+  for _, arg in ipairs(layouts and table_problem.table.args or {}) do
+    if not fields_double(arg, arg.name, layouts) then return nil end
+  end
+  return layouts
 end
 
 -- What runs the kernel in double precision on a case; nil, and why it does not do so on this one
@@ -125,10 +148,13 @@ local function in_double(problem, spec)
   local source = doubled(problem.source)
   if source == problem.source then return nil end
   local known, all = attempt(all_double, table_problem, source)
-  if known and not all then return nil, "a header or a struct has floats that stay" end
+  local layouts = double_layouts(table_problem, source)
+  if known and not all or not layouts then
+    return nil, "a header or a struct has floats that stay"
+  end
   local function run(of)
     local ran, outputs, why = attempt(kerneltable.run, problem, of, { source = source,
-      convert = convert_to_double(table_problem.table.args), structs = { f32 = "f64" } })
+      convert = convert_to_double(table_problem.table.args), layouts = layouts })
     if not ran then return nil, tostring(outputs) end
     return outputs, why
   end
@@ -145,16 +171,25 @@ local function moved(x, ulp, rng)
   return x % 1 == 0 and x or x * (1 + (rng:int(2) == 1 and 1.01 or -1.01) * ulp)
 end
 
+local function moved_array(array, rng)
+  local ulp, copy = ULP[array:dtype()], array:copy()
+  for i = 1, ulp and #copy or 0 do copy[i] = moved(copy[i], ulp, rng) end
+  return copy
+end
+
 -- Moves the inputs of a case; then those of its launch.
 local function mover(seed)
   local rng = core.rng.new(seed)
-  return function(case, launch)
+  return function(case, launch, rows)
     if not launch then
-      return change_arrays(case, function(array)
-        local ulp, copy = ULP[array:dtype()], array:copy()
-        for i = 1, ulp and #copy or 0 do copy[i] = moved(copy[i], ulp, rng) end
-        return copy
-      end)
+      change_arrays(case, function(array) return moved_array(array, rng) end)
+      for _, leaf in ipairs(rows.leaves) do
+        local array = leaf.field and ULP[leaf.type] and case.arrays[leaf.block.name]
+        if array then
+          tablecase.place(leaf, array, moved_array(tablecase.take(leaf, array), rng))
+        end
+      end
+      return
     end
     for i, value in ipairs(launch.args) do
       local ulp = type(value) == "table" and ULP[value[1]]
@@ -294,9 +329,18 @@ local function errors_of(problem, specs, variants)
   return found, ran
 end
 
+-- The outputs of a problem table.
+local function outputs_of(problem)
+  local list = {}
+  for _, leaf in ipairs(problem.definition.kernel_table.rows.leaves) do
+    if tablecase.is_written(leaf) then list[#list + 1] = leaf end
+  end
+  return list
+end
+
 local function is_rounded(problem)
-  for _, arg in ipairs(problem.definition.kernel_table.table.args) do
-    if tablecase.is_written(arg) and ULP[arg.type] then return true end
+  for _, leaf in ipairs(outputs_of(problem)) do
+    if ULP[leaf.type] then return true end
   end
   return false
 end
@@ -322,17 +366,17 @@ end
 --- where they are equal.
 ---@param problem gilua.problem of a kernel table
 ---@param specs table[] cases, all of which the kernel must run on
----@return table<string, gilua.precision.limits> by the argument's name
+---@return table<string, gilua.precision.limits> by the output's name
 function M.limits(problem, specs)
   if not is_rounded(problem) then return {} end
   local found, limits = find(problem, specs), {}
-  for _, arg in ipairs(problem.definition.kernel_table.table.args) do
-    local e = found.errors[arg.name]
+  for _, leaf in ipairs(outputs_of(problem)) do
+    local e = found.errors[leaf.name]
     if e and found.ran then
-      limits[arg.name] = limits_of(e, found.least[arg.type],
+      limits[leaf.name] = limits_of(e, found.least[leaf.type],
         found.how:format(e.most, e.largest) .. found.cause)
     elseif e then
-      limits[arg.name] = guessed(e, "with inputs an ulp off it does not run" .. found.cause)
+      limits[leaf.name] = guessed(e, "with inputs an ulp off it does not run" .. found.cause)
     end
   end
   return limits
@@ -345,9 +389,9 @@ end
 function M.most(problem, spec)
   if not is_rounded(problem) then return 0 end
   local found, most = find(problem, { spec }), 0
-  for _, arg in ipairs(problem.definition.kernel_table.table.args) do
-    local e = found.errors[arg.name]
-    if e then most = math.max(most, MARGIN * e.most, found.least[arg.type] * e.largest) end
+  for _, leaf in ipairs(outputs_of(problem)) do
+    local e = found.errors[leaf.name]
+    if e then most = math.max(most, MARGIN * e.most, found.least[leaf.type] * e.largest) end
   end
   return most
 end

@@ -4,19 +4,18 @@
 -- (gilua.luadata), its remarks on their lines, and read back before anybody else sees it: it must
 -- say the table that was meant, and nothing else.
 
-local csource = require "gilua.new.csource"
 local launchguess = require "gilua.new.launchguess"
 local luadata = require "gilua.base.luadata"
 local slice = require "gilua.new.slice"
+local tablerows = require "gilua.problem.tablerows"
 
 local M = {}
 
 local DIMENSIONS = { "x", "y", "z" }
 local BLOCKS = { 32, 64, 96, 128, 192, 256, 384, 512, 768, 1024 }
 local SHAPES = { 4, 8, 16, 32, 64 } -- sides of a block of two dimensions
-local KINDS = { float = "f32", double = "f64", int = "i32", unsigned = "u32" }
-local ORDER = { "name", "path", "type", "value", "fields", "count", "texture", "fill", "role",
-  "max_error", "rel_error", "template" }
+local ORDER = { "name", "path", "type", "value", "count", "at", "each", "texture", "fill", "role",
+  "max_error", "rel_error", "bytes", "fields", "template" }
 
 ---@class ProblemText
 ---@field lines string[]
@@ -72,22 +71,47 @@ local function constant(text, arg)
   return value
 end
 
+local function count_of(arg)
+  local count = arg.count
+  return count and count:find "^%d+$" and math.tointeger(tonumber(count)) or count
+end
+
+local fields_of
+
+-- What is said of an argument and of a member alike.
+local function described(arg, row)
+  row.count, row.texture = count_of(arg), arg.texture
+  row.fill, row.role = constant(arg.fill, arg), arg.role ~= "in" and arg.role or nil
+  row.max_error = arg.limits and arg.limits.max_error
+  row.rel_error = arg.limits and arg.limits.rel_error
+  if arg.members then row.fields, row.bytes = fields_of(arg) end
+  return row
+end
+
+-- `fields` and `bytes` of a row: places are said where they are not C's.
+function fields_of(arg)
+  local fields = {}
+  for i, m in ipairs(arg.members) do
+    local row = described(m, { m.path, m.type, constant(m.value, m) })
+    row.each = m.in_memory and m.each > 1 and m.each or nil
+    fields[i] = row
+    local own = tablerows.layout({ fields = fields })[i]
+    row.at = own.at ~= m.at and m.at or nil
+  end
+  local bytes = tablerows.layout({ fields = fields }).bytes
+  return fields, bytes ~= arg.bytes and arg.bytes or nil
+end
+
 -- A row of `args`.
 local function argument(arg)
-  local count = arg.count
-  if count and count:find "^%d+$" then count = math.tointeger(tonumber(count)) or count end
-  return { name = arg.name, type = arg.type, value = constant(arg.value, arg),
-    fields = constant(arg.fields, arg), count = count, texture = arg.texture,
-    fill = constant(arg.fill, arg), role = arg.role ~= "in" and arg.role or nil,
-    max_error = arg.limits and arg.limits.max_error,
-    rel_error = arg.limits and arg.limits.rel_error }
+  return described(arg, { name = arg.name, type = arg.type, value = constant(arg.value, arg) })
 end
 
 -- What a row's remark says: the notes, of a fill that nothing speaks for that it is a guess, and
 -- where the limits are from.
 local function remark_of(arg)
   local notes = table.move(arg.notes, 1, #arg.notes, 1, {})
-  if arg.fill == "0" and arg.role == "inout" then
+  if arg.fill == "0" and (arg.role == "inout" or arg.in_memory) then
     notes[#notes + 1] = "GUESS: begins with zeros"
   elseif arg.fill == "{ 0, 100 }" then
     notes[#notes + 1] = "GUESS: what it holds"
@@ -96,10 +120,31 @@ local function remark_of(arg)
   return table.concat(notes, "; ")
 end
 
+-- The lines of a row: of one with fields one more for each of them.
+local function add_row(p, indent, arg, row)
+  local fields = row.fields
+  row.fields = nil
+  local text = luadata.text(row, ORDER)
+  row.fields = fields
+  if not fields then
+    p.lines[#p.lines + 1] = ("%s%s,%s"):format(indent, text, remark(remark_of(arg)))
+    return
+  end
+  p.lines[#p.lines + 1] = ("%s%s, fields = {%s"):format(indent, text:sub(1, -3),
+    remark(remark_of(arg)))
+  local margin = indent:match "^ *"
+  for i, m in ipairs(arg.members) do add_row(p, margin .. "  ", m, fields[i]) end
+  p.lines[#p.lines + 1] = margin .. "} },"
+end
+
 local function add_arguments(p, args)
-  local rows = {}
-  for i, arg in ipairs(args) do rows[i] = { i, argument(arg), remark_of(arg) } end
-  add_list(p, "args", rows)
+  p.meant.args = {}
+  p.lines[#p.lines + 1] = "  args = {"
+  for i, arg in ipairs(args) do
+    p.meant.args[i] = argument(arg)
+    add_row(p, "    ", arg, p.meant.args[i])
+  end
+  p.lines[#p.lines + 1] = "  },"
 end
 
 -- The usual sides of blocks, and the one of the launch.
@@ -140,17 +185,16 @@ local function add_geometry(p, draft)
 end
 
 -- __constant__ variables that the kernel mentions.
-local function add_constants(p, read)
-  local rows, seen, source <close> = {}, {}, csource.tokens(read.sliced.source)
-  for _, c in ipairs(read.host:constants()) do
-    if source:find(1, c.name) and not seen[c.name] then
-      seen[c.name] = true
-      local type = KINDS[c.type:match "([%w_]+)%s*$"] or "f32"
-      rows[#rows + 1] = { c.name, { type = type, count = math.max(1, c.count) },
-        "GUESS: what is in it" }
-    end
+local function add_constants(p, constants)
+  if #constants == 0 then return end
+  p.meant.constants = {}
+  p.lines[#p.lines + 1] = "  constants = {"
+  for _, one in ipairs(constants) do
+    local row = described(one, { type = one.type })
+    p.meant.constants[one.name] = row
+    add_row(p, "    " .. luadata.key(one.name), one, row)
   end
-  if #rows > 0 then add_list(p, "constants", rows) end
+  p.lines[#p.lines + 1] = "  },"
 end
 
 local function add_tuning(p, shape)
@@ -222,7 +266,7 @@ function M.of(draft)
   add(p, "kernel", draft.reading.kernel)
   add_geometry(p, draft)
   add_arguments(p, draft.args)
-  add_constants(p, draft.reading)
+  add_constants(p, draft.constants)
   add_tuning(p, draft.shape)
   add_rest(p, draft)
   p.lines[#p.lines + 1] = "}\n"

@@ -3,7 +3,10 @@
 -- threads than `__launch_bounds__` says. The host's code that the kernel came from is asked, read
 -- and not run; where it cannot tell, the promise is a person's to keep.
 
+local attempt = require "gilua.base.attempt"
+local callers = require "gilua.new.callers"
 local csource = require "gilua.new.csource"
+local ends = require "gilua.base.ends"
 local headers = require "gilua.new.headers"
 local hostcode = require "gilua.new.hostcode"
 local parts = require "gilua.new.parts"
@@ -11,9 +14,8 @@ local tablecase = require "gilua.problem.tablecase"
 
 local M = {}
 
--- The host's code of the file that a problem was made of; nil where it was made of none.
+-- The host's code of the file that a problem was made of.
 local function host_of(t)
-  if not t.made_from then return nil end
   local found = parts.of(t.made_from.path, t.kernel)
   local text = found.host and found.host.text or found.text
   return hostcode.read(text, headers.of(text, t.include or {}), t.defines)
@@ -24,7 +26,8 @@ local function texts_of(problem, genome, type)
   local given, texts = {}, {}
   for _, gene in ipairs(problem.grammar:genes(genome) or {}) do
     local rule = gene.target
-    if rule and rule.type == type then given[rule.name] = gene.source and gene.source.text or "" end
+    local text = gene.source and gene.source.text or ""
+    if rule and rule.type == type then given[rule.name] = text:match "^(.-)%s*$" end
   end
   for _, text in pairs(given) do texts[#texts + 1] = text end
   return texts
@@ -47,10 +50,10 @@ local function memory(text)
 end
 
 -- Two arrays of a launch in one memory, of which the kernel writes one: their names, and it.
-local function shared(t, launch)
+local function shared(t, way)
   local first = {}
   for i, arg in ipairs(t.args) do
-    local at = arg.count and memory(launch.args[i])
+    local at = arg.count and memory(way.args[i])
     local other = at and first[at]
     if other and (tablecase.is_written(arg) or tablecase.is_written(other)) then
       return other.name, arg.name, at
@@ -59,14 +62,33 @@ local function shared(t, launch)
   end
 end
 
-local function of_restrict(t, launches, tell)
-  for _, launch in ipairs(launches) do
-    if #launch.args == #t.args then
-      local a, b, at = shared(t, launch)
-      if a then tell("`__restrict__`, but %s launches it with `%s` as both %s and %s", launch.place,
-        at, a, b) end
+-- Is an array of a launch whatever a function is called with that nothing calls? Not where that is
+-- `restrict` itself. And there must be another, for the two to be one.
+local function is_open(t, way)
+  local arrays, open, by_name = 0, false, {}
+  for _, param in ipairs(way.open and way.open.params or {}) do by_name[param.name] = param.text end
+  for i, arg in ipairs(t.args) do
+    local at = arg.count and memory(way.args[i])
+    local declared = at and by_name[at:match "^[%w_]*"]
+    arrays = arrays + (at and 1 or 0)
+    open = open or declared and not declared:find "restrict" or false
+  end
+  return open and arrays > 1
+end
+
+local function of_restrict(t, ways, tell)
+  for _, way in ipairs(ways) do
+    local place = way.launch.place
+    if #way.args ~= #t.args then
+      tell("`__restrict__`, and what %s launches it with is not understood", place)
     else
-      tell("`__restrict__`, and what %s launches it with is not understood", launch.place)
+      local a, b, at = shared(t, way)
+      if a then
+        tell("`__restrict__`, but %s launches it with `%s` as both %s and %s", place, at, a, b)
+      elseif is_open(t, way) then
+        tell("`__restrict__`, and nothing says what %s is called with, where %s launches it",
+          way.open.name, place)
+      end
     end
   end
 end
@@ -74,26 +96,45 @@ end
 --------------------------------------------------------------------------------------------------
 -- __launch_bounds__
 
-local function threads(host, launch)
-  local block = launch.block and host:dimensions(launch.block)
+local function threads(host, way)
+  local block = way.block ~= "" and host:dimensions(way.block)
   return block and block[1] * block[2] * block[3]
 end
 
-local function of_bounds(host, launches, texts, tell)
+local function of_bounds(host, ways, texts, tell)
   for _, text in ipairs(texts) do
     local most = tonumber(text:match "__launch_bounds__%s*%(%s*(%d+)")
-    for _, launch in ipairs(most and launches or {}) do
-      local n = threads(host, launch)
+    for _, way in ipairs(most and ways or {}) do
+      local n = threads(host, way)
       if not n then
-        tell("%s, and how many threads a block of %s has is not known", text, launch.place)
+        tell("%s, and how many threads a block of %s has is not known", text, way.launch.place)
       elseif n > most then
-        tell("%s, but %s launches blocks of %d", text, launch.place, n)
+        tell("%s, but %s launches blocks of %d", text, way.launch.place, n)
       end
     end
   end
 end
 
 --------------------------------------------------------------------------------------------------
+
+-- All ways to all launches of a kernel.
+local function ways_to(host, kernel)
+  local list = {}
+  for _, launch in ipairs(host:every_launch(kernel)) do
+    local ways = callers.ways(host, launch)
+    table.move(ways, 1, #ways, #list + 1, list)
+  end
+  return list
+end
+
+-- The sentences, each once.
+local function teller()
+  local list, seen = {}, {}
+  return list, function(...)
+    local text = string.format(...)
+    if not seen[text] then list[#list + 1], seen[text] = text, true end
+  end
+end
 
 --- What a winner promises and the host's code breaks, or may break for all that can be known of it.
 --- Nothing of a problem that a person wrote, whose promises are his.
@@ -104,15 +145,21 @@ function M.open(problem, genome)
   local t = problem.definition.kernel_table and problem.definition.kernel_table.table
   local bounds = texts_of(problem, genome, "launchbounds")
   local restrict = table.concat(texts_of(problem, genome, "optrestrict")):find "__restrict__"
-  local host = t and (restrict or #bounds > 0) and host_of(t)
-  if not host then return {} end
-  local list, launches = {}, host:every_launch(t.kernel)
-  local function tell(...) list[#list + 1] = string.format(...) end
-  if restrict and #launches == 0 then
+  if not t or not t.made_from or not restrict and #bounds == 0 then return {} end
+  local list, tell = teller()
+  local read, host = attempt(host_of, t)
+  if not read then
+    if not ends.is_refusal(host) then error(host, 0) end
+    tell("%s, and the file of its launches cannot be asked: %s",
+      restrict and "`__restrict__`" or bounds[1], tostring(host))
+    return list
+  end
+  local ways = ways_to(host, t.kernel)
+  if restrict and #ways == 0 then
     tell("`__restrict__`, and no launch says whether its arrays may be one memory")
   end
-  if restrict then of_restrict(t, launches, tell) end
-  of_bounds(host, launches, bounds, tell)
+  if restrict then of_restrict(t, ways, tell) end
+  of_bounds(host, ways, bounds, tell)
   return list
 end
 

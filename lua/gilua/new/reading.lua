@@ -134,18 +134,19 @@ end
 ---@param parts Parts the file
 ---@param item table the kernel, of gilua.slice's kernels
 ---@param folder string where kernel.cu is written
----@param o { template?: string, include?: string, define?: string } of the command line
+---@param o { template?: string, include?: string, define?: string, launch?: integer,
+---  most?: integer } of the command line; which launch; the largest size that is assumed
 ---@return Reading
 function M.of(parts, item, folder, o)
   local text, path, notes = parts.text, parts.path, {}
   local words = compiler(path, o, parts.host)
   local host = read_host(parts.host and parts.host.text or text, words, notes)
-  local launch = host:launch(item.name)
+  local launch = host:launch(item.name, o.launch)
   local template = launchguess.template(item, launch, csource.split(o.template or ""), host, notes)
   local sliced = cut(parts, item, folder, words, template)
   table.move(sliced.options, 1, #sliced.options, #words.options + 1, words.options)
   local params = read_params(sliced, folder, words)
-  local guessed = launch and assumed.of(host, launch, params) or {}
+  local guessed = launch and assumed.of(host, launch, params, o.most) or {}
   local head, body = parts_of(text, item)
   return { path = path, absolute_path = headers.absolute(path), kernel = item.name,
     compiler = words, host = host, launch = launch, template = template, sliced = sliced,

@@ -49,7 +49,7 @@ local PER_ARGUMENT = 4 -- numbers: pointer, const, code, bytes
 local LAST = -1 -- in place of `pointer`: no parameters follow
 
 -- Every name is gilua's own, as any other may be a macro of the file's.
-local PROBE = [[
+local TRAITS = [[
 template <class gilua_T> struct gilua_bare {
   typedef gilua_T gilua_to; static constexpr int gilua_const = 0; };
 template <class gilua_T> struct gilua_bare<const gilua_T> {
@@ -75,7 +75,9 @@ template <class gilua_A> __device__ constexpr gilua_row gilua_row_of() {
   return { gilua_arg<gilua_A>::gilua_pointer, gilua_P::gilua_const,
            gilua_type<typename gilua_plain<gilua_to>::gilua_to>::gilua_code,
            gilua_bytes<gilua_to>::gilua_n };
-}
+}]]
+
+local PROBE = [[
 template <class gilua_F> struct gilua_probe;
 template <class... gilua_A> struct gilua_probe<void(gilua_A...)> {
   struct gilua_table { gilua_row gilua_rows[sizeof...(gilua_A) + 1]; };
@@ -84,16 +86,15 @@ template <class... gilua_A> struct gilua_probe<void(gilua_A...)> {
 extern "C" { __device__ gilua_probe<decltype(KERNEL)>::gilua_table gilua_signature =
   gilua_probe<decltype(KERNEL)>::gilua_of(); }]]
 
--- One line, so that the lines behind keep their numbers.
-local function probe_of(kernel)
+-- What all probes need: a type's code, and what it points to.
+local function traits()
   local lines = { "template <class gilua_T> struct gilua_type { "
     .. "static constexpr int gilua_code = 0; };" }
   for code, t in ipairs(TYPES) do
     lines[#lines + 1] = ("template <> struct gilua_type<%s> { "
       .. "static constexpr int gilua_code = %d; };"):format(t.text, code)
   end
-  lines[#lines + 1] = PROBE:gsub("KERNEL", kernel)
-  return (table.concat(lines, " "):gsub("\n", " "))
+  return table.concat(lines, " ") .. TRAITS
 end
 
 -- The byte behind the kernel's item in a sliced source.
@@ -115,8 +116,35 @@ local function numbers_in(ptx, name)
   return { string.unpack(("<" .. ("i4"):rep(n)), packed) }
 end
 
-local function read_rows(ptx, n, kernel)
-  local rows = numbers_in(ptx, "gilua_signature")
+--- The numbers that a variable begins with which is declared behind a kernel, as the compiler knows
+--- them. The declaration may use gilua_row_of<type>(): pointer, const, code (M.typed), bytes.
+---@param source string a sliced source (gilua.slice)
+---@param kernel string
+---@param options string[] of NVRTC
+---@param declaration string C++ of an extern "C" variable
+---@param name string its name
+---@return integer[]? numbers nil where the preprocessor leaves the kernel out
+---@return table item the kernel's, of g:outline()
+---@return string? why the compiler does not take it
+function M.ask(source, kernel, options, declaration, name)
+  local at, item = behind(source, kernel)
+  local probe = (traits() .. " " .. declaration):gsub("\n", " ") -- the lines behind keep theirs
+  local probed = source:sub(1, at) .. " " .. probe .. source:sub(at + 1)
+  local code, why = compiler.compile(probed, { target = "compute_90", options = options })
+  return code and numbers_in(code, name), item, not code and why or nil
+end
+
+--- The element type and width of a code; nil of a struct, and of what a pointer points to that is
+--- none of these.
+---@param code integer
+---@return string? type
+---@return integer? width
+function M.typed(code)
+  local known = TYPES[code]
+  return known and known.type, known and known.width
+end
+
+local function read_rows(rows, n, kernel)
   if not rows then
     fail("kernel %s is left out by the preprocessor: a condition (#if, #ifdef) around it does not "
       .. "hold; --define NAME may make it true", kernel)
@@ -127,9 +155,9 @@ local function read_rows(ptx, n, kernel)
   local list = {}
   for i = 1, n do
     local pointer, const, code, bytes = table.unpack(rows, PER_ARGUMENT * (i - 1) + 1)
-    local known = TYPES[code]
+    local type, width = M.typed(code)
     list[i] = { pointer = pointer == 1, const = const == 1, bytes = bytes,
-      type = known and known.type, width = known and known.width, struct = not known }
+      type = type, width = width, struct = not type }
   end
   return list
 end
@@ -140,13 +168,10 @@ end
 ---@return table[] one a parameter: { name, text, pointer, const, type, width, struct, bytes }; type
 ---  is nil for a struct
 function M.of(source, kernel, options)
-  local at, item = behind(source, kernel)
-  local probed = source:sub(1, at) .. " " .. probe_of(kernel) .. source:sub(at + 1)
-  local code, why = compiler.compile(probed, { target = "compute_90", options = options })
-  if not code then
-    fail("the parameters of %s cannot be found out: %s", kernel, why)
-  end
-  local list = read_rows(code, #item.params, kernel)
+  local rows, item, why = M.ask(source, kernel, options, (PROBE:gsub("KERNEL", kernel)),
+    "gilua_signature")
+  if why then fail("the parameters of %s cannot be found out: %s", kernel, why) end
+  local list = read_rows(rows, #item.params, kernel)
   for i, p in ipairs(item.params) do
     list[i].name, list[i].text = p.name, source:sub(p.first, p.last)
   end

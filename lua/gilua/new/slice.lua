@@ -11,12 +11,16 @@ local compiler = require "gilua.farm.compiler"
 local core = require "gilua.core"
 local csource = require "gilua.new.csource"
 local headers = require "gilua.new.headers"
+local lfs = require "lfs"
+local members = require "gilua.new.members"
 
 local M = { BEFORE = "before_kernel.h" } -- what stands before the file where another includes it
 
 local MOST_ROUNDS = 80 -- of compiling and leaving out
 local KEPT = csource.set "if ifdef ifndef elif else endif define undef"
 local COMPLAINT = "it does not compile for a GPU: "
+local MOST_LEADS = 3 -- headers of CUDA that include each other
+local AS_DEVICE = "-default-device" -- a constexpr function is the GPU's too
 
 ---@class Slice
 ---@field source string
@@ -284,10 +288,21 @@ local function file_at(self, path)
   return nil
 end
 
+-- Does a header of CUDA include another, itself or by others of its folder?
+local function leads_to(path, other, most)
+  if path == other then return true end
+  if most == 0 or lfs.attributes(path, "mode") ~= "file" then return false end
+  local folder = path:match "^(.*)/"
+  for _, spelled in ipairs(csource.includes(headers.read(path, "a header of CUDA"))) do
+    if leads_to(folder .. "/" .. spelled, other, most - 1) then return true end
+  end
+  return false
+end
+
 -- Where the user includes what a header of CUDA belongs to: that header, else one of its folder
--- (thrust/…), the last: file and line.
+-- (thrust/…) or one that includes it, the last: file and line.
 local function cause_in(file, path)
-  local exact, near
+  local exact, near, folder = nil, nil, path:match "^(.*)/"
   local t <close> = csource.tokens(file.text)
   for i in csource.directives(t) do
     local spelled = csource.included(t[i])
@@ -295,7 +310,8 @@ local function cause_in(file, path)
     if line and (not file.gone or item_at(file, line)) then -- a header that has no copy is whole
       local top = spelled:match "^([^/]+)/"
       if path:sub(-#spelled - 1) == "/" .. spelled then exact = line
-      elseif top and path:find("/" .. top .. "/", 1, true) then near = line end
+      elseif top and path:find("/" .. top .. "/", 1, true)
+        or leads_to(folder .. "/" .. spelled, path, MOST_LEADS) then near = line end
     end
   end
   return exact or near
@@ -356,6 +372,30 @@ local function prototype_of(self, e)
   return path == "" and e.file or file_at(self, path), tonumber(line)
 end
 
+-- Is it a function that the compiler may compute, which nvcc lets the GPU call?
+local function is_constexpr(file, item)
+  if item.kind ~= "host" then return false end
+  local t <close> = csource.tokens(file.text:sub(item.first, item.head))
+  return t:find(1, "constexpr") ~= nil
+end
+
+-- What of a class is at a line, a function of its or a member; the class itself where that is its
+-- head, or gone.
+local function part_of(file, item, line)
+  if item.kind ~= "type" then return item end
+  local t <close> = csource.tokens(file.text:sub(item.first, item.last))
+  local open = t:find(1, "{")
+  local first, last
+  if open then first, last = members.statement_at(t, open, line - item.line + 1) end
+  if not first then return item end
+  local part = { first = item.first + t:first(first) - 1, last = item.first + t:last(last) - 1,
+    line = item.line + t:line(first) - 1, last_line = item.line + t:line(last) - 1 }
+  for other in pairs(file.gone) do
+    if other.first == part.first then return item end
+  end
+  return part
+end
+
 -- Leaves out what an error is in; false where it cannot be. Of a header, when it is first blamed,
 -- all that is for the host goes.
 local function give_way(self, e)
@@ -363,13 +403,20 @@ local function give_way(self, e)
   if file and not file.items then
     file.items = items_of(file.text, file.name)
     for _, item in ipairs(file.items) do
-      if item.kind == "host" then leave_out(self, file, item, "for the host") end
+      if item.kind == "host" and not is_constexpr(file, item) then
+        leave_out(self, file, item, "for the host")
+      end
     end
     if next(file.gone) then return true end
   end
   local item = file and item_at(file, line)
   if not item or item.open and file == self.files[1] then return false end
   local host = e.text:find("is considered a host", 1, true)
+  if host and is_constexpr(file, item) and not self.as_device then
+    self.as_device, self.options[#self.options + 1] = true, AS_DEVICE
+    return true
+  end
+  item = part_of(file, item, line)
   leave_out(self, file, item, host and "for the host" or COMPLAINT .. e.text)
   return true
 end
@@ -482,7 +529,9 @@ local function leave_out_others(self, file)
     local is_it = item.name == self.kernel and (not self.line or item.line == self.line)
     if item.kind == "kernel" and is_it then chosen = chosen or item
     elseif item.kind == "kernel" then leave_out(self, file, item, "another kernel")
-    elseif item.kind == "host" then leave_out(self, file, item, "for the host") end
+    elseif item.kind == "host" and not is_constexpr(file, item) then
+      leave_out(self, file, item, "for the host")
+    end
   end
   return chosen
 end

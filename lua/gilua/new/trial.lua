@@ -3,6 +3,9 @@
 -- the small case, fills and the tolerance are found by running, too.
 
 local adequacy = require "gilua.study.adequacy"
+local argumentguess = require "gilua.new.argumentguess"
+local attempt = require "gilua.base.attempt"
+local ends = require "gilua.base.ends"
 local fills = require "gilua.new.fills"
 local gi = require "gilua"
 local kerneltable = require "gilua.problem.kerneltable"
@@ -78,10 +81,27 @@ local function halve_size(draft)
   return true
 end
 
+-- All rows of the arguments, members of structs among them.
+local function rows_of(draft)
+  local list = {}
+  for i, one in ipairs(argumentguess.flat(draft)) do list[i] = one.row end
+  return list
+end
+
+-- The outputs: of numbers, each with the row that says its role.
+local function outputs_of(draft)
+  local list = {}
+  for _, one in ipairs(argumentguess.flat(draft)) do
+    local role = one.block.role
+    if one.is_leaf and (role == "out" or role == "inout") then list[#list + 1] = one end
+  end
+  return list
+end
+
 -- Makes the largest number smaller that a thread may loop to.
 local function lower_value(draft)
   local most, largest
-  for _, arg in ipairs(draft.args) do
+  for _, arg in ipairs(rows_of(draft)) do
     local value = arg.value and math.tointeger(tonumber(arg.value))
     if value and value >= LEAST_VALUE and (not most or value > most) then
       most, largest = value, arg
@@ -117,7 +137,7 @@ end
 -- The longest array of a fixed length, shorter; how far the kernel reaches shows.
 local function shorten(draft)
   local most, longest = LONG, nil
-  for _, arg in ipairs(draft.args) do
+  for _, arg in ipairs(rows_of(draft)) do
     local count = arg.count and math.tointeger(tonumber(arg.count))
     if count and count > most then most, longest = count, arg end
   end
@@ -134,9 +154,9 @@ end
 
 local function is_guessed(draft)
   if draft.shape.guessed or draft.shape.block_guessed or draft.original then return true end
-  for _, arg in ipairs(draft.args) do
+  for _, arg in ipairs(rows_of(draft)) do
     for _, note in ipairs(arg.notes) do
-      if note:find "^GUESS" then return true end
+      if note:find "GUESS" then return true end
     end
   end
   return false
@@ -155,7 +175,7 @@ end
 -- Where an array has fewer elements than the program gives it, for there are fewer threads than the
 -- program's, it gets them all.
 local function is_less(arg, bytes)
-  local wanted = (arg.elements or 0) * tonumber(arg.type:match "%d+") // 8
+  local wanted = (arg.elements or 0) * (arg.bytes or tonumber(arg.type:match "%d+") // 8)
   if arg.longer or arg.original or wanted <= tonumber(bytes) then return false end
   arg.count = tostring(arg.elements)
   return true
@@ -164,8 +184,8 @@ end
 -- Makes the array longer that a fault lies behind the end of. Where nothing is guessed the kernel
 -- is wrong, and that is to be told.
 local function lengthen(draft, why)
-  local byte, name, bytes = why:match "global memory at byte (%d+) of '([%w_]+)' %((%d+) bytes%)"
-  for _, arg in ipairs(byte and is_guessed(draft) and draft.args or {}) do
+  local byte, name, bytes = why:match "global memory at byte (%d+) of '([%w_.*]+)' %((%d+) bytes%)"
+  for _, arg in ipairs(byte and is_guessed(draft) and rows_of(draft) or {}) do
     if arg.name == name then
       if is_less(arg, bytes) then return true end
       if not arg.longer then
@@ -195,6 +215,30 @@ end
 --------------------------------------------------------------------------------------------------
 -- Other guesses
 
+local function named(args, name)
+  for _, arg in ipairs(args) do
+    if arg.name == name then return arg end
+  end
+end
+
+-- Is the largest of the arrays made of a size?
+local function follows_size(problem)
+  local self = problem.definition.kernel_table
+  local names = tablecase.names(self, tablecase.sizes(self.table.size), self:defaults())
+  local most, largest = 0, nil
+  for _, block in ipairs(self.rows.blocks) do
+    local bytes = tablecase.block_bytes(block, names)
+    if bytes > most then most, largest = bytes, block end
+  end
+  for _, count in ipairs(largest and largest.counts or {}) do
+    for name in tostring(count[1]):gmatch "[%a_][%w_]*" do
+      local arg = name:find "^size" and { value = "size" } or named(self.table.args, name)
+      if arg and type(arg.value) == "string" and arg.value:find "size" then return true end
+    end
+  end
+  return false
+end
+
 -- Runs a draft with what is guessed of it made smaller and larger until it fits: problem, outputs,
 -- measurement; or problem, nil and why it does not run.
 local function settle(draft, left)
@@ -205,7 +249,7 @@ local function settle(draft, left)
     if outputs then return problem, outputs, why end
     local again
     if m and m.status == "out_of_memory" then
-      again = shorten(draft) or halve_size(draft)
+      again = shorten(draft) or follows_size(problem) and halve_size(draft) or lower_value(draft)
     elseif m and m.status == "timeout" then
       left.timeouts = left.timeouts - 1
       again = left.timeouts > 0 and less_work(draft, why)
@@ -216,21 +260,26 @@ local function settle(draft, left)
   end
 end
 
--- Numbers that nothing says are 0.
-local function zero_values(draft)
+-- Whole numbers that nothing says are this one, but for those that are sizes.
+local function all_values(draft, value)
   local changed = false
-  for _, arg in ipairs(draft.args) do
-    if arg.value_guessed and arg.value == "1" then arg.value, changed = "0", true end
+  for _, arg in ipairs(rows_of(draft)) do
+    local was = arg.value_guessed and math.tointeger(tonumber(arg.value))
+    if was and was ~= tonumber(value) then arg.value, changed = value, true end
   end
   return changed
 end
 
+local function ones(draft) return all_values(draft, "1") end
+local function zero_values(draft) return all_values(draft, "0") end
+
 -- Whole numbers of which nothing says what they are, or that may be places, lead nowhere far.
-local function small_numbers(draft)
+local function small_numbers(draft, fill_with)
   local changed = false
-  for _, arg in ipairs(draft.args) do
+  for _, arg in ipairs(rows_of(draft)) do
     local fill = arg.role ~= "inout" and not arg.type:find "^f" and arg.fill or ""
-    local small = fill:find "^{ 0, " and "{ 0, 1 }" or fill:find "ascending" and "{ ascending = 1 }"
+    local small = fill:find "^{ 0, " and (fill_with or "{ 0, 1 }")
+      or fill:find "ascending" and "{ ascending = 1 }"
     if small then
       arg.fill, changed = small, true
       set_note(arg, fill:find "ascending" and "GUESS: offsets" or "GUESS: used as an index",
@@ -243,9 +292,12 @@ end
 -- What may be guessed otherwise where a fault is not one of too much or too little; in this order.
 local OTHERS = {
   function() return true end,
+  ones,
   zero_values,
   small_numbers,
+  function(draft) return ones(draft) and small_numbers(draft) end,
   function(draft) return zero_values(draft) and small_numbers(draft) end,
+  function(draft) return small_numbers(draft, "{ 1, 2 }") end,
 }
 
 local function copy(value)
@@ -255,7 +307,7 @@ local function copy(value)
   return other
 end
 
-local GUESSED = { "shape", "args", "shared", "size_note", "original" } -- of a draft
+local GUESSED = { "shape", "args", "constants", "shared", "size_note", "original" } -- of a draft
 
 local function state_of(draft)
   local state = {}
@@ -279,10 +331,8 @@ end
 
 -- Is there nothing in any output? Of what begins with a fill that cannot be seen.
 local function is_idle(draft, outputs)
-  for _, arg in ipairs(draft.args) do
-    if arg.role == "inout" or arg.role == "out" and written_of(outputs[arg.name]) > 0 then
-      return false
-    end
+  for _, one in ipairs(outputs_of(draft)) do
+    if one.block.role == "inout" or written_of(outputs[one.row.name]) > 0 then return false end
   end
   return true
 end
@@ -328,8 +378,9 @@ end
 
 local function settle_roles(draft, problem, outputs)
   local changed = false
-  for _, arg in ipairs(draft.args) do
-    if arg.role == "out" then changed = settle_role(arg, outputs[arg.name]) or changed end
+  for _, one in ipairs(outputs_of(draft)) do
+    local block = one.block
+    if block.role == "out" then changed = settle_role(block, outputs[one.row.name]) or changed end
   end
   return changed and write_problem(draft) or problem
 end
@@ -352,9 +403,9 @@ end
 
 -- Is every element of the outputs written?
 local function is_whole(draft, outputs)
-  for _, arg in ipairs(draft.args) do
-    local array = outputs[arg.name]
-    if arg.role == "out" and written_of(array) < #array then return false end
+  for _, one in ipairs(outputs_of(draft)) do
+    local array = outputs[one.row.name]
+    if one.block.role == "out" and written_of(array) < #array then return false end
   end
   return true
 end
@@ -401,7 +452,7 @@ local function settle_tolerance(draft, problem)
   local specs = { small, { seed = small.seed + 1, size = small.size } }
   if draft.checked_size ~= draft.shape.size then specs[3] = { seed = small.seed } end
   local limits = precision.limits(problem, specs)
-  for _, arg in ipairs(draft.args) do arg.limits = limits[arg.name] end
+  for _, arg in ipairs(rows_of(draft)) do arg.limits = limits[arg.name] end
   write_problem(draft)
 end
 
@@ -414,8 +465,14 @@ local function settle_data(draft, problem, instructions)
     tablecase.names(self, tablecase.sizes(problem.checked_case.size), self:defaults()))
   local function write() return write_problem(draft) end
   local most = MOST_PROBED // (instructions * adequacy.MOST + bytes * FILLING) - 1
-  local _, changed = fills.improve(draft.args, write, most)
-  if changed then settle_tolerance(draft, write()) end
+  local before = state_of(draft)
+  local _, changed = fills.improve(argumentguess.flat(draft), write, most)
+  if not changed then return end
+  local ok, why = attempt(settle_tolerance, draft, write())
+  if ok then return end
+  if not ends.is_refusal(why) then error(why, 0) end
+  restore(draft, before) -- with another seed it does not run on such data
+  write_problem(draft)
 end
 
 -- Macros that go with the block, those values that are right: it needs the tolerance.

@@ -6,13 +6,25 @@ local csource = require "gilua.new.csource"
 
 local M = {}
 
+local MOST_WORDS = 40 -- of an expression
+
 local CHANGES = csource.set "+= -= *= /= %= &= |= ^= <<= >>= ++ --"
 
--- The places of a name: not those where it is a member of something, as in threadIdx.x.
-local function places(body, name)
+-- Does the name at a token stand where it is declared, as a pointer: `float *x;`?
+local function is_declared(body, i)
+  local after = body[i + 1]
+  return body[i - 1] == "*" and body:kind(i - 2) == "name" and (after == ";" or after == ",")
+end
+
+-- The places of a name: not those where it is a member of something, as in threadIdx.x; of a
+-- member's also these, and those without what it is a member of, as its functions have it.
+local function places(body, name, is_member)
   local i = 0
   return function()
-    repeat i = body:find(i + 1, name) until not i or body[i - 1] ~= "." and body[i - 1] ~= "->"
+    repeat
+      i = body:find(i + 1, name)
+      local is_other = i and not is_member and (body[i - 1] == "." or body[i - 1] == "->")
+    until not i or not is_other and not (is_member and is_declared(body, i))
     return i
   end
 end
@@ -34,7 +46,8 @@ end
 -- The tokens before and behind an element whose name is at a token, with the parentheses that are
 -- only around it; nil where it is no element but the pointer itself.
 local function around(body, i)
-  local from, behind, is_element = i - 1, past_members(body, i + 1, false)
+  local from = csource.chain_start(body, i) - 1
+  local behind, is_element = past_members(body, i + 1, false)
   if not is_element and body[from] == "*" then from, is_element = from - 1, true end
   while body[from] == "(" and body:match(from) == behind and body:kind(from - 1) ~= "name" do
     from, behind = from - 1, past_members(body, behind + 1, is_element)
@@ -64,27 +77,66 @@ end
 --- Is an array read, is it written?
 ---@param body userdata tokens
 ---@param name string
+---@param is_member? boolean of a struct
 ---@return string "in", "out" or "inout"
-function M.role(body, name)
+function M.role(body, name, is_member)
   local uses = {}
-  for i in places(body, name) do uses[use_at(body, i)] = true end
+  for i in places(body, name, is_member) do uses[use_at(body, i)] = true end
   if uses.other or uses.changed then return "inout" end -- passed on: who knows
   if not uses.written then return "in" end
   return uses.read and "inout" or "out"
 end
 
+-- The name of the array whose [ ] a token is in; nil in none. `""` where it has no name.
+local function indexed_at(body, i)
+  local k = i - 1
+  while k > 0 and body[k] ~= ";" and body[k] ~= "{" and body[k] ~= "}" do
+    local match = body:match(k)
+    if body[k] == "[" and match and match > i then
+      return body:kind(k - 1) == "name" and body[k - 1] or ""
+    end
+    k = match and match < k and match - 1 or k - 1
+  end
+end
+
+-- The variables that get what an expression with a name is, such as `v = x[i] + 1`.
+local function made_of(body, name, is_member)
+  local list = {}
+  for i in places(body, name, is_member) do
+    local k = i - 1
+    while k > i - MOST_WORDS and body[k] and body[k] ~= ";" and body[k] ~= "{" and body[k] ~= "}"
+        and body[k] ~= "=" do k = k - 1 end
+    if body[k] == "=" and body:kind(k - 1) == "name" then list[#list + 1] = body[k - 1] end
+  end
+  return list
+end
+
+--- The array in whose index a name stands, or a variable that is made of it; "" where the array has
+--- no name; nil where there is none.
+---@param body userdata tokens
+---@param name string
+---@param is_member? boolean of a struct
+---@return string?
+function M.index_of(body, name, is_member)
+  for i in places(body, name, is_member) do
+    local array = indexed_at(body, i)
+    if array and array ~= name then return array end
+  end
+  for _, variable in ipairs(made_of(body, name, is_member)) do
+    for i in places(body, variable) do
+      local array = indexed_at(body, i)
+      if array and array ~= name then return array end
+    end
+  end
+end
+
 --- Does the name stand in an index?
 ---@param body userdata tokens
 ---@param name string
+---@param is_member? boolean of a struct
 ---@return boolean
-function M.is_index(body, name)
-  local depth = 0
-  for i = 1, #body do
-    if body[i] == "[" then depth = depth + 1
-    elseif body[i] == "]" then depth = depth - 1
-    elseif depth > 0 and body[i] == name and body[i - 1] ~= "." then return true end
-  end
-  return false
+function M.is_index(body, name, is_member)
+  return M.index_of(body, name, is_member) ~= nil
 end
 
 -- Is an index one of `[… + 1]` (`next`), or one without a + (`plain`)? No other index is in it.

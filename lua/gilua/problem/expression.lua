@@ -126,9 +126,7 @@ local function meaning(names, unknown)
 end
 
 local function told_unknown(name, names)
-  local nearest = settings.nearest(name, settings.keys(names))
-  return ("'%s' is unknown%s"):format(name, nearest and (", did you mean '%s'?"):format(nearest)
-    or "")
+  return ("'%s' is unknown%s"):format(name, settings.meant(name, names))
 end
 
 local function computed(text, names, where)

@@ -12,7 +12,7 @@
 -- Other numbers and what a function gives are somebody's own and stay as they are.
 
 local arrayfills = require "gilua.problem.arrayfills"
-local settings = require "gilua.base.settings"
+local tablerows = require "gilua.problem.tablerows"
 
 local M = {}
 
@@ -229,11 +229,9 @@ end
 ---@return string[] names
 function M.arrays(t, family)
   local names, made = {}, family_called(family)
-  local function look(name, arg)
-    if made[said_of(arg)] then names[#names + 1] = name end
+  for _, leaf in ipairs(tablerows.of(t).leaves) do
+    if made[said_of(leaf)] then names[#names + 1] = leaf.name end
   end
-  for _, arg in ipairs(t.args) do look(arg.name, arg) end
-  for _, name in ipairs(settings.keys(t.constants or {})) do look(name, t.constants[name]) end
   return names
 end
 

@@ -11,9 +11,11 @@ local fail = require "gilua.base.fail"
 local core = require "gilua.core"
 local creference = require "gilua.problem.creference"
 local expression = require "gilua.problem.expression"
+local pointed = require "gilua.problem.pointed"
 local settings = require "gilua.base.settings"
 local tablecase = require "gilua.problem.tablecase"
 local tablecheck = require "gilua.problem.tablecheck"
+local tablerows = require "gilua.problem.tablerows"
 local tolerances = require "gilua.problem.tolerance"
 local textfile = require "gilua.base.textfile"
 
@@ -128,38 +130,62 @@ local function case_name(size, s)
   return s.array and ("%s of %s"):format(name, s.array) or name
 end
 
-local function make_case(self, spec, as)
+-- Where a case has a block's array.
+local function arrays_of(case, block)
+  return block.constant and case.constants or case.arrays
+end
+
+local function array_of(case, block)
+  return arrays_of(case, block)[block.name]
+end
+
+local function make_case(self, spec, rows)
   local t, s = self.table, check_spec(spec, self.name)
+  rows = rows or self.rows
   local size = tablecase.sizes(s.size or t.size)
   local names, rng = tablecase.names(self, size, self:defaults()), core.rng.new(s.seed or 1)
   local case = { size = size, arrays = {}, structs = {}, constants = {} }
-  for i, arg in ipairs(t.args) do
-    local where = tablecase.where(self, i)
-    if arg.type == "struct" then
-      case.structs[arg.name] = tablecase.struct(arg, names, where, as)
-    elseif arg.count then
-      case.arrays[arg.name] = tablecase.array(arg, names, rng, where, family_of(s, arg.name))
-    end
+  local function family(name) return family_of(s, name) end
+  for _, block in ipairs(rows.blocks) do
+    arrays_of(case, block)[block.name] = tablecase.array(block, names, rng, block.where, family)
   end
-  for _, name in ipairs(settings.keys(t.constants or {})) do
-    case.constants[name] = tablecase.array(t.constants[name], names, rng,
-      ("%s: constants.%s"):format(self.path, name), family_of(s, name))
+  for i, struct in pairs(rows.structs) do
+    case.structs[t.args[i].name] = tablecase.struct(t.args[i], names, tablecase.where(self, i),
+      struct.layout)
   end
   case.name = case_name(size, s)
   return case, names, s
 end
 
+-- How a leaf's numbers are compared within its block.
+local function comparison(leaf, limit)
+  local compare = { limit = limit, max_error = leaf.max_error, rel_error = leaf.rel_error }
+  local f = leaf.field
+  if f then
+    local size = tablerows.BYTES[f.type]
+    compare.as, compare.width = f.type, leaf.block.layout.bytes // size
+    compare.from, compare.used = f.at // size, f.each
+  end
+  return compare
+end
+
+-- What an output begins with; nil where that is nothing but sentinels.
+local function initial_of(block, array)
+  if block.role == "inout" then return array:copy() end
+  return block.layout and tablecase.unwritten(block, array) or nil
+end
+
 -- What is written, in the arguments' order: the first is the case's own output.
-local function set_outputs(t, case, expected)
+local function set_outputs(self, case, expected)
   local list, answers = {}, 0
-  for _, arg in ipairs(t.args) do
-    if tablecase.is_written(arg) then
-      local array = case.arrays[arg.name]
-      answers = answers + #array
-      list[#list + 1] = { output = array, expected = expected[arg.name],
-        compare = { limit = t.tolerance.wrong_above, max_error = arg.max_error,
-          rel_error = arg.rel_error },
-        initial = arg.role == "inout" and array:copy() or nil }
+  for _, block in ipairs(self.rows.blocks) do
+    local array = array_of(case, block)
+    local initial = tablecase.is_written(block) and initial_of(block, array)
+    for _, leaf in ipairs(initial ~= false and block.leaves or {}) do
+      local compare = comparison(leaf, self.table.tolerance.wrong_above)
+      answers = answers + #tablecase.take(leaf, array) // (compare.used or 1)
+      list[#list + 1] = { output = array, expected = expected[block.name], compare = compare,
+        initial = initial }
     end
   end
   for key, value in pairs(table.remove(list, 1)) do case[key] = value end
@@ -190,10 +216,35 @@ local function shared_bytes(self, names)
   fail("%s must be a whole number of bytes, not %s", where, tostring(bytes))
 end
 
-local function launch_of(self, case, values)
+local function size_of(array)
+  return #array * tablerows.BYTES[array:dtype()]
+end
+
+-- The pointers in an array of structs (gilua.pointed); nil where it has none.
+local function pointers_of(block, case)
+  local list, bytes = {}, block.layout and block.layout.bytes
+  for i, p in ipairs(block.pointers) do
+    local to = array_of(case, p.to)
+    list[i] = { bytes = bytes, at = p.at, to = to, name = p.to.name,
+      step = size_of(to) // (size_of(array_of(case, block)) // bytes) }
+  end
+  return #list > 0 and list or nil
+end
+
+-- A struct by value: its bytes, with the arrays that it points to where there are any.
+local function struct_value(rows, case, i, arg)
+  local bytes, list = case.structs[arg.name], {}
+  for k, p in ipairs(bytes and rows.structs[i].pointers or {}) do
+    list[k] = { at = p.at, to = array_of(case, p.to), name = p.to.name }
+  end
+  return #list > 0 and { struct = bytes, pointers = list } or bytes
+end
+
+local function launch_of(self, case, values, rows)
   local t, names = self.table, tablecase.names(self, case.size, values)
   local launch = { block = {}, grid = {}, args = {}, constants = case.constants, scratch = {},
-    textures = {}, shared = shared_bytes(self, names) }
+    textures = {}, pointers = {}, shared = shared_bytes(self, names) }
+  rows = rows or self.rows
   for d, name in ipairs(DIMENSIONS) do
     launch.block[d] = values["block_size_" .. name] or 1
     launch.grid[d] = blocks_in(self, d, case.size[d] or 1, launch.block[d], names)
@@ -206,9 +257,13 @@ local function launch_of(self, case, values)
       launch.textures[arg.name] = tablecase.texture(arg, names, tablecase.where(self, i))
       launch.textures[arg.name].array = case.arrays[arg.name]
     end
-    launch.args[i] = arg.texture and { texture = arg.name } or case.structs[arg.name]
+    launch.args[i] = arg.texture and { texture = arg.name } or struct_value(rows, case, i, arg)
       or case.arrays[arg.name] or { arg.type, names[arg.name] }
-    if arg.role == "scratch" then table.insert(launch.scratch, case.arrays[arg.name]) end
+  end
+  for _, block in ipairs(rows.blocks) do
+    local array = array_of(case, block)
+    if block.role == "scratch" then table.insert(launch.scratch, array) end
+    launch.pointers[array] = pointers_of(block, case)
   end
   return launch
 end
@@ -216,40 +271,51 @@ end
 --------------------------------------------------------------------------------------------------
 -- References
 
--- An argument's array on a device: a texture, or a buffer.
-local function on_device(device, arg, array, launch)
-  if arg.texture then
+-- A block's array on a device: a texture, or a buffer; nil and why where it has no room.
+local function on_device(device, block, array, launch, address_of)
+  if block.texture then
     local options = {}
-    for key, value in pairs(launch.textures[arg.name]) do
+    for key, value in pairs(launch.textures[block.name]) do
       if key ~= "array" then options[key] = value end
     end
     return device:texture(array, options)
   end
-  local copy = array:copy()
-  if arg.role == "out" then copy:sentinel() end
-  return device:buffer(copy, { label = arg.name, read_only = arg.role == nil or arg.role == "in" })
+  local copy = block.role == "out" and tablecase.unwritten(block, array) or array:copy()
+  local pointers = launch.pointers[array]
+  if pointers then copy = pointed.array(copy, pointers, address_of) end
+  local is_read = block.role == nil or block.role == "in"
+  return device:buffer(copy, { label = block.name, read_only = is_read })
 end
 
--- What a device has of a case's arrays, by argument; nil and why where it has no room.
-local function buffers_of(self, case, device, launch)
+-- What a device has of a case's arrays, by array; nil and why where it has no room.
+local function buffers_of(rows, case, device, launch)
   local buffers = setmetatable({}, { __close = function(list)
     for _, buffer in pairs(list) do buffer:close() end
   end })
-  for i, arg in ipairs(self.table.args) do
-    local array = case.arrays[arg.name]
-    if array then
-      local buffer, why = on_device(device, arg, array, launch)
-      if not buffer then return buffers, why end
-      buffers[i] = buffer
+  local function address_of(array) return buffers[array]:address() end
+  local function add(block)
+    for _, pointer in ipairs(block.pointers) do
+      local why = add(pointer.to)
+      if why then return why end
     end
+    local array = array_of(case, block)
+    if block.constant or buffers[array] then return nil end
+    local buffer, why = on_device(device, block, array, launch, address_of)
+    buffers[array] = buffer
+    return why
   end
-  return buffers
+  for _, block in ipairs(rows.blocks) do
+    local why = add(block)
+    if why then return buffers, why end
+  end
+  return buffers, nil, address_of
 end
 
 -- A launch; misuse, such as a wrong number of arguments, is why there is none.
 local function launched(module, launch)
-  local ok, m = attempt(module.launch, module, launch)
+  local ok, m, refused = attempt(module.launch, module, launch)
   if not ok then return nil, (tostring(m):gsub("^.-bad argument #%d+ to 'launch' ", "")) end
+  if not m then return nil, refused end
   if m.status ~= "ok" then return nil, ("%s: %s"):format(m.status, m.message), m end
   return m
 end
@@ -272,32 +338,50 @@ local function code_of(self, device, run)
   return code
 end
 
--- A kernel run once on a device: its outputs as arrays by name, and the measurement; or nil, why,
--- and the measurement where there is one.
+-- What a launch takes, of what a device has.
+local function arguments(launch, buffers, address_of)
+  local args = {}
+  for i, value in ipairs(launch.args) do
+    local texture = type(value) == "table" and value.texture
+    if type(value) == "table" and value.struct then value = pointed.struct(value, address_of) end
+    args[i] = buffers[texture and launch.textures[texture].array or value] or value
+  end
+  return args
+end
+
+local function write_constants(module, case, launch, address_of)
+  for _, name in ipairs(settings.keys(case.constants)) do
+    local array = case.constants[name]
+    local pointers = launch.pointers[array]
+    local ok, message = module:write(name,
+      pointers and pointed.array(array, pointers, address_of) or array)
+    if not ok then return message end
+  end
+end
+
+-- A kernel run once on a device: the arrays of its outputs by name of their blocks, and the
+-- measurement; or nil, why, and the measurement where there is one.
 ---@param run { source: string, file: string, kernel: string, values: table, launch: table,
----  budget?: integer }
+---  budget?: integer, rows?: TableRows }
 local function run_kernel(self, case, device, run)
   local code, unfit = code_of(self, device, run)
   if not code then return nil, unfit end
   local loaded, unloaded = device:load(code)
   if not loaded then return nil, unloaded end
   local module <close> = loaded
-  for _, name in ipairs(settings.keys(case.constants)) do
-    local ok, message = module:write(name, case.constants[name])
-    if not ok then return nil, message end
-  end
-  local buffers <close>, full = buffers_of(self, case, device, run.launch)
-  if full then return nil, full end
-  local args = {}
-  for i in ipairs(self.table.args) do args[i] = buffers[i] or run.launch.args[i] end
+  local rows = run.rows or self.rows
+  local buffers <close>, full, address_of = buffers_of(rows, case, device, run.launch)
+  local unwritten = full or write_constants(module, case, run.launch, address_of)
+  if unwritten then return nil, unwritten end
   local m, why, failed = launched(module, { kernel = run.kernel, grid = run.launch.grid,
-    block = run.launch.block, shared = run.launch.shared, args = args,
+    block = run.launch.block, shared = run.launch.shared,
+    args = arguments(run.launch, buffers, address_of),
     budget = run.budget or M.most_instructions, print = false, backwards = run.backwards })
   if not m then return nil, why, failed end
   local expected = {}
-  for i, arg in ipairs(self.table.args) do
-    local is_written = tablecase.is_written(arg)
-    if is_written then expected[arg.name] = buffers[i]:read() end
+  for _, block in ipairs(rows.blocks) do
+    local buffer = tablecase.is_written(block) and buffers[array_of(case, block)]
+    if buffer then expected[block.name] = buffer:read() end
   end
   return expected, m
 end
@@ -311,65 +395,109 @@ local function too_large(self, spec, most_bytes)
     most_bytes / 1e6), { status = "out_of_memory" }
 end
 
+-- The arrays of blocks as those of their leaves.
+local function by_leaf(rows, arrays)
+  local leaves = {}
+  for _, leaf in ipairs(rows.leaves) do
+    local array = arrays[leaf.block.name]
+    leaves[leaf.name] = array and tablecase.take(leaf, array)
+  end
+  return leaves
+end
+
 --- Runs the kernel of a problem table as it is, or `source` in its place, on a case.
 ---@param problem gilua.problem
 ---@param spec table { seed, size }
----@param options? { device?: string, source?: string, budget?: integer, structs?: table,
----  backwards?: boolean, most_bytes?: integer, convert?: fun(case: table, launch?: table) } budget:
----  most warp instructions on the virtual GPU; most_bytes: of its arrays together; convert may
----  change the case, and then the launch; structs: other types for those of fields,
----  { f32 = "f64" }; backwards: the last block begins first
----@return table<string, userdata>? outputs by argument's name
+---@param options? { device?: string, source?: string, budget?: integer,
+---  layouts?: table<string, Layout>, backwards?: boolean, most_bytes?: integer,
+---  convert?: fun(case: table, launch?: table, rows: TableRows) } budget: most warp instructions
+---  on the virtual GPU; most_bytes: of its arrays together; convert may change the case, and then
+---  the launch; layouts: others of structs, as `source` has them; backwards: the last block begins
+---  first
+---@return table<string, userdata>? outputs by name of their leaves (gilua.tablerows)
 ---@return table|string measurement, or why there are none
 ---@return table? measurement where there are none
 function M.run(problem, spec, options)
   local o = settings.fill("kerneltable.run", options, { device = "emu" },
-    { "source", "budget", "most_bytes", "convert", "structs", "backwards" })
+    { "source", "budget", "most_bytes", "convert", "layouts", "backwards" })
   local self = problem.definition.kernel_table
   local large, why = too_large(self, spec, o.most_bytes or math.huge)
   if large then return nil, large, why end
-  local case = make_case(self, spec, o.structs)
-  if o.convert then o.convert(case) end
+  local rows = o.layouts and tablerows.of(self.table, self.path, o.layouts) or self.rows
+  local case = make_case(self, spec, rows)
+  if o.convert then o.convert(case, nil, rows) end
   local device <close> = assert(require("gilua").device(o.device))
   local values = self:defaults()
-  local launch = launch_of(self, case, values)
-  if o.convert then o.convert(case, launch) end
-  return run_kernel(self, case, device, { source = o.source or self.source,
+  local launch = launch_of(self, case, values, rows)
+  if o.convert then o.convert(case, launch, rows) end
+  local expected, m, failed = run_kernel(self, case, device, { source = o.source or self.source,
     file = self.dir .. "/" .. self.table.source, kernel = self.table.kernel,
-    values = values, launch = launch, budget = o.budget, backwards = o.backwards })
+    values = values, launch = launch, budget = o.budget, backwards = o.backwards, rows = rows })
+  return expected and by_leaf(rows, expected), m, failed
 end
 
--- The arguments for a function on the host, copies of what it writes, and those by name.
-local function host_arguments(self, case, scalar)
-  local args, expected = {}, {}
-  for i, arg in ipairs(self.table.args) do
-    local array = case.arrays[arg.name]
-    local written = tablecase.is_written(arg)
-    args[i] = array and (written and array:copy() or array) or scalar(arg, i)
-    if written then expected[arg.name] = args[i] end
+-- What a function on the host is given of each leaf: a copy of what it writes.
+local function leaves_for_host(self, case)
+  local given = {}
+  for _, leaf in ipairs(self.rows.leaves) do
+    local array = tablecase.take(leaf, array_of(case, leaf.block))
+    given[leaf.name] = tablecase.is_written(leaf) and not leaf.field and array:copy() or array
   end
-  return args, expected
+  return given
+end
+
+-- The arrays of written blocks, with what leaves hold now.
+local function from_leaves(self, case, given)
+  local expected = {}
+  for _, leaf in ipairs(self.rows.leaves) do
+    local name = leaf.block.name
+    if tablecase.is_written(leaf) then
+      expected[name] = expected[name] or leaf.field and array_of(case, leaf.block):copy()
+        or given[leaf.name]
+      if leaf.field then tablecase.place(leaf, expected[name], given[leaf.name]) end
+    end
+  end
+  return expected
+end
+
+-- A struct, or an array of them, as a reference in Lua has it: { field = array or number }.
+local function struct_for_lua(row, name, given, values)
+  for _, field in ipairs(row.fields) do
+    local full = name .. "." .. field[1]
+    if given[full] then values[field[1]] = given[full]
+    elseif field.fields then
+      values[field[1]] = struct_for_lua(field, full, given, {})
+    end
+  end
+  return values
 end
 
 local function by_lua(self, case, names)
-  local args, expected = host_arguments(self, case, function(arg, i)
-    if arg.type ~= "struct" then return names[arg.name] end
-    return tablecase.fields(arg, names, tablecase.where(self, i))
-  end)
-  for i, arg in ipairs(self.table.args) do args[arg.name] = args[i] end
+  local given, args = leaves_for_host(self, case), {}
+  for i, arg in ipairs(self.table.args) do
+    local value = given[arg.name] or names[arg.name]
+    if arg.type == "struct" then
+      local numbers = arg.count == nil and tablecase.fields(arg, names, tablecase.where(self, i))
+      value = struct_for_lua(arg, arg.name, given, numbers or {})
+    end
+    args[i], args[arg.name] = value, value
+  end
   self.table.reference(args, names)
-  return expected
+  return from_leaves(self, case, given)
 end
 
 local function by_c(self, case, names)
-  local args, expected = host_arguments(self, case, function(arg)
-    if not case.structs[arg.name] then return { arg.type, names[arg.name] } end
-    fail("%s: a C reference cannot take the struct '%s' by value; write it in "
-      .. "Lua, or as another kernel", self.path, arg.name)
-  end)
+  local given, args = leaves_for_host(self, case), {}
+  for i, arg in ipairs(self.table.args) do
+    if arg.type == "struct" then
+      fail("%s: a C reference cannot take the struct '%s'; write it in Lua, or as another kernel",
+        self.path, arg.name)
+    end
+    args[i] = given[arg.name] or { arg.type, names[arg.name] }
+  end
   self.library = self.library or creference.open(self.dir, self.table.reference)
   self.library:call(self.table.kernel .. "_reference", args)
-  return expected
+  return from_leaves(self, case, given)
 end
 
 -- Parameters of a reference: the defaults, but for `values`. What the source itself defines cannot
@@ -440,24 +568,24 @@ function KernelTable:options(values)
 end
 
 -- Every output with its limits, where one has its own.
-local function limits_of(t, tolerance)
+local function limits_of(rows, tolerance)
   local list, any = {}, false
-  for _, arg in ipairs(t.args) do
-    if tablecase.is_written(arg) then
-      local o = tolerances.options(tolerance, { max_error = arg.max_error,
-        rel_error = arg.rel_error })
-      o.name, list[#list + 1] = arg.name, o
-      any = any or arg.max_error ~= nil or arg.rel_error ~= nil
+  for _, leaf in ipairs(rows.leaves) do
+    if tablecase.is_written(leaf) then
+      local o = tolerances.options(tolerance, { max_error = leaf.max_error,
+        rel_error = leaf.rel_error })
+      o.name, list[#list + 1] = leaf.name, o
+      any = any or leaf.max_error ~= nil or leaf.rel_error ~= nil
     end
   end
   return any and list or nil
 end
 
-local function tolerance_of(t)
+local function tolerance_of(t, rows)
   local given = t.tolerance or {}
   local filled = { max_error = given.max_error or 0, rel_error = given.rel_error,
     wrong_above = given.wrong_above, parent_penalty = given.parent_penalty }
-  filled.outputs = limits_of(t, filled)
+  filled.outputs = limits_of(rows, filled)
   return filled
 end
 
@@ -470,10 +598,11 @@ function M.definition(t, dir)
   tablecheck.check(t, path)
   local source = textfile.read(dir .. "/" .. t.source, "the kernel")
   local self = setmetatable({ table = t, dir = dir, path = path, source = source,
-    name = t.name or dir:match("([^/]+)/*$"), parameters = parameters_of(t, source) }, KernelTable)
+    name = t.name or dir:match("([^/]+)/*$"), parameters = parameters_of(t, source),
+    rows = tablerows.of(t, path) }, KernelTable)
   local allowed = restriction(t, path)
   if type(t.reference) == "string" then creference.build(dir, t.reference) end
-  local tolerance = tolerance_of(t)
+  local tolerance = tolerance_of(t, self.rows)
   t.tolerance = tolerance
   local grammar = { open_loops = true, initialisers = true, skip_idle = true,
     launch_bounds_threads = tostring(most_threads(self.parameters)) }
@@ -492,7 +621,7 @@ function M.definition(t, dir)
     compile = function(values) return self:options(values) end,
     case = function(_, spec)
       local case, names, s = make_case(self, spec)
-      return set_outputs(t, case, expected_of(self, case, names, s))
+      return set_outputs(self, case, expected_of(self, case, names, s))
     end,
     launch = function(case, values)
       local ok, rule = allowed(values)

@@ -37,16 +37,21 @@ local OPTIONAL = {
 local LOOP_LIMIT = 10000
 local CHOICES = { check_races = { "global", "shared" }, benign_races = { "warn", "refuse" } }
 
+local KNOWN = {}
+for _, fields in ipairs { FIELDS, OPTIONAL } do
+  for field in pairs(fields) do KNOWN[field] = true end
+end
+
 local function check(def, path)
   if type(def) ~= "table" then fail("%s returns no table", path) end
-  for field, kind in pairs(FIELDS) do
-    if type(def[field]) ~= kind then
-      fail("%s: the field '%s' must be a %s", path, field, kind)
+  for _, field in ipairs(settings.keys(FIELDS)) do
+    if type(def[field]) ~= FIELDS[field] then
+      fail("%s: the field '%s' must be a %s", path, field, FIELDS[field])
     end
   end
   for field in pairs(def) do
-    if not FIELDS[field] and not OPTIONAL[field] then
-      fail("%s: unknown field '%s'", path, field)
+    if not KNOWN[field] then
+      fail("%s: unknown field '%s'%s", path, field, settings.meant(field, KNOWN))
     end
   end
 end
@@ -57,7 +62,9 @@ local TOLERANCE = { max_error = "number", rel_error = "number", wrong_above = "n
 local function check_numbers(def, path)
   for field, value in pairs(def.tolerance) do
     local kind = TOLERANCE[field]
-    if not kind then fail("%s: tolerance has no field '%s'", path, field) end
+    if not kind then
+      fail("%s: tolerance has no field '%s'%s", path, field, settings.meant(field, TOLERANCE))
+    end
     if type(value) ~= kind then fail("%s: tolerance.%s must be a %s", path, field, kind) end
   end
   if not def.tolerance.max_error then fail("%s: tolerance needs max_error", path) end

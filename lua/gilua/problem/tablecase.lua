@@ -6,15 +6,13 @@ local arrayfills = require "gilua.problem.arrayfills"
 local core = require "gilua.core"
 local expression = require "gilua.problem.expression"
 local families = require "gilua.problem.families"
+local tablerows = require "gilua.problem.tablerows"
 
 local M = {
   SMALL = 2048, -- threads of the small case that every mutant runs on first
 }
 
-local BYTES = { i8 = 1, u8 = 1, i16 = 2, u16 = 2, i32 = 4, u32 = 4, f32 = 4, i64 = 8, u64 = 8,
-  f64 = 8 }
-local PACK = { i8 = "i1", u8 = "I1", i16 = "i2", u16 = "I2", i32 = "i4", u32 = "I4", f32 = "f",
-  i64 = "i8", u64 = "I8", f64 = "d" }
+local BYTES = tablerows.BYTES
 local MOST_BYTES = 1 << 33 -- of an array
 local JUST_BELOW = 2.0 ^ -20 -- of a range: how far below its end a float stays
 
@@ -127,25 +125,87 @@ local function of_family(array, make, range, names, rng, where)
   return make(array, rng, low, high)
 end
 
---- An array of `count` elements with their fill.
----@param arg table { type, count, fill, role }
+-- An array of so many elements of a leaf.
+local function filled(leaf, count, names, rng, where, family)
+  local array = core.array.new(leaf.type, count)
+  local make, range
+  if family then make, range = families.maker(family, leaf) end
+  if make then return of_family(array, make, range, names, rng, where) end
+  return fill(array, leaf.fill, names, rng, where)
+end
+
+-- How many elements a block has, or structs.
+local function length(block, names)
+  local n = 1
+  for _, count in ipairs(block.counts) do n = n * expression.whole(count[1], names, count[2]) end
+  return n
+end
+
+-- Bytes of an element, or of a struct.
+local function element_bytes(block)
+  return block.layout and block.layout.bytes or BYTES[block.type]
+end
+
+--- Puts what a leaf holds into its block's array.
+---@param leaf Leaf
+---@param array userdata the block's
+---@param values userdata the leaf's
+function M.place(leaf, array, values)
+  local f = leaf.field
+  array:set_field(values, f.type, leaf.block.layout.bytes, f.at, f.each)
+end
+
+--- What a leaf holds: its block's array itself, or a copy of its field of all structs.
+---@param leaf Leaf
+---@param array userdata the block's
+---@return userdata
+function M.take(leaf, array)
+  local f = leaf.field
+  return f and array:field(f.type, leaf.block.layout.bytes, f.at, f.each) or array
+end
+
+-- An array of structs, as yet of zeros.
+local function raw(block, n)
+  local bytes = block.layout.bytes
+  if bytes % 4 == 0 then return core.array.new("u32", n * bytes // 4) end
+  return core.array.new("u8", n * bytes)
+end
+
+--- A block's array, with its fills.
+---@param block Block
 ---@param names table<string, any>
 ---@param rng userdata
 ---@param where string
----@param family? string of other data (gilua.families)
+---@param family fun(name: string): string? of other data (gilua.families), by the leaf's name
 ---@return userdata
-function M.array(arg, names, rng, where, family)
-  local count = expression.whole(arg.count, names, where .. ": count")
-  if count > MOST_BYTES // BYTES[arg.type] then
-    fail("%s: count: %d elements of %s are more than %d GB", where, count, arg.type,
+function M.array(block, names, rng, where, family)
+  local n = length(block, names)
+  if n > MOST_BYTES // element_bytes(block) then
+    fail("%s: count: %d elements of %s are more than %d GB", where, n, block.type or "a struct",
       MOST_BYTES >> 30)
   end
-  local array = core.array.new(arg.type, count)
   where = where .. ": fill"
-  local make, range
-  if family then make, range = families.maker(family, arg) end
-  if make then return of_family(array, make, range, names, rng, where) end
-  return fill(array, arg.fill, names, rng, where)
+  if not block.layout then
+    return filled(block.leaves[1], n, names, rng, where, family(block.name))
+  end
+  local array = raw(block, n)
+  for _, leaf in ipairs(block.leaves) do
+    M.place(leaf, array, filled(leaf, n * leaf.field.each, names, rng, where, family(leaf.name)))
+  end
+  return array
+end
+
+--- A copy of a block's array in which nothing is written yet: every number is a sentinel.
+---@param block Block
+---@param array userdata
+---@return userdata
+function M.unwritten(block, array)
+  local copy = array:copy()
+  if not block.layout then return copy:sentinel() end
+  for _, leaf in ipairs(block.leaves) do
+    M.place(leaf, copy, core.array.new(leaf.field.type, #M.take(leaf, array)):sentinel())
+  end
+  return copy
 end
 
 --- How an argument's texture reads its array: options of dev:texture.
@@ -164,23 +224,46 @@ function M.texture(arg, names, where)
   return options
 end
 
+--- What a block takes, before it is made.
+---@param block Block
+---@param names table<string, any>
+---@return number bytes
+function M.block_bytes(block, names)
+  return 1.0 * element_bytes(block) * length(block, names)
+end
+
 --- What the arrays of a case take, before they are made.
 ---@param self table of gilua.kerneltable
 ---@param names table<string, any>
 ---@return number bytes
 function M.bytes(self, names)
   local total = 0.0
-  for i, arg in ipairs(self.table.args) do
-    if arg.count then
-      local count = expression.whole(arg.count, names, M.where(self, i) .. ": count")
-      total = total + 1.0 * BYTES[arg.type] * count
-    end
+  for _, block in ipairs(self.rows.blocks) do
+    if not block.constant then total = total + M.block_bytes(block, names) end
   end
   return total
 end
 
 --------------------------------------------------------------------------------------------------
 -- Structs
+
+-- A field's numbers, as a list.
+local function numbers(field, names, where)
+  local list = {}
+  for k, one in ipairs(type(field[3]) == "table" and field[3] or { field[3] }) do
+    list[k] = scalar(one, field[2], names, where)
+  end
+  return list
+end
+
+-- The fields that a struct by value holds itself: what `visit` gets with the field's numbers.
+local function each_number(arg, names, where, visit)
+  for i, field in ipairs(arg.fields) do
+    if field.count == nil then
+      visit(i, field, numbers(field, names, ("%s: field %d (%s)"):format(where, i, field[1])))
+    end
+  end
+end
 
 --- A struct's values by field, for a reference in Lua.
 ---@param arg table { fields }
@@ -189,36 +272,26 @@ end
 ---@return table<string, number|number[]>
 function M.fields(arg, names, where)
   local values = {}
-  for i, field in ipairs(arg.fields) do
-    local name, kind, value = table.unpack(field)
-    local function of(one)
-      return scalar(one, kind, names, ("%s: field %d (%s)"):format(where, i, name))
-    end
-    values[name] = type(value) ~= "table" and of(value) or {}
-    for k, one in ipairs(type(value) == "table" and value or {}) do values[name][k] = of(one) end
-  end
+  each_number(arg, names, where, function(_, field, list)
+    values[field[1]] = type(field[3]) == "table" and list or list[1]
+  end)
   return values
 end
 
---- The bytes of a struct as C lays it out: every field at a multiple of its size, and the whole a
---- multiple of the largest.
----@param arg table { fields }
+--- The bytes of a struct by value; its pointers are 0.
+---@param arg table { fields, bytes }
 ---@param names table<string, any>
 ---@param where string
----@param as? table<string, string> other types for those of fields: { f32 = "f64" }
+---@param as? Layout in place of its own
 ---@return string
 function M.struct(arg, names, where, as)
-  local format, values, largest = "<!8", {}, "i8"
-  for i, field in ipairs(arg.fields) do
-    local name, kind, value = table.unpack(field)
-    kind = as and as[kind] or kind
-    if BYTES[kind] > BYTES[largest] then largest = kind end
-    for _, one in ipairs(type(value) == "table" and value or { value }) do
-      format = format .. PACK[kind]
-      values[#values + 1] = scalar(one, kind, names, ("%s: field %d (%s)"):format(where, i, name))
-    end
-  end
-  return string.pack(format .. "X" .. PACK[largest], table.unpack(values))
+  local layout = tablerows.layout(arg, as)
+  local struct = core.array.new("u8", layout.bytes)
+  each_number(arg, names, where, function(i, field, list)
+    local f = layout[i]
+    struct:set_field(core.array.from(list, field[2]), f.type, layout.bytes, f.at, f.each)
+  end)
+  return struct:bytes()
 end
 
 return M

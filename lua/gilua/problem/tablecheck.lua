@@ -3,6 +3,7 @@
 
 local fail = require "gilua.base.fail"
 local settings = require "gilua.base.settings"
+local tablerows = require "gilua.problem.tablerows"
 
 local M = {}
 
@@ -16,11 +17,13 @@ local FIELDS = { -- and what each has to be
   defaults = "table", made_from = "table", check_races = "string", benign_races = "string",
 }
 local ARGUMENT = { name = true, type = true, value = true, count = true, fill = true, role = true,
-  fields = true, texture = true, max_error = true, rel_error = true }
+  fields = true, bytes = true, texture = true, max_error = true, rel_error = true }
+local FIELD = { ["1"] = true, ["2"] = true, ["3"] = true, at = true, each = true, count = true,
+  fill = true, role = true, fields = true, bytes = true, max_error = true, rel_error = true }
 local TEXTURE = { kind = true, size = true, channels = true, layers = true, address = true,
   filter = true, coords = true, read = true, border = true }
 local TOLERANCE = { max_error = true, rel_error = true, wrong_above = true, parent_penalty = true }
-local CONSTANT = { type = true, count = true, fill = true }
+local CONSTANT = { type = true, count = true, fill = true, fields = true, bytes = true }
 local GRAMMAR = { open_loops = true, initialisers = true, skip_idle = true,
   pragmas = true, restricts = true, consts = true, volatiles = true, launch_bounds = true,
   launch_bounds_threads = true }
@@ -32,11 +35,10 @@ local FILLS = { uniform = true, normal = true, mixed = true, zero = true, index 
   permutation = true, rising = true, falling = true }
 local MOST_THREADS = 1024 -- of a block
 local MOST_DIMENSIONS = 3
+local MOST_BYTES = 1 << 20 -- of a struct
+local POINTER = 8 -- bytes
 
-local function meant(word, known)
-  local nearest = settings.nearest(tostring(word), settings.keys(known))
-  return nearest and ("; did you mean '%s'?"):format(nearest) or ""
-end
+local meant = settings.meant
 
 local function check_known(t, known, where)
   for _, key in ipairs(settings.keys(t)) do
@@ -98,30 +100,6 @@ end
 --------------------------------------------------------------------------------------------------
 -- Arguments
 
-local function check_struct_field(field, where)
-  if type(field) ~= "table" or type(field[1]) ~= "string" or field[3] == nil then
-    fail("%s is { name, type, value }, such as { \"dt\", \"f32\", 0.1 }", where)
-  end
-  if not TYPES[field[2]] then
-    fail("%s (%s): '%s' is no element type (%s)%s", where, field[1], tostring(field[2]),
-      SCALAR_TYPES, meant(field[2], TYPES))
-  end
-end
-
-local function check_type(arg, where)
-  if arg.type == "struct" then
-    if not is_list(arg.fields) then
-      fail("%s: a struct needs `fields`, a list of { name, type, value }", where)
-    end
-    for i, field in ipairs(arg.fields) do
-      check_struct_field(field, ("%s: field %d"):format(where, i))
-    end
-  elseif not TYPES[arg.type] then
-    fail("%s: '%s' is no element type (%s, or struct)%s", where, tostring(arg.type),
-      SCALAR_TYPES, meant(arg.type, TYPES))
-  end
-end
-
 local function check_fill(fill, where)
   local named = type(fill) == "string" and not FILLS[fill]
   local shaped = type(fill) == "table" and not fill.ascending and #fill ~= 2
@@ -148,14 +126,93 @@ local function check_limit(value, where)
   end
 end
 
-local function check_limits(arg, where)
+local function check_limits(arg, where, role)
   for _, field in ipairs { "max_error", "rel_error" } do
     if arg[field] ~= nil then
       check_limit(arg[field], where .. ": " .. field)
-      if arg.role ~= "out" and arg.role ~= "inout" then
+      if role ~= "out" and role ~= "inout" then
         fail("%s: only what is compared, of role \"out\" or \"inout\", has a %s", where, field)
       end
     end
+  end
+end
+
+local check_fields
+
+-- An element type, or a struct with fields. by_value: these have values.
+local function check_type(row, kind, where, by_value)
+  if kind == "struct" then
+    if not is_list(row.fields) then
+      fail("%s: a struct needs `fields`, a list of { name, type, value }", where)
+    end
+    check_fields(row, where, by_value)
+  elseif not TYPES[kind] then
+    fail("%s: '%s' is no element type (%s%s)%s", where, tostring(kind), SCALAR_TYPES,
+      by_value == nil and "" or ", or struct", meant(kind, TYPES))
+  end
+end
+
+-- A pointer in a struct: an array of its own.
+local function check_pointer(field, where)
+  check_type(field, field[2], where, false)
+  check_fill(field.fill, where)
+  check_role(field, where)
+  check_limits(field, where, field.role)
+end
+
+-- A number in a struct, or several; in an array of structs it is filled, and may be an answer.
+local function check_number(field, where, by_value, role)
+  if by_value and field[3] == nil or not by_value and field[3] ~= nil then
+    fail("%s is { name, type, value }, such as { \"dt\", \"f32\", 0.1 }%s", where,
+      by_value and "" or "; in an array of structs without the value, with a `fill`")
+  end
+  where = ("%s (%s)"):format(where, field[1])
+  check_type(field, field[2], where)
+  for _, name in ipairs { "fill", "max_error", "rel_error", "role" } do
+    if field[name] ~= nil and (by_value or name == "role") then
+      fail("%s: only an array has a %s", where, name)
+    end
+  end
+  if field.each ~= nil and not is_whole(field.each, MOST_BYTES) then
+    fail("%s: each, how many there are, is a whole number above 0, not %s", where,
+      settings.shown(field.each))
+  end
+  check_fill(field.fill, where)
+  check_limits(field, where, role)
+end
+
+-- A field lies where its type may, within the struct and behind the one before it.
+local function check_place(field, one, before, bytes, where)
+  local size = one.pointer and POINTER or tablerows.BYTES[field[2]]
+  local last = before and before.at + before.size * before.each or 0
+  one.size = size
+  if math.type(one.at) ~= "integer" or one.at < last or one.at % size ~= 0 then
+    fail("%s: at, the byte where it begins, must be a multiple of %d from %d on, not %s", where,
+      size, last, settings.shown(one.at))
+  end
+  if math.type(bytes) ~= "integer" or one.at + size * one.each > bytes or bytes % size ~= 0 then
+    fail("%s: it is not within the struct's bytes, %s, a multiple of %d", where,
+      settings.shown(bytes), size)
+  end
+end
+
+function check_fields(row, where, by_value)
+  local seen = {}
+  for i, field in ipairs(row.fields) do
+    local here = ("%s: field %d"):format(where, i)
+    if type(field) ~= "table" or type(field[1]) ~= "string" then
+      fail("%s is { name, type, value }, such as { \"dt\", \"f32\", 0.1 }", here)
+    end
+    check_known(field, FIELD, here)
+    if seen[field[1]] then fail("%s: two fields are called '%s'", here, field[1]) end
+    seen[field[1]] = true
+    if field.count == nil then check_number(field, here, by_value, row.role)
+    else check_pointer(field, ("%s (%s)"):format(here, field[1])) end
+  end
+  local layout = tablerows.layout(row)
+  for i, field in ipairs(row.fields) do
+    check_place(field, layout[i], layout[i - 1], layout.bytes, ("%s: field %d (%s)"):format(where,
+      i, field[1]))
   end
 end
 
@@ -175,7 +232,7 @@ local function check_argument(arg, where)
   check_known(arg, ARGUMENT, where)
   if type(arg.name) ~= "string" then fail("%s has no name", where) end
   where = ("%s (%s)"):format(where, arg.name)
-  check_type(arg, where)
+  check_type(arg, arg.type, where, arg.count == nil)
   if arg.type ~= "struct" and (arg.count == nil) == (arg.value == nil) then
     fail("%s needs either a `value` (a number that the kernel takes) or a `count` (elements of "
       .. "an array)", where)
@@ -183,16 +240,28 @@ local function check_argument(arg, where)
   check_texture(arg, where)
   check_fill(arg.fill, where)
   check_role(arg, where)
-  check_limits(arg, where)
+  check_limits(arg, where, arg.role)
 end
 
-local function check_arguments(args, path)
+-- Is what it is, or points to, written?
+local function is_written(row)
+  if row.role == "out" or row.role == "inout" then return true end
+  for _, field in ipairs(row.fields or {}) do
+    if is_written(field) then return true end
+  end
+  return false
+end
+
+local function check_arguments(args, constants, path)
   local seen, written = {}, false
   for i, arg in ipairs(args) do
     check_argument(arg, ("%s: argument %d"):format(path, i))
     if seen[arg.name] then fail("%s: two arguments are called '%s'", path, arg.name) end
     seen[arg.name] = true
-    written = written or arg.role == "out" or arg.role == "inout"
+    written = written or is_written(arg)
+  end
+  for _, name in ipairs(settings.keys(constants)) do
+    written = written or type(constants[name]) == "table" and is_written(constants[name])
   end
   if not written then
     fail("%s: no argument has role \"out\" or \"inout\": there would be no answers to check", path)
@@ -207,10 +276,7 @@ local function check_constants(constants, path)
     local where, c = ("%s: constants.%s"):format(path, name), constants[name]
     check_kind(c, "table", where)
     check_known(c, CONSTANT, where)
-    if not TYPES[c.type] then
-      fail("%s: '%s' is no element type (%s)%s", where, tostring(c.type), SCALAR_TYPES,
-        meant(c.type, TYPES))
-    end
+    check_type(c, c.type, where, c.fields and false)
     if c.count == nil then fail("%s needs a `count`, 1 for a single number", where) end
     check_fill(c.fill, where)
   end
@@ -272,7 +338,7 @@ function M.check(t, path)
   end
   check_size(t.size, path .. ": size")
   check_checked_size(t, path)
-  check_arguments(t.args, path)
+  check_arguments(t.args, t.constants or {}, path)
   check_known(t.grammar or {}, GRAMMAR, path .. ": grammar")
   check_constants(t.constants or {}, path)
   check_tuning(t, path)

@@ -20,6 +20,16 @@ function M.options(tolerance, compare)
   return options
 end
 
+--- The numbers of an array that are compared: of structs one field.
+---@param array userdata
+---@param compare? table options of gi.array.compare
+---@return userdata
+function M.numbers(array, compare)
+  if not (compare and compare.as) then return array end
+  local bytes = tonumber(compare.as:match "%d+") // 8
+  return array:field(compare.as, compare.width * bytes, compare.from * bytes, compare.used)
+end
+
 --- What a comparison of a case's own output takes, the first of a table.
 ---@param tolerance table of a problem
 ---@return table

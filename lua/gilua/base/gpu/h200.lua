@@ -25,6 +25,7 @@ return {
   shared_unit = 1024,               -- [a] a block takes 1 KB for the system, and units of 128 bytes
   local_per_thread = 16384,         -- [a] the driver gives 1 KB unless asked, at most 512 KB
   max_grid_x = 2147483647, max_grid_y = 65535, max_grid_z = 65535, -- [p]
+  memory_bytes = 141e9,             -- [p] 141 GB
 
   -- warp instructions a clock and SM
   rate_fp32 = 4,                    -- [p] 128 results

@@ -1,0 +1,49 @@
+-- events: what a long command tells a program that asks with --json: an object a line on standard
+-- output, as things happen (docs/formats.md). From its beginning on whatever is printed for people
+-- goes to standard error, by whomever, so that no line is anything else. Each line is written at
+-- once and whole: whatever ends the command, the last one is an object too.
+
+local _, core = pcall(require, "gilua.core") -- a plain Lua has none, and no events
+local ends = require "gilua.base.ends"
+local fail = require "gilua.base.fail"
+local json = require "gilua.base.json"
+
+local M = {}
+
+local out -- standard output, once events are asked for
+local ended = false
+
+--- Are events asked for?
+---@return boolean
+function M.on() return out ~= nil end
+
+--- Tells of an event.
+---@param event string what has happened
+---@param pairs_list table[] its fields, as json.object has them
+function M.tell(event, pairs_list)
+  if not out then return end
+  local fields = table.move(pairs_list, 1, #pairs_list, 2, { { "event", event } })
+  local written, why = out:write(json.line(json.object(fields)), "\n")
+  if written then written, why = out:flush() end
+  if not written then fail("cannot write to standard output: %s", why) end
+end
+
+--- The last event: how the command has ended. Later ones are not told.
+---@param status integer
+---@param message? string
+function M.ended(status, message)
+  if ended or not out then return end
+  local stopped, signal = core.system.ending()
+  if stopped then status = 128 + signal end
+  ended = true
+  M.tell("end", { { "status", status }, { "error", message and message:match "^[^\n]*" } })
+end
+
+--- From now on events are told.
+function M.begin()
+  if out then return end
+  out = core.system.take_stdout()
+  ends.at_end(function() M.ended(0) end)
+end
+
+return M

@@ -1,0 +1,140 @@
+-- fingerprint: what files hold, in few words, to tell whether an answer that depends on them still
+-- holds: sizes, and 128 bits of the content. What runs have left in a folder does not count.
+--
+-- It takes bounded time. Of a folder MOST_FILES are looked at and MOST_BYTES read; of a file that
+-- is more than what is left of them, its ends, and when it was written. Pipes and devices are not
+-- opened. Within a process a file that nobody has touched is not read again.
+
+local core = require "gilua.core"
+local lfs = require "lfs"
+local results = require "gilua.base.results"
+
+local M = {}
+
+M.MOST_BYTES = 512 << 20
+M.MOST_FILES = 20000
+
+local CHUNK = 4 << 20
+local END = 4096
+
+--------------------------------------------------------------------------------------------------
+-- Files
+
+--- Of a text that is at hand; a file that holds it has the same.
+---@param text string
+---@return string
+function M.of_text(text)
+  local parts = {}
+  for first = 1, math.max(#text, 1), CHUNK do
+    parts[#parts + 1] = core.system.hash128(text:sub(first, first + CHUNK - 1))
+  end
+  return ("%d %s"):format(#text, #parts == 1 and parts[1]
+    or core.system.hash128(table.concat(parts)))
+end
+
+local function content(file, size)
+  local parts, bytes = {}, 0
+  repeat
+    local text = file:read(CHUNK) or ""
+    bytes = bytes + #text
+    if #text > 0 or #parts == 0 then parts[#parts + 1] = core.system.hash128(text) end
+  until #text < CHUNK or bytes > size + CHUNK -- one that grows is left behind
+  return ("%d %s"):format(bytes, #parts == 1 and parts[1]
+    or core.system.hash128(table.concat(parts)))
+end
+
+local function ends(file, a)
+  local first = file:read(END) or ""
+  file:seek("end", -math.min(a.size, END))
+  return ("%d %s written %d"):format(a.size, core.system.hash128(first .. (file:read "a" or "")),
+    a.modification)
+end
+
+local known = {} -- path -> { stamp, fingerprint }
+
+-- What changes with a file; nil for one that was touched just now, and may be again within the
+-- same second.
+local function stamp_of(a)
+  if os.time() - a.change < 2 then return nil end
+  return table.concat({ a.dev, a.ino, a.size, a.modification, a.change }, " ")
+end
+
+-- Of a file with these attributes, when `left` bytes may be read; and how many were.
+local function of_file(path, a, left)
+  local stamp, old = stamp_of(a), known[path]
+  if old and stamp == old.stamp then return old.fingerprint, 0 end
+  local file = io.open(path, "rb")
+  if not file then return ("%d not to be read, written %d"):format(a.size, a.modification), 0 end
+  local whole = a.size <= left
+  local fingerprint = whole and content(file, a.size) or ends(file, a)
+  file:close()
+  if stamp and whole then known[path] = { stamp = stamp, fingerprint = fingerprint } end
+  return fingerprint, whole and a.size or 0
+end
+
+--------------------------------------------------------------------------------------------------
+-- Folders
+
+local function sorted_names(folder)
+  local names = {}
+  local listed, iterate, state = pcall(lfs.dir, folder)
+  if not listed then return names end
+  for name in iterate, state do
+    if not name:find "^%." then names[#names + 1] = name end
+  end
+  table.sort(names)
+  return names
+end
+
+-- Files below a folder, in the order of their names: { path, name, attributes }. `above`: folders
+-- on the way, which a link may lead back to.
+local function walk(list, folder, prefix, skip, above)
+  local a = lfs.attributes(folder)
+  local id = a and ("%s %s"):format(a.dev, a.ino)
+  if not a or above[id] then return end
+  above[id] = true
+  local is_run = results.is_run(folder)
+  for _, name in ipairs(sorted_names(folder)) do
+    if #list >= M.MOST_FILES then break end
+    local path, inside = ("%s/%s"):format(folder, name), prefix .. name
+    local attributes = lfs.attributes(path)
+    local mode = attributes and attributes.mode
+    local left_out = is_run and results.is_left(name) or skip and skip(inside, mode)
+    if mode == "file" and not left_out then
+      list[#list + 1] = { path = path, name = inside, attributes = attributes }
+    elseif mode == "directory" and not left_out and not results.is_run(path) then
+      walk(list, path, inside .. "/", skip, above)
+    end
+  end
+  above[id] = nil
+end
+
+--- Of each file below a folder, but for hidden ones and what runs have left there.
+---@param folder string
+---@param skip? fun(name: string, mode: string): boolean? true for what does not count either
+---@return { name: string, path: string, fingerprint: string }[] in the order of their names
+function M.files(folder, skip)
+  local list, left = {}, M.MOST_BYTES
+  walk(list, folder, "", skip, {})
+  for _, file in ipairs(list) do
+    local fingerprint, read = of_file(file.path, file.attributes, left)
+    file.fingerprint, left = fingerprint, left - read
+    file.attributes = nil
+  end
+  return list
+end
+
+--- Of a file, or of all that is below a folder; nil where there is neither.
+---@param path string
+---@return string?
+function M.of(path)
+  local a = lfs.attributes(path)
+  if not a then return nil end
+  if a.mode == "file" then return (of_file(path, a, M.MOST_BYTES)) end
+  if a.mode ~= "directory" then return nil end
+  local lines = {}
+  for i, file in ipairs(M.files(path)) do lines[i] = file.name .. "\0" .. file.fingerprint end
+  return ("%d files %s"):format(#lines, core.system.hash128(table.concat(lines, "\0")))
+end
+
+return M

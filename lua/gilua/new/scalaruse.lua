@@ -1,0 +1,152 @@
+-- scalaruse: what a kernel does with a number that it is given: the bound of its threads or of a
+-- loop, a factor of an index, a divisor, an exponent, a choice. From the words alone.
+
+local csource = require "gilua.new.csource"
+
+local M = {}
+
+local COMPARES = csource.set "< > <= >= == !="
+local EQUALS = csource.set "== !="
+local DIVIDES = csource.set "/ % /= %="
+local SHIFTS = csource.set "<< >> <<= >>="
+local JOINS = csource.set "&& || ! ?"
+local STARTS = csource.set "; { } ( , ="
+local MOST_WORDS = 60 -- of an expression
+local POWERS = csource.set "pow powf __powf"
+
+---@class ScalarUse what it stands for somewhere, as true
+---@field thread? integer what a thread's place is compared with, in this dimension
+---@field lane? boolean what a thread's place in its block is compared with
+---@field loop? boolean what a loop counts to
+---@field factor? boolean of a product
+---@field divisor? boolean
+---@field shift? boolean
+---@field exponent? boolean
+---@field truth? boolean it is a condition
+---@field equals? number the number that it is compared with
+
+-- What thread an expression from one token to another speaks of: its dimension, and whether it is
+-- that of all threads, not only of those in a block. Of a variable too that is made of it.
+local function thread_in(t, from, to, derived)
+  local d, is_global = nil, false
+  for i = from, to do
+    local is_place = t[i] == "threadIdx" or t[i] == "blockIdx"
+    local known = t:kind(i) == "name" and t[i - 1] ~= "." and derived[t[i]]
+    if is_place then
+      d = d or ("xyz"):find(t[i + 2] or "", 1, true) or 1
+      is_global = is_global or t[i] == "blockIdx"
+    elseif known then
+      d, is_global = d or known[1], is_global or known[2]
+    end
+  end
+  return d, is_global
+end
+
+-- Where an expression ends that begins at a token: before its `;` or `,`, or the bracket around it.
+local function expression_end(t, i)
+  local from = i
+  while t[i] and t[i] ~= ";" and t[i] ~= "," and t[i] ~= ")" and i < from + MOST_WORDS do
+    i = csource.past(t, i)
+  end
+  return i - 1
+end
+
+--- Variables that are made of a thread's place, by name: dimension, and is it that of all threads?
+---@param t userdata tokens of the source
+---@return table<string, { [1]: integer, [2]: boolean }>
+function M.derived(t)
+  local derived, i = {}, t:find(1, "=")
+  while i do
+    local name = t:kind(i - 1) == "name" and t[i - 1]
+    local d, is_global = thread_in(t, i + 1, expression_end(t, i + 1), derived)
+    derived[name or ""] = derived[name] or d and { d, is_global } or nil
+    i = t:find(i + 1, "=")
+  end
+  derived[""] = nil
+  return derived
+end
+
+-- The token that opens the bracket around a token.
+local function bracket_around(t, i)
+  local k = i - 1
+  while k > 0 and k > i - MOST_WORDS do
+    local match = t:match(k)
+    if match and match > i then return k end
+    k = match and match < k and match - 1 or k - 1
+  end
+end
+
+-- The operand on the other side of a comparison at a token: its tokens.
+local function other_side(t, compare, is_left)
+  if is_left then -- ours is left of it
+    return compare + 1, expression_end(t, compare + 1)
+  end
+  local from = compare - 1
+  while from > 1 and not STARTS[t[from - 1]] and not JOINS[t[from - 1]] do
+    local open = t:match(from)
+    from = open and open < from and open or from
+    if STARTS[t[from - 1]] or JOINS[t[from - 1]] then break end
+    from = from - 1
+  end
+  return from, compare - 1
+end
+
+-- The first part of a loop's header around a token: where it begins, and ends.
+local function loop_start(t, i)
+  local open = bracket_around(t, i)
+  while open and t[open - 1] ~= "for" do open = bracket_around(t, open) end
+  local stop = open and t:find(open, ";")
+  if stop and stop < i then return open + 1, stop end
+end
+
+local function compared(use, t, i, compare, is_left, derived)
+  local from, to = other_side(t, compare, is_left)
+  local number = from == to and t:kind(from) == "number" and tonumber((t[from]:gsub("[uUlLfF]+$",
+    "")))
+  if EQUALS[t[compare]] and number then
+    use.equals = use.equals or number
+    return
+  end
+  local first, last = loop_start(t, i)
+  local thread, is_global = thread_in(t, first or from, first and last or to, derived)
+  if thread and is_global then use.thread = use.thread or thread
+  elseif thread then use.lane = true
+  elseif first then use.loop = true end
+end
+
+-- What one place says: the name and its members end before `behind`.
+local function look(use, t, from, i, derived)
+  local before, after = t[from - 1], t[i + 1]
+  if COMPARES[after] then compared(use, t, from, i + 1, true, derived) end
+  if COMPARES[before] then compared(use, t, i, from - 1, false, derived) end
+  if before == "*" and t:kind(from - 2) ~= "" and (t:kind(from - 2) == "name" or t[from - 2] == ")")
+      or after == "*" then
+    use.factor = true
+  end
+  if DIVIDES[before] then use.divisor = true end
+  if SHIFTS[before] then use.shift = true end
+  local open = before == "," and bracket_around(t, i)
+  if open and POWERS[t[open - 1]] then use.exponent = true end
+  if JOINS[before] or JOINS[after] or before == "(" and after == ")"
+      and (t[from - 2] == "if" or t[from - 2] == "while") then
+    use.truth = not COMPARES[before] and not COMPARES[after] or use.truth
+  end
+end
+
+--- What a source does with a number: with a parameter, or with a member of a struct.
+---@param t userdata tokens of the source
+---@param name string
+---@param is_member boolean
+---@param derived table of M.derived
+---@return ScalarUse
+function M.of(t, name, is_member, derived)
+  local use, i = {}, t:find(1, name)
+  while i do
+    local from = csource.chain_start(t, i)
+    if (from < i) == is_member then look(use, t, from, i, derived) end
+    i = t:find(i + 1, name)
+  end
+  return use
+end
+
+return M
