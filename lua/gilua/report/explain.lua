@@ -1,5 +1,8 @@
 -- explain: what a gene does, in words a person can check against the source.
 
+local below = require "gilua.report.below"
+local diff = require "gilua.base.diff"
+
 local M = {}
 
 --- The longest piece of code shown whole, in characters.
@@ -171,8 +174,8 @@ local function explain(problem, gene)
   return explain_replace(gene.target, gene.source, problem.grammar)
 end
 
---- Every gene of a genome in words, in order, with its source lines. Misuse where the genome is not
---- legal.
+--- Every gene of a genome in words, with its source lines: those of the source in order, then those
+--- below it. Misuse where the genome is not legal.
 ---@param problem table grammar and parameters are used
 ---@param genome string
 ---@return { gene: string, text: string }[]
@@ -181,7 +184,20 @@ function M.genome(problem, genome)
   if not genes then error("gilua.explain.genome: " .. why, 2) end
   local list = {}
   for i, gene in ipairs(genes) do list[i] = { gene = gene.text, text = explain(problem, gene) } end
-  return list
+  local lower = below.explain(problem, genome)
+  return table.move(lower, 1, #lower, #list + 1, list)
+end
+
+--- What a genome does to the source, as a unified diff.
+---@param problem table
+---@param text string genome
+---@return string? diff
+---@return string? source with the changes; nil, and why the genome does not fit
+function M.difference(problem, text)
+  local source, why = problem.grammar:apply(text, true)
+  if not source then return nil, why end
+  local label = (problem.source_path or "kernel.cu"):match "[^/]*$"
+  return diff.unified(problem.source, source, label), source
 end
 
 return M

@@ -4,9 +4,12 @@
 -- and not before the new run has something to put in their place. While a run is on it holds
 -- DIR/.lock, which says who that is.
 
+local archives = require "gilua.store.archive"
 local core = require "gilua.core"
 local fail = require "gilua.base.fail"
 local lfs = require "lfs"
+local printable = require "gilua.base.printable"
+local results = require "gilua.base.results"
 local textfile = require "gilua.base.textfile"
 
 local M = {}
@@ -17,29 +20,20 @@ local M = {}
 ---@field begun boolean what it holds is this run's
 ---@field resumed boolean the run was begun before, and is begun again
 ---@field archive? gilua.archive
+---@field parts integer? evolutions that the run's command has begun
+---@field changed string? in what its world is another than that of the run before it
+---@field was_stopped boolean? an evolution of the run was
 local Folder = {}
 Folder.__index = Folder
 Folder.__close = function(self) self:close() end
 
--- What a run writes, by name.
-local OURS = { "^result%.json$", "^best%.cu$", "^best%.patch$", "^generations%.csv$", "^log%.txt$",
-  "^experiment%.json$", "^report%.html$", "%.t4%.json$", "^problem%.kept$",
-  "^verify%.json$" }
-
 local LOCK = "/.lock"
-
-local function is_ours(name)
-  for _, pattern in ipairs(OURS) do
-    if name:find(pattern) then return true end
-  end
-  return false
-end
 
 -- Names of an earlier run's results, in order.
 local function earlier(dir)
   local names = {}
   for name in lfs.dir(dir) do
-    if is_ours(name) then names[#names + 1] = name end
+    if results.is_result(name) then names[#names + 1] = name end
   end
   table.sort(names)
   return names
@@ -78,17 +72,32 @@ local function locked(dir)
   refuse(dir, code == "busy" and ("another run is at work there (%s)"):format(why) or why)
 end
 
--- The last folder of those that a command would have used, whose run has not come to its end.
+-- Has the last run of a folder come to its end? nil where none began.
+local function has_ended(dir)
+  local path = ("%s/%s"):format(dir, results.ARCHIVE)
+  if not lfs.attributes(path) then return nil end
+  local archive <close> = archives.open(path, { read_only = true })
+  local run = archive:last_run()
+  if run then return run.ended ~= nil end
+end
+
+-- The last folder of those that a command would have used, whose run has not come to its end; nil
+-- where all have, which is said.
 local function unfinished(given, usual)
-  local last
+  local last, complete
   for n = 1, math.huge do
     local dir = given or n == 1 and usual or ("%s-%d"):format(usual, n)
     if not lfs.attributes(dir) then break end
-    if lfs.attributes(dir .. "/archive.sqlite") then last = dir end
+    local ended = has_ended(dir)
+    if ended == false then last = dir elseif ended then complete = dir end
     if given then break end
   end
   if last then return last end
-  fail("there is no run to go on with: %s holds no archive.sqlite", given or usual)
+  if not complete then
+    fail("there is no run to go on with: %s holds no %s", given or usual, results.ARCHIVE)
+  end
+  io.stderr:write(printable.text(("gilua: %s has come to its end: a new run begins\n"):format(
+    complete)))
 end
 
 -- The folder of a run that is begun again: by its own name (gilua resume), or as the last one of
@@ -97,7 +106,8 @@ local function resumed(given, usual)
   local wanted = core.options.resume
   if not wanted then return nil end
   core.options.resume = nil -- the first folder that is opened
-  return wanted == true and unfinished(given, usual) or wanted
+  if wanted == true then return unfinished(given, usual) end
+  return wanted
 end
 
 --- The folder of a run that is about to begin. Nothing in it is touched yet.
@@ -138,7 +148,7 @@ end
 --- There is something to keep: from now on the folder is this run's.
 function Folder:begin()
   if self.begun then return end
-  self.begun = true
+  self.begun, core.results = true, self.dir -- which the host names, should it end in an error
   if not self.resumed then self:keep_earlier(earlier(self.dir)) end
   local parent, name = self.dir:match "^(.*)/([^/]+)$"
   -- only a hint for people: where links cannot be made, there is none
@@ -165,6 +175,14 @@ function Folder:write(name, text)
   textfile.write(self:path(name), text)
 end
 
+--- Removes a file that this run has written and that is true no more.
+---@param name string
+function Folder:drop(name)
+  if not self.written[name] then return end
+  os.remove(("%s/%s"):format(self.dir, name))
+  self.written[name] = nil
+end
+
 --- Does it hold an earlier run's results, which nothing of this one has replaced?
 ---@return boolean
 function Folder:holds_earlier()
@@ -175,9 +193,11 @@ end
 ---@return string[]
 function Folder:listing()
   local names = {}
-  for _, name in ipairs { "report.html", "experiment.json", "best.cu", "best.patch", "result.json",
-      "generations.csv", "log.txt" } do
-    if self.written[name] then names[#names + 1] = name end
+  for _, name in ipairs { "report.html", "experiment.json", "best.cu", "best.patch", "best.ptx",
+      "result.json", "generations.csv", "log.txt" } do
+    if self.written[name] and lfs.attributes(("%s/%s"):format(self.dir, name)) then
+      names[#names + 1] = name
+    end
   end
   return names
 end

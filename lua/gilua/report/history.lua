@@ -3,69 +3,69 @@
 
 local archives = require "gilua.store.archive"
 local core = require "gilua.core"
+local described = require "gilua.report.described"
+local ends = require "gilua.base.ends"
+local fail = require "gilua.base.fail"
+local fingerprint = require "gilua.base.fingerprint"
 local host = require "gilua.base.host"
 local json = require "gilua.base.json"
 local kept = require "gilua.report.kept"
 local lfs = require "lfs"
+local results = require "gilua.base.results"
+local world = require "gilua.store.world"
 
 local M = {}
 
-M.FILE = "archive.sqlite"
+M.FILE = results.ARCHIVE
 
 --------------------------------------------------------------------------------------------------
 -- The world: what answers depend on besides genome and case
 
-local function hash_of(path)
-  local file <close> = assert(io.open(path, "rb"))
-  return core.system.hash128(file:read "a")
-end
-
--- Every file below a folder whose name matches, in order.
-local function files_below(folder, pattern, list)
-  local names = {}
-  for name in lfs.dir(folder) do names[#names + 1] = name end
-  table.sort(names)
-  for _, name in ipairs(names) do
-    local path = ("%s/%s"):format(folder, name)
-    local mode = lfs.attributes(path, "mode")
-    if mode == "file" and name:find(pattern) then list[#list + 1] = path end
-    if mode == "directory" and not name:find "^%." and name ~= "out" then
-      files_below(path, pattern, list)
-    end
-  end
-  return list
-end
-
 -- gilua itself, in few words.
 local function own_hash()
-  local parts = { hash_of(core.system.program()) }
-  for _, path in ipairs(files_below(core.home .. "/lua/gilua", "%.lua$", {})) do
-    parts[#parts + 1] = hash_of(path)
-  end
+  local parts = { fingerprint.of(core.system.program()) }
+  for _, file in ipairs(fingerprint.files(core.home .. "/lua/gilua", function(name, mode)
+    return mode == "file" and not name:find "%.lua$"
+  end)) do parts[#parts + 1] = file.fingerprint end
   return core.system.hash128(table.concat(parts, "\n"))
 end
 
+-- What is built of a problem's files, or was found out of them.
+local function is_made(name, mode)
+  return mode == "file" and name:find "%.so$" or mode == "directory" and ("/" .. name):find "/out$"
+end
+
 -- The problem's files: those that are known to count, and whatever else lies in its folder (data,
--- say), but for what is built from them.
+-- say), but for what was made of them.
 local function problem_files(problem)
   local list, seen = {}, {}
   for _, file in ipairs(kept.of(problem).files) do
     seen[file.from] = true
-    list[#list + 1] = { file.name, core.system.hash128(file.text) }
+    list[#list + 1] = { file.name, fingerprint.of_text(file.text) }
   end
-  for _, path in ipairs(files_below(problem.dir, "^[^.].*$", {})) do
-    if not seen[path] and not path:find "%.so$" then
-      list[#list + 1] = { path:sub(#problem.dir + 2), hash_of(path) }
-    end
+  for _, file in ipairs(fingerprint.files(problem.dir, is_made)) do
+    if not seen[file.path] then list[#list + 1] = { file.name, file.fingerprint } end
   end
   return list
 end
 
-local function world_of(problem, farm)
+-- Which driver: the version of its interface, and where the system tells it its own.
+local function driver_of(device)
+  if not device.driver then return nil end
+  local file <close> = io.open "/proc/driver/nvidia/version"
+  local build = file and (file:read "l" or ""):match "%d+%.%d[%d.]*"
+  return build and ("%d, %s"):format(device.driver, build) or tostring(device.driver)
+end
+
+--- What answers depend on besides genome and case, as JSON.
+---@param problem gilua.problem
+---@param farm gilua.farm
+---@return string
+function M.world(problem, farm)
   local versions, device, o = host.versions(), farm.devices[1], farm.options
   return json.encode(json.object {
     { "gilua", versions.gilua }, { "program", own_hash() }, { "nvrtc", versions.nvrtc },
-    { "device", device.name }, { "target", device.target }, { "driver", device.driver },
+    { "device", device.name }, { "target", device.target }, { "driver", driver_of(device) },
     { "clock", o.clock }, { "flush_l2", o.flush_l2 }, { "problem", problem.name },
     { "files", json.object(problem_files(problem)) },
   })
@@ -92,7 +92,34 @@ end
 
 --------------------------------------------------------------------------------------------------
 
---- The archive of a run's folder, which a farm asks and tells from now on.
+-- The run's mark that there is nothing to go on with. It comes with the end of the whole command:
+-- after an evolution there may be others, a validation, whatever a script does.
+local function mark_ended(folder)
+  local archive = folder.archive
+  if folder.was_stopped or not lfs.attributes(archive.path) then return end
+  if archive.closed then archive = archives.open(archive.path) end
+  archive:end_run(folder.run)
+  archive:close()
+end
+
+local LAST_WORLD = "SELECT w.description FROM run r JOIN world w ON w.id = r.world "
+  .. "WHERE part_of IS NULL ORDER BY r.id DESC LIMIT 1 OFFSET ?1"
+
+-- What a run found out in another world holds no longer: one that is begun again cannot go on, and
+-- to others it is told (log.txt).
+local function compare(folder, description)
+  local last = folder.archive:row(LAST_WORLD, 0)
+  local why = last and world.difference(last.description, description)
+  if folder.resumed and why then
+    fail("%s cannot go on, because its answers would be others: %s; begin a new run", folder.dir,
+      why)
+  end
+  local before = folder.archive:row(LAST_WORLD, folder.resumed and 1 or 0)
+  folder.changed = before and world.difference(before.description, description)
+end
+
+--- The archive of a run's folder, which a farm asks and tells from now on. The run has come to its
+--- end when the command has.
 ---@param folder ResultFolder
 ---@param problem gilua.problem
 ---@param farm gilua.farm
@@ -102,10 +129,13 @@ end
 function M.open(folder, problem, farm, seed)
   if not folder.archive then
     folder.archive = archives.open(folder.dir .. "/" .. M.FILE)
-    local world, hash = folder.archive:world(world_of(problem, farm))
-    folder.run = folder.archive:begin_run { world = world, seed = seed, device = farm.device,
+    local description = M.world(problem, farm)
+    compare(folder, description)
+    local id, hash = folder.archive:world(description)
+    folder.run = folder.archive:begin_run { world = id, seed = seed, device = farm.device,
       problem = problem.dir, command = M.command(), resumed = folder.resumed }
     folder.world = hash
+    ends.at_end(function() mark_ended(folder) end)
   end
   local memory = folder.archive:memory(folder.world, not farm.virtual and folder.run or nil)
   memory.fresh = core.options.fresh and not folder.resumed
@@ -116,17 +146,33 @@ end
 -- Who is no part of a population, and gets no fitness with it.
 local ALONE = { unmodified = true, finalist = true, ["knock-out"] = true, best = true }
 
+-- The evolutions of a command are parts of its run: the first is the run's own, each other has a
+-- number of its own beside it.
+local function part_of(folder, archive, main, run)
+  folder.parts = (folder.parts or 0) + 1
+  return folder.parts == 1 and main or archive:begin_part(main, folder.parts - 1, run.seed)
+end
+
 --- An observer that tells the archive of every mutant.
 ---@param folder ResultFolder
----@return table observer
-function M.observer(folder)
+---@param title? string "evolution", or what else it is
+---@return table observer archive, id: where it tells of which run, once that has begun
+function M.observer(folder, title)
   local archive, id
+  local alone = {} -- told of when they came, and again when they have their fitness
   local o = {}
 
+  local function describe(run)
+    archive:describe(id, title or "evolution", described.scheme(run))
+  end
+
   function o.on_start(run)
-    if run.scheme.farm.remember and run.problem.definition then
-      archive, id = M.open(folder, run.problem, run.scheme.farm, run.seed)
-    end
+    if not (run.scheme.farm.remember and run.problem.definition) then return end
+    local main
+    archive, main = M.open(folder, run.problem, run.scheme.farm, run.seed)
+    id = part_of(folder, archive, main, run)
+    o.archive, o.id = archive, id
+    describe(run)
   end
 
   -- Those of a population have no fitness yet, and come with their generation.
@@ -134,18 +180,30 @@ function M.observer(folder)
     if not (archive and ALONE[individual.birth]) then return end
     local info = run.scheme.farm:case_info()
     archive:evaluated(id, individual, run.generation, info and info.name)
+    alone[#alone + 1] = { individual, run.generation, info and info.name }
+  end
+
+  local function scored()
+    for _, one in ipairs(alone) do archive:evaluated(id, table.unpack(one, 1, 3)) end
+    alone = {}
   end
 
   function o.on_generation(run, record)
-    for _, individual in ipairs(archive and run.population or {}) do
+    if not archive then return end
+    for _, individual in ipairs(run.population) do
       archive:evaluated(id, individual, record.generation, record.case)
     end
-    if archive then archive:flush() end
+    scored()
+    local draws = run.case_draws
+    if draws[record.generation] ~= draws[record.generation - 1] then describe(run) end
+    archive:flush()
   end
 
   function o.on_end(run)
     if not archive then return end
-    if not run.stopped then archive:end_run(id) end
+    scored()
+    folder.was_stopped = folder.was_stopped or run.stopped ~= nil
+    if id ~= folder.run and not run.stopped then archive:end_run(id) end
     archive:flush()
   end
 

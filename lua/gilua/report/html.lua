@@ -1,100 +1,38 @@
--- html: an experiment as one page that needs nothing else: no network, no script. The page is a
--- pure function of the experiment table (docs/report.md has its fields; gilua.experiment makes
--- it): what is not in the table is not on the page. Plots are gnuplot's; without it the tables are
--- there.
+-- html: an experiment, or a run of evolution, as one page that needs nothing else: no network. The
+-- page is a pure function of the table (docs/report.md has its fields; gilua.experiment and
+-- gilua.live make it): what is not in the table is not on the page. Plots are gnuplot's; without it
+-- the tables are there.
 
+local gnuplot = require "gilua.report.gnuplot"
+local landscape = require "gilua.report.landscape"
+local markup = require "gilua.report.markup"
 local plot = require "gilua.report.plot"
-local progress = require "gilua.report.progress"
+local state = require "gilua.report.state"
+local textfile = require "gilua.base.textfile"
 
 local M = {}
 
---------------------------------------------------------------------------------------------------
--- Text
-
-local ENTITIES = { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;" }
-
-local function escape(x)
-  return (tostring(x):gsub('[&<>"]', ENTITIES))
-end
-
-local function finite(x)
-  return type(x) == "number" and x == x and x < math.huge and x > -math.huge
-end
-
--- A number by a format; a dash where there is none.
-local function shown(x, format)
-  if not finite(x) then return "–" end
-  if format == "grouped" then return (progress.grouped(x):gsub(" ", "\u{202f}")) end
-  if format == "%d" and not math.tointeger(x) then format = "%.1f" end
-  return format:format(x)
-end
-
--- x times factor; nil where there is no x, so that a figure that is missing is a dash or a gap.
-local function scaled(x, factor) return finite(x) and finite(factor) and x * factor or nil end
-
--- x over y in the same manner.
-local function over(x, y) return finite(x) and finite(y) and y ~= 0 and x / y or nil end
-
-local function microseconds(ns) return finite(ns) and shown(ns / 1e3, "%.2f µs") or "–" end
-local function times(x) return shown(x, "%.3f×") end
-local function percent(x) return finite(x) and shown(100 * x, "%.1f %%") or "–" end
-
-local function interval(low, high)
-  if not (finite(low) and finite(high)) then return "–" end
-  return low == high and "exact" or ("%.3f – %.3f"):format(low, high)
-end
-
-local function code(text) return "<code>" .. escape(text) .. "</code>" end
-
--- Prose in which `code` stands between backquotes.
-local function prose(text)
-  return (escape(text):gsub("`([^`]*)`", "<code>%1</code>"))
-end
-
-local function p(text, class)
-  return ("<p%s>%s</p>\n"):format(class and (' class="%s"'):format(class) or "", text)
-end
-
---------------------------------------------------------------------------------------------------
--- Parts of a page
-
-local function section(title, ...)
-  return ("<section>\n<h2>%s</h2>\n%s</section>\n"):format(escape(title), table.concat { ... })
-end
-
--- A table; cells are HTML already. align: "l" or "r" for each column.
-local function grid(heads, align, rows)
-  local lines = { '<div class="wide"><table>\n<thead><tr>' }
-  for i, head in ipairs(heads) do
-    lines[#lines + 1] = ('<th class="%s">%s</th>'):format(align:sub(i, i), escape(head))
-  end
-  lines[#lines + 1] = "</tr></thead>\n<tbody>\n"
-  for _, row in ipairs(rows) do
-    lines[#lines + 1] = row.class and ('<tr class="%s">'):format(row.class) or "<tr>"
-    for i = 1, #heads do
-      lines[#lines + 1] = ('<td class="%s">%s</td>'):format(align:sub(i, i), row[i] or "")
-    end
-    lines[#lines + 1] = "</tr>\n"
-  end
-  lines[#lines + 1] = "</tbody></table></div>\n"
-  return table.concat(lines)
-end
-
-local function figure(caption, svg, why)
-  if not svg then return p(escape(why), "note") end
-  return ("<figure>\n<div>%s</div>\n<figcaption>%s</figcaption>\n</figure>\n"):format(svg,
-    escape(caption))
-end
-
--- Genes are long; plots have room for a few letters.
-local function short(text)
-  local plain = text:gsub("_[%w]+%.cu_", "_"):gsub("<_", "<")
-  if utf8.len(plain) and utf8.len(plain) > 26 then plain = plain:sub(1, 24) .. "…" end
-  return plain
-end
+local code, escape, figure, finite, grid = markup.code, markup.escape, markup.figure, markup.finite,
+  markup.grid
+local interval, microseconds, over, p, percent = markup.interval, markup.microseconds, markup.over,
+  markup.p, markup.percent
+local prose, scaled, section, short, shown = markup.prose, markup.scaled, markup.section,
+  markup.short, markup.shown
+local times = markup.times
 
 --------------------------------------------------------------------------------------------------
 -- Sections. Each takes the experiment and a function that makes words of the page's own.
+
+-- What a run says of its winner without a validation, or before it.
+local function claimed(w)
+  local range = finite(w.low) and w.low ~= w.high
+    and (" (95 %% interval %s from %s pairs)"):format(interval(w.low, w.high), shown(w.pairs, "%d"))
+    or ""
+  return ("<strong>%s faster</strong> than the kernel as it is on %s%s%s."):format(
+    times(w.speedup), escape(w.case or "its case"), range, w.unseen and ", never seen before"
+      or w.so_far and ", that of the best generation so far: not yet compared on one never seen "
+      .. "before" or "")
+end
 
 local function headline(e)
   local v, w = e.validation, e.winner
@@ -106,6 +44,7 @@ local function headline(e)
     text[2] = ("%s answers checked, %s wrong, largest error %s."):format(
       shown(v.answers, "grouped"), shown(v.wrong, "grouped"), shown(v.max_error, "%.3g"))
   end
+  if w and w.speedup and not v then text[#text + 1] = claimed(w) end
   if w then
     text[#text + 1] = (" %s → %s on %s."):format(microseconds(w.default_ns), microseconds(w.ns),
       escape(e.device or "?"))
@@ -197,14 +136,25 @@ local function heat_cells(t)
   return cells
 end
 
+-- Equal values are a result too.
+local function equal(cells)
+  local value, count = nil, 0
+  for _, cell in ipairs(cells) do
+    if cell.value and value and cell.value ~= value then return "" end
+    value, count = value or cell.value, count + (cell.value and 1 or 0)
+  end
+  return count > 1 and (" All %d that ran take the same time."):format(count) or ""
+end
+
 local function heat_map(t, id)
   local names = t.parameters
   local others = #names > 2 and ("; of the settings of %s the best one"):format(
     table.concat(names, ", ", 3)) or ""
+  local cells = heat_cells(t)
   return figure(("Time by %s (across) and %s on %s%s; a star marks the best, a circle the default. "
-    .. "Empty ones did not run or were wrong."):format(names[1], names[2], t.case or "one case",
-    others), plot.heat(heat_cells(t), { id = id, x = names[1], y = names[2], title = "time, µs",
-    height = 380, log = true }))
+    .. "Empty ones did not run or were wrong.%s"):format(names[1], names[2], t.case or "one case",
+    others, equal(cells)), plot.heat(cells, { id = id, x = names[1], y = names[2],
+    title = "time, µs", height = 380, log = true }))
 end
 
 local function tuning_plot(t, id)
@@ -241,6 +191,12 @@ local function tuning(e, word)
     parts[#parts + 1] = tuning_plot(r, word()) .. tuning_table(r)
   end
   return #parts > 0 and section("Tuning", table.unpack(parts)) or ""
+end
+
+-- Options of a plot over generations.
+local function generations(word, options)
+  options.id, options.x, options.whole = word(), "generation", true
+  return options
 end
 
 -- Points of a column of the records.
@@ -320,7 +276,7 @@ local function gene_plot(records, word)
     rows[i] = { code(last[i].gene), shown(last[i].count, "%d") }
   end
   return figure("Genomes that hold a gene, for the genes most frequent in the last population "
-    .. "(§4.5).", plot.lines(series, { id = word(), x = "generation", y = "genomes", from = 0 }))
+    .. "(§4.5).", plot.lines(series, generations(word, { y = "genomes", from = 0 })))
     .. grid({ "gene", "genomes of the last population" }, "lr", rows)
 end
 
@@ -345,17 +301,17 @@ local function evolution(e, word)
         { name = "median", dashed = true, points = points(r, function(x)
           return over(x.baseline_ticks, x.median_ticks)
         end) },
-      }, { id = word(), x = "generation", y = "speed-up", at = 1, title = "unmodified" })),
+      }, generations(word, { y = "speed-up", at = 1, title = "unmodified" }))),
     figure("Shares of each population.", plot.lines({
       { name = "compiled", points = points(r, function(x) return scaled(x.compiled, 100) end) },
       { name = "right", points = points(r, function(x) return scaled(x.right, 100) end) },
       { name = "may be parents", dashed = true,
         points = points(r, function(x) return scaled(over(x.parents, v.population), 100) end) },
-    }, { id = word(), x = "generation", y = "percent", from = 0, to = 105 })),
+    }, generations(word, { y = "percent", from = 0, to = 105 }))),
     figure("Genes of a genome.", plot.lines({
       { name = "mean", points = points(r, function(x) return x.mean_length end) },
       { name = "best", dashed = true, points = points(r, function(x) return x.best_length end) },
-    }, { id = word(), x = "generation", y = "genes", from = 0 })),
+    }, generations(word, { y = "genes", from = 0 }))),
     gene_plot(r, word), popular(v), counts("did not survive, by cause", v.rejected),
     counts("seen before, by", v.duplicates))
 end
@@ -368,7 +324,7 @@ local function control(e, word)
     figure("Best speed-up so far, each on the case it was met on.", plot.lines({
       { name = "evolution", points = running_best(e.evolution.records) },
       { name = "random search", dashed = true, points = running_best(e.control.records) },
-    }, { id = word(), x = "evaluations", y = "best speed-up so far" })))
+    }, { id = word(), x = "evaluations", whole = true, y = "best speed-up so far" })))
 end
 
 local function runs(e, word)
@@ -392,6 +348,24 @@ local function runs(e, word)
     figure("Speed-up of each run's winner on its own unseen case; the bar is the median.",
       plot.strips(groups, { id = word(), y = "speed-up" })),
     grid({ "seed", "speed-up", "95 % interval", "random search", "genome" }, "rrrrl", rows))
+end
+
+-- What every step offered, and which of that is the best that is right.
+local function offers(e)
+  local list = e.offers
+  if not list or #list == 0 then return "" end
+  local rows = {}
+  for i, o in ipairs(list) do
+    local fate = o.refused or not o.right and (o.status == "ok" and "wrong" or o.status) or ""
+    rows[i] = { escape(o.from), times(o.speedup), times(o.ratio), interval(o.low, o.high),
+      o.taken and "the best" or escape(fate), code(o.genome), class = o.taken and "best" or nil }
+  end
+  return section("Best from anywhere",
+    p("All that any step found, and the best of it that is right. The first speed-up is that on "
+      .. "the fixed case, which tuning and clean-up use too, the second that on "
+      .. (e.choice and escape(e.choice) .. ", a case that none of them has seen."
+        or "a new case.")),
+    grid({ "found by", "speed-up", "compared", "95 % interval", "", "genome" }, "lrrrll", rows))
 end
 
 local function cleanup_rows(steps)
@@ -457,6 +431,17 @@ local function diff_lines(text)
   return '<div class="wide"><pre class="diff">' .. table.concat(lines) .. "</pre></div>\n"
 end
 
+local function many(n, noun) return ("%d %s%s"):format(n, noun, n == 1 and "" or "s") end
+
+-- What right answers say nothing about.
+local function marks(w)
+  local items = {}
+  for i, mark in ipairs(w.marks or {}) do
+    items[i] = p("<strong>Marked:</strong> " .. escape(mark) .. " Read it.")
+  end
+  return table.concat(items)
+end
+
 local function winner(e)
   local w = e.winner
   if not w then return "" end
@@ -466,7 +451,9 @@ local function winner(e)
   end
   return section("The winner",
     p(code(w.genome == "" and "(the kernel as it is)" or w.genome)),
-    p(("%s, %s registers."):format(microseconds(w.ns), shown(w.registers, "%d"))),
+    p(("%s, %s registers, %s.%s"):format(microseconds(w.ns), shown(w.registers, "%d"),
+      many(#(w.genes or {}), "gene"), w.from and (" Found by %s."):format(escape(w.from)) or "")),
+    marks(w),
     #items > 0 and "<dl>\n" .. table.concat(items) .. "</dl>\n" or "",
     w.diff and w.diff ~= "" and diff_lines(w.diff) or "")
 end
@@ -527,17 +514,17 @@ end
 local function validation(e, word)
   local v = e.validation
   if not v then return "" end
-  local rows, marks = {}, {}
+  local rows, ratios = {}, {}
   for i, r in ipairs(v.rows) do
     rows[i] = { escape(r.case), times(r.ratio), interval(r.low, r.high), microseconds(r.base_ns),
                 microseconds(r.ns), shown(r.answers, "grouped"), shown(r.wrong, "grouped"),
                 shown(r.max_error, "%.3g") }
-    marks[i] = { label = ("%s, %d"):format(r.case:match("^[^, ]*"), i), value = r.ratio,
+    ratios[i] = { label = ("%s, %d"):format(r.case:match("^[^, ]*"), i), value = r.ratio,
                  low = r.low, high = r.high }
   end
   return section("Validation", overfitting(v),
     figure("Speed-up over the kernel as it is, on cases that nothing before had seen; bars are "
-      .. "95 % intervals.", plot.intervals(marks, { id = word(), y = "speed-up", at = v.training,
+      .. "95 % intervals.", plot.intervals(ratios, { id = word(), y = "speed-up", at = v.training,
       title = finite(v.training) and "training" or nil, height = 380 })), by_size(v, word),
     grid({ "case", "speed-up", "95 % interval", "as it is", "winner", "answers", "wrong",
       "largest error" }, "lrrrrrrr", rows), cpu(v, e.emulated))
@@ -602,50 +589,7 @@ end
 --------------------------------------------------------------------------------------------------
 -- The page
 
-local STYLE = [[
-:root { color-scheme: light dark; --text: #1c1c1c; --soft: #666; --line: #ddd; --back: #fff;
-  --best: #e8f1fa; --add: #e3f5e8; --del: #fbe6e6; }
-@media (prefers-color-scheme: dark) { :root { --text: #e4e4e4; --soft: #a0a0a0; --line: #3a3a3a;
-  --back: #161616; --best: #14293d; --add: #12321d; --del: #3d1a1a; } }
-* { box-sizing: border-box; }
-body { margin: 0 auto; padding: 1.5rem 1rem 4rem; max-width: 60rem; color: var(--text);
-  background: var(--back); font: 1rem/1.55 Georgia, "Times New Roman", serif; }
-h1 { font-size: 1.7rem; line-height: 1.2; margin: 0.5rem 0; }
-h2 { font-size: 1.25rem; margin: 2.5rem 0 0.5rem; border-bottom: 1px solid var(--line); }
-h3 { font-size: 1.05rem; margin: 1.5rem 0 0.5rem; }
-.paper, .note, figcaption { color: var(--soft); font-size: 0.9rem; }
-.lead { font-size: 1.1rem; }
-.wide { overflow-x: auto; max-height: 30rem; overflow-y: auto; margin: 0.8rem 0; }
-table { border-collapse: collapse; font: 0.85rem/1.4 system-ui, sans-serif;
-  font-variant-numeric: tabular-nums; min-width: 50%; }
-th, td { padding: 0.2rem 0.7rem 0.2rem 0; text-align: left; vertical-align: top; }
-th { border-bottom: 1px solid var(--text); white-space: nowrap; }
-td { border-bottom: 1px solid var(--line); }
-.r { text-align: right; white-space: nowrap; }
-.best td { background: var(--best); font-weight: 600; }
-.share { height: 0.8rem; background: #0072b2; min-width: 1px; }
-td:last-child:has(.share) { width: 12rem; }
-code, pre { font: 0.82rem/1.45 ui-monospace, "DejaVu Sans Mono", monospace;
-  overflow-wrap: anywhere; }
-.diff { margin: 0; overflow-wrap: normal; }
-.diff span { display: block; min-height: 1em; }
-.add { background: var(--add); } .del { background: var(--del); } .at { color: var(--soft); }
-dt { margin-top: 0.6rem; } dd { margin: 0 0 0 1.2rem; font-size: 0.95rem; }
-td code { overflow-wrap: normal; }
-figure { margin: 1.2rem 0; } figure div { overflow-x: auto; }
-figure svg { width: 100%; min-width: 34rem; height: auto; color: var(--text); }
-figure svg text { fill: currentColor; }
-.pictures { display: grid; gap: 1rem;
-  grid-template-columns: repeat(auto-fill, minmax(min(16rem, 100%), 1fr)); }
-.pictures figure { margin: 0; } .pictures img { width: 100%; height: auto; display: block; }
-@media print { body { max-width: none; font-size: 10pt; } .wide { max-height: none;
-  overflow: visible; } figure, tr { break-inside: avoid; } }
-]]
-
---- The page of an experiment.
----@param e table docs/report.md
----@return string html
-function M.page(e)
+local function body(e)
   local used = 0
   local function word()
     used = used + 1
@@ -653,13 +597,23 @@ function M.page(e)
   end
   local missing = not plot.available() and p(escape(select(2, plot.available())), "note") or ""
   return table.concat {
-    "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n",
-    '<meta name="viewport" content="width=device-width, initial-scale=1">\n',
-    ("<title>%s</title>\n<style>\n%s</style>\n</head>\n<body>\n"):format(
-      escape(e.title or "An experiment"), STYLE),
-    top(e), missing, beside_the_paper(e), winner(e), validation(e, word), pictures(e),
-    floor(e, word), tuning(e, word), evolution(e, word), pareto(e, word), control(e, word),
-    runs(e, word), cleanup(e, word), stages(e), provenance(e), "</body>\n</html>\n",
+    top(e), state.banner(e.state), missing, beside_the_paper(e), winner(e), validation(e, word),
+    pictures(e), floor(e, word), tuning(e, word), evolution(e, word), landscape.lineage(e, word),
+    landscape.mutants(e, word), landscape.operators(e, word), pareto(e, word), control(e, word),
+    runs(e, word), cleanup(e, word), offers(e), stages(e), provenance(e),
+  }
+end
+
+--- The page of an experiment.
+---@param e table docs/report.md
+---@return string html
+function M.page(e)
+  return markup.document {
+    title = e.title or "An experiment", attributes = state.attributes(e.state),
+    script = state.script(e.state),
+    body = gnuplot.together(function() return body(e) end, function(why)
+      return p(escape(why), "note")
+    end),
   }
 end
 
@@ -667,7 +621,7 @@ end
 ---@param e table
 ---@param path string
 function M.write(e, path)
-  require("gilua.report.report").write(path, M.page(e))
+  textfile.write(path, M.page(e))
 end
 
 return M

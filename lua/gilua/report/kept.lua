@@ -20,6 +20,7 @@ local M = {}
 ---@field source_path string where it came from
 ---@field dir string the problem's folder
 ---@field grammar userdata
+---@field ptx? userdata of the unmodified kernel, where there were genes below the source
 ---@field options string[] of the compiler, for the kernel as it is
 ---@field made_from? { path: string, template: string[] }
 ---@field parameters { name: string, default: any, in_source: boolean, switch: boolean }[]
@@ -28,6 +29,7 @@ local M = {}
 
 M.FOLDER = "problem.kept"
 M.GRAMMAR = "grammar.bnf" -- the rules that were open, for who applies a genome without problem.lua
+M.PTX = "kernel.ptx" -- the unmodified kernel's, where there were genes below the source
 
 local MOST_FILES = 200
 
@@ -141,8 +143,10 @@ end
 ---@return table value of "kept" in result.json
 function M.write(problem, folder)
   local place, kept, files = folder:path(M.FOLDER), M.of(problem), {}
-  local grammar = { name = M.GRAMMAR, text = tostring(kept.grammar) }
-  for i, file in ipairs(table.move(kept.files, 1, #kept.files, 2, { grammar })) do
+  local all = { { name = M.GRAMMAR, text = tostring(kept.grammar) } }
+  table.move(kept.files, 1, #kept.files, 2, all)
+  if problem.ptx then all[#all + 1] = { name = M.PTX, text = problem.ptx_text } end
+  for i, file in ipairs(all) do
     local path = ("%s/%s"):format(place, file.name)
     local made, why = textfile.make_folder(path:match "^(.*)/")
     if not made then fail("cannot keep a copy of the problem in %s: %s", path, why) end
@@ -211,10 +215,11 @@ function M.read(dir, value)
   local kept = { kernel = value.kernel, source_path = value.source, options = value.options,
     made_from = value.made_from, parameters = value.parameters, files = {},
     dir = value.source:match "^(.*)/" or ".", complete = value.complete == true }
-  local grammar
+  local grammar, ptx
   for _, file in ipairs(value.files) do
     local text = copy_of(dir, file)
     if file.name == M.GRAMMAR then grammar = text
+    elseif file.name == M.PTX and not file.from then ptx = text
     else kept.files[#kept.files + 1] = { name = file.name, from = file.from, text = text } end
     if file.from == kept.source_path then kept.source = text end
   end
@@ -222,6 +227,8 @@ function M.read(dir, value)
   local unread
   kept.grammar, unread = core.grammar.read(grammar)
   if not kept.grammar then fail("%s/%s/%s: %s", dir, M.FOLDER, M.GRAMMAR, unread) end
+  if ptx then kept.ptx, unread = core.ptx.open(ptx) end
+  if ptx and not kept.ptx then fail("%s/%s/%s: %s", dir, M.FOLDER, M.PTX, unread) end
   return kept
 end
 

@@ -2,74 +2,25 @@
 -- element that takes the page's text colour, shares no names with other charts of the page, and is
 -- the same to the byte for the same data.
 
+local gnuplot = require "gilua.report.gnuplot"
 local settings = require "gilua.base.settings"
-local shell = require "gilua.base.shell"
-local tempfolder = require "gilua.base.tempfolder"
-local textfile = require "gilua.base.textfile"
 
 local M = {}
+
+--- Is there a gnuplot (gilua.report.gnuplot)?
+M.available = gnuplot.available
 
 --- The colours of series in order: told apart also by the colour-blind (Okabe and Ito, 2008), and
 --- readable on white and on black.
 M.colours = { "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8a8a8a" }
 
-local HOW_TO_GET = "the plots are drawn by gnuplot, which is not installed: apt-get install "
-  .. "gnuplot-nox"
+local quoted, number, block, tics = gnuplot.quoted, gnuplot.number, gnuplot.block, gnuplot.tics
 
---- Is there a gnuplot?
----@return boolean? available
----@return string? message how to get it
----@return string? code "nolib"
-function M.available()
-  for dir in (os.getenv("PATH") or ""):gmatch("[^:]+") do
-    local file = io.open(dir .. "/gnuplot", "rb")
-    if file then
-      file:close()
-      return true
-    end
-  end
-  return nil, HOW_TO_GET, "nolib"
-end
-
---------------------------------------------------------------------------------------------------
--- gnuplot's language
-
--- Single quotes: between double ones gnuplot would run what stands in backquotes.
-local function quoted(text)
-  return "'" .. text:gsub("'", "''"):gsub("[\r\n]", " ") .. "'"
-end
-
--- A word of a data block, where nothing can be escaped.
-local function datum(text)
-  return '"' .. text:gsub('"', "'"):gsub("[\r\n]", " ") .. '"'
-end
-
--- A number as gnuplot reads it; what does not exist is a gap.
-local function number(x)
-  if not x or x ~= x or x == math.huge or x == -math.huge then return "NaN" end
-  return ("%.9g"):format(x)
-end
-
-local function block(name, rows)
-  local lines = { "$" .. name .. " << EOD" }
-  for _, row in ipairs(rows) do
-    local cells = {}
-    for i, cell in ipairs(row) do
-      cells[i] = type(cell) == "string" and datum(cell) or number(cell)
-    end
-    lines[#lines + 1] = table.concat(cells, " ")
-  end
-  lines[#lines + 1] = "EOD"
-  return table.concat(lines, "\n")
-end
-
--- { { label, place }, … }
-local function tics(list)
-  local parts = {}
-  for i, tic in ipairs(list) do
-    parts[i] = ("%s %s"):format(quoted(tic[1]), number(tic[2]))
-  end
-  return table.concat(parts, ", ")
+-- Of an axis with labels of its own; it may have none.
+local function tics_of(axis, list)
+  if not list then return "" end
+  if #list == 0 then return ("unset %stics"):format(axis) end
+  return ("set %stics (%s)"):format(axis, tics(list))
 end
 
 local function header(o)
@@ -82,51 +33,10 @@ local function header(o)
     o.from and ("set yrange [%s:*]"):format(number(o.from)) or "",
     o.to and ("set yrange [%s:%s]"):format(o.from and number(o.from) or "*", number(o.to)) or "",
     o.log and "set logscale y" or "", o.logx and "set logscale x" or "",
-    o.xtics and "set xtics (" .. tics(o.xtics) .. ")" or "",
-    o.ytics and "set ytics (" .. tics(o.ytics) .. ")" or "",
-    o.legend == false and "unset key" or "set key outside bottom center horizontal",
+    tics_of("x", o.xtics), tics_of("y", o.ytics),
+    o.legend == false and "unset key"
+      or "set key outside top left horizontal Left reverse samplen 2 width 2",
   }, "\n")
-end
-
---------------------------------------------------------------------------------------------------
--- Running it
-
-local function read_all(path)
-  local file = io.open(path, "rb")
-  local text = file and file:read("a") or ""
-  if file then file:close() end
-  return text
-end
-
--- Names of this chart alone, colours that follow the page, no fixed size.
-local function adapt(svg, id)
-  local body = svg:match("<svg.*</svg>")
-  body = body:gsub("id=(['\"])([^'\"]+)", function(q, name) return "id=" .. q .. id .. name end)
-  body = body:gsub("href=(['\"])#", function(q) return "href=" .. q .. "#" .. id end)
-  body = body:gsub("url%(#", "url(#" .. id)
-  body = body:gsub("stroke=(['\"])black['\"]", 'stroke="currentColor"')
-  body = body:gsub("rgb%(%s*0,%s*0,%s*0%)", "currentColor"):gsub("fill=\"black\"",
-    'fill="currentColor"')
-  body = body:gsub(' color="black"', "")
-  body = body:gsub("<title>.-</title>%s*", ""):gsub("<desc>.-</desc>%s*", "")
-  return body
-end
-
-local function run(script, id)
-  local ok, why, code = M.available()
-  if not ok then return nil, why, code end
-  local folder <close> = tempfolder.new()
-  local path, errors = folder.path .. "/script", folder.path .. "/errors"
-  textfile.write(path, script .. "\n")
-  local pipe = assert(io.popen(("gnuplot %s 2>%s"):format(shell.quoted(path),
-    shell.quoted(errors)), "r"))
-  local svg = pipe:read("a")
-  local done = pipe:close()
-  local said = read_all(errors):gsub("^%s+", ""):gsub("%s+$", "")
-  if not done or not svg:find("</svg>", 1, true) then
-    return nil, "gnuplot could not draw: " .. said:match("[^\n]*$"), "nolib"
-  end
-  return adapt(svg, id)
 end
 
 -- The horizontal line at o.at, where one is asked for.
@@ -137,13 +47,13 @@ local function add_level(plots, o)
 end
 
 -- The chart of what is set up and then plotted.
-local function drawn(lines, plots, id)
-  return run(table.concat(lines, "\n") .. "\nplot " .. table.concat(plots, ", "), id)
+local function drawn(lines, plots, id, above)
+  return gnuplot.run(table.concat(lines, "\n") .. "\nplot " .. table.concat(plots, ", "), id, above)
 end
 
 local COMMON = { width = 720, height = 320, id = "plot" }
 local OPTIONAL = { "x", "y", "from", "to", "log", "logx", "legend", "at", "highlight", "title",
-  "xtics", "ytics" }
+  "xtics", "ytics", "whole" }
 
 local function options_of(name, given)
   return settings.fill("gilua.plot." .. name, given, COMMON, OPTIONAL)
@@ -154,7 +64,37 @@ end
 -- horizontal line at that value, called `title`; log, logx: a logarithmic y or x axis; xtics,
 -- ytics: { { label, place }, … } in place of gnuplot's own.
 
---- Lines: series of { name =, points = { {x, y}, … }, dashed =, points_only = }.
+-- Round numbers between the least and the most, about five, `finest` apart at least.
+local function round_numbers(least, most, finest)
+  local rough = math.max((most - least) / 5, finest or 0)
+  local power, step = 10.0 ^ math.floor(math.log(rough, 10)), nil
+  for _, factor in ipairs { 10, 5, 2, 1 } do
+    if factor * power >= 0.99 * rough then step = factor * power end
+  end
+  local list = {}
+  for k = math.ceil(least / step), math.floor(most / step) do
+    list[#list + 1] = { ("%.6g"):format(k * step), k * step }
+  end
+  return list
+end
+
+--- Names for an axis of whole numbers.
+---@param least number
+---@param most number
+---@return table[] tics
+function M.whole(least, most) return round_numbers(least, most, 1) end
+
+local function range_of(series)
+  local least, most = math.huge, -math.huge
+  for _, s in ipairs(series) do
+    for _, point in ipairs(s.points) do
+      least, most = math.min(least, point[1]), math.max(most, point[1])
+    end
+  end
+  return least, most
+end
+
+--- Lines: series of { name =, points = { {x, y}, … }, dashed =, points_only = }; whole: x is.
 ---@param series table[]
 ---@param options? table
 ---@return string? svg
@@ -162,11 +102,15 @@ end
 ---@return string? code
 function M.lines(series, options)
   local o = options_of("lines", options)
+  local least, most = range_of(series)
+  if o.whole and least <= most then o.xtics = M.whole(least, most) end
   local parts, plots = { header(o) }, {}
   for i, s in ipairs(series) do
     parts[#parts + 1] = block("d" .. i, s.points)
+    -- a lone point has no line
     plots[i] = ("$d%d using 1:2 with %s %s lw 2 lc rgb %s title %s"):format(i,
-      s.points_only and "points pt 7 ps 0.5" or "lines", s.dashed and "dt 2" or "",
+      s.points_only and "points pt 7 ps 0.5" or #s.points == 1 and "linespoints pt 7 ps 0.6"
+        or "lines", s.dashed and "dt 2" or "",
       quoted(M.colours[(i - 1) % #M.colours + 1]), quoted(s.name))
   end
   add_level(plots, o)
@@ -277,23 +221,36 @@ function M.strips(groups, options)
       .. 'lw 2 lc rgb "%s", $m using 6:(NaN):xtic(5) with points'):format(M.colours[1],
       M.colours[2]),
   }
-  return run(table.concat(lines, "\n"), o.id)
+  return gnuplot.run(table.concat(lines, "\n"), o.id)
+end
+
+-- The least and the most of a column; nil where there is none.
+local function extremes(rows, column)
+  local least, most
+  for _, row in ipairs(rows) do
+    local value = row[column]
+    if value then least, most = math.min(least or value, value), math.max(most or value, value) end
+  end
+  return least, most
 end
 
 -- The range of a logarithmic axis: gnuplot's own goes on to the next power of ten.
 local function log_range(axis, rows, column)
-  local least, most = math.huge, 0
-  for _, row in ipairs(rows) do
-    least, most = math.min(least, row[column]), math.max(most, row[column])
-  end
+  local least, most = extremes(rows, column)
   return ("set %srange [%s:%s]"):format(axis, number(least / 1.2), number(most * 1.2))
 end
 
--- Errors from 0 to anything on one axis: zero at 0, from 1 on the powers of ten above the least.
-local function error_axis(points)
-  local least, most
+--- Errors from 0 to anything on one axis: zero at 0, from 1 on the powers of ten above the least,
+--- and after them a place for those without end.
+---@param points table[] with `error`
+---@return table[] tics
+---@return fun(error: number): number place
+function M.error_axis(points)
+  local least, most, endless
   for _, p in ipairs(points) do
-    if p.error > 0 then
+    if p.error == math.huge then
+      endless = true
+    elseif p.error > 0 then
       least, most = math.min(least or p.error, p.error), math.max(most or p.error, p.error)
     end
   end
@@ -303,7 +260,12 @@ local function error_axis(points)
   for power = first, last, every do
     axis[#axis + 1] = { ("%g"):format(10.0 ^ power), power - first + 1 }
   end
-  return axis, function(x) return x > 0 and math.log(x, 10) - first + 1 or 0 end
+  local beyond = last - first + 2
+  if endless then axis[#axis + 1] = { "∞", beyond } end
+  return axis, function(x)
+    if x == math.huge then return beyond end
+    return x > 0 and math.log(x, 10) - first + 1 or 0
+  end
 end
 
 -- Names for a time axis whose range is below, or not far above, a factor of ten.
@@ -312,6 +274,21 @@ for power = -4, 4 do
   for _, first in ipairs { 1, 2, 5 } do
     TIMES[#TIMES + 1] = { ("%g"):format(first * 10.0 ^ power), first * 10.0 ^ power }
   end
+end
+
+--- Names for a logarithmic axis from the least to the most: 0.1, 0.2, 0.5 …; round numbers where
+--- these are not even a factor of ten apart.
+---@param least number
+---@param most number
+---@return table[] tics
+function M.times(least, most)
+  if least == most then return { { ("%.4g"):format(least), least } } end
+  if most / least < 8 then return round_numbers(least, most) end
+  local list = {}
+  for _, tic in ipairs(TIMES) do
+    if tic[2] >= least and tic[2] <= most then list[#list + 1] = tic end
+  end
+  return list
 end
 
 --- Error against time, both to be small (Langdon, "Genetically Improved Software", 2015, Figure
@@ -325,14 +302,16 @@ end
 ---@return string? code
 function M.front(points, front, options)
   local o = options_of("front", options)
-  local axis, place = error_axis(points)
+  local axis, place = M.error_axis(points)
   local function placed(list)
     local rows = {}
     for i, p in ipairs(list) do rows[i] = { place(p.error), p.time } end
     return rows
   end
-  o.xtics, o.ytics, o.log = axis, TIMES, true
+  o.xtics, o.log = axis, true
   local all = placed(points)
+  local least, most = extremes(all, 2)
+  o.ytics = M.times(least / 1.2, most * 1.2)
   local lines = { header(o), "set offsets 0.3, 0.3, 0, 0", block("d", all),
                   block("f", placed(front)), log_range("y", all, 2) }
   local plots = {
@@ -344,6 +323,80 @@ function M.front(points, front, options)
   }
   add_level(plots, o)
   return drawn(lines, plots, o.id)
+end
+
+--------------------------------------------------------------------------------------------------
+-- Clouds: many points, each of which says what it is. gnuplot draws the frame, whose place is known
+-- because it is set; the points come on top of it.
+
+local RIGHT, TOP, BOTTOM = 12, 34, 62 -- margins
+
+-- Where a value is, from `at` on over `length`; of a logarithmic axis its logarithm.
+local function scale(range, log, at, length)
+  local function plain(x) return x end
+  local f = log and math.log or plain
+  local from, to = f(range[1]), f(range[2])
+  return function(x) return at + length * (f(x) - from) / (to - from) end
+end
+
+local CIRCLE = '<circle cx="%.1f" cy="%.1f" r="%s"><title>%s</title></circle>\n'
+local CURVE = '<path stroke="%s" stroke-width="%s" d="M%.1f %.1fC%.1f %.1f %.1f %.1f %.1f %.1f"/>\n'
+
+local function marks(group, x, y, radius)
+  local parts = { ('<g fill="%s" fill-opacity="%s">\n'):format(group.colour,
+    group.opacity or 0.6) }
+  for _, p in ipairs(group.points) do
+    parts[#parts + 1] = CIRCLE:format(x(p[1]), y(p[2]), p.radius or radius, p.title)
+  end
+  parts[#parts + 1] = "</g>\n"
+  return table.concat(parts)
+end
+
+-- From child to parent, level where it leaves either.
+local function edges(list, x, y)
+  local parts = { '<g fill="none" stroke-opacity="0.6">\n' }
+  for _, e in ipairs(list) do
+    local x1, y1, x2, y2 = x(e[1]), y(e[2]), x(e[3]), y(e[4])
+    local middle = (x1 + x2) / 2
+    parts[#parts + 1] = CURVE:format(e.colour, e.width or 1, x1, y1, middle, y1, middle, y2, x2, y2)
+  end
+  parts[#parts + 1] = "</g>\n"
+  return table.concat(parts)
+end
+
+local function frame_of(o)
+  local function screen(pixels, all) return number(pixels / all) end
+  return table.concat({
+    "set lmargin at screen " .. screen(o.margin, o.width),
+    "set rmargin at screen " .. screen(o.width - RIGHT, o.width),
+    "set bmargin at screen " .. screen(BOTTOM, o.height),
+    "set tmargin at screen " .. screen(o.height - TOP, o.height),
+    ("set xrange [%s:%s]"):format(number(o.xrange[1]), number(o.xrange[2])),
+    ("set yrange [%s:%s]"):format(number(o.yrange[1]), number(o.yrange[2])),
+  }, "\n")
+end
+
+--- A cloud of points, and lines between them.
+---@param groups table[] { name =, colour =, opacity =, points = { { x, y, title = HTML, radius = }
+---  } }
+---@param options table as ever, and xrange, yrange: { from, to }; radius: of a point; margin: to
+---  the left; edges: { { x1, y1, x2, y2, colour =, width = } }
+---@return string? svg
+---@return string? message
+---@return string? code
+function M.cloud(groups, options)
+  local o = settings.fill("gilua.plot.cloud", options, { width = 720, height = 400, id = "plot",
+    radius = 2.6, margin = 78, edges = {} }, { "x", "y", "log", "logx", "xtics", "ytics",
+    "xrange", "yrange" })
+  local x = scale(o.xrange, o.logx, o.margin, o.width - o.margin - RIGHT)
+  local y = scale(o.yrange, o.log, o.height - BOTTOM, TOP + BOTTOM - o.height)
+  local plots, above = {}, { edges(o.edges, x, y) }
+  for i, group in ipairs(groups) do
+    plots[i] = ("NaN with points pt 7 ps 0.7 lc rgb %s title %s"):format(quoted(group.colour),
+      quoted(group.name))
+    above[i + 1] = marks(group, x, y, o.radius)
+  end
+  return drawn({ header(o), frame_of(o) }, plots, o.id, table.concat(above))
 end
 
 --- Points with intervals on two axes of numbers: series of { name =, points = { { x, y, low,
@@ -386,8 +439,22 @@ local function lanes(cells, axis)
   return places, list
 end
 
+-- The range of the colours and its tics. Of equal values, too: gnuplot draws none of them where its
+-- range is empty.
+local function colours_of(least, most, log)
+  local lines = log and { "set logscale cb",
+    "set cbtics (" .. tics(M.times(least, most)) .. ")" } or {}
+  if least == most then
+    local margin = least ~= 0 and 0.1 * math.abs(least) or 1
+    lines[#lines + 1] = ("set cbrange [%s:%s]"):format(number(least - margin),
+      number(most + margin))
+  end
+  return table.concat(lines, "\n")
+end
+
 --- A heat map of { { x = label, y = label, value =, best =, default = }, … }; columns and rows in
 --- the order they come. A star marks the best, a circle the default; log: colours by the logarithm.
+--- Nothing where no cell has a value (code "nodata").
 ---@param cells table[]
 ---@param options? table
 ---@return string? svg
@@ -405,16 +472,18 @@ function M.heat(cells, options)
     if cell.best then stars[1] = rows[i] end
     if cell.default then circles[1] = rows[i] end
   end
+  local least, most = extremes(rows, 3)
+  if not least then return nil, "there is nothing to draw: no cell has a value", "nodata" end
   local lines = {
     header(o), block("d", rows), block("s", stars), block("c", circles), "unset grid",
     "set palette defined (0 '#fde725', 1 '#5ec962', 2 '#21918c', 3 '#3b528b', 4 '#440154')",
     "set cblabel " .. quoted(o.title or ""),
-    log and "set logscale cb; set cbtics (" .. tics(TIMES) .. ")" or "",
+    colours_of(least, most, log),
     "set xtics (" .. tics(xtics) .. ") rotate by 60 right scale 0",
     "set ytics (" .. tics(ytics) .. ") scale 0",
     ("set xrange [0.5:%d.5]"):format(#xtics), ("set yrange [0.5:%d.5]"):format(#ytics),
   }
-  local plots = { "$d using 1:2:3 with image pixels" }
+  local plots = { "$d using 1:2:(0.5):(0.5):3 with boxxyerror fs solid 1 noborder lc palette" }
   local mark = '$%s using 1:2 with points pt %d ps %s lw 1.5 lc rgb "%s"'
   if stars[1] then plots[2] = mark:format("s", 3, "1.1", M.colours[2]) end
   if circles[1] then plots[#plots + 1] = mark:format("c", 6, "1.4", "#ffffff") end

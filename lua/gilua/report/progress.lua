@@ -2,6 +2,9 @@
 -- at its end. On a terminal one live line; into a pipe or file one plain line a generation; with
 -- `quiet` nothing.
 
+local apart = require "gilua.base.apart"
+local events = require "gilua.base.events"
+local json = require "gilua.base.json"
 local printable = require "gilua.base.printable"
 local explain = require "gilua.report.explain"
 local fitness = require "gilua.search.fitness"
@@ -95,6 +98,7 @@ local function comparison(result, tolerance)
       result.unseen and ", never seen in evolution" or "",
       tolerances.text(tolerance)),
   }
+  if result.genes ~= "" then lines[#lines + 1] = "  found by " .. result.from end
   if result.low and result.low ~= result.high then
     lines[#lines + 1] = ("  speed-up from %d interleaved pairs; 95 %% interval %.3fx to %.3fx")
       :format(result.pairs, result.low, result.high)
@@ -141,6 +145,49 @@ end
 --------------------------------------------------------------------------------------------------
 -- The observer
 
+-- What a program is told with --json.
+local function telling(o)
+  local t = {}
+
+  function t.on_start(run)
+    local s = run.scheme
+    events.tell("start", { { "kind", s.kind }, { "problem", run.problem.name },
+      { "seed", run.seed }, { "device", s.farm.device }, { "population", s.population },
+      { "generations", s.generations }, { "folder", o.results and o.results.dir or o.dir } })
+  end
+
+  function t.on_generation(run, r)
+    events.tell("generation", { { "kind", run.scheme.kind }, { "seed", run.seed },
+      { "generation", r.generation }, { "generations", run.scheme.generations },
+      { "case", r.case }, { "speedup", r.speedup }, { "compiled", r.compiled },
+      { "right", r.right }, { "parents", r.parents }, { "evaluations", r.evaluations },
+      { "mean_length", r.mean_length }, { "best_genome", r.best and r.best.genome } })
+  end
+
+  function t.on_end(run)
+    local r = run.result or {}
+    events.tell("result", { { "kind", run.scheme.kind }, { "seed", run.seed },
+      { "genome", r.best and r.best.genome }, { "from", r.from }, { "speedup", r.speedup },
+      { "speedup_low", r.low }, { "speedup_high", r.high }, { "case", r.case },
+      { "case_unseen", r.unseen }, { "evaluations", run.evaluations },
+      { "generations", #run.records }, { "stopped", run.stopped and run.stopped.message },
+      { "files", o.results and o.results.folder and json.array(o.results.folder:listing()) } })
+  end
+
+  return t
+end
+
+-- Observers one after the other.
+local function both(first, second)
+  local o = {}
+  for _, event in ipairs { "on_start", "on_result", "on_generation", "on_end" } do
+    local works = {}
+    for _, observer in ipairs { first, second } do works[#works + 1] = observer[event] end
+    if #works > 0 then o[event] = function(...) apart(works, ...) end end
+  end
+  return o
+end
+
 -- What the live line says, from counts kept as measurements arrive.
 local function live_line(run, seen, elapsed)
   if run.evaluations == 0 then return "making the first case" end
@@ -162,10 +209,17 @@ end
 function M.new(options)
   local o = settings.fill("gilua.progress.new", options, {},
     { "quiet", "terminal", "out", "dir", "results" })
-  if o.quiet then return {} end
+  local told = events.on() and telling(o) or {}
+  return o.quiet and told or both(told, M.shown(o))
+end
+
+--- What a person sees.
+---@param o table options of new
+---@return table observer
+function M.shown(o)
   local out, clock = o.out or io.stdout, host.seconds
   local terminal = o.terminal
-  if terminal == nil then terminal = not o.out and host.is_terminal() end
+  if terminal == nil then terminal = not o.out and host.takes_escapes(1) end
   local began, shown = clock(), -math.huge
   local seen = { n = 0, compiled = 0, right = 0 }
 

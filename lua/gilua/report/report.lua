@@ -1,8 +1,10 @@
 -- report: the folder of results a run leaves, as an observer of gilua.evolve.
 --
+--   report.html      all of it as a page, while the run is on too (gilua.report.live)
 --   result.json      what was found, on which case, against what, and what was tried
 --   best.cu          the best kernel
 --   best.patch       a unified diff that `patch` applies to the kernel
+--   best.ptx         what the best compiles to, where it has genes below the source
 --   generations.csv  one line a generation
 --   problem.kept/    the problem as it was, listed in result.json (gilua.report.kept)
 --   log.txt          what happened when, and every mutant that did not run, with its reason
@@ -11,19 +13,26 @@
 -- that is killed has lost no more than its last one.
 --
 -- Given seed, device "emu" and the same version all of it is the same to the byte but for
--- "seconds" in result.json and for log.txt. In JSON an infinite error is null (the status or the
--- fraction unset says why); in CSV what does not exist is empty.
+-- "seconds" in result.json, for log.txt, and for the page of a run that is on. In JSON an infinite
+-- error is null (the status or the fraction unset says why); in CSV what does not exist is empty.
 
+local attempt = require "gilua.base.attempt"
+local apart = require "gilua.base.apart"
+local below = require "gilua.report.below"
 local core = require "gilua.core"
+local csv = require "gilua.base.csv"
 local diff = require "gilua.base.diff"
 local evolve = require "gilua.search.evolve"
+local explain = require "gilua.report.explain"
 local fitness = require "gilua.search.fitness"
+local genome = require "gilua.search.genome"
 local folders = require "gilua.report.folder"
 local history = require "gilua.report.history"
 local host = require "gilua.base.host"
 local json = require "gilua.base.json"
 local lfs = require "lfs"
 local kept = require "gilua.report.kept"
+local live = require "gilua.report.live"
 local progress = require "gilua.report.progress"
 local textfile = require "gilua.base.textfile"
 
@@ -41,16 +50,21 @@ M.diff = diff.unified
 --------------------------------------------------------------------------------------------------
 -- best.cu and best.patch
 
---- best.cu and best.patch of a genome.
+--- best.cu and best.patch of a genome; where it has genes below the source, which these two know
+--- nothing of, best.ptx.
 ---@param problem table
----@param genome string
+---@param text string genome
 ---@param folder ResultFolder
-function M.write_best(problem, genome, folder)
-  local source, why = problem.grammar:apply(genome, true)
-  if not source then error("cannot write the best kernel: " .. why, 0) end
+---@param farm? gilua.farm
+function M.write_best(problem, text, folder, farm)
+  local patch, source = explain.difference(problem, text)
+  if not patch then error("cannot write the best kernel: " .. source, 0) end
   folder:write("best.cu", source)
-  local label = (problem.source_path or "kernel.cu"):match("[^/]*$")
-  folder:write("best.patch", M.diff(problem.source, source, label))
+  folder:write("best.patch", patch)
+  if not below.has(text) then return folder:drop "best.ptx" end
+  local ptx, failed = farm:ptx(text)
+  if not ptx then error("cannot write the best kernel: " .. failed, 0) end
+  folder:write("best.ptx", ptx)
 end
 
 --------------------------------------------------------------------------------------------------
@@ -99,6 +113,7 @@ function M.result(run, total_seconds, keeps)
     { "problem", run.problem.name }, { "folder", run.problem.dir },
     { "case", result.case }, { "case_unseen", result.unseen },
     { "baseline", measured(result.baseline) }, { "best", measured(result.best) },
+    { "from", result.from }, { "genes", result.best and genome.length(result.best.genome) },
     { "speedup", result.speedup }, { "speedup_low", result.low }, { "speedup_high", result.high },
     { "pairs", result.pairs }, { "evolved", result.evolved },
     { "untested", result.untested and json.array(result.untested) },
@@ -120,13 +135,6 @@ end
 --------------------------------------------------------------------------------------------------
 -- generations.csv
 
-local function csv_field(value)
-  if value == nil then return "" end
-  if type(value) == "number" then return json.number(value) end
-  if value:find('[,"\n\r]') then return '"' .. value:gsub('"', '""') .. '"' end
-  return value
-end
-
 local COLUMNS = {
   { "generation", function(r) return r.generation end },
   { "case", function(r) return r.case end },
@@ -144,9 +152,9 @@ local COLUMNS = {
 }
 
 local function csv_line(cell)
-  local fields = {}
-  for i, column in ipairs(COLUMNS) do fields[i] = csv_field(cell(column)) end
-  return table.concat(fields, ",") .. "\n"
+  local values = {}
+  for i, column in ipairs(COLUMNS) do values[i] = cell(column) end
+  return csv.line(values, #COLUMNS)
 end
 
 --------------------------------------------------------------------------------------------------
@@ -219,13 +227,15 @@ end
 
 --- An observer that keeps what a run finds in a folder: as it goes, and at its end.
 ---@param folder ResultFolder
+---@param options? table of the page (gilua.live)
 ---@return table observer for the scheme's `observers`; dir: where the results are
-function M.observer(folder)
+function M.observer(folder, options)
   local clock = host.seconds
   local began = clock()
   local files = writer(folder)
   local o = { dir = folder.dir, folder = folder }
   local past = history.observer(folder)
+  local page = live.observer(live.page(folder), past, options)
   local known = generations_known(folder)
   local keeps, written, told -- of the problem; the best genome in best.cu; losses of workers
 
@@ -250,12 +260,14 @@ function M.observer(folder)
   -- The best so far, or in the end.
   local function save(run)
     local result = run.result or evolve.so_far(run)
-    if result and result.best.genome ~= written then
-      M.write_best(run.problem, result.best.genome, folder)
+    apart { function()
+      if not result or result.best.genome == written then return end
+      M.write_best(run.problem, result.best.genome, folder, run.scheme.farm)
       written = result.best.genome
-    end
-    local value = M.result(run, clock() - began, keeps or nil)
-    folder:write("result.json", json.encode(value) .. "\n")
+    end, function()
+      local value = M.result(run, clock() - began, keeps or nil)
+      folder:write("result.json", json.encode(value) .. "\n")
+    end }
   end
 
   function o.on_start(run)
@@ -264,32 +276,45 @@ function M.observer(folder)
       run.scheme.farm.device or "?", run.scheme.population, run.scheme.generations)
     if not folder:holds_earlier() then begin(run) end
     past.on_start(run)
+    if folder.changed then
+      note("what the last run here found out is not asked: %s", folder.changed)
+    end
   end
 
-  function o.on_result(run, individual)
-    past.on_result(run, individual)
+  -- What is added line by line, and what is written whole: where one fails, the other goes on.
+  local journal, whole, shown = {}, {}, {}
+
+  function journal.on_result(run, individual)
     if individual.measurement.status ~= "ok" then
       files.add("log.txt", describe_reject(run, individual))
     end
+  end
+
+  function whole.on_result(run)
     if keeps ~= nil and #run.records > 0 and core.system.asked() then
       save(run)
       note("asked by SIGUSR1: the best so far is saved")
     end
   end
 
-  function o.on_generation(run, record)
-    past.on_generation(run, record)
+  function journal.on_generation(run, record)
     files.add("generations.csv", csv_line(function(column) return column[2](record) end))
     note("%s", progress.generation_line(run, record))
     note_losses(run)
+  end
+
+  function whole.on_generation(run, record)
     if record.generation < known then return end -- what is there tells of more
     begin(run)
     save(run)
   end
 
-  function o.on_end(run)
-    past.on_end(run)
+  function whole.on_end(run)
     if run.result and (#run.records >= known or not run.stopped) then begin(run) end
+    if keeps ~= nil then save(run) end
+  end
+
+  function journal.on_end(run)
     if keeps == nil then return end
     note_losses(run)
     if run.stopped then note("stopped: %s", run.stopped.message) end
@@ -298,10 +323,35 @@ function M.observer(folder)
       note("best: %.3fx on %s, %s: %s", run.result.speedup, run.result.case,
         right and "right" or "wrong", run.result.best.genome)
     end
-    save(run)
     files.close()
   end
 
+  -- The page: of all that happened, also of what an earlier beginning of this run kept.
+  function shown.on_generation(run, record)
+    page.on_generation(run, record)
+    if record.generation >= known then page.write(run) end
+  end
+
+  function shown.on_end(run)
+    if keeps ~= nil then page.write(run, true) end
+  end
+
+  for event, parts in pairs { on_result = { past, journal, whole },
+      on_generation = { past, journal, whole, shown },
+      on_end = { past, whole, shown, journal } } do
+    local works = {}
+    for i, part in ipairs(parts) do works[i] = part[event] end
+    o[event] = function(...) apart(works, ...) end
+  end
+
+  --- Writes result.json again, of a run whose winner is what others made of it.
+  function o.conclude(run, result)
+    local as_if = setmetatable({ result = result }, { __index = run })
+    local value = M.result(as_if, clock() - began, keeps or nil)
+    folder:write("result.json", json.encode(value) .. "\n")
+  end
+
+  o.past = past
   return o
 end
 
@@ -312,7 +362,7 @@ end
 ---@return string? message
 ---@return string? code "io"
 function M.open(given, usual)
-  local opened, folder = pcall(folders.open, given, usual or "out/run")
+  local opened, folder = attempt(folders.open, given, usual or "out/run")
   if not opened then return nil, tostring(folder), "io" end
   local o = M.observer(folder)
   local on_end = o.on_end

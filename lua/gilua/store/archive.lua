@@ -1,7 +1,7 @@
 -- archive: everything that a run evaluated, in one file of SQLite (core.store). It answers a farm
 -- that asks again (gi.farm's `remember`), so that a run is resumed by running its script again from
 -- its seed: no population, no generator and no closure has to be saved. And it tells people what
--- became of any mutant: the views at the end of SCHEMA are for them (docs/archive.md).
+-- became of any mutant (docs/archive.md; the tables are in schema.lua).
 --
 -- Nothing is known without its world: what the answers depend on besides genome and case, as one
 -- hash. Keys are 128 bits of what they stand for. A verdict that circumstances brought (a worker
@@ -10,48 +10,24 @@
 local core = require "gilua.core"
 local fail = require "gilua.base.fail"
 local host = require "gilua.base.host"
+local lfs = require "lfs"
+local results = require "gilua.base.results"
+local schema = require "gilua.store.schema"
+local tempfolder = require "gilua.base.tempfolder"
 local textfile = require "gilua.base.textfile"
 local wire = require "gilua.base.wire"
 
 local M = {}
 
-local SCHEMA = { [[
-CREATE TABLE world (id INTEGER PRIMARY KEY, hash TEXT NOT NULL UNIQUE, description TEXT NOT NULL);
-CREATE TABLE run (id INTEGER PRIMARY KEY, world INTEGER NOT NULL REFERENCES world, seed INTEGER,
-  device TEXT, problem TEXT, command TEXT, began TEXT NOT NULL, ended TEXT);
-CREATE TABLE cases (key BLOB PRIMARY KEY, name TEXT, info BLOB NOT NULL) WITHOUT ROWID;
-CREATE TABLE code (hash BLOB PRIMARY KEY, bytes INTEGER NOT NULL, like BLOB, packed BLOB NOT NULL)
-  WITHOUT ROWID;
-CREATE TABLE unit (key BLOB PRIMARY KEY, status TEXT, message TEXT, log TEXT, ptx BLOB,
-  ptx_hash TEXT, code BLOB, code_hash TEXT, tag TEXT) WITHOUT ROWID;
-CREATE TABLE verdict (key BLOB PRIMARY KEY, status TEXT NOT NULL, message TEXT,
-  reply BLOB NOT NULL) WITHOUT ROWID;
-CREATE TABLE measurement (key BLOB PRIMARY KEY, run INTEGER, cases BLOB NOT NULL,
-  status TEXT NOT NULL, message TEXT, ticks REAL, ns REAL, max_error REAL, mean_error REAL,
-  wrong REAL, unset REAL, registers INTEGER, lost INTEGER, reply BLOB NOT NULL) WITHOUT ROWID;
-CREATE TABLE genome (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE);
-CREATE TABLE evaluation (run INTEGER NOT NULL REFERENCES run, id INTEGER NOT NULL,
-  generation INTEGER NOT NULL, birth TEXT NOT NULL, first_parent INTEGER, second_parent INTEGER,
-  genome INTEGER NOT NULL REFERENCES genome, case_name TEXT, status TEXT NOT NULL, message TEXT,
-  ticks REAL, ns REAL, max_error REAL, mean_error REAL, wrong REAL, unset REAL, registers INTEGER,
-  source TEXT, ptx TEXT, fitness REAL, acceptable INTEGER, PRIMARY KEY (run, id)) WITHOUT ROWID;
-CREATE INDEX evaluation_generation ON evaluation (run, generation);
-CREATE VIEW evaluations AS SELECT run, e.id, generation, birth, first_parent, second_parent,
-  text AS genome, case_name AS "case", status, message, ticks, ns, max_error, mean_error, wrong,
-  unset, registers, source, ptx, fitness, acceptable
-  FROM evaluation e JOIN genome g ON g.id = e.genome;
-CREATE VIEW generations AS SELECT run, generation, count(*) AS evaluations,
-  sum(status = 'ok') AS ran, sum(acceptable) AS acceptable, min(fitness) AS best_fitness
-  FROM evaluation WHERE birth <> 'unmodified' GROUP BY run, generation;
-]] } -- SCHEMA[n] makes version n of version n - 1
-
-M.VERSION = #SCHEMA
+M.VERSION = #schema.VERSIONS
 
 local FLUSH_S = 0.05 -- at most so long a finding waits to be written
 
 ---@class gilua.archive
 ---@field path string
 ---@field read_only boolean
+---@field closed boolean?
+---@field writing boolean? a transaction is under way
 local Archive = {}
 Archive.__index = Archive
 Archive.__close = function(self) self:close() end
@@ -59,23 +35,62 @@ Archive.__close = function(self) self:close() end
 local function must(path, value, why, code)
   if value ~= nil then return value end
   if code == "format" then fail("%s is no archive of gilua's, or a broken one: %s", path, why) end
+  if code == "busy" then
+    fail("the archive is another process's alone: %s (on a file system of a network only one may "
+      .. "have it; look again when it has ended, or copy the folder)", why)
+  end
   fail("the archive cannot be used: %s", why)
 end
 
-local function migrated(self)
-  local version = must(self.path, self.db:row "PRAGMA user_version").user_version
-  if version > M.VERSION then
-    fail("%s is an archive of version %d, and this gilua reads up to %d: use a newer one",
-      self.path, version, M.VERSION)
+-- Refuses the version of a newer gilua.
+local function known(path, version)
+  if version <= M.VERSION then return version end
+  fail("%s is an archive of version %d, and this gilua reads up to %d: use a newer one", path,
+    version, M.VERSION)
+end
+
+-- The version of an archive that can be read; refuses what is none.
+local function version_of(path, db)
+  return known(path, must(path, schema.version(db)))
+end
+
+-- What is another program's is not touched: a writer sets how a database is kept.
+local function look_first(path)
+  if (lfs.attributes(path, "size") or 0) == 0 then return end
+  local db <close> = must(path, core.store.open(path, { read_only = true }))
+  version_of(path, db)
+end
+
+local function copy_into(path, db, to)
+  must(path, db:execute "PRAGMA query_only = 0") -- the file itself stays as it is
+  must(path, db:run("VACUUM INTO ?1", to))
+end
+
+-- A reader changes nothing: of an older archive it reads a copy, brought to the last version.
+local function newer_copy(path, db)
+  local folder = tempfolder.new()
+  local copy = folder.path .. "/" .. results.ARCHIVE
+  copy_into(path, db, copy)
+  db:close()
+  db = must(copy, core.store.open(copy))
+  must(copy, schema.migrate(db, version_of(copy, db)))
+  return db, folder
+end
+
+-- One to write to, of the last version. A disk that is full is waited for.
+local function open_writer(path)
+  look_first(path)
+  local db
+  local function opened()
+    local version, done, why, code
+    db, why, code = core.store.open(path)
+    if db then version, why, code = schema.version(db) end
+    if version then done, why, code = schema.migrate(db, known(path, version)) end
+    if done or code == "full" then return done, why, code end
+    must(path, nil, why, code)
   end
-  if self.read_only and version < M.VERSION then
-    fail("%s is an archive of version %d; open it for writing once, which makes it %d", self.path,
-      version, M.VERSION)
-  end
-  for n = version + 1, M.VERSION do
-    must(self.path, self.db:execute(("BEGIN IMMEDIATE; %s PRAGMA user_version = %d; COMMIT"):format(
-      SCHEMA[n], n)))
-  end
+  textfile.until_there_is_room(opened)
+  return db
 end
 
 --- Opens an archive, or makes one.
@@ -84,29 +99,36 @@ end
 ---@return gilua.archive
 function M.open(path, options)
   local read_only = options and options.read_only or false
-  local db, why, code = core.store.open(path, { read_only = read_only })
-  local self = setmetatable({ path = path, db = must(path, db, why, code), read_only = read_only,
+  local db, folder
+  if read_only then
+    db = must(path, core.store.open(path, { read_only = true }))
+    if version_of(path, db) < M.VERSION then db, folder = newer_copy(path, db) end
+  else
+    db = open_writer(path)
+  end
+  return setmetatable({ path = path, db = db, read_only = read_only, folder = folder,
     pending = {}, flushed = host.seconds(), genomes = {} }, Archive)
-  migrated(self)
-  return self
 end
 
 --------------------------------------------------------------------------------------------------
 -- Writing: what is found waits for a moment, and then goes in one transaction. A full disk is
 -- waited for.
 
--- All that waits, in one transaction; nothing of it where it does not go.
+-- All that waits, in one transaction; nothing of it where it does not go. Ctrl-C may have left the
+-- last one half done.
 local function write(self)
   local db = self.db
+  if self.writing then db:execute "ROLLBACK" end
+  self.writing = true
   local ok, why, code = db:execute "BEGIN IMMEDIATE"
   for _, change in ipairs(ok and self.pending or {}) do
     ok, why, code = db:run(change.sql, table.unpack(change, 1, change.n))
     if not ok then break end
   end
   if ok then ok, why, code = db:execute "COMMIT" end
-  if ok then return true end
-  db:execute "ROLLBACK"
-  return nil, why, code
+  if not ok then db:execute "ROLLBACK" end
+  self.writing = false
+  return ok and true or nil, why, code
 end
 
 --- Writes what waits.
@@ -125,8 +147,26 @@ function Archive:add(sql, ...)
 end
 
 function Archive:close()
+  if self.closed then return end
   self:flush()
   self.db:close()
+  if self.folder then getmetatable(self.folder).__close(self.folder) end
+  self.closed = true
+end
+
+--- A copy of it as it is now, in a file that is not there yet.
+---@param to string
+function Archive:copy(to)
+  copy_into(self.path, self.db, to)
+end
+
+--- The value of a column of bytes.
+---@param bytes string
+---@return any
+function Archive:decoded(bytes)
+  local ok, value = pcall(wire.decode, bytes)
+  if ok then return value end
+  fail("%s is broken: bytes in it are no value of gilua's", self.path)
 end
 
 --- The rows of a query.
@@ -157,23 +197,55 @@ function Archive:world(description)
   return self:row("SELECT id FROM world WHERE hash = ?1", hash).id, hash
 end
 
---- A run begins, or the last one is begun again.
+function Archive:next_id()
+  return self:row("SELECT coalesce(max(id), 0) + 1 AS id FROM run").id
+end
+
+--- The last run of the folder; nil where none began. (Its command's other evolutions are parts of
+--- it.)
+---@return table? row of `run`
+function Archive:last_run()
+  return self:row "SELECT * FROM run WHERE part_of IS NULL ORDER BY id DESC LIMIT 1"
+end
+
+--- A run begins, or the last one is begun again, in the world it was in.
 ---@param o { world: integer, seed: integer, device: string, problem: string, command: string,
 ---  resumed?: boolean }
 ---@return integer id
 function Archive:begin_run(o)
-  local last = self:row "SELECT id, world FROM run ORDER BY id DESC LIMIT 1"
-  if o.resumed and last then
-    if last.world == o.world then return last.id end
-    fail("this run cannot go on: the problem, gilua, the compiler or the device is another than it "
-      .. "was (views of %s tell which); begin a new one", self.path)
-  end
-  local id = (last and last.id or 0) + 1
-  self:add("INSERT INTO run (id, world, seed, device, problem, command, began) "
-    .. "VALUES (?1, ?2, ?3, ?4, ?5, ?6, datetime('now'))", id, o.world, o.seed, o.device, o.problem,
-    o.command)
+  local last = self:last_run()
+  if o.resumed and last then return last.id end
+  local id = self:next_id()
+  self:add("INSERT INTO run (id, world, seed, device, problem, command, began, uid) "
+    .. "VALUES (?1, ?2, ?3, ?4, ?5, ?6, datetime('now'), lower(hex(randomblob(16))))", id, o.world,
+    o.seed, o.device, o.problem, o.command)
   self:flush()
   return id
+end
+
+--- Another evolution of a run's command begins, or is begun again.
+---@param run integer
+---@param n integer which, from 1
+---@param seed integer
+---@return integer id
+function Archive:begin_part(run, n, seed)
+  local part = self:row("SELECT id FROM run WHERE part_of = ?1 ORDER BY id LIMIT 1 OFFSET ?2", run,
+    n - 1)
+  if part then return part.id end
+  local id = self:next_id()
+  self:add("INSERT INTO run (id, world, seed, device, problem, command, began, uid, part_of) "
+    .. "SELECT ?1, world, ?2, device, problem, command, datetime('now'), "
+    .. "lower(hex(randomblob(16))), id FROM run WHERE id = ?3", id, seed, run)
+  self:flush()
+  return id
+end
+
+--- What a run is, for people and for a simulation of it.
+---@param run integer
+---@param title string
+---@param scheme string JSON
+function Archive:describe(run, title, scheme)
+  self:add("UPDATE run SET title = ?2, scheme = ?3 WHERE id = ?1", run, title, scheme)
 end
 
 ---@param run integer
@@ -182,7 +254,8 @@ function Archive:end_run(run)
 end
 
 local EVALUATION = "INSERT OR REPLACE INTO evaluation SELECT ?1, ?2, ?3, ?4, ?5, ?6, g.id, ?8, ?9, "
-  .. "?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21 FROM genome g WHERE g.text = ?7"
+  .. "?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22 FROM genome g "
+  .. "WHERE g.text = ?7"
 
 --- One evaluation of a run.
 ---@param run integer
@@ -197,7 +270,8 @@ function Archive:evaluated(run, individual, generation, case_name)
   end
   self:add(EVALUATION, run, individual.id, generation, individual.birth, parents[1], parents[2],
     text, case_name, m.status, m.message, m.ticks, m.ns, m.max_error, m.mean_error, m.wrong,
-    m.unset, m.registers, m.source_hash, m.ptx_hash, individual.fitness, individual.acceptable)
+    m.unset, m.registers, m.source_hash, m.ptx_hash, individual.fitness, individual.acceptable,
+    m.key)
 end
 
 --------------------------------------------------------------------------------------------------
@@ -214,7 +288,10 @@ Memory.__index = Memory
 ---@param run? integer on a GPU
 ---@return gilua.memory
 function Archive:memory(world, run)
-  return setmetatable({ archive = self, world = world, run = run }, Memory)
+  local row = self:row("SELECT id FROM world WHERE hash = ?1", world)
+  local of = run and self:row("SELECT uid FROM run WHERE id = ?1", run)
+  return setmetatable({ archive = self, world = world, world_id = row and row.id, run = run,
+    run_uid = of and of.uid or run }, Memory)
 end
 
 function Memory:key(...)
@@ -225,26 +302,14 @@ function Memory:flush()
   self.archive:flush()
 end
 
--- Keys are blobs, of half the size of their text; SQLite 3.40 has no function that makes them.
-local function blob(hex)
-  return (hex:gsub("%x%x", function(byte) return string.char(tonumber(byte, 16)) end))
-end
-
-local function hex(bytes)
-  return bytes and (bytes:gsub(".", function(c) return ("%02x"):format(c:byte()) end))
-end
-
-local UNIT = "SELECT status, message, log, ptx, ptx_hash, code, code_hash, tag FROM unit "
-  .. "WHERE key = CAST(?1 AS BLOB)"
+local UNIT = "SELECT status, message, log, ptx, ptx_hash, code, code_hash, tag, seconds "
+  .. "FROM unit WHERE key = ?1"
 
 --- What a compiler made of a text.
 ---@param hash string of the text
 ---@return gilua.unit?
 function Memory:unit(hash)
-  if self.fresh then return nil end
-  local unit = self.archive:row(UNIT, blob(self:key("unit", hash)))
-  if unit then unit.ptx, unit.code = hex(unit.ptx), hex(unit.code) end
-  return unit
+  return not self.fresh and self.archive:row(UNIT, self:key("unit", hash)) or nil
 end
 
 -- Like the first code that was kept, the unmodified kernel's, others need little room.
@@ -257,19 +322,18 @@ function Memory:keep_code(hash, text)
   end
   self.kept = self.kept or {}
   self.kept[hash] = true
-  self.archive:add("INSERT OR IGNORE INTO code VALUES (CAST(?1 AS BLOB), ?2, CAST(?3 AS BLOB), "
-    .. "CAST(?4 AS BLOB))", blob(hash), #text, like and blob(like.hash),
-    core.store.pack(text, like and like.text or ""))
+  self.archive:add("INSERT OR IGNORE INTO code VALUES (?1, ?2, ?3, CAST(?4 AS BLOB))", hash, #text,
+    like and like.hash, core.store.pack(text, like and like.text or ""))
 end
 
 ---@param text gilua.plan.text
 ---@param compiled gilua.compiled what was made of it, and its code
 function Memory:keep_unit(text, compiled)
   local unit = compiled:of(text.hash)
-  self.archive:add("INSERT OR REPLACE INTO unit VALUES (CAST(?1 AS BLOB), ?2, ?3, ?4, "
-    .. "CAST(?5 AS BLOB), ?6, CAST(?7 AS BLOB), ?8, ?9)", blob(self:key("unit", text.hash)),
-    unit.status, unit.message, unit.log, unit.ptx and blob(unit.ptx), unit.ptx_hash,
-    unit.code and blob(unit.code), unit.code_hash, unit.tag)
+  self.archive:add("INSERT OR REPLACE INTO unit VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, "
+    .. "?10, ?11, ?12)", self:key("unit", text.hash), self.world_id, text.hash, unit.status,
+    unit.message, unit.log, unit.ptx, unit.ptx_hash, unit.code, unit.code_hash, unit.tag,
+    unit.seconds)
   if unit.ptx then self:keep_code(unit.ptx, compiled:code(unit.ptx)) end
 end
 
@@ -277,36 +341,44 @@ end
 ---@param hash string
 ---@return string?
 function Memory:code(hash)
-  local row = self.archive:row("SELECT bytes, like, packed FROM code WHERE hash = CAST(?1 AS BLOB)",
-    blob(hash))
+  local row = self.archive:row("SELECT bytes, like, packed FROM code WHERE hash = ?1", hash)
   if not row then return nil end
-  local like = row.like and self:code(hex(row.like)) or ""
+  local like = row.like and self:code(row.like) or ""
   return must(self.archive.path, core.store.unpack(row.packed, row.bytes, like))
 end
 
 local function found(self, sql, key)
   if self.fresh then return nil end
-  local row = self.archive:row(sql, blob(key))
-  return row and wire.decode(row.reply), row
+  local row = self.archive:row(sql, key)
+  return row and self.archive:decoded(row.reply), row
 end
 
----@param key string
+-- A farm's key: the hash of a code, and what it is launched with.
+local function parts(key)
+  return key:match "^(%S+) ?(.*)$"
+end
+
+---@param key string of PTX and launch
 ---@return table? verdict of the checked run
 function Memory:verdict(key)
-  return (found(self, "SELECT reply FROM verdict WHERE key = CAST(?1 AS BLOB)",
-    self:key("verdict", key)))
+  return (found(self, "SELECT reply FROM verdict WHERE key = ?1", self:key("verdict", key)))
 end
 
 ---@param key string
 ---@param verdict table
 function Memory:keep_verdict(key, verdict)
-  self.archive:add("INSERT OR REPLACE INTO verdict VALUES (CAST(?1 AS BLOB), ?2, ?3, "
-    .. "CAST(?4 AS BLOB))", blob(self:key("verdict", key)), verdict.status, verdict.message,
-    wire.encode(verdict))
+  local ptx, launch = parts(key)
+  self.archive:add("INSERT OR REPLACE INTO verdict VALUES (?1, ?2, ?3, ?4, ?5, ?6, "
+    .. "CAST(?7 AS BLOB))", self:key("verdict", key), self.world_id, ptx, launch, verdict.status,
+    verdict.message, wire.encode(verdict))
 end
 
+--- What a measurement is kept under.
+---@param case string what tells it from others
+---@param key string of code and launch
+---@return string
 function Memory:key_of_run(case, key)
-  return self:key("measurement", tostring(self.run or ""), case, key)
+  return self:key("measurement", tostring(self.run_uid or ""), case, key)
 end
 
 ---@param case string what tells it from others
@@ -314,7 +386,7 @@ end
 ---@return table? measurement
 ---@return boolean? lost it broke the GPU's context
 function Memory:measurement(case, key)
-  local m, row = found(self, "SELECT reply, lost FROM measurement WHERE key = CAST(?1 AS BLOB)",
+  local m, row = found(self, "SELECT reply, lost FROM measurement WHERE key = ?1",
     self:key_of_run(case, key))
   return m, m and row.lost == 1
 end
@@ -324,11 +396,11 @@ end
 ---@param m table measurement
 ---@param lost? boolean
 function Memory:keep_measurement(case, key, m, lost)
-  self.archive:add("INSERT OR REPLACE INTO measurement VALUES (CAST(?1 AS BLOB), ?2, "
-    .. "CAST(?3 AS BLOB), ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, CAST(?14 AS BLOB))",
-    blob(self:key_of_run(case, key)), self.run, blob(self:key("case", case)), m.status, m.message,
-    m.ticks, m.ns, m.max_error, m.mean_error, m.wrong, m.unset, m.registers, lost or nil,
-    wire.encode(m))
+  local code, launch = parts(key)
+  self.archive:add("INSERT OR REPLACE INTO measurement VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, "
+    .. "?10, ?11, ?12, ?13, ?14, ?15, ?16, CAST(?17 AS BLOB))", self:key_of_run(case, key),
+    self.world_id, self.run, self:key("case", case), code, launch, m.status, m.message, m.ticks,
+    m.ns, m.max_error, m.mean_error, m.wrong, m.unset, m.registers, lost or nil, wire.encode(m))
 end
 
 --- What is known of a case without making it.
@@ -336,16 +408,15 @@ end
 ---@return table? info
 function Memory:case(case)
   if self.fresh then return nil end
-  local row = self.archive:row("SELECT info FROM cases WHERE key = CAST(?1 AS BLOB)",
-    blob(self:key("case", case)))
-  return row and wire.decode(row.info)
+  local row = self.archive:row("SELECT info FROM cases WHERE key = ?1", self:key("case", case))
+  return row and self.archive:decoded(row.info)
 end
 
 ---@param case string
 ---@param info table
 function Memory:keep_case(case, info)
-  self.archive:add("INSERT OR REPLACE INTO cases VALUES (CAST(?1 AS BLOB), ?2, CAST(?3 AS BLOB))",
-    blob(self:key("case", case)), info.name, wire.encode(info))
+  self.archive:add("INSERT OR REPLACE INTO cases VALUES (?1, ?2, ?3, CAST(?4 AS BLOB))",
+    self:key("case", case), self.world_id, info.name, wire.encode(info))
 end
 
 return M

@@ -1,0 +1,90 @@
+-- described: a scheme as data, so that an archive can tell what a run was: its numbers and texts,
+-- its functions by their names in gilua, and what of the problem a simulation needs (gi.replay).
+
+local json = require "gilua.base.json"
+
+local M = {}
+
+M.OWN = "own" -- a function that has no name in gilua
+
+-- Where a scheme's functions have names.
+local ROOMS = { "evolve", "genome", "select", "fitness", "minimise", "control" }
+
+local names -- function -> "select.truncation"
+
+local function name_of(f)
+  if not names then
+    names = {}
+    local rooms = { own = require "gilua.problem.own" }
+    for _, room in ipairs(ROOMS) do rooms[room] = require("gilua.search." .. room) end
+    for room, functions in pairs(rooms) do
+      for name, value in pairs(functions) do
+        if type(value) == "function" then names[value] = ("%s.%s"):format(room, name) end
+      end
+    end
+  end
+  return f and names[f] or M.OWN
+end
+
+-- Numbers, texts and tables of them; nil for the rest.
+local function plain(value)
+  local kind = type(value)
+  if kind == "number" or kind == "string" or kind == "boolean" then return value end
+  if kind ~= "table" or getmetatable(value) then return nil end
+  local copy = {}
+  for key, inner in pairs(value) do
+    if type(key) == "string" or math.type(key) == "integer" then copy[key] = plain(inner) end
+  end
+  return copy
+end
+
+local NUMBERS = { "population", "generations", "finalists", "start", "base", "check" }
+local FUNCTIONS = { "init", "mutate", "cross", "fitness", "acceptable", "select", "minimise",
+  "hold" }
+
+local function functions_of(scheme)
+  local list = {}
+  for _, name in ipairs(FUNCTIONS) do
+    if scheme[name] then list[#list + 1] = { name, name_of(scheme[name]) } end
+  end
+  local breed = {}
+  for i, step in ipairs(scheme.breed) do breed[i] = name_of(step) end
+  list[#list + 1] = { "breed", json.array(breed) }
+  return json.object(list)
+end
+
+local function parameters_of(problem)
+  local list = {}
+  for i, p in ipairs(problem.parameters) do
+    list[i] = { name = p.name, default = plain(p.default), switch = p.switch == true,
+      values = plain(p.values), in_source = p.in_source ~= false }
+  end
+  return json.array(list)
+end
+
+--- What a run is, as JSON.
+---@param run Run
+---@return string
+function M.scheme(run)
+  local scheme, list = run.scheme, {}
+  for _, name in ipairs(NUMBERS) do list[#list + 1] = { name, scheme[name] } end
+  list[#list + 1] = { "functions", functions_of(run.functions) }
+  list[#list + 1] = { "draw", run.functions.draw and M.OWN }
+  list[#list + 1] = { "case_draws", json.array(run.case_draws) }
+  list[#list + 1] = { "genes", plain(scheme.genes) }
+  list[#list + 1] = { "parameters", parameters_of(run.problem) }
+  list[#list + 1] = { "tolerance", plain(run.problem.tolerance) }
+  return json.line(json.object(list))
+end
+
+--- A function by the name that it has in gilua; nil where it has none there.
+---@param name string "select.truncation"
+---@return function?
+function M.named(name)
+  name_of()
+  for f, known in pairs(names) do
+    if known == name then return f end
+  end
+end
+
+return M

@@ -1,0 +1,62 @@
+-- evaluations: what an archive has of the mutants of a run, as measurements: the columns of the
+-- view and, of what was measured, every other field, unpacked when somebody asks for it.
+
+local fail = require "gilua.base.fail"
+
+local M = {}
+
+-- A measurement of what did not get as far.
+local NOTHING = { n = 0, off = 1, nan = 0, wrong = 1, unset = 1, registers = 0, shared_bytes = 0,
+  ticks = math.huge, ns = math.huge, max_error = math.huge, mean_error = math.huge }
+
+local ROWS = "SELECT v.*, m.reply AS _reply FROM evaluations v "
+  .. "JOIN evaluation e ON e.run = v.run AND e.id = v.id "
+  .. "LEFT JOIN measurement m ON m.key = e.measurement WHERE v.run = ?1 ORDER BY v.id"
+
+local function unpacked(archive)
+  return { __index = function(row, name)
+    local reply = rawget(row, "_reply")
+    if not reply then return rawget(row, "status") ~= "ok" and NOTHING[name] or nil end
+    row._reply = nil
+    for field, value in pairs(archive:decoded(reply)) do
+      if rawget(row, field) == nil then row[field] = value end
+    end
+    return row[name]
+  end }
+end
+
+local NUMBERS = { "id", "generation", "ticks", "ns", "max_error", "mean_error", "wrong", "unset",
+  "registers", "fitness", "acceptable" }
+
+-- SQLite keeps what it is given in any column; an archive may be a stranger's.
+local function check(archive, row)
+  for _, name in ipairs(NUMBERS) do
+    local value = rawget(row, name)
+    if value ~= nil and type(value) ~= "number" then
+      fail("%s is broken: %s of evaluation %s is no number", archive.path, name, tostring(row.id))
+    end
+  end
+  if not row.baseline then
+    fail("%s is broken: evaluation %s has no unmodified kernel before it", archive.path,
+      tostring(row.id))
+  end
+end
+
+--- All evaluations of a run, in their order; each has the measurement of the unmodified kernel on
+--- the same case as `baseline`. An `acceptable` is true or false.
+---@param archive gilua.archive open as long as they are used
+---@param run integer
+---@return table[] rows
+function M.of(archive, run)
+  local rows, meta, baseline = archive:rows(ROWS, run), unpacked(archive), nil
+  for _, row in ipairs(rows) do
+    setmetatable(row, meta)
+    if row.birth == "unmodified" then baseline = row end
+    row.baseline = baseline
+    check(archive, row)
+    if row.acceptable ~= nil then row.acceptable = row.acceptable == 1 end
+  end
+  return rows
+end
+
+return M
