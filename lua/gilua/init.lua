@@ -5,23 +5,27 @@
 -- face: which room a module lives in is nobody's business outside; scripts ask it for everything.
 
 local core = require "gilua.core"
+local trace = require "gilua.base.trace"
 
 -- The rooms, each above those that it may import from (tests/lua/rooms.lua holds them to it).
 local rooms = {
-  { "base", "attempt ends fail settings stats host textfile tempfolder json luadata base64 wire "
-    .. "shell cli arithmetic diff" },
-  { "search", "evolve genome select fitness minimise control configured pareto repeats" },
-  { "problem", "problem place tolerance kerneltable tablecase tablecheck arrayfills families "
-    .. "creference expression samples own" },
-  { "store", "archive" },
+  { "base", "attempt apart ends fail fingerprint results nearest hint trace settings stats host "
+    .. "textfile tempfolder events server json csv luadata base64 wire shell cli arithmetic diff" },
+  { "search", "evolve pieces genome select fitness minimise control configured pareto repeats" },
+  { "problem", "problem place tolerance kerneltable tablerows tablecase tablecheck pointed "
+    .. "arrayfills families creference expression samples own" },
+  { "store", "archive schema world merge evaluations" },
   { "farm", "farm funnel crew runner worker compiler" },
-  { "report", "report folder history findings kept tuned progress html plot explain t4 disparity" },
-  { "study", "experiment gecco2014 eurogp2014 tune validate adequacy" },
+  { "report", "report folder described history findings kept tuned progress html plot explain "
+    .. "below t4 recording tuningcache disparity live state census lineage landscape markup "
+    .. "gnuplot" },
+  { "study", "experiment gecco2014 eurogp2014 tune validate replay adequacy best" },
   { "new", "newproblem reading parts csource headers slice signature branches hostcode hostvalue "
-    .. "instances assumed launchguess argumentguess usage precision problemtext offered trial "
-    .. "backport checkproblem coverage otherdata promises textureguess" },
+    .. "instances callers members layout assumed launchguess scalaruse scalarguess structguess "
+    .. "argumentguess usage precision problemtext offered trial backport checkproblem coverage "
+    .. "otherdata promises textureguess" },
   { "prompt", "prompt inspect mutant errors" },
-  { "command", "commands answer runs improve winner doctor meant" },
+  { "command", "commands answer runs rundiff improve winner doctor meant watch" },
 }
 
 local modules = {} -- name -> what `require` takes
@@ -38,13 +42,24 @@ local gi = {
   nifti = core.nifti,
   image = core.image,
   library = core.library.open,
+  ptx = core.ptx.open,
   rng = core.rng.new,
   modules = modules, -- what every other field is: its name -> what `require` takes
 }
 
+-- What is wrong with a call is told at the line that made it, not here.
+local function passed_on(ok, ...)
+  if ok then return ... end
+  local why = ...
+  if type(why) ~= "string" then error(why, 0) end
+  trace.misuse("%s", why)
+end
+
 --- A table of functions that can itself be called.
 local function callable(functions, call)
-  return setmetatable(functions, { __call = function(_, ...) return call(...) end })
+  return setmetatable(functions, { __call = function(_, ...)
+    return passed_on(pcall(call, ...))
+  end })
 end
 
 gi.array = callable({
@@ -68,10 +83,14 @@ function gi.device(name, options)
   local model = options and options.model or "h200"
   if type(model) == "string" then
     local found, table_or_message = pcall(require, "gilua.base.gpu." .. model)
-    if not found then
-      error(("no GPU model '%s' in lua/gilua/base/gpu: %s"):format(model, table_or_message), 2)
+    if found then
+      model = table_or_message
+    elseif tostring(table_or_message):find("not found:", 1, true) then
+      trace.misuse("no GPU model is called '%s': it would be lua/gilua/base/gpu/%s.lua", model,
+        model)
+    else
+      error(table_or_message, 0)
     end
-    model = table_or_message
   end
   return core.device.open(name or "emu", model)
 end

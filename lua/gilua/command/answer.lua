@@ -3,19 +3,21 @@
 -- error in both, and with --json the object's `error` too.
 
 local ends = require "gilua.base.ends"
+local events = require "gilua.base.events"
 local json = require "gilua.base.json"
 local printable = require "gilua.base.printable"
+local trace = require "gilua.base.trace"
 
 local M = {}
 
 --- The option, for a command's list.
 M.JSON = { name = "json", default = false, doc = "print one JSON object in place of text" }
 
---- A line for a person.
+--- A line for a person. What tells events has its text on standard error.
 ---@param o table options of the command
 ---@param format string
 function M.say(o, format, ...)
-  if not (o.quiet or o.json) then
+  if not (o.quiet or o.json and not events.on()) then
     printable.print(select("#", ...) > 0 and format:format(...) or format)
   end
 end
@@ -30,12 +32,13 @@ function M.refusal(problem)
   if ends.is_interruption(problem) or text == "interrupted" then
     text, status = "interrupted", ends.STATUS.interrupted
   elseif type(problem) == "string" then
-    text = debug.traceback(problem, 2)
+    text = trace.text(problem, 2)
   end
   return select(2, pcall(ends.with, status, "%s", text))
 end
 
 local function print_object(value)
+  if events.on() then return events.tell("result", value.pairs) end
   io.write(json.encode(value), "\n")
 end
 
@@ -47,8 +50,8 @@ end
 function M.given(o, work)
   local ok, value, status, sentence = xpcall(work, M.refusal, o)
   if not ok then
-    if o.json then
-      print_object(json.object { { "error", (value.message:match "^[^\n]*") },
+    if o.json and not events.on() then
+      print_object(json.object { { "error", (tostring(value):match "^[^\n]*") },
         { "status", value.status } })
     end
     error(value, 0)

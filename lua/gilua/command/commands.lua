@@ -3,20 +3,25 @@
 
 local answer = require "gilua.command.answer"
 local ends = require "gilua.base.ends"
+local events = require "gilua.base.events"
 local fail = require "gilua.base.fail"
 local gi = require "gilua"
 local improve = require "gilua.command.improve"
 local meant = require "gilua.command.meant"
 local past = require "gilua.command.past"
+local program = require "gilua.command.run"
 local winner = require "gilua.command.winner"
 
 local M = {}
 
 -- By name; each returns an exit status, nil for success.
 local COMMANDS = {
-  doctor = require "gilua.command.doctor", tune = improve.tune, evolve = improve.evolve,
+  doctor = require "gilua.command.doctor", run = program.run, record = program.record,
+  tune = improve.tune, evolve = improve.evolve,
   apply = winner.apply, verify = winner.verify, log = past.log, show = past.show,
-  export = past.export, rescore = past.rescore,
+  export = past.export, rescore = past.rescore, merge = require "gilua.command.merge",
+  replay = require "gilua.command.replay", diff = require("gilua.command.rundiff").run,
+  watch = require("gilua.command.watch").run,
 }
 
 local function status_of(ok)
@@ -91,8 +96,14 @@ end
 ---@param name string
 function M.run(name)
   local ok, status = xpcall(COMMANDS[name], answer.refusal)
-  if not ok then error(status, 0) end
-  if status then os.exit(status, true) end
+  if not ok then
+    events.ended(status.status, status.message)
+    error(status, 0)
+  end
+  if not status then return end -- the host goes on
+  events.ended(status)
+  ends.finish()
+  os.exit(status, true)
 end
 
 --- Refuses a word in a script's place that is none.

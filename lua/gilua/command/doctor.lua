@@ -17,6 +17,18 @@ local function compiler(found)
   end
 end
 
+-- Only what begins below the source needs it: a warning.
+local function linker(found)
+  local info, message = core.compile.linker()
+  if info then
+    found:add { "ok", "nvJitLink", info.version .. ", " .. info.path,
+      figures = { { "version", info.version }, { "path", info.path } } }
+  else
+    found:add { "!!", "nvJitLink", message, advice = {
+      "to do: nothing, unless edited PTX is to run on a GPU" } }
+  end
+end
+
 -- What needs no GPU goes on without a driver: a warning.
 local function driver(found)
   local d = core.system.driver()
@@ -65,6 +77,7 @@ local function examine(o)
     _VERSION, core.system.cores(), core.home), figures = { { "version", core.system.version() },
     { "cores", core.system.cores() }, { "home", core.home } } }
   compiler(found)
+  linker(found)
   driver(found)
   box(found)
   file(found, "brain", os.getenv("GILUA_BRAIN") or "/usr/share/mricron/templates/ch2bet.nii.gz",

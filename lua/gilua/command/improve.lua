@@ -5,7 +5,6 @@ local ends = require "gilua.base.ends"
 local fail = require "gilua.base.fail"
 local gi = require "gilua"
 local answer = require "gilua.command.answer"
-local core = require "gilua.core"
 local runs = require "gilua.command.runs"
 local shell = require "gilua.base.shell"
 local winner = require "gilua.command.winner"
@@ -28,29 +27,60 @@ local function tunable(problem)
     .. "problem.lua)", problem.dir)
 end
 
-local function counting(o)
-  if o.quiet or o.json or not core.system.isatty(2) then return nil end
-  return function(done, total)
-    io.stderr:write(("\rsetting %d of %d"):format(done, total), done == total and "\r\27[K" or "")
+local function count(done, total)
+  io.stderr:write(("\rsetting %d of %d"):format(done, total), done == total and "\r\27[K" or "")
+end
+
+-- How far the tuning is, for who watches its terminal or its page.
+local function counting(run, o)
+  local told = not o.quiet and gi.host.takes_escapes(2)
+  local page = gi.live.page(run.folder)
+  return function(done, total, row)
+    if told then count(done, total) end
+    gi.tune.tell(done, total, row)
+    if page:is_due() then
+      page:write(gi.tuned.page(run), { on = true,
+        text = ("%d of %d settings are measured"):format(done, total) })
+    end
   end
 end
 
--- Every setting, or a sample where there are more than anybody wants to wait for.
-local function tuned(problem, farm, o)
+-- What the times belong to: problem, device, parameters and their values, case.
+local function world_of(problem, farm, case)
+  local names, values = tunable(problem), {}
+  for _, p in ipairs(problem.parameters) do
+    values[p.name] = p.switch and { false, true } or p.values
+  end
+  return gi.tuningcache.world(problem, farm, { parameters = names, values = values, case = case })
+end
+
+-- Every setting, or a sample where there are more than anybody wants to wait for. What is found is
+-- in the run's folder, whatever comes after it.
+local function tuned(problem, farm, o, folder, on)
+  local case = gi.own.case(problem, o.seed, o.device)
+  local world = world_of(problem, farm, case)
+  local cache <close> = o.cache and gi.tuningcache.open(o.cache, world) or nil
+  local run = { problem = problem, farm = farm, seed = o.seed, folder = folder, world = world,
+    cache = cache, on = on }
   local result = gi.tune.run {
-    problem = problem, farm = farm, case = gi.own.case(problem, o.seed, o.device),
-    parameters = tunable(problem), sample = o.sample, rng = gi.rng(o.seed),
-    on_result = counting(o),
+    problem = problem, farm = farm, case = case, parameters = world.parameters,
+    sample = o.sample, rng = gi.rng(o.seed), on_result = counting(run, o), cache = cache,
   }
   if not result.best then
     fail("no setting gives right answers: gilua check %s", problem.dir)
   end
-  return result
+  return result, gi.tuned.write(result, run), cache
 end
 
-local function settings_line(result, farm)
-  return ("%d settings%s on %s. Best: %s."):format(#result.rows,
-    result.sampled and (" of %d"):format(result.total) or "", farm:description(),
+local function settings_line(result, farm, cache)
+  local n, from = #result.rows, ""
+  if cache and cache.foreign then
+    from = (", with times of %s in %s"):format(cache.device, cache.path)
+  elseif cache then
+    from = (", %d of them from %s"):format(cache.taken, cache.path)
+  end
+  return ("%d settings%s on %s%s. Best: %s."):format(n,
+    result.sampled and (" of %d"):format(result.total) or "", farm:description(), from,
     gi.tuned.genome(result) == "" and "as it is" or gi.tuned.genome(result))
 end
 
@@ -59,11 +89,11 @@ local function tune(o)
   local folder <close> = gi.folder.open(o.out, ("out/tune-%s-%d"):format(problem.name, o.seed))
   local out = folder.dir
   local farm <close> = gi.farm(problem, { device = o.device, jobs = o.jobs })
-  local result = tuned(problem, farm, o)
-  local value = gi.tuned.write(result, { problem = problem, farm = farm, seed = o.seed,
-    folder = folder })
+  gi.history.open(folder, problem, farm, o.seed)
+  local result, value, cache = tuned(problem, farm, o, folder)
   for _, line in ipairs(gi.tune.lines(result, { limit = o.rows })) do answer.say(o, "%s", line) end
-  answer.say(o, "%s All are in %s/results.t4.json", settings_line(result, farm), out)
+  answer.say(o, "%s All are in %s/results.t4.json", settings_line(result, farm, cache),
+    out)
   if gi.tuned.genome(result) == "" then return value, ends.STATUS.no_winner end
   local run = shell.word(out)
   answer.say(o, "Next: gilua evolve %s --from %s, or gilua verify %s", shell.word(o.problem), run,
@@ -77,7 +107,8 @@ function M.tune()
     runs = true,
     positional = { { name = "problem", doc = "its folder" } }, SAMPLE,
     { name = "rows", default = 12, min = 1, doc = "of the fastest that are shown" },
-    answer.JSON,
+    { name = "cache", type = "string",
+      doc = "a cache file of Kernel Tuner's: what it knows is taken, what is new is added" },
   }
   return answer.given(o, tune)
 end
@@ -86,17 +117,19 @@ end
 -- evolve
 
 -- What evolution starts from: a run's winner, or the best settings; "" for the kernel as it is.
+-- And whose that is, and the tuning.
 local function start_of(problem, farm, o, folder)
   if o.from then
     local run = runs.read(o.from)
     local fits, why = problem.grammar:apply(run.genome)
+    local _, below = gi.genome.parts(run.genome)
+    if fits and below ~= "" then fits, why = gi.below.open(problem, farm):genes(below) end
     if not fits then fail("the winner of %s does not fit %s: %s", o.from, problem.dir, why) end
-    return run.genome
+    return run.genome, o.from
   elseif o.tune then
-    local result = tuned(problem, farm, o)
-    folder:write("results.t4.json", gi.t4.encode(result))
+    local result = tuned(problem, farm, o, folder, "the settings are tuned, evolution begins")
     answer.say(o, "%s", settings_line(result, farm))
-    return gi.tuned.genome(result)
+    return gi.tuned.genome(result), "tuning", result
   end
   return ""
 end
@@ -140,21 +173,47 @@ local function looking_at(data, o)
   end }
 end
 
+-- Where genes come from, for what --genome says; nil for those of the source, as evolution does.
+local function draw_of(problem, farm, o)
+  if o.genome == "source" then return nil end
+  local below = gi.genome.ptx_source(gi.below.open(problem, farm))
+  if o.genome == "ptx" then return below end
+  return gi.genome.either(gi.genome.source(problem, gi.own.genes(problem)), below)
+end
+
+-- The page of an evolution, with the tuning before it.
+local function page_with(tuning)
+  return function(run, parts)
+    local e = gi.live.own_page(run, parts)
+    e.tuning = tuning and { { title = "Tuning before evolution", result = tuning } }
+    return e
+  end
+end
+
 local function evolved(problem, o, folder, data)
-  local report = gi.report.observer(folder)
   local farm <close> = gi.farm(problem, { device = o.device, jobs = o.jobs })
-  local start = start_of(problem, farm, o, folder)
+  gi.history.open(folder, problem, farm, o.seed)
+  local start, start_from, tuning = start_of(problem, farm, o, folder)
+  local report = gi.report.observer(folder, { page = page_with(tuning) })
   if start ~= "" then answer.say(o, "Starts from %s", start) end
   local watch = gi.otherdata.watch(problem, farm)
   local run = gi.evolve.run {
     problem = problem, farm = farm, fitness = gi.fitness.within(problem.tolerance),
     population = o.population, generations = o.generations, rng = gi.rng(o.seed), start = start,
-    init = gi.own.first, genes = gi.own.genes(problem), hold = watch.hold,
+    start_from = start_from,
+    init = gi.own.first, genes = gi.own.genes(problem), draw = draw_of(problem, farm, o),
+    hold = watch.hold,
     new_case = function(_, rng) return gi.own.case(problem, rng:int(1 << 31), o.device) end,
     observers = { looking_at(data, o), watch, report,
       gi.progress.new { quiet = o.quiet, results = report } },
   }
   return run, watch
+end
+
+local SORTS = { source = true, ptx = true, both = true }
+
+local function check_genome(text)
+  return SORTS[text], "must be source, ptx or both"
 end
 
 function M.evolve()
@@ -167,6 +226,8 @@ function M.evolve()
     { name = "from", type = "string", doc = "start from what this run found, of tune or evolve" },
     { name = "tune", default = false, doc = "tune first, and start from the best settings" },
     SAMPLE,
+    { name = "genome", default = "source", check = check_genome,
+      doc = "what genes change: source, ptx (its instructions), both" },
     { name = "weak-data", default = false,
       doc = "also where the data notice too few changes of the kernel" },
   }
@@ -183,8 +244,9 @@ function M.evolve()
   winner.warn_of_untested(o, run.result.untested)
   winner.warn_of_untold(o, run.result.untold)
   winner.warn_of_promises(o, run.result.promises)
-  answer.say(o, "Next: gilua verify %s, and gilua apply %s puts it into the file it came from",
-    shell.word(out), shell.word(out))
+  answer.say(o, "Next: gilua verify %s, and gilua apply %s %s", shell.word(out), shell.word(out),
+    gi.below.has(run.result.best.genome) and "says where the kernel is"
+    or "puts it into the file it came from")
 end
 
 return M

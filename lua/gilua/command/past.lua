@@ -5,6 +5,8 @@ local ends = require "gilua.base.ends"
 local fail = require "gilua.base.fail"
 local gi = require "gilua"
 local lfs = require "lfs"
+local luafile = require "gilua.command.luafile"
+local pieces = require "gilua.search.pieces"
 local printable = require "gilua.base.printable"
 local progress = require "gilua.report.progress"
 
@@ -12,15 +14,23 @@ local M = {}
 
 local RUN = { { name = "run", doc = "its folder" } }
 
--- A run's archive, and which of its runs is meant: the last.
-local function archive_of(dir)
+local WHICH = { name = "which", type = "integer", min = 1,
+  doc = "another evolution of the folder, by the number that gilua log gives" }
+
+-- A run's archive, and which of its runs is meant.
+local function archive_of(dir, which)
   local path = dir .. "/" .. gi.history.FILE
   if not lfs.attributes(path) then
     fail("%s holds no %s: it is no run, or one of an older gilua", dir, gi.history.FILE)
   end
   local archive = gi.archive.open(path, { read_only = true })
-  local run = archive:row "SELECT * FROM run ORDER BY id DESC LIMIT 1"
-  if not run then fail("%s: no run has begun there", path) end
+  local run
+  if which then run = archive:row("SELECT * FROM run WHERE id = ?1", which)
+  else run = archive:last_run() end
+  if not run then
+    fail(which and "%s has no evolution %d (gilua log lists them)" or "%s: no run has begun there",
+      path, which)
+  end
   return archive, run
 end
 
@@ -29,30 +39,44 @@ end
 
 -- The best of a generation is the acceptable one of the least fitness, as evolution has it.
 local LOG = [[
-SELECT generation, count(*) AS evaluated, sum(status = 'ok') AS ran,
-  coalesce(sum(acceptable), 0) AS acceptable,
-  (SELECT u.ticks FROM evaluations u WHERE u.run = e.run AND u.generation = e.generation
-    AND u.birth = 'unmodified' ORDER BY id LIMIT 1) AS unmodified_ticks,
-  (SELECT id FROM evaluations b WHERE b.run = e.run AND b.generation = e.generation
-    AND b.acceptable AND b.fitness IS NOT NULL ORDER BY b.fitness, b.id LIMIT 1) AS best
-FROM evaluations e WHERE run = ?1 AND birth NOT IN ('unmodified', 'finalist', 'knock-out', 'best')
-GROUP BY generation
+WITH of_run AS (SELECT id, generation, birth, status, ticks, fitness, acceptable, genome
+    FROM evaluation WHERE run = ?1),
+  members AS (SELECT * FROM of_run
+    WHERE birth NOT IN ('unmodified', 'finalist', 'knock-out', 'best')),
+  counted AS (SELECT generation, count(*) AS evaluated, sum(status = 'ok') AS ran,
+    coalesce(sum(acceptable), 0) AS acceptable FROM members GROUP BY generation),
+  least AS (SELECT *, min(fitness) OVER (PARTITION BY generation) AS least FROM members
+    WHERE acceptable AND fitness IS NOT NULL),
+  best AS (SELECT generation, min(id) AS id, ticks, genome FROM least WHERE fitness = least
+    GROUP BY generation),
+  base AS (SELECT generation, min(id), ticks FROM of_run WHERE birth = 'unmodified'
+    GROUP BY generation)
+SELECT c.*, best.id AS best, base.ticks / best.ticks AS gain, text AS genome
+FROM counted c LEFT JOIN best USING (generation) LEFT JOIN base USING (generation)
+LEFT JOIN genome ON genome.id = best.genome ORDER BY generation
 ]]
 
 local STATUSES = "SELECT status, count(*) AS n FROM evaluation WHERE run = ?1 GROUP BY status "
   .. "ORDER BY n DESC, status"
 
+local OTHERS = "SELECT id, seed, title, ended FROM run WHERE id <> ?1 ORDER BY id"
+
+-- What else is in the folder.
+local function say_others(o, archive, run)
+  for _, other in ipairs(archive:rows(OTHERS, run.id)) do
+    answer.say(o, "another: --which %d: %s, seed %s, %s", other.id, other.title or "run",
+      other.seed, other.ended and "ended" or "has not come to its end")
+  end
+end
+
 local function log(o)
-  local archive <close>, run = archive_of(o.run)
+  local archive <close>, run = archive_of(o.run, o.which)
   answer.say(o, "%10s %9s %5s %10s %9s  %5s  %s", "generation", "evaluated", "ran", "acceptable",
     "best", "id", "genome")
   for _, row in ipairs(archive:rows(LOG, run.id)) do
-    local best = row.best and archive:row("SELECT * FROM evaluations WHERE run = ?1 AND id = ?2",
-      run.id, row.best)
-    local gain = best and row.unmodified_ticks
-      and ("%.3fx"):format(row.unmodified_ticks / best.ticks)
     answer.say(o, "%10d %9d %5d %10d %9s  %5s  %s", row.generation, row.evaluated, row.ran,
-      row.acceptable, gain or "-", row.best or "-", best and best.genome or "")
+      row.acceptable, row.gain and ("%.3fx"):format(row.gain) or "-", row.best or "-",
+      row.genome or "")
   end
   local parts = {}
   for i, s in ipairs(archive:rows(STATUSES, run.id)) do
@@ -60,11 +84,12 @@ local function log(o)
   end
   answer.say(o, "%s; %s", table.concat(parts, ", "),
     run.ended and "ended " .. run.ended .. " UTC" or "has not come to its end")
+  say_others(o, archive, run)
 end
 
 function M.log()
   log(gi.cli { doc = "What a run evaluated, a line a generation, also while it is on.",
-    positional = RUN })
+    positional = RUN, WHICH })
 end
 
 --------------------------------------------------------------------------------------------------
@@ -82,8 +107,29 @@ GROUP BY e.id ORDER BY depth, e.id
 local SHOWN = { "generation", "birth", "case", "status", "message", "ticks", "ns", "max_error",
   "mean_error", "wrong", "unset", "registers", "fitness", "acceptable" }
 
+-- What was measured, and with the same genome in other evaluations.
+local MEASURED = "SELECT m.reply FROM evaluation e JOIN measurement m ON m.key = e.measurement "
+  .. "WHERE e.run = ?1 AND e.id = ?2"
+local AGAIN = "SELECT id, generation, \"case\", status, ticks FROM evaluations WHERE run = ?1 "
+  .. "AND genome = ?2 AND id <> ?3 ORDER BY id"
+
+local function say_measured(o, archive, run, m)
+  local row = archive:row(MEASURED, run.id, m.id)
+  local samples = row and archive:decoded(row.reply).samples
+  if samples and #samples > 0 then
+    local list = {}
+    for i, ns in ipairs(samples) do list[i] = gi.json.number(ns) end
+    answer.say(o, "%-12s %s", "samples_ns", table.concat(list, " "))
+  end
+  for i, again in ipairs(archive:rows(AGAIN, run.id, m.genome, m.id)) do
+    answer.say(o, "%-12s %d, generation %d, %s: %s%s", i == 1 and "measured as" or "", again.id,
+      again.generation, again.case, again.status,
+      again.status == "ok" and (", %s ticks"):format(gi.json.number(again.ticks)) or "")
+  end
+end
+
 local function show(o)
-  local archive <close>, run = archive_of(o.run)
+  local archive <close>, run = archive_of(o.run, o.which)
   local ancestors = archive:rows(ANCESTORS, run.id, o.id)
   local m = ancestors[1]
   if not m then fail("%s has no evaluation %d (gilua log lists generations)", o.run, o.id) end
@@ -91,16 +137,23 @@ local function show(o)
   for _, name in ipairs(SHOWN) do
     if m[name] ~= nil then answer.say(o, "%-12s %s", name, tostring(m[name])) end
   end
+  say_measured(o, archive, run, m)
   for i = 2, #ancestors do
     local a = ancestors[i]
     answer.say(o, "%-12s %d, generation %d, %s: %s", i == 2 and "ancestors" or "", a.id,
       a.generation, a.birth, a.genome)
+  end
+  if not lfs.attributes(o.run .. "/result.json") then
+    return answer.say(o, "\n(what was run lies with the run itself: here is its archive alone)")
   end
   local kept = gi.kept.read(o.run, gi.json.decode(gi.textfile.read(o.run .. "/result.json",
     "the result")).kept)
   local source, why = kept.grammar:apply(m.genome, true)
   if not source then fail("the genome does not fit what the run kept: %s", why) end
   answer.say(o, "")
+  for _, gene in ipairs(gi.below.explain(kept, m.genome)) do
+    answer.say(o, "%s\n    %s", gene.gene, gene.text)
+  end
   io.write(printable.text(o.source and source
     or gi.diff.unified(kept.source, source, kept.source_path:match "[^/]*$")))
 end
@@ -110,6 +163,7 @@ function M.show()
     doc = "One mutant of a run: what became of it, its ancestors, its source as a difference.",
     positional = { RUN[1], { name = "id", doc = "its number, as gilua log and export have it" } },
     { name = "source", default = false, doc = "the whole source, not the difference" },
+    WHICH,
   }
   local id = math.tointeger(tonumber(o.id))
   if not id then ends.with(ends.STATUS.usage, "ID must be a whole number, not '%s'", o.id) end
@@ -124,34 +178,54 @@ local COLUMNS = { "id", "generation", "birth", "first_parent", "second_parent", 
   "status", "message", "ticks", "ns", "max_error", "mean_error", "wrong", "unset", "registers",
   "source", "ptx", "fitness", "acceptable" }
 
--- As RFC 4180 has it; an infinite number as R and pandas read it.
-local function csv_field(value)
-  if value == nil then return "" end
-  if type(value) == "number" then
-    return value == math.huge and "Inf" or value ~= value and "NaN" or gi.json.number(value)
-  end
-  return value:find('[,"\r\n]') and '"' .. value:gsub('"', '""') .. '"' or value
-end
-
-local FORMS = {}
-
-function FORMS.csv(rows, write)
-  write(table.concat(COLUMNS, ",") .. "\n")
-  for _, row in ipairs(rows) do
-    local fields = {}
-    for i, name in ipairs(COLUMNS) do fields[i] = csv_field(row[name]) end
-    write(table.concat(fields, ",") .. "\n")
-  end
-end
-
-function FORMS.jsonl(rows, write)
-  for _, row in ipairs(rows) do
+-- What stands before the rows, and a row.
+local FORMS = {
+  csv = { gi.csv.line(COLUMNS), function(row) return gi.csv.row(row, COLUMNS) end },
+  jsonl = { "", function(row)
     local fields = {}
     for i, name in ipairs(COLUMNS) do
       fields[i] = { name, row[name] == nil and gi.json.null or row[name] }
     end
-    write(gi.json.line(gi.json.object(fields)) .. "\n")
+    return gi.json.line(gi.json.object(fields)) .. "\n"
+  end },
+}
+
+local PAGE = 10000
+local ROWS = "SELECT * FROM evaluations WHERE run = ?1 AND id > ?2 ORDER BY id LIMIT " .. PAGE
+
+-- Some rows at a time: an archive may have more than the memory.
+local function write_rows(archive, run, form, write)
+  local last = math.mininteger
+  write(form[1])
+  repeat
+    local texts, rows = {}, archive:rows(ROWS, run.id, last)
+    for i, row in ipairs(rows) do texts[i] = form[2](row) end
+    write(table.concat(texts))
+    last = #rows > 0 and rows[#rows].id or last
+  until #rows < PAGE
+end
+
+local function straight_into(path, work)
+  local file, why = io.open(path, "wb")
+  if not file then fail("cannot write %s", why) end
+  local function must(done, problem)
+    if not done then fail("cannot write %s: %s", path, problem) end
   end
+  work(function(text) must(file:write(text)) end)
+  must(file:close())
+end
+
+-- Whoever looks at the file finds all of it, or what was there before. What is no file (a pipe, a
+-- device, a link) stays what it is.
+local function into_file(path, work)
+  local mode = lfs.symlinkattributes(path, "mode")
+  if mode and mode ~= "file" then return straight_into(path, work) end
+  local part = path .. ".part"
+  local journal = gi.textfile.journal(part)
+  work(function(text) journal:add(text) end)
+  journal:close()
+  local moved, why = os.rename(part, path)
+  if not moved then fail("cannot write %s: %s", path, why) end
 end
 
 function M.export()
@@ -160,38 +234,23 @@ function M.export()
     positional = RUN,
     { name = "csv", default = false, doc = "comma-separated values, which is the usual" },
     { name = "jsonl", default = false, doc = "a JSON object a line" },
+    WHICH,
   }
-  local archive <close>, run = archive_of(o.run)
-  local texts = {}
-  FORMS[o.jsonl and "jsonl" or "csv"](archive:rows("SELECT * FROM evaluations WHERE run = ?1 "
-    .. "ORDER BY id", run.id), function(text) texts[#texts + 1] = text end)
-  if o.out then gi.textfile.write(o.out, table.concat(texts)) else io.write(table.concat(texts)) end
+  local archive <close>, run = archive_of(o.run, o.which)
+  local form = FORMS[o.jsonl and "jsonl" or "csv"]
+  local function work(write) write_rows(archive, run, form, write) end
+  if o.out then into_file(o.out, work) else work(function(text) io.write(text) end) end
 end
 
 --------------------------------------------------------------------------------------------------
 -- rescore
 
--- A formula is a Lua file that returns a function like a scheme's fitness.
-local function formula_of(path)
-  local chunk, why = loadfile(path)
-  if not chunk then fail("%s", why) end
-  local formula = chunk()
-  if type(formula) ~= "function" then
-    fail("%s must return a function (own, baseline) -> number, as a scheme's fitness is", path)
-  end
-  return formula
-end
-
 local function rescored(rows, formula)
-  local baseline, list = nil, {}
-  for _, row in ipairs(rows) do
-    if row.birth == "unmodified" then baseline = row end
-    local value = formula(row, baseline)
-    if type(value) ~= "number" or value ~= value then
-      fail("the formula gives %s for evaluation %d (%s): a number is needed", tostring(value),
-        row.id, row.genome)
-    end
-    list[#list + 1] = { row = row, value = value }
+  local list, at = {}, {}
+  local value = pieces.guarded(at, "fitness", formula, "the formula")
+  for i, row in ipairs(rows) do
+    at.generation = row.generation
+    list[i] = { row = row, value = value(row, row.baseline) }
   end
   table.sort(list, function(a, b)
     if a.value ~= b.value then return a.value < b.value end
@@ -206,12 +265,10 @@ function M.rescore()
     positional = { RUN[1], { name = "formula",
       doc = "a Lua file that returns a function (own, baseline) -> number" } },
     { name = "rows", default = 12, min = 1, doc = "of the best that are shown" },
+    WHICH,
   }
-  local archive <close>, run = archive_of(o.run)
-  -- in the order of generations, each with its unmodified kernel first
-  local rows = archive:rows("SELECT * FROM evaluations WHERE run = ?1 ORDER BY generation, "
-    .. "birth <> 'unmodified', id", run.id)
-  local list = rescored(rows, formula_of(o.formula))
+  local archive <close>, run = archive_of(o.run, o.which)
+  local list = rescored(gi.evaluations.of(archive, run.id), luafile.formula(o.formula))
   answer.say(o, "%14s %14s %6s %10s  %s", "by the formula", "in the run", "id", "generation",
     "genome")
   local shown, seen = 0, {}

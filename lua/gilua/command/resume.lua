@@ -16,7 +16,7 @@ local function command_of(dir)
     fail("%s holds no archive.sqlite: it is no run, or one of an older gilua", dir)
   end
   local archive <close> = gi.archive.open(path, { read_only = true })
-  local row = archive:row "SELECT command, ended FROM run ORDER BY id DESC LIMIT 1"
+  local row = archive:last_run()
   local command = row and gi.json.decode(row.command)
   if type(command) ~= "table" or type(command.words) ~= "table" then
     fail("%s does not tell how the run was begun", path)
@@ -26,8 +26,10 @@ end
 
 -- As if the command had been typed again, where it was typed.
 local function begin(command, dir)
-  local moved, why = lfs.chdir(command.folder)
-  if not moved then fail("the run was begun in %s: %s", command.folder, why) end
+  local moved, why = lfs.chdir(command.folder or "")
+  if not moved then
+    fail("the run was begun in %s: %s", command.folder or "a folder that was gone", why)
+  end
   for name, value in pairs(command.options) do gi.options[name] = value end
   gi.options.resume = dir
   local words = {}

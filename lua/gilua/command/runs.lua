@@ -17,6 +17,7 @@ local M = {
 ---@field path string of the file that says so
 ---@field folder string of the problem
 ---@field genome string
+---@field from? string where its winner was found, in words
 ---@field seed integer
 ---@field untested? integer[] changed lines that the small case does not reach, where that is known
 ---@field untold? integer[] changed lines of which its data do not notice a change, likewise
@@ -83,7 +84,8 @@ function M.read(dir)
   end
   return { dir = dir, path = path, folder = folder, genome = best.genome,
     seed = math.tointeger(told.seed) or 1, kept = result.kept,
-    wrong = found_wrong(dir, best.genome),
+    wrong = found_wrong(dir, best.genome) or best.right == false,
+    from = type(best.from or told.from) == "string" and (best.from or told.from) or nil,
     untested = told == result and whole_numbers(result.untested) or nil,
     untold = told == result and whole_numbers(result.untold) or nil,
     promises = told == result and sentences(result.promises) or nil }

@@ -137,6 +137,11 @@ function M.apply()
     write_improved(o, path, text, old)
     told_of_data(o, run)
   end
+  if gi.below.has(run.genome) then
+    answer.say(o, "Genes below the source are in no source: %s/best.ptx is the kernel with all of "
+      .. "them, to be loaded (cuModuleLoadData) in its place", o.run)
+  end
+  if run.from then answer.say(o, "The winner was found by %s", run.from) end
   local told = settings_to_tell(kept.parameters, params)
   if #told > 0 then
     answer.say(o, "Besides, where the kernel is launched: %s", table.concat(told, ", "))
@@ -190,7 +195,7 @@ end
 -- For apply, which runs nothing.
 local function keep(o, value)
   local path = o.run .. "/" .. runs.VERIFIED
-  local kept, why = pcall(gi.textfile.write, path, gi.json.encode(value) .. "\n")
+  local kept, why = gi.attempt(gi.textfile.write, path, gi.json.encode(value) .. "\n")
   if not kept then
     answer.say(o, "%s cannot be kept, so that apply will not know of it: %s", path, why)
   end
@@ -243,6 +248,7 @@ local function verify(o)
   local farm <close> = gi.farm(problem, { device = o.device, jobs = o.jobs })
   answer.say(o, "%s on %s", run.genome == "" and "the kernel as it is" or run.genome,
     farm:description())
+  if gi.below.has(run.genome) then gi.below.open(problem, farm) end
   local found = { own = on_own_data(o, run, problem, farm) }
   found.other = on_other_data(o, run, problem, farm)
   found.all_right = found.own.all_right and not (found.other and found.other.wrong > 0)

@@ -9,11 +9,12 @@ local M = {}
 ---@class gilua.unit what is remembered of one compiled text: a failure, or where its code is
 ---@field status string? what went wrong
 ---@field message string?
----@field log string?
+---@field log string? of what failed; of PTX that was edited, the genes that found nothing to change
 ---@field ptx string? hash of the kept PTX
 ---@field ptx_hash string? of the PTX in its canonical form: equal for equal kernels
 ---@field code string? hash of what a device is given: machine code, or the PTX
 ---@field code_hash string? of the kernel's machine code, where there is any
+---@field seconds number? that a compiler took for it
 ---@field tag string? what tells this kernel from others in the same image
 
 ---@class gilua.compiled
@@ -69,7 +70,8 @@ function Compiled:add(hash, r, images)
   if not r.code then return self:fail(hash, "compile_error", r.message, r.log) end
   local image = images and images[r.image]
   self.units[hash] = { ptx = self:keep(r.code), ptx_hash = r.hash, code_hash = r.code_hash,
-                       code = self:keep(image or r.code), tag = image and r.tag or "" }
+                       code = self:keep(image or r.code), tag = image and r.tag or "",
+                       log = r.lost }
 end
 
 --- There is no code, and why.

@@ -6,6 +6,7 @@
 
 local core = require "gilua.core"
 local crew = require "gilua.farm.crew"
+local undo = require "gilua.base.undo"
 
 local M = {
   limit_s = 20, -- of a processor, for one compilation, as compile_timeout_s of gi.farm
@@ -38,10 +39,8 @@ local function elsewhere(source, options)
     done = function(reply) found = reply.results end,
     blame = function(status, reason) found = lost(options, status, reason) end,
   }
-  local ok, why = xpcall(process.drain, function(e) return e end, process)
-  if ok then return found end
-  forget_process()
-  error(why, 0)
+  undo(forget_process, process.drain, process)
+  return found
 end
 
 --- Compiles a source.

@@ -93,9 +93,11 @@ end
 ---@param box string what they are shut into: "emu", "gpu" (which lets the driver work) or "none"
 ---@return gilua.crew
 function M.open(list, memory_bytes, box)
+  local program, unknown = core.system.program()
+  if not program then fail("cannot start the workers: %s", unknown) end
   local scratch, reason = core.file.folder()
   if not scratch then fail("%s", reason) end
-  local argv = { core.system.program(), "--worker", box, scratch:path(), tostring(memory_bytes) }
+  local argv = { program, "--worker", box, scratch:path(), tostring(memory_bytes) }
   local processes, why = core.farm.open(argv, #list, { memory_bytes = memory_bytes })
   if not processes then fail("%s", why) end
   local crew = M.new(list, memory_bytes, processes)

@@ -16,6 +16,7 @@ local crew = require "gilua.farm.crew"
 local funnel = require "gilua.farm.funnel"
 local settings = require "gilua.base.settings"
 local stats = require "gilua.base.stats"
+local undo = require "gilua.base.undo"
 
 local CHECKS = { every = true, parents = true, winners = true }
 local CLOCKS = { events = true, spans = true }
@@ -68,9 +69,8 @@ local function gpus(device, limits, box)
       fail("device '%s' cannot be opened: %s", device, why)
     end,
   }
-  local ok, why = pcall(asked.drain, asked)
+  undo(function() asked:close() end, asked.drain, asked)
   asked:close()
-  if not ok then error(why, 0) end
   found.box = box
   return found
 end
@@ -200,16 +200,13 @@ end
 --- An error in `work`, the interrupt key's too, leaves no job behind: the farm is good for more, or
 --- `closed` where it could not be tidied.
 function Farm:guarded(work)
-  local ok, why = xpcall(work, function(e)
-    return type(e) == "string" and debug.traceback(e, 2) or e
-  end)
-  if ok then return end
-  local tidy = pcall(function()
-    self.funnel:abandon()
-    self.crew:clear()
-  end)
-  if not tidy then self:close() end
-  error(why, 0)
+  undo(function()
+    local tidy = pcall(function()
+      self.funnel:abandon()
+      self.crew:clear()
+    end)
+    if not tidy then self:close() end
+  end, work)
 end
 
 --- Serves the crew until nothing is left.
@@ -308,6 +305,22 @@ function Farm:evaluate(genomes, case, options)
   report()
   self:account(base, plans, results)
   return results
+end
+
+--- The PTX that a genome compiles to.
+---@param genome? string "", the unmodified kernel
+---@return string? ptx
+---@return string? message why there is none
+function Farm:ptx(genome)
+  local plan
+  self:guarded(function()
+    plan = self.funnel:plan(genome or "")
+    self.funnel:begin { plan }
+  end)
+  self:serve()
+  if plan.failure then return nil, plan.failure.message end
+  if not self.funnel:has_code(plan, plan.text, "ptx") then self:serve() end
+  return self.funnel:ptx_of(plan.text)
 end
 
 --- Runs genomes on the problem's small case with every check on (races, uninitialised reads, loop

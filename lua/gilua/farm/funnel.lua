@@ -7,6 +7,7 @@
 --
 --   plan:      genome -> source
 --   compile:   source -> PTX and, for a GPU, machine code, in batches
+--   edit:      PTX -> PTX, where the genome has genes for it
 --   check:     the small case on the virtual GPU with every check on; holds for every case
 --   run:       the whole case on the device; holds for the case at hand
 --
@@ -18,11 +19,11 @@
 -- decide: which worker does what (crew.lua), and what a script sees (farm.lua).
 
 local fail = require "gilua.base.fail"
-local core = require "gilua.core"
-local lfs = require "lfs"
+local fingerprint = require "gilua.base.fingerprint"
 local compiled = require "gilua.farm.compiled"
 local crew = require "gilua.farm.crew"
 local plans_of = require "gilua.farm.plan"
+local settings = require "gilua.base.settings"
 local wire = require "gilua.base.wire"
 local failed = require("gilua.farm.runner").failed
 
@@ -52,6 +53,7 @@ function M.new(problem, workers, devices, options)
     verdicts = {}, killers = {}, -- by key: what holds for every case
     runs = {}, -- by key: measurements on the case at hand
     dropped = {}, -- hashes of texts whose code a memory had not
+    edits = {}, -- texts whose PTX is at hand to be edited
     came = {}, -- of the case at hand: who came to where an answer is, by kind of hash
     waiting = {}, -- topic -> plans
     seconds = { case = 0, compile = 0, checked = 0, run = 0, check = 0, time = 0 },
@@ -120,27 +122,24 @@ function Funnel:forget()
   self.compiled:forget()
 end
 
----@param texts gilua.plan.text[] of one target and the same options
-function Funnel:compile_job(texts)
+--- What a job of the compiler's is like, whatever it asks for. `ask(list)` is its message.
+---@param texts gilua.plan.text[]
+function Funnel:code_job(texts, ask)
   local function job(list)
     return {
       kind = "compile", role = "host", limit_s = self.options.compile_timeout_s,
-      sleep_s = crew.SLEEP_S,
-      message = function()
-        local units = {}
-        for i, text in ipairs(list) do
-          units[i] = { source = text.source, names = self.names, kernel = self.problem.kernel }
-        end
-        return { op = "compile", units = units, target = list[1].target, options = list[1].options }
-      end,
+      sleep_s = crew.SLEEP_S, message = function() return ask(list) end,
       done = function(reply)
         self.seconds.compile = self.seconds.compile + reply.seconds
         self.counts.compilations = self.counts.compilations + #list
         for i, text in ipairs(list) do
           self.compiled:add(text.hash, reply.results[i], reply.images)
+          self.compiled:of(text.hash).seconds = reply.seconds / #list
           if self.memory then self.memory:keep_unit(text, self.compiled) end
         end
-        for _, text in ipairs(list) do self:settle(text.hash) end
+        self:gather(function()
+          for _, text in ipairs(list) do self:settle(text.hash) end
+        end)
       end,
       blame = function(status, reason)
         self.counts.compilations = self.counts.compilations + 1
@@ -157,6 +156,64 @@ function Funnel:compile_job(texts)
   return job(texts)
 end
 
+---@param texts gilua.plan.text[] of one target and the same options
+function Funnel:compile_job(texts)
+  return self:code_job(texts, function(list)
+    local units = {}
+    for i, text in ipairs(list) do
+      units[i] = { source = text.source, names = self.names, kernel = self.problem.kernel }
+    end
+    return { op = "compile", units = units, target = list[1].target, options = list[1].options }
+  end)
+end
+
+--- PTX of a text that was compiled, and is at hand.
+function Funnel:ptx_of(text)
+  return self:code(self.compiled:of(text.hash).ptx)
+end
+
+---@param texts gilua.plan.text[] of one target; the PTX that they edit is at hand
+function Funnel:edit_job(texts)
+  return self:code_job(texts, function(list)
+    local units = {}
+    for i, text in ipairs(list) do
+      local other = text.of ~= text.base and self:ptx_of(text.of) or nil
+      units[i] = { genes = text.genes, other = other }
+    end
+    return { op = "edit", base = self:ptx_of(list[1].base), units = units,
+             target = list[1].target, kernel = self.problem.kernel }
+  end)
+end
+
+--- Posts what is to be edited, in batches.
+function Funnel:post_edits()
+  local by_target = {}
+  for _, text in ipairs(self.edits) do
+    by_target[text.target] = by_target[text.target] or {}
+    table.insert(by_target[text.target], text)
+  end
+  self.edits = {}
+  for _, target in ipairs(settings.keys(by_target)) do
+    self:post_batches(by_target[target], self.edit_job)
+  end
+end
+
+--- A plan waits for its text, whose PTX is edited as soon as what it is made from is at hand.
+function Funnel:edit(plan, text)
+  if self:has_code(plan, text.base, "ptx") and self:has_code(plan, text.of, "ptx") then
+    self:wait_for(text.hash, plan, function() table.insert(self.edits, text) end)
+    if not self.gathering then self:post_edits() end
+  end
+end
+
+--- Takes plans on by `step`, and posts together what they have to be edited.
+function Funnel:gather(step)
+  self.gathering = true
+  step()
+  self.gathering = false
+  self:post_edits()
+end
+
 --- How many of what is left go into one compilation: many at first, because that is cheaper, few at
 --- the end, so that all workers finish together. A unit's code does not depend on its company.
 function Funnel:batch_size(left)
@@ -171,7 +228,7 @@ function Funnel:new_texts(plans)
   local groups, by_key = {}, {}
   for _, plan in ipairs(plans) do
     for _, text in ipairs(plan:texts()) do
-      if not self:known(text) and not self.waiting[text.hash] then
+      if not text.of and not self:known(text) and not self.waiting[text.hash] then
         self.waiting[text.hash] = {}
         local key = text.target .. "\n" .. table.concat(text.options, "\n")
         local group = not text.alone and by_key[key] or {}
@@ -211,20 +268,27 @@ function Funnel:has_code(plan, text, kind)
   self.compiled:drop(text.hash)
   self.dropped[text.hash] = true
   if unit then self.counts.compilations = self.counts.compilations - 1 end -- counted as done
-  self:wait_for(text.hash, plan, function() self.crew:post(self:compile_job { text }) end)
+  if text.of then
+    self:edit(plan, text)
+  else
+    self:wait_for(text.hash, plan, function() self.crew:post(self:compile_job { text }) end)
+  end
   return false
+end
+
+--- Posts jobs for texts, in batches.
+function Funnel:post_batches(texts, job)
+  local first = 1
+  while first <= #texts do
+    local n = self:batch_size(#texts - first + 1)
+    self.crew:post(job(self, table.move(texts, first, first + n - 1, 1, {})))
+    first = first + n
+  end
 end
 
 --- Compiles what nobody has compiled yet, in batches.
 function Funnel:compile_all(plans)
-  for _, group in ipairs(self:new_texts(plans)) do
-    local first = 1
-    while first <= #group do
-      local n = self:batch_size(#group - first + 1)
-      self.crew:post(self:compile_job(table.move(group, first, first + n - 1, 1, {})))
-      first = first + n
-    end
-  end
+  for _, group in ipairs(self:new_texts(plans)) do self:post_batches(group, self.compile_job) end
 end
 
 --- Is all compiled that the plan needs? False where it waits, or gets no further.
@@ -232,7 +296,7 @@ function Funnel:is_compiled(plan)
   for _, text in ipairs(plan:texts()) do
     local unit = self:known(text)
     if not unit then
-      self:wait_for(text.hash, plan)
+      if text.of then self:edit(plan, text) else self:wait_for(text.hash, plan) end
       return false
     elseif unit.status then
       plan:fail(unit.status, unit.message, unit.log)
@@ -495,19 +559,22 @@ function Funnel:need_case()
   self:makes_case()()
 end
 
---- What tells a case from others: its spec, and what the files hold that it names.
-local function key_of(case)
-  local parts = {}
-  for name, value in pairs(case) do
-    local path = type(value) == "string" and lfs.attributes(value, "mode") == "file" and value
-    local file = path and io.open(path, "rb")
-    if file then
-      parts[#parts + 1] = ("%s=%s"):format(name, core.system.hash(file:read "a"))
-      file:close()
-    end
+-- What the files and folders hold that a spec names.
+local function add_named(parts, name, value)
+  if type(value) == "table" then
+    for key, inner in pairs(value) do add_named(parts, ("%s.%s"):format(name, key), inner) end
+  elseif type(value) == "string" then
+    local held = fingerprint.of(value)
+    if held then parts[#parts + 1] = ("%s=%s"):format(name, held) end
   end
+end
+
+--- What tells a case from others: its spec, and what it names.
+local function key_of(case)
+  local spec, parts = wire.encode(case), {}
+  add_named(parts, "", case)
   table.sort(parts)
-  return wire.encode(case) .. table.concat(parts, " ")
+  return spec .. table.concat(parts, " ")
 end
 
 --- Makes a case the one at hand; its first run is the unmodified kernel's, which is begun here.
@@ -548,12 +615,14 @@ end
 --- Compiles what is new and takes every plan as far as it goes now.
 function Funnel:begin(plans)
   self:compile_all(plans)
-  for _, plan in ipairs(plans) do self:advance(plan) end
+  self:gather(function()
+    for _, plan in ipairs(plans) do self:advance(plan) end
+  end)
 end
 
 --- After an error: nobody waits for anything any more.
 function Funnel:abandon()
-  self.waiting = {}
+  self.waiting, self.edits, self.gathering = {}, {}, false
 end
 
 function Funnel:close()
@@ -568,7 +637,12 @@ function Funnel:result_of(plan)
   local m = {}
   for k, v in pairs(found) do m[k] = v end
   m.genome, m.source_hash = plan.genome, plan.text and plan.text.hash
-  if plan.unit then m.ptx_hash, m.code_hash = plan.unit.ptx_hash, plan.unit.code_hash end
+  local unit = plan.unit or {}
+  m.ptx_hash, m.code_hash, m.compile_s = unit.ptx_hash, unit.code_hash, unit.seconds
+  m.lost = not unit.status and unit.log or nil
+  if self.memory and found ~= plan.failure then
+    m.key = self.memory:key_of_run(self.case_key, plan.key)
+  end
   local verdict = plan.verdict
   if verdict then
     m.uninitialised_reads = verdict.uninitialised_reads

@@ -4,6 +4,7 @@
 
 local core = require "gilua.core"
 local failed = require("gilua.farm.runner").failed
+local genomes = require "gilua.search.genome"
 
 local M = {}
 
@@ -36,6 +37,9 @@ Plan.__index = Plan
 ---@field target string
 ---@field hash string of all three
 ---@field alone boolean? not to be compiled together with others
+---@field genes string? that edit the PTX of another text, `of`; of a text that has none itself
+---@field of gilua.plan.text?
+---@field base gilua.plan.text? the unmodified kernel's, whose instructions the genes name
 
 ---@param source string
 ---@param options string[]
@@ -46,11 +50,25 @@ local function text_of(source, options, target)
   return { source = source, options = options, target = target, hash = core.system.hash128(all) }
 end
 
---- What is to be compiled before this plan can go on.
+--- What a text's PTX is edited to.
+---@param of gilua.plan.text
+---@param base gilua.plan.text
+---@param genes string
+---@return gilua.plan.text
+local function edited_text(of, base, genes)
+  return { of = of, base = base, genes = genes, options = of.options, target = of.target,
+    hash = core.system.hash128(of.hash .. "\n" .. genes) }
+end
+
+--- What is to be compiled before this plan can go on, in this order.
 ---@return gilua.plan.text[]
 function Plan:texts()
   if self.failure then return {} end
-  return self.check and self.checked ~= self.text and { self.text, self.checked } or { self.text }
+  local text, list = self.text, {}
+  if text.of then list = { text.base, text.of } end
+  list[#list + 1] = text
+  if self.check and self.checked ~= text then list[#list + 1] = self.checked end
+  return list
 end
 
 --- The compiler was through with its text.
@@ -159,12 +177,20 @@ local function virtual(target)
   return (target:gsub("^sm_", "compute_"))
 end
 
+--- The text of the unmodified kernel.
+---@return gilua.plan.text
+function Maker:unmodified()
+  self.base = self.base or self:plan("").text
+  return self.base
+end
+
 --- What is known of a genome before anything is compiled.
 ---@param genome string|table "" is the unmodified kernel; { source =, params = } one by hand; kin:
 ---  the unmodified text but for words inside its functions, fit to be compiled with others
 ---@return gilua.plan
 function Maker:plan(genome)
   local by_hand = type(genome) == "table"
+  local edits = by_hand and "" or select(2, genomes.parts(genome))
   local source, params, unbounded = self:source_of(genome)
   local plan = setmetatable({ genome = name_of(genome, source), by_hand = by_hand }, Plan)
   if not source then
@@ -180,10 +206,11 @@ function Maker:plan(genome)
   target = target or self.target
   plan.text = text_of((by_hand and "" or self.prologue) .. source, options, target)
   plan.text.alone = by_hand and not genome.kin
+  if edits ~= "" then plan.text = edited_text(plan.text, self:unmodified(), edits) end
   plan.checked = plan.text
   -- Where every loop ends as it did no guard is needed, nor a second compilation; the unmodified
   -- kernel's guards say how far those of others may count.
-  if self.checked_prologue and (unbounded or genome == "") then
+  if self.checked_prologue and edits == "" and (unbounded or genome == "") then
     plan.checked = text_of(self.checked_prologue .. source, options, virtual(target))
   end
   return plan

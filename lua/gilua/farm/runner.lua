@@ -7,6 +7,7 @@
 
 local attempt = require "gilua.base.attempt"
 local core = require "gilua.core"
+local pointed = require "gilua.problem.pointed"
 local stats = require "gilua.base.stats"
 local fitness = require "gilua.search.fitness"
 local tolerance = require "gilua.problem.tolerance"
@@ -26,7 +27,7 @@ local PAIR_BLOCKS, MOST_OTHERS = 20, 4 -- of interleaved launches; see M:pair
 function M.new(problem, device)
   return setmetatable({
     problem = problem, device = device, virtual = device:name() == "emu",
-    buffers = {}, textures = {}, modules = {}, used = {},
+    buffers = {}, textures = {}, modules = {}, used = {}, scratch = {},
   }, M)
 end
 
@@ -51,19 +52,39 @@ local function outputs(case)
   return { case, table.unpack(case.also or {}) }
 end
 
----@param scratch? boolean the kernel may write to it, and nobody looks at it
-function M:buffer(array, label, scratch)
+--- What the device has of an array of the case.
+---@param array userdata
+---@param label? string its name in messages, when it is made
+---@return userdata buffer
+function M:buffer(array, label)
   local b = self.buffers[array]
   if not b then
-    local options = { read_only = not scratch, label = label }
+    local options = { read_only = not self.scratch[array], label = label }
     for _, o in ipairs(outputs(self.case)) do
       if array == o.output then options.read_only, options.initial = false, o.initial end
       if array == o.expected then options.hidden = true end
     end
-    b = must(self.device:buffer(array, options))
+    b = must(self.device:buffer(self:pointed(array, options), options))
     self.buffers[array] = b
   end
   return b
+end
+
+--- What a buffer of an array holds: where it has structs with pointers a copy with these set.
+function M:pointed(array, options)
+  local pointers = self.pointers and self.pointers[array]
+  if not pointers then return array end
+  local function address_of(...) return self:buffer(...):address() end
+  if options and options.initial then
+    options.initial = pointed.array(options.initial, pointers, address_of)
+  end
+  return pointed.array(array, pointers, address_of)
+end
+
+--- What an output holds now: its own array, or one with pointers in its place.
+---@return userdata
+function M:read(array)
+  return must(self:buffer(array):read())
 end
 
 --- Textures are made once a case: a launch describes them anew each time.
@@ -89,6 +110,10 @@ function M:value(v, launch)
     local description = launch.textures and launch.textures[v.texture]
     if not description then error(("launch: no texture is called '%s'"):format(v.texture), 0) end
     return self:texture(description)
+  elseif type(v) == "table" and v.struct then
+    return pointed.struct(v, function(...) return self:buffer(...):address() end)
+  elseif type(v) == "userdata" then
+    return self:pointed(v)
   end
   return v
 end
@@ -142,12 +167,15 @@ end
 --- A launch of a mutant, its constants written: what module:launch and module:time take.
 function M:prepare(module, mutant)
   local launch = self.problem:launch(self.case, mutant.values)
-  local fill = {}
+  local fill, filled = {}, {}
+  self.pointers, self.scratch = launch.pointers, {}
+  for _, array in ipairs(launch.scratch or {}) do self.scratch[array] = true end
   for i, o in ipairs(outputs(self.case)) do
-    fill[i] = self:buffer(o.output, i == 1 and "output" or "output " .. i)
+    local buffer = self:buffer(o.output, i == 1 and "output" or "output " .. i)
+    if not filled[buffer] then fill[#fill + 1], filled[buffer] = buffer, true end
   end
   for i, array in ipairs(launch.scratch or {}) do
-    fill[#fill + 1] = self:buffer(array, "scratch " .. i, true)
+    fill[#fill + 1] = self:buffer(array, "scratch " .. i)
   end
   for name, v in pairs(launch.constants or {}) do
     write_variable(module, name, mutant.tag, self:value(v, launch))
@@ -187,7 +215,7 @@ end
 function M:largest()
   local largest
   for _, o in ipairs(outputs(self.case)) do
-    local expected = o.expected
+    local expected = tolerance.numbers(o.expected, o.compare)
     for i = 1, #expected do
       local x = math.abs(expected[i])
       if x < math.huge and (not largest or x > largest) then largest = x end
@@ -216,11 +244,12 @@ local function merge(m, more)
 end
 
 --- What goes wrong in a launch is the mutant's fate, misuse included: one that was made by hand may
---- have lost its kernel or changed its arguments.
+--- have lost its kernel or changed its arguments. A kernel with an instruction that the virtual GPU
+--- does not know is refused when it is launched.
 local function launched(module, launch)
-  local ok, m = attempt(module.launch, module, launch)
-  if ok then return m end
-  return failed("launch_error", tostring(m))
+  local ok, m, message, code = attempt(module.launch, module, launch)
+  if not ok then return failed("launch_error", tostring(m)) end
+  return m or failed(code == "compile" and "compile_error" or "launch_error", message)
 end
 
 ---@class Finding what a kernel does wrong at one instruction, and where it did so first
@@ -425,8 +454,7 @@ end
 function M:answers(mutant, job)
   local m = self:measure(mutant, { budget = job.budget, launch_s = job.launch_s })
   if m.status ~= "ok" then return m end
-  must(self:buffer(self.case.output):read())
-  return m, self.case.output
+  return m, self:read(self.case.output)
 end
 
 --- Loads a mutant between others that nobody runs, so that it lies where it has not lain before.

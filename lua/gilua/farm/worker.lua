@@ -4,12 +4,14 @@
 -- Messages carry all they need (problem, device, case), so a worker can be replaced at any moment;
 -- problem, device and case of the last message are kept, because the next one wants them again.
 
+local attempt = require "gilua.base.attempt"
 local compiler = require "gilua.farm.compiler"
 local core = require "gilua.core"
 local gi = require "gilua"
 local fail = require "gilua.base.fail"
 local wire = require "gilua.base.wire"
 local runner = require "gilua.farm.runner"
+local trace = require "gilua.base.trace"
 
 local problems = {} -- by folder
 local devices = {} -- by name
@@ -50,7 +52,7 @@ function operations.probe(m)
     local device = must(gi.device(name))
     local info = device:info()
     list[i] = { device = name, name = info.name, clock_ghz = info.clock_ghz, uuid = info.uuid,
-                target = device:target() }
+                target = device:target(), driver = info.driver }
     device:close()
   end
   return { devices = list }
@@ -78,9 +80,44 @@ function operations.compile(m)
            seconds = core.system.seconds() - start }
 end
 
+local named -- PTX whose instructions genes name: { text =, ptx = }
+
+--- Edited PTX as machine code for a GPU. What it does not assemble is the mutant's fate, all else
+--- the run's.
+local function assembled(r, m, images)
+  local image, why, code = core.compile.link({ r.code }, { target = m.target })
+  if not image and code ~= "compile" then fail("%s", why) end
+  if not image then return { message = why, log = why } end
+  images[#images + 1] = image
+  r.image, r.tag = #images, ""
+  r.code_hash = must(core.compile.code_hash(image, m.kernel))
+  return r
+end
+
+-- Where no gene finds anything to change the text stays as it is, so that it is known for the same.
+local function edited(unit, m, images)
+  local code, lost = named.ptx:apply(unit.genes, unit.other)
+  if not code then return { message = lost, log = lost } end
+  if lost == unit.genes then code = unit.other or m.base end
+  local r = { code = code, hash = core.compile.canonical_hash(code),
+              lost = lost ~= "" and lost or nil }
+  return m.target:find "^sm_" and assembled(r, m, images) or r
+end
+
+--- PTX with genes, and on a GPU what it assembles to.
+function operations.edit(m)
+  local start = core.system.seconds()
+  if not named or named.text ~= m.base then
+    named = { text = m.base, ptx = must(core.ptx.open(m.base)) }
+  end
+  local results, images = {}, {}
+  for i, unit in ipairs(m.units) do results[i] = edited(unit, m, images) end
+  return { results = results, images = images, seconds = core.system.seconds() - start }
+end
+
 --- One source, for who waits for it; what is wrong with how it was asked for is the asker's.
 function operations.compile_one(m)
-  local ok, results = pcall(function()
+  local ok, results = attempt(function()
     local code, log, kind, whole_log = core.compile.compile(m.source, m.options)
     return { code, log, kind, whole_log }
   end)
@@ -117,11 +154,9 @@ end
 --- A case of other data, or why there is none, which is no fault: the kernel as it is may not take
 --- them.
 local function other_case(problem, spec)
-  local ok, case = pcall(problem.case, problem, spec)
+  local ok, case = attempt(problem.case, problem, spec)
   if ok then return case end
-  local why = tostring(case)
-  if why:find("interrupted!", 1, true) then error(case, 0) end
-  return nil, why
+  return nil, tostring(case)
 end
 
 --- Kernels on a case of other data, with every check on and every answer compared. The first is the
@@ -249,6 +284,7 @@ end
 local function failure_of(e)
   if e == "not enough memory" then core.farm.no_memory() end
   if type(e) == "table" then return { sentence = explained(tostring(e)) } end
+  if trace.line(1) then return { sentence = explained(trace.told(e, 1)) } end
   return { trace = explained(debug.traceback(e, 2)) }
 end
 

@@ -1,10 +1,11 @@
 --- Where a mutant's answers are wrong: counted, listed, and drawn as a slice of the volume that
 -- they are answers for.
 --
--- Where an answer lies is known of three kinds of cases: those that say it (`volume`, the sizes
+-- Where an answer lies is known of four kinds of cases: those that say it (`volume`, the sizes
 -- { nx, ny, nz }, and `positions`, an integer array: the voxel of each answer, from 0, x fastest);
--- whose output has two or three dimensions; those of NiftyReg's kind (`groups`, `image_size`). Of
--- others the answers are drawn in a row.
+-- whose output has two or three dimensions; those of NiftyReg's kind (`groups`, `image_size`);
+-- those of a problem table whose `size` has two or three numbers, and whose first output as many
+-- elements. Of others the answers are drawn in a row.
 
 local fail = require "gilua.base.fail"
 local core = require "gilua.core"
@@ -20,7 +21,8 @@ local M = {}
 
 -- Where answer i (from 1) is in a volume: { nx, ny, nz, at = fun(i): x, y, z } from 0; or nil and
 -- why it is not known. A case can say it (`volume` and `positions`); an output of two or three
--- dimensions is a volume itself; NiftyReg's cases list groups of k x k voxels along y and z.
+-- dimensions is a volume itself, and so is one of as many elements as the kernel's `size` has;
+-- NiftyReg's cases list groups of k x k voxels along y and z.
 local function volume_of(case, answers)
   local function linear(nx, ny, nz, voxel)
     return { nx = nx, ny = ny, nz = nz, at = function(i)
@@ -48,6 +50,10 @@ local function volume_of(case, answers)
   if (#shape == 2 or #shape == 3) and shape[#shape] > 1 and shape[#shape - 1] > 1 then
     return linear(shape[#shape], shape[#shape - 1], shape[#shape - 2] or 1,
       function(i) return i - 1 end)
+  end
+  local nx, ny, nz = table.unpack(type(case.size) == "table" and case.size or {})
+  if ny and nx * ny * (nz or 1) == answers and nx > 1 then
+    return linear(nx, ny, nz or 1, function(i) return i - 1 end)
   end
   return nil, "where an answer lies in space is not known from this problem"
 end
@@ -306,6 +312,16 @@ function ErrorMethods:save(path)
   end
 end
 
+-- A case whose output is an array of structs: as the numbers of the field that is compared.
+local function of_numbers(case)
+  local compare = case.compare
+  if not (compare and compare.as) then return case end
+  local own = { width = compare.used, limit = compare.limit, max_error = compare.max_error,
+    rel_error = compare.rel_error }
+  return setmetatable({ output = tolerances.numbers(case.output, compare), compare = own,
+    expected = tolerances.numbers(case.expected, compare) }, { __index = case })
+end
+
 --- The errors of a run: the case holds what was written and what was expected.
 ---@param m table its measurement: status, message
 ---@param case table
@@ -313,6 +329,7 @@ end
 ---@param slice? integer which z to draw, from 0 (the one with most wrong answers)
 ---@return table errors { n, off, wrong, unset, max_error, first, errors, slice }
 function M.new(m, case, tolerance, slice)
+  case = of_numbers(case)
   local width = case.compare and case.compare.width or 1
   local volume, flat = volume_of(case, #case.output // width)
   if slice and (not volume or slice < 0 or slice >= volume.nz) then

@@ -39,8 +39,8 @@ end
 function M.terminal()
   local set = os.getenv("LC_ALL") or os.getenv("LC_CTYPE") or os.getenv("LANG") or ""
   if os.getenv("LC_ALL") == "" then set = os.getenv("LC_CTYPE") or os.getenv("LANG") or "" end
-  local plain = (os.getenv("NO_COLOR") or "") ~= "" or os.getenv("TERM") == "dumb"
-  return { width = host.width(), colour = host.is_terminal() and not plain,
+  local plain = (os.getenv("NO_COLOR") or "") ~= ""
+  return { width = host.width(), colour = host.takes_escapes(1) and not plain,
            utf8 = set:lower():gsub("%-", ""):find("utf8", 1, true) ~= nil }
 end
 

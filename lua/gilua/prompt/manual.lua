@@ -2,6 +2,7 @@
 
 local core = require "gilua.core"
 local inspect = require "gilua.prompt.inspect"
+local settings = require "gilua.base.settings"
 
 local M = {}
 
@@ -147,10 +148,9 @@ function M.help(what)
   local texts = texts_called(what)
   if #texts > 0 then return table.concat(texts, "\n") end
   local words = {}
-  for i, name in ipairs(M.names()) do words[i] = name:match("[^.:]*$") end
-  local nearest = require("gilua.base.settings").nearest(what:match("[^.:]*$"), words)
+  for _, name in ipairs(M.names()) do words[name:match("[^.:]*$")] = true end
   return ("nothing is called '%s'%s; help \"all\" lists the names"):format(what,
-    nearest and ("; did you mean '%s'?"):format(nearest) or "")
+    settings.meant(what:match("[^.:]*$"), words))
 end
 
 -- The global `help`: called, or merely named.

@@ -11,12 +11,16 @@
 
 local printable = require "gilua.base.printable"
 local fail = require "gilua.base.fail"
+local below = require "gilua.report.below"
 local core = require "gilua.core"
+local genome_text = require "gilua.search.genome"
 local inspect = require "gilua.prompt.inspect"
 local settings = require "gilua.base.settings"
 local shell = require "gilua.base.shell"
 local tempfolder = require "gilua.base.tempfolder"
 local textfile = require "gilua.base.textfile"
+local trace = require "gilua.base.trace"
+local undo = require "gilua.base.undo"
 
 local class, paint = inspect.class, inspect.paint
 
@@ -84,25 +88,39 @@ end
 --- farm had to be closed for that, the next question opens another.
 local function ask(problem, method, ...)
   local farm = farm_of(problem)
-  local answer = table.pack(pcall(farm[method], farm, ...))
-  if answer[1] then return table.unpack(answer, 2, answer.n) end
-  if farm.closed then state_of(problem).farm = nil end
-  error(answer[2], 0)
+  return undo(function()
+    if farm.closed then state_of(problem).farm = nil end
+  end, farm[method], farm, ...)
 end
 
---- The case that this problem's mutants run on from now on, as problem.case takes it.
+--- The case of a spec; refuses with why there is none.
+local function made(problem, spec)
+  local prepared, why = problem:prepared(spec)
+  local case
+  if prepared then case, why = problem:case(prepared) end
+  if not case then fail("the case cannot be made: %s", why) end
+  return case
+end
+
+-- Another farm, with other options, in place of the one there is; that stays where they are wrong.
+local function use_options(problem, options)
+  local state = state_of(problem)
+  local farm = gi().farm(problem, options)
+  forget_farm(state)
+  state.farm, state.options = farm, options
+end
+
+--- The case that this problem's mutants run on from now on, as problem.case takes it. What is wrong
+--- with it, or with the options, is said here, and all stays as it was.
 ---@param spec table { side = 40, seed = 1 }
 ---@param options? table those of gi.farm: { device = "cuda", jobs = 2 }
 function Problem:use(spec, options)
   if type(spec) ~= "table" then
-    error(("problem:use: a case is a table like { seed = 1 }, not a %s"):format(type(spec)), 2)
+    trace.misuse("problem:use: a case is a table like { seed = 1 }, not a %s", type(spec))
   end
-  local state = state_of(self)
-  state.spec = spec
-  if options then
-    forget_farm(state)
-    state.options = options
-  end
+  made(self, spec)
+  if options then use_options(self, options) end
+  state_of(self).spec = spec
 end
 
 --- Is a faster than b on a case? Opens a farm of its own: a script that has one asks that.
@@ -243,6 +261,14 @@ local function explain_refusal(problem, text, why)
   return why
 end
 
+-- Genes below the source, as they are where all are legal.
+local function checked_below(problem, genes)
+  if genes == "" then return "" end
+  local list, why = below.open(problem, farm_of(problem)):genes(genes)
+  if not list then fail("%s", why) end
+  return genes
+end
+
 --- A mutant of this kernel: genes separated by blanks, in full or in the papers' short forms.
 ---@param genome string|gilua.mutant "<288><232> <IF_245><IF_167> RemX"
 ---@return gilua.mutant
@@ -251,9 +277,10 @@ function Problem:mutant(genome)
   if type(genome) ~= "string" then
     error(("problem:mutant: a genome is text like \"<288>\", not a %s"):format(type(genome)), 2)
   end
-  local full, why = self.grammar:check(genome)
-  if not full then fail("%s", explain_refusal(self, genome, why)) end
-  return new(self, full)
+  local of_source, of_ptx = genome_text.parts(genome)
+  local full, why = self.grammar:check(of_source)
+  if not full then fail("%s", explain_refusal(self, of_source, why)) end
+  return new(self, genome_text.join { full, checked_below(self, of_ptx) })
 end
 
 -- --- its source --------------------------------------------------------------------------------
@@ -313,14 +340,25 @@ local function values_of(self)
   return self.problem:values(detail.params)
 end
 
+-- What the source compiled to, with the genes below it, assembled where machine code is wanted; or
+-- nil and why not.
+local function with_below(self, code, kind, genes)
+  local ptx, why = below.open(self.problem, farm_of(self.problem)):apply(genes, code)
+  if not ptx or kind == "compute_" then return ptx, why end
+  return core.compile.link({ ptx }, { target = kind .. architecture(self.problem) })
+end
+
 -- Code, or nil and the first error.
-local function compiled(self, kind, line_info)
+local function compiled(self, wanted, line_info)
+  local genes = select(2, genome_text.parts(self.genome))
+  local kind = genes ~= "" and "compute_" or wanted
   local code, message, stage, log = gi().compile(self:source(), {
     target = kind .. architecture(self.problem), line_info = line_info,
     options = self.problem:compile_options(values_of(self)),
     name = self.problem.source_path:match("[^/]*$"),
   })
   if not code and stage ~= "compile" then fail("%s", message) end
+  if code and genes ~= "" then return with_below(self, code, wanted, genes) end
   return code, message, log
 end
 
@@ -643,7 +681,7 @@ local function answers_of(self, case)
     fail("the unmodified kernel fails (%s): %s", base.status, tostring(base.message))
   end
   local m = run_here(self, runner, target, base.warp_instructions * RUN_FACTOR)
-  runner:buffer(case.output):read()
+  case.output = runner:read(case.output)
   runner:use(nil)
   return m
 end
@@ -655,8 +693,7 @@ end
 ---@return table { n, off, wrong, unset, max_error, first, errors, slice }
 function Mutant:errors(options)
   local o = settings.fill("mutant:errors", options, {}, { "slice" })
-  local case, why = self.problem:case(case_of(self.problem))
-  if not case then fail("the case cannot be made: %s", why) end
+  local case = made(self.problem, case_of(self.problem))
   local m = answers_of(self, case)
   return require("gilua.prompt.errors").new(m, case, self.problem.tolerance, o.slice)
 end

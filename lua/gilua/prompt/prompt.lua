@@ -14,6 +14,7 @@
 local printable = require "gilua.base.printable"
 local completion = require "gilua.prompt.completion"
 local ends = require "gilua.base.ends"
+local hint = require "gilua.base.hint"
 local inspect = require "gilua.prompt.inspect"
 local manual = require "gilua.prompt.manual"
 local names = require "gilua.prompt.names"
@@ -113,7 +114,7 @@ end
 
 -- An error object with a __tostring is a sentence for a person.
 local function caught(e)
-  local text = type(e) == "string" and e or nil
+  local text = type(e) == "string" and hint.add(e) or nil
   if not text then
     local meta = debug.getmetatable(e)
     text = type(meta) == "table" and meta.__tostring and tostring(e)
@@ -139,14 +140,14 @@ function Session:failed(problem)
   local line, more = M.error_line(printable.text(problem.message), self.single)
   self.trace = problem.trace and printable.text(problem.trace)
   io.stdout:flush()
-  local hint = more and "  (:trace shows the rest)" or ""
+  local rest = more and "  (:trace shows the rest)" or ""
   if not more and not self.told and not problem.sentence and line ~= "interrupted" then
-    hint = "  (:trace shows where)"
+    rest = "  (:trace shows where)"
     self.told = true
   end
-  if hint ~= "" then hint = inspect.paint(self.terminal, "dim", hint) end
+  if rest ~= "" then rest = inspect.paint(self.terminal, "dim", rest) end
   io.stderr:write(inspect.paint(self.terminal, line == "interrupted" and "yellow" or "red", line),
-    hint, "\n")
+    rest, "\n")
 end
 
 local function print_values(self, values)

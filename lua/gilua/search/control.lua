@@ -24,7 +24,7 @@ end
 function M.scheme(scheme)
   local copy = {}
   for key, value in pairs(scheme) do copy[key] = value end
-  copy.select = M.select
+  copy.select, copy.kind = M.select, "random search"
   return copy
 end
 

@@ -15,9 +15,11 @@ local ends = require "gilua.base.ends"
 local fitness = require "gilua.search.fitness"
 local genome = require "gilua.search.genome"
 local minimise = require "gilua.search.minimise"
+local pieces = require "gilua.search.pieces"
 local select = require "gilua.search.select"
 local settings = require "gilua.base.settings"
 local stats = require "gilua.base.stats"
+local trace = require "gilua.base.trace"
 
 local M = {}
 
@@ -37,17 +39,22 @@ local M = {}
 ---@field rng table
 ---@field seed integer
 ---@field draw fun(rng: table): string a random gene
+---@field functions table<string, any> of the scheme, as they were given
 ---@field generation integer the one under way
+---@field final? boolean all are complete, and the best meet
 ---@field population Individual[]
 ---@field parents? Individual[] of the population; the first one has none
 ---@field records table[] one a generation
+---@field case_draws integer[] random words that each case took (rng:draws)
 ---@field evaluations integer measurements asked for so far
 ---@field expected integer about how many there will be
 ---@field rejected table<string, integer> by cause: a status, or "wrong" answers
 ---@field stopped? { kind: string, message: string } "interrupted" or "error"
----@field result? { case: string, unseen: boolean, baseline: table, best: table, evolved: string,
----  genes: string, speedup: number, low?: number, high?: number, pairs?: integer } genomes here are
----  without the scheme's base: evolved before it was cleaned, genes after
+---@field result? { id?: integer, case: string, unseen: boolean, baseline: table, best: table,
+---  evolved: string, genes: string, from: string, speedup: number, low?: number, high?: number,
+---  pairs?: integer } genomes here are without the scheme's base: evolved before it was cleaned,
+---  genes after; id: of the best, where it is none of the unmodified kernel; from: where it was
+---  found, in words
 
 --------------------------------------------------------------------------------------------------
 -- Breeding steps: each appends children to a list
@@ -113,6 +120,8 @@ M.paper = {
   finalists = 5,        -- how many of the generations' best meet in the final comparison
   start = "",           -- a genome that the first population and newcomers begin with: what an
                         -- earlier run found
+  start_from = "where the run began", -- whose that is, where a result says from where it is
+  kind = "evolution",   -- what a result says it was found by
   base = "",            -- settings (§4.2: the tuned block size) that every kernel is given, the
                         -- unmodified one too; genomes come after them
   observers = {},
@@ -142,17 +151,13 @@ local function failure(problem)
   if ends.is_interruption(problem) then
     text, kind = "interrupted", "interrupted"
   elseif type(problem) == "string" then
-    text = debug.traceback(text, 2)
+    text = trace.text(text, 2)
   end
-  return setmetatable({ text = text, kind = kind }, Failure)
+  local status = type(problem) == "table" and problem.status or nil
+  return setmetatable({ text = text, kind = kind, status = status }, Failure)
 end
 
-local function notify(run, event, ...)
-  for _, observer in ipairs(run.scheme.observers) do
-    if observer[event] then observer[event](run, ...) end
-  end
-  if run.scheme[event] then run.scheme[event](run, ...) end
-end
+local notify = pieces.notify
 
 --------------------------------------------------------------------------------------------------
 -- Measuring
@@ -215,12 +220,7 @@ end
 
 local function score(run, individual, baseline)
   local own, reference = individual.measurement, baseline.measurement
-  local value = run.scheme.fitness(own, reference)
-  if type(value) ~= "number" or value ~= value then
-    error(("the fitness function must give a number, not %s (genome '%s')"):format(
-      tostring(value), individual.genome), 0)
-  end
-  individual.fitness = value
+  individual.fitness = run.scheme.fitness(own, reference)
   individual.acceptable = run.scheme.acceptable(own, reference, run.problem.tolerance) and true
     or false
 end
@@ -371,8 +371,17 @@ local function next_population(run)
   return children
 end
 
+-- A new case; how many random words it took is kept, for who simulates the run without its cases.
+local function new_case(run, number)
+  local rng = run.rng
+  local before = rng.draws and rng:draws()
+  local case = run.scheme.new_case(number, rng)
+  run.case_draws[number] = before and rng:draws() - before
+  return case
+end
+
 local function generation(run)
-  local case = run.scheme.new_case(run.generation, run.rng)
+  local case = new_case(run, run.generation)
   local baseline = compete(run, run.population, case)
   if run.scheme.check == "parents" then inspect(run, run.population) end
   local record = record_generation(run, case, baseline)
@@ -383,6 +392,13 @@ end
 --------------------------------------------------------------------------------------------------
 -- The final comparison
 
+M.AS_IT_IS = "the kernel as it is"
+
+-- Where a mutant was met, in words.
+local function met(run, number, id)
+  return ("%s, generation %d, mutant %d"):format(run.scheme.kind, number, id)
+end
+
 -- The different champions of all generations, the largest gain first, and where the run began: what
 -- it finds is no worse.
 local function contenders(run)
@@ -391,7 +407,8 @@ local function contenders(run)
     local best = record.best
     if record.improved and not seen[best.genome] then
       seen[best.genome] = true
-      list[#list + 1] = { genome = best.genome, speedup = record.speedup, order = #list }
+      list[#list + 1] = { id = best.id, genome = best.genome, speedup = record.speedup,
+        met = met(run, record.generation, best.id), order = #list }
     end
   end
   table.sort(list, function(a, b)
@@ -401,6 +418,7 @@ local function contenders(run)
   local finalists = {}
   for i = 1, math.min(#list, run.scheme.finalists) do
     finalists[i] = child(list[i].genome, "finalist")
+    finalists[i].parents, finalists[i].met = { list[i].id }, list[i].met
   end
   if run.scheme.start ~= "" then
     finalists[#finalists + 1] = child(run.scheme.start, "finalist")
@@ -439,6 +457,7 @@ local function cleaned(run, winner, baseline, case)
   return run.scheme.minimise(winner.genome, function(text)
     if not known[text] then
       local individual = child(text, "knock-out")
+      individual.parents = { winner.id }
       measure(run, { individual }, case)
       score(run, individual, baseline)
       known[text] = sound(individual) and individual.fitness or math.huge
@@ -460,9 +479,18 @@ local function confirmed(run, best, case)
   return (exact or c.low > 1 or c.high < 1) and c or nil
 end
 
-local function outcome(run, case, baseline, best, evolved, claim)
+-- The same of what became of a finalist.
+local function origin(run, finalist, best)
+  local first, start = finalist.met or run.scheme.start_from, run.scheme.start
+  if best.genome == "" then return M.AS_IT_IS end
+  if best.genome == start then return run.scheme.start_from end
+  return best.genome == finalist.genome and first or first .. ", cleaned up"
+end
+
+local function outcome(run, case, baseline, best, finalist, claim)
   return {
-    case = case_name(run, case), unseen = true, evolved = evolved, genes = best.genome,
+    id = best.id, case = case_name(run, case), unseen = true, evolved = finalist.genome,
+    genes = best.genome, from = origin(run, finalist, best),
     baseline = baseline.measurement, best = best.measurement,
     speedup = claim.ratio, low = claim.low, high = claim.high, pairs = claim.pairs,
   }
@@ -474,21 +502,23 @@ end
 -- next; when none is left, the unmodified kernel is the result.
 local function final(run)
   local scheme = run.scheme
+  run.final = true
   local finalists = contenders(run)
-  local trial = scheme.new_case(run.generation + 1, run.rng)
-  local unseen = scheme.new_case(run.generation + 2, run.rng)
+  local trial = new_case(run, run.generation + 1)
+  local unseen = new_case(run, run.generation + 2)
   local trial_baseline = #finalists > 0 and compete(run, finalists, trial)
   if scheme.check ~= "every" then inspect(run, finalists) end
   for _, winner in ipairs(ranked(finalists, trial_baseline)) do
     local best = child(held(run, cleaned(run, winner, trial_baseline, trial)), "best")
+    best.parents = { winner.id }
     local baseline = compete(run, { best }, unseen)
     if scheme.check ~= "every" then inspect(run, { best }) end
     local claim = sound(best) and best.fitness < baseline.fitness
       and confirmed(run, best, unseen)
-    if claim then return outcome(run, unseen, baseline, best, winner.genome, claim) end
+    if claim then return outcome(run, unseen, baseline, best, winner, claim) end
   end
   local baseline = compete(run, {}, unseen)
-  return outcome(run, unseen, baseline, baseline, "", { ratio = 1, low = 1, high = 1 })
+  return outcome(run, unseen, baseline, baseline, { genome = "" }, { ratio = 1, low = 1, high = 1 })
 end
 
 -- The generation whose best gained most on its own case, the first of several.
@@ -510,7 +540,9 @@ function M.so_far(run)
   local best = record.improved and record.best.measurement or record.baseline
   local genes = record.improved and record.best.genome or ""
   return {
+    id = record.improved and record.best.id or nil,
     case = record.case, unseen = false, evolved = genes, genes = genes,
+    from = record.improved and met(run, record.generation, record.best.id) or M.AS_IT_IS,
     baseline = record.baseline, best = best, speedup = record.baseline.ticks / best.ticks,
   }
 end
@@ -532,26 +564,80 @@ end
 
 local CHECKS = { every = true, parents = true, winners = true }
 
+local function at_least(least)
+  return ("a whole number from %d on"):format(least),
+    function(v) return math.type(v) == "integer" and v >= least end
+end
+
+local function kind(name, phrase)
+  return phrase or "a " .. name, function(v) return type(v) == name end
+end
+
+-- What a scheme's fields are: a description, and a test.
+local FIELDS = {
+  problem = { kind "table" }, farm = { kind "table" },
+  rng = { "a generator, as gi.rng makes them", function(v)
+    return type(v) == "table" or type(v) == "userdata"
+  end },
+  check = { '"every", "parents" or "winners"', function(v) return CHECKS[v] end },
+  population = { at_least(1) }, generations = { at_least(1) }, finalists = { at_least(0) },
+  start = { kind("string", "a genome") }, start_from = { kind "string" }, kind = { kind "string" },
+  base = { kind("string", "a genome") },
+  breed = { kind("table", "a list of functions") },
+  observers = { kind("table", "a list of observers") },
+  genes = { kind "table" },
+  minimise = { "a function, or false", function(v) return not v or type(v) == "function" end },
+}
+for _, name in ipairs { "init", "mutate", "cross", "fitness", "acceptable", "select", "new_case",
+    "draw", "hold", "on_start", "on_result", "on_generation", "on_end" } do
+  FIELDS[name] = { kind "function" }
+end
+
+local function misuse(message, ...)
+  trace.misuse("gilua.evolve.run: %s", message:format(...))
+end
+
+local function check_fields(scheme)
+  for _, name in ipairs { "problem", "farm", "rng", "new_case" } do
+    if scheme[name] == nil then misuse("the scheme needs '%s'", name) end
+  end
+  for _, name in ipairs(settings.keys(FIELDS)) do
+    local value, field = scheme[name], FIELDS[name]
+    if value ~= nil and not field[2](value) then
+      misuse("%s must be %s, not %s", name, field[1], settings.shown(value))
+    end
+  end
+  for i, step in ipairs(scheme.breed) do
+    if type(step) ~= "function" then misuse("breed[%d] is no function", i) end
+  end
+end
+
+-- The functions as they were given: what is called are others, which say whose mistake it was.
+local function functions_of(scheme)
+  local functions = {}
+  for name, value in pairs(scheme) do
+    if type(value) == "function" then functions[name] = value end
+  end
+  functions.breed = scheme.breed
+  return functions
+end
+
 local function new_run(given)
   local scheme = settings.fill("gilua.evolve.run", given, M.paper, OPTIONAL)
-  for _, name in ipairs { "problem", "farm", "rng", "new_case" } do
-    if scheme[name] == nil then error("gilua.evolve.run: the scheme needs '" .. name .. "'", 3) end
-  end
-  if scheme.check then
-    if not CHECKS[scheme.check] then
-      error(("gilua.evolve.run: check is \"every\", \"parents\" or \"winners\", not '%s'")
-        :format(scheme.check), 3)
-    end
-    scheme.farm:set_check(scheme.check)
-  end
+  check_fields(scheme)
+  if scheme.check then scheme.farm:set_check(scheme.check) end
   scheme.check = scheme.farm.check_mode
-  return {
+  local run = {
     scheme = scheme, problem = scheme.problem, rng = scheme.rng, seed = scheme.rng:seed(),
-    draw = scheme.draw or genome.source(scheme.problem, scheme.genes),
-    generation = 0, records = {}, evaluations = 0, born = 0, rejected = {},
+    generation = 0, records = {}, evaluations = 0, born = 0, rejected = {}, case_draws = {},
     expected = scheme.generations * (scheme.population + 1) + 2 * scheme.finalists
       + scheme.generations,
   }
+  run.functions = functions_of(scheme)
+  scheme.draw = scheme.draw or genome.source(scheme.problem, scheme.genes)
+  pieces.guard(run)
+  run.draw = scheme.draw
+  return run
 end
 
 --- Evolves. Whatever stops it (an error in a hook, the interrupt key), observers' on_end is called
@@ -561,6 +647,7 @@ end
 function M.run(scheme)
   local run = new_run(scheme)
   local ok, why = xpcall(all, failure, run)
+  if type(why) == "string" then why = failure(why) end -- no memory: Lua asks no handler then
   if ok then
     notify(run, "on_end")
     return run
@@ -568,8 +655,8 @@ function M.run(scheme)
   run.stopped = { kind = why.kind, message = why.text:match("^[^\n]*") }
   run.result = M.so_far(run)
   local told, second = xpcall(notify, failure, run, "on_end")
-  if not told then
-    why.text = why.text .. "\nand then, while keeping the results: " .. second.text
+  if not told and tostring(second) ~= why.text then
+    why.text = ("%s\nand then, while keeping the results: %s"):format(why.text, tostring(second))
   end
   error(why, 0)
 end

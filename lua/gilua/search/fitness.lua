@@ -4,6 +4,28 @@
 
 local M = {}
 
+---@class gilua.measurement what an evaluation returns (docs/formats.md)
+---@field genome string
+---@field status string
+---@field message string? why it is not "ok"
+---@field ticks number
+---@field ns number
+---@field samples number[]?
+---@field rel_error number?
+---@field n integer answers checked
+---@field max_error number
+---@field mean_error number
+---@field off number fraction of answers outside the tolerance
+---@field wrong number
+---@field unset number
+---@field nan number
+---@field penalty number?
+---@field registers integer
+---@field shared_bytes integer
+---@field source_hash string
+---@field ptx_hash string
+---@field code_hash string
+
 --- What a wrong answer costs, in fitness units (§3.8).
 M.PENALTY = 213748364
 

@@ -5,7 +5,9 @@
 -- Every operator is a plain function of its arguments and a random number generator; none knows
 -- the others, so a script may replace any one of them.
 
+local fail = require "gilua.base.fail"
 local settings = require "gilua.base.settings"
+local trace = require "gilua.base.trace"
 
 local M = {}
 
@@ -18,6 +20,19 @@ function M.split(genome)
   local genes = {}
   for gene in genome:gmatch("%S+") do genes[#genes + 1] = gene end
   return genes
+end
+
+--- The genes of a genome that change the source or set parameters, and those that change the PTX
+--- that is compiled from it, <ptx:…>: the former are applied first, wherever they stand.
+---@param genome string
+---@return string of_source
+---@return string of_ptx
+function M.parts(genome)
+  local source, ptx = {}, {}
+  for gene in genome:gmatch("%S+") do
+    table.insert(gene:find("^<ptx:") and ptx or source, gene)
+  end
+  return table.concat(source, " "), table.concat(ptx, " ")
 end
 
 --- Genes, or genomes, one after the other; empty ones leave no trace.
@@ -65,9 +80,8 @@ local function opened_settings(launch, names)
   for _, name in ipairs(names) do
     local parameter = launch[name]
     if not parameter then
-      local nearest = settings.nearest(name, settings.keys(launch))
-      error(("gilua.genome.source: the problem has no launch parameter '%s'%s"):format(
-        name, nearest and ("; did you mean '" .. nearest .. "'?") or ""), 3)
+      trace.misuse("gilua.genome.source: the problem has no launch parameter '%s'%s", name,
+        settings.meant(name, launch))
     end
     for _, value in ipairs(parameter.values or {}) do
       genes[#genes + 1] = ("%s=%s"):format(name, value)
@@ -91,9 +105,35 @@ function M.source(problem, options)
     if #opened > 0 and rng:unit() < o.parameter_share then return rng:pick(opened) end
     while true do
       local gene, why = problem.grammar:random_gene(rng, o.weights)
-      if not gene then error(why, 0) end
+      if not gene then fail("%s", why) end
       if not launch[gene:match("^[%a_][%w_]*")] then return gene end
     end
+  end
+end
+
+--- Where genes for PTX come from, of all its kinds: copy, delete, move, replace, swap, operand,
+--- constant; options.weights multiplies their chances.
+---@param ptx userdata gi.ptx of the unmodified kernel's: farm:ptx()
+---@param options? { weights?: table<string, number> }
+---@return fun(rng: table): string draw
+function M.ptx_source(ptx, options)
+  local o = settings.fill("gilua.genome.ptx_source", options, {}, { "weights" })
+  return function(rng)
+    local gene, why = ptx:random_gene(rng, o.weights)
+    if not gene then error(why, 0) end
+    return gene
+  end
+end
+
+--- One source of genes or another, by chance.
+---@param first fun(rng: table): string
+---@param second fun(rng: table): string
+---@param share? number of the second, 0.5
+---@return fun(rng: table): string draw
+function M.either(first, second, share)
+  share = share or 0.5
+  return function(rng)
+    return (rng:unit() < share and second or first)(rng)
   end
 end
 

@@ -6,10 +6,12 @@
 -- condition 0 or 1; a number moved. What the preprocessor leaves out and what compiles to the
 -- unmodified kernel's code is none; the score is the share of the others that is noticed.
 
+local below = require "gilua.report.below"
 local compiler = require "gilua.farm.compiler"
 local core = require "gilua.core"
 local fail = require "gilua.base.fail"
 local fitness = require "gilua.search.fitness"
+local stats = require "gilua.base.stats"
 
 local M = {}
 
@@ -282,14 +284,6 @@ function M.probes(problem)
   return list
 end
 
--- At most `most`, the first and then evenly.
-local function sample(list, most)
-  if #list <= most then return list end
-  local some = {}
-  for i = 0, most - 1 do some[i + 1] = list[1 + i * (#list - 1) // (most - 1)] end
-  return some
-end
-
 --------------------------------------------------------------------------------------------------
 -- Running them
 
@@ -343,7 +337,7 @@ end
 ---@return gilua.adequacy
 function M.of(problem, farm, case, options)
   local all = M.probes(problem)
-  local left = sample(all, options and options.most or M.MOST)
+  local left = stats.evenly(all, options and options.most or M.MOST)
   local found = { probes = #left, tried = #left, of = #all, empty = false, nan = 0, survivors = {} }
   note(found, on_cases(problem, farm, case, left, found))
   found.noticed = found.probes - #found.survivors
@@ -372,7 +366,7 @@ local MEANS = { statement = true, ["if"] = true, ["while"] = true, ["else"] = tr
 
 -- The lines of which a genome changes what they compute.
 local function lines_meant(problem, genome)
-  local lines = {}
+  local lines = below.lines(problem, genome)
   for _, gene in ipairs(problem.grammar:genes(genome) or {}) do
     local rule = gene.target
     if rule and MEANS[rule.type] then
@@ -385,7 +379,7 @@ end
 -- The probes of the kernel that a sample of so many left out.
 local function left_out(problem, tried)
   local all, ran, list = M.probes(problem), {}, {}
-  for _, probe in ipairs(sample(all, tried)) do ran[probe] = true end
+  for _, probe in ipairs((stats.evenly(all, tried))) do ran[probe] = true end
   for _, probe in ipairs(all) do
     if not ran[probe] then list[#list + 1] = probe end
   end

@@ -7,12 +7,16 @@
 --   clean      genes that bring nothing go (§4.3)
 --   retune     the launch again, for the kernel that was found
 --   compiler   options of the compiler, last (§4.3)
+--   choose     of all that was found so far, wherever, the best that is right (gilua.best)
 --   validate   against the kernel as it was, on cases that nothing before has seen (§4.4)
 --   pictures   what the winner computes, where the study draws it
 --
 -- Each step is a function of the study, a table that ends as experiment.json and report.html
 -- (docs/report.md has its fields); fields that begin with an underscore stay in memory.
 
+local apart = require "gilua.base.apart"
+local attempt = require "gilua.base.attempt"
+local best = require "gilua.study.best"
 local gi = require "gilua"
 local printable = require "gilua.base.printable"
 local fail = require "gilua.base.fail"
@@ -20,9 +24,11 @@ local core = require "gilua.core"
 local genome = require "gilua.search.genome"
 local host = require "gilua.base.host"
 local json = require "gilua.base.json"
+local lfs = require "lfs"
 local progress = require "gilua.report.progress"
 local settings = require "gilua.base.settings"
 local shell = require "gilua.base.shell"
+local trace = require "gilua.base.trace"
 
 local M = {}
 
@@ -92,10 +98,16 @@ local function tuned(study, title, parameters, base)
   local result = gi.tune.run {
     problem = study._problem, farm = study._farm, case = study.fixed_case, base = base,
     parameters = parameters, restrict = study.restrict,
+    on_result = function(done, total, row)
+      gi.tune.tell(done, total, row)
+      M.tell(study, "%s: %d of %d settings are measured", title, done, total)
+    end,
   }
   study.tuning = study.tuning or {}
   table.insert(study.tuning, { title = title, result = result })
-  study._folder:write(title:gsub(" ", "-") .. ".t4.json", gi.t4.encode(result))
+  local world = gi.tuningcache.world(study._problem, study._farm, { parameters = result.parameters,
+    values = result.values, case = study.fixed_case })
+  gi.tuned.write_settings(result, world, study._folder, (title:gsub(" ", "-")))
   for _, row in ipairs(result.rows) do row.samples = nil end -- experiment.json goes without them
   if not result.best then
     fail("%s: no setting gives right answers: %s", title,
@@ -108,12 +120,34 @@ local function tuned(study, title, parameters, base)
 end
 
 function M.tune(study)
-  local best = tuned(study, "tuning before evolution", study.tune, "")
-  study.base = study.base or best and best.genome or ""
+  local found = tuned(study, "tuning before evolution", study.tune, "")
+  if found then best.offer(study, found.genome, "tuning before evolution") end
+  study.base = study.base or found and found.genome or ""
 end
 
+local function under_way(run, what)
+  return ("%s, seed %d: %d of %d generations are complete"):format(what, run.seed, #run.records,
+    run.scheme.generations)
+end
+
+-- The observers of the first run, whose page is the experiment's.
 local function observers(study)
-  return { gi.report.observer(study._folder), gi.progress.new { quiet = study.options.quiet } }
+  local function page(run, parts)
+    study.search, study.evolution = parts.search, parts.evolution
+    local e = M.kept(study)
+    e.winner = parts.winner
+    return e, { on = true, text = under_way(run, "evolution") }
+  end
+  study._report = gi.report.observer(study._folder, { error = study.error or nil, page = page })
+  return { study._report, gi.progress.new { quiet = study.options.quiet } }
+end
+
+-- Those of another run, of which the page says only how far it is.
+local function passing(study, what)
+  local past = gi.history.observer(study._folder, what)
+  return { past, { on_generation = function(run)
+    M.tell(study, "%s", under_way(run, what))
+  end } }, past
 end
 
 local function scheme_of(study, seed, seen)
@@ -126,24 +160,6 @@ local function scheme_of(study, seed, seen)
   return scheme
 end
 
--- A record as experiment.json has it.
-local function row_of(record)
-  local best = record.best
-  return {
-    generation = record.generation, case = record.case, baseline_ticks = record.baseline.ticks,
-    best_ticks = best and best.measurement.ticks, speedup = record.speedup,
-    median_ticks = record.median_ticks, compiled = record.compiled, right = record.right,
-    parents = record.parents, evaluations = record.evaluations, mean_length = record.mean_length,
-    best_length = record.best_length, best_genome = best and best.genome, genes = record.genes,
-  }
-end
-
-local function rows_of(run)
-  local rows = {}
-  for i, record in ipairs(run.records) do rows[i] = row_of(record) end
-  return rows
-end
-
 local function describe(run)
   local r = run.result
   return { seed = run.seed, speedup = r.speedup, low = r.low, high = r.high, genome = r.genes,
@@ -152,11 +168,26 @@ end
 
 -- One run of a random search with as many evaluations; quiet, it has no winner to show.
 local function control(study, seed)
-  local scheme = gi.control.scheme(scheme_of(study, seed, {}))
-  local run = gi.evolve.run(scheme)
+  local seen, past = passing(study, "random search")
+  table.insert(seen, gi.progress.new { quiet = true })
+  local run = gi.evolve.run(gi.control.scheme(scheme_of(study, seed, seen)))
   say(study, "random search of %s evaluations, seed %d: %.3fx",
     progress.grouped(run.evaluations), seed, run.result.speedup)
-  return run
+  return run, past
+end
+
+-- One run of evolution; the first has the folder's files.
+local function evolution(study, i, seed, sketch)
+  local seen, past
+  if i == 1 then
+    seen = observers(study)
+    past = study._report.past
+  else
+    seen, past = passing(study, "evolution")
+    table.insert(seen, gi.progress.new { quiet = study.options.quiet })
+  end
+  table.insert(seen, sketch)
+  return gi.evolve.run(scheme_of(study, seed, seen)), past
 end
 
 -- Which settings the parents of the last generation had (RN/14/02, Table 5), as far as asked.
@@ -177,14 +208,25 @@ local function say_settings(study)
   end
 end
 
-local function keep_best(study, run, evaluations_before)
-  if study._best and study._best.result.speedup >= run.result.speedup then return end
-  study._best = run
+local function keep_first(study, run)
+  study._first = run
   study.evolution = {
-    records = rows_of(run), population = run.scheme.population, evaluations = run.evaluations,
-    rejected = run.rejected, duplicates = evaluations_before,
-    parents = run.parents and #run.parents, popular = count_settings(study, run),
+    seed = run.seed, records = gi.census.rows(run), population = run.scheme.population,
+    generations = run.scheme.generations, evaluations = run.evaluations, rejected = run.rejected,
+    duplicates = study._farm:stats().duplicates, parents = run.parents and #run.parents,
+    popular = count_settings(study, run),
   }
+end
+
+-- What a run found, and whether it goes on to the clean-up: the fastest on the fixed case does, and
+-- be it a random search's.
+local function keep_run(study, run, past)
+  local found = best.offer(study, genome.join { study.base, run.result.genes },
+    ("%s, seed %d"):format(run.result.from, run.seed))
+  local before = study._best
+  if before and not (found and found.right and found.speedup > before.speedup) then return end
+  study._best = { run = run, past = past, speedup = found and found.speedup or 1,
+    from = found and found.from or gi.evolve.AS_IT_IS }
 end
 
 -- Everything that evolution sees, as error against time.
@@ -197,6 +239,14 @@ local function sketch(study)
   end
 end
 
+-- The ancestors of what goes on.
+local function keep_lineage(study)
+  local line = gi.live.lineage(study._best.past, study._best.run)
+  study.search = study.search or {}
+  study.search.lineage = line
+  if line then line.of = ("the best (%s)"):format(study._best.from) end
+end
+
 function M.evolve(study)
   local o = study.options
   local evolved, random = {}, {}
@@ -204,84 +254,99 @@ function M.evolve(study)
   study.runs = {}
   for i = 1, o.runs do
     local seed = o.seed + i - 1
-    local watching = i == 1 and observers(study) or { gi.progress.new { quiet = o.quiet } }
-    watching[#watching + 1] = seen
-    local run = gi.evolve.run(scheme_of(study, seed, watching))
+    local run, past = evolution(study, i, seed, seen)
     local row = describe(run)
     evolved[i] = row.speedup
-    keep_best(study, run, study._farm:stats().duplicates)
+    if i == 1 then keep_first(study, run) end
+    keep_run(study, run, past)
     if o.control then
-      local chance = control(study, seed)
+      local chance, its_past = control(study, seed)
+      keep_run(study, chance, its_past)
       row.control, random[i] = chance.result.speedup, chance.result.speedup
       if i == 1 then
-        study.control = { records = rows_of(chance), speedup = chance.result.speedup }
+        study.control = { records = gi.census.rows(chance), speedup = chance.result.speedup }
       end
     end
     study.runs[i] = row
   end
   sketched()
   say_settings(study)
+  keep_lineage(study)
+  say(study, "the best goes on: %s", study._best.from)
   if o.runs > 1 and o.control then study.summary = gi.repeats.summary(evolved, random) end
 end
 
 function M.clean(study)
-  local evolved = study._best.result.evolved
+  local evolved = study._best.run.result.evolved
   study.evolved = evolved
   if evolved == "" then
-    say(study, "evolution found nothing that beats the kernel: there is nothing to clean")
+    say(study, "no search found anything that beats the kernel: there is nothing to clean")
     study._genes = ""
     return
   end
   local options = {
     problem = study._problem, farm = study._farm, case = study.fixed_case, base = study.base,
     genome = evolved,
+    on_step = function() M.tell(study, "clean-up: genes are knocked out one by one") end,
   }
   for key, value in pairs(study.clean) do options[key] = value end
   study.cleanup = gi.minimise.clean(options)
   study._genes = study.cleanup.genome
   say(study, "clean-up: %d genes, %d of them needed: %s", genome.length(evolved),
     genome.length(study._genes), study._genes)
-end
-
--- Genomes one after the other; settings that are overridden, or are the default, are left out.
-local function joined(study, ...)
-  local default, kept = {}, {}
-  for _, parameter in ipairs(study._problem.parameters) do
-    if not parameter.switch then default[parameter.name] = tostring(parameter.default) end
-  end
-  for _, gene in ipairs(genome.split(genome.last_settings(genome.join { ... }))) do
-    local name, value = gene:match("^([%a_][%w_]*)=(.*)$")
-    if not name or default[name] ~= value then kept[#kept + 1] = gene end
-  end
-  return genome.join(kept)
+  best.offer(study, genome.join { study.base, study._genes }, study._best.from .. ", cleaned up")
 end
 
 function M.retune(study)
-  local best = tuned(study, "tuning after evolution", study.retune or study.tune,
+  local found = tuned(study, "tuning after evolution", study.retune or study.tune,
     genome.join { study.base, study._genes })
-  study._final = joined(study, study.base, study._genes, best and best.genome or "")
+  study._tuned = best.joined(study, study.base, study._genes, found and found.genome or "")
+  best.offer(study, study._tuned, study._best.from .. ", cleaned up and tuned again")
 end
 
 -- The default stays unless another option is measurably better.
 function M.compiler(study)
-  local best = tuned(study, "compiler options", study.compiler, study._final)
-  if not best then return end
-  local candidate = joined(study, study._final, best.genome)
-  local claim = study._farm:compare(candidate, study._final, study.fixed_case)
-  if claim.status == "ok" and claim.low > 1 then study._final = candidate end
+  local found = tuned(study, "compiler options", study.compiler, study._tuned)
+  if not found then return end
+  local candidate = best.joined(study, study._tuned, found.genome)
+  local claim = study._farm:compare(candidate, study._tuned, study.fixed_case)
+  if claim.status == "ok" and claim.low > 1 then
+    best.offer(study, candidate, study._best.from .. ", with options of the compiler")
+  end
 end
 
-function M.validate(study)
-  local farm, winner = study._farm, study._final
-  local training = farm:compare(winner, "", study.fixed_case)
-  study.validation = gi.validate.run {
-    problem = study._problem, farm = farm, cases = study.unseen, genome = winner,
+function M.choose(study)
+  local found = best.choose(study)
+  say(study, "best of all that was found: %s", found and found.from or gi.evolve.AS_IT_IS)
+end
+
+local function validated(study, text)
+  local training = study._farm:compare(text, "", study.fixed_case)
+  return gi.validate.run {
+    problem = study._problem, farm = study._farm, cases = study.unseen, genome = text,
     training = training.ratio,
     on_row = function(row)
+      gi.events.tell("case", { { "case", row.case }, { "right", row.right },
+        { "answers", row.answers }, { "wrong", row.wrong }, { "max_error", row.max_error },
+        { "ratio", row.ratio }, { "low", row.low }, { "high", row.high } })
+      M.tell(study, "validation: %s is done", row.case)
       say(study, "%-34s %s, largest error %.3g, %s of %s answers wrong", row.case, interval(row),
         row.max_error, progress.grouped(row.wrong), progress.grouped(row.answers))
     end,
   }
+end
+
+-- What is wrong here is not the best that is right: the next one is.
+function M.validate(study)
+  local v = validated(study, study._final or "")
+  study.validation = v
+  while not v.all_right and best.refuse(study, ("%s of %s unseen answers are wrong"):format(
+      progress.grouped(v.wrong), progress.grouped(v.answers))) do
+    say(study, "which is not right; the next best: %s", study.winner.from)
+    v = validated(study, study._final)
+    study.validation = v
+  end
+  best.validated(study)
 end
 
 local function read_file(path)
@@ -312,24 +377,11 @@ function M.pictures(study)
   end
 end
 
-M.steps = { "floor", "tune", "evolve", "clean", "retune", "compiler", "validate", "pictures" }
+M.steps = { "floor", "tune", "evolve", "clean", "retune", "compiler", "choose", "validate",
+  "pictures" }
 
 --------------------------------------------------------------------------------------------------
 -- What is written
-
-local function describe_winner(study)
-  local problem, farm = study._problem, study._farm
-  local measured = farm:evaluate({ study._final, "" }, study.fixed_case)
-  local source = assert(problem.grammar:apply(study._final, true))
-  local m = measured[1]
-  study.winner = {
-    genome = study._final, genes = gi.explain.genome(problem, study._final), ticks = m.ticks,
-    ns = m.ns, registers = m.registers, default_ns = measured[2].ns,
-    default_ticks = measured[2].ticks,
-    diff = gi.report.diff(problem.source, source, problem.source_path:match("[^/]*$")),
-  }
-  if study.floor then study.floor.ratio = m.ns / study.floor.ns end
-end
 
 -- The commit of a checkout; nil elsewhere.
 local function commit()
@@ -371,24 +423,73 @@ local function plain(value)
 end
 
 local KEPT = { "title", "paper", "folder", "doc", "device", "emulated", "seed", "command",
-  "settings",
-  "paper_row", "tuning", "evolution", "pareto", "control", "runs", "summary", "evolved", "cleanup",
-  "winner", "validation", "pictures", "floor", "stages", "provenance" }
+  "settings", "paper_row", "tuning", "evolution", "search", "pareto", "control", "runs", "summary",
+  "evolved", "cleanup", "offers", "choice", "winner", "validation", "pictures",
+  "floor", "stages", "provenance" }
 
-local function write(study)
-  local folder, kept = study._folder, {}
+--- What is kept of a study by now.
+---@param study Study
+---@return table
+function M.kept(study)
+  local kept = {}
   for _, key in ipairs(KEPT) do kept[key] = plain(study[key]) end
-  folder:write("experiment.json", json.encode(kept) .. "\n")
-  folder:write("report.html", gi.html.page(kept))
-  if study._final then gi.report.write_best(study._problem, study._final, folder) end
+  return kept
+end
+
+-- Of a study that is begun again: how many of its steps the folder tells of.
+local function stages_known(folder)
+  local path = folder.dir .. "/experiment.json"
+  if not folder.resumed or not lfs.attributes(path) then return 0 end
+  local told = json.decode(gi.textfile.read(path, "the experiment"))
+  return type(told) == "table" and type(told.stages) == "table" and #told.stages or 0
+end
+
+-- What is there stays while it tells of more steps.
+local function write(study, state)
+  if #study.stages < study._known then return end
+  local folder, kept = study._folder, M.kept(study)
+  apart {
+    function() folder:write("experiment.json", json.encode(kept) .. "\n") end,
+    function() gi.live.page(folder):write(kept, state) end,
+    function() best.write(study) end,
+  }
+end
+
+-- Before the end a file that cannot be written (a plot, say) is told, once; the study goes on.
+local function write_so_far(study, writes, ...)
+  local written, why = attempt(writes, study, ...)
+  if written or study._told then return end
+  study._told = true
+  io.stderr:write(printable.text(("gilua: %s; the study goes on\n"):format(
+    tostring(why):match "^[^\n]*")))
+end
+
+local function write_page(study, text)
+  gi.live.page(study._folder):write(M.kept(study), { on = true, text = text })
+end
+
+--- Writes how far a step is on the page, where that is due.
+---@param study Study
+---@param format string
+function M.tell(study, format, ...)
+  if #study.stages < study._known or not gi.live.page(study._folder):is_due() then return end
+  write_so_far(study, write_page, format:format(...))
+end
+
+-- What came of the study, to a program.
+local function tell_result(study)
+  local w = study.winner or {}
+  gi.events.tell("winner", { { "genome", w.genome }, { "from", w.from }, { "speedup", w.speedup },
+    { "case", w.case }, { "case_unseen", w.unseen }, { "right", w.right },
+    { "folder", study._folder.dir }, { "files", json.array(study._folder:listing()) } })
 end
 
 local function conclude(study)
   local v, w = study.validation, study.winner
   if not v then return end
   say(study, "")
-  say(study, "The kernel as it is: %s; the winner: %s.", cost(study, { ticks = w.default_ticks,
-    ns = w.default_ns }), cost(study, w))
+  say(study, "The kernel as it is: %s; the winner: %s, found by %s.", cost(study, {
+    ticks = w.default_ticks, ns = w.default_ns }), cost(study, w), w.from)
   local gain = v.ratio and ("%.3f times faster (median; %.3f to %.3f)"):format(v.ratio.median,
     v.ratio.least, v.ratio.greatest) or "right on none of them"
   say(study, "On %d unseen cases, %s answers: %s, largest error %.3g, %s wrong.", #v.rows,
@@ -418,15 +519,18 @@ local function open(study)
 end
 
 local function run_steps(study)
-  for _, name in ipairs(study.steps or M.steps) do
+  local steps = study.steps or M.steps
+  for i, name in ipairs(steps) do
     local start = host.seconds()
     local step = type(name) == "function" and name or M[name]
     step(study)
-    study.stages[#study.stages + 1] = { name = step == name and "step" or name,
-                                        seconds = host.seconds() - start }
-    write(study) -- what is found by now survives whatever ends the program
+    local stage = { name = step == name and "step" or name, seconds = host.seconds() - start }
+    study.stages[#study.stages + 1] = stage
+    gi.events.tell("step", { { "step", stage.name }, { "done", i }, { "steps", #steps },
+      { "seconds", stage.seconds } })
+    -- what is found by now survives whatever ends the program
+    write_so_far(study, write, { on = true, text = ("%d of %d steps are done"):format(i, #steps) })
   end
-  describe_winner(study)
   for _, row in ipairs(study.paper_row) do
     if type(row.ours) == "function" then row.ours = row.ours(study) end
   end
@@ -441,13 +545,20 @@ function M.run(given)
   open(study)
   local _ <close> = study._folder -- also where a step fails
   local _ <close> = study._farm
+  gi.history.open(study._folder, study._problem, study._farm, study.seed)
+  study._known = stages_known(study._folder)
   provenance(study)
   say(study, "%s on %s, seed %d", study.title, study.device, study.seed)
-  local ok, why = xpcall(run_steps, function(e)
-    return type(e) == "string" and debug.traceback(e, 2) or e
-  end, study)
-  write(study)
-  if not ok then error(why, 0) end
+  local ok, why = xpcall(run_steps, trace.handler, study)
+  local written, unwritten = pcall(write, study, {
+    text = ("%d steps were done"):format(#study.stages),
+    stopped = not ok and tostring(why):match "^[^\n]*" or nil })
+  tell_result(study)
+  if not ok then
+    gi.events.ended(type(why) == "table" and why.status or 1, tostring(why))
+    error(why, 0)
+  end
+  if not written then error(unwritten, 0) end
   conclude(study)
   return study
 end

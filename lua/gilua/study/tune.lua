@@ -2,12 +2,14 @@
 -- sensible block sizes; StereoCamera: two parameters and more). A setting is a genome, so whatever
 -- a gene can set can be tuned: launch shapes, macros, compiler options.
 
+local events = require "gilua.base.events"
 local fail = require "gilua.base.fail"
 local fitness = require "gilua.search.fitness"
 local genome = require "gilua.search.genome"
 local progress = require "gilua.report.progress"
 local settings = require "gilua.base.settings"
 local stats = require "gilua.base.stats"
+local trace = require "gilua.base.trace"
 
 local M = {}
 
@@ -16,25 +18,26 @@ local M = {}
 ---@field total integer legal settings
 ---@field sampled boolean only some of them were measured
 ---@field case string
+---@field values table<string, any[]> those of each parameter
 ---@field rows table[] { values, genome, status, message, right, ticks, ns, rel_error, registers,
----  max_error, samples }
+---  max_error, samples, seconds, told }: told: a file's word, not measured here
 ---@field default? table the row of what the parameters are without tuning
 ---@field best? table the fastest right row
+---@field speedup? number of the best over the default
 
-local OPTIONAL = { "problem", "farm", "case", "restrict", "sample", "rng", "on_result" }
+local OPTIONAL = { "problem", "farm", "case", "restrict", "sample", "rng", "on_result", "cache" }
 
 --------------------------------------------------------------------------------------------------
 -- Settings
 
 local function known_parameter(problem, name)
-  local names = {}
+  local known = {}
   for _, p in ipairs(problem.parameters) do
     if p.name == name then return p end
-    names[#names + 1] = p.name
+    known[p.name] = true
   end
-  local nearest = settings.nearest(name, names)
-  error(("gilua.tune.run: the problem has no parameter '%s'%s"):format(name,
-    nearest and ("; did you mean '" .. nearest .. "'?") or ""), 4)
+  trace.misuse("gilua.tune.run: the problem has no parameter '%s'%s", name,
+    settings.meant(name, known))
 end
 
 -- { name, values, switch, default } of each parameter asked for.
@@ -101,22 +104,57 @@ end
 --------------------------------------------------------------------------------------------------
 -- Measuring
 
-local function fill(row, m)
-  row.status, row.message, row.right = m.status, m.message, fitness.right(m)
+local function fill(row, m, virtual)
+  row.status, row.message, row.right, row.told = m.status, m.message, fitness.right(m), nil
   row.ticks, row.ns, row.rel_error = m.ticks, m.ns, m.rel_error
   row.registers, row.max_error, row.samples = m.registers, m.max_error, m.samples
+  if not virtual then
+    local s = m.seconds or {}
+    row.seconds = { compile = m.compile_s, check = s.check, time = s.time }
+  end
 end
 
-local function measure(o, rows)
+-- What a file knows need not be measured: the rows that it does not know. Of another device's file
+-- only what it knows is compared.
+local function told(cache, rows)
+  local left, known = {}, {}
+  for _, row in ipairs(rows) do
+    local found = cache:find(row.values)
+    for name, value in pairs(found or {}) do row[name] = value end
+    row.told = found and true or nil
+    table.insert(found and known or left, row)
+  end
+  if not cache.foreign then return left, rows end
+  if #known > 0 then return {}, known end
+  fail("%s, whose times are those of %s, has none of the settings asked for", cache.path,
+    cache.device)
+end
+
+local function measure(o, rows, on_result)
   local genomes = {}
   for i, row in ipairs(rows) do genomes[i] = genome.join { o.base, row.genome } end
+  if #rows == 0 then return end
   local list = o.farm:evaluate(genomes, o.case, {
-    on_result = o.on_result and function(i, m, done, total)
-      fill(rows[i], m)
-      o.on_result(done, total, rows[i])
+    on_result = function(i, m, done, total)
+      fill(rows[i], m, o.farm.virtual)
+      if o.cache then o.cache:add(rows[i]) end
+      if on_result then on_result(done, total, rows[i]) end
     end,
   })
-  for i, m in ipairs(list) do fill(rows[i], m) end
+  for i, m in ipairs(list) do fill(rows[i], m, o.farm.virtual) end
+end
+
+-- A row that a file told of is run here before it is believed; another device's keeps its time.
+local function confirm(o, row)
+  local ns, ticks = row.ns, row.ticks
+  row.told = nil
+  measure({ farm = o.farm, base = o.base, case = o.case }, { row })
+  if o.cache.foreign then row.ns, row.ticks, row.samples, row.rel_error = ns, ticks, nil, nil end
+end
+
+-- In ticks, or in nanoseconds where a file of another device has no others.
+local function cost(row)
+  return row.ticks or row.ns
 end
 
 -- What each parameter is when nobody tunes it: the last setting of `base`, else the default.
@@ -133,12 +171,38 @@ local function is_default(row, list, base)
   return true
 end
 
+local function fastest(rows)
+  local right = {}
+  for _, row in ipairs(rows) do
+    if row.right then right[#right + 1] = row end
+  end
+  return stats.least(right, cost)
+end
+
+-- The default, the best and what is between them, none of it on a file's word alone.
+local function decide(o, list, result)
+  for _, row in ipairs(result.rows) do
+    if is_default(row, list, o.base) then result.default = row end
+  end
+  local default = result.default
+  if default and default.told then confirm(o, default) end
+  local best = fastest(result.rows)
+  while best and best.told do
+    confirm(o, best)
+    best = fastest(result.rows)
+  end
+  local compared = best and default and default.right
+  if compared and cost(default) <= cost(best) then best = default end -- nothing need change
+  result.best, result.speedup = best, compared and cost(default) / cost(best) or nil
+end
+
 --- Measures every setting. What does not compile, cannot be launched or is wrong stays in the table
 --- with its reason.
 ---@param options table { problem, farm, case, parameters, base?, restrict?, sample?, rng?,
----  on_result? }: parameters are names of the problem's, or { name, values }; restrict(values) is
----  true for a legal combination; of more than `sample` that many are drawn with rng; base is a
----  genome that all of them follow
+---  on_result?, cache? }: parameters are names of the problem's, or { name, values };
+---  restrict(values) is true for a legal combination; of more than `sample` that many are drawn
+---  with rng; base is a genome that all of them follow; cache is asked for settings before they are
+---  measured, and told of them after (gi.tuningcache)
 ---@return Tuning
 function M.run(options)
   local o = settings.fill("gilua.tune.run", options, { base = "", parameters = {} }, OPTIONAL)
@@ -151,28 +215,38 @@ function M.run(options)
   if #rows == 0 then
     fail("no setting satisfies the restrictions of %s", o.problem.name or "it")
   end
-  local result = { parameters = {}, total = #rows, sampled = false }
-  for i, axis in ipairs(list) do result.parameters[i] = axis.name end
+  local result = { parameters = {}, values = {}, total = #rows, sampled = false }
+  for i, axis in ipairs(list) do
+    result.parameters[i], result.values[axis.name] = axis.name, axis.values
+  end
   if o.sample and o.sample < #rows then
     if not o.rng then error("gilua.tune.run: a sample needs `rng`", 2) end
     rows, result.sampled = sampled(rows, o.sample, o.rng), true
   end
-  measure(o, rows)
-  result.rows = rows
-  result.case = o.farm:case_info().name
-  local right = {}
-  for _, row in ipairs(rows) do
-    if row.right then right[#right + 1] = row end
-    if is_default(row, list, o.base) then result.default = row end
+  local left = rows
+  if o.cache then
+    local n = #rows
+    left, rows = told(o.cache, rows)
+    result.sampled = result.sampled or #rows < n
   end
-  result.best = stats.least(right, function(row) return row.ticks end)
-  local default = result.default -- of equals: nothing need change
-  if default and default.right and default.ticks <= result.best.ticks then result.best = default end
+  measure(o, left, o.on_result)
+  result.rows = rows
+  decide(o, list, result)
+  result.case = o.farm:case_info().name
   return result
 end
 
 --------------------------------------------------------------------------------------------------
--- For a terminal
+-- For a program, and for a terminal
+
+--- Tells a program that a setting was measured (--json).
+---@param done integer
+---@param total integer
+---@param row table
+function M.tell(done, total, row)
+  events.tell("setting", { { "done", done }, { "settings", total }, { "genome", row.genome },
+    { "status", row.status }, { "right", row.right }, { "ticks", row.ticks }, { "ns", row.ns } })
+end
 
 local function reason(row)
   if row.status ~= "ok" then return row.status .. ": " .. (row.message or ""):match("^[^\n]*") end
@@ -189,7 +263,7 @@ function M.lines(result, options)
   if limit and limit < #rows then
     table.sort(rows, function(a, b)
       if a.right ~= b.right then return a.right end
-      if a.ticks ~= b.ticks then return a.ticks < b.ticks end
+      if a.right and cost(a) ~= cost(b) then return cost(a) < cost(b) end
       return a.genome < b.genome
     end)
     for i = #rows, limit + 1, -1 do rows[i] = nil end
@@ -201,9 +275,9 @@ function M.lines(result, options)
     local name = row.genome == "" and "(none)" or row.genome
     if row.right then
       local gain = result.default and result.default.right
-        and ("%.3fx"):format(result.default.ticks / row.ticks) or "-"
-      lines[#lines + 1] = ("%s %-32s %12s %10.2f %9s %9d"):format(mark, name,
-        progress.grouped(row.ticks), row.ns / 1e3, gain, row.registers)
+        and ("%.3fx"):format(cost(result.default) / cost(row)) or "-"
+      lines[#lines + 1] = ("%s %-32s %12s %10.2f %9s %9s"):format(mark, name,
+        row.ticks and progress.grouped(row.ticks) or "-", row.ns / 1e3, gain, row.registers or "-")
     else
       lines[#lines + 1] = ("%s %-32s %s"):format(mark, name, reason(row))
     end

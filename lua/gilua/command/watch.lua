@@ -1,0 +1,127 @@
+-- watch: gilua watch RUN: the page of a run, served to a browser on this machine, or over ssh on
+-- another. The address has a name that nobody can guess: on a machine of many people the page is
+-- seen by those whom it is told. Nothing but files of the run's own folder is served.
+
+local core = require "gilua.core"
+local fail = require "gilua.base.fail"
+local gi = require "gilua"
+local lfs = require "lfs"
+local state = require "gilua.report.state"
+
+local M = {}
+
+--------------------------------------------------------------------------------------------------
+-- Answers
+
+local HTML = "text/html; charset=utf-8"
+
+-- What may be looked at, by the ends of names.
+local TYPES = { html = HTML, json = "application/json", png = "image/png" }
+for _, ending in ipairs { "cu", "patch", "csv", "txt" } do
+  TYPES[ending] = "text/plain; charset=utf-8"
+end
+
+local function file(dir, name)
+  local type = TYPES[name:match "^%w[%w._-]*%.(%l+)$"]
+  local path = ("%s/%s"):format(dir, name)
+  if not type or lfs.symlinkattributes(path, "mode") ~= "file" then return nil end
+  return { status = 200, type = type, body = gi.textfile.read(path, "the file") }
+end
+
+local function names_of(dir)
+  local list = {}
+  for name in lfs.dir(dir) do
+    if file(dir, name) then list[#list + 1] = name end
+  end
+  table.sort(list)
+  return list
+end
+
+local function listing(dir)
+  local m, items = gi.markup, {}
+  for i, name in ipairs(names_of(dir)) do
+    items[i] = ('<li><a href="%s">%s</a></li>\n'):format(m.escape(name), m.escape(name))
+  end
+  return { status = 200, type = HTML, body = m.document { title = dir,
+    body = ("<h1>%s</h1>\n<ul>\n%s</ul>\n"):format(m.escape(dir), table.concat(items)) } }
+end
+
+-- While there is no page yet.
+local function nothing_yet(dir, alive)
+  local now = os.time()
+  return gi.html.page { title = dir, state = { on = true, folder = dir, written = now, every = 2,
+    text = alive and "the first generation is not complete" or "it left no page",
+    when = os.date("%Y-%m-%d %H:%M:%S", now), patience = 60 } }
+end
+
+local function page(dir)
+  local alive, there = core.file.locked(dir .. "/.lock"), file(dir, gi.live.FILE)
+  return { status = 200, type = HTML,
+    body = state.served(there and there.body or nothing_yet(dir, alive), alive) }
+end
+
+--- What a request for a path is answered; nil where there is nothing.
+---@param dir string
+---@param token string the first part of each path
+---@param path string
+---@return HttpAnswer?
+function M.answer(dir, token, path)
+  local rest = path:sub(1, #token + 2) == ("/%s/"):format(token) and path:sub(#token + 3)
+  if not rest then return nil end
+  if rest == "" or rest == gi.live.FILE then return page(dir) end
+  if rest == "files" then return listing(dir) end
+  return file(dir, rest)
+end
+
+--------------------------------------------------------------------------------------------------
+-- The command
+
+local function random_name()
+  local random <close> = assert(io.open("/dev/urandom", "rb"))
+  return (random:read(12):gsub(".", function(c) return ("%02x"):format(c:byte()) end))
+end
+
+--- How to look from the other end of an ssh session; nil where there is none.
+---@param port integer
+---@param connection? string SSH_CONNECTION
+---@return string?
+function M.ssh_line(port, connection)
+  local address, ssh_port = (connection or ""):match "^%S+ %d+ (%S+) (%d+)$"
+  if not address then return nil end
+  local user = os.getenv "USER" or os.getenv "LOGNAME"
+  return ("ssh -N -L %d:127.0.0.1:%d%s %s%s"):format(port, port,
+    ssh_port == "22" and "" or " -p " .. ssh_port, user and user .. "@" or "", address)
+end
+
+local function require_run(dir)
+  if lfs.attributes(dir, "mode") ~= "directory" then fail("%s is no folder of a run", dir) end
+  for name in lfs.dir(dir) do
+    if gi.results.is_left(name) then return end
+  end
+  fail("%s is no run: it holds nothing that a run leaves", dir)
+end
+
+local function tell(o, server, token)
+  print(("%s: http://%s:%d/%s/"):format(o.run, gi.server.ADDRESS, server.port, token))
+  local line = M.ssh_line(server.port, os.getenv "SSH_CONNECTION")
+  if line then
+    print("From the machine that you are at, this makes that address work there:\n  " .. line)
+  end
+  if not o.quiet then print "Ctrl-C ends it." end
+  io.stdout:flush()
+end
+
+function M.run()
+  local o = gi.cli {
+    doc = "Serves the page of a run, live, to a browser on this machine or over ssh.",
+    positional = { { name = "run", doc = "its folder" } },
+    { name = "port", default = 0, min = 0, max = 65535, doc = "of 127.0.0.1; 0: any free one" },
+  }
+  local dir = o.run:gsub("(.)/+$", "%1")
+  require_run(dir)
+  local server <close>, token = gi.server.open(o.port), random_name()
+  tell(o, server, token)
+  server:run(function(path) return M.answer(dir, token, path) end)
+end
+
+return M

@@ -1,0 +1,352 @@
+-- replay: a search simulated from the archive of a run, with other operators, another formula or
+-- another seed. No kernel is compiled or run, and nothing of the run's own code: its archive and
+-- what it kept of its problem (gilua.report.kept) are data.
+--
+-- A genome is answered by an evaluation of it in the generation that asks, as it was; else by one
+-- in the nearest generation, or in another evolution of the same world and base, in proportion to
+-- the unmodified kernel's ticks there and here; else by one of another genome that makes the same
+-- source. What the archive has no answer for is missing: it counts as a kernel that does not run,
+-- and becomes no parent.
+
+local archives = require "gilua.store.archive"
+local described = require "gilua.report.described"
+local evaluations = require "gilua.store.evaluations"
+local evolve = require "gilua.search.evolve"
+local fail = require "gilua.base.fail"
+local json = require "gilua.base.json"
+local kept = require "gilua.report.kept"
+local lfs = require "lfs"
+local results = require "gilua.base.results"
+local rng = require("gilua.core").rng
+local runner = require "gilua.farm.runner"
+local textfile = require "gilua.base.textfile"
+
+local M = {}
+
+---@class Replay
+---@field run table row of the archive's `run`
+---@field scheme table what the run was (gilua.report.described)
+---@field problem table for a scheme: grammar, parameters, tolerance, source
+---@field farm table for a scheme: it answers from the archive
+---@field own string[] functions of the run's own, which no archive has
+local Replay = {}
+Replay.__index = Replay
+Replay.__close = function(self) self:close() end
+
+--------------------------------------------------------------------------------------------------
+-- What is known: evaluations by genome
+
+-- Each with `case`: which comparison with the unmodified kernel it was part of, from 1; of the
+-- generations these are their numbers.
+local function numbered(rows)
+  local case, list = 0, {}
+  for _, row in ipairs(rows) do
+    if row.birth == "unmodified" then case = case + 1 end
+    if row.baseline then
+      row.case_number = case
+      list[#list + 1] = row
+    end
+  end
+  return list
+end
+
+local OTHERS = "SELECT * FROM run WHERE world = ?1 AND id <> ?2 ORDER BY id"
+
+local function base_of(run)
+  local scheme = run.scheme and json.decode(run.scheme)
+  return type(scheme) == "table" and scheme.base or nil
+end
+
+-- Genome -> its evaluations, those of the run itself first; and the unmodified kernel's in order.
+local function known(archive, run)
+  local by_genome, baselines, runs = {}, {}, { run }
+  for _, other in ipairs(archive:rows(OTHERS, run.world, run.id)) do
+    if base_of(other) == base_of(run) then runs[#runs + 1] = other end
+  end
+  for i, one in ipairs(runs) do
+    for _, row in ipairs(numbered(evaluations.of(archive, one.id))) do
+      row.own = i == 1
+      if row.own and row.birth == "unmodified" then baselines[#baselines + 1] = row end
+      local list = by_genome[row.genome] or {}
+      by_genome[row.genome] = list
+      list[#list + 1] = row
+    end
+  end
+  return by_genome, baselines
+end
+
+--------------------------------------------------------------------------------------------------
+-- A farm that answers from it
+
+local Farm = { device = "replay", virtual = true, check_mode = "every" }
+Farm.__index = Farm
+
+local function nearest(list, case)
+  local best, distance
+  for _, row in ipairs(list) do
+    local d = row.own and math.abs(row.case_number - case) or math.huge
+    if not best or d < distance then best, distance = row, d end
+  end
+  return best
+end
+
+-- A text that tells a mutant by what is compiled; nil where the genome does not fit.
+function Farm:source_of(genome)
+  local source, detail = self.problem.grammar:apply(genome)
+  if not source then return nil end
+  local names = {}
+  for name, value in pairs(detail.params) do names[#names + 1] = name .. "=" .. value end
+  table.sort(names)
+  return table.concat(names, " ") .. "\n" .. source
+end
+
+-- Evaluations of another genome that makes the same source.
+function Farm:like(genome)
+  if not self.by_source then
+    self.by_source = {}
+    for text, list in pairs(self.by_genome) do
+      local source = self:source_of(text)
+      if source and not self.by_source[source] then self.by_source[source] = list end
+    end
+  end
+  local source = self:source_of(genome)
+  return source and self.by_source[source]
+end
+
+-- The measurement of a row as it would have been on another case: times in proportion.
+local function as_on(row, baseline)
+  local m = setmetatable({}, { __index = row })
+  local factor = row.baseline == baseline and 1 or baseline.ticks / row.baseline.ticks
+  m.ticks, m.ns, m.archived = row.ticks * factor, row.ns * factor, row
+  m.fitness_factor = factor
+  return m
+end
+
+-- The archive has genomes without the settings that all kernels of the run were given.
+function Farm:without_base(genome)
+  local base = self.base
+  if base == "" or genome:sub(1, #base) ~= base then return genome end
+  return (genome:sub(#base + 1):gsub("^ ", ""))
+end
+
+function Farm:answer(genome, case)
+  genome = self:without_base(genome)
+  local counts = self.counts
+  counts.asked = counts.asked + 1
+  local list = self.by_genome[genome]
+  if not list then
+    list = self:like(genome)
+    if list then counts.by_source = counts.by_source + 1 end
+  end
+  if not list then
+    counts.missing = counts.missing + 1
+    local m = runner.failed("missing", "the archive has no evaluation of it")
+    m.genome = genome
+    return m
+  end
+  local m = as_on(nearest(list, case), self:baseline(case))
+  m.genome, m.source_hash, m.ptx_hash = genome, m.source, m.ptx
+  return m
+end
+
+-- The unmodified kernel on a case; after the last the first again.
+function Farm:baseline(case)
+  return self.baselines[(case - 1) % #self.baselines + 1]
+end
+
+function Farm:case_info()
+  local row = self:baseline(self.at or 1)
+  return { name = row.case, answers = row.n }
+end
+
+function Farm:evaluate(genomes, case, options)
+  local list = {}
+  local on_result = type(options) == "table" and options.on_result or options
+  self.at = case.replayed
+  for i, genome in ipairs(genomes) do
+    list[i] = self:answer(genome, case.replayed)
+    if on_result then on_result(i, list[i], i, #genomes) end
+  end
+  return list
+end
+
+function Farm:compare(a, b, case)
+  local both = self:evaluate({ a, b }, case)
+  for _, m in ipairs(both) do
+    if m.status ~= "ok" then return { status = m.status, message = m.message } end
+  end
+  local ratio = both[2].ticks / both[1].ticks
+  return { status = "ok", ratio = ratio, low = ratio, high = ratio, pairs = 1,
+    a_ns = { both[1].ns }, b_ns = { both[2].ns } }
+end
+
+-- Who did not stand the checked run is in the archive with what it said.
+function Farm:check(genomes)
+  local list = {}
+  for i, genome in ipairs(genomes) do list[i] = { status = self:answer(genome, 1).status } end
+  return list
+end
+
+function Farm:set_check(mode) self.check_mode = mode end
+function Farm:stats() return { seconds = {}, duplicates = {}, runs = 0, restarts = 0 } end
+function Farm:description() return "an archive" end
+function Farm:close() self.closed = true end
+
+--------------------------------------------------------------------------------------------------
+-- The scheme that the run had
+
+-- As the archive has it; nil where it could not be (an own one, of a genome that is new there).
+local function stored_fitness(own)
+  local row = own.archived
+  if not row then return math.huge end
+  if row.fitness then return row.fitness * own.fitness_factor end
+  return row.status == "ok" and own.ticks / 10 or math.huge
+end
+
+local function stored_acceptable(own)
+  return own.archived ~= nil and own.archived.acceptable == true
+end
+
+-- The first population of the run, as it was.
+local function first_population(replay)
+  local genomes = {}
+  local rows = evaluations.of(replay.archive, replay.run.id)
+  for _, row in ipairs(rows) do
+    if row.generation == 1 and (row.birth == "initial" or row.birth == "start") then
+      genomes[#genomes + 1] = row.genome
+    end
+  end
+  return function(n) return table.move(genomes, 1, math.min(n, #genomes), 1, {}) end
+end
+
+local SUBSTITUTES = { fitness = function() return stored_fitness end,
+  acceptable = function() return stored_acceptable end, init = first_population }
+
+-- The function of a field by its name; a substitute, or the paper's, where the run had its own.
+local function function_of(replay, field, name)
+  local known_one = described.named(name)
+  if known_one then return known_one end
+  if SUBSTITUTES[field] then return SUBSTITUTES[field](replay) end
+  replay.own[#replay.own + 1] = field
+  return evolve.paper[field]
+end
+
+local function add_functions(replay, scheme)
+  for field, name in pairs(replay.scheme.functions) do
+    if field == "breed" then
+      scheme.breed = {}
+      for i, step in ipairs(name) do
+        scheme.breed[i] = described.named(step) or fail("step %d of breed is the run's own, which "
+          .. "no archive has: give a scheme with `breed`", i)
+      end
+    elseif field ~= "hold" then
+      scheme[field] = function_of(replay, field, name)
+    end
+  end
+  if not replay.scheme.functions.minimise then scheme.minimise = false end
+  table.sort(replay.own)
+end
+
+--------------------------------------------------------------------------------------------------
+
+local function decoded(text, what, dir)
+  local value = text and json.decode(text)
+  if type(value) ~= "table" then
+    fail("%s does not tell %s: a run of a gilua before replay has to be run again", dir, what)
+  end
+  return value
+end
+
+local function problem_of(dir, scheme)
+  local result = decoded(textfile.read(dir .. "/result.json", "the result"), "what was run", dir)
+  local k = kept.read(dir, result.kept)
+  return { name = result.problem, title = result.problem, dir = k.dir, kernel = k.kernel,
+    grammar = k.grammar, source = k.source, source_path = k.source_path,
+    parameters = scheme.parameters or {}, tolerance = scheme.tolerance or {} }
+end
+
+-- Of a stranger's archive nothing is believed to have the right form.
+local function check_scheme(scheme, run, dir)
+  local functions = scheme.functions
+  local well = type(functions) == "table" and math.type(run.seed) == "integer"
+  for field, name in pairs(well and functions or {}) do
+    if field == "breed" then well = well and type(name) == "table"
+    else well = well and type(name) == "string" end
+  end
+  well = well and (scheme.parameters == nil or type(scheme.parameters) == "table")
+    and (scheme.base == nil or type(scheme.base) == "string")
+  if not well then fail("%s: what its archive tells of its scheme is broken", dir) end
+end
+
+--- A run, to be simulated.
+---@param dir string its folder
+---@param which? integer of the folder's evolutions; the last run's first unless given
+---@return Replay
+function M.open(dir, which)
+  local path = ("%s/%s"):format(dir, results.ARCHIVE)
+  if not lfs.attributes(path) then fail("%s holds no %s: it is no run", dir, results.ARCHIVE) end
+  local archive = archives.open(path, { read_only = true })
+  local run
+  if which then run = archive:row("SELECT * FROM run WHERE id = ?1", which)
+  else run = archive:last_run() end
+  if not run then fail("%s: there is no such run", path) end
+  local scheme = decoded(run.scheme, "what its scheme was", dir)
+  check_scheme(scheme, run, dir)
+  local self = setmetatable({ dir = dir, archive = archive, run = run, scheme = scheme, own = {},
+    problem = problem_of(dir, scheme) }, Replay)
+  local by_genome, baselines = known(archive, run)
+  if #baselines == 0 then fail("%s: no generation of that run is complete", path) end
+  self.farm = setmetatable({ problem = self.problem, by_genome = by_genome, baselines = baselines,
+    base = scheme.base or "", options = {},
+    devices = { { name = "an archive", device = "replay" } },
+    counts = { asked = 0, by_source = 0, missing = 0 } }, Farm)
+  return self
+end
+
+-- A case is a number here; of the random words it takes as many as it took in the run.
+local function new_case_of(draws)
+  return function(number, random)
+    for _ = 1, draws[number] or draws[#draws] or 1 do
+      random:int(math.mininteger, math.maxinteger)
+    end
+    return { replayed = number }
+  end
+end
+
+--- The scheme of the run, to be changed and given to gilua.evolve.
+---@param changes? table fields that replace those of the run; seed: in place of rng
+---@return table
+function Replay:scheme_with(changes)
+  local s = self.scheme
+  local scheme = {
+    problem = self.problem, farm = self.farm, population = s.population,
+    generations = s.generations, finalists = s.finalists, start = s.start, base = s.base,
+    genes = s.genes, rng = rng.new(changes and changes.seed or self.run.seed),
+    new_case = new_case_of(type(s.case_draws) == "table" and s.case_draws or {}),
+  }
+  self.own = {}
+  add_functions(self, scheme)
+  if s.draw then self.own[#self.own + 1] = "draw" end
+  for name, value in pairs(changes or {}) do
+    if name ~= "seed" then scheme[name] = value end
+  end
+  return scheme
+end
+
+--- Simulates the search.
+---@param changes? table as scheme_with has them
+---@return Run run with replayed = { asked, by_source, missing }: genomes asked for, those of them
+---  answered by another of the same source, and those with no answer
+function Replay:evolve(changes)
+  local counts = { asked = 0, by_source = 0, missing = 0 }
+  self.farm.counts = counts
+  local run = evolve.run(self:scheme_with(changes))
+  run.replayed = counts
+  return run
+end
+
+function Replay:close()
+  self.archive:close()
+end
+
+return M
