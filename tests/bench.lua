@@ -142,6 +142,30 @@ local function emulating()
     tostring(r.device), m.max_error)
 end
 
+--- On made-up rows: seconds of a processor, which other work on the machine does not change much.
+local function archives()
+  head "archive (made-up rows; seconds of a processor)"
+  package.path = "tests/lua/?.lua;" .. package.path
+  local madeup = require "madeup"
+  local folder <close> = require("gilua.base.tempfolder").new()
+  for _, n in ipairs { 15000, 100000 } do
+    local path = ("%s/%d.sqlite"):format(folder.path, n)
+    madeup.archive(path, n)
+    local archive <close> = gi.archive.open(path, { read_only = true })
+    local start = os.clock()
+    local rows = gi.evaluations.of(archive, 1)
+    for _, row in ipairs(rows) do row.score = row.registers + row.ticks / row.baseline.ticks end
+    table.sort(rows, function(a, b) return a.score < b.score end)
+    say("  %6d evaluations ranked anew    %.2f s; asked for of 15 000: below 2 s", n,
+      os.clock() - start)
+    start = os.clock()
+    local generations = archive:rows "SELECT * FROM generations"
+    say("  %6d in %d generations   %.2f s; asked for of 100 000: below 1 s", n, #generations,
+      os.clock() - start)
+  end
+end
+
 patches()
 compiling()
 emulating()
+archives()

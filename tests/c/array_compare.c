@@ -342,6 +342,32 @@ static void test_refusals(void) {
     array_unref(c);
 }
 
+/* A field of structs is compared as an array of that field alone is. */
+static void test_fields(uint64_t seed) {
+    gi_rng r;
+    gi_rng_seed(&r, seed);
+    for (int round = 0; round < 40; round++) {
+        const ArrayType type = round % 2 ? ARRAY_F32 : ARRAY_F64;
+        const ArrayField f = {type, 32, 8 * (round % 3), 1 + round % 2};
+        const int size = (int)array_type_size(f.type);
+        Array *g = line(ARRAY_U32, 8 * 700), *e = line(ARRAY_U32, 8 * 700);
+        Array *gf = line(f.type, 700 * f.times), *ef = line(f.type, 700 * f.times);
+        randomise(gf, ef, &r, round % 4);
+        for (int64_t i = 0; i < g->count; i++) array_set_int(g, i, i), array_set_int(e, i, -i);
+        ok(array_place(g, &f, gf, NULL) && array_place(e, &f, ef, NULL), "round %d", round);
+        CompareOptions o = {.width = (int)f.times, .max_error = 0.01, .rel_error = 0.01};
+        const Comparison alone = compare(gf, ef, o);
+        o.viewed = true, o.as = f.type, o.width = 32 / size, o.used = (int)f.times;
+        o.from = (int)f.at / size;
+        Comparison field = compare(g, e, o);
+        const bool near = fabs(field.mean_error / alone.mean_error - 1) < 1e-6;
+        if (near) field.mean_error = alone.mean_error;
+        ok(!memcmp(&alone, &field, sizeof field), "the same of %d %s at byte %d", (int)f.times,
+           array_type_name(f.type), (int)f.at);
+        array_unref(g), array_unref(e), array_unref(gf), array_unref(ef);
+    }
+}
+
 int main(int argc, char **argv) {
     const uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 20140712;
     printf("# seed %" PRIu64 "\n", seed);
@@ -357,5 +383,6 @@ int main(int argc, char **argv) {
     test_nan(ARRAY_F64);
     test_penalty();
     test_refusals();
+    test_fields(seed + 2);
     return tap_done();
 }

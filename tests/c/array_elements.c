@@ -128,6 +128,36 @@ static void test_sentinel(void) {
     array_unref(i);
 }
 
+/* struct { i16 id; float at[2]; double mass; } of 24 bytes, three of them */
+static void test_fields(void) {
+    const ArrayField id = {ARRAY_I16, 24, 0, 1}, at = {ARRAY_F32, 24, 4, 2},
+                     mass = {ARRAY_F64, 24, 16, 1};
+    const int64_t n = 72, three = 3, six = 6;
+    Array *a = array_new(ARRAY_U8, 1, &n, NULL);
+    Array *whole = array_new(ARRAY_I64, 1, &three, NULL);
+    Array *pairs = array_new(ARRAY_F64, 1, &six, NULL);
+    gi_err err = {0};
+    for (int64_t i = 0; i < 3; i++) array_set_int(whole, i, 40000 * (i - 1));
+    for (int64_t i = 0; i < 6; i++) array_set(pairs, i, 0.5 * (double)i);
+    ok(array_place(a, &id, whole, &err) && array_place(a, &at, pairs, &err), "fields are set");
+    Array *ids = array_take(a, &id, &err), *ats = array_take(a, &at, &err);
+    Array *masses = array_take(a, &mass, &err);
+    ok(ids->count == 3 && array_get(ids, 0) == -32768 && array_get(ids, 2) == 32767,
+       "in their type, saturated");
+    ok(ats->type == ARRAY_F32 && ats->count == 6 && array_get(ats, 5) == 2.5, "several a struct");
+    ok(array_get(masses, 0) == 0 && array_get(masses, 2) == 0, "and nothing else is");
+    ok(!array_place(a, &mass, pairs, &err), "not with other many");
+    has_str(err.message, "6 values are not for a field of 3", "which is said");
+    const ArrayField beyond[] = {{ARRAY_F64, 24, 17, 1}, {ARRAY_U8, 25, 0, 1}, {ARRAY_U8, 0, 0, 1},
+                                 {ARRAY_U8, 24, -1, 1}, {ARRAY_U8, 24, 0, 0},
+                                 {ARRAY_F32, 24, 0, INT64_MAX}};
+    for (size_t i = 0; i < sizeof beyond / sizeof *beyond; i++)
+        ok(!array_take(a, &beyond[i], &err) && !strcmp(err.code, "usage"), "refused: %s",
+           err.message);
+    array_unref(a), array_unref(whole), array_unref(pairs);
+    array_unref(ids), array_unref(ats), array_unref(masses);
+}
+
 int main(void) {
     test_types();
     test_shapes();
@@ -135,5 +165,6 @@ int main(void) {
     test_stores();
     test_exact_integers();
     test_sentinel();
+    test_fields();
     return tap_done();
 }

@@ -86,6 +86,7 @@ static void begin(void) {
 }
 
 static void end(void) {
+    is_int((long long)fake.printed_bytes, CUDA_PRINTED_BYTES, "what kernels print is bounded");
     device_close(device);
     is_int(fake.live, 0, "everything is released");
 }

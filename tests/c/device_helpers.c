@@ -66,12 +66,12 @@ static Comparison on_gpu(EmuModule *m, const Array *got, const Array *expected,
     struct {
         uint64_t got, expected;
         int64_t answers;
-        int width, used;
+        int width, from, used;
         double max_error, rel_error, limit;
         uint64_t parts, key;
         ComparePenalty penalty;
-    } compare = {g,        e, answers, o->width, o->used, o->max_error, o->rel_error,
-                 o->limit, p + sizeof *parts, key, o->penalty};
+    } compare = {g,       e,        answers, o->width, o->from, o->used, o->max_error,
+                 o->rel_error, o->limit, p + sizeof *parts, key, o->penalty};
     struct {
         uint64_t parts;
         int64_t n;
@@ -134,7 +134,8 @@ static ComparePenalty some_penalty(void) {
 static bool one_comparison(EmuModule *m, ArrayType type, int width) {
     int64_t shape[] = {(int64_t)(1 + gi_rng_below(&rng, 5000)) * width};
     Array *expected = array_new(type, 1, shape, NULL), *got = array_new(type, 1, shape, NULL);
-    CompareOptions o = {.width = width, .used = 1 + (int)gi_rng_below(&rng, (uint64_t)width)};
+    CompareOptions o = {.width = width, .from = (int)gi_rng_below(&rng, (uint64_t)width)};
+    o.used = 1 + (int)gi_rng_below(&rng, (uint64_t)(width - o.from));
     o.limit = (double)gi_rng_below(&rng, 3);
     o.max_error = (double)gi_rng_below(&rng, 2);
     o.rel_error = (double)gi_rng_below(&rng, 2) / 16;

@@ -244,25 +244,6 @@ static const Fault memory_faults[] = {
      {NULL}},
 };
 
-/* A constant index past the parameters: refused at load or a fault at run, never a value. */
-static void test_param(void) {
-    static const Fault f = {"parameter past the end",
-                            NULL,
-                            LOC "ld.param.u64 %l1, [texture+64];" HERE,
-                            EMU_ILLEGAL_ADDRESS,
-                            {"param"}};
-    char *ptx = fault_ptx(&f);
-    gi_err err = {.message = ""};
-    EmuModule *m = emu_load(kit_emu, ptx, strlen(ptx), &err);
-    free(ptx);
-    if (m) {
-        emu_unload(m);
-        expect(&f, &one_warp);
-    } else {
-        has_str(err.message, "param", "a parameter past the end is refused at load");
-    }
-}
-
 /* ---- control ---- */
 
 static void test_control(void) {
@@ -587,15 +568,18 @@ static void test_usage(void) {
     emu_unload(m);
 }
 
-/* ---- load ---- */
+/* ---- what is not known ---- */
 
 static void refuse(const char *title, const char *body, const char *words[3]) {
     Fault f = {title, NULL, body, EMU_OK, {NULL}};
     char *ptx = fault_ptx(&f), line[32];
     gi_err err = {.message = ""};
-    EmuModule *m = emu_load(kit_emu, ptx, strlen(ptx), &err);
-    ok(!m && strcmp(err.code, "compile") == 0, "%s is refused at load", title);
-    if (m) emu_unload(m);
+    EmuModule *m = kit_load(ptx, title);
+    EmuLaunch l = {.kernel = "victim", .grid = {1, 1, 1}, .block = {1, 1, 1}, .params = memory};
+    EmuResult r;
+    bool ran = m && emu_launch(m, &l, &r, &err);
+    ok(!ran && strcmp(err.code, "compile") == 0, "%s is refused at its launch", title);
+    emu_unload(m);
     snprintf(line, sizeof line, "%d", marked_line(ptx));
     has_str(err.message, line, "  with its PTX line");
     has_str(err.message, "77", "  and its source line");
@@ -603,19 +587,29 @@ static void refuse(const char *title, const char *body, const char *words[3]) {
     free(ptx);
 }
 
-static void test_load(void) {
+static void test_refusals(void) {
+    refuse("a parameter past the end", LOC "ld.param.u64 %l1, [texture+64];" HERE,
+           (const char *[3]){"param"});
     refuse("an unknown instruction", LOC "frobnicate.rn.f32 %f1, %f2;" HERE,
            (const char *[3]){"frobnicate.rn.f32"});
     refuse("a tensor instruction",
            LOC "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%l1, %l2}, {%l3}, {%l4}, {%l1, "
                "%l2};" HERE,
-           (const char *[3]){"mma"});
+           (const char *[3]){"tensor cores are not supported: mma.sync"});
     refuse("an unknown modifier", LOC "add.rq.f32 %f1, %f2, %f3;" HERE,
            (const char *[3]){"add.rq.f32"});
-    refuse("an asynchronous copy", LOC "cp.async.ca.shared.global [%l1], [%l2], 16;" HERE,
-           (const char *[3]){"cp.async"});
-    refuse("an unknown special register", LOC "mov.u32 %a1, %clusterid.x;" HERE,
-           (const char *[3]){"clusterid"});
+    refuse("a barrier in memory", LOC "mbarrier.init.shared.b64 [%l1], 32;" HERE,
+           (const char *[3]){"mbarriers and bulk copies are not supported: mbarrier.init"});
+    refuse("a bulk copy",
+           LOC "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%l1], [%l2], "
+               "16, [%l3];" HERE,
+           (const char *[3]){"mbarriers and bulk copies are not supported"});
+    refuse("a cluster's barrier", LOC "barrier.cluster.arrive;" HERE,
+           (const char *[3]){"thread-block clusters are not supported"});
+    refuse("a cluster's place", LOC "mov.u32 %a1, %cluster_ctarank;" HERE,
+           (const char *[3]){"thread-block clusters are not supported: special register"});
+    refuse("an unknown special register", LOC "mov.u32 %a1, %pm0;" HERE,
+           (const char *[3]){"special register %pm0"});
 }
 
 int main(int argc, char **argv) {
@@ -626,7 +620,6 @@ int main(int argc, char **argv) {
     gone = emu_map(kit_emu, memory, sizeof memory, false, "gone");
     emu_unmap(kit_emu, gone);
     for (int i = 0; i < KIT_COUNT(memory_faults); i++) expect(&memory_faults[i], &one_warp);
-    test_param();
     test_control();
     test_exit_before_barrier();
     test_budget();
@@ -635,6 +628,6 @@ int main(int argc, char **argv) {
     test_textures();
     test_launches();
     test_usage();
-    test_load();
+    test_refusals();
     return kit_end();
 }

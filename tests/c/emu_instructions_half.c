@@ -178,6 +178,43 @@ WANT(lt_high, kit_f16(a >> 16) < kit_f16(b >> 16))
 WANT(blt, kit_bf16(a) < kit_bf16(b))
 WANT(bneu, !(kit_bf16(a) == kit_bf16(b)))
 
+/* set: 1.0 or all ones where it is true, of each half. */
+static double flushed(uint64_t h) {
+    return h & 0x7c00 ? kit_f16(h) : 0;
+}
+#define HALVES(low, high, yes) (((low) ? (yes) : 0) | ((high) ? (uint64_t)(yes) << 16 : 0))
+#define LOW(type, op)          (kit_##type(a) op kit_##type(b))
+#define HIGH(type, op)         (kit_##type(a >> 16) op kit_##type(b >> 16))
+WANT(set_h, LOW(f16, ==) ? 0x3c00 : 0)
+WANT(set_hz, flushed(a) >= flushed(b) ? 0x3c00 : 0)
+WANT(set_hf, kit_f32(a) < kit_f32(b) ? 0x3c00 : 0)
+WANT(set_u16, LOW(f16, <) ? 0xffff : 0)
+WANT(set_u32, LOW(f16, >) ? UINT32_MAX : 0)
+WANT(set_b, LOW(bf16, <) || LOW(bf16, >) ? 0x3f80 : 0)
+WANT(set_b32, !(LOW(bf16, >=)) ? UINT32_MAX : 0)
+WANT(set_hx2, HALVES(LOW(f16, <=), HIGH(f16, <=), 0x3c00))
+WANT(set_masks, HALVES(LOW(f16, <=), HIGH(f16, <=), 0xffff))
+WANT(set_bmasks, HALVES(LOW(bf16, >), HIGH(bf16, >), 0xffff))
+WANT(set_bx2, HALVES(LOW(bf16, ==), HIGH(bf16, ==), 0x3f80))
+WANT(set_and, HALVES(c &&LOW(f16, <), c &&HIGH(f16, <), 0x3c00))
+WANT(set_or, c || LOW(f16, <) ? 0x3c00 : 0)
+
+static const Form sets[] = {
+    {"set.eq.f16.f16 $0, $1, $2;", "H:HH", set_h, 0, 0},
+    {"set.ge.ftz.f16.f16 $0, $1, $2;", "H:HH", set_hz, 0, 0},
+    {"set.lt.f16.f32 $0, $1, $2;", "H:ff", set_hf, 0, 0},
+    {"set.lt.u16.f16 $0, $1, $2;", "h:HH", set_u16, 0, 0},
+    {"set.gt.u32.f16 $0, $1, $2;", "w:HH", set_u32, 0, 0},
+    {"set.ne.bf16.bf16 $0, $1, $2;", "B:BB", set_b, 0, 0},
+    {"set.ltu.s32.bf16 $0, $1, $2;", "w:BB", set_b32, 0, 0},
+    {"set.le.f16x2.f16x2 $0, $1, $2;", "X:XX", set_hx2, 0, 0},
+    {"set.le.u32.f16x2 $0, $1, $2;", "w:XX", set_masks, 0, 0},
+    {"set.gt.s32.bf16x2 $0, $1, $2;", "w:YY", set_bmasks, 0, 0},
+    {"set.eq.bf16x2.bf16x2 $0, $1, $2;", "Y:YY", set_bx2, 0, 0},
+    {"set.lt.and.f16x2.f16x2 $0, $1, $2, $3;", "X:XXp", set_and, 0, 0},
+    {"set.lt.or.f16.f16 $0, $1, $2, $3;", "H:HHp", set_or, 0, 0},
+};
+
 static const Form comparisons[] = {
     {"setp.eq.f16 $0, $1, $2;", "p:HH", eq, 0, 0},
     {"setp.lt.f16 $0, $1, $2;", "p:HH", lt, 0, 0},
@@ -247,6 +284,7 @@ int main(int argc, char **argv) {
     kit_begin(argc, argv);
     kit_forms(arithmetic, KIT_COUNT(arithmetic));
     kit_forms(comparisons, KIT_COUNT(comparisons));
+    kit_forms(sets, KIT_COUNT(sets));
     kit_forms(conversions, KIT_COUNT(conversions));
     kit_forms(approximations, KIT_COUNT(approximations));
     return kit_end();

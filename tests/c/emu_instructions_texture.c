@@ -183,6 +183,42 @@ static void test_filtering(void) {
               "tex.2d.v4.f32.f32 {%f5, %f6, %f7, %f8}, [%extra, {%f1, %f2}];\n" MIX_F);
 }
 
+/* tld4, gradients, cube maps and queries through the instruction. */
+static void test_others(void) {
+    EmuTexture t = array(2, 4), cube = array(2, 1);
+    random_input();
+    for (int i = 0; i < N; i++) {
+        int x = at(i, 0, W), right = x + 1 < W ? x + 1 : x;
+        int y = at(i, 1, H), down = y + 1 < H ? y + 1 : y;
+        kit_want[i] = mix(bits(texel(4, x, down, 0)[2]), bits(texel(4, right, down, 0)[2]),
+                          bits(texel(4, right, y, 0)[2]), bits(texel(4, x, y, 0)[2]));
+    }
+    check("tld4.b.2d.v4.f32.f32", texture(t),
+          XYZ "add.f32 %f1, %f1, 0f3E800000;\nadd.f32 %f2, %f2, 0f3E800000;\n"
+              "tld4.b.2d.v4.f32.f32 {%f5, %f6, %f7, %f8}, [%extra, {%f1, %f2}];\n" MIX_F);
+    for (int i = 0; i < N; i++) {
+        const float *p = texel(4, at(i, 0, W), at(i, 1, H), 0);
+        kit_want[i] = mix(bits(p[0]), bits(p[1]), bits(p[2]), bits(p[3]));
+    }
+    check("tex.grad.2d.v4.f32.f32", texture(t),
+          XYZ "mov.f32 %f9, 0f41000000;\ntex.grad.2d.v4.f32.f32 {%f5, %f6, %f7, %f8}, "
+              "[%extra, {%f1, %f2}], {%f9, %f9}, {%f9, %f9};\n" MIX_F);
+    for (int i = 0; i < N; i++) kit_want[i] = W * 1000 + H * 10;
+    check("txq", texture(t), "txq.width.b32 %a1, [%extra];\ntxq.height.b32 %a2, [%extra];\n"
+                             "txq.depth.b32 %a3, [%extra];\nmul.lo.u32 %a1, %a1, 1000;\n"
+                             "mad.lo.u32 %r, %a2, 10, %a1;\nadd.u32 %r, %r, %a3;\n");
+    cube.size[0] = cube.size[1] = 2;
+    cube.layers = 6;
+    cube.cube = true;
+    for (int i = 0; i < N; i++) /* +x: to the left, above; -y: behind, right */
+        kit_want[i] = mix(bits(texels[kit_in[i] & 1 ? 0 : 3 * 4 + 2 + 1]), 0, 0, 0);
+    check("tex.cube.v4.f32.f32", texture(cube),
+          "and.b32 %a1, %x, 1;\nsetp.eq.u32 %p1, %a1, 1;\n"
+          "selp.f32 %f1, 0f40400000, 0f3F800000, %p1;\nselp.f32 %f2, 0f3F800000, 0fC0A00000, %p1;\n"
+          "selp.f32 %f3, 0f3F800000, 0fBF000000, %p1;\n"
+          "tex.cube.v4.f32.f32 {%f5, %f6, %f7, %f8}, [%extra, {%f1, %f2, %f3, %f3}];\n" MIX_F);
+}
+
 int main(int argc, char **argv) {
     kit_begin(argc, argv);
     for (int i = 0; i < KIT_COUNT(texels); i++)
@@ -193,5 +229,6 @@ int main(int argc, char **argv) {
     test_integers();
     test_linear_memory();
     test_filtering();
+    test_others();
     return kit_end();
 }

@@ -327,6 +327,68 @@ static void refuse(EmuTexture t, const char *part) {
     has_str(err.message, part, "… and the message says why");
 }
 
+/* The direction from a cube's middle to a place (s, t), each in -1 … 1, of a face: +x -x +y -y +z
+** -z, as a person standing in it sees them (t grows downwards, but for the floor and ceiling). */
+static void direction(int face, float s, float t, float size, float v[3]) {
+    const float all[6][3] = {{1, -t, -s}, {-1, -t, s}, {s, 1, t},
+                             {s, -1, -t}, {s, -t, 1},  {-s, -t, -1}};
+    for (int k = 0; k < 3; k++) v[k] = all[face][k] * size;
+}
+
+static void test_cubes(void) {
+    enum { SIDE = 4, CUBES = 2 };
+    static float faces[CUBES][6][SIDE][SIDE];
+    int wrong = 0, wrong_layer = 0;
+    for (int i = 0; i < CUBES * 6 * SIDE * SIDE; i++) (&faces[0][0][0][0])[i] = (float)i;
+    EmuTexture t = {.data = faces, .kind = EMU_TEX_ARRAY, .format = EMU_TEX_F32, .channels = 1,
+                    .dims = 2, .size = {SIDE, SIDE}, .layers = 6, .cube = true};
+    TexCoord at = {.dims = 2, .cube = true};
+    for (int n = 0; n < 6 * SIDE * SIDE; n++) {
+        int face = n / SIDE / SIDE, y = n / SIDE % SIDE, x = n % SIDE;
+        uint32_t out[4];
+        int64_t offset;
+        float s = ((float)x + 0.5f) / 2 - 1, r = ((float)y + 0.5f) / 2 - 1;
+        direction(face, s, r, 0.3f + (float)n, at.f);
+        at.layered = false, t.layers = 6;
+        tex_sample(&t, &at, out, &offset);
+        wrong += float_of(out[0]) != faces[0][face][y][x];
+        at.layered = true, at.layer = 1, t.layers = 12;
+        tex_sample(&t, &at, out, &offset);
+        wrong_layer += float_of(out[0]) != faces[1][face][y][x] || offset != (n + 96) * 4;
+    }
+    is_int(wrong, 0, "each direction meets its face's texel");
+    is_int(wrong_layer, 0, "of the cube that is named");
+    ok(tex_misuse(&t, &at, false) == NULL, "several cubes");
+    at.layered = false;
+    has_str(tex_misuse(&t, &at, false), "without saying which", "one of them must be named");
+    at.cube = false;
+    has_str(tex_misuse(&t, &at, false), "a cube map as another texture", "a cube map is one");
+    t.cube = false, at.cube = true;
+    has_str(tex_misuse(&t, &at, false), "no cube map", "and nothing else is");
+}
+
+/* The texels that a linear filter weighs, in the order of the ISA. */
+static void test_gather(void) {
+    EmuTexture t = {.data = data_f32, .kind = EMU_TEX_ARRAY, .format = EMU_TEX_F32, .channels = 2,
+                    .dims = 2, .size = {7, 5}, .address = {EMU_TEX_CLAMP, EMU_TEX_BORDER}};
+    int wrong = 0;
+    for (int n = 0; n < 200; n++) {
+        float x = (float)gi_rng_unit(&rng) * 9 - 1, y = (float)gi_rng_unit(&rng) * 7 - 1;
+        TexCoord at = {.dims = 2, .gather = 1 + n % 3, .f = {x, y}};
+        long i = (long)floorf(x - 0.5f), j = (long)floorf(y - 0.5f);
+        const long want[4][3] = {{i, j + 1, 0}, {i + 1, j + 1, 0}, {i + 1, j, 0}, {i, j, 0}};
+        uint32_t out[4];
+        int64_t offset;
+        t.border[n % 2] = 0.25f;
+        tex_sample(&t, &at, out, &offset);
+        for (int k = 0; k < 4; k++) {
+            float texel = n % 3 == 2 ? 0 : (float)naive_texel(&t, want[k], n % 3);
+            wrong += float_of(out[k]) != texel;
+        }
+    }
+    is_int(wrong, 0, "tld4 gathers what a linear filter would weigh");
+}
+
 static void test_check(void) {
     EmuTexture good = {.data = data_f32,
                        .kind = EMU_TEX_ARRAY,
@@ -343,6 +405,8 @@ static void test_check(void) {
     WITH((t.size[0] = t.size[1] = INT32_MAX), "impossible");
     WITH(t.layers = 100000, "impossible");
     WITH((t.dims = 3, t.size[2] = 2, t.layers = 2), "layers");
+    WITH((t.cube = true, t.layers = 5), "six square faces");
+    WITH((t.cube = true, t.layers = 6, t.size[0] = 5), "six square faces");
     WITH(t.pitch_bytes = 8, "rows");
     WITH(t.kind = EMU_TEX_LINEAR, "1-D");
     WITH((t.kind = EMU_TEX_LINEAR, t.dims = 1, t.linear_filter = true), "linear memory");
@@ -364,6 +428,8 @@ int main(int argc, char **argv) {
     test_formats();
     test_layers_and_pitch();
     test_misuse();
+    test_cubes();
+    test_gather();
     test_check();
     return tap_done();
 }

@@ -162,6 +162,40 @@ static void test_blocks(void) {
           "more blocks than the GPU holds at a time"); /* 10 SMs of 2048 threads: 20 */
 }
 
+/* Block 0 looks 20000 times at what only its own threads write, then says so in word 0; what the
+** others found there when they began is theirs. `look` reads %r10 or %rd9, a word of shared
+** memory. */
+#define LOOKS(look)                                                                                \
+    ".shared .align 4 .b8 sh[64]; mov.u32 %r10, sh; cvt.u64.u32 %rd9, %r10;\n"                     \
+    "cvta.shared.u64 %rd9, %rd9; mov.u32 %r9, 0; ld.global.u32 %r6, [%rd0];\n"                     \
+    "st.global.u32 [%rd1+4096], %r6; st.shared.u32 [%r10], 0; setp.ne.u32 %p1, %r3, 0;\n"          \
+    "@%p1 bra END; L: " look "add.u32 %r9, %r9, 1; setp.lt.u32 %p2, %r9, 20000; @%p2 bra L;\n"     \
+    "st.global.u32 [%rd0], 1; END:\n"
+
+static void alone(const char *body, const char *what) {
+    ends(body, (How){.grid = 6, .block = 32}, what);
+    int early = 0;
+    for (int i = 32; i < 6 * 32; i++) early += data[1024 + i] != 1;
+    is_int(early, 0, "  no other block begins meanwhile");
+}
+
+static void test_own_memory(void) {
+    alone(LOOKS("ld.volatile.shared.u32 %r5, [%r10];\n"), "a block looks at its shared memory");
+    alone(LOOKS("ld.volatile.u32 %r5, [%rd9];\n"), "by a generic address");
+    alone(LOOKS("atom.shared.or.b32 %r5, [%r10], 0; add.u32 %r9, %r9, %r5;\n"),
+          "by atomics");
+    alone(LOOKS("membar.gl; ld.shared.u32 %r5, [%r10]; nanosleep.u32 40; bar.warp.sync -1;\n"),
+          "plainly, with fences and naps");
+    ends(".shared .align 4 .b8 sh[64]; mov.u32 %r10, sh; st.volatile.shared.u32 [%r10], 0;\n"
+         "bar.sync 0; setp.ne.u32 %p1, %r3, 0; @%p1 bra LAST; setp.ge.u32 %p1, %r2, 32;\n"
+         "@%p1 bra SECOND; W: ld.volatile.shared.u32 %r5, [%r10]; setp.eq.u32 %p2, %r5, 0;\n"
+         "@%p2 bra W; bra END;\n"
+         "SECOND: ld.volatile.global.u32 %r5, [%rd0]; setp.eq.u32 %p2, %r5, 0; @%p2 bra SECOND;\n"
+         "st.volatile.shared.u32 [%r10], 1; bra END;\n"
+         "LAST: st.volatile.global.u32 [%rd0], 1; END:\n",
+         (How){.grid = 3, .block = 64}, "a warp that waits for one that waits for another block");
+}
+
 static void test_repeats(void) {
     Run a = run(MEET LOCK INSIDE, (How){.grid = 7, .block = 96, .budget = 100000});
     Run b = run(MEET LOCK INSIDE, (How){.grid = 7, .block = 96, .budget = 100000});
@@ -209,6 +243,7 @@ int main(void) {
     test_atomics();
     test_sync();
     test_blocks();
+    test_own_memory();
     test_repeats();
     test_never();
     test_limits();

@@ -71,6 +71,7 @@ static struct Fake {
     const volatile uint32_t *gate;
     uint32_t ticket;
     int passed_early; /* launches that found an open gate */
+    size_t printed_bytes; /* of a launch, at most */
     int calls, fail_at, fail_with, live, loads, launches, n_copies;
     void *things[FAKE_THINGS];
     int n_things;
@@ -306,6 +307,12 @@ static int fake_context_release(CuDevice d) {
 static int fake_context_use(CuContext c) { /* fails when all is lost only */
     (void)c;
     return fake.fault;
+}
+
+static int fake_limit_set(int limit, size_t value) {
+    FAKE_CALL();
+    if (limit == CU_LIMIT_PRINTED_BYTES) fake.printed_bytes = value;
+    return CU_OK;
 }
 
 static int fake_synchronize(void) {

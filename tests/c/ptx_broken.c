@@ -9,6 +9,15 @@
 
 static int refused, accepted, silent, unequal;
 
+static void use_functions(const PtxModule *m) {
+    for (int i = 0; i < m->n_funcs; i++) {
+        PtxCfg *c = ptx_cfg(&m->funcs[i]);
+        PtxLiveness *l = ptx_liveness(&m->funcs[i], c);
+        ptx_liveness_free(l);
+        ptx_cfg_free(c);
+    }
+}
+
 /* Whatever parsed can be printed, parsed again, analysed. */
 static void use(PtxModule *m) {
     gi_buf first = {0}, second = {0};
@@ -19,12 +28,7 @@ static void use(PtxModule *m) {
     if (again == NULL || strcmp(first.data, second.data) != 0) {
         if (unequal++ == 0) printf("# %s\n", again ? "prints differently" : err.message);
     }
-    for (int i = 0; i < m->n_funcs; i++) {
-        PtxCfg *c = ptx_cfg(&m->funcs[i]);
-        PtxLiveness *l = ptx_liveness(&m->funcs[i], c);
-        ptx_liveness_free(l);
-        ptx_cfg_free(c);
-    }
+    use_functions(m);
     ptx_free(again);
     gi_buf_free(&first);
     gi_buf_free(&second);
@@ -41,6 +45,10 @@ static void feed(const char *text, size_t len) {
     else refused++;
     if (!m && (strcmp(err.code, "compile") != 0 || strncmp(err.message, "PTX line ", 9) != 0))
         silent++;
+    PtxModule *most = ptx_parse_most(exact, len, &err);
+    if (m && (most == NULL || most->n_funcs != m->n_funcs)) unequal++;
+    if (most) use_functions(most);
+    ptx_free(most);
     gi_buf out = {0};
     ptx_canonical(exact, len, &out);
     gi_buf_free(&out);

@@ -215,8 +215,8 @@ int main(void) {
     dest("setp.lt.s32 %p1|%p2, %r1, 0;", true);
     dest("nanosleep.u32 %r1;", false);
     dest("sust.b.1d.b32.trap [%rd1, {%r1}], {%r2};", false);
-    dest("call (%r1), k, (%r2);", true);
-    dest("call k, (%r2);", false);
+    dest("call (k_param_0), k, (k_param_1);", true);
+    dest("call k, (k_param_1);", false);
     dest("ret;", false);
     test_random(1);
     test_random(20200714);

@@ -73,6 +73,10 @@ static const char ptx_sample[] =
     "\t{ loop: add.s32 %r9, %r9, 2; @%p1 bra loop; }\n"
     "\tbar.sync 0;\n"
     "$L__BB1_3:\n\tret;\n\n}\n"
+    ".func g();\n.func (.reg .f32 r) f (.reg .f32 a, .param .b64 b)\n"
+    "{\n.reg .v2 .f32 v;\n.global .u32 n = 3;\nmov.f32 v.x, a;\nld.global.v2.f32 v, [n];\n"
+    "call (r), f, (v.y, b);\nret;\n}\n"
+    ".alias g, f;\n.global .u8 bytes[2] = {0xFF(generic(counter)), 0xFF00(f)};\n"
     ".file 1 \"user.cu\"\n.file 2 \"a b/header.h\", 123, 456\n.file 3 \"third.h\"\n"
     ".section .debug_str\n{\n$L__info_string0:\n.b8 95,90,0\n\n}\n";
 

@@ -63,6 +63,7 @@ id=$(awk '$1 == 4 { print $6 }' <<<"$log")
 shown=$("$GILUA" show whole "$id")
 like "one mutant: its genome" "^genome +." "$shown"
 like "its ancestors" "^ancestors +[0-9]+, generation [0-9]" "$shown"
+like "when its genome was measured again" "^measured as +[0-9]+, generation [0-9], ball 20.*: ok, [0-9.]+ ticks" "$shown"
 like "its source as a difference" "^\+" "$shown"
 like "or whole" "__global__ void" "$("$GILUA" show whole "$id" --source)"
 fails "one that is not there" "has no evaluation 99999" "$GILUA" show whole 99999
@@ -76,5 +77,12 @@ end
 LUA
 like "another formula" "^ +0\.[0-9]+ .*<|^ +0\.[0-9]+ .*[a-zA-Z]" "$("$GILUA" rescore whole formula.lua)"
 echo 'return function() return "x" end' >bad.lua
-fails "one that gives no number" "the formula gives x for evaluation" "$GILUA" rescore whole bad.lua
+fails "one that gives no number" \
+  "^gilua: generation 1: the formula \(bad.lua:1\) returned 'x', not a number, for the unmodified kernel$" \
+  "$GILUA" rescore whole bad.lua
+printf 'return function(own)\n  return own.tics / 2\nend\n' >worse.lua
+fails "one that raises" \
+  "^gilua: generation 1: the formula \(worse.lua:1\) failed for the unmodified kernel: worse.lua:2: attempt to" \
+  "$GILUA" rescore whole worse.lua
+is "in one line" 1 "$("$GILUA" rescore whole worse.lua 2>&1 >/dev/null | wc -l)"
 finish

@@ -19,6 +19,7 @@ is "an installed gilua finds its own library" "function" \
 ok "$([ -r "$TMP/root/usr/share/gilua/kernels/niftyreg/reference.so" ]; echo $?)" \
   "with the kernels and their compiled references"
 ok "$([ -r "$TMP/root/usr/share/gilua/experiments/quickstart.lua" ]; echo $?)" "and the experiments"
+is "gilua run finds the CUDA library" "hello" "$(cd / && "$installed" run -- echo hello)"
 build uninstall DESTDIR="$TMP/root" PREFIX=/usr >/dev/null
 is "make uninstall leaves no file" "" "$(find "$TMP/root" -type f)"
 if [ "$(id -u)" != 0 ]; then
@@ -41,4 +42,5 @@ is "it needs nothing but the C library" "" \
   "$(ldd "$TMP/moved/gilua" | awk '{ print $1 }' |
     grep -vE '^(linux-vdso|libc|libm|libdl|libpthread|/lib64/ld-linux-x86-64)\.so')"
 ok "$([ -r "$TMP/moved/kernels/niftyreg/reference.so" ]; echo $?)" "with the kernels' references"
+is "and the CUDA library" "hello" "$(cd / && "$TMP/moved/gilua" run -- echo hello)"
 finish

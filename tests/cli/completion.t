@@ -36,7 +36,7 @@ offers() { # offers TEXT WANTED WORD…: bash's answers for the last word, one a
 }
 
 offers "commands, scripts and folders come first" \
-  "apply\ncheck\ndoctor\nempty\nevolve\nevolve_it.lua\nexport\nhelp\nkernels\nlog\nmy problems\nnew\nout\nplain.lua\nrescore\nresume\nshow\nsrc\ntune\nverify\nversion" \
+  "apply\ncheck\ndiff\ndoctor\nempty\nevolve\nevolve_it.lua\nexport\nhelp\nkernels\nlog\nmerge\nmy problems\nnew\nout\nplain.lua\nrecord\nreplay\nrescore\nresume\nrun\nshow\nsrc\ntune\nverify\nversion\nwatch" \
   gilua ""
 offers "a command" "doctor" gilua "do"
 offers "after options and their values, too" "check" gilua --quiet --seed 3 -e "x = 1" ch
@@ -60,7 +60,7 @@ for command in check tune evolve; do
   offers "$command takes a problem folder" "kernels\nmy problems" gilua $command ""
   offers "$command, one level down" "kernels/heat" gilua $command kernels/
 done
-for command in apply verify resume log show export rescore; do
+for command in apply verify resume log show export rescore replay diff merge; do
   offers "$command takes a run folder" "out" gilua $command ""
   offers "$command, one level down" "out/heat-1\nout/paper-2" gilua $command out/
 done

@@ -64,7 +64,7 @@ same() { # same DIFFERENCE TEXT
 # Without what differs from one run to the next, and from one machine.
 timeless() { grep -vE ' evaluations in |[0-9] ms$' | sed -E "s/0x[0-9a-f]{6,}/0x…/g; s/SHA-256 [0-9a-f]+…/SHA-256 …/; s/ended [-0-9]+ [0-9:]+ UTC/ended … UTC/; s|$PWD/|…/|g"; }
 
-for page in "$TOP"/README.md "$TOP"/docs/*.md "$TOP"/docs/howto/*.md; do
+for page in "$TOP"/README.md "$TOP"/docs/*.md "$TOP"/docs/howto/*.md "$TOP"/docs/python/*.md; do
   name=${page#"$TOP"/}
   begin
   split "$page"

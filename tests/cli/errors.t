@@ -14,6 +14,13 @@ fails "a file that is no NIfTI" "zeros.nii" "$GILUA" script.lua zeros.nii
 "$GILUA" -e 'local gi = require "gilua" assert(gi.nifti.write("whole.nii", gi.array("f32", 8, 9, 10)))'
 head -c 2000 whole.nii >cut.nii
 fails "a truncated NIfTI" "cut.nii.*(truncated|short|bytes)" "$GILUA" script.lua cut.nii
+perl -e 'print pack("l< a8 s<2 q<8 x24 d<8 q< x364", 540, "n+2\0\r\n\x1a\n", 16, 32, 3, 8, 9, 10, (1) x 12, 544)' >two.nii
+for bytes in 4 100 348 400 539 540; do
+  head -c $bytes two.nii >two-cut.nii
+  said=$("$GILUA" script.lua two-cut.nii 2>&1)
+  [ $? = 1 ] && [ "$(wc -l <<<"$said")" = 1 ] && grep -qE "^gilua: two-cut.nii (is truncated|is not a NIfTI)" <<<"$said"
+  ok $? "a NIfTI-2 cut to $bytes bytes" "$said"
+done
 is "each is one sentence" 1 "$("$GILUA" script.lua cut.nii 2>&1 | wc -l)"
 
 printf '__global__ void there(float *x) { x[0] = 1.0f; }\n' >k.cu

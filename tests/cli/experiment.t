@@ -1,6 +1,7 @@
 #!/bin/bash
 # The paper's experiment from tuning to the report: its files, its determinism, Table 4.
 . "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/page.sh"
 cd "$TOP" || exit 1
 
 run() { # run DIR OPTION…
@@ -22,7 +23,30 @@ done
 patch -s -o "$TMP/patched.cu" kernels/niftyreg/kernel.cu "$TMP/A/best.patch"
 cmp -s "$TMP/patched.cu" "$TMP/A/best.cu"
 ok $? "best.patch makes best.cu of the kernel"
-like "the report is one page" "</html>" "$(tail -n 1 "$TMP/A/report.html")"
+echo "$out" >"$TMP/A.said"
+listed "$TMP/A" "$TMP/A.said" "an experiment"
+same_kernel "$TMP/A" kernels/niftyreg "an experiment"
+winner=$(field "$TMP/A/experiment.json" winner.genome) from=$(field "$TMP/A/experiment.json" winner.from)
+is "result.json has the same winner" "$winner" "$(field "$TMP/A/result.json" best.genome)"
+is "found where" "$from" "$(field "$TMP/A/result.json" from)"
+is "the terminal says the same" "$from" "$(sed -nE 's/^The kernel as it is: .*, found by (.*)\.$/\1/p' "$TMP/A.said")"
+is "the report too" "$from" "$(sed -nE 's/^<p>.* genes?\. Found by (.*)\.<\/p>/\1/p' "$TMP/A/report.html")"
+is "and apply" "The winner was found by $from" "$("$GILUA" apply "$TMP/A" | grep '^The winner was')"
+is "the speed-up is the same in all" "$(field "$TMP/A/result.json" speedup)" "$(field "$TMP/A/experiment.json" winner.speedup)"
+like "on the terminal" "$(printf '%.3f times faster' "$(field "$TMP/A/result.json" speedup)")" "$out"
+cat >"$TMP/faster.lua" <<'LUA'
+local gi = require "gilua"
+local e = gi.json.decode(gi.textfile.read(arg[1], "it"))
+local best
+for _, o in ipairs(e.offers) do best = o.taken and o or best end
+for _, o in ipairs(e.offers) do if o.right and o.ratio > best.ratio then print(o.from) end end
+LUA
+is "nothing that was found anywhere is faster" "" "$("$GILUA" "$TMP/faster.lua" "$TMP/A/experiment.json" 2>&1)"
+well_formed "$TMP/A/report.html" "the report"
+alone "$TMP/A/report.html" "the report"
+for title in Tuning Evolution "Every mutant" Operators "Random search" Clean-up Validation; do
+  like "it has: $title" "<h2>$title</h2>" "$(cat "$TMP/A/report.html")"
+done
 
 # but for what is measured in seconds, and the command line
 timeless() { perl -0pe 's/"seconds": *[0-9.e-]+/"seconds": 0/g; s/"cpu": *\{[^}]*\}//; s/"command":[^\n]*//' "$1"; }

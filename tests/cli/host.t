@@ -48,5 +48,9 @@ fails "an error in a script: its line" "e.lua:2: oops" "$GILUA" "$TMP/e.lua"
 fails "and the traceback with the caller's line" "e.lua:5: in main chunk" "$GILUA" "$TMP/e.lua"
 
 like "doctor names the compiler, the driver and the data" "NVRTC.*CUDA driver.*brain.*virtual GPU" "$("$GILUA" doctor | tr '\n' ' ')"
-like "a wrong GILUA_HOME falls back to the library beside the program" "table" "$(GILUA_HOME=/nowhere "$GILUA" -e 'print(type(require "gilua"))')"
+fails "a wrong GILUA_HOME is not passed over" "GILUA_HOME is '/nowhere', where there is no lua/gilua: name the folder" \
+  env GILUA_HOME=/nowhere "$GILUA" -e 'print(1)'
+is "and in one sentence" 1 "$(GILUA_HOME=/nowhere "$GILUA" -e 'print(1)' 2>&1 | wc -l)"
+is "a right one is taken" "$TOP" "$(GILUA_HOME=$TOP "$GILUA" -e 'print(require "gilua".home)')"
+is "an empty one is none" "$TOP" "$(GILUA_HOME= "$GILUA" -e 'print(require "gilua".home)')"
 finish

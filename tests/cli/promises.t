@@ -35,4 +35,13 @@ like "verify says so" "^MARKED: $marked" "$("$GILUA" verify run --cases 1)"
 fails "apply does not put it back" "the winner of run $marked" "$GILUA" apply run
 "$GILUA" apply run --anyway --quiet
 is "unless told to" 0 $?
+
+mv blur.cu away.cu
+"$GILUA" evolve blur --population 24 --generations 2 --out moved >evolve.log
+is "evolves where the file has moved" 0 $?
+like "and says what cannot be asked" \
+  '^MARKED: promises `__restrict__`, and the file of its launches cannot be asked: .*blur.cu' "$(cat evolve.log)"
+like "and so does what it leaves" '"genome": *"<optrestrict_kernel.cu_1>' "$(tr -d '\n' <moved/result.json)"
+"$GILUA" verify moved --cases 1 >verify.log
+is "verify is for what is left" 0 $?
 finish

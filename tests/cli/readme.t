@@ -19,7 +19,7 @@ like "it measures each of its three mutants" "ok.*ok.*ok" "$(tr '\n' ' ' <<<"$ou
 command=$(grep -m1 -- '--side 40' "$TOP/README.md")
 (cd "$TOP" && eval "${command/--out B/--out $TMP/B --quiet}")
 ok $? "the small experiment runs: $command"
-for file in $(grep -oE '`(best\.cu|best\.patch|result\.json|generations\.csv|log\.txt)`' "$TOP/README.md" | tr -d '`' | sort -u); do
+for file in $(grep -oE '`(report\.html|best\.cu|best\.patch|result\.json|generations\.csv|log\.txt)`' "$TOP/README.md" | tr -d '`' | sort -u); do
   [ -e "B/$file" ]
   ok $? "it leaves $file, as the README says"
 done

@@ -23,11 +23,11 @@ plain() { perl -0pe 's/"seconds": *\{[^}]*\},?//' "$1/result.json"; }
 timeless() { sed -E 's/^ *[0-9.]+ s  //' "$1/log.txt"; }
 
 # begun DIR...: waits until a generation is kept there.
-begun() { for _ in $(seq 200); do [ -s "$1/best.cu" ] && return; sleep 0.02; done; }
+begun() { for _ in $(seq 200); do [ -s "$1/result.json" ] && return; sleep 0.02; done; }
 
 "$GILUA" run.lua whole >whole.said
 is "a run that nothing disturbs ends well" 0 $?
-like "and says what there is" "^Results are in whole: best.cu best.patch result.json generations.csv log.txt$" \
+like "and says what there is" "^Results are in whole: report.html best.cu best.patch result.json generations.csv log.txt$" \
   "$(cat whole.said)"
 
 # --- signals
@@ -69,6 +69,41 @@ is "SIGUSR1 does not end it" 0 $?
 like "it saves, and says so in the log" "asked by SIGUSR1" "$(cat asked/log.txt)"
 is "and the result is as if nobody had asked" "$(plain whole)" "$(plain asked)"
 
+# asked_all WHAT WANT COMMAND…: SIGUSR1 again and again, to all processes of a command, ends none. Its
+# status is $ENDS, and what it says has WANT in it. It reads ./input.
+ENDS=0
+asked_all() {
+  local what=$1 want=$2 pid status
+  shift 2
+  (trap '' USR1; exec setsid "$@" <input >asked.out 2>asked.err) &
+  pid=$!
+  while kill -0 $pid 2>/dev/null; do
+    pkill -USR1 -s $pid 2>/dev/null
+    sleep 0.003
+  done
+  wait $pid
+  status=$?
+  is "SIGUSR1 and $what: its status" "$ENDS" $status
+  like "  and its work is done" "$want" "$(cat asked.out asked.err)"
+}
+cat >half.cu <<'END'
+__global__ void half(const float *x, float *y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = x[i] * 0.5f;
+}
+END
+: >input
+asked_all "new" "half/ is ready" "$GILUA" new half.cu half
+asked_all "check" "^ok +parameters" "$GILUA" check half
+ENDS=3 asked_all "evolve, which finds nothing better" "Results" "$GILUA" evolve half --population 6 --generations 1 --out halved --weak-data
+asked_all "verify" "65 536 answers on 1 cases, all right" "$GILUA" verify halved --cases 1
+asked_all "a script with no run" "^done$" "$GILUA" -e 'for i = 1, 60 do
+  require("gilua.core").system.sleep(0.005) end print "done"'
+mkfifo prompt.in
+(echo 'print(6 * 7)'; sleep 0.4; echo 'print(7 * 8)') >prompt.in &
+rm input; ln -s prompt.in input
+asked_all "the prompt" "56" "$GILUA" -i
+
 for i in 1 2 3 4 5; do
   PAUSE=0.01 "$GILUA" run.lua "killed-$i" >/dev/null 2>&1 &
   pid=$!
@@ -93,7 +128,7 @@ like "and says where the first one is" "those of an earlier run are in killed-1/
 # --- a disk that is full. The n-th write to a file fails, and three after it, for each n.
 
 if sanitized "a library that fails writes comes before the sanitizer's"; then finish; fi
-cc -shared -fPIC -o full.so "$TOP/tests/cli/full_disk.c" -ldl || exit 1
+cc -shared -fPIC -o full.so "$TOP/tests/faults/full_disk.c" -ldl || exit 1
 n=0 bad=0 waited=0
 while :; do
   n=$((n + 1))

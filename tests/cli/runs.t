@@ -156,9 +156,9 @@ tunes 512 '8, 512'
 no_winner "a setting that is the best as it is" "^$" "$GILUA" tune shared --quiet --jobs 1 --out still
 is "is no winner" "" "$(json best.genome <still/result.json)"
 
-# --json: one object, whatever happens
+# --json: one object, whatever happens; of what leaves a run, the last but one of several
 is "check" true "$("$GILUA" check shared --json --jobs 1 | json ok)"
-is "tune" "" "$("$GILUA" tune shared --json --jobs 1 --out t | json best.genome)"
+is "tune" "" "$("$GILUA" tune shared --json --jobs 1 --out t 2>/dev/null | grep '"event": "result"' | json best.genome)"
 is "verify" true "$("$GILUA" verify tuned --json --cases 1 --jobs 1 | json all_right)"
 is "doctor" gilua "$("$GILUA" doctor --json | json findings.1.what)"
 for command in check tune verify; do

@@ -37,6 +37,152 @@ END
 ready tally "what nothing speaks for" 'fill = 0, role = "inout" }, -- 64 bytes, line 7; GUESS: begins with zeros' \
   'count = 1000, fill = { 0, 100 } }, -- 4000 bytes, line 7; GUESS: what it holds'
 
+cat >tiles.cu <<'END'
+#define TILE 16
+
+__global__ void tiles(float *out, const float *in, int n)
+{
+    __shared__ float s[(unsigned)TILE * 2u];
+    int i = blockIdx.x * 2 * TILE + threadIdx.x;
+    s[threadIdx.x] = i < n ? in[i] : 0.0f;
+    __syncthreads();
+    if (i < n) out[i] = 3.0f * s[threadIdx.x ^ 1] + in[i];
+}
+static void run(float *to, const float *from, int many)
+{
+    tiles<<<(many + 31) / 32, dim3((int)TILE * 2u, static_cast<int>(1))>>>(to, from, many);
+}
+int main() { float *a, *b; cudaMalloc(&a, 4000); cudaMalloc(&b, 4000); run(a, b, 1000); }
+END
+ready tiles "casts and suffixes in a block; a function's parameters are what it is called with" \
+  'restrictions = { "block_size_x == TILE * 2"' 'TILE = { 16, 32' 'count = "n", role = "out"' \
+  '"size_x" }, -- many' 'size = 1000'
+
+cat >field.cu <<'END'
+struct Op { __device__ float operator()(float a) const { return 2 * a; } };
+template <class T> struct Vec { T *data; int n; };
+class Field {
+public:
+    Field(int n) : n_(n) { cudaMalloc(&data_, n * sizeof(float)); }
+    __device__ float get(int i) const { return data_[i]; }
+    __device__ void set(int i, float v) { data_[i] = v; }
+    int bytes() const;
+private:
+    float *data_;
+    int n_;
+};
+struct Cell { float3 at; int kind; double mass; };
+__global__ void field(Field f, const Vec<double> w, Cell *cells, float **rows, Op op, float4 scale, int K)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= w.n) return;
+    float s = 0;
+    for (int k = 0; k < K; k++) s += rows[i][k];
+    f.set(i, op(f.get(i)) * w.data[i] * scale.y + s);
+    cells[i].mass += cells[i].at.x * cells[i].kind;
+}
+int main()
+{
+    int n = 1000;
+    Field f(n);
+    Vec<double> w;
+    Cell *c;
+    float **rows;
+    w.n = n;
+    cudaMalloc(&w.data, n * sizeof(double));
+    cudaMalloc(&c, n * sizeof(Cell));
+    cudaMalloc(&rows, n * sizeof(float *));
+    field<<<(n + 127) / 128, 128>>>(f, w, c, rows, Op(), make_float4(1, 2, 3, 4), 20);
+}
+END
+ready field "structs that hold pointers, a class with functions for the host, a functor" \
+  '{ "data_", "f32", count = 1000, role = "inout", ' '{ "data", "f64", count = 1000 }, -- 8000 bytes, line 31' \
+  '{ "n", "i32", "size_x" }' '{ "mass", "f64", ' '{ "*", "f32", count = 256 }, -- GUESS: how many' \
+  'GUESS: the bits of what has no fields here: the struct Op has nothing in it' '{ "z", "f32", ' 'size = 1000'
+
+# What a GPU takes of a file: of CUDA's headers for the host, functions that nvcc lets the GPU call.
+cat >relaxed.cu <<'END'
+#include <cublas_v2.h>
+constexpr int lanes() { return 32; }
+constexpr int threads() { return 4 * lanes(); }
+__global__ void relaxed(float *x, int n)
+{
+    int i = blockIdx.x * threads() + threadIdx.x;
+    if (i < n) x[i] = 2 * x[i] + lanes();
+}
+int main(int argc, char **argv) {
+    int n = atoi(argv[1]);
+    float *x;
+    cublasHandle_t handle;
+    cublasCreate(&handle);
+    cudaMalloc(&x, n * sizeof(float));
+    relaxed<<<(n + 127) / 128, 128>>>(x, n);
+}
+END
+ready relaxed "constexpr functions, headers of libraries" 'options = { "-default-device" }'
+
+# Of several launches one that fits, of sizes that nothing says smaller ones.
+cat >launches.cu <<'END'
+#define BLOCK 64
+template <int SIDE> __global__ void tiles(float *y, const float *x)
+{
+    __shared__ float s[SIDE * SIDE];
+    int t = threadIdx.y * SIDE + threadIdx.x;
+    s[t] = x[t];
+    __syncthreads();
+    y[t] = s[SIDE * SIDE - 1 - t];
+}
+void run(float *y, float *x, int side)
+{
+    if (side == 8) tiles<8><<<1, dim3(side, side)>>>(y, x);
+    else tiles<16><<<1, dim3(side, side)>>>(y, x);
+}
+int main() { float *a, *b; cudaMalloc(&a, 1024); cudaMalloc(&b, 1024); run(a, b, 16); }
+END
+ready launches "the launch that fits" 'template = { "16" }' 'block_size_y = 16'
+cat >smaller.cu <<'END'
+#define BLOCK 64
+__global__ void smaller(int *to, const int *from, int rounds, int border)
+{
+    int t = threadIdx.x, i = blockIdx.x * BLOCK + t;
+    for (int k = 0; k < rounds; k++)
+        if (t >= border && t < BLOCK - border) to[i] = from[i] + k;
+}
+int main(int argc, char **argv) {
+    int rows = atoi(argv[1]), *a, *b;
+    cudaMalloc(&a, rows * BLOCK * 4);
+    cudaMalloc(&b, rows * BLOCK * 4);
+    smaller<<<rows, BLOCK>>>(a, b, rows, rows);
+}
+END
+ready smaller "smaller sizes where larger ones do nothing" 'GUESS: rows = 16, which nothing says'
+
+cat >tables.cu <<'END'
+typedef unsigned char byte;
+struct Curve { double k[2]; int n; };
+__constant__ byte lut[256];
+__constant__ Curve curves[3];
+__constant__ int many;
+__global__ void tables(float *y, const int *near, const float *x)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= many) return;
+    int at = near[i];
+    y[i] = x[at] * lut[i & 255] + curves[i % 3].k[1] * curves[i % 3].n;
+}
+int main() {
+    float *x, *y; int *near, n = 5000;
+    cudaMalloc(&x, 400);
+    cudaMalloc(&y, n * sizeof(float));
+    cudaMalloc(&near, n * sizeof(int));
+    cudaMemcpyToSymbol(many, &n, sizeof(int));
+    tables<<<(n + 99) / 100, 100>>>(y, near, x);
+}
+END
+ready tables "constants by the compiler, an index by way of a variable" 'lut = { type = "u8", count = 256,' \
+  'curves = { type = "struct", count = 3, fields = {' '{ "k", "f64", each = 2 }' 'many = { type = "i32", count = 1, fill = { "size_x", "size_x" } }' \
+  'fill = { 0, "99" } }, -- 20000 bytes, line 17; GUESS: used as an index' 'size = 5000'
+
 echo '__global__ void fun(float *x, float (*f)(float)) { x[threadIdx.x] = f(1); }' >fun.cu
 out=$("$GILUA" new fun.cu 2>&1)
 is "a pointer to a function: the reason, and nothing else" \

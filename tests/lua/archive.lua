@@ -34,6 +34,23 @@ tap.case("a memory tells what it was told, and only in its world", function()
   tap.is(memory:verdict("code"), nil, "or where nobody wants to know")
 end)
 
+tap.case("what Ctrl-C breaks off is written the next time", function()
+  local archive = opened()
+  local db, calls = archive.db, 0
+  archive.db = setmetatable({}, { __index = function(_, name)
+    return function(_, ...)
+      calls = calls + (name == "run" and 1 or 0)
+      if calls == 2 then calls = 3 error "interrupted!" end
+      return db[name](db, ...)
+    end
+  end })
+  archive:add("INSERT INTO genome (text) VALUES ('one')")
+  archive:add("INSERT INTO genome (text) VALUES ('two')")
+  tap.raises(function() archive:flush() end, "interrupted!", "in the middle of a transaction")
+  archive:flush()
+  tap.is(archive:row("SELECT count(*) AS n FROM genome").n, 2, "both are there")
+end)
+
 tap.case("code is packed by what the first one has", function()
   local archive, path = opened()
   local memory = archive:memory "w"
@@ -78,16 +95,94 @@ tap.case("what is no archive is a sentence", function()
   tap.has(tostring(why), "of version 99, and this gilua reads up to " .. gi.archive.VERSION, "why")
 end)
 
-tap.case("a run that goes on is in the world it was in", function()
+-- A database that a text of SQL makes.
+local function made_by(sql)
+  local path = tap.folder() .. "/made.sqlite"
+  local db <close> = assert(core.store.open(path))
+  assert(db:execute(sql))
+  return path
+end
+
+local V1 = gi.textfile.read("tests/data/archive-1.sql", "an archive")
+
+local function brought_along(archive)
+  local function one(sql) return archive:row("SELECT " .. sql .. " AS v").v end
+  tap.is(one "(SELECT count(*) FROM evaluations)", 4, "evaluations")
+  tap.is(one "(SELECT genome FROM evaluations WHERE id = 4)", "FAST <_kernel.cu_9>", "a genome")
+  tap.is(one "(SELECT best_fitness FROM generations)", 100.05, "views")
+  tap.is(one "(SELECT count(*) FROM unit WHERE status = 'compile_error' AND ptx IS NULL)", 1,
+    "what did not compile")
+  tap.is(one "(SELECT length(key) || typeof(key) FROM verdict WHERE status = 'race')", "32text",
+    "keys are text")
+  tap.is(one "(SELECT world FROM verdict LIMIT 1)", 1, "of the one world there is")
+  tap.is(one "(SELECT name FROM cases c JOIN measurement m ON m.cases = c.key)", "a case",
+    "which join")
+  local hash = one "(SELECT hash FROM code WHERE like IS NOT NULL)"
+  local text = archive:memory("w"):code(hash)
+  tap.has(text, "sub.s32", "code is unpacked by what it is like")
+  tap.is(core.system.hash128(text), hash, "byte for byte")
+  local memory = archive:memory(one "(SELECT hash FROM world)")
+  tap.is(memory:verdict(core.system.hash128 "p2" .. " block_size=64").message, "two threads",
+    "verdicts are found")
+  tap.is(memory:measurement("a case", core.system.hash128 "p1" .. " block_size=64").ticks, 1000.5,
+    "measurements, too")
+  tap.has(one "(SELECT uid FROM run)", "v1 1 2026-01-02", "the run has a name of its own")
+end
+
+tap.case("an archive of version 1 is brought to the last one", function()
+  local path = made_by(V1)
+  gi.archive.open(path):close()
+  local archive <close> = gi.archive.open(path, { read_only = true })
+  brought_along(archive)
+  tap.is(archive:row "PRAGMA user_version".user_version, gi.archive.VERSION, "which it says")
+end)
+
+tap.case("a reader of an old one changes nothing", function()
+  local path = made_by(V1)
+  local before = tap.read(path)
+  local archive = gi.archive.open(path, { read_only = true })
+  brought_along(archive)
+  archive:close()
+  tap.ok(tap.read(path) == before, "the file is as it was")
+end)
+
+tap.case("a migration that fails changes nothing", function()
+  local path = made_by(V1 .. "CREATE TABLE new_unit (x);")
+  local ok, why = pcall(gi.archive.open, path)
+  tap.is(ok, false, "it is refused")
+  tap.has(tostring(why), "new_unit already exists", "why")
+  local db <close> = assert(core.store.open(path))
+  tap.is(db:row "PRAGMA user_version".user_version, 1, "the version is the old one")
+  tap.is(db:row("SELECT typeof(key) AS t FROM verdict").t, "blob", "and so are the tables")
+end)
+
+tap.case("what another program keeps is left alone", function()
+  for _, sql in ipairs { "CREATE TABLE notes (text)", "PRAGMA application_id = 1234",
+      "CREATE TABLE run (id); PRAGMA user_version = 1" } do
+    local path = made_by(sql .. "; PRAGMA journal_mode = DELETE")
+    local before = tap.read(path)
+    for _, how in ipairs { false, true } do
+      local ok, why = pcall(gi.archive.open, path, { read_only = how })
+      tap.is(ok, false, sql .. (how and ", to be read" or ""))
+      tap.has(tostring(why), "it is a database of another program's", "why")
+    end
+    tap.ok(tap.read(path) == before, "not a byte is changed")
+  end
+end)
+
+tap.case("one generation of many is found by the index", function()
+  local archive = opened()
+  local plan = archive:rows("EXPLAIN QUERY PLAN SELECT * FROM evaluations WHERE run = 1 "
+    .. "AND generation = 2")
+  tap.has(plan[1].detail, "evaluation_generation (run=? AND generation=?)", "not row by row")
+end)
+
+tap.case("a run that goes on is the same run", function()
   local archive = opened()
   local o = { world = archive:world "a", seed = 1, device = "emu", problem = "p", command = "c" }
   local first = archive:begin_run(o)
   o.resumed = true
-  tap.is(archive:begin_run(o), first, "the same run")
-  o.world = archive:world "b"
-  local ok, why = pcall(archive.begin_run, archive, o)
-  tap.is(ok, false, "in another world it cannot")
-  tap.has(tostring(why), "this run cannot go on: the problem, gilua", "why")
+  tap.is(archive:begin_run(o), first, "the same")
   o.resumed = nil
   tap.is(archive:begin_run(o), first + 1, "a new run can begin there")
 end)

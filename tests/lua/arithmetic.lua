@@ -47,6 +47,19 @@ tap.case("C's rules", function()
   end
 end)
 
+tap.case("whole numbers divide towards zero, as in C", function()
+  local divided, truncated = gi.arithmetic.divided, gi.arithmetic.truncated
+  local function pair(a, b) return table.concat({ divided(a, b) }, " ") end
+  tap.is(pair(7, 2) .. ", " .. pair(-7, 2) .. ", " .. pair(7, -2) .. ", " .. pair(-7, -2),
+    "3 1, -3 -1, -3 1, 3 -1", "of both signs")
+  tap.is(pair(math.mininteger, -1), math.mininteger .. " 0", "the least of all")
+  tap.is(pair(1, 0), "", "nothing by 0")
+  tap.is(truncated(-2.5), -2, "what is behind the point goes")
+  tap.is(truncated(2.5), 2, "of either sign")
+  tap.is(truncated(1e300), nil, "not what no integer holds")
+  tap.is(truncated(0 / 0), nil, "nor what is no number")
+end)
+
 tap.case("nothing runs, and what has no end ends", function()
   local begun = os.clock()
   local many, deep = ("1 + "):rep(200000) .. "1", ("("):rep(100000) .. "1" .. (")"):rep(100000)

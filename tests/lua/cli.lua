@@ -58,6 +58,14 @@ tap.case("errors are one sentence", function()
   tap.is(why "brain", "unexpected argument 'brain' (--help lists the options)", "no option")
 end)
 
+tap.case("the last of the words may be many", function()
+  local spec = { positional = { { name = "into" }, { name = "runs", many = true } } }
+  local o = cli.parse(spec, { "a", "b", "--seed", "7", "c" })
+  tap.is(o.into .. " " .. table.concat(o.runs, " "), "a b c", "all of them")
+  tap.is(select(2, cli.parse(spec, { "a" })), "RUNS is missing: see --help", "one at least")
+  tap.has(cli.help(spec, "merge"), "usage: gilua merge INTO RUNS... [options]", "help says so")
+end)
+
 tap.case("help lists the script's options and the standard ones", function()
   local text = cli.help(SPEC, "experiments/x.lua")
   tap.has(text, "usage: gilua experiments/x.lua [options]\nEvolve a kernel.", "the head")

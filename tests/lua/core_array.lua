@@ -50,7 +50,7 @@ tap.case("comparison is strict about NaN and what was never written", function()
   c = gi.array.compare(got, want, { width = 2 })
   tap.is(c.n, 2, "width: answers of two elements")
   tap.raises(function() gi.array.compare(got, want, { widht = 2 }) end,
-    "unknown option 'widht' (did you mean 'width'?)", "a misspelt option names the nearest")
+    "unknown option 'widht'; did you mean 'width'?", "a misspelt option names the nearest")
   tap.raises(function() gi.array.compare(got, gi.array("f32", 3)) end, "", "lengths must agree")
 end)
 

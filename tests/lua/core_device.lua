@@ -71,14 +71,17 @@ tap.case("source that does not compile comes back as a message with its line", f
   tap.has(log, "expected an expression", "the compiler's own words")
 end)
 
-tap.case("PTX the virtual GPU does not know is refused at load, with its line", function()
-  local module, message, code = gi.device("emu"):load(
+tap.case("a kernel the virtual GPU does not know is refused at launch, with its line", function()
+  local module = assert(gi.device("emu"):load(
     ".version 8.0\n.target sm_90\n.address_size 64\n"
-    .. ".visible .entry k()\n{\n\tfrobnicate.b32;\n\tret;\n}\n")
-  tap.is(module, nil, "refused")
+    .. ".visible .entry k()\n{\n\tfrobnicate.b32;\n\tret;\n}\n"
+    .. ".visible .entry good()\n{\n\tret;\n}\n"))
+  local m, message, code = module:launch { kernel = "k", grid = 1, block = 1 }
+  tap.is(m, nil, "refused")
   tap.is(code, "compile", "the code of the failure")
   tap.has(message, "frobnicate", "the instruction")
-  tap.has(message, "6", "the PTX line")
+  tap.has(message, "PTX line 6", "the PTX line")
+  tap.is(module:launch { kernel = "good", grid = 1, block = 1 }.status, "ok", "the others run")
 end)
 
 tap.case("textures: linear fetch, filtering, bounds", function()
@@ -278,6 +281,21 @@ extern "C" __global__ void k(int *out, unsigned long long *rec, int n) {
   tap.is(m.status, "ok", tostring(m.message))
   tap.is(out[5000], 4999 * 4998 // 2, "every lane has its sum")
   tap.is(rec[1 + 3 * 78], 5, "and the others did their part")
+end)
+
+tap.case("variables are reset before each launch, unless they are kept", function()
+  local dev = gi.device "emu"
+  local module = assert(dev:load(assert(gi.compile(
+    "__device__ int n = 7; extern \"C\" __global__ void k(int *out) { out[0] = n++; }",
+    { target = dev:target() }))))
+  local out = dev:buffer(gi.array("i32", 1))
+  local function launched(keep)
+    module:launch { grid = 1, block = 1, args = { out }, keep_variables = keep }
+    return out:read()[1]
+  end
+  tap.is(launched() .. " " .. launched(), "7 7", "a mutant finds what the code says")
+  tap.is(launched(true) .. " " .. launched(true), "8 9", "a program finds what it left")
+  tap.is(launched(false), 7, "and then a mutant again")
 end)
 
 local ADD = [[

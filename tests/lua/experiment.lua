@@ -43,6 +43,21 @@ tap.case("a step that fails leaves what was done before it", function()
   tap.has(tap.read(dir .. "/report.html"), "Tuning", "a page of it too")
 end)
 
+tap.case("a report that cannot be written does not stop the study", function()
+  local dir = tap.folder()
+  local page, stderr, said = gi.html.page, io.stderr, {}
+  gi.html.page = function() error "no plot" end
+  io.stderr = { write = function(_, text) said[#said + 1] = text end } -- luacheck: ignore 122
+  local ok, why = pcall(gi.experiment.run, study(dir, { "tune", winner "", "validate" }))
+  gi.html.page, io.stderr = page, stderr -- luacheck: ignore 122
+  local kept = json.decode(tap.read(dir .. "/experiment.json"))
+  tap.is(#kept.stages, 3, "all steps are done, and kept")
+  tap.is(#said, 1, "it is told once")
+  tap.has(said[1], "no plot; the study goes on", "in a sentence")
+  tap.is(ok, false, "and the study fails at its end")
+  tap.has(tostring(why), "no plot", "by that")
+end)
+
 tap.case("a study without its parts is misuse", function()
   tap.raises(function() gi.experiment.run { options = {} } end, "the study needs 'problem'",
     "its problem")

@@ -45,6 +45,32 @@ tap.case("constants and macros", function()
   tap.is(value("int a = b; int b = a;", "a"), nil, "a circle has no value")
 end)
 
+tap.case("parameters of a function that launches are what it is called with", function()
+  local host = gi.hostcode.read([[
+    template <class T> void deep(T *to, int k, dim3 how) { f<<<k / 4, how>>>(to, k); }
+    void run(float *x, int many, int other);
+    void run(float *x, int many, int other)
+    {
+        deep(x, many, other > 3 ? 1 : 2);
+    }
+    void aside(int n) { g(n); }
+    int main() {
+      float *d; int n = 4096;
+      cudaMalloc(&d, n * sizeof(float));
+      dim3 block(8, 8);
+      run(d, n, 5);
+      run(d, 2 * n, 5);
+      aside(77);
+    }
+    void more(int *d, dim3 block) { f<<<k, block>>>(d, 3); }
+  ]])
+  local launch = host:launch "f"
+  tap.is(host:value(launch.grid), 1024, "through two functions; the first call counts")
+  tap.is(host:value(launch.args[2]), 4096, "numbers")
+  tap.is(host:allocation(launch.args[1]).bytes, 16384, "memory")
+  tap.is(host:value "n", 4096, "a variable's own value stays")
+end)
+
 tap.case("branches that are not taken say nothing", function()
   local text = "#ifdef BIG\n#define N 1000\n#else\n#define N 10\n#endif\n"
     .. "#ifndef TILE\n#define TILE 16\n#endif\n#if 0\nint k = 5;\n#elif 1\n#endif\nint k = 7;\n"

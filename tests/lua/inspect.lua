@@ -62,7 +62,8 @@ end)
 
 tap.case("functions and objects", function()
   shows(gi.array.compare,
-    "function gi.array.compare(got, expected [, {width, used, max_error, rel_error, limit, "
+    "function gi.array.compare(got, expected [, {width, used, from, as, "
+    .. "max_error, rel_error, limit, "
     .. "penalty, threads}]) -> table",
     "a C function by its registration row")
   tap.has(inspect.render(function(a, b) return a, b end), "function(a, b) tests/lua/inspect.lua:",

@@ -5,6 +5,7 @@ local tap = require "tap"
 local gi = require "gilua"
 local scratch = require "scratch"
 local tablecase = require "gilua.problem.tablecase"
+local tablerows = require "gilua.problem.tablerows"
 
 -- y = a * x + y, and how it was launched.
 local SAXPY = [[
@@ -92,7 +93,7 @@ tap.case("values that have none are told by file, argument and nearest name", fu
     tap.ok(said and not said:find("\n"), "one line")
   end
   told('"size_x"', '"size_w"',
-    "argument 1 (n): 'size_w' has no value: 'size_w' is unknown, did you "
+    "argument 1 (n): 'size_w' has no value: 'size_w' is unknown; did you "
     .. "mean 'size_", "an unknown name")
   told('"size_x"', '"size_x +"', "(n): 'size_x +' is no expression", "no expression")
   told('"size_x"', '"size_x / 3"', "is i32, so its value must be a whole number, not 333.3",
@@ -154,7 +155,9 @@ end)
 tap.case("fills that hold all sorts, every place, or an order", function()
   local names = { size = 1 }
   local function filled(type, how, seed)
-    return tablecase.array({ type = type, count = 1000, fill = how }, names, gi.rng(seed or 1), "x")
+    local t = { args = { { name = "x", type = type, count = 1000, fill = how } } }
+    return tablecase.array(tablerows.of(t).blocks[1], names, gi.rng(seed or 1), "x",
+      function() end)
   end
   local function count(array, test)
     local n = 0

@@ -95,10 +95,14 @@ local function random_draft(rng)
     args[i] = { name = word(), type = word(), notes = { word(), word() }, count = word(),
       fill = luadata.text(random_value(rng, 3)), role = word() }
   end
-  local host = { constants = function() return { { name = "c", type = word(), count = 3 } } end }
-  return { folder = word(), shape = shape, args = args, size_note = word(),
+  local constants = {}
+  for i = 1, rng:int(0, 2) do
+    constants[i] = { name = word() .. i, type = word(), notes = { word() }, count = word(),
+      fill = luadata.text(random_value(rng, 3)) }
+  end
+  return { folder = word(), shape = shape, args = args, constants = constants, size_note = word(),
     reading = { kernel = word(), path = "x" .. word():gsub("/", ""), absolute_path = word(),
-      host = host, template = { word(), word() }, sliced = { source = "c", options = { word() } },
+      template = { word(), word() }, sliced = { source = "c", options = { word() } },
       body = gi.grammar.tokens "",
       compiler = { include = { word() }, defines = { word() } } } }
 end

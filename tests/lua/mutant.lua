@@ -2,6 +2,7 @@
 package.path = "lua/?.lua;lua/?/init.lua;tests/lua/?.lua;" .. package.path
 local gi = require "gilua"
 local mutants = require "gilua.prompt.mutant"
+local scratch = require "scratch"
 local tap = require "tap"
 
 local SPEC = { side = 16, seed = 1 }
@@ -19,6 +20,21 @@ tap.case("rules", function()
   for _, rule in ipairs(p:rules()) do
     if rule.type == "fixed" then tap.ok(false, "a fixed rule is shown: " .. rule.name) end
   end
+end)
+
+tap.case("genes below the source", function()
+  local farm <close> = gi.farm(p, { jobs = 1 })
+  local tid = gi.below.open(p, farm):find "<ptx:spline_deformation.1.2>"
+  local m = p:mutant("<IF_245><IF_167> " .. tid.name)
+  tap.is(m.genome, CONDITION .. " " .. tid.name, "stay beside those of the source")
+  tap.has(tostring(m:explain()), tid.text, "are told with their instruction")
+  tap.is(m:compile().status, "ok", "compile")
+  local plain = p:mutant "":ptx()
+  tap.has(plain, "%tid.x", "the kernel has what is deleted")
+  local _, before = plain:gsub("%%tid", "")
+  local _, after = p:mutant(tid.name):ptx():gsub("%%tid", "")
+  tap.is(after, before - 1, "and the mutant has it not")
+  tap.raises(function() p:mutant "<ptx:spline_deformation.99.1>" end, "names no block", "refused")
 end)
 
 tap.case("the source around a line", function()
@@ -100,6 +116,26 @@ tap.case("answers that are never written", function()
   tap.is(e.unset, e.n, "all of them")
   tap.is(m:run().unset, 1.0, "as measured")
   tap.has(tostring(e), "???", "in the picture")
+end)
+
+tap.case("a problem table of two dimensions has a picture", function()
+  local q = gi.problem(scratch.problem([[
+extern "C" __global__ void plus(const float *x, float *y, int w, int h) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x, j = blockIdx.y * blockDim.y + threadIdx.y;
+  if (i < w && j < h)
+    y[j * w + i] = x[j * w + i] + 1;
+}
+]], [[{ name = "plus", source = "kernel.cu", kernel = "plus", size = { 30, 7 }, block_size_x = 8,
+    block_size_y = 4, args = {
+      { name = "x", type = "f32", count = "size_x * size_y", fill = "index" },
+      { name = "y", type = "f32", count = "size_x * size_y", role = "out" },
+      { name = "w", type = "i32", value = "size_x" },
+      { name = "h", type = "i32", value = "size_y" } } }]]))
+  q:use({ seed = 1 }, { jobs = 1 })
+  local text = tostring(q:mutant("<_kernel.cu_4>"):errors())
+  tap.has(text, "30x7 answers, x to the right, y down", "as the kernel's size is")
+  tap.has(text, "answer 1 (0, 0)", "and places in the list")
+  tap.has(text, "\n" .. ("?"):rep(30) .. "\n", "row by row")
 end)
 
 tap.case("errors to a file", function()
@@ -242,9 +278,24 @@ tap.case("neighbours", function()
   tap.has(tostring(run), "- " .. CONDITION, "and to read")
 end)
 
+tap.case("a case that cannot be made is refused when said", function()
+  tap.raises(function() p:use { side = 16, seed = 1, sied = 1 } end,
+    "a case has no field 'sied'; did you mean 'side'?", "a misspelt field")
+  tap.raises(function() p:use { side = 16 } end, "a case needs an integer seed", "a missing one")
+  tap.raises(function() p:use { side = 3, seed = 1 } end, "from 8 to 1024, not 3", "a wrong value")
+  tap.raises(function() p:use { image = "none.nii", seed = 1 } end, "none.nii: No such file",
+    "a file that is not there")
+  tap.raises(function() p:use(SPEC, { devise = "emu" }) end, "did you mean 'device'?", "an option")
+  tap.is(p:mutant("RemX"):run().n, 63 * 25, "and the case before it stays")
+end)
+
 tap.case("an error on the way leaves the farm in order", function()
-  p:use { side = 16, seed = 1, no_such_field = 1 } -- the case cannot be made
-  tap.raises(function() p:mutant("RemX"):run() end, "a case has no field 'no_such_field'", "told")
+  local image = tap.folder() .. "/ball.nii"
+  assert(gi.nifti.write(image, gi.array("f32", 16, 16, 16):fill(1)))
+  p:use { image = image, seed = 1 }
+  os.remove(image)
+  p.region = nil -- what it has of the image here
+  tap.raises(function() p:mutant("RemX"):run() end, "No such file", "told")
   p:use(SPEC)
   tap.is(p:mutant("RemX"):run().status, "ok", "it works afterwards")
 end)

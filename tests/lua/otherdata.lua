@@ -6,6 +6,7 @@ local families = require "gilua.problem.families"
 local gi = require "gilua"
 local scratch = require "scratch"
 local tablecase = require "gilua.problem.tablecase"
+local tablerows = require "gilua.problem.tablerows"
 local tap = require "tap"
 
 -- A problem of one kernel `k`, and the rest of its table as text.
@@ -314,10 +315,11 @@ end)
 -- Other data
 
 local function array(family, arg, names, seed)
-  local full = { type = "i32", count = 200 }
+  local full = { name = "x", type = "i32", count = 200 }
   for key, value in pairs(arg) do full[key] = value end
-  return tablecase.array(full, names or { n = 50, math = math }, gi.rng(seed or 1), "here",
-    family):table()
+  return tablecase.array(tablerows.of({ args = { full } }).blocks[1],
+    names or { n = 50, math = math }, gi.rng(seed or 1), "here",
+    function() return family end):table()
 end
 
 local NUMBERS = { "all sorts", "zeros", "ones", "long tails", "extremes", "few values", "rising",

@@ -1,5 +1,6 @@
 -- plot, html: pages without gnuplot, and of tables with holes.
 package.path = "lua/?.lua;lua/?/init.lua;tests/lua/?.lua;" .. package.path
+local gnuplot = require "gilua.report.gnuplot"
 local html = require "gilua.report.html"
 local plot = require "gilua.report.plot"
 local tap = require "tap"
@@ -92,6 +93,56 @@ tap.case("a heat map marks the best and the default; colours may go by the logar
   tap.has(svg, ">500<", "a scale of many steps")
   svg = assert(plot.heat({ cells[3], { x = "2", y = "a", value = 1 } }, { id = "z" }))
   tap.is(#marks(svg, 2), 0, "none where none is told")
+end)
+
+-- Filled areas of the map itself; those of the scale beside it lie to the right.
+local function cells_drawn(svg)
+  local n = 0
+  for x in svg:gmatch "<polygon fill = 'rgb%([^']*' points = '([%d.]+)," do
+    if tonumber(x) < 600 then n = n + 1 end
+  end
+  return n
+end
+
+tap.case("equal values are a plot too", function()
+  if not plot.available() then return tap.skip "gnuplot is not installed" end
+  local cells = {}
+  for i = 1, 45 do
+    cells[i] = { x = "O" .. (i - 1) % 9, y = "sm" .. (i - 1) // 9, value = 12.5, best = i == 1 }
+  end
+  local svg = assert(plot.heat(cells, { id = "z", title = "time, µs", log = true }))
+  tap.is(cells_drawn(svg), 45, "each cell has its colour")
+  tap.has(svg, ">12.5<", "and the scale says which value that is")
+  tap.is(cells_drawn(assert(plot.heat({ cells[1] }, { id = "z" }))), 1, "a single one")
+  local none, why, code = plot.heat({ { x = "a", y = "b" } }, { id = "z" })
+  tap.is(tostring(none) .. " " .. code, "nil nodata", "no values at all")
+  tap.has(why, "no cell has a value", "in words")
+  svg = assert(plot.lines({ { name = "x", points = { { 1, 2 } } } }, { id = "z", whole = true }))
+  tap.is(#marks(svg, 6), 2, "a line of one point is a point, here and in the legend")
+  local rows = {}
+  for i = 1, 4 do
+    rows[i] = { values = { a = i % 2, b = i // 2 }, genome = "g" .. i, status = "ok", right = true,
+      ns = 1000, ticks = 2000 }
+  end
+  local page = html.page { title = "T", tuning = { { title = "t", result = { rows = rows,
+    parameters = { "a", "b" }, best = rows[1], default = rows[1] } } } }
+  tap.has(page, "All 4 that ran take the same time.", "the page says it in a sentence")
+end)
+
+tap.case("charts of a page are drawn together; one that cannot be costs no other", function()
+  if not plot.available() then return tap.skip "gnuplot is not installed" end
+  local function chart(x) return plot.bars({ { label = "a", value = x } }, { id = "z" }) end
+  local function page()
+    return gnuplot.together(function()
+      return table.concat { "first ", chart(1), " second ", assert(plot.lines({ { name = "x",
+        points = { { 1, math.huge } } } }, { id = "z" })), " third ", chart(2) }
+    end, function(why) return "SORRY: " .. why end)
+  end
+  local text = page()
+  tap.is(text:find("first " .. chart(1) .. " second SORRY: gnuplot could not draw: ", 1, true), 1,
+    "as one by one, and a word in the place of what failed")
+  tap.is(text:sub(-#chart(2)), chart(2), "and what comes after it is drawn")
+  tap.is(page(), text, "the same again, taken over from the page before")
 end)
 
 tap.case("a scatter tells series apart and names sizes", function()

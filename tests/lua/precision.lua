@@ -48,6 +48,39 @@ tap.case("a sum in single precision may be added in another order", function()
     ("backwards on other data: %g is within it"):format(seen.max_error))
 end)
 
+tap.case("each field of a struct has its own", function()
+  local source = [[
+struct Head { int n; float by; };
+struct P { char kind; float3 at; int id; double mass; };
+extern "C" __global__ void k(P *p, Head h, const float **rows) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= h.n) return;
+  float s = 0;
+  for (int j = 0; j < 100; j++) s += rows[i][j] * h.by;
+  p[i].at.y = s;
+  p[i].mass = sqrt(p[i].mass);
+  p[i].id += 1;
+}
+]]
+  local text = [[{ source = "kernel.cu", kernel = "k", size = 64, block_size_x = 32, args = {
+    { name = "p", type = "struct", count = "size_x", role = "inout", fields = {
+      { "kind", "i8" }, { "at", "f32", each = 3, fill = 0.1 }, { "id", "i32" },
+      { "mass", "f64", at = 24 } } },
+    { name = "h", type = "struct", fields = { { "n", "i32", "size_x" }, { "by", "f32", 0.3 } } },
+    { name = "rows", type = "struct", count = "size_x", fields = {
+      { "*", "f32", count = 100 } } } } }]]
+  local found = gi.precision.limits(gi.problem(scratch.problem(source, text)), { { seed = 1 } })
+  tap.has(found["p.at"].how, "single and double precision differ by", "of the floats")
+  tap.ok(found["p.at"].rel_error < 1e-5, "a little")
+  tap.ok((found["p.mass"].rel_error or 1) < 1e-11, "of the doubles less")
+  tap.is(found["p.id"], nil, "of whole numbers none")
+  local dir = scratch.problem(source:gsub("struct P [^\n]*", '#include "p.h"'), text)
+  scratch.write(dir .. "/p.h", source:match "struct P [^\n]*\n")
+  local other = gi.precision.limits(gi.problem(dir), { { seed = 1 } })
+  tap.has(other["p.at"].how, "an ulp of the inputs", "else by the inputs")
+  tap.ok(other["p.at"].rel_error and other["p.at"].rel_error > 1e-7, "those in structs, too")
+end)
+
 tap.case("functions and literals become double too", function()
   local _, how = limits(kernel("float", "y[i] = sqrtf(x[i]) * 0.1f + fmaxf(x[i], 1e-3f);"), "f32")
   tap.has(how, "single and double precision differ by", "the doubled kernel runs")
@@ -168,6 +201,7 @@ local function rows_of(source)
   local rows = {}
   for line in tap.read(folder .. "/k/problem.lua"):gmatch "[^\n]+" do
     local name = line:match 'role = "%a+"' and line:match 'name = "(%w+)"'
+      or line:match '^      { "(%w+)"'
     if name then rows[name] = line end
   end
   return rows
@@ -202,17 +236,13 @@ __global__ void k(Item *items, int n) {
 }
 ]] .. MAIN:format("Item *d; cudaMalloc(&d, n * sizeof(Item));", "d")
 
-tap.case("a struct of ints and floats is never read as floats", function()
-  local mixed = rows_of(STRUCT:format("float weight; int id; float size;", "weight")).items
-  tap.has(mixed, 'type = "u32"', "its bits")
-  tap.has(mixed, "GUESS: a struct as the bits of floats, which must be equal", "and it says so")
-  tap.is(mixed:match "_error", nil, "nothing is allowed")
-  local floats = rows_of(STRUCT:format("float weight; float2 at; float size;", "weight")).items
-  tap.has(floats, 'type = "f32"', "one of floats alone is")
-  tap.has(floats, "rel_error = ", "with a tolerance")
-  local doubles = rows_of(STRUCT:format("double weight; long long id;", "weight")).items
-  tap.has(doubles, 'type = "u32"', "a double first makes no struct of doubles")
-  tap.is(doubles:match "_error", nil, "nothing is allowed")
+tap.case("each field of a struct that is written has its own", function()
+  local fields = rows_of(STRUCT:format("float weight; int id; double mass; float2 at;", "weight"))
+  tap.has(fields.items, 'type = "struct", count = "n", role = "inout", fields = {', "a struct")
+  tap.has(fields.weight, "rel_error = ", "of floats")
+  tap.has(fields.mass, '{ "mass", "f64", rel_error = ', "of doubles")
+  tap.is(fields.id:match "_error", nil, "none of whole numbers")
+  tap.has(fields.at, '{ "at", "f32", each = 2, ', "a vector is two")
 end)
 
 tap.done()

@@ -17,10 +17,11 @@ extern "C" __global__ void k(float *y, const float *x, const float *w, int n)
 local RESTRICT = "<optrestrict_kernel.cu_1><optrestrict_K0>"
 local BOUNDS = "<launchbounds_kernel.cu_1><launchbounds_K1>"
 
--- The problem of a file with these launches.
-local function problem_of(host)
+-- The problem of a file with these launches; before: functions before main.
+local function problem_of(host, before)
   local path = tap.folder() .. "/all.cu"
-  scratch.write(path, KERNEL .. "int main(int argc, char **argv) {\n" .. host .. "\n}\n")
+  scratch.write(path, KERNEL .. (before or "") .. "int main(int argc, char **argv) {\n" .. host
+    .. "\n}\n")
   return gi.problem(scratch.problem(KERNEL, ([[{
     source = "kernel.cu", kernel = "k", size = 1000, block_size_x = 64,
     args = { { name = "y", type = "f32", count = "size_x", role = "inout" },
@@ -30,8 +31,8 @@ local function problem_of(host)
     made_from = { path = %q, template = {} } }]]):format(path)))
 end
 
-local function open(host, genome)
-  return table.concat(promises.open(problem_of(host), genome), "\n")
+local function open(host, genome, before)
+  return table.concat(promises.open(problem_of(host, before), genome), "\n")
 end
 
 local SAME = "`__restrict__`, but line 7 launches it with `%s` as both %s"
@@ -57,6 +58,40 @@ tap.case("any launch of the file counts, not only the first", function()
   tap.is(said, "`__restrict__`, but line 8 launches it with `a` as both y and x", "the second")
 end)
 
+local RUN = "void run(float *restrict u, const float *v, int t, int n) {\n"
+  .. "k<<<9, t>>>(u, v, v, n);\n}\n"
+local OPEN = "`__restrict__`, and nothing says what run is called with, where line 7 launches it"
+
+tap.case("a launch in a function is given what that is called with", function()
+  local function is(calls, want, why, before)
+    tap.is(open(calls, RESTRICT, before or RUN), want or "", why)
+  end
+  is("run(a, b, 64, n);", nil, "two are two")
+  is("run(a, b, 64, n);\nrun(a, a, 64, n);", SAME:format("a", "y and x"), "any call of it")
+  is("run(&s->a[3], s->b, 64, n);", nil, "of a struct")
+  is("run(&s->a[3], s->a, 64, n);", SAME:format("s.a", "y and x"), "the same of it")
+  is("go(a, a);", SAME:format("a", "y and x"), "through two of them",
+    RUN .. "static void go(float *p, float *q) { run(p + 1, q, 64, 5); }\n")
+  is("run<4>(a, a, 64, n);", SAME:format("a", "y and x"), "a template",
+    RUN:gsub("void", "template <int K> void"))
+  is("", OPEN, "one that nobody calls")
+  is("", OPEN, "its declaration is no call", "void run(float *, float *, int, int);" .. RUN)
+  is("", nil, "nor need be where it says so itself", RUN:gsub("%*v", "*__restrict__ v"))
+  is("run(w, w, 64, n); }\nvoid run(float *p, int n) {", SAME:format("w", "y and x"),
+    "one of another number of parameters is another function")
+end)
+
+tap.case("where the file is gone nothing is lost", function()
+  local p = problem_of("k<<<9, 64>>>(a, b, c, n);")
+  os.remove(p.definition.kernel_table.table.made_from.path)
+  local function said(genome) return table.concat(promises.open(p, genome), "\n") end
+  tap.has(said(RESTRICT), "`__restrict__`, and the file of its launches cannot be asked: cannot",
+    "it is said")
+  tap.has(said(BOUNDS), "__launch_bounds__(64, 1), and the file of its launches cannot be asked",
+    "of __launch_bounds__")
+  tap.is(said "", "", "who promises nothing needs none")
+end)
+
 tap.case("what the host does not say is not taken for good", function()
   tap.has(open("", RESTRICT), "no launch says whether its arrays may be one memory", "no launch")
   tap.has(open("k<<<9, 64>>>(a, b, n);", RESTRICT), "line 7 launches it with is not understood",
@@ -69,6 +104,9 @@ tap.case("__launch_bounds__ holds for every launch", function()
     "but line 8 launches blocks of 256", "more")
   tap.has(open("int m = atoi(argv[1]); k<<<9, m>>>(a, b, c, n);", BOUNDS),
     "how many threads a block of line 7 has is not known", "who knows")
+  tap.is(open("run(a, b, 64, n);", BOUNDS, RUN), "", "as many, by a function's parameter")
+  tap.has(open("run(a, b, 64, n);\nrun(a, b, 32 * 3, n);", BOUNDS, RUN),
+    "but line 7 launches blocks of 96", "any call")
 end)
 
 tap.case("what promises nothing is not asked", function()

@@ -128,6 +128,25 @@ tap.case("a run stopped before its first generation leaves a result without one"
   tap.is(tap.read(dir .. "/best.cu"), nil, "no kernel")
 end)
 
+tap.case("a file that cannot be written keeps none of the others from being", function()
+  local dir, failed_in = tap.folder(), nil
+  local fine, why = run_into(dir, { on_generation = function(_, record)
+    if record.generation == 1 then -- best.cu cannot be replaced from now on
+      os.remove(dir .. "/best.cu")
+      assert(lfs.mkdir(dir .. "/best.cu") and lfs.mkdir(dir .. "/best.cu/full"))
+    end
+    failed_in = record.generation
+  end })
+  tap.is(fine, false, "the run is stopped")
+  tap.has(tostring(why), "best.cu", "by the file that it names")
+  local result = json.decode(tap.read(dir .. "/result.json"))
+  tap.is(result.generations, failed_in, "result.json tells of all generations")
+  tap.has(result.stopped, "best.cu", "and why there are no more")
+  local _, lines = tap.read(dir .. "/generations.csv"):gsub("\n", "")
+  tap.is(lines, failed_in + 1, "so does generations.csv")
+  tap.has(tap.read(dir .. "/log.txt"), "stopped: ", "and log.txt")
+end)
+
 tap.case("log.txt keeps why mutants did not run", function()
   local dir = tap.folder()
   run_into(dir, { population = 50, generations = 1 })

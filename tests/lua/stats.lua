@@ -24,6 +24,21 @@ tap.case("least and count", function()
   tap.is(stats.count(words, function(w) return #w == 3 end), 2, "count")
 end)
 
+tap.case("evenly spread items", function()
+  local function of(n, most)
+    local list = {}
+    for i = 1, n do list[i] = i end
+    local some, rest = stats.evenly(list, most)
+    return table.concat(some, " ") .. " | " .. table.concat(rest, " ")
+  end
+  tap.is(of(9, 3), "1 5 9 | 2 3 4 6 7 8", "first, last and between")
+  tap.is(of(4, 9), "1 2 3 4 | ", "all where there are no more")
+  tap.is(of(4, 4), "1 2 3 4 | ", "nor where there are as many")
+  tap.is(of(4, 1), "1 | 2 3 4", "one of them")
+  tap.is(of(4, 0), " | 1 2 3 4", "none")
+  tap.is(of(0, 5), " | ", "of none")
+end)
+
 tap.case("quantiles", function()
   local list = { 4, 1, 3, 2, 5 }
   tap.is(stats.quantile(list, 0), 1.0, "the least")

@@ -83,6 +83,46 @@ tap.case("a sample has no repetitions and keeps the order", function()
   tap.is(names(again.rows), names(r.rows), "the same seed, the same sample")
 end)
 
+-- A file that knows some settings.
+local function cache(known, foreign)
+  local c = { path = "a file", device = "a GPU", foreign = foreign, added = {} }
+  function c.find(_, values) return known[values.block_size] end
+  function c.add(self, row) self.added[#self.added + 1] = row.genome end
+  return c
+end
+
+local function told(ticks) return { status = "ok", right = true, ticks = ticks, ns = ticks / 2 } end
+
+tap.case("what a file knows is not measured, but for what decides", function()
+  local file = cache { [32] = told(1000), [64] = told(800), [128] = told(700) }
+  local r = run { parameters = { { name = "block_size", values = { 32, 64, 96, 128 } } },
+    cache = file }
+  tap.is(table.concat(file.added, " "), "block_size=96", "what it did not know is added")
+  tap.is(r.best.genome .. " " .. r.best.ticks, "block_size=64 900", "the best was run here")
+  tap.is(r.rows[4].status, "launch_error", "what it has for the best and cannot run is none")
+  tap.is(r.default.told, nil, "the kernel as it is was run here, too")
+  tap.near(r.speedup, 1000 / 900, "so that the speed-up is of this run")
+  file = cache { [32] = { status = "compile_error", right = false, message = "m" },
+    [64] = told(950), [128] = told(3000) }
+  r = run { parameters = { "block_size" }, cache = file }
+  tap.is(r.best.genome .. " " .. r.best.ticks, "block_size=64 900", "a file may be wrong")
+  tap.is(tostring(r.rows[1].told) .. " " .. tostring(r.rows[3].told), "nil true", "its word alone")
+end)
+
+tap.case("times of another device stay its own", function()
+  local function theirs(ns) return { status = "ok", right = true, ns = ns } end
+  local file = cache({ [32] = theirs(30), [64] = theirs(20), [128] = theirs(10) }, true)
+  local r = run { parameters = { { name = "block_size", values = { 32, 64, 96, 128 } } },
+    cache = file }
+  tap.is(names(r.rows), "block_size=32,block_size=64,block_size=128", "what it knows is compared")
+  tap.is(r.sampled, true, "which is not all")
+  tap.is(r.best.genome, "block_size=64", "the fastest there that is right here")
+  tap.is(("%s %s %s"):format(r.best.ns, r.best.ticks, r.speedup), "20 nil 1.5", "by its times")
+  tap.has(table.concat(tune.lines(r), "\n"), "1.500x", "and they are shown")
+  tap.raises(function() run { parameters = { "FAST" }, cache = cache({}, true) } end, "a GPU",
+    "none of the settings")
+end)
+
 tap.case("misuse is named", function()
   tap.raises(function() run { parameters = { "block_siz" } } end, "did you mean 'block_size'",
     "typo")

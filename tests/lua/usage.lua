@@ -41,7 +41,12 @@ tap.case("indices", function()
   tap.is(gi.usage.loop_from(t, "rows"), "j", "the loop from one to the other")
   tap.is(gi.usage.loop_from(t, "v"), nil, "none")
   tap.is(gi.usage.is_index(t, "col"), true, "an index of an index")
-  tap.is(gi.usage.is_index(t, "rows"), false, "none")
+  tap.is(gi.usage.is_index(t, "w"), false, "none")
+  tap.is(gi.usage.is_index(t, "rows"), true, "by the variable that gets it")
+  local of = gi.grammar.tokens "{ int at = 2 * near[i] + 1; y[i] = x[p.q][at]; s.z[far[i]] = 1; }"
+  tap.is(gi.usage.index_of(of, "near"), "", "an array without a name")
+  tap.is(gi.usage.index_of(of, "far"), "z", "which array it is an index of")
+  tap.is(gi.usage.index_of(of, "q", true), "x", "a member")
 end)
 
 tap.done()

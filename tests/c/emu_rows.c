@@ -1,0 +1,202 @@
+/* Slow operations in vector code (rows.c), with AVX2 and without, against their plain forms, which
+** go lane by lane through num.h: the same bits, for random operands and for edges, also where lanes
+** are off. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "emu/core.h"
+#include "emu_model.h"
+#include "tap.h"
+
+enum { THREADS = 256, BLOCKS = 64, N = THREADS * BLOCKS };
+
+/* Operands: %r1 %r2 %r3, and the same as %h1 … (their low halves) and %f1 …; %rd1 … and %d1 …, made
+** of pairs of them. Results: %r9, %h9, %f9, %rd9, %d9. */
+typedef struct Op {
+    const char *text;
+    char result;
+} Op;
+
+static const Op ops[] = {
+#define HALVES(op, mods, args)                                                                     \
+    {op mods ".f16 %h9, " args, 'h'}, {op mods ".f16x2 %r9, " args, 'r'},                          \
+        {op ".ftz" mods ".f16 %h9, " args, 'h'}, {op ".ftz" mods ".f16x2 %r9, " args, 'r'}
+#define BRAINS(op, args) {op ".bf16 %h9, " args, 'h'}, {op ".bf16x2 %r9, " args, 'r'}
+    HALVES("add", "", "$1, $2"),
+    HALVES("add", ".sat", "$1, $2"),
+    HALVES("sub", "", "$1, $2"),
+    HALVES("mul", "", "$1, $2"),
+    HALVES("mul", ".sat", "$1, $2"),
+    HALVES("fma.rn", "", "$1, $2, $3"),
+    HALVES("fma.rn", ".sat", "$1, $2, $3"),
+    HALVES("fma.rn", ".relu", "$1, $2, $3"),
+    HALVES("min", "", "$1, $2"),
+    HALVES("max", "", "$1, $2"),
+    HALVES("min", ".NaN", "$1, $2"),
+    HALVES("max", ".NaN", "$1, $2"),
+    HALVES("neg", "", "$1"),
+    HALVES("abs", "", "$1"),
+    BRAINS("add", "$1, $2"),
+    BRAINS("sub", "$1, $2"),
+    BRAINS("mul", "$1, $2"),
+    BRAINS("fma.rn", "$1, $2, $3"),
+    BRAINS("fma.rn.relu", "$1, $2, $3"),
+    BRAINS("min", "$1, $2"),
+    BRAINS("max.NaN", "$1, $2"),
+    BRAINS("neg", "$1"),
+    BRAINS("abs", "$1"),
+    {"cvt.f32.f16 %f9, %h1", 'f'},
+    {"cvt.rn.f16.f32 %h9, %f1", 'h'},
+    {"cvt.f32.bf16 %f9, %h1", 'f'},
+    {"cvt.rn.bf16.f32 %h9, %f1", 'h'},
+    {"cvt.rn.f16x2.f32 %r9, %f1, %f2", 'r'},
+    {"cvt.rn.bf16x2.f32 %r9, %f1, %f2", 'r'},
+    {"cvt.rz.f16.f32 %h9, %f1", 'h'},
+    {"cvt.rn.relu.f16x2.f32 %r9, %f1, %f2", 'r'},
+};
+
+/* $k: %hk in an instruction on one half, else %rk. */
+static void put_text(gi_buf *out, const char *text) {
+    bool two = strstr(text, "x2 ") != NULL;
+    for (; *text; text++) {
+        if (*text == '$') gi_buf_adds(out, two ? "%r" : "%h");
+        else gi_buf_add(out, text, 1);
+    }
+}
+
+/* Operands to out + 16 * thread, the result for some lanes to out + 16 * N + 8 * thread. */
+static char *program(const Op *op) {
+    gi_buf b = {0};
+    gi_buf_adds(&b, ".version 8.6\n.target sm_90\n.address_size 64\n"
+                    ".visible .entry k(.param .u64 out) {\n"
+                    ".reg .pred %p<3>; .reg .b16 %h<10>; .reg .b32 %r<20>; .reg .f32 %f<10>;\n"
+                    ".reg .b64 %rd<20>; .reg .f64 %d<10>;\n"
+                    "ld.param.u64 %rd10, [out]; mov.u32 %r10, %tid.x; mov.u32 %r11, %ctaid.x;\n"
+                    "mad.lo.u32 %r12, %r11, 256, %r10; mul.wide.u32 %rd11, %r12, 16;\n"
+                    "add.u64 %rd12, %rd10, %rd11; mul.wide.u32 %rd13, %r12, 8;\n"
+                    "add.u64 %rd14, %rd10, %rd13;\n"
+                    "ld.global.v4.u32 {%r1, %r2, %r3, %r4}, [%rd12]; mov.b32 {%h1, %h4}, %r1;\n"
+                    "mov.b32 {%h2, %h4}, %r2; mov.b32 {%h3, %h4}, %r3; mov.b32 %f1, %r1;\n"
+                    "mov.b32 %f2, %r2; mov.b32 %f3, %r3; mov.b64 %rd1, {%r1, %r2};\n"
+                    "mov.b64 %rd2, {%r3, %r4}; mov.b64 %rd3, {%r2, %r4}; mov.b64 %d1, %rd1;\n"
+                    "mov.b64 %d2, %rd2; mov.b64 %d3, %rd3; mov.u64 %rd9, 5; mov.u32 %r9, 5;\n"
+                    "mov.b16 %h9, 5; mov.b32 %f9, %r9; mov.b64 %d9, %rd9;\n"
+                    "setp.gt.u32 %p1, %r10, 40;\n@%p1 ");
+    put_text(&b, op->text);
+    gi_buf_adds(&b, ";\n");
+    if (op->result == 'h') gi_buf_adds(&b, "cvt.u64.u16 %rd9, %h9;\n");
+    if (op->result == 'r') gi_buf_adds(&b, "cvt.u64.u32 %rd9, %r9;\n");
+    if (op->result == 'f') gi_buf_adds(&b, "mov.b32 %r9, %f9; cvt.u64.u32 %rd9, %r9;\n");
+    if (op->result == 'd') gi_buf_adds(&b, "mov.b64 %rd9, %d9;\n");
+    gi_buf_addf(&b, "st.global.u64 [%%rd14+%d], %%rd9; ret; }\n", 16 * N);
+    return b.data;
+}
+
+typedef struct Data {
+    uint32_t in[N][4];
+    uint64_t out[N];
+} Data;
+
+static bool run(const char *text, bool plain, bool avx2, Data *data, double *ticks) {
+    EmuModel model = emu_model_round();
+    Emu *e = emu_new(&model);
+    gi_err err = {.message = ""};
+    EmuResult r = {0};
+    e->plain = plain;
+    e->avx2 &= avx2;
+    uint64_t at = emu_map(e, data, sizeof *data, false, "data");
+    EmuModule *m = emu_load(e, text, strlen(text), &err);
+    EmuLaunch l = {
+        .kernel = "k", .grid = {BLOCKS, 1, 1}, .block = {THREADS, 1, 1}, .params = &at};
+    bool fine = m && emu_launch(m, &l, &r, &err) && r.status == EMU_OK;
+    if (!fine) printf("# %s%s\n", err.message, m ? r.message : "");
+    *ticks = r.ticks;
+    emu_unload(m);
+    emu_free(e);
+    return fine;
+}
+
+/* --- operands --- */
+
+static uint32_t random_half(gi_rng *rng) {
+    static const uint16_t edges[] = {0,      0x8000, 1,      0x03ff, 0x0400, 0x3c00, 0x3bff,
+                                     0x7bff, 0x7c00, 0xfc00, 0x7c01, 0x7fff, 0x3f80, 0x7f80,
+                                     0xff80, 0x7f81, 0x0080, 0x007f, 0xbc00, 0x4000};
+    if (gi_rng_below(rng, 4) == 0) return edges[gi_rng_below(rng, sizeof edges / sizeof *edges)];
+    return (uint32_t)gi_rng_below(rng, 0x10000);
+}
+
+static uint32_t random_word(gi_rng *rng) {
+    static const uint32_t edges[] = {
+        0,          0x80000000, 0x3f800000, 0x7f800000, 0xff800000, 0x7fc00001, 0x7f800001,
+        0x00000001, 0x007fffff, 0x00800000, 0x477fefff, 0x477ff000, 0x477fe000, 0x38800000,
+        0x387fffff, 0x33000000, 0x33000001, 0x32ffffff, 0x7f7fffff, 0x7f7f8000, 0x7f7f7fff,
+        0x4b000000, 0x4f000000, 0xcf000000, 0x5f000000, 0x7fffffff, 0xffffffff, 31,
+        32,         33,         0x3fc90fdb, 0x42c80000, 0x00010001};
+    uint64_t kind = gi_rng_below(rng, 8);
+    if (kind == 0) return edges[gi_rng_below(rng, sizeof edges / sizeof *edges)];
+    if (kind == 1) return (uint32_t)gi_rng_next(rng);
+    if (kind == 2) return (uint32_t)gi_rng_next(rng) & 0xfffff000; /* ties */
+    if (kind == 3) return 0x30000000 + (uint32_t)gi_rng_below(rng, 0x20000000);
+    return random_half(rng) | random_half(rng) << 16;
+}
+
+/* a * b, of f16, is a little less than half of c's last bit, or more. */
+static void almost_tie(gi_rng *rng, uint32_t *in) {
+    uint32_t a = 1 + (uint32_t)gi_rng_below(rng, 12), b = 1 + (uint32_t)gi_rng_below(rng, 12);
+    uint32_t exponent = a + b + 11 - 15 + (uint32_t)gi_rng_below(rng, 2);
+    in[0] = a << 10 | 1 | (uint32_t)gi_rng_below(rng, 2) << 15;
+    in[1] = b << 10 | (gi_rng_below(rng, 2) ? 0x3fe : 1);
+    in[2] = (exponent & 31) << 10 | (uint32_t)gi_rng_below(rng, 1024);
+}
+
+/* Now and then a sum that nearly cancels: c about -a * b, as halves. */
+static void fill(gi_rng *rng, Data *d) {
+    for (int i = 0; i < N; i++) {
+        for (int k = 0; k < 4; k++) d->in[i][k] = random_word(rng);
+        if (gi_rng_below(rng, 8) == 0) almost_tie(rng, d->in[i]);
+        if (gi_rng_below(rng, 4)) continue;
+        uint16_t a = (uint16_t)d->in[i][0], b = (uint16_t)d->in[i][1];
+        int exponent = (a >> 10 & 31) + (b >> 10 & 31) - 15 + (int)gi_rng_below(rng, 24) - 12;
+        if (exponent < 0 || exponent > 30) continue;
+        uint32_t c = (uint32_t)exponent << 10 | (uint32_t)gi_rng_below(rng, 1024) |
+                     ((a ^ b ^ 0x8000) & 0x8000);
+        d->in[i][2] = (d->in[i][2] & 0xffff0000) | c;
+    }
+    memset(d->out, 0, sizeof d->out);
+}
+
+static void compare(const Op *op, const Data *in) {
+    static Data plain, other;
+    char *text = program(op);
+    double ticks[3];
+    bool ran = true;
+    int wrong = 0, first = -1;
+    plain = *in;
+    ran &= run(text, true, true, &plain, &ticks[0]);
+    for (int k = 1; k < 3; k++) {
+        other = *in;
+        ran &= run(text, false, k == 2, &other, &ticks[k]);
+        for (int i = 0; i < N; i++)
+            if (other.out[i] != plain.out[i]) wrong++, first = i;
+    }
+    bool same = ticks[0] == ticks[1] && ticks[0] == ticks[2];
+    if (!ok(ran && wrong == 0 && same, "%s", op->text) && first >= 0)
+        printf("# %d differ; of %08x %08x %08x %" PRIx64 ", not %" PRIx64 "\n", wrong,
+               in->in[first][0], in->in[first][1], in->in[first][2], other.out[first],
+               plain.out[first]);
+    free(text);
+}
+
+int main(int argc, char **argv) {
+    static Data data;
+    uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 5;
+    gi_rng rng;
+    printf("# seed %" PRIu64 "\n", seed);
+    gi_rng_seed(&rng, seed);
+    for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
+        fill(&rng, &data);
+        compare(&ops[i], &data);
+    }
+    return tap_done();
+}

@@ -1,0 +1,178 @@
+/* replay.c - recordings run again: the same bytes; other code; lines that cannot be meant. */
+#include "replay/replay.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "emu_model.h"
+#include "tap.h"
+
+#define MODULE(body)                                                         \
+    ".version 7.0\n.target sm_80\n.address_size 64\n"                         \
+    ".visible .const .align 4 .b8 scale[4];\n"                                \
+    ".visible .entry k(.param .u64 p, .param .u32 n) {\n"                     \
+    "  .reg .b64 %rd<5>; .reg .b32 %r<9>; .reg .pred %p1;\n"                  \
+    "  ld.param.u64 %rd1, [p]; ld.param.u32 %r1, [n];\n"                      \
+    "  mov.u32 %r2, %tid.x; setp.ge.u32 %p1, %r2, %r1; @%p1 bra END;\n"       \
+    "  mul.wide.u32 %rd2, %r2, 4; add.u64 %rd3, %rd1, %rd2;\n"                \
+    "  ld.global.u32 %r3, [%rd3]; ld.const.u32 %r4, [scale];\n" body          \
+    "  st.global.u32 [%rd3], %r5;\n"                                          \
+    "END: ret; }\n"
+
+static const char twice[] = MODULE("  mul.lo.u32 %r5, %r3, %r4;\n");
+static const char thrice[] = MODULE("  mul.lo.u32 %r5, %r3, %r4; add.u32 %r5, %r5, %r3;\n");
+static const char beyond[] = MODULE("  mov.u32 %r5, 0; st.global.u32 [%rd3+4000], %r5;\n");
+static const char path[] = "test.rec";
+
+static EmuModel model;
+static gi_err err;
+static char code_name[RECORD_NAME], data_name[RECORD_NAME], two_name[RECORD_NAME],
+    right_name[RECORD_NAME];
+
+/* Where the emulator puts a constant, and the first allocation after it. */
+static uint64_t scale_at, memory_at;
+
+static void find_addresses(void) {
+    Emu *e = emu_new(&model);
+    EmuModule *m = emu_load(e, twice, sizeof twice - 1, &err);
+    emu_symbol(m, "scale", NULL, &scale_at);
+    memory_at = emu_alloc(e, 40, "memory", NULL);
+    emu_unload(m);
+    emu_free(e);
+}
+
+static RecordWriter *begin(void) {
+    int data[10], right[10], two = 2;
+    for (int i = 0; i < 10; i++) data[i] = i, right[i] = 2 * i;
+    unlink(path);
+    RecordWriter *w = record_create(path, &err);
+    record_event(w, "gilua 0");
+    record_blob(w, twice, sizeof twice - 1, code_name);
+    record_blob(w, data, sizeof data, data_name);
+    record_blob(w, &two, sizeof two, two_name);
+    record_blob(w, right, sizeof right, right_name);
+    record_event(w, "module 0 %s", code_name);
+    record_event(w, "variable 0 scale 0x%llx 4", (unsigned long long)scale_at);
+    record_event(w, "write 0x%llx 4 1 4 1 1 %s", (unsigned long long)scale_at, two_name);
+    record_event(w, "memory 0x%llx 40 device", (unsigned long long)memory_at);
+    return w;
+}
+
+static void little_endian(uint64_t v, int bytes, char *hex) {
+    for (int i = 0; i < bytes; i++) sprintf(hex + 2 * i, "%02x", (unsigned)(v >> 8 * i & 255));
+}
+
+static void add_launch(RecordWriter *w) {
+    char hex[33];
+    little_endian(memory_at, 8, hex);
+    little_endian(10, 4, hex + 16);
+    record_event(w, "write 0x%llx 40 1 40 1 1 %s", (unsigned long long)memory_at, data_name);
+    record_event(w, "launch 0 k 1,1,1 32,1,1 0 0 1.5 %s", hex);
+    record_event(w, "read 0x%llx 40 1 40 1 1 %s", (unsigned long long)memory_at, right_name);
+}
+
+static bool run(const char *ptx, ReplayResult *out) {
+    ReplayCode code = {0, ptx, ptx ? strlen(ptx) : 0};
+    ReplayOptions o = {.model = &model, .code = &code, .n_code = ptx != NULL};
+    Recording *r = recording_open(path, &err);
+    bool ok = r && replay_run(r, &o, out, &err);
+    recording_close(r);
+    return ok;
+}
+
+static void test_same(void) {
+    ReplayResult a, b;
+    RecordWriter *w = begin();
+    add_launch(w);
+    add_launch(w);
+    ok(record_end(w, &err), "two launches");
+    if (!ok(run(NULL, &a), "are run again %s", err.message)) return;
+    is_int(a.n_reads, 2, "the host gets two pieces");
+    ok(a.reads[0].same && a.reads[1].same, "as they were");
+    is_str(a.reads[0].name, right_name, "by their names");
+    is_int(a.n_kernels, 1, "of one kernel");
+    is_int(a.kernels[0].launches, 2, "launched twice");
+    ok(a.ns > 0 && a.ns == a.kernels[0].ns, "which took time");
+    ok(run(NULL, &b) && a.ticks == b.ticks && memcmp(a.reads[1].bytes, b.reads[1].bytes, 40) == 0,
+       "and again, to the bit");
+    replay_free(&a);
+    replay_free(&b);
+    ok(run(thrice, &a), "with other code");
+    is_int(a.n_reads, 2, "it comes to its end");
+    ok(!a.reads[0].same, "the host gets something else");
+    is_int(((int *)a.reads[0].bytes)[5], 15, "what that code makes, with the constant's value");
+    replay_free(&a);
+}
+
+static void test_faults(void) {
+    ReplayResult r;
+    ok(run(beyond, &r), "code that strays");
+    is_int(r.status, EMU_ILLEGAL_ADDRESS, "has that status");
+    is_int(r.line, 7, "at its event");
+    is_int(r.n_reads, 0, "nothing follows");
+    has_str(r.message, "'recorded memory' (40 bytes)", "and a sentence");
+    replay_free(&r);
+    ok(!run(".version 7.0\n.target sm_80\n.address_size 64\n", &r), "code without the kernel");
+    is_str(err.code, "compile", "does not fit");
+    has_str(err.message, "kernel k", "which is said");
+    ok(!run("nonsense", &r), "nor does what is none");
+}
+
+static void refuses(const char *line, const char *sentence) {
+    ReplayResult r = {0};
+    RecordWriter *w = begin();
+    record_event(w, "%s", line);
+    record_end(w, &err);
+    ok(!run(NULL, &r), "refused: %.60s", line);
+    has_str(err.message, sentence, "  with a sentence");
+}
+
+static void test_nonsense(void) {
+    char line[200], side[40];
+    snprintf(side, sizeof side, "0x%llx", (unsigned long long)memory_at);
+    refuses("frobnicate", "event 6 of the recording cannot be replayed: it is not understood");
+    refuses("", "not understood");
+    refuses("memory", "not understood");
+    refuses("memory 0x123 -1 device", "not understood");
+    refuses("memory 0x123 99999999999999 device", "impossible");
+    refuses("memory 0x123 8 device", "not where it was");
+    refuses("memory 0x0 8 managed", "cannot be mapped");
+    refuses("write 0x10 1 1 1 1 1 00", "not");
+    snprintf(line, sizeof line, "write %s 40 1 40 1 1 %s", side, two_name);
+    refuses(line, "another size");
+    snprintf(line, sizeof line, "write %s 40 1 41 1 1 %s", side, data_name);
+    refuses(line, "recorded memory");
+    snprintf(line, sizeof line, "set %s 4 99999999999 0 1 4 2 99999999999", side);
+    refuses(line, "impossible");
+    snprintf(line, sizeof line, "set %s 1 1 0 3 4 1 1", side);
+    refuses(line, "not understood");
+    snprintf(line, sizeof line, "copy %s 40 1 array:0:0:0:0 40 1 40 1 1", side);
+    refuses(line, "not in the array");
+    refuses("array 1 4 4 0 2 32,0,0,0 0", "the array is impossible");
+    refuses("array 0 99999999999999 4 0 2 32,0,0,0 0", "the array is impossible");
+    refuses("read array:0:0:0:0 16 4 16 1 1 00", "not in the array");
+    refuses("texture 0x1 array:7 kind=1 format=7 channels=1 dims=2 size=8,3,1", "not there");
+    refuses("texture 0x1 0x10 kind=1 format=99 channels=1 dims=2 size=8,3,1", "impossible");
+    refuses("launch 1 k 1,1,1 1,1,1 0 0 1 -", "no such module");
+    refuses("launch 0 k 1,1,1 1,1,1 0 0 1 -", "takes 12 bytes of arguments and was given 0");
+    refuses("launch 0 k 1,1,1 1,1,1 0 0 1 zz00000000000000000000000", "its arguments are none");
+    refuses("launch 0 k 1,1 1,1,1 0 0 1 -", "not understood");
+    refuses("module 5 0123", "its data are not there");
+    snprintf(line, sizeof line, "module 5 %s", code_name);
+    refuses(line, "its number is wrong");
+    snprintf(line, sizeof line, "variable 0 scale 0x10 4");
+    refuses(line, "not where it was");
+}
+
+int main(void) {
+    char folder[] = "/tmp/gilua-test-XXXXXX";
+    model = emu_model_round();
+    if (mkdtemp(folder) == NULL || chdir(folder) != 0) return 1;
+    find_addresses();
+    test_same();
+    test_faults();
+    test_nonsense();
+    unlink(path);
+    if (chdir("/") != 0 || rmdir(folder) != 0) return 1;
+    return tap_done();
+}

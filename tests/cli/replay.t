@@ -1,0 +1,84 @@
+#!/bin/bash
+# gilua replay: a search simulated from its archive, with nothing of what it ran at hand.
+. "$(dirname "$0")/tap.sh"
+cd "$TMP" || exit 1
+
+value() { sed -nE "s/^  \"$1\": \"?([^\",]*)\"?,?$/\1/p"; }
+best() { "$GILUA" -e 'local gi = require "gilua"
+  local r = gi.json.decode(gi.textfile.read("'"$1"'/result.json", "the result"))
+  print(gi.json.number(r.speedup), r.best.genome)'; }
+
+cp -r "$TOP/kernels/reduction" mine
+"$GILUA" evolve mine --population 16 --generations 5 --seed 3 --weak-data --out own --quiet
+"$GILUA" "$TOP/experiments/quickstart.lua" --side 20 --population 16 --generations 4 --out quick --quiet
+rm -rf mine
+
+for run in own quick; do
+  json=$("$GILUA" replay $run --json)
+  is "$run: as it was, nothing is missing" 0 "$(value missing <<<"$json")"
+  is "$run: and the same is found" "$(best $run)" "$(value speedup <<<"$json")	$(value best <<<"$json")"
+done
+generations() { sed -nE 's/^(generation .*)$/\1/p'; }
+is "generation by generation" "$(sed -nE 's/^ *[0-9.]+ s  (generation [0-9]+\/.*)/\1/p' quick/log.txt)" \
+  "$("$GILUA" replay quick | generations)"
+like "which is said" "^Of [0-9]+ genomes asked for the archive answered [0-9]+; 0 were missing\.$" \
+  "$("$GILUA" replay quick)"
+like "with what the run found" "^The run itself found 1\.[0-9]{3}x\.$" "$("$GILUA" replay quick)"
+
+out=$("$GILUA" replay quick --seed 9)
+like "with another seed some are, and what became of them is said" \
+  "; [1-9][0-9]* were missing: they count as kernels that do not run, and none became a parent\.$" "$out"
+is "the same seed gives the same simulation" "$(grep -v second <<<"$out")" \
+  "$("$GILUA" replay quick --seed=9 | grep -v second)"
+json=$("$GILUA" replay quick --population 8 --generations 2 --json)
+is "smaller, as asked" "8 2" "$(value population <<<"$json") $(value generations <<<"$json")"
+
+echo 'return function(own) return own.status == "ok" and own.off == 0 and -own.ticks or 0 end' >slow.lua
+like "another formula finds another kernel" "^0\.[0-9]+$" "$("$GILUA" replay quick --formula slow.lua --json | value speedup)"
+cat >scheme.lua <<'LUA'
+local calls = 0
+return { finalists = 2, select = function(population)
+  calls = calls + 1
+  if calls == 1 then print("own selection of " .. #population) end
+  return { population[1] }
+end }
+LUA
+like "operators from a file" "^own selection of 16$" "$("$GILUA" replay quick --scheme scheme.lua)"
+echo 'return { selekt = 1 }' >wrong.lua
+fails "a misspelt one gets a suggestion" "unknown option 'selekt'; did you mean 'select'" \
+  "$GILUA" replay quick --scheme wrong.lua
+echo 'return 7' >seven.lua
+fails "no table" "must return a table with fields of a scheme" "$GILUA" replay quick --scheme seven.lua
+fails "no formula" "must return a function" "$GILUA" replay quick --formula seven.lua
+
+cat >replay.lua <<'LUA'
+local gi = require "gilua"
+local replay <close> = gi.replay.open "quick"
+local run = replay:evolve { seed = 4, select = gi.select.truncation }
+print(#run.records, run.replayed.asked == run.replayed.missing, run.result.best.status)
+LUA
+is "from Lua" "4	false	ok" "$("$GILUA" replay.lua)"
+
+# --- an archive of a stranger's
+
+echo 'assert(require("gilua.core").store.open "odd/archive.sqlite"):execute(arg[1])' >change.lua
+changed() { # changed SQL SENTENCE COMMAND…: what is said of an archive so changed
+  local sql=$1 sentence=$2
+  shift 2
+  rm -rf odd && cp -r quick odd
+  "$GILUA" change.lua "$sql"
+  fails "$sql" "^gilua: $sentence" "$GILUA" "$@"
+}
+changed "UPDATE evaluation SET ticks = 'many'" ".* is broken: ticks of evaluation 1 is no number$" replay odd
+changed "UPDATE evaluation SET fitness = 'x'" ".* is broken: fitness of evaluation 1 is no number$" \
+  rescore odd slow.lua
+changed "UPDATE evaluation SET birth = 'odd'" ".* has no unmodified kernel before it$" replay odd
+changed "UPDATE run SET scheme = '{\"functions\": 7}'" ".* tells of its scheme is broken$" replay odd
+changed "UPDATE run SET seed = 'x'" ".* tells of its scheme is broken$" replay odd --json
+changed "UPDATE measurement SET reply = x'00'" ".* is broken: bytes in it" replay odd --json
+
+mkdir old && "$GILUA" -e 'local core, gi = require "gilua.core", require "gilua"
+  assert(core.store.open "old/archive.sqlite"):execute(gi.textfile.read("'"$TOP"'/tests/data/archive-1.sql", "it"))'
+fails "a run of a gilua that kept no scheme" "does not tell what its scheme was" "$GILUA" replay old
+fails "no run" "holds no archive.sqlite" "$GILUA" replay "$TMP"
+finish

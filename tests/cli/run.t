@@ -1,0 +1,164 @@
+#!/bin/bash
+# gilua run: whole programs, built by nvcc as their makefiles would, on the virtual GPU.
+. "$(dirname "$0")/tap.sh"
+cd "$TMP" || exit 1
+
+misused "which program?" "named behind --" "$GILUA" run
+misused "a check that is none" "did you mean races" "$GILUA" run --check race -- true
+misused "no GPU" "start the program itself" "$GILUA" run --device cuda -- true
+fails "a program that is not there" "there is no program ./nothing" "$GILUA" run -- ./nothing
+"$GILUA" run -- sh -c 'exit 7'
+is "a program that is none of CUDA's runs as ever" 7 $?
+"$GILUA" run -- sh -c 'kill -9 $$' 2>killed
+is "one that a signal ends" 137 $?
+like "is said to be" "ended by signal 9" "$(cat killed)"
+is "input and output are the program's" "a-b" "$(echo a-b | "$GILUA" run -- cat)"
+
+if ! command -v nvcc >/dev/null; then
+  echo "ok $((count += 1)) - CUDA programs # SKIP there is no nvcc on this machine"
+  finish
+fi
+# A library with a sanitizer in it wants the sanitizer's to be there first.
+if ldd "$GILUA" | grep -q asan; then
+  LD_PRELOAD=$(gcc -print-file-name=libasan.so)
+  export LD_PRELOAD ASAN_OPTIONS=detect_leaks=0
+fi
+
+build() { # build NAME [FLAG…]: NAME.cu
+  local name=$1
+  shift
+  env -u LD_PRELOAD nvcc -cudart shared -gencode arch=compute_90,code=compute_90 -lineinfo "$@" \
+    -o "$name" "$TOP/tests/programs/$name.cu" >"$name.log" 2>&1
+  ok $? "$name.cu builds" "$(cat "$name.log")"
+}
+
+runs() { # runs TEXT STATUS ARGUMENT…: leaves what came out in the files out and err
+  local text=$1 want=$2 code
+  shift 2
+  "$GILUA" run "$@" >out 2>err </dev/null
+  code=$?
+  [ $code = "$want" ]
+  ok $? "$text" "exit $code, want $want: $(cat out err)"
+}
+
+build saxpy
+runs "a program that is right" 53 --json table.json -- sh -c './saxpy && exit 53'
+is "prints what it prints" "float: 0 wrong|double: 0 wrong|counter: 53|" "$(tr '\n' '|' <out)"
+like "and then there is a table" "saxpy<float> +1 +[0-9.]+ us +[0-9.]+% +120 kB +100%" "$(cat err)"
+like "for programs, too" '"name": "void saxpy<float>\(float, float const\*, float\*, int\)"' \
+  "$(cat table.json)"
+runs "without a table" 0 --quiet -- ./saxpy
+is "nothing is said" "" "$(cat err)"
+
+build faults
+wrong() { # wrong WHAT MESSAGE WAIT [OPTION…]: said as the message, and what waiting returns
+  local what=$1 message=$2 waited=$3
+  shift 3
+  runs "$what: status 1" 1 --quiet "$@" -- ./faults "$what"
+  like "$what: is told" "$message" "$(cat err)"
+  like "$what: what waiting for it returns" "^wait: $waited\$" "$(cat out)"
+}
+wrong beyond "out-of-bounds write of 4 bytes .* byte 256 of 'cudaMalloc 1' .256 bytes.; block \(0,0,0\), thread \(32,0,0\), .*faults.cu line 8, kernel beyond\(int\*, int\)" \
+  cudaErrorIllegalAddress
+is "a fault stays" "cudaErrorIllegalAddress" "$(sed -n 's/^last again: //p' out)"
+wrong misaligned "misaligned write .* byte 1 of 'cudaMalloc 1'" cudaErrorMisalignedAddress
+wrong null "a null pointer" cudaErrorIllegalAddress
+wrong assert "assertion failed: n == 7" cudaErrorAssert
+is "what it printed before is not lost" "about to fail" "$(head -n 1 out)"
+wrong freed "use-after-free write .*'cudaMalloc 2' .*freed by cudaFree" cudaErrorIllegalAddress
+wrong twice "frees a second time.*'cudaMalloc 2'" cudaSuccess
+like "twice: the error is told once" "^last: cudaSuccess" "$(cat out)"
+wrong middle "frees inside of an allocation: byte 12" cudaSuccess
+wrong copy "cudaMemcpy reads 400 bytes.*'cudaMalloc 1' .256 bytes" cudaSuccess
+wrong race "race in shared memory.*line 33.*kernel racy" cudaSuccess --check races
+wrong unset "nobody wrote in global memory at byte 0 of 'cudaMalloc 1'" cudaSuccess --check uninit
+wrong leak "'cudaMalloc 2' .256 bytes. was never freed" cudaSuccess --check leaks
+for what in fine race unset leak; do runs "$what without --check is fine" 0 -- ./faults $what; done
+
+build repeats
+runs "launches again and again" 0 --json table.json -- ./repeats
+is "all that they compute is right" "7" "$(grep -c ': right$' out)"
+skipped() { sed -n "/\"$1/,/skipped/s/.*skipped\": \([0-9]*\).*/\1/p" table.json; }
+is "what changes nothing runs twice" 198 "$(skipped 'same(')"
+ok "$([ "$(skipped 'relax(')" -gt 150 ]; echo $?)" "so does a sequence that begins again" "$(skipped 'relax(')"
+is "what builds on itself is not left out" 38 "$(skipped 'add(')"
+is "nor what changes with each launch" 0 "$(skipped 'count(')"
+runs "with every byte checked nothing is left out" 0 --check uninit --json table.json -- ./repeats
+is "not even what changes nothing" 0 "$(skipped 'same(')"
+runs "--repeats leaves out the rest" 1 --repeats 3 --json table.json -- ./repeats
+like "which is said" "^gilua: --repeats: add.* are not run again.* wrong from here on" "$(cat err)"
+is "and not exact" 1 "$(grep -c 'what builds on itself: WRONG' out)"
+
+# Parts of the library, each held against the host by the program itself. In three something is done
+# wrong on purpose: that is found, and the status is 1.
+right() { # right NAME STATUS [FLAG…]
+  build "$1" "${@:3}"
+  runs "$1: all of it runs" "$2" --quiet -- "./$1"
+  is "$1: nothing is wrong" "" "$(grep -v ': right$' out)"
+  ok "$([ "$(grep -c ': right$' out)" -gt 8 ]; echo $?)" "$1: and much was looked at"
+}
+right memory 1
+like "a copy out of bounds is a finding" "cudaMemcpy2D writes .* 'cudaMallocPitch" "$(cat err)"
+right streams 1
+like "so is freeing what is no memory" "cudaFree frees a pointer that was never allocated" "$(cat err)"
+right errors 1
+like "and after a reset" "which cudaDeviceReset freed" "$(cat err)"
+is "what is missing is said once" 1 "$(grep -c 'cudaGraphicsUnregisterResource is not supported' err)"
+right textures 0
+
+build parts -rdc=true "$TOP/tests/programs/parts_other.cu"
+runs "device code in parts, and managed variables" 0 -- ./parts
+is "all of it is right" "7" "$(grep -c ': right$' out)"
+like "a static kernel has its name" "^  negate +1 " "$(cat err)"
+
+env -u LD_PRELOAD nvcc -ptx -arch=compute_90 -o driver_kernels.ptx \
+  "$TOP/tests/programs/driver_kernels.cu" 2>nvcc.log
+right driver 0 -L"$(dirname "$(command -v nvcc)")/../lib64/stubs" -lcuda
+
+# However a program ends, what ran is told of.
+build ends
+for how in "plain 0" "exit 5" "_exit 6" "abort 134" "crash 139"; do
+  runs "it ends: $how" "${how#* }" -- ./ends "${how% *}"
+  like "it ends: $how: the table is there" "work +1 " "$(cat err)"
+done
+like "the signal is named" "ended by signal 11" "$(cat err)"
+runs "what is freed after main is no leak" 0 --check leaks -- ./ends plain
+runs "a child forked too late" 0 -- ./ends fork
+like "is refused, as CUDA does" "child: cudaErrorInitializationError" "$(cat out)"
+like "and adds nothing to the table" "work +1 " "$(cat err)"
+runs "a child forked first" 0 -- ./ends "fork first"
+like "runs, and both are in the table" "work +2 " "$(cat err)"
+interrupted() { # interrupted SIGNAL STATUS: while a kernel goes on for ever
+  "$GILUA" run -- ./ends wait >out 2>err </dev/null &
+  local pid=$!
+  for ((i = 0; i < 300; i++)); do
+    grep -q waits out && break
+    sleep 0.1
+  done
+  kill -s "$1" $pid
+  wait $pid
+  is "SIG$1 reaches the program, and its status comes back" "$2" $?
+  like "what ran until then is told of" "work +1 " "$(cat err)"
+}
+interrupted TERM 143
+interrupted HUP 129
+
+# What cannot take the library's place, and what holds nothing that could run.
+env -u LD_PRELOAD nvcc -cudart static -o closed "$TOP/tests/programs/saxpy.cu" 2>nvcc.log
+fails "a program with a library of its own" "build it with" "$GILUA" run -- ./closed
+env -u LD_PRELOAD nvcc -cudart shared -gencode arch=compute_90,code=sm_90 -o code \
+  "$TOP/tests/programs/saxpy.cu" 2>nvcc.log
+runs "a program with machine code alone" 4 -- ./code
+like "is told how to build it" "code for sm_90.* -gencode arch=compute_90,code=compute_90" \
+  "$(cat err)"
+is "and computes nothing" "" "$(cat out)"
+touch empty.c
+if gcc -shared -fPIC -Wl,-soname,libcufft.so.12 -o libcufft.so.12 empty.c &&
+  env -u LD_PRELOAD nvcc -cudart shared -Xlinker --no-as-needed,./libcufft.so.12 -o fft \
+    "$TOP/tests/programs/saxpy.cu" 2>nvcc.log; then
+  like "closed libraries are named" "./fft needs libcufft.so.12, whose kernels are machine code" \
+    "$(LD_LIBRARY_PATH=. "$GILUA" run --quiet -- ./fft 2>&1)"
+fi
+like "the library alone says how it is used" "gilua run -- PROGRAM" \
+  "$(LD_LIBRARY_PATH=$TOP/lib ./saxpy 2>&1)"
+finish

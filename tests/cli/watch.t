@@ -1,0 +1,117 @@
+#!/bin/bash
+# gilua watch: the page of a run, served on this machine's loopback address and to nobody else's pages.
+. "$(dirname "$0")/tap.sh"
+. "$(dirname "$0")/page.sh"
+cd "$TMP" || exit 1
+
+# get PORT [BYTES]: sends them as they are, \r and \n written so, and prints the answer. Without bytes
+# it connects, and says nothing till it is killed.
+cat >get.lua <<'LUA'
+local socket = require("socket.core").tcp4()
+socket:settimeout(10)
+assert(socket:connect("127.0.0.1", tonumber(arg[1])))
+if not arg[2] then require("gilua.core").system.sleep(1000) end
+socket:send((arg[2]:gsub("\\r", "\r"):gsub("\\n", "\n")))
+local all, _, part = socket:receive "*a"
+io.write(all or part or "")
+LUA
+get() { "$GILUA" get.lua "$@"; }
+silent=()
+stay() { # stay PORT: a connection that is kept, and on which nothing is said
+  "$GILUA" get.lua "$1" >/dev/null 2>&1 &
+  silent+=($!)
+  disown
+  sleep 0.3
+}
+status_of() { get "$port" "$1" | head -1 | cut -d' ' -f2; }
+ask() { status_of "GET $1 HTTP/1.0\r\n\r\n"; } # ask PATH
+
+serve() { # serve NAME COMMAND…: in the background, with its output in NAME.said
+  local name=$1
+  shift
+  perl -e '$SIG{INT} = "DEFAULT"; exec @ARGV' "$@" >"$name.said" 2>"$name.err" &
+  watcher=$!
+  for _ in $(seq 100); do grep -q http "$name.said" && break; sleep 0.05; done
+  url=$(grep -oE 'http://[^ ]*' "$name.said")
+  port=$(cut -d: -f3 <<<"$url" | cut -d/ -f1)
+  token=$(cut -d/ -f4 <<<"$url")
+}
+
+"$GILUA" "$TOP/experiments/quickstart.lua" --side 20 --population 10 --generations 2 --out run --quiet
+is "a run to look at" 0 $?
+echo secret >secret.txt
+ln -s ../secret.txt run/link.txt
+mkfifo run/pipe.txt
+echo hidden >run/.hidden.txt
+
+serve first "$GILUA" watch run/
+like "it says where the page is, by a name that nobody guesses" "^run/: http://127.0.0.1:[0-9]+/[0-9a-f]{24}/$" "$(cat first.said)"
+get "$port" "GET /$token/ HTTP/1.1\r\nHost: 127.0.0.1:$port\r\n\r\n" >answer
+like "the page" "^HTTP/1.0 200 OK" "$(head -1 answer)"
+sed '1,/^\r$/d' answer >served.html
+cmp -s served.html run/report.html
+ok $? "of a run that has ended is the file as it is"
+like "and may fetch nothing" "Content-Security-Policy: default-src 'none'" "$(cat answer)"
+like "its files are listed" 'href="result.json"' "$(get "$port" "GET /$token/files HTTP/1.0\r\n\r\n")"
+get "$port" "GET /$token/best.cu HTTP/1.0\n\n" | sed '1,/^\r$/d' >best.cu
+cmp -s best.cu run/best.cu
+ok $? "and can be read"
+for path in / /x/ "/$token" "/$token/../secret.txt" "/$token/%2e%2e/secret.txt" "/$token/..%2fsecret.txt" \
+  "/$token/link.txt" "/$token/pipe.txt" "/$token/.hidden.txt" "/$token/.lock" "/$token/archive.sqlite" \
+  "/$token//etc/passwd" "/$token/problem.kept/problem.lua" "/$token/none.txt" "/$token/best.cu%00.html"; do
+  is "nothing else is: ${path//$token/TOKEN}" 404 "$(ask "$path")"
+done
+is "nothing can be sent" 405 "$(status_of "POST /$token/ HTTP/1.0\r\n\r\n")"
+is "a page of another name's asks for nothing" 403 "$(status_of "GET /$token/ HTTP/1.1\r\nHost: evil.example\r\n\r\n")"
+is "what is no request" 400 "$(status_of 'hello\r\n\r\n')"
+is "one without end" "" "$(get "$port" "GET /$token/$(printf '%09000d' 0)")"
+
+stay "$port"
+is "who is silent keeps nobody waiting" 200 "$(ask "/$token/")"
+other=$port first=$watcher
+serve second "$GILUA" watch run --port "$port"
+like "a port that is taken" "cannot listen on port $other of 127.0.0.1: .*choose another with --port" "$(cat second.err)"
+serve second env SSH_CONNECTION="10.0.0.1 50000 10.0.0.2 2222" USER=me "$GILUA" watch run
+like "over ssh it says how to look" "^  ssh -N -L $port:127.0.0.1:$port -p 2222 me@10.0.0.2$" "$(cat second.said)"
+[ "$token" != "$(grep -oE '[0-9a-f]{24}' first.said)" ]
+ok $? "each has its own name"
+kill -INT "$watcher"
+wait "$watcher"
+is "Ctrl-C ends it" 130 $?
+kill $first
+wait $first 2>/dev/null
+
+# --- a run that is on, and one that nobody writes any more
+
+"$GILUA" "$TOP/experiments/quickstart.lua" --side 20 --population 10 --generations 500 --out on --quiet &
+run=$!
+disown
+for _ in $(seq 400); do [ -s on/report.html ] && break; sleep 0.05; done
+serve third "$GILUA" watch on
+body() { get "$port" "GET /$token/ HTTP/1.0\r\n\r\n" | sed '1,/^\r$/d'; }
+body >live.html
+like "of a run that is on it says so" '^<body data-state="on" data-served="1" ' "$(grep '^<body' live.html)"
+well_formed live.html "its page"
+kill -9 $run
+while kill -0 $run 2>/dev/null; do sleep 0.01; done
+body >dead.html
+like "of one that was killed it says that" '^<body data-state="dead" ' "$(grep '^<body' dead.html)"
+like "in words, and what goes on" "gilua resume on</code> goes on where it was" "$(cat dead.html)"
+rm on/report.html
+like "without a page it says so" "it left no page" "$(body)"
+stay "$port"
+start=$(date +%s%N)
+kill -INT "$watcher"
+wait "$watcher"
+is "Ctrl-C while somebody is connected: its status" 130 $?
+took=$((($(date +%s%N) - start) / 1000000))
+[ $took -lt 1000 ]
+ok $? "within a second" "$took ms"
+is "one sentence" "gilua: interrupted" "$(cat third.err)"
+kill "${silent[@]}"
+
+mkdir empty
+fails "a folder that is no run" "empty is no run" "$GILUA" watch empty
+fails "none at all" "nowhere is no folder of a run" "$GILUA" watch nowhere
+misused "a port that is none" "--port must be at most 65535" "$GILUA" watch run --port 70000
+finish

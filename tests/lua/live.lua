@@ -1,0 +1,202 @@
+-- live, state, census, landscape: the page of a run while it is on, and when it has ended.
+package.path = "lua/?.lua;lua/?/init.lua;tests/lua/?.lua;" .. package.path
+local census = require "gilua.report.census"
+local core = require "gilua.core"
+local evolve = require "gilua.search.evolve"
+local fake = require "fake"
+local html = require "gilua.report.html"
+local json = require "gilua.base.json"
+local live = require "gilua.report.live"
+local plot = require "gilua.report.plot"
+local report = require "gilua.report.report"
+local state = require "gilua.report.state"
+local tap = require "tap"
+
+local function run_into(dir, changes)
+  local scheme = {
+    problem = fake.problem(), farm = fake.farm(), rng = fake.rng(3), new_case = fake.new_case,
+    population = 20, generations = 6,
+  }
+  for name, value in pairs(changes or {}) do scheme[name] = value end
+  scheme.observers = scheme.observers or { assert(report.open(dir)) }
+  return pcall(evolve.run, scheme)
+end
+
+tap.case("the page is there from the first generation on, and says how far the run is", function()
+  local dir = tap.folder()
+  local pages = {}
+  local results = assert(report.open(dir))
+  run_into(dir, { observers = { results, { on_generation = function(_, record)
+    pages[record.generation] = tap.read(dir .. "/report.html")
+    live.page(results.folder).cost = 0 -- so that each generation is due
+  end } } })
+  tap.has(pages[1], "Under way:</strong> 1 of 6 generations are complete", "after the first")
+  tap.has(pages[2], "Under way:</strong> 2 of 6 generations are complete", "and the second")
+  tap.ok(state.is_on(pages[6]), "the last generation is not the end")
+  tap.has(pages[2], "location.reload()", "it loads itself again")
+  tap.has(pages[2], "not yet compared on one never seen before", "a best so far is one")
+  local last = tap.read(dir .. "/report.html")
+  tap.ok(not state.is_on(last) and not last:find("location.reload", 1, true),
+    "when the run has ended it does not")
+  tap.has(last, ", never seen before.", "and its winner was compared")
+end)
+
+tap.case("it is written again when that is cheap", function()
+  local dir, written = tap.folder(), 0
+  local results = assert(report.open(dir))
+  local page = live.page(results.folder)
+  local write = getmetatable(page).write
+  page.write = function(...)
+    written = written + 1
+    write(...)
+    page.cost = 1000
+  end
+  run_into(dir, { observers = { results } })
+  tap.is(written, 2, "dear as it is: after the first generation, and at the end")
+  tap.ok(not page:is_due(), "and not before a hundred times its cost has passed")
+  page.cost, page.last = 0.001, page.last - 0.2
+  tap.ok(page:is_due(), "but then")
+end)
+
+tap.case("a stopped run says so, and why", function()
+  local dir = tap.folder()
+  run_into(dir, { on_generation = function(_, record)
+    if record.generation == 2 then error("enough <of> it", 0) end
+  end })
+  local page = tap.read(dir .. "/report.html")
+  tap.has(page, "<strong>Stopped:</strong> ", "it says so")
+  tap.has(page, "enough &lt;of&gt; it; 2 of 6 generations are complete", "and why")
+  tap.has(page, "<code>gilua resume " .. dir .. "</code>", "and what goes on")
+  tap.ok(not state.is_on(page), "it is not under way")
+end)
+
+tap.case("the same seed leaves the same page in the end", function()
+  local a, b = tap.folder(), tap.folder()
+  run_into(a)
+  run_into(b)
+  tap.ok(tap.read(a .. "/report.html") == tap.read(b .. "/report.html"), "to the byte")
+end)
+
+tap.case("a page that is served says whether anybody is at work", function()
+  local page = html.page { title = "T", state = { on = true, text = "x", written = 1, when = "then",
+    every = 2, patience = 60, folder = "out/x" } }
+  tap.has(state.served(page, true), '<body data-state="on" data-served="1" data-written="1"', "yes")
+  tap.has(state.served(page, false), '<body data-state="dead" data-written="1"', "no")
+  tap.has(page, "No process is at work on this run any more", "in words that are there already")
+  local ended = html.page { title = "T", state = { on = false, text = "x" } }
+  tap.is(state.served(ended, false), ended, "one that has ended stays as it is")
+  local sly = html.page { title = '<body data-state="on">' }
+  tap.ok(not state.is_on(sly) and state.served(sly, true) == sly, "and a title is no state")
+end)
+
+--------------------------------------------------------------------------------------------------
+-- What is on it
+
+local function individual(id, birth, status, ticks)
+  return { id = id, birth = birth, genome = "g" .. id, acceptable = status == "ok",
+    measurement = { status = status, ticks = ticks, mean_error = 0, off = 0, unset = 0 } }
+end
+
+-- A census of n mutants in generations of 100.
+local function counted(n)
+  local c = census.observer()
+  for generation = 1, n // 100 do
+    local population = {}
+    for i = 1, 100 do
+      local id = 101 * (generation - 1) + i
+      population[i] = individual(id, i % 2 == 0 and "mutation" or "crossover",
+        i % 10 == 0 and "race" or "ok", 900 + i)
+    end
+    c.on_generation({ population = population }, { generation = generation, best = population[1],
+      baseline = { ticks = 1000 } })
+  end
+  return c.result()
+end
+
+tap.case("of a long run one mutant of several is kept, and those that led a generation", function()
+  local few, many = counted(1000), counted(30000)
+  tap.is(#few.mutants.points .. " " .. few.mutants.every, "1000 1", "of a short one all")
+  local m = many.mutants
+  tap.ok(#m.points <= census.MOST and #m.points > census.MOST / 4, #m.points .. " of 30 000")
+  tap.is(m.all, 30000, "it says how many there were")
+  local leaders = 0
+  for _, point in ipairs(m.points) do
+    tap.ok(point.leads or point.id % m.every == 0, "one that stays: " .. point.id)
+    leaders = leaders + (point.leads and 1 or 0)
+    if leaders > 3 then break end
+  end
+  local all = 0
+  for _, point in ipairs(m.points) do all = all + (point.leads and 1 or 0) end
+  tap.is(all, 300, "every leader")
+  tap.ok(#counted(1000000).mutants.points <= census.MOST, "ten thousand generations too")
+end)
+
+tap.case("operators are counted whole, whatever is kept of points", function()
+  local o = counted(30000).operators
+  tap.is(#o, 2, "two operators")
+  tap.is(("%s %d %d %d"):format(o[1].name, o[1].all, o[1].right, #o[1].generations),
+    "crossover 15000 15000 300", "the first")
+  tap.is(("%s %d %d %d"):format(o[2].name, o[2].all, o[2].right, o[2].ran),
+    "mutation 15000 12000 12000", "the second: races are not right")
+end)
+
+tap.case("a page of 15 000 mutants is no burden, and says how many it shows", function()
+  if not plot.available() then return tap.skip "gnuplot is not installed" end
+  local search = counted(15000)
+  for _, point in ipairs(search.mutants.points) do
+    point.genome = ("<_kernel.cu_%d>+<_kernel.cu_12> "):format(point.id):rep(20)
+  end
+  local began = core.system.seconds()
+  local page = html.page { title = "T", search = search }
+  tap.note(("%.2f MB, %.3f s"):format(#page / 1e6, core.system.seconds() - began))
+  tap.ok(#page < 3e6, ("%.2f MB"):format(#page / 1e6))
+  tap.has(page, ("%s of 15\u{202f}000 mutants, one of every 4 and those"):format(
+    (tostring(#search.mutants.points):gsub("^(%d)(%d%d%d)$", "%1\u{202f}%2"))), "in words")
+  tap.is(select(2, page:gsub("<circle cx=", "")), #search.mutants.points, "a mark for each")
+end)
+
+tap.case("a mark says what it is, whatever a genome holds", function()
+  if not plot.available() then return tap.skip "gnuplot is not installed" end
+  local nasty = "<_a_1><_b_2> x='\"&]]> </title><script>alert(1)</script>\1\xff"
+  local search = { mutants = { all = 3, every = 1, points = {
+    { id = 1, generation = 1, birth = "initial", outcome = "right", time = 0.5, error = 0,
+      genome = nasty },
+    { id = 2, generation = 1, birth = "initial", outcome = "wrong", time = 2, genome = "endless" },
+    { id = 3, generation = 1, birth = "initial", outcome = "compile_error", genome = "" } } },
+    operators = {} }
+  local page = html.page { title = "T", search = search }
+  tap.has(page, "<title>1, generation 1, initial: right, 2.000×, error 0\n&lt;_a_1&gt;&lt;_b_2&gt; "
+    .. "x='&quot;&amp;]]&gt; &lt;/title&gt;&lt;script&gt;alert(1)&lt;/script&gt;\u{fffd}ÿ</title>",
+    "its title")
+  tap.has(page, "2, generation 1, initial: wrong, 0.500×, error ∞", "an error without end")
+  local lanes = page:match "Error and time.*"
+  tap.ok(lanes:find "<text> *1</text>" and not lanes:find "<text> *%d%.%d",
+    "on their axis generations are whole numbers")
+  tap.has(page, "3, generation 1, initial: compile error\n(the kernel as it is)", "and one")
+  tap.is(select(2, page:gsub("<script", "")), 1, "no script but the page's own")
+  local again = html.page { title = "T", search = json.decode(json.encode(search)) }
+  tap.is(again, page, "made again from JSON it is the same")
+end)
+
+tap.case("where the winner comes from: a tree, and its nearest line as a table", function()
+  local nodes = {
+    { id = 9, generation = 2, birth = "best", level = 0, genome = "A", status = "ok", gain = 1.5,
+      parents = { 7 } },
+    { id = 7, generation = 2, birth = "crossover", level = 1, genome = "A B", status = "ok",
+      gain = 1.25, parents = { 3, 4 } },
+    { id = 3, generation = 1, birth = "initial", level = 2, genome = "A", status = "ok",
+      gain = 1.125, parents = {} },
+    { id = 4, generation = 1, birth = "initial", level = 2, genome = "<b>", status = "race",
+      parents = {} },
+  }
+  local page = html.page { title = "T", search = { lineage = { nodes = nodes, cut = true } } }
+  tap.has(page, '<td class="r">2</td><td class="r">7</td><td class="l">crossover</td><td class="r">'
+    .. '1.250×</td><td class="l"><code>B</code></td>', "a row tells what is new")
+  tap.has(page, "of a generation at most eight", "and that there are more")
+  if plot.available() then
+    tap.has(page, "<title>4, generation 1, initial: race\n&lt;b&gt;</title>", "a node")
+    tap.is(select(2, page:gsub('<path stroke="#', "")), 3, "a line to each parent")
+  end
+end)
+
+tap.done()

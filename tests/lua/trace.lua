@@ -1,0 +1,56 @@
+-- trace: whose line an error is told with, and how much of the way there.
+package.path = "lua/?.lua;lua/?/init.lua;tests/lua/?.lua;" .. package.path
+local settings = require "gilua.base.settings"
+local tap = require "tap"
+local trace = require "gilua.base.trace"
+
+local HERE = "tests/lua/trace.lua:"
+
+local function handled(f)
+  return tostring(select(2, xpcall(f, trace.handler)))
+end
+
+tap.case("misuse is told at the script's line, however deep it was noticed", function()
+  local line = debug.getinfo(1, "l").currentline + 1
+  local text = handled(function() settings.fill("thing", { colr = 1 }, { colour = 2 }) end)
+  tap.is(text:match "^[^\n]*",
+    ("%s%d: thing: unknown option 'colr'; did you mean 'colour'?"):format(HERE, line), "its line")
+  tap.is(text:find("lua/gilua", 1, true), nil, "and nothing of gilua's")
+end)
+
+tap.case("an error of a script is traced through the script alone", function()
+  local function inner() error "mine" end
+  local function outer()
+    local list = { 2, 1 }
+    table.sort(list, function() inner() end)
+  end
+  local text = handled(function() outer() end)
+  tap.has(text, HERE, "its line")
+  tap.has(text, "stack traceback:\n\t" .. HERE, "then its frames, the innermost first")
+  tap.has(text, "in upvalue 'outer'", "through who called it")
+  tap.is(text:find("[C]", 1, true), nil, "without those of C")
+end)
+
+tap.case("an error in gilua's own code shows everything", function()
+  local text = handled(function() settings.fill("thing", {}, 5) end)
+  tap.has(text, "lua/gilua/base/settings.lua:", "its line")
+  tap.has(text, "stack traceback:", "with the way")
+  tap.has(text, "lua/gilua/base/settings.lua:", "there")
+  tap.is(trace.text(text, 1), text, "and not twice")
+end)
+
+tap.case("told: the script's line in place of one of gilua's", function()
+  local function told(message)
+    local text = trace.told(message, 1)
+    return text
+  end
+  local line = debug.getinfo(1, "l").currentline - 3
+  local text = told("/opt/gilua/lua/gilua/search/genome.lua:17: no: 3")
+  tap.is(text, ("%s%d: no: 3"):format(HERE, line), "of an installed gilua")
+  text = told("...deep/in/a/home/gilua/lua/gilua/search/genome.lua:17: no")
+  tap.has(text, HERE, "of one whose path Lua has shortened")
+  tap.is(told("mine.lua:3: no"), "mine.lua:3: no", "one of a script stays")
+  tap.is(told("no"), "no", "and what has none")
+end)
+
+tap.done()
