@@ -40,8 +40,9 @@ sanitize := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all \
             -fno-omit-frame-pointer)
 headers  := $(shell pkg-config --cflags lua5.4 2>/dev/null || echo -I/usr/include/lua5.4) \
             -isystem /usr/include/nifti
+# Position-independent and hidden: the same objects serve the program and the CUDA library.
 flags    := -std=c11 -D_GNU_SOURCE $(if $(EDIT),-DGILUA_EDIT) -Isrc $(headers) $(CPPFLAGS) \
-            $(CFLAGS) $(warnings) \
+            $(CFLAGS) $(warnings) -fPIC -fvisibility=hidden \
             -ffp-contract=off -pthread $(sanitize)
 room_emu   := -O3
 room_array := -O3
@@ -49,21 +50,24 @@ room_array := -O3
 # $(call archive,z): the static library's path where there is one, else -lz
 archive   = $(or $(filter /%,$(shell $(CC) -print-file-name=lib$1.a 2>/dev/null)),-l$1)
 lua_lib  := $(call archive,lua5.4)
-libs     := $(foreach lib,lua5.4-filesystem nifti2 znz png16 z ffi seccomp sqlite3,$(call archive,$(lib)))
+libs     := $(foreach lib,lua5.4-filesystem lua5.4-socket nifti2 znz png16 z ffi seccomp sqlite3,$(call archive,$(lib)))
 edit_all := $(foreach lib,edit bsd md tinfo,$(call archive,$(lib)))
 edit_lib := $(if $(EDIT),$(if $(filter -l%,$(edit_all)),-ledit,$(edit_all)))
 # All of Lua is kept and exported: C modules that scripts `require` look for it in the program.
 link     := -pthread $(sanitize) $(LDFLAGS)
 lua_all  := -Wl,-E -Wl,--whole-archive $(lua_lib) -Wl,--no-whole-archive
 system   := -lm -ldl
+# What src/runtime unpacks device code with, and src/record its chunks.
+unpack   := $(call archive,zstd) $(call archive,lz4)
 
 # --- files
 sources    := $(wildcard src/*/*.c)
 objects    := $(sources:src/%.c=$O/obj/%.o)
-library    := $(filter-out $O/obj/host/main.o,$(objects))
+runtime    := $(filter $O/obj/runtime/%,$(objects))
+library    := $(filter-out $O/obj/host/main.o $(runtime),$(objects))
 references := $(patsubst %.c,%.so,$(wildcard kernels/*/reference.c))
 c_tests    := $(patsubst tests/c/%.c,$O/tests/%,$(wildcard tests/c/*.c))
-helpers    := $(addprefix tests/lua/,tap.lua choices.lua fake.lua fakegpu.lua problems.lua \
+helpers    := $(addprefix tests/lua/,tap.lua choices.lua fake.lua fakegpu.lua madeup.lua problems.lua \
               scratch.lua)
 scripts    := $(filter-out $(helpers),$(wildcard tests/lua/*.lua tests/cli/*.t))
 # Begun first, because a long one begun last is waited for.
@@ -71,19 +75,31 @@ slowest    := $(addprefix tests/,cli/docs.t cli/experiment.t cli/own.t lua/stere
               lua/stereo_wide.lua lua/kernels.lua cli/hostile.t lua/backport.lua \
               lua/niftyreg_wide.lua lua/stats.lua)
 
-.PHONY: all deps demo test gpu-test tests bench scores docs names portable install uninstall clean help FORCE
+.PHONY: all deps demo test gpu-test tests bench faults scores docs names portable install uninstall clean help FORCE
 .DELETE_ON_ERROR:
 .SUFFIXES:
 
-all: gilua $(references)
+all: gilua lib/libcudart.so.13 $(references)
 
-# ./gilua is the configuration built last; moved into place, so a running one is left alone.
+# ./gilua and lib/ are the configuration built last; moved into place, so a running one is left alone.
 gilua: $O/gilua FORCE
 	$Qcmp -s $< $@ || { cp $< $@.new && mv -f $@.new $@; }
 
+lib/libcudart.so.13: $O/libcudart.so.13 FORCE
+	$Qmkdir -p lib
+	$Qcmp -s $< $@ || { cp $< $@.new && mv -f $@.new $@; }
+	$Qfor name in libcudart.so.12 libcuda.so.1; do ln -sf libcudart.so.13 lib/$$name; done
+
+# The CUDA library of `gilua run`: one file, the functions of CUDA 12 and 13 by symbol versions and
+# those of the driver. It is loaded into other people's programs, so it shows them nothing else.
+$O/libcudart.so.13: src/runtime/cudart.map $(runtime) $O/libgilua.a
+	$(call say,LINK    $@)
+	$Q$(CC) -shared $(link) -o $@ $(runtime) $O/libgilua.a $(unpack) $(system) -Wl,--no-undefined \
+	    -Wl,-soname,libcudart.so.13 -Wl,--version-script=src/runtime/cudart.map -Wl,--exclude-libs,ALL
+
 $O/gilua: $O/obj/host/main.o $O/libgilua.a
 	$(call say,LINK    $@)
-	$Q$(CC) $(link) -o $@ $^ $(lua_all) $(libs) $(edit_lib) $(system)
+	$Q$(CC) $(link) -o $@ $^ $(lua_all) $(libs) $(unpack) $(edit_lib) $(system)
 
 $O/libgilua.a: $(library)
 	$(call say,AR      $@)
@@ -109,8 +125,10 @@ $O/flags: FORCE
 $O/tests/%: tests/c/%.c $O/libgilua.a $O/flags
 	$(call say,TEST    $@)
 	$Qmkdir -p $(@D)
-	$Q$(CC) $(flags) -MMD -MP -MF $@.d -MT $@ $(link) -o $@ $< $O/libgilua.a \
-	    $(lua_lib) $(libs) $(system)
+	$Q$(CC) $(flags) -MMD -MP -MF $@.d -MT $@ $(link) -o $@ $< $(filter %.o,$^) $O/libgilua.a \
+	    $(lua_lib) $(libs) $(unpack) $(system)
+
+$O/tests/runtime_fatbin: $O/obj/runtime/fatbin.o
 
 tests: all $(c_tests)
 
@@ -133,6 +151,11 @@ test: deps
 gpu-test: all
 	$Q./tests/gpu/run ./gilua
 
+# Every place where memory, or room on a disk, can be missing: hours (see CONTRIBUTING.md).
+faults: deps
+	$Q$(MAKE) --no-print-directory all
+	$QEVERY=1 prove -v -e tests/run $(PROVEFLAGS) tests/cli/full_disk.t tests/cli/no_memory.t
+
 # The adequacy scores of the READMEs of kernels/, every one.
 scores: deps
 	$Q$(MAKE) --no-print-directory all
@@ -140,7 +163,8 @@ scores: deps
 
 bench: deps
 	$Q$(MAKE) --no-print-directory tests
-	$Qif [ -x $O/tests/emu_speed ]; then $O/tests/emu_speed; fi
+	$Q$O/tests/emu_speed
+	$Q$O/tests/emu_ops_speed
 	$Q./gilua tests/bench.lua
 
 # --- for people
@@ -155,7 +179,7 @@ share := lua experiments kernels data docs
 
 portable: all
 	$(call say,PACK    portable/$(PACKAGE))
-	$Q./.ci/portable $O/gilua portable/$(PACKAGE) $(share)
+	$Q./.ci/portable $O/gilua $O/libcudart.so.13 portable/$(PACKAGE) $(share)
 
 # The pages that are written from the code.
 docs: all
@@ -170,24 +194,25 @@ completion := docs/gilua.bash-completion=share/bash-completion/completions/gilua
               docs/_gilua=share/zsh/site-functions/_gilua docs/gilua.1=share/man/man1/gilua.1
 
 install: all
-	$Q./.ci/install "$(DESTDIR)$(PREFIX)" $O/gilua $(share)
+	$Q./.ci/install "$(DESTDIR)$(PREFIX)" $O/gilua $O/libcudart.so.13 $(share)
 	$Q$(foreach f,$(completion),install -D -m 644 $(subst =, "$(DESTDIR)$(PREFIX)"/,$f) &&) true
 
 uninstall:
 	rm -f "$(DESTDIR)$(PREFIX)/bin/gilua"
-	rm -rf "$(DESTDIR)$(PREFIX)/share/gilua"
+	rm -rf "$(DESTDIR)$(PREFIX)/share/gilua" "$(DESTDIR)$(PREFIX)/lib/gilua"
 	$(foreach f,$(completion),rm -f "$(DESTDIR)$(PREFIX)"/$(lastword $(subst =, ,$f));)
 
 clean:
-	rm -rf $(BUILD) gilua portable $(references)
+	rm -rf $(BUILD) gilua lib portable $(references)
 
 help:
-	@echo "make            build ./gilua and the kernels' CPU references"
+	@echo "make            build ./gilua, lib/ (the CUDA library of gilua run), the kernels' CPU references"
 	@echo "make deps       install what gilua needs (apt; NVRTC into deps/ if there is no CUDA)"
 	@echo "make demo       deps, build, then evolve a kernel: experiments/quickstart.lua"
 	@echo "make test       deps, build, then every test that needs no GPU"
 	@echo "make gpu-test   the stories of tests/gpu, on a machine with a GPU"
 	@echo "make bench      deps, build, then the measured figures"
+	@echo "make faults     no memory and no room on the disk, at every place: hours"
 	@echo "make scores     are the data of kernels/ as good as their READMEs say?"
 	@echo "make docs       write docs/api.md from the code"
 	@echo "make names      add its new names to those that stay (tests/data/names.txt)"
