@@ -74,7 +74,7 @@ static void write_config(const char *folder) {
 }
 
 static void number(gi_buf *b, uint64_t v, int bytes) {
-    for (int i = 0; i < bytes; i++) gi_buf_add(b, &(char){(char)(v >> 8 * i)}, 1);
+    for (int i = 0; i < bytes; i++) gi_buf_add(b, &(char){i < 8 ? (char)(v >> 8 * i) : 0}, 1);
 }
 
 static gi_buf fat_binary(void) {

@@ -36,7 +36,7 @@ if [ "$version" = 13 ] && [ -r "$stub" ]; then
   } >names.c
   gcc -I"$root/include" -o names names.c -L"$root/lib64/stubs" -lcuda 2>log
   ok $? "a program of the driver API builds" "$(cat log)"
-  named=$("$GILUA" run --quiet -- ./names)
+  named=$(sanitizer_first && "$GILUA" run --quiet -- ./names)
   ok "$([ "$(wc -l <<<"$named")" -gt 80 ]; echo $?)" "it prints the names of errors"
   is "each as it is written" "" "$(awk '$1 != $2' <<<"$named")"
 fi

@@ -15,10 +15,7 @@ if ! command -v nvcc >/dev/null; then
   echo "ok $((count += 1)) - CUDA programs # SKIP there is no nvcc on this machine"
   finish
 fi
-if ldd "$GILUA" | grep -q asan; then
-  LD_PRELOAD=$(gcc -print-file-name=libasan.so)
-  export LD_PRELOAD ASAN_OPTIONS=detect_leaks=0
-fi
+sanitizer_first
 for name in saxpy shared; do
   env -u LD_PRELOAD nvcc -cudart shared -gencode arch=compute_90,code=compute_90 -lineinfo \
     -o $name "$TOP/tests/programs/$name.cu" >$name.log 2>&1

@@ -18,11 +18,7 @@ if ! command -v nvcc >/dev/null; then
   echo "ok $((count += 1)) - CUDA programs # SKIP there is no nvcc on this machine"
   finish
 fi
-# A library with a sanitizer in it wants the sanitizer's to be there first.
-if ldd "$GILUA" | grep -q asan; then
-  LD_PRELOAD=$(gcc -print-file-name=libasan.so)
-  export LD_PRELOAD ASAN_OPTIONS=detect_leaks=0
-fi
+sanitizer_first
 
 build() { # build NAME [FLAG…]: NAME.cu
   local name=$1

@@ -49,6 +49,14 @@ sanitized() {
   [ -n "${GILUA_SANITIZED:-}" ] && echo "# left out under sanitizers: $1"
 }
 
+# sanitizer_first: programs begun from here on may load a CUDA library that a sanitizer is in, which
+# wants the sanitizer's own before it. Their leaks are theirs, and a signal ends them as ever.
+sanitizer_first() {
+  ldd "$GILUA" | grep -q asan || return 0
+  LD_PRELOAD=$(gcc -print-file-name=libasan.so)
+  export LD_PRELOAD ASAN_OPTIONS=detect_leaks=0:handle_segv=0:intercept_tls_get_addr=0
+}
+
 finish() {
   echo "1..$count"
   exit $((failed > 0))
