@@ -232,21 +232,21 @@ static void set_unwritten(const DeviceLaunch *l, bool unwritten) {
 ** the host may have done so, as it has the array. */
 static bool launch(DeviceModule *m, const DeviceLaunch *l, Measurement *out, gi_err *err) {
     EmuLaunch run = in_emu_words(l);
-    EmuResult r;
+    const EmuResult *r = &out->emu; /* in its place: its lists of findings are long to copy */
     begin(m, l);
     set_unwritten(l, true);
-    bool ran = emu_launch(module_of(m), &run, &r, err);
+    bool ran = emu_launch(module_of(m), &run, &out->emu, err);
     set_unwritten(l, false);
     if (!ran) return false;
-    *out = (Measurement){.status = status_of(r.status),
-                         .ticks = r.ticks,
-                         .ns = r.ns,
-                         .clock_ghz = emu_model(emu_of(m->device))->clock_ghz,
-                         .registers = r.registers,
-                         .shared_bytes = r.shared_bytes,
-                         .occupancy = r.occupancy,
-                         .emu = r};
-    snprintf(out->message, sizeof out->message, "%s", r.message);
+    out->status = status_of(r->status);
+    out->lost = false;
+    out->ticks = r->ticks;
+    out->ns = r->ns;
+    out->clock_ghz = emu_model(emu_of(m->device))->clock_ghz;
+    out->registers = r->registers;
+    out->shared_bytes = r->shared_bytes;
+    out->occupancy = r->occupancy;
+    memcpy(out->message, r->message, sizeof out->message);
     return true;
 }
 

@@ -283,8 +283,8 @@ typedef struct EmuResult {
     uint64_t warp_instructions, lane_instructions;
     uint64_t global_sectors, texture_sectors, shared_conflicts, divergent_branches, barriers;
     uint64_t uninitialised_reads, barrier_after_exit;
-    EmuFindings faults, warnings;
     double part_issue, part_latency, part_memory; /* the model's terms, in ticks */
+    EmuFindings faults, warnings; /* last: only as many as there are are set */
 } EmuResult;
 
 /* Runs one launch to its end or to a fault. Returns false only for misuse ("usage": no such

@@ -214,6 +214,13 @@ static void run(Machine *m) {
     close_machine(m);
 }
 
+/* All but the room for findings, which are set as they are made. */
+static void clear_result(EmuResult *r) {
+    memset(r, 0, offsetof(EmuResult, faults));
+    r->faults.n = r->warnings.n = 0;
+    r->faults.left_out = r->warnings.left_out = 0;
+}
+
 bool emu_launch(EmuModule *mod, const EmuLaunch *launch, EmuResult *out, gi_err *err) {
     Code *entry = module_entry(mod, launch->kernel, err);
     if (entry == NULL) return false;
@@ -224,7 +231,7 @@ bool emu_launch(EmuModule *mod, const EmuLaunch *launch, EmuResult *out, gi_err 
     if (launch->max_faults < 0 || launch->max_faults > EMU_FINDINGS)
         return gi_fail(err, "usage", "at most %d faults of a launch are told of, not %d",
                        EMU_FINDINGS, launch->max_faults);
-    *out = (EmuResult){0};
+    clear_result(out);
     Machine m = {.emu = mod->emu,
                  .mod = mod,
                  .entry = entry,

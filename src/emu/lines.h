@@ -32,6 +32,35 @@ static inline void wait_for_memory(Machine *m, Warp *w, CostKind kind, int from)
     w->clock += from == 2 ? m->cost.miss_dram : m->cost.miss_l2;
 }
 
+/* By a table of the lines met, counted from 1. Which lane meets a new one cannot be foretold: there
+** is no branch on it, but neighbours often share a line. */
+static inline void collect_any(LineSet *set, const uint64_t at[LANES], uint32_t mask) {
+    uint8_t place[256] = {0};
+    uint64_t met[LANES + 1], last = UINT64_MAX;
+    uint32_t sectors[LANES + 1] = {0};
+    unsigned n = 0, k = 0;
+    for (; mask; mask &= mask - 1) {
+        uint64_t address = at[__builtin_ctz(mask)], line = address >> 7;
+        if (line != last) {
+            unsigned hash = (unsigned)(line * 0x9E3779B97F4A7C15u >> 56);
+            k = place[hash];
+            met[0] = last = line;
+            while (met[k] != line) k = place[hash = (hash + 1) & 255]; /* seldom */
+            unsigned is_new = k == 0;
+            n += is_new;
+            k = is_new ? n : k;
+            place[hash] = (uint8_t)k;
+            met[k] = line;
+        }
+        sectors[k] |= 1u << (address >> 5 & 3);
+    }
+    memcpy(set->line, met + 1, n * sizeof *met);
+    memcpy(set->sectors, sectors + 1, n * sizeof *sectors);
+    set->n = (int)n;
+}
+
+#if defined(EMU_AVX2)
+
 /* What of the lanes' addresses decides which lines they touch, a bit a lane. */
 typedef struct LaneBits {
     uint32_t changes, falls; /* is in another line than the lane before; in a lower one. Of lane 0
@@ -41,7 +70,6 @@ typedef struct LaneBits {
 
 static inline LaneBits lane_bits(const uint64_t at[LANES]) {
     LaneBits b = {0, 0, 0, 0};
-#if defined(EMU_AVX2)
     __m256i before = _mm256_setzero_si256(), zero = _mm256_setzero_si256();
     for (int k = 0; k < LANES; k += 4) {
         __m256i x = _mm256_loadu_si256((const __m256i *)(const void *)(at + k));
@@ -57,29 +85,13 @@ static inline LaneBits lane_bits(const uint64_t at[LANES]) {
         b.high |= (uint32_t)_mm256_movemask_pd(high) << k;
         before = turned;
     }
-#else
-    for (int i = 0; i < LANES; i++) {
-        b.changes |= (uint32_t)(i > 0 && (at[i] ^ at[i - 1]) >> 7) << i;
-        b.falls |= (uint32_t)(i > 0 && at[i] >> 7 < at[i - 1] >> 7) << i;
-        b.low |= (uint32_t)(at[i] >> 5 & 1) << i;
-        b.high |= (uint32_t)(at[i] >> 6 & 1) << i;
-    }
-#endif
     return b;
 }
 
 /* Of runs of lanes that end where `ends` has a bit: in which has `lanes` one? The n-th bit is the
 ** n-th run's. (Where a run has one below its end, adding ones below all ends carries there.) */
 static inline uint32_t in_runs(uint32_t lanes, uint32_t ends) {
-    uint32_t has = (((lanes & ~ends) + ~ends) | lanes) & ends;
-#if defined(EMU_AVX2)
-    return _pext_u32(has, ends);
-#else
-    uint32_t packed = 0;
-    for (int n = 0; ends; ends &= ends - 1, n++)
-        packed |= (uint32_t)((has & ends & -ends) != 0) << n;
-    return packed;
-#endif
+    return _pext_u32((((lanes & ~ends) + ~ends) | lanes) & ends, ends);
 }
 
 /* Each lane has a line of its own. */
@@ -104,30 +116,6 @@ static inline void collect_rising(LineSet *set, const uint64_t at[LANES], const 
     set->n = n;
 }
 
-/* By a table of the lines met, counted from 1. Which lane meets a new one cannot be foretold: there
-** is no branch on it. */
-static inline void collect_any(LineSet *set, const uint64_t at[LANES], uint32_t mask) {
-    uint8_t place[256] = {0};
-    uint64_t met[LANES + 1];
-    uint32_t sectors[LANES + 1] = {0};
-    unsigned n = 0;
-    for (; mask; mask &= mask - 1) {
-        uint64_t address = at[__builtin_ctz(mask)], line = address >> 7;
-        unsigned hash = (unsigned)(line * 0x9E3779B97F4A7C15u >> 56), k = place[hash];
-        met[0] = line;
-        while (met[k] != line) k = place[hash = (hash + 1) & 255]; /* seldom */
-        unsigned is_new = k == 0;
-        n += is_new;
-        k = is_new ? n : k;
-        place[hash] = (uint8_t)k;
-        met[k] = line;
-        sectors[k] |= 1u << (address >> 5 & 3);
-    }
-    memcpy(set->line, met + 1, n * sizeof *met);
-    memcpy(set->sectors, sectors + 1, n * sizeof *sectors);
-    set->n = (int)n;
-}
-
 /* A lane that is off where the last one that is on is. */
 static inline void fill_lanes(const uint64_t at[LANES], uint32_t mask, uint64_t all[LANES]) {
     uint64_t last = at[__builtin_ctz(mask)];
@@ -149,6 +137,14 @@ static inline void lines_collect(LineSet *set, const uint64_t at[LANES], uint32_
     else if ((b.changes | 1) == FULL_MASK) collect_each(set, at);
     else collect_rising(set, at, &b);
 }
+
+#else
+
+static inline void lines_collect(LineSet *set, const uint64_t at[LANES], uint32_t mask) {
+    collect_any(set, at, mask);
+}
+
+#endif
 
 /* --- what lines of one allocation cost --- */
 
