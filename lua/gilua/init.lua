@@ -11,7 +11,8 @@ local trace = require "gilua.base.trace"
 local rooms = {
   { "base", "attempt apart ends fail fingerprint results nearest hint trace settings stats host "
     .. "textfile tempfolder events server json csv luadata base64 wire shell cli arithmetic diff" },
-  { "search", "evolve pieces genome select fitness minimise control configured pareto repeats" },
+  { "search", "evolve pieces genome select fitness minimise control configured pareto repeats "
+    .. "nsga2 gevo" },
   { "problem", "problem place tolerance kerneltable tablerows tablecase tablecheck pointed "
     .. "arrayfills families creference expression samples own" },
   { "store", "archive schema world merge evaluations" },

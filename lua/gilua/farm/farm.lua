@@ -14,6 +14,7 @@ local fail = require "gilua.base.fail"
 local core = require "gilua.core"
 local crew = require "gilua.farm.crew"
 local funnel = require "gilua.farm.funnel"
+local genomes_of = require "gilua.search.genome"
 local settings = require "gilua.base.settings"
 local stats = require "gilua.base.stats"
 local undo = require "gilua.base.undo"
@@ -39,6 +40,8 @@ local DEFAULTS = {
   clock = "events",         -- device cuda: CUDA events, or the papers' own clock
   mixed = false,            -- GPUs of different models together
   dedupe = true,            -- false: equal code runs again and again, to measure the noise
+  timed_error = 0,          -- device cuda: wrong mutants are timed too, whose largest error is at
+                            -- most so large a share of the largest right answer
   flush_l2 = false,         -- device cuda: empty the L2 cache before every timed launch
   rel_error = 0.005,        -- device cuda: of the median, where sampling stops
   min_samples = 20, max_samples = 200,
@@ -259,9 +262,19 @@ function Farm:next_copy()
   return " copy " .. self.copies
 end
 
+local function is_to_be_checked(plan) return plan.check end
+
 local function both_forms(given)
   if type(given) == "function" or given == nil then return { on_result = given } end
   return given
+end
+
+--- Is a mutant run on the small case first, whatever `check` says? On a GPU one of the PTX is: of
+--- these one in seven faults, which costs the GPU's context, half a second, against the
+--- milliseconds that one of many processors takes for a checked run.
+function Farm:is_screened(genome)
+  return not self.virtual and type(genome) == "string"
+    and select(2, genomes_of.parts(genome)) ~= ""
 end
 
 --- The plans of genomes that are to run on the whole case.
@@ -269,7 +282,7 @@ function Farm:plans(genomes, slow_above)
   local plans = {}
   for i, genome in ipairs(genomes) do
     local plan = self.funnel:plan(genome)
-    plan.check, plan.run = self.check_mode == "every", true
+    plan.check, plan.run = self.check_mode == "every" or self:is_screened(genome), true
     plan.slow_above = slow_above and slow_above[i]
     if not self.options.dedupe then plan.copy = self:next_copy() end
     plans[i] = plan
@@ -285,14 +298,18 @@ end
 ---  genome, above which timing stops early
 ---@return table[] measurements, one for each genome
 function Farm:evaluate(genomes, case, options)
-  local asked, results, base, plans = both_forms(options), {}, nil, nil
+  local asked, results, base, checked, plans = both_forms(options), {}, nil, nil, nil
   self:guarded(function()
     base = self:use(case)
     plans = self:plans(genomes, asked.slow_above)
+    if self.check_mode ~= "every" and stats.count(plans, is_to_be_checked) > 0 then
+      checked = self.funnel:checked_baseline()
+    end
     self.funnel:begin(plans)
   end)
   local function report()
     require_baseline(base)
+    require_baseline(checked)
     while #results < #plans do
       local n = #results + 1
       local m = self.funnel:result_of(plans[n])

@@ -451,6 +451,8 @@ function Funnel:timing(plan)
   local o = self.options
   return { clock = o.clock, flush_l2 = o.flush_l2, rel_error = o.rel_error,
            min_samples = o.min_samples, max_samples = o.max_samples, min_time_s = o.min_time_s,
+           max_error = o.timed_error > 0 and self.info.largest and o.timed_error * self.info.largest
+             or nil,
            stop_above_ns = plan.slow_above or nil }
 end
 
@@ -640,6 +642,7 @@ function Funnel:result_of(plan)
   local unit = plan.unit or {}
   m.ptx_hash, m.code_hash, m.compile_s = unit.ptx_hash, unit.code_hash, unit.seconds
   m.lost = not unit.status and unit.log or nil
+  m.largest = self.info and self.info.largest
   if self.memory and found ~= plan.failure then
     m.key = self.memory:key_of_run(self.case_key, plan.key)
   end

@@ -213,15 +213,7 @@ end
 --- The largest of the case's right answers, without its sign; nil where none is a finite number.
 ---@return number?
 function M:largest()
-  local largest
-  for _, o in ipairs(outputs(self.case)) do
-    local expected = tolerance.numbers(o.expected, o.compare)
-    for i = 1, #expected do
-      local x = math.abs(expected[i])
-      if x < math.huge and (not largest or x > largest) then largest = x end
-    end
-  end
-  return largest
+  return tolerance.largest(self.case)
 end
 
 --- Compares the outputs as they are now with what is expected; what else was touched is a fault.
@@ -392,6 +384,12 @@ local function worse(first, second)
   return first
 end
 
+-- Is a mutant worth timing: right, or as near to it as the scheme or the farm's user accepts?
+local function is_worth_timing(m, timing, limits)
+  if m.status ~= "ok" or not timing then return false end
+  return fitness.tolerable(m, limits) or m.unset == 0 and m.max_error <= (timing.max_error or -1)
+end
+
 --- Careful timing (device cuda only), of mutants with right answers or nearly so.
 function M:timed(m, module, launch, job, tag)
   local t, verdict = self:time(module, launch, long_enough(job.timing, m.ns), tag)
@@ -433,7 +431,7 @@ function M:measure(mutant, job)
     merge(m, self:judge())
     seconds.check = core.system.seconds() - ran
   end
-  if m.status == "ok" and timing and fitness.tolerable(m, self.problem.tolerance) then
+  if is_worth_timing(m, timing, self.problem.tolerance) then
     m = self:timed(m, module, launch, job, mutant.tag)
     seconds.time = seconds.time + core.system.seconds() - ran - seconds.check
   end

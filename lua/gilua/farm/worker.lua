@@ -11,6 +11,7 @@ local gi = require "gilua"
 local fail = require "gilua.base.fail"
 local wire = require "gilua.base.wire"
 local runner = require "gilua.farm.runner"
+local tolerance = require "gilua.problem.tolerance"
 local trace = require "gilua.base.trace"
 
 local problems = {} -- by folder
@@ -133,7 +134,7 @@ function operations.case(m)
   local bytes = wire.encode(case, arrays)
   local share = #arrays > 0 and must(core.array.share(arrays)) or nil
   local info = { name = case.name, answers = case.answers, voxels = case.voxels,
-                 size = case.size, group = case.group }
+                 size = case.size, group = case.group, largest = tolerance.largest(case) }
   return { case = bytes, info = info, seconds = core.system.seconds() - start }, share
 end
 

@@ -30,6 +30,32 @@ function M.numbers(array, compare)
   return array:field(compare.as, compare.width * bytes, compare.from * bytes, compare.used)
 end
 
+-- The largest finite number of an array, without its sign; nil where there is none.
+local function largest_of(array)
+  local low, high = array:range()
+  if not low then return nil end -- nothing but NaN
+  local largest = math.max(math.abs(low), math.abs(high))
+  if largest < math.huge then return largest end
+  largest = nil
+  for i = 1, #array do -- an infinite one hides the others
+    local x = math.abs(array[i])
+    if x < math.huge and (not largest or x > largest) then largest = x end
+  end
+  return largest
+end
+
+--- The largest right answer of a case, without its sign; nil where none is a finite number.
+---@param case table { expected, compare?, also = { expected, compare? }[]? }
+---@return number?
+function M.largest(case)
+  local largest
+  for _, output in ipairs { case, table.unpack(case.also or {}) } do
+    local x = largest_of(M.numbers(output.expected, output.compare))
+    if x and (not largest or x > largest) then largest = x end
+  end
+  return largest
+end
+
 --- What a comparison of a case's own output takes, the first of a table.
 ---@param tolerance table of a problem
 ---@return table

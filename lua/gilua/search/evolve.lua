@@ -32,6 +32,7 @@ local M = {}
 ---@field fitness? number
 ---@field acceptable? boolean may be a parent
 ---@field parent_ns? number time of the faster of its parents
+---@field measured_on? table the case of its measurement
 
 ---@class Run what observers and breeding steps are given
 ---@field scheme table
@@ -49,6 +50,10 @@ local M = {}
 ---@field evaluations integer measurements asked for so far
 ---@field expected integer about how many there will be
 ---@field rejected table<string, integer> by cause: a status, or "wrong" answers
+---@field case? table of the generation under way
+---@field baseline? Individual the unmodified kernel, as it was last measured
+---@field accepted? table<string, { tried: integer, valid: integer }> of a scheme that varies by
+---  trial, in this generation
 ---@field stopped? { kind: string, message: string } "interrupted" or "error"
 ---@field result? { id?: integer, case: string, unseen: boolean, baseline: table, best: table,
 ---  evolved: string, genes: string, from: string, speedup: number, low?: number, high?: number,
@@ -59,7 +64,12 @@ local M = {}
 --------------------------------------------------------------------------------------------------
 -- Breeding steps: each appends children to a list
 
-local function child(text, birth, ...)
+--- A new individual.
+---@param text string its genome
+---@param birth string
+---@param ... Individual its parents
+---@return Individual
+function M.child(text, birth, ...)
   local fastest, parents = nil, {}
   for i, parent in ipairs { ... } do
     parents[i] = parent.id
@@ -68,6 +78,8 @@ local function child(text, birth, ...)
   end
   return { genome = text, birth = birth, parent_ns = fastest, parents = parents }
 end
+
+local child = M.child
 
 -- One that begins where the run does.
 local function started(run, text, birth)
@@ -131,8 +143,9 @@ M.paper = {
 -- replaces genome.source(problem, genes). check: which mutants run on the small case with every
 -- check on, "every" one, would-be "parents", or "winners" only; else the farm's own choice.
 -- hold(genome) -> genome: what is left of a winner that keeps what is asked of it elsewhere (on
--- other data, say); "" where nothing is.
-local OPTIONAL = { "problem", "check", "farm", "rng", "new_case", "draw", "genes", "hold",
+-- other data, say); "" where nothing is. vary(run): what becomes of run.population before it is
+-- measured, on the case of its generation (gilua.search.gevo).
+local OPTIONAL = { "problem", "check", "farm", "rng", "new_case", "draw", "genes", "hold", "vary",
   "on_start", "on_result", "on_generation", "on_end" }
 
 --------------------------------------------------------------------------------------------------
@@ -198,7 +211,9 @@ local function measure(run, individuals, case)
     end,
   })
   if not measured then refuse("%s", why) end
-  for i, m in ipairs(measured) do individuals[i].measurement = m end
+  for i, m in ipairs(measured) do
+    individuals[i].measurement, individuals[i].measured_on = m, case
+  end
 end
 
 local function case_name(run, case)
@@ -227,7 +242,9 @@ end
 
 --- The checked run of those that may be parents: who fails it has the status of its failure, and
 --- may not.
-local function inspect(run, individuals)
+---@param run Run
+---@param individuals Individual[]
+function M.inspect(run, individuals)
   local suspects, genomes = {}, {}
   for _, individual in ipairs(individuals) do
     if individual.acceptable then
@@ -246,15 +263,32 @@ local function inspect(run, individuals)
   end
 end
 
---- Measures the unmodified kernel and then the individuals on one case, and scores them.
+local inspect = M.inspect
+
+--- Measures the unmodified kernel and then the individuals on one case, and scores them; not those
+--- that were measured there.
 ---@return Individual baseline
 local function compete(run, individuals, case)
-  local baseline = child("", "unmodified")
-  local all = table.move(individuals, 1, #individuals, 2, { baseline })
-  measure(run, all, case)
+  local known = run.baseline and run.baseline.measured_on == case and run.baseline
+  local baseline = known or child("", "unmodified")
+  local all = known and {} or { baseline }
+  for _, individual in ipairs(individuals) do
+    if individual.measured_on ~= case then all[#all + 1] = individual end
+  end
+  if #all > 0 then measure(run, all, case) end
   require_sound(run, baseline, case)
   for _, individual in ipairs(all) do score(run, individual, baseline) end
+  run.baseline = baseline
   return baseline
+end
+
+--- For `vary`: measures and scores individuals on the case of the generation under way, and has
+--- those that may be parents run with every check on, where the farm has not.
+---@param run Run
+---@param individuals Individual[]
+function M.trial(run, individuals)
+  compete(run, individuals, run.case)
+  if run.scheme.check == "parents" then inspect(run, individuals) end
 end
 
 --------------------------------------------------------------------------------------------------
@@ -350,6 +384,7 @@ local function record_generation(run, case, baseline)
     mean_length = mean_length(population),
     best_length = best and genome.length(best.genome) or nil,
     genes = gene_counts(population),
+    accepted = run.accepted,
   }
 end
 
@@ -382,8 +417,20 @@ end
 
 local function generation(run)
   local case = new_case(run, run.generation)
+  run.case, run.accepted = case, nil
+  local tried = {}
+  if run.scheme.vary then run.scheme.vary(run) end
+  for _, individual in ipairs(run.population) do
+    tried[individual] = individual.measured_on == case
+  end
   local baseline = compete(run, run.population, case)
-  if run.scheme.check == "parents" then inspect(run, run.population) end
+  if run.scheme.check == "parents" then
+    local new = {}
+    for _, individual in ipairs(run.population) do
+      if not tried[individual] then new[#new + 1] = individual end
+    end
+    inspect(run, new)
+  end
   local record = record_generation(run, case, baseline)
   run.records[#run.records + 1] = record
   notify(run, "on_generation", record)
@@ -589,7 +636,7 @@ local FIELDS = {
   minimise = { "a function, or false", function(v) return not v or type(v) == "function" end },
 }
 for _, name in ipairs { "init", "mutate", "cross", "fitness", "acceptable", "select", "new_case",
-    "draw", "hold", "on_start", "on_result", "on_generation", "on_end" } do
+    "draw", "hold", "vary", "on_start", "on_result", "on_generation", "on_end" } do
   FIELDS[name] = { kind "function" }
 end
 

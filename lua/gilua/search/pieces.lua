@@ -159,6 +159,7 @@ function M.guard(run)
     if scheme[name] then scheme[name] = M.guarded(run, name, scheme[name]) end
   end
   scheme.acceptable = M.guarded(run, "acceptable", scheme.acceptable)
+  scheme.vary = scheme.vary and M.guarded(run, "vary", scheme.vary)
   local steps = {}
   for i, f in ipairs(scheme.breed) do steps[i] = step(run, i, f) end
   scheme.breed = steps
