@@ -66,11 +66,9 @@ plain() { perl -0pe 's/"seconds": *\{[^}]*\},?//' "$1/result.json"; }
 is "the same seed, the same result, with one worker" "$(plain run)" "$(plain again)"
 cmp -s run/best.ptx again/best.ptx
 ok $? "and the same PTX"
-{ timeout -s KILL 1 "${EVOLVE[@]}" --genome ptx --out torn >/dev/null 2>&1; } 2>/dev/null
-if [ -e torn/archive.sqlite ]; then
-  "$GILUA" resume torn >resume.said 2>&1
-  grep -q "came to its end" resume.said || is "one that was killed comes to the same end" "$(plain run)" "$(plain torn)"
-fi
+killed_when 'past_first torn' "${EVOLVE[@]}" --genome ptx --out torn
+out=$("$GILUA" resume torn 2>&1)
+is "one that was killed comes to the same end" "$(plain run)" "$(plain torn)"
 
 out=$("${EVOLVE[@]}" --genome both --out both 2>&1)
 ok $? "both sorts at once" "$out"

@@ -2,17 +2,6 @@
 # A run has come to its end when its whole command has: what is killed after its evolution goes on.
 . "$(dirname "$0")/tap.sh"
 
-# killed_when CONDITION COMMAND…: killed as soon as CONDITION (of the shell) holds
-killed_when() {
-  local condition=$1 pid
-  shift
-  "$@" >"$TMP/said.txt" 2>&1 &
-  pid=$!
-  disown
-  while kill -0 $pid 2>/dev/null && ! eval "$condition"; do sleep 0.02; done
-  kill -9 $pid 2>/dev/null
-  while kill -0 $pid 2>/dev/null; do sleep 0.01; done
-}
 ended() { "$GILUA" log "$1" | grep "; "; }
 
 # --- a study: tuning, two evolutions, their controls, clean-up, validation
@@ -97,6 +86,15 @@ fails "what has changed is said" "^gilua: .*/mine cannot go on, .*: kernel.cu ha
   "$GILUA" resume mine
 "$GILUA" evolve mine --population 4 --generations 1 --weak-data --out mine >/dev/null 2>&1
 like "a new run there says so in its log" "not asked: kernel.cu has changed, one.txt is new$" "$(cat mine/log.txt)"
+
+# --- killed before it was written down
+
+mkdir early
+: >early/archive.sqlite
+fails "what was not begun does not go on" "early was ended before anything was found.*; give its command again$" \
+  "$GILUA" resume early
+is "with --resume it begins" more "$("$GILUA" more.lua --out early --resume 2>&1 | tail -1)"
+like "and is the folder's run" "; ended 20" "$(ended early)"
 
 fails "with none to go on with nothing begins" "there is no run to go on with" "$GILUA" more.lua --out none --resume
 finish

@@ -43,6 +43,21 @@ fails() { ends 1 "$@"; }    # something is wrong
 misused() { ends 2 "$@"; }  # the command line is
 no_winner() { ends 3 "$@"; }
 
+# killed_when CONDITION COMMAND…: killed as soon as CONDITION (of the shell) holds.
+killed_when() {
+  local condition=$1 pid
+  shift
+  "$@" >"$TMP/said.txt" 2>&1 &
+  pid=$!
+  disown
+  while kill -0 $pid 2>/dev/null && ! eval "$condition"; do sleep 0.02; done
+  kill -9 $pid 2>/dev/null
+  while kill -0 $pid 2>/dev/null; do sleep 0.01; done
+}
+
+# past_first DIR: the first generation of the run there is done.
+past_first() { sed -n 2p "$1/generations.csv" 2>/dev/null | grep -q .; }
+
 # sanitized WHAT: under sanitizers says that WHAT, which asks about results and not about memory, is
 # left out, and is true; other runs are complete.
 sanitized() {

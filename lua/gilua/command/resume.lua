@@ -17,7 +17,11 @@ local function command_of(dir)
   end
   local archive <close> = gi.archive.open(path, { read_only = true })
   local row = archive:last_run()
-  local command = row and gi.json.decode(row.command)
+  if not row then
+    fail("the run in %s was ended before anything was found: there is nothing to go on with, and "
+      .. "nothing is lost; give its command again", dir)
+  end
+  local command = gi.json.decode(row.command)
   if type(command) ~= "table" or type(command.words) ~= "table" then
     fail("%s does not tell how the run was begun", path)
   end

@@ -72,13 +72,14 @@ local function locked(dir)
   refuse(dir, code == "busy" and ("another run is at work there (%s)"):format(why) or why)
 end
 
--- Has the last run of a folder come to its end? nil where none began.
+-- Has the last run of a folder come to its end? nil where there is none. One that was ended before
+-- it was written down goes on from its beginning.
 local function has_ended(dir)
   local path = ("%s/%s"):format(dir, results.ARCHIVE)
   if not lfs.attributes(path) then return nil end
   local archive <close> = archives.open(path, { read_only = true })
   local run = archive:last_run()
-  if run then return run.ended ~= nil end
+  return run ~= nil and run.ended ~= nil
 end
 
 -- The last folder of those that a command would have used, whose run has not come to its end; nil

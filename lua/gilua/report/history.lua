@@ -128,8 +128,8 @@ end
 ---@return integer run
 function M.open(folder, problem, farm, seed)
   if not folder.archive then
+    local description = M.world(problem, farm) -- before there is an archive: it takes a while
     folder.archive = archives.open(folder.dir .. "/" .. M.FILE)
-    local description = M.world(problem, farm)
     compare(folder, description)
     local id, hash = folder.archive:world(description)
     folder.run = folder.archive:begin_run { world = id, seed = seed, device = farm.device,
