@@ -19,8 +19,9 @@ local rooms = {
   { "farm", "farm funnel crew runner worker compiler" },
   { "report", "report folder described history findings kept tuned progress html plot explain "
     .. "below t4 recording tuningcache disparity live state census lineage landscape markup "
-    .. "gnuplot" },
-  { "study", "experiment gecco2014 eurogp2014 tune validate replay adequacy best" },
+    .. "gnuplot frontier interactions" },
+  { "study", "experiment gecco2014 eurogp2014 tune validate replay adequacy best "
+    .. "epistasis" },
   { "new", "newproblem reading parts csource headers slice signature branches hostcode hostvalue "
     .. "instances callers members layout assumed launchguess scalaruse scalarguess structguess "
     .. "argumentguess usage precision problemtext offered trial backport checkproblem coverage "

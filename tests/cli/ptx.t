@@ -57,6 +57,29 @@ like "show has the genes in words" "instructions? .*\`|operand [0-9]" "$("$GILUA
 like "a further run may start from it" "^Starts from <ptx:" \
   "$("$GILUA" evolve scale --from run --genome ptx --population 6 --generations 1 --weak-data --out further)"
 
+# GEVO's search, with two objectives
+GEVO=("$GILUA" evolve scale --scheme gevo --genome ptx --objectives time,error --error 2 --population 12
+  --generations 2 --seed 3 --weak-data)
+said=$("${GEVO[@]}" --jobs 1 --out front 2>&1)
+like "GEVO's search has a summary too" "evaluations in" "$said"
+"${GEVO[@]}" --jobs 2 --out again >/dev/null 2>&1
+is "two workers find what one does" "$(json front.points.1.genome <front/result.json)" \
+  "$(json front.points.1.genome <again/result.json)"
+cmp -s front/generations.csv again/generations.csv
+ok $? "generation by generation"
+like "what was tried is counted" "^[1-9][0-9]+$" "$(json accepted.mutation.tried <front/result.json)"
+like "the page has the front" "<h2>Pareto front</h2>.*gilua apply RUN --pick N" "$(tr '\n' ' ' <front/report.html)"
+out=$("$GILUA" apply front --pick 1)
+like "a point of it can be taken" "front/pick-1.ptx is the kernel with all" "$out"
+is "which is another kernel" 1 "$(cmp -s front/pick-1.ptx front/problem.kept/kernel.ptx; echo $?)"
+misused "a point that is not there" "pick 99: the front of front has [0-9]+ points?" \
+  "$GILUA" apply front --pick 99
+misused "a point of a run without a front" "run has no Pareto front" "$GILUA" verify run --pick 1
+misused "objectives of another search" "objectives is for --scheme gevo" \
+  "$GILUA" evolve scale --objectives time --weak-data
+misused "an unknown objective" "must be some of error, mean_error, registers, shared_bytes, time" \
+  "$GILUA" evolve scale --scheme gevo --objectives tiem --weak-data
+
 "$GILUA" new "$TOP/tests/own/saxpy.cu" other >/dev/null
 fails "not one of another kernel" "the winner of run does not fit other: gene <ptx:scale.* names no function" \
   "$GILUA" evolve other --from run --population 6 --generations 1 --weak-data --out no

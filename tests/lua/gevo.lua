@@ -1,9 +1,11 @@
 -- gevo: Algorithm 1 on a landscape with a known optimum.
 package.path = "lua/?.lua;lua/?/init.lua;tests/lua/?.lua;" .. package.path
+local epistasis = require "gilua.study.epistasis"
 local evolve = require "gilua.search.evolve"
 local fake = require "fake"
 local genome = require "gilua.search.genome"
 local gevo = require "gilua.search.gevo"
+local interactions = require "gilua.report.interactions"
 local pareto = require "gilua.search.pareto"
 local tap = require "tap"
 
@@ -143,6 +145,46 @@ tap.case("an objective may be any function", function()
   tap.has(select(2, pcall(gevo.scheme, { objectives = { "tiem" } })),
     "no objective is called 'tiem'; did you mean 'time'", "an unknown name")
   tap.has(select(2, pcall(gevo.scheme, { objectives = {} })), "at least one objective", "none")
+end)
+
+tap.case("what genes do alone, in pairs, and what is missed without each", function()
+  local text = genome.join { "FAST", "<_kernel.cu_5>", "<_kernel.cu_6>", "<_kernel.cu_9>" }
+  local e = epistasis.of { farm = fake.farm(), genome = text, case = { ticks = 100000 } }
+  tap.near(math.exp(e.alone[1].effect), 0.85, "alone", 1e-4)
+  tap.near(e.pairs[1][2].interaction, 0, "two that know nothing of each other", 1e-4)
+  tap.is(e.pairs[1][2].kind .. " " .. e.pairs[1][3].kind, "add wrong", "in a word")
+  tap.is(e.alone[3].right, false, "one is wrong alone")
+  tap.is(e.all.right, false, "and so are all")
+  local few = epistasis.of { farm = fake.farm(), genome = text, case = { ticks = 100000 },
+    most = 2 }
+  tap.is(#few.genes .. " " .. few.left_out, "2 2", "of many the first ones")
+  -- ticks by number of genes: a farm in which any two of three help each other, or clash
+  local function odd(of_two, right)
+    return { evaluate = function(_, genomes)
+      local list = {}
+      for i, g in ipairs(genomes) do
+        local n = genome.length(g)
+        list[i] = { status = "ok", unset = 0, off = right(n) and 0 or 1,
+          ticks = n == 2 and of_two or n == 0 and 100 or 90 }
+      end
+      return list
+    end }
+  end
+  local function kinds(of_two, right)
+    local found = epistasis.of { farm = odd(of_two, right), genome = "A B", case = {} }
+    return found.pairs[1][2].kind
+  end
+  local function always() return true end
+  tap.is(kinds(70, always), "help", "better than both together promise")
+  tap.is(kinds(88, always), "hinder", "worse")
+  tap.is(kinds(70, function(n) return n ~= 1 end), "need", "right together only")
+  tap.is(kinds(70, function(n) return n ~= 2 end), "clash", "wrong together")
+  local page = interactions.section { interactions = few, winner = { genes = {
+    { gene = "FAST", text = "the `fast` way" } } } }
+  tap.ok(page:find "1 and 2: add up, [+-]0.0 %%", "each pair says what it is")
+  tap.has(page, "the <code>fast</code> way", "each gene in words")
+  tap.is(select(2, page:gsub("<rect ", "")), 3, "a square a gene and a pair")
+  tap.is(interactions.section {}, "", "nothing where there is nothing")
 end)
 
 tap.case("what races is not valid", function()

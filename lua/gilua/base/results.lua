@@ -9,7 +9,7 @@ M.ARCHIVE = "archive.sqlite"
 
 local NAMES = { "^result%.json$", "^best%.cu$", "^best%.patch$", "^best%.ptx$",
   "^generations%.csv$", "^log%.txt$", "^experiment%.json$", "^report%.html$", "%.t4%.json$",
-  "%.cache%.json$", "^problem%.kept$", "^verify%.json$" }
+  "%.cache%.json$", "^problem%.kept$", "^verify%.json$", "^pick%-%d+%.ptx$" }
 
 -- What stays where it is when another run begins in the folder.
 local LASTING = { "^archive%.sqlite", "^earlier%-%d+$", "^%.lock$" }

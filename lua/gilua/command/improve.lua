@@ -190,15 +190,86 @@ local function page_with(tuning)
   end
 end
 
+--------------------------------------------------------------------------------------------------
+-- How evolve searches
+
+local SCHEMES = { langdon = true, gevo = true }
+
+local function words(text)
+  local list = {}
+  for word in text:gmatch "[^,%s]+" do list[#list + 1] = word end
+  return list
+end
+
+local function check_objectives(text)
+  local list = words(text)
+  for _, name in ipairs(list) do
+    if not gi.gevo.objectives[name] then
+      return nil, ("must be some of %s, with commas between"):format(
+        table.concat(gi.settings.keys(gi.gevo.objectives), ", "))
+    end
+  end
+  return #list > 0, "must name one at least"
+end
+
+-- What only GEVO's search knows is not asked of another.
+local function require_gevo(o)
+  if o.scheme == "gevo" then return end
+  for _, name in ipairs { "objectives", "error" } do
+    if o[name] then
+      ends.with(ends.STATUS.usage, "--%s is for --scheme gevo: add that, or leave it out", name)
+    end
+  end
+end
+
+-- GEVO's part of the scheme; nothing of the other.
+local function gevo_of(o)
+  if o.scheme ~= "gevo" then return nil end
+  return gi.gevo.scheme { objectives = words(o.objectives or "time"), error = o.error,
+    population = o.population }
+end
+
+-- On a GPU as many wrong mutants are timed as the search may want.
+local function timed_error(o)
+  if o.scheme ~= "gevo" then return nil end
+  return o.error or o.objectives and o.objectives:find "error" and 0.01 or nil
+end
+
+-- What the genes of a winner do together, for the report.
+local function interacting(o)
+  return { on_end = function(run)
+    local result = run.result
+    if not result or run.stopped or gi.genome.length(result.genes) < 2 then return end
+    result.interactions = gi.epistasis.of { farm = run.scheme.farm, genome = result.genes,
+      case = gi.own.case(run.problem, o.seed, o.device) }
+  end }
+end
+
+local function with_gevo(scheme, gevo, o)
+  if not gevo then return scheme end
+  local observers = scheme.observers
+  for name, value in pairs(gevo) do scheme[name] = value end
+  scheme.observers = { gevo.observers[1], interacting(o), table.unpack(observers) }
+  return scheme
+end
+
+-- The checked run of a mutant of PTX takes longer than all else on the virtual GPU, so that only
+-- those who may be parents have one there. On a GPU all have: the farm sees to it.
+local function check_of(o, farm)
+  return farm.virtual and (o.genome ~= "source" or o.scheme == "gevo") and "parents" or nil
+end
+
 local function evolved(problem, o, folder, data)
-  local farm <close> = gi.farm(problem, { device = o.device, jobs = o.jobs })
+  local farm <close> = gi.farm(problem, { device = o.device, jobs = o.jobs,
+    timed_error = timed_error(o) })
   gi.history.open(folder, problem, farm, o.seed)
   local start, start_from, tuning = start_of(problem, farm, o, folder)
   local report = gi.report.observer(folder, { page = page_with(tuning) })
   if start ~= "" then answer.say(o, "Starts from %s", start) end
   local watch = gi.otherdata.watch(problem, farm)
-  local run = gi.evolve.run {
+  local run = gi.evolve.run(with_gevo({
     problem = problem, farm = farm, fitness = gi.fitness.within(problem.tolerance),
+    check = check_of(o, farm),
     population = o.population, generations = o.generations, rng = gi.rng(o.seed), start = start,
     start_from = start_from,
     init = gi.own.first, genes = gi.own.genes(problem), draw = draw_of(problem, farm, o),
@@ -206,7 +277,7 @@ local function evolved(problem, o, folder, data)
     new_case = function(_, rng) return gi.own.case(problem, rng:int(1 << 31), o.device) end,
     observers = { looking_at(data, o), watch, report,
       gi.progress.new { quiet = o.quiet, results = report } },
-  }
+  }, gevo_of(o), o))
   return run, watch
 end
 
@@ -221,19 +292,29 @@ function M.evolve()
     doc = "Evolves a faster kernel that gives the same answers.",
     runs = true,
     positional = { { name = "problem", doc = "its folder" } },
-    { name = "population", default = 60, min = 2, doc = "kernels in a generation" },
+    { name = "population", type = "integer", min = 2,
+      doc = "kernels in a generation (60; of gevo 256)" },
     { name = "generations", default = 12, min = 1, doc = "generations" },
     { name = "from", type = "string", doc = "start from what this run found, of tune or evolve" },
     { name = "tune", default = false, doc = "tune first, and start from the best settings" },
     SAMPLE,
     { name = "genome", default = "source", check = check_genome,
       doc = "what genes change: source, ptx (its instructions), both" },
+    { name = "scheme", default = "langdon", check = function(text)
+      return SCHEMES[text], "must be langdon or gevo"
+    end, doc = "how to search: langdon (GECCO 2014), gevo (TACO 2020)" },
+    { name = "objectives", type = "string", check = check_objectives,
+      doc = "of gevo, with commas between: time, error, registers … (time)" },
+    { name = "error", type = "number", min = 0,
+      doc = "of gevo: the share of the largest answer that one may be off by" },
     { name = "weak-data", default = false,
       doc = "also where the data notice too few changes of the kernel" },
   }
   if o.from and o.tune then
     ends.with(ends.STATUS.usage, "--from and --tune both say what to start from: give one of them")
   end
+  require_gevo(o)
+  o.population = o.population or o.scheme == "gevo" and 256 or 60
   local problem = gi.problem(o.problem)
   local data = judged(problem, o)
   local folder <close> = gi.folder.open(o.out, ("out/%s-%d"):format(problem.name, o.seed))

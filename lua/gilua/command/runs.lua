@@ -22,6 +22,7 @@ local M = {
 ---@field untested? integer[] changed lines that the small case does not reach, where that is known
 ---@field untold? integer[] changed lines of which its data do not notice a change, likewise
 ---@field promises? string[] that the host's code breaks or may break, likewise
+---@field front? { genome: string }[] the Pareto front, of a run of several objectives
 ---@field wrong boolean `gilua verify` found its winner wrong
 ---@field kept any what result.json says was kept
 
@@ -71,6 +72,38 @@ local function sentences(list)
   return type(list) == "table" and texts or nil
 end
 
+local function front_of(result)
+  local list, front = {}, result.front
+  for i, point in ipairs(type(front) == "table" and type(front.points) == "table" and front.points
+      or {}) do
+    if type(point) ~= "table" or type(point.genome) ~= "string" then return nil end
+    list[i] = { genome = point.genome }
+  end
+  return #list > 0 and list or nil
+end
+
+--- The same run with a point of its Pareto front in the winner's place. What is known of the winner
+--- alone (lines that nobody reaches, who found it) is not known of it.
+---@param run FoundRun
+---@param number? integer of the point; nil: the winner
+---@return FoundRun
+function M.picked(run, number)
+  if not number then return run end
+  local point = run.front and run.front[number]
+  if not point then
+    ends.with(ends.STATUS.usage, "--pick %d: %s", number, run.front
+      and ("the front of %s has %d point%s"):format(run.dir, #run.front,
+        #run.front == 1 and "" or "s")
+      or ("%s has no Pareto front (gilua evolve --scheme gevo leaves one)"):format(run.dir))
+  end
+  local picked = {}
+  for name, value in pairs(run) do picked[name] = value end
+  picked.genome, picked.pick, picked.from = point.genome, number, nil
+  picked.untested, picked.untold, picked.promises = nil, nil, nil
+  picked.wrong = found_wrong(run.dir, point.genome)
+  return picked
+end
+
 --- What a run found.
 ---@param dir string
 ---@return FoundRun
@@ -84,7 +117,7 @@ function M.read(dir)
   end
   return { dir = dir, path = path, folder = folder, genome = best.genome,
     seed = math.tointeger(told.seed) or 1, kept = result.kept,
-    wrong = found_wrong(dir, best.genome) or best.right == false,
+    wrong = found_wrong(dir, best.genome) or best.right == false, front = front_of(result),
     from = type(best.from or told.from) == "string" and (best.from or told.from) or nil,
     untested = told == result and whole_numbers(result.untested) or nil,
     untold = told == result and whole_numbers(result.untold) or nil,

@@ -10,6 +10,8 @@ local printable = require "gilua.base.printable"
 
 local M = {}
 
+local PICK = { name = "pick", type = "integer", min = 1,
+  doc = "the N-th of the run's Pareto front, in place of its winner" }
 local UNSEEN = 1 << 32 -- seeds from here on are never drawn in evolution
 
 --------------------------------------------------------------------------------------------------
@@ -110,6 +112,21 @@ local function require_trust(o, run)
   fail("the winner of %s %s: read it (gilua apply %s --diff), then add --anyway", o.run, why, o.run)
 end
 
+-- The PTX of a run's winner, which it left; that of a picked point is made here.
+local function ptx_path(o, run, kept)
+  if not run.pick then return o.run .. "/best.ptx" end
+  local of_source, below = gi.genome.parts(run.genome)
+  if of_source ~= "" or not kept.ptx then
+    fail("point %d of the front of %s changes the source and its PTX, and apply compiles nothing: "
+      .. "take another, or evolve the PTX alone (--genome ptx)", run.pick, o.run)
+  end
+  local text, why = kept.ptx:apply(below)
+  if not text then fail("point %d of the front of %s: %s", run.pick, o.run, why) end
+  local path = ("%s/pick-%d.ptx"):format(o.run, run.pick)
+  gi.textfile.write(path, text)
+  return path
+end
+
 function M.apply()
   local o = gi.cli {
     doc = "Puts what a run found into the file that the kernel came from. Runs nothing.",
@@ -119,8 +136,9 @@ function M.apply()
       doc = "change the file itself; FILE.orig keeps the old one" },
     { name = "anyway", default = false,
       doc = "also a winner that is marked, or that verify found wrong" },
+    PICK,
   }
-  local run = runs.read(o.run)
+  local run = runs.picked(runs.read(o.run), o.pick)
   if run.genome == "" then
     ends.with(ends.STATUS.no_winner, "%s found nothing better than the kernel as it is: there is "
       .. "nothing to apply", o.run)
@@ -138,8 +156,8 @@ function M.apply()
     told_of_data(o, run)
   end
   if gi.below.has(run.genome) then
-    answer.say(o, "Genes below the source are in no source: %s/best.ptx is the kernel with all of "
-      .. "them, to be loaded (cuModuleLoadData) in its place", o.run)
+    answer.say(o, "Genes below the source are in no source: %s is the kernel with all of "
+      .. "them, to be loaded (cuModuleLoadData) in its place", ptx_path(o, run, kept))
   end
   if run.from then answer.say(o, "The winner was found by %s", run.from) end
   local told = settings_to_tell(kept.parameters, params)
@@ -241,7 +259,7 @@ local function say_right(o, run, found)
 end
 
 local function verify(o)
-  local run = runs.read(o.run)
+  local run = runs.picked(runs.read(o.run), o.pick)
   local code = runs.code(run)
   answer.say(o, "%s", runs.code_line(run, code))
   local problem = gi.problem(run.folder)
@@ -265,7 +283,7 @@ function M.verify()
     doc = "Measures what a run found on data that nobody saw: every answer, and the time.",
     positional = { { name = "run", doc = "the run's folder, out/…" } },
     { name = "cases", default = 5, min = 1, doc = "how many, of the problem's own data" },
-    answer.JSON,
+    PICK, answer.JSON,
   }
   return answer.given(o, verify)
 end

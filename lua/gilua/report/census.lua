@@ -99,6 +99,7 @@ function M.row(record)
     median_ticks = record.median_ticks, compiled = record.compiled, right = record.right,
     parents = record.parents, evaluations = record.evaluations, mean_length = record.mean_length,
     best_length = record.best_length, best_genome = best and best.genome, genes = record.genes,
+    accepted = record.accepted,
   }
 end
 

@@ -3,7 +3,9 @@
 -- gilua.live make it): what is not in the table is not on the page. Plots are gnuplot's; without it
 -- the tables are there.
 
+local frontier = require "gilua.report.frontier"
 local gnuplot = require "gilua.report.gnuplot"
+local interactions = require "gilua.report.interactions"
 local landscape = require "gilua.report.landscape"
 local markup = require "gilua.report.markup"
 local plot = require "gilua.report.plot"
@@ -599,8 +601,9 @@ local function body(e)
   return table.concat {
     top(e), state.banner(e.state), missing, beside_the_paper(e), winner(e), validation(e, word),
     pictures(e), floor(e, word), tuning(e, word), evolution(e, word), landscape.lineage(e, word),
-    landscape.mutants(e, word), landscape.operators(e, word), pareto(e, word), control(e, word),
-    runs(e, word), cleanup(e, word), offers(e), stages(e), provenance(e),
+    landscape.mutants(e, word), landscape.operators(e, word), frontier.section(e, word),
+    pareto(e, word), control(e, word), runs(e, word), cleanup(e, word), interactions.section(e),
+    offers(e), stages(e), provenance(e),
   }
 end
 

@@ -151,7 +151,8 @@ function M.own_page(run, parts)
   return {
     title = problem.title or problem.name, device = M.description(farm), seed = run.seed,
     emulated = farm.device == "emu", evolution = parts.evolution, search = parts.search,
-    winner = parts.winner,
+    winner = parts.winner, front = run.result and run.result.front,
+    interactions = run.result and run.result.interactions,
   }
 end
 

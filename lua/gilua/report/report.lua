@@ -25,10 +25,12 @@ local diff = require "gilua.base.diff"
 local evolve = require "gilua.search.evolve"
 local explain = require "gilua.report.explain"
 local fitness = require "gilua.search.fitness"
+local frontier = require "gilua.report.frontier"
 local genome = require "gilua.search.genome"
 local folders = require "gilua.report.folder"
 local history = require "gilua.report.history"
 local host = require "gilua.base.host"
+local interactions = require "gilua.report.interactions"
 local json = require "gilua.base.json"
 local lfs = require "lfs"
 local kept = require "gilua.report.kept"
@@ -120,6 +122,9 @@ function M.result(run, total_seconds, keeps)
     { "data", result.data }, { "untold", result.untold and json.array(result.untold) },
     { "promises", result.promises and json.array(result.promises) },
     { "other_data", result.other_data }, { "refused", result.refused },
+    { "front", frontier.value(result.front) },
+    { "interactions", interactions.value(result.interactions) },
+    { "accepted", frontier.accepted(run.records) },
     { "start", run.scheme.start },
     { "stopped", stopped(run) },
     { "population", run.scheme.population }, { "generations", #run.records },
