@@ -49,14 +49,24 @@ local function stage_name(run)
   return ("generation %d/%d"):format(run.generation, run.scheme.generations)
 end
 
+-- What was valid of what was tried, of a scheme that tries.
+local function accepted(record)
+  local words = {}
+  for _, name in ipairs(settings.keys(record.accepted or {})) do
+    local count = record.accepted[name]
+    words[#words + 1] = ("  valid of %ss %s"):format(name, percent(count.valid, count.tried))
+  end
+  return table.concat(words)
+end
+
 --- One line about a finished generation, without times of day or of work.
 ---@param run Run
 ---@param record table
 ---@return string
 function M.generation_line(run, record)
-  return ("%s  best %s  compile %s  right %s  parents %d  genes %.1f"):format(
+  return ("%s  best %s  compile %s  right %s  parents %d  genes %.1f%s"):format(
     stage_name(run), times(record.speedup), percent(record.compiled, 1), percent(record.right, 1),
-    record.parents, record.mean_length)
+    record.parents, record.mean_length, accepted(record))
 end
 
 --------------------------------------------------------------------------------------------------
