@@ -67,15 +67,21 @@ end
 -- The second objective across, the first upwards. Steps join what nothing beats: what is between
 -- two points of a front is reached by neither.
 local function drawn(front, id)
-  local names, points = front.names, {}
+  local names, points, all = front.names, {}, {}
   if #names < 2 or #front.points < 2 then return "" end
   for i, point in ipairs(front.points) do
     points[i] = { error = point.values[2], time = point.values[1] }
+    all[i] = points[i]
+  end
+  for _, values in ipairs(front.others or {}) do
+    all[#all + 1] = { error = values[2], time = values[1] }
   end
   table.sort(points, function(a, b) return a.error < b.error end)
-  return figure(("%s against %s, both to be small; steps join what nothing beats in %s."):format(
-    names[1], names[2], #names > 2 and "these and the other objectives" or "both"),
-    plot.front(points, points, { id = id, x = names[2], height = 360,
+  return figure(("%s against %s, both to be small; steps join what nothing beats in %s. The dots "
+    .. "are the last population on its own case."):format(names[1], names[2],
+    #names > 2 and "these and the other objectives" or "both"),
+    plot.front(all, points, { id = id, x = names[2], height = 360,
+      names = { "the last population", "what nothing beats" },
       y = names[1] == "time" and "time, over the unmodified" or names[1] }))
 end
 

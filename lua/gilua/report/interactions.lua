@@ -43,7 +43,9 @@ local WORDS = { help = "help each other", hinder = "hinder each other", add = "a
 
 -- A logarithm of times as the share of time that it is: -5.1 %.
 local function share(x)
-  return x and ("%+.1f %%"):format(100 * (math.exp(x) - 1)) or "–"
+  local percent = x and 100 * (math.exp(x) - 1)
+  if percent and math.abs(percent) < 0.05 then percent = 0 end
+  return percent and ("%+.1f %%"):format(percent) or "–"
 end
 
 local function opacity(pair)

@@ -53,7 +53,7 @@ end
 
 local COMMON = { width = 720, height = 320, id = "plot" }
 local OPTIONAL = { "x", "y", "from", "to", "log", "logx", "legend", "at", "highlight", "title",
-  "xtics", "ytics", "whole" }
+  "xtics", "ytics", "whole", "names" }
 
 local function options_of(name, given)
   return settings.fill("gilua.plot." .. name, given, COMMON, OPTIONAL)
@@ -296,12 +296,13 @@ end
 --- place for zero.
 ---@param points table[] { error =, time = }, …
 ---@param front table[] the same, by error
----@param options? table
+---@param options? table names: of the two, where they are others than "everything that ran" …
 ---@return string? svg
 ---@return string? message
 ---@return string? code
 function M.front(points, front, options)
   local o = options_of("front", options)
+  local names = o.names or { "everything that ran", "what nothing beats in both" }
   local axis, place = M.error_axis(points)
   local function placed(list)
     local rows = {}
@@ -316,10 +317,10 @@ function M.front(points, front, options)
                   block("f", placed(front)), log_range("y", all, 2) }
   local plots = {
     ('$d using 1:2 with points pt 7 ps 0.4 lc rgb "%s" title %s'):format(M.colours[1],
-      quoted "everything that ran"),
+      quoted(names[1])),
     ('$f using 1:2 with steps lw 1.5 lc rgb "%s" notitle'):format(M.colours[2]),
     ('$f using 1:2 with points pt 7 ps 0.8 lc rgb "%s" title %s'):format(M.colours[2],
-      quoted "what nothing beats in both"),
+      quoted(names[2])),
   }
   add_level(plots, o)
   return drawn(lines, plots, o.id)

@@ -259,11 +259,15 @@ function M.front(population, objectives)
 end
 
 -- The front of the last population, the winner and the unmodified kernel among them, measured on a
--- case that evolution never saw; of a run that was stopped, as it was last measured.
+-- case that evolution never saw; of a run that was stopped, as it was last measured. And the whole
+-- population's values as they were, for people to look at.
 local function final_front(o, run)
   local result = run.result
   if not result then return end
-  local population, unseen = run.population, not run.stopped
+  local population, unseen, others = run.population, not run.stopped, {}
+  for _, individual in ipairs(population) do
+    if individual.acceptable then others[#others + 1] = o.values(individual) end
+  end
   if unseen then
     population = { evolve.child("", "unmodified"), evolve.child(result.genes, "best") }
     for _, point in ipairs(M.front(run.population, o.values)) do
@@ -276,7 +280,7 @@ local function final_front(o, run)
   end
   local info = run.scheme.farm:case_info()
   result.front = { names = o.names, unseen = unseen, case = info and info.name,
-    points = M.front(population, o.values) }
+    points = M.front(population, o.values), others = others }
 end
 
 --------------------------------------------------------------------------------------------------
