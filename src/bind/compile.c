@@ -203,14 +203,23 @@ static int trouble(lua_State *L) {
     return 1;
 }
 
+static int keep_headers(lua_State *L) {
+    gi_err err;
+    Compiler *c = open_compiler(L, &err);
+    if (c == NULL) return bind_failed(L, &err);
+    lua_pushboolean(L, compile_keep_headers(c));
+    return 1;
+}
+
 static int info(lua_State *L) {
     gi_err err;
     Compiler *c = open_compiler(L, &err);
     if (c == NULL) return bind_failed(L, &err);
     int major, minor;
     compile_version(c, &major, &minor);
-    lua_createtable(L, 0, 3);
+    lua_createtable(L, 0, 4);
     lua_pushfstring(L, "%d.%d", major, minor), lua_setfield(L, -2, "version");
+    lua_pushboolean(L, compile_can_keep_headers(c)), lua_setfield(L, -2, "keeps_headers");
     lua_pushstring(L, compile_path(c)), lua_setfield(L, -2, "path");
     lua_newtable(L);
     const int *targets = compile_targets(c);
@@ -287,6 +296,11 @@ void bind_compile(lua_State *L) {
          "Compiles many { source =, names =, kernel = } in one call, to { code, log } or "
          "{ message, log } each. To machine code: code is PTX; the list's images hold the machine "
          "code, image (an index), tag and code_hash say where the unit is."},
+        {"keep_headers", keep_headers,
+         "core.compile.keep_headers() -> boolean | nil, message, code",
+         "From now on large headers that many sources begin with are compiled once, for this "
+         "process; what comes of a source is the same. The compiler writes to $TMPDIR for it, "
+         "which must be nobody else's. False where NVRTC cannot do it (before 12.8)."},
         {"link", link_modules,
          "core.compile.link(modules, options) -> code, log | nil, message, code",
          "Assembles PTX by nvJitLink and links it into one image of machine code; modules: a list "
@@ -304,7 +318,8 @@ void bind_compile(lua_State *L) {
         {"trouble", trouble, "core.compile.trouble() -> string|nil",
          "What the compiler has said of a failure of its own: what it says since then only another "
          "process can confirm."},
-        {"info", info, "gi.compile.info() -> { version, path, targets } | nil, message, code",
+        {"info", info,
+         "gi.compile.info() -> { version, path, targets, keeps_headers } | nil, message, code",
          "What compiler is in use."},
         {NULL, NULL, NULL, NULL}};
     bind_class(L, KEY, "compile:", none, meta);

@@ -9,13 +9,14 @@
 **     #undef saxpy                        and every macro that the unit itself defined
 **
 ** The #include lines stand once at the top, where no name is redefined yet; only units with the
-** same ones share a call. One under an #if stays where it is, for its condition is of the unit's
-** macros; where the compiler comes to it in a call of several units, that call fails. Unit 0 alone
-** goes the same way, so that a unit's PTX never depends on its company. When a call fails the units
-** that the log blames are compiled alone, which decides their fate and gives their log, and the
-** rest again without them; with nobody to blame (or a third time), it is halved. So a unit that
-** cannot live with others - an unclosed brace, an operator that is defined in each - costs time,
-** never the others' result.
+** same ones share a call. Where NVRTC keeps compiled headers (headers.h) there is no #line before
+** them, which it would not take; as they have been compiled, no message speaks of these lines. One
+** under an #if stays where it is, for its condition is of the unit's macros; where the compiler
+** comes to it in a call of several units, that call fails. Unit 0 alone goes the same way, so that
+** a unit's PTX never depends on its company. When a call fails the units that the log blames are
+** compiled alone, which decides their fate and gives their log, and the rest again without them;
+** with nobody to blame (or a third time), it is halved. So a unit that cannot live with others - an
+** unclosed brace, an operator that is defined in each - costs time, never the others' result.
 **
 ** To machine code the units of a call also share their constants, see shared.h.
 **
@@ -30,6 +31,7 @@
 #include <string.h>
 
 #include "compile/cubin.h"
+#include "compile/inside.h"
 #include "compile/log.h"
 #include "compile/shared.h"
 #include "compile/split.h"
@@ -248,8 +250,19 @@ static const char *const companion =
     "extern \"C\" __global__ void gilua_companion(float4 *gilua_p, int gilua_n) {\n"
     "    *gilua_p = make_float4(gilua_n, 1, 1, 1);\n}\n";
 
-static void make_source(Unit *const *units, int n, const CompileOptions *o, gi_buf *out) {
-    gi_buf_add(out, units[0]->includes.data ? units[0]->includes.data : "", units[0]->includes.len);
+/* The units' #include lines without their numbers. */
+static void add_plain_includes(const Unit *u, gi_buf *out) {
+    const char *p = u->includes.data, *end = p + u->includes.len;
+    while (p < end) {
+        const char *next = (const char *)memchr(p, '\n', (size_t)(end - p)) + 1;
+        if (strncmp(p, "#line ", 6) != 0) gi_buf_add(out, p, (size_t)(next - p));
+        p = next;
+    }
+}
+
+static void make_source(Unit *const *units, int n, const CompileOptions *o, const gi_buf *includes,
+                        gi_buf *out) {
+    if (includes->len) gi_buf_add(out, includes->data, includes->len);
     gi_buf_adds(out, companion);
     gi_buf_addf(out, "#define gilua_units %d\n", n);
     for (int i = 0; i < n && n > 1; i++) add_guards(units[i], o, out);
@@ -402,12 +415,18 @@ static bool compile_apart(Batch *b, Unit **units, int n, const char *log, int ro
 
 static bool compile_units(Batch *b, Unit **units, int n, int round) {
     if (n == 0) return true;
-    gi_buf source = {0};
+    gi_buf source = {0}, plain = {0};
     CompileResult r = {0};
-    make_source(units, n, b->options, &source);
-    bool done =
-        compile_one(b->compiler, source.data, source.len, "gilua.cu", b->options, &r, b->err);
+    const char *headers = NULL;
+    if (units[0]->includes.len) {
+        add_plain_includes(units[0], &plain);
+        headers = compile_headers(b->compiler, plain.data, "gilua.cu", b->options, n > 1);
+    }
+    make_source(units, n, b->options, headers ? &plain : &units[0]->includes, &source);
+    bool done = compile_behind(b->compiler, source.data, source.len, "gilua.cu", b->options,
+                               headers, &r, b->err);
     gi_buf_free(&source);
+    gi_buf_free(&plain);
     if (!done) return false;
     if (r.ok) give_results(b, units, n, &r);
     else if (n == 1) give_failure(units[0]->out, &r);

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "compile/headers.h"
+#include "compile/inside.h"
 #include "compile/library.h"
 #include "compile/log.h"
 #include "compile/reach.h"
@@ -16,6 +18,8 @@ struct Compiler {
     int *targets;  /* 0-ended */
     bool no_cache; /* this NVRTC knows --no-cache (as far as we have seen) */
     char *trouble; /* see compile_trouble */
+    Headers headers;
+    int spared; /* see compile_spared */
 };
 
 typedef struct Options { /* what NVRTC is given: owned strings */
@@ -40,9 +44,25 @@ Compiler *compile_open(gi_err *err) {
 void compile_close(Compiler *c) {
     if (c == NULL) return;
     library_close(&c->nvrtc);
+    headers_free(&c->headers);
     free(c->targets);
     free(c->trouble);
     free(c);
+}
+
+bool compile_can_keep_headers(const Compiler *c) {
+    return c->nvrtc.headers_status != NULL;
+}
+
+bool compile_keep_headers(Compiler *c) {
+    const char *folder = getenv("TMPDIR");
+    if (!compile_can_keep_headers(c) || folder == NULL) return false;
+    if (c->headers.folder == NULL) c->headers.folder = gi_strdup(folder);
+    return true;
+}
+
+int compile_spared(const Compiler *c) {
+    return c->spared;
 }
 
 const char *compile_trouble(const Compiler *c) {
@@ -161,10 +181,13 @@ static void get_code(const Library *l, Program *p, bool ptx, gi_buf *out) {
     if (ptx) drop_nul(out);
 }
 
-/* Compiles p; the first time that --no-cache is refused, again without it. */
-static int compile_program(Compiler *c, Program *p, const CompileOptions *o, gi_buf *log) {
+/* Compiles p, with one more option unless it is NULL; the first time that --no-cache is refused,
+** again without it. */
+static int compile_program(Compiler *c, Program *p, const CompileOptions *o, const char *more,
+                           gi_buf *log) {
     Options options = {0};
     make_options(c, o, &options);
+    if (more) add_option(&options, more, "");
     int result = reach_compile(&c->nvrtc, p, options.n, (const char *const *)options.v);
     free_options(&options);
     gi_buf_clear(log);
@@ -176,7 +199,7 @@ static int compile_program(Compiler *c, Program *p, const CompileOptions *o, gi_
     bool about_cache = log->len && strstr(log->data, "no-cache");
     if (result == NVRTC_INVALID_OPTION && c->no_cache && about_cache) {
         c->no_cache = false;
-        return compile_program(c, p, o, log);
+        return compile_program(c, p, o, more, log);
     }
     return result;
 }
@@ -214,17 +237,77 @@ static void look_for_trouble(Compiler *c, const char *log) {
     }
 }
 
-bool compile_one(Compiler *c, const char *source, size_t len, const char *name,
-                 const CompileOptions *options, CompileResult *out, gi_err *err) {
+/* --- headers that are compiled before */
+
+typedef struct Making { /* of one image, see headers.h */
+    Compiler *compiler;
+    const char *text, *name;
+    const CompileOptions *options;
+} Making;
+
+static bool make_headers(void *context, const char *option, gi_buf *said) {
+    const Making *m = context;
+    Program *p = NULL;
+    gi_buf log = {0}, place = {0};
+    const Library *l = &m->compiler->nvrtc;
+    bool made = l->create(&p, m->text, m->name, 0, NULL, NULL) == NVRTC_OK &&
+                compile_program(m->compiler, p, m->options, option, &log) == NVRTC_OK &&
+                l->headers_status(p) == NVRTC_OK;
+    const char *text = log.len ? log.data : "", *line, *rest;
+    if (!made) look_for_trouble(m->compiler, text);
+    gi_buf_addf(&place, "%s(", m->name); /* a line of the source may be another's in the next one */
+    made = made && headers_line(text, &line, &rest) && strstr(text, place.data) == NULL &&
+           rest[strspn(rest, " \n")] == '\0';
+    if (made) gi_buf_add(said, text, (size_t)(line - text));
+    if (p) l->destroy(&p);
+    gi_buf_free(&log);
+    gi_buf_free(&place);
+    return made;
+}
+
+const char *compile_headers(Compiler *c, const char *text, const char *name,
+                            const CompileOptions *options, bool eager) {
+    if (c->headers.folder == NULL || !check_options(options, NULL)) return NULL;
+    Making making = {c, text, name, options};
+    Options all = {0};
+    gi_buf key = {0};
+    make_options(c, options, &all);
+    for (int i = 0; i < all.n; i++) gi_buf_addf(&key, "%s\n", all.v[i]);
+    gi_buf_addf(&key, "%s\n%s", name, text);
+    const char *option =
+        headers_option(&c->headers, key.data, key.len, eager, make_headers, &making);
+    gi_buf_free(&key);
+    free_options(&all);
+    return option;
+}
+
+/* Compiles behind headers; where NVRTC does not take them, as if there were none. */
+static int compile_either(Compiler *c, Program *p, const CompileOptions *o, const char *headers,
+                          gi_buf *log) {
+    int result = compile_program(c, p, o, headers, log);
+    if (headers == NULL) return result;
+    gi_buf whole = {0};
+    if (!headers_log(&c->headers, headers, log->len ? log->data : "", &whole)) {
+        headers_refuse(&c->headers, headers);
+        return compile_program(c, p, o, NULL, log);
+    }
+    c->spared++;
+    gi_buf_free(log);
+    *log = whole;
+    return result;
+}
+
+bool compile_behind(Compiler *c, const char *source, size_t len, const char *name,
+                    const CompileOptions *options, const char *headers, CompileResult *out,
+                    gi_err *err) {
     if (memchr(source, '\0', len))
         return gi_fail(err, "usage", "the source %s has a zero byte in it: it is not text", name);
     if (!check_options(options, err)) return false;
-    while (*name == '-') name++; /* NVRTC would take such a name for an option */
     Program *p = NULL;
     CompileResult r = {0};
     char *text = gi_strndup(source, len);
     int result = c->nvrtc.create(&p, text, name, 0, NULL, NULL);
-    if (result == NVRTC_OK) result = compile_program(c, p, options, &r.log);
+    if (result == NVRTC_OK) result = compile_either(c, p, options, headers, &r.log);
     r.ok = result == NVRTC_OK;
     if (r.ok) get_code(&c->nvrtc, p, to_ptx(options), &r.code);
     if (r.ok && !to_ptx(options)) get_code(&c->nvrtc, p, true, &r.ptx);
@@ -244,4 +327,48 @@ bool compile_one(Compiler *c, const char *source, size_t len, const char *name,
     }
     compile_result_free(&r);
     return false;
+}
+
+typedef struct Folders { /* where an #include is looked for */
+    const CompileOptions *options;
+    const char *own; /* CUDA's */
+} Folders;
+
+static bool is_in(const char *folder, const char *name) {
+    gi_buf path = {0};
+    gi_buf_addf(&path, "%s/%s", folder, name);
+    const bool there = access(path.data, F_OK) == 0;
+    gi_buf_free(&path);
+    return there;
+}
+
+/* A header of CUDA's, which stays as it is: others may be written anew between two sources. */
+static bool is_cudas(const void *context, const char *name) {
+    const Folders *f = context;
+    const CompileOptions *o = f->options;
+    for (int i = 0; o->includes && o->includes[i]; i++)
+        if (is_in(o->includes[i], name)) return false;
+    for (int i = 0; o->options && o->options[i]; i++) {
+        const char *folder = reach_path(o->options[i]);
+        if (folder && is_in(folder, name)) return false;
+    }
+    gi_buf cccl = {0};
+    gi_buf_addf(&cccl, "%s/cccl", f->own);
+    const bool found = is_in(f->own, name) || is_in(cccl.data, name);
+    gi_buf_free(&cccl);
+    return found;
+}
+
+bool compile_one(Compiler *c, const char *source, size_t len, const char *name,
+                 const CompileOptions *options, CompileResult *out, gi_err *err) {
+    const char *headers = NULL;
+    const Folders folders = {options, c->nvrtc.include};
+    while (*name == '-') name++; /* NVRTC would take such a name for an option */
+    if (c->headers.folder && c->nvrtc.include) {
+        char *text = gi_strndup(source, len);
+        text[headers_length(text, is_cudas, &folders)] = '\0';
+        if (*text) headers = compile_headers(c, text, name, options, false);
+        free(text);
+    }
+    return compile_behind(c, source, len, name, options, headers, out, err);
 }

@@ -16,6 +16,13 @@ typedef struct Compiler Compiler;
 ** "nolib" with all places looked at when there is none. One per process; opening again is cheap. */
 Compiler *compile_open(gi_err *err);
 void compile_close(Compiler *c);
+/* From now on, what many sources begin with may be compiled once (headers.h): headers as large as
+** those of cooperative groups then cost a tenth. PTX, machine code and messages are the same. NVRTC
+** writes to $TMPDIR for it, which must be nobody else's; nothing stays there. False where there is
+** no such folder, or NVRTC is older than 12.8. */
+bool compile_keep_headers(Compiler *c);
+bool compile_can_keep_headers(const Compiler *c); /* NVRTC 12.8 or later */
+int compile_spared(const Compiler *c); /* calls of NVRTC that had their headers from there */
 /* What NVRTC has said here of a failure of its own (an internal error, no memory left); NULL while
 ** it has not. It lives as long as the process and keeps what it takes, so such a failure may be due
 ** to all that was compiled before: then only another process tells what a source is worth. */

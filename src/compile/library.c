@@ -77,6 +77,8 @@ static bool load_file(void *context, const char *file) {
         dlclose(lib->handle);
         return false;
     }
+    const PlaceSymbol newer = {&lib->headers_status, "nvrtcGetPCHCreateStatus"};
+    place_symbols(lib->handle, &newer, 1); /* stays NULL where it is not there */
     lib->path = place_of(&lib->version, file);
     lib->include = find_include(lib->path);
     return true;

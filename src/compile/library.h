@@ -26,6 +26,7 @@ typedef struct Library {
     int (*log_size)(Program *, size_t *);
     int (*log)(Program *, char *);
     const char *(*error_string)(int result);
+    int (*headers_status)(Program *); /* were they precompiled? NULL before 12.8 */
 } Library;
 
 /* Fills *lib, or fails with "nolib" and every place looked at. */

@@ -21,10 +21,9 @@ typedef struct Call {
     int result;
 } Call;
 
-/* The path in an option that names a folder or a file to read, NULL in others. */
-static const char *path_of(const char *option) {
+const char *reach_path(const char *option) {
     static const char *const names[] = {"-I", "--include-path=", "-include=", "--pre-include=",
-                                        NULL};
+                                        "--use-pch=", NULL};
     option += strspn(option, " \t\n\v\f\r");
     for (int i = 0; names[i]; i++) {
         const size_t len = strlen(names[i]);
@@ -44,13 +43,17 @@ static void allow_folder_of(int rules, const char *file) {
 static void shut_in(const Call *c) {
     static const char *const libraries[] = {"/etc/localtime", "/etc/ld.so.cache", "/lib", "/lib64",
                                             "/usr/lib",       "/usr/lib64",       NULL};
+    /* With headers that it keeps, and only we ask for them, it has a file of its own open. */
+    const unsigned scratch = LANDLOCK_READ | LANDLOCK_WRITE_FILE | LANDLOCK_TRUNCATE |
+                             LANDLOCK_MAKE_REG | LANDLOCK_REMOVE_FILE;
     const int rules = landlock_rules(LANDLOCK_READ | LANDLOCK_CHANGE, false);
     if (rules < 0) return;
     for (int i = 0; libraries[i]; i++) landlock_allow(rules, libraries[i], LANDLOCK_READ);
     if (c->library->path) allow_folder_of(rules, c->library->path);
     for (int i = 0; i < c->n; i++) {
-        const char *path = path_of(c->options[i]);
+        const char *path = reach_path(c->options[i]);
         if (path) landlock_allow(rules, path, LANDLOCK_READ);
+        if (strstr(c->options[i], "-pch=")) landlock_allow(rules, getenv("TMPDIR"), scratch);
     }
     landlock_enter(rules);
 }

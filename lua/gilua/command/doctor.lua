@@ -8,8 +8,10 @@ local gi = require "gilua"
 local function compiler(found)
   local info, message = core.compile.info()
   if info then
-    found:add { "ok", "NVRTC", ("%s, %s, targets compute_%d to compute_%d"):format(info.version,
-      info.path, info.targets[1], info.targets[#info.targets]),
+    local headers = info.keeps_headers and ""
+      or "; headers are read for each mutant (12.8 and later keep large ones compiled)"
+    found:add { "ok", "NVRTC", ("%s, %s, targets compute_%d to compute_%d%s"):format(info.version,
+      info.path, info.targets[1], info.targets[#info.targets], headers),
       figures = { { "version", info.version }, { "path", info.path } } }
   else
     found:add { "no", "NVRTC", message, advice = {

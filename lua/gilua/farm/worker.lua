@@ -35,6 +35,13 @@ local function device_called(name)
 end
 
 local operations = {}
+local boxed = false -- this process is, and $TMPDIR its own
+
+--- Compiles; large headers are kept, since most mutants begin with the same.
+local function with_headers(compile, ...)
+  if boxed then core.compile.keep_headers() end
+  return compile(...)
+end
 
 --- What a device name stands for: "cuda" is every GPU of this machine, "cuda:0,2" two of them.
 local function names_of(device)
@@ -62,7 +69,7 @@ end
 --- Where the compiler itself fails, every unit has failed; `doubt` says that another process may
 --- see it otherwise.
 local function compile_all(units, options)
-  local results, why, code = gi.compile.batch(units, options)
+  local results, why, code = with_headers(gi.compile.batch, units, options)
   if results or code ~= "driver" then return must(results, why) end
   results = {}
   for i = 1, #units do results[i] = { message = why, log = why } end
@@ -119,7 +126,8 @@ end
 --- One source, for who waits for it; what is wrong with how it was asked for is the asker's.
 function operations.compile_one(m)
   local ok, results = attempt(function()
-    local code, log, kind, whole_log = core.compile.compile(m.source, m.options)
+    local code, log, kind, whole_log = with_headers(core.compile.compile, m.source,
+      m.options)
     return { code, log, kind, whole_log }
   end)
   if not ok then results = { misuse = results:gsub("^[^:]+:%d+: ", "") } end
@@ -228,8 +236,6 @@ function operations.floor(m, share)
 end
 
 -- The box ---------------------------------------------------------------------------------------
-
-local boxed = false
 
 -- luacheck: push ignore 122
 --- Functions of Lua that would not work in a box, or not say why: its own files are made in /tmp,

@@ -1,0 +1,19 @@
+/* inside.h - what the files of this room know of each other. Private to src/compile. */
+#ifndef GILUA_COMPILE_INSIDE_H
+#define GILUA_COMPILE_INSIDE_H
+
+#include "compile/compile.h"
+
+/* For sources that are called `name` and begin with `text`, #include lines: what compile_behind
+** takes, until the next call; NULL where these lines are to be compiled with each source. With
+** eager: many sources will begin so. */
+const char *compile_headers(Compiler *c, const char *text, const char *name,
+                            const CompileOptions *options, bool eager);
+
+/* compile_one with the result of compile_headers. What comes of a source is the same with and
+** without. */
+bool compile_behind(Compiler *c, const char *source, size_t len, const char *name,
+                    const CompileOptions *options, const char *headers, CompileResult *out,
+                    gi_err *err);
+
+#endif
