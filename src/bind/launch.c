@@ -113,6 +113,7 @@ bool bind_read_launch(lua_State *L, int index, DeviceModule *m, BindLaunch *out,
     l->check_races = read_races(L, index);
     l->refuse_benign_races = bind_option_enum(L, index, "benign_races", benign, 0) == 1;
     l->backwards = bind_option_bool(L, index, "backwards", false);
+    l->threads = (int)bind_option_int(L, index, "threads", 1);
     l->keep_variables = bind_option_bool(L, index, "keep_variables", false);
     l->cache = (DeviceCache)bind_option_enum(L, index, "cache", caches, CACHE_DEFAULT);
     l->carveout = (int)bind_option_int(L, index, "carveout", -1);

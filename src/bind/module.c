@@ -126,13 +126,14 @@ void bind_module_class(lua_State *L) {
         {"launch", bind_module_launch,
          "module:launch{ kernel, grid, block, shared, args, fill, cache, carveout, timeout_s, "
          "budget, print, count_uninitialised, check_races, benign_races, max_faults, backwards, "
-         "keep_variables } "
+         "threads, keep_variables } "
          "-> measurement",
          "Runs a kernel, its device variables as the code or the host left them (keep_variables: "
          "as the launches before did) and the buffers in fill full of the sentinel; what it does "
          "wrong is in the measurement's status and "
          "message, all of up to max_faults (1) faults in its faults, what is none in its warnings. "
-         "backwards: on the virtual GPU the last block begins first. "
+         "backwards: on the virtual GPU the last block begins first. threads: there, how many "
+         "cores may run blocks side by side (1); answers, faults and ticks are the same. "
          "Device printf goes to io.write unless print is false (cuda: to stdout)."},
         {"time", bind_module_time,
          "module:time{ launch fields, min_samples, max_samples, warmup, rel_error, stop_above_ns, "

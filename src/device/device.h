@@ -151,6 +151,7 @@ typedef struct DeviceLaunch {
     EmuRaces check_races;
     bool refuse_benign_races;
     bool backwards;
+    int threads;
     void (*print)(void *user, const char *text, size_t len);
     void *print_user;
 } DeviceLaunch;

@@ -215,6 +215,7 @@ static EmuLaunch in_emu_words(const DeviceLaunch *l) {
                        .check_races = l->check_races,
                        .refuse_benign_races = l->refuse_benign_races,
                        .backwards = l->backwards,
+                       .threads = l->threads,
                        .interrupt = l->interrupt,
                        .print = l->print,
                        .print_user = l->print_user};

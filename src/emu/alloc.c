@@ -18,14 +18,14 @@ enum { QUARANTINE = 1 << 16, BIG = 1 << 20, LITTLE = 4096 };
 /* --- memory of the emulator's own --- */
 
 /* Pages that are there once somebody touches them. */
-static uint8_t *memory_new(size_t size) {
+uint8_t *pages_new(size_t size) {
     if (size < BIG) return calloc(1, size ? size : 1);
     int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
     void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, flags, -1, 0);
     return p == MAP_FAILED ? NULL : p;
 }
 
-static void memory_free(uint8_t *data, size_t size) {
+void pages_free(uint8_t *data, size_t size) {
     if (size < BIG) free(data);
     else munmap(data, size);
 }
@@ -115,7 +115,7 @@ static void drop_freed(Emu *e, Window *w, int from, int to) {
 /* It goes; who had it, and who freed it, is remembered. */
 static void end(Emu *e, Alloc *a, const char *who) {
     leave_list(e, a);
-    if (a->is_owned) memory_free(a->data, (size_t)a->size);
+    if (a->is_owned) pages_free(a->data, (size_t)a->size);
     free(a->touched);
     free(a->written);
     *a = (Alloc){.address = a->address,
@@ -225,7 +225,7 @@ uint64_t emu_map(Emu *e, void *data, size_t size_bytes, bool read_only, const ch
 }
 
 uint64_t emu_alloc(Emu *e, size_t size_bytes, const char *label, gi_err *err) {
-    uint8_t *data = size_bytes <= OFFSET_MASK ? memory_new(size_bytes) : NULL;
+    uint8_t *data = size_bytes <= OFFSET_MASK ? pages_new(size_bytes) : NULL;
     if (data == NULL) {
         gi_fail(err, "nomem", "no memory for '%s' of %zu bytes", label ? label : "buffer",
                 size_bytes);

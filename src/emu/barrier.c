@@ -4,7 +4,7 @@
 ** wait until those have come, too, or have ended. An .aligned barrier (every bar is one) must be
 ** the same instruction for all of them; of the others the same barrier is enough.
 */
-#include "emu/core.h"
+#include "emu/view.h"
 
 #include <string.h>
 
@@ -52,6 +52,7 @@ static void release(Machine *m, int id) {
         warps |= 1u << i;
         if (w->clock > clock) clock = w->clock;
     }
+    if (m->view) view_meet(m, warps, TRACE_MEET);
     for (int i = 0; i < m->n_warps; i++) {
         Warp *w = &m->warp[i];
         if (!(warps >> i & 1)) continue;

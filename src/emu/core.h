@@ -291,6 +291,7 @@ struct Emu {
     int n_tex, cap_tex;
     bool avx2;
     bool plain; /* tests: slow operations lane by lane, see rows.h */
+    uint64_t batch; /* tests: warp instructions of a batch, see threads.c; 0: as it thinks best */
 };
 
 /* Address windows that are not allocations. */
@@ -428,6 +429,8 @@ typedef struct Block {
 } Block;
 
 typedef struct Shadow Shadow; /* shadow.c: uninitialised reads and races */
+typedef struct View View;     /* view.h: memory as a thread of several has it */
+typedef struct Team Team;     /* threads.c */
 
 /* What a texture instruction fetched last. Neighbouring warps often ask for the same texels: then
 ** the offsets, the cost model's lines and, of a constant texture, the values are those of last
@@ -471,6 +474,8 @@ struct Machine {
     unsigned polls;
     double begun; /* processor time when the launch began */
     Shadow *shadow;
+    View *view; /* NULL: the launch has memory for itself */
+    Team *team; /* NULL: one thread */
     Cost cost;
     Fetch *fetches, **fetch; /* per texture instruction of the module; they change places */
     int64_t budget;
@@ -556,6 +561,8 @@ const Alloc *alloc_near(const Emu *e, uint64_t address);
 static inline uint64_t alloc_place(const Alloc *a, uint64_t address) {
     return address - a->address + a->place;
 }
+uint8_t *pages_new(size_t size); /* all zeros; NULL: there is none */
+void pages_free(uint8_t *data, size_t size);
 uint64_t alloc_new(Emu *e, Alloc what, const char *label); /* its address */
 bool alloc_at(Emu *e, uint64_t address, Alloc what, const char *label, gi_err *err);
 void alloc_free(Emu *e, uint32_t row);
@@ -626,9 +633,23 @@ static inline void warp_fence(Warp *w) {
     w->asked = w->fenced = true;
 }
 
+/* launch.c: what a Machine has for itself, but its shadow; and the other way round. */
+bool machine_open(Machine *m);
+void machine_close(Machine *m);
+void machine_forget_fetches(Machine *m);
+
 /* turns.c: runs the launch's blocks to their end, or false. */
 bool turns_run(Machine *m);
+/* Blocks `from` to `to` of the launch, none of which waits for another; false: they did not end. */
+bool turns_batch(Machine *m, uint64_t from, uint64_t to);
+void turns_forget(Machine *m); /* blocks that have begun will not go on */
 void turns_free(Machine *m);
+
+/* threads.c: blocks of a launch side by side. Is it worth while, from block `next` on? Then the
+** block to go on with: as far as there, all is as after one block after the other. */
+bool threads_worth(Machine *m, uint64_t next, uint64_t blocks);
+uint64_t threads_run(Machine *m, uint64_t next, uint64_t blocks);
+void threads_free(Machine *m);
 
 /* barrier.c: barriers of the block. In Ins.x of one: */
 enum { BAR_SYNC, BAR_ARRIVE, BAR_RED_POPC, BAR_RED_AND, BAR_RED_OR, BAR_KIND = 15 };

@@ -201,6 +201,35 @@ void cost_begin(Machine *m, int resident, int spilled) {
     }
 }
 
+void cost_begin_beside(Machine *m, const Machine *like) {
+    const Cost *from = &like->cost;
+    m->cost = (Cost){.l1_lines = from->l1_lines,
+                     .miss_l2 = from->miss_l2,
+                     .miss_dram = from->miss_dram,
+                     .spilled = from->spilled,
+                     .count = gi_alloc((size_t)(m->mod->n_blocks + 1) * sizeof *from->count),
+                     .l1 = gi_alloc(from->l1_lines * sizeof *from->l1)};
+}
+
+void cost_move(Machine *m, Machine *from) {
+    Cost *to = &m->cost, *c = &from->cost;
+    for (int i = 0; i < m->mod->n_blocks; i++) {
+        to->count[i].runs += c->count[i].runs;
+        to->count[i].lanes += c->count[i].lanes;
+        c->count[i] = (CostCount){0};
+    }
+    for (int k = 0; k < PIPES; k++) to->extra[k] += c->extra[k], c->extra[k] = 0;
+    to->l2_sectors += c->l2_sectors;
+    c->l2_sectors = 0;
+}
+
+void cost_forget(Machine *m) {
+    Cost *c = &m->cost;
+    memset(c->count, 0, (size_t)(m->mod->n_blocks + 1) * sizeof *c->count);
+    memset(c->extra, 0, sizeof c->extra);
+    c->l2_sectors = c->dram_sectors = 0;
+}
+
 void cost_free(Cost *c) {
     free(c->count);
     free(c->l1);
@@ -214,10 +243,18 @@ void cost_block_begin(Machine *m) {
 }
 
 void cost_block_end(Machine *m) {
-    Cost *c = &m->cost;
     double slowest = 0;
+    if (m->view) {
+        view_meet(m, m->n_warps < LANES ? (1u << m->n_warps) - 1 : FULL_MASK, TRACE_END);
+        return;
+    }
     for (int i = 0; i < m->n_warps; i++)
         if (m->warp[i].clock > slowest) slowest = m->warp[i].clock;
+    cost_block_took(m, slowest);
+}
+
+void cost_block_took(Machine *m, double slowest) {
+    Cost *c = &m->cost;
     slowest += m->model->block_ticks + c->spilled * m->model->latency_l1;
     c->extra[PIPE_GLOBAL] += 3.0 * c->spilled * m->n_warps;
     c->extra[PIPE_ISSUE] += 3.0 * c->spilled * m->n_warps;
@@ -228,6 +265,10 @@ void cost_block_end(Machine *m) {
 
 void cost_meet(Machine *m, Alloc *a) {
     Emu *e = m->emu;
+    if (m->view) { /* which number it gets depends on the blocks before */
+        view_leave(m, VIEW_LEFT);
+        return;
+    }
     a->order = ++m->cost.order;
     gi_grow(e->met, e->n_met, e->cap_met);
     e->met[e->n_met++] = (int)(a - e->alloc);
@@ -243,7 +284,8 @@ static inline uint32_t count4(uint32_t bits) { /* set bits among four */
 
 /* Marks sectors of one 128-byte line of an allocation as seen in this launch; how many were not
 ** seen before. */
-static inline uint32_t touch(Alloc *a, uint64_t line, uint32_t sectors) {
+static inline uint32_t touch(Machine *m, Alloc *a, uint64_t line, uint32_t sectors, bool is_load) {
+    if (m->view) return view_touch(m, a, line, sectors, is_load);
     uint64_t first = (line << 2) & (OFFSET_MASK >> 5);
     if (first / 64 >= a->touched_words) return 0;
     uint64_t bits = (uint64_t)sectors << (first & 63), old = a->touched[first / 64];
@@ -271,12 +313,13 @@ static inline Alloc *alloc_of_line(Machine *m, uint64_t line) {
 /* What the L1 does not have travels from L2, and for the first time from DRAM: sectors in the low
 ** and in the high half of the result. Without branches on what is found, for hits and misses follow
 ** each other unpredictably. `a` is the line's, or NULL: these sectors came from DRAM before. */
-static inline uint32_t fetch_entry(CostLine *e, CostLine want, Alloc *a, uint64_t *state) {
+static inline uint32_t fetch_entry(Machine *m, CostLine *e, CostLine want, Alloc *a,
+                                   uint64_t *state) {
     CostLine old = *e, kept = (old ^ want) <= CACHED_SECTORS ? old : 0;
     uint32_t missing = (uint32_t)(want & ~kept) & CACHED_SECTORS;
     *state += old != kept; /* another line leaves */
     *e = want | kept;
-    return count4(missing) | (a ? touch(a, want >> 4, missing) : 0) << 16;
+    return count4(missing) | (a ? touch(m, a, want >> 4, missing, true) : 0) << 16;
 }
 
 /* Under which a line is found: independent of the history of allocations. */
@@ -287,7 +330,7 @@ static inline uint64_t line_name(const Alloc *a, uint64_t line) {
 static inline uint32_t fetch_line(Machine *m, Alloc *a, uint64_t line, uint32_t sectors) {
     uint64_t name = line_name(a, line);
     Cost *c = &m->cost;
-    return fetch_entry(&c->l1[l1_place(c, name)], name << 4 | sectors, a, &c->state);
+    return fetch_entry(m, &c->l1[l1_place(c, name)], name << 4 | sectors, a, &c->state);
 }
 
 /* Adds sectors from L2 (low half) and DRAM (high half); says how far the data came, as above. */
@@ -298,13 +341,13 @@ static inline int add_sectors(Cost *c, uint32_t moved) {
 }
 
 /* A store goes through to L2 whatever the L1 holds. */
-static inline uint32_t store_line(Alloc *a, uint64_t line, uint32_t sectors) {
-    return count4(sectors) | (a ? touch(a, line, sectors) : 0) << 16;
+static inline uint32_t store_line(Machine *m, Alloc *a, uint64_t line, uint32_t sectors) {
+    return count4(sectors) | (a ? touch(m, a, line, sectors, false) : 0) << 16;
 }
 
 static inline uint32_t traffic(Machine *m, Alloc *a, CostKind kind, uint64_t line,
                                uint32_t sectors) {
-    if (kind == COST_KIND_STORE || kind == COST_KIND_ATOMIC) return store_line(a, line, sectors);
+    if (kind == COST_KIND_STORE || kind == COST_KIND_ATOMIC) return store_line(m, a, line, sectors);
     return fetch_line(m, a, line, sectors);
 }
 
@@ -407,25 +450,29 @@ static double texture_passes(const uint64_t at[LANES], uint32_t mask, unsigned b
     return clocks / 4 - 1;
 }
 
-void cost_lanes(Machine *m, Warp *w, const uint64_t at[LANES], uint32_t mask, CostKind kind) {
-    LineSet set;
-    lines_collect(&set, at, mask);
+void cost_lines(Machine *m, Warp *w, const LineSet *set, CostKind kind) {
     uint32_t moved = 0;
     uint64_t sectors = 0, id = UINT64_MAX;
     Alloc *a = NULL;
-    for (int i = 0; i < set.n; i++) {
-        if (set.line[i] >> (ID_SHIFT - 7) != id) {
-            id = set.line[i] >> (ID_SHIFT - 7);
-            a = alloc_of_line(m, set.line[i]);
+    for (int i = 0; i < set->n; i++) {
+        if (set->line[i] >> (ID_SHIFT - 7) != id) {
+            id = set->line[i] >> (ID_SHIFT - 7);
+            a = alloc_of_line(m, set->line[i]);
         }
-        moved += traffic(m, a, kind, set.line[i], set.sectors[i]);
-        sectors += count4(set.sectors[i]);
+        moved += traffic(m, a, kind, set->line[i], set->sectors[i]);
+        sectors += count4(set->sectors[i]);
     }
     int from = add_sectors(&m->cost, moved);
-    count_sectors(m, kind, sectors, (uint64_t)set.n);
+    count_sectors(m, kind, sectors, (uint64_t)set->n);
+    wait_for_memory(m, w, kind, from);
+}
+
+void cost_lanes(Machine *m, Warp *w, const uint64_t at[LANES], uint32_t mask, CostKind kind) {
+    LineSet set;
+    lines_collect(&set, at, mask);
     if (kind == COST_KIND_TEXTURE)
         m->cost.extra[PIPE_TEXTURE] += texture_passes(at, mask, 4, set.n);
-    wait_for_memory(m, w, kind, from);
+    cost_lines(m, w, &set, kind);
 }
 
 void cost_constant(Machine *m, Warp *w, const uint64_t at[LANES], uint32_t mask) {
@@ -497,11 +544,12 @@ static bool all_cached(const Cost *c, const CostMemo *memo) {
 }
 
 /* Fetches what memo holds. a: as for fetch_entry. */
-static inline uint32_t fetch_memo(Cost *c, CostMemo *memo, Alloc *a) {
+static inline uint32_t fetch_memo(Machine *m, CostMemo *memo, Alloc *a) {
+    Cost *c = &m->cost;
     uint32_t moved = 0;
     uint64_t state = c->state;
     for (int i = 0; i < memo->n; i++)
-        moved += fetch_entry(&c->l1[memo->place[i]], memo->want[i], a, &state);
+        moved += fetch_entry(m, &c->l1[memo->place[i]], memo->want[i], a, &state);
     memo->epoch = c->epoch;
     memo->state = state == c->state ? state : 0; /* did its lines drive out one another? */
     c->state = state;
@@ -512,8 +560,8 @@ void cost_texels(Machine *m, Warp *w, CostMemo *memo) {
     Cost *c = &m->cost;
     uint32_t moved = 0;
     if (memo->state == c->state || all_cached(c, memo)) memo->state = c->state;
-    else if (memo->epoch) moved = fetch_memo(c, memo, NULL);
-    else moved = fetch_memo(c, memo, memo->row < 0 ? NULL : &m->emu->alloc[memo->row]);
+    else if (memo->epoch) moved = fetch_memo(m, memo, NULL);
+    else moved = fetch_memo(m, memo, memo->row < 0 ? NULL : &m->emu->alloc[memo->row]);
     int from = add_sectors(c, moved);
     count_sectors(m, COST_KIND_TEXTURE, memo->sectors, (uint64_t)memo->n);
     m->cost.extra[PIPE_TEXTURE] += memo->wavefronts;

@@ -194,8 +194,14 @@ int cost_resident(const EmuModel *model, int threads, int registers, size_t shar
 ** memory a thread. */
 void cost_begin(struct Machine *m, int resident, int spilled);
 void cost_free(Cost *c);
+/* For a machine that runs blocks beside those of `like`. */
+void cost_begin_beside(struct Machine *m, const struct Machine *like);
+/* What blocks that `from` ran have cost, their time apart (cost_block_took), goes over to m. */
+void cost_move(struct Machine *m, struct Machine *from);
+void cost_forget(struct Machine *m); /* … stays nobody's */
 void cost_block_begin(struct Machine *m);
 void cost_block_end(struct Machine *m);
+void cost_block_took(struct Machine *m, double slowest); /* its slowest warp */
 void cost_finish(struct Machine *m, int resident);
 
 /* Memory traffic of one warp access. Offsets are in bytes from the start of the allocation. */
@@ -212,6 +218,8 @@ void cost_texels(struct Machine *m, struct Warp *w, CostMemo *memo);
 ** byte offsets of an allocation. */
 void cost_collect(struct Machine *m, CostMemo *memo, uint32_t alloc, const uint32_t offset[32],
                   const int32_t inside[32], uint32_t seen, unsigned bytes);
+/* The same of lines of one allocation or of several. */
+void cost_lines(struct Machine *m, struct Warp *w, const LineSet *set, CostKind kind);
 void cost_lanes(struct Machine *m, struct Warp *w, const uint64_t at[32], uint32_t mask,
                 CostKind kind);
 void cost_local(struct Machine *m, struct Warp *w, const uint64_t at[32], uint32_t mask,

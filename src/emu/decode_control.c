@@ -1,5 +1,6 @@
 /* decode_control.c - branches, barriers, moves and address conversions. */
 #include "emu/decode.h"
+#include "emu/view.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -138,6 +139,7 @@ static bool decode_prefetch(Decoder *d) {
 /* --- moves --- */
 
 static bool do_clock(Machine *m, Warp *w, const Ins *in) {
+    if (m->view) return view_leave(m, VIEW_UNSUITED);
     double clock = warp_clock(w, in);
     if (clock < 0) clock = 0;
     uint64_t value = (uint64_t)clock;

@@ -413,7 +413,7 @@ static bool atom_place(const Machine *m, const Warp *w, const AtomForm *f, const
     if (m->shadow) return false;
     if (!shared) {
         Alloc *a = alloc_of(m->emu, first);
-        if (a == NULL || a->watched || a->read_only || a->is_const) return false;
+        if (a == NULL || a->watched || a->read_only || a->is_const || m->view) return false;
         *to = (AtomPlace){a->data, a->address, a};
         size = a->size;
     }

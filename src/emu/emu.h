@@ -250,6 +250,8 @@ typedef struct EmuLaunch {
                                   more than fit on the GPU are refused */
     bool backwards;            /* blocks begin in the order of their index from the last to the
                                   first: on a GPU any order is possible */
+    int threads;               /* cores that may run blocks side by side; 0, 1: one. Every answer,
+                                  fault and tick is the same */
     const volatile int *interrupt; /* polled now and then; may be NULL */
     void (*print)(void *user, const char *text, size_t len); /* device printf; NULL = dropped */
     void *print_user;

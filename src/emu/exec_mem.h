@@ -74,6 +74,17 @@ static bool generic_shared(Machine *m, Warp *w, const MemForm *f, uint64_t *at, 
     return true;
 }
 
+/* As one of several threads has the memory; at: offsets. */
+static __attribute__((noinline)) uint8_t *apart(Machine *m, const Warp *w, const MemForm *f,
+                                                const Alloc *alloc, const uint64_t *at,
+                                                Pattern pattern) {
+    uint64_t first = at[__builtin_ctz(w->active)], bytes = (uint64_t)f->size * f->count;
+    if (pattern == LANES_ANY)
+        return view_lanes(m, alloc, at, w->active, (unsigned)bytes, f->is_store);
+    if (pattern == LANES_DENSE) bytes *= (unsigned)__builtin_popcount(w->active);
+    return view_bytes(m, alloc, first, bytes, f->is_store);
+}
+
 static bool global_access(Machine *m, Warp *w, const Ins *in, const MemForm *f, uint64_t *at) {
     int first = __builtin_ctz(w->active);
     unsigned bytes = (unsigned)f->size * f->count;
@@ -84,8 +95,11 @@ static bool global_access(Machine *m, Warp *w, const Ins *in, const MemForm *f, 
         (f->space == PTX_CONST && !alloc->is_const) || alloc->watched ||
         !pattern_inside(w, at, alloc->address, alloc->size, bytes, pattern))
         return mem_slow(m, w, in, f, at);
-    if (f->is_store) store_rows(w, f, alloc->data, at, pattern), w->moved = true;
-    else load_rows(w, f, alloc->data, at, pattern);
+    uint8_t *data = alloc->data;
+    if (m->view && !alloc->is_const) data = apart(m, w, f, alloc, at, pattern);
+    if (data == NULL) return false;
+    if (f->is_store) store_rows(w, f, data, at, pattern), w->moved = true;
+    else load_rows(w, f, data, at, pattern);
     if (f->space == PTX_CONST) {
         if (!f->is_repeat)
             cost_constant(m, w, at, pattern == LANES_UNIFORM ? w->active & -w->active : w->active);

@@ -118,25 +118,28 @@ static int give_registers(Machine *m, int *spilled) {
 
 /* --- the launch --- */
 
-static bool open_machine(Machine *m) {
-    size_t sites = (size_t)m->mod->n_fetches + 1, fetches = sites * sizeof *m->fetches;
-    m->fetches = aligned_alloc(64, fetches); /* its rows are read as vectors */
+void machine_forget_fetches(Machine *m) {
+    size_t sites = (size_t)m->mod->n_fetches + 1;
+    memset(m->fetches, 0, sites * sizeof *m->fetches);
+    for (size_t i = 0; i < sites; i++) m->fetch[i] = &m->fetches[i];
+}
+
+bool machine_open(Machine *m) {
+    size_t sites = (size_t)m->mod->n_fetches + 1;
+    m->fetches = aligned_alloc(64, sites * sizeof *m->fetches); /* its rows are read as vectors */
     if (m->fetches == NULL)
         return fault_raise(m, NULL, NULL, ALL_LANES, EMU_OUT_OF_MEMORY,
                            "no host memory for a launch");
-    memset(m->fetches, 0, fetches);
     m->fetch = gi_alloc(sites * sizeof *m->fetch);
-    for (size_t i = 0; i < sites; i++) m->fetch[i] = &m->fetches[i];
+    machine_forget_fetches(m);
     m->spare = gi_alloc((size_t)m->n_warps * sizeof *m->spare);
-    m->shadow = shadow_new(m);
     return true;
 }
 
-static void close_machine(Machine *m) {
+void machine_close(Machine *m) {
     turns_free(m);
     for (int i = 0; i < m->n_spare; i++) warp_store_free(&m->spare[i]);
     free(m->spare);
-    shadow_free(m);
     cost_free(&m->cost);
     free(m->fetch);
     free(m->fetches);
@@ -205,13 +208,16 @@ static void run(Machine *m) {
     double warps = m->model->max_threads_per_sm / LANES;
     m->result->occupancy = warps > 0 ? resident * m->n_warps / warps : 0;
     if (m->result->occupancy > 1) m->result->occupancy = 1;
-    if (open_machine(m)) {
+    if (machine_open(m)) {
+        m->shadow = shadow_new(m);
         note_constant_textures(m->emu);
         cost_begin(m, resident, spilled);
         turns_run(m);
         cost_finish(m, resident);
     }
-    close_machine(m);
+    threads_free(m);
+    shadow_free(m);
+    machine_close(m);
 }
 
 /* All but the room for findings, which are set as they are made. */

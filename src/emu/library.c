@@ -7,6 +7,7 @@
 #include "emu/library.h"
 
 #include "emu/format.h"
+#include "emu/view.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -73,6 +74,7 @@ static bool print_lane(Machine *m, Warp *w, const Ins *in, int lane, uint64_t fo
 /* Where nobody reads what is printed, lanes with one format have one result: a kernel that prints
 ** without end is not slower for it than its budget foresees. */
 bool library_print(Machine *m, Warp *w, const Ins *in) {
+    if (m->view) return view_leave(m, VIEW_UNSUITED);
     const CallForm *f = &w->code->call[in->imm];
     uint64_t last = 0;
     int32_t count = 0;
@@ -143,6 +145,7 @@ static uint64_t new_object(Machine *m, const Warp *w, int lane, uint64_t size) {
 
 /* Of no bytes there is an object, too. */
 bool library_malloc(Machine *m, Warp *w, const Ins *in) {
+    if (m->view) return view_leave(m, VIEW_UNSUITED);
     const CallForm *f = &w->code->call[in->imm];
     for (uint32_t left = w->active; left; left &= left - 1) {
         int lane = __builtin_ctz(left);
@@ -168,6 +171,7 @@ static bool free_object(Machine *m, Warp *w, const Ins *in, int lane, uint64_t a
 }
 
 bool library_free(Machine *m, Warp *w, const Ins *in) {
+    if (m->view) return view_leave(m, VIEW_UNSUITED);
     const CallForm *f = &w->code->call[in->imm];
     for (uint32_t left = w->active; left; left &= left - 1) {
         int lane = __builtin_ctz(left);

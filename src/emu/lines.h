@@ -3,7 +3,7 @@
 #ifndef GILUA_EMU_LINES_H
 #define GILUA_EMU_LINES_H
 
-#include "emu/core.h"
+#include "emu/view.h"
 
 #include <string.h>
 
@@ -28,8 +28,11 @@ static inline void count_sectors(Machine *m, CostKind kind, uint64_t sectors, ui
 }
 
 static inline void wait_for_memory(Machine *m, Warp *w, CostKind kind, int from) {
-    if (kind == COST_KIND_STORE || from == 0) return;
-    w->clock += from == 2 ? m->cost.miss_dram : m->cost.miss_l2;
+    bool waits = kind != COST_KIND_STORE && from > 0;
+    if (waits) w->clock += from == 2 ? m->cost.miss_dram : m->cost.miss_l2;
+    if (m->view == NULL) return;
+    if (waits && from == 2) view_waited(m, w);
+    else view_passed(m);
 }
 
 /* By a table of the lines met, counted from 1. Which lane meets a new one cannot be foretold: there
@@ -208,6 +211,10 @@ static inline uint64_t lines_load(Cost *c, const Alloc *a, const LineSet *set,
 }
 
 static inline void lines_charge(Machine *m, Warp *w, Alloc *a, const LineSet *set, CostKind kind) {
+    if (m->view) {
+        cost_lines(m, w, set, kind);
+        return;
+    }
     Cost *c = &m->cost;
     bool stores = kind == COST_KIND_STORE || kind == COST_KIND_ATOMIC;
     LinePlaces places;

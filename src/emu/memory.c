@@ -1,6 +1,7 @@
 /* memory.c - every access the fast paths of exec_mem.h leave over: lane by lane, each checked for
 ** bounds, alignment and permission, in lane order. */
 #include "emu/lanes.h"
+#include "emu/view.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -112,7 +113,10 @@ static uint8_t *global_at(const Access *a) {
         raise_misaligned(a);
         return NULL;
     }
-    return in->data + offset;
+    if (a->m->view == NULL) return in->data + offset;
+    if (!a->is_write) view_read(a->m, in, offset, a->bytes);
+    uint8_t *data = view_bytes(a->m, in, offset, a->bytes, a->is_write);
+    return data ? data + offset : NULL;
 }
 
 static uint8_t *param_at(const Access *a) {
@@ -154,6 +158,10 @@ uint8_t *mem_atomic(Machine *m, Warp *w, const Ins *in, int lane, PtxSpace space
                     unsigned bytes, unsigned order) {
     Access a = {m, w, in, lane, space, address, bytes, true, (uint8_t)order};
     resolve_generic(&a);
+    if (m->view && a.space != PTX_LOCAL && a.space != PTX_SHARED) {
+        view_leave(m, VIEW_UNSUITED);
+        return NULL;
+    }
     if (a.space != PTX_LOCAL) return host_at(&a, NULL);
     fault_raise(m, w, in, lane, EMU_LAUNCH_ERROR, "atomic operation on local memory");
     return NULL;

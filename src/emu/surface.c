@@ -6,6 +6,7 @@
 */
 #include "emu/decode.h"
 #include "emu/tex.h"
+#include "emu/view.h"
 
 #include <string.h>
 
@@ -102,6 +103,7 @@ static const TexSlot *surface_slot(Machine *m, Warp *w, const Ins *in, const Tex
 /* --- a warp --- */
 
 static bool do_surface(Machine *m, Warp *w, const Ins *in) {
+    if (m->view) return view_leave(m, VIEW_UNSUITED);
     const TexForm *f = &w->code->tex[in->imm];
     const U64 *handle = (const U64 *)(const void *)row_at(w, f->handle);
     uint64_t at[LANES] = {0};

@@ -16,8 +16,11 @@
 ** From then on turns are short. All of this follows from what the kernel does and never from a
 ** clock, so equal launches run equally. Who waits for what never happens does so until the budget
 ** ends.
+**
+** Where a launch has threads (threads.c), batches of blocks run side by side instead, as long as no
+** block waits for another.
 */
-#include "emu/core.h"
+#include "emu/view.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -289,6 +292,11 @@ bool turns_run(Machine *m) {
     m->turn = m->launch->cooperative ? SHORT_TURN : TURN;
     m->begun = m->launch->timeout_s > 0 ? processor_seconds() : 0;
     while (next < blocks || m->n_open > 0) {
+        if (m->n_open == 0 && threads_worth(m, next, blocks)) {
+            next = threads_run(m, next, blocks);
+            if (m->ended) return false;
+            continue;
+        }
         for (int n = wanted(m); n > 0 && next < blocks && m->n_open < m->resident; n--) {
             if ((next & 255) == 0 && m->launch->interrupt && *m->launch->interrupt)
                 return fault_raise(m, NULL, NULL, ALL_LANES, EMU_ABORTED, "interrupted");
@@ -298,6 +306,25 @@ bool turns_run(Machine *m) {
         if (!run_open(m)) return false;
     }
     return true;
+}
+
+bool turns_batch(Machine *m, uint64_t from, uint64_t to) {
+    const unsigned *g = m->launch->grid;
+    uint64_t blocks = (uint64_t)g[0] * g[1] * g[2];
+    for (uint64_t i = from; i < to; i++) {
+        if (!begin_block(m, m->launch->backwards ? blocks - 1 - i : i)) return false;
+        while (m->n_open > 0) {
+            if (!run_open(m) || m->view->left) return false;
+            if (m->n_open > 0 && all_stuck(m)) return view_leave(m, VIEW_UNSUITED);
+        }
+    }
+    return true;
+}
+
+void turns_forget(Machine *m) {
+    for (int k = 0; k < m->n_made; k++)
+        for (int i = 0; i < m->n_warps; i++) warp_store_free(&m->open[k]->warp[i].s);
+    m->n_open = 0;
 }
 
 void turns_free(Machine *m) {

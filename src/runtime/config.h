@@ -17,6 +17,7 @@ typedef struct Config {
     bool skip;             /* repeats.skip 1: what changes nothing is not run again */
     char record[512];      /* record PATH: where to record; "" where not */
     uint64_t most_repeats; /* repeats.most N: of one launch; 0: no limit */
+    int threads;           /* threads N: cores for one launch; else all that the program may use */
 } Config;
 
 bool config_read(const char *folder, Config *out, gi_err *err);

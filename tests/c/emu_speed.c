@@ -1,8 +1,9 @@
 /* emu_speed.c - a benchmark, not a test: how fast the virtual GPU runs the NiftyReg kernel on a
 ** case of the brain's size (an ellipsoid of about 1.74 million voxels in 181 x 217 x 181).
 **
-** emu_speed [KERNEL.cu]   compiles with NVRTC; prints nanoseconds a warp instruction, thousand
-**                         million lane instructions a second, seconds for the whole case. */
+** emu_speed [KERNEL.cu [THREADS]]   compiles with NVRTC; prints nanoseconds a warp instruction,
+**                         thousand million lane instructions a second, seconds for the whole case.
+*/
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,7 +69,7 @@ static uint64_t linear(Emu *e, EmuModule *m, const char *name, const void *data,
     return handle;
 }
 
-static void run(const gi_buf *ptx) {
+static void run(const gi_buf *ptx, int threads) {
     EmuModel model = emu_model_round();
     Emu *e = emu_new(&model);
     gi_err err;
@@ -100,6 +101,7 @@ static void run(const gi_buf *ptx) {
                         .block = {192, 1, 1},
                         .grid = {(unsigned)(n + 5) / 6, 1, 1},
                         .shared_bytes = 6 * 256,
+                        .threads = threads,
                         .params = &out};
     double best = 1e9, best_cpu = 1e9;
     EmuResult r;
@@ -120,7 +122,7 @@ static void run(const gi_buf *ptx) {
     printf("speed        %8.2f 10^9 lane instructions/s (%.2f counting all 32 lanes)\n",
            (double)r.lane_instructions / best * 1e-9,
            32.0 * (double)r.warp_instructions / best * 1e-9);
-    printf("ticks        %8.0f (issue %.0f, memory %.0f, latency %.0f), occupancy %.2f\n", r.ticks,
+    printf("ticks        %8.17g (issue %.0f, memory %.0f, latency %.0f), occupancy %.2f\n", r.ticks,
            r.part_issue, r.part_memory, r.part_latency, r.occupancy);
     emu_unload(m);
     emu_free(e);
@@ -130,7 +132,7 @@ static void run(const gi_buf *ptx) {
 int main(int argc, char **argv) {
     gi_buf ptx = {0};
     if (!compile_kernel(argc > 1 ? argv[1] : "kernels/niftyreg/kernel.cu", &ptx)) return 1;
-    run(&ptx);
+    run(&ptx, argc > 2 ? atoi(argv[2]) : 1);
     gi_buf_free(&ptx);
     return 0;
 }

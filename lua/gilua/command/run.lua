@@ -70,6 +70,8 @@ local function options(command)
       ", ") },
     { name = "repeats", type = "integer", min = 1,
       doc = "run equal launches at most so often: NOT exact" },
+    { name = "threads", type = "integer", min = 1,
+      doc = "cores for one launch: all there are, if it is not named" },
     { name = "json", type = "string", doc = "the file for the findings and the table, as JSON" },
     { name = "gpu", default = "h200", doc = "which GPU it is" },
     positional = {},
@@ -181,6 +183,7 @@ local function write_config(folder, o, model)
   end
   if o.recording then lines[#lines + 1] = "record " .. o.recording end
   for check in pairs(o.checks) do lines[#lines + 1] = ("check.%s 1"):format(check) end
+  if o.threads then lines[#lines + 1] = ("threads %d"):format(o.threads) end
   if o.repeats then lines[#lines + 1] = ("repeats.most %d"):format(o.repeats) end
   textfile.write(folder .. "/config", table.concat(lines, "\n") .. "\n")
 end

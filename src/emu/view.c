@@ -1,0 +1,323 @@
+/* view.c - see view.h. */
+#include "emu/view.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SECTOR = 32 };
+
+static void add_place(ViewPlaces *list, uint32_t row, uint64_t at) {
+    gi_grow(list->at, list->n, list->cap);
+    list->at[list->n++] = (ViewPlace){row, (uint32_t)at};
+}
+
+static void add_trace(View *v, Trace t) {
+    gi_grow(v->trace, v->n_trace, v->cap_trace);
+    v->trace[v->n_trace++] = t;
+}
+
+/* --- parts --- */
+
+View *view_new(const Emu *e) {
+    View *v = gi_alloc(sizeof *v);
+    v->n_parts = e->n_alloc;
+    v->part = gi_alloc((size_t)e->n_alloc * sizeof *v->part);
+    return v;
+}
+
+/* Bytes before the first one of an allocation in its first sector's window. */
+static inline uint64_t shift_of(const Alloc *a) {
+    return a->place & OFFSET_MASK;
+}
+
+void view_free(View *v) {
+    for (int i = 0; i < v->n_used; i++) {
+        ViewPart *p = &v->part[v->used[i]];
+        pages_free(p->copy, p->words * 64 * SECTOR);
+        pages_free((uint8_t *)p->mask, p->words * 64 * sizeof *p->mask);
+        free(p->touched);
+        free(p->read);
+    }
+    free(v->part);
+    free(v->used);
+    free(v->dirty.at);
+    free(v->read.at);
+    free(v->trace);
+    free(v);
+}
+
+static uint32_t row_of(const Machine *m, const Alloc *a) {
+    return (uint32_t)(a - m->emu->alloc);
+}
+
+static ViewPart *part_of(Machine *m, const Alloc *a) {
+    View *v = m->view;
+    ViewPart *p = &v->part[row_of(m, a)];
+    if (p->touched) return p;
+    p->words = (size_t)(a->size / SECTOR / 64 + 2); /* as cost_meet has it */
+    p->touched = gi_alloc(p->words * sizeof *p->touched);
+    p->read = gi_alloc(p->words * sizeof *p->read);
+    if (a->touched) memcpy(p->touched, a->touched, a->touched_words * sizeof *a->touched);
+    gi_grow(v->used, v->n_used, v->cap_used);
+    v->used[v->n_used++] = (int)row_of(m, a);
+    return p;
+}
+
+/* Room for what is written; false where there is none. */
+static bool open_part(Machine *m, ViewPart *p) {
+    if (p->mask) return true;
+    p->copy = pages_new(p->words * 64 * SECTOR);
+    p->mask = (uint32_t *)(void *)pages_new(p->words * 64 * sizeof *p->mask);
+    if (p->copy && p->mask) return true;
+    if (p->copy) pages_free(p->copy, p->words * 64 * SECTOR);
+    if (p->mask) pages_free((uint8_t *)p->mask, p->words * 64 * sizeof *p->mask);
+    p->copy = NULL;
+    p->mask = NULL;
+    return view_leave(m, VIEW_UNSUITED);
+}
+
+bool view_leave(Machine *m, ViewLeft why) {
+    if (m->view->left < why) m->view->left = why;
+    m->ended = true;
+    return false;
+}
+
+/* --- bytes --- */
+
+static void copy_sector(const Alloc *a, ViewPart *p, uint64_t sector) {
+    uint64_t shift = shift_of(a), from = sector * SECTOR, to = from + SECTOR;
+    if (from < shift) from = shift;
+    if (to > a->size + shift) to = a->size + shift;
+    memcpy(p->copy + from, a->data + (from - shift), to - from);
+}
+
+/* Bytes `from` to `to` of the part, all in one sector, are about to be written. */
+static inline void write_sector(Machine *m, const Alloc *a, ViewPart *p, uint64_t from,
+                                uint64_t to) {
+    uint64_t sector = from / SECTOR, n = to - from;
+    uint32_t bits = (n >= SECTOR ? FULL_MASK : (1u << n) - 1) << from % SECTOR;
+    uint32_t old = p->mask[sector];
+    if (old == 0) {
+        if (bits != FULL_MASK) copy_sector(a, p, sector);
+        add_place(&m->view->dirty, row_of(m, a), sector);
+        p->n_dirty++;
+    }
+    p->mask[sector] = old | bits;
+}
+
+uint8_t *view_bytes(Machine *m, const Alloc *a, uint64_t offset, uint64_t bytes, bool is_write) {
+    ViewPart *p = part_of(m, a);
+    uint64_t shift = shift_of(a), from = offset + shift, end = from + bytes;
+    if (!is_write && p->n_dirty == 0) return a->data;
+    if (!open_part(m, p)) return NULL;
+    if (is_write) {
+        for (uint64_t at = from, to; at < end; at = to) {
+            to = (at / SECTOR + 1) * SECTOR < end ? (at / SECTOR + 1) * SECTOR : end;
+            write_sector(m, a, p, at, to);
+        }
+        return p->copy + shift;
+    }
+    uint32_t written = 0;
+    for (uint64_t s = from / SECTOR; s <= (end - 1) / SECTOR; s++) written |= p->mask[s];
+    if (written == 0) return a->data;
+    for (uint64_t s = from / SECTOR; s <= (end - 1) / SECTOR; s++)
+        if (p->mask[s] == 0) copy_sector(a, p, s);
+    return p->copy + shift;
+}
+
+uint8_t *view_lanes(Machine *m, const Alloc *a, const uint64_t at[LANES], uint32_t mask,
+                    unsigned bytes, bool is_write) {
+    ViewPart *p = part_of(m, a);
+    uint64_t shift = shift_of(a);
+    uint32_t written = 0;
+    if (!is_write && p->n_dirty == 0) return a->data;
+    if (!open_part(m, p)) return NULL;
+    for (uint32_t left = mask; left; left &= left - 1) {
+        uint64_t from = at[__builtin_ctz(left)] + shift;
+        if (is_write) write_sector(m, a, p, from, from + bytes);
+        else written |= p->mask[from / SECTOR];
+    }
+    if (is_write) return p->copy + shift;
+    if (written == 0) return a->data;
+    for (uint32_t left = mask; left; left &= left - 1) {
+        uint64_t sector = (at[__builtin_ctz(left)] + shift) / SECTOR;
+        if (p->mask[sector] == 0) copy_sector(a, p, sector);
+    }
+    return p->copy + shift;
+}
+
+/* --- sectors --- */
+
+static void note_read(Machine *m, const Alloc *a, ViewPart *p, uint64_t word, uint64_t bits) {
+    if (p->read[word] == 0) add_place(&m->view->read, row_of(m, a), word);
+    p->read[word] |= bits;
+}
+
+void view_read(Machine *m, const Alloc *a, uint64_t offset, unsigned bytes) {
+    uint64_t first = (offset + shift_of(a)) / SECTOR,
+             last = (offset + shift_of(a) + bytes - 1) / SECTOR;
+    for (uint64_t s = first; s <= last; s++)
+        note_read(m, a, part_of(m, a), s / 64, (uint64_t)1 << s % 64);
+}
+
+uint32_t view_touch(Machine *m, const Alloc *a, uint64_t line, uint32_t sectors, bool is_load) {
+    ViewPart *p = part_of(m, a);
+    uint64_t first = (line << 2) & (OFFSET_MASK >> 5), word = first / 64;
+    if (word >= p->words) return 0;
+    uint64_t bits = (uint64_t)sectors << (first & 63), fresh = bits & ~p->touched[word];
+    if (is_load && bits) note_read(m, a, p, word, bits);
+    if (fresh == 0) return 0;
+    p->touched[word] |= fresh;
+    add_trace(m->view, (Trace){TRACE_TOUCH, row_of(m, a), (uint32_t)word, {.bits = fresh}});
+    return (uint32_t)__builtin_popcountll(fresh);
+}
+
+/* --- clocks --- */
+
+void view_waited(Machine *m, const Warp *w) {
+    View *v = m->view;
+    add_trace(v, (Trace){TRACE_WAIT, (uint32_t)w->index, 0, {.bits = 0}});
+    v->ended = v->n_trace;
+}
+
+void view_passed(Machine *m) {
+    View *v = m->view;
+    if (v->ended == v->n_trace) return; /* it touched nothing new */
+    add_trace(v, (Trace){TRACE_PASS, 0, 0, {.bits = 0}});
+    v->ended = v->n_trace;
+}
+
+void view_meet(Machine *m, uint32_t warps, TraceKind what) {
+    View *v = m->view;
+    for (uint32_t left = warps; left; left &= left - 1) {
+        const Warp *w = &m->warp[__builtin_ctz(left)];
+        add_trace(v, (Trace){TRACE_CLOCK, (uint32_t)w->index, 0, {.clock = w->clock}});
+        if (w->clock > 0x1p45) view_leave(m, VIEW_UNSUITED); /* sums might be rounded */
+    }
+    add_trace(v, (Trace){(uint8_t)what, 0, 0, {.bits = 0}});
+    v->ended = v->n_trace;
+}
+
+/* --- a batch is over --- */
+
+bool view_conflicts(const View *v, const Written *w) {
+    for (int i = 0; i < v->read.n; i++) {
+        ViewPlace r = v->read.at[i];
+        const uint64_t *written = w->by_row[r.row];
+        if (written && written[r.at] & v->part[r.row].read[r.at]) return true;
+    }
+    return false;
+}
+
+static void note_written(Written *w, uint32_t row, const ViewPart *p, uint64_t sector) {
+    if (w->by_row[row] == NULL) w->by_row[row] = gi_alloc(p->words * sizeof **w->by_row);
+    uint64_t *word = &w->by_row[row][sector / 64];
+    if (*word == 0) add_place(&w->words, row, sector / 64);
+    *word |= (uint64_t)1 << sector % 64;
+}
+
+static void take_bytes(const Alloc *a, const ViewPart *p, uint64_t sector) {
+    const uint8_t *from = p->copy + sector * SECTOR;
+    uint32_t mask = p->mask[sector];
+    uint64_t at = sector * SECTOR, shift = shift_of(a);
+    if (mask == FULL_MASK) {
+        memcpy(a->data + (at - shift), from, SECTOR);
+        return;
+    }
+    for (; mask; mask &= mask - 1) {
+        unsigned k = (unsigned)__builtin_ctz(mask);
+        a->data[at + k - shift] = from[k];
+    }
+}
+
+/* One after the other, as the accesses came: sectors that other blocks touched before came from L2,
+** and a warp that waited for no others waited less. All clocks are multiples of a power of 2 (or
+** the threads would not run: threads.c), so that it does not matter when a difference is taken off
+** a sum. */
+static void take_trace(Machine *m, const View *v, View *const *all, int n) {
+    Cost *c = &m->cost;
+    double less[LANES] = {0}, was = 0, is = 0, delta = c->miss_dram - c->miss_l2;
+    uint32_t met = 0, first = 0;
+    for (int i = 0; i < v->n_trace; i++) {
+        const Trace *t = &v->trace[i];
+        switch ((TraceKind)t->kind) {
+        case TRACE_TOUCH: {
+            uint64_t *touched = &m->emu->alloc[t->row].touched[t->at];
+            uint64_t bits = t->bits & ~*touched;
+            first += (uint32_t)__builtin_popcountll(bits);
+            c->dram_sectors += (uint64_t)__builtin_popcountll(bits);
+            *touched |= bits;
+            for (int k = 0; k < n; k++)
+                if (all[k]->part[t->row].touched) all[k]->part[t->row].touched[t->at] |= bits;
+            break;
+        }
+        case TRACE_WAIT:
+            if (first == 0) less[t->row] += delta;
+            first = 0;
+            break;
+        case TRACE_PASS: first = 0; break;
+        case TRACE_CLOCK:
+            if (t->clock > was) was = t->clock;
+            if (t->clock - less[t->row] > is) is = t->clock - less[t->row];
+            met |= 1u << t->row;
+            break;
+        case TRACE_MEET:
+            for (uint32_t left = met; left; left &= left - 1)
+                less[__builtin_ctz(left)] = was - is;
+            was = is = 0;
+            met = 0;
+            break;
+        case TRACE_END:
+            cost_block_took(m, is);
+            memset(less, 0, sizeof less);
+            was = is = 0;
+            met = 0;
+        }
+    }
+}
+
+void view_take(Machine *m, View *v, View *const *all, int n, Written *w) {
+    for (int i = 0; i < v->dirty.n; i++) {
+        ViewPlace d = v->dirty.at[i];
+        const ViewPart *p = &v->part[d.row];
+        take_bytes(&m->emu->alloc[d.row], p, d.at);
+        note_written(w, d.row, p, d.at);
+    }
+    take_trace(m, v, all, n);
+}
+
+void view_drop(Machine *m, View *v) {
+    for (int i = 0; i < v->dirty.n; i++) {
+        ViewPart *p = &v->part[v->dirty.at[i].row];
+        p->mask[v->dirty.at[i].at] = 0;
+        p->n_dirty = 0;
+    }
+    for (int i = 0; i < v->read.n; i++) v->part[v->read.at[i].row].read[v->read.at[i].at] = 0;
+    for (int i = 0; i < v->n_trace; i++) {
+        const Trace *t = &v->trace[i];
+        if (t->kind != TRACE_TOUCH) continue;
+        const Alloc *a = &m->emu->alloc[t->row];
+        v->part[t->row].touched[t->at] = t->at < a->touched_words ? a->touched[t->at] : 0;
+    }
+    v->dirty.n = v->read.n = v->n_trace = v->ended = 0;
+    v->left = VIEW_HOLDS;
+}
+
+void view_follow(Machine *m, View *v) {
+    for (int i = 0; i < v->n_used; i++) {
+        const Alloc *a = &m->emu->alloc[v->used[i]];
+        if (a->touched)
+            memcpy(v->part[v->used[i]].touched, a->touched, a->touched_words * sizeof *a->touched);
+    }
+}
+
+void written_clear(Written *w) {
+    for (int i = 0; i < w->words.n; i++) w->by_row[w->words.at[i].row][w->words.at[i].at] = 0;
+    w->words.n = 0;
+}
+
+void written_free(Written *w) {
+    for (int i = 0; i < w->n; i++) free(w->by_row[i]);
+    free(w->by_row);
+    free(w->words.at);
+}
