@@ -427,4 +427,72 @@ echo '__device__ float third(float x) { return 3 * x; }' >three.cu
 ready one "functions of files beside it" 'options = { "--pre-include=before_kernel.h" }'
 is "are included before it" '#include "two.cu" #include "three.cu"' "$(paste -sd' ' one/before_kernel.h)"
 
+# what the host alone needs, and headers that are elsewhere
+{
+  printf '#include <vector>\n#include <shapes.h>\nclass Crowd {\npublic:\n'
+  for i in $(seq 90); do echo "    std::vector<int> all$i; int count$i() { return all$i.size(); }"; done
+  echo '};'
+  cat <<'END'
+__global__ void crowd(Shape *x, uint32_t n)
+{
+    uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < std::min(n, UINT32_MAX)) x[i].side = 2 * x[i].side + 1;
+}
+END
+} >crowd.cu
+mkdir -p tree/inc tree/samples/one && mv crowd.cu tree/samples/one && cd tree/samples/one || exit 1
+echo 'struct Shape { float side; };' >../../inc/shapes.h
+ready crowd "a class with ninety functions of the host's, in a project with a folder of headers" "tree/inc\" }"
+printf '#include "keys.h"\n__global__ void k(float *x) { x[threadIdx.x] = 1; }\n' >k.cu
+echo 'not for strangers' >../../keys.h
+like "other folders above it are not looked into" 'left out: #include "keys.h".* cannot open source file' \
+  "$("$GILUA" new k.cu 2>&1)"
+cd "$TMP" || exit 1
+
+cat >lines.cu <<'END'
+__global__ void lines(const float *a, float *x, int M, int batch)
+{
+    int t = blockIdx.x * blockDim.x + threadIdx.x;
+    if (t >= batch) return;
+    for (int i = t + batch; i <= batch * (M - 1) + t; i += batch) x[i] = x[i] - a[i] * x[i - batch];
+}
+END
+ready lines "a number that overflows with another is small" 'name = "M", type = "i32", value = 8 }, -- GUESS: small' \
+  'name = "batch", type = "i32", value = "size_x" }, -- GUESS: what threads are compared with'
+
+cp lines.cu apart.cu && sed -i 's/lines/apart/' apart.cu
+echo 'int main() { float *a, *x; cudaMalloc(&a, 6000 * 4); cudaMalloc(&x, 6000 * 4); apart<<<4, 128>>>(a, x, 12, 500); }' >program.cu
+ready apart "a launch in a file beside the kernel's" 'block_size_x = 128,' 'value = 12 }, -- 12' \
+  'size = 500, -- from the launch at line 1 of program.cu' 'count = "batch * 12", role = "inout"'
+
+cat >scatter.cu <<'END'
+__global__ void scatter(const float *a, const int *to, float *out, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) out[to[i]] += a[i];
+}
+END
+ready scatter "places at which two threads would meet are hit once each" '"to", type = "i32", count = "size_x", fill = "permutation"'
+
+cat >hopeless.cu <<'END'
+__global__ void hopeless(const float *a, float *out, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    float s = a[i] > 1e30f ? a[i] : 0;
+    out[i] += s;
+}
+__global__ void plain(const float *a, float *out, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) out[i] = 2 * a[i];
+}
+END
+like "of two kernels the one is passed over whose data cannot tell" \
+  "hopeless is passed over: on such data a kernel that does nothing would be right" \
+  "$("$GILUA" new hopeless.cu two)"
+like "the other is taken" 'kernel = "plain"' "$(cat two/problem.lua)"
+like "one alone is ready, with a word on its data" "Its data want a hand: on such data" \
+  "$("$GILUA" new hopeless.cu alone --kernel hopeless)"
+
 finish

@@ -11,23 +11,33 @@ local M = {}
 local MOST_TRIES = 8
 local MOST_TEXT = 4e6 -- bytes of source that the compiler is given for them: some seconds
 
+-- Places that are hit once each, where two threads would meet at one: whole numbers that are read.
+local function places(arg, role)
+  local is_index = arg.count and not arg.members and role == "in" and arg.type:find "^[iu][36]"
+  return is_index and { '"permutation"' } or {}
+end
+
+local ALL_BITS = { i32 = "{ -2147483647, 2147483647 }", u32 = "{ 0, 4294967295 }" }
+
 -- Fills to try for an array, the likeliest first; none for what is an index of something.
-local function candidates(arg, role)
+local function usual(arg, role)
   local is_array = arg.count or arg.in_memory
   if not is_array or arg.members or role == "out" or role == "scratch" then return {} end
   if arg.type:find "^f" then return { '"mixed"', '"normal"', "{ -1, 1 }" } end
   if arg.fill == "0" or arg.fill == nil or arg.fill:find "^{ 0, %d+ }$" then
-    return { '"mixed"' }
+    return { '"mixed"', ALL_BITS[arg.type] }
   end
   return {}
 end
 
--- What the small case notices; nil where the kernel as it is does not run right on such data.
+-- What the small case notices; nil and why where the kernel as it is does not run right on such
+-- data.
 local function score_of(problem, kept)
   local farm <close> = gi.farm(problem, { device = "emu", compiled = kept })
   local ok, found = attempt(adequacy.of, problem, farm)
   if ok then return found end
   if type(found) ~= "table" then error(found, 0) end -- an error of ours
+  return nil, tostring(found):match "[^\n]*"
 end
 
 -- The fills of some arrays as they would be; a function puts back what was.
@@ -39,7 +49,7 @@ local function set(changes)
   end
 end
 
-local function each_alone(rows, tries)
+local function each_alone(rows, tries, candidates)
   for _, one in ipairs(rows) do
     for _, fill in ipairs(candidates(one.row, one.block.role)) do
       tries[#tries + 1] = { [one.row] = fill }
@@ -48,14 +58,14 @@ local function each_alone(rows, tries)
 end
 
 -- All at once with the likeliest, then each array with each of its own.
-local function list_of_tries(rows)
+local function list_of_tries(rows, candidates)
   local all, n, tries = {}, 0, {}
   for _, one in ipairs(rows) do
     local first = candidates(one.row, one.block.role)[1]
     if first then all[one.row], n = first, n + 1 end
   end
   if n > 1 then tries[1] = all end
-  each_alone(rows, tries)
+  each_alone(rows, tries, candidates)
   return tries
 end
 
@@ -74,32 +84,43 @@ local function is_short(problem)
   return #problem.source:gsub("%s+", " ") * adequacy.MOST <= MOST_TEXT
 end
 
+-- What is to be tried, and how the data are as they are: nil, and why, where they are not right.
+local function begin(rows, problem, kept)
+  local best, why = score_of(problem, kept)
+  local is_race = why and why:find("(race)", 1, true)
+  return list_of_tries(rows, is_race and places or usual), best, why
+end
+
+-- Does one show more than another, or anything at all?
+local function is_better(found, best)
+  if not found or not best then return found ~= nil end
+  return found.score > best.score and found.nan <= best.nan
+end
+
 --- Tries other fills of a draft's arrays and keeps those that show more.
 ---@param rows table[] of gilua.argumentguess.flat; their fills and notes are changed
 ---@param write fun(): gilua.problem the problem with the arguments as they are now
 ---@param most? integer tries
 ---@return gilua.adequacy? found of what was kept; nil where the kernel as it is is not right
 ---@return boolean changed
+---@return string? why it is not right
 function M.improve(rows, write, most)
   local was, changed = {}, false
   for _, one in ipairs(rows) do was[one.row] = one.row.fill end
-  local problem, tries = write(), list_of_tries(rows)
-  most = is_short(problem) and math.min(#tries, most or MOST_TRIES, MOST_TRIES) or 0
+  local problem = write()
+  most = is_short(problem) and math.min(most or MOST_TRIES, MOST_TRIES) or 0
+  if most <= 0 then return nil, false end
   local kept = compiled.new() -- the probes are the same whatever the data
-  local best = most > 0 and score_of(problem, kept) or nil
-  for i = 1, best and most or 0 do
-    if best.score == 1 then break end
+  local tries, best, why = begin(rows, problem, kept)
+  for i = 1, (best or why) and math.min(#tries, most) or 0 do
+    if best and best.score == 1 then break end
     local back = set(tries[i])
     local found = score_of(write(), kept)
-    if found and found.score > best.score and found.nan <= best.nan then
-      best, changed = found, true
-    else
-      back()
-    end
+    if is_better(found, best) then best, changed = found, true else back() end
   end
   note(rows, was, best)
   write()
-  return best, changed
+  return best, changed, not best and why or nil
 end
 
 return M

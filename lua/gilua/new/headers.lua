@@ -31,14 +31,33 @@ local STD = {
   ["cuda/std/span"] = "span",
 }
 
+-- Stand-ins by what programs take of them without including them, as nvcc's own headers bring it.
+local HOST = {
+  ["algorithm"] = "min max clamp swap",
+  ["gilua_host.h"] = "abs sqrt pow exp log sin cos fabs floor ceil fmin fmax isnan isinf isfinite "
+    .. "size_t ptrdiff_t int8_t int16_t int32_t int64_t uint8_t uint16_t uint32_t uint64_t "
+    .. "uintptr_t intptr_t uint uchar ushort ulong u_int32_t ssize_t INT_MAX INT_MIN UINT_MAX "
+    .. "LONG_MAX LONG_MIN ULONG_MAX LLONG_MAX LLONG_MIN ULLONG_MAX SHRT_MAX SHRT_MIN USHRT_MAX "
+    .. "CHAR_BIT INT32_MAX INT32_MIN UINT32_MAX INT64_MAX INT64_MIN UINT64_MAX SIZE_MAX RAND_MAX "
+    .. "FLT_MAX FLT_MIN FLT_EPSILON DBL_MAX DBL_MIN DBL_EPSILON INFINITY NAN HUGE_VAL HUGE_VALF "
+    .. "M_PI M_PI_2 M_PI_4 M_1_PI M_2_PI M_2_SQRTPI M_SQRT2 M_SQRT1_2 M_E M_LN2 M_LN10 M_LOG2E "
+    .. "M_LOG10E",
+}
+
 local M = {
   of_std = {}, -- a header by what it has
+  of_host = {}, -- likewise, of those in lua/gilua/include
   most_bytes = 1 << 26, -- of a file with its headers
 }
 
-for header, names in pairs(STD) do
-  for name in names:gmatch "%S+" do M.of_std[name] = header end
+local function index(list, by_name)
+  for header, names in pairs(list) do
+    for name in names:gmatch "%S+" do by_name[name] = header end
+  end
 end
+
+index(STD, M.of_std)
+index(HOST, M.of_host)
 
 ---@class Header
 ---@field name string as the first #include spells it

@@ -3,6 +3,7 @@
 
 local csource = require "gilua.new.csource"
 local instances = require "gilua.new.instances"
+local scalaruse = require "gilua.new.scalaruse"
 
 local M = {}
 
@@ -175,10 +176,24 @@ local function size_of_strides(read, s, grid)
   end
 end
 
+-- The parameters that a kernel compares its threads' places of a dimension with.
+local function compared_with(read, d, used)
+  local derived, found = scalaruse.derived(read.body), {}
+  for _, p in ipairs(read.params) do
+    local use = M.may_be_size(p) and scalaruse.of(read.body, p.name, false, derived) or {}
+    if use.thread and math.min(use.thread, used) == d then found[p.name] = true end
+  end
+  return found
+end
+
+-- By the names of those that threads are compared with, where any are, else of any.
 local function size_from_names(read, s, d, used)
   s.size[d], s.guessed = used == 1 and 65536 or 256, true
+  local compared = compared_with(read, d, used)
   for _, p in ipairs(read.params) do
-    if M.may_be_size(p) and not s.taken[p.name] and M.dimension_by_name(p.name, used) == d then
+    local may_be = compared[p.name] or not next(compared)
+    if may_be and M.may_be_size(p) and not s.taken[p.name]
+        and M.dimension_by_name(p.name, used) == d then
       local v = read.values[p.name]
       if not v or math.type(v) == "integer" and v >= LEAST_ROWS then
         link(s, d, p.name, v or s.size[d])

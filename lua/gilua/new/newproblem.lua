@@ -73,8 +73,13 @@ local function attempt_all(kernel, attempt)
   return #list > 0 and attempt(kernel, {}) or first -- those after it took its place
 end
 
--- The first that runs as guessed; where none does, the first that is not refused; where all are,
--- the first refusal is raised.
+-- How far a kernel came: 1 where it is refused, 4 where nothing speaks against it.
+local function rank_of(one)
+  return one.refusal and 1 or one.trouble and 2 or one.doubt and 3 or 4
+end
+
+-- The first that runs as guessed and whose data can tell; where none does, the one that came
+-- furthest; where all are refused, the first refusal is raised.
 ---@param list table[] kernels
 ---@param attempt fun(kernel: table, more: table): Attempt
 ---@param say fun(...)
@@ -83,14 +88,16 @@ local function first_that_runs(list, attempt, say)
   local best
   for _, kernel in ipairs(list) do
     local one = attempt_all(kernel, attempt)
-    if not one.refusal and not one.trouble then return one end
-    if not best or best.refusal and not one.refusal then best = one end
+    if rank_of(one) == 4 then return one end
+    if not best or rank_of(best) < rank_of(one) then best = one end
     if #list > 1 then
-      say("%s is passed over: %s", kernel.name, tostring(one.refusal or one.trouble):match "[^\n]*")
+      say("%s is passed over: %s", kernel.name,
+        tostring(one.refusal or one.trouble or one.doubt):match "[^\n]*")
     end
   end
   if best.refusal then error(best.refusal, 0) end
-  return #list > 1 and attempt(best.kernel, {}) or best -- those after it took its place
+  if #list == 1 then return best end
+  return best.doubt and attempt_all(best.kernel, attempt) or attempt(best.kernel, {}) -- again
 end
 
 --------------------------------------------------------------------------------------------------
@@ -121,10 +128,11 @@ local function draft_of(read, folder)
     read.kernel)
 end
 
--- Why it does not run as described, or nil and the ticks that it takes.
+-- Why it does not run as described, or nil, the ticks that it takes and what speaks against its
+-- data.
 local function try(draft)
-  local m, why = trial.run(draft)
-  return why, m and m.ticks
+  local m, why, doubt = trial.run(draft)
+  return why, m and m.ticks, doubt
 end
 
 --------------------------------------------------------------------------------------------------
@@ -200,6 +208,7 @@ end
 ---@field read? Reading
 ---@field ticks? number that it runs
 ---@field trouble? string why it does not run as guessed
+---@field doubt? string what speaks against its data
 ---@field refusal? any why there is no problem
 
 -- Builds the folder's files for a kernel, in place of those that are there. Takes the folder away
@@ -211,7 +220,7 @@ local function fill_folder(folder, kernel, read)
   local ok, why = xpcall(function()
     one.read = read()
     local draft = draft_of(one.read, folder)
-    one.trouble, one.ticks = try(draft)
+    one.trouble, one.ticks, one.doubt = try(draft)
     report.write(folder .. "/experiment.lua", experiment(draft.reading.kernel, folder))
   end, trace.handler)
   if ok then return one end
@@ -284,6 +293,7 @@ function M.write(path, folder, o)
   end
   local marked = n == 0 and "" or (", with %d guess%s to look at in its problem.lua"):format(
     n, n > 1 and "es" or "")
+  if taken.doubt then say("Its data want a hand: %s", taken.doubt) end
   say("%s/ is ready%s. Next: gilua check %s, or gilua evolve %s", folder, marked, folder, folder)
   return true
 end

@@ -15,6 +15,7 @@ local OPENS = csource.set "if ifdef ifndef"
 ---@field text string
 ---@field kernels table[] of gilua.slice
 ---@field host? { path: string, text: string, before: string } the file that includes it
+---@field beside? { path: string, name: string, text: string } another that launches its kernels
 
 local function folder_of(path)
   return headers.absolute(path):match "^(.*)/"
@@ -70,6 +71,40 @@ local function includer(path)
   end
 end
 
+-- Does a text launch one of these kernels?
+local function launches(text, kernels)
+  local t <close> = csource.tokens(text)
+  for _, k in ipairs(kernels) do
+    local i = t:find(1, k.name)
+    while i do
+      local behind = t[i + 1] == "<" and csource.angle_end(t, i + 1) or i
+      if t[behind + 1] == "<<<" then return true end
+      i = t:find(i + 1, k.name)
+    end
+  end
+  return false
+end
+
+-- Where a file launches none of its kernels: the file beside it that does; of several the first by
+-- name.
+local function launcher(path, text, kernels)
+  if #kernels == 0 or text:find("<<<", 1, true) then return nil end
+  local folder, names = folder_of(path), {}
+  for name in lfs.dir(folder) do
+    if name:find "%.cuh?$" and folder .. "/" .. name ~= headers.absolute(path) then
+      names[#names + 1] = name
+    end
+  end
+  table.sort(names)
+  for _, name in ipairs(names) do
+    local is_file = lfs.attributes(folder .. "/" .. name, "mode") == "file"
+    local other = is_file and headers.read(folder .. "/" .. name, "a file beside it") or ""
+    if other:find("<<<", 1, true) and launches(other, kernels) then
+      return { path = folder .. "/" .. name, name = name, text = other }
+    end
+  end
+end
+
 -- The first file that one includes itself and that has the kernel.
 local function included(path, text, wanted)
   local folder = folder_of(path)
@@ -104,6 +139,19 @@ function M.defining(path, wanted)
   end
 end
 
+--- The headers of the file that launches the kernels; with one beside it, that and its headers too.
+---@param parts Parts
+---@param folders string[] where the compiler looks
+---@return table[] { name, text, … }
+function M.headers(parts, folders)
+  local list = headers.of(parts.host and parts.host.text or parts.text, folders)
+  if not parts.beside then return list end
+  local known = table.move(list, 1, #list, 1, {})
+  list[#list + 1] = parts.beside
+  local others = headers.of(parts.beside.text, folders, known)
+  return table.move(others, 1, #others, #list + 1, list)
+end
+
 --- The file with the kernel that a person asks for, and what includes it.
 ---@param path string
 ---@param wanted? string the kernel's name
@@ -112,7 +160,10 @@ function M.of(path, wanted)
   local text = headers.read(path, "the kernel")
   local kernels = slice.kernels(text, path)
   local elsewhere = not has(kernels, wanted) and included(path, text, wanted)
-  return elsewhere or { path = path, text = text, kernels = kernels, host = includer(path) }
+  if elsewhere then return elsewhere end
+  local host = includer(path)
+  return { path = path, text = text, kernels = kernels, host = host,
+    beside = not host and launcher(path, text, kernels) or nil }
 end
 
 return M

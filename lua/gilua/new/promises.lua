@@ -7,7 +7,6 @@ local attempt = require "gilua.base.attempt"
 local callers = require "gilua.new.callers"
 local csource = require "gilua.new.csource"
 local ends = require "gilua.base.ends"
-local headers = require "gilua.new.headers"
 local hostcode = require "gilua.new.hostcode"
 local parts = require "gilua.new.parts"
 local tablecase = require "gilua.problem.tablecase"
@@ -18,7 +17,7 @@ local M = {}
 local function host_of(t)
   local found = parts.of(t.made_from.path, t.kernel)
   local text = found.host and found.host.text or found.text
-  return hostcode.read(text, headers.of(text, t.include or {}), t.defines)
+  return hostcode.read(text, parts.headers(found, t.include or {}), t.defines)
 end
 
 -- What a genome gives each rule of a type: texts, of a rule that is given several the last.

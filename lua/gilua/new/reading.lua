@@ -1,6 +1,7 @@
 -- reading: what a file that nobody prepared says of one of its kernels: the source that a GPU
 -- takes, the types of the parameters (the compiler's word), how the host launches it and with what.
 
+local around = require "gilua.new.around"
 local assumed = require "gilua.new.assumed"
 local csource = require "gilua.new.csource"
 local fail = require "gilua.base.fail"
@@ -50,7 +51,7 @@ local function set_before(words, text)
 end
 
 -- Folders and macros as the compiler takes them, and as problem.lua keeps them.
-local function compiler(path, o, host)
+local function compiler(path, text, o, host, notes)
   local include, defines, options = { headers.absolute(path):match("^(.*)/") }, {}, {}
   local other = host and headers.absolute(host.path):match("^(.*)/")
   if other and other ~= include[1] then include[2] = other end
@@ -60,8 +61,13 @@ local function compiler(path, o, host)
     end
     include[#include + 1] = headers.absolute(folder)
   end
+  local standins = gi.home .. "/lua/gilua/include"
+  for _, folder in ipairs(around.of(text, include, standins)) do
+    include[#include + 1] = folder
+    notes[#notes + 1] = ("GUESS: headers are those of %s, which its includes name"):format(folder)
+  end
   for _, folder in ipairs(include) do options[#options + 1] = "-I" .. folder end
-  options[#options + 1] = "-I" .. gi.home .. "/lua/gilua/include"
+  options[#options + 1] = "-I" .. standins
   for define in (o.define or ""):gmatch("[^,]+") do
     defines[#defines + 1], options[#options + 1] = define, "-D" .. define
   end
@@ -96,8 +102,9 @@ local function cut(parts, item, folder, words, template)
   fail("kernel %s needs more than %d files", item.name, MOST_FILES)
 end
 
-local function read_host(text, words, notes)
-  local host, why = hostcode.read(text, headers.of(text, words.include), words.defines)
+local function read_host(parts, words, notes)
+  local text = parts.host and parts.host.text or parts.text
+  local host, why = hostcode.read(text, partsof.headers(parts, words.include), words.defines)
   if why then
     notes[#notes + 1] = "of conditions like #if every branch counts, for the compiler says " .. why
   end
@@ -139,8 +146,8 @@ end
 ---@return Reading
 function M.of(parts, item, folder, o)
   local text, path, notes = parts.text, parts.path, {}
-  local words = compiler(path, o, parts.host)
-  local host = read_host(parts.host and parts.host.text or text, words, notes)
+  local words = compiler(path, text, o, parts.host, notes)
+  local host = read_host(parts, words, notes)
   local launch = host:launch(item.name, o.launch)
   local template = launchguess.template(item, launch, csource.split(o.template or ""), host, notes)
   local sliced = cut(parts, item, folder, words, template)

@@ -19,6 +19,8 @@ local M = { BEFORE = "before_kernel.h" } -- what stands before the file where an
 local MOST_ROUNDS = 80 -- of compiling and leaving out
 local KEPT = csource.set "if ifdef ifndef elif else endif define undef"
 local COMPLAINT = "it does not compile for a GPU: "
+local HOST_ONLY = "is considered a host" -- a function, in the compiler's words
+local LASTING = { HOST_ONLY, '^identifier ".-" is undefined', "^qualified name is not allowed" }
 local MOST_LEADS = 3 -- headers of CUDA that include each other
 local AS_DEVICE = "-default-device" -- a constexpr function is the GPU's too
 
@@ -327,15 +329,21 @@ local function cause_of(self, path)
   end
 end
 
--- The first error: its file, where it is one of the user's or included by one, line and words.
-local function first_error(self, log)
-  local path, line, words = log:match("([^\n]-)%((%d+)%): [%a ]*error: ([^\n]*)")
-  if not path then
-    return { path = self.name, line = 0, text = log:match("^%s*(.-)\n") or log }
+-- The errors of a log, in its order: path, line and words.
+local function errors_in(self, log)
+  local list = {}
+  for path, line, words in log:gmatch "([^\n]-)%((%d+)%): [%a ]*error: ([^\n]*)" do
+    list[#list + 1] = { path = path, line = tonumber(line), text = words }
   end
-  local file, at = file_at(self, path), tonumber(line)
-  if not file then file, at = cause_of(self, path) end
-  return { file = file, at = at, path = path, line = tonumber(line), text = words }
+  if #list > 0 then return list end
+  return { { path = self.name, line = 0, text = log:match("^%s*(.-)\n") or log } }
+end
+
+-- Where an error is: its file, if that is one of the user's or included by one, and the line there.
+local function place(self, e)
+  if e.line == 0 then return end
+  e.file, e.at = file_at(self, e.path), e.line
+  if not e.file then e.file, e.at = cause_of(self, e.path) end
 end
 
 local function refuse(self, e)
@@ -411,7 +419,7 @@ local function give_way(self, e)
   end
   local item = file and item_at(file, line)
   if not item or item.open and file == self.files[1] then return false end
-  local host = e.text:find("is considered a host", 1, true)
+  local host = e.text:find(HOST_ONLY, 1, true)
   if host and is_constexpr(file, item) and not self.as_device then
     self.as_device, self.options[#self.options + 1] = true, AS_DEVICE
     return true
@@ -428,6 +436,9 @@ local function remedy(words)
   if member and headers.of_std[member] then
     return { "--pre-include=" .. headers.of_std[member], "--pre-include=gilua_std.h" }
   end
+  local missing = member or words:match '^identifier "([%w_]+)" is undefined'
+  local own = headers.of_host[missing or ""]
+  if own then return { "--pre-include=" .. own } end
   if words:find('"register" storage class', 1, true) then return { "--std=c++14" } end
 end
 
@@ -469,6 +480,39 @@ local function undefined_in(ptx)
   return list
 end
 
+-- Is a line in what is left out already?
+local function is_gone(file, line)
+  for item in pairs(file.gone) do
+    if item.line <= line and line <= item.last_line then return true end
+  end
+  return false
+end
+
+-- Is an error sure to stay, whatever is done about those before it?
+local function is_lasting(e)
+  for _, words in ipairs(LASTING) do
+    if e.text:find(words) then return not remedy(e.text) end
+  end
+  return false
+end
+
+-- Leaves out what the first error is in, or does what it asks for; and what others are in that
+-- would only come next, one a round.
+local function yield(self, errors)
+  local first, as_device = errors[1], self.as_device
+  place(self, first)
+  if add_options(self, first) then return end
+  if not give_way(self, first) then refuse(self, first) end
+  for i = 2, is_lasting(first) and #errors or 1 do
+    local e = errors[i]
+    if self.as_device ~= as_device then return end -- that may mend the rest
+    if e.path == first.path and e.line ~= first.line and is_lasting(e) then
+      place(self, e)
+      if e.file and not is_gone(e.file, e.at) then give_way(self, e) end
+    end
+  end
+end
+
 -- Compiles, and leaves out what fails and is not the kernel's, until nothing fails.
 local function settle(self, options)
   for _ = 1, MOST_ROUNDS do
@@ -480,8 +524,7 @@ local function settle(self, options)
       { target = "compute_90", options = all, name = self.name })
     if code then return source, edits, undefined_in(code) end
     if kind ~= "compile" then fail("%s", message) end
-    local e = first_error(self, log)
-    if not add_options(self, e) and not give_way(self, e) then refuse(self, e) end
+    yield(self, errors_in(self, log))
   end
   fail("%s: more than %d things in it do not compile for a GPU", self.name, MOST_ROUNDS)
 end

@@ -28,6 +28,9 @@ local MOST_TIMEOUTS = 12 -- of all of them
 local MOST_LONGER = 64 -- times what was guessed
 local MOST_SHARED = 48 << 10 -- bytes of dynamic shared memory
 local FILLING = 12 -- warp instructions take as long as filling and comparing a byte
+local FEW = 8 -- of what is a size by its name alone
+local SMALL, SMALL_SIDE = 1024, 64 -- sizes that nothing says
+local MOSTLY = 0.5 -- so many answers that are no number say nothing
 local MOST_PROBED = 100000000 -- warp instructions of probes of the small case, as they begin
 
 local function write_problem(draft)
@@ -188,13 +191,15 @@ local function lengthen(draft, why)
   for _, arg in ipairs(byte and is_guessed(draft) and rows_of(draft) or {}) do
     if arg.name == name then
       if is_less(arg, bytes) then return true end
+      local longer = arg.longer or 1
+      repeat longer, bytes = longer * 2, bytes * 2 until bytes > tonumber(byte)
+      if longer > MOST_LONGER then return false end -- before its beginning, or anywhere
       if not arg.longer then
-        arg.guessed, arg.longer = arg.count, 1
+        arg.guessed = arg.count
         note_longer(arg)
       end
-      repeat arg.longer, bytes = arg.longer * 2, bytes * 2 until bytes > tonumber(byte)
-      arg.count = ("(%s) * %d"):format(arg.guessed, arg.longer)
-      return arg.longer <= MOST_LONGER
+      arg.longer, arg.count = longer, ("(%s) * %d"):format(arg.guessed, longer)
+      return true
     end
   end
   return false
@@ -289,6 +294,32 @@ local function small_numbers(draft, fill_with)
   return changed
 end
 
+-- Numbers that are sizes by their names alone are small: what is made of several may be too much.
+local function few(draft)
+  local changed = false
+  for _, arg in ipairs(rows_of(draft)) do
+    local by_name = arg.value_guessed and arg.notes[1] == "GUESS: from its name"
+    if by_name and arg.value:find "size" then
+      arg.value, changed = arg.value:gsub('"size_[xyz]"', tostring(FEW)), true
+      arg.notes[1] = "GUESS: small, as larger ones lead nowhere"
+    end
+  end
+  return changed
+end
+
+-- Sizes that nothing says are small.
+local function small_sizes(draft)
+  local shape, changed = draft.shape, false
+  local most = #shape.size == 1 and SMALL or SMALL_SIDE
+  for d, n in ipairs(shape.guessed and shape.size or {}) do
+    if n > most then shape.size[d], changed = most, true end
+  end
+  return changed
+end
+
+-- What may be guessed otherwise where data cannot tell; in this order.
+local WHERE_DOUBTED = { few, small_sizes }
+
 -- What may be guessed otherwise where a fault is not one of too much or too little; in this order.
 local OTHERS = {
   function() return true end,
@@ -298,6 +329,10 @@ local OTHERS = {
   function(draft) return ones(draft) and small_numbers(draft) end,
   function(draft) return zero_values(draft) and small_numbers(draft) end,
   function(draft) return small_numbers(draft, "{ 1, 2 }") end,
+  few,
+  small_sizes,
+  function(draft) return few(draft) and ones(draft) end,
+  function(draft) return small_sizes(draft) and small_numbers(draft) end,
 }
 
 local function copy(value)
@@ -307,7 +342,8 @@ local function copy(value)
   return other
 end
 
-local GUESSED = { "shape", "args", "constants", "shared", "size_note", "original" } -- of a draft
+local GUESSED = { "shape", "args", "constants", "shared", "size_note", "original",
+  "checked_size" } -- of a draft
 
 local function state_of(draft)
   local state = {}
@@ -456,8 +492,15 @@ local function settle_tolerance(draft, problem)
   write_problem(draft)
 end
 
+-- What speaks against data, where something does.
+local function doubt_of(found)
+  if found.empty then return "on such data a kernel that does nothing would be right" end
+  if adequacy.is_weak(found) then return "of its data " .. adequacy.line(found) end
+  if found.nan > MOSTLY then return ("%.0f %% of its answers are NaN"):format(100 * found.nan) end
+end
+
 -- Data that show what the kernel does, and the tolerance that they need: as many tries as there is
--- time for.
+-- time for. What still speaks against them is returned.
 local function settle_data(draft, problem, instructions)
   settle_tolerance(draft, problem)
   local self = problem.definition.kernel_table
@@ -466,10 +509,10 @@ local function settle_data(draft, problem, instructions)
   local function write() return write_problem(draft) end
   local most = MOST_PROBED // (instructions * adequacy.MOST + bytes * FILLING) - 1
   local before = state_of(draft)
-  local _, changed = fills.improve(argumentguess.flat(draft), write, most)
-  if not changed then return end
-  local ok, why = attempt(settle_tolerance, draft, write())
-  if ok then return end
+  local found, changed, wrong = fills.improve(argumentguess.flat(draft), write, most)
+  local ok, why = true, nil
+  if changed then ok, why = attempt(settle_tolerance, draft, write()) end
+  if ok then return wrong or found and doubt_of(found) or nil end
   if not ends.is_refusal(why) then error(why, 0) end
   restore(draft, before) -- with another seed it does not run on such data
   write_problem(draft)
@@ -486,20 +529,39 @@ local function settle_offer(draft)
   write_problem(draft)
 end
 
---- Tries a draft, which becomes what runs, and writes its problem.lua.
----@param draft Draft
----@return table? measurement of the kernel as it is
----@return string? why it does not run as described
-function M.run(draft)
+-- One set of guesses, tried as M.run does.
+local function run_once(draft)
   local problem, outputs, m = fit(draft)
   if not problem then return nil, m end
   problem, outputs = settle_bounds(draft, problem, outputs)
   problem = settle_roles(draft, problem, outputs)
   local instructions
   problem, instructions = settle_small(draft, problem)
-  settle_data(draft, problem, instructions)
+  local doubt = settle_data(draft, problem, instructions)
   settle_offer(draft)
-  return m
+  return m, nil, doubt
+end
+
+--- Tries a draft, which becomes what runs, and writes its problem.lua.
+---@param draft Draft
+---@return table? measurement of the kernel as it is
+---@return string? why it does not run as described
+---@return string? doubt what `gilua check` would find wrong with its data
+function M.run(draft)
+  local begin = state_of(draft)
+  local m, why, doubt = run_once(draft)
+  if not doubt then return m, why end
+  local doubted = state_of(draft)
+  for _, other in ipairs(WHERE_DOUBTED) do
+    restore(draft, begin)
+    if other(draft) then
+      local better, _, still = run_once(draft)
+      if better and not still then return better end
+    end
+  end
+  restore(draft, doubted)
+  write_problem(draft)
+  return m, nil, doubt
 end
 
 return M

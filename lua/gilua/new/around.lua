@@ -1,0 +1,71 @@
+-- around: folders of headers that a file includes and that lie neither beside it nor where one was
+-- told to look: those of its project, which its makefile names. `Common` or `include` above it
+-- are looked into, a few folders up; what is found is told, and stands in problem.lua.
+
+local csource = require "gilua.new.csource"
+local headers = require "gilua.new.headers"
+local lfs = require "lfs"
+
+local M = {}
+
+local MOST_UP = 5 -- folders above the file's own
+local MOST_FOUND = 8
+local NAMES = { "include", "inc", "common", "Common", "common/inc", "common/include", "util" }
+local SYSTEM = { ["/usr/include"] = true, ["/usr/local/include"] = true } -- the host's
+
+local function is_file(path)
+  return lfs.attributes(path, "mode") == "file"
+end
+
+-- The first folder called by one of NAMES, beside the file or above it, that has a header. No other
+-- is looked into, whatever a file includes: what lies there is not for a stranger's file.
+local function folder_with(spelled, own)
+  local at = not spelled:find("..", 1, true) and spelled:sub(1, 1) ~= "/" and own or nil
+  for _ = 0, MOST_UP do
+    for _, name in ipairs(at and NAMES or {}) do
+      local folder = at .. "/" .. name
+      if not SYSTEM[folder] and is_file(folder .. "/" .. spelled) then return folder end
+    end
+    at = at and at:match "^(.+)/[^/]+$"
+  end
+end
+
+-- Does the compiler find what an #include names?
+local function is_found(spelled, from, folders)
+  for _, folder in ipairs { from, table.unpack(folders) } do
+    if is_file(headers.absolute(folder .. "/" .. spelled)) then return true end
+  end
+  return false
+end
+
+-- The first folder that one of these lacks; nil where none is wanting.
+local function first_missing(text, own, folders, standins)
+  local files = { { text = text, folder = own } }
+  local list = headers.of(text, folders)
+  table.move(list, 1, #list, 2, files)
+  for _, file in ipairs(files) do
+    for _, spelled in ipairs(csource.includes(file.text)) do
+      local is_there = is_file(standins .. "/" .. spelled)
+        or is_found(spelled, file.folder, folders)
+      local folder = not is_there and folder_with(spelled, own)
+      if folder then return folder end
+    end
+  end
+end
+
+--- Folders besides those given that headers of a file lie in.
+---@param text string of the file
+---@param folders string[] absolute; the file's own is the first
+---@param standins string the folder of headers that stand in for the host's
+---@return string[]
+function M.of(text, folders, standins)
+  local all, found = table.move(folders, 1, #folders, 1, {}), {}
+  for _ = 1, MOST_FOUND do
+    local folder = first_missing(text, folders[1], all, standins)
+    if not folder then break end
+    all[#all + 1], found[#found + 1] = folder, folder
+  end
+  return found
+end
+
+return M
