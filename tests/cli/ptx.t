@@ -80,6 +80,11 @@ misused "objectives of another search" "objectives is for --scheme gevo" \
 misused "an unknown objective" "must be some of error, mean_error, registers, shared_bytes, time" \
   "$GILUA" evolve scale --scheme gevo --objectives tiem --weak-data
 
+out=$("$GILUA" "$TOP/experiments/gevo_reduction.lua" --approximate --population 6 --generations 1 \
+  --rows 4 --out reduction 2>&1)
+ok $? "the experiment of a kernel of kernels/ runs" "$out"
+like "and ends with its front" "^front 1  [0-9.]+  [-0-9.e]+" "$out"
+
 "$GILUA" new "$TOP/tests/own/saxpy.cu" other >/dev/null
 fails "not one of another kernel" "the winner of run does not fit other: gene <ptx:scale.* names no function" \
   "$GILUA" evolve other --from run --population 6 --generations 1 --weak-data --out no

@@ -77,6 +77,22 @@ tap.case("what is tried is counted, and measured once on a case", function()
   tap.is(twice, 0, "nobody is measured again")
 end)
 
+tap.case("nothing is tried in vain with what a new case finds invalid", function()
+  local number
+  local run = evolve.run(scheme({}, { generations = 4, new_case = function(n, rng)
+    number = n
+    return fake.new_case(n, rng)
+  end, acceptable = function(own)
+    local odd = number % 2 == 0 and own.genome:find("FAST", 1, true)
+    return own.status == "ok" and own.unset == 0 and own.off == 0 and not odd
+  end }))
+  for i, record in ipairs(run.records) do
+    local count = record.accepted.mutation
+    tap.ok(count.tried <= 3 * count.valid + 3, ("generation %d: %d tried, %d valid"):format(i,
+      count.tried, count.valid))
+  end
+end)
+
 tap.case("the same seed gives the same run, another seed another", function()
   local function trace(seed)
     local lines = {}

@@ -154,6 +154,29 @@ local function replaced(run, population, groups, what, tries, make)
   end
 end
 
+-- Whose child is it to be? That of a copy is its parent's.
+local function parent_id(individual)
+  return individual.birth == "copy" and individual.parents[1] or individual.id
+end
+
+-- On a new case an offspring may be invalid before anything is changed, and would stay so: another
+-- one that is valid has its place.
+local function require_valid(run, population, first)
+  evolve.trial(run, population)
+  local valid, new = {}, {}
+  for _, individual in ipairs(population) do
+    if individual.acceptable then valid[#valid + 1] = individual end
+  end
+  for place = first, #valid > 0 and #population or 0 do
+    if not population[place].acceptable then
+      local other = run.rng:pick(valid)
+      population[place] = evolve.child(other.genome, "copy", other)
+      new[#new + 1] = population[place]
+    end
+  end
+  if #new > 0 then evolve.trial(run, new) end
+end
+
 local function mutated(o, run, population, places)
   local groups = {}
   for i, place in ipairs(places) do groups[i] = { place } end
@@ -161,7 +184,7 @@ local function mutated(o, run, population, places)
     local parent = population[group[1]]
     local text = run.scheme.mutate(parent.genome, run.draw, run.rng)
     local child = evolve.child(genome.last_settings(text), "mutation", parent)
-    if not parent.measured_on then child.parents = parent.parents end
+    child.parents = { parent_id(parent) }
     return { child }
   end)
 end
@@ -173,7 +196,7 @@ local function crossed(o, run, population, pairs_of)
     if not first then return nil end
     local children = { evolve.child(first, "crossover"), evolve.child(second, "crossover") }
     for _, child in ipairs(children) do
-      child.parents = { a.parents[1], b.parents[1] }
+      child.parents = { parent_id(a), parent_id(b) }
     end
     return children
   end)
@@ -203,6 +226,7 @@ local function vary(o, run)
     for _ = 1, o.init_edits do mutated(o, run, population, drawn(1, #population, 1, run.rng)) end
   else
     local first = o.elites + 1
+    require_valid(run, population, first)
     crossed(o, run, population, pairs_drawn(first, #population, o.cross_rate, run.rng))
     mutated(o, run, population, drawn(first, #population, o.mutate_rate, run.rng))
   end
