@@ -74,6 +74,13 @@ return function(own, baseline)
 end
 LUA
 like "another formula" "^ +0\.[0-9]+ .*<|^ +0\.[0-9]+ .*[a-zA-Z]" "$("$GILUA" rescore whole formula.lua)"
+
+# A formula that a scheme of gilua's has says of every mutant what the run said.
+echo 'return require("gilua").fitness.within()' >within.lua
+"$GILUA" rescore whole within.lua --rows 100 | sed '1d;$d' >ranked.txt
+is "the run's own formula, on all that were timed" "" "$(awk '$2 != "-" && $1 != $2' ranked.txt)"
+[ "$(awk '$2 != "-"' ranked.txt | wc -l)" -gt 10 ] && grep -q '^ *inf  *inf ' ranked.txt
+ok $? "and on those that did not run" "$(cat ranked.txt)"
 echo 'return function() return "x" end' >bad.lua
 fails "one that gives no number" \
   "^gilua: generation 1: the formula \(bad.lua:1\) returned 'x', not a number, for the unmodified kernel$" \

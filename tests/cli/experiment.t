@@ -89,6 +89,10 @@ for file in pair-left pair-disparity pair-truth; do
   is "$file.png is a PNG" "PNG" "$(head -c 4 "$TMP/S/$file.png" | tail -c 3)"
   like "$file.pgm is a grey map of that size" "^P5 40 30 " "$(head -c 12 "$TMP/S/$file.pgm" | tr '\n' ' ')"
 done
+echo 'return require("gilua").fitness.stereo' >"$TMP/stereo.lua"
+ranked=$("$GILUA" rescore "$TMP/S" "$TMP/stereo.lua" --rows 100 | sed '1d;$d')
+is "ranked by its own formula every mutant is where the run had it" "" "$(awk '$2 != "-" && $1 != $2' <<<"$ranked")"
+like "which are many" "^[1-9][0-9]$" "$(awk '$2 != "-"' <<<"$ranked" | wc -l)"
 page=$(tr -d '\n' <"$TMP/S/report.html")
 for what in "Error against time" "Configuration of the last breeding population" "by its size" \
   'src="data:image/png;base64,iVBORw0KGgo'; do

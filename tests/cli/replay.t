@@ -80,5 +80,11 @@ changed "UPDATE measurement SET reply = x'00'" ".* is broken: bytes in it" repla
 mkdir old && "$GILUA" -e 'local core, gi = require "gilua.core", require "gilua"
   assert(core.store.open "old/archive.sqlite"):execute(gi.textfile.read("'"$TOP"'/tests/data/archive-1.sql", "it"))'
 fails "a run of a gilua that kept no scheme" "does not tell what its scheme was" "$GILUA" replay old
+echo 'return function(own) return own.ticks end' >ticks.lua
+like "what it kept can be ranked by" "100.05 +3 .*FAST|1000.5 " "$("$GILUA" rescore old ticks.lua)"
+echo 'return require("gilua").fitness.within()' >within.lua
+fails "what it kept of no evaluation cannot" \
+  "^gilua: old/archive.sqlite does not tell 'off' of evaluation 1: it is of an older gilua" \
+  "$GILUA" rescore old within.lua
 fails "no run" "holds no archive.sqlite" "$GILUA" replay "$TMP"
 finish

@@ -13,11 +13,21 @@ local ROWS = "SELECT v.*, m.reply AS _reply FROM evaluations v "
   .. "JOIN evaluation e ON e.run = v.run AND e.id = v.id "
   .. "LEFT JOIN measurement m ON m.key = e.measurement WHERE v.run = ?1 ORDER BY v.id"
 
+-- Fields of what ran that only its measurement has, which archives of the first version do not tie
+-- to an evaluation.
+local function missing(archive, row, name)
+  if NOTHING[name] == nil and name ~= "penalty" then return nil end
+  fail("%s does not tell '%s' of evaluation %d: it is of an older gilua, which kept only what "
+    .. "`gilua export` shows", archive.path, name, rawget(row, "id"))
+end
+
 local function unpacked(archive)
   return { __index = function(row, name)
+    if rawget(row, "_whole") then return nil end
     local reply = rawget(row, "_reply")
-    if not reply then return rawget(row, "status") ~= "ok" and NOTHING[name] or nil end
-    row._reply = nil
+    if not reply and rawget(row, "status") == "ok" then return missing(archive, row, name) end
+    if not reply then return NOTHING[name] end
+    row._reply, row._whole = nil, true
     for field, value in pairs(archive:decoded(reply)) do
       if rawget(row, field) == nil then row[field] = value end
     end
