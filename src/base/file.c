@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -243,7 +242,7 @@ bool gi_is_locked(const char *path) {
     return held;
 }
 
-/* --- links, temporary folders --- */
+/* --- links --- */
 
 bool gi_file_link(const char *target, const char *path, gi_err *err) {
     struct stat st;
@@ -256,24 +255,4 @@ bool gi_file_link(const char *target, const char *path, gi_err *err) {
     if (!well) unlink(beside.data);
     gi_buf_free(&beside);
     return well || failed(err, "make the link", path, reason);
-}
-
-char *gi_temp_folder(gi_err *err) {
-    const char *tmp = getenv("TMPDIR");
-    gi_buf path = {0};
-    gi_buf_addf(&path, "%s/gilua-XXXXXX", tmp && *tmp ? tmp : "/tmp");
-    if (mkdtemp(path.data)) return path.data;
-    failed(err, "make a folder for temporary files like", path.data, errno);
-    gi_buf_free(&path);
-    return NULL;
-}
-
-static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *where) {
-    (void)st, (void)kind, (void)where;
-    remove(path);
-    return 0;
-}
-
-void gi_temp_remove(const char *path) {
-    nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
 }

@@ -35,9 +35,4 @@ bool gi_is_locked(const char *path);      /* does anybody hold it? Who asks, doe
 /* Makes a symbolic link, in place of one that is there; anything else that is there stays. */
 bool gi_file_link(const char *target, const char *path, gi_err *err);
 
-/* A new folder in $TMPDIR, or in /tmp: the caller's to free, and to remove with all that is in it.
- */
-char *gi_temp_folder(gi_err *err);
-void gi_temp_remove(const char *path);
-
 #endif

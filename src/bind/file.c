@@ -1,5 +1,6 @@
 /* file.c - core.file: files whose writes are whole or did not happen, locks, temporary folders. */
 #include "base/file.h"
+#include "base/folder.h"
 
 #include <stdlib.h>
 
@@ -83,29 +84,21 @@ static int is_locked(lua_State *L) {
 
 /* --- a folder that goes when nobody holds it --- */
 
-typedef struct Folder {
-    char *path;
-} Folder;
-
 static int make_folder(lua_State *L) {
-    Folder *f = bind_new(L, FOLDER, sizeof *f, 0);
+    gi_folder *f = bind_new(L, FOLDER, sizeof *f, 0);
     gi_err err;
-    f->path = gi_temp_folder(&err);
-    return f->path ? 1 : bind_failed(L, &err);
+    return gi_folder_open(f, &err) ? 1 : bind_failed(L, &err);
 }
 
 static int folder_path(lua_State *L) {
-    const Folder *f = luaL_checkudata(L, 1, FOLDER);
+    const gi_folder *f = luaL_checkudata(L, 1, FOLDER);
     luaL_argcheck(L, f->path, 1, "the folder is closed");
     lua_pushstring(L, f->path);
     return 1;
 }
 
 static int close_folder(lua_State *L) {
-    Folder *f = luaL_checkudata(L, 1, FOLDER);
-    if (f->path) gi_temp_remove(f->path);
-    free(f->path);
-    f->path = NULL;
+    gi_folder_close(luaL_checkudata(L, 1, FOLDER));
     return 0;
 }
 
@@ -142,7 +135,8 @@ void bind_file(lua_State *L) {
         {"link", link_file, "core.file.link(target, path) -> true | nil, message, code",
          "A symbolic link, in place of one that is there."},
         {"folder", make_folder, "core.file.folder() -> folder | nil, message, code",
-         "A new folder in $TMPDIR, removed with all that is in it when it is closed or collected."},
+         "A new folder in $TMPDIR, removed with all that is in it when it is closed or collected; what "
+         "killed processes have left of theirs is removed by the next."},
         {NULL, NULL, NULL, NULL}};
     open_class(L, JOURNAL, "journal:", journal, close_journal);
     open_class(L, LOCK, "lock:", held, unlock);

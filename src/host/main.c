@@ -504,7 +504,7 @@ static bool run_args(lua_State *L, int argc, char **argv, const Args *a) {
     if (!run_options(L, argv, a->script)) return false;
     bool ran = true;
     if (a->script < argc) ran = run_word(L, argv, argc, a->script);
-    else if (!a->executes && !a->version && !isatty(0)) ran = run_string(L, "dofile()", "=stdin");
+    else if (!a->executes && !a->version && !isatty(0)) ran = run_string(L, "dofile()", "=command");
     if (a->interactive || (a->script >= argc && !a->executes && !a->version && isatty(0))) {
         if (!a->version) print_versions();
         host_repl(L);

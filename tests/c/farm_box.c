@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/folder.h"
 #include "farm/farm.h"
 #include "tap.h"
 
@@ -221,15 +221,18 @@ int main(void) {
     here = box_here();
     printf("# Landlock %d\n", here.landlock);
     ok(here.calls && here.privileges, "this kernel filters calls");
-    folder = gi_temp_folder(&err);
-    if (!ok(folder != NULL, "a folder for all %s", err.message)) return tap_done();
+    gi_folder temporary;
+    bool made = gi_folder_open(&temporary, &err);
+    folder = temporary.path;
+    if (!ok(made, "a folder for all %s", err.message)) return tap_done();
     snprintf(outside, sizeof outside, "%s/outside", folder);
     close(open(outside, O_WRONLY | O_CREAT, 0600));
     files_are_read_only();
     own_things_work();
     calls_are_refused();
     a_driver_has_its_sockets();
-    gi_temp_remove(folder);
+    folder = gi_strdup(folder);
+    gi_folder_close(&temporary);
     ok(access(folder, F_OK) != 0, "the folder is removed with those of the workers");
     free(folder);
     return tap_done();

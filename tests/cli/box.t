@@ -30,7 +30,7 @@ is "nothing lies beside it" "$victim" "$(echo "$victim"*)"
 out=$(attack honest own temporary read honest)
 is "what a problem may do it can: read, and write files of its own" \
   "honest: ok own: ok temporary: ok read: ok honest: ok" "$(paste -sd ' ' <<<"$out")"
-is "nothing of it is left" "" "$(ls "${TMPDIR:-/tmp}" | grep '^gilua-[A-Za-z0-9]*$')"
+is "nothing of it is left" "" "$(ls "${TMPDIR:-/tmp}" | grep '^gilua-[0-9]*-......$')"
 
 fresh
 out=$(GILUA_BOX=off attack write shell make)

@@ -7,6 +7,8 @@ like "-e runs code" "42" "$("$GILUA" -e 'print(6*7)')"
 like "-l requires into a global" "table" "$("$GILUA" -l lfs -e 'print(type(lfs))')"
 like "- runs standard input" "hello" "$(echo 'print("hello")' | "$GILUA" -)"
 like "standard input that is no terminal is a script" "hello" "$(echo 'print("hello")' | "$GILUA")"
+is "an error in standard input is one line" "gilua: stdin:2: attempt to index a nil value (global 'x')" \
+  "$(printf '\nx.y = 1\n' | "$GILUA" 2>&1)"
 like "-v prints versions" "gilua .*Lua 5.4" "$("$GILUA" -v)"
 like "-i enters the prompt" "> *3" "$(echo '1+2' | "$GILUA" -i 2>&1)"
 like "the prompt takes statements over several lines" "7" "$(printf 'for i = 7, 7 do\nprint(i)\nend\n' | "$GILUA" -i 2>&1)"
