@@ -5,7 +5,8 @@
 **   RUNS_DRY=N   from then on it has no memory left;
 **   KEEPS=N      it keeps N MiB of each compilation.
 **
-** A source with the word WEARISOME fails with an internal error each time. */
+** A source with the word WEARISOME fails with an internal error each time, one with the word HUNGRY
+** gets no memory. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdbool.h>
@@ -18,7 +19,7 @@ enum { OK = 0, OUT_OF_MEMORY = 1, COMPILATION = 6 };
 
 static const char LOG[] = "kernel.cu(3): internal error: the table of macros is full\n";
 static int compilations;
-static bool wearisome, failed;
+static bool wearisome, hungry, failed;
 
 static void *real(const char *name) {
     static void *library;
@@ -62,6 +63,7 @@ int nvrtcCreateProgram(Program **p, const char *source, const char *name, int n,
              const char *const *);
     *(void **)&f = real("nvrtcCreateProgram");
     wearisome = strstr(source, "WEARISOME") != NULL;
+    hungry = strstr(source, "HUNGRY") != NULL;
     return f(p, source, name, n, headers, names);
 }
 
@@ -76,7 +78,7 @@ int nvrtcCompileProgram(Program *p, int n, const char *const *options) {
     int dry = number("RUNS_DRY"), worn = number("WEARS_OUT");
     compilations++;
     keep(number("KEEPS"));
-    if (dry >= 0 && compilations >= dry) return OUT_OF_MEMORY;
+    if (hungry || (dry >= 0 && compilations >= dry)) return OUT_OF_MEMORY;
     failed = wearisome || (worn >= 0 && compilations >= worn);
     return failed ? COMPILATION : f(p, n, options);
 }

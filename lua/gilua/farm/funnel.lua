@@ -132,6 +132,9 @@ function Funnel:code_job(texts, ask)
       done = function(reply)
         self.seconds.compile = self.seconds.compile + reply.seconds
         self.counts.compilations = self.counts.compilations + #list
+        if reply.doubt and not reply.results[1].code then
+          return self:doubted(list[1], reply.doubt, reply.results[1])
+        end
         for i, text in ipairs(list) do
           self.compiled:add(text.hash, reply.results[i], reply.images)
           self.compiled:of(text.hash).seconds = reply.seconds / #list
@@ -143,8 +146,9 @@ function Funnel:code_job(texts, ask)
       end,
       blame = function(status, reason)
         self.counts.compilations = self.counts.compilations + 1
-        self.compiled:fail(list[1].hash, status, "while compiling: " .. reason)
-        self:settle(list[1].hash)
+        self:controlled(reason, list[1], function()
+          self.compiled:fail(list[1].hash, status, "while compiling: " .. reason)
+        end)
       end,
       parts = #list > 1 and function()
         local parts = {}
@@ -154,6 +158,41 @@ function Funnel:code_job(texts, ask)
     }
   end
   return job(texts)
+end
+
+--- What failed by the compiler's own words about itself, in a worker of its own. No memory keeps it.
+function Funnel:doubted(text, doubt, result)
+  self:controlled(doubt, text, function()
+    if doubt:lower():find("memory", 1, true) then
+      self.compiled:fail(text.hash, "out_of_memory", result.message, result.log)
+    else
+      self.compiled:add(text.hash, result)
+    end
+  end)
+end
+
+--- A compiler came to nothing over a text: is that the text's doing, or the machine's (a limit on
+--- memory or processes, say)? The control is the unmodified kernel, in a new worker: where that is
+--- not compiled either, the run cannot go on; else the text is to blame.
+---@param reason string
+---@param text gilua.plan.text
+---@param blame fun()
+function Funnel:controlled(reason, text, blame)
+  local base = self.maker:unmodified()
+  local function broken(why)
+    fail("the compiler fails on the unmodified kernel, too, so no mutant can be judged: %s; has it "
+      .. "the memory and the processes that it needs (ulimit -v, ulimit -u, TMPDIR)?", why)
+  end
+  if text.hash == base.hash then broken(reason) end
+  local job = self:compile_job { base }
+  job.suspect, job.strikes = true, crew.STRIKES - 1
+  job.done = function(reply)
+    if reply.doubt and not reply.results[1].code then broken(reply.doubt) end
+    blame()
+    self:settle(text.hash)
+  end
+  job.blame = function(_, why) broken(why) end
+  self.crew:post(job)
 end
 
 ---@param texts gilua.plan.text[] of one target and the same options

@@ -41,9 +41,16 @@ function M:use(case)
   self.case = case
 end
 
-local function must(value, message)
-  if value == nil then error(message, 0) end
-  return value
+local NoMemory = { __tostring = function(e) return e.message end }
+
+local function must(value, message, code)
+  if value ~= nil then return value end
+  error(code == "nomem" and setmetatable({ message = message }, NoMemory) or message, 0)
+end
+
+-- What an error makes of a mutant, where it is not that there was no memory.
+local function status_of(e, usual)
+  return getmetatable(e) == NoMemory and "out_of_memory" or usual
 end
 
 --- What a kernel writes and somebody looks at: { output, expected, compare, initial } each. The
@@ -238,10 +245,12 @@ end
 --- What goes wrong in a launch is the mutant's fate, misuse included: one that was made by hand may
 --- have lost its kernel or changed its arguments. A kernel with an instruction that the virtual GPU
 --- does not know is refused when it is launched.
+local LAUNCH_STATUS = { compile = "compile_error", nomem = "out_of_memory" }
+
 local function launched(module, launch)
   local ok, m, message, code = attempt(module.launch, module, launch)
   if not ok then return failed("launch_error", tostring(m)) end
-  return m or failed(code == "compile" and "compile_error" or "launch_error", message)
+  return m or failed(LAUNCH_STATUS[code] or "launch_error", message)
 end
 
 ---@class Finding what a kernel does wrong at one instruction, and where it did so first
@@ -260,11 +269,13 @@ end
 ---  another than the code says
 ---@return table { status, message, instructions, uninitialised_reads, warnings = Finding[]? }
 function M:check(code, values, budget, guarded, loop_limit)
-  local module, message = self.device:load(code)
-  if not module then return { status = "compile_error", message = message } end
+  local module, none = self:module { code = code }
+  if not module then return { status = none.status, message = none.message } end
   local ready, launch = attempt(self.prepare, self, module,
     { values = values })
-  if not ready then return { status = "launch_error", message = tostring(launch) } end
+  if not ready then
+    return { status = status_of(launch, "launch_error"), message = tostring(launch) }
+  end
   launch.budget, launch.count_uninitialised = budget, true
   if loop_limit then
     local limit = core.array.new("i64", 1)
@@ -417,10 +428,10 @@ function M:measure(mutant, job)
   local timing = not self.virtual and job.timing
   local baseline_ns = timing and job.baseline and self:baseline_ns(job.baseline, timing)
   local begun = core.system.seconds()
-  local module, message = self:module(mutant)
-  if not module then return failed("compile_error", message) end
+  local module, none = self:module(mutant)
+  if not module then return none end
   local ready, launch = attempt(self.prepare, self, module, mutant)
-  if not ready then return failed("launch_error", tostring(launch)) end
+  if not ready then return failed(status_of(launch, "launch_error"), tostring(launch)) end
   launch.budget = job.budget -- on the virtual GPU it says everything: seconds depend on who else is
   launch.timeout_s = not self.virtual and job.launch_s or nil -- … at work on the machine
   local m = launched(module, launch)

@@ -326,10 +326,14 @@ function Memory:keep_code(hash, text)
     like and like.hash, core.store.pack(text, like and like.text or ""))
 end
 
+-- Memory that was not there is the machine's, or a limit's: with more of it the answer is another.
+local function is_circumstance(status) return status == "out_of_memory" end
+
 ---@param text gilua.plan.text
 ---@param compiled gilua.compiled what was made of it, and its code
 function Memory:keep_unit(text, compiled)
   local unit = compiled:of(text.hash)
+  if is_circumstance(unit.status) then return end
   self.archive:add("INSERT OR REPLACE INTO unit VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, "
     .. "?10, ?11, ?12)", self:key("unit", text.hash), self.world_id, text.hash, unit.status,
     unit.message, unit.log, unit.ptx, unit.ptx_hash, unit.code, unit.code_hash, unit.tag,
@@ -367,6 +371,7 @@ end
 ---@param key string
 ---@param verdict table
 function Memory:keep_verdict(key, verdict)
+  if is_circumstance(verdict.status) then return end
   local ptx, launch = parts(key)
   self.archive:add("INSERT OR REPLACE INTO verdict VALUES (?1, ?2, ?3, ?4, ?5, ?6, "
     .. "CAST(?7 AS BLOB))", self:key("verdict", key), self.world_id, ptx, launch, verdict.status,
@@ -396,6 +401,7 @@ end
 ---@param m table measurement
 ---@param lost? boolean
 function Memory:keep_measurement(case, key, m, lost)
+  if is_circumstance(m.status) then return end
   local code, launch = parts(key)
   self.archive:add("INSERT OR REPLACE INTO measurement VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, "
     .. "?10, ?11, ?12, ?13, ?14, ?15, ?16, CAST(?17 AS BLOB))", self:key_of_run(case, key),
