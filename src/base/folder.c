@@ -81,7 +81,7 @@ static void remove_others(const char *tmp) {
 
 /* --- one's own */
 
-/* Makes and holds one. False: errno is why; EAGAIN: another process took it away before it was held.
+/* Makes and holds one. False: errno is why; EAGAIN: another process took it away too early.
 ** A file system without locks holds nothing, and nothing is taken away there. */
 static bool make(gi_folder *f) {
     if (!mkdtemp(f->path)) return false;

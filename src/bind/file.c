@@ -135,8 +135,8 @@ void bind_file(lua_State *L) {
         {"link", link_file, "core.file.link(target, path) -> true | nil, message, code",
          "A symbolic link, in place of one that is there."},
         {"folder", make_folder, "core.file.folder() -> folder | nil, message, code",
-         "A new folder in $TMPDIR, removed with all that is in it when it is closed or collected; what "
-         "killed processes have left of theirs is removed by the next."},
+         "A new folder in $TMPDIR, removed with all that is in it when it is closed or collected; "
+         "what killed processes have left of theirs is removed by the next."},
         {NULL, NULL, NULL, NULL}};
     open_class(L, JOURNAL, "journal:", journal, close_journal);
     open_class(L, LOCK, "lock:", held, unlock);

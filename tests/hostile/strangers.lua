@@ -86,6 +86,14 @@ return {
   { name = "prints", text = program('  for (int i = 0; i < 1000000000; i++)\n'
     .. '    if (i % 64 == 0) printf("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa");\n  x[0] = 1;',
     "#include <stdio.h>"), says = "timeout: the budget of 25000000" },
+  { name = "endless-in-double", text = program("  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+    .. "  float t = 1.0f;\n  while (sizeof(t * x[0]) == 8 && t > 0) t += 1.0f;\n"
+    .. "  if (i < n) x[i] = 3.1f * x[i];") },
+  { name = "locals", text = program("  float a[100000];\n"
+    .. "  for (int j = 0; j < 99; j++) a[(j * 997 + (int)x[0]) % 100000] = j;\n"
+    .. "  x[threadIdx.x] = a[(int)x[5] % 100000];"), says = "l" },
+  { name = "heap", text = program("  for (int j = 0; j < 200; j++) {\n"
+    .. "    float *p = (float *)malloc(1 << 24);\n    if (p) p[j] = x[0];\n  }\n" .. FINE) },
   { name = "calls-itself", text = program("  x[threadIdx.x] = f(0, x);",
     "__device__ int f(int n, float *x) { volatile int a[99]; a[n % 99] = n;\n"
     .. "  return n == x[0] ? a[3] : f(n + 1, x) + f(n + 2, x) + a[5]; }"),

@@ -69,4 +69,20 @@ tap.case("a kernel that faults has no coverage, and why", function()
   tap.has(why, "out-of-bounds", "why")
 end)
 
+tap.case("a kernel that does not end is left at its limit, and not tried again", function()
+  local before, runs = gi.coverage.most_instructions, 0
+  gi.coverage.most_instructions = 2000
+  local problem = problem_of "{ 1, 20 }"
+  local case, compile = problem:case { seed = 1 }, gi.compiler.compile
+  gi.compiler.compile = function(...)
+    runs = runs + 1
+    return compile(...)
+  end
+  local found, why = gi.coverage.of(problem, case)
+  gi.compiler.compile, gi.coverage.most_instructions = compile, before
+  tap.is(found, nil, "none")
+  tap.has(why, "the budget of 2000 warp instructions", "why")
+  tap.is(runs, 1, "one run")
+end)
+
 tap.done()

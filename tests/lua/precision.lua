@@ -154,6 +154,16 @@ tap.case("a kernel that cannot run in double precision is run on inputs an ulp o
   tap.ok(allowed(1) > 1e-6 and allowed(1) < 1e-4, "of that size: " .. allowed(1))
 end)
 
+tap.case("a kernel that does not end in double precision is left at its limit", function()
+  local before = gi.precision.most_instructions
+  gi.precision.most_instructions = 100000
+  local _, how = limits(kernel("float", "float e = 1; while (sizeof(e) == 8 && e < x[i] * 1e9f) "
+    .. "e *= 1.0f; y[i] = x[i] * 3.f + 0.1f;"), "f32")
+  gi.precision.most_instructions = before
+  tap.has(how, "in double precision it cannot be run (timeout: the budget of 100000", "it is said")
+  tap.has(how, "an ulp of the inputs", "and found out otherwise")
+end)
+
 tap.case("sums by atomics are added in another order too", function()
   local source = kernel("double", "atomicAdd(y, x[i] * 1e5 + 1.0 / 3);")
   local problem = gi.problem(scratch.problem(source, [[{ source = "kernel.cu", kernel = "k",

@@ -160,7 +160,7 @@ function Funnel:code_job(texts, ask)
   return job(texts)
 end
 
---- What failed by the compiler's own words about itself, in a worker of its own. No memory keeps it.
+--- What failed, alone in a worker, by the compiler's own words about itself. No memory keeps it.
 function Funnel:doubted(text, doubt, result)
   self:controlled(doubt, text, function()
     if doubt:lower():find("memory", 1, true) then

@@ -147,9 +147,10 @@ end
 
 local function covered(c)
   local case, why = c.problem:case(c.problem.checked_case or { seed = 1 })
-  local found = case and gi.coverage.of(c.problem, case)
+  local found, unknown
+  if case then found, unknown = gi.coverage.of(c.problem, case) end
   if not found then
-    c.found:add { "!!", "coverage", ("not known: %s"):format(why or "the small case does not run") }
+    c.found:add { "!!", "coverage", ("not known: %s"):format(why or unknown) }
     return
   end
   local figures = { { "never", gi.json.array(found.never) }, { "coarse", found.coarse } }

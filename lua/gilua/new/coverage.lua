@@ -6,7 +6,8 @@ local below = require "gilua.report.below"
 local compiler = require "gilua.farm.compiler"
 local core = require "gilua.core"
 
-local M = {}
+-- The run is made here, in gilua's own process, and may not end.
+local M = { most_instructions = 1 << 30 } -- of its warps: some 15 seconds on the virtual GPU
 
 -- The numbers of the files that a PTX text calls kernel.cu (or whatever the source is called).
 local function own_files(ptx, name)
@@ -53,7 +54,8 @@ local function instrumented(ptx, name, lines, labels)
   return declared, line_of
 end
 
--- The marks of the places after a run, and their lines; or nil and why there are none.
+-- The marks of the places after a run, and their lines; or nil, why there are none, and the status
+-- of what did not run.
 local function marks_of(problem, runner, device, source, options, labels)
   local values = problem:values()
   local ptx, why = compiler.compile(source, { target = device:target(), name = "kernel.cu",
@@ -63,9 +65,11 @@ local function marks_of(problem, runner, device, source, options, labels)
   local loaded, unknown = device:load(code)
   if not loaded then return nil, unknown end
   local module <close> = loaded
-  local m, refused = module:launch(runner:prepare(module, { values = values }))
+  local launch = runner:prepare(module, { values = values })
+  launch.budget = M.most_instructions
+  local m, refused = module:launch(launch)
   if not m then return nil, refused end
-  if m.status ~= "ok" then return nil, m.message end
+  if m.status ~= "ok" then return nil, m.message, m.status end
   local marks = core.array.new("u8", #line_of + 1)
   assert(module:read("gilua_seen", marks))
   return marks, line_of
@@ -97,14 +101,16 @@ function M.of(problem, case)
   -- with little optimization, so that a line is there once; where that does not work, with all, and
   -- then a copy of a loop's body that does not run says nothing
   runner:use(case)
-  local marks, line_of
+  local marks, line_of, status
   for _, level in ipairs { "max", "mid" } do
     local quick = table.move(plain, 1, #plain, 2, { "--Ofast-compile=" .. level })
-    marks, line_of = marks_of(problem, runner, device, source, quick, true)
-    if marks then break end
+    marks, line_of, status = marks_of(problem, runner, device, source, quick, true)
+    if marks or status == "timeout" then break end
   end
   local coarse = not marks
-  if coarse then marks, line_of = marks_of(problem, runner, device, source, plain, false) end
+  if coarse and status ~= "timeout" then
+    marks, line_of = marks_of(problem, runner, device, source, plain, false)
+  end
   runner:use(nil)
   if not marks then return nil, line_of end
   local found = lines_of(marks, line_of)

@@ -19,7 +19,9 @@ local settings = require "gilua.base.settings"
 local signature = require "gilua.new.signature"
 local tablecase = require "gilua.problem.tablecase"
 
-local M = {}
+-- Runs are made here, in gilua's own process. The kernel as it is takes a quarter of that at most
+-- (trial.lua); in double precision, on other data, it may take more, or not end.
+local M = { most_instructions = 100000000 } -- of a run's warps: some seconds on the virtual GPU
 
 local MARGIN = 10 -- times the rounding error
 local GUESS = 1e-5 -- of an answer, where nothing is known
@@ -154,7 +156,8 @@ local function in_double(problem, spec)
   end
   local function run(of)
     local ran, outputs, why = attempt(kerneltable.run, problem, of, { source = source,
-      convert = convert_to_double(table_problem.table.args), layouts = layouts })
+      budget = M.most_instructions, layouts = layouts,
+      convert = convert_to_double(table_problem.table.args) })
     if not ran then return nil, tostring(outputs) end
     return outputs, why
   end
@@ -203,6 +206,7 @@ end
 local function in_other_ways(problem, spec)
   local list, convert = {}, mover(spec.seed or 1)
   for _, options in ipairs { { convert = convert }, { backwards = true } } do
+    options.budget = M.most_instructions
     list[#list + 1] = kerneltable.run(problem, spec, options)
   end
   return list
@@ -314,7 +318,7 @@ local MOVED = "an ulp of the inputs, and another order of blocks, make %.2g wher
 local function errors_of(problem, specs, variants)
   local found, ran = {}, false
   for _, spec in ipairs(specs) do
-    local right, why = kerneltable.run(problem, spec)
+    local right, why = kerneltable.run(problem, spec, { budget = M.most_instructions })
     if not right then fail("%s", why) end
     local others = variants(spec)
     ran = ran or #others > 0

@@ -659,15 +659,13 @@ end
 
 -- --- where answers are wrong -------------------------------------------------------------------
 
--- Compiled as the farm does, and run by a runner of this process.
+-- Compiled by the compiler's own worker, and run by a runner of this process.
 local function run_here(self, runner, target, budget)
-  local problem, values = self.problem, values_of(self)
-  local unit = { source = self:source(), names = problem.grammar:names(), kernel = problem.kernel }
-  local units, why = gi().compile.batch({ unit },
-    { target = target, options = problem:compile_options(values) })
-  if not units then fail("%s", why) end
-  if not units[1].code then fail("it does not compile: %s", units[1].message) end
-  return runner:measure({ code = units[1].code, values = values }, { budget = budget })
+  local values = values_of(self)
+  local code, why = gi().compile(self:source(), { target = target, name = "kernel.cu",
+    options = self.problem:compile_options(values) })
+  if not code then fail("it does not compile: %s", why) end
+  return runner:measure({ code = code, values = values }, { budget = budget })
 end
 
 -- Its measurement; the case then holds what it wrote. The unmodified kernel's run before it says
