@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "base/file.h"
+#include "base/folder.h"
 #include "tap.h"
 
 enum { N_UNITS = 4, N_STRUCTS = 1300, PATH_SIZE = 512 };
@@ -202,7 +202,9 @@ int main(int argc, char **argv) {
     if (!ok(plain && keeps, "NVRTC is found %s", err.message)) return tap_done();
     printf("# seed %" PRIu64 "\n", seed);
     gi_rng_seed(&rng, seed);
-    temporary = gi_temp_folder(&err);
+    gi_folder own;
+    if (!ok(gi_folder_open(&own, &err), "a folder %s", err.message)) return tap_done();
+    temporary = own.path;
     setenv("TMPDIR", temporary, 1);
     snprintf(folder, sizeof folder, "%s/own", temporary);
     mkdir(folder, 0700);
@@ -221,7 +223,6 @@ int main(int argc, char **argv) {
     is_int(files_in(temporary), 1, "nothing is left in $TMPDIR but the test's own folder");
     compile_close(plain);
     compile_close(keeps);
-    gi_temp_remove(temporary);
-    free(temporary);
+    gi_folder_close(&own);
     return tap_done();
 }
