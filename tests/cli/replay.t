@@ -47,6 +47,28 @@ like "operators from a file" "^own selection of 16$" "$("$GILUA" replay quick --
 echo 'return { selekt = 1 }' >wrong.lua
 fails "a misspelt one gets a suggestion" "unknown option 'selekt'; did you mean 'select'" \
   "$GILUA" replay quick --scheme wrong.lua
+# set WORDS…: what a simulation with these settings says
+set() { local o=(); for word; do o+=(--set "$word"); done; "$GILUA" replay quick "${o[@]}" --json; }
+is "settings, each by its name" "8 2 9" "$(set population=8 generations=2 seed=9 |
+  sed -nE 's/^  "(population|generations|seed)": ([0-9]+),/\1 \2/p' | sort | awk '{ v[$1] = $2 } END { print v["population"], v["generations"], v["seed"] }')"
+is "as with the options" "$("$GILUA" replay quick --seed 9 --population 8 --json)" "$(set seed=9 population=8)"
+is "what the run had is the run" "$("$GILUA" replay quick --json)" \
+  "$(set select=truncation breed=mutants+crossovers+newcomers minimise=knockout fitness=niftyreg)"
+[ "$(set select=random | value missing)" -gt 0 ]
+ok $? "operators by their names: parents at random ask for what nobody evaluated"
+[ "$(set breed=mutants+newcomers | value missing)" -gt 0 ]
+ok $? "and steps of breeding: newcomers in the place of crossovers do, too"
+says() { misused "--set $1" "$2" "$GILUA" replay quick --set "$1"; }
+says populaton=8 "knows no 'populaton'; did you mean population\?"
+says population=1 "population must be a whole number of at least 2, not '1'"
+says seed=x "seed must be a whole number, not 'x'"
+says select=tournament "select is random, truncation, not 'tournament' \(others by --scheme FILE\)"
+says breed=mutants+newcomer "breed is .*, not 'newcomer'; did you mean newcomers\?"
+says jobs=3 "jobs has no meaning in a simulation: nothing is run"
+says base=block_size=64 "base has no meaning in a simulation: each kernel of the run was given the run's"
+says population "needs KEY=VALUE, not 'population'"
+misused "twice" "seed is given twice" "$GILUA" replay quick --set seed=1 --set seed=2
+
 echo 'return 7' >seven.lua
 fails "no table" "must return a table with fields of a scheme" "$GILUA" replay quick --scheme seven.lua
 fails "no formula" "must return a function" "$GILUA" replay quick --formula seven.lua

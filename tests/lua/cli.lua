@@ -33,6 +33,14 @@ tap.case("values, defaults and their types", function()
   tap.is(o.trace, false, "a flag not given")
 end)
 
+tap.case("what may be given again is a list", function()
+  local spec = { { name = "set", type = "string", many = true } }
+  tap.is(table.concat(assert(cli.parse(spec, { "--set", "a=1", "--set=b=2" })).set, " "), "a=1 b=2",
+    "in order")
+  tap.is(assert(cli.parse(spec, {})).set, nil, "nil where it was not given")
+  tap.is(#assert(cli.parse(spec, { "--set", "c" })).set, 1, "each command line has its own")
+end)
+
 tap.case("the host's values are defaults", function()
   local host = { device = "cuda:1", seed = 9, quiet = true }
   local o = assert(parse("--seed 4", host))

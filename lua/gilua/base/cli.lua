@@ -8,6 +8,7 @@
 --   }
 --   options.population, options.seed, options.quiet …
 --
+-- An option with many = true may be given again; its value is a list.
 -- `positional` names what stands without dashes, in order: { { name = "problem", doc = … },
 -- { name = "folder", optional = true } }; of the last one there may be several (many = true: its
 -- value is a list). What takes such words and leaves a run says so:
@@ -28,6 +29,7 @@ local M = {}
 ---@field max? number
 ---@field check? fun(value: any): boolean?, string? true, or nil and what is wrong
 ---@field doc? string
+---@field many? boolean may be given again: its value is the list of what it was given
 ---@field of_runs? boolean of what leaves a run alone
 
 M.standard = {
@@ -147,6 +149,15 @@ local function value_at(option, argv, i, attached)
   return value, attached and i + 1 or i + 2
 end
 
+local function put_value(values, option, value)
+  if option.many then
+    values[option.name] = values[option.name] or {}
+    table.insert(values[option.name], value)
+  else
+    values[option.name] = value
+  end
+end
+
 -- Values that the host read before the script's name, held to the same limits; nil and why not.
 local function taken_over(values, host, by_name)
   for name, value in pairs(host or {}) do
@@ -210,7 +221,8 @@ function M.parse(spec, argv, host)
       if not argv[i]:find("=", 1, true) then attached = nil end
       local value, rest = value_at(by_name[name], argv, i, attached)
       if value == nil then return nil, rest end
-      values[name], i = value, rest
+      put_value(values, by_name[name], value)
+      i = rest
     end
   end
   local why = missing(spec, values, words)

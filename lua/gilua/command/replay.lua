@@ -4,6 +4,7 @@ local answer = require "gilua.command.answer"
 local gi = require "gilua"
 local luafile = require "gilua.command.luafile"
 local progress = require "gilua.report.progress"
+local set = require "gilua.command.set"
 
 local OPTIONS = {
   doc = "Simulates the search of a run from its archive; no kernel is compiled or run.",
@@ -15,6 +16,8 @@ local OPTIONS = {
     doc = "a Lua file that returns a function (own, baseline) -> number: another fitness" },
   { name = "scheme", type = "string",
     doc = "a Lua file that returns fields of a scheme: { select = …, breed = … }" },
+  { name = "set", type = "string", many = true,
+    doc = "KEY=VALUE, as often as wanted: select=random, finalists=2 … (docs/archive.md)" },
   { name = "which", type = "integer", min = 1,
     doc = "another evolution of the folder, by the number that gilua log gives" },
   answer.JSON,
@@ -34,6 +37,7 @@ local function changes_of(o)
     o.generations or changes.generations
   if o.formula then changes.fitness = luafile.formula(o.formula) end
   if seed_given() then changes.seed = o.seed end
+  for key, value in pairs(set.fields(o.set)) do changes[key] = value end
   changes.observers = { gi.progress.new { quiet = o.quiet or o.json } }
   return changes
 end
