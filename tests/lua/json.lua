@@ -60,6 +60,8 @@ tap.case("what is not JSON is named by its place", function()
   tap.is(json.decode("[null, 1]")[1], json.null, "null in an array")
   tap.is(json.decode('{"a": null}').a, nil, "a key without a value")
   tap.is(json.decode('"\\u00e9\\n"'), "é\n", "escapes")
+  tap.is(json.decode('"\\ud83d\\ude00\\uD83D\\uDE00!"'), "😀😀!", "a character in two escapes")
+  tap.is(json.decode('"\\ud83d\\u0041\\ude00"'), "\u{FFFD}A\u{FFFD}", "half of one is none")
 end)
 
 tap.done()

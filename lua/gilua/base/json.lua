@@ -129,6 +129,19 @@ local function fail(text, i)
   error(setmetatable({ ("not JSON at byte %d: %s"):format(i, text:sub(i, i + 20)) }, Fault), 0)
 end
 
+-- The character of an escape whose digits begin at i, as UTF-8, and where it ends: what UTF-16 has
+-- in two halves comes as two escapes. Half a one is none.
+local function escaped_at(text, hex, i)
+  local unit, stop = tonumber(hex, 16), i + 4
+  local low = unit >= 0xD800 and unit < 0xDC00 and text:match("^\\u([dD][c-fC-F]%x%x)", stop)
+  if low then
+    unit, stop = 0x10000 + (unit - 0xD800 << 10) + (tonumber(low, 16) - 0xDC00), stop + 6
+  elseif unit >= 0xD800 and unit < 0xE000 then
+    unit = 0xFFFD
+  end
+  return utf8.char(unit), stop
+end
+
 local function string_at(text, i)
   local parts = {}
   i = i + 1
@@ -141,8 +154,9 @@ local function string_at(text, i)
     local hex = text:match("^u(%x%x%x%x)", stop + 1)
     local letter = UNESCAPE[text:sub(stop + 1, stop + 1)]
     if not hex and not letter then fail(text, stop) end
-    parts[#parts + 1] = hex and utf8.char(tonumber(hex, 16)) or letter
-    i = stop + (hex and 6 or 2)
+    i = stop + 2
+    if hex then letter, i = escaped_at(text, hex, i) end
+    parts[#parts + 1] = letter
   end
 end
 
