@@ -108,7 +108,8 @@ bool ptx_genes_apply(const PtxBase *b, const char *genes, const char *other, siz
     if (m == NULL) return false;
     Work w = {.b = b, .m = *m, .lost = lost};
     size_t size = (size_t)m->n_funcs * sizeof *m->funcs;
-    w.m.funcs = memcpy(gi_alloc(size), m->funcs, size);
+    w.m.funcs = gi_alloc(size);
+    if (size) memcpy(w.m.funcs, m->funcs, size);
     w.target = gi_alloc((size_t)b->m->n_funcs * sizeof *w.target);
     bool done = apply_all(&w, genes, err);
     if (done) {

@@ -138,6 +138,17 @@ static void sequences(void) {
           "a label stays before what is put at its place");
 }
 
+static void no_functions(void) {
+    gi_buf out = {0}, lost = {0};
+    gi_err err;
+    PtxBase *b = ptx_base_open(PTX_HEAD, strlen(PTX_HEAD), &err);
+    ok(b && ptx_genes_apply(b, "", NULL, 0, &out, &lost, &err), "a module without functions stays");
+    has_str(out.data, ".target sm_90", "as it is");
+    ptx_base_close(b);
+    gi_buf_free(&out);
+    gi_buf_free(&lost);
+}
+
 static void refusals(void) {
     gives("<K.1.7>", "`@%p1 bra $L9;` is not open", "a branch");
     gives("<K.1.1>+<K.3.4>", "`ret;` is not open", "a return");
@@ -420,6 +431,7 @@ int main(int argc, char **argv) {
     repairs();
     sequences();
     refusals();
+    no_functions();
     bits();
     random_genomes(kernel, "the kernel", seed);
     random_genomes(ptx_sample, "the sample", seed + 1);
