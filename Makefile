@@ -75,7 +75,7 @@ slowest    := $(addprefix tests/,cli/docs.t cli/experiment.t cli/own.t lua/stere
               lua/stereo_wide.lua lua/kernels.lua cli/hostile.t lua/backport.lua \
               lua/niftyreg_wide.lua lua/stats.lua)
 
-.PHONY: all deps demo test gpu-test tests bench faults scores docs names portable install uninstall clean help FORCE
+.PHONY: all deps demo test gpu-test tests bench faults fuzz fuzzing scores docs names portable install uninstall clean help FORCE
 .DELETE_ON_ERROR:
 .SUFFIXES:
 
@@ -130,6 +130,17 @@ $O/tests/%: tests/c/%.c $O/libgilua.a $O/flags
 
 $O/tests/runtime_fatbin: $O/obj/runtime/fatbin.o
 
+# --- fuzzing: one program a target of tests/fuzz; those in Lua are $O/gilua's
+fuzzers := $(patsubst tests/fuzz/%.c,$O/fuzz/%,$(filter-out %/driver.c,$(wildcard tests/fuzz/*.c)))
+
+$O/fuzz/%: tests/fuzz/%.c tests/fuzz/driver.c tests/fuzz/fuzz.h $O/libgilua.a $O/flags
+	$(call say,FUZZ    $@)
+	$Qmkdir -p $(@D)
+	$Q$(CC) $(flags) $(link) -o $@ $< tests/fuzz/driver.c $(filter %.o,$^) $O/libgilua.a \
+	    $(lua_lib) $(libs) $(unpack) $(system)
+
+$O/fuzz/runtime_fatbin: $O/obj/runtime/fatbin.o
+
 tests: all $(c_tests)
 
 # Under sanitizers the tests leave out what asks about results and not about memory, and say so: see
@@ -155,6 +166,16 @@ gpu-test: all
 faults: deps
 	$Q$(MAKE) --no-print-directory all
 	$QEVERY=1 prove -v -e tests/run $(PROVEFLAGS) tests/cli/full_disk.t tests/cli/no_memory.t
+
+# Every parser, the archive and the farm's sockets, fed with what nobody writes; under sanitizers
+# unless SANITIZE says otherwise.
+TARGET ?= all
+fuzz: deps
+	$Q$(MAKE) --no-print-directory fuzzing \
+	    SANITIZE=$(if $(filter file,$(origin SANITIZE)),address$(comma)undefined,$(SANITIZE))
+
+fuzzing: $O/gilua $(fuzzers) $(references)
+	$Q$(sanitized) tests/fuzz/run $O $(or $(SECONDS),60) $(TARGET) $(SEED)
 
 # The adequacy scores of the READMEs of kernels/, every one.
 scores: deps
@@ -213,6 +234,8 @@ help:
 	@echo "make gpu-test   the stories of tests/gpu, on a machine with a GPU"
 	@echo "make bench      deps, build, then the measured figures"
 	@echo "make faults     no memory and no room on the disk, at every place: hours"
+	@echo "make fuzz       every parser, the archive and the farm's sockets, for SECONDS=60 each under sanitizers;"
+	@echo "                TARGET=NAME is one, SEED=N the same inputs again"
 	@echo "make scores     are the data of kernels/ as good as their READMEs say?"
 	@echo "make docs       write docs/api.md from the code"
 	@echo "make names      add its new names to those that stay (tests/data/names.txt)"

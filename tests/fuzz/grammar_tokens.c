@@ -1,16 +1,15 @@
-/* grammar_tokens.c - a libFuzzer target for grammar_tokens: any bytes are tokens, in order, each on
-** its line, brackets in pairs that do not cross.
-**
-**   clang -g -O1 -std=c11 -D_GNU_SOURCE -Isrc -fsanitize=fuzzer,address,undefined \
-**       tests/fuzz/grammar_tokens.c src/grammar/[a-z]*.c src/base/base.c -lm -o tokens_fuzz \
-**       && ./tokens_fuzz tests/own/
-**
-** tests/c/grammar_tokens.c is its short, seeded relative. */
+/* grammar_tokens.c - a target for grammar_tokens: any bytes are tokens, in order, each on its line,
+** brackets in pairs that do not cross. tests/c/grammar_tokens.c is its short, seeded relative. */
+#include "../c/grammar_kernel.h"
 #include "../c/grammar_tokens_hold.h"
 
-#include <stdlib.h>
+#include "fuzz.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+void fuzz_seeds(FuzzAdd *add) {
+    static const char more[] = "R\"a(x)a\" '\\'' 0x1p-3 1'000 u8\"s\" \\\n // c \\\n d\n/* e */ #if 0\n<<< >>>";
+    add(kernel_text, strlen(kernel_text));
+    add(more, strlen(more));
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     char *text = malloc(size ? size : 1); /* its own, so that a byte beyond is seen */

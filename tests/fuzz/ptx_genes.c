@@ -1,17 +1,12 @@
-/* ptx_genes.c - a libFuzzer target for genes over PTX: any PTX, a zero byte, any genes; refused in
-** a sentence, or what comes out is PTX.
-**
-**   clang -g -O1 -std=c11 -D_GNU_SOURCE -Isrc -fsanitize=fuzzer,address,undefined \
-**       tests/fuzz/ptx_genes.c src/ptx/[a-z]*.c src/base/base.c -lm -o genes_fuzz && \
-**       ./genes_fuzz corpus/
-**
-** with a folder of PTX files as the corpus. tests/c/ptx_genes.c is its short, seeded relative. */
+/* ptx_genes.c - a target for genes over PTX: any PTX, a zero byte, any genes; refused in a sentence,
+** or what comes out is PTX. tests/c/ptx_genes.c is its short, seeded relative. */
 #include "ptx/genes.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "../c/ptx_sample.h"
+#include "fuzz.h"
 
 static void apply(const PtxBase *b, const char *genes, const char *other, size_t len) {
     gi_buf out = {0}, lost = {0};
@@ -52,4 +47,22 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     ptx_base_close(b);
     free(text);
     return 0;
+}
+
+/* The sample, a zero byte, genes of it. */
+void fuzz_seeds(FuzzAdd *add) {
+    gi_err err;
+    PtxBase *b = ptx_base_open(ptx_sample, strlen(ptx_sample), &err);
+    if (b == NULL) abort();
+    for (uint64_t seed = 1; seed <= 5; seed++) {
+        gi_rng rng;
+        gi_buf all = {0};
+        gi_rng_seed(&rng, seed);
+        gi_buf_add(&all, ptx_sample, sizeof ptx_sample);
+        for (int i = 0; i < 4 && ptx_gene_random(b, &rng, NULL, &all, &err); i++)
+            gi_buf_adds(&all, " ");
+        add(all.data, all.len);
+        gi_buf_free(&all);
+    }
+    ptx_base_close(b);
 }

@@ -1,16 +1,12 @@
-/* ptx_parse.c - a libFuzzer target for src/ptx: any bytes are refused or survive printing.
-**
-**   clang -g -O1 -std=c11 -D_GNU_SOURCE -Isrc -fsanitize=fuzzer,address,undefined \
-**       tests/fuzz/ptx_parse.c src/ptx/[a-z]*.c src/base/base.c -lm -o ptx_fuzz && ./ptx_fuzz
-**       corpus/
-**
-** with a folder of PTX files as the corpus. tests/c/ptx_broken.c is its short, seeded relative. */
+/* ptx_parse.c - a target for src/ptx: any bytes are refused or survive printing. tests/c/ptx_broken.c
+** is its short, seeded relative. */
 #include "ptx/ptx.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "../c/ptx_sample.h"
+#include "fuzz.h"
 
 static void analyse(const PtxFunc *f) {
     PtxCfg *c = ptx_cfg(f);
@@ -39,4 +35,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     gi_buf_free(&out);
     gi_buf_free(&again);
     return 0;
+}
+
+void fuzz_seeds(FuzzAdd *add) {
+    static const char loop[] = PTX_KERNEL("mov.u32 %r1, %tid.x;\n"
+                                          "$top: setp.lt.s32 %p1, %r1, 5;\n"
+                                          "@!%p1 bra $end;\nadd.s32 %r1, %r1, 1;\nbra.uni $top;\n"
+                                          "$end: ret;");
+    add(ptx_sample, strlen(ptx_sample));
+    add(loop, strlen(loop));
 }

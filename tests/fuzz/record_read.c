@@ -1,19 +1,12 @@
-/* record_read.c - a libFuzzer target for src/record: any file is refused, or read as far as it
-** goes.
-**
-**   clang -g -O1 -std=c11 -D_GNU_SOURCE -Isrc -fsanitize=fuzzer,address,undefined \
-**       tests/fuzz/record_read.c src/record/[cr]*.c src/base/base.c -lzstd -lm \
-**       -o rec_fuzz && ./rec_fuzz corpus/
-**
-** with short recordings as the corpus. tests/c/record.c is its short, seeded relative. */
+/* record_read.c - a target for src/record: any file is refused, or read as far as it goes.
+** tests/c/record.c is its short, seeded relative. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "fuzz.h"
 #include "record/record.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void read_named(const Recording *r, const char *line, size_t len) {
     char name[RECORD_NAME] = "";
@@ -27,16 +20,37 @@ static void read_named(const Recording *r, const char *line, size_t len) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
-    char path[] = "/tmp/gilua-fuzz-XXXXXX";
+    static const char path[] = "record_read.file";
     size_t len;
-    int fd = mkstemp(path);
-    if (write(fd, data, size) != (ssize_t)size) return 0;
-    close(fd);
+    FILE *f = fopen(path, "wb");
+    if (f == NULL || fwrite(data, 1, size, f) != size || fclose(f) != 0) abort();
     Recording *r = recording_open(path, NULL);
     const char *events = r ? recording_events(r, &len) : "";
     for (const char *end; r && (end = strchr(events, '\n')); events = end + 1)
         read_named(r, events, (size_t)(end - events));
     recording_close(r);
-    unlink(path);
     return 0;
+}
+
+/* A recording that was ended, and one that was not. */
+void fuzz_seeds(FuzzAdd *add) {
+    for (int whole = 0; whole < 2; whole++) {
+        char path[] = "record_read.seed", name[RECORD_NAME], zeros[3000] = "some bytes";
+        gi_err err;
+        gi_buf bytes = {0};
+        unlink(path);
+        RecordWriter *w = record_create(path, &err);
+        if (w == NULL) abort();
+        record_event(w, "program %s", "./app");
+        record_blob(w, zeros, sizeof zeros, name);
+        record_event(w, "write 0 %s", name);
+        record_blob(w, "short", 5, name);
+        record_event(w, "read 0 %s", name);
+        if (whole) record_end(w, &err);
+        else record_leave(w);
+        if (!gi_read_file(path, &bytes, &err)) abort();
+        add(bytes.data, bytes.len);
+        gi_buf_free(&bytes);
+        unlink(path);
+    }
 }
