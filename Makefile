@@ -75,7 +75,7 @@ slowest    := $(addprefix tests/,cli/docs.t cli/experiment.t cli/own.t lua/stere
               lua/stereo_wide.lua lua/kernels.lua cli/hostile.t lua/backport.lua \
               lua/niftyreg_wide.lua lua/stats.lua)
 
-.PHONY: all deps demo test gpu-test tests bench faults fuzz fuzzing scores docs names portable install uninstall clean help FORCE
+.PHONY: all deps demo test gpu-test tests bench faults kills fuzz fuzzing scores docs names portable install uninstall clean help FORCE
 .DELETE_ON_ERROR:
 .SUFFIXES:
 
@@ -167,6 +167,11 @@ faults: deps
 	$Q$(MAKE) --no-print-directory all
 	$QEVERY=1 prove -v -e tests/run $(PROVEFLAGS) tests/cli/full_disk.t tests/cli/no_memory.t
 
+# A search killed a hundred times and ended fifty times: an hour or less (see CONTRIBUTING.md).
+kills: deps
+	$Q$(MAKE) --no-print-directory all
+	$Qprove -v -e tests/run $(PROVEFLAGS) tests/kills/kills.t
+
 # Every parser, the archive and the farm's sockets, fed with what nobody writes; under sanitizers
 # unless SANITIZE says otherwise.
 TARGET ?= all
@@ -234,6 +239,7 @@ help:
 	@echo "make gpu-test   the stories of tests/gpu, on a machine with a GPU"
 	@echo "make bench      deps, build, then the measured figures"
 	@echo "make faults     no memory and no room on the disk, at every place: hours"
+	@echo "make kills      a search killed a hundred times, and ended fifty times: is anything lost?"
 	@echo "make fuzz       every parser, the archive and the farm's sockets, for SECONDS=60 each under sanitizers;"
 	@echo "                TARGET=NAME is one, SEED=N the same inputs again"
 	@echo "make scores     are the data of kernels/ as good as their READMEs say?"
