@@ -13,7 +13,7 @@ static void version(Parser *P) {
     while (P->p < P->end && n + 1 < sizeof text && memchr("0123456789.", *P->p, 11))
         text[n++] = *P->p++;
     text[n] = '\0';
-    if (sscanf(text, "%d.%d", &P->m->version_major, &P->m->version_minor) != 2)
+    if (sscanf(text, "%3d.%3d", &P->m->version_major, &P->m->version_minor) != 2)
         ptxp_expected(P, "a version such as 8.0");
     ptxp_space(P);
 }

@@ -154,6 +154,7 @@ static void fails(const char *text, const char *message) {
 
 static void test_errors(void) {
     fails("", "PTX line 1: expected .version first, found the end of the text");
+    fails(".version 4294967295.0\n", "expected a version such as 8.0");
     fails(".version 8.0\n.target sm_90\n.address_size 32\n", ".address_size 32 is not supported");
     fails(PTX_KERNEL("add.s32 %r1, %r2\nret;"),
           "PTX line 13: expected ',' or ';' after an operand of 'add', found 'ret'");

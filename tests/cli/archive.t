@@ -64,6 +64,8 @@ like "its ancestors" "^ancestors +[0-9]+, generation [0-9]" "$shown"
 like "when its genome was measured again" "^measured as +[0-9]+, generation [0-9], ball 20.*: ok, [0-9.]+ ticks" "$shown"
 like "its source as a difference" "^\+" "$shown"
 like "or whole" "__global__ void" "$("$GILUA" show whole "$id" --source)"
+cp -r whole spoilt && echo '{"kept": ' >spoilt/result.json
+fails "with a result that is torn" "^gilua: spoilt/result.json is not what a run leaves: not JSON" "$GILUA" show spoilt "$id"
 fails "one that is not there" "has no evaluation 99999" "$GILUA" show whole 99999
 misused "no number" "must be a whole number" "$GILUA" show whole best
 is "a table has a line for each" "$("$GILUA" export whole --jsonl | wc -l)" \

@@ -9,6 +9,7 @@ local luafile = require "gilua.command.luafile"
 local pieces = require "gilua.search.pieces"
 local printable = require "gilua.base.printable"
 local progress = require "gilua.report.progress"
+local runs = require "gilua.command.runs"
 
 local M = {}
 
@@ -143,11 +144,11 @@ local function show(o)
     answer.say(o, "%-12s %d, generation %d, %s: %s", i == 2 and "ancestors" or "", a.id,
       a.generation, a.birth, a.genome)
   end
-  if not lfs.attributes(o.run .. "/result.json") then
+  local result = runs.result(o.run)
+  if not result then
     return answer.say(o, "\n(what was run lies with the run itself: here is its archive alone)")
   end
-  local kept = gi.kept.read(o.run, gi.json.decode(gi.textfile.read(o.run .. "/result.json",
-    "the result")).kept)
+  local kept = gi.kept.read(o.run, result.kept)
   local source, why = kept.grammar:apply(m.genome, true)
   if not source then fail("the genome does not fit what the run kept: %s", why) end
   answer.say(o, "")

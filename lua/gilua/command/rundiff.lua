@@ -36,7 +36,8 @@ local function opened(dir)
   local run = { dir = dir, told = told, kept = runs.kept(told), archive = archive_of(dir) }
   run.row = run.archive and run.archive:last_run()
   run.scheme = run.row and run.row.scheme and gi.json.decode(run.row.scheme) or {}
-  run.world = run.row and run.archive:row(WORLD, run.row.world).description
+  local world = run.row and run.archive:row(WORLD, run.row.world)
+  run.world = world and world.description
   run.result = gi.json.decode(gi.textfile.read(told.path, "the result"))
   return run
 end

@@ -33,10 +33,17 @@ local function decoded(path)
   fail("%s is not what a run leaves: %s", path, why or "it holds no fields")
 end
 
+--- What its result.json tells; nil where it has none.
+---@param dir string
+---@return table?
+function M.result(dir)
+  return decoded(dir .. "/result.json")
+end
+
 -- The files that a run leaves. That of an experiment tells of its winner, cleaned and tuned again;
 -- result.json beside it of the evolution alone, and of what was run.
 local function read(dir)
-  local result = decoded(dir .. "/result.json")
+  local result = M.result(dir)
   local experiment = decoded(dir .. "/experiment.json")
   if experiment then return dir .. "/experiment.json", experiment, result or {} end
   if result then return dir .. "/result.json", result, result end

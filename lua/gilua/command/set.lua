@@ -59,6 +59,7 @@ local KEYS = {
 }
 
 local RUNS = "nothing is run: the archive answers"
+local DRAWN = "genes are drawn where the run drew them"
 
 -- Why not, of what evolve and a scheme have besides.
 local MEANINGLESS = {
@@ -67,7 +68,7 @@ local MEANINGLESS = {
   base = "each kernel of the run was given the run's, and was timed with it",
   tune = "settings that were tuned are in the run's own start (--set start=GENOME)",
   from = "give what to start with itself (--set start=GENOME)",
-  genome = "genes are drawn where the run drew them", genes = "genes are drawn where the run drew them",
+  genome = DRAWN, genes = DRAWN,
   problem = "a run is of one problem",
   formula = "--formula FILE gives one", scheme = "--scheme FILE gives one",
 }
