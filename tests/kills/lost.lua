@@ -1,4 +1,4 @@
--- lost: how many of the measurements in told.txt the archive of a killed run has not.
+-- lost: how many of the measurements that a killed run was told of its archive has not.
 local gi = require "gilua"
 local archive <close> = gi.archive.open(arg[1] .. "/archive.sqlite", { read_only = true })
 local known, lost = {}, 0

@@ -1,4 +1,5 @@
--- search: a short evolution for kills.t. Each measurement that it is told of has its key in told.txt.
+-- search: a short evolution for kills.t. Each measurement that it is told of leaves its key in
+-- OUT.told.
 local gi = require "gilua"
 
 local options = gi.cli { doc = "A short search, to be killed." }
