@@ -6,7 +6,8 @@
 #include "fuzz.h"
 
 void fuzz_seeds(FuzzAdd *add) {
-    static const char more[] = "R\"a(x)a\" '\\'' 0x1p-3 1'000 u8\"s\" \\\n // c \\\n d\n/* e */ #if 0\n<<< >>>";
+    static const char more[] = "R\"a(x)a\" '\\'' 0x1p-3 1'000 u8\"s\" \\\n // c \\\n d\n"
+                               "/* e */ #if 0\n<<< >>>";
     add(kernel_text, strlen(kernel_text));
     add(more, strlen(more));
 }

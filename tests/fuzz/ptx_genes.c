@@ -1,5 +1,5 @@
-/* ptx_genes.c - a target for genes over PTX: any PTX, a zero byte, any genes; refused in a sentence,
-** or what comes out is PTX. tests/c/ptx_genes.c is its short, seeded relative. */
+/* ptx_genes.c - a target for genes over PTX: any PTX, a zero byte, any genes; refused in a
+** sentence, or what comes out is PTX. tests/c/ptx_genes.c is its short, seeded relative. */
 #include "ptx/genes.h"
 
 #include <stdlib.h>

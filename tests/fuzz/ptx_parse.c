@@ -1,5 +1,5 @@
-/* ptx_parse.c - a target for src/ptx: any bytes are refused or survive printing. tests/c/ptx_broken.c
-** is its short, seeded relative. */
+/* ptx_parse.c - a target for src/ptx: any bytes are refused or survive printing.
+** tests/c/ptx_broken.c is its short, seeded relative. */
 #include "ptx/ptx.h"
 
 #include <stdlib.h>
