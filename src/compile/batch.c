@@ -3,6 +3,7 @@
 ** A unit becomes this piece of the common source, all tags of one width so that mangled names have
 ** the same length whatever the unit's number:
 **
+**     namespace n {} namespace n__gilua0007 { using namespace n; }    headers may have one, too
 **     #define saxpy saxpy__gilua0007      every top-level name
 **     #line 1 "kernel__gilua0007.cu"      log and .loc lines name the unit
 **     ...                                 the source, #include lines that always count blanked
@@ -214,8 +215,32 @@ static bool is_renamed(const Unit *u, const char *name, const CompileOptions *o)
     return !strings_have(&u->macros, name) && option_value(o, name) == NULL;
 }
 
+/* Does a unit open a namespace of this name? */
+static bool opens_namespace(const Unit *u, const char *name) {
+    const char *at = u->source.data ? u->source.data : "";
+    size_t length = strlen(name);
+    while ((at = strstr(at, "namespace")) != NULL) {
+        at += strlen("namespace");
+        const char *word = at + strspn(at, " \t\n");
+        if (word == at || strncmp(word, name, length) != 0) continue;
+        const char *behind = word + length;
+        behind += strspn(behind, " \t\n");
+        if (*behind == '{' || (behind[0] == ':' && behind[1] == ':')) return true;
+    }
+    return false;
+}
+
+/* A header may open it too, under the name that it has there: the unit's sees what is in that. */
+static void join_namespace(const Unit *u, const char *name, int tag, gi_buf *out) {
+    if (opens_namespace(u, name))
+        gi_buf_addf(out, "namespace %s {} namespace %s%s%0*d { using namespace %s; }\n", name, name,
+                    SPLIT_TAG, SPLIT_DIGITS, tag, name);
+}
+
 static void add_unit(const Unit *u, int tag, const CompileOptions *o, gi_buf *out) {
     const char *const *names = u->in->names;
+    for (int i = 0; names && names[i]; i++)
+        if (is_renamed(u, names[i], o)) join_namespace(u, names[i], tag, out);
     for (int i = 0; names && names[i]; i++)
         if (is_renamed(u, names[i], o))
             gi_buf_addf(out, "#define %s %s%s%0*d\n", names[i], names[i], SPLIT_TAG, SPLIT_DIGITS,

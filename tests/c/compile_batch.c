@@ -297,6 +297,36 @@ static void test_conditional_headers(Compiler *c) {
     for (int i = 0; i < MISSING; i++) compile_result_free(&want[i]);
 }
 
+/* A namespace of a unit that a header has too: what the header has in it is found. */
+static void test_namespaces(Compiler *c) {
+    static const char *const both[] = {"kernel", "apart", NULL};
+    const char *source =
+        "#include \"apart.h\"\n"
+        "namespace apart {\n__device__ int two(int x) { return twice<int>(x); }\n}\n"
+        "__global__ void kernel(int *p) { *p = apart::two(*p); }\n";
+    const char *folder = getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp";
+    gi_buf path = {0}, option = {0};
+    gi_err err = {0};
+    CompileResult r[2] = {{0}, {0}};
+    gi_buf_addf(&path, "%s/apart.h", folder);
+    gi_buf_addf(&option, "-I%s", folder);
+    FILE *f = fopen(path.data, "w");
+    if (!ok(f != NULL, "a header is written")) return;
+    fputs("namespace apart { template <class T> __device__ T twice(T x) { return x + x; } }\n", f);
+    fclose(f);
+    const char *const options[] = {option.data, NULL};
+    CompileOptions o = {.target = "ptx", .options = options};
+    CompileUnit unit = {source, strlen(source), both, NULL}, units[2] = {unit, unit};
+    ok(compile_batch(c, units, 2, &o, r, NULL, &err) && r[0].ok && r[1].ok,
+       "a namespace that is a header's too %s%s", err.message,
+       r[0].n_messages > 0 ? r[0].messages[0].text : "");
+    compile_result_free(&r[0]);
+    compile_result_free(&r[1]);
+    remove(path.data);
+    gi_buf_free(&path);
+    gi_buf_free(&option);
+}
+
 int main(int argc, char **argv) {
     gi_err err = {0};
     uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 0) : 20140712;
@@ -310,6 +340,7 @@ int main(int argc, char **argv) {
     test_loners(c);
     test_headers(c);
     test_conditional_headers(c);
+    test_namespaces(c);
     compile_close(c);
     return tap_done();
 }
