@@ -184,7 +184,27 @@ static Store *open_reader(const char *path, gi_err *err) {
     return NULL;
 }
 
+/* SQLite waits at a pipe, and what it keeps beside a file it would write through a link, to
+** wherever a stranger's folder has that lead. */
+static bool is_file(const char *path, const char *end, gi_err *err) {
+    gi_buf name = {0};
+    struct stat st;
+    gi_buf_addf(&name, "%s%s", path, end);
+    bool is_there = (*end ? lstat(name.data, &st) : stat(name.data, &st)) == 0;
+    bool is_odd = is_there && !S_ISREG(st.st_mode);
+    if (is_odd)
+        gi_fail(err, "format", "%s is not a file but a %s", name.data,
+                S_ISLNK(st.st_mode)   ? "link"
+                : S_ISDIR(st.st_mode) ? "folder"
+                                      : "pipe or a device");
+    gi_buf_free(&name);
+    return !is_odd;
+}
+
 Store *store_open(const char *path, bool read_only, gi_err *err) {
+    static const char *const ends[] = {"", "-wal", "-shm", "-journal"};
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (!is_file(path, ends[i], err)) return NULL;
     return read_only ? open_reader(path, err) : open_live(path, false, err);
 }
 

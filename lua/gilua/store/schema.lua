@@ -2,6 +2,8 @@
 -- version that it has to the last one step by step; a file of which another program has made its
 -- own is left alone. What is for people are the views (docs/archive.md).
 
+local printable = require "gilua.base.printable"
+
 local M = {}
 
 --- PRAGMA application_id: "gilu".
@@ -117,6 +119,27 @@ local SAYS = "SELECT (SELECT user_version FROM pragma_user_version) AS version, 
   .. "(SELECT count(*) FROM sqlite_master WHERE type = 'table' "
   .. "AND name IN ('world', 'run', 'unit', 'verdict', 'measurement', 'evaluation')) AS ours"
 
+local VIEWS = "SELECT name, type, sql FROM sqlite_master WHERE type IN ('view', 'trigger')"
+
+-- A stranger's file may have something else under a name of ours, which never ends when asked,
+-- or triggers. Views of a person's own, by other names, nobody asks here.
+local function is_odd(row, ours)
+  if row.type == "trigger" then return true end
+  local is_ours = ours:find("CREATE VIEW " .. row.name .. " ", 1, true)
+    or ours:find("CREATE TABLE " .. row.name .. " ", 1, true)
+  return is_ours and not ours:find(row.sql, 1, true)
+end
+
+-- What is not as gilua makes it, as a sentence's end; nil where all is.
+local function odd(db)
+  local ours = table.concat(M.VERSIONS, "\n")
+  for _, row in ipairs(db:rows(VIEWS) or {}) do
+    if is_odd(row, ours) then
+      return ("its %s '%s' is not gilua's"):format(row.type, printable.text(row.name))
+    end
+  end
+end
+
 --- The version of a database: 0 of one that is empty; nil of one that is another program's.
 ---@param db userdata of core.store
 ---@return integer? version
@@ -126,6 +149,8 @@ function M.version(db)
   local says, why, code = db:row(SAYS)
   if not says then return nil, why, code end
   local ours = says.application == M.APPLICATION or says.ours == 6 and says.version == 1
+  local why_odd = ours and odd(db)
+  if why_odd then return nil, why_odd, "format" end
   if ours then return says.version end
   if says.tables == 0 and says.application == 0 and says.version == 0 then return 0 end
   return nil, "it is a database of another program's", "format"
