@@ -14,18 +14,20 @@ local rooms = {
   { "search", "evolve pieces genome select fitness minimise control configured pareto repeats "
     .. "nsga2 gevo" },
   { "problem", "problem place tolerance kerneltable tablerows tablecase tablecheck pointed "
-    .. "arrayfills families creference expression samples own" },
+    .. "arrayfills families creference expression samples own "
+    .. "recording recorded" },
   { "store", "archive schema world merge evaluations" },
-  { "farm", "farm funnel crew runner worker compiler" },
+  { "farm", "farm funnel crew runner replayer worker compiler" },
   { "report", "report folder described history findings kept tuned progress html plot explain "
-    .. "below t4 recording tuningcache disparity live state census lineage landscape markup "
+    .. "below t4 tuningcache disparity live state census lineage landscape markup "
     .. "gnuplot frontier interactions" },
   { "study", "experiment gecco2014 eurogp2014 tune validate replay adequacy best "
     .. "epistasis" },
   { "new", "newproblem reading parts csource headers slice signature branches hostcode hostvalue "
     .. "instances callers members layout assumed launchguess scalaruse scalarguess structguess "
     .. "argumentguess usage precision problemtext offered trial backport checkproblem coverage "
-    .. "otherdata promises textureguess" },
+    .. "otherdata promises textureguess recordedproblem recordedlimits "
+    .. "mangled" },
   { "prompt", "prompt inspect mutant errors" },
   { "command", "commands answer runs rundiff improve winner doctor meant watch" },
 }

@@ -82,6 +82,24 @@ static const ReplayCode *read_code(lua_State *L, int index, int *n) {
     return code;
 }
 
+/* variables = { NAME = bytes or true }, likewise. */
+static const ReplayVariable *read_variables(lua_State *L, int index, int *n) {
+    *n = 0;
+    if (index == 0) return NULL;
+    for (lua_pushnil(L); lua_next(L, index); lua_pop(L, 1)) ++*n;
+    ReplayVariable *list = lua_newuserdatauv(L, (size_t)(*n + 1) * sizeof *list, 0);
+    int i = 0;
+    for (lua_pushnil(L); lua_next(L, index); lua_pop(L, 1)) {
+        bool text = lua_type(L, -1) == LUA_TSTRING;
+        luaL_argcheck(L, lua_type(L, -2) == LUA_TSTRING && (text || lua_toboolean(L, -1)), 3,
+                      "variables is { name = bytes, or true to know what it holds in the end }");
+        list[i] = (ReplayVariable){.name = lua_tostring(L, -2)};
+        if (text) list[i].begins = lua_tolstring(L, -1, &list[i].bytes);
+        i++;
+    }
+    return list;
+}
+
 static EmuRaces read_races(lua_State *L, int index) {
     static const char *const words[] = {"none", "shared", "global", NULL};
     static const EmuRaces races[] = {EMU_RACES_NONE, EMU_RACES_SHARED, EMU_RACES_GLOBAL};
@@ -113,8 +131,18 @@ static void push_reads(lua_State *L, const ReplayResult *r) {
     lua_setfield(L, -2, "reads");
 }
 
-static void push_replayed(lua_State *L, const ReplayResult *r) {
-    lua_createtable(L, 0, 10);
+static void push_held(lua_State *L, const ReplayResult *r, const ReplayVariable *variables) {
+    lua_createtable(L, 0, r->n_held);
+    for (int i = 0; i < r->n_held; i++) {
+        if (r->held[i].bytes == NULL) continue;
+        lua_pushlstring(L, r->held[i].bytes, r->held[i].size);
+        lua_setfield(L, -2, variables[i].name);
+    }
+    lua_setfield(L, -2, "variables");
+}
+
+static void push_replayed(lua_State *L, const ReplayResult *r, const ReplayOptions *o) {
+    lua_createtable(L, 0, 11);
     lua_pushstring(L, emu_status_name(r->status)), lua_setfield(L, -2, "status");
     bind_set_number(L, "ticks", r->ticks);
     bind_set_number(L, "ns", r->ns);
@@ -122,14 +150,17 @@ static void push_replayed(lua_State *L, const ReplayResult *r) {
     bind_set_findings(L, "warnings", &r->warnings);
     push_kernels(L, r);
     push_reads(L, r);
+    push_held(L, r, o->variables);
     if (r->status == EMU_OK) return;
     lua_pushstring(L, r->message), lua_setfield(L, -2, "message");
     bind_set_count(L, "event", (uint64_t)r->line);
 }
 
 static int replay(lua_State *L) {
-    static const char *const known[] = {"code", "budget", "count_uninitialised", "check_races",
-                                        NULL};
+    static const char *const known[] = {"code",        "partial",     "variables",
+                                        "budget",      "backwards",   "count_uninitialised",
+                                        "check_races", "benign_races", NULL};
+    static const char *const benign[] = {"warn", "refuse", NULL};
     const Recording *r = check_recording(L);
     EmuModel model = {0};
     lua_settop(L, 3);
@@ -138,6 +169,11 @@ static int replay(lua_State *L) {
     ReplayOptions o = {.model = &model, .interrupt = &bind_interrupted};
     int code = lua_istable(L, 3) && lua_getfield(L, 3, "code") == LUA_TTABLE ? lua_gettop(L) : 0;
     o.code = read_code(L, code, &o.n_code);
+    bool any = lua_istable(L, 3) && lua_getfield(L, 3, "variables") == LUA_TTABLE;
+    o.variables = read_variables(L, any ? lua_gettop(L) : 0, &o.n_variables);
+    o.partial = bind_option_bool(L, 3, "partial", false);
+    o.backwards = bind_option_bool(L, 3, "backwards", false);
+    o.refuse_benign_races = bind_option_enum(L, 3, "benign_races", benign, 0) == 1;
     o.budget = (uint64_t)bind_option_int(L, 3, "budget", 0);
     o.count_uninitialised = bind_option_bool(L, 3, "count_uninitialised", false);
     o.check_races = read_races(L, 3);
@@ -148,7 +184,7 @@ static int replay(lua_State *L) {
         replay_free(&result);
         return bind_interrupt(L);
     }
-    push_replayed(L, &result);
+    push_replayed(L, &result, &o);
     replay_free(&result);
     return 1;
 }
@@ -166,11 +202,14 @@ void bind_record(lua_State *L) {
         {"size", size, "r:size(name) -> integer|nil", "How many those are; nil: there are none."},
         {"replay", replay,
          "r:replay(model [, options]) -> { status, ticks, ns, warp_instructions, kernels, reads, "
-         "warnings, message?, event? } | nil, message, code",
+         "warnings, variables, message?, event? } | nil, message, code",
          "Runs it again on the virtual GPU that the model describes. options: code = { [N] = PTX } "
-         "in the place of modules, budget (warp instructions of all launches), "
-         "count_uninitialised, check_races (\"none\", \"shared\", \"global\"). reads: what the "
-         "host got, { bytes, name, same } each; kernels: { name, launches, ticks, ns } each."},
+         "in the place of modules, partial (what that has no kernel for runs as recorded), budget "
+         "(warp instructions of all launches), backwards (of each the last block begins first), "
+         "count_uninitialised, check_races (\"none\", \"shared\", \"global\"), benign_races "
+         "(\"warn\", \"refuse\"), variables = { NAME = bytes | true } of other code: what they "
+         "begin with; variables of the result: what they held in the end. reads: what the host "
+         "got, { bytes, name, same } each; kernels: { name, launches, ticks, ns } each."},
         {"close", close_recording, "r:close()", "Closes the file."},
         {NULL, NULL, NULL, NULL}};
     static const BindRow rows[] = {

@@ -112,12 +112,24 @@ static void find_names(Grammar *g) {
     }
 }
 
+/* The first kernel of the options that is not in the source, with its length; NULL: all are. */
+static const char *missing_kernel(const Grammar *g, size_t *len) {
+    for (const char *at = g->options.kernel; at; at = at[*len] ? at + *len + 1 : NULL) {
+        bool found = false;
+        *len = strcspn(at, ",");
+        for (int i = 0; g->kernels[i] && !found; i++)
+            found = strlen(g->kernels[i]) == *len && memcmp(g->kernels[i], at, *len) == 0;
+        if (!found) return at;
+    }
+    return NULL;
+}
+
 static bool check_options(const Grammar *g, gi_err *err) {
-    const char *file = g->options.file, *kernel = g->options.kernel;
-    bool found = kernel == NULL;
-    for (int i = 0; g->kernels[i]; i++) found = found || strcmp(g->kernels[i], kernel) == 0;
-    if (!found)
-        return gi_fail(err, "usage", "%s has no __global__ function named %s%s%s", file, kernel,
+    size_t len = 0;
+    const char *file = g->options.file, *missing = missing_kernel(g, &len);
+    if (missing)
+        return gi_fail(err, "usage", "%s has no __global__ function named %.*s%s%s", file,
+                       (int)len, missing,
                        g->kernels[0] ? "; the first it has is " : " (nor any other)",
                        g->kernels[0] ? g->kernels[0] : "");
     for (int i = 0; i < g->options.n_config; i++)

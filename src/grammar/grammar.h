@@ -58,7 +58,8 @@ typedef struct GrammarConfig {
 
 typedef struct GrammarOptions {
     const char *file;      /* label in rule names: "kernel.cu" */
-    const char *kernel;    /* it and the __device__ functions that it calls are open. NULL: all */
+    const char *kernel;    /* it and the __device__ functions that it calls are open; several with
+                              commas between. NULL: all */
     bool open_loops;       /* StereoCamera: loop headers are rules, and every loop carries a guard;
                               false, NiftyReg: headers and loop variables are protected (§3.4) */
     bool initialisers;     /* what a variable is declared with is a rule, where its type is known:

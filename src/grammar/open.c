@@ -58,14 +58,23 @@ static void open_callees(Grammar *g, int f) {
     uses_free(&u);
 }
 
+/* Is a name among those of a list with commas between? */
+static bool is_listed(const char *list, const char *name) {
+    size_t n = strlen(name);
+    for (const char *at = list; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
+        if (strcspn(at, ",") == n && memcmp(at, name, n) == 0) return true;
+    return false;
+}
+
 void grammar_find_open(Grammar *g) {
     const Tree *t = &g->tree;
-    int entry = g->options.kernel ? names_find(&t->names, g->options.kernel) : -1;
     g->open = gi_alloc((size_t)t->n_node);
     for (int i = 0; i < t->n_node; i++) {
         if (t->node[i].kind != NODE_FUNCTION) continue;
         if (g->options.kernel == NULL ? grammar_is_device(g, i)
-                                      : t->node[i].name == entry && grammar_is_kernel(g, i))
+                                      : t->node[i].name >= 0 && grammar_is_kernel(g, i) &&
+                                            is_listed(g->options.kernel,
+                                                      t->names.text[t->node[i].name]))
             open_callees(g, i);
     }
 }

@@ -204,6 +204,37 @@ static bool replace_code(Run *run) {
     return true;
 }
 
+/* The host's view of a variable of other code; NULL. */
+static void *variable_of(Run *run, const char *name, size_t *bytes) {
+    for (int i = 0; i < run->n_modules; i++) {
+        const Loaded *m = &run->modules[i];
+        void *data = m->used == m->recorded ? NULL : emu_symbol(m->used, name, bytes, NULL);
+        if (data) return data;
+    }
+    return NULL;
+}
+
+static void set_variables(Run *run) {
+    for (int i = 0; i < run->options->n_variables; i++) {
+        const ReplayVariable *v = &run->options->variables[i];
+        size_t bytes = 0;
+        void *data = v->begins ? variable_of(run, v->name, &bytes) : NULL;
+        if (data && bytes == v->bytes) memcpy(data, v->begins, bytes);
+    }
+}
+
+static void hold_variables(Run *run) {
+    ReplayResult *out = run->out;
+    out->held = gi_alloc((size_t)(run->options->n_variables + 1) * sizeof *out->held);
+    for (; out->n_held < run->options->n_variables; out->n_held++) {
+        ReplayHeld *held = &out->held[out->n_held];
+        const char *name = run->options->variables[out->n_held].name;
+        void *data = variable_of(run, name, &held->size);
+        *held = (ReplayHeld){data ? gi_alloc(held->size + 1) : NULL, data ? held->size : 0};
+        if (data) memcpy(held->bytes, data, held->size);
+    }
+}
+
 /* --- memory, arrays, textures --- */
 
 static bool begin_memory(Run *run, const Event *e) {
@@ -384,7 +415,6 @@ static ReplayKernel *kernel_row(Run *run, const char *name) {
 */
 static void carry_variables(Run *run, int module, bool to_other) {
     const Loaded *m = &run->modules[module];
-    if (m->used == m->recorded) return;
     for (int i = 0; i < run->n_variables; i++) {
         const Variable *v = &run->variables[i];
         size_t bytes, other_bytes;
@@ -445,6 +475,15 @@ static void count(Run *run, const char *kernel, const EmuResult *r) {
     if (run->out->warnings.n == 0) run->out->warnings = r->warnings;
 }
 
+/* The code that a launch runs: other code, where it has the kernel or must have it. */
+static EmuModule *code_of(const Run *run, int module, const char *kernel) {
+    const Loaded *m = &run->modules[module];
+    EmuKernelInfo info;
+    gi_err why;
+    bool lacks = run->options->partial && !emu_kernel_info(m->used, kernel, &info, &why);
+    return lacks ? m->recorded : m->used;
+}
+
 static bool launch(Run *run, const Event *e, const char *kernel, const uint8_t *params) {
     const ReplayOptions *o = run->options;
     EmuResult r;
@@ -454,13 +493,18 @@ static bool launch(Run *run, const Event *e, const char *kernel, const uint8_t *
                    .block = {e->block[0], e->block[1], e->block[2]},
                    .shared_bytes = (size_t)e->shared,
                    .params = params,
+                   .cooperative = e->cooperative,
                    .budget = o->budget == 0 ? 0 : o->budget > spent ? o->budget - spent : 1,
                    .count_uninitialised = o->count_uninitialised,
                    .check_races = o->check_races,
+                   .refuse_benign_races = o->refuse_benign_races,
+                   .backwards = o->backwards,
                    .interrupt = o->interrupt};
-    carry_variables(run, e->number, true);
-    if (!emu_launch(run->modules[e->number].used, &l, &r, run->err)) return false;
-    carry_variables(run, e->number, false);
+    EmuModule *code = code_of(run, e->number, kernel);
+    bool other = code != run->modules[e->number].recorded;
+    if (other) carry_variables(run, e->number, true);
+    if (!emu_launch(code, &l, &r, run->err)) return false;
+    if (other) carry_variables(run, e->number, false);
     count(run, kernel, &r);
     if (r.status != EMU_OK) end_by(run, &r);
     return true;
@@ -470,7 +514,7 @@ static bool run_launch(Run *run, const Event *e) {
     if (e->number >= run->n_modules) return damaged(run, "there is no such module");
     char *kernel = name_of(e);
     uint8_t *params = arguments(run, e);
-    bool ok = params && takes(run, run->modules[e->number].used, kernel, e->hex_len / 2) &&
+    bool ok = params && takes(run, code_of(run, e->number, kernel), kernel, e->hex_len / 2) &&
               launch(run, e, kernel, params);
     free(params);
     free(kernel);
@@ -530,7 +574,10 @@ bool replay_run(const Recording *r, const ReplayOptions *options, ReplayResult *
     ReplayResult result = {.status = EMU_OK};
     Run run = {.recording = r, .options = options, .out = &result, .err = err};
     run.emu = emu_new(options->model);
-    bool ok = each_event(&run, prepare_event) && replace_code(&run) && each_event(&run, run_event);
+    bool ok = each_event(&run, prepare_event) && replace_code(&run);
+    if (ok) set_variables(&run);
+    ok = ok && each_event(&run, run_event);
+    if (ok) hold_variables(&run);
     release(&run);
     if (ok) *out = result;
     else replay_free(&result);
@@ -540,6 +587,8 @@ bool replay_run(const Recording *r, const ReplayOptions *options, ReplayResult *
 void replay_free(ReplayResult *r) {
     for (int i = 0; i < r->n_kernels; i++) free(r->kernels[i].name);
     for (int i = 0; i < r->n_reads; i++) free(r->reads[i].bytes);
+    for (int i = 0; i < r->n_held; i++) free(r->held[i].bytes);
+    free(r->held);
     free(r->kernels);
     free(r->reads);
     *r = (ReplayResult){0};

@@ -18,14 +18,24 @@ typedef struct ReplayCode { /* in the place of a module's */
     size_t len;
 } ReplayCode;
 
+typedef struct ReplayVariable { /* of other code: what it begins with, and holds in the end */
+    const char *name;
+    const void *begins; /* NULL: with what the code says */
+    size_t bytes;       /* of begins; a variable of another size is left alone */
+} ReplayVariable;
+
 typedef struct ReplayOptions {
     const EmuModel *model;
     const ReplayCode *code;
     int n_code;
+    bool partial; /* what other code has no kernel for runs as recorded; false: it is no code */
+    const ReplayVariable *variables;
+    int n_variables;
     uint64_t budget;          /* warp instructions of all launches together; 0: the emulator's for
                                  each */
     bool count_uninitialised; /* as of EmuLaunch … */
     EmuRaces check_races;
+    bool refuse_benign_races, backwards;
     const volatile int *interrupt;
 } ReplayOptions;
 
@@ -42,6 +52,11 @@ typedef struct ReplayRead { /* what the host got */
     bool same; /* as then */
 } ReplayRead;
 
+typedef struct ReplayHeld { /* what a variable of the options held in the end */
+    void *bytes;            /* NULL: no other code has it */
+    size_t size;
+} ReplayHeld;
+
 typedef struct ReplayResult {
     EmuStatus status;    /* EMU_OK, or of the launch that ended it */
     char message[600];   /* why */
@@ -52,6 +67,8 @@ typedef struct ReplayResult {
     int n_kernels;
     ReplayRead *reads;
     int n_reads;
+    ReplayHeld *held; /* in the order of the options' variables */
+    int n_held;
     EmuFindings warnings; /* of the first launch that has any */
 } ReplayResult;
 

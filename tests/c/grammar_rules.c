@@ -178,6 +178,31 @@ static void refused(const char *text, const char *kernel, const char *message) {
     grammar_free(g);
 }
 
+/* How many statements are open, of three kernels with one each and a function of the last. */
+static int open_statements(const char *kernel) {
+    static const char text[] = "__device__ void f(int *x) { x[0] = 4; }\n"
+                               "__global__ void a(int *x) { x[0] = 1; }\n"
+                               "__global__ void ab(int *x) { x[0] = 2; }\n"
+                               "__global__ void b(int *x) { f(x); }\n";
+    GrammarOptions o = {.file = "k.cu", .kernel = kernel};
+    gi_err err;
+    Grammar *g = grammar_parse(text, strlen(text), &o, &err);
+    int n = 0;
+    for (int i = 0; g && i < grammar_rule_count(g); i++) {
+        const Rule *r = grammar_rule(g, i);
+        n += r->type == RULE_STATEMENT && r->protected_why == NULL;
+    }
+    grammar_free(g);
+    return n;
+}
+
+static void check_kernels(void) {
+    is_int(open_statements("a"), 1, "one kernel is open");
+    is_int(open_statements("ab,a"), 2, "or several");
+    is_int(open_statements("a,b"), 3, "with what they call");
+    is_int(open_statements(NULL), 4, "or all");
+}
+
 static void check_errors(void) {
     refused("int a;\n__global__ void k() {\n", NULL, "k.cu, line 2: this '{' is never closed");
     refused("int f(}\n", NULL, "k.cu, line 1: this '}' closes the '(' of line 1");
@@ -188,6 +213,8 @@ static void check_errors(void) {
     refused("#endif\n", NULL, "k.cu, line 1: #endif without an #if");
     refused("__global__ void a() {}\n", "b",
             "k.cu has no __global__ function named b; the first it has is a");
+    refused("__global__ void a() {}\n", "a,bc,d",
+            "k.cu has no __global__ function named bc; the first it has is a");
 }
 
 int main(void) {
@@ -196,6 +223,7 @@ int main(void) {
     check_styles();
     check_pointers();
     check_macros();
+    check_kernels();
     check_errors();
     return tap_done();
 }

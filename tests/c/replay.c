@@ -118,6 +118,54 @@ static void test_faults(void) {
     ok(!run("nonsense", &r), "nor does what is none");
 }
 
+static bool run_with(const char *ptx, ReplayOptions o, ReplayResult *out) {
+    ReplayCode code = {0, ptx, strlen(ptx)};
+    o.model = &model, o.code = &code, o.n_code = 1;
+    Recording *r = recording_open(path, &err);
+    bool ok = r && replay_run(r, &o, out, &err);
+    recording_close(r);
+    return ok;
+}
+
+static void test_partial(void) {
+    ReplayResult r;
+    RecordWriter *w = begin();
+    add_launch(w);
+    record_end(w, &err);
+    static const char none[] = ".version 7.0\n.target sm_80\n.address_size 64\n";
+    bool runs = run_with(none, (ReplayOptions){.partial = true}, &r);
+    if (!ok(runs, "code without the kernel")) return;
+    ok(r.n_reads == 1 && r.reads[0].same, "leaves it as recorded, where that is meant");
+    replay_free(&r);
+    ok(run_with(thrice, (ReplayOptions){.partial = true}, &r), "code with it");
+    is_int(((int *)r.reads[0].bytes)[5], 15, "takes its place");
+    replay_free(&r);
+}
+
+static void test_variables(void) {
+    static const char limited[] = ".version 7.0\n.target sm_80\n.address_size 64\n"
+                                  ".visible .global .align 8 .u64 limit = 7;\n"
+                                  ".visible .global .align 4 .u32 seen;\n"
+                                  ".visible .entry k(.param .u64 p, .param .u32 n) {\n"
+                                  "  .reg .b64 %rd<3>; .reg .b32 %r<3>;\n"
+                                  "  ld.global.u64 %rd1, [limit]; cvt.u32.u64 %r1, %rd1;\n"
+                                  "  st.global.u32 [seen], %r1; ret; }\n";
+    uint64_t nine = 9;
+    ReplayResult r;
+    ReplayVariable v[] = {{"limit", &nine, 8}, {"seen", NULL, 0}, {"none", NULL, 0}};
+    if (!ok(run_with(limited, (ReplayOptions){.variables = v, .n_variables = 3}, &r), "variables"))
+        return;
+    is_int(r.n_held, 3, "each is told of");
+    ok(r.held[1].size == 4 && *(int *)r.held[1].bytes == 9, "one begins as it is set");
+    ok(r.held[2].bytes == NULL, "one that there is not holds nothing");
+    replay_free(&r);
+    v[0].bytes = 4;
+    ok(run_with(limited, (ReplayOptions){.variables = v, .n_variables = 3}, &r) &&
+           *(int *)r.held[1].bytes == 7,
+       "one of another size stays as it is");
+    replay_free(&r);
+}
+
 static void refuses(const char *line, const char *sentence) {
     ReplayResult r = {0};
     RecordWriter *w = begin();
@@ -171,6 +219,8 @@ int main(void) {
     find_addresses();
     test_same();
     test_faults();
+    test_partial();
+    test_variables();
     test_nonsense();
     unlink(path);
     if (chdir("/") != 0 || rmdir(folder) != 0) return 1;

@@ -139,7 +139,7 @@ local function temporary_files()
   local names = {}
   for name in lfs.dir(TEMPORARY) do
     -- a farm that is still open has its workers' scratch there, which goes with it
-    if not name:find "^gilua%-%w%w%w%w%w%w$" then names[name] = true end
+    if not name:find "^gilua%-[%d%-]*%w%w%w%w%w%w$" then names[name] = true end
   end
   return names
 end

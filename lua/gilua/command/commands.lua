@@ -31,13 +31,46 @@ end
 --------------------------------------------------------------------------------------------------
 -- new, check
 
+-- The words behind `new`: recordings, and the folder to make.
+local function recordings_among(o)
+  local paths, folder = {}, o.out
+  for _, word in ipairs { o.file, table.unpack(o.folder or {}) } do
+    if gi.recordedproblem.is(word) then
+      paths[#paths + 1] = word
+    elseif folder then
+      ends.with(ends.STATUS.usage, "%s is no recording, and the folder to make is %s", word, folder)
+    else
+      folder = word
+    end
+  end
+  return paths, folder
+end
+
+local function new_of(o)
+  if gi.recordedproblem.is(o.file) then
+    local paths, folder = recordings_among(o)
+    return gi.recordedproblem.write(paths, folder, o)
+  end
+  if #(o.folder or {}) > 1 then
+    ends.with(ends.STATUS.usage, "unexpected argument '%s' (--help lists the options)", o.folder[2])
+  end
+  return gi.newproblem.write(o.file, o.folder and o.folder[1] or o.out, o)
+end
+
 function COMMANDS.new()
+  for i, word in ipairs(arg) do
+    if word == "-o" then arg[i] = "--out" end -- luacheck: globals arg
+  end
   local o = gi.cli {
     doc = "Writes a problem folder for a kernel of a CUDA file: problem.lua, kernel.cu, "
-      .. "experiment.lua.",
-    positional = { { name = "file", doc = "the CUDA source, host code and all" },
-      { name = "folder", optional = true,
-        doc = "the folder to make (the file's name without .cu)" } },
+      .. "experiment.lua.\nOr for the kernels of a whole program, from recordings of it (gilua "
+      .. "record).",
+    positional = { { name = "file", doc = "the CUDA source, host code and all; or a recording" },
+      { name = "folder", optional = true, many = true,
+        doc = "the folder to make (the file's name without .cu); further recordings" } },
+    { name = "source", type = "string", doc = "of recordings: the file with their kernels" },
+    { name = "anyway", default = false,
+      doc = "of recordings: though the source gives other kernels than were recorded" },
     { name = "kernel", type = "string", doc = "which kernel, where the file has several" },
     { name = "template", type = "string", doc = "arguments of the kernel's template: float,256" },
     { name = "include", type = "string", doc = "folders of headers, with commas between" },
@@ -45,7 +78,7 @@ function COMMANDS.new()
     { name = "megabytes", default = 4, min = 1, doc = "of source that it may read" },
   }
   gi.headers.most_bytes = o.megabytes * 1000000
-  return status_of(gi.newproblem.write(o.file, o.folder, o))
+  return status_of(new_of(o))
 end
 
 function COMMANDS.check()

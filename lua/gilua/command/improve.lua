@@ -274,7 +274,9 @@ local function evolved(problem, o, folder, data)
     start_from = start_from,
     init = gi.own.first, genes = gi.own.genes(problem), draw = draw_of(problem, farm, o),
     hold = watch.hold,
-    new_case = function(_, rng) return gi.own.case(problem, rng:int(1 << 31), o.device) end,
+    new_case = function(number, rng)
+      return gi.own.case(problem, rng:int(1 << 31), o.device, number > o.generations + 1)
+    end,
     observers = { looking_at(data, o), watch, report,
       gi.progress.new { quiet = o.quiet, results = report } },
   }, gevo_of(o), o))

@@ -178,8 +178,14 @@ local function row_line(row)
   return ("  %-40s right, %.3fx%s"):format(row.case, row.ratio, interval)
 end
 
+-- Data that nobody saw; of recordings all, for each row says what it is for.
 local function unseen_cases(o, problem, seed)
-  local cases = {}
+  local cases, recorded = {}, problem.definition.recorded
+  for _, use in ipairs(recorded and gi.recorded.USES or {}) do
+    local specs = recorded:specs(use)
+    table.move(specs, 1, #specs, #cases + 1, cases)
+  end
+  if recorded then return cases end
   for i = 1, o.cases do
     cases[i] = gi.own.case(problem, UNSEEN + 1000 * seed + i, o.device)
   end
@@ -237,11 +243,11 @@ local function on_other_data(o, run, problem, farm)
 end
 
 -- Why it is wrong, in a sentence; nil where it is right everywhere.
-local function wrong_sentence(o, found)
+local function wrong_sentence(found)
   local v, other = found.own, found.other
   if not v.all_right then
     return ("%s answers on %d cases: %s of them are wrong, largest error %.3g"):format(
-      gi.progress.grouped(v.answers), o.cases, gi.progress.grouped(v.wrong), v.max_error)
+      gi.progress.grouped(v.answers), #v.rows, gi.progress.grouped(v.wrong), v.max_error)
   elseif other and other.wrong > 0 then
     return ("other data and sizes: %s. Where your program never has such data, say so by "
       .. "narrower fills, or take it --anyway"):format(gi.otherdata.line(other))
@@ -251,7 +257,7 @@ end
 local function say_right(o, run, found)
   local v = found.own
   answer.say(o, "%s answers on %d cases, all right, largest error %.3g: %.3f times faster (median; "
-    .. "%.3f to %.3f)", gi.progress.grouped(v.answers), o.cases, v.max_error, v.ratio.median,
+    .. "%.3f to %.3f)", gi.progress.grouped(v.answers), #v.rows, v.max_error, v.ratio.median,
     v.ratio.least, v.ratio.greatest)
   M.warn_of_untested(o, found.untested)
   M.warn_of_untold(o, run.untold)
@@ -271,7 +277,7 @@ local function verify(o)
   found.other = on_other_data(o, run, problem, farm)
   found.all_right = found.own.all_right and not (found.other and found.other.wrong > 0)
   found.untested = found.all_right and gi.coverage.untested(problem, run.genome) or {}
-  local value, sentence = verified(o, run, code, farm, found), wrong_sentence(o, found)
+  local value, sentence = verified(o, run, code, farm, found), wrong_sentence(found)
   keep(o, value)
   if sentence then return value, ends.STATUS.world, sentence end
   say_right(o, run, found)

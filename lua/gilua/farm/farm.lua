@@ -130,6 +130,10 @@ local function open(problem, options)
   local compiler, message = core.compile.info()
   if not compiler then fail("%s", message) end
   local device = options.device or gi.options.device or "emu"
+  if problem.definition.recorded and device ~= "emu" then
+    fail("%s is of a recording, which is replayed on the virtual GPU: leave out --device %s",
+      problem.dir, device)
+  end
   local devices = probe(device, options)
   if not options.mixed then refuse_mixed(devices) end
   local workers = crew.open(staff(devices, options.jobs), options.memory_bytes, devices.box)

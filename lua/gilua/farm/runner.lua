@@ -217,6 +217,8 @@ local function together(a, b)
            nan = mean(a.nan, b.nan), penalty = penalty, counted = counted }
 end
 
+M.together = together
+
 --- The largest of the case's right answers, without its sign; nil where none is a finite number.
 ---@return number?
 function M:largest()
@@ -464,6 +466,27 @@ function M:answers(mutant, job)
   local m = self:measure(mutant, { budget = job.budget, launch_s = job.launch_s })
   if m.status ~= "ok" then return m end
   return m, self:read(self.case.output)
+end
+
+--- What a variable of instrumented code holds after a run on the current case.
+---@param code string
+---@param values table of parameters
+---@param name string
+---@param bytes integer
+---@param budget integer most warp instructions
+---@return userdata? array of bytes
+---@return string? why there is none
+---@return string? status of what did not run
+function M:noted(code, values, name, bytes, budget)
+  local loaded, unknown = self.device:load(code)
+  if not loaded then return nil, unknown end
+  local module <close> = loaded
+  local launch = self:prepare(module, { values = values })
+  launch.budget = budget
+  local m, refused = module:launch(launch)
+  if not m then return nil, refused end
+  if m.status ~= "ok" then return nil, m.message, m.status end
+  return module:read(name, core.array.new("u8", bytes))
 end
 
 --- Loads a mutant between others that nobody runs, so that it lies where it has not lain before.

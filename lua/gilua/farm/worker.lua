@@ -10,7 +10,7 @@ local core = require "gilua.core"
 local gi = require "gilua"
 local fail = require "gilua.base.fail"
 local wire = require "gilua.base.wire"
-local runner = require "gilua.farm.runner"
+local replayer = require "gilua.farm.replayer"
 local tolerance = require "gilua.problem.tolerance"
 local trace = require "gilua.base.trace"
 
@@ -142,7 +142,8 @@ function operations.case(m)
   local bytes = wire.encode(case, arrays)
   local share = #arrays > 0 and must(core.array.share(arrays)) or nil
   local info = { name = case.name, answers = case.answers, voxels = case.voxels,
-                 size = case.size, group = case.group, largest = tolerance.largest(case) }
+                 size = case.size, group = case.group,
+                 largest = case.expected and tolerance.largest(case) }
   return { case = bytes, info = info, seconds = core.system.seconds() - start }, share
 end
 
@@ -152,7 +153,7 @@ function operations.check(m)
   local start = core.system.seconds()
   local problem = problem_at(m.problem)
   if not checked or checked.dir ~= m.problem then
-    checked = { dir = m.problem, runner = runner.new(problem, device_called "emu") }
+    checked = { dir = m.problem, runner = replayer.runner(problem, device_called "emu") }
     checked.runner:use(must(problem:case(problem.checked_case)))
   end
   local verdict = m.first and checked.runner:check_first(m.code, m.values, m.budget, m.guarded)
@@ -175,7 +176,7 @@ function operations.examine(m)
   local problem = problem_at(m.problem)
   local case, why = other_case(problem, m.case)
   if not case then return { why = why, seconds = core.system.seconds() - start } end
-  local judge = runner.new(problem, device_called "emu")
+  local judge = replayer.runner(problem, device_called "emu")
   judge:use(case)
   local found = { name = case.name, largest = judge:largest(), verdicts = {} }
   local budget, loop_limit = m.case.budget or 0, nil
@@ -199,7 +200,7 @@ local function runner_of(m, share)
   local here = whole and whole.dir == m.problem and whole.device == m.device
   if not here then
     whole = { dir = m.problem, device = m.device,
-              runner = runner.new(problem_at(m.problem), device_called(m.device)) }
+              runner = replayer.runner(problem_at(m.problem), device_called(m.device)) }
   end
   if whole.case_key ~= m.case_key then
     whole.case_key = nil

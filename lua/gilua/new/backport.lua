@@ -44,7 +44,8 @@ end
 local function cut_again(kept, text)
   local folder <close> = gi.tempfolder.new()
   return gi.slice.cut(text, kept.made_from.path, kept.kernel,
-    { folder = folder.path, template = kept.made_from.template, options = kept.options })
+    { folder = folder.path, template = kept.made_from.template,
+      templates = kept.made_from.templates, options = kept.options })
 end
 
 -- The file and how its kernel was cut out of it; a folder written by hand is its own file.

@@ -4,7 +4,6 @@
 
 local below = require "gilua.report.below"
 local compiler = require "gilua.farm.compiler"
-local core = require "gilua.core"
 
 -- The run is made here, in gilua's own process, and may not end.
 local M = { most_instructions = 1 << 30 } -- of its warps: some 15 seconds on the virtual GPU
@@ -62,16 +61,9 @@ local function marks_of(problem, runner, device, source, options, labels)
     options = options })
   if not ptx then return nil, why end
   local code, line_of = instrumented(ptx, "kernel.cu", problem.grammar:line_count(), labels)
-  local loaded, unknown = device:load(code)
-  if not loaded then return nil, unknown end
-  local module <close> = loaded
-  local launch = runner:prepare(module, { values = values })
-  launch.budget = M.most_instructions
-  local m, refused = module:launch(launch)
-  if not m then return nil, refused end
-  if m.status ~= "ok" then return nil, m.message, m.status end
-  local marks = core.array.new("u8", #line_of + 1)
-  assert(module:read("gilua_seen", marks))
+  local marks, refused, status = runner:noted(code, values, "gilua_seen", #line_of + 1,
+    M.most_instructions)
+  if not marks then return nil, refused, status end
   return marks, line_of
 end
 
@@ -95,7 +87,7 @@ end
 function M.of(problem, case)
   local gi = require "gilua"
   local device <close> = assert(gi.device "emu")
-  local runner = gi.runner.new(problem, device)
+  local runner = gi.replayer.runner(problem, device)
   local source = problem.grammar:guard(false) .. "#line 1\n" .. problem.grammar:apply("")
   local plain = problem:compile_options(problem:values())
   -- with little optimization, so that a line is there once; where that does not work, with all, and

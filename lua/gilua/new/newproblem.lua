@@ -174,25 +174,34 @@ gi.evolve.run {
 }
 ]]
 
--- The experiment: a stranger's words stand in it as strings (FOLDER in quotes) and in remarks.
-local function experiment(kernel, folder)
+--- The experiment: a stranger's words stand in it as strings (FOLDER in quotes) and in remarks.
+---@param kernel string
+---@param folder string
+---@return string
+function M.experiment(kernel, folder)
   local words = { ['"DOC"'] = luadata.quote(("Evolves %s."):format(kernel)),
     ['"FOLDER"'] = luadata.quote(folder), KERNEL = luadata.remark(kernel),
     FOLDER = luadata.remark(folder) }
   return (EXPERIMENT:gsub('"?%f[%w]%u%u%u+%f[%W]"?', words))
 end
 
-local function remove_tree(folder)
+--- Takes a folder away, with all that is in it.
+---@param folder string
+function M.remove_tree(folder)
   for name in lfs.dir(folder) do
     if name ~= "." and name ~= ".." then
       local path = folder .. "/" .. name
-      if lfs.attributes(path, "mode") == "directory" then remove_tree(path) else os.remove(path) end
+      local is_folder = lfs.attributes(path, "mode") == "directory"
+      if is_folder then M.remove_tree(path) else os.remove(path) end
     end
   end
   lfs.rmdir(folder)
 end
 
-local function check_free(folder, path)
+--- Refuses a folder that is there.
+---@param folder string
+---@param path string of what it would be made of
+function M.check_free(folder, path)
   if lfs.attributes(folder, "mode") then
     fail("%s is there already: give another name, gilua new %s NAME, or move it away", folder, path)
   end
@@ -214,17 +223,17 @@ end
 -- Builds the folder's files for a kernel, in place of those that are there. Takes the folder away
 -- again where that fails; an error that is no refusal goes on.
 local function fill_folder(folder, kernel, read)
-  if lfs.attributes(folder, "mode") then remove_tree(folder) end
+  if lfs.attributes(folder, "mode") then M.remove_tree(folder) end
   make_folder(folder)
   local one = { kernel = kernel }
   local ok, why = xpcall(function()
     one.read = read()
     local draft = draft_of(one.read, folder)
     one.trouble, one.ticks, one.doubt = try(draft)
-    report.write(folder .. "/experiment.lua", experiment(draft.reading.kernel, folder))
+    report.write(folder .. "/experiment.lua", M.experiment(draft.reading.kernel, folder))
   end, trace.handler)
   if ok then return one end
-  remove_tree(folder)
+  M.remove_tree(folder)
   if not ends.is_refusal(why) or ends.is_interruption(why) then error(why, 0) end
   one.refusal = why
   return one
@@ -265,7 +274,7 @@ function M.write(path, folder, o)
   local found = parts.of(path, o.kernel)
   folder = folder or path:match("([^/]+)$"):gsub("%.%w+$", "")
   local list = candidates(found.kernels, path, o.kernel)
-  check_free(folder, path)
+  M.check_free(folder, path)
   if #found.kernels > 1 then
     for _, k in ipairs(found.kernels) do
       say("  %s, lines %d to %d", k.name, k.line, k.last_line)

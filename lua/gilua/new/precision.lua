@@ -225,11 +225,17 @@ end
 ---@field n integer answers
 ---@field finite integer of which are finite
 
-local function no_errors()
+--- No errors yet, of an output.
+---@return gilua.precision.errors
+function M.no_errors()
   return { worst = {}, share = {}, count = {}, zero = 0, most = 0, largest = 0, n = 0, finite = 0 }
 end
 
-local function add_error(e, size, error)
+--- Adds the error of an answer, and how large that is.
+---@param e gilua.precision.errors
+---@param size number
+---@param error number
+function M.add_error(e, size, error)
   e.finite, e.most, e.largest = e.finite + 1, math.max(e.most, error), math.max(e.largest, size)
   if size == 0 then
     e.zero = math.max(e.zero, error)
@@ -245,7 +251,7 @@ local function add_errors(e, right, answers)
   e.n = e.n + #right
   for i = 1, #right do
     local x, y = right[i], answers[i]
-    if x - x == 0 and y - y == 0 then add_error(e, math.abs(x), math.abs(x - y)) end
+    if x - x == 0 and y - y == 0 then M.add_error(e, math.abs(x), math.abs(x - y)) end
   end
 end
 
@@ -290,8 +296,12 @@ local function guessed(e, why)
     how = ("GUESS: 1e-5 of an answer; %s"):format(why) }
 end
 
--- The limits of an output whose errors are known; figures: what they are.
-local function limits_of(e, least, figures)
+--- The limits of an output whose errors are known.
+---@param e gilua.precision.errors
+---@param least number share of an answer
+---@param figures string what the errors are
+---@return gilua.precision.limits
+function M.limits_of(e, least, figures)
   if e.finite == 0 then
     return { how = "GUESS: no answer is a finite number on these data: give other fills or values" }
   end
@@ -324,7 +334,7 @@ local function errors_of(problem, specs, variants)
     ran = ran or #others > 0
     if #others == 0 then others = { right } end
     for name, array in pairs(right) do
-      found[name] = found[name] or ULP[array:dtype()] and no_errors() or nil
+      found[name] = found[name] or ULP[array:dtype()] and M.no_errors() or nil
       for _, other in ipairs(found[name] and others or {}) do
         add_errors(found[name], array, other[name])
       end
@@ -377,7 +387,7 @@ function M.limits(problem, specs)
   for _, leaf in ipairs(outputs_of(problem)) do
     local e = found.errors[leaf.name]
     if e and found.ran then
-      limits[leaf.name] = limits_of(e, found.least[leaf.type],
+      limits[leaf.name] = M.limits_of(e, found.least[leaf.type],
         found.how:format(e.most, e.largest) .. found.cause)
     elseif e then
       limits[leaf.name] = guessed(e, "with inputs an ulp off it does not run" .. found.cause)

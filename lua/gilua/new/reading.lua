@@ -50,8 +50,14 @@ local function set_before(words, text)
   words.before = text
 end
 
--- Folders and macros as the compiler takes them, and as problem.lua keeps them.
-local function compiler(path, text, o, host, notes)
+--- Folders and macros as the compiler takes them, and as problem.lua keeps them.
+---@param path string of the file
+---@param text string what is in it
+---@param o { include?: string, define?: string } of the command line
+---@param host? table of Parts
+---@param notes string[] for the user; some may be added
+---@return CompilerWords
+function M.compiler(path, text, o, host, notes)
   local include, defines, options = { headers.absolute(path):match("^(.*)/") }, {}, {}
   local other = host and headers.absolute(host.path):match("^(.*)/")
   if other and other ~= include[1] then include[2] = other end
@@ -89,12 +95,19 @@ local function definition(path, sliced, before)
   end
 end
 
--- Cuts the kernel out, together with the files beside its own that define what it calls.
-local function cut(parts, item, folder, words, template)
+--- Cuts a kernel out, together with the files beside its own that define what it calls.
+---@param parts Parts
+---@param item { name: string, line?: integer } the kernel, or several with commas between
+---@param folder string
+---@param words CompilerWords
+---@param template? string[]
+---@param templates? table<string, string[]> of several kernels
+---@return Slice
+function M.cut(parts, item, folder, words, template, templates)
   for _ = 1, MOST_FILES do
     local sliced = slice.cut(parts.text, parts.path, item.name,
       { folder = folder, line = item.line, template = template, options = words.options,
-        before = words.before })
+        before = words.before, templates = templates })
     local line = definition(parts.path, sliced, words.before or "")
     if not line then return sliced end
     set_before(words, (words.before or "") .. line)
@@ -146,11 +159,11 @@ end
 ---@return Reading
 function M.of(parts, item, folder, o)
   local text, path, notes = parts.text, parts.path, {}
-  local words = compiler(path, text, o, parts.host, notes)
+  local words = M.compiler(path, text, o, parts.host, notes)
   local host = read_host(parts, words, notes)
   local launch = host:launch(item.name, o.launch)
   local template = launchguess.template(item, launch, csource.split(o.template or ""), host, notes)
-  local sliced = cut(parts, item, folder, words, template)
+  local sliced = M.cut(parts, item, folder, words, template)
   table.move(sliced.options, 1, #sliced.options, #words.options + 1, words.options)
   local params = read_params(sliced, folder, words)
   local guessed = launch and assumed.of(host, launch, params, o.most) or {}

@@ -126,7 +126,7 @@ end
 ---@field items? table[] of g:outline(), once it is blamed, with param_texts; parameters of
 ---  templates with is_type, declared and default
 ---@field gone table set of items that are left out
----@field edit? table of the kernel's head
+---@field edits? table[] of the kernels' heads
 
 -- Of a template's parameter: does it stand for a type, how is it declared, and its default.
 local function read_parameter(p, text)
@@ -210,7 +210,7 @@ local function result_of(file)
     changes[#changes + 1] = { first = item.first, last = item.last, gone = true,
       now = blank(file.text:sub(item.first, item.last)) }
   end
-  changes[#changes + 1] = file.edit
+  for _, edit in ipairs(file.edits or {}) do changes[#changes + 1] = edit end
   table.sort(changes, function(a, b) return a.first < b.first end)
   for _, c in ipairs(changes) do
     if c.first >= at then -- else it is in what is left out
@@ -565,16 +565,23 @@ function M.defines(text, name, wanted)
   return false
 end
 
--- Leaves out functions of the host and other kernels; the kernel itself is returned.
+-- Leaves out functions of the host and other kernels; those that are wanted are returned, of
+-- several of one name the first.
 local function leave_out_others(self, file)
-  local chosen
+  local chosen, found = {}, {}
   for _, item in ipairs(file.items) do
-    local is_it = item.name == self.kernel and (not self.line or item.line == self.line)
-    if item.kind == "kernel" and is_it then chosen = chosen or item
+    local is_it = ("," .. self.kernel .. ","):find("," .. (item.name or "") .. ",", 1, true)
+      and (not self.line or item.line == self.line)
+    if item.kind == "kernel" and is_it then
+      if not found[item.name] then chosen[#chosen + 1] = item end
+      found[item.name] = true
     elseif item.kind == "kernel" then leave_out(self, file, item, "another kernel")
     elseif item.kind == "host" and not is_constexpr(file, item) then
       leave_out(self, file, item, "for the host")
     end
+  end
+  for name in self.kernel:gmatch "[^,]+" do
+    if not found[name] then fail("%s has no kernel '%s'", self.path, name) end
   end
   return chosen
 end
@@ -598,11 +605,12 @@ end
 
 ---@param text string the file
 ---@param name string of the file, for messages
----@param kernel string
+---@param kernel string several with commas between
 ---@param o { folder: string, line?: integer, template?: string[], options?: string[],
----  before?: string } where copies of headers go that hold code for the host; the kernel's line,
----  where several have its name; arguments of its template; options of NVRTC; what another file has
----  before it includes this one
+---  before?: string, templates?: table<string, string[]> } where copies of headers go that hold
+---  code for the host; the kernel's line, where several have its name; arguments of its template;
+---  options of NVRTC; what another file has before it includes this one; of several kernels those
+---  of their templates, by name
 ---@return Slice
 function M.cut(text, name, kernel, o)
   local base, options = name:match("([^/]+)$"), o.options or {}
@@ -610,16 +618,19 @@ function M.cut(text, name, kernel, o)
   local list, includes = headers.of(text, folders)
   local file = new_file(base, text, includes)
   file.items = items_of(text, base, kernel)
-  local self = { name = base, kernel = kernel, line = o.line, options = {}, files = { file },
-    left_out = {}, folder = o.folder, folders = folders, headers = list }
+  local self = { name = base, path = name, kernel = kernel, line = o.line, options = {},
+    files = { file }, left_out = {}, folder = o.folder, folders = folders, headers = list }
   if o.before then add_before(self, o.before) end
   local chosen = leave_out_others(self, file)
-  if not chosen then fail("%s has no kernel '%s'", name, kernel) end
-  file.edit = head_edit(text, chosen, o.template or {}, in_extern_c(text, chosen))
+  file.edits = {}
+  for _, item in ipairs(chosen) do
+    local template = o.templates and o.templates[item.name] or o.template or {}
+    table.insert(file.edits, head_edit(text, item, template, in_extern_c(text, item)))
+  end
   local source, edits, undefined = settle(self, options)
   table.sort(self.left_out, function(a, b) return a.line < b.line end)
   return { source = source, edits = edits, left_out = self.left_out, kernel = kernel,
-    item = chosen, options = self.options, undefined = undefined }
+    item = chosen[1], options = self.options, undefined = undefined }
 end
 
 return M

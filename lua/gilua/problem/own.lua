@@ -11,8 +11,11 @@ local MOST_GENES = 4 -- of an individual of the first population
 ---@param problem gilua.problem
 ---@param seed integer
 ---@param device? string of the experiment
+---@param last? boolean it is what the claim of the best is made on: of recordings one to choose by
 ---@return table spec
-function M.case(problem, seed, device)
+function M.case(problem, seed, device, last)
+  local recorded = problem.definition.recorded
+  if recorded then return last and recorded:specs("validate")[1] or recorded:spec(seed) end
   local spec = { seed = seed }
   if problem.definition.kernel_table and device and device:find("^cuda") then
     spec.device = device:match("^cuda:%d+") or "cuda:0"

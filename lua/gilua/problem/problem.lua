@@ -32,7 +32,7 @@ local FIELDS = {
 local OPTIONAL = {
   title = true, paper = true, reference = true, grammar = true, checked_case = true, compile = true,
   reference_time = true, restrict = true, kernel_table = true, loop_limit = true, prepare = true,
-  check_races = true, benign_races = true,
+  check_races = true, benign_races = true, recorded = true, made_from = true,
 }
 local LOOP_LIMIT = 10000
 local CHOICES = { check_races = { "global", "shared" }, benign_races = { "warn", "refuse" } }
@@ -201,6 +201,8 @@ local function load_problem(path)
   if not chunk then fail("%s", message) end
   local def = chunk()
   local kerneltable = require "gilua.problem.kerneltable"
+  local recorded = require "gilua.problem.recorded"
+  if recorded.is(def) then def = recorded.definition(def, dir) end
   if kerneltable.is(def) then def = kerneltable.definition(def, dir) end
   check(def, dir .. "/problem.lua")
   check_numbers(def, dir .. "/problem.lua")

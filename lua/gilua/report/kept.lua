@@ -10,6 +10,7 @@ local core = require "gilua.core"
 local fail = require "gilua.base.fail"
 local json = require "gilua.base.json"
 local lfs = require "lfs"
+local settings = require "gilua.base.settings"
 local textfile = require "gilua.base.textfile"
 
 local M = {}
@@ -22,7 +23,7 @@ local M = {}
 ---@field grammar userdata
 ---@field ptx? userdata of the unmodified kernel, where there were genes below the source
 ---@field options string[] of the compiler, for the kernel as it is
----@field made_from? { path: string, template: string[] }
+---@field made_from? { path: string, template: string[], templates?: table<string, string[]> }
 ---@field parameters { name: string, default: any, in_source: boolean, switch: boolean }[]
 ---@field files { name: string, from: string, text: string }[] name: in the folder of copies
 ---@field complete boolean false: more headers than are kept
@@ -101,12 +102,13 @@ end
 ---@return Kept
 function M.of(problem)
   local t = problem.definition.kernel_table
-  local made = t and t.table.made_from
+  local made = t and t.table.made_from or problem.definition.made_from
   local kept = {
     kernel = problem.kernel, source = problem.source, source_path = problem.source_path,
     dir = problem.dir, grammar = problem.grammar,
     options = problem:compile_options(problem:values()),
-    made_from = made and { path = made.path, template = made.template or {} }, parameters = {},
+    made_from = made and { path = made.path, template = made.template or {},
+      templates = made.templates }, parameters = {},
   }
   for i, p in ipairs(problem.parameters) do
     kept.parameters[i] = { name = p.name, default = p.default, in_source = p.in_source ~= false,
@@ -122,6 +124,15 @@ local function listed(file)
     { "sha256", core.system.sha256(file.text) } }
 end
 
+-- Arguments of several kernels' templates, by the kernels.
+local function templates_value(templates)
+  local rows = {}
+  for i, name in ipairs(settings.keys(templates)) do
+    rows[i] = { name, json.array(templates[name]) }
+  end
+  return json.object(rows)
+end
+
 local function described(kept, files)
   local parameters, made = {}, kept.made_from
   for i, p in ipairs(kept.parameters) do
@@ -133,7 +144,8 @@ local function described(kept, files)
     { "kernel", kept.kernel }, { "source", kept.source_path },
     { "options", json.array(kept.options) }, { "parameters", json.array(parameters) },
     { "made_from", made and json.object { { "path", made.path },
-      { "template", json.array(made.template) } } },
+      { "template", json.array(made.template) },
+      { "templates", made.templates and templates_value(made.templates) } } },
   }
 end
 
@@ -167,6 +179,14 @@ local function strings(list)
   return true
 end
 
+-- Lists of strings, by name; or nothing.
+local function lists(value)
+  for _, list in pairs(type(value) == "table" and value or {}) do
+    if not strings(list) then return false end
+  end
+  return value == nil or type(value) == "table"
+end
+
 -- Why a value is not what write left; nil where it is.
 local function malformed(v)
   if type(v) ~= "table" then return "it has no field 'kept'" end
@@ -175,7 +195,7 @@ local function malformed(v)
   if type(v.files) ~= "table" or type(v.parameters) ~= "table" then return "kept has no files" end
   local made = v.made_from
   if made ~= nil and (type(made) ~= "table" or type(made.path) ~= "string"
-      or not strings(made.template)) then
+      or not strings(made.template) or not lists(made.templates)) then
     return "kept.made_from names no file"
   end
   for _, file in ipairs(v.files) do

@@ -104,7 +104,7 @@ local function winner_of(o, run, result)
     ticks = result.best.ticks, registers = result.best.registers, default_ns = result.baseline.ns,
     default_ticks = result.baseline.ticks, speedup = result.speedup, low = result.low,
     high = result.high, pairs = result.pairs, from = result.from, case = result.case,
-    unseen = result.unseen, so_far = not result.unseen or nil,
+    unseen = result.unseen, so_far = not (result.unseen or result.again) or nil,
     marks = marks(result),
   }
 end
@@ -115,7 +115,7 @@ local function gains(run, result)
   local ticks, finals = {}, { finalist = true, best = true, ["knock-out"] = true }
   for _, record in ipairs(run.records) do ticks[record.generation] = record.baseline.ticks end
   return function(row)
-    if row.id == result.id and result.unseen then return result.speedup end
+    if row.id == result.id and (result.unseen or result.again) then return result.speedup end
     local base = not finals[row.birth] and ticks[row.generation]
     return base and row.status == "ok" and row.ticks and base / row.ticks or nil
   end
@@ -138,7 +138,7 @@ function M.lineage(past, run)
   local result = run.result or evolve.so_far(run)
   if not (past.archive and result and result.id) then return nil end
   local line = lineage.of(past.archive, past.id, result.id, gains(run, result))
-  if line and not result.unseen then line.of = "the best so far" end
+  if line and not (result.unseen or result.again) then line.of = "the best so far" end
   return line
 end
 

@@ -55,11 +55,13 @@ local M = {}
 ---@field accepted? table<string, { tried: integer, valid: integer }> of a scheme that varies by
 ---  trial, in this generation
 ---@field stopped? { kind: string, message: string } "interrupted" or "error"
----@field result? { id?: integer, case: string, unseen: boolean, baseline: table, best: table,
----  evolved: string, genes: string, from: string, speedup: number, low?: number, high?: number,
----  pairs?: integer } genomes here are without the scheme's base: evolved before it was cleaned,
----  genes after; id: of the best, where it is none of the unmodified kernel; from: where it was
----  found, in words
+---@field cases table[] specs, by number
+---@field result? { id?: integer, case: string, unseen: boolean, again?: boolean, baseline: table,
+---  best: table, evolved: string, genes: string, from: string, speedup: number, low?: number,
+---  high?: number, pairs?: integer } genomes here are without the scheme's base: evolved before it
+---  was cleaned, genes after; again: the last comparison was on a case of training, for there is no
+---  other; id: of the best, where it is none of the unmodified kernel; from: where it was found, in
+---  words
 
 --------------------------------------------------------------------------------------------------
 -- Breeding steps: each appends children to a list
@@ -412,6 +414,7 @@ local function new_case(run, number)
   local before = rng.draws and rng:draws()
   local case = run.scheme.new_case(number, rng)
   run.case_draws[number] = before and rng:draws() - before
+  run.cases[number] = type(case) == "table" and case or {}
   return case
 end
 
@@ -534,10 +537,22 @@ local function origin(run, finalist, best)
   return best.genome == finalist.genome and first or first .. ", cleaned up"
 end
 
+-- Has evolution not computed on this case? Of recordings there are a few, which come again.
+local function is_unseen(run, case)
+  for number = 1, run.generation do
+    local earlier = run.cases[number]
+    if type(case) == "table" and case.recording and earlier.recording == case.recording then
+      return false
+    end
+  end
+  return true
+end
+
 local function outcome(run, case, baseline, best, finalist, claim)
+  local unseen = is_unseen(run, case)
   return {
-    id = best.id, case = case_name(run, case), unseen = true, evolved = finalist.genome,
-    genes = best.genome, from = origin(run, finalist, best),
+    id = best.id, case = case_name(run, case), unseen = unseen, again = not unseen,
+    evolved = finalist.genome, genes = best.genome, from = origin(run, finalist, best),
     baseline = baseline.measurement, best = best.measurement,
     speedup = claim.ratio, low = claim.low, high = claim.high, pairs = claim.pairs,
   }
@@ -677,6 +692,7 @@ local function new_run(given)
   local run = {
     scheme = scheme, problem = scheme.problem, rng = scheme.rng, seed = scheme.rng:seed(),
     generation = 0, records = {}, evaluations = 0, born = 0, rejected = {}, case_draws = {},
+    cases = {},
     expected = scheme.generations * (scheme.population + 1) + 2 * scheme.finalists
       + scheme.generations,
   }

@@ -175,13 +175,21 @@ local function each_body(problem, visit)
   end
 end
 
--- The changes by words, and the empty kernel.
+-- Is a function one of the kernels that evolve?
+local function evolves(problem, item)
+  return item.kind == "kernel"
+    and ("," .. problem.kernel .. ","):find("," .. item.name .. ",", 1, true) ~= nil
+end
+
+-- The changes by words, and the empty kernels.
 local function changes(problem)
-  local list, empty = {}, nil
+  local list, empty = {}, {}
   each_body(problem, function(t, first, last, item)
     probes_in(list, t, first, last)
-    if item.kind == "kernel" and item.name == problem.kernel then
-      empty = edit(t, first - 1, first - 1, "{ return;", "the kernel does nothing")
+    if evolves(problem, item) then
+      local several = problem.kernel:find(",", 1, true)
+      empty[#empty + 1] = edit(t, first - 1, first - 1, "{ return;",
+        several and item.name .. " does nothing" or "the kernel does nothing")
     end
   end)
   return list, empty
@@ -277,9 +285,9 @@ function M.probes(problem)
     if a.line ~= b.line then return a.line < b.line end
     return a.order < b.order
   end)
-  if nothing then
-    table.insert(list, 1, { line = nothing.line, what = nothing.what, empty = true,
-                            mutant = with(problem.source, nothing) })
+  for i, change in ipairs(nothing) do
+    table.insert(list, i, { line = change.line, what = change.what, empty = true,
+                            mutant = with(problem.source, change) })
   end
   return list
 end

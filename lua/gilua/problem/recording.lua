@@ -58,6 +58,100 @@ function M.open(path)
   return r
 end
 
+--------------------------------------------------------------------------------------------------
+-- What is copied out, and whose memory it is
+
+-- Memory that is there, by the address where it begins; of a variable its name.
+local function memory_at(live, address)
+  for first, m in pairs(live) do
+    if address >= first and address < first + m.bytes then return m end
+  end
+end
+
+-- Eight bytes in hexadecimal digits, the lowest first.
+local function number_in(digits)
+  local bytes = digits:gsub("%x%x", function(hex) return string.char(tonumber(hex, 16)) end)
+  return (string.unpack("<i8", bytes))
+end
+
+-- The first kernel that was given an address of memory, and where in its arguments, is what that
+-- memory is called by: programs of another input make theirs at other places. Of kernels that are
+-- preferred the first, where one of them was given it.
+local function name_arguments(state, event)
+  local live, hex, preferred = state.live, event[9], state.preferred[event[3]]
+  local known = preferred and state.known_to_preferred or state.known
+  for at = 0, #hex // 2 - 8, 8 do
+    local digits = hex:sub(2 * at + 1, 2 * at + 16)
+    local m = not known[digits] and memory_at(live, number_in(digits))
+    known[digits] = true
+    local is_better = m and preferred and not (m.called and m.called.preferred)
+    if is_better or m and not m.called then
+      m.called = { kernel = event[3], at = at, preferred = preferred }
+    end
+  end
+end
+
+local STEPS = {}
+
+function STEPS.memory(state, event)
+  local first, bytes = math.tointeger(tonumber(event[2])), math.tointeger(tonumber(event[3]))
+  state.live[first], state.known, state.known_to_preferred = { bytes = bytes }, {}, {}
+end
+
+function STEPS.free(state, event)
+  local first = math.tointeger(tonumber(event[2]))
+  if first then state.live[first], state.known, state.known_to_preferred = nil, {}, {} end
+end
+
+function STEPS.variable(state, event)
+  local first, bytes = math.tointeger(tonumber(event[4])), math.tointeger(tonumber(event[5]))
+  state.live[first] = { bytes = bytes, called = { variable = event[3], preferred = true } }
+end
+
+function STEPS.launch(state, event)
+  name_arguments(state, event)
+end
+
+function STEPS.read(state, event)
+  local address = math.tointeger(tonumber(event[2]))
+  local m = address and memory_at(state.live, address)
+  table.insert(state.reads, { blob = event[#event], memory = m })
+end
+
+--- The pieces that the host got, in order.
+---@param preferred? table<string, any> kernels by name
+---@return { blob: string, kernel?: string, at?: integer, variable?: string }[] reads; kernel, at:
+---  the first launch (of a kernel that is preferred, where there is one) that was given an address
+---  in the same memory, and where in its arguments (bytes); variable: its name, where the memory is
+---  one
+function Recording:reads(preferred)
+  local state = { live = {}, known = {}, known_to_preferred = {}, reads = {},
+    preferred = preferred or {} }
+  for _, event in ipairs(self.events) do
+    local step = STEPS[event[1]]
+    if step then step(state, event) end
+  end
+  for i, read in ipairs(state.reads) do
+    local called = read.memory and read.memory.called or {}
+    state.reads[i] = { blob = read.blob, kernel = called.kernel, at = called.at,
+      variable = called.variable }
+  end
+  return state.reads
+end
+
+--- The modules whose kernels are launched, of those that are named.
+---@param kernels table<string, any> by name
+---@return table<integer, boolean>
+function Recording:modules_of(kernels)
+  local list = {}
+  for _, event in ipairs(self.events) do
+    if event[1] == "launch" and kernels[event[3]] then
+      list[math.tointeger(tonumber(event[2]))] = true
+    end
+  end
+  return list
+end
+
 ---@param kind string "launch", "read" …
 ---@return integer how many lines of that kind
 function Recording:count(kind)

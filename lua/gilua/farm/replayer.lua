@@ -1,0 +1,226 @@
+--- Runs mutants of a recorded problem (gilua.recorded): the recording is replayed on the virtual
+--- GPU with the mutant's code in the place of its kernels, and every piece that the program copied
+--- out is compared with what it got then. It stands where runner.lua stands for one launch.
+--
+-- What else the program launched runs as recorded. A host loop that ended on what it read goes as
+-- it went then, so that each piece must agree in its turn.
+
+local core = require "gilua.core"
+local recording = require "gilua.problem.recording"
+local runner = require "gilua.farm.runner"
+local tolerance = require "gilua.problem.tolerance"
+
+local M = {}
+M.__index = M
+
+local failed = runner.failed
+
+---@param problem gilua.problem
+function M.new(problem)
+  return setmetatable({ problem = problem, recorded = problem.definition.recorded }, M)
+end
+
+--- The runner of a problem: this one where it is recorded.
+---@param problem gilua.problem
+---@param device userdata
+---@return table
+function M.runner(problem, device)
+  if problem.definition.recorded then return M.new(problem) end
+  return runner.new(problem, device)
+end
+
+--- Makes `case` the one to run; nil: none.
+function M:use(case)
+  if self.recording then self.recording.file:close() end
+  self.case, self.recording = case, case and recording.open(case.recording)
+  if not case then return end
+  self.modules = self.recording:modules_of(self.recorded:kernels())
+  self.answers_of = self.recorded:answers(self.recording)
+end
+
+--------------------------------------------------------------------------------------------------
+-- Names. The source's kernels are extern "C", the program's are C++'s; and the compiler takes many
+-- mutants at a time, which leaves the longer length of a name within the names made of it.
+
+local TAG = #"__gilua0000"
+
+local function escaped(name)
+  return (name:gsub("%p", "%%%0"))
+end
+
+-- What the PTX of a mutant calls a variable of the recording's: _ZL5table is _ZL16table there.
+local function tagged(name)
+  return (name:gsub("^(_ZN?L?)(%d+)", function(head, length)
+    return head .. math.tointeger(tonumber(length)) + TAG
+  end))
+end
+
+-- PTX with the recording's names; nil and why where a kernel is not there.
+local function renamed(self, ptx)
+  for name, entry in pairs(self.recorded.entries) do
+    local n
+    ptx, n = ptx:gsub("(%.entry%s+)" .. escaped(name) .. "(%s*%()",
+      function(before, behind) return before .. entry .. behind end)
+    if n == 0 then return nil, ("kernel %s is not there any more"):format(name) end
+  end
+  for _, event in ipairs(self.recording.events) do
+    local name = event[1] == "variable" and event[3]
+    if name and name:find "^_ZN?L?%d" then
+      ptx = ptx:gsub("%f[%w_$]" .. escaped(tagged(name)) .. "%f[^%w_$]", { [tagged(name)] = name })
+    end
+  end
+  return ptx
+end
+
+--- The recording's result with a mutant's code; or nil, why, and the status of such a mutant.
+---@param ptx string
+---@param options table of a recording's replay
+---@return table?
+---@return string?
+---@return string?
+function M:replay(ptx, options)
+  local text, why = renamed(self, ptx)
+  if not text then return nil, why, "launch_error" end
+  options.code, options.partial = {}, true
+  for module in pairs(self.modules) do options.code[module] = text end
+  local r, message, kind = self.recording:replay(options)
+  if r then return r end
+  if kind ~= "compile" then error(message, 0) end
+  return nil, message, message:find "^kernel " and "launch_error" or "compile_error"
+end
+
+local function place(r)
+  return r.event and ("%s (event %d of the recording)"):format(r.message, r.event) or r.message
+end
+
+--------------------------------------------------------------------------------------------------
+-- The answers
+
+-- A piece as an array; of a length that is none of its type's byte by byte.
+local function array_of(bytes, type)
+  local size = math.tointeger(tonumber(type:match "%d+")) // 8
+  return core.array.frombytes(bytes, #bytes % size == 0 and type or "u8")
+end
+
+local function compared(self, read, answer)
+  local limits = self.problem.tolerance
+  local expected = read.same and read.bytes or self.recording:blob(answer.blob)
+  local got = array_of(read.bytes, answer.type)
+  local options = { max_error = answer.max_error, rel_error = answer.rel_error,
+    limit = limits.wrong_above }
+  return assert(core.array.compare(got, array_of(expected, answer.type),
+    tolerance.options(limits, options)))
+end
+
+--- Compares all that was copied out with what it was then.
+---@param r table of M:replay
+---@return table fields of a comparison
+function M:judge(r)
+  local verdict
+  for i, answer in ipairs(self.answers_of) do
+    local read = r.reads[i]
+    if read and #read.bytes > 0 then
+      local one = compared(self, read, answer)
+      verdict = verdict and runner.together(verdict, one) or one
+    end
+  end
+  return verdict
+end
+
+--- nil: how large answers are is no measure of a recording's.
+function M:largest()
+  return nil
+end
+
+--------------------------------------------------------------------------------------------------
+-- What runner.lua does
+
+--- The checked run: M:check of runner.lua.
+function M:check(code, _, budget, guarded, loop_limit)
+  local limit = loop_limit and string.pack("<i8", loop_limit)
+  local r, why, status = self:replay(code, { budget = budget, count_uninitialised = true,
+    check_races = self.problem.check_races, benign_races = self.problem.benign_races,
+    variables = { gilua_loop_overrun = true, gilua_loop_limit = limit } })
+  if not r then return { status = status, message = why } end
+  self.last = r
+  local overrun = guarded and r.variables.gilua_loop_overrun
+  local line = overrun and string.unpack("<i4", overrun) or 0
+  if line ~= 0 then
+    return { status = "loop_limit",
+             message = ("the loop of kernel.cu line %d ran over the limit of its guard"):format(
+               line) }
+  end
+  return { status = r.status, message = place(r), instructions = r.warp_instructions,
+           warnings = r.warnings }
+end
+
+M.check_first = runner.check_first
+
+--- A verdict, with what the answers are worth, where it ran.
+function M:examined(verdict)
+  if verdict.status ~= "ok" then return verdict end
+  for key, value in pairs(self:judge(self.last)) do verdict[key] = value end
+  return verdict
+end
+
+-- A measurement, and the replay where it came to its end.
+local function measured(self, mutant, job)
+  local begun = core.system.seconds()
+  local r, why, status = self:replay(mutant.code, { budget = job.budget })
+  local ran = core.system.seconds()
+  local m
+  if not r or r.status ~= "ok" then
+    m = failed(r and r.status or status, r and place(r) or why)
+  else
+    m = self:judge(r)
+    m.status, m.ticks, m.ns, m.kernels = "ok", r.ticks, r.ns, r.kernels
+    m.warp_instructions, m.warnings = r.warp_instructions, r.warnings
+    m.registers, m.shared_bytes = self:needs(mutant.code)
+  end
+  m.seconds = { run = ran - begun, check = core.system.seconds() - ran, time = 0 }
+  return m, r
+end
+
+--- Registers of a thread and static shared bytes of a block, of the kernel that has most.
+---@param code string
+---@return integer registers
+---@return integer shared_bytes
+function M:needs(code)
+  self.device = self.device or assert(core.device.open("emu", require "gilua.base.gpu.h200"))
+  local module <close> = assert(self.device:load(code))
+  local registers, shared = 0, 0
+  for name in pairs(self.recorded.entries) do
+    local info = module:info(name)
+    registers = math.max(registers, info.registers)
+    shared = math.max(shared, info.shared_bytes)
+  end
+  return registers, shared
+end
+
+--- Replays with a mutant and checks all that was copied out.
+---@param mutant { code: string }
+---@param job { budget: number }
+---@return table measurement; kernels: { name, launches, ticks, ns } of each
+function M:measure(mutant, job)
+  return (measured(self, mutant, job))
+end
+
+--- What a mutant makes the program copy out: all pieces behind each other, as bytes.
+---@return table measurement
+---@return userdata? array
+function M:answers(mutant, job)
+  local m, r = measured(self, mutant, job)
+  if m.status ~= "ok" then return m end
+  local parts = {}
+  for i, read in ipairs(r.reads) do parts[i] = read.bytes end
+  return m, core.array.frombytes(table.concat(parts), "u8")
+end
+
+--- What a variable of instrumented code holds after a run: `noted` of runner.lua.
+function M:noted(code, _, name, _, budget)
+  local r, why, status = self:replay(code, { variables = { [name] = true }, budget = budget })
+  if not r or r.status ~= "ok" then return nil, r and place(r) or why, r and r.status or status end
+  return core.array.frombytes(r.variables[name], "u8")
+end
+
+return M

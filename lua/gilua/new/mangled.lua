@@ -1,0 +1,71 @@
+--- mangled: names of C++ as compilers write them in machine code: _Z6reduceILi256EEvPf is
+--- reduce<256>(float *). Read as far as a kernel's name and the arguments of its template need it.
+
+local M = {}
+
+local TYPES = { v = "void", b = "bool", c = "char", a = "signed char", h = "unsigned char",
+  s = "short", t = "unsigned short", i = "int", j = "unsigned int", l = "long",
+  m = "unsigned long", x = "long long", y = "unsigned long long", f = "float", d = "double" }
+
+-- A name with its length before it: it, and the byte behind.
+local function named(text, at)
+  local length = text:match("^%d+", at)
+  if not length then return nil, at end
+  local from = at + #length
+  return text:sub(from, from + tonumber(length) - 1), from + tonumber(length)
+end
+
+local type_at
+
+-- `Li16E`, `Lb1E`, `Lin4E`: a constant.
+local function constant_at(text, at)
+  local kind, minus, digits, behind = text:match("^L(%l)(n?)(%d+)E()", at)
+  if not kind then return nil end
+  if kind == "b" then return digits == "1" and "true" or "false", behind end
+  local value = (minus == "n" and "-" or "") .. digits
+  return (kind == "i" and value or ("(%s)%s"):format(TYPES[kind] or "int", value)), behind
+end
+
+function type_at(text, at)
+  local head = text:sub(at, at)
+  if head == "P" or head == "K" then
+    local inner, behind = type_at(text, at + 1)
+    return inner and inner .. (head == "P" and " *" or " const"), behind
+  end
+  if TYPES[head] then return TYPES[head], at + 1 end
+  return named(text, at)
+end
+
+-- The arguments of a template that begin at its I; nil where one is not understood.
+local function arguments_at(text, at)
+  local list, i = {}, at + 1
+  while text:sub(i, i) ~= "E" do
+    local reads = text:sub(i, i) == "L" and constant_at or type_at
+    local one, behind = reads(text, i)
+    if not one then return nil end
+    list[#list + 1], i = one, behind
+  end
+  return list
+end
+
+--- A function's own name, without its namespaces; what is none of C++'s is its own name.
+---@param symbol string
+---@return string name
+---@return string[]? arguments of its template; empty where it is none, nil where they are not
+---  understood
+function M.read(symbol)
+  local at, nested = symbol:match "^_ZL?()", false
+  if not at then return symbol, {} end
+  if symbol:sub(at, at) == "N" then at, nested = at + 1, true end
+  local name, behind = named(symbol, at)
+  while nested and name do
+    local next_name, after = named(symbol, behind)
+    if not next_name then break end
+    name, behind = next_name, after
+  end
+  if not name then return symbol, {} end
+  if symbol:sub(behind, behind) ~= "I" then return name, {} end
+  return name, arguments_at(symbol, behind)
+end
+
+return M

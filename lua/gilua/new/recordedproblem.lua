@@ -1,0 +1,386 @@
+--- recordedproblem: `gilua new APP.rec --source FILE.cu`: from recordings of a program to a problem
+--- folder. Nothing is guessed of sizes, data and launches: they are in the recordings. The source
+--- must be the one that was recorded: what NVRTC makes of its kernels is compared with the
+--- program's own PTX.
+
+local compiler = require "gilua.farm.compiler"
+local fail = require "gilua.base.fail"
+local gi = require "gilua"
+local headers = require "gilua.new.headers"
+local lfs = require "lfs"
+local luadata = require "gilua.base.luadata"
+local mangled = require "gilua.new.mangled"
+local newproblem = require "gilua.new.newproblem"
+local partsof = require "gilua.new.parts"
+local printable = require "gilua.base.printable"
+local reading = require "gilua.new.reading"
+local recorded = require "gilua.problem.recorded"
+local recordedlimits = require "gilua.new.recordedlimits"
+local recording = require "gilua.problem.recording"
+local report = require "gilua.report.report"
+local settings = require "gilua.base.settings"
+local slice = require "gilua.new.slice"
+local trace = require "gilua.base.trace"
+
+local M = {}
+
+local SHARE = 0.9 -- of the time: kernels that have it together evolve
+local MAGIC = "gilua-rec"
+local OTHER_OPTIONS = { "--use_fast_math", "-fmad=false" } -- of a program's build, that are tried
+local COPY_BYTES = 1 << 20
+
+--- Is a file a recording?
+---@param path string
+---@return boolean
+function M.is(path)
+  local file = lfs.attributes(path, "mode") == "file" and io.open(path, "rb")
+  local head = file and file:read(#MAGIC)
+  if file then file:close() end
+  return head == MAGIC
+end
+
+--------------------------------------------------------------------------------------------------
+-- Which kernels
+
+-- Those that a person names, by their own name or the recording's.
+local function wanted(r, names)
+  local list = {}
+  for name in names:gmatch "[^,%s]+" do
+    local found
+    for _, kernel in ipairs(r.kernels) do
+      if not found and (kernel.name == name or mangled.read(kernel.name) == name) then
+        found = kernel
+      end
+    end
+    if not found then
+      local known = {}
+      for i, kernel in ipairs(r.kernels) do known[i] = mangled.read(kernel.name) end
+      fail("%s launches no kernel '%s'; it launches %s", r.path, name, table.concat(known, ", "))
+    end
+    list[#list + 1] = found
+  end
+  return list
+end
+
+-- The kernels that take most of the time together.
+local function longest(r)
+  local list, total, taken = {}, 0, 0
+  for _, kernel in ipairs(r.kernels) do total = total + kernel.ns end
+  for _, kernel in ipairs(r.kernels) do
+    if taken < SHARE * total or #list == 0 then list[#list + 1] = kernel end
+    taken = taken + kernel.ns
+  end
+  return list
+end
+
+-- The genome's kernels: names in the recording by those of the source, and arguments of their
+-- templates. Of one template's several the longest.
+local function kernels_of(r, o, say)
+  if #r.kernels == 0 then fail("%s launches no kernel: there is nothing to improve", r.path) end
+  local entries, templates = {}, {}
+  for _, kernel in ipairs(o.kernel and wanted(r, o.kernel) or longest(r)) do
+    local name, arguments = mangled.read(kernel.name)
+    if entries[name] then
+      say("%s stays as it is here: another kernel made of the template %s, which takes longer, "
+        .. "evolves; what gilua apply puts into the template changes both", kernel.name, name)
+    else
+      if not arguments then
+        fail("the arguments of the template in %s are not understood: name other kernels with "
+          .. "--kernel", kernel.name)
+      end
+      entries[name] = kernel.name
+      templates[name] = #arguments > 0 and arguments or nil
+    end
+  end
+  return entries, templates
+end
+
+--------------------------------------------------------------------------------------------------
+-- Is it the source of what was recorded?
+
+local NUMBERED = { "^_Z", "^%$L__BB", "^%$L_brx_", "^__local_depot", "^%$str", "^__unnamed_",
+  "^prototype_" }
+
+-- An entry's text without what another module around it changes: names by their first place, no
+-- lines of the source.
+local function entry_text(ptx, entry)
+  local escaped = entry:gsub("%p", "%%%0")
+  local from = ptx:find("%.entry%s+" .. escaped .. "%s*%(")
+  local text = from and ptx:sub(from, (ptx:find("\n}", from, true) or #ptx) + 1)
+  if not text then return nil end
+  local places, n, lines = {}, 0, {}
+  local function placed(word)
+    local is_own = word:sub(1, #entry) == entry
+    for _, pattern in ipairs(NUMBERED) do is_own = is_own or word:find(pattern) ~= nil end
+    if not is_own then return nil end
+    if not places[word] then
+      n = n + 1
+      places[word] = "@" .. n
+    end
+    return places[word]
+  end
+  for line in text:gmatch "[^\n]+" do
+    line = line:gsub("//.*", ""):gsub("%s+", " "):match "^ ?(.-) ?$"
+    local is_debug = line:find "^%.loc " or line:find "^%$L__tmp" or line:find "^%$L__func"
+    if line ~= "" and not is_debug then lines[#lines + 1] = line:gsub("[%a_$][%w_$]*", placed) end
+  end
+  return lines
+end
+
+-- Where two texts of an entry differ first; nil where they do not.
+local function difference(was, now)
+  if not was or not now then return "there is none" end
+  for i = 1, math.max(#was, #now) do
+    if was[i] ~= now[i] then
+      return ("`%s` where the recording has `%s`"):format(now[i] or "its end", was[i] or "its end")
+    end
+  end
+end
+
+-- The first kernel that a source makes otherwise than the recording has it.
+local function unlike(r, entries, source, options)
+  for _, name in ipairs(settings.keys(entries)) do
+    local module = next(r:modules_of { [entries[name]] = true })
+    local own = r:module(module)
+    local target = own:match "%.target%s+sm_(%w+)"
+    local code, why = compiler.compile(source,
+      { target = "compute_" .. (target or "90"), options = options })
+    if not code then fail("%s", why) end
+    local found = difference(entry_text(own, entries[name]), entry_text(code, name))
+    if found then return ("kernel %s has %s"):format(name, found) end
+  end
+end
+
+-- Does the program copy out the same, to the bit, with the source's kernels in the place of its
+-- own? NVRTC and nvcc of one version need not make the same PTX: of addresses in shared memory the
+-- one makes 64 bits where the other makes 32.
+local function gives_the_same(r, cut)
+  local code, why = compiler.compile(cut.source, { target = "compute_90", options = cut.all })
+  if not code then fail("%s", why) end
+  local modules, entries = {}, {}
+  for name, entry in pairs(cut.entries) do
+    entries[entry] = true
+    code = code:gsub("(%.entry%s+)" .. name .. "(%s*%()",
+      function(before, behind) return before .. entry .. behind end)
+  end
+  for module in pairs(r:modules_of(entries)) do modules[module] = code end
+  local now = r:replay { code = modules, partial = true,
+    budget = recordedlimits.most_instructions }
+  if not now or now.status ~= "ok" then return false end
+  for _, read in ipairs(now.reads) do
+    if not read.same then return false end
+  end
+  return true
+end
+
+-- Options that make the source what was recorded; those that the program was built with may be
+-- unknown here.
+local function agreeing(list, cut, o, say)
+  local r = list[1]
+  local first = unlike(r, cut.entries, cut.source, cut.all)
+  if not first then return {} end
+  for _, option in ipairs(OTHER_OPTIONS) do
+    local all = table.move(cut.all, 1, #cut.all, 1, {})
+    all[#all + 1] = option
+    if not unlike(r, cut.entries, cut.source, all) then
+      say("the program was built with %s: so are its kernels here", option)
+      return { option }
+    end
+  end
+  local same = true
+  for _, one in ipairs(list) do same = same and gives_the_same(one, cut) end
+  if not same and not o.anyway then
+    fail("%s does not give the kernels that were recorded in %s: %s. Is it the file, with the "
+      .. "macros (--define), folders (--include) and compiler that the program was built with? "
+      .. "--anyway takes it all the same, and holds its answers against the recording's", o.source,
+      r.path, first)
+  end
+  say("%s does not give the PTX that was recorded: %s%s", o.source, first, same and "; what is "
+    .. "copied out is the same with it, to the bit" or "")
+  return {}
+end
+
+---@class RecordedCut
+---@field source string
+---@field entries table<string, string>
+---@field templates table<string, string[]>
+---@field words CompilerWords
+---@field all string[] options of NVRTC
+---@field path string of the file
+
+-- The kernels, cut out of the source into the folder.
+local function cut_out(list, folder, o, say)
+  local r = list[1]
+  local entries, templates = kernels_of(r, o, say)
+  local names = settings.keys(entries)
+  local parts = partsof.of(o.source, names[1])
+  local notes = {}
+  local words = reading.compiler(parts.path, parts.text, o, parts.host, notes)
+  for _, note in ipairs(notes) do say("%s", note) end
+  local sliced = reading.cut(parts, { name = table.concat(names, ",") }, folder, words, nil,
+    templates)
+  table.move(sliced.options, 1, #sliced.options, #words.options + 1, words.options)
+  report.write(folder .. "/kernel.cu", sliced.source)
+  local cut = { source = sliced.source, entries = entries, templates = templates, words = words,
+    path = parts.path, own = sliced.options,
+    all = table.move(words.options, 1, #words.options, 2, { "-I" .. folder }) }
+  for _, option in ipairs(agreeing(list, cut, o, say)) do
+    cut.own[#cut.own + 1], cut.all[#cut.all + 1] = option, option
+  end
+  return cut
+end
+
+--------------------------------------------------------------------------------------------------
+-- The folder
+
+-- A recording into the folder: the same file by another name where that can be, else a copy.
+local function bring(path, folder, name)
+  if lfs.link(path, folder .. "/" .. name) then return end
+  local from <close>, unread = io.open(path, "rb")
+  if not from then fail("cannot read %s", unread) end
+  local to <close>, why = io.open(folder .. "/" .. name, "wb")
+  if not to then fail("cannot write %s", why) end
+  repeat
+    local bytes = from:read(COPY_BYTES)
+    local ok, full = to:write(bytes or "")
+    if not ok then fail("cannot write %s/%s: %s", folder, name, full) end
+  until not bytes
+  local ended, full = to:close()
+  if not ended then fail("cannot write %s/%s: %s", folder, name, full) end
+end
+
+local function bring_all(paths, folder)
+  local given, taken = {}, {}
+  for i, path in ipairs(paths) do
+    local name, n = path:match "[^/]*$", 1
+    while taken[name] do
+      n = n + 1
+      name = ("%d-%s"):format(n, path:match "[^/]*$")
+    end
+    bring(path, folder, name)
+    taken[name] = true
+    local use = recorded.USES[math.min(i, #recorded.USES)]
+    given[use] = given[use] or {}
+    table.insert(given[use], name)
+  end
+  return given
+end
+
+local ORDER = { "name", "type", "max_error", "rel_error", "kernel", "at", "variable", "path",
+  "template", "templates", "train", "validate", "unseen" }
+
+local HEAD = [[
+-- What %s does on its GPU, for gilua. Written by `gilua new`; docs/recording.md has every field;
+-- `gilua check %s` says what is wrong.
+
+return {
+]]
+
+-- The text of problem.lua, made of a stranger's words: data alone, read back before it is written.
+local function text_of(folder, program, t, rows)
+  local lines, meant = {}, {}
+  local function add(name, value, note)
+    meant[name] = value
+    lines[#lines + 1] = ("  %s = %s,%s"):format(name, luadata.text(value, ORDER),
+      note and " -- " .. luadata.remark(note) or "")
+  end
+  add("recordings", t.recordings, "runs: to train on, to choose by, for verify alone")
+  add("source", "kernel.cu", "the file as it is, but for what the host alone needs")
+  add("kernels", t.kernels, "what evolves: names in the source, and in the recording")
+  lines[#lines + 1] = "  answers = { -- what the program copies out; all else byte by byte"
+  meant.answers = {}
+  for i, row in ipairs(rows) do
+    local value = {}
+    for key, part in pairs(row) do value[key] = key ~= "note" and part or nil end
+    meant.answers[i] = value
+    lines[#lines + 1] = ("    %s,%s"):format(luadata.text(value, ORDER),
+      row.note and " -- " .. luadata.remark(row.note) or "")
+  end
+  lines[#lines + 1] = "  },"
+  for _, name in ipairs { "include", "options", "defines" } do
+    if t[name] and #t[name] > 0 then add(name, t[name]) end
+  end
+  add("made_from", t.made_from, "for `gilua apply`")
+  local text = HEAD:format(luadata.remark(program), luadata.remark(folder))
+    .. table.concat(lines, "\n") .. "\n}\n"
+  if not luadata.same(luadata.read(text), meant) then
+    error("the problem.lua that would be written does not say what was meant", 0)
+  end
+  return text
+end
+
+local function table_of(cut, recordings)
+  local options = table.move(cut.own, 1, #cut.own, 1, {})
+  if cut.words.before then table.insert(options, 1, "--pre-include=" .. slice.BEFORE) end
+  return { recordings = recordings, kernels = cut.entries, include = cut.words.include,
+    options = options, defines = cut.words.defines,
+    made_from = { path = headers.absolute(cut.path), templates = cut.templates } }
+end
+
+local function fill(list, folder, paths, o, say)
+  local first = list[1]
+  local cut = cut_out(list, folder, o, say)
+  local known = recordedlimits.parameters(first, cut.entries, cut.source, cut.all)
+  local evolves = {}
+  for _, entry in pairs(cut.entries) do evolves[entry] = true end
+  local rows = recordedlimits.rows(list, known, evolves)
+  local t = table_of(cut, bring_all(paths, folder))
+  local program = (first.program[1] or "a program"):match "[^/]*$"
+  local place = folder .. "/problem.lua"
+  report.write(place, text_of(folder, program, t, rows))
+  local why = recordedlimits.find(gi.problem(folder), rows)
+  if why then say("the tolerance is not known: %s", why) end
+  report.write(place, text_of(folder, program, t, rows))
+  report.write(folder .. "/experiment.lua",
+    newproblem.experiment(table.concat(settings.keys(cut.entries), ", "), folder))
+  return cut, rows
+end
+
+local function tell(list, cut, rows, folder, say)
+  local first, total = list[1], 0
+  for _, kernel in ipairs(first.kernels) do total = total + kernel.ns end
+  local evolves = {}
+  for _, entry in pairs(cut.entries) do evolves[entry] = true end
+  for _, kernel in ipairs(first.kernels) do
+    say("  %-28s %6d launch%s %5.1f %% of the time%s", mangled.read(kernel.name), kernel.launches,
+      kernel.launches == 1 and "  " or "es", 100 * kernel.ns / math.max(total, 1e-9),
+      evolves[kernel.name] and "" or ", stays as it is")
+  end
+  for _, row in ipairs(rows) do
+    if (row.note or ""):find "GUESS" then say("  %s: %s", row.name, row.note) end
+  end
+  say("%s/ is ready. Next: gilua check %s, or gilua evolve %s", folder, folder, folder)
+end
+
+--- Writes a problem folder of recordings.
+---@param paths string[] the first to train on, the second to choose by, others for verify alone
+---@param folder? string to make; the first recording's name without .rec
+---@param o { source?: string, kernel?: string, include?: string, define?: string,
+---  anyway?: boolean, quiet?: boolean }
+---@return boolean
+function M.write(paths, folder, o)
+  local function say(...)
+    if not o.quiet then printable.print((...):format(select(2, ...))) end
+  end
+  if not o.source then
+    fail("%s does not say what its kernels were written as: name the file with --source FILE.cu",
+      paths[1])
+  end
+  folder = folder or paths[1]:match "([^/]+)$":gsub("%.%w+$", "")
+  newproblem.check_free(folder, paths[1])
+  local list <close> = setmetatable({}, { __close = function(all)
+    for _, r in ipairs(all) do r.file:close() end
+  end })
+  for i, path in ipairs(paths) do list[i] = recording.open(path) end
+  local made, unmade = report.make_folder(folder)
+  if not made then fail("cannot make the folder %s: %s", folder, unmade) end
+  local ok, cut, rows = xpcall(fill, trace.handler, list, folder, paths, o, say)
+  if not ok then
+    newproblem.remove_tree(folder)
+    error(cut, 0)
+  end
+  tell(list, cut, rows, folder, say)
+  return true
+end
+
+return M

@@ -1,0 +1,235 @@
+--- recorded: a problem of a whole program, described by a table and the recordings of its runs
+--- (`gilua record`). What the program asked of its GPU, from its first call to its last, is the
+--- case; what it copied out is the answers, each piece in its turn; sizes, launches and data are as
+--- they were. `gilua new APP.rec` writes such a table; docs/recording.md has its fields.
+--- gilua.farm's replayer runs it.
+
+local core = require "gilua.core"
+local fail = require "gilua.base.fail"
+local recording = require "gilua.problem.recording"
+local settings = require "gilua.base.settings"
+
+local M = {}
+
+--- What recordings are for, in the order in which `gilua new` takes them.
+M.USES = { "train", "validate", "unseen" }
+
+local FIELDS = {
+  recordings = "table", source = "string", kernels = "table", answers = "table", name = "string",
+  title = "string", tolerance = "table", include = "table", options = "table", defines = "table",
+  grammar = "table", made_from = "table", check_races = "string", benign_races = "string",
+}
+local NEEDED = { "recordings", "source", "kernels" }
+local ANSWER = { name = "string", kernel = "string", at = "number", variable = "string",
+  type = "string", max_error = "number", rel_error = "number" }
+local EXACT = "u8" -- what nothing is said of is compared byte by byte
+
+--- Is this table one of these?
+---@param def any
+---@return boolean
+function M.is(def)
+  return type(def) == "table" and def.recordings ~= nil and def.launch == nil
+end
+
+--------------------------------------------------------------------------------------------------
+-- What the table says
+
+local function check_fields(given, fields, where)
+  if type(given) ~= "table" then fail("%s must be a table", where) end
+  for field, value in pairs(given) do
+    local kind = fields[field]
+    if not kind then
+      fail("%s: unknown field '%s'%s", where, tostring(field), settings.meant(field, fields))
+    elseif type(value) ~= kind then
+      fail("%s: %s must be a %s, not %s", where, field, kind, settings.shown(value))
+    end
+  end
+end
+
+local function check(t, path)
+  check_fields(t, FIELDS, path)
+  for _, field in ipairs(NEEDED) do
+    if t[field] == nil then fail("%s: the field '%s' is missing", path, field) end
+  end
+  if next(t.kernels) == nil then fail("%s: kernels names none", path) end
+  for name, entry in pairs(t.kernels) do
+    if type(name) ~= "string" or type(entry) ~= "string" then
+      fail("%s: kernels is { name in the source = \"name in the recording\" }", path)
+    end
+  end
+  for i, answer in ipairs(t.answers or {}) do
+    check_fields(answer, ANSWER, ("%s: answers %d"):format(path, i))
+    if not answer.type then fail("%s: answers %d has no type", path, i) end
+  end
+end
+
+-- Paths of the recordings by what they are for: lists.
+local function paths_of(t, dir, path)
+  local paths, of = {}, {}
+  for _, use in ipairs(M.USES) do of[use] = true end
+  for use in pairs(t.recordings) do
+    if not of[use] then
+      fail("%s: recordings.%s: recordings are for %s%s", path, tostring(use),
+        table.concat(M.USES, ", "), settings.meant(use, of))
+    end
+  end
+  for _, use in ipairs(M.USES) do
+    local given = t.recordings[use] or {}
+    paths[use] = {}
+    for i, name in ipairs(type(given) == "table" and given or { given }) do
+      if type(name) ~= "string" then fail("%s: recordings.%s must name files", path, use) end
+      paths[use][i] = name:find "^/" and name or dir .. "/" .. name
+    end
+  end
+  if #paths.train == 0 then fail("%s: recordings.train names no recording", path) end
+  return paths
+end
+
+-- By what a piece of the answers is looked up.
+local function key_of(answer)
+  if answer.variable then return "variable " .. answer.variable end
+  return answer.kernel and ("%s %d"):format(answer.kernel, answer.at or 0) or nil
+end
+
+local function tolerance_of(t)
+  local given = t.tolerance or {}
+  local filled = { max_error = given.max_error or 0, rel_error = given.rel_error, outputs = {},
+    wrong_above = given.wrong_above, parent_penalty = given.parent_penalty }
+  for i, a in ipairs(t.answers or {}) do
+    local own = a.max_error or a.rel_error
+    filled.outputs[i] = { name = a.name or key_of(a), max_error = own and a.max_error or
+      not own and filled.max_error or nil, rel_error = own and a.rel_error or
+      not own and filled.rel_error or nil }
+  end
+  if #filled.outputs == 0 then filled.outputs = nil end
+  return filled
+end
+
+--------------------------------------------------------------------------------------------------
+
+---@class gilua.recorded
+---@field table table of problem.lua
+---@field entries table<string, string> kernels: the recording's names by those of the source
+---@field paths table<string, string[]> of recordings, by what they are for
+local Recorded = {}
+Recorded.__index = Recorded
+
+--- The spec of a case: a recording of those to train on.
+---@param seed integer
+---@return table
+function Recorded:spec(seed)
+  local list = self.paths.train
+  return { recording = list[seed % #list + 1] }
+end
+
+--- Specs of the recordings for some use.
+---@param use string
+---@return table[]
+function Recorded:specs(use)
+  local list = {}
+  for i, path in ipairs(self.paths[use]) do list[i] = { recording = path } end
+  return list
+end
+
+--- What a recording is for, with its file's name.
+---@param path string
+---@return string
+function Recorded:name_of(path)
+  for _, use in ipairs(M.USES) do
+    for _, known in ipairs(self.paths[use]) do
+      if known == path then return ("%s (%s)"):format(path:match "[^/]*$", use) end
+    end
+  end
+  return (path:match "[^/]*$")
+end
+
+--- The kernels that evolve, by the recording's names.
+---@return table<string, boolean>
+function Recorded:kernels()
+  local set = {}
+  for _, entry in pairs(self.entries) do set[entry] = true end
+  return set
+end
+
+--- What the table says of each piece that the host gets.
+---@param r gilua.recording
+---@return { blob: string, name: string, type: string, max_error?: number, rel_error?: number }[]
+function Recorded:answers(r)
+  local list = {}
+  for i, read in ipairs(r:reads(self:kernels())) do
+    local row = self.rows[key_of(read)] or {}
+    list[i] = { blob = read.blob, name = row.name, type = row.type or EXACT,
+      max_error = row.max_error, rel_error = row.rel_error }
+  end
+  return list
+end
+
+function Recorded:options()
+  local list, t = { "-I" .. self.dir }, self.table
+  for _, folder in ipairs(t.include or {}) do
+    list[#list + 1] = "-I" .. (folder:find "^/" and folder or self.dir .. "/" .. folder)
+  end
+  list[#list + 1] = "-I" .. core.home .. "/lua/gilua/include"
+  for _, define in ipairs(t.defines or {}) do list[#list + 1] = "-D" .. define end
+  for _, option in ipairs(t.options or {}) do list[#list + 1] = option end
+  return list
+end
+
+local function case_of(self, spec)
+  if type(spec) ~= "table" or type(spec.recording) ~= "string" then
+    fail("%s: a case is { recording = PATH }", self.path)
+  end
+  local r <close> = recording.open(spec.recording)
+  local bytes = 0
+  for _, read in ipairs(r:reads()) do bytes = bytes + (r.file:size(read.blob) or 0) end
+  if bytes == 0 then
+    fail("%s copies nothing out, so that there are no answers to check", spec.recording)
+  end
+  return { name = self:name_of(spec.recording), answers = bytes, recording = spec.recording }
+end
+
+-- The most threads that a launch of a kernel has: what __launch_bounds__ may promise.
+local function most_threads(self)
+  local most, entries = 1, self:kernels()
+  for _, use in ipairs(M.USES) do
+    for _, path in ipairs(self.paths[use]) do
+      local r <close> = recording.open(path)
+      for _, event in ipairs(r.events) do
+        if event[1] == "launch" and entries[event[3]] then
+          local x, y, z = event[5]:match "(%d+),(%d+),(%d+)"
+          most = math.max(most, x * y * z)
+        end
+      end
+    end
+  end
+  return math.tointeger(most)
+end
+
+--- What gi.problem takes, made of a table.
+---@param t table
+---@param dir string
+---@return table
+function M.definition(t, dir)
+  local path = dir .. "/problem.lua"
+  check(t, path)
+  local self = setmetatable({ table = t, dir = dir, path = path, entries = t.kernels,
+    paths = paths_of(t, dir, path), rows = {} }, Recorded)
+  for _, answer in ipairs(t.answers or {}) do
+    local key = key_of(answer)
+    if key then self.rows[key] = answer end
+  end
+  local grammar = { open_loops = true, initialisers = true, skip_idle = true,
+    launch_bounds_threads = tostring(most_threads(self)) }
+  for key, value in pairs(t.grammar or {}) do grammar[key] = value end
+  return {
+    name = t.name or dir:match "([^/]+)/*$", title = t.title, source = t.source,
+    kernel = table.concat(settings.keys(t.kernels), ","), parameters = {},
+    tolerance = tolerance_of(t), grammar = grammar, recorded = self, made_from = t.made_from,
+    check_races = t.check_races, benign_races = t.benign_races, checked_case = self:spec(0),
+    compile = function() return self:options() end,
+    case = function(_, spec) return case_of(self, spec) end,
+    launch = function() fail("%s: launches are those of its recording", path) end,
+  }
+end
+
+return M

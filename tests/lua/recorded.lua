@@ -1,0 +1,144 @@
+-- recorded: problems of whole programs: what a recording's table says, its evaluation, the checked
+-- run, and how one is made of a recording and a source.
+
+package.path = "tests/lua/?.lua;" .. package.path
+local gi = require "gilua"
+local scratch = require "scratch"
+local tap = require "tap"
+local tape = require "tape"
+
+-- A folder with a program's source and recordings of it.
+local function workplace()
+  local folder = tap.folder()
+  scratch.write(folder .. "/app.cu", tape.SOURCE)
+  scratch.write(folder .. "/a.rec", tape.recording(300))
+  scratch.write(folder .. "/b.rec", tape.recording(100))
+  return folder
+end
+
+local function made(folder, o)
+  o = o or {}
+  o.source, o.quiet = o.source or folder .. "/app.cu", true
+  gi.recordedproblem.write({ folder .. "/a.rec", folder .. "/b.rec" }, folder .. "/p", o)
+  return gi.problem(folder .. "/p")
+end
+
+local function the(list, field)
+  local values = {}
+  for i, one in ipairs(list) do values[i] = tostring(one[field]) end
+  return table.concat(values, " ")
+end
+
+tap.case("a problem of two recordings", function()
+  local folder = workplace()
+  local problem = made(folder)
+  local recorded = problem.definition.recorded
+  tap.is(problem.kernel, "lower,scale", "kernels that have 90 % of the time evolve together")
+  tap.is(the(recorded.table.answers, "name") .. " " .. the(recorded.table.answers, "type"),
+    "y left f32 i32", "what is copied out has the parameters' names and types")
+  tap.is(recorded.table.answers[1].max_error, nil, "what no rounding changes is exact")
+  tap.is(recorded.table.recordings.validate[1], "b.rec", "the second recording is to choose by")
+  tap.is(problem.definition.grammar.launch_bounds_threads, "64", "the blocks are as launched")
+  tap.is(gi.own.case(problem, 5, "emu").recording, problem.dir .. "/a.rec", "it is trained on one")
+  tap.is(gi.own.case(problem, 5, "emu", true).recording, problem.dir .. "/b.rec",
+    "and the claim is made on the other")
+  tap.has(scratch.sentence(gi.farm, problem, { device = "cuda" }), "replayed on the virtual GPU",
+    "a GPU is refused in a sentence")
+
+  local farm <close> = gi.farm(problem, { device = "emu", jobs = 1 })
+  local list = farm:evaluate({ "", "<_kernel.cu_8>", "<_kernel.cu_13>", "<_kernel.cu_24>" },
+    gi.own.case(problem, 1))
+  tap.is(the(list, "status"), "ok ok ok ok", "all run")
+  local base, free, empty, loop = table.unpack(list)
+  tap.ok(gi.fitness.right(base), "the kernels as they are give what was copied out")
+  tap.is(base.n, 2 * 300 + 4, "every piece counts")
+  tap.is(the(base.kernels, "launches"), "1 4 4", "launches are the program's")
+  tap.is(base.ticks, base.kernels[1].ticks + base.kernels[2].ticks + base.kernels[3].ticks,
+    "the time is that of the whole sequence")
+  tap.ok(gi.fitness.right(free) and free.ticks < base.ticks, "a barrier less is right and faster")
+  tap.ok(not gi.fitness.right(empty), "an answer that is not written is none")
+  tap.ok(not gi.fitness.right(loop), "nor is one that is wrong from the second round on")
+  tap.is(farm:case_info().name, "a.rec (train)", "the case says what the recording is for")
+  tap.is(#gi.coverage.of(problem, problem:case(gi.own.case(problem, 1))).never, 0,
+    "coverage is known")
+end)
+
+tap.case("the checked run", function()
+  local folder = workplace()
+  local problem = made(folder)
+  local farm <close> = gi.farm(problem, { device = "emu", jobs = 1 })
+  local function by_hand(was, now)
+    local source = problem.source:gsub(was, now)
+    return { source = source, name = now }
+  end
+  local list = farm:check { by_hand("y%[i%] = x%[i%]", "y[i + n] = x[i]"),
+    by_hand("atomicAdd%(left, 1%)", "*left += 1"), by_hand("lower%(", "upper("),
+    by_hand("int i =", "while (n < 5000) n = n %% 4000; int i =") }
+  tap.is(the(list, "status"), "illegal_address race launch_error timeout",
+    "an address, a race, a kernel that is gone, a loop without end")
+  tap.has(list[1].message, "event 11 of the recording", "with the place in the recording")
+  tap.has(list[3].message, "kernel lower is not there any more", "and whose code is missing")
+end)
+
+tap.case("the source is the one that was recorded", function()
+  local folder = workplace()
+  scratch.write(folder .. "/other.cu", (tape.SOURCE:gsub("1%.0f", "2.0f")))
+  local why = scratch.sentence(made, folder, { source = folder .. "/other.cu" })
+  tap.has(why, "does not give the kernels that were recorded", "another one is refused")
+  tap.has(why, "kernel scale has `", "with the first difference")
+  scratch.write(folder .. "/like.cu", (tape.SOURCE:gsub("was > 4.0f", "was > 3.9999f")))
+  local like = made(folder, { source = folder .. "/like.cu" })
+  tap.ok(like, "one with other PTX is taken where all that is copied out is the same")
+  gi.newproblem.remove_tree(like.dir)
+  local problem = made(folder, { source = folder .. "/other.cu", anyway = true })
+  local farm <close> = gi.farm(problem, { device = "emu", jobs = 1 })
+  tap.ok(not gi.fitness.right(farm:evaluate({ "" }, gi.own.case(problem, 1))[1]),
+    "--anyway takes it, and its answers are held against the recording's")
+end)
+
+tap.case("kernels by name", function()
+  local folder = workplace()
+  tap.has(scratch.sentence(made, folder, { kernel = "nothing" }),
+    "launches no kernel 'nothing'; it launches scale, lower, touch", "one that is not there")
+  tap.is(made(folder, { kernel = "touch" }).kernel, "touch", "one that is")
+end)
+
+tap.case("an answer that the program did not give", function()
+  local folder = workplace()
+  scratch.write(folder .. "/a.rec", tape.recording(300, { wrong = true }))
+  local problem = made(folder)
+  local farm <close> = gi.farm(problem, { device = "emu", jobs = 1 })
+  local m = farm:evaluate({ "" }, gi.own.case(problem, 1))[1]
+  tap.is(math.floor(m.off * m.n + 0.5), 1, "is one that is off")
+end)
+
+tap.case("names of C++", function()
+  local mangled = gi.mangled
+  local function read(symbol)
+    local name, arguments = mangled.read(symbol)
+    return name .. " " .. (arguments and table.concat(arguments, ",") or "?")
+  end
+  tap.is(read "_Z5scalePfPKfi", "scale ", "a function")
+  tap.is(read "_Z6reduceILi256EfLb1EEvPT0_", "reduce 256,float,true", "a template's arguments")
+  tap.is(read "_ZN2ns4deep3runILin4EPKfEEvv", "run -4,float const *", "in namespaces")
+  tap.is(read "_Z3runISt4pairIifEEvv", "run ?", "what is not understood")
+  tap.is(read "plain", "plain ", "a name of C")
+end)
+
+local function refusal(text)
+  local folder = scratch.problem(tape.SOURCE, text)
+  return scratch.sentence(gi.problem, folder)
+end
+
+tap.case("tables that cannot be meant", function()
+  tap.has(refusal "{ recordings = { train = 'a.rec' }, source = 'kernel.cu' }",
+    "the field 'kernels' is missing", "no kernels")
+  tap.has(refusal [[{ recordings = { trains = 'a.rec' }, source = 'kernel.cu',
+    kernels = { k = 'k' } }]], "did you mean 'train'?", "a use that there is not")
+  tap.has(refusal [[{ recordings = { train = 'a.rec' }, source = 'kernel.cu',
+    kernels = { k = 'k' } }]], "a.rec", "a recording that is not there")
+  tap.has(refusal [[{ recordings = { train = 'a.rec' }, source = 'kernel.cu', kernels = { k = 'k' },
+    answers = { { name = 'y', typ = 'f32' } } }]], "did you mean 'type'?", "a field of an answer")
+end)
+
+tap.done()
