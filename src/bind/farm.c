@@ -118,6 +118,12 @@ static int cpu_s(lua_State *L) {
     return 1;
 }
 
+static int wants_cpu(lua_State *L) {
+    Farm *f = check_box(L)->farm;
+    lua_pushboolean(L, farm_wants_cpu(f, check_worker(L, f, 2)));
+    return 1;
+}
+
 static int memory(lua_State *L) {
     Farm *f = check_box(L)->farm;
     lua_pushinteger(L, (lua_Integer)farm_memory(f, check_worker(L, f, 2)));
@@ -198,6 +204,8 @@ void bind_farm(lua_State *L) {
          "The process id of worker i, 0 when it has ended."},
         {"cpu_s", cpu_s, "workers:cpu_s(i) -> number",
          "Seconds of processor time that worker i has used."},
+        {"wants_cpu", wants_cpu, "workers:wants_cpu(i) -> boolean",
+         "Is worker i at work, or would be if it got a processor? One that waits is not."},
         {"memory", memory, "workers:memory(i) -> integer",
          "Bytes of memory that are worker i's alone."},
         {"close", close_farm, "workers:close()", "Ends all workers."},

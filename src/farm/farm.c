@@ -116,6 +116,11 @@ void farm_send(Farm *f, int worker, const void *bytes, size_t len, Share *share)
     channel_flush(&w->channel); /* a worker that has gone is noticed by farm_wait */
 }
 
+bool farm_wants_cpu(const Farm *f, int worker) {
+    const Worker *w = &f->workers[worker];
+    return w->pid && spawn_wants_cpu(w->pid);
+}
+
 double farm_cpu_s(const Farm *f, int worker) {
     const Worker *w = &f->workers[worker];
     return w->pid ? spawn_cpu_s(w->pid) : 0;

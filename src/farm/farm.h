@@ -72,6 +72,8 @@ void farm_event_free(FarmEvent *event);
 ** are its alone; 0 when it has ended. */
 double farm_cpu_s(const Farm *f, int worker);
 size_t farm_memory(const Farm *f, int worker);
+/* Is it at work, or would be if it got a processor? A worker that waits for something is not. */
+bool farm_wants_cpu(const Farm *f, int worker);
 
 /* Ends a worker at once; nothing is reported of it any more. */
 void farm_kill(Farm *f, int worker);

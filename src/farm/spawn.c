@@ -7,6 +7,7 @@
 */
 #include "farm/spawn.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -159,6 +160,26 @@ double spawn_cpu_s(pid_t pid) {
     struct timespec used;
     if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &used) != 0) return 0;
     return (double)used.tv_sec + 1e-9 * (double)used.tv_nsec;
+}
+
+/* stat: number (name) state ...; the name may hold anything. */
+static bool thread_wants_cpu(const char *task, const char *thread) {
+    char path[320], text[512];
+    snprintf(path, sizeof path, "%s/%s/stat", task, thread);
+    read_file(path, text, sizeof text);
+    const char *end = strrchr(text, ')');
+    return end && (strncmp(end, ") R", 3) == 0 || strncmp(end, ") D", 3) == 0);
+}
+
+bool spawn_wants_cpu(pid_t pid) {
+    char task[64];
+    bool wants = false;
+    snprintf(task, sizeof task, "/proc/%d/task", (int)pid);
+    DIR *dir = opendir(task);
+    for (const struct dirent *e; dir && !wants && (e = readdir(dir));)
+        wants = e->d_name[0] != '.' && thread_wants_cpu(task, e->d_name);
+    if (dir) closedir(dir);
+    return wants;
 }
 
 unsigned long long spawn_oom_kills(void) {

@@ -22,6 +22,9 @@ int spawn_reap(pid_t pid);
 size_t spawn_memory(pid_t pid);
 /* Seconds of processor time it has used, all threads together; 0 when it has ended. */
 double spawn_cpu_s(pid_t pid);
+/* Would it work if it got a processor, or its disk's answer: is one of its threads running, waiting
+** for its turn, or in a wait that nothing interrupts? */
+bool spawn_wants_cpu(pid_t pid);
 /* How many processes the kernel has ever killed for want of memory; 0: it does not say. */
 unsigned long long spawn_oom_kills(void);
 

@@ -147,13 +147,20 @@ static void test_deaths(Farm *f) {
 static void test_usage(Farm *f) {
     double before = farm_cpu_s(f, 0);
     send_text(f, 0, "work");
-    FarmEvent e = wait_for(f, 10);
+    bool wants = false;
+    FarmEvent e = {.kind = FARM_NOTHING};
+    for (int i = 0; i < 1000 && e.kind == FARM_NOTHING; i++) {
+        farm_wait(f, 0.01, &e);
+        wants = wants || farm_wants_cpu(f, 0);
+    }
+    ok(wants, "a worker at work wants the processor");
     double used = farm_cpu_s(f, 0) - before;
     ok(e.kind == FARM_MESSAGE && used > 0.02 && used < 0.32,
        "0.3 s of work: %.3f s of processor time", used);
     before = farm_cpu_s(f, 0);
     wait_for(f, 0.2);
     ok(farm_cpu_s(f, 0) - before < 0.05, "an idle worker uses none");
+    ok(!farm_wants_cpu(f, 0), "and does not want it");
     ok(farm_memory(f, 0) > 10000 && farm_memory(f, 0) < (size_t)256 << 20, "some memory: %zu bytes",
        farm_memory(f, 0));
     farm_event_free(&e);

@@ -34,6 +34,7 @@ end
 
 function Processes:kill(i) self[i] = { number = 0, inbox = {}, cpu_s = 0, bytes = 0 } end
 function Processes:cpu_s(i) return self[i].cpu_s end
+function Processes:wants_cpu(i) return self[i].wants_cpu or false end
 function Processes:memory(i) return self[i].bytes end
 function Processes:close() end
 
@@ -83,7 +84,7 @@ local function open(life, options)
   end
   local function job(name, parts)
     return {
-      kind = "compile", role = "host", limit_s = 20,
+      kind = "compile", role = "host", limit_s = 20, sleep_s = o.sleep_s,
       message = function() return { name = name } end,
       done = function(reply) settle(name, reply.text or "ok") end,
       blame = function(status, reason) settle(name, status, reason) end,
@@ -263,6 +264,21 @@ tap.case("a worker that sleeps is ended by the clock on the wall, much later", f
   tap.is(said, "a:timeout", "who waits for a GPU")
   tap.is(p.clock_s - 1000 < 50, true, "is timed by the clock on the wall")
 end)
+
+tap.case("a compiler that waits for something is ended soon, one that waits for its turn is not",
+  function()
+    local said, _, p, fates = serve(function() return "nothing" end, { sleep_s = 5 }, { "a" })
+    tap.is(said, "a:timeout", "timeout")
+    tap.is(fates.reasons.a, "it waited for something that does not come", "and why")
+    tap.is(p.clock_s - 1000 < 20, true, "within seconds")
+    local c
+    said, c = serve(function(_, process, seen)
+      process.wants_cpu = true
+      return seen.a > 60 and "message" or "nothing"
+    end, { sleep_s = 5 }, { "a" })
+    tap.is(said, "a:ok", "others had the processor for a minute")
+    tap.is(c.restarts, 0, "which costs it nothing")
+  end)
 
 tap.case("an answer that is doubted is asked for again in a new process", function()
   local doubted = { text = "compile_error", doubt = "internal error" }

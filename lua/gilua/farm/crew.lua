@@ -176,12 +176,15 @@ function Crew:start_clock(worker)
 end
 
 --- Has a worker done nothing at all for as long as its job may sleep? A compiler has nothing to
---- wait for, unless a source sends it to a pipe.
+--- wait for, unless a source sends it to a pipe. On a machine that others keep busy it may get no
+--- processor for as long, and that is not its doing.
 function Crew:asleep(worker, now)
   local sleep_s = worker.jobs[1].sleep_s
   if not sleep_s then return false end
   local cpu_s = self.processes:cpu_s(worker.index)
-  if cpu_s > worker.awake_cpu_s then worker.awake_s, worker.awake_cpu_s = now, cpu_s end
+  if cpu_s > worker.awake_cpu_s or self.processes:wants_cpu(worker.index) then
+    worker.awake_s, worker.awake_cpu_s = now, cpu_s
+  end
   return now - worker.awake_s > sleep_s
 end
 
