@@ -165,7 +165,8 @@ gpu-test: all
 # Every place where memory, or room on a disk, can be missing: hours (see CONTRIBUTING.md).
 faults: deps
 	$Q$(MAKE) --no-print-directory all
-	$QEVERY=1 prove -v -e tests/run $(PROVEFLAGS) tests/cli/full_disk.t tests/cli/no_memory.t
+	$QEVERY=1 prove -v -e tests/run $(PROVEFLAGS) tests/cli/full_disk.t tests/cli/short_reads.t \
+	    tests/cli/no_memory.t
 
 # A search killed a hundred times and ended fifty times: an hour or less (see CONTRIBUTING.md).
 kills: deps
