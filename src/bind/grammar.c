@@ -53,6 +53,7 @@ static int parse(lua_State *L) {
                                         "volatiles",
                                         "launch_bounds",
                                         "launch_bounds_threads",
+                                        "math",
                                         "config",
                                         "text",
                                         NULL};
@@ -70,6 +71,7 @@ static int parse(lua_State *L) {
     o.volatiles = bind_option_bool(L, 2, "volatiles", true);
     o.launch_bounds = bind_option_bool(L, 2, "launch_bounds", true);
     o.launch_bounds_threads = bind_option_string(L, 2, "launch_bounds_threads", NULL);
+    o.math = bind_option_bool(L, 2, "math", false);
     const char *text = bind_option_string(L, 2, "text", NULL);
     read_config(L, 2, &o);
     Grammar **box = bind_new(L, CLASS, sizeof *box, 0);
@@ -417,8 +419,8 @@ void bind_grammar(lua_State *L) {
     static const BindRow rows[] = {
         {"parse", parse, "gi.grammar.parse(path [, options]) -> g | nil, message, code",
          "Reads a CUDA source into typed line rules; options: kernel, open_loops, initialisers, "
-         "skip_idle, pragmas, restricts, consts, volatiles, launch_bounds, launch_bounds_threads, "
-         "config, text."},
+         "skip_idle, pragmas, restricts, consts, volatiles, launch_bounds, "
+         "launch_bounds_threads, math, config, text."},
         {"read", read_bnf, "gi.grammar.read(bnf) -> g | nil, message, code",
          "A grammar from the BNF text that tostring(g) gave."},
         {NULL, NULL, NULL, NULL}};

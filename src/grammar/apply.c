@@ -9,6 +9,7 @@
 **                following else still belongs to the same if
 **   initialiser  deleted: 0 or {}; its copy where a statement stands: `a = x[i];`
 **   slots        the pool's text; a pragma on a line of its own
+**   math         nothing where it stands, but pieces of what is original behind it: math.c
 */
 #include "grammar/inside.h"
 
@@ -32,6 +33,7 @@ typedef struct Writer {
     int *next;            /* by gene: the next insertion before the same rule */
     int *set;             /* by configuration entry: the gene that sets it, -1 */
     bool guarded, clocked;
+    Pieces pieces;        /* of approximate mathematics, in the order of the text */
     Patched *out;
     int cap_origin, cap_gene;
     int line_origin, line_gene; /* of the line being written; 0 before its first byte */
@@ -68,6 +70,65 @@ static int put(Writer *w, const char *text, size_t len, int origin, bool moves, 
 
 static void puts_gene(Writer *w, const char *text, int line, int gene) {
     put(w, text, strlen(text), line, false, gene);
+}
+
+/* ---- approximate mathematics: pieces of original text ---- */
+
+/* Closing pieces come before others at the same byte, inner ones first; of opening ones the
+** outer. */
+static int piece_order(const void *a, const void *b) {
+    const Piece *x = a, *y = b;
+    if (x->start != y->start) return x->start < y->start ? -1 : 1;
+    bool closes_x = x->start == x->end && x->start == x->to, closes_y = y->start == y->end &&
+                                                                        y->start == y->to;
+    if (closes_x != closes_y) return closes_x ? -1 : 1;
+    if (closes_x) return (x->from < y->from) - (x->from > y->from);
+    if ((x->start == x->end) != (y->start == y->end)) return x->start == x->end ? -1 : 1;
+    return (x->to < y->to) - (x->to > y->to);
+}
+
+/* The hole that an expression is in, -1: it is between them. */
+static int hole_of(const Grammar *g, const Piece *p) {
+    for (int i = 0; i < g->n_hole; i++)
+        if (g->hole[i].start <= p->from && p->to <= g->hole[i].end) return i;
+    return -1;
+}
+
+static void find_pieces(Writer *w) {
+    const Grammar *g = w->g;
+    Pieces *p = &w->pieces;
+    for (int i = 0; i < g->n_rule; i++) {
+        int filling = w->edit[i].filling, way = 0, from = p->n;
+        if (g->rule[i].type != RULE_MATH || filling < 0) continue;
+        while (g->info[filling].ways != 1u << way) way++;
+        math_pieces(g, g->info[i].node, way, p);
+        for (; from < p->n; from++) {
+            p->v[from].gene = w->edit[i].gene;
+            p->v[from].hole = hole_of(g, &p->v[from]);
+        }
+    }
+    if (p->n) qsort(p->v, (size_t)p->n, sizeof *p->v, piece_order);
+}
+
+static int newlines(const char *text, int from, int to) {
+    int n = 0;
+    for (; from < to; from++) n += text[from] == '\n';
+    return n;
+}
+
+/* Bytes [from, to) of the source with their pieces; of a hole, -1: between them. */
+static int put_source(Writer *w, int from, int to, int line, int hole) {
+    const char *text = w->g->text;
+    for (int i = 0; i < w->pieces.n; i++) {
+        Piece *p = &w->pieces.v[i];
+        if (p->hole != hole || p->gene < 0 || p->start < from || p->end > to) continue;
+        line = put(w, text + from, (size_t)(p->start - from), line, true, -1);
+        put(w, p->text, strlen(p->text), line, false, p->gene);
+        line += newlines(text, p->start, p->end);
+        from = p->end;
+        p->gene = -1; /* it is there now */
+    }
+    return put(w, text + from, (size_t)(to - from), line, true, -1);
 }
 
 /* ---- guards (open loops) ---- */
@@ -176,7 +237,7 @@ static void put_rule(Writer *w, const Hole *h, int line) {
     if (braces) puts_gene(w, "{ ", line, w->edit[h->rule].gene);
     put_insertions(w, h, line);
     put_guard(w, r, original ? r->text : text, true);
-    if (original) put(w, g->text + h->start, (size_t)(h->end - h->start), line, true, -1);
+    if (original) put_source(w, h->start, h->end, line, (int)(h - g->hole));
     else {
         bool pragma = r->type == RULE_PRAGMA && text[0] && !h->own_line;
         if (pragma) puts_gene(w, "\n", line, e->gene);
@@ -223,13 +284,7 @@ static void put_hole(Writer *w, const Hole *h, int line) {
         if (w->clocked) put_mark(w, " GILUA_CLOCK", h, line);
     } else if (w->g->rule[h->rule].type == RULE_DEF)
         put_config(w, h, config_of(w->g, h->rule), line);
-    else put_rule(w, h, line);
-}
-
-static int newlines(const char *text, int from, int to) {
-    int n = 0;
-    for (; from < to; from++) n += text[from] == '\n';
-    return n;
+    else if (w->g->rule[h->rule].type != RULE_MATH) put_rule(w, h, line);
 }
 
 static void write_all(Writer *w) {
@@ -237,12 +292,12 @@ static void write_all(Writer *w) {
     int at = 0, line = 1;
     for (int i = 0; i < g->n_hole; i++) {
         const Hole *h = &g->hole[i];
-        line = put(w, g->text + at, (size_t)(h->start - at), line, true, -1);
+        line = put_source(w, at, h->start, line, -1);
         put_hole(w, h, line);
         line += newlines(g->text, h->start, h->end);
         at = h->end;
     }
-    put(w, g->text + at, (size_t)(g->tree.len - at), line, true, -1);
+    put_source(w, at, g->tree.len, line, -1);
     if (w->line_origin || w->line_gene >= 0) end_line(w); /* a last line without newline */
 }
 
@@ -299,8 +354,10 @@ bool genome_apply_marked(const Grammar *g, const Genome *genome, unsigned marks,
         if (gene_frees_loop(g, &genome->genes[i])) out->unbounded = true;
     }
     gi_buf_adds(&out->source, "");
+    find_pieces(&w);
     write_all(&w);
     take_params(&w);
+    pieces_free(&w.pieces);
     free(w.edit);
     free(w.next);
     free(w.set);

@@ -49,7 +49,8 @@ static const struct { const char *word; size_t at; } open_words[] = {
     {" restricts", offsetof(GrammarOptions, restricts)},
     {" consts", offsetof(GrammarOptions, consts)},
     {" volatiles", offsetof(GrammarOptions, volatiles)},
-    {" launch_bounds", offsetof(GrammarOptions, launch_bounds)}};
+    {" launch_bounds", offsetof(GrammarOptions, launch_bounds)},
+    {" math", offsetof(GrammarOptions, math)}};
 enum { N_OPEN = sizeof open_words / sizeof *open_words };
 
 static void put_options(const Grammar *g, gi_buf *out) {

@@ -41,9 +41,9 @@ static const char *noun(RuleType type) {
         "the condition of a for header", "the step of a for header", "an initialiser",
         "a pragma slot",
         "a configuration macro", "a const slot",          "a __restrict__ slot",
-        "a volatile slot",       "a launch bounds slot",  "a pragma",
-        "a launch bound",        "the word const",        "the word __restrict__",
-        "the word volatile"};
+        "a volatile slot",       "a launch bounds slot",  "a place for approximate mathematics",
+        "a pragma",              "a launch bound",        "the word const",
+        "the word __restrict__", "the word volatile",     "approximate mathematics"};
     return nouns[type];
 }
 
@@ -126,7 +126,9 @@ static void target_reason(const Grammar *g, int target, gi_buf *out) {
 /* The types of a pair that do not fit. */
 static void type_reason(const Rule *to, const Rule *s, gi_buf *out) {
     RuleType wanted = source_type(to->type);
-    if (wanted != to->type)
+    if (to->type == RULE_MATH && s->type == wanted)
+        gi_buf_addf(out, "there is nothing at line %d that `%s` would change", to->line, s->text);
+    else if (wanted != to->type)
         gi_buf_addf(out, "%s is %s: it takes a rule of its pool, such as <%sK0>, not %s", to->name,
                     noun(to->type), rule_prefix(to->type), s->name);
     else

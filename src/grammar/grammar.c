@@ -11,15 +11,15 @@
 static const char *const type_names[RULE_TYPES] = {
     "fixed",       "statement",    "if",             "while",       "else",
     "for1",        "for2",         "for3",           "init",        "pragma",      "def",
-    "optconst",    "optrestrict",  "optvolatile",    "launchbounds", "pragma_K",
-    "launchbounds_K", "optconst_K", "optrestrict_K", "optvolatile_K"};
+    "optconst",    "optrestrict",  "optvolatile",    "launchbounds", "math",
+    "pragma_K",    "launchbounds_K", "optconst_K",   "optrestrict_K", "optvolatile_K", "math_K"};
 
 const char *rule_prefix(RuleType type) {
     static const char *const prefixes[] = {
         "",      "_",       "IF_",  "WHILE_",    "ELSE_",        "for1_",        "for2_",
         "for3_", "init_",   "pragma_", "def_",      "optconst_",    "optrestrict_",
-        "optvolatile_",     "launchbounds_"};
-    return type <= RULE_LAUNCHBOUNDS ? prefixes[type] : "";
+        "optvolatile_",     "launchbounds_", "math_"};
+    return type <= RULE_MATH ? prefixes[type] : "";
 }
 
 const char *rule_type_name(RuleType type) {
@@ -275,7 +275,7 @@ static int find_short(const Grammar *g, const char *name, size_t n) {
     memcpy(prefix, name, end);
     RuleType type = RULE_STATEMENT;
     if (end > 0 && !rule_type_parse(prefix, &type)) return -1;
-    if (type > RULE_LAUNCHBOUNDS) return -1;
+    if (type > RULE_MATH) return -1;
     gi_buf full = {0};
     gi_buf_addf(&full, "<%s%s_%.*s>", rule_prefix(type), file, (int)(n - i), name + i);
     int rule = *name_slot(g, full.data) - 1;

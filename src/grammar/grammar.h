@@ -24,11 +24,13 @@ typedef enum RuleType {
     RULE_OPTRESTRICT,  /* <optrestrict_…>              __restrict__ of all pointer arguments */
     RULE_OPTVOLATILE,  /* <optvolatile_…>              volatile of all shared arrays */
     RULE_LAUNCHBOUNDS, /* <launchbounds_…>             the slot before a kernel's name */
+    RULE_MATH,         /* <math_…>                     approximate functions and division */
     RULE_PRAGMA_K,     /* <pragma_K0> … <pragma_K11>   the pool for pragma slots */
     RULE_LAUNCHBOUNDS_K, /* <launchbounds_K0> … <launchbounds_K5> */
     RULE_OPTCONST_K,     /* <optconst_K0>    what an empty slot of that kind may hold: "const " */
     RULE_OPTRESTRICT_K,  /* <optrestrict_K0> "__restrict__ " */
     RULE_OPTVOLATILE_K,  /* <optvolatile_K0> "volatile " */
+    RULE_MATH_K,         /* <math_K0> "__expf" … <math_K2>: see math.c */
     RULE_TYPES         /* how many types there are */
 } RuleType;
 
@@ -67,6 +69,7 @@ typedef struct GrammarOptions {
     bool skip_idle;        /* genes that change nothing (idle.c) are not drawn nor counted; false,
                               the papers: they are */
     bool pragmas, restricts, consts, volatiles, launch_bounds; /* open these rule types */
+    bool math;             /* approximate functions and division, statement by statement */
     const char *launch_bounds_threads; /* expression for __launch_bounds__'s first argument */
     const GrammarConfig *config;
     int n_config;

@@ -152,6 +152,18 @@ static void operand_type(const Grammar *g, int node, int i, int last, int *after
     if (strcmp(out->data, "auto") == 0) out->data[out->len = 0] = '\0';
 }
 
+/* A call of one of CUDA's functions that return a float. */
+static bool is_float_call(const Tree *t, int node, int i) {
+    static const char *const functions[] = {
+        "sqrtf", "rsqrtf", "expf",  "exp2f", "logf", "log2f",  "log10f", "sinf",  "cosf",  "tanf",
+        "tanhf", "powf",   "fabsf", "fminf", "fmaxf", "floorf", "ceilf",  "fmodf", "atanf", "erff",
+        "__expf", "__logf", "__sinf", "__cosf", "__powf", "__fdividef", NULL};
+    Meaning m;
+    if (!tok_in(t, i, functions) || !tok_is(t, i + 1, "(")) return false;
+    tree_resolve(t, t->tok[i].name, node, i, &m);
+    return m.n == 0;
+}
+
 /* `+ - * / %` of numbers and variables, with parentheses; RANK_NOT for all else. */
 static Rank expression_rank(const Grammar *g, int node, int first, int last) {
     static const char *const operators[] = {"+", "-", "*", "/", "%", NULL};
@@ -162,7 +174,13 @@ static Rank expression_rank(const Grammar *g, int node, int first, int last) {
         after = i + 1;
         if (tok_in(t, i, operators)) continue;
         if (t->tok[i].kind == TOK_NUMBER) r = number_rank(t, i);
-        else if (tok_is(t, i, "(") && !tok_in(t, i + 1, tree_arithmetic_words)) {
+        else if (tok_is(t, i, "(") && tok_is(t, i + 1, "float") && tok_is(t, i + 2, ")")) {
+            after = i + 3; /* a cast, whose operand follows */
+            r = RANK_FLOAT;
+        } else if (is_float_call(t, node, i)) {
+            after = t->match[i + 1] + 1;
+            r = RANK_FLOAT;
+        } else if (tok_is(t, i, "(") && !tok_in(t, i + 1, tree_arithmetic_words)) {
             after = t->match[i] + 1;
             r = expression_rank(g, node, i + 1, after - 1);
         } else if (t->tok[i].kind == TOK_NAME) {
@@ -175,6 +193,10 @@ static Rank expression_rank(const Grammar *g, int node, int first, int last) {
         if (r > rank) rank = r;
     }
     return rank;
+}
+
+bool is_float(const Grammar *g, int node, int first, int last) {
+    return expression_rank(g, node, first, last) == RANK_FLOAT;
 }
 
 /* The type of `auto a = …`, in place of "auto", and its zero. */

@@ -49,6 +49,7 @@ typedef struct RuleInfo {
     IntList assigned; /* declarations it changes */
     IntList counters; /* variables of loops around it by which it may index a shared array */
     int shared;       /* a shared array it uses, a declaration; -1 */
+    unsigned ways;    /* RULE_MATH: bit k, that <math_Kk> fits; RULE_MATH_K: its own */
 } RuleInfo;
 
 /* Variables of a loop, as declarations; parallel to Tree.node. */
@@ -95,6 +96,8 @@ void grammar_find_open(Grammar *g);
 void grammar_find_loops(Grammar *g);
 bool grammar_is_kernel(const Grammar *g, int function);
 bool grammar_is_device(const Grammar *g, int function); /* runs on a GPU; kernels too */
+/* Must tokens [first, last) stay as they are? */
+bool tree_frozen(const Tree *t, int first, int last);
 /* index.c: names of rules */
 void grammar_index(Grammar *g);
 
@@ -108,6 +111,29 @@ typedef struct Init {
 } Init;
 /* What a variable is declared with; false where that is no rule. */
 bool init_of(const Grammar *g, int decl, Init *out);
+
+/* Is an expression, tokens [first, last), known to be a float? */
+bool is_float(const Grammar *g, int node, int first, int last);
+
+/* math.c */
+typedef struct Piece {
+    int start, end; /* bytes that text takes the place of; equal: it is put in */
+    int from, to;   /* bytes of the expression that it is a piece of */
+    char *text;
+    int gene, hole; /* apply.c: the gene it is of, the hole it is in */
+} Piece;
+
+typedef struct Pieces {
+    Piece *v;
+    int n, cap;
+} Pieces;
+
+/* The pool's k-th; NULL behind the last. */
+const char *math_way(int way);
+/* Bit k: the k-th changes something in this node. */
+unsigned math_ways(const Grammar *g, int node);
+void math_pieces(const Grammar *g, int node, int way, Pieces *out);
+void pieces_free(Pieces *p);
 
 /* legal.c */
 typedef enum WhyNot {

@@ -17,12 +17,15 @@ RuleType source_type(RuleType target) {
     case RULE_OPTCONST: return RULE_OPTCONST_K;
     case RULE_OPTRESTRICT: return RULE_OPTRESTRICT_K;
     case RULE_OPTVOLATILE: return RULE_OPTVOLATILE_K;
+    case RULE_MATH: return RULE_MATH_K;
     default: return target;
     }
 }
 
 bool rule_fits(const Grammar *g, int source, int target) {
     RuleType s = g->rule[source].type, t = g->rule[target].type;
+    if (t == RULE_MATH)
+        return s == RULE_MATH_K && (g->info[source].ways & g->info[target].ways) != 0;
     return s == source_type(t) || (s == RULE_INIT && t == RULE_STATEMENT);
 }
 
@@ -31,7 +34,8 @@ static bool is_option(RuleType type) {
 }
 
 static bool is_slot(RuleType type) {
-    return is_option(type) || type == RULE_PRAGMA || type == RULE_LAUNCHBOUNDS;
+    return is_option(type) || type == RULE_MATH || type == RULE_PRAGMA ||
+           type == RULE_LAUNCHBOUNDS;
 }
 
 bool rule_is_target(const Grammar *g, int rule) {

@@ -18,6 +18,7 @@ typedef struct Slot {
     const char *protected_why;
     int config;
     int decl; /* of an initialiser: its declaration, from 1 on */
+    unsigned ways; /* RULE_MATH: which of the pool fit */
 } Slot;
 
 typedef struct Slots {
@@ -35,7 +36,7 @@ static void add_slot(Slots *l, Slot s) {
 
 /* ---- what must stay ---- */
 
-static bool frozen(const Tree *t, int first, int last) {
+bool tree_frozen(const Tree *t, int first, int last) {
     for (int i = first; i < last; i++)
         if (t->tok[i].partial || tree_group_fixed(t, t->tok[i].group)) return true;
     return last > first &&
@@ -63,7 +64,8 @@ static bool macros_fit(const Tree *t, RuleType type, int first, int last) {
 
 /* A slot that holds tokens [first, last), unless they must stay as they are. */
 static void token_slot(const Tree *t, Slots *l, RuleType type, int node, int first, int last) {
-    if (frozen(t, first, last) || has_block(t, first, last) || !macros_fit(t, type, first, last))
+    if (tree_frozen(t, first, last) || has_block(t, first, last) ||
+        !macros_fit(t, type, first, last))
         return;
     add_slot(l, (Slot){.start = t->tok[first].start, .end = t->tok[last - 1].end, .type = type,
                        .node = node, .first = first, .last = last,
@@ -99,7 +101,7 @@ static bool only_space(const Tree *t, int from, int to) {
 static void pragma_slot(const Grammar *g, Slots *l, int node) {
     const Tree *t = &g->tree;
     int at = t->node[node].first, unroll = -1, last = -1;
-    if (!g->options.pragmas || frozen(t, at, at + 1)) return;
+    if (!g->options.pragmas || tree_frozen(t, at, at + 1)) return;
     if (at > 0 && tok_is(t, at - 1, ")") && tok_is(t, t->match[at - 1] - 1, "_Pragma")) return;
     for (int i = 0; i < t->n_dir; i++) {
         if (t->dir[i].before != at) continue;
@@ -126,7 +128,7 @@ static void for_slot(const Tree *t, Slots *l, RuleType type, int node, int first
         token_slot(t, l, type, node, first, last);
         return;
     }
-    if (frozen(t, first, first + 1)) return;
+    if (tree_frozen(t, first, first + 1)) return;
     int at = t->tok[first].start;
     add_slot(l, (Slot){.start = at, .end = at, .type = type, .node = node, .first = first,
                        .last = first});
@@ -143,7 +145,7 @@ static void loop_slots(const Grammar *g, Slots *l, int node) {
     const Node *n = &t->node[node];
     pragma_slot(g, l, node);
     if (!g->options.open_loops || n->head < 0 || n->fixed ||
-        frozen(t, n->head, n->head_end))
+        tree_frozen(t, n->head, n->head_end))
         return;
     if (n->kind != NODE_FOR) {
         token_slot(t, l, RULE_WHILE, node, n->head, n->head_end);
@@ -205,7 +207,7 @@ static bool calls_member(const Tree *t, int function, int name) {
 }
 
 static void const_slot(const Tree *t, Slots *l, int function, const Decl *d) {
-    if (d->reference || d->pointer || d->array || frozen(t, d->first, d->last)) return;
+    if (d->reference || d->pointer || d->array || tree_frozen(t, d->first, d->last)) return;
     Slot s = qualifier_slot(t, RULE_OPTCONST, function, d->first, d->at, d->first, const_words);
     bool open = s.start == s.end;
     if (open && calls_member(t, function, d->name))
@@ -221,7 +223,7 @@ static void restrict_slots(const Tree *t, Slots *l, int function) {
     for (int i = 0; i < t->n_decl; i++) {
         const Decl *d = &t->decl[i];
         if (d->scope != function || d->kind != DECL_PARAMETER || !points(t, d)) continue;
-        if (frozen(t, d->first, d->last)) continue;
+        if (tree_frozen(t, d->first, d->last)) continue;
         Slot s = qualifier_slot(t, RULE_OPTRESTRICT, function, d->first, d->at, d->at,
                                 restrict_words);
         s.key = function + 1;
@@ -244,7 +246,7 @@ static void bounds_slot(const Grammar *g, Slots *l, int function) {
         if (!tok_is(t, s.first + 1, "(")) return;
         s.end = past_blank(t, t->match[s.first + 1]);
     } else if (g->options.launch_bounds_threads == NULL) return;
-    if (frozen(t, n->head - 1, n->head)) return;
+    if (tree_frozen(t, n->head - 1, n->head)) return;
     add_slot(l, s);
 }
 
@@ -284,7 +286,7 @@ static bool is_shared_array(const Grammar *g, int decl) {
     bool first = true; /* of several declarators */
     for (int i = 0; i < decl; i++) first = first && t->decl[i].first != d->first;
     return d->kind == DECL_VARIABLE && d->shared && d->array && first &&
-           (function < 0 || g->open[function]) && !frozen(t, d->first, d->last);
+           (function < 0 || g->open[function]) && !tree_frozen(t, d->first, d->last);
 }
 
 static void volatile_slots(const Grammar *g, Slots *l) {
@@ -353,15 +355,27 @@ static void config_slots(const Grammar *g, Slots *l) {
 static void body_slot(const Tree *t, Slots *l, int type, int function) {
     int body = function + 1;
     while (body < t->n_node && t->node[body].kind != NODE_BLOCK) body++;
-    if (body >= t->node[function].end || frozen(t, t->node[body].first, t->node[body].first + 1))
-        return;
-    int at = t->tok[t->node[body].first].end;
+    if (body >= t->node[function].end) return;
+    int brace = t->node[body].first;
+    if (tree_frozen(t, brace, brace + 1)) return;
+    int at = t->tok[brace].end;
     add_slot(l, (Slot){.start = at, .end = at, .type = (RuleType)type, .node = body});
+}
+
+/* What could be computed approximately in a node itself. */
+static void math_slot(const Grammar *g, Slots *l, int node) {
+    const Tree *t = &g->tree;
+    int first = t->node[node].first, at = t->tok[first].start;
+    unsigned ways = math_ways(g, node);
+    if (ways)
+        add_slot(l, (Slot){.start = at, .end = at, .type = RULE_MATH, .node = node, .first = first,
+                           .last = first, .ways = ways});
 }
 
 static void node_slots(const Grammar *g, Slots *l, int node) {
     const Tree *t = &g->tree;
     const Node *n = &t->node[node];
+    if (g->options.math) math_slot(g, l, node);
     switch (n->kind) {
     case NODE_STATEMENT:
         if (n->fixed == NULL) token_slot(t, l, RULE_STATEMENT, node, n->first, n->last);
@@ -431,7 +445,7 @@ static int slot_rule(Grammar *g, const Slot *s) {
               .protected_why = s->protected_why ? gi_strdup(s->protected_why) : NULL};
     if (r.last_line < line) r.last_line = line;
     int rule = add_rule(g, r, (RuleInfo){.node = s->node, .first = s->first, .last = s->last,
-                                         .shared = -1, .own = -1});
+                                         .shared = -1, .own = -1, .ways = s->ways});
     if (s->config) g->config_rule[s->config - 1] = rule;
     if (s->decl) set_init(g, rule, s->decl - 1);
     return rule;
@@ -485,6 +499,10 @@ static void pools(Grammar *g) {
     if (o->consts) pool_rule(g, RULE_OPTCONST_K, 0, gi_strdup("const "));
     if (o->restricts) pool_rule(g, RULE_OPTRESTRICT_K, 0, gi_strdup("__restrict__ "));
     if (o->volatiles) pool_rule(g, RULE_OPTVOLATILE_K, 0, gi_strdup("volatile "));
+    for (int k = 0; o->math && math_way(k); k++) {
+        int rule = pool_rule(g, RULE_MATH_K, k, gi_strdup(math_way(k)));
+        g->info[rule].ways = 1u << k;
+    }
 }
 
 /* ---- protection (§3.4) ---- */

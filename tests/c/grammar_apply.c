@@ -42,6 +42,36 @@ static void check_text(void) {
     grammar_free(g);
 }
 
+/* Other ways to compute: pieces within what is original. */
+static void check_math(void) {
+    static const char text[] =
+        "__global__ void k(const float *a, float *out, const float4 *v, int n, float scale) {\n"
+        "    float s = 0, q = 1.0f / sqrtf(scale);\n"
+        "    for (int j = 0; j < n; j++)\n"
+        "        s += a[j] * expf(-a[n - j] / scale);\n"
+        "    if (a[n] / q < scale)\n"
+        "        out[n] = 2 * s / q / (1.f + v[n].x);\n"
+        "    out[0] += n / 2;\n"
+        "}\n";
+    GrammarOptions o = {.file = "k.cu", .kernel = "k", .open_loops = true, .initialisers = true,
+                        .skip_idle = true, .math = true};
+    gi_err err;
+    Grammar *g = grammar_parse(text, strlen(text), &o, &err);
+    gives(g, "<math_2><math_K0>", "q = rsqrtf(scale);");
+    gives(g, "<math_2><math_K1>", "q = __fdividef(1.0f , sqrtf(scale));");
+    gives(g, "<math_4><math_K2>", "a[j] * __expf(__fdividef(-a[n - j] , scale));");
+    gives(g, "<math_5><math_K1>", "(__fdividef(a[n] , q) < scale)");
+    gives(g, "<math_6><math_K1>", "= __fdividef(2 * s , q) / (1.f + v[n].x);");
+    gives(g, "<math_4><math_K0> <4>", "j++)\n        ;\n");
+    gives(g, "<math_5><math_K1> <IF_5>", "    if (0)\n");
+    gives(g, "<math_2><math_K1> <init_2.2>", "float s = 0, q = 0;");
+    is_int(grammar_find(g, "<math_7>"), -1, "whole numbers are divided as they are");
+    Genome genome;
+    ok(!genome_parse(g, "<math_5><math_K0>", &genome, &err), "there is no function on line 5");
+    has_str(err.message, "nothing at line 5 that `__expf` would change", "and that is said");
+    grammar_free(g);
+}
+
 /* A macro may be several statements, or end in an if: in a body without braces it gets some. */
 static void check_macros(void) {
     static const char text[] = "#define TWO(x) n += x; n *= x\n#define STOP(c) if (c) return\n"
@@ -129,6 +159,7 @@ static void check_origin(void) {
 
 int main(void) {
     check_text();
+    check_math();
     check_macros();
     check_unbounded();
     check_guards();

@@ -60,7 +60,8 @@ static void check_rules(bool open_loops) {
                        "12 j2=4 0; 13 a=in[i] 0; 13 b=in[j] * 2.0f 0; 13 c=0 0; 14 d=a + b 0; "
                        "15 w=v[i] {}; 16 q=3 -; 18 p=in + i -; 18 p2=in -; 19 e=out + i -; "
                        "20 t=in[i] * 2 0.f; 21 t2=a + (b - 1) 0.f; 22 x=v[j] vec{}; "
-                       "24 M=4 0 constant; 28 f4=make_float4(a, b, c, d) {}; %s29 h=in[l] 0; ",
+                       "23 y=sqrtf(a) 0.f; 24 M=4 0 constant; "
+                       "28 f4=make_float4(a, b, c, d) {}; %s29 h=in[l] 0; ",
                 open_loops ? "29 l=j 0; " : "");
     is_str(list.data, want.data, "initialisers of types that are known");
     gi_buf_free(&list);

@@ -22,7 +22,7 @@ static const char words[] =
 static bool holds(const char *text, size_t len, bool open) {
     gi_err err = {0};
     GrammarOptions o = {.file = "f.cu", .open_loops = open, .pragmas = true, .restricts = true,
-                        .consts = true, .volatiles = true, .launch_bounds = true,
+                        .consts = true, .volatiles = true, .launch_bounds = true, .math = true,
                         .launch_bounds_threads = "64", .initialisers = true,
                         .skip_idle = true};
     Grammar *g = grammar_parse(text, len, &o, &err);

@@ -84,6 +84,9 @@ tap.case("qualifiers and launch bounds", function()
     "line 289: `__restrict__` on every pointer argument", "restrict")
   tap.is(other("delete", rule("optconst", "const ")), "line 289: no qualifier on a scalar argument",
     "no const")
+  tap.is(other("replace", rule("math", ""), rule("math_K", "__expf __fdividef", 0)),
+    "line 289: approximate mathematics, `__expf` and `__fdividef` and the like: " ..
+    "`for (c = 0; c < 4; c++) {`", "approximate mathematics")
   tap.is(other("delete", rule("launchbounds", "")), "no launch bounds for the kernel at line 289",
     "none")
 end)

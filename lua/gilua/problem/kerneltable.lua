@@ -604,7 +604,7 @@ function M.definition(t, dir)
   if type(t.reference) == "string" then creference.build(dir, t.reference) end
   local tolerance = tolerance_of(t, self.rows)
   t.tolerance = tolerance
-  local grammar = { open_loops = true, initialisers = true, skip_idle = true,
+  local grammar = { open_loops = true, initialisers = true, skip_idle = true, math = true,
     launch_bounds_threads = tostring(most_threads(self.parameters)) }
   for key, value in pairs(t.grammar or {}) do grammar[key] = value end
   local parameters = {}

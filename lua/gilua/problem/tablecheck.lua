@@ -26,7 +26,7 @@ local TOLERANCE = { max_error = true, rel_error = true, wrong_above = true, pare
 local CONSTANT = { type = true, count = true, fill = true, fields = true, bytes = true }
 local GRAMMAR = { open_loops = true, initialisers = true, skip_idle = true,
   pragmas = true, restricts = true, consts = true, volatiles = true, launch_bounds = true,
-  launch_bounds_threads = true }
+  launch_bounds_threads = true, math = true }
 local ROLES = { ["in"] = true, out = true, inout = true, scratch = true }
 local TYPES = { i8 = true, u8 = true, i16 = true, u16 = true, i32 = true, u32 = true, f32 = true,
   i64 = true, u64 = true, f64 = true }

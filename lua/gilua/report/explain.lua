@@ -125,6 +125,11 @@ function REPLACE.launchbounds(rule, source)
   return ("%s for the kernel at %s"):format(quoted(source.text), lines_of(rule))
 end
 
+function REPLACE.math(rule, source, grammar)
+  return ("%s: approximate mathematics, %s and the like%s"):format(lines_of(rule),
+    quoted((source.text:gsub(" ", "` and `"))), line_text(grammar, rule.line))
+end
+
 local function explain_replace(rule, source, grammar)
   if QUALIFIES[rule.type] then
     return ("%s: %s on %s"):format(lines_of(rule), quoted(source.text), QUALIFIES[rule.type])
