@@ -97,7 +97,9 @@ local function first_that_runs(list, attempt, say)
   end
   if best.refusal then error(best.refusal, 0) end
   if #list == 1 then return best end
-  return best.doubt and attempt_all(best.kernel, attempt) or attempt(best.kernel, {}) -- again
+  local again = best.doubt and attempt_all(best.kernel, attempt) or attempt(best.kernel, {})
+  if again.refusal then error(again.refusal, 0) end
+  return again
 end
 
 --------------------------------------------------------------------------------------------------
