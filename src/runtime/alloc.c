@@ -17,7 +17,8 @@ static CudaError device_new(void **out, size_t size) {
 }
 
 static CudaError any_free(void *p) {
-    return memory_free((uint64_t)(uintptr_t)p, KIND(REGION_DEVICE) | KIND(REGION_MANAGED));
+    const unsigned kinds = KIND(REGION_DEVICE) | KIND(REGION_MANAGED) | KIND(REGION_GRAPH);
+    return memory_free((uint64_t)(uintptr_t)p, kinds);
 }
 
 API(cudaMalloc, void **out, size_t size) {

@@ -54,6 +54,7 @@ SAME(cuMemGetInfo_v2, cudaMemGetInfo, (size_t * left, size_t *total), (left, tot
 SAME(cuCtxSetLimit, cudaDeviceSetLimit, (unsigned id, size_t value), (id, value))
 SAME(cuCtxGetLimit, cudaDeviceGetLimit, (size_t * value, unsigned id), (value, id))
 SAME(cuTexObjectDestroy, cudaDestroyTextureObject, (uint64_t handle), (handle))
+SAME(cuSurfObjectDestroy, cudaDestroySurfaceObject, (uint64_t handle), (handle))
 SAME(cuArrayDestroy, cudaFreeArray, (Texels * a), (a))
 
 /* --- allocation --- */
@@ -282,4 +283,15 @@ static CudaError texture(uint64_t *out, const DriverResource *r, const DriverTex
 DRIVER(cuTexObjectCreate, uint64_t *out, const DriverResource *r, const DriverTexture *t,
        const CudaResourceViewDesc *view) {
     return DRIVE(texture(out, r, t, view));
+}
+
+static CudaError surface(uint64_t *out, const DriverResource *r) {
+    CudaError gi_cudaCreateSurfaceObject(uint64_t *, const CudaResourceDesc *);
+    if (out == NULL || r == NULL) return cudaErrorInvalidValue;
+    CudaResourceDesc resource = resource_of(r);
+    return gi_cudaCreateSurfaceObject(out, &resource);
+}
+
+DRIVER(cuSurfObjectCreate, uint64_t *out, const DriverResource *r) {
+    return DRIVE(surface(out, r));
 }

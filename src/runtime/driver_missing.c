@@ -27,15 +27,14 @@
     F(cuDeviceTotalMem) F(cuDeviceUnregisterAsyncNotification) F(cuEventRecordWithFlags)          \
     F(cuEventRecordWithFlags_ptsz) F(cuEventRecord_ptsz) F(cuExternalMemoryGetMappedBuffer)       \
     F(cuExternalMemoryGetMappedMipmappedArray) F(cuFlushGPUDirectRDMAWrites) F(cuFuncGetModule)   \
-    F(cuFuncGetName) F(cuFuncGetParamInfo) F(cuFuncIsLoaded) F(cuFuncLoad)                        \
-    F(cuFuncSetBlockShape) F(cuFuncSetSharedMemConfig) F(cuFuncSetSharedSize)                     \
-    F(cuGetExportTable) F(cuGraphAddBatchMemOpNode) F(cuGraphAddChildGraphNode)                   \
-    F(cuGraphAddDependencies) F(cuGraphAddDependencies_v2) F(cuGraphAddEmptyNode)                 \
-    F(cuGraphAddEventRecordNode) F(cuGraphAddEventWaitNode)                                       \
-    F(cuGraphAddExternalSemaphoresSignalNode) F(cuGraphAddExternalSemaphoresWaitNode)             \
-    F(cuGraphAddHostNode) F(cuGraphAddKernelNode) F(cuGraphAddKernelNode_v2)                      \
-    F(cuGraphAddMemAllocNode) F(cuGraphAddMemFreeNode) F(cuGraphAddMemcpyNode)                    \
-    F(cuGraphAddMemsetNode) F(cuGraphAddNode) F(cuGraphAddNode_v2)                                \
+    F(cuFuncGetName) F(cuFuncGetParamInfo) F(cuFuncIsLoaded) F(cuFuncLoad) F(cuFuncSetBlockShape) \
+    F(cuFuncSetSharedMemConfig) F(cuFuncSetSharedSize) F(cuGetExportTable)                        \
+    F(cuGraphAddBatchMemOpNode) F(cuGraphAddChildGraphNode) F(cuGraphAddDependencies)             \
+    F(cuGraphAddDependencies_v2) F(cuGraphAddEmptyNode) F(cuGraphAddEventRecordNode)              \
+    F(cuGraphAddEventWaitNode) F(cuGraphAddExternalSemaphoresSignalNode)                          \
+    F(cuGraphAddExternalSemaphoresWaitNode) F(cuGraphAddHostNode) F(cuGraphAddKernelNode)         \
+    F(cuGraphAddKernelNode_v2) F(cuGraphAddMemAllocNode) F(cuGraphAddMemFreeNode)                 \
+    F(cuGraphAddMemcpyNode) F(cuGraphAddMemsetNode) F(cuGraphAddNode) F(cuGraphAddNode_v2)        \
     F(cuGraphBatchMemOpNodeGetParams) F(cuGraphBatchMemOpNodeSetParams)                           \
     F(cuGraphChildGraphNodeGetGraph) F(cuGraphClone) F(cuGraphConditionalHandleCreate)            \
     F(cuGraphCreate) F(cuGraphDebugDotPrint) F(cuGraphDestroy) F(cuGraphDestroyNode)              \
@@ -49,12 +48,11 @@
     F(cuGraphExecKernelNodeSetParams_v2) F(cuGraphExecMemcpyNodeSetParams)                        \
     F(cuGraphExecMemsetNodeSetParams) F(cuGraphExecNodeSetParams) F(cuGraphExecUpdate)            \
     F(cuGraphExecUpdate_v2) F(cuGraphExternalSemaphoresSignalNodeGetParams)                       \
-    F(cuGraphExternalSemaphoresSignalNodeSetParams)                                               \
-    F(cuGraphExternalSemaphoresWaitNodeGetParams) F(cuGraphExternalSemaphoresWaitNodeSetParams)   \
-    F(cuGraphGetEdges) F(cuGraphGetEdges_v2) F(cuGraphGetNodes) F(cuGraphGetRootNodes)            \
-    F(cuGraphHostNodeGetParams) F(cuGraphHostNodeSetParams) F(cuGraphInstantiate)                 \
-    F(cuGraphInstantiateWithFlags) F(cuGraphInstantiateWithParams)                                \
-    F(cuGraphInstantiateWithParams_ptsz) F(cuGraphInstantiate_v2)                                 \
+    F(cuGraphExternalSemaphoresSignalNodeSetParams) F(cuGraphExternalSemaphoresWaitNodeGetParams) \
+    F(cuGraphExternalSemaphoresWaitNodeSetParams) F(cuGraphGetEdges) F(cuGraphGetEdges_v2)        \
+    F(cuGraphGetNodes) F(cuGraphGetRootNodes) F(cuGraphHostNodeGetParams)                         \
+    F(cuGraphHostNodeSetParams) F(cuGraphInstantiate) F(cuGraphInstantiateWithFlags)              \
+    F(cuGraphInstantiateWithParams) F(cuGraphInstantiateWithParams_ptsz) F(cuGraphInstantiate_v2) \
     F(cuGraphKernelNodeCopyAttributes) F(cuGraphKernelNodeGetAttribute)                           \
     F(cuGraphKernelNodeGetParams) F(cuGraphKernelNodeGetParams_v2)                                \
     F(cuGraphKernelNodeSetAttribute) F(cuGraphKernelNodeSetParams)                                \
@@ -83,16 +81,15 @@
     F(cuLibraryGetUnifiedFunction) F(cuLibraryLoadFromFile) F(cuLinkAddData) F(cuLinkAddFile)     \
     F(cuLinkCreate) F(cuLogsCurrent) F(cuLogsDumpToFile) F(cuLogsDumpToMemory)                    \
     F(cuLogsRegisterCallback) F(cuLogsUnregisterCallback) F(cuMemAddressFree)                     \
-    F(cuMemAddressReserve) F(cuMemAdvise) F(cuMemAdvise_v2) F(cuMemAlloc)                         \
-    F(cuMemAllocAsync_ptsz) F(cuMemAllocFromPoolAsync) F(cuMemAllocFromPoolAsync_ptsz)            \
-    F(cuMemAllocHost) F(cuMemAllocPitch) F(cuMemBatchDecompressAsync)                             \
-    F(cuMemBatchDecompressAsync_ptsz) F(cuMemCreate) F(cuMemDiscardAndPrefetchBatchAsync)         \
-    F(cuMemDiscardAndPrefetchBatchAsync_ptsz) F(cuMemDiscardBatchAsync)                           \
-    F(cuMemDiscardBatchAsync_ptsz) F(cuMemExportToShareableHandle) F(cuMemFree)                   \
-    F(cuMemFreeAsync_ptsz) F(cuMemGetAccess) F(cuMemGetAddressRange)                              \
+    F(cuMemAddressReserve) F(cuMemAdvise) F(cuMemAdvise_v2) F(cuMemAlloc) F(cuMemAllocAsync_ptsz) \
+    F(cuMemAllocFromPoolAsync) F(cuMemAllocFromPoolAsync_ptsz) F(cuMemAllocHost)                  \
+    F(cuMemAllocPitch) F(cuMemBatchDecompressAsync) F(cuMemBatchDecompressAsync_ptsz)             \
+    F(cuMemCreate) F(cuMemDiscardAndPrefetchBatchAsync) F(cuMemDiscardAndPrefetchBatchAsync_ptsz) \
+    F(cuMemDiscardBatchAsync) F(cuMemDiscardBatchAsync_ptsz) F(cuMemExportToShareableHandle)      \
+    F(cuMemFree) F(cuMemFreeAsync_ptsz) F(cuMemGetAccess) F(cuMemGetAddressRange)                 \
     F(cuMemGetAllocationGranularity) F(cuMemGetAllocationPropertiesFromHandle)                    \
-    F(cuMemGetDefaultMemPool) F(cuMemGetHandleForAddressRange) F(cuMemGetInfo)                    \
-    F(cuMemGetMemPool) F(cuMemHostGetDevicePointer) F(cuMemHostGetFlags) F(cuMemHostRegister)     \
+    F(cuMemGetDefaultMemPool) F(cuMemGetHandleForAddressRange) F(cuMemGetInfo) F(cuMemGetMemPool) \
+    F(cuMemHostGetDevicePointer) F(cuMemHostGetFlags) F(cuMemHostRegister)                        \
     F(cuMemImportFromShareableHandle) F(cuMemMap) F(cuMemMapArrayAsync)                           \
     F(cuMemMapArrayAsync_ptsz) F(cuMemPoolCreate) F(cuMemPoolDestroy) F(cuMemPoolExportPointer)   \
     F(cuMemPoolExportToShareableHandle) F(cuMemPoolGetAccess) F(cuMemPoolGetAttribute)            \
@@ -109,22 +106,22 @@
     F(cuMemcpy3D_v2) F(cuMemcpy3D_v2_ptds) F(cuMemcpyAsync_ptsz) F(cuMemcpyAtoA)                  \
     F(cuMemcpyAtoA_v2) F(cuMemcpyAtoA_v2_ptds) F(cuMemcpyAtoD) F(cuMemcpyAtoD_v2)                 \
     F(cuMemcpyAtoD_v2_ptds) F(cuMemcpyAtoH) F(cuMemcpyAtoHAsync) F(cuMemcpyAtoHAsync_v2)          \
-    F(cuMemcpyAtoHAsync_v2_ptsz) F(cuMemcpyAtoH_v2) F(cuMemcpyAtoH_v2_ptds)                       \
-    F(cuMemcpyBatchAsync) F(cuMemcpyBatchAsync_ptsz) F(cuMemcpyBatchAsync_v2)                     \
-    F(cuMemcpyBatchAsync_v2_ptsz) F(cuMemcpyDtoA) F(cuMemcpyDtoA_v2) F(cuMemcpyDtoA_v2_ptds)      \
-    F(cuMemcpyDtoD) F(cuMemcpyDtoDAsync) F(cuMemcpyDtoDAsync_v2_ptsz) F(cuMemcpyDtoD_v2_ptds)     \
-    F(cuMemcpyDtoH) F(cuMemcpyDtoHAsync) F(cuMemcpyDtoHAsync_v2_ptsz) F(cuMemcpyDtoH_v2_ptds)     \
-    F(cuMemcpyHtoA) F(cuMemcpyHtoAAsync) F(cuMemcpyHtoAAsync_v2) F(cuMemcpyHtoAAsync_v2_ptsz)     \
-    F(cuMemcpyHtoA_v2) F(cuMemcpyHtoA_v2_ptds) F(cuMemcpyHtoD) F(cuMemcpyHtoDAsync)               \
-    F(cuMemcpyHtoDAsync_v2_ptsz) F(cuMemcpyHtoD_v2_ptds) F(cuMemcpyPeer) F(cuMemcpyPeerAsync)     \
-    F(cuMemcpyPeerAsync_ptsz) F(cuMemcpyPeer_ptds) F(cuMemcpy_ptds) F(cuMemsetD16)                \
-    F(cuMemsetD16Async_ptsz) F(cuMemsetD16_v2_ptds) F(cuMemsetD2D16) F(cuMemsetD2D16Async)        \
-    F(cuMemsetD2D16Async_ptsz) F(cuMemsetD2D16_v2) F(cuMemsetD2D16_v2_ptds) F(cuMemsetD2D32)      \
-    F(cuMemsetD2D32Async) F(cuMemsetD2D32Async_ptsz) F(cuMemsetD2D32_v2)                          \
-    F(cuMemsetD2D32_v2_ptds) F(cuMemsetD2D8) F(cuMemsetD2D8Async) F(cuMemsetD2D8Async_ptsz)       \
-    F(cuMemsetD2D8_v2) F(cuMemsetD2D8_v2_ptds) F(cuMemsetD32) F(cuMemsetD32Async_ptsz)            \
-    F(cuMemsetD32_v2_ptds) F(cuMemsetD8) F(cuMemsetD8Async_ptsz) F(cuMemsetD8_v2_ptds)            \
-    F(cuMipmappedArrayCreate) F(cuMipmappedArrayDestroy) F(cuMipmappedArrayGetLevel)              \
+    F(cuMemcpyAtoHAsync_v2_ptsz) F(cuMemcpyAtoH_v2) F(cuMemcpyAtoH_v2_ptds) F(cuMemcpyBatchAsync) \
+    F(cuMemcpyBatchAsync_ptsz) F(cuMemcpyBatchAsync_v2) F(cuMemcpyBatchAsync_v2_ptsz)             \
+    F(cuMemcpyDtoA) F(cuMemcpyDtoA_v2) F(cuMemcpyDtoA_v2_ptds) F(cuMemcpyDtoD)                    \
+    F(cuMemcpyDtoDAsync) F(cuMemcpyDtoDAsync_v2_ptsz) F(cuMemcpyDtoD_v2_ptds) F(cuMemcpyDtoH)     \
+    F(cuMemcpyDtoHAsync) F(cuMemcpyDtoHAsync_v2_ptsz) F(cuMemcpyDtoH_v2_ptds) F(cuMemcpyHtoA)     \
+    F(cuMemcpyHtoAAsync) F(cuMemcpyHtoAAsync_v2) F(cuMemcpyHtoAAsync_v2_ptsz) F(cuMemcpyHtoA_v2)  \
+    F(cuMemcpyHtoA_v2_ptds) F(cuMemcpyHtoD) F(cuMemcpyHtoDAsync) F(cuMemcpyHtoDAsync_v2_ptsz)     \
+    F(cuMemcpyHtoD_v2_ptds) F(cuMemcpyPeer) F(cuMemcpyPeerAsync) F(cuMemcpyPeerAsync_ptsz)        \
+    F(cuMemcpyPeer_ptds) F(cuMemcpy_ptds) F(cuMemsetD16) F(cuMemsetD16Async_ptsz)                 \
+    F(cuMemsetD16_v2_ptds) F(cuMemsetD2D16) F(cuMemsetD2D16Async) F(cuMemsetD2D16Async_ptsz)      \
+    F(cuMemsetD2D16_v2) F(cuMemsetD2D16_v2_ptds) F(cuMemsetD2D32) F(cuMemsetD2D32Async)           \
+    F(cuMemsetD2D32Async_ptsz) F(cuMemsetD2D32_v2) F(cuMemsetD2D32_v2_ptds) F(cuMemsetD2D8)       \
+    F(cuMemsetD2D8Async) F(cuMemsetD2D8Async_ptsz) F(cuMemsetD2D8_v2) F(cuMemsetD2D8_v2_ptds)     \
+    F(cuMemsetD32) F(cuMemsetD32Async_ptsz) F(cuMemsetD32_v2_ptds) F(cuMemsetD8)                  \
+    F(cuMemsetD8Async_ptsz) F(cuMemsetD8_v2_ptds) F(cuMipmappedArrayCreate)                       \
+    F(cuMipmappedArrayDestroy) F(cuMipmappedArrayGetLevel)                                        \
     F(cuMipmappedArrayGetMemoryRequirements) F(cuMipmappedArrayGetSparseProperties)               \
     F(cuModuleEnumerateFunctions) F(cuModuleGetFunctionCount) F(cuModuleGetGlobal)                \
     F(cuModuleGetLoadingMode) F(cuModuleGetSurfRef) F(cuModuleGetTexRef) F(cuMulticastAddDevice)  \
@@ -135,42 +132,36 @@
     F(cuParamSetSize) F(cuParamSetTexRef) F(cuParamSetf) F(cuParamSeti) F(cuParamSetv)            \
     F(cuPointerGetAttribute) F(cuPointerGetAttributes) F(cuPointerSetAttribute)                   \
     F(cuProfilerInitialize) F(cuSignalExternalSemaphoresAsync)                                    \
-    F(cuSignalExternalSemaphoresAsync_ptsz) F(cuStreamAddCallback_ptsz)                           \
-    F(cuStreamAttachMemAsync) F(cuStreamAttachMemAsync_ptsz) F(cuStreamBatchMemOp)                \
-    F(cuStreamBatchMemOp_ptsz) F(cuStreamBatchMemOp_v2) F(cuStreamBatchMemOp_v2_ptsz)             \
-    F(cuStreamBeginCapture) F(cuStreamBeginCaptureToGraph) F(cuStreamBeginCaptureToGraph_ptsz)    \
+    F(cuSignalExternalSemaphoresAsync_ptsz) F(cuStreamAddCallback_ptsz) F(cuStreamAttachMemAsync) \
+    F(cuStreamAttachMemAsync_ptsz) F(cuStreamBatchMemOp) F(cuStreamBatchMemOp_ptsz)               \
+    F(cuStreamBatchMemOp_v2) F(cuStreamBatchMemOp_v2_ptsz) F(cuStreamBeginCapture)                \
+    F(cuStreamBeginCaptureToGraph) F(cuStreamBeginCaptureToGraph_ptsz)                            \
     F(cuStreamBeginCapture_ptsz) F(cuStreamBeginCapture_v2) F(cuStreamBeginCapture_v2_ptsz)       \
     F(cuStreamCopyAttributes) F(cuStreamCopyAttributes_ptsz) F(cuStreamEndCapture)                \
     F(cuStreamEndCapture_ptsz) F(cuStreamGetAttribute) F(cuStreamGetAttribute_ptsz)               \
     F(cuStreamGetCaptureInfo) F(cuStreamGetCaptureInfo_ptsz) F(cuStreamGetCaptureInfo_v2)         \
     F(cuStreamGetCaptureInfo_v2_ptsz) F(cuStreamGetCaptureInfo_v3)                                \
     F(cuStreamGetCaptureInfo_v3_ptsz) F(cuStreamGetCtx) F(cuStreamGetCtx_ptsz)                    \
-    F(cuStreamGetCtx_v2) F(cuStreamGetCtx_v2_ptsz) F(cuStreamGetDevice)                           \
-    F(cuStreamGetDevice_ptsz) F(cuStreamGetFlags_ptsz) F(cuStreamGetGreenCtx) F(cuStreamGetId)    \
-    F(cuStreamGetId_ptsz) F(cuStreamGetPriority_ptsz) F(cuStreamIsCapturing)                      \
-    F(cuStreamIsCapturing_ptsz) F(cuStreamQuery_ptsz) F(cuStreamSetAttribute)                     \
-    F(cuStreamSetAttribute_ptsz) F(cuStreamSynchronize_ptsz)                                      \
-    F(cuStreamUpdateCaptureDependencies) F(cuStreamUpdateCaptureDependencies_ptsz)                \
-    F(cuStreamUpdateCaptureDependencies_v2) F(cuStreamUpdateCaptureDependencies_v2_ptsz)          \
-    F(cuStreamWaitEvent_ptsz) F(cuStreamWaitValue32) F(cuStreamWaitValue32_ptsz)                  \
-    F(cuStreamWaitValue32_v2) F(cuStreamWaitValue32_v2_ptsz) F(cuStreamWaitValue64)               \
-    F(cuStreamWaitValue64_ptsz) F(cuStreamWaitValue64_v2) F(cuStreamWaitValue64_v2_ptsz)          \
-    F(cuStreamWriteValue32) F(cuStreamWriteValue32_ptsz) F(cuStreamWriteValue32_v2)               \
-    F(cuStreamWriteValue32_v2_ptsz) F(cuStreamWriteValue64) F(cuStreamWriteValue64_ptsz)          \
-    F(cuStreamWriteValue64_v2) F(cuStreamWriteValue64_v2_ptsz) F(cuSurfObjectCreate)              \
-    F(cuSurfObjectDestroy) F(cuSurfObjectGetResourceDesc) F(cuSurfRefGetArray)                    \
-    F(cuSurfRefSetArray) F(cuTensorMapEncodeIm2col) F(cuTensorMapEncodeIm2colWide)                \
-    F(cuTensorMapEncodeTiled) F(cuTensorMapReplaceAddress) F(cuTexObjectGetResourceDesc)          \
-    F(cuTexObjectGetResourceViewDesc) F(cuTexObjectGetTextureDesc) F(cuTexRefCreate)              \
-    F(cuTexRefDestroy) F(cuTexRefGetAddress) F(cuTexRefGetAddressMode) F(cuTexRefGetAddress_v2)   \
-    F(cuTexRefGetArray) F(cuTexRefGetBorderColor) F(cuTexRefGetFilterMode) F(cuTexRefGetFlags)    \
-    F(cuTexRefGetFormat) F(cuTexRefGetMaxAnisotropy) F(cuTexRefGetMipmapFilterMode)               \
-    F(cuTexRefGetMipmapLevelBias) F(cuTexRefGetMipmapLevelClamp) F(cuTexRefGetMipmappedArray)     \
-    F(cuTexRefSetAddress) F(cuTexRefSetAddress2D) F(cuTexRefSetAddress2D_v2)                      \
-    F(cuTexRefSetAddress2D_v3) F(cuTexRefSetAddressMode) F(cuTexRefSetAddress_v2)                 \
-    F(cuTexRefSetArray) F(cuTexRefSetBorderColor) F(cuTexRefSetFilterMode) F(cuTexRefSetFlags)    \
-    F(cuTexRefSetFormat) F(cuTexRefSetMaxAnisotropy) F(cuTexRefSetMipmapFilterMode)               \
-    F(cuTexRefSetMipmapLevelBias) F(cuTexRefSetMipmapLevelClamp) F(cuTexRefSetMipmappedArray)     \
+    F(cuStreamGetCtx_v2) F(cuStreamGetCtx_v2_ptsz) F(cuStreamGetDevice) F(cuStreamGetDevice_ptsz) \
+    F(cuStreamGetFlags_ptsz) F(cuStreamGetGreenCtx) F(cuStreamGetId) F(cuStreamGetId_ptsz)        \
+    F(cuStreamGetPriority_ptsz) F(cuStreamIsCapturing) F(cuStreamIsCapturing_ptsz)                \
+    F(cuStreamQuery_ptsz) F(cuStreamSetAttribute) F(cuStreamSetAttribute_ptsz)                    \
+    F(cuStreamSynchronize_ptsz) F(cuStreamUpdateCaptureDependencies)                              \
+    F(cuStreamUpdateCaptureDependencies_ptsz) F(cuStreamUpdateCaptureDependencies_v2)             \
+    F(cuStreamUpdateCaptureDependencies_v2_ptsz) F(cuStreamWaitEvent_ptsz)                        \
+    F(cuSurfObjectGetResourceDesc) F(cuSurfRefGetArray) F(cuSurfRefSetArray)                      \
+    F(cuTensorMapEncodeIm2col) F(cuTensorMapEncodeIm2colWide) F(cuTensorMapEncodeTiled)           \
+    F(cuTensorMapReplaceAddress) F(cuTexObjectGetResourceDesc) F(cuTexObjectGetResourceViewDesc)  \
+    F(cuTexObjectGetTextureDesc) F(cuTexRefCreate) F(cuTexRefDestroy) F(cuTexRefGetAddress)       \
+    F(cuTexRefGetAddressMode) F(cuTexRefGetAddress_v2) F(cuTexRefGetArray)                        \
+    F(cuTexRefGetBorderColor) F(cuTexRefGetFilterMode) F(cuTexRefGetFlags) F(cuTexRefGetFormat)   \
+    F(cuTexRefGetMaxAnisotropy) F(cuTexRefGetMipmapFilterMode) F(cuTexRefGetMipmapLevelBias)      \
+    F(cuTexRefGetMipmapLevelClamp) F(cuTexRefGetMipmappedArray) F(cuTexRefSetAddress)             \
+    F(cuTexRefSetAddress2D) F(cuTexRefSetAddress2D_v2) F(cuTexRefSetAddress2D_v3)                 \
+    F(cuTexRefSetAddressMode) F(cuTexRefSetAddress_v2) F(cuTexRefSetArray)                        \
+    F(cuTexRefSetBorderColor) F(cuTexRefSetFilterMode) F(cuTexRefSetFlags) F(cuTexRefSetFormat)   \
+    F(cuTexRefSetMaxAnisotropy) F(cuTexRefSetMipmapFilterMode) F(cuTexRefSetMipmapLevelBias)      \
+    F(cuTexRefSetMipmapLevelClamp) F(cuTexRefSetMipmappedArray)                                   \
     F(cuThreadExchangeStreamCaptureMode) F(cuUserObjectCreate) F(cuUserObjectRelease)             \
     F(cuUserObjectRetain) F(cuWaitExternalSemaphoresAsync) F(cuWaitExternalSemaphoresAsync_ptsz)
 

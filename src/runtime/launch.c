@@ -124,6 +124,7 @@ static bool run(const OpLaunch *l, EmuResult *r, CudaError *refusal) {
                      .count_uninitialised = c->uninitialised,
                      .check_races = c->races,
                      .threads = c->threads,
+                     .cooperative = l->cooperative,
                      .print = keep_print};
     if (!emu_launch(k->module->emu, &how, r, &err))
         refuse("kernel %s cannot run on the virtual GPU: %s", k->shown, err.message);

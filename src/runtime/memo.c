@@ -96,7 +96,8 @@ static void add_piece(void *user, Texels *array, uint64_t address) {
     h->reaches[h->n++] = p;
 }
 
-/* What it reaches besides loads and stores: textures, and constants that instructions name. */
+/* What it reaches besides loads and stores: textures, surfaces, and constants that instructions
+** name. */
 static void add_others(Habit *h, const OpLaunch *l) {
     texture_each(add_piece, h);
     for (const Variable *v = l->kernel->module->variables; v; v = v->next)
@@ -190,6 +191,7 @@ static bool note_reached(Habit *h) {
     int known = h->n;
     bool all = true;
     uint64_t address;
+    surfaces_wrote();
     for (int i = 0; (address = emu_touched(runtime.emu, i)) != 0; i++) {
         Region *r = memory_at(address);
         all = all && r;

@@ -4,27 +4,25 @@
 
 #define MISSING_BOTH(F)                                                                           \
     F(cudaArrayGetMemoryRequirements) F(cudaArrayGetPlane) F(cudaArrayGetSparseProperties)        \
-    F(cudaCreateSurfaceObject) F(cudaDestroyExternalMemory) F(cudaDestroyExternalSemaphore)       \
-    F(cudaDestroySurfaceObject) F(cudaDeviceFlushGPUDirectRDMAWrites)                             \
-    F(cudaDeviceGetGraphMemAttribute) F(cudaDeviceGetNvSciSyncAttributes)                         \
-    F(cudaDeviceGraphMemTrim) F(cudaDeviceRegisterAsyncNotification)                              \
-    F(cudaDeviceSetGraphMemAttribute) F(cudaDeviceUnregisterAsyncNotification)                    \
-    F(cudaEGLStreamConsumerAcquireFrame) F(cudaEGLStreamConsumerConnect)                          \
-    F(cudaEGLStreamConsumerConnectWithFlags) F(cudaEGLStreamConsumerDisconnect)                   \
-    F(cudaEGLStreamConsumerReleaseFrame) F(cudaEGLStreamProducerConnect)                          \
-    F(cudaEGLStreamProducerDisconnect) F(cudaEGLStreamProducerPresentFrame)                       \
-    F(cudaEGLStreamProducerReturnFrame) F(cudaEventCreateFromEGLSync)                             \
-    F(cudaExternalMemoryGetMappedBuffer) F(cudaExternalMemoryGetMappedMipmappedArray)             \
-    F(cudaFreeMipmappedArray) F(cudaGLGetDevices) F(cudaGLMapBufferObject)                        \
-    F(cudaGLMapBufferObjectAsync) F(cudaGLRegisterBufferObject) F(cudaGLSetBufferObjectMapFlags)  \
-    F(cudaGLSetGLDevice) F(cudaGLUnmapBufferObject) F(cudaGLUnmapBufferObjectAsync)               \
-    F(cudaGLUnregisterBufferObject) F(cudaGetExportTable) F(cudaGetMipmappedArrayLevel)           \
-    F(cudaGetSurfaceObjectResourceDesc) F(cudaGraphAddExternalSemaphoresSignalNode)               \
+    F(cudaDestroyExternalMemory) F(cudaDestroyExternalSemaphore)                                  \
+    F(cudaDeviceFlushGPUDirectRDMAWrites) F(cudaDeviceGetGraphMemAttribute)                       \
+    F(cudaDeviceGetNvSciSyncAttributes) F(cudaDeviceGraphMemTrim)                                 \
+    F(cudaDeviceRegisterAsyncNotification) F(cudaDeviceSetGraphMemAttribute)                      \
+    F(cudaDeviceUnregisterAsyncNotification) F(cudaEGLStreamConsumerAcquireFrame)                 \
+    F(cudaEGLStreamConsumerConnect) F(cudaEGLStreamConsumerConnectWithFlags)                      \
+    F(cudaEGLStreamConsumerDisconnect) F(cudaEGLStreamConsumerReleaseFrame)                       \
+    F(cudaEGLStreamProducerConnect) F(cudaEGLStreamProducerDisconnect)                            \
+    F(cudaEGLStreamProducerPresentFrame) F(cudaEGLStreamProducerReturnFrame)                      \
+    F(cudaEventCreateFromEGLSync) F(cudaExternalMemoryGetMappedBuffer)                            \
+    F(cudaExternalMemoryGetMappedMipmappedArray) F(cudaFreeMipmappedArray) F(cudaGLGetDevices)    \
+    F(cudaGLMapBufferObject) F(cudaGLMapBufferObjectAsync) F(cudaGLRegisterBufferObject)          \
+    F(cudaGLSetBufferObjectMapFlags) F(cudaGLSetGLDevice) F(cudaGLUnmapBufferObject)              \
+    F(cudaGLUnmapBufferObjectAsync) F(cudaGLUnregisterBufferObject) F(cudaGetExportTable)         \
+    F(cudaGetMipmappedArrayLevel) F(cudaGraphAddExternalSemaphoresSignalNode)                     \
     F(cudaGraphAddExternalSemaphoresWaitNode) F(cudaGraphAddNode)                                 \
     F(cudaGraphConditionalHandleCreate) F(cudaGraphDebugDotPrint)                                 \
     F(cudaGraphEventRecordNodeGetEvent) F(cudaGraphEventWaitNodeGetEvent)                         \
-    F(cudaGraphExecChildGraphNodeSetParams)                                                       \
-    F(cudaGraphExecExternalSemaphoresSignalNodeSetParams)                                         \
+    F(cudaGraphExecChildGraphNodeSetParams) F(cudaGraphExecExternalSemaphoresSignalNodeSetParams) \
     F(cudaGraphExecExternalSemaphoresWaitNodeSetParams) F(cudaGraphExecGetFlags)                  \
     F(cudaGraphExecMemcpyNodeSetParamsFromSymbol) F(cudaGraphExecMemcpyNodeSetParamsToSymbol)     \
     F(cudaGraphExecNodeSetParams) F(cudaGraphExternalSemaphoresSignalNodeGetParams)               \
@@ -48,11 +46,11 @@
     F(cudaImportExternalSemaphore) F(cudaIpcOpenEventHandle) F(cudaIpcOpenMemHandle)              \
     F(cudaKernelSetAttributeForDevice) F(cudaLibraryEnumerateKernels)                             \
     F(cudaLibraryGetKernelCount) F(cudaLibraryGetManaged) F(cudaLibraryGetUnifiedFunction)        \
-    F(cudaMallocMipmappedArray) F(cudaMemPoolExportPointer)                                       \
-    F(cudaMemPoolExportToShareableHandle) F(cudaMemPoolImportFromShareableHandle)                 \
-    F(cudaMemPoolImportPointer) F(cudaMemRangeGetAttribute) F(cudaMemRangeGetAttributes)          \
-    F(cudaMemcpy3DBatchAsync) F(cudaMemcpy3DBatchAsync_ptsz) F(cudaMemcpyArrayToArray)            \
-    F(cudaMemcpyArrayToArray_ptds) F(cudaMemcpyBatchAsync) F(cudaMemcpyBatchAsync_ptsz)           \
+    F(cudaMallocMipmappedArray) F(cudaMemPoolExportPointer) F(cudaMemPoolExportToShareableHandle) \
+    F(cudaMemPoolImportFromShareableHandle) F(cudaMemPoolImportPointer)                           \
+    F(cudaMemRangeGetAttribute) F(cudaMemRangeGetAttributes) F(cudaMemcpy3DBatchAsync)            \
+    F(cudaMemcpy3DBatchAsync_ptsz) F(cudaMemcpyArrayToArray) F(cudaMemcpyArrayToArray_ptds)       \
+    F(cudaMemcpyBatchAsync) F(cudaMemcpyBatchAsync_ptsz)                                          \
     F(cudaMipmappedArrayGetMemoryRequirements) F(cudaMipmappedArrayGetSparseProperties)           \
     F(cudaOccupancyMaxActiveClusters) F(cudaOccupancyMaxPotentialClusterSize)                     \
     F(cudaSignalExternalSemaphoresAsync) F(cudaSignalExternalSemaphoresAsync_ptsz)                \

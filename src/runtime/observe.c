@@ -36,6 +36,11 @@ void observed_texture(uint64_t handle, const EmuTexture *t, const CudaResourceDe
         if (table[i]->texture) table[i]->texture(handle, t, r);
 }
 
+void observed_surface(uint64_t handle, const CudaResourceDesc *r) {
+    for (int i = 0; i < n; i++)
+        if (table[i]->surface) table[i]->surface(handle, r);
+}
+
 void observed_module(const Module *m, const EmuText *texts, int n_texts) {
     for (int i = 0; i < n; i++)
         if (table[i]->module) table[i]->module(m, texts, n_texts);

@@ -181,6 +181,12 @@ static void on_texture(uint64_t handle, const EmuTexture *t, const CudaResourceD
                  (double)t->border[2], (double)t->border[3]);
 }
 
+static void on_surface(uint64_t handle, const CudaResourceDesc *r) {
+    (void)handle, (void)r;
+    if (writer)
+        refuse("the program makes a surface object: it runs, but cannot be recorded yet");
+}
+
 static void on_module(const Module *m, const EmuText *texts, int n) {
     char blob[RECORD_NAME];
     if (writer == NULL) return;
@@ -299,6 +305,7 @@ bool recorder_open(const char *path, gi_err *err) {
                                       .memory = on_memory,
                                       .array = on_array,
                                       .texture = on_texture,
+                                      .surface = on_surface,
                                       .module = on_module,
                                       .wait = on_wait};
     writer = create(path, err);

@@ -1,4 +1,4 @@
-/* texture.c - texture objects: CUDA's descriptions in the virtual GPU's words. */
+/* texture.c - texture and surface objects: CUDA's descriptions in the virtual GPU's words. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,11 +9,11 @@ typedef struct Texture {
     CudaResourceDesc resource;
     CudaTextureDesc desc;
     CudaResourceViewDesc view;
-    bool has_view;
+    bool has_view, is_surface;
     struct Texture *next;
 } Texture;
 
-static Texture *textures;
+static Texture *textures; /* surfaces among them */
 
 static CudaError format_of(const CudaChannelDesc *d, EmuTexture *t) {
     static const EmuTexFormat signed_[] = {EMU_TEX_S8, EMU_TEX_S16, EMU_TEX_S32};
@@ -31,8 +31,7 @@ static CudaError format_of(const CudaChannelDesc *d, EmuTexture *t) {
 
 static CudaError from_array(const Texels *a, EmuTexture *t) {
     if (!texels_is(a)) return cudaErrorInvalidResourceHandle;
-    if (a->flags & cudaArrayCubemap) return cudaErrorNotSupported;
-    bool layered = a->flags & cudaArrayLayered;
+    bool layered = a->flags & (cudaArrayLayered | cudaArrayCubemap);
     t->kind = EMU_TEX_ARRAY;
     t->data = a->contents.data;
     t->dims = a->height == 0 ? 1 : layered || a->depth == 0 ? 2 : 3;
@@ -40,6 +39,7 @@ static CudaError from_array(const Texels *a, EmuTexture *t) {
     t->size[1] = t->dims > 1 ? (int64_t)a->height : 1;
     t->size[2] = t->dims > 2 ? (int64_t)a->depth : 1;
     t->layers = layered ? (int64_t)a->depth : 0;
+    t->cube = a->flags & cudaArrayCubemap;
     return format_of(&a->desc, t);
 }
 
@@ -101,6 +101,18 @@ static CudaError sampling(const CudaTextureDesc *d, EmuTexture *t) {
     return cudaSuccess;
 }
 
+/* Of an object that has just been made; handle 0: it was refused. */
+static Texture *keep(uint64_t handle, const CudaResourceDesc *r, const gi_err *err) {
+    if (handle == 0) {
+        say("%s: %s", call_name(), err->message);
+        return NULL;
+    }
+    Texture *made = gi_alloc(sizeof *made);
+    *made = (Texture){.handle = handle, .resource = *r, .next = textures};
+    textures = made;
+    return made;
+}
+
 static CudaError texture_new(uint64_t *out, const CudaResourceDesc *r, const CudaTextureDesc *d,
                              const CudaResourceViewDesc *view) {
     EmuTexture t = {0};
@@ -110,31 +122,42 @@ static CudaError texture_new(uint64_t *out, const CudaResourceDesc *r, const Cud
     if (e == cudaSuccess) e = sampling(d, &t);
     if (e == cudaSuccess && view && view->format) e = cudaErrorNotSupported;
     if (e) return e;
-    uint64_t handle = emu_texture_new(runtime.emu, &t, &err);
-    if (handle == 0) {
-        say("%s: %s", call_name(), err.message);
-        return cudaErrorInvalidValue;
-    }
-    Texture *made = gi_alloc(sizeof *made);
-    *made = (Texture){.handle = handle, .resource = *r, .desc = *d, .next = textures};
+    Texture *made = keep(emu_texture_new(runtime.emu, &t, &err), r, &err);
+    if (made == NULL) return cudaErrorInvalidValue;
+    made->desc = *d;
     if (view) made->view = *view, made->has_view = true;
-    textures = made;
-    observed_texture(handle, &t, r);
-    *out = handle;
+    observed_texture(made->handle, &t, r);
+    *out = made->handle;
     return cudaSuccess;
 }
 
-static Texture **find(uint64_t handle) {
+static CudaError surface_new(uint64_t *out, const CudaResourceDesc *r) {
+    EmuTexture t = {0};
+    gi_err err = {0};
+    if (out == NULL || r == NULL || r->type != cudaResourceTypeArray) return cudaErrorInvalidValue;
+    const Texels *a = (const Texels *)r->array;
+    CudaError e = from_array(a, &t);
+    if (e == cudaSuccess && !(a->flags & cudaArraySurfaceLoadStore)) e = cudaErrorInvalidValue;
+    if (e) return e;
+    Texture *made = keep(emu_surface_new(runtime.emu, &t, &err), r, &err);
+    if (made == NULL) return cudaErrorInvalidValue;
+    made->is_surface = true;
+    observed_surface(made->handle, r);
+    *out = made->handle;
+    return cudaSuccess;
+}
+
+static Texture **find(uint64_t handle, bool is_surface) {
     Texture **at = &textures;
-    while (*at && (*at)->handle != handle) at = &(*at)->next;
+    while (*at && ((*at)->handle != handle || (*at)->is_surface != is_surface)) at = &(*at)->next;
     return at;
 }
 
-static CudaError texture_free(uint64_t handle) {
-    Texture **at = find(handle), *t = *at;
+static CudaError object_free(uint64_t handle, bool is_surface) {
+    Texture **at = find(handle, is_surface), *t = *at;
     if (t == NULL) return handle ? cudaErrorInvalidValue : cudaSuccess;
     *at = t->next;
-    observed_texture(handle, NULL, NULL);
+    if (!is_surface) observed_texture(handle, NULL, NULL);
     emu_texture_free(runtime.emu, handle);
     free(t);
     return cudaSuccess;
@@ -151,12 +174,25 @@ void texture_each(void (*f)(void *user, Texels *array, uint64_t address), void *
     }
 }
 
+void surfaces_wrote(void) {
+    for (const Texture *t = textures; t; t = t->next) {
+        Texels *a = (Texels *)t->resource.array;
+        if (t->is_surface && texels_is(a)) a->contents.version++;
+    }
+}
+
 API(cudaCreateTextureObject, uint64_t *out, const CudaResourceDesc *r, const CudaTextureDesc *d,
     const CudaResourceViewDesc *view) {
     return CALL(texture_new(out, r, d, view));
 }
 API(cudaDestroyTextureObject, uint64_t handle) {
-    return CALL(texture_free(handle));
+    return CALL(object_free(handle, false));
+}
+API(cudaCreateSurfaceObject, uint64_t *out, const CudaResourceDesc *r) {
+    return CALL(surface_new(out, r));
+}
+API(cudaDestroySurfaceObject, uint64_t handle) {
+    return CALL(object_free(handle, true));
 }
 
 static CudaError give(void *out, const void *from, size_t size) {
@@ -166,14 +202,18 @@ static CudaError give(void *out, const void *from, size_t size) {
 }
 
 API(cudaGetTextureObjectResourceDesc, CudaResourceDesc *out, uint64_t handle) {
-    const Texture *t = *find(handle);
+    const Texture *t = *find(handle, false);
     return CALL(give(out, t ? &t->resource : NULL, offsetof(CudaResourceDesc, flags)));
 }
 API(cudaGetTextureObjectTextureDesc, CudaTextureDesc *out, uint64_t handle) {
-    const Texture *t = *find(handle);
+    const Texture *t = *find(handle, false);
     return CALL(give(out, t ? &t->desc : NULL, sizeof *out));
 }
 API(cudaGetTextureObjectResourceViewDesc, CudaResourceViewDesc *out, uint64_t handle) {
-    const Texture *t = *find(handle);
+    const Texture *t = *find(handle, false);
     return CALL(give(out, t && t->has_view ? &t->view : NULL, sizeof *out));
+}
+API(cudaGetSurfaceObjectResourceDesc, CudaResourceDesc *out, uint64_t handle) {
+    const Texture *t = *find(handle, true);
+    return CALL(give(out, t ? &t->resource : NULL, offsetof(CudaResourceDesc, flags)));
 }

@@ -110,6 +110,8 @@ like "a static kernel has its name" "^  negate +1 " "$(cat err)"
 env -u LD_PRELOAD nvcc -ptx -arch=compute_90 -o driver_kernels.ptx \
   "$TOP/tests/programs/driver_kernels.cu" 2>nvcc.log
 right driver 0 -L"$(dirname "$(command -v nvcc)")/../lib64/stubs" -lcuda
+runs "a wait for what comes later" 4 --quiet -- ./driver wait
+like "is told" "cuStreamWaitValue32 waits for a value that is not there yet .7 is." "$(cat err)"
 
 # However a program ends, what ran is told of.
 build ends

@@ -19,7 +19,7 @@ static bool is(CUdeviceptr p, int first, int step) {
     return true;
 }
 
-int main() {
+int main(int argc, char **) {
     CUdevice device;
     CUcontext context, current;
     CUmodule module;
@@ -81,6 +81,16 @@ int main() {
     cuEventRecord(end, stream);
     cuEventSynchronize(end);
     check("a stream and its time", cuEventElapsedTime(&ms, begin, end) == CUDA_SUCCESS && ms > 0 && is(p, 3, 0));
+
+    cuStreamWriteValue32(stream, p, 7, 0), cuStreamWriteValue64(stream, p + 8, 0x500000006, 0);
+    cuMemcpyDtoH(host, p, sizeof host);
+    check("values written", host[0] == 7 && host[1] == 3 && host[2] == 6 && host[3] == 5);
+    check("values waited for", cuStreamWaitValue32(stream, p, 7, CU_STREAM_WAIT_VALUE_EQ) == CUDA_SUCCESS &&
+          cuStreamWaitValue32(stream, p, 5, CU_STREAM_WAIT_VALUE_GEQ) == CUDA_SUCCESS &&
+          cuStreamWaitValue32(stream, p, 4, CU_STREAM_WAIT_VALUE_AND) == CUDA_SUCCESS &&
+          cuStreamWaitValue64(stream, p + 8, 0x500000006, CU_STREAM_WAIT_VALUE_NOR) == CUDA_SUCCESS);
+
+    if (argc > 1) return printf("it waited: %d\n", cuStreamWaitValue32(stream, p, 8, CU_STREAM_WAIT_VALUE_EQ));
 
     int threads, blocks, grid, block;
     cuFuncGetAttribute(&threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, scale);

@@ -1,4 +1,6 @@
-// streams.cu - streams, events, callbacks, captured and built graphs; several host threads.
+// streams.cu - streams, events, callbacks, captured and built graphs; cooperative launches; several
+// host threads.
+#include <cooperative_groups.h>
 #include <cstdio>
 #include <cstdlib>
 #include <thread>
@@ -19,6 +21,18 @@ __global__ void spin(int *p, int n) {
     int x = p[threadIdx.x];
     for (int i = 0; i < n; i++) x = x * 1664525 + 1013904223;
     p[threadIdx.x] = x;
+}
+
+// Each block takes over what its neighbour had, n times; without a common barrier some would read
+// what is already there anew.
+__global__ void rotate(int *p, int n) {
+    cooperative_groups::grid_group grid = cooperative_groups::this_grid();
+    for (int k = 0; k < n; k++) {
+        int v = p[(blockIdx.x + 1) % gridDim.x];
+        grid.sync();
+        p[blockIdx.x] = v;
+        grid.sync();
+    }
 }
 
 static void note(void *what) {
@@ -78,6 +92,43 @@ static void order() {
     check("a stream that is none", cudaStreamSynchronize((cudaStream_t)0x1234) == cudaErrorInvalidResourceHandle);
     cudaGetLastError();
     cudaStreamDestroy(a), cudaStreamDestroy(b), cudaEventDestroy(done), cudaFree(p);
+}
+
+static void together() {
+    enum { N = 64 };
+    int *p, host[N], n = 3, wrong = 0;
+    cudaMalloc(&p, sizeof host);
+    for (int i = 0; i < N; i++) host[i] = i;
+    cudaMemcpy(p, host, sizeof host, cudaMemcpyHostToDevice);
+    void *args[] = {&p, &n};
+    cudaError_t e = cudaLaunchCooperativeKernel((void *)rotate, N, 1, args, 0, nullptr);
+    cudaMemcpy(host, p, sizeof host, cudaMemcpyDeviceToHost);
+    for (int i = 0; i < N; i++) wrong += host[i] != (i + n) % N;
+    check("blocks that wait for each other", e == cudaSuccess && wrong == 0);
+    check("more than there is room for", cudaLaunchCooperativeKernel((void *)rotate, 100000, 1, args, 0, nullptr) ==
+          cudaErrorCooperativeLaunchTooLarge);
+    cudaGetLastError();
+    cudaFree(p);
+}
+
+// Memory of a graph that outlives it: freed by the host.
+static void graph_memory() {
+    cudaStream_t s;
+    cudaGraph_t g;
+    cudaGraphExec_t exec;
+    int *p;
+    cudaStreamCreate(&s);
+    cudaStreamBeginCapture(s, cudaStreamCaptureModeGlobal);
+    cudaMallocAsync(&p, 256 * sizeof(int), s);
+    cudaMemsetAsync(p, 0, 256 * sizeof(int), s);
+    add<<<1, 256, 0, s>>>(p, 9);
+    cudaStreamEndCapture(s, &g);
+    cudaGraphInstantiate(&exec, g, 0);
+    cudaGraphLaunch(exec, s);
+    check("memory of a graph", first(p) == 9 && cudaFree(p) == cudaSuccess);
+    cudaGraphLaunch(exec, s);
+    check("which its next launch allocates again", first(p) == 9 && cudaFree(p) == cudaSuccess);
+    cudaGraphExecDestroy(exec), cudaGraphDestroy(g), cudaStreamDestroy(s);
 }
 
 static void captured() {
@@ -199,7 +250,9 @@ static void thread(int seed, int *ok) {
 
 int main() {
     order();
+    together();
     captured();
+    graph_memory();
     built();
     int ok[8], all = 0;
     std::vector<std::thread> threads;

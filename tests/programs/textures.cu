@@ -1,4 +1,5 @@
-// textures.cu - texture objects over arrays, rows and linear memory, held against the host.
+// textures.cu - texture objects over arrays, rows, linear memory and cubes, and surface objects,
+// held against the host.
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -34,6 +35,21 @@ __global__ void volume(cudaTextureObject_t t, float *out, int w, int h) {
 __global__ void layer(cudaTextureObject_t t, float *out, int w, int h) {
     int x = threadIdx.x, y = blockIdx.x, z = blockIdx.y;
     out[(z * h + y) * w + x] = tex2DLayered<float>(t, x + 0.5f, y + 0.5f, z);
+}
+
+// Every texel becomes itself and the one to its right.
+__global__ void smooth(cudaSurfaceObject_t s, int w) {
+    extern __shared__ float row[];
+    int x = threadIdx.x, y = blockIdx.x;
+    surf2Dread(&row[x], s, x * 4, y);
+    __syncthreads();
+    surf2Dwrite(row[x] + row[(x + 1) % w], s, x * 4, y);
+}
+
+__global__ void direction(cudaTextureObject_t t, float *out) {
+    float v[6][3] = {{1, 0, 0}, {-1, 0, 0}, {0, 1, 0}, {0, -1, 0}, {0, 0, 1}, {0, 0, -1}};
+    const float *d = v[threadIdx.x];
+    out[threadIdx.x] = texCubemap<float>(t, d[0], d[1], d[2]);
 }
 
 static cudaTextureObject_t texture(const cudaResourceDesc &r, cudaTextureAddressMode address,
@@ -159,6 +175,49 @@ int main() {
         check(layered ? "layers" : "a volume", equal(out, want));
         cudaDestroyTextureObject(t), cudaFreeArray(box);
     }
+    cudaArray_t written, cube;
+    cudaSurfaceObject_t s;
+    std::vector<float> back(W * H);
+    cudaMallocArray(&written, &f, W, H, cudaArraySurfaceLoadStore);
+    memset(&r, 0, sizeof r);
+    r.resType = cudaResourceTypeArray, r.res.array.array = a;
+    check("no surface of an array that is not made for it", cudaCreateSurfaceObject(&s, &r) == cudaErrorInvalidValue);
+    cudaGetLastError();
+    r.res.array.array = written;
+    cudaCreateSurfaceObject(&s, &r);
+    cudaMemcpy2DToArray(written, 0, 0, host.data(), W * 4, W * 4, H, cudaMemcpyHostToDevice);
+    want.assign(host.begin(), host.begin() + W * H);
+    for (int n = 0; n < 6; n++) { // the same launch, on what it wrote before
+        smooth<<<H, W, W * 4>>>(s, W);
+        for (int y = 0; y < H; y++) {
+            float first = want[y * W];
+            for (int x = 0; x < W; x++)
+                want[y * W + x] += x + 1 < W ? want[y * W + x + 1] : first;
+        }
+    }
+    cudaMemcpy2DFromArray(back.data(), W * 4, written, 0, 0, W * 4, H, cudaMemcpyDeviceToHost);
+    check("what a surface is written to", back == want);
+    for (int n = 0; n < 6; n++) { // … and on what it was before, again and again
+        cudaMemcpy2DToArray(written, 0, 0, host.data(), W * 4, W * 4, H, cudaMemcpyHostToDevice);
+        smooth<<<H, W, W * 4>>>(s, W);
+    }
+    cudaMemcpy2DFromArray(back.data(), W * 4, written, 0, 0, W * 4, H, cudaMemcpyDeviceToHost);
+    check("and the same launch again", back[0] == host[0] + host[1] && back[W - 1] == host[W - 1] + host[0]);
+    check("the end of a surface", cudaDestroySurfaceObject(s) == cudaSuccess && cudaDestroySurfaceObject(s) == cudaErrorInvalidValue);
+    cudaGetLastError();
+
+    cudaMalloc3DArray(&cube, &f, make_cudaExtent(4, 4, 6), cudaArrayCubemap);
+    cudaMemcpy3DParms faces = {};
+    for (int i = 0; i < 4 * 4 * 6; i++) host[i] = i / 16;
+    faces.srcPtr = make_cudaPitchedPtr(host.data(), 16, 4, 4);
+    faces.dstArray = cube, faces.extent = make_cudaExtent(4, 4, 6), faces.kind = cudaMemcpyHostToDevice;
+    cudaMemcpy3D(&faces);
+    r.res.array.array = cube;
+    t = texture(r, cudaAddressModeClamp, cudaFilterModePoint, cudaReadModeElementType, true);
+    direction<<<1, 6>>>(t, out);
+    check("the faces of a cube", equal(out, {0, 1, 2, 3, 4, 5}));
+    cudaDestroyTextureObject(t), cudaFreeArray(cube), cudaFreeArray(written);
+
     cudaFreeArray(a), cudaFreeArray(b), cudaFree(rows), cudaFree(linear), cudaFree(out);
     return failed != 0;
 }
