@@ -18,6 +18,7 @@ static bool set_number(Config *c, const char *key, double value) {
     else if (strcmp(key, "repeats.skip") == 0) c->skip = value != 0;
     else if (strcmp(key, "repeats.most") == 0) c->most_repeats = (uint64_t)value;
     else if (strcmp(key, "threads") == 0) c->threads = (int)value;
+    else if (strcmp(key, "patience") == 0) c->patience = (uint64_t)value;
     else return false;
     return true;
 }

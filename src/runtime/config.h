@@ -18,6 +18,7 @@ typedef struct Config {
     char record[512];      /* record PATH: where to record; "" where not */
     uint64_t most_repeats; /* repeats.most N: of one launch; 0: no limit */
     int threads;           /* threads N: cores for one launch; else all that the program may use */
+    uint64_t patience;     /* patience N: seconds after which a launch is said to take long; 0 */
 } Config;
 
 bool config_read(const char *folder, Config *out, gi_err *err);

@@ -8,6 +8,7 @@
 #include "runtime/memo.h"
 #include "runtime/module.h"
 #include "runtime/observe.h"
+#include "runtime/patience.h"
 #include "runtime/report.h"
 
 /* --- what kernels print ---
@@ -126,7 +127,10 @@ static bool run(const OpLaunch *l, EmuResult *r, CudaError *refusal) {
                      .threads = c->threads,
                      .cooperative = l->cooperative,
                      .print = keep_print};
-    if (!emu_launch(k->module->emu, &how, r, &err))
+    patience_begin(l);
+    bool ran = emu_launch(k->module->emu, &how, r, &err);
+    patience_end();
+    if (!ran)
         refuse("kernel %s cannot run on the virtual GPU: %s", k->shown, err.message);
     *refusal = code_of(r);
     return !was_refused(r);

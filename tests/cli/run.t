@@ -139,6 +139,16 @@ interrupted() { # interrupted SIGNAL STATUS: while a kernel goes on for ever
   like "what ran until then is told of" "work +1 " "$(cat err)"
 }
 interrupted TERM 143
+"$GILUA" run --patience 1 -- ./ends wait >out 2>err </dev/null &
+pid=$!
+for ((i = 0; i < 300; i++)); do
+  grep -q 'been running' err && break
+  sleep 0.1
+done
+kill $pid
+wait $pid
+is "a kernel that runs long is named once, and why that may be" 1 \
+  "$(grep -c 'kernel forever(.*) has been running for 1 s (1 x 1 x 1 blocks .* waits for ever' err)"
 interrupted HUP 129
 
 # What cannot take the library's place, and what holds nothing that could run.

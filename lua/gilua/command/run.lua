@@ -72,6 +72,8 @@ local function options(command)
       doc = "run equal launches at most so often: NOT exact" },
     { name = "threads", type = "integer", min = 1,
       doc = "cores for one launch: all there are, if it is not named" },
+    { name = "patience", type = "integer", min = 0, default = 60,
+      doc = "seconds after which a kernel that still runs is named; 0: never" },
     { name = "json", type = "string", doc = "the file for the findings and the table, as JSON" },
     { name = "gpu", default = "h200", doc = "which GPU it is" },
     positional = {},
@@ -175,7 +177,8 @@ end
 
 local function write_config(folder, o, model)
   -- Which bytes were written is no part of what launches are compared by.
-  local lines = { "gpu " .. model.name, "repeats.skip " .. (o.checks.uninit and 0 or 1) }
+  local lines = { "gpu " .. model.name, "repeats.skip " .. (o.checks.uninit and 0 or 1),
+    ("patience %d"):format(o.patience) }
   for _, field in ipairs(settings.keys(model)) do
     if field ~= "name" then
       lines[#lines + 1] = ("model.%s %.17g"):format(field, model[field])
