@@ -1,6 +1,6 @@
 #!/bin/bash
 # Runs of strangers that attack who looks at them: archives that are none, pipes, links that lead out,
-# views that never end. Each ends in one sentence, nothing runs, and what they lead to is untouched.
+# views that never end; and a problem that is a pipe. Each ends in one sentence, nothing runs, and what they lead to is untouched.
 . "$(dirname "$0")/tap.sh"
 cd "$TMP" || exit 1
 
@@ -62,5 +62,7 @@ attacked "a command that is none" "does not tell how the run was begun" "resume 
 fresh && "$GILUA" spoil.lua "UPDATE genome SET text = char(27) || ']0;mine' || char(7) || id"
 is "control characters do not come to the terminal" 0 \
   "$({ "$GILUA" log bad; "$GILUA" show bad 3; "$GILUA" rescore bad ticks.lua; } 2>&1 | grep -c $'\e')"
+mkdir problem && mkfifo problem/problem.lua
+attacked "a problem that is a pipe" "problem/problem.lua is a named pipe, not a file" "check problem" "evolve problem"
 is "nothing ran" "" "$(find . -name ran -o -name all)"
 finish

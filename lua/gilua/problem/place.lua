@@ -2,8 +2,12 @@
 
 local core = require "gilua.core"
 local fail = require "gilua.base.fail"
+local lfs = require "lfs"
 
+-- A pipe would keep its reader waiting.
 local function readable(path)
+  local mode = lfs.attributes(path, "mode")
+  if mode and mode ~= "file" then fail("%s is a %s, not a file", path, mode) end
   local f = io.open(path, "r")
   if f then f:close() end
   return f ~= nil
