@@ -91,7 +91,8 @@ return {
     .. "  if (i < n) x[i] = 3.1f * x[i];") },
   { name = "locals", text = program("  float a[100000];\n"
     .. "  for (int j = 0; j < 99; j++) a[(j * 997 + (int)x[0]) % 100000] = j;\n"
-    .. "  x[threadIdx.x] = a[(int)x[5] % 100000];"), says = "l" },
+    .. "  x[threadIdx.x] = a[(int)x[5] % 100000];"),
+    says = "stack overflow: 400000 bytes of local memory" },
   { name = "heap", text = program("  for (int j = 0; j < 200; j++) {\n"
     .. "    float *p = (float *)malloc(1 << 24);\n    if (p) p[j] = x[0];\n  }\n" .. FINE) },
   { name = "calls-itself", text = program("  x[threadIdx.x] = f(0, x);",
