@@ -84,7 +84,8 @@ local function open(life, options)
   end
   local function job(name, parts)
     return {
-      kind = "compile", role = "host", limit_s = 20, sleep_s = o.sleep_s,
+      kind = "compile", role = "host", limit_s = o.limit_s or 20, sleep_s = o.sleep_s,
+      once = o.once,
       message = function() return { name = name } end,
       done = function(reply) settle(name, reply.text or "ok") end,
       blame = function(status, reason) settle(name, status, reason) end,
@@ -253,6 +254,26 @@ tap.case("a job that takes too much of the processor, twice, is a timeout", func
     return seen.a > 30 and "message" or "nothing"
   end, nil, { "a" })
   tap.is(said, "a:ok", "once is nothing")
+end)
+
+tap.case("who takes too much of the processor by himself is tried once", function()
+  local function endless(name, process)
+    if not name:find "a" then return "message" end
+    process.cpu_s = process.cpu_s + 0.5
+    return "nothing"
+  end
+  local said, c = serve(endless, { once = true }, { "a" })
+  tap.is(said .. " " .. c.restarts, "a:timeout 1", "one worker is lost")
+  said, c = serve(endless, { once = true }, { { "a", "b", "c" } })
+  tap.is(said .. " " .. c.restarts, "a:timeout b:ok c:ok 2", "two, where it had company")
+  local limit = 20
+  local _, _, p, fates = serve(function(_, process)
+    process.cpu_s = process.cpu_s + 0.5
+    if process.cpu_s > 2 then limit = 4 end
+    return "nothing"
+  end, { once = true, limit_s = function() return limit end }, { "a" })
+  tap.is(fates.reasons.a, "no answer within 4 s of processor time", "a limit that becomes known")
+  tap.is(p.clock_s - 1000 < 20, true, "counts at once")
 end)
 
 tap.case("a worker that sleeps is ended by the clock on the wall, much later", function()

@@ -298,6 +298,20 @@ tap.case("a compilation that never ends is blamed, its neighbours are not", func
     "and is not compiled a second time, on another case either")
 end)
 
+tap.case("the compiler's limit is relative to the unmodified kernel's", function()
+  local limit = require("gilua.farm.funnel").compile_limit
+  tap.is(limit(20, nil), 20, "the most, while nobody knows that")
+  tap.is(limit(20, 0.01), 5, "5 s at least")
+  tap.is(limit(20, 0.51), 10, "in steps, since it stands in messages")
+  tap.is(limit(20, 1.01), 20, "of two")
+  tap.is(limit(20, 9), 20, "no more than the most")
+  tap.is(limit(4, 0.01), 4, "which a script sets")
+  local p = sums(tap.folder())
+  local farm <close> = gi.farm(p, { jobs = 1 })
+  farm:evaluate({ "" }, { n = 5 })
+  tap.ok(farm.funnel.unmodified_s > 0 and farm.funnel.unmodified_s < 60, "it is measured")
+end)
+
 tap.case("misuse and impossible wishes", function()
   local p = sums(tap.folder())
   tap.raises(function() gi.farm(p, { check = "often" }) end, "every", "an unknown check")

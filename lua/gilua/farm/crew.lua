@@ -29,7 +29,10 @@
 --   parts      fun(): job[]?                the same for one mutant each; nil where it is one
 --   strikes    STRIKES - 1: it is blamed for the first worker that it loses
 --   sleep_s    seconds by the clock that it may go without any of a processor
---   limit_s    seconds of a processor (of a GPU's worker: by the clock) it may take
+--   limit_s    seconds of a processor (of a GPU's worker: by the clock) it may take, or a function
+--              that says how many: it is asked until they are over
+--   once       what it takes of a processor is its own: it is blamed for the first worker that it
+--              loses by that
 
 local fail = require "gilua.base.fail"
 local core = require "gilua.core"
@@ -305,8 +308,10 @@ end
 
 --- A job lost its worker by its own doing, as it seems.
 ---@param alone boolean nothing else was asked of the worker
-function Crew:suspect(job, kind, reason, alone)
+---@param sure boolean? no other worker would have it otherwise
+function Crew:suspect(job, kind, reason, alone, sure)
   if self:post_parts(job) then return end
+  if sure then job.strikes = M.STRIKES - 1 end
   if alone and kind ~= "doubt" then job.strikes = (job.strikes or 0) + 1 end
   if job.strikes == M.STRIKES then
     job.blame(STATUS[kind], reason)
@@ -318,7 +323,7 @@ end
 
 --- A worker was lost over its first job.
 ---@param kind string "killed", "died", "memory", "timeout", "starved" or "doubt"
-function Crew:lost(worker, kind, reason)
+function Crew:lost(worker, kind, reason, sure)
   local alone = #worker.jobs == 1
   local job = table.remove(worker.jobs, 1)
   self:lose(worker, kind)
@@ -327,7 +332,7 @@ function Crew:lost(worker, kind, reason)
   elseif not job then
     self:lost_in_vain(worker, "idle", "workers end without having been asked: " .. reason)
   else
-    self:suspect(job, kind, reason, alone)
+    self:suspect(job, kind, reason, alone, sure)
   end
 end
 
@@ -368,16 +373,22 @@ function Crew:answered(worker, bytes, share)
   job.done(reply, worker, share)
 end
 
+local function limit_of(job)
+  return type(job.limit_s) == "function" and job.limit_s() or job.limit_s
+end
+
 --- Why a worker's first job has had its time; nil while it has not.
+---@return string? reason
+---@return boolean? sure it would have it with every worker
 function Crew:overdue(worker, now)
-  local limit_s = worker.jobs[1].limit_s
+  local limit_s = limit_of(worker.jobs[1])
   if self:asleep(worker, now) then return "it waited for something that does not come" end
   local past_s = now - worker.since_s
   if past_s <= limit_s then return nil end
   if worker.device ~= "emu" then return ("no answer within %.3g s"):format(limit_s) end
   local used_s = self.processes:cpu_s(worker.index) - worker.since_cpu_s
   if used_s > limit_s then
-    return ("no answer within %.3g s of processor time"):format(limit_s)
+    return ("no answer within %.3g s of processor time"):format(limit_s), worker.jobs[1].once
   elseif past_s > SLEEP_FACTOR * limit_s then
     return ("no answer within %.3g s, of which it was idle for most"):format(past_s)
   end
@@ -386,8 +397,9 @@ end
 function Crew:check_deadlines()
   local now = core.system.seconds()
   for _, worker in ipairs(self.workers) do
-    local reason = worker.jobs[1] and self:overdue(worker, now)
-    if reason then self:lost(worker, "timeout", reason) end
+    local reason, sure
+    if worker.jobs[1] then reason, sure = self:overdue(worker, now) end
+    if reason then self:lost(worker, "timeout", reason, sure) end
   end
 end
 
@@ -396,7 +408,7 @@ function Crew:patience()
   local now, least = core.system.seconds(), 1
   for _, worker in ipairs(self.workers) do
     local job = worker.jobs[1]
-    local look_s = job and math.max(worker.since_s + job.limit_s, now + LOOK_S)
+    local look_s = job and math.max(worker.since_s + limit_of(job), now + LOOK_S)
     local wake_s = not worker.runs and worker.rests_until or look_s
     if wake_s then least = math.min(least, wake_s - now) end
   end

@@ -33,7 +33,8 @@ Farm.__close = function(self) self:close() end
 
 local DEFAULTS = {
   timeout_s = 600,          -- of a processor (of a GPU: by the clock) for one run
-  compile_timeout_s = 20,   -- of a processor for one compilation
+  compile_timeout_s = 20,   -- of a processor for one compilation, at most: else ten times what the
+                            -- unmodified kernel's takes, rounded up to 5, 10, 20 …
   batch = 10,               -- most mutants in one compilation
   memory_bytes = 4 << 30,   -- of one worker
   check = "every",          -- which mutants run on the small case with every check on

@@ -32,6 +32,8 @@ local failed = require("gilua.farm.runner").failed
 local CHECK_FACTOR = 100 -- warp instructions
 local RUN_FACTOR = 10 -- warp instructions, or seconds on a GPU
 local LEAST_PER_LOOP = 1000 -- … for each iteration that a guard allows: the guard comes first
+local COMPILE_FACTOR = 10 -- seconds of a processor, and no less than …
+local LEAST_COMPILE_S = 5
 local LEAST_LAUNCH_S = 1 -- not called endless before: a fault may take half a second to show
 
 local M = {}
@@ -112,6 +114,18 @@ end
 
 -- --- compiling --------------------------------------------------------------------------------
 
+--- Seconds of a processor that a mutant's compilation may take. In steps of a factor of two: the
+--- limit stands in messages, and no two measurements are the same.
+---@param most number
+---@param unmodified_s number? that the unmodified kernel's took; nil while nobody knows
+---@return number
+function M.compile_limit(most, unmodified_s)
+  if not unmodified_s then return most end
+  local limit = LEAST_COMPILE_S
+  while limit < COMPILE_FACTOR * unmodified_s do limit = 2 * limit end
+  return math.min(limit, most)
+end
+
 --- Keeps a text that runs may need: Compiled:keep.
 function Funnel:keep(code)
   return self.compiled:keep(code)
@@ -122,12 +136,24 @@ function Funnel:forget()
   self.compiled:forget()
 end
 
+--- The unmodified kernel's compilation sets what others' may take.
+function Funnel:time_unmodified(list, cpu_s)
+  local hash = not self.unmodified_s and self.maker:unmodified().hash
+  for _, text in ipairs(hash and list or {}) do
+    if text.hash == hash then self.unmodified_s = cpu_s / #list end
+  end
+end
+
 --- What a job of the compiler's is like, whatever it asks for. `ask(list)` is its message.
 ---@param texts gilua.plan.text[]
 function Funnel:code_job(texts, ask)
   local function job(list)
     return {
-      kind = "compile", role = "host", limit_s = self.options.compile_timeout_s,
+      kind = "compile", role = "host", once = true,
+      limit_s = function() -- several only have to be told from one that takes its time
+        local limit = M.compile_limit(self.options.compile_timeout_s, self.unmodified_s)
+        return #list > 1 and limit / 2 or limit
+      end,
       sleep_s = crew.SLEEP_S, message = function() return ask(list) end,
       done = function(reply)
         self.seconds.compile = self.seconds.compile + reply.seconds
@@ -135,6 +161,7 @@ function Funnel:code_job(texts, ask)
         if reply.doubt and not reply.results[1].code then
           return self:doubted(list[1], reply.doubt, reply.results[1])
         end
+        self:time_unmodified(list, reply.cpu_s)
         for i, text in ipairs(list) do
           self.compiled:add(text.hash, reply.results[i], reply.images)
           self.compiled:of(text.hash).seconds = reply.seconds / #list

@@ -77,7 +77,7 @@ local function compile_all(units, options)
 end
 
 function operations.compile(m)
-  local start = core.system.seconds()
+  local start, start_cpu = core.system.seconds(), os.clock()
   local results = compile_all(m.units, { target = m.target, options = m.options })
   local images = results.images
   results.images = nil
@@ -85,7 +85,7 @@ function operations.compile(m)
     if r.code then r.hash = core.compile.canonical_hash(r.code) end
   end
   return { results = results, images = images, doubt = core.compile.trouble(),
-           seconds = core.system.seconds() - start }
+           seconds = core.system.seconds() - start, cpu_s = os.clock() - start_cpu }
 end
 
 local named -- PTX whose instructions genes name: { text =, ptx = }
