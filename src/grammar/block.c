@@ -162,14 +162,25 @@ static int parse_odd(Parser *p, int at, int parent) {
     return close_node(p, node, at + 1);
 }
 
+/* Is the node in a function or class that begins with `template`? */
+static bool in_template(const Tree *t, int node) {
+    for (; node >= 0; node = t->node[node].parent)
+        if (tok_is(t, t->node[node].first, "template")) return true;
+    return false;
+}
+
+/* In a template the branch that an `if constexpr` leaves out may be one that does not compile. */
 static int parse_if(Parser *p, int at, int parent) {
     Tree *t = p->t;
     int paren = at + 1;
     const char *fixed = NULL;
-    if (tok_is(t, paren, "constexpr")) paren++, fixed = "its value must be a constant";
+    const bool constant = tok_is(t, paren, "constexpr");
+    if (constant) paren++;
+    if (constant && in_template(t, parent)) fixed = "it decides what of a template is compiled";
     if (!tok_is(t, paren, "(")) return parse_odd(p, at, parent);
     int node = open_node(p, NODE_IF, parent, at);
     set_head(t, node, paren);
+    t->node[node].constant = constant;
     int head_end = t->node[node].head_end;
     for (int i = paren + 1; i < head_end; i++)
         if (tok_is(t, i, ";")) fixed = "it holds a declaration";

@@ -99,6 +99,10 @@ static void copy_reason(const Grammar *g, Verdict v, const Rule *s, const Rule *
                     s->variable);
         break;
     case WHY_CONST: gi_buf_addf(out, "%s is const and cannot be assigned", s->variable); break;
+    case WHY_CONSTEXPR:
+        gi_buf_addf(out, "the value of %s is not known at compile time, as `if constexpr` needs it",
+                    s->name);
+        break;
     case WHY_EMPTY: gi_buf_addf(out, "%s is empty", s->name); break;
     case WHY_LEGAL: break;
     }

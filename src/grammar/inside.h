@@ -149,6 +149,7 @@ typedef enum WhyNot {
     WHY_SHARED,
     WHY_TYPE,
     WHY_CONST,
+    WHY_CONSTEXPR,
     WHY_EMPTY
 } WhyNot;
 

@@ -257,12 +257,22 @@ static Verdict check_member(const Grammar *g, const RuleInfo *s, const RuleInfo 
     return (Verdict){WHY_MEMBER, -1, -1};
 }
 
+/* The condition of an `if constexpr` takes those of others alone. */
+static Verdict check_constant(const Grammar *g, int source, int target) {
+    const Tree *t = &g->tree;
+    if (g->rule[target].type != RULE_IF) return (Verdict){0};
+    const bool fits = !t->node[g->info[target].node].constant ||
+                      (g->rule[source].type == RULE_IF && t->node[g->info[source].node].constant);
+    return (Verdict){fits ? WHY_LEGAL : WHY_CONSTEXPR, -1, -1};
+}
+
 /* Verdicts that only protected loops give come last, behind all that any grammar gives. */
 static Verdict verdict(const Grammar *g, int source, int target) {
     const RuleInfo *s = &g->info[source], *at = &g->info[target];
     if (is_slot(g->rule[target].type)) return (Verdict){0};
     if (g->rule[source].text[0] == '\0') return (Verdict){WHY_EMPTY, -1, -1};
-    Verdict v = check_own(g, s, at);
+    Verdict v = check_constant(g, source, target);
+    if (!v.why) v = check_own(g, s, at);
     for (int i = 0; i < s->n_meaning && !v.why; i++)
         v = check_meaning(g, &s->meaning[i], s, at);
     if (!v.why) v = check_member(g, s, at);

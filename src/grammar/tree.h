@@ -82,6 +82,7 @@ typedef struct Node {
     int function;       /* the function it is in (a node), -1 */
     int name;           /* function, class, namespace: its name, -1 */
     bool braceless;     /* the body of an if, else or loop, not in braces */
+    bool constant;      /* if constexpr: its condition's value is known when it is compiled */
     const char *fixed;  /* why it is no rule; NULL when it may be one */
 } Node;
 

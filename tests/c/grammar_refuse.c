@@ -49,7 +49,9 @@ static void check_scopes(void) {
                                " while (s < n) {\n  if (n > 2) s++;\n  p[n] = 1;\n }\n"
                                " { int n = 2;\n  s = n;\n  p[0] = s; }\n p[1] = n;\n"
                                " while (n) { if (s) continue; p[2] = 3; }\n}\n"
-                               "__device__ int f() {\n return 1;\n}\n";
+                               "__device__ int f() {\n return 1;\n}\n"
+                               "__global__ void c(int n) {\n if constexpr (4 > 3) n = 1;\n"
+                               " if (n) n = 2;\n if constexpr (sizeof(n) > 4) n = 3;\n}\n";
     static const struct { const char *gene, *why; } wrong[] = {
         {"<8><10>", "n means something else at line 8 than at line 10"},
         {"<5><8>", "n means something else at line 5 than at line 8"},
@@ -57,6 +59,7 @@ static void check_scopes(void) {
         {"<4>", "is protected: it changes the loop variable s"},
         {"<_k_11>", "is protected: it decides when a while loop ends"},
         {"<5><_k_11>", "`continue` could keep the protected loop of line 3 from ending"},
+        {"<IF_17><IF_18>", "the value of <IF_k_18> is not known at compile time"},
         {"<5><14>", "`return 1;` belongs to another function than line 5"},
     };
     GrammarOptions o = {.file = "k"};
@@ -66,6 +69,13 @@ static void check_scopes(void) {
         gi_err err = {0};
         ok(!genome_parse(g, wrong[i].gene, &genome, &err), "refused: %s", wrong[i].gene);
         has_str(err.message, wrong[i].why, "its reason");
+    }
+    static const char *const right[] = {"<IF_17>", "<IF_17><IF_19>", "<IF_18><IF_17>"};
+    for (size_t i = 0; i < sizeof right / sizeof *right; i++) {
+        Genome genome;
+        gi_err err = {0};
+        ok(genome_parse(g, right[i], &genome, &err), "allowed: %s %s", right[i], err.message);
+        genome_free(&genome);
     }
     grammar_free(g);
 }

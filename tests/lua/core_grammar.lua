@@ -172,4 +172,27 @@ tap.case("the span clock compiles around real kernels, with several ways out", f
   end
 end)
 
+tap.case("whatever is done to an `if constexpr`, it compiles", function()
+  local text = "__constant__ int table[4];\nconstexpr int wide = 8;\n"
+    .. "template <int N> __device__ float twice(float x) {\n  if constexpr (N > 2) x *= N;\n"
+    .. "  else x += table[0];\n  return x;\n}\n"
+    .. "__global__ void k(float *x, int n) {\n  if (n > 3) x[0] = 1;\n"
+    .. "  if constexpr (sizeof(float) == 4 && wide > 4) {\n    x[1] = twice<3>(x[0]);\n"
+    .. "    if (x[1] > x[2]) x[3] = 0;\n  } else if constexpr (wide == 3) x[4] = 2;\n"
+    .. "  else x[5] = 3;\n}\n"
+  local own = assert(gi.grammar.parse("k", { text = text }))
+  local genes, units = {}, {}
+  for i = 1, own:gene_count() do
+    genes[i] = own:gene(i)
+    units[i] = { source = own:apply(genes[i]), names = own:names() }
+  end
+  local bad, touched = {}, 0
+  for i, r in ipairs(assert(gi.compile.batch(units))) do
+    if not r.code then bad[#bad + 1] = genes[i] .. ": " .. r.message end
+    if genes[i]:find "^<IF_k_1[03]>" then touched = touched + 1 end
+  end
+  tap.is(table.concat(bad, "\n"), "", #genes .. " genes, one at a time")
+  tap.is(touched, 4, "of which these change its condition: two go, two change places")
+end)
+
 tap.done()
