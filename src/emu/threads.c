@@ -237,7 +237,7 @@ static bool holds(const Machine *m, const Member *one) {
            !view_conflicts(one->m.view, &m->team->written);
 }
 
-static void take(Machine *m, Member *one) {
+static void take(Machine *m, Member *one, bool is_last) {
     EmuResult *to = m->result, *from = &one->result;
     Team *t = m->team;
     m->budget -= one->budget - one->m.budget;
@@ -249,7 +249,7 @@ static void take(Machine *m, Member *one) {
     to->barriers += from->barriers;
     to->barrier_after_exit += from->barrier_after_exit;
     cost_move(m, &one->m);
-    view_take(m, one->m.view, t->view, t->n, &t->written);
+    view_take(m, one->m.view, t->view, t->n, is_last ? NULL : &t->written);
 }
 
 /* It is ready for another batch. One that was not taken leaves nothing behind. */
@@ -288,7 +288,8 @@ uint64_t threads_run(Machine *m, uint64_t next, uint64_t blocks) {
     run_members(t, n);
     while (taken < n && m->turn == turn && holds(m, t->member[taken])) {
         next = t->member[taken]->to;
-        take(m, t->member[taken++]);
+        take(m, t->member[taken], taken + 1 == n);
+        taken++;
     }
     bool unsuited = taken < n && t->view[taken]->left == VIEW_UNSUITED;
     for (int i = 0; i < n; i++) clear(m, t->member[i], i < taken);

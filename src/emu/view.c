@@ -216,18 +216,25 @@ static void note_written(Written *w, uint32_t row, const ViewPart *p, uint64_t s
     *word |= (uint64_t)1 << sector % 64;
 }
 
-static void take_bytes(const Alloc *a, const ViewPart *p, uint64_t sector) {
-    const uint8_t *from = p->copy + sector * SECTOR;
-    uint32_t mask = p->mask[sector];
+static void take_some(const Alloc *a, const ViewPart *p, uint64_t sector) {
     uint64_t at = sector * SECTOR, shift = shift_of(a);
-    if (mask == FULL_MASK) {
-        memcpy(a->data + (at - shift), from, SECTOR);
-        return;
-    }
-    for (; mask; mask &= mask - 1) {
+    for (uint32_t mask = p->mask[sector]; mask; mask &= mask - 1) {
         unsigned k = (unsigned)__builtin_ctz(mask);
-        a->data[at + k - shift] = from[k];
+        a->data[at + k - shift] = p->copy[at + k];
     }
+}
+
+/* What was written to the sector at d, and to those that follow it in memory and in the list where
+** all their bytes were. How many sectors that is. */
+static int take_run(const Alloc *a, const ViewPart *p, const ViewPlace *d, int n) {
+    uint64_t at = (uint64_t)d->at * SECTOR;
+    int k = 0;
+    while (k < n && d[k].row == d->row && d[k].at == d->at + (uint32_t)k &&
+           p->mask[d[k].at] == FULL_MASK)
+        k++;
+    if (k == 0) take_some(a, p, d->at);
+    else memcpy(a->data + (at - shift_of(a)), p->copy + at, (size_t)k * SECTOR);
+    return k ? k : 1;
 }
 
 /* One after the other, as the accesses came: sectors that other blocks touched before came from L2,
@@ -277,11 +284,13 @@ static void take_trace(Machine *m, const View *v, View *const *all, int n) {
 }
 
 void view_take(Machine *m, View *v, View *const *all, int n, Written *w) {
-    for (int i = 0; i < v->dirty.n; i++) {
-        ViewPlace d = v->dirty.at[i];
-        const ViewPart *p = &v->part[d.row];
-        take_bytes(&m->emu->alloc[d.row], p, d.at);
-        note_written(w, d.row, p, d.at);
+    for (int i = 0; i < v->dirty.n;) {
+        const ViewPlace *d = &v->dirty.at[i];
+        i += take_run(&m->emu->alloc[d->row], &v->part[d->row], d, v->dirty.n - i);
+    }
+    for (int i = 0; w && i < v->dirty.n; i++) {
+        const ViewPlace *d = &v->dirty.at[i];
+        note_written(w, d->row, &v->part[d->row], d->at);
     }
     take_trace(m, v, all, n);
 }

@@ -96,7 +96,8 @@ typedef struct Written { /* what batches have written since the threads began: a
 } Written;
 
 bool view_conflicts(const View *v, const Written *w); /* did it read what was written meanwhile? */
-/* Memory, the cost model and `all` n views as they are after the batch of v. */
+/* Memory, the cost model and `all` n views as they are after the batch of v. w: NULL where no batch
+** comes after it. */
 void view_take(Machine *m, View *v, View *const *all, int n, Written *w);
 void view_drop(Machine *m, View *v);  /* the batch is over, whatever came of it */
 void view_follow(Machine *m, View *v); /* blocks ran that no view knows of */
