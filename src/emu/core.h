@@ -289,6 +289,7 @@ struct Emu {
     int n_met, cap_met;
     TexSlot *tex;
     int n_tex, cap_tex;
+    struct ViewKept *kept; /* view.h; NULL: nothing yet */
     bool avx2;
     bool plain; /* tests: slow operations lane by lane, see rows.h */
     uint64_t batch; /* tests: warp instructions of a batch, see threads.c; 0: as it thinks best */

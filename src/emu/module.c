@@ -1,5 +1,5 @@
 /* module.c - the virtual GPU itself, its textures, and loaded modules with their variables. */
-#include "emu/core.h"
+#include "emu/view.h"
 #include "emu/tex.h"
 
 #if defined(__x86_64__)
@@ -37,6 +37,7 @@ Emu *emu_new(const EmuModel *model) {
 
 void emu_free(Emu *e) {
     if (e == NULL) return;
+    views_forget(e);
     allocs_free(e);
     free(e->tex);
     free(e);

@@ -19,7 +19,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_THREADS_OF_LAUNCH = 64 };
 enum { WORTH = 400000, BATCH = 1 << 21 }; /* warp instructions */
 enum { SLACK = 1 << 16 };                 /* as many must be left of a budget: no turn ends early */
 
@@ -127,7 +126,7 @@ static Member *member_new(const Machine *m, View *v) {
 static Team *team_new(Machine *m) {
     Team *t = gi_alloc(sizeof *t);
     int wanted = m->launch->threads;
-    if (wanted > MOST_THREADS_OF_LAUNCH) wanted = MOST_THREADS_OF_LAUNCH;
+    if (wanted > VIEWS) wanted = VIEWS;
     t->most = m->emu->batch ? m->emu->batch : BATCH;
     t->batch = m->emu->batch ? t->most : t->most / 8;
     t->off = !may_have_threads(m);
@@ -137,7 +136,7 @@ static Team *team_new(Machine *m) {
     t->written.n = m->emu->n_alloc;
     t->written.by_row = gi_alloc((size_t)m->emu->n_alloc * sizeof *t->written.by_row);
     while (t->n < wanted) {
-        View *v = view_new(m->emu);
+        View *v = view_new(m->emu, t->n);
         Member *one = member_new(m, v);
         if (one == NULL) {
             view_free(v);
@@ -191,8 +190,8 @@ static void *run_batch(void *arg) {
 
 /* A thread that cannot be started has its batch run here. */
 static void run_members(Team *t, int n) {
-    pthread_t thread[MOST_THREADS_OF_LAUNCH];
-    bool started[MOST_THREADS_OF_LAUNCH] = {false};
+    pthread_t thread[VIEWS];
+    bool started[VIEWS] = {false};
     for (int i = 1; i < n; i++)
         started[i] = pthread_create(&thread[i], NULL, run_batch, t->member[i]) == 0;
     run_batch(t->member[0]);

@@ -18,8 +18,60 @@ static void add_trace(View *v, Trace t) {
 
 /* --- parts --- */
 
-View *view_new(const Emu *e) {
+enum { MOST_KEPT = 1 << 28 }; /* bytes of a thread's copies */
+
+static uint8_t *take_pages(ViewPages *from, size_t size) {
+    for (int i = from->n - 1; i >= 0; i--) {
+        struct ViewPiece *p = &from->piece[i];
+        uint8_t *at = p->at;
+        if (p->size != size) continue;
+        *p = from->piece[--from->n];
+        from->bytes -= size;
+        return at;
+    }
+    return pages_new(size);
+}
+
+static void give_pages(ViewPages *to, uint8_t *at, size_t size) {
+    if (at == NULL) return;
+    if (to->bytes + size > MOST_KEPT) {
+        pages_free(at, size);
+        return;
+    }
+    gi_grow(to->piece, to->n, to->cap);
+    to->piece[to->n++] = (struct ViewPiece){at, size};
+    to->bytes += size;
+}
+
+static void forget_pages(ViewPages *p) {
+    while (p->n > 0) {
+        p->n--;
+        pages_free(p->piece[p->n].at, p->piece[p->n].size);
+    }
+    free(p->piece);
+}
+
+void views_forget(Emu *e) {
+    for (int i = 0; e->kept && i < VIEWS; i++) {
+        forget_pages(&e->kept[i].copies);
+        forget_pages(&e->kept[i].masks);
+    }
+    free(e->kept);
+    e->kept = NULL;
+}
+
+static size_t copy_bytes(const ViewPart *p) {
+    return p->words * 64 * SECTOR;
+}
+
+static size_t mask_bytes(const ViewPart *p) {
+    return p->words * 64 * sizeof *p->mask;
+}
+
+View *view_new(Emu *e, int thread) {
     View *v = gi_alloc(sizeof *v);
+    if (e->kept == NULL) e->kept = gi_alloc(VIEWS * sizeof *e->kept);
+    v->kept = &e->kept[thread];
     v->n_parts = e->n_alloc;
     v->part = gi_alloc((size_t)e->n_alloc * sizeof *v->part);
     return v;
@@ -33,8 +85,8 @@ static inline uint64_t shift_of(const Alloc *a) {
 void view_free(View *v) {
     for (int i = 0; i < v->n_used; i++) {
         ViewPart *p = &v->part[v->used[i]];
-        pages_free(p->copy, p->words * 64 * SECTOR);
-        pages_free((uint8_t *)p->mask, p->words * 64 * sizeof *p->mask);
+        give_pages(&v->kept->copies, p->copy, copy_bytes(p));
+        give_pages(&v->kept->masks, (uint8_t *)p->mask, mask_bytes(p));
         free(p->touched);
         free(p->read);
     }
@@ -66,11 +118,11 @@ static ViewPart *part_of(Machine *m, const Alloc *a) {
 /* Room for what is written; false where there is none. */
 static bool open_part(Machine *m, ViewPart *p) {
     if (p->mask) return true;
-    p->copy = pages_new(p->words * 64 * SECTOR);
-    p->mask = (uint32_t *)(void *)pages_new(p->words * 64 * sizeof *p->mask);
+    p->copy = take_pages(&m->view->kept->copies, copy_bytes(p));
+    p->mask = (uint32_t *)(void *)take_pages(&m->view->kept->masks, mask_bytes(p));
     if (p->copy && p->mask) return true;
-    if (p->copy) pages_free(p->copy, p->words * 64 * SECTOR);
-    if (p->mask) pages_free((uint8_t *)p->mask, p->words * 64 * sizeof *p->mask);
+    if (p->copy) pages_free(p->copy, copy_bytes(p));
+    if (p->mask) pages_free((uint8_t *)p->mask, mask_bytes(p));
     p->copy = NULL;
     p->mask = NULL;
     return view_leave(m, VIEW_UNSUITED);

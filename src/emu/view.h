@@ -52,13 +52,31 @@ typedef struct Trace {
     };
 } Trace;
 
+enum { VIEWS = 64 }; /* at a time */
+
 typedef enum ViewLeft {
     VIEW_HOLDS,
     VIEW_LEFT,    /* something that only blocks in their order can tell */
     VIEW_UNSUITED /* … and that will be so again: do not try further */
 } ViewLeft;
 
+/* Memory that views had and the next launch's have again: pages are slow when they are first used.
+** Masks are all 0. */
+typedef struct ViewPages {
+    struct ViewPiece {
+        uint8_t *at;
+        size_t size;
+    } * piece;
+    int n, cap;
+    size_t bytes; /* of all pieces */
+} ViewPages;
+
+typedef struct ViewKept { /* of one thread */
+    ViewPages copies, masks;
+} ViewKept;
+
 typedef struct View {
+    ViewKept *kept; /* the Emu's */
     ViewPart *part; /* by row */
     int n_parts;
     int *used; /* rows of those that there are */
@@ -70,8 +88,9 @@ typedef struct View {
     ViewLeft left;
 } View;
 
-View *view_new(const Emu *e);
+View *view_new(Emu *e, int thread); /* below VIEWS */
 void view_free(View *v);
+void views_forget(Emu *e); /* what is kept for later launches */
 /* Ends the running batch: it is thrown away. Always false, as after a fault. */
 bool view_leave(Machine *m, ViewLeft why);
 /* The memory in which an access finds its bytes, `offset` from the allocation's first, or that of
