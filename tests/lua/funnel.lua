@@ -165,14 +165,17 @@ tap.case("mutants by hand go the way of all mutants, whatever is wrong with them
     by_hand(p, "out%[threadIdx.x%] = sum", "*(int *)((char *)out + 1) = sum"),
     by_hand(p, "out%[threadIdx.x%] = sum", "((int *)in)[0] = 1; out[threadIdx.x] = sum"),
     { source = p.source },
+    { source = "__device__ char vast[1ull << 40];\n" ..
+      p.source:gsub("int sum = 0", "int sum = vast[n]") }, -- cannot be loaded
   }, { n = 10 })
   tap.is(statuses(results), "ok compile_error launch_error launch_error illegal_address "
-    .. "misaligned illegal_address ok", "each has its status")
+    .. "misaligned illegal_address ok compile_error", "each has its status")
   tap.is(results[1].wrong, 1.0, "wrong answers are no fault")
   tap.has(results[2].message, "nothing", "the compiler's message is kept")
   tap.has(results[3].message, "sums", "the kernel that is missing is named")
   tap.has(results[4].message, "4 arguments", "what a kernel takes is said")
   tap.is(results[8].max_error, 0.0, "the original is right")
+  tap.has(results[9].message, "1099511627776", "what cannot be loaded is said")
   tap.raises(function() farm:evaluate({ { text = "x" } }, { n = 10 }) end, "source = text",
     "a mutant by hand needs a source")
   tap.is(statuses(farm:evaluate({ "" }, { n = 11 })), "ok", "the farm goes on after misuse")

@@ -135,15 +135,17 @@ M.failed = failed
 --- A loaded module; the last few stay, because the mutants of one compilation share theirs.
 ---@param mutant { code: string, hash?: string }
 ---@return userdata? module
----@return string? message
+---@return table? failure a measurement, where it cannot be loaded
 function M:module(mutant)
   local key = mutant.hash
-  if not key then return self.device:load(mutant.code) end
-  local module = self.modules[key]
+  local module = key and self.modules[key]
   if module then return module end
-  local message
-  module, message = self.device:load(mutant.code)
-  if not module then return nil, message end
+  local message, code
+  module, message, code = self.device:load(mutant.code)
+  if not module then
+    return nil, failed(code == "nomem" and "out_of_memory" or "compile_error", message)
+  end
+  if not key then return module end
   if #self.used == KEPT_MODULES then
     local old = table.remove(self.used, 1)
     self.modules[old]:close()
@@ -375,7 +377,8 @@ function M:baseline_ns(baseline, how)
   if last and now - last.at < math.max(BASELINE_AGE_S, BASELINE_SHARE * last.took) then
     return last.ns
   end
-  local module = must(self:module(baseline))
+  local module, none = self:module(baseline)
+  if not module then error(none.message, 0) end
   local launch = self:prepare(module, baseline)
   launch.timeout_s = not self.virtual and 10 or nil
   local careful = long_enough(merge({}, how), last and last.ns / 2 or 1e5)
