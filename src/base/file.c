@@ -6,9 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 static bool failed(gi_err *err, const char *what, const char *path, int reason) {
@@ -198,14 +196,10 @@ static int busy(int fd, gi_err *err) {
     return -1;
 }
 
-/* Who asks whether it is held (gi_is_locked) holds it for a moment: one try is not enough. */
+/* A lock of the open file, as flock's is, but one that can be asked about without being had. */
 static bool taken(int fd) {
-    const struct timespec moment = {.tv_nsec = 1000000};
-    for (int tries = 1; flock(fd, LOCK_EX | LOCK_NB) != 0; tries++) {
-        if (errno != EWOULDBLOCK || tries == 25) return false;
-        nanosleep(&moment, NULL);
-    }
-    return true;
+    struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    return fcntl(fd, F_OFD_SETLK, &all) == 0;
 }
 
 int gi_lock(const char *path, const char *who, gi_err *err) {
@@ -213,7 +207,7 @@ int gi_lock(const char *path, const char *who, gi_err *err) {
         int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
         if (fd < 0) return failed(err, "write", path, errno), -1;
         if (!taken(fd)) {
-            if (errno == EWOULDBLOCK) return busy(fd, err);
+            if (errno == EAGAIN || errno == EACCES) return busy(fd, err);
             int reason = errno;
             close(fd);
             return failed(err, "lock", path, reason), -1;
@@ -237,7 +231,8 @@ void gi_unlock(int fd, const char *path) {
 bool gi_is_locked(const char *path) {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return false;
-    bool held = flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    struct flock all = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
+    bool held = fcntl(fd, F_OFD_GETLK, &all) == 0 && all.l_type != F_UNLCK;
     close(fd);
     return held;
 }

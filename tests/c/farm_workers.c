@@ -13,7 +13,7 @@
 #include "tap.h"
 
 /* Under a sanitizer, too, an allocation that is too large is refused, as it is without. */
-const char *__asan_default_options(void);
+__attribute__((visibility("default"))) const char *__asan_default_options(void);
 const char *__asan_default_options(void) {
     return "allocator_may_return_null=1";
 }
