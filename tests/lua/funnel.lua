@@ -181,6 +181,16 @@ tap.case("mutants by hand go the way of all mutants, whatever is wrong with them
   tap.is(statuses(farm:evaluate({ "" }, { n = 11 })), "ok", "the farm goes on after misuse")
 end)
 
+tap.case("what ran for another of the same code is no answer before its own checked run", function()
+  local farm <close> = gi.farm(sums(tap.folder()), { jobs = 1 })
+  local funnel = setmetatable({ runs = { code = { status = "ok" } } }, getmetatable(farm.funnel))
+  tap.is(funnel:result_of { genome = "on its way", key = "code" }, nil, "not yet")
+  tap.is(funnel:result_of({ genome = "there", key = "code", counted = true }).status, "ok", "now")
+  local failure = { status = "race" }
+  tap.is(funnel:result_of({ genome = "found out", key = "code", failure = failure }).status, "race",
+    "or what was found")
+end)
+
 tap.case("the checked form is compiled with the mutant's options, for its target", function()
   local p = sums(tap.folder(), [[
 problem.compile = function(v) return { "-DUNROLL=" .. v.unroll }, "compute_80" end]])

@@ -698,9 +698,10 @@ function Funnel:close()
   self.share, self.compiled, self.runs = nil, compiled.new(), {}
 end
 
---- The measurement of a plan, a table of its own; nil while there is none yet.
+--- The measurement of a plan, a table of its own; nil while there is none yet. What ran for another
+--- of the same code is this one's, too, but only once its own checked run has found nothing.
 function Funnel:result_of(plan)
-  local found = plan.failure or plan.key and self.runs[plan.key]
+  local found = plan.failure or plan.counted and self.runs[plan.key]
   if not found then return nil end
   local m = {}
   for k, v in pairs(found) do m[k] = v end
