@@ -24,7 +24,7 @@ return { source = "kernel.cu", kernel = "softmax", size = 3000, block_size_x = 1
            { name = "x", type = "f32", count = "rows * cols" },
            { name = "rows", type = "i32", value = "size_x" },
            { name = "cols", type = "i32", value = 12 } },
-  tolerance = { max_error = 1e-6 } }
+  grammar = { math = false }, tolerance = { max_error = 1e-6 } }
 LUA
 
 "$GILUA" evolve soft --population 24 --generations 2 --out run >evolve.log
