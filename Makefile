@@ -68,7 +68,7 @@ library    := $(filter-out $O/obj/host/main.o $(runtime),$(objects))
 references := $(patsubst %.c,%.so,$(wildcard kernels/*/reference.c))
 c_tests    := $(patsubst tests/c/%.c,$O/tests/%,$(wildcard tests/c/*.c))
 helpers    := $(addprefix tests/lua/,tap.lua choices.lua fake.lua fakegpu.lua madeup.lua problems.lua \
-              scratch.lua)
+              scratch.lua tape.lua)
 scripts    := $(filter-out $(helpers),$(wildcard tests/lua/*.lua tests/cli/*.t))
 # Begun first, because a long one begun last is waited for.
 slowest    := $(addprefix tests/,cli/docs.t cli/experiment.t cli/own.t lua/stereo.lua \
