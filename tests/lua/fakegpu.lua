@@ -116,7 +116,7 @@ function Crew:drain(after)
     local message = job.message(worker)
     self.asked[#self.asked + 1] = message
     local reply = assert(self.answers[message.op], message.op)(message)
-    reply.seconds = reply.seconds or 0
+    reply.seconds, reply.cpu_s = reply.seconds or 0, reply.cpu_s or 0
     if reply.blame then job.blame(reply.blame, "as the test says")
     else job.done(reply, worker) end
     if after then after() end
