@@ -2,6 +2,7 @@
 # Files of strangers, legal ones: each becomes a problem that runs, or one sentence says why not.
 . "$(dirname "$0")/tap.sh"
 cd "$TMP" || exit 1
+if sanitized "strangers' files, which go the way of own.t's"; then finish; fi
 
 ready() { # ready NAME WHAT LINE…: NAME.cu becomes a problem that runs, which says each line
   local name=$1 what=$2 out line
