@@ -5,6 +5,8 @@ local fake = require "fake"
 local genome = require "gilua.search.genome"
 local tap = require "tap"
 
+local sorted = fake.sorted
+
 local function scheme(changes)
   local s = {
     problem = fake.problem(), farm = fake.farm(), rng = fake.rng(1), new_case = fake.new_case,
@@ -12,12 +14,6 @@ local function scheme(changes)
   }
   for name, value in pairs(changes or {}) do s[name] = value end
   return s
-end
-
-local function sorted(text)
-  local genes = genome.split(text)
-  table.sort(genes)
-  return genome.join(genes)
 end
 
 tap.case("it finds the optimum and cleans it", function()

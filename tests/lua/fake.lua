@@ -3,6 +3,8 @@
 -- whose optimum is known. The random numbers are its own too (xorshift64*), so that these tests
 -- say the same under any Lua.
 
+local patch = require "gilua.search.genome"
+
 local M = {}
 
 --------------------------------------------------------------------------------------------------
@@ -244,6 +246,13 @@ function Farm:close() self.closed = true end
 --- A new case each generation: another image, other ticks.
 function M.new_case(generation, rng)
   return { name = "case " .. generation, ticks = rng:int(90000, 110000) }
+end
+
+--- A genome's genes in the order of their text.
+function M.sorted(text)
+  local genes = patch.split(text)
+  table.sort(genes)
+  return patch.join(genes)
 end
 
 return M

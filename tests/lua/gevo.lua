@@ -9,6 +9,8 @@ local interactions = require "gilua.report.interactions"
 local pareto = require "gilua.search.pareto"
 local tap = require "tap"
 
+local sorted = fake.sorted
+
 local function scheme(options, changes)
   options = options or {}
   options.population = options.population or 24
@@ -17,12 +19,6 @@ local function scheme(options, changes)
   s.generations = 5
   for name, value in pairs(changes or {}) do s[name] = value end
   return s
-end
-
-local function sorted(text)
-  local genes = genome.split(text)
-  table.sort(genes)
-  return genome.join(genes)
 end
 
 tap.case("it finds the optimum, and keeps what brings more than 1 %", function()
