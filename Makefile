@@ -211,6 +211,7 @@ portable: all
 # The pages that are written from the code.
 docs: all
 	$Q./gilua docs/generate.lua
+	$Q./gilua docs/commands.lua
 
 # What a release promises: its public names stay.
 names: all
@@ -218,7 +219,8 @@ names: all
 
 # What the shell and man look for outside share/gilua: FILE=PLACE below the prefix.
 completion := docs/gilua.bash-completion=share/bash-completion/completions/gilua \
-              docs/_gilua=share/zsh/site-functions/_gilua docs/gilua.1=share/man/man1/gilua.1
+              docs/_gilua=share/zsh/site-functions/_gilua docs/gilua.1=share/man/man1/gilua.1 \
+              docs/gilua.fish=share/fish/vendor_completions.d/gilua.fish
 
 install: all
 	$Q./.ci/install "$(DESTDIR)$(PREFIX)" $O/gilua $O/libcudart.so.13 $(share)
@@ -244,7 +246,7 @@ help:
 	@echo "make fuzz       every parser, the archive and the farm's sockets, for SECONDS=60 each under sanitizers;"
 	@echo "                TARGET=NAME is one, SEED=N the same inputs again"
 	@echo "make scores     are the data of kernels/ as good as their READMEs say?"
-	@echo "make docs       write docs/api.md from the code"
+	@echo "make docs       write docs/api.md, the man page and the completions from the code"
 	@echo "make names      add its new names to those that stay (tests/data/names.txt)"
 	@echo "make portable   portable/$(PACKAGE)/, to copy to another machine"
 	@echo "make install    to PREFIX ($(PREFIX)) below DESTDIR, with man page and completions; uninstall undoes"

@@ -1,5 +1,6 @@
 #!/bin/bash
-# What the shells' completions offer: commands, their files and folders, options, devices.
+# What the shells' completions offer: commands, their files and folders, options, devices. They and the
+# man page are what the program says of itself.
 command -v bash >/dev/null || { echo "1..0 # SKIP bash is not here"; exit 0; }
 [ -n "${BASH_VERSION-}" ] || exec bash "$0"
 . "$(dirname "$0")/tap.sh"
@@ -53,6 +54,14 @@ for command in $("$GILUA" --help | sed -nE 's/^ +gilua ([a-z]+) .*/\1/p'); do
   ok $? "zsh's completion has it"
 done
 
+mkdir written
+(cd "$TOP" && "$GILUA" docs/commands.lua "$TMP/place/written")
+for file in gilua.1 gilua.bash-completion _gilua gilua.fish; do
+  difference=$(diff "$TOP/docs/$file" "written/$file" 2>&1)
+  ok $? "docs/$file is what the program says (make docs writes it)" "$difference"
+done
+rm -r written
+
 offers "new takes a CUDA source" "odd name.cu\nout" gilua new o
 offers "in a folder" "src/deep.cu" gilua new src/
 offers "then a name, which is the person's" "" gilua new saxpy.cu ""
@@ -95,6 +104,30 @@ offers "with = in the word, where bash does not part it" "--device=emu" gilua --
 offers "the number of a device, as bash parts it" "0\n1" gilua --device cuda :
 offers "and both" "1" gilua --device = cuda : 1
 offers "a parted device is no command" "check" gilua --device cuda : 0 ch
+
+if command -v fish >/dev/null; then
+  fish_offers() { # fish_offers TEXT WANTED LINE: fish's answers for the end of LINE, one a line
+    is "fish: $1" "$(printf '%b' "$2")" "$(fish --no-config -c 'source $argv[1]
+      complete -C $argv[2] | string replace -r "\t.*" ""' "$TOP/docs/gilua.fish" "$3" 2>&1 | sort)"
+  }
+  fish_offers "a command" "check" "gilua ch"
+  fish_offers "after options and their values, too" "check" "gilua --quiet --seed 3 ch"
+  fish_offers "help takes a command" "check" "gilua help ch"
+  fish_offers "a command takes a problem folder" "kernels/heat/" "gilua tune kernels/"
+  fish_offers "or a run folder" "out/heat-1/\nout/paper-2/" "gilua apply out/"
+  fish_offers "where no folder is one, all are offered" "empty/" "gilua tune e"
+  fish_offers "new takes a CUDA source" "saxpy.cu" "gilua new sa"
+  fish_offers "devices" "cuda\ncuda:0\ncuda:1" "gilua --device c"
+  fish_offers "options that a script lists" "--population" "$GILUA evolve_it.lua --pop"
+  rm -f asked
+  mkdir fish # which goes by the program's name
+  ln -s ../program fish/gilua
+  fish_offers "options that a command lists" "--budget" "./fish/gilua tune --b"
+  fish_offers "a script without gi.cli is not run" "" "./fish/gilua plain.lua --b"
+  is "fish: only the command was asked" "tune --help" "$(cat asked)"
+else
+  echo "ok $((count += 1)) - fish's completion # SKIP fish is not here"
+fi
 
 if ! command -v zsh >/dev/null; then
   echo "ok $((count += 1)) - zsh's completion # SKIP zsh is not here"
