@@ -10,9 +10,10 @@ static void push_box(lua_State *L, BoxLocks box) {
 }
 
 static int enter(lua_State *L) {
-    static const char *const known[] = {"scratch", "gpu", "file_bytes", NULL};
+    static const char *const known[] = {"scratch", "gpu", "programs", "file_bytes", NULL};
     bind_check_options(L, 1, known);
-    BoxOptions o = {.gpu = bind_option_bool(L, 1, "gpu", false)};
+    BoxOptions o = {.gpu = bind_option_bool(L, 1, "gpu", false),
+                    .programs = bind_option_bool(L, 1, "programs", false)};
     const lua_Integer bytes = bind_option_int(L, 1, "file_bytes", 0);
     luaL_argcheck(L, bytes >= 0, 1, "file_bytes is negative");
     o.file_bytes = (uint64_t)bytes;
@@ -32,10 +33,11 @@ static int here(lua_State *L) {
 void bind_box(lua_State *L) {
     static const BindRow rows[] = {
         {"enter_box", enter,
-         "core.farm.enter_box([{scratch, gpu, file_bytes}]) -> { privileges, calls, landlock } | "
-         "nil, message, code",
+         "core.farm.enter_box([{scratch, gpu, programs, file_bytes}]) -> "
+         "{ privileges, calls, landlock } | nil, message, code",
          "From now on this process has no network, starts no programs and writes no files but "
-         "below scratch and, with gpu, to the driver's devices."},
+         "below scratch and, with gpu, to the driver's devices. With programs it may start some, "
+         "which are in the same box."},
         {"box", here, "core.farm.box() -> { privileges, calls, landlock }",
          "What a worker's box can be on this machine; landlock is its version, 0 for none."},
         {NULL, NULL, NULL, NULL}};

@@ -1,5 +1,6 @@
 /* program.c - runs another program to its end, as a shell does: with this one's input and output,
-** and what the terminal or a batch system says to this one is for it too. */
+** and what the terminal or a batch system says to this one is for it too; or apart, in a group of
+** its own, which ends with it, when its time is over, or when this one is interrupted. */
 #include "bind/bind.h"
 
 #include <errno.h>
@@ -7,7 +8,10 @@
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 
 extern char **environ;
 
@@ -34,16 +38,16 @@ static void restore_signals(const struct sigaction before[N_SIGNALS]) {
 }
 
 /* What is ignored only while the program runs it need not ignore itself. */
-static int start(char *const *argv, char *const *env, const struct sigaction before[N_SIGNALS],
-                 pid_t *pid) {
+static int start(char *const *argv, char *const *env, const struct sigaction *before, pid_t *pid) {
     posix_spawnattr_t how;
     sigset_t heard;
     sigemptyset(&heard);
-    for (int i = 0; i < FIRST_PASSED; i++)
+    for (int i = 0; before && i < FIRST_PASSED; i++)
         if (before[i].sa_handler != SIG_IGN) sigaddset(&heard, signals[i]);
     posix_spawnattr_init(&how);
     posix_spawnattr_setsigdefault(&how, &heard);
-    posix_spawnattr_setflags(&how, POSIX_SPAWN_SETSIGDEF);
+    posix_spawnattr_setflags(
+        &how, (short)(POSIX_SPAWN_SETSIGDEF | (before ? 0 : POSIX_SPAWN_SETPGROUP)));
     int problem = posix_spawnp(pid, argv[0], NULL, &how, argv, env);
     posix_spawnattr_destroy(&how);
     return problem;
@@ -63,6 +67,36 @@ static int run(char *const *argv, char *const *env, int *problem) {
         running = 0;
     }
     restore_signals(before);
+    return status;
+}
+
+/* Has it ended, within so many seconds? Its number stays its own until it is reaped. */
+static bool ends_within(pid_t pid, double limit_s) {
+    const struct timespec nap = {0, 10 * 1000 * 1000};
+    struct timespec now, begun;
+    clock_gettime(CLOCK_MONOTONIC, &begun);
+    for (;;) {
+        siginfo_t info = {0};
+        if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid)
+            return true;
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        double s = (double)(now.tv_sec - begun.tv_sec);
+        s += 1e-9 * (double)(now.tv_nsec - begun.tv_nsec);
+        if (bind_interrupted || s > limit_s) return false;
+        nanosleep(&nap, NULL);
+    }
+}
+
+/* The same in a group of its own; *late where its time was over. */
+static int run_apart(char *const *argv, char *const *env, double limit_s, bool *late,
+                     int *problem) {
+    int status = 0;
+    pid_t pid;
+    *problem = start(argv, env, NULL, &pid);
+    if (*problem) return 0;
+    *late = !ends_within(pid, limit_s);
+    kill(-pid, SIGKILL); /* what it left behind, too */
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
     return status;
 }
 
@@ -86,17 +120,33 @@ static char **environment(lua_State *L, const char **set) {
     return env;
 }
 
-static int run_program(lua_State *L) {
-    static const char *const known[] = {"argv", "env", NULL};
-    int problem;
-    bind_check_options(L, 1, known);
+static int not_started(lua_State *L, const char *name, int problem) {
+    gi_err err;
+    gi_fail(&err, "io", "cannot start %s: %s", name, strerror(problem));
+    return bind_failed(L, &err);
+}
+
+static char *const *check_argv(lua_State *L) {
     const char **argv = bind_option_strings(L, 1, "argv");
     luaL_argcheck(L, argv && argv[0], 1, "argv must name a program");
+    return (char *const *)(uintptr_t)argv;
+}
+
+static int run_program(lua_State *L) {
+    static const char *const known[] = {"argv", "env", "limit_s", NULL};
+    int problem;
+    bool late = false;
+    bind_check_options(L, 1, known);
+    char *const *argv = check_argv(L);
     char **env = environment(L, bind_option_strings(L, 1, "env"));
-    int status = run((char *const *)(uintptr_t)argv, env, &problem);
-    if (problem) {
+    double limit_s = bind_option_number(L, 1, "limit_s", 0);
+    int status = limit_s > 0 ? run_apart(argv, env, limit_s, &late, &problem)
+                             : run(argv, env, &problem);
+    if (problem) return not_started(L, argv[0], problem);
+    if (late && bind_interrupted) return bind_interrupt(L);
+    if (late) {
         gi_err err;
-        gi_fail(&err, "io", "cannot start %s: %s", argv[0], strerror(problem));
+        gi_fail(&err, "timeout", "%s did not end within %g seconds", argv[0], limit_s);
         return bind_failed(L, &err);
     }
     lua_pushinteger(L, WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
@@ -105,11 +155,32 @@ static int run_program(lua_State *L) {
     return 2;
 }
 
+static int become(lua_State *L) {
+    static const char *const known[] = {"argv", "env", NULL};
+    bind_check_options(L, 1, known);
+    char *const *argv = check_argv(L);
+    char **env = environment(L, bind_option_strings(L, 1, "env"));
+    execvpe(argv[0], argv, env);
+    return not_started(L, argv[0], errno);
+}
+
+static int end_with_parent(lua_State *L) {
+    lua_pushboolean(L, prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() > 1);
+    return 1;
+}
+
 void bind_program(lua_State *L) {
     static const BindRow rows[] = {
         {"run", run_program,
-         "core.system.run{argv=, env=} -> status, signal | nil, message, code",
-         "Runs a program to its end with this one's input and output; env holds NAME=VALUE."},
+         "core.system.run{argv=, env=, limit_s=} -> status, signal | nil, message, code",
+         "Runs a program to its end with this one's input and output; env holds NAME=VALUE. With "
+         "limit_s in a process group of its own, which is ended with it, after so many seconds "
+         "(\"timeout\") or by the interrupt key."},
+        {"become", become, "core.system.become{argv=, env=} -> nil, message, code",
+         "Runs a program in the place of this one. Returns where it cannot be started."},
+        {"end_with_parent", end_with_parent, "core.system.end_with_parent() -> boolean",
+         "From now on this process is killed when the one that started it ends; false where that "
+         "cannot be, or it has ended."},
         {NULL, NULL, NULL, NULL}};
     bind_rows(L, "system.", rows);
 }

@@ -66,7 +66,7 @@ static bool allow_gpu(int rules, unsigned rights) {
     return done;
 }
 
-static bool shut_files(const char *folder, bool gpu, gi_err *err) {
+static bool shut_files(const char *folder, const BoxOptions *o, gi_err *err) {
     const unsigned scratch = LANDLOCK_WRITE_FILE | LANDLOCK_REMOVE_DIR | LANDLOCK_REMOVE_FILE |
                              LANDLOCK_MAKE_DIR | LANDLOCK_MAKE_REG | LANDLOCK_REFER |
                              LANDLOCK_TRUNCATE;
@@ -74,7 +74,8 @@ static bool shut_files(const char *folder, bool gpu, gi_err *err) {
     const int rules = landlock_rules(LANDLOCK_CHANGE, true);
     bool done = rules >= 0 && landlock_allow(rules, "/dev/null", device);
     if (folder) done = done && landlock_allow(rules, folder, scratch);
-    if (gpu) done = done && allow_gpu(rules, device);
+    if (o->gpu) done = done && allow_gpu(rules, device);
+    if (o->programs) done = done && landlock_allow(rules, "/", LANDLOCK_EXECUTE);
     if (done) done = landlock_enter(rules);
     else if (rules >= 0) close(rules);
     return done || gi_fail(err, "io", "Landlock refuses: %s", strerror(errno));
@@ -111,6 +112,9 @@ static const char *const refused[] = {
     "setgroups", "capset",
 };
 /* clang-format on */
+
+/* Programs of its own. They stay in its group (setsid, setpgid), to be ended with it. */
+static const char *const starters[] = {"execve", "execveat", "fork", "vfork"};
 
 /* A driver's own sockets: nobody is at their other end unless an MPS server is. */
 static const char *const drivers[] = {"bind", "listen", "accept", "accept4", "setpriority"};
@@ -167,13 +171,14 @@ static int refuse(scmp_filter_ctx filter, const char *name, unsigned n,
     return seccomp_rule_add_array(filter, SCMP_ACT_ERRNO(EPERM), number, n, when);
 }
 
-static int refuse_calls(scmp_filter_ctx filter, bool gpu) {
+static int refuse_calls(scmp_filter_ctx filter, const BoxOptions *o) {
     int result = 0;
     for (size_t i = 0; i < LENGTH(refused) && result == 0; i++) {
         const char *name = refused[i];
         if (TRACED && strcmp(name, "ptrace") == 0) continue;
-        if (gpu && is_one_of(name, drivers, LENGTH(drivers))) continue;
-        if (gpu && has_mps() && strcmp(name, "connect") == 0) continue;
+        if (o->gpu && is_one_of(name, drivers, LENGTH(drivers))) continue;
+        if (o->gpu && has_mps() && strcmp(name, "connect") == 0) continue;
+        if (o->programs && is_one_of(name, starters, LENGTH(starters))) continue;
         result = refuse(filter, name, 0, NULL);
     }
     return result;
@@ -186,12 +191,25 @@ static int refuse_arguments(scmp_filter_ctx filter, const Condition *list, size_
     return result;
 }
 
-/* Threads, but no processes; signals to itself alone. */
-static int refuse_company(scmp_filter_ctx filter) {
+/* Processes of other kinds than programs are: in namespaces of their own, or somebody else's. */
+static int refuse_namespaces(scmp_filter_ctx filter) {
+    static const uint64_t flags[] = {CLONE_NEWNS,   CLONE_NEWCGROUP, CLONE_NEWUTS, CLONE_NEWIPC,
+                                     CLONE_NEWUSER, CLONE_NEWPID,    CLONE_NEWNET, CLONE_PARENT};
+    int result = 0;
+    for (size_t i = 0; i < LENGTH(flags) && result == 0; i++) {
+        const struct scmp_arg_cmp has = {0, SCMP_CMP_MASKED_EQ, flags[i], flags[i]};
+        result = refuse(filter, "clone", 1, &has);
+    }
+    return result;
+}
+
+/* Threads, but no processes unless it may start programs; signals to itself alone. */
+static int refuse_company(scmp_filter_ctx filter, bool programs) {
     const struct scmp_arg_cmp process = {0, SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0},
                               other = {0, SCMP_CMP_NE, (uint64_t)getpid(), 0};
     int result = 0;
-    if (!TRACED) result = refuse(filter, "clone", 1, &process);
+    if (programs) result = refuse_namespaces(filter);
+    else if (!TRACED) result = refuse(filter, "clone", 1, &process);
     if (result == 0) result = refuse(filter, "kill", 1, &other);
     if (result == 0) result = refuse(filter, "tgkill", 1, &other);
     if (result == 0) /* its flags lie in memory: the C library falls back on clone */
@@ -218,15 +236,16 @@ static int set_attributes(scmp_filter_ctx filter) {
     return result;
 }
 
-static bool shut_calls(bool gpu, gi_err *err) {
+static bool shut_calls(const BoxOptions *o, gi_err *err) {
     scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
     int result = filter ? set_attributes(filter) : -ENOMEM;
-    if (result == 0) result = refuse_calls(filter, gpu);
+    if (result == 0) result = refuse_calls(filter, o);
     if (result == 0) result = refuse_arguments(filter, refused_if, LENGTH(refused_if));
     if (result == 0)
-        result = gpu ? refuse_arguments(filter, gpu_refused_if, LENGTH(gpu_refused_if))
+        result = o->gpu
+                     ? refuse_arguments(filter, gpu_refused_if, LENGTH(gpu_refused_if))
                      : refuse_arguments(filter, emulator_refused_if, LENGTH(emulator_refused_if));
-    if (result == 0) result = refuse_company(filter);
+    if (result == 0) result = refuse_company(filter, o->programs);
     if (result == 0) result = refuse_what_is_newer(filter);
     if (result == 0) result = seccomp_load(filter);
     if (filter) seccomp_release(filter);
@@ -255,10 +274,11 @@ static void limit_files(uint64_t bytes) {
 }
 
 /* The driver keeps what it compiles below the user's home, unless it is told where: here. */
-static char *own_folder(const char *scratch) {
+static char *own_folder(const BoxOptions *o) {
     gi_buf path = {0};
-    if (scratch == NULL) return NULL;
-    gi_buf_addf(&path, "%s/%d", scratch, (int)getpid());
+    if (o->scratch == NULL) return NULL;
+    gi_buf_adds(&path, o->scratch);
+    if (!o->programs) gi_buf_addf(&path, "/%d", (int)getpid());
     mkdir(path.data, 0700);
     setenv("TMPDIR", path.data, 1);
     setenv("CUDA_CACHE_PATH", path.data, 1);
@@ -268,13 +288,13 @@ static char *own_folder(const char *scratch) {
 bool box_enter(const BoxOptions *o, BoxLocks *out, gi_err *err) {
     gi_err why = {0};
     BoxLocks box = {.landlock = landlock_version()};
-    char *folder = own_folder(o->scratch);
+    char *folder = own_folder(o);
     if (o->gpu) make_gpu_files();
     limit_files(o->file_bytes);
     box.privileges = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
-    if (box.landlock && !shut_files(folder, o->gpu, &why)) box.landlock = 0;
+    if (box.landlock && !shut_files(folder, o, &why)) box.landlock = 0;
     free(folder);
-    box.calls = shut_calls(o->gpu, &why);
+    box.calls = shut_calls(o, &why);
     *out = box;
     return why.message[0] == '\0' || gi_fail(err, "io", "%s", why.message);
 }

@@ -101,6 +101,9 @@ typedef struct BoxOptions {
                           * nothing may be written at all */
     bool gpu;            /* it will open device cuda */
     uint64_t file_bytes; /* the most that a file may grow to, shared arrays too; 0: no limit */
+    bool programs;       /* it will start programs: compilers, and what they make of a stranger's
+                          * source. They are in the same box, and scratch itself is where they may
+                          * write */
 } BoxOptions;
 
 typedef struct BoxLocks {

@@ -21,6 +21,7 @@ story() { # story NAME SIZE ARGUMENT…: what people do with a file
   out=$("$GILUA" new "$@" 2>&1)
   ok $? "$name: new" "$out"
   like "$name: it runs" "$name/ is ready" "$out"
+  [ "$name" = shared ] && like "$name: nothing of the host's was run" "has a main: with --run it is" "$out"
   [ "$size" = - ] || small "$name" "$size"
   out=$("$GILUA" check "$name" --jobs 1 2>&1)
   ok $? "$name: check finds nothing wrong" "$out"

@@ -61,4 +61,16 @@ function M.given(o, work)
   return status
 end
 
+--- Takes what stands behind `--` off the command line.
+---@return string[]? words; nil where there is no `--`
+function M.behind_dashes()
+  for i, word in ipairs(arg) do
+    if word == "--" then
+      local words = table.move(arg, i + 1, #arg, 1, {})
+      for k = #arg, i, -1 do arg[k] = nil end -- luacheck: globals arg
+      return words
+    end
+  end
+end
+
 return M

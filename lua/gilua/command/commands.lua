@@ -9,10 +9,13 @@ local gi = require "gilua"
 local improve = require "gilua.command.improve"
 local meant = require "gilua.command.meant"
 local past = require "gilua.command.past"
+local ownprogram = require "gilua.new.ownprogram"
 local program = require "gilua.command.run"
 local winner = require "gilua.command.winner"
 
 local M = {}
+
+local RUN_S = 60 -- that a program of `gilua new --run` may run
 
 -- By name; each returns an exit status, nil for success.
 local COMMANDS = {
@@ -46,6 +49,44 @@ local function recordings_among(o)
   return paths, folder
 end
 
+-- The program of a file is built, run and recorded; false, and said, where that comes to nothing.
+local function recorded_of(o, folder)
+  local scratch <close> = gi.tempfolder.new()
+  local rec, why = ownprogram.record(o.file, scratch.path, { arguments = o.arguments,
+    seconds = o.seconds, include = o.include, define = o.define, say = function(...)
+      answer.say(o, ...)
+    end })
+  if rec then
+    local made, refusal = gi.attempt(gi.recordedproblem.write, { rec }, folder,
+      setmetatable({ source = o.file }, { __index = o }))
+    if made then return true end
+    if not ends.is_refusal(refusal) then error(refusal, 0) end
+    why = tostring(refusal)
+  end
+  answer.say(o, "%s is not recorded, so that its data are guessed: %s", o.file, why)
+  return false
+end
+
+-- Opening a file runs nothing: its program is run where that is asked for.
+local function guessed(o, folder)
+  local runs, guesses = gi.newproblem.write(o.file, folder, o)
+  if guesses > 0 and not o.run and not o.guess and ownprogram.is(o.file) then
+    answer.say(o, "%s has a main: with --run it is built and run in a box, and what it gives its "
+      .. "kernels is recorded, not guessed", o.file)
+  end
+  return runs
+end
+
+local function check_run(o)
+  if o.run and o.guess then
+    ends.with(ends.STATUS.usage, "--run and --guess say two things: give one of them")
+  elseif not o.run and (o.arguments or o.seconds) then
+    ends.with(ends.STATUS.usage, "%s for the program that --run runs: add that, or leave it out",
+      o.arguments and "What stands behind -- is" or "--seconds is")
+  end
+  o.seconds = o.seconds or RUN_S
+end
+
 local function new_of(o)
   if gi.recordedproblem.is(o.file) then
     local paths, folder = recordings_among(o)
@@ -54,10 +95,14 @@ local function new_of(o)
   if #(o.folder or {}) > 1 then
     ends.with(ends.STATUS.usage, "unexpected argument '%s' (--help lists the options)", o.folder[2])
   end
-  return gi.newproblem.write(o.file, o.folder and o.folder[1] or o.out, o)
+  local folder = o.folder and o.folder[1] or o.out or o.file:match "([^/]+)$":gsub("%.%w+$", "")
+  if not o.run then return guessed(o, folder) end
+  gi.newproblem.check_free(folder, o.file)
+  return recorded_of(o, folder) or guessed(o, folder)
 end
 
 function COMMANDS.new()
+  local arguments = answer.behind_dashes()
   for i, word in ipairs(arg) do
     if word == "-o" then arg[i] = "--out" end -- luacheck: globals arg
   end
@@ -76,7 +121,13 @@ function COMMANDS.new()
     { name = "include", type = "string", doc = "folders of headers, with commas between" },
     { name = "define", type = "string", doc = "macros, with commas between: DIM=3,FAST" },
     { name = "megabytes", default = 4, min = 1, doc = "of source that it may read" },
+    { name = "run", default = false, doc = "of a file with a main: build and run it in a box, and "
+      .. "record it; its arguments stand behind --" },
+    { name = "seconds", type = "integer", min = 1, doc = "that it may run (60)" },
+    { name = "guess", default = false, doc = "of a file with a main: guess; no word of --run" },
   }
+  o.arguments = arguments
+  check_run(o)
   gi.headers.most_bytes = o.megabytes * 1000000
   return status_of(new_of(o))
 end

@@ -2,6 +2,7 @@
 --- built by its own makefile; gilua's library takes the place of its CUDA run-time library.
 --- `gilua record` does the same and keeps what the program asked of its GPU.
 
+local answer = require "gilua.command.answer"
 local core = require "gilua.core"
 local elf = require "gilua.base.elf"
 local ends = require "gilua.base.ends"
@@ -10,32 +11,18 @@ local gi = require "gilua"
 local json = require "gilua.base.json"
 local lfs = require "lfs"
 local printable = require "gilua.base.printable"
+local programhost = require "gilua.farm.programhost"
 local programrun = require "gilua.report.programrun"
 local recording = require "gilua.problem.recording"
 local settings = require "gilua.base.settings"
 local tempfolder = require "gilua.base.tempfolder"
 local textfile = require "gilua.base.textfile"
 
-local LIBRARY = "libcudart.so.13"
-local BUILD = "NVCC_APPEND_FLAGS='-cudart shared -gencode arch=compute_90,code=compute_90 "
-  .. "-lineinfo' make"
+local BUILD = ("NVCC_APPEND_FLAGS='%s' make"):format(programhost.NVCC_FLAGS)
 local CHECKS = { "races", "global-races", "uninit", "leaks" }
 
 --------------------------------------------------------------------------------------------------
 -- The command line
-
--- Takes what stands behind `--` off the command line: the program and its arguments.
-local function take_program()
-  local program
-  for i, word in ipairs(arg) do
-    if word == "--" then
-      program = table.move(arg, i + 1, #arg, 1, {})
-      for k = #arg, i, -1 do arg[k] = nil end -- luacheck: globals arg
-      break
-    end
-  end
-  return program or {}
-end
 
 local function checks_of(text)
   local on = {}
@@ -59,7 +46,7 @@ local DOC = {
 }
 
 local function options(command)
-  local program = take_program()
+  local program = answer.behind_dashes() or {}
   for i, word in ipairs(arg) do
     if word == "-o" then arg[i] = "--out" end -- luacheck: globals arg
   end
@@ -114,13 +101,6 @@ local function path_of(name)
   end
 end
 
-local function wants_runtime(found)
-  for _, name in ipairs(found.needed) do
-    local version = name:match "^libcudart%.so%.?(%d*)"
-    if version then return name, version end
-  end
-end
-
 -- NVIDIA's libraries bring machine code of their own, which the virtual GPU cannot run.
 local CLOSED = { "cublas", "cudnn", "cufft", "curand", "cusolver", "cusparse", "nccl", "npp",
   "nvjpeg", "cutensor" }
@@ -138,13 +118,18 @@ local function tell_closed(name, found)
     table.concat(list, ", "))))
 end
 
+local function model_of(name)
+  return programhost.model(name)
+    or ends.with(ends.STATUS.usage, "--gpu %s: no such model is known", name)
+end
+
 -- Ends with a sentence where the library could not take the CUDA library's place.
 local function check_program(name)
   local path = path_of(name)
   if not path then fail("there is no program %s", name) end
   local found = elf.read(path)
   if not found then return { needed = {} } end -- a script; what it starts is looked at by nobody
-  local library, version = wants_runtime(found)
+  local library, version = programhost.wants_runtime(found)
   if found.cuda and not library then
     fail("%s has CUDA's run-time library linked in, and nothing can take its place; build it with "
       .. "a shared one:\n  %s", name, BUILD)
@@ -155,55 +140,6 @@ local function check_program(name)
   end
   tell_closed(name, found)
   return found
-end
-
---------------------------------------------------------------------------------------------------
--- The library
-
--- Its folder: beside lua/ in the build tree and the portable folder, in lib/gilua where installed.
-local function library_folder()
-  local places = { core.home .. "/lib", core.home .. "/../../lib/gilua" }
-  for _, folder in ipairs(places) do
-    if lfs.attributes(folder .. "/" .. LIBRARY) then return folder end
-  end
-  fail("the library %s is neither in %s nor in %s: `make` builds it", LIBRARY, places[1], places[2])
-end
-
-local function model_of(name)
-  local found, model = pcall(require, "gilua.base.gpu." .. name)
-  if not found then ends.with(ends.STATUS.usage, "--gpu %s: no such model is known", name) end
-  return model
-end
-
-local function write_config(folder, o, model)
-  -- Which bytes were written is no part of what launches are compared by.
-  local lines = { "gpu " .. model.name, "repeats.skip " .. (o.checks.uninit and 0 or 1),
-    ("patience %d"):format(o.patience) }
-  for _, field in ipairs(settings.keys(model)) do
-    if field ~= "name" then
-      lines[#lines + 1] = ("model.%s %.17g"):format(field, model[field])
-    end
-  end
-  if o.recording then lines[#lines + 1] = "record " .. o.recording end
-  for check in pairs(o.checks) do lines[#lines + 1] = ("check.%s 1"):format(check) end
-  if o.threads then lines[#lines + 1] = ("threads %d"):format(o.threads) end
-  if o.repeats then lines[#lines + 1] = ("repeats.most %d"):format(o.repeats) end
-  textfile.write(folder .. "/config", table.concat(lines, "\n") .. "\n")
-end
-
-local function with(name, value, separator)
-  local old = os.getenv(name)
-  return ("%s=%s%s"):format(name, value, old and old ~= "" and separator .. old or "")
-end
-
--- A folder that is built into the program (DT_RPATH) comes before LD_LIBRARY_PATH; a library that
--- is loaded first comes before all.
-local function environment(folder, library, found)
-  local env = { "GILUA_RUN=" .. folder, with("LD_LIBRARY_PATH", library, ":") }
-  if found.rpath and not found.runpath then
-    env[3] = with("LD_PRELOAD", library .. "/" .. LIBRARY, " ")
-  end
-  return env
 end
 
 --------------------------------------------------------------------------------------------------
@@ -224,14 +160,14 @@ local function told_of(o)
 end
 
 local function run(o)
-  local found, library, model = check_program(o.program[1]), library_folder(), model_of(o.gpu)
+  local found, model = check_program(o.program[1]), model_of(o.gpu)
   local folder <close> = tempfolder.new()
-  write_config(folder.path, o, model)
+  programhost.write_config(folder.path, o, model)
   local status, signal = core.system.run { argv = o.program,
-    env = environment(folder.path, library, found) }
+    env = programhost.environment(folder.path, found) }
   if not status then fail("%s", signal) end
   local all = programrun.read(folder.path)
-  if all.processes == 0 and #found.needed > 0 and wants_runtime(found) then
+  if all.processes == 0 and #found.needed > 0 and programhost.wants_runtime(found) then
     io.stderr:write "gilua: the program called nothing of CUDA\n"
   elseif all.processes > 0 and not o.quiet then
     io.stderr:write(table.concat(programrun.lines(all, model), "\n"), "\n")

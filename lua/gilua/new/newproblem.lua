@@ -269,6 +269,7 @@ end
 ---@param o { kernel?: string, template?: string, include?: string, define?: string,
 ---  quiet?: boolean }
 ---@return boolean runs whether the kernel ran as described
+---@return integer guesses that are marked in what was written
 function M.write(path, folder, o)
   local function say(...)
     if not o.quiet then printable.print((...):format(select(2, ...))) end
@@ -300,13 +301,13 @@ function M.write(path, folder, o)
     say("%s/problem.lua is written, but as guessed the kernel does not run:\n  %s", folder,
       taken.trouble)
     say("Change its lines marked GUESS (%d), then: gilua check %s", n, folder)
-    return false
+    return false, n
   end
   local marked = n == 0 and "" or (", with %d guess%s to look at in its problem.lua"):format(
     n, n > 1 and "es" or "")
   if taken.doubt then say("Its data want a hand: %s", taken.doubt) end
   say("%s/ is ready%s. Next: gilua check %s, or gilua evolve %s", folder, marked, folder, folder)
-  return true
+  return true, n
 end
 
 return M

@@ -1,0 +1,85 @@
+--- boxedprogram: runs a stranger's program, or his makefile, in the box of workers: it reads files,
+--- writes below one scratch folder, has no network and signals nobody. docs/security.md has all of
+--- it. What it starts is in the same box, and ends with it.
+
+local core = require "gilua.core"
+local printable = require "gilua.base.printable"
+
+local M = {}
+
+local MOST_BYTES = 4 << 30 -- of memory of one of its processes, and of a file
+-- What gilua itself does in that process: this file's become.
+local HERE = ([[require(%q).become(arg[1], table.move(arg, 2, #arg, 1, {}))]]):format(...)
+-- $1: kilobytes of memory; $2: seconds of a processor; $3: the folder; $4: what it prints.
+local SHELL = [[ulimit -d "$1"; ulimit -t "$2"; ulimit -c 0; cd "$3" || exit; log=$4; shift 4
+exec "$@" >"$log" 2>&1 </dev/null]]
+
+--- Why programs cannot be shut in on this machine; nil where they can, or GILUA_BOX is off.
+---@return string?
+function M.missing()
+  local box = core.farm.box()
+  if os.getenv "GILUA_BOX" == "off" or box.calls and box.landlock > 0 then return nil end
+  return ("this machine cannot shut a program in (its kernel has no %s)"):format(
+    box.calls and "Landlock" or "seccomp")
+end
+
+--- In the process that becomes the program.
+---@param scratch string
+---@param words string[] the program
+function M.become(scratch, words)
+  core.system.end_with_parent()
+  if os.getenv "GILUA_BOX" ~= "off" then
+    local box, why = core.farm.enter_box { scratch = scratch, programs = true,
+      file_bytes = MOST_BYTES }
+    if not box then error(why, 0) end
+  end
+  local _, why = core.system.become { argv = words, env = { "TMPDIR=" .. scratch,
+    "HOME=" .. scratch } }
+  error(why, 0)
+end
+
+---@class BoxedEnd how a program ended
+---@field status? integer
+---@field why? string why it came to no end, or to a bad one
+---@field text string what it printed
+
+local function text_of(path)
+  local f <close> = io.open(path, "rb")
+  return f and f:read(1 << 20) or ""
+end
+
+--- Runs a program to its end.
+---@param words string[] it and its arguments
+---@param o { scratch: string, folder: string, limit_s: number, env?: string[] } folder: where it
+---  begins; env: NAME=VALUE
+---@return BoxedEnd
+function M.run(words, o)
+  local path = o.scratch .. "/log"
+  local seconds = math.ceil(o.limit_s) * core.system.cores()
+  local argv = { core.system.program(), "-e", HERE, "-", o.scratch, "sh", "-c", SHELL, "sh",
+    tostring(MOST_BYTES // 1024), tostring(seconds), o.folder, path }
+  table.move(words, 1, #words, #argv + 1, argv)
+  local status, signal, code = core.system.run { argv = argv, env = o.env, limit_s = o.limit_s }
+  local ended = { status = status, text = text_of(path) }
+  if not status and code == "timeout" then
+    ended.why = ("%s did not end within %g seconds"):format(words[1], o.limit_s)
+  elseif not status then
+    ended.why = signal
+  elseif signal then
+    ended.why = ("%s was ended by signal %d"):format(words[1], signal)
+  elseif status ~= 0 then
+    ended.why = ("%s ended with status %d"):format(words[1], status)
+  end
+  return ended
+end
+
+--- The last line that a program printed, fit to be shown; "" where there is none.
+---@param text string
+---@return string
+function M.last_line(text)
+  local last = ""
+  for line in text:gmatch "[^\r\n]+" do last = line:find "%S" and line or last end
+  return printable.text(last:match "^%s*(.-)%s*$")
+end
+
+return M

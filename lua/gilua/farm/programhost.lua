@@ -1,0 +1,86 @@
+--- programhost: what a whole CUDA program needs to run on gilua's own CUDA library: the library's
+--- folder, what the library is told, and the program's environment.
+
+local core = require "gilua.core"
+local fail = require "gilua.base.fail"
+local lfs = require "lfs"
+local settings = require "gilua.base.settings"
+local textfile = require "gilua.base.textfile"
+
+local LIBRARY = "libcudart.so.13"
+
+local M = {
+  -- of nvcc, for a program that the library can run
+  NVCC_FLAGS = "-cudart shared -gencode arch=compute_90,code=compute_90 -lineinfo",
+}
+
+-- Its folder: beside lua/ in the build tree and the portable folder, in lib/gilua where installed.
+local function library_folder()
+  local places = { core.home .. "/lib", core.home .. "/../../lib/gilua" }
+  for _, folder in ipairs(places) do
+    if lfs.attributes(folder .. "/" .. LIBRARY) then return folder end
+  end
+  fail("the library %s is neither in %s nor in %s: `make` builds it", LIBRARY, places[1], places[2])
+end
+
+--- The model of a GPU by its name; nil where none is known.
+---@param name string
+---@return table?
+function M.model(name)
+  local found, model = pcall(require, "gilua.base.gpu." .. name)
+  return found and model or nil
+end
+
+--- The CUDA library that a program loads, and its version.
+---@param found table of gilua.base.elf
+---@return string? name
+---@return string? version
+function M.wants_runtime(found)
+  for _, name in ipairs(found.needed) do
+    local version = name:match "^libcudart%.so%.?(%d*)"
+    if version then return name, version end
+  end
+end
+
+--- Writes what the library is told.
+---@param folder string in which it also leaves what it found
+---@param o { checks?: table<string, boolean>, patience?: integer, recording?: string,
+---  threads?: integer, repeats?: integer }
+---@param model table
+function M.write_config(folder, o, model)
+  local checks = o.checks or {}
+  -- Which bytes were written is no part of what launches are compared by.
+  local lines = { "gpu " .. model.name, "repeats.skip " .. (checks.uninit and 0 or 1),
+    ("patience %d"):format(o.patience or 0) }
+  for _, field in ipairs(settings.keys(model)) do
+    if field ~= "name" then
+      lines[#lines + 1] = ("model.%s %.17g"):format(field, model[field])
+    end
+  end
+  if o.recording then lines[#lines + 1] = "record " .. o.recording end
+  for check in pairs(checks) do lines[#lines + 1] = ("check.%s 1"):format(check) end
+  if o.threads then lines[#lines + 1] = ("threads %d"):format(o.threads) end
+  if o.repeats then lines[#lines + 1] = ("repeats.most %d"):format(o.repeats) end
+  textfile.write(folder .. "/config", table.concat(lines, "\n") .. "\n")
+end
+
+local function with(name, value, separator)
+  local old = os.getenv(name)
+  return ("%s=%s%s"):format(name, value, old and old ~= "" and separator .. old or "")
+end
+
+--- The environment of a program. A folder that is built into it (DT_RPATH) comes before
+--- LD_LIBRARY_PATH; a library that is loaded first comes before all.
+---@param folder string of write_config
+---@param found table of gilua.base.elf
+---@return string[] NAME=VALUE
+function M.environment(folder, found)
+  local library = library_folder()
+  local env = { "GILUA_RUN=" .. folder, with("LD_LIBRARY_PATH", library, ":") }
+  if found.rpath and not found.runpath then
+    env[3] = with("LD_PRELOAD", library .. "/" .. LIBRARY, " ")
+  end
+  return env
+end
+
+return M

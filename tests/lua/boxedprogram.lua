@@ -1,0 +1,77 @@
+-- boxedprogram: a stranger's program in the box: what it may do, what it may not, and its end.
+
+package.path = "tests/lua/?.lua;" .. package.path
+local boxedprogram = require "gilua.farm.boxedprogram"
+local core = require "gilua.core"
+local tap = require "tap"
+
+if boxedprogram.missing() then
+  print("ok 1 - a box # SKIP " .. boxedprogram.missing())
+  print "1..1"
+  return
+end
+
+local function shell(folder, script, limit_s)
+  return boxedprogram.run({ "sh", "-c", script }, { scratch = folder, folder = folder,
+    limit_s = limit_s or 60 })
+end
+
+local function exists(path)
+  local f <close> = io.open(path)
+  return f ~= nil
+end
+
+tap.case("what it may and may not do", function()
+  local folder, outside = tap.folder(), tap.folder()
+  local out = shell(folder, ([[
+    say() { if eval "$2" 2>/dev/null; then echo "$1 yes"; else echo "$1 no"; fi; }
+    say write 'echo x >new'
+    say programs 'ls / >/dev/null'
+    say pipe 'echo x | cat >piped'
+    say temporary 'mktemp >/dev/null'
+    say read 'cat /etc/passwd >/dev/null'
+    say outside 'echo x >%s/new'
+    say home 'echo x >"$HOME/.kept"'
+    say mode 'chmod 777 %s'
+    say link 'ln -s /etc linked'
+    say namespace 'unshare -U true'
+    say group 'setsid true'
+    say signal 'kill -0 %d'
+    say typed 'read x']]):format(outside, outside, core.system.pid()))
+  tap.is(out.text:gsub("\n", " "), "write yes programs yes pipe yes temporary yes read yes "
+    .. "outside no home yes mode no link no namespace no group no signal no typed no ",
+    "its own folder, programs, and nothing else")
+  tap.is(out.why, nil, "it came to its end")
+  tap.ok(not exists(outside .. "/new"), "nothing is outside")
+  tap.ok(exists(folder .. "/.kept"), "its home is its folder")
+end)
+
+tap.case("no network", function()
+  local folder = tap.folder()
+  local out = boxedprogram.run({ core.system.program(), "-e",
+    [[print(require "socket".bind("127.0.0.1", 0))]] },
+    { scratch = folder, folder = folder, limit_s = 60 })
+  tap.has(out.text, "not permitted", "not even a socket")
+end)
+
+tap.case("how it ends", function()
+  local folder = tap.folder()
+  tap.is(shell(folder, "exit 3").why, "sh ended with status 3", "by itself")
+  tap.is(shell(folder, "kill -9 $$").why, "sh was ended by signal 9", "by a signal")
+  local late = shell(folder, "(sleep 100 & echo $! >child); sleep 100", 0.3)
+  tap.is(late.why, "sh did not end within 0.3 seconds", "when its time is over")
+  local child = tap.read(folder .. "/child"):match "%d+"
+  local begun = core.system.seconds()
+  local function lives()
+    local f <close> = io.open("/proc/" .. child .. "/stat")
+    return f and not f:read "a":find "%) [ZX]"
+  end
+  while lives() and core.system.seconds() < begun + 20 do end
+  tap.ok(not lives(), "and what it started ends with it")
+  tap.is(boxedprogram.run({ "./nothing" }, { scratch = folder, folder = folder, limit_s = 9 })
+    .status, 127, "what is not there")
+  tap.is(boxedprogram.last_line(shell(folder, "echo one; printf '\\033[2Jtwo\\n\\n'").text),
+    "\\x1b[2Jtwo", "the last line, fit to be shown")
+end)
+
+tap.done()
