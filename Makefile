@@ -11,6 +11,7 @@ PREFIX   ?= /usr/local
 DESTDIR  ?=
 BUILD    ?= build
 SANITIZE ?=
+SHARED   ?=
 WERROR   ?=
 V        ?=
 ifeq ($(origin CC),default)
@@ -18,7 +19,8 @@ CC := cc
 endif
 
 VERSION := $(shell sed -n 's/.*GILUA_VERSION "\(.*\)"/\1/p' src/base/version.h)
-PACKAGE := gilua-$(VERSION)-linux-x86_64
+MACHINE := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
+PACKAGE := gilua-$(VERSION)-linux-$(MACHINE)
 
 # --- configuration: cc without sanitizers builds in build/, anything else in a folder below it
 comma   := ,
@@ -47,8 +49,10 @@ flags    := -std=c11 -D_GNU_SOURCE $(if $(EDIT),-DGILUA_EDIT) -Isrc $(headers) $
 room_emu   := -O3
 room_array := -O3
 
-# $(call archive,z): the static library's path where there is one, else -lz
-archive   = $(or $(filter /%,$(shell $(CC) -print-file-name=lib$1.a 2>/dev/null)),-l$1)
+# $(call archive,z): the static library's path where there is one, else -lz; with SHARED=1 always -lz,
+# as distributions want it.
+static    = $(or $(filter /%,$(shell $(CC) -print-file-name=lib$1.a 2>/dev/null)),-l$1)
+archive   = $(if $(SHARED),-l$1,$(call static,$1))
 lua_lib  := $(call archive,lua5.4)
 libs     := $(foreach lib,lua5.4-filesystem lua5.4-socket nifti2 znz png16 z ffi seccomp sqlite3,$(call archive,$(lib)))
 edit_all := $(foreach lib,edit bsd md tinfo,$(call archive,$(lib)))
@@ -57,8 +61,10 @@ edit_lib := $(if $(EDIT),$(if $(filter -l%,$(edit_all)),-ledit,$(edit_all)))
 link     := -pthread $(sanitize) $(LDFLAGS)
 lua_all  := -Wl,-E -Wl,--whole-archive $(lua_lib) -Wl,--no-whole-archive
 system   := -lm -ldl
-# What src/runtime unpacks device code with, and src/record its chunks.
-unpack   := $(call archive,zstd) $(call archive,lz4)
+# What src/runtime unpacks device code with, and src/record its chunks. In the CUDA library, which other
+# people's programs load, they are always its own.
+unpack   := $(call static,zstd) $(call static,lz4)
+archives  = $(filter /%,$(lua_lib) $(libs) $(unpack) $(edit_lib)) /usr/include/xxhash.h
 
 # --- files
 sources    := $(wildcard src/*/*.c)
@@ -206,7 +212,7 @@ share := lua experiments kernels data docs
 
 portable: all
 	$(call say,PACK    portable/$(PACKAGE))
-	$Q./.ci/portable $O/gilua $O/libcudart.so.13 portable/$(PACKAGE) $(share)
+	$QARCHIVES="$(archives)" ./.ci/portable $O/gilua $O/libcudart.so.13 portable/$(PACKAGE) $(share)
 
 # The pages that are written from the code.
 docs: all
@@ -256,6 +262,7 @@ help:
 	@echo "SANITIZE=address,undefined                 with sanitizers, in a folder of its own"
 	@echo "WERROR=1        a warning is an error       V=1              show the commands"
 	@echo "EDIT=           a prompt without line editing: no libedit in the program"
+	@echo "SHARED=1        with the system's shared libraries, not their archives"
 	@echo "BUILD=DIR       another folder for objects  PROVEFLAGS=-v    options for prove"
 
 -include $(objects:.o=.d) $(c_tests:=.d)

@@ -20,11 +20,20 @@ typedef struct Search {
     gi_buf refused; /* what the loader said of the first file that is there and was not taken */
 } Search;
 
+/* NVIDIA's and Debian's names of this processor. */
+#if defined(__aarch64__)
+#define TARGET "sbsa-linux"
+#define TRIPLET "aarch64-linux-gnu"
+#else
+#define TARGET "x86_64-linux"
+#define TRIPLET "x86_64-linux-gnu"
+#endif
+
 static const char *const subfolders[] = {
     "",
     "/lib64",
     "/lib",
-    "/targets/x86_64-linux/lib",
+    "/targets/" TARGET "/lib",
     "/nvidia/cuda_nvrtc/lib",
     "/nvidia/nvjitlink/lib",
     "/nvidia/cu13/lib",
@@ -37,7 +46,7 @@ static const char *const usual_places[] = {
     "/usr/local/cuda",
     "/usr/local/cuda-*",
     "/opt/cuda*",
-    "/usr/lib/x86_64-linux-gnu",
+    "/usr/lib/" TRIPLET,
     "/usr/lib/cuda",
     "/usr/local/lib/python3*/dist-packages",
     "/usr/local/lib/python3*/site-packages",
@@ -91,8 +100,15 @@ static bool search_variable(Search *s, const char *name, const char *below) {
     return ok;
 }
 
+/* Does pip install into a folder of this name? */
+static bool is_packages(const char *folder) {
+    const char *name = strrchr(folder, '/');
+    return name && (strcmp(name, "/site-packages") == 0 || strcmp(name, "/dist-packages") == 0);
+}
+
 /* deps/nvrtc beside the program, or beside one of the three folders above it (test programs lie
-** deeper in the build tree than ./gilua does). */
+** deeper in the build tree than ./gilua does). A wheel has the program in site-packages/gilua, so
+** that what pip installed with it lies in the folder above. */
 static bool search_beside_program(Search *s) {
     char folder[PATH_MAX + 16];
     ssize_t len = readlink("/proc/self/exe", folder, PATH_MAX - 1);
@@ -105,6 +121,7 @@ static bool search_beside_program(Search *s) {
         if (up == 0) look_at(s, folder);
         if (search_folder(s, folder)) return true;
         *slash = '\0';
+        if (up == 1 && is_packages(folder) && search_folder(s, folder)) return true;
     }
     return false;
 }

@@ -13,8 +13,9 @@ typedef struct Wanted {
 } Wanted;
 
 /* Tries every file of that name below $CUDA_HOME, $CUDA_PATH, deps/nvrtc beside the program (from
-** `make deps`), an active virtual environment, /usr/local/cuda*, Debian's and pip's places and the
-** loader's path, until one loads. False with "nolib" and all places looked at. */
+** `make deps`), the site-packages that the program itself lies in, an active virtual environment,
+** /usr/local/cuda*, Debian's and pip's places and the loader's path, until one loads. False with
+** "nolib" and all places looked at. */
 bool place_find(const Wanted *wanted, void *context, gi_err *err);
 
 /* The addresses of functions, in the order of their names; the first that is missing, or NULL. */

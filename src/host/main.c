@@ -357,6 +357,21 @@ static const char *find_home(lua_State *L) {
     return NULL;
 }
 
+/* An experiment that comes with gilua is found where gilua is installed, unless there is one of
+** that name here. Kept in the registry as long as the state, because argv points to it. */
+static char *find_experiment(lua_State *L, char *word) {
+    static const char folder[] = "experiments/";
+    if (strncmp(word, folder, sizeof folder - 1) != 0 || access(word, F_OK) == 0) return word;
+    luaL_requiref(L, "gilua.core", bind_open, 0);
+    lua_getfield(L, -1, "home");
+    const char *path = lua_pushfstring(L, "%s/%s", lua_tostring(L, -1), word);
+    const bool there = access(path, R_OK) == 0;
+    if (there) luaL_ref(L, LUA_REGISTRYINDEX);
+    else lua_pop(L, 1); /* path */
+    lua_pop(L, 2);      /* home, core */
+    return there ? (char *)(uintptr_t)path : word;
+}
+
 static void set_search_path(lua_State *L, const char *home) {
     lua_getglobal(L, "package");
     lua_getfield(L, -1, "path");
@@ -529,6 +544,8 @@ static int protected_main(lua_State *L) {
     if (a.bad) return refuse_usage(L, "option '%s': %s", a.bad, a.why);
     luaL_openlibs(L);
     open_gilua(L, call->argv, a.script);
+    if (a.script < call->argc)
+        call->argv[a.script] = find_experiment(L, call->argv[a.script]);
     push_arg_table(L, call->argv, call->argc, a.script);
     call->ok = run_args(L, call->argc, call->argv, &a);
     return 0;
