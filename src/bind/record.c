@@ -8,6 +8,8 @@
 
 #define CLASS "gilua.recording"
 
+enum { MOST_BYTES = 1 << 28 }; /* of a blob that nobody says a size of */
+
 static Recording *check_recording(lua_State *L) {
     Recording *r = *(Recording **)luaL_checkudata(L, 1, CLASS);
     luaL_argcheck(L, r, 1, "the recording is closed");
@@ -44,15 +46,28 @@ static int is_whole(lua_State *L) {
 static int blob(lua_State *L) {
     const Recording *r = check_recording(L);
     const char *name = luaL_checkstring(L, 2);
+    lua_Integer most = luaL_optinteger(L, 3, MOST_BYTES);
     uint64_t bytes;
     gi_err err;
     if (!recording_size(r, name, &bytes)) {
         gi_fail(&err, "format", "the recording has no blob '%.40s'", name);
         return bind_failed(L, &err);
     }
+    if (most < 0 || bytes > (uint64_t)most) {
+        gi_fail(&err, "format", "blob %.40s of it has %llu bytes, more than belong there", name,
+                (unsigned long long)bytes);
+        return bind_failed(L, &err);
+    }
     void *data = lua_newuserdatauv(L, (size_t)bytes + 1, 0);
     if (!recording_read(r, name, data, (size_t)bytes, &err)) return bind_failed(L, &err);
     lua_pushlstring(L, data, (size_t)bytes);
+    return 1;
+}
+
+static int check(lua_State *L) {
+    gi_err err;
+    if (!replay_check(check_recording(L), &err)) return bind_failed(L, &err);
+    lua_pushboolean(L, true);
     return 1;
 }
 
@@ -159,7 +174,8 @@ static void push_replayed(lua_State *L, const ReplayResult *r, const ReplayOptio
 static int replay(lua_State *L) {
     static const char *const known[] = {"code",        "partial",     "variables",
                                         "budget",      "backwards",   "count_uninitialised",
-                                        "check_races", "benign_races", NULL};
+                                        "check_races", "benign_races",
+                                        "memory_bytes", NULL};
     static const char *const benign[] = {"warn", "refuse", NULL};
     const Recording *r = check_recording(L);
     EmuModel model = {0};
@@ -175,6 +191,7 @@ static int replay(lua_State *L) {
     o.backwards = bind_option_bool(L, 3, "backwards", false);
     o.refuse_benign_races = bind_option_enum(L, 3, "benign_races", benign, 0) == 1;
     o.budget = (uint64_t)bind_option_int(L, 3, "budget", 0);
+    o.memory_bytes = (uint64_t)bind_option_int(L, 3, "memory_bytes", 0);
     o.count_uninitialised = bind_option_bool(L, 3, "count_uninitialised", false);
     o.check_races = read_races(L, 3);
     ReplayResult result;
@@ -197,15 +214,18 @@ void bind_record(lua_State *L) {
          "What happened, a line each (docs/recording.md)."},
         {"is_whole", is_whole, "r:is_whole() -> boolean",
          "Did the program come to its end? Else the recording is of what it did until it died."},
-        {"blob", blob, "r:blob(name) -> string | nil, message, code",
-         "The bytes of that name, held against it."},
+        {"blob", blob, "r:blob(name [, most]) -> string | nil, message, code",
+         "The bytes of that name, held against it; more than `most` (2^28) are not unpacked."},
+        {"check", check, "r:check() -> true | nil, message, code",
+         "Is each of its lines one that a recorder writes, of data that it has? Nothing is run."},
         {"size", size, "r:size(name) -> integer|nil", "How many those are; nil: there are none."},
         {"replay", replay,
          "r:replay(model [, options]) -> { status, ticks, ns, warp_instructions, kernels, reads, "
          "warnings, variables, message?, event? } | nil, message, code",
          "Runs it again on the virtual GPU that the model describes. options: code = { [N] = PTX } "
          "in the place of modules, partial (what that has no kernel for runs as recorded), budget "
-         "(warp instructions of all launches), backwards (of each the last block begins first), "
+         "(warp instructions of all launches), memory_bytes (that it may take), backwards (of each "
+         "the last block begins first), "
          "count_uninitialised, check_races (\"none\", \"shared\", \"global\"), benign_races "
          "(\"warn\", \"refuse\"), variables = { NAME = bytes | true } of other code: what they "
          "begin with; variables of the result: what they held in the end. reads: what the host "

@@ -224,7 +224,25 @@ uint64_t emu_map(Emu *e, void *data, size_t size_bytes, bool read_only, const ch
     return alloc_new(e, (Alloc){.data = data, .size = size_bytes, .read_only = read_only}, label);
 }
 
+void emu_memory_limit(Emu *e, uint64_t bytes) {
+    e->memory_limit = bytes;
+}
+
+bool emu_take(Emu *e, uint64_t bytes, const char *what, gi_err *err) {
+    uint64_t limit = e->memory_limit;
+    if (limit > 0 && (e->memory_taken > limit || bytes > limit - e->memory_taken))
+        return gi_fail(err, "nomem", "with %s of %llu bytes more than %.3g GB of memory are taken",
+                       what, (unsigned long long)bytes, (double)limit / 1e9);
+    e->memory_taken += bytes;
+    return true;
+}
+
+void emu_give(Emu *e, uint64_t bytes) {
+    e->memory_taken -= bytes < e->memory_taken ? bytes : e->memory_taken;
+}
+
 uint64_t emu_alloc(Emu *e, size_t size_bytes, const char *label, gi_err *err) {
+    if (!emu_take(e, size_bytes, label ? label : "a buffer", err)) return 0;
     uint8_t *data = size_bytes <= OFFSET_MASK ? pages_new(size_bytes) : NULL;
     if (data == NULL) {
         gi_fail(err, "nomem", "no memory for '%s' of %zu bytes", label ? label : "buffer",

@@ -284,6 +284,7 @@ struct Emu {
     uint64_t workspace;             /* of cooperative launches; 0: none yet */
     uint64_t heap_limit, heap_used; /* bytes: library.c */
     uint64_t heap_moves;
+    uint64_t memory_limit, memory_taken; /* bytes; 0: no limit */
     Window *window; /* HOST_IDS of them */
     int *met;       /* cost model: rows that the last launch touched */
     int n_met, cap_met;

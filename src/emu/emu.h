@@ -110,6 +110,13 @@ void emu_unmap(Emu *e, uint64_t address);
 ** (vectors are aligned) goes by the address. */
 bool emu_map_at(Emu *e, uint64_t address, void *data, size_t size_bytes, bool read_only,
                 const char *label, gi_err *err);
+/* How many bytes of this machine's memory allocations, variables of modules and what the caller
+** takes may have together; "nomem" for what would have more. No limit unless this is called. What
+** is freed still counts. */
+void emu_memory_limit(Emu *e, uint64_t bytes);
+/* Counts memory of the caller's own; and no longer. */
+bool emu_take(Emu *e, uint64_t bytes, const char *what, gi_err *err);
+void emu_give(Emu *e, uint64_t bytes);
 /* Memory of the emulator's own, all zeros; 0 and "nomem" where there is none. */
 uint64_t emu_alloc(Emu *e, size_t size_bytes, const char *label, gi_err *err);
 /* Ends an allocation or a mapping, by its address. who: for later messages, such as "cudaFree at

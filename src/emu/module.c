@@ -120,6 +120,7 @@ static bool make_var(EmuModule *m, ModuleVar *mv, const EmuLink *what, gi_err *e
     const PtxVar *v = mv->var;
     if (!is_memory(v) || v->is_extern) return true;
     if (is_managed(v) && what->managed) return place_managed(m, mv, what, err);
+    if (!emu_take(m->emu, v->size, v->name, err)) return false;
     mv->data = calloc(1, v->size ? (size_t)v->size : 1);
     if (mv->data == NULL)
         return gi_fail(err, "nomem", "no memory for variable %s of %llu bytes", v->name,

@@ -114,11 +114,19 @@ static void on_asked(int number) {
     bind_asked = 1;
 }
 
+/* What waits meanwhile (for somebody at the other end of a pipe, say) does so no longer: no
+** SA_RESTART. The handler before. */
+static void (*handle(int number, void (*handler)(int)))(int) {
+    struct sigaction before, a = {.sa_handler = handler};
+    sigemptyset(&a.sa_mask);
+    return sigaction(number, &a, &before) == 0 ? before.sa_handler : SIG_ERR;
+}
+
 static void catch_signals(bool catch) {
-    signal(SIGINT, catch ? on_stop : holds_on ? SIG_IGN : SIG_DFL);
+    handle(SIGINT, catch ? on_stop : holds_on ? SIG_IGN : SIG_DFL);
     static const int others[] = {SIGTERM, SIGHUP, SIGPIPE};
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
-        if (signal(others[i], catch ? on_stop : SIG_DFL) == SIG_IGN) signal(others[i], SIG_IGN);
+        if (handle(others[i], catch ? on_stop : SIG_DFL) == SIG_IGN) handle(others[i], SIG_IGN);
 }
 
 /* The status of a refusal: the field of that name, where the error object has one. */

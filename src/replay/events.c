@@ -30,6 +30,8 @@ static uint64_t digits(Line *l) {
     char *end;
     skip_blank(l);
     bool is_number = l->at < l->end && *l->at >= '0' && *l->at <= '9';
+    if (is_number && *l->at == '0' && l->at + 1 < l->end && l->at[1] >= '0' && l->at[1] <= '9')
+        is_number = false; /* which C takes for octal */
     uint64_t v = is_number ? strtoull(l->at, &end, 0) : 0;
     if (!is_number || end > l->end) return l->ok = false, 0;
     l->at = end;
@@ -144,6 +146,19 @@ static void read_copy(Line *l, Event *e) {
     extent(l, e);
 }
 
+/* Nanoseconds, finite and from 0: they are added up. */
+static void time_taken(Line *l) {
+    int len;
+    char *end;
+    const char *first = word(l, &len);
+    double ns = strtod(first, &end);
+    if (end != first + len || !(ns >= 0 && ns < 1e18)) l->ok = false;
+}
+
+static bool are_digits(const char *hex, size_t n) {
+    return n % 2 == 0 && strspn(hex, "0123456789abcdef") >= n;
+}
+
 static void read_launch(Line *l, Event *e) {
     int len;
     read_module(l, e);
@@ -151,9 +166,10 @@ static void read_launch(Line *l, Event *e) {
     three(l, e->block);
     e->shared = number(l);
     e->cooperative = number(l) != 0;
-    word(l, &len); /* what it took */
+    time_taken(l);
     e->hex = word(l, &len);
     e->hex_len = len == 1 && *e->hex == '-' ? 0 : (size_t)len;
+    if (!are_digits(e->hex, e->hex_len)) l->ok = false;
 }
 
 bool event_read(const char *line, const char *end, Event *out) {

@@ -13,6 +13,8 @@
 #include "replay/events.h"
 
 #define MOST_BYTES ((uint64_t)1 << 40) /* of one allocation or copy */
+#define MOST_MOVED ((uint64_t)1 << 38) /* bytes of all copies and fills: a minute or two of them */
+#define MOST_CODE ((uint64_t)1 << 28)  /* bytes of a module */
 
 typedef struct Loaded {
     EmuModule *recorded, *used; /* used: other code in its place, or the same */
@@ -28,10 +30,10 @@ typedef struct Variable { /* that the program names */
 typedef struct Array {
     uint8_t *data; /* NULL: gone */
     uint64_t row, rows, slices;
-} Array;
+} Array; /* of row * rows * slices bytes */
 
 typedef struct Host { /* memory that the host had too */
-    uint64_t address;
+    uint64_t address, bytes;
     void *data;
 } Host;
 
@@ -56,6 +58,7 @@ typedef struct Run {
     Texture *textures;
     int n_textures, cap_textures;
     int cap_kernels, cap_reads;
+    uint64_t moved; /* bytes of copies and fills so far */
     int line; /* of the event at hand */
     bool ended; /* by what a kernel did */
 } Run;
@@ -65,18 +68,40 @@ static bool damaged(const Run *run, const char *what) {
                    run->line, what);
 }
 
+/* --- what it takes --- */
+
+static bool no_room(const Run *run, const gi_err *why) {
+    return gi_fail(run->err, "nomem", "event %d of the recording cannot be replayed: %s", run->line,
+                   why->message);
+}
+
+static bool make_room(Run *run, uint64_t bytes) {
+    gi_err why;
+    return emu_take(run->emu, bytes, "memory", &why) || no_room(run, &why);
+}
+
+/* Counts what an event costs that no launch counts. */
+static bool work(Run *run, uint64_t bytes) {
+    run->moved += bytes < MOST_MOVED ? bytes : MOST_MOVED;
+    return run->moved <= MOST_MOVED ||
+           damaged(run, "up to it more is copied and filled than a replay may");
+}
+
 /* --- data --- */
 
 static char *name_of(const Event *e) {
     return gi_strndup(e->name, (size_t)e->name_len);
 }
 
-/* A blob's bytes, zero-ended; NULL with err filled. */
-static void *blob_of(const Run *run, const Event *e, uint64_t *bytes) {
+/* A blob's bytes, at most so many, zero-ended; NULL with err filled. What a blob says of its own
+** size is no reason to make room for it. */
+static void *blob_of(const Run *run, const Event *e, uint64_t most, uint64_t *bytes) {
     char *name = name_of(e);
     void *data = NULL;
-    if (!recording_size(run->recording, name, bytes) || *bytes > MOST_BYTES)
+    if (!recording_size(run->recording, name, bytes))
         damaged(run, "its data are not there");
+    else if (*bytes > most)
+        damaged(run, "its data have another size");
     else if ((data = calloc(1, (size_t)*bytes + 1)) == NULL)
         gi_fail(run->err, "nomem", "no memory for %llu bytes of the recording",
                 (unsigned long long)*bytes);
@@ -130,6 +155,15 @@ static uint8_t *row_of(uint8_t *first, const Place *p, uint64_t y, uint64_t z) {
     return first + (z * p->rows + y) * p->row;
 }
 
+static uint64_t volume(const Event *e) {
+    return e->width * e->height * e->depth;
+}
+
+/* What moving it costs: its rows, too, which may all lie at one place. */
+static bool moves(Run *run, const Event *e) {
+    return work(run, volume(e) + 64 * e->height * e->depth);
+}
+
 static bool is_nothing(const Event *e) {
     return e->width == 0 || e->height == 0 || e->depth == 0;
 }
@@ -144,7 +178,7 @@ static void wrote(Run *run, const Place *p, const Event *e) {
 
 static bool load_module(Run *run, const Event *e) {
     uint64_t bytes;
-    char *ptx = blob_of(run, e, &bytes);
+    char *ptx = blob_of(run, e, MOST_CODE, &bytes);
     if (ptx == NULL) return false;
     EmuModule *m = emu_load(run->emu, ptx, (size_t)bytes, run->err);
     free(ptx);
@@ -169,9 +203,12 @@ static bool add_variable(Run *run, const Event *e) {
 static bool make_memory(Run *run, const Event *e) {
     static uint8_t stand_in;
     if (e->bytes > MOST_BYTES) return damaged(run, "its size is impossible");
-    if (e->is_device)
-        return emu_alloc(run->emu, (size_t)e->bytes, "recorded memory", run->err) == e->address ||
-               damaged(run, "the memory is not where it was");
+    if (e->is_device) {
+        gi_err why;
+        uint64_t at = emu_alloc(run->emu, (size_t)e->bytes, "recorded memory", &why);
+        return at == 0 ? no_room(run, &why)
+                       : at == e->address || damaged(run, "the memory is not where it was");
+    }
     return emu_map_at(run->emu, e->address, &stand_in, 1, true, "recorded memory", run->err) &&
            emu_release(run->emu, e->address, NULL, run->err);
 }
@@ -239,12 +276,13 @@ static void hold_variables(Run *run) {
 
 static bool begin_memory(Run *run, const Event *e) {
     if (e->is_device) return true;
+    if (!make_room(run, e->bytes)) return false;
     void *data = calloc(1, e->bytes ? (size_t)e->bytes : 1);
     if (data == NULL)
         return gi_fail(run->err, "nomem", "no memory for %llu bytes of the recording",
                        (unsigned long long)e->bytes);
     gi_grow(run->hosts, run->n_hosts, run->cap_hosts);
-    run->hosts[run->n_hosts++] = (Host){e->address, data};
+    run->hosts[run->n_hosts++] = (Host){e->address, e->bytes, data};
     return emu_map_at(run->emu, e->address, data, (size_t)e->bytes, false, "recorded memory",
                       run->err);
 }
@@ -254,6 +292,7 @@ static bool end_memory(Run *run, const Event *e) {
     for (int i = 0; i < run->n_hosts; i++)
         if (run->hosts[i].address == e->address) {
             emu_unmap(run->emu, e->address);
+            emu_give(run->emu, run->hosts[i].bytes);
             free(run->hosts[i].data);
             run->hosts[i] = run->hosts[--run->n_hosts];
             break;
@@ -270,6 +309,7 @@ static bool begin_array(Run *run, const Event *e) {
     Event whole = {.width = a.row, .height = a.rows, .depth = a.slices};
     if (e->number != run->n_arrays || e->size[0] >= MOST_BYTES || !is_small(&whole))
         return damaged(run, "the array is impossible");
+    if (!make_room(run, a.row * a.rows * a.slices)) return false;
     a.data = calloc(1, (size_t)(a.row * a.rows * a.slices) + 1);
     if (a.data == NULL) return gi_fail(run->err, "nomem", "no memory for an array");
     gi_grow(run->arrays, run->n_arrays, run->cap_arrays);
@@ -279,23 +319,31 @@ static bool begin_array(Run *run, const Event *e) {
 
 static bool end_array(Run *run, const Event *e) {
     Array *a = array_at(run, e->number);
-    if (a) free(a->data), a->data = NULL;
+    if (a == NULL) return true;
+    emu_give(run->emu, a->row * a->rows * a->slices);
+    free(a->data), a->data = NULL;
     return true;
 }
 
+/* A whole number from 0 to most; -1 where the line has another. */
+static int64_t whole(const Event *e, const char *key, int index, double most) {
+    double v = event_value(e->rest, key, index);
+    return v >= 0 && v <= most ? (int64_t)v : -1;
+}
+
 static EmuTexture texture_of(const Event *e) {
-    EmuTexture t = {.kind = (EmuTexKind)event_value(e->rest, "kind", 0),
-                    .format = (EmuTexFormat)event_value(e->rest, "format", 0),
-                    .channels = (int)event_value(e->rest, "channels", 0),
-                    .dims = (int)event_value(e->rest, "dims", 0),
-                    .layers = (int64_t)event_value(e->rest, "layers", 0),
-                    .pitch_bytes = (int64_t)event_value(e->rest, "pitch", 0),
+    EmuTexture t = {.kind = (EmuTexKind)whole(e, "kind", 0, EMU_TEX_ARRAY),
+                    .format = (EmuTexFormat)whole(e, "format", 0, EMU_TEX_F32),
+                    .channels = (int)whole(e, "channels", 0, 4),
+                    .dims = (int)whole(e, "dims", 0, 3),
+                    .layers = whole(e, "layers", 0, INT32_MAX),
+                    .pitch_bytes = whole(e, "pitch", 0, INT32_MAX),
                     .linear_filter = event_value(e->rest, "linear", 0) != 0,
                     .normalized_coords = event_value(e->rest, "normalized_coords", 0) != 0,
                     .normalized_read = event_value(e->rest, "normalized_read", 0) != 0};
     for (int i = 0; i < 3; i++) {
-        t.size[i] = (int64_t)event_value(e->rest, "size", i);
-        t.address[i] = (EmuTexAddress)event_value(e->rest, "address", i);
+        t.size[i] = whole(e, "size", i, INT32_MAX);
+        t.address[i] = (EmuTexAddress)whole(e, "address", i, EMU_TEX_BORDER);
     }
     for (int i = 0; i < 4; i++) t.border[i] = (float)event_value(e->rest, "border", i);
     return t;
@@ -303,7 +351,7 @@ static EmuTexture texture_of(const Event *e) {
 
 /* Bytes that a texture reads, at least. */
 static uint64_t texture_bytes(const EmuTexture *t) {
-    static const uint64_t sizes[] = {1, 1, 2, 2, 4, 4, 2, 4};
+    static const uint64_t sizes[] = {1, 1, 2, 2, 4, 4, 2, 4}; /* of 2^40 texels at most */
     uint64_t texels = (uint64_t)t->size[0], rows = (uint64_t)t->size[1];
     uint64_t slices = t->layers ? (uint64_t)t->layers : (uint64_t)t->size[2];
     uint64_t row = texels * sizes[t->format] * (uint64_t)t->channels;
@@ -311,13 +359,20 @@ static uint64_t texture_bytes(const EmuTexture *t) {
     return row * rows * slices;
 }
 
+/* Are its words a recorder's, and its texels so few that their bytes are a number? */
+static bool is_known(const EmuTexture *t) {
+    bool known = (int)t->kind >= 0 && (int)t->format >= 0 && t->channels > 0 && t->dims > 0 &&
+                 t->layers >= 0 && t->pitch_bytes >= 0;
+    for (int i = 0; i < 3; i++) known = known && t->size[i] >= 0 && (int)t->address[i] >= 0;
+    uint64_t deep = (uint64_t)(t->layers ? t->layers : t->size[2]);
+    return known && is_product((uint64_t)t->size[0], (uint64_t)t->size[1], deep);
+}
+
 static bool begin_texture(Run *run, const Event *e) {
     EmuTexture t = texture_of(e);
     const Array *a = array_at(run, e->number);
     gi_err why = {0};
-    bool known = t.format <= EMU_TEX_F32 && t.channels > 0 && t.channels <= 4 && t.size[0] >= 0 &&
-                 t.size[1] >= 0 && t.size[2] >= 0 && t.layers >= 0 && t.pitch_bytes >= 0;
-    if (!known) return damaged(run, "the texture is impossible");
+    if (!is_known(&t)) return damaged(run, "the texture is impossible");
     uint64_t bytes = texture_bytes(&t);
     if (e->number >= 0) t.data = a && bytes <= a->row * a->rows * a->slices ? a->data : NULL;
     else t.data = emu_bytes(run->emu, e->bytes, (size_t)bytes, &why);
@@ -344,9 +399,10 @@ static bool end_texture(Run *run, const Event *e) {
 static bool write_rows(Run *run, const Event *e) {
     uint64_t bytes;
     if (is_nothing(e)) return true;
-    uint8_t *to = first_byte(run, &e->to, e), *data = to ? blob_of(run, e, &bytes) : NULL;
+    uint8_t *to = first_byte(run, &e->to, e);
+    uint8_t *data = to && moves(run, e) ? blob_of(run, e, volume(e), &bytes) : NULL;
     if (data == NULL) return false;
-    bool fits = bytes == e->width * e->height * e->depth;
+    bool fits = bytes == volume(e);
     for (uint64_t z = 0; fits && z < e->depth; z++)
         for (uint64_t y = 0; y < e->height; y++)
             memcpy(row_of(to, &e->to, y, z), data + (z * e->height + y) * e->width,
@@ -356,13 +412,22 @@ static bool write_rows(Run *run, const Event *e) {
     return fits || damaged(run, "its data have another size");
 }
 
+/* Whole elements; what is behind them stays. */
+static void fill_row(uint8_t *row, const Event *e) {
+    uint64_t size = e->width / e->element * e->element;
+    if (size == 0) return;
+    memcpy(row, &e->value, e->element);
+    for (uint64_t done = e->element; done < size; done *= 2)
+        memcpy(row + done, row, (size_t)(done < size - done ? done : size - done));
+}
+
 static bool set_rows(Run *run, const Event *e) {
     if (is_nothing(e)) return true;
     uint8_t *to = first_byte(run, &e->to, e);
+    if (to && !moves(run, e)) return false;
     for (uint64_t z = 0; to && z < e->depth; z++)
         for (uint64_t y = 0; y < e->height; y++)
-            for (uint64_t x = 0; x + e->element <= e->width; x += e->element)
-                memcpy(row_of(to, &e->to, y, z) + x, &e->value, e->element);
+            fill_row(row_of(to, &e->to, y, z), e);
     if (to) wrote(run, &e->to, e);
     return to != NULL;
 }
@@ -370,6 +435,7 @@ static bool set_rows(Run *run, const Event *e) {
 static bool copy_rows(Run *run, const Event *e) {
     if (is_nothing(e)) return true;
     uint8_t *to = first_byte(run, &e->to, e), *from = to ? first_byte(run, &e->from, e) : NULL;
+    if (from && !moves(run, e)) return false;
     for (uint64_t z = 0; from && z < e->depth; z++)
         for (uint64_t y = 0; y < e->height; y++)
             memmove(row_of(to, &e->to, y, z), row_of(from, &e->from, y, z), (size_t)e->width);
@@ -381,8 +447,8 @@ static bool read_rows(Run *run, const Event *e) {
     ReplayRead read = {.size = 0};
     if (is_nothing(e)) return true;
     uint8_t *from = first_byte(run, &e->to, e);
-    if (from == NULL) return false;
-    read.size = (size_t)(e->width * e->height * e->depth);
+    if (from == NULL || !moves(run, e) || !make_room(run, volume(e))) return false;
+    read.size = (size_t)volume(e);
     uint8_t *bytes = malloc(read.size);
     if (bytes == NULL) return gi_fail(run->err, "nomem", "no memory for %zu bytes", read.size);
     for (uint64_t z = 0; z < e->depth; z++)
@@ -540,6 +606,12 @@ static bool run_event(Run *run, const Event *e) {
     }
 }
 
+static bool interrupted(Run *run) {
+    run->ended = true;
+    run->out->status = EMU_ABORTED;
+    return true;
+}
+
 static bool each_event(Run *run, bool (*f)(Run *run, const Event *e)) {
     size_t len;
     const char *at = recording_events(run->recording, &len), *end = at + len;
@@ -550,6 +622,10 @@ static bool each_event(Run *run, bool (*f)(Run *run, const Event *e)) {
         if (line_end == NULL) line_end = end;
         run->line++;
         if (!event_read(at, line_end, &e)) return damaged(run, "it is not understood");
+        if (run->options->interrupt && *run->options->interrupt) return interrupted(run);
+        /* lists that some events are looked up in */
+        if (!work(run, 16 + (uint64_t)(run->n_hosts + run->n_textures + run->n_variables)))
+            return false;
         if (!f(run, &e)) return false;
         at = line_end < end ? line_end + 1 : end;
     }
@@ -570,10 +646,38 @@ static void release(Run *run) {
     free(run->textures);
 }
 
+/* Has the recording as many bytes as the line speaks of? */
+static bool has_data(const Recording *r, const Event *e) {
+    uint64_t bytes;
+    char name[RECORD_NAME] = "";
+    if ((e->kind != EVENT_WRITE && e->kind != EVENT_READ) || is_nothing(e)) return true;
+    if (e->name_len != RECORD_NAME - 1 || !is_small(e)) return false;
+    memcpy(name, e->name, RECORD_NAME - 1);
+    return recording_size(r, name, &bytes) && bytes == volume(e);
+}
+
+bool replay_check(const Recording *r, gi_err *err) {
+    size_t len;
+    const char *at = recording_events(r, &len), *end = at + len;
+    for (int line = 1; at < end; line++) {
+        Event e;
+        const char *line_end = memchr(at, '\n', (size_t)(end - at));
+        if (line_end == NULL) line_end = end;
+        if (!event_read(at, line_end, &e))
+            return gi_fail(err, "format", "event %d of the recording is not understood", line);
+        if (!has_data(r, &e))
+            return gi_fail(err, "format",
+                           "event %d of the recording speaks of data that are not there", line);
+        at = line_end < end ? line_end + 1 : end;
+    }
+    return true;
+}
+
 bool replay_run(const Recording *r, const ReplayOptions *options, ReplayResult *out, gi_err *err) {
     ReplayResult result = {.status = EMU_OK};
     Run run = {.recording = r, .options = options, .out = &result, .err = err};
     run.emu = emu_new(options->model);
+    emu_memory_limit(run.emu, options->memory_bytes);
     bool ok = each_event(&run, prepare_event) && replace_code(&run);
     if (ok) set_variables(&run);
     ok = ok && each_event(&run, run_event);

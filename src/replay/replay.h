@@ -33,6 +33,7 @@ typedef struct ReplayOptions {
     int n_variables;
     uint64_t budget;          /* warp instructions of all launches together; 0: the emulator's for
                                  each */
+    uint64_t memory_bytes;    /* that all it asks for may take together; 0: no limit */
     bool count_uninitialised; /* as of EmuLaunch … */
     EmuRaces check_races;
     bool refuse_benign_races, backwards;
@@ -71,6 +72,10 @@ typedef struct ReplayResult {
     int n_held;
     EmuFindings warnings; /* of the first launch that has any */
 } ReplayResult;
+
+/* Is each of its lines one that a recorder writes, of data that are there? Nothing is taken or run:
+** what is wrong otherwise only a replay finds. */
+bool replay_check(const Recording *r, gi_err *err);
 
 /* False where the recording cannot be replayed ("format": it is damaged, or has what is not known
 ** here; "compile": code that does not load, or lacks a kernel that is launched; "nomem"). What

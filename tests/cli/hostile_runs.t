@@ -64,5 +64,19 @@ is "control characters do not come to the terminal" 0 \
   "$({ "$GILUA" log bad; "$GILUA" show bad 3; "$GILUA" rescore bad ticks.lua; } 2>&1 | grep -c $'\e')"
 mkdir problem && mkfifo problem/problem.lua
 attacked "a problem that is a pipe" "problem/problem.lua is a named pipe, not a file" "check problem" "evolve problem"
+mkfifo pipe.lua
+fresh
+attacked "a formula that is a pipe" "pipe.lua is a named pipe" "rescore bad pipe.lua"
+# gilua waits for who will never write: asked to end, it does
+mkfifo waits
+"$GILUA" -e 'print "waits" io.stdout:flush() io.open "waits"' >said.txt 2>&1 &
+waiting=$!
+for _ in $(seq 400); do grep -q waits said.txt && break; sleep 0.05; done
+sleep 0.2
+kill -TERM $waiting
+for _ in $(seq 400); do kill -0 $waiting 2>/dev/null || break; sleep 0.05; done
+kill -9 $waiting 2>/dev/null
+wait $waiting 2>/dev/null
+is "SIGTERM ends who opens a pipe" 143 $?
 is "nothing ran" "" "$(find . -name ran -o -name all)"
 finish

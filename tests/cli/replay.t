@@ -45,6 +45,9 @@ end }
 LUA
 like "operators from a file" "^own selection of 16$" "$("$GILUA" replay quick --scheme scheme.lua)"
 echo 'return { selekt = 1 }' >wrong.lua
+mkfifo pipe.lua
+fails "one that is a pipe is not waited for" "pipe.lua is a named pipe" \
+  timeout 60 "$GILUA" replay quick --scheme pipe.lua
 fails "a misspelt one gets a suggestion" "unknown option 'selekt'; did you mean 'select'" \
   "$GILUA" replay quick --scheme wrong.lua
 # set WORDS…: what a simulation with these settings says

@@ -46,14 +46,35 @@ int main(int argc, char **argv)
 }
 ]]
 
+-- The source's code; that of the last source is kept.
+local code, code_of
+local function compiled(source)
+  if code_of ~= source then
+    local options = { "-I" .. gi.home .. "/lua/gilua/include" }
+    code = assert(gi.compile(source, { target = "compute_90", options = options }))
+    code_of = source
+  end
+  return code
+end
+
 local ENTRIES = { scale = "_Z5scalePfPKfi", lower = "_Z5lowerPfPii", touch = "_Z5touchPi" }
 local CONSTANT, FIRST, STEP = 0x800000000000, 0x810000000000, 1 << 40
 
-local function chunk(kind, bytes)
-  local name = core.system.hash128(bytes)
+--- A chunk of a recording.
+---@param kind integer
+---@param bytes string
+---@param lie? { flags?: integer, bytes?: integer, stored?: integer, hash?: string } of itself
+---@return string
+---@return string name of its bytes
+function M.chunk(kind, bytes, lie)
+  lie = lie or {}
+  local name = lie.hash or core.system.hash128(bytes)
   local hash = name:gsub("%x%x", function(hex) return string.char(tonumber(hex, 16)) end)
-  return string.pack("<I4I4I8I8", kind, 0, #bytes, #bytes) .. hash .. bytes, name
+  return string.pack("<I4I4I8I8", kind, lie.flags or 0, lie.stored or #bytes, lie.bytes or #bytes)
+    .. hash .. bytes, name
 end
+
+local chunk = M.chunk
 
 -- A file that grows: blobs are kept as they come, events in the end.
 local function new_tape()
@@ -87,14 +108,12 @@ end
 
 --- A recording of the program with n numbers.
 ---@param n integer
----@param options? { source?: string, wrong?: boolean } other kernels than M.SOURCE's; an answer
----  that they do not give
+---@param options? { source?: string, wrong?: boolean, spoil?: fun(tape: table) } other kernels than
+---  M.SOURCE's; an answer that they do not give; what is changed of its lines and parts in the end
 ---@return string bytes of the file
 function M.recording(n, options)
   local o, tape = options or {}, new_tape()
-  local device_code = (o.source or M.SOURCE):gsub("\nint main.*", "\n")
-  local ptx = assert(gi.compile(device_code,
-    { target = "compute_90", options = { "-I" .. gi.home .. "/lua/gilua/include" } }))
+  local ptx = compiled((o.source or M.SOURCE):gsub("\nint main.*", "\n") .. "")
   local x_at, y_at, left_at = FIRST, FIRST + STEP, FIRST + 2 * STEP
   local function launch(kernel, ns, arguments)
     tape.event("launch 0 %s %d,1,1 64,1,1 0 0 %d %s", ENTRIES[kernel], (n + 63) // 64, ns,
@@ -132,6 +151,7 @@ function M.recording(n, options)
   until left == 0
   y[1] = o.wrong and 77 or y[1]
   copy("read", y_at, floats(y))
+  if o.spoil then o.spoil(tape) end
   return tape.text()
 end
 

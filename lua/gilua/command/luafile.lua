@@ -1,11 +1,13 @@
 -- luafile: what a Lua file returns that a command was given: a formula, a scheme.
 
 local fail = require "gilua.base.fail"
+local textfile = require "gilua.base.textfile"
 
 local M = {}
 
 local function value_of(path)
-  local chunk, why = loadfile(path)
+  local text = textfile.read(path, "it"):gsub("^#[^\n]*", "") -- as Lua skips it
+  local chunk, why = load(text, "@" .. path, "t")
   if not chunk then fail("%s", why) end
   return chunk()
 end

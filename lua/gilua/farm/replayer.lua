@@ -6,6 +6,7 @@
 -- it went then, so that each piece must agree in its turn.
 
 local core = require "gilua.core"
+local fail = require "gilua.base.fail"
 local recording = require "gilua.problem.recording"
 local runner = require "gilua.farm.runner"
 local tolerance = require "gilua.problem.tolerance"
@@ -85,7 +86,7 @@ function M:replay(ptx, options)
   for module in pairs(self.modules) do options.code[module] = text end
   local r, message, kind = self.recording:replay(options)
   if r then return r end
-  if kind ~= "compile" then error(message, 0) end
+  if kind ~= "compile" then fail("%s: %s", self.recording.path, message) end
   return nil, message, message:find "^kernel " and "launch_error" or "compile_error"
 end
 
@@ -104,7 +105,7 @@ end
 
 local function compared(self, read, answer)
   local limits = self.problem.tolerance
-  local expected = read.same and read.bytes or self.recording:blob(answer.blob)
+  local expected = read.same and read.bytes or self.recording:blob(answer.blob, #read.bytes)
   local got = array_of(read.bytes, answer.type)
   local options = { max_error = answer.max_error, rel_error = answer.rel_error,
     limit = limits.wrong_above }

@@ -10,6 +10,7 @@ local core = require "gilua.core"
 local gi = require "gilua"
 local fail = require "gilua.base.fail"
 local wire = require "gilua.base.wire"
+local recording = require "gilua.problem.recording"
 local replayer = require "gilua.farm.replayer"
 local tolerance = require "gilua.problem.tolerance"
 local trace = require "gilua.base.trace"
@@ -304,6 +305,7 @@ end
 
 return function()
   compiler.here = true
+  recording.memory_bytes = math.tointeger(tonumber(arg[2])) or recording.memory_bytes
   enter_box(arg[0], arg[1], arg[2])
   core.farm.serve(answer)
 end

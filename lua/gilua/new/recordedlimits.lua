@@ -16,6 +16,7 @@ local M = { most_instructions = 1 << 32 } -- of the warps of one: about a minute
 
 local LEAST = { f32 = 2.0 ^ -20, f64 = 2.0 ^ -40 } -- share of an answer: rounding may cancel
 local MOST_SEEN = 200000 -- numbers of a piece whose errors are looked at, evenly
+local MOST_LOOKED_AT = 1 << 28 -- bytes of a piece whose type is not known
 local MOSTLY = 0.95 -- of the numbers look like floats, so that they are taken for such
 local HOW = "-fmad=false and another order of blocks make %.2g where the largest answer is %.3g"
 
@@ -80,7 +81,9 @@ local function looks_like(bytes, type)
   return like > 0 and (like + zeros) / seen >= MOSTLY
 end
 
-local function guessed_type(bytes)
+local function guessed_type(r, blob)
+  if (r.file:size(blob) or 0) > MOST_LOOKED_AT then return "u8" end
+  local bytes = r:blob(blob, MOST_LOOKED_AT)
   for _, type in ipairs { "f32", "f64" } do
     if looks_like(bytes, type) then return type end
   end
@@ -108,7 +111,7 @@ function M.rows(recordings, known, kernels)
         names[name] = (names[name] or 0) + 1
         if names[name] > 1 then name = ("%s %d"):format(name, names[name]) end
         local row = { name = name, kernel = read.kernel, at = read.at, variable = read.variable,
-          type = p.type or guessed_type(r:blob(read.blob)) }
+          type = p.type or guessed_type(r, read.blob) }
         row.note = not p.type and ("GUESS: what it holds%s"):format(row.type == "u8"
           and "; compared byte by byte" or ", by its values") or nil
         seen[key], rows[#rows + 1] = row, row
@@ -139,7 +142,7 @@ local function add_errors(judge, r, errors)
     if read and LEAST[answer.type] and #read.bytes > 0 then
       local e = errors[answer.name] or precision.no_errors()
       errors[answer.name] = e
-      add_piece(e, read.bytes, judge.recording:blob(answer.blob), answer.type)
+      add_piece(e, read.bytes, judge.recording:blob(answer.blob, #read.bytes), answer.type)
     end
   end
 end
@@ -171,22 +174,26 @@ end
 ---@param problem gilua.problem as it is without any
 ---@param rows table[]
 ---@return string? why there are none
+---@return string? status of the kernels as they are
 function M.find(problem, rows)
   local judge, errors = replayer.new(problem), {}
   local codes = codes_of(problem)
   judge:use(problem:case(problem.checked_case))
-  local why
+  local why, status
   for _, way in ipairs { { codes[1] }, { codes[2] }, { codes[1], true } } do
-    local r, message = judge:replay(way[1], { backwards = way[2],
+    local r, message, failed = judge:replay(way[1], { backwards = way[2],
       budget = M.most_instructions })
-    if r and r.status == "ok" then add_errors(judge, r, errors)
-    else why = why or not r and message or r.message end
+    if r and r.status == "ok" then
+      add_errors(judge, r, errors)
+    elseif not why then
+      why, status = r and r.message or message, r and r.status or failed
+    end
   end
   judge:use(nil)
   for _, row in ipairs(rows) do
     if errors[row.name] then limits_of(row, errors[row.name]) end
   end
-  return why
+  return why, status
 end
 
 return M

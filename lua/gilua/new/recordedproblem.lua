@@ -328,7 +328,10 @@ local function fill(list, folder, paths, o, say)
   local program = (first.program[1] or "a program"):match "[^/]*$"
   local place = folder .. "/problem.lua"
   report.write(place, text_of(folder, program, t, rows))
-  local why = recordedlimits.find(gi.problem(folder), rows)
+  local why, status = recordedlimits.find(gi.problem(folder), rows)
+  if why and status ~= "timeout" and not o.anyway then
+    fail("%s cannot be replayed: %s", paths[1], why)
+  end
   if why then say("the tolerance is not known: %s", why) end
   report.write(place, text_of(folder, program, t, rows))
   report.write(folder .. "/experiment.lua",

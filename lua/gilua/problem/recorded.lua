@@ -196,13 +196,13 @@ local function most_threads(self)
       local r <close> = recording.open(path)
       for _, event in ipairs(r.events) do
         if event[1] == "launch" and entries[event[3]] then
-          local x, y, z = event[5]:match "(%d+),(%d+),(%d+)"
-          most = math.max(most, x * y * z)
+          local x, y, z = event[5]:match "(%w+),(%w+),(%w+)"
+          most = math.max(most, tonumber(x) * tonumber(y) * tonumber(z))
         end
       end
     end
   end
-  return math.tointeger(most)
+  return math.tointeger(most) or 0
 end
 
 --- What gi.problem takes, made of a table.

@@ -4,7 +4,11 @@
 local core = require "gilua.core"
 local fail = require "gilua.base.fail"
 
-local M = {}
+local M = {
+  memory_bytes = 4 << 30, -- that a replay may take, with all that the program asked of its GPU
+}
+
+local FEW_WORDS = 4000000 -- of all lines, in a recording of no size
 
 ---@class gilua.recording
 ---@field path string
@@ -27,6 +31,21 @@ local function words_of(line)
   return words
 end
 
+-- A number of a line; one that none of ours would be is 0.
+local function integer(text)
+  return math.tointeger(tonumber(text)) or 0
+end
+
+-- Lines pack well: what they take here is held against what they take in the file.
+local function refuse_many_words(text, path)
+  local most, n = FEW_WORDS + require "lfs".attributes(path, "size"), 0
+  for _ in text:gmatch "%S+" do
+    n = n + 1
+    if n > most then fail("%s is no recording of a program: it has more than %d words of events",
+      path, most) end
+  end
+end
+
 local function add_launch(kernels, event)
   local name, ns = event[3], tonumber(event[8]) or 0
   local kernel = kernels[name]
@@ -45,7 +64,11 @@ function M.open(path)
   if not file then fail("%s", why) end
   local r = setmetatable({ path = path, file = file, is_whole = file:is_whole(), events = {},
                            program = {}, kernels = {} }, Recording)
-  for line in file:events():gmatch "[^\n]+" do
+  local sound, unsound = file:check()
+  if not sound then fail("%s: %s", path, unsound) end
+  local text = file:events()
+  refuse_many_words(text, path)
+  for line in text:gmatch "[^\n]+" do
     local event = words_of(line)
     r.events[#r.events + 1] = event
     if event[1] == "program" then r.program = table.move(event, 2, #event, 1, {}) end
@@ -94,7 +117,7 @@ end
 local STEPS = {}
 
 function STEPS.memory(state, event)
-  local first, bytes = math.tointeger(tonumber(event[2])), math.tointeger(tonumber(event[3]))
+  local first, bytes = integer(event[2]), integer(event[3])
   state.live[first], state.known, state.known_to_preferred = { bytes = bytes }, {}, {}
 end
 
@@ -104,7 +127,7 @@ function STEPS.free(state, event)
 end
 
 function STEPS.variable(state, event)
-  local first, bytes = math.tointeger(tonumber(event[4])), math.tointeger(tonumber(event[5]))
+  local first, bytes = integer(event[4]), integer(event[5])
   state.live[first] = { bytes = bytes, called = { variable = event[3], preferred = true } }
 end
 
@@ -146,7 +169,7 @@ function Recording:modules_of(kernels)
   local list = {}
   for _, event in ipairs(self.events) do
     if event[1] == "launch" and kernels[event[3]] then
-      list[math.tointeger(tonumber(event[2]))] = true
+      list[integer(event[2])] = true
     end
   end
   return list
@@ -162,10 +185,11 @@ end
 
 --- The bytes of a blob.
 ---@param name string
+---@param most? integer how many there may be (2^28)
 ---@return string
-function Recording:blob(name)
-  local bytes, why = self.file:blob(name)
-  if not bytes then fail("%s", why) end
+function Recording:blob(name, most)
+  local bytes, why = self.file:blob(name, most)
+  if not bytes then fail("%s: %s", self.path, why) end
   return bytes
 end
 
@@ -190,7 +214,7 @@ function Recording:replay(options)
   local rest = {}
   for k, v in pairs(options or {}) do rest[k] = v end
   local model = require("gilua.base.gpu." .. (rest.model or "h200"))
-  rest.model = nil
+  rest.model, rest.memory_bytes = nil, rest.memory_bytes or M.memory_bytes
   return self.file:replay(model, rest)
 end
 
