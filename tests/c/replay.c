@@ -203,7 +203,7 @@ static void test_nonsense(void) {
     refuses("texture 0x1 0x10 kind=1 format=99 channels=1 dims=2 size=8,3,1", "impossible");
     refuses("launch 1 k 1,1,1 1,1,1 0 0 1 -", "no such module");
     refuses("launch 0 k 1,1,1 1,1,1 0 0 1 -", "takes 12 bytes of arguments and was given 0");
-    refuses("launch 0 k 1,1,1 1,1,1 0 0 1 zz00000000000000000000000", "its arguments are none");
+    refuses("launch 0 k 1,1,1 1,1,1 0 0 1 zz00000000000000000000000", "it is not understood");
     refuses("launch 0 k 1,1 1,1,1 0 0 1 -", "not understood");
     refuses("module 5 0123", "its data are not there");
     snprintf(line, sizeof line, "module 5 %s", code_name);
