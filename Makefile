@@ -81,7 +81,7 @@ slowest    := $(addprefix tests/,cli/docs.t cli/experiment.t cli/own.t lua/stere
               lua/stereo_wide.lua lua/kernels.lua cli/hostile.t lua/backport.lua \
               lua/niftyreg_wide.lua lua/stats.lua)
 
-.PHONY: all deps demo test gpu-test tests bench faults kills fuzz fuzzing scores docs names portable install uninstall clean help FORCE
+.PHONY: all deps demo test gpu-test tests bench faults kills fuzz fuzzing scores docs site names portable install uninstall clean help FORCE
 .DELETE_ON_ERROR:
 .SUFFIXES:
 
@@ -219,6 +219,10 @@ docs: all
 	$Q./gilua docs/generate.lua
 	$Q./gilua docs/commands.lua
 
+# The manual as a site, with a search that needs no network.
+site: all
+	$Q./gilua docs/site/generate.lua build/site
+
 # What a release promises: its public names stay.
 names: all
 	$Q./gilua docs/generate.lua docs/api.md tests/data/names.txt
@@ -253,6 +257,7 @@ help:
 	@echo "                TARGET=NAME is one, SEED=N the same inputs again"
 	@echo "make scores     are the data of kernels/ as good as their READMEs say?"
 	@echo "make docs       write docs/api.md, the man page and the completions from the code"
+	@echo "make site       build/site/: README.md, docs/ and kernels/ as pages, with a search"
 	@echo "make names      add its new names to those that stay (tests/data/names.txt)"
 	@echo "make portable   portable/$(PACKAGE)/, to copy to another machine"
 	@echo "make install    to PREFIX ($(PREFIX)) below DESTDIR, with man page and completions; uninstall undoes"
