@@ -45,7 +45,7 @@ headers  := $(shell pkg-config --cflags lua5.4 2>/dev/null || echo -I/usr/includ
 # Position-independent and hidden: the same objects serve the program and the CUDA library.
 flags    := -std=c11 -D_GNU_SOURCE $(if $(EDIT),-DGILUA_EDIT) -Isrc $(headers) $(CPPFLAGS) \
             $(CFLAGS) $(warnings) -fPIC -fvisibility=hidden \
-            -ffp-contract=off -pthread $(sanitize)
+            -ffp-contract=off -fno-math-errno -pthread $(sanitize)
 room_emu   := -O3
 room_array := -O3
 

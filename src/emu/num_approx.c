@@ -9,6 +9,7 @@
 ** special values.
 */
 #include "emu/num.h"
+#include "emu/series.h"
 
 #include <math.h>
 
@@ -41,21 +42,10 @@ static double power_of_two(int n) {
 
 /* ---- exponential, logarithm, tanh ---- */
 
-/* 2^x for |x| < 1000: ln(2)^k / k! on [-1/2, 1/2]. */
+/* 2^x for |x| < 1000 */
 static double exp2_double(double x) {
-    static const double c[] = {1,
-                               0.69314718055994529,
-                               0.24022650695910072,
-                               0.055504108664821583,
-                               0.0096181291076284769,
-                               0.0013333558146428443,
-                               0.00015403530393381609,
-                               1.5252733804059841e-05,
-                               1.321548679014431e-06,
-                               1.01780860092397e-07,
-                               7.0549116208011234e-09};
     double whole = floor(x + 0.5);
-    return polynomial(c, 11, x - whole) * power_of_two((int)whole);
+    return polynomial(series_exp2, SERIES_EXP2, x - whole) * power_of_two((int)whole);
 }
 
 float num_ex2_approx(float x, bool ftz) {
@@ -67,7 +57,6 @@ float num_ex2_approx(float x, bool ftz) {
 
 /* log2 of the mantissa in [1/sqrt 2, sqrt 2) as 2/ln 2 * atanh((m - 1) / (m + 1)) */
 float num_lg2_approx(float x, bool ftz) {
-    static const double c[] = {1, 1.0 / 3, 1.0 / 5, 1.0 / 7, 1.0 / 9, 1.0 / 11, 1.0 / 13, 1.0 / 15};
     x = start(x, ftz);
     if (isnan(x) || x < 0) return nan_f32();
     if (x == 0 || isinf(x)) return x == 0 ? -INFINITY : x;
@@ -78,7 +67,8 @@ float num_lg2_approx(float x, bool ftz) {
         exponent--;
     }
     double s = (m - 1) / (m + 1);
-    return finish(exponent + 2.8853900817779268 * s * polynomial(c, 8, s * s), ftz);
+    double sum = polynomial(series_log, SERIES_LOG, s * s);
+    return finish(exponent + 2.8853900817779268 * s * sum, ftz);
 }
 
 float num_tanh_approx(float x) {
@@ -96,16 +86,12 @@ float num_tanh_approx(float x) {
 /* sin(x + quarters * pi/2). fmod by the double 2 pi leaves an error of some 4e-17 |x|: nothing
 ** where the ISA gives a bound. */
 static double sine(double x, int quarters) {
-    static const double sin_c[] = {
-        1, -1.0 / 6, 1.0 / 120, -1.0 / 5040, 1.0 / 362880, -1.0 / 39916800, 1.0 / 6227020800};
-    static const double cos_c[] = {
-        1,           -1.0 / 2,       1.0 / 24,        -1.0 / 720,
-        1.0 / 40320, -1.0 / 3628800, 1.0 / 479001600, -1.0 / 87178291200};
     double r = fabs(x) > 6 ? fmod(x, 6.2831853071795865) : x;
     double k = floor(r * 0.63661977236758134 + 0.5);
     r -= k * 1.5707963267948966;
     int quadrant = ((int)k + quarters) & 3;
-    double value = quadrant & 1 ? polynomial(cos_c, 8, r * r) : r * polynomial(sin_c, 7, r * r);
+    double value = quadrant & 1 ? polynomial(series_cos, SERIES_COS, r * r)
+                                : r * polynomial(series_sin, SERIES_SIN, r * r);
     return quadrant & 2 ? -value : value;
 }
 

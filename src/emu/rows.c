@@ -2,6 +2,7 @@
 #include "emu/vector.h"
 
 #include "emu/rows.h"
+#include "emu/series.h"
 
 #ifndef ROWS_VARIANT
 #define ROWS_VARIANT rows_base
@@ -9,6 +10,7 @@
 
 #include "emu/exec_num.h"
 #include "emu/rows_num.h"
+#include "emu/rows_special.h"
 
 static bool row_NONE(Machine *m, Warp *w, const Ins *in) {
     (void)m, (void)w, (void)in;
@@ -134,6 +136,40 @@ static bool row_PAIR_H_F(Machine *m, Warp *w, const Ins *in) {
 
 ROW_OP(CVT_B_F, U32, F32, F32, F32, bf16_bits(a[i]))
 ROW_OP(PAIR_B_F, U32, F32, F32, F32, bf16_bits(a[i]) << 16 | bf16_bits(b[i]))
+
+/* --- approximations --- */
+
+#define SPECIAL(NAME, CALL)                                                                        \
+    static bool row_##NAME(Machine *m, Warp *w, const Ins *in) {                                   \
+        const uint8_t *file = w->file;                                                             \
+        ROW(F32, a, in->a);                                                                        \
+        ROW(F32, b, in->b);                                                                        \
+        F32 to[LANES] __attribute__((aligned(64)));                                                \
+        (void)m, (void)b;                                                                          \
+        CALL;                                                                                      \
+        blend(w, (const U32 *)(const void *)to, in->d);                                            \
+        return true;                                                                               \
+    }
+
+SPECIAL(RCP, special_root(a, ROOT_NONE, false, to))
+SPECIAL(RCP_Z, special_root(a, ROOT_NONE, true, to))
+SPECIAL(SQRT, special_root(a, ROOT_ALONE, false, to))
+SPECIAL(SQRT_Z, special_root(a, ROOT_ALONE, true, to))
+SPECIAL(RSQRT, special_root(a, ROOT_BELOW, false, to))
+SPECIAL(RSQRT_Z, special_root(a, ROOT_BELOW, true, to))
+SPECIAL(EX2, special_ex2(a, false, to))
+SPECIAL(EX2_Z, special_ex2(a, true, to))
+SPECIAL(LG2, special_lg2(a, false, to))
+SPECIAL(LG2_Z, special_lg2(a, true, to))
+SPECIAL(SIN, special_sine(w, a, false, 0, to))
+SPECIAL(SIN_Z, special_sine(w, a, true, 0, to))
+SPECIAL(COS, special_sine(w, a, false, 1, to))
+SPECIAL(COS_Z, special_sine(w, a, true, 1, to))
+SPECIAL(DIV, special_div(a, b, false, true, to))
+SPECIAL(DIV_Z, special_div(a, b, true, true, to))
+SPECIAL(DIV_FULL, special_div(a, b, false, false, to))
+SPECIAL(DIV_FULL_Z, special_div(a, b, true, false, to))
+SPECIAL(TANH, special_tanh(a, to))
 
 const SlowFn ROWS_VARIANT[ROWS] = {
 #define R(name) row_##name,

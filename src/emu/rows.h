@@ -6,12 +6,15 @@
 
 #include "emu/core.h"
 
-/* H f16, B bf16; of two in a word with HALF_TWO. */
+/* H f16, B bf16; of two in a word with HALF_TWO. From RCP on: approximations; Z with .ftz. */
 #define EMU_ROWS(R)                                                                                \
     R(NONE)                                                                                        \
     R(ADD_H) R(SUB_H) R(MUL_H) R(FMA_H) R(MIN_H) R(MAX_H) R(SIGN)                                  \
     R(ADD_B) R(SUB_B) R(MUL_B) R(FMA_B) R(MIN_B) R(MAX_B)                                          \
-    R(CVT_F_H) R(CVT_H_F) R(CVT_B_F) R(PAIR_H_F) R(PAIR_B_F)
+    R(CVT_F_H) R(CVT_H_F) R(CVT_B_F) R(PAIR_H_F) R(PAIR_B_F)                                       \
+    R(RCP) R(SQRT) R(RSQRT) R(EX2) R(LG2) R(SIN) R(COS) R(DIV) R(DIV_FULL)                         \
+    R(RCP_Z) R(SQRT_Z) R(RSQRT_Z) R(EX2_Z) R(LG2_Z) R(SIN_Z) R(COS_Z) R(DIV_Z) R(DIV_FULL_Z)       \
+    R(TANH)
 
 typedef enum EmuRow {
 #define R(name) ROW_##name,

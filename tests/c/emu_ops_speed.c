@@ -28,6 +28,7 @@ typedef struct Row {
 static const Row rows[] = {
     {"f32 fma", "", "fma.rn.f32 %f1, %f1, %f2, %f3;"},
     {"f32 div.rn", "", "div.rn.f32 %f1, %f1, %f2;"},
+    {"f32 sqrt.rn", "", "sqrt.rn.f32 %f1, %f2;"},
     {"f32 div.full", "", "div.full.f32 %f1, %f1, %f2;"},
     {"f32 rcp.approx", "", "rcp.approx.ftz.f32 %f1, %f1;"},
     {"f32 rsqrt.approx", "", "rsqrt.approx.ftz.f32 %f1, %f1;"},
@@ -37,6 +38,8 @@ static const Row rows[] = {
     {"f32 sin.approx", "", "sin.approx.f32 %f1, %f2;"},
     {"f32 add.rz", "", "add.rz.f32 %f1, %f1, %f2;"},
     {"f64 fma", "", "fma.rn.f64 %d1, %d1, %d2, %d3;"},
+    {"f64 div", "", "div.rn.f64 %d1, %d2, %d3;"},
+    {"f64 sqrt", "", "sqrt.rn.f64 %d1, %d2;"},
     {"f64 min", "", "min.f64 %d1, %d1, %d2;"},
 
     {"f16 add", "", "add.f16 %h1, %h1, %h2;"},

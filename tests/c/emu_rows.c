@@ -53,6 +53,17 @@ static const Op ops[] = {
     {"cvt.rn.bf16x2.f32 %r9, %f1, %f2", 'r'},
     {"cvt.rz.f16.f32 %h9, %f1", 'h'},
     {"cvt.rn.relu.f16x2.f32 %r9, %f1, %f2", 'r'},
+#define SPECIAL(op, args) {op ".f32 %f9, " args, 'f'}, {op ".ftz.f32 %f9, " args, 'f'}
+    SPECIAL("rcp.approx", "%f1"),
+    SPECIAL("sqrt.approx", "%f1"),
+    SPECIAL("rsqrt.approx", "%f1"),
+    SPECIAL("ex2.approx", "%f1"),
+    SPECIAL("lg2.approx", "%f1"),
+    SPECIAL("sin.approx", "%f1"),
+    SPECIAL("cos.approx", "%f1"),
+    SPECIAL("div.approx", "%f1, %f2"),
+    SPECIAL("div.full", "%f1, %f2"),
+    {"tanh.approx.f32 %f9, %f1", 'f'},
 };
 
 /* $k: %hk in an instruction on one half, else %rk. */
@@ -132,12 +143,16 @@ static uint32_t random_word(gi_rng *rng) {
         0x00000001, 0x007fffff, 0x00800000, 0x477fefff, 0x477ff000, 0x477fe000, 0x38800000,
         0x387fffff, 0x33000000, 0x33000001, 0x32ffffff, 0x7f7fffff, 0x7f7f8000, 0x7f7f7fff,
         0x4b000000, 0x4f000000, 0xcf000000, 0x5f000000, 0x7fffffff, 0xffffffff, 31,
-        32,         33,         0x3fc90fdb, 0x42c80000, 0x00010001};
-    uint64_t kind = gi_rng_below(rng, 8);
+        32,         33,         0x3fc90fdb, 0x42c80000, 0x00010001, 0xc3200000, 0xc3200001,
+        0x43000000, 0x42ffffff, 0xc2fc0000, 0xc3158000, 0x41a00000, 0x41a00001, 0x38d1b717,
+        0x40c00000, 0x40c00001, 0x3f3504f3, 0x7e800000, 0x7e800001, 0xfe800001};
+    uint64_t kind = gi_rng_below(rng, 10);
     if (kind == 0) return edges[gi_rng_below(rng, sizeof edges / sizeof *edges)];
     if (kind == 1) return (uint32_t)gi_rng_next(rng);
     if (kind == 2) return (uint32_t)gi_rng_next(rng) & 0xfffff000; /* ties */
     if (kind == 3) return 0x30000000 + (uint32_t)gi_rng_below(rng, 0x20000000);
+    if (kind == 4) return 0x3e000000 + (uint32_t)gi_rng_below(rng, 0x05000000); /* 1/8 to 128 */
+    if (kind == 5) return 0xbe000000 + (uint32_t)gi_rng_below(rng, 0x05800000);
     return random_half(rng) | random_half(rng) << 16;
 }
 
