@@ -568,21 +568,55 @@ void cost_texels(Machine *m, Warp *w, CostMemo *memo) {
     wait_for_memory(m, w, COST_KIND_TEXTURE, from);
 }
 
+/* Lines of local memory, in the order in which the lanes come to them: word k of all lanes is a
+** line of its own, and eight lanes' share of it a sector. */
+static void local_lines(LineSet *set, const uint64_t at[LANES], uint32_t mask, uint64_t first) {
+    uint8_t place[256] = {0};
+    uint64_t last = UINT64_MAX;
+    unsigned n = 0, k = 0;
+    for (; mask; mask &= mask - 1) {
+        unsigned i = (unsigned)__builtin_ctz(mask);
+        uint64_t line = first + at[i] / 4;
+        if (line != last) {
+            unsigned hash = line & 255;
+            last = line;
+            while ((k = place[hash]) != 0 && set->line[k - 1] != line) hash = (hash + 1) & 255;
+            if (k == 0) {
+                place[hash] = (uint8_t)(k = ++n);
+                set->line[k - 1] = line;
+                set->sectors[k - 1] = 0;
+            }
+        }
+        set->sectors[k - 1] |= 1u << (i >> 3);
+    }
+    set->n = (int)n;
+}
+
+/* The first lane of each eight: they have all the sectors of a line that all lanes share. */
+static uint32_t first_of_eights(uint32_t mask) {
+    uint32_t first = 0;
+    for (uint32_t eight = 0xff; eight; eight <<= 8)
+        if (mask & eight) first |= (mask & eight) & -(mask & eight);
+    return first;
+}
+
+static bool one_place(const uint64_t at[LANES], uint32_t mask) {
+    uint64_t first = at[__builtin_ctz(mask)] / 4, other = 0;
+    for (; mask; mask &= mask - 1) other |= at[__builtin_ctz(mask)] / 4 ^ first;
+    return other == 0;
+}
+
+/* Each warp has a window of its own. */
 void cost_local(Machine *m, Warp *w, const uint64_t at[LANES], uint32_t mask, unsigned bytes,
                 bool is_store) {
-    /* word k of all lanes is a line of its own, in a window of its own for each warp */
     LineSet set = {.n = 0};
     unsigned words = bytes < 4 ? 1 : bytes / 4;
-    uint64_t base = WINDOW(ID_LOCAL) + ((uint64_t)w->index << 32);
+    uint64_t first = (WINDOW(ID_LOCAL) + ((uint64_t)w->index << 32)) >> 7;
+    bool is_one = one_place(at, mask);
     double lines = 0;
     uint32_t moved = 0;
     for (unsigned k = 0; k < words; k++) {
-        uint64_t spread[LANES];
-        for (uint32_t left = mask; left; left &= left - 1) {
-            int i = __builtin_ctz(left);
-            spread[i] = base + (at[i] / 4 + k) * ROW32 + (uint64_t)i * 4;
-        }
-        lines_collect(&set, spread, mask);
+        local_lines(&set, at, is_one ? first_of_eights(mask) : mask, first + k);
         for (int i = 0; i < set.n; i++) moved += fetch_line(m, NULL, set.line[i], set.sectors[i]);
         lines += set.n;
     }

@@ -74,6 +74,48 @@ static bool generic_shared(Machine *m, Warp *w, const MemForm *f, uint64_t *at, 
     return true;
 }
 
+/* Words of local memory that all lanes have at one offset: a row. */
+static inline void local_rows(const Warp *w, const MemForm *f, uint64_t offset) {
+    uint8_t *word = w->s.local + offset / 4 * ROW32;
+    for (int k = 0; k < f->count; k++, word += ROW32) {
+        U32 *row = (U32 *)(void *)(w->file + f->reg[k]), *cell = (U32 *)(void *)word;
+        if (f->is_store) EACH_LANE cell[i] = w->lane32[i] ? row[i] : cell[i];
+        else EACH_LANE row[i] = w->lane32[i] ? cell[i] : row[i];
+    }
+}
+
+/* At offsets that are fine. */
+static void local_done(Machine *m, Warp *w, const MemForm *f, const uint64_t *at) {
+    unsigned bytes = (unsigned)f->size * f->count;
+    if (is_words(f) && lane_pattern(w, at, bytes) == LANES_UNIFORM) {
+        local_rows(w, f, at[__builtin_ctz(w->active)]);
+    } else if (f->is_store) {
+        store_local(w, f, at);
+        w->moved = true;
+    } else {
+        load_local(w, f, at);
+    }
+    cost_local(m, w, at, w->active, bytes, f->is_store);
+}
+
+static bool local_access(Machine *m, Warp *w, const Ins *in, const MemForm *f, uint64_t *at) {
+    unsigned bytes = (unsigned)f->size * f->count;
+    if (m->shadow || m->emu->plain || !lanes_inside(w, at, 0, w->local_top, bytes))
+        return mem_slow(m, w, in, f, at);
+    local_done(m, w, f, at);
+    return true;
+}
+
+/* Local memory by generic addresses; false, and nothing done, where one of them is elsewhere. */
+static bool generic_local(Machine *m, Warp *w, const MemForm *f, uint64_t *at) {
+    if (f->space != PTX_GENERIC || at[__builtin_ctz(w->active)] >> ID_SHIFT != ID_LOCAL ||
+        m->shadow || m->emu->plain ||
+        !lanes_inside(w, at, WINDOW(ID_LOCAL), w->local_top, (unsigned)f->size * f->count))
+        return false;
+    local_done(m, w, f, at);
+    return true;
+}
+
 /* As one of several threads has the memory; at: offsets. */
 static __attribute__((noinline)) uint8_t *apart(Machine *m, const Warp *w, const MemForm *f,
                                                 const Alloc *alloc, const uint64_t *at,
@@ -91,6 +133,7 @@ static bool global_access(Machine *m, Warp *w, const Ins *in, const MemForm *f, 
     Alloc *alloc = alloc_of(m->emu, at[first]);
     Pattern pattern = lane_pattern(w, at, bytes);
     if (alloc == NULL && generic_shared(m, w, f, at, pattern)) return true;
+    if (alloc == NULL && generic_local(m, w, f, at)) return true;
     if (alloc == NULL || (f->is_store && alloc->read_only) ||
         (f->space == PTX_CONST && !alloc->is_const) || alloc->watched ||
         !pattern_inside(w, at, alloc->address, alloc->size, bytes, pattern))
@@ -150,22 +193,6 @@ static bool shared_access(Machine *m, Warp *w, const Ins *in, const MemForm *f, 
     if (pattern == LANES_ANY) charge_banks(m, w, at, bytes);
     else if (pattern == LANES_DENSE && bytes > 4)
         m->cost.extra[PIPE_SHARED] += (bytes * (unsigned)__builtin_popcount(w->active) - 1) / 128;
-    return true;
-}
-
-/* Local memory is interleaved: word k of the 32 lanes is one row. */
-static bool local_access(Machine *m, Warp *w, const Ins *in, const MemForm *f, uint64_t *at) {
-    unsigned bytes = (unsigned)f->size * f->count;
-    if (m->shadow || !lanes_inside(w, at, 0, w->local_top, bytes)) return mem_slow(m, w, in, f, at);
-    bool uniform = lane_pattern(w, at, bytes) == LANES_UNIFORM;
-    if (!is_words(f) || !uniform) return mem_slow(m, w, in, f, at);
-    uint8_t *word = w->s.local + at[__builtin_ctz(w->active)] / 4 * ROW32;
-    for (int k = 0; k < f->count; k++, word += ROW32) {
-        U32 *row = (U32 *)(void *)(w->file + f->reg[k]), *cell = (U32 *)(void *)word;
-        if (f->is_store) EACH_LANE cell[i] = w->lane32[i] ? row[i] : cell[i];
-        else EACH_LANE row[i] = w->lane32[i] ? cell[i] : row[i];
-    }
-    cost_local(m, w, at, w->active, bytes, f->is_store);
     return true;
 }
 

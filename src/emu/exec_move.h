@@ -334,6 +334,61 @@ static void store_elements(const Warp *w, const MemForm *f, uint8_t *base, const
     }
 }
 
+/* --- local memory: word k of lane l lies at k * 128 + l * 4 ---
+**
+** `at`: each lane's offset in what is its own; those of all lanes may be used. */
+
+static inline void local_cells(const uint64_t *at, unsigned more, uint64_t *cell) {
+    for (int i = 0; i < LANES; i++) {
+        uint64_t offset = at[i] + more;
+        cell[i] = (offset & ~UINT64_C(3)) * LANES + (uint64_t)i * 4 + (offset & 3);
+    }
+}
+
+static void load_local(const Warp *w, const MemForm *f, const uint64_t *lanes) {
+    uint64_t all[LANES] __attribute__((aligned(64)));
+    uint64_t cell[LANES] __attribute__((aligned(64)));
+    U32 low[LANES] __attribute__((aligned(64))), high[LANES] __attribute__((aligned(64)));
+    U64 both[LANES] __attribute__((aligned(64)));
+    const uint64_t *at = settled(w, lanes, all);
+    const uint8_t *base = w->s.local;
+    for (int k = 0; k < f->count; k++) {
+        if (f->unused >> k & 1) continue;
+        local_cells(at, (unsigned)k * f->size, cell);
+        if (f->size == 8) {
+            gather_32(base, cell, low);
+            gather_32(base + ROW32, cell, high);
+            EACH_LANE both[i] = low[i] | (uint64_t)high[i] << 32;
+            put_pairs(w, f, k, both);
+        } else {
+            gather_narrow(f, base, cell, low);
+            put_words(w, f, k, low);
+        }
+    }
+}
+
+static void store_local(const Warp *w, const MemForm *f, const uint64_t *at) {
+    uint64_t cell[LANES] __attribute__((aligned(64)));
+    U32 low[LANES] __attribute__((aligned(64))), high[LANES] __attribute__((aligned(64)));
+    uint8_t *base = w->s.local;
+    for (int k = 0; k < f->count; k++) {
+        const U64 *wide = (const U64 *)(const void *)(w->file + f->reg[k]);
+        local_cells(at, (unsigned)k * f->size, cell);
+        if (f->bits[k] != 64) {
+            store_narrow(w, f, (const U32 *)wide, base, cell, false);
+            continue;
+        }
+        EACH_LANE low[i] = (uint32_t)wide[i];
+        EACH_LANE high[i] = (uint32_t)(wide[i] >> 32);
+        if (f->size == 8) {
+            scatter_32(w, low, base, cell);
+            scatter_32(w, high, base + ROW32, cell);
+        } else {
+            store_narrow(w, f, low, base, cell, false);
+        }
+    }
+}
+
 /* --- all shapes --- */
 
 /* All lanes store to one place. */

@@ -471,12 +471,32 @@ static bool fast_convert(Decoder *d, const Convert *c, uint32_t to, uint32_t fro
     return false;
 }
 
-/* The pairs with a half for which rows.c has a loop. */
-static EmuRow half_convert(const Convert *c) {
-    if (c->ftz || c->relu || c->sat || c->integral || c->round != NUM_RN) return ROW_NONE;
-    if (c->to == PTX_F32 && c->from == PTX_F16 && !c->wide_from) return ROW_CVT_F_H;
-    if (c->from != PTX_F32 || c->wide_from) return ROW_NONE;
-    return c->to == PTX_F16 ? ROW_CVT_H_F : c->to == PTX_BF16 ? ROW_CVT_B_F : ROW_NONE;
+/* The pairs for which rows.c has a loop. */
+static EmuRow row_convert(const Convert *c) {
+    static const struct {
+        PtxType to, from;
+        bool is_cut; /* to an integer, rounded to zero */
+        EmuRow row;
+    } rows[] = {{PTX_F32, PTX_F16, false, ROW_CVT_F_H},   {PTX_F16, PTX_F32, false, ROW_CVT_H_F},
+                {PTX_BF16, PTX_F32, false, ROW_CVT_B_F},  {PTX_F32, PTX_U16, false, ROW_CVT_F_U16},
+                {PTX_F32, PTX_S16, false, ROW_CVT_F_S16}, {PTX_F32, PTX_S64, false, ROW_CVT_F_S64},
+                {PTX_F32, PTX_F64, false, ROW_CVT_F_D},   {PTX_F64, PTX_U32, false, ROW_CVT_D_U32},
+                {PTX_F64, PTX_S64, false, ROW_CVT_D_S64}, {PTX_F64, PTX_U64, false, ROW_CVT_D_U64},
+                {PTX_U32, PTX_F32, true, ROW_CVT_U32_F},  {PTX_S64, PTX_F32, true, ROW_CVT_S64_F},
+                {PTX_S32, PTX_F64, true, ROW_CVT_S32_D},  {PTX_U32, PTX_F64, true, ROW_CVT_U32_D},
+                {PTX_S64, PTX_F64, true, ROW_CVT_S64_D}};
+    unsigned from_bits = bits_of((PtxType)c->from), row_bits = from_bits < 32 ? 32 : from_bits;
+    bool own_widths = (c->wide_from ? 64u : 32u) == row_bits &&
+                      (c->to_bits == bits_of((PtxType)c->to));
+    if (c->relu || c->sat || !own_widths) return ROW_NONE;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        bool is_cut = rows[i].is_cut;
+        if (rows[i].to != c->to || rows[i].from != c->from || is_cut != (bool)c->integral ||
+            c->round != (is_cut ? NUM_RZ : NUM_RN) || (c->ftz && !is_cut))
+            continue;
+        return rows[i].row;
+    }
+    return ROW_NONE;
 }
 
 /* Integers: extend the narrower of the two types, move between row widths, cut to the register. */
@@ -611,7 +631,6 @@ static bool decode_pair(Decoder *d, bool brain) {
 }
 
 SLOW_OP(slow_tf32, U32, F32, F32, F32, num_f32_to_tf32(a))
-SLOW_OP(slow_f64_to_f32, F32, F64, F64, F64, num_f64_to_f32(a, NUM_RN))
 
 /* cvt.pack.sat.TYPE.s32{.b32} d, a, b{, c}: b below a, both saturated; c's low parts above. */
 static bool slow_pack(Machine *m, Warp *w, const Ins *in) {
@@ -685,10 +704,6 @@ static bool decode_cvt(Decoder *d) {
         emit(d, OP_SAT_F, 0, result, at, at, 0);
         return true;
     }
-    if (to == PTX_F32 && from == PTX_F64 && c.round == NUM_RN && !c.ftz && !c.sat) {
-        emit_slow(d, slow_f64_to_f32, result, at, at, at, 0);
-        return true;
-    }
     if (own_widths && fast_convert(d, &c, result, at)) return true;
     if (to == PTX_F32 && from == PTX_BF16 && !c.wide_from && !c.ftz && !c.sat) {
         emit(d, OP_SHL32, 0, result, at, pool_row(d, POOL_B32, 16), 0);
@@ -696,7 +711,7 @@ static bool decode_cvt(Decoder *d) {
     }
     uint64_t imm = 0;
     memcpy(&imm, &c, sizeof c);
-    emit_row(d, half_convert(&c), slow_convert, result, at, at, at, imm);
+    emit_row(d, row_convert(&c), slow_convert, result, at, at, at, imm);
     return true;
 }
 

@@ -68,9 +68,6 @@ SLOW_OP(slow_mad_hi_s16, U32, S32, S32, U32, ((uint32_t)(a * b) >> 16) + c)
 
 typedef unsigned __int128 Wide;
 
-/* imm: bits of the flags below. The sum is a + b (or a + ~b, or a * b + c) + carry in. */
-enum { CC_IN = 1, CC_OUT = 2, CC_SUB = 4, CC_64 = 8, CC_MUL = 16, CC_HI = 32, CC_SIGNED = 64 };
-
 static uint64_t product_part(uint64_t a, uint64_t b, uint64_t how) {
     if (how & CC_64) {
         if (!(how & CC_HI)) return a * b;
@@ -128,7 +125,8 @@ static bool decode_carry(Decoder *d) {
     for (int i = 0; i < 2 + is_mad; i++)
         if (!source(d, &in->args[1 + i], wide ? 'q' : 'w', i, &at[i])) return false;
     if (!dest(d, &in->args[0], wide ? 'q' : 'w', &to)) return false;
-    emit_slow(d, slow_carry, to, at[0], at[1], at[2], how);
+    bool is_plain = !wide || !(how & CC_HI);
+    emit_row(d, is_plain ? ROW_CARRY : ROW_NONE, slow_carry, to, at[0], at[1], at[2], how);
     d->cost[d->index] = is_mad ? COST_MUL : wide ? COST_ALU64 : COST_ALU;
     return true;
 }
@@ -455,7 +453,7 @@ const Form forms_int[] = {
     SLOW("szext", "clamp u32", "www", slow_szext_clamp_u, ALU),
     SLOW("szext", "clamp s32", "www", slow_szext_clamp_s, ALU),
     SLOW("fns", "b32", "wwww", slow_fns, IDIV32),
-    SLOW("prmt", "b32", "wwww", slow_prmt, ALU),
+    QUICK("prmt", "b32", "wwww", PRMT, slow_prmt, ALU),
     SLOW("prmt", "b32 f4e", "wwww", slow_prmt_f4e, ALU),
     SLOW("prmt", "b32 b4e", "wwww", slow_prmt_b4e, ALU),
     SLOW("prmt", "b32 rc8", "wwww", slow_prmt_rc8, ALU),

@@ -137,6 +137,155 @@ static bool row_PAIR_H_F(Machine *m, Warp *w, const Ins *in) {
 ROW_OP(CVT_B_F, U32, F32, F32, F32, bf16_bits(a[i]))
 ROW_OP(PAIR_B_F, U32, F32, F32, F32, bf16_bits(a[i]) << 16 | bf16_bits(b[i]))
 
+/* --- other conversions: to an integer what is out of range is its nearest, a NaN what num.h says.
+** Some are of no use to vectors, but are spared the way by exact numbers. --- */
+
+static inline uint32_t u32_of_f(float x) {
+    const bool is_high = x >= 2147483648.0f;
+    float inside = is_high ? x - 2147483648.0f : x;
+    inside = inside > 0 && inside < 2147483648.0f ? inside : 0;
+    const uint32_t value = (uint32_t)(int32_t)inside + (is_high ? 0x80000000u : 0);
+    return x >= 4294967296.0f ? UINT32_MAX : value;
+}
+
+static inline uint32_t u32_of_d(double x) {
+    const bool is_high = x >= 2147483648.0;
+    double inside = is_high ? x - 2147483648.0 : x;
+    inside = inside > 0 && inside < 2147483648.0 ? inside : 0;
+    uint32_t value = (uint32_t)(int32_t)inside + (is_high ? 0x80000000u : 0);
+    value = x >= 4294967296.0 ? UINT32_MAX : value;
+    return x != x ? 0x80000000u : value;
+}
+
+static inline int32_t s32_of_d(double x) {
+    const double inside = x > -2147483649.0 && x < 2147483648.0 ? x : 0;
+    const int32_t value = x >= 2147483648.0 ? INT32_MAX : (int32_t)inside;
+    return x <= -2147483649.0 || x != x ? INT32_MIN : value;
+}
+
+static inline int64_t s64_of_d(double x) {
+    if (x >= 0x1p63) return INT64_MAX;
+    return x >= -0x1p63 ? (int64_t)x : INT64_MIN; /* of a NaN, too */
+}
+
+/* A NaN keeps its sign and the upper part of its payload. */
+static inline float f_of_d(double x) {
+    const uint64_t bits = bits_d(x);
+    const uint32_t nan = (uint32_t)(bits >> 32 & 0x80000000) | 0x7fc00000 | (bits >> 29 & 0x7fffff);
+    return x != x ? float_of(nan) : (float)x;
+}
+
+ROW_OP(CVT_U32_F, U32, F32, F32, F32, u32_of_f(a[i]))
+ROW_OP(CVT_F_U16, F32, U32, U32, U32, (float)(int32_t)(a[i] & 0xffff))
+ROW_OP(CVT_F_S16, F32, U32, U32, U32, (float)((int32_t)(a[i] << 16) >> 16))
+ROW_OP(CVT_F_D, F32, F64, F64, F64, f_of_d(a[i]))
+ROW_OP(CVT_F_S64, F32, S64, S64, S64, (float)a[i])
+ROW_OP(CVT_S32_D, S32, F64, F64, F64, s32_of_d(a[i]))
+ROW_OP(CVT_U32_D, U32, F64, F64, F64, u32_of_d(a[i]))
+ROW_OP(CVT_S64_F, S64, F32, F32, F32, s64_of_d((double)a[i]))
+ROW_OP(CVT_S64_D, S64, F64, F64, F64, s64_of_d(a[i]))
+ROW_OP(CVT_D_U32, F64, U32, U32, U32, (double)a[i])
+ROW_OP(CVT_D_S64, F64, S64, S64, S64, (double)a[i])
+ROW_OP(CVT_D_U64, F64, U64, U64, U64, (double)a[i])
+
+/* --- bytes --- */
+
+/* Byte n of the eight of a and b, or eight times its sign. */
+static inline uint32_t byte_of(uint32_t a, uint32_t b, uint32_t n) {
+    const uint32_t byte = (n & 4 ? b : a) >> (n & 3) * 8 & 0xff;
+    return n & 8 ? byte & 0x80 ? 0xff : 0 : byte;
+}
+
+ROW_OP(PRMT, U32, U32, U32, U32,
+       byte_of(a[i], b[i], c[i]) | byte_of(a[i], b[i], c[i] >> 4) << 8 |
+           byte_of(a[i], b[i], c[i] >> 8) << 16 | byte_of(a[i], b[i], c[i] >> 12) << 24)
+
+/* --- carries: what it means is in forms_int.c --- */
+
+static inline uint32_t product32(uint32_t a, uint32_t b, uint32_t how) {
+    const uint64_t with_sign = (uint64_t)((int64_t)(int32_t)a * (int32_t)b);
+    const uint64_t high = (how & CC_SIGNED ? with_sign : (uint64_t)a * b) >> 32;
+    return how & CC_HI ? (uint32_t)high : a * b;
+}
+
+static inline uint64_t product64(uint64_t a, uint64_t b, uint32_t how) {
+    (void)how; /* the upper half is no row */
+    return a * b;
+}
+
+#define CARRY(T, N)                                                                                \
+    static inline void carry_##N(const uint8_t *file, const Ins *in, const S32 *with, T *sum,      \
+                                 S32 *out) {                                                       \
+        const uint32_t how = (uint32_t)in->imm;                                                    \
+        ROW(T, a, in->a);                                                                          \
+        ROW(T, b, in->b);                                                                          \
+        ROW(T, c, in->c);                                                                          \
+        T x[LANES] __attribute__((aligned(64))), y[LANES] __attribute__((aligned(64)));            \
+        if (how & CC_MUL) EACH_LANE x[i] = product##N(a[i], b[i], how), y[i] = c[i];               \
+        else if (how & CC_SUB) EACH_LANE x[i] = a[i], y[i] = ~b[i];                                \
+        else EACH_LANE x[i] = a[i], y[i] = b[i];                                                   \
+        EACH_LANE {                                                                                \
+            const T part = x[i] + y[i];                                                            \
+            sum[i] = part + (T)with[i];                                                            \
+            out[i] = part < x[i] || sum[i] < part ? -1 : 0;                                        \
+        }                                                                                          \
+    }
+
+CARRY(U32, 32)
+CARRY(U64, 64)
+
+static bool row_CARRY(Machine *m, Warp *w, const Ins *in) {
+    uint8_t *file = w->file;
+    const uint32_t how = (uint32_t)in->imm;
+    const uint32_t carry = how & CC_IN ? w->carry : how & CC_SUB ? FULL_MASK : 0;
+    S32 with[LANES] __attribute__((aligned(64))), out[LANES] __attribute__((aligned(64)));
+    U64 sum[LANES] __attribute__((aligned(64)));
+    (void)m;
+    EACH_LANE with[i] = (int32_t)(carry >> i & 1);
+    if (how & CC_64) {
+        PLACE(U64, d, in->d);
+        carry_64(file, in, with, sum, out);
+        EACH_LANE d[i] = w->lane64[i] ? sum[i] : d[i];
+    } else {
+        carry_32(file, in, with, (U32 *)sum, out);
+        blend(w, (const U32 *)sum, in->d);
+    }
+    if (how & CC_OUT) w->carry = (w->carry & ~w->active) | (mask_of(out) & w->active);
+    return true;
+}
+
+/* --- shuffles of a whole warp: sync.c has what they mean, and all others --- */
+
+static bool row_SHFL(Machine *m, Warp *w, const Ins *in) {
+    const SyncForm *f = &w->code->sync[in->imm];
+    uint8_t *file = w->file;
+    ROW(S32, b, f->b);
+    ROW(S32, c, f->c);
+    ROW(U32, value, f->value);
+    PLACE(U32, d, f->d);
+    S32 from[LANES] __attribute__((aligned(64))), valid[LANES] __attribute__((aligned(64)));
+    U32 word[LANES] __attribute__((aligned(64)));
+    const int mode = f->mode;
+    (void)m;
+    EACH_LANE {
+        const int32_t distance = b[i] & 31, clamp = c[i] & 31, segment = c[i] >> 8 & 31;
+        const int32_t most = (i & segment) | (clamp & ~segment);
+        const int32_t up = i - distance, down = i + distance, across = i ^ distance;
+        const int32_t place = (i & segment) | (distance & ~segment);
+        const int32_t j = mode == SHFL_UP     ? up
+                          : mode == SHFL_DOWN ? down
+                          : mode == SHFL_BFLY ? across
+                                              : place;
+        const bool is_valid = mode == SHFL_UP ? j >= most : j <= most;
+        valid[i] = is_valid ? -1 : 0;
+        from[i] = is_valid ? j & 31 : i;
+    }
+    for (int i = 0; i < LANES; i++) word[i] = value[from[i]];
+    EACH_LANE d[i] = word[i];
+    pred_set(w, f->p, mask_of(valid), FULL_MASK);
+    return true;
+}
+
 /* --- approximations --- */
 
 #define SPECIAL(NAME, CALL)                                                                        \

@@ -6,7 +6,8 @@
 
 #include "emu/core.h"
 
-/* H f16, B bf16; of two in a word with HALF_TWO. From RCP on: approximations; Z with .ftz. */
+/* H f16, B bf16; of two in a word with HALF_TWO. From RCP on: approximations; Z with .ftz.
+** SHFL: of whole warps. */
 #define EMU_ROWS(R)                                                                                \
     R(NONE)                                                                                        \
     R(ADD_H) R(SUB_H) R(MUL_H) R(FMA_H) R(MIN_H) R(MAX_H) R(SIGN)                                  \
@@ -14,7 +15,10 @@
     R(CVT_F_H) R(CVT_H_F) R(CVT_B_F) R(PAIR_H_F) R(PAIR_B_F)                                       \
     R(RCP) R(SQRT) R(RSQRT) R(EX2) R(LG2) R(SIN) R(COS) R(DIV) R(DIV_FULL)                         \
     R(RCP_Z) R(SQRT_Z) R(RSQRT_Z) R(EX2_Z) R(LG2_Z) R(SIN_Z) R(COS_Z) R(DIV_Z) R(DIV_FULL_Z)       \
-    R(TANH)
+    R(TANH)                                                                                        \
+    R(CVT_U32_F) R(CVT_S64_F) R(CVT_F_U16) R(CVT_F_S16) R(CVT_F_S64) R(CVT_F_D)                    \
+    R(CVT_S32_D) R(CVT_U32_D) R(CVT_S64_D) R(CVT_D_U32) R(CVT_D_S64) R(CVT_D_U64)                  \
+    R(PRMT) R(CARRY) R(SHFL)
 
 typedef enum EmuRow {
 #define R(name) ROW_##name,
@@ -25,6 +29,9 @@ typedef enum EmuRow {
 
 /* In Ins.imm of ADD_H … MAX_B; the letter of SIGN's operation, 'n' or 'a', from bit 8 on. */
 enum { HALF_BRAIN = 1, HALF_SAT = 2, HALF_RELU = 4, HALF_FTZ = 8, HALF_TWO = 16, HALF_NAN = 32 };
+
+/* In Ins.imm of CARRY. The sum is a + b (or a + ~b, or a * b + c) + carry in. */
+enum { CC_IN = 1, CC_OUT = 2, CC_SUB = 4, CC_64 = 8, CC_MUL = 16, CC_HI = 32, CC_SIGNED = 64 };
 
 extern const SlowFn rows_base[ROWS], rows_avx2[ROWS]; /* the second only where Emu.avx2 */
 

@@ -7,6 +7,7 @@
 */
 #include "emu/core.h"
 #include "emu/lanes.h"
+#include "emu/rows.h"
 
 #include <string.h>
 
@@ -196,8 +197,43 @@ static Stop foreign_mask(Machine *m, Warp *w, const Ins *in, const SyncForm *f) 
     return STOP_FAULT;
 }
 
+/* --- the whole warp at once, as it mostly is: nobody is missing, nobody is off --- */
+
+static bool is_whole(const Machine *m, const Warp *w, const SyncForm *f) {
+    const U32 *mask = (const U32 *)(const void *)row_at(w, f->mask);
+    return (w->active & w->live) == FULL_MASK && !m->emu->plain &&
+           (!f->has_mask || row_is(mask, FULL_MASK));
+}
+
+static void vote_whole(const Warp *w, const SyncForm *f) {
+    uint32_t votes = pred_at(w, f->value);
+    bool all = votes == FULL_MASK, none = votes == 0;
+    bool vote = f->mode == VOTE_ALL ? all : f->mode == VOTE_ANY ? !none : all || none;
+    U32 *d = (U32 *)(void *)row_at(w, f->d);
+    if (f->mode != VOTE_BALLOT) pred_set(w, f->d, vote ? FULL_MASK : 0, FULL_MASK);
+    else for (int i = 0; i < LANES; i++) d[i] = votes;
+}
+
+static void redux_whole(const Warp *w, const SyncForm *f) {
+    const U32 *value = (const U32 *)(const void *)row_at(w, f->value);
+    U32 *d = (U32 *)(void *)row_at(w, f->d);
+    uint32_t sum = value[0];
+    for (int i = 1; i < LANES; i++) sum = redux(f->mode, sum, value[i]);
+    for (int i = 0; i < LANES; i++) d[i] = sum;
+}
+
+static bool done_whole(Machine *m, Warp *w, const Ins *in, const SyncForm *f) {
+    bool is_easy = f->kind == SYNC_SHFL || f->kind == SYNC_VOTE || f->kind == SYNC_REDUX;
+    if (!is_easy || !is_whole(m, w, f)) return false;
+    if (f->kind == SYNC_SHFL) row_or(m->emu, ROW_SHFL, NULL)(m, w, in);
+    else if (f->kind == SYNC_VOTE) vote_whole(w, f);
+    else redux_whole(w, f);
+    return true;
+}
+
 Stop sync_run(Machine *m, Warp *w, const Ins *in) {
     const SyncForm *f = &w->code->sync[in->imm];
+    if (done_whole(m, w, in, f)) return STOP_NOT;
     const U32 *mask = (const U32 *)(const void *)row_at(w, f->mask);
     Presence all = f->has_mask ? presence(w, f, mask) : ALL_THERE;
     if (all == NOT_ITS_OWN) return foreign_mask(m, w, in, f);

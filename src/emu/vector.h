@@ -25,4 +25,27 @@
 #define PLACE(T, name, offset) T *name = (T *)(void *)(file + (offset))
 #define ROW(T, name, offset) const T *name = (const T *)(const void *)(file + (offset))
 
+/* Lanes of 0 or -1 -> bit mask. */
+static inline uint32_t mask_of(const S32 *t) {
+#if defined(EMU_AVX2)
+    uint32_t mask = 0;
+    for (int k = 0; k < 4; k++) {
+        __m256i v = _mm256_load_si256((const __m256i *)(const void *)(t + 8 * k));
+        mask |= (uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(v)) << (8 * k);
+    }
+    return mask;
+#elif defined(__x86_64__)
+    uint32_t mask = 0;
+    for (int k = 0; k < 8; k++) {
+        __m128i v = _mm_load_si128((const __m128i *)(const void *)(t + 4 * k));
+        mask |= (uint32_t)_mm_movemask_ps(_mm_castsi128_ps(v)) << (4 * k);
+    }
+    return mask;
+#else
+    uint32_t mask = 0;
+    for (int i = 0; i < LANES; i++) mask |= (uint32_t)(t[i] != 0) << i;
+    return mask;
+#endif
+}
+
 #endif

@@ -64,6 +64,79 @@ static const Op ops[] = {
     SPECIAL("div.approx", "%f1, %f2"),
     SPECIAL("div.full", "%f1, %f2"),
     {"tanh.approx.f32 %f9, %f1", 'f'},
+    {"cvt.rzi.u32.f32 %r9, %f1", 'r'},
+    {"cvt.rzi.ftz.u32.f32 %r9, %f1", 'r'},
+    {"cvt.rzi.s64.f32 %rd9, %f1", 'q'},
+    {"cvt.rn.f32.u16 %f9, %h1", 'f'},
+    {"cvt.rn.f32.s16 %f9, %h1", 'f'},
+    {"cvt.rn.f32.s64 %f9, %rd1", 'f'},
+    {"cvt.rn.f32.f64 %f9, %d1", 'f'},
+    {"cvt.rzi.s32.f64 %r9, %d4", 'r'},
+    {"cvt.rzi.u32.f64 %r9, %d4", 'r'},
+    {"cvt.rzi.s64.f64 %rd9, %d1", 'q'},
+    {"cvt.rn.f64.u32 %d9, %r1", 'd'},
+    {"cvt.rn.f64.s64 %d9, %rd1", 'd'},
+    {"cvt.rn.f64.u64 %d9, %rd1", 'd'},
+    {"prmt.b32 %r9, %r1, %r2, %r3", 'r'},
+#define CARRIES(first, next, type, x)                                                              \
+    {first type " " x "9, " x "1, " x "2; @%p1 " next ".cc" type " " x "9, " x "9, " x "3; "       \
+     "@%p1 addc" type " " x "9, " x "9, " x "2", x[1] == 'r' && x[2] ? 'q' : 'r'}
+    CARRIES("add.cc", "addc", ".u32", "%r"),
+    CARRIES("sub.cc", "subc", ".u32", "%r"),
+    CARRIES("sub.cc", "addc", ".s32", "%r"),
+    CARRIES("add.cc", "addc", ".u64", "%rd"),
+    CARRIES("sub.cc", "subc", ".u64", "%rd"),
+#define PRODUCTS(part, type, x)                                                                    \
+    {"add.cc" type " " x "9, " x "1, " x "2; @%p1 madc." part ".cc" type " " x "9, " x "1, "       \
+     x "3, " x "2; @%p1 addc" type " " x "9, " x "9, " x "2", x[1] == 'r' && x[2] ? 'q' : 'r'}
+    PRODUCTS("lo", ".u32", "%r"),
+    PRODUCTS("hi", ".u32", "%r"),
+    PRODUCTS("hi", ".s32", "%r"),
+    PRODUCTS("lo", ".u64", "%rd"),
+    PRODUCTS("hi", ".u64", "%rd"),
+
+    {"ld.local.u32 %r9, [%rd15]", 'r'},
+    {"ld.u32 %r9, [%rd17]", 'r'},
+    {"ld.local.u8 %r9, [%rd15+3]", 'r'},
+    {"ld.local.s8 %r9, [%rd15+2]", 'r'},
+    {"ld.local.s16 %r9, [%rd15+6]", 'r'},
+    {"ld.local.s32 %rd9, [%rd15+4]", 'q'},
+    {"ld.local.u64 %rd9, [%rd15+8]", 'q'},
+    {"ld.local.v2.u64 {%rd8, %rd9}, [%rd15]", 'q'},
+    {"ld.local.v4.u32 {%r8, %r7, %r9, %r6}, [%rd15]", 'r'},
+    {"ld.local.v4.u16 {%h8, %h7, %h6, %h9}, [%rd15+8]", 'h'},
+    {"ld.local.u64 %rd9, [%rd18]", 'q'},
+#define STORED(text) {text "; @%p1 ld.local.u64 %rd9, [%rd16]", 'q'}
+    STORED("st.local.u32 [%rd15], %r3"),
+    STORED("st.u32 [%rd17], %r3"),
+    STORED("st.local.u8 [%rd15+1], %r3"),
+    STORED("st.local.u16 [%rd15+2], %h3"),
+    STORED("st.local.u64 [%rd15], %rd3"),
+    STORED("st.local.v2.u64 [%rd15], {%rd3, %rd1}"),
+    STORED("st.local.v4.u32 [%rd15], {%r3, %r2, %r1, %r4}"),
+    STORED("st.local.v4.u8 [%rd15+4], {%r3, %r2, %r1, %r4}"),
+
+/* Of the whole warp: without the condition. */
+#define SHUFFLE(mode)                                                                              \
+    {"!shfl.sync." mode ".b32 %r9|%p2, %r1, %r2, %r3, -1; @%p2 xor.b32 %r9, %r9, 5", 'r'},         \
+        {"!shfl.sync." mode ".b32 %r9|%p2, %r1, 3, 0x181f, -1; @%p2 xor.b32 %r9, %r9, 5", 'r'}
+    SHUFFLE("up"),
+    SHUFFLE("down"),
+    SHUFFLE("bfly"),
+    SHUFFLE("idx"),
+#define VOTE(mode)                                                                                 \
+    {"!setp.lt.s32 %p2, %r1, %r2; vote.sync." mode ".pred %p2, %p2, -1; selp.b32 %r9, 1, 2, %p2",  \
+     'r'},                                                                                         \
+        {"!setp.le.s32 %p2, %r1, %r1; vote.sync." mode ".pred %p2, %p2, -1; "                      \
+         "selp.b32 %r9, 1, 2, %p2", 'r'}
+    VOTE("any"),
+    VOTE("all"),
+    VOTE("uni"),
+    {"!setp.lt.s32 %p2, %r1, %r2; vote.sync.ballot.b32 %r9, %p2, -1", 'r'},
+    {"!redux.sync.add.s32 %r9, %r1, -1", 'r'},
+    {"!redux.sync.min.s32 %r9, %r1, -1", 'r'},
+    {"!redux.sync.max.u32 %r9, %r1, -1", 'r'},
+    {"!redux.sync.xor.b32 %r9, %r1, -1", 'r'},
 };
 
 /* $k: %hk in an instruction on one half, else %rk. */
@@ -75,13 +148,28 @@ static void put_text(gi_buf *out, const char *text) {
     }
 }
 
+/* Each thread's array of local memory, and places in it: %rd15 and %rd16, both anywhere, %rd15 by a
+** generic address too, and %rd18, one of 8 bytes for all. */
+static const char arrays[] =
+    "mov.u64 %rd18, depot; st.local.v4.u32 [%rd18], {%r1, %r2, %r3, %r4};\n"
+    "st.local.v4.u32 [%rd18+16], {%r2, %r1, %r3, %r4};\n"
+    "st.local.v4.u32 [%rd18+32], {%r3, %r2, %r1, %r4};\n"
+    "st.local.v4.u32 [%rd18+48], {%r4, %r3, %r2, %r1};\n"
+    "st.local.v4.u32 [%rd18+64], {%r1, %r3, %r2, %r4};\n"
+    "st.local.v4.u32 [%rd18+80], {%r1, %r4, %r3, %r2};\n"
+    "st.local.v4.u32 [%rd18+96], {%r2, %r2, %r3, %r4};\n"
+    "st.local.v4.u32 [%rd18+112], {%r4, %r4, %r1, %r1};\n"
+    "and.b32 %r13, %r2, 112; cvt.u64.u32 %rd15, %r13; add.u64 %rd15, %rd15, %rd18;\n"
+    "and.b32 %r13, %r4, 120; cvt.u64.u32 %rd16, %r13; add.u64 %rd16, %rd16, %rd18;\n"
+    "cvta.local.u64 %rd17, %rd15;\n";
+
 /* Operands to out + 16 * thread, the result for some lanes to out + 16 * N + 8 * thread. */
 static char *program(const Op *op) {
     gi_buf b = {0};
     gi_buf_adds(&b, ".version 8.6\n.target sm_90\n.address_size 64\n"
                     ".visible .entry k(.param .u64 out) {\n"
                     ".reg .pred %p<3>; .reg .b16 %h<10>; .reg .b32 %r<20>; .reg .f32 %f<10>;\n"
-                    ".reg .b64 %rd<20>; .reg .f64 %d<10>;\n"
+                    ".reg .b64 %rd<20>; .reg .f64 %d<10>; .local .align 16 .b8 depot[128];\n"
                     "ld.param.u64 %rd10, [out]; mov.u32 %r10, %tid.x; mov.u32 %r11, %ctaid.x;\n"
                     "mad.lo.u32 %r12, %r11, 256, %r10; mul.wide.u32 %rd11, %r12, 16;\n"
                     "add.u64 %rd12, %rd10, %rd11; mul.wide.u32 %rd13, %r12, 8;\n"
@@ -91,9 +179,11 @@ static char *program(const Op *op) {
                     "mov.b32 %f2, %r2; mov.b32 %f3, %r3; mov.b64 %rd1, {%r1, %r2};\n"
                     "mov.b64 %rd2, {%r3, %r4}; mov.b64 %rd3, {%r2, %r4}; mov.b64 %d1, %rd1;\n"
                     "mov.b64 %d2, %rd2; mov.b64 %d3, %rd3; mov.u64 %rd9, 5; mov.u32 %r9, 5;\n"
-                    "mov.b16 %h9, 5; mov.b32 %f9, %r9; mov.b64 %d9, %rd9;\n"
-                    "setp.gt.u32 %p1, %r10, 40;\n@%p1 ");
-    put_text(&b, op->text);
+                    "mov.b16 %h9, 5; mov.b32 %f9, %r9; mov.b64 %d9, %rd9; cvt.f64.f32 %d4, %f1;\n"
+                    "setp.gt.u32 %p1, %r10, 40;\n");
+    if (strstr(op->text, "local") || strstr(op->text, "%rd17")) gi_buf_adds(&b, arrays);
+    if (op->text[0] != '!') gi_buf_adds(&b, "@%p1 ");
+    put_text(&b, op->text + (op->text[0] == '!'));
     gi_buf_adds(&b, ";\n");
     if (op->result == 'h') gi_buf_adds(&b, "cvt.u64.u16 %rd9, %h9;\n");
     if (op->result == 'r') gi_buf_adds(&b, "cvt.u64.u32 %rd9, %r9;\n");
