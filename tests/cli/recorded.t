@@ -4,7 +4,7 @@
 cd "$TMP" || exit 1
 LUA_PATH="$TOP/tests/lua/?.lua;;" "$GILUA" "$TOP/tests/lua/tape.lua" app.cu a.rec b.rec
 
-fails "a recording without its source" "name the file with --source" "$GILUA" new a.rec
+misused "options of a source without one" "for the file that --source names" "$GILUA" new a.rec --define X
 misused "a file that is none" "app.cu is no recording" "$GILUA" new a.rec p app.cu --source app.cu
 fails "a source that is not there" "cannot read|nothing.cu" "$GILUA" new a.rec p --source nothing.cu
 is "leaves no folder" no "$([ -e p ] && echo yes || echo no)"
@@ -25,4 +25,20 @@ like "verify runs all recordings" "  a.rec \(train\) +right.*b.rec \(validate\) 
 like "apply changes the user's source" "^--- app.cu" "$(cat run.diff)"
 like "its own lines" "^-  __syncthreads\(\);" "$(cat run.diff)"
 is "and nothing of the host's" 0 "$(grep -c '^[-+].*printf' run.diff)"
+
+"$GILUA" new a.rec b.rec -o q >/dev/null
+out=$("$GILUA" check q)
+like "without a source the PTX is what evolves" "search space +[0-9]+ instructions that genes may" "$out"
+like "and its data are judged by instructions" "data +score 0.[0-9]+: [0-9]+ of [0-9]+ changes" "$out"
+misused "there are no genes of a source" "leave out --genome source" "$GILUA" evolve q --genome source
+out=$("$GILUA" evolve q --population 16 --generations 3 --seed 1 --out below)
+ok $? "it evolves" "$out"
+like "verified on all recordings" "b.rec \(validate\) +right" "$("$GILUA" verify below)"
+misused "nothing is there to change in place" "has no source" "$GILUA" apply below --in-place --anyway
+out=$("$GILUA" apply below --anyway)
+like "apply says how a program gets it" "cuModuleGetFunction the name _Z5lowerPfPii, _Z5scalePfPKfi" "$out"
+ptx() { "$GILUA" -e 'print((require "gilua".ptx(require "gilua".textfile.read(arg[1]))))' - "$1"; }
+like "which is PTX" "PTX of [0-9]+ instructions" "$(ptx below/module.ptx)"
+[ "$(grep -c '\.entry' below/module.ptx)" = 3 ] && ! cmp -s below/module.ptx q/module.ptx
+ok $? "the whole module, changed"
 finish

@@ -96,6 +96,38 @@ tap.case("the source is the one that was recorded", function()
     "--anyway takes it, and its answers are held against the recording's")
 end)
 
+tap.case("without a source", function()
+  local folder = workplace()
+  gi.recordedproblem.write({ folder .. "/a.rec", folder .. "/b.rec" }, folder .. "/p",
+    { quiet = true })
+  local problem = gi.problem(folder .. "/p")
+  tap.is(problem.kernel, "_Z5lowerPfPii,_Z5scalePfPKfi", "kernels have the recording's names")
+  tap.is(the(problem.definition.recorded.table.answers, "type"), "f32 u8", "types are guessed")
+  tap.is(problem.grammar:gene_count(), 0, "no line has genes")
+  local barrier, store
+  for _, i in ipairs(problem.ptx:instructions()) do
+    barrier = barrier or i.text:find "^bar" and i.name
+    store = store or i.text:find "^st%.global" and i.name
+  end
+  local farm <close> = gi.farm(problem, { device = "emu", jobs = 1 })
+  local list = farm:evaluate({ "", barrier, store, barrier .. " " .. store },
+    gi.own.case(problem, 1))
+  tap.is(the(list, "status"), "ok ok ok ok", "all run")
+  tap.ok(gi.fitness.right(list[1]) and gi.fitness.right(list[2]), "a barrier less is right")
+  tap.ok(list[2].ticks < list[1].ticks, "and faster")
+  tap.ok(not gi.fitness.right(list[3]), "a store less is not")
+end)
+
+tap.case("products without fma", function()
+  local text = "\n\tfma.rn.ftz.f32 %f4, %f1, 0f3F800000, %f3;\n\t@%p1 fma.rn.f64 %fd1, %fd2, %fd3, "
+    .. "%fd4;\n"
+  tap.is(gi.ptxtext.without_fma(text), "\n\t{\n\t.reg .f32 %gilua_product;\n"
+    .. "\tmul.rn.ftz.f32 %gilua_product, %f1, 0f3F800000;\n"
+    .. "\tadd.rn.ftz.f32 %f4, %gilua_product, %f3;\n\t}\n\t{\n\t.reg .f64 %gilua_product;\n"
+    .. "\tmul.rn.f64 %gilua_product, %fd2, %fd3;\n\t@%p1 add.rn.f64 %fd1, %gilua_product, %fd4;\n"
+    .. "\t}\n", "a product, then a sum")
+end)
+
 tap.case("kernels by name", function()
   local folder = workplace()
   tap.has(scratch.sentence(made, folder, { kernel = "nothing" }),

@@ -113,7 +113,7 @@ function COMMANDS.new()
     positional = { { name = "file", doc = "the CUDA source, host code and all; or a recording" },
       { name = "folder", optional = true, many = true,
         doc = "the folder to make (the file's name without .cu); further recordings" } },
-    { name = "source", type = "string", doc = "of recordings: the file with their kernels" },
+    { name = "source", type = "string", doc = "of recordings: their kernels' file; else PTX" },
     { name = "anyway", default = false,
       doc = "of recordings: though the source gives other kernels than were recorded" },
     { name = "kernel", type = "string", doc = "which kernel, where the file has several" },

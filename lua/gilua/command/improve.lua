@@ -289,6 +289,14 @@ local function check_genome(text)
   return SORTS[text], "must be source, ptx or both"
 end
 
+local function genome_of(problem, o)
+  if problem.is_ptx and (o.genome or "ptx") ~= "ptx" then
+    ends.with(ends.STATUS.usage, "%s has no source, so that its genes are of its PTX: leave out "
+      .. "--genome %s", problem.dir, o.genome)
+  end
+  return o.genome or problem.is_ptx and "ptx" or "source"
+end
+
 function M.evolve()
   local o = gi.cli {
     doc = "Evolves a faster kernel that gives the same answers.",
@@ -300,8 +308,8 @@ function M.evolve()
     { name = "from", type = "string", doc = "start from what this run found, of tune or evolve" },
     { name = "tune", default = false, doc = "tune first, and start from the best settings" },
     SAMPLE,
-    { name = "genome", default = "source", check = check_genome,
-      doc = "what genes change: source, ptx (its instructions), both" },
+    { name = "genome", type = "string", check = check_genome,
+      doc = "what genes change: source, ptx (its instructions), both (source; ptx without one)" },
     { name = "scheme", default = "langdon", check = function(text)
       return SCHEMES[text], "must be langdon or gevo"
     end, doc = "how to search: langdon (GECCO 2014), gevo (TACO 2020)" },
@@ -318,6 +326,7 @@ function M.evolve()
   require_gevo(o)
   o.population = o.population or o.scheme == "gevo" and 256 or 60
   local problem = gi.problem(o.problem)
+  o.genome = genome_of(problem, o)
   local data = judged(problem, o)
   local folder <close> = gi.folder.open(o.out, ("out/%s-%d"):format(problem.name, o.seed))
   local run, watch = evolved(problem, o, folder, data)

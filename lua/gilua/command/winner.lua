@@ -127,6 +127,15 @@ local function ptx_path(o, run, kept)
   return path
 end
 
+-- How a program gets PTX that is in no source of its.
+local function tell_module(o, kept, path)
+  answer.say(o, "There is no source to change. %s is the program's own module with the kernel%s: "
+    .. "cuModuleLoadData takes its text, cuModuleGetFunction the name %s, and the arguments are "
+    .. "those that they were (or `ptxas -arch=sm_90 -o module.cubin %s`, and cuModuleLoad)", path,
+    kept.kernel:find "," and "s changed" or " changed", (kept.kernel:gsub(",", ", ")),
+    gi.shell.word(path))
+end
+
 function M.apply()
   local o = gi.cli {
     doc = "Puts what a run found into the file that the kernel came from. Runs nothing.",
@@ -145,6 +154,10 @@ function M.apply()
   end
   if not o.diff and not o.anyway then require_trust(o, run) end
   local kept = runs.kept(run)
+  if kept.is_ptx and o["in-place"] then
+    ends.with(ends.STATUS.usage, "%s has no source to change in place: leave out --in-place",
+      kept.dir)
+  end
   local text, old, path, params = gi.backport.file(kept, run.genome)
   local diff = gi.report.diff(old, text, path:match("([^/]+)$"))
   if o.diff or not o.quiet then printable.write(diff, gi.host.is_terminal()) end
@@ -155,7 +168,9 @@ function M.apply()
     write_improved(o, path, text, old)
     told_of_data(o, run)
   end
-  if gi.below.has(run.genome) then
+  if kept.is_ptx then
+    tell_module(o, kept, o.run .. "/" .. path:match "([^/]+)$")
+  elseif gi.below.has(run.genome) then
     answer.say(o, "Genes below the source are in no source: %s is the kernel with all of "
       .. "them, to be loaded (cuModuleLoadData) in its place", ptx_path(o, run, kept))
   end

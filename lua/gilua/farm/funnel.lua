@@ -229,7 +229,8 @@ function Funnel:compile_job(texts)
     for i, text in ipairs(list) do
       units[i] = { source = text.source, names = self.names, kernel = self.problem.kernel }
     end
-    return { op = "compile", units = units, target = list[1].target, options = list[1].options }
+    return { op = "compile", units = units, target = list[1].target, options = list[1].options,
+             ptx = self.problem.is_ptx, kernel = self.problem.kernel }
   end)
 end
 

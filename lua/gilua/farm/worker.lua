@@ -77,18 +77,6 @@ local function compile_all(units, options)
   return results
 end
 
-function operations.compile(m)
-  local start, start_cpu = core.system.seconds(), os.clock()
-  local results = compile_all(m.units, { target = m.target, options = m.options })
-  local images = results.images
-  results.images = nil
-  for _, r in ipairs(results) do
-    if r.code then r.hash = core.compile.canonical_hash(r.code) end
-  end
-  return { results = results, images = images, doubt = core.compile.trouble(),
-           seconds = core.system.seconds() - start, cpu_s = os.clock() - start_cpu }
-end
-
 local named -- PTX whose instructions genes name: { text =, ptx = }
 
 --- Edited PTX as machine code for a GPU. What it does not assemble is the mutant's fate, all else
@@ -101,6 +89,29 @@ local function assembled(r, m, images)
   r.image, r.tag = #images, ""
   r.code_hash = must(core.compile.code_hash(image, m.kernel))
   return r
+end
+
+-- Sources that are PTX as they are.
+local function taken(m)
+  local results = { images = {} }
+  for i, unit in ipairs(m.units) do
+    local r = { code = unit.source }
+    results[i] = m.target:find "^sm_" and assembled(r, m, results.images) or r
+  end
+  return results
+end
+
+function operations.compile(m)
+  local start, start_cpu = core.system.seconds(), os.clock()
+  local results = m.ptx and taken(m)
+    or compile_all(m.units, { target = m.target, options = m.options })
+  local images = results.images
+  results.images = nil
+  for _, r in ipairs(results) do
+    if r.code then r.hash = core.compile.canonical_hash(r.code) end
+  end
+  return { results = results, images = images, doubt = core.compile.trouble(),
+           seconds = core.system.seconds() - start, cpu_s = os.clock() - start_cpu }
 end
 
 -- Where no gene finds anything to change the text stays as it is, so that it is known for the same.

@@ -3,8 +3,10 @@
 -- A sliced source has the file's lines under their numbers (gilua.slice), so a line of the mutant
 -- that is its source line unchanged stands for the file's own line, host code and all.
 
+local genomes = require "gilua.search.genome"
 local gi = require "gilua"
 local fail = require "gilua.base.fail"
+local ptxtext = require "gilua.problem.ptxtext"
 local textfile = require "gilua.base.textfile"
 
 local M = {}
@@ -85,6 +87,15 @@ local function joined(users, sliced, changed, origin, edits)
   return table.concat(out)
 end
 
+-- The module that a kernel without a source was taken from, with what became of the kernel.
+local function module(kept, below)
+  local path = kept.made_from and kept.made_from.path or kept.source_path
+  local text = textfile.read(path, "the module that the kernels came from")
+  local changed, why = kept.ptx:apply(below)
+  if not changed then fail("the winner does not fit %s: %s", kept.source_path, why) end
+  return ptxtext.with(text, changed), text, path, {}
+end
+
 --- The user's file with a genome's changes, and all else as it is, the ends of lines too. Nothing
 --- of the problem is run.
 ---@param kept Kept the problem: gi.kept.of(problem), or what a run kept
@@ -94,6 +105,7 @@ end
 ---@return string path
 ---@return table params what the genome sets
 function M.file(kept, genome)
+  if kept.is_ptx then return module(kept, (select(2, genomes.parts(genome)))) end
   local path, text, edits = original(kept)
   local mutant, detail = kept.grammar:apply(genome, true)
   if not mutant then fail("the winner does not fit %s: %s", kept.source_path, detail) end

@@ -24,6 +24,12 @@ end
 --------------------------------------------------------------------------------------------------
 
 local function compiles(c)
+  if c.problem.is_ptx then
+    local n = #c.problem.ptx:instructions()
+    c.found:add { "ok", "no source", ("%d instructions of PTX"):format(n),
+      figures = { { "instructions", n } } }
+    return
+  end
   local source = c.problem.grammar:guard(false) .. "#line 1\n" .. c.problem.grammar:apply("")
   local options = c.problem:compile_options(c.problem:values())
   local ptx, why = gi.compile(source, { target = "compute_90", options = options })
@@ -179,7 +185,19 @@ local function noisy(c)
     figures = { { "ratio", pair.ratio }, { "low", pair.low }, { "high", pair.high } } }
 end
 
+-- Of PTX alone: instructions that genes may change.
+local function space_of_ptx(c)
+  local n = 0
+  for _, instruction in ipairs(c.problem.ptx:instructions()) do
+    n = n + (instruction.open and 1 or 0)
+  end
+  c.found:add { n > 0 and "ok" or "no", "search space", ("%s instructions that genes may delete, "
+    .. "copy, move, swap, replace or give other operands"):format(progress.grouped(n)),
+    figures = { { "instructions", n } } }
+end
+
 local function space(c)
+  if c.problem.is_ptx then return space_of_ptx(c) end
   local g, counts = c.problem.grammar, {}
   for _, rule in ipairs(g:rules()) do
     if not rule.protected and rule.type ~= "fixed" and not rule.type:find("_K$") then

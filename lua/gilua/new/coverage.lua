@@ -85,6 +85,7 @@ end
 ---  parts of a line are not told apart
 ---@return string? why there is none
 function M.of(problem, case)
+  if problem.is_ptx then return nil, "there is no source whose lines could be counted" end
   local gi = require "gilua"
   local device <close> = assert(gi.device "emu")
   local runner = gi.replayer.runner(problem, device)

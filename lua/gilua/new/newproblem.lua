@@ -176,15 +176,22 @@ gi.evolve.run {
 }
 ]]
 
+local GENES_OF_PTX = [[
+  draw = gi.genome.ptx_source(problem.ptx), -- genes change instructions
+  check = "parents", -- who may have children runs with every check on
+]]
+
 --- The experiment: a stranger's words stand in it as strings (FOLDER in quotes) and in remarks.
 ---@param kernel string
 ---@param folder string
+---@param of_ptx? boolean genes change its PTX: there is no source
 ---@return string
-function M.experiment(kernel, folder)
+function M.experiment(kernel, folder, of_ptx)
   local words = { ['"DOC"'] = luadata.quote(("Evolves %s."):format(kernel)),
     ['"FOLDER"'] = luadata.quote(folder), KERNEL = luadata.remark(kernel),
     FOLDER = luadata.remark(folder) }
-  return (EXPERIMENT:gsub('"?%f[%w]%u%u%u+%f[%W]"?', words))
+  local text = of_ptx and EXPERIMENT:gsub("  genes = gi[^\n]*\n", GENES_OF_PTX) or EXPERIMENT
+  return (text:gsub('"?%f[%w]%u%u%u+%f[%W]"?', words))
 end
 
 --- Takes a folder away, with all that is in it.

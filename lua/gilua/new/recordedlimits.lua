@@ -8,6 +8,7 @@ local core = require "gilua.core"
 local fail = require "gilua.base.fail"
 local mangled = require "gilua.new.mangled"
 local precision = require "gilua.new.precision"
+local ptxtext = require "gilua.problem.ptxtext"
 local replayer = require "gilua.farm.replayer"
 local signature = require "gilua.new.signature"
 
@@ -81,11 +82,15 @@ local function looks_like(bytes, type)
   return like > 0 and (like + zeros) / seen >= MOSTLY
 end
 
-local function guessed_type(r, blob)
-  if (r.file:size(blob) or 0) > MOST_LOOKED_AT then return "u8" end
-  local bytes = r:blob(blob, MOST_LOOKED_AT)
+-- A float that the kernel has in memory, where the numbers look so; or bytes.
+local function guessed_type(r, read)
+  if (r.file:size(read.blob) or 0) > MOST_LOOKED_AT then return "u8" end
+  local module = read.kernel and next(r:modules_of { [read.kernel] = true })
+  local types = module and ptxtext.types(r:module(module), read.kernel)
+    or { f32 = true, f64 = true }
+  local bytes = r:blob(read.blob, MOST_LOOKED_AT)
   for _, type in ipairs { "f32", "f64" } do
-    if looks_like(bytes, type) then return type end
+    if types[type] and looks_like(bytes, type) then return type end
   end
   return "u8"
 end
@@ -111,7 +116,7 @@ function M.rows(recordings, known, kernels)
         names[name] = (names[name] or 0) + 1
         if names[name] > 1 then name = ("%s %d"):format(name, names[name]) end
         local row = { name = name, kernel = read.kernel, at = read.at, variable = read.variable,
-          type = p.type or guessed_type(r, read.blob) }
+          type = p.type or guessed_type(r, read) }
         row.note = not p.type and ("GUESS: what it holds%s"):format(row.type == "u8"
           and "; compared byte by byte" or ", by its values") or nil
         seen[key], rows[#rows + 1] = row, row
@@ -149,6 +154,7 @@ end
 
 -- The kernel's code as it is, and with products rounded before they are added.
 local function codes_of(problem)
+  if problem.is_ptx then return { problem.source, ptxtext.without_fma(problem.source) } end
   local source, list = problem.grammar:guard(false) .. "#line 1\n" .. problem.grammar:apply(""), {}
   for i, more in ipairs { false, "-fmad=false" } do
     local options = problem:compile_options(problem:values())

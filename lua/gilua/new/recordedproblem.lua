@@ -1,9 +1,10 @@
 --- recordedproblem: `gilua new APP.rec --source FILE.cu`: from recordings of a program to a problem
 --- folder. Nothing is guessed of sizes, data and launches: they are in the recordings. The source
 --- must be the one that was recorded: what NVRTC makes of its kernels is compared with the
---- program's own PTX.
+--- program's own PTX. Without a source that PTX is what evolves.
 
 local compiler = require "gilua.farm.compiler"
+local ends = require "gilua.base.ends"
 local fail = require "gilua.base.fail"
 local gi = require "gilua"
 local headers = require "gilua.new.headers"
@@ -13,6 +14,7 @@ local mangled = require "gilua.new.mangled"
 local newproblem = require "gilua.new.newproblem"
 local partsof = require "gilua.new.parts"
 local printable = require "gilua.base.printable"
+local ptxtext = require "gilua.problem.ptxtext"
 local reading = require "gilua.new.reading"
 local recorded = require "gilua.problem.recorded"
 local recordedlimits = require "gilua.new.recordedlimits"
@@ -207,6 +209,7 @@ end
 ---@field words CompilerWords
 ---@field all string[] options of NVRTC
 ---@field path string of the file
+---@field file string what it is called in the folder
 
 -- The kernels, cut out of the source into the folder.
 local function cut_out(list, folder, o, say)
@@ -222,12 +225,47 @@ local function cut_out(list, folder, o, say)
   table.move(sliced.options, 1, #sliced.options, #words.options + 1, words.options)
   report.write(folder .. "/kernel.cu", sliced.source)
   local cut = { source = sliced.source, entries = entries, templates = templates, words = words,
-    path = parts.path, own = sliced.options,
+    path = parts.path, file = "kernel.cu", own = sliced.options,
     all = table.move(words.options, 1, #words.options, 2, { "-I" .. folder }) }
   for _, option in ipairs(agreeing(list, cut, o, say)) do
     cut.own[#cut.own + 1], cut.all[#cut.all + 1] = option, option
   end
   return cut
+end
+
+--------------------------------------------------------------------------------------------------
+-- Without a source
+
+-- The module whose kernels evolve, and these: of several modules the one with most of the time.
+local function module_of(r, kernels, say)
+  local times, best = {}, nil
+  for _, kernel in ipairs(kernels) do
+    local module = next(r:modules_of { [kernel.name] = true })
+    times[module] = (times[module] or 0) + kernel.ns
+    if not best or times[module] > times[best] then best = module end
+  end
+  local taken = {}
+  for _, kernel in ipairs(kernels) do
+    if next(r:modules_of { [kernel.name] = true }) == best then
+      taken[kernel.name] = kernel.name
+    else
+      say("%s stays as it is: it is in another module than the others", kernel.name)
+    end
+  end
+  return best, taken
+end
+
+-- The kernels' PTX into the folder, and the module that they are of, for `gilua apply`.
+local function take_ptx(list, folder, o, say)
+  local r = list[1]
+  if #r.kernels == 0 then fail("%s launches no kernel: there is nothing to improve", r.path) end
+  local number, entries = module_of(r, o.kernel and wanted(r, o.kernel) or longest(r), say)
+  local module = ptxtext.canonical(r:module(number), r.path)
+  local source = ptxtext.only(module, entries)
+  report.write(folder .. "/module.ptx", module)
+  report.write(folder .. "/kernel.ptx", source)
+  return { source = source, entries = entries, templates = {}, words = { include = {} }, own = {},
+    all = {}, path = folder .. "/module.ptx", file = "kernel.ptx" }
 end
 
 --------------------------------------------------------------------------------------------------
@@ -285,7 +323,9 @@ local function text_of(folder, program, t, rows)
       note and " -- " .. luadata.remark(note) or "")
   end
   add("recordings", t.recordings, "runs: to train on, to choose by, for verify alone")
-  add("source", "kernel.cu", "the file as it is, but for what the host alone needs")
+  add("source", t.source, t.source == "kernel.cu"
+    and "the file as it is, but for what the host alone needs"
+    or "their PTX, as it was recorded: no source is known, and genes name instructions")
   add("kernels", t.kernels, "what evolves: names in the source, and in the recording")
   lines[#lines + 1] = "  answers = { -- what the program copies out; all else byte by byte"
   meant.answers = {}
@@ -312,15 +352,17 @@ end
 local function table_of(cut, recordings)
   local options = table.move(cut.own, 1, #cut.own, 1, {})
   if cut.words.before then table.insert(options, 1, "--pre-include=" .. slice.BEFORE) end
-  return { recordings = recordings, kernels = cut.entries, include = cut.words.include,
-    options = options, defines = cut.words.defines,
-    made_from = { path = headers.absolute(cut.path), templates = cut.templates } }
+  return { recordings = recordings, source = cut.file, kernels = cut.entries,
+    include = cut.words.include, options = options, defines = cut.words.defines,
+    made_from = { path = headers.absolute(cut.path),
+      templates = next(cut.templates) and cut.templates or nil } }
 end
 
 local function fill(list, folder, paths, o, say)
   local first = list[1]
-  local cut = cut_out(list, folder, o, say)
-  local known = recordedlimits.parameters(first, cut.entries, cut.source, cut.all)
+  local cut = (o.source and cut_out or take_ptx)(list, folder, o, say)
+  local known = o.source
+    and recordedlimits.parameters(first, cut.entries, cut.source, cut.all) or {}
   local evolves = {}
   for _, entry in pairs(cut.entries) do evolves[entry] = true end
   local rows = recordedlimits.rows(list, known, evolves)
@@ -335,7 +377,7 @@ local function fill(list, folder, paths, o, say)
   if why then say("the tolerance is not known: %s", why) end
   report.write(place, text_of(folder, program, t, rows))
   report.write(folder .. "/experiment.lua",
-    newproblem.experiment(table.concat(settings.keys(cut.entries), ", "), folder))
+    newproblem.experiment(table.concat(settings.keys(cut.entries), ", "), folder, not o.source))
   return cut, rows
 end
 
@@ -352,7 +394,20 @@ local function tell(list, cut, rows, folder, say)
   for _, row in ipairs(rows) do
     if (row.note or ""):find "GUESS" then say("  %s: %s", row.name, row.note) end
   end
+  if cut.file ~= "kernel.cu" then
+    say("Genes are changes of their PTX; with --source FILE.cu those of its lines are open too")
+  end
   say("%s/ is ready. Next: gilua check %s, or gilua evolve %s", folder, folder, folder)
+end
+
+-- What only a source makes sense of.
+local function check_options(o)
+  for _, name in ipairs { "include", "define", "anyway" } do
+    if not o.source and o[name] then
+      ends.with(ends.STATUS.usage, "--%s is for the file that --source names: add that, or leave "
+        .. "it out", name)
+    end
+  end
 end
 
 --- Writes a problem folder of recordings.
@@ -365,10 +420,7 @@ function M.write(paths, folder, o)
   local function say(...)
     if not o.quiet then printable.print((...):format(select(2, ...))) end
   end
-  if not o.source then
-    fail("%s does not say what its kernels were written as: name the file with --source FILE.cu",
-      paths[1])
-  end
+  check_options(o)
   folder = folder or paths[1]:match "([^/]+)$":gsub("%.%w+$", "")
   newproblem.check_free(folder, paths[1])
   local list <close> = setmetatable({}, { __close = function(all)

@@ -15,6 +15,8 @@ local settings = require "gilua.base.settings"
 ---@field dir string
 ---@field source string the kernel's text
 ---@field source_path string
+---@field is_ptx boolean the source is PTX: genes name its instructions, and nothing is compiled
+---@field ptx userdata? gi.ptx of the unmodified kernel, where it is known
 ---@field loaded string[] Lua files that problem.lua loads
 ---@field kernel string
 ---@field grammar userdata
@@ -194,6 +196,13 @@ local function globals(loaded)
   return setmetatable(env, { __index = _G })
 end
 
+-- The source as PTX, whose instructions genes name.
+local function open_ptx(self)
+  local ptx, why = core.ptx.open(self.source)
+  if not ptx then fail("%s: %s", self.source_path, why) end
+  self.ptx, self.ptx_text = ptx, self.source
+end
+
 local function load_problem(path)
   local gi = require "gilua"
   local dir, loaded = place(path), {}
@@ -213,13 +222,16 @@ local function load_problem(path)
     checked_case = def.checked_case, loop_limit = def.loop_limit or LOOP_LIMIT,
     check_races = chosen.check_races, benign_races = chosen.benign_races,
     source_path = dir .. "/" .. def.source, loaded = loaded,
+    is_ptx = def.source:find "%.ptx$" ~= nil,
   }, Meta)
-  local options = { kernel = def.kernel, config = config_of(def.parameters) }
-  for k, v in pairs(def.grammar or {}) do options[k] = v end
+  local options = { kernel = not self.is_ptx and def.kernel or nil,
+    config = config_of(def.parameters) }
+  for k, v in pairs(not self.is_ptx and def.grammar or {}) do options[k] = v end
   local g, why = gi.grammar.parse(self.source_path, options)
   if not g then fail("%s", why) end
   self.grammar = g
   self.source = g:apply("", true) -- the file, byte for byte
+  if self.is_ptx then open_ptx(self) end
   class.opened(self)
   return self
 end

@@ -166,6 +166,7 @@ end
 
 function Recorded:options()
   local list, t = { "-I" .. self.dir }, self.table
+  if t.source:find "%.ptx$" then return {} end
   for _, folder in ipairs(t.include or {}) do
     list[#list + 1] = "-I" .. (folder:find "^/" and folder or self.dir .. "/" .. folder)
   end

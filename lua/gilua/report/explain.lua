@@ -2,6 +2,7 @@
 
 local below = require "gilua.report.below"
 local diff = require "gilua.base.diff"
+local genomes = require "gilua.search.genome"
 
 local M = {}
 
@@ -199,7 +200,12 @@ end
 ---@return string? diff
 ---@return string? source with the changes; nil, and why the genome does not fit
 function M.difference(problem, text)
-  local source, why = problem.grammar:apply(text, true)
+  local source, why
+  if problem.is_ptx then
+    source, why = problem.ptx:apply((select(2, genomes.parts(text))))
+  else
+    source, why = problem.grammar:apply(text, true)
+  end
   if not source then return nil, why end
   local label = (problem.source_path or "kernel.cu"):match "[^/]*$"
   return diff.unified(problem.source, source, label), source

@@ -21,6 +21,7 @@ local M = {}
 ---@field source_path string where it came from
 ---@field dir string the problem's folder
 ---@field grammar userdata
+---@field is_ptx boolean the source is PTX
 ---@field ptx? userdata of the unmodified kernel, where there were genes below the source
 ---@field options string[] of the compiler, for the kernel as it is
 ---@field made_from? { path: string, template: string[], templates?: table<string, string[]> }
@@ -105,7 +106,7 @@ function M.of(problem)
   local made = t and t.table.made_from or problem.definition.made_from
   local kept = {
     kernel = problem.kernel, source = problem.source, source_path = problem.source_path,
-    dir = problem.dir, grammar = problem.grammar,
+    dir = problem.dir, grammar = problem.grammar, is_ptx = problem.is_ptx, ptx = problem.ptx,
     options = problem:compile_options(problem:values()),
     made_from = made and { path = made.path, template = made.template or {},
       templates = made.templates }, parameters = {},
@@ -157,7 +158,9 @@ function M.write(problem, folder)
   local place, kept, files = folder:path(M.FOLDER), M.of(problem), {}
   local all = { { name = M.GRAMMAR, text = tostring(kept.grammar) } }
   table.move(kept.files, 1, #kept.files, 2, all)
-  if problem.ptx then all[#all + 1] = { name = M.PTX, text = problem.ptx_text } end
+  if problem.ptx and not problem.is_ptx then
+    all[#all + 1] = { name = M.PTX, text = problem.ptx_text }
+  end
   for i, file in ipairs(all) do
     local path = ("%s/%s"):format(place, file.name)
     local made, why = textfile.make_folder(path:match "^(.*)/")
@@ -234,7 +237,8 @@ function M.read(dir, value)
   end
   local kept = { kernel = value.kernel, source_path = value.source, options = value.options,
     made_from = value.made_from, parameters = value.parameters, files = {},
-    dir = value.source:match "^(.*)/" or ".", complete = value.complete == true }
+    dir = value.source:match "^(.*)/" or ".", is_ptx = value.source:find "%.ptx$" ~= nil,
+    complete = value.complete == true }
   local grammar, ptx
   for _, file in ipairs(value.files) do
     local text = copy_of(dir, file)
@@ -245,6 +249,7 @@ function M.read(dir, value)
   end
   if not (grammar and kept.source) then fail("%s keeps no kernel: run it again", dir) end
   local unread
+  ptx = ptx or kept.is_ptx and kept.source
   kept.grammar, unread = core.grammar.read(grammar)
   if not kept.grammar then fail("%s/%s/%s: %s", dir, M.FOLDER, M.GRAMMAR, unread) end
   if ptx then kept.ptx, unread = core.ptx.open(ptx) end

@@ -53,7 +53,7 @@ M.diff = diff.unified
 -- best.cu and best.patch
 
 --- best.cu and best.patch of a genome; where it has genes below the source, which these two know
---- nothing of, best.ptx.
+--- nothing of, best.ptx. Where there is no source best.ptx and its own best.patch.
 ---@param problem table
 ---@param text string genome
 ---@param folder ResultFolder
@@ -61,8 +61,12 @@ M.diff = diff.unified
 function M.write_best(problem, text, folder, farm)
   local patch, source = explain.difference(problem, text)
   if not patch then error("cannot write the best kernel: " .. source, 0) end
-  folder:write("best.cu", source)
   folder:write("best.patch", patch)
+  if problem.is_ptx then
+    folder:drop "best.cu"
+    return folder:write("best.ptx", source)
+  end
+  folder:write("best.cu", source)
   if not below.has(text) then return folder:drop "best.ptx" end
   local ptx, failed = farm:ptx(text)
   if not ptx then error("cannot write the best kernel: " .. failed, 0) end

@@ -11,6 +11,7 @@ local compiler = require "gilua.farm.compiler"
 local core = require "gilua.core"
 local fail = require "gilua.base.fail"
 local fitness = require "gilua.search.fitness"
+local ptxtext = require "gilua.problem.ptxtext"
 local stats = require "gilua.base.stats"
 
 local M = {}
@@ -263,10 +264,27 @@ local function compiled(problem, list)
   return some
 end
 
+-- Of PTX without a source: every instruction that could go, and the empty kernels.
+local function probes_of_ptx(problem)
+  local list = {}
+  for name in problem.kernel:gmatch "[^,]+" do
+    list[#list + 1] = { line = 0, what = name .. " does nothing", empty = true,
+      mutant = { source = ptxtext.emptied(problem.source, name), name = name .. " does nothing" } }
+  end
+  for _, instruction in ipairs(problem.ptx:instructions()) do
+    if instruction.open then
+      list[#list + 1] = { line = instruction.line, mutant = instruction.name,
+        what = ("`%s` (%s) could go"):format(instruction.text, instruction.name) }
+    end
+  end
+  return list
+end
+
 --- The probes of a problem's kernel, in the order of its lines.
 ---@param problem gilua.problem
 ---@return table[] list of { line, what, mutant = what farm:evaluate takes, empty }
 function M.probes(problem)
+  if problem.is_ptx then return probes_of_ptx(problem) end
   local list = {}
   local words, nothing = changes(problem)
   for _, change in ipairs(words) do
@@ -418,7 +436,7 @@ function M.look_closer(a, problem, farm, case, genome)
   local lines = lines_meant(problem, genome)
   if not next(lines) then return end
   local probes = a.tried < a.of and around(left_out(problem, a.tried), lines) or {}
-  for _, change in ipairs(around(one_round(problem), lines)) do
+  for _, change in ipairs(problem.is_ptx and {} or around(one_round(problem), lines)) do
     probes[#probes + 1] = { line = change.line, last_line = change.last_line, what = change.what,
                             mutant = with(problem.source, change) }
   end
