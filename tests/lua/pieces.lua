@@ -36,6 +36,10 @@ tap.case("what a function returns is looked at", function()
     .. "is 'x', not a list of individuals", "a list of something else")
   like(returns("select", { {} }), "generation 2: select %(HERE%) returned a list whose element 1 "
     .. "is a table without a genome, not .*", "of tables that are no individuals")
+  like(returns("select", { nil, {} }), "generation 2: select %(HERE%) returned a list whose "
+    .. "element 1 is nil, not .*", "a list with a gap")
+  like(returns("select", { first = 1 }),
+    "generation 2: select %(HERE%) returned a table with the key 'first', not .*", "no list")
   like(returns("cross", {}), "generation 2: cross %(HERE%) returned a table, not a genome or nil, "
     .. "for genome '.+' and genome '.+'", "a table for a child")
   like(returns("mutate", 7), "generation 2: mutate %(HERE%) returned 7, not a genome, for genome "
@@ -51,6 +55,13 @@ tap.case("what a function returns is looked at", function()
     .. "for genome '.+'", "hold")
   like(returns("minimise", nil), "the final comparison: minimise %(HERE%) returned nil, not a "
     .. "genome, for genome '.+'", "minimise")
+end)
+
+tap.case("observers are looked at before anything runs", function()
+  like(says { observers = { {}, 7 } },
+    "HERE: gilua.evolve.run: observer 2 must be a table of functions, not 7", "a number")
+  like(says { observers = { { on_result = "x" } } },
+    "HERE: gilua.evolve.run: on_result of observer 1 must be a function, not 'x'", "its function is none")
 end)
 
 tap.case("fitness is a number", function()

@@ -650,13 +650,27 @@ local FIELDS = {
   genes = { kind "table" },
   minimise = { "a function, or false", function(v) return not v or type(v) == "function" end },
 }
-for _, name in ipairs { "init", "mutate", "cross", "fitness", "acceptable", "select", "new_case",
-    "draw", "hold", "vary", "on_start", "on_result", "on_generation", "on_end" } do
-  FIELDS[name] = { kind "function" }
+local EVENTS = { "on_start", "on_result", "on_generation", "on_end" }
+for _, names in ipairs { EVENTS, { "init", "mutate", "cross", "fitness", "acceptable", "select",
+    "new_case", "draw", "hold", "vary" } } do
+  for _, name in ipairs(names) do FIELDS[name] = { kind "function" } end
 end
 
 local function misuse(message, ...)
   trace.misuse("gilua.evolve.run: %s", message:format(...))
+end
+
+-- An observer's functions are those of the events; whatever else it has is its own.
+local function check_observer(i, observer)
+  if type(observer) ~= "table" then
+    misuse("observer %d must be a table of functions, not %s", i, settings.shown(observer))
+  end
+  for _, event in ipairs(EVENTS) do
+    local f = observer[event]
+    if f ~= nil and type(f) ~= "function" then
+      misuse("%s of observer %d must be a function, not %s", event, i, settings.shown(f))
+    end
+  end
 end
 
 local function check_fields(scheme)
@@ -672,6 +686,7 @@ local function check_fields(scheme)
   for i, step in ipairs(scheme.breed) do
     if type(step) ~= "function" then misuse("breed[%d] is no function", i) end
   end
+  for i, observer in ipairs(scheme.observers) do check_observer(i, observer) end
 end
 
 -- The functions as they were given: what is called are others, which say whose mistake it was.

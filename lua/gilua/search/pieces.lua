@@ -23,13 +23,20 @@ local function no_number(value)
   return value ~= value and "nan" or nil
 end
 
--- The list's first element that is not as it must be.
+-- What keeps a list from being one: its first element that is not as it must be, a gap, a name.
 local function no_list(value, wrong)
   if type(value) ~= "table" then return shown(value) end
+  local n, keys = 0, 0
   for i, element in ipairs(value) do
     local what = wrong(element)
     if what then return ("a list whose element %d is %s"):format(i, what) end
+    n = i
   end
+  for key in pairs(value) do
+    keys = keys + 1
+    if math.type(key) ~= "integer" then return "a table with the key " .. shown(key) end
+  end
+  return keys > n and ("a list whose element %d is nil"):format(n + 1) or nil
 end
 
 local function no_individual(value)
