@@ -51,6 +51,26 @@ tap.case("what Ctrl-C breaks off is written the next time", function()
   tap.is(archive:row("SELECT count(*) AS n FROM genome").n, 2, "both are there")
 end)
 
+tap.case("what is found is written while the farm waits for more", function()
+  local archive, path = opened()
+  local farm <close> = gi.farm(gi.problem "kernels/reduction", { jobs = 1 })
+  farm:remember(archive:memory "w")
+  local reader <close> = gi.archive.open(path, { read_only = true })
+  local function known() return reader:row("SELECT count(*) AS n FROM genome").n end
+  local before
+  function farm.crew:drain(after)
+    archive:flush()
+    archive:add("INSERT INTO genome (text) VALUES ('one')")
+    after()
+    before = known()
+    core.system.sleep(0.1)
+    after()
+    tap.is(known(), 1, "the last finding of many, after a while")
+  end
+  farm:serve()
+  tap.is(before, 0, "those that come fast go together")
+end)
+
 tap.case("code is packed by what the first one has", function()
   local archive, path = opened()
   local memory = archive:memory "w"

@@ -217,10 +217,17 @@ function Farm:guarded(work)
   end, work)
 end
 
---- Serves the crew until nothing is left.
+--- Serves the crew until nothing is left. What workers have found is written while others are still
+--- at work, for as long as that may take.
 function Farm:serve(after)
-  self:guarded(function() self.crew:drain(after) end)
-  if self.funnel.memory then self.funnel.memory:flush() end
+  local memory = self.funnel.memory
+  self:guarded(function()
+    self.crew:drain(function()
+      if after then after() end
+      if memory then memory:flush_late() end
+    end)
+  end)
+  if memory then memory:flush() end
 end
 
 --- From now on nothing is done that a memory knows, and all that is done is told to it.

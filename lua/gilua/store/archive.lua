@@ -21,7 +21,7 @@ local M = {}
 
 M.VERSION = #schema.VERSIONS
 
-local FLUSH_S = 0.05 -- at most so long a finding waits to be written
+local FLUSH_S = 0.05 -- a finding waits so long to be written with others, at most till `flush_late`
 
 ---@class gilua.archive
 ---@field path string
@@ -143,6 +143,12 @@ function Archive:add(sql, ...)
   local change = table.pack(...)
   change.sql = sql
   self.pending[#self.pending + 1] = change
+  self:flush_late()
+end
+
+--- Writes what waits where it has waited long. Who waits for something long himself calls it in
+--- between, so that what is known already does not depend on what comes next.
+function Archive:flush_late()
   if host.seconds() - self.flushed > FLUSH_S then self:flush() end
 end
 
@@ -300,6 +306,10 @@ end
 
 function Memory:flush()
   self.archive:flush()
+end
+
+function Memory:flush_late()
+  self.archive:flush_late()
 end
 
 local UNIT = "SELECT status, message, log, ptx, ptx_hash, code, code_hash, tag, seconds "
