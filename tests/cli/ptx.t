@@ -67,6 +67,11 @@ is "two workers find what one does" "$(json front.points.1.genome <front/result.
   "$(json front.points.1.genome <again/result.json)"
 cmp -s front/generations.csv again/generations.csv
 ok $? "generation by generation"
+is "the archive has all that was evaluated, kept or not" "$(json evaluations <front/result.json)" \
+  "$("$GILUA" export front --jsonl | wc -l)"
+like "with what was tried" '"birth": "try"' "$("$GILUA" export front --jsonl)"
+is "of which a generation's line knows nothing: offspring and elites" "12 15" \
+  "$("$GILUA" log front | awk '$1 == 1 || $1 == 2 { print $2 }' | xargs)"
 like "what was tried is counted" "^[1-9][0-9]+$" "$(json accepted.mutation.tried <front/result.json)"
 like "the page has the front" "<h2>Pareto front</h2>.*gilua apply RUN --pick N" "$(tr '\n' ' ' <front/report.html)"
 out=$("$GILUA" apply front --pick 1)

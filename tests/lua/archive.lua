@@ -2,6 +2,7 @@
 package.path = "tests/lua/?.lua;" .. package.path
 local core = require "gilua.core"
 local gi = require "gilua"
+local schema = require "gilua.store.schema"
 local tap = require "tap"
 
 local function opened()
@@ -155,6 +156,28 @@ tap.case("an archive of version 1 is brought to the last one", function()
   local archive <close> = gi.archive.open(path, { read_only = true })
   brought_along(archive)
   tap.is(archive:row "PRAGMA user_version".user_version, gi.archive.VERSION, "which it says")
+end)
+
+tap.case("one of version 2, whose tables are the same, is read as it is", function()
+  local parts = {}
+  for n = 1, 2 do
+    parts[n] = ("BEGIN; %s PRAGMA user_version = %d; PRAGMA application_id = %d; COMMIT"):format(
+      schema.VERSIONS[n], n, schema.APPLICATION)
+  end
+  local path = made_by(table.concat(parts, ";\n") .. [[;
+    INSERT INTO world VALUES (1, 'w', '{}');
+    INSERT INTO run (id, world, seed, began, uid) VALUES (1, 1, 7, '2026-11-01', 'u');
+    INSERT INTO genome VALUES (1, 'A');
+    INSERT INTO evaluation (run, id, generation, birth, genome, status, fitness, acceptable)
+      VALUES (1, 1, 1, 'mutation', 1, 'ok', 5.0, 1), (1, 2, 1, 'try', 1, 'ok', NULL, 1)]])
+  local function count(archive) return archive:row("SELECT evaluations AS n FROM generations").n end
+  local reader <close> = gi.archive.open(path, { read_only = true })
+  tap.is(reader.folder, nil, "no copy is made")
+  tap.is(reader:row "PRAGMA user_version".user_version, 2, "nor anything of it changed")
+  tap.is(count(reader), 2, "its view knew nothing of what is tried")
+  gi.archive.open(path):close()
+  local after <close> = gi.archive.open(path, { read_only = true })
+  tap.is(count(after), 1, "a writer brings it along")
 end)
 
 tap.case("a reader of an old one changes nothing", function()

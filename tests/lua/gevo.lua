@@ -73,6 +73,23 @@ tap.case("what is tried is counted, and measured once on a case", function()
   tap.is(twice, 0, "nobody is measured again")
 end)
 
+tap.case("who came and is no member of the population can be asked after", function()
+  local came, tried, lost = {}, 0, 0
+  evolve.run(scheme({}, {
+    on_result = function(run, x) if not run.final then came[x] = true end end,
+    on_generation = function(run)
+      for _, list in ipairs { run.population, run.tried, { run.baseline } } do
+        for _, x in ipairs(list) do came[x] = nil end
+      end
+      tried = tried + #run.tried
+      for x in pairs(came) do lost = lost + (x.birth == "unmodified" and 0 or 1) end
+      came = {}
+    end,
+  }))
+  tap.ok(tried > 24, tried .. " were tried")
+  tap.is(lost, 0, "and nobody is lost")
+end)
+
 tap.case("nothing is tried in vain with what a new case finds invalid", function()
   local number
   local run = evolve.run(scheme({}, { generations = 4, new_case = function(n, rng)

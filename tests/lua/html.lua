@@ -144,6 +144,16 @@ tap.case("the same table gives the same page", function()
   tap.is(html.page(experiment()) == html.page(experiment()), true, "to the byte")
 end)
 
+tap.case("a run that found nothing says so, and claims no speed-up", function()
+  local page = html.page { title = "t", device = "emu", winner = { genome = "", speedup = 1,
+    ns = 1000, default_ns = 1000, registers = 20, genes = {}, diff = "", case = "ball, 1",
+    from = "the kernel as it is" } }
+  tap.has(page, "<strong>Nothing faster was found</strong> than the kernel as it is, on ball, 1. "
+    .. "1.00 µs on emu.", "in words")
+  tap.ok(not page:find("faster</strong>", 1, true) and not page:find("Found by", 1, true),
+    "and in no others")
+end)
+
 tap.case("what is not in the table is not on the page", function()
   local page = html.page { title = "Little" }
   tap.is(page:find("<section", 1, true), nil, "no section")

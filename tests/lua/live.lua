@@ -107,8 +107,8 @@ local function counted(n)
       population[i] = individual(id, i % 2 == 0 and "mutation" or "crossover",
         i % 10 == 0 and "race" or "ok", 900 + i)
     end
-    c.on_generation({ population = population }, { generation = generation, best = population[1],
-      baseline = { ticks = 1000 } })
+    c.on_generation({ population = population, tried = {} }, { generation = generation,
+      best = population[1], baseline = { ticks = 1000 } })
   end
   return c.result()
 end

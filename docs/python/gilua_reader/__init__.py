@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["Run", "ReaderError", "SchemaError", "VERSIONS"]
 
 #: Versions of the archive's schema that this reader knows (PRAGMA user_version).
-VERSIONS = (1, 2)
+VERSIONS = (1, 2, 3)
 
 ARCHIVE = "archive.sqlite"
 VIEWS = ("evaluations", "generations")
@@ -41,7 +41,7 @@ EVALUATIONS = (
 )
 GENERATIONS = ("run", "generation", "evaluations", "ran", "acceptable", "best_fitness")
 # Births of who is no part of a population.
-ALONE = ("unmodified", "finalist", "knock-out", "best")
+ALONE = ("unmodified", "finalist", "knock-out", "best", "front", "try")
 MAY_MISS = {
     "first_parent": "Int64", "second_parent": "Int64", "parent": "Int64", "registers": "Int64",
 }
@@ -187,7 +187,7 @@ class Run:
 
     def population(self) -> "pandas.DataFrame":
         """The same without who is no part of a population: the unmodified kernel, and what was
-        measured after the last generation, on another case."""
+        measured after the last generation, on another case, or tried and not kept."""
         frame = self.evaluations()
         return frame[~frame.birth.isin(ALONE)]
 

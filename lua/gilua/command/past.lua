@@ -10,6 +10,7 @@ local pieces = require "gilua.search.pieces"
 local printable = require "gilua.base.printable"
 local progress = require "gilua.report.progress"
 local runs = require "gilua.command.runs"
+local schema = require "gilua.store.schema"
 
 local M = {}
 
@@ -39,11 +40,11 @@ end
 -- log
 
 -- The best of a generation is the acceptable one of the least fitness, as evolution has it.
-local LOG = [[
+local LOG = ([[
 WITH of_run AS (SELECT id, generation, birth, status, ticks, fitness, acceptable, genome
     FROM evaluation WHERE run = ?1),
   members AS (SELECT * FROM of_run
-    WHERE birth NOT IN ('unmodified', 'finalist', 'knock-out', 'best')),
+    WHERE birth NOT IN ALONE),
   counted AS (SELECT generation, count(*) AS evaluated, sum(status = 'ok') AS ran,
     coalesce(sum(acceptable), 0) AS acceptable FROM members GROUP BY generation),
   least AS (SELECT *, min(fitness) OVER (PARTITION BY generation) AS least FROM members
@@ -55,7 +56,7 @@ WITH of_run AS (SELECT id, generation, birth, status, ticks, fitness, acceptable
 SELECT c.*, best.id AS best, base.ticks / best.ticks AS gain, text AS genome
 FROM counted c LEFT JOIN best USING (generation) LEFT JOIN base USING (generation)
 LEFT JOIN genome ON genome.id = best.genome ORDER BY generation
-]]
+]]):gsub("ALONE", schema.ALONE)
 
 local STATUSES = "SELECT status, count(*) AS n FROM evaluation WHERE run = ?1 GROUP BY status "
   .. "ORDER BY n DESC, status"

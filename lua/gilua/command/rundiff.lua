@@ -6,6 +6,7 @@ local gi = require "gilua"
 local lfs = require "lfs"
 local printable = require "gilua.base.printable"
 local runs = require "gilua.command.runs"
+local schema = require "gilua.store.schema"
 
 local M = {}
 
@@ -131,7 +132,7 @@ end
 
 -- Of the populations: who comes after the last one is no part of the history.
 local ROWS = "SELECT id, generation, genome, status, ticks FROM evaluations WHERE run = ?1 "
-  .. "AND birth NOT IN ('unmodified', 'finalist', 'knock-out', 'best') ORDER BY id"
+  .. "AND birth NOT IN " .. schema.ALONE .. " ORDER BY id"
 
 local function shown(row)
   if not row then return nil end

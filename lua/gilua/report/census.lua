@@ -94,7 +94,8 @@ local function mean_error(m) return m.mean_error end
 function M.row(record)
   local best = record.best
   return {
-    generation = record.generation, case = record.case, baseline_ticks = record.baseline.ticks,
+    generation = record.generation, size = record.size, case = record.case,
+    baseline_ticks = record.baseline.ticks,
     best_ticks = best and best.measurement.ticks, speedup = record.speedup,
     median_ticks = record.median_ticks, compiled = record.compiled, right = record.right,
     parents = record.parents, evaluations = record.evaluations, mean_length = record.mean_length,
@@ -121,10 +122,12 @@ function M.observer(what)
   local o = {}
 
   function o.on_generation(run, record)
-    for _, individual in ipairs(run.population) do
-      add_point(c, point_of(individual, record, what and what.of or mean_error))
+    for _, list in ipairs { run.population, run.tried } do
+      for _, individual in ipairs(list) do
+        add_point(c, point_of(individual, record, what and what.of or mean_error))
+      end
+      count_all(c, list, record.generation)
     end
-    count_all(c, run.population, record.generation)
   end
 
   function o.result()

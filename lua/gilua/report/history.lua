@@ -144,7 +144,8 @@ function M.open(folder, problem, farm, seed)
 end
 
 -- Who is no part of a population, and gets no fitness with it.
-local ALONE = { unmodified = true, finalist = true, ["knock-out"] = true, best = true }
+local ALONE = { unmodified = true, finalist = true, ["knock-out"] = true, best = true,
+  front = true }
 
 -- The evolutions of a command are parts of its run: the first is the run's own, each other has a
 -- number of its own beside it.
@@ -192,6 +193,11 @@ function M.observer(folder, title)
     if not archive then return end
     for _, individual in ipairs(run.population) do
       archive:evaluated(id, individual, record.generation, record.case)
+    end
+    for _, individual in ipairs(run.tried) do -- no population's, so without a fitness there
+      archive:evaluated(id, { id = individual.id, birth = "try", parents = individual.parents,
+        genome = individual.genome, measurement = individual.measurement,
+        acceptable = individual.acceptable }, record.generation, record.case)
     end
     scored()
     local draws = run.case_draws

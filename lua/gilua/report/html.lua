@@ -27,6 +27,10 @@ local times = markup.times
 
 -- What a run says of its winner without a validation, or before it.
 local function claimed(w)
+  if w.genome == "" then
+    return ("<strong>Nothing faster was found</strong> than the kernel as it is, on %s."):format(
+      escape(w.case or "its case"))
+  end
   local range = finite(w.low) and w.low ~= w.high
     and (" (95 %% interval %s from %s pairs)"):format(interval(w.low, w.high), shown(w.pairs, "%d"))
     or ""
@@ -48,8 +52,8 @@ local function headline(e)
   end
   if w and w.speedup and not v then text[#text + 1] = claimed(w) end
   if w then
-    text[#text + 1] = (" %s → %s on %s."):format(microseconds(w.default_ns), microseconds(w.ns),
-      escape(e.device or "?"))
+    text[#text + 1] = (" %s%s on %s."):format(microseconds(w.default_ns), w.genome ~= ""
+      and " → " .. microseconds(w.ns) or "", escape(e.device or "?"))
   end
   return #text > 0 and p(table.concat(text), "lead") or ""
 end
@@ -308,7 +312,9 @@ local function evolution(e, word)
       { name = "compiled", points = points(r, function(x) return scaled(x.compiled, 100) end) },
       { name = "right", points = points(r, function(x) return scaled(x.right, 100) end) },
       { name = "may be parents", dashed = true,
-        points = points(r, function(x) return scaled(over(x.parents, v.population), 100) end) },
+        points = points(r, function(x)
+          return scaled(over(x.parents, x.size or v.population), 100)
+        end) },
     }, generations(word, { y = "percent", from = 0, to = 105 }))),
     figure("Genes of a genome.", plot.lines({
       { name = "mean", points = points(r, function(x) return x.mean_length end) },
@@ -454,7 +460,8 @@ local function winner(e)
   return section("The winner",
     p(code(w.genome == "" and "(the kernel as it is)" or w.genome)),
     p(("%s, %s registers, %s.%s"):format(microseconds(w.ns), shown(w.registers, "%d"),
-      many(#(w.genes or {}), "gene"), w.from and (" Found by %s."):format(escape(w.from)) or "")),
+      many(#(w.genes or {}), "gene"), w.from and w.genome ~= ""
+        and (" Found by %s."):format(escape(w.from)) or "")),
     marks(w),
     #items > 0 and "<dl>\n" .. table.concat(items) .. "</dl>\n" or "",
     w.diff and w.diff ~= "" and diff_lines(w.diff) or "")

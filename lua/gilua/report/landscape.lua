@@ -83,7 +83,7 @@ local function time_and_error(ran, what, id)
   return plot.cloud(placed(by_outcome(ran), function(point)
     return place(point.error), point.time
   end), { id = id, x = what, y = "time, over the unmodified", log = true, xtics = axis,
-    ytics = plot.times(least, most), height = 420,
+    ytics = plot.times(least, most), height = 360,
     xrange = { -0.4, axis[#axis][2] + 0.6 }, yrange = { least / 1.15, most * 1.15 } })
 end
 
@@ -99,8 +99,8 @@ local function not_run(rest, id)
     return point.generation + shaken(point.id, 0.618034), lane + shaken(point.id, 0.754878)
   end
   return plot.cloud(placed(groups, place), {
-    id = id, x = "generation", xtics = plot.whole(first, last), ytics = lanes, margin = 130,
-    height = 110 + 46 * #lanes, xrange = { first - 0.7, last + 0.7 },
+    id = id, x = "generation", xtics = plot.whole(first, last), ytics = lanes, margin = 112,
+    height = 110 + 36 * #lanes, xrange = { first - 0.7, last + 0.7 },
     yrange = { 0.4, #lanes + 0.6 } })
 end
 
@@ -168,7 +168,8 @@ end
 -- The winner's line
 
 local BIRTHS = { initial = GREY, start = GREY, scratch = "#009e73", mutation = "#0072b2",
-  crossover = "#d55e00", finalist = "#cc79a7", best = "#cc79a7", ["knock-out"] = "#cc79a7" }
+  crossover = "#d55e00", elite = "#e69f00", copy = "#e69f00", finalist = "#cc79a7",
+  best = "#cc79a7", ["knock-out"] = "#cc79a7" }
 
 local function last_generation(nodes)
   local last = 0
@@ -250,7 +251,7 @@ local function line_table(line)
       genes_cell(gone(node.genome, parent)), genes_cell(gone(parent, node.genome)) }
   end
   return grid({ "generation", "number", "operator", "speed-up", "genes new", "genes gone" },
-    "rrlrll", rows)
+    "rrlrll", rows, "line")
 end
 
 local function tree(nodes, line, id)
@@ -269,7 +270,7 @@ local function tree(nodes, line, id)
       groups[node.birth], groups[#groups + 1] = group, group
     end
     table.insert(group.points, { x, y, title = node_title(node),
-      radius = on_line[node.id] and 5 or 3.2 })
+      radius = on_line[node.id] and 4 or 2.6 })
     for i, parent in ipairs(node.parents) do
       lines[#lines + 1] = { column_of(by_id[parent], last), row[parent], x, y,
         colour = group.colour, width = i == 1 and on_line[node.id] and 2.5 or 1 }
@@ -277,7 +278,8 @@ local function tree(nodes, line, id)
   end
   local first = range_of(nodes, "generation")
   return plot.cloud(groups, { id = id, x = "generation", xtics = plot.whole(first, last),
-    ytics = {}, edges = lines, height = math.floor(120 + 40 * highest), margin = 20,
+    ytics = {}, edges = lines, width = last > 60 and 720 or nil,
+    height = math.floor(110 + 34 * highest), margin = 20,
     xrange = { first - 0.5, last + (FINAL[nodes[1].birth] or 0) + 0.5 },
     yrange = { -highest, highest } })
 end

@@ -102,9 +102,11 @@ end
 ---@param heads string[]
 ---@param align string "l" or "r" for each column
 ---@param rows table[] lists of cells; class: of the row
+---@param class? string of the table
 ---@return string
-function M.grid(heads, align, rows)
-  local lines = { '<div class="wide"><table>\n<thead><tr>' }
+function M.grid(heads, align, rows, class)
+  local lines = { ('<div class="wide"><table%s>\n<thead><tr>'):format(
+    class and (' class="%s"'):format(class) or "") }
   for i, head in ipairs(heads) do
     lines[#lines + 1] = ('<th class="%s">%s</th>'):format(align:sub(i, i), M.escape(head))
   end
@@ -179,7 +181,6 @@ table { border-collapse: collapse; font: 0.85rem/1.4 system-ui, sans-serif;
   font-variant-numeric: tabular-nums; min-width: 50%; }
 th, td { padding: 0.2rem 0.7rem 0.2rem 0; text-align: left; vertical-align: top; }
 th { border-bottom: 1px solid var(--text); white-space: nowrap; }
-@media (max-width: 40rem) { th, th.r { white-space: normal; } }
 td { border-bottom: 1px solid var(--line); }
 .r { text-align: right; white-space: nowrap; }
 .best td { background: var(--best); font-weight: 600; }
@@ -194,6 +195,7 @@ dt { margin-top: 0.6rem; } dd { margin: 0 0 0 1.2rem; font-size: 0.95rem; }
 td code { overflow-wrap: normal; }
 figure { margin: 1.2rem 0; } figure div { overflow-x: auto; }
 figure svg { width: 100%; min-width: 34rem; height: auto; color: var(--text); }
+figure svg[viewBox^="0 0 480 "] { min-width: 0; max-width: 42rem; }
 figure svg text { fill: currentColor; }
 .pictures { display: grid; gap: 1rem;
   grid-template-columns: repeat(auto-fill, minmax(min(16rem, 100%), 1fr)); }
@@ -207,6 +209,15 @@ circle { stroke: none; } circle:hover { stroke: var(--text); stroke-width: 1.5; 
 [data-state=late] .late, [data-state=dead] .dead { display: block; }
 [data-state=dead] .on { display: none; }
 [data-state=late] .state, [data-state=dead] .state, .state.stopped { border-left-color: #d55e00; }
+@media (max-width: 40rem) { th, th.r { white-space: normal; } table { font-size: 0.75rem; }
+  th, td { padding-right: 0.3rem; } td code { overflow-wrap: anywhere; }
+  .line, .line thead, .line tbody { display: block; }
+  .line tr { display: grid; grid-template-columns: 4.8rem 4rem 1fr 4rem; column-gap: 0.4rem;
+    border-bottom: 1px solid var(--line); }
+  .line td { border: 0; } .line td:empty, .line th:nth-child(n+5) { display: none; }
+  .line td:nth-child(n+5) { grid-column: 1 / -1; }
+  .line td:nth-child(5)::before { content: "new: "; }
+  .line td:nth-child(6)::before { content: "gone: "; } }
 @media print { body { max-width: none; font-size: 10pt; } .wide { max-height: none;
   overflow: visible; } figure, tr { break-inside: avoid; } }
 ]]

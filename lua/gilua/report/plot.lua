@@ -35,7 +35,7 @@ local function header(o)
     o.log and "set logscale y" or "", o.logx and "set logscale x" or "",
     tics_of("x", o.xtics), tics_of("y", o.ytics),
     o.legend == false and "unset key"
-      or "set key outside top left horizontal Left reverse samplen 2 width 2",
+      or "set key outside top left horizontal Left reverse samplen 1.5 width 0.5",
   }, "\n")
 end
 
@@ -51,12 +51,17 @@ local function drawn(lines, plots, id, above)
   return gnuplot.run(table.concat(lines, "\n") .. "\nplot " .. table.concat(plots, ", "), id, above)
 end
 
-local COMMON = { width = 720, height = 320, id = "plot" }
+-- A chart that fits a telephone is 480 wide (the page's style knows it by that), letters included;
+-- one with many labels is wider, and is moved sideways there.
+local NARROW, WIDE = 480, 720
+
+local COMMON = { width = WIDE, height = 320, id = "plot" }
+local OF_NUMBERS = { width = NARROW, height = 300, id = "plot" }
 local OPTIONAL = { "x", "y", "from", "to", "log", "logx", "legend", "at", "highlight", "title",
   "xtics", "ytics", "whole", "names" }
 
-local function options_of(name, given)
-  return settings.fill("gilua.plot." .. name, given, COMMON, OPTIONAL)
+local function options_of(name, given, common)
+  return settings.fill("gilua.plot." .. name, given, common or COMMON, OPTIONAL)
 end
 
 --------------------------------------------------------------------------------------------------
@@ -101,7 +106,7 @@ end
 ---@return string? message
 ---@return string? code
 function M.lines(series, options)
-  local o = options_of("lines", options)
+  local o = options_of("lines", options, OF_NUMBERS)
   local least, most = range_of(series)
   if o.whole and least <= most then o.xtics = M.whole(least, most) end
   local parts, plots = { header(o) }, {}
@@ -256,7 +261,7 @@ function M.error_axis(points)
   end
   local first = math.floor(math.log(least or 1, 10))
   local last, axis = math.ceil(math.log(most or 1, 10)), { { "0", 0 } }
-  local every = math.max(1, (last - first) // 8)
+  local every = math.max(1, math.ceil((last - first) / 6))
   for power = first, last, every do
     axis[#axis + 1] = { ("%g"):format(10.0 ^ power), power - first + 1 }
   end
@@ -301,7 +306,7 @@ end
 ---@return string? message
 ---@return string? code
 function M.front(points, front, options)
-  local o = options_of("front", options)
+  local o = options_of("front", options, OF_NUMBERS)
   local names = o.names or { "everything that ran", "what nothing beats in both" }
   local axis, place = M.error_axis(points)
   local function placed(list)
@@ -386,8 +391,8 @@ end
 ---@return string? message
 ---@return string? code
 function M.cloud(groups, options)
-  local o = settings.fill("gilua.plot.cloud", options, { width = 720, height = 400, id = "plot",
-    radius = 2.6, margin = 78, edges = {} }, { "x", "y", "log", "logx", "xtics", "ytics",
+  local o = settings.fill("gilua.plot.cloud", options, { width = NARROW, height = 340, id = "plot",
+    radius = 2.2, margin = 64, edges = {} }, { "x", "y", "log", "logx", "xtics", "ytics",
     "xrange", "yrange" })
   local x = scale(o.xrange, o.logx, o.margin, o.width - o.margin - RIGHT)
   local y = scale(o.yrange, o.log, o.height - BOTTOM, TOP + BOTTOM - o.height)

@@ -52,6 +52,7 @@ local M = {}
 ---@field rejected table<string, integer> by cause: a status, or "wrong" answers
 ---@field case? table of the generation under way
 ---@field baseline? Individual the unmodified kernel, as it was last measured
+---@field tried Individual[] measured in the last generation, and not in its population
 ---@field accepted? table<string, { tried: integer, valid: integer }> of a scheme that varies by
 ---  trial, in this generation
 ---@field stopped? { kind: string, message: string } "interrupted" or "error"
@@ -201,6 +202,7 @@ local function measure(run, individuals, case)
   for i, individual in ipairs(individuals) do
     run.born = run.born + 1
     individual.id = individual.id or run.born
+    run.came[#run.came + 1] = individual
     genomes[i] = whole(run, individual)
     slow_above[i] = individual.parent_ns and HOPELESS * individual.parent_ns or false
   end
@@ -372,7 +374,7 @@ local function record_generation(run, case, baseline)
   end
   local best = champion(population)
   return {
-    generation = run.generation,
+    generation = run.generation, size = #population,
     case = case_name(run, case),
     baseline = baseline.measurement,
     best = best,
@@ -418,9 +420,23 @@ local function new_case(run, number)
   return case
 end
 
+-- Of those that came in this generation, who is no member of its population: `vary` has put others
+-- in their places.
+local function left_out(run)
+  local list, known = {}, {}
+  for _, individual in ipairs(run.population) do known[individual] = true end
+  for _, individual in ipairs(run.came) do
+    if not known[individual] and individual.birth ~= "unmodified" then
+      list[#list + 1] = individual
+    end
+    known[individual] = true
+  end
+  return list
+end
+
 local function generation(run)
   local case = new_case(run, run.generation)
-  run.case, run.accepted = case, nil
+  run.case, run.accepted, run.came = case, nil, {}
   local tried = {}
   if run.scheme.vary then run.scheme.vary(run) end
   for _, individual in ipairs(run.population) do
@@ -436,6 +452,7 @@ local function generation(run)
   end
   local record = record_generation(run, case, baseline)
   run.records[#run.records + 1] = record
+  run.tried = left_out(run)
   notify(run, "on_generation", record)
 end
 
@@ -707,7 +724,7 @@ local function new_run(given)
   local run = {
     scheme = scheme, problem = scheme.problem, rng = scheme.rng, seed = scheme.rng:seed(),
     generation = 0, records = {}, evaluations = 0, born = 0, rejected = {}, case_draws = {},
-    cases = {},
+    cases = {}, came = {}, tried = {},
     expected = scheme.generations * (scheme.population + 1) + 2 * scheme.finalists
       + scheme.generations,
   }

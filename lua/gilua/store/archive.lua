@@ -66,7 +66,8 @@ local function copy_into(path, db, to)
   must(path, db:run("VACUUM INTO ?1", to))
 end
 
--- A reader changes nothing: of an older archive it reads a copy, brought to the last version.
+-- A reader changes nothing: of an archive whose tables are others it reads a copy, brought to the
+-- last version.
 local function newer_copy(path, db)
   local folder = tempfolder.new()
   local copy = folder.path .. "/" .. results.ARCHIVE
@@ -102,7 +103,7 @@ function M.open(path, options)
   local db, folder
   if read_only then
     db = must(path, core.store.open(path, { read_only = true }))
-    if version_of(path, db) < M.VERSION then db, folder = newer_copy(path, db) end
+    if version_of(path, db) < schema.READ_AS_IT_IS then db, folder = newer_copy(path, db) end
   else
     db = open_writer(path)
   end

@@ -110,7 +110,20 @@ CREATE VIEW measurements AS SELECT e.run, e.id, e.generation, g.text AS genome,
   e.case_name AS "case", m.key, m.cases, m.code, m.launch, m.status, m.message, m.ticks, m.ns,
   m.max_error, m.mean_error, m.wrong, m.unset, m.registers
   FROM evaluation e JOIN genome g ON g.id = e.genome JOIN measurement m ON m.key = e.measurement;
+]], [[
+-- No part of a population are also those that were tried and not kept, and the front at the end.
+DROP VIEW generations;
+CREATE VIEW generations AS SELECT run, generation, count(*) AS evaluations,
+  sum(status = 'ok') AS ran, sum(acceptable) AS acceptable, min(fitness) AS best_fitness
+  FROM evaluation WHERE birth NOT IN ('unmodified', 'finalist', 'knock-out', 'best', 'front', 'try')
+  GROUP BY run, generation;
 ]] }
+
+--- The first version that a reader needs no newer copy of: those since then differ in views alone.
+M.READ_AS_IT_IS = 2
+
+--- Births, in SQL, of those that are no part of a population.
+M.ALONE = "('unmodified', 'finalist', 'knock-out', 'best', 'front', 'try')"
 
 -- What a file says of itself: its version, and whether there is anything in it.
 local SAYS = "SELECT (SELECT user_version FROM pragma_user_version) AS version, "
