@@ -61,7 +61,7 @@ tap.case("observers are looked at before anything runs", function()
   like(says { observers = { {}, 7 } },
     "HERE: gilua.evolve.run: observer 2 must be a table of functions, not 7", "a number")
   like(says { observers = { { on_result = "x" } } },
-    "HERE: gilua.evolve.run: on_result of observer 1 must be a function, not 'x'", "its function is none")
+    "HERE: gilua.evolve.run: on_result of observer 1 must be a function, not 'x'", "a text")
 end)
 
 tap.case("fitness is a number", function()
