@@ -128,6 +128,56 @@ tap.case("products without fma", function()
     .. "\t}\n", "a product, then a sum")
 end)
 
+-- The program in three files: the kernels in two, which the third includes.
+local function in_files(folder)
+  local head, scale, lower, rest = tape.SOURCE:match
+    "^(.-)(__global__ void scale.-\n}\n)\n(__global__ void lower.-\n}\n)\n(.*)$"
+  scratch.write(folder .. "/scale.cu", "// the first\n" .. scale)
+  scratch.write(folder .. "/lower.cu", (lower:gsub("\n$", "")))
+  scratch.write(folder .. "/main.cu",
+    head .. '#include "scale.cu"\n#include "lower.cu"\n' .. rest)
+  return scale, lower
+end
+
+-- What deleting the rule of a line makes of the files.
+local function without_line(problem, words)
+  local line, at = 0, nil
+  for text in problem.source:gmatch "([^\n]*)\n" do
+    line = line + 1
+    if text:find(words, 1, true) then at = at or line end
+  end
+  return gi.backport.files(gi.kept.of(problem), ("<_kernel.cu_%d>"):format(at))
+end
+
+tap.case("kernels in several files", function()
+  local folder = workplace()
+  local _, lower = in_files(folder)
+  local problem = made(folder, { source = folder .. "/main.cu" })
+  tap.is(problem.kernel, "lower,scale", "are one genome, where one file includes them")
+  local files = without_line(problem, "atomicAdd(left, 1)")
+  tap.is(the(files, "path"), folder .. "/lower.cu " .. folder .. "/scale.cu", "each is told")
+  tap.is(files[2].text, files[2].old, "a change is put into the one that it belongs to")
+  tap.is(files[1].text, (lower:gsub("\n$", ""):gsub("    atomicAdd%(left, 1%);\n", "    \n", 1)),
+    "and to no other, as long as it was, without an end of its last line")
+  gi.newproblem.remove_tree(problem.dir)
+
+  local function unit(name) -- which is compiled on its own
+    local text = assert(tap.read(("%s/%s.cu"):format(folder, name)))
+    scratch.write(("%s/%s.cu"):format(folder, name),
+      name == "scale" and "static __constant__ float by[2];\n" .. text or text)
+  end
+  scratch.write(folder .. "/main.cu", "int main() {}\n")
+  unit "scale"
+  local several = made(folder, { source = folder .. "/scale.cu," .. folder .. "/lower.cu" })
+  tap.is(several.kernel, "lower,scale", "or several are named")
+  gi.newproblem.remove_tree(several.dir)
+  local one = made(folder, { source = folder .. "/lower.cu" })
+  tap.is(one.kernel, "lower", "a kernel that none has stays as it is")
+  gi.newproblem.remove_tree(one.dir)
+  tap.has(scratch.sentence(made, folder, { source = folder .. "/lower.cu", kernel = "scale" }),
+    "has no __global__ function named scale", "unless it is asked for by name")
+end)
+
 tap.case("kernels by name", function()
   local folder = workplace()
   tap.has(scratch.sentence(made, folder, { kernel = "nothing" }),

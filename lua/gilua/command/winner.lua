@@ -89,9 +89,9 @@ local function write_in_place(o, path, text, old)
   answer.say(o, "%s is changed; %s is what it was", path, orig)
 end
 
-local function write_improved(o, path, text, old)
+local function write_improved(o, path, text, old, name)
   if o["in-place"] then return write_in_place(o, path, text, old) end
-  local target = o.run .. "/" .. path:match("([^/]+)$")
+  local target = o.run .. "/" .. name
   gi.textfile.write(target, text)
   answer.say(o, "%s is %s with the changes", target, path)
 end
@@ -100,6 +100,22 @@ local function told_of_data(o, run)
   if run.untested then return M.warn_of_untested(o, run.untested) end
   answer.say(o, "Whether its data reach what it changes is not in the run: gilua verify %s tells",
     gi.shell.word(o.run))
+end
+
+local function write_all(o, run, files)
+  local any, taken = false, {}
+  for i, file in ipairs(files) do
+    local name = file.path:match "[^/]+$"
+    if taken[name] then name = ("%d-%s"):format(i, name) end
+    taken[name] = true
+    if file.text == file.old then
+      answer.say(o, "%s needs no change", file.path)
+    else
+      write_improved(o, file.path, file.text, file.old, name)
+      any = true
+    end
+  end
+  if any then told_of_data(o, run) end
 end
 
 -- What may be wrong goes into nobody's file unless told to.
@@ -158,18 +174,15 @@ function M.apply()
     ends.with(ends.STATUS.usage, "%s has no source to change in place: leave out --in-place",
       kept.dir)
   end
-  local text, old, path, params = gi.backport.file(kept, run.genome)
-  local diff = gi.report.diff(old, text, path:match("([^/]+)$"))
-  if o.diff or not o.quiet then printable.write(diff, gi.host.is_terminal()) end
-  if o.diff then return end
-  if text == old then
-    answer.say(o, "%s needs no change", path)
-  else
-    write_improved(o, path, text, old)
-    told_of_data(o, run)
+  local files, params = gi.backport.files(kept, run.genome)
+  for _, file in ipairs(files) do
+    local diff = gi.report.diff(file.old, file.text, file.path:match("([^/]+)$"))
+    if o.diff or not o.quiet then printable.write(diff, gi.host.is_terminal()) end
   end
+  if o.diff then return end
+  write_all(o, run, files)
   if kept.is_ptx then
-    tell_module(o, kept, o.run .. "/" .. path:match "([^/]+)$")
+    tell_module(o, kept, o.run .. "/" .. files[1].path:match "([^/]+)$")
   elseif gi.below.has(run.genome) then
     answer.say(o, "Genes below the source are in no source: %s is the kernel with all of "
       .. "them, to be loaded (cuModuleLoadData) in its place", ptx_path(o, run, kept))

@@ -50,18 +50,22 @@ local function cut_again(kept, text)
       templates = kept.made_from.templates, options = kept.options })
 end
 
--- The file and how its kernel was cut out of it; a folder written by hand is its own file.
+-- The files, as one text and the lines of each, and how the kernels were cut out of them; a folder
+-- written by hand is its own file.
 local function original(kept)
   local made = kept.made_from
-  local path = made and made.path or kept.source_path
-  local text = textfile.read(path, "the file that the kernel came from")
+  local paths = made and (made.paths or { made.path }) or { kept.source_path }
+  local text, lines
+  if #paths > 1 then text, lines = gi.joined.text(paths)
+  else text = textfile.read(paths[1], "the file that the kernel came from") end
   local cut = made and cut_again(kept, text) or { source = text, edits = {} }
   if cut.source ~= kept.source then
     fail("%s is not what it was in the run%s: put the changes of best.patch in by hand, or begin "
-      .. "again%s", path, made and (", or %s was edited"):format(kept.source_path) or "",
+      .. "again%s", table.concat(paths, " or "),
+      made and (", or %s was edited"):format(kept.source_path) or "",
       made and " with gilua new" or "")
   end
-  return path, text, cut.edits
+  return paths, lines, text, cut.edits
 end
 
 -- How a changed line ends: as the line that it stands for; one put after a line that had no end
@@ -73,18 +77,31 @@ local function stop_of(users, from)
   return "\n"
 end
 
--- The user's lines, but for those that are not what was cut out of them. The cut text may lack the
--- last one: nothing is left of it, and it had no end.
-local function joined(users, sliced, changed, origin, edits)
+-- The user's lines, but for those that are not what was cut out of them, each with the line that it
+-- stands for. The cut text may lack the last one: nothing is left of it, and it had no end.
+local function changed_lines(users, sliced, changed, origin, edits)
   local out = {}
   for i, line in ipairs(changed) do
     local from = origin[i]
     local same = line.text == sliced[from].text
-    out[#out + 1] = same and users[from].text or unedited(line.text, edits)
-    out[#out + 1] = i == #changed and users[#sliced].stop or stop_of(users, from)
+    out[#out + 1] = { from = from,
+      text = (same and users[from].text or unedited(line.text, edits))
+        .. (i == #changed and users[#sliced].stop or stop_of(users, from)) }
   end
-  for i = #sliced + 1, #users do out[#out + 1] = users[i].text .. users[i].stop end
-  return table.concat(out)
+  for i = #sliced + 1, #users do
+    out[#out + 1] = { from = i, text = users[i].text .. users[i].stop }
+  end
+  return out
+end
+
+-- A file's part of all lines. A last line that had no end has none again.
+local function part_of(lines, first, last, old)
+  local parts = {}
+  for _, line in ipairs(lines) do
+    if first <= line.from and line.from <= last then parts[#parts + 1] = line.text end
+  end
+  local text = table.concat(parts)
+  return old:sub(-1) ~= "\n" and text:gsub("\r?\n$", "") or text
 end
 
 -- The module that a kernel without a source was taken from, with what became of the kernel.
@@ -93,24 +110,42 @@ local function module(kept, below)
   local text = textfile.read(path, "the module that the kernels came from")
   local changed, why = kept.ptx:apply(below)
   if not changed then fail("the winner does not fit %s: %s", kept.source_path, why) end
-  return ptxtext.with(text, changed), text, path, {}
+  return { { path = path, text = ptxtext.with(text, changed), old = text } }, {}
 end
 
---- The user's file with a genome's changes, and all else as it is, the ends of lines too. Nothing
+--- The user's files with a genome's changes, and all else as it is, the ends of lines too. Nothing
 --- of the problem is run.
 ---@param kept Kept the problem: gi.kept.of(problem), or what a run kept
+---@param genome string
+---@return { path: string, text: string, old: string }[] files old: as it is
+---@return table params what the genome sets
+function M.files(kept, genome)
+  if kept.is_ptx then return module(kept, (select(2, genomes.parts(genome)))) end
+  local paths, counts, text, edits = original(kept)
+  local mutant, detail = kept.grammar:apply(genome, true)
+  if not mutant then fail("the winner does not fit %s: %s", kept.source_path, detail) end
+  local lines = changed_lines(lines_of(text), lines_of(kept.source), lines_of(mutant),
+    detail.origin, edits)
+  local files, first = {}, 1
+  for i, path in ipairs(paths) do
+    local last = counts and first + counts[i] - 1 or math.huge
+    local old = counts and textfile.read(path, "the file that the kernel came from") or text
+    files[i] = { path = path, text = part_of(lines, first, last, old), old = old }
+    first = last + 1
+  end
+  return files, detail.params
+end
+
+--- The only file of them.
+---@param kept Kept
 ---@param genome string
 ---@return string text
 ---@return string old the file as it is
 ---@return string path
 ---@return table params what the genome sets
 function M.file(kept, genome)
-  if kept.is_ptx then return module(kept, (select(2, genomes.parts(genome)))) end
-  local path, text, edits = original(kept)
-  local mutant, detail = kept.grammar:apply(genome, true)
-  if not mutant then fail("the winner does not fit %s: %s", kept.source_path, detail) end
-  return joined(lines_of(text), lines_of(kept.source), lines_of(mutant), detail.origin, edits),
-    text, path, detail.params
+  local files, params = M.files(kept, genome)
+  return files[1].text, files[1].old, files[1].path, params
 end
 
 return M

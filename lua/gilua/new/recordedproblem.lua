@@ -8,11 +8,11 @@ local ends = require "gilua.base.ends"
 local fail = require "gilua.base.fail"
 local gi = require "gilua"
 local headers = require "gilua.new.headers"
+local joined = require "gilua.new.joined"
 local lfs = require "lfs"
 local luadata = require "gilua.base.luadata"
 local mangled = require "gilua.new.mangled"
 local newproblem = require "gilua.new.newproblem"
-local partsof = require "gilua.new.parts"
 local printable = require "gilua.base.printable"
 local ptxtext = require "gilua.problem.ptxtext"
 local reading = require "gilua.new.reading"
@@ -208,24 +208,57 @@ end
 ---@field templates table<string, string[]>
 ---@field words CompilerWords
 ---@field all string[] options of NVRTC
----@field path string of the file
+---@field paths string[] of the files with the kernels
 ---@field file string what it is called in the folder
+
+local function sources_of(o)
+  local list = {}
+  for path in o.source:gmatch "[^,]+" do list[#list + 1] = path end
+  return list
+end
+
+-- The files with the kernels. Those that no file has stay as they are, but where a person named
+-- them.
+local function files_of(o, entries, templates, say)
+  local sources = sources_of(o)
+  local parts, missing = joined.of(sources, settings.keys(entries))
+  if not parts or o.kernel and missing[1] then
+    fail("%s has no __global__ function named %s, nor has a file that it includes: name the file "
+      .. "that has it too, --source A.cu,B.cu", o.source, missing[1])
+  end
+  for _, name in ipairs(missing) do
+    say("%s stays as it is: %s has no such kernel (--source A.cu,B.cu names several files)", name,
+      o.source)
+    entries[name], templates[name] = nil, nil
+  end
+  return parts
+end
+
+-- The compiler's words, with the folders of all files.
+local function words_of(parts, o, say)
+  local folders, notes, seen = { o.include }, {}, { [parts.folders[1] or ""] = true }
+  for _, folder in ipairs(parts.folders) do
+    if not seen[folder] then folders[#folders + 1] = folder end
+    seen[folder] = true
+  end
+  local words = reading.compiler(parts.path, parts.text,
+    { include = table.concat(folders, ","), define = o.define }, parts.host, notes)
+  for _, note in ipairs(notes) do say("%s", note) end
+  return words
+end
 
 -- The kernels, cut out of the source into the folder.
 local function cut_out(list, folder, o, say)
   local r = list[1]
   local entries, templates = kernels_of(r, o, say)
-  local names = settings.keys(entries)
-  local parts = partsof.of(o.source, names[1])
-  local notes = {}
-  local words = reading.compiler(parts.path, parts.text, o, parts.host, notes)
-  for _, note in ipairs(notes) do say("%s", note) end
+  local parts = files_of(o, entries, templates, say)
+  local names, words = settings.keys(entries), words_of(parts, o, say)
   local sliced = reading.cut(parts, { name = table.concat(names, ",") }, folder, words, nil,
     templates)
   table.move(sliced.options, 1, #sliced.options, #words.options + 1, words.options)
   report.write(folder .. "/kernel.cu", sliced.source)
   local cut = { source = sliced.source, entries = entries, templates = templates, words = words,
-    path = parts.path, file = "kernel.cu", own = sliced.options,
+    paths = parts.paths, file = "kernel.cu", own = sliced.options,
     all = table.move(words.options, 1, #words.options, 2, { "-I" .. folder }) }
   for _, option in ipairs(agreeing(list, cut, o, say)) do
     cut.own[#cut.own + 1], cut.all[#cut.all + 1] = option, option
@@ -265,7 +298,7 @@ local function take_ptx(list, folder, o, say)
   report.write(folder .. "/module.ptx", module)
   report.write(folder .. "/kernel.ptx", source)
   return { source = source, entries = entries, templates = {}, words = { include = {} }, own = {},
-    all = {}, path = folder .. "/module.ptx", file = "kernel.ptx" }
+    all = {}, paths = { headers.absolute(folder .. "/module.ptx") }, file = "kernel.ptx" }
 end
 
 --------------------------------------------------------------------------------------------------
@@ -354,7 +387,7 @@ local function table_of(cut, recordings)
   if cut.words.before then table.insert(options, 1, "--pre-include=" .. slice.BEFORE) end
   return { recordings = recordings, source = cut.file, kernels = cut.entries,
     include = cut.words.include, options = options, defines = cut.words.defines,
-    made_from = { path = headers.absolute(cut.path),
+    made_from = { path = cut.paths[1], paths = #cut.paths > 1 and cut.paths or nil,
       templates = next(cut.templates) and cut.templates or nil } }
 end
 

@@ -346,6 +346,19 @@ local function place(self, e)
   if not e.file then e.file, e.at = cause_of(self, e.path) end
 end
 
+-- A header in a folder above those that the compiler may read: where it is.
+local function above(self, left)
+  local spelled = left.what:match '#%s*include%s*"(%.%./[^"]+)"'
+  for _, folder in ipairs(spelled and self.folders or {}) do
+    local path = headers.absolute(folder .. "/" .. spelled)
+    if lfs.attributes(path, "mode") == "file" then
+      return ("; it is in a folder that nobody named: add --include %s"):format(
+        headers.absolute(folder .. "/" .. spelled:match "^[./]+"))
+    end
+  end
+  return ""
+end
+
 local function refuse(self, e)
   local lost = {}
   for _, l in ipairs(self.left_out) do
@@ -355,8 +368,8 @@ local function refuse(self, e)
         l.line, l.file)
     end
     if l.why:sub(1, #COMPLAINT) == COMPLAINT then
-      lost[#lost + 1] = ("\n  (left out before: %s:%d, %s; %s)"):format(l.file, l.line, l.what,
-        l.why)
+      lost[#lost + 1] = ("\n  (left out before: %s:%d, %s; %s%s)"):format(l.file, l.line, l.what,
+        l.why, above(self, l))
     end
   end
   fail("kernel %s does not compile for a GPU alone: %s:%d: %s%s", self.kernel,

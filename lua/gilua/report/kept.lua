@@ -24,7 +24,8 @@ local M = {}
 ---@field is_ptx boolean the source is PTX
 ---@field ptx? userdata of the unmodified kernel, where there were genes below the source
 ---@field options string[] of the compiler, for the kernel as it is
----@field made_from? { path: string, template: string[], templates?: table<string, string[]> }
+---@field made_from? { path: string, paths?: string[], template: string[],
+---  templates?: table<string, string[]> } paths: where it is several files one after the other
 ---@field parameters { name: string, default: any, in_source: boolean, switch: boolean }[]
 ---@field files { name: string, from: string, text: string }[] name: in the folder of copies
 ---@field complete boolean false: more headers than are kept
@@ -92,7 +93,9 @@ local function files_of(problem, options, made_from)
   if type(reference) == "table" then reference = reference.source end
   if type(reference) == "string" then add(list, problem.dir .. "/" .. reference) end
   for _, path in ipairs(problem.loaded) do add(list, path) end
-  if made_from then add(list, made_from.path) end
+  for _, path in ipairs(made_from and (made_from.paths or { made_from.path }) or {}) do
+    add(list, path)
+  end
   return list
 end
 
@@ -108,7 +111,7 @@ function M.of(problem)
     kernel = problem.kernel, source = problem.source, source_path = problem.source_path,
     dir = problem.dir, grammar = problem.grammar, is_ptx = problem.is_ptx, ptx = problem.ptx,
     options = problem:compile_options(problem:values()),
-    made_from = made and { path = made.path, template = made.template or {},
+    made_from = made and { path = made.path, paths = made.paths, template = made.template or {},
       templates = made.templates }, parameters = {},
   }
   for i, p in ipairs(problem.parameters) do
@@ -145,6 +148,7 @@ local function described(kept, files)
     { "kernel", kept.kernel }, { "source", kept.source_path },
     { "options", json.array(kept.options) }, { "parameters", json.array(parameters) },
     { "made_from", made and json.object { { "path", made.path },
+      { "paths", made.paths and json.array(made.paths) },
       { "template", json.array(made.template) },
       { "templates", made.templates and templates_value(made.templates) } } },
   }
@@ -198,7 +202,8 @@ local function malformed(v)
   if type(v.files) ~= "table" or type(v.parameters) ~= "table" then return "kept has no files" end
   local made = v.made_from
   if made ~= nil and (type(made) ~= "table" or type(made.path) ~= "string"
-      or not strings(made.template) or not lists(made.templates)) then
+      or not strings(made.template) or not lists(made.templates)
+      or made.paths ~= nil and not strings(made.paths)) then
     return "kept.made_from names no file"
   end
   for _, file in ipairs(v.files) do
