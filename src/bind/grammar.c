@@ -400,7 +400,9 @@ void bind_grammar(lua_State *L) {
         {"gene_count", gene_count, "g:gene_count() -> integer",
          "How many distinct legal genes there are."},
         {"gene", gene_at, "g:gene(i) -> gene", "The i-th legal gene, in a fixed order."},
-        {"names", names, "g:names() -> list", "The names the source declares at top level."},
+        {"names", names, "g:names() -> list",
+         "The names the source declares at top level, but for functions called before that: a"
+         " header declares those."},
         {"kernels", kernels, "g:kernels() -> list", "The kernels in the source."},
         {"outline", outline, "g:outline() -> list",
          "What stands at file level, in order, each { kind = kernel | device | host | type | other,"

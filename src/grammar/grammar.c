@@ -91,13 +91,40 @@ static void add_name(const char ***list, int *n, const char *name) {
     (*list)[*n] = NULL;
 }
 
+/* Is a name called at a token: `f(`, but for `x.f(`, `A::f(` and the declaration `int f(`? */
+static bool is_called(const Tree *t, int i) {
+    static const char *const members[] = {".", "->", "::", NULL};
+    if (t->tok[i].name < 0 || !tok_is(t, i + 1, "(") || i == 0 || tok_in(t, i - 1, members))
+        return false;
+    return t->tok[i - 1].name < 0 || tok_is(t, i - 1, "return") || tok_is(t, i - 1, "else");
+}
+
+/* By number, the names that are called before the file declares them: a header has done that, under
+** the name as it is. To be freed. */
+static bool *find_foreign(const Tree *t) {
+    size_t n = (size_t)t->names.n + 1;
+    int *declared = gi_alloc(n * sizeof *declared);
+    bool *foreign = gi_alloc(n * sizeof *foreign);
+    for (int i = 0; i < t->n_decl; i++) {
+        int *at = &declared[t->decl[i].name];
+        if (is_top_level(t, &t->decl[i]) && (*at == 0 || t->decl[i].at < *at)) *at = t->decl[i].at;
+    }
+    for (int i = 0; i < t->n_tok; i++)
+        if (is_called(t, i) && i < declared[t->tok[i].name]) foreign[t->tok[i].name] = true;
+    free(declared);
+    return foreign;
+}
+
 static void find_names(Grammar *g) {
     const Tree *t = &g->tree;
     int n = 0, kernels = 0;
+    bool *foreign = find_foreign(t);
     g->names = gi_alloc(sizeof *g->names);
     g->kernels = gi_alloc(sizeof *g->kernels);
     for (int i = 0; i < t->n_decl; i++)
-        if (is_top_level(t, &t->decl[i])) add_name(&g->names, &n, t->names.text[t->decl[i].name]);
+        if (is_top_level(t, &t->decl[i]) && !foreign[t->decl[i].name])
+            add_name(&g->names, &n, t->names.text[t->decl[i].name]);
+    free(foreign);
     if (g->options.open_loops) {
         add_name(&g->names, &n, "gilua_loop_overrun");
         add_name(&g->names, &n, "gilua_loop_limit");

@@ -122,6 +122,26 @@ extern "C" __global__ void half(float *out, int n)
 }
 ]]
 
+tap.case("a function that a header declares keeps its name, for it is called before it is declared",
+  function()
+    local folder <close> = require("gilua.base.tempfolder").new()
+    local file = assert(io.open(folder.path .. "/first.h", "w"))
+    file:write "__device__ __noinline__ int first(int n);\n"
+    file:close()
+    local text = '#include "first.h"\nstruct S { __device__ int last() { return 7; } };\n'
+      .. "__device__ int second(int n) { S s; return first(n) + s.last(); }\n"
+      .. "__device__ __noinline__ int first(int n) { return n + 2; }\n"
+      .. "__device__ int last(int n) { return n; }\n"
+      .. "__global__ void f(int *x) { *x = second(last(*x)); }\n"
+    local k = assert(gi.grammar.parse("called.cu", { text = text }))
+    tap.is(table.concat(k:names(), " "), "S second last f gilua_spans GiluaClock", "its names")
+    local units = {}
+    for i = 1, 2 do units[i] = { source = text:gsub("n %+ 2", "n + " .. i), names = k:names() } end
+    local made = assert(gi.compile.batch(units,
+      { target = "sm_90", options = { "-I" .. folder.path } }))
+    tap.ok(made[1].code and made[2].code, "two of them compile, one by one", made[1].log)
+  end)
+
 tap.case("the span clock: asked for, on no line of its own, out of reach, and not there when off",
   function()
     local k = assert(gi.grammar.parse("half.cu", { text = CLOCKED, open_loops = true }))

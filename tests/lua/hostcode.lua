@@ -45,6 +45,104 @@ tap.case("constants and macros", function()
   tap.is(value("int a = b; int b = a;", "a"), nil, "a circle has no value")
 end)
 
+tap.case("functions that only compute have values", function()
+  local code = [[
+    template <class T> T divUp(T a, const T &b) {
+      if (a % b) { return a / b + 1; } else return a / b;
+    }
+    int up(int a, int b) { const int r = a % b; if (r == 0) return a; return a + b - r; }
+    int twice(int a) { return twice(a); }
+    int told(int a) { printf("%d", a); return a; }
+    int loop(int a) { while (a > 9) a = a / 2; return a; }
+    int many(int a) { return a; }
+    int many(int a, int b) { return a + b; }
+    int n = up(100, 64), unknown = atoi(argv[1]);
+  ]]
+  tap.is(value(code, "divUp(100, 16) * 10 + divUp(96, 16)"), 76, "conditions, both branches")
+  tap.is(value(code, "n"), 128, "values with names")
+  tap.is(value(code, "up(128, 64)"), 128, "one that returns early")
+  tap.is(value(code, "twice(1)"), nil, "none within itself")
+  tap.is(value(code, "told(1)"), nil, "one that does more is not computed")
+  tap.is(value(code, "loop(100)"), nil, "nor one that goes round")
+  tap.is(value(code, "many(1)"), nil, "nor one of several")
+  tap.is(value(code, "up(unknown, 64)"), nil, "what is not known stays unknown")
+end)
+
+tap.case("what is counted up before a launch is not 0", function()
+  local host = gi.hostcode.read([[
+    void f() {
+      int n = 0, m = 0, k = 0, later = 0, c = 3;
+      for (int i = 0; i < 9; i++) if (x[i] > 0) n++;
+      for (k = 0; k < 9; k++) ask(&m), ++c;
+      g<<<1, 32>>>(x, later);
+      later += 32;
+    }
+  ]])
+  tap.is(host:value "n", nil, "counted")
+  tap.is(host:value "m", nil, "set where it lies")
+  tap.is(host:value "k", 0, "what a loop counts with")
+  tap.is(host:value "c", 3, "what began with more")
+  tap.is(host:value "later", 0, "what is counted after the launch")
+end)
+
+tap.case("a launch in a loop is that of one of its rounds", function()
+  local host = gi.hostcode.read([[
+    void run(int *a) {
+      int w = 64;
+      dim3 grid, block(16, 2);
+      for (int i = 7; i < 9; i++) { a[i] = 1; }
+      for (int i = 1; i <= w; i++) {
+        grid.x = i;
+        grid.y = 3;
+        wide<<<grid, block>>>(a, i, i + 1);
+      }
+      block.y = 1;
+      for (int t = 5; t < 10; ++t)
+        for (int s = w; s > 0; s /= 2) flat<<<4, block>>>(a, s, t);
+      for (int i = 0; i < w; i++) a[i] = 2;
+      alone<<<4, block>>>(a, i);
+    }
+  ]])
+  local wide, flat, alone = host:launch "wide", host:launch "flat", host:launch "alone"
+  tap.is(table.concat(host:dimensions(wide.grid), " "), "64 3 1", "the last, where the grid grows")
+  tap.is(table.concat(host:dimensions(wide.block), " "), "16 2 1", "sides as they are there")
+  tap.is(host:value(wide.args[3]), 65, "with its arguments")
+  tap.is(wide.told[2], "i, in the last round of the loop that launches", "which is told")
+  tap.is(host:value(flat.args[2]) * 10 + host:value(flat.args[3]), 645, "else the first, of both")
+  tap.is(table.concat(host:dimensions(flat.block), " "), "16 1 1", "sides that were set since")
+  tap.is(alone.args[2] .. alone.told[2], "ii", "a loop that is over says nothing")
+end)
+
+tap.case("of names that several functions have, each launch's own count", function()
+  local host = gi.hostcode.read([[
+    void other(int y) { int s = y > 3 ? 384 : 96, n = 5; float *d = n * 2; use(s); }
+    void run() {
+      const int w = 100, n = w * 2;
+      int a, b;
+      a = b = w;
+      size_t s = sizeof(float) * n;
+      float *d;
+      cudaMalloc((void **)&d, s);
+      f<<<n / 8, 8>>>(d, n + 1, a);
+      s = 2 * w;
+    }
+  ]])
+  local launch = host:launch "f"
+  tap.is(host:allocation("d").bytes, 800, "memory")
+  tap.is(host:dimensions(launch.grid)[1], 25, "a grid")
+  tap.is(host:value(launch.args[2]), 201, "an argument")
+  tap.is(launch.told[2], "n + 1", "which is told as it stands there")
+  tap.is(host:value(launch.args[3]), 100, "a value that two get at once")
+end)
+
+tap.case("a function's template is known in what it computes", function()
+  local host = gi.hostcode.read([[
+    template <int W> void run(float *x, int n) { int per = 4 * W; dim3 g(n / per); f<<<g, W>>>(x); }
+    void all(float *x) { run<128>(x, 4096); }
+  ]])
+  tap.is(host:dimensions(host:launch("f").grid)[1], 8, "by its first call")
+end)
+
 tap.case("parameters of a function that launches are what it is called with", function()
   local host = gi.hostcode.read([[
     template <class T> void deep(T *to, int k, dim3 how) { f<<<k / 4, how>>>(to, k); }

@@ -101,14 +101,15 @@ end
 local function scalar(c, p, i)
   local arg = { name = p.name, type = p.type, notes = {} }
   local text, d = c.read.launch and c.read.launch.args[i], linked_dimension(c, p.name)
+  local told = text and c.read.launch.told[i] or text
   local value = c.read.values[p.name]
   value = value and converted(value, p)
   if d then
     arg.value = luadata.quote(size_name(d))
-    note(arg, text and text .. launchguess.assumed(c.read, text) or p.text)
+    note(arg, text and told .. launchguess.assumed(c.read, text) or p.text)
   elseif value then
     arg.value = luadata.text(same_size(c, p, i, value) or value)
-    note(arg, text .. launchguess.assumed(c.read, text))
+    note(arg, told .. launchguess.assumed(c.read, text))
   else
     local why
     arg.value, why = scalarguess.of(p, c.source, #c.shape.size, false)

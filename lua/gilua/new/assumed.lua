@@ -3,6 +3,7 @@
 -- fit each other. The largest that keeps the data small.
 
 local csource = require "gilua.new.csource"
+local hostfunction = require "gilua.new.hostfunction"
 
 local M = {}
 
@@ -47,7 +48,7 @@ function add(host, text, found, depth)
   while i <= #t do
     local name, after = t[i], t[i + 1]
     local is_call = after == "(" and t:match(i + 1)
-    local computes = host.functions[name] or COMPUTES[name]
+    local computes = host.functions[name] or COMPUTES[name] or hostfunction.of(host, name)
     if t:kind(i) ~= "name" or after == "." or after == "->" or after == "::"
         or host.SIZES[name] or NOT_NAMES[name] or computes or is_cast(t, i) then
       i = i + 1
@@ -69,7 +70,9 @@ end
 
 local function set(host, names, value)
   host.known = {}
-  for _, name in ipairs(names) do host.assumed[name] = value end
+  for _, name in ipairs(names) do -- what is counted is some of what there is
+    host.assumed[name] = host.counted[name] and math.max(1, value // 2) or value
+  end
 end
 
 -- The sizes of the arrays that a launch is given, as texts of the host's.

@@ -101,18 +101,33 @@ local function calls_of(self, one)
   return list
 end
 
--- A text in which a call's arguments stand for the parameters.
-local function substituted(text, one, call)
-  local t <close>, given, parts = csource.tokens(text), {}, {}
-  for k, param in ipairs(one.params) do
-    local arg = call.args[k]
-    given[param.name] = arg and (arg:find "^[&%w_.:>%-%[%]]+$" and arg or "(" .. arg .. ")")
-  end
+--- A text as it may stand in place of a name.
+---@param text string
+---@return string
+function M.bracketed(text)
+  return text:find "^[&%w_.:>%-%[%]]+$" and text or "(" .. text .. ")"
+end
+
+--- A text in which others stand for names.
+---@param text string
+---@param given table<string, string>
+---@return string
+function M.replaced(text, given)
+  local t <close>, parts = csource.tokens(text), {}
   for i = 1, #t do
     local is_own = t:kind(i) == "name" and t[i - 1] ~= "." and t[i - 1] ~= "->"
     parts[i] = is_own and given[t[i]] or t[i]
   end
   return table.concat(parts, " ")
+end
+
+-- A text in which a call's arguments stand for the parameters.
+local function substituted(text, one, call)
+  local given = {}
+  for k, param in ipairs(one.params) do
+    given[param.name] = call.args[k] and M.bracketed(call.args[k])
+  end
+  return M.replaced(text, given)
 end
 
 ---@class HostWay what a launch gets by one way to it

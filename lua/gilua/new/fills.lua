@@ -9,6 +9,7 @@ local gi = require "gilua"
 local M = {}
 
 local MOST_TRIES = 8
+local FEW_TRIES = 2 -- of places alone, where there is no time for more
 local MOST_TEXT = 4e6 -- bytes of source that the compiler is given for them: some seconds
 
 -- Places that are hit once each, where two threads would meet at one: whole numbers that are read.
@@ -30,11 +31,18 @@ local function usual(arg, role)
   return {}
 end
 
+-- Only whether the kernel as it is runs, where there is no time for more: nothing is known of the
+-- data but that they will do.
+local function only_runs(problem, farm)
+  farm:evaluate({ "" }, problem.checked_case)
+  return { score = 1, nan = 0, noticed = 0, probes = 0, only_runs = true }
+end
+
 -- What the small case notices; nil and why where the kernel as it is does not run right on such
 -- data.
-local function score_of(problem, kept)
+local function score_of(problem, kept, judge)
   local farm <close> = gi.farm(problem, { device = "emu", compiled = kept })
-  local ok, found = attempt(adequacy.of, problem, farm)
+  local ok, found = attempt(judge, problem, farm)
   if ok then return found end
   if type(found) ~= "table" then error(found, 0) end -- an error of ours
   return nil, tostring(found):match "[^\n]*"
@@ -72,7 +80,9 @@ end
 local function note(rows, was, now)
   for _, one in ipairs(rows) do
     local arg = one.row
-    if now and arg.fill ~= was[arg] then
+    if now and now.only_runs and arg.fill ~= was[arg] then
+      arg.notes[#arg.notes + 1] = "GUESS: places, each hit once"
+    elseif now and arg.fill ~= was[arg] then
       arg.notes[#arg.notes + 1] = ("GUESS: a fill that shows %d of %d changes of the kernel")
         :format(now.noticed, now.probes)
     end
@@ -85,8 +95,8 @@ local function is_short(problem)
 end
 
 -- What is to be tried, and how the data are as they are: nil, and why, where they are not right.
-local function begin(rows, problem, kept)
-  local best, why = score_of(problem, kept)
+local function begin(rows, problem, kept, judge)
+  local best, why = score_of(problem, kept, judge)
   local is_race = why and why:find("(race)", 1, true)
   return list_of_tries(rows, is_race and places or usual), best, why
 end
@@ -100,7 +110,7 @@ end
 --- Tries other fills of a draft's arrays and keeps those that show more.
 ---@param rows table[] of gilua.argumentguess.flat; their fills and notes are changed
 ---@param write fun(): gilua.problem the problem with the arguments as they are now
----@param most? integer tries
+---@param most integer tries; with none only whether the kernel runs is seen
 ---@return gilua.adequacy? found of what was kept; nil where the kernel as it is is not right
 ---@return boolean changed
 ---@return string? why it is not right
@@ -108,19 +118,19 @@ function M.improve(rows, write, most)
   local was, changed = {}, false
   for _, one in ipairs(rows) do was[one.row] = one.row.fill end
   local problem = write()
-  most = is_short(problem) and math.min(most or MOST_TRIES, MOST_TRIES) or 0
-  if most <= 0 then return nil, false end
   local kept = compiled.new() -- the probes are the same whatever the data
-  local tries, best, why = begin(rows, problem, kept)
+  local judge = is_short(problem) and most > 0 and adequacy.of or only_runs
+  most = judge == only_runs and FEW_TRIES or math.min(most, MOST_TRIES)
+  local tries, best, why = begin(rows, problem, kept, judge)
   for i = 1, (best or why) and math.min(#tries, most) or 0 do
     if best and best.score == 1 then break end
     local back = set(tries[i])
-    local found = score_of(write(), kept)
+    local found = score_of(write(), kept, judge)
     if is_better(found, best) then best, changed = found, true else back() end
   end
   note(rows, was, best)
   write()
-  return best, changed, not best and why or nil
+  return best and not best.only_runs and best or nil, changed, not best and why or nil
 end
 
 return M

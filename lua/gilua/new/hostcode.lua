@@ -9,7 +9,9 @@ local callers = require "gilua.new.callers"
 local csource = require "gilua.new.csource"
 local hostvalue = require "gilua.new.hostvalue"
 local instances = require "gilua.new.instances"
+local locals = require "gilua.new.locals"
 local members = require "gilua.new.members"
+local rounds = require "gilua.new.rounds"
 
 ---@class HostLaunch `kernel<template><<<grid, block, shared>>>(args)`, as texts
 ---@field line integer
@@ -19,14 +21,17 @@ local members = require "gilua.new.members"
 ---@field block string
 ---@field shared? string
 ---@field args string[]
+---@field told table<integer, string> what is to be said of an argument in place of its text
 ---@field within? HostTemplate whose parameters these texts may name
 ---@field body? HostFunction likewise
 
 ---@class HostCode
 ---@field definitions table<string, string> a name's value: a macro's, a variable's, a member's
 ---@field later table<string, string[]> other values that a variable gets
+---@field counted table<string, boolean> variables that are counted up, or set where they lie
 ---@field functions table<string, { params: string[], body: string }> macros with arguments
 ---@field dims table<string, string> a dim3's sizes, with their brackets; the last that is set
+---@field dim_sides table<string, table<string, string>> likewise, those set one by one
 ---@field aggregates table<string, { type: string, list: string[] }> `type name = { list };`
 ---@field structs table<string, { tokens: userdata, open: integer, align?: string,
 ---  bases?: string[], is_union: boolean }> with its '{'
@@ -155,15 +160,24 @@ local function assign(self, t, i, text)
   self.later[name], list[#list + 1] = list, text
 end
 
+-- `grid.x = value;` of a dim3
+local function read_side(self, t, i)
+  local sides = t[i - 2] == "." and self.dim_sides[t[i - 3]]
+  local last = sides and #t[i - 1] == 1 and value_end(t, i + 1)
+  if last then sides[t[i - 1]] = t:text(i + 1, last) end
+end
+
 -- `name = value,` or `;`, `name = { list };`
 local function read_assignment(self, t, i)
   if t:kind(i - 1) ~= "name" then return end
+  read_side(self, t, i)
   local close = t[i + 1] == "{" and close_of(t, i + 1)
   if close and t[close + 1] == ";" and t:kind(i - 2) == "name" then
     self.aggregates[t[i - 1]] = { type = t[i - 2], list = csource.parts(t, i + 2, close - 1) }
   end
   local last = value_end(t, i + 1)
-  if last then assign(self, t, i - 1, t:text(i + 1, last)) end
+  local is_chain = t:kind(i + 1) == "name" and t[i + 2] == "=" -- a = b = value;
+  if last or is_chain then assign(self, t, i - 1, last and t:text(i + 1, last) or t[i + 1]) end
 end
 
 -- `name{value};`
@@ -177,15 +191,16 @@ end
 -- `dim3 block(16, 16), grid = { 3 };`, `grid = dim3(n);`
 local function read_dim3(self, t, i)
   if t[i - 1] == "=" and t:kind(i - 2) == "name" and close_of(t, i + 1) then
-    self.dims[t[i - 2]] = t:text(i + 1, t:match(i + 1))
+    self.dims[t[i - 2]], self.dim_sides[t[i - 2]] = t:text(i + 1, t:match(i + 1)), {}
     return
   end
   repeat
     local name, open = t:kind(i + 1) == "name" and t[i + 1], i + 2
+    if name then self.dim_sides[name] = {} end
     while t[open] == "=" or t[open] == "dim3" do open = open + 1 end
     local close = close_of(t, open)
     if name and close then self.dims[name] = t:text(open, close) end
-    i = close and close + 1 or 0
+    i = close and close + 1 or t[open] == "," and t[open + 1] ~= "dim3" and open or 0
   until t[i] ~= ","
 end
 
@@ -279,9 +294,10 @@ local function read_call(self, t, i)
     define(self, args[1], (args[2]:gsub("^&%s*", "")))
   end
   if not name:find "^cudaMalloc" then return end
-  local target = (args[1] or ""):match "&%s*(.*)$"
+  local target, body = (args[1] or ""):match "&%s*(.*)$", callers.around(self, t, i)
   self.allocations[#self.allocations + 1] = { target = target, args = args, line = t:line(i),
-    place = place_of(self, t, i) }
+    place = place_of(self, t, i),
+    own = body and body.t == t and locals.before(t, body.first, i) or {} }
   self.allocated[(target or ""):match "^[%a_][%w_]*" or ""] = true
   local pitch = name == "cudaMallocPitch" and (args[2] or ""):match "&%s*([%a_][%w_]*)"
   if pitch and args[3] then define(self, pitch, args[3]) end
@@ -313,6 +329,23 @@ local function launched(t, i)
   return t[k - 1], csource.split(t:text(k + 1, i - 1):sub(1, -2)) -- without the last >
 end
 
+local function is_parameter(body, name)
+  for _, param in ipairs(body and body.params or {}) do
+    if param.name == name then return true end
+  end
+  return false
+end
+
+-- The sizes of a dim3 as they are before a launch; else the text itself.
+local function with_sides(self, text, body)
+  local set, sides = self.dims[text or ""], self.dim_sides[text or ""] or {}
+  if not set and not next(sides) or is_parameter(body, text) then return text end
+  local t <close> = csource.tokens(set or "()")
+  local base = csource.parts(t, 2, #t - 1)
+  for k, name in ipairs { "x", "y", "z" } do base[k] = sides[name] or base[k] or "1" end
+  return ("dim3(%s)"):format(table.concat(base, ", "))
+end
+
 -- `kernel<<<grid, block, shared>>>(args)`
 local function read_launch(self, t, i)
   local kernel, template = launched(t, i)
@@ -326,13 +359,40 @@ local function read_launch(self, t, i)
   if t[close + 1] ~= "(" or not behind then return end
   local how = csource.parts(t, i + 1, close - 1)
   local list = self.launches[kernel] or {}
-  self.launches[kernel], list[#list + 1] = list, { line = t:line(i), place = place_of(self, t, i),
-    template = template, grid = how[1], block = how[2], shared = how[3],
-    args = csource.parts(t, close + 2, behind - 1), within = instances.around(self, t, i),
-    body = callers.around(self, t, i) }
+  local one = { line = t:line(i), place = place_of(self, t, i), template = template,
+    shared = how[3], args = csource.parts(t, close + 2, behind - 1), told = {},
+    within = instances.around(self, t, i), body = callers.around(self, t, i) }
+  one.grid, one.block = with_sides(self, how[1], one.body), with_sides(self, how[2], one.body)
+  if one.body and one.body.t == t then
+    rounds.settle(one, rounds.around(t, i, one.body.first))
+    one.own = locals.before(t, one.body.first, i)
+  end
+  self.launches[kernel], list[#list + 1] = list, one
 end
 
-local READERS = { ["="] = read_assignment, ["{"] = read_braces, ["*"] = read_pointer,
+-- `++name`, `name++`, `name += value`: outside of the heads of loops, and before a launch: one that
+-- stands before has got the first value
+local function read_counting(self, t, i)
+  if next(self.launches) then return end
+  local at = t:kind(i - 1) == "name" and i - 1 or t[i] == "++" and t:kind(i + 1) == "name" and i + 1
+  local k = i
+  while at and t[k] and t[k] ~= ";" and t[k] ~= "}" do
+    if t[k] == ")" then return end -- the third part of a head, or in a call
+    k = csource.past(t, k)
+  end
+  if at then self.counted[t[at]] = true end
+end
+
+-- `scan(…, &name)`
+local function read_address(self, t, i)
+  local is_given = (t[i - 1] == "(" or t[i - 1] == ",") and t:kind(i + 1) == "name"
+  if is_given and (t[i + 2] == "," or t[i + 2] == ")") and not next(self.launches) then
+    self.counted[t[i + 1]] = true
+  end
+end
+
+local READERS = { ["++"] = read_counting, ["+="] = read_counting, ["&"] = read_address,
+  ["="] = read_assignment, ["{"] = read_braces, ["*"] = read_pointer,
   ["("] = read_call, ["<<<"] = read_launch, dim3 = read_dim3, struct = read_struct,
   class = read_struct, union = read_struct,
   typedef = read_typedef, using = read_using, __constant__ = read_constant, ["<"] = read_angle }
@@ -350,6 +410,26 @@ local function read_words(self, t)
   end
 end
 
+local LAUNCHED = { "grid", "block", "shared" }
+
+-- Names that another function has given a value are, in a launch or an allocation, its function's.
+local function settle_locals(self)
+  for _, a in ipairs(self.allocations) do
+    for k = 2, #a.args do a.args[k] = locals.settled(self, a.args[k], a.own) end
+  end
+  for _, list in pairs(self.launches) do
+    for _, l in ipairs(list) do
+      for _, field in ipairs(l.own and LAUNCHED or {}) do
+        l[field] = l[field] and locals.settled(self, l[field], l.own)
+      end
+      for k, text in ipairs(l.args) do
+        l.args[k] = locals.settled(self, text, l.own or {})
+        l.told[k] = l.told[k] or text
+      end
+    end
+  end
+end
+
 ---@param text string the file
 ---@param headers? table[] those it includes: { name = as spelled there, text }
 ---@param defines? string[] macros of the command line: "NAME" or "NAME=VALUE"
@@ -357,7 +437,7 @@ end
 ---@return string? why conditions (#if) could not be evaluated: then every branch counts
 function M.read(text, headers, defines)
   local self = setmetatable({ definitions = {}, later = {},
-    functions = {}, dims = {}, aggregates = {},
+    functions = {}, dims = {}, dim_sides = {}, counted = {}, aggregates = {},
     structs = {}, types = {}, pointees = {}, launches = {}, allocations = {}, allocated = {},
     variables = {}, templates = {}, instances = {}, bodies = {}, calls = {}, sizes = {},
     known = {}, assumed = {} }, M)
@@ -380,6 +460,7 @@ function M.read(text, headers, defines)
     end
   end
   callers.name_parameters(self, define)
+  settle_locals(self)
   return self, why
 end
 
@@ -572,7 +653,12 @@ end
 ---@return HostLaunch?
 function M:launch(kernel, which)
   local l = self:every_launch(kernel)[which or 1]
-  for _, field in ipairs(l and l.within and { "grid", "block", "shared" } or {}) do
+  if not l or not l.within then return l end
+  for name in pairs(l.within.index) do -- what the function computes may be made of them
+    local text = instances.resolve(self, name, l.within)
+    if text and text ~= name then define(self, name, text) end
+  end
+  for _, field in ipairs(LAUNCHED) do
     l[field] = l[field] and instances.resolve(self, l[field], l.within) or l[field]
   end
   return l

@@ -7,6 +7,7 @@
 
 local arithmetic = require "gilua.base.arithmetic"
 local csource = require "gilua.new.csource"
+local hostfunction = require "gilua.new.hostfunction"
 
 local M = { REAL = csource.set "float double" } -- types of numbers that are not whole
 
@@ -210,6 +211,26 @@ local function macro(host, name, names)
   end
 end
 
+-- A function of the host's that only computes. It has no value within itself.
+local function computing(host, one, names)
+  local open = host.work.open
+  local function value(text, given)
+    return evaluate(host, text, function(word)
+      if given[word] ~= nil then return given[word] or nil end
+      return names(word)
+    end, true)
+  end
+  return function(...)
+    if open[one] then return nil end
+    local args, given = table.pack(...), {}
+    for i, param in ipairs(one.params) do given[param.name] = args[i] or false end
+    open[one] = true
+    local _, result = hostfunction.run(hostfunction.steps(one), given, value, truth)
+    open[one] = nil
+    return result
+  end
+end
+
 -- Whatever has members: params.n, after params.n = 64.
 local function members(host, names)
   return setmetatable({}, { __index = function(_, name)
@@ -218,21 +239,23 @@ local function members(host, names)
 end
 
 -- The first value of a variable that is known and not 0; `int n = 0;` with another value that is
--- not known is set at run time.
+-- not known, or that is counted up, is set at run time.
 local function variable(host, name, text)
   local value = M.of(host, text)
-  local later = (value == nil or value == 0) and host.later[name]
-  for _, other in ipairs(later or {}) do
+  if value and value ~= 0 then return value end
+  for _, other in ipairs(host.later[name] or {}) do
     local known = M.of(host, other)
     if known and known ~= 0 then return known end
     if not known then value = nil end
   end
-  return value
+  return not host.counted[name] and value or nil
 end
 
 -- What a name stands for: a function, a dim3's sizes, a number; else what has members.
 local function look_up(host, name, names)
   if host.functions[name] then return macro(host, name, names) end
+  local computes = hostfunction.of(host, name)
+  if computes then return computing(host, computes, names) end
   if FUNCTIONS[name] then return FUNCTIONS[name] end
   local dim = host.dims[name]
   if dim then

@@ -11,6 +11,8 @@ local DIMENSIONS = { "x", "y", "z" }
 local ELEMENTS = { 1, 2, 4, 8, 16 } -- that a thread may take
 local LEAST_ROWS = 16 -- fewer blocks are equal to some number by chance
 local NAMED = { -- what an argument of that name usually is, where nothing says its value
+  { "^size_?[yY]$|^[nN]um_?[yY]$|^dim_?[yY]$", 2 },
+  { "^size_?[zZ]$|^[nN]um_?[zZ]$|^dim_?[zZ]$", 3 },
   { "^[nN]$|^num|^count|^len|^size|^total|^N|^dim$", 1 },
   { "width|^w$|^nx$|^cols$|columns|pitch|stride|^iW|^w%u$|^ld%a?$", 1 },
   { "height|^h$|^ny$|^iH|^h%u$|rows|^m$", 2 }, { "depth|^d$|^nz$", 3 },

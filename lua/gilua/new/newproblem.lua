@@ -49,15 +49,18 @@ local function candidates(kernels, path, wanted)
 end
 
 -- What else may be said of a kernel that does not run as it was read: another of its launches,
--- smaller sizes where these are assumed.
-local function others(read)
-  local list = {}
+-- smaller sizes where these are assumed, and at last that one block is enough, or that nothing is
+-- known of a launch.
+local function others(first)
+  local read, list = first.read, {}
   for i = 2, math.min(#read.host:every_launch(read.kernel), MOST_LAUNCHES) do
     list[#list + 1] = { launch = i }
   end
   for _, most in ipairs(#read.assumed > 0 and SMALLER or {}) do
     list[#list + 1] = { most = most }
   end
+  if first.guessed then list[#list + 1] = { one_block = true } end
+  if first.guessed and read.launch then list[#list + 1] = { launch = 0 } end
   return list
 end
 
@@ -65,7 +68,7 @@ end
 local function attempt_all(kernel, attempt)
   local first = attempt(kernel, {})
   if not first.trouble and not (first.refusal and first.read) then return first end
-  local list = others(first.read)
+  local list = others(first)
   for _, other in ipairs(list) do
     local one = attempt(kernel, other)
     if not one.refusal and not one.trouble then return one end
@@ -226,6 +229,7 @@ end
 ---@field read? Reading
 ---@field ticks? number that it runs
 ---@field trouble? string why it does not run as guessed
+---@field guessed? boolean something of it is
 ---@field doubt? string what speaks against its data
 ---@field refusal? any why there is no problem
 
@@ -239,6 +243,7 @@ local function fill_folder(folder, kernel, read)
     one.read = read()
     local draft = draft_of(one.read, folder)
     one.trouble, one.ticks, one.doubt = try(draft)
+    one.guessed = trial.is_guessed(draft)
     report.write(folder .. "/experiment.lua", M.experiment(draft.reading.kernel, folder))
   end, trace.handler)
   if ok then return one end

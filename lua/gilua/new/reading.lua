@@ -34,6 +34,7 @@ local MOST_FILES = 8 -- of functions that the kernel calls
 ---@field head userdata tokens of the kernel, up to its body
 ---@field body userdata tokens of its body
 ---@field notes string[] for the user
+---@field one_block? boolean as nothing else runs
 
 ---@class CompilerWords
 ---@field options string[] of NVRTC
@@ -155,13 +156,17 @@ end
 ---@param item table the kernel, of gilua.slice's kernels
 ---@param folder string where kernel.cu is written
 ---@param o { template?: string, include?: string, define?: string, launch?: integer,
----  most?: integer } of the command line; which launch; the largest size that is assumed
+---  most?: integer, one_block?: boolean } of the command line; which launch, 0 for none; the
+---  largest size that is assumed; whether one block will do
 ---@return Reading
 function M.of(parts, item, folder, o)
   local text, path, notes = parts.text, parts.path, {}
   local words = M.compiler(path, text, o, parts.host, notes)
   local host = read_host(parts, words, notes)
   local launch = host:launch(item.name, o.launch)
+  if o.launch == 0 then
+    notes[#notes + 1] = "GUESS: how it is launched, for as its file says it does not run"
+  end
   local template = launchguess.template(item, launch, csource.split(o.template or ""), host, notes)
   local sliced = M.cut(parts, item, folder, words, template)
   table.move(sliced.options, 1, #sliced.options, #words.options + 1, words.options)
@@ -171,7 +176,7 @@ function M.of(parts, item, folder, o)
   return { path = path, absolute_path = headers.absolute(path), kernel = item.name,
     compiler = words, host = host, launch = launch, template = template, sliced = sliced,
     params = params, assumed = guessed, values = values_of(host, launch, params),
-    head = head, body = body, notes = notes }
+    head = head, body = body, notes = notes, one_block = o.one_block }
 end
 
 return M

@@ -20,12 +20,14 @@ local M = {}
 
 local BUDGET = 25e6 -- warp instructions of the kernel as it is: under a second on the virtual GPU
 local MOST_BYTES = 64e6 -- of its arrays together: making and comparing them takes time as well
+local PROGRAM_BYTES = 4 * MOST_BYTES -- likewise, of a program of which nothing can be made smaller
 local LONG = 1 << 22 -- elements of an array that is made shorter
 local LEAST_SIZE = 64 -- that is halved
 local LEAST_VALUE = 64 -- that is made smaller
 local MOST_STEPS = 60 -- changes of one set of guesses
 local MOST_TIMEOUTS = 12 -- of all of them
-local MOST_LONGER = 64 -- times what was guessed
+local MOST_LONGER = 64 -- times what was guessed, of what then has more than these bytes
+local LITTLE = 4 << 20
 local MOST_SHARED = 48 << 10 -- bytes of dynamic shared memory
 local FILLING = 12 -- warp instructions take as long as filling and comparing a byte
 local FEW = 8 -- of what is a size by its name alone
@@ -155,7 +157,10 @@ end
 --------------------------------------------------------------------------------------------------
 -- More of it, where the kernel reaches further
 
-local function is_guessed(draft)
+--- Is anything of a draft guessed?
+---@param draft Draft
+---@return boolean
+function M.is_guessed(draft)
   if draft.shape.guessed or draft.shape.block_guessed or draft.original then return true end
   for _, arg in ipairs(rows_of(draft)) do
     for _, note in ipairs(arg.notes) do
@@ -188,12 +193,12 @@ end
 -- is wrong, and that is to be told.
 local function lengthen(draft, why)
   local byte, name, bytes = why:match "global memory at byte (%d+) of '([%w_.*]+)' %((%d+) bytes%)"
-  for _, arg in ipairs(byte and is_guessed(draft) and rows_of(draft) or {}) do
+  for _, arg in ipairs(byte and M.is_guessed(draft) and rows_of(draft) or {}) do
     if arg.name == name then
       if is_less(arg, bytes) then return true end
       local longer = arg.longer or 1
       repeat longer, bytes = longer * 2, bytes * 2 until bytes > tonumber(byte)
-      if longer > MOST_LONGER then return false end -- before its beginning, or anywhere
+      if longer > MOST_LONGER and bytes > LITTLE then return false end -- before it, or anywhere
       if not arg.longer then
         arg.guessed = arg.count
         note_longer(arg)
@@ -250,7 +255,7 @@ local function settle(draft, left)
   for _ = 1, MOST_STEPS do
     local problem = write_problem(draft)
     local outputs, why, m = kerneltable.run(problem, { seed = 1 },
-      { budget = BUDGET, most_bytes = MOST_BYTES })
+      { budget = BUDGET, most_bytes = left.bytes })
     if outputs then return problem, outputs, why end
     local again
     if m and m.status == "out_of_memory" then
@@ -317,8 +322,23 @@ local function small_sizes(draft)
   return changed
 end
 
+-- One block: what leads out of an array, or is written by several.
+local function one_block(draft)
+  local shape, changed = draft.shape, false
+  for d, n in ipairs(shape.size) do
+    local one = (shape.rows[d] and 1 or shape.block[d]) * math.max(1, shape.each[d] or 1)
+    if n > one then shape.size[d], changed = one, true end
+  end
+  if changed and shape.fixed_grid then shape.fixed_grid = { 1, 1, 1 } end
+  if changed then draft.size_note = "GUESS: one block, as more lead nowhere" end
+  return changed
+end
+
 -- What may be guessed otherwise where data cannot tell; in this order.
 local WHERE_DOUBTED = { few, small_sizes }
+
+-- Likewise where blocks race.
+local WHERE_RACING = { one_block }
 
 -- What may be guessed otherwise where a fault is not one of too much or too little; in this order.
 local OTHERS = {
@@ -333,6 +353,13 @@ local OTHERS = {
   small_sizes,
   function(draft) return few(draft) and ones(draft) end,
   function(draft) return small_sizes(draft) and small_numbers(draft) end,
+}
+
+-- Likewise where none of these helps.
+local LAST = {
+  one_block,
+  function(draft) return one_block(draft) and ones(draft) end,
+  function(draft) return one_block(draft) and ones(draft) and small_numbers(draft) end,
 }
 
 local function copy(value)
@@ -382,8 +409,9 @@ end
 -- Changes what is guessed until the kernel runs: problem, outputs, measurement; or nil, nil and why
 -- the first guess does not.
 local function fit(draft)
-  local begin, left, failed = state_of(draft), { timeouts = MOST_TIMEOUTS }, nil
-  for _, other in ipairs(OTHERS) do
+  local begin, failed = state_of(draft), nil
+  local left = { timeouts = MOST_TIMEOUTS, bytes = MOST_BYTES }
+  for _, other in ipairs(draft.reading.one_block and LAST or OTHERS) do
     for _, block in ipairs(blocks_for(failed and failed.why, begin.shape)) do
       restore(draft, begin)
       draft.shape.block = copy(block)
@@ -394,6 +422,13 @@ local function fit(draft)
           why = outputs and "it writes to none of its arrays" or m }
       end
     end
+  end
+  if not failed then return nil, nil, "one block is what it has" end
+  if failed.why:find "^its arrays take" then -- as many as the program has
+    restore(draft, begin)
+    left.bytes = PROGRAM_BYTES
+    local problem, outputs, m = settle(draft, left)
+    if outputs and not is_idle(draft, outputs) then return problem, outputs, m end
   end
   restore(draft, failed.state)
   write_problem(draft)
@@ -552,7 +587,7 @@ function M.run(draft)
   local m, why, doubt = run_once(draft)
   if not doubt then return m, why end
   local doubted = state_of(draft)
-  for _, other in ipairs(WHERE_DOUBTED) do
+  for _, other in ipairs(doubt:find("(race)", 1, true) and WHERE_RACING or WHERE_DOUBTED) do
     restore(draft, begin)
     if other(draft) then
       local better, _, still = run_once(draft)
