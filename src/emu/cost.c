@@ -592,37 +592,41 @@ static void local_lines(LineSet *set, const uint64_t at[LANES], uint32_t mask, u
     set->n = (int)n;
 }
 
-/* The first lane of each eight: they have all the sectors of a line that all lanes share. */
-static uint32_t first_of_eights(uint32_t mask) {
-    uint32_t first = 0;
-    for (uint32_t eight = 0xff; eight; eight <<= 8)
-        if (mask & eight) first |= (mask & eight) & -(mask & eight);
-    return first;
-}
-
-static bool one_place(const uint64_t at[LANES], uint32_t mask) {
-    uint64_t first = at[__builtin_ctz(mask)] / 4, other = 0;
-    for (; mask; mask &= mask - 1) other |= at[__builtin_ctz(mask)] / 4 ^ first;
-    return other == 0;
-}
-
 /* Each warp has a window of its own. */
+static uint64_t local_line(const Warp *w) {
+    return (WINDOW(ID_LOCAL) + ((uint64_t)w->index << 32)) >> 7;
+}
+
+static unsigned local_words(unsigned bytes) {
+    return bytes < 4 ? 1 : bytes / 4;
+}
+
+static void charge_local(Machine *m, Warp *w, uint32_t moved, int lines, bool is_store) {
+    int from = add_sectors(&m->cost, moved);
+    m->cost.extra[PIPE_GLOBAL] += (double)(lines - 1);
+    wait_for_memory(m, w, is_store ? COST_KIND_STORE : COST_KIND_LOAD, from);
+}
+
 void cost_local(Machine *m, Warp *w, const uint64_t at[LANES], uint32_t mask, unsigned bytes,
                 bool is_store) {
     LineSet set = {.n = 0};
-    unsigned words = bytes < 4 ? 1 : bytes / 4;
-    uint64_t first = (WINDOW(ID_LOCAL) + ((uint64_t)w->index << 32)) >> 7;
-    bool is_one = one_place(at, mask);
-    double lines = 0;
     uint32_t moved = 0;
-    for (unsigned k = 0; k < words; k++) {
-        local_lines(&set, at, is_one ? first_of_eights(mask) : mask, first + k);
+    int lines = 0;
+    for (unsigned k = 0; k < local_words(bytes); k++) {
+        local_lines(&set, at, mask, local_line(w) + k);
         for (int i = 0; i < set.n; i++) moved += fetch_line(m, NULL, set.line[i], set.sectors[i]);
         lines += set.n;
     }
-    int from = add_sectors(&m->cost, moved);
-    m->cost.extra[PIPE_GLOBAL] += lines - 1;
-    wait_for_memory(m, w, is_store ? COST_KIND_STORE : COST_KIND_LOAD, from);
+    charge_local(m, w, moved, lines, is_store);
+}
+
+void cost_local_row(Machine *m, Warp *w, uint64_t offset, uint32_t mask, unsigned bytes,
+                    bool is_store) {
+    uint32_t moved = 0, sectors = 0;
+    for (unsigned k = 0; k < 4; k++) sectors |= (uint32_t)((mask >> (8 * k) & 0xff) != 0) << k;
+    for (unsigned k = 0; k < local_words(bytes); k++)
+        moved += fetch_line(m, NULL, local_line(w) + offset / 4 + k, sectors);
+    charge_local(m, w, moved, (int)local_words(bytes), is_store);
 }
 
 /* --- shared memory: banks.h --- */
@@ -661,7 +665,7 @@ static unsigned count_repeats(const uint64_t at[LANES], uint32_t mask) {
     return lanes - n;
 }
 
-/* Bytes of lanes that are at one address, or follow each other by at most 8; else 0. */
+/* Bytes of lanes that are at one address (1), or follow each other by at most 8 (more); else 0. */
 static uint64_t run_of_lanes(const uint64_t at[LANES], uint32_t mask) {
     int first = __builtin_ctz(mask), n = __builtin_popcount(mask);
     uint64_t step = n > 1 ? at[first + 1] - at[first] : 0, other = 0;
@@ -673,7 +677,10 @@ static uint64_t run_of_lanes(const uint64_t at[LANES], uint32_t mask) {
 
 void cost_atomic(Machine *m, Warp *w, const uint64_t at[LANES], uint32_t mask, bool shared,
                  Alloc *in) {
-    unsigned repeats = count_repeats(at, mask);
+    uint64_t run = run_of_lanes(at, mask);
+    unsigned repeats = run == 0   ? count_repeats(at, mask)
+                       : run == 1 ? (unsigned)__builtin_popcount(mask) - 1
+                                  : 0;
     if (shared) {
         m->cost.extra[PIPE_SHARED] += repeats;
         m->result->shared_conflicts += repeats;
@@ -681,9 +688,8 @@ void cost_atomic(Machine *m, Warp *w, const uint64_t at[LANES], uint32_t mask, b
         return;
     }
     double before = m->cost.extra[PIPE_GLOBAL];
-    uint64_t bytes = in ? run_of_lanes(at, mask) : 0;
-    if (bytes) {
-        cost_range(m, w, at[__builtin_ctz(mask)], bytes, COST_KIND_ATOMIC);
+    if (in && run) {
+        cost_range(m, w, at[__builtin_ctz(mask)], run, COST_KIND_ATOMIC);
     } else if (in) {
         LineSet set;
         lines_collect(&set, at, mask);

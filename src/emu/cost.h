@@ -224,6 +224,9 @@ void cost_lanes(struct Machine *m, struct Warp *w, const uint64_t at[32], uint32
                 CostKind kind);
 void cost_local(struct Machine *m, struct Warp *w, const uint64_t at[32], uint32_t mask,
                 unsigned bytes, bool is_store);
+/* The same where all lanes of the mask are in the words from one offset on. */
+void cost_local_row(struct Machine *m, struct Warp *w, uint64_t offset, uint32_t mask,
+                    unsigned bytes, bool is_store);
 /* A load of constants from different addresses: they are read one after the other. */
 void cost_constant(struct Machine *m, struct Warp *w, const uint64_t at[32], uint32_t mask);
 void cost_shared(struct Machine *m, const uint64_t at[32], uint32_t mask, unsigned bytes);

@@ -84,18 +84,28 @@ static inline void local_rows(const Warp *w, const MemForm *f, uint64_t offset) 
     }
 }
 
+/* Is it the same word of local memory in all active lanes? */
+static inline bool one_word(const Warp *w, const uint64_t *at) {
+    uint64_t first = at[__builtin_ctz(w->active)], other = 0;
+    for (int i = 0; i < LANES; i++) other |= (at[i] ^ first) & (uint64_t)w->lane64[i];
+    return other < 4;
+}
+
 /* At offsets that are fine. */
 static void local_done(Machine *m, Warp *w, const MemForm *f, const uint64_t *at) {
     unsigned bytes = (unsigned)f->size * f->count;
-    if (is_words(f) && lane_pattern(w, at, bytes) == LANES_UNIFORM) {
-        local_rows(w, f, at[__builtin_ctz(w->active)]);
+    bool is_one = one_word(w, at);
+    uint64_t first = at[__builtin_ctz(w->active)];
+    if (is_words(f) && is_one) {
+        local_rows(w, f, first);
     } else if (f->is_store) {
         store_local(w, f, at);
         w->moved = true;
     } else {
         load_local(w, f, at);
     }
-    cost_local(m, w, at, w->active, bytes, f->is_store);
+    if (is_one) cost_local_row(m, w, first, w->active, bytes, f->is_store);
+    else cost_local(m, w, at, w->active, bytes, f->is_store);
 }
 
 static bool local_access(Machine *m, Warp *w, const Ins *in, const MemForm *f, uint64_t *at) {

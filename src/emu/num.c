@@ -33,37 +33,6 @@ typedef struct Format {
 static const Format format_f64 = {53, 1023}, format_f32 = {24, 127}, format_f16 = {11, 15},
                     format_bf16 = {8, 127}, format_tf32 = {11, 127};
 
-/* ---- bits ---- */
-
-float num_f32_from_bits(uint32_t bits) {
-    float x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
-uint32_t num_f32_bits(float x) {
-    uint32_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    return bits;
-}
-
-double num_f64_from_bits(uint64_t bits) {
-    double x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
-uint64_t num_f64_bits(double x) {
-    uint64_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    return bits;
-}
-
-float num_ftz(float x) {
-    uint32_t bits = num_f32_bits(x);
-    return (bits & 0x7f800000) ? x : num_f32_from_bits(bits & 0x80000000);
-}
-
 /* PTX's f32 results have one NaN. */
 static float canonical(float x) {
     return x == x ? x : num_f32_from_bits(0x7fffffff);

@@ -9,6 +9,8 @@
 
 #include "base/base.h"
 
+#include <string.h>
+
 typedef enum NumRound {
     NUM_RN,
     NUM_RZ,
@@ -17,12 +19,35 @@ typedef enum NumRound {
     NUM_RNA
 } NumRound; /* RNA: half away (rna) */
 
-float num_f32_from_bits(uint32_t bits);
-uint32_t num_f32_bits(float x);
-double num_f64_from_bits(uint64_t bits);
-uint64_t num_f64_bits(double x);
+static inline float num_f32_from_bits(uint32_t bits) {
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
 
-float num_ftz(float x); /* subnormal -> zero of the same sign */
+static inline uint32_t num_f32_bits(float x) {
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+static inline double num_f64_from_bits(uint64_t bits) {
+    double x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+static inline uint64_t num_f64_bits(double x) {
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+/* subnormal -> zero of the same sign */
+static inline float num_ftz(float x) {
+    uint32_t bits = num_f32_bits(x);
+    return (bits & 0x7f800000) ? x : num_f32_from_bits(bits & 0x80000000);
+}
 
 /* add, mul, fma, div, sqrt, rcp in a chosen rounding, correctly rounded. */
 float num_add_f32(float a, float b, NumRound r);
