@@ -81,7 +81,7 @@ slowest    := $(addprefix tests/,cli/docs.t cli/experiment.t cli/own.t lua/stere
               lua/stereo_wide.lua lua/kernels.lua cli/hostile.t lua/backport.lua \
               lua/niftyreg_wide.lua lua/stats.lua)
 
-.PHONY: all deps demo test gpu-test tests bench faults kills fuzz fuzzing scores docs site names portable install uninstall clean help FORCE
+.PHONY: all deps demo test gpu-test tests bench faults kills fuzz fuzzing scores docs site names portable release package-test install uninstall clean help FORCE
 .DELETE_ON_ERROR:
 .SUFFIXES:
 
@@ -116,11 +116,12 @@ $O/obj/%.o: src/%.c $O/flags
 	$Qmkdir -p $(@D)
 	$Q$(CC) $(flags) $(room_$(notdir $(patsubst %/,%,$(<D)))) -MMD -MP -c -o $@ $<
 
-# The reference is what every mutant is judged by: strict arithmetic, whatever CFLAGS says.
+# The reference is what every mutant is judged by: strict arithmetic, whatever CFLAGS says but of names
+# for debuggers.
 kernels/%/reference.so: kernels/%/reference.c
 	$(call say,REF     $@)
 	$Q$(CC) -std=c11 -O3 -fPIC -shared -ffp-contract=off $(if $(WERROR),-Wall -Wextra -Werror) \
-	    -o $@ $< -lm
+	    $(filter -g% -ffile-prefix-map=%,$(CFLAGS)) $(LDFLAGS) -o $@ $< -lm
 
 # Rewritten only when the flags are others than last time; every object depends on it.
 $O/flags: FORCE
@@ -214,6 +215,14 @@ portable: all
 	$(call say,PACK    portable/$(PACKAGE))
 	$QARCHIVES="$(archives)" ./.ci/portable $O/gilua $O/libcudart.so.13 portable/$(PACKAGE) $(share)
 
+# Every package, from what git tracks (.ci/packages/README.md).
+release:
+	$Q./.ci/packages/release $(VERSION) build/release
+
+# Two releases in two folders compared, every package installed on a bare Debian: an hour, as root.
+package-test:
+	$Qprove -v -e bash $(PROVEFLAGS) tests/packages/release.t
+
 # The pages that are written from the code.
 docs: all
 	$Q./gilua docs/generate.lua
@@ -260,6 +269,7 @@ help:
 	@echo "make site       build/site/: README.md, docs/ and kernels/ as pages, with a search"
 	@echo "make names      add its new names to those that stay (tests/data/names.txt)"
 	@echo "make portable   portable/$(PACKAGE)/, to copy to another machine"
+	@echo "make release    build/release/: .deb, wheel, rock, recipes for containers and conda; package-test tries them"
 	@echo "make install    to PREFIX ($(PREFIX)) below DESTDIR, with man page and completions; uninstall undoes"
 	@echo "make clean      remove all that was built (deps/ stays)"
 	@echo

@@ -13,7 +13,7 @@ local OUT = arg[1] or "build/site"
 
 -- In the order of the menu: title and pages, files or folders. A folder's pages come by name.
 local MENU = {
-  { "gilua", "README.md", "docs/tutorial.md", "CHANGELOG.md",
+  { "gilua", "README.md", "docs/install.md", "docs/tutorial.md", "CHANGELOG.md",
     "CONTRIBUTING.md" },
   { "How to", "docs/howto" },
   { "Manual", "docs/own-kernels.md", "docs/problem.md", "docs/run.md", "docs/recording.md",
