@@ -160,10 +160,11 @@ sanitized  := $(if $(SANITIZE),GILUA_SANITIZED=1 UBSAN_OPTIONS=print_stacktrace=
 # In two steps: the first may install what the second looks for.
 test: deps
 	$Q$(MAKE) --no-print-directory tests
-	$Qrm -rf build/failed
+	$Qrm -rf build/failed build/seconds
 	$QCC="$(CC)" $(sanitized) \
 	    prove -j $$(nproc) -e tests/run $(PROVEFLAGS) $(slowest) \
-	    $(sort $(filter-out %_speed $(slowest),$(c_tests) $(scripts)))
+	    $(sort $(filter-out %_speed $(slowest),$(c_tests) $(scripts))); \
+	    status=$$?; tests/dearest; exit $$status
 
 # The stories that need a GPU (tests/gpu/README.md); also runs in the portable folder, without make.
 gpu-test: all
