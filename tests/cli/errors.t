@@ -37,6 +37,13 @@ fails "a device that is not there" "toaster" "$GILUA" "$quick" "${small[@]}" --o
 
 misused "an unknown option" "unknown option --populaton; did you mean --population" "$GILUA" "$quick" --populaton 3
 misused "an option's value out of range" "--population must be at least" "$GILUA" "$quick" --population 0
+workers=(-e 'local gi = require "gilua"; print(gi.farm(gi.problem "kernels/reduction").jobs)')
+is "GILUA_JOBS says how many workers there are" 3 "$(cd "$TOP" && GILUA_JOBS=3 "$GILUA" "${workers[@]}")"
+is "and --jobs knows better" 1 "$(cd "$TOP" && GILUA_JOBS=3 "$GILUA" --jobs 1 "${workers[@]}")"
+for jobs in two 0 1.5; do
+  fails "GILUA_JOBS=$jobs" "^gilua: GILUA_JOBS is '$jobs': .*a whole number from 1; .unset GILUA_JOBS. makes" \
+    env -C "$TOP" GILUA_JOBS=$jobs "$GILUA" "${workers[@]}"
+done
 fails "no NVRTC" "NVRTC|libnvrtc" env GILUA_NVRTC=/nowhere "$GILUA" "$quick" "${small[@]}" --out o
 : >file
 fails "an --out that cannot be written" "file/out" "$GILUA" "$quick" "${small[@]}" --out file/out

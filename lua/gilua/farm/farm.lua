@@ -51,6 +51,18 @@ local DEFAULTS = {
 
 -- --- opening ----------------------------------------------------------------------------------
 
+--- How many workers there are where nothing else says it: one a core, or as $GILUA_JOBS says.
+local function usual_jobs()
+  local said = os.getenv "GILUA_JOBS"
+  if not said then return core.system.cores() end
+  local n = math.tointeger(tonumber(said))
+  if not n or n < 1 then
+    fail("GILUA_JOBS is '%s': it says how many workers there are, a whole number from 1; "
+      .. "`unset GILUA_JOBS` makes it one a core", said)
+  end
+  return n
+end
+
 local function check_options(o)
   if o.jobs < 1 then fail("--jobs %d: at least one worker is needed", o.jobs) end
   if not CHECKS[o.check] then
@@ -126,7 +138,7 @@ end
 local function open(problem, options)
   options = settings.fill("gilua.farm", options, DEFAULTS, { "jobs", "device", "compiled" })
   local gi = require "gilua"
-  options.jobs = options.jobs or gi.options.jobs or core.system.cores()
+  options.jobs = options.jobs or gi.options.jobs or usual_jobs()
   check_options(options)
   local compiler, message = core.compile.info()
   if not compiler then fail("%s", message) end
