@@ -159,7 +159,9 @@ void guard_after(RuleType type, const char *text, gi_buf *out) {
 
 /* A thread asks only before its first loop whether another's ran too long: who reads what others
 ** write all the time waits for them in the virtual GPU's eyes, and then all blocks would take turns
-** in the loop that does not end, each up to the limit. */
+** in the loop that does not end, each up to the limit. Who found that one did enters no loop more,
+** and who ran too long says so once: the line is that of the loop that did not end, not of others
+** behind it. */
 void grammar_guard_prologue(const Grammar *g, bool checked, long limit, gi_buf *out) {
     if (!g->options.open_loops) return;
     if (!checked) {
@@ -170,8 +172,10 @@ void grammar_guard_prologue(const Grammar *g, bool checked, long limit, gi_buf *
                 "__device__ volatile int gilua_loop_overrun;\n"
                 "__device__ long long gilua_loop_limit = %ldLL;\n"
                 "#define GILUA_LOOPS long long gilua_loops = 0;\n"
-                "#define GILUA_OK() ((++gilua_loops > 1 || gilua_loop_overrun == 0) && "
-                "(gilua_loops <= gilua_loop_limit || (gilua_loop_overrun = __LINE__, false)))\n",
+                "#define GILUA_OK() (((++gilua_loops > 1 || gilua_loop_overrun == 0) && "
+                "gilua_loops <= gilua_loop_limit) || "
+                "(gilua_loops == gilua_loop_limit + 1 ? gilua_loop_overrun = __LINE__ : 0, "
+                "gilua_loops = gilua_loop_limit + 1, false))\n",
                 limit);
 }
 

@@ -93,6 +93,40 @@ tap.case("an endless loop is for the first block alone: others do not take turns
   tap.is(verdict.status, "loop_limit", "it is the guard that ends it, not the budget")
 end)
 
+-- Loops behind one another: the second is to be endless.
+local LOOPS = [[
+extern "C" __global__ void loops(int *out, int n)
+{
+    int sum = 0, i = 0, k = 0;
+    for (i = 0; i < n; i++) sum += 3 * i ^ k;
+    for (k = 0; k < n; k++) sum ^= 5 * k + i;
+    for (i = 0; i < n; i++) sum += 7 * i ^ k;
+    out[blockIdx.x * 32 + threadIdx.x] = sum;
+}
+]]
+
+tap.case("nor do others enter the loops behind the first", function()
+  local grammar = assert(gi.grammar.parse("kernel.cu",
+    { text = LOOPS, kernel = "loops", open_loops = true }))
+  local macros = grammar:guard(true, 1000)
+  local _, before = macros:gsub("\n", "")
+  local ptx, log = gi.compile(macros .. assert(grammar:apply("<for3_kernel.cu_4>")))
+  tap.is(ptx and log, "", "the compiler has nothing to say")
+  local function run(blocks)
+    local device = gi.device "emu"
+    local module, overrun = device:load(ptx), gi.array("i32", 1)
+    local out = device:buffer(gi.array("i32", 32 * blocks))
+    local m = module:launch { kernel = "loops", grid = blocks, block = 32,
+                              args = { out, { "i32", 4 } } }
+    tap.is(m.status, "ok", blocks .. " blocks come to their end")
+    assert(module:read("gilua_loop_overrun", overrun))
+    tap.is(overrun[1] - before, 4, "the line is that of the loop that has none")
+    return m.warp_instructions
+  end
+  local one, many = run(1), run(40)
+  tap.ok(many < 2 * one, ("40 blocks take %d instructions, one %d"):format(many, one))
+end)
+
 tap.case("a problem says where races are looked for, and what of benign ones", function()
   local function verdict(change, to)
     local p = sums(tap.folder(), change)
