@@ -2,7 +2,7 @@
 # Workers that somebody else kills, one every 0.3 s: the run's results are those of an undisturbed
 # one, byte for byte; no mutant is blamed.
 #
-#   bash tests/cli/farm_killed.t            a few dozen kills over a small run
+#   bash tests/cli/farm_killed.t            a dozen kills over a small run
 #   bash tests/cli/farm_killed.t 1000       so many, over runs of the whole quickstart
 . "$(dirname "$0")/tap.sh"
 cd "$TMP" || exit 1
@@ -11,7 +11,7 @@ if sanitized "results in spite of kills, at the speed of a sanitizer"; then
   exit 0
 fi
 
-wanted=${1:-25}
+wanted=${1:-12}
 size=(--population 16 --generations 5)
 [ $# -gt 0 ] && size=()
 

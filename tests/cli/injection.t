@@ -3,6 +3,8 @@
 . "$(dirname "$0")/tap.sh"
 cd "$TMP" || exit 1
 
+# A few changes of a kernel show as well as all of them that its data are asked about.
+FEW=(-e 'require("gilua.study.adequacy").MOST = 4')
 RUNS='os.execute("touch ran") os.exit(42)' # where it gets to run, that shows
 
 # kernel BODY [HEAD [BEFORE]]: a program of a stranger's words
@@ -16,7 +18,7 @@ kernel() {
 	  if (i < n) x[i] = 2 * x[i];
 	}
 	int main() {
-	  float *d; int n = 5000;
+	  float *d; int n = 500;
 	  cudaMalloc(&d, n * sizeof(float));
 	  k<<<(n + 127) / 128, 128>>>(d, n);
 	}
@@ -33,12 +35,12 @@ opens() {
   local what=$1 file=$2 folder=${folder:-k.made} out
   shift 2
   rm -rf ./*.made
-  out=$("$GILUA" new "$file" "$folder" "$@" 2>&1)
+  out=$("$GILUA" "${FEW[@]}" new "$file" "$folder" "$@" 2>&1)
   ok $? "$what: it is opened" "$out"
   unran "$what"
   "$GILUA" is_data.lua "$folder" >said 2>&1
   ok $? "$what: its problem.lua is data" "$(cat said "$folder/problem.lua")"
-  "$GILUA" check "$folder" --jobs 1 >said 2>&1
+  "$GILUA" "${FEW[@]}" check "$folder" --jobs 1 >said 2>&1
   ok $? "$what: it works" "$(cat said)"
   unran "$what, checked"
 }
@@ -96,7 +98,7 @@ folder=$'f\n"'"$RUNS"'--[[.made' opens "the problem's own folder" plain.cu
 mkfifo pipe.cu
 fails "a pipe" "pipe.cu is a named pipe" timeout 20 "$GILUA" new pipe.cu
 fails "a device" "/dev/zero is a char device" timeout 20 "$GILUA" new /dev/zero
-kernel "" | sed 's/int n = 5000/int n = (function() while true do end end)()/' >loop.cu
+kernel "" | sed 's/int n = 500/int n = (function() while true do end end)()/' >loop.cu
 timeout 100 "$GILUA" new loop.cu loop >said 2>&1
 [ $? != 124 ]
 ok $? "a loop in the host's code is not run" "$(cat said)"
