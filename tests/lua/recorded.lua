@@ -221,6 +221,14 @@ tap.case("tables that cannot be meant", function()
     kernels = { k = 'k' } }]], "a.rec", "a recording that is not there")
   tap.has(refusal [[{ recordings = { train = 'a.rec' }, source = 'kernel.cu', kernels = { k = 'k' },
     answers = { { name = 'y', typ = 'f32' } } }]], "did you mean 'type'?", "a field of an answer")
+  local function with(field)
+    return ("{ recordings = { train = 'a.rec' }, source = 'kernel.cu', kernels = { k = 'k' }, %s }")
+      :format(field)
+  end
+  tap.has(refusal(with "answers = { { type = 'f23' } }"), "did you mean 'f32'?", "an odd type")
+  tap.has(refusal(with "options = { {} }"), "options 1 must be a string", "options that are none")
+  tap.has(refusal(with "tolerance = { max_error = true }"), "must be a number",
+    "limits that are none")
 end)
 
 tap.done()

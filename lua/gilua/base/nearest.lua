@@ -1,5 +1,7 @@
 --- nearest: what a person most likely meant by a word that is none.
 
+local LONGEST = 200 -- letters of a word that anybody means
+
 -- Optimal string alignment distance: insertions, deletions, substitutions, swaps of neighbours.
 local function distance(a, b)
   local before, row = nil, {}
@@ -43,6 +45,7 @@ end
 ---@param names string[]
 ---@return string? nearest
 local function nearest(word, names)
+  if #word > LONGEST then return nil end
   local best, best_distance
   for _, name in ipairs(names) do
     local d = distance(word:lower(), name:lower())

@@ -278,7 +278,11 @@ local function on_device(device, block, array, launch, address_of)
     for key, value in pairs(launch.textures[block.name]) do
       if key ~= "array" then options[key] = value end
     end
-    return device:texture(array, options)
+    local ok, texture, why = pcall(device.texture, device, array, options)
+    if not ok then
+      fail("%s: texture: %s", block.where, tostring(texture):gsub("^[^:]*:%d+: ", "") .. "")
+    end
+    return texture, why
   end
   local copy = block.role == "out" and tablecase.unwritten(block, array) or array:copy()
   local pointers = launch.pointers[array]

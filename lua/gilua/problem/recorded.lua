@@ -22,6 +22,8 @@ local FIELDS = {
 local NEEDED = { "recordings", "source", "kernels" }
 local ANSWER = { name = "string", kernel = "string", at = "number", variable = "string",
   type = "string", max_error = "number", rel_error = "number" }
+local TYPES = {}
+for name in ("i8 u8 i16 u16 i32 u32 i64 u64 f32 f64"):gmatch "%S+" do TYPES[name] = true end
 local EXACT = "u8" -- what nothing is said of is compared byte by byte
 
 --- Is this table one of these?
@@ -60,6 +62,23 @@ local function check(t, path)
   for i, answer in ipairs(t.answers or {}) do
     check_fields(answer, ANSWER, ("%s: answers %d"):format(path, i))
     if not answer.type then fail("%s: answers %d has no type", path, i) end
+    if not TYPES[answer.type] then
+      fail("%s: answers %d: '%s' is no element type%s", path, i, answer.type,
+        settings.meant(answer.type, TYPES))
+    end
+  end
+  for _, field in ipairs { "include", "options", "defines" } do
+    for i, value in ipairs(t[field] or {}) do
+      if type(value) ~= "string" then
+        fail("%s: %s %d must be a string, not %s", path, field, i, settings.shown(value))
+      end
+    end
+  end
+  for field, value in pairs(t.tolerance or {}) do
+    if type(value) ~= "number" then
+      fail("%s: tolerance.%s must be a number, not %s", path, tostring(field),
+        settings.shown(value))
+    end
   end
 end
 

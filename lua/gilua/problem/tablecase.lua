@@ -6,6 +6,7 @@ local arrayfills = require "gilua.problem.arrayfills"
 local core = require "gilua.core"
 local expression = require "gilua.problem.expression"
 local families = require "gilua.problem.families"
+local settings = require "gilua.base.settings"
 local tablerows = require "gilua.problem.tablerows"
 
 local M = {
@@ -101,18 +102,32 @@ local function bounds(range, type, names, where)
   return low, high
 end
 
+local function by_function(array, how, names, rng, where)
+  local whole = arrayfills.is_whole(array)
+  for i = 1, #array do
+    local x = how(rng, i - 1, names)
+    if type(x) ~= "number" or whole and not math.tointeger(x) then
+      fail("%s: the function gives %s for element %d of %s, which must be a %snumber", where,
+        settings.shown(x), i - 1, array:dtype(), whole and "whole " or "")
+    end
+    array[i] = x
+  end
+  return array
+end
+
 local function fill(array, how, names, rng, where)
   if how == nil then how = arrayfills.is_whole(array) and { 0, 100 } or "uniform" end
   if arrayfills.named[how] then return arrayfills.named[how](array, rng) end
   if type(how) == "number" then return array:fill(scalar(how, array:dtype(), names, where)) end
   if type(how) == "function" then
-    for i = 1, #array do array[i] = how(rng, i - 1, names) end
-    return array
+    return by_function(array, how, names, rng, where)
   end
   if how.ascending then
     return arrayfills.ascending(array, rng, expression.number(how.ascending, names, where))
   end
-  return rng:fill(array, bounds(how, array:dtype(), names, where))
+  local low, high = bounds(how, array:dtype(), names, where)
+  if pcall(rng.fill, rng, array, low, high) then return array end
+  fail("%s: { %s, %s }: the two are too far apart, or too near each other", where, low, high)
 end
 
 -- The array as a family has it. Of floats the upper bound itself is outside.
@@ -137,7 +152,13 @@ end
 -- How many elements a block has, or structs.
 local function length(block, names)
   local n = 1
-  for _, count in ipairs(block.counts) do n = n * expression.whole(count[1], names, count[2]) end
+  for _, count in ipairs(block.counts) do
+    local k = expression.whole(count[1], names, count[2])
+    if k > 0 and n > MOST_BYTES // k then
+      fail("%s: %d times %d are more than %d GB", count[2], n, k, MOST_BYTES >> 30)
+    end
+    n = n * k
+  end
   return n
 end
 

@@ -33,6 +33,10 @@ local TYPES = { i8 = true, u8 = true, i16 = true, u16 = true, i32 = true, u32 = 
 local SCALAR_TYPES = "f32 f64 i8 u8 i16 u16 i32 u32 i64 u64"
 local FILLS = { uniform = true, normal = true, mixed = true, zero = true, index = true,
   permutation = true, rising = true, falling = true }
+local ELEMENTS = { include = "string", defines = "string", options = "string" } -- of lists
+local MADE_FROM = { path = "string", template = LIST, templates = "table" }
+local FILL_KINDS = { ["nil"] = true, string = true, number = true, table = true,
+  ["function"] = true }
 local MOST_THREADS = 1024 -- of a block
 local MOST_DIMENSIONS = 3
 local MOST_BYTES = 1 << 20 -- of a struct
@@ -48,10 +52,12 @@ end
 
 local function is_list(value)
   if type(value) ~= "table" then return false end
+  local n = 0
   for key in pairs(value) do
     if math.type(key) ~= "integer" then return false end
+    n = n + 1
   end
-  return true
+  return n == #value
 end
 
 local function check_kind(value, kind, where)
@@ -103,7 +109,7 @@ end
 local function check_fill(fill, where)
   local named = type(fill) == "string" and not FILLS[fill]
   local shaped = type(fill) == "table" and not fill.ascending and #fill ~= 2
-  if not named and not shaped and type(fill) ~= "boolean" then return end
+  if not named and not shaped and FILL_KINDS[type(fill)] then return end
   fail("%s: fill is \"uniform\", \"normal\", \"mixed\", \"zero\", \"index\", \"permutation\", "
     .. "\"rising\", \"falling\", a number, { low, high }, { ascending = last } or a "
     .. "function(rng, i, names), not %s%s", where, settings.shown(fill),
@@ -121,7 +127,7 @@ local function check_role(arg, where)
 end
 
 local function check_limit(value, where)
-  if type(value) ~= "number" or value < 0 or value ~= value then
+  if type(value) ~= "number" or value < 0 or value ~= value or value == math.huge then
     fail("%s must be a number from 0 on, not %s", where, settings.shown(value))
   end
 end
@@ -142,7 +148,7 @@ local check_fields
 -- An element type, or a struct with fields. by_value: these have values.
 local function check_type(row, kind, where, by_value)
   if kind == "struct" then
-    if not is_list(row.fields) then
+    if not is_list(row.fields) or #row.fields == 0 then
       fail("%s: a struct needs `fields`, a list of { name, type, value }", where)
     end
     check_fields(row, where, by_value)
@@ -168,6 +174,9 @@ local function check_number(field, where, by_value, role)
   end
   where = ("%s (%s)"):format(where, field[1])
   check_type(field, field[2], where)
+  if type(field[3]) == "table" and not (is_list(field[3]) and #field[3] > 0) then
+    fail("%s: its value is a number, or a list of some", where)
+  end
   for _, name in ipairs { "fill", "max_error", "rel_error", "role" } do
     if field[name] ~= nil and (by_value or name == "role") then
       fail("%s: only an array has a %s", where, name)
@@ -204,6 +213,10 @@ function check_fields(row, where, by_value)
       fail("%s is { name, type, value }, such as { \"dt\", \"f32\", 0.1 }", here)
     end
     check_known(field, FIELD, here)
+    if field.at ~= nil and math.type(field.at) ~= "integer" then
+      fail("%s: at, the byte where it begins, is a whole number, not %s", here,
+        settings.shown(field.at))
+    end
     if seen[field[1]] then fail("%s: two fields are called '%s'", here, field[1]) end
     seen[field[1]] = true
     if field.count == nil then check_number(field, here, by_value, row.role)
@@ -274,7 +287,9 @@ end
 local function check_constants(constants, path)
   for _, name in ipairs(settings.keys(constants)) do
     local where, c = ("%s: constants.%s"):format(path, name), constants[name]
-    check_kind(c, "table", where)
+    if type(c) ~= "table" then
+      fail("%s must be a table { type =, count =, … } by the variable's name", where)
+    end
     check_known(c, CONSTANT, where)
     check_type(c, c.type, where, c.fields and false)
     if c.count == nil then fail("%s needs a `count`, 1 for a single number", where) end
@@ -318,6 +333,28 @@ local function check_reference(r, path)
   end
 end
 
+-- What stands in lists, and what is for other commands than the one that reads it first.
+local function check_inner(t, path)
+  for _, field in ipairs(settings.keys(ELEMENTS)) do
+    for i, value in ipairs(t[field] or {}) do
+      check_kind(value, ELEMENTS[field], ("%s: %s %d"):format(path, field, i))
+    end
+  end
+  local grammar = t.grammar or {}
+  for _, name in ipairs(settings.keys(grammar)) do
+    local kind = name ~= "launch_bounds_threads" and "boolean" or "string"
+    check_kind(grammar[name], kind, ("%s: grammar.%s"):format(path, name))
+  end
+  local made = t.made_from or {}
+  check_known(made, MADE_FROM, path .. ": made_from")
+  for _, name in ipairs(settings.keys(made)) do
+    check_kind(made[name], MADE_FROM[name], ("%s: made_from.%s"):format(path, name))
+  end
+  for i, value in ipairs(made.template or {}) do
+    check_kind(value, "string", ("%s: made_from.template %d"):format(path, i))
+  end
+end
+
 local function check_tolerance(tolerance, path)
   check_known(tolerance, TOLERANCE, path .. ": tolerance")
   for _, field in ipairs(settings.keys(tolerance)) do
@@ -333,7 +370,7 @@ function M.check(t, path)
   for _, field in ipairs(settings.keys(t)) do
     check_kind(t[field], FIELDS[field], ("%s: the field '%s'"):format(path, field))
   end
-  for _, field in ipairs { "source", "kernel", "size" } do
+  for _, field in ipairs { "source", "kernel", "size", "args" } do
     if t[field] == nil then fail("%s: the field '%s' is missing", path, field) end
   end
   check_size(t.size, path .. ": size")
@@ -342,6 +379,7 @@ function M.check(t, path)
   check_known(t.grammar or {}, GRAMMAR, path .. ": grammar")
   check_constants(t.constants or {}, path)
   check_tuning(t, path)
+  check_inner(t, path)
   check_reference(t.reference, path)
   check_tolerance(t.tolerance or {}, path)
 end
