@@ -262,6 +262,7 @@ typedef struct TexSlot {
     uint8_t plain;    /* channels (1 or 4) if it is linear memory of 32-bit texels, else 0 */
     bool is_constant; /* nothing in the running launch can write to it */
     bool is_surface;
+    bool is_gone;     /* its texels were freed */
 } TexSlot;
 
 typedef struct Window { /* 2^40 addresses that a host has, too */

@@ -191,6 +191,11 @@ uint64_t emu_texture_new(Emu *e, const EmuTexture *t, gi_err *err);
 ** filtered says nothing here; the faces of a cube map are layers. */
 uint64_t emu_surface_new(Emu *e, const EmuTexture *t, gi_err *err);
 void emu_texture_free(Emu *e, uint64_t handle); /* of either */
+/* Memory that the caller had made is about to go: whoever reads or writes a texture or surface over
+** it faults. Where the emulator frees its own it knows. */
+void emu_texels_gone(Emu *e, const void *data, size_t size_bytes);
+/* Bytes that a description covers, from data on; it has been checked. */
+int64_t emu_texture_bytes(const EmuTexture *t);
 
 /* Loads PTX. Fails ("compile") where the text is no PTX. A kernel with an instruction that is not
 ** known, or that calls a function with one, is refused ("compile", by emu_kernel_info and

@@ -148,7 +148,7 @@ void machine_close(Machine *m) {
 
 /* Does memory that kernels can write to share bytes with the texture's? */
 static bool is_writable(const Emu *e, const EmuTexture *t) {
-    uintptr_t first = (uintptr_t)t->data, end = first + (uintptr_t)tex_bytes(t);
+    uintptr_t first = (uintptr_t)t->data, end = first + (uintptr_t)emu_texture_bytes(t);
     for (int i = 0; i < e->n_list; i++) {
         const Alloc *a = &e->alloc[e->list[i]];
         uintptr_t at = (uintptr_t)a->data;
@@ -156,9 +156,9 @@ static bool is_writable(const Emu *e, const EmuTexture *t) {
     }
     for (int i = 0; i < e->n_tex; i++) {
         const TexSlot *s = &e->tex[i];
+        if (!s->live || !s->is_surface) continue;
         uintptr_t at = (uintptr_t)s->t.data;
-        if (s->live && s->is_surface && at < end && first < at + (uintptr_t)tex_bytes(&s->t))
-            return true;
+        if (at < end && first < at + (uintptr_t)emu_texture_bytes(&s->t)) return true;
     }
     return false;
 }

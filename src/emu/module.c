@@ -66,7 +66,7 @@ static uint64_t new_object(Emu *e, const EmuTexture *t, bool is_surface, gi_err 
         e->n_tex++;
     }
     /* an allocation that no pointer reaches: the cost model's view of the texture's memory */
-    Alloc memory = {.size = (uint64_t)tex_bytes(t), .read_only = true, .is_hidden = true};
+    Alloc memory = {.size = (uint64_t)emu_texture_bytes(t), .read_only = true, .is_hidden = true};
     uint32_t id = (uint32_t)(alloc_new(e, memory, "texture") >> ID_SHIFT);
     e->tex[slot] = (TexSlot){
         .t = *t, .live = true, .alloc = id, .plain = plain_channels(t), .is_surface = is_surface};
@@ -88,6 +88,17 @@ void emu_texture_free(Emu *e, uint64_t handle) {
     if (slot >= (uint64_t)e->n_tex || !e->tex[slot].live) return;
     e->tex[slot].live = false;
     alloc_free(e, e->tex[slot].alloc);
+}
+
+void emu_texels_gone(Emu *e, const void *data, size_t size_bytes) {
+    uintptr_t from = (uintptr_t)data, to = from + size_bytes;
+    for (int i = 0; i < e->n_tex; i++) {
+        TexSlot *s = &e->tex[i];
+        uintptr_t at = (uintptr_t)s->t.data;
+        if (!s->live || at >= to || at + (uintptr_t)emu_texture_bytes(&s->t) <= from) continue;
+        s->is_gone = true;
+        s->plain = 0; /* slow is where it is told */
+    }
 }
 
 /* --- variables of a module --- */

@@ -93,10 +93,12 @@ static const TexSlot *surface_slot(Machine *m, Warp *w, const Ins *in, const Tex
     const TexSlot *slot = slot_of(m->emu, handle);
     const char *why = slot == NULL        ? "is no surface object"
                       : !slot->is_surface ? "is a texture object, no surface"
+                      : slot->is_gone     ? "has no memory any more: it was freed"
                                           : surface_misuse(&slot->t, f);
     if (why == NULL) return slot;
     fault_raise(m, w, in, lane, EMU_LAUNCH_ERROR, "surface misuse: %s0x%llx %s",
-                slot && slot->is_surface ? "this access of " : "", (unsigned long long)handle, why);
+                slot && slot->is_surface && !slot->is_gone ? "this access of " : "",
+                (unsigned long long)handle, why);
     return NULL;
 }
 

@@ -50,10 +50,13 @@ static int64_t height(const EmuTexture *t) {
     return t->dims > 1 ? t->size[1] : 1;
 }
 
-int64_t tex_bytes(const EmuTexture *t) {
-    int64_t slices = t->dims > 2 ? t->size[2] : t->layers > 0 ? t->layers : 1;
-    int64_t rows = height(t) * slices;
-    return (rows - 1) * row_bytes(t) + t->size[0] * texel_bytes(t);
+/* Of all slices or layers. */
+static int64_t all_rows(const EmuTexture *t) {
+    return height(t) * (t->dims > 2 ? t->size[2] : t->layers > 0 ? t->layers : 1);
+}
+
+int64_t emu_texture_bytes(const EmuTexture *t) {
+    return (all_rows(t) - 1) * row_bytes(t) + t->size[0] * texel_bytes(t);
 }
 
 int64_t tex_row_bytes(const EmuTexture *t) {
@@ -336,6 +339,9 @@ bool emu_texture_check(const EmuTexture *t, gi_err *err) {
     if (t->pitch_bytes && t->pitch_bytes < t->size[0] * texel_bytes(t))
         return gi_fail(err, "usage", "the texture's rows are %lld bytes apart but %lld bytes long",
                        (long long)t->pitch_bytes, (long long)(t->size[0] * texel_bytes(t)));
+    if (t->pitch_bytes > (INT64_C(1) << 44) / all_rows(t))
+        return gi_fail(err, "usage", "the texture's rows are %lld bytes apart: too far",
+                       (long long)t->pitch_bytes);
     if (t->kind == EMU_TEX_LINEAR && (t->dims != 1 || t->layers > 0))
         return gi_fail(err, "usage",
                        "a texture of linear memory is 1-D without layers: copy the data "

@@ -31,9 +31,7 @@ const char *tex_misuse(const EmuTexture *t, const TexCoord *at, bool as_int);
 /* Are texels floats (f16, f32, or normalised integers)? */
 bool tex_yields_float(const EmuTexture *t);
 
-/* Bytes of memory that a description covers, from data on; of a row's texels; and where byte
-** at[0] of row at[1] of slice or layer at[2] is. */
-int64_t tex_bytes(const EmuTexture *t);
+/* Bytes of a row's texels; and where byte at[0] of row at[1] of slice or layer at[2] is. */
 int64_t tex_row_bytes(const EmuTexture *t);
 int64_t tex_byte_offset(const EmuTexture *t, const int64_t at[3]);
 

@@ -12,10 +12,12 @@
 static const TexSlot *tex_slot(Machine *m, Warp *w, const Ins *in, int lane, const TexForm *f,
                                uint64_t handle, const TexCoord *c) {
     const TexSlot *slot = slot_of(m->emu, handle);
-    if (slot == NULL || slot->is_surface) {
+    if (slot == NULL || slot->is_surface || slot->is_gone) {
         fault_raise(m, w, in, lane, EMU_LAUNCH_ERROR, "texture misuse: 0x%llx is %s",
                     (unsigned long long)handle,
-                    slot ? "a surface object, no texture" : "no texture object");
+                    slot == NULL       ? "no texture object"
+                    : slot->is_surface ? "a surface object, no texture"
+                                       : "a texture whose memory was freed");
         return NULL;
     }
     const char *why = tex_misuse(&slot->t, c, f->as_int);

@@ -291,6 +291,7 @@ static bool begin_memory(Run *run, const Event *e) {
 static bool end_memory(Run *run, const Event *e) {
     for (int i = 0; i < run->n_hosts; i++)
         if (run->hosts[i].address == e->address) {
+            emu_texels_gone(run->emu, run->hosts[i].data, (size_t)run->hosts[i].bytes);
             emu_unmap(run->emu, e->address);
             emu_give(run->emu, run->hosts[i].bytes);
             free(run->hosts[i].data);
@@ -320,6 +321,7 @@ static bool begin_array(Run *run, const Event *e) {
 static bool end_array(Run *run, const Event *e) {
     Array *a = array_at(run, e->number);
     if (a == NULL) return true;
+    emu_texels_gone(run->emu, a->data, (size_t)(a->row * a->rows * a->slices));
     emu_give(run->emu, a->row * a->rows * a->slices);
     free(a->data), a->data = NULL;
     return true;
@@ -338,6 +340,7 @@ static EmuTexture texture_of(const Event *e) {
                     .dims = (int)whole(e, "dims", 0, 3),
                     .layers = whole(e, "layers", 0, INT32_MAX),
                     .pitch_bytes = whole(e, "pitch", 0, INT32_MAX),
+                    .cube = event_value(e->rest, "cube", 0) != 0,
                     .linear_filter = event_value(e->rest, "linear", 0) != 0,
                     .normalized_coords = event_value(e->rest, "normalized_coords", 0) != 0,
                     .normalized_read = event_value(e->rest, "normalized_read", 0) != 0};
@@ -349,34 +352,30 @@ static EmuTexture texture_of(const Event *e) {
     return t;
 }
 
-/* Bytes that a texture reads, at least. */
-static uint64_t texture_bytes(const EmuTexture *t) {
-    static const uint64_t sizes[] = {1, 1, 2, 2, 4, 4, 2, 4}; /* of 2^40 texels at most */
-    uint64_t texels = (uint64_t)t->size[0], rows = (uint64_t)t->size[1];
-    uint64_t slices = t->layers ? (uint64_t)t->layers : (uint64_t)t->size[2];
-    uint64_t row = texels * sizes[t->format] * (uint64_t)t->channels;
-    if (t->pitch_bytes && rows) return (uint64_t)t->pitch_bytes * (rows - 1) + row;
-    return row * rows * slices;
+/* Its texels, if all of them are there. NULL with why filled. */
+static const void *texels_of(Run *run, const Event *e, const EmuTexture *t, gi_err *why) {
+    uint64_t bytes = (uint64_t)emu_texture_bytes(t);
+    if (e->number < 0) return emu_bytes(run->emu, e->bytes, (size_t)bytes, why);
+    const Array *a = array_at(run, e->number);
+    if (a && bytes <= a->row * a->rows * a->slices) return a->data;
+    return gi_fail(why, "format", "the texture's texels are not there"), NULL;
 }
 
-/* Are its words a recorder's, and its texels so few that their bytes are a number? */
+/* Are its words a recorder's? */
 static bool is_known(const EmuTexture *t) {
     bool known = (int)t->kind >= 0 && (int)t->format >= 0 && t->channels > 0 && t->dims > 0 &&
                  t->layers >= 0 && t->pitch_bytes >= 0;
     for (int i = 0; i < 3; i++) known = known && t->size[i] >= 0 && (int)t->address[i] >= 0;
-    uint64_t deep = (uint64_t)(t->layers ? t->layers : t->size[2]);
-    return known && is_product((uint64_t)t->size[0], (uint64_t)t->size[1], deep);
+    return known;
 }
 
 static bool begin_texture(Run *run, const Event *e) {
     EmuTexture t = texture_of(e);
-    const Array *a = array_at(run, e->number);
     gi_err why = {0};
     if (!is_known(&t)) return damaged(run, "the texture is impossible");
-    uint64_t bytes = texture_bytes(&t);
-    if (e->number >= 0) t.data = a && bytes <= a->row * a->rows * a->slices ? a->data : NULL;
-    else t.data = emu_bytes(run->emu, e->bytes, (size_t)bytes, &why);
-    if (t.data == NULL) return damaged(run, "the texture's texels are not there");
+    t.data = run; /* some, for now */
+    if (!emu_texture_check(&t, &why)) return damaged(run, why.message);
+    if ((t.data = texels_of(run, e, &t, &why)) == NULL) return damaged(run, why.message);
     uint64_t handle = emu_texture_new(run->emu, &t, &why);
     if (handle == 0) return damaged(run, why.message);
     gi_grow(run->textures, run->n_textures, run->cap_textures);

@@ -188,8 +188,10 @@ static bool release(Region *r, gi_err *err) {
     observed_memory(r, false);
     if (r->kind == REGION_GRAPH) return true; /* the node may run again */
     if (r->kind != REGION_REGISTERED) used -= r->contents.size;
-    if (r->kind == REGION_MANAGED || r->kind == REGION_PINNED)
+    if (r->kind == REGION_MANAGED || r->kind == REGION_PINNED) {
+        emu_texels_gone(runtime.emu, r->contents.data, r->contents.size);
         munmap(r->contents.data, pages(r->contents.size));
+    }
     forget(r);
     return true;
 }

@@ -171,11 +171,11 @@ static void on_texture(uint64_t handle, const EmuTexture *t, const CudaResourceD
     place_text(r, place);
     record_event(writer,
                  "texture 0x%llx %s kind=%d format=%d channels=%d dims=%d size=%lld,%lld,%lld "
-                 "layers=%lld pitch=%lld address=%d,%d,%d linear=%d normalized_coords=%d "
+                 "layers=%lld cube=%d pitch=%lld address=%d,%d,%d linear=%d normalized_coords=%d "
                  "normalized_read=%d border=%.9g,%.9g,%.9g,%.9g",
                  (unsigned long long)handle, place, (int)t->kind, (int)t->format, t->channels,
                  t->dims, (long long)t->size[0], (long long)t->size[1], (long long)t->size[2],
-                 (long long)t->layers, (long long)t->pitch_bytes, (int)t->address[0],
+                 (long long)t->layers, t->cube, (long long)t->pitch_bytes, (int)t->address[0],
                  (int)t->address[1], (int)t->address[2], t->linear_filter, t->normalized_coords,
                  t->normalized_read, (double)t->border[0], (double)t->border[1],
                  (double)t->border[2], (double)t->border[3]);

@@ -65,6 +65,7 @@ CudaError texels_free(Texels *a) {
         if (*at == a) {
             *at = a->next;
             observed_array(a, false);
+            emu_texels_gone(runtime.emu, a->contents.data, a->contents.size);
             free(a->contents.data);
             free(a);
             return cudaSuccess;

@@ -282,7 +282,7 @@ static void test_layers_and_pitch(void) {
                     .address = {EMU_TEX_CLAMP, EMU_TEX_CLAMP}};
     gi_err err;
     ok(emu_texture_check(&t, &err), "a layered texture with a pitch is fine");
-    is_int(tex_bytes(&t), 44, "its memory ends with the last texel");
+    is_int(emu_texture_bytes(&t), 44, "its memory ends with the last texel");
     TexCoord at = {.dims = 2, .layered = true, .f = {1.5F, 1.5F}, .layer = 1};
     uint32_t out[4];
     int64_t offset;
@@ -408,6 +408,7 @@ static void test_check(void) {
     WITH((t.cube = true, t.layers = 5), "six square faces");
     WITH((t.cube = true, t.layers = 6, t.size[0] = 5), "six square faces");
     WITH(t.pitch_bytes = 8, "rows");
+    WITH(t.pitch_bytes = INT64_MAX / 2, "too far");
     WITH(t.kind = EMU_TEX_LINEAR, "1-D");
     WITH((t.kind = EMU_TEX_LINEAR, t.dims = 1, t.linear_filter = true), "linear memory");
     WITH((t.format = EMU_TEX_S32, t.normalized_read = true), "normalised");

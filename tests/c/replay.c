@@ -166,6 +166,37 @@ static void test_variables(void) {
     replay_free(&r);
 }
 
+/* A texture's texels go before it does; whoever fetches from it then faults. */
+static void test_texels_gone(void) {
+    static const char fetch[] =
+        ".version 7.0\n.target sm_80\n.address_size 64\n"
+        ".visible .entry f(.param .u64 t) {\n"
+        "  .reg .b64 %rd<3>; .reg .b32 %r<9>; ld.param.u64 %rd1, [t]; mov.u32 %r1, 0;\n"
+        "  tex.1d.v4.u32.s32 {%r2, %r3, %r4, %r5}, [%rd1, {%r1}]; ret; }\n";
+    static const char *const places[][3] = {
+        {"array 0 16 0 0 2 32,0,0,0 0", "array:0", "an array"},
+        {"memory 0x70000 64 managed", "0x70000", "memory of the host"}};
+    char name[RECORD_NAME];
+    ReplayResult r;
+    for (int i = 0; i < 2; i++) {
+        unlink(path);
+        RecordWriter *w = record_create(path, &err);
+        record_blob(w, fetch, sizeof fetch - 1, name);
+        record_event(w, "module 0 %s", name);
+        record_event(w, "%s", places[i][0]);
+        record_event(w, "texture 0x11 %s kind=%d format=4 channels=1 dims=1 size=16,0,0",
+                     places[i][1], i == 0);
+        record_event(w, "launch 0 f 1,1,1 1,1,1 0 0 1 1100000000000000");
+        record_event(w, "free %s", places[i][1]);
+        record_event(w, "launch 0 f 1,1,1 1,1,1 0 0 1 1100000000000000");
+        record_end(w, &err);
+        if (!ok(run(NULL, &r), "a texture over %s %s", places[i][2], err.message)) continue;
+        is_int(r.line, 6, "  serves until that is freed");
+        has_str(r.message, "a texture whose memory was freed", "  which is said");
+        replay_free(&r);
+    }
+}
+
 static void refuses(const char *line, const char *sentence) {
     ReplayResult r = {0};
     RecordWriter *w = begin();
@@ -200,6 +231,11 @@ static void test_nonsense(void) {
     refuses("array 0 99999999999999 4 0 2 32,0,0,0 0", "the array is impossible");
     refuses("read array:0:0:0:0 16 4 16 1 1 00", "not in the array");
     refuses("texture 0x1 array:7 kind=1 format=7 channels=1 dims=2 size=8,3,1", "not there");
+    snprintf(line, sizeof line, "texture 0x1 %s kind=0 format=4 channels=1 dims=1 size=11,0,0",
+             side);
+    refuses(line, "44 bytes are not there");
+    refuses("texture 0x1 0x10 kind=1 format=4 channels=1 dims=2 size=8,5,0 pitch=46116860184273879",
+            "impossible");
     refuses("texture 0x1 0x10 kind=1 format=99 channels=1 dims=2 size=8,3,1", "impossible");
     refuses("launch 1 k 1,1,1 1,1,1 0 0 1 -", "no such module");
     refuses("launch 0 k 1,1,1 1,1,1 0 0 1 -", "takes 12 bytes of arguments and was given 0");
@@ -221,6 +257,7 @@ int main(void) {
     test_faults();
     test_partial();
     test_variables();
+    test_texels_gone();
     test_nonsense();
     unlink(path);
     if (chdir("/") != 0 || rmdir(folder) != 0) return 1;

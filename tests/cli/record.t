@@ -93,13 +93,13 @@ local steady = one.ticks == two.ticks and one.ticks > 0 and "" or " ticks differ
 print(one.status .. ": " .. table.concat(pieces, " ") .. steady)
 LUA
 is "a replay gives the host the same, to the bit" "ok: same same same" "$("$GILUA" replay.lua saxpy.rec)"
-is "memory that both sides see, and textures, too" "ok: same same same same" \
+is "memory that both sides see, and textures, too" "ok: same same same same same" \
   "$("$GILUA" replay.lua shared.rec)"
 like "other code gives something else" "^ok: other other same" "$("$GILUA" replay.lua saxpy.rec other 2>&1)"
 
 "$GILUA" record -o dead.rec -- ./shared die >out 2>err
 is "a program that dies" 134 $?
-like "leaves what it did until then" "dead.rec has 3 launches .*it ends in the middle" "$(cat err)"
+like "leaves what it did until then" "dead.rec has 4 launches .*it ends in the middle" "$(cat err)"
 head -c 2000 saxpy.rec >cut.rec
 fails "a recording that is none" "no recording of gilua's" "$GILUA" events.lua out
 "$GILUA" events.lua cut.rec | tail -1 | grep -q '^cut'

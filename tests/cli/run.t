@@ -62,6 +62,8 @@ wrong null "a null pointer" cudaErrorIllegalAddress
 wrong assert "assertion failed: n == 7" cudaErrorAssert
 is "what it printed before is not lost" "about to fail" "$(head -n 1 out)"
 wrong freed "use-after-free write .*'cudaMalloc 2' .*freed by cudaFree" cudaErrorIllegalAddress
+wrong texels "texture misuse: 0x[0-9a-f]+ is a texture whose memory was freed; block \(0,0,0\), .*kernel fetches" \
+  cudaErrorLaunchFailure
 wrong twice "frees a second time.*'cudaMalloc 2'" cudaSuccess
 like "twice: the error is told once" "^last: cudaSuccess" "$(cat out)"
 wrong middle "frees inside of an allocation: byte 12" cudaSuccess

@@ -37,6 +37,20 @@ __global__ void unset(const int *in, int *out) {
     out[threadIdx.x] = in[threadIdx.x] + 1;
 }
 
+__global__ void fetches(cudaTextureObject_t t, int *out) {
+    out[threadIdx.x] = tex1D<int>(t, threadIdx.x);
+}
+
+static cudaTextureObject_t texture_of(cudaArray_t a) {
+    cudaResourceDesc r = {};
+    cudaTextureDesc d = {};
+    cudaTextureObject_t t = 0;
+    r.resType = cudaResourceTypeArray;
+    r.res.array.array = a;
+    cudaCreateTextureObject(&t, &r, &d, nullptr);
+    return t;
+}
+
 static void say(const char *what, cudaError_t e) {
     printf("%s: %s\n", what, cudaGetErrorName(e));
 }
@@ -62,6 +76,14 @@ int main(int argc, char **argv) {
     else if (!strcmp(what, "copy")) {
         int host[100];
         say("copy", cudaMemcpy(host, p, sizeof host, cudaMemcpyDeviceToHost));
+    } else if (!strcmp(what, "texels")) {
+        cudaArray_t a;
+        cudaChannelFormatDesc ints = cudaCreateChannelDesc<int>();
+        cudaMallocArray(&a, &ints, 32);
+        cudaTextureObject_t t = texture_of(a);
+        fetches<<<1, 32>>>(t, p);
+        cudaFreeArray(a);
+        fetches<<<1, 32>>>(t, p);
     } else fine<<<1, 64>>>(p);
     say("launch", cudaGetLastError());
     say("wait", cudaDeviceSynchronize());

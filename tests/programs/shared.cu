@@ -12,6 +12,40 @@ __global__ void sample(cudaTextureObject_t t, float *out, int n) {
     if (i < n) out[i] = tex2D<float>(t, i + 0.5f, 1.5f);
 }
 
+__global__ void look(cudaTextureObject_t t, float *out) { // along +x -x +y -y +z -z
+    float v[3] = {0, 0, 0};
+    v[threadIdx.x / 2] = threadIdx.x % 2 ? -1 : 1;
+    out[threadIdx.x] = texCubemap<float>(t, v[0], v[1], v[2]);
+}
+
+// Looks at the six faces of a cube, of which each holds its number: how many are wrong.
+static int wrong_faces(float *out) {
+    float texels[6][4][4], row[6];
+    for (int i = 0; i < 96; i++) texels[i / 16][i / 4 % 4][i % 4] = i / 16;
+    cudaArray_t faces;
+    cudaChannelFormatDesc desc = cudaCreateChannelDesc<float>();
+    cudaMalloc3DArray(&faces, &desc, make_cudaExtent(4, 4, 6), cudaArrayCubemap);
+    cudaMemcpy3DParms copy = {};
+    copy.srcPtr = make_cudaPitchedPtr(texels, 16, 4, 4);
+    copy.dstArray = faces, copy.extent = make_cudaExtent(4, 4, 6);
+    copy.kind = cudaMemcpyHostToDevice;
+    cudaMemcpy3D(&copy);
+    cudaResourceDesc resource = {};
+    resource.resType = cudaResourceTypeArray;
+    resource.res.array.array = faces;
+    cudaTextureDesc how = {};
+    how.normalizedCoords = 1;
+    cudaTextureObject_t texture;
+    cudaCreateTextureObject(&texture, &resource, &how, nullptr);
+    look<<<1, 6>>>(texture, out);
+    cudaMemcpy(row, out, sizeof row, cudaMemcpyDeviceToHost);
+    cudaFreeArray(faces); // before the texture, as programs do
+    cudaDestroyTextureObject(texture);
+    int wrong = 0;
+    for (int i = 0; i < 6; i++) wrong += row[i] != i;
+    return wrong;
+}
+
 int main(int argc, char **argv) {
     const int n = 100;
     int *both, *pinned, *device, wrong = 0;
@@ -47,6 +81,7 @@ int main(int argc, char **argv) {
     for (int i = 0; i < 8; i++) wrong += row[i] != 8 + i;
     cudaDestroyTextureObject(texture);
     cudaFreeArray(array);
+    wrong += wrong_faces(out);
     printf("%d wrong\n", wrong);
     if (argc > 1) abort();
     cudaFree(both);
