@@ -201,6 +201,7 @@ bench: deps
 	$Q$O/tests/emu_speed
 	$Q$O/tests/emu_ops_speed
 	$Q./gilua tests/bench.lua
+	$Q./gilua tests/archive_share.lua
 
 # --- for people
 deps:

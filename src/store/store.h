@@ -56,8 +56,9 @@ const char *store_column_bytes(const StoreStatement *t, int i, size_t *len);
 
 int64_t store_changes(const Store *s); /* rows that the last statement changed */
 
-/* Deflate (zlib) with a dictionary: what is in `like` (its last 32 KiB) costs next to nothing.
-** Unpacking needs the same dictionary, and how many bytes there were; "format" where it is not so.
+/* Zstandard with a dictionary: what is in `like` (its last MiB) costs next to nothing. Unpacking,
+** also of what an earlier gilua packed with zlib, needs the same dictionary, and how many bytes
+** there were; "format" where it is not so, "nomem".
 */
 void store_pack(const char *text, size_t len, const char *like, size_t like_len, gi_buf *out);
 bool store_unpack(const char *packed, size_t len, const char *like, size_t like_len, size_t bytes,

@@ -101,6 +101,23 @@ tap.case("code is packed by what the first one has", function()
     sizes[3].n))
 end)
 
+tap.case("packed code that is cut short, or of another text, is refused", function()
+  local like, text = ("ld.param.u64 %rd1;\n"):rep(900), ("ld.param.u64 %rd2;\n"):rep(1000)
+  local packed = core.store.pack(text, like)
+  tap.is(core.store.unpack(packed, #text, like), text, "whole, it comes back")
+  tap.ok(#packed < 200, #packed .. " bytes")
+  local odd = 0
+  for length = 0, #packed - 1 do
+    local found, _, code = core.store.unpack(packed:sub(1, length), #text, like)
+    if found or code ~= "format" then odd = odd + 1 end
+  end
+  tap.is(odd, 0, "cut anywhere")
+  tap.is(select(3, core.store.unpack(packed, #text - 1, like)), "format", "longer than it said")
+  tap.is(select(3, core.store.unpack(packed, #text + 1, like)), "format", "shorter")
+  tap.ok(core.store.unpack(packed, #text, "") ~= text, "without what it is like")
+  tap.is(core.store.unpack(core.store.pack("", like), 0, like), "", "nothing is something too")
+end)
+
 tap.case("what is no archive is a sentence", function()
   local path = tap.folder() .. "/no.sqlite"
   gi.textfile.write(path, ("no database "):rep(1000))
