@@ -142,6 +142,9 @@ bool tex_coordinates(Decoder *d, TexForm *f, const PtxOperand *at);
 void tex_emit(Decoder *d, const TexForm *f);
 bool decode_surface(Decoder *d); /* surface.c */
 bool decode_cp(Decoder *d);      /* async.c */
+/* forms_fp8.c: a cvt with a type of 8 bits. */
+bool is_fp8(const Decoder *d);
+bool decode_fp8(Decoder *d);
 /* decode_memory.c: a row for an address, offset included. which: 0 or 1, of two. */
 bool decode_address(Decoder *d, const PtxOperand *op, PtxSpace space, int which, uint32_t *row,
                     bool *wide);

@@ -674,6 +674,7 @@ static bool decode_cvt(Decoder *d) {
     PtxType to, from;
     uint32_t result, at;
     if (in->n_mods < 2) return decode_unknown(d);
+    if (is_fp8(d)) return decode_fp8(d);
     if (mod_is(d, 0, "pack")) return decode_pack(d);
     const char *to_name = in->mods[in->n_mods - 2];
     if (strcmp(to_name, "f16x2") == 0) return decode_pair(d, false);
