@@ -142,14 +142,22 @@ static int64_t resolve(int64_t i, int64_t n, EmuTexAddress mode) {
     return i < 0 ? 0 : n - 1;
 }
 
+/* floor(x) for |x| < 2^62, without a call. */
+static int64_t floor_of(double x) {
+    int64_t whole = (int64_t)x;
+    return whole - ((double)whole > x);
+}
+
 /* The coordinate in texels, folded into the texture when its mode is periodic. */
 static double texel_coordinate(const EmuTexture *t, int axis, float coordinate) {
-    double x = isnan(coordinate) ? 0 : fmax(-1e12, fmin(1e12, (double)coordinate));
+    double x = isnan(coordinate) ? 0 : (double)coordinate;
+    x = x < -1e12 ? -1e12 : x > 1e12 ? 1e12 : x;
     EmuTexAddress mode = address_mode(t, axis);
-    double whole = floor(x);
+    double whole = (double)floor_of(x);
     if (mode == EMU_TEX_WRAP) x -= whole;
     else if (mode == EMU_TEX_MIRROR) x = fmod(whole, 2) == 0 ? x - whole : 1 - (x - whole);
-    return t->normalized_coords ? x * (double)t->size[axis] : x;
+    if (t->normalized_coords) x *= (double)t->size[axis];
+    return x < -0x1p40 ? -0x1p40 : x > 0x1p40 ? 0x1p40 : x; /* beyond any texture */
 }
 
 static Axis axis_point(int64_t index) {
@@ -160,11 +168,11 @@ static Axis axis_float(const EmuTexture *t, int axis, float coordinate) {
     double x = texel_coordinate(t, axis, coordinate);
     EmuTexAddress mode = address_mode(t, axis);
     int64_t n = t->size[axis];
-    if (!t->linear_filter) return axis_point(resolve((int64_t)floor(x), n, mode));
-    double below = floor(x - 0.5);
-    Axis a = {.weight = floor((x - 0.5 - below) * 256 + 0.5) / 256};
-    a.index[0] = resolve((int64_t)below, n, mode);
-    a.index[1] = resolve((int64_t)below + 1, n, mode);
+    if (!t->linear_filter) return axis_point(resolve(floor_of(x), n, mode));
+    int64_t below = floor_of(x - 0.5);
+    Axis a = {.weight = (double)floor_of((x - 0.5 - (double)below) * 256 + 0.5) / 256};
+    a.index[0] = resolve(below, n, mode);
+    a.index[1] = resolve(below + 1, n, mode);
     return a;
 }
 
@@ -200,10 +208,19 @@ static void make_axes(const EmuTexture *t, const TexCoord *at, Axis axes[3]) {
     if (t->layers > 0) axes[2] = axis_point(clamp_layer(t, at->layer));
 }
 
-/* Weighted sum over the corners whose weight is not zero. */
-static float filter(const EmuTexture *t, const Axis axes[3], int channel) {
-    double sum = 0;
+/* The texels of a filter whose weight is not zero. */
+typedef struct Corners {
+    int64_t offset[8];
+    double weight[8];
+    int n;
+} Corners;
+
+static void find_corners(const EmuTexture *t, const Axis axes[3], Corners *c) {
+    int one_sided = 0;
+    c->n = 0;
+    for (int d = 0; d < 3; d++) one_sided |= (axes[d].weight == 0) << d;
     for (int corner = 0; corner < 8; corner++) {
+        if (corner & one_sided) continue;
         double weight = 1;
         int64_t at[3];
         for (int d = 0; d < 3; d++) {
@@ -211,9 +228,16 @@ static float filter(const EmuTexture *t, const Axis axes[3], int channel) {
             weight *= second ? axes[d].weight : 1 - axes[d].weight;
             at[d] = axes[d].index[second];
         }
-        if (weight != 0)
-            sum += weight * (double)channel_float(t, texel_offset(t, at[0], at[1], at[2]), channel);
+        if (weight == 0) continue;
+        c->offset[c->n] = texel_offset(t, at[0], at[1], at[2]);
+        c->weight[c->n++] = weight;
     }
+}
+
+static float filter(const EmuTexture *t, const Corners *c, int channel) {
+    double sum = 0;
+    for (int k = 0; k < c->n; k++)
+        sum += c->weight[k] * (double)channel_float(t, c->offset[k], channel);
     return (float)sum;
 }
 
@@ -265,6 +289,7 @@ static void gather(const EmuTexture *t, const TexCoord *at, uint32_t out[4], int
 
 void tex_sample(const EmuTexture *t, const TexCoord *at, uint32_t out[4], int64_t *byte_offset) {
     Axis axes[3];
+    Corners corners;
     if (at->cube) {
         sample_cube(t, at, out, byte_offset);
         return;
@@ -277,10 +302,11 @@ void tex_sample(const EmuTexture *t, const TexCoord *at, uint32_t out[4], int64_
     int64_t offset = texel_offset(t, axes[0].index[0], axes[1].index[0], axes[2].index[0]);
     bool outside_linear = t->kind == EMU_TEX_LINEAR && offset < 0;
     bool filtered = t->linear_filter && t->kind == EMU_TEX_ARRAY && !at->is_int;
+    if (filtered) find_corners(t, axes, &corners);
     memset(out, 0, 4 * sizeof *out); /* channels that are missing: 0, the last one too */
     for (int c = 0; c < t->channels; c++) {
         if (outside_linear) out[c] = 0;
-        else if (filtered) out[c] = num_f32_bits(filter(t, axes, c));
+        else if (filtered) out[c] = num_f32_bits(filter(t, &corners, c));
         else out[c] = channel_bits(t, offset, c);
     }
     *byte_offset = offset;
