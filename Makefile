@@ -76,10 +76,11 @@ c_tests    := $(patsubst tests/c/%.c,$O/tests/%,$(wildcard tests/c/*.c))
 helpers    := $(addprefix tests/lua/,tap.lua choices.lua fake.lua fakegpu.lua madeup.lua problems.lua \
               scratch.lua tape.lua)
 scripts    := $(filter-out $(helpers),$(wildcard tests/lua/*.lua tests/cli/*.t))
-# Begun first, because a long one begun last is waited for.
-slowest    := $(addprefix tests/,cli/docs.t cli/experiment.t cli/own.t lua/stereo.lua \
-              lua/stereo_wide.lua lua/kernels.lua cli/hostile.t lua/backport.lua \
-              lua/niftyreg_wide.lua lua/stats.lua)
+# Begun first, because a long one begun last is waited for (tests/dearest says which these are).
+slowest    := $(addprefix tests/,cli/own.t cli/docs.t cli/hostile_files.t cli/experiment.t \
+              cli/strangers.t lua/backport.lua cli/resume.t lua/stereo.lua lua/stereo_wide.lua \
+              lua/kernels.lua cli/hostile.t cli/injection.t cli/no_memory.t cli/ptx.t \
+              cli/archive.t lua/funnel.lua lua/niftyreg_wide.lua cli/events.t)
 
 .PHONY: all deps demo test gpu-test tests bench faults kills fuzz fuzzing scores docs site names portable release package-test install uninstall clean help FORCE
 .DELETE_ON_ERROR:

@@ -7,6 +7,7 @@ ended() { "$GILUA" log "$1" | grep "; "; }
 # --- a study: tuning, two evolutions, their controls, clean-up, validation
 
 cd "$TOP" || exit 1
+if ! sanitized "a study that is killed twice: one evolution is, below"; then
 STUDY=(experiments/niftyreg_c2050.lua --side 20 --population 6 --generations 2 --runs 2 --quiet)
 WHOLE=$TMP/whole TORN=$TMP/torn
 timeless() { perl -0pe 's/"seconds": *[0-9.e-]+/"seconds": 0/g; s/"cpu": *\{[^}]*\}//; s/"command":[^\n]*//' "$1/experiment.json"; }
@@ -31,6 +32,8 @@ for n in 1 2 3 4; do
 done
 fails "and no other" "has no evolution 5" "$GILUA" log "$TORN" --which 5
 fails "and goes on no more" "came to its end" "$GILUA" resume "$TORN"
+
+fi
 
 # --- a script that does more after its evolution
 
