@@ -179,7 +179,8 @@ bool event_read(const char *line, const char *end, Event *out) {
         void (*read)(Line *l, Event *e);
     } kinds[] = {
         {"gilua", EVENT_NONE, NULL},          {"program", EVENT_NONE, NULL},
-        {"gpu", EVENT_NONE, NULL},            {"module", EVENT_MODULE, read_module},
+        {"gpu", EVENT_NONE, NULL},            {"as", EVENT_NONE, NULL},
+        {"module", EVENT_MODULE, read_module},
         {"variable", EVENT_VARIABLE, read_variable}, {"memory", EVENT_MEMORY, read_memory},
         {"array", EVENT_ARRAY, read_array},   {"texture", EVENT_TEXTURE, read_texture},
         {"free", EVENT_FREE, read_free},      {"write", EVENT_WRITE, read_moved},

@@ -16,6 +16,8 @@ static bool set_number(Config *c, const char *key, double value) {
     else if (strcmp(key, "check.global-races") == 0)
         c->races = value != 0 ? EMU_RACES_GLOBAL : c->races;
     else if (strcmp(key, "repeats.skip") == 0) c->skip = value != 0;
+    else if (strcmp(key, "record.skip") == 0) c->record_skip = (uint64_t)value;
+    else if (strcmp(key, "record.count") == 0) c->record_count = (uint64_t)value;
     else if (strcmp(key, "repeats.most") == 0) c->most_repeats = (uint64_t)value;
     else if (strcmp(key, "threads") == 0) c->threads = (int)value;
     else if (strcmp(key, "patience") == 0) c->patience = (uint64_t)value;
@@ -29,17 +31,20 @@ static int cores(void) {
 }
 
 static bool read_line(Config *c, char *line) {
+    const struct {
+        const char *key;
+        char *to;
+        size_t size;
+    } texts[] = {{"gpu", c->model.name, sizeof c->model.name},
+                 {"record", c->record, sizeof c->record},
+                 {"record.as", c->record_as, sizeof c->record_as},
+                 {"record.kernel", c->record_kernel, sizeof c->record_kernel}};
     char *value = strchr(line, ' '), *end;
     if (value == NULL) return false;
     *value++ = '\0';
-    if (strcmp(line, "gpu") == 0) {
-        snprintf(c->model.name, sizeof c->model.name, "%s", value);
-        return true;
-    }
-    if (strcmp(line, "record") == 0) {
-        snprintf(c->record, sizeof c->record, "%s", value);
-        return true;
-    }
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (strcmp(line, texts[i].key) == 0)
+            return (size_t)snprintf(texts[i].to, texts[i].size, "%s", value) < texts[i].size;
     double number = strtod(value, &end);
     return end > value && *end == '\0' && set_number(c, line, number);
 }

@@ -16,6 +16,10 @@ typedef struct Config {
     bool leaks;            /* check.leaks 1 */
     bool skip;             /* repeats.skip 1: what changes nothing is not run again */
     char record[512];      /* record PATH: where to record; "" where not */
+    char record_as[16];    /* record.as USE: what the recording is for; "" where that is not said */
+    char record_kernel[256]; /* record.kernel NAME: launches of it are counted; "": of all */
+    uint64_t record_skip;  /* record.skip N: of those, before it begins */
+    uint64_t record_count; /* record.count N: of those, before it ends; 0: all */
     uint64_t most_repeats; /* repeats.most N: of one launch; 0: no limit */
     int threads;           /* threads N: cores for one launch; else all that the program may use */
     uint64_t patience;     /* patience N: seconds after which a launch is said to take long; 0 */

@@ -4,6 +4,11 @@
 ** that both sides see (managed, pinned, registered) the host changes without a word: so it is held
 ** against what the device left in it before each launch, and what a kernel changed in it counts as
 ** taken when the host waits next.
+**
+** A recording may be of some launches only (Config: record_kernel, record_skip, record_count). What
+** comes and goes is told from the beginning on, since addresses follow from it. What happens is
+** told between the first of these launches and the last: all memory is written as it is before the
+** first, and what is another after the last is read.
 */
 #include "runtime/recorder.h"
 
@@ -26,7 +31,18 @@ typedef struct Shared { /* memory that both sides see */
     bool changed;           /* by a kernel, and the host has not waited since */
 } Shared;
 
+typedef struct Live { /* memory or an array that is there */
+    const Region *region;
+    char name[RECORD_NAME]; /* of its contents when the recording began; "" */
+} Live;
+
+enum { WAITING, OPEN, OVER };
+
 static RecordWriter *writer;
+static int phase;
+static uint64_t counted; /* launches that the configuration speaks of */
+static Live *live;
+static int n_live, cap_live;
 static Shared *shared;
 static int n_shared, cap_shared;
 static const Module **modules; /* their place is their number */
@@ -86,6 +102,17 @@ static void tell_region(const char *what, const Region *r, const char *blob) {
                  r->contents.size, r->contents.size, blob);
 }
 
+static void tell_bytes(const char *what, const Side *at, size_t width, size_t height,
+                       size_t depth) {
+    char blob[RECORD_NAME], side[200];
+    gi_buf bytes = {0};
+    side_bytes(at, width, height, depth, &bytes);
+    record_blob(writer, bytes.data ? bytes.data : "", bytes.len, blob);
+    record_event(writer, "%s %s %zu %zu %zu %s", what, side_text(at, side), width, height, depth,
+                 blob);
+    gi_buf_free(&bytes);
+}
+
 /* What the host wrote into it since. */
 static void take_from_host(Shared *s) {
     char now[RECORD_NAME];
@@ -104,7 +131,7 @@ static void take_from_device(Shared *s) {
 }
 
 static void on_wait(void) {
-    for (int i = 0; writer && i < n_shared; i++) {
+    for (int i = 0; writer && phase == OPEN && i < n_shared; i++) {
         Shared *s = &shared[i];
         char now[RECORD_NAME];
         if (!s->changed) continue;
@@ -113,6 +140,70 @@ static void on_wait(void) {
         if (strcmp(now, s->name) == 0) tell_region("read", s->region, now);
     }
     if (writer) record_flush(writer);
+}
+
+/* --- some launches only --- */
+
+/* Is it the kernel of that name: its own, or as a compiler of C++ writes it? */
+static bool is_called(const char *kernel, const char *name) {
+    char mangled[300];
+    snprintf(mangled, sizeof mangled, "%zu%s", strlen(name), name);
+    const char *at = strncmp(kernel, "_Z", 2) == 0 ? strstr(kernel, mangled) : NULL;
+    return strcmp(kernel, name) == 0 || (at && (at[-1] < '0' || at[-1] > '9'));
+}
+
+static bool counts(const OpLaunch *l) {
+    const char *name = runtime.config.record_kernel;
+    return name[0] == '\0' || is_called(l->kernel->name, name);
+}
+
+static void tell_array(const Texels *a) {
+    size_t rows = a->height ? a->height : 1, slices = a->depth ? a->depth : 1;
+    Side at = {.array = (Texels *)(uintptr_t)a, .row = a->row, .rows = rows};
+    tell_bytes("write", &at, a->row, rows, slices);
+}
+
+/* All memory as it is: what a replay begins with. */
+static void open_window(void) {
+    phase = OPEN;
+    for (int i = 0; i < n_live; i++) {
+        const Contents *c = &live[i].region->contents;
+        if (is_shared(live[i].region)) continue;
+        record_blob(writer, c->data, c->size, live[i].name);
+        tell_region("write", live[i].region, live[i].name);
+    }
+    for (int i = 0; i < n_arrays; i++)
+        if (arrays[i]) tell_array(arrays[i]);
+    for (int i = 0; i < n_shared; i++) shared[i].name[0] = '\0';
+}
+
+/* As if the host copied out all that is another now. */
+static void close_window(void) {
+    on_wait();
+    phase = OVER;
+    for (int i = 0; i < n_live; i++) {
+        const Contents *c = &live[i].region->contents;
+        char now[RECORD_NAME];
+        if (is_shared(live[i].region)) continue;
+        gi_hash128(c->data, c->size, now);
+        if (strcmp(now, live[i].name) == 0) continue;
+        record_blob(writer, c->data, c->size, now);
+        tell_region("read", live[i].region, now);
+    }
+    record_flush(writer);
+}
+
+static void begin_live(const Region *r) {
+    gi_grow(live, n_live, cap_live);
+    live[n_live++] = (Live){.region = r};
+}
+
+static void end_live(const Region *r) {
+    for (int i = 0; i < n_live; i++)
+        if (live[i].region == r) {
+            live[i] = live[--n_live];
+            return;
+        }
 }
 
 static void begin_shared(const Region *r) {
@@ -128,7 +219,9 @@ static void end_shared(const Region *r) {
 /* --- what comes and goes --- */
 
 static void on_memory(const Region *r, bool made) {
-    if (writer == NULL) return;
+    if (writer == NULL || phase == OVER) return;
+    if (made) begin_live(r);
+    else end_live(r);
     if (made)
         record_event(writer, "memory 0x%llx %zu %s", (unsigned long long)r->address,
                      r->contents.size, kinds[r->kind]);
@@ -139,7 +232,7 @@ static void on_memory(const Region *r, bool made) {
 }
 
 static void on_array(const Texels *a, bool made) {
-    if (writer == NULL) return;
+    if (writer == NULL || phase == OVER) return;
     if (!made) {
         int i = array_number(a);
         record_event(writer, "free array:%d", i);
@@ -163,7 +256,7 @@ static void place_text(const CudaResourceDesc *r, char out[64]) {
 
 static void on_texture(uint64_t handle, const EmuTexture *t, const CudaResourceDesc *r) {
     char place[64];
-    if (writer == NULL) return;
+    if (writer == NULL || phase == OVER) return;
     if (t == NULL) {
         record_event(writer, "free texture:0x%llx", (unsigned long long)handle);
         return;
@@ -183,13 +276,13 @@ static void on_texture(uint64_t handle, const EmuTexture *t, const CudaResourceD
 
 static void on_surface(uint64_t handle, const CudaResourceDesc *r) {
     (void)handle, (void)r;
-    if (writer)
+    if (writer && phase != OVER)
         refuse("the program makes a surface object: it runs, but cannot be recorded yet");
 }
 
 static void on_module(const Module *m, const EmuText *texts, int n) {
     char blob[RECORD_NAME];
-    if (writer == NULL) return;
+    if (writer == NULL || phase == OVER) return;
     if (n != 1)
         refuse("the program was built with -rdc=true, in %d parts that are linked when it runs: it "
                "runs, but cannot be recorded yet",
@@ -207,17 +300,6 @@ static void on_module(const Module *m, const EmuText *texts, int n) {
 
 /* --- what happens --- */
 
-static void tell_copied(const char *what, const Side *at, size_t width, size_t height,
-                        size_t depth) {
-    char blob[RECORD_NAME], side[200];
-    gi_buf bytes = {0};
-    side_bytes(at, width, height, depth, &bytes);
-    record_blob(writer, bytes.data ? bytes.data : "", bytes.len, blob);
-    record_event(writer, "%s %s %zu %zu %zu %s", what, side_text(at, side), width, height, depth,
-                 blob);
-    gi_buf_free(&bytes);
-}
-
 /* The host's own copies are nothing to the device. */
 static void tell_copy(const OpCopy *c) {
     char to[200], from[200];
@@ -227,8 +309,8 @@ static void tell_copy(const OpCopy *c) {
         record_event(writer, "copy %s %s %zu %zu %zu", side_text(&c->to, to),
                      side_text(&c->from, from), c->width, c->height, c->depth);
     else if (target & WHERE_DEVICE && source & WHERE_HOST)
-        tell_copied("write", &c->to, c->width, c->height, c->depth);
-    else if (source & WHERE_DEVICE) tell_copied("read", &c->from, c->width, c->height, c->depth);
+        tell_bytes("write", &c->to, c->width, c->height, c->depth);
+    else if (source & WHERE_DEVICE) tell_bytes("read", &c->from, c->width, c->height, c->depth);
 }
 
 static void tell_set(const OpSet *s) {
@@ -251,6 +333,9 @@ static void tell_launch(const OpLaunch *l, double ns) {
 static void before(const Stream *s, const Op *op) {
     (void)s;
     if (writer == NULL || op->kind != OP_LAUNCH) return;
+    if (phase == WAITING && counts(&op->launch) && counted == runtime.config.record_skip)
+        open_window();
+    if (phase != OPEN) return;
     for (int i = 0; i < n_shared; i++) take_from_host(&shared[i]);
 }
 
@@ -262,13 +347,20 @@ static void wrote(const Side *to) {
                    shared[i].name);
 }
 
+static void on_launch(const OpLaunch *l, double ns) {
+    counted += counts(l);
+    if (phase != OPEN) return;
+    tell_launch(l, ns);
+    for (int i = 0; i < n_shared; i++) take_from_device(&shared[i]);
+    const Config *c = &runtime.config;
+    if (c->record_count && counted == c->record_skip + c->record_count) close_window();
+}
+
 static void on_op(const Stream *s, const Op *op, CudaError result, double ns) {
     (void)s;
     if (writer == NULL || result != cudaSuccess) return;
-    if (op->kind == OP_LAUNCH) {
-        tell_launch(&op->launch, ns);
-        for (int i = 0; i < n_shared; i++) take_from_device(&shared[i]);
-    }
+    if (op->kind == OP_LAUNCH) on_launch(&op->launch, ns);
+    if (phase != OPEN) return;
     if (op->kind == OP_COPY) tell_copy(&op->copy), wrote(&op->copy.to);
     if (op->kind == OP_SET) tell_set(&op->set), wrote(&op->set.to);
 }
@@ -295,6 +387,7 @@ static void tell_program(void) {
     record_event(writer, "gilua %s", GILUA_VERSION);
     record_event(writer, "program%s", line.data ? line.data : "");
     record_event(writer, "gpu %s", runtime.config.model.name);
+    if (runtime.config.record_as[0]) record_event(writer, "as %s", runtime.config.record_as);
     gi_buf_free(&line);
     gi_buf_free(&words);
 }
@@ -312,6 +405,8 @@ bool recorder_open(const char *path, gi_err *err) {
     if (writer == NULL) return false;
     observe(&observer);
     tell_program();
+    const Config *c = &runtime.config;
+    phase = c->record_skip || c->record_count || c->record_kernel[0] ? WAITING : OPEN;
     return true;
 }
 
@@ -319,6 +414,11 @@ void recorder_end(void) {
     gi_err err = {0};
     if (writer == NULL) return;
     on_wait();
+    if (phase == WAITING)
+        say("%llu launches of %s%s were to be skipped, and there were %llu: the recording has none",
+            (unsigned long long)runtime.config.record_skip,
+            runtime.config.record_kernel[0] ? "the kernel " : "kernels",
+            runtime.config.record_kernel, (unsigned long long)counted);
     if (!record_end(writer, &err)) say("the recording is not whole: %s", err.message);
     writer = NULL;
 }

@@ -97,6 +97,17 @@ is "memory that both sides see, and textures, too" "ok: same same same same same
   "$("$GILUA" replay.lua shared.rec)"
 like "other code gives something else" "^ok: other other same" "$("$GILUA" replay.lua saxpy.rec other 2>&1)"
 
+misused "an option of recordings" "unknown option --skip" "$GILUA" run --skip 1 -- ./saxpy
+misused "a use that there is not" "train, validate, unseen" "$GILUA" record --as valid -- ./saxpy
+"$GILUA" record -o saxpy.rec --as unseen --quiet --kernel saxpy --skip 1 --count 1 -- ./saxpy >out 2>err
+is "some launches only, kept beside, for verify alone" "memory memory module variable variable memory memory free free memory memory write write write write launch read read " \
+  "$("$GILUA" events.lua saxpy.unseen.rec | sed '1,/^as unseen/d;$d' | cut -d' ' -f1 | tr '\n' ' ')"
+is "from memory as it was then" "50" "$("$GILUA" data.lua saxpy.unseen.rec write 1 '<i4')"
+is "to memory as it was after them" "53" "$("$GILUA" data.lua saxpy.unseen.rec read 1 '<i4')"
+is "which a replay gives again, to the bit" "ok: same same" "$("$GILUA" replay.lua saxpy.unseen.rec)"
+out=$("$GILUA" record -o none.rec --quiet --kernel other --skip 1 -- ./saxpy 2>&1)
+like "where there are not so many that is said" "the kernel other were to be skipped, and there were 0" "$out"
+
 "$GILUA" record -o dead.rec -- ./shared die >out 2>err
 is "a program that dies" 134 $?
 like "leaves what it did until then" "dead.rec has 4 launches .*it ends in the middle" "$(cat err)"

@@ -178,6 +178,29 @@ tap.case("kernels in several files", function()
     "has no __global__ function named scale", "unless it is asked for by name")
 end)
 
+tap.case("what recordings are for", function()
+  local folder = workplace()
+  local function uses(o)
+    local paths = {}
+    for i, use in ipairs(o) do
+      paths[i] = ("%s/%d.rec"):format(folder, i)
+      scratch.write(paths[i], tape.recording(20 + i, { as = use or nil }))
+    end
+    gi.recordedproblem.write(paths, folder .. "/p", { quiet = true })
+    local t = gi.problem(folder .. "/p").definition.recorded.table.recordings
+    gi.newproblem.remove_tree(folder .. "/p")
+    local list = {}
+    for _, use in ipairs(gi.recorded.USES) do
+      list[#list + 1] = use .. " " .. table.concat(t[use] or {}, " ")
+    end
+    return table.concat(list, ", ")
+  end
+  tap.is(uses { "unseen", false, "train", false },
+    "train 3.rec, validate 2.rec, unseen 1.rec 4.rec", "as they say, the rest by their order")
+  tap.is(uses { "nonsense" }, "train 1.rec, validate , unseen ", "what is no use says nothing")
+  tap.has(scratch.sentence(uses, { "unseen", "validate" }), "not for training", "none to train on")
+end)
+
 tap.case("kernels by name", function()
   local folder = workplace()
   tap.has(scratch.sentence(made, folder, { kernel = "nothing" }),

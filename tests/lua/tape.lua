@@ -108,7 +108,8 @@ end
 
 --- A recording of the program with n numbers.
 ---@param n integer
----@param options? { source?: string, wrong?: boolean, spoil?: fun(tape: table) } other kernels than
+---@param options? { source?: string, wrong?: boolean, spoil?: fun(tape: table),
+---  as?: string } other kernels than
 ---  M.SOURCE's; an answer that they do not give; what is changed of its lines and parts in the end
 ---@return string bytes of the file
 function M.recording(n, options)
@@ -129,6 +130,7 @@ function M.recording(n, options)
   end
   tape.event("gilua %s", gi.version)
   tape.event("program ./app %d", n)
+  if o.as then tape.event("as %s", o.as) end -- what it is for
   tape.event("module 0 %s", tape.blob(ptx))
   tape.event("variable 0 by 0x%x 8", CONSTANT)
   tape.event("memory 0x%x 8 variable", CONSTANT)

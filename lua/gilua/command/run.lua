@@ -13,6 +13,7 @@ local lfs = require "lfs"
 local printable = require "gilua.base.printable"
 local programhost = require "gilua.farm.programhost"
 local programrun = require "gilua.report.programrun"
+local recorded = require "gilua.problem.recorded"
 local recording = require "gilua.problem.recording"
 local settings = require "gilua.base.settings"
 local tempfolder = require "gilua.base.tempfolder"
@@ -45,6 +46,21 @@ local DOC = {
     .. "its GPU in the file\nnamed by -o FILE (--out FILE), else in PROGRAM.rec.",
 }
 
+local function check_use(text)
+  for _, use in ipairs(recorded.USES) do
+    if text == use then return true end
+  end
+  return nil, ("must be one of %s"):format(table.concat(recorded.USES, ", "))
+end
+
+local OF_RECORDINGS = {
+  { name = "as", type = "string", check = check_use,
+    doc = "what it is for in a problem: train, validate, unseen; the latter are kept beside" },
+  { name = "kernel", type = "string", doc = "launches of this kernel are counted by the next two" },
+  { name = "skip", type = "integer", min = 1, doc = "launches before the recording begins" },
+  { name = "count", type = "integer", min = 1, doc = "launches after which it ends" },
+}
+
 local function options(command)
   local program = answer.behind_dashes() or {}
   for i, word in ipairs(arg) do
@@ -64,6 +80,7 @@ local function options(command)
     { name = "json", type = "string", doc = "the file for the findings and the table, as JSON" },
     { name = "gpu", default = "h200", doc = "which GPU it is" },
     positional = {},
+    table.unpack(command == "record" and OF_RECORDINGS or {}),
   }
   o.program, o.checks = program, checks_of(o.check)
   if o.device ~= "emu" then
@@ -79,6 +96,7 @@ end
 -- Where a recording goes: nothing that is there is written over.
 local function recording_path(o)
   local path = o.out or o.program[1]:match "[^/]*$" .. ".rec"
+  if o.as and o.as ~= "train" then path = recording.beside(path, o.as) end
   if lfs.attributes(path) then
     fail("there is %s already: name another file with -o FILE, or remove it", path)
   end

@@ -45,7 +45,8 @@ end
 --- Writes what the library is told.
 ---@param folder string in which it also leaves what it found
 ---@param o { checks?: table<string, boolean>, patience?: integer, recording?: string,
----  threads?: integer, repeats?: integer }
+---  threads?: integer, repeats?: integer, as?: string, kernel?: string, skip?: integer,
+---  count?: integer } as … count: of a recording
 ---@param model table
 function M.write_config(folder, o, model)
   local checks = o.checks or {}
@@ -58,6 +59,9 @@ function M.write_config(folder, o, model)
     end
   end
   if o.recording then lines[#lines + 1] = "record " .. o.recording end
+  for _, name in ipairs { "as", "kernel", "skip", "count" } do -- of a recording
+    if o[name] then lines[#lines + 1] = ("record.%s %s"):format(name, o[name]) end
+  end
   for check in pairs(checks) do lines[#lines + 1] = ("check.%s 1"):format(check) end
   if o.threads then lines[#lines + 1] = ("threads %d"):format(o.threads) end
   if o.repeats then lines[#lines + 1] = ("repeats.most %d"):format(o.repeats) end

@@ -320,9 +320,10 @@ local function bring(path, folder, name)
   if not ended then fail("cannot write %s/%s: %s", folder, name, full) end
 end
 
-local function bring_all(paths, folder)
+local function bring_all(list, folder)
   local given, taken = {}, {}
-  for i, path in ipairs(paths) do
+  for _, r in ipairs(list) do
+    local path = r.path
     local name, n = path:match "[^/]*$", 1
     while taken[name] do
       n = n + 1
@@ -330,9 +331,8 @@ local function bring_all(paths, folder)
     end
     bring(path, folder, name)
     taken[name] = true
-    local use = recorded.USES[math.min(i, #recorded.USES)]
-    given[use] = given[use] or {}
-    table.insert(given[use], name)
+    given[r.use] = given[r.use] or {}
+    table.insert(given[r.use], name)
   end
   return given
 end
@@ -391,7 +391,7 @@ local function table_of(cut, recordings)
       templates = next(cut.templates) and cut.templates or nil } }
 end
 
-local function fill(list, folder, paths, o, say)
+local function fill(list, folder, o, say)
   local first = list[1]
   local cut = (o.source and cut_out or take_ptx)(list, folder, o, say)
   local known = o.source
@@ -399,13 +399,13 @@ local function fill(list, folder, paths, o, say)
   local evolves = {}
   for _, entry in pairs(cut.entries) do evolves[entry] = true end
   local rows = recordedlimits.rows(list, known, evolves)
-  local t = table_of(cut, bring_all(paths, folder))
+  local t = table_of(cut, bring_all(list, folder))
   local program = (first.program[1] or "a program"):match "[^/]*$"
   local place = folder .. "/problem.lua"
   report.write(place, text_of(folder, program, t, rows))
   local why, status = recordedlimits.find(gi.problem(folder), rows)
   if why and status ~= "timeout" and not o.anyway then
-    fail("%s cannot be replayed: %s", paths[1], why)
+    fail("%s cannot be replayed: %s", first.path, why)
   end
   if why then say("the tolerance is not known: %s", why) end
   report.write(place, text_of(folder, program, t, rows))
@@ -433,6 +433,37 @@ local function tell(list, cut, rows, folder, say)
   say("%s/ is ready. Next: gilua check %s, or gilua evolve %s", folder, folder, folder)
 end
 
+-- A recording, and those for other uses that `gilua record --as` left beside it.
+local function with_those_beside(path, say)
+  local paths = recording.all_beside(path, recorded.USES)
+  for _, other in ipairs(paths) do say("%s is beside it and is taken, too", other) end
+  table.insert(paths, 1, path)
+  return paths
+end
+
+-- What recordings are for: what they say themselves, else by their order; to train on first.
+local function order_by_use(list)
+  local known, place, n = {}, {}, #recorded.USES
+  for i, use in ipairs(recorded.USES) do known[use] = i end
+  for _, r in ipairs(list) do
+    r.use = known[r.use] and r.use or nil
+    if r.use then place[r.use] = true end
+  end
+  for i, r in ipairs(list) do
+    local next_use = not place.train and "train" or not place.validate and "validate"
+    r.use, r.order = r.use or next_use or recorded.USES[n], i
+    place[r.use] = true
+  end
+  if not place.train then
+    fail("%s is not for training (gilua record --as), and neither is another: name one that is",
+      list[1].path)
+  end
+  table.sort(list, function(a, b)
+    if known[a.use] ~= known[b.use] then return known[a.use] < known[b.use] end
+    return a.order < b.order
+  end)
+end
+
 -- What only a source makes sense of.
 local function check_options(o)
   for _, name in ipairs { "include", "define", "anyway" } do
@@ -444,7 +475,8 @@ local function check_options(o)
 end
 
 --- Writes a problem folder of recordings.
----@param paths string[] the first to train on, the second to choose by, others for verify alone
+---@param paths string[] for what they were recorded for; of others the first to train on, the
+---  second to choose by, the rest for verify alone; of one alone those beside it are taken, too
 ---@param folder? string to make; the first recording's name without .rec
 ---@param o { source?: string, kernel?: string, include?: string, define?: string,
 ---  anyway?: boolean, quiet?: boolean }
@@ -459,10 +491,12 @@ function M.write(paths, folder, o)
   local list <close> = setmetatable({}, { __close = function(all)
     for _, r in ipairs(all) do r.file:close() end
   end })
+  if #paths == 1 then paths = with_those_beside(paths[1], say) end
   for i, path in ipairs(paths) do list[i] = recording.open(path) end
+  order_by_use(list)
   local made, unmade = report.make_folder(folder)
   if not made then fail("cannot make the folder %s: %s", folder, unmade) end
-  local ok, cut, rows = xpcall(fill, trace.handler, list, folder, paths, o, say)
+  local ok, cut, rows = xpcall(fill, trace.handler, list, folder, o, say)
   if not ok then
     newproblem.remove_tree(folder)
     error(cut, 0)

@@ -3,6 +3,7 @@
 
 local core = require "gilua.core"
 local fail = require "gilua.base.fail"
+local lfs = require "lfs"
 
 local M = {
   memory_bytes = 4 << 30, -- that a replay may take, with all that the program asked of its GPU
@@ -15,6 +16,7 @@ local FEW_WORDS = 4000000 -- of all lines, in a recording of no size
 ---@field file userdata core.record's
 ---@field is_whole boolean the program came to its end
 ---@field program string[] its command line
+---@field use? string what it is for: train, validate, unseen; nil where that was not said
 ---@field events table[] the lines, each a list of words, its kind first
 ---@field kernels table[] { name, launches, ns }, the longest first
 local Recording = {}
@@ -38,7 +40,7 @@ end
 
 -- Lines pack well: what they take here is held against what they take in the file.
 local function refuse_many_words(text, path)
-  local most, n = FEW_WORDS + require "lfs".attributes(path, "size"), 0
+  local most, n = FEW_WORDS + lfs.attributes(path, "size"), 0
   for _ in text:gmatch "%S+" do
     n = n + 1
     if n > most then fail("%s is no recording of a program: it has more than %d words of events",
@@ -72,6 +74,7 @@ function M.open(path)
     local event = words_of(line)
     r.events[#r.events + 1] = event
     if event[1] == "program" then r.program = table.move(event, 2, #event, 1, {}) end
+    if event[1] == "as" then r.use = event[2] end
     if event[1] == "launch" then add_launch(r.kernels, event) end
   end
   table.sort(r.kernels, function(a, b)
@@ -218,6 +221,38 @@ function Recording:replay(options)
   return self.file:replay(model, rest)
 end
 
+-- APP.USE.rec, APP.USE-2.rec … of APP.rec.
+local function beside(path, use, n)
+  local stem, suffix = path:match "^(.-)(%.rec)$"
+  return ("%s.%s%s%s"):format(stem or path, use, n > 1 and "-" .. n or "", suffix or "")
+end
+
+--- Where a recording for some use goes, beside the one to train on: a name that is free.
+---@param path string of that
+---@param use string
+---@return string
+function M.beside(path, use)
+  local n = 1
+  while lfs.attributes(beside(path, use, n)) do n = n + 1 end
+  return beside(path, use, n)
+end
+
+--- Those that are there beside a recording.
+---@param path string
+---@param uses string[]
+---@return string[] paths
+function M.all_beside(path, uses)
+  local list = {}
+  for _, use in ipairs(uses) do
+    local n = 1
+    while lfs.attributes(beside(path, use, n), "mode") == "file" do
+      list[#list + 1] = beside(path, use, n)
+      n = n + 1
+    end
+  end
+  return list
+end
+
 --- What it holds, for people.
 ---@param r gilua.recording
 ---@return string
@@ -226,7 +261,7 @@ function M.line(r)
   return ("%s has %d launch%s of %d kernel%s and %d piece%s of what was copied out, in %d kB%s")
     :format(r.path, launches, launches == 1 and "" or "es", #r.kernels,
       #r.kernels == 1 and "" or "s", reads, reads == 1 and "" or "s",
-      math.ceil(require "lfs".attributes(r.path, "size") / 1000),
+      math.ceil(lfs.attributes(r.path, "size") / 1000),
       r.is_whole and "" or "; it ends in the middle: the program did not come to its end")
 end
 
