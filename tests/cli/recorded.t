@@ -41,4 +41,27 @@ ptx() { "$GILUA" -e 'print((require "gilua".ptx(require "gilua".textfile.read(ar
 like "which is PTX" "PTX of [0-9]+ instructions" "$(ptx below/module.ptx)"
 [ "$(grep -c '\.entry' below/module.ptx)" = 3 ] && ! cmp -s below/module.ptx q/module.ptx
 ok $? "the whole module, changed"
+
+# End to end, with made-up builds and programs.
+misused "a build that nothing is run of" "--build goes with --run" "$GILUA" apply run --build true
+fails "a build that fails at once" "'echo no; false' ended with status 1: no, before anything was" \
+  "$GILUA" apply run --anyway --build "echo no; false" --run true
+cp app.cu was.cu
+fails "another text, which is undone" "with the changes: line 2 of what it prints is \`[0-9]+\` where it was \`[0-9]+\`; the sources are as they were again" \
+  "$GILUA" apply run --anyway --run "echo first; grep -c '__syncthreads();' app.cu"
+fails "a build that fails with it" "with the changes: 'cmp app.cu was.cu 2>&1' ended with status 1.*and so is what is built|with the changes: 'cmp app.cu was.cu 2>&1' ended" \
+  "$GILUA" apply run --anyway --build "cmp app.cu was.cu 2>&1" --run true
+fails "another status" "it ended with status 1 where it ended with 0" \
+  "$GILUA" apply run --anyway --run "cmp -s app.cu was.cu"
+fails "a file that holds something else" "of answers.txt is" \
+  "$GILUA" apply run --anyway --run "cp app.cu answers.txt"
+fails "a file that is not written any more" "answers.txt is not written any more" \
+  "$GILUA" apply run --anyway --run "cmp -s app.cu was.cu && echo 1 >answers.txt; true"
+is "all is as it was" "no difference" "$(cmp app.cu was.cu && [ ! -e app.cu.orig ] && echo no difference)"
+out=$("$GILUA" apply run --anyway --build true --run 'date +%N; echo done | tee answers.txt')
+ok $? "the same, but for what always differs" "$out"
+like "is told" "prints and writes \(1 file\) what it did, and ends with status 0" "$out"
+like "and what was not compared" "Not compared, .*: words of what it prints" "$out"
+is "the changes stay" "changed" "$(cmp -s app.cu was.cu || echo changed)"
+is "and the old file" "" "$(cmp app.cu.orig was.cu 2>&1)"
 finish

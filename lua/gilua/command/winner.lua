@@ -4,6 +4,7 @@ local ends = require "gilua.base.ends"
 local fail = require "gilua.base.fail"
 local gi = require "gilua"
 local answer = require "gilua.command.answer"
+local endtoend = require "gilua.command.endtoend"
 local lfs = require "lfs"
 local runs = require "gilua.command.runs"
 local printable = require "gilua.base.printable"
@@ -111,6 +112,7 @@ local function write_all(o, run, files)
     if file.text == file.old then
       answer.say(o, "%s needs no change", file.path)
     else
+      file.new_orig = not lfs.attributes(file.path .. ".orig")
       write_improved(o, file.path, file.text, file.old, name)
       any = true
     end
@@ -154,15 +156,24 @@ end
 
 function M.apply()
   local o = gi.cli {
-    doc = "Puts what a run found into the file that the kernel came from. Runs nothing.",
-    positional = { { name = "run", doc = "the run's folder, out/…" } },
+    doc = "Puts what a run found into the file that the kernel came from. Runs nothing but what "
+      .. "--build and --run say.",
+    positional = { { name = "folder", doc = "the run's folder, out/…" } },
     { name = "diff", default = false, doc = "print the difference and write nothing" },
     { name = "in-place", default = false,
       doc = "change the file itself; FILE.orig keeps the old one" },
+    { name = "build", type = "string", doc = "with --run: the command that builds the program" },
+    { name = "run", type = "string", doc = "the command that runs it: changes the file itself, and "
+      .. "undoes that where the program then prints or writes something else" },
     { name = "anyway", default = false,
       doc = "also a winner that is marked, or that verify found wrong" },
     PICK,
   }
+  o.run_command, o.run = o.run, o.folder
+  if o.build and not o.run_command then
+    ends.with(ends.STATUS.usage, "--build goes with --run, which says how the program is run")
+  end
+  o["in-place"] = o["in-place"] or o.run_command ~= nil
   local run = runs.picked(runs.read(o.run), o.pick)
   if run.genome == "" then
     ends.with(ends.STATUS.no_winner, "%s found nothing better than the kernel as it is: there is "
@@ -171,8 +182,8 @@ function M.apply()
   if not o.diff and not o.anyway then require_trust(o, run) end
   local kept = runs.kept(run)
   if kept.is_ptx and o["in-place"] then
-    ends.with(ends.STATUS.usage, "%s has no source to change in place: leave out --in-place",
-      kept.dir)
+    ends.with(ends.STATUS.usage, "%s has no source to change in place: leave out --in-place and "
+      .. "--run", kept.dir)
   end
   local files, params = gi.backport.files(kept, run.genome)
   for _, file in ipairs(files) do
@@ -180,7 +191,11 @@ function M.apply()
     if o.diff or not o.quiet then printable.write(diff, gi.host.is_terminal()) end
   end
   if o.diff then return end
-  write_all(o, run, files)
+  if o.run_command then
+    endtoend.apply(o, files, function() write_all(o, run, files) end)
+  else
+    write_all(o, run, files)
+  end
   if kept.is_ptx then
     tell_module(o, kept, o.run .. "/" .. files[1].path:match "([^/]+)$")
   elseif gi.below.has(run.genome) then
