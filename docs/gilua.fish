@@ -103,9 +103,9 @@ complete -c gilua -n __gilua_first -a '(__fish_complete_suffix .lua)'
 complete -c gilua -n 'string match -q -- "-*" (commandline -ct)' -a '(__gilua_own)'
 # written by make docs: words
 complete -c gilua -n '__gilua_after check tune evolve' -a '(__gilua_folders problem.lua)'
-complete -c gilua -n '__gilua_after resume log watch show export rescore diff replay merge verify' -a '(__gilua_folders result.json experiment.json)'
+complete -c gilua -n '__gilua_after apply resume log watch show export rescore diff replay merge verify' -a '(__gilua_folders result.json experiment.json)'
 complete -c gilua -n '__gilua_after new' -a '(__fish_complete_suffix .cu; __fish_complete_suffix .rec)'
-complete -c gilua -n '__gilua_after apply run record' -F
+complete -c gilua -n '__gilua_after run record' -F
 complete -c gilua -n '__gilua_after help' -a "$__gilua_commands"
 # end of words
 complete -c gilua -n 'string match -q -- "*.lua" (__gilua_plain)[1]' -F

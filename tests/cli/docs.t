@@ -1,9 +1,9 @@
 #!/bin/bash
 # The manual is true: every Lua block of README and docs/ runs as it stands, so does every block of commands
-# after `<!-- run -->`; a block after `<!-- output -->` is what the block before it prints (lines
-# with seconds in them apart), one after `<!-- prompt -->` what the prompt shows; links lead
-# somewhere; docs/api.md is what the code says. Ticks depend on what NVRTC makes of a kernel, so
-# output is compared where it is the version it was written with.
+# after `<!-- run -->` (`<!-- run with nvcc -->`: where that is); a block after `<!-- output -->` is
+# what the block before it prints (lines with seconds in them apart), one after `<!-- prompt -->` what
+# the prompt shows; links lead somewhere; docs/api.md is what the code says. Ticks depend on what NVRTC
+# makes of a kernel, so output is compared where it is the version it was written with.
 . "$(dirname "$0")/tap.sh"
 mkdir "$TMP/blocks"
 export GILUA_HOME=$TOP
@@ -26,6 +26,7 @@ split() {
       printf "" > file; next }
     inside { print > file; next }
     /^<!-- run -->$/ { kind = "sh" }
+    /^<!-- run with nvcc -->$/ { kind = "nvcc" }
     /^<!-- output -->$/ { kind = "out" }
     /^<!-- prompt -->$/ { kind = "prompt" }
     /[^ ]/ && !/^<!-- / { kind = "" }' "$1"
@@ -78,6 +79,12 @@ for page in "$TOP"/README.md "$TOP"/docs/*.md "$TOP"/docs/howto/*.md "$TOP"/docs
     case $block in
     *.lua) printed=$(./gilua --jobs 1 "$block" 2>&1); ok $? "$what runs" "$printed" ;;
     *.sh) printed=$(bash -e "$block" 2>&1); ok $? "$what runs" "$printed" ;;
+    *.nvcc)
+      if command -v nvcc >/dev/null; then
+        printed=$(env -u LD_PRELOAD bash -e "$block" 2>&1); ok $? "$what runs" "$printed"
+      else
+        echo "ok $((count = count + 1)) - $what # SKIP there is no nvcc on this machine"
+      fi ;;
     *.prompt) cat "$block" >>"$TMP/session" # a page's blocks are one session
       difference=$(diff <(timeless <"$TMP/session") \
         <(NO_COLOR=1 ./gilua --jobs 1 "$TMP/replay.lua" "$TMP/session" 2>&1 | timeless))

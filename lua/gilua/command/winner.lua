@@ -158,7 +158,7 @@ function M.apply()
   local o = gi.cli {
     doc = "Puts what a run found into the file that the kernel came from. Runs nothing but what "
       .. "--build and --run say.",
-    positional = { { name = "folder", doc = "the run's folder, out/…" } },
+    positional = { { name = "RUN", doc = "the run's folder, out/…" } }, -- not --run
     { name = "diff", default = false, doc = "print the difference and write nothing" },
     { name = "in-place", default = false,
       doc = "change the file itself; FILE.orig keeps the old one" },
@@ -169,7 +169,7 @@ function M.apply()
       doc = "also a winner that is marked, or that verify found wrong" },
     PICK,
   }
-  o.run_command, o.run = o.run, o.folder
+  o.run_command, o.run = o.run, o.RUN
   if o.build and not o.run_command then
     ends.with(ends.STATUS.usage, "--build goes with --run, which says how the program is run")
   end
