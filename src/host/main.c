@@ -189,11 +189,12 @@ void host_hold_on(void) {
     signal(SIGINT, SIG_IGN);
 }
 
-/* A run that has begun to leave results says where (lua/gilua/report/folder.lua): core.results. */
+/* A run that has begun to leave results says where (lua/gilua/report/folder.lua): core.results. Not
+** where somebody has taken the folder away. */
 static int name_results(lua_State *L) {
     if (lua_getfield(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE) == LUA_TTABLE &&
         lua_getfield(L, -1, "gilua.core") == LUA_TTABLE &&
-        lua_getfield(L, -1, "results") == LUA_TSTRING)
+        lua_getfield(L, -1, "results") == LUA_TSTRING && access(lua_tostring(L, -1), F_OK) == 0)
         fprintf(stderr, "gilua: results so far are in %s\n", lua_tostring(L, -1));
     return 0;
 }

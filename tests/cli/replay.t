@@ -18,6 +18,12 @@ for run in own quick; do
   is "$run: as it was, nothing is missing" 0 "$(value missing <<<"$json")"
   is "$run: and the same is found" "$(best $run)" "$(value speedup <<<"$json")	$(value best <<<"$json")"
 done
+"$GILUA" evolve "$TOP/kernels/reduction" --scheme gevo --objectives time,error --population 6 --generations 2 \
+  --seed 2 --weak-data --out gevo --quiet
+json=$("$GILUA" replay gevo --json)
+is "GEVO's search: nothing is missing" 0 "$(value missing <<<"$json")"
+is "and the same is found" "$(best gevo)" "$(value speedup <<<"$json")	$(value best <<<"$json")"
+is "another population is another search" 4 "$(value population <<<"$("$GILUA" replay gevo --population 4 --json)")"
 generations() { sed -nE 's/^(generation .*)$/\1/p'; }
 is "generation by generation" "$(sed -nE 's/^ *[0-9.]+ s  (generation [0-9]+\/.*)/\1/p' quick/log.txt)" \
   "$("$GILUA" replay quick | generations)"

@@ -60,6 +60,15 @@ is "nobody reads what it prints: its status" 141 "${PIPESTATUS[0]}"
 is "and nothing is said" "" "$(cat piped.err)"
 like "but the best so far is there" '"stopped"' "$(cat piped/result.json)"
 
+PAUSE=0.02 "$GILUA" run.lua taken >taken.said 2>&1 &
+pid=$!
+begun taken
+rm -r taken
+wait $pid
+is "a folder that is taken away: its status" 1 $?
+like "what could not be written" "^gilua: cannot write taken/.*: No such file or directory$" "$(cat taken.said)"
+is "nothing is said to be there that is not" "" "$(grep 'results so far' taken.said)"
+
 PAUSE=0.01 "$GILUA" run.lua asked >asked.said 2>&1 &
 pid=$!
 begun asked

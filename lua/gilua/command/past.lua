@@ -238,6 +238,9 @@ function M.export()
     { name = "jsonl", default = false, doc = "a JSON object a line" },
     WHICH,
   }
+  if o.csv and o.jsonl then
+    ends.with(ends.STATUS.usage, "export: --csv and --jsonl are two forms: one at a time")
+  end
   local archive <close>, run = archive_of(o.run, o.which)
   local form = FORMS[o.jsonl and "jsonl" or "csv"]
   local function work(write) write_rows(archive, run, form, write) end

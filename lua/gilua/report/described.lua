@@ -1,6 +1,7 @@
 -- described: a scheme as data, so that an archive can tell what a run was: its numbers and texts,
 -- its functions by their names in gilua, and what of the problem a simulation needs (gi.replay).
 
+local gevo = require "gilua.search.gevo"
 local json = require "gilua.base.json"
 
 local M = {}
@@ -62,6 +63,13 @@ local function parameters_of(problem)
   return json.array(list)
 end
 
+-- What makes the scheme of GEVO's search again (gilua.search.gevo).
+local function gevo_of(run)
+  local options = plain(gevo.options_of(run.functions.vary))
+  if options then options.objectives = json.array(options.objectives) end
+  return options
+end
+
 --- What a run is, as JSON.
 ---@param run Run
 ---@return string
@@ -69,6 +77,7 @@ function M.scheme(run)
   local scheme, list = run.scheme, {}
   for _, name in ipairs(NUMBERS) do list[#list + 1] = { name, scheme[name] } end
   list[#list + 1] = { "functions", functions_of(run.functions) }
+  list[#list + 1] = { "gevo", gevo_of(run) }
   list[#list + 1] = { "draw", run.functions.draw and M.OWN }
   list[#list + 1] = { "case_draws", json.array(run.case_draws) }
   list[#list + 1] = { "genes", plain(scheme.genes) }

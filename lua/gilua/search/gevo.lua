@@ -385,6 +385,27 @@ local function breed(o)
   end
 end
 
+local made = setmetatable({}, { __mode = "k" }) -- `vary` of a scheme -> what it was made of
+
+local PLAIN = { "population", "init_edits", "cross_rate", "mutate_rate", "elite_share",
+  "tournament", "tries", "percent", "error" }
+
+-- What makes the same scheme again, as data; nil where an objective is a function of the caller's.
+local function plain(o)
+  local options = { objectives = o.names }
+  for _, name in ipairs(PLAIN) do options[name] = o[name] end
+  for _, objective in ipairs(o.objectives) do
+    if type(objective) ~= "string" then return nil end
+  end
+  return options
+end
+
+--- The options of M.scheme that a scheme was made with, as data; nil where it was not, or where an
+--- objective was a function of its own.
+---@param varies function? `vary` of the scheme
+---@return table?
+function M.options_of(varies) return varies and made[varies] end
+
 --- The fields of a scheme for gilua.evolve.run that make it GEVO; what else a scheme needs
 --- (problem, farm, rng, new_case) and what is to differ is added by the caller.
 ---@param options? table objectives: names of M.objectives, or { name =, value = fun(own, baseline)
@@ -403,7 +424,7 @@ function M.scheme(options)
   o.values = values
   o.elites = math.max(1, math.floor(o.elite_share * o.population))
   local most = o.error or is_among(list, "error") and 0.01 or nil
-  return {
+  local fields = {
     kind = "GEVO", population = o.population, init = copies, fitness = score,
     acceptable = most and M.within(most) or M.exact, minimise = cleaner(o.percent),
     select = function(population)
@@ -414,6 +435,8 @@ function M.scheme(options)
     vary = function(run) vary(o, run) end,
     observers = { { on_end = function(run) final_front(o, run) end } },
   }
+  made[fields.vary] = plain(o)
+  return fields
 end
 
 return M

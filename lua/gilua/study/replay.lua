@@ -13,6 +13,7 @@ local described = require "gilua.report.described"
 local evaluations = require "gilua.store.evaluations"
 local evolve = require "gilua.search.evolve"
 local fail = require "gilua.base.fail"
+local gevo = require "gilua.search.gevo"
 local json = require "gilua.base.json"
 local kept = require "gilua.report.kept"
 local lfs = require "lfs"
@@ -231,9 +232,25 @@ local function function_of(replay, field, name)
   return evolve.paper[field]
 end
 
+-- GEVO's search, with all that goes with it but what it does at its end: the front.
+local function add_gevo(replay, scheme)
+  local o = {}
+  for name, value in pairs(replay.scheme.gevo) do o[name] = value end
+  o.population = scheme.population
+  local fine, fields = pcall(gevo.scheme, o)
+  if not fine then
+    fail("%s: what its archive tells of its scheme is broken: %s", replay.dir, tostring(fields))
+  end
+  for field, value in pairs(fields) do
+    if field ~= "observers" then scheme[field] = value end
+  end
+end
+
 local function add_functions(replay, scheme)
   for field, name in pairs(replay.scheme.functions) do
-    if field == "breed" then
+    if scheme[field] then -- GEVO's
+      goto next
+    elseif field == "breed" then
       scheme.breed = {}
       for i, step in ipairs(name) do
         scheme.breed[i] = described.named(step) or fail("step %d of breed is the run's own, which "
@@ -242,6 +259,7 @@ local function add_functions(replay, scheme)
     elseif field ~= "hold" then
       scheme[field] = function_of(replay, field, name)
     end
+    ::next::
   end
   if not replay.scheme.functions.minimise then scheme.minimise = false end
   table.sort(replay.own)
@@ -275,6 +293,7 @@ local function check_scheme(scheme, run, dir)
   end
   well = well and (scheme.parameters == nil or type(scheme.parameters) == "table")
     and (scheme.base == nil or type(scheme.base) == "string")
+    and (scheme.gevo == nil or type(scheme.gevo) == "table")
   if not well then fail("%s: what its archive tells of its scheme is broken", dir) end
 end
 
@@ -319,12 +338,14 @@ end
 function Replay:scheme_with(changes)
   local s = self.scheme
   local scheme = {
-    problem = self.problem, farm = self.farm, population = s.population,
+    problem = self.problem, farm = self.farm,
+    population = changes and changes.population or s.population,
     generations = s.generations, finalists = s.finalists, start = s.start, base = s.base,
     genes = s.genes, rng = rng.new(changes and changes.seed or self.run.seed),
     new_case = new_case_of(type(s.case_draws) == "table" and s.case_draws or {}),
   }
   self.own = {}
+  if s.gevo then add_gevo(self, scheme) end
   add_functions(self, scheme)
   if s.draw then self.own[#self.own + 1] = "draw" end
   for name, value in pairs(changes or {}) do
