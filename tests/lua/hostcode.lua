@@ -101,6 +101,9 @@ tap.case("a launch in a loop is that of one of its rounds", function()
         for (int s = w; s > 0; s /= 2) flat<<<4, block>>>(a, s, t);
       for (int i = 0; i < w; i++) a[i] = 2;
       alone<<<4, block>>>(a, i);
+      float *d[2];
+      cudaMalloc(&d[0], 4 * w);
+      for (int s = 0; s < 4; ++s) pair<<<4, block>>>(d[s & 1]);
     }
   ]])
   local wide, flat, alone = host:launch "wide", host:launch "flat", host:launch "alone"
@@ -110,6 +113,7 @@ tap.case("a launch in a loop is that of one of its rounds", function()
   tap.is(wide.told[2], "i, in the last round of the loop that launches", "which is told")
   tap.is(host:value(flat.args[2]) * 10 + host:value(flat.args[3]), 645, "else the first, of both")
   tap.is(table.concat(host:dimensions(flat.block), " "), "16 1 1", "sides that were set since")
+  tap.is(host:allocation(host:launch("pair").args[1]).bytes, 256, "memory of a list")
   tap.is(alone.args[2] .. alone.told[2], "ii", "a loop that is over says nothing")
 end)
 

@@ -691,7 +691,7 @@ end
 ---@param name string
 ---@return { bytes?: integer, line: integer, place: string, text: string }?
 function M:allocation(name)
-  name = name:gsub("%[.*%]$", ""):gsub("%.data%(%)$", "")
+  name = name:gsub("%s*%[.*%]$", ""):gsub("%s*%.%s*data%s*%(%s*%)$", "")
   name = self:name(name, self.allocated)
   for _, a in ipairs(self.allocations) do
     if is_target(a.target, name) and a.args[2] then return allocated(self, a) end

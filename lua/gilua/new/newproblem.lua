@@ -26,6 +26,7 @@ local M = {}
 
 local MOST_TRIED = 8 -- kernels of a file
 local MOST_LAUNCHES = 3 -- of a kernel
+local MOST_RESORTS = 3 -- kernels of which more is left aside than was read
 local SMALLER = { 128, 16 } -- the largest size that is assumed, where it does not run with larger
 
 -- The kernels to try, in turn: the one that is asked for, else the longest first.
@@ -49,18 +50,15 @@ local function candidates(kernels, path, wanted)
 end
 
 -- What else may be said of a kernel that does not run as it was read: another of its launches,
--- smaller sizes where these are assumed, and at last that one block is enough, or that nothing is
--- known of a launch.
-local function others(first)
-  local read, list = first.read, {}
+-- smaller sizes where these are assumed.
+local function others(read)
+  local list = {}
   for i = 2, math.min(#read.host:every_launch(read.kernel), MOST_LAUNCHES) do
     list[#list + 1] = { launch = i }
   end
   for _, most in ipairs(#read.assumed > 0 and SMALLER or {}) do
     list[#list + 1] = { most = most }
   end
-  if first.guessed then list[#list + 1] = { one_block = true } end
-  if first.guessed and read.launch then list[#list + 1] = { launch = 0 } end
   return list
 end
 
@@ -68,12 +66,28 @@ end
 local function attempt_all(kernel, attempt)
   local first = attempt(kernel, {})
   if not first.trouble and not (first.refusal and first.read) then return first end
-  local list = others(first)
+  local list = others(first.read)
   for _, other in ipairs(list) do
     local one = attempt(kernel, other)
     if not one.refusal and not one.trouble then return one end
   end
   return #list > 0 and attempt(kernel, {}) or first -- those after it took its place
+end
+
+-- Where no kernel runs as it was read: the first that does with one block, or where nothing is
+-- known of its launch. And whether any was tried.
+local function last_resort(tried, attempt)
+  local any = false
+  for i = 1, math.min(#tried, MOST_RESORTS) do
+    local one = tried[i]
+    local list = one.guessed and { { one_block = true }, one.read.launch and { launch = 0 } } or {}
+    for _, other in ipairs(list) do
+      local found = attempt(one.kernel, other)
+      if not found.refusal and not found.trouble then return found, true end
+      any = true
+    end
+  end
+  return nil, any
 end
 
 -- How far a kernel came: 1 where it is refused, 4 where nothing speaks against it.
@@ -88,18 +102,22 @@ end
 ---@param say fun(...)
 ---@return Attempt
 local function first_that_runs(list, attempt, say)
-  local best
-  for _, kernel in ipairs(list) do
+  local best, tried = nil, {}
+  for i, kernel in ipairs(list) do
     local one = attempt_all(kernel, attempt)
     if rank_of(one) == 4 then return one end
+    tried[i] = one
     if not best or rank_of(best) < rank_of(one) then best = one end
     if #list > 1 then
       say("%s is passed over: %s", kernel.name,
         tostring(one.refusal or one.trouble or one.doubt):match "[^\n]*")
     end
   end
+  local found, any
+  if not best.ticks then found, any = last_resort(tried, attempt) end
+  if found then return found end
   if best.refusal then error(best.refusal, 0) end
-  if #list == 1 then return best end
+  if #list == 1 and not any then return best end
   local again = best.doubt and attempt_all(best.kernel, attempt) or attempt(best.kernel, {})
   if again.refusal then error(again.refusal, 0) end
   return again
