@@ -33,6 +33,14 @@ API_OF(void, __cudaUnregisterFatBinary, void **handle) {
     (void)handle;
 }
 
+/* The module of a handle; NULL for one that nobody was given, and for what has no name: what is
+** registered with that is nobody's, and a launch of it is refused. */
+static Module *registered(void **handle, const char *name) {
+    Module *m = modules;
+    while (m && (void **)m != handle) m = m->next;
+    return name ? m : NULL;
+}
+
 static Kernel *add_kernel(Module *m, const void *host, const char *name) {
     Kernel *k = gi_alloc(sizeof *k);
     *k = (Kernel){.host = host, .name = gi_strdup(name), .module = m, .carveout = -1};
@@ -45,7 +53,8 @@ API_OF(void, __cudaRegisterFunction, void **handle, const char *host, char *devi
        const char *name, int threads, void *tid, void *bid, void *block, void *grid, int *warp) {
     (void)device, (void)threads, (void)tid, (void)bid, (void)block, (void)grid, (void)warp;
     call_lock("registration");
-    add_kernel((Module *)handle, host, name);
+    Module *m = registered(handle, name);
+    if (m) add_kernel(m, host, name);
     call_unlock(cudaSuccess);
 }
 
@@ -62,14 +71,16 @@ API_OF(void, __cudaRegisterVar, void **handle, char *host, char *device, const c
        int is_extern, size_t size, int is_constant, int global) {
     (void)device, (void)is_extern, (void)global;
     call_lock("registration");
-    add_variable((Module *)handle, host, name, size)->is_constant = is_constant != 0;
+    Module *m = registered(handle, name);
+    if (m) add_variable(m, host, name, size)->is_constant = is_constant != 0;
     call_unlock(cudaSuccess);
 }
 API_OF(void, __cudaRegisterManagedVar, void **handle, void **host, char *device, const char *name,
        int is_extern, size_t size, int is_constant, int global) {
     (void)device, (void)is_extern, (void)is_constant, (void)global;
     call_lock("registration");
-    add_variable((Module *)handle, host, name, size)->managed = host;
+    Module *m = registered(handle, name);
+    if (m) add_variable(m, host, name, size)->managed = host;
     call_unlock(cudaSuccess);
 }
 API_OF(void, __cudaRegisterHostVar, void **handle, const char *name, char *host, size_t size) {
@@ -102,6 +113,7 @@ static void add_text(Texts *t, const void *container) {
 /* One fat binary, or the parts that the program's own device linker left. */
 static Texts texts_of(const CudaFatWrapper *w) {
     Texts t = {0};
+    if (w == NULL) refuse("what the program registers is no fat binary: it is nowhere");
     if (w->magic != FAT_MAGIC)
         refuse("what the program registers is no fat binary (magic 0x%x)", (unsigned)w->magic);
     if (w->version == 1) add_text(&t, w->data);
@@ -155,7 +167,8 @@ Module *module_of_texts(const EmuText *texts, int n, gi_err *err) {
 }
 
 API_OF(char, __cudaInitModule, void **handle) {
-    if (call_begin("__cudaInitModule")) module_load((Module *)handle);
+    Module *m = call_begin("__cudaInitModule") ? registered(handle, "") : NULL;
+    if (m) module_load(m);
     return call_end(cudaSuccess) == cudaSuccess;
 }
 
