@@ -16,11 +16,12 @@ local problemtext = require "gilua.new.problemtext"
 local report = require "gilua.report.report"
 local tablecase = require "gilua.problem.tablecase"
 
-local M = {}
+local M = {
+  budget = 25e6, -- warp instructions of the kernel as it is: under a second on the virtual GPU
+  most_bytes = 64e6, -- of its arrays together: making and comparing them takes time as well
+}
 
-local BUDGET = 25e6 -- warp instructions of the kernel as it is: under a second on the virtual GPU
-local MOST_BYTES = 64e6 -- of its arrays together: making and comparing them takes time as well
-local PROGRAM_BYTES = 4 * MOST_BYTES -- likewise, of a program of which nothing can be made smaller
+local PROGRAM = 4 -- times most_bytes, of a program of which nothing can be made smaller
 local LONG = 1 << 22 -- elements of an array that is made shorter
 local LEAST_SIZE = 64 -- that is halved
 local LEAST_VALUE = 64 -- that is made smaller
@@ -255,7 +256,7 @@ local function settle(draft, left)
   for _ = 1, MOST_STEPS do
     local problem = write_problem(draft)
     local outputs, why, m = kerneltable.run(problem, { seed = 1 },
-      { budget = BUDGET, most_bytes = left.bytes })
+      { budget = M.budget, most_bytes = left.bytes })
     if outputs then return problem, outputs, why end
     local again
     if m and m.status == "out_of_memory" then
@@ -410,7 +411,7 @@ end
 -- the first guess does not.
 local function fit(draft)
   local begin, failed = state_of(draft), nil
-  local left = { timeouts = MOST_TIMEOUTS, bytes = MOST_BYTES }
+  local left = { timeouts = MOST_TIMEOUTS, bytes = M.most_bytes }
   for _, other in ipairs(draft.reading.one_block and LAST or OTHERS) do
     for _, block in ipairs(blocks_for(failed and failed.why, begin.shape)) do
       restore(draft, begin)
@@ -426,7 +427,7 @@ local function fit(draft)
   if not failed then return nil, nil, "one block is what it has" end
   if failed.why:find "^its arrays take" then -- as many as the program has
     restore(draft, begin)
-    left.bytes = PROGRAM_BYTES
+    left.bytes = PROGRAM * M.most_bytes
     local problem, outputs, m = settle(draft, left)
     if outputs and not is_idle(draft, outputs) then return problem, outputs, m end
   end
@@ -466,7 +467,7 @@ local function settle_bounds(draft, problem, outputs)
     return problem, outputs
   end
   size[1] = size[1] + 1
-  local more = kerneltable.run(write_problem(draft), { seed = 1 }, { budget = BUDGET })
+  local more = kerneltable.run(write_problem(draft), { seed = 1 }, { budget = M.budget })
   if more then draft.size_note = draft.size_note .. ", and one more, so that its bounds are tested"
   else size[1] = size[1] - 1 end
   return write_problem(draft), more or outputs
@@ -509,12 +510,12 @@ end
 local function settle_small(draft, problem)
   draft.checked_size = small_of(draft.shape)
   if draft.checked_size then problem = write_problem(draft) end
-  local outputs, m = kerneltable.run(problem, problem.checked_case, { budget = BUDGET })
+  local outputs, m = kerneltable.run(problem, problem.checked_case, { budget = M.budget })
   if outputs and is_whole(draft, outputs) then return problem, m.warp_instructions end
   draft.checked_size = draft.shape.size
   problem = write_problem(draft)
-  outputs, m = kerneltable.run(problem, problem.checked_case, { budget = BUDGET })
-  return problem, outputs and m.warp_instructions or BUDGET
+  outputs, m = kerneltable.run(problem, problem.checked_case, { budget = M.budget })
+  return problem, outputs and m.warp_instructions or M.budget
 end
 
 -- What each output may differ by, on the small case twice and on the whole one.
