@@ -17,9 +17,12 @@ struct RecordWriter {
     char *path;
     uint64_t bytes;
     BlobSet blobs;
+    ZSTD_CCtx *packer; /* making one takes longer than packing what is small; NULL: no memory */
+    void *room;        /* for what is packed */
+    size_t room_bytes;
     gi_buf events; /* not written yet */
     bool failed;
-    gi_err err;    /* why */
+    gi_err err; /* why */
 };
 
 /* --- bytes --- */
@@ -41,28 +44,29 @@ static void put(RecordWriter *w, const void *bytes, size_t n) {
     }
 }
 
-/* The bytes packed, or NULL where that makes them no smaller. */
-static void *packed(const void *bytes, size_t n, size_t *stored) {
-    if (n < LEAST_PACKED) return NULL;
-    size_t room = ZSTD_compressBound(n);
-    void *out = malloc(room);
-    if (out == NULL) return NULL;
-    *stored = ZSTD_compress(out, room, bytes, n, LEVEL);
-    if (!ZSTD_isError(*stored) && *stored < n) return out;
-    free(out);
-    return NULL;
+/* The bytes packed, there until the next ones are, or NULL where that makes them no smaller. */
+static const void *packed(RecordWriter *w, const void *bytes, size_t n, size_t *stored) {
+    size_t most = ZSTD_compressBound(n);
+    if (n < LEAST_PACKED || w->packer == NULL) return NULL;
+    if (most > w->room_bytes) {
+        free(w->room);
+        w->room = malloc(most);
+        w->room_bytes = w->room ? most : 0;
+        if (w->room == NULL) return NULL;
+    }
+    *stored = ZSTD_compressCCtx(w->packer, w->room, w->room_bytes, bytes, n, LEVEL);
+    return !ZSTD_isError(*stored) && *stored < n ? w->room : NULL;
 }
 
 static void put_chunk(RecordWriter *w, Chunk c, const void *bytes) {
     uint8_t head[CHUNK_BYTES];
     size_t stored = (size_t)c.bytes;
-    void *small = packed(bytes, (size_t)c.bytes, &stored);
+    const void *small = packed(w, bytes, (size_t)c.bytes, &stored);
     c.stored = small ? stored : c.bytes;
     c.flags = small ? CHUNK_PACKED : 0;
     chunk_write(&c, head);
     put(w, head, sizeof head);
     put(w, small ? small : bytes, (size_t)c.stored);
-    free(small);
 }
 
 static void put_events(RecordWriter *w) {
@@ -85,6 +89,7 @@ RecordWriter *record_create(const char *path, gi_err *err) {
     RecordWriter *w = gi_alloc(sizeof *w);
     w->fd = fd;
     w->path = gi_strdup(path);
+    w->packer = ZSTD_createCCtx();
     head_write(head);
     put(w, head, sizeof head);
     return w;
@@ -130,6 +135,8 @@ bool record_failed(const RecordWriter *w, gi_err *err) {
 static void release(RecordWriter *w) {
     close(w->fd);
     blobs_free(&w->blobs);
+    ZSTD_freeCCtx(w->packer);
+    free(w->room);
     gi_buf_free(&w->events);
     free(w->path);
     free(w);
