@@ -66,6 +66,19 @@ is "a page of another name's asks for nothing" 403 "$(status_of "GET /$token/ HT
 is "what is no request" 400 "$(status_of 'hello\r\n\r\n')"
 is "one without end" "" "$(get "$port" "GET /$token/$(printf '%09000d' 0)")"
 
+cat >drip.lua <<'LUA'
+-- drip.lua PORT: a request of a byte now and then; prints what becomes of it
+local socket = require("socket.core").tcp4()
+assert(socket:connect("127.0.0.1", tonumber(arg[1])))
+socket:settimeout(0)
+for _ = 1, 240 do
+  socket:send "x"
+  if select(2, socket:receive(1)) == "closed" then return print "closed" end
+  require("gilua.core").system.sleep(0.25)
+end
+print "kept"
+LUA
+is "who asks a byte at a time is not heard for ever" closed "$("$GILUA" drip.lua "$port")"
 stay "$port"
 is "who is silent keeps nobody waiting" 200 "$(ask "/$token/")"
 other=$port first=$watcher

@@ -10,7 +10,7 @@ local M = {}
 M.ADDRESS = "127.0.0.1"
 
 local MOST = 8192 -- bytes of a request
-local PATIENCE = 10 -- seconds that a connection may last without a byte either way
+local PATIENCE = 10 -- seconds in which a request must be whole, and an answer goes on
 local CONNECTIONS = 64
 local WAIT = 0.25 -- seconds in which Ctrl-C is heard
 
@@ -124,9 +124,13 @@ local function step(listener, clients, answer, select)
       if not client then
         accept(listener, clients, now)
       else
-        client.heard = now
         local goes_on
-        if client.response then goes_on = write(client) else goes_on = read(client, answer) end
+        if client.response then
+          client.heard = now
+          goes_on = write(client)
+        else
+          goes_on = read(client, answer) -- a byte now and then keeps no connection
+        end
         if not goes_on then drop(clients, client) end
       end
     end
