@@ -27,8 +27,9 @@ enum { PROCESSES = 1000 };
 
 typedef struct Shared { /* memory that both sides see */
     const Region *region;
-    char name[RECORD_NAME]; /* of what a replay has there now */
-    bool changed;           /* by a kernel, and the host has not waited since */
+    Hash hash;    /* of what a replay has there now */
+    bool known;   /* it is that: false before the first write */
+    bool changed; /* by a kernel, and the host has not waited since */
 } Shared;
 
 typedef struct Live { /* memory or an array that is there */
@@ -113,31 +114,38 @@ static void tell_bytes(const char *what, const Side *at, size_t width, size_t he
     gi_buf_free(&bytes);
 }
 
+/* XXH3: each is asked for before and after every launch. */
+static Hash hash_now(const Shared *s) {
+    return hash_of(s->region->contents.data, s->region->contents.size, 0);
+}
+
+static void tell_contents(const char *what, const Shared *s) {
+    char blob[RECORD_NAME];
+    record_blob(writer, s->region->contents.data, s->region->contents.size, blob);
+    tell_region(what, s->region, blob);
+}
+
 /* What the host wrote into it since. */
 static void take_from_host(Shared *s) {
-    char now[RECORD_NAME];
-    gi_hash128(s->region->contents.data, s->region->contents.size, now);
-    if (strcmp(now, s->name) == 0) return;
-    record_blob(writer, s->region->contents.data, s->region->contents.size, s->name);
-    tell_region("write", s->region, s->name);
+    Hash now = hash_now(s);
+    if (s->known && hash_equal(now, s->hash)) return;
+    tell_contents("write", s);
+    s->hash = now, s->known = true;
 }
 
 /* What a kernel wrote into it. */
 static void take_from_device(Shared *s) {
-    char now[RECORD_NAME];
-    gi_hash128(s->region->contents.data, s->region->contents.size, now);
-    s->changed = s->changed || strcmp(now, s->name) != 0;
-    memcpy(s->name, now, RECORD_NAME);
+    Hash now = hash_now(s);
+    s->changed = s->changed || !hash_equal(now, s->hash);
+    s->hash = now;
 }
 
 static void on_wait(void) {
     for (int i = 0; writer && phase == OPEN && i < n_shared; i++) {
         Shared *s = &shared[i];
-        char now[RECORD_NAME];
         if (!s->changed) continue;
         s->changed = false;
-        record_blob(writer, s->region->contents.data, s->region->contents.size, now);
-        if (strcmp(now, s->name) == 0) tell_region("read", s->region, now);
+        if (hash_equal(hash_now(s), s->hash)) tell_contents("read", s);
     }
     if (writer) record_flush(writer);
 }
@@ -174,7 +182,7 @@ static void open_window(void) {
     }
     for (int i = 0; i < n_arrays; i++)
         if (arrays[i]) tell_array(arrays[i]);
-    for (int i = 0; i < n_shared; i++) shared[i].name[0] = '\0';
+    for (int i = 0; i < n_shared; i++) shared[i].known = false;
 }
 
 /* As if the host copied out all that is another now. */
@@ -342,9 +350,7 @@ static void before(const Stream *s, const Op *op) {
 /* An op that is told of wrote there. */
 static void wrote(const Side *to) {
     if (side_where(to) != (WHERE_HOST | WHERE_DEVICE)) return;
-    for (int i = 0; i < n_shared; i++)
-        gi_hash128(shared[i].region->contents.data, shared[i].region->contents.size,
-                   shared[i].name);
+    for (int i = 0; i < n_shared; i++) shared[i].hash = hash_now(&shared[i]);
 }
 
 static void on_launch(const OpLaunch *l, double ns) {
