@@ -222,9 +222,10 @@ portable: all
 release:
 	$Q./.ci/packages/release $(VERSION) build/release
 
-# Two releases in two folders compared, every package installed on a bare Debian: an hour, as root.
+# Two releases in two folders compared, every package installed on a bare Debian, aarch64 under qemu: an
+# hour, as root.
 package-test:
-	$Qprove -v -e bash $(PROVEFLAGS) tests/packages/release.t
+	$Qprove -v -e bash $(PROVEFLAGS) tests/packages/release.t tests/packages/aarch64.t
 
 # The pages that are written from the code.
 docs: all

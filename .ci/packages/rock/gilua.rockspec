@@ -13,7 +13,7 @@ description = {
 supported_platforms = { "linux" }
 dependencies = { "lua ~> 5.4" }
 external_dependencies = {
-  ZLIB = { header = "zlib.h" }, PNG = { header = "png.h" }, FFI = { header = "ffi.h" },
+  ZLIB = { header = "zlib.h" }, PNG = { header = "png.h" },
   SECCOMP = { header = "seccomp.h" }, SQLITE = { header = "sqlite3.h" },
   ZSTD = { header = "zstd.h" }, LZ4 = { header = "lz4.h" }, XXHASH = { header = "xxhash.h" },
   NIFTI = { header = "nifti/nifti2_io.h" },
