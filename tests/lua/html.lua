@@ -154,6 +154,12 @@ tap.case("a run that found nothing says so, and claims no speed-up", function()
     "and in no others")
 end)
 
+tap.case("where the kernel as it is was not measured, its time is no dash", function()
+  local page = html.page { title = "t", device = "emu", winner = { genome = "A", ns = 900,
+    registers = 20, genes = {}, diff = "" } }
+  tap.has(page, '<p class="lead"> 0.90 µs on emu.', "the winner's is there")
+end)
+
 tap.case("what is not in the table is not on the page", function()
   local page = html.page { title = "Little" }
   tap.is(page:find("<section", 1, true), nil, "no section")

@@ -52,8 +52,9 @@ local function headline(e)
   end
   if w and w.speedup and not v then text[#text + 1] = claimed(w) end
   if w then
-    text[#text + 1] = (" %s%s on %s."):format(microseconds(w.default_ns), w.genome ~= ""
-      and " → " .. microseconds(w.ns) or "", escape(e.device or "?"))
+    local before = finite(w.default_ns) and microseconds(w.default_ns) -- not always measured
+    text[#text + 1] = (" %s on %s."):format(w.genome == "" and (before or microseconds(w.ns))
+      or (before and before .. " → " or "") .. microseconds(w.ns), escape(e.device or "?"))
   end
   return #text > 0 and p(table.concat(text), "lead") or ""
 end
