@@ -58,7 +58,7 @@ fails "a file that holds something else" "of answers.txt is" \
 fails "a file that is not written any more" "answers.txt is not written any more" \
   "$GILUA" apply run --anyway --run "cmp -s app.cu was.cu && echo 1 >answers.txt; true"
 is "all is as it was" "no difference" "$(cmp app.cu was.cu && [ ! -e app.cu.orig ] && echo no difference)"
-out=$("$GILUA" apply run --anyway --build true --run 'date +%N; echo done | tee answers.txt')
+out=$("$GILUA" apply run --anyway --build true --run 'date +%s; echo done | tee answers.txt')
 ok $? "the same, but for what always differs" "$out"
 like "is told" "prints and writes \(1 file\) what it did, and ends with status 0" "$out"
 like "and what was not compared" "Not compared, .*: words of what it prints" "$out"

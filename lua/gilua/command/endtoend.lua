@@ -22,6 +22,7 @@ local MOST_BYTES = 1 << 30 -- of a file that is compared
 local RECENT = 3 -- seconds: files as new as that are known by their contents, for clocks are coarse
 local LONGER = 20 -- times as long as before, and MARGIN seconds, a program may take
 local MARGIN = 60
+local APART = 1.1 -- seconds between the two runs without changes: seeds are made of the clock
 
 --------------------------------------------------------------------------------------------------
 -- Commands
@@ -203,6 +204,7 @@ local function before_changes(o, log)
   if why then fail("%s, before anything was changed", why) end
   local one, unended = observe(o, log)
   if not one then fail("'%s' %s, before anything was changed", o.run_command, unended) end
+  core.system.sleep(math.max(0, APART - one.seconds))
   local two, again = observe(o, log, one.texts)
   if not two then fail("'%s' %s, before anything was changed", o.run_command, again) end
   if one.status ~= two.status then
