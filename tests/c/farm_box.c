@@ -37,7 +37,8 @@ typedef int Attempt(void);
 static int try_boxed(Attempt *attempt, bool gpu, bool scratch) {
     const pid_t pid = fork();
     if (pid == 0) {
-        const BoxOptions o = {scratch ? folder : NULL, gpu, 1 << 20};
+        const BoxOptions o = {
+            .scratch = scratch ? folder : NULL, .gpu = gpu, .file_bytes = 1 << 20};
         BoxLocks box;
         gi_err err;
         if (!box_enter(&o, &box, &err)) _exit(250);
