@@ -18,6 +18,7 @@ external_dependencies = {
   ZSTD = { header = "zstd.h" }, LZ4 = { header = "lz4.h" }, XXHASH = { header = "xxhash.h" },
   NIFTI = { header = "nifti/nifti2_io.h" },
 }
+deploy = { wrap_bin_scripts = false } -- the command is no Lua script
 build = {
   type = "command",
   build_command = "make",
