@@ -52,8 +52,8 @@ static double value_of(uint32_t bits) {
     int exponent = (int)(bits & 0x7f) >> (is_wide ? 2 : 3), bias = is_wide ? 15 : 7;
     double fraction = is_wide ? (bits & 3) / 4.0 : (bits & 7) / 8.0;
     double size = exponent ? pow(2, exponent - bias) * (1 + fraction) : pow(2, 1 - bias) * fraction;
-    if (is_wide ? (bits & 0x7f) > 0x7c : (bits & 0x7f) == 0x7f) return NAN;
-    if (is_wide && exponent == 31) size = INFINITY;
+    if (is_wide ? (bits & 0x7f) > 0x7c : (bits & 0x7f) == 0x7f) return (double)NAN;
+    if (is_wide && exponent == 31) size = (double)INFINITY;
     return bits & 0x80 ? -size : size;
 }
 
@@ -75,7 +75,7 @@ static double half(uint32_t h) {
     int exponent = (int)(h >> 10 & 31);
     double fraction = (h & 1023) / 1024.0;
     double size = exponent ? pow(2, exponent - 15) * (1 + fraction) : pow(2, -14) * fraction;
-    if (exponent == 31) size = h & 1023 ? NAN : INFINITY;
+    if (exponent == 31) size = h & 1023 ? (double)NAN : (double)INFINITY;
     return h & 0x8000 ? -size : size;
 }
 
