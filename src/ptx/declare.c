@@ -169,7 +169,7 @@ static void one_variable(Parser *P, const PtxVar *shape) {
     int n_dims = dimensions(P, dims);
     v->size = size_of(P, v, dims, n_dims);
     if (ptxp_take_char(P, '=')) ptxp_initialiser(P, v, dims, n_dims);
-    else if (n_dims && dims[0] < 0 && !v->is_extern)
+    if (n_dims && v->size == 0 && !v->is_extern) /* nor [0]: ptxas says the same */
         ptxp_fail(P, v->line, "the size of '%s' is not known: only .extern arrays may be []",
                   v->name);
     if (P->depth == 0 || hoisted) {

@@ -178,6 +178,8 @@ static void test_errors(void) {
     fails(PTX_HEAD ".global .u32 a = 1;\n.global .u32 b = a;", "the address of 'a' needs 8 bytes");
     fails(PTX_HEAD ".global .u64 a;\n.global .u8 b = mask(0, a);", "the mask of 'a' selects");
     fails(PTX_HEAD ".shared .b8 a[];", "the size of 'a' is not known");
+    fails(PTX_KERNEL(".shared .align 4 .b8 a[0];"), "the size of 'a' is not known");
+    fails(PTX_HEAD ".global .b8 a[] = {};", "the size of 'a' is not known");
     fails(PTX_HEAD ".func f(.local .b32 a);", "a parameter is neither .param nor .reg");
     fails(PTX_HEAD ".func f();\n.alias g, f;", "'g' of an .alias is no function");
     fails(PTX_HEAD ".func f() {}\n.func f() {}", "PTX line 5: the function 'f' has two bodies");

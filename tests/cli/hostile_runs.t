@@ -59,6 +59,8 @@ fresh && "$GILUA" spoil.lua "UPDATE measurement SET reply = zeroblob(100000)"
 attacked "measurements of zeros" "is broken|does not tell" "replay bad"
 fresh && "$GILUA" spoil.lua "UPDATE run SET ended = NULL, command = '[\"touch ran\"]'"
 attacked "a command that is none" "does not tell how the run was begun" "resume bad"
+fresh && "$GILUA" spoil.lua "UPDATE run SET ended = NULL, command = NULL, scheme = 7"
+attacked "none at all" "does not tell" "resume bad" "replay bad"
 fresh && "$GILUA" spoil.lua "UPDATE genome SET text = char(27) || ']0;mine' || char(7) || id"
 is "control characters do not come to the terminal" 0 \
   "$({ "$GILUA" log bad; "$GILUA" show bad 3; "$GILUA" rescore bad ticks.lua; } 2>&1 | grep -c $'\e')"

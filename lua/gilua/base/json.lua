@@ -212,12 +212,14 @@ function value_at(text, i, depth)
   return tonumber(number), rest
 end
 
---- A value from JSON text. A key whose value is null is left out; in an array null is M.null.
----@param text string
+--- A value from JSON text. A key whose value is null is left out; in an array null is M.null. What
+--- is no text (a file's, or an archive's, may hold anything) is not JSON either.
+---@param text any
 ---@return any value
 ---@return string? message
 ---@return string? code "format"
 function M.decode(text)
+  if type(text) ~= "string" then return nil, "not JSON: no text", "format" end
   local ok, value, rest = pcall(function()
     local found, stop = value_at(text, skip(text, 1), 1)
     return found, skip(text, stop)
