@@ -188,6 +188,25 @@ tap.case("one line with CR LF in a file of LF stays one", function()
   tap.is(lines, 1, "the difference is the pragma alone")
 end)
 
+tap.case("from another folder than the run began in", function()
+  local lfs = require "lfs"
+  local text = "__global__ void k(float *x) {\n    x[threadIdx.x] = TIMES;\n}\n"
+  local place, began = tap.folder(), lfs.currentdir()
+  assert(lfs.chdir(place) and lfs.mkdir "own")
+  scratch.write("own/before.h", "#define TIMES 3\n") -- what stood before the kernel's file
+  scratch.write("user.cu", text)
+  local sliced = gi.slice.cut(text, place .. "/user.cu", "k", { folder = place .. "/own",
+    template = {}, options = { "-I" .. place .. "/own", "--pre-include=before.h" } })
+  scratch.write("own/kernel.cu", sliced.source)
+  scratch.write("own/problem.lua", ([[return { source = "kernel.cu", kernel = "k", size = 1,
+    args = { { name = "x", type = "f32", count = 1, role = "out" } },
+    options = { "--pre-include=before.h" },
+    made_from = { path = %q, template = {} } }]]):format(place .. "/user.cu"))
+  local kept = gi.kept.of(gi.problem "own")
+  lfs.chdir(began)
+  tap.is(gi.backport.file(kept, ""), text, "the compiler finds the problem's headers")
+end)
+
 tap.case("what cannot be put back is a sentence", function()
   local text = assert(tap.read "tests/own/saxpy.cu")
   local problem, path = place_of({ "saxpy" }, text)

@@ -101,16 +101,27 @@ end
 
 --------------------------------------------------------------------------------------------------
 
+-- Options that mean the same to who begins in another folder.
+local function from_anywhere(options)
+  local list = {}
+  for i, option in ipairs(options) do
+    local folder = option:match "^%-I([^/].*)$"
+    list[i] = folder and ("-I%s/%s"):format(lfs.currentdir(), folder) or option
+  end
+  return list
+end
+
 --- What a problem is now.
 ---@param problem gilua.problem
 ---@return Kept
 function M.of(problem)
   local t = problem.definition.kernel_table
   local made = t and t.table.made_from or problem.definition.made_from
+  local options = problem:compile_options(problem:values())
   local kept = {
     kernel = problem.kernel, source = problem.source, source_path = problem.source_path,
     dir = problem.dir, grammar = problem.grammar, is_ptx = problem.is_ptx, ptx = problem.ptx,
-    options = problem:compile_options(problem:values()),
+    options = from_anywhere(options),
     made_from = made and { path = made.path, paths = made.paths, template = made.template or {},
       templates = made.templates }, parameters = {},
   }
@@ -118,7 +129,7 @@ function M.of(problem)
     kept.parameters[i] = { name = p.name, default = p.default, in_source = p.in_source ~= false,
       switch = p.switch == true }
   end
-  kept.files = files_of(problem, kept.options, kept.made_from)
+  kept.files = files_of(problem, options, kept.made_from)
   kept.complete = kept.files.complete
   return kept
 end
