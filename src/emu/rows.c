@@ -1,6 +1,7 @@
 /* rows.c - see rows.h. rows_avx2.c compiles this file again for AVX2. */
 #include "emu/vector.h"
 
+#include "emu/num.h"
 #include "emu/rows.h"
 #include "emu/series.h"
 
@@ -170,7 +171,7 @@ static inline int64_t s64_of_d(double x) {
 
 /* A NaN keeps its sign and the upper part of its payload. */
 static inline float f_of_d(double x) {
-    const uint64_t bits = bits_d(x);
+    const uint64_t bits = num_f64_bits(x);
     const uint32_t nan = (uint32_t)(bits >> 32 & 0x80000000) | 0x7fc00000 | (bits >> 29 & 0x7fffff);
     return x != x ? float_of(nan) : (float)x;
 }

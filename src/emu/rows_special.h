@@ -9,18 +9,6 @@ typedef struct Wide { /* a row in double precision */
     F64 v[LANES] __attribute__((aligned(64)));
 } Wide;
 
-static inline double f64_of(uint64_t bits) {
-    double x;
-    memcpy(&x, &bits, 8);
-    return x;
-}
-
-static inline uint64_t bits_d(double x) {
-    uint64_t bits;
-    memcpy(&bits, &x, 8);
-    return bits;
-}
-
 /* The operands; with FTZ subnormal ones are zero. */
 static inline void special_operands(const F32 *a, bool ftz, F32 *x, Wide *wide) {
     if (ftz) EACH_LANE x[i] = flush(a[i]);
@@ -60,7 +48,7 @@ static inline void wide_exp2(Wide *x) {
     wide_nearest(x, &whole, n);
     EACH_LANE x->v[i] -= whole.v[i];
     wide_polynomial(series_exp2, SERIES_EXP2, x, &sum);
-    EACH_LANE x->v[i] = sum.v[i] * f64_of((uint64_t)(int64_t)(n[i] + 1023) << 52);
+    EACH_LANE x->v[i] = sum.v[i] * num_f64_from_bits((uint64_t)(int64_t)(n[i] + 1023) << 52);
 }
 
 static inline void special_ex2(const F32 *a, bool ftz, F32 *to) {
@@ -83,10 +71,11 @@ static inline void special_lg2(const F32 *a, bool ftz, F32 *to) {
     Wide wide, s, square, sum;
     special_operands(a, ftz, x, &wide);
     EACH_LANE {
-        const uint64_t bits = bits_d(wide.v[i]);
+        const uint64_t bits = num_f64_bits(wide.v[i]);
         const double two52 = 4503599627370496.0; /* 2^52: its last bits count from 0 */
-        double m = f64_of((bits & 0x000fffffffffffffu) | 0x3fe0000000000000u);
-        double exponent = f64_of((bits >> 52 & 0x7ff) | 0x4330000000000000u) - two52 - 1022;
+        double m = num_f64_from_bits((bits & 0x000fffffffffffffu) | 0x3fe0000000000000u);
+        double exponent =
+            num_f64_from_bits((bits >> 52 & 0x7ff) | 0x4330000000000000u) - two52 - 1022;
         const bool is_low = m < 0.70710678118654752;
         m = is_low ? m * 2 : m;
         wide.v[i] = is_low ? exponent - 1 : exponent;
@@ -182,7 +171,7 @@ static inline void special_div(const F32 *a, const F32 *b, bool ftz, bool by_pro
     special_operands(b, ftz, operand, &y);
     EACH_LANE {
         const double d = y.v[i], size = d < 0 ? -d : d;
-        const double zero = f64_of(bits_d(d) & UINT64_C(1) << 63);
+        const double zero = num_f64_from_bits(num_f64_bits(d) & UINT64_C(1) << 63);
         const bool gone = by_product && size > 0x1p126 && size < (double)INFINITY;
         x.v[i] = gone ? x.v[i] * zero : x.v[i] / d;
     }

@@ -57,6 +57,10 @@ fails "a file that holds something else" "of answers.txt is" \
   "$GILUA" apply run --anyway --run "cp app.cu answers.txt"
 fails "a file that is not written any more" "answers.txt is not written any more" \
   "$GILUA" apply run --anyway --run "cmp -s app.cu was.cu && echo 1 >answers.txt; true"
+mkdir app.cu.orig
+fails "changes that cannot be put in" "app.cu.orig.*the sources are as they were again" \
+  "$GILUA" apply run --anyway --run true
+rmdir app.cu.orig
 is "all is as it was" "no difference" "$(cmp app.cu was.cu && [ ! -e app.cu.orig ] && echo no difference)"
 out=$("$GILUA" apply run --anyway --build true --run 'date +%s; echo done | tee answers.txt')
 ok $? "the same, but for what always differs" "$out"

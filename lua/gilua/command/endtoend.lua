@@ -7,6 +7,7 @@
 --- changed.
 
 local answer = require "gilua.command.answer"
+local boxedprogram = require "gilua.farm.boxedprogram"
 local core = require "gilua.core"
 local fail = require "gilua.base.fail"
 local gi = require "gilua"
@@ -44,10 +45,9 @@ local function build(o, log)
   if not o.build then return end
   local status, text = run(o.build .. " 2>&1", log)
   if status == 0 then return end
-  local last = ""
-  for line in (status and text or ""):gmatch "[^\n]*%S[^\n]*" do last = line end
+  local last = boxedprogram.last_line(status and text or "")
   return ("'%s' %s%s"):format(o.build, status and "ended with status " .. status or text,
-    last ~= "" and ": " .. printable.text(last) or "")
+    last ~= "" and ": " .. last or "")
 end
 
 --------------------------------------------------------------------------------------------------
@@ -222,8 +222,8 @@ function M.apply(o, files, put)
   local folder <close> = tempfolder.new()
   local log = folder.path .. "/log"
   local one, two = before_changes(o, log)
-  put()
   local ok, why, unsure, written_files = pcall(function()
+    put()
     local broken = build(o, log)
     if broken then return broken end
     local now, unended = observe(o, log, two.texts,
