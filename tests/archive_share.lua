@@ -8,6 +8,9 @@
 local gi = require "gilua"
 local core = require "gilua.core"
 
+package.path = gi.home .. "/tests/lua/?.lua;" .. package.path
+local spent = require("archivetime").begin()
+
 local RATE, GENERATIONS = tonumber(arg[1] or 350), tonumber(arg[2] or 3)
 local POPULATION, SAMPLES = 300, 25
 local seconds = core.system.seconds
@@ -15,40 +18,6 @@ local problem = gi.problem "kernels/niftyreg"
 local unit = { source = problem.source, names = problem.grammar:names() }
 local ptx = assert(gi.compile.batch({ unit }, { target = "compute_90" }))[1].code
 local rng = gi.rng(1)
-
---------------------------------------------------------------------------------------------------
--- Time within the archive, however deep its calls
-
-local spent = { processor_s = 0, clock_s = 0 }
-local depth = 0
-
-local function timed(f)
-  local function done(cpu, wall, ...)
-    depth = depth - 1
-    if depth == 0 then
-      spent.processor_s = spent.processor_s + os.clock() - cpu
-      spent.clock_s = spent.clock_s + seconds() - wall
-    end
-    return ...
-  end
-  return function(...)
-    depth = depth + 1
-    return done(os.clock(), seconds(), f(...))
-  end
-end
-
-local function time_all(class)
-  for name, f in pairs(class) do
-    if type(f) == "function" and name:sub(1, 2) ~= "__" then class[name] = timed(f) end
-  end
-end
-
-do
-  local folder <close> = require("gilua.base.tempfolder").new()
-  local archive <close> = gi.archive.open(folder.path .. "/any.sqlite")
-  time_all(getmetatable(archive))
-  time_all(getmetatable(archive:memory "any"))
-end
 
 --------------------------------------------------------------------------------------------------
 -- The farm
