@@ -12,7 +12,7 @@ local rooms = {
   { "base", "attempt apart ends fail fingerprint results nearest hint trace settings stats host "
     .. "textfile tempfolder events server json csv luadata base64 wire shell cli arithmetic diff" },
   { "search", "evolve pieces genome select fitness minimise control configured pareto repeats "
-    .. "nsga2 gevo" },
+    .. "nsga2 gevo islands" },
   { "problem", "problem place tolerance kerneltable tablerows tablecase tablecheck pointed "
     .. "arrayfills families creference expression samples own "
     .. "recording recorded ptxtext" },
@@ -22,7 +22,7 @@ local rooms = {
     .. "below t4 tuningcache disparity live state census lineage landscape markup "
     .. "gnuplot frontier interactions" },
   { "study", "experiment gecco2014 eurogp2014 tune validate replay adequacy best "
-    .. "epistasis" },
+    .. "epistasis archipelago" },
   { "new", "newproblem reading parts csource headers slice signature branches hostcode hostvalue "
     .. "instances callers members layout assumed launchguess scalaruse scalarguess structguess "
     .. "argumentguess usage precision problemtext offered trial backport checkproblem coverage "

@@ -9,6 +9,12 @@ local system = found and core.system
 --- A clock that only goes forward, in seconds.
 M.seconds = system and system.seconds or os.clock
 
+--- Waits so many seconds. A plain Lua cannot, and comes back at once.
+---@param seconds number
+function M.sleep(seconds)
+  if system then system.sleep(seconds) end
+end
+
 --- Is standard output a terminal?
 ---@return boolean
 function M.is_terminal()

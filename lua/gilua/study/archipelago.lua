@@ -1,0 +1,140 @@
+-- archipelago: all islands of a ring (gilua.search.islands) started on this machine, each a process
+-- of its own with its share of the cores and, on cuda, one of the GPUs; and what they found, held
+-- against each other in the end. On several nodes a batch system starts them in its place
+-- (docs/howto/islands.md).
+
+local archives = require "gilua.store.archive"
+local core = require "gilua.core"
+local fail = require "gilua.base.fail"
+local fitness = require "gilua.search.fitness"
+local history = require "gilua.report.history"
+local json = require "gilua.base.json"
+local lfs = require "lfs"
+local shell = require "gilua.base.shell"
+local textfile = require "gilua.base.textfile"
+
+local M = {}
+
+---@class Archipelago
+---@field script string what each island runs, with --island K and --meet FOLDER beside `words`
+---@field words string[] more of its command line
+---@field islands integer
+---@field device string "emu", "cuda" or "cuda:N"
+---@field seed integer
+---@field jobs? integer worker processes of all together
+---@field quiet boolean
+---@field resume boolean what an earlier beginning left goes on
+---@field dir string folder of the results: DIR/1, DIR/2, … and DIR/ring
+
+--- The folder of a run that begins (the first of usual, usual-2, … that is free), or of the last
+--- one, which goes on.
+---@param usual string
+---@param resume boolean
+---@return string
+function M.folder(usual, resume)
+  local last
+  for n = 1, math.huge do
+    local dir = n == 1 and usual or ("%s-%d"):format(usual, n)
+    if not lfs.symlinkattributes(dir) then
+      if not resume then return dir end
+      return last or fail("there are no islands to go on with: %s is not there", usual)
+    end
+    last = dir
+  end
+end
+
+local function device_of(device, island)
+  if device ~= "cuda" then return device end
+  local gpus = core.system.driver().gpus or {}
+  return #gpus > 0 and ("cuda:%d"):format((island - 1) % #gpus) or device
+end
+
+local function all_jobs(given)
+  return given or math.tointeger(tonumber(os.getenv "GILUA_JOBS")) or core.system.cores()
+end
+
+-- Has an island come to its end? nil where it has not begun.
+local function has_ended(dir)
+  local path = dir .. "/" .. history.FILE
+  if not lfs.attributes(path) then return nil end
+  local archive <close> = archives.open(path, { read_only = true })
+  local run = archive:last_run()
+  if not run then return nil end
+  return run.ended ~= nil and run.ended ~= false
+end
+
+local function command_of(a, island)
+  local dir = ("%s/%d"):format(a.dir, island)
+  local ended = has_ended(dir)
+  if ended then return nil end
+  local words = { core.system.program(), "--device", device_of(a.device, island), "--seed",
+    tostring(a.seed), "--jobs", tostring(math.max(1, all_jobs(a.jobs) // a.islands)),
+    "--out", dir, a.script }
+  table.move(a.words, 1, #a.words, #words + 1, words)
+  for _, word in ipairs { "--islands", tostring(a.islands), "--island", tostring(island), "--meet",
+      a.dir .. "/ring", a.quiet and "--quiet" or "--lines" } do
+    words[#words + 1] = word
+  end
+  if ended == false then words[#words + 1] = "--resume" end
+  for i, word in ipairs(words) do words[i] = shell.quoted(word) end
+  return table.concat(words, " ")
+end
+
+-- All of them beside each other. A shell's background jobs do not hear the interrupt key, so that
+-- it is told to them; the second `wait` is for what they then save.
+local function run_beside(commands)
+  local lines = { "trap 'kill -TERM $islands 2>/dev/null' INT TERM HUP", "islands=" }
+  for _, command in ipairs(commands) do
+    lines[#lines + 1] = command .. " & islands=\"$islands $!\""
+  end
+  lines[#lines + 1] = "wait; wait"
+  local status, why = core.system.run { argv = { "/bin/sh", "-c", table.concat(lines, "\n") } }
+  if not status then fail("%s", why) end
+end
+
+--- Runs all islands that have not come to their end, to their end.
+---@param a Archipelago
+---@return table[] found by island: { dir = its folder, genome =, speedup = as it measured it }
+function M.run(a)
+  local made, why = textfile.make_folder(a.dir)
+  if not made then fail("cannot write results to '%s': %s", a.dir, why) end
+  local commands = {}
+  for island = 1, a.islands do commands[#commands + 1] = command_of(a, island) end
+  if #commands > 0 then run_beside(commands) end
+  local found, missing = {}, {}
+  for island = 1, a.islands do
+    local dir = ("%s/%d"):format(a.dir, island)
+    if not has_ended(dir) then
+      missing[#missing + 1] = tostring(island)
+    else
+      local result = json.decode(textfile.read(dir .. "/result.json", "the island's result"))
+      found[island] = { dir = dir, genome = result.best.genome, speedup = result.speedup }
+    end
+  end
+  if #missing > 0 then
+    fail("island%s %s of %s did not come to the end; what was found is kept: the same command with "
+      .. "--resume goes on", #missing == 1 and "" or "s", table.concat(missing, ", "), a.dir)
+  end
+  return found
+end
+
+--- Holds what the islands found against each other, on one case that none of them has seen.
+---@param found table[] as M.run gives it; gets ratio, low, high: how much faster than the
+---  unmodified kernel, interleaved with it
+---@param farm gilua.farm
+---@param case table
+---@return table? best of them; nil where none is right and faster
+function M.compare(found, farm, case)
+  local best
+  for _, island in ipairs(found) do
+    local right = fitness.right(farm:evaluate({ island.genome }, case)[1])
+    local c = right and farm:compare(island.genome, "", case)
+    if c and c.status == "ok" then
+      island.ratio, island.low, island.high = c.ratio, c.low, c.high
+      if c.low > 1 and (not best or c.ratio > best.ratio) then best = island end
+    end
+  end
+  return best
+end
+
+return M

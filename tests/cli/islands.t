@@ -1,0 +1,34 @@
+#!/bin/bash
+# Islands beside each other: the same seeds have the same history, whoever is killed on the way.
+. "$(dirname "$0")/tap.sh"
+
+cd "$TOP" || exit 1
+ISLANDS=(experiments/islands.lua --islands 2 --population 4 --generations 3 --every 1 --side 20 --jobs 2)
+all() { (cd "$1" && cat 1/generations.csv 2/generations.csv ring/* && grep -h '"speedup"' 1/result.json 2/result.json); }
+
+"$GILUA" --out "$TMP/whole" "${ISLANDS[@]}" >"$TMP/said.txt" 2>&1
+ok $? "two islands come to their end" "$(cat "$TMP/said.txt")"
+like "each tells of its generations" "^island 2  generation 3/3 " "$(cat "$TMP/said.txt")"
+like "what they found meets on one case" "^On a ball that none of them has seen:$" "$(cat "$TMP/said.txt")"
+like "both sent migrants" "island-2-generation-2.json" "$(ls "$TMP/whole/ring")"
+
+# One is killed: the other waits for it; both are ended, and go on.
+"$GILUA" --out "$TMP/torn" "${ISLANDS[@]}" >"$TMP/said.txt" 2>&1 &
+both=$!
+until [ -s "$TMP/torn/1/generations.csv" ] && [ -s "$TMP/torn/2/.lock" ] || ! kill -0 $both 2>/dev/null; do sleep 0.02; done
+kill -KILL "$(sed -nE 's/^process ([0-9]+) on .*/\1/p' "$TMP/torn/2/.lock")"
+kill -TERM $both
+wait $both
+status=$?
+ok $((status == 0)) "islands that were ended do not say that all is well"
+like "what was found is kept" "did not come to the end; what was found is kept" "$(cat "$TMP/said.txt")"
+"$GILUA" --out "$TMP/torn" "${ISLANDS[@]}" --resume >"$TMP/said.txt" 2>&1
+ok $? "the same command goes on with --resume" "$(cat "$TMP/said.txt")"
+is "and comes to the same bytes" "$(all "$TMP/whole")" "$(all "$TMP/torn")"
+
+# Alone
+fails "an island alone has to know where to meet" "wants --meet FOLDER" "$GILUA" experiments/islands.lua --island 1
+fails "nothing to go on with" "there are no islands to go on with" \
+  "$GILUA" --out "$TMP/none" experiments/islands.lua --resume
+
+finish

@@ -1,0 +1,101 @@
+-- Islands against one population and against runs that know nothing of each other, at the same
+-- number of evaluations: NiftyReg's kernel, five seeds.
+--
+--   gilua --device cuda --jobs 16 tests/gpu/islands.lua [--seeds 5] [--islands 4] [--population 40]
+--
+-- Four islands are played one after the other by generation here, in one process: a coroutine each,
+-- on one farm. What wins is measured on one unseen case, in turn with the unmodified kernel.
+
+local gi = require "gilua"
+
+local options = gi.cli {
+  doc = "Compares islands with one population, and with runs apart.",
+  { name = "seeds", default = 5, min = 2, doc = "runs of each" },
+  { name = "islands", default = 4, min = 2, doc = "how many" },
+  { name = "population", default = 40, min = 4, doc = "of an island" },
+  { name = "generations", default = 10, min = 2, doc = "of each" },
+  { name = "side", default = 60, min = 20, doc = "of the cube" },
+}
+
+local problem = gi.problem "kernels/niftyreg"
+local farm <close> = gi.farm(problem, { device = options.device, jobs = options.jobs })
+
+local function ball(seed) return { side = options.side, seed = seed } end
+
+local function scheme(seed, population)
+  return {
+    problem = problem, farm = farm, rng = gi.rng(seed), population = population,
+    generations = options.generations, minimise = false,
+    new_case = function(_, rng) return ball(rng:int(1 << 31)) end,
+    observers = {},
+  }
+end
+
+-- Each waits, where it would wait for its neighbour's file, for its turn.
+local function in_turn(schemes)
+  local runs, waiting = {}, {}
+  for i, s in ipairs(schemes) do
+    s.on_generation = function() coroutine.yield() end
+    waiting[i] = coroutine.create(function() runs[i] = gi.evolve.run(s) end)
+  end
+  local left = #waiting
+  while left > 0 do
+    for _, co in ipairs(waiting) do
+      if coroutine.status(co) == "suspended" then
+        local ok, why = coroutine.resume(co)
+        if not ok then error(why, 0) end
+        if coroutine.status(co) == "dead" then left = left - 1 end
+      end
+    end
+  end
+  return runs
+end
+
+-- The best of the runs' results, as the unseen case has it.
+local function gain(runs, seed)
+  local best, evaluations = 1, 0
+  for _, run in ipairs(runs) do
+    evaluations = evaluations + run.evaluations
+    local c = farm:compare(run.result.best.genome, "", ball((1 << 31) + seed))
+    if c.status == "ok" and c.ratio > best then best = c.ratio end
+  end
+  return best, evaluations
+end
+
+local function some(seed, folder)
+  local schemes = {}
+  for i = 1, options.islands do
+    local s = scheme((seed << 16) + i, options.population)
+    schemes[i] = folder and gi.islands.join(s, { folder = folder, island = i,
+      islands = options.islands }) or s
+  end
+  return schemes
+end
+
+local WAYS = {
+  { "islands", function(seed)
+    local scratch <close> = gi.tempfolder()
+    return in_turn(some(seed, scratch.path .. "/ring"))
+  end },
+  { "apart", function(seed) return in_turn(some(seed)) end },
+  { "one population", function(seed)
+    return { gi.evolve.run(scheme(seed << 16, options.islands * options.population)) }
+  end },
+}
+
+local gains = {}
+for _, way in ipairs(WAYS) do
+  local name, play = way[1], way[2]
+  gains[name] = {}
+  for seed = 1, options.seeds do
+    local ratio, evaluations = gain(play(seed), seed)
+    gains[name][seed] = ratio
+    print(("%-15s seed %d  %.4fx  %d evaluations"):format(name, seed, ratio, evaluations))
+    io.stdout:flush()
+  end
+end
+for _, other in ipairs { "apart", "one population" } do
+  local test = gi.stats.mann_whitney(gains.islands, gains[other])
+  print(("islands against %s: medians %.4f and %.4f, p = %.3f, A = %.2f"):format(other,
+    gi.stats.median(gains.islands), gi.stats.median(gains[other]), test.p, test.a12))
+end
