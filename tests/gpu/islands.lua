@@ -74,7 +74,7 @@ end
 
 local WAYS = {
   { "islands", function(seed)
-    local scratch <close> = gi.tempfolder()
+    local scratch <close> = gi.tempfolder.new()
     return in_turn(some(seed, scratch.path .. "/ring"))
   end },
   { "apart", function(seed) return in_turn(some(seed)) end },
