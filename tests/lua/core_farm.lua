@@ -3,7 +3,10 @@
 package.path = "tests/lua/?.lua;lua/?.lua;" .. package.path
 local tap = require "tap"
 local core = require "gilua.core"
+local crew = require "gilua.farm.crew"
 local gi = require "gilua"
+local lfs = require "lfs"
+local scratch = require "scratch"
 local wire = require "gilua.base.wire"
 
 local CASE = { side = 20, seed = 3 }
@@ -116,6 +119,60 @@ tap.case("a worker that somebody kills changes nothing, whatever it was at", fun
   tap.is(table.concat(ops, " "), "answers case check compile floor run", "killed at each")
   tap.is(farm:stats().losses.killed, #ops, "counted")
   tap.is(farm:stats().runs, calm:stats().runs, "runs are those that gave an answer")
+end)
+
+local SCALE = [[
+extern "C" __global__ void k(float *x, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) x[i] = 2 * x[i];
+}
+]]
+
+-- A problem of that kernel, with x so long and filled so.
+local function scale(count, fill)
+  return ([[{ source = "kernel.cu", kernel = "k", size = 32, block_size_x = 32,
+    args = { { name = "x", type = "f32", count = %d, fill = %s, role = "inout" },
+             { name = "n", type = "i32", value = "size" } } }]]):format(count, fill)
+end
+
+-- The processes of a farm, and the answer that its first thread gives.
+local function first_answer(folder, seed)
+  local farm <close> = gi.farm(gi.problem(folder), { device = "emu", jobs = 1 })
+  local ok, answers = pcall(farm.answers, farm, "", { seed = seed })
+  return farm.crew.processes:pid(1), ok and answers[1] or tostring(answers):match "global memory"
+end
+
+tap.case("while crews are kept, farms have the same workers and nothing else in common", function()
+  local folder = scratch.problem(SCALE, scale(32, 3))
+  local workers
+  do
+    local _ <close> = crew.keep()
+    local first, answer = first_answer(folder, 1)
+    tap.is(answer, 6, "of the first")
+    scratch.write(folder .. "/problem.lua", "return " .. scale(32, 5))
+    local same, other = first_answer(folder, 1)
+    tap.is(other, 10, "of a folder written anew, the same seed")
+    scratch.write(folder .. "/problem.lua", "return " .. scale(16, 5))
+    local wrong, why = first_answer(folder, 1)
+    tap.is(why, "global memory", "of a case that cannot be made")
+    tap.is(same == first and wrong == first, true, "by one worker")
+    os.execute("kill -9 " .. first)
+    scratch.write(folder .. "/problem.lua", "return " .. scale(32, 7))
+    workers, answer = first_answer(folder, 1)
+    tap.is(answer, 14, "of a worker that was killed meanwhile")
+    tap.is(workers ~= first, true, "and replaced")
+    local one <close> = gi.farm(gi.problem(folder), { device = "emu", jobs = 1 })
+    local two <close> = gi.farm(gi.problem(folder), { device = "emu", jobs = 1 })
+    tap.is(one.crew.processes:pid(1), workers, "the next has it")
+    tap.is(two.crew.processes:pid(1) ~= workers, true, "but not two at a time")
+    one:close()
+    one:close()
+    local three <close> = gi.farm(gi.problem(folder), { device = "emu", jobs = 1 })
+    tap.is(three:answers("", { seed = 1 })[1], 14, "nor one that is closed twice")
+  end
+  tap.is(lfs.attributes("/proc/" .. workers), nil, "in the end they end")
+  local alone = first_answer(folder, 1)
+  tap.is(lfs.attributes("/proc/" .. alone), nil, "and so does everybody's alone")
 end)
 
 -- Workers that run a script of this test.

@@ -90,12 +90,48 @@ local function take(q)
   return job
 end
 
+-- --- starting and ending ------------------------------------------------------------------------
+
+local kept -- crews whose users are through with them, by key_of; nil where none stays
+
+--- What crews have in common that can stand for each other.
+local function key_of(list, memory_bytes, box)
+  local parts = { box, memory_bytes }
+  for i, worker in ipairs(list) do
+    local roles = table.concat(worker.roles, "+")
+    parts[i + 2] = ("%s %s %d"):format(roles, worker.device or "", worker.depth)
+  end
+  return table.concat(parts, "\n")
+end
+
+local function end_kept()
+  local list = kept
+  kept = nil
+  for _, crew in pairs(list) do crew:close() end
+end
+
+--- Until what it returns is closed, workers stay when a crew is closed, and serve who opens one
+--- alike: a process costs some hundredths of a second, and what its compiler knows of headers a
+--- second. Of what a worker was told for others nothing counts.
+---@return table to be closed
+function M.keep()
+  if kept then return setmetatable({}, { __close = function() end }) end
+  kept = {}
+  return setmetatable({}, { __close = end_kept })
+end
+
 --- Starts the workers.
 ---@param list table[] one entry a worker: { roles = { "host", "device" }, device =, depth = 1 }
 ---@param memory_bytes integer what a worker may use
 ---@param box string what they are shut into: "emu", "gpu" (which lets the driver work) or "none"
 ---@return gilua.crew
 function M.open(list, memory_bytes, box)
+  local key = key_of(list, memory_bytes, box)
+  local idle = kept and kept[key]
+  if idle then
+    kept[key] = nil
+    return idle:again()
+  end
   local program, unknown = core.system.program()
   if not program then fail("cannot start the workers: %s", unknown) end
   local scratch, reason = core.file.folder()
@@ -104,26 +140,50 @@ function M.open(list, memory_bytes, box)
   local processes, why = core.farm.open(argv, #list, { memory_bytes = memory_bytes })
   if not processes then fail("%s", why) end
   local crew = M.new(list, memory_bytes, processes)
-  crew.scratch = scratch
+  crew.scratch, crew.key = scratch, key
   return crew
 end
 
 --- A crew of processes that run.
 function M.new(list, memory_bytes, processes)
   local self = setmetatable({
-    processes = processes, workers = list, memory_bytes = memory_bytes, restarts = 0, losses = {},
-    in_vain = {}, -- losses that were nobody's since the last answer, by kind
+    processes = processes, workers = list, memory_bytes = memory_bytes, turn = 1,
   }, Crew)
-  self:forget_jobs()
+  self:begin()
   for i, worker in ipairs(list) do
     worker.index, worker.jobs, worker.runs, worker.served, worker.rests_until = i, {}, true, 0, 0
   end
   return self
 end
 
+--- Nothing was asked of it so far.
+function Crew:begin()
+  self.restarts, self.losses = 0, {}
+  self.in_vain = {} -- losses that were nobody's since the last answer, by kind
+  self:forget_jobs()
+end
+
+--- A crew of the same processes for somebody else, who shares nothing with those before.
+function Crew:again()
+  local other = setmetatable({
+    processes = self.processes, workers = self.workers, memory_bytes = self.memory_bytes,
+    scratch = self.scratch, key = self.key, turn = self.turn + 1,
+  }, Crew)
+  other:begin()
+  for _, worker in ipairs(other.workers) do worker.case_key = nil end
+  return other
+end
+
+--- Ends the workers, or keeps them for others; of a crew that is closed already nothing.
 function Crew:close()
-  self.processes:close()
-  if self.scratch then self.scratch:close() end
+  if self.closed then return end
+  if kept and self.key and not kept[self.key] and not self:busy() then
+    kept[self.key] = self:again()
+  else
+    self.processes:close()
+    if self.scratch then self.scratch:close() end
+  end
+  self.closed = true
 end
 
 -- --- what waits ---------------------------------------------------------------------------------
@@ -199,6 +259,7 @@ function Crew:send(worker, job)
   worker.jobs[#worker.jobs + 1] = job
   if #worker.jobs == 1 then self:start_clock(worker) end
   local message, share = job.message(worker)
+  message.turn = self.turn
   self.processes:send(worker.index, wire.encode(message), share)
 end
 
@@ -357,7 +418,11 @@ end
 
 function Crew:answered(worker, bytes, share)
   local reply = wire.decode(bytes)
-  if reply.failure then raise(reply.failure) end
+  if reply.failure then
+    table.remove(worker.jobs, 1) -- it has answered, and is as good as any, but for the case
+    worker.case_key = nil
+    raise(reply.failure)
+  end
   if reply.doubt and not worker.jobs[1].suspect then
     self:lost(worker, "doubt", reply.doubt)
     return

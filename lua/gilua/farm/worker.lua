@@ -19,6 +19,7 @@ local problems = {} -- by folder
 local devices = {} -- by name
 local checked -- the runner of checked runs: { dir =, runner = }
 local whole -- the runner of whole cases: { dir =, device =, case_key =, runner = }
+local turn -- whose those are: another crew of this process' may have written the same folder anew
 
 local function must(value, message)
   if value == nil then fail("%s", message) end
@@ -165,8 +166,9 @@ function operations.check(m)
   local start = core.system.seconds()
   local problem = problem_at(m.problem)
   if not checked or checked.dir ~= m.problem then
-    checked = { dir = m.problem, runner = replayer.runner(problem, device_called "emu") }
-    checked.runner:use(must(problem:case(problem.checked_case)))
+    local runner = replayer.runner(problem, device_called "emu")
+    runner:use(must(problem:case(problem.checked_case)))
+    checked = { dir = m.problem, runner = runner }
   end
   local verdict = m.first and checked.runner:check_first(m.code, m.values, m.budget, m.guarded)
     or checked.runner:check(m.code, m.values, m.budget, m.guarded, m.loop_limit)
@@ -308,8 +310,16 @@ local function failure_of(e)
   return { trace = explained(debug.traceback(e, 2)) }
 end
 
+--- Of what others asked for only the compiler's memory stays, whose answers are the same.
+local function begin_turn(number)
+  if whole then whole.runner:use(nil) end
+  if checked then checked.runner:use(nil) end
+  turn, problems, whole, checked = number, {}, nil, nil
+end
+
 local function answer(bytes, share)
   local m = wire.decode(bytes)
+  if m.turn ~= turn then begin_turn(m.turn) end
   local ok, result, given = xpcall(operations[m.op], failure_of, m, share)
   return wire.encode(ok and result or { failure = result }), ok and given or nil
 end

@@ -8,6 +8,7 @@
 local printable = require "gilua.base.printable"
 local ends = require "gilua.base.ends"
 local fail = require "gilua.base.fail"
+local crew = require "gilua.farm.crew"
 local argumentguess = require "gilua.new.argumentguess"
 local launchguess = require "gilua.new.launchguess"
 local lfs = require "lfs"
@@ -152,8 +153,9 @@ local function draft_of(read, folder)
 end
 
 -- Why it does not run as described, or nil, the ticks that it takes and what speaks against its
--- data.
+-- data. The same workers try all that may be guessed of it: its headers stay as they are.
 local function try(draft)
+  local _ <close> = crew.keep()
   local m, why, doubt = trial.run(draft)
   return why, m and m.ticks, doubt
 end

@@ -249,15 +249,30 @@ local function with_marks(source, lines)
   return table.concat(text, "\n") .. "\n"
 end
 
--- The probes of lines that the compiler sees, as it says itself: what `#if` leaves out is no part
--- of the kernel. All of them where it says nothing.
+local told = {} -- the last answer of the compiler: other data of the same kernel are asked about
+
+-- Which of some lines of a source the compiler sees, as it says itself; nil where it says nothing.
+---@param marked string the source with_marks
+local function seen_lines(marked, options)
+  local key = table.concat(options, "\n") .. "\n" .. marked
+  if told.key == key then return told.lines end
+  local ptx, log = compiler.compile(marked, { target = "compute_90", options = options })
+  if not ptx then return nil end
+  local lines = {}
+  for n in log:gmatch "gilua sees (%d+)" do lines[tonumber(n)] = true end
+  told = { key = key, lines = next(lines) and lines or nil }
+  return told.lines
+end
+
+-- The probes of lines that the compiler sees: what `#if` leaves out is no part of the kernel. All
+-- of them where it says nothing.
 local function compiled(problem, list)
   local hidden, some = {}, {}
   for _, probe in ipairs(list) do hidden[probe.line] = true end
-  local ptx, log = compiler.compile(with_marks(problem.source, hidden),
-    { target = "compute_90", options = problem:compile_options(problem:values()) })
-  if not ptx or not log:find("gilua sees", 1, true) then return list end
-  for n in log:gmatch "gilua sees (%d+)" do hidden[tonumber(n)] = nil end
+  local seen = seen_lines(with_marks(problem.source, hidden),
+    problem:compile_options(problem:values()))
+  if not seen then return list end
+  for n in pairs(seen) do hidden[n] = nil end
   for _, probe in ipairs(list) do
     if not hidden[probe.line] then some[#some + 1] = probe end
   end
