@@ -17,7 +17,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define CHUNK            8192 /* answers; divides into whole blocks */
 #define BLOCK            256  /* answers the quick loop takes at a time */
@@ -326,11 +325,12 @@ static void *run_slice(void *arg) {
 }
 
 static int pick_threads(const Job *job, int wanted) {
-    int64_t n = wanted > 0 ? wanted : sysconf(_SC_NPROCESSORS_ONLN);
-    const int64_t worth = 1 + (int64_t)(job->got->size_bytes / BYTES_PER_THREAD);
-    if (n > worth) n = worth;
+    int64_t n = 1 + (int64_t)(job->got->size_bytes / BYTES_PER_THREAD);
     if (n > job->chunks) n = job->chunks;
-    return n < 1 ? 1 : n > MAX_THREADS ? MAX_THREADS : (int)n;
+    if (n > MAX_THREADS) n = MAX_THREADS;
+    if (n <= 1) return 1;
+    const int most = wanted > 0 ? wanted : gi_cores();
+    return n > most ? most : (int)n;
 }
 
 /* Every chunk, by n threads, this one included. A thread that cannot be started has its slice done

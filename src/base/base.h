@@ -71,6 +71,15 @@ bool gi_is_vector_type(const char *name);
 ** and devices, which may have no end, are no files. */
 bool gi_read_file(const char *path, gi_buf *out, gi_err *err);
 
+/* Cores that this process may use, 1 at least: those that it is bound to (taskset, Slurm), and no
+** more than what its control group is given the time of (docker --cpus), rounded up. */
+int gi_cores(void);
+
+/* What a control group of version 2 allows, as cpu.max of it and of those above it says: cores,
+** rounded up; 0 where nothing limits it. `cgroup` is a file as /proc/self/cgroup, `root` where the
+** groups are mounted. */
+int gi_cores_of_group(const char *cgroup, const char *root);
+
 /* 64-bit non-cryptographic hash of len bytes, chained through seed (0 to begin). Stable across
 ** machines and versions: it is written to results. */
 uint64_t gi_hash(const void *bytes, size_t len, uint64_t seed);

@@ -93,8 +93,7 @@ static int terminal_width(lua_State *L) {
 }
 
 static int cores(lua_State *L) {
-    long n = sysconf(_SC_NPROCESSORS_ONLN);
-    lua_pushinteger(L, n > 0 ? n : 1);
+    lua_pushinteger(L, gi_cores());
     return 1;
 }
 
@@ -189,7 +188,9 @@ void bind_system(lua_State *L) {
          "What was standard output; whatever is printed there goes to standard error from now on."},
         {"width", terminal_width, "core.system.width([fd]) -> integer",
          "Columns of the terminal, 80 if none."},
-        {"cores", cores, "core.system.cores() -> integer", "Processors of this machine."},
+        {"cores", cores, "core.system.cores() -> integer",
+         "Processors that this program may use: those it is bound to (taskset, Slurm), and no more "
+         "than its control group has the time of (docker --cpus)."},
         {"program", program, "core.system.program() -> path or nil, message, code",
          "The path of the running program."},
         {"hash", hash, "core.system.hash(string) -> string",

@@ -89,7 +89,7 @@ bool library_open(Library *lib, gi_err *err) {
     static const Wanted nvrtc = {
         .what = "NVRTC of CUDA 12 or 13",
         .variable = "GILUA_NVRTC",
-        .get = "run `make deps`, or install one with `pip install nvidia-cuda-nvrtc`",
+        .get = "run `make deps` in a clone, or install one with `pip install nvidia-cuda-nvrtc`",
         .files = files,
         .load = load_file,
     };

@@ -1,7 +1,6 @@
 /* config.c - reads what `gilua run` asks for. See config.h. */
 #include "runtime/config.h"
 
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,11 +22,6 @@ static bool set_number(Config *c, const char *key, double value) {
     else if (strcmp(key, "patience") == 0) c->patience = (uint64_t)value;
     else return false;
     return true;
-}
-
-static int cores(void) {
-    cpu_set_t set;
-    return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
 static bool read_line(Config *c, char *line) {
@@ -52,7 +46,7 @@ static bool read_line(Config *c, char *line) {
 bool config_read(const char *folder, Config *out, gi_err *err) {
     char path[600], *rest = NULL;
     gi_buf text = {0};
-    Config c = {.threads = cores()};
+    Config c = {.threads = gi_cores()};
     snprintf(c.folder, sizeof c.folder, "%s", folder);
     snprintf(path, sizeof path, "%s/config", folder);
     if (!gi_read_file(path, &text, err)) return false;

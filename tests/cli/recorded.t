@@ -26,7 +26,9 @@ like "apply changes the user's source" "^--- app.cu" "$(cat run.diff)"
 like "its own lines" "^-  __syncthreads\(\);" "$(cat run.diff)"
 is "and nothing of the host's" 0 "$(grep -c '^[-+].*printf' run.diff)"
 
-"$GILUA" new a.rec b.rec -o q >/dev/null
+mkdir links && ln -s ../a.rec links/a.rec
+"$GILUA" new links/a.rec b.rec -o q >/dev/null
+ok $([ -f q/a.rec ] && cmp -s a.rec q/a.rec; echo $?) "a relative link is followed" "$(ls -l q)"
 out=$("$GILUA" check q)
 like "without a source the PTX is what evolves" "search space +[0-9]+ instructions that genes may" "$out"
 like "and its data are judged by instructions" "data +score 0.[0-9]+: [0-9]+ of [0-9]+ changes" "$out"

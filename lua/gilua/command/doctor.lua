@@ -15,7 +15,8 @@ local function compiler(found)
       figures = { { "version", info.version }, { "path", info.path } } }
   else
     found:add { "no", "NVRTC", message, advice = {
-      "to do: `make deps` fetches it into deps/nvrtc; or set CUDA_HOME to a toolkit" } }
+      "to do: `make deps` (in a clone) or `pip install nvidia-cuda-nvrtc` fetches it; or set "
+        .. "CUDA_HOME to a toolkit" } }
   end
 end
 
@@ -75,9 +76,10 @@ end
 
 local function examine(o)
   local found = gi.findings.new { silent = o.json }
-  found:add { "ok", "gilua", ("%s, %s, %d cores, library in %s"):format(core.system.version(),
-    _VERSION, core.system.cores(), core.home), figures = { { "version", core.system.version() },
-    { "cores", core.system.cores() }, { "home", core.home } } }
+  local version, cores = core.system.version(), core.system.cores()
+  found:add { "ok", "gilua", ("%s, %s, %d core%s, library in %s"):format(version, _VERSION, cores,
+    cores == 1 and "" or "s", core.home), figures = { { "version", version }, { "cores", cores },
+    { "home", core.home } } }
   compiler(found)
   linker(found)
   driver(found)

@@ -304,9 +304,11 @@ end
 --------------------------------------------------------------------------------------------------
 -- The folder
 
--- A recording into the folder: the same file by another name where that can be, else a copy.
+-- A recording into the folder: the same file by another name where that can be, else a copy. Of a
+-- symbolic link a copy, for where a relative one leads to depends on where it lies.
 local function bring(path, folder, name)
-  if lfs.link(path, folder .. "/" .. name) then return end
+  local is_file = lfs.symlinkattributes(path, "mode") == "file"
+  if is_file and lfs.link(path, folder .. "/" .. name) then return end
   local from <close>, unread = io.open(path, "rb")
   if not from then fail("cannot read %s", unread) end
   local to <close>, why = io.open(folder .. "/" .. name, "wb")
