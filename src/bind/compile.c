@@ -205,9 +205,10 @@ static int trouble(lua_State *L) {
 
 static int keep_headers(lua_State *L) {
     gi_err err;
+    const char *standing = luaL_optstring(L, 1, NULL);
     Compiler *c = open_compiler(L, &err);
     if (c == NULL) return bind_failed(L, &err);
-    lua_pushboolean(L, compile_keep_headers(c));
+    lua_pushboolean(L, compile_keep_headers(c, standing));
     return 1;
 }
 
@@ -297,10 +298,11 @@ void bind_compile(lua_State *L) {
          "{ message, log } each. To machine code: code is PTX; the list's images hold the machine "
          "code, image (an index), tag and code_hash say where the unit is."},
         {"keep_headers", keep_headers,
-         "core.compile.keep_headers() -> boolean | nil, message, code",
+         "core.compile.keep_headers([folder]) -> boolean | nil, message, code",
          "From now on large headers that many sources begin with are compiled once, for this "
-         "process; what comes of a source is the same. The compiler writes to $TMPDIR for it, "
-         "which must be nobody else's. False where NVRTC cannot do it (before 12.8)."},
+         "process; what comes of a source is the same. Of a source alone those count that stay as "
+         "they are: CUDA's, and those of a folder. The compiler writes to $TMPDIR for it, which "
+         "must be nobody else's. False where NVRTC cannot do it (before 12.8)."},
         {"link", link_modules,
          "core.compile.link(modules, options) -> code, log | nil, message, code",
          "Assembles PTX by nvJitLink and links it into one image of machine code; modules: a list "

@@ -19,6 +19,7 @@ struct Compiler {
     bool no_cache; /* this NVRTC knows --no-cache (as far as we have seen) */
     char *trouble; /* see compile_trouble */
     Headers headers;
+    char *standing; /* a folder of headers that stay as they are; NULL: CUDA's alone do */
     int spared; /* see compile_spared */
 };
 
@@ -45,6 +46,7 @@ void compile_close(Compiler *c) {
     if (c == NULL) return;
     library_close(&c->nvrtc);
     headers_free(&c->headers);
+    free(c->standing);
     free(c->targets);
     free(c->trouble);
     free(c);
@@ -54,10 +56,12 @@ bool compile_can_keep_headers(const Compiler *c) {
     return c->nvrtc.headers_status != NULL;
 }
 
-bool compile_keep_headers(Compiler *c) {
+bool compile_keep_headers(Compiler *c, const char *standing) {
     const char *folder = getenv("TMPDIR");
     if (!compile_can_keep_headers(c) || folder == NULL) return false;
     if (c->headers.folder == NULL) c->headers.folder = gi_strdup(folder);
+    free(c->standing);
+    c->standing = standing ? gi_strdup(standing) : NULL;
     return true;
 }
 
@@ -273,7 +277,7 @@ const char *compile_headers(Compiler *c, const char *text, const char *name,
     gi_buf key = {0};
     make_options(c, options, &all);
     for (int i = 0; i < all.n; i++) gi_buf_addf(&key, "%s\n", all.v[i]);
-    gi_buf_addf(&key, "%s\n%s", name, text);
+    gi_buf_addf(&key, "%s", text);
     const char *option =
         headers_option(&c->headers, key.data, key.len, eager, make_headers, &making);
     gi_buf_free(&key);
@@ -331,7 +335,8 @@ bool compile_behind(Compiler *c, const char *source, size_t len, const char *nam
 
 typedef struct Folders { /* where an #include is looked for */
     const CompileOptions *options;
-    const char *own; /* CUDA's */
+    const char *own;      /* CUDA's */
+    const char *standing; /* see compile_keep_headers */
 } Folders;
 
 static bool is_in(const char *folder, const char *name) {
@@ -342,16 +347,22 @@ static bool is_in(const char *folder, const char *name) {
     return there;
 }
 
-/* A header of CUDA's, which stays as it is: others may be written anew between two sources. */
-static bool is_cudas(const void *context, const char *name) {
-    const Folders *f = context;
-    const CompileOptions *o = f->options;
-    for (int i = 0; o->includes && o->includes[i]; i++)
-        if (is_in(o->includes[i], name)) return false;
+/* The first folder of the options' that has a file; NULL where it is in none of them. */
+static const char *folder_with(const CompileOptions *o, const char *name) {
     for (int i = 0; o->options && o->options[i]; i++) {
         const char *folder = reach_path(o->options[i]);
-        if (folder && is_in(folder, name)) return false;
+        if (folder && is_in(folder, name)) return folder;
     }
+    for (int i = 0; o->includes && o->includes[i]; i++)
+        if (is_in(o->includes[i], name)) return o->includes[i];
+    return NULL;
+}
+
+/* A header that stays as it is: others may be written anew between two sources. */
+static bool stays(const void *context, const char *name) {
+    const Folders *f = context;
+    const char *folder = folder_with(f->options, name);
+    if (folder) return f->standing && strcmp(folder, f->standing) == 0;
     gi_buf cccl = {0};
     gi_buf_addf(&cccl, "%s/cccl", f->own);
     const bool found = is_in(f->own, name) || is_in(cccl.data, name);
@@ -362,11 +373,11 @@ static bool is_cudas(const void *context, const char *name) {
 bool compile_one(Compiler *c, const char *source, size_t len, const char *name,
                  const CompileOptions *options, CompileResult *out, gi_err *err) {
     const char *headers = NULL;
-    const Folders folders = {options, c->nvrtc.include};
+    const Folders folders = {options, c->nvrtc.include, c->standing};
     while (*name == '-') name++; /* NVRTC would take such a name for an option */
     if (c->headers.folder && c->nvrtc.include) {
         char *text = gi_strndup(source, len);
-        text[headers_length(text, is_cudas, &folders)] = '\0';
+        text[headers_length(text, stays, &folders)] = '\0';
         if (*text) headers = compile_headers(c, text, name, options, false);
         free(text);
     }

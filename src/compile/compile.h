@@ -18,9 +18,10 @@ Compiler *compile_open(gi_err *err);
 void compile_close(Compiler *c);
 /* From now on, what many sources begin with may be compiled once (headers.h): headers as large as
 ** those of cooperative groups then cost a tenth. PTX, machine code and messages are the same. NVRTC
-** writes to $TMPDIR for it, which must be nobody else's; nothing stays there. False where there is
-** no such folder, or NVRTC is older than 12.8. */
-bool compile_keep_headers(Compiler *c);
+** writes to $TMPDIR for it, which must be nobody else's; nothing stays there. Of a source alone
+** those count that stay as they are: CUDA's, and those of `standing`, a folder, unless it is NULL.
+** False where there is no $TMPDIR, or NVRTC is older than 12.8. */
+bool compile_keep_headers(Compiler *c, const char *standing);
 bool compile_can_keep_headers(const Compiler *c); /* NVRTC 12.8 or later */
 int compile_spared(const Compiler *c); /* calls of NVRTC that had their headers from there */
 /* What NVRTC has said here of a failure of its own (an internal error, no memory left); NULL while

@@ -16,12 +16,12 @@
 enum { N_UNITS = 4, N_STRUCTS = 1300, PATH_SIZE = 512 };
 
 static const char *const names[] = {"kernel", "twice", NULL};
-static char *temporary, folder[PATH_SIZE];
+static char *temporary, folder[PATH_SIZE], other[PATH_SIZE + 6];
 
-/* large.h, in a folder of this test's own; with `warns` the compiler has something to say of it. */
-static void write_header(bool warns) {
+/* large.h in a folder; with `warns` the compiler has something to say of it. */
+static void write_header(const char *into, bool warns) {
     char path[PATH_SIZE + 20];
-    snprintf(path, sizeof path, "%s/large.h", folder);
+    snprintf(path, sizeof path, "%s/large.h", into);
     FILE *f = fopen(path, "w");
     fprintf(f, "#pragma once\n%sconstexpr int value = 1234567;\n"
                "template <int N> __device__ int checked(int v) {\n"
@@ -163,6 +163,33 @@ static void test_one(Compiler *plain, Compiler *keeps) {
     compile_result_free(&got);
 }
 
+/* Headers of a folder that is said to stay as it is, unless one before it has such a file, too. */
+static void test_standing(Compiler *plain, Compiler *keeps) {
+    const char *const files[] = {"a.cu", "b/c.cu", "d"};
+    const char *const first[] = {folder, NULL}, *const second[] = {other, folder, NULL};
+    const char *source = "// s\n#include \"large.h\"\n"
+                         "__global__ void kernel(int *p) { *p = value; }\n";
+    gi_err err = {0};
+    compile_keep_headers(keeps, folder);
+    for (int shadowed = 0; shadowed < 2; shadowed++) {
+        CompileOptions o = {.target = "ptx", .includes = shadowed ? second : first};
+        const int before = compile_spared(keeps);
+        for (int i = 0; i < 3; i++) {
+            CompileResult a = {0}, b = {0};
+            ok(compile_one(plain, source, strlen(source), files[i], &o, &a, &err) &&
+                   compile_one(keeps, source, strlen(source), files[i], &o, &b, &err) && a.ok &&
+                   same_result(&a, &b),
+               "%s behind headers of a folder that stays %s", files[i], err.message);
+            compile_result_free(&a);
+            compile_result_free(&b);
+        }
+        is_int(compile_spared(keeps) - before, shadowed ? 0 : 2,
+               shadowed ? "another's are read each time"
+                        : "whatever it is called, they are read once");
+    }
+    compile_keep_headers(keeps, NULL);
+}
+
 static void test_small(Compiler *c) {
     const char *source = "#include <cuda_fp16.h>\n"
                          "__global__ void kernel(__half *p) { *p = __hadd(p[1], p[2]); }\n";
@@ -207,18 +234,22 @@ int main(int argc, char **argv) {
     temporary = own.path;
     setenv("TMPDIR", temporary, 1);
     snprintf(folder, sizeof folder, "%s/own", temporary);
+    snprintf(other, sizeof other, "%s/other", folder);
     mkdir(folder, 0700);
-    write_header(false);
-    if (!compile_keep_headers(keeps)) {
+    mkdir(other, 0700);
+    write_header(folder, false);
+    write_header(other, false);
+    if (!compile_keep_headers(keeps, NULL)) {
         ok(true, "headers that are kept # SKIP this NVRTC is older than 12.8");
         return tap_done();
     }
     test_random(plain, keeps, &rng, "compute_80");
-    write_header(true); /* for others: what is kept has the old one */
+    write_header(folder, true); /* for others: what is kept has the old one */
     test_random(plain, keeps, &rng, "compute_90");
     test_random(plain, keeps, &rng, "sm_90");
     test_alone(keeps);
     test_one(plain, keeps);
+    test_standing(plain, keeps);
     test_small(keeps);
     is_int(files_in(temporary), 1, "nothing is left in $TMPDIR but the test's own folder");
     compile_close(plain);

@@ -41,7 +41,7 @@ local boxed = false -- this process is, and $TMPDIR its own
 
 --- Compiles; large headers are kept, since most mutants begin with the same.
 local function with_headers(compile, ...)
-  if boxed then core.compile.keep_headers() end
+  if boxed then core.compile.keep_headers(core.home .. "/lua/gilua/include") end
   return compile(...)
 end
 
