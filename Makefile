@@ -73,7 +73,7 @@ runtime    := $(filter $O/obj/runtime/%,$(objects))
 library    := $(filter-out $O/obj/host/main.o $(runtime),$(objects))
 references := $(patsubst %.c,%.so,$(wildcard kernels/*/reference.c))
 c_tests    := $(patsubst tests/c/%.c,$O/tests/%,$(wildcard tests/c/*.c))
-helpers    := $(addprefix tests/lua/,tap.lua archivetime.lua choices.lua fake.lua fakegpu.lua madeup.lua \
+helpers    := $(addprefix tests/lua/,tap.lua archivetime.lua choices.lua fake.lua fakegpu.lua madeup.lua natsserver.lua \
               problems.lua scratch.lua tape.lua)
 scripts    := $(filter-out $(helpers),$(wildcard tests/lua/*.lua tests/cli/*.t))
 # Begun first, because a long one begun last is waited for (tests/dearest says which these are).

@@ -203,7 +203,8 @@ int bind_open(lua_State *L) {
                  {"device", bind_device}, {"nifti", bind_nifti},     {"farm", bind_farm},
                  {"rng", bind_rng},       {"library", bind_library}, {"system", bind_system},
                  {"wire", bind_wire},     {"image", bind_image},     {"file", bind_file},
-                 {"store", bind_store},   {"record", bind_record},   {"ptx", bind_ptx}};
+                 {"store", bind_store},   {"record", bind_record},   {"ptx", bind_ptx},
+                 {"net", bind_net}};
     lua_newtable(L);
     lua_setfield(L, LUA_REGISTRYINDEX, "gilua.docs");
     lua_newtable(L);

@@ -76,6 +76,7 @@ void bind_file(lua_State *L);
 void bind_farm(lua_State *L);
 void bind_box(lua_State *L); /* adds to the table on top: the farm's */
 void bind_wire(lua_State *L);
+void bind_net(lua_State *L);
 void bind_ptx(lua_State *L);
 void bind_rng(lua_State *L);
 void bind_library(lua_State *L);

@@ -83,8 +83,8 @@ static void wait_in_slices(Box *box, double seconds) {
 }
 
 static int wait(lua_State *L) {
-    static const char *const kinds[] = {"message", "died",    "memory",     "starved",
-                                        "killed",  "nothing", "interrupted"};
+    static const char *const kinds[] = {"message", "died",    "memory",  "starved",
+                                        "killed",  "watched", "nothing", "interrupted"};
     Box *box = check_box(L);
     wait_in_slices(box, luaL_checknumber(L, 2));
     FarmEvent *e = &box->event; /* the farm's, so that no Lua error loses what it holds */
@@ -96,6 +96,12 @@ static int wait(lua_State *L) {
     bind_set_share(share, e->share);
     e->share = NULL;
     return 4;
+}
+
+static int watch(lua_State *L) {
+    Farm *f = check_box(L)->farm;
+    farm_watch(f, (int)luaL_checkinteger(L, 2));
+    return 0;
 }
 
 static int end_one(lua_State *L) {
@@ -196,7 +202,9 @@ void bind_farm(lua_State *L) {
         {"wait", wait, "workers:wait(timeout_s) -> kind, i, bytes, share|nil",
          "The next event: \"message\"; how a worker ended: \"died\" (its own doing), \"memory\" "
          "(it used too much), \"starved\" (the machine's memory ran out), \"killed\" (from "
-         "outside); \"nothing\" or \"interrupted\"."},
+         "outside); \"watched\": what is watched can be read; \"nothing\" or \"interrupted\"."},
+        {"watch", watch, "workers:watch(descriptor)",
+         "Waiting ends when this descriptor can be read, too; -1: none."},
         {"kill", end_one, "workers:kill(i)", "Ends worker i at once."},
         {"restart", restart, "workers:restart(i) -> true | nil, message, code",
          "Replaces worker i."},

@@ -27,9 +27,10 @@ typedef struct Worker {
 struct Farm {
     char **argv;
     Worker *workers;
-    struct pollfd *fds; /* scratch of farm_wait */
+    struct pollfd *fds; /* scratch of farm_wait: the workers', and the one that is watched */
     int n;
-    int turn; /* where the next farm_wait starts looking, so that no worker starves */
+    int watched; /* a descriptor of somebody else's, or -1 */
+    int turn;    /* where the next farm_wait starts looking, so that no worker starves */
     size_t memory_bytes;
     double next_look;
     unsigned long long oom_kills; /* the kernel's count, as last read, … */
@@ -72,8 +73,9 @@ Farm *farm_open(const char *const *argv, int n, const FarmOptions *options, gi_e
     f->argv = gi_alloc((size_t)(argc + 1) * sizeof *f->argv);
     for (int i = 0; i < argc; i++) f->argv[i] = gi_strdup(argv[i]);
     f->workers = gi_alloc((size_t)n * sizeof *f->workers);
-    f->fds = gi_alloc((size_t)n * sizeof *f->fds);
+    f->fds = gi_alloc(((size_t)n + 1) * sizeof *f->fds);
     f->n = n;
+    f->watched = -1;
     if (options) f->memory_bytes = options->memory_bytes;
     f->oom_kills = spawn_oom_kills();
     f->oom_s = -OOM_S;
@@ -99,6 +101,10 @@ void farm_close(Farm *f) {
     free(f->workers);
     free(f->fds);
     free(f);
+}
+
+void farm_watch(Farm *f, int fd) {
+    f->watched = fd;
 }
 
 int farm_size(const Farm *f) {
@@ -280,8 +286,9 @@ static bool poll_workers(Farm *f, double seconds) {
         f->fds[i] = (struct pollfd){w->pid && !w->ended ? w->channel.fd : -1, POLLIN, 0};
         if (channel_has_output(&w->channel)) f->fds[i].events |= POLLOUT;
     }
+    f->fds[f->n] = (struct pollfd){f->watched, POLLIN, 0};
     int ms = seconds <= 0 ? 0 : seconds > 1e6 ? -1 : (int)(seconds * 1000 + 0.999);
-    return poll(f->fds, (nfds_t)f->n, ms) >= 0 || errno != EINTR;
+    return poll(f->fds, (nfds_t)f->n + 1, ms) >= 0 || errno != EINTR;
 }
 
 /* Moves bytes both ways. A worker that breaks the channel is ended here. */
@@ -313,5 +320,9 @@ void farm_wait(Farm *f, double timeout_s, FarmEvent *out) {
             return;
         }
         if (serve_workers(f, out) || take_any(f, out) || gi_seconds() >= until) return;
+        if (f->fds[f->n].revents) {
+            out->kind = FARM_WATCHED;
+            return;
+        }
     }
 }

@@ -51,6 +51,7 @@ typedef enum FarmEventKind {
     FARM_MEMORY,  /* it outgrew its limit, or an allocation of its own failed */
     FARM_STARVED, /* the machine's memory ran out, and the kernel took this worker */
     FARM_KILLED,  /* by a signal that somebody sent it, or because we could not take its answer */
+    FARM_WATCHED, /* the descriptor of farm_watch can be read */
     FARM_NOTHING,
     FARM_INTERRUPTED
 } FarmEventKind;
@@ -66,6 +67,9 @@ typedef struct FarmEvent {
 ** arrived first). Zero-initialise the event once; what it holds from the last time is released,
 ** its buffer reused. While waiting, the processes are looked at 20 times a second. */
 void farm_wait(Farm *f, double timeout_s, FarmEvent *event);
+/* From now on farm_wait ends (FARM_WATCHED) when this descriptor, which is the caller's, can be
+** read and no worker has anything for us; -1: none. */
+void farm_watch(Farm *f, int fd);
 void farm_event_free(FarmEvent *event);
 
 /* Seconds of processor time that a worker has used since its start, and the bytes of memory that

@@ -64,6 +64,17 @@ local function box(found)
     figures = { { "off", off }, { "landlock", b.landlock }, { "seccomp", b.calls } } }
 end
 
+-- What machines talk over: only who has several needs it.
+local function net(found)
+  local version, message = core.net.library()
+  if version then
+    found:add { "ok", "libnats", version, figures = { { "version", version } } }
+  else
+    found:add { "!!", "libnats", message, advice = {
+      "to do: nothing, unless several machines are to work together (docs/howto/cluster.md)" } }
+  end
+end
+
 local function file(found, what, path, advice)
   local f = io.open(path, "rb")
   if f then
@@ -84,6 +95,7 @@ local function examine(o)
   linker(found)
   driver(found)
   box(found)
+  net(found)
   file(found, "brain", os.getenv("GILUA_BRAIN") or "/usr/share/mricron/templates/ch2bet.nii.gz",
     "apt-get install mricron-data, or set GILUA_BRAIN to a skull-stripped NIfTI image; without it "
     .. "experiments use a ball")
