@@ -15,7 +15,7 @@ local rooms = {
     .. "nsga2 gevo islands" },
   { "problem", "problem place tolerance kerneltable tablerows tablecase tablecheck pointed "
     .. "arrayfills families creference expression samples own "
-    .. "recording recorded ptxtext" },
+    .. "recording recorded ptxtext compilers" },
   { "store", "archive schema world merge evaluations" },
   { "farm", "farm funnel crew runner replayer worker compiler" },
   { "report", "report folder described history findings kept tuned progress html plot explain "

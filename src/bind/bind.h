@@ -78,6 +78,7 @@ void bind_box(lua_State *L); /* adds to the table on top: the farm's */
 void bind_wire(lua_State *L);
 void bind_net(lua_State *L);
 void bind_ptx(lua_State *L);
+void bind_llvm(lua_State *L);
 void bind_rng(lua_State *L);
 void bind_library(lua_State *L);
 void bind_store(lua_State *L);

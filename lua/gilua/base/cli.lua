@@ -32,6 +32,17 @@ local M = {}
 ---@field many? boolean may be given again: its value is the list of what it was given
 ---@field of_runs? boolean of what leaves a run alone
 
+local COMPILERS = { nvrtc = true, llvm = true }
+
+--- Of what compiles mutants.
+M.compiling = {
+  { name = "compiler", type = "string", of_runs = true, check = function(text)
+    return COMPILERS[text], "must be nvrtc or llvm"
+  end, doc = "who compiles the kernel and its mutants: nvrtc or llvm (nvrtc)" },
+  { name = "passes", type = "string", of_runs = true,
+    doc = "of LLVM: O0 to O3, Os, Oz or names of passes, with commas between (O3)" },
+}
+
 M.standard = {
   { name = "device", default = "emu", doc = "where kernels run: emu, or cuda[:N]" },
   { name = "seed", default = 1, doc = "seed of all random choices" },
@@ -42,10 +53,14 @@ M.standard = {
     doc = "go on with the last run of this command, which did not come to its end" },
   { name = "fresh", default = false, of_runs = true,
     doc = "ask nothing of what an earlier run there found out" },
+  M.compiling[1], M.compiling[2],
   { name = "json", default = false, of_runs = true,
     doc = "tell what happens as JSON, an object a line; text goes to standard error" },
   { name = "help", default = false, doc = "print this and stop" },
 }
+
+-- Those that a script may leave unsaid, and that hold for all that it does.
+local OF_ALL = { "compiler", "passes" }
 
 local function type_of(option)
   if option.type then return option.type end
@@ -97,7 +112,8 @@ local function declared(spec)
   local runs = is_run(spec)
   for _, set in ipairs { spec, M.standard } do
     for _, option in ipairs(set) do
-      if not by_name[option.name] and (runs or not option.of_runs) then
+      local left_out = set == M.standard and option.of_runs and not runs
+      if not by_name[option.name] and not left_out then
         by_name[option.name] = option
         list[#list + 1] = option
       end
@@ -248,6 +264,9 @@ local function read(spec)
   if found then
     gilua.options.resume = options.resume or gilua.options.resume
     gilua.options.fresh = options.fresh or nil
+    for _, name in ipairs(OF_ALL) do
+      gilua.options[name] = options[name] or gilua.options[name]
+    end
     if options.json and tells_events(spec) then events.begin() end
   end
   return options

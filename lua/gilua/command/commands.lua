@@ -137,6 +137,7 @@ function COMMANDS.check()
   local o = gi.cli {
     doc = "Tells what is wrong with a problem, in order, and what evolution has to work with.",
     positional = { { name = "problem", doc = "its folder" } }, answer.JSON,
+    table.unpack(gi.cli.compiling),
   }
   return answer.given(o, function()
     local well, value = gi.checkproblem.run(o.problem, { device = o.device, jobs = o.jobs,

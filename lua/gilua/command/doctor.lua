@@ -32,6 +32,19 @@ local function linker(found)
   end
 end
 
+-- Only compiler=llvm needs it: a warning.
+local function llvm(found)
+  local info, message = core.llvm.info()
+  if info and info.clang then
+    found:add { "ok", "LLVM", ("%s, %s, %s"):format(info.version, info.path, info.clang),
+      figures = { { "version", info.version }, { "path", info.path }, { "clang", info.clang } } }
+  else
+    found:add { "!!", "LLVM", message or ("%s, %s, and no clang of this version: `apt-get install "
+      .. "clang-%s` on Debian, or set GILUA_CLANG to its path"):format(info.version, info.path,
+      info.version:match "%d+"), advice = { "to do: nothing, unless --compiler llvm is wanted" } }
+  end
+end
+
 -- What needs no GPU goes on without a driver: a warning.
 local function driver(found)
   local d = core.system.driver()
@@ -93,6 +106,7 @@ local function examine(o)
     { "home", core.home } } }
   compiler(found)
   linker(found)
+  llvm(found)
   driver(found)
   box(found)
   net(found)

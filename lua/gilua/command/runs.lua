@@ -111,6 +111,14 @@ function M.picked(run, number)
   return picked
 end
 
+-- What compiled its mutants does so again, where the command line says nothing else.
+local function compile_as(result)
+  local o = gi.options
+  if not o.compiler and not o.passes and result.compiler == "llvm" then
+    o.compiler, o.passes = "llvm", type(result.passes) == "string" and result.passes or nil
+  end
+end
+
 --- What a run found.
 ---@param dir string
 ---@return FoundRun
@@ -122,6 +130,7 @@ function M.read(dir)
     ends.with(ends.STATUS.no_winner, "%s names no winner: the run was stopped before it had one",
       path)
   end
+  compile_as(result)
   return { dir = dir, path = path, folder = folder, genome = best.genome,
     seed = math.tointeger(told.seed) or 1, kept = result.kept,
     wrong = found_wrong(dir, best.genome) or best.right == false, front = front_of(result),

@@ -332,7 +332,7 @@ function M.verify()
     doc = "Measures what a run found on data that nobody saw: every answer, and the time.",
     positional = { { name = "run", doc = "the run's folder, out/…" } },
     { name = "cases", default = 5, min = 1, doc = "how many, of the problem's own data" },
-    PICK, answer.JSON,
+    PICK, answer.JSON, table.unpack(gi.cli.compiling),
   }
   return answer.given(o, verify)
 end

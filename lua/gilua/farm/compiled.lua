@@ -67,7 +67,7 @@ end
 ---@param r table what it says of it
 ---@param images string[]? machine code that several share
 function Compiled:add(hash, r, images)
-  if not r.code then return self:fail(hash, "compile_error", r.message, r.log) end
+  if not r.code then return self:fail(hash, r.status or "compile_error", r.message, r.log) end
   local image = images and images[r.image]
   self.units[hash] = { ptx = self:keep(r.code), ptx_hash = r.hash, code_hash = r.code_hash,
                        code = self:keep(image or r.code), tag = image and r.tag or "",

@@ -15,6 +15,7 @@ local M = {
 }
 
 local process -- the crew of one, once it was needed
+local starts_programs -- it may: clang
 
 local function forget_process()
   if process then process:close() end
@@ -29,8 +30,13 @@ end
 
 -- Has the worker do it; what stops this half way, Ctrl-C too, ends the worker.
 local function elsewhere(source, options)
-  process = process or crew.open({ { roles = { "host" }, device = "emu", depth = 1 } },
-    M.memory_bytes, "emu")
+  local programs = options ~= nil and options.compiler == "llvm"
+  if programs and not starts_programs then forget_process() end
+  if not process then
+    process = crew.open({ { roles = { "host" }, device = "emu", depth = 1 } }, M.memory_bytes,
+      "emu", programs)
+    starts_programs = programs
+  end
   local found
   process:post {
     kind = "compile", role = "host", limit_s = M.limit_s, sleep_s = crew.SLEEP_S,
@@ -43,9 +49,18 @@ local function elsewhere(source, options)
   return found
 end
 
+-- NVRTC's binding knows of no other compiler.
+local function without_compiler(options)
+  local own = {}
+  for name, value in pairs(options) do own[name] = value end
+  own.compiler, own.passes = nil, nil
+  return own
+end
+
 --- Compiles a source.
 ---@param source string
----@param options? table { target, defines, include, options, line_info, name }
+---@param options? table { target, defines, include, options, line_info, name, compiler, passes }:
+---  compiler is "nvrtc" or "llvm", passes are LLVM's (gilua.compilers)
 ---@return string? code
 ---@return string log_or_message
 ---@return string? code of the failure: "compile", "usage", "driver"; "timeout", "out_of_memory" or
@@ -53,6 +68,7 @@ end
 ---@return string? log
 function M.compile(source, options)
   if M.here then return core.compile.compile(source, options) end
+  if options and options.compiler == "nvrtc" then options = without_compiler(options) end
   local found = elsewhere(source, options)
   if found.misuse then error(found.misuse, 2) end
   return table.unpack(found, 1, 4)

@@ -124,9 +124,10 @@ end
 ---@param list table[] one entry a worker: { roles = { "host", "device" }, device =, depth = 1 }
 ---@param memory_bytes integer what a worker may use
 ---@param box string what they are shut into: "emu", "gpu" (which lets the driver work) or "none"
+---@param programs? boolean they start programs, which are shut in with them
 ---@return gilua.crew
-function M.open(list, memory_bytes, box)
-  local key = key_of(list, memory_bytes, box)
+function M.open(list, memory_bytes, box, programs)
+  local key = key_of(list, memory_bytes, programs and box .. " programs" or box)
   local idle = kept and kept[key]
   if idle then
     kept[key] = nil
@@ -136,7 +137,8 @@ function M.open(list, memory_bytes, box)
   if not program then fail("cannot start the workers: %s", unknown) end
   local scratch, reason = core.file.folder()
   if not scratch then fail("%s", reason) end
-  local argv = { program, "--worker", box, scratch:path(), tostring(memory_bytes) }
+  local argv = { program, "--worker", box, scratch:path(), tostring(memory_bytes),
+    programs and "programs" or nil }
   local processes, why = core.farm.open(argv, #list, { memory_bytes = memory_bytes })
   if not processes then fail("%s", why) end
   local crew = M.new(list, memory_bytes, processes)

@@ -12,6 +12,7 @@ local attempt = require "gilua.base.attempt"
 local printable = require "gilua.base.printable"
 local fail = require "gilua.base.fail"
 local core = require "gilua.core"
+local compilers = require "gilua.problem.compilers"
 local crew = require "gilua.farm.crew"
 local funnel = require "gilua.farm.funnel"
 local genomes_of = require "gilua.search.genome"
@@ -140,6 +141,7 @@ local function open(problem, options)
   local gi = require "gilua"
   options.jobs = options.jobs or gi.options.jobs or usual_jobs()
   check_options(options)
+  compilers.check(problem)
   local compiler, message = core.compile.info()
   if not compiler then fail("%s", message) end
   local device = options.device or gi.options.device or "emu"
@@ -149,7 +151,8 @@ local function open(problem, options)
   end
   local devices = probe(device, options)
   if not options.mixed then refuse_mixed(devices) end
-  local workers = crew.open(staff(devices, options.jobs), options.memory_bytes, devices.box)
+  local workers = crew.open(staff(devices, options.jobs), options.memory_bytes, devices.box,
+    compilers.may_be_llvm(problem))
   return setmetatable({
     problem = problem, device = device, devices = devices, jobs = options.jobs,
     options = options, check_mode = options.check, crew = workers,

@@ -230,7 +230,8 @@ function Funnel:compile_job(texts)
       units[i] = { source = text.source, names = self.names, kernel = self.problem.kernel }
     end
     return { op = "compile", units = units, target = list[1].target, options = list[1].options,
-             ptx = self.problem.is_ptx, kernel = self.problem.kernel }
+             ptx = self.problem.is_ptx, kernel = self.problem.kernel, llvm = list[1].llvm,
+             limit_s = self.options.compile_timeout_s }
   end)
 end
 
@@ -298,6 +299,7 @@ function Funnel:new_texts(plans)
       if not text.of and not self:known(text) and not self.waiting[text.hash] then
         self.waiting[text.hash] = {}
         local key = text.target .. "\n" .. table.concat(text.options, "\n")
+        if text.llvm then key = "LLVM " .. text.llvm.passes .. "\n" .. key end
         local group = not text.alone and by_key[key] or {}
         if #group == 0 then groups[#groups + 1] = group end
         if not text.alone then by_key[key] = group end

@@ -2,6 +2,7 @@
 --
 -- What is asked of it are verbs (check, run), what it is and what was found are nouns.
 
+local compilers = require "gilua.problem.compilers"
 local core = require "gilua.core"
 local failed = require("gilua.farm.runner").failed
 local genomes = require "gilua.search.genome"
@@ -37,6 +38,7 @@ Plan.__index = Plan
 ---@field target string
 ---@field hash string of all three
 ---@field alone boolean? not to be compiled together with others
+---@field llvm gilua.llvm_use? LLVM compiles it; else NVRTC
 ---@field genes string? that edit the PTX of another text, `of`; of a text that has none itself
 ---@field of gilua.plan.text?
 ---@field base gilua.plan.text? the unmodified kernel's, whose instructions the genes name
@@ -44,10 +46,13 @@ Plan.__index = Plan
 ---@param source string
 ---@param options string[]
 ---@param target string
+---@param llvm gilua.llvm_use?
 ---@return gilua.plan.text
-local function text_of(source, options, target)
+local function text_of(source, options, target, llvm)
   local all = target .. "\n" .. table.concat(options, "\n") .. "\n" .. source
-  return { source = source, options = options, target = target, hash = core.system.hash128(all) }
+  if llvm then all = ("LLVM %s, %s\n%s"):format(llvm.version, llvm.passes, all) end
+  return { source = source, options = options, target = target, llvm = llvm,
+    hash = core.system.hash128(all) }
 end
 
 --- What a text's PTX is edited to.
@@ -204,14 +209,15 @@ function Maker:plan(genome)
   end
   local options, target = self.problem:compile_options(plan.values)
   target = target or self.target
-  plan.text = text_of((by_hand and "" or self.prologue) .. source, options, target)
+  local llvm = compilers.llvm(self.problem, plan.values)
+  plan.text = text_of((by_hand and "" or self.prologue) .. source, options, target, llvm)
   plan.text.alone = by_hand and not genome.kin
   if edits ~= "" then plan.text = edited_text(plan.text, self:unmodified(), edits) end
   plan.checked = plan.text
   -- Where every loop ends as it did no guard is needed, nor a second compilation; the unmodified
   -- kernel's guards say how far those of others may count.
   if self.checked_prologue and edits == "" and (unbounded or genome == "") then
-    plan.checked = text_of(self.checked_prologue .. source, options, virtual(target))
+    plan.checked = text_of(self.checked_prologue .. source, options, virtual(target), llvm)
   end
   return plan
 end

@@ -6,9 +6,11 @@
 
 local attempt = require "gilua.base.attempt"
 local compiler = require "gilua.farm.compiler"
+local llvmcompiler = require "gilua.farm.llvmcompiler"
 local core = require "gilua.core"
 local gi = require "gilua"
 local fail = require "gilua.base.fail"
+local lfs = require "lfs"
 local wire = require "gilua.base.wire"
 local recording = require "gilua.problem.recording"
 local replayer = require "gilua.farm.replayer"
@@ -78,12 +80,25 @@ local function compile_all(units, options)
   return results
 end
 
+-- Sources that LLVM compiles, each for itself.
+local function by_llvm(m)
+  local results = {}
+  m.assembler = llvmcompiler.assembler(m.options)
+  for i, unit in ipairs(m.units) do
+    results[i] = llvmcompiler.compile(unit.source, { target = m.target, options = m.options,
+      passes = m.llvm.passes, limit_s = m.limit_s })
+    if results[i].kind == "nolib" or results[i].kind == "io" then fail("%s", results[i].message) end
+  end
+  return results
+end
+
 local named -- PTX whose instructions genes name: { text =, ptx = }
 
 --- Edited PTX as machine code for a GPU. What it does not assemble is the mutant's fate, all else
 --- the run's.
 local function assembled(r, m, images)
-  local image, why, code = core.compile.link({ r.code }, { target = m.target })
+  local image, why, code = core.compile.link({ r.code },
+    { target = m.target, options = m.assembler })
   if not image and code ~= "compile" then fail("%s", why) end
   if not image then return { message = why, log = why } end
   images[#images + 1] = image
@@ -94,17 +109,23 @@ end
 
 -- Sources that are PTX as they are.
 local function taken(m)
-  local results = { images = {} }
-  for i, unit in ipairs(m.units) do
-    local r = { code = unit.source }
-    results[i] = m.target:find "^sm_" and assembled(r, m, results.images) or r
+  local results = {}
+  for i, unit in ipairs(m.units) do results[i] = { code = unit.source } end
+  return results
+end
+
+-- PTX for the device; and machine code, where it is a GPU's target.
+local function for_device(results, m)
+  results.images = {}
+  for i, r in ipairs(m.target:find "^sm_" and results or {}) do
+    if r.code then results[i] = assembled(r, m, results.images) end
   end
   return results
 end
 
 function operations.compile(m)
   local start, start_cpu = core.system.seconds(), os.clock()
-  local results = m.ptx and taken(m)
+  local results = m.ptx and for_device(taken(m), m) or m.llvm and for_device(by_llvm(m), m)
     or compile_all(m.units, { target = m.target, options = m.options })
   local images = results.images
   results.images = nil
@@ -139,8 +160,9 @@ end
 --- One source, for who waits for it; what is wrong with how it was asked for is the asker's.
 function operations.compile_one(m)
   local ok, results = attempt(function()
-    local code, log, kind, whole_log = with_headers(core.compile.compile, m.source,
-      m.options)
+    local compile = m.options and m.options.compiler == "llvm" and llvmcompiler.one
+      or core.compile.compile
+    local code, log, kind, whole_log = with_headers(compile, m.source, m.options)
     return { code, log, kind, whole_log }
   end)
   if not ok then results = { misuse = results:gsub("^[^:]+:%d+: ", "") } end
@@ -278,14 +300,23 @@ end
 
 -- luacheck: pop
 
+-- Where it may write, if the box does not make it one: a box for programs is that of many.
+local function own_folder(folder)
+  local own = ("%s/%d"):format(folder, core.system.pid())
+  lfs.mkdir(own)
+  return own
+end
+
 --- Shuts this process in before it runs anything of a problem's.
 ---@param kind string "emu", "gpu" or "none"
 ---@param folder string of the crew's scratch
 ---@param memory_bytes string
-local function enter_box(kind, folder, memory_bytes)
+---@param programs boolean it starts clang
+local function enter_box(kind, folder, memory_bytes, programs)
   if kind == "none" or os.getenv "GILUA_BOX" == "off" then return end
+  if programs then folder = own_folder(folder) end
   local box, why = core.farm.enter_box { scratch = folder, gpu = kind == "gpu",
-                                         file_bytes = math.tointeger(tonumber(memory_bytes)) }
+    file_bytes = math.tointeger(tonumber(memory_bytes)), programs = programs }
   boxed = true
   adapt_library()
   if not box then
@@ -327,6 +358,6 @@ end
 return function()
   compiler.here = true
   recording.memory_bytes = math.tointeger(tonumber(arg[2])) or recording.memory_bytes
-  enter_box(arg[0], arg[1], arg[2])
+  enter_box(arg[0], arg[1], arg[2], arg[3] == "programs")
   core.farm.serve(answer)
 end

@@ -39,6 +39,11 @@ using ::uint64_t;
 using size_t = decltype(sizeof(0));
 using ptrdiff_t = decltype((char *)0 - (char *)0);
 using nullptr_t = decltype(nullptr);
+#ifdef GILUA_LLVM_H /* it has these alone */
+using ::abs; using ::ceil; using ::copysign; using ::fabs; using ::floor; using ::fma;
+using ::fmax; using ::fmin; using ::isinf; using ::isnan; using ::rint; using ::sqrt;
+using ::trunc;
+#else
 using ::abs; using ::acos; using ::asin; using ::atan; using ::atan2; using ::cbrt; using ::ceil;
 using ::copysign; using ::cos; using ::cosh; using ::erf; using ::erfc; using ::exp; using ::exp2;
 using ::expm1; using ::fabs; using ::floor; using ::fma; using ::fmax; using ::fmin; using ::fmod;
@@ -47,6 +52,7 @@ using ::log10; using ::log1p; using ::log2; using ::lround; using ::nearbyint; u
 using ::remainder; using ::rint; using ::round; using ::signbit; using ::sin; using ::sinh;
 using ::sqrt; using ::tan; using ::tanh; using ::tgamma; using ::trunc;
 using ::memcpy; using ::memset;
+#endif
 }
 
 #ifndef NULL

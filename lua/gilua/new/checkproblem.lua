@@ -31,10 +31,11 @@ local function compiles(c)
     return
   end
   local source = c.problem.grammar:guard(false) .. "#line 1\n" .. c.problem.grammar:apply("")
-  local options = c.problem:compile_options(c.problem:values())
-  local ptx, why = gi.compile(source, { target = "compute_90", options = options })
+  local options = gi.compilers.options(c.problem, c.problem:values(), { target = "compute_90" })
+  local ptx, why = gi.compile(source, options)
   if not ptx then
-    stop(c, "compiles", why, "put the kernel right first: `nvcc -c` says the same")
+    stop(c, "compiles", why, options.compiler and "put the kernel right first, or leave it to NVRTC"
+      or "put the kernel right first: `nvcc -c` says the same")
   end
   local lines = select(2, ptx:gsub("\n", ""))
   c.found:add { "ok", "compiles", ("%d lines of PTX"):format(lines),

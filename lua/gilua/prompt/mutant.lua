@@ -12,6 +12,7 @@
 local printable = require "gilua.base.printable"
 local fail = require "gilua.base.fail"
 local below = require "gilua.report.below"
+local compilers = require "gilua.problem.compilers"
 local core = require "gilua.core"
 local genome_text = require "gilua.search.genome"
 local inspect = require "gilua.prompt.inspect"
@@ -352,11 +353,9 @@ end
 local function compiled(self, wanted, line_info)
   local genes = select(2, genome_text.parts(self.genome))
   local kind = genes ~= "" and "compute_" or wanted
-  local code, message, stage, log = gi().compile(self:source(), {
-    target = kind .. architecture(self.problem), line_info = line_info,
-    options = self.problem:compile_options(values_of(self)),
-    name = self.problem.source_path:match("[^/]*$"),
-  })
+  local code, message, stage, log = gi().compile(self:source(), compilers.options(self.problem,
+    values_of(self), { target = kind .. architecture(self.problem), line_info = line_info,
+      name = self.problem.source_path:match("[^/]*$") }))
   if not code and stage ~= "compile" then fail("%s", message) end
   if code and genes ~= "" then return with_below(self, code, wanted, genes) end
   return code, message, log
@@ -662,8 +661,8 @@ end
 -- Compiled by the compiler's own worker, and run by a runner of this process.
 local function run_here(self, runner, target, budget)
   local values = values_of(self)
-  local code, why = gi().compile(self:source(), { target = target, name = "kernel.cu",
-    options = self.problem:compile_options(values) })
+  local code, why = gi().compile(self:source(), compilers.options(self.problem, values,
+    { target = target, name = "kernel.cu" }))
   if not code then fail("it does not compile: %s", why) end
   return runner:measure({ code = code, values = values }, { budget = budget })
 end

@@ -2,6 +2,7 @@
 -- observer that tells it of every mutant, and the memory that its farm asks first.
 
 local archives = require "gilua.store.archive"
+local compilers = require "gilua.problem.compilers"
 local core = require "gilua.core"
 local described = require "gilua.report.described"
 local ends = require "gilua.base.ends"
@@ -65,6 +66,7 @@ function M.world(problem, farm)
   local versions, device, o = host.versions(), farm.devices[1], farm.options
   return json.encode(json.object {
     { "gilua", versions.gilua }, { "program", own_hash() }, { "nvrtc", versions.nvrtc },
+    { "llvm", compilers.description(problem) },
     { "device", device.name }, { "target", device.target }, { "driver", driver_of(device) },
     { "clock", o.clock }, { "flush_l2", o.flush_l2 }, { "problem", problem.name },
     { "files", json.object(problem_files(problem)) },

@@ -129,6 +129,7 @@ function M.result(run, total_seconds, keeps)
     { "front", frontier.value(result.front) },
     { "interactions", interactions.value(result.interactions) },
     { "accepted", frontier.accepted(run.records) },
+    { "compiler", core.options.compiler }, { "passes", core.options.passes },
     { "start", run.scheme.start },
     { "stopped", stopped(run) },
     { "population", run.scheme.population }, { "generations", #run.records },

@@ -11,8 +11,8 @@ local WORDS = {
   program = "gilua is another build", flush_l2 = "the L2 cache is emptied where it was not, or not",
 }
 
-local TITLES = { gilua = "gilua", nvrtc = "NVRTC", device = "the device", target = "the target",
-  driver = "the driver", clock = "the clock", problem = "the problem" }
+local TITLES = { gilua = "gilua", nvrtc = "NVRTC", llvm = "LLVM", device = "the device",
+  target = "the target", driver = "the driver", clock = "the clock", problem = "the problem" }
 
 local function decoded(description)
   local world = json.decode(description)

@@ -1,0 +1,157 @@
+-- LLVM as the compiler: clang and libLLVM on the way from a source to its measurement, and what is
+-- said where they are not there.
+
+package.path = "tests/lua/?.lua;lua/?.lua;" .. package.path
+local problems = require "problems"
+local scratch = require "scratch"
+local tap = require "tap"
+local core = require "gilua.core"
+local gi = require "gilua"
+
+local info, missing = core.llvm.info()
+
+tap.case("a place where there is no LLVM is named", function()
+  local script = tap.folder() .. "/none.lua"
+  scratch.write(script, [[
+    local core, gi = require "gilua.core", require "gilua"
+    print((select(2, core.llvm.info())))
+    print((select(2, gi.compile("", { compiler = "llvm" }))))
+    gi.options.compiler = "llvm"
+    print(select(2, pcall(gi.farm, gi.problem "kernels/heat")))
+  ]])
+  local pipe <close> = assert(io.popen(("GILUA_LLVM=/nowhere %s %s 2>&1"):format(
+    core.system.program(), script)))
+  local said = pipe:read "a"
+  local _, n = said:gsub("GILUA_LLVM is '/nowhere', where there is no libLLVM of version 19", "")
+  tap.is(n, 3, "in each of three places: " .. said)
+end)
+
+if not info or not info.clang then
+  tap.skip(missing or "there is no clang of LLVM " .. info.version)
+  tap.done()
+  return
+end
+
+local SOURCE = [[
+#ifdef LATE
+#error too late
+#endif
+extern "C" __global__ void k(float *y, const float *x, int n)
+{
+    __shared__ float s[64];
+    int i = blockIdx.x * 64 + threadIdx.x;
+    s[threadIdx.x] = i < n ? x[i] : 0.0f;
+    __syncthreads();
+    float a = s[threadIdx.x] * 2.0f + 1.0f;
+    if (i < n) y[i] = sqrtf(a);
+}
+]]
+
+local PROBLEM = [[{ source = "kernel.cu", kernel = "k", size = 1000, block_size_x = 64,
+  args = { { name = "y", type = "f32", count = "size_x", role = "out" },
+    { name = "x", type = "f32", count = "size_x" },
+    { name = "n", type = "i32", value = "size_x" } },
+  tune_params = { compiler = { "nvrtc", "llvm" }, passes = { "O3", "O0", "sroa,gvn,nonsense" } },
+}]]
+
+tap.case("every kernel of kernels/ has right answers when LLVM compiled it", function()
+  local device <close> = gi.device "emu"
+  for _, name in ipairs(problems.names()) do
+    local problem = gi.problem("kernels/" .. name)
+    local values = problem:values()
+    local source = problem.grammar:guard(false) .. "#line 1\n" .. problem.grammar:apply ""
+    local code, why = gi.compile(source, { compiler = "llvm", target = "compute_90",
+      options = problem:compile_options(values) })
+    tap.ok(code, name .. ": " .. tostring(code and "PTX" or why))
+    local runner = gi.runner.new(problem, device)
+    runner:use(problem:case(assert(problem:prepared(problem.checked_case))))
+    local m = runner:measure({ code = code, values = values }, { budget = 0 })
+    tap.is(m.status, "ok", name .. ": " .. tostring(m.message))
+    tap.has(code, "LLVM NVPTX Back-End", name .. ", by LLVM")
+  end
+end)
+
+tap.case("the compiler is a gene, and its passes are another", function()
+  local problem = gi.problem(scratch.problem(SOURCE, PROBLEM))
+  local farm <close> = gi.farm(problem, { jobs = 1 })
+  local m = farm:evaluate({ "", "compiler=llvm", "compiler=llvm passes=O0",
+    "passes=O0", "compiler=llvm passes=sroa,gvn,nonsense", "compiler=llvm LATE" },
+    { seed = 1 })
+  local status = {}
+  for i, each in ipairs(m) do status[i] = each.status end
+  tap.is(table.concat(status, " ", 1, 5), "ok ok ok ok compile_error")
+  tap.has(m[5].message, "does not run the pass 'nonsense'", "a pass that is none")
+  tap.is(m[4].ticks, m[1].ticks, "passes are nothing to NVRTC")
+  tap.ok(m[3].ticks > m[2].ticks, "without passes it is slower")
+  tap.has(farm:ptx "compiler=llvm", "LLVM NVPTX Back-End", "LLVM made it")
+  tap.ok(not farm:ptx "":find("LLVM", 1, true), "and not the kernel as it is")
+end)
+
+tap.case("what clang does not take has its line, and what the header lacks is named", function()
+  local function said(source, options)
+    options = options or {}
+    options.compiler = "llvm"
+    local code, why, kind = gi.compile(source, options)
+    tap.is(code, nil, source)
+    return ("%s: %s"):format(kind, why)
+  end
+  tap.is(said "\nint x = ;", "compile: line 2: expected expression", "a line")
+  tap.has(said "extern \"C\" __global__ void f(float *x) { *x = expf(*x); }",
+    "use of undeclared identifier 'expf' (gilua's header for LLVM has what docs/llvm.md lists)")
+  tap.has(said "#include <cub/cub.cuh>", "there are no headers of CUDA's: docs/llvm.md")
+  tap.has(said("int x;", { options = { "-dlto" } }), "nothing like NVRTC's option '-dlto'")
+  tap.has(said("int x;", { target = "compute_999" }), "for the target 'compute_999'")
+end)
+
+-- What a clang of the test's own does to a kernel's fate.
+local function fate(script)
+  local folder = tap.folder()
+  local program = folder .. "/clang"
+  scratch.write(program, "#!/bin/sh\n" .. script .. "\n")
+  os.execute("chmod +x " .. program)
+  local problem = scratch.problem(SOURCE, PROBLEM)
+  scratch.write(folder .. "/t.lua", ([[
+    local gi = require "gilua"
+    local farm <close> = gi.farm(gi.problem(%q), { jobs = 1, compile_timeout_s = 1 })
+    local m = farm:evaluate({ "", "compiler=llvm" }, { seed = 1 })
+    print(m[1].status, m[2].status, m[2].message)
+  ]]):format(problem))
+  local pipe <close> = assert(io.popen(("GILUA_CLANG=%s %s %s/t.lua 2>&1"):format(program,
+    core.system.program(), folder)))
+  return pipe:read "a"
+end
+
+tap.case("a clang that crashes, or never ends, is the mutant's fate", function()
+  tap.is(fate "exit 139", "ok\tcrash\tclang ended with status 139\n", "a crash")
+  tap.has(fate "while :; do :; done", "ok\ttimeout\t", "one without an end")
+end)
+
+tap.case("clang opens nothing that it was not told of", function()
+  if core.farm.box().landlock == 0 then return tap.skip "this kernel has no Landlock" end
+  local _, why = gi.compile('#include "/etc/passwd"\n', { compiler = "llvm" })
+  tap.has(why, "cannot open file '/etc/passwd'", "whatever an #include says")
+end)
+
+tap.case("lines of the source are those of the source", function()
+  local code = assert(gi.compile(SOURCE, { compiler = "llvm", target = "compute_90" }))
+  local lines, bar = {}, nil
+  for _, i in ipairs(gi.ptx(code):instructions()) do
+    lines[i.line] = true
+    if i.text:find "^bar.sync" then bar = i.line end
+  end
+  tap.is(bar, 9, "the barrier's")
+  for line in pairs(lines) do tap.ok(line <= 12, "no line of the header: " .. line) end
+end)
+
+tap.case("options mean to clang what they mean to NVRTC", function()
+  local function ptx(...)
+    return assert(gi.compile("extern \"C\" __global__ void f(float *x, float a)"
+      .. "{ *x = *x * a + N; }", { compiler = "llvm", options = { "-DN=3", ... } }))
+  end
+  tap.has(ptx(), "fma.rn.f32", "fused")
+  tap.has(ptx "-fmad=false", "mul.rn.f32", "not fused")
+  tap.has(ptx "-ftz=true", "fma.rn.ftz.f32", "without subnormal numbers")
+  tap.is(ptx "-maxrregcount=32", ptx(), "registers are the assembler's")
+end)
+
+tap.done()
