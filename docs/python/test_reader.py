@@ -123,6 +123,15 @@ class Refusals(unittest.TestCase):
         connection.close()
         self.refuses(ReaderError, "no run has begun there")
 
+    def test_a_later_run_that_got_nowhere_is_not_meant(self):
+        shutil.copy(Path(RUN) / "archive.sqlite", self.path)
+        with sqlite3.connect(self.path) as connection:
+            connection.execute("INSERT INTO run (id, world, seed, device, problem, command, began) "
+                               "SELECT id + 50, world, seed, device, problem, command, began FROM run")
+        connection.close()
+        with Run(self.folder) as run, Run(RUN) as whole:
+            self.assertEqual(run.rows("evaluations"), whole.rows("evaluations"))
+
     def test_views_runs_and_files_that_are_not_there(self):
         shutil.copy(Path(RUN) / "archive.sqlite", self.path)
         with self.assertRaisesRegex(ReaderError, "has no run 7"):

@@ -71,6 +71,18 @@ fails "one that is not there" "has no evaluation 99999" "$GILUA" show whole 9999
 misused "no number" "must be a whole number" "$GILUA" show whole best
 is "a table has a line for each" "$("$GILUA" export whole --jsonl | wc -l)" \
   "$(($("$GILUA" export whole | wc -l) - 1))"
+
+# What is refused, or ends before its first generation, in the same folder: the results that lie there are
+# an earlier run's, and so is what is told.
+cp -r whole kept
+"$GILUA" "${QUICK[@]}" --side 3000 --out kept >/dev/null 2>&1
+is "a run that is refused leaves the results" "$(plain whole)" "$(plain kept)"
+is "the table of an earlier run is what it was" "$("$GILUA" export whole)" "$("$GILUA" export kept)"
+is "and so is what is said of it" "$log" "$("$GILUA" log kept | grep -v ^another)"
+like "which has the other beside it" "^another: --which 2: .*has not come to its end" "$("$GILUA" log kept)"
+like "of which nothing is known" "^nothing evaluated; has not" "$("$GILUA" log kept --which 2)"
+like "it is simulated" "The run itself found 1\." "$("$GILUA" replay kept)"
+
 cat >formula.lua <<'LUA'
 return function(own, baseline)
   return own.status == "ok" and own.max_error < 1e-3 and own.ticks / baseline.ticks or math.huge

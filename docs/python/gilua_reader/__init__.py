@@ -113,7 +113,10 @@ def kind_of(gene: str) -> str:
 
 
 class Run:
-    """A run: its folder, or its archive alone. Of several runs in one folder the last, or `run`."""
+    """A run: its folder, or its archive alone.
+
+    Of several runs in one folder `run`, or the last of which a generation is known.
+    """
 
     def __init__(self, path: PathLike, run: Optional[int] = None) -> None:
         given = Path(path)
@@ -128,7 +131,12 @@ class Run:
             raise ReaderError(f"{self.archive}: no run has begun there")
         if run is not None and run not in runs:
             raise ReaderError(f"{self.archive} has no run {run}: its runs are {runs}")
-        self.id: int = whole[-1] if run is None else run
+        self.id: int = self._told(whole) if run is None else run
+
+    def _told(self, runs: List[int]) -> int:
+        told = self._query("SELECT id FROM run WHERE EXISTS (SELECT 1 FROM evaluation "
+                           "WHERE run = run.id AND birth <> 'unmodified')")
+        return max({row["id"] for row in told} & set(runs), default=runs[-1])
 
     def __enter__(self) -> "Run":
         return self

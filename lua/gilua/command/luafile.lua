@@ -6,7 +6,7 @@ local textfile = require "gilua.base.textfile"
 local M = {}
 
 local function value_of(path)
-  local text = textfile.read(path, "it"):gsub("^#[^\n]*", "") -- as Lua skips it
+  local text = textfile.read(path, "the Lua file"):gsub("^#[^\n]*", "") -- as Lua skips it
   local chunk, why = load(text, "@" .. path, "t")
   if not chunk then fail("%s", why) end
   return chunk()

@@ -28,7 +28,7 @@ local function archive_of(dir, which)
   local archive = gi.archive.open(path, { read_only = true })
   local run
   if which then run = archive:row("SELECT * FROM run WHERE id = ?1", which)
-  else run = archive:last_run() end
+  else run = archive:told_run() end
   if not run then
     fail(which and "%s has no evolution %d (gilua log lists them)" or "%s: no run has begun there",
       path, which)
@@ -84,7 +84,7 @@ local function log(o)
   for i, s in ipairs(archive:rows(STATUSES, run.id)) do
     parts[i] = ("%s %s"):format(progress.grouped(s.n), s.status)
   end
-  answer.say(o, "%s; %s", table.concat(parts, ", "),
+  answer.say(o, "%s; %s", #parts > 0 and table.concat(parts, ", ") or "nothing evaluated",
     run.ended and "ended " .. run.ended .. " UTC" or "has not come to its end")
   say_others(o, archive, run)
 end

@@ -35,7 +35,7 @@ local WORLD = "SELECT description FROM world WHERE id = ?1"
 local function opened(dir)
   local told = runs.read(dir)
   local run = { dir = dir, told = told, kept = runs.kept(told), archive = archive_of(dir) }
-  run.row = run.archive and run.archive:last_run()
+  run.row = run.archive and run.archive:told_run()
   run.scheme = run.row and run.row.scheme and gi.json.decode(run.row.scheme) or {}
   local world = run.row and run.archive:row(WORLD, run.row.world)
   run.world = world and world.description

@@ -215,6 +215,14 @@ function Archive:last_run()
   return self:row "SELECT * FROM run WHERE part_of IS NULL ORDER BY id DESC LIMIT 1"
 end
 
+--- The run that people ask about: the last one of which a generation is known, since a later one
+--- that was ended before that has taken nothing's place; the last where none got so far.
+---@return table? row of `run`
+function Archive:told_run()
+  return self:row("SELECT * FROM run WHERE part_of IS NULL AND EXISTS (SELECT 1 FROM evaluation "
+    .. "WHERE run = run.id AND birth <> 'unmodified') ORDER BY id DESC LIMIT 1") or self:last_run()
+end
+
 --- A run begins, or the last one is begun again, in the world it was in.
 ---@param o { world: integer, seed: integer, device: string, problem: string, command: string,
 ---  resumed?: boolean }

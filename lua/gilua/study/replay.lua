@@ -307,7 +307,7 @@ function M.open(dir, which)
   local archive = archives.open(path, { read_only = true })
   local run
   if which then run = archive:row("SELECT * FROM run WHERE id = ?1", which)
-  else run = archive:last_run() end
+  else run = archive:told_run() end
   if not run then fail("%s: there is no such run", path) end
   local scheme = decoded(run.scheme, "what its scheme was", dir)
   check_scheme(scheme, run, dir)
