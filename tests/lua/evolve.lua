@@ -338,4 +338,17 @@ tap.case("children know the faster of their parents, so that the farm may stop e
   tap.ok(least >= 2 * 0.5 * fake.BEST_FACTOR * 1000 * 0.5, "and are of the right size: " .. least)
 end)
 
+tap.case("what a run took is its own", function()
+  local farm, under_way = fake.farm(), nil
+  evolve.run(scheme { farm = farm, generations = 2 })
+  local run = evolve.run(scheme { farm = farm, generations = 2, on_generation = function(run)
+    under_way = under_way or evolve.spent(run).runs
+  end })
+  tap.is(under_way, 31, "in its first generation, the unmodified kernel and its population")
+  tap.is(evolve.spent(run).runs, run.evaluations, "not what its farm did for another run before")
+  tap.ok(farm:stats().runs > 1.5 * run.evaluations, "which it counts as well")
+  farm:evaluate({ "", "FAST" }, fake.new_case(99, fake.rng(1)))
+  tap.is(evolve.spent(run).runs, run.evaluations, "nor what it does later")
+end)
+
 tap.done()

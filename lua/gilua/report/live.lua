@@ -126,7 +126,7 @@ local function evolution_of(run)
   return {
     records = census.rows(run), population = run.scheme.population, seed = run.seed,
     generations = run.scheme.generations, evaluations = run.evaluations, rejected = run.rejected,
-    duplicates = run.scheme.farm:stats().duplicates, parents = parents,
+    duplicates = evolve.spent(run).duplicates, parents = parents,
   }
 end
 

@@ -110,7 +110,7 @@ end
 ---@param keeps? table what was kept of the problem
 ---@return table
 function M.result(run, total_seconds, keeps)
-  local result, farm = run.result or evolve.so_far(run) or {}, run.scheme.farm:stats()
+  local result, farm = run.result or evolve.so_far(run) or {}, evolve.spent(run)
   local seconds = { total = total_seconds }
   for stage, value in pairs(farm.seconds or {}) do seconds[stage] = value end
   local versions = host.versions()
@@ -254,7 +254,7 @@ function M.observer(folder, options)
   end
 
   local function note_losses(run)
-    local losses = run.scheme.farm:stats().losses or {}
+    local losses = evolve.spent(run).losses or {}
     local sentence = losses_since(told or {}, losses)
     if sentence then note("%s", sentence) end
     told = losses

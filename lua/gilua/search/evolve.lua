@@ -55,6 +55,8 @@ local M = {}
 ---@field tried Individual[] measured in the last generation, and not in its population
 ---@field accepted? table<string, { tried: integer, valid: integer }> of a scheme that varies by
 ---  trial, in this generation
+---@field before table farm:stats() as it was when the run began
+---@field spent? table of a run that has ended: evolve.spent
 ---@field stopped? { kind: string, message: string } "interrupted" or "error"
 ---@field cases table[] specs, by number
 ---@field result? { id?: integer, case: string, unseen: boolean, again?: boolean, baseline: table,
@@ -627,6 +629,30 @@ function M.so_far(run)
 end
 
 --------------------------------------------------------------------------------------------------
+-- What it took
+
+-- Counts less those there were before; what is neither a number nor a table of them stays.
+local function less(now, before)
+  if type(now) == "number" then return now - (before or 0) end
+  if type(now) ~= "table" then return now end
+  local list = {}
+  for name, value in pairs(now) do list[name] = less(value, before and before[name]) end
+  return list
+end
+
+--- What a run's farm did for it, as farm:stats(), without what it had done before (a study's tuning,
+--- another evolution), and of a run that has ended without what it does later. `baseline` is of all.
+---@param run Run
+---@return table
+function M.spent(run)
+  if run.spent then return run.spent end
+  local now = run.scheme.farm:stats()
+  local spent = less(now, run.before)
+  spent.baseline = now.baseline
+  return spent
+end
+
+--------------------------------------------------------------------------------------------------
 -- The run
 
 local function all(run)
@@ -721,7 +747,9 @@ local function new_run(given)
   check_fields(scheme)
   if scheme.check then scheme.farm:set_check(scheme.check) end
   scheme.check = scheme.farm.check_mode
+  local farm = scheme.farm
   local run = {
+    before = farm.stats and less(farm:stats()) or {}, -- a copy
     scheme = scheme, problem = scheme.problem, rng = scheme.rng, seed = scheme.rng:seed(),
     generation = 0, records = {}, evaluations = 0, born = 0, rejected = {}, case_draws = {},
     cases = {}, came = {}, tried = {},
@@ -743,6 +771,7 @@ function M.run(scheme)
   local run = new_run(scheme)
   local ok, why = xpcall(all, failure, run)
   if type(why) == "string" then why = failure(why) end -- no memory: Lua asks no handler then
+  if run.scheme.farm.stats then run.spent = M.spent(run) end
   if ok then
     notify(run, "on_end")
     return run

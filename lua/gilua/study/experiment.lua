@@ -213,7 +213,7 @@ local function keep_first(study, run)
   study.evolution = {
     seed = run.seed, records = gi.census.rows(run), population = run.scheme.population,
     generations = run.scheme.generations, evaluations = run.evaluations, rejected = run.rejected,
-    duplicates = study._farm:stats().duplicates, parents = run.parents and #run.parents,
+    duplicates = gi.evolve.spent(run).duplicates, parents = run.parents and #run.parents,
     popular = count_settings(study, run),
   }
 end
@@ -410,14 +410,18 @@ local function provenance(study)
   study.provenance = rows
 end
 
--- Without what stays in memory: functions, handles, fields that begin with an underscore.
+local function stays(value)
+  return type(value) == "function" or type(value) == "userdata"
+end
+
+-- Without what stays in memory: functions, handles, fields that begin with an underscore. A place
+-- in a list is not left out.
 local function plain(value)
-  if type(value) ~= "table" then
-    return (type(value) == "function" or type(value) == "userdata") and json.null or value
-  end
+  if stays(value) then return json.null end
+  if type(value) ~= "table" then return value end
   local copy = {}
   for k, v in pairs(value) do
-    if type(k) ~= "string" or k:sub(1, 1) ~= "_" then copy[k] = plain(v) end
+    if type(k) ~= "string" or not (k:find "^_" or stays(v)) then copy[k] = plain(v) end
   end
   return copy
 end
