@@ -42,7 +42,7 @@ tap.case("a step that fails leaves what was done before it", function()
   tap.is(kept.validation, nil, "what was not done is not")
   local page = tap.read(dir .. "/report.html")
   tap.has(page, "Tuning", "a page of it too")
-  tap.has(page, "<td class=\"l\">gain</td><td class=\"r\">–</td>", "a figure nobody has yet is a dash")
+  tap.has(page, "<td class=\"l\">gain</td><td class=\"r\">–</td>", "a figure not known is a dash")
 end)
 
 tap.case("a report that cannot be written does not stop the study", function()

@@ -237,7 +237,8 @@ function Farm:case_info()
 end
 
 function Farm:stats()
-  return { evaluations = self.evaluations, runs = self.evaluations, seconds = { run = self.evaluations / 8 },
+  return { evaluations = self.evaluations, runs = self.evaluations,
+    seconds = { run = self.evaluations / 8 },
     duplicates = { genome = 0, source = 0, ptx = 0 }, rejected = {} }
 end
 

@@ -83,6 +83,18 @@ tap.case("error against time: zero has its place, what nothing beats is joined",
     "one point without an error is drawn too")
 end)
 
+tap.case("names of errors do not lie on each other, however far they reach", function()
+  for _, most in ipairs { 1e-6, 1e-3, 1, 1e19, 1e300 } do
+    local axis, place = plot.error_axis { { error = 0 }, { error = 2e-7 }, { error = most },
+      { error = math.huge } }
+    local least, last = math.huge, axis[#axis][2]
+    for i = 2, #axis do least = math.min(least, axis[i][2] - axis[i - 1][2]) end
+    tap.ok(least >= last / 9, ("up to %g: %g of %g"):format(most, least, last))
+    tap.is(place(math.huge), last, "the last is for those without end")
+    tap.ok(place(most) < last and place(most) > place(2e-7) and place(2e-7) > place(0), "in order")
+  end
+end)
+
 tap.case("a heat map marks the best and the default; colours may go by the logarithm", function()
   if not plot.available() then return tap.skip "gnuplot is not installed" end
   local cells = { { x = "1", y = "a", value = 1, best = true }, { x = "2", y = "a", value = 1000,

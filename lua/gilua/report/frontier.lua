@@ -119,7 +119,7 @@ function M.section(e, word)
       front.case and ", on " .. escape(front.case) or "",
       front.unseen and ", which evolution never saw" or "", code "gilua apply RUN --pick N")),
     drawn(front, word()),
-    grid(heads, "r" .. ("r"):rep(#front.names) .. "l", rows_of(front)), accepted)
+    grid(heads, "r" .. ("r"):rep(#front.names) .. "l", rows_of(front), "below"), accepted)
 end
 
 return M

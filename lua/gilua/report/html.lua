@@ -260,7 +260,7 @@ local function pareto(e, word)
     figure("Everything seen in the evolution; those that nothing beats in both are joined (Figure "
       .. "8.4).", plot.front(s.points, front, { id = word(), x = s.error or "mean error",
       y = "time, over the unmodified", at = 1, title = "unmodified", height = 400 })),
-    grid({ "error", "time", "speed-up", "generation", "genome" }, "rrrrl", rows))
+    grid({ "error", "time", "speed-up", "generation", "genome" }, "rrrrl", rows, "below"))
 end
 
 local function gene_plot(records, word)
@@ -356,7 +356,8 @@ local function runs(e, word)
   return section(("%d runs"):format(#e.runs), text,
     figure("Speed-up of each run's winner on its own unseen case; the bar is the median.",
       plot.strips(groups, { id = word(), y = "speed-up" })),
-    grid({ "seed", "speed-up", "95 % interval", "random search", "genome" }, "rrrrl", rows))
+    grid({ "seed", "speed-up", "95 % interval", "random search", "genome" }, "rrrrl", rows,
+      "below"))
 end
 
 -- What every step offered, and which of that is the best that is right.
@@ -374,7 +375,8 @@ local function offers(e)
       .. "the fixed case, which tuning and clean-up use too, the second that on "
       .. (e.choice and escape(e.choice) .. ", a case that none of them has seen."
         or "a new case.")),
-    grid({ "found by", "speed-up", "compared", "95 % interval", "", "genome" }, "lrrrll", rows))
+    grid({ "found by", "speed-up", "compared", "95 % interval", "", "genome" }, "lrrrll", rows,
+      "below"))
 end
 
 local function cleanup_rows(steps)

@@ -117,7 +117,7 @@ function M.section(e)
       .. "other, green ones are right together only%s."):format(share(found.all.effect),
       found.left_out > 0 and ("; %d more genes are not shown"):format(found.left_out) or "")),
     markup.figure("Pairwise interactions, as shares of the time.", M.matrix(found)),
-    grid({ "", "alone", "the others without it", "gene" }, "rrrl", rows))
+    grid({ "", "alone", "the others without it", "gene" }, "rrrl", rows, "below"))
 end
 
 return M

@@ -102,7 +102,8 @@ end
 ---@param heads string[]
 ---@param align string "l" or "r" for each column
 ---@param rows table[] lists of cells; class: of the row
----@param class? string of the table
+---@param class? string of the table; "below": on a narrow screen the last cell, a genome, goes
+---  below the others of its row
 ---@return string
 function M.grid(heads, align, rows, class)
   local lines = { ('<div class="wide"><table%s>\n<thead><tr>'):format(
@@ -211,7 +212,12 @@ circle { stroke: none; } circle:hover { stroke: var(--text); stroke-width: 1.5; 
 [data-state=late] .state, [data-state=dead] .state, .state.stopped { border-left-color: #d55e00; }
 @media (max-width: 40rem) { th, th.r { white-space: normal; } table { font-size: 0.75rem; }
   th, td { padding-right: 0.3rem; } td code { overflow-wrap: anywhere; }
-  .line, .line thead, .line tbody { display: block; }
+  .line, .line thead, .line tbody, .below, .below thead, .below tbody { display: block; }
+  .below tr { display: grid; grid-template-columns: repeat(auto-fill, minmax(3.4rem, 1fr));
+    border-bottom: 1px solid var(--line); }
+  .below td { border: 0; } .below th.l:first-child, .below td.l:first-child { grid-column: span 2; }
+  .below td:last-child { grid-column: 1 / -1; } .below th:last-child { display: none; }
+  .wide:has(.below) { max-height: none; }
   .line tr { display: grid; grid-template-columns: 4.8rem 4rem 1fr 4rem; column-gap: 0.4rem;
     border-bottom: 1px solid var(--line); }
   .line td { border: 0; } .line td:empty, .line th:nth-child(n+5) { display: none; }

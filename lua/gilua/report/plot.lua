@@ -245,8 +245,8 @@ local function log_range(axis, rows, column)
   return ("set %srange [%s:%s]"):format(axis, number(least / 1.2), number(most * 1.2))
 end
 
---- Errors from 0 to anything on one axis: zero at 0, from 1 on the powers of ten above the least,
---- and after them a place for those without end.
+--- Errors from 0 to anything on one axis: zero at 0, then the powers of ten above the least, and
+--- after them a place for those without end. Names have equal room, how far errors may reach.
 ---@param points table[] with `error`
 ---@return table[] tics
 ---@return fun(error: number): number place
@@ -263,13 +263,13 @@ function M.error_axis(points)
   local last, axis = math.ceil(math.log(most or 1, 10)), { { "0", 0 } }
   local every = math.max(1, math.ceil((last - first) / 6))
   for power = first, last, every do
-    axis[#axis + 1] = { ("%g"):format(10.0 ^ power), power - first + 1 }
+    axis[#axis + 1] = { ("%g"):format(10.0 ^ power), power - first + every }
   end
-  local beyond = last - first + 2
+  local beyond = last - first + 2 * every
   if endless then axis[#axis + 1] = { "∞", beyond } end
   return axis, function(x)
     if x == math.huge then return beyond end
-    return x > 0 and math.log(x, 10) - first + 1 or 0
+    return x > 0 and math.log(x, 10) - first + every or 0
   end
 end
 

@@ -640,8 +640,9 @@ local function less(now, before)
   return list
 end
 
---- What a run's farm did for it, as farm:stats(), without what it had done before (a study's tuning,
---- another evolution), and of a run that has ended without what it does later. `baseline` is of all.
+--- What a run's farm did for it, as farm:stats(), without what it had done before (a study's
+--- tuning, another evolution), and of a run that has ended without what it does later. `baseline`
+--- is of all.
 ---@param run Run
 ---@return table
 function M.spent(run)
