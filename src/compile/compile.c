@@ -185,6 +185,36 @@ static void get_code(const Library *l, Program *p, bool ptx, gi_buf *out) {
     if (ptx) drop_nul(out);
 }
 
+/* Where a source is whose name says no folder: NVRTC looks for `#include "x.h"` beside it first,
+** and were that the current folder, it would take what lies there in place of what the options
+** name. */
+#define NOWHERE "/dev/null/"
+
+static int create_program(const Library *l, const char *text, const char *name, Program **p) {
+    gi_buf path = {0};
+    gi_buf_addf(&path, "%s%s", strchr(name, '/') ? "" : NOWHERE, name);
+    int result = l->create(p, text, path.data, 0, NULL, NULL);
+    gi_buf_free(&path);
+    return result;
+}
+
+/* What NVRTC says, with sources by their names. */
+static void get_log(const Library *l, Program *p, gi_buf *log) {
+    gi_buf said = {0}, named = {0};
+    get_text(l->log_size, l->log, p, &said);
+    drop_nul(&said);
+    gi_buf_adds(&said, "");
+    const char *at = said.data, *place;
+    while ((place = strstr(at, NOWHERE)) != NULL) {
+        gi_buf_add(&named, at, (size_t)(place - at));
+        at = place + strlen(NOWHERE);
+    }
+    gi_buf_adds(&named, at);
+    gi_printable(log, named.data, named.len); /* it quotes lines of the source */
+    gi_buf_free(&said);
+    gi_buf_free(&named);
+}
+
 /* Compiles p, with one more option unless it is NULL; the first time that --no-cache is refused,
 ** again without it. */
 static int compile_program(Compiler *c, Program *p, const CompileOptions *o, const char *more,
@@ -195,11 +225,7 @@ static int compile_program(Compiler *c, Program *p, const CompileOptions *o, con
     int result = reach_compile(&c->nvrtc, p, options.n, (const char *const *)options.v);
     free_options(&options);
     gi_buf_clear(log);
-    gi_buf said = {0};
-    get_text(c->nvrtc.log_size, c->nvrtc.log, p, &said);
-    drop_nul(&said);
-    gi_printable(log, said.data, said.len); /* it quotes lines of the source */
-    gi_buf_free(&said);
+    get_log(&c->nvrtc, p, log);
     bool about_cache = log->len && strstr(log->data, "no-cache");
     if (result == NVRTC_INVALID_OPTION && c->no_cache && about_cache) {
         c->no_cache = false;
@@ -254,7 +280,7 @@ static bool make_headers(void *context, const char *option, gi_buf *said) {
     Program *p = NULL;
     gi_buf log = {0}, place = {0};
     const Library *l = &m->compiler->nvrtc;
-    bool made = l->create(&p, m->text, m->name, 0, NULL, NULL) == NVRTC_OK &&
+    bool made = create_program(l, m->text, m->name, &p) == NVRTC_OK &&
                 compile_program(m->compiler, p, m->options, option, &log) == NVRTC_OK &&
                 l->headers_status(p) == NVRTC_OK;
     const char *text = log.len ? log.data : "", *line, *rest;
@@ -310,7 +336,7 @@ bool compile_behind(Compiler *c, const char *source, size_t len, const char *nam
     Program *p = NULL;
     CompileResult r = {0};
     char *text = gi_strndup(source, len);
-    int result = c->nvrtc.create(&p, text, name, 0, NULL, NULL);
+    int result = create_program(&c->nvrtc, text, name, &p);
     if (result == NVRTC_OK) result = compile_either(c, p, options, headers, &r.log);
     r.ok = result == NVRTC_OK;
     if (r.ok) get_code(&c->nvrtc, p, to_ptx(options), &r.code);

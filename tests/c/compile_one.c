@@ -2,6 +2,8 @@
 #include "compile/compile.h"
 
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "tap.h"
 
@@ -111,6 +113,35 @@ static void test_messages(Compiler *c) {
     compile_result_free(&r);
 }
 
+static void write_file(const char *path, const char *text) {
+    FILE *f = fopen(path, "w");
+    if (f) fputs(text, f), fclose(f);
+}
+
+/* A source has no folder of its own: only those of the options are looked into. */
+static void test_folder(Compiler *c) {
+    const char *const includes[] = {"inside", NULL};
+    CompileOptions o = {.target = "ptx", .includes = includes};
+    CompileResult r = {0};
+    gi_err err = {0};
+    ok(getenv("TMPDIR") && chdir(getenv("TMPDIR")) == 0, "in a folder of the test's");
+    mkdir("inside", 0700);
+    write_file("own.h", "#error the current folder\n");
+    write_file("inside/own.h", "#define SCALE 5.0f\n");
+    gi_buf source = {0};
+    gi_buf_addf(&source, "#include \"own.h\"\n%s", saxpy);
+    ok(compile_one(c, source.data, source.len, "a \"b\\1.cu", &o, &r, &err) && r.ok,
+       "a header is that of a folder named, not the current one's %s", r.log.data);
+    if (r.code.len) has_str(r.code.data, "0f40A00000", "its value, 5, is in the code");
+    compile_result_free(&r);
+
+    ok(compile_one(c, "x", 1, "a \"b\\1.cu", &o, &r, &err) && !r.ok, "of any name");
+    has_str(r.log.data, "a \"b\\1.cu(1): error", "and messages say it");
+    ok(strstr(r.log.data, "/dev/null") == NULL, "and nothing else");
+    compile_result_free(&r);
+    gi_buf_free(&source);
+}
+
 static void test_library(Compiler *c) {
     int major, minor, n = 0;
     gi_err err = {0};
@@ -138,6 +169,7 @@ int main(void) {
     test_code(c);
     test_options(c);
     test_messages(c);
+    test_folder(c);
     compile_close(c);
     return tap_done();
 }
