@@ -30,10 +30,24 @@ local function folder_with(spelled, own)
   end
 end
 
--- Does the compiler find what an #include names?
+-- Likewise where the #include itself says where that folder is: "../inc/x.h".
+local function folder_named(spelled, from)
+  local up, rest = spelled:match "^([./]*%.%./)([^.].*)$"
+  if not up or up:sub(1, 1) == "/" or select(2, up:gsub("%.%.", "")) > MOST_UP then return nil end
+  for _, name in ipairs(NAMES) do
+    local folder = rest:sub(1, #name + 1) == name .. "/"
+      and headers.absolute(from .. "/" .. up .. name)
+    if folder and not SYSTEM[folder] and is_file(headers.absolute(from .. "/" .. spelled)) then
+      return folder
+    end
+  end
+end
+
+-- Does the compiler find what an #include names, below the folders that it may read?
 local function is_found(spelled, from, folders)
   for _, folder in ipairs { from, table.unpack(folders) } do
-    if is_file(headers.absolute(folder .. "/" .. spelled)) then return true end
+    local path = headers.absolute(folder .. "/" .. spelled)
+    if is_file(path) and headers.below(path, folders) then return true end
   end
   return false
 end
@@ -47,7 +61,8 @@ local function first_missing(text, own, folders, standins)
     for _, spelled in ipairs(csource.includes(file.text)) do
       local is_there = is_file(standins .. "/" .. spelled)
         or is_found(spelled, file.folder, folders)
-      local folder = not is_there and folder_with(spelled, own)
+      local folder = not is_there
+        and (folder_named(spelled, file.folder) or folder_with(spelled, own))
       if folder then return folder end
     end
   end

@@ -216,27 +216,29 @@ local function bases_of(t, i)
   return list, t[i] == "{" and i or nil
 end
 
--- The '{' of the struct whose first token is given, its name, alignment and bases.
+-- The '{' of the struct whose first token is given, its name, alignment and bases, and whether it
+-- has an attribute that says who knows what of where its members lie.
 local function struct_head(t, i)
   local name, align, bases, open
+  local is_odd = false
   local k = i
   while t:kind(k) == "name" and k <= i + MOST_NAMES do
     local close = t[k + 1] == "(" and close_of(t, k + 1)
-    if close and not ALIGNMENTS[t[k]] then return nil end -- an attribute that says who knows what
-    if close then align = t:text(k + 2, close - 1)
+    if close and not ALIGNMENTS[t[k]] then is_odd = true
+    elseif close then align = t:text(k + 2, close - 1)
     elseif t[k] ~= "final" then name = t[k] end
     k = (close or k) + 1
   end
   if t[k] == ":" then bases, open = bases_of(t, k + 1) end
-  return t[k] == "{" and k or open, name, align, bases
+  return t[k] == "{" and k or open, name, align, bases, is_odd
 end
 
 -- `struct name { … };`, `struct … { … } name;`
 local function read_struct(self, t, i)
-  local open, name, align, bases = struct_head(t, i + 1)
+  local open, name, align, bases, is_odd = struct_head(t, i + 1)
   local close = open and t[i - 1] ~= "enum" and t:match(open)
   if not close then return end
-  local known = { tokens = t, open = open, align = align, bases = bases,
+  local known = { tokens = t, open = open, align = align, bases = bases, is_odd = is_odd,
     is_union = t[i] == "union" }
   if name then self.structs[name] = self.structs[name] or known end
   if t:kind(close + 1) == "name" and t[close + 2] == ";" then
@@ -565,7 +567,7 @@ end
 ---@return table[]?
 function M:fields(name)
   local struct = self.structs[name]
-  if not struct then return nil end
+  if not struct or struct.is_odd then return nil end
   local t, at, list = struct.tokens, struct.open + 1, {}
   local close = t:match(struct.open)
   while at < close do

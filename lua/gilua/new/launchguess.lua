@@ -433,6 +433,12 @@ function M.threads_text(used)
   return table.concat(list, " * ")
 end
 
+--- Bytes of dynamic shared memory where nothing says them.
+---@return { text: string, note: string }
+function M.shared_guess()
+  return { text = "block_size_x * 8", note = "GUESS: bytes" }
+end
+
 --- Bytes of dynamic shared memory as an expression, and where that is from; nil where there is
 --- none.
 ---@param read Reading
@@ -443,7 +449,7 @@ function M.shared(read, shape)
   local bytes = text and text ~= "" and text ~= "0" and read.host:value(text)
   local is_asked = read.body:find(1, "extern", "__shared__")
   if not bytes then
-    if is_asked then return { text = "block_size_x * 8", note = "GUESS: bytes" } end
+    if is_asked then return M.shared_guess() end
     return nil
   end
   local block = shape.block

@@ -125,6 +125,12 @@ end
 ---@field options string[]
 ---@field host HostCode
 
+-- Does a member lie where no table can have it, as in a packed struct?
+local function is_askew(member)
+  local step = member.pointer and 8 or member.type and member.bytes // member.width or 1
+  return member.at % step ~= 0
+end
+
 -- The struct behind a type's expression, whose name the file's words have.
 local function struct_of(a, expression, name, depth)
   local paths, why = members.paths(a.host, name)
@@ -136,6 +142,7 @@ local function struct_of(a, expression, name, depth)
   local struct = { bytes = found[1].bytes }
   for i, p in ipairs(paths) do
     local member = found[i + 1]
+    if is_askew(member) then return nil, ("%s.%s is not aligned"):format(name, p.path) end
     local is_struct = member.pointer and not member.type and member.bytes > 0
     if is_struct and depth < MOST_DEPTH and member.each == 1 then
       member.to = struct_of(a, pointee(expression, p.path), p.struct, depth + 1)

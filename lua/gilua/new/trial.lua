@@ -214,10 +214,15 @@ end
 -- Dynamic shared memory that reaches as far as the kernel does.
 local function share_more(draft, why)
   local offset, bytes = why:match "shared memory at offset 0x(%x+) %((%d+) bytes%)"
-  local shared = draft.shared
   offset = offset and tonumber(offset, 16)
-  if not offset or not shared then return false end
-  if offset >= MOST_SHARED then return false end
+  if not offset or offset >= MOST_SHARED then return false end
+  if bytes == "0" then -- what a header or a function declares
+    if draft.shared then return false end
+    draft.shared = launchguess.shared_guess()
+    return true
+  end
+  local shared = draft.shared
+  if not shared then return false end
   shared.times = (shared.times or 1) * 2
   while bytes * 2 <= offset do shared.times, bytes = shared.times * 2, bytes * 2 end
   return true

@@ -1,0 +1,38 @@
+#!/bin/bash
+# More files of strangers: what they have in common with many others, and was refused.
+. "$(dirname "$0")/tap.sh"
+cd "$TMP" || exit 1
+if sanitized "strangers' files, which go the way of own.t's"; then finish; fi
+
+new() { # new FILE FOLDER: what gilua says, with the problem.lua that it wrote
+  "$GILUA" new "$1" "$2" --jobs 1 2>&1
+  cat "$2/problem.lua" 2>&1
+}
+
+mkdir -p app/src app/inc
+cat >app/inc/atom.h <<'END'
+struct __attribute__((__packed__)) Atom { float x; int kind; };
+struct __attribute__((__packed__)) Odd { char kind; float x; };
+template <class T> struct Shared {
+    __device__ operator T *() { extern __shared__ float raw[]; return (T *)raw; }
+};
+float host_only(float x) { return x + 1.0f; }
+END
+cat >app/src/atoms.cu <<'END'
+#include "../inc/atom.h"
+__global__ void atoms(const Atom *atom, const Odd *odd, float *out, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    float *s = Shared<float>();
+    s[threadIdx.x] = i < n ? atom[i].x : 0.0f;
+    __syncthreads();
+    if (i < n) out[i] = s[threadIdx.x ^ 1] + (float)atom[i].kind + odd[i].x;
+}
+END
+out=$(cd app/src && new atoms.cu "$TMP/atoms")
+like "a file in the folder one stands in, its headers in one beside" "atoms/ is ready" "$out"
+like "the members of a packed struct" 'name = "atom", type = "struct".*"kind", "i32"' "$(tr '\n' ' ' <<<"$out")"
+like "but for one whose members are not aligned" 'name = "odd", type = "u8", count = "size_x \* 5"' "$out"
+like "shared memory that only a header declares" 'shared = "block_size_x \* 8", -- GUESS: bytes' "$out"
+
+finish
