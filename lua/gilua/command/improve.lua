@@ -1,6 +1,7 @@
 -- improve: gilua tune and evolve. Either leaves a run's folder, which apply and verify take, and
 -- from which evolution may start again.
 
+local crew = require "gilua.farm.crew"
 local ends = require "gilua.base.ends"
 local fail = require "gilua.base.fail"
 local gi = require "gilua"
@@ -116,16 +117,27 @@ end
 --------------------------------------------------------------------------------------------------
 -- evolve
 
+local function require_fit(problem, o, fits, why)
+  if not fits then fail("the winner of %s does not fit %s: %s", o.from, problem.dir, why) end
+end
+
+-- What can be said of a start before anything is run: the genome of --from, that there is something
+-- to tune.
+local function asked_start(problem, o)
+  if o.tune then tunable(problem) end
+  if not o.from then return nil end
+  local genome = runs.read(o.from).genome
+  require_fit(problem, o, problem.grammar:apply(genome))
+  return genome
+end
+
 -- What evolution starts from: a run's winner, or the best settings; "" for the kernel as it is.
 -- And whose that is, and the tuning.
 local function start_of(problem, farm, o, folder)
   if o.from then
-    local run = runs.read(o.from)
-    local fits, why = problem.grammar:apply(run.genome)
-    local _, below = gi.genome.parts(run.genome)
-    if fits and below ~= "" then fits, why = gi.below.open(problem, farm):genes(below) end
-    if not fits then fail("the winner of %s does not fit %s: %s", o.from, problem.dir, why) end
-    return run.genome, o.from
+    local _, below = gi.genome.parts(o.start)
+    if below ~= "" then require_fit(problem, o, gi.below.open(problem, farm):genes(below)) end
+    return o.start, o.from
   elseif o.tune then
     local result = tuned(problem, farm, o, folder, "the settings are tuned, evolution begins")
     answer.say(o, "%s", settings_line(result, farm))
@@ -327,6 +339,8 @@ function M.evolve()
   o.population = o.population or o.scheme == "gevo" and 256 or 60
   local problem = gi.problem(o.problem)
   o.genome = genome_of(problem, o)
+  o.start = asked_start(problem, o)
+  local _ <close> = crew.keep() -- the same workers judge the data and evolve
   local data = judged(problem, o)
   local folder <close> = gi.folder.open(o.out, ("out/%s-%d"):format(problem.name, o.seed))
   local run, watch = evolved(problem, o, folder, data)
