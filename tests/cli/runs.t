@@ -4,8 +4,9 @@
 . "$(dirname "$0")/tap.sh"
 mkdir "$TMP/my kernels"
 cd "$TMP/my kernels" || exit 1
-cp "$TOP/tests/own/shared.cu" "$TOP/tests/own/saxpy.cu" .
-"$GILUA" new shared.cu >new.log
+sed 's/n_out = 100000,/n_out = 2000,/' "$TOP/tests/own/shared.cu" >"$TMP/shared.cu"
+cp "$TMP/shared.cu" "$TOP/tests/own/saxpy.cu" .
+"$GILUA" -e 'require("gilua.study.adequacy").MOST = 10' new shared.cu >new.log
 ok $? "new" "$(cat new.log)"
 
 json() { "$GILUA" "$TMP/json.lua" "$1"; }
@@ -98,7 +99,7 @@ echo mine >shared.cu.orig
 fails "a FILE.orig of one's own is kept" "shared.cu.orig is there already" "$GILUA" apply code --in-place --quiet
 is "as it was" mine "$(cat shared.cu.orig)"
 rm shared.cu.orig
-cmp -s shared.cu "$TOP/tests/own/shared.cu"
+cmp -s shared.cu "$TMP/shared.cu"
 ok $? "and the file is"
 if [ "$(id -u)" = 0 ]; then
   echo "# left out for root: a file that cannot be written"
@@ -114,7 +115,7 @@ fails "a copy that cannot be written" "^gilua: cannot write code/shared.cu: Is a
 rm -r code/shared.cu code/shared.cu.d
 sed -i '1s/^/\n/' shared.cu
 fails "a file changed since" "shared.cu is not what it was in the run" "$GILUA" apply code
-cp "$TOP/tests/own/shared.cu" .
+cp "$TMP/shared.cu" .
 
 # no winner
 winner nothing ""

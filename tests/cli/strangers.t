@@ -4,10 +4,13 @@
 cd "$TMP" || exit 1
 if sanitized "strangers' files, which go the way of own.t's"; then finish; fi
 
+# A few changes of each kernel show as well as all what its data are asked about them.
+new() { "$GILUA" -e "require('gilua.study.adequacy').MOST = 8; ${lua:-}" new "$@"; }
+
 ready() { # ready NAME WHAT LINE…: NAME.cu becomes a problem that runs, which says each line
   local name=$1 what=$2 out line
   shift 2
-  out=$("$GILUA" new "$name.cu" 2>&1)
+  out=$(new "$name.cu" 2>&1)
   like "$what: it runs" "$name/ is ready" "$out"
   for line in "$@"; do
     ok "$(grep -qF -- "$line" "$name/problem.lua"; echo $?)" "$what: $line" "$(cat "$name/problem.lua")"
@@ -185,7 +188,7 @@ ready tables "constants by the compiler, an index by way of a variable" 'lut = {
   'fill = { 0, "99" } }, -- 20000 bytes, line 17; GUESS: used as an index' 'size = 5000'
 
 echo '__global__ void fun(float *x, float (*f)(float)) { x[threadIdx.x] = f(1); }' >fun.cu
-out=$("$GILUA" new fun.cu 2>&1)
+out=$(new fun.cu 2>&1)
 is "a pointer to a function: the reason, and nothing else" \
   "gilua: kernel fun takes a pointer to a function (f), which only a program on the GPU has" "$out"
 
@@ -213,7 +216,7 @@ END
 ready main "a kernel in a file that is included" 'size = 5000, -- from the launch' \
   'block_size_x = 128,' 'an ulp of the inputs' 'made_from = { path = "'"$PWD/kern.cu"
 ready kern "a file that another includes" 'size = 5000, -- from the launch'
-out=$("$GILUA" new kern.cu later --kernel wait_for 2>&1)
+out=$(new kern.cu later --kernel wait_for 2>&1)
 like "a size that is set later" "later/ is ready" "$out"
 
 cat >several.cu <<'END'
@@ -236,11 +239,11 @@ __global__ void good(float *x, unsigned char width, int n)
 }
 END
 ready several "of several kernels the one that runs" 'kernel = "good"' 'name = "width", type = "u8", value = 1'
-out=$("$GILUA" new several.cu again 2>&1)
+out=$(new several.cu again 2>&1)
 like "and why the others do not" "nothing is passed over: kernel nothing writes to none" "$out"
 like "by a fault, too" "outside is passed over: illegal_address" "$out"
 like "which one it is" "good is taken, the longest that runs as guessed; --kernel" "$out"
-out=$("$GILUA" new several.cu none --kernel outside 2>&1)
+out=$(new several.cu none --kernel outside 2>&1)
 like "the one that is asked for, although others run" "as guessed the kernel does not run" "$out"
 
 cat >enum.cu <<'END'
@@ -316,9 +319,11 @@ int main(int argc, char **argv)
     turn<<<(n + 255) / 256, 256>>>(m, n, 1 << 28);
 }
 END
+lua='require("gilua.new.trial").budget = 4e5' # as what is too long ends sooner
 ready argv "a size that the program reads, and a loop that is too long" \
   'size = 512, -- your program' 'count = "n * n", role = "inout", max_error' \
   '-- n; GUESS: n = 1024, which nothing says' '; GUESS: your program'"'"'s is 268435456; smaller here'
+lua=
 cat >three.cu <<'END'
 #define M 48
 __global__ void rows(const float *a, float *out, int n, int columns, unsigned char dim,
@@ -349,7 +354,7 @@ int main()
 END
 ready three "which sizes an array's length is made of" '"a", type = "f32", count = "m * n"' \
   '"b", type = "f32", count = "n * k"' '"c", type = "f32", count = "m * k"' 'size = { 192, 48 }'
-out=$("$GILUA" new three.cu rows --kernel rows 2>&1)
+out=$(new three.cu rows --kernel rows 2>&1)
 like "a block of each row" 'grid_div_x = \{ 1 \}, -- a block takes one' "$(cat rows/problem.lua)"
 
 cat >texture.cu <<'END'
@@ -380,7 +385,7 @@ like "and are read by the reference too" "ok   reference      7 000 answers" "$o
 sed -i 's/channels = 4, filter/chanels = 4, filter/' texture/problem.lua
 like "a slip in a texture" "texture: unknown field 'chanels'; did you mean 'channels'" "$("$GILUA" check texture 2>&1)"
 echo '__global__ void s(cudaSurfaceObject_t o, float *x) { surf1Dwrite(x[0], o, 0); }' >surface.cu
-like "a surface" "kernel s takes a surface \(o\)" "$("$GILUA" new surface.cu 2>&1)"
+like "a surface" "kernel s takes a surface \(o\)" "$(new surface.cu 2>&1)"
 cat >sides.cu <<'END'
 #define THREADS 64
 #define EACH 4
@@ -420,7 +425,7 @@ ready races "a kernel that races is not tuned" 'tune_params = {'
 
 echo '__device__ float other(float); __global__ void one(float *x) { x[threadIdx.x] = other(x[threadIdx.x]); }' >one.cu
 like "a function that is nowhere" "kernel one calls other, which neither its file nor one beside it defines" \
-  "$("$GILUA" new one.cu 2>&1)"
+  "$(new one.cu 2>&1)"
 printf '#include <vector>\n__device__ float third(float);\nnamespace a { __device__ float other(float); }\n' >two.cu
 echo '__device__ float other(float x) { std::vector<float> v; return 1 + third(x); }' >>two.cu
 sed -i 's/std::vector<float> v; //; $a std::vector<float> host() { return { 1 }; }' two.cu
@@ -447,7 +452,7 @@ ready crowd "a class with ninety functions of the host's, in a project with a fo
 printf '#include "keys.h"\n__global__ void k(float *x) { x[threadIdx.x] = 1; }\n' >k.cu
 echo 'not for strangers' >../../keys.h
 like "other folders above it are not looked into" 'left out: #include "keys.h".* cannot open source file' \
-  "$("$GILUA" new k.cu 2>&1)"
+  "$(new k.cu 2>&1)"
 cd "$TMP" || exit 1
 
 cat >lines.cu <<'END'
@@ -491,9 +496,9 @@ __global__ void plain(const float *a, float *out, int n)
 END
 like "of two kernels the one is passed over whose data cannot tell" \
   "hopeless is passed over: on such data a kernel that does nothing would be right" \
-  "$("$GILUA" new hopeless.cu two)"
+  "$(new hopeless.cu two)"
 like "the other is taken" 'kernel = "plain"' "$(cat two/problem.lua)"
 like "one alone is ready, with a word on its data" "Its data want a hand: on such data" \
-  "$("$GILUA" new hopeless.cu alone --kernel hopeless)"
+  "$(new hopeless.cu alone --kernel hopeless)"
 
 finish
