@@ -232,6 +232,25 @@ static inline const uint8_t *uniform_shared(const Machine *m, Warp *w, const Mem
     return m->shared + at;
 }
 
+/* Parameters of the kernel, at addresses that it works out. */
+static bool param_access(Machine *m, Warp *w, const Ins *in, const MemForm *f, uint64_t *at) {
+    unsigned bytes = (unsigned)f->size * f->count;
+    Pattern pattern = lane_pattern(w, at, bytes);
+    if (m->shadow || f->is_store || !pattern_inside(w, at, 0, m->param_bytes, bytes, pattern))
+        return mem_slow(m, w, in, f, at);
+    load_rows(w, f, m->params, at, pattern);
+    return true;
+}
+
+/* Parameters of a device function: each lane's own, at one offset. */
+static void frame_access(const Warp *w, const MemForm *f, uint64_t *at) {
+    const Frame *frame = &w->s.frame[w->frame];
+    uint64_t size = frame->code->param_bytes, offset = (uint64_t)f->offset;
+    for (int i = 0; i < LANES; i++) at[i] = (uint64_t)i * size + offset;
+    if (f->is_store) store_elements(w, f, frame->params, at, false);
+    else load_elements(w, f, frame->params, at, false);
+}
+
 static bool load_store(Machine *m, Warp *w, const Ins *in, const MemForm *f) {
     uint64_t at[LANES] __attribute__((aligned(64)));
     lane_addresses(w, f, at);
@@ -241,6 +260,11 @@ static bool load_store(Machine *m, Warp *w, const Ins *in, const MemForm *f) {
     case PTX_CONST: return global_access(m, w, in, f, at);
     case PTX_SHARED: return shared_access(m, w, in, f, at);
     case PTX_LOCAL: return local_access(m, w, in, f, at);
+    case PTX_PARAM:
+        if (!f->frame_param) return param_access(m, w, in, f, at);
+        if (m->shadow) return mem_slow(m, w, in, f, at);
+        frame_access(w, f, at);
+        return true;
     default: return mem_slow(m, w, in, f, at);
     }
 }

@@ -277,7 +277,7 @@ const Form forms_float[] = {
     SLOW("fma", "rn ftz ?sat f32", "ffff", slow_fma_z, FP32),
     FAST("fma", "rn ?sat f32", "ffff", FMA_F, FP32),
     SLOW("fma", "R ftz ?sat f32", "ffff", slow_fma_z, FP32),
-    SLOW("fma", "R ?sat f32", "ffff", slow_fma_f, FP32),
+    QUICK("fma", "R ?sat f32", "ffff", FMA_SIDE, slow_fma_f, FP32),
     FAST("fma", "rn f64", "dddd", FMA_D, FP64),
     SLOW("fma", "R f64", "dddd", slow_fma_d, FP64),
     HALF_FORM("fma", "rn ?ftz ?sat ?relu", FP16),

@@ -189,6 +189,47 @@ ROW_OP(CVT_D_U32, F64, U32, U32, U32, (double)a[i])
 ROW_OP(CVT_D_S64, F64, S64, S64, S64, (double)a[i])
 ROW_OP(CVT_D_U64, F64, U64, U64, U64, (double)a[i])
 
+/* --- roundings other than to nearest --- */
+
+/* a * b + c, and on which side of it the exact one lies: above 1, below -1, there 0. The sum of
+** doubles is the nearest one, and what it lost is known (Knuth's two-sum). */
+static inline float fma_near(float a, float b, float c, float *side) {
+    const double product = (double)a * (double)b, sum = product + (double)c, back = sum - product;
+    const double lost = (product - (sum - back)) + ((double)c - back);
+    const float near = (float)sum;
+    double rest = sum - (double)near;
+    rest = rest == 0 ? lost : rest;
+    *side = rest > 0 ? 1.0f : rest < 0 ? -1.0f : 0.0f;
+    return near;
+}
+
+/* Rounded down, up or towards 0. */
+static bool row_FMA_SIDE(Machine *m, Warp *w, const Ins *in) {
+    const NumRound how = (NumRound)in->imm;
+    const uint8_t *file = w->file;
+    ROW(F32, a, in->a);
+    ROW(F32, b, in->b);
+    ROW(F32, c, in->c);
+    F32 near[LANES] __attribute__((aligned(64))), side[LANES] __attribute__((aligned(64)));
+    U32 result[LANES] __attribute__((aligned(64)));
+    (void)m;
+    EACH_LANE near[i] = fma_near(a[i], b[i], c[i], &side[i]);
+    EACH_LANE {
+        const uint32_t bits = bits_f(near[i]), sign = bits >> 31;
+        const float to = how == NUM_RM ? -1.0f : how == NUM_RP ? 1.0f : sign ? 1.0f : -1.0f;
+        const uint32_t step = (to < 0) == (sign == 1) ? 1 : UINT32_MAX;
+        result[i] = bits_f(canon(float_of(side[i] == to ? bits + step : bits)));
+    }
+    if (how == NUM_RM) { /* x - x is -0 */
+        EACH_LANE {
+            const uint32_t minus = ((bits_f(a[i]) ^ bits_f(b[i])) | bits_f(c[i])) & 0x80000000;
+            result[i] = near[i] == 0 && side[i] == 0 ? minus : result[i];
+        }
+    }
+    blend(w, result, in->d);
+    return true;
+}
+
 /* --- bytes --- */
 
 /* Byte n of the eight of a and b, or eight times its sign. */

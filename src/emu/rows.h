@@ -18,7 +18,7 @@
     R(TANH)                                                                                        \
     R(CVT_U32_F) R(CVT_S64_F) R(CVT_F_U16) R(CVT_F_S16) R(CVT_F_S64) R(CVT_F_D)                    \
     R(CVT_S32_D) R(CVT_U32_D) R(CVT_S64_D) R(CVT_D_U32) R(CVT_D_S64) R(CVT_D_U64)                  \
-    R(PRMT) R(CARRY) R(SHFL)
+    R(FMA_SIDE) R(PRMT) R(CARRY) R(SHFL)
 
 typedef enum EmuRow {
 #define R(name) ROW_##name,

@@ -37,6 +37,7 @@ static const Row rows[] = {
     {"f32 lg2.approx", "", "lg2.approx.ftz.f32 %f1, %f2;"},
     {"f32 sin.approx", "", "sin.approx.f32 %f1, %f2;"},
     {"f32 add.rz", "", "add.rz.f32 %f1, %f1, %f2;"},
+    {"f32 fma.rm", "", "fma.rm.f32 %f4, %f1, %f2, %f3;"},
     {"f64 fma", "", "fma.rn.f64 %d1, %d1, %d2, %d3;"},
     {"f64 div", "", "div.rn.f64 %d1, %d2, %d3;"},
     {"f64 sqrt", "", "sqrt.rn.f64 %d1, %d2;"},

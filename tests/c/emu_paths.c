@@ -9,6 +9,7 @@
 #include "tap.h"
 
 enum { THREADS = 128, BLOCKS = 2, ALL = THREADS * BLOCKS, ROUNDS = 8, BYTES = 16384, OWN = 64 };
+enum { TABLE = 512 }; /* bytes of a parameter */
 
 typedef struct Data {
     uint8_t memory[BYTES], shared[BLOCKS][THREADS * OWN];
@@ -16,8 +17,8 @@ typedef struct Data {
     uint64_t out[ALL][4];
 } Data;
 
-/* An access to [@], an address of the space that is named: global, shared, local, or none, which is
-** any. It loads to %r9 …, %h9 …, %rd10 … or %d9 …, and stores what is in them. */
+/* An access to [@], an address of the space that is named: global, shared, local, param, or none,
+** which is any. It loads to %r9 …, %h9 …, %rd10 … or %d9 …, and stores what is in them. */
 typedef struct Op {
     const char *text;
     unsigned bytes;
@@ -81,6 +82,12 @@ static const Op ops[] = {
     BOTH("red", ".add.u32 [@], %r10", 4),
     BOTH("red", ".add.f32 [@], %f10", 4),
     BOTH("red", ".max.s32 [@], %r10", 4),
+    {"ld.param.u8 %h9, [@]", 1},
+    {"ld.param.s16 %r9, [@]", 2},
+    {"ld.param.u32 %r9, [@]", 4},
+    {"ld.param.u64 %rd10, [@]", 8},
+    {"ld.param.v2.u32 {%r9, %r10}, [@]", 8},
+    {"ld.param.v4.f32 {%f9, %f10, %f11, %f12}, [@]", 16},
 };
 
 /* --- a program: an access, twice, by some lanes --- */
@@ -93,6 +100,7 @@ static void put_access(gi_buf *b, const Op *op, const char *generic) {
     const char *at = has(op, ".global")   ? "%rd4"
                      : has(op, ".shared") ? "%r21"
                      : has(op, ".local")  ? "%rd6"
+                     : has(op, ".param")  ? "%rd26"
                                           : generic;
     gi_buf_adds(b, "@%p1 ");
     for (const char *s = op->text; *s; s++) {
@@ -105,7 +113,7 @@ static void put_access(gi_buf *b, const Op *op, const char *generic) {
 static char *program(const Op *op, const char *generic) {
     gi_buf b = {0};
     gi_buf_addf(&b, ".version 8.6\n.target sm_90\n.address_size 64\n"
-                    ".visible .entry k(.param .u64 data) {\n"
+                    ".visible .entry k(.param .u64 data, .param .align 16 .b8 table[%d]) {\n"
                     ".shared .align 16 .b8 sh[%d]; .local .align 16 .b8 depot[%d];\n"
                     ".reg .pred %%p<5>; .reg .b16 %%h<20>; .reg .b32 %%r<40>; .reg .f32 %%f<20>;\n"
                     ".reg .b64 %%rd<40>; .reg .f64 %%d<20>;\n"
@@ -114,11 +122,12 @@ static char *program(const Op *op, const char *generic) {
                     "mad.lo.u32 %%r1, %%r3, %d, %%r2; mul.wide.u32 %%rd1, %%r1, 4;\n"
                     "add.u64 %%rd1, %%rd1, %%rd0; ld.global.u32 %%r4, [%%rd1+%zu];\n"
                     "ld.global.u32 %%r5, [%%rd1+%zu]; setp.ne.u32 %%p1, %%r5, 0;\n",
-                THREADS * OWN, OWN, THREADS, offsetof(Data, offset), offsetof(Data, on));
+                TABLE, THREADS * OWN, OWN, THREADS, offsetof(Data, offset), offsetof(Data, on));
     gi_buf_adds(&b, "cvt.s64.s32 %rd3, %r4; add.u64 %rd4, %rd0, %rd3; mov.u32 %r20, sh;\n"
                     "add.u32 %r21, %r20, %r4; mov.u64 %rd5, depot; add.u64 %rd6, %rd5, %rd3;\n"
                     "cvta.local.u64 %rd7, %rd6; cvt.u64.u32 %rd8, %r20;\n"
-                    "cvta.shared.u64 %rd8, %rd8; add.u64 %rd8, %rd8, %rd3;\n");
+                    "cvta.shared.u64 %rd8, %rd8; add.u64 %rd8, %rd8, %rd3;\n"
+                    "mov.b64 %rd26, table; add.u64 %rd26, %rd26, %rd3;\n");
     for (int i = 0; i < OWN / 4; i++)
         gi_buf_addf(&b, "mad.lo.u32 %%r6, %%r1, 2654435761, %d;\n"
                         "mad.lo.u32 %%r7, %%r2, 4, %%r20; st.shared.u32 [%%r7+%d], %%r6;\n"
@@ -203,12 +212,15 @@ static bool run(Way way, const char *text, Data *d, EmuResult *r) {
     gi_err err = {.message = ""};
     if (way == BASE) e->avx2 = false;
     uint64_t at = emu_map(e, d, sizeof *d, false, "data");
+    uint8_t params[16 + TABLE] = {0};
+    memcpy(params, &at, sizeof at);
+    memcpy(params + 16, d->memory, TABLE);
     if (way == PLAIN) emu_unwritten(e, at);
     EmuModule *m = emu_load(e, text, strlen(text), &err);
     EmuLaunch l = {.kernel = "k",
                    .grid = {BLOCKS, 1, 1},
                    .block = {THREADS, 1, 1},
-                   .params = &at,
+                   .params = params,
                    .count_uninitialised = way == PLAIN};
     bool ran = m && emu_launch(m, &l, r, &err);
     if (!ran) printf("# %s\n", err.message);
@@ -234,7 +246,7 @@ static void compare(gi_rng *rng, const Op *op, const char *generic) {
     static Data before, after[WAYS];
     bool own = has(op, ".local") || strcmp(generic, "%rd7") == 0;
     bool own_block = has(op, ".shared") || strcmp(generic, "%rd8") == 0;
-    uint32_t most = own ? OWN : own_block ? THREADS * OWN : BYTES;
+    uint32_t most = own ? OWN : own_block ? THREADS * OWN : has(op, ".param") ? TABLE : BYTES;
     char *text = program(op, generic);
     int faults = 0;
     for (int round = 0; round < ROUNDS; round++) {
@@ -261,7 +273,8 @@ int main(int argc, char **argv) {
     printf("# seed %" PRIu64 "\n", seed);
     gi_rng_seed(&rng, seed);
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
-        bool any = !has(&ops[i], ".global") && !has(&ops[i], ".shared") && !has(&ops[i], ".local");
+        bool any = !has(&ops[i], ".global") && !has(&ops[i], ".shared") &&
+                   !has(&ops[i], ".local") && !has(&ops[i], ".param");
         compare(&rng, &ops[i], any ? "%rd4" : "");
         if (!any) continue;
         compare(&rng, &ops[i], "%rd8");

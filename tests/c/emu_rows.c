@@ -64,6 +64,18 @@ static const Op ops[] = {
     SPECIAL("div.approx", "%f1, %f2"),
     SPECIAL("div.full", "%f1, %f2"),
     {"tanh.approx.f32 %f9, %f1", 'f'},
+    {"fma.rm.f32 %f9, %f1, %f2, %f3", 'f'},
+    {"fma.rp.f32 %f9, %f1, %f2, %f3", 'f'},
+    {"fma.rz.f32 %f9, %f1, %f2, %f3", 'f'},
+    {"fma.rm.sat.f32 %f9, %f1, %f2, %f3", 'f'},
+    {"fma.rm.f32 %f9, %f1, %f2, 0f4B400001", 'f'},
+#define CANCELS(way)                                                                               \
+    {"mul.f32 %f8, %f1, %f2; neg.f32 %f8, %f8; @%p1 fma." way ".f32 %f9, %f1, %f2, %f8", 'f'},     \
+        {"neg.f32 %f8, %f1; @%p1 fma." way ".f32 %f9, %f1, 0f3F800000, %f8", 'f'},                 \
+        {"fma." way ".f32 %f9, %f1, 0f00000000, %f3", 'f'}
+    CANCELS("rm"),
+    CANCELS("rp"),
+    CANCELS("rz"),
     {"cvt.rzi.u32.f32 %r9, %f1", 'r'},
     {"cvt.rzi.ftz.u32.f32 %r9, %f1", 'r'},
     {"cvt.rzi.s64.f32 %rd9, %f1", 'q'},
