@@ -31,6 +31,27 @@ fails "a folder" "cannot read the cache: folder is a folder" "$GILUA" tune saxpy
 [ ! -e folder.lock ] && [ ! -e kept.json.lock ]
 ok $? "no lock is left"
 
+# A tuning that is stopped keeps the best so far, shows it, and goes on.
+sed -i 's/y\[i\] + 0.f;/y[i];/' saxpy/kernel.cu
+sed -i "s/block_size_x = {.*/block_size_x = { $(seq -s ', ' 32 32 1024) },/" saxpy/problem.lua
+for _ in 1 2 3 4 5; do # where it was through before its reader was gone, once more
+  rm -rf stopped
+  "$GILUA" tune saxpy --json --jobs 1 --out stopped 2>stopped.said | head -n 2 >stopped.events
+  status=${PIPESTATUS[0]}
+  [ "$status" = 0 ] || break
+done
+is "a tuning that nobody reads any more is stopped" 141 "$status"
+like "it says how far it came" "^[0-9]+ of 32 settings are measured; best so far: .*Results are in stopped: report.html best.cu " "$(cat stopped.said)"
+is "and so does its result" interrupted "$(json stopped <stopped/result.json)"
+like "and its page" "<strong>Stopped:</strong> interrupted; [0-9]+ of 32 settings are measured" "$(cat stopped/report.html)"
+like "which has what was measured" "<code>block_size_x=32</code></td><td class=\"r\">" "$(cat stopped/report.html)"
+"$GILUA" apply stopped --diff >stopped.diff 2>&1
+[[ $? = 0 || $? = 3 ]]
+ok $? "its best can be applied" "$(cat stopped.diff)"
+"$GILUA" resume stopped >resumed.said 2>&1
+rows() { "$GILUA" -e 'local v = require("gilua").json.decode(io.read "a") print(v.stopped, #v.rows)'; }
+is "and it goes on to its end" "nil	32" "$(rows <stopped/result.json)"
+
 # what Kernel Tuner does with it
 if ! "$PYTHON" -c 'import kernel_tuner' 2>/dev/null; then
   echo "# left out: $PYTHON has no kernel_tuner (pip install kernel_tuner, then PYTHON=…), so that"

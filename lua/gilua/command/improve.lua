@@ -28,6 +28,11 @@ local function tunable(problem)
     .. "problem.lua)", problem.dir)
 end
 
+local function best_of(result)
+  local genome = gi.tuned.genome(result)
+  return genome == "" and "as it is" or genome
+end
+
 local function count(done, total)
   io.stderr:write(("\rsetting %d of %d"):format(done, total), done == total and "\r\27[K" or "")
 end
@@ -36,14 +41,24 @@ end
 local function counting(run, o)
   local told = not o.quiet and gi.host.takes_escapes(2)
   local page = gi.live.page(run.folder)
-  return function(done, total, row)
+  return function(done, total, row, result)
+    run.result = result
     if told then count(done, total) end
     gi.tune.tell(done, total, row)
-    if page:is_due() then
-      page:write(gi.tuned.page(run), { on = true,
-        text = ("%d of %d settings are measured"):format(done, total) })
-    end
+    if not page:is_due() then return end
+    local so_far = gi.tune.so_far(result)
+    page:write(gi.tuned.page(run, so_far), { on = true, text = gi.tuned.counted(so_far) })
   end
+end
+
+-- What stops a tuning (an error, the interrupt key) goes on to the caller; the best so far is kept.
+local function keep_so_far(run, o, why)
+  local result = run.result and gi.tune.so_far(run.result)
+  if not (result and result.best) then return end
+  run.stopped = ends.is_interruption(why) and "interrupted" or tostring(why):match "^[^\n]*"
+  gi.tuned.write(result, run)
+  answer.say(o, "%s; best so far: %s. Results are in %s: %s", gi.tuned.counted(result),
+    best_of(result), run.folder.dir, table.concat(run.folder:listing(), " "))
 end
 
 -- What the times belong to: problem, device, parameters and their values, case.
@@ -63,10 +78,14 @@ local function tuned(problem, farm, o, folder, on)
   local cache <close> = o.cache and gi.tuningcache.open(o.cache, world) or nil
   local run = { problem = problem, farm = farm, seed = o.seed, folder = folder, world = world,
     cache = cache, on = on }
-  local result = gi.tune.run {
+  local ran, result = pcall(gi.tune.run, {
     problem = problem, farm = farm, case = case, parameters = world.parameters,
     sample = o.sample, rng = gi.rng(o.seed), on_result = counting(run, o), cache = cache,
-  }
+  })
+  if not ran then
+    keep_so_far(run, o, result)
+    error(result, 0)
+  end
   if not result.best then
     fail("no setting gives right answers: gilua check %s", problem.dir)
   end
@@ -82,7 +101,7 @@ local function settings_line(result, farm, cache)
   end
   return ("%d settings%s on %s%s. Best: %s."):format(n,
     result.sampled and (" of %d"):format(result.total) or "", farm:description(), from,
-    gi.tuned.genome(result) == "" and "as it is" or gi.tuned.genome(result))
+    best_of(result))
 end
 
 local function tune(o)

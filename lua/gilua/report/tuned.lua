@@ -59,7 +59,8 @@ local function described(result, o, keeps)
     { "from", M.from(result) },
     { "genes", genome.length(M.genome(result)) },
     { "speedup", result.speedup }, { "parameters", json.array(result.parameters) },
-    { "settings", result.total }, { "sampled", result.sampled }, { "cache", source(o.cache) },
+    { "settings", result.total }, { "sampled", result.sampled }, { "stopped", o.stopped },
+    { "cache", source(o.cache) },
     { "rows", json.array(rows) },
     { "kept", keeps }, { "versions", versions },
   }
@@ -78,7 +79,7 @@ function M.write_settings(result, world, folder, name)
   end
 end
 
---- The page of a tuning; of one that is on, its head.
+--- The page of a tuning; of one that has measured nothing yet, its head.
 ---@param o { problem: gilua.problem, farm: table, seed: integer }
 ---@param result? Tuning
 ---@return table
@@ -87,8 +88,9 @@ function M.page(o, result)
   local e = { title = ("Tuning: %s"):format(problem.title or problem.name), seed = o.seed,
     device = live.description(o.farm), emulated = o.farm.device == "emu" }
   if not result then return e end
+  e.tuning = { { title = result.sampled and "Settings" or "Every setting", result = result } }
+  if not result.best then return e end
   local text, best, default = M.genome(result), result.best, result.default or {}
-  e.tuning = { { title = "Every setting", result = result } }
   e.winner = { genome = text, from = M.from(result), genes = explain.genome(problem, text),
     ns = best.ns, ticks = best.ticks, registers = best.registers, default_ns = default.ns,
     default_ticks = default.ticks, speedup = result.speedup, case = result.case,
@@ -96,17 +98,26 @@ function M.page(o, result)
   return e
 end
 
+--- How far a tuning is.
+---@param result Tuning
+---@return string
+function M.counted(result)
+  return ("%d of %d settings are measured"):format(#result.rows, result.asked or #result.rows)
+end
+
 --- Writes what a tuning found.
 ---@param result Tuning with a best row
 ---@param o { problem: gilua.problem, farm: table, seed: integer, folder: ResultFolder,
----  world: TuningWorld, cache?: TuningCache, on?: string } on: what follows, where the run goes on
+---  world: TuningWorld, cache?: TuningCache, on?: string, stopped?: string } on: what follows,
+---  where the run goes on; stopped: why there are not all settings
 ---@return table value of result.json
 function M.write(result, o)
   local value = described(result, o, kept.write(o.problem, o.folder))
   M.write_settings(result, o.world, o.folder, "results")
   report.write_best(o.problem, M.genome(result), o.folder)
   o.folder:write("result.json", json.encode(value) .. "\n")
-  live.page(o.folder):write(M.page(o, result), { on = o.on ~= nil, text = o.on or "" })
+  live.page(o.folder):write(M.page(o, result), { on = o.on ~= nil, stopped = o.stopped,
+    text = o.on or M.counted(result) })
   return value
 end
 

@@ -24,6 +24,7 @@ local M = {}
 ---@field default? table the row of what the parameters are without tuning
 ---@field best? table the fastest right row
 ---@field speedup? number of the best over the default
+---@field asked? integer of one that is on or was stopped: how many were to be measured
 
 local OPTIONAL = { "problem", "farm", "case", "restrict", "sample", "rng", "on_result", "cache" }
 
@@ -179,11 +180,16 @@ local function fastest(rows)
   return stats.least(right, cost)
 end
 
--- The default, the best and what is between them, none of it on a file's word alone.
-local function decide(o, list, result)
-  for _, row in ipairs(result.rows) do
-    if is_default(row, list, o.base) then result.default = row end
-  end
+-- Where nothing is faster than the default, nothing need change.
+local function compare(result, best)
+  local default = result.default
+  local compared = best and default and default.right
+  if compared and cost(default) <= cost(best) then best = default end
+  result.best, result.speedup = best, compared and cost(default) / cost(best) or nil
+end
+
+-- The best, and what is between it and the default, none of it on a file's word alone.
+local function decide(o, result)
   local default = result.default
   if default and default.told then confirm(o, default) end
   local best = fastest(result.rows)
@@ -191,9 +197,24 @@ local function decide(o, list, result)
     confirm(o, best)
     best = fastest(result.rows)
   end
-  local compared = best and default and default.right
-  if compared and cost(default) <= cost(best) then best = default end -- nothing need change
-  result.best, result.speedup = best, compared and cost(default) / cost(best) or nil
+  compare(result, best)
+end
+
+--- What a tuning that is on, or was stopped, has by now: the settings that were measured, and the
+--- best of them. Nil before the first.
+---@param result Tuning as on_result is given it
+---@return Tuning?
+function M.so_far(result)
+  local now, rows = {}, {}
+  for name, value in pairs(result) do now[name] = value end
+  for _, row in ipairs(result.rows) do
+    if row.status and not row.told then rows[#rows + 1] = row end
+  end
+  if #rows == 0 then return nil end
+  now.rows, now.asked, now.sampled = rows, #result.rows, now.sampled or #rows < #result.rows
+  if now.default and (now.default.told or not now.default.status) then now.default = nil end
+  compare(now, fastest(rows))
+  return now
 end
 
 --- Measures every setting. What does not compile, cannot be launched or is wrong stays in the table
@@ -201,7 +222,8 @@ end
 ---@param options table { problem, farm, case, parameters, base?, restrict?, sample?, rng?,
 ---  on_result?, cache? }: parameters are names of the problem's, or { name, values };
 ---  restrict(values) is true for a legal combination; of more than `sample` that many are drawn
----  with rng; base is a genome that all of them follow; cache is asked for settings before they are
+---  with rng; on_result(done, total, row, result) is told of each, and has what there is by now
+---  (so_far); base is a genome that all of them follow; cache is asked for settings before they are
 ---  measured, and told of them after (gi.tuningcache)
 ---@return Tuning
 function M.run(options)
@@ -229,9 +251,15 @@ function M.run(options)
     left, rows = told(o.cache, rows)
     result.sampled = result.sampled or #rows < n
   end
-  measure(o, left, o.on_result)
   result.rows = rows
-  decide(o, list, result)
+  for _, row in ipairs(rows) do
+    if is_default(row, list, o.base) then result.default = row end
+  end
+  measure(o, left, o.on_result and function(done, total, row)
+    result.case = o.farm:case_info().name
+    o.on_result(done, total, row, result)
+  end)
+  decide(o, result)
   result.case = o.farm:case_info().name
   return result
 end
