@@ -83,6 +83,24 @@ tap.case("error against time: zero has its place, what nothing beats is joined",
     "one point without an error is drawn too")
 end)
 
+tap.case("above a cloud there is room for all its names", function()
+  if not plot.available() then return tap.skip "gnuplot is not installed" end
+  for n = 1, 9 do
+    local groups = {}
+    for i = 1, n do
+      groups[i] = { name = ("an illegal address: %d"):format(i), colour = "#112233",
+        points = { { i, 9.99, title = "T" } } }
+    end
+    local svg = assert(plot.cloud(groups, { id = "c", xrange = { 0, 10 }, yrange = { 0, 10 } }))
+    local top, lowest = tonumber(svg:match '<circle cx="[%d.]+" cy="([%d.]+)"'), 0
+    for y in svg:gmatch '<g transform="translate%([%d.]+,([%d.]+)%)"[^>]*>%s*<text>an illegal' do
+      lowest = math.max(lowest, tonumber(y))
+    end
+    tap.ok(lowest > 0 and lowest <= top + 2, ("%d names end at %g, the cloud begins at %g"):format(
+      n, lowest, top))
+  end
+end)
+
 tap.case("names of errors do not lie on each other, however far they reach", function()
   for _, most in ipairs { 1e-6, 1e-3, 1, 1e19, 1e300 } do
     local axis, place = plot.error_axis { { error = 0 }, { error = 2e-7 }, { error = most },

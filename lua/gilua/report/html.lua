@@ -121,7 +121,8 @@ local function tuning_table(t)
     note = p(("The %d fastest of %d settings."):format(MANY, #rows), "note")
     for i = #rows, MANY + 1, -1 do rows[i] = nil end
   end
-  return grid({ "setting", "ticks", "time", "speed-up", "registers" }, "lrrrr", rows) .. note
+  return grid({ "setting", "ticks", "time", "speed-up", "registers" }, "lrrrr", rows, "settings")
+    .. note
 end
 
 -- The least time over all other parameters, for each setting of the first two.
@@ -158,10 +159,11 @@ local function heat_map(t, id)
   local others = #names > 2 and ("; of the settings of %s the best one"):format(
     table.concat(names, ", ", 3)) or ""
   local cells = heat_cells(t)
-  return figure(("Time by %s (across) and %s on %s%s; a star marks the best, a circle the default. "
-    .. "Empty ones did not run or were wrong.%s"):format(names[1], names[2], t.case or "one case",
-    others, equal(cells)), plot.heat(cells, { id = id, x = names[1], y = names[2],
-    title = "time, µs", height = 380, log = true }))
+  local text = ("Time by %s (across) and %s on %s%s; a star marks the best, a circle the default. "
+    .. "Empty ones did not run or were wrong%s.%s"):format(names[1], names[2], t.case or "one case",
+    others, t.sampled and ", or were not measured" or "", equal(cells))
+  return figure(text, plot.heat(cells, { id = id, x = names[1], y = names[2], title = "time, µs",
+    height = 380, log = true }))
 end
 
 local function tuning_plot(t, id)

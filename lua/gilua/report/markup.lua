@@ -103,7 +103,7 @@ end
 ---@param align string "l" or "r" for each column
 ---@param rows table[] lists of cells; class: of the row
 ---@param class? string of the table; "below": on a narrow screen the last cell, a genome, goes
----  below the others of its row
+---  below the others of its row; "settings": these are not broken within a word
 ---@return string
 function M.grid(heads, align, rows, class)
   local lines = { ('<div class="wide"><table%s>\n<thead><tr>'):format(
@@ -212,6 +212,7 @@ circle { stroke: none; } circle:hover { stroke: var(--text); stroke-width: 1.5; 
 [data-state=late] .state, [data-state=dead] .state, .state.stopped { border-left-color: #d55e00; }
 @media (max-width: 40rem) { th, th.r { white-space: normal; } table { font-size: 0.75rem; }
   th, td { padding-right: 0.3rem; } td code { overflow-wrap: anywhere; }
+  .settings td code { overflow-wrap: normal; }
   .line, .line thead, .line tbody, .below, .below thead, .below tbody { display: block; }
   .below tr { display: grid; grid-template-columns: repeat(auto-fill, minmax(3.4rem, 1fr));
     border-bottom: 1px solid var(--line); }

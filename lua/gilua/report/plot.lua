@@ -335,7 +335,16 @@ end
 -- Clouds: many points, each of which says what it is. gnuplot draws the frame, whose place is known
 -- because it is set; the points come on top of it.
 
-local RIGHT, TOP, BOTTOM = 12, 34, 62 -- margins
+local RIGHT, TOP, BOTTOM = 12, 34, 62 -- margins; TOP has one line of names
+local LINE, LETTER, SAMPLE = 18, 9.6, 44 -- of names, which gnuplot puts into columns
+
+-- How high the names of groups are.
+local function names_height(groups, width)
+  local longest = 0
+  for _, group in ipairs(groups) do longest = math.max(longest, #group.name) end
+  local columns = math.max(1, width // (LETTER * longest + SAMPLE))
+  return TOP + LINE * (math.ceil(#groups / columns) - 1)
+end
 
 -- Where a value is, from `at` on over `length`; of a logarithmic axis its logarithm.
 local function scale(range, log, at, length)
@@ -376,7 +385,7 @@ local function frame_of(o)
     "set lmargin at screen " .. screen(o.margin, o.width),
     "set rmargin at screen " .. screen(o.width - RIGHT, o.width),
     "set bmargin at screen " .. screen(BOTTOM, o.height),
-    "set tmargin at screen " .. screen(o.height - TOP, o.height),
+    "set tmargin at screen " .. screen(o.height - o.top, o.height),
     ("set xrange [%s:%s]"):format(number(o.xrange[1]), number(o.xrange[2])),
     ("set yrange [%s:%s]"):format(number(o.yrange[1]), number(o.yrange[2])),
   }, "\n")
@@ -394,8 +403,10 @@ function M.cloud(groups, options)
   local o = settings.fill("gilua.plot.cloud", options, { width = NARROW, height = 340, id = "plot",
     radius = 2.2, margin = 64, edges = {} }, { "x", "y", "log", "logx", "xtics", "ytics",
     "xrange", "yrange" })
+  o.top = names_height(groups, o.width - o.margin - RIGHT)
+  o.height = o.height + o.top - TOP
   local x = scale(o.xrange, o.logx, o.margin, o.width - o.margin - RIGHT)
-  local y = scale(o.yrange, o.log, o.height - BOTTOM, TOP + BOTTOM - o.height)
+  local y = scale(o.yrange, o.log, o.height - BOTTOM, o.top + BOTTOM - o.height)
   local plots, above = {}, { edges(o.edges, x, y) }
   for i, group in ipairs(groups) do
     plots[i] = ("NaN with points pt 7 ps 0.7 lc rgb %s title %s"):format(quoted(group.colour),
