@@ -191,6 +191,8 @@ static void push_patched(lua_State *L, const Patched *p) {
     lua_setfield(L, -2, "gene");
     lua_pushboolean(L, p->unbounded);
     lua_setfield(L, -2, "unbounded");
+    lua_pushboolean(L, p->rewritten);
+    lua_setfield(L, -2, "rewritten");
 }
 
 /* true, or { bare =, clock = } */
@@ -231,7 +233,7 @@ static int check(lua_State *L) {
 }
 
 static int genes(lua_State *L) {
-    static const char *const kinds[] = {"delete", "replace", "insert", "set"};
+    static const char *const kinds[] = {"delete", "replace", "insert", "set", "lines"};
     Grammar *g = check_grammar(L, 1);
     Genome genome = {0};
     gi_err err;
@@ -245,12 +247,15 @@ static int genes(lua_State *L) {
         lua_createtable(L, 0, 5);
         push_buf(L, &text), lua_setfield(L, -2, "text");
         lua_pushstring(L, kinds[gene->kind]), lua_setfield(L, -2, "kind");
-        if (gene->kind != GENE_SET)
+        if (gene->target >= 0)
             push_rule(L, grammar_rule(g, gene->target)), lua_setfield(L, -2, "target");
-        if (gene->source >= 0 && gene->kind != GENE_SET)
+        if (gene->source >= 0)
             push_rule(L, grammar_rule(g, gene->source)), lua_setfield(L, -2, "source");
-        if (gene->kind == GENE_SET && gene->value)
-            lua_pushstring(L, gene->value), lua_setfield(L, -2, "value");
+        if (gene->value) lua_pushstring(L, gene->value), lua_setfield(L, -2, "value");
+        if (gene->kind == GENE_LINES) {
+            lua_pushinteger(L, gene->first), lua_setfield(L, -2, "line");
+            lua_pushinteger(L, gene->last), lua_setfield(L, -2, "last_line");
+        }
         lua_rawseti(L, -2, i + 1);
     }
     genome_free(&genome);
@@ -385,16 +390,17 @@ void bind_grammar(lua_State *L) {
         {"line", line, "g:line(n) -> string", "Source line n as it stands."},
         {"line_count", line_count, "g:line_count() -> integer", "How many lines the source has."},
         {"apply", apply,
-         "g:apply(genome [, bare | {bare, clock}]) -> source, { params, origin, gene, unbounded } "
-         "| nil, message, code",
+         "g:apply(genome [, bare | {bare, clock}]) -> source, { params, origin, gene, unbounded, "
+         "rewritten } | nil, message, code",
          "The mutant's source (bare: without the guards of open loops; clock: with the place of "
          "the span clock, for which g:clock gives the lines); params are the values it sets, "
          "origin and gene tell for each line the source line and gene it came from; unbounded: by "
-         "one of the genes a loop may run for ever."},
+         "one of the genes a loop may run for ever; rewritten: whole lines have another text."},
         {"check", check, "g:check(genome) -> genome | nil, message, code",
          "The genome printed with full names when every gene is legal."},
         {"genes", genes, "g:genes(genome) -> list | nil, message, code",
-         "The genes of a genome, each { text, kind, target, source, value }."},
+         "The genes of a genome, each { text, kind, target, source, value }; kind is delete, "
+         "replace, insert, set, or lines, which has { value = its text, line, last_line }."},
         {"random_gene", random_gene, "g:random_gene(rng [, weights]) -> gene",
          "A uniformly random legal gene; weights multiply the chance of rule types."},
         {"gene_count", gene_count, "g:gene_count() -> integer",

@@ -291,18 +291,45 @@ static void put_hole(Writer *w, const Hole *h, int line) {
     else if (w->g->rule[h->rule].type != RULE_MATH) put_rule(w, h, line);
 }
 
-static void write_all(Writer *w) {
+/* The source up to a byte, with its holes from *hole on. A hole that goes beyond is of the lines
+** behind it: what is of these stays as it is. */
+static void write_to(Writer *w, int *hole, int at, int to, int line) {
     const Grammar *g = w->g;
-    int at = 0, line = 1;
-    for (int i = 0; i < g->n_hole; i++) {
-        const Hole *h = &g->hole[i];
+    for (; *hole < g->n_hole; ++*hole) {
+        const Hole *h = &g->hole[*hole];
+        if (h->start >= to && to < g->tree.len) break;
+        if (h->start < at || h->end > to) continue;
         line = put_source(w, at, h->start, line, -1);
         put_hole(w, h, line);
         line += newlines(g->text, h->start, h->end);
         at = h->end;
     }
-    put_source(w, at, g->tree.len, line, -1);
+    put_source(w, at, to, line, -1);
+}
+
+/* Lines with another text. The next one is marked where it is empty. */
+static void put_lines(Writer *w, const Claim *c) {
+    const Gene *gene = &w->genome->genes[c->gene];
+    const size_t len = strlen(gene->value);
+    puts_gene(w, gene->value, gene->first, c->gene);
+    if (len && gene->value[len - 1] != '\n') puts_gene(w, "\n", gene->first, c->gene);
+    if (len == 0 && c->end < w->g->tree.len) w->line_gene = c->gene;
+}
+
+static void write_all(Writer *w) {
+    const Grammar *g = w->g;
+    Claim *claim = gi_alloc((size_t)w->genome->n * sizeof *claim);
+    const int n = lines_claims(g, w->genome, claim);
+    int at = 0, line = 1, hole = 0;
+    for (int i = 0; i < n; i++) {
+        write_to(w, &hole, at, claim[i].start, line);
+        put_lines(w, &claim[i]);
+        at = claim[i].end;
+        line = w->genome->genes[claim[i].gene].last + 1;
+    }
+    write_to(w, &hole, at, g->tree.len, line);
     if (w->line_origin || w->line_gene >= 0) end_line(w); /* a last line without newline */
+    free(claim);
 }
 
 /* ---- genes ---- */
@@ -310,6 +337,11 @@ static void write_all(Writer *w) {
 static void take_gene(Writer *w, int i) {
     const Gene *gene = &w->genome->genes[i];
     w->next[i] = -1;
+    if (gene->kind == GENE_LINES) {
+        w->out->rewritten = true;
+        w->guarded = false;
+        return;
+    }
     if (gene->kind == GENE_SET) {
         w->set[gene->config] = i;
         return;
@@ -342,7 +374,7 @@ static void take_params(const Writer *w) {
 bool genome_apply_marked(const Grammar *g, const Genome *genome, unsigned marks, Patched *out,
                          gi_err *err) {
     bool guarded = marks & APPLY_GUARDS, clocked = marks & APPLY_CLOCK;
-    if (clocked && !clock_has_place(g, err)) return false;
+    if (clocked && !(clock_has_place(g, err) && lines_leave_clock(g, genome, err))) return false;
     for (int i = 0; i < genome->n; i++)
         if (!gene_check(g, &genome->genes[i], err)) return false;
     *out = (Patched){0};

@@ -14,6 +14,10 @@ void gene_print(const Grammar *g, const Gene *gene, gi_buf *out) {
         if (gene->value) gi_buf_addf(out, "=%s", gene->value);
         return;
     }
+    if (gene->kind == GENE_LINES) {
+        lines_print(g, gene, out);
+        return;
+    }
     gi_buf_adds(out, g->rule[gene->target].name);
     if (gene->kind == GENE_INSERT) gi_buf_adds(out, "+");
     if (gene->source >= 0) gi_buf_adds(out, g->rule[gene->source].name);
@@ -158,6 +162,7 @@ static void pair_reason(const Grammar *g, const Gene *gene, gi_buf *out) {
 /* Why the gene is illegal; *out stays empty when it is legal. */
 static void gene_reason(const Grammar *g, const Gene *gene, gi_buf *out) {
     bool pair = gene->kind == GENE_REPLACE || gene->kind == GENE_INSERT;
+    if (gene->kind == GENE_LINES) return; /* as it was read */
     if (gene->kind == GENE_SET) set_reason(g, gene, out);
     else if (gene->target < 0 || gene->target >= g->n_rule ||
              (pair && (gene->source < 0 || gene->source >= g->n_rule)))
@@ -226,7 +231,7 @@ static bool unknown_rule(const Reader *r, const char *name) {
 static bool read_rule(const Reader *r, int *at, int *rule) {
     const char *close = memchr(r->gene + *at, '>', (size_t)(r->len - *at));
     if (r->gene[*at] != '<' || close == NULL)
-        return refuse(r, "a gene is <A>, <A><B>, <A>+<B>, NAME or NAME=VALUE");
+        return refuse(r, "a gene is <A>, <A><B>, <A>+<B>, NAME, NAME=VALUE or <lines_…>=TEXT");
     int n = (int)(close - r->gene) + 1 - *at;
     char *name = gi_strndup(r->gene + *at, (size_t)n);
     *rule = grammar_find(r->g, name);
@@ -267,9 +272,16 @@ static bool read_rules(const Reader *r, Gene *out) {
     return at == r->len || refuse(r, "there is more after its second rule");
 }
 
+static bool read_form(const Reader *r, Gene *out) {
+    if (r->gene[0] != '<') return read_set(r, out);
+    if (!lines_begins(r->gene, r->len)) return read_rules(r, out);
+    const char *wrong = lines_read(r->g, r->gene, r->len, out);
+    return wrong == NULL || refuse(r, wrong);
+}
+
 static bool read_gene(const Reader *r, Gene *out) {
     gi_buf why = {0};
-    if (!(r->gene[0] == '<' ? read_rules(r, out) : read_set(r, out))) return false;
+    if (!read_form(r, out)) return false;
     gene_reason(r->g, out, &why);
     bool legal = why.len == 0 || refuse(r, why.data);
     gi_buf_free(&why);

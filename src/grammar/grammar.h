@@ -162,13 +162,14 @@ void grammar_outline(const Grammar *g, Outline *out);
 void outline_free(Outline *o);
 
 /* Genes. A gene stands for itself: its legality does not depend on the others. */
-typedef enum GeneKind { GENE_DELETE, GENE_REPLACE, GENE_INSERT, GENE_SET } GeneKind;
+typedef enum GeneKind { GENE_DELETE, GENE_REPLACE, GENE_INSERT, GENE_SET, GENE_LINES } GeneKind;
 
 typedef struct Gene {
     GeneKind kind;
-    int target, source;     /* rules; source -1 for DELETE and SET */
+    int target, source;     /* rules; source -1 for DELETE, both for SET and LINES */
     int config;             /* GENE_SET: index of the configuration entry */
-    char *value;            /* GENE_SET: "128", or NULL for the bare switch */
+    char *value;            /* GENE_SET: "128", or NULL for the bare switch; GENE_LINES: the text */
+    int first, last;        /* GENE_LINES: source lines, from 1 */
 } Gene;
 
 typedef struct Genome {
@@ -180,8 +181,10 @@ typedef struct Genome {
 ** <optconst_A><optconst_K0>; a filled one is emptied by <A>. NAME=undef turns a configuration macro
 ** off. Parses one line of genes separated by blanks. Refuses ("gene") a malformed or illegal gene
 ** with a message that names the gene, its position and the reason. Pragma and launchbounds slots
-** take pool rules as source. Short forms are accepted, full names printed. Genes that begin with
-** <ptx: are passed over: they are for what the source compiles to (ptx/genes.h). */
+** take pool rules as source. <lines_kernel.cu_12-14>=TEXT gives whole lines another text, whatever
+** it is, with %20 for a blank and %0A for a new line; none is drawn. Short forms are accepted, full
+** names printed. Genes that begin with <ptx: are passed over: they are for what the source compiles
+** to (ptx/genes.h). */
 bool genome_parse(const Grammar *g, const char *text, Genome *out, gi_err *err);
 void genome_print(const Grammar *g, const Genome *genome, gi_buf *out);
 void genome_free(Genome *genome);
@@ -191,8 +194,9 @@ void genome_free(Genome *genome);
 bool gene_check(const Grammar *g, const Gene *gene, gi_err *err);
 
 /* Applies genes left to right: a later replacement or deletion of a rule wins over an earlier one,
-** insertions before one rule accumulate in order. Copies are of original text. Each generated line
-** remembers where it came from. */
+** insertions before one rule accumulate in order. Copies are of original text. Where whole lines
+** have another text, other genes of these lines change nothing, and the source has no guards. Each
+** generated line remembers where it came from. */
 typedef struct Patched {
     gi_buf source;          /* the mutant */
     int *origin;            /* origin[i]: source line that line i+1 of the mutant came from; for an
@@ -204,6 +208,7 @@ typedef struct Patched {
     int n_params;
     bool unbounded;         /* a loop may run for ever by one of the genes: protected loops would
                                have refused it */
+    bool rewritten;         /* whole lines have another text, which may declare what it likes */
 } Patched;
 
 bool genome_apply(const Grammar *g, const Genome *genome, Patched *out, gi_err *err);

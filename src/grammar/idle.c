@@ -87,6 +87,7 @@ static bool idle_delete(const Grammar *g, int rule) {
 bool gene_is_idle(const Grammar *g, const Gene *gene) {
     switch (gene->kind) {
     case GENE_SET: return idle_set(g, gene->config);
+    case GENE_LINES: return false;
     case GENE_DELETE: return idle_delete(g, gene->target);
     case GENE_REPLACE: /* or does no more than the deletion */
         return same(g, gene->target, gene->source) ||

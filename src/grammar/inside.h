@@ -185,6 +185,24 @@ void guard_after(RuleType type, const char *text, gi_buf *out);
 /* clock.c: has every open kernel one place for the span clock? */
 bool clock_has_place(const Grammar *g, gi_err *err);
 
+/* lines.c: whole lines with another text. */
+typedef struct Claim {
+    int gene;       /* its number in the genome */
+    int start, end; /* bytes of the source that its text takes the place of */
+} Claim;
+
+bool lines_begins(const char *text, int len); /* is it the text of such a gene? */
+/* Reads it; NULL, or what is wrong. */
+const char *lines_read(const Grammar *g, const char *text, int len, Gene *out);
+void lines_print(const Grammar *g, const Gene *gene, gi_buf *out);
+/* What a genome claims, in the order of the text, into room for as many as it has genes: of two
+** that overlap the later one. */
+int lines_claims(const Grammar *g, const Genome *genome, Claim *out);
+/* Does a genome leave the lines as they are that a kernel records its block at? */
+bool lines_leave_clock(const Grammar *g, const Genome *genome, gi_err *err);
+/* The byte that a line begins with; the end of the text for one behind the last. */
+int line_start(const Grammar *g, int line);
+
 /* idle.c: does the gene leave the code as it is? Once moves are known. */
 bool gene_is_idle(const Grammar *g, const Gene *gene);
 char *code_text(const char *text);

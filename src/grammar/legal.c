@@ -292,6 +292,7 @@ Verdict grammar_copy_verdict(const Grammar *g, int source, int target) {
 }
 
 bool gene_frees_loop(const Grammar *g, const Gene *gene) {
+    if (gene->kind == GENE_LINES) return false; /* no guard finds its loops */
     if (gene->kind == GENE_SET) return g->config[gene->config].in_source;
     bool copies = gene->kind == GENE_REPLACE || gene->kind == GENE_INSERT;
     return (gene->kind != GENE_INSERT && g->info[gene->target].ends_loop) ||

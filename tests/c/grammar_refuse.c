@@ -7,7 +7,8 @@ static const struct { const char *gene, *message; } cases[] = {
     {"<_k.cu_8>", "gene 1, <_k.cu_8>: k.cu has no rule <_k.cu_8>; line 8 reads `    int i = "
                   "threadIdx.x, b = 0, c = 0; /* ; { */`"},
     {"<99>", "gene 1, <99>: k.cu has no rule <99> (it has 35 lines)"},
-    {"<12> <12", "gene 2, <12: a gene is <A>, <A><B>, <A>+<B>, NAME or NAME=VALUE"},
+    {"<12> <12", "gene 2, <12: a gene is <A>, <A><B>, <A>+<B>, NAME, NAME=VALUE or "
+                "<lines_…>=TEXT"},
     {"<12>+", "gene 1, <12>+: there is no rule after the '+'"},
     {"<12><13>x", "gene 1, <12><13>x: there is more after its second rule"},
     {"slow", "gene 1, slow: there is no configuration entry of that name, and rules stand in < >"},

@@ -122,6 +122,92 @@ local function add_hunk(out, list, hunk, before)
   out[#out + 1] = table.concat(body)
 end
 
+--- Where two texts differ, in the order of the lines: `first` to `last` of the old one have become
+--- `text`. Where lines were only added, last is first - 1, and they stand before line `first`.
+---@param old string
+---@param new string
+---@return { first: integer, last: integer, text: string }[]
+function M.pieces(old, new)
+  local list, at, open = {}, 1, nil
+  for _, entry in ipairs(script(lines_of(old), lines_of(new))) do
+    local sign, line = entry[1], entry[2]
+    if sign == " " then
+      open = nil
+    else
+      if not open then
+        open = { first = at, last = at - 1, text = "" }
+        list[#list + 1] = open
+      end
+      if sign == "-" then open.last = at else open.text = open.text .. line end
+    end
+    if sign ~= "+" then at = at + 1 end
+  end
+  return list
+end
+
+-- The hunks of a unified diff: what stands there, what is to stand there, and where.
+local function hunks_of(patch)
+  local found, hunk = {}, nil
+  for line in (patch .. "\n"):gmatch "([^\n]*)\n" do
+    local sign, rest = line:match "^([ +-])(.*)$"
+    local start = line:match "^@@ %-(%d+)[%d,]* %+%d+[%d,]* @@"
+    if start then
+      hunk = { at = tonumber(start), old = {}, new = {} }
+      found[#found + 1] = hunk
+    elseif line:find "^diff " or line:find "^%-%-%- " and not hunk then
+      hunk = nil
+    elseif hunk and sign then
+      if sign ~= "+" then table.insert(hunk.old, rest) end
+      if sign ~= "-" then table.insert(hunk.new, rest) end
+    end
+  end
+  return found
+end
+
+local function stands_at(lines, old, at)
+  for i, line in ipairs(old) do
+    if lines[at + i - 1] ~= line then return false end
+  end
+  return true
+end
+
+-- The line nearest to `wanted`, from `from` on, where the old lines of a hunk stand.
+local function place_of(lines, hunk, wanted, from)
+  for distance = 0, #lines do
+    for _, at in ipairs { wanted - distance, wanted + distance } do
+      if at >= from and at + #hunk.old - 1 <= #lines and stands_at(lines, hunk.old, at) then
+        return at
+      end
+    end
+  end
+end
+
+--- A text with a unified diff of it applied. Where a hunk stands is looked for, as `patch` does it;
+--- all of its lines must be there.
+---@param text string
+---@param patch string
+---@return string? patched
+---@return string? message
+function M.apply(text, patch)
+  local list = hunks_of(patch)
+  if #list == 0 then return nil, "it holds no hunk (a line that begins with @@)" end
+  local lines, ended = {}, text:sub(-1) == "\n"
+  for line in (ended and text or text .. "\n"):gmatch "([^\n]*)\n" do lines[#lines + 1] = line end
+  local out, at, moved = {}, 1, 0
+  for n, hunk in ipairs(list) do
+    local wanted = hunk.at + (#hunk.old == 0 and 1 or 0) + moved
+    local place = place_of(lines, hunk, wanted, at)
+    if not place then
+      return nil, ("the lines of its hunk %d (line %d) are not there"):format(n, hunk.at)
+    end
+    table.move(lines, at, place - 1, #out + 1, out)
+    table.move(hunk.new, 1, #hunk.new, #out + 1, out)
+    at, moved = place + #hunk.old, place - hunk.at
+  end
+  table.move(lines, at, #lines, #out + 1, out)
+  return table.concat(out, "\n") .. (ended and "\n" or "")
+end
+
 --- A unified diff of two texts; "" where they are equal.
 ---@param old string
 ---@param new string

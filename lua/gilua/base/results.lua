@@ -12,7 +12,7 @@ local NAMES = { "^result%.json$", "^best%.cu$", "^best%.patch$", "^best%.ptx$",
   "%.cache%.json$", "^problem%.kept$", "^verify%.json$", "^pick%-%d+%.ptx$" }
 
 -- What stays where it is when another run begins in the folder.
-local LASTING = { "^archive%.sqlite", "^earlier%-%d+$", "^%.lock$" }
+local LASTING = { "^archive%.sqlite", "^proposals$", "^earlier%-%d+$", "^%.lock$" }
 
 local function matches(name, patterns)
   for _, pattern in ipairs(patterns) do

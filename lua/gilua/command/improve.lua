@@ -253,6 +253,13 @@ local function require_gevo(o)
   end
 end
 
+-- What another program proposes are texts of the source.
+local function check_propose(o)
+  if o.propose and (o.scheme == "gevo" or o.genome == "ptx") then
+    ends.with(ends.STATUS.usage, "--propose is for genes of the source and --scheme langdon")
+  end
+end
+
 -- GEVO's part of the scheme; nothing of the other.
 local function gevo_of(o)
   if o.scheme ~= "gevo" then return nil end
@@ -284,6 +291,15 @@ local function with_gevo(scheme, gevo, o)
   return scheme
 end
 
+-- How children come to be, where another program proposes some; nil: as ever.
+local function breed_of(o, folder)
+  if not o.propose then return nil end
+  local breed = table.move(gi.evolve.paper.breed, 1, #gi.evolve.paper.breed, 1, {})
+  breed[#breed + 1] = gi.propose.step { command = o.propose, keep = folder:path "proposals",
+    fresh = o.fresh and not folder.resumed }
+  return breed
+end
+
 -- The checked run of a mutant of PTX takes longer than all else on the virtual GPU, so that only
 -- those who may be parents have one there. On a GPU all have: the farm sees to it.
 local function check_of(o, farm)
@@ -304,7 +320,7 @@ local function evolved(problem, o, folder, data)
     population = o.population, generations = o.generations, rng = gi.rng(o.seed), start = start,
     start_from = start_from,
     init = gi.own.first, genes = gi.own.genes(problem), draw = draw_of(problem, farm, o),
-    hold = watch.hold,
+    hold = watch.hold, breed = breed_of(o, folder),
     new_case = function(number, rng)
       return gi.own.case(problem, rng:int(1 << 31), o.device, number > o.generations + 1)
     end,
@@ -348,6 +364,8 @@ function M.evolve()
       doc = "of gevo, with commas between: time, error, registers … (time)" },
     { name = "error", type = "number", min = 0,
       doc = "of gevo: the share of the largest answer that one may be off by" },
+    { name = "propose", type = "string",
+      doc = "a command that is asked for kernels, once a generation (docs/howto/propose.md)" },
     { name = "weak-data", default = false,
       doc = "also where the data notice too few changes of the kernel" },
   }
@@ -358,6 +376,7 @@ function M.evolve()
   o.population = o.population or o.scheme == "gevo" and 256 or 60
   local problem = gi.problem(o.problem)
   o.genome = genome_of(problem, o)
+  check_propose(o)
   o.start = asked_start(problem, o)
   local _ <close> = crew.keep() -- the same workers judge the data and evolve
   local data = judged(problem, o)

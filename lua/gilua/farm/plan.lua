@@ -158,18 +158,18 @@ function Maker:launch_values(params)
   return all, sorted_text(launch)
 end
 
---- The text of a mutant, the values it sets, and whether its loops need guards; or nil and why
---- there is none.
+--- The text of a mutant, the values it sets, whether its loops need guards, and whether it may
+--- declare what it likes; or nil and why there is none.
 function Maker:source_of(genome)
   if type(genome) == "table" then
     if type(genome.source) ~= "string" then
       error("gilua.farm: a mutant by hand is { source = text, params = {...} }", 0)
     end
-    return genome.source, genome.params or {}
+    return genome.source, genome.params or {}, false, not genome.kin
   end
   local source, detail = self.problem.grammar:apply(genome, self.clock and { clock = true } or nil)
   if not source then return nil, detail end
-  return source, detail.params, detail.unbounded
+  return source, detail.params, detail.unbounded, detail.rewritten
 end
 
 local function name_of(genome, source)
@@ -196,7 +196,7 @@ end
 function Maker:plan(genome)
   local by_hand = type(genome) == "table"
   local edits = by_hand and "" or select(2, genomes.parts(genome))
-  local source, params, unbounded = self:source_of(genome)
+  local source, params, unbounded, alone = self:source_of(genome)
   local plan = setmetatable({ genome = name_of(genome, source), by_hand = by_hand }, Plan)
   if not source then
     plan:fail("compile_error", params)
@@ -211,7 +211,7 @@ function Maker:plan(genome)
   target = target or self.target
   local llvm = compilers.llvm(self.problem, plan.values)
   plan.text = text_of((by_hand and "" or self.prologue) .. source, options, target, llvm)
-  plan.text.alone = by_hand and not genome.kin
+  plan.text.alone = alone
   if edits ~= "" then plan.text = edited_text(plan.text, self:unmodified(), edits) end
   plan.checked = plan.text
   -- Where every loop ends as it did no guard is needed, nor a second compilation; the unmodified

@@ -124,6 +124,7 @@ function M.untested(problem, genome)
   local changed = below.lines(problem, genome)
   for _, gene in ipairs(problem.grammar:genes(genome) or {}) do
     if gene.target then changed[gene.target.line] = true end
+    for line = gene.line or 1, gene.last_line or 0 do changed[line] = true end
   end
   for line in pairs(changed) do
     if never[line] then lines[#lines + 1] = line end

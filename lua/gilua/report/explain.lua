@@ -168,9 +168,23 @@ local function explain_setting(problem, name, value)
   return parameter.doc and text .. ": " .. parameter.doc or text
 end
 
+local SHOWN = 60 -- bytes of a text
+
+local function explain_lines(gene)
+  local where = gene.line == gene.last_line and ("line %d"):format(gene.line)
+    or ("lines %d to %d"):format(gene.line, gene.last_line)
+  local text = gene.value:gsub("%s+", " "):gsub("^ ", ""):gsub(" $", "")
+  if text == "" then return where .. (gene.line == gene.last_line and " goes" or " go") end
+  if #text > SHOWN then text = text:sub(1, SHOWN) .. "…" end
+  return ("%s %s another text: `%s`"):format(where, gene.line == gene.last_line and "has" or "have",
+    text)
+end
+
 -- One gene, as g:genes gives it.
 local function explain(problem, gene)
-  if gene.kind == "set" then
+  if gene.kind == "lines" then
+    return explain_lines(gene)
+  elseif gene.kind == "set" then
     return explain_setting(problem, gene.text:match("^([^=]*)=?(.*)$"))
   elseif gene.kind == "delete" then
     return explain_delete(gene.target, problem.grammar)

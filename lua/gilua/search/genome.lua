@@ -46,6 +46,17 @@ function M.join(genes)
   return table.concat(full, " ")
 end
 
+--- The gene that gives lines of a source another text (whole lines, "" for none).
+---@param first integer from 1
+---@param last integer
+---@param text string
+---@return string gene
+function M.lines(first, last, text)
+  local word = text:gsub("[^!-$&-;=?-~]", function(c) return ("%%%02X"):format(c:byte()) end)
+  local range = first == last and first or ("%d-%d"):format(first, last)
+  return ("<lines_%s>=%s"):format(range, word)
+end
+
 --- A genome without the settings that a later gene of it overrides.
 ---@param text string
 ---@return string
