@@ -112,7 +112,17 @@ static int array_frombytes(lua_State *L) {
     int64_t n = (int64_t)(len / array_type_size(type));
     luaL_argcheck(L, n > 0 && len % array_type_size(type) == 0, 1,
                   "its length is no multiple of the element size");
-    memcpy(new_array(L, type, 1, &n)->data, bytes, len);
+    int64_t shape[ARRAY_MAX_DIMS] = {n}, left = n;
+    int ndim = lua_gettop(L) - 2;
+    luaL_argcheck(L, ndim <= ARRAY_MAX_DIMS, 3, "seven sizes at most");
+    for (int i = 0; i < ndim; i++) {
+        shape[i] = luaL_checkinteger(L, i + 3);
+        luaL_argcheck(L, shape[i] > 0 && left % shape[i] == 0, i + 3,
+                      "not a size of so many bytes");
+        left /= shape[i];
+    }
+    luaL_argcheck(L, ndim == 0 || left == 1, 3, "the sizes are those of fewer bytes");
+    memcpy(new_array(L, type, ndim ? ndim : 1, shape)->data, bytes, len);
     return 1;
 }
 
@@ -396,8 +406,8 @@ void bind_array(lua_State *L) {
          "\"u64\"; a[i] reads and writes from 1 in memory order, #a is the number of elements."},
         {"from", array_from, "gi.array.from(list [, dtype]) -> array",
          "An array (f32 unless said) with the numbers of a list, nested for more dimensions."},
-        {"frombytes", array_frombytes, "gi.array.frombytes(string, dtype) -> array",
-         "An array over a copy of raw bytes."},
+        {"frombytes", array_frombytes, "gi.array.frombytes(string, dtype [, n, …]) -> array",
+         "An array over a copy of raw bytes: of one dimension, or of these sizes."},
         {"compare", compare,
          "gi.array.compare(got, expected [, {width, used, from, as, max_error, rel_error, limit, "
          "penalty, threads}]) -> table",

@@ -41,6 +41,7 @@ static const char usage_text[] =
     "       gilua replay RUN        its search simulated from its archive, as it was or otherwise\n"
     "       gilua merge DIR RUN...  the archives of runs in one\n"
     "       gilua verify RUN        is it right, and faster, on data nobody saw?\n"
+    "       gilua agent --join URL  works for gilua on other machines\n"
     "       gilua run -- PROGRAM    a whole CUDA program on the virtual GPU, every access checked\n"
     "       gilua record -- PROGRAM the same, and keeps what it asked of its GPU\n"
     "       gilua help [COMMAND]    this text, or a command's options (also COMMAND --help)\n"
@@ -57,6 +58,7 @@ static const char usage_text[] =
     "  --seed N      seed of everything random\n"
     "  --out DIR     folder for results\n"
     "  --jobs N      worker processes\n"
+    "  --cluster URL agents on other machines do the work (gilua agent)\n"
     "  --quiet       no progress\n"
     "  --help        this text\n"
     "  --version     print versions\n"
@@ -243,7 +245,7 @@ typedef struct Args {
 } Args;
 
 /* gilua's options that take a value; --quiet takes none. */
-static const char *const valued[] = {"device", "seed", "out", "jobs", NULL};
+static const char *const valued[] = {"device", "seed", "out", "jobs", "cluster", NULL};
 
 /* The value of argv[*i] when it is --name VALUE or --name=VALUE, else NULL; moves *i to its end. */
 static const char *option_value(char **argv, int *i, const char *name) {
@@ -491,7 +493,7 @@ static bool is_command(const char *word) {
     static const char *const words[] = {"doctor",  "new",    "check", "tune",  "evolve", "apply",
                                         "verify",  "resume", "run",   "log",   "show",   "export",
                                         "rescore", "record", "merge", "watch", "replay", "diff",
-                                        "help",    "version", NULL};
+                                        "agent",   "help",  "version", NULL};
     for (const char *const *w = words; *w; w++)
         if (strcmp(*w, word) == 0) return true;
     return false;

@@ -1,5 +1,6 @@
--- cli: command lines of experiments. The host's own options (--device --seed --out --jobs --quiet
--- --help) are understood after the script's name as well as before it; a script declares the rest.
+-- cli: command lines of experiments. The host's own options (--device --seed --out --jobs
+-- --cluster --quiet --help) are understood after the script's name as
+-- well as before it; a script declares the rest.
 --
 --   local options = gi.cli {
 --     doc = "Evolve something.",
@@ -48,6 +49,8 @@ M.standard = {
   { name = "seed", default = 1, doc = "seed of all random choices" },
   { name = "out", type = "string", doc = "folder for the results" },
   { name = "jobs", type = "integer", min = 1, doc = "worker processes (one a core)" },
+  { name = "cluster", type = "string",
+    doc = "agents on other machines do the work: nats://HOST:4222 (gilua agent)" },
   { name = "quiet", default = false, doc = "print nothing but errors" },
   { name = "resume", default = false, of_runs = true,
     doc = "go on with the last run of this command, which did not come to its end" },
@@ -60,7 +63,7 @@ M.standard = {
 }
 
 -- Those that a script may leave unsaid, and that hold for all that it does.
-local OF_ALL = { "compiler", "passes" }
+local OF_ALL = { "compiler", "passes", "cluster" }
 
 local function type_of(option)
   if option.type then return option.type end

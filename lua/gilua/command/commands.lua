@@ -24,7 +24,7 @@ local COMMANDS = {
   apply = winner.apply, verify = winner.verify, log = past.log, show = past.show,
   export = past.export, rescore = past.rescore, merge = require "gilua.command.merge",
   replay = require "gilua.command.replay", diff = require("gilua.command.rundiff").run,
-  watch = require("gilua.command.watch").run,
+  watch = require("gilua.command.watch").run, agent = require "gilua.command.agent",
 }
 
 local function status_of(ok)

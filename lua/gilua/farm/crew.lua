@@ -21,7 +21,7 @@
 -- worker waits for a GPU, or sleeps, does the clock on the wall end it.
 --
 -- A job is a table:
---   kind       what to do first is decided by it: see ORDER
+--   kind       what to do first is decided by it: see jobqueue.lua
 --   role       which workers can serve it: "host" or "device"
 --   message    fun(worker): table, share?   what is sent
 --   done       fun(reply: table, worker)    the answer
@@ -33,9 +33,11 @@
 --              that says how many: it is asked until they are over
 --   once       what it takes of a processor is its own: it is blamed for the first worker that it
 --              loses by that
+--   failed     fun(failure): the worker's own code, or a problem's, has failed; nil: that is raised
 
 local fail = require "gilua.base.fail"
 local core = require "gilua.core"
+local jobqueue = require "gilua.farm.jobqueue"
 local wire = require "gilua.base.wire"
 
 local M = {
@@ -50,11 +52,6 @@ local M = {
 local Crew = {}
 Crew.__index = Crew
 
--- What is nearest to a result goes first: memory stays small and results come early.
-local ORDER = { probe = 1, case = 1, pair = 2, answers = 2, floor = 2, run = 3, check = 4,
-                compile = 5 }
-local KINDS = 5
-
 local STATUS = { died = "crash", memory = "out_of_memory", starved = "out_of_memory",
                  timeout = "timeout" }
 local MOST_IN_VAIN = 50 -- losses for each worker that are nobody's, with no answer between
@@ -64,31 +61,6 @@ local REST_S, MOST_REST_S = 0.01, 0.25 -- of a worker whose predecessors came to
 local LOOK_S = 0.1 -- at one who is past its limit by the clock on the wall
 local SLEEP_FACTOR = 10 -- by the clock on the wall a job may take so many times its limit
 local RENEW_SHARE = 0.5 -- of the memory allowed: an idle worker that has grown to more is replaced
-
-local function queue()
-  return { first = 1, last = 0 }
-end
-
-local function put(q, job)
-  q.last = q.last + 1
-  q[q.last] = job
-end
-
-local function put_first(q, job)
-  q.first = q.first - 1
-  q[q.first] = job
-end
-
-local function length(q)
-  return q.last - q.first + 1
-end
-
-local function take(q)
-  local job = q[q.first]
-  q[q.first] = nil
-  q.first = q.first + 1
-  return job
-end
 
 -- --- starting and ending ------------------------------------------------------------------------
 
@@ -191,23 +163,19 @@ end
 -- --- what waits ---------------------------------------------------------------------------------
 
 function Crew:forget_jobs()
-  self.queues, self.waiting = {}, 0
-  for kind = 1, KINDS do self.queues[kind] = { host = queue(), device = queue() } end
-  self.suspects = { host = queue(), device = queue() } -- each for a new worker
-  self.starved = queue() -- each for a new worker, when there is nothing else to do
+  self.queue = jobqueue.new()
+  self.suspects = { host = jobqueue.line(), device = jobqueue.line() } -- each for a new worker
+  self.starved = jobqueue.line() -- each for a new worker, when there is nothing else to do
+end
+
+--- How many jobs wait for a worker.
+function Crew:waiting()
+  return self.queue.n + self.suspects.host.n + self.suspects.device.n + self.starved.n
 end
 
 function Crew:post(job, first)
-  local q = self.queues[ORDER[job.kind]][job.role]
-  if job.starved then q = self.starved elseif job.suspect then q = self.suspects[job.role] end
-  if first then put_first(q, job) else put(q, job) end
-  self.waiting = self.waiting + 1
-end
-
-function Crew:take_from(q)
-  if length(q) == 0 then return nil end
-  self.waiting = self.waiting - 1
-  return take(q)
+  local q = job.starved and self.starved or job.suspect and self.suspects[job.role] or self.queue
+  q:put(job, first)
 end
 
 local function serves(worker, role)
@@ -220,15 +188,10 @@ end
 --- The next job a worker can serve, or nil; a suspect comes first, where the worker is idle.
 function Crew:next_for(worker)
   for _, role in ipairs(#worker.jobs == 0 and worker.roles or {}) do
-    local job = self:take_from(self.suspects[role])
+    local job = self.suspects[role]:take()
     if job then return job end
   end
-  for kind = 1, KINDS do
-    for _, role in ipairs(worker.roles) do
-      local job = self:take_from(self.queues[kind][role])
-      if job then return job end
-    end
-  end
+  return self.queue:take(worker.roles)
 end
 
 -- --- giving out work ----------------------------------------------------------------------------
@@ -278,16 +241,16 @@ function Crew:assign()
       if job then self:send(worker, job) end
     end
   end
-  if self.waiting > 0 and self.waiting == length(self.starved) and not self:busy() then
+  if self.starved.n > 0 and self:waiting() == self.starved.n and not self:busy() then
     self:assign_starved()
   end
 end
 
 function Crew:assign_starved()
-  local role = self.starved[self.starved.first].role
+  local role = self.starved:head().role
   for _, worker in ipairs(self.workers) do
     if worker.runs and serves(worker, role) then
-      self:send(worker, self:take_from(self.starved))
+      self:send(worker, self.starved:take())
       return
     end
   end
@@ -402,7 +365,7 @@ end
 -- --- answers and time ---------------------------------------------------------------------------
 
 --- A failure in a worker's own code or in a problem's: not a mutant's fate.
-local function raise(failure)
+function M.raise(failure)
   if failure.sentence then fail("%s", failure.sentence) end
   error("in a worker: " .. failure.trace, 0)
 end
@@ -418,13 +381,19 @@ function Crew:renew_grown(worker)
   end
 end
 
+--- The worker has answered, and is as good as any, but for the case.
+function Crew:failed(worker, failure)
+  local job = table.remove(worker.jobs, 1)
+  worker.case_key = nil
+  if not job.failed then M.raise(failure) end
+  worker.served = worker.served + 1
+  self:start_clock(worker)
+  job.failed(failure)
+end
+
 function Crew:answered(worker, bytes, share)
   local reply = wire.decode(bytes)
-  if reply.failure then
-    table.remove(worker.jobs, 1) -- it has answered, and is as good as any, but for the case
-    worker.case_key = nil
-    raise(reply.failure)
-  end
+  if reply.failure then return self:failed(worker, reply.failure) end
   if reply.doubt and not worker.jobs[1].suspect then
     self:lost(worker, "doubt", reply.doubt)
     return
@@ -440,7 +409,9 @@ function Crew:answered(worker, bytes, share)
   job.done(reply, worker, share)
 end
 
-local function limit_of(job)
+--- Seconds that a job may take, as of now.
+---@return number
+function M.limit_of(job)
   return type(job.limit_s) == "function" and job.limit_s() or job.limit_s
 end
 
@@ -448,7 +419,7 @@ end
 ---@return string? reason
 ---@return boolean? sure it would have it with every worker
 function Crew:overdue(worker, now)
-  local limit_s = limit_of(worker.jobs[1])
+  local limit_s = M.limit_of(worker.jobs[1])
   if self:asleep(worker, now) then return "it waited for something that does not come" end
   local past_s = now - worker.since_s
   if past_s <= limit_s then return nil end
@@ -475,28 +446,37 @@ function Crew:patience()
   local now, least = core.system.seconds(), 1
   for _, worker in ipairs(self.workers) do
     local job = worker.jobs[1]
-    local look_s = job and math.max(worker.since_s + limit_of(job), now + LOOK_S)
+    local look_s = job and math.max(worker.since_s + M.limit_of(job), now + LOOK_S)
     local wake_s = not worker.runs and worker.rests_until or look_s
     if wake_s then least = math.min(least, wake_s - now) end
   end
   return math.max(least, 0.01)
 end
 
+--- Gives out what waits, and waits for one event.
+---@param most_s? number how long, at most
+---@return boolean came of a worker
+function Crew:step(most_s)
+  self:revive()
+  self:assign()
+  local patience = math.min(self:patience(), most_s or math.huge)
+  local kind, index, bytes, share = self.processes:wait(patience)
+  local worker = self.workers[index]
+  if kind == "message" then
+    self:answered(worker, bytes, share)
+  elseif worker then
+    self:lost(worker, kind, bytes)
+  end
+  self:check_deadlines()
+  return worker ~= nil
+end
+
 --- Serves all that is posted, and what that posts, until nothing is left. `after` is called after
 --- every event.
 ---@param after? fun()
 function Crew:drain(after)
-  while self.waiting > 0 or self:busy() do
-    self:revive()
-    self:assign()
-    local kind, index, bytes, share = self.processes:wait(self:patience())
-    local worker = self.workers[index]
-    if kind == "message" then
-      self:answered(worker, bytes, share)
-    elseif kind ~= "nothing" and kind ~= "interrupted" then
-      self:lost(worker, kind, bytes)
-    end
-    self:check_deadlines()
+  while self:waiting() > 0 or self:busy() do
+    self:step()
     if after then after() end
   end
 end

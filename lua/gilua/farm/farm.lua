@@ -8,12 +8,12 @@
 -- here is what a script sees: populations in, lists out, in order, and counted.
 -- Results do not depend on how many workers there are or on which of them was faster.
 
-local attempt = require "gilua.base.attempt"
-local printable = require "gilua.base.printable"
 local fail = require "gilua.base.fail"
 local core = require "gilua.core"
+local cluster = require "gilua.farm.cluster"
 local compilers = require "gilua.problem.compilers"
 local crew = require "gilua.farm.crew"
+local devices_of = require "gilua.farm.devices"
 local funnel = require "gilua.farm.funnel"
 local genomes_of = require "gilua.search.genome"
 local settings = require "gilua.base.settings"
@@ -52,18 +52,6 @@ local DEFAULTS = {
 
 -- --- opening ----------------------------------------------------------------------------------
 
---- How many workers there are where nothing else says it: one a core, or as $GILUA_JOBS says.
-local function usual_jobs()
-  local said = os.getenv "GILUA_JOBS"
-  if not said then return core.system.cores() end
-  local n = math.tointeger(tonumber(said))
-  if not n or n < 1 then
-    fail("GILUA_JOBS is '%s': it says how many workers there are, a whole number from 1; "
-      .. "`unset GILUA_JOBS` makes it one a core", said)
-  end
-  return n
-end
-
 local function check_options(o)
   if o.jobs < 1 then fail("--jobs %d: at least one worker is needed", o.jobs) end
   if not CHECKS[o.check] then
@@ -74,72 +62,26 @@ local function check_options(o)
   end
 end
 
---- What GPUs a worker in such a box sees.
-local function gpus(device, limits, box)
-  local asked = crew.open({ { roles = { "host" }, depth = 1 } }, limits.memory_bytes, box)
-  local found
-  asked:post {
-    kind = "probe", role = "host", limit_s = 60,
-    message = function() return { op = "probe", device = device } end,
-    done = function(reply) found = reply.devices end,
-    blame = function(_, why)
-      fail("device '%s' cannot be opened: %s", device, why)
-    end,
-  }
-  undo(function() asked:close() end, asked.drain, asked)
-  asked:close()
-  found.box = box
-  return found
-end
-
---- What the devices are. GPUs are asked for by a worker: the driver never enters this process. A
---- driver that does not start in a box, where it does without, is worth more than the box.
-local function probe(device, limits)
-  if not device:match("^cuda") then
-    local d, why = require("gilua").device(device)
-    if not d then fail("%s", why) end
-    return { { device = device, name = d:info().name, target = d:target() }, box = "emu" }
-  end
-  local ok, boxed = attempt(gpus, device, limits, "gpu")
-  if ok then return boxed end
-  local works, found = attempt(gpus, device, limits, "none")
-  if not works then error(boxed, 0) end
-  io.stderr:write(printable.text(("gilua: the workers are not boxed, because '%s' cannot be opened "
-    .. "in a box: %s (docs/security.md)\n"):format(device, tostring(boxed))))
-  return found
-end
-
-local function refuse_mixed(devices)
-  for _, d in ipairs(devices) do
-    if d.name ~= devices[1].name then
-      fail("the GPUs differ (%s is a %s, %s a %s), so their times cannot be "
-        .. "compared: name one with --device %s, or ask for all with gi.farm's mixed = true",
-        devices[1].device, devices[1].name, d.device, d.name, devices[1].device)
-    end
-  end
-end
-
---- One entry a worker. On emu each does everything; on cuda each GPU has a worker of its own.
-local function staff(devices, jobs)
-  local list = {}
-  local virtual = devices[1].device == "emu"
-  for i = 1, jobs do
-    list[i] = { roles = virtual and { "device", "host" } or { "host" }, device = "emu", depth = 1 }
-  end
-  for _, d in ipairs(virtual and {} or devices) do
-    list[#list + 1] = { roles = { "device" }, device = d.device, depth = 2 }
-  end
-  return list
+--- Who does the work: processes of this machine, or agents on others; and on what.
+local function workers_for(problem, device, options)
+  if options.cluster then return cluster.open(problem, device, options) end
+  local devices = devices_of.probe(device, options.memory_bytes)
+  if not options.mixed then devices_of.refuse_mixed(devices) end
+  return crew.open(devices_of.staff(devices, options.jobs), options.memory_bytes, devices.box,
+    compilers.may_be_llvm(problem)), devices
 end
 
 ---@param problem gilua.problem
----@param options? table { jobs, device, check, clock, ... }: see DEFAULTS; compiled: what farms of
----  the same kernel have in common that differ in their data alone (gilua.compiled)
+---@param options? table { jobs, device, check, clock, ... }: see DEFAULTS; cluster: the NATS server
+---  through which agents do the work (gilua agent); compiled: what farms of the same kernel have in
+---  common that differ in their data alone (gilua.compiled)
 ---@return gilua.farm
 local function open(problem, options)
-  options = settings.fill("gilua.farm", options, DEFAULTS, { "jobs", "device", "compiled" })
+  options = settings.fill("gilua.farm", options, DEFAULTS,
+    { "jobs", "device", "compiled", "cluster" })
   local gi = require "gilua"
-  options.jobs = options.jobs or gi.options.jobs or usual_jobs()
+  options.jobs = options.jobs or gi.options.jobs or devices_of.usual_jobs()
+  options.cluster = options.cluster or gi.options.cluster
   check_options(options)
   compilers.check(problem)
   local compiler, message = core.compile.info()
@@ -149,10 +91,7 @@ local function open(problem, options)
     fail("%s is of a recording, which is replayed on the virtual GPU: leave out --device %s",
       problem.dir, device)
   end
-  local devices = probe(device, options)
-  if not options.mixed then refuse_mixed(devices) end
-  local workers = crew.open(staff(devices, options.jobs), options.memory_bytes, devices.box,
-    compilers.may_be_llvm(problem))
+  local workers, devices = workers_for(problem, device, options)
   return setmetatable({
     problem = problem, device = device, devices = devices, jobs = options.jobs,
     options = options, check_mode = options.check, crew = workers,

@@ -285,7 +285,7 @@ end
 --- How many of what is left go into one compilation: many at first, because that is cheaper, few at
 --- the end, so that all workers finish together. A unit's code does not depend on its company.
 function Funnel:batch_size(left)
-  local fair = left // (2 * self.options.jobs)
+  local fair = left // (2 * (self.crew.hosts or self.options.jobs))
   return math.min(left, math.max(2, math.min(fair, self.options.batch)))
 end
 

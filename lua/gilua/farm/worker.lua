@@ -169,17 +169,41 @@ function operations.compile_one(m)
   return { results = results, doubt = core.compile.trouble() }
 end
 
+--- A case as bytes, and its arrays. `digest`: 128 bits of all of it, the same on every machine that
+--- builds the same case.
+local function encoded(case)
+  local arrays = {}
+  local bytes = wire.encode(case, arrays)
+  local function digest()
+    local parts = { core.system.hash128(bytes) }
+    for i, array in ipairs(arrays) do
+      local shape = table.concat({ array:shape() }, "x")
+      parts[i + 1] = ("%x %s %s"):format(array:hash(), array:dtype(), shape)
+    end
+    return core.system.hash128(table.concat(parts, " "))
+  end
+  return bytes, arrays, digest
+end
+
+--- Can a problem be worked at here? Its small case says whether it is the same as elsewhere.
+function operations.ready(m)
+  local problem = problem_at(m.problem)
+  if not problem.checked_case then return {} end
+  local _, _, digest = encoded(must(problem:case(problem.checked_case)))
+  return { digest = digest() }
+end
+
 --- Builds a case. Its arrays go into shared memory, from where every worker has them.
 function operations.case(m)
   local start = core.system.seconds()
   local case = must(problem_at(m.problem):case(m.case))
-  local arrays = {}
-  local bytes = wire.encode(case, arrays)
+  local bytes, arrays, digest = encoded(case)
   local share = #arrays > 0 and must(core.array.share(arrays)) or nil
   local info = { name = case.name, answers = case.answers, voxels = case.voxels,
                  size = case.size, group = case.group,
                  largest = case.expected and tolerance.largest(case) }
-  return { case = bytes, info = info, seconds = core.system.seconds() - start }, share
+  return { case = bytes, info = info, digest = m.digest and digest() or nil,
+           seconds = core.system.seconds() - start }, share
 end
 
 --- The small case with every check on, on the virtual GPU whatever the device: a kernel whose lanes

@@ -9,6 +9,7 @@ local ends = require "gilua.base.ends"
 local fail = require "gilua.base.fail"
 local fingerprint = require "gilua.base.fingerprint"
 local host = require "gilua.base.host"
+local identity = require "gilua.base.identity"
 local json = require "gilua.base.json"
 local kept = require "gilua.report.kept"
 local lfs = require "lfs"
@@ -22,20 +23,6 @@ M.FILE = results.ARCHIVE
 --------------------------------------------------------------------------------------------------
 -- The world: what answers depend on besides genome and case
 
--- gilua itself, in few words.
-local function own_hash()
-  local parts = { fingerprint.of(core.system.program()) }
-  for _, file in ipairs(fingerprint.files(core.home .. "/lua/gilua", function(name, mode)
-    return mode == "file" and not name:find "%.lua$"
-  end)) do parts[#parts + 1] = file.fingerprint end
-  return core.system.hash128(table.concat(parts, "\n"))
-end
-
--- What is built of a problem's files, or was found out of them.
-local function is_made(name, mode)
-  return mode == "file" and name:find "%.so$" or mode == "directory" and ("/" .. name):find "/out$"
-end
-
 -- The problem's files: those that are known to count, and whatever else lies in its folder (data,
 -- say), but for what was made of them.
 local function problem_files(problem)
@@ -44,18 +31,10 @@ local function problem_files(problem)
     seen[file.from] = true
     list[#list + 1] = { file.name, fingerprint.of_text(file.text) }
   end
-  for _, file in ipairs(fingerprint.files(problem.dir, is_made)) do
+  for _, file in ipairs(identity.files(problem.dir)) do
     if not seen[file.path] then list[#list + 1] = { file.name, file.fingerprint } end
   end
   return list
-end
-
--- Which driver: the version of its interface, and where the system tells it its own.
-local function driver_of(device)
-  if not device.driver then return nil end
-  local file <close> = io.open "/proc/driver/nvidia/version"
-  local build = file and (file:read "l" or ""):match "%d+%.%d[%d.]*"
-  return build and ("%d, %s"):format(device.driver, build) or tostring(device.driver)
 end
 
 --- What answers depend on besides genome and case, as JSON.
@@ -65,9 +44,9 @@ end
 function M.world(problem, farm)
   local versions, device, o = host.versions(), farm.devices[1], farm.options
   return json.encode(json.object {
-    { "gilua", versions.gilua }, { "program", own_hash() }, { "nvrtc", versions.nvrtc },
+    { "gilua", versions.gilua }, { "program", identity.program() }, { "nvrtc", versions.nvrtc },
     { "llvm", compilers.description(problem) },
-    { "device", device.name }, { "target", device.target }, { "driver", driver_of(device) },
+    { "device", device.name }, { "target", device.target }, { "driver", device.driver },
     { "clock", o.clock }, { "flush_l2", o.flush_l2 }, { "problem", problem.name },
     { "files", json.object(problem_files(problem)) },
   })

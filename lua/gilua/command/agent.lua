@@ -1,0 +1,30 @@
+--- `gilua agent`: this machine works for gilua on others (docs/howto/cluster.md).
+
+local devices = require "gilua.farm.devices"
+local ends = require "gilua.base.ends"
+local gi = require "gilua"
+local printable = require "gilua.base.printable"
+local undo = require "gilua.base.undo"
+
+return function()
+  local o = gi.cli {
+    doc = "Works for gilua on other machines, through a NATS server, until it is stopped. What it "
+      .. "has in\nhand then is done by others. NATS_USER and NATS_PASSWORD, or NATS_TOKEN, say who "
+      .. "we are;\nNATS_CA, NATS_CERT and NATS_KEY name files for an encrypted connection.",
+    positional = {},
+    { name = "join", type = "string", doc = "the server: nats://HOST:4222" },
+  }
+  if not o.join then
+    ends.with(ends.STATUS.usage, "--join is missing: the NATS server, nats://HOST:4222")
+  end
+  local function say(format, ...)
+    if not o.quiet then
+      io.stdout:write(printable.text(format:format(...)), "\n")
+      io.stdout:flush()
+    end
+  end
+  local agent = gi.agent.open { url = o.join, device = o.device, say = say,
+                                jobs = o.jobs or devices.usual_jobs() }
+  say("agent on %s at %s: %s", agent.host, o.join, agent:description())
+  undo(function() agent:close() end, agent.serve, agent)
+end

@@ -1,0 +1,464 @@
+--- cluster: a crew on other machines. It takes jobs as crew.lua does, and gives them to agents
+-- (agent.lua), each of which has a crew of its own: whose doing a loss is, what a mutant may use
+-- and the box are the agent's affair; here it is only whether an agent is there.
+--
+-- The manager owns the table of jobs. An agent is given as many as keep it busy, and tells each
+-- second which it has in hand: what it was given and has not is given out again, and so is all that
+-- an agent had that was not heard of for SILENT_S. A job may so be done twice. The first answer
+-- counts; on the virtual GPU they are equal. No message has to arrive.
+--
+-- Subjects: gilua.call (managers to all agents), gilua.beat (agents to all), gilua.state (managers
+-- to who wants to know), gilua.agent.ID (to one agent), gilua.run.RUN (to one manager).
+
+local compilers = require "gilua.problem.compilers"
+local core = require "gilua.core"
+local crew = require "gilua.farm.crew"
+local devices_of = require "gilua.farm.devices"
+local fail = require "gilua.base.fail"
+local host = require "gilua.base.host"
+local identity = require "gilua.base.identity"
+local jobqueue = require "gilua.farm.jobqueue"
+local lfs = require "lfs"
+local link = require "gilua.farm.link"
+local printable = require "gilua.base.printable"
+local settings = require "gilua.base.settings"
+local undo = require "gilua.base.undo"
+
+local M = {
+  BEAT_S = 1, -- between two signs of life, of agents and managers
+  SILENT_S = 6, -- an agent that is not heard of for so long is gone
+  REFUSED_S = 10, -- that others may take to come when all who came are refused
+  LATE_S = 4, -- a message that an agent has not seen after so long is lost
+}
+
+local WAIT_S = 0.25 -- for a message
+local LONELY_S = 3 -- without an agent, until a person is told
+local MOST_HEARD = 500 -- messages between two looks at the clock
+
+---@class gilua.cluster
+---@field restarts integer workers of agents lost
+---@field losses table<string, integer> of them, by kind
+---@field hosts integer workers that compile, of all agents
+local Cluster = {}
+Cluster.__index = Cluster
+Cluster.__gc = function(self) self:close() end -- a script that ends need not close its farm
+
+local function say(format, ...)
+  io.stderr:write(printable.text(("gilua: " .. format .. "\n"):format(...)))
+end
+
+-- --- opening ------------------------------------------------------------------------------------
+
+-- Where a problem lies, for a machine that may have gilua elsewhere.
+local function place_of(dir)
+  local path = dir:sub(1, 1) == "/" and dir or lfs.currentdir() .. "/" .. dir
+  local below = path:sub(1, #core.home + 1) == core.home .. "/"
+  return { path = path, home = core.home, below_home = below and path:sub(#core.home + 2) or nil }
+end
+
+--- What an agent must agree with before it may work.
+function M.offer_of(problem, run, options)
+  local versions = host.versions()
+  local llvm = compilers.may_be_llvm(problem) and core.llvm.info()
+  return { op = "open", run = run, gilua = versions.gilua, nvrtc = versions.nvrtc,
+           llvm = llvm and llvm.version or nil,
+           program = identity.program(), problem = problem.name,
+           files = identity.problem(problem.dir), place = place_of(problem.dir),
+           memory_bytes = options.memory_bytes, timeout_s = options.timeout_s }
+end
+
+local function check_device(device)
+  if device ~= "emu" and device ~= "cuda" then
+    fail("--device %s: with --cluster it is emu or cuda; which GPUs those are is said to each "
+      .. "agent (gilua agent --device %s)", device, device)
+  end
+end
+
+--- Finds agents at a NATS server and waits until one can work.
+---@param problem gilua.problem
+---@param device string "emu" or "cuda"
+---@param options table of gi.farm: cluster, memory_bytes, timeout_s
+---@return gilua.cluster
+---@return table[] devices as of devices.probe
+function M.open(problem, device, options)
+  check_device(device)
+  local run = link.random_word()
+  local self = setmetatable({
+    run = run, link = link.open(options.cluster, "gilua manager " .. run), device = device,
+    offer = M.offer_of(problem, run, options), agents = {}, restarts = 0, losses = {}, hosts = 0,
+    next_id = 1, done = { run = 0, check = 0, compile = 0 },
+    began_s = core.system.seconds(), beat_s = 0,
+  }, Cluster)
+  if device == "emu" then self:set_devices(devices_of.probe("emu", options.memory_bytes)) end
+  self:forget_jobs()
+  undo(function() self:close() end, self.gather, self)
+  return self, self.devices
+end
+
+--- On what it is all to run.
+function Cluster:set_devices(devices)
+  local d = devices[1]
+  self.devices = devices
+  self.offer.device = { name = d.name, target = d.target, driver = d.driver, kind = self.device }
+end
+
+function Cluster:gather()
+  self.link:ask("gilua.run." .. self.run)
+  self.link:ask "gilua.beat"
+  self.link:send("gilua.call", { run = self.run })
+  while self.hosts == 0 do self:step() end
+end
+
+function Cluster:close()
+  if self.closed then return end
+  self.closed = true
+  for _, agent in pairs(self.agents) do self:tell(agent, { op = "close", run = self.run }) end
+  self.link:close()
+end
+
+-- Numbers of jobs that somebody has in hand, ascending.
+function M.numbers(hand)
+  local list = {}
+  for id in pairs(hand) do list[#list + 1] = id end
+  table.sort(list)
+  return list
+end
+
+-- --- jobs ---------------------------------------------------------------------------------------
+
+function Cluster:forget_jobs()
+  self.table = {} -- number -> what is to be answered
+  self.queue = jobqueue.new() -- of those that nobody has
+  for _, agent in pairs(self.agents) do
+    agent.hand = {}
+    for _, slot in ipairs(agent.slots or {}) do slot.hand = 0 end
+  end
+end
+
+---@param job table as crew.lua's
+---@param first? boolean
+function Cluster:post(job, first)
+  local entry = { id = self.next_id, job = job, kind = job.kind, role = job.role }
+  self.next_id = self.next_id + 1
+  self.table[entry.id] = entry
+  self.queue:put(entry, first)
+end
+
+-- Nobody has it: it is given out again, before others.
+function Cluster:take_back(entry)
+  self:leave_hand(entry)
+  self.queue:put(entry, true)
+end
+
+-- Its agent is no longer asked for it.
+function Cluster:leave_hand(entry)
+  if not entry.agent then return end
+  entry.agent.hand[entry.id] = nil
+  entry.slot.hand = entry.slot.hand - 1
+  entry.agent, entry.slot = nil, nil
+end
+
+local function limits_of(job)
+  local parts = job.parts and job.parts()
+  return crew.limit_of(job), parts and crew.limit_of(parts[1]) or nil
+end
+
+-- What an agent is told of a job. A case is told of by what makes it.
+function Cluster:message_of(entry)
+  local job = entry.job
+  local message = job.message { device = self.device }
+  entry.spec = job.kind == "case" and message.case or nil
+  entry.limit_s, entry.part_limit_s = limits_of(job)
+  return { id = entry.id, kind = job.kind, role = job.role, limit_s = entry.limit_s,
+           part_limit_s = entry.part_limit_s, sleep_s = job.sleep_s, once = job.once,
+           strikes = job.strikes, suspect = job.suspect, message = message }
+end
+
+-- The slot that has least to do for what it can; nil where all have enough.
+local function emptiest(agents)
+  local best, least, whose = nil, 1, nil
+  for _, agent in ipairs(agents) do
+    for _, slot in ipairs(agent.slots) do
+      if slot.hand / slot.n < least and not slot.idle then
+        best, least, whose = slot, slot.hand / slot.n, agent
+      end
+    end
+  end
+  return best, whose
+end
+
+function Cluster:ready_agents()
+  local list = {}
+  for _, id in ipairs(settings.keys(self.agents)) do
+    local agent = self.agents[id]
+    if agent.state == "ready" then
+      list[#list + 1] = agent
+      for _, slot in ipairs(agent.slots) do slot.idle = false end
+    end
+  end
+  return list
+end
+
+-- The next one for these roles that is still to be answered.
+function Cluster:next_for(roles)
+  repeat
+    local entry = self.queue:take(roles)
+    if not entry or self.table[entry.id] == entry then return entry end
+  until false
+end
+
+--- Gives jobs to agents, the least busy first: one message for each agent.
+function Cluster:assign()
+  if self.queue.n == 0 then return end
+  local agents, given = self:ready_agents(), {}
+  for slot, agent in emptiest, agents do
+    local entry = self:next_for(slot.roles)
+    if entry then
+      given[agent] = given[agent] or {}
+      table.insert(given[agent], self:message_of(entry))
+      entry.agent, entry.slot, entry.number = agent, slot, agent.number + 1
+      entry.sent_s = core.system.seconds()
+      agent.hand[entry.id], slot.hand = entry, slot.hand + 1
+    else
+      slot.idle = true
+    end
+  end
+  for agent, jobs in pairs(given) do
+    agent.number = agent.number + 1
+    self:tell(agent, { op = "work", run = self.run, number = agent.number, jobs = jobs })
+  end
+end
+
+-- --- answers ------------------------------------------------------------------------------------
+
+-- An array as an agent sends it, in the place of a share.
+local function arrays_of(list)
+  if not list then return nil end
+  local share = { close = function() end }
+  function share.arrays()
+    local arrays = {}
+    for i, a in ipairs(list) do
+      arrays[i] = core.array.frombytes(a.bytes, a.dtype, table.unpack(a.shape))
+    end
+    return arrays
+  end
+  return share
+end
+
+local function settle(job, verdict, spec)
+  local reply = verdict.reply
+  if verdict.failure then
+    crew.raise(verdict.failure)
+  elseif verdict.status then
+    job.blame(verdict.status, verdict.reason)
+  elseif verdict.parts then
+    for i, part in ipairs(job.parts()) do settle(part, verdict.parts[i]) end
+  else
+    if spec then reply.case = { spec = spec, digest = reply.digest } end
+    job.done(reply, {}, arrays_of(verdict.arrays))
+  end
+end
+
+function Cluster:answered(verdict)
+  local entry = self.table[verdict.id]
+  if not entry then return end -- somebody else was faster
+  self:leave_hand(entry)
+  self.table[entry.id] = nil
+  if self.done[entry.kind] then self.done[entry.kind] = self.done[entry.kind] + 1 end
+  settle(entry.job, verdict, entry.spec)
+end
+
+local heard = {} -- what comes to gilua.run.RUN, by op
+
+function heard.ready(self, agent, m)
+  if agent.state ~= "asked" then return end
+  self.digest = self.digest or m.digest
+  if m.digest ~= self.digest then
+    self:tell(agent, { op = "close", run = self.run })
+    return self:refused(agent, "its small case is another than that of the first agent")
+  end
+  agent.state, agent.slots, agent.hand, agent.number = "ready", m.slots, {}, 0
+  for _, slot in ipairs(agent.slots) do slot.hand = 0 end
+  self:count_hosts()
+end
+
+function heard.refused(self, agent, m)
+  self:lose(agent, "refused")
+  self:refused(agent, m.why)
+end
+
+function heard.unknown(self, agent)
+  if agent.state == "ready" then self:lose(agent, "new") end
+end
+
+function heard.leaving(self, agent)
+  self:lose(agent, "gone")
+end
+
+function heard.done(self, _, m)
+  self.restarts = self.restarts + m.restarts
+  for kind, n in pairs(m.losses) do self.losses[kind] = (self.losses[kind] or 0) + n end
+  for _, verdict in ipairs(m.list) do self:answered(verdict) end
+end
+
+-- What an agent has in hand, after it has seen so many of our messages.
+function heard.hand(self, agent, m)
+  if agent.state ~= "ready" then return end
+  local there, now = {}, core.system.seconds()
+  for _, id in ipairs(m.ids) do there[id] = true end
+  for _, id in ipairs(M.numbers(agent.hand)) do
+    local entry = agent.hand[id]
+    local seen = entry.number <= m.number
+    if seen and not there[id] or not seen and now - entry.sent_s > M.LATE_S then
+      self:take_back(entry)
+    end
+  end
+end
+
+-- --- agents -------------------------------------------------------------------------------------
+
+function Cluster:tell(agent, message)
+  self.link:send("gilua.agent." .. agent.id, message)
+end
+
+function Cluster:count_hosts()
+  self.hosts = 0
+  for _, agent in ipairs(self:ready_agents()) do self.hosts = self.hosts + agent.jobs end
+end
+
+function Cluster:refused(agent, why)
+  agent.state, agent.why = "refused", why
+  say("the agent on %s does no work for this run: %s", agent.host, why)
+end
+
+--- What an agent had is for others.
+function Cluster:lose(agent, state)
+  agent.state = state
+  for _, id in ipairs(M.numbers(agent.hand)) do self:take_back(agent.hand[id]) end
+  self:count_hosts()
+end
+
+function Cluster:invite(agent)
+  if not self.offer.device then return end
+  agent.state, agent.asked_s = "asked", core.system.seconds()
+  self:tell(agent, self.offer)
+end
+
+-- A sign of life of an agent.
+function Cluster:beat(m)
+  local agent = self.agents[m.agent]
+  if not agent then
+    agent = { id = m.agent, state = "new", hand = {} }
+    self.agents[m.agent] = agent
+  end
+  agent.host, agent.jobs, agent.heard_s = m.host, m.jobs, core.system.seconds()
+  if not self.offer.device and m.devices[1] then self:set_devices(m.devices) end
+  local forgotten = agent.state == "asked" and agent.heard_s - agent.asked_s > M.LATE_S
+  if agent.state == "new" or agent.state == "gone" or forgotten then self:invite(agent) end
+end
+
+--- Takes what has come.
+function Cluster:hear()
+  for _ = 1, MOST_HEARD do
+    local subject, m = self.link:take()
+    if not subject then return end
+    local agent = self.agents[m.agent]
+    if subject == "gilua.beat" then
+      self:beat(m)
+    elseif agent and heard[m.op] then
+      agent.heard_s = core.system.seconds()
+      heard[m.op](self, agent, m)
+    end
+  end
+end
+
+function Cluster:check_silence(now)
+  for _, agent in pairs(self.agents) do
+    local alive = agent.state == "ready" or agent.state == "asked"
+    if alive and now - agent.heard_s > M.SILENT_S then self:lose(agent, "gone") end
+  end
+end
+
+-- Limits that are others than when the jobs were given out, by number.
+local function changed_limits(agent)
+  local limits = {}
+  for id, entry in pairs(agent.hand) do
+    local limit_s, part_limit_s = limits_of(entry.job)
+    if limit_s ~= entry.limit_s or part_limit_s ~= entry.part_limit_s then
+      entry.limit_s, entry.part_limit_s = limit_s, part_limit_s
+      limits[id] = { limit_s = limit_s, part_limit_s = part_limit_s }
+    end
+  end
+  return limits
+end
+
+local function why_of(agents)
+  for _, agent in pairs(agents) do
+    if agent.state ~= "refused" then return nil end
+  end
+  local _, one = next(agents)
+  return one and one.why
+end
+
+-- Nobody can work: a person is told, and where that is for good the run ends.
+function Cluster:check_lonely(now)
+  if self.hosts > 0 then
+    self.alone_s = nil
+    return
+  end
+  self.alone_s = self.alone_s or now
+  local why = now - self.alone_s > M.REFUSED_S and why_of(self.agents)
+  if why then fail("no agent at %s can work for this run: %s", self.link.url, why) end
+  if now - self.alone_s > LONELY_S and not self.said_lonely then
+    self.said_lonely = true
+    say("no agent answers at %s; waiting (`gilua agent --join %s` on a node starts one)",
+      self.link.url, self.link.url)
+  end
+end
+
+function Cluster:tick()
+  local now = core.system.seconds()
+  self:check_silence(now)
+  self:check_lonely(now)
+  if now - self.beat_s < M.BEAT_S then return end
+  self.beat_s = now
+  for _, agent in ipairs(self:ready_agents()) do
+    self:tell(agent, { op = "alive", run = self.run, limits = changed_limits(agent) })
+  end
+  self.link:send("gilua.state", { run = self.run, problem = self.offer.problem,
+    device = self.device, waiting = self.queue.n, done = self.done, agents = #self:ready_agents(),
+    seconds = now - self.began_s })
+end
+
+-- --- serving ------------------------------------------------------------------------------------
+
+function Cluster:step()
+  self:assign()
+  self.link:wait(WAIT_S)
+  self:hear()
+  self:tick()
+end
+
+--- Serves all that is posted, and what that posts, until nothing is left. `after` is called after
+--- every event.
+---@param after? fun()
+function Cluster:drain(after)
+  if not next(self.table) then return end
+  self:hear() -- nobody has listened for a while: agents were not silent
+  local now = core.system.seconds()
+  for _, agent in pairs(self.agents) do agent.heard_s = now end
+  while next(self.table) do
+    self:step()
+    if after then after() end
+  end
+end
+
+--- Nothing that was posted is wanted any more.
+function Cluster:clear()
+  self:forget_jobs()
+  for _, agent in ipairs(self:ready_agents()) do
+    self:tell(agent, { op = "drop", run = self.run })
+  end
+end
+
+return M

@@ -1,0 +1,285 @@
+-- A farm over agents on a NATS server: what it finds is what this machine alone finds, whoever is
+-- lost on the way; and who may not work does not.
+
+package.path = "tests/lua/?.lua;lua/?.lua;" .. package.path
+local tap = require "tap"
+local cluster = require "gilua.farm.cluster"
+local core = require "gilua.core"
+local gi = require "gilua"
+local link = require "gilua.farm.link"
+local natsserver = require "natsserver"
+local scratch = require "scratch"
+local wire = require "gilua.base.wire"
+
+local missing = natsserver.missing()
+if missing then
+  tap.skip(missing)
+  tap.done()
+  os.exit(0)
+end
+
+-- What is lost is missed sooner; a false alarm costs work.
+cluster.SILENT_S, cluster.LATE_S, cluster.REFUSED_S = 2, 1, 1
+
+local CASE = { seed = 1, width = 40, height = 30 }
+
+--------------------------------------------------------------------------------------------------
+-- Agents, processes of their own
+
+local Agent = {}
+Agent.__index = Agent
+Agent.__close = function(self) self:signal "KILL" end
+
+-- It has its own folder for what it says.
+local function agent(server, before)
+  local folder = tap.folder()
+  local command = ("%s %s agent --join %s --jobs 1 >%s/said 2>&1 & echo $!"):format(before or "",
+    core.system.program(), server.url, folder)
+  local pipe <close> = assert(io.popen(command))
+  return setmetatable({ folder = folder, pid = assert(tonumber(pipe:read "l")) }, Agent)
+end
+
+function Agent:signal(name)
+  os.execute(("kill -%s %d 2>/dev/null"):format(name, self.pid))
+end
+
+function Agent:said()
+  return tap.read(self.folder .. "/said") or ""
+end
+
+function Agent:says(text)
+  natsserver.waits_for(text, function() return self:said():find(text, 1, true) end)
+end
+
+--------------------------------------------------------------------------------------------------
+-- What is measured
+
+local function genomes_of(problem)
+  local rng, list = gi.rng(3), { "" }
+  for i = 2, 9 do list[i] = problem.grammar:random_gene(rng) end
+  list[10] = list[2] .. " " .. list[3]
+  list[11] = "<no_such_rule>"
+  return list
+end
+
+-- What came of them, but for seconds, and for whether it was known. Of mutants with one PTX the one
+-- that is checked first says in which line of its source it went wrong.
+local function found(farm, genomes, on_result)
+  local list = {}
+  for i, m in ipairs(farm:evaluate(genomes, CASE, on_result)) do
+    m.seconds, m.compile_s, m.cached = nil, nil, nil
+    m.message = m.message and m.message:gsub("kernel.cu line %d+", "a line")
+    list[i] = wire.encode(m)
+  end
+  return table.concat(list, "\n")
+end
+
+local function counted(farm)
+  local s = farm:stats()
+  return wire.encode { s.evaluations, s.runs, s.checks, s.compilations, s.duplicates, s.rejected }
+end
+
+local PROBLEM = gi.problem "kernels/heat"
+local GENOMES = genomes_of(PROBLEM)
+local ALONE, COUNTED, ANSWERS
+do
+  local farm <close> = gi.farm(PROBLEM, { jobs = 1 })
+  ALONE, COUNTED = found(farm, GENOMES), counted(farm)
+  ANSWERS = farm:answers(GENOMES[2], CASE) or farm:answers("", CASE)
+end
+
+local PATIENCE_S = 300
+
+-- A farm over agents, which fails where nothing comes of it.
+local function over(server)
+  local farm = gi.farm(PROBLEM, { cluster = server.url })
+  local until_s = core.system.seconds() + PATIENCE_S
+  function farm.crew.step(self)
+    if core.system.seconds() > until_s then error("nothing comes of it: " .. PATIENCE_S .. " s") end
+    return getmetatable(self).__index.step(self)
+  end
+  return farm
+end
+
+-- Does somebody at work when the n-th result comes.
+local function at(n, act)
+  return function(_, _, done)
+    if done == n then act() end
+  end
+end
+
+local function states(farm)
+  local n = {}
+  for _, a in pairs(farm.crew.agents) do n[a.state] = (n[a.state] or 0) + 1 end
+  return ("%d ready, %d gone"):format(n.ready or 0, n.gone or 0)
+end
+
+--------------------------------------------------------------------------------------------------
+
+tap.case("two agents find what one machine finds, and count the same", function()
+  local server <close> = natsserver.open()
+  local a <close> = agent(server)
+  local b <close> = agent(server)
+  do
+    local farm <close> = over(server)
+    tap.is(found(farm, GENOMES) == ALONE, true, "every measurement")
+    tap.is(counted(farm), COUNTED, "evaluations, runs, checks, compilations, duplicates")
+    local answers = farm:answers(GENOMES[2], CASE) or farm:answers("", CASE)
+    tap.is(answers:bytes() == ANSWERS:bytes(), true, "what a mutant writes")
+    tap.is(table.concat({ answers:shape() }, " "), table.concat({ ANSWERS:shape() }, " "),
+      "in its shape")
+    tap.is(farm:compare("", "", CASE).ratio, 1.0, "two compared")
+    tap.is(farm:check({ "" })[1].status, "ok", "the small case")
+  end
+  a:says "over, after" -- the manager has left
+  b:signal "TERM"
+  b:says "interrupted"
+end)
+
+tap.case("an agent that is killed in the middle, and one that comes late", function()
+  local server <close> = natsserver.open()
+  local a <close> = agent(server)
+  local farm <close> = over(server)
+  local late
+  local in_hand
+  tap.is(found(farm, GENOMES, at(1, function()
+    late = agent(server)
+    a:signal "KILL"
+    for _, x in pairs(farm.crew.agents) do in_hand = #cluster.numbers(x.hand) end
+  end)) == ALONE, true, "the same measurements")
+  local _ <close> = late
+  tap.is(in_hand > 0, true, "it had work in hand")
+  tap.is(states(farm), "1 ready, 1 gone", "who was lost, and who did it")
+end)
+
+tap.case("an agent that is ended hands its work back, to one that was there", function()
+  local server <close> = natsserver.open()
+  local a <close> = agent(server)
+  local b <close> = agent(server) -- luacheck: ignore
+  cluster.SILENT_S = 1000 -- nobody is missed
+  local farm <close> = over(server)
+  tap.is(found(farm, GENOMES, at(1, function() a:signal "TERM" end)) == ALONE, true,
+    "the same measurements")
+  a:says "handed back"
+  cluster.SILENT_S = 2
+end)
+
+tap.case("an agent that stands still is done without, and is welcome again", function()
+  local server <close> = natsserver.open()
+  local a <close> = agent(server)
+  local farm <close> = over(server)
+  local b
+  tap.is(found(farm, GENOMES, at(1, function()
+    a:signal "STOP"
+    b = agent(server)
+  end)) == ALONE, true, "the same measurements")
+  local _ <close> = b
+  a:signal "CONT"
+  natsserver.waits_for("the agent to be back", function()
+    found(farm, { "" })
+    farm.crew:step()
+    return states(farm) == "2 ready, 0 gone"
+  end)
+  tap.is(found(farm, GENOMES) == ALONE, true, "and again, with both")
+end)
+
+tap.case("the server is killed in the middle and started again", function()
+  local server <close> = natsserver.open()
+  local a <close> = agent(server) -- luacheck: ignore
+  local b <close> = agent(server) -- luacheck: ignore
+  local farm <close> = over(server)
+  tap.is(found(farm, GENOMES, at(1, function()
+    server:kill()
+    server:start()
+  end)) == ALONE, true, "the same measurements")
+end)
+
+--------------------------------------------------------------------------------------------------
+-- Who may not work
+
+-- The offer of a manager that is made here, with changes; what an agent says to it.
+local function answer_to(server, changes)
+  local net <close> = link.open(server.url, "test")
+  local farm = { crew = {} }
+  net:ask "gilua.beat"
+  net:ask "gilua.run.test"
+  local offer = cluster.offer_of(PROBLEM, "test", { memory_bytes = 1 << 30, timeout_s = 60 })
+  offer.device = { kind = "emu" }
+  for k, v in pairs(changes) do offer[k] = v end
+  local reply
+  natsserver.waits_for("answer", function()
+    net:wait(0.1)
+    for subject, m in net.take, net do
+      if subject == "gilua.run.test" then reply = m end
+      if subject == "gilua.beat" and not farm.asked then
+        farm.asked = true
+        net:send("gilua.agent." .. m.agent, offer)
+      end
+    end
+    return reply
+  end)
+  net:send("gilua.agent." .. reply.agent, { op = "close", run = "test" })
+  return reply
+end
+
+tap.case("another gilua, NVRTC, build, problem: one sentence and no work", function()
+  local server <close> = natsserver.open()
+  local a <close> = agent(server) -- luacheck: ignore
+  local function refusal(changes)
+    local m = answer_to(server, changes)
+    return m.op .. ": " .. tostring(m.why)
+  end
+  tap.is(answer_to(server, {}).op, "ready", "what agrees")
+  tap.has(refusal { nvrtc = "1.2.3" }, "refused: NVRTC is ", "the compiler")
+  tap.has(refusal { nvrtc = "1.2.3" }, " here and 1.2.3 there", "whose version is told")
+  tap.is(refusal { gilua = "0.0" }, ("refused: gilua is %s here and 0.0 there"):format(gi.version),
+    "gilua's version")
+  tap.is(refusal { program = "x" }, "refused: gilua is another build here", "its build")
+  tap.has(refusal { files = "x" }, "kernels/heat are others than the manager's", "files")
+  tap.has(refusal { place = { path = "/nowhere/heat" } },
+    "refused: there is no problem heat here: it must lie in /nowhere/heat", "no such folder")
+  tap.is(refusal { device = { kind = "cuda", name = "H200" } }, "ready: nil",
+    "no GPU here: it compiles and checks for those who have one")
+end)
+
+tap.case("a case that is another is no work, and the run says so", function()
+  local server <close> = natsserver.open()
+  local a <close> = agent(server) -- luacheck: ignore
+  local farm <close> = over(server)
+  farm:evaluate({ "" }, CASE)
+  farm.funnel.case.digest = "another"
+  local said = scratch.sentence(farm.evaluate, farm, GENOMES, CASE)
+  tap.has(said, "no agent at " .. server.url .. " can work for this run: the case that its files "
+    .. "make is another", "the sentence")
+end)
+
+tap.case("a problem's own failure is told as on one machine", function()
+  local folder = tap.folder()
+  os.execute(("cp -r kernels/heat %s/p"):format(folder))
+  local text = tap.read(folder .. "/p/problem.lua")
+  local server <close> = natsserver.open()
+  local a <close> = agent(server) -- luacheck: ignore
+  local function spoilt(jobs)
+    scratch.write(folder .. "/p/problem.lua", text)
+    local problem = gi.problem(folder .. "/p")
+    local options = jobs and { jobs = 1 } or { cluster = server.url }
+    local farm <close> = gi.farm(problem, options)
+    return scratch.sentence(farm.evaluate, farm, { "" }, { seed = 1, width = 1, steps = 99 })
+  end
+  local here = spoilt(true)
+  tap.is(type(here), "string", "there is one")
+  tap.is(spoilt(false), here, "the same sentence")
+end)
+
+tap.case("an address with a password is refused, a wrong password is told", function()
+  local server <close> = natsserver.open "--user gi --pass s3cret"
+  local function refusal(url)
+    return scratch.sentence(function() gi.farm(PROBLEM, { cluster = url }) end)
+  end
+  tap.has(refusal "nats://gi:s3cret@127.0.0.1", "everybody on this machine can see", "in the open")
+  tap.has(refusal(server.url), "does not know this user", "none")
+  local a <close> = agent(server, "NATS_USER=gi NATS_PASSWORD=wrong")
+  a:says "does not know this user and password"
+end)
+
+tap.done()
