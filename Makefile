@@ -72,7 +72,7 @@ objects    := $(sources:src/%.c=$O/obj/%.o)
 runtime    := $(filter $O/obj/runtime/%,$(objects))
 library    := $(filter-out $O/obj/host/main.o $(runtime),$(objects))
 references := $(patsubst %.c,%.so,$(wildcard kernels/*/reference.c))
-c_tests    := $(patsubst tests/c/%.c,$O/tests/%,$(wildcard tests/c/*.c))
+c_tests    := $(patsubst tests/c/%.c,$O/tests/%,$(filter-out %/fake_cuda.c,$(wildcard tests/c/*.c)))
 helpers    := $(addprefix tests/lua/,tap.lua archivetime.lua choices.lua fake.lua fakegpu.lua madeup.lua natsserver.lua \
               problems.lua scratch.lua tape.lua)
 scripts    := $(filter-out $(helpers),$(wildcard tests/lua/*.lua tests/cli/*.t))
@@ -136,6 +136,13 @@ $O/tests/%: tests/c/%.c $O/libgilua.a $O/flags
 	$Q$(CC) $(flags) -MMD -MP -MF $@.d -MT $@ $(link) -o $@ $< $(filter %.o,$^) $O/libgilua.a \
 	    $(lua_lib) $(libs) $(unpack) $(system)
 
+# A driver without a GPU, for tests that name it in GILUA_CUDA.
+$O/tests/libcuda_fake.so: tests/c/fake_cuda.c $O/libgilua.a $O/flags
+	$(call say,TEST    $@)
+	$Qmkdir -p $(@D)
+	$Q$(CC) $(flags) -fPIC -shared -MMD -MP -MF $@.d -MT $@ $(link) -o $@ $< $O/libgilua.a \
+	    $(lua_lib) $(libs) $(unpack) $(system) -Wl,--exclude-libs,ALL
+
 $O/tests/runtime_fatbin: $O/obj/runtime/fatbin.o
 
 # --- fuzzing: one program a target of tests/fuzz; those in Lua are $O/gilua's
@@ -149,7 +156,7 @@ $O/fuzz/%: tests/fuzz/%.c tests/fuzz/driver.c tests/fuzz/fuzz.h $O/libgilua.a $O
 
 $O/fuzz/runtime_fatbin: $O/obj/runtime/fatbin.o
 
-tests: all $(c_tests)
+tests: all $(c_tests) $O/tests/libcuda_fake.so
 
 # Under sanitizers the tests leave out what asks about results and not about memory, and say so: see
 # GILUA_SANITIZED in tests/*/tap.*. Thread-local variables of libraries loaded late are not looked
@@ -162,7 +169,7 @@ sanitized  := $(if $(SANITIZE),GILUA_SANITIZED=1 UBSAN_OPTIONS=print_stacktrace=
 test: deps
 	$Q$(MAKE) --no-print-directory tests
 	$Qrm -rf build/failed build/seconds
-	$QCC="$(CC)" $(sanitized) \
+	$QCC="$(CC)" FAKE_CUDA="$(CURDIR)/$O/tests/libcuda_fake.so" $(sanitized) \
 	    prove -j $$(nproc) -e tests/run $(PROVEFLAGS) $(slowest) \
 	    $(sort $(filter-out %_speed $(slowest),$(c_tests) $(scripts))); \
 	    status=$$?; tests/dearest; exit $$status

@@ -17,7 +17,7 @@ local rooms = {
     .. "arrayfills families creference expression samples own "
     .. "recording recorded ptxtext compilers" },
   { "store", "archive schema world merge evaluations" },
-  { "farm", "farm funnel crew runner replayer worker compiler cluster agent" },
+  { "farm", "farm funnel crew runner replayer gpureplayer worker compiler cluster agent" },
   { "report", "report folder described history findings kept tuned progress html plot explain "
     .. "below t4 tuningcache disparity live state census lineage landscape markup "
     .. "gnuplot frontier interactions" },

@@ -160,6 +160,9 @@ void bind_device(lua_State *L) {
          "normalized."},
         {"load", bind_module_new, "dev:load(code) -> module | nil, message, code",
          "Loads PTX (or machine code)."},
+        {"replay", bind_replay_new, "dev:replay(recording) -> replay | nil, message, code",
+         "Makes ready to run a recording of core.record on a GPU, again and again: its memory, at "
+         "the address that it had where the driver gives it, modules, arrays, textures and data."},
         {"close", device_shut, "dev:close()", "Releases the device once nothing uses it."},
         {NULL, NULL, NULL, NULL}};
     static const luaL_Reg meta[] = {
@@ -175,6 +178,7 @@ void bind_device(lua_State *L) {
     bind_buffer_class(L);
     bind_texture_class(L);
     bind_module_class(L);
+    bind_replay_class(L);
     lua_newtable(L);
     bind_rows(L, "device.", rows);
 }

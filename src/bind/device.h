@@ -12,6 +12,8 @@
 
 #include "bind/bind.h"
 
+#include "replay/gpu.h"
+
 #define BIND_BUFFER  "gilua.buffer"
 #define BIND_TEXTURE "gilua.texture"
 #define BIND_MODULE  "gilua.module"
@@ -30,6 +32,7 @@ typedef struct BindChild {
         DeviceBuffer *buffer;
         DeviceTexture *texture;
         DeviceModule *module;
+        ReplayGpu *replay;
     } u;
 } BindChild;
 
@@ -52,9 +55,11 @@ int bind_refused(lua_State *L, const gi_err *err);
 void bind_buffer_class(lua_State *L);
 void bind_texture_class(lua_State *L);
 void bind_module_class(lua_State *L);
+void bind_replay_class(lua_State *L);
 int bind_buffer_new(lua_State *L);
 int bind_texture_new(lua_State *L);
 int bind_module_new(lua_State *L);
+int bind_replay_new(lua_State *L);
 DeviceBuffer *bind_check_buffer(lua_State *L, int index);
 DeviceTexture *bind_check_texture(lua_State *L, int index);
 DeviceModule *bind_check_module(lua_State *L, int index);
@@ -65,7 +70,21 @@ DeviceModule *bind_check_module(lua_State *L, int index);
 const void *bind_value_bytes(lua_State *L, int index, const char *what, unsigned char small[8],
                              size_t *size);
 
+/* --- record.c: what replays share --- */
+
+Recording *bind_check_recording(lua_State *L, int index);
+/* code = { [N] = PTX }, kept alive by the table at index (0: none). Leaves a userdata on the stack.
+*/
+const ReplayCode *bind_read_code(lua_State *L, int index, int *n);
+
 /* --- launch.c, timing.c --- */
+
+#define BIND_TIMING_FIELDS                                                                         \
+    "min_samples", "max_samples", "warmup", "rel_error", "stop_above_ns", "flush_l2",              \
+        "clock_tolerance"
+
+/* Of the table at index, whose keys the caller has checked. */
+DeviceTiming bind_read_timing(lua_State *L, int index);
 
 /* A launch as a script describes it. Its pointers are anchored in values that bind_read_launch
 ** leaves on the stack. */

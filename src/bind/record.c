@@ -10,10 +10,14 @@
 
 enum { MOST_BYTES = 1 << 28 }; /* of a blob that nobody says a size of */
 
-static Recording *check_recording(lua_State *L) {
-    Recording *r = *(Recording **)luaL_checkudata(L, 1, CLASS);
-    luaL_argcheck(L, r, 1, "the recording is closed");
+Recording *bind_check_recording(lua_State *L, int index) {
+    Recording *r = *(Recording **)luaL_checkudata(L, index, CLASS);
+    luaL_argcheck(L, r, index, "the recording is closed");
     return r;
+}
+
+static Recording *check_recording(lua_State *L) {
+    return bind_check_recording(L, 1);
 }
 
 static int open_recording(lua_State *L) {
@@ -81,7 +85,7 @@ static int size(lua_State *L) {
 /* --- replay --- */
 
 /* code = { [N] = PTX }, kept alive by the table at index. Leaves a userdata on the stack. */
-static const ReplayCode *read_code(lua_State *L, int index, int *n) {
+const ReplayCode *bind_read_code(lua_State *L, int index, int *n) {
     *n = 0;
     if (index == 0) return NULL;
     for (lua_pushnil(L); lua_next(L, index); lua_pop(L, 1)) ++*n;
@@ -184,7 +188,7 @@ static int replay(lua_State *L) {
     bind_check_options(L, 3, known);
     ReplayOptions o = {.model = &model, .interrupt = &bind_interrupted};
     int code = lua_istable(L, 3) && lua_getfield(L, 3, "code") == LUA_TTABLE ? lua_gettop(L) : 0;
-    o.code = read_code(L, code, &o.n_code);
+    o.code = bind_read_code(L, code, &o.n_code);
     bool any = lua_istable(L, 3) && lua_getfield(L, 3, "variables") == LUA_TTABLE;
     o.variables = read_variables(L, any ? lua_gettop(L) : 0, &o.n_variables);
     o.partial = bind_option_bool(L, 3, "partial", false);

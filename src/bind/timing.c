@@ -1,11 +1,7 @@
 /* timing.c - a module's timed launches: time, pair, spans; a buffer's time_sentinel. */
 #include "bind/device.h"
 
-#define TIMING_FIELDS                                                                              \
-    "min_samples", "max_samples", "warmup", "rel_error", "stop_above_ns", "flush_l2",              \
-        "clock_tolerance"
-
-static DeviceTiming read_timing(lua_State *L, int index) {
+DeviceTiming bind_read_timing(lua_State *L, int index) {
     return (DeviceTiming){
         .min_samples = (int)bind_option_int(L, index, "min_samples", 0),
         .max_samples = (int)bind_option_int(L, index, "max_samples", 0),
@@ -18,11 +14,11 @@ static DeviceTiming read_timing(lua_State *L, int index) {
 }
 
 int bind_module_time(lua_State *L) {
-    static const char *const known[] = {BIND_LAUNCH_FIELDS, TIMING_FIELDS, NULL};
+    static const char *const known[] = {BIND_LAUNCH_FIELDS, BIND_TIMING_FIELDS, NULL};
     DeviceModule *m = bind_check_run(L, known);
     BindLaunch args;
     gi_err err;
-    DeviceTiming timing = read_timing(L, 2);
+    DeviceTiming timing = bind_read_timing(L, 2);
     if (!bind_read_launch(L, 2, m, &args, &err)) return bind_refused(L, &err);
     DeviceSamples s;
     bool ran = device_time(m, &args.launch, &timing, &s, &err);
@@ -33,11 +29,11 @@ int bind_module_time(lua_State *L) {
 }
 
 int bind_buffer_time_sentinel(lua_State *L) {
-    static const char *const known[] = {TIMING_FIELDS, NULL};
+    static const char *const known[] = {BIND_TIMING_FIELDS, NULL};
     DeviceBuffer *b = bind_check_buffer(L, 1);
     if (lua_isnoneornil(L, 2)) lua_settop(L, 1), lua_newtable(L);
     bind_check_options(L, 2, known);
-    DeviceTiming timing = read_timing(L, 2);
+    DeviceTiming timing = bind_read_timing(L, 2);
     DeviceSamples s;
     gi_err err;
     bool ran = device_time_sentinel(b, &timing, &s, &err);
@@ -56,9 +52,9 @@ static void read_side(lua_State *L, const char *name, DeviceModule *m, BindLaunc
 }
 
 int bind_module_pair(lua_State *L) {
-    static const char *const known[] = {"a", "b", "other", "pairs", TIMING_FIELDS, NULL};
+    static const char *const known[] = {"a", "b", "other", "pairs", BIND_TIMING_FIELDS, NULL};
     DeviceModule *m = bind_check_run(L, known), *other = m;
-    DeviceTiming timing = read_timing(L, 2);
+    DeviceTiming timing = bind_read_timing(L, 2);
     int n = (int)bind_option_int(L, 2, "pairs", 40);
     if (lua_getfield(L, 2, "other") != LUA_TNIL) other = bind_check_module(L, lua_gettop(L));
     if (n < 1 || n > 100000) return luaL_error(L, "pair: 'pairs' is 1 to 100000, not %d", n);

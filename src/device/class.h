@@ -73,6 +73,8 @@ struct DeviceModule {
 Device *emu_device_open(const EmuModel *model, gi_err *err);
 Device *cuda_device_open(int ordinal, gi_err *err);
 
+DeviceTiming device_timing_filled(const DeviceTiming *how); /* zero fields: their defaults */
+
 /* The same texture in the virtual GPU's words (texture.c). */
 EmuTexture texture_for_emu(const Array *a, const TextureSpec *spec);
 

@@ -194,6 +194,21 @@ typedef struct CudaPlan {
 /* Runs 1 … CUDA_GROUP launches, timed. False for misuse and failures; *out says how they went. */
 bool cuda_group(CudaDevice *d, const DevicePair *shots, int n, const CudaPlan *plan,
                 CudaGroup *group, Measurement *out, gi_err *err);
+/* What a result of the driver says of a launch; a fatal one loses the device. */
+void cuda_set_status(CudaDevice *d, const DeviceLaunch *l, int code, Measurement *out);
+/* A kernel's attributes as a launch wants them. */
+int cuda_configure(CudaDevice *d, CudaKernel *k, const DeviceLaunch *l);
+/* What is queued behind the gate waits until it is open; 20 ms at most. */
+int cuda_queue_gate(CudaDevice *d);
+void cuda_open_gate(CudaDevice *d);
+/* Two readings of the SM clocks: room for them, each queued (0, 1), fetched, and what they say when
+** the stream is done: GHz, 0 unknown. */
+bool cuda_stamps(CudaDevice *d, gi_err *err);
+int cuda_queue_stamp(CudaDevice *d, int which);
+int cuda_fetch_stamps(CudaDevice *d);
+double cuda_read_clock(CudaDevice *d);
+bool cuda_is_slow(const DeviceTiming *how, const DeviceSamples *s);
+bool cuda_is_enough(const DeviceTiming *how, const DeviceSamples *s);
 bool cuda_launch(DeviceModule *m, const DeviceLaunch *launch, Measurement *out, gi_err *err);
 bool cuda_time(DeviceModule *m, const DeviceLaunch *launch, const DeviceTiming *how,
                DeviceSamples *out, gi_err *err);

@@ -44,7 +44,7 @@ static void say_launch(const DeviceLaunch *l, const Measurement *m, const char *
              l->kernel, g[0], g[1], g[2], b[0], b[1], b[2], m->registers, m->shared_bytes, words);
 }
 
-static void set_status(CudaDevice *d, const DeviceLaunch *l, int code, Measurement *out) {
+void cuda_set_status(CudaDevice *d, const DeviceLaunch *l, int code, Measurement *out) {
     char words[200], *text = out->message;
     size_t size = sizeof out->message;
     out->status = status_of(code);
@@ -62,7 +62,7 @@ static void set_status(CudaDevice *d, const DeviceLaunch *l, int code, Measureme
 
 /* --- one launch --- */
 
-static int configure(CudaDevice *d, CudaKernel *k, const DeviceLaunch *l) {
+int cuda_configure(CudaDevice *d, CudaKernel *k, const DeviceLaunch *l) {
     int code = CU_OK, dynamic = (int)l->shared_bytes;
     if (l->shared_bytes > INT32_MAX) return CU_INVALID_VALUE;
     if (k->cache != (int)l->cache) code = d->cu->function_cache(k->function, (int)l->cache);
@@ -128,7 +128,7 @@ static int queue_shot(CudaDevice *d, const DevicePair *shot, int i, const CudaPl
     if (code != CU_OK) return code;
     CudaKernel *k = cuda_kernel(m, shot->launch->kernel, err);
     if (k == NULL) return CU_MISUSE;
-    code = configure(d, k, shot->launch);
+    code = cuda_configure(d, k, shot->launch);
     if (i == 0 || code != CU_OK) describe(d, k, shot->launch, out);
     return code == CU_OK ? start_kernel(d, k, shot->launch, i) : code;
 }
@@ -139,7 +139,7 @@ typedef struct Stamp { /* as the helper kernel writes it */
     uint64_t sm, clock, ns;
 } Stamp;
 
-static int queue_stamp(CudaDevice *d, int which) {
+int cuda_queue_stamp(CudaDevice *d, int which) {
     CuPointer at = d->stamps.address + (size_t)which * (size_t)d->info.sms * sizeof(Stamp);
     void *args[] = {&at};
     return cuda_help(d, d->helpers.stamp, (unsigned)d->info.sms, args);
@@ -167,7 +167,7 @@ static double clock_of(const Stamp *first, const Stamp *second, int n) {
     return found ? ghz[found / 2] : 0;
 }
 
-static double read_clock(CudaDevice *d) {
+double cuda_read_clock(CudaDevice *d) {
     const Stamp *stamps = (const Stamp *)(const void *)d->staging;
     double ghz = clock_of(stamps, stamps + d->info.sms, d->info.sms);
     if (ghz > d->best_ghz) d->best_ghz = ghz;
@@ -177,7 +177,7 @@ static double read_clock(CudaDevice *d) {
 /* --- groups --- */
 
 /* Pinned host memory has the same address on the GPU. The limit is for a host that is stopped. */
-static int queue_gate(CudaDevice *d) {
+int cuda_queue_gate(CudaDevice *d) {
     CuPointer flag = (CuPointer)(uintptr_t)d->gate;
     uint64_t limit_ns = 20000000;
     void *args[] = {&flag, &d->ticket, &limit_ns};
@@ -185,30 +185,36 @@ static int queue_gate(CudaDevice *d) {
     return cuda_help(d, d->helpers.gate, 1, args);
 }
 
-static void open_gate(CudaDevice *d) {
+void cuda_open_gate(CudaDevice *d) {
     *d->gate = d->ticket;
 }
 
+bool cuda_stamps(CudaDevice *d, gi_err *err) {
+    return cuda_scratch(d, &d->stamps, 2 * (size_t)d->info.sms * sizeof(Stamp), err);
+}
+
+int cuda_fetch_stamps(CudaDevice *d) {
+    return d->cu->download(d->staging, d->stamps.address, 2 * (size_t)d->info.sms * sizeof(Stamp),
+                           d->stream);
+}
+
 static bool working_memory(CudaDevice *d, bool flush, gi_err *err) {
-    return cuda_enter(d, err) &&
-           cuda_scratch(d, &d->stamps, 2 * (size_t)d->info.sms * sizeof(Stamp), err) &&
+    return cuda_enter(d, err) && cuda_stamps(d, err) &&
            (!flush || cuda_scratch(d, &d->flush, d->info.l2_bytes, err));
 }
 
 static int queue_group(CudaDevice *d, const DevicePair *shots, int n, const CudaPlan *plan,
                        Measurement *out, gi_err *err) {
-    int code = plan->gate ? queue_gate(d) : CU_OK;
+    int code = plan->gate ? cuda_queue_gate(d) : CU_OK;
     for (int i = 0; i < plan->lead && code == CU_OK; i++)
         code = queue_shot(d, &shots[i % n], -1, plan, out, err);
-    if (code == CU_OK) code = queue_stamp(d, 0);
+    if (code == CU_OK) code = cuda_queue_stamp(d, 0);
     for (int i = 0; i < n && code == CU_OK; i++)
         code = queue_shot(d, &shots[i], i, plan, out, err);
-    if (code == CU_OK) code = queue_stamp(d, 1);
+    if (code == CU_OK) code = cuda_queue_stamp(d, 1);
     for (int i = 0; i < plan->trail && code == CU_OK; i++)
         code = queue_shot(d, &shots[i % n], -1, plan, out, err);
-    if (code != CU_OK) return code;
-    return d->cu->download(d->staging, d->stamps.address, 2 * (size_t)d->info.sms * sizeof(Stamp),
-                           d->stream);
+    return code == CU_OK ? cuda_fetch_stamps(d) : code;
 }
 
 static double time_allowed(const DevicePair *shots, int n, int extra) {
@@ -227,7 +233,7 @@ static bool read_times(CudaDevice *d, int n, CudaGroup *group, gi_err *err) {
         if (!cuda_ok(d, code, "read the time of a launch", err)) return false;
         group->ns[i] = (double)ms * 1e6;
     }
-    group->clock_ghz = read_clock(d);
+    group->clock_ghz = cuda_read_clock(d);
     return true;
 }
 
@@ -240,11 +246,11 @@ bool cuda_group(CudaDevice *d, const DevicePair *shots, int n, const CudaPlan *p
     bool renew = !plan->fill && !l->keep_variables;
     if (renew && !cuda_module_renew((CudaModule *)shots[0].module, err)) return false;
     int code = queue_group(d, shots, n, plan, out, err);
-    open_gate(d);
+    cuda_open_gate(d);
     int ended = cuda_wait(d, time_allowed(shots, n, plan->lead + plan->trail), l->interrupt);
     if (ended != CU_OK) code = ended;
     if (code == CU_MISUSE) return false;
-    set_status(d, l, code, out);
+    cuda_set_status(d, l, code, out);
     if (code != CU_OK) return true;
     if (!read_times(d, n, group, err)) return false;
     out->ns = group->ns[n - 1];

@@ -56,11 +56,11 @@ static bool sample(CudaDevice *d, const DevicePair *shot, int n, const DeviceTim
     return true;
 }
 
-static bool is_slow(const DeviceTiming *how, const DeviceSamples *s) {
+bool cuda_is_slow(const DeviceTiming *how, const DeviceSamples *s) {
     return how->stop_above_ns > 0 && s->n >= FEW && s->median_ns > how->stop_above_ns;
 }
 
-static bool is_enough(const DeviceTiming *how, const DeviceSamples *s) {
+bool cuda_is_enough(const DeviceTiming *how, const DeviceSamples *s) {
     return s->n - s->dropped >= how->min_samples && s->rel_error <= how->rel_error;
 }
 
@@ -74,10 +74,11 @@ static int next_group(const DeviceTiming *how, const DeviceSamples *s, int most)
 /* Groups of at most `most`, until the median is known. */
 static bool sample_all(CudaDevice *d, const DevicePair *shot, int most, const DeviceTiming *how,
                        const CudaPlan *plan, DeviceSamples *out, gi_err *err) {
-    while (out->last.status == STATUS_OK && !out->slow && !out->capped && !is_enough(how, out)) {
+    while (out->last.status == STATUS_OK && !out->slow && !out->capped &&
+           !cuda_is_enough(how, out)) {
         if (!sample(d, shot, next_group(how, out, most), how, plan, out, err)) return false;
-        out->slow = is_slow(how, out);
-        out->capped = out->n >= how->max_samples && !is_enough(how, out);
+        out->slow = cuda_is_slow(how, out);
+        out->capped = out->n >= how->max_samples && !cuda_is_enough(how, out);
     }
     return true;
 }

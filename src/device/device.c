@@ -212,7 +212,7 @@ bool device_launch(DeviceModule *m, const DeviceLaunch *launch, Measurement *out
     return check_launch(m, launch, err) && m->device->class->launch(m, launch, out, err);
 }
 
-static DeviceTiming with_defaults(const DeviceTiming *how) {
+DeviceTiming device_timing_filled(const DeviceTiming *how) {
     DeviceTiming t = how ? *how : (DeviceTiming){0};
     if (t.min_samples <= 0) t.min_samples = 10;
     if (t.max_samples <= 0) t.max_samples = 200;
@@ -226,14 +226,14 @@ static DeviceTiming with_defaults(const DeviceTiming *how) {
 bool device_time(DeviceModule *m, const DeviceLaunch *launch, const DeviceTiming *how,
                  DeviceSamples *out, gi_err *err) {
     *out = (DeviceSamples){0};
-    DeviceTiming timing = with_defaults(how);
+    DeviceTiming timing = device_timing_filled(how);
     return check_launch(m, launch, err) && m->device->class->time(m, launch, &timing, out, err);
 }
 
 bool device_time_sentinel(DeviceBuffer *b, const DeviceTiming *how, DeviceSamples *out,
                           gi_err *err) {
     *out = (DeviceSamples){0};
-    DeviceTiming timing = with_defaults(how);
+    DeviceTiming timing = device_timing_filled(how);
     if (b->access != ACCESS_WRITE)
         return gi_fail(err, "usage", "a read-only buffer cannot be filled with the sentinel");
     return b->device->class->time_sentinel(b, &timing, out, err);
@@ -249,7 +249,7 @@ void device_samples_free(DeviceSamples *s) {
 bool device_time_pair(DevicePair a, DevicePair b, int pairs, const DeviceTiming *how, double *ns_a,
                       double *ns_b, Measurement *last, gi_err *err) {
     *last = (Measurement){0};
-    DeviceTiming timing = with_defaults(how);
+    DeviceTiming timing = device_timing_filled(how);
     if (a.module->device != b.module->device)
         return gi_fail(err, "usage", "pair: both modules must be of one device");
     if (pairs < 1 || pairs > 100000)

@@ -68,8 +68,8 @@ enum { /* CUfunction_attribute */
 enum { CU_STREAM_NON_BLOCKING = 1 };                         /* CUstream_flags */
 enum { CU_LIMIT_PRINTED_BYTES = 1 };                         /* CUlimit */
 enum { CU_JIT_ERROR_LOG = 5, CU_JIT_ERROR_LOG_BYTES = 6 };   /* CUjit_option */
-enum { CU_MEMORY_HOST = 1, CU_MEMORY_ARRAY = 3 };            /* CUmemorytype */
-enum { CU_RESOURCE_ARRAY = 0, CU_RESOURCE_LINEAR = 2 };      /* CUresourcetype */
+enum { CU_MEMORY_HOST = 1, CU_MEMORY_DEVICE = 2, CU_MEMORY_ARRAY = 3 }; /* CUmemorytype */
+enum { CU_RESOURCE_ARRAY = 0, CU_RESOURCE_LINEAR = 2, CU_RESOURCE_PITCHED = 3 };
 enum { CU_READ_AS_INTEGER = 1, CU_NORMALIZED_COORDS = 2 };   /* CU_TRSF_… */
 enum { CU_ARRAY_LAYERED = 1 };                               /* CUDA_ARRAY3D_LAYERED */
 
@@ -113,6 +113,12 @@ typedef struct CuResource { /* CUDA_RESOURCE_DESC */
             unsigned channels;
             size_t bytes;
         } linear;
+        struct {
+            CuPointer address;
+            int format;
+            unsigned channels;
+            size_t width, height, pitch_bytes;
+        } pitched;
         int reserved[32];
     } u;
     unsigned flags;
@@ -127,6 +133,24 @@ typedef struct CuTextureShape { /* CUDA_TEXTURE_DESC */
     float border[4];
     int reserved[12];
 } CuTextureShape;
+
+typedef struct CuLocation { /* CUmemLocation */
+    int type, id;
+} CuLocation;
+
+enum { CU_LOCATION_DEVICE = 1, CU_PINNED = 1, CU_ACCESS_READ_WRITE = 3 };
+
+typedef struct CuPhysical { /* CUmemAllocationProp */
+    int type, handle_types;
+    CuLocation location;
+    void *unused;
+    unsigned char flags[8];
+} CuPhysical;
+
+typedef struct CuAccess { /* CUmemAccessDesc */
+    CuLocation location;
+    int flags;
+} CuAccess;
 
 /* X(field, symbol, arguments): every function returns a CUresult. */
 #define DRIVER_FUNCTIONS(X)                                                                       \
@@ -162,9 +186,27 @@ typedef struct CuTextureShape { /* CUDA_TEXTURE_DESC */
     X(copy, cuMemcpyDtoDAsync_v2, (CuPointer to, CuPointer from, size_t bytes, CuStream))          \
     X(fill8, cuMemsetD8Async, (CuPointer, unsigned char value, size_t n, CuStream))                \
     X(fill32, cuMemsetD32Async, (CuPointer, unsigned value, size_t n, CuStream))                   \
+    X(fill_rows8, cuMemsetD2D8Async,                                                               \
+      (CuPointer, size_t pitch, unsigned char value, size_t width, size_t height, CuStream))       \
+    X(fill_rows16, cuMemsetD2D16Async,                                                             \
+      (CuPointer, size_t pitch, unsigned short value, size_t width, size_t height, CuStream))      \
+    X(fill_rows32, cuMemsetD2D32Async,                                                             \
+      (CuPointer, size_t pitch, unsigned value, size_t width, size_t height, CuStream))            \
+    X(granularity, cuMemGetAllocationGranularity, (size_t *, const CuPhysical *, int which))       \
+    X(reserve, cuMemAddressReserve,                                                                \
+      (CuPointer *, size_t bytes, size_t alignment, CuPointer at, uint64_t flags))                 \
+    X(unreserve, cuMemAddressFree, (CuPointer, size_t bytes))                                      \
+    X(physical_new, cuMemCreate,                                                                   \
+      (uint64_t *, size_t bytes, const CuPhysical *, uint64_t flags))                              \
+    X(physical_free, cuMemRelease, (uint64_t))                                                     \
+    X(map, cuMemMap,                                                                               \
+      (CuPointer, size_t bytes, size_t offset, uint64_t physical, uint64_t flags))                 \
+    X(unmap, cuMemUnmap, (CuPointer, size_t bytes))                                                \
+    X(access, cuMemSetAccess, (CuPointer, size_t bytes, const CuAccess *, size_t n))               \
     X(array_new, cuArray3DCreate_v2, (CuArray *, const CuArrayShape *))                            \
     X(array_free, cuArrayDestroy, (CuArray))                                                       \
     X(copy_3d, cuMemcpy3D_v2, (const CuCopy3D *))                                                  \
+    X(copy_3d_queued, cuMemcpy3DAsync_v2, (const CuCopy3D *, CuStream))                            \
     X(texture_new, cuTexObjectCreate,                                                              \
       (CuTexture *, const CuResource *, const CuTextureShape *, const void *view))                 \
     X(texture_free, cuTexObjectDestroy, (CuTexture))                                               \
@@ -185,7 +227,10 @@ typedef struct CuTextureShape { /* CUDA_TEXTURE_DESC */
       (int *blocks, CuFunction, int threads, size_t shared_bytes))                                 \
     X(launch, cuLaunchKernel,                                                                      \
       (CuFunction, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,   \
-       unsigned shared_bytes, CuStream, void **params, void **extra))
+       unsigned shared_bytes, CuStream, void **params, void **extra))                              \
+    X(launch_cooperative, cuLaunchCooperativeKernel,                                               \
+      (CuFunction, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,   \
+       unsigned shared_bytes, CuStream, void **params))
 
 typedef struct Driver {
     int version;         /* of the API: 13000 is 13.0 */

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MOST_BYTES ((uint64_t)1 << 40) /* of one allocation or copy */
+
 typedef struct Line {
     const char *at, *end;
     bool ok;
@@ -104,11 +106,12 @@ static void read_memory(Line *l, Event *e) {
 static void read_array(Line *l, Event *e) {
     e->number = (int)(number(l) & INT32_MAX);
     for (int i = 0; i < 3; i++) e->size[i] = number(l);
-    number(l); /* what its parts are: the texture says it */
+    e->parts = (int)(number(l) & 3);
     for (int i = 0; i < 4; i++) {
         if (i > 0 && !takes(l, ",")) l->ok = false;
         e->bits[i] = (int)(digits(l) & 63);
     }
+    e->flags = (unsigned)number(l);
 }
 
 static void read_texture(Line *l, Event *e) {
@@ -198,6 +201,86 @@ bool event_read(const char *line, const char *end, Event *out) {
         return l.ok;
     }
     return false;
+}
+
+const char *event_line(const char *at, const char *end) {
+    const char *line_end = memchr(at, '\n', (size_t)(end - at));
+    return line_end ? line_end : end;
+}
+
+/* --- sizes --- */
+
+static bool is_product(uint64_t a, uint64_t b, uint64_t c) {
+    return a < MOST_BYTES && b < MOST_BYTES && c < MOST_BYTES && (b == 0 || a < MOST_BYTES / b) &&
+           (c == 0 || a * b < MOST_BYTES / c);
+}
+
+bool event_is_small(const Event *e) {
+    return is_product(e->width, e->height, e->depth);
+}
+
+bool event_is_place(const Place *p, const Event *e) {
+    return is_product(p->row, p->rows, e->depth) && is_product(p->row, e->height, 1);
+}
+
+bool event_is_nothing(const Event *e) {
+    return e->width == 0 || e->height == 0 || e->depth == 0;
+}
+
+uint64_t event_volume(const Event *e) {
+    return e->width * e->height * e->depth;
+}
+
+uint64_t event_span(const Place *p, const Event *e) {
+    return ((e->depth - 1) * p->rows + e->height - 1) * p->row + e->width;
+}
+
+/* --- what stands in a line's words --- */
+
+static int digit(char c) {
+    return c <= '9' ? c - '0' : c - 'a' + 10;
+}
+
+uint8_t *event_arguments(const Event *e) {
+    size_t n = e->hex_len / 2;
+    uint8_t *bytes = gi_alloc(n + 8);
+    for (size_t i = 0; i < n; i++)
+        bytes[i] = (uint8_t)(digit(e->hex[2 * i]) << 4 | digit(e->hex[2 * i + 1]));
+    return bytes;
+}
+
+/* A whole number from 0 to most; -1 where the line has another. */
+static int64_t whole(const Event *e, const char *key, int index, double most) {
+    double v = event_value(e->rest, key, index);
+    return v >= 0 && v <= most ? (int64_t)v : -1;
+}
+
+static EmuTexture texture_of(const Event *e) {
+    EmuTexture t = {.kind = (EmuTexKind)whole(e, "kind", 0, EMU_TEX_ARRAY),
+                    .format = (EmuTexFormat)whole(e, "format", 0, EMU_TEX_F32),
+                    .channels = (int)whole(e, "channels", 0, 4),
+                    .dims = (int)whole(e, "dims", 0, 3),
+                    .layers = whole(e, "layers", 0, INT32_MAX),
+                    .pitch_bytes = whole(e, "pitch", 0, INT32_MAX),
+                    .cube = event_value(e->rest, "cube", 0) != 0,
+                    .linear_filter = event_value(e->rest, "linear", 0) != 0,
+                    .normalized_coords = event_value(e->rest, "normalized_coords", 0) != 0,
+                    .normalized_read = event_value(e->rest, "normalized_read", 0) != 0};
+    for (int i = 0; i < 3; i++) {
+        t.size[i] = whole(e, "size", i, INT32_MAX);
+        t.address[i] = (EmuTexAddress)whole(e, "address", i, EMU_TEX_BORDER);
+    }
+    for (int i = 0; i < 4; i++) t.border[i] = (float)event_value(e->rest, "border", i);
+    return t;
+}
+
+bool event_texture(const Event *e, EmuTexture *out) {
+    EmuTexture t = texture_of(e);
+    bool known = (int)t.kind >= 0 && (int)t.format >= 0 && t.channels > 0 && t.dims > 0 &&
+                 t.layers >= 0 && t.pitch_bytes >= 0;
+    for (int i = 0; i < 3; i++) known = known && t.size[i] >= 0 && (int)t.address[i] >= 0;
+    *out = t;
+    return known;
 }
 
 double event_value(const char *rest, const char *key, int index) {

@@ -2,7 +2,7 @@
 #ifndef GILUA_REPLAY_EVENTS_H
 #define GILUA_REPLAY_EVENTS_H
 
-#include "base/base.h"
+#include "emu/emu.h"
 
 typedef enum EventKind {
     EVENT_NONE, /* nothing to replay: "gilua", "program", "gpu" */
@@ -45,11 +45,31 @@ typedef struct Event {
     size_t hex_len;
     uint64_t size[3]; /* of an array: width, height, depth */
     int bits[4];      /* of a texel's parts */
+    int parts;        /* what these are: 0 signed, 1 unsigned, 2 floating point */
+    unsigned flags;   /* of an array: cudaArrayLayered … */
     const char *rest; /* of a texture: what stands behind its place, to the end of the line */
 } Event;
 
 /* Reads the line that ends at `end`; false for one that is none. */
 bool event_read(const char *line, const char *end, Event *out);
+
+/* The line at `at`: where it ends, not counting what ends it. */
+const char *event_line(const char *at, const char *end);
+
+/* Is it less than a terabyte, and do the rows of a place, from the first to the last, lie within
+** one? */
+bool event_is_small(const Event *e);
+bool event_is_place(const Place *p, const Event *e);
+/* Is nothing copied or filled? */
+bool event_is_nothing(const Event *e);
+/* Bytes that are copied or filled, and from the first to the last byte of their place. */
+uint64_t event_volume(const Event *e);
+uint64_t event_span(const Place *p, const Event *e);
+
+/* What a texture's line says, without its texels; false where that is none of a recorder's. */
+bool event_texture(const Event *e, EmuTexture *out);
+/* The bytes of the arguments of a launch, to free(). */
+uint8_t *event_arguments(const Event *e);
 
 /* The number behind "KEY=" in a texture's line, and behind commas in it; 0 where there is none. */
 double event_value(const char *rest, const char *key, int index);

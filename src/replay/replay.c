@@ -118,24 +118,11 @@ static Array *array_at(Run *run, int number) {
     return there ? &run->arrays[number] : NULL;
 }
 
-static bool is_product(uint64_t a, uint64_t b, uint64_t c) {
-    return a < MOST_BYTES && b < MOST_BYTES && c < MOST_BYTES && (b == 0 || a < MOST_BYTES / b) &&
-           (c == 0 || a * b < MOST_BYTES / c);
-}
-
-static bool is_small(const Event *e) {
-    return is_product(e->width, e->height, e->depth);
-}
-
-/* Do all of the event's rows, from the first to the last, lie within reach? */
-static bool is_place(const Place *p, const Event *e) {
-    return is_product(p->row, p->rows, e->depth) && is_product(p->row, e->height, 1);
-}
-
 /* Where a place's first byte lies here, if all of the event's rows do. NULL with err filled. */
 static uint8_t *first_byte(Run *run, const Place *p, const Event *e) {
-    if (!is_small(e) || !is_place(p, e)) return damaged(run, "its sizes are impossible"), NULL;
-    uint64_t span = ((e->depth - 1) * p->rows + e->height - 1) * p->row + e->width;
+    if (!event_is_small(e) || !event_is_place(p, e))
+        return damaged(run, "its sizes are impossible"), NULL;
+    uint64_t span = event_span(p, e);
     if (p->array < 0) {
         gi_err why = {0};
         uint8_t *at = emu_bytes(run->emu, p->address, (size_t)span, &why);
@@ -155,23 +142,14 @@ static uint8_t *row_of(uint8_t *first, const Place *p, uint64_t y, uint64_t z) {
     return first + (z * p->rows + y) * p->row;
 }
 
-static uint64_t volume(const Event *e) {
-    return e->width * e->height * e->depth;
-}
-
 /* What moving it costs: its rows, too, which may all lie at one place. */
 static bool moves(Run *run, const Event *e) {
-    return work(run, volume(e) + 64 * e->height * e->depth);
-}
-
-static bool is_nothing(const Event *e) {
-    return e->width == 0 || e->height == 0 || e->depth == 0;
+    return work(run, event_volume(e) + 64 * e->height * e->depth);
 }
 
 static void wrote(Run *run, const Place *p, const Event *e) {
     if (p->array >= 0) return;
-    emu_wrote(run->emu, p->address,
-              (size_t)(((e->depth - 1) * p->rows + e->height - 1) * p->row + e->width));
+    emu_wrote(run->emu, p->address, (size_t)event_span(p, e));
 }
 
 /* --- before it begins: everything has its address --- */
@@ -308,7 +286,7 @@ static bool begin_array(Run *run, const Event *e) {
                .rows = e->size[1] ? e->size[1] : 1,
                .slices = e->size[2] ? e->size[2] : 1};
     Event whole = {.width = a.row, .height = a.rows, .depth = a.slices};
-    if (e->number != run->n_arrays || e->size[0] >= MOST_BYTES || !is_small(&whole))
+    if (e->number != run->n_arrays || e->size[0] >= MOST_BYTES || !event_is_small(&whole))
         return damaged(run, "the array is impossible");
     if (!make_room(run, a.row * a.rows * a.slices)) return false;
     a.data = calloc(1, (size_t)(a.row * a.rows * a.slices) + 1);
@@ -327,31 +305,6 @@ static bool end_array(Run *run, const Event *e) {
     return true;
 }
 
-/* A whole number from 0 to most; -1 where the line has another. */
-static int64_t whole(const Event *e, const char *key, int index, double most) {
-    double v = event_value(e->rest, key, index);
-    return v >= 0 && v <= most ? (int64_t)v : -1;
-}
-
-static EmuTexture texture_of(const Event *e) {
-    EmuTexture t = {.kind = (EmuTexKind)whole(e, "kind", 0, EMU_TEX_ARRAY),
-                    .format = (EmuTexFormat)whole(e, "format", 0, EMU_TEX_F32),
-                    .channels = (int)whole(e, "channels", 0, 4),
-                    .dims = (int)whole(e, "dims", 0, 3),
-                    .layers = whole(e, "layers", 0, INT32_MAX),
-                    .pitch_bytes = whole(e, "pitch", 0, INT32_MAX),
-                    .cube = event_value(e->rest, "cube", 0) != 0,
-                    .linear_filter = event_value(e->rest, "linear", 0) != 0,
-                    .normalized_coords = event_value(e->rest, "normalized_coords", 0) != 0,
-                    .normalized_read = event_value(e->rest, "normalized_read", 0) != 0};
-    for (int i = 0; i < 3; i++) {
-        t.size[i] = whole(e, "size", i, INT32_MAX);
-        t.address[i] = (EmuTexAddress)whole(e, "address", i, EMU_TEX_BORDER);
-    }
-    for (int i = 0; i < 4; i++) t.border[i] = (float)event_value(e->rest, "border", i);
-    return t;
-}
-
 /* Its texels, if all of them are there. NULL with why filled. */
 static const void *texels_of(Run *run, const Event *e, const EmuTexture *t, gi_err *why) {
     uint64_t bytes = (uint64_t)emu_texture_bytes(t);
@@ -361,18 +314,10 @@ static const void *texels_of(Run *run, const Event *e, const EmuTexture *t, gi_e
     return gi_fail(why, "format", "the texture's texels are not there"), NULL;
 }
 
-/* Are its words a recorder's? */
-static bool is_known(const EmuTexture *t) {
-    bool known = (int)t->kind >= 0 && (int)t->format >= 0 && t->channels > 0 && t->dims > 0 &&
-                 t->layers >= 0 && t->pitch_bytes >= 0;
-    for (int i = 0; i < 3; i++) known = known && t->size[i] >= 0 && (int)t->address[i] >= 0;
-    return known;
-}
-
 static bool begin_texture(Run *run, const Event *e) {
-    EmuTexture t = texture_of(e);
+    EmuTexture t;
     gi_err why = {0};
-    if (!is_known(&t)) return damaged(run, "the texture is impossible");
+    if (!event_texture(e, &t)) return damaged(run, "the texture is impossible");
     t.data = run; /* some, for now */
     if (!emu_texture_check(&t, &why)) return damaged(run, why.message);
     if ((t.data = texels_of(run, e, &t, &why)) == NULL) return damaged(run, why.message);
@@ -397,11 +342,11 @@ static bool end_texture(Run *run, const Event *e) {
 
 static bool write_rows(Run *run, const Event *e) {
     uint64_t bytes;
-    if (is_nothing(e)) return true;
+    if (event_is_nothing(e)) return true;
     uint8_t *to = first_byte(run, &e->to, e);
-    uint8_t *data = to && moves(run, e) ? blob_of(run, e, volume(e), &bytes) : NULL;
+    uint8_t *data = to && moves(run, e) ? blob_of(run, e, event_volume(e), &bytes) : NULL;
     if (data == NULL) return false;
-    bool fits = bytes == volume(e);
+    bool fits = bytes == event_volume(e);
     for (uint64_t z = 0; fits && z < e->depth; z++)
         for (uint64_t y = 0; y < e->height; y++)
             memcpy(row_of(to, &e->to, y, z), data + (z * e->height + y) * e->width,
@@ -421,7 +366,7 @@ static void fill_row(uint8_t *row, const Event *e) {
 }
 
 static bool set_rows(Run *run, const Event *e) {
-    if (is_nothing(e)) return true;
+    if (event_is_nothing(e)) return true;
     uint8_t *to = first_byte(run, &e->to, e);
     if (to && !moves(run, e)) return false;
     for (uint64_t z = 0; to && z < e->depth; z++)
@@ -432,7 +377,7 @@ static bool set_rows(Run *run, const Event *e) {
 }
 
 static bool copy_rows(Run *run, const Event *e) {
-    if (is_nothing(e)) return true;
+    if (event_is_nothing(e)) return true;
     uint8_t *to = first_byte(run, &e->to, e), *from = to ? first_byte(run, &e->from, e) : NULL;
     if (from && !moves(run, e)) return false;
     for (uint64_t z = 0; from && z < e->depth; z++)
@@ -444,10 +389,10 @@ static bool copy_rows(Run *run, const Event *e) {
 
 static bool read_rows(Run *run, const Event *e) {
     ReplayRead read = {.size = 0};
-    if (is_nothing(e)) return true;
+    if (event_is_nothing(e)) return true;
     uint8_t *from = first_byte(run, &e->to, e);
-    if (from == NULL || !moves(run, e) || !make_room(run, volume(e))) return false;
-    read.size = (size_t)volume(e);
+    if (from == NULL || !moves(run, e) || !make_room(run, event_volume(e))) return false;
+    read.size = (size_t)event_volume(e);
     uint8_t *bytes = malloc(read.size);
     if (bytes == NULL) return gi_fail(run->err, "nomem", "no memory for %zu bytes", read.size);
     for (uint64_t z = 0; z < e->depth; z++)
@@ -492,19 +437,10 @@ static void carry_variables(Run *run, int module, bool to_other) {
     }
 }
 
-static int digit(char c) {
-    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* Arguments as they were, but for textures, which have other handles here. */
 static uint8_t *arguments(Run *run, const Event *e) {
     size_t n = e->hex_len / 2;
-    uint8_t *params = gi_alloc(n + 8);
-    for (size_t i = 0; i < n; i++) {
-        int high = digit(e->hex[2 * i]), low = digit(e->hex[2 * i + 1]);
-        if (high < 0 || low < 0) return free(params), damaged(run, "its arguments are none"), NULL;
-        params[i] = (uint8_t)(high << 4 | low);
-    }
+    uint8_t *params = event_arguments(e);
     for (size_t at = 0; at + 8 <= n; at += 8)
         for (int i = 0; i < run->n_textures; i++)
             if (memcmp(params + at, &run->textures[i].recorded, 8) == 0) {
@@ -579,7 +515,7 @@ static bool run_launch(Run *run, const Event *e) {
     if (e->number >= run->n_modules) return damaged(run, "there is no such module");
     char *kernel = name_of(e);
     uint8_t *params = arguments(run, e);
-    bool ok = params && takes(run, code_of(run, e->number, kernel), kernel, e->hex_len / 2) &&
+    bool ok = takes(run, code_of(run, e->number, kernel), kernel, e->hex_len / 2) &&
               launch(run, e, kernel, params);
     free(params);
     free(kernel);
@@ -617,8 +553,7 @@ static bool each_event(Run *run, bool (*f)(Run *run, const Event *e)) {
     run->line = 0;
     while (at < end && !run->ended) {
         Event e;
-        const char *line_end = memchr(at, '\n', (size_t)(end - at));
-        if (line_end == NULL) line_end = end;
+        const char *line_end = event_line(at, end);
         run->line++;
         if (!event_read(at, line_end, &e)) return damaged(run, "it is not understood");
         if (run->options->interrupt && *run->options->interrupt) return interrupted(run);
@@ -649,10 +584,10 @@ static void release(Run *run) {
 static bool has_data(const Recording *r, const Event *e) {
     uint64_t bytes;
     char name[RECORD_NAME] = "";
-    if ((e->kind != EVENT_WRITE && e->kind != EVENT_READ) || is_nothing(e)) return true;
-    if (e->name_len != RECORD_NAME - 1 || !is_small(e)) return false;
+    if ((e->kind != EVENT_WRITE && e->kind != EVENT_READ) || event_is_nothing(e)) return true;
+    if (e->name_len != RECORD_NAME - 1 || !event_is_small(e)) return false;
     memcpy(name, e->name, RECORD_NAME - 1);
-    return recording_size(r, name, &bytes) && bytes == volume(e);
+    return recording_size(r, name, &bytes) && bytes == event_volume(e);
 }
 
 bool replay_check(const Recording *r, gi_err *err) {
@@ -660,8 +595,7 @@ bool replay_check(const Recording *r, gi_err *err) {
     const char *at = recording_events(r, &len), *end = at + len;
     for (int line = 1; at < end; line++) {
         Event e;
-        const char *line_end = memchr(at, '\n', (size_t)(end - at));
-        if (line_end == NULL) line_end = end;
+        const char *line_end = event_line(at, end);
         if (!event_read(at, line_end, &e))
             return gi_fail(err, "format", "event %d of the recording is not understood", line);
         if (!has_data(r, &e))

@@ -44,7 +44,9 @@ static int bad(const void *params) {
 }
 
 static struct CuFunctionObject kernels[] = {
-    {"poke", poke, {8, 8, 4}, NULL, 0}, {"add", add, {0}, NULL, 0}, {"bad", bad, {0}, NULL, 0}};
+    {"poke", poke, {8, 8, 4}, NULL, 0, NULL},
+    {"add", add, {0}, NULL, 0, NULL},
+    {"bad", bad, {0}, NULL, 0, NULL}};
 
 #define PTX  ".version 8.0\n.target sm_90\n.address_size 64\n"
 #define TEXT ".global .align 4 .b8 text[32];\n.global .align 4 .b8 more[16];\n"

@@ -8,7 +8,8 @@
 **   a … z  a test's kernel, by its first letter      T  reading of the SM clocks
 **   G  gate      P  variables copied      F  fill64      =  fill8, fill32      +  a copy on the GPU
 ** Checksums leave no mark. `fail_at` makes one call of the driver fail, counted from 1; `live`
-** counts what was made and not released.
+** counts what was made and not released. Modules have variables and kernels in common, or with
+** `separate` each its own; `running` is the module whose kernel runs.
 */
 #ifndef GILUA_TESTS_FAKE_DRIVER_H
 #define GILUA_TESTS_FAKE_DRIVER_H
@@ -16,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "device/cuda.h"
 
@@ -25,11 +27,9 @@ struct CuContextObject {
 struct CuStreamObject {
     int unused;
 };
-struct CuArrayObject {
-    int unused;
-};
-struct CuModuleObject {
-    int unused;
+struct CuArrayObject { /* texels of one byte: whatever they are, tests copy bytes */
+    size_t row, rows;
+    char *data; /* behind this */
 };
 struct CuEventObject {
     double at_ns;
@@ -40,6 +40,7 @@ struct CuFunctionObject {
     size_t sizes[4];                /* of its parameters */
     void (*help)(void **args, unsigned blocks); /* gilua's own */
     char mark;
+    CuModule module; /* NULL: of any */
 };
 
 typedef struct FakeSymbol {
@@ -48,12 +49,22 @@ typedef struct FakeSymbol {
     char bytes[64];
 } FakeSymbol;
 
+enum { FAKE_OWN = 4 };
+
+struct CuModuleObject {
+    char image[2000]; /* its code, as far as it goes */
+    FakeSymbol own[FAKE_OWN];
+    struct CuFunctionObject kernels[FAKE_OWN];
+    void *loaded; /* fake_cuda.c's: its code, on the virtual GPU, and its functions */
+    void *functions;
+};
+
 typedef struct FakePart { /* what the comparison of answers finds */
     double max, sum, penalty;
     int64_t finite, off, wrong, unset, nan, first, counted;
 } FakePart;
 
-enum { FAKE_SMS = 5, FAKE_LOG = 4000, FAKE_COPIES = 64, FAKE_THINGS = 1000 };
+enum { FAKE_SMS = 5, FAKE_LOG = 4000, FAKE_COPIES = 64, FAKE_THINGS = 20000 };
 
 static struct Fake {
     struct CuFunctionObject *kernels;
@@ -66,6 +77,10 @@ static struct Fake {
     double busy_until;                   /* … or not before this time of the host */
     FakePart part;
     const char *refuses;                 /* code, with these words */
+    bool separate;
+    bool refuses_places;                 /* no address can be had that is asked for */
+    CuModule running;
+    bool compares; /* answers, for real (u64, no tolerance), instead of finding `part` */
     double now_ns, cycles;
     int fault, coming; /* what every call answers; what it will when the stream is asked */
     const volatile uint32_t *gate;
@@ -171,8 +186,14 @@ static bool fake_waits(void) {
     return fake.gate && *fake.gate != fake.ticket;
 }
 
-static void fake_compare(void **args, unsigned blocks) { /* device_helpers.c tests the real one */
-    (void)args, (void)blocks;
+/* device_helpers.c tests the real one. */
+static void fake_compare(void **args, unsigned blocks) {
+    (void)blocks;
+    if (!fake.compares) return;
+    const uint64_t *got = fake_at(FAKE_ARG(CuPointer, 0)), *right = fake_at(FAKE_ARG(CuPointer, 1));
+    fake.part = (FakePart){.first = -1};
+    for (int64_t i = 0; i < FAKE_ARG(int64_t, 2); i++)
+        if (got[i] != (right[i] ^ FAKE_ARG(uint64_t, 10))) fake.part.max = 1, fake.part.off++;
 }
 
 static void fake_total(void **args, unsigned blocks) {
@@ -180,13 +201,12 @@ static void fake_total(void **args, unsigned blocks) {
     memcpy(fake_at(FAKE_ARG(CuPointer, 2)), &fake.part, sizeof fake.part);
 }
 
-static struct CuFunctionObject fake_helpers[] = {{"gilua_fill", NULL, {0}, fake_fill, 'F'},
-                                                 {"gilua_pieces", NULL, {0}, fake_pieces, 'P'},
-                                                 {"gilua_sums", NULL, {0}, fake_sums, '\0'},
-                                                 {"gilua_stamp", NULL, {0}, fake_stamp, 'T'},
-                                                 {"gilua_gate", NULL, {0}, fake_gate, 'G'},
-                                                 {"gilua_compare", NULL, {0}, fake_compare, 0},
-                                                 {"gilua_total", NULL, {0}, fake_total, 0}};
+#define FAKE_HELPER(name, mark) {"gilua_" #name, NULL, {0}, fake_##name, mark, NULL}
+
+static struct CuFunctionObject fake_helpers[] = {
+    FAKE_HELPER(fill, 'F'), FAKE_HELPER(pieces, 'P'), FAKE_HELPER(sums, 0),
+    FAKE_HELPER(stamp, 'T'), FAKE_HELPER(gate, 'G'), FAKE_HELPER(compare, 0),
+    FAKE_HELPER(total, 0)};
 
 /* --- the driver's functions --- */
 
@@ -211,7 +231,7 @@ static int fake_release(void *p) {
 }
 
 /* As a process that ends: what a lost device has left goes. */
-static void fake_exit(void) {
+__attribute__((unused)) static void fake_exit(void) {
     while (fake.n_things > 0) free(fake.things[--fake.n_things]);
 }
 
@@ -227,7 +247,22 @@ static void fake_exit(void) {
     }
 FAKE_MAKES(stream, CuStream, (CuStream * out, unsigned flags __attribute__((unused))))
 FAKE_MAKES(event, CuEvent, (CuEvent * out, unsigned flags __attribute__((unused))))
-FAKE_MAKES(array, CuArray, (CuArray * out, const CuArrayShape *a __attribute__((unused))))
+
+static int fake_array_new(CuArray *out, const CuArrayShape *a) {
+    void *made;
+    int bits = a->format & 0x1f ? 8 << (a->format & 3 ? (a->format & 3) - 1 : 2) : 32;
+    if (a->format == 0x08) bits = 8;
+    size_t row = a->width * a->channels * (size_t)bits / 8, rows = a->height ? a->height : 1;
+    int code = fake_make(&made, sizeof **out + row * rows * (a->depth ? a->depth : 1));
+    if (code != CU_OK) return code;
+    *out = made;
+    **out = (struct CuArrayObject){row, rows, (char *)(*out + 1)};
+    return CU_OK;
+}
+
+static int fake_array_free(CuArray a) {
+    return fake_release(a);
+}
 
 static int fake_init(unsigned flags) {
     (void)flags;
@@ -412,9 +447,101 @@ static int fake_fill32(CuPointer p, unsigned value, size_t n, CuStream s) {
     return CU_OK;
 }
 
+static char *fake_row(const CuCopySide *s, size_t y, size_t z) {
+    if (s->memory == CU_MEMORY_ARRAY)
+        return s->array->data + ((s->z + z) * s->array->rows + s->y + y) * s->array->row +
+               s->x_bytes;
+    char *first = s->memory == CU_MEMORY_HOST ? (char *)(uintptr_t)s->host : fake_at(s->device);
+    return first + (z * s->height + y) * s->pitch;
+}
+
 static int fake_copy_3d(const CuCopy3D *c) {
-    (void)c;
-    return fake_call();
+    FAKE_CALL();
+    fake_copy_now();
+    for (size_t z = 0; z < c->depth; z++)
+        for (size_t y = 0; y < c->height; y++)
+            memcpy(fake_row(&c->to, y, z), fake_row(&c->from, y, z), c->width_bytes);
+    return CU_OK;
+}
+
+static int fake_copy_3d_queued(const CuCopy3D *c, CuStream s) {
+    (void)s;
+    fake_mark('+');
+    return fake_copy_3d(c);
+}
+
+#define FAKE_FILLS(bits, type)                                                                     \
+    static int fake_fill_rows##bits(CuPointer p, size_t pitch, type value, size_t width,           \
+                                    size_t height, CuStream s) {                                   \
+        (void)s;                                                                                   \
+        FAKE_CALL();                                                                               \
+        fake_mark('=');                                                                            \
+        fake_copy_now();                                                                           \
+        for (size_t y = 0; y < height; y++)                                                        \
+            for (size_t x = 0; x < width; x++) ((type *)fake_at(p + y * pitch))[x] = value;        \
+        return CU_OK;                                                                              \
+    }
+FAKE_FILLS(8, unsigned char)
+FAKE_FILLS(16, unsigned short)
+FAKE_FILLS(32, unsigned)
+
+/* --- memory where it shall be: the host's own pages, at that address --- */
+
+static int fake_granularity(size_t *bytes, const CuPhysical *p, int which) {
+    (void)p, (void)which;
+    *bytes = 2 << 20;
+    return CU_OK;
+}
+
+static int fake_reserve(CuPointer *out, size_t bytes, size_t alignment, CuPointer at,
+                        uint64_t flags) {
+    (void)alignment, (void)flags;
+    FAKE_CALL();
+    if (fake.refuses_places || at >> 47) return CU_INVALID_VALUE;
+    void *p = mmap(fake_at(at), bytes, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | MAP_NORESERVE, -1, 0);
+    if (p == MAP_FAILED) return CU_OUT_OF_MEMORY;
+    *out = (CuPointer)(uintptr_t)p;
+    fake.live++;
+    return CU_OK;
+}
+
+static int fake_unreserve(CuPointer p, size_t bytes) {
+    fake.live--;
+    return munmap(fake_at(p), bytes) == 0 ? CU_OK : CU_INVALID_VALUE;
+}
+
+static int fake_physical_new(uint64_t *out, size_t bytes, const CuPhysical *p, uint64_t flags) {
+    (void)bytes, (void)p, (void)flags;
+    FAKE_CALL();
+    *out = 9;
+    fake.live++;
+    return CU_OK;
+}
+
+static int fake_physical_free(uint64_t p) {
+    (void)p;
+    fake.live--;
+    return CU_OK;
+}
+
+static int fake_map(CuPointer p, size_t bytes, size_t offset, uint64_t physical, uint64_t flags) {
+    (void)p, (void)bytes, (void)offset, (void)physical, (void)flags;
+    FAKE_CALL();
+    fake.live++;
+    return CU_OK;
+}
+
+static int fake_unmap(CuPointer p, size_t bytes) {
+    (void)p, (void)bytes;
+    fake.live--;
+    return CU_OK;
+}
+
+static int fake_access(CuPointer p, size_t bytes, const CuAccess *a, size_t n) {
+    (void)p, (void)bytes, (void)n;
+    FAKE_CALL();
+    return a->flags == CU_ACCESS_READ_WRITE ? CU_OK : CU_INVALID_VALUE;
 }
 
 static int fake_texture_new(CuTexture *t, const CuResource *r, const CuTextureShape *shape,
@@ -437,7 +564,7 @@ static int fake_texture_free(CuTexture t) {
 static int fake_module_load(CuModule *m, const void *image, unsigned n, int *options,
                             void **values) {
     void *made;
-    (void)image, (void)options;
+    (void)options;
     if (fake.refuses && n > 0) {
         strcpy(values[0], fake.refuses);
         return CU_INVALID_PTX;
@@ -447,6 +574,12 @@ static int fake_module_load(CuModule *m, const void *image, unsigned n, int *opt
     for (int i = 0; i < fake.n_symbols; i++)
         strcpy(fake.symbols[i].bytes, fake.symbols[i].initial);
     *m = made;
+    memset(*m, 0, sizeof **m);
+    for (int i = 0; fake.separate && n > 0 && i < fake.n_symbols; i++) {
+        (*m)->own[i] = fake.symbols[i];
+        strcpy((*m)->own[i].bytes, fake.symbols[i].initial);
+    }
+    if (n > 0) snprintf((*m)->image, sizeof (*m)->image, "%s", (const char *)image);
     fake.loads += n > 0; /* not of gilua's own */
     return CU_OK;
 }
@@ -461,21 +594,31 @@ static CuFunction fake_find(struct CuFunctionObject *list, size_t n, const char 
     return NULL;
 }
 
+/* A module's own: none whose name its code does not have. */
+static int fake_own_function(CuFunction *f, CuModule m, const char *name) {
+    CuFunction shared = fake_find(fake.kernels, fake.n_kernels, name);
+    if (shared == NULL || strstr(m->image, name) == NULL) return CU_NOT_FOUND;
+    *f = &m->kernels[shared - fake.kernels];
+    **f = *shared;
+    (*f)->module = m;
+    return CU_OK;
+}
+
 static int fake_module_function(CuFunction *f, CuModule m, const char *name) {
-    (void)m;
     FAKE_CALL();
+    if (fake.separate && m->image[0]) return fake_own_function(f, m, name);
     *f = fake_find(fake_helpers, sizeof fake_helpers / sizeof *fake_helpers, name);
     if (*f == NULL) *f = fake_find(fake.kernels, fake.n_kernels, name);
     return *f ? CU_OK : CU_NOT_FOUND;
 }
 
 static int fake_module_symbol(CuPointer *p, size_t *bytes, CuModule m, const char *name) {
-    (void)m;
     FAKE_CALL();
     for (int i = 0; i < fake.n_symbols; i++) {
-        if (strcmp(fake.symbols[i].name, name) != 0) continue;
-        *p = (CuPointer)(uintptr_t)fake.symbols[i].bytes;
-        *bytes = fake.symbols[i].n;
+        FakeSymbol *v = fake.separate ? &m->own[i] : &fake.symbols[i];
+        if (strcmp(v->name, name) != 0) continue;
+        *p = (CuPointer)(uintptr_t)v->bytes;
+        *bytes = v->n;
         return CU_OK;
     }
     return CU_NOT_FOUND;
@@ -545,11 +688,23 @@ static int fake_launch(CuFunction f, unsigned gx, unsigned gy, unsigned gz, unsi
         return CU_OK;
     }
     fake.launches++;
+    fake.running = f->module;
     if (fake.gate && !fake_waits()) fake.passed_early++;
     fake_pass(fake.takes(f->name));
     int fault = f->run(extra ? extra[1] : NULL);
     if (fake.coming == CU_OK) fake.coming = fault;
     return CU_OK;
+}
+
+static int fake_launch_cooperative(CuFunction f, unsigned gx, unsigned gy, unsigned gz,
+                                   unsigned bx, unsigned by, unsigned bz, unsigned shared_bytes,
+                                   CuStream s, void **params) {
+    char packed[64] = {0};
+    void *extra[] = {CU_EXTRA_BUFFER, packed};
+    for (size_t i = 0, at = 0; i < 4 && f->sizes[i]; at += f->sizes[i++])
+        memcpy(packed + at, params[i], f->sizes[i]);
+    fake_mark('C');
+    return fake_launch(f, gx, gy, gz, bx, by, bz, shared_bytes, s, NULL, extra);
 }
 
 /* --- in place of driver.c --- */

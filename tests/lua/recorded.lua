@@ -42,8 +42,8 @@ tap.case("a problem of two recordings", function()
   tap.is(gi.own.case(problem, 5, "emu").recording, problem.dir .. "/a.rec", "it is trained on one")
   tap.is(gi.own.case(problem, 5, "emu", true).recording, problem.dir .. "/b.rec",
     "and the claim is made on the other")
-  tap.has(scratch.sentence(gi.farm, problem, { device = "cuda" }), "replayed on the virtual GPU",
-    "a GPU is refused in a sentence")
+  tap.has(scratch.sentence(gi.farm, problem, { device = "cuda", clock = "spans" }),
+    "timed as a whole", "the clock of one kernel's blocks is refused in a sentence")
 
   local farm <close> = gi.farm(problem, { device = "emu", jobs = 1 })
   local list = farm:evaluate({ "", "<_kernel.cu_8>", "<_kernel.cu_13>", "<_kernel.cu_24>" },

@@ -47,10 +47,13 @@ Funnel.__index = Funnel
 ---@param devices table[] what the workers' probe found
 ---@param options table of gi.farm
 function M.new(problem, workers, devices, options)
+  local target = devices[1].target
+  -- a recording's launches run PTX, by the names that it has there
+  if problem.definition.recorded then target = target:gsub("^sm_", "compute_") end
   return setmetatable({
     problem = problem, crew = workers, devices = devices, options = options,
     virtual = devices[1].device == "emu", names = problem.grammar:names(),
-    maker = plans_of.maker(problem, devices[1].target, options.clock),
+    maker = plans_of.maker(problem, target, options.clock),
     compiled = options.compiled or compiled.new(),
     verdicts = {}, killers = {}, -- by key: what holds for every case
     runs = {}, -- by key: measurements on the case at hand

@@ -8,6 +8,7 @@
 local core = require "gilua.core"
 local fail = require "gilua.base.fail"
 local recording = require "gilua.problem.recording"
+local gpureplayer = require "gilua.farm.gpureplayer"
 local runner = require "gilua.farm.runner"
 local tolerance = require "gilua.problem.tolerance"
 
@@ -21,19 +22,21 @@ function M.new(problem)
   return setmetatable({ problem = problem, recorded = problem.definition.recorded }, M)
 end
 
---- The runner of a problem: this one where it is recorded.
+--- The runner of a problem: this one where it is recorded, on a GPU gpureplayer.lua's.
 ---@param problem gilua.problem
 ---@param device userdata
 ---@return table
 function M.runner(problem, device)
-  if problem.definition.recorded then return M.new(problem) end
-  return runner.new(problem, device)
+  if not problem.definition.recorded then return runner.new(problem, device) end
+  local own = M.new(problem)
+  return device:name() == "emu" and own or gpureplayer.new(problem, device, own)
 end
 
 --- Makes `case` the one to run; nil: none.
 function M:use(case)
   if self.recording then self.recording.file:close() end
   self.case, self.recording = case, case and recording.open(case.recording)
+  self.same = {} -- what comparing a piece with itself says
   if not case then return end
   self.modules = self.recording:modules_of(self.recorded:kernels())
   self.answers_of = self.recorded:answers(self.recording)
@@ -56,8 +59,11 @@ local function tagged(name)
   end))
 end
 
--- PTX with the recording's names; nil and why where a kernel is not there.
-local function renamed(self, ptx)
+--- PTX with the recording's names; nil and why where a kernel is not there.
+---@param ptx string
+---@return string?
+---@return string?
+function M:renamed(ptx)
   for name, entry in pairs(self.recorded.entries) do
     local n
     ptx, n = ptx:gsub("(%.entry%s+)" .. escaped(name) .. "(%s*%()",
@@ -80,7 +86,7 @@ end
 ---@return string?
 ---@return string?
 function M:replay(ptx, options)
-  local text, why = renamed(self, ptx)
+  local text, why = self:renamed(ptx)
   if not text then return nil, why, "launch_error" end
   options.code, options.partial = {}, true
   for module in pairs(self.modules) do options.code[module] = text end
@@ -103,14 +109,23 @@ local function array_of(bytes, type)
   return core.array.frombytes(bytes, #bytes % size == 0 and type or "u8")
 end
 
-local function compared(self, read, answer)
+local function compared(self, read, answer, bytes)
   local limits = self.problem.tolerance
-  local expected = read.same and read.bytes or self.recording:blob(answer.blob, #read.bytes)
-  local got = array_of(read.bytes, answer.type)
+  local expected = read.same and bytes or self.recording:blob(answer.blob, #bytes)
+  local got = array_of(bytes, answer.type)
   local options = { max_error = answer.max_error, rel_error = answer.rel_error,
     limit = limits.wrong_above }
   return assert(core.array.compare(got, array_of(expected, answer.type),
     tolerance.options(limits, options)))
+end
+
+--- One piece with what it was then; of one that is the same the bytes need not be there.
+function M:compared(i, read, answer)
+  if read.bytes then return compared(self, read, answer, read.bytes) end
+  local same = self.same[i] or compared(self, read, answer, self.recording:blob(answer.blob,
+    read.size))
+  self.same[i] = same
+  return same
 end
 
 --- Compares all that was copied out with what it was then.
@@ -120,8 +135,8 @@ function M:judge(r)
   local verdict
   for i, answer in ipairs(self.answers_of) do
     local read = r.reads[i]
-    if read and #read.bytes > 0 then
-      local one = compared(self, read, answer)
+    if read and (not read.bytes or #read.bytes > 0) then
+      local one = self:compared(i, read, answer)
       verdict = verdict and runner.together(verdict, one) or one
     end
   end

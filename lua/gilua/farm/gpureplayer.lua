@@ -1,0 +1,134 @@
+--- Runs mutants of a recorded problem on a GPU: the whole recording is replayed with the mutant's
+--- code, first once, each kernel timed and every piece that the program copied out compared, then
+--- again and again, for the time of the whole sequence. It stands where runner.lua does, of which
+--- it has what is not of one launch alone; replayer.lua is its virtual GPU's twin.
+
+local runner = require "gilua.farm.runner"
+
+local M = setmetatable({}, { __index = runner })
+M.__index = M
+
+local failed = runner.failed
+
+local PAIR_BLOCKS = 20 -- of interleaved repetitions; see M:pair
+
+---@param problem gilua.problem
+---@param device userdata of a GPU
+---@param twin table replayer.lua's of the same problem: it knows names and answers
+function M.new(problem, device, twin)
+  return setmetatable({ problem = problem, device = device, virtual = false, twin = twin }, M)
+end
+
+--- Makes `case` the one to run; nil: none.
+function M:use(case)
+  if self.replay then self.replay:close() end
+  self.replay, self.baseline, self.reads = nil, nil, nil
+  self.twin:use(case)
+  if not case then return end
+  local why
+  self.replay, why = self.device:replay(self.twin.recording.file)
+  if not self.replay then error(("%s: %s"):format(case.recording, why), 0) end
+end
+
+--------------------------------------------------------------------------------------------------
+-- What stands for a module that is loaded: PTX, which a replay loads where it has not got it
+
+local Code = {}
+Code.__index = Code
+
+local TIMING = { "rel_error", "min_samples", "max_samples", "stop_above_ns" }
+
+local function run(self, launch, options)
+  options.code, options.partial, options.timeout_s = self.code, true, launch.timeout_s
+  local m, why, code = self.replay:run(options)
+  if m and m.status == "ok" then self.owner.reads = m.reads end
+  return m, why, code
+end
+
+--- One replay, each kernel timed.
+function Code:launch(launch)
+  return run(self, launch, { bytes = launch.bytes })
+end
+
+--- Replays until the median is known.
+function Code:time(launch)
+  local options = { timed = true }
+  for _, name in ipairs(TIMING) do options[name] = launch[name] end
+  return run(self, launch, options)
+end
+
+function Code.close() end
+
+--- runner.lua's, of PTX.
+---@param mutant { code: string }
+function M:module(mutant)
+  local text, why = self.twin:renamed(mutant.code)
+  if not text then return nil, failed("launch_error", why) end
+  local code = {}
+  for number in pairs(self.twin.modules) do code[number] = text end
+  return setmetatable({ code = code, replay = self.replay, owner = self }, Code)
+end
+
+--- What is launched is the recording's.
+function M.prepare()
+  return {}
+end
+
+--------------------------------------------------------------------------------------------------
+-- Answers and times
+
+--- Compares what was copied out in the last replay with what it was then.
+function M:judge()
+  return self.twin:judge { reads = self.reads }
+end
+
+function M:largest()
+  return self.twin:largest()
+end
+
+--- Times code that gave tolerable answers, and looks at the answers of the last replay.
+function M:time(module, launch, how)
+  local options = { timeout_s = launch.timeout_s }
+  for _, name in ipairs(TIMING) do options[name] = how[name] end
+  local m, why, code = module:time(options)
+  if not m then error(("%s (%s)"):format(why, code), 0) end
+  if m.status ~= "ok" then return m end
+  m.ns = m.median_ns or m.ns
+  return m, self:judge()
+end
+
+--- What a mutant makes the program copy out: all pieces behind each other, as bytes.
+---@return table measurement
+---@return userdata? array
+function M:answers(mutant, job)
+  local core = require "gilua.core"
+  local m = self:measure(mutant, { budget = job.budget, launch_s = job.launch_s })
+  if m.status ~= "ok" then return m end
+  local all = self:module(mutant):launch { bytes = true, timeout_s = job.launch_s }
+  if all.status ~= "ok" then return failed(all.status, all.message) end
+  local parts = {}
+  for i, read in ipairs(all.reads) do parts[i] = read.bytes end
+  return m, core.array.frombytes(table.concat(parts), "u8")
+end
+
+--- Repetitions of two mutants in turn, some of each at a time, A B B A …
+---@return table { status, a_ns, b_ns, block } or { status, message }
+function M:pair(a, b, job)
+  local block = math.ceil(job.pairs / PAIR_BLOCKS)
+  local found = { status = "ok", a_ns = {}, b_ns = {}, block = block }
+  local sides = { { a, found.a_ns }, { b, found.b_ns } }
+  while #found.b_ns < job.pairs or #found.a_ns < job.pairs do
+    for _, side in ipairs(sides) do
+      local n = math.min(block, job.pairs - #side[2])
+      local m, why = self:module(side[1]):time {
+        min_samples = n, max_samples = n, timeout_s = job.launch_s }
+      if not m then error(why, 0) end
+      if m.status ~= "ok" then return { status = m.status, message = m.message, lost = m.lost } end
+      table.move(m.samples, 1, #m.samples, #side[2] + 1, side[2])
+    end
+    sides[1], sides[2] = sides[2], sides[1]
+  end
+  return found
+end
+
+return M

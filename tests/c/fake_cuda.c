@@ -1,0 +1,209 @@
+/* fake_cuda.c - a libcuda.so without a GPU, for `GILUA_CUDA=… gilua … --device cuda`: fake_driver.h
+** with the driver's names, whose kernels run on the virtual GPU. gilua's own kernels, which come as
+** machine code, are fake_driver.h's; no other machine code is taken, and textures read nothing.
+** What a kernel does wrong costs the context, as on a GPU.
+*/
+#include "fake_driver.h"
+
+#include "emu_model.h"
+
+static Emu *emu;
+
+typedef struct Function {
+    struct CuFunctionObject base;
+    EmuModule *module;
+    char name[1000];
+    struct Function *next;
+} Function;
+
+/* --- memory: kernels see the host's, where it is --- */
+
+static void shown(uint64_t address, size_t bytes) {
+    emu_map_at(emu, address, fake_at(address), bytes, false, "memory of the fake GPU", NULL);
+}
+
+static int virtual_memory_new(CuPointer *p, size_t bytes) {
+    int code = fake_memory_new(p, bytes);
+    if (code == CU_OK) shown(*p, bytes);
+    return code;
+}
+
+static int virtual_memory_free(CuPointer p) {
+    emu_unmap(emu, p);
+    return fake_memory_free(p);
+}
+
+static int virtual_reserve(CuPointer *out, size_t bytes, size_t alignment, CuPointer at,
+                        uint64_t flags) {
+    int code = fake_reserve(out, bytes, alignment, at, flags);
+    if (code == CU_OK) shown(*out, bytes);
+    return code;
+}
+
+static int virtual_unreserve(CuPointer p, size_t bytes) {
+    emu_unmap(emu, p);
+    return fake_unreserve(p, bytes);
+}
+
+/* --- code --- */
+
+static int virtual_module_load(CuModule *m, const void *image, unsigned n, int *options,
+                            void **values) {
+    gi_err err;
+    EmuModule *loaded = NULL;
+    if (memcmp(image, "\177ELF", 4) != 0) {
+        loaded = emu_load(emu, image, strlen(image), &err);
+        if (loaded == NULL) {
+            if (n > 0) snprintf(values[0], (size_t)(uintptr_t)values[1], "%s", err.message);
+            return CU_INVALID_PTX;
+        }
+    }
+    int code = fake_module_load(m, image, n, options, values);
+    if (code == CU_OK) (*m)->loaded = loaded;
+    return code;
+}
+
+static int virtual_module_free(CuModule m) {
+    for (Function *f = m->functions, *next; f; f = next) {
+        next = f->next;
+        free(f);
+    }
+    if (m->loaded) emu_unload(m->loaded);
+    return fake_module_free(m);
+}
+
+static int virtual_module_function(CuFunction *f, CuModule m, const char *name) {
+    EmuKernelInfo info;
+    gi_err err;
+    if (m->loaded == NULL) return fake_module_function(f, m, name);
+    FAKE_CALL();
+    if (!emu_kernel_info(m->loaded, name, &info, &err)) return CU_NOT_FOUND;
+    Function *made = calloc(1, sizeof *made);
+    snprintf(made->name, sizeof made->name, "%s", name);
+    made->base.name = made->name, made->module = m->loaded, made->next = m->functions;
+    m->functions = made;
+    *f = &made->base;
+    return CU_OK;
+}
+
+static int virtual_module_symbol(CuPointer *p, size_t *bytes, CuModule m, const char *name) {
+    if (m->loaded == NULL) return CU_NOT_FOUND;
+    void *data = emu_symbol(m->loaded, name, bytes, NULL);
+    *p = (CuPointer)(uintptr_t)data;
+    return data ? CU_OK : CU_NOT_FOUND;
+}
+
+static int virtual_module_count(unsigned *n, CuModule m) {
+    for (*n = 0; m->loaded && emu_kernel_name(m->loaded, (int)*n);) ++*n;
+    return CU_OK;
+}
+
+static int virtual_module_functions(CuFunction *f, unsigned n, CuModule m) {
+    for (unsigned i = 0; i < n; i++) {
+        int code = virtual_module_function(&f[i], m, emu_kernel_name(m->loaded, (int)i));
+        if (code != CU_OK) return code;
+    }
+    return CU_OK;
+}
+
+static EmuKernelInfo info_of(CuFunction f) {
+    EmuKernelInfo info = {0};
+    const Function *own = (const Function *)f;
+    if (f->help == NULL) emu_kernel_info(own->module, own->name, &info, NULL);
+    return info;
+}
+
+static int virtual_function_param(CuFunction f, size_t i, size_t *offset, size_t *size) {
+    EmuKernelInfo info = info_of(f);
+    if (i >= (size_t)info.n_params) return CU_INVALID_VALUE;
+    *offset = info.param_offset[i], *size = info.param_size[i];
+    return CU_OK;
+}
+
+/* --- launches --- */
+
+static int code_of(EmuStatus s) {
+    switch (s) {
+    case EMU_OK: return CU_OK;
+    case EMU_ILLEGAL_ADDRESS: return CU_ILLEGAL_ADDRESS;
+    case EMU_MISALIGNED: return CU_MISALIGNED;
+    case EMU_TIMEOUT: return CU_LAUNCH_TIMEOUT;
+    default: return CU_LAUNCH_FAILED;
+    }
+}
+
+static int start(const Function *f, EmuLaunch l) {
+    EmuResult r;
+    gi_err err;
+    fake_mark('k');
+    fake_copy_now();
+    l.kernel = f->name;
+    l.budget = 1 << 24;
+    if (!emu_launch(f->module, &l, &r, &err)) return CU_INVALID_VALUE;
+    if (r.cause == EMU_CAUSE_CONFIGURATION || r.cause == EMU_CAUSE_COOPERATIVE)
+        return CU_INVALID_VALUE;
+    if (r.cause == EMU_CAUSE_RESOURCES) return CU_OUT_OF_RESOURCES;
+    fake_pass(r.ns + 1000);
+    if (fake.coming == CU_OK) fake.coming = code_of(r.status);
+    return CU_OK;
+}
+
+static int virtual_launch_kernel(CuFunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+                              unsigned by, unsigned bz, unsigned shared_bytes, CuStream s,
+                              void **params, void **extra) {
+    if (f->help) return fake_launch(f, gx, gy, gz, bx, by, bz, shared_bytes, s, params, extra);
+    FAKE_CALL();
+    return start((const Function *)f, (EmuLaunch){.grid = {gx, gy, gz},
+                                                  .block = {bx, by, bz},
+                                                  .shared_bytes = shared_bytes,
+                                                  .params = extra ? extra[1] : NULL});
+}
+
+static int virtual_launch_cooperative(CuFunction f, unsigned gx, unsigned gy, unsigned gz,
+                                   unsigned bx, unsigned by, unsigned bz, unsigned shared_bytes,
+                                   CuStream s, void **params) {
+    char packed[4096] = {0};
+    EmuKernelInfo info = info_of(f);
+    (void)s;
+    FAKE_CALL();
+    for (int i = 0; i < info.n_params; i++)
+        memcpy(packed + info.param_offset[i], params[i], info.param_size[i]);
+    return start((const Function *)f, (EmuLaunch){.grid = {gx, gy, gz},
+                                                  .block = {bx, by, bz},
+                                                  .shared_bytes = shared_bytes,
+                                                  .params = packed,
+                                                  .cooperative = true});
+}
+
+static int virtual_init(unsigned flags) {
+    static EmuModel model;
+    model = emu_model_round();
+    if (emu == NULL) emu = emu_new(&model);
+    fake.compares = true;
+    fake.ghz = 2;
+    return fake_init(flags);
+}
+
+/* --- the driver's names --- */
+
+#define fake_init               virtual_init
+#define fake_memory_new         virtual_memory_new
+#define fake_memory_free        virtual_memory_free
+#define fake_reserve            virtual_reserve
+#define fake_unreserve          virtual_unreserve
+#define fake_module_load        virtual_module_load
+#define fake_module_free        virtual_module_free
+#define fake_module_function    virtual_module_function
+#define fake_module_symbol      virtual_module_symbol
+#define fake_module_count       virtual_module_count
+#define fake_module_functions   virtual_module_functions
+#define fake_function_param     virtual_function_param
+#define fake_launch             virtual_launch_kernel
+#define fake_launch_cooperative virtual_launch_cooperative
+
+#define QUOTED(name)  #name
+#define NAME_OF(name) QUOTED(name)
+#define EXPORTED(field, symbol, arguments)                                                         \
+    extern __typeof__(fake_##field) symbol                                                         \
+        __attribute__((alias(NAME_OF(fake_##field)), visibility("default")));
+DRIVER_FUNCTIONS(EXPORTED)

@@ -1,0 +1,56 @@
+#!/bin/bash
+# Recordings on a GPU that is none: the driver of tests/c/fake_cuda.c, whose kernels run on the
+# virtual one. New, check, evolve, verify; what a mutant does wrong costs its worker the GPU.
+. "$(dirname "$0")/tap.sh"
+sanitized "the fake driver has no sanitizers in it" && finish
+export GILUA_CUDA=${FAKE_CUDA:-$TOP/build/tests/libcuda_fake.so}
+cd "$TMP" || exit 1
+LUA_PATH="$TOP/tests/lua/?.lua;;" "$GILUA" "$TOP/tests/lua/tape.lua" app.cu a.rec b.rec
+cat >one.lua <<'END'
+local gi = require "gilua"
+local r, gpu = gi.recording.open(arg[1]), gi.device "cuda"
+local replay = assert(gpu:replay(r.file))
+local now, timed = assert(replay:run {}), assert(replay:run { timed = true, max_samples = 12 })
+local same, launches = 0, 0
+for _, read in ipairs(now.reads) do same = same + (read.same and 1 or 0) end
+for _, k in ipairs(now.kernels) do launches = launches + k.launches end
+print(now.status, same == #now.reads and #now.reads, launches, timed.median_ns > 0,
+  #replay:run { bytes = true }.reads[1].bytes)
+print(replay:run { code = { [0] = r:module(0):gsub("ret;", "trap;") } }.status)
+print((select(2, replay:run {})))
+END
+is "all is as it was; a trap is told, and costs the device" "ok 6 9 true 1200
+launch_error
+the device is lost (a kernel of the recording: FAKE_ERROR (FAKE_ERROR)): this process cannot use the GPU any more" \
+  "$("$GILUA" one.lua a.rec | tr '\t' ' ')"
+
+"$GILUA" new a.rec b.rec -o p --source app.cu >/dev/null
+out=$("$GILUA" check p --device cuda)
+ok $? "a recorded problem is checked there" "$out"
+like "with the recording's name" "a.rec \(train\) on fake GPU 0" "$out"
+like "every piece is compared" "604 answers, largest difference 0" "$out"
+like "mutants are noticed" "changes of the kernel are noticed" "$out"
+out=$("$GILUA" evolve p --population 8 --generations 3 --seed 1 --out run --device cuda)
+ok $? "it evolves there" "$out"
+like "and is compared on the other recording" "on b.rec \(validate\), never seen in evolution" "$out"
+out=$("$GILUA" verify run --device cuda)
+like "verify runs all recordings" "  a.rec \(train\) +right.*b.rec \(validate\) +right" "$(tr '\n' ' ' <<<"$out")"
+cat >farm.lua <<'END'
+local gi = require "gilua"
+local problem = gi.problem "p"
+local farm <close> = gi.farm(problem, { device = "cuda", jobs = 1, check = "winners" })
+local function by_hand(was, now)
+  return { source = problem.source:gsub(was, now), name = now }
+end
+local list = farm:evaluate({ "", by_hand("y%[i%] = x%[i%]", "y[i + (1 << 30)] = x[i]"),
+  by_hand("lower%(", "upper("), by_hand("%+ 1%.0f", "+ 2.0f"), "" }, gi.own.case(problem, 1))
+local words = {}
+for i, m in ipairs(list) do words[i] = m.status .. (gi.fitness.right(m) and "!" or "") end
+print(table.concat(words, " "), #list[1].kernels, list[1].n)
+END
+is "each mutant has its own fate" "ok! illegal_address launch_error ok ok! 3 604" \
+  "$("$GILUA" farm.lua | tr '\t' ' ')"
+"$GILUA" new a.rec b.rec -o q >/dev/null
+out=$("$GILUA" evolve q --population 8 --generations 1 --seed 1 --out below --device cuda; echo "status $?")
+like "PTX without a source evolves there, too" "status (0|3)" "$out"
+finish
