@@ -69,10 +69,8 @@ static void release(Machine *m, int id) {
 static bool complete(const Machine *m, Barrier *b) {
     uint32_t arrived = (uint32_t)__builtin_popcount(b->arrived);
     if (b->expected) return arrived >= b->expected;
-    uint32_t ended = 0;
-    for (int i = 0; i < m->n_warps; i++) ended += m->warp[i].state == WARP_DONE;
-    if (ended) b->after_exit = true;
-    return arrived + ended >= (uint32_t)m->n_warps;
+    if (m->block->ended) b->after_exit = true;
+    return arrived + m->block->ended >= (uint32_t)m->n_warps;
 }
 
 void barrier_warp_ended(Machine *m) {
@@ -118,6 +116,7 @@ static bool uniform_operands(Machine *m, Warp *w, uint32_t *id, uint32_t *thread
         const U32 *b = (const U32 *)(const void *)(file + in->b);
         int first = __builtin_ctz(p->mask);
         if (!known) *id = a[first], *threads = b[first], known = true;
+        if (in->x & BAR_FIXED && a[first] == *id && b[first] == *threads) continue;
         if (row_is(a, *id) && row_is(b, *threads)) continue;
         for (uint32_t left = p->mask; left; left &= left - 1) {
             int i = __builtin_ctz(left);

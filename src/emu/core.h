@@ -429,6 +429,7 @@ typedef struct Block {
     uint8_t *reserved; /* NULL until it is used */
     Barrier barrier[16];
     uint32_t barriers_met; /* bit id: a warp came to that barrier */
+    uint32_t ended;        /* warps */
 } Block;
 
 typedef struct Shadow Shadow; /* shadow.c: uninitialised reads and races */
@@ -656,7 +657,7 @@ void threads_free(Machine *m);
 
 /* barrier.c: barriers of the block. In Ins.x of one: */
 enum { BAR_SYNC, BAR_ARRIVE, BAR_RED_POPC, BAR_RED_AND, BAR_RED_OR, BAR_KIND = 15 };
-enum { BAR_COUNTED = 16, BAR_ALIGNED = 32 };
+enum { BAR_COUNTED = 16, BAR_ALIGNED = 32, BAR_FIXED = 64 }; /* FIXED: of plain numbers */
 Stop barrier_reach(Machine *m, Warp *w, const Ins *in);
 /* Do all lanes of a warp that has no path to run wait at one barrier? */
 bool barrier_together(const Warp *w);

@@ -79,13 +79,16 @@ static bool decode_barrier(Decoder *d) {
     if (has_mod(d, "red"))
         kind = has_mod(d, "popc") ? BAR_RED_POPC : has_mod(d, "and") ? BAR_RED_AND : BAR_RED_OR;
     uint32_t result = 0, id, count = 0, p = 0, x = (uint32_t)kind;
+    bool fixed = true;
     if (kind >= BAR_RED_POPC &&
         (in->n_args < 3 || !dest(d, &in->args[k++], kind == BAR_RED_POPC ? 'w' : 'p', &result)))
         return in->n_args < 3 ? decode_unknown(d) : false;
+    if (k < in->n_args) fixed = in->args[k].kind == PTX_OP_IMM;
     if (k >= in->n_args || !source(d, &in->args[k++], 'w', 0, &id)) return false;
     int last = in->n_args - (kind >= BAR_RED_POPC);
     count = id;
     if (k < last) {
+        fixed = fixed && in->args[k].kind == PTX_OP_IMM;
         if (!source(d, &in->args[k++], 'w', 1, &count)) return false;
         x |= BAR_COUNTED;
     }
@@ -94,6 +97,7 @@ static bool decode_barrier(Decoder *d) {
     }
     if (k != in->n_args || (kind == BAR_ARRIVE && !(x & BAR_COUNTED))) return decode_unknown(d);
     if (in->opcode[3] == 0 || has_mod(d, "aligned")) x |= BAR_ALIGNED; /* bar is barrier.aligned */
+    if (fixed) x |= BAR_FIXED;
     emit(d, OP_BARRIER, x, result, id, count, p);
     d->shared_base = -1; /* another path may run before this one goes on */
     return true;

@@ -116,6 +116,7 @@ static bool check_clock(Machine *m, Warp *w) {
 
 static void end_warp(Machine *m, Warp *w) {
     w->state = WARP_DONE;
+    m->block->ended++;
     if (m->n_spare < m->n_warps) m->spare[m->n_spare++] = w->s;
     else warp_store_free(&w->s);
     w->s = (WarpStore){0};
@@ -223,7 +224,7 @@ static bool begin_block(Machine *m, uint64_t index) {
     if (m->shared_bytes) memset(b->shared, 0xff, m->shared_bytes);
     if (b->reserved) memset(b->reserved, 0xff, RESERVED_BYTES);
     if (b->barriers_met) memset(b->barrier, 0, sizeof b->barrier);
-    b->barriers_met = 0;
+    b->barriers_met = b->ended = 0;
     for (int i = 0; i < m->n_warps; i++) {
         b->warp[i].state = WARP_READY;
         b->warp[i].begun = b->warp[i].stuck = false;

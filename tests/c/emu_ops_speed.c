@@ -84,6 +84,7 @@ static const Row rows[] = {
     {"vote", "", "vote.sync.ballot.b32 %r5, %p1, -1;"},
     {"match", "", "match.any.sync.b32 %r5, %r1, -1;"},
     {"redux", "", "redux.sync.add.s32 %r5, %r1, -1;"},
+    {"bar.sync", "", "bar.sync 0;"},
 
 #define AT(scale) "mul.wide.u32 %rd4, %r1, " scale "; add.u64 %rd4, %rd4, %rd0;"
     {"load u32", AT("4"), "ld.global.u32 %r5, [%rd4];"},
