@@ -251,8 +251,41 @@ static void frame_access(const Warp *w, const MemForm *f, uint64_t *at) {
     else load_elements(w, f, frame->params, at, false);
 }
 
+/* Do all lanes have neighbouring elements, each one's a register? What most accesses are. */
+static inline bool are_neighbours(const Warp *w, const MemForm *f) {
+    const U64 *base = (const U64 *)(const void *)(w->file + f->base);
+    uint64_t size = f->size, apart = 0;
+    if (w->active != FULL_MASK || f->count != 1 || !f->wide_base || base[1] - base[0] != size)
+        return false;
+    for (int i = 0; i < LANES; i++) apart |= (base[i] - base[0]) ^ (uint64_t)i * size;
+    return apart == 0;
+}
+
+/* global_access of neighbours, without the addresses of all; false, and nothing done, where it is
+** not of one allocation's memory. */
+static bool neighbour_access(Machine *m, Warp *w, const MemForm *f, bool *ran) {
+    const U64 *base = (const U64 *)(const void *)(w->file + f->base);
+    uint64_t bytes = (uint64_t)f->size * LANES, first = base[0] + (uint64_t)f->offset;
+    Alloc *alloc = alloc_of(m->emu, first);
+    if (alloc == NULL || (f->is_store && alloc->read_only) || alloc->watched ||
+        first & (f->size - 1u) || alloc->size < bytes ||
+        first - alloc->address > alloc->size - bytes)
+        return false;
+    uint64_t at = first - alloc->address;
+    uint8_t *data = alloc->data;
+    if (m->view && !alloc->is_const) data = view_bytes(m, alloc, at, bytes, f->is_store);
+    *ran = data != NULL;
+    if (data == NULL) return true;
+    if (f->is_store) store_elements(w, f, data, &at, true), w->moved = true;
+    else load_elements(w, f, data, &at, true), w->looked = true;
+    cost_range(m, w, alloc->place + at, bytes, f->is_store ? COST_KIND_STORE : COST_KIND_LOAD);
+    return true;
+}
+
 static bool load_store(Machine *m, Warp *w, const Ins *in, const MemForm *f) {
     uint64_t at[LANES] __attribute__((aligned(64)));
+    bool ran, in_memory = f->space == PTX_GLOBAL || f->space == PTX_GENERIC;
+    if (in_memory && are_neighbours(w, f) && neighbour_access(m, w, f, &ran)) return ran;
     lane_addresses(w, f, at);
     switch (f->space) {
     case PTX_GENERIC:
