@@ -42,6 +42,7 @@ static const char usage_text[] =
     "       gilua merge DIR RUN...  the archives of runs in one\n"
     "       gilua verify RUN        is it right, and faster, on data nobody saw?\n"
     "       gilua agent --join URL  works for gilua on other machines\n"
+    "       gilua cluster status    who does, and for which runs\n"
     "       gilua run -- PROGRAM    a whole CUDA program on the virtual GPU, every access checked\n"
     "       gilua record -- PROGRAM the same, and keeps what it asked of its GPU\n"
     "       gilua help [COMMAND]    this text, or a command's options (also COMMAND --help)\n"
@@ -490,10 +491,10 @@ static bool run_command(lua_State *L, const char *function, const char *word) {
 }
 
 static bool is_command(const char *word) {
-    static const char *const words[] = {"doctor",  "new",    "check", "tune",  "evolve", "apply",
-                                        "verify",  "resume", "run",   "log",   "show",   "export",
-                                        "rescore", "record", "merge", "watch", "replay", "diff",
-                                        "agent",   "help",  "version", NULL};
+    static const char *const words[] = {"doctor",  "new",     "check", "tune",  "evolve", "apply",
+                                        "verify",  "resume",  "run",   "log",   "show",   "export",
+                                        "rescore", "record",  "merge", "watch", "replay", "diff",
+                                        "agent",   "cluster", "help",  "version", NULL};
     for (const char *const *w = words; *w; w++)
         if (strcmp(*w, word) == 0) return true;
     return false;

@@ -9,6 +9,7 @@ local gi = require "gilua"
 local link = require "gilua.farm.link"
 local natsserver = require "natsserver"
 local scratch = require "scratch"
+local status = require "gilua.command.cluster"
 local wire = require "gilua.base.wire"
 
 local missing = natsserver.missing()
@@ -121,8 +122,18 @@ tap.case("two agents find what one machine finds, and count the same", function(
   local a <close> = agent(server)
   local b <close> = agent(server)
   do
+    local net <close> = link.open(server.url, "test")
+    net:ask "gilua.state"
     local farm <close> = over(server)
     tap.is(found(farm, GENOMES) == ALONE, true, "every measurement")
+    local state
+    natsserver.waits_for("what the run tells", function()
+      farm.crew:step()
+      for _, m in net.take, net do state = m end
+      return state and state.done.run == farm:stats().runs
+    end)
+    tap.is(("%s %s %d"):format(state.problem, state.device, state.waiting.host), "heat emu 0",
+      "what it tells to who wants to know")
     tap.is(counted(farm), COUNTED, "evaluations, runs, checks, compilations, duplicates")
     local answers = farm:answers(GENOMES[2], CASE) or farm:answers("", CASE)
     tap.is(answers:bytes() == ANSWERS:bytes(), true, "what a mutant writes")
@@ -269,6 +280,20 @@ tap.case("a problem's own failure is told as on one machine", function()
   local here = spoilt(true)
   tap.is(type(here), "string", "there is one")
   tap.is(spoilt(false), here, "the same sentence")
+end)
+
+tap.case("what binds a run, and how fast it is", function()
+  local function state(device, host, on_device, agents)
+    return { device = device, agents = agents or 1, waiting = { host = host, device = on_device } }
+  end
+  tap.is(status.binds(state("emu", 5, 5)), "workers", "on the virtual GPU")
+  tap.is(status.binds(state("cuda", 2, 5)), "GPUs", "more waits for GPUs")
+  tap.is(status.binds(state("cuda", 5, 2)), "workers", "more waits for compilers")
+  tap.is(status.binds(state("emu", 0, 0)), "nothing: all work is given out", "nothing waits")
+  tap.is(status.binds(state("emu", 5, 5, 0)), "agents: none works for it", "nobody is there")
+  local first, last = { seconds = 2, done = { run = 10 } }, { seconds = 4, done = { run = 30 } }
+  tap.is(status.rate(first, last), 10.0, "between two reports")
+  tap.is(status.rate(last, last), 7.5, "of one, since it began")
 end)
 
 tap.case("an address with a password is refused, a wrong password is told", function()

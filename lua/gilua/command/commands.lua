@@ -25,6 +25,7 @@ local COMMANDS = {
   export = past.export, rescore = past.rescore, merge = require "gilua.command.merge",
   replay = require "gilua.command.replay", diff = require("gilua.command.rundiff").run,
   watch = require("gilua.command.watch").run, agent = require "gilua.command.agent",
+  cluster = require("gilua.command.cluster").run,
 }
 
 local function status_of(ok)

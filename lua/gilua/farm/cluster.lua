@@ -426,7 +426,8 @@ function Cluster:tick()
     self:tell(agent, { op = "alive", run = self.run, limits = changed_limits(agent) })
   end
   self.link:send("gilua.state", { run = self.run, problem = self.offer.problem,
-    device = self.device, waiting = self.queue.n, done = self.done, agents = #self:ready_agents(),
+    device = self.device, done = self.done, agents = #self:ready_agents(),
+    waiting = { host = self.queue:waiting "host", device = self.queue:waiting "device" },
     seconds = now - self.began_s })
 end
 

@@ -63,6 +63,15 @@ function Queue:put(job, first)
   self.n = self.n + 1
 end
 
+--- How many wait for somebody with this role.
+---@param role string
+---@return integer
+function Queue:waiting(role)
+  local n = 0
+  for kind = 1, KINDS do n = n + self[kind][role].n end
+  return n
+end
+
 --- The next one for somebody with these roles; nil where there is none.
 ---@param roles string[] "host", "device"
 function Queue:take(roles)

@@ -1,0 +1,110 @@
+--- `gilua cluster status`: who works through a NATS server, and for whom (docs/howto/cluster.md).
+
+local answer = require "gilua.command.answer"
+local core = require "gilua.core"
+local ends = require "gilua.base.ends"
+local gi = require "gilua"
+local link = require "gilua.farm.link"
+
+local M = {}
+
+-- What is told within so many seconds: nodes by their agents' names, runs by theirs.
+local function listen(url, seconds)
+  local nodes, runs = {}, {}
+  local net <close> = link.open(url, "gilua cluster status")
+  net:ask "gilua.beat"
+  net:ask "gilua.state"
+  net:send("gilua.call", { run = "status" })
+  local until_s = core.system.seconds() + seconds
+  while core.system.seconds() < until_s do
+    net:wait(until_s - core.system.seconds())
+    for subject, m in net.take, net do
+      if subject == "gilua.beat" then
+        nodes[m.agent] = m
+      else
+        runs[m.run] = { first = runs[m.run] and runs[m.run].first or m, last = m }
+      end
+    end
+  end
+  return nodes, runs
+end
+
+--- How many evaluations a second a run has come to between two of its reports, or since it began.
+---@param first table
+---@param last table
+---@return number
+function M.rate(first, last)
+  if last.seconds > first.seconds then
+    return (last.done.run - first.done.run) / (last.seconds - first.seconds)
+  end
+  return last.seconds > 0 and last.done.run / last.seconds or 0.0
+end
+
+--- What a run waits for: where more would make it faster.
+---@param state table of a run
+---@return string
+function M.binds(state)
+  if state.agents == 0 then return "agents: none works for it" end
+  if state.device == "cuda" and state.waiting.device > state.waiting.host then return "GPUs" end
+  if state.waiting.host + state.waiting.device > 0 then return "workers" end
+  return "nothing: all work is given out"
+end
+
+-- As an object: what --json prints.
+local function value_of(url, nodes, runs)
+  local o, list, working = gi.json.object, {}, {}
+  for i, id in ipairs(gi.settings.keys(nodes)) do
+    local n, gpus = nodes[id], {}
+    for k, d in ipairs(n.devices) do gpus[k] = d.name end
+    list[i] = o { { "host", n.host }, { "pid", n.pid }, { "workers", n.jobs },
+      { "gpus", gi.json.array(gpus) }, { "runs", #n.runs } }
+  end
+  for i, run in ipairs(gi.settings.keys(runs)) do
+    local s = runs[run].last
+    working[i] = o { { "run", run }, { "problem", s.problem }, { "device", s.device },
+      { "agents", s.agents }, { "waiting", s.waiting.host + s.waiting.device },
+      { "evaluations", s.done.run }, { "rate", M.rate(runs[run].first, s) },
+      { "binds", M.binds(s) } }
+  end
+  return o { { "server", url }, { "nodes", gi.json.array(list) },
+    { "runs", gi.json.array(working) } }
+end
+
+local function tell(o, nodes, runs)
+  local workers, gpus, n = 0, 0, 0
+  for _, id in ipairs(gi.settings.keys(nodes)) do
+    local node, names = nodes[id], {}
+    for i, d in ipairs(node.devices) do names[i] = ", " .. d.name end
+    n, workers, gpus = n + 1, workers + node.jobs, gpus + #node.devices
+    answer.say(o, "%-24s %d workers%s; at work for %d runs", node.host .. " " .. node.pid,
+      node.jobs, table.concat(names), #node.runs)
+  end
+  answer.say(o, "in all: %d agents, %d workers, %d GPUs", n, workers, gpus)
+  for _, run in ipairs(gi.settings.keys(runs)) do
+    local s = runs[run].last
+    answer.say(o, "run %s: %s on %s with %d agents: %d evaluations, %.3g a second; %d jobs wait; "
+      .. "short are %s", run, s.problem, s.device, s.agents, s.done.run,
+      M.rate(runs[run].first, s), s.waiting.host + s.waiting.device, M.binds(s))
+  end
+end
+
+function M.run()
+  local o = gi.cli {
+    doc = "status: which agents a NATS server has, and which runs they work for, as they tell "
+      .. "within\nsome seconds.",
+    positional = { { name = "what", doc = "status" } },
+    { name = "seconds", default = 3, min = 1, doc = "to listen" }, answer.JSON,
+  }
+  if o.what ~= "status" then
+    ends.with(ends.STATUS.usage, "gilua cluster does one thing: status, not '%s'", o.what)
+  elseif not o.cluster then
+    ends.with(ends.STATUS.usage, "--cluster is missing: the NATS server, nats://HOST:4222")
+  end
+  return answer.given(o, function()
+    local nodes, runs = listen(o.cluster, o.seconds)
+    tell(o, nodes, runs)
+    return value_of(o.cluster, nodes, runs)
+  end)
+end
+
+return M
