@@ -407,8 +407,8 @@ void bind_grammar(lua_State *L) {
          "How many distinct legal genes there are."},
         {"gene", gene_at, "g:gene(i) -> gene", "The i-th legal gene, in a fixed order."},
         {"names", names, "g:names() -> list",
-         "The names the source declares at top level, but for functions called before that: a"
-         " header declares those."},
+         "The names the source declares at top level, but for functions called before that, or"
+         " that it has no body of: a header has those."},
         {"kernels", kernels, "g:kernels() -> list", "The kernels in the source."},
         {"outline", outline, "g:outline() -> list",
          "What stands at file level, in order, each { kind = kernel | device | host | type | other,"

@@ -420,6 +420,22 @@ static int past_template(const Tree *t, int at, int to) {
     return after > at + 1 ? after : at;
 }
 
+/* The name before the '(' of a function's parameters; -1 where there is none. That of an explicit
+** specialisation, `template <> … f<3>(…)`, stands before its arguments. */
+static int name_before(const Tree *t, int first, int params) {
+    int depth = 0, i = params - 1;
+    if (is_name(t, i)) return i;
+    if (!tok_is(t, first, "template") || !tok_is(t, first + 2, ">")) return -1;
+    for (; i > first + 2; i = t->match[i] >= 0 && t->match[i] < i ? t->match[i] - 1 : i - 1) {
+        if (tok_is(t, i, ">")) depth++;
+        else if (tok_is(t, i, ">>")) depth += 2;
+        else if (tok_is(t, i, ">>>")) depth += 3;
+        else if (tok_is(t, i, "<") && --depth == 0) return is_name(t, i - 1) ? i - 1 : -1;
+        if (depth <= 0) return -1;
+    }
+    return -1;
+}
+
 /* The '(' of the parameters of an item that has its body's '{' at brace; -1: no function. */
 static int find_params(const Tree *t, int first, int brace) {
     int head = past_template(t, first, brace);
@@ -428,7 +444,7 @@ static int find_params(const Tree *t, int first, int brace) {
         if (!tok_is(t, i, "(") || t->match[i] > brace) continue;
         bool operator_name = holds(t, i > first + 3 ? i - 3 : first, i, "operator");
         if (operator_name && tok_is(t, i + 2, "(")) continue; /* operator()(…) */
-        if (!is_name(t, i - 1) && !operator_name) continue;
+        if (name_before(t, first, i) < 0 && !operator_name) continue;
         if (tok_in(t, i - 1, attribute_words)) continue;
         if (tok_in(t, t->match[i] + 1, after_params)) return i;
     }
@@ -449,9 +465,10 @@ static int parse_function(Parser *p, int first, int params, int brace, int paren
     Tree *t = p->t;
     int node = open_node(p, NODE_FUNCTION, parent, first);
     set_head(t, node, params);
-    if (is_name(t, params - 1)) {
-        t->node[node].name = t->tok[params - 1].name;
-        tree_declare_name(t, DECL_FUNCTION, params - 1, parent);
+    int name = name_before(t, first, params);
+    if (name >= 0) {
+        t->node[node].name = t->tok[name].name;
+        tree_declare_name(t, DECL_FUNCTION, name, parent);
     }
     if (tok_is(t, first, "template") && tok_is(t, first + 1, "<"))
         tree_declare_params(t, first + 1, past_angles(t, first + 1, brace) - 1, node);

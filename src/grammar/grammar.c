@@ -99,19 +99,35 @@ static bool is_called(const Tree *t, int i) {
     return t->tok[i - 1].name < 0 || tok_is(t, i - 1, "return") || tok_is(t, i - 1, "else");
 }
 
-/* By number, the names that are called before the file declares them: a header has done that, under
-** the name as it is. To be freed. */
+/* By number, the names that the file has a body or a value of: not those of prototypes alone. To be
+** freed. */
+static bool *find_defined(const Tree *t) {
+    bool *defined = gi_alloc(((size_t)t->names.n + 1) * sizeof *defined);
+    for (int i = 0; i < t->n_decl; i++)
+        if (t->decl[i].kind != DECL_FUNCTION) defined[t->decl[i].name] = true;
+    for (int i = 0; i < t->n_node; i++)
+        if (t->node[i].kind == NODE_FUNCTION && t->node[i].name >= 0)
+            defined[t->node[i].name] = true;
+    return defined;
+}
+
+/* By number, the names that are called before the file declares them, or that it only declares: a
+** header has them, under the name as it is. To be freed. */
 static bool *find_foreign(const Tree *t) {
     size_t n = (size_t)t->names.n + 1;
     int *declared = gi_alloc(n * sizeof *declared);
-    bool *foreign = gi_alloc(n * sizeof *foreign);
+    bool *defined = find_defined(t), *foreign = gi_alloc(n * sizeof *foreign);
     for (int i = 0; i < t->n_decl; i++) {
         int *at = &declared[t->decl[i].name];
         if (is_top_level(t, &t->decl[i]) && (*at == 0 || t->decl[i].at < *at)) *at = t->decl[i].at;
     }
-    for (int i = 0; i < t->n_tok; i++)
-        if (is_called(t, i) && i < declared[t->tok[i].name]) foreign[t->tok[i].name] = true;
+    for (int i = 0; i < t->n_tok; i++) {
+        const int name = t->tok[i].name;
+        if (is_called(t, i) && (i < declared[name] || (declared[name] && !defined[name])))
+            foreign[name] = true;
+    }
     free(declared);
+    free(defined);
     return foreign;
 }
 

@@ -142,6 +142,26 @@ tap.case("a function that a header declares keeps its name, for it is called bef
     tap.ok(made[1].code and made[2].code, "two of them compile, one by one", made[1].log)
   end)
 
+tap.case("a name without a body is another file's, and keeps its own", function()
+  local k = assert(gi.grammar.parse("declared.cu", { text = "__device__ int far(int n);\n"
+    .. "__device__ int near(int n);\n__device__ int near(int n) { return far(n); }\n"
+    .. "__global__ void f(int *x) { *x = near(*x); }\n" }))
+  tap.is(table.concat(k:names(), " "), "near f gilua_spans GiluaClock", "its names")
+end)
+
+tap.case("explicit specialisations are items of their own, by their names", function()
+  local k = assert(gi.grammar.parse("special.cu", { text =
+    "template <int i> __device__ float row(float x) { return x + row<i - 1>(x); }\n"
+    .. "template <> __device__ float row<-1>(float x) { return 0; }\n"
+    .. "template <> __device__ V<V<int>> turned<V<int, 3>, V<V<int>>>(float x) { return 0; }\n"
+    .. "template <> struct V<int> { int f(int a) { return a; } };\n"
+    .. "__global__ void f(float *x) { *x = row<3>(*x); }\n" }))
+  local list = {}
+  for i, item in ipairs(k:outline()) do list[i] = item.kind .. " " .. tostring(item.name) end
+  tap.is(table.concat(list, ", "), "device row, device row, device turned, type V, kernel f",
+    "each")
+end)
+
 tap.case("the span clock: asked for, on no line of its own, out of reach, and not there when off",
   function()
     local k = assert(gi.grammar.parse("half.cu", { text = CLOCKED, open_loops = true }))

@@ -554,6 +554,11 @@ local function in_extern_c(text, item)
   return false
 end
 
+-- Is it a kernel's explicit specialisation, `template <> … k<float>(…)`? It goes with its template.
+local function is_special(text, item)
+  return text:sub(item.first, item.head):find ">%s*%($" ~= nil
+end
+
 --- The kernels of a file, in order.
 ---@param text string
 ---@param name string of the file, for messages
@@ -561,7 +566,7 @@ end
 function M.kernels(text, name)
   local list = {}
   for _, item in ipairs(items_of(text, name)) do
-    if item.kind == "kernel" then list[#list + 1] = item end
+    if item.kind == "kernel" and not is_special(text, item) then list[#list + 1] = item end
   end
   return list
 end
