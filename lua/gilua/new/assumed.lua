@@ -75,22 +75,26 @@ local function set(host, names, value)
   end
 end
 
--- The sizes of the arrays that a launch is given, as texts of the host's.
+-- The sizes of the arrays that a launch is given, as texts of the host's; is that of any unknown?
 local function lengths(host, launch, params)
-  local list = {}
+  local list, any_unknown = {}, false
   for i, p in ipairs(params) do
     local allocation = p.pointer and launch.args[i] and host:allocation(launch.args[i])
-    if allocation then list[#list + 1] = allocation end
+    if allocation then list[#list + 1] = allocation
+    else any_unknown = any_unknown or p.pointer end
   end
-  return list
+  return list, any_unknown
 end
 
--- Are launch and data small enough, as far as they are known?
-local function is_small(host, launch, params)
+-- Are launch and data small enough, as far as they are known? An array that nothing is known of may
+-- have two sizes for its sides.
+local function is_small(host, launch, params, sizes)
   local grid, block = host:dimensions(launch.grid), host:dimensions(launch.block)
   local threads, bytes = 1, 0
+  local known, any_unknown = lengths(host, launch, params)
+  if any_unknown and #sizes > 1 then bytes = 8 * host.assumed[sizes[1]] * host.assumed[sizes[2]] end
   for d = 1, 3 do threads = threads * (grid and block and grid[d] * block[d] or 1) end
-  for _, allocation in ipairs(lengths(host, launch, params)) do
+  for _, allocation in ipairs(known) do
     bytes = bytes + (allocation.bytes or 0)
   end
   return threads <= MOST_THREADS and bytes <= MOST_BYTES
@@ -106,14 +110,14 @@ function M.of(host, launch, params, most)
   local sides = names_in(host, { launch.block })
   set(host, sides, SIDES[math.min(#csource.split(launch.block), #SIDES)])
   local texts = { launch.grid }
-  for _, allocation in ipairs(lengths(host, launch, params)) do
+  for _, allocation in ipairs((lengths(host, launch, params))) do
     texts[#texts + 1] = allocation.text
   end
   local sizes = names_in(host, texts)
   for _, value in ipairs(SIZES) do
     if not most or value <= most then
       set(host, sizes, value)
-      if is_small(host, launch, params) then break end
+      if is_small(host, launch, params, sizes) then break end
     end
   end
   return table.move(sizes, 1, #sizes, #sides + 1, sides)
