@@ -238,7 +238,7 @@ __global__ void good(float *x, unsigned char width, int n)
     if (i < n) x[i] *= width;
 }
 END
-ready several "of several kernels the one that runs" 'kernel = "good"' 'name = "width", type = "u8", value = 1'
+ready several "of several kernels the one that runs" 'kernel = "good"' 'name = "width", type = "u8", value = 3'
 out=$(new several.cu again 2>&1)
 like "and why the others do not" "nothing is passed over: kernel nothing writes to none" "$out"
 like "by a fault, too" "outside is passed over: illegal_address" "$out"
@@ -421,7 +421,10 @@ __global__ void turn(float *x)
 }
 int main() { turn<<<1, N>>>(0); }
 END
-ready races "a kernel that races is not tuned" 'tune_params = {'
+out=$(new races.cu 2>&1)
+is "what check will not take is not ready" 1 $?
+like "and said so" "but its data want a hand: the unmodified kernel fails \(race\)" "$out"
+like "a kernel that races is not tuned" 'tune_params = \{ *\}' "$(tr '\n' ' ' <races/problem.lua)"
 
 echo '__device__ float other(float); __global__ void one(float *x) { x[threadIdx.x] = other(x[threadIdx.x]); }' >one.cu
 like "a function that is nowhere" "kernel one calls other, which neither its file nor one beside it defines" \
@@ -498,7 +501,8 @@ like "of two kernels the one is passed over whose data cannot tell" \
   "hopeless is passed over: on such data a kernel that does nothing would be right" \
   "$(new hopeless.cu two)"
 like "the other is taken" 'kernel = "plain"' "$(cat two/problem.lua)"
-like "one alone is ready, with a word on its data" "Its data want a hand: on such data" \
-  "$(new hopeless.cu alone --kernel hopeless)"
+out=$(new hopeless.cu alone --kernel hopeless)
+is "one alone is written, and is not ready" 1 $?
+like "with a word on its data" "but its data want a hand: on such data" "$out"
 
 finish

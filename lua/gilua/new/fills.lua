@@ -94,17 +94,22 @@ local function is_short(problem)
   return #problem.source:gsub("%s+", " ") * adequacy.MOST <= MOST_TEXT
 end
 
--- What is to be tried, and how the data are as they are: nil, and why, where they are not right.
-local function begin(rows, problem, kept, judge)
-  local best, why = score_of(problem, kept, judge)
-  local is_race = why and why:find("(race)", 1, true)
-  return list_of_tries(rows, is_race and places or usual), best, why
-end
-
 -- Does one show more than another, or anything at all?
 local function is_better(found, best)
   if not found or not best then return found ~= nil end
   return found.score > best.score and found.nan <= best.nan
+end
+
+-- Keeps of some tries those that show more, as long as there are any left to make: the best.
+local function keep_better(self, tries, best)
+  for _, try in ipairs(tries) do
+    if self.left == 0 or best and best.score == 1 then break end
+    self.left = self.left - 1
+    local back = set(try)
+    local found = score_of(self.write(), self.kept, self.judge)
+    if is_better(found, best) then best, self.changed = found, true else back() end
+  end
+  return best
 end
 
 --- Tries other fills of a draft's arrays and keeps those that show more.
@@ -114,23 +119,26 @@ end
 ---@return gilua.adequacy? found of what was kept; nil where the kernel as it is is not right
 ---@return boolean changed
 ---@return string? why it is not right
+---@return { found?: gilua.adequacy, why?: string } before the data as they were
 function M.improve(rows, write, most)
-  local was, changed = {}, false
+  local was = {}
   for _, one in ipairs(rows) do was[one.row] = one.row.fill end
   local problem = write()
-  local kept = compiled.new() -- the probes are the same whatever the data
   local judge = is_short(problem) and most > 0 and adequacy.of or only_runs
-  most = judge == only_runs and FEW_TRIES or math.min(most, MOST_TRIES)
-  local tries, best, why = begin(rows, problem, kept, judge)
-  for i = 1, (best or why) and math.min(#tries, most) or 0 do
-    if best and best.score == 1 then break end
-    local back = set(tries[i])
-    local found = score_of(write(), kept, judge)
-    if is_better(found, best) then best, changed = found, true else back() end
+  local self = { write = write, judge = judge, changed = false,
+    kept = compiled.new(), -- the probes are the same whatever the data
+    left = judge == only_runs and FEW_TRIES or math.min(most, MOST_TRIES) }
+  local best, why = score_of(problem, self.kept, judge)
+  local before = { found = best and not best.only_runs and best or nil, why = why }
+  local is_race = why and why:find("(race)", 1, true)
+  if is_race then best = keep_better(self, list_of_tries(rows, places), best) end
+  if not is_race or best and judge == adequacy.of then
+    best = keep_better(self, list_of_tries(rows, usual), best)
   end
   note(rows, was, best)
   write()
-  return best and not best.only_runs and best or nil, changed, not best and why or nil
+  return best and not best.only_runs and best or nil, self.changed, not best and why or nil,
+    before
 end
 
 return M

@@ -300,7 +300,7 @@ end
 ---@param folder? string the folder to make; the file's name without .cu
 ---@param o { kernel?: string, template?: string, include?: string, define?: string,
 ---  quiet?: boolean }
----@return boolean runs whether the kernel ran as described
+---@return boolean ready whether the kernel ran as described, on data that `gilua check` takes
 ---@return integer guesses that are marked in what was written
 function M.write(path, folder, o)
   local function say(...)
@@ -329,15 +329,16 @@ function M.write(path, folder, o)
   end
   local guesses, n = guesses_in(textfile.read(folder .. "/problem.lua", "what was written"))
   tell(taken.read, say, guesses)
-  if taken.trouble then
-    say("%s/problem.lua is written, but as guessed the kernel does not run:\n  %s", folder,
-      taken.trouble)
+  local against = taken.trouble
+    and "as guessed the kernel does not run:\n  " .. taken.trouble
+    or taken.doubt and "its data want a hand: " .. taken.doubt
+  if against then
+    say("%s/problem.lua is written, but %s", folder, against)
     say("Change its lines marked GUESS (%d), then: gilua check %s", n, folder)
     return false, n
   end
   local marked = n == 0 and "" or (", with %d guess%s to look at in its problem.lua"):format(
     n, n > 1 and "es" or "")
-  if taken.doubt then say("Its data want a hand: %s", taken.doubt) end
   say("%s/ is ready%s. Next: gilua check %s, or gilua evolve %s", folder, marked, folder, folder)
   return true, n
 end

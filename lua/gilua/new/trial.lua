@@ -288,6 +288,7 @@ end
 
 local function ones(draft) return all_values(draft, "1") end
 local function zero_values(draft) return all_values(draft, "0") end
+local function threes(draft) return all_values(draft, "3") end -- a factor that can be seen
 
 -- Whole numbers of which nothing says what they are, or that may be places, lead nowhere far.
 local function small_numbers(draft, fill_with)
@@ -341,7 +342,7 @@ local function one_block(draft)
 end
 
 -- What may be guessed otherwise where data cannot tell; in this order.
-local WHERE_DOUBTED = { few, small_sizes }
+local WHERE_DOUBTED = { threes, few, small_sizes }
 
 -- Likewise where blocks race.
 local WHERE_RACING = { one_block }
@@ -533,11 +534,22 @@ local function settle_tolerance(draft, problem)
   write_problem(draft)
 end
 
--- What speaks against data, where something does.
-local function doubt_of(found)
+-- What speaks against data, where something does: they are not right, or do not tell enough.
+local function doubt_of(found, wrong)
+  if wrong or not found then return wrong end
   if found.empty then return "on such data a kernel that does nothing would be right" end
   if adequacy.is_weak(found) then return "of its data " .. adequacy.line(found) end
   if found.nan > MOSTLY then return ("%.0f %% of its answers are NaN"):format(100 * found.nan) end
+end
+
+-- Does the kernel run on the whole case, too, with other data than it was fitted with, and is there
+-- a tolerance?
+local function holds(draft)
+  local problem = write_problem(draft)
+  if not kerneltable.run(problem, { seed = 1 }, { budget = M.budget }) then return false end
+  local ok, why = attempt(settle_tolerance, draft, problem)
+  if not ok and not ends.is_refusal(why) then error(why, 0) end
+  return ok
 end
 
 -- Data that show what the kernel does, and the tolerance that they need: as many tries as there is
@@ -550,13 +562,11 @@ local function settle_data(draft, problem, instructions)
   local function write() return write_problem(draft) end
   local most = MOST_PROBED // (instructions * adequacy.MOST + bytes * FILLING) - 1
   local before = state_of(draft)
-  local found, changed, wrong = fills.improve(argumentguess.flat(draft), write, most)
-  local ok, why = true, nil
-  if changed then ok, why = attempt(settle_tolerance, draft, write()) end
-  if ok then return wrong or found and doubt_of(found) or nil end
-  if not ends.is_refusal(why) then error(why, 0) end
-  restore(draft, before) -- with another seed it does not run on such data
+  local found, changed, wrong, was = fills.improve(argumentguess.flat(draft), write, most)
+  if not changed or holds(draft) then return doubt_of(found, wrong) end
+  restore(draft, before)
   write_problem(draft)
+  return doubt_of(was.found, was.why)
 end
 
 -- Macros that go with the block, those values that are right: it needs the tolerance.
