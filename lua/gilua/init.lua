@@ -47,6 +47,7 @@ local gi = {
   image = core.image,
   library = core.library.open,
   ptx = core.ptx.open,
+  llvm = core.llvm.base,
   rng = core.rng.new,
   modules = modules, -- what every other field is: its name -> what `require` takes
 }

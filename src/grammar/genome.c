@@ -297,7 +297,7 @@ bool genome_parse(const Grammar *g, const char *text, Genome *out, gi_err *err) 
         r.gene = at;
         r.len = (int)strcspn(at, " \t\r\n");
         r.number++;
-        if (strncmp(at, "<ptx:", 5) == 0) continue;
+        if (strncmp(at, "<ptx:", 5) == 0 || strncmp(at, "<llvm:", 6) == 0) continue;
         if (!read_gene(&r, &gene)) {
             genome_free(&read);
             return false;

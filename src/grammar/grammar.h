@@ -183,8 +183,8 @@ typedef struct Genome {
 ** with a message that names the gene, its position and the reason. Pragma and launchbounds slots
 ** take pool rules as source. <lines_kernel.cu_12-14>=TEXT gives whole lines another text, whatever
 ** it is, with %20 for a blank and %0A for a new line; none is drawn. Short forms are accepted, full
-** names printed. Genes that begin with <ptx: are passed over: they are for what the source compiles
-** to (ptx/genes.h). */
+** names printed. Genes that begin with <ptx: or <llvm: are passed over: they are for what the
+** source compiles to (ptx/genes.h, llvm/genes.h). */
 bool genome_parse(const Grammar *g, const char *text, Genome *out, gi_err *err);
 void genome_print(const Grammar *g, const Genome *genome, gi_buf *out);
 void genome_free(Genome *genome);

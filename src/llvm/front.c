@@ -130,6 +130,7 @@ static bool make_command(const Llvm *l, const LlvmSource *s, Words *w, gi_err *e
         "-ferror-limit",
         "5",
         "-Wno-everything",
+        "-fdebug-compilation-dir=.",
     };
     LlvmGoal goal;
     if (!llvm_goal(l, s->target, &goal, err)) return false;
@@ -270,10 +271,12 @@ static void give(int *fd, const char **at, size_t *left) {
 
 /* Speaks with it until it has said all. */
 static void talk(Child *c, const LlvmSource *s, LlvmFront *out) {
-    const char *at = s->text;
-    size_t left = s->len;
+    gi_buf text = {0}; /* messages and lines have the name that it is given here */
+    gi_buf_addf(&text, "#line 1 \"%s\"\n", s->name);
+    gi_buf_add(&text, s->text, s->len);
+    const char *at = text.data;
+    size_t left = text.len;
     fcntl(c->in, F_SETFL, O_NONBLOCK);
-    if (left == 0) close_one(&c->in);
     while (c->in >= 0 || c->out >= 0 || c->err >= 0) {
         struct pollfd fds[] = {{c->in, POLLOUT, 0}, {c->out, POLLIN, 0}, {c->err, POLLIN, 0}};
         if (poll(fds, 3, -1) < 0) continue;
@@ -281,6 +284,7 @@ static void talk(Child *c, const LlvmSource *s, LlvmFront *out) {
         if (fds[1].revents) take(&c->out, &out->bitcode);
         if (fds[2].revents) take(&c->err, &out->log);
     }
+    gi_buf_free(&text);
 }
 
 /* --- what it said --- */

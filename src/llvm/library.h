@@ -56,7 +56,68 @@ typedef struct LlvmDiagnostic LlvmDiagnostic;
     X(void, DisposePassBuilderOptions, (LlvmPassOptions *))                                        \
     X(LlvmError *, RunPasses, (LlvmCode *, const char *, LlvmMachine *, LlvmPassOptions *))        \
     X(char *, GetErrorMessage, (LlvmError *))                                                      \
-    X(void, DisposeErrorMessage, (char *))
+    X(void, DisposeErrorMessage, (char *))                                                         \
+    X(LlvmCode *, CloneModule, (LlvmCode *))                                                       \
+    X(int, VerifyModule, (LlvmCode *, int, char **))                                               \
+    X(int, VerifyFunction, (LlvmValue *, int))                                                     \
+    X(LlvmValue *, GetFirstFunction, (LlvmCode *))                                                 \
+    X(LlvmValue *, GetNextFunction, (LlvmValue *))                                                 \
+    X(const char *, GetValueName2, (LlvmValue *, size_t *))                                        \
+    X(unsigned, CountBasicBlocks, (LlvmValue *))                                                   \
+    X(void, GetBasicBlocks, (LlvmValue *, LlvmBlock **))                                           \
+    X(unsigned, CountParams, (LlvmValue *))                                                        \
+    X(LlvmValue *, GetParam, (LlvmValue *, unsigned))                                              \
+    X(LlvmValue *, GetFirstInstruction, (LlvmBlock *))                                             \
+    X(LlvmValue *, GetLastInstruction, (LlvmBlock *))                                              \
+    X(LlvmValue *, GetNextInstruction, (LlvmValue *))                                              \
+    X(LlvmValue *, GetPreviousInstruction, (LlvmValue *))                                          \
+    X(LlvmBlock *, GetInstructionParent, (LlvmValue *))                                            \
+    X(LlvmValue *, GetBasicBlockTerminator, (LlvmBlock *))                                         \
+    X(unsigned, GetNumSuccessors, (LlvmValue *))                                                   \
+    X(LlvmBlock *, GetSuccessor, (LlvmValue *, unsigned))                                          \
+    X(int, GetInstructionOpcode, (LlvmValue *))                                                    \
+    X(int, GetICmpPredicate, (LlvmValue *))                                                        \
+    X(int, GetFCmpPredicate, (LlvmValue *))                                                        \
+    X(int, GetNumOperands, (LlvmValue *))                                                          \
+    X(LlvmValue *, GetOperand, (LlvmValue *, unsigned))                                            \
+    X(void, SetOperand, (LlvmValue *, unsigned, LlvmValue *))                                      \
+    X(LlvmBlock *, GetIncomingBlock, (LlvmValue *, unsigned))                                      \
+    X(LlvmUse *, GetFirstUse, (LlvmValue *))                                                       \
+    X(LlvmUse *, GetNextUse, (LlvmUse *))                                                          \
+    X(LlvmValue *, GetUser, (LlvmUse *))                                                           \
+    X(LlvmValue *, InstructionClone, (LlvmValue *))                                                \
+    X(void, InstructionEraseFromParent, (LlvmValue *))                                             \
+    X(void, InstructionRemoveFromParent, (LlvmValue *))                                            \
+    X(void, DeleteInstruction, (LlvmValue *))                                                      \
+    X(LlvmBuilder *, CreateBuilderInContext, (LlvmContext *))                                      \
+    X(void, DisposeBuilder, (LlvmBuilder *))                                                       \
+    X(void, PositionBuilderBefore, (LlvmBuilder *, LlvmValue *))                                   \
+    X(void, SetCurrentDebugLocation2, (LlvmBuilder *, void *))                                     \
+    X(void, InsertIntoBuilder, (LlvmBuilder *, LlvmValue *))                                       \
+    X(void, ReplaceAllUsesWith, (LlvmValue *, LlvmValue *))                                        \
+    X(LlvmType *, TypeOf, (LlvmValue *))                                                           \
+    X(int, GetTypeKind, (LlvmType *))                                                              \
+    X(unsigned, GetIntTypeWidth, (LlvmType *))                                                     \
+    X(LlvmType *, GetAllocatedType, (LlvmValue *))                                                 \
+    X(char *, PrintValueToString, (LlvmValue *))                                                   \
+    X(char *, PrintTypeToString, (LlvmType *))                                                     \
+    X(LlvmValue *, ConstInt, (LlvmType *, unsigned long long, int))                                \
+    X(LlvmValue *, ConstReal, (LlvmType *, double))                                                \
+    X(LlvmValue *, ConstNull, (LlvmType *))                                                        \
+    X(LlvmValue *, GetUndef, (LlvmType *))                                                         \
+    X(LlvmValue *, IsAInstruction, (LlvmValue *))                                                  \
+    X(LlvmValue *, IsAFunction, (LlvmValue *))                                                     \
+    X(LlvmValue *, IsAArgument, (LlvmValue *))                                                     \
+    X(LlvmValue *, IsAConstant, (LlvmValue *))                                                     \
+    X(LlvmValue *, IsAConstantInt, (LlvmValue *))                                                  \
+    X(LlvmValue *, IsAConstantFP, (LlvmValue *))                                                   \
+    X(long long, ConstIntGetSExtValue, (LlvmValue *))                                              \
+    X(double, ConstRealGetDouble, (LlvmValue *, int *))                                            \
+    X(LlvmValue *, GetCalledValue, (LlvmValue *))                                                  \
+    X(unsigned, GetEnumAttributeKindForName, (const char *, size_t))                               \
+    X(void *, GetEnumAttributeAtIndex, (LlvmValue *, unsigned, unsigned))                          \
+    X(unsigned, GetDebugLocLine, (LlvmValue *))                                                    \
+    X(const char *, GetDebugLocFilename, (LlvmValue *, unsigned *))
 
 #define LLVM_MEMBER(result, name, parameters) result(*name) parameters;
 
@@ -73,6 +134,7 @@ enum {
     LLVM_RELOC_DEFAULT = 0,
     LLVM_CODE_MODEL_DEFAULT = 0,
     LLVM_ASSEMBLY_FILE = 0,
+    LLVM_RETURN_STATUS = 2, /* LLVMReturnStatusAction */
     LLVM_SEVERITY_ERROR = 0,
 };
 

@@ -38,18 +38,41 @@ void llvm_module_close(LlvmModule *m) {
     if (m == NULL) return;
     if (m->code) m->llvm->DisposeModule(m->code);
     if (m->machine) m->llvm->DisposeTargetMachine(m->machine);
-    m->llvm->ContextDispose(m->context);
+    if (m->host == NULL) m->llvm->ContextDispose(m->context);
     gi_buf_free(&m->said);
     free(m->goal);
     free(m);
 }
 
-/* The machine that code is made for. */
+LlvmModule *llvm_module_clone(LlvmModule *m) {
+    LlvmModule *c = gi_alloc(sizeof *c);
+    *c = (LlvmModule){.llvm = m->llvm, .host = m, .context = m->context};
+    c->code = m->llvm->CloneModule(m->code);
+    return c;
+}
+
+/* Each function for itself is quicker; the module's verifier says why. */
+bool llvm_module_verify(LlvmModule *m, gi_err *err) {
+    const Llvm *l = m->llvm;
+    bool broken = false;
+    for (LlvmValue *f = l->GetFirstFunction(m->code); f && !broken; f = l->GetNextFunction(f))
+        broken = l->CountBasicBlocks(f) && l->VerifyFunction(f, LLVM_RETURN_STATUS);
+    if (!broken) return true;
+    char *why = NULL;
+    l->VerifyModule(m->code, LLVM_RETURN_STATUS, &why);
+    gi_fail(err, "compile", "LLVM's verifier: %.*s", why ? (int)strcspn(why, "\n") : 0,
+            why ? why : "");
+    if (why) l->DisposeMessage(why);
+    return false;
+}
+
+/* The machine that code is made for: copies share it, for it takes a millisecond to make. */
 static LlvmMachine *machine_of(LlvmModule *m, const char *target, gi_err *err) {
     static const char triple[] = "nvptx64-nvidia-cuda";
     LlvmGoal goal;
     LlvmTarget *found;
     char *why = NULL;
+    if (m->host) return machine_of(m->host, target, err);
     if (m->machine && strcmp(m->goal, target) == 0) return m->machine;
     if (!llvm_goal(m->llvm, target, &goal, err)) return NULL;
     if (m->llvm->GetTargetFromTriple(triple, &found, &why) != 0) {
@@ -123,6 +146,7 @@ bool llvm_module_ptx(LlvmModule *m, const char *target, gi_buf *out, gi_err *err
     char *why = NULL;
     if (machine == NULL) return false;
     gi_buf_clear(&m->said);
+    m->llvm->ContextSetDiagnosticHandler(m->context, listen, m); /* others may share it */
     bool failed = m->llvm->TargetMachineEmitToMemoryBuffer(machine, m->code, LLVM_ASSEMBLY_FILE,
                                                            &why, &text) != 0;
     if (failed || m->said.len)

@@ -1,7 +1,7 @@
--- edits: random genes over PTX on a GPU and on the virtual one. For each kind: how many assemble
--- (nvJitLink must take all), run to their end and are right on each, on how many both agree, and
--- how many are right and other code; then mutants a second. Where the two disagree the genes are
--- shown.
+-- edits: random genes over PTX, or LLVM's code, on a GPU and on the virtual one. For each kind: how
+-- many assemble (nvJitLink must take all), run to their end and are right on each, on how many both
+-- agree, and how many are right and other code; then mutants a second. Where the two disagree the
+-- genes are shown.
 
 local gi = require "gilua"
 
@@ -9,6 +9,9 @@ local options = gi.cli {
   doc = "Random genes over PTX: a GPU's verdicts beside those of the virtual one.",
   { name = "problem", default = "niftyreg", doc = "of kernels/" },
   { name = "genes", default = 100, min = 1, doc = "of each kind" },
+  { name = "level", default = "ptx", check = function(text)
+    return text == "ptx" or text == "llvm", "must be ptx or llvm"
+  end, doc = "what they change: ptx, or llvm (the code that LLVM makes)" },
   { name = "side", default = 60, min = 1, doc = "of NiftyReg's case" },
 }
 
@@ -17,10 +20,13 @@ local case = options.problem == "niftyreg" and { side = options.side, seed = opt
   or { seed = options.seed }
 local KINDS = { "copy", "delete", "move", "replace", "swap", "operand", "constant" }
 
-local function drawn(ptx, kind, rng)
+if options.level == "llvm" then gi.options.compiler = "llvm" end
+local draws = { ptx = gi.genome.ptx_source, llvm = gi.genome.llvm_source }
+
+local function drawn(code, kind, rng)
   local weights = {}
   for _, name in ipairs(KINDS) do weights[name] = name == kind and 1 or 0 end
-  local draw, list, seen = gi.genome.ptx_source(ptx, { weights = weights }), {}, {}
+  local draw, list, seen = draws[options.level](code, { weights = weights }), {}, {}
   for _ = 1, 20 * options.genes do
     local gene = draw(rng)
     if not seen[gene] and #list < options.genes then list[#list + 1] = gene end
@@ -59,13 +65,13 @@ local gpu <close> = gi.farm(problem, { device = options.device, jobs = options.j
   check = "winners" })
 local virtual <close> = gi.farm(problem, { jobs = options.jobs, check = "winners" })
 -- names are of the PTX that a GPU's compiler gives: the virtual one is asked with the same
-local ptx = gi.ptx(gpu:ptx())
+local code = options.level == "llvm" and gi.llvm(gpu:bitcode()) or gi.ptx(gpu:ptx())
 local base = gpu:evaluate({ "" }, case)[1]
 virtual:evaluate({ "" }, case)
 print(("%s on %s, unmodified %.1f us"):format(problem.name, gpu:description(), base.ns / 1e3))
 local rng, all, seconds, count = gi.rng(options.seed), true, 0, 0
 for _, kind in ipairs(KINDS) do
-  local genes = drawn(ptx, kind, rng)
+  local genes = drawn(code, kind, rng)
   local began = core.system.seconds()
   local real = gpu:evaluate(genes, case)
   seconds, count = seconds + core.system.seconds() - began, count + #genes

@@ -61,10 +61,12 @@ tap.case("instructions have names, lines and texts", function()
   tap.raises(function() closed:instructions() end, "the PTX is closed", "and when it is closed")
 end)
 
-tap.case("a genome's two parts", function()
-  local source, ptx = genome.parts "<ptx:k.1.1> FAST <ptx:k.1.2><ptx:k.1.3>  <_k.cu_3>"
+tap.case("a genome's three parts", function()
+  local source, ptx, llvm = genome.parts("<ptx:k.1.1> FAST <llvm:k.1.1> "
+    .. "<ptx:k.1.2><ptx:k.1.3>  <_k.cu_3>")
   tap.is(source .. "|" .. ptx, "FAST <_k.cu_3>|<ptx:k.1.1> <ptx:k.1.2><ptx:k.1.3>", "in order")
-  tap.is(table.concat({ genome.parts "" }, "|"), "|", "of nothing")
+  tap.is(llvm, "<llvm:k.1.1>", "LLVM's")
+  tap.is(table.concat({ genome.parts "" }, "|"), "||", "of nothing")
 end)
 
 tap.case("draws are legal, and of the kinds asked for", function()

@@ -154,8 +154,7 @@ end
 -- And whose that is, and the tuning.
 local function start_of(problem, farm, o, folder)
   if o.from then
-    local _, below = gi.genome.parts(o.start)
-    if below ~= "" then require_fit(problem, o, gi.below.open(problem, farm):genes(below)) end
+    require_fit(problem, o, gi.below.check(problem, farm, o.start))
     return o.start, o.from
   elseif o.tune then
     local result = tuned(problem, farm, o, folder, "the settings are tuned, evolution begins")
@@ -204,12 +203,18 @@ local function looking_at(data, o)
   end }
 end
 
+local LLVM = { llvm = true, all = true } -- kinds of genomes with genes of LLVM's
+
 -- Where genes come from, for what --genome says; nil for those of the source, as evolution does.
 local function draw_of(problem, farm, o)
   if o.genome == "source" then return nil end
-  local below = gi.genome.ptx_source(gi.below.open(problem, farm))
-  if o.genome == "ptx" then return below end
-  return gi.genome.either(gi.genome.source(problem, gi.own.genes(problem)), below)
+  local of_llvm = LLVM[o.genome] and gi.genome.llvm_source(gi.below.open_llvm(problem, farm))
+  if o.genome == "llvm" then return of_llvm end
+  local of_ptx = gi.genome.ptx_source(gi.below.open(problem, farm))
+  if o.genome == "ptx" then return of_ptx end
+  local of_source = gi.genome.source(problem, gi.own.genes(problem))
+  if o.genome == "both" then return gi.genome.either(of_source, of_ptx) end
+  return gi.genome.either(of_source, gi.genome.either(of_llvm, of_ptx), 2 / 3)
 end
 
 -- The page of an evolution, with the tuning before it.
@@ -330,10 +335,10 @@ local function evolved(problem, o, folder, data)
   return run, watch
 end
 
-local SORTS = { source = true, ptx = true, both = true }
+local SORTS = { source = true, ptx = true, both = true, llvm = true, all = true }
 
 local function check_genome(text)
-  return SORTS[text], "must be source, ptx or both"
+  return SORTS[text], "must be source, ptx, both, llvm or all"
 end
 
 local function genome_of(problem, o)
@@ -341,6 +346,11 @@ local function genome_of(problem, o)
     ends.with(ends.STATUS.usage, "%s has no source, so that its genes are of its PTX: leave out "
       .. "--genome %s", problem.dir, o.genome)
   end
+  if LLVM[o.genome] and o.compiler == "nvrtc" then
+    ends.with(ends.STATUS.usage, "--genome %s changes what LLVM makes: leave out --compiler nvrtc",
+      o.genome)
+  end
+  if LLVM[o.genome] then gi.options.compiler = "llvm" end
   return o.genome or problem.is_ptx and "ptx" or "source"
 end
 
@@ -356,7 +366,8 @@ function M.evolve()
     { name = "tune", default = false, doc = "tune first, and start from the best settings" },
     SAMPLE,
     { name = "genome", type = "string", check = check_genome,
-      doc = "what genes change: source, ptx (its instructions), both (source; ptx without one)" },
+      doc = "what genes change: source (ptx without one), ptx or llvm (instructions), both "
+        .. "(source and ptx), all" },
     { name = "scheme", default = "langdon", check = function(text)
       return SCHEMES[text], "must be langdon or gevo"
     end, doc = "how to search: langdon (GECCO 2014), gevo (TACO 2020)" },

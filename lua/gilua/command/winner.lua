@@ -133,10 +133,10 @@ end
 -- The PTX of a run's winner, which it left; that of a picked point is made here.
 local function ptx_path(o, run, kept)
   if not run.pick then return o.run .. "/best.ptx" end
-  local of_source, below = gi.genome.parts(run.genome)
-  if of_source ~= "" or not kept.ptx then
-    fail("point %d of the front of %s changes the source and its PTX, and apply compiles nothing: "
-      .. "take another, or evolve the PTX alone (--genome ptx)", run.pick, o.run)
+  local of_source, below, of_llvm = gi.genome.parts(run.genome)
+  if of_source ~= "" or of_llvm ~= "" or not kept.ptx then
+    fail("point %d of the front of %s changes more than the PTX, and apply compiles nothing: take "
+      .. "another, or evolve the PTX alone (--genome ptx)", run.pick, o.run)
   end
   local text, why = kept.ptx:apply(below)
   if not text then fail("point %d of the front of %s: %s", run.pick, o.run, why) end
@@ -315,7 +315,8 @@ local function verify(o)
   local farm <close> = gi.farm(problem, { device = o.device, jobs = o.jobs })
   answer.say(o, "%s on %s", run.genome == "" and "the kernel as it is" or run.genome,
     farm:description())
-  if gi.below.has(run.genome) then gi.below.open(problem, farm) end
+  local fits, why = gi.below.check(problem, farm, run.genome)
+  if not fits then fail("the winner of %s does not fit %s: %s", o.run, problem.dir, why) end
   local found = { own = on_own_data(o, run, problem, farm) }
   found.other = on_other_data(o, run, problem, farm)
   found.all_right = found.own.all_right and not (found.other and found.other.wrong > 0)

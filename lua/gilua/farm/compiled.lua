@@ -11,6 +11,7 @@ local M = {}
 ---@field message string?
 ---@field log string? of what failed; of PTX that was edited, the genes that found nothing to change
 ---@field ptx string? hash of the kept PTX
+---@field ir string? hash of LLVM's bitcode that it was made from, kept; where LLVM compiled it
 ---@field ptx_hash string? of the PTX in its canonical form: equal for equal kernels
 ---@field code string? hash of what a device is given: machine code, or the PTX
 ---@field code_hash string? of the kernel's machine code, where there is any
@@ -71,7 +72,7 @@ function Compiled:add(hash, r, images)
   local image = images and images[r.image]
   self.units[hash] = { ptx = self:keep(r.code), ptx_hash = r.hash, code_hash = r.code_hash,
                        code = self:keep(image or r.code), tag = image and r.tag or "",
-                       log = r.lost }
+                       log = r.lost, ir = r.ir and self:keep(r.ir) }
 end
 
 --- There is no code, and why.

@@ -240,7 +240,7 @@ end
 --- milliseconds that one of many processors takes for a checked run.
 function Farm:is_screened(genome)
   return not self.virtual and type(genome) == "string"
-    and select(2, genomes_of.parts(genome)) ~= ""
+    and genomes_of.is_below(genome)
 end
 
 --- The plans of genomes that are to run on the whole case.
@@ -304,6 +304,20 @@ function Farm:ptx(genome)
   if plan.failure then return nil, plan.failure.message end
   if not self.funnel:has_code(plan, plan.text, "ptx") then self:serve() end
   return self.funnel:ptx_of(plan.text)
+end
+
+--- LLVM's bitcode of the kernel as it is, whose instructions LLVM's genes name.
+---@return string? bitcode
+---@return string? message why there is none
+function Farm:bitcode()
+  local text = self.funnel.maker:llvm_base()
+  if not text then return nil, "NVRTC compiles the kernel: --compiler llvm" end
+  local plan = self.funnel:plan(text == self.funnel.maker:unmodified() and "" or "compiler=llvm")
+  self:guarded(function() self.funnel:begin { plan } end)
+  self:serve()
+  if plan.failure then return nil, plan.failure.message end
+  if not self.funnel:has_code(plan, text, "ir") then self:serve() end
+  return self.funnel:made(text, "ir")
 end
 
 --- Runs genomes on the problem's small case with every check on (races, uninitialised reads, loop

@@ -23,6 +23,7 @@ local fingerprint = require "gilua.base.fingerprint"
 local compiled = require "gilua.farm.compiled"
 local crew = require "gilua.farm.crew"
 local plans_of = require "gilua.farm.plan"
+local genes_of = require "gilua.search.genome"
 local settings = require "gilua.base.settings"
 local wire = require "gilua.base.wire"
 local failed = require("gilua.farm.runner").failed
@@ -238,40 +239,54 @@ function Funnel:compile_job(texts)
   end)
 end
 
---- PTX of a text that was compiled, and is at hand.
-function Funnel:ptx_of(text)
-  return self:code(self.compiled:of(text.hash).ptx)
+--- What a text was compiled to, which is at hand: "ptx", or "ir", LLVM's bitcode.
+function Funnel:made(text, kind)
+  return self:code(self.compiled:of(text.hash)[kind])
 end
 
----@param texts gilua.plan.text[] of one target; the PTX that they edit is at hand
+--- PTX of a text that was compiled, and is at hand.
+function Funnel:ptx_of(text)
+  return self:made(text, "ptx")
+end
+
+---@param texts gilua.plan.text[] alike (edits_alike); what they edit is at hand
 function Funnel:edit_job(texts)
   return self:code_job(texts, function(list)
-    local units = {}
+    local first, units = list[1], {}
     for i, text in ipairs(list) do
-      local other = text.of ~= text.base and self:ptx_of(text.of) or nil
+      local other = text.of ~= text.base and self:made(text.of, text.edits) or nil
       units[i] = { genes = text.genes, other = other }
     end
-    return { op = "edit", base = self:ptx_of(list[1].base), units = units,
-             target = list[1].target, kernel = self.problem.kernel }
+    return { op = first.edits == "ir" and "edit_llvm" or "edit",
+             base = self:made(first.base, first.edits), units = units, target = first.target,
+             options = first.options, kernel = self.problem.kernel }
   end)
+end
+
+-- What texts have in common that one job edits.
+local function edits_alike(text)
+  local key = { text.target, text.edits, text.base.hash }
+  if text.edits == "ir" then table.move(text.options, 1, #text.options, 4, key) end
+  return table.concat(key, "\n")
 end
 
 --- Posts what is to be edited, in batches.
 function Funnel:post_edits()
-  local by_target = {}
+  local groups = {}
   for _, text in ipairs(self.edits) do
-    by_target[text.target] = by_target[text.target] or {}
-    table.insert(by_target[text.target], text)
+    local key = edits_alike(text)
+    groups[key] = groups[key] or {}
+    table.insert(groups[key], text)
   end
   self.edits = {}
-  for _, target in ipairs(settings.keys(by_target)) do
-    self:post_batches(by_target[target], self.edit_job)
+  for _, key in ipairs(settings.keys(groups)) do
+    self:post_batches(groups[key], self.edit_job)
   end
 end
 
---- A plan waits for its text, whose PTX is edited as soon as what it is made from is at hand.
+--- A plan waits for its text, which is edited as soon as what it is made from is at hand.
 function Funnel:edit(plan, text)
-  if self:has_code(plan, text.base, "ptx") and self:has_code(plan, text.of, "ptx") then
+  if self:has_code(plan, text.base, text.edits) and self:has_code(plan, text.of, text.edits) then
     self:wait_for(text.hash, plan, function() table.insert(self.edits, text) end)
     if not self.gathering then self:post_edits() end
   end
@@ -333,10 +348,10 @@ end
 
 --- Is the code of a compiled text at hand? Where not (a memory knew what came of it, not the code),
 --- it is compiled now, and the plan waits.
----@param kind string "ptx" or "code"
+---@param kind string "ptx", "code", or "ir", LLVM's bitcode
 function Funnel:has_code(plan, text, kind)
   local unit = self.compiled:of(text.hash)
-  if unit and (unit.status or self:code(unit[kind])) then return true end
+  if unit and (unit.status or unit[kind] and self:code(unit[kind])) then return true end
   self.compiled:drop(text.hash)
   self.dropped[text.hash] = true
   if unit then self.counts.compilations = self.counts.compilations - 1 end -- counted as done
@@ -704,6 +719,16 @@ function Funnel:close()
   self.share, self.compiled, self.runs = nil, compiled.new(), {}
 end
 
+--- Genes of a text, and of those that it is made from, that found nothing to change.
+---@return string?
+function Funnel:lost_of(text)
+  local unit = text and self.compiled:of(text.hash)
+  local own = unit and not unit.status and unit.log or ""
+  local before = text and text.of and self:lost_of(text.of) or ""
+  local lost = genes_of.join { before, own }
+  return lost ~= "" and lost or nil
+end
+
 --- The measurement of a plan, a table of its own; nil while there is none yet. What ran for another
 --- of the same code is this one's, too, but only once its own checked run has found nothing.
 function Funnel:result_of(plan)
@@ -714,7 +739,7 @@ function Funnel:result_of(plan)
   m.genome, m.source_hash = plan.genome, plan.text and plan.text.hash
   local unit = plan.unit or {}
   m.ptx_hash, m.code_hash, m.compile_s = unit.ptx_hash, unit.code_hash, unit.seconds
-  m.lost = not unit.status and unit.log or nil
+  m.lost = self:lost_of(plan.text)
   m.largest = self.info and self.info.largest
   if self.memory and found ~= plan.failure then
     m.key = self.memory:key_of_run(self.case_key, plan.key)

@@ -39,7 +39,9 @@ Plan.__index = Plan
 ---@field hash string of all three
 ---@field alone boolean? not to be compiled together with others
 ---@field llvm gilua.llvm_use? LLVM compiles it; else NVRTC
----@field genes string? that edit the PTX of another text, `of`; of a text that has none itself
+---@field genes string? that edit what another text, `of`, was compiled to; of a text that has no
+---  source itself
+---@field edits string? what of it: "ptx", or "ir", LLVM's bitcode
 ---@field of gilua.plan.text?
 ---@field base gilua.plan.text? the unmodified kernel's, whose instructions the genes name
 
@@ -55,24 +57,33 @@ local function text_of(source, options, target, llvm)
     hash = core.system.hash128(all) }
 end
 
---- What a text's PTX is edited to.
+--- What a text's PTX, or LLVM's bitcode before it, is edited to.
 ---@param of gilua.plan.text
 ---@param base gilua.plan.text
 ---@param genes string
+---@param edits string "ptx" or "ir"
 ---@return gilua.plan.text
-local function edited_text(of, base, genes)
-  return { of = of, base = base, genes = genes, options = of.options, target = of.target,
-    hash = core.system.hash128(of.hash .. "\n" .. genes) }
+local function edited_text(of, base, genes, edits)
+  return { of = of, base = base, genes = genes, edits = edits, options = of.options,
+    target = of.target, hash = core.system.hash128(of.hash .. "\n" .. genes) }
+end
+
+--- A text behind all that it is made from.
+local function add_text(list, text)
+  if text.of then
+    add_text(list, text.base)
+    add_text(list, text.of)
+  end
+  list[#list + 1] = text
 end
 
 --- What is to be compiled before this plan can go on, in this order.
 ---@return gilua.plan.text[]
 function Plan:texts()
   if self.failure then return {} end
-  local text, list = self.text, {}
-  if text.of then list = { text.base, text.of } end
-  list[#list + 1] = text
-  if self.check and self.checked ~= text then list[#list + 1] = self.checked end
+  local list = {}
+  add_text(list, self.text)
+  if self.check and self.checked ~= self.text then list[#list + 1] = self.checked end
   return list
 end
 
@@ -189,13 +200,37 @@ function Maker:unmodified()
   return self.base
 end
 
+--- The text whose bitcode LLVM's genes name: the unmodified kernel's, where LLVM compiles that, or
+--- what a gene has LLVM make of it.
+---@return gilua.plan.text?
+function Maker:llvm_base()
+  local base = self:unmodified()
+  if base.llvm then return base end
+  local plan = self:plan "compiler=llvm"
+  return plan.text and plan.text.llvm and plan.text or nil
+end
+
+--- The text with genes below the source; nil and why there is none.
+local function with_edits(self, text, genome)
+  local _, of_ptx, of_llvm = genomes.parts(genome)
+  if of_llvm ~= "" then
+    if not text.llvm then
+      return nil, "its genes name instructions of LLVM's, and NVRTC compiles it: --compiler llvm, "
+        .. "or a gene compiler=llvm where the problem has that parameter"
+    end
+    text = edited_text(text, self:llvm_base(), of_llvm, "ir")
+  end
+  if of_ptx ~= "" then text = edited_text(text, self:unmodified(), of_ptx, "ptx") end
+  return text
+end
+
 --- What is known of a genome before anything is compiled.
 ---@param genome string|table "" is the unmodified kernel; { source =, params = } one by hand; kin:
 ---  the unmodified text but for words inside its functions, fit to be compiled with others
 ---@return gilua.plan
 function Maker:plan(genome)
   local by_hand = type(genome) == "table"
-  local edits = by_hand and "" or select(2, genomes.parts(genome))
+  local is_edited = not by_hand and genomes.is_below(genome)
   local source, params, unbounded, alone = self:source_of(genome)
   local plan = setmetatable({ genome = name_of(genome, source), by_hand = by_hand }, Plan)
   if not source then
@@ -212,11 +247,18 @@ function Maker:plan(genome)
   local llvm = compilers.llvm(self.problem, plan.values)
   plan.text = text_of((by_hand and "" or self.prologue) .. source, options, target, llvm)
   plan.text.alone = alone
-  if edits ~= "" then plan.text = edited_text(plan.text, self:unmodified(), edits) end
+  if is_edited then
+    local text, why = with_edits(self, plan.text, genome)
+    if not text then
+      plan:fail("compile_error", why)
+      return plan
+    end
+    plan.text = text
+  end
   plan.checked = plan.text
   -- Where every loop ends as it did no guard is needed, nor a second compilation; the unmodified
   -- kernel's guards say how far those of others may count.
-  if self.checked_prologue and edits == "" and (unbounded or genome == "") then
+  if self.checked_prologue and not is_edited and (unbounded or genome == "") then
     plan.checked = text_of(self.checked_prologue .. source, options, virtual(target), llvm)
   end
   return plan

@@ -146,6 +146,37 @@ local function edited(unit, m, images)
   return m.target:find "^sm_" and assembled(r, m, images) or r
 end
 
+local MOST_EDITS = 500 -- of one module of LLVM's, whose context keeps what each of them made
+
+local llvm_base -- the module whose instructions genes name: { bitcode =, module =, edits = }
+
+local function llvm_edited(unit, m)
+  local module, lost = llvm_base.module:apply(unit.genes, unit.other)
+  llvm_base.edits = llvm_base.edits + 1
+  if not module then return { message = lost, log = lost } end
+  local code, why = module:ptx(m.target)
+  module:close()
+  if not code then return { message = why, log = why } end
+  return { code = code, hash = core.compile.canonical_hash(code),
+           lost = lost ~= "" and lost or nil }
+end
+
+--- LLVM's bitcode with genes as PTX, and on a GPU what it assembles to.
+function operations.edit_llvm(m)
+  local start, results = core.system.seconds(), {}
+  m.assembler = llvmcompiler.assembler(m.options)
+  for i, unit in ipairs(m.units) do
+    if not llvm_base or llvm_base.bitcode ~= m.base or llvm_base.edits == MOST_EDITS then
+      llvm_base = { bitcode = m.base, module = must(core.llvm.base(m.base)), edits = 0 }
+    end
+    results[i] = llvm_edited(unit, m)
+  end
+  for_device(results, m)
+  local images = results.images
+  results.images = nil
+  return { results = results, images = images, seconds = core.system.seconds() - start }
+end
+
 --- PTX with genes, and on a GPU what it assembles to.
 function operations.edit(m)
   local start = core.system.seconds()

@@ -265,8 +265,8 @@ end
 -- Genes below the source, as they are where all are legal.
 local function checked_below(problem, genes)
   if genes == "" then return "" end
-  local list, why = below.open(problem, farm_of(problem)):genes(genes)
-  if not list then fail("%s", why) end
+  local legal, why = below.check(problem, farm_of(problem), genes)
+  if not legal then fail("%s", why) end
   return genes
 end
 
@@ -278,10 +278,11 @@ function Problem:mutant(genome)
   if type(genome) ~= "string" then
     error(("problem:mutant: a genome is text like \"<288>\", not a %s"):format(type(genome)), 2)
   end
-  local of_source, of_ptx = genome_text.parts(genome)
+  local of_source, of_ptx, of_llvm = genome_text.parts(genome)
   local full, why = self.grammar:check(of_source)
   if not full then fail("%s", explain_refusal(self, of_source, why)) end
-  return new(self, genome_text.join { full, checked_below(self, of_ptx) })
+  return new(self, genome_text.join { full, checked_below(self,
+    genome_text.join { of_llvm, of_ptx }) })
 end
 
 -- --- its source --------------------------------------------------------------------------------
@@ -349,9 +350,17 @@ local function with_below(self, code, kind, genes)
   return core.compile.link({ ptx }, { target = kind .. architecture(self.problem) })
 end
 
+-- What LLVM's code with genes becomes, which a worker makes.
+local function compiled_by_farm(self, wanted)
+  local ptx, why = farm_of(self.problem):ptx(self.genome)
+  if not ptx or wanted == "compute_" then return ptx, why end
+  return core.compile.link({ ptx }, { target = wanted .. architecture(self.problem) })
+end
+
 -- Code, or nil and the first error.
 local function compiled(self, wanted, line_info)
-  local genes = select(2, genome_text.parts(self.genome))
+  local _, genes, of_llvm = genome_text.parts(self.genome)
+  if of_llvm ~= "" then return compiled_by_farm(self, wanted) end
   local kind = genes ~= "" and "compute_" or wanted
   local code, message, stage, log = gi().compile(self:source(), compilers.options(self.problem,
     values_of(self), { target = kind .. architecture(self.problem), line_info = line_info,

@@ -11,7 +11,7 @@ local M = {}
 ---@param genome string
 ---@return boolean
 function M.has(genome)
-  return select(2, genomes.parts(genome)) ~= ""
+  return genomes.is_below(genome)
 end
 
 --- The instructions of the unmodified kernel; of a problem that is asked the first time a farm
@@ -30,12 +30,49 @@ function M.open(problem, farm)
   return problem.ptx
 end
 
---- A genome's genes below the source, where the problem's PTX is known and they fit it.
+--- The same of LLVM's code, where LLVM compiles it.
+---@param problem gilua.problem
+---@param farm gilua.farm
+---@return userdata llvm gi.llvm
+function M.open_llvm(problem, farm)
+  if not problem.llvm then
+    local bitcode, why = farm:bitcode()
+    if not bitcode then fail("the kernel as it is: %s", why) end
+    problem.llvm, why = core.llvm.base(bitcode)
+    if not problem.llvm then fail("LLVM's code of the kernel as it is: %s", why) end
+  end
+  return problem.llvm
+end
+
+--- Opens what a genome's genes below the source name, and reads them.
+---@param problem gilua.problem
+---@param farm gilua.farm
+---@param genome string
+---@return boolean? legal
+---@return string? message
+function M.check(problem, farm, genome)
+  local _, of_ptx, of_llvm = genomes.parts(genome)
+  for _, part in ipairs { { of_llvm, M.open_llvm }, { of_ptx, M.open } } do
+    if part[1] ~= "" then
+      local list, why = part[2](problem, farm):genes(part[1])
+      if not list then return nil, why end
+    end
+  end
+  return true
+end
+
+--- A genome's genes below the source, where the code that they name is known and they fit it: those
+--- of LLVM, then those of PTX.
 ---@param problem gilua.problem
 ---@param genome string
 ---@return table[] of ptx:genes
 function M.genes(problem, genome)
-  return problem.ptx and problem.ptx:genes((select(2, genomes.parts(genome)))) or {}
+  local _, of_ptx, of_llvm = genomes.parts(genome)
+  local list = problem.llvm and problem.llvm:genes(of_llvm) or {}
+  for _, gene in ipairs(problem.ptx and problem.ptx:genes(of_ptx) or {}) do
+    list[#list + 1] = gene
+  end
+  return list
 end
 
 --- The lines of the source whose instructions a genome's genes below it change.
@@ -100,13 +137,16 @@ end
 ---@param genome string
 ---@return { gene: string, text: string }[]
 function M.explain(problem, genome)
-  local list = {}
-  for i, gene in ipairs(M.genes(problem, genome)) do
-    list[i] = { gene = gene.text, text = WORDS[gene.kind](gene) }
+  local words, list = {}, {}
+  for _, gene in ipairs(M.genes(problem, genome)) do
+    words[gene.text] = WORDS[gene.kind](gene)
   end
-  if #list > 0 then return list end
-  for gene in select(2, genomes.parts(genome)):gmatch "%S+" do
-    list[#list + 1] = { gene = gene, text = "changes an instruction of the PTX" }
+  for gene in genome:gmatch "%S+" do
+    local llvms = gene:find "^<llvm:"
+    if llvms or gene:find "^<ptx:" then
+      list[#list + 1] = { gene = gene, text = words[gene] or llvms
+        and "changes an instruction of LLVM's code" or "changes an instruction of the PTX" }
+    end
   end
   return list
 end

@@ -22,17 +22,27 @@ function M.split(genome)
   return genes
 end
 
---- The genes of a genome that change the source or set parameters, and those that change the PTX
---- that is compiled from it, <ptx:…>: the former are applied first, wherever they stand.
+--- The genes of a genome that change the source or set parameters, those that change the PTX that
+--- is compiled from it, <ptx:…>, and those that change LLVM's code between both, <llvm:…>: they are
+--- applied in the order source, LLVM, PTX, wherever they stand.
 ---@param genome string
 ---@return string of_source
 ---@return string of_ptx
+---@return string of_llvm
 function M.parts(genome)
-  local source, ptx = {}, {}
+  local source, ptx, llvm = {}, {}, {}
   for gene in genome:gmatch("%S+") do
-    table.insert(gene:find("^<ptx:") and ptx or source, gene)
+    table.insert(gene:find("^<ptx:") and ptx or gene:find("^<llvm:") and llvm or source, gene)
   end
-  return table.concat(source, " "), table.concat(ptx, " ")
+  return table.concat(source, " "), table.concat(ptx, " "), table.concat(llvm, " ")
+end
+
+--- Has a genome genes below the source?
+---@param genome string
+---@return boolean
+function M.is_below(genome)
+  local _, ptx, llvm = M.parts(genome)
+  return ptx ~= "" or llvm ~= ""
 end
 
 --- Genes, or genomes, one after the other; empty ones leave no trace.
@@ -131,6 +141,19 @@ function M.ptx_source(ptx, options)
   local o = settings.fill("gilua.genome.ptx_source", options, {}, { "weights" })
   return function(rng)
     local gene, why = ptx:random_gene(rng, o.weights)
+    if not gene then error(why, 0) end
+    return gene
+  end
+end
+
+--- Where genes for LLVM's code come from, of the same kinds.
+---@param llvm userdata gi.llvm of the unmodified kernel's: farm:bitcode()
+---@param options? { weights?: table<string, number> }
+---@return fun(rng: table): string draw
+function M.llvm_source(llvm, options)
+  local o = settings.fill("gilua.genome.llvm_source", options, {}, { "weights" })
+  return function(rng)
+    local gene, why = llvm:random_gene(rng, o.weights)
     if not gene then error(why, 0) end
     return gene
   end
