@@ -74,8 +74,8 @@ done
 kill "$agent"
 until grep -q interrupted late.said || [ $((looks += 1)) -gt 1200 ]; do sleep 0.1; done
 said=$("$GILUA" cluster status --cluster "$url" --seconds 1)
-like "status: who is there" "^.* [0-9]+ +1 workers; at work for 0 runs$" "$said"
-like "and how many" "^in all: 1 agents, 1 workers, 0 GPUs$" "$said"
+like "status: who is there" "^.* [0-9]+ +1 worker; at work for 0 runs$" "$said"
+like "and how many" "^in all: 1 agent, 1 worker, 0 GPUs$" "$said"
 like "as JSON" '"workers": *1,' "$("$GILUA" cluster status --cluster "$url" --seconds 1 --json)"
 misused "a status of nothing" "--cluster is missing" "$GILUA" cluster status
 misused "another verb" "does one thing: status, not 'start'" "$GILUA" cluster start

@@ -32,10 +32,10 @@ Agent.__index = Agent
 Agent.__close = function(self) self:signal "KILL" end
 
 -- It has its own folder for what it says.
-local function agent(server, before)
+local function agent(server, before, device)
   local folder = tap.folder()
-  local command = ("%s %s agent --join %s --jobs 1 >%s/said 2>&1 & echo $!"):format(before or "",
-    core.system.program(), server.url, folder)
+  local command = ("%s %s agent --join %s --jobs 1 --device %s >%s/said 2>&1 & echo $!"):format(
+    before or "", core.system.program(), server.url, device or "emu", folder)
   local pipe <close> = assert(io.popen(command))
   return setmetatable({ folder = folder, pid = assert(tonumber(pipe:read "l")) }, Agent)
 end
@@ -251,6 +251,19 @@ tap.case("another gilua, NVRTC, build, problem: one sentence and no work", funct
     "refused: there is no problem heat here: it must lie in /nowhere/heat", "no such folder")
   tap.is(refusal { device = { kind = "cuda", name = "H200" } }, "ready: nil",
     "no GPU here: it compiles and checks for those who have one")
+end)
+
+tap.case("GPUs of another model or driver are no work", function()
+  local fake = os.getenv "FAKE_CUDA" or "build/tests/libcuda_fake.so"
+  if tap.sanitized "the fake driver" then return end
+  local server <close> = natsserver.open()
+  local a <close> = agent(server, "GILUA_CUDA=" .. fake, "cuda") -- luacheck: ignore
+  local function refusal(name, driver)
+    return answer_to(server, { device = { kind = "cuda", name = name, driver = driver } }).why
+  end
+  tap.is(refusal("H200"), "the GPU is fake GPU 0 here and H200 there", "the model")
+  tap.has(refusal("fake GPU 0", "1.2"), "the driver is 13", "the driver")
+  tap.has(refusal("fake GPU 0", "1.2"), "here and 1.2 there", "whose version is told")
 end)
 
 tap.case("a case that is another is no work, and the run says so", function()

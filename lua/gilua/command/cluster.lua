@@ -50,6 +50,10 @@ function M.binds(state)
   return "nothing: all work is given out"
 end
 
+local function many(n, noun)
+  return ("%d %s%s"):format(n, noun, n == 1 and "" or "s")
+end
+
 -- As an object: what --json prints.
 local function value_of(url, nodes, runs)
   local o, list, working = gi.json.object, {}, {}
@@ -76,15 +80,16 @@ local function tell(o, nodes, runs)
     local node, names = nodes[id], {}
     for i, d in ipairs(node.devices) do names[i] = ", " .. d.name end
     n, workers, gpus = n + 1, workers + node.jobs, gpus + #node.devices
-    answer.say(o, "%-24s %d workers%s; at work for %d runs", node.host .. " " .. node.pid,
-      node.jobs, table.concat(names), #node.runs)
+    answer.say(o, "%-24s %s%s; at work for %s", node.host .. " " .. node.pid,
+      many(node.jobs, "worker"), table.concat(names), many(#node.runs, "run"))
   end
-  answer.say(o, "in all: %d agents, %d workers, %d GPUs", n, workers, gpus)
+  answer.say(o, "in all: %s, %s, %s", many(n, "agent"), many(workers, "worker"),
+    many(gpus, "GPU"))
   for _, run in ipairs(gi.settings.keys(runs)) do
     local s = runs[run].last
-    answer.say(o, "run %s: %s on %s with %d agents: %d evaluations, %.3g a second; %d jobs wait; "
-      .. "short are %s", run, s.problem, s.device, s.agents, s.done.run,
-      M.rate(runs[run].first, s), s.waiting.host + s.waiting.device, M.binds(s))
+    answer.say(o, "run %s: %s on %s with %s: %s, %.3g a second; %s waiting; short are %s", run,
+      s.problem, s.device, many(s.agents, "agent"), many(s.done.run, "evaluation"),
+      M.rate(runs[run].first, s), many(s.waiting.host + s.waiting.device, "job"), M.binds(s))
   end
 end
 

@@ -360,7 +360,8 @@ end
 function Agent:description()
   local list = {}
   for i, d in ipairs(self.devices) do list[i] = d.name end
-  return ("%d workers%s"):format(self.jobs, #list > 0 and ", " .. table.concat(list, ", ") or "")
+  local workers = ("%d worker%s"):format(self.jobs, self.jobs == 1 and "" or "s")
+  return ("%s%s"):format(workers, #list > 0 and ", " .. table.concat(list, ", ") or "")
 end
 
 local function slots_of(agent, devices)

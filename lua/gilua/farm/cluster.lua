@@ -39,6 +39,7 @@ local MOST_HEARD = 500 -- messages between two looks at the clock
 ---@field restarts integer workers of agents lost
 ---@field losses table<string, integer> of them, by kind
 ---@field hosts integer workers that compile, of all agents
+---@field device_slots integer jobs that their devices may have
 local Cluster = {}
 Cluster.__index = Cluster
 Cluster.__gc = function(self) self:close() end -- a script that ends need not close its farm
@@ -85,7 +86,8 @@ function M.open(problem, device, options)
   local run = link.random_word()
   local self = setmetatable({
     run = run, link = link.open(options.cluster, "gilua manager " .. run), device = device,
-    offer = M.offer_of(problem, run, options), agents = {}, restarts = 0, losses = {}, hosts = 0,
+    offer = M.offer_of(problem, run, options), agents = {}, hosts = 0, device_slots = 0,
+    restarts = 0, losses = {},
     next_id = 1, done = { run = 0, check = 0, compile = 0 },
     began_s = core.system.seconds(), beat_s = 0,
   }, Cluster)
@@ -106,7 +108,7 @@ function Cluster:gather()
   self.link:ask("gilua.run." .. self.run)
   self.link:ask "gilua.beat"
   self.link:send("gilua.call", { run = self.run })
-  while self.hosts == 0 do self:step() end
+  while self.device_slots == 0 do self:step() end
 end
 
 function Cluster:close()
@@ -321,9 +323,15 @@ function Cluster:tell(agent, message)
   self.link:send("gilua.agent." .. agent.id, message)
 end
 
+-- Who is there: workers that compile, and slots of devices.
 function Cluster:count_hosts()
-  self.hosts = 0
-  for _, agent in ipairs(self:ready_agents()) do self.hosts = self.hosts + agent.jobs end
+  self.hosts, self.device_slots = 0, 0
+  for _, agent in ipairs(self:ready_agents()) do
+    self.hosts = self.hosts + agent.jobs
+    for _, slot in ipairs(agent.slots) do
+      if slot.roles[1] == "device" then self.device_slots = self.device_slots + slot.n end
+    end
+  end
 end
 
 function Cluster:refused(agent, why)
@@ -402,7 +410,7 @@ end
 
 -- Nobody can work: a person is told, and where that is for good the run ends.
 function Cluster:check_lonely(now)
-  if self.hosts > 0 then
+  if self.device_slots > 0 then
     self.alone_s = nil
     return
   end
@@ -411,8 +419,9 @@ function Cluster:check_lonely(now)
   if why then fail("no agent at %s can work for this run: %s", self.link.url, why) end
   if now - self.alone_s > LONELY_S and not self.said_lonely then
     self.said_lonely = true
-    say("no agent answers at %s; waiting (`gilua agent --join %s` on a node starts one)",
-      self.link.url, self.link.url)
+    local what = self.device == "cuda" and " --device cuda" or ""
+    say("no agent%s answers at %s; waiting (`gilua agent --join %s%s` on a node starts one)",
+      what ~= "" and " with a GPU" or "", self.link.url, self.link.url, what)
   end
 end
 
