@@ -194,7 +194,7 @@ local function tuning(e, word)
         and (", %s the time of the default"):format(
           shown(over(r.best.ticks, r.default.ticks), "%.3f")) or ""
       parts[#parts + 1] = p(("Best of %d%s: %s, %s%s."):format(#r.rows,
-        r.sampled and (" drawn from %d"):format(r.total) or "", code(r.best.genome),
+        r.sampled and (" (of %d legal ones)"):format(r.total) or "", code(r.best.genome),
         microseconds(r.best.ns), gain))
     end
     parts[#parts + 1] = tuning_plot(r, word()) .. tuning_table(r)
