@@ -289,14 +289,14 @@ static void talk(Child *c, const LlvmSource *s, LlvmFront *out) {
 
 /* --- what it said --- */
 
-/* "kernel.cu:12:5: error: text": the first such line. */
-static void find_error(LlvmFront *out) {
+/* "kernel.cu:12:5: error: text": the first such line. One of another file is none of the source. */
+static void find_error(const LlvmSource *s, LlvmFront *out) {
     const char *text = out->log.len ? out->log.data : "", *error = strstr(text, "error: ");
+    const size_t n = strlen(s->name);
     if (error == NULL) error = text;
     const char *start = error;
     while (start > text && start[-1] != '\n') start--;
-    const char *colon = memchr(start, ':', (size_t)(error - start));
-    out->line = colon ? atoi(colon + 1) : 0;
+    if (strncmp(start, s->name, n) == 0 && start[n] == ':') out->line = atoi(start + n + 1);
     if (strncmp(error, "error: ", 7) == 0) error += 7;
     out->message = gi_strndup(error, strcspn(error, "\n"));
 }
@@ -309,7 +309,7 @@ static void find_fate(const LlvmSource *s, int status, LlvmFront *out) {
     out->fate = number == SIGXCPU || (number == SIGKILL && s->limit_s > 0) ? LLVM_TIMEOUT
                 : number || WEXITSTATUS(status) != 1                       ? LLVM_CRASHED
                                                                            : LLVM_REJECTED;
-    if (out->fate == LLVM_REJECTED) return find_error(out);
+    if (out->fate == LLVM_REJECTED) return find_error(s, out);
     if (out->fate == LLVM_TIMEOUT)
         gi_buf_addf(&why, "clang did not end within %g seconds of a processor", s->limit_s);
     else if (number) gi_buf_addf(&why, "clang was ended by signal %d", number);

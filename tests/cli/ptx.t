@@ -110,7 +110,7 @@ genomes=$("$GILUA" export both --jsonl)
 like "in one genome" '"<[^"]*_kernel.cu_[^"]*<ptx:|"<ptx:[^"]*<[^"]*kernel.cu_' "$genomes"
 "${EVOLVE[@]}" --genome source --out source --quiet >/dev/null 2>&1
 is "without a word, of the source alone" "" "$("$GILUA" export source | grep '<ptx:')"
-misused "another word" "--genome must be source, ptx or both, not 'llvm'" "$GILUA" evolve scale --genome llvm
+misused "another word" "--genome must be source, ptx, both, llvm or all, not 'sass'" "$GILUA" evolve scale --genome sass
 
 sed -i 's/by;/by + 0.f;/; s/__syncthreads();$/;/' scale/kernel.cu
 out=$("$GILUA" verify run --cases 1 2>&1)

@@ -71,6 +71,20 @@ tap.case("every kernel of kernels/ has right answers when LLVM compiled it", fun
   end
 end)
 
+tap.case("all of the header compiles, and what is a template of it, too", function()
+  local code, why = gi.compile([[ // atomicAdd __ldg __stcs tex1D char2 short2 long2 double2
+    extern "C" __global__ void f(float *x, double *y, cudaTextureObject_t t, int *z)
+    {
+        y[0] = __shfl_sync(~0u, y[1], 3) + __shfl_xor_sync(~0u, x[0], 1);
+        x[1] = tex2D<float4>(t, x[2], x[3]).w + tex3D<float>(t, x[2], x[3], x[4]);
+        x[2] = tex1D<uint2>(t, x[5]).y + __ldcv(x + 7) + rsqrtf(x[8]) + __int_as_float(z[1]);
+        atomicCAS(z, 1, 2); atomicExch(x + 3, 1.0f); atomicMax(z + 1, 7); atomicAdd(y + 2, 1.0);
+        __stwt(x + 9, __expf(x[9])); z[4] = __clz(z[5]) + __mul24(z[6], z[7]) + __ffs(z[8]);
+        dim3 all = gridDim; z[9] = all.x * blockDim.y + __syncthreads_count(z[10] > 0);
+    }]], { compiler = "llvm", target = "compute_90" })
+  tap.ok(code, code and "PTX" or why)
+end)
+
 tap.case("the compiler is a gene, and its passes are another", function()
   local problem = gi.problem(scratch.problem(SOURCE, PROBLEM))
   local farm <close> = gi.farm(problem, { jobs = 1 })

@@ -512,12 +512,12 @@ GILUA_F unsigned int __float2uint_rn(float x) { return __nvvm_f2ui_rn(x); }
 GILUA_F unsigned int __float2uint_rz(float x) { return __nvvm_f2ui_rz(x); }
 GILUA_F float __int2float_rn(int x) { return __nvvm_i2f_rn(x); }
 GILUA_F float __uint2float_rn(unsigned int x) { return __nvvm_ui2f_rn(x); }
-GILUA_F int __float_as_int(float x) { return __nvvm_bitcast_f2i(x); }
-GILUA_F float __int_as_float(int x) { return __nvvm_bitcast_i2f(x); }
-GILUA_F unsigned int __float_as_uint(float x) { return (unsigned int)__nvvm_bitcast_f2i(x); }
-GILUA_F float __uint_as_float(unsigned int x) { return __nvvm_bitcast_i2f((int)x); }
-GILUA_F long long __double_as_longlong(double x) { return __nvvm_bitcast_d2ll(x); }
-GILUA_F double __longlong_as_double(long long x) { return __nvvm_bitcast_ll2d(x); }
+GILUA_F int __float_as_int(float x) { return __builtin_bit_cast(int, x); }
+GILUA_F float __int_as_float(int x) { return __builtin_bit_cast(float, x); }
+GILUA_F unsigned int __float_as_uint(float x) { return __builtin_bit_cast(unsigned int, x); }
+GILUA_F float __uint_as_float(unsigned int x) { return __builtin_bit_cast(float, x); }
+GILUA_F long long __double_as_longlong(double x) { return __builtin_bit_cast(long long, x); }
+GILUA_F double __longlong_as_double(long long x) { return __builtin_bit_cast(double, x); }
 
 #undef GILUA_F
 #endif
