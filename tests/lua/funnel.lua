@@ -241,6 +241,25 @@ problem.compile = function(v) return { "-DUNROLL=" .. v.unroll }, "compute_80" e
   tap.is(maker:plan("").checked.target, "compute_90a", "machine code is for a GPU alone")
 end)
 
+tap.case("what ptxas alone is told is not compiled for again on the virtual GPU", function()
+  local p = sums(tap.folder(), [[
+problem.compile = function(v)
+  return { "-DN=1", (v.unroll == 1 and "--ptxas-options=-O1" or "-Xptxas=-dlcm=cg") }
+end]])
+  local plans = require "gilua.farm.plan"
+  local maker, own = plans.maker(p, "compute_90", "events"), plans.maker(p, "sm_90", "events")
+  local text = maker:plan("").text
+  tap.is(table.concat(text.options, " "), "-DN=1", "on the virtual GPU it is left out")
+  tap.is(maker:plan("unroll=2").text.hash, text.hash, "so that both are one")
+  text = own:plan("").text
+  tap.is(table.concat(text.options, " "), "-DN=1 --ptxas-options=-O1", "on a GPU it is not")
+  tap.ok(own:plan("unroll=2").text.hash ~= text.hash, "and both are two")
+  local one = gi.compile(p.source, { target = "compute_90" })
+  tap.is(gi.compile(p.source, { target = "compute_90",
+    options = { "--ptxas-options=-O1", "--ptxas-options=-maxrregcount=24" } }), one,
+    "NVRTC makes the same PTX")
+end)
+
 tap.case("a kernel that needs the problem's options passes the checked run", function()
   local folder = tap.folder()
   local p = sums(folder)

@@ -45,12 +45,23 @@ Plan.__index = Plan
 ---@field of gilua.plan.text?
 ---@field base gilua.plan.text? the unmodified kernel's, whose instructions the genes name
 
+-- What decides of PTX: not what ptxas is told, which makes machine code of it.
+local function without_ptxas(options)
+  local list = {}
+  for _, option in ipairs(options) do
+    local tells = option:find "^%-%-ptxas%-options=" or option:find "^%-Xptxas="
+    if not tells then list[#list + 1] = option end
+  end
+  return list
+end
+
 ---@param source string
 ---@param options string[]
 ---@param target string
 ---@param llvm gilua.llvm_use?
 ---@return gilua.plan.text
 local function text_of(source, options, target, llvm)
+  if target:find "^compute_" then options = without_ptxas(options) end
   local all = target .. "\n" .. table.concat(options, "\n") .. "\n" .. source
   if llvm then all = ("LLVM %s, %s\n%s"):format(llvm.version, llvm.passes, all) end
   return { source = source, options = options, target = target, llvm = llvm,
