@@ -80,7 +80,8 @@ for _, file in ipairs(FILES) do
     local text = assert(tap.read("tests/own/" .. file[1] .. ".cu"))
     local problem, path, o -- in the end those of the file as it is
     local own_end = text:match "\r?\n"
-    for _, ending in ipairs { own_end == "\n" and "\r\n" or "\n", own_end } do
+    local ends = { own_end == "\n" and "\r\n" or "\n", own_end }
+    for _, ending in ipairs(file.headers and { own_end } or ends) do
       local kind = ending == "\n" and "LF" or "CR LF"
       local own = text:gsub("\r?\n", ending)
       problem, path, o = place_of(file, own)
