@@ -85,6 +85,13 @@ tap.case("all of the header compiles, and what is a template of it, too", functi
   tap.ok(code, code and "PTX" or why)
 end)
 
+tap.case("a GPU's machine code is assembled of it", function()
+  if not core.compile.linker() then return tap.skip "there is no nvJitLink" end
+  local code = assert(gi.compile(SOURCE, { compiler = "llvm", target = "sm_90" }))
+  tap.is(code:sub(2, 4), "ELF", "a cubin")
+  tap.ok(core.compile.code_hash(code, "k"), "with the kernel in it")
+end)
+
 tap.case("the compiler is a gene, and its passes are another", function()
   local problem = gi.problem(scratch.problem(SOURCE, PROBLEM))
   local farm <close> = gi.farm(problem, { jobs = 1 })
