@@ -3,6 +3,7 @@ package.path = "lua/?.lua;lua/?/init.lua;tests/lua/?.lua;" .. package.path
 local gi = require "gilua"
 local json = require "gilua.base.json"
 local tap = require "tap"
+local trace = require "gilua.base.trace"
 
 local function study(dir, steps)
   return {
@@ -43,6 +44,18 @@ tap.case("a step that fails leaves what was done before it", function()
   local page = tap.read(dir .. "/report.html")
   tap.has(page, "Tuning", "a page of it too")
   tap.has(page, "<td class=\"l\">gain</td><td class=\"r\">–</td>", "a figure not known is a dash")
+end)
+
+tap.case("a study that is interrupted between evolutions says so in a word", function()
+  local dir = tap.folder()
+  local ok, why = pcall(gi.experiment.run, study(dir, { "tune", function()
+    error "interrupted!"
+  end, "validate" }))
+  tap.is(ok, false, "it goes on to the caller")
+  tap.is(trace.text(why, 1), "interrupted", "to whom no place is told, and no traceback")
+  tap.has(tap.read(dir .. "/report.html"),
+    "<strong>Stopped:</strong> interrupted; 1 steps were done", "the page says so too")
+  tap.is(#json.decode(tap.read(dir .. "/experiment.json")).stages, 1, "what was done is kept")
 end)
 
 tap.case("a report that cannot be written does not stop the study", function()

@@ -1,9 +1,11 @@
 --- trace: where an error came from, in the words of whose script it is. What lies between a script
 -- and its mistake is gilua's own: it is shown only where the mistake may be gilua's too.
 
+local ends = require "gilua.base.ends"
 local hint = require "gilua.base.hint"
 
 local M = {}
+
 
 -- What the host runs for a command and for a worker.
 local HOSTS = { command = true, worker = true }
@@ -92,11 +94,12 @@ local function own_frames(text)
 end
 
 --- A message and how the script came there: nothing more where the message says it, everything
---- where the error is one of gilua's own code.
+--- where the error is one of gilua's own code. An interruption is nobody's error, wherever it came.
 ---@param message string
 ---@param level integer of what was running
 ---@return string
 function M.text(message, level)
+  if ends.is_interruption(message) then return "interrupted" end
   if message:find("\nstack traceback:", 1, true) then return message end
   local sentence = from_without(message)
   if sentence then return sentence end
@@ -108,10 +111,12 @@ function M.text(message, level)
   return ("%s\nstack traceback:\n\t%s"):format(message, table.concat(lines, "\n\t"))
 end
 
---- For xpcall: an error that is a text gets its trace; what is a sentence stays as it is.
+--- For xpcall: an error that is a text gets its trace; what is a sentence, or an interruption,
+--- stays as it is.
 ---@param e any
 ---@return any
 function M.handler(e)
+  if ends.is_interruption(e) then return e end
   return type(e) == "string" and M.text(e, 2) or e
 end
 

@@ -17,6 +17,7 @@
 local apart = require "gilua.base.apart"
 local attempt = require "gilua.base.attempt"
 local best = require "gilua.study.best"
+local ends = require "gilua.base.ends"
 local gi = require "gilua"
 local printable = require "gilua.base.printable"
 local fail = require "gilua.base.fail"
@@ -556,8 +557,13 @@ function M.run(given)
   local ok, why = xpcall(run_steps, trace.handler, study)
   local written, unwritten = pcall(write, study, {
     text = ("%d steps were done"):format(#study.stages),
-    stopped = not ok and tostring(why):match "^[^\n]*" or nil })
+    stopped = not ok and (ends.is_interruption(why) and "interrupted"
+      or tostring(why):match "^[^\n]*") or nil })
   tell_result(study)
+  if not ok and written then
+    say(study, "Stopped when %d of %d steps were done. Results so far are in %s: %s", #study.stages,
+      #(study.steps or M.steps), study._folder.dir, table.concat(study._folder:listing(), " "))
+  end
   if not ok then
     gi.events.ended(type(why) == "table" and why.status or 1, tostring(why))
     error(why, 0)
