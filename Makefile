@@ -19,7 +19,7 @@ CC := cc
 endif
 
 VERSION := $(shell sed -n 's/.*GILUA_VERSION "\(.*\)"/\1/p' src/base/version.h)
-MACHINE := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
+MACHINE := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null)))
 PACKAGE := gilua-$(VERSION)-linux-$(MACHINE)
 
 # --- configuration: cc without sanitizers builds in build/, anything else in a folder below it
