@@ -393,6 +393,8 @@ int main(void) {
         return 0;
     }
     compile_close(c);
+    char folder[] = "/tmp/gilua-replay-XXXXXX";
+    if (mkdtemp(folder) == NULL || chdir(folder) != 0) return 1;
     record();
     test_same();
     test_other();
@@ -402,5 +404,7 @@ int main(void) {
     test_shapes();
     test_faults();
     test_lines();
+    unlink(path);
+    if (chdir("/") != 0 || rmdir(folder) != 0) return 1;
     return tap_done();
 }
