@@ -18,8 +18,8 @@ export NATS_USER=gi NATS_PASSWORD=s3cret
 mine=() # processes
 
 server() { # server PORT: -1 is any that is free
-  nats-server -a 127.0.0.1 -p "$1" --user $NATS_USER --pass $NATS_PASSWORD --ports_file_dir "$TMP" \
-    >nats.said 2>&1 &
+  echo "authorization { user: $NATS_USER, password: $NATS_PASSWORD, timeout: 60 }" >nats.conf
+  nats-server -a 127.0.0.1 -p "$1" -c nats.conf --ports_file_dir "$TMP" >nats.said 2>&1 &
   nats=$!
   disown
   until [ -s "nats-server_$nats.ports" ] || ! kill -0 $nats; do sleep 0.05; done
@@ -70,6 +70,11 @@ for name in late second; do
   until grep -q "over, after" $name.said || [ $((looks += 1)) -gt 600 ]; do sleep 0.1; done
   like "the $name one has heard that it is over" "^run .* over, after [1-9]" "$(cat $name.said)"
 done
+
+"$GILUA" "$TOP/experiments/islands.lua" --islands 2 --population 4 --generations 2 --every 1 --side 20 \
+  --quiet --out isles --cluster "$url" >isles.said 2>&1
+ok $? "islands, each a manager, at the same agents" "$(cat isles.said)"
+is "which have worked for both, and for the comparison" 4 "$(grep -c ", from now on" late.said)"
 
 kill "$agent"
 until grep -q interrupted late.said || [ $((looks += 1)) -gt 1200 ]; do sleep 0.1; done

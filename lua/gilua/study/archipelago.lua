@@ -43,8 +43,9 @@ function M.folder(usual, resume)
   end
 end
 
+-- Agents' GPUs are given out by each island's farm.
 local function device_of(device, island)
-  if device ~= "cuda" then return device end
+  if device ~= "cuda" or core.options.cluster then return device end
   local gpus = core.system.driver().gpus or {}
   return #gpus > 0 and ("cuda:%d"):format((island - 1) % #gpus) or device
 end
@@ -71,6 +72,9 @@ local function command_of(a, island)
     tostring(a.seed), "--jobs", tostring(math.max(1, all_jobs(a.jobs) // a.islands)),
     "--out", dir, a.script }
   table.move(a.words, 1, #a.words, #words + 1, words)
+  if core.options.cluster then
+    table.move({ "--cluster", core.options.cluster }, 1, 2, #words + 1, words)
+  end
   for _, word in ipairs { "--islands", tostring(a.islands), "--island", tostring(island), "--meet",
       a.dir .. "/ring", a.quiet and "--quiet" or "--lines" } do
     words[#words + 1] = word
