@@ -319,7 +319,7 @@ tap.case("what binds a run, and how fast it is", function()
 end)
 
 tap.case("an address with a password is refused, a wrong password is told", function()
-  local server <close> = natsserver.open "--user gi --pass s3cret"
+  local server <close> = natsserver.open "authorization { user: gi, password: s3cret, timeout: 60 }"
   local function refusal(url)
     return scratch.sentence(function() gi.farm(PROBLEM, { cluster = url }) end)
   end

@@ -3,6 +3,7 @@
 local core = require "gilua.core"
 local host = require "gilua.base.host"
 
+local scratch = require "scratch"
 local tap = require "tap"
 
 local M = {}
@@ -42,8 +43,8 @@ end
 M.waits_for = waits_for
 
 local function start(self, port)
-  local command = ("%s -a 127.0.0.1 -p %d --ports_file_dir %s %s >%s/log 2>&1 & echo $!"):format(
-    program(), port, self.folder, self.options, self.folder)
+  local command = ("%s -a 127.0.0.1 -p %d --ports_file_dir %s -c %s/conf >%s/log 2>&1 & echo $!")
+    :format(program(), port, self.folder, self.folder, self.folder)
   local pipe <close> = assert(io.popen(command))
   self.pid = assert(math.tointeger(tonumber(pipe:read "l")))
   local ports = ("%s/nats-server_%d.ports"):format(self.folder, self.pid)
@@ -55,10 +56,12 @@ local function start(self, port)
 end
 
 --- Starts one. It goes with the test's folder's variable: `local server <close> = …`.
----@param options? string of nats-server's command line
+---@param config? string what its configuration says; a busy machine may take long over TLS and
+---  names, for which it has 2 s where nothing else is said
 ---@return natsserver
-function M.open(options)
-  local self = setmetatable({ folder = tap.folder(), options = options or "" }, Server)
+function M.open(config)
+  local self = setmetatable({ folder = tap.folder() }, Server)
+  scratch.write(self.folder .. "/conf", config or "")
   self.port = math.tointeger(start(self, -1))
   self.url = ("nats://127.0.0.1:%d"):format(self.port)
   return self

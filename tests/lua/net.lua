@@ -98,7 +98,7 @@ tap.case("a server is killed and comes back: who has asked for a subject still g
 end)
 
 tap.case("who is refused is told why", function()
-  local server <close> = natsserver.open "--user gi --pass s3cret"
+  local server <close> = natsserver.open "authorization { user: gi, password: s3cret, timeout: 60 }"
   local function refusal(o)
     o.url = o.url or server.url
     local net, why, code = core.net.open(o)
@@ -123,8 +123,8 @@ tap.case("a token, and a connection that is encrypted", function()
     .. "-nodes -days 2 -subj /CN=localhost -addext subjectAltName=IP:127.0.0.1 "
     .. "-keyout %s/key.pem -out %s/crt.pem 2>/dev/null"):format(dir, dir))
   if not made then return tap.note "no openssl: no certificate, no encryption" end
-  local server <close> = natsserver.open(("--auth t0ken --tls --tlscert %s/crt.pem "
-    .. "--tlskey %s/key.pem"):format(dir, dir))
+  local server <close> = natsserver.open(("authorization { token: t0ken, timeout: 60 }\n"
+    .. "tls { cert_file: '%s/crt.pem', key_file: '%s/key.pem', timeout: 60 }"):format(dir, dir))
   local net, why = core.net.open { url = server.url, token = "t0ken" }
   tap.is(net, nil, "a certificate that nobody vouches for")
   tap.has(why, "the NATS server at " .. server.url .. " cannot be used", "is refused")
