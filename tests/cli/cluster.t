@@ -19,10 +19,13 @@ mine=() # processes
 
 server() { # server PORT: -1 is any that is free
   echo "authorization { user: $NATS_USER, password: $NATS_PASSWORD, timeout: 60 }" >nats.conf
-  nats-server -a 127.0.0.1 -p "$1" -c nats.conf --ports_file_dir "$TMP" >nats.said 2>&1 &
-  nats=$!
-  disown
-  until [ -s "nats-server_$nats.ports" ] || ! kill -0 $nats; do sleep 0.05; done
+  until # one that was killed may hold the port for a while
+    nats-server -a 127.0.0.1 -p "$1" -c nats.conf --ports_file_dir "$TMP" >nats.said 2>&1 &
+    nats=$!
+    until [ -s "nats-server_$nats.ports" ] || grep -q "already in use" nats.said; do sleep 0.05; done
+    [ -s "nats-server_$nats.ports" ]
+  do sleep 0.1; done
+  disown $nats
 }
 agent() { # agent NAME
   "$GILUA" agent --join "$url" --jobs 1 >"$1.said" 2>&1 &
@@ -35,7 +38,7 @@ trap 'kill -9 "${mine[@]}" $nats 2>/dev/null; rm -rf "$TMP"' EXIT
 run() { # run DIR OPTION…
   local dir=$1
   shift
-  "$GILUA" "$TOP/experiments/quickstart.lua" --seed 3 --side 20 --population 12 --generations 4 \
+  timeout 300 "$GILUA" "$TOP/experiments/quickstart.lua" --seed 3 --side 20 --population 12 --generations 4 \
     --quiet --out "$dir" "$@"
 }
 lines() { grep -c . "$1" 2>/dev/null || echo 0; }

@@ -42,17 +42,24 @@ end
 
 M.waits_for = waits_for
 
-local function start(self, port)
+-- Its port, when it listens; nil where somebody else has it: a server that was killed may hold it
+-- for a while.
+local function started(self, port)
   local command = ("%s -a 127.0.0.1 -p %d --ports_file_dir %s -c %s/conf >%s/log 2>&1 & echo $!")
     :format(program(), port, self.folder, self.folder, self.folder)
   local pipe <close> = assert(io.popen(command))
   self.pid = assert(math.tointeger(tonumber(pipe:read "l")))
   local ports = ("%s/nats-server_%d.ports"):format(self.folder, self.pid)
+  local taken
   return waits_for("NATS server", function()
     local text = tap.read(ports)
-    return text and tonumber(text:match "nats://127%.0%.0%.1:(%d+)" or
-      text:match "tls://127%.0%.0%.1:(%d+)")
-  end)
+    taken = (tap.read(self.folder .. "/log") or ""):find("already in use", 1, true)
+    return taken or text and tonumber(text:match "://127%.0%.0%.1:(%d+)")
+  end) and not taken and tonumber(tap.read(ports):match "://127%.0%.0%.1:(%d+)")
+end
+
+local function start(self, port)
+  return waits_for("port", function() return started(self, port) end)
 end
 
 --- Starts one. It goes with the test's folder's variable: `local server <close> = …`.
