@@ -609,7 +609,7 @@ static void charge_local(Machine *m, Warp *w, uint32_t moved, int lines, bool is
 
 void cost_local(Machine *m, Warp *w, const uint64_t at[LANES], uint32_t mask, unsigned bytes,
                 bool is_store) {
-    LineSet set = {.n = 0};
+    LineSet set;
     uint32_t moved = 0;
     int lines = 0;
     for (unsigned k = 0; k < local_words(bytes); k++) {

@@ -349,14 +349,20 @@ static uint16_t half_extreme(AtomOp op, bool brain, uint16_t x, uint16_t y) {
     return brain ? num_f32_to_bf16(r, NUM_RN) : num_f32_to_f16(r, NUM_RN);
 }
 
+/* A sum of halves in f32, rounded there and then once more, is rounded right (rows_num.h). */
+static uint16_t half_sum(bool brain, uint16_t x, uint16_t y) {
+    float a = brain ? num_bf16_to_f32(x) : num_f16_to_f32(x);
+    float sum = a + (brain ? num_bf16_to_f32(y) : num_f16_to_f32(y));
+    if (sum != sum) return 0x7fff;
+    return brain ? num_f32_to_bf16(sum, NUM_RN) : num_f32_to_f16(sum, NUM_RN);
+}
+
 static uint64_t atom_half2(AtomOp op, PtxType type, uint64_t old, uint64_t b) {
     bool brain = type == PTX_BF16X2 || type == PTX_BF16;
     uint64_t sum = 0;
     for (int k = 0; k < (type == PTX_F16X2 || type == PTX_BF16X2 ? 2 : 1); k++) {
         uint16_t x = (uint16_t)(old >> (16 * k)), y = (uint16_t)(b >> (16 * k));
-        uint16_t z = op != ATOM_ADD ? half_extreme(op, brain, x, y)
-                     : brain        ? num_bf16_op('+', x, y, 0, false)
-                                    : num_f16_op('+', x, y, 0, false, false, false);
+        uint16_t z = op == ATOM_ADD ? half_sum(brain, x, y) : half_extreme(op, brain, x, y);
         sum |= (uint64_t)z << (16 * k);
     }
     return sum;
@@ -432,6 +438,12 @@ static inline uint32_t add_bits_f32(uint32_t a, uint32_t b, bool keep) {
     return keep || bits & 0x7f800000 ? bits : bits & 0x80000000;
 }
 
+/* Which NaN a sum is, num.h knows. */
+static inline uint64_t add_bits_f64(uint64_t a, uint64_t b) {
+    double x = num_f64_from_bits(a), y = num_f64_from_bits(b), sum = x + y;
+    return num_f64_bits(sum == sum ? sum : num_add_f64(x, y, NUM_RN));
+}
+
 /* In the order of lanes; whether anything changed, and in *seen what was there. */
 #define ATOM_LOOP(T, EXPR)                                                                         \
     FOR_ACTIVE(w, i) {                                                                             \
@@ -462,7 +474,7 @@ static bool atom_loop(Warp *w, const Ins *in, const AtomForm *f, const uint64_t 
         return differ != 0;
     }
     if (f->op == ATOM_ADD && f->type == PTX_F64) {
-        ATOM_LOOP(U64, atom_value(ATOM_ADD, PTX_F64, old, b, c, keep))
+        ATOM_LOOP(U64, add_bits_f64(old, b))
         return differ != 0;
     }
     if (f->type >= PTX_F16 && f->type <= PTX_BF16X2) {
