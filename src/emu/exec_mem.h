@@ -252,21 +252,38 @@ static void frame_access(const Warp *w, const MemForm *f, uint64_t *at) {
 }
 
 /* Do all lanes have neighbouring elements, each one's a register? What most accesses are. */
-static inline bool are_neighbours(const Warp *w, const MemForm *f) {
-    const U64 *base = (const U64 *)(const void *)(w->file + f->base);
-    uint64_t size = f->size, apart = 0;
-    if (w->active != FULL_MASK || f->count != 1 || !f->wide_base || base[1] - base[0] != size)
+#define NEIGHBOURS(name, T)                                                                        \
+    static inline bool name(const Warp *w, const MemForm *f) {                                     \
+        const T *base = (const T *)(const void *)(w->file + f->base);                              \
+        T size = f->size, apart = 0;                                                               \
+        if (w->active != FULL_MASK || f->count != 1 || base[1] - base[0] != size) return false;    \
+        for (int i = 0; i < LANES; i++) apart |= (base[i] - base[0]) ^ (T)i * size;                \
+        return apart == 0;                                                                         \
+    }
+
+NEIGHBOURS(neighbours_32, U32)
+NEIGHBOURS(neighbours_64, U64)
+
+/* Neighbours from an offset of shared memory on; false, and nothing done, where they are not all
+** there, or are watched. */
+static bool shared_neighbours(Machine *m, Warp *w, const MemForm *f, uint64_t at) {
+    uint64_t bytes = (uint64_t)f->size * LANES;
+    if (m->shadow || at & (f->size - 1u) || m->shared_bytes < bytes ||
+        at > m->shared_bytes - bytes)
         return false;
-    for (int i = 0; i < LANES; i++) apart |= (base[i] - base[0]) ^ (uint64_t)i * size;
-    return apart == 0;
+    if (f->is_store) store_elements(w, f, m->shared, &at, true), w->moved = true;
+    else load_elements(w, f, m->shared, &at, true);
+    return true;
 }
 
 /* global_access of neighbours, without the addresses of all; false, and nothing done, where it is
-** not of one allocation's memory. */
+** not of one allocation's memory, or of shared memory. */
 static bool neighbour_access(Machine *m, Warp *w, const MemForm *f, bool *ran) {
     const U64 *base = (const U64 *)(const void *)(w->file + f->base);
     uint64_t bytes = (uint64_t)f->size * LANES, first = base[0] + (uint64_t)f->offset;
     Alloc *alloc = alloc_of(m->emu, first);
+    if (alloc == NULL && f->space == PTX_GENERIC && first >> ID_SHIFT == ID_SHARED)
+        return shared_neighbours(m, w, f, first - WINDOW(ID_SHARED));
     if (alloc == NULL || (f->is_store && alloc->read_only) || alloc->watched ||
         first & (f->size - 1u) || alloc->size < bytes ||
         first - alloc->address > alloc->size - bytes)
@@ -282,10 +299,27 @@ static bool neighbour_access(Machine *m, Warp *w, const MemForm *f, bool *ran) {
     return true;
 }
 
+/* The same of shared_access. */
+static bool neighbour_shared(Machine *m, Warp *w, const MemForm *f) {
+    const U32 *base = (const U32 *)(const void *)(w->file + f->base);
+    if (!shared_neighbours(m, w, f, (uint32_t)(base[0] + (uint32_t)f->offset))) return false;
+    if (f->size > 4) m->cost.extra[PIPE_SHARED] += (f->size * LANES - 1u) / 128;
+    return true;
+}
+
+/* Done, where it is of neighbours; else false. */
+static inline bool of_neighbours(Machine *m, Warp *w, const MemForm *f, bool *ran) {
+    *ran = true;
+    if (f->space == PTX_SHARED && !f->wide_base)
+        return neighbours_32(w, f) && neighbour_shared(m, w, f);
+    if ((f->space != PTX_GLOBAL && f->space != PTX_GENERIC) || !f->wide_base) return false;
+    return neighbours_64(w, f) && neighbour_access(m, w, f, ran);
+}
+
 static bool load_store(Machine *m, Warp *w, const Ins *in, const MemForm *f) {
     uint64_t at[LANES] __attribute__((aligned(64)));
-    bool ran, in_memory = f->space == PTX_GLOBAL || f->space == PTX_GENERIC;
-    if (in_memory && are_neighbours(w, f) && neighbour_access(m, w, f, &ran)) return ran;
+    bool ran;
+    if (of_neighbours(m, w, f, &ran)) return ran;
     lane_addresses(w, f, at);
     switch (f->space) {
     case PTX_GENERIC:

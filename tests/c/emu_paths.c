@@ -197,6 +197,11 @@ static void fill(gi_rng *rng, Data *d, const Op *op, uint32_t most, bool bad) {
         d->on[t] = lanes < 2 || (lanes == 2 ? t % 32 > 4 && t % 32 < 20 : gi_rng_below(rng, 3) > 0);
     }
     if (!bad) return;
+    if (gi_rng_below(rng, 3) == 0) { /* neighbours, the last of them outside */
+        for (uint32_t t = 0; t < ALL; t++)
+            d->offset[t] = most + (t % 32 - 16) * op->bytes + (salt < 50 ? 0 : sizeof *d);
+        return;
+    }
     uint32_t *one = &d->offset[gi_rng_below(rng, ALL)];
     if (gi_rng_below(rng, 2) && op->bytes > 1) *one += 1;
     else *one = gi_rng_below(rng, 2) ? most + 4096 * op->bytes : 0u - op->bytes;
