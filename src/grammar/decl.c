@@ -244,8 +244,14 @@ static void declare_tag(Tree *t, int first, int last, int scope) {
     if (is_name(t, i)) tree_declare_name(t, DECL_TYPE, i, scope);
 }
 
+/* `template class Queue<int>;`, which declares no name. */
+static bool is_instantiation(const Tree *t, int first) {
+    if (tok_is(t, first, "extern")) first++;
+    return tok_is(t, first, "template") && !tok_is(t, first + 1, "<");
+}
+
 void tree_declare(Tree *t, int first, int last, int scope) {
-    if (!tree_is_declaration(t, first, last)) return;
+    if (!tree_is_declaration(t, first, last) || is_instantiation(t, first)) return;
     declare_tag(t, first, last, scope);
     declare_enumerators(t, first, last, scope);
     if (tok_is(t, first, "using") || tok_is(t, first, "static_assert")) return;

@@ -99,12 +99,20 @@ static bool is_called(const Tree *t, int i) {
     return t->tok[i - 1].name < 0 || tok_is(t, i - 1, "return") || tok_is(t, i - 1, "else");
 }
 
+/* Does `struct X;` declare a name, and no more? */
+static bool is_forward(const Tree *t, const Decl *d) {
+    static const char *const words[] = {"struct", "class", "union", NULL};
+    return d->at > 0 && tok_in(t, d->at - 1, words) && tok_is(t, d->at + 1, ";");
+}
+
 /* By number, the names that the file has a body or a value of: not those of prototypes alone. To be
 ** freed. */
 static bool *find_defined(const Tree *t) {
     bool *defined = gi_alloc(((size_t)t->names.n + 1) * sizeof *defined);
-    for (int i = 0; i < t->n_decl; i++)
-        if (t->decl[i].kind != DECL_FUNCTION) defined[t->decl[i].name] = true;
+    for (int i = 0; i < t->n_decl; i++) {
+        const Decl *d = &t->decl[i];
+        if (d->kind != DECL_FUNCTION && !is_forward(t, d)) defined[d->name] = true;
+    }
     for (int i = 0; i < t->n_node; i++)
         if (t->node[i].kind == NODE_FUNCTION && t->node[i].name >= 0)
             defined[t->node[i].name] = true;
@@ -121,6 +129,9 @@ static bool *find_foreign(const Tree *t) {
         int *at = &declared[t->decl[i].name];
         if (is_top_level(t, &t->decl[i]) && (*at == 0 || t->decl[i].at < *at)) *at = t->decl[i].at;
     }
+    for (int i = 0; i < t->n_decl; i++)
+        if (t->decl[i].kind == DECL_TYPE && !defined[t->decl[i].name])
+            foreign[t->decl[i].name] = true;
     for (int i = 0; i < t->n_tok; i++) {
         const int name = t->tok[i].name;
         if (is_called(t, i) && (i < declared[name] || (declared[name] && !defined[name])))

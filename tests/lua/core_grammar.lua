@@ -146,7 +146,11 @@ tap.case("a name without a body is another file's, and keeps its own", function(
   local k = assert(gi.grammar.parse("declared.cu", { text = "__device__ int far(int n);\n"
     .. "__device__ int near(int n);\n__device__ int near(int n) { return far(n); }\n"
     .. "__global__ void f(int *x) { *x = near(*x); }\n" }))
-  tap.is(table.concat(k:names(), " "), "near f gilua_spans GiluaClock", "its names")
+  tap.is(table.concat(k:names(), " "), "near f gilua_spans GiluaClock", "a function")
+  k = assert(gi.grammar.parse("types.cu", { text = "struct Far;\nstruct Near;\n"
+    .. "struct Near { int n; };\ntemplate class Queue<int>;\n"
+    .. "__global__ void f(Near x, Far *y) { y[0] = Far(x.n); }\n" }))
+  tap.is(table.concat(k:names(), " "), "Near f gilua_spans GiluaClock", "a type")
 end)
 
 tap.case("explicit specialisations are items of their own, by their names", function()
