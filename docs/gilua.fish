@@ -34,7 +34,7 @@ function __gilua_plain
     for word in (commandline -opc)[2..]
         if set -q skip[1]
             set skip
-        else if contains -- $word --device --seed --out --jobs -e -l
+        else if contains -- $word --device --seed --out --jobs --cluster -e -l
             set skip 1
         else if not string match -q -- '-*' $word
             echo $word
@@ -86,7 +86,7 @@ function __gilua_own
     set -l program (string replace -r '^~/' $HOME/ -- (commandline -opc)[1])
     $program $word --help 2>/dev/null </dev/null |
         string replace -rf '^ +(--[a-z-]+)(?: [A-Z]+)? +(.*)$' '$1\t$2' |
-        string match -rv '^--(device|seed|out|jobs|quiet|help)\t'
+        string match -rv '^--(device|seed|out|jobs|cluster|quiet|help)\t'
 end
 
 complete -c gilua -f
@@ -94,6 +94,7 @@ complete -c gilua -l device -x -a 'emu cuda cuda:0 cuda:1' -d 'where kernels run
 complete -c gilua -l seed -x -d 'seed of everything random'
 complete -c gilua -l out -x -a '(__fish_complete_directories)' -d 'folder for results'
 complete -c gilua -l jobs -x -d 'worker processes'
+complete -c gilua -l cluster -x -d 'agents on other machines do the work'
 complete -c gilua -l quiet -d 'no progress'
 complete -c gilua -l help -d 'what there is'
 complete -c gilua -n __gilua_first -l version -d 'print versions'

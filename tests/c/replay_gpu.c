@@ -63,7 +63,7 @@ static const char plus[] = HEAD VARIABLES "// plus one\n" KERNEL("scale");
 /* --- a recording --- */
 
 #define DEVICE_AT UINT64_C(0x800000000000) /* where no process can have memory */
-#define PINNED_AT UINT64_C(0x20000000000)
+#define PINNED_AT UINT64_C(0x300000000000)
 #define FACTOR_AT UINT64_C(0x810000000000)
 #define TOTAL_AT  UINT64_C(0x820000000000)
 

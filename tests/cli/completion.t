@@ -81,9 +81,9 @@ offers "--out takes a folder" "out" gilua evolve kernels/heat --out o
 
 offers "--from takes a run" "out" gilua evolve kernels/heat --from o
 
-offers "options before a command" "--device\n--help\n--jobs\n--out\n--quiet\n--seed\n--version\n-e\n-i\n-l\n-v" \
+offers "options before a command" "--cluster\n--device\n--help\n--jobs\n--out\n--quiet\n--seed\n--version\n-e\n-i\n-l\n-v" \
   gilua -
-offers "Lua's are not a command's" "--device\n--help\n--jobs\n--out\n--quiet\n--seed" \
+offers "Lua's are not a command's" "--cluster\n--device\n--help\n--jobs\n--out\n--quiet\n--seed" \
   ./program evolve kernels/heat -
 offers "options that a command lists" "--budget" ./program tune kernels/heat --b
 offers "options that a script lists" "--population" "$GILUA" evolve_it.lua --pop
