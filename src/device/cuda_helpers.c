@@ -248,12 +248,35 @@ static bool compile(CudaDevice *d, const char *source, const char *type, Compile
     return ok;
 }
 
+/* What they compiled to in this process: a device that is lost is opened again. */
+typedef struct Compiled {
+    const char *source;
+    char type[16], target[16];
+    CompileResult result; /* for good */
+} Compiled;
+
+/* NULL where they do not compile. */
+static const char *compiled(CudaDevice *d, const char *source, const char *type, gi_err *err) {
+    static Compiled *known;
+    static int n, cap;
+    Compiled c = {.source = source};
+    for (int i = 0; i < n; i++)
+        if (known[i].source == source && strcmp(known[i].type, type) == 0 &&
+            strcmp(known[i].target, d->base.target) == 0)
+            return known[i].result.code.data;
+    if (!compile(d, source, type, &c.result, err)) return NULL;
+    snprintf(c.type, sizeof c.type, "%s", type);
+    snprintf(c.target, sizeof c.target, "%s", d->base.target);
+    gi_grow(known, n, cap);
+    known[n++] = c;
+    return c.result.code.data;
+}
+
 static bool load(CudaDevice *d, const char *source, const char *type, CuModule *out, gi_err *err) {
-    CompileResult r = {0};
-    if (!compile(d, source, type, &r, err)) return false;
-    int code = d->cu->module_load(out, r.code.data, 0, NULL, NULL);
-    compile_result_free(&r);
-    return cuda_ok(d, code, "load gilua's own kernels", err);
+    const char *code = compiled(d, source, type, err);
+    if (code == NULL) return false;
+    int status = d->cu->module_load(out, code, 0, NULL, NULL);
+    return cuda_ok(d, status, "load gilua's own kernels", err);
 }
 
 static bool find(CudaDevice *d, CuModule module, CuFunction *out, const char *name, gi_err *err) {
