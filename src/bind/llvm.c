@@ -323,5 +323,5 @@ void bind_llvm(lua_State *L) {
     bind_base(L);
     bind_class(L, CLASS, "module:", methods, meta);
     lua_newtable(L);
-    bind_rows(L, "core.llvm.", rows);
+    bind_rows(L, "llvm.", rows);
 }
