@@ -211,9 +211,10 @@ typedef struct EmuText {
 typedef struct EmuLink {
     const EmuText *texts;
     int n;
-    /* Where a __managed__ variable shall lie: an address from 1 to 2^47 where the host has as many
-    ** bytes of its own, which outlive the module; 0: "nomem". NULL: where any variable may. */
-    uint64_t (*managed)(void *user, const char *name, size_t size_bytes);
+    /* Where a __managed__ variable shall lie: an address from 1 to 2^47, and as many bytes of the
+    ** host's, which outlive the module; false: "nomem". NULL: where any variable may. */
+    bool (*managed)(void *user, const char *name, size_t size_bytes, uint64_t *address,
+                    void **data);
     void *user;
 } EmuLink;
 
@@ -239,6 +240,10 @@ typedef struct EmuKernelInfo {
 bool emu_kernel_info(const EmuModule *m, const char *kernel, EmuKernelInfo *out, gi_err *err);
 /* Names of the entries of a module, in order; NULL past the end. */
 const char *emu_kernel_name(const EmuModule *m, int index);
+
+/* Makes the memory that a grid's blocks meet at, which the first cooperative launch makes else;
+** false where there is none. */
+bool emu_grid_barrier(Emu *e);
 
 typedef enum EmuRaces { EMU_RACES_NONE, EMU_RACES_SHARED, EMU_RACES_GLOBAL } EmuRaces;
 

@@ -170,10 +170,16 @@ static void note_constant_textures(Emu *e) {
     }
 }
 
+enum { WORKSPACE_BYTES = 256 };
+
+bool emu_grid_barrier(Emu *e) {
+    if (e->workspace == 0) e->workspace = emu_alloc(e, WORKSPACE_BYTES, "the grid's barrier", NULL);
+    return e->workspace != 0;
+}
+
 /* What the blocks of a cooperative launch meet at (cooperative groups look for its address in
 ** %envreg1 and 2): its size, then a counter that begins at zero. */
 static bool begin_cooperation(Machine *m) {
-    enum { WORKSPACE_BYTES = 256 };
     Emu *e = m->emu;
     const unsigned *g = m->launch->grid;
     double blocks = (double)g[0] * g[1] * g[2];
@@ -181,8 +187,7 @@ static bool begin_cooperation(Machine *m) {
         return refuse(m, EMU_CAUSE_COOPERATIVE,
                       "a cooperative launch of %.0f blocks; %lld can run at a time", blocks,
                       (long long)m->resident);
-    if (e->workspace == 0) e->workspace = emu_alloc(e, WORKSPACE_BYTES, "the grid's barrier", NULL);
-    Alloc *a = e->workspace ? alloc_of(e, e->workspace) : NULL;
+    Alloc *a = emu_grid_barrier(e) ? alloc_of(e, e->workspace) : NULL;
     if (a == NULL)
         return fault_raise(m, NULL, NULL, ALL_LANES, EMU_OUT_OF_MEMORY,
                            "no host memory for a launch");

@@ -114,14 +114,15 @@ static bool is_managed(const PtxVar *v) {
 /* Where host and kernels have it at one address. */
 static bool place_managed(EmuModule *m, ModuleVar *mv, const EmuLink *what, gi_err *err) {
     const PtxVar *v = mv->var;
-    uint64_t at = what->managed(what->user, v->name, (size_t)v->size);
-    if (at == 0)
+    uint64_t at;
+    void *data;
+    if (!what->managed(what->user, v->name, (size_t)v->size, &at, &data))
         return gi_fail(err, "nomem", "no memory for managed variable %s of %llu bytes", v->name,
                        (unsigned long long)v->size);
-    if (!alloc_at(m->emu, at, (Alloc){.size = v->size, .is_variable = true}, v->name, err))
-        return false;
+    Alloc memory = {.data = data, .size = v->size, .is_variable = true};
+    if (!alloc_at(m->emu, at, memory, v->name, err)) return false;
     mv->address = at;
-    mv->data = alloc_of(m->emu, at)->data;
+    mv->data = data;
     mv->is_borrowed = true;
     return true;
 }

@@ -82,23 +82,6 @@ static Array *read_pieces(const ReplayGpu *g, const Pieces *p) {
     return a;
 }
 
-static bool place_data(ReplayGpu *g) {
-    if ((g->given = read_pieces(g, &g->gives)) == NULL) return false;
-    if ((g->right = read_pieces(g, &g->gets)) == NULL) return false;
-    if ((g->got = new_array(g->gets.bytes, g->err)) == NULL) return false;
-    array_fill_sentinel(g->got);
-    for (int i = 0; i < g->gets.n; i++) { /* what lies between the pieces is no answer */
-        const Piece *p = &g->gets.list[i];
-        uint64_t end = i + 1 < g->gets.n ? p[1].offset : g->gets.bytes;
-        memset((uint8_t *)g->right->data + p->offset + p->bytes, ARRAY_SENTINEL_BYTE,
-               (size_t)(end - p->offset - p->bytes));
-    }
-    g->given_at = device_buffer(g->device, g->given, ACCESS_READ, "what the host gave", g->err);
-    g->right_at = device_buffer(g->device, g->right, ACCESS_NONE, "what the host got", g->err);
-    g->got_at = device_buffer(g->device, g->got, ACCESS_WRITE, "what the host gets", g->err);
-    return g->given_at && g->right_at && g->got_at;
-}
-
 /* --- what there is: code --- */
 
 /* The driver finds what is visible: so are all variables of a module, here. Their declarations
@@ -200,9 +183,26 @@ static int by_address(const void *a, const void *b) {
     return (x->address > y->address) - (x->address < y->address);
 }
 
+static int variable_at(const ReplayGpu *g, uint64_t address) {
+    for (int i = 0; i < g->n_variables; i++)
+        if (address >= g->variables[i].address &&
+            address - g->variables[i].address < g->variables[i].bytes)
+            return i;
+    return -1;
+}
+
+/* A managed variable is its module's. */
+static void leave_variables(ReplayGpu *g) {
+    int n = 0;
+    for (int i = 0; i < g->n_memory; i++)
+        if (variable_at(g, g->memory[i].address) < 0) g->memory[n++] = g->memory[i];
+    g->n_memory = n;
+}
+
 /* Memory of the host's comes and goes: what lay over another at another time is one. */
 static void join_memory(ReplayGpu *g) {
     int n = 0;
+    leave_variables(g);
     if (g->n_memory == 0) return;
     qsort(g->memory, (size_t)g->n_memory, sizeof *g->memory, by_address);
     for (int i = 1; i < g->n_memory; i++) {
@@ -225,12 +225,58 @@ static const SequenceMemory *memory_at(const ReplayGpu *g, uint64_t address) {
     return m && address - m->address <= m->bytes ? m : NULL;
 }
 
-static int variable_at(const ReplayGpu *g, uint64_t address) {
-    for (int i = 0; i < g->n_variables; i++)
-        if (address >= g->variables[i].address &&
-            address - g->variables[i].address < g->variables[i].bytes)
-            return i;
-    return -1;
+/* --- what there is: pointers within data --- */
+
+/* Where a word points that is the address of memory which is elsewhere now; 0: it is none. */
+static uint64_t pointed(const ReplayGpu *g, uint64_t word) {
+    const SequenceMemory *m = memory_at(g, word);
+    bool moved = m && m->at != m->address && word - m->address < m->bytes;
+    return moved ? m->at + (word - m->address) : 0;
+}
+
+/* Addresses of the virtual GPU's own memory are numbers from 2^47 on, 2^40 apart. Two whole numbers
+** of 32 bits that look like one are rare, and most that come near are none: so data are changed
+** where all that come near are addresses. */
+static bool points(const ReplayGpu *g, const uint64_t *words, size_t n) {
+    size_t hits = 0;
+    uint64_t first = (uint64_t)1 << 47, behind = g->memory[g->n_memory - 1].address + first / 128;
+    for (size_t i = 0; i < n; i++) {
+        bool near = words[i] >= first && words[i] < behind;
+        if (pointed(g, words[i])) hits++;
+        else if (near && variable_at(g, words[i]) < 0) return false;
+    }
+    return hits > 0;
+}
+
+static void move_pointers(const ReplayGpu *g, const Pieces *p, Array *a) {
+    for (int i = 0; i < p->n && g->n_memory > 0; i++) {
+        uint64_t *words = (uint64_t *)a->data + p->list[i].offset / 8;
+        size_t n = (size_t)(p->list[i].bytes / 8);
+        if (!points(g, words, n)) continue;
+        for (size_t k = 0; k < n; k++)
+            if (pointed(g, words[k])) words[k] = pointed(g, words[k]);
+    }
+}
+
+/* --- what there is: data on the GPU --- */
+
+static bool place_data(ReplayGpu *g) {
+    if ((g->given = read_pieces(g, &g->gives)) == NULL) return false;
+    if ((g->right = read_pieces(g, &g->gets)) == NULL) return false;
+    move_pointers(g, &g->gives, g->given);
+    move_pointers(g, &g->gets, g->right);
+    if ((g->got = new_array(g->gets.bytes, g->err)) == NULL) return false;
+    array_fill_sentinel(g->got);
+    for (int i = 0; i < g->gets.n; i++) { /* what lies between the pieces is no answer */
+        const Piece *p = &g->gets.list[i];
+        uint64_t end = i + 1 < g->gets.n ? p[1].offset : g->gets.bytes;
+        memset((uint8_t *)g->right->data + p->offset + p->bytes, ARRAY_SENTINEL_BYTE,
+               (size_t)(end - p->offset - p->bytes));
+    }
+    g->given_at = device_buffer(g->device, g->given, ACCESS_READ, "what the host gave", g->err);
+    g->right_at = device_buffer(g->device, g->right, ACCESS_NONE, "what the host got", g->err);
+    g->got_at = device_buffer(g->device, g->got, ACCESS_WRITE, "what the host gets", g->err);
+    return g->given_at && g->right_at && g->got_at;
 }
 
 static bool first_event(ReplayGpu *g, const Event *e) {
@@ -337,7 +383,7 @@ static bool add_again(ReplayGpu *g, const Event *e) {
     Event whole = {.width = e->bytes, .height = 1, .depth = 1};
     Place at = {.array = -1, .address = e->address, .row = e->bytes, .rows = 1};
     Side to;
-    if (e->is_device || e->bytes == 0) return true;
+    if (e->is_device || e->bytes == 0 || variable_at(g, e->address) >= 0) return true;
     if (!side_of(g, &at, &whole, &to)) return false;
     Op *op = add_op(g, OP_FILL, &whole);
     op->to = to, op->element = 1;

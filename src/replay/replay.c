@@ -27,6 +27,13 @@ typedef struct Variable { /* that the program names */
     size_t bytes;
 } Variable;
 
+typedef struct Managed { /* a variable that the host has, too: at an address of the host's */
+    int module;
+    char *name;
+    uint64_t address, bytes;
+    void *data;
+} Managed;
+
 typedef struct Array {
     uint8_t *data; /* NULL: gone */
     uint64_t row, rows, slices;
@@ -51,6 +58,8 @@ typedef struct Run {
     int n_modules, cap_modules;
     Variable *variables;
     int n_variables, cap_variables;
+    Managed *managed;
+    int n_managed, cap_managed;
     Array *arrays;
     int n_arrays, cap_arrays;
     Host *hosts;
@@ -154,11 +163,44 @@ static void wrote(Run *run, const Place *p, const Event *e) {
 
 /* --- before it begins: everything has its address --- */
 
+#define HOST_END ((uint64_t)1 << 47) /* the virtual GPU's own addresses begin there */
+
+/* Its line stands behind its module's and its memory's. */
+static bool find_managed(Run *run, const Event *e) {
+    if (e->kind != EVENT_VARIABLE || e->address >= HOST_END) return true;
+    if (!make_room(run, e->bytes)) return false;
+    Managed m = {e->number, name_of(e), e->address, e->bytes, calloc(1, (size_t)e->bytes + 1)};
+    gi_grow(run->managed, run->n_managed, run->cap_managed);
+    run->managed[run->n_managed++] = m;
+    return m.data ? true : gi_fail(run->err, "nomem", "no memory for a managed variable");
+}
+
+static const Managed *managed_at(const Run *run, uint64_t address) {
+    for (int i = 0; i < run->n_managed; i++)
+        if (run->managed[i].address == address) return &run->managed[i];
+    return NULL;
+}
+
+/* Of the module that is loaded next. */
+static bool place_managed(void *user, const char *name, size_t size, uint64_t *address,
+                          void **data) {
+    const Run *run = user;
+    for (int i = 0; i < run->n_managed; i++) {
+        const Managed *m = &run->managed[i];
+        if (m->module != run->n_modules || strcmp(m->name, name) != 0 || m->bytes != size) continue;
+        *address = m->address, *data = m->data;
+        return true;
+    }
+    return false;
+}
+
 static bool load_module(Run *run, const Event *e) {
     uint64_t bytes;
     char *ptx = blob_of(run, e, MOST_CODE, &bytes);
     if (ptx == NULL) return false;
-    EmuModule *m = emu_load(run->emu, ptx, (size_t)bytes, run->err);
+    EmuText text = {ptx, (size_t)bytes};
+    EmuLink link = {.texts = &text, .n = 1, .managed = place_managed, .user = run};
+    EmuModule *m = emu_link(run->emu, &link, run->err);
     free(ptx);
     if (m == NULL) return false;
     if (e->number != run->n_modules) return emu_unload(m), damaged(run, "its number is wrong");
@@ -180,6 +222,7 @@ static bool add_variable(Run *run, const Event *e) {
 
 static bool make_memory(Run *run, const Event *e) {
     static uint8_t stand_in;
+    if (managed_at(run, e->address)) return true; /* which its module brings */
     if (e->bytes > MOST_BYTES) return damaged(run, "its size is impossible");
     if (e->is_device) {
         gi_err why;
@@ -197,8 +240,15 @@ static bool skip_texture(Run *run) {
     return address && emu_release(run->emu, address, NULL, run->err);
 }
 
+/* The first cooperative launch has a row of the emulator's table. */
+static bool make_barrier(const Run *run) {
+    return emu_grid_barrier(run->emu) ||
+           gi_fail(run->err, "nomem", "no memory for a barrier of a grid");
+}
+
 static bool prepare_event(Run *run, const Event *e) {
     if (e->kind == EVENT_TEXTURE) return skip_texture(run);
+    if (e->kind == EVENT_LAUNCH && e->cooperative) return make_barrier(run);
 
     if (e->kind == EVENT_MODULE) return load_module(run, e);
     if (e->kind == EVENT_VARIABLE) return add_variable(run, e);
@@ -253,7 +303,7 @@ static void hold_variables(Run *run) {
 /* --- memory, arrays, textures --- */
 
 static bool begin_memory(Run *run, const Event *e) {
-    if (e->is_device) return true;
+    if (e->is_device || managed_at(run, e->address)) return true;
     if (!make_room(run, e->bytes)) return false;
     void *data = calloc(1, e->bytes ? (size_t)e->bytes : 1);
     if (data == NULL)
@@ -576,6 +626,8 @@ static void release(Run *run) {
     for (int i = 0; i < run->n_hosts; i++) free(run->hosts[i].data);
     for (int i = 0; i < run->n_arrays; i++) free(run->arrays[i].data);
     for (int i = 0; i < run->n_variables; i++) free(run->variables[i].name);
+    for (int i = 0; i < run->n_managed; i++) free(run->managed[i].name), free(run->managed[i].data);
+    free(run->managed);
     free(run->modules), free(run->variables), free(run->arrays), free(run->hosts);
     free(run->textures);
 }
@@ -611,7 +663,8 @@ bool replay_run(const Recording *r, const ReplayOptions *options, ReplayResult *
     Run run = {.recording = r, .options = options, .out = &result, .err = err};
     run.emu = emu_new(options->model);
     emu_memory_limit(run.emu, options->memory_bytes);
-    bool ok = each_event(&run, prepare_event) && replace_code(&run);
+    bool ok = each_event(&run, find_managed) && each_event(&run, prepare_event) &&
+              replace_code(&run);
     if (ok) set_variables(&run);
     ok = ok && each_event(&run, run_event);
     if (ok) hold_variables(&run);

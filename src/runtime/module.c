@@ -127,9 +127,12 @@ static void free_texts(Texts *t) {
     free(t->v);
 }
 
-static uint64_t place_managed(void *user, const char *name, size_t size) {
+static bool place_managed(void *user, const char *name, size_t size, uint64_t *address,
+                          void **data) {
     (void)user, (void)name;
-    return (uint64_t)(uintptr_t)memory_pages(size);
+    *data = memory_pages(size);
+    *address = (uint64_t)(uintptr_t)*data;
+    return *data != NULL;
 }
 
 static void place_variable(Module *m, Variable *v) {

@@ -263,10 +263,12 @@ static void linked(void) {
     unload(l);
 }
 
-static uint64_t managed_at(void *user, const char *name, size_t size) {
-    *(size_t *)user += size;
+static bool managed_at(void *user, const char *name, size_t size, uint64_t *address, void **data) {
     static uint32_t memory[16];
-    return strcmp(name, "m") == 0 ? (uint64_t)(uintptr_t)memory : 0;
+    *(size_t *)user += size;
+    *data = memory;
+    *address = (uint64_t)(uintptr_t)memory;
+    return strcmp(name, "m") == 0;
 }
 
 static void managed(void) {

@@ -1,13 +1,18 @@
 /* fake_cuda.c - a libcuda.so without a GPU, for `GILUA_CUDA=… gilua … --device cuda`: fake_driver.h
 ** with the driver's names, whose kernels run on the virtual GPU. gilua's own kernels, which come as
 ** machine code, are fake_driver.h's; no other machine code is taken, and textures read nothing.
-** What a kernel does wrong costs the context, as on a GPU.
+** What a kernel does wrong is said on standard error, and costs the context, as on a GPU.
 */
 #include "fake_driver.h"
 
 #include "emu_model.h"
 
 static Emu *emu;
+static struct Variable { /* that kernels are shown where the host has it, too */
+    CuModule module;
+    uint64_t address;
+} variables[100];
+static int n_variables;
 
 typedef struct Function {
     struct CuFunctionObject base;
@@ -63,7 +68,24 @@ static int virtual_module_load(CuModule *m, const void *image, unsigned n, int *
     return code;
 }
 
+static void show_variable(CuModule m, uint64_t address, size_t bytes) {
+    for (int i = 0; i < n_variables; i++)
+        if (variables[i].address == address) return;
+    if (n_variables == 100) return;
+    variables[n_variables++] = (struct Variable){m, address};
+    shown(address, bytes);
+}
+
+static void hide_variables(CuModule m) {
+    for (int i = n_variables - 1; i >= 0; i--) {
+        if (variables[i].module != m) continue;
+        emu_unmap(emu, variables[i].address);
+        variables[i] = variables[--n_variables];
+    }
+}
+
 static int virtual_module_free(CuModule m) {
+    hide_variables(m);
     for (Function *f = m->functions, *next; f; f = next) {
         next = f->next;
         free(f);
@@ -90,6 +112,7 @@ static int virtual_module_symbol(CuPointer *p, size_t *bytes, CuModule m, const 
     if (m->loaded == NULL) return CU_NOT_FOUND;
     void *data = emu_symbol(m->loaded, name, bytes, NULL);
     *p = (CuPointer)(uintptr_t)data;
+    if (data) show_variable(m, *p, *bytes);
     return data ? CU_OK : CU_NOT_FOUND;
 }
 
@@ -144,6 +167,7 @@ static int start(const Function *f, EmuLaunch l) {
         return CU_INVALID_VALUE;
     if (r.cause == EMU_CAUSE_RESOURCES) return CU_OUT_OF_RESOURCES;
     fake_pass(r.ns + 1000);
+    if (r.status != EMU_OK) fprintf(stderr, "fake GPU: %s\n", r.message);
     if (fake.coming == CU_OK) fake.coming = code_of(r.status);
     return CU_OK;
 }

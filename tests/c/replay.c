@@ -166,6 +166,45 @@ static void test_variables(void) {
     replay_free(&r);
 }
 
+/* A managed variable has the host's address, and memory that comes later the same as ever. */
+static void test_managed(void) {
+    static const char text[] = ".version 7.0\n.target sm_80\n.address_size 64\n"
+                               ".visible .global .attribute(.managed) .align 4 .u32 m;\n"
+                               ".visible .entry k(.param .u64 p) {\n"
+                               "  .reg .b64 %d; .reg .b32 %v; ld.param.u64 %d, [p];\n"
+                               "  ld.global.u32 %v, [m]; st.global.u32 [%d], %v;\n"
+                               "  add.u32 %v, %v, 1; st.global.u32 [m], %v; ret; }\n";
+    char name[RECORD_NAME], three[RECORD_NAME], hex[17];
+    int v = 3;
+    ReplayResult r;
+    Emu *e = emu_new(&model);
+    emu_map_at(e, 0x20000, &v, 4, false, "m", NULL); /* what the variable takes of addresses */
+    uint64_t at = emu_alloc(e, 4, "memory", NULL);
+    emu_free(e);
+    unlink(path);
+    RecordWriter *w = record_create(path, &err);
+    record_blob(w, text, sizeof text - 1, name);
+    record_blob(w, &v, sizeof v, three);
+    record_event(w, "memory 0x20000 4 managed");
+    record_event(w, "module 0 %s", name);
+    record_event(w, "variable 0 m 0x20000 4");
+    record_event(w, "memory 0x%llx 4 device", (unsigned long long)at);
+    record_event(w, "write 0x20000 4 1 4 1 1 %s", three);
+    little_endian(at, 8, hex);
+    record_event(w, "launch 0 k 1,1,1 1,1,1 0 0 1 %s", hex);
+    record_event(w, "read 0x%llx 4 1 4 1 1 %s", (unsigned long long)at, three);
+    record_event(w, "read 0x20000 4 1 4 1 1 %s", three);
+    record_end(w, &err);
+    if (!ok(run(NULL, &r), "a managed variable %s", err.message)) return;
+    is_int(r.n_reads, 2, "  is there");
+    ok(r.reads[0].same, "  kernels see what the host wrote");
+    is_int(*(int *)r.reads[1].bytes, 4, "  and the host what a kernel did");
+    replay_free(&r);
+    if (!ok(run(text, &r), "other code has one of its own %s", err.message)) return;
+    is_int(*(int *)r.reads[1].bytes, 4, "  with the same in it");
+    replay_free(&r);
+}
+
 /* A texture's texels go before it does; whoever fetches from it then faults. */
 static void test_texels_gone(void) {
     static const char fetch[] =
@@ -257,6 +296,7 @@ int main(void) {
     test_faults();
     test_partial();
     test_variables();
+    test_managed();
     test_texels_gone();
     test_nonsense();
     unlink(path);

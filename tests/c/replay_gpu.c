@@ -40,6 +40,14 @@ static int step(const void *params) {
     return CU_OK;
 }
 
+/* Changes what a pointer in memory points to. */
+static int follow(const void *params) {
+    uint64_t *list = fake_at(((const Given *)params)->numbers);
+    ++*(int *)fake_at(list[1]);
+    list[2] = list[0];
+    return CU_OK;
+}
+
 static int fault;
 
 static int bad(const void *params) {
@@ -49,14 +57,17 @@ static int bad(const void *params) {
 
 static struct CuFunctionObject kernels[] = {{"scale", scale, {8, 8, 4}, NULL, 0, NULL},
                                             {"step", step, {8, 8, 4}, NULL, 0, NULL},
-                                            {"bad", bad, {8, 8, 4}, NULL, 0, NULL}};
+                                            {"bad", bad, {8, 8, 4}, NULL, 0, NULL},
+                                            {"follow", follow, {8, 8, 4}, NULL, 0, NULL}};
 
 #define HEAD      ".version 8.0\n.target sm_90\n.address_size 64\n"
 #define VARIABLES ".const .align 4 .b8 factor[4];\n.global .align 4 .b8 total[4];\n"
 #define KERNEL(name) \
     ".visible .entry " name "(.param .u64 p, .param .u64 c, .param .u32 n) { ret; }\n"
 
-static const char recorded[] = HEAD VARIABLES KERNEL("scale") KERNEL("step") KERNEL("bad");
+static const char recorded[] =
+    HEAD VARIABLES KERNEL("scale") KERNEL("step") KERNEL("bad")
+    KERNEL("follow");
 static const char same[] = HEAD VARIABLES "// the same\n" KERNEL("scale");
 static const char plus[] = HEAD VARIABLES "// plus one\n" KERNEL("scale");
 
@@ -77,7 +88,7 @@ static double ten_us(const char *kernel) {
 
 static void begin(void) {
     EmuModel model = {.name = "unused"};
-    fake = (struct Fake){.kernels = kernels, .n_kernels = 3, .symbols = symbols, .n_symbols = 2,
+    fake = (struct Fake){.kernels = kernels, .n_kernels = 4, .symbols = symbols, .n_symbols = 2,
                          .ghz = 1.5, .takes = ten_us, .separate = true, .compares = true};
     device = device_open("cuda", &model, &err);
 }
@@ -301,6 +312,32 @@ static void test_shapes(void) {
     finish();
 }
 
+/* Memory that points to memory, and numbers that only look like it. */
+static void test_pointers(void) {
+    ReplayGpuResult r;
+    uint64_t list[3] = {DEVICE_AT, DEVICE_AT + 28, 5}, after[3] = {DEVICE_AT, DEVICE_AT + 28,
+                                                                    DEVICE_AT};
+    uint32_t sizes[6] = {0, 0x8000, 7, 0x8001, 9, 0x8000};
+    RecordWriter *w = head();
+    record_event(w, "write 0x%llx 24 1 24 1 1 %s", AT(DEVICE_AT), blob(w, list, sizeof list));
+    launch(w, "follow", DEVICE_AT, 0);
+    record_event(w, "read 0x%llx 24 1 24 1 1 %s", AT(DEVICE_AT), blob(w, after, sizeof after));
+    record_event(w, "read 0x%llx 4 1 4 1 1 %s", AT(DEVICE_AT + 28), number(w, 8));
+    record_event(w, "write 0x%llx 24 1 24 1 1 %s", AT(PINNED_AT), blob(w, sizes, sizeof sizes));
+    record_event(w, "read 0x%llx 24 1 24 1 1 %s", AT(PINNED_AT), blob(w, sizes, sizeof sizes));
+    ok(record_end(w, &err), "pointers within memory");
+    begin();
+    if (!ok(open_replay(), "are made ready %s", err.message)) return;
+    ok(run(NULL, (ReplayGpuOptions){0}, &r) && r.run.status == STATUS_OK, "and followed");
+    is_int(n_same(&r), 3, "they point where the memory is now; numbers stay");
+    replay_gpu_free(&r);
+    ok(run(NULL, (ReplayGpuOptions){.bytes = true}, &r), "their bytes");
+    is_int((long)((const uint32_t *)(const void *)r.reads[2].bytes)[3], 0x8001, "as they were");
+    replay_gpu_free(&r);
+    close_replay();
+    finish();
+}
+
 static void test_faults(void) {
     ReplayGpuResult r;
     RecordWriter *w = head();
@@ -402,6 +439,7 @@ int main(void) {
     test_elsewhere();
     test_calls();
     test_shapes();
+    test_pointers();
     test_faults();
     test_lines();
     unlink(path);
