@@ -78,7 +78,7 @@ static struct Fake {
     FakePart part;
     const char *refuses;                 /* code, with these words */
     bool separate;
-    bool refuses_places;                 /* no address can be had that is asked for */
+    bool other_places;                   /* than those that are asked for, which are hints */
     CuModule running;
     bool compares; /* answers, for real (u64, no tolerance), instead of finding `part` */
     double now_ns, cycles;
@@ -497,9 +497,11 @@ static int fake_reserve(CuPointer *out, size_t bytes, size_t alignment, CuPointe
                         uint64_t flags) {
     (void)alignment, (void)flags;
     FAKE_CALL();
-    if (fake.refuses_places || at >> 47) return CU_INVALID_VALUE;
-    void *p = mmap(fake_at(at), bytes, PROT_READ | PROT_WRITE,
-                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE | MAP_NORESERVE, -1, 0);
+    if (at >> 47) return CU_INVALID_VALUE;
+    void *p = mmap(fake.other_places ? NULL : fake_at(at), bytes, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE |
+                       (fake.other_places ? 0 : MAP_FIXED_NOREPLACE),
+                   -1, 0);
     if (p == MAP_FAILED) return CU_OUT_OF_MEMORY;
     *out = (CuPointer)(uintptr_t)p;
     fake.live++;
