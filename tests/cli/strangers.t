@@ -27,7 +27,7 @@ __global__ void far(const float *in, __half *h, void *raw, float *out)
 }
 END
 ready far "an array that is longer than was guessed" 'count = "(size_x) * 4" }, -- GUESS: how many, as far' \
-  'name = "h", type = "u16", count = "size_x", fill = { 12288, 15360 }' 'name = "raw", type = "u8"'
+  'name = "h", type = "u16", count = "size_x", fill = "half"' 'name = "raw", type = "u8"'
 
 cat >tally.cu <<'END'
 #define N 1000

@@ -2,6 +2,8 @@
 -- of an array and a generator, and values that come in a certain order. gilua.tablecase says which
 -- an argument has, gilua.families what other data there may be.
 
+local core = require "gilua.core"
+
 local M = {}
 
 ---@param array userdata
@@ -51,6 +53,37 @@ function M.mixed(array, rng)
   return array
 end
 
+-- The bits of a number as IEEE 754's binary16, to the nearest; what is too large is the largest.
+local function half(x)
+  local sign, size = x < 0 and 0x8000 or 0, math.abs(x)
+  if size >= 65504 then return sign | 0x7bff end
+  local exponent = size > 0 and math.max(-14, math.floor(math.log(size, 2))) or -14
+  return sign | ((exponent + 14 << 10) + math.floor(size * 2.0 ^ (10 - exponent) + 0.5))
+end
+
+-- As bfloat16: the upper half of a float, to the nearest.
+local function bfloat16(x)
+  local bits = string.unpack("<I4", string.pack("<f", x))
+  return (bits + 0x7fff + (bits >> 16 & 1) >> 16) & 0xffff
+end
+
+--- Numbers of 16 bits that have no type of their own in a table, as the bits of one: the fills of
+--- "u16" that are called so.
+---@type table<string, fun(x: number): integer>
+M.bits = { half = half, bfloat16 = bfloat16 }
+
+--- A fill of floats as one of their bits.
+---@param name string of M.bits
+---@param make fun(array: userdata, rng: userdata): userdata of "f32"
+---@return fun(array: userdata, rng: userdata): userdata of "u16"
+function M.as_bits(name, make)
+  return function(array, rng)
+    local floats, bits = make(core.array.new("f32", #array), rng), M.bits[name]
+    for i = 1, #array do array[i] = bits(floats[i]) end
+    return array
+  end
+end
+
 --- Every whole number from 0 to n - 1 once: an index that hits every place.
 function M.permutation(array, rng)
   for i = 1, #array do array[i] = i - 1 end
@@ -85,6 +118,8 @@ M.named = {
   permutation = M.permutation,
   rising = function(array, rng) return M.sort(plain(array, rng)) end,
   falling = function(array, rng) return M.sort(plain(array, rng), true) end,
+  half = M.as_bits("half", M.mixed),
+  bfloat16 = M.as_bits("bfloat16", M.mixed),
 }
 
 return M

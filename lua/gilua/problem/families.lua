@@ -3,7 +3,8 @@
 -- a family is another kind.
 --
 -- What a fill says of an array is kept, so that the kernel as it is may be run on it:
---   free     "uniform", "normal", "mixed" of floats, or nothing: any number
+--   free     "uniform", "normal", "mixed" of floats, or nothing: any number; so "half" and
+--            "bfloat16", of whose bits it is
 --   range    { low, high }, "rising", "falling", all other whole numbers: none outside of it
 --   places   whole numbers whose range is an expression, { 0, "n - 1" }: an index; likewise
 --   order    "index", "permutation": each place once
@@ -177,6 +178,7 @@ local function named(arg)
   local fill, whole = arg.fill, is_whole(arg)
   if fill == "index" or fill == "permutation" then return "order" end
   if fill == "rising" or fill == "falling" then return "range", whole and WHOLE or { 0, 1 } end
+  if arrayfills.bits[fill] then return "free" end
   if fill == "mixed" and whole then
     local far = arg.type:find "8$" and 100 or FAR
     return "range", { arg.type:find "^u" and 0 or -far, far }
@@ -217,6 +219,7 @@ end
 function M.maker(name, arg)
   local said, range = said_of(arg)
   local make = family_called(name)[said]
+  if make and arrayfills.bits[arg.fill] then return arrayfills.as_bits(arg.fill, make) end
   if not make or arg.fill ~= "rising" and arg.fill ~= "falling" then return make, range end
   return function(array, ...)
     return arrayfills.sort(make(array, ...), arg.fill == "falling")

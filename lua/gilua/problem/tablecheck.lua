@@ -31,8 +31,9 @@ local ROLES = { ["in"] = true, out = true, inout = true, scratch = true }
 local TYPES = { i8 = true, u8 = true, i16 = true, u16 = true, i32 = true, u32 = true, f32 = true,
   i64 = true, u64 = true, f64 = true }
 local SCALAR_TYPES = "f32 f64 i8 u8 i16 u16 i32 u32 i64 u64"
+local BITS = { half = true, bfloat16 = true }
 local FILLS = { uniform = true, normal = true, mixed = true, zero = true, index = true,
-  permutation = true, rising = true, falling = true }
+  permutation = true, rising = true, falling = true, half = true, bfloat16 = true }
 local ELEMENTS = { include = "string", defines = "string", options = "string" } -- of lists
 local MADE_FROM = { path = "string", template = LIST, templates = "table" }
 local FILL_KINDS = { ["nil"] = true, string = true, number = true, table = true,
@@ -106,12 +107,17 @@ end
 --------------------------------------------------------------------------------------------------
 -- Arguments
 
-local function check_fill(fill, where)
+local function check_fill(fill, where, type_of)
+  if BITS[fill] and type_of ~= "u16" then
+    fail("%s: fill \"%s\" is of the type \"u16\", whose bits it makes, not of %s", where, fill,
+      settings.shown(type_of))
+  end
   local named = type(fill) == "string" and not FILLS[fill]
   local shaped = type(fill) == "table" and not fill.ascending and #fill ~= 2
   if not named and not shaped and FILL_KINDS[type(fill)] then return end
   fail("%s: fill is \"uniform\", \"normal\", \"mixed\", \"zero\", \"index\", \"permutation\", "
-    .. "\"rising\", \"falling\", a number, { low, high }, { ascending = last } or a "
+    .. "\"rising\", \"falling\", \"half\", \"bfloat16\", a number, { low, high }, "
+    .. "{ ascending = last } or a "
     .. "function(rng, i, names), not %s%s", where, settings.shown(fill),
     named and meant(fill, FILLS) or "")
 end
@@ -161,7 +167,7 @@ end
 -- A pointer in a struct: an array of its own.
 local function check_pointer(field, where)
   check_type(field, field[2], where, false)
-  check_fill(field.fill, where)
+  check_fill(field.fill, where, field.type)
   check_role(field, where)
   check_limits(field, where, field.role)
 end
@@ -186,7 +192,7 @@ local function check_number(field, where, by_value, role)
     fail("%s: each, how many there are, is a whole number above 0, not %s", where,
       settings.shown(field.each))
   end
-  check_fill(field.fill, where)
+  check_fill(field.fill, where, field.type)
   check_limits(field, where, role)
 end
 
@@ -251,7 +257,7 @@ local function check_argument(arg, where)
       .. "an array)", where)
   end
   check_texture(arg, where)
-  check_fill(arg.fill, where)
+  check_fill(arg.fill, where, arg.type)
   check_role(arg, where)
   check_limits(arg, where, arg.role)
 end
@@ -293,7 +299,7 @@ local function check_constants(constants, path)
     check_known(c, CONSTANT, where)
     check_type(c, c.type, where, c.fields and false)
     if c.count == nil then fail("%s needs a `count`, 1 for a single number", where) end
-    check_fill(c.fill, where)
+    check_fill(c.fill, where, c.type)
   end
 end
 
