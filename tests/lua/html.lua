@@ -166,6 +166,14 @@ tap.case("what is not in the table is not on the page", function()
   tap.has(page, "<h1>Little</h1>", "but the title")
 end)
 
+tap.case("what one gene costs is a bar from nothing on", function()
+  if not plot.available() then return tap.skip "gnuplot is not installed" end
+  local page = html.page { title = "t", evolved = "A", cleanup = { noise = 0, vital = { "A" },
+    steps = { { gene = "A", cost = 0.128, low = 0.128, high = 0.128, kept = true,
+      right = true } } } }
+  tap.has(page, "<text> 0</text>", "its axis has a 0")
+end)
+
 tap.case("plots of one page share no names", function()
   if not plot.available() then return tap.skip "gnuplot is not installed" end
   local page, seen, twice = html.page(experiment()), {}, nil

@@ -402,9 +402,10 @@ local function first_pass(e)
 end
 
 local function knock_out_plot(steps, id)
-  local bars, most = {}, 0.01
+  local bars, most, least = {}, 0.01, 0
   for _, s in ipairs(steps) do
-    if finite(s.cost) then most = math.max(most, s.cost) end
+    if finite(s.cost) then most, least = math.max(most, s.cost), math.min(least, s.cost) end
+    if finite(s.low) then least = math.min(least, s.low) end
   end
   for i, s in ipairs(steps) do
     local known = finite(s.cost)
@@ -416,7 +417,8 @@ local function knock_out_plot(steps, id)
   return figure("What losing a gene costs, in percent of the time, from left to right (§4.3, "
     .. "Figure 3). Error bars: three standard deviations of the noise. Kept genes have their own "
     .. "colour; the highest bars are genes without which the answers are wrong.",
-    plot.bars(bars, { id = id, y = "cost, %", height = 400, width = math.max(720, 16 * #bars) }))
+    plot.bars(bars, { id = id, y = "cost, %", height = 400, width = math.max(720, 16 * #bars),
+      from = least == 0 and 0 or nil }))
 end
 
 local function cleanup(e, word)
