@@ -218,6 +218,21 @@ double gi_rng_normal(gi_rng *r) {
     }
 }
 
+int gi_rng_weighted(gi_rng *r, const double *weights, int n) {
+    double total = 0;
+    for (int i = 0; i < n; i++) total += weights ? weights[i] : 1;
+    double x = gi_rng_unit(r) * total;
+    int found = -1;
+    for (int i = 0; i < n; i++) {
+        double w = weights ? weights[i] : 1;
+        if (w <= 0) continue;
+        found = i;
+        if (x < w) break;
+        x -= w;
+    }
+    return found;
+}
+
 double gi_seconds(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);

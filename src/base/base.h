@@ -102,6 +102,8 @@ uint64_t gi_rng_next(gi_rng *r);
 uint64_t gi_rng_below(gi_rng *r, uint64_t n); /* uniform in 0 … n-1, without modulo bias; n > 0 */
 double gi_rng_unit(gi_rng *r);                /* uniform in [0, 1), 53 bits */
 double gi_rng_normal(gi_rng *r);              /* mean 0, deviation 1 (polar method) */
+/* One of 0 … n-1 with chances as the weights (NULL: all the same); -1 where none has any. */
+int gi_rng_weighted(gi_rng *r, const double *weights, int n);
 
 double gi_seconds(void); /* monotonic clock, seconds */
 

@@ -148,26 +148,11 @@ static bool try_gene(Draw *d, LlvmGeneKind kind, LlvmGene *g) {
     return legal;
 }
 
-static int draw_kind(gi_rng *rng, const double *weights) {
-    double total = 0;
-    for (int k = 0; k < LLVM_GENE_KINDS; k++) total += weights ? weights[k] : 1;
-    double x = gi_rng_unit(rng) * total;
-    int kind = -1; /* nothing is asked for */
-    for (int k = 0; k < LLVM_GENE_KINDS; k++) {
-        double w = weights ? weights[k] : 1;
-        if (w <= 0) continue;
-        kind = k;
-        if (x < w) break;
-        x -= w;
-    }
-    return kind;
-}
-
 bool llvm_gene_random(const LlvmBase *b, gi_rng *rng, const double *weights, gi_buf *out,
                       gi_err *err) {
     Draw d = {.b = b, .l = b->m->llvm, .rng = rng};
     for (int kinds = 0; kinds < 20; kinds++) {
-        int kind = draw_kind(rng, weights);
+        int kind = gi_rng_weighted(rng, weights, LLVM_GENE_KINDS);
         for (int i = 0; i < TRIES && kind >= 0; i++) {
             LlvmGene g;
             if (!try_gene(&d, (LlvmGeneKind)kind, &g)) continue;
