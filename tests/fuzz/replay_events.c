@@ -64,7 +64,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     }
     if (!record_end(w, &err)) abort();
     Recording *r = recording_open(path, &err);
-    ReplayOptions o = {.model = &model, .budget = 100000, .count_uninitialised = size % 2};
+    ReplayOptions o = {.model = &model, .budget = 100000, .memory_bytes = 1 << 30,
+                       .count_uninitialised = size % 2};
     if (r && replay_run(r, &o, &out, &err)) replay_free(&out);
     recording_close(r);
     return 0;
