@@ -121,4 +121,8 @@ void bind_set_count(lua_State *L, const char *name, uint64_t value);
 void bind_set_findings(lua_State *L, const char *name, const EmuFindings *found);
 void bind_set_numbers(lua_State *L, const char *name, const double *values, int n);
 
+/* --- record.c: the kernels of a replay, as the field `kernels` of the table on top --- */
+
+void bind_push_kernels(lua_State *L, const ReplayKernel *kernels, int n);
+
 #endif

@@ -125,14 +125,14 @@ static EmuRaces read_races(lua_State *L, int index) {
     return races[bind_option_enum(L, index, "check_races", words, 0)];
 }
 
-static void push_kernels(lua_State *L, const ReplayResult *r) {
-    lua_createtable(L, r->n_kernels, 0);
-    for (int i = 0; i < r->n_kernels; i++) {
+void bind_push_kernels(lua_State *L, const ReplayKernel *kernels, int n) {
+    lua_createtable(L, n, 0);
+    for (int i = 0; i < n; i++) {
         lua_createtable(L, 0, 4);
-        lua_pushstring(L, r->kernels[i].name), lua_setfield(L, -2, "name");
-        bind_set_count(L, "launches", (uint64_t)r->kernels[i].launches);
-        bind_set_number(L, "ticks", r->kernels[i].ticks);
-        bind_set_number(L, "ns", r->kernels[i].ns);
+        lua_pushstring(L, kernels[i].name), lua_setfield(L, -2, "name");
+        bind_set_count(L, "launches", (uint64_t)kernels[i].launches);
+        bind_set_number(L, "ticks", kernels[i].ticks);
+        bind_set_number(L, "ns", kernels[i].ns);
         lua_rawseti(L, -2, i + 1);
     }
     lua_setfield(L, -2, "kernels");
@@ -167,7 +167,7 @@ static void push_replayed(lua_State *L, const ReplayResult *r, const ReplayOptio
     bind_set_number(L, "ns", r->ns);
     bind_set_count(L, "warp_instructions", r->warp_instructions);
     bind_set_findings(L, "warnings", &r->warnings);
-    push_kernels(L, r);
+    bind_push_kernels(L, r->kernels, r->n_kernels);
     push_reads(L, r);
     push_held(L, r, o->variables);
     if (r->status == EMU_OK) return;

@@ -24,19 +24,6 @@ int bind_replay_new(lua_State *L) {
 
 /* --- what came of it --- */
 
-static void push_kernels(lua_State *L, const ReplayGpuResult *r) {
-    lua_createtable(L, r->n_kernels, 0);
-    for (int i = 0; i < r->n_kernels; i++) {
-        lua_createtable(L, 0, 4);
-        lua_pushstring(L, r->kernels[i].name), lua_setfield(L, -2, "name");
-        bind_set_count(L, "launches", (uint64_t)r->kernels[i].launches);
-        bind_set_number(L, "ticks", r->kernels[i].ticks);
-        bind_set_number(L, "ns", r->kernels[i].ns);
-        lua_rawseti(L, -2, i + 1);
-    }
-    lua_setfield(L, -2, "kernels");
-}
-
 static void push_reads(lua_State *L, const ReplayGpuResult *r) {
     lua_createtable(L, r->n_reads, 0);
     for (int i = 0; i < r->n_reads; i++) {
@@ -62,7 +49,7 @@ static void push_result(lua_State *L, const ReplayGpuResult *r) {
     }
     bind_set_count(L, "registers", (uint64_t)r->registers);
     bind_set_count(L, "shared_bytes", r->shared_bytes);
-    push_kernels(L, r);
+    bind_push_kernels(L, r->kernels, r->n_kernels);
     push_reads(L, r);
 }
 

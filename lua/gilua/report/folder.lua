@@ -72,9 +72,11 @@ local function locked(dir)
   refuse(dir, code == "busy" and ("another run is at work there (%s)"):format(why) or why)
 end
 
--- Has the last run of a folder come to its end? nil where there is none. One that was ended before
--- it was written down goes on from its beginning.
-local function has_ended(dir)
+--- Has the last run of a folder come to its end? nil where there is none. One that was ended before
+--- it was written down goes on from its beginning.
+---@param dir string
+---@return boolean?
+function M.has_ended(dir)
   local path = ("%s/%s"):format(dir, results.ARCHIVE)
   if not lfs.attributes(path) then return nil end
   local archive <close> = archives.open(path, { read_only = true })
@@ -89,7 +91,7 @@ local function unfinished(given, usual)
   for n = 1, math.huge do
     local dir = given or n == 1 and usual or ("%s-%d"):format(usual, n)
     if not lfs.attributes(dir) then break end
-    local ended = has_ended(dir)
+    local ended = M.has_ended(dir)
     if ended == false then last = dir elseif ended then complete = dir end
     if given then break end
   end

@@ -3,11 +3,11 @@
 -- against each other in the end. On several nodes a batch system starts them in its place
 -- (docs/howto/islands.md).
 
-local archives = require "gilua.store.archive"
 local core = require "gilua.core"
+local devices = require "gilua.farm.devices"
 local fail = require "gilua.base.fail"
 local fitness = require "gilua.search.fitness"
-local history = require "gilua.report.history"
+local folder = require "gilua.report.folder"
 local json = require "gilua.base.json"
 local lfs = require "lfs"
 local shell = require "gilua.base.shell"
@@ -50,27 +50,13 @@ local function device_of(device, island)
   return #gpus > 0 and ("cuda:%d"):format((island - 1) % #gpus) or device
 end
 
-local function all_jobs(given)
-  return given or math.tointeger(tonumber(os.getenv "GILUA_JOBS")) or core.system.cores()
-end
-
--- Has an island come to its end? nil where it has not begun.
-local function has_ended(dir)
-  local path = dir .. "/" .. history.FILE
-  if not lfs.attributes(path) then return nil end
-  local archive <close> = archives.open(path, { read_only = true })
-  local run = archive:last_run()
-  if not run then return nil end
-  return run.ended ~= nil and run.ended ~= false
-end
-
 local function command_of(a, island)
   local dir = ("%s/%d"):format(a.dir, island)
-  local ended = has_ended(dir)
+  local ended = folder.has_ended(dir)
   if ended then return nil end
+  local jobs = math.max(1, (a.jobs or devices.usual_jobs()) // a.islands)
   local words = { core.system.program(), "--device", device_of(a.device, island), "--seed",
-    tostring(a.seed), "--jobs", tostring(math.max(1, all_jobs(a.jobs) // a.islands)),
-    "--out", dir, a.script }
+    tostring(a.seed), "--jobs", tostring(jobs), "--out", dir, a.script }
   table.move(a.words, 1, #a.words, #words + 1, words)
   if core.options.cluster then
     table.move({ "--cluster", core.options.cluster }, 1, 2, #words + 1, words)
@@ -108,7 +94,7 @@ function M.run(a)
   local found, missing = {}, {}
   for island = 1, a.islands do
     local dir = ("%s/%d"):format(a.dir, island)
-    if not has_ended(dir) then
+    if not folder.has_ended(dir) then
       missing[#missing + 1] = tostring(island)
     else
       local result = json.decode(textfile.read(dir .. "/result.json", "the island's result"))
