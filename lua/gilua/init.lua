@@ -26,7 +26,7 @@ local rooms = {
   { "new", "newproblem reading parts csource headers slice signature branches hostcode hostvalue "
     .. "instances callers members layout assumed launchguess scalaruse scalarguess structguess "
     .. "argumentguess usage precision problemtext offered trial backport checkproblem coverage "
-    .. "joined otherdata promises textureguess recordedproblem recordedlimits "
+    .. "joined otherdata otherseeds promises textureguess recordedproblem recordedlimits "
     .. "mangled" },
   { "prompt", "prompt inspect mutant errors" },
   { "command", "commands answer runs rundiff improve winner doctor meant watch" },

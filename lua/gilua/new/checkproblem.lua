@@ -4,6 +4,7 @@
 local gi = require "gilua"
 local adequacy = require "gilua.study.adequacy"
 local fitness = require "gilua.search.fitness"
+local otherseeds = require "gilua.new.otherseeds"
 local progress = require "gilua.report.progress"
 local tolerances = require "gilua.problem.tolerance"
 local trace = require "gilua.base.trace"
@@ -53,6 +54,21 @@ local function runs(c)
     c.virtual and ("%s ticks"):format(progress.grouped(c.m.ticks))
     or ("%.2f us"):format(c.m.ns / 1e3)),
     figures = { { "case", case }, { "ticks", c.m.ticks }, { "ns", c.m.ns } } }
+end
+
+-- Evolution draws new data in every generation.
+local function runs_on_others(c)
+  if not c.problem.definition.kernel_table then return end
+  local n, why, _, seed = otherseeds.run(c.problem, c.spec.seed, { device = c.device })
+  local figures = { { "seeds", n }, { "failed", seed } }
+  if not why then
+    c.found:add { "ok", "other seeds", ("it runs on the data of %d more"):format(n),
+      figures = figures }
+    return
+  end
+  c.found:add { "no", "other seeds", ("seed %d: %s"):format(seed, (why:gsub("\n.*", ""))),
+    figures = figures, advice = { "evolution draws data of many seeds: make fills narrower, or the "
+      .. "array longer" } }
 end
 
 -- What the kernel as it is does in the checked run that is no fault, by line.
@@ -224,7 +240,8 @@ local function examine(c, o)
   compiles(c)
   local farm <close> = gi.farm(c.problem, { device = o.device, jobs = o.jobs, dedupe = false })
   c.farm, c.virtual = farm, farm.device == "emu"
-  local steps = { runs, is_clean, agrees, is_deterministic, tells, covered, noisy, space }
+  local steps = { runs, runs_on_others, is_clean, agrees, is_deterministic, tells, covered, noisy,
+    space }
   for _, step in ipairs(steps) do step(c) end
 end
 

@@ -11,6 +11,7 @@ local gi = require "gilua"
 local kerneltable = require "gilua.problem.kerneltable"
 local launchguess = require "gilua.new.launchguess"
 local offered = require "gilua.new.offered"
+local otherseeds = require "gilua.new.otherseeds"
 local precision = require "gilua.new.precision"
 local problemtext = require "gilua.new.problemtext"
 local report = require "gilua.report.report"
@@ -255,13 +256,23 @@ local function follows_size(problem)
   return false
 end
 
+-- The whole case with the first seed, then with others: outputs of the first, measurement; or nil,
+-- why not, and the measurement of what failed.
+local function run_whole(problem, most_bytes)
+  local outputs, m, failed = kerneltable.run(problem, { seed = 1 },
+    { budget = M.budget, most_bytes = most_bytes })
+  if not outputs then return nil, m, failed end
+  local _, why, otherwise = otherseeds.run(problem, 1, { budget = M.budget })
+  if why then return nil, why, otherwise end
+  return outputs, m
+end
+
 -- Runs a draft with what is guessed of it made smaller and larger until it fits: problem, outputs,
 -- measurement; or problem, nil and why it does not run.
 local function settle(draft, left)
   for _ = 1, MOST_STEPS do
     local problem = write_problem(draft)
-    local outputs, why, m = kerneltable.run(problem, { seed = 1 },
-      { budget = M.budget, most_bytes = left.bytes })
+    local outputs, why, m = run_whole(problem, left.bytes)
     if outputs then return problem, outputs, why end
     local again
     if m and m.status == "out_of_memory" then
@@ -473,7 +484,7 @@ local function settle_bounds(draft, problem, outputs)
     return problem, outputs
   end
   size[1] = size[1] + 1
-  local more = kerneltable.run(write_problem(draft), { seed = 1 }, { budget = M.budget })
+  local more = run_whole(write_problem(draft))
   if more then draft.size_note = draft.size_note .. ", and one more, so that its bounds are tested"
   else size[1] = size[1] - 1 end
   return write_problem(draft), more or outputs
@@ -546,7 +557,7 @@ end
 -- a tolerance?
 local function holds(draft)
   local problem = write_problem(draft)
-  if not kerneltable.run(problem, { seed = 1 }, { budget = M.budget }) then return false end
+  if not run_whole(problem) then return false end
   local ok, why = attempt(settle_tolerance, draft, problem)
   if not ok and not ends.is_refusal(why) then error(why, 0) end
   return ok
