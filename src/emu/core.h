@@ -63,7 +63,8 @@ enum {
     ORDER_STRONG = 2,   /* volatile, .relaxed, .acquire, .release; all atomics are */
     ORDER_RELEASE = 4,  /* hands over as if a fence came first */
     ORDER_BLOCK = 8,    /* … of the block's scope */
-    ORDER_COMPARED = 16 /* a strong load, of what is only compared with something */
+    ORDER_COMPARED = 16, /* a strong load, of what is only compared with something */
+    ORDER_EXPECTED = 32  /* a load of what a compare-and-swap at the same address expects */
 };
 
 /* A load or store: [base + offset] to or from `count` registers of `size` bytes each. */

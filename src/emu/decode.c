@@ -678,6 +678,8 @@ bool decode_function(EmuModule *mod, int index, int first_block, uint32_t shared
     code->first_block = first_block;
     d.is_repeat = gi_alloc((size_t)f->n_code + 1);
     repeats_find(f, d.cfg, d.is_repeat);
+    for (int i = 0; i < f->n_code && !d.has_cas; i++)
+        d.has_cas = ptx_is(&f->code[i], "atom") && ptx_has_mod(&f->code[i], "cas");
     find_registers(&d);
     lay_out_registers(&d);
     find_clears(&d);

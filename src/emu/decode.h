@@ -43,6 +43,7 @@ typedef struct Decoder {
     bool *shows_bits;     /* per register: something reads it that would show which NaN it is */
     uint32_t *alias;      /* per register: the constant row it stands for, or 0 */
     int shared_base;      /* register: base of this block's last load of shared memory; -1: none */
+    bool has_cas;         /* somewhere in it is a compare-and-swap */
     bool is_free;         /* the instruction's results are all such, and it has no guard */
     int *array_of;        /* per register: the local array in which its address lies (locals.c) */
     LocalArray *arrays;

@@ -269,6 +269,40 @@ static bool is_compared(const Decoder *d, const PtxOperand *loaded) {
     return loaded->kind == PTX_OP_REG && only_compared(d, loaded->reg, 4);
 }
 
+/* Is a register copied to another, by so many moves at most? */
+static bool is_copied(const Decoder *d, int reg, int to, int depth) {
+    if (reg == to) return true;
+    for (int i = 0; i < d->func->n_code && depth > 0; i++) {
+        const PtxInstr *in = &d->func->code[i];
+        if (!ptx_is(in, "mov") || in->args[0].kind != PTX_OP_REG) continue;
+        if (!reads_register(&in->args[1], reg) || in->args[0].reg == reg) continue;
+        if (is_copied(d, in->args[0].reg, to, depth - 1)) return true;
+    }
+    return false;
+}
+
+static bool is_same_address(const PtxOperand *a, const PtxOperand *b) {
+    if (a->n_elems != 1 || b->n_elems != 1 || a->offset != b->offset) return false;
+    const PtxOperand *x = &a->elems[0], *y = &b->elems[0];
+    if (x->kind != y->kind || x->offset != y->offset) return false;
+    return x->kind == PTX_OP_REG ? x->reg == y->reg : x->kind == PTX_OP_SYMBOL && x->var == y->var;
+}
+
+/* Is what is loaded what a compare-and-swap at the same address expects? A value that is old by
+** then is not swapped. */
+static bool is_expected(const Decoder *d, const PtxOperand *at, const PtxOperand *loaded) {
+    if (!d->has_cas || loaded->kind != PTX_OP_REG) return false;
+    for (int i = 0; i < d->func->n_code; i++) {
+        const PtxInstr *in = &d->func->code[i];
+        if (!ptx_is(in, "atom") || !ptx_has_mod(in, "cas") || in->n_args != 4) continue;
+        const PtxOperand *expected = &in->args[2];
+        if (is_same_address(at, &in->args[1]) && expected->kind == PTX_OP_REG &&
+            is_copied(d, loaded->reg, expected->reg, 4))
+            return true;
+    }
+    return false;
+}
+
 static bool decode_access(Decoder *d, bool is_store) {
     MemForm f = {.is_store = is_store, .is_repeat = d->is_repeat[d->index]};
     const PtxInstr *in = d->in;
@@ -280,6 +314,7 @@ static bool decode_access(Decoder *d, bool is_store) {
     if (!mem_registers(d, &f, regs)) return false;
     f.order = order_of(in);
     if (!is_store && f.order & ORDER_STRONG && is_compared(d, regs)) f.order |= ORDER_COMPARED;
+    if (!is_store && is_expected(d, at, regs)) f.order |= ORDER_EXPECTED;
     if (!known_param(d, &f, at, &done)) return false;
     if (done || known_const(d, &f, at)) {
         note_uniform(d, regs);

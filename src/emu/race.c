@@ -6,7 +6,8 @@
 ** come of it:
 **   - both write the same value, or one writes what was there before;
 **   - a flag: both accesses are strong (volatile, .relaxed, .acquire, .release, atomic), and what
-**     is read is only compared with something; or one is atomic, the other writes, as to a lock.
+**     is read is only compared with something; or one is atomic, the other writes, as to a lock;
+**   - what is read is what a compare-and-swap there expects, and the write is atomic.
 **
 ** A byte remembers its last writer and two of its readers. Memory is kept track of by words of four
 ** bytes, where something smaller touches a page by bytes.
@@ -76,7 +77,7 @@ static Cell *cell_at(Cells *c, uint64_t at, unsigned bytes, unsigned *grain) {
 
 /* --- what a race is --- */
 
-typedef enum Verdict { IN_ORDER, BENIGN_VALUE, BENIGN_FLAG, GUILTY } Verdict;
+typedef enum Verdict { IN_ORDER, BENIGN_VALUE, BENIGN_FLAG, BENIGN_EXPECTED, GUILTY } Verdict;
 
 static bool is_flag(const Touch *write, const Touch *other, bool other_writes) {
     if (!(write->order & other->order & ORDER_STRONG)) return false;
@@ -93,7 +94,8 @@ static Verdict judge(const BlockOrder *b, const Cell *cell, const Touch *then, b
     if (now_writes && same && (then_writes || cell->changed < then->time)) return BENIGN_VALUE;
     if (!now_writes && cell->changed == 0) return BENIGN_VALUE;
     const Touch *write = now_writes ? now : then, *other = now_writes ? then : now;
-    return is_flag(write, other, now_writes && then_writes) ? BENIGN_FLAG : GUILTY;
+    if (is_flag(write, other, now_writes && then_writes)) return BENIGN_FLAG;
+    return write->order & ORDER_ATOMIC && other->order & ORDER_EXPECTED ? BENIGN_EXPECTED : GUILTY;
 }
 
 /* --- what is said of it --- */
@@ -115,7 +117,8 @@ static void tell(const Access *a, const Touch *then, bool then_writes, Verdict v
     mem_describe(a, where, sizeof where);
     describe_then(a, then, who, sizeof who);
     const char *this = a->is_write ? "write" : "read", *that = then_writes ? "write" : "read";
-    static const char *const why[] = {"", "; it changes nothing", "; a flag", ""};
+    static const char *const why[] = {"", "; it changes nothing", "; a flag",
+                                      "; a compare-and-swap expects it", ""};
     if (v == GUILTY || a->m->launch->refuse_benign_races)
         fault_access(a->m, a->w, a->in, a->lane, EMU_RACE,
                      "race in %s: this %s and the %s by %s%s", where, this, that, who, why[v]);
