@@ -212,12 +212,15 @@ static bool is_intact(ReplayGpu *g, Measurement *m, gi_err *err) {
     return ok;
 }
 
-static void list_reads(const ReplayGpu *g, bool with_bytes, ReplayGpuResult *out) {
-    const uint8_t *got = g->got->data, *right = g->right->data;
+/* got: what came out, g->right's where all of it is right. */
+static void list_reads(const ReplayGpu *g, const uint8_t *got, bool with_bytes,
+                       ReplayGpuResult *out) {
+    const uint8_t *right = g->right->data;
     out->reads = gi_alloc((size_t)(g->gets.n + 1) * sizeof *out->reads);
     for (int i = 0; i < g->gets.n; i++) {
         const Piece *p = &g->gets.list[i];
-        bool same = memcmp(got + p->offset, right + p->offset, (size_t)p->bytes) == 0;
+        bool same = got == right ||
+                    memcmp(got + p->offset, right + p->offset, (size_t)p->bytes) == 0;
         ReplayGpuRead *r = &out->reads[out->n_reads++];
         *r = (ReplayGpuRead){.same = same, .size = (size_t)p->bytes,
                              .bytes = same && !with_bytes ? NULL : got + p->offset};
@@ -231,9 +234,9 @@ static bool judge(ReplayGpu *g, const ReplayGpuOptions *o, ReplayGpuResult *out,
     if (!is_intact(g, &out->run, err)) return false;
     if (out->run.status != STATUS_OK) return true;
     if (!device_buffer_compare(g->got_at, g->right_at, NULL, &c, err)) return false;
-    if (c.max_error == 0) memcpy(g->got->data, g->right->data, g->got->size_bytes);
-    else if (!device_buffer_read(g->got_at, g->got, err)) return false;
-    list_reads(g, o->bytes, out);
+    bool right = c.max_error == 0;
+    if (!right && !device_buffer_read(g->got_at, g->got, err)) return false;
+    list_reads(g, right ? g->right->data : g->got->data, o->bytes, out);
     return true;
 }
 
