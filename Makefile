@@ -74,7 +74,7 @@ library    := $(filter-out $O/obj/host/main.o $(runtime),$(objects))
 references := $(patsubst %.c,%.so,$(wildcard kernels/*/reference.c))
 c_tests    := $(patsubst tests/c/%.c,$O/tests/%,$(filter-out %/fake_cuda.c,$(wildcard tests/c/*.c)))
 helpers    := $(addprefix tests/lua/,tap.lua archivetime.lua choices.lua fake.lua fakegpu.lua madeup.lua natsserver.lua \
-              problems.lua scratch.lua tape.lua)
+              problems.lua rewritten.lua scratch.lua tape.lua)
 scripts    := $(filter-out $(helpers),$(wildcard tests/lua/*.lua tests/cli/*.t))
 # Begun first, because a long one begun last is waited for (tests/dearest says which these are).
 slowest    := $(addprefix tests/,cli/own.t cli/docs.t cli/hostile_files.t cli/experiment.t \

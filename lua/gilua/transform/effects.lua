@@ -1,0 +1,340 @@
+--- effects: what a statement or an expression does: which variables it reads and writes, which
+-- elements of memory, what it calls.
+--
+-- Effects are { reads, writes (name -> list of tokens), accesses, calls (lists), … }. An access is
+-- { base (the name that is indexed), root (the array that it points into; nil where that is not
+-- known), indices (trees; nil where not known), read, write, atomic, node, op }. Flags:
+--
+--   opaque   something happens that is not known: anything may be read and written
+--   barrier  threads wait for each other; memory may change there
+--   warp     lanes exchange values or votes
+--
+-- Two arrays that come in as different parameters are taken for different memory: what a mutant
+-- does is judged by its answers, and arrays that overlap are rare.
+
+local expression = require "gilua.transform.expression"
+local statement = require "gilua.transform.statement"
+
+local M = {}
+
+local function set(words)
+  local s = {}
+  for word in words:gmatch "%S+" do s[word] = true end
+  return s
+end
+
+-- Functions of their arguments alone, in single precision with an f behind.
+local MATH = set("abs fabs sqrt rsqrt cbrt rcbrt exp exp2 exp10 expm1 log log2 log10 log1p sin cos "
+  .. "tan asin acos atan sinh cosh tanh asinh acosh atanh sinpi cospi pow fmod remainder atan2 "
+  .. "hypot rhypot fma fmin fmax fdim floor ceil round trunc rint nearbyint lround llround lrint "
+  .. "llrint erf erfc erfinv erfcinv tgamma lgamma copysign nextafter isnan isinf isfinite signbit "
+  .. "ldexp logb ilogb min max umin umax llmin llmax labs llabs clamp")
+
+local PURE = set("__fdividef __saturatef __mul24 __umul24 __mulhi __umulhi __mul64hi __umul64hi "
+  .. "__sad __usad __hadd __rhadd __uhadd __urhadd __popc __popcll __clz __clzll __ffs __ffsll "
+  .. "__brev __brevll __byte_perm __funnelshift_l __funnelshift_r __frcp_rn __fsqrt_rn __frsqrt_rn "
+  .. "__fmaf_rn __fma_rn tex1D tex2D tex3D tex1Dfetch tex2DLod tex3DLod tex2DLayered tex1DLod "
+  .. "int2float dim3 __sinf __cosf __tanf __expf __exp10f __logf __log2f __log10f __powf __ldu")
+
+local PURE_PATTERNS = { "^make_%w+$", "^__%w+2%w+_r[nzud]$", "^__%w+_as_%w+$", "^__%w+2%w+$",
+  "^__f%w+_r[nzud]$", "^__d%w+_r[nzud]$", "^__v%w+$" }
+
+local LOADS = set "__ldg __ldcs __ldca __ldcg __ldcv __ldlu"
+local STORES = set "__stcs __stwt __stcg __stwb"
+local BARRIERS = set("__syncthreads __syncthreads_count __syncthreads_or __syncthreads_and "
+  .. "__syncwarp __threadfence __threadfence_block __threadfence_system __barrier_sync")
+
+local function matches(name, patterns)
+  for _, pattern in ipairs(patterns) do
+    if name:find(pattern) then return true end
+  end
+  return false
+end
+
+--- Is a function of this name one of its arguments alone?
+function M.is_pure(name)
+  name = name:gsub("^std::", ""):gsub("^::", "")
+  return MATH[name] or MATH[name:match "^(.*)f$" or ""] or PURE[name]
+    or expression.TYPES[name] or matches(name, PURE_PATTERNS) or false
+end
+
+local function is_warp(name)
+  return name:find "^__shfl" or name:find "^__ballot" or name:find "^__any" or name:find "^__all"
+    or name:find "^__match" or name:find "^__reduce" or name:find "^__activemask"
+end
+
+local see -- (out, node, mode): adds what a node does
+
+local function add(list, key, value)
+  list[key] = list[key] or {}
+  table.insert(list[key], value)
+end
+
+-- A macro stands for its words: all names in them are read, and what may change something is not
+-- known.
+local function see_macro(out, name, token)
+  local macro = out.fn.kernel.macros[name]
+  if macro.opaque then out.opaque = true end
+  for _, word in ipairs(macro.names) do
+    add(out.reads, word, token)
+    local d = out.fn:declaration(word, token)
+    if macro.indexes and (not d or d.pointer > 0 or #d.extents > 0) then
+      out.accesses[#out.accesses + 1] = { base = word, root = out.fn:root(word, token),
+                                          read = true, macro = name, token = token }
+    end
+  end
+end
+
+local function see_name(out, node, mode)
+  local name = node.text
+  if out.fn.kernel.macros[name] then
+    if mode ~= "read" then out.opaque = true end
+    return see_macro(out, name, node.first)
+  end
+  if mode ~= "write" then add(out.reads, name, node.last) end
+  if mode == "read" then return end
+  local d = out.fn:declaration(name, node.last)
+  if d and d.reference then out.opaque = true end
+  if mode == "address" then out.addresses[name] = true end
+  add(out.writes, name, node.last)
+end
+
+local function see_access(out, base, indices, mode, node, extra)
+  local access = {
+    base = base, root = base and out.fn:root(base, node.first), indices = indices,
+    read = mode ~= "write", write = mode ~= "read", node = node, token = node.first,
+    mode = mode,
+  }
+  for key, value in pairs(extra or {}) do access[key] = value end
+  if mode == "address" then access.escapes = true end
+  out.accesses[#out.accesses + 1] = access
+end
+
+-- The name that a chain of [ ] begins with, and the indices, outermost first; nil without a name.
+local function chain(node)
+  local indices = {}
+  while node.kind == "index" do
+    table.insert(indices, 1, node.index)
+    node = node.a
+  end
+  return node, indices
+end
+
+local function see_index(out, node, mode)
+  local base, indices = chain(node)
+  for _, index in ipairs(indices) do see(out, index, "read") end
+  if base.kind == "name" and not out.fn.kernel.macros[base.text] then
+    add(out.reads, base.text, base.last)
+    return see_access(out, base.text, indices, mode, node)
+  end
+  see(out, base, "read")
+  see_access(out, M.root_name(base), nil, mode, node)
+end
+
+-- *p and *(p + i) are p[0] and p[i].
+local function see_target(out, node, mode, extra)
+  local a = node.kind == "cast" and node.a or node
+  local base, index = a, nil
+  if a.kind == "binary" and a.op == "+" then base, index = a.a, a.b end
+  see(out, a, "read")
+  if node.kind ~= "cast" and base.kind == "name" and not out.fn.kernel.macros[base.text] then
+    see_access(out, base.text, { index or { kind = "number", text = "0", first = a.first,
+      last = a.last } }, mode, node, extra)
+  else
+    see_access(out, M.root_name(a), nil, mode, node, extra)
+  end
+end
+
+--- The name of the array that an expression points into: p of p, p + i, (float4 *)p, &p[i].
+function M.root_name(node)
+  if node.kind == "name" then return node.text end
+  if node.kind == "cast" or node.kind == "index" or node.kind == "member" then
+    return M.root_name(node.a)
+  end
+  if node.kind == "unary" and (node.op == "&" or node.op == "*") then return M.root_name(node.a) end
+  if node.kind == "binary" and (node.op == "+" or node.op == "-") then
+    return M.root_name(node.a)
+  end
+end
+
+local function see_member(out, node, mode)
+  if not node.arrow then
+    local a = node.a
+    while a.kind == "member" and not a.arrow do a = a.a end
+    if a.kind == "name" and mode == "write" then mode = "update" end
+    return see(out, node.a, mode)
+  end
+  see(out, node.a, "read")
+  see_access(out, M.root_name(node.a), nil, mode, node)
+end
+
+-- The place that an argument points to: &a[i], a + i.
+local function see_pointed(out, arg, mode, extra)
+  if arg.kind == "unary" and arg.op == "&" then
+    local before = #out.accesses
+    see(out, arg.a, mode)
+    for i = before + 1, #out.accesses do
+      if out.accesses[i].node == arg.a then
+        for key, value in pairs(extra or {}) do out.accesses[i][key] = value end
+      end
+    end
+  else
+    see_target(out, arg, mode, extra)
+  end
+end
+
+local function see_args(out, args, from)
+  for i = from or 1, #args do see(out, args[i], "read") end
+end
+
+-- A function of the file: what it does with what its parameters point to.
+local function see_function(out, fn, node)
+  local summary = fn:summary()
+  see_args(out, node.args)
+  for _, flag in ipairs { "opaque", "barrier", "warp" } do
+    if summary[flag] then out[flag] = true end
+  end
+  for i, p in ipairs(fn.params) do
+    local used = summary.params[p.name]
+    local arg = node.args[i]
+    if arg and p.pointer > 0 and used then
+      see_access(out, M.root_name(arg), nil,
+        used.write and (used.read and "update" or "write") or "read", arg)
+    elseif arg and p.reference and not p.const then
+      see(out, arg, "address")
+    end
+  end
+  for _, access in ipairs(summary.globals) do
+    see_access(out, access.base, nil, access.write and "update" or "read", node)
+  end
+end
+
+local function see_call(out, node)
+  local name = node.callee.kind == "name" and node.callee.text or nil
+  local fn = name and out.fn.kernel.by_name[name]
+  out.calls[#out.calls + 1] = { name = name, node = node }
+  if not name then
+    see(out, node.callee, "read")
+    see_args(out, node.args)
+    out.opaque = true
+  elseif out.fn.kernel.macros[name] then
+    see_macro(out, name, node.first)
+    see_args(out, node.args)
+  elseif name:find "^atomic%u" and node.args[1] then
+    see_pointed(out, node.args[1], "update", { atomic = name })
+    see_args(out, node.args, 2)
+  elseif LOADS[name] and #node.args == 1 then
+    see_pointed(out, node.args[1], "read", { cached = name })
+  elseif STORES[name] and #node.args == 2 then
+    see_pointed(out, node.args[1], "write", { cached = name })
+    see(out, node.args[2], "read")
+  elseif BARRIERS[name] then
+    see_args(out, node.args)
+    out.barrier = true
+  elseif is_warp(name) then
+    see_args(out, node.args)
+    out.warp = true
+  elseif fn then
+    see_function(out, fn, node)
+  else
+    see_args(out, node.args)
+    if not M.is_pure(name) then out.opaque = true end
+  end
+end
+
+local SEE = {
+  number = function() end,
+  name = see_name,
+  call = see_call,
+  index = see_index,
+  member = see_member,
+  cast = function(out, node, mode) see(out, node.a, mode == "read" and "read" or "address") end,
+  list = function(out, node) see_args(out, node.items) end,
+  binary = function(out, node)
+    see(out, node.a, "read")
+    see(out, node.b, "read")
+  end,
+  choice = function(out, node, mode)
+    see(out, node.condition, "read")
+    see(out, node.a, mode)
+    see(out, node.b, mode)
+  end,
+  postfix = function(out, node) see(out, node.a, "update") end,
+  assign = function(out, node)
+    see(out, node.b, "read")
+    see(out, node.a, node.op == "=" and "write" or "update")
+  end,
+}
+
+function SEE.unary(out, node, mode)
+  if node.op == "++" or node.op == "--" then return see(out, node.a, "update") end
+  if node.op == "*" then return see_target(out, node.a, mode) end
+  if node.op == "&" then return see(out, node.a, "address") end
+  return see(out, node.a, "read")
+end
+
+function see(out, node, mode)
+  if mode ~= "read" and (node.kind == "call" or node.kind == "binary") then out.opaque = true end
+  SEE[node.kind](out, node, mode)
+end
+
+local function see_declared(out, s)
+  for _, d in ipairs(s.declared) do
+    if d.unknown_init then out.opaque = true end
+    if d.init then see(out, d.init, d.reference and not d.const and "address" or "read") end
+    for _, extent in ipairs(d.extents) do
+      if extent then see(out, extent, "read") end
+    end
+    add(out.writes, d.name, d.token)
+    out.declares[d.name] = d
+  end
+end
+
+local function see_statement(out, s)
+  if s.kind == "unknown" or s.unknown or s.unknown_header or s.ranged then out.opaque = true end
+  if s.kind == "declaration" then see_declared(out, s) end
+  if s.tree then see(out, s.tree, "read") end
+  if s.condition then see(out, s.condition, "read") end
+  if s.step then see(out, s.step, "read") end
+  if statement.is_conditional(s) then out.conditional = true end
+  if s.kind == "return" or s.kind == "goto" or s.kind == "label" then out[s.kind] = true end
+end
+
+local function empty(fn)
+  return { fn = fn, reads = {}, writes = {}, accesses = {}, calls = {}, declares = {},
+           addresses = {} }
+end
+
+--- The effects of a statement with all below it, or of an expression. The function's own body is
+--- asked for once; what is asked for often is kept.
+---@param fn table of kernel.read
+---@param node table a statement or an expression
+---@return table
+function M.of(fn, node)
+  if node.effects then return node.effects end
+  local out = empty(fn)
+  if expression.is_tree(node) then
+    see(out, node, "read")
+  else
+    statement.walk(node, function(s) see_statement(out, s) end)
+  end
+  out.fn = nil
+  node.effects = out
+  return out
+end
+
+--- The effects of several nodes together; `false` and nil among n are left out.
+function M.all(fn, nodes)
+  local out = empty(fn)
+  for _, node in ipairs(nodes) do
+    if expression.is_tree(node) then
+      see(out, node, "read")
+    else
+      statement.walk(node, function(s) see_statement(out, s) end)
+    end
+  end
+  out.fn = nil
+  return out
+end
+
+return M

@@ -1,0 +1,153 @@
+--- iterations: several iterations of a loop written out, and a second loop for what remains.
+--
+--   for (i = 0; i < n; i++) body(i);
+--
+--   i = 0;
+--   for (; i + 1 < n; i += 2) { body(i); body(i + 1); }
+--   for (; i < n; i++) body(i);
+--
+-- The bound is compared with the last of the written-out iterations, which holds for types without
+-- a sign too.
+
+local edit = require "gilua.transform.edit"
+local loop_of = require "gilua.transform.loop"
+
+local M = {}
+
+local MOST_TOKENS = 400 -- of all copies of a body together
+
+local function refusal(loop)
+  if not loop.counted then return "its head is not one that counts" end
+  if not loop.simple then return "its variable, its bound or the way out of it change within" end
+  local upward = loop.sign > 0 and loop.relation:find "^<"
+  local downward = loop.sign < 0 and loop.relation:find "^>"
+  if not upward and not downward then return "it does not count towards its bound" end
+  if downward and not (loop.type == "int" or loop.type == "long" or loop.type == "long long") then
+    return "it counts down in a type that may have no numbers below zero"
+  end
+  for _, d in pairs(loop.inside.declares) do
+    if d.shared or d.static then return "it declares a shared or static variable" end
+  end
+end
+
+-- i plus the n-th step: (i + 3), (i + 2 * stride).
+local function ahead(loop, n)
+  local kernel = loop.fn.kernel
+  local sign = loop.sign > 0 and "+" or "-"
+  local by = loop.step and math.abs(loop.step) * n
+  if not by then
+    local kind = loop.by.kind
+    local is_word = kind == "name" or kind == "member" or loop.by.parens
+      or n == 1 and loop.sign > 0
+    by = (n == 1 and "" or n .. " * ") .. (is_word and "%s" or "(%s)"):format(kernel:plain(loop.by))
+  end
+  return ("%s %s %s"):format(loop.variable, sign, by)
+end
+
+local ALONE = { ["["] = true, ["]"] = true, ["("] = true, [")"] = true, [","] = true }
+
+-- How much further what is within is indented.
+local function unit(loop)
+  local kernel = loop.fn.kernel
+  local outer = kernel:indent(loop.statement.first)
+  local body = loop.body.kind == "block" and loop.body.body[1] or loop.body
+  local inner = body and kernel:begins_line(body.first) and kernel:indent(body.first) or ""
+  local more = inner:sub(1, #outer) == outer and inner:sub(#outer + 1) or ""
+  return more ~= "" and more or "    "
+end
+
+-- All lines of a text but the first, further in.
+local function indented(text, by) return (text:gsub("\n", "\n" .. by)) end
+
+-- The body once, for the n-th iteration from here: without braces where nothing is declared.
+local function copy(loop, tokens, n, others)
+  local kernel, instead = loop.fn.kernel, others and others(n) or {}
+  for _, token in ipairs(tokens) do
+    local alone = ALONE[kernel.words[token - 1]] and ALONE[kernel.words[token + 1]]
+    instead[token] = n > 0 and (alone and "%s" or "(%s)"):format(ahead(loop, n)) or nil
+  end
+  local body = loop.body
+  local is_bare = body.kind ~= "block" or #body.body > 0 and not next(loop.inside.declares)
+  if body.kind == "block" and is_bare and not loop.continues then
+    return kernel:source(body.body[1].first, body.body[#body.body].last, instead)
+  end
+  local text = kernel:source(body.first, body.last, instead)
+  if body.kind == "block" then text = indented(text, unit(loop)) end
+  return loop.continues and "do " .. text .. " while (0);" or text -- `continue` ends a copy
+end
+
+local function head_bound(loop)
+  local kernel, bound = loop.fn.kernel, loop.bound
+  local simple = bound.kind == "name" or bound.kind == "number" or bound.kind == "member"
+    or bound.kind == "index" or bound.kind == "call" or bound.parens
+  local text = kernel:plain(bound)
+  return simple and text or "(" .. text .. ")"
+end
+
+-- for (; i + 3 < n; i += 4) { … }
+local function main_loop(loop, tokens, factor, others)
+  local indent = loop.fn.kernel:indent(loop.statement.first)
+  local inner = indent .. unit(loop)
+  local step = ahead(loop, factor):gsub("^" .. loop.variable .. " ([+-]) ",
+    loop.variable .. " %1= ")
+  local lines = { ("for (; %s %s %s; %s) {"):format(ahead(loop, factor - 1), loop.relation,
+    head_bound(loop), step) }
+  for n = 0, factor - 1 do lines[#lines + 1] = inner .. copy(loop, tokens, n, others) end
+  lines[#lines + 1] = indent .. "}"
+  return table.concat(lines, "\n")
+end
+
+local function rest_loop(loop)
+  local kernel, s = loop.fn.kernel, loop.statement
+  return "for (; " .. kernel:source(s.header[2] + 1, s.last)
+end
+
+--- The tokens of the loop's variable in its body; nil and why where several iterations cannot be
+--- written out.
+---@param loop table of gilua.transform.loop
+---@param factor integer how many
+function M.tokens(loop, factor)
+  local why = refusal(loop)
+  if why then return nil, why end
+  local size = loop.body.last - loop.body.first + 1
+  if size * factor > MOST_TOKENS then return nil, "its body is too long" end
+  if loop.trips and loop.trips < factor then return nil, "it has fewer iterations" end
+  local tokens = loop_of.variable_tokens(loop, loop.body)
+  if not tokens then return nil, "its variable is hidden in a macro or declared again" end
+  return tokens
+end
+
+-- Before the loop, the loop that is written out, the one for the rest, behind them.
+local function parts(loop, tokens, factor, options)
+  local kernel, s, list = loop.fn.kernel, loop.statement, {}
+  for _, line in ipairs(options.before or {}) do list[#list + 1] = line end
+  if loop.start then list[#list + 1] = kernel:source(s.init.first, s.init.last) end
+  list[#list + 1] = main_loop(loop, tokens, factor, options.instead)
+  if not loop.trips or loop.trips % factor ~= 0 then list[#list + 1] = rest_loop(loop) end
+  for _, line in ipairs(options.after or {}) do list[#list + 1] = line end
+  return list
+end
+
+--- The edits that write out `factor` iterations of a loop; nil and why.
+---@param loop table
+---@param factor integer
+---@param options? table before, after: lines around both loops; instead(n): token -> text, other
+--- words in the n-th copy of the body (0: the first)
+---@return table? edits
+---@return string? why
+function M.edits(loop, factor, options)
+  local tokens, why = M.tokens(loop, factor)
+  if not tokens then return nil, why end
+  options = options or {}
+  local kernel, s = loop.fn.kernel, loop.statement
+  local e, indent = edit.new(kernel), kernel:indent(s.first)
+  local text = table.concat(parts(loop, tokens, factor, options), "\n" .. indent)
+  if loop.declares or options.before or not edit.is_listed(s) then
+    text = indented("{\n" .. indent .. text, unit(loop)) .. "\n" .. indent .. "}"
+  end
+  for _, pragma in ipairs(loop.pragmas) do e:replace(pragma.first, pragma.last, "") end
+  e:replace(s.first, s.last, text)
+  return e:lines()
+end
+
+return M

@@ -1,0 +1,567 @@
+--- kernel: what a transformation must know of a source: its functions, declarations, statements,
+-- loops, and what they read and write. From the words alone (nothing is compiled or evaluated), so
+-- it is careful: what is not understood is "not known", and nothing is done there.
+--
+--   local known = kernel.read(lines, options)
+--
+-- `lines` are the logical lines 1 to lines.n (default: #lines): a string without its end for each
+-- line of the unmodified source. After an earlier transformation it may hold "\n", or be nil where
+-- nothing is left of the line. A `line` is always a logical one, so that genes keep the numbers of
+-- the unmodified source. `options`, all of them optional:
+--
+--   open       function(line) -> boolean: may that line be changed? default: every line
+--   entries    { name = true }: the kernels that are launched; default: every __global__
+--   constants  { NAME = "8" }: macros that the problem defines, with their text
+--   arguments  { [entry] = { [parameter] = { written = boolean } } }: what the problem knows
+--
+-- What it returns:
+--
+--   text, words, first, last   the lines joined by "\n"; words[i] the text of token i, first[i] and
+--                              last[i] its bytes; words.kind[i], words.match[i] as of gi.grammar
+--   macros       name -> { names (in its bodies), opaque (may change something), indexes (has a
+--                [), value (its one word, where it is that and is defined once) }
+--   functions    list, in the file's order, of those for the GPU, see below; by_name
+--   loops        list of all their loops (gilua.transform.loop says what is in one)
+--   why          nil, or why nothing was read (the text is too long)
+--
+-- A function: { name, kind = "kernel" | "device", is_entry, line, last_line, params, body (a
+-- statement; nil where it is not understood), statements (all, by where they begin), loops,
+-- variables (name -> list of declarations), addressed (name -> true: a pointer may lead there) }.
+-- Statements are those of gilua.transform.statement, expressions those of
+-- gilua.transform.expression, effects those of gilua.transform.effects, edits those of
+-- gilua.transform.edit.
+
+local core = require "gilua.core"
+local effects = require "gilua.transform.effects"
+local expression = require "gilua.transform.expression"
+local loops = require "gilua.transform.loop"
+local statement = require "gilua.transform.statement"
+
+local M = {}
+
+local MOST_BYTES = 2 * 1024 * 1024
+local MOST_TOKENS = 20000 -- of a function
+
+local Kernel, Function = {}, {}
+Kernel.__index, Function.__index = Kernel, Function
+
+-- ---- text -----------------------------------------------------------------------------------
+
+local function join_lines(kernel, lines)
+  kernel.starts, kernel.logical = {}, {}
+  local at, parts = 1, {}
+  local count = lines.n or #lines
+  for n = 1, count do
+    local line = lines[n]
+    kernel.starts[n] = at
+    if line then
+      parts[#parts + 1] = line
+      at = at + #line + 1
+      local _, more = line:gsub("\n", "")
+      for _ = 0, more do kernel.logical[#kernel.logical + 1] = n end
+    end
+  end
+  kernel.starts[count + 1] = at
+  kernel.text = table.concat(parts, "\n")
+end
+
+--- The logical line on which a token begins.
+function Kernel:line_of(token) return self.logical[self.words.line[token]] end
+
+--- The logical line of a byte.
+function Kernel:line_at(byte)
+  local low, high = 1, #self.starts - 1
+  while low < high do
+    local middle = (low + high + 1) // 2
+    if self.starts[middle] <= byte then low = middle else high = middle - 1 end
+  end
+  return low
+end
+
+--- The first and last byte of a logical line, without its end.
+function Kernel:line_bytes(line) return self.starts[line], self.starts[line + 1] - 2 end
+
+--- The blanks with which the line of a token begins.
+function Kernel:indent(token)
+  local at = self.first[token]
+  while at > 1 and self.text:byte(at - 1) ~= 10 do at = at - 1 end
+  return self.text:match("^[ \t]*", at)
+end
+
+--- A name that the source does not have: the given one, or it with a number behind.
+function Kernel:fresh(name)
+  if not self.taken then
+    self.taken = {}
+    for _, word in ipairs(self.words) do self.taken[word] = true end
+    for _, macro in pairs(self.macros) do
+      for _, word in ipairs(macro.names) do self.taken[word] = true end
+    end
+  end
+  local new, n = name, 1
+  while self.taken[new] or self.macros[new] do
+    n = n + 1
+    new = name .. "_" .. n
+  end
+  return new
+end
+
+--- Is the token the first on its line?
+function Kernel:begins_line(token)
+  local before = self.words.line[token - 1]
+  return before ~= self.words.line[token]
+end
+
+local function no_comments(gap)
+  return (gap:gsub("//[^\n]*", ""):gsub("/%*.-%*/", ""):gsub("[ \t]+\n", "\n")
+    :gsub("\n%s*\n", "\n"))
+end
+
+--- The tokens first to last as they stand, without comments; `instead` gives others for some.
+---@param instead? table<integer, string>
+function Kernel:source(first, last, instead)
+  local parts = {}
+  for i = first, last do
+    if i > first then
+      parts[#parts + 1] = no_comments(self.text:sub(self.last[i - 1] + 1, self.first[i] - 1))
+    end
+    parts[#parts + 1] = instead and instead[i] or self.text:sub(self.first[i], self.last[i])
+  end
+  return table.concat(parts)
+end
+
+--- The source of a tree or statement on one line, with one blank where anything parts two words.
+function Kernel:plain(node) return (self:source(node.first, node.last):gsub("%s+", " ")) end
+
+-- ---- words ----------------------------------------------------------------------------------
+
+local function read_words(kernel)
+  local t = core.grammar.tokens(kernel.text)
+  local words = { kind = {}, match = {}, line = {}, types = {}, macros = kernel.macros }
+  kernel.first, kernel.last = {}, {}
+  for i = 1, #t do
+    words[i], words.kind[i], words.match[i], words.line[i] = t[i], t:kind(i), t:match(i), t:line(i)
+    kernel.first[i], kernel.last[i] = t:first(i), t:last(i)
+  end
+  function words.text(i, j) return t:text(i, j) end
+  function words.directive(i) return t:inside(i)[1] end
+  kernel.words, kernel.tokens = words, t
+end
+
+local CHANGES = {}
+for word in ("= += -= *= /= %= &= |= ^= <<= >>= ++ -- ; { } ## return asm goto break continue")
+  :gmatch "%S+" do CHANGES[word] = true end
+
+local function add_macro(kernel, name, words, from)
+  local macro = kernel.macros[name] or { names = {}, n = 0 }
+  kernel.macros[name] = macro
+  macro.n = macro.n + 1
+  macro.value = macro.n == 1 and #words == from and words[from] or nil
+  for i = from, #words do
+    local w = words[i]
+    if CHANGES[w] then macro.opaque = true end
+    if w == "[" or w == "*" and (i == from or words[i - 1] == "(") then macro.indexes = true end
+    if words:kind(i) == "name" then macro.names[#macro.names + 1] = w end
+    if w == "(" and i > from and words:kind(i - 1) == "name" and not effects.is_pure(words[i - 1])
+    then macro.called = macro.called or {}; table.insert(macro.called, words[i - 1]) end
+  end
+end
+
+local function read_macros(kernel)
+  for i = 1, #kernel.tokens do
+    if kernel.words.kind[i] == "directive" then
+      local d = kernel.tokens:inside(i)
+      if d[1] == "define" and d[2] then
+        local from = 3
+        if d[3] == "(" and d:first(3) == d:last(2) + 1 then from = (d:match(3) or #d) + 1 end
+        add_macro(kernel, d[2], d, from)
+      end
+    end
+  end
+end
+
+-- A macro that calls what is not known, or another macro, is what these are.
+local function is_opaque(kernel, macro, depth)
+  if macro.opaque or depth > 20 then return true end
+  for _, name in ipairs(macro.called or {}) do
+    if not kernel.macros[name] and not name:find "^__ld" and not name:find "^__shfl" then
+      return true
+    end
+  end
+  for _, name in ipairs(macro.names) do
+    local other = kernel.macros[name]
+    if other and other ~= macro and is_opaque(kernel, other, depth + 1) then return true end
+  end
+  return false
+end
+
+local MOST_NAMES = 400
+
+local function add_names(kernel, names, seen, macro)
+  for _, name in ipairs(macro.names) do
+    if not seen[name] and #names < MOST_NAMES then
+      seen[name] = true
+      names[#names + 1] = name
+      if kernel.macros[name] then add_names(kernel, names, seen, kernel.macros[name]) end
+    end
+  end
+end
+
+local function close_macros(kernel)
+  local all, opaque, indexes = {}, {}, {}
+  for name, macro in pairs(kernel.macros) do
+    all[name] = {}
+    add_names(kernel, all[name], {}, macro)
+    opaque[name] = is_opaque(kernel, macro, 0)
+    indexes[name] = macro.indexes
+    for _, other in ipairs(all[name]) do
+      indexes[name] = indexes[name] or (kernel.macros[other] or {}).indexes
+    end
+  end
+  for name, macro in pairs(kernel.macros) do
+    macro.names, macro.opaque, macro.indexes = all[name], opaque[name], indexes[name]
+  end
+end
+
+local TYPE_WORDS = { struct = true, class = true, enum = true, union = true, typename = true }
+
+local function read_types(kernel)
+  local words = kernel.words
+  for i = 1, #words do
+    local w = words[i]
+    if TYPE_WORDS[w] and words.kind[i + 1] == "name" then
+      words.types[words[i + 1]] = true
+    elseif w == "using" and words[i + 2] == "=" then
+      words.types[words[i + 1]] = true
+    elseif w == "typedef" then
+      local k = i
+      while words[k] and words[k] ~= ";" do
+        k = (words[k] == "{" or words[k] == "(") and (words.match[k] or k) + 1 or k + 1
+      end
+      if words.kind[k - 1] == "name" then words.types[words[k - 1]] = true end
+    end
+  end
+end
+
+-- ---- functions ------------------------------------------------------------------------------
+
+local NO_NAME = { __launch_bounds__ = true, __attribute__ = true, __align__ = true,
+                  __declspec = true, alignas = true, __maxnreg__ = true, __cluster_dims__ = true }
+
+-- The '(' of the parameters of what stands from i to the brace at `stop`; nil of no function.
+local function head_of(words, i, stop)
+  while i < stop do
+    if words[i] == "(" then
+      if words.kind[i - 1] == "name" and not NO_NAME[words[i - 1]] then return i end
+      i = (words.match[i] or stop) + 1
+    elseif words[i] == "=" or words[i] == ";" then
+      return nil
+    else
+      i = i + 1
+    end
+  end
+end
+
+local function kind_of(words, first, stop)
+  for i = first, stop do
+    if words[i] == "__global__" then return "kernel" end
+    if words[i] == "__device__" then return "device" end
+  end
+end
+
+local function read_params(kernel, head)
+  local words, list = kernel.words, {}
+  local close, from, depth = words.match[head], head + 1, 0
+  for i = head + 1, close do
+    local w = words[i]
+    if w == "<" then depth = depth + 1 elseif w == ">" then depth = depth - 1 end
+    if i == close or w == "," and depth <= 0 and words.match[i] == nil then
+      local default = i
+      for k = from, i - 1 do
+        if words[k] == "=" then default = k break end
+      end
+      if default > from then
+        local d = statement.declarator(words, from, default - 1)
+        if not d then return nil end
+        d.parameter = true
+        list[#list + 1] = d
+      end
+      from = i + 1
+    end
+  end
+  return list
+end
+
+local function add_variable(fn, d, from, to)
+  d.scope_first, d.scope_last = from, to
+  fn.variables[d.name] = fn.variables[d.name] or {}
+  table.insert(fn.variables[d.name], d)
+end
+
+-- The statement that a name is known in, from its declaration on.
+local function scope_of(s)
+  local parent = s.parent
+  while parent and parent.kind ~= "block" and parent.kind ~= "for" do parent = parent.parent end
+  return parent
+end
+
+local function add_variables(fn)
+  for _, p in ipairs(fn.params) do add_variable(fn, p, fn.head, fn.close) end
+  for _, s in ipairs(fn.statements) do
+    for _, d in ipairs(s.declared or {}) do
+      local scope = scope_of(s)
+      add_variable(fn, d, d.token, scope and scope.last or fn.close)
+    end
+  end
+end
+
+local function read_loops(fn)
+  fn.loops = {}
+  for _, s in ipairs(fn.statements) do
+    if s.kind == "for" or s.kind == "while" or s.kind == "do" then
+      fn.loops[#fn.loops + 1] = loops.read(fn, s)
+      s.loop = fn.loops[#fn.loops]
+    end
+  end
+end
+
+local function read_function(kernel, first, head, open)
+  local words = kernel.words
+  local fn = setmetatable({
+    kernel = kernel, name = words[head - 1], kind = kind_of(words, first, head), head = head,
+    open = open, close = words.match[open], line = kernel:line_of(first), variables = {},
+    addressed = {}, statements = {}, loops = {}, first = first,
+  }, Function)
+  fn.last_line = kernel:line_of(fn.close)
+  fn.is_entry = fn.kind == "kernel" and (not kernel.options.entries
+    or kernel.options.entries[fn.name] == true)
+  fn.params = read_params(kernel, head)
+  if not fn.params or fn.close - open > MOST_TOKENS then
+    fn.params = fn.params or {}
+    return fn
+  end
+  local body, all = statement.read(words, open)
+  fn.body, fn.statements = body, all or {}
+  return fn
+end
+
+local function past_braces(words, open)
+  local close = words.match[open]
+  return close and close + 1 or #words + 1
+end
+
+local function read_functions(kernel)
+  local words, i, first = kernel.words, 1, 1
+  while i <= #words do
+    local w = words[i]
+    if w == "{" then
+      local head = head_of(words, first, i)
+      local is_space = words[first] == "namespace" or words[first] == "extern"
+        and words.kind[i - 1] == "string"
+      if head and words.match[head] and kind_of(words, first, head) and words.match[i] then
+        kernel.functions[#kernel.functions + 1] = read_function(kernel, first, head, i)
+      end
+      i = is_space and i + 1 or past_braces(words, i)
+      if is_space or head then first = i end
+    elseif w == ";" or w == "}" or words.kind[i] == "directive" then
+      i = i + 1
+      first = i
+    elseif w == "(" or w == "[" then
+      i = past_braces(words, i)
+    else
+      i = i + 1
+    end
+  end
+end
+
+-- Each function's variables, then what all of them do: those that call others need these first.
+local function finish(kernel)
+  for _, fn in ipairs(kernel.functions) do
+    kernel.by_name[fn.name] = kernel.by_name[fn.name] or fn
+    add_variables(fn)
+  end
+  for _, fn in ipairs(kernel.functions) do
+    if fn.body then
+      for name in pairs(effects.of(fn, fn.body).addresses) do fn.addressed[name] = true end
+      read_loops(fn)
+      for _, loop in ipairs(fn.loops) do kernel.loops[#kernel.loops + 1] = loop end
+    end
+  end
+end
+
+--- Reads logical lines; see above.
+---@param lines string[]
+---@param options? table
+---@return table
+function M.read(lines, options)
+  local kernel = setmetatable({ lines = lines, options = options or {}, macros = {},
+    functions = {}, by_name = {}, loops = {} }, Kernel)
+  join_lines(kernel, lines)
+  if #kernel.text > MOST_BYTES then
+    kernel.why = ("the source has %d bytes, more than the %d that are analysed"):format(
+      #kernel.text, MOST_BYTES)
+    return kernel
+  end
+  read_words(kernel)
+  read_macros(kernel)
+  for name, text in pairs(kernel.options.constants or {}) do
+    kernel.macros[name] = kernel.macros[name] or { names = {}, value = text }
+  end
+  close_macros(kernel)
+  read_types(kernel)
+  read_functions(kernel)
+  finish(kernel)
+  return kernel
+end
+
+--- Reads a text: a source whose lines are all as they stand.
+---@param text string
+---@param options? table
+function M.of_text(text, options)
+  local lines = {}
+  for line in (text:gsub("\n$", "") .. "\n"):gmatch "(.-)\n" do lines[#lines + 1] = line end
+  return M.read(lines, options)
+end
+
+--- May all the logical lines first to last be changed?
+function Kernel:is_open(first, last)
+  local open = self.options.open
+  for line = first, open and last or first - 1 do
+    if not open(line) then return false end
+  end
+  return true
+end
+
+--- The first loop that begins on a logical line; nil without one. After an earlier transformation
+--- a line may have several.
+function Kernel:loop_at(line)
+  for _, loop in ipairs(self.loops) do
+    if loop.line == line then return loop end
+  end
+end
+
+--- The first statement that begins on a logical line for which fits(statement, fn) holds.
+---@param fits? fun(statement: table, fn: table): any
+---@return table? statement
+---@return table? fn
+function Kernel:statement_at(line, fits)
+  for _, fn in ipairs(self.functions) do
+    if fn.line <= line and line <= fn.last_line then
+      for _, s in ipairs(fn.statements) do
+        if self:line_of(s.first) == line and (not fits or fits(s, fn)) then return s, fn end
+      end
+    end
+  end
+end
+
+-- ---- questions about a function --------------------------------------------------------------
+
+--- The declaration that a name at a token means; nil of what the function does not declare.
+function Function:declaration(name, token)
+  local best
+  for _, d in ipairs(self.variables[name] or {}) do
+    if d.scope_first <= token and token <= d.scope_last
+      and (not best or d.scope_first > best.scope_first) then
+      best = d
+    end
+  end
+  return best
+end
+
+local MOST_STEPS = 8 -- from a pointer to what it was made of
+
+--- The array into which a pointer leads: a parameter, an array, a name of the file; nil where that
+--- is not known.
+function Function:root(name, token, steps)
+  local d = self:declaration(name, token)
+  if not d or d.parameter or #d.extents > 0 or d.pointer == 0 and not d.reference then
+    return name
+  end
+  if (steps or 0) > MOST_STEPS or not d.init or self:is_redirected(name) then return nil end
+  local from = effects.root_name(d.init)
+  return from and from ~= name and self:root(from, d.token, (steps or 0) + 1) or nil
+end
+
+-- Is a pointer given another value than one from itself? p += n and p++ stay in its array.
+function Function:is_redirected(name)
+  if not self.redirected then
+    self.redirected = {}
+    for _, s in ipairs(self.statements) do
+      for _, tree in ipairs { s.tree or nil, s.step or nil, s.condition or nil } do
+        expression.walk(tree, function(node)
+          if node.kind == "assign" and node.op == "=" and node.a.kind == "name" then
+            self.redirected[node.a.text] = true
+          end
+        end)
+      end
+    end
+  end
+  return self.redirected[name] or self.addressed[name] or false
+end
+
+--- Does nothing write to an array, in this function and, as far as the problem knows, elsewhere?
+function Function:is_constant(root)
+  if not self.constant then self.constant = {} end
+  local known = self.constant[root]
+  if known == nil then
+    known = self:is_never_written(root)
+    self.constant[root] = known
+  end
+  return known
+end
+
+function Function:is_never_written(root)
+  local d = self.variables[root] and self.variables[root][1]
+  local all = effects.of(self, self.body)
+  if not d or not d.parameter or d.pointer == 0 or all.opaque and not d.target_const then
+    return false
+  end
+  local told = (self.kernel.options.arguments or {})[self.name]
+  if told and told[root] and told[root].written then return false end
+  for _, access in ipairs(all.accesses) do
+    if access.write and (access.root == root or access.root == nil) then return false end
+  end
+  return true
+end
+
+--- May two accesses be of the same memory?
+function Function.may_alias(_, a, b)
+  return a.root == nil or b.root == nil or a.root == b.root
+end
+
+--- The type of what an access yields, as a declaration has it; nil where it is not known.
+function Function:element_type(access)
+  local d = access.base and self:declaration(access.base, access.token)
+  if not d or not access.indices or #access.indices ~= #d.extents + d.pointer then return nil end
+  return d.type ~= "auto" and d.type or nil
+end
+
+-- What a caller of this function must know: effects on parameters' arrays and on the file's.
+function Function:summary()
+  if self.summarised then return self.summarised end
+  self.summarised = { opaque = true, params = {}, globals = {} } -- while it calls itself
+  local summary = { params = {}, globals = {} }
+  if not self.body then
+    summary.opaque = true
+  else
+    local all = effects.all(self, { self.body })
+    for _, flag in ipairs { "opaque", "barrier", "warp" } do summary[flag] = all[flag] end
+    for _, access in ipairs(all.accesses) do self:summarise(summary, access) end
+  end
+  self.summarised = summary
+  return summary
+end
+
+function Function:summarise(summary, access)
+  local d = access.root and self.variables[access.root] and self.variables[access.root][1]
+  if access.root == nil then
+    summary.opaque = true
+  elseif d and d.parameter then
+    local used = summary.params[access.root] or {}
+    summary.params[access.root] = used
+    used.read, used.write = used.read or access.read, used.write or access.write
+  elseif not d then
+    table.insert(summary.globals, { base = access.root, write = access.write })
+  end
+end
+
+return M

@@ -1,0 +1,37 @@
+--- unroll: a loop's body several times an iteration, and a second loop for what remains.
+--
+-- The compiler does this where it deems it good, and less often around loads that it cannot move;
+-- written out, the loads of several iterations are under way at once.
+
+local iterations = require "gilua.transform.iterations"
+
+local FACTORS = { 2, 4, 8 }
+
+local M = { name = "unroll",
+  doc = "The body of a loop several times an iteration, the rest in a second loop." }
+
+function M.find(kernel)
+  local list = {}
+  for _, loop in ipairs(kernel.loops) do
+    if kernel:is_open(loop.line, kernel:line_of(loop.statement.last)) then
+      for _, factor in ipairs(FACTORS) do
+        if iterations.tokens(loop, factor) then
+          list[#list + 1] = { line = loop.line, args = { tostring(factor) } }
+        end
+      end
+    end
+  end
+  return list
+end
+
+function M.make(kernel, line, args)
+  local factor, loop = math.tointeger(tonumber(args[1])), kernel:loop_at(line)
+  if not factor or factor < 2 or factor > 32 then return nil, "a factor is 2 to 32" end
+  if not loop then return nil, "no loop begins there" end
+  local edits, why = iterations.edits(loop, factor)
+  if not edits then return nil, why end
+  return { edits = edits,
+           says = ("the loop at line %d does %d iterations at a time"):format(line, factor) }
+end
+
+return M

@@ -1,0 +1,111 @@
+-- rewritten: a source and what a transformation makes of it, both run on the virtual GPU.
+--
+-- The kernel under test is `extern "C" __global__ void k(T *out, const T *a, const T *b, int n)`,
+-- T float unless told: out has MOST elements and is written or updated, a and b have as many.
+
+local gi = require "gilua"
+local kernel = require "gilua.transform.kernel"
+
+local M = {}
+
+local MOST = 4096
+
+local device = gi.device "emu"
+
+--- The kernel's body in its usual frame, so that a test shows what matters. The body's first line
+--- is line 3.
+---@param body string
+---@param type? string of the arrays
+function M.source(body, type)
+  type = type or "float"
+  return ('extern "C" __global__ void k(%s *out, const %s *a, const %s *b, int n)\n{\n%s\n}\n')
+    :format(type, type, type, body)
+end
+
+--- The text with a change made; nil and why where a transformation refuses.
+---@param transformation string|table its module's name
+---@param source string
+---@param line integer
+---@param args? string[]
+---@return string? text
+---@return string? why_or_says
+function M.text(transformation, source, line, args)
+  if type(transformation) == "string" then
+    transformation = require("gilua.transform." .. transformation)
+  end
+  local known = kernel.of_text(source)
+  local change, why = transformation.make(known, line, args or {})
+  if not change then return nil, why end
+  local lines = table.move(known.lines, 1, #known.lines, 1, {})
+  local n = #lines
+  for _, e in ipairs(change.edits) do
+    for i = e[1], e[2] do lines[i] = nil end
+    lines[e[1]] = e[3]
+  end
+  local list = {}
+  for i = 1, n do list[#list + 1] = lines[i] end
+  return table.concat(list, "\n") .. "\n", change.says
+end
+
+--- What `find` proposes, as words: "3(2) 3(4)".
+function M.found(transformation, source)
+  if type(transformation) == "string" then
+    transformation = require("gilua.transform." .. transformation)
+  end
+  local list = {}
+  for _, found in ipairs(transformation.find(kernel.of_text(source))) do
+    list[#list + 1] = ("%d(%s)"):format(found.line, table.concat(found.args, ","))
+  end
+  return table.concat(list, " ")
+end
+
+local function filled(type, factor, offset)
+  local array = gi.array(type, MOST)
+  for i = 1, MOST do
+    local value = (i * factor + offset) % 97 - 40
+    array[i] = type:find "^f" and value / 8 or value
+  end
+  return array
+end
+
+--- Runs a source for one n; its answers and ticks, or nil and why.
+---@param source string
+---@param n integer
+---@param options? { type: string, grid: integer|integer[], block: integer|integer[] }
+function M.run(source, n, options)
+  options = options or {}
+  local type = options.type or "f32"
+  local code, why = gi.compile(source, { target = device:target() })
+  if not code then return nil, why end
+  local module = assert(device:load(code))
+  local out = device:buffer(filled(type, 5, 3))
+  local m = module:launch {
+    kernel = "k", grid = options.grid or 2, block = options.block or 32,
+    args = { out, device:buffer(filled(type, 7, 1)), device:buffer(filled(type, 11, 5)),
+             { "i32", n } },
+  }
+  if m.status ~= "ok" then return nil, m.status .. ": " .. tostring(m.message) end
+  return out:read(), m.ticks
+end
+
+--- nil where two sources answer the same for every n; else what differs.
+---@param before string
+---@param after string
+---@param sizes integer[]
+---@param options? table as of run; limit: how far answers may be apart
+function M.difference(before, after, sizes, options)
+  local limit = options and options.limit or 0
+  for _, n in ipairs(sizes) do
+    local want = assert(M.run(before, n, options))
+    local got, why = M.run(after, n, options)
+    if not got then return ("n = %d: %s"):format(n, why) end
+    for i = 1, MOST do
+      local apart = math.abs(got[i] - want[i])
+      if apart > limit or apart ~= apart then
+        return ("n = %d, element %d: %s, not %s"):format(n, i, got[i], want[i])
+      end
+    end
+  end
+end
+
+return M

@@ -1,0 +1,147 @@
+-- Loops under transformation: unrolled, with sums in parts. What is made is right at every size.
+
+package.path = "tests/lua/?.lua;lua/?.lua;lua/?/init.lua;" .. package.path
+local rewritten = require "rewritten"
+local tap = require "tap"
+
+local SIZES = { 0, 1, 2, 3, 7, 8, 61, 1000 }
+
+-- A transformation of line 3 or another, right at all sizes.
+local function right(what, name, source, line, args, options)
+  local text, why = rewritten.text(name, source, line, args)
+  if not text then return tap.ok(false, what .. ": refused: " .. why) end
+  tap.ok(text ~= source, what .. ": it changes the text")
+  local sizes = options and options.sizes or SIZES
+  tap.is(rewritten.difference(source, text, sizes, options), nil, what .. ": right at all sizes")
+  return text
+end
+
+local function refused(what, name, source, line, args, why)
+  local text, reason = rewritten.text(name, source, line, args)
+  tap.is(text, nil, what)
+  tap.has(reason or "", why, what .. ": why")
+end
+
+local SUM = rewritten.source [[
+  float sum = 0.f;
+  for (int i = threadIdx.x; i < n; i += blockDim.x)
+    sum += a[i] * b[i]; // a product
+  out[blockIdx.x * blockDim.x + threadIdx.x] = sum;]]
+
+tap.case("the text of an unrolled loop", function()
+  local text, says = rewritten.text("unroll", SUM, 4, { "2" })
+  tap.has(text, [[
+  {
+    int i = threadIdx.x;
+    for (; i + blockDim.x < n; i += 2 * blockDim.x) {
+      sum += a[i] * b[i];
+      sum += a[i + blockDim.x] * b[i + blockDim.x];
+    }
+    for (; i < n; i += blockDim.x)
+      sum += a[i] * b[i];
+  } // a product
+]], "as a person would write it")
+  tap.is(says, "the loop at line 4 does 2 iterations at a time", "in words")
+  tap.is(rewritten.found("unroll", SUM), "4(2) 4(4) 4(8)", "where it is proposed")
+end)
+
+tap.case("unrolled loops are right", function()
+  right("a stride", "unroll", SUM, 4, { "4" })
+  right("a variable that lives on, bound below or equal", "unroll", rewritten.source [[
+  int i;
+  if (threadIdx.x < 16)
+    for (i = 3; i <= n; i++) {
+      float x = a[i] + i;
+      out[i] = x * (float)i;
+    }
+  else
+    i = 7;
+  out[4000 + threadIdx.x % 16] = i;]], 5, { "4" }, { block = 17, grid = 1 })
+  right("downwards", "unroll", rewritten.source [[
+  int t = blockIdx.x * blockDim.x + threadIdx.x;
+  float sum = 0.f;
+  for (int i = n - 1; i >= 0; --i) sum = sum * 0.5f + a[i];
+  out[t] = sum;]], 5, { "8" })
+  right("a continue", "unroll", rewritten.source [[
+  int t = blockIdx.x * blockDim.x + threadIdx.x;
+  float sum = 0.f;
+  for (int i = 0; i < n; i++) {
+    if (i == t) continue;
+    sum = sum * 0.5f + a[i];
+  }
+  out[t] = sum;]], 5, { "2" })
+  right("unsigned, with a bound of its own", "unroll", rewritten.source [[
+  unsigned t = blockIdx.x * blockDim.x + threadIdx.x;
+  for (unsigned i = t; i < (unsigned)n + 2u; i += 64) out[i] += b[i] - i;]], 4, { "4" },
+    { sizes = { 0, 1, 5, 200, 3000 } })
+  right("a fixed number of iterations", "unroll", rewritten.source [[
+  int t = blockIdx.x * blockDim.x + threadIdx.x;
+  for (int i = 1; i < 10; i += 2) out[t] += a[t + i];]], 4, { "4" }, { sizes = { 1 } })
+  right("within another that was unrolled", "unroll", rewritten.text("unroll",
+    rewritten.source [[
+  int t = blockIdx.x * blockDim.x + threadIdx.x;
+  float sum = 0.f;
+  for (int i = 0; i < n % 9; i++)
+    for (int j = 0; j < i; j++)
+      sum = sum * 0.25f + a[i * 8 + j];
+  out[t] = sum;]], 6, { "2" }), 5, { "2" })
+end)
+
+tap.case("loops that are not unrolled", function()
+  local function of(body) return rewritten.source(body) end
+  refused("a break", "unroll", of "for (int i = 0; i < n; i++) { if (a[i] > 1.f) break; }", 3,
+    { "2" }, "change within")
+  refused("a bound that changes", "unroll", of "for (int i = 0; i < n; i++) { n -= 1; }", 3,
+    { "2" }, "change within")
+  refused("a bound in memory that is written", "unroll",
+    of "for (int i = 0; i < out[0]; i++) { out[i] = 1.f; }", 3, { "2" }, "change within")
+  refused("a variable that the body moves", "unroll",
+    of "for (int i = 0; i < n; i++) { if (b[i] > 0.f) i++; }", 3, { "2" }, "change within")
+  refused("one that is halved", "unroll", of "for (int i = n; i > 0; i /= 2) out[i] = 0.f;", 3,
+    { "2" }, "not one that counts")
+  refused("one without an end", "unroll", of "for (int i = 0; i < n; i--) out[i] = 0.f;", 3,
+    { "2" }, "towards its bound")
+  refused("unsigned downwards", "unroll",
+    of "for (unsigned i = n; i > 0; i--) out[i] = 0.f;", 3, { "2" }, "below zero")
+  refused("what nobody knows", "unroll",
+    of "for (int i = 0; i < n; i++) asm volatile(\"bar.sync 0;\");", 3, { "2" }, "change within")
+  refused("no loop", "unroll", SUM, 3, { "2" }, "no loop begins there")
+  refused("a factor of one", "unroll", SUM, 4, { "1" }, "2 to 32")
+  refused("a variable in a macro", "unroll", "#define A a[i]\n"
+    .. of "for (int i = 0; i < n; i++) out[i] = A;", 4, { "2" }, "hidden in a macro")
+end)
+
+tap.case("sums in parts", function()
+  local text = right("a sum", "split_accumulator", SUM, 4, { "4" }, { limit = 1e-2 })
+  tap.has(text, "sum_part3 += a[i + 2 * blockDim.x]", "a name of its own")
+  tap.has(text, "    sum += sum_part4;\n", "added at the end")
+  right("a greatest and a count", "split_accumulator", rewritten.source [[
+  int t = blockIdx.x * blockDim.x + threadIdx.x;
+  float top = -1e30f;
+  int count = 0;
+  for (int i = t; i < n; i += 3) {
+    top = fmaxf(top, a[i]);
+    if (b[i] > 0.f) count += 2;
+  }
+  out[t] = top + count;]], 6, { "2" })
+  right("a difference in whole numbers", "split_accumulator", rewritten.source([[
+  int t = blockIdx.x * blockDim.x + threadIdx.x;
+  int left = 5;
+  for (int i = 0; i < n; i++) left -= a[i];
+  out[t] = left;]], "int"), 5, { "4" }, { type = "i32" })
+end)
+
+tap.case("sums that stay whole", function()
+  local why = "adds to no variable"
+  refused("one that is read", "split_accumulator", rewritten.source [[
+  float sum = 0.f;
+  for (int i = 0; i < n; i++) { sum += a[i]; out[i] = sum; }]], 4, { "2" }, why)
+  refused("one that is multiplied too", "split_accumulator", rewritten.source [[
+  float sum = 0.f;
+  for (int i = 0; i < n; i++) { sum += a[i]; sum *= 2.f; }
+  out[0] = sum;]], 4, { "2" }, why)
+  refused("one of each iteration", "split_accumulator", rewritten.source [[
+  for (int i = 0; i < n; i++) { float sum = 0.f; sum += a[i]; }]], 3, { "2" }, why)
+end)
+
+tap.done()
