@@ -1,0 +1,110 @@
+--- keep: an element of an array that a loop reads and writes in each iteration is kept in a
+-- variable, and stored once behind the loop.
+--
+--   for (j = 0; j < n; j++) y[i] += a[j];
+--
+--   float y_kept = y[i];
+--   for (j = 0; j < n; j++) y_kept += a[j];
+--   y[i] = y_kept;
+--
+-- The compiler may not: for all that it knows, a[j] is y[i].
+
+local edit = require "gilua.transform.edit"
+local effects = require "gilua.transform.effects"
+local loop_of = require "gilua.transform.loop"
+
+local function all_invariant(loop, indices)
+  for _, index in ipairs(indices) do
+    if not loop_of.is_invariant(loop.fn, index, loop.inside) then return false end
+  end
+  local head = loop.statement
+  for _, part in ipairs { head.init or false, head.step or false } do
+    for _, index in ipairs(indices) do
+      if part and not loop_of.is_invariant(loop.fn, index, effects.of(loop.fn, part)) then
+        return false
+      end
+    end
+  end
+  return true
+end
+
+-- The elements that may be kept: { text, accesses, type }, in the order in which they stand.
+local function elements(loop)
+  local list, by_text = {}, {}
+  local fn, kernel = loop.fn, loop.fn.kernel
+  if loop.opaque or loop.barrier or loop.leaves or loop.conditional then return list end
+  for _, access in ipairs(loop.inside.accesses) do
+    local d = access.base and fn:declaration(access.base, access.token)
+    local own = d and #d.extents > 0 and not d.shared
+    if access.write and access.indices and access.node.kind == "index" and not own
+      and not access.atomic then
+      local text = kernel:plain(access.node)
+      local type = fn:element_type(access)
+      if type and not by_text[text] and all_invariant(loop, access.indices) then
+        by_text[text] = { text = text, accesses = {}, type = type, root = access.root,
+                          base = access.base }
+        list[#list + 1] = by_text[text]
+      end
+    end
+  end
+  return list, by_text
+end
+
+-- Is every access that may be of this element one of this text? Those are then its accesses.
+local function is_alone(loop, element)
+  for _, access in ipairs(loop.inside.accesses) do
+    local same = access.node and access.node.kind == "index" and not access.atomic
+      and not access.escapes and loop.fn.kernel:plain(access.node) == element.text
+    if same then
+      table.insert(element.accesses, access)
+    elseif access.root == nil or access.root == element.root then
+      return false
+    end
+  end
+  return #element.accesses > 0
+end
+
+local function kept(loop)
+  local list = {}
+  for _, element in ipairs((elements(loop))) do
+    if is_alone(loop, element) then list[#list + 1] = element end
+  end
+  return list
+end
+
+local M = { name = "keep",
+  doc = "An array's element that a loop updates, kept in a variable and stored behind the loop." }
+
+function M.find(kernel)
+  local list = {}
+  for _, loop in ipairs(kernel.loops) do
+    if kernel:is_open(loop.line, kernel:line_of(loop.statement.last)) and #kept(loop) > 0 then
+      list[#list + 1] = { line = loop.line, args = {} }
+    end
+  end
+  return list
+end
+
+function M.make(kernel, line)
+  local loop = kernel:loop_at(line)
+  local list = loop and kept(loop) or {}
+  if #list == 0 then return nil, "no loop there has an element that can be kept" end
+  local e, before, after, names = edit.new(kernel), {}, {}, {}
+  for _, element in ipairs(list) do
+    local name = kernel:fresh(element.base .. "_kept")
+    while names[name] do name = kernel:fresh(name .. "_too") end
+    names[name] = true
+    before[#before + 1] = ("%s %s = %s;"):format(element.type, name, element.text)
+    after[#after + 1] = ("%s = %s;"):format(element.text, name)
+    for _, access in ipairs(element.accesses) do
+      e:replace(access.node.first, access.node.last, name)
+    end
+  end
+  e:around(loop.statement, before, after)
+  local edits = e:lines()
+  if not edits then return nil, "two changes overlap" end
+  return { edits = edits, says = ("%s is kept in a variable during the loop at line %d"):format(
+    list[1].text, line) }
+end
+
+return M

@@ -1,0 +1,133 @@
+-- Memory under transformation: elements kept in variables, loads before loops and by other ways,
+-- single precision. What is made is right at every size.
+
+package.path = "tests/lua/?.lua;lua/?.lua;lua/?/init.lua;" .. package.path
+local rewritten = require "rewritten"
+local tap = require "tap"
+
+local SIZES = { 0, 1, 5, 64, 1000 }
+
+local function right(what, name, source, line, args, options)
+  local text, why = rewritten.text(name, source, line, args)
+  if not text then return tap.ok(false, what .. ": refused: " .. why) end
+  local sizes = options and options.sizes or SIZES
+  tap.is(rewritten.difference(source, text, sizes, options), nil, what .. ": right at all sizes")
+  return text
+end
+
+local function refused(what, name, source, line, args, why)
+  local text, reason = rewritten.text(name, source, line, args)
+  tap.is(text, nil, what)
+  tap.has(reason or "", why, what .. ": why")
+end
+
+local T = "  int t = blockIdx.x * blockDim.x + threadIdx.x;\n"
+
+tap.case("an element kept in a variable", function()
+  local text = right("updated", "keep", rewritten.source(T .. [[
+  for (int i = 0; i < n; i++) // of the row
+    out[t] += a[i] * b[t];]]), 4)
+  tap.has(text, [[
+  float out_kept = out[t];
+  for (int i = 0; i < n; i++) // of the row
+    out_kept += a[i] * b[t];
+  out[t] = out_kept;
+]], "as a person would write it")
+  right("the only statement of an if, among others", "keep", rewritten.source(T .. [[
+  if (t < 40)
+    for (int i = 0; i < n; i++) {
+      out[2 * t] += a[i];
+      out[2 * t] *= 0.5f;
+      if (b[i] > 1.f) out[2 * t] -= b[i];
+    }
+  else
+    out[2 * t] = 1.f;]]), 5)
+  refused("one that moves", "keep", rewritten.source(T .. [[
+  for (int i = 0; i < n; i++) out[i] += a[i];]]), 4, {}, "no loop there")
+  refused("one that is read as another", "keep", rewritten.source(T .. [[
+  for (int i = 0; i < n; i++) out[t] += out[i];]]), 4, {}, "no loop there")
+  refused("one that another pointer leads to", "keep", rewritten.source(T .. [[
+  float *p = out + 1;
+  for (int i = 0; i < n; i++) { out[t] += 1.f; p[i] = 0.f; }]]), 5, {}, "no loop there")
+  refused("one that others see", "keep", rewritten.source(T .. [[
+  for (int i = 0; i < n; i++) { out[t] += a[i]; __syncthreads(); }]]), 4, {}, "no loop there")
+  refused("one that is returned from", "keep", rewritten.source(T .. [[
+  for (int i = 0; i < n; i++) { out[t] += a[i]; if (out[t] > 3.f) return; }]]), 4, {},
+    "no loop there")
+end)
+
+tap.case("loads before a loop", function()
+  local text = right("twice in it", "hoist", rewritten.source(T .. [[
+  for (int i = t; i < n; i += 64) {
+    out[i] = a[t] * b[i];
+    if (b[i] > 0.f) out[i] -= a[t];
+  }]]), 4)
+  tap.has(text, "  const float a_before = a[t];\n  for (", "before it")
+  tap.has(text, "out[i] -= a_before;", "wherever it is")
+  refused("one that not each iteration makes", "hoist", rewritten.source(T .. [[
+  for (int i = t; i < n; i += 64) if (b[i] > 0.f) out[i] = a[t];]]), 4, {}, "no loop there")
+  refused("one that is written there", "hoist", rewritten.source(T .. [[
+  for (int i = t; i < n; i += 64) out[i] += out[0];]]), 4, {}, "no loop there")
+  refused("one behind a way out", "hoist", rewritten.source(T .. [[
+  for (int i = t; i < n; i += 64) { if (i > 9) break; out[i] = a[t]; }]]), 4, {}, "no loop there")
+  refused("one that the head moves", "hoist", rewritten.source(T .. [[
+  int j = 0;
+  for (int i = t; i < n; i += 64, j++) out[i] = a[j];]]), 5, {}, "no loop there")
+end)
+
+
+local cached = require "gilua.transform.cached"
+
+tap.case("other ways through the caches", function()
+  local source = rewritten.source(T .. [[
+  const float *row = a + 1;
+  for (int i = t; i < n; i += 64) {
+    out[i] = row[i] * (a[i] + b[i]);
+    out[i] += 1.f;
+  }]])
+  tap.is(rewritten.found(cached[1], source), "1(a,ldg) 1(a,ldcs) 1(a,ldcg) 1(a,ldca) "
+    .. "1(b,ldg) 1(b,ldcs) 1(b,ldcg) 1(b,ldca)", "what is only read may go the read-only way")
+  local text = right("loads", cached[1], source, 1, { "a", "ldg" })
+  tap.has(text, "__ldg(&row[i]) * (__ldg(&a[i]) + b[i])", "pointers made from it too")
+  text = right("stores", cached[2], source, 1, { "out", "stcs" })
+  tap.has(text, "__stcs(&out[i], row[i] * (a[i] + b[i]));", "what is stored as a whole")
+  tap.has(text, "out[i] += 1.f;", "not what is updated")
+  refused("what is written", cached[1], source, 1, { "out", "ldg" }, "is written there")
+  refused("no such way", cached[1], source, 1, { "a", "stcs" }, "one of ldg")
+  refused("no such array", cached[2], source, 1, { "a", "stcs" }, "no element")
+end)
+
+tap.case("single precision", function()
+  local source = rewritten.source(T .. [[
+  double sum = 0.0, scale = 1.5e-1;
+  for (int i = t; i < n; i += 64)
+    sum += sqrt(a[i] * a[i]) * scale + (double)i / 1000;
+  out[t] = sum;]], "double")
+  local text = right("a whole function", "float", source, 1, {}, { type = "f64", limit = 1e-2 })
+  tap.has(text, "float sum = 0.0f, scale = 1.5e-1f;", "variables and literals")
+  tap.has(text, "sqrtf((float)a[i] * (float)a[i]) * scale + (float)i / 1000;", "what is read")
+  tap.has(text, "double *out, const double *a", "memory stays as it is")
+  text = right("one variable", "float", rewritten.source(T .. [[
+  double x = a[t] * 0.5;
+  double sum = x + n;
+  x = sum * b[t];
+  out[t] = x * sum;]], "double"), 4, { "x" }, { type = "f64", limit = 1e-1 })
+  tap.has(text, "float x = (float)a[t] * 0.5f;", "it")
+  tap.has(text, "double sum = x + n;", "not another")
+  tap.has(text, "x = (float)sum * (float)b[t];", "but what is assigned to it")
+  local called = "__device__ double half(double v) { return v / 2.0; }\n" .. rewritten.source(T
+    .. [[
+  double x = half(a[t]);
+  out[t] = x;]], "double")
+  text = right("with what it calls", "float", called, 2, { "all" }, { type = "f64", limit = 1e-1 })
+  tap.has(text, "float half(float v) { return v / 2.0f; }", "a function's signature")
+  tap.is(rewritten.found("float", called), "1() 2() 2(all) 5(x)", "where it is proposed")
+  refused("nothing double", "float", rewritten.source(T .. "  out[t] = a[t] * 0.5f;"), 1, {},
+    "nothing there is double")
+  refused("an address", "float", rewritten.source(T .. [[
+  double x = 1.0;
+  double *p = &x;
+  out[t] = *p;]], "double"), 1, {}, "is used")
+end)
+
+tap.done()
