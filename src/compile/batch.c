@@ -22,8 +22,9 @@
 ** To machine code the units of a call also share their constants, see shared.h.
 **
 ** Limits: x, y, z and w are never renamed, because threadIdx.x is spelled so, nor double3 and its
-** like, which a unit may define under a condition that is not met; two units with such a top-level
-** name end up compiled one by one. __COUNTER__ goes on from unit to unit.
+** like, which a unit may define under a condition that is not met, nor atomicAdd and its like
+** where it is defined under one; two units with such a top-level name end up compiled one by one.
+** __COUNTER__ goes on from unit to unit.
 */
 #include "compile/compile.h"
 
@@ -208,9 +209,16 @@ static const char *option_value(const CompileOptions *o, const char *name) {
     return NULL;
 }
 
+/* Is a name one of the compiler's functions, by its spelling: atomicAdd, __ldg? */
+static bool is_builtin(const char *name) {
+    return strncmp(name, "__", 2) == 0 ||
+           (strncmp(name, "atomic", 6) == 0 && name[6] >= 'A' && name[6] <= 'Z');
+}
+
 static bool is_renamed(const Unit *u, const char *name, const CompileOptions *o) {
     if (name[0] && name[1] == '\0' && strchr("xyzw", name[0])) return false;
     if (gi_is_vector_type(name)) return false;
+    if (is_builtin(name) && !shared_stands(&u->source, name)) return false;
     if (shared_has(&u->constants, name, strlen(name))) return false;
     return !strings_have(&u->macros, name) && option_value(o, name) == NULL;
 }

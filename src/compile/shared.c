@@ -226,3 +226,15 @@ void shared_declare(const Shared *s, const gi_buf *source, gi_buf *out) {
     }
     gi_buf_add(out, source->data + done, source->len - done);
 }
+
+bool shared_stands(const gi_buf *source, const char *name) {
+    Reader r = {source->data, source->data, source->data + source->len, true, 0, 0};
+    int depth = 0;
+    size_t len;
+    for (const char *word; word = next(&r, &len), len > 0;) {
+        if (*word == '{') depth++;
+        else if (*word == '}') depth--;
+        else if (depth == 0 && r.conditions == 0 && is(word, len, name)) return true;
+    }
+    return false;
+}

@@ -34,5 +34,7 @@ bool shared_has(const Shared *s, const char *name, size_t len);
 bool shared_equal(const Shared *a, const Shared *b);
 /* Appends the source with its constants declared extern. */
 void shared_declare(const Shared *s, const gi_buf *source, gi_buf *out);
+/* Does a name stand outside all braces and #if? What is declared has to. */
+bool shared_stands(const gi_buf *source, const char *name);
 
 #endif

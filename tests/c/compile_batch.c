@@ -221,9 +221,16 @@ static void test_loners(Compiler *c) {
         "#ifdef NEVER\nstruct double3 { double x, y, z; };\n#endif\n"
         "__constant__ double3 V[1];\n"
         "__global__ void kernel(double *p) { *p = V[0].y; }\n",
+        "#if __CUDA_ARCH__ >= 600\n#else\n"
+        "__device__ double atomicAdd(double *p, double x) { return *p += x; }\n#endif\n"
+        "__global__ void kernel(double *p) { atomicAdd(p, 2.0); }\n",
+        "__device__ double atomicMax(double *p, double x) { return *p = x; }\n"
+        "__global__ void kernel(double *p) { atomicMax(p, 2.0); }\n",
+        "__device__ double atomicMax(double *p, double x) { return *p += x; }\n"
+        "__global__ void kernel(double *p) { atomicMax(p, 2.0); }\n",
     };
-    enum { N = 9, N_SIZES = 3 };
-    const char *const own[] = {"V", "kernel", "x", "double3", NULL};
+    enum { N = 12, N_SIZES = 3 };
+    const char *const own[] = {"V", "kernel", "x", "double3", "atomicAdd", "atomicMax", NULL};
     const char *const defines[] = {"SIZE=77", NULL};
     CompileUnit units[N];
     CompileResult want[N] = {{0}};
@@ -235,6 +242,7 @@ static void test_loners(Compiler *c) {
     test_company(c, units, want, 0, N, &o);
     for (int i = 5; i < 5 + N_SIZES; i++)
         has_str(want[i].code.data, ", 77;", "an option's macro holds");
+    ok(want[9].ok, "CUDA's function, where the unit's own is under a condition that is not met");
     for (int i = 0; i < N; i++) compile_result_free(&want[i]);
 }
 

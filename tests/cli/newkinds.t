@@ -35,4 +35,36 @@ like "the members of a packed struct" 'name = "atom", type = "struct".*"kind", "
 like "but for one whose members are not aligned" 'name = "odd", type = "u8", count = "size_x \* 5"' "$out"
 like "shared memory that only a header declares" 'shared = "block_size_x \* 8", -- GUESS: bytes' "$out"
 
+cat >powers.cu <<'END'
+__global__ void powers(float *x, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n / 1024) x[i] = x[i] * 3.0f + i;
+}
+int main()
+{
+    float *x;
+    int n = 65536, m = n / 4096;
+    cudaMalloc(&x, m * m * m * m * sizeof(float));
+    powers<<<1, 64>>>(x, n);
+}
+END
+out=$(new powers.cu powers)
+like "bytes that grow faster than their argument" "powers/ is ready" "$out"
+like "they are as many as the program has" 'name = "x", type = "f32", count = 65536' "$out"
+
+cat >older.cu <<'END'
+#if __CUDA_ARCH__ >= 600
+#else
+__device__ double atomicAdd(double *p, double x) { return *p += x; }
+#endif
+__global__ void older(double *sum, const double *x, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) atomicAdd(sum + i % 7, x[i]);
+}
+END
+out=$(new older.cu older)
+like "a function for older GPUs, which CUDA has for newer ones" "older/ is ready" "$out"
+
 finish

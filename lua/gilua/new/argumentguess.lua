@@ -185,7 +185,10 @@ local function followed_text(c, text, n)
       end, c.read.launch.args)
       local power = ratio and math.tointeger(math.log(ratio, 2))
       if ratio and (not power or power < 1) then return nil end
-      for _ = 1, power or 0 do product, names[#names + 1] = product * v, p.name end
+      for _ = 1, power or 0 do
+        product, names[#names + 1] = product * v, p.name
+        if product > n then return nil end -- before it is more than 64 bits hold
+      end
     end
   end
   if #names > 0 and n % product == 0 then
