@@ -43,17 +43,17 @@ tap.case("an element kept in a variable", function()
   else
     out[2 * t] = 1.f;]]), 5)
   refused("one that moves", "keep", rewritten.source(T .. [[
-  for (int i = 0; i < n; i++) out[i] += a[i];]]), 4, {}, "no loop there")
+  for (int i = 0; i < n; i++) out[i] += a[i];]]), 4, {}, "the loop has no")
   refused("one that is read as another", "keep", rewritten.source(T .. [[
-  for (int i = 0; i < n; i++) out[t] += out[i];]]), 4, {}, "no loop there")
+  for (int i = 0; i < n; i++) out[t] += out[i];]]), 4, {}, "the loop has no")
   refused("one that another pointer leads to", "keep", rewritten.source(T .. [[
   float *p = out + 1;
-  for (int i = 0; i < n; i++) { out[t] += 1.f; p[i] = 0.f; }]]), 5, {}, "no loop there")
+  for (int i = 0; i < n; i++) { out[t] += 1.f; p[i] = 0.f; }]]), 5, {}, "the loop has no")
   refused("one that others see", "keep", rewritten.source(T .. [[
-  for (int i = 0; i < n; i++) { out[t] += a[i]; __syncthreads(); }]]), 4, {}, "no loop there")
+  for (int i = 0; i < n; i++) { out[t] += a[i]; __syncthreads(); }]]), 4, {}, "the loop has no")
   refused("one that is returned from", "keep", rewritten.source(T .. [[
   for (int i = 0; i < n; i++) { out[t] += a[i]; if (out[t] > 3.f) return; }]]), 4, {},
-    "no loop there")
+    "the loop has no")
 end)
 
 tap.case("loads before a loop", function()
@@ -65,14 +65,14 @@ tap.case("loads before a loop", function()
   tap.has(text, "  const float a_before = a[t];\n  for (", "before it")
   tap.has(text, "out[i] -= a_before;", "wherever it is")
   refused("one that not each iteration makes", "hoist", rewritten.source(T .. [[
-  for (int i = t; i < n; i += 64) if (b[i] > 0.f) out[i] = a[t];]]), 4, {}, "no loop there")
+  for (int i = t; i < n; i += 64) if (b[i] > 0.f) out[i] = a[t];]]), 4, {}, "the loop has no")
   refused("one that is written there", "hoist", rewritten.source(T .. [[
-  for (int i = t; i < n; i += 64) out[i] += out[0];]]), 4, {}, "no loop there")
+  for (int i = t; i < n; i += 64) out[i] += out[0];]]), 4, {}, "the loop has no")
   refused("one behind a way out", "hoist", rewritten.source(T .. [[
-  for (int i = t; i < n; i += 64) { if (i > 9) break; out[i] = a[t]; }]]), 4, {}, "no loop there")
+  for (int i = t; i < n; i += 64) { if (i > 9) break; out[i] = a[t]; }]]), 4, {}, "the loop has no")
   refused("one that the head moves", "hoist", rewritten.source(T .. [[
   int j = 0;
-  for (int i = t; i < n; i += 64, j++) out[i] = a[j];]]), 5, {}, "no loop there")
+  for (int i = t; i < n; i += 64, j++) out[i] = a[j];]]), 5, {}, "the loop has no")
 end)
 
 
@@ -95,6 +95,42 @@ tap.case("other ways through the caches", function()
   refused("what is written", cached[1], source, 1, { "out", "ldg" }, "is written there")
   refused("no such way", cached[1], source, 1, { "a", "stcs" }, "one of ldg")
   refused("no such array", cached[2], source, 1, { "a", "stcs" }, "no element")
+end)
+
+tap.case("several elements at once", function()
+  local row = rewritten.source(T .. [[
+  float sum = 0.f;
+  if (t < 3)
+    for (int j = 0; j < n; j++)
+      sum += a[t * n + j] * b[j + t];
+  out[t] = sum;]])
+  local text = right("a sum, wherever its row begins", "vector", row, 6, { "4" })
+  tap.has(text, "for (; j < n && ((size_t)&a[t * n + j] & 15) != 0; j++)", "first to a boundary")
+  tap.has(text, "float4 b_4 = *(const float4 *)&b[j + t];", "a load")
+  right("in parts", "vector", row, 6, { "2", "split" }, { limit = 1e-1 })
+  text = right("read, written, and changed", "vector", rewritten.source(T .. [[
+  if (t == 0)
+    for (int j = n / 3; j < n; j++) {
+      float x = a[j];
+      out[j] = x * b[j + 1] + a[j];
+      out[j] += 1.f;
+    }]]), 5, { "4" })
+  tap.has(text, "*(float4 *)&out[j] = out_4;", "a store")
+  right("bytes", "vector", rewritten.source(T .. [[
+  if (t == 1)
+    for (int j = 1; j <= n; j++)
+      out[j] = out[j] / 2 + a[j];]], "unsigned char"), 5, { "4" }, { type = "u8" })
+  local why = "no neighbouring elements"
+  refused("every second", "vector", rewritten.source(T .. [[
+  for (int j = 0; j < n; j++) out[t] += a[2 * j];]]), 4, { "4" }, why)
+  refused("from the one before", "vector", rewritten.source(T .. [[
+  for (int j = 1; j < n; j++) out[j] = out[j - 1] + a[n];]]), 4, { "4" }, why)
+  refused("only some of them", "vector", rewritten.source(T .. [[
+  for (int j = 1; j < n; j++) if (n > 5) out[j] = 1.f;]]), 4, { "4" }, why)
+  refused("a start that moves", "vector", rewritten.source(T .. [[
+  int m = 0;
+  for (int j = 1; j < n; j++) { m += 2; out[j + m] = 1.f; }]]), 5, { "4" }, why)
+  refused("three", "vector", row, 6, { "3" }, "2 or 4")
 end)
 
 tap.case("single precision", function()

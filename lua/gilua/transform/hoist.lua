@@ -100,18 +100,17 @@ local M = { name = "hoist",
 
 function M.find(kernel)
   local list = {}
-  for _, loop in ipairs(kernel.loops) do
-    if kernel:is_open(loop.line, kernel:line_of(loop.statement.last)) and #loads(loop) > 0 then
+  for _, loop in ipairs(kernel:open_loops()) do
+    if #loads(loop) > 0 then
       list[#list + 1] = { line = loop.line, args = {} }
     end
   end
   return list
 end
 
-function M.make(kernel, line)
-  local loop = kernel:loop_at(line)
-  local list = loop and loads(loop) or {}
-  if #list == 0 then return nil, "no loop there loads the same in each iteration" end
+local function hoist(loop)
+  local kernel, list = loop.fn.kernel, loads(loop)
+  if #list == 0 then return nil, "the loop has no load that is the same in each iteration" end
   local e, before, names = edit.new(kernel), {}, {}
   for _, load in ipairs(list) do
     local name = kernel:fresh(load.base .. "_before")
@@ -124,7 +123,9 @@ function M.make(kernel, line)
   local edits = e:lines()
   if not edits then return nil, "two changes overlap" end
   return { edits = edits, says = ("%s is loaded once before the loop at line %d"):format(
-    list[1].text, line) }
+    list[1].text, loop.line) }
 end
+
+function M.make(kernel, line) return kernel:first_loop(line, hoist) end
 
 return M

@@ -85,21 +85,27 @@ local function head_bound(loop)
 end
 
 -- for (; i + 3 < n; i += 4) { … }
-local function main_loop(loop, tokens, factor, others)
+local function main_loop(loop, tokens, factor, options)
   local indent = loop.fn.kernel:indent(loop.statement.first)
   local inner = indent .. unit(loop)
   local step = ahead(loop, factor):gsub("^" .. loop.variable .. " ([+-]) ",
     loop.variable .. " %1= ")
-  local lines = { ("for (; %s %s %s; %s) {"):format(ahead(loop, factor - 1), loop.relation,
-    head_bound(loop), step) }
-  for n = 0, factor - 1 do lines[#lines + 1] = inner .. copy(loop, tokens, n, others) end
+  local lines = { ("%sfor (; %s %s %s; %s) {"):format(
+    options.condition and ("if (%s) "):format(options.condition) or "",
+    ahead(loop, factor - 1), loop.relation, head_bound(loop), step) }
+  for _, line in ipairs(options.first or {}) do lines[#lines + 1] = inner .. line end
+  for n = 0, factor - 1 do lines[#lines + 1] = inner .. copy(loop, tokens, n, options.instead) end
+  for _, line in ipairs(options.last or {}) do lines[#lines + 1] = inner .. line end
   lines[#lines + 1] = indent .. "}"
   return table.concat(lines, "\n")
 end
 
-local function rest_loop(loop)
+-- The loop as it is, from where the variable stands, while something else holds too.
+local function plain_loop(loop, also)
   local kernel, s = loop.fn.kernel, loop.statement
-  return "for (; " .. kernel:source(s.header[2] + 1, s.last)
+  local head = kernel:source(s.header[2] + 1, s.header[3] - 1)
+  return ("for (; %s%s%s"):format(head, also and " && " .. also or "",
+    kernel:source(s.header[3], s.last))
 end
 
 --- The tokens of the loop's variable in its body; nil and why where several iterations cannot be
@@ -122,8 +128,11 @@ local function parts(loop, tokens, factor, options)
   local kernel, s, list = loop.fn.kernel, loop.statement, {}
   for _, line in ipairs(options.before or {}) do list[#list + 1] = line end
   if loop.start then list[#list + 1] = kernel:source(s.init.first, s.init.last) end
-  list[#list + 1] = main_loop(loop, tokens, factor, options.instead)
-  if not loop.trips or loop.trips % factor ~= 0 then list[#list + 1] = rest_loop(loop) end
+  if options.while_also then list[#list + 1] = plain_loop(loop, options.while_also) end
+  list[#list + 1] = main_loop(loop, tokens, factor, options)
+  if options.while_also or options.condition or not loop.trips or loop.trips % factor ~= 0 then
+    list[#list + 1] = plain_loop(loop)
+  end
   for _, line in ipairs(options.after or {}) do list[#list + 1] = line end
   return list
 end
@@ -131,8 +140,10 @@ end
 --- The edits that write out `factor` iterations of a loop; nil and why.
 ---@param loop table
 ---@param factor integer
----@param options? table before, after: lines around both loops; instead(n): token -> text, other
---- words in the n-th copy of the body (0: the first)
+---@param options? table before, after: lines around all loops; instead(n): token -> text, other
+--- words in the n-th copy of the body (0: the first), as kernel:source takes them; first, last:
+--- lines of the main loop's body around the copies; condition: without which the main loop is
+--- left out; while_also: the loop is first done as it is while this holds too
 ---@return table? edits
 ---@return string? why
 function M.edits(loop, factor, options)

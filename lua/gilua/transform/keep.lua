@@ -77,18 +77,17 @@ local M = { name = "keep",
 
 function M.find(kernel)
   local list = {}
-  for _, loop in ipairs(kernel.loops) do
-    if kernel:is_open(loop.line, kernel:line_of(loop.statement.last)) and #kept(loop) > 0 then
+  for _, loop in ipairs(kernel:open_loops()) do
+    if #kept(loop) > 0 then
       list[#list + 1] = { line = loop.line, args = {} }
     end
   end
   return list
 end
 
-function M.make(kernel, line)
-  local loop = kernel:loop_at(line)
-  local list = loop and kept(loop) or {}
-  if #list == 0 then return nil, "no loop there has an element that can be kept" end
+local function keep(loop)
+  local kernel, list = loop.fn.kernel, kept(loop)
+  if #list == 0 then return nil, "the loop has no element that can be kept" end
   local e, before, after, names = edit.new(kernel), {}, {}, {}
   for _, element in ipairs(list) do
     local name = kernel:fresh(element.base .. "_kept")
@@ -104,7 +103,9 @@ function M.make(kernel, line)
   local edits = e:lines()
   if not edits then return nil, "two changes overlap" end
   return { edits = edits, says = ("%s is kept in a variable during the loop at line %d"):format(
-    list[1].text, line) }
+    list[1].text, loop.line) }
 end
+
+function M.make(kernel, line) return kernel:first_loop(line, keep) end
 
 return M

@@ -116,15 +116,23 @@ local function no_comments(gap)
     :gsub("\n%s*\n", "\n"))
 end
 
---- The tokens first to last as they stand, without comments; `instead` gives others for some.
----@param instead? table<integer, string>
+--- The tokens first to last as they stand, without comments; `instead` gives others for some: a
+--- text for one, { text, last } for those up to another.
+---@param instead? table<integer, string|table>
 function Kernel:source(first, last, instead)
-  local parts = {}
-  for i = first, last do
+  local parts, i = {}, first
+  while i <= last do
+    local other = instead and instead[i]
     if i > first then
       parts[#parts + 1] = no_comments(self.text:sub(self.last[i - 1] + 1, self.first[i] - 1))
     end
-    parts[#parts + 1] = instead and instead[i] or self.text:sub(self.first[i], self.last[i])
+    if type(other) == "table" then
+      parts[#parts + 1] = other[1]
+      i = other[2]
+    else
+      parts[#parts + 1] = other or self.text:sub(self.first[i], self.last[i])
+    end
+    i = i + 1
   end
   return table.concat(parts)
 end
@@ -431,12 +439,28 @@ function Kernel:is_open(first, last)
   return true
 end
 
---- The first loop that begins on a logical line; nil without one. After an earlier transformation
---- a line may have several.
-function Kernel:loop_at(line)
+--- The loops all of whose lines may be changed.
+function Kernel:open_loops()
+  local list = {}
   for _, loop in ipairs(self.loops) do
-    if loop.line == line then return loop end
+    if self:is_open(loop.line, self:line_of(loop.statement.last)) then list[#list + 1] = loop end
   end
+  return list
+end
+
+--- What try(loop) makes of the first loop of a logical line for which it makes anything; else nil
+--- and why it does not of the first. After an earlier transformation a line may have several.
+---@param try fun(loop: table): table?, string?
+function Kernel:first_loop(line, try)
+  local why
+  for _, loop in ipairs(self.loops) do
+    if loop.line == line then
+      local made, reason = try(loop)
+      if made then return made end
+      why = why or reason
+    end
+  end
+  return nil, why or "no loop begins there"
 end
 
 --- The first statement that begins on a logical line for which fits(statement, fn) holds.

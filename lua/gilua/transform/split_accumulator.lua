@@ -4,98 +4,18 @@
 -- order of the additions changes, and so the last digits. The same for products, least and
 -- greatest.
 
-local effects = require "gilua.transform.effects"
-local expression = require "gilua.transform.expression"
+local accumulators = require "gilua.transform.accumulators"
 local iterations = require "gilua.transform.iterations"
 
 local FACTORS = { 2, 4 }
-
-local NUMBERS = {}
-for word in ("int float double unsigned long short half __half size_t int32_t int64_t uint32_t "
-  .. "uint64_t"):gmatch "%S+" do
-  NUMBERS[word] = true
-end
-
-local EXTREME = { max = true, min = true, fmaxf = true, fminf = true, fmax = true, fmin = true }
-local IDENTITY = { ["+"] = "0", ["-"] = "0", ["*"] = "1" }
-
-local function is_name(node, name) return node.kind == "name" and node.text == name end
-
--- What is done with `name` in each iteration: "+", "*", or the call of a greatest; and with what.
-local function operation(tree)
-  if tree.kind ~= "assign" or tree.a.kind ~= "name" then return nil end
-  local name, op, b = tree.a.text, tree.op:match "^([-+*])=$", tree.b
-  if op then return name, op, b end
-  if tree.op ~= "=" then return nil end
-  if b.kind == "binary" and IDENTITY[b.op] then
-    if is_name(b.a, name) then return name, b.op, b.b end
-    if is_name(b.b, name) and b.op ~= "-" then return name, b.op, b.a end
-  elseif b.kind == "call" and b.callee.kind == "name" and EXTREME[b.callee.text]
-    and #b.args == 2 then
-    if is_name(b.args[1], name) then return name, b.callee.text, b.args[2] end
-    if is_name(b.args[2], name) then return name, b.callee.text, b.args[1] end
-  end
-end
-
-local function all_numbers(type)
-  for word in type:gmatch "%S+" do
-    if not NUMBERS[word] then return false end
-  end
-  return true
-end
-
--- The variable that a statement adds to, with all its tokens in the loop; nil where it is used for
--- anything else there, or by another operation.
-local function accumulator(loop, s)
-  local name, op, value = operation(s.tree)
-  local fn = loop.fn
-  local d = name and fn:declaration(name, s.first)
-  if not d or d.pointer > 0 or #d.extents > 0 or d.reference or d.shared or d.const
-    or d.scope_first >= loop.body.first or name == loop.variable or fn.addressed[name]
-    or not all_numbers(d.type) or effects.of(fn, value).reads[name] then
-    return nil
-  end
-  local uses = #(loop.inside.writes[name] or {})
-  local own = effects.of(fn, s)
-  if uses ~= #own.writes[name] or #(loop.inside.reads[name] or {}) ~= #(own.reads[name] or {}) then
-    return nil
-  end
-  local tokens = {}
-  expression.walk(s.tree, function(node)
-    if is_name(node, name) then tokens[#tokens + 1] = node.first end
-  end)
-  return { name = name, op = op, type = d.type, tokens = tokens }
-end
-
-local function accumulators(loop)
-  local list = {}
-  if not loop.simple or loop.conditional then return list end
-  for _, s in ipairs(loop.fn.statements) do
-    if s.kind == "expression" and s.first >= loop.body.first and s.last <= loop.body.last then
-      list[#list + 1] = accumulator(loop, s)
-    end
-  end
-  return list
-end
-
-local function first_value(a)
-  return IDENTITY[a.op] or a.name
-end
-
-local function joined(a, other)
-  if a.op == "*" then return ("%s *= %s;"):format(a.name, other) end
-  if IDENTITY[a.op] then return ("%s += %s;"):format(a.name, other) end
-  return ("%s = %s(%s, %s);"):format(a.name, a.op, a.name, other)
-end
 
 local M = { name = "split_accumulator",
   doc = "A sum over a loop's iterations formed as two or four, added at the end." }
 
 function M.find(kernel)
   local list = {}
-  for _, loop in ipairs(kernel.loops) do
-    if kernel:is_open(loop.line, kernel:line_of(loop.statement.last))
-      and #accumulators(loop) > 0 then
+  for _, loop in ipairs(kernel:open_loops()) do
+    if #accumulators.list(loop) > 0 then
       for _, factor in ipairs(FACTORS) do
         if iterations.tokens(loop, factor) then
           list[#list + 1] = { line = loop.line, args = { tostring(factor) } }
@@ -106,40 +26,21 @@ function M.find(kernel)
   return list
 end
 
--- Names of their own for the copies behind the first, and the lines around the loop.
-local function around(kernel, list, factor)
-  local before, after = {}, {}
-  for _, a in ipairs(list) do
-    a.names = {}
-    for n = 1, factor - 1 do
-      a.names[n] = kernel:fresh(("%s_part%d"):format(a.name, n + 1))
-      before[#before + 1] = ("%s %s = %s;"):format(a.type, a.names[n], first_value(a))
-      after[#after + 1] = joined(a, a.names[n])
-    end
-  end
-  return before, after
+local function split(loop, factor)
+  local list = accumulators.list(loop)
+  if #list == 0 then return nil, "the loop adds to no variable that it does nothing else with" end
+  local before, after, instead = accumulators.parts(loop.fn.kernel, list, factor)
+  local edits, why = iterations.edits(loop, factor,
+    { before = before, after = after, instead = instead })
+  if not edits then return nil, why end
+  return { edits = edits, says = ("%s of the loop at line %d is added up in %d parts"):format(
+    list[1].name, loop.line, factor) }
 end
 
 function M.make(kernel, line, args)
-  local factor, loop = math.tointeger(tonumber(args[1])), kernel:loop_at(line)
+  local factor = math.tointeger(tonumber(args[1]))
   if not factor or factor < 2 or factor > 16 then return nil, "2 to 16 sums" end
-  if not loop then return nil, "no loop begins there" end
-  local list = accumulators(loop)
-  if #list == 0 then return nil, "the loop adds to no variable that it does nothing else with" end
-  local before, after = around(kernel, list, factor)
-  local edits, why = iterations.edits(loop, factor, {
-    before = before, after = after,
-    instead = function(n)
-      local instead = {}
-      for _, a in ipairs(list) do
-        for _, token in ipairs(a.tokens) do instead[token] = n > 0 and a.names[n] or nil end
-      end
-      return instead
-    end,
-  })
-  if not edits then return nil, why end
-  return { edits = edits, says = ("%s of the loop at line %d is added up in %d parts"):format(
-    list[1].name, line, factor) }
+  return kernel:first_loop(line, function(loop) return split(loop, factor) end)
 end
 
 return M

@@ -12,12 +12,10 @@ local M = { name = "unroll",
 
 function M.find(kernel)
   local list = {}
-  for _, loop in ipairs(kernel.loops) do
-    if kernel:is_open(loop.line, kernel:line_of(loop.statement.last)) then
-      for _, factor in ipairs(FACTORS) do
-        if iterations.tokens(loop, factor) then
-          list[#list + 1] = { line = loop.line, args = { tostring(factor) } }
-        end
+  for _, loop in ipairs(kernel:open_loops()) do
+    for _, factor in ipairs(FACTORS) do
+      if iterations.tokens(loop, factor) then
+        list[#list + 1] = { line = loop.line, args = { tostring(factor) } }
       end
     end
   end
@@ -25,13 +23,14 @@ function M.find(kernel)
 end
 
 function M.make(kernel, line, args)
-  local factor, loop = math.tointeger(tonumber(args[1])), kernel:loop_at(line)
+  local factor = math.tointeger(tonumber(args[1]))
   if not factor or factor < 2 or factor > 32 then return nil, "a factor is 2 to 32" end
-  if not loop then return nil, "no loop begins there" end
-  local edits, why = iterations.edits(loop, factor)
-  if not edits then return nil, why end
-  return { edits = edits,
-           says = ("the loop at line %d does %d iterations at a time"):format(line, factor) }
+  return kernel:first_loop(line, function(loop)
+    local edits, why = iterations.edits(loop, factor)
+    if not edits then return nil, why end
+    return { edits = edits,
+             says = ("the loop at line %d does %d iterations at a time"):format(line, factor) }
+  end)
 end
 
 return M
