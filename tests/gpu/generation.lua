@@ -1,6 +1,9 @@
 -- generation: the wall time of one generation, from genomes to measurements, and where it goes.
 --
 --   gilua [--device cuda] tests/gpu/generation.lua [--population 300] [--side N] [--repeats 3]
+--     [--two-stages yes|no|both] [--wrong small|whole|both]
+--
+-- `both` times a generation each way in turn, each with mutants of its own.
 --
 -- The mutants are those of a young evolution: one to eight random genes each, all sources distinct,
 -- none seen before. The farm is warm (its workers run, one generation has passed), as it is from
@@ -16,6 +19,8 @@ local options = gi.cli {
   { name = "side", type = "integer", min = 20, doc = "a ball of this side instead of the brain" },
   { name = "check", default = "every", doc = "every, parents or winners" },
   { name = "batch", default = 10, min = 1, doc = "most mutants in one compilation" },
+  { name = "two-stages", default = "yes", doc = "machine code after checked runs: yes, no, both" },
+  { name = "wrong", default = "small", doc = "errors of wrong ones: small case, whole, both" },
 }
 
 local problem = gi.problem "kernels/niftyreg"
@@ -36,6 +41,12 @@ local function fresh()
   end
 end
 
+local function fresh_ones(n)
+  local list = {}
+  for i = 1, n do list[i] = fresh() end
+  return list
+end
+
 local brain = gi.samples.path "brain"
 local function case(seed)
   if brain and not options.side then return { image = brain, seed = seed } end
@@ -48,44 +59,71 @@ local function copy(t)
   return c
 end
 
-local farm = gi.farm(problem, {
-  device = options.device, jobs = options.jobs, check = options.check,
-  batch = options.batch,
-})
-print(("device %s, %d host workers, population %d"):format(farm.devices[1].name, farm.jobs,
-  options.population))
-local warm = {}
-for i = 1, 2 * farm.jobs do warm[i] = fresh() end
-farm:evaluate(warm, case(1))
+local function choices(value, first, second)
+  if value == "both" then return { first, second } end
+  if value ~= first and value ~= second then
+    gi.fail("'%s' is none of %s, %s, both", value, first, second)
+  end
+  return { value }
+end
 
-local walls = {}
-for n = 1, options.repeats do
-  local genomes = {}
-  for i = 1, options.population do genomes[i] = fresh() end
+--- A farm for each way to be timed, warm: its workers run, one generation has passed.
+local function ways()
+  local list = {}
+  for _, stages in ipairs(choices(options["two-stages"], "no", "yes")) do
+    for _, wrong in ipairs(choices(options.wrong, "whole", "small")) do
+      local farm = gi.farm(problem, { device = options.device, jobs = options.jobs,
+        check = options.check, batch = options.batch, two_stages = stages == "yes",
+        wrong = wrong })
+      farm:evaluate(fresh_ones(2 * farm.jobs), case(1))
+      list[#list + 1] = { farm = farm, walls = {},
+        name = ("two stages %s, errors of the %s case"):format(stages, wrong) }
+    end
+  end
+  return list
+end
+
+local function stages_since(before, after)
+  local list = {}
+  for stage, s in pairs(after.seconds) do
+    list[#list + 1] = ("%s %.2f"):format(stage, s - (before.seconds[stage] or 0))
+  end
+  table.sort(list)
+  return table.concat(list, ", ")
+end
+
+local function time(way, n)
+  local farm, genomes = way.farm, fresh_ones(options.population)
   local before, start = copy(farm:stats()), core.system.seconds()
   local results = farm:evaluate(genomes, case(n + 1))
   local wall = core.system.seconds() - start
-  walls[n] = wall
+  way.walls[n] = wall
   local after = farm:stats()
-  local stages = {}
-  for stage, s in pairs(after.seconds) do
-    stages[#stages + 1] = ("%s %.2f"):format(stage, s - (before.seconds[stage] or 0))
-  end
-  table.sort(stages)
   local right = gi.stats.count(results, function(m)
     return gi.fitness.right(m)
   end)
   local d, b = after.duplicates, before.duplicates
-  print(("generation %d: %.2f s, %.0f mutants a second; runs %d, same PTX %d, same code %d, right "
-    .. "%d, restarts %d"):format(n, wall, options.population / wall, after.runs - before.runs,
+  print(("generation %d, %s: %.2f s, %.0f mutants a second; runs %d, wrong on the small case %d, "
+    .. "same PTX %d, same code %d, right %d, restarts %d"):format(n, way.name, wall,
+    options.population / wall, after.runs - before.runs, after.screened - before.screened,
     d.ptx - b.ptx, d.code - b.code, right, after.restarts - before.restarts))
-  print("  seconds of all workers: " .. table.concat(stages, ", "))
+  print("  seconds of all workers: " .. stages_since(before, after))
 end
-local drift = farm:stats().baseline
-if drift then
-  print(("unmodified kernel: %.2f us at first, %.2f to %.2f over %d timings"):format(
-    drift.first_ns / 1e3, drift.low_ns / 1e3, drift.high_ns / 1e3, drift.n))
+
+local list = ways()
+local farm = list[1].farm
+print(("device %s, %d host workers, population %d"):format(farm.devices[1].name, farm.jobs,
+  options.population))
+for n = 1, options.repeats do
+  for _, way in ipairs(list) do time(way, n) end
 end
-print(("median %.2f s (%.2f to %.2f)"):format(gi.stats.median(walls), math.min(table.unpack(walls)),
-  math.max(table.unpack(walls))))
-farm:close()
+for _, way in ipairs(list) do
+  local drift = way.farm:stats().baseline
+  if drift then
+    print(("unmodified kernel: %.2f us at first, %.2f to %.2f over %d timings"):format(
+      drift.first_ns / 1e3, drift.low_ns / 1e3, drift.high_ns / 1e3, drift.n))
+  end
+  print(("%s: median %.2f s (%.2f to %.2f)"):format(way.name, gi.stats.median(way.walls),
+    math.min(table.unpack(way.walls)), math.max(table.unpack(way.walls))))
+  way.farm:close()
+end

@@ -311,9 +311,14 @@ local function check_of(o, farm)
   return farm.virtual and (o.genome ~= "source" or o.scheme == "gevo") and "parents" or nil
 end
 
+-- How wrong a wrong mutant is decides nothing, but where errors are traded for time.
+local function errors_of(o)
+  return o.scheme == "gevo" and "whole" or "small"
+end
+
 local function evolved(problem, o, folder, data)
   local farm <close> = gi.farm(problem, { device = o.device, jobs = o.jobs,
-    timed_error = timed_error(o) })
+    timed_error = timed_error(o), wrong = errors_of(o) })
   gi.history.open(folder, problem, farm, o.seed)
   local start, start_from, tuning = start_of(problem, farm, o, folder)
   local report = gi.report.observer(folder, { page = page_with(tuning) })

@@ -1,7 +1,7 @@
 --- The evaluation farm: genomes in, measurements out, through the cheapest filter first.
 --
 --   duplicate genome -> duplicate source -> does not compile -> duplicate PTX
---     -> small case on the virtual GPU with every check on -> duplicate machine code
+--     -> small case on the virtual GPU with every check on -> machine code, duplicate or not
 --     -> whole case, every answer checked -> careful timing (device cuda)
 --
 -- One mutant's way through it is funnel.lua; the worker processes, and who loses one, are crew.lua;
@@ -22,6 +22,7 @@ local undo = require "gilua.base.undo"
 
 local CHECKS = { every = true, parents = true, winners = true }
 local CLOCKS = { events = true, spans = true }
+local WRONG = { whole = true, small = true }
 
 ---@class gilua.farm
 ---@field device string
@@ -40,6 +41,9 @@ local DEFAULTS = {
   memory_bytes = 4 << 30,   -- of one worker
   check = "every",          -- which mutants run on the small case with every check on
   clock = "events",         -- device cuda: CUDA events, or the papers' own clock
+  wrong = "whole",          -- what the errors of wrong mutants are of: the whole case; or, which
+                            -- spares most of the work, the small one, if they were checked on it
+  two_stages = true,        -- device cuda: to machine code only what stood the checked run
   mixed = false,            -- GPUs of different models together
   dedupe = true,            -- false: equal code runs again and again, to measure the noise
   timed_error = 0,          -- device cuda: wrong mutants are timed too, whose largest error is at
@@ -56,6 +60,9 @@ local function check_options(o)
   if o.jobs < 1 then fail("--jobs %d: at least one worker is needed", o.jobs) end
   if not CHECKS[o.check] then
     fail("gilua.farm: check is \"every\", \"parents\" or \"winners\", not '%s'", o.check)
+  end
+  if not WRONG[o.wrong] then
+    fail("gilua.farm: wrong is \"whole\" or \"small\", not '%s'", o.wrong)
   end
   if not CLOCKS[o.clock] then
     fail("gilua.farm: clock is \"events\" or \"spans\", not '%s'", o.clock)
@@ -110,7 +117,8 @@ function Farm:close()
 end
 
 --- What was done since it was opened. runs, checks, compilations: what workers did, the unmodified
---- kernel's too; duplicates: evaluations that this spared, by what they shared with an earlier one.
+--- kernel's too; screened: evaluations that ended with the small case, by `wrong`; duplicates:
+--- evaluations that this spared, by what they shared with an earlier one.
 --- losses: workers lost, by how: "killed" from outside, "starved" (the machine's memory ran out),
 --- "died", "memory", "timeout", "doubt" (of its compiler), "context" (of its GPU), "stopped".
 ---@return table { evaluations, runs, checks, compilations, restarts, losses, slow, duplicates,
@@ -135,7 +143,7 @@ end
 --- Which mutants run on the small case with every check on, from now on.
 ---@param mode string "every", "parents" or "winners"
 function Farm:set_check(mode)
-  check_options { jobs = 1, check = mode, clock = self.options.clock }
+  check_options(setmetatable({ check = mode }, { __index = self.options }))
   self.check_mode = mode
 end
 
@@ -243,13 +251,14 @@ function Farm:is_screened(genome)
     and genomes_of.is_below(genome)
 end
 
---- The plans of genomes that are to run on the whole case.
-function Farm:plans(genomes, slow_above)
+--- The plans of genomes that are to run on the whole case; by `wrong` only as far as they are right
+--- on the small one.
+function Farm:plans(genomes, slow_above, wrong)
   local plans = {}
   for i, genome in ipairs(genomes) do
     local plan = self.funnel:plan(genome)
     plan.check, plan.run = self.check_mode == "every" or self:is_screened(genome), true
-    plan.slow_above = slow_above and slow_above[i]
+    plan.slow_above, plan.wrong = slow_above and slow_above[i], wrong or self.options.wrong
     if not self.options.dedupe then plan.copy = self:next_copy() end
     plans[i] = plan
   end
@@ -261,13 +270,13 @@ end
 ---@param case table what problem.case takes
 ---@param options? table|fun(i: integer, measurement: table, done: integer, total: integer)
 ---  on_result: called in the order of the genomes; slow_above: nanoseconds (or false) for each
----  genome, above which timing stops early
+---  genome, above which timing stops early; wrong: as of gi.farm, for these
 ---@return table[] measurements, one for each genome
 function Farm:evaluate(genomes, case, options)
   local asked, results, base, checked, plans = both_forms(options), {}, nil, nil, nil
   self:guarded(function()
     base = self:use(case)
-    plans = self:plans(genomes, asked.slow_above)
+    plans = self:plans(genomes, asked.slow_above, asked.wrong)
     if self.check_mode ~= "every" and stats.count(plans, is_to_be_checked) > 0 then
       checked = self.funnel:checked_baseline()
     end
@@ -386,7 +395,7 @@ end
 ---  { status, message, genome } of the one that does not run
 function Farm:compare(a, b, case, options)
   local o = settings.fill("farm:compare", options, { pairs = 100, confidence = 0.95, seed = 1 })
-  local both = self:evaluate({ a, b }, case)
+  local both = self:evaluate({ a, b }, case, { wrong = "whole" })
   for _, m in ipairs(both) do
     if m.status ~= "ok" then
       return { status = m.status, message = m.message, genome = m.genome }
@@ -411,7 +420,7 @@ end
 ---@return userdata? array of the type and shape of the case's output; nil where it does not run
 ---@return table measurement
 function Farm:answers(genome, case)
-  local m = self:evaluate({ genome }, case)[1]
+  local m = self:evaluate({ genome }, case, { wrong = "whole" })[1]
   if m.status ~= "ok" then return nil, m end
   local found = self:one("answers", genome)
   return found.output, found.measurement

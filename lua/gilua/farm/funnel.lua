@@ -6,9 +6,12 @@
 -- is known is kept under the hash of the source, of the PTX, or of the machine code.
 --
 --   plan:      genome -> source
---   compile:   source -> PTX and, for a GPU, machine code, in batches
+--   compile:   source -> PTX, in batches
 --   edit:      PTX -> PTX, where the genome has genes for it
---   check:     the small case on the virtual GPU with every check on; holds for every case
+--   check:     the small case on the virtual GPU with every check on; holds for every case. Where
+--              the scheme wants no more of those that are wrong there, they stop here (screen.lua)
+--   machine:   source -> machine code, for a GPU: half of a compilation's time goes into that, and
+--              most mutants never come so far
 --   run:       the whole case on the device; holds for the case at hand
 --
 -- Where a memory is given (gi.archive), it is asked before anything is done, and told of all that
@@ -25,6 +28,7 @@ local crew = require "gilua.farm.crew"
 local plans_of = require "gilua.farm.plan"
 local genes_of = require "gilua.search.genome"
 local settings = require "gilua.base.settings"
+local screen = require "gilua.farm.screen"
 local wire = require "gilua.base.wire"
 local failed = require("gilua.farm.runner").failed
 
@@ -35,6 +39,7 @@ local RUN_FACTOR = 10 -- warp instructions, or seconds on a GPU
 local LEAST_PER_LOOP = 1000 -- … for each iteration that a guard allows: the guard comes first
 local COMPILE_FACTOR = 10 -- seconds of a processor, and no less than …
 local LEAST_COMPILE_S = 5
+local MOST_MACHINE = 5 -- mutants in one compilation to machine code
 local LEAST_LAUNCH_S = 1 -- not called endless before: a fault may take half a second to show
 
 local M = {}
@@ -54,16 +59,18 @@ function M.new(problem, workers, devices, options)
   return setmetatable({
     problem = problem, crew = workers, devices = devices, options = options,
     virtual = devices[1].device == "emu", names = problem.grammar:names(),
-    maker = plans_of.maker(problem, target, options.clock),
+    maker = plans_of.maker(problem, target, options.clock,
+      options.two_stages and problem.checked_case ~= nil),
     compiled = options.compiled or compiled.new(),
     verdicts = {}, killers = {}, -- by key: what holds for every case
     runs = {}, -- by key: measurements on the case at hand
     dropped = {}, -- hashes of texts whose code a memory had not
     edits = {}, -- texts whose PTX is at hand to be edited
+    open = {}, -- lists of texts whose job waits and takes more of their kind
     came = {}, -- of the case at hand: who came to where an answer is, by kind of hash
     waiting = {}, -- topic -> plans
     seconds = { case = 0, compile = 0, checked = 0, run = 0, check = 0, time = 0 },
-    counts = { compilations = 0, checks = 0, runs = 0,
+    counts = { compilations = 0, checks = 0, screened = 0, runs = 0,
                duplicates = { genome = 0, source = 0, ptx = 0, code = 0 } },
   }, Funnel)
 end
@@ -99,7 +106,8 @@ function Funnel:advance(plan)
   if plan.failure then return self:stopped(plan) end
   if not self:is_compiled(plan) then return end
   if plan.check and not self:is_checked(plan) then return end
-  if plan.run then self:run(plan) end
+  if not plan.run or self:is_screened(plan) then return end
+  if self:is_assembled(plan) then self:run(plan) end
 end
 
 --- A plan gets no further.
@@ -153,7 +161,7 @@ end
 function Funnel:code_job(texts, ask)
   local function job(list)
     return {
-      kind = "compile", role = "host", once = true,
+      kind = texts.machine and "machine" or "compile", role = "host", once = true,
       limit_s = function() -- several only have to be told from one that takes its time
         local limit = M.compile_limit(self.options.compile_timeout_s, self.unmodified_s)
         return #list > 1 and limit / 2 or limit
@@ -181,11 +189,11 @@ function Funnel:code_job(texts, ask)
           self.compiled:fail(list[1].hash, status, "while compiling: " .. reason)
         end)
       end,
-      parts = #list > 1 and function()
+      parts = function()
         local parts = {}
-        for i, text in ipairs(list) do parts[i] = job({ text }) end
-        return parts
-      end or nil,
+        for i, text in ipairs(#list > 1 and list or {}) do parts[i] = job({ text }) end
+        return #parts > 0 and parts or nil
+      end,
     }
   end
   return job(texts)
@@ -307,6 +315,12 @@ function Funnel:batch_size(left)
   return math.min(left, math.max(2, math.min(fair, self.options.batch)))
 end
 
+-- What texts have in common that one compilation can make.
+local function group_key(text)
+  local key = text.target .. "\n" .. table.concat(text.options, "\n")
+  return text.llvm and "LLVM " .. text.llvm.passes .. "\n" .. key or key
+end
+
 --- The texts that nobody has compiled yet, in groups that can be compiled together: of one target,
 --- with the same options. What was written by hand is compiled alone: only mutants of one grammar
 --- are known to leave no macro, pragma or open brace behind for the next.
@@ -316,8 +330,7 @@ function Funnel:new_texts(plans)
     for _, text in ipairs(plan:texts()) do
       if not text.of and not self:known(text) and not self.waiting[text.hash] then
         self.waiting[text.hash] = {}
-        local key = text.target .. "\n" .. table.concat(text.options, "\n")
-        if text.llvm then key = "LLVM " .. text.llvm.passes .. "\n" .. key end
+        local key = group_key(text)
         local group = not text.alone and by_key[key] or {}
         if #group == 0 then groups[#groups + 1] = group end
         if not text.alone then by_key[key] = group end
@@ -355,11 +368,7 @@ function Funnel:has_code(plan, text, kind)
   self.compiled:drop(text.hash)
   self.dropped[text.hash] = true
   if unit then self.counts.compilations = self.counts.compilations - 1 end -- counted as done
-  if text.of then
-    self:edit(plan, text)
-  else
-    self:wait_for(text.hash, plan, function() self.crew:post(self:compile_job { text }) end)
-  end
+  self:make(plan, text)
   return false
 end
 
@@ -395,6 +404,53 @@ function Funnel:is_compiled(plan)
   return true
 end
 
+--- What makes a text for who waits for it.
+function Funnel:make(plan, text)
+  if text.of then return self:edit(plan, text) end
+  self:wait_for(text.hash, plan, function()
+    if text == plan.machine then return self:post_machine(text) end
+    self.crew:post(self:compile_job { text })
+  end)
+end
+
+--- Machine code of several comes cheaper together. Who wants some while the last job still waits
+--- for a worker joins it; nobody waits for company.
+function Funnel:post_machine(text)
+  local key = group_key(text)
+  local list = not text.alone and self.open[key]
+  if list then
+    list[#list + 1] = text
+    if #list >= MOST_MACHINE then self.open[key] = nil end
+    return
+  end
+  list = { text, machine = true }
+  if not text.alone then self.open[key] = list end
+  local job = self:compile_job(list)
+  local message = job.message
+  job.message = function(worker)
+    if self.open[key] == list then self.open[key] = nil end
+    return message(worker)
+  end
+  self.crew:post(job)
+end
+
+--- Has the plan what a device is given? False where it waits, or gets no further.
+function Funnel:is_assembled(plan)
+  local text = plan.machine
+  if not text then return true end
+  local unit = self:known(text)
+  if not unit then
+    self:make(plan, text)
+    return false
+  elseif unit.status then
+    plan:fail(unit.status, unit.message, unit.log)
+    self:stopped(plan)
+    return false
+  end
+  plan:assembled(unit)
+  return true
+end
+
 -- --- the checked run --------------------------------------------------------------------------
 
 --- The verdict of a checked run holds for every case: the small case is always the same.
@@ -423,6 +479,41 @@ function Funnel:check_job(plan, key)
   }
 end
 
+--- Is what the small case says a plan's measurement? Where the scheme wants no more of wrong ones,
+--- and the unmodified kernel is right there.
+function Funnel:is_screened(plan)
+  local answers = plan.verdict and plan.verdict.answers
+  if plan.wrong ~= "small" or plan.is_baseline or not answers then return false end
+  if not self:is_right_there(self.small) or self:is_right_there(plan.verdict) then return false end
+  if not self.baseline then
+    self:wait_for("baseline", plan)
+  elseif answers.status ~= "ok" then
+    plan:fail(answers.status, answers.message)
+    self:stopped(plan)
+  else
+    self:screened(plan)
+  end
+  return true
+end
+
+--- The small case is a plan's measurement; a memory keeps it as one.
+function Funnel:screened(plan)
+  if plan.small then return end
+  plan.small = screen.measurement(plan.verdict, self.small, self.baseline)
+  if self.memory then
+    self.memory:keep_measurement(self.case_key, plan:measured_as(), plan.small)
+  end
+  self.counts.screened = self.counts.screened + 1
+  self:count(plan)
+end
+
+--- Are the answers of a checked run right, or as near to it as is asked for?
+function Funnel:is_right_there(verdict)
+  local share, largest = self.options.timed_error, self.small.largest
+  return verdict.answers ~= nil and screen.may_be_right(verdict.answers, self.problem.tolerance,
+    share > 0 and largest and share * largest or nil)
+end
+
 --- What a checked run may use at least.
 function Funnel:least_budget(plan)
   return plan.checked ~= plan.text and LEAST_PER_LOOP * self.problem.loop_limit or 0
@@ -430,6 +521,7 @@ end
 
 --- The unmodified kernel's checked run sets what others' may use.
 function Funnel:set_checked_budget(plan)
+  self.small = plan.verdict
   self.loop_limit = plan.verdict.loop_limit
   self.checked_budget = math.max(plan.verdict.instructions * CHECK_FACTOR, self:least_budget(plan))
   self:settle("checked baseline")
@@ -459,7 +551,7 @@ function Funnel:is_checked(plan)
     self:wait_for("check " .. key, plan, function() self.crew:post(self:check_job(plan, key)) end)
     return false
   end
-  plan.verdict = verdict
+  plan.verdict, plan.verdict_key = verdict, key
   if verdict.status ~= "ok" then
     plan:fail(verdict.status, verdict.message)
     self:stopped(plan)
@@ -530,7 +622,7 @@ function Funnel:device_message(worker, message)
 end
 
 function Funnel:code_of(plan)
-  local unit = self.compiled:of(plan.text.hash) -- which was compiled again, perhaps
+  local unit = self.compiled:of(plan:coded().hash) -- which was compiled again, perhaps
   return { code = self:code(unit.code), hash = unit.code, tag = unit.tag, values = plan.values }
 end
 
@@ -620,8 +712,10 @@ function Funnel:run(plan)
   end
   if self:recalled_measurement(plan) then return self:count(plan) end
   if not self.case then return self:wait_for("case", plan, self:makes_case()) end
-  if not self:has_code(plan, plan.text, "code") then return end
-  if not self.virtual and not self:has_code(plan, self.baseline_plan.text, "code") then return end
+  if not self:has_code(plan, plan:coded(), "code") then return end
+  if not self.virtual and not self:has_code(plan, self.baseline_plan:coded(), "code") then
+    return
+  end
   self:count(plan)
   self:wait_for("run " .. plan.key, plan, function() self.crew:post(self:run_job(plan)) end)
 end
@@ -701,8 +795,17 @@ function Funnel:checked_baseline()
   return plan
 end
 
+--- Machine code comes with its PTX: PTX first is for those that may come no further, and of no use
+--- where there is machine code already.
+function Funnel:choose_stages(plan)
+  if not plan.machine then return end
+  local whole = plan.run and not plan.check
+  if whole or self:known(plan.machine) and not self:known(plan.text) then plan:in_one_go() end
+end
+
 --- Compiles what is new and takes every plan as far as it goes now.
 function Funnel:begin(plans)
+  for _, plan in ipairs(plans) do self:choose_stages(plan) end
   self:compile_all(plans)
   self:gather(function()
     for _, plan in ipairs(plans) do self:advance(plan) end
@@ -711,7 +814,7 @@ end
 
 --- After an error: nobody waits for anything any more.
 function Funnel:abandon()
-  self.waiting, self.edits, self.gathering = {}, {}, false
+  self.waiting, self.edits, self.open, self.gathering = {}, {}, {}, false
 end
 
 function Funnel:close()
@@ -729,20 +832,27 @@ function Funnel:lost_of(text)
   return lost ~= "" and lost or nil
 end
 
+--- Seconds that compiling its text took, to machine code too; nil where nobody knows.
+function Funnel:compile_s(plan)
+  local machine = plan.machine and self.compiled:of(plan.machine.hash)
+  local first = plan.unit and plan.unit.seconds
+  return machine and first and machine.seconds and first + machine.seconds or first
+end
+
 --- The measurement of a plan, a table of its own; nil while there is none yet. What ran for another
 --- of the same code is this one's, too, but only once its own checked run has found nothing.
 function Funnel:result_of(plan)
-  local found = plan.failure or plan.counted and self.runs[plan.key]
+  local found = plan.failure or plan.counted and (plan.small or self.runs[plan.key])
   if not found then return nil end
   local m = {}
   for k, v in pairs(found) do m[k] = v end
   m.genome, m.source_hash = plan.genome, plan.text and plan.text.hash
   local unit = plan.unit or {}
-  m.ptx_hash, m.code_hash, m.compile_s = unit.ptx_hash, unit.code_hash, unit.seconds
+  m.ptx_hash, m.code_hash, m.compile_s = unit.ptx_hash, plan.code_hash, self:compile_s(plan)
   m.lost = self:lost_of(plan.text)
   m.largest = self.info and self.info.largest
   if self.memory and found ~= plan.failure then
-    m.key = self.memory:key_of_run(self.case_key, plan.key)
+    m.key = self.memory:key_of_run(self.case_key, plan:measured_as())
   end
   local verdict = plan.verdict
   if verdict then
@@ -761,14 +871,18 @@ function Funnel:prepare(genomes)
   self:need_case()
   for _, genome in ipairs(genomes) do
     local plan = self:plan(genome)
-    if self:is_compiled(plan) then self:has_code(plan, plan.text, "code") end
+    self:choose_stages(plan)
+    if self:is_compiled(plan) and self:is_assembled(plan) then
+      self:has_code(plan, plan:coded(), "code")
+    end
   end
 end
 
 --- A plan of a mutant that was measured on the case at hand: its code is known.
 function Funnel:measured_plan(genome)
   local plan = self:plan(genome)
-  self:is_compiled(plan)
+  self:choose_stages(plan)
+  if self:is_compiled(plan) then self:is_assembled(plan) end
   return plan
 end
 

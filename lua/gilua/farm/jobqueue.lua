@@ -4,8 +4,8 @@
 local M = {}
 
 local ORDER = { probe = 1, ready = 1, case = 1, pair = 2, answers = 2, floor = 2, run = 3,
-                check = 4, compile = 5 }
-local KINDS = 5
+                check = 4, machine = 5, compile = 6 }
+local KINDS = 6
 
 --------------------------------------------------------------------------------------------------
 -- One line of them, with two ends

@@ -1,6 +1,7 @@
 --- llvmcompiler: CUDA source to PTX by clang and LLVM, in a worker: clang is a process, and what
 -- LLVM does to its own is not to be known beforehand.
 
+local assembler = require "gilua.farm.assembler"
 local compilers = require "gilua.problem.compilers"
 local core = require "gilua.core"
 
@@ -81,20 +82,7 @@ function M.one(source, o)
     passes = o.passes or compilers.PASSES })
   if not r.code then return nil, r.message, r.kind or "compile", r.log or "" end
   if not target:find "^sm_" then return r.code, r.log end
-  return core.compile.link({ r.code }, { target = target, options = M.assembler(options) })
-end
-
---- Those options of a problem that are for the assembler, as nvJitLink takes them.
----@param options? string[]
----@return string[]
-function M.assembler(options)
-  local list = {}
-  for _, option in ipairs(options or {}) do
-    if option:find "^%-%-?maxrregcount=" or option:find "^%-Xptxas=" then
-      list[#list + 1] = (option:gsub("^%-%-", "-"))
-    end
-  end
-  return list
+  return core.compile.link({ r.code }, { target = target, options = assembler.options(options) })
 end
 
 return M

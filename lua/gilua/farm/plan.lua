@@ -2,6 +2,7 @@
 --
 -- What is asked of it are verbs (check, run), what it is and what was found are nouns.
 
+local assembler = require "gilua.farm.assembler"
 local compilers = require "gilua.problem.compilers"
 local core = require "gilua.core"
 local failed = require("gilua.farm.runner").failed
@@ -21,11 +22,15 @@ local M = {}
 --- its text; nothing of it where there is a failure from the start:
 ---@field text gilua.plan.text
 ---@field checked gilua.plan.text its form for the checked run; the text itself where they are one
+---@field machine gilua.plan.text? what gives the machine code of a GPU, where the text gives PTX
 ---@field values table parameter values
 ---@field launch_key string those that a launch may depend on
 --- what was found so far:
 ---@field unit gilua.unit? what the compiler made of the text
+---@field code_hash string? of the machine code
 ---@field verdict table? of the checked run
+---@field verdict_key string? of that: equal PTX and launch
+---@field small table? its measurement, by the small case: screen.lua
 ---@field failure table? the measurement of one that got no further
 ---@field key string? of its run: equal code and launch
 ---@field counted boolean? it came to where its answer is, or is on its way
@@ -45,23 +50,13 @@ Plan.__index = Plan
 ---@field of gilua.plan.text?
 ---@field base gilua.plan.text? the unmodified kernel's, whose instructions the genes name
 
--- What decides of PTX: not what ptxas is told, which makes machine code of it.
-local function without_ptxas(options)
-  local list = {}
-  for _, option in ipairs(options) do
-    local tells = option:find "^%-%-ptxas%-options=" or option:find "^%-Xptxas="
-    if not tells then list[#list + 1] = option end
-  end
-  return list
-end
-
 ---@param source string
 ---@param options string[]
 ---@param target string
 ---@param llvm gilua.llvm_use?
 ---@return gilua.plan.text
 local function text_of(source, options, target, llvm)
-  if target:find "^compute_" then options = without_ptxas(options) end
+  if target:find "^compute_" then options = assembler.without(options) end
   local all = target .. "\n" .. table.concat(options, "\n") .. "\n" .. source
   if llvm then all = ("LLVM %s, %s\n%s"):format(llvm.version, llvm.passes, all) end
   return { source = source, options = options, target = target, llvm = llvm,
@@ -77,6 +72,17 @@ end
 local function edited_text(of, base, genes, edits)
   return { of = of, base = base, genes = genes, edits = edits, options = of.options,
     target = of.target, hash = core.system.hash128(of.hash .. "\n" .. genes) }
+end
+
+--- An edited text once more, as machine code.
+---@param text gilua.plan.text
+---@param target string
+---@param options string[]
+---@return gilua.plan.text
+local function edited_for(text, target, options)
+  local told = target .. "\n" .. table.concat(options, "\n")
+  return { of = text.of, base = text.base, genes = text.genes, edits = text.edits,
+    options = options, target = target, hash = core.system.hash128(text.hash .. "\n" .. told) }
 end
 
 --- A text behind all that it is made from.
@@ -98,11 +104,42 @@ function Plan:texts()
   return list
 end
 
+local function with_code(plan, hash)
+  plan.key = hash .. " " .. plan.launch_key .. (plan.copy or "")
+end
+
 --- The compiler was through with its text.
 ---@param unit gilua.unit
 function Plan:compiled(unit)
   self.unit = unit
-  self.key = (unit.code_hash or unit.ptx_hash) .. " " .. self.launch_key .. (self.copy or "")
+  if self.machine then return end
+  self.code_hash = unit.code_hash
+  with_code(self, unit.code_hash or unit.ptx_hash)
+end
+
+--- … and with the machine code of that.
+---@param unit gilua.unit
+function Plan:assembled(unit)
+  self.code_hash = unit.code_hash
+  with_code(self, unit.code_hash or unit.ptx_hash)
+end
+
+--- PTX and machine code are made together.
+function Plan:in_one_go()
+  if self.checked == self.text then self.checked = self.machine end
+  self.text, self.machine = self.machine, nil
+end
+
+--- The text whose code a device is given.
+---@return gilua.plan.text
+function Plan:coded()
+  return self.machine or self.text
+end
+
+--- What a memory keeps its measurement under.
+---@return string
+function Plan:measured_as()
+  return self.small and "small:" .. self.verdict_key or self.key
 end
 
 --- It gets no further.
@@ -120,7 +157,7 @@ local function keys_of(plan)
   local keys = { { "genome", plan.genome .. copy } }
   if plan.text then keys[2] = { "source", plan.text.hash .. plan.launch_key .. copy } end
   if plan.unit then keys[3] = { "ptx", plan.unit.ptx_hash .. plan.launch_key .. copy } end
-  if plan.unit and not plan.failure then keys[4] = { "code", plan.key } end
+  if plan.key and not plan.failure then keys[4] = { "code", plan.key } end
   return keys
 end
 
@@ -153,14 +190,22 @@ local function prologues(problem, clock)
   return lines(grammar:guard(false) .. spans), on ~= "" and lines(on .. no_spans) or nil
 end
 
+--- The checked run is on the virtual GPU, which runs PTX: machine code's target in its words.
+local function virtual(target)
+  return (target:gsub("^sm_", "compute_"))
+end
+
 ---@param problem gilua.problem
 ---@param target string what the device wants: "compute_90", "sm_90"
 ---@param clock string "events" or "spans"
+---@param two_stages? boolean machine code comes after PTX, and only for who is asked for it
 ---@return gilua.plan.maker
-function M.maker(problem, target, clock)
+function M.maker(problem, target, clock, two_stages)
   local plain, guarded = prologues(problem, clock)
-  return setmetatable({ problem = problem, target = target, clock = clock == "spans",
-                        prologue = plain, checked_prologue = guarded }, Maker)
+  local first = two_stages and virtual(target) or target
+  return setmetatable({ problem = problem, target = first, last = first ~= target and target or nil,
+                        clock = clock == "spans", prologue = plain,
+                        checked_prologue = guarded }, Maker)
 end
 
 local function sorted_text(values)
@@ -199,11 +244,6 @@ local function name_of(genome, source)
   return genome.name or "by hand " .. core.system.hash(source)
 end
 
---- The checked run is on the virtual GPU, which runs PTX: machine code's target in its words.
-local function virtual(target)
-  return (target:gsub("^sm_", "compute_"))
-end
-
 --- The text of the unmodified kernel.
 ---@return gilua.plan.text
 function Maker:unmodified()
@@ -235,6 +275,17 @@ local function with_edits(self, text, genome)
   return text
 end
 
+--- What gives the machine code of a plan; nil where the problem has a target of its own, which is
+--- left to the driver.
+function Maker:machine_of(plan, options, own_target)
+  if not self.last or own_target then return nil end
+  local text = plan.text
+  if text.of then return edited_for(text, self.last, options) end
+  local machine = text_of(text.source, options, self.last, text.llvm)
+  machine.alone = text.alone
+  return machine
+end
+
 --- What is known of a genome before anything is compiled.
 ---@param genome string|table "" is the unmodified kernel; { source =, params = } one by hand; kin:
 ---  the unmodified text but for words inside its functions, fit to be compiled with others
@@ -253,8 +304,8 @@ function Maker:plan(genome)
     plan:fail("compile_error", "the source has a zero byte")
     return plan
   end
-  local options, target = self.problem:compile_options(plan.values)
-  target = target or self.target
+  local options, own_target = self.problem:compile_options(plan.values)
+  local target = own_target or self.target
   local llvm = compilers.llvm(self.problem, plan.values)
   plan.text = text_of((by_hand and "" or self.prologue) .. source, options, target, llvm)
   plan.text.alone = alone
@@ -266,6 +317,7 @@ function Maker:plan(genome)
     end
     plan.text = text
   end
+  plan.machine = self:machine_of(plan, options, own_target)
   plan.checked = plan.text
   -- Where every loop ends as it did no guard is needed, nor a second compilation; the unmodified
   -- kernel's guards say how far those of others may count.

@@ -167,7 +167,7 @@ function M:check(code, _, budget, guarded, loop_limit)
                line) }
   end
   return { status = r.status, message = place(r), instructions = r.warp_instructions,
-           warnings = r.warnings }
+           ticks = r.ticks, warnings = r.warnings }
 end
 
 M.check_first = runner.check_first

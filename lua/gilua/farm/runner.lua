@@ -297,7 +297,7 @@ function M:check(code, values, budget, guarded, loop_limit)
                overrun[1]) }
   end
   return { status = m.status, message = m.message, instructions = m.warp_instructions,
-           uninitialised_reads = m.uninitialised_reads, warnings = m.warnings }
+           ticks = m.ticks, uninitialised_reads = m.uninitialised_reads, warnings = m.warnings }
 end
 
 --- The checked run of the unmodified kernel. Where the problem says nothing of its loops it gets a

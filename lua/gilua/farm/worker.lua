@@ -4,6 +4,7 @@
 -- Messages carry all they need (problem, device, case), so a worker can be replaced at any moment;
 -- problem, device and case of the last message are kept, because the next one wants them again.
 
+local assembler = require "gilua.farm.assembler"
 local attempt = require "gilua.base.attempt"
 local compiler = require "gilua.farm.compiler"
 local llvmcompiler = require "gilua.farm.llvmcompiler"
@@ -83,7 +84,7 @@ end
 -- Sources that LLVM compiles, each for itself.
 local function by_llvm(m)
   local results = {}
-  m.assembler = llvmcompiler.assembler(m.options)
+  m.assembler = assembler.options(m.options)
   for i, unit in ipairs(m.units) do
     results[i] = llvmcompiler.compile(unit.source, { target = m.target, options = m.options,
       passes = m.llvm.passes, limit_s = m.limit_s })
@@ -164,7 +165,7 @@ end
 --- LLVM's bitcode with genes as PTX, and on a GPU what it assembles to.
 function operations.edit_llvm(m)
   local start, results = core.system.seconds(), {}
-  m.assembler = llvmcompiler.assembler(m.options)
+  m.assembler = assembler.options(m.options)
   for i, unit in ipairs(m.units) do
     if not llvm_base or llvm_base.bitcode ~= m.base or llvm_base.edits == MOST_EDITS then
       llvm_base = { bitcode = m.base, module = must(core.llvm.base(m.base)), edits = 0 }
@@ -180,6 +181,7 @@ end
 --- PTX with genes, and on a GPU what it assembles to.
 function operations.edit(m)
   local start = core.system.seconds()
+  m.assembler = assembler.options(m.options)
   if not named or named.text ~= m.base then
     named = { text = m.base, ptx = must(core.ptx.open(m.base)) }
   end
@@ -249,6 +251,8 @@ function operations.check(m)
   end
   local verdict = m.first and checked.runner:check_first(m.code, m.values, m.budget, m.guarded)
     or checked.runner:check(m.code, m.values, m.budget, m.guarded, m.loop_limit)
+  if verdict.status == "ok" then verdict.answers = checked.runner:examined { status = "ok" } end
+  if m.first then verdict.largest = checked.runner:largest() end
   return { verdict = verdict, seconds = core.system.seconds() - start }
 end
 
