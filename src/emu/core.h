@@ -395,12 +395,14 @@ struct Warp {
                       is nobody watching? */
     uint64_t base;
     bool asked;  /* in this turn: looked at what others may change */
-    bool moved;  /* … wrote memory, or saw something new */
+    bool moved;  /* … wrote memory */
+    bool news;   /* … saw what it had not seen before, as far as it remembers */
     bool beyond; /* since it last moved: asked for what other blocks may change */
     bool fenced; /* … passed a fence or the like: what it looks at plainly may have changed */
     bool looked; /* … looked at global memory plainly */
     bool stuck;  /* its paths asked, and none moved */
-    int patience; /* turns in which it asked and moved */
+    int patience; /* turns in which it asked and moved, or had news */
+    int scanned;  /* turns since it last wrote in which it asked and had news */
     bool begun;  /* in this block */
     WarpStore s; /* once begun */
     int n_path;

@@ -4,6 +4,8 @@
 ** in turn, each for TURN warp instructions or until a barrier. More is needed where somebody waits
 ** by looking. A turn is in vain when the warp looked at what others may change (a volatile load, an
 ** atomic whose result is read, a fence …), saw only what it had seen before, and changed nothing.
+** It remembers the last hundred things that it saw. Who goes through a long list until all of it is
+** as it waits for sees more: after SCAN turns that changed nothing they are taken to be in vain.
 ** Then
 **
 **   - the other paths of the warp get their turns, first those that have not yet run in vain (and
@@ -28,7 +30,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { TURN = 4096, SHORT_TURN = 256, LOOK = 64, PATIENCE = 64, POLL = 64 };
+enum { TURN = 4096, SHORT_TURN = 256, LOOK = 64, PATIENCE = 64, POLL = 64, SCAN = 64 };
 
 /* --- who is where, for people --- */
 
@@ -125,7 +127,9 @@ static void end_warp(Machine *m, Warp *w) {
 
 /* Its turn is over, and it has more to do: whose is the next? */
 static void let_others(Machine *m, Warp *w) {
-    bool in_vain = w->asked && !w->moved, rotated;
+    if (w->moved) w->scanned = 0;
+    else w->scanned += w->asked && w->news;
+    bool in_vain = w->asked && !w->moved && (!w->news || w->scanned > SCAN), rotated;
     w->stuck &= in_vain;
     if (!in_vain) w->beyond = w->fenced = w->looked = false;
     if (!in_vain && (!w->asked || ++w->patience < PATIENCE)) return;
@@ -144,7 +148,7 @@ static bool run_warp(Machine *m, Warp *w) {
                            "no host memory for a warp");
     int64_t turn = w->stuck ? LOOK : m->turn;
     w->fuel = m->budget < turn ? m->budget : turn;
-    w->asked = w->moved = false;
+    w->asked = w->moved = w->news = false;
     int64_t before = w->fuel;
     Stop stop = m->emu->avx2 ? exec_avx2(m, w) : exec_base(m, w);
     m->budget -= before - w->fuel;
@@ -228,6 +232,7 @@ static bool begin_block(Machine *m, uint64_t index) {
     for (int i = 0; i < m->n_warps; i++) {
         b->warp[i].state = WARP_READY;
         b->warp[i].begun = b->warp[i].stuck = false;
+        b->warp[i].patience = b->warp[i].scanned = 0;
         b->warp[i].beyond = b->warp[i].fenced = b->warp[i].looked = false;
         b->warp[i].live = b->warp[i].exist;
     }

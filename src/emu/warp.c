@@ -213,7 +213,7 @@ void warp_saw(Warp *w, const Ins *in, uint64_t what) {
         if (set[k] == hash) return;
     memmove(set + 1, set, 3 * sizeof *set);
     set[0] = hash;
-    w->moved = true;
+    w->news = true;
 }
 
 /* --- waiting for lanes that are elsewhere --- */

@@ -172,6 +172,22 @@ static void test_blocks(void) {
     "@%p1 bra END; L: " look "add.u32 %r9, %r9, 1; setp.lt.u32 %p2, %r9, 20000; @%p2 bra L;\n"     \
     "st.global.u32 [%rd0], 1; END:\n"
 
+/* Block b sets words 192 b to 192 b + 191 of the list; each goes through all of it, again and again,
+** until nothing is missing: more than a warp remembers. */
+static void test_lists(void) {
+    ends("mov.u32 %r3, %ctaid.x; mov.u32 %r4, %nctaid.x; mul.lo.u32 %r4, %r4, 192;\n"
+         "mul.lo.u32 %r5, %r3, 192; mad.lo.u32 %r5, %r2, 6, %r5; mov.u32 %r6, 0;\n"
+         "S: mul.wide.u32 %rd6, %r5, 4; add.u64 %rd6, %rd0, %rd6;\n"
+         "st.volatile.global.u32 [%rd6], 1; add.u32 %r5, %r5, 1; add.u32 %r6, %r6, 1;\n"
+         "setp.lt.u32 %p1, %r6, 6; @%p1 bra S;\n"
+         "A: mov.u32 %r5, 0; mov.u32 %r6, 0;\n"
+         "L: mul.wide.u32 %rd6, %r5, 4; add.u64 %rd6, %rd0, %rd6;\n"
+         "ld.volatile.global.u32 %r7, [%rd6]; setp.eq.u32 %p2, %r7, 0;\n"
+         "@%p2 add.u32 %r6, %r6, 1; add.u32 %r5, %r5, 1; setp.lt.u32 %p1, %r5, %r4; @%p1 bra L;\n"
+         "setp.ne.u32 %p1, %r6, 0; @%p1 bra A;\n",
+         (How){.grid = 12}, "blocks that go through a list until it is full");
+}
+
 static void alone(const char *body, const char *what) {
     ends(body, (How){.grid = 6, .block = 32}, what);
     int early = 0;
@@ -243,6 +259,7 @@ int main(void) {
     test_atomics();
     test_sync();
     test_blocks();
+    test_lists();
     test_own_memory();
     test_repeats();
     test_never();
