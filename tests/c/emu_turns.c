@@ -183,7 +183,8 @@ static void test_lists(void) {
          "A: mov.u32 %r5, 0; mov.u32 %r6, 0;\n"
          "L: mul.wide.u32 %rd6, %r5, 4; add.u64 %rd6, %rd0, %rd6;\n"
          "ld.volatile.global.u32 %r7, [%rd6]; setp.eq.u32 %p2, %r7, 0;\n"
-         "@%p2 add.u32 %r6, %r6, 1; add.u32 %r5, %r5, 1; setp.lt.u32 %p1, %r5, %r4; @%p1 bra L;\n"
+         "@%p2 add.u32 %r6, %r6, 1; add.u32 %r5, %r5, 1; setp.lt.u32 %p1, %r5, %r4;\n"
+         "@%p1 bra L;\n"
          "setp.ne.u32 %p1, %r6, 0; @%p1 bra A;\n",
          (How){.grid = 12}, "blocks that go through a list until it is full");
 }

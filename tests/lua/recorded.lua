@@ -128,6 +128,28 @@ tap.case("products without fma", function()
     .. "\t}\n", "a product, then a sum")
 end)
 
+tap.case("products with fma", function()
+  local function fused(body) return gi.ptxtext.with_fma("\n{\n" .. body .. "\n}\n"):sub(4, -4) end
+  local product = "\tmul.f32 \t%f3, %f1, %f2;\n"
+  tap.is(fused(product .. "\tadd.f32 \t%f5, %f4, %f3;"),
+    product .. "\tfma.rn.f32 %f5, %f1, %f2, %f4;", "a sum")
+  tap.has(fused(product .. "\tsub.f32 \t%f5, %f3, %f4;"),
+    "neg.f32 %gilua_minus, %f4;\n\tfma.rn.f32 %f5, %f1, %f2, %gilua_minus;", "a difference")
+  tap.has(fused(product .. "\tsub.f32 \t%f5, %f4, %f3;"),
+    "neg.f32 %gilua_minus, %f1;\n\tfma.rn.f32 %f5, %gilua_minus, %f2, %f4;", "the other way")
+  for what, rest in pairs {
+    ["rounded by name"] = "\tadd.rn.f32 \t%f5, %f4, %f3;",
+    ["of another type"] = "\tadd.f64 \t%fd5, %fd4, %fd3;",
+    ["in another block"] = "$L_1:\n\tadd.f32 \t%f5, %f4, %f3;",
+    ["of what is written twice"] = "\tmov.f32 \t%f1, %f9;\n\tld.global.f32 \t%f1, [%rd1];\n"
+      .. "\tadd.f32 \t%f5, %f4, %f3;",
+  } do
+    tap.is(fused(product .. rest), product .. rest, "not " .. what)
+  end
+  local rounded = "\tmul.rn.f32 \t%f3, %f1, %f2;\n\tadd.f32 \t%f5, %f4, %f3;"
+  tap.is(fused(rounded), rounded, "not where the product is rounded")
+end)
+
 -- The program in three files: the kernels in two, which the third includes.
 local function in_files(folder)
   local head, scale, lower, rest = tape.SOURCE:match

@@ -4,7 +4,8 @@
 -- The kernel is run as it is and once with every float a double: what lies between is its rounding
 -- error. Where it cannot be run so, or computes in doubles itself, it is run on inputs that are an
 -- ulp off and with its blocks in another order, and what that does to the answers is taken. Ten
--- times that may a mutant differ by that computes in another order.
+-- times that may a mutant differ by that computes in another order; four times or twice, where more
+-- could not tell wrong from right.
 --
 -- Errors are gathered by the size of the answers. What the largest of them are off by is a share of
 -- an answer (rel_error); what smaller ones are off by beyond that share is absolute (max_error).
@@ -23,7 +24,7 @@ local tablecase = require "gilua.problem.tablecase"
 -- (trial.lua); in double precision, on other data, it may take more, or not end.
 local M = { most_instructions = 100000000 } -- of a run's warps: some seconds on the virtual GPU
 
-local MARGIN = 10 -- times the rounding error
+local MARGINS = { 10, 4, 2 } -- times the rounding error: the first that is not too coarse
 local GUESS = 1e-5 -- of an answer, where nothing is known
 local COARSE = 0.01 -- of a usual answer: who allows more cannot tell wrong from right
 local ULP = { f32 = 2.0 ^ -24, f64 = 2.0 ^ -53 } -- a little more moves any number by one ulp
@@ -306,9 +307,15 @@ function M.limits_of(e, least, figures)
     return { how = "GUESS: no answer is a finite number on these data: give other fills or values" }
   end
   local share, rest = share_and_rest(e)
-  local rel_error, max_error = math.max(MARGIN * share, least), MARGIN * rest
-  if max_error + rel_error * usual(e) > COARSE * usual(e) then
-    return guessed(e, figures .. ": ten times that could not tell wrong from right")
+  local rel_error, max_error
+  for i, margin in ipairs(MARGINS) do
+    rel_error, max_error = math.max(margin * share, least), margin * rest
+    if max_error + rel_error * usual(e) <= COARSE * usual(e) then
+      if i > 1 then figures = ("%s; %d times that"):format(figures, margin) end
+      break
+    elseif i == #MARGINS then
+      return guessed(e, figures .. ": twice that could not tell wrong from right")
+    end
   end
   if e.finite < e.n then
     figures = ("%s; GUESS: %.2g %% of the answers are not finite"):format(figures,
@@ -405,7 +412,7 @@ function M.most(problem, spec)
   local found, most = find(problem, { spec }), 0
   for _, leaf in ipairs(outputs_of(problem)) do
     local e = found.errors[leaf.name]
-    if e then most = math.max(most, MARGIN * e.most, found.least[leaf.type] * e.largest) end
+    if e then most = math.max(most, MARGINS[1] * e.most, found.least[leaf.type] * e.largest) end
   end
   return most
 end

@@ -1,7 +1,8 @@
 --- recordedlimits: what each array that a recorded program copies out holds, and how far from that
 --- an answer may be. Its type is that of the kernel's parameter; the limits are what rounding makes
---- of it: the recording is replayed with products rounded before they are added (-fmad=false) and
---- with the blocks in the other order. What neither changes is exact, and compared bit by bit.
+--- of it: the recording is replayed with products rounded before they are added (-fmad=false), with
+--- none rounded where PTX leaves that to a GPU's assembler, and with the blocks in the other order.
+--- What none of these changes is exact, and compared bit by bit.
 
 local compiler = require "gilua.farm.compiler"
 local core = require "gilua.core"
@@ -19,7 +20,7 @@ local LEAST = { f32 = 2.0 ^ -20, f64 = 2.0 ^ -40 } -- share of an answer: roundi
 local MOST_SEEN = 200000 -- numbers of a piece whose errors are looked at, evenly
 local MOST_LOOKED_AT = 1 << 28 -- bytes of a piece whose type is not known
 local MOSTLY = 0.95 -- of the numbers look like floats, so that they are taken for such
-local HOW = "-fmad=false and another order of blocks make %.2g where the largest answer is %.3g"
+local HOW = "fused or not, and another order of blocks make %.2g where the largest answer is %.3g"
 
 --------------------------------------------------------------------------------------------------
 -- Types
@@ -152,9 +153,12 @@ local function add_errors(judge, r, errors)
   end
 end
 
--- The kernel's code as it is, and with products rounded before they are added.
+-- The kernel's code as it is, with products rounded before they are added, and with as few rounded
+-- as a GPU's assembler may.
 local function codes_of(problem)
-  if problem.is_ptx then return { problem.source, ptxtext.without_fma(problem.source) } end
+  if problem.is_ptx then
+    return { problem.source, ptxtext.without_fma(problem.source), ptxtext.with_fma(problem.source) }
+  end
   local source, list = problem.grammar:guard(false) .. "#line 1\n" .. problem.grammar:apply(""), {}
   for i, more in ipairs { false, "-fmad=false" } do
     local options = problem:compile_options(problem:values())
@@ -163,12 +167,13 @@ local function codes_of(problem)
     if not code then fail("%s", why) end
     list[i] = code
   end
+  list[3] = ptxtext.with_fma(list[1])
   return list
 end
 
 local function limits_of(row, e)
   if e.most == 0 then
-    row.note = "exact: neither -fmad=false nor another order of blocks changes it"
+    row.note = "exact: neither fused sums nor another order of blocks changes it"
     return
   end
   local limits = precision.limits_of(e, LEAST[row.type], HOW:format(e.most, e.largest))
@@ -186,7 +191,7 @@ function M.find(problem, rows)
   local codes = codes_of(problem)
   judge:use(problem:case(problem.checked_case))
   local why, status
-  for _, way in ipairs { { codes[1] }, { codes[2] }, { codes[1], true } } do
+  for _, way in ipairs { { codes[1] }, { codes[2] }, { codes[3] }, { codes[1], true } } do
     local r, message, failed = judge:replay(way[1], { backwards = way[2],
       budget = M.most_instructions })
     if r and r.status == "ok" then

@@ -97,4 +97,68 @@ function M.without_fma(text)
     end))
 end
 
+-- What an instruction writes: its first operand, or all in its first braces.
+local function written(line)
+  local operands = line:match "^\t@?!?[%w%%]*%s*[%a_][%w_.:]*%s+([^\n]*)" or ""
+  return operands:match "^(%b{})" or operands:match "^([%w%%_$]+)" or ""
+end
+
+-- How often each register of a function is written.
+local function count_writes(lines)
+  local n = {}
+  for _, line in ipairs(lines) do
+    for name in written(line):gmatch "%%[%w_$]+" do n[name] = (n[name] or 0) + 1 end
+  end
+  return n
+end
+
+local PRODUCT = "^\tmul(%.?%l*)%.f(%d%d)%s+([%w%%]+), ([^,;]+), ([^,;]+);"
+local SUM = "^\t(%l+)(%.?%l*)%.f(%d%d)%s+([%w%%]+), ([^,;]+), ([^,;]+);"
+local FUSED = "\t{\n\t.reg %s %%gilua_minus;\n\tneg%s %%gilua_minus, %s;\n"
+  .. "\tfma.rn%s %s, %s, %s, %s;\n\t}"
+
+-- The line of a sum of which an operand is a product, as one instruction; nil where none is.
+local function fused(line, products)
+  local op, more, bits, to, a, b = line:match(SUM)
+  if (op ~= "add" and op ~= "sub") or (more ~= "" and more ~= ".ftz") then return nil end
+  local type = more .. ".f" .. bits
+  local p, other, is_first = products[b], a, false
+  if not (p and p.type == type) then p, other, is_first = products[a], b, true end
+  if not (p and p.type == type) then return nil end
+  if op == "add" then
+    return ("\tfma.rn%s %s, %s, %s, %s;"):format(type, to, p.a, p.b, other)
+  elseif is_first then
+    return FUSED:format(".f" .. bits, type, other, type, to, p.a, p.b, "%gilua_minus")
+  end
+  return FUSED:format(".f" .. bits, type, p.a, type, to, "%gilua_minus", p.b, other)
+end
+
+local function fuse_function(body)
+  local lines = {}
+  for line in (body .. "\n"):gmatch "([^\n]*)\n" do lines[#lines + 1] = line end
+  local writes, products = count_writes(lines), {}
+  for i, line in ipairs(lines) do
+    local more, bits, to, a, b = line:match(PRODUCT)
+    local once = to and writes[to] == 1 and (writes[a] or 0) <= 1 and (writes[b] or 0) <= 1
+    if line:find "^[%w_$]+:" or line:find "^\t@?!?[%w%%]*%s*bra" then
+      products = {} -- another block: what a register held may have been written again
+    elseif once and (more == "" or more == ".ftz") then
+      products[to] = { type = more .. ".f" .. bits, a = a, b = b }
+    else
+      lines[i] = fused(line, products) or line
+    end
+  end
+  return table.concat(lines, "\n")
+end
+
+--- A module whose products are added without being rounded before, where PTX leaves that to its
+--- assembler: `mul.f32` and `add.f32` without `.rn` (PTX ISA, mul). GPUs' assemblers do it.
+---@param text string
+---@return string
+function M.with_fma(text)
+  return (text:gsub("(\n{\n)(.-)(\n}\n)", function(open, body, close)
+    return open .. fuse_function(body) .. close
+  end))
+end
+
 return M
