@@ -172,8 +172,8 @@ static void test_blocks(void) {
     "@%p1 bra END; L: " look "add.u32 %r9, %r9, 1; setp.lt.u32 %p2, %r9, 20000; @%p2 bra L;\n"     \
     "st.global.u32 [%rd0], 1; END:\n"
 
-/* Block b sets words 192 b to 192 b + 191 of the list; each goes through all of it, again and again,
-** until nothing is missing: more than a warp remembers. */
+/* Block b sets words 192 b to 192 b + 191 of the list; each goes through all of it, again and
+** again, until nothing is missing: more than a warp remembers. */
 static void test_lists(void) {
     ends("mov.u32 %r3, %ctaid.x; mov.u32 %r4, %nctaid.x; mul.lo.u32 %r4, %r4, 192;\n"
          "mul.lo.u32 %r5, %r3, 192; mad.lo.u32 %r5, %r2, 6, %r5; mov.u32 %r6, 0;\n"
