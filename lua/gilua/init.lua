@@ -13,7 +13,7 @@ local rooms = {
     .. "textfile tempfolder events server json csv luadata base64 wire shell cli arithmetic diff" },
   { "search", "evolve pieces genome select fitness minimise control configured pareto repeats "
     .. "nsga2 gevo islands propose" },
-  { "transform", "" },
+  { "transform", "transform" },
   { "problem", "problem place tolerance kerneltable tablerows tablecase tablecheck pointed "
     .. "arrayfills families creference expression samples own "
     .. "recording recorded ptxtext compilers" },

@@ -212,7 +212,7 @@ local function draw_of(problem, farm, o)
   if o.genome == "llvm" then return of_llvm end
   local of_ptx = gi.genome.ptx_source(gi.below.open(problem, farm))
   if o.genome == "ptx" then return of_ptx end
-  local of_source = gi.genome.source(problem, gi.own.genes(problem))
+  local of_source = gi.genome.source(problem, gi.own.genes(problem, o.transform))
   if o.genome == "both" then return gi.genome.either(of_source, of_ptx) end
   return gi.genome.either(of_source, gi.genome.either(of_llvm, of_ptx), 2 / 3)
 end
@@ -329,7 +329,8 @@ local function evolved(problem, o, folder, data)
     check = check_of(o, farm),
     population = o.population, generations = o.generations, rng = gi.rng(o.seed), start = start,
     start_from = start_from,
-    init = gi.own.first, genes = gi.own.genes(problem), draw = draw_of(problem, farm, o),
+    init = gi.own.first, genes = gi.own.genes(problem, o.transform),
+    draw = draw_of(problem, farm, o),
     hold = watch.hold, breed = breed_of(o, folder),
     new_case = function(number, rng)
       return gi.own.case(problem, rng:int(1 << 31), o.device, number > o.generations + 1)
@@ -338,6 +339,11 @@ local function evolved(problem, o, folder, data)
       gi.progress.new { quiet = o.quiet, results = report } },
   }, gevo_of(o), o))
   return run, watch
+end
+
+local function check_transform(text)
+  local share = text == "no" and 0 or tonumber(text)
+  return share and share >= 0 and share <= 1, "must be from 0 to 1, or no"
 end
 
 local SORTS = { source = true, ptx = true, both = true, llvm = true, all = true }
@@ -382,6 +388,8 @@ function M.evolve()
       doc = "of gevo: the share of the largest answer that one may be off by" },
     { name = "propose", type = "string",
       doc = "a command that is asked for kernels, once a generation (docs/howto/propose.md)" },
+    { name = "transform", default = tostring(gi.own.TRANSFORM_SHARE), check = check_transform,
+      doc = "the share of genes that are transformations (docs/transformations.md), or no" },
     { name = "weak-data", default = false,
       doc = "also where the data notice too few changes of the kernel" },
   }
@@ -392,6 +400,7 @@ function M.evolve()
   o.population = o.population or o.scheme == "gevo" and 256 or 60
   local problem = gi.problem(o.problem)
   o.genome = genome_of(problem, o)
+  o.transform = o.transform == "no" and 0 or tonumber(o.transform)
   check_propose(o)
   o.start = asked_start(problem, o)
   local _ <close> = crew.keep() -- the same workers judge the data and evolve

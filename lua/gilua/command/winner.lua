@@ -5,6 +5,7 @@ local fail = require "gilua.base.fail"
 local gi = require "gilua"
 local answer = require "gilua.command.answer"
 local endtoend = require "gilua.command.endtoend"
+local launches = require "gilua.transform.launch"
 local lfs = require "lfs"
 local runs = require "gilua.command.runs"
 local printable = require "gilua.base.printable"
@@ -204,6 +205,8 @@ function M.apply()
   end
   if run.from then answer.say(o, "The winner was found by %s", run.from) end
   local told = settings_to_tell(kept.parameters, params)
+  local launch = params[launches.PARAMETER]
+  if launch then told[#told + 1] = launches.words(launch) end
   if #told > 0 then
     answer.say(o, "Besides, where the kernel is launched: %s", table.concat(told, ", "))
   end

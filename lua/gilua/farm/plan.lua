@@ -7,6 +7,7 @@ local compilers = require "gilua.problem.compilers"
 local core = require "gilua.core"
 local failed = require("gilua.farm.runner").failed
 local genomes = require "gilua.search.genome"
+local launches = require "gilua.transform.launch"
 
 local M = {}
 
@@ -222,6 +223,7 @@ function Maker:launch_values(params)
   for _, p in ipairs(self.problem.parameters) do
     if not p.switch then launch[p.name] = all[p.name] end
   end
+  launch[launches.PARAMETER] = all[launches.PARAMETER]
   return all, sorted_text(launch)
 end
 

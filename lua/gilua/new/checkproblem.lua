@@ -213,6 +213,21 @@ local function space_of_ptx(c)
     figures = { { "instructions", n } } }
 end
 
+-- At how many places each transformation can be made.
+local function transformations(c, g)
+  local list, figures = {}, {}
+  for i, kind in ipairs(g:transformations()) do
+    local seen, n = {}, 0
+    for _, place in ipairs(kind.places) do
+      n = n + (seen[place.line] and 0 or 1)
+      seen[place.line] = true
+    end
+    list[i], figures[i] = ("%s (%d)"):format(kind.name, n), { kind.name, n }
+  end
+  if #list == 0 then return end
+  c.found:add { "ok", "transformations", table.concat(list, ", "), figures = figures }
+end
+
 local function space(c)
   if c.problem.is_ptx then return space_of_ptx(c) end
   local g, counts = c.problem.grammar, {}
@@ -228,6 +243,7 @@ local function space(c)
   local n = g:gene_count()
   c.found:add { n > 0 and "ok" or "no", "search space", ("%s single mutants (%s)"):format(
     progress.grouped(n), table.concat(list, ", ")), figures = { { "genes", n } } }
+  transformations(c, g)
   local settings = {}
   for _, p in ipairs(c.problem.parameters) do
     settings[#settings + 1] = p.switch and p.name or ("%s (%d)"):format(p.name, #(p.values or {}))

@@ -125,6 +125,7 @@ function M.untested(problem, genome)
   for _, gene in ipairs(problem.grammar:genes(genome) or {}) do
     if gene.target then changed[gene.target.line] = true end
     for line = gene.line or 1, gene.last_line or 0 do changed[line] = true end
+    for _, line in ipairs(gene.lines or {}) do changed[line] = true end
   end
   for line in pairs(changed) do
     if never[line] then lines[#lines + 1] = line end

@@ -4,6 +4,9 @@ local genome = require "gilua.search.genome"
 
 local M = {}
 
+--- How many of the genes that are drawn are transformations, where the kernel has any.
+M.TRANSFORM_SHARE = 0.25
+
 local MOST_GENES = 4 -- of an individual of the first population
 
 --- The spec of a case. Where there is a GPU the kernel as it is runs there for the answers: what it
@@ -25,23 +28,37 @@ end
 
 --- Genes of a problem (options of gilua.genome.source): all of its parameters are open.
 ---@param problem gilua.problem
+---@param transform_share? number of genes that are transformations (M.TRANSFORM_SHARE)
 ---@return table
-function M.genes(problem)
+function M.genes(problem, transform_share)
   local names = {}
   for _, p in ipairs(problem.parameters) do
     if not p.switch and p.values and #p.values > 1 then names[#names + 1] = p.name end
   end
-  return { parameters = names }
+  return { parameters = names, transform_share = transform_share or M.TRANSFORM_SHARE }
 end
 
---- The first population: single genes (GECCO 2014, §3.3.1) and, of a kernel that has not so many,
---- all of them, then random ones of two to four genes.
+-- One gene for each transformation and each place of it, of random arguments: each is a large step,
+-- so that none is left to chance. At most half of a population.
+local function transformations(n, rng, run)
+  local genes = run and run.scheme.genes
+  if not genes or (genes.transform_share or 0) == 0 then return {} end
+  local list, some = run.problem.grammar:one_of_each(rng), {}
+  for i = 1, math.min(#list, n // 2) do some[i] = table.remove(list, rng:int(#list)) end
+  return some
+end
+
+--- The first population: single genes (GECCO 2014, §3.3.1), among them transformations of each kind
+--- at each place; and, of a kernel that has not so many, all of them, then random ones of two to
+--- four genes.
 ---@param n integer
 ---@param draw fun(rng: table): string
 ---@param rng table
+---@param run? Run
 ---@return string[] genomes all different, while there are so many
-function M.first(n, draw, rng)
-  local genomes, seen, tries = {}, {}, 0
+function M.first(n, draw, rng, run)
+  local genomes, seen, tries = transformations(n, rng, run), {}, 0
+  for _, text in ipairs(genomes) do seen[text] = true end
   while #genomes < n do
     tries = tries + 1
     local genes = {}

@@ -7,8 +7,10 @@
 local fail = require "gilua.base.fail"
 local core = require "gilua.core"
 local class = require "gilua.problem.class"
+local launches = require "gilua.transform.launch"
 local place = require "gilua.problem.place"
 local settings = require "gilua.base.settings"
+local transforming = require "gilua.transform.grammar"
 
 ---@class gilua.problem
 ---@field name string
@@ -19,7 +21,7 @@ local settings = require "gilua.base.settings"
 ---@field ptx userdata? gi.ptx of the unmodified kernel, where it is known
 ---@field loaded string[] Lua files that problem.lua loads
 ---@field kernel string
----@field grammar userdata
+---@field grammar gilua.transforming_grammar
 ---@field parameters table[] { name, default, values, switch, value, in_source, doc }
 ---@field tolerance table { max_error, rel_error, wrong_above, parent_penalty, outputs }
 ---@field loop_limit integer iterations of all its loops that a thread is allowed in the checked run
@@ -104,13 +106,15 @@ local function plain(v)
   return tonumber(v) or v
 end
 
---- Parameter values of a launch: the defaults, then what a genome set ({ NAME = "128" }).
+--- Parameter values of a launch: the defaults, then what a genome set ({ NAME = "128" }); and what
+--- its transformations want of the launch.
 ---@param params? table
 function Problem:values(params)
   local values = {}
   for _, p in ipairs(self.parameters) do
     values[p.name] = plain(params and params[p.name] or p.default)
   end
+  values[launches.PARAMETER] = params and params[launches.PARAMETER]
   return values
 end
 
@@ -129,8 +133,10 @@ function Problem:prepared(spec)
   return prepare(self, spec)
 end
 
+--- The launch of a case, as transformations want it; raises where they cannot have it.
 function Problem:launch(case, values)
-  return self.definition.launch(case, values)
+  local launch = self.definition.launch(case, values)
+  return launches.changed(launch, values and values[launches.PARAMETER])
 end
 
 --- NVRTC options that parameter values ask for: { "-Xptxas=-dlcm=cg" }, and a target in place of
@@ -229,7 +235,7 @@ local function load_problem(path)
   for k, v in pairs(not self.is_ptx and def.grammar or {}) do options[k] = v end
   local g, why = gi.grammar.parse(self.source_path, options)
   if not g then fail("%s", why) end
-  self.grammar = g
+  self.grammar = transforming.of(g, { kernel = options.kernel, recorded = def.recorded ~= nil })
   self.source = g:apply("", true) -- the file, byte for byte
   if self.is_ptx then open_ptx(self) end
   class.opened(self)

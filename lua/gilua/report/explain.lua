@@ -3,6 +3,7 @@
 local below = require "gilua.report.below"
 local diff = require "gilua.base.diff"
 local genomes = require "gilua.search.genome"
+local launches = require "gilua.transform.launch"
 
 local M = {}
 
@@ -180,9 +181,19 @@ local function explain_lines(gene)
     text)
 end
 
+-- What a transformation does, or why it is passed over.
+local function explain_transformation(gene)
+  if gene.why then return ("line %d: no effect, for %s"):format(gene.at, gene.why) end
+  local launch = gene.launch and "; launched with " .. launches.words(gene.launch) or ""
+  local where = gene.says:find "%f[%a]line %d" and "" or ("line %d: "):format(gene.at)
+  return where .. gene.says .. launch
+end
+
 -- One gene, as g:genes gives it.
 local function explain(problem, gene)
-  if gene.kind == "lines" then
+  if gene.kind == "transform" then
+    return explain_transformation(gene)
+  elseif gene.kind == "lines" then
     return explain_lines(gene)
   elseif gene.kind == "set" then
     return explain_setting(problem, gene.text:match("^([^=]*)=?(.*)$"))

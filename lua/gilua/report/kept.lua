@@ -12,6 +12,7 @@ local json = require "gilua.base.json"
 local lfs = require "lfs"
 local settings = require "gilua.base.settings"
 local textfile = require "gilua.base.textfile"
+local transforming = require "gilua.transform.grammar"
 
 local M = {}
 
@@ -121,6 +122,7 @@ function M.of(problem)
   local kept = {
     kernel = problem.kernel, source = problem.source, source_path = problem.source_path,
     dir = problem.dir, grammar = problem.grammar, is_ptx = problem.is_ptx, ptx = problem.ptx,
+    recorded = problem.definition.recorded ~= nil,
     options = from_anywhere(options),
     made_from = made and { path = made.path, paths = made.paths, template = made.template or {},
       templates = made.templates }, parameters = {},
@@ -155,7 +157,8 @@ local function described(kept, files)
       { "in_source", p.in_source }, { "switch", p.switch } }
   end
   return json.object {
-    { "folder", M.FOLDER }, { "complete", kept.complete }, { "files", json.array(files) },
+    { "folder", M.FOLDER }, { "complete", kept.complete },
+    { "recorded", kept.recorded }, { "files", json.array(files) },
     { "kernel", kept.kernel }, { "source", kept.source_path },
     { "options", json.array(kept.options) }, { "parameters", json.array(parameters) },
     { "made_from", made and json.object { { "path", made.path },
@@ -268,6 +271,8 @@ function M.read(dir, value)
   ptx = ptx or kept.is_ptx and kept.source
   kept.grammar, unread = core.grammar.read(grammar)
   if not kept.grammar then fail("%s/%s/%s: %s", dir, M.FOLDER, M.GRAMMAR, unread) end
+  kept.grammar = transforming.of(kept.grammar,
+    { kernel = not kept.is_ptx and kept.kernel or nil, recorded = value.recorded == true })
   if ptx then kept.ptx, unread = core.ptx.open(ptx) end
   if ptx and not kept.ptx then fail("%s/%s/%s: %s", dir, M.FOLDER, M.PTX, unread) end
   return kept

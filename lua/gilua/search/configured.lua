@@ -42,7 +42,7 @@ function Configured:split(text)
   local settings, code = {}, {}
   for _, axis in ipairs(self.axes) do settings[axis.name] = axis.default end
   for _, gene in ipairs(genome.split(text)) do
-    local name = gene:match("^[%a_][%w_]*")
+    local name = genome.name_set(gene)
     if name and settings[name] then settings[name] = gene else code[#code + 1] = gene end
   end
   return settings, code

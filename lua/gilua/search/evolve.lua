@@ -126,7 +126,7 @@ end
 M.paper = {
   population = 300,
   generations = 50,
-  init = genome.initial,                                -- (n, draw, rng) -> genomes
+  init = genome.initial,                                -- (n, draw, rng, run) -> genomes
   mutate = genome.mutate,                               -- (parent, draw, rng) -> child
   cross = genome.cross,                                 -- (first, second, rng) -> child or nil
   breed = { M.mutants, M.crossovers, M.newcomers },     -- each (run, parents, children)
@@ -395,7 +395,7 @@ local function record_generation(run, case, baseline)
 end
 
 local function first_population(run)
-  local genomes, why = run.scheme.init(run.scheme.population, run.draw, run.rng)
+  local genomes, why = run.scheme.init(run.scheme.population, run.draw, run.rng, run)
   if not genomes then refuse("%s", why) end
   local population = {}
   for i, text in ipairs(genomes) do population[i] = started(run, text, "initial") end

@@ -67,13 +67,20 @@ function M.lines(first, last, text)
   return ("<lines_%s>=%s"):format(range, word)
 end
 
+--- What a gene NAME or NAME=VALUE sets; nil of another.
+---@param gene string
+---@return string?
+function M.name_set(gene)
+  return gene:match "^([%a_][%w_]*)=" or gene:match "^([%a_][%w_]*)$"
+end
+
 --- A genome without the settings that a later gene of it overrides.
 ---@param text string
 ---@return string
 function M.last_settings(text)
   local genes, seen, kept = M.split(text), {}, {}
   for i = #genes, 1, -1 do
-    local name = genes[i]:match("^[%a_][%w_]*")
+    local name = M.name_set(genes[i])
     if not (name and seen[name]) then table.insert(kept, 1, genes[i]) end
     if name then seen[name] = true end
   end
@@ -113,21 +120,26 @@ end
 
 --- Where new genes come from: a function that draws one random legal gene of the problem.
 --- options.weights: chance of each rule type, as in g:random_gene. options.parameters: launch
---- parameters that genes may set (none); options.parameter_share: how many of the genes do (0.1).
+--- parameters that genes may set (none); options.parameter_share: how many of the genes do (0.1);
+--- options.transform_share: how many are transformations (none), where the kernel has any.
 ---@param problem table grammar and parameters are used
----@param options? { weights?: table, parameters?: string[], parameter_share?: number }
+---@param options? { weights?: table, parameters?: string[], parameter_share?: number,
+---  transform_share?: number }
 ---@return fun(rng: table): string draw
 function M.source(problem, options)
   local o = settings.fill("gilua.genome.source", options,
-    { parameters = {}, parameter_share = 0.1 }, { "weights" })
+    { parameters = {}, parameter_share = 0.1, transform_share = 0 }, { "weights" })
   local launch = launch_parameters(problem)
   local opened = opened_settings(launch, o.parameters)
   return function(rng)
+    local is_transformed = o.transform_share > 0 and rng:unit() < o.transform_share
+    local transformation = is_transformed and problem.grammar:random_transformation(rng)
+    if transformation then return transformation end
     if #opened > 0 and rng:unit() < o.parameter_share then return rng:pick(opened) end
     while true do
       local gene, why = problem.grammar:random_gene(rng, o.weights)
       if not gene then fail("%s", why) end
-      if not launch[gene:match("^[%a_][%w_]*")] then return gene end
+      if not launch[M.name_set(gene)] then return gene end
     end
   end
 end

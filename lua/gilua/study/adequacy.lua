@@ -414,6 +414,7 @@ local function lines_meant(problem, genome)
       for line = rule.line, rule.last_line do lines[line] = true end
     end
     for line = gene.line or 1, gene.last_line or 0 do lines[line] = true end
+    for _, line in ipairs(gene.lines or {}) do lines[line] = true end
   end
   return lines
 end

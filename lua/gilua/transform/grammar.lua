@@ -1,0 +1,325 @@
+-- grammar: a kernel's grammar (gi.grammar) that knows genes of transformations too.
+--
+-- It has the grammar's methods. The genes T:NAME<LINE>(…) of a genome are made first, in their
+-- order, each on what the one before left; what lines are then others is given to the grammar as
+-- genes <lines_…>=…, so that all other genes work where no transformation has been. One whose
+-- conditions do not hold, or hold no longer, is passed over, as genes inside rewritten lines are:
+-- crossover of legal genomes gives legal ones.
+
+local gene = require "gilua.transform.gene"
+local genomes = require "gilua.search.genome"
+local kernels = require "gilua.transform.kernel"
+local launch = require "gilua.transform.launch"
+local lines = require "gilua.transform.lines"
+local transform = require "gilua.transform.transform"
+
+local M = {}
+
+local KEPT = 256 -- sequences of transformations whose outcome is kept
+local INDENT = "    "
+
+---@class gilua.transforming_grammar
+---@field core userdata gi.grammar
+---@field entries table<string, true>? the kernels that evolve; nil: all
+---@field launches boolean a change of the launch is possible
+---@field pristine gilua.lines?
+---@field first table? its analysis (gilua.transform.kernel)
+---@field places table[]? what could be drawn
+---@field made table<string, gilua.transformed> what sequences of genes gave
+---@field asked string[] their texts, the oldest first
+local Grammar = {}
+
+--------------------------------------------------------------------------------------------------
+-- Sequences of transformations
+
+---@class gilua.transformed what a sequence of them makes
+---@field lines gilua.lines
+---@field by table<integer, integer> which gene of the sequence changed a line last
+---@field shift table<integer, integer> how many levels deeper a line stands
+---@field steps table[] for each gene { says = … } or { why = … }
+---@field launch string
+---@field alone boolean?
+
+local function pristine(self)
+  if not self.pristine then self.pristine = lines.of((self.core:apply("", true))) end
+  return self.pristine
+end
+
+-- The analysis of a source as it is now.
+local function analysis(self, now)
+  if now == self.pristine and self.first then return self.first end
+  local list = {}
+  for i = 1, now.n do list[i] = now[i] or "" end
+  local kernel = kernels.read(list, { entries = self.entries })
+  if now == self.pristine then self.first = kernel end
+  return kernel
+end
+
+-- The change that a gene means; or nil and why there is none.
+local function change_of(self, g, now)
+  local change, why = transform.find(g.name).make(analysis(self, now), g.line, g.args)
+  if change and change.launch and not self.launches then
+    return nil, "it changes the launch, and launches here are those of a recording"
+  end
+  return change, why or ("nothing at line %d is as it wants it"):format(g.line)
+end
+
+local function note(made, index, change)
+  for _, edit in ipairs(change.edits) do
+    for line = edit[1], edit[2] do made.by[line] = index end
+  end
+  for _, range in ipairs(change.indent or {}) do
+    for line = range[1], range[2] do made.shift[line] = (made.shift[line] or 0) + 1 end
+  end
+  if change.launch then
+    launch.read(change.launch)
+    made.launch = (made.launch .. " " .. change.launch):match "^%s*(.*)$"
+  end
+  made.alone = made.alone or change.alone
+end
+
+local function copy(t)
+  local new = {}
+  for key, value in pairs(t) do new[key] = value end
+  return new
+end
+
+-- What one more gene makes of what a sequence made.
+local function step(self, before, index, g)
+  local made = copy(before)
+  for _, field in ipairs { "by", "shift", "steps" } do made[field] = copy(before[field]) end
+  local change, why = change_of(self, g, made.lines)
+  local edited
+  if change then edited, why = lines.edited(made.lines, change.edits) end
+  made.steps[index] = edited and { says = change.says or "", launch = change.launch }
+    or { why = why }
+  if not edited then return made end
+  made.lines = edited
+  note(made, index, change)
+  return made
+end
+
+local function keep(self, text, made)
+  if #self.asked == KEPT then self.made[table.remove(self.asked, 1)] = nil end
+  self.asked[#self.asked + 1], self.made[text] = text, made
+  return made
+end
+
+-- What the first n of a list make.
+local function transformed(self, list, n)
+  if n == 0 then
+    return { lines = pristine(self), by = {}, shift = {}, steps = {}, launch = "" }
+  end
+  local words = {}
+  for i = 1, n do words[i] = list[i].text end
+  local text = table.concat(words, " ")
+  return self.made[text]
+    or keep(self, text, step(self, transformed(self, list, n - 1), n, list[n]))
+end
+
+-- A genome's words: the transformations, with where each stands, and the others. nil and why where
+-- one is written wrong or of no line here.
+local function sorted(self, genome)
+  local own, own_at, rest, rest_at = {}, {}, {}, {}
+  for i, word in ipairs(genomes.split(genome)) do
+    if gene.is(word) then
+      local g, why = gene.read(word)
+      if g and not transform.find(g.name) then
+        g, why = nil, select(2, transform.find(g.name)) .. ", which " .. word .. " wants"
+      elseif g and (g.line < 1 or g.line > self.core:line_count()) then
+        g, why = nil, ("%s: the source has %d lines"):format(word, self.core:line_count())
+      end
+      if not g then return nil, why end
+      own[#own + 1], own_at[#own_at + 1] = g, i
+    else
+      rest[#rest + 1], rest_at[#rest_at + 1] = word, i
+    end
+  end
+  return { own = own, own_at = own_at, rest = rest, rest_at = rest_at }
+end
+
+--------------------------------------------------------------------------------------------------
+-- The grammar's methods
+
+-- The lines of a text moved in as far as their lines of the unmodified source are.
+local function indented(source, origin, shift)
+  local i = 0
+  return (source:gsub("([^\n]*)(\n?)", function(line, stop)
+    i = i + 1
+    local levels = shift[origin[i]]
+    if not levels or not line:find "%S" or line:find "^%s*#" then return end
+    return INDENT:rep(levels) .. line .. stop
+  end))
+end
+
+-- Lines that no transformation wrote, for a person: deeper where one is around them.
+local function deeper(made, source, origin, from_lines)
+  local shift = {}
+  for line, levels in pairs(made.shift) do shift[line] = levels end
+  return from_lines and indented(source, origin, shift) or source
+end
+
+-- Which word of a genome each line came from.
+local function words_of(genes, words, made, detail)
+  local list = {}
+  for i, number in ipairs(genes) do
+    list[i] = words.rest_at[number]
+      or number > #words.rest and words.own_at[made.by[detail.origin[i]]] or 0
+  end
+  return list
+end
+
+--- As gi.grammar's; what transformations want of the launch is params["T:launch"].
+function Grammar:apply(genome, marks)
+  if not gene.any(genome) then return self.core:apply(genome, marks) end
+  local words, why = sorted(self, genome)
+  if not words then return nil, why, "gene" end
+  local made = transformed(self, words.own, #words.own)
+  local given = table.move(words.rest, 1, #words.rest, 1, {})
+  local is_rewritten = made.alone or table.concat(given, " "):find("<lines_", 1, true) ~= nil
+  for _, run in ipairs(lines.runs(pristine(self), made.lines)) do
+    given[#given + 1] = genomes.lines(run.first, run.last, run.text)
+  end
+  local source, detail, code = self.core:apply(genomes.join(given), marks)
+  if not source then return nil, detail, code end
+  detail.gene = words_of(detail.gene, words, made, detail)
+  detail.rewritten = is_rewritten
+  if made.launch ~= "" then detail.params[launch.PARAMETER] = made.launch end
+  return deeper(made, source, detail.origin, marks == true), detail
+end
+
+--- As gi.grammar's; of transformations only how they are written is looked at.
+function Grammar:check(genome)
+  if not gene.any(genome) then return self.core:check(genome) end
+  local words, why = sorted(self, genome)
+  if not words then return nil, why, "gene" end
+  local full, unfit, code = self.core:check(genomes.join(words.rest))
+  if not full then return nil, unfit, code end
+  local list, rest = {}, genomes.split(full)
+  for i, at in ipairs(words.rest_at) do list[at] = rest[i] end
+  for i, at in ipairs(words.own_at) do list[at] = words.own[i].text end
+  return genomes.join(list)
+end
+
+-- The lines that the i-th of a sequence changed last.
+local function lines_of(made, i)
+  local list = {}
+  for line, index in pairs(made.by) do
+    if index == i then list[#list + 1] = line end
+  end
+  table.sort(list)
+  return list
+end
+
+--- As gi.grammar's; of a transformation { text, kind = "transform", name, args, at (its line),
+--- lines (those that it changes), says and launch, or why it is passed over }.
+function Grammar:genes(genome)
+  if not gene.any(genome) then return self.core:genes(genome) end
+  local words, why = sorted(self, genome)
+  if not words then return nil, why, "gene" end
+  local rest, unfit, code = self.core:genes(genomes.join(words.rest))
+  if not rest then return nil, unfit, code end
+  local list, made = {}, transformed(self, words.own, #words.own)
+  for i, at in ipairs(words.rest_at) do list[at] = rest[i] end
+  for i, at in ipairs(words.own_at) do
+    local g, step_of = words.own[i], made.steps[i]
+    list[at] = { text = g.text, kind = "transform", name = g.name, args = g.args, at = g.line,
+      lines = lines_of(made, i), says = step_of.says, why = step_of.why,
+      launch = step_of.launch }
+  end
+  return list
+end
+
+--------------------------------------------------------------------------------------------------
+-- What can be drawn
+
+--- Where transformations can be made on the unmodified source: of each kind with any, { name, doc,
+--- places = { { line, args, gene }, … } }.
+---@return table[]
+function Grammar:transformations()
+  if self.places then return self.places end
+  self.places = {}
+  local kernel = analysis(self, pristine(self))
+  for _, kind in ipairs(transform.list()) do
+    local places = {}
+    for _, place in ipairs(kind.find(kernel)) do
+      local text = gene.text(kind.name, place.line, place.args or {})
+      local step_of = transformed(self, { (gene.read(text)) }, 1).steps[1]
+      if step_of.says then
+        places[#places + 1] = { line = place.line, args = place.args or {}, gene = text,
+          says = step_of.says }
+      end
+    end
+    if #places > 0 then
+      self.places[#self.places + 1] = { name = kind.name, doc = kind.doc, places = places }
+    end
+  end
+  return self.places
+end
+
+-- The genes of a kind by their lines, in order.
+local function by_line(kind)
+  local lists, at = {}, {}
+  for _, place in ipairs(kind.places) do
+    if not at[place.line] then
+      lists[#lists + 1] = {}
+      at[place.line] = lists[#lists]
+    end
+    table.insert(at[place.line], place.gene)
+  end
+  return lists
+end
+
+--- A random transformation: of a random kind, at a random line of those with it, with random
+--- arguments; nil where there is none.
+---@param rng table
+---@return string? gene
+function Grammar:random_transformation(rng)
+  local kinds = self:transformations()
+  if #kinds == 0 then return nil end
+  return rng:pick(rng:pick(by_line(rng:pick(kinds))))
+end
+
+--- A transformation of each kind at each line, with random arguments.
+---@param rng table
+---@return string[] genes
+function Grammar:one_of_each(rng)
+  local list = {}
+  for _, kind in ipairs(self:transformations()) do
+    for _, genes in ipairs(by_line(kind)) do list[#list + 1] = rng:pick(genes) end
+  end
+  return list
+end
+
+--------------------------------------------------------------------------------------------------
+
+-- Any other method is the grammar's own.
+local function passed(self, name)
+  local method = self.core[name]
+  if type(method) ~= "function" then return method end
+  return function(_, ...) return method(self.core, ...) end
+end
+
+local Meta = {
+  __index = function(self, name)
+    if Grammar[name] then return Grammar[name] end
+    local core_of = rawget(self, "core")
+    return core_of and passed(self, name)
+  end,
+  __tostring = function(self) return tostring(self.core) end,
+}
+
+--- A grammar with transformations.
+---@param grammar userdata gi.grammar
+---@param options? { kernel?: string, recorded?: boolean } kernel: those that evolve, with commas
+---  between (all); recorded: launches cannot change
+---@return gilua.transforming_grammar
+function M.of(grammar, options)
+  local entries = {}
+  for name in (options and options.kernel or ""):gmatch "[^,]+" do entries[name] = true end
+  entries = next(entries) and entries or nil
+  return setmetatable({ core = grammar, entries = entries, made = {}, asked = {},
+    launches = not (options and options.recorded) }, Meta)
+end
+
+return M

@@ -1,0 +1,113 @@
+-- launch: what a transformation asks of a launch, as a text that a genome's parameters carry:
+-- "grid.x/4 block.x%32". A word names a side and what becomes of it:
+--
+--   grid.x/4     a quarter, rounded up        grid.x*32    32 times
+--   grid.x<264   264 at most                  block.x=128  128
+--   block.x%32   stays as it is, and has to be a multiple of 32
+--
+-- Later words see what earlier ones left.
+
+local M = {}
+
+--- The name under which a mutant's parameters have it; no parameter of a problem can be called so.
+M.PARAMETER = "T:launch"
+
+local SIDES = { x = 1, y = 2, z = 3 }
+local MOST_THREADS = 1024 -- of a block
+local MOST = 2 ^ 31 -- threads of a grid in a dimension, so that an int counts them
+
+local OPERATIONS = {
+  ["*"] = function(a, n) return a * n end,
+  ["/"] = function(a, n) return (a + n - 1) // n end,
+  ["<"] = function(a, n) return math.min(a, n) end,
+  ["="] = function(_, n) return n end,
+  ["%"] = function(a, n, word)
+    if a % n == 0 then return a end
+    error(("the transformation wants %s to be a multiple of %d, and it is %d"):format(
+      word:match "^[%w.]+", n, a), 0)
+  end,
+}
+
+---@class gilua.launch_change
+---@field word string
+---@field of string "grid" or "block"
+---@field side string
+---@field operation string
+---@field by integer
+
+--- The words of a text.
+---@param text string
+---@return gilua.launch_change[]
+function M.read(text)
+  local list = {}
+  for word in text:gmatch "%S+" do
+    local of, side, operation, by = word:match "^(%l+)%.([xyz])([*/<=%%])(%d+)$"
+    if not (of == "grid" or of == "block") or tonumber(by) < 1 then
+      error(("'%s' is no change of a launch: it is written grid.x/4 or block.y=8"):format(word), 0)
+    end
+    list[#list + 1] = { word = word, of = of, side = side, operation = operation,
+      by = math.tointeger(tonumber(by)) }
+  end
+  return list
+end
+
+local function sides(value)
+  if type(value) ~= "table" then return { value or 1, 1, 1 } end
+  return { value[1] or value.x or 1, value[2] or value.y or 1, value[3] or value.z or 1 }
+end
+
+-- Raises what does not fit.
+local function require_fit(grid, block)
+  if block[1] * block[2] * block[3] > MOST_THREADS then
+    error(("the transformation makes blocks of %d threads, and %d are the most"):format(
+      block[1] * block[2] * block[3], MOST_THREADS), 0)
+  end
+  for d = 1, 3 do
+    if grid[d] * block[d] >= MOST then
+      error("the transformation makes a grid of more threads than an int can count", 0)
+    end
+  end
+end
+
+--- A launch with its changes made; raises where it cannot have them.
+---@param launch table as a problem's launch() gives it
+---@param text string? nil: none
+---@return table
+function M.changed(launch, text)
+  if not text or text == "" then return launch end
+  local new, now = {}, { grid = sides(launch.grid), block = sides(launch.block) }
+  for key, value in pairs(launch) do new[key] = value end
+  for _, c in ipairs(M.read(text)) do
+    local side, d = now[c.of], SIDES[c.side]
+    side[d] = OPERATIONS[c.operation](side[d], c.by, c.word)
+  end
+  require_fit(now.grid, now.block)
+  new.grid, new.block = now.grid, now.block
+  return new
+end
+
+local PHRASES = {
+  ["grid*"] = "%d times as many blocks in %s",
+  ["grid/"] = "1/%d as many blocks in %s, rounded up",
+  ["grid<"] = "at most %d blocks in %s",
+  ["grid="] = "%d blocks in %s",
+  ["grid%"] = "a multiple of %d blocks in %s",
+  ["block*"] = "blocks %d times as long in %s",
+  ["block/"] = "blocks 1/%d as long in %s, rounded up",
+  ["block<"] = "blocks of at most %d threads in %s",
+  ["block="] = "blocks of %d threads in %s",
+  ["block%"] = "blocks of a multiple of %d threads in %s",
+}
+
+--- What a launch becomes, in words: "1/4 as many blocks in x, rounded up".
+---@param text string
+---@return string
+function M.words(text)
+  local list = {}
+  for i, c in ipairs(M.read(text)) do
+    list[i] = PHRASES[c.of .. c.operation]:format(c.by, c.side)
+  end
+  return table.concat(list, "; ")
+end
+
+return M

@@ -1,0 +1,249 @@
+-- rowloops: loops over a row that several threads can share: each does every n-th iteration.
+--
+-- Such a loop counts upwards, knows its bound beforehand and is left in no other way. What it
+-- writes are variables of its own, memory that no other of its iterations touches, and sums, maxima
+-- and minima, which are put together behind it. Everything outside of these loops is done by all
+-- threads alike, but for what they write, which one of them does.
+
+local affine = require "gilua.transform.affine"
+local effects = require "gilua.transform.effects"
+local statement = require "gilua.transform.statement"
+
+local M = {}
+
+local EXTREME = { max = true, min = true, fmax = true, fmin = true, fmaxf = true, fminf = true,
+  umax = true, umin = true, llmax = true, llmin = true,
+  ["std::max"] = true, ["std::min"] = true, ["::max"] = true, ["::min"] = true }
+
+-- Types that lanes do not exchange.
+local TOO_SMALL = { bool = true, char = true, short = true, ["unsigned char"] = true,
+  ["signed char"] = true, ["unsigned short"] = true, int8_t = true, uint8_t = true,
+  int16_t = true, uint16_t = true, uchar = true, ushort = true, auto = true }
+
+--------------------------------------------------------------------------------------------------
+-- What a loop puts together
+
+local function is_name(node, name)
+  return node.kind == "name" and node.text == name
+end
+
+-- What an assignment to a variable puts together: { op, words of it that are the variable }.
+local function of_assignment(tree, name)
+  if tree.op == "+=" or tree.op == "-=" then return { op = "+", words = 1 } end
+  local b = tree.b
+  if tree.op ~= "=" then return nil end
+  if b.kind == "binary" and (b.op == "+" and (is_name(b.a, name) or is_name(b.b, name))
+    or b.op == "-" and is_name(b.a, name)) then
+    return { op = "+", words = 2 }
+  end
+  local callee = b.kind == "call" and b.callee.kind == "name" and b.callee.text
+  if callee and EXTREME[callee] and #b.args == 2
+    and (is_name(b.args[1], name) or is_name(b.args[2], name)) then
+    return { op = callee, words = 2 }
+  end
+end
+
+-- `if (e > a) a = e;`
+local function of_condition(kernel, s, name)
+  local c, inner = s.condition, s.body
+  if inner.kind == "block" and #inner.body == 1 then inner = inner.body[1] end
+  local tree = inner.kind == "expression" and inner.tree
+  if s.otherwise or not c or c.kind ~= "binary" or not (c.op == "<" or c.op == ">") then return end
+  if not tree or tree.kind ~= "assign" or tree.op ~= "=" then return end
+  if not is_name(tree.a, name) then return end
+  local is_left = is_name(c.a, name)
+  local other = is_left and c.b or c.a
+  if not is_left and not is_name(c.b, name) then return end
+  if kernel:plain(other) ~= kernel:plain(tree.b) then return end
+  local is_greater = (c.op == ">") ~= is_left
+  return { op = is_greater and ">" or "<", words = 2, covers = inner }
+end
+
+-- What a statement puts together in a variable; nil of another statement.
+local function accumulation(kernel, s, name)
+  if s.kind == "if" then return of_condition(kernel, s, name) end
+  local tree = s.kind == "expression" and s.tree
+  if not tree then return nil end
+  if (tree.kind == "postfix" or tree.kind == "unary") and (tree.op == "++" or tree.op == "--") then
+    return is_name(tree.a, name) and { op = "+", words = 1 } or nil
+  end
+  return tree.kind == "assign" and is_name(tree.a, name) and of_assignment(tree, name) or nil
+end
+
+local function words_in(kernel, s, name)
+  local n = 0
+  for i = s.first, s.last do
+    local w, before = kernel.words[i], kernel.words[i - 1]
+    if w == name and before ~= "." and before ~= "->" then n = n + 1 end
+    for _, inside in ipairs((kernel.macros[w] or {}).names or {}) do
+      if inside == name then return math.huge end
+    end
+  end
+  return n
+end
+
+---@class gilua.reduction
+---@field name string the variable
+---@field type string
+---@field op string "+", ">" or "<" (the greater, the smaller), or a function of two
+---@field d table its declaration
+
+-- How a variable is put together in a loop; nil where it is used in any other way.
+local function reduction(loop, name)
+  local kernel, op, n, covered = loop.fn.kernel, nil, 0, {}
+  local d = loop.fn:declaration(name, loop.statement.first)
+  local mixed = not d or d.parameter or d.pointer > 0 or d.reference or d.shared
+    or #d.extents > 0 or TOO_SMALL[d.type] or d.type:find "^%l+[234]$" ~= nil
+    or loop.fn.addressed[name]
+  statement.walk(loop.body, function(s)
+    local found = not covered[s] and accumulation(kernel, s, name)
+    if found then
+      mixed = mixed or op ~= nil and op ~= found.op
+      op, n = found.op, n + found.words
+      if found.covers then covered[found.covers] = true end
+    end
+  end)
+  if mixed or not op or n ~= words_in(kernel, loop.statement, name) then return nil end
+  return { name = name, type = d.type, op = op, d = d }
+end
+
+--------------------------------------------------------------------------------------------------
+-- Loops
+
+-- Does each iteration touch only what it alone writes?
+local function keeps_apart(loop)
+  local all = loop.inside.accesses
+  for _, a in ipairs(all) do
+    local is_own = a.base and loop.inside.declares[a.base]
+    if a.atomic or a.escapes then return false end
+    for _, b in ipairs(a.write and not is_own and all or {}) do
+      if loop.fn:may_alias(a, b) and affine.distance(loop.fn.kernel, a, b, loop.variable, loop.step)
+        ~= 0 then
+        return false
+      end
+    end
+  end
+  return true
+end
+
+---@class gilua.row_loop
+---@field loop table (gilua.loop)
+---@field reductions gilua.reduction[]
+---@field writes boolean memory
+
+--- A loop as one that threads can share; nil where it is not.
+---@param loop table of gilua.loop
+---@return gilua.row_loop?
+local function shared(loop)
+  if loop.kind ~= "for" or not loop.simple or not loop.declares or not loop.start or not loop.step
+    or loop.step < 1 or not (loop.relation == "<" or loop.relation == "<=")
+    or loop.barrier or loop.warp or loop.statement.condition.kind ~= "binary" then
+    return nil
+  end
+  if not keeps_apart(loop) then return nil end
+  local row = { loop = loop, reductions = {}, writes = false }
+  local names = {}
+  for name in pairs(loop.inside.writes) do
+    if not loop.inside.declares[name] and name ~= loop.variable then names[#names + 1] = name end
+  end
+  table.sort(names)
+  for _, name in ipairs(names) do
+    local found = reduction(loop, name)
+    if not found then return nil end
+    row.reductions[#row.reductions + 1] = found
+  end
+  for _, access in ipairs(loop.inside.accesses) do
+    row.writes = row.writes or access.write and not loop.inside.declares[access.base]
+  end
+  return (#names > 0 or row.writes) and row or nil
+end
+
+--- The outermost loops of a function that threads can share.
+---@param fn table
+---@return gilua.row_loop[]
+function M.of(fn)
+  local list = {}
+  statement.walk(fn.body, function(s)
+    local row = s.loop and shared(s.loop)
+    if row then
+      list[#list + 1] = row
+      return false
+    end
+  end)
+  return list
+end
+
+--------------------------------------------------------------------------------------------------
+-- What is outside of them
+
+local function within(s, token)
+  return s.first <= token and token <= s.last
+end
+
+-- The loop of a list in which a token is.
+local function loop_of(rows, token)
+  for _, row in ipairs(rows) do
+    if within(row.loop.statement, token) then return row end
+  end
+end
+
+local function is_private(fn, access)
+  local d = access.root and fn.variables[access.root] and fn.variables[access.root][1]
+  return d ~= nil and not d.parameter and #d.extents > 0
+end
+
+-- The statement, an expression by itself, that one thread is to do.
+local function statement_of(fn, token)
+  local found
+  for _, s in ipairs(fn.statements) do
+    if s.kind == "expression" and within(s, token) then found = s end
+  end
+  return found
+end
+
+-- Is what is written anywhere read in another statement, or by another iteration?
+local function read_elsewhere(fn, all, write, place)
+  for _, access in ipairs(all) do
+    if access ~= write and fn:may_alias(access, write) and not within(place, access.token) then
+      return access
+    end
+  end
+end
+
+--- The statements outside of shared loops that one thread has to do for all; nil and why some
+--- cannot be.
+---@param fn table
+---@param rows gilua.row_loop[]
+---@return table[]? statements
+---@return string? message
+function M.written_once(fn, rows)
+  local list, seen, kernel = {}, {}, fn.kernel
+  local all = effects.of(fn, fn.body).accesses
+  for _, access in ipairs(all) do
+    local is_own = is_private(fn, access)
+    if access.escapes or access.write and not access.root then
+      return nil, ("line %d writes what is not known"):format(kernel:line_of(access.token))
+    end
+    local row = access.write and loop_of(rows, access.token)
+    if access.write and not is_own then
+      local s = row and row.loop.statement or statement_of(fn, access.token)
+      if not s or not row and next(effects.of(fn, s).writes) then
+        return nil, ("line %d does more than to write"):format(kernel:line_of(access.token))
+      end
+      local other = read_elsewhere(fn, all, access, s)
+      if other then
+        return nil, ("line %d uses what line %d writes"):format(kernel:line_of(other.token),
+          kernel:line_of(access.token))
+      end
+      if not row and not seen[s] then
+        seen[s] = true
+        list[#list + 1] = s
+      end
+    elseif is_own and row and access.write and not row.loop.inside.declares[access.base] then
+      return nil, ("line %d fills an array of the thread's"):format(kernel:line_of(access.token))
+    end
+  end
+  return list
+end
+
+return M

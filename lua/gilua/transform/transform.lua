@@ -1,0 +1,81 @@
+-- transform: meaning-preserving rewritings of a kernel, as genes: T:coarsen<12>(4).
+--
+-- A transformation is a table (docs/transformations.md):
+--   name   what genes call it
+--   doc    one sentence for people
+--   find   function(kernel) -> { { line = n, args = { "4", … } }, … }: where its conditions hold,
+--          in an order that is always the same; line is one of the unmodified source
+--   make   function(kernel, line, args) -> change, or nil and why there is none
+-- and a change is
+--   edits    { { first, last, text }, … }: lines of the unmodified source, and what stands in their
+--            place; no two overlap
+--   launch   what becomes of the grid and the block (gilua.launch), or nil
+--   indent   { { first, last }, … }: lines that stand one level deeper now, or nil
+--   says     what it does, for people
+--   alone    true where it declares something outside of functions
+
+local settings = require "gilua.base.settings"
+local trace = require "gilua.base.trace"
+
+local M = {}
+
+-- Modules of those that come with gilua: one each, or a list.
+local OWN = "coarsen warp_row unroll split_accumulator keep hoist cached float"
+
+local known, order
+
+local function check(t)
+  if type(t) ~= "table" then trace.misuse("gilua.transform.add: a transformation is a table") end
+  for field, kind in pairs { name = "string", doc = "string", find = "function",
+                             make = "function" } do
+    if type(t[field]) ~= kind then
+      trace.misuse("gilua.transform.add: the field '%s' must be a %s", field, kind)
+    end
+  end
+  if not t.name:find "^%l[%w_]*$" then
+    trace.misuse("gilua.transform.add: '%s' is no name: small letters, digits and _", t.name)
+  end
+end
+
+local function put(t)
+  if not known[t.name] then order[#order + 1] = t end
+  for i, other in ipairs(order) do
+    if other.name == t.name then order[i] = t end
+  end
+  known[t.name] = t
+end
+
+local function load_own()
+  known, order = {}, {}
+  for module in OWN:gmatch "%S+" do
+    local given = require("gilua.transform." .. module)
+    for _, t in ipairs(given.name and { given } or given) do put(t) end
+  end
+end
+
+--- Adds a transformation, or puts it in the place of the one of its name.
+---@param t table see the head of this file
+function M.add(t)
+  check(t)
+  if not known then load_own() end
+  put(t)
+end
+
+--- All, in the order in which they were added.
+---@return table[]
+function M.list()
+  if not known then load_own() end
+  return order
+end
+
+--- The one of a name; nil and a sentence where there is none.
+---@param name string
+---@return table?
+---@return string? message
+function M.find(name)
+  if not known then load_own() end
+  if known[name] then return known[name] end
+  return nil, ("no transformation is called '%s'%s"):format(name, settings.meant(name, known))
+end
+
+return M

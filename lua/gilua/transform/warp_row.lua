@@ -1,0 +1,156 @@
+-- warp_row: a row that was one thread's becomes that of several lanes of a warp, which share its
+-- loops and put their sums together by shuffles. They read neighbouring elements at a time, and
+-- short rows fill the GPU.
+
+local edit = require "gilua.transform.edit"
+local effects = require "gilua.transform.effects"
+local rowloops = require "gilua.transform.rowloops"
+local threads = require "gilua.transform.threads"
+
+local LANES = { "32", "16", "8", "4" }
+
+local function unfit_uses(index)
+  local uses, why = threads.uses(index.fn), threads.needs_grid(index.fn, "x")
+  if why then return why end
+  if not index.usual or index.side ~= "x" then
+    return ("'%s' is not blockIdx.x * blockDim.x + threadIdx.x"):format(index.name)
+  end
+  for _, name in ipairs { "blockIdx", "threadIdx", "blockDim" } do
+    if #uses[name].x ~= 1 then
+      return ("%s.x is used for more than '%s'"):format(name, index.name)
+    end
+  end
+end
+
+-- Why threads cannot share the rows of an index; nil where they can.
+local function unfit(index)
+  local fn = index.fn
+  local why = unfit_uses(index)
+  if why then return why end
+  local all = effects.of(fn, fn.body)
+  if all.opaque then return "something in the kernel is not understood" end
+  if all.barrier or all.warp then return "its threads wait for each other" end
+  if all.conditional or all["goto"] or all.label then return "it has an #if or a goto" end
+  for _, s in ipairs(fn.statements) do
+    for _, d in ipairs(s.declared or {}) do
+      if d.shared or d.extern then return "it has shared memory" end
+    end
+  end
+end
+
+-- The loops to be shared, and what one lane writes for all; nil and why there are none.
+local function plan_of(index)
+  local why = unfit(index)
+  if why then return nil, why end
+  local rows = rowloops.of(index.fn)
+  if #rows == 0 then return nil, "it has no loop that lanes could share" end
+  local once, unknown = rowloops.written_once(index.fn, rows)
+  if not once then return nil, unknown end
+  return { rows = rows, once = once }
+end
+
+local function find(kernel)
+  local list = {}
+  for _, index in ipairs(threads.all(kernel)) do
+    if plan_of(index) then
+      for _, lanes in ipairs(LANES) do
+        list[#list + 1] = { line = index.line, args = { lanes } }
+      end
+    end
+  end
+  return list
+end
+
+-- One step of putting a variable together: `other` is what another lane has.
+local function put_together(reduction, other)
+  local name, op = reduction.name, reduction.op
+  if op == "+" then return ("%s += %s;"):format(name, other) end
+  if op == ">" or op == "<" then
+    return ("{ const %s other = %s; if (other %s %s) %s = other; }"):format(reduction.type, other,
+      op, name, name)
+  end
+  return ("%s = %s(%s, %s);"):format(name, op, name, other)
+end
+
+-- Is a sum zero where the loop begins? Then no lane counts twice what was there before.
+local function begins_at_zero(row, reduction)
+  local d, writes = reduction.d, effects.of(row.loop.fn, row.loop.fn.body).writes[reduction.name]
+  for _, token in ipairs(writes or {}) do
+    local s = row.loop.statement
+    if token ~= d.token and not (s.first <= token and token <= s.last) then return false end
+  end
+  local text = d.init and d.init.kind == "number" and d.init.text:gsub("[fFuUlL]+$", "")
+  return tonumber(text or "1") == 0
+    and d.statement.parent == row.loop.statement.parent -- not begun before a loop around
+end
+
+-- The lines before and behind a shared loop.
+local function around(row, names, lanes, e)
+  local before, behind = {}, {}
+  for _, r in ipairs(row.reductions) do
+    if r.op == "+" and not begins_at_zero(row, r) then
+      before[#before + 1] = ("if (%s != 0) %s = 0;"):format(names.lane, r.name)
+    end
+  end
+  if #row.reductions > 0 then
+    behind[1] = ("for (int %s = %d; %s > 0; %s /= 2) {"):format(names.step, lanes // 2, names.step,
+      names.step)
+    for _, r in ipairs(row.reductions) do
+      behind[#behind + 1] = "    " .. put_together(r, ("__shfl_xor_sync(%s, %s, %s)"):format(
+        names.mask, r.name, names.step))
+    end
+    behind[#behind + 1] = "}"
+  end
+  e:around(row.loop.statement, before, behind)
+end
+
+local function is_simple(tree)
+  return tree.kind == "name" or tree.kind == "number"
+end
+
+local function share(row, names, lanes, e)
+  local loop = row.loop
+  local start, s = loop.start, loop.statement
+  local mine = loop.step == 1 and names.lane or ("%d * %s"):format(loop.step, names.lane)
+  if start.kind == "number" and start.text == "0" then
+    e:replace(start.first, start.last, mine)
+  else
+    if not is_simple(start) then e:before(start.first, "(") end
+    e:after(start.last, (is_simple(start) and "" or ")") .. " + " .. mine)
+  end
+  e:replace(s.step.first, s.step.last, ("%s += %d"):format(loop.variable, lanes * loop.step))
+  around(row, names, lanes, e)
+end
+
+-- The lanes of a group are the same wherever its warp is in the block.
+local function lane_lines(names, lanes, indent)
+  local text = ("const int %s = threadIdx.x %% %d;\n%s"):format(names.lane, lanes, indent)
+  if lanes == 32 then return text end
+  return text .. ("const unsigned int %s = 0x%xu << (threadIdx.x %% 32 / %d * %d);\n%s"):format(
+    names.mask, (1 << lanes) - 1, lanes, lanes, indent)
+end
+
+local function make(kernel, line, args)
+  local lanes = math.tointeger(tonumber(args[1] or "32"))
+  if not (lanes == 32 or lanes == 16 or lanes == 8 or lanes == 4 or lanes == 2) or args[2] then
+    return nil, "it is written warp_row<LINE>(LANES), with 2, 4, 8, 16 or 32 lanes"
+  end
+  local index, none = threads.at(kernel, line)
+  if not index then return nil, none end
+  local plan, why = plan_of(index)
+  if not plan then return nil, why end
+  local fn, e = index.fn, edit.new(kernel)
+  local names = { lane = threads.new_name(fn, "lane"), step = threads.new_name(fn, "step"),
+    mask = lanes == 32 and "0xffffffffu" or threads.new_name(fn, "mask") }
+  local own = index.d.statement
+  e:before(own.first, lane_lines(names, lanes, kernel:indent(own.first)))
+  e:before(index.d.init.first, "(")
+  e:after(index.d.init.last, (") / %d"):format(lanes))
+  for _, row in ipairs(plan.rows) do share(row, names, lanes, e) end
+  for _, s in ipairs(plan.once) do e:before(s.first, ("if (%s == 0) "):format(names.lane)) end
+  return { edits = e:lines(), launch = ("grid.x*%d block.x%%32"):format(lanes),
+    says = ("%d lanes of a warp share what was a thread's"):format(lanes) }
+end
+
+return { name = "warp_row", doc = "Lanes of a warp share the loop over a row.", find = find,
+         make = make }

@@ -1,0 +1,234 @@
+-- The geometry of a kernel under transformation: threads with several items, rows that lanes share.
+-- What is made is right at every size, with the launch that it asks for.
+
+package.path = "tests/lua/?.lua;lua/?.lua;lua/?/init.lua;" .. package.path
+local kernels = require "gilua.transform.kernel"
+local launch = require "gilua.transform.launch"
+local rewritten = require "rewritten"
+local tap = require "tap"
+
+local BLOCK = 64
+
+-- The answers of a source where each of n items is a thread's, and of what is made of it.
+local function difference(source, name, line, args, n, options)
+  local change = assert(require("gilua.transform." .. name).make(kernels.of_text(source), line,
+    args))
+  local text = rewritten.text(name, source, line, args)
+  local as_it_is = { grid = (n + BLOCK - 1) // BLOCK, block = BLOCK }
+  local changed = launch.changed(as_it_is, change.launch)
+  changed.type, as_it_is.type = options.type, options.type
+  local want = assert(rewritten.run(source, n, as_it_is))
+  local got, why = rewritten.run(text, n, changed)
+  if not got then return ("n = %d: %s"):format(n, why) end
+  for i = 1, #want do
+    if math.abs(got[i] - want[i]) > (options.limit or 0) then
+      return ("n = %d, element %d: %s, not %s"):format(n, i, got[i], want[i])
+    end
+  end
+end
+
+-- Right for items around the width of a block and of several.
+local function right(what, name, source, line, args, options)
+  for _, n in ipairs { 1, 65, 200 } do
+    tap.is(difference(source, name, line, args, n, options or {}), nil,
+      ("%s (%s), %d items"):format(what, table.concat(args, ","), n))
+  end
+end
+
+local function refused(what, name, source, line, args, why)
+  local text, reason = rewritten.text(name, source, line, args)
+  tap.is(text, nil, what)
+  tap.has(reason or "", why, what .. ": why")
+  tap.is(rewritten.found(name, source):find("%f[%d]" .. line .. "%("), nil, what .. ": not found")
+end
+
+--------------------------------------------------------------------------------------------------
+-- coarsen
+
+local ITEMS = rewritten.source [[
+    const int i = threadIdx.x + (int)blockIdx.x * blockDim.x;
+    if (i >= n) return;
+    float x = a[i]; // one
+    if (x < 0.f)
+        return;
+    out[i] += x;]]
+
+tap.case("the text of a coarsened kernel", function()
+  tap.is(rewritten.text("coarsen", ITEMS, 3, { "4", "block" }),
+    [[extern "C" __global__ void k(float *out, const float *a, const float *b, int n)
+{
+    #pragma unroll
+for (unsigned int part = 0; part < 4; part++) {
+    const unsigned int block = blockIdx.x * 4 + part;
+    const int i = threadIdx.x + (int)block * blockDim.x;
+    if (i >= n) continue;
+    float x = a[i]; // one
+    if (x < 0.f)
+        continue;
+    out[i] += x;
+    }
+}
+]], "as it is before its lines are moved in")
+  tap.is(rewritten.found("coarsen", ITEMS), "3(2,block) 3(2,grid) 3(2,next) 3(4,block) 3(4,grid) "
+    .. "3(4,next) 3(8,block) 3(8,grid) 3(8,next)", "where it is proposed")
+end)
+
+tap.case("coarsened kernels are right", function()
+  for _, way in ipairs { "block", "grid", "next" } do
+    right("a return", "coarsen", ITEMS, 3, { "4", way })
+  end
+  right("inside an if, the block used twice", "coarsen", rewritten.source [[
+    int t = threadIdx.x;
+    unsigned i = blockIdx.x * 64 + t;
+    if (b[0] < 90.f && i < n) {
+        out[i] = a[i] + blockIdx.x;
+    }]], 4, { "2", "grid" })
+  right("coarsened twice", "coarsen", rewritten.text("coarsen", rewritten.source [[
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    int j = blockIdx.y * blockDim.y + threadIdx.y;
+    if (i < n && j < 1) out[i + j] = a[i];]], 4, { "2", "grid" }), 6, { "2", "block" })
+end)
+
+tap.case("what is not coarsened", function()
+  local function of(body) return rewritten.source("    " .. body) end
+  local args = { "2", "block" }
+  refused("no guard", "coarsen",
+    of "int i = blockIdx.x * blockDim.x + threadIdx.x;\n    out[i] = 0.f;", 3, args,
+    "line 4 does something")
+  refused("something before the guard", "coarsen", of [[
+int i = blockIdx.x * blockDim.x + threadIdx.x;
+    out[blockIdx.x] = 1.f;
+    if (i < n) out[i] = 0.f;]], 3, args, "line 4 does something")
+  refused("a barrier", "coarsen", of [[
+int i = blockIdx.x * blockDim.x + threadIdx.x;
+    __shared__ float s[64];
+    if (i < n) s[threadIdx.x] = a[i];
+    __syncthreads();
+    if (i < n) out[i] = s[0];]], 3, args, "wait for each other")
+  refused("the grid's size", "coarsen", of [[
+int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) out[i] = gridDim.x;]], 3, args, "gridDim")
+  refused("a return from a loop", "coarsen", of [[
+int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    for (int j = 0; j < n; j++) { if (a[j] > 5.f) return; out[i] += a[j]; }]], 3, args,
+    "line 5 returns from inside a loop")
+  refused("a macro with blockIdx", "coarsen", "#define B blockIdx.x\n" .. of [[
+int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) out[i] = B;]], 4, args, "the macro B has a blockIdx")
+  refused("a function with blockIdx", "coarsen",
+    "__device__ int which() { return blockIdx.x; }\n" .. of [[
+int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) out[i] = which();]], 4, args, "the function which uses blockIdx")
+  refused("two names on one line with the brace", "coarsen",
+    'extern "C" __global__ void k(float *out, int n) {'
+      .. " int i = blockIdx.x * blockDim.x + threadIdx.x;\n if (i < n) out[i] = 0.f;\n}\n", 1, args,
+    "braces share lines")
+  tap.is(rewritten.text("coarsen", ITEMS, 3, { "4", "side" }), nil, "an unknown way")
+  tap.is(rewritten.text("coarsen", ITEMS, 4, args), nil, "another line")
+end)
+
+--------------------------------------------------------------------------------------------------
+-- warp_row
+
+local ROWS = rewritten.source([[
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row < n) {
+        double sum = 0.0, count = 3.0;
+        double big = a[row * 5];
+        for (int j = 0; j < 19; j++) {
+            const double x = a[row * 5 + j];
+            sum += x * b[j];
+            if (x > 0.0) count -= 1.0;
+            if (x > big) big = x;
+        }
+        out[row] = sum + count + big;
+    }]], "double")
+
+tap.case("the text of rows that lanes share", function()
+  local text = rewritten.text("warp_row", ROWS, 3, { "32" })
+  tap.has(text, [[
+    const int lane = threadIdx.x % 32;
+    int row = (blockIdx.x * blockDim.x + threadIdx.x) / 32;
+    if (row < n) {
+        double sum = 0.0, count = 3.0;
+        double big = a[row * 5];
+        if (lane != 0) count = 0;
+        for (int j = lane; j < 19; j += 32) {
+]], "the loop's head")
+  tap.has(text, [[
+        for (int step = 16; step > 0; step /= 2) {
+            { const double other = __shfl_xor_sync(0xffffffffu, big, step);]]
+    .. [[ if (other > big) big = other; }
+            count += __shfl_xor_sync(0xffffffffu, count, step);
+            sum += __shfl_xor_sync(0xffffffffu, sum, step);
+        }
+        if (lane == 0) out[row] = sum + count + big;
+]], "what is put together")
+  tap.is(rewritten.found("warp_row", ROWS), "3(32) 3(16) 3(8) 3(4)", "where it is proposed")
+end)
+
+tap.case("rows that lanes share are right", function()
+  local doubles = { type = "f64", limit = 1e-9 }
+  for _, lanes in ipairs { "32", "16", "8", "4" } do
+    right("sum, count and greatest", "warp_row", ROWS, 3, { lanes }, doubles)
+  end
+  right("two loops, one that writes", "warp_row", rewritten.source([[
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= n) return;
+    double sum = 0.0;
+    for (int j = 1; j <= 15; j += 2) sum = sum + a[row * 7 + j];
+    for (int j = 0; j < 9; j++)
+        out[row * 9 + j] = b[j] * sum;]], "double"), 3, { "8" }, doubles)
+  right("a loop within one that all lanes do", "warp_row", rewritten.source([[
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= n) return;
+    double all = 0.0, sum = 0.0;
+    for (int k = 0; k < 3; k++) {
+        for (int j = row; j < row + 20; j++) sum += a[j + k];
+        all = all * 0.5 + sum;
+    }
+    out[row] = all;]], "double"), 3, { "16" }, doubles)
+  right("bounds in memory", "warp_row", rewritten.source([[
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= n) return;
+    int most = a[row] > 0 ? 1 : 0;
+    for (int j = b[row] < 0 ? 0 : 3; j < a[row + 1]; ++j) most = max(most, a[j]);
+    out[row] -= most;]], "int"), 3, { "8" }, { type = "i32" })
+end)
+
+tap.case("rows that stay a thread's", function()
+  local function of(body)
+    return rewritten.source("    int row = blockIdx.x * blockDim.x + threadIdx.x;\n" .. body)
+  end
+  refused("no loop", "warp_row", of "    out[row] = a[row];", 3, {}, "no loop")
+  refused("a chain of iterations", "warp_row", of [[
+    float x = 0.f;
+    for (int j = 0; j < n; j++) x = x * 0.5f + a[j];
+    out[row] = x;]], 3, {}, "no loop")
+  refused("a sum that is read within", "warp_row", of [[
+    float x = 0.f;
+    for (int j = 0; j < n; j++) { x += a[j]; out[row * n + j] = x; }]], 3, {}, "no loop")
+  refused("a loop that is left", "warp_row", of [[
+    float x = 0.f;
+    for (int j = 0; j < n; j++) { if (a[j] > 2.f) break; x += a[j]; }
+    out[row] = x;]], 3, {}, "no loop")
+  refused("what is written is read later", "warp_row", of [[
+    float x = 0.f;
+    for (int j = 0; j < n; j++) x += a[j];
+    out[row] = x;
+    out[row + n] = out[row] * 2.f;]], 3, {}, "uses what line 6 writes")
+  refused("neighbours meet in memory", "warp_row", of [[
+    for (int j = 1; j < n; j++) out[row * n + j] += out[row * n + j - 1];]], 3, {}, "no loop")
+  refused("an array of the thread's", "warp_row", of [[
+    float x[8], sum = 0.f;
+    for (int j = 0; j < 8; j++) x[j] = a[row * 8 + j];
+    for (int j = 0; j < 8; j++) sum += x[j] * x[7 - j];
+    out[row] = sum;]], 3, {}, "fills an array")
+  refused("the place in the block matters", "warp_row", of [[
+    float x = threadIdx.x;
+    for (int j = 0; j < n; j++) x += a[j];
+    out[row] = x;]], 3, {}, "threadIdx.x is used for more")
+end)
+
+tap.done()
