@@ -67,4 +67,15 @@ END
 out=$(new older.cu older)
 like "a function for older GPUs, which CUDA has for newer ones" "older/ is ready" "$out"
 
+cat >masked.cu <<'END'
+__constant__ unsigned char lut[256];
+__global__ void masked(const unsigned long long *data, int *r, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) r[i] = lut[data[i] & 255] + lut[data[i] >> 16 & 255] + lut[data[i] >> 40 & 255];
+}
+END
+out=$(new masked.cu masked)
+like "an index of which some bits alone are one" 'name = "data", type = "u64".*fill = "bits"' "$out"
+
 finish

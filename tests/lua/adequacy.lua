@@ -55,6 +55,51 @@ tap.case("and is not on data of both signs", function()
   tap.is(#adequacy.untold(a, p, "<_kernel.cu_4>"), 0, "nothing to mark")
 end)
 
+local METHOD = [[
+template <int STEP> struct Walk {
+  float at;
+  __device__ static void to(float *x, int i, int n) {
+    const int far = (n + 7) * STEP;
+    if (i > far) x[i] = 0;
+    x[i] = fabsf(x[i]) * 3;
+  }
+  __device__ static float unused(float a) { return a * 2.0f; }
+};
+extern "C" __global__ void k(float *x, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) Walk<2>::to(x, i, n);
+}
+]]
+
+tap.case("methods are looked into where something in them may change", function()
+  local p = problem_of(METHOD, "{ -1, 1 }")
+  local all = whats(adequacy.probes(p))
+  tap.has(all, "4 `far = (n + 7) * STEP` begins with 0", "a declaration")
+  tap.has(all, "5 `i > far` never", "a condition")
+  tap.has(all, "6 (3 + 1) for 3", "a number")
+  tap.is(all:find("8 ", 1, true), nil, "none of a method that nobody calls")
+  local a = score_of(p)
+  tap.has(whats(a.survivors), "5 `i > far` never", "what these data do not reach")
+  tap.is(table.concat(adequacy.untold(a, p, "<IF_kernel.cu_5>"), ","), "5", "is marked")
+end)
+
+tap.case("a line where nobody looked is marked", function()
+  local p = problem_of(ABSOLUTE, "{ -1, 1 }")
+  local a = score_of(p)
+  local probes = adequacy.probes
+  adequacy.probes = function(problem)
+    local list = {}
+    for _, probe in ipairs(probes(problem)) do
+      if probe.line ~= 4 then list[#list + 1] = probe end
+    end
+    return list
+  end
+  local marked = adequacy.untold(a, p, "<_kernel.cu_4>")
+  adequacy.probes = probes
+  tap.is(table.concat(marked, ","), "4", "no probe, no trust")
+end)
+
 local MANY = [[
 __device__ float unused(float a) { return a * 2.0f; }
 __device__ float twice(float a) { return a * 2.0f; }

@@ -44,4 +44,16 @@ tap.case("fills of such bits are of all sorts, and so are other data", function(
   tap.is(sorts(zeros).zero, 9, "zeros")
 end)
 
+tap.case("whole numbers of which every bit is random", function()
+  for type, width in pairs { u8 = 8, i16 = 16, i32 = 32, u32 = 32, i64 = 64, u64 = 64 } do
+    local array = arrayfills.named.bits(core.array.new(type, 200), gi.rng(1))
+    local any, all, mask = 0, -1, width < 64 and (1 << width) - 1 or -1
+    for i = 1, #array do any, all = any | array[i], all & array[i] end
+    tap.is(("%x %x"):format(any & mask, all & mask), ("%x 0"):format(mask), type)
+  end
+  local arg = { type = "i64", count = "n", fill = "bits", role = "in" }
+  local _, range = families.maker("extremes", arg)
+  tap.is(range[2], (1 << 51) - 1, "other data are as large as can be drawn")
+end)
+
 tap.done()

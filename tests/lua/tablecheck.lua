@@ -80,7 +80,7 @@ local WRONG = {
     ': no argument has role "out" or "inout": there would be no answers to check' },
   { "a fill", function(t) t.args[3].fill = "unifrom" end, ': argument 3 (y): fill is "uniform", '
     .. '"normal", "mixed", "zero", "index", "permutation", "rising", "falling", "half", '
-    .. '"bfloat16", a number, '
+    .. '"bfloat16", "bits", a number, '
     .. "{ low, high }, { ascending = last } or a "
     .. "function(rng, i, names), not 'unifrom'; did you mean 'uniform'?" },
   { "a struct without fields", function(t) t.args[2].fields = nil end,

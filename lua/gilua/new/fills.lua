@@ -18,7 +18,8 @@ local function places(arg, role)
   return is_index and { '"permutation"' } or {}
 end
 
-local ALL_BITS = { i32 = "{ -2147483647, 2147483647 }", u32 = "{ 0, 4294967295 }" }
+local ALL_BITS = { i32 = "{ -2147483647, 2147483647 }", u32 = "{ 0, 4294967295 }",
+  i64 = '"bits"', u64 = '"bits"' }
 
 -- Fills to try for an array, the likeliest first; none for what is an index of something.
 local function usual(arg, role)
@@ -29,6 +30,12 @@ local function usual(arg, role)
     return { '"mixed"', ALL_BITS[arg.type] }
   end
   return {}
+end
+
+-- Of what seems an index it may be that only some bits are one.
+local function masked(arg, role)
+  local is_place = role == "in" and not arg.members and (arg.fill or ""):find '^{ 0, "'
+  return is_place and { ALL_BITS[arg.type] } or {}
 end
 
 -- Only whether the kernel as it is runs, where there is no time for more: nothing is known of the
@@ -133,7 +140,9 @@ function M.improve(rows, write, most)
   local is_race = why and why:find("(race)", 1, true)
   if is_race then best = keep_better(self, list_of_tries(rows, places), best) end
   if not is_race or best and judge == adequacy.of then
-    best = keep_better(self, list_of_tries(rows, usual), best)
+    local tries = list_of_tries(rows, usual)
+    each_alone(rows, tries, masked)
+    best = keep_better(self, tries, best)
   end
   note(rows, was, best)
   write()

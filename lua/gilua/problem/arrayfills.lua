@@ -84,6 +84,24 @@ function M.as_bits(name, make)
   end
 end
 
+local HALF = 1 << 32
+
+--- Whole numbers of which every bit is random; of floats what "mixed" gives.
+function M.random_bits(array, rng)
+  if not M.is_whole(array) then return M.mixed(array, rng) end
+  local width = tonumber(array:dtype():match "%d+")
+  local is_signed = array:dtype():find "^i" ~= nil
+  for i = 1, #array do
+    local bits = (rng:int(HALF) - 1) << 32 | (rng:int(HALF) - 1)
+    if width < 64 then
+      bits = bits & (1 << width) - 1
+      if is_signed and bits >> width - 1 == 1 then bits = bits - (1 << width) end
+    end
+    array[i] = bits
+  end
+  return array
+end
+
 --- Every whole number from 0 to n - 1 once: an index that hits every place.
 function M.permutation(array, rng)
   for i = 1, #array do array[i] = i - 1 end
@@ -115,6 +133,7 @@ M.named = {
   zero = function(array) return array:fill(0) end,
   index = M.each(function(_, i) return i - 1 end),
   mixed = M.mixed,
+  bits = M.random_bits,
   permutation = M.permutation,
   rising = function(array, rng) return M.sort(plain(array, rng)) end,
   falling = function(array, rng) return M.sort(plain(array, rng), true) end,

@@ -183,6 +183,10 @@ local function named(arg)
     local far = arg.type:find "8$" and 100 or FAR
     return "range", { arg.type:find "^u" and 0 or -far, far }
   end
+  if whole and fill == "bits" then
+    local high = (1 << math.min(52, tonumber(arg.type:match "%d+")) - 1) - 1
+    return "range", { arg.type:find "^u" and 0 or -high, high }
+  end
   if not whole then return "free" end
   return "range", fill == nil and WHOLE or { 0, 1 }
 end

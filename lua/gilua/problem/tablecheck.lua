@@ -33,7 +33,8 @@ local TYPES = { i8 = true, u8 = true, i16 = true, u16 = true, i32 = true, u32 = 
 local SCALAR_TYPES = "f32 f64 i8 u8 i16 u16 i32 u32 i64 u64"
 local BITS = { half = true, bfloat16 = true }
 local FILLS = { uniform = true, normal = true, mixed = true, zero = true, index = true,
-  permutation = true, rising = true, falling = true, half = true, bfloat16 = true }
+  permutation = true, rising = true, falling = true, half = true, bfloat16 = true,
+  bits = true }
 local ELEMENTS = { include = "string", defines = "string", options = "string" } -- of lists
 local MADE_FROM = { path = "string", template = LIST, templates = "table" }
 local FILL_KINDS = { ["nil"] = true, string = true, number = true, table = true,
@@ -116,10 +117,9 @@ local function check_fill(fill, where, type_of)
   local shaped = type(fill) == "table" and not fill.ascending and #fill ~= 2
   if not named and not shaped and FILL_KINDS[type(fill)] then return end
   fail("%s: fill is \"uniform\", \"normal\", \"mixed\", \"zero\", \"index\", \"permutation\", "
-    .. "\"rising\", \"falling\", \"half\", \"bfloat16\", a number, { low, high }, "
-    .. "{ ascending = last } or a "
-    .. "function(rng, i, names), not %s%s", where, settings.shown(fill),
-    named and meant(fill, FILLS) or "")
+    .. "\"rising\", \"falling\", \"half\", \"bfloat16\", \"bits\", a number, "
+    .. "{ low, high }, { ascending = last } or a function(rng, i, names), not %s%s", where,
+    settings.shown(fill), named and meant(fill, FILLS) or "")
 end
 
 local function check_role(arg, where)

@@ -166,13 +166,44 @@ local function body_of(t, item)
   if last then return open + 1, last - 1 end
 end
 
+-- Rules whose change changes what is computed.
+local MEANS = { statement = true, ["if"] = true, ["while"] = true, ["else"] = true, for1 = true,
+  for2 = true, for3 = true, init = true }
+
+-- Is something open between two lines?
+local function has_rule(rules, from, to)
+  for _, rule in ipairs(rules) do
+    if MEANS[rule.type] and not rule.protected and rule.line >= from and rule.line <= to then
+      return true
+    end
+  end
+  return false
+end
+
+local BEFORE_BODY = {} -- what stands before the { of a function
+for word in (") const noexcept override final"):gmatch "%S+" do BEFORE_BODY[word] = true end
+
+-- The methods of a type in which something may change.
+local function each_method(t, item, rules, visit)
+  local i = 1
+  while t:first(i) and t:first(i) < item.first do i = i + 1 end
+  while t:first(i) and t:first(i) <= item.last do
+    local close = t[i] == "{" and BEFORE_BODY[t[i - 1]] and t:match(i)
+    if close and has_rule(rules, t:line(i), t:line(close)) then
+      visit(t, i + 1, close - 1, item)
+    end
+    i = (close or i) + 1
+  end
+end
+
 -- Calls visit(t, first, last, item) with the tokens of each body that may change.
 local function each_body(problem, visit)
-  local t = core.grammar.tokens(problem.source)
+  local t, rules = core.grammar.tokens(problem.source), problem.grammar:rules()
   for _, item in ipairs(problem.grammar:outline()) do
     local first, last
     if item.open and item.head then first, last = body_of(t, item) end
     if first then visit(t, first, last, item) end
+    if item.kind == "type" then each_method(t, item, rules, visit) end
   end
 end
 
@@ -401,10 +432,6 @@ function M.is_weak(a)
   return a.empty or a.score < M.LEAST
 end
 
--- Rules whose change changes what is computed.
-local MEANS = { statement = true, ["if"] = true, ["while"] = true, ["else"] = true, for1 = true,
-  for2 = true, for3 = true, init = true }
-
 -- The lines of which a genome changes what they compute.
 local function lines_meant(problem, genome)
   local lines = below.lines(problem, genome)
@@ -476,6 +503,21 @@ local function lines_decided(problem, genome)
   return lines
 end
 
+-- The first lines of rules that a genome changes and on which no probe is: nobody has looked there.
+local function lines_unprobed(problem, genome)
+  local probes, lines = M.probes(problem), {}
+  for _, gene in ipairs(problem.grammar:genes(genome) or {}) do
+    local rule, is_probed = gene.target, false
+    if rule and MEANS[rule.type] then
+      for _, probe in ipairs(probes) do
+        is_probed = is_probed or probe.line >= rule.line and probe.line <= rule.last_line
+      end
+      if not is_probed then lines[rule.line] = true end
+    end
+  end
+  return lines
+end
+
 --- Lines that a genome changes and of which the data cannot tell what they are for.
 ---@param a gilua.adequacy
 ---@param problem gilua.problem
@@ -483,6 +525,9 @@ end
 ---@return integer[]
 function M.untold(a, problem, genome)
   local marked, lines = lines_decided(problem, genome), {}
+  for line in pairs(problem.is_ptx and {} or lines_unprobed(problem, genome)) do
+    marked[line] = true
+  end
   for _, s in ipairs(a.survivors) do
     for line = s.line, s.last_line or s.line do marked[line] = true end
   end
