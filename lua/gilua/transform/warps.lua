@@ -1,0 +1,215 @@
+--- warps: what a block does together, done by a warp where that is enough.
+--
+--   tree  a sum (or product, least, greatest) of a shared array, halved with a barrier each time:
+--         the last 32 are added by shuffles, with one barrier
+--
+--     for (k = blockDim.x / 2; k > 0; k /= 2) {
+--       if (thread < k) part[thread] += part[thread + k];
+--       __syncthreads();
+--     }
+--
+-- One that begins with neighbours, `for (k = 1; k < n; k *= 2) if (thread % (2 * k) == 0) …`,
+-- first becomes one that ends with them. That needs blocks of 32 threads or more, along x, and for
+-- the latter a power of two.
+
+local edit = require "gilua.transform.edit"
+local effects = require "gilua.transform.effects"
+local types = require "gilua.transform.types"
+local uniform = require "gilua.transform.uniform"
+
+local function is_name(node, name) return node and node.kind == "name" and node.text == name end
+
+local function is_number(node, text) return node and node.kind == "number" and node.text == text end
+
+-- The variable that a step halves.
+local function halved(step)
+  if not step or step.kind ~= "assign" or step.a.kind ~= "name" then return nil end
+  local k, b = step.a.text, step.b
+  if step.op == ">>=" and is_number(b, "1") or step.op == "/=" and is_number(b, "2") then
+    return k
+  end
+  local from = step.op == "=" and b.kind == "binary" and is_name(b.a, k) and b
+  if from and (from.op == ">>" and is_number(from.b, "1")
+    or from.op == "/" and is_number(from.b, "2")) then
+    return k
+  end
+end
+
+local function goes_to_one(condition, k)
+  if not condition or condition.kind ~= "binary" or not is_name(condition.a, k) then
+    return false
+  end
+  return condition.op == ">" and is_number(condition.b, "0")
+    or condition.op == ">=" and is_number(condition.b, "1")
+end
+
+-- The statements of a block or the one that stands without.
+local function listed(s)
+  return s.kind == "block" and s.body or { s }
+end
+
+local function is_barrier(s)
+  local tree = s and s.kind == "expression" and s.tree
+  return tree and tree.kind == "call" and is_name(tree.callee, "__syncthreads") or false
+end
+
+local COMBINED = { ["+="] = "+", ["*="] = "*", ["|="] = "|", ["&="] = "&", ["^="] = "^" }
+local CALLED = { max = true, min = true, fmaxf = true, fminf = true, fmax = true, fmin = true }
+
+-- What puts two together: part[t] += part[t + k], part[t] = fmaxf(part[t], part[t + k]).
+local function combination(kernel, tree)
+  if tree.kind ~= "assign" or tree.a.kind ~= "index" or tree.a.a.kind ~= "name" then return nil end
+  local target = kernel:plain(tree.a)
+  if COMBINED[tree.op] then return { op = COMBINED[tree.op], target = tree.a, other = tree.b } end
+  local b = tree.b
+  if tree.op ~= "=" then return nil end
+  local one, two, how
+  if b.kind == "binary" and COMBINED[b.op .. "="] then
+    one, two, how = b.a, b.b, { op = b.op }
+  elseif b.kind == "call" and b.callee.kind == "name" and CALLED[b.callee.text]
+    and #b.args == 2 then
+    one, two, how = b.args[1], b.args[2], { call = b.callee.text }
+  else
+    return nil
+  end
+  if kernel:plain(two) == target then one, two = two, one end
+  if kernel:plain(one) ~= target then return nil end
+  how.target, how.other = tree.a, two
+  return how
+end
+
+-- Is `other` the element k behind the target's?
+local function is_behind(kernel, how, k)
+  local other = how.other
+  if other.kind ~= "index" or not is_name(other.a, how.target.a.text) then return false end
+  local index, at = other.index, kernel:plain(how.target.index)
+  return index.kind == "binary" and index.op == "+"
+    and (kernel:plain(index.a) == at and is_name(index.b, k)
+      or is_name(index.a, k) and kernel:plain(index.b) == at)
+end
+
+-- threadIdx.x, or a variable that was made of it and nothing else.
+local function is_thread(fn, node)
+  if node.kind == "member" then
+    return is_name(node.a, "threadIdx") and node.name == "x"
+  end
+  local d = node.kind == "name" and fn:declaration(node.text, node.first)
+  return d and d.init and #(effects.of(fn, fn.body).writes[d.name] or {}) == 1
+    and is_thread(fn, d.init) or false
+end
+
+-- The variable that a step doubles.
+local function doubled(step)
+  if not step or step.kind ~= "assign" or step.a.kind ~= "name" then return nil end
+  local fits = step.op == "*=" and is_number(step.b, "2")
+    or step.op == "<<=" and is_number(step.b, "1")
+  return fits and step.a.text or nil
+end
+
+-- The bound of `k < bound`, where k begins with 1 and is declared there.
+local function from_one(s, k)
+  local d = s.init and s.init.kind == "declaration" and s.init.declared[1]
+  local condition = s.condition
+  local fits = d and d.name == k and is_number(d.init, "1") and #s.init.declared == 1
+    and condition and condition.kind == "binary" and condition.op == "<"
+    and is_name(condition.a, k)
+  return fits and condition.b or nil
+end
+
+-- t of `t % (2 * k) == 0`.
+local function of_even(condition, k)
+  local remainder = condition and condition.kind == "binary" and condition.op == "=="
+    and is_number(condition.b, "0") and condition.a
+  local of = remainder and remainder.kind == "binary" and remainder.op == "%" and remainder.b
+  local fits = of and of.kind == "binary" and of.op == "*"
+    and (is_number(of.a, "2") and is_name(of.b, k) or is_name(of.a, k) and is_number(of.b, "2"))
+  return fits and remainder.a or nil
+end
+
+-- What steers the tree: k, the condition's thread, and the bound of one that goes up.
+local function steered(s, condition)
+  local k = halved(s.step)
+  if k and goes_to_one(s.condition, k) then
+    local thread = condition and condition.kind == "binary" and condition.op == "<"
+      and is_name(condition.b, k) and condition.a
+    return k, thread or nil
+  end
+  k = doubled(s.step)
+  local bound = k and from_one(s, k)
+  return k, bound and of_even(condition, k), bound
+end
+
+-- A tree of a reduction: { k, thread, how, type, bound }; nil and why.
+local function reduction(loop)
+  local fn, s = loop.fn, loop.statement
+  local kernel, body, why = fn.kernel, listed(s.body), "it is no tree of a sum in shared memory"
+  if s.kind ~= "for" or #body ~= 2 or body[1].kind ~= "if" or body[1].otherwise
+    or not is_barrier(body[2]) then
+    return nil, why
+  end
+  local inner = listed(body[1].body)
+  local k, thread, bound = steered(s, body[1].condition)
+  local how = thread and #inner == 1 and inner[1].kind == "expression"
+    and combination(kernel, inner[1].tree)
+  if not how or not is_thread(fn, thread)
+    or kernel:plain(how.target.index) ~= kernel:plain(thread) or not is_behind(kernel, how, k) then
+    return nil, why
+  end
+  local d = fn:declaration(how.target.a.text, s.first)
+  local type = types.of(fn, how.target)
+  if not d or not d.shared or not type then return nil, why end
+  if not uniform.is_reached(fn, s) then return nil, "not all threads may come to it" end
+  return { k = k, thread = kernel:plain(thread), how = how, type = type, array = d.name,
+           bound = bound, condition = body[1].condition }
+end
+
+local function combined(how, a, b)
+  if how.call then return ("%s = %s(%s, %s);"):format(a, how.call, a, b) end
+  return ("%s %s= %s;"):format(a, how.op, b)
+end
+
+local function shuffled(loop, r)
+  local kernel, s, e = loop.fn.kernel, loop.statement, edit.new(loop.fn.kernel)
+  local value, step = kernel:fresh("lane_value"), kernel:fresh("lanes")
+  local full = "0xffffffffu"
+  local element = ("%s[%s]"):format(r.array, r.thread)
+  e:replace(s.condition.first, s.condition.last, r.k .. " >= 32")
+  if r.bound then
+    local from = (r.bound.kind == "binary" and not r.bound.parens and "(%s) / 2" or "%s / 2")
+      :format(kernel:plain(r.bound))
+    e:replace(s.init.declared[1].init.first, s.init.declared[1].init.last, from)
+    e:replace(s.step.first, s.step.last, r.k .. " /= 2")
+    e:replace(r.condition.first, r.condition.last, ("%s < %s"):format(r.thread, r.k))
+  end
+  e:around(s, nil, {
+    ("if (%s < 32) {"):format(r.thread),
+    ("  %s %s = %s;"):format(r.type, value, element),
+    ("  for (int %s = 16; %s > 0; %s /= 2)"):format(step, step, step),
+    "    " .. combined(r.how, value, ("__shfl_down_sync(%s, %s, %s)"):format(full, value, step)),
+    ("  if (%s == 0) %s = %s;"):format(r.thread, element, value),
+    "}",
+    "__syncthreads();",
+  })
+  return e:lines()
+end
+
+local tree = { name = "tree", doc = "The last 32 of a sum in shared memory added by shuffles." }
+
+function tree.find(kernel)
+  local list = {}
+  for _, loop in ipairs(kernel:open_loops()) do
+    if reduction(loop) then list[#list + 1] = { line = loop.line, args = {} } end
+  end
+  return list
+end
+
+function tree.make(kernel, line)
+  return kernel:first_loop(line, function(loop)
+    local r, why = reduction(loop)
+    if not r then return nil, why end
+    return { edits = shuffled(loop, r),
+             says = ("the last 32 of %s are put together by shuffles"):format(r.array) }
+  end)
+end
+
+return { tree }

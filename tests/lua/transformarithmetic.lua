@@ -1,0 +1,73 @@
+-- Arithmetic under transformation: narrower numbers, divisions, powers.
+
+package.path = "tests/lua/?.lua;lua/?.lua;lua/?/init.lua;" .. package.path
+local rewritten = require "rewritten"
+local tap = require "tap"
+local division = require "gilua.transform.division"
+
+local divide, power = division[1], division[2]
+
+local function right(what, transformation, source, line, args, options)
+  local text, why = rewritten.text(transformation, source, line, args)
+  if not text then return tap.ok(false, what .. ": refused: " .. why) end
+  local sizes = options and options.sizes or { 1, 33, 300 }
+  tap.is(rewritten.difference(source, text, sizes, options), nil, what .. ": right at all sizes")
+  return text
+end
+
+local function refused(what, transformation, source, line, args, why)
+  local text, reason = rewritten.text(transformation, source, line, args)
+  tap.is(text, nil, what)
+  tap.has(reason or "", why, what .. ": why")
+end
+
+local T = "  int t = blockIdx.x * blockDim.x + threadIdx.x;\n"
+
+tap.case("64 bits to 32", function()
+  local source = 'extern "C" __global__ void k(float *out, const float *a, const float *b, '
+    .. 'int n)\n{\n' .. [[
+  const long long most = n;
+  unsigned long seen = 0;
+  for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < most; i += 64) {
+    long long j = (long long)fabsf(a[i] * 2) % most;
+    seen += (j + 7) % most;
+    out[i] = b[(j + n) % most] + seen;
+  }
+}
+]]
+  local text = right("variables, casts, loops", "narrow", source, 1, {})
+  tap.has(text, "unsigned int i = blockIdx.x * (unsigned int)blockDim.x", "the loop's")
+  tap.has(text, "const int most = n;", "others")
+  tap.is(text:find("long", 1, true), nil, "all of them")
+  text = rewritten.text("narrow", "__global__ void f(long long *x, size_t n) {\n"
+    .. "  for (size_t i = 0; i < n; i++) x[i] = (long long *)x != 0;\n}\n", 1)
+  tap.has(text, "f(long long *x, size_t n)", "a kernel keeps its parameters")
+  tap.has(text, "i < (unsigned int)n; i++) x[i] = (long long *)x", "and what pointers lead to")
+  refused("nothing so wide", "narrow", rewritten.source(T), 1, {}, "no numbers of 64 bits")
+  refused("an address", "narrow", "__global__ void f(long *x) {\n  long y = 0;\n"
+    .. "  long *z = &y;\n  x[0] = *z;\n}\n", 1, {}, "the address of y")
+end)
+
+tap.case("divisions", function()
+  local text = right("by what stays", divide, rewritten.source(T .. [[
+  const float h = b[t] + 60.f;
+  for (int i = t; i < n; i += 64)
+    out[i] = (a[i] / h + 1.f) / (h + 1.f) / n + i / 7;]]), 5, {}, { limit = 1e-4 })
+  tap.has(text, "  const float h_inverse = 1.0f / h;\n", "formed before")
+  tap.has(text, "(a[i] * h_inverse + 1.f) * divisor_inverse * n_inverse + i / 7;",
+    "not of integers")
+  refused("by what changes", divide, rewritten.source(T .. [[
+  for (int i = t; i < n; i += 64) out[i] = a[i] / (1.f + i);]]), 4, {}, "divides by nothing")
+end)
+
+tap.case("powers", function()
+  local text = right("small ones", power, rewritten.source(T .. [[
+  out[t] = powf(a[t] + 1.f, 2.0f) + pow((double)b[t], 3) + powf(fabsf(b[t]), 0.5f) + 1.f;]]), 4,
+    {}, { limit = 1e-2, sizes = { 1 } })
+  tap.has(text, "((a[t] + 1.f) * (a[t] + 1.f)) + (((double)b[t]) * ((double)b[t]) * "
+    .. "((double)b[t])) + sqrtf(fabsf(b[t]))", "as products and roots")
+  refused("a large one", power, rewritten.source(T .. "  out[t] = powf(a[t], 7.f);"), 4, {},
+    "small constant exponent")
+end)
+
+tap.done()

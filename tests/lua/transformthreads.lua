@@ -1,0 +1,131 @@
+-- What threads do together under transformation: atomics, trees of sums.
+
+package.path = "tests/lua/?.lua;lua/?.lua;lua/?/init.lua;" .. package.path
+local rewritten = require "rewritten"
+local tap = require "tap"
+local atomics = require "gilua.transform.atomics"
+local warps = require "gilua.transform.warps"
+
+local warp_atomic, block_atomic, tree = atomics[1], atomics[2], warps[1]
+
+local function right(what, transformation, source, line, args, options)
+  local text, why = rewritten.text(transformation, source, line, args)
+  if not text then return tap.ok(false, what .. ": refused: " .. why) end
+  local sizes = options and options.sizes or { 0, 1, 33, 300 }
+  tap.is(rewritten.difference(source, text, sizes, options), nil, what .. ": right at all sizes")
+  return text
+end
+
+local function refused(what, transformation, source, line, args, why)
+  local text, reason = rewritten.text(transformation, source, line, args)
+  tap.is(text, nil, what)
+  tap.has(reason or "", why, what .. ": why")
+end
+
+local T = "  int t = blockIdx.x * blockDim.x + threadIdx.x;\n"
+local INTS = { type = "i32", block = 96, grid = 3 }
+
+tap.case("atomics of a warp", function()
+  local text = right("one element", warp_atomic, rewritten.source(T .. [[
+  int m = n / 2;
+  if (t < n) atomicAdd(&out[m + blockIdx.x], a[t]);]], "int"), 5, {}, INTS)
+  tap.has(text, "warp_value += __shfl_xor_sync(0xffffffffu, warp_value, lanes);", "by shuffles")
+  text = right("counters", warp_atomic, rewritten.source(T .. [[
+  if (t < n)
+    atomicAdd(&out[a[t] & 7], 3);]], "int"), 5, { "match" }, INTS)
+  tap.has(text, "atomicAdd(place, 3 * __popc(same_place));", "by a match")
+  refused("an element of its own", warp_atomic, rewritten.source(T .. [[
+  atomicAdd(&out[t], 1);]], "int"), 4, {}, "differs between threads")
+  refused("an element that a condition chose", warp_atomic, rewritten.source(T .. [[
+  int m = 0;
+  if (t < 5) m = 1;
+  atomicAdd(&out[m], 1);]], "int"), 6, {}, "differs between threads")
+  refused("an element from memory that changes", warp_atomic, rewritten.source(T .. [[
+  atomicAdd(&out[out[0] & 1], 1);]], "int"), 4, {}, "differs between threads")
+  refused("a result that is used", warp_atomic, rewritten.source(T .. [[
+  int was = atomicAdd(&out[0], 1);]], "int"), 4, {}, "no atomicAdd")
+  refused("no count", warp_atomic, rewritten.source(T .. [[
+  atomicAdd(&out[a[t] & 3], t);]], "int"), 4, { "match" }, "by a constant")
+end)
+
+tap.case("counters of a block", function()
+  local bytes = 'extern "C" __global__ void k(int *out, const int *a, const int *b, int n)\n{\n'
+    .. T .. [[
+  for (int i = t; i < n; i += blockDim.x * gridDim.x)
+    atomicAdd(&out[(unsigned char)a[i] ], b[i]);
+}
+]]
+  local text = right("bytes", block_atomic, bytes, 1, { "out" }, INTS)
+  tap.has(text, "__shared__ int out_block[256];", "as many as there are bytes")
+  tap.is(rewritten.found(block_atomic, bytes), "1(out)", "where it is proposed")
+  right("a mask", block_atomic, rewritten.source(T .. [[
+  if (t < n) {
+    atomicAdd(&out[a[t] & 31], 1);
+    atomicAdd(&out[b[t] & 63], 2);
+  }]], "int"), 1, { "out" }, INTS)
+  refused("as many as anybody knows", block_atomic, rewritten.source(T .. [=[
+  atomicAdd(&out[a[t]], 1);]=], "int"), 1, { "out" }, "so many counters")
+  refused("what is read too", block_atomic, rewritten.source(T .. [[
+  atomicAdd(&out[a[t] & 31], out[5]);]], "int"), 1, { "out" }, "so many counters")
+  refused("threads that leave", block_atomic, rewritten.source(T .. [[
+  if (t >= n) return;
+  atomicAdd(&out[a[t] & 31], 1);]], "int"), 1, { "out" }, "before its end")
+end)
+
+local function sums(loop)
+  return rewritten.source(T .. [[
+  __shared__ float part[96];
+  const int me = threadIdx.x;
+  part[me] = t < n ? a[t] : 0.f;
+  part[me + blockDim.x] = b[t];
+  __syncthreads();
+]] .. loop .. [[
+  if (me == 0) out[blockIdx.x] = part[0];]])
+end
+
+tap.case("a tree of sums", function()
+  local source = sums [[
+  for (int k = blockDim.x / 2; k > 0; k >>= 1) {
+    if (me < k) part[me] += part[me + k];
+    __syncthreads();
+  }
+]]
+  for _, block in ipairs { 32, 64 } do
+    right("in a block of " .. block, tree, source:gsub("96", "256"), 9, {},
+      { block = block, limit = 1e-3 })
+  end
+  local text = rewritten.text(tree, source, 9, {})
+  tap.has(text, "lane_value += __shfl_down_sync(0xffffffffu, lane_value, lanes);", "by shuffles")
+  right("of greatest", tree, sums([[
+  for (unsigned k = blockDim.x / 2; k >= 1; k = k / 2) {
+    if (threadIdx.x < k) { part[threadIdx.x] = fmaxf(part[threadIdx.x + k], part[threadIdx.x]); }
+    __syncthreads();
+  }
+]]):gsub("96", "256"), 9, {}, { block = 128, limit = 0 })
+  text = right("that begins with neighbours", tree, sums([[
+  for (int k = 1; k < blockDim.x; k *= 2) {
+    if (me % (2 * k) == 0) part[me] += part[me + k];
+    __syncthreads();
+  }
+]]):gsub("96", "256"), 9, {}, { block = 64, limit = 1e-3 })
+  tap.has(text, "for (int k = blockDim.x / 2; k >= 32; k /= 2)", "is turned around")
+  refused("without a barrier", tree, sums [[
+  for (int k = blockDim.x / 2; k > 0; k >>= 1) {
+    if (me < k) part[me] += part[me + k];
+  }
+]], 9, {}, "no tree")
+  refused("of another step", tree, sums [[
+  for (int k = blockDim.x / 2; k > 0; k >>= 1) {
+    if (me < k) part[me] += part[me + k + 1];
+    __syncthreads();
+  }
+]], 9, {}, "no tree")
+  refused("where not all are", tree, sums [[
+  if (t < 40) for (int k = blockDim.x / 2; k > 0; k >>= 1) {
+    if (me < k) part[me] += part[me + k];
+    __syncthreads();
+  }
+]], 9, {}, "not all threads")
+end)
+
+tap.done()
