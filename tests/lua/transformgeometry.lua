@@ -129,6 +129,34 @@ int i = blockIdx.x * blockDim.x + threadIdx.x;
 end)
 
 --------------------------------------------------------------------------------------------------
+-- grid_stride
+
+tap.case("blocks that go on", function()
+  tap.has(rewritten.text("grid_stride", ITEMS, 3, { "2" }), [[
+for (unsigned int block = blockIdx.x; (long long)block * blockDim.x < n; block += gridDim.x) {
+    const int i = threadIdx.x + (int)block * blockDim.x;
+    if (i >= n) continue;
+]], "the loop's head")
+  tap.is(rewritten.found("grid_stride", ITEMS), "3(132) 3(264) 3(528) 3(1056)", "proposed")
+  right("a return", "grid_stride", ITEMS, 3, { "2" })
+  right("inside an if, a bound that is computed", "grid_stride", rewritten.source [[
+    unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i <= n - 1) out[i] = a[i] + blockIdx.x;]], 3, { "1" })
+end)
+
+tap.case("blocks that do not", function()
+  refused("a bound in memory", "grid_stride", rewritten.source [[
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < a[3]) out[i] = a[i];]], 3, { "2" }, "not made of parameters alone")
+  refused("a bound that is written", "grid_stride", rewritten.source [[
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) out[i] = n++;]], 3, { "2" }, "not made of parameters alone")
+  refused("another index", "grid_stride", rewritten.source [[
+    int i = blockIdx.x * 64 + threadIdx.x;
+    if (i < n) out[i] = 0.f;]], 3, { "2" }, "is not blockIdx * blockDim + threadIdx")
+end)
+
+--------------------------------------------------------------------------------------------------
 -- warp_row
 
 local ROWS = rewritten.source([[

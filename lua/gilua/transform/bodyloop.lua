@@ -1,0 +1,54 @@
+-- bodyloop: a loop around the whole body of a kernel, so that a block does the work of several.
+
+local threads = require "gilua.transform.threads"
+
+local M = {}
+
+--- Why no loop over blocks can stand around a kernel's body, along an index; nil where one can.
+---@param index gilua.thread_index
+---@return string?
+function M.unfit(index)
+  local why = threads.needs_grid(index.fn, index.side) or threads.unfit_for_loop(index.fn)
+  if why then return why end
+  local returns, inner = threads.returns(index.fn)
+  if not returns then return inner end
+  local guard, unguarded = threads.guard(index)
+  return not guard and unguarded or nil
+end
+
+--- In all of a kernel's body the block is another one, of a new name.
+---@param index gilua.thread_index
+---@param e table gilua.edit
+---@return string name
+function M.other_block(index, e)
+  local block = threads.new_name(index.fn, "block")
+  for _, token in ipairs(threads.uses(index.fn).blockIdx[index.side]) do
+    e:replace(token, token + 2, block)
+  end
+  return block
+end
+
+--- Puts a loop around a kernel's body; what left the kernel goes on with the next round.
+---@param fn table
+---@param e table gilua.edit
+---@param head string[] the lines of its head, and a directive before
+---@param inner string? the first line inside
+---@return integer[] range of the lines that stand one level deeper now, those of the head too: they
+---  are written one level less deep
+function M.put(fn, e, head, inner)
+  local kernel, body = fn.kernel, fn.body.body
+  local first = body[1].first
+  local indent, lines = kernel:indent(first), {}
+  local outer = indent:gsub("    ", "", 1)
+  for i, line in ipairs(head) do lines[i] = (line:find "^#" and indent or outer) .. line end
+  lines[#lines + 1] = inner and indent .. inner
+  for _, s in ipairs(threads.returns(fn)) do e:replace(s.first, s.last, "continue;") end
+  -- The first line's indentation is there.
+  local begun = lines[1]:sub(1, #indent) == indent and lines[1]:sub(#indent + 1) or lines[1]
+  lines[1] = begun
+  e:before(first, table.concat(lines, "\n") .. "\n" .. indent)
+  e:before(fn.close, indent .. "}\n" .. kernel:indent(fn.close))
+  return { kernel:line_of(first), kernel:line_of(body[#body].last) }
+end
+
+return M
