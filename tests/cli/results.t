@@ -104,7 +104,7 @@ END
 : >input
 asked_all "new" "half/ is ready" "$GILUA" new half.cu half
 asked_all "check" "^ok +parameters" "$GILUA" check half
-ENDS=3 asked_all "evolve, which finds nothing better" "Results" "$GILUA" evolve half --population 6 --generations 1 --out halved --weak-data
+ENDS=3 asked_all "evolve, which finds nothing better" "Results" "$GILUA" evolve half --population 6 --generations 1 --transform no --out halved --weak-data
 asked_all "verify" "65 536 answers on 1 cases, all right" "$GILUA" verify halved --cases 1
 asked_all "a script with no run" "^done$" "$GILUA" -e 'for i = 1, 60 do
   require("gilua.core").system.sleep(0.005) end print "done"'

@@ -76,6 +76,18 @@ local function settings_to_tell(parameters, params)
   return list
 end
 
+-- What transformations made of the launch, and whose it is to do.
+local function tell_launch(o, launch, launched)
+  local words = launches.words(launch)
+  if launched.left > 0 or launched.done == 0 then
+    answer.say(o, "MARKED: the kernel wants another launch: %s. Change it by hand%s", words,
+      launched.done == 0 and "" or (": %d of %d are changed"):format(launched.done,
+        launched.done + launched.left))
+  else
+    answer.say(o, "The launch is changed too: %s", words)
+  end
+end
+
 -- The file itself, and FILE.orig; a file of that name that is another is the person's own.
 local function write_in_place(o, path, text, old)
   local orig = path .. ".orig"
@@ -186,7 +198,7 @@ function M.apply()
     ends.with(ends.STATUS.usage, "%s has no source to change in place: leave out --in-place and "
       .. "--run", kept.dir)
   end
-  local files, params = gi.backport.files(kept, run.genome)
+  local files, params, launched = gi.backport.files(kept, run.genome)
   for _, file in ipairs(files) do
     local diff = gi.report.diff(file.old, file.text, file.path:match("([^/]+)$"))
     if o.diff or not o.quiet then printable.write(diff, gi.host.is_terminal()) end
@@ -205,11 +217,10 @@ function M.apply()
   end
   if run.from then answer.say(o, "The winner was found by %s", run.from) end
   local told = settings_to_tell(kept.parameters, params)
-  local launch = params[launches.PARAMETER]
-  if launch then told[#told + 1] = launches.words(launch) end
   if #told > 0 then
     answer.say(o, "Besides, where the kernel is launched: %s", table.concat(told, ", "))
   end
+  if launched then tell_launch(o, params[launches.PARAMETER], launched) end
 end
 
 --------------------------------------------------------------------------------------------------

@@ -3,6 +3,8 @@
 -- A sliced source has the file's lines under their numbers (gilua.slice), so a line of the mutant
 -- that is its source line unchanged stands for the file's own line, host code and all.
 
+local launchedit = require "gilua.new.launchedit"
+local launches = require "gilua.transform.launch"
 local genomes = require "gilua.search.genome"
 local gi = require "gilua"
 local fail = require "gilua.base.fail"
@@ -113,12 +115,25 @@ local function module(kept, below)
   return { { path = path, text = ptxtext.with(text, changed), old = text } }, {}
 end
 
+-- Launches in the user's files, as transformations want them.
+local function launched(kept, files, launch)
+  if not launch then return nil end
+  local count, kernel = { done = 0, left = 0 }, kept.kernel:match "[%w_]*$"
+  for _, file in ipairs(files) do
+    local text, done, left = launchedit.edited(file.text, kernel, launch)
+    file.text, count.done, count.left = text, count.done + done, count.left + left
+  end
+  return count
+end
+
 --- The user's files with a genome's changes, and all else as it is, the ends of lines too. Nothing
 --- of the problem is run.
 ---@param kept Kept the problem: gi.kept.of(problem), or what a run kept
 ---@param genome string
 ---@return { path: string, text: string, old: string }[] files old: as it is
 ---@return table params what the genome sets
+---@return { done: integer, left: integer }? launched where transformations change the launch: how
+---  many of the files' launches are as they want them, and how many are not
 function M.files(kept, genome)
   if kept.is_ptx then return module(kept, (select(2, genomes.parts(genome)))) end
   local paths, counts, text, edits = original(kept)
@@ -133,7 +148,7 @@ function M.files(kept, genome)
     files[i] = { path = path, text = part_of(lines, first, last, old), old = old }
     first = last + 1
   end
-  return files, detail.params
+  return files, detail.params, launched(kept, files, detail.params[launches.PARAMETER])
 end
 
 --- The only file of them.

@@ -1,0 +1,41 @@
+-- Launches in a user's file, as transformations want them.
+package.path = "tests/lua/?.lua;lua/?.lua;lua/?/init.lua;" .. package.path
+local launchedit = require "gilua.new.launchedit"
+local tap = require "tap"
+
+local function edited(text, launch, name)
+  local new, done, left = launchedit.edited(text, name or "k", launch or "grid.x/4 block.x%32")
+  return ("%s %d %d"):format(new, done, left)
+end
+
+tap.case("grids in the usual forms", function()
+  tap.is(edited "k<<<(n + 255) / 256, 256>>>(a);", "k<<<((n + 255) / 256 + 3) / 4, 256>>>(a); 1 0",
+    "computed in place")
+  tap.is(edited("k<<<128, 256, 0, s>>>(a);", "grid.x*32"), "k<<<128 * 32, 256, 0, s>>>(a); 1 0",
+    "a number")
+  tap.is(edited("int b = n / 2; k<<<b, 256>>>(a);", "grid.x*8"),
+    "int b = n / 2; k<<<b * 8, 256>>>(a); 1 0", "a whole number")
+  tap.is(edited("dim3 g(n / 16, m); k<T, 4><<<g, t>>>(a);", "grid.y/2"),
+    "dim3 g(n / 16, m); k<T, 4><<<dim3(g.x, (g.y + 1) / 2, g.z), t>>>(a); 1 0", "a dim3")
+  tap.is(edited("k<<<dim3(n / 16, f(m, 2)), t>>>(a);", "grid.x*2 grid.y<9"),
+    "k<<<dim3((n / 16) * 2, (f(m, 2)) < 9 ? (f(m, 2)) : 9), t>>>(a); 1 0", "one made in place")
+  tap.is(edited("k<<<n / 9, t>>>(a); other<<<n, t>>>(b); k<<<n / 2, t>>>(c);", "grid.x<264"),
+    "k<<<(n / 9) < 264 ? (n / 9) : 264, t>>>(a); other<<<n, t>>>(b);"
+    .. " k<<<(n / 2) < 264 ? (n / 2) : 264, t>>>(c); 2 0", "all of a kernel's, and no other's")
+end)
+
+tap.case("what is left to a person", function()
+  for what, text in pairs {
+    ["a call"] = "k<<<blocks(n), t>>>(a);",
+    ["a name of another type"] = "auto g = f(n); k<<<g, t>>>(a);",
+    ["a member"] = "k<<<p.grid, t>>>(a);",
+    ["one that is declared twice"] = "int g = 3; { dim3 g(3); } k<<<g, t>>>(a);",
+    ["no block"] = "k<<<3>>>(a);",
+  } do
+    tap.is(edited(text), text .. " 0 1", what)
+  end
+  tap.is(edited("k<<<3, 4>>>(a);", "block.x=64"), "k<<<3, 4>>>(a); 0 1", "another block")
+  tap.is(edited "k(a); k<<<", "k(a); k<<< 0 1", "the end of the file")
+end)
+
+tap.done()
