@@ -32,11 +32,13 @@ local history = require "gilua.report.history"
 local host = require "gilua.base.host"
 local interactions = require "gilua.report.interactions"
 local json = require "gilua.base.json"
+local launches = require "gilua.transform.launch"
 local lfs = require "lfs"
 local kept = require "gilua.report.kept"
 local live = require "gilua.report.live"
 local progress = require "gilua.report.progress"
 local textfile = require "gilua.base.textfile"
+local transformations = require "gilua.transform.gene"
 
 local M = {}
 
@@ -104,6 +106,15 @@ local function stopped(run)
     run.scheme.generations)
 end
 
+-- What transformations want of the launch of the best, in words; nil where nothing.
+local function launch_of(run, result)
+  local best = result.best and result.best.genome
+  if not best or not transformations.any(best) then return nil end
+  local _, detail = run.problem.grammar:apply(best)
+  local wanted = type(detail) == "table" and detail.params[launches.PARAMETER]
+  return wanted and launches.words(wanted) or nil
+end
+
 --- What result.json says, as a value for json.encode.
 ---@param run Run
 ---@param total_seconds number
@@ -121,7 +132,7 @@ function M.result(run, total_seconds, keeps)
     { "baseline", measured(result.baseline) }, { "best", measured(result.best) },
     { "from", result.from }, { "genes", result.best and genome.length(result.best.genome) },
     { "speedup", result.speedup }, { "speedup_low", result.low }, { "speedup_high", result.high },
-    { "pairs", result.pairs }, { "evolved", result.evolved },
+    { "pairs", result.pairs }, { "evolved", result.evolved }, { "launch", launch_of(run, result) },
     { "untested", result.untested and json.array(result.untested) },
     { "data", result.data }, { "untold", result.untold and json.array(result.untold) },
     { "promises", result.promises and json.array(result.promises) },
