@@ -1,9 +1,9 @@
 -- generation: the wall time of one generation, from genomes to measurements, and where it goes.
 --
 --   gilua [--device cuda] tests/gpu/generation.lua [--population 300] [--side N] [--repeats 3]
---     [--two-stages yes|no|both] [--wrong small|whole|both]
+--     [--two-stages yes|no|both] [--wrong small|whole|both] [--assembler nvrtc|nvjitlink|both]
 --
--- `both` times a generation each way in turn, each with mutants of its own.
+-- `both` times a generation each way in turn, in farms of their own, with the same mutants.
 --
 -- The mutants are those of a young evolution: one to eight random genes each, all sources distinct,
 -- none seen before. The farm is warm (its workers run, one generation has passed), as it is from
@@ -20,6 +20,7 @@ local options = gi.cli {
   { name = "check", default = "every", doc = "every, parents or winners" },
   { name = "batch", default = 10, min = 1, doc = "most mutants in one compilation" },
   { name = "two-stages", default = "yes", doc = "machine code after checked runs: yes, no, both" },
+  { name = "assembler", default = "nvrtc", doc = "of the second stage: nvrtc, nvjitlink, both" },
   { name = "wrong", default = "small", doc = "errors of wrong ones: small case, whole, both" },
 }
 
@@ -67,17 +68,23 @@ local function choices(value, first, second)
   return { value }
 end
 
---- A farm for each way to be timed, warm: its workers run, one generation has passed.
+--- A farm that is warm: its workers run, one generation has passed.
+local function warm(o)
+  o.device, o.jobs, o.check, o.batch = options.device, options.jobs, options.check, options.batch
+  local farm = gi.farm(problem, o)
+  farm:evaluate(fresh_ones(2 * farm.jobs), case(1))
+  return { farm = farm, walls = {}, name = ("errors of the %s case, %s"):format(o.wrong,
+    o.two_stages and "two stages, " .. o.assembler or "one stage") }
+end
+
 local function ways()
   local list = {}
-  for _, stages in ipairs(choices(options["two-stages"], "no", "yes")) do
-    for _, wrong in ipairs(choices(options.wrong, "whole", "small")) do
-      local farm = gi.farm(problem, { device = options.device, jobs = options.jobs,
-        check = options.check, batch = options.batch, two_stages = stages == "yes",
-        wrong = wrong })
-      farm:evaluate(fresh_ones(2 * farm.jobs), case(1))
-      list[#list + 1] = { farm = farm, walls = {},
-        name = ("two stages %s, errors of the %s case"):format(stages, wrong) }
+  for _, wrong in ipairs(choices(options.wrong, "whole", "small")) do
+    for _, stages in ipairs(choices(options["two-stages"], "no", "yes")) do
+      for _, name in ipairs(stages == "no" and { "nvrtc" }
+          or choices(options.assembler, "nvrtc", "nvjitlink")) do
+        list[#list + 1] = warm { wrong = wrong, two_stages = stages == "yes", assembler = name }
+      end
     end
   end
   return list
@@ -92,8 +99,8 @@ local function stages_since(before, after)
   return table.concat(list, ", ")
 end
 
-local function time(way, n)
-  local farm, genomes = way.farm, fresh_ones(options.population)
+local function time(way, n, genomes)
+  local farm = way.farm
   local before, start = copy(farm:stats()), core.system.seconds()
   local results = farm:evaluate(genomes, case(n + 1))
   local wall = core.system.seconds() - start
@@ -115,7 +122,8 @@ local farm = list[1].farm
 print(("device %s, %d host workers, population %d"):format(farm.devices[1].name, farm.jobs,
   options.population))
 for n = 1, options.repeats do
-  for _, way in ipairs(list) do time(way, n) end
+  local genomes = fresh_ones(options.population)
+  for _, way in ipairs(list) do time(way, n, genomes) end
 end
 for _, way in ipairs(list) do
   local drift = way.farm:stats().baseline

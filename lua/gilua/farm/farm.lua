@@ -22,6 +22,7 @@ local undo = require "gilua.base.undo"
 
 local CHECKS = { every = true, parents = true, winners = true }
 local CLOCKS = { events = true, spans = true }
+local ASSEMBLERS = { nvrtc = true, nvjitlink = true }
 local WRONG = { whole = true, small = true }
 
 ---@class gilua.farm
@@ -43,7 +44,9 @@ local DEFAULTS = {
   clock = "events",         -- device cuda: CUDA events, or the papers' own clock
   wrong = "whole",          -- what the errors of wrong mutants are of: the whole case; or, which
                             -- spares most of the work, the small one, if they were checked on it
-  two_stages = true,        -- device cuda: to machine code only what stood the checked run
+  two_stages = true,        -- device cuda: to machine code only what stood the checked run …
+  assembler = "nvrtc",      -- … by NVRTC, whose code is nvcc's; or "nvjitlink", in half the time,
+                            -- where divisions and their like are functions that are called
   mixed = false,            -- GPUs of different models together
   dedupe = true,            -- false: equal code runs again and again, to measure the noise
   timed_error = 0,          -- device cuda: wrong mutants are timed too, whose largest error is at
@@ -63,6 +66,9 @@ local function check_options(o)
   end
   if not WRONG[o.wrong] then
     fail("gilua.farm: wrong is \"whole\" or \"small\", not '%s'", o.wrong)
+  end
+  if not ASSEMBLERS[o.assembler] then
+    fail("gilua.farm: assembler is \"nvrtc\" or \"nvjitlink\", not '%s'", o.assembler)
   end
   if not CLOCKS[o.clock] then
     fail("gilua.farm: clock is \"events\" or \"spans\", not '%s'", o.clock)

@@ -39,7 +39,8 @@ local RUN_FACTOR = 10 -- warp instructions, or seconds on a GPU
 local LEAST_PER_LOOP = 1000 -- … for each iteration that a guard allows: the guard comes first
 local COMPILE_FACTOR = 10 -- seconds of a processor, and no less than …
 local LEAST_COMPILE_S = 5
-local MOST_MACHINE = 5 -- mutants in one compilation to machine code
+local LEAST_BATCH = 4 -- mutants in one compilation, where there are as many
+local MOST_MACHINE = 2 -- … to machine code: the GPU waits for them
 local LEAST_LAUNCH_S = 1 -- not called endless before: a fault may take half a second to show
 
 local M = {}
@@ -234,15 +235,22 @@ function Funnel:controlled(reason, text, blame)
   self.crew:post(job)
 end
 
+--- Is machine code made of the PTX that is there, by nvJitLink? NVRTC makes both once more.
+function Funnel:is_linked(text)
+  local asked = text.llvm or self.options.assembler == "nvjitlink"
+  return asked and text.ptx ~= nil and self:code(text.ptx) ~= nil
+end
+
 ---@param texts gilua.plan.text[] of one target and the same options
 function Funnel:compile_job(texts)
   return self:code_job(texts, function(list)
-    local units = {}
+    local units, linked = {}, self:is_linked(list[1])
     for i, text in ipairs(list) do
-      units[i] = { source = text.source, names = self.names, kernel = self.problem.kernel }
+      units[i] = { source = linked and self:code(text.ptx) or text.source, names = self.names,
+                   kernel = self.problem.kernel }
     end
     return { op = "compile", units = units, target = list[1].target, options = list[1].options,
-             ptx = self.problem.is_ptx, kernel = self.problem.kernel, llvm = list[1].llvm,
+             ptx = self.problem.is_ptx or linked, kernel = self.problem.kernel, llvm = list[1].llvm,
              limit_s = self.options.compile_timeout_s }
   end)
 end
@@ -308,11 +316,12 @@ function Funnel:gather(step)
   self:post_edits()
 end
 
---- How many of what is left go into one compilation: many at first, because that is cheaper, few at
---- the end, so that all workers finish together. A unit's code does not depend on its company.
+--- How many of what is left go into one compilation: many at first, because a call itself takes as
+--- long as two mutants (NVRTC 13.0), few at the end, so that all workers finish together. A unit's
+--- code does not depend on its company.
 function Funnel:batch_size(left)
-  local fair = left // (2 * (self.crew.hosts or self.options.jobs))
-  return math.min(left, math.max(2, math.min(fair, self.options.batch)))
+  local fair = -(-left // (self.crew.hosts or self.options.jobs))
+  return math.min(left, self.options.batch, math.max(LEAST_BATCH, fair))
 end
 
 -- What texts have in common that one compilation can make.

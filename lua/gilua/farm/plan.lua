@@ -50,6 +50,8 @@ Plan.__index = Plan
 ---@field edits string? what of it: "ptx", or "ir", LLVM's bitcode
 ---@field of gilua.plan.text?
 ---@field base gilua.plan.text? the unmodified kernel's, whose instructions the genes name
+---@field ptx string? hash of the kept PTX that it gives the machine code of
+---@field ptx_hash string? of that, canonical
 
 ---@param source string
 ---@param options string[]
@@ -109,11 +111,26 @@ local function with_code(plan, hash)
   plan.key = hash .. " " .. plan.launch_key .. (plan.copy or "")
 end
 
+-- Equal PTX has equal machine code: a text for that is known by it, whatever source it has.
+local function machine_of_ptx(text, unit)
+  local copy = {}
+  for name, value in pairs(text) do copy[name] = value end
+  local told = text.target .. "\n" .. table.concat(text.options, "\n")
+  copy.ptx, copy.ptx_hash = unit.ptx, unit.ptx_hash
+  copy.hash = core.system.hash128(("PTX %s for %s"):format(unit.ptx_hash, told))
+  return copy
+end
+
 --- The compiler was through with its text.
 ---@param unit gilua.unit
 function Plan:compiled(unit)
   self.unit = unit
-  if self.machine then return end
+  if self.machine then
+    if self.machine.ptx_hash ~= unit.ptx_hash then
+      self.machine = machine_of_ptx(self.machine, unit)
+    end
+    return
+  end
   self.code_hash = unit.code_hash
   with_code(self, unit.code_hash or unit.ptx_hash)
 end

@@ -84,7 +84,6 @@ end
 -- Sources that LLVM compiles, each for itself.
 local function by_llvm(m)
   local results = {}
-  m.assembler = assembler.options(m.options)
   for i, unit in ipairs(m.units) do
     results[i] = llvmcompiler.compile(unit.source, { target = m.target, options = m.options,
       passes = m.llvm.passes, limit_s = m.limit_s })
@@ -126,6 +125,7 @@ end
 
 function operations.compile(m)
   local start, start_cpu = core.system.seconds(), os.clock()
+  m.assembler = assembler.options(m.options)
   local results = m.ptx and for_device(taken(m), m) or m.llvm and for_device(by_llvm(m), m)
     or compile_all(m.units, { target = m.target, options = m.options })
   local images = results.images
