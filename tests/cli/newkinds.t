@@ -78,4 +78,48 @@ END
 out=$(new masked.cu masked)
 like "an index of which some bits alone are one" 'name = "data", type = "u64".*fill = "bits"' "$out"
 
+cat >swapped.cu <<'END'
+__device__ void order(float &a, float &b) { if (a > b) { float c = a; a = b; b = c; } }
+__global__ void swapped(float *x, float *__restrict__ y, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    float *row = x + 2 * i;
+    if (i < n) order(row[0], row[1]);
+    if (i < n) order(y[2 * i], y[2 * i + 1]);
+}
+END
+out=$(new swapped.cu swapped)
+like "what is written by reference alone" 'name = "y", type = "f32".*role = "inout"' "$out"
+like "runs" "swapped/ is ready" "$out"
+
+cat >handed.cu <<'END'
+__device__ void put(float a, float &b) { b = 3.0f * a; }
+__global__ void handed(const float *x, float *y, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) put(x[i], y[i]);
+}
+END
+out=$(new handed.cu handed)
+like "nothing else is written" 'name = "y", type = "f32".*role = "inout"' "$out"
+like "it runs" "handed/ is ready" "$out"
+
+mkdir guarded
+cat >guarded/sizes.h <<'END'
+#define WIDTH 64
+END
+cat >guarded/main.cu <<'END'
+#ifndef MAIN_CU
+#define MAIN_CU
+#include "sizes.h"
+#include "part.cu"
+int main() { float *x; cudaMalloc(&x, 40 * WIDTH * sizeof(float)); part<<<40, WIDTH>>>(x); }
+#endif
+END
+cat >guarded/part.cu <<'END'
+__global__ void part(float *x) { int i = blockIdx.x * WIDTH + threadIdx.x; x[i] = x[i] * 2.0f + 1.0f; }
+END
+out=$(new guarded/part.cu part)
+like "a file that another includes, which guards against being read twice" "part/ is ready" "$out"
+
 finish

@@ -19,6 +19,7 @@ local report = require "gilua.report.report"
 local textfile = require "gilua.base.textfile"
 local trial = require "gilua.new.trial"
 local trace = require "gilua.base.trace"
+local usage = require "gilua.new.usage"
 
 local M = {}
 
@@ -138,18 +139,36 @@ end
 ---@field size_note? string where the size is from; trying it may add to it
 ---@field checked_size? integer[] found by trying: the small case's, where it must be the whole one
 
+local function has_output(args, constants)
+  for _, one in ipairs(argumentguess.flat { args = args, constants = constants }) do
+    if one.row.role == "out" or one.row.role == "inout" then return true end
+  end
+  return false
+end
+
+-- Where no words write to an array, those of which elements are handed on, perhaps by reference.
+local function set_outputs(read, args)
+  local any = false
+  for i, p in ipairs(read.params) do
+    local is_array = args[i] and args[i].count and not p.const
+    if is_array and usage.is_handed_on(read.body, p.name) then
+      args[i].role, any = "inout", true
+      table.insert(args[i].notes, "GUESS: written by a function that gets its elements")
+    end
+  end
+  return any
+end
+
 local function draft_of(read, folder)
   local shape = launchguess.shape(read)
   local args, constants = argumentguess.arguments(read, shape, folder)
-  for _, one in ipairs(argumentguess.flat { args = args, constants = constants }) do
-    if one.row.role == "out" or one.row.role == "inout" then
-      return { folder = folder, reading = read, shape = shape, args = args, constants = constants,
-        shared = launchguess.shared(read, shape),
-        size_note = shape.from and "from " .. shape.from or "GUESS" }
-    end
+  if not has_output(args, constants) and not set_outputs(read, args) then
+    fail("kernel %s writes to none of its arguments: there would be no answers to check",
+      read.kernel)
   end
-  fail("kernel %s writes to none of its arguments: there would be no answers to check",
-    read.kernel)
+  return { folder = folder, reading = read, shape = shape, args = args, constants = constants,
+    shared = launchguess.shared(read, shape),
+    size_note = shape.from and "from " .. shape.from or "GUESS" }
 end
 
 -- Why it does not run as described, or nil, the ticks that it takes and what speaks against its

@@ -42,9 +42,27 @@ local function balanced(text)
   return table.concat(parts) .. text:sub(at)
 end
 
+-- The bytes of an `#ifndef NAME` at the beginning of a text, with `#define NAME` behind it: it
+-- guards against reading twice, and is no condition.
+local function guard_of(t)
+  local names = {}
+  for i, word in csource.directives(t) do
+    names[#names + 1] = { word = word, name = t[i]:match "^#%s*%a+%s+([%w_]+)", i = i }
+    if #names == 2 then break end
+  end
+  local one, two = names[1], names[2]
+  local is_guard = two and one.i == 1 and one.word == "ifndef" and two.word == "define"
+    and one.name == two.name
+  if is_guard then return t:first(one.i), t:last(one.i) end
+end
+
 -- What a text has before it includes a file; nil where that is not there, or under a condition.
 local function before(text, folder, path)
   local open, t <close> = 0, csource.tokens(text)
+  local from, to = guard_of(t)
+  if from then
+    open, text = -1, text:sub(1, from - 1) .. (" "):rep(to - from + 1) .. text:sub(to + 1)
+  end
   for i, word in csource.directives(t) do
     if OPENS[word] then open = open + 1 elseif word == "endif" then open = open - 1 end
     local spelled = csource.included(t[i])

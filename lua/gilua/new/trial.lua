@@ -212,6 +212,19 @@ local function lengthen(draft, why)
   return false
 end
 
+-- An array that the kernel writes under another name: a reference, a pointer made of it.
+local function make_written(draft, why)
+  local name = why:match "read%-only memory: write of .- of '([%w_.*]+)'"
+  for _, arg in ipairs(name and rows_of(draft) or {}) do
+    if arg.name == name and (arg.role or "in") == "in" then
+      arg.role = "inout"
+      arg.notes[#arg.notes + 1] = "a run writes to it"
+      return true
+    end
+  end
+  return false
+end
+
 -- Dynamic shared memory that reaches as far as the kernel does.
 local function share_more(draft, why)
   local offset, bytes = why:match "shared memory at offset 0x(%x+) %((%d+) bytes%)"
@@ -281,7 +294,7 @@ local function settle(draft, left)
       left.timeouts = left.timeouts - 1
       again = left.timeouts > 0 and less_work(draft, why)
     else
-      again = lengthen(draft, why) or share_more(draft, why)
+      again = make_written(draft, why) or lengthen(draft, why) or share_more(draft, why)
     end
     if not again then return problem, nil, why end
   end

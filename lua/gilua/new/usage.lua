@@ -87,6 +87,19 @@ function M.role(body, name, is_member)
   return uses.read and "inout" or "out"
 end
 
+--- Is an element handed on to a function, which may take a reference to it: `swap(x[i], x[j])`?
+---@param body userdata tokens
+---@param name string
+---@return boolean
+function M.is_handed_on(body, name)
+  for i in places(body, name) do
+    local from, behind = around(body, i)
+    local before, after = body[from or 0], body[behind or 0]
+    if (before == "(" or before == ",") and (after == ")" or after == ",") then return true end
+  end
+  return false
+end
+
 -- The name of the array whose [ ] a token is in; nil in none. `""` where it has no name.
 local function indexed_at(body, i)
   local k = i - 1
