@@ -14,7 +14,8 @@ local function difference(source, name, line, args, n, options)
   local change = assert(require("gilua.transform." .. name).make(kernels.of_text(source), line,
     args))
   local text = rewritten.text(name, source, line, args)
-  local as_it_is = { grid = (n + BLOCK - 1) // BLOCK, block = BLOCK }
+  local block = options.block or { BLOCK }
+  local as_it_is = { grid = (n + block[1] - 1) // block[1], block = block }
   local changed = launch.changed(as_it_is, change.launch)
   changed.type, as_it_is.type = options.type, options.type
   local want = assert(rewritten.run(source, n, as_it_is))
@@ -208,6 +209,12 @@ tap.case("rows that lanes share are right", function()
     for (int j = 1; j <= 15; j += 2) sum = sum + a[row * 7 + j];
     for (int j = 0; j < 9; j++)
         out[row * 9 + j] = b[j] * sum;]], "double"), 3, { "8" }, doubles)
+  right("blocks with two sides", "warp_row", rewritten.source([[
+    int row = blockIdx.x * blockDim.x + threadIdx.x, part = threadIdx.y;
+    double sum = 0.0;
+    for (int j = part; j < 20; j++) sum += a[row + j];
+    if (row < n) out[row * 4 + part] = sum;]], "double"), 3, { "8" },
+    { type = "f64", limit = 1e-9, block = { 16, 4 } })
   right("a loop within one that all lanes do", "warp_row", rewritten.source([[
     int row = blockIdx.x * blockDim.x + threadIdx.x;
     if (row >= n) return;

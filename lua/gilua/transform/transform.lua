@@ -20,7 +20,13 @@ local trace = require "gilua.base.trace"
 local M = {}
 
 -- Modules of those that come with gilua: one each, or a list.
-local OWN = "coarsen grid_stride warp_row unroll split_accumulator keep hoist cached float"
+local OWN = [[
+  coarsen grid_stride warp_row
+  unroll split_accumulator keep hoist
+  cached vector
+  float narrow division
+  atomics warps
+]]
 
 local known, order
 

@@ -122,12 +122,21 @@ local function share(row, names, lanes, e)
   around(row, names, lanes, e)
 end
 
--- The lanes of a group are the same wherever its warp is in the block.
-local function lane_lines(names, lanes, indent)
+-- A thread's place in a block that the kernel has more than one side of.
+local function place(index)
+  local uses = threads.uses(index.fn).threadIdx
+  if #uses.y == 0 and #uses.z == 0 then return "threadIdx.x" end
+  local row = #uses.z == 0 and "threadIdx.y" or "(threadIdx.z * blockDim.y + threadIdx.y)"
+  return ("(%s * blockDim.x + threadIdx.x)"):format(row)
+end
+
+-- Those who share a row are neighbours in x; where blocks are a multiple of them wide, they are of
+-- one warp.
+local function lane_lines(index, names, lanes, indent)
   local text = ("const int %s = threadIdx.x %% %d;\n%s"):format(names.lane, lanes, indent)
   if lanes == 32 then return text end
-  return text .. ("const unsigned int %s = 0x%xu << (threadIdx.x %% 32 / %d * %d);\n%s"):format(
-    names.mask, (1 << lanes) - 1, lanes, lanes, indent)
+  return text .. ("const unsigned int %s = 0x%xu << (%s %% 32 / %d * %d);\n%s"):format(
+    names.mask, (1 << lanes) - 1, place(index), lanes, lanes, indent)
 end
 
 local function make(kernel, line, args)
@@ -143,12 +152,12 @@ local function make(kernel, line, args)
   local names = { lane = threads.new_name(fn, "lane"), step = threads.new_name(fn, "step"),
     mask = lanes == 32 and "0xffffffffu" or threads.new_name(fn, "mask") }
   local own = index.d.statement
-  e:before(own.first, lane_lines(names, lanes, kernel:indent(own.first)))
+  e:before(own.first, lane_lines(index, names, lanes, kernel:indent(own.first)))
   e:before(index.d.init.first, "(")
   e:after(index.d.init.last, (") / %d"):format(lanes))
   for _, row in ipairs(plan.rows) do share(row, names, lanes, e) end
   for _, s in ipairs(plan.once) do e:before(s.first, ("if (%s == 0) "):format(names.lane)) end
-  return { edits = e:lines(), launch = ("grid.x*%d block.x%%32"):format(lanes),
+  return { edits = e:lines(), launch = ("grid.x*%d block.x%%%d"):format(lanes, lanes),
     says = ("%d lanes of a warp share what was a thread's"):format(lanes) }
 end
 
