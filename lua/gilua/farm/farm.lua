@@ -37,7 +37,7 @@ Farm.__close = function(self) self:close() end
 local DEFAULTS = {
   timeout_s = 600,          -- of a processor (of a GPU: by the clock) for one run
   compile_timeout_s = 20,   -- of a processor for one compilation, at most: else ten times what the
-                            -- unmodified kernel's takes, rounded up to 5, 10, 20 …
+                            -- unmodified kernel's takes, rounded up to 4, 8, 16 …
   batch = 10,               -- most mutants in one compilation
   memory_bytes = 4 << 30,   -- of one worker
   check = "every",          -- which mutants run on the small case with every check on
@@ -301,6 +301,7 @@ function Farm:evaluate(genomes, case, options)
   end
   self:serve(report)
   report()
+  self.funnel:learn(plans)
   self:account(base, plans, results)
   return results
 end

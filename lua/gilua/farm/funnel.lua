@@ -21,6 +21,7 @@
 -- What was done and what was spared is counted here, where it happens. What this file does not
 -- decide: which worker does what (crew.lua), and what a script sees (farm.lua).
 
+local bombs = require "gilua.farm.bombs"
 local fail = require "gilua.base.fail"
 local fingerprint = require "gilua.base.fingerprint"
 local compiled = require "gilua.farm.compiled"
@@ -38,7 +39,9 @@ local CHECK_FACTOR = 100 -- warp instructions
 local RUN_FACTOR = 10 -- warp instructions, or seconds on a GPU
 local LEAST_PER_LOOP = 1000 -- … for each iteration that a guard allows: the guard comes first
 local COMPILE_FACTOR = 10 -- seconds of a processor, and no less than …
-local LEAST_COMPILE_S = 5
+local LEAST_COMPILE_S = 4
+local BATCH_SHARE = 1 / 4 -- of such a limit several mutants have together, and no less than …
+local BATCH_FACTOR = 3 -- … what others of their number took
 local LEAST_BATCH = 4 -- mutants in one compilation, where there are as many
 local MOST_MACHINE = 2 -- … to machine code: the GPU waits for them
 local LEAST_LAUNCH_S = 1 -- not called endless before: a fault may take half a second to show
@@ -63,6 +66,7 @@ function M.new(problem, workers, devices, options)
     maker = plans_of.maker(problem, target, options.clock,
       options.two_stages and problem.checked_case ~= nil),
     compiled = options.compiled or compiled.new(),
+    bombs = bombs.new(),
     verdicts = {}, killers = {}, -- by key: what holds for every case
     runs = {}, -- by key: measurements on the case at hand
     dropped = {}, -- hashes of texts whose code a memory had not
@@ -82,7 +86,24 @@ end
 ---@param genome string|table
 ---@return gilua.plan
 function Funnel:plan(genome)
-  return self.maker:plan(genome)
+  local plan = self.maker:plan(genome)
+  local cause = not plan.by_hand and not plan.failure and self.bombs:cause_in(genome)
+  if cause then
+    plan:fail("timeout", ("not compiled: %s has kept the compiler busy until its time was over")
+      :format(cause))
+  end
+  return plan
+end
+
+--- From now on nothing is compiled that kept the compiler busy for too long in one of these.
+---@param plans gilua.plan[] in an order that does not depend on who was compiled first
+function Funnel:learn(plans)
+  local compiled_ones, exploded = {}, {}
+  for _, plan in ipairs(plans) do
+    local list = plan.exploded and exploded or plan.unit and compiled_ones
+    if list and not plan.by_hand then list[#list + 1] = plan.genome end
+  end
+  self.bombs:learn(compiled_ones, exploded)
 end
 
 --- A plan waits until somebody settles the topic; `start` is called where nobody waits yet.
@@ -139,6 +160,17 @@ function M.compile_limit(most, unmodified_s)
   return math.min(limit, most)
 end
 
+--- Seconds of a processor that several may take in one call: it only has to be told from one that
+--- does not end, whose mutants are then compiled one by one.
+---@param limit number of one alone
+---@param n integer
+---@param each_s number? that a mutant took in the fastest call of several; nil while nobody knows
+---@return number
+function M.batch_limit(limit, n, each_s)
+  if not each_s then return limit end
+  return math.max(BATCH_SHARE * limit, BATCH_FACTOR * n * each_s)
+end
+
 --- Keeps a text that runs may need: Compiled:keep.
 function Funnel:keep(code)
   return self.compiled:keep(code)
@@ -149,8 +181,12 @@ function Funnel:forget()
   self.compiled:forget()
 end
 
---- The unmodified kernel's compilation sets what others' may take.
-function Funnel:time_unmodified(list, cpu_s)
+--- What compilations took sets what others may take: the unmodified kernel's, and the fastest of
+--- several at once.
+function Funnel:time_compilation(list, cpu_s)
+  if #list > 1 and cpu_s then
+    self.each_s = math.min(self.each_s or math.huge, cpu_s / #list)
+  end
   local hash = not self.unmodified_s and self.maker:unmodified().hash
   for _, text in ipairs(hash and list or {}) do
     if text.hash == hash then self.unmodified_s = cpu_s / #list end
@@ -163,9 +199,9 @@ function Funnel:code_job(texts, ask)
   local function job(list)
     return {
       kind = texts.machine and "machine" or "compile", role = "host", once = true,
-      limit_s = function() -- several only have to be told from one that takes its time
+      limit_s = function()
         local limit = M.compile_limit(self.options.compile_timeout_s, self.unmodified_s)
-        return #list > 1 and limit / 2 or limit
+        return #list > 1 and M.batch_limit(limit, #list, self.each_s) or limit
       end,
       sleep_s = crew.SLEEP_S, message = function() return ask(list) end,
       done = function(reply)
@@ -174,7 +210,7 @@ function Funnel:code_job(texts, ask)
         if reply.doubt and not reply.results[1].code then
           return self:doubted(list[1], reply.doubt, reply.results[1])
         end
-        self:time_unmodified(list, reply.cpu_s)
+        self:time_compilation(list, reply.cpu_s)
         for i, text in ipairs(list) do
           self.compiled:add(text.hash, reply.results[i], reply.images)
           self.compiled:of(text.hash).seconds = reply.seconds / #list
@@ -405,6 +441,7 @@ function Funnel:is_compiled(plan)
       return false
     elseif unit.status then
       plan:fail(unit.status, unit.message, unit.log)
+      plan.exploded = unit.status == "timeout"
       self:stopped(plan)
       return false
     end
@@ -453,6 +490,7 @@ function Funnel:is_assembled(plan)
     return false
   elseif unit.status then
     plan:fail(unit.status, unit.message, unit.log)
+    plan.exploded = unit.status == "timeout"
     self:stopped(plan)
     return false
   end

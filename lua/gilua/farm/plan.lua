@@ -33,6 +33,7 @@ local M = {}
 ---@field verdict_key string? of that: equal PTX and launch
 ---@field small table? its measurement, by the small case: screen.lua
 ---@field failure table? the measurement of one that got no further
+---@field exploded boolean? a compiler did not come to an end with it in its time
 ---@field key string? of its run: equal code and launch
 ---@field counted boolean? it came to where its answer is, or is on its way
 local Plan = {}
