@@ -68,16 +68,16 @@ local function filled(type, factor, offset)
   return array
 end
 
---- Runs a source for one n; its answers and ticks, or nil and why.
----@param source string
----@param n integer
----@param options? { type: string, grid: integer|integer[], block: integer|integer[] }
-function M.run(source, n, options)
-  options = options or {}
-  local type = options.type or "f32"
+local function loaded(source)
   local code, why = gi.compile(source, { target = device:target() })
   if not code then return nil, why end
-  local module = assert(device:load(code))
+  return assert(device:load(code))
+end
+
+-- The answers of a module for one n, and its ticks.
+local function answers(module, n, options)
+  options = options or {}
+  local type = options.type or "f32"
   local out = device:buffer(filled(type, 5, 3))
   local m = module:launch {
     kernel = "k", grid = options.grid or 2, block = options.block or 32,
@@ -88,6 +88,16 @@ function M.run(source, n, options)
   return out:read(), m.ticks
 end
 
+--- Runs a source for one n; its answers and ticks, or nil and why.
+---@param source string
+---@param n integer
+---@param options? { type: string, grid: integer|integer[], block: integer|integer[] }
+function M.run(source, n, options)
+  local module, why = loaded(source)
+  if not module then return nil, why end
+  return answers(module, n, options)
+end
+
 --- nil where two sources answer the same for every n; else what differs.
 ---@param before string
 ---@param after string
@@ -95,9 +105,12 @@ end
 ---@param options? table as of run; limit: how far answers may be apart
 function M.difference(before, after, sizes, options)
   local limit = options and options.limit or 0
+  local one = assert(loaded(before))
+  local other, message = loaded(after)
+  if not other then return message end
   for _, n in ipairs(sizes) do
-    local want = assert(M.run(before, n, options))
-    local got, why = M.run(after, n, options)
+    local want = assert(answers(one, n, options))
+    local got, why = answers(other, n, options)
     if not got then return ("n = %d: %s"):format(n, why) end
     for i = 1, MOST do
       local apart = math.abs(got[i] - want[i])

@@ -144,4 +144,89 @@ tap.case("sums that stay whole", function()
   for (int i = 0; i < n; i++) { float sum = 0.f; sum += a[i]; }]], 3, { "2" }, why)
 end)
 
+local nests = require "gilua.transform.nests"
+local fuse, interchange, unswitch = nests[1], nests[2], nests[3]
+local T = "  int t = blockIdx.x * blockDim.x + threadIdx.x;\n"
+
+tap.case("loops that become one", function()
+  local text = right("neighbours", fuse, rewritten.source(T .. [[
+  float sum = 0.f;
+  for (int i = t; i < n; i += 64) {
+    out[i] = a[i] * 2.f;
+  }
+  for (int i = t; i < n; i += 64) {
+    float x = out[i] + b[i];
+    sum += x;
+  }
+  out[t + 2000] = sum;]]), 5)
+  tap.has(text, "out[i] = a[i] * 2.f;\n    { float x = out[i] + b[i];", "one behind the other")
+  right("without braces", fuse, rewritten.source(T .. [[
+  int i;
+  for (i = t; i < n; i += 64) out[i] = a[i];
+  for (i = t; i < n; i += 64)
+    out[i] += b[i];
+  out[3000 + t] = i;]]), 5)
+  local function other(first, second)
+    return rewritten.source(T .. "  float s = 0.f;\n  for (int i = t; i < n; i += 64) " .. first
+      .. "\n  for (int i = t; i < n; i += 64) " .. second)
+  end
+  refused("what the second reads of another iteration", fuse,
+    other("out[i] = a[i];", "out[i + 2000] = out[i + 64];"), 5, {}, "in another iteration")
+  refused("a sum that the second uses", fuse, other("s += a[i];", "out[i] = s;"), 5, {},
+    "uses a variable")
+  refused("another head", fuse, rewritten.source(T .. [[
+  for (int i = t; i < n; i += 64) out[i] = a[i];
+  for (int i = t; i <= n; i += 64) out[i] += a[i];]]), 4, {}, "different")
+  refused("something between", fuse, rewritten.source(T .. [[
+  for (int i = t; i < n; i += 64) out[i] = a[i];
+  t = 5;
+  for (int i = t; i < n; i += 64) out[i] += a[i];]]), 4, {}, "right behind it")
+end)
+
+tap.case("loops that change places", function()
+  local text = right("each its element", interchange, rewritten.source [[
+  if (threadIdx.x == 0)
+    for (int i = 0; i < n % 31; i++)
+      for (int j = 1; j < 20; j += 2)
+        out[i * 20 + j] = a[i * 20 + j] - b[j];]], 4)
+  tap.has(text, "for (int j = 1; j < 20; j += 2)\n      for (int i = 0;", "the heads")
+  right("all add", interchange, rewritten.source([[
+  int t = threadIdx.x;
+  if (blockIdx.x == 0)
+    for (int i = 0; i < n % 31; i++) {
+      for (int j = 0; j < 4; j++) { out[t * 4 + j] += a[i * 4 + j]; }
+    }]], "int"), 5, {}, { type = "i32" })
+  local matters = "the order of its iterations matters"
+  refused("one element from another", interchange, rewritten.source [[
+  for (int i = 1; i < n; i++) for (int j = 0; j < 4; j++) out[i * 4 + j] = out[i * 4 + j - 3];]], 3,
+    {}, matters)
+  refused("the last one stays", interchange, rewritten.source [[
+  for (int i = 1; i < n; i++) for (int j = 0; j < 4; j++) out[j] = a[i];]], 3, {}, matters)
+  refused("a triangle", interchange, rewritten.source [[
+  for (int i = 1; i < n; i++) for (int j = 0; j < i; j++) out[i * 4 + j] = a[i];]], 3, {},
+    "as far as the outer one says")
+  refused("something beside it", interchange, rewritten.source [[
+  for (int i = 1; i < n; i++) { out[i] = 0.f; for (int j = 0; j < 4; j++) out[i] += a[j]; }]], 3,
+    {}, "nothing else")
+end)
+
+tap.case("a condition asked once", function()
+  local source = rewritten.source(T .. [[
+  for (int i = t; i < n; i += 64) {
+    if (n % 2 == 0)
+      out[i] = a[i];
+    else
+      out[i] = b[i];
+    out[i] += 1.f;
+  }]])
+  local text = right("with an else", unswitch, source, 4)
+  tap.has(text, "  if (n % 2 == 0) {\n    for (int i = t; i < n; i += 64) {\n", "before two loops")
+  right("without", unswitch, rewritten.source(T .. [[
+  for (int i = t; i < n; i += 64) if (a[t] > 0.f) out[i] = 1.f;]]), 4)
+  refused("one that changes", unswitch, rewritten.source(T .. [[
+  for (int i = t; i < n; i += 64) if (i > 5) out[i] = 1.f;]]), 4, {}, "stays the same")
+  refused("one of what the loop writes", unswitch, rewritten.source(T .. [[
+  for (int i = t; i < n; i += 64) if (out[0] > 5.f) out[i] = 1.f;]]), 4, {}, "stays the same")
+end)
+
 tap.done()

@@ -23,9 +23,9 @@ local M = {}
 local OWN = [[
   coarsen grid_stride warp_row
   unroll split_accumulator keep hoist
-  cached vector
+  cached vector reuse
   float narrow division
-  atomics warps
+  nests atomics warps shared
 ]]
 
 local known, order

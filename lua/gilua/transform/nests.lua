@@ -1,0 +1,235 @@
+--- nests: loops beside and within each other.
+--
+--   fuse         two loops with the same head, one behind the other, become one
+--   interchange  a loop that holds nothing but another changes places with it
+--   unswitch     a condition in a loop that does not change there is asked once: two loops
+
+local affine = require "gilua.transform.affine"
+local edit = require "gilua.transform.edit"
+local effects = require "gilua.transform.effects"
+local loop_of = require "gilua.transform.loop"
+
+local function is_plain(loop)
+  return loop and loop.simple and not loop.conditional and not loop.barrier and not loop.warp
+    and not loop.continues
+end
+
+local function finder(fits)
+  return function(kernel)
+    local list = {}
+    for _, loop in ipairs(kernel:open_loops()) do
+      if fits(loop) then list[#list + 1] = { line = loop.line, args = {} } end
+    end
+    return list
+  end
+end
+
+local function maker(make)
+  return function(kernel, line) return kernel:first_loop(line, make) end
+end
+
+-- The text of a body as statements of a block.
+local function inner_text(kernel, body)
+  local list = body.kind == "block" and body.body or { body }
+  if #list == 0 then return "" end
+  return kernel:source(list[1].first, list[#list].last)
+end
+
+-- ---- fuse -------------------------------------------------------------------------------------
+
+local function next_loop(loop)
+  local parent = loop.statement.parent
+  for i, s in ipairs(parent and parent.kind == "block" and parent.body or {}) do
+    if s == loop.statement then return parent.body[i + 1] and parent.body[i + 1].loop end
+  end
+end
+
+local function head_text(loop)
+  local header = loop.statement.header
+  return loop.fn.kernel:source(header[1], header[4]):gsub("%s+", "")
+end
+
+-- Does a variable that one body writes concern the other? What each declares for itself does not.
+local function shares_variable(a, b, variable)
+  for name in pairs(a.writes) do
+    if name ~= variable and not a.declares[name] and (b.reads[name] or b.writes[name])
+      and not b.declares[name] then
+      return true
+    end
+  end
+  return false
+end
+
+-- Do both bodies meet in memory otherwise than in the same iteration?
+local function shares_memory(fn, loop, a, b)
+  for _, one in ipairs(a.accesses) do
+    for _, other in ipairs(b.accesses) do
+      if (one.write or other.write) and fn:may_alias(one, other)
+        and affine.distance(fn.kernel, one, other, loop.variable, loop.step or 1) ~= 0 then
+        return true
+      end
+    end
+  end
+  return false
+end
+
+local function fusible(loop)
+  local other = next_loop(loop)
+  if not other then return nil, "no loop stands right behind it" end
+  if not is_plain(loop) or not is_plain(other) or #other.pragmas > 0 then
+    return nil, "one of both does more than count through its body"
+  end
+  if not loop.start or head_text(loop) ~= head_text(other) then
+    return nil, "their heads are different"
+  end
+  local a, b = loop.inside, other.inside
+  if shares_variable(a, b, loop.variable) or shares_variable(b, a, loop.variable) then
+    return nil, "one uses a variable that the other changes"
+  end
+  if shares_memory(loop.fn, loop, a, b) then
+    return nil, "one may use what the other writes in another iteration"
+  end
+  local head = effects.all(loop.fn, { loop.bound, loop.by, loop.start })
+  for name in pairs(head.reads) do
+    if b.writes[name] or a.writes[name] then return nil, "a body changes the head" end
+  end
+  return other
+end
+
+local function fused(loop)
+  local other, why = fusible(loop)
+  if not other then return nil, why end
+  local kernel, e, body = loop.fn.kernel, edit.new(loop.fn.kernel), loop.body
+  local list = body.kind == "block" and body.body or { body }
+  local inner = kernel:begins_line(list[1] and list[1].first or body.first)
+    and kernel:indent(list[1] and list[1].first or body.first)
+    or kernel:indent(loop.statement.first) .. "  "
+  local text = inner_text(kernel, other.body)
+  if next(other.inside.declares) then text = "{ " .. text .. " }" end
+  if #list == 0 then return nil, "it does nothing" end
+  if body.kind ~= "block" then
+    e:before(loop.statement.header[4] + 1, "{ ")
+    text = text .. " }"
+  end
+  e:after(list[#list].last, "\n" .. inner .. text)
+  e:replace(other.statement.first, other.statement.last, "")
+  return { edits = e:lines(), says = ("the loops at lines %d and %d are one"):format(loop.line,
+    other.line) }
+end
+
+-- ---- interchange ------------------------------------------------------------------------------
+
+local function only_loop(loop)
+  local body = loop.body
+  if body.kind == "block" then body = #body.body == 1 and body.body[1] or {} end
+  return body.loop
+end
+
+local function reads_any(fn, nodes, name)
+  return effects.all(fn, nodes).reads[name] ~= nil
+end
+
+local function names_both(fn, access, a, b)
+  local all = effects.all(fn, access.indices or {})
+  return all.reads[a] ~= nil and all.reads[b] ~= nil
+end
+
+-- May the iterations be done in another order? Each writes its own elements, or all add to them.
+local function is_free_order(fn, inner, a, b)
+  for _, access in ipairs(inner.inside.accesses) do
+    if access.write then
+      local own = names_both(fn, access, a, b)
+      if access.atomic or not access.indices or not own and access.mode ~= "update" then
+        return false
+      end
+      for _, other in ipairs(inner.inside.accesses) do
+        if other ~= access and fn:may_alias(access, other) and (other.node == nil
+          or fn.kernel:plain(other.node) ~= fn.kernel:plain(access.node)
+          or not own and other.mode ~= "update") then
+          return false
+        end
+      end
+    end
+  end
+  for name in pairs(inner.inside.writes) do
+    if not inner.inside.declares[name] then return false end
+  end
+  return true
+end
+
+local function swappable(loop)
+  local inner = only_loop(loop)
+  if not inner or not is_plain(inner) or not loop.simple or loop.conditional then
+    return nil, "it does not hold one loop that counts, and nothing else"
+  end
+  local fn, a, b = loop.fn, loop.variable, inner.variable
+  if not loop.start or not inner.start or loop.declares ~= inner.declares then
+    return nil, "their heads do not begin alike"
+  end
+  if reads_any(fn, { inner.start, inner.bound, inner.by }, a)
+    or reads_any(fn, { loop.start, loop.bound, loop.by }, b) then
+    return nil, "the inner loop goes as far as the outer one says"
+  end
+  if not is_free_order(fn, inner, a, b) then return nil, "the order of its iterations matters" end
+  return inner
+end
+
+local function interchanged(loop)
+  local inner, why = swappable(loop)
+  if not inner then return nil, why end
+  local kernel, e = loop.fn.kernel, edit.new(loop.fn.kernel)
+  local one, two = loop.statement.header, inner.statement.header
+  e:replace(one[1], one[4], kernel:source(two[1], two[4]))
+  e:replace(two[1], two[4], kernel:source(one[1], one[4]))
+  return { edits = e:lines(), says = ("the loops over %s and %s change places"):format(
+    loop.variable, inner.variable) }
+end
+
+-- ---- unswitch ---------------------------------------------------------------------------------
+
+local MOST_TOKENS = 300
+
+local function fixed_condition(loop)
+  if loop.opaque or loop.conditional or loop.kind ~= "for" or loop.leaves
+    or loop.statement.last - loop.statement.first > MOST_TOKENS then
+    return nil
+  end
+  for _, s in ipairs(loop.body.kind == "block" and loop.body.body or { loop.body }) do
+    local head = loop.statement
+    local stays = s.kind == "if" and s.condition
+      and loop_of.is_invariant(loop.fn, s.condition, loop.inside)
+    for _, part in ipairs { head.init or false, head.step or false } do
+      stays = stays and (not part
+        or loop_of.is_invariant(loop.fn, s.condition, effects.of(loop.fn, part)))
+    end
+    if stays then return s end
+  end
+end
+
+local function unswitched(loop)
+  local kernel, s = loop.fn.kernel, loop.statement
+  local chosen = fixed_condition(loop)
+  if not chosen then return nil, "no condition of the loop stays the same" end
+  local indent = kernel:indent(s.first)
+  local function version(branch)
+    local text = branch and kernel:source(branch.first, branch.last) or ";"
+    return kernel:source(s.first, s.last, { [chosen.first] = { text, chosen.last } })
+  end
+  local e = edit.new(kernel)
+  local lines = { ("if (%s) {"):format(kernel:plain(chosen.condition)),
+                  "  " .. version(chosen.body):gsub("\n", "\n  "), "} else {",
+                  "  " .. version(chosen.otherwise):gsub("\n", "\n  "), "}" }
+  for _, pragma in ipairs(loop.pragmas) do e:replace(pragma.first, pragma.last, "") end
+  e:replace(s.first, s.last, table.concat(lines, "\n" .. indent))
+  return { edits = e:lines(), says = ("%s is asked once, before the loop at line %d"):format(
+    kernel:plain(chosen.condition), loop.line) }
+end
+
+return {
+  { name = "fuse", doc = "Two loops with the same head, one behind the other, as one.",
+    find = finder(fusible), make = maker(fused) },
+  { name = "interchange", doc = "A loop that holds nothing but another changes places with it.",
+    find = finder(swappable), make = maker(interchanged) },
+  { name = "unswitch", doc = "A condition that a loop does not change, asked once before it.",
+    find = finder(fixed_condition), make = maker(unswitched) },
+}
