@@ -100,6 +100,29 @@ tap.case("a line where nobody looked is marked", function()
   tap.is(table.concat(marked, ","), "4", "no probe, no trust")
 end)
 
+local LONG = [[
+extern "C" __global__ void k(float *x, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    float s = x[i];
+    for (int r = 0; r < 400; r++) s = s * 0.5f + i;
+    if (i > n) s = s + 1.f + 2.f + 3.f + 4.f + 5.f + 6.f + 7.f + 8.f + 9.f + 10.f + 11.f + 12.f;
+    x[i] = s;
+}
+]]
+
+tap.case("fewer changes are tried where each takes long", function()
+  local p, most = problem_of(LONG, "{ -1, 1 }"), adequacy.MOST_WORK
+  local a = score_of(p)
+  tap.is(a.tried, a.of, "all, where there is time")
+  adequacy.MOST_WORK = 1000
+  local some = score_of(p)
+  adequacy.MOST_WORK = most
+  tap.is(some.tried, 16, "some, where there is none")
+  tap.ok(some.of > 16, "it has more: " .. some.of)
+end)
+
 local MANY = [[
 __device__ float unused(float a) { return a * 2.0f; }
 __device__ float twice(float a) { return a * 2.0f; }

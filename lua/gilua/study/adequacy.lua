@@ -20,8 +20,15 @@ local M = {}
 --- is what computes least.
 M.LEAST = 0.6
 
---- The most probes that run; of more, so many are taken, evenly over the source.
+--- The most probes that run; of more, so many are taken, evenly over the source. Fewer where each
+--- takes long to run or to compile.
 M.MOST = 72
+
+--- Warp instructions of the small case, of all probes together, unless these are very few.
+M.MOST_WORK = 200e6
+
+local LEAST_PROBES = 16
+local MOST_PTX = 16e6 -- bytes that the compiler makes of them
 
 ---@class gilua.adequacy
 ---@field score number noticed / probes; 0 where there is no probe
@@ -291,7 +298,7 @@ local function seen_lines(marked, options)
   if not ptx then return nil end
   local lines = {}
   for n in log:gmatch "gilua sees (%d+)" do lines[tonumber(n)] = true end
-  told = { key = key, lines = next(lines) and lines or nil }
+  told = { key = key, lines = next(lines) and lines or nil, bytes = #ptx }
   return told.lines
 end
 
@@ -392,6 +399,16 @@ local function on_cases(problem, farm, case, probes, found)
   return case and unnoticed(farm, case, left, found) or left
 end
 
+-- How many there is time for; the compiler was just asked what it sees of this source.
+local function affordable(problem, farm)
+  local most = M.MOST
+  if told.bytes and not problem.is_ptx then most = math.min(most, MOST_PTX // told.bytes) end
+  local m = problem.checked_case and farm:evaluate({ "" }, problem.checked_case)[1]
+  local work = m and m.warp_instructions or 0
+  if work > 0 then most = math.min(most, M.MOST_WORK // work) end
+  return math.max(LEAST_PROBES, math.tointeger(most))
+end
+
 local function note(found, left)
   for _, probe in ipairs(left) do
     table.insert(found.survivors, { line = probe.line, last_line = probe.last_line,
@@ -409,7 +426,7 @@ end
 ---@return gilua.adequacy
 function M.of(problem, farm, case, options)
   local all = M.probes(problem)
-  local left = stats.evenly(all, options and options.most or M.MOST)
+  local left = stats.evenly(all, options and options.most or affordable(problem, farm))
   local found = { probes = #left, tried = #left, of = #all, empty = false, nan = 0, survivors = {} }
   note(found, on_cases(problem, farm, case, left, found))
   found.noticed = found.probes - #found.survivors
