@@ -161,22 +161,33 @@ static uint64_t mix(uint64_t x) { /* the finaliser of splitmix64 */
     return x ^ (x >> 31);
 }
 
-uint64_t gi_hash(const void *bytes, size_t len, uint64_t seed) {
+/* Begins n chains over the same bytes. Each waits for its own multiplications alone, so that two
+** take as long as one. */
+static inline void hash_with(const void *bytes, size_t len, const uint64_t *seed, uint64_t *h,
+                             int n) {
     const unsigned char *p = bytes;
-    uint64_t h = mix(seed ^ 0x9e3779b97f4a7c15u) ^ len;
+    for (int k = 0; k < n; k++) h[k] = mix(seed[k] ^ 0x9e3779b97f4a7c15u) ^ len;
     for (; len >= 8; p += 8, len -= 8) {
         uint64_t w = 0;
         for (int i = 7; i >= 0; i--) w = w << 8 | p[i]; /* little endian on every machine */
-        h = mix(h ^ w) + 0x9e3779b97f4a7c15u;
+        for (int k = 0; k < n; k++) h[k] = mix(h[k] ^ w) + 0x9e3779b97f4a7c15u;
     }
     uint64_t w = 0;
     while (len > 0) w = w << 8 | p[--len];
-    return mix(h ^ w);
+    for (int k = 0; k < n; k++) h[k] = mix(h[k] ^ w);
+}
+
+uint64_t gi_hash(const void *bytes, size_t len, uint64_t seed) {
+    uint64_t h;
+    hash_with(bytes, len, &seed, &h, 1);
+    return h;
 }
 
 void gi_hash128(const void *bytes, size_t len, char hex[33]) {
-    uint64_t first = gi_hash(bytes, len, 0), second = gi_hash(bytes, len, 0xd1b54a32d192ed03u);
-    snprintf(hex, 33, "%016llx%016llx", (unsigned long long)first, (unsigned long long)second);
+    const uint64_t seeds[2] = {0, 0xd1b54a32d192ed03u};
+    uint64_t h[2];
+    hash_with(bytes, len, seeds, h, 2);
+    snprintf(hex, 33, "%016llx%016llx", (unsigned long long)h[0], (unsigned long long)h[1]);
 }
 
 static uint64_t rotl(uint64_t x, int k) {

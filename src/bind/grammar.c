@@ -175,9 +175,24 @@ static void push_int_list(lua_State *L, const int *list, int n, int add) {
     }
 }
 
-static void push_patched(lua_State *L, const Patched *p) {
-    lua_pushlstring(L, p->source.data ? p->source.data : "", p->source.len);
-    lua_createtable(L, 0, 3);
+/* The source, or where `before` is a string the 128-bit hash of that and the source. */
+static void push_source(lua_State *L, const gi_buf *source, const char *before) {
+    char hex[33];
+    gi_buf all = {0};
+    if (before == NULL) {
+        lua_pushlstring(L, source->data ? source->data : "", source->len);
+        return;
+    }
+    gi_buf_adds(&all, before);
+    gi_buf_add(&all, source->data, source->len);
+    gi_hash128(all.data, all.len, hex);
+    gi_buf_free(&all);
+    lua_pushstring(L, hex);
+}
+
+static void push_patched(lua_State *L, const Patched *p, bool lines, const char *before) {
+    push_source(L, &p->source, before);
+    lua_createtable(L, 0, 5);
     lua_createtable(L, 0, p->n_params);
     for (int i = 0; i < p->n_params; i++) {
         if (p->param_values[i] == NULL) continue;
@@ -185,19 +200,20 @@ static void push_patched(lua_State *L, const Patched *p) {
         lua_setfield(L, -2, p->param_names[i]);
     }
     lua_setfield(L, -2, "params");
-    push_int_list(L, p->origin, p->n_lines, 0);
-    lua_setfield(L, -2, "origin");
-    push_int_list(L, p->gene, p->n_lines, 1); /* 0: no gene */
-    lua_setfield(L, -2, "gene");
     lua_pushboolean(L, p->unbounded);
     lua_setfield(L, -2, "unbounded");
     lua_pushboolean(L, p->rewritten);
     lua_setfield(L, -2, "rewritten");
+    if (!lines) return;
+    push_int_list(L, p->origin, p->n_lines, 0);
+    lua_setfield(L, -2, "origin");
+    push_int_list(L, p->gene, p->n_lines, 1); /* 0: no gene */
+    lua_setfield(L, -2, "gene");
 }
 
-/* true, or { bare =, clock = } */
+/* true, or { bare =, clock =, lines =, hash = } */
 static unsigned read_marks(lua_State *L, int index) {
-    static const char *const known[] = {"bare", "clock", NULL};
+    static const char *const known[] = {"bare", "clock", "lines", "hash", NULL};
     if (!lua_istable(L, index)) return lua_toboolean(L, index) ? 0 : APPLY_GUARDS;
     bind_check_options(L, index, known);
     return (bind_option_bool(L, index, "bare", false) ? 0 : APPLY_GUARDS) |
@@ -211,9 +227,11 @@ static int apply(lua_State *L) {
     Patched patched = {0};
     gi_err err;
     unsigned marks = read_marks(L, 3);
+    bool asked = lua_istable(L, 3), lines = !asked || bind_option_bool(L, 3, "lines", true);
+    const char *before = asked ? bind_option_string(L, 3, "hash", NULL) : NULL;
     bool ok = genome_parse(g, text, &genome, &err) &&
               genome_apply_marked(g, &genome, marks, &patched, &err);
-    if (ok) push_patched(L, &patched);
+    if (ok) push_patched(L, &patched, lines, before);
     genome_free(&genome);
     patched_free(&patched);
     return ok ? 2 : bind_failed(L, &err);
@@ -390,12 +408,14 @@ void bind_grammar(lua_State *L) {
         {"line", line, "g:line(n) -> string", "Source line n as it stands."},
         {"line_count", line_count, "g:line_count() -> integer", "How many lines the source has."},
         {"apply", apply,
-         "g:apply(genome [, bare | {bare, clock}]) -> source, { params, origin, gene, unbounded, "
-         "rewritten } | nil, message, code",
+         "g:apply(genome [, bare | {bare, clock, lines, hash}]) -> source, { params, origin, gene, "
+         "unbounded, rewritten } | nil, message, code",
          "The mutant's source (bare: without the guards of open loops; clock: with the place of "
          "the span clock, for which g:clock gives the lines); params are the values it sets, "
          "origin and gene tell for each line the source line and gene it came from; unbounded: by "
-         "one of the genes a loop may run for ever; rewritten: whole lines have another text."},
+         "one of the genes a loop may run for ever; rewritten: whole lines have another text. "
+         "lines = false leaves origin and gene out; hash = \"text\": in the source's place the "
+         "128-bit hash of the text and the source."},
         {"check", check, "g:check(genome) -> genome | nil, message, code",
          "The genome printed with full names when every gene is legal."},
         {"genes", genes, "g:genes(genome) -> list | nil, message, code",

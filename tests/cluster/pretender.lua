@@ -1,17 +1,21 @@
--- An agent that does no work: it answers at once what a good mutant would be answered, so that
--- nothing but the manager takes time. `./gilua tests/cluster/pretender.lua URL [PTX_KB]`.
+-- Agents that do no work: they answer at once what a good mutant would be answered, so that nothing
+-- but the manager takes time. `./gilua tests/cluster/pretender.lua URL [AGENTS [PACKED_BYTES]]`:
+-- what an archive is sent of each code.
 
 local core = require "gilua.core"
 local link = require "gilua.farm.link"
 
-local url, kilobytes = arg[1], tonumber(arg[2]) or 15
-local id = link.random_word()
+local url, n_agents, packed_bytes = arg[1], tonumber(arg[2]) or 1, tonumber(arg[3]) or 400
 local net <close> = link.open(url, "pretender")
-net:ask("gilua.agent." .. id)
+net:ask "gilua.agent.*"
 net:ask "gilua.call"
 
-local PTX = ("x"):rep(kilobytes * 1000 - 40)
+local PACKED = ("x"):rep(packed_bytes)
+local WORKERS = 16 -- of an agent
 local made = 0
+
+local agents = {} -- by id: { runs, number }
+for _ = 1, n_agents do agents[link.random_word()] = { runs = {}, number = {} } end
 
 local answers = {}
 
@@ -20,12 +24,13 @@ function answers.case()
 end
 
 -- No two are equal: nothing is spared.
-function answers.compile(m)
+function answers.compile(m, id)
   local results = {}
   for i in ipairs(m.units) do
     made = made + 1
     local hash = core.system.hash128(id .. made)
-    results[i] = { code = PTX .. hash, hash = hash }
+    results[i] = { code = { ["code at"] = id, hash = hash, bytes = 15000 }, hash = hash,
+      packed = m.pack and { like = m.pack.hash, bytes = PACKED } }
   end
   return { results = results, seconds = 0, cpu_s = 0 }
 end
@@ -40,39 +45,50 @@ function answers.run()
     registers = 20, shared_bytes = 0, seconds = { run = 0 } } }
 end
 
-local function work(m)
+local orders = {}
+
+function orders.open(m, id, agent)
+  agent.runs[m.run], agent.number[m.run] = true, 0
+  net:send("gilua.run." .. m.run, { op = "ready", agent = id, digest = "d",
+    slots = { { roles = { "device", "host" }, n = 2 * WORKERS } } })
+end
+
+function orders.work(m, id, agent)
   local list = {}
+  agent.number[m.run] = m.number
   for i, spec in ipairs(m.jobs) do
-    list[i] = { id = spec.id, reply = answers[spec.message.op](spec.message) }
+    list[i] = { id = spec.id, reply = answers[spec.message.op](spec.message, id) }
   end
   net:send("gilua.run." .. m.run, { op = "done", agent = id, list = list, restarts = 0,
     losses = {} })
 end
 
-local number, runs, beat_s = {}, {}, 0
+function orders.close(m, _, agent)
+  agent.runs[m.run] = nil
+end
+
+local function beat(id, agent)
+  net:send("gilua.beat", { agent = id, host = "pretended", jobs = WORKERS, pid = 0, devices = {},
+    runs = {} })
+  for run in pairs(agent.runs) do
+    net:send("gilua.run." .. run, { op = "hand", agent = id, number = agent.number[run], ids = {} })
+  end
+end
+
+local beat_s = 0
 while true do
   local now = core.system.seconds()
   if now - beat_s > 1 then
     beat_s = now
-    net:send("gilua.beat", { agent = id, host = "pretended", jobs = 16, pid = 0, devices = {},
-      runs = {} })
-    for run in pairs(runs) do
-      net:send("gilua.run." .. run, { op = "hand", agent = id, number = number[run], ids = {} })
-    end
+    for id, agent in pairs(agents) do beat(id, agent) end
   end
   net:wait(0.5)
   for subject, m in net.take, net do
+    local id = subject:match "^gilua%.agent%.(.*)"
     if subject == "gilua.call" then
       beat_s = 0
-    elseif m.op == "open" then
-      runs[m.run], number[m.run] = true, 0
-      net:send("gilua.run." .. m.run, { op = "ready", agent = id, digest = "d",
-        slots = { { roles = { "device", "host" }, n = 32 } } })
-    elseif m.op == "work" then
-      number[m.run] = m.number
-      work(m)
-    elseif m.op == "close" then
-      runs[m.run] = nil
+    elseif agents[id] and orders[m.op] then
+      orders[m.op](m, id, agents[id])
     end
   end
 end

@@ -65,10 +65,10 @@ end
 
 -- What came of them, but for seconds, and for whether it was known. Of mutants with one PTX the one
 -- that is checked first says in which line of its source it went wrong.
-local function found(farm, genomes)
+local function found(farm, genomes, case)
   local list = {}
-  for i, m in ipairs(farm:evaluate(genomes, CASE)) do
-    m.seconds, m.compile_s, m.cached = nil, nil, nil
+  for i, m in ipairs(farm:evaluate(genomes, case or CASE)) do
+    m.seconds, m.compile_s, m.cached, m.key = nil, nil, nil, nil
     m.message = m.message and m.message:gsub("kernel.cu line %d+", "a line")
     list[i] = wire.encode(m)
   end
@@ -87,6 +87,13 @@ do
   local farm <close> = gi.farm(PROBLEM, { jobs = 1 })
   ALONE, COUNTED = found(farm, GENOMES), counted(farm)
   ANSWERS = farm:answers(GENOMES[2], CASE) or farm:answers("", CASE)
+end
+
+local OTHER = { seed = 2, width = 40, height = 30 } -- a case
+local ON_OTHER, PTX
+do
+  local farm <close> = gi.farm(PROBLEM, { jobs = 1 })
+  ON_OTHER, PTX = found(farm, GENOMES, OTHER), farm:ptx(GENOMES[2])
 end
 
 local PATIENCE_S = 300
@@ -226,7 +233,129 @@ tap.case("the server is killed in the middle and started again", function()
 end)
 
 --------------------------------------------------------------------------------------------------
+-- Codes stay with who made them
+
+-- All that goes through a link from now on.
+local function overheard(l)
+  local list, send, take = {}, l.send, l.take
+  function l.send(self, subject, message)
+    list[#list + 1] = wire.encode(message)
+    return send(self, subject, message)
+  end
+  function l.take(self)
+    local subject, message = take(self)
+    if message then list[#list + 1] = wire.encode(message) end
+    return subject, message
+  end
+  return list
+end
+
+local function how_many(list, text)
+  local n = 0
+  for _, one in ipairs(list) do n = n + (one:find(text, 1, true) and 1 or 0) end
+  return n
+end
+
+tap.case("neither sources nor codes pass through the manager", function()
+  local server <close> = natsserver.open()
+  local a <close> = agent(server) -- luacheck: ignore
+  local farm <close> = over(server)
+  local list = overheard(farm.crew.link)
+  tap.is(found(farm, GENOMES) == ALONE, true, "the same measurements")
+  tap.ok(how_many(list, GENOMES[2]) > 0, "genomes do")
+  tap.is(how_many(list, "__global__"), 0, "messages with a source")
+  tap.is(how_many(list, ".entry"), 0, "with PTX")
+  tap.is(farm:ptx(GENOMES[2]) == PTX, true, "who wants to read a code gets it")
+  tap.is(how_many(list, ".entry"), 1, "which is the one")
+end)
+
+tap.case("the archive of such a run holds what one machine's does", function()
+  local server <close> = natsserver.open()
+  local a <close> = agent(server) -- luacheck: ignore
+  local archive <close> = gi.archive.open(tap.folder() .. "/archive.db")
+  local memory = archive:memory "w"
+  local farm <close> = over(server)
+  farm:remember(memory)
+  tap.is(found(farm, GENOMES) == ALONE, true, "the same measurements")
+  local unit = memory:unit(farm.funnel:plan(GENOMES[2]).text.hash)
+  tap.is(memory:code(unit.ptx) == PTX, true, "PTX")
+  local row = archive:row "SELECT count(*) AS n, count(like) AS alike FROM code"
+  tap.is(row.alike, row.n - 1, "all but the first are kept like that one")
+  local other <close> = over(server)
+  other:remember(archive:memory "w")
+  tap.is(found(other, GENOMES) == ALONE, true, "the same, out of the archive")
+  tap.is(other.crew.done.compile, 0, "nothing is compiled")
+  tap.is(found(other, GENOMES, OTHER) == ON_OTHER, true, "with codes out of the archive too")
+end)
+
+-- How many codes agents have sent each other from now on.
+local function codes_sent(net)
+  local texts = 0
+  net:ask "gilua.agent.*"
+  return function()
+    for _, m in net.take, net do
+      if m.op == "text" and m.text then texts = texts + 1 end
+    end
+    return texts
+  end
+end
+
+tap.case("who comes late asks the others for codes; of who is gone they are made again", function()
+  local server <close> = natsserver.open()
+  local a <close> = agent(server)
+  local farm <close> = over(server)
+  found(farm, GENOMES)
+  local net <close> = link.open(server.url, "test")
+  local texts = codes_sent(net)
+  local b <close> = agent(server) -- luacheck: ignore
+  all_there(farm, 2)
+  tap.is(found(farm, GENOMES, OTHER) == ON_OTHER, true, "the same measurements, with both")
+  tap.ok(texts() > 0, texts() .. " codes went from one to the other")
+  a:signal "KILL"
+  natsserver.waits_for("the agent to be missed", function()
+    farm.crew:step()
+    return states(farm) == "1 ready, 1 gone"
+  end)
+  local compiled = farm.crew.done.compile
+  local third = { seed = 3, width = 40, height = 30 }
+  local again = found(farm, GENOMES, third)
+  tap.ok(farm.crew.done.compile > compiled, "what it had is compiled once more")
+  local here <close> = gi.farm(PROBLEM, { jobs = 1 })
+  tap.is(again == found(here, GENOMES, third), true, "and the measurements are the same")
+  found(here, GENOMES)
+  found(here, GENOMES, OTHER)
+  tap.is(farm:stats().compilations, here:stats().compilations, "nor does it count twice")
+end)
+
+tap.case("a code that no agent answers for is made again", function()
+  local server <close> = natsserver.open()
+  local a <close> = agent(server)
+  local farm <close> = over(server)
+  found(farm, GENOMES)
+  local b <close> = agent(server) -- luacheck: ignore
+  a:signal "KILL"
+  natsserver.waits_for("the other agent", function()
+    farm.crew:step()
+    return states(farm) == "1 ready, 1 gone"
+  end)
+  for _, ticket in pairs(farm.funnel.compiled.codes) do ticket["code at"] = "nobody" end
+  tap.is(found(farm, GENOMES, OTHER) == ON_OTHER, true, "the same measurements")
+  tap.is(farm:compare("", GENOMES[2], OTHER).status, "ok", "two compared")
+end)
+
+--------------------------------------------------------------------------------------------------
 -- Who may not work
+
+tap.case("a genome that makes another source there is no work, and the run says so", function()
+  local server <close> = natsserver.open()
+  local a <close> = agent(server) -- luacheck: ignore
+  local farm <close> = over(server)
+  farm.funnel.maker.prologue = "// another\n"
+  local said = scratch.sentence(farm.evaluate, farm, GENOMES, CASE)
+  tap.has(said, "can work for this run: the genome '", "the sentence")
+  tap.has(said, "makes another source here: the kernel's text or its grammar is not the manager's",
+    "and why")
+end)
 
 -- The offer of a manager that is made here, with changes; what an agent says to it.
 local function answer_to(server, changes)

@@ -138,13 +138,17 @@ local ANSWERS = {
   end,
 }
 
-local PROBLEM = { dir = "fake", kernel = "k", parameters = {}, loop_limit = 10, definition = {},
+local PROBLEM = { dir = "fake", kernel = "k", source = "source of ",
+  parameters = {}, loop_limit = 10, definition = {},
   tolerance = { max_error = 0 }, checked_case = {} }
 function PROBLEM.values() return {} end
 function PROBLEM.compile_options() return { "-Xptxas=-O1" } end
 function PROBLEM.prepared(_, case) return case end
 PROBLEM.grammar = { names = function() return {} end, guard = function() return "" end }
-function PROBLEM.grammar.apply(_, genome) return "source of " .. genome, { params = {} } end
+function PROBLEM.grammar.apply(_, genome, marks)
+  local source = PROBLEM.source .. genome
+  return marks.hash and core.system.hash128(marks.hash .. source) or source, { params = {} }
+end
 
 -- What came of genomes, and what was compiled to PTX and to machine code, each in one word.
 local function evaluated(options, genomes)

@@ -7,6 +7,7 @@
 
 local attempt = require "gilua.base.attempt"
 local cluster = require "gilua.farm.cluster"
+local codestore = require "gilua.farm.codestore"
 local core = require "gilua.core"
 local crew = require "gilua.farm.crew"
 local devices_of = require "gilua.farm.devices"
@@ -46,9 +47,24 @@ local function reply_with_arrays(reply, share)
   return { reply = reply, arrays = list }
 end
 
+--- What compilers made stays here, under tickets.
+function Session:keep_codes(reply)
+  local codes = self.agent.codes
+  for _, r in ipairs(reply.results or {}) do
+    if r.code then r.code = codes:keep(r.code) end
+    if r.ir then r.ir = codes:keep(r.ir) end
+  end
+  for i, image in ipairs(reply.images or {}) do reply.images[i] = codes:keep(image) end
+end
+
 --- A verdict goes to the manager with the next message.
 function Session:answer(spec, verdict)
   verdict.id = spec.id
+  for _, part in ipairs(verdict.parts or { verdict }) do
+    if part.reply and part.reply.other then self.refusal = part.reply.other end
+    if part.reply then self:keep_codes(part.reply) end
+  end
+  if self.refusal then return end
   self.jobs[spec.id] = nil
   self.finished = self.finished + 1
   self.out[#self.out + 1] = verdict
@@ -196,14 +212,24 @@ function Session:post_on_case(spec)
   end)
 end
 
+--- A job of which all is here that it needs.
+function Session:begin(spec)
+  local message = spec.message
+  if message.options then message.options = self:options_here(message.options) end
+  if spec.kind == "case" then return self:answer_case(spec) end
+  if spec.kind == "fetch" then return self:answer(spec, { reply = { code = message.code } }) end
+  if message.case_key then return self:post_on_case(spec) end
+  self:post(spec)
+end
+
 function Session:take(spec)
   if self.jobs[spec.id] then return end -- it was given out again while it was on its way
   self.jobs[spec.id] = spec
-  local options = spec.message.options
-  if options then spec.message.options = self:options_here(options) end
-  if spec.kind == "case" then return self:answer_case(spec) end
-  if spec.message.case_key then return self:post_on_case(spec) end
-  self:post(spec)
+  self.agent.codes:fill(spec.message, function(missing)
+    if self.jobs[spec.id] ~= spec then return end -- nobody wants it any more
+    if missing then return self:answer(spec, { missing = missing }) end
+    self:begin(spec)
+  end)
 end
 
 -- --- talking to the manager
@@ -255,6 +281,7 @@ function Session:beat()
 end
 
 function Session:close()
+  self.jobs = {}
   self.crew.processes:watch(-1)
   for _, case in ipairs(self.cases) do
     if case.share then case.share:close() end
@@ -352,6 +379,9 @@ function M.open(o)
     host = core.system.hostname(), program = identity.program(), finished = 0,
     devices = o.device == "emu" and {} or devices_of.probe(o.device, 4 << 30) }, Agent)
   self.link = link.open(o.url, ("gilua agent %s"):format(self.host))
+  self.codes = codestore.new(id, function(agent, message)
+    self.link:send("gilua.agent." .. agent, message)
+  end)
   self.link:ask("gilua.agent." .. id)
   self.link:ask "gilua.call"
   return self
@@ -433,6 +463,10 @@ function Agent:hear()
     if session then session.heard_s = core.system.seconds() end
     if subject == "gilua.call" then
       self.beat_s = 0
+    elseif m.op == "code" then
+      self.codes:asked(m)
+    elseif m.op == "text" then
+      self.codes:came(m.hash, m.text)
     elseif m.op == "open" then
       self:invited(m)
     elseif m.op == "close" then
@@ -478,6 +512,7 @@ function Agent:step()
     end
   end
   self.link:check()
+  self.codes:check_late(now)
   self:hear()
 end
 

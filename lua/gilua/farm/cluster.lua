@@ -7,9 +7,15 @@
 -- an agent had that was not heard of for SILENT_S. A job may so be done twice. The first answer
 -- counts; on the virtual GPU they are equal. No message has to arrive.
 --
+-- No source and no code passes through the manager: an agent is told a genome and the hash of its
+-- source, makes that itself, and keeps what it compiles (codestore.lua). What is to be done with a
+-- code is given to who has it, as long as that one is not behind others.
+--
 -- Subjects: gilua.call (managers to all agents), gilua.beat (agents to all), gilua.state (managers
--- to who wants to know), gilua.agent.ID (to one agent), gilua.run.RUN (to one manager).
+-- to who wants to know), gilua.agent.ID (to one agent, of another too), gilua.run.RUN (to one
+-- manager).
 
+local codestore = require "gilua.farm.codestore"
 local compilers = require "gilua.problem.compilers"
 local core = require "gilua.core"
 local crew = require "gilua.farm.crew"
@@ -34,8 +40,12 @@ local M = {
 local WAIT_S = 0.25 -- for a message
 local LONELY_S = 3 -- without an agent, until a person is told
 local MOST_HEARD = 500 -- messages between two looks at the clock
+-- Per cent that memory grows to before garbage is looked for: takes a fifth of the time less than
+-- Lua's own 200, for some tens of megabytes.
+local PAUSE = 400
 
 ---@class gilua.cluster
+---@field far boolean sources and codes are with the agents: true
 ---@field restarts integer workers of agents lost
 ---@field losses table<string, integer> of them, by kind
 ---@field hosts integer workers that compile, of all agents
@@ -86,10 +96,11 @@ function M.open(problem, device, options)
   local run = link.random_word()
   local self = setmetatable({
     run = run, link = link.open(options.cluster, "gilua manager " .. run), device = device,
-    offer = M.offer_of(problem, run, options), agents = {}, hosts = 0, device_slots = 0,
+    far = true, offer = M.offer_of(problem, run, options),
+    agents = {}, ready = {}, hosts = 0, device_slots = 0,
     restarts = 0, losses = {},
     next_id = 1, done = { run = 0, check = 0, compile = 0 },
-    began_s = core.system.seconds(), beat_s = 0,
+    began_s = core.system.seconds(), beat_s = 0, pause = collectgarbage("setpause", PAUSE),
   }, Cluster)
   if device == "emu" then self:set_devices(devices_of.probe("emu", options.memory_bytes)) end
   self:forget_jobs()
@@ -114,6 +125,7 @@ end
 function Cluster:close()
   if self.closed then return end
   self.closed = true
+  collectgarbage("setpause", self.pause)
   for _, agent in pairs(self.agents) do self:tell(agent, { op = "close", run = self.run }) end
   self.link:close()
 end
@@ -132,24 +144,32 @@ function Cluster:forget_jobs()
   self.table = {} -- number -> what is to be answered
   self.queue = jobqueue.new() -- of those that nobody has
   for _, agent in pairs(self.agents) do
-    agent.hand = {}
+    agent.hand, agent.queue = {}, jobqueue.new()
     for _, slot in ipairs(agent.slots or {}) do slot.hand = 0 end
   end
 end
 
----@param job table as crew.lua's
+---@param job table as crew.lua's; code: what it is done with above all, or the ticket of that;
+---  missing: fun(hash), called where an agent was to have a code and has it no more
 ---@param first? boolean
 function Cluster:post(job, first)
   local entry = { id = self.next_id, job = job, kind = job.kind, role = job.role }
   self.next_id = self.next_id + 1
   self.table[entry.id] = entry
-  self.queue:put(entry, first)
+  self:queue_of(entry):put(entry, first)
+end
+
+-- Where it waits: an agent that has its code comes first.
+function Cluster:queue_of(entry)
+  local holder = self.agents[codestore.holder(entry.job.code) or ""]
+  local can = holder and holder.state == "ready" and holder.serves[entry.role]
+  return can and holder.queue or self.queue
 end
 
 -- Nobody has it: it is given out again, before others.
 function Cluster:take_back(entry)
   self:leave_hand(entry)
-  self.queue:put(entry, true)
+  self:queue_of(entry):put(entry, true)
 end
 
 -- Its agent is no longer asked for it.
@@ -176,54 +196,90 @@ function Cluster:message_of(entry)
            strikes = job.strikes, suspect = job.suspect, message = message }
 end
 
--- The slot that has least to do for what it can; nil where all have enough.
-local function emptiest(agents)
-  local best, least, whose = nil, 1, nil
-  for _, agent in ipairs(agents) do
-    for _, slot in ipairs(agent.slots) do
-      if slot.hand / slot.n < least and not slot.idle then
-        best, least, whose = slot, slot.hand / slot.n, agent
-      end
-    end
-  end
-  return best, whose
-end
-
-function Cluster:ready_agents()
+--- The slots that can take more, the least busy first.
+function Cluster:roomy_slots()
   local list = {}
-  for _, id in ipairs(settings.keys(self.agents)) do
-    local agent = self.agents[id]
-    if agent.state == "ready" then
-      list[#list + 1] = agent
-      for _, slot in ipairs(agent.slots) do slot.idle = false end
+  for _, agent in ipairs(self.ready) do
+    for _, slot in ipairs(agent.slots) do
+      if slot.hand < slot.n then list[#list + 1] = { agent = agent, slot = slot } end
     end
   end
+  table.sort(list, function(a, b) return a.slot.hand / a.slot.n < b.slot.hand / b.slot.n end)
   return list
 end
 
--- The next one for these roles that is still to be answered.
-function Cluster:next_for(roles)
+-- The code of a job was at an agent that is gone.
+function Cluster:is_lost(entry)
+  local holder = self.agents[codestore.holder(entry.job.code) or ""]
+  return holder and holder.state == "gone"
+end
+
+--- The next one of a queue for these roles that is still to be answered.
+function Cluster:next_of(queue, roles)
   repeat
-    local entry = self.queue:take(roles)
-    if not entry or self.table[entry.id] == entry then return entry end
+    local entry = queue:take(roles)
+    if not entry then return nil end
+    local wanted = self.table[entry.id] == entry
+    if wanted and not self:is_lost(entry) then return entry end
+    if wanted then self:missing(entry, entry.job.code.hash) end
   until false
 end
 
---- Gives jobs to agents, the least busy first: one message for each agent.
+-- The queues of agents that are behind, the longest first.
+function Cluster:long_queues()
+  local list = {}
+  for _, agent in ipairs(self.ready) do
+    if agent.queue.n > 0 then list[#list + 1] = agent.queue end
+  end
+  table.sort(list, function(a, b) return a.n > b.n end)
+  return list
+end
+
+--- An agent's own, then what is nobody's, then what others come to later.
+function Cluster:next_for(agent, roles, long)
+  local entry = self:next_of(agent.queue, roles) or self:next_of(self.queue, roles)
+  for i = 1, entry and 0 or #long do
+    entry = self:next_of(long[i], roles)
+    if entry then break end
+  end
+  return entry
+end
+
+function Cluster:waiting(role)
+  local n = self.queue:waiting(role)
+  for _, agent in ipairs(self.ready) do n = n + agent.queue:waiting(role) end
+  return n
+end
+
+-- Puts an entry into an agent's hand, and what it is told into `given`.
+function Cluster:give(entry, agent, slot, given)
+  given[agent] = given[agent] or {}
+  table.insert(given[agent], self:message_of(entry))
+  entry.agent, entry.slot, entry.number = agent, slot, agent.number + 1
+  entry.sent_s = core.system.seconds()
+  agent.hand[entry.id], slot.hand = entry, slot.hand + 1
+end
+
+--- Gives jobs to agents: one message for each. In each round an agent is given as many as its part
+--- of the work is, so that large and small ones are through together.
 function Cluster:assign()
-  if self.queue.n == 0 then return end
-  local agents, given = self:ready_agents(), {}
-  for slot, agent in emptiest, agents do
-    local entry = self:next_for(slot.roles)
-    if entry then
-      given[agent] = given[agent] or {}
-      table.insert(given[agent], self:message_of(entry))
-      entry.agent, entry.slot, entry.number = agent, slot, agent.number + 1
-      entry.sent_s = core.system.seconds()
-      agent.hand[entry.id], slot.hand = entry, slot.hand + 1
-    else
-      slot.idle = true
+  local long = self:long_queues()
+  if self.queue.n == 0 and #long == 0 then return end
+  local places, given, least = self:roomy_slots(), {}, math.huge
+  for _, place in ipairs(places) do least = math.min(least, place.slot.n) end
+  while #places > 0 do
+    local roomy = {}
+    for _, place in ipairs(places) do
+      local agent, slot = place.agent, place.slot
+      local most = math.min(slot.n, slot.hand + slot.n // least)
+      while slot.hand < most do
+        local entry = self:next_for(agent, slot.roles, long)
+        if not entry then break end
+        self:give(entry, agent, slot, given)
+      end
+      if slot.hand == most and most < slot.n then roomy[#roomy + 1] = place end
     end
+    places = roomy
   end
   for agent, jobs in pairs(given) do
     agent.number = agent.number + 1
@@ -261,9 +317,17 @@ local function settle(job, verdict, spec)
   end
 end
 
+--- A job cannot be done: a code is nowhere any more.
+function Cluster:missing(entry, hash)
+  self:leave_hand(entry)
+  self.table[entry.id] = nil
+  entry.job.missing(hash)
+end
+
 function Cluster:answered(verdict)
   local entry = self.table[verdict.id]
   if not entry then return end -- somebody else was faster
+  if verdict.missing then return self:missing(entry, verdict.missing) end
   self:leave_hand(entry)
   self.table[entry.id] = nil
   if self.done[entry.kind] then self.done[entry.kind] = self.done[entry.kind] + 1 end
@@ -280,7 +344,11 @@ function heard.ready(self, agent, m)
     return self:refused(agent, "its small case is another than that of the first agent")
   end
   agent.state, agent.slots, agent.hand, agent.number = "ready", m.slots, {}, 0
-  for _, slot in ipairs(agent.slots) do slot.hand = 0 end
+  agent.serves, agent.queue = {}, jobqueue.new()
+  for _, slot in ipairs(agent.slots) do
+    slot.hand = 0
+    for _, role in ipairs(slot.roles) do agent.serves[role] = true end
+  end
   self:count_hosts()
 end
 
@@ -325,8 +393,12 @@ end
 
 -- Who is there: workers that compile, and slots of devices.
 function Cluster:count_hosts()
-  self.hosts, self.device_slots = 0, 0
-  for _, agent in ipairs(self:ready_agents()) do
+  self.hosts, self.device_slots, self.ready = 0, 0, {}
+  for _, id in ipairs(settings.keys(self.agents)) do
+    local agent = self.agents[id]
+    if agent.state == "ready" then self.ready[#self.ready + 1] = agent end
+  end
+  for _, agent in ipairs(self.ready) do
     self.hosts = self.hosts + agent.jobs
     for _, slot in ipairs(agent.slots) do
       if slot.roles[1] == "device" then self.device_slots = self.device_slots + slot.n end
@@ -341,8 +413,13 @@ end
 
 --- What an agent had is for others.
 function Cluster:lose(agent, state)
-  agent.state = state
+  local queue = agent.queue
+  agent.state, agent.queue = state, nil
   for _, id in ipairs(M.numbers(agent.hand)) do self:take_back(agent.hand[id]) end
+  repeat
+    local entry = queue and queue:take { "device", "host" }
+    if entry then self.queue:put(entry) end
+  until not entry
   self:count_hosts()
 end
 
@@ -431,12 +508,12 @@ function Cluster:tick()
   self:check_lonely(now)
   if now - self.beat_s < M.BEAT_S then return end
   self.beat_s = now
-  for _, agent in ipairs(self:ready_agents()) do
+  for _, agent in ipairs(self.ready) do
     self:tell(agent, { op = "alive", run = self.run, limits = changed_limits(agent) })
   end
   self.link:send("gilua.state", { run = self.run, problem = self.offer.problem,
-    device = self.device, done = self.done, agents = #self:ready_agents(),
-    waiting = { host = self.queue:waiting "host", device = self.queue:waiting "device" },
+    device = self.device, done = self.done, agents = #self.ready,
+    waiting = { host = self:waiting "host", device = self:waiting "device" },
     seconds = now - self.began_s })
 end
 
@@ -466,7 +543,7 @@ end
 --- Nothing that was posted is wanted any more.
 function Cluster:clear()
   self:forget_jobs()
-  for _, agent in ipairs(self:ready_agents()) do
+  for _, agent in ipairs(self.ready) do
     self:tell(agent, { op = "drop", run = self.run })
   end
 end

@@ -33,8 +33,9 @@ function Compiled:of(hash)
   return self.units[hash]
 end
 
---- A kept text, by its own hash; nil where it was not kept.
----@return string?
+--- A kept text, by its own hash, or the ticket of one that an agent keeps (codestore.lua); nil
+--- where there is none.
+---@return string|table|nil
 function Compiled:code(hash)
   return self.codes[hash]
 end
@@ -52,15 +53,33 @@ function Compiled:drop(hash)
   self.units[hash] = nil
 end
 
---- Keeps a text that runs may need.
+--- Keeps a text that runs may need, or the ticket of one. What is kept elsewhere counts too: so
+--- `forget` comes at the same moment.
+---@param code string|table
 ---@return string hash
 function Compiled:keep(code)
-  local hash = core.system.hash128(code)
+  local is_text = type(code) == "string"
+  local hash = is_text and core.system.hash128(code) or code.hash
   if not self.codes[hash] then
     self.codes[hash] = code
-    self.kept_bytes = self.kept_bytes + #code
+    self.kept_bytes = self.kept_bytes + (is_text and #code or code.bytes)
   end
   return hash
+end
+
+--- The agents have it no more.
+---@param hash string of a code that was a ticket
+function Compiled:miss(hash)
+  local ticket = self.codes[hash]
+  if type(ticket) ~= "table" then return end
+  self.codes[hash], self.kept_bytes = nil, self.kept_bytes - ticket.bytes
+end
+
+--- What was a ticket is here.
+---@param hash string
+---@param text string
+function Compiled:fetched(hash, text)
+  self.codes[hash] = text
 end
 
 --- A compiler has answered.

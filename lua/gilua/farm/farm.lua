@@ -204,7 +204,8 @@ function Farm:remember(memory)
   self.funnel.memory = memory
 end
 
---- Begins something that one worker does and serves the crew until it is done.
+--- Begins something that one worker does and serves the crew until it is done. Where an agent had
+--- not the code for it, that is made again, and it begins once more.
 ---@param method string of the funnel; it returns a function that gives what came of it
 function Farm:one(method, ...)
   local found, arguments = nil, table.pack(...)
@@ -213,10 +214,12 @@ function Farm:one(method, ...)
     for _, argument in ipairs(arguments) do
       if type(argument) ~= "number" then genomes[#genomes + 1] = argument end
     end
-    self.funnel:prepare(genomes)
-    self.crew:drain()
-    found = self.funnel[method](self.funnel, table.unpack(arguments, 1, arguments.n))
-    self.crew:drain()
+    repeat
+      self.funnel:prepare(genomes)
+      self.crew:drain()
+      found = self.funnel[method](self.funnel, table.unpack(arguments, 1, arguments.n))
+      self.crew:drain()
+    until found()
   end)
   return found()
 end
@@ -306,6 +309,22 @@ function Farm:evaluate(genomes, case, options)
   return results
 end
 
+--- What a text was compiled to, for who wants to read it; an agent that has it is asked for it.
+---@param kind string "ptx", or "ir", LLVM's bitcode
+---@return string?
+function Farm:made(plan, text, kind)
+  local code
+  repeat
+    if not self.funnel:has_code(plan, text, kind) then self:serve() end
+    code = self.funnel:made(text, kind)
+    if type(code) == "table" then
+      self.funnel:fetch(code.hash)
+      self:serve()
+    end
+  until type(code) ~= "table"
+  return code
+end
+
 --- The PTX that a genome compiles to.
 ---@param genome? string "", the unmodified kernel
 ---@return string? ptx
@@ -318,8 +337,7 @@ function Farm:ptx(genome)
   end)
   self:serve()
   if plan.failure then return nil, plan.failure.message end
-  if not self.funnel:has_code(plan, plan.text, "ptx") then self:serve() end
-  return self.funnel:ptx_of(plan.text)
+  return self:made(plan, plan.text, "ptx")
 end
 
 --- LLVM's bitcode of the kernel as it is, whose instructions LLVM's genes name.
@@ -332,8 +350,7 @@ function Farm:bitcode()
   self:guarded(function() self.funnel:begin { plan } end)
   self:serve()
   if plan.failure then return nil, plan.failure.message end
-  if not self.funnel:has_code(plan, text, "ir") then self:serve() end
-  return self.funnel:made(text, "ir")
+  return self:made(plan, text, "ir")
 end
 
 --- Runs genomes on the problem's small case with every check on (races, uninitialised reads, loop
@@ -383,10 +400,16 @@ function Farm:examine(genome, cases)
       plans[i].check = true
     end
     self.funnel:begin(plans)
-    for i, case in ipairs(cases) do asked[i] = self.funnel:examine(plans, case) end
-    self.crew:drain()
+    repeat
+      for _, plan in ipairs(plans) do self.funnel:has_code(plan, plan.checked, "ptx") end
+      self.crew:drain()
+      for i, case in ipairs(cases) do
+        if not found[i] then asked[i] = self.funnel:examine(plans, case) end
+      end
+      self.crew:drain()
+      for i, result in ipairs(asked) do found[i] = found[i] or result() end
+    until stats.count(asked, function(result) return not result() end) == 0
   end)
-  for i, result in ipairs(asked) do found[i] = result() end
   return found
 end
 

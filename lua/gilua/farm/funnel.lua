@@ -62,6 +62,7 @@ function M.new(problem, workers, devices, options)
   if problem.definition.recorded then target = target:gsub("^sm_", "compute_") end
   return setmetatable({
     problem = problem, crew = workers, devices = devices, options = options,
+    far = workers.far, -- its workers are agents': they make sources, and keep what is made of them
     virtual = devices[1].device == "emu", names = problem.grammar:names(),
     maker = plans_of.maker(problem, target, options.clock,
       options.two_stages and problem.checked_case ~= nil),
@@ -212,13 +213,18 @@ function Funnel:code_job(texts, ask)
         end
         self:time_compilation(list, reply.cpu_s)
         for i, text in ipairs(list) do
-          self.compiled:add(text.hash, reply.results[i], reply.images)
+          local r = reply.results[i]
+          self.compiled:add(text.hash, r, reply.images)
           self.compiled:of(text.hash).seconds = reply.seconds / #list
-          if self.memory then self.memory:keep_unit(text, self.compiled) end
+          if self.memory then self.memory:keep_unit(text, self.compiled, r.packed) end
         end
         self:gather(function()
           for _, text in ipairs(list) do self:settle(text.hash) end
         end)
+      end,
+      missing = function(hash)
+        self.compiled:miss(hash)
+        self:again(list, job)
       end,
       blame = function(status, reason)
         self.counts.compilations = self.counts.compilations + 1
@@ -234,6 +240,14 @@ function Funnel:code_job(texts, ask)
     }
   end
   return job(texts)
+end
+
+--- A job could not be done for want of a code: what is edited is asked for by who waits for it.
+function Funnel:again(texts, job)
+  if not texts[1].of then return self.crew:post(job(texts)) end
+  self:gather(function()
+    for _, text in ipairs(texts) do self:settle(text.hash) end
+  end)
 end
 
 --- What failed, alone in a worker, by the compiler's own words about itself. No memory keeps it.
@@ -277,17 +291,36 @@ function Funnel:is_linked(text)
   return asked and text.ptx ~= nil and self:code(text.ptx) ~= nil
 end
 
+--- What a compiler is told of a text: its PTX to be linked, its source, or how to make that.
+function Funnel:unit_of(text, linked)
+  local unit = { names = self.names, kernel = self.problem.kernel }
+  if linked then
+    unit.source = self:code(text.ptx)
+  elseif not (self.far and text.genome) then
+    unit.source = self.maker:source(text)
+  else
+    return { genome = text.genome, guarded = text.guarded, source_hash = text.source_hash }
+  end
+  return unit
+end
+
+--- An agent that keeps what it compiles packs it for the archive, like what is there already.
+function Funnel:packing()
+  if not (self.far and self.memory) then return nil end
+  local hash = self.memory:like_hash()
+  local like = hash and self.compiled:code(hash)
+  return { like = like, hash = like and hash }
+end
+
 ---@param texts gilua.plan.text[] of one target and the same options
 function Funnel:compile_job(texts)
   return self:code_job(texts, function(list)
     local units, linked = {}, self:is_linked(list[1])
-    for i, text in ipairs(list) do
-      units[i] = { source = linked and self:code(text.ptx) or text.source, names = self.names,
-                   kernel = self.problem.kernel }
-    end
+    for i, text in ipairs(list) do units[i] = self:unit_of(text, linked) end
     return { op = "compile", units = units, target = list[1].target, options = list[1].options,
              ptx = self.problem.is_ptx or linked, kernel = self.problem.kernel, llvm = list[1].llvm,
-             limit_s = self.options.compile_timeout_s }
+             limit_s = self.options.compile_timeout_s, pack = self:packing(),
+             problem = self.far and self.problem.dir, clock = self.far and self.options.clock }
   end)
 end
 
@@ -296,9 +329,20 @@ function Funnel:made(text, kind)
   return self:code(self.compiled:of(text.hash)[kind])
 end
 
---- PTX of a text that was compiled, and is at hand.
+--- PTX of a text that was compiled, and is at hand; or an agent's ticket of it.
 function Funnel:ptx_of(text)
   return self:made(text, "ptx")
+end
+
+--- Has what a text was made to brought here, where an agent has it.
+---@param hash string
+function Funnel:fetch(hash)
+  self.crew:post {
+    kind = "fetch", role = "host", limit_s = self.options.timeout_s,
+    message = function() return { op = "fetch", code = self:code(hash) } end,
+    done = function(reply) self.compiled:fetched(hash, reply.code) end,
+    missing = function() self.compiled:miss(hash) end,
+  }
 end
 
 ---@param texts gilua.plan.text[] alike (edits_alike); what they edit is at hand
@@ -311,7 +355,7 @@ function Funnel:edit_job(texts)
     end
     return { op = first.edits == "ir" and "edit_llvm" or "edit",
              base = self:made(first.base, first.edits), units = units, target = first.target,
-             options = first.options, kernel = self.problem.kernel }
+             options = first.options, kernel = self.problem.kernel, pack = self:packing() }
   end)
 end
 
@@ -399,7 +443,7 @@ function Funnel:known(text)
   return unit
 end
 
---- Code by its hash: kept here, or by the memory.
+--- Code by its hash: kept here, or by the memory; the ticket of what an agent keeps.
 function Funnel:code(hash)
   return self.compiled:code(hash) or self.memory and self.memory:code(hash)
 end
@@ -509,6 +553,11 @@ function Funnel:check_job(plan, key)
   end
   return {
     kind = "check", role = "host", limit_s = self.options.timeout_s,
+    code = self.far and self:checked_kernel(plan).code,
+    missing = function(hash)
+      self.compiled:miss(hash)
+      self:settle("check " .. key)
+    end,
     message = function()
       local kernel = self:checked_kernel(plan)
       return { op = "check", problem = self.problem.dir, code = kernel.code,
@@ -616,7 +665,7 @@ end
 
 --- Begins checked runs of kernels, their answers compared, on a case of other data. The plans are
 --- compiled, and the first is the unmodified kernel's.
----@return fun(): table what came of it, once the crew was served
+---@return fun(): table? what came of it, once the crew was served; nil: it is to be asked again
 function Funnel:examine(plans, case)
   local found
   self.crew:post {
@@ -627,6 +676,7 @@ function Funnel:examine(plans, case)
       return { op = "examine", problem = self.problem.dir, case = case, kernels = kernels,
                factor = RUN_FACTOR, least = self:least_budget(plans[1]) }
     end,
+    missing = function(hash) self.compiled:miss(hash) end,
     done = function(reply)
       self.seconds.checked = self.seconds.checked + reply.seconds
       self.counts.checks = self.counts.checks + #(reply.verdicts or {})
@@ -686,6 +736,11 @@ function Funnel:run_job(plan)
   local key = plan.key
   return {
     kind = "run", role = "device", limit_s = self.options.timeout_s,
+    code = self.far and self:code_of(plan).code,
+    missing = function(hash)
+      self.compiled:miss(hash)
+      self:settle("run " .. key)
+    end,
     message = function(worker)
       local base = not self.virtual and not plan.is_baseline
         and self:code_of(self.baseline_plan)
@@ -945,6 +1000,7 @@ function Funnel:pair(a, b, pairs_wanted)
         timing = self:timing(plans[1]), launch_s = self.launch_s,
       })
     end,
+    missing = function(hash) self.compiled:miss(hash) end,
     done = function(reply) found = reply end,
     blame = function(status, reason) found = { status = status, message = reason } end,
   }
@@ -963,6 +1019,7 @@ function Funnel:answers(genome)
         launch_s = self.launch_s,
       })
     end,
+    missing = function(hash) self.compiled:miss(hash) end,
     done = function(reply, _, share)
       found = { measurement = reply.measurement }
       if not share then return end

@@ -3,8 +3,8 @@
 
 local M = {}
 
-local ORDER = { probe = 1, ready = 1, case = 1, pair = 2, answers = 2, floor = 2, run = 3,
-                check = 4, machine = 5, compile = 6 }
+local ORDER = { probe = 1, ready = 1, case = 1, fetch = 1, pair = 2, answers = 2, floor = 2,
+                run = 3, check = 4, machine = 5, compile = 6 }
 local KINDS = 6
 
 --------------------------------------------------------------------------------------------------
@@ -77,10 +77,10 @@ end
 function Queue:take(roles)
   for kind = 1, self.n > 0 and KINDS or 0 do
     for _, role in ipairs(roles) do
-      local job = self[kind][role]:take()
-      if job then
+      local line = self[kind][role]
+      if line.n > 0 then
         self.n = self.n - 1
-        return job
+        return line:take()
       end
     end
   end

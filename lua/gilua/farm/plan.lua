@@ -11,6 +11,8 @@ local launches = require "gilua.transform.launch"
 
 local M = {}
 
+local ZERO = "the source has a zero byte"
+
 ---@class gilua.plan
 ---@field genome string
 ---@field by_hand boolean a text of somebody's, not made by the grammar
@@ -40,7 +42,10 @@ local Plan = {}
 Plan.__index = Plan
 
 ---@class gilua.plan.text what a compiler is given
----@field source string
+---@field genome string? whose source it is, where the grammar makes that
+---@field guarded boolean? … with guards in its loops
+---@field source string? by hand; of a genome it is made when it is asked for (Maker:source)
+---@field source_hash string 128 bits of it
 ---@field options string[]
 ---@field target string
 ---@field hash string of all three
@@ -54,16 +59,16 @@ Plan.__index = Plan
 ---@field ptx string? hash of the kept PTX that it gives the machine code of
 ---@field ptx_hash string? of that, canonical
 
----@param source string
+---@param source_hash string
 ---@param options string[]
 ---@param target string
 ---@param llvm gilua.llvm_use?
----@return gilua.plan.text
-local function text_of(source, options, target, llvm)
+---@return gilua.plan.text without what says how its source is to be had
+local function text_of(source_hash, options, target, llvm)
   if target:find "^compute_" then options = assembler.without(options) end
-  local all = target .. "\n" .. table.concat(options, "\n") .. "\n" .. source
+  local all = target .. "\n" .. table.concat(options, "\n") .. "\n" .. source_hash
   if llvm then all = ("LLVM %s, %s\n%s"):format(llvm.version, llvm.passes, all) end
-  return { source = source, options = options, target = target, llvm = llvm,
+  return { source_hash = source_hash, options = options, target = target, llvm = llvm,
     hash = core.system.hash128(all) }
 end
 
@@ -214,54 +219,95 @@ local function virtual(target)
   return (target:gsub("^sm_", "compute_"))
 end
 
+-- The parameters that a launch may depend on, by name: a switch shows in the PTX alone.
+local function launch_names(problem)
+  local names = { launches.PARAMETER }
+  for _, p in ipairs(problem.parameters) do
+    if not p.switch then names[#names + 1] = p.name end
+  end
+  table.sort(names)
+  return names
+end
+
 ---@param problem gilua.problem
----@param target string what the device wants: "compute_90", "sm_90"
+---@param target string? what the device wants: "compute_90", "sm_90"; nil: only sources are made
 ---@param clock string "events" or "spans"
 ---@param two_stages? boolean machine code comes after PTX, and only for who is asked for it
 ---@return gilua.plan.maker
 function M.maker(problem, target, clock, two_stages)
   local plain, guarded = prologues(problem, clock)
-  local first = two_stages and virtual(target) or target
+  local first = two_stages and target and virtual(target) or target
   return setmetatable({ problem = problem, target = first, last = first ~= target and target or nil,
-                        clock = clock == "spans", prologue = plain,
+                        has_zero = problem.source:find("\0", 1, true) ~= nil,
+                        clock = clock == "spans", launch_names = launch_names(problem),
+                        prologue = plain,
                         checked_prologue = guarded }, Maker)
 end
 
-local function sorted_text(values)
-  local names = {}
-  for name in pairs(values) do names[#names + 1] = name end
-  table.sort(names)
-  for i, name in ipairs(names) do names[i] = name .. "=" .. tostring(values[name]) end
-  return table.concat(names, " ")
-end
-
---- All values, and those that a launch may depend on as a key: a switch shows in the PTX alone.
+--- All values, and those that a launch may depend on as a key.
 function Maker:launch_values(params)
-  local all, launch = self.problem:values(params), {}
-  for _, p in ipairs(self.problem.parameters) do
-    if not p.switch then launch[p.name] = all[p.name] end
+  local all, parts = self.problem:values(params), {}
+  for _, name in ipairs(self.launch_names) do
+    local value = all[name]
+    if value ~= nil then parts[#parts + 1] = name .. "=" .. tostring(value) end
   end
-  launch[launches.PARAMETER] = all[launches.PARAMETER]
-  return all, sorted_text(launch)
+  return all, table.concat(parts, " ")
 end
 
---- The text of a mutant, the values it sets, whether its loops need guards, and whether it may
---- declare what it likes; or nil and why there is none.
-function Maker:source_of(genome)
+local function check_by_hand(genome)
+  if type(genome.source) ~= "string" then
+    error("gilua.farm: a mutant by hand is { source = text, params = {...} }", 0)
+  end
+end
+
+--- What is to be known of a mutant's source: its hash, the values that it sets, whether its loops
+--- need guards, and whether it may declare what it likes; or nil and why there is none. Thousands
+--- of plans wait at once: the source itself is made when a compiler wants it.
+---@param genome string|table
+---@param guarded? boolean with guards
+---@return string? hash
+---@return table|string params
+---@return boolean? unbounded
+---@return boolean? alone
+function Maker:look_at(genome, guarded)
   if type(genome) == "table" then
-    if type(genome.source) ~= "string" then
-      error("gilua.farm: a mutant by hand is { source = text, params = {...} }", 0)
-    end
-    return genome.source, genome.params or {}, false, not genome.kin
+    check_by_hand(genome)
+    if genome.source:find("\0", 1, true) then return nil, ZERO end
+    return core.system.hash128(genome.source), genome.params or {}, false, not genome.kin
   end
-  local source, detail = self.problem.grammar:apply(genome, self.clock and { clock = true } or nil)
-  if not source then return nil, detail end
-  return source, detail.params, detail.unbounded, detail.rewritten
+  if self.has_zero then return nil, ZERO end
+  local hash, detail = self.problem.grammar:apply(genome, { clock = self.clock, lines = false,
+    hash = guarded and self.checked_prologue or self.prologue })
+  if not hash then return nil, detail end
+  return hash, detail.params, detail.unbounded, detail.rewritten
 end
 
-local function name_of(genome, source)
+--- The source of a text, as its compiler is given it.
+---@param text { genome: string?, guarded: boolean?, source: string? }
+---@return string? source
+---@return string? message why the grammar makes none of the genome
+function Maker:source(text)
+  if text.source then return text.source end
+  local source, why = self.problem.grammar:apply(text.genome, { clock = self.clock, lines = false })
+  if not source then return nil, why end
+  return (text.guarded and self.checked_prologue or self.prologue) .. source
+end
+
+--- The same for who was told a text's genome, and what comes of it.
+---@param text { genome: string, guarded: boolean?, source_hash: string }
+---@return string? source
+---@return string? message
+function Maker:same_source(text)
+  local source, why = self:source(text)
+  if not source then return nil, why end
+  if core.system.hash128(source) == text.source_hash then return source end
+  return nil, ("the genome '%s' makes another source here: the kernel's text or its grammar is "
+    .. "not the manager's"):format(text.genome)
+end
+
+local function name_of(genome)
   if type(genome) ~= "table" then return genome end
-  return genome.name or "by hand " .. core.system.hash(source)
+  return genome.name or "by hand " .. core.system.hash(genome.source)
 end
 
 --- The text of the unmodified kernel.
@@ -301,8 +347,8 @@ function Maker:machine_of(plan, options, own_target)
   if not self.last or own_target then return nil end
   local text = plan.text
   if text.of then return edited_for(text, self.last, options) end
-  local machine = text_of(text.source, options, self.last, text.llvm)
-  machine.alone = text.alone
+  local machine = text_of(text.source_hash, options, self.last, text.llvm)
+  machine.alone, machine.genome, machine.source = text.alone, text.genome, text.source
   return machine
 end
 
@@ -313,22 +359,19 @@ end
 function Maker:plan(genome)
   local by_hand = type(genome) == "table"
   local is_edited = not by_hand and genomes.is_below(genome)
-  local source, params, unbounded, alone = self:source_of(genome)
-  local plan = setmetatable({ genome = name_of(genome, source), by_hand = by_hand }, Plan)
-  if not source then
+  local source_hash, params, unbounded, alone = self:look_at(genome)
+  local plan = setmetatable({ genome = name_of(genome), by_hand = by_hand }, Plan)
+  if not source_hash then
     plan:fail("compile_error", params)
     return plan
   end
   plan.values, plan.launch_key = self:launch_values(params)
-  if source:find("\0", 1, true) then
-    plan:fail("compile_error", "the source has a zero byte")
-    return plan
-  end
   local options, own_target = self.problem:compile_options(plan.values)
   local target = own_target or self.target
   local llvm = compilers.llvm(self.problem, plan.values)
-  plan.text = text_of((by_hand and "" or self.prologue) .. source, options, target, llvm)
+  plan.text = text_of(source_hash, options, target, llvm)
   plan.text.alone = alone
+  if by_hand then plan.text.source = genome.source else plan.text.genome = genome end
   if is_edited then
     local text, why = with_edits(self, plan.text, genome)
     if not text then
@@ -342,7 +385,8 @@ function Maker:plan(genome)
   -- Where every loop ends as it did no guard is needed, nor a second compilation; the unmodified
   -- kernel's guards say how far those of others may count.
   if self.checked_prologue and not is_edited and (unbounded or genome == "") then
-    plan.checked = text_of(self.checked_prologue .. source, options, virtual(target), llvm)
+    plan.checked = text_of(self:look_at(genome, true), options, virtual(target), llvm)
+    plan.checked.genome, plan.checked.guarded = genome, true
   end
   return plan
 end

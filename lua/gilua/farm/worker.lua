@@ -13,6 +13,7 @@ local gi = require "gilua"
 local fail = require "gilua.base.fail"
 local lfs = require "lfs"
 local wire = require "gilua.base.wire"
+local plans = require "gilua.farm.plan"
 local recording = require "gilua.problem.recording"
 local replayer = require "gilua.farm.replayer"
 local tolerance = require "gilua.problem.tolerance"
@@ -123,7 +124,37 @@ local function for_device(results, m)
   return results
 end
 
+local makers = {} -- of sources, by clock, of the problem in makers.dir
+
+local function maker_for(m)
+  if makers.dir ~= m.problem then makers = { dir = m.problem } end
+  makers[m.clock] = makers[m.clock] or plans.maker(problem_at(m.problem), nil, m.clock)
+  return makers[m.clock]
+end
+
+--- Units of which a manager elsewhere has said how their sources are made, with them. Raises where
+--- one is another than its.
+local function make_sources(m)
+  local maker, problem = maker_for(m), problem_at(m.problem)
+  local names = problem.grammar:names()
+  for _, unit in ipairs(m.units) do
+    unit.names, unit.kernel = names, problem.kernel
+    if unit.genome then unit.source = must(maker:same_source(unit)) end
+  end
+end
+
+--- PTX as an archive keeps it, for an agent's manager: like another's, where that was sent.
+local function pack(results, m)
+  for _, r in ipairs(m.pack and results or {}) do
+    r.packed = r.code and { like = m.pack.hash, bytes = core.store.pack(r.code, m.pack.like or "") }
+  end
+end
+
 function operations.compile(m)
+  if m.problem then
+    local ok, other = attempt(make_sources, m)
+    if not ok then return { other = tostring(other) } end
+  end
   local start, start_cpu = core.system.seconds(), os.clock()
   m.assembler = assembler.options(m.options)
   local results = m.ptx and for_device(taken(m), m) or m.llvm and for_device(by_llvm(m), m)
@@ -133,6 +164,7 @@ function operations.compile(m)
   for _, r in ipairs(results) do
     if r.code then r.hash = core.compile.canonical_hash(r.code) end
   end
+  pack(results, m)
   return { results = results, images = images, doubt = core.compile.trouble(),
            seconds = core.system.seconds() - start, cpu_s = os.clock() - start_cpu }
 end
@@ -175,6 +207,7 @@ function operations.edit_llvm(m)
   for_device(results, m)
   local images = results.images
   results.images = nil
+  pack(results, m)
   return { results = results, images = images, seconds = core.system.seconds() - start }
 end
 
@@ -187,6 +220,7 @@ function operations.edit(m)
   end
   local results, images = {}, {}
   for i, unit in ipairs(m.units) do results[i] = edited(unit, m, images) end
+  pack(results, m)
   return { results = results, images = images, seconds = core.system.seconds() - start }
 end
 
@@ -404,7 +438,7 @@ end
 local function begin_turn(number)
   if whole then whole.runner:use(nil) end
   if checked then checked.runner:use(nil) end
-  turn, problems, whole, checked = number, {}, nil, nil
+  turn, problems, whole, checked, makers = number, {}, nil, nil, {}
 end
 
 local function answer(bytes, share)

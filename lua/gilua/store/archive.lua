@@ -332,17 +332,35 @@ function Memory:unit(hash)
 end
 
 -- Like the first code that was kept, the unmodified kernel's, others need little room.
-function Memory:keep_code(hash, text)
+---@return string? hash
+function Memory:like_hash()
+  return self.like and self.like.hash
+end
+
+-- How a code is kept: like which one, and its bytes. `packed` is what an agent made of it, of use
+-- where that is like what we have; else it is packed anew.
+local function as_kept(self, hash, code, packed)
   local like = self.like
-  if not like then
-    self.like = { hash = hash, text = text }
-  elseif self.kept and self.kept[hash] then
-    return
+  local is_text = type(code) == "string"
+  if not is_text and packed.like == self:like_hash() and like then
+    return packed.like, packed.bytes
   end
+  local text = is_text and code
+    or must(self.archive.path, core.store.unpack(packed.bytes, code.bytes, ""))
+  if not like then self.like = { hash = hash, text = text } end
+  return like and like.hash, core.store.pack(text, like and like.text or "")
+end
+
+---@param hash string
+---@param code string|table the ticket of one that an agent keeps (gilua.farm.codestore)
+---@param packed? { like: string?, bytes: string } of what is a ticket
+function Memory:keep_code(hash, code, packed)
   self.kept = self.kept or {}
+  if self.kept[hash] then return end
   self.kept[hash] = true
-  self.archive:add("INSERT OR IGNORE INTO code VALUES (?1, ?2, ?3, CAST(?4 AS BLOB))", hash, #text,
-    like and like.hash, core.store.pack(text, like and like.text or ""))
+  local like, bytes = as_kept(self, hash, code, packed)
+  self.archive:add("INSERT OR IGNORE INTO code VALUES (?1, ?2, ?3, CAST(?4 AS BLOB))", hash,
+    type(code) == "string" and #code or code.bytes, like, bytes)
 end
 
 -- Memory that was not there is the machine's, or a limit's: with more of it the answer is another.
@@ -350,14 +368,15 @@ local function is_circumstance(status) return status == "out_of_memory" end
 
 ---@param text gilua.plan.text
 ---@param compiled gilua.compiled what was made of it, and its code
-function Memory:keep_unit(text, compiled)
+---@param packed? table of code that an agent keeps: keep_code
+function Memory:keep_unit(text, compiled, packed)
   local unit = compiled:of(text.hash)
   if is_circumstance(unit.status) then return end
   self.archive:add("INSERT OR REPLACE INTO unit VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, "
     .. "?10, ?11, ?12)", self:key("unit", text.hash), self.world_id, text.hash, unit.status,
     unit.message, unit.log, unit.ptx, unit.ptx_hash, unit.code, unit.code_hash, unit.tag,
     unit.seconds)
-  if unit.ptx then self:keep_code(unit.ptx, compiled:code(unit.ptx)) end
+  if unit.ptx then self:keep_code(unit.ptx, compiled:code(unit.ptx), packed) end
 end
 
 --- PTX by its hash.

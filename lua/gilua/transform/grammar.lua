@@ -182,7 +182,7 @@ function Grammar:apply(genome, marks)
   end
   local source, detail, code = self.core:apply(genomes.join(given), marks)
   if not source then return nil, detail, code end
-  detail.gene = words_of(detail.gene, words, made, detail)
+  detail.gene = detail.gene and words_of(detail.gene, words, made, detail)
   detail.rewritten = is_rewritten
   if made.launch ~= "" then detail.params[launch.PARAMETER] = made.launch end
   return deeper(made, source, detail.origin, marks == true), detail
