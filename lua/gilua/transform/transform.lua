@@ -23,7 +23,7 @@ local M = {}
 local OWN = [[
   coarsen grid_stride warp_row
   unroll split_accumulator keep hoist
-  cached vector reuse
+  cached vector reuse stage
   float narrow division
   nests atomics warps shared
 ]]

@@ -99,26 +99,36 @@ function M.is_uniform(fn, tree)
   return varying ~= nil and not varies(fn, tree, varying)
 end
 
+local LOOPS = { ["for"] = true, ["while"] = true, ["do"] = true }
+local LEAVES = { ["return"] = true, ["goto"] = true, label = true }
+
+-- May a thread leave the function, or the outermost loop around a statement, before it comes there
+-- (again)? What the statement holds itself is not asked.
+local function is_left(fn, s, around)
+  for _, other in ipairs(fn.statements) do
+    local inside = s.first <= other.first and other.first <= s.last
+    local in_loop = around and around.first <= other.first and other.first <= around.last
+    local leaves = LEAVES[other.kind] and (other.first < s.first or in_loop)
+    local jumps = (other.kind == "break" or other.kind == "continue") and in_loop
+    if not inside and (leaves or jumps) then return true end
+  end
+  return false
+end
+
 --- Do all threads of a block come to a statement together: no condition above it that varies, and
---- no way out of the function before it?
+--- no way out of the function, or of a loop around it, that a thread may take before?
+---@param fn table
+---@param s table a statement
 function M.is_reached(fn, s)
   if M.varying(fn) == nil then return false end
-  local at = s.parent
+  local at, around = s.parent, nil
   while at do
     if at.condition and not M.is_uniform(fn, at.condition) then return false end
     if at.unknown_header or at.kind == "switch" then return false end
+    if LOOPS[at.kind] then around = at end
     at = at.parent
   end
-  local out = false
-  for _, other in ipairs(fn.statements) do
-    local jumps = other.kind == "return" or other.kind == "goto" or other.kind == "break"
-      or other.kind == "continue" or other.kind == "label"
-    if jumps and (other.first < s.first or s.loop ~= nil and other.first < s.last) then
-      out = true
-    end
-  end
-  return not out
+  return not is_left(fn, s, around)
 end
-
 
 return M
