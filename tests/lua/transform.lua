@@ -69,6 +69,18 @@ tap.case("lines keep their numbers, and genes elsewhere work", function()
   tap.is(select(2, g:apply "<_kernel.cu_9>").params[launch.PARAMETER], nil, "none without")
 end)
 
+tap.case("those that come first are made first", function()
+  local g = grammar_of(SOURCE)
+  transform.add(replace("begin", "float v", "    float v = x[i + 0];"))
+  transform.find("begin").first = true
+  transform.add(replace("end_it", "i + 0", "    float v = x[0];"))
+  local source, d = g:apply "T:end_it<6>() <_kernel.cu_9> T:begin<6>()"
+  tap.has(source, "float v = x[0];", "wherever they stand")
+  tap.is(d.gene[6], 1, "each has its own place in the genome")
+  local genes = g:genes "T:end_it<6>() <_kernel.cu_9> T:begin<6>()"
+  tap.is(genes[1].name .. " " .. genes[3].name, "end_it begin", "and among the genes")
+end)
+
 tap.case("one that does not fit is passed over, and says why", function()
   local g = grammar_of(SOURCE)
   tap.is(g:apply "T:after_two<7>()", g:apply "", "without what it needs")

@@ -77,4 +77,5 @@ local function make(kernel, line, args)
     indent = { indent }, says = WAYS[way].says:format(factor) }
 end
 
-return { name = "coarsen", doc = "Each thread does several items.", find = find, make = make }
+return { name = "coarsen", first = true, doc = "Each thread does several items.",
+         find = find, make = make }

@@ -1,10 +1,10 @@
 -- grammar: a kernel's grammar (gi.grammar) that knows genes of transformations too.
 --
 -- It has the grammar's methods. The genes T:NAME<LINE>(…) of a genome are made first, in their
--- order, each on what the one before left; what lines are then others is given to the grammar as
--- genes <lines_…>=…, so that all other genes work where no transformation has been. One whose
--- conditions do not hold, or hold no longer, is passed over, as genes inside rewritten lines are:
--- crossover of legal genomes gives legal ones.
+-- order (those of the geometry before the others), each on what the one before left; what lines
+-- are then others is given to the grammar as genes <lines_…>=…, so that all other genes work where
+-- no transformation has been. One whose conditions do not hold, or hold no longer, is passed over,
+-- as genes inside rewritten lines are: crossover of legal genomes gives legal ones.
 
 local gene = require "gilua.transform.gene"
 local genomes = require "gilua.search.genome"
@@ -117,6 +117,20 @@ local function transformed(self, list, n)
     or keep(self, text, step(self, transformed(self, list, n - 1), n, list[n]))
 end
 
+-- Those that come first before the others, `at` with them.
+local function ordered(own, at)
+  local list, places = {}, {}
+  for _, is_first in ipairs { true, false } do
+    for i, g in ipairs(own) do
+      if (transform.find(g.name).first == true) == is_first then
+        list[#list + 1], places[#list + 1] = g, at[i]
+      end
+    end
+  end
+  table.move(places, 1, #places, 1, at)
+  return list
+end
+
 -- A genome's words: the transformations, with where each stands, and the others. nil and why where
 -- one is written wrong or of no line here.
 local function sorted(self, genome)
@@ -135,7 +149,7 @@ local function sorted(self, genome)
       rest[#rest + 1], rest_at[#rest_at + 1] = word, i
     end
   end
-  return { own = own, own_at = own_at, rest = rest, rest_at = rest_at }
+  return { own = ordered(own, own_at), rest = rest, rest_at = rest_at, own_at = own_at }
 end
 
 --------------------------------------------------------------------------------------------------

@@ -65,5 +65,5 @@ local function make(kernel, line, args)
     says = ("at most %d blocks, which go on until all items are done"):format(blocks) }
 end
 
-return { name = "grid_stride", doc = "A fixed number of blocks does all items.", find = find,
-         make = make }
+return { name = "grid_stride", first = true, doc = "A fixed number of blocks does all items.",
+         find = find, make = make }

@@ -6,6 +6,7 @@
 --   find   function(kernel) -> { { line = n, args = { "4", … } }, … }: where its conditions hold,
 --          in an order that is always the same; line is one of the unmodified source
 --   make   function(kernel, line, args) -> change, or nil and why there is none
+--   first  true where it is made before those without, wherever it stands in a genome
 -- and a change is
 --   edits    { { first, last, text }, … }: lines of the unmodified source, and what stands in their
 --            place; no two overlap
