@@ -301,6 +301,15 @@ tap.case("a compiler that waits for something is ended soon, one that waits for 
     tap.is(c.restarts, 0, "which costs it nothing")
   end)
 
+tap.case("who waits for its turn at the processor has all the time by the clock", function()
+  local said, c, p = serve(function(_, process, seen)
+    process.wants_cpu = true
+    return seen.a > 2500 and "message" or "nothing"
+  end, nil, { "a" })
+  tap.is(said .. " " .. c.restarts, "a:ok 0", "nothing is lost")
+  tap.ok(p.clock_s - 1000 > 250, "after more than ten times its limit")
+end)
+
 tap.case("an answer that is doubted is asked for again in a new process", function()
   local doubted = { text = "compile_error", doubt = "internal error" }
   local said, c = serve(function(name, process)

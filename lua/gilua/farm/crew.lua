@@ -59,7 +59,8 @@ local MOST_KILLS = 500 -- of workers at one and the same job
 local MOST_KILLS_TOGETHER = 3 -- … at one of several mutants
 local REST_S, MOST_REST_S = 0.01, 0.25 -- of a worker whose predecessors came to nothing
 local LOOK_S = 0.1 -- at one who is past its limit by the clock on the wall
-local SLEEP_FACTOR = 10 -- by the clock on the wall a job may take so many times its limit
+local SLEEP_FACTOR = 10 -- by the clock on the wall a job may take so many times its limit, or as
+                        -- long as it takes where it is others that keep it from the processor
 local RENEW_SHARE = 0.5 -- of the memory allowed: an idle worker that has grown to more is replaced
 
 -- --- starting and ending ------------------------------------------------------------------------
@@ -427,7 +428,7 @@ function Crew:overdue(worker, now)
   local used_s = self.processes:cpu_s(worker.index) - worker.since_cpu_s
   if used_s > limit_s then
     return ("no answer within %.3g s of processor time"):format(limit_s), worker.jobs[1].once
-  elseif past_s > SLEEP_FACTOR * limit_s then
+  elseif past_s > SLEEP_FACTOR * limit_s and not self.processes:wants_cpu(worker.index) then
     return ("no answer within %.3g s, of which it was idle for most"):format(past_s)
   end
 end
