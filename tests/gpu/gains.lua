@@ -2,12 +2,12 @@
 -- prepared. Each is made a problem, evolved twice by its default scheme with the same number of
 -- evaluations, and what wins is verified on data and sizes that evolution has not seen.
 --
---   gilua --device cuda tests/gpu/gains.lua [--files tests/own] [--examples heat,spmv] [--only NAME]
---     [--population 60] [--generations 8] [--bound 500] [--sizes NAME=VALUE]
+--   gilua --device cuda tests/gpu/gains.lua [--files tests/own] [--examples heat,spmv]
+--     [--only NAME] [--population 60] [--generations 8] [--bound 500]
 --
--- A row for each: time of the unmodified kernel and of the best, the speed-up with its interval, what
--- verify says, the genes. A command that ends badly says so and the next begins. None is begun after
--- --bound seconds.
+-- A row for each: microseconds of the unmodified kernel and of the best, the speed-up with its
+-- interval, the genes, and what verify says. A command that ends badly says so and the next begins.
+-- None is begun after --bound seconds.
 
 local core = require "gilua.core"
 local gi = require "gilua"
@@ -50,7 +50,9 @@ local function row(name, problem, share)
     share, out), { [3] = true })
   local took = core.system.seconds() - first
   if not fine then return print(("%-14s %-5s %s"):format(name, share, last_line(said))) end
-  if status == 3 then return print(("%-14s %-5s nothing faster, %.0f s"):format(name, share, took)) end
+  if status == 3 then
+    return print(("%-14s %-5s nothing faster, %.0f s"):format(name, share, took))
+  end
   local file = assert(io.open(out .. "/result.json"))
   local result = json.decode(file:read "a")
   file:close()
