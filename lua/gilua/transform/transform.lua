@@ -26,7 +26,7 @@ local OWN = [[
   unroll split_accumulator keep hoist
   cached vector reuse stage
   float narrow division
-  nests atomics warps shared
+  nests atomics warps pad
 ]]
 
 local known, order

@@ -1,8 +1,4 @@
---- shared: how a block shares memory and waits.
---
---   pad       rows of a shared array one element longer, so that a column lies in different banks
---   syncwarp  a barrier of the block is one of the warp: right where only lanes of the same warp
---             read what was written
+--- pad: rows of a shared array one element longer, so that a column lies in different banks.
 
 local edit = require "gilua.transform.edit"
 
@@ -44,15 +40,15 @@ local function each_array(kernel, visit)
   end
 end
 
-local pad = { name = "pad", doc = "Rows of a shared array one element longer: other banks." }
+local M = { name = "pad", doc = "Rows of a shared array one element longer: other banks." }
 
-function pad.find(kernel)
+function M.find(kernel)
   local list = {}
   each_array(kernel, function(d, line) list[#list + 1] = { line = line, args = { d.name } } end)
   return list
 end
 
-function pad.make(kernel, line, args)
+function M.make(kernel, line, args)
   local e, found = edit.new(kernel), false
   each_array(kernel, function(d, at)
     if at == line and d.name == args[1] and not found then
@@ -64,35 +60,4 @@ function pad.make(kernel, line, args)
   return { edits = e:lines(), says = ("the rows of %s are one element longer"):format(args[1]) }
 end
 
-local function barrier_at(kernel, line)
-  return kernel:statement_at(line, function(s)
-    local tree = s.kind == "expression" and s.tree
-    return tree and tree.kind == "call" and #tree.args == 0 and tree.callee.kind == "name"
-      and tree.callee.text == "__syncthreads"
-  end)
-end
-
-local syncwarp = { name = "syncwarp", doc = "A barrier of the block as one of the warp." }
-
-function syncwarp.find(kernel)
-  local list = {}
-  for _, fn in ipairs(kernel.functions) do
-    for _, s in ipairs(fn.statements) do
-      local line = kernel:line_of(s.first)
-      if kernel:is_open(line, line) and barrier_at(kernel, line) == s then
-        list[#list + 1] = { line = line, args = {} }
-      end
-    end
-  end
-  return list
-end
-
-function syncwarp.make(kernel, line)
-  local s = barrier_at(kernel, line)
-  if not s then return nil, "no barrier is there" end
-  local e = edit.new(kernel)
-  e:replace(s.first, s.first, "__syncwarp")
-  return { edits = e:lines(), says = ("at line %d only the lanes of a warp wait"):format(line) }
-end
-
-return { pad, syncwarp }
+return M
