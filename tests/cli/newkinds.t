@@ -122,4 +122,22 @@ END
 out=$(new guarded/part.cu part)
 like "a file that another includes, which guards against being read twice" "part/ is ready" "$out"
 
+cat >shortest.cu <<'END'
+__global__ void shortest(unsigned *d, int n, int k)
+{
+    int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+    unsigned through = d[y * n + k] + d[k * n + x];
+    if (through < d[y * n + x]) d[y * n + x] = through;
+}
+int main()
+{
+    unsigned *d;
+    const int n = 1024;
+    cudaMalloc(&d, n * n * sizeof(unsigned));
+    shortest<<<dim3(n / 16, n / 16), dim3(16, 16)>>>(d, n, 0);
+}
+END
+out=$(new shortest.cu shortest)
+like "other fills where there is little time, too" "d\".*GUESS: a fill that shows" "$out"
+
 finish

@@ -122,7 +122,7 @@ end
 --- Tries other fills of a draft's arrays and keeps those that show more.
 ---@param rows table[] of gilua.argumentguess.flat; their fills and notes are changed
 ---@param write fun(): gilua.problem the problem with the arguments as they are now
----@param most integer tries; with none only whether the kernel runs is seen
+---@param most integer tries that there is time for; weak data get some all the same
 ---@return gilua.adequacy? found of what was kept; nil where the kernel as it is is not right
 ---@return boolean changed
 ---@return string? why it is not right
@@ -131,11 +131,13 @@ function M.improve(rows, write, most)
   local was = {}
   for _, one in ipairs(rows) do was[one.row] = one.row.fill end
   local problem = write()
-  local judge = is_short(problem) and most > 0 and adequacy.of or only_runs
+  local judge = is_short(problem) and adequacy.of or only_runs
   local self = { write = write, judge = judge, changed = false,
     kept = compiled.new(), -- the probes are the same whatever the data
     left = judge == only_runs and FEW_TRIES or math.min(most, MOST_TRIES) }
   local best, why = score_of(problem, self.kept, judge)
+  if best and adequacy.is_weak(best) then self.left = math.max(self.left, FEW_TRIES) end
+  self.left = math.max(self.left, best and 0 or FEW_TRIES)
   local before = { found = best and not best.only_runs and best or nil, why = why }
   local is_race = why and why:find("(race)", 1, true)
   if is_race then best = keep_better(self, list_of_tries(rows, places), best) end
