@@ -184,6 +184,10 @@ tap.case("single precision", function()
   text = right("with what it calls", "float", called, 2, { "all" }, { type = "f64", limit = 1e-1 })
   tap.has(text, "float half(float v) { return v / 2.0f; }", "a function's signature")
   tap.is(rewritten.found("float", called), "1() 2() 2(all) 5(x)", "where it is proposed")
+  text = rewritten.text("float", "__device__ double f(const double x[][4], double y[3], double z)\n"
+    .. "{\n  y[0] = x[0][1];\n  return x[2][3] * z;\n}\n", 1)
+  tap.has(text, "float f(const double x[][4], double y[3], float z)", "arrays stay as they are")
+  tap.has(text, "return (float)x[2][3] * z;", "and are rounded where they are read")
   refused("nothing double", "float", rewritten.source(T .. "  out[t] = a[t] * 0.5f;"), 1, {},
     "nothing there is double")
   refused("an address", "float", rewritten.source(T .. [[

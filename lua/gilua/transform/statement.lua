@@ -365,7 +365,14 @@ function M.read(words, open)
   return root, p.all
 end
 
---- What the words of a parameter or of another single name declare; nil.
+-- An array that comes as a parameter is a pointer to its elements.
+local function decay(d)
+  if #d.extents == 0 then return end
+  table.remove(d.extents, 1)
+  d.pointer, d.target_const, d.const = d.pointer + 1, d.target_const or d.const, nil
+end
+
+--- What the words of a parameter declare; nil.
 function M.declarator(words, from, to)
   local p = { words = words, stop = to }
   local behind = past_type(p, from)
@@ -378,6 +385,7 @@ function M.declarator(words, from, to)
     if w == "__restrict__" or w == "__restrict" or w == "restrict" then d.restrict = true end
   end
   d.first, d.last = from, to
+  decay(d)
   return d
 end
 
