@@ -190,6 +190,24 @@ tap.case("launches of recordings stay as they are", function()
   tap.has(g:genes("T:coarsen<4>(2,next)")[1].why, "launches here are those of a recording", "why")
 end)
 
+-- Whatever is in a file, looking for places ends with a list; what is found can be made.
+tap.case("files that nobody prepared", function()
+  local n = 0
+  for _, name in ipairs { "cpp", "doubles", "image", "macros", "many", "saxpy", "shared", "structs",
+                          "templates", "includes/includes" } do
+    local file <close> = assert(io.open("tests/own/" .. name .. ".cu"))
+    local g = grammar.of(core.grammar.parse("kernel.cu", { text = file:read "a" }))
+    for _, kind in ipairs(g:transformations()) do
+      for _, place in ipairs(kind.places) do
+        local source, why = g:apply(place.gene)
+        if not source then tap.ok(false, ("%s: %s: %s"):format(name, place.gene, why)) end
+        n = n + 1
+      end
+    end
+  end
+  tap.ok(n > 100, n .. " in ten files")
+end)
+
 tap.case("a transformation has a name and functions", function()
   tap.raises(function() transform.add { name = "x", doc = "y", find = print } end,
     "the field 'make' must be a function", "make")

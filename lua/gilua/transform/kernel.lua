@@ -534,6 +534,7 @@ function Function:is_constant(root)
 end
 
 function Function:is_never_written(root)
+  if not self.body then return false end
   local d = self.variables[root] and self.variables[root][1]
   local all = effects.of(self, self.body)
   if not d or not d.parameter or d.pointer == 0 or all.opaque and not d.target_const then
