@@ -42,6 +42,11 @@ tap.case("an element kept in a variable", function()
     }
   else
     out[2 * t] = 1.f;]]), 5)
+  text = right("given its value before", "keep", rewritten.source(T .. [[
+  out[t] = 1.f;
+  for (int i = 0; i < n; i++)
+    out[t] += a[i];]]), 5)
+  tap.has(text, "  float out_kept = 1.f;\n  for (", "once")
   refused("one that moves", "keep", rewritten.source(T .. [[
   for (int i = 0; i < n; i++) out[i] += a[i];]]), 4, {}, "the loop has no")
   refused("one that is read as another", "keep", rewritten.source(T .. [[

@@ -7,6 +7,7 @@
 --   for (j = 0; j < n; j++) y_kept += a[j];
 --   y[i] = y_kept;
 --
+-- Where the statement before the loop stores the element's first value, it becomes the variable's.
 -- The compiler may not: for all that it knows, a[j] is y[i].
 
 local edit = require "gilua.transform.edit"
@@ -72,6 +73,20 @@ local function kept(loop)
   return list
 end
 
+-- What right before the loop gives an element its value, `y[i] = 0`; nil where nothing does.
+local function given_before(loop, element)
+  local parent, before = loop.statement.parent, nil
+  if not parent or parent.kind ~= "block" then return nil end
+  for _, s in ipairs(parent.body) do
+    if s == loop.statement then break end
+    if s.kind ~= "directive" then before = s end
+  end
+  local tree = before and before.kind == "expression" and before.tree
+  local fits = tree and tree.kind == "assign" and tree.op == "="
+    and loop.fn.kernel:plain(tree.a) == element.text
+  return fits and tree or nil
+end
+
 local M = { name = "keep",
   doc = "An array's element that a loop updates, kept in a variable and stored behind the loop." }
 
@@ -93,7 +108,12 @@ local function keep(loop)
     local name = kernel:fresh(element.base .. "_kept")
     while names[name] do name = kernel:fresh(name .. "_too") end
     names[name] = true
-    before[#before + 1] = ("%s %s = %s;"):format(element.type, name, element.text)
+    local given = given_before(loop, element)
+    if given then
+      e:replace(given.a.first, given.a.last, element.type .. " " .. name)
+    else
+      before[#before + 1] = ("%s %s = %s;"):format(element.type, name, element.text)
+    end
     after[#after + 1] = ("%s = %s;"):format(element.text, name)
     for _, access in ipairs(element.accesses) do
       e:replace(access.node.first, access.node.last, name)
