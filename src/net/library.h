@@ -14,6 +14,7 @@ typedef struct NatsMessage NatsMessage;
 typedef struct NatsOptions NatsOptions;
 typedef void NatsHandler(NatsConnection *c, NatsSubscription *s, NatsMessage *m, void *closure);
 typedef void NatsErrorHandler(NatsConnection *c, NatsSubscription *s, int status, void *closure);
+typedef void NatsConnectionHandler(NatsConnection *c, void *closure);
 typedef void NatsDone(void *closure);
 
 /* The results (natsStatus) and states (natsConnStatus) that are treated apart. */
@@ -46,6 +47,8 @@ enum {
     F(int, set_ping_interval, natsOptions_SetPingInterval, (NatsOptions *, int64_t))               \
     F(int, set_error_handler, natsOptions_SetErrorHandler,                                         \
       (NatsOptions *, NatsErrorHandler *, void *))                                                 \
+    F(int, set_reconnected, natsOptions_SetReconnectedCB,                                          \
+      (NatsOptions *, NatsConnectionHandler *, void *))                                            \
     F(int, connect, natsConnection_Connect, (NatsConnection **, NatsOptions *))                    \
     F(int, status, natsConnection_Status, (NatsConnection *))                                      \
     F(int, connection_error, natsConnection_GetLastError, (NatsConnection *, const char **))       \

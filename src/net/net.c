@@ -3,12 +3,14 @@
 */
 #include "net/net.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "net/library.h"
@@ -53,6 +55,27 @@ static void on_done(void *closure) {
 /* Where there is no handler libnats prints to standard error. */
 static void on_error(NatsConnection *c, NatsSubscription *s, int status, void *closure) {
     (void)c, (void)s, (void)status, (void)closure;
+}
+
+/* libnats' sockets are inherited by the programs that this one starts, which keep a connection open
+** that is over here. Nothing says which descriptors they are: all sockets of the network are closed
+** on exec, when one was made. (A program that is started between the two has it still.) */
+static void close_on_exec(void) {
+    DIR *folder = opendir("/proc/self/fd");
+    struct dirent *entry;
+    while (folder && (entry = readdir(folder))) {
+        int fd = atoi(entry->d_name); /* 0 for "." and ".." */
+        struct sockaddr_storage a = {0};
+        socklen_t size = sizeof a;
+        if (fd <= STDERR_FILENO || getsockname(fd, (struct sockaddr *)&a, &size) != 0) continue;
+        if (a.ss_family == AF_INET || a.ss_family == AF_INET6) fcntl(fd, F_SETFD, FD_CLOEXEC);
+    }
+    if (folder) closedir(folder);
+}
+
+static void on_reconnected(NatsConnection *c, void *closure) {
+    (void)c, (void)closure;
+    close_on_exec();
 }
 
 /* Threads begin with the signals of who makes them blocked: none may run the host's handlers, nor
@@ -108,6 +131,7 @@ static int set_options(const Nats *nats, NatsOptions *options, const NetOptions 
     if (!s) s = nats->set_waiting(options, NET_WAITING);
     if (!s) s = nats->set_ping_interval(options, PING_MS);
     if (!s) s = nats->set_error_handler(options, on_error, NULL);
+    if (!s) s = nats->set_reconnected(options, on_reconnected, NULL);
     return s;
 }
 
@@ -139,6 +163,7 @@ static bool connect_to(Net *net, const NetOptions *o, gi_err *err) {
     if (!s) s = set_options(net->nats, options, o);
     if (!s) s = net->nats->connect(&net->connection, options);
     if (s) refuse(net->nats, o, s, err);
+    close_on_exec();
     net->nats->options_destroy(options);
     with_signals(old);
     return s == NATS_OK;

@@ -232,6 +232,28 @@ tap.case("the server is killed in the middle and started again", function()
   tap.is(found(farm, GENOMES) == ALONE, true, "the same measurements")
 end)
 
+-- How many sockets a program has that is started now.
+local function inherited()
+  local pipe <close> = assert(io.popen "ls -l /proc/self/fd")
+  local _, n = pipe:read("a"):gsub("socket:", "")
+  return n
+end
+
+tap.case("programs that are started do not keep the connection", function()
+  local server <close> = natsserver.open()
+  local before = inherited()
+  local net <close> = link.open(server.url, "test")
+  tap.is(inherited(), before, "sockets of a program that is started")
+  server:kill()
+  natsserver.waits_for("the cut", function() return net.net:state() == "cut" end)
+  server:start()
+  natsserver.waits_for("the connection", function()
+    net:wait(0.05)
+    return net.net:state() == "connected"
+  end)
+  natsserver.waits_for("it to be closed on exec", function() return inherited() == before end)
+end)
+
 --------------------------------------------------------------------------------------------------
 -- Codes stay with who made them
 
