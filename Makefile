@@ -82,7 +82,7 @@ slowest    := $(addprefix tests/,cli/own.t cli/docs.t cli/hostile_files.t cli/ex
               lua/kernels.lua cli/hostile.t cli/injection.t cli/no_memory.t cli/ptx.t \
               cli/archive.t lua/funnel.lua lua/niftyreg_wide.lua cli/events.t)
 
-.PHONY: all deps demo test gpu-test tests bench faults kills fuzz fuzzing scores docs site names portable release package-test install uninstall clean help FORCE
+.PHONY: all deps cluster-deps demo test gpu-test cluster-test tests bench faults kills fuzz fuzzing scores docs site names portable release package-test install uninstall clean help FORCE
 .DELETE_ON_ERROR:
 .SUFFIXES:
 
@@ -189,6 +189,14 @@ kills: deps
 	$Q$(MAKE) --no-print-directory all
 	$Qprove -v -e tests/run $(PROVEFLAGS) tests/kills/kills.t
 
+# Three nodes under Slurm, in network namespaces: as root, on Debian (see CONTRIBUTING.md).
+cluster-test: all
+	$Qtests/cluster/slurm.sh
+
+cluster-deps:
+	$Qapt-get install -y --no-install-recommends slurmctld slurmd slurm-client munge nats-server \
+	    libnats3.4 iproute2 perl
+
 # Every parser, the archive and the farm's sockets, fed with what nobody writes; under sanitizers
 # unless SANITIZE says otherwise.
 TARGET ?= all
@@ -273,6 +281,7 @@ help:
 	@echo "make bench      deps, build, then the measured figures"
 	@echo "make faults     no memory and no room on the disk, at every place: hours"
 	@echo "make kills      a search killed a hundred times, and ended fifty times: is anything lost?"
+	@echo "make cluster-test  three nodes under Slurm (make cluster-deps), as root: are results one machine's?"
 	@echo "make fuzz       every parser, the archive and the farm's sockets, for SECONDS=60 each under sanitizers;"
 	@echo "                TARGET=NAME is one, SEED=N the same inputs again"
 	@echo "make scores     are the data of kernels/ as good as their READMEs say?"
