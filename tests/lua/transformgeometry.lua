@@ -84,6 +84,12 @@ tap.case("coarsened kernels are right", function()
     if (b[0] < 90.f && i < n) {
         out[i] = a[i] + blockIdx.x;
     }]], 4, { "2", "grid" })
+  right("a call that writes nobody knows what", "coarsen",
+    "__device__ void put(float *&at, float x) { float *p = at; *p = x; }\n"
+      .. rewritten.source [[
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    float *mine = out + i;
+    if (i < n) put(mine, a[i]);]], 4, { "2", "block" })
   right("coarsened twice", "coarsen", rewritten.text("coarsen", rewritten.source [[
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     int j = blockIdx.y * blockDim.y + threadIdx.y;
@@ -114,6 +120,17 @@ int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n) return;
     for (int j = 0; j < n; j++) { if (a[j] > 5.f) return; out[i] += a[j]; }]], 3, args,
     "line 5 returns from inside a loop")
+  refused("what may be a barrier", "coarsen", of [[
+int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) { out[i] = a[i]; group.sync(); }]], 3, args, "it has 'sync'")
+  refused("a method", "coarsen", of [[
+int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) out[i] = group.size();]], 3, args, "line 4 calls what is not known")
+  refused("a barrier in a function", "coarsen",
+    "__device__ void all() { asm volatile(\"bar.sync 0;\"); }\n" .. of [[
+int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) { out[i] = a[i]; all(); }]], 4, args,
+    "line 1 is not understood")
   refused("a macro with blockIdx", "coarsen", "#define B blockIdx.x\n" .. of [[
 int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) out[i] = B;]], 4, args, "the macro B has a blockIdx")

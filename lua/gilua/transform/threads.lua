@@ -335,14 +335,48 @@ function M.new_name(fn, wanted)
   return name
 end
 
---- Why a loop cannot stand around the whole of a kernel's body; nil where it can.
+local function is_waiting_word(word)
+  return word == "asm" or word:find "sync" ~= nil or word:find "barrier" ~= nil
+    or word:find "^__shfl" ~= nil
+end
+
+-- What a function may wait for others in, in words: itself, and what it calls.
+local function waiting(fn, seen)
+  local kernel = fn.kernel
+  seen[fn] = true
+  if not fn.body then return ("the function %s is not understood"):format(fn.name) end
+  for _, s in ipairs(fn.statements) do
+    if s.kind == "unknown" or s.unknown or s.unknown_header then
+      return ("line %d is not understood"):format(kernel:line_of(s.first))
+    end
+  end
+  for i = fn.open, fn.close do
+    local word = kernel.words[i]
+    if is_waiting_word(word) then return ("it has '%s'"):format(word) end
+    for _, inside in ipairs((kernel.macros[word] or {}).names or {}) do
+      if is_waiting_word(inside) then return ("the macro %s has '%s'"):format(word, inside) end
+    end
+  end
+  for _, call in ipairs(effects.of(fn, fn.body).calls) do
+    local other = call.name and kernel.by_name[call.name]
+    if not call.name then
+      return ("line %d calls what is not known"):format(kernel:line_of(call.node.first))
+    end
+    local why = other and not seen[other] and waiting(other, seen)
+    if why then return why end
+  end
+end
+
+--- Why a loop cannot stand around the whole of a kernel's body; nil where it can. What a call does
+--- to memory need not be known: it does the same for an item wherever that is done.
 ---@param fn table
 ---@return string?
 function M.unfit_for_loop(fn)
   local kernel, body = fn.kernel, fn.body.body
   local all = effects.of(fn, fn.body)
-  if all.opaque then return "something in the kernel is not understood" end
   if all.barrier or all.warp then return "its threads wait for each other" end
+  local unknown = waiting(fn, {})
+  if unknown then return unknown end
   if all.conditional or all["goto"] or all.label then return "it has an #if or a goto" end
   for _, s in ipairs(fn.statements) do
     for _, d in ipairs(s.declared or {}) do
