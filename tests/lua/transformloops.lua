@@ -121,7 +121,7 @@ tap.case("sums in parts", function()
   int count = 0;
   for (int i = t; i < n; i += 3) {
     top = fmaxf(top, a[i]);
-    if (b[i] > 0.f) count += 2;
+    if (b[i] > 0.f) (count) += 2;
   }
   out[t] = top + count;]], 6, { "2" })
   right("a difference in whole numbers", "split_accumulator", rewritten.source([[

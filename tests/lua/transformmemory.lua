@@ -47,6 +47,9 @@ tap.case("an element kept in a variable", function()
   for (int i = 0; i < n; i++)
     out[t] += a[i];]]), 5)
   tap.has(text, "  float out_kept = 1.f;\n  for (", "once")
+  refused("a volatile one", "keep", rewritten.source(T .. [[
+  volatile float *v = out;
+  for (int i = 0; i < n; i++) v[t] += a[i];]]), 5, {}, "the loop has no")
   refused("one that moves", "keep", rewritten.source(T .. [[
   for (int i = 0; i < n; i++) out[i] += a[i];]]), 4, {}, "the loop has no")
   refused("one that is read as another", "keep", rewritten.source(T .. [[
@@ -166,13 +169,13 @@ end)
 
 tap.case("single precision", function()
   local source = rewritten.source(T .. [[
-  double sum = 0.0, scale = 1.5e-1;
+  double sum = (0.0), scale = 1.5e-1;
   for (int i = t; i < n; i += 64)
-    sum += sqrt(a[i] * a[i]) * scale + (double)i / 1000;
+    sum += (sqrt)((a[i]) * a[i]) * (scale) + (double)i / 1000;
   out[t] = sum;]], "double")
   local text = right("a whole function", "float", source, 1, {}, { type = "f64", limit = 1e-2 })
-  tap.has(text, "float sum = 0.0f, scale = 1.5e-1f;", "variables and literals")
-  tap.has(text, "sqrtf((float)a[i] * (float)a[i]) * scale + (float)i / 1000;", "what is read")
+  tap.has(text, "float sum = (0.0f), scale = 1.5e-1f;", "variables and literals")
+  tap.has(text, "(sqrtf)((float)(a[i]) * (float)a[i]) * (scale) + (float)i / 1000;", "what is read")
   tap.has(text, "double *out, const double *a", "memory stays as it is")
   text = right("one variable", "float", rewritten.source(T .. [[
   double x = a[t] * 0.5;

@@ -58,7 +58,7 @@ local function accumulator(loop, s)
   end
   local tokens = {}
   expression.walk(s.tree, function(node)
-    if is_name(node, name) then tokens[#tokens + 1] = node.first end
+    if is_name(node, name) then tokens[#tokens + 1] = node.token end
   end)
   return { name = name, op = op, type = d.type, tokens = tokens }
 end

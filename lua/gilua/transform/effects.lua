@@ -89,14 +89,14 @@ local function see_name(out, node, mode)
   local name = node.text
   if out.fn.kernel.macros[name] then
     if mode ~= "read" then out.opaque = true end
-    return see_macro(out, name, node.first)
+    return see_macro(out, name, node.token)
   end
-  if mode ~= "write" then add(out.reads, name, node.last) end
+  if mode ~= "write" then add(out.reads, name, node.token) end
   if mode == "read" then return end
-  local d = out.fn:declaration(name, node.last)
+  local d = out.fn:declaration(name, node.token)
   if d and d.reference then out.opaque = true end
   if mode == "address" then out.addresses[name] = true end
-  add(out.writes, name, node.last)
+  add(out.writes, name, node.token)
 end
 
 local function see_access(out, base, indices, mode, node, extra)
@@ -124,7 +124,7 @@ local function see_index(out, node, mode)
   local base, indices = chain(node)
   for _, index in ipairs(indices) do see(out, index, "read") end
   if base.kind == "name" and not out.fn.kernel.macros[base.text] then
-    add(out.reads, base.text, base.last)
+    add(out.reads, base.text, base.token)
     return see_access(out, base.text, indices, mode, node)
   end
   see(out, base, "read")

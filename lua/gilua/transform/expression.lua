@@ -1,9 +1,9 @@
 --- expression: an expression of CUDA C as a tree, from the words of a text.
 --
--- A node is { kind, first, last (token numbers), … }:
+-- A node is { kind, first, last (token numbers, with the parentheses around it), … }:
 --
---   name    text                       a name, with its qualifiers: x, std::min
---   number  text                       also strings, characters, sizeof(…): what never changes
+--   name    text, token                a name, with its qualifiers: x, std::min; its last word
+--   number  text, token                also strings, characters, sizeof(…): what never changes
 --   call    callee, args               f(a, b); float(x); f<3>(x)
 --   index   a, index                   a[i]
 --   member  a, name, arrow             a.x, a->x
@@ -144,7 +144,7 @@ local function qualified(p)
     text = text .. "::" .. p.words[p.at + 1]
     p.at = p.at + 2
   end
-  return node("name", first, p.at - 1, { text = text })
+  return node("name", first, p.at - 1, { text = text, token = p.at - 1 })
 end
 
 local function parse_sizeof(p)
@@ -189,7 +189,7 @@ local function parse_primary(p)
   if kind == "number" or kind == "string" or kind == "char" then
     local at = take(p)
     while p.words.kind[p.at] == "string" and p.at <= p.stop do take(p) end
-    return node("number", at, p.at - 1, { text = w, literal = kind })
+    return node("number", at, p.at - 1, { text = w, literal = kind, token = at })
   end
   if kind == "name" or w == "::" then return parse_name(p) end
   return fail(p)

@@ -42,7 +42,7 @@ Converter.__index = Converter
 
 function Converter:literal(node)
   if node.literal == "number" and is_double(node.text) then
-    self.e:replace(node.first, node.first, node.text .. "f")
+    self.e:replace(node.token, node.token, node.text .. "f")
     self.n = self.n + 1
   end
 end
@@ -50,7 +50,7 @@ end
 function Converter:macro(node)
   local macro = self.fn.kernel.macros[node.text]
   if macro and macro.value and is_double(macro.value) then
-    self.e:before(node.first, "(float)")
+    self.e:before(node.token, "(float)")
     self.n = self.n + 1
   end
 end
@@ -58,8 +58,8 @@ end
 function Converter:called(node)
   local callee = node.callee
   local new = callee.kind == "name" and not callee.template and FLOATED[callee.text]
-  if new and callee.first == callee.last and not self.fn.kernel.by_name[callee.text] then
-    self.e:replace(callee.first, callee.first, new)
+  if new and not self.fn.kernel.by_name[callee.text] then
+    self.e:replace(callee.token, callee.token, new)
     self.n = self.n + 1
   end
 end

@@ -553,10 +553,14 @@ function Function.may_alias(_, a, b)
   return a.root == nil or b.root == nil or a.root == b.root
 end
 
---- The type of what an access yields, as a declaration has it; nil where it is not known.
+--- The type of what an access yields, as a declaration has it; nil where it is not known, or where
+--- each access counts (volatile).
 function Function:element_type(access)
   local d = access.base and self:declaration(access.base, access.token)
-  if not d or not access.indices or #access.indices ~= #d.extents + d.pointer then return nil end
+  if not d or d.volatile or not access.indices
+    or #access.indices ~= #d.extents + d.pointer then
+    return nil
+  end
   return d.type ~= "auto" and d.type or nil
 end
 
