@@ -214,6 +214,14 @@ tap.case("the text of rows that lanes share", function()
   tap.is(rewritten.found("warp_row", ROWS), "3(32) 3(16) 3(8) 3(4)", "where it is proposed")
 end)
 
+tap.case("the manual's rows", function()
+  local page = assert(io.open "docs/transformations.md"):read "a"
+  local before, after = page:match "```c\n(.-)```.-```c\n(.-)```"
+  local head = "__global__ void k(const double *a, double *s, int rows, int cols)\n{\n"
+  tap.is(rewritten.text("warp_row", head .. before .. "}\n", 3, { "32" }), head .. after .. "}\n",
+    "what it says is what is done")
+end)
+
 tap.case("rows that lanes share are right", function()
   local doubles = { type = "f64", limit = 1e-9 }
   for _, lanes in ipairs { "32", "16", "8", "4" } do
