@@ -227,8 +227,8 @@ local function answers(ns)
   }
 end
 
-local PROBLEM = { dir = "fake", kernel = "k", parameters = {}, loop_limit = 10, definition = {},
-  tolerance = { max_error = 0 } }
+local PROBLEM = { dir = "fake", kernel = "k", source = "", parameters = {}, loop_limit = 10,
+  definition = {}, tolerance = { max_error = 0 } }
 function PROBLEM.values() return {} end
 function PROBLEM.compile_options() return {} end
 function PROBLEM.prepared(_, case) return case end
