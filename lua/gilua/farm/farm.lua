@@ -44,7 +44,8 @@ local DEFAULTS = {
   clock = "events",         -- device cuda: CUDA events, or the papers' own clock
   wrong = "whole",          -- what the errors of wrong mutants are of: the whole case; or, which
                             -- spares most of the work, the small one, if they were checked on it
-  two_stages = true,        -- device cuda: to machine code only what stood the checked run …
+  two_stages = true,        -- device cuda: with wrong = "small" to PTX first, and to machine code
+                            -- only those whose answers on the small case are right …
   assembler = "nvrtc",      -- … by NVRTC, whose code is nvcc's; or "nvjitlink", in half the time,
                             -- where divisions and their like are functions that are called
   mixed = false,            -- GPUs of different models together

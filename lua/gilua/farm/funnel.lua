@@ -873,7 +873,7 @@ function Funnel:use(case, checked)
   self.spec = case
   if not self.info then self:need_case() end
   local plan = self:unmodified()
-  plan.check, plan.run = checked, true
+  plan.check, plan.run, plan.wrong = checked, true, self.options.wrong
   self.baseline_plan = plan
   self:begin { plan }
   return plan
@@ -897,12 +897,17 @@ function Funnel:checked_baseline()
   return plan
 end
 
---- Machine code comes with its PTX: PTX first is for those that may come no further, and of no use
---- where there is machine code already.
+--- Is PTX first worth it? NVRTC makes it anew on the way to machine code, so only where few come
+--- so far; nvJitLink does not.
+function Funnel:is_sifted(plan)
+  return plan.check and (plan.wrong == "small" or self.options.assembler == "nvjitlink")
+end
+
+--- What is there in one of both forms is not compiled to the other.
 function Funnel:choose_stages(plan)
-  if not plan.machine then return end
-  local whole = plan.run and not plan.check
-  if whole or self:known(plan.machine) and not self:known(plan.text) then plan:in_one_go() end
+  if not plan.machine or self:known(plan.text) then return end
+  local whole = plan.run and not self:is_sifted(plan)
+  if whole or self:known(plan.machine) then plan:in_one_go() end
 end
 
 --- Compiles what is new and takes every plan as far as it goes now.
