@@ -1,6 +1,7 @@
 -- What one manager can do: evaluations a second of its processor, and messages and bytes for each,
 -- with agents that answer at once (pretender.lua) or real ones.
--- `./gilua tests/cluster/manager.lua URL [EVALUATIONS]`; without an address by local workers.
+-- `./gilua tests/cluster/manager.lua URL [EVALUATIONS [ARCHIVE]]`: ARCHIVE is a file that is made,
+-- in which all is kept; without an address by local workers.
 
 local core = require "gilua.core"
 local gi = require "gilua"
@@ -17,6 +18,7 @@ for i = 1, n do
 end
 
 local farm <close> = gi.farm(problem, { cluster = url })
+if arg[3] then farm:remember(gi.archive.open(arg[3]):memory "the test's") end
 farm:evaluate({ "" }, case)
 local link = farm.crew.link
 local before_s, wall_s = os.clock(), core.system.seconds()

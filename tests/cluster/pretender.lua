@@ -11,6 +11,8 @@ net:ask "gilua.agent.*"
 net:ask "gilua.call"
 
 local PACKED = ("x"):rep(packed_bytes)
+local CODE_BYTES = 15000
+local ALONE = core.store.pack(("x"):rep(CODE_BYTES)) -- the first, like which the others are packed
 local WORKERS = 16 -- of an agent
 local made = 0
 
@@ -29,8 +31,8 @@ function answers.compile(m, id)
   for i in ipairs(m.units) do
     made = made + 1
     local hash = core.system.hash128(id .. made)
-    results[i] = { code = { ["code at"] = id, hash = hash, bytes = 15000 }, hash = hash,
-      packed = m.pack and { like = m.pack.hash, bytes = PACKED } }
+    results[i] = { code = { ["code at"] = id, hash = hash, bytes = CODE_BYTES }, hash = hash,
+      packed = m.pack and { like = m.pack.hash, bytes = m.pack.hash and PACKED or ALONE } }
   end
   return { results = results, seconds = 0, cpu_s = 0 }
 end
