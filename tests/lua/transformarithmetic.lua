@@ -43,6 +43,9 @@ tap.case("64 bits to 32", function()
     .. "  for (size_t i = 0; i < n; i++) x[i] = (long long *)x != 0;\n}\n", 1)
   tap.has(text, "f(long long *x, size_t n)", "a kernel keeps its parameters")
   tap.has(text, "i < (unsigned int)n; i++) x[i] = (long long *)x", "and what pointers lead to")
+  text = rewritten.text("narrow", "__global__ void f(int *x) {\n"
+    .. "  if (((size_t)&x[1] | (size_t)x) & (size_t)x[2]) x[0] = 1;\n}\n", 1)
+  tap.has(text, "((size_t)&x[1] | (size_t)x) & (unsigned int)x[2]", "an address keeps its bits")
   refused("nothing so wide", "narrow", rewritten.source(T), 1, {}, "no numbers of 64 bits")
   refused("an address", "narrow", "__global__ void f(long *x) {\n  long y = 0;\n"
     .. "  long *z = &y;\n  x[0] = *z;\n}\n", 1, {}, "the address of y")

@@ -28,6 +28,16 @@ local function words_from(words, i, last)
   return k - 1, table.concat(list, " ")
 end
 
+-- Is what is cast to the type that ends at `stop` an address? It keeps its 64 bits.
+local function casts_address(fn, first, stop)
+  local words = fn.kernel.words
+  local operand = words[stop + 2]
+  if words[first - 1] ~= "(" or words[stop + 1] ~= ")" then return false end
+  local d = fn:declaration(operand, stop + 2)
+  return operand == "&"
+    or d ~= nil and (d.pointer > 0 or #d.extents > 0 or d.type == "auto") and words[stop + 3] ~= "["
+end
+
 -- Changes the types of 64 bits from token to token, but those of pointers; how many.
 local function change_words(e, fn, first, last)
   local words, i, n = fn.kernel.words, first, 0
@@ -35,7 +45,7 @@ local function change_words(e, fn, first, last)
     local stop, type = words_from(words, i, last)
     local new = stop >= i and narrowed(type)
     local behind = words[stop + 1] == "const" and words[stop + 2] or words[stop + 1]
-    if new and behind ~= "*" and behind ~= "double" then
+    if new and behind ~= "*" and behind ~= "double" and not casts_address(fn, i, stop) then
       e:replace(i, stop, new)
       n = n + 1
     end
