@@ -99,7 +99,7 @@ for page in "$TOP"/README.md "$TOP"/docs/*.md "$TOP"/docs/howto/*.md "$TOP"/docs
     [ -e "$target" ]
     ok $? "$name: the link $link leads somewhere"
     case $link in *\#*)
-      sed -n 's/^#* //p' "$target" | tr 'A-Z ' 'a-z-' | tr -d "\`'.,:()" | grep -qx -- "${link#*#}"
+      sed -n 's/^#* //p' "$target" | tr 'A-Z ' 'a-z-' | tr -d "\`'.,:()/" | grep -qx -- "${link#*#}"
       ok $? "$name: $link is a heading there" ;;
     esac
   done

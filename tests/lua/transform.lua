@@ -128,6 +128,15 @@ extern "C" __global__ void k(float *y, const float *x, int n)
 ]] .. "    \n    }\n}\n", "a loop around all")
 end)
 
+tap.case("lines that were changed before are moved in by themselves", function()
+  local g = grammar_of((SOURCE:gsub("    y%[i%] %+= 2.f;\n", "")))
+  for _, text in ipairs { "T:store<1>(y,stcs) T:coarsen<4>(4,grid)",
+                          "T:coarsen<4>(4,grid) T:store<1>(y,stcs)" } do
+    local printed = g:apply(text, true)
+    tap.has(printed, "        __stcs(&y[i], v);\n    }\n}\n", text)
+  end
+end)
+
 tap.case("launches", function()
   local function told(grid, block, text)
     local l = launch.changed({ grid = grid, block = block, args = 7 }, text)

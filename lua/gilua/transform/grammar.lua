@@ -191,7 +191,7 @@ function Grammar:apply(genome, marks)
   local made = transformed(self, words.own, #words.own)
   local given = table.move(words.rest, 1, #words.rest, 1, {})
   local is_rewritten = made.alone or table.concat(given, " "):find("<lines_", 1, true) ~= nil
-  for _, run in ipairs(lines.runs(pristine(self), made.lines)) do
+  for _, run in ipairs(lines.parts(pristine(self), made.lines)) do
     given[#given + 1] = genomes.lines(run.first, run.last, run.text)
   end
   local source, detail, code = self.core:apply(genomes.join(given), marks)

@@ -66,22 +66,21 @@ function M.edited(lines, edits)
   return new
 end
 
---- Where two differ: maximal runs.
+--- Where two differ: each line of the new one that is another, with those behind it of which
+--- nothing is left; so that whoever is given the parts knows of which line each is.
 ---@param old gilua.lines
 ---@param new gilua.lines
 ---@return { first: integer, last: integer, text: string }[] text: with the ends of its lines
-function M.runs(old, new)
+function M.parts(old, new)
   local list, open = {}, nil
   for i = 1, old.n do
     if old[i] == new[i] then
       open = nil
-    else
-      if not open then
-        open = { first = i, text = "" }
-        list[#list + 1] = open
-      end
+    elseif open and not new[i] then
       open.last = i
-      if new[i] then open.text = open.text .. new[i] .. "\n" end
+    else
+      open = { first = i, last = i, text = new[i] and new[i] .. "\n" or "" }
+      list[#list + 1] = open
     end
   end
   return list
