@@ -33,7 +33,7 @@ tap.case("the text of an unrolled loop", function()
   tap.has(text, [[
   {
     int i = threadIdx.x;
-    for (; i + blockDim.x < n; i += 2 * blockDim.x) {
+    for (; (int)(i + blockDim.x) < n; i += 2 * blockDim.x) {
       sum += a[i] * b[i];
       sum += a[i + blockDim.x] * b[i + blockDim.x];
     }

@@ -11,6 +11,7 @@
 
 local edit = require "gilua.transform.edit"
 local loop_of = require "gilua.transform.loop"
+local types = require "gilua.transform.types"
 
 local M = {}
 
@@ -84,6 +85,14 @@ local function head_bound(loop)
   return simple and text or "(" .. text .. ")"
 end
 
+-- The last of the iterations that are written out, in the variable's own type: a step of another,
+-- `blockDim.x`, would have the bound compared without its sign.
+local function last_ahead(loop, factor)
+  local text = ahead(loop, factor - 1)
+  local same = loop.step or not loop.type or types.of(loop.fn, loop.by) == loop.type
+  return same and text or ("(%s)(%s)"):format(loop.type, text)
+end
+
 -- for (; i + 3 < n; i += 4) { … }
 local function main_loop(loop, tokens, factor, options)
   local indent = loop.fn.kernel:indent(loop.statement.first)
@@ -92,7 +101,7 @@ local function main_loop(loop, tokens, factor, options)
     loop.variable .. " %1= ")
   local lines = { ("%sfor (; %s %s %s; %s) {"):format(
     options.condition and ("if (%s) "):format(options.condition) or "",
-    ahead(loop, factor - 1), loop.relation, head_bound(loop), step) }
+    last_ahead(loop, factor), loop.relation, head_bound(loop), step) }
   for _, line in ipairs(options.first or {}) do lines[#lines + 1] = inner .. line end
   for n = 0, factor - 1 do lines[#lines + 1] = inner .. copy(loop, tokens, n, options.instead) end
   for _, line in ipairs(options.last or {}) do lines[#lines + 1] = inner .. line end
