@@ -25,7 +25,7 @@ CUDA
 "$GILUA" new blur.cu blur --quiet
 is "new" 0 $?
 sed -i 's/^  args = {/  grammar = { pragmas = false, consts = false, launch_bounds = false },\n&/' blur/problem.lua
-"$GILUA" evolve blur --population 24 --generations 2 --out run >evolve.log
+"$GILUA" evolve blur --population 24 --generations 2 --transform no --out run >evolve.log
 is "evolves" 0 $?
 like "to a kernel with __restrict__" 'optrestrict_kernel.cu_1' "$(cat evolve.log)"
 marked='promises `__restrict__`, but line 16 launches it with `a` as both y and x'
@@ -36,8 +36,14 @@ fails "apply does not put it back" "the winner of run $marked" "$GILUA" apply ru
 "$GILUA" apply run --anyway --quiet
 is "unless told to" 0 $?
 
+# A transformation that loads an element once takes arrays for apart, too.
+"$GILUA" evolve blur --population 24 --generations 2 --out transformed >transformed.log
+like "a transformation promises it as well" \
+  '^MARKED: promises by T:reuse<5>\(\) that its arrays are different memory, but line 16 launches it with `a` as both' \
+  "$(cat transformed.log)"
+
 mv blur.cu away.cu
-"$GILUA" evolve blur --population 24 --generations 2 --out moved >evolve.log
+"$GILUA" evolve blur --population 24 --generations 2 --transform no --out moved >evolve.log
 is "evolves where the file has moved" 0 $?
 like "and says what cannot be asked" \
   '^MARKED: promises `__restrict__`, and the file of its launches cannot be asked: .*blur.cu' "$(cat evolve.log)"

@@ -1,7 +1,8 @@
--- promises: what a winner promises the compiler of every launch of its kernel, where its case shows
--- one: that no array it writes is the memory of another (`__restrict__`), that no block has more
--- threads than `__launch_bounds__` says. The host's code that the kernel came from is asked, read
--- and not run; where it cannot tell, the promise is a person's to keep.
+-- promises: what a winner promises of every launch of its kernel, where its case shows one: that no
+-- array it writes is the memory of another (`__restrict__`, and transformations that take arrays
+-- for apart), that no block has more threads than `__launch_bounds__` says. The host's code that
+-- the kernel came from is asked, read and not run; where it cannot tell, the promise is a person's
+-- to keep.
 
 local attempt = require "gilua.base.attempt"
 local callers = require "gilua.new.callers"
@@ -33,7 +34,7 @@ local function texts_of(problem, genome, type)
 end
 
 --------------------------------------------------------------------------------------------------
--- __restrict__
+-- Arrays that are different memory
 
 local NOWHERE = csource.set "NULL nullptr"
 
@@ -75,17 +76,30 @@ local function is_open(t, way)
   return open and arrays > 1
 end
 
-local function of_restrict(t, ways, tell)
+-- The words for the promise that arrays are apart; nil where a genome promises no such thing.
+local function apart(problem, genome)
+  if table.concat(texts_of(problem, genome, "optrestrict")):find "__restrict__" then
+    return "`__restrict__`"
+  end
+  for _, gene in ipairs(problem.grammar:genes(genome) or {}) do
+    if gene.apart then return ("by %s that its arrays are different memory"):format(gene.text) end
+  end
+end
+
+local function of_arrays(t, ways, promise, tell)
+  if #ways == 0 then
+    tell("%s, and no launch says whether its arrays may be one memory", promise)
+  end
   for _, way in ipairs(ways) do
     local place = way.launch.place
     if #way.args ~= #t.args then
-      tell("`__restrict__`, and what %s launches it with is not understood", place)
+      tell("%s, and what %s launches it with is not understood", promise, place)
     else
       local a, b, at = shared(t, way)
       if a then
-        tell("`__restrict__`, but %s launches it with `%s` as both %s and %s", place, at, a, b)
+        tell("%s, but %s launches it with `%s` as both %s and %s", promise, place, at, a, b)
       elseif is_open(t, way) then
-        tell("`__restrict__`, and nothing says what %s is called with, where %s launches it",
+        tell("%s, and nothing says what %s is called with, where %s launches it", promise,
           way.open.name, place)
       end
     end
@@ -143,21 +157,18 @@ end
 function M.open(problem, genome)
   local t = problem.definition.kernel_table and problem.definition.kernel_table.table
   local bounds = texts_of(problem, genome, "launchbounds")
-  local restrict = table.concat(texts_of(problem, genome, "optrestrict")):find "__restrict__"
-  if not t or not t.made_from or not restrict and #bounds == 0 then return {} end
+  local arrays = apart(problem, genome)
+  if not t or not t.made_from or not arrays and #bounds == 0 then return {} end
   local list, tell = teller()
   local read, host = attempt(host_of, t)
   if not read then
     if not ends.is_refusal(host) then error(host, 0) end
     tell("%s, and the file of its launches cannot be asked: %s",
-      restrict and "`__restrict__`" or bounds[1], tostring(host))
+      arrays or bounds[1], tostring(host))
     return list
   end
   local ways = ways_to(host, t.kernel)
-  if restrict and #ways == 0 then
-    tell("`__restrict__`, and no launch says whether its arrays may be one memory")
-  end
-  if restrict then of_restrict(t, ways, tell) end
+  if arrays then of_arrays(t, ways, arrays, tell) end
   of_bounds(host, ways, bounds, tell)
   return list
 end

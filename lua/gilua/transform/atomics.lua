@@ -185,7 +185,7 @@ local function private(fn, p)
   return found
 end
 
-local block_atomic = { name = "block_atomic",
+local block_atomic = { name = "block_atomic", apart = true,
   doc = "Counters of known number, kept by each block in shared memory and added at the end." }
 
 function block_atomic.find(kernel)

@@ -102,7 +102,8 @@ local function store(kernel, e, access, operator)
 end
 
 return {
-  { name = "load", doc = "Loads of an array by another way through the caches: __ldg, __ldcs.",
+  { name = "load", apart = true,
+    doc = "Loads of an array by another way through the caches: __ldg, __ldcs.",
     find = finder(LOADS, "read"), make = maker(LOADS, "read", load, "%s is loaded by %s") },
   { name = "store", doc = "Stores to an array by another way through the caches: __stcs.",
     find = finder(STORES, "write"), make = maker(STORES, "write", store, "%s is stored by %s") },

@@ -85,7 +85,7 @@ local function divided(loop)
     loop.line, kernel:plain(list[1].node)) }
 end
 
-local divide = { name = "divide",
+local divide = { name = "divide", apart = true,
   doc = "A loop's divisions by what stays the same, as products with its reciprocal." }
 
 function divide.find(kernel)

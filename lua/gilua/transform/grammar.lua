@@ -226,7 +226,8 @@ local function lines_of(made, i)
 end
 
 --- As gi.grammar's; of a transformation { text, kind = "transform", name, args, at (its line),
---- lines (those that it changes), says and launch, or why it is passed over }.
+--- lines (those that it changes), says and launch, or why it is passed over; apart: arrays of
+--- different parameters are taken for different memory }.
 function Grammar:genes(genome)
   if not gene.any(genome) then return self.core:genes(genome) end
   local words, why = sorted(self, genome)
@@ -239,7 +240,7 @@ function Grammar:genes(genome)
     local g, step_of = words.own[i], made.steps[i]
     list[at] = { text = g.text, kind = "transform", name = g.name, args = g.args, at = g.line,
       lines = lines_of(made, i), says = step_of.says, why = step_of.why,
-      launch = step_of.launch }
+      launch = step_of.launch, apart = transform.find(g.name).apart and step_of.says ~= nil }
   end
   return list
 end

@@ -95,7 +95,7 @@ local function loads(loop)
   return list
 end
 
-local M = { name = "hoist",
+local M = { name = "hoist", apart = true,
   doc = "Loads that are the same in each iteration of a loop, made once before it." }
 
 function M.find(kernel)

@@ -87,7 +87,7 @@ local function given_before(loop, element)
   return fits and tree or nil
 end
 
-local M = { name = "keep",
+local M = { name = "keep", apart = true,
   doc = "An array's element that a loop updates, kept in a variable and stored behind the loop." }
 
 function M.find(kernel)

@@ -226,10 +226,13 @@ local function unswitched(loop)
 end
 
 return {
-  { name = "fuse", doc = "Two loops with the same head, one behind the other, as one.",
+  { name = "fuse", apart = true,
+    doc = "Two loops with the same head, one behind the other, as one.",
     find = finder(fusible), make = maker(fused) },
-  { name = "interchange", doc = "A loop that holds nothing but another changes places with it.",
+  { name = "interchange", apart = true,
+    doc = "A loop that holds nothing but another changes places with it.",
     find = finder(swappable), make = maker(interchanged) },
-  { name = "unswitch", doc = "A condition that a loop does not change, asked once before it.",
+  { name = "unswitch", apart = true,
+    doc = "A condition that a loop does not change, asked once before it.",
     find = finder(fixed_condition), make = maker(unswitched) },
 }

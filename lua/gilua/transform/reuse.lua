@@ -108,7 +108,7 @@ local function disjoint(list)
   return right
 end
 
-local M = { name = "reuse",
+local M = { name = "reuse", apart = true,
   doc = "An element that several statements load, loaded once before the first." }
 
 function M.find(kernel)

@@ -128,7 +128,7 @@ local function tiled(loop, list, size)
   return table.concat(lines, "\n" .. indent)
 end
 
-local M = { name = "stage",
+local M = { name = "stage", apart = true,
   doc = "Elements that all threads of a block read, through shared memory." }
 
 function M.find(kernel)

@@ -6,6 +6,8 @@
 --   find   function(kernel) -> { { line = n, args = { "4", … } }, … }: where its conditions hold,
 --          in an order that is always the same; line is one of the unmodified source
 --   make   function(kernel, line, args) -> change, or nil and why there is none
+--   apart  true where it takes arrays that come in as different parameters for different memory:
+--          a promise, as __restrict__ is, which the host's launches may break (gilua.promises)
 --   first  true where it is made before those without, wherever it stands in a genome
 -- and a change is
 --   edits    { { first, last, text }, … }: lines of the unmodified source, and what stands in their

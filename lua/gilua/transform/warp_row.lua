@@ -161,5 +161,6 @@ local function make(kernel, line, args)
     says = ("%d lanes of a warp share what was a thread's"):format(lanes) }
 end
 
-return { name = "warp_row", first = true, doc = "Lanes of a warp share the loop over a row.",
+return { name = "warp_row", first = true, apart = true,
+  doc = "Lanes of a warp share the loop over a row.",
          find = find, make = make }
