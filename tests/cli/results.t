@@ -34,7 +34,7 @@ like "and says what there is" "^Results are in whole: report.html best.cu best.p
 
 stopped() { # stopped SIGNAL STATUS
   local pid start took status
-  PAUSE=0.02 perl -e '$SIG{INT} = "DEFAULT"; exec @ARGV' "$GILUA" run.lua "by-$1" >"$1.said" 2>&1 &
+  PAUSE=0.02 perl -e '$SIG{INT} = $SIG{HUP} = "DEFAULT"; exec @ARGV' "$GILUA" run.lua "by-$1" >"$1.said" 2>&1 &
   pid=$!
   begun "by-$1"
   sleep "0.$((RANDOM % 4))"
