@@ -48,6 +48,7 @@ function M.make_folder(dir)
     if not ok then return nil, why end
   end
   local made, reason = lfs.mkdir(dir)
+  if not made and lfs.attributes(dir, "mode") == "directory" then return true end -- just now
   if not made and not lfs.currentdir() and not dir:find "^/" then
     reason = "the folder that you are in is gone"
   end

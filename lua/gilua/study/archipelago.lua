@@ -71,14 +71,31 @@ local function command_of(a, island)
 end
 
 -- All of them beside each other. A shell's background jobs do not hear the interrupt key, so that
--- it is told to them; the second `wait` is for what they then save.
+-- it is told to them, and waited for until they have saved what they have. One that ends badly
+-- would be waited for by its neighbours for ever: then all are told to end.
+local BESIDE = [[
+one() {
+  "$@" & island=$!
+  trap 'kill -TERM $island 2>/dev/null' INT TERM HUP
+  wait $island; status=$?
+  while kill -0 $island 2>/dev/null; do wait $island; status=$?; done
+  [ $status = 0 ] || kill -TERM $$
+}
+islands=
+trap 'kill -TERM $islands 2>/dev/null' INT TERM HUP
+]]
+local TO_THE_END = [[
+for one in $islands; do
+  while kill -0 $one 2>/dev/null; do wait $one; done
+done]]
+
 local function run_beside(commands)
-  local lines = { "trap 'kill -TERM $islands 2>/dev/null' INT TERM HUP", "islands=" }
-  for _, command in ipairs(commands) do
-    lines[#lines + 1] = command .. " & islands=\"$islands $!\""
+  local lines = {}
+  for i, command in ipairs(commands) do
+    lines[i] = "one " .. command .. " & islands=\"$islands $!\"\n"
   end
-  lines[#lines + 1] = "wait; wait"
-  local status, why = core.system.run { argv = { "/bin/sh", "-c", table.concat(lines, "\n") } }
+  local status, why = core.system.run { argv = { "/bin/sh", "-c",
+    BESIDE .. table.concat(lines) .. TO_THE_END } }
   if not status then fail("%s", why) end
 end
 
