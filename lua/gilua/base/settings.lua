@@ -20,6 +20,15 @@ function M.keys(t)
   return names
 end
 
+--- The words of a text as a set: { word = true }.
+---@param text string with blanks between
+---@return table<string, true>
+function M.set(text)
+  local words = {}
+  for word in text:gmatch "%S+" do words[word] = true end
+  return words
+end
+
 --- A value as a sentence shows it: 'text', 3, a table.
 ---@param value any
 ---@return string

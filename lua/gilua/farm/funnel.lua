@@ -476,6 +476,13 @@ function Funnel:compile_all(plans)
   for _, group in ipairs(self:new_texts(plans)) do self:post_batches(group, self.compile_job) end
 end
 
+--- A plan ends with what the compiler said.
+function Funnel:uncompiled(plan, unit)
+  plan:fail(unit.status, unit.message, unit.log)
+  plan.exploded = unit.status == "timeout"
+  self:stopped(plan)
+end
+
 --- Is all compiled that the plan needs? False where it waits, or gets no further.
 function Funnel:is_compiled(plan)
   for _, text in ipairs(plan:texts()) do
@@ -484,9 +491,7 @@ function Funnel:is_compiled(plan)
       if text.of then self:edit(plan, text) else self:wait_for(text.hash, plan) end
       return false
     elseif unit.status then
-      plan:fail(unit.status, unit.message, unit.log)
-      plan.exploded = unit.status == "timeout"
-      self:stopped(plan)
+      self:uncompiled(plan, unit)
       return false
     end
   end
@@ -533,9 +538,7 @@ function Funnel:is_assembled(plan)
     self:make(plan, text)
     return false
   elseif unit.status then
-    plan:fail(unit.status, unit.message, unit.log)
-    plan.exploded = unit.status == "timeout"
-    self:stopped(plan)
+    self:uncompiled(plan, unit)
     return false
   end
   plan:assembled(unit)

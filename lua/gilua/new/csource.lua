@@ -2,17 +2,13 @@
 -- of templates, directives, #include lines. Every step is bounded, whatever the text is.
 
 local core = require "gilua.core"
+local settings = require "gilua.base.settings"
 
 local M = {}
 
 local MOST_WORDS = 200 -- of a list of template arguments
 
-local function set(text)
-  local words = {}
-  for word in text:gmatch "%S+" do words[word] = true end
-  return words
-end
-
+local set = settings.set
 M.set = set
 
 local NOT_IN_TEMPLATES = set "; { } ) ] && || ="

@@ -13,15 +13,12 @@
 -- does is judged by its answers, and arrays that overlap are rare.
 
 local expression = require "gilua.transform.expression"
+local settings = require "gilua.base.settings"
 local statement = require "gilua.transform.statement"
 
 local M = {}
 
-local function set(words)
-  local s = {}
-  for word in words:gmatch "%S+" do s[word] = true end
-  return s
-end
+local set = settings.set
 
 -- Functions of their arguments alone, in single precision with an f behind.
 local MATH = set("abs fabs sqrt rsqrt cbrt rcbrt exp exp2 exp10 expm1 log log2 log10 log1p sin cos "

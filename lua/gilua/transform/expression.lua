@@ -17,6 +17,8 @@
 --
 -- What is not understood (lambdas, new, GNU's statement expressions) has no tree: nil.
 
+local settings = require "gilua.base.settings"
+
 local M = {}
 
 local LEVEL = {}
@@ -27,11 +29,7 @@ for level, operators in ipairs {
 end
 local MOST_LEVEL = 10
 
-local function set(words)
-  local s = {}
-  for word in words:gmatch "%S+" do s[word] = true end
-  return s
-end
+local set = settings.set
 
 local ASSIGN = set "= += -= *= /= %= &= |= ^= <<= >>="
 local UNARY = set "- + ! ~ * & ++ --"

@@ -21,14 +21,11 @@
 -- A body whose blocks cannot be told (a #if parts an `if` from its statement) has no tree.
 
 local expression = require "gilua.transform.expression"
+local settings = require "gilua.base.settings"
 
 local M = {}
 
-local function set(words)
-  local s = {}
-  for word in words:gmatch "%S+" do s[word] = true end
-  return s
-end
+local set = settings.set
 
 local STORAGE = set("static extern register constexpr inline __shared__ __constant__ __device__ "
   .. "__restrict__ __restrict restrict typename struct volatile const __align__ thread_local "
