@@ -14,7 +14,7 @@ local o = gi.cli {
 }
 
 -- Kinds whose answers may be others: by rounding, or where the check for races decides.
-local MAY_FAIL = { float = true, syncwarp = true, divide = true, power = true }
+local MAY_FAIL = { float = true, divide = true, power = true }
 
 local kinds, order, failed = {}, {}, 0
 

@@ -5,6 +5,7 @@
 
 local gi = require "gilua"
 local kernel = require "gilua.transform.kernel"
+local tap = require "tap"
 
 local M = {}
 
@@ -119,6 +120,27 @@ function M.difference(before, after, sizes, options)
       end
     end
   end
+end
+
+--- Two checks. right(what, transformation, source, line, args, options): it is made, and its
+--- answers are right at all sizes (of options.sizes, else these); its text. refused(what,
+--- transformation, source, line, args, why): it is not, and a sentence says why.
+---@param sizes integer[]
+function M.judge(sizes)
+  local function right(what, transformation, source, line, args, options)
+    local text, why = M.text(transformation, source, line, args)
+    if not text then return tap.ok(false, what .. ": refused: " .. why) end
+    tap.ok(text ~= source, what .. ": it changes the text")
+    local asked = options and options.sizes or sizes
+    tap.is(M.difference(source, text, asked, options), nil, what .. ": right at all sizes")
+    return text
+  end
+  local function refused(what, transformation, source, line, args, why)
+    local text, reason = M.text(transformation, source, line, args)
+    tap.is(text, nil, what)
+    tap.has(reason or "", why, what .. ": why")
+  end
+  return right, refused
 end
 
 return M

@@ -6,21 +6,7 @@ local tap = require "tap"
 
 local SIZES = { 0, 1, 2, 3, 7, 8, 61, 1000 }
 
--- A transformation of line 3 or another, right at all sizes.
-local function right(what, name, source, line, args, options)
-  local text, why = rewritten.text(name, source, line, args)
-  if not text then return tap.ok(false, what .. ": refused: " .. why) end
-  tap.ok(text ~= source, what .. ": it changes the text")
-  local sizes = options and options.sizes or SIZES
-  tap.is(rewritten.difference(source, text, sizes, options), nil, what .. ": right at all sizes")
-  return text
-end
-
-local function refused(what, name, source, line, args, why)
-  local text, reason = rewritten.text(name, source, line, args)
-  tap.is(text, nil, what)
-  tap.has(reason or "", why, what .. ": why")
-end
+local right, refused = rewritten.judge(SIZES)
 
 local SUM = rewritten.source [[
   float sum = 0.f;

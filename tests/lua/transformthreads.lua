@@ -8,19 +8,7 @@ local warps = require "gilua.transform.warps"
 
 local warp_atomic, block_atomic, tree = atomics[1], atomics[2], warps[1]
 
-local function right(what, transformation, source, line, args, options)
-  local text, why = rewritten.text(transformation, source, line, args)
-  if not text then return tap.ok(false, what .. ": refused: " .. why) end
-  local sizes = options and options.sizes or { 0, 1, 33, 300 }
-  tap.is(rewritten.difference(source, text, sizes, options), nil, what .. ": right at all sizes")
-  return text
-end
-
-local function refused(what, transformation, source, line, args, why)
-  local text, reason = rewritten.text(transformation, source, line, args)
-  tap.is(text, nil, what)
-  tap.has(reason or "", why, what .. ": why")
-end
+local right, refused = rewritten.judge({ 0, 1, 33, 300 })
 
 local T = "  int t = blockIdx.x * blockDim.x + threadIdx.x;\n"
 local INTS = { type = "i32", block = 96, grid = 3 }

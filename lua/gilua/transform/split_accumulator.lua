@@ -13,17 +13,9 @@ local M = { name = "split_accumulator",
   doc = "A sum over a loop's iterations formed as two or four, added at the end." }
 
 function M.find(kernel)
-  local list = {}
-  for _, loop in ipairs(kernel:open_loops()) do
-    if #accumulators.list(loop) > 0 then
-      for _, factor in ipairs(FACTORS) do
-        if iterations.tokens(loop, factor) then
-          list[#list + 1] = { line = loop.line, args = { tostring(factor) } }
-        end
-      end
-    end
-  end
-  return list
+  return kernel:loop_places(FACTORS, function(loop, factor)
+    return #accumulators.list(loop) > 0 and iterations.tokens(loop, factor)
+  end)
 end
 
 local function split(loop, factor)

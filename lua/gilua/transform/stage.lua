@@ -131,17 +131,7 @@ end
 local M = { name = "stage", apart = true,
   doc = "Elements that all threads of a block read, through shared memory." }
 
-function M.find(kernel)
-  local list = {}
-  for _, loop in ipairs(kernel:open_loops()) do
-    if staged(loop) then
-      for _, size in ipairs(SIZES) do
-        list[#list + 1] = { line = loop.line, args = { tostring(size) } }
-      end
-    end
-  end
-  return list
-end
+function M.find(kernel) return kernel:loop_places(SIZES, staged) end
 
 function M.make(kernel, line, args)
   local size = math.tointeger(tonumber(args[1]))

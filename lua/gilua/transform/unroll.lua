@@ -10,17 +10,7 @@ local FACTORS = { 2, 4, 8 }
 local M = { name = "unroll",
   doc = "The body of a loop several times an iteration, the rest in a second loop." }
 
-function M.find(kernel)
-  local list = {}
-  for _, loop in ipairs(kernel:open_loops()) do
-    for _, factor in ipairs(FACTORS) do
-      if iterations.tokens(loop, factor) then
-        list[#list + 1] = { line = loop.line, args = { tostring(factor) } }
-      end
-    end
-  end
-  return list
-end
+function M.find(kernel) return kernel:loop_places(FACTORS, iterations.tokens) end
 
 function M.make(kernel, line, args)
   local factor = math.tointeger(tonumber(args[1]))
