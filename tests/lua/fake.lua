@@ -91,9 +91,27 @@ M.genes = all_genes()
 
 function Grammar.gene_count(_) return #M.genes end
 
-function Grammar.random_gene(_, rng) return rng:pick(M.genes) end
+local function type_of(gene)
+  local target = gene:match "^<[^<>]+>"
+  return target and rule(target).type or "def"
+end
+
+function Grammar.random_gene(_, rng, weights)
+  if not weights then return rng:pick(M.genes) end
+  local list = {}
+  for _, gene in ipairs(M.genes) do
+    if (weights[type_of(gene)] or 1) > 0 then list[#list + 1] = gene end
+  end
+  return rng:pick(list)
+end
 
 function Grammar.find(_, name) return rule(name) end
+
+function Grammar.rules(_)
+  return { rule "<IF_kernel.cu_3>", rule "<_kernel.cu_4>" } -- one of each type
+end
+
+function Grammar.transformations(_) return {} end
 
 function Grammar.line(_, n)
   local i = 0
@@ -220,14 +238,16 @@ function Farm:compare(a, b, case)
 end
 
 function Farm:evaluate(genomes, case, options)
-  local on_result = options and options.on_result
+  local on_result, more = options and options.on_result, options and options.more
   self.cases[#self.cases + 1] = case
-  local list = {}
-  for i, genome in ipairs(genomes) do
-    if self.before then self.before(genome) end
+  local list, asked = {}, table.move(genomes, 1, #genomes, 1, {})
+  while #list < #asked do
+    local i = #list + 1
+    if self.before then self.before(asked[i]) end
     self.evaluations = self.evaluations + 1
-    list[i] = M.measurement(genome, case)
-    if on_result then on_result(i, list[i], i, #genomes) end
+    list[i] = M.measurement(asked[i], case)
+    if on_result then on_result(i, list[i], i, #asked) end
+    asked[#asked + 1] = more and more() or nil
   end
   return list
 end

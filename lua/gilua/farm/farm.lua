@@ -191,6 +191,7 @@ end
 function Farm:serve(after)
   local memory = self.funnel.memory
   self:guarded(function()
+    if after then after() end
     self.crew:drain(function()
       if after then after() end
       if memory then memory:flush_late() end
@@ -261,16 +262,21 @@ function Farm:is_screened(genome)
     and genomes_of.is_below(genome)
 end
 
---- The plans of genomes that are to run on the whole case; by `wrong` only as far as they are right
---- on the small one.
+--- The plan of a genome that is to run on the whole case; by `wrong` only as far as it is right on
+--- the small one.
+function Farm:plan(genome, slow_above, wrong)
+  local plan = self.funnel:plan(genome)
+  plan.check, plan.run = self.check_mode == "every" or self:is_screened(genome), true
+  plan.slow_above, plan.wrong = slow_above, wrong or self.options.wrong
+  if not self.options.dedupe then plan.copy = self:next_copy() end
+  return plan
+end
+
+--- The plans of several.
 function Farm:plans(genomes, slow_above, wrong)
   local plans = {}
   for i, genome in ipairs(genomes) do
-    local plan = self.funnel:plan(genome)
-    plan.check, plan.run = self.check_mode == "every" or self:is_screened(genome), true
-    plan.slow_above, plan.wrong = slow_above and slow_above[i], wrong or self.options.wrong
-    if not self.options.dedupe then plan.copy = self:next_copy() end
-    plans[i] = plan
+    plans[i] = self:plan(genome, slow_above and slow_above[i], wrong)
   end
   return plans
 end
@@ -280,10 +286,12 @@ end
 ---@param case table what problem.case takes
 ---@param options? table|fun(i: integer, measurement: table, done: integer, total: integer)
 ---  on_result: called in the order of the genomes; slow_above: nanoseconds (or false) for each
----  genome, above which timing stops early; wrong: as of gi.farm, for these
+---  genome, above which timing stops early; wrong: as of gi.farm, for these; more: asked after each
+---  result, in their order, for one more genome and its slow_above, or nil
 ---@return table[] measurements, one for each genome
 function Farm:evaluate(genomes, case, options)
   local asked, results, base, checked, plans = both_forms(options), {}, nil, nil, nil
+  local more = asked.more or function() end
   self:guarded(function()
     base = self:use(case)
     plans = self:plans(genomes, asked.slow_above, asked.wrong)
@@ -295,16 +303,24 @@ function Farm:evaluate(genomes, case, options)
   local function report()
     require_baseline(base)
     require_baseline(checked)
-    while #results < #plans do
-      local n = #results + 1
-      local m = self.funnel:result_of(plans[n])
-      if not m then return end
-      results[n] = m
-      if asked.on_result then asked.on_result(n, m, n, #plans) end
-    end
+    repeat
+      local new = {}
+      while #results < #plans do
+        local n = #results + 1
+        local m = self.funnel:result_of(plans[n])
+        if not m then break end
+        results[n] = m
+        if asked.on_result then asked.on_result(n, m, n, #plans) end
+        local genome, slow_above = more()
+        if genome then
+          new[#new + 1] = self:plan(genome, slow_above, asked.wrong)
+          plans[#plans + 1] = new[#new]
+        end
+      end
+      self.funnel:begin(new)
+    until #new == 0
   end
   self:serve(report)
-  report()
   self.funnel:learn(plans)
   self:account(base, plans, results)
   return results

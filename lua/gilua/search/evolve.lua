@@ -199,21 +199,35 @@ local function whole(run, individual)
   return genome.join { run.scheme.base, individual.genome }
 end
 
-local function measure(run, individuals, case)
+-- An individual is asked for: its number, what is compiled, and above how many nanoseconds it need
+-- not be timed with care.
+local function enlist(run, individual)
+  run.born = run.born + 1
+  individual.id = individual.id or run.born
+  run.came[#run.came + 1] = individual
+  return whole(run, individual), individual.parent_ns and HOPELESS * individual.parent_ns or false
+end
+
+-- Measures individuals; `stream`, where given, has { total =, scored = function(individual): called
+-- after each, make = function(): one more individual, or nil }.
+local function measure(run, individuals, case, stream)
   local genomes, slow_above = {}, {}
   for i, individual in ipairs(individuals) do
-    run.born = run.born + 1
-    individual.id = individual.id or run.born
-    run.came[#run.came + 1] = individual
-    genomes[i] = whole(run, individual)
-    slow_above[i] = individual.parent_ns and HOPELESS * individual.parent_ns or false
+    genomes[i], slow_above[i] = enlist(run, individual)
+  end
+  local function more()
+    local individual = stream.make()
+    if not individual then return nil end
+    individuals[#individuals + 1] = individual
+    return enlist(run, individual)
   end
   local measured, why = run.scheme.farm:evaluate(genomes, case, {
-    slow_above = slow_above,
+    slow_above = slow_above, more = stream and more,
     on_result = function(i, m, done, total)
-      individuals[i].measurement = m
+      individuals[i].measurement, individuals[i].measured_on = m, case
       count(run, m)
-      notify(run, "on_result", individuals[i], done, total)
+      if stream then stream.scored(individuals[i]) end
+      notify(run, "on_result", individuals[i], done, stream and stream.total or total)
     end,
   })
   if not measured then refuse("%s", why) end
@@ -295,6 +309,32 @@ end
 function M.trial(run, individuals)
   compete(run, individuals, run.case)
   if run.scheme.check == "parents" then inspect(run, individuals) end
+end
+
+--- For `vary`: measures and scores individuals that are made one by one, on the case of the
+--- generation under way, each as soon as the one that was made `ahead` before it is scored: so
+--- workers need not wait for each other, and yet the order does not depend on who was faster.
+---@param run Run
+---@param total integer how many
+---@param ahead integer how many are made before the first is scored
+---@param make fun(): Individual
+---@param scored fun(individual: Individual) called in the order in which they were made
+---@return Individual[]
+function M.stream(run, total, ahead, make, scored)
+  local baseline = compete(run, {}, run.case)
+  local list = {}
+  for i = 1, math.min(ahead, total) do list[i] = make() end
+  local made = #list
+  measure(run, list, run.case, { total = total,
+    scored = function(individual)
+      score(run, individual, baseline)
+      scored(individual)
+    end,
+    make = function()
+      made = made + 1
+      return made <= total and make() or nil
+    end })
+  return list
 end
 
 --------------------------------------------------------------------------------------------------

@@ -1,0 +1,176 @@
+-- steady: evolution without generations' barriers (Whitley, "The GENITOR Algorithm and Selection
+-- Pressure", 1989): a few live, a child is made as soon as a worker is free, and takes a place
+-- where it deserves one. A generation here is so many evaluations on one case: those that live are
+-- measured on the new case, then children are made one by one. Who is made when does not depend on
+-- who was faster: a child comes when the one that was made `ahead` before it has its fitness. Where
+-- nothing better has come for `patience` generations, those that live make room for new ones; what
+-- they found is not lost, for the generations' best meet in the final comparison.
+--
+--   for name, value in pairs(gi.steady.scheme { population = 60 }) do scheme[name] = value end
+--   gi.evolve.run(scheme)
+--
+-- Who lives is one function, `keep`: individuals in, those that live out, best first. The best, all
+-- of different code, is `M.best`; by cells is gi.elites.
+
+local evolve = require "gilua.search.evolve"
+local genome = require "gilua.search.genome"
+local settings = require "gilua.base.settings"
+
+local M = {}
+
+--------------------------------------------------------------------------------------------------
+-- Who lives
+
+-- What tells a kernel from others: equal code has equal time, but for noise.
+local function code_of(individual)
+  local m = individual.measurement
+  return m.code_hash or m.ptx_hash or individual.genome
+end
+
+-- The shorter genome of equals, then the older.
+local function precedes(a, b)
+  if a.fitness ~= b.fitness then return a.fitness < b.fitness end
+  local x, y = genome.length(a.genome), genome.length(b.genome)
+  if x ~= y then return x < y end
+  return a.id < b.id
+end
+
+--- Those that may be parents, best first, each code once, and what only another launch tells apart
+--- as often as it has another time.
+---@param individuals Individual[] scored
+---@return Individual[]
+function M.distinct(individuals)
+  local fit, list, seen = {}, {}, {}
+  for _, individual in ipairs(individuals) do
+    if individual.acceptable then fit[#fit + 1] = individual end
+  end
+  table.sort(fit, precedes)
+  for _, individual in ipairs(fit) do
+    local settings_of = {}
+    for _, gene in ipairs(genome.split(individual.genome)) do
+      if genome.name_set(gene) then settings_of[#settings_of + 1] = gene end
+    end
+    local key = code_of(individual) .. " " .. genome.last_settings(genome.join(settings_of))
+    if not seen[key] then list[#list + 1] = individual end
+    seen[key] = true
+  end
+  return list
+end
+
+--- The best n of different code.
+---@param n integer
+---@return fun(individuals: Individual[]): Individual[]
+function M.best(n)
+  return function(individuals)
+    local list = M.distinct(individuals)
+    return table.move(list, 1, math.min(n, #list), 1, {})
+  end
+end
+
+--- One of those that live: the better of two drawn at random.
+---@param living Individual[] best first
+---@param rng table
+---@return Individual
+function M.tournament(living, rng)
+  return living[math.min(rng:int(#living), rng:int(#living))]
+end
+
+--------------------------------------------------------------------------------------------------
+-- Children
+
+local function child_of(o, run, living)
+  if #living == 0 then
+    return evolve.child(genome.join { run.scheme.start, run.draw(run.rng) }, "scratch")
+  end
+  local rng, scheme = run.rng, run.scheme
+  local parent = o.choose(living, rng)
+  if rng:unit() < o.cross_rate then
+    local mate = o.choose(living, rng)
+    local text = mate ~= parent and scheme.cross(parent.genome, mate.genome, rng)
+    if text then return evolve.child(genome.last_settings(text), "crossover", parent, mate) end
+  end
+  local text = scheme.mutate(parent.genome, run.draw, rng)
+  return evolve.child(genome.last_settings(text), "mutation", parent)
+end
+
+-- Makes a child that nobody has tried on this case, where one is found in so many tries.
+local TRIES = 10
+
+local function fresh_child(o, run, living, tried)
+  local child
+  for _ = 1, TRIES do
+    child = child_of(o, run, living)
+    if not tried[child.genome] then break end
+  end
+  tried[child.genome] = true
+  return child
+end
+
+-- Has nothing better come for `patience` generations? A gain counts from one in a thousand on.
+local function is_stuck(o, run)
+  local best, since = 0, 0
+  for _, record in ipairs(run.records) do
+    since = since + 1
+    if record.generation == run.fresh_since then best, since = 0, 0 end
+    if (record.speedup or 0) > 1.001 * best then best, since = record.speedup, 0 end
+  end
+  return since >= o.patience
+end
+
+-- Those that live are measured on the new case, the others are made one by one.
+local function vary(o, run)
+  if run.generation == 1 then return end
+  local living, tried = run.population, { [""] = true }
+  if is_stuck(o, run) then
+    living, run.fresh_since = {}, run.generation
+  end
+  evolve.trial(run, living)
+  local everyone = table.move(living, 1, #living, 1, {})
+  for _, individual in ipairs(living) do tried[individual.genome] = true end
+  living = o.keep(living)
+  local children = evolve.stream(run, math.max(1, o.population - #everyone), o.ahead, function()
+    return fresh_child(o, run, living, tried)
+  end, function(individual)
+    if not individual.acceptable then return end
+    living[#living + 1] = individual
+    living = o.keep(living)
+  end)
+  run.population = table.move(children, 1, #children, #everyone + 1, everyone)
+end
+
+local function elites(_, parents, children)
+  for i, parent in ipairs(parents) do
+    children[i] = evolve.child(parent.genome, "elite", parent)
+  end
+end
+
+--------------------------------------------------------------------------------------------------
+-- The scheme
+
+M.defaults = {
+  population = 60,        -- evaluations on one case
+  living = 15,            -- of `keep`, where none is given
+  ahead = 16,             -- children that are made before the first has its fitness
+  cross_rate = 0.5,
+  patience = math.huge,   -- generations
+  choose = M.tournament,  -- (living, rng) -> one of them
+}
+
+--- The fields of a scheme for gilua.evolve.run that make it steady; what else it needs (problem,
+--- farm, rng, new_case, init, draw) is added by the caller.
+---@param options? table population, living, ahead, cross_rate, patience, choose, keep: see the
+---  head of this file
+---@return table fields
+function M.scheme(options)
+  local o = settings.fill("gilua.steady.scheme", options, M.defaults, { "keep" })
+  o.keep = o.keep or M.best(o.living)
+  return {
+    kind = "steady evolution", population = o.population, check = "every", select = o.keep,
+    breed = { elites, function(run, parents, children)
+      if #parents == 0 then evolve.newcomers(run, parents, children) end
+    end },
+    vary = function(run) vary(o, run) end,
+  }
+end
+
+return M
