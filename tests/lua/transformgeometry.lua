@@ -122,10 +122,11 @@ int i = blockIdx.x * blockDim.x + threadIdx.x;
     "line 5 returns from inside a loop")
   refused("what may be a barrier", "coarsen", of [[
 int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) { out[i] = a[i]; group.sync(); }]], 3, args, "it has 'sync'")
+    if (i < n) { out[i] = a[i]; group.sync(); }]], 3, args,
+    "wait for each other")
   refused("a method", "coarsen", of [[
 int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) out[i] = group.size();]], 3, args, "line 4 calls what is not known")
+    if (i < n) out[i] = group.lanes();]], 3, args, "line 4 calls what is not known")
   refused("a barrier in a function", "coarsen",
     "__device__ void all() { asm volatile(\"bar.sync 0;\"); }\n" .. of [[
 int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -249,6 +250,25 @@ tap.case("rows that lanes share are right", function()
         all = all * 0.5 + sum;
     }
     out[row] = all;]], "double"), 3, { "16" }, doubles)
+  local alone = rewritten.source([[
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row < n) {
+        double sum = 0.0, was = out[row];
+        for (int j = 0; j < 21; j++) {
+            if (j == row) continue;
+            sum += a[j] - was;
+        }
+        double now = out[row] * 0.5 + sum;
+        if (now < 0.0) now = -now;
+        out[row] = now;
+        out[row + 2048] = out[row] + was;
+    }]], "double")
+  right("one lane goes on alone", "warp_row", alone, 3, { "8" }, doubles)
+  tap.has(rewritten.text("warp_row", alone, 3, { "32" }), [[
+        }
+        __syncwarp(0xffffffffu);
+        if (lane != 0) return;
+        double now]], "the others leave")
   right("bounds in memory", "warp_row", rewritten.source([[
     int row = blockIdx.x * blockDim.x + threadIdx.x;
     if (row >= n) return;
@@ -277,7 +297,21 @@ tap.case("rows that stay a thread's", function()
     float x = 0.f;
     for (int j = 0; j < n; j++) x += a[j];
     out[row] = x;
-    out[row + n] = out[row] * 2.f;]], 3, {}, "uses what line 6 writes")
+    for (int j = 0; j < n; j++) x += out[j];
+    out[row + n] = x * 2.f;]], 3, {}, "uses what line 6 writes")
+  refused("what is written is read in the next round", "warp_row", of [[
+    for (int k = 0; k < 2; k++) {
+        float x = out[row];
+        for (int j = 0; j < n; j++) x += a[j];
+        out[row] = x;
+    }]], 3, {}, "uses what line 7 writes")
+  refused("what is written is read behind the block", "warp_row", of [[
+    float x = 0.f;
+    if (row < n) {
+        for (int j = 0; j < n; j++) x += a[j];
+        out[row] = x;
+    }
+    out[row + n] = out[row] + x;]], 3, {}, "uses what line 7 writes")
   refused("neighbours meet in memory", "warp_row", of [[
     for (int j = 1; j < n; j++) out[row * n + j] += out[row * n + j - 1];]], 3, {}, "no loop")
   refused("an array of the thread's", "warp_row", of [[
@@ -289,6 +323,64 @@ tap.case("rows that stay a thread's", function()
     float x = threadIdx.x;
     for (int j = 0; j < n; j++) x += a[j];
     out[row] = x;]], 3, {}, "threadIdx.x is used for more")
+end)
+
+--------------------------------------------------------------------------------------------------
+-- grid_size
+
+-- A kernel in which a thread goes over items by the grid's width.
+local function striding(head, rest, before)
+  return rewritten.source(([[
+    int t = threadIdx.x, s = 0;
+%s    for (%s) {
+        out[i] = out[i] + 2 * a[i];
+        s += a[i];
+    }
+%s]]):format(before or "", head, rest or ""), "int")
+end
+
+local HEAD = "int i = blockIdx.x * blockDim.x + t; i < n; i += gridDim.x * blockDim.x"
+local INTS = { type = "i32" }
+
+tap.case("more blocks for loops by the grid's width", function()
+  tap.is(rewritten.found("grid_size", striding(HEAD)), "4(2) 4(4) 4(8) 4(16)", "proposed")
+  local change = require "gilua.transform.grid_size".make(kernels.of_text(striding(HEAD)), 4,
+    { "8" })
+  tap.is(change.launch, "grid.x*8", "the launch")
+  right("a sum of all", "grid_size", striding(HEAD, "    atomicAdd(&out[n + 1], s);"), 4, { "4" },
+    INTS)
+  right("names for both", "grid_size", striding("int i = first; i < n; i += stride",
+    "    if (first == 0) atomicAdd(&out[n], a[3]);", [[
+    const int first = t + blockDim.x * blockIdx.x; int stride = (int)gridDim.x * blockDim.x;
+]]), 5, { "2" }, INTS)
+  right("a block for an item", "grid_size", rewritten.source([[
+    for (int row = blockIdx.x; row < n; row += gridDim.x)
+        if (threadIdx.x < 3) out[3 * row + threadIdx.x] -= a[row];]], "int"), 3, { "16" }, INTS)
+end)
+
+tap.case("where the number of blocks matters", function()
+  refused("what each block writes", "grid_size", striding(HEAD, "    out[blockIdx.x] = s;"), 4,
+    { "2" }, "line 8 uses blockIdx.x for more")
+  refused("what is written once a thread", "grid_size", striding(HEAD, "    out[t] = s;"), 4,
+    { "2" }, "line 8 writes, outside")
+  refused("blocks are counted", "grid_size", striding(HEAD, "    atomicAdd(&out[n], 1);"), 4,
+    { "2" }, "line 8 counts, outside")
+  refused("the grid's size", "grid_size", striding(HEAD, "    atomicAdd(&out[n], gridDim.x);"), 4,
+    { "2" }, "line 8 uses gridDim.x for more")
+  refused("its name", "grid_size", striding("int i = first; i < n; i += gridDim.x * blockDim.x",
+    "    atomicAdd(&out[n], first);", "    int first = blockIdx.x * blockDim.x + t;\n"), 5, { "2" },
+    "line 9 uses first for more")
+  refused("another step", "grid_size", striding(
+    "int i = blockIdx.x * blockDim.x + t; i < n; i += gridDim.x * 64"), 4, { "2" },
+    "no loop goes on by the grid's width")
+  refused("a step of two widths", "grid_size", striding(
+    "int i = blockIdx.x * blockDim.x + t; i < n; i += 2 * gridDim.x * blockDim.x"), 4, { "2" },
+    "no loop goes on by the grid's width")
+  refused("a loop that is left", "grid_size", rewritten.source([[
+    for (int i = blockIdx.x; i < n; i += gridDim.x) { if (a[i] > 3) break; out[i] = 1; }]], "int"),
+    3, { "2" }, "left before its end")
+  refused("a start that changes", "grid_size", striding("int i = t; i < n; i += gridDim.x", nil,
+    "    t = t * gridDim.x;\n"), 5, { "2" }, "no loop goes on")
 end)
 
 tap.done()

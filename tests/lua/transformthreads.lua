@@ -51,13 +51,34 @@ tap.case("counters of a block", function()
     atomicAdd(&out[a[t] & 31], 1);
     atomicAdd(&out[b[t] & 63], 2);
   }]], "int"), 1, { "out" }, INTS)
-  refused("as many as anybody knows", block_atomic, rewritten.source(T .. [=[
-  atomicAdd(&out[a[t]], 1);]=], "int"), 1, { "out" }, "so many counters")
-  refused("what is read too", block_atomic, rewritten.source(T .. [[
-  atomicAdd(&out[a[t] & 31], out[5]);]], "int"), 1, { "out" }, "so many counters")
-  refused("threads that leave", block_atomic, rewritten.source(T .. [[
+  local unknown = rewritten.source(T .. [=[
+  if (t < n) atomicAdd(&out[a[t] + 45], b[t]);
+  else
+    atomicAdd(&out[2 * t], 1);]=], "int")
+  text = right("as many as nobody knows", block_atomic, unknown, 1, { "out", "16" }, INTS)
+  tap.has(text, "if ((unsigned long long)out_block_place < 16)", "those of the block")
+  tap.is(rewritten.found(block_atomic, unknown), "1(out,256) 1(out,1024)", "where it is proposed")
+  text = right("threads that leave", block_atomic, rewritten.source(T .. [[
   if (t >= n) return;
-  atomicAdd(&out[a[t] & 31], 1);]], "int"), 1, { "out" }, "before its end")
+  atomicAdd(&out[a[t] & 31], 1);]], "int"), 1, { "out" }, INTS)
+  tap.has(text, "} while (false);", "they come to the end")
+  right("two elements", block_atomic, rewritten.source(T .. [[
+  if (t < n) atomicAdd(&out[0], a[t]);
+  atomicAdd(&out[1], 3);]], "int"), 1, { "out" }, INTS)
+  right("fractions", block_atomic, rewritten.source(T .. [[
+  if (t < n) atomicAdd(&out[(int)(a[t] * a[t]) % 50], b[t]);]], "double"), 1, { "out", "32" },
+    { type = "f64", block = 96, grid = 3, limit = 1e-9 })
+  refused("no size", block_atomic, unknown, 1, { "out" }, "how many elements")
+  refused("more than fit", block_atomic, unknown, 1, { "out", "16384" }, "in 32 KiB")
+  refused("what is read too", block_atomic, rewritten.source(T .. [[
+  atomicAdd(&out[a[t] & 31], out[5]);]], "int"), 1, { "out" }, "and nothing else")
+  refused("threads that leave before a barrier", block_atomic, rewritten.source(T .. [[
+  if (t >= n) return;
+  __syncthreads();
+  atomicAdd(&out[a[t] & 31], 1);]], "int"), 1, { "out" }, "wait for each other")
+  refused("threads that leave a loop", block_atomic, rewritten.source(T .. [[
+  for (int i = 0; i < n; i++) { if (a[i] == t) return; atomicAdd(&out[i & 31], 1); }]], "int"), 1,
+    { "out" }, "returns from inside a loop")
 end)
 
 local function sums(loop)

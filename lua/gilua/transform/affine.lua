@@ -34,7 +34,8 @@ local function joined(a, b)
   return table.concat(factors, "*")
 end
 
-local function product(a, b)
+--- a * b; nil where either is nil.
+function M.product(a, b)
   if not a or not b then return nil end
   local form = {}
   for one, n in pairs(a) do
@@ -63,7 +64,7 @@ function M.form(kernel, node)
   if node.kind == "binary" and (node.op == "+" or node.op == "-") then
     return M.sum(M.form(kernel, node.a), M.form(kernel, node.b), node.op == "-" and -1 or 1)
   elseif node.kind == "binary" and node.op == "*" then
-    return product(M.form(kernel, node.a), M.form(kernel, node.b))
+    return M.product(M.form(kernel, node.a), M.form(kernel, node.b))
   elseif node.kind == "unary" and node.op == "-" then
     return M.sum({}, M.form(kernel, node.a), -1)
   elseif node.kind == "cast" and node.type:find(INTEGER_CAST) then

@@ -3,12 +3,15 @@
 --   warp_atomic   atomicAdd(&y[0], v), where all threads mean the same element: the lanes of a warp
 --                 add up what they have and one of them updates it. With `match`, of counters: the
 --                 lanes that mean the same element are found, and one of them adds their number.
---   block_atomic  an array of counters of known extent is counted in shared memory by each block,
---                 and added to the array's at the end
+--   block_atomic  what a kernel adds to an array each block adds up in shared memory, and at the
+--                 end to the array's. Where nobody knows how many elements there are, a block keeps
+--                 so many, and what is added to others goes to the array at once.
 
 local affine = require "gilua.transform.affine"
+local bodyloop = require "gilua.transform.bodyloop"
 local edit = require "gilua.transform.edit"
 local effects = require "gilua.transform.effects"
+local threads = require "gilua.transform.threads"
 local types = require "gilua.transform.types"
 local uniform = require "gilua.transform.uniform"
 
@@ -131,14 +134,17 @@ end
 
 -- ---- block_atomic -----------------------------------------------------------------------------
 
-local MOST_COUNTERS = 4096
+local MOST_BYTES = 32768
+local BYTES = { int = 4, ["unsigned int"] = 4, float = 4, double = 8, ["unsigned long long"] = 8 }
+local SIZES = { "256", "1024" } -- where nobody knows how many there are
 local EXTENT = { ["unsigned char"] = 256, uint8_t = 256, uchar = 256 }
 
--- How many elements an index can mean: x & 255, x % 64, a byte; nil where that is not known.
+-- How many elements an index can mean: x & 255, x % 64, a byte, 3; nil where that is not known.
 local function extent(fn, index)
   while index.kind == "cast" and not EXTENT[index.type] do index = index.a end
   local type = types.of(fn, index)
   if EXTENT[type] then return EXTENT[type] end
+  if affine.integer(index) then return affine.integer(index) + 1 end
   if index.kind ~= "binary" then return nil end
   local n = affine.integer(index.b)
     or index.b.kind == "name" and math.tointeger(tonumber((fn.kernel.macros[index.b.text]
@@ -148,81 +154,130 @@ local function extent(fn, index)
   if index.op == "%" and n and is_positive then return n end
 end
 
--- The counters of an array: all that a kernel does with it is add; { type, n, calls }.
-local function counters(fn, p)
-  local found
+-- What a kernel adds to an array, where it does nothing else with it: { type, n (elements; nil
+-- where that is not known), sums (of statement, call, access) }.
+local function added(fn, p)
+  local found = { n = 0, sums = {} }
   for _, s in ipairs(fn.statements) do
     local call, access = atomic_add(fn, s)
     if call and access.base == p.name then
-      local n = access.indices and #access.indices == 1 and extent(fn, access.indices[1])
       local type = added_type(fn, access)
-      if not n or n > MOST_COUNTERS or not COUNTED[type] and type ~= "float" then return nil end
-      found = found or { n = 0, calls = {}, type = type }
-      found.n = math.max(found.n, n)
-      table.insert(found.calls, access)
+      if not type or not access.indices or #access.indices ~= 1 then return nil end
+      local n = extent(fn, access.indices[1])
+      found.type, found.n = type, found.n and n and math.max(found.n, n)
+      table.insert(found.sums, { statement = s, call = call, access = access })
     end
   end
-  if not found then return nil end
   local n = 0
   for _, access in ipairs(effects.of(fn, fn.body).accesses) do
     if access.root == nil or access.root == p.name then n = n + 1 end
   end
-  return n == #found.calls and found or nil
+  return #found.sums > 0 and n == #found.sums and found or nil
 end
 
+-- Do threads leave the kernel before its end? true; nil and why where that cannot be undone.
 local function leaves_early(fn)
-  for _, s in ipairs(fn.statements) do
-    if s.kind == "return" or s.kind == "goto" then return true end
-  end
-  return effects.of(fn, fn.body).opaque
+  local all = effects.of(fn, fn.body)
+  if all.opaque then return nil, "something in the kernel is not understood" end
+  if not all["return"] and not all["goto"] then return false end
+  local why = threads.unfit_for_loop(fn) or select(2, threads.returns(fn))
+  if why then return nil, "threads may leave the kernel before its end, and " .. why end
+  return true
 end
 
+-- What each block can add up by itself; nil and why it cannot.
 local function private(fn, p)
-  if fn.kind ~= "kernel" or p.pointer ~= 1 or not fn.body then return nil, "it is no kernel's" end
-  if leaves_early(fn) then return nil, "threads may leave the kernel before its end" end
-  local found = counters(fn, p)
-  if not found then return nil, "it is not an array of so many counters and nothing else" end
+  if not fn.is_entry or p.pointer ~= 1 or not fn.body then return nil, "it is no kernel's" end
+  local leaves, why = leaves_early(fn)
+  if leaves == nil then return nil, why end
+  local found = added(fn, p)
+  if not found then return nil, "it is not an array that the kernel adds to and nothing else" end
+  found.leaves = leaves
+  if found.n and found.n * BYTES[found.type] > MOST_BYTES then found.n = nil end
   return found
 end
 
 local block_atomic = { name = "block_atomic", apart = true,
-  doc = "Counters of known number, kept by each block in shared memory and added at the end." }
+  doc = "What is added to an array, kept by each block in shared memory and added at the end." }
 
 function block_atomic.find(kernel)
   local list = {}
   for _, fn in ipairs(kernel.functions) do
     for _, p in ipairs(kernel:is_open(fn.line, fn.last_line) and fn.params or {}) do
-      if private(fn, p) then list[#list + 1] = { line = fn.line, args = { p.name } } end
+      local found = private(fn, p)
+      for _, size in ipairs(not found and {} or found.n and { false } or SIZES) do
+        list[#list + 1] = { line = fn.line, args = { p.name, size or nil } }
+      end
     end
   end
   return list
 end
 
--- Lines that go over all counters with all threads, each further in than the first.
-local function each_counter(k, n, line)
+-- Lines that go over all elements with all threads, each further in than the first.
+local function each_element(k, n, line)
   return { ("for (int %s = %s; %s < %d;"):format(k, THREAD, k, n),
            ("     %s += blockDim.x * blockDim.y * blockDim.z)"):format(k), "  " .. line }
 end
 
-local function counted(fn, p, found)
+-- An atomicAdd to the block's elements, and to the array's where there are not so many.
+local function guarded(kernel, sum, own, n, type, e)
+  local place, value = kernel:fresh(own .. "_place"), kernel:fresh(own .. "_value")
+  local node = sum.access.node
+  local array = kernel:source(node.first, node.a.last)
+  local lines = {
+    "{",
+    ("  const auto %s = %s;"):format(place, kernel:plain(sum.access.indices[1])),
+    ("  const %s %s = %s;"):format(type, value, kernel:plain(sum.call.args[2])),
+    ("  if ((unsigned long long)%s < %d)"):format(place, n),
+    ("    atomicAdd(&%s[%s], %s);"):format(own, place, value),
+    "  else",
+    ("    atomicAdd(&%s[%s], %s);"):format(array, place, value),
+    "}",
+  }
+  local s = sum.statement
+  e:replace(s.first, s.last, table.concat(lines, "\n" .. kernel:indent(s.first)))
+end
+
+local function put_sums(kernel, found, own, n, e)
+  for _, sum in ipairs(found.sums) do
+    if found.n == n then
+      local name = sum.access.node
+      while name.kind == "index" do name = name.a end
+      e:replace(name.first, name.last, own)
+    else
+      guarded(kernel, sum, own, n, found.type, e)
+    end
+  end
+end
+
+local function privatised(fn, p, found, n)
   local kernel, body = fn.kernel, fn.body
-  local own, k, e = kernel:fresh(p.name .. "_block"), kernel:fresh("counter"), edit.new(kernel)
+  local own, k, e = kernel:fresh(p.name .. "_block"), kernel:fresh("element"), edit.new(kernel)
   local indent = body.body[1] and kernel:indent(body.body[1].first) or "  "
   local function put_lines(lines) return "\n" .. indent .. table.concat(lines, "\n" .. indent) end
-  local before = each_counter(k, found.n, ("%s[%s] = 0;"):format(own, k))
-  table.insert(before, 1, ("__shared__ %s %s[%d];"):format(found.type, own, found.n))
+  local before = each_element(k, n, ("%s[%s] = 0;"):format(own, k))
+  table.insert(before, 1, ("__shared__ %s %s[%d];"):format(found.type, own, n))
   before[#before + 1] = "__syncthreads();"
-  local after = each_counter(k, found.n, ("if (%s[%s] != 0) atomicAdd(&%s[%s], %s[%s]);"):format(
+  local after = each_element(k, n, ("if (%s[%s] != 0) atomicAdd(&%s[%s], %s[%s]);"):format(
     own, k, p.name, k, own, k))
   table.insert(after, 1, "__syncthreads();")
   e:after(body.first, put_lines(before))
-  for _, access in ipairs(found.calls) do
-    local name = access.node
-    while name.kind == "index" do name = name.a end
-    e:replace(name.first, name.last, own)
+  put_sums(kernel, found, own, n, e)
+  local range = found.leaves and bodyloop.put(fn, e, { "do {" }, nil, "} while (false);")
+  if range then
+    e:before(fn.close, indent .. table.concat(after, "\n" .. indent) .. "\n")
+  else
+    e:after(body.body[#body.body].last, put_lines(after))
   end
-  e:after(body.body[#body.body].last, put_lines(after))
-  return e:lines()
+  return { edits = e:lines(), indent = range and { range } }
+end
+
+local function size_of(found, asked)
+  local n = asked and math.tointeger(tonumber(asked)) or not asked and found.n
+  if not n or n < 1 or n * BYTES[found.type] > MOST_BYTES then
+    return nil, "it needs to be told how many elements a block is to keep, in 32 KiB at most"
+  end
+  return n
 end
 
 function block_atomic.make(kernel, line, args)
@@ -231,8 +286,12 @@ function block_atomic.make(kernel, line, args)
       if p.name == args[1] then
         local found, why = private(fn, p)
         if not found then return nil, why end
-        return { edits = counted(fn, p, found),
-                 says = ("each block counts %s in shared memory first"):format(p.name) }
+        local n, unknown = size_of(found, args[2])
+        if not n then return nil, unknown end
+        local change = privatised(fn, p, found, n)
+        if not change.edits then return nil, "two changes overlap" end
+        change.says = ("each block adds up %s in shared memory first"):format(p.name)
+        return change
       end
     end
   end

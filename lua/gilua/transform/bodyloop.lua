@@ -33,9 +33,10 @@ end
 ---@param e table gilua.edit
 ---@param head string[] the lines of its head, and a directive before
 ---@param inner string? the first line inside
+---@param last string? its end, in the place of a brace
 ---@return integer[] range of the lines that stand one level deeper now, those of the head too: they
 ---  are written one level less deep
-function M.put(fn, e, head, inner)
+function M.put(fn, e, head, inner, last)
   local kernel, body = fn.kernel, fn.body.body
   local first = body[1].first
   local indent, lines = kernel:indent(first), {}
@@ -47,7 +48,7 @@ function M.put(fn, e, head, inner)
   local begun = lines[1]:sub(1, #indent) == indent and lines[1]:sub(#indent + 1) or lines[1]
   lines[1] = begun
   e:before(first, table.concat(lines, "\n") .. "\n" .. indent)
-  e:before(fn.close, indent .. "}\n" .. kernel:indent(fn.close))
+  e:before(fn.close, indent .. (last or "}") .. "\n" .. kernel:indent(fn.close))
   return { kernel:line_of(first), kernel:line_of(body[#body].last) }
 end
 

@@ -41,6 +41,17 @@ local STORES = set "__stcs __stwt __stcg __stwb"
 local BARRIERS = set("__syncthreads __syncthreads_count __syncthreads_or __syncthreads_and "
   .. "__syncwarp __threadfence __threadfence_block __threadfence_system __barrier_sync")
 
+-- Methods of the groups of <cooperative_groups.h>, and what makes one.
+local GROUP_METHODS = set("size num_threads thread_rank meta_group_rank meta_group_size shfl "
+  .. "shfl_down shfl_up shfl_xor any all ballot match_any match_all")
+local GROUPS = set("this_thread_block tiled_partition coalesced_threads thread_block_tile")
+
+-- The method of a call x.f(…), where it is one of a group's.
+local function group_method(callee)
+  local name = callee.kind == "member" and callee.a.kind == "name" and callee.name
+  return name and (GROUP_METHODS[name] or name == "sync") and name or nil
+end
+
 local function matches(name, patterns)
   for _, pattern in ipairs(patterns) do
     if name:find(pattern) then return true end
@@ -211,9 +222,14 @@ local function see_call(out, node)
   local fn = name and out.fn.kernel.by_name[name]
   out.calls[#out.calls + 1] = { name = name, node = node }
   if not name then
-    see(out, node.callee, "read")
+    local method = group_method(node.callee)
+    see(out, node.callee.kind == "member" and node.callee.a or node.callee, "read")
     see_args(out, node.args)
-    out.opaque = true
+    out.opaque = out.opaque or not method
+    out.warp, out.barrier = out.warp or method ~= nil, out.barrier or method == "sync"
+  elseif GROUPS[name:match "[%w_]+$"] then
+    see_args(out, node.args)
+    out.warp = true
   elseif out.fn.kernel.macros[name] then
     see_macro(out, name, node.first)
     see_args(out, node.args)

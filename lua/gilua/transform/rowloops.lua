@@ -210,17 +210,42 @@ local function read_elsewhere(fn, all, write, place)
   end
 end
 
+--- What stands behind the last shared loop in its block, where one thread can do all of that, as
+--- no loop comes back to it: a range of tokens; nil of nothing.
+---@param rows gilua.row_loop[]
+---@return { loop: table, first: integer, last: integer }?
+function M.tail(rows)
+  local s = rows[#rows].loop.statement
+  local at = s.parent
+  if not at or at.kind ~= "block" or s.last + 1 >= at.last then return nil end
+  while at do
+    if at.kind ~= "block" and at.kind ~= "if" then return nil end
+    at = at.parent
+  end
+  return { loop = s, first = s.last + 1, last = s.parent.last }
+end
+
+-- Is an access in a range, and what it may meet nowhere behind the range?
+local function is_in_tail(fn, all, access, tail)
+  if not tail or not within(tail, access.token) then return false end
+  for _, other in ipairs(access.write and all or {}) do
+    if other.token > tail.last and fn:may_alias(other, access) then return false end
+  end
+  return true
+end
+
 --- The statements outside of shared loops that one thread has to do for all; nil and why some
 --- cannot be.
 ---@param fn table
 ---@param rows gilua.row_loop[]
+---@param tail? table of M.tail: one thread does what stands there anyhow
 ---@return table[]? statements
 ---@return string? message
-function M.written_once(fn, rows)
+function M.written_once(fn, rows, tail)
   local list, seen, kernel = {}, {}, fn.kernel
   local all = effects.of(fn, fn.body).accesses
   for _, access in ipairs(all) do
-    local is_own = is_private(fn, access)
+    local is_own = is_private(fn, access) or is_in_tail(fn, all, access, tail)
     if access.escapes or access.write and not access.root then
       return nil, ("line %d writes what is not known"):format(kernel:line_of(access.token))
     end

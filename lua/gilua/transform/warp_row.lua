@@ -45,8 +45,10 @@ local function plan_of(index)
   local rows = rowloops.of(index.fn)
   if #rows == 0 then return nil, "it has no loop that lanes could share" end
   local once, unknown = rowloops.written_once(index.fn, rows)
+  local tail = not once and rowloops.tail(rows) or nil
+  if tail then once = rowloops.written_once(index.fn, rows, tail) end
   if not once then return nil, unknown end
-  return { rows = rows, once = once }
+  return { rows = rows, once = once, tail = tail }
 end
 
 local function find(kernel)
@@ -85,7 +87,7 @@ local function begins_at_zero(row, reduction)
 end
 
 -- The lines before and behind a shared loop.
-local function around(row, names, lanes, e)
+local function around(row, names, lanes, e, tail)
   local before, behind = {}, {}
   for _, r in ipairs(row.reductions) do
     if r.op == "+" and not begins_at_zero(row, r) then
@@ -101,6 +103,10 @@ local function around(row, names, lanes, e)
     end
     behind[#behind + 1] = "}"
   end
+  if tail and tail.loop == row.loop.statement then
+    behind[#behind + 1] = ("__syncwarp(%s);"):format(names.mask)
+    behind[#behind + 1] = ("if (%s != 0) return;"):format(names.lane)
+  end
   e:around(row.loop.statement, before, behind)
 end
 
@@ -108,7 +114,7 @@ local function is_simple(tree)
   return tree.kind == "name" or tree.kind == "number"
 end
 
-local function share(row, names, lanes, e)
+local function share(row, names, lanes, e, tail)
   local loop = row.loop
   local start, s = loop.start, loop.statement
   local mine = loop.step == 1 and names.lane or ("%d * %s"):format(loop.step, names.lane)
@@ -119,7 +125,7 @@ local function share(row, names, lanes, e)
     e:after(start.last, (is_simple(start) and "" or ")") .. " + " .. mine)
   end
   e:replace(s.step.first, s.step.last, ("%s += %d"):format(loop.variable, lanes * loop.step))
-  around(row, names, lanes, e)
+  around(row, names, lanes, e, tail)
 end
 
 -- A thread's place in a block that the kernel has more than one side of.
@@ -155,7 +161,7 @@ local function make(kernel, line, args)
   e:before(own.first, lane_lines(index, names, lanes, kernel:indent(own.first)))
   e:before(index.d.init.first, "(")
   e:after(index.d.init.last, (") / %d"):format(lanes))
-  for _, row in ipairs(plan.rows) do share(row, names, lanes, e) end
+  for _, row in ipairs(plan.rows) do share(row, names, lanes, e, plan.tail) end
   for _, s in ipairs(plan.once) do e:before(s.first, ("if (%s == 0) "):format(names.lane)) end
   return { edits = e:lines(), launch = ("grid.x*%d block.x%%%d"):format(lanes, lanes),
     says = ("%d lanes of a warp share what was a thread's"):format(lanes) }

@@ -1,0 +1,222 @@
+-- grid_size: a kernel whose loops go over all items by the grid's width, launched with more blocks:
+--
+--   for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+--
+-- Any number of blocks is right there, and the host often launches too few to fill the GPU. The
+-- source stays as it is; the launch changes.
+
+local affine = require "gilua.transform.affine"
+local effects = require "gilua.transform.effects"
+local threads = require "gilua.transform.threads"
+
+local TIMES = { "2", "4", "8", "16" }
+local MOST_TIMES = 1024
+local MOST_STEPS = 6 -- from a name to what it was made of
+
+--------------------------------------------------------------------------------------------------
+-- Starts and steps
+
+-- The declaration of a name that keeps its first value; nil of any other.
+local function kept(fn, name, token)
+  local d = fn:declaration(name, token)
+  local writes = d and effects.of(fn, fn.body).writes[name]
+  local is_kept = d and not d.parameter and d.init and d.pointer == 0 and not d.reference
+    and #d.extents == 0 and #(fn.variables[name] or {}) == 1 and #(writes or {}) == 1
+    and not fn.addressed[name]
+  return is_kept and d or nil
+end
+
+-- The form of a tree where names that keep their first value are that; they are added to `names`.
+local function expanded(fn, tree, names, depth)
+  local form = affine.form(fn.kernel, tree)
+  for monomial, n in pairs(form or {}) do
+    local product = { [""] = n }
+    for factor in monomial:gmatch "[^*]+" do
+      local d = depth < MOST_STEPS and factor:find "^[%a_][%w_]*$"
+        and kept(fn, factor, tree.first)
+      local own = { [factor] = 1 }
+      if d then
+        names[factor] = d
+        own = expanded(fn, d.init, names, depth + 1)
+      end
+      product = affine.product(product, own)
+    end
+    form = affine.sum(form, { [monomial] = n }, -1)
+    form = product and affine.sum(form, product)
+    if not form then return nil end
+  end
+  return form
+end
+
+-- What a variable of the grid is multiplied by in a form, and the rest of it; nil where it is in
+-- the form in any other way.
+local function factor_of(form, name)
+  local factor, rest = {}, {}
+  for monomial, n in pairs(form or {}) do
+    local others, found = {}, 0
+    for part in monomial:gmatch "[^*]+" do
+      if part == name then found = found + 1 else others[#others + 1] = part end
+      if part ~= name and part:find(name, 1, true) then return nil end
+    end
+    if found > 1 then return nil end
+    (found == 1 and factor or rest)[found == 1 and table.concat(others, "*") or monomial] = n
+  end
+  return next(factor) and factor, rest
+end
+
+local function same(a, b)
+  local difference = affine.sum(a, b, -1)
+  return difference ~= nil and next(difference) == nil
+end
+
+local function mentions(form, name)
+  for monomial in pairs(form) do
+    if monomial:find(name, 1, true) then return true end
+  end
+  return false
+end
+
+-- Does a loop go from an item of the block's own on by as many as all blocks do?
+local function strides(fn, loop, side, names)
+  if not loop.counted or not loop.start or loop.sign ~= 1 or loop.writes_variable then
+    return false
+  end
+  local block, grid = "blockIdx." .. side, "gridDim." .. side
+  local own, rest = factor_of(expanded(fn, loop.start, names, 1), block)
+  local all, nothing = factor_of(expanded(fn, loop.by, names, 1), grid)
+  return own and all and same(own, all) and next(nothing) == nil and not mentions(rest, grid)
+    and not mentions(own, grid) and not mentions(all, block) or false
+end
+
+--------------------------------------------------------------------------------------------------
+-- The rest of the kernel
+
+local function within(list, token)
+  for _, range in ipairs(list) do
+    if range.first <= token and token <= range.last then return true end
+  end
+  return false
+end
+
+-- `… == 0`: the first block, or the first thread of all, is the same of any grid.
+local function is_first(fn, last)
+  return fn.kernel.words[last + 1] == "==" and fn.kernel.words[last + 2] == "0"
+end
+
+-- Is what tells of the grid used for nothing but where the loops begin and how they go on?
+local function used_elsewhere(fn, side, names, heads)
+  local uses, inits = threads.uses(fn), {}
+  for _, d in pairs(names) do inits[#inits + 1] = d.init end
+  for _, builtin in ipairs { "blockIdx", "gridDim" } do
+    for _, token in ipairs(uses[builtin][side]) do
+      if not within(heads, token) and not within(inits, token)
+        and not (builtin == "blockIdx" and is_first(fn, token + 2)) then
+        return builtin .. "." .. side, token
+      end
+    end
+  end
+  for name, d in pairs(names) do
+    local form = expanded(fn, d.init, {}, 1) or {}
+    if mentions(form, "blockIdx." .. side) or mentions(form, "gridDim." .. side) then
+      for token = fn.open, fn.close do
+        if fn.kernel.words[token] == name and token ~= d.token and not within(heads, token)
+          and not within(inits, token) and not is_first(fn, token) then
+          return name, token
+        end
+      end
+    end
+  end
+end
+
+-- Why it matters how many blocks come by outside of the loops; nil where it does not.
+local function counts_blocks(fn, loops)
+  for _, access in ipairs(effects.of(fn, fn.body).accesses) do
+    local d = access.root and fn.variables[access.root] and fn.variables[access.root][1]
+    local is_own = d and not d.parameter
+    if access.write and not access.atomic and not is_own and not within(loops, access.token) then
+      return ("line %d writes, outside of the loop"):format(fn.kernel:line_of(access.token))
+    end
+  end
+  for _, call in ipairs(effects.of(fn, fn.body).calls) do
+    local value = (call.name or ""):find "^atomic" and call.node.args[2]
+    if value and affine.integer(value) and not within(loops, call.node.first) then
+      return ("line %d counts, outside of the loop"):format(fn.kernel:line_of(call.node.first))
+    end
+  end
+end
+
+-- The loops of a kernel that go over all items along a side; nil and why another number of blocks
+-- would not do.
+local function strided(fn, side)
+  local uses = threads.uses(fn)
+  local why = uses.hidden or uses.whole and uses.whole .. " is used as a whole"
+    or uses.grid and "it uses " .. uses.grid
+  if why then return nil, why end
+  local names, heads, loops = {}, {}, {}
+  for _, loop in ipairs(fn.loops) do
+    local own = {}
+    if strides(fn, loop, side, own) then
+      for name, d in pairs(own) do names[name] = d end
+      heads[#heads + 1], heads[#heads + 2] = loop.start, loop.by
+      loops[#loops + 1] = loop.statement
+      if loop.breaks or loop.leaves then
+        return nil, ("the loop at line %d is left before its end"):format(loop.line)
+      end
+    end
+  end
+  if #loops == 0 then return nil, "no loop goes on by the grid's width" end
+  local name, token = used_elsewhere(fn, side, names, heads)
+  if name then
+    return nil, ("line %d uses %s for more than where a loop goes"):format(
+      fn.kernel:line_of(token), name)
+  end
+  why = counts_blocks(fn, loops)
+  if why then return nil, why end
+  return loops
+end
+
+--------------------------------------------------------------------------------------------------
+
+-- The kernel, side and loops that a line is of.
+local function at(kernel, line)
+  local why
+  for _, fn in ipairs(kernel.functions) do
+    for _, side in ipairs(fn.is_entry and fn.body and threads.SIDES or {}) do
+      if #threads.uses(fn).gridDim[side] > 0 and fn.line <= line and line <= fn.last_line then
+        local loops, reason = strided(fn, side)
+        for _, s in ipairs(loops or {}) do
+          if kernel:line_of(s.first) == line then return side end
+        end
+        why = why or reason
+      end
+    end
+  end
+  return nil, why or "no loop there goes on by the grid's width"
+end
+
+local function find(kernel)
+  local list = {}
+  for _, fn in ipairs(kernel.functions) do
+    for _, side in ipairs(fn.is_entry and fn.body and threads.SIDES or {}) do
+      local loops = #threads.uses(fn).gridDim[side] > 0 and strided(fn, side)
+      for _, times in ipairs(loops and TIMES or {}) do
+        list[#list + 1] = { line = kernel:line_of(loops[1].first), args = { times } }
+      end
+    end
+  end
+  return list
+end
+
+local function make(kernel, line, args)
+  local times = math.tointeger(tonumber(args[1]))
+  if not times or times < 2 or times > MOST_TIMES or args[2] then
+    return nil, ("it is written grid_size<LINE>(TIMES), with 2 to %d times"):format(MOST_TIMES)
+  end
+  local side, why = at(kernel, line)
+  if not side then return nil, why end
+  return { edits = {}, launch = ("grid.%s*%d"):format(side, times),
+    says = "the loop goes over all items with any number of blocks" }
+end
+
+return { name = "grid_size", first = true, find = find, make = make,
+  doc = "More blocks for a loop that goes over all items by the grid's width." }
