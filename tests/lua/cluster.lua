@@ -168,6 +168,15 @@ tap.case("two agents find what one machine finds, and count the same", function(
   b:says "interrupted"
 end)
 
+tap.case("one process, one agent and two have the same winners", function()
+  local command = ("%s --jobs 1 tests/gpu/two.lua --seeds 1 --mutants 8 --population 6 "
+    .. "--generations 2 --side 24 2>&1"):format(core.system.program())
+  local pipe <close> = assert(io.popen(command))
+  local said = pipe:read "a"
+  tap.has(said, "of 4 winners 4 are the first way's genome", "a list's and an evolution's")
+  tap.is(pipe:close(), true, "its status")
+end)
+
 tap.case("an agent that is killed in the middle, and one that comes late", function()
   local server <close> = natsserver.open()
   local a <close> = agent(server)
