@@ -2,6 +2,7 @@
 -- lost on the way; and who may not work does not.
 
 package.path = "tests/lua/?.lua;lua/?.lua;" .. package.path
+local agentprocess = require "agentprocess"
 local tap = require "tap"
 local cluster = require "gilua.farm.cluster"
 local core = require "gilua.core"
@@ -24,32 +25,9 @@ cluster.SILENT_S, cluster.LATE_S, cluster.REFUSED_S = 2, 1, 1
 
 local CASE = { seed = 1, width = 40, height = 30 }
 
---------------------------------------------------------------------------------------------------
--- Agents, processes of their own
-
-local Agent = {}
-Agent.__index = Agent
-Agent.__close = function(self) self:signal "KILL" end
-
--- It has its own folder for what it says.
+-- An agent of its own.
 local function agent(server, before, device)
-  local folder = tap.folder()
-  local command = ("%s %s agent --join %s --jobs 1 --device %s >%s/said 2>&1 & echo $!"):format(
-    before or "", core.system.program(), server.url, device or "emu", folder)
-  local pipe <close> = assert(io.popen(command))
-  return setmetatable({ folder = folder, pid = assert(tonumber(pipe:read "l")) }, Agent)
-end
-
-function Agent:signal(name)
-  os.execute(("kill -%s %d 2>/dev/null"):format(name, self.pid))
-end
-
-function Agent:said()
-  return tap.read(self.folder .. "/said") or ""
-end
-
-function Agent:says(text)
-  natsserver.waits_for(text, function() return self:said():find(text, 1, true) end)
+  return agentprocess.open(server, { before = before, device = device })
 end
 
 --------------------------------------------------------------------------------------------------
@@ -94,6 +72,12 @@ local ON_OTHER, PTX
 do
   local farm <close> = gi.farm(PROBLEM, { jobs = 1 })
   ON_OTHER, PTX = found(farm, GENOMES, OTHER), farm:ptx(GENOMES[2])
+end
+
+local EXAMINED
+do
+  local farm <close> = gi.farm(PROBLEM, { jobs = 1 })
+  EXAMINED = assert(farm:examine(GENOMES[2], { OTHER })[1].name)
 end
 
 local PATIENCE_S = 300
@@ -162,6 +146,7 @@ tap.case("two agents find what one machine finds, and count the same", function(
       "in its shape")
     tap.is(farm:compare("", "", CASE).ratio, 1.0, "two compared")
     tap.is(farm:check({ "" })[1].status, "ok", "the small case")
+    tap.is(farm:examine(GENOMES[2], { OTHER })[1].name, EXAMINED, "a case of other data")
   end
   a:says "over, after" -- the manager has left
   b:signal "TERM"
@@ -170,9 +155,10 @@ end)
 
 tap.case("one process, one agent and two have the same winners", function()
   local command = ("%s --jobs 1 tests/gpu/two.lua --seeds 1 --mutants 8 --population 6 "
-    .. "--generations 2 --side 24 2>&1"):format(core.system.program())
+    .. "--generations 2 --side 20 2>&1"):format(core.system.program())
   local pipe <close> = assert(io.popen(command))
   local said = pipe:read "a"
+  tap.ok(not said:find "does no work", "both agents make the same case, also after a run of it")
   tap.has(said, "of 4 winners 4 are the first way's genome", "a list's and an evolution's")
   tap.is(pipe:close(), true, "its status")
 end)

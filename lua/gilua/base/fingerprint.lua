@@ -59,6 +59,23 @@ local function stamp_of(a)
   return table.concat({ a.dev, a.ino, a.size, a.modification, a.change }, " ")
 end
 
+--- Of a whole file, however large it is; nil, and why, where it cannot be read.
+---@param path string
+---@return string?
+---@return string?
+function M.whole(path)
+  local a, unknown = lfs.attributes(path)
+  if not a then return nil, unknown end
+  if a.mode ~= "file" then return nil, ("%s is a %s, not a file"):format(path, a.mode) end
+  local stamp, old = stamp_of(a), known[path]
+  if old and stamp == old.stamp then return old.fingerprint end
+  local file <close>, why = io.open(path, "rb")
+  if not file then return nil, why end
+  local fingerprint = content(file, a.size)
+  if stamp then known[path] = { stamp = stamp, fingerprint = fingerprint } end
+  return fingerprint
+end
+
 -- Of a file with these attributes, when `left` bytes may be read; and how many were.
 local function of_file(path, a, left)
   local stamp, old = stamp_of(a), known[path]

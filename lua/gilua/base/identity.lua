@@ -30,10 +30,15 @@ end
 
 --- All of them in one.
 ---@param dir string
+---@param except? table<string, boolean> names in the folder of files that do not count
 ---@return string
-function M.problem(dir)
+function M.problem(dir, except)
   local lines = {}
-  for i, file in ipairs(M.files(dir)) do lines[i] = file.name .. "\0" .. file.fingerprint end
+  for _, file in ipairs(M.files(dir)) do
+    if not (except and except[file.name]) then
+      lines[#lines + 1] = file.name .. "\0" .. file.fingerprint
+    end
+  end
   return core.system.hash128(table.concat(lines, "\0"))
 end
 

@@ -1,6 +1,7 @@
 --- `gilua agent`: this machine works for gilua on others (docs/howto/cluster.md).
 
 local devices = require "gilua.farm.devices"
+local filecache = require "gilua.farm.filecache"
 local ends = require "gilua.base.ends"
 local gi = require "gilua"
 local printable = require "gilua.base.printable"
@@ -12,6 +13,10 @@ return function()
       .. "has in\nhand then is done by others. NATS_USER and NATS_PASSWORD, or NATS_TOKEN, say who "
       .. "we are;\nNATS_CA, NATS_CERT and NATS_KEY name files for an encrypted connection.",
     positional = {},
+    { name = "cache", type = "string", doc = "folder of recordings and libraries that were fetched "
+      .. "(~/.cache/gilua/fetched)" },
+    { name = "cache-mb", default = filecache.MOST_BYTES >> 20, min = 1,
+      doc = "most that it may take" },
     { name = "join", type = "string", doc = "the server: nats://HOST:4222" },
   }
   if not o.join then
@@ -24,7 +29,8 @@ return function()
     end
   end
   local agent = gi.agent.open { url = o.join, device = o.device, say = say,
-                                jobs = o.jobs or devices.usual_jobs() }
+                                jobs = o.jobs or devices.usual_jobs(),
+                                cache = o.cache, cache_bytes = o["cache-mb"] << 20 }
   say("agent on %s at %s: %s", agent.host, o.join, agent:description())
   undo(function() agent:close() end, agent.serve, agent)
 end

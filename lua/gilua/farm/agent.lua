@@ -12,10 +12,13 @@ local core = require "gilua.core"
 local crew = require "gilua.farm.crew"
 local devices_of = require "gilua.farm.devices"
 local fail = require "gilua.base.fail"
+local filecache = require "gilua.farm.filecache"
+local fingerprint = require "gilua.base.fingerprint"
 local host = require "gilua.base.host"
 local identity = require "gilua.base.identity"
 local lfs = require "lfs"
 local link = require "gilua.farm.link"
+local parcels = require "gilua.farm.parcels"
 local settings = require "gilua.base.settings"
 local wire = require "gilua.base.wire"
 
@@ -120,11 +123,26 @@ function Session:options_here(options)
   return list
 end
 
+--- What makes a case, by the names that its files have here.
+function Session:spec_here(spec)
+  local own = type(spec) == "table" and self.names[spec.recording]
+  if not own then return spec end
+  local copy = {}
+  for k, v in pairs(spec) do copy[k] = v end
+  copy.recording = own
+  return copy
+end
+
 --- A message for a worker here: where things lie, the device, and the case where the worker has
 --- another one.
 function Session:message_for(worker, message, case)
   if message.problem then message.problem = self.dir end
   if message.device then message.device = worker.device end
+  message.elsewhere = self.elsewhere
+  if not message.case_key then
+    message.case = self:spec_here(message.case)
+    return message
+  end
   message.case = nil
   if not case or worker.case_key == message.case_key then return message end
   worker.case_key = message.case_key
@@ -162,6 +180,7 @@ end
 
 --- Has a case built, once, and calls `use` when it is there, or cannot be.
 function Session:with_case(made_of, use)
+  made_of = self:spec_here(made_of)
   local key = wire.encode(made_of)
   local case = self.cases[key]
   if case and case.verdict then return use(case) end
@@ -175,7 +194,8 @@ function Session:with_case(made_of, use)
   table.insert(self.cases, case)
   local spec = { kind = "case", role = "host", limit_s = self.timeout_s }
   local job = job_of(spec, function()
-    return { op = "case", problem = self.dir, case = made_of, digest = true }
+    return { op = "case", problem = self.dir, case = made_of, digest = true,
+             elsewhere = self.elsewhere }
   end, function(verdict)
     case.verdict = verdict
     for _, waiting in ipairs(case.waiting) do waiting(case) end
@@ -329,7 +349,7 @@ local function place_here(m)
   if m.place.below_home then table.insert(places, 1, core.home .. "/" .. m.place.below_home) end
   for _, dir in ipairs(places) do
     if lfs.attributes(dir .. "/problem.lua", "mode") == "file" then
-      if identity.problem(dir) == m.files then return dir end
+      if identity.problem(dir, parcels.names(m.parcels)) == m.files then return dir end
       return nil, ("the files of the problem in %s are others than the manager's"):format(dir)
     end
   end
@@ -369,13 +389,15 @@ local Agent = {}
 Agent.__index = Agent
 
 --- Connects, and says so to everybody.
----@param o { url: string, jobs: integer, device: string, say: fun(format: string, ...) }
+---@param o { url: string, jobs: integer, device: string, say: fun(format: string, ...), cache:
+---  string?, cache_bytes: integer? } cache: the folder of what is fetched (filecache.lua)
 ---@return gilua.agent
 function M.open(o)
   local compiler, why = core.compile.info()
   if not compiler then fail("%s", why) end
   local id = link.random_word()
-  local self = setmetatable({ id = id, jobs = o.jobs, say = o.say, sessions = {}, beat_s = 0,
+  local self = setmetatable({ id = id, jobs = o.jobs, say = o.say, sessions = {}, arriving = {},
+    beat_s = 0, files = filecache.new(o.cache, o.cache_bytes),
     host = core.system.hostname(), program = identity.program(), finished = 0,
     devices = o.device == "emu" and {} or devices_of.probe(o.device, 4 << 30) }, Agent)
   self.link = link.open(o.url, ("gilua agent %s"):format(self.host))
@@ -404,8 +426,59 @@ local function slots_of(agent, devices)
   return slots
 end
 
+-- Why a library that is sent is not loaded here; nil where it is.
+local function unboxed(agent)
+  if os.getenv "GILUA_BOX" == "off" or agent.devices.box == "none" then
+    return "it would run outside of a box here (docs/security.md)"
+  end
+end
+
+-- Where a parcel is here, without fetching it: in the problem's folder, or whatever lies there
+-- where it may not be another.
+local function at_hand(agent, parcel, path)
+  if fingerprint.whole(path) == parcel.hash then return true end
+  return parcel.kind == "library" and unboxed(agent) and lfs.attributes(path) ~= nil
+end
+
+--- Has a run's files fetched that are not here.
+---@param m table what its manager offers
+---@param dir string of the problem
+---@param use fun(files?: table, why?: string) files: { names, elsewhere, paths }
+function Agent:collect(m, dir, use)
+  local files, left = { names = {}, paths = {} }, #m.parcels
+  if left == 0 then return use(files) end
+  for _, parcel in ipairs(m.parcels) do
+    local path = parcel.name:find "^/" and parcel.name or dir .. "/" .. parcel.name
+    files.names[parcel.named] = path
+    local function arrived(place, why)
+      left = left - 1
+      if place and place ~= path then
+        files.elsewhere = files.elsewhere or {}
+        files.elsewhere[path] = place
+        table.insert(files.paths, place)
+      end
+      if not place and not files.why then
+        files.why = ("the %s %s is not to be had: %s"):format(parcel.kind, parcel.name, why)
+      end
+      if left == 0 then use(not files.why and files or nil, files.why) end
+    end
+    local forbidden = parcel.kind == "library" and unboxed(self)
+    if at_hand(self, parcel, path) then
+      arrived(path)
+    elseif forbidden then
+      arrived(nil, forbidden)
+    else
+      self.files:fetch(parcel, function(from)
+        self.link:send("gilua.run." .. m.run,
+          { op = "want", agent = self.id, hash = parcel.hash, from = from })
+      end, arrived)
+    end
+  end
+end
+
 --- A crew for a run; it says that it is ready when a worker has seen the problem.
-function Agent:begin(m, dir, devices)
+---@param files table of Agent:collect
+function Agent:begin(m, dir, devices, files)
   local box = m.device.kind == "emu" and "emu" or self.devices.box or "emu"
   local session = setmetatable({
     agent = self, run = m.run, subject = "gilua.run." .. m.run, dir = dir, problem = m.problem,
@@ -413,11 +486,12 @@ function Agent:begin(m, dir, devices)
     told_restarts = 0, told_losses = {}, heard_s = core.system.seconds(),
     crew = crew.open(devices_of.staff(devices, self.jobs), m.memory_bytes, box, m.llvm ~= nil),
     there = { path = m.place.path, home = m.place.home },
+    names = files.names, elsewhere = files.elsewhere, paths = files.paths,
   }, Session)
   self.sessions[m.run] = session
   session.crew.processes:watch(self.link:descriptor())
   session.crew:post(job_of({ kind = "ready", role = "host", limit_s = m.timeout_s }, function()
-    return { op = "ready", problem = dir }
+    return { op = "ready", problem = dir, elsewhere = files.elsewhere }
   end, function(verdict)
     local failure = verdict.failure and (verdict.failure.sentence or verdict.failure.trace)
     session.refusal = failure or verdict.reason
@@ -438,14 +512,27 @@ function Agent:invited(m)
     if session.slots then session:tell_ready() end
     return
   end
+  if self.arriving[m.run] then return end
   local why, dir, devices = refusal(self, m), nil, nil
   if not why then dir, why = place_here(m) end
   if dir then devices, why = devices_for(self.devices, m.device) end
-  if devices then
-    local ok, problem = attempt(self.begin, self, m, dir, devices)
-    if ok then return self.say("run %s: %s, from now on", m.run, dir) end
-    why = tostring(problem)
-  end
+  if not devices then return self:refuse(m, why) end
+  self.arriving[m.run] = true
+  local ok, problem = attempt(self.collect, self, m, dir, function(files, missing)
+    local is_wanted = self.arriving[m.run]
+    self.arriving[m.run] = nil
+    if not is_wanted then return end -- it is over
+    if not files then return self:refuse(m, missing) end
+    local begun, wrong = attempt(self.begin, self, m, dir, devices, files)
+    if not begun then return self:refuse(m, tostring(wrong)) end
+    self.say("run %s: %s, from now on", m.run, dir)
+  end)
+  if ok then return end
+  self.arriving[m.run] = nil
+  self:refuse(m, tostring(problem))
+end
+
+function Agent:refuse(m, why)
   self.say("run %s: no work: %s", m.run, why)
   self.link:send("gilua.run." .. m.run, { op = "refused", agent = self.id, why = why })
 end
@@ -467,9 +554,12 @@ function Agent:hear()
       self.codes:asked(m)
     elseif m.op == "text" then
       self.codes:came(m.hash, m.text)
+    elseif m.op == "piece" then
+      self.files:came(m)
     elseif m.op == "open" then
       self:invited(m)
     elseif m.op == "close" then
+      self.arriving[m.run] = nil
       if session then self:end_session(session, "over") end
     elseif session and orders[m.op] then
       orders[m.op](session, m)
@@ -487,6 +577,7 @@ function Agent:beat(now)
   for _, run in ipairs(settings.keys(self.sessions)) do
     local session = self.sessions[run]
     session:beat()
+    self.files:touch(session.paths)
     runs[#runs + 1] = { run = run, problem = session.problem, finished = session.finished }
   end
   for i, d in ipairs(self.devices) do
@@ -513,6 +604,7 @@ function Agent:step()
   end
   self.link:check()
   self.codes:check_late(now)
+  self.files:check_late(now)
   self:hear()
 end
 
@@ -531,6 +623,7 @@ function Agent:close()
     session:say { op = "leaving" }
     self:end_session(session, "handed back")
   end
+  self.files:close()
   self.link:close()
 end
 

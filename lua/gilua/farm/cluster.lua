@@ -26,6 +26,7 @@ local identity = require "gilua.base.identity"
 local jobqueue = require "gilua.farm.jobqueue"
 local lfs = require "lfs"
 local link = require "gilua.farm.link"
+local parcels = require "gilua.farm.parcels"
 local printable = require "gilua.base.printable"
 local settings = require "gilua.base.settings"
 local undo = require "gilua.base.undo"
@@ -71,10 +72,12 @@ end
 function M.offer_of(problem, run, options)
   local versions = host.versions()
   local llvm = compilers.may_be_llvm(problem) and core.llvm.info()
+  local list = parcels.of(problem)
   return { op = "open", run = run, gilua = versions.gilua, nvrtc = versions.nvrtc,
            llvm = llvm and llvm.version or nil,
            program = identity.program(), problem = problem.name,
-           files = identity.problem(problem.dir), place = place_of(problem.dir),
+           files = identity.problem(problem.dir, parcels.names(list)), parcels = list,
+           place = place_of(problem.dir),
            memory_bytes = options.memory_bytes, timeout_s = options.timeout_s }
 end
 
@@ -355,6 +358,16 @@ end
 function heard.refused(self, agent, m)
   self:lose(agent, "refused")
   self:refused(agent, m.why)
+end
+
+-- An agent asks for pieces of a file.
+function heard.want(self, agent, m)
+  for _, parcel in ipairs(self.offer.parcels) do
+    if parcel.hash == m.hash then
+      for _, piece in ipairs(parcels.pieces(parcel, m.from)) do self:tell(agent, piece) end
+      return
+    end
+  end
 end
 
 function heard.unknown(self, agent)

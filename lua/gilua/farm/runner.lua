@@ -59,6 +59,8 @@ local function outputs(case)
   return { case, table.unpack(case.also or {}) }
 end
 
+M.outputs = outputs
+
 --- What the device has of an array of the case.
 ---@param array userdata
 ---@param label? string its name in messages, when it is made

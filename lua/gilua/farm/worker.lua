@@ -9,12 +9,15 @@ local attempt = require "gilua.base.attempt"
 local compiler = require "gilua.farm.compiler"
 local llvmcompiler = require "gilua.farm.llvmcompiler"
 local core = require "gilua.core"
+local elsewhere = require "gilua.base.elsewhere"
 local gi = require "gilua"
 local fail = require "gilua.base.fail"
+local fingerprint = require "gilua.base.fingerprint"
 local lfs = require "lfs"
 local wire = require "gilua.base.wire"
 local plans = require "gilua.farm.plan"
 local recording = require "gilua.problem.recording"
+local outputs_of = require("gilua.farm.runner").outputs
 local replayer = require "gilua.farm.replayer"
 local tolerance = require "gilua.problem.tolerance"
 local trace = require "gilua.base.trace"
@@ -236,17 +239,34 @@ function operations.compile_one(m)
   return { results = results, doubt = core.compile.trouble() }
 end
 
+-- What an array adds to a case's digest. What an output holds does not count: it is filled before
+-- every run, and a problem that keeps it from case to case has what the last run wrote there.
+local function told_of(array, written)
+  local shape = table.concat({ array:shape() }, "x")
+  return written[array] and ("%s %s"):format(array:dtype(), shape)
+    or ("%x %s %s"):format(array:hash(), array:dtype(), shape)
+end
+
+-- A case by what it holds: of a recording that is what the file does, wherever it lies.
+local function without_paths(case)
+  if not case.recording then return wire.encode(case, {}) end
+  local told = {}
+  for k, v in pairs(case) do told[k] = v end
+  told.recording = must(fingerprint.whole(elsewhere.of(case.recording)))
+  return wire.encode(told, {})
+end
+
 --- A case as bytes, and its arrays. `digest`: 128 bits of all of it, the same on every machine that
 --- builds the same case.
 local function encoded(case)
   local arrays = {}
   local bytes = wire.encode(case, arrays)
   local function digest()
-    local parts = { core.system.hash128(bytes) }
-    for i, array in ipairs(arrays) do
-      local shape = table.concat({ array:shape() }, "x")
-      parts[i + 1] = ("%x %s %s"):format(array:hash(), array:dtype(), shape)
+    local parts, written = { core.system.hash128(without_paths(case)) }, {}
+    for _, o in ipairs(outputs_of(case)) do
+      if o.output then written[o.output] = true end
     end
+    for i, array in ipairs(arrays) do parts[i + 1] = told_of(array, written) end
     return core.system.hash128(table.concat(parts, " "))
   end
   return bytes, arrays, digest
@@ -444,6 +464,7 @@ end
 local function answer(bytes, share)
   local m = wire.decode(bytes)
   if m.turn ~= turn then begin_turn(m.turn) end
+  elsewhere.files = m.elsewhere or {}
   local ok, result, given = xpcall(operations[m.op], failure_of, m, share)
   return wire.encode(ok and result or { failure = result }), ok and given or nil
 end

@@ -3,6 +3,7 @@
 
 local fail = require "gilua.base.fail"
 local core = require "gilua.core"
+local elsewhere = require "gilua.base.elsewhere"
 local lfs = require "lfs"
 local shell = require "gilua.base.shell"
 
@@ -27,6 +28,14 @@ local function build(source, library)
   fail("%s does not compile with `%s`:\n%s", source, compiler, words)
 end
 
+--- Where the library of a C file is.
+---@param dir string the problem's folder
+---@param name string "reference.c"
+---@return string path
+function M.library(dir, name)
+  return (dir .. "/" .. name):gsub("%.c$", "") .. ".so"
+end
+
 --- Builds the library of a C file where it is older. Done when a problem is loaded, since workers
 --- start no compiler.
 ---@param dir string the problem's folder
@@ -37,7 +46,8 @@ function M.build(dir, name)
   if not lfs.attributes(source) then
     fail("there is no %s, which problem.lua gives as the reference", source)
   end
-  local library = source:gsub("%.c$", "") .. ".so"
+  local library = M.library(dir, name)
+  if elsewhere.files[library] then return elsewhere.of(library) end -- who sent it has built it
   if is_stale(source, library) then build(source, library) end
   return library
 end

@@ -7,6 +7,8 @@
 local fail = require "gilua.base.fail"
 local core = require "gilua.core"
 local class = require "gilua.problem.class"
+local creference = require "gilua.problem.creference"
+local elsewhere = require "gilua.base.elsewhere"
 local launches = require "gilua.transform.launch"
 local place = require "gilua.problem.place"
 local settings = require "gilua.base.settings"
@@ -163,8 +165,8 @@ end
 
 --- The problem's C functions (reference.so), loaded when first used.
 local function load_library(self)
-  local path = self.dir .. "/" .. self.definition.reference:gsub("%.c$", ".so")
-  local lib, message = core.library.open(path)
+  local path = creference.library(self.dir, self.definition.reference)
+  local lib, message = core.library.open(elsewhere.of(path))
   if not lib then
     fail("%s; `make` builds it from %s", message, self.definition.reference)
   end

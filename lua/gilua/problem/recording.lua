@@ -2,6 +2,7 @@
 --- mean; the file itself is src/record.
 
 local core = require "gilua.core"
+local elsewhere = require "gilua.base.elsewhere"
 local fail = require "gilua.base.fail"
 local lfs = require "lfs"
 
@@ -39,8 +40,8 @@ local function integer(text)
 end
 
 -- Lines pack well: what they take here is held against what they take in the file.
-local function refuse_many_words(text, path)
-  local most, n = FEW_WORDS + lfs.attributes(path, "size"), 0
+local function refuse_many_words(text, path, place)
+  local most, n = FEW_WORDS + lfs.attributes(place, "size"), 0
   for _ in text:gmatch "%S+" do
     n = n + 1
     if n > most then fail("%s is no recording of a program: it has more than %d words of events",
@@ -62,14 +63,15 @@ end
 ---@param path string
 ---@return gilua.recording
 function M.open(path)
-  local file, why = core.record.open(path)
+  local place = elsewhere.of(path)
+  local file, why = core.record.open(place)
   if not file then fail("%s", why) end
   local r = setmetatable({ path = path, file = file, is_whole = file:is_whole(), events = {},
                            program = {}, kernels = {} }, Recording)
   local sound, unsound = file:check()
   if not sound then fail("%s: %s", path, unsound) end
   local text = file:events()
-  refuse_many_words(text, path)
+  refuse_many_words(text, path, place)
   for line in text:gmatch "[^\n]+" do
     local event = words_of(line)
     r.events[#r.events + 1] = event
