@@ -218,9 +218,35 @@ tap.case("what recordings are for", function()
     return table.concat(list, ", ")
   end
   tap.is(uses { "unseen", false, "train", false },
-    "train 3.rec, validate 2.rec, unseen 1.rec 4.rec", "as they say, the rest by their order")
-  tap.is(uses { "nonsense" }, "train 1.rec, validate , unseen ", "what is no use says nothing")
+    "train 3.rec, validate 2.rec, unseen 1.rec 4.rec, small ", "as they say, or by their order")
+  tap.is(uses { "nonsense" }, "train 1.rec, validate , unseen , small ", "no use says nothing")
+  tap.is(uses { "small", false, false, false },
+    "train 2.rec, validate 3.rec, unseen 4.rec, small 1.rec", "the checked run has no order")
   tap.has(scratch.sentence(uses, { "unseen", "validate" }), "not for training", "none to train on")
+end)
+
+tap.case("a recording for the checked run alone", function()
+  local folder = workplace()
+  local function checked(with_small)
+    if with_small then
+      scratch.write(folder .. "/a.small.rec", tape.recording(20, { as = "small" }))
+    end
+    gi.recordedproblem.write({ folder .. "/a.rec" }, folder .. "/p",
+      { source = folder .. "/app.cu", quiet = true })
+    local problem = gi.problem(folder .. "/p")
+    local farm <close> = gi.farm(problem, { device = "emu", jobs = 1 })
+    local case = gi.own.case(problem, 1)
+    local instructions = farm:check({ "" })[1].instructions
+    local m = farm:evaluate({ "" }, case)[1]
+    gi.newproblem.remove_tree(folder .. "/p")
+    return instructions, m.n, farm:case_info().name
+  end
+  local all, answers, name = checked(false)
+  tap.is(name, "a.rec (train)", "it is trained on the first")
+  local few, same, still = checked(true)
+  tap.ok(few < all / 2, ("the small one is checked: %d of %d instructions"):format(few, all))
+  tap.is(same, answers, "and trained on the other")
+  tap.is(still, name, "as ever")
 end)
 
 tap.case("kernels by name", function()

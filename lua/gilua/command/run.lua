@@ -55,7 +55,8 @@ end
 
 local OF_RECORDINGS = {
   { name = "as", type = "string", check = check_use,
-    doc = "what it is for in a problem: train, validate, unseen; the latter are kept beside" },
+    doc = "what it is for in a problem: train, validate, unseen, or small: the checked run; but "
+      .. "for train kept beside" },
   { name = "kernel", type = "string", doc = "launches of this kernel are counted by the next two" },
   { name = "skip", type = "integer", min = 1, doc = "launches before the recording begins" },
   { name = "count", type = "integer", min = 1, doc = "launches after which it ends" },

@@ -189,7 +189,7 @@ end
 function M.find(problem, rows)
   local judge, errors = replayer.new(problem), {}
   local codes = codes_of(problem)
-  judge:use(problem:case(problem.checked_case))
+  judge:use(problem:case(problem.definition.recorded:spec(0)))
   local why, status
   for _, way in ipairs { { codes[1] }, { codes[2] }, { codes[3] }, { codes[1], true } } do
     local r, message, failed = judge:replay(way[1], { backwards = way[2],

@@ -340,7 +340,7 @@ local function bring_all(list, folder)
 end
 
 local ORDER = { "name", "type", "max_error", "rel_error", "kernel", "at", "variable", "path",
-  "template", "templates", "train", "validate", "unseen" }
+  "template", "templates", "train", "validate", "unseen", "small" }
 
 local HEAD = [[
 -- What %s does on its GPU, for gilua. Written by `gilua new`; docs/recording.md has every field;
@@ -357,7 +357,8 @@ local function text_of(folder, program, t, rows)
     lines[#lines + 1] = ("  %s = %s,%s"):format(name, luadata.text(value, ORDER),
       note and " -- " .. luadata.remark(note) or "")
   end
-  add("recordings", t.recordings, "runs: to train on, to choose by, for verify alone")
+  add("recordings", t.recordings, "runs: to train on, to choose by, for verify "
+    .. "alone, for the checked run of every mutant")
   add("source", t.source, t.source == "kernel.cu"
     and "the file as it is, but for what the host alone needs"
     or "their PTX, as it was recorded: no source is known, and genes name instructions")
@@ -445,7 +446,7 @@ end
 
 -- What recordings are for: what they say themselves, else by their order; to train on first.
 local function order_by_use(list)
-  local known, place, n = {}, {}, #recorded.USES
+  local known, place = {}, {}
   for i, use in ipairs(recorded.USES) do known[use] = i end
   for _, r in ipairs(list) do
     r.use = known[r.use] and r.use or nil
@@ -453,7 +454,7 @@ local function order_by_use(list)
   end
   for i, r in ipairs(list) do
     local next_use = not place.train and "train" or not place.validate and "validate"
-    r.use, r.order = r.use or next_use or recorded.USES[n], i
+    r.use, r.order = r.use or next_use or "unseen", i
     place[r.use] = true
   end
   if not place.train then

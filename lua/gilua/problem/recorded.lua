@@ -11,8 +11,9 @@ local settings = require "gilua.base.settings"
 
 local M = {}
 
---- What recordings are for, in the order in which `gilua new` takes them.
-M.USES = { "train", "validate", "unseen" }
+--- What recordings are for, in the order in which `gilua new` takes them; of no order are those for
+--- the checked run alone, the small case.
+M.USES = { "train", "validate", "unseen", "small" }
 
 local FIELDS = {
   recordings = "table", source = "string", kernels = "table", answers = "table", name = "string",
@@ -141,6 +142,11 @@ function Recorded:spec(seed)
   return { recording = list[seed % #list + 1] }
 end
 
+-- The spec of what runs with every check on.
+local function checked_spec(self)
+  return self:specs "small"[1] or self:spec(0)
+end
+
 --- Specs of the recordings for some use.
 ---@param use string
 ---@return table[]
@@ -245,7 +251,7 @@ function M.definition(t, dir)
     name = t.name or dir:match "([^/]+)/*$", title = t.title, source = t.source,
     kernel = table.concat(settings.keys(t.kernels), ","), parameters = {},
     tolerance = tolerance_of(t), grammar = grammar, recorded = self, made_from = t.made_from,
-    check_races = t.check_races, benign_races = t.benign_races, checked_case = self:spec(0),
+    check_races = t.check_races, benign_races = t.benign_races, checked_case = checked_spec(self),
     compile = function() return self:options() end,
     case = function(_, spec) return case_of(self, spec) end,
     launch = function() fail("%s: launches are those of its recording", path) end,

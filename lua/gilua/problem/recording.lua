@@ -17,7 +17,7 @@ local FEW_WORDS = 4000000 -- of all lines, in a recording of no size
 ---@field file userdata core.record's
 ---@field is_whole boolean the program came to its end
 ---@field program string[] its command line
----@field use? string what it is for: train, validate, unseen; nil where that was not said
+---@field use? string what it is for: train, validate, unseen, small; nil where that was not said
 ---@field events table[] the lines, each a list of words, its kind first
 ---@field kernels table[] { name, launches, ns }, the longest first
 local Recording = {}

@@ -1,0 +1,54 @@
+#!/bin/bash
+# The programs of kernels/workloads: each is built, right by its own check and clean under all checks
+# of the virtual GPU, recorded, and its problem gives the program's answers.
+. "$(dirname "$0")/tap.sh"
+cd "$TMP" || exit 1
+make=$TOP/kernels/workloads/make
+sizes=$TOP/kernels/workloads/sizes
+export GILUA
+
+misused "a step that there is not" "usage: make" "$make" bake all
+misused "a program that there is not" "there is no program ludd; there are .*lud" "$make" run ludd
+misused "no program" "usage: make" "$make" run
+fails "without nvcc that is said" "there is no nvcc" env NVCC=./none "$make" run lud
+for name in $(awk '!/^#/ { print $1 }' "$sizes" | sort -u); do
+  uses=$(awk -v name="$name" '$1 == name { print $2 }' "$sizes" | xargs)
+  is "$name: sizes for all uses" "tiny small train validate unseen" "$uses"
+  grep -q "^| \`$name\` |" "$TOP/kernels/workloads/README.md"
+  ok $? "$name: a row of the README"
+done
+for folder in "$TOP"/kernels/workloads/*/; do
+  grep -q "^$(basename "$folder") " "$sizes"
+  ok $? "$(basename "$folder"): sizes"
+done
+if ! command -v nvcc >/dev/null; then
+  echo "ok $((count += 1)) - they run # SKIP there is no nvcc on this machine"
+  finish
+  exit
+fi
+sanitized "programs that nvcc built" && { finish; exit; }
+
+cat >answers.lua <<'END'
+local gi = require "gilua"
+local problem = gi.problem(arg[1])
+local farm <close> = gi.farm(problem, { device = "emu", jobs = 1 })
+local m = farm:evaluate({ "" }, gi.own.case(problem, 1))[1]
+print(gi.fitness.right(m) and m.n > 0 and "right" or m.status, problem.kernel)
+END
+
+# Built once; `make` does the same with the sizes of a GPU.
+"$make" -o built -j 2 build all >made.txt 2>&1
+ok $? "all are built" "$(tail -20 made.txt)"
+for name in $(awk '$2 == "tiny" { print $1 }' "$sizes"); do
+  arguments=$(awk -v name="$name" '$1 == name && $2 == "tiny" { $1 = $2 = ""; print }' "$sizes")
+  ends 2 "$name: no arguments" "usage: .*SEED" "$GILUA" run --quiet -- "built/$name/$name"
+  # shellcheck disable=SC2086 # several arguments
+  out=$("$GILUA" run --quiet --check races,uninit,leaks -- "built/$name/$name" $arguments 2>&1)
+  is "$name: right, and nothing to complain of" "0 right" "$? $(tail -1 <<<"$out")"
+  # shellcheck disable=SC2086
+  "$GILUA" record --quiet -o "$name.rec" -- "built/$name/$name" $arguments >/dev/null 2>&1
+  out=$("$GILUA" new "$name.rec" "$name.problem" --source "$TOP/kernels/workloads/$name/$name.cu" 2>&1)
+  ok $? "$name: a problem is made of its recording" "$out"
+  like "$name: whose kernels give the program's answers" "^right	[a-z_,]+$" "$("$GILUA" answers.lua "$name.problem" 2>&1)"
+done
+finish
