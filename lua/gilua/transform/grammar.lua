@@ -227,7 +227,7 @@ end
 
 --- As gi.grammar's; of a transformation { text, kind = "transform", name, args, at (its line),
 --- lines (those that it changes), says and launch, or why it is passed over; apart: arrays of
---- different parameters are taken for different memory }.
+--- different parameters are taken for different memory; promise: what it takes of numbers }.
 function Grammar:genes(genome)
   if not gene.any(genome) then return self.core:genes(genome) end
   local words, why = sorted(self, genome)
@@ -238,9 +238,10 @@ function Grammar:genes(genome)
   for i, at in ipairs(words.rest_at) do list[at] = rest[i] end
   for i, at in ipairs(words.own_at) do
     local g, step_of = words.own[i], made.steps[i]
+    local known = step_of.says and transform.find(g.name) or {} -- nothing of one passed over
     list[at] = { text = g.text, kind = "transform", name = g.name, args = g.args, at = g.line,
       lines = lines_of(made, i), says = step_of.says, why = step_of.why,
-      launch = step_of.launch, apart = transform.find(g.name).apart and step_of.says ~= nil }
+      launch = step_of.launch, apart = known.apart or false, promise = known.promise }
   end
   return list
 end
