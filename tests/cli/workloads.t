@@ -21,6 +21,22 @@ for folder in "$TOP"/kernels/workloads/*/; do
   grep -q "^$(basename "$folder") " "$sizes"
   ok $? "$(basename "$folder"): sizes"
 done
+
+# The script for a GPU, on made-up recordings.
+LUA_PATH="$TOP/tests/lua/?.lua;;" "$GILUA" "$TOP/tests/lua/tape.lua" app.cu a.rec b.rec
+cp a.rec c.rec
+"$GILUA" new a.rec b.rec c.rec -o W/bfs/problem --source app.cu --quiet
+gevo=$TOP/tests/gpu/gevo.lua
+fails "nothing to evolve" "no problem that ran: kernels/workloads/make -o W problem all" \
+  "$GILUA" "$gevo" --problems W --only none
+fails "a kind that there is not" "no kind of genes is called 'lines'" "$GILUA" "$gevo" --problems W --kinds lines
+out=$("$GILUA" --jobs 2 "$gevo" --problems W --kinds source,ptx --search 1 --population 8 --json all.json 2>&1)
+ok $? "kinds of genes are compared" "$out"
+like "each has its seconds" "^bfs +ptx +[0-9.]+x \(.*[0-9]+ mutants, +[0-9]+ % right" "$out"
+like "and its winner is run on all recordings" "train, validate, unseen: [0-9.]+ [0-9.]+ [0-9.]+$" "$out"
+like "a mean over programs" "^  source +\+[0-9.]+ % \(1 programs\); without btree \+[0-9.]+ %" "$out"
+like "and all of it as data" '"program":"bfs".*"kinds":\{"source":\{"genome":' "$(tr -d ' \n' <all.json)"
+
 if ! command -v nvcc >/dev/null; then
   echo "ok $((count += 1)) - they run # SKIP there is no nvcc on this machine"
   finish

@@ -50,6 +50,18 @@ tap.case("it starts from a genome, and ends no worse", function()
   tap.has(worse.result.best.genome, "FAST", "where nothing better comes, the start is the result")
 end)
 
+tap.case("it ends when it is told that it is enough", function()
+  local asked = 0
+  local run = evolve.run(scheme { enough = function(r)
+    asked = asked + 1
+    return r.generation == 3
+  end })
+  tap.is(#run.records, 3, "no generation begins")
+  tap.is(asked, 3, "it is asked before each but the first")
+  tap.is(run.stopped, nil, "it has come to its end")
+  tap.ok(run.result.speedup > 1, "with a winner")
+end)
+
 tap.case("the same seed gives the same run, another seed another", function()
   local function trace(seed)
     local lines = {}

@@ -18,7 +18,8 @@ M.USES = { "train", "validate", "unseen", "small" }
 local FIELDS = {
   recordings = "table", source = "string", kernels = "table", answers = "table", name = "string",
   title = "string", tolerance = "table", include = "table", options = "table", defines = "table",
-  grammar = "table", made_from = "table", check_races = "string", benign_races = "string",
+  grammar = "table", made_from = "table", tune_params = "table",
+  check_races = "string", benign_races = "string",
 }
 local NEEDED = { "recordings", "source", "kernels" }
 local ANSWER = { name = "string", kernel = "string", at = "number", variable = "string",
@@ -81,6 +82,31 @@ local function check(t, path)
         settings.shown(value))
     end
   end
+end
+
+-- What may be tuned of a recording: launches are as they were, so that it is who compiles.
+local TUNED = { compiler = true, passes = true }
+
+local function parameters_of(t, path)
+  local list = {}
+  for _, name in ipairs(settings.keys(t.tune_params or {})) do
+    local values, where = t.tune_params[name], ("%s: tune_params.%s"):format(path, tostring(name))
+    if not TUNED[name] then
+      fail("%s: launches are those of the recording, so that only compiler and passes are tuned",
+        where)
+    elseif t.source:find "%.ptx$" then
+      fail("%s: %s has no source, so that nothing is compiled", where, t.source)
+    elseif type(values) ~= "table" or #values == 0 then
+      fail("%s must be a list of values", where)
+    end
+    for i, value in ipairs(values) do
+      if type(value) ~= "string" or value == "" or value:find "%s" then
+        fail("%s %d must be a word, not %s", where, i, settings.shown(value))
+      end
+    end
+    list[#list + 1] = { name = name, default = values[1], values = values, in_source = false }
+  end
+  return list
 end
 
 -- Paths of the recordings by what they are for: lists.
@@ -238,6 +264,7 @@ end
 function M.definition(t, dir)
   local path = dir .. "/problem.lua"
   check(t, path)
+  local parameters = parameters_of(t, path)
   local self = setmetatable({ table = t, dir = dir, path = path, entries = t.kernels,
     paths = paths_of(t, dir, path), rows = {} }, Recorded)
   for _, answer in ipairs(t.answers or {}) do
@@ -249,7 +276,7 @@ function M.definition(t, dir)
   for key, value in pairs(t.grammar or {}) do grammar[key] = value end
   return {
     name = t.name or dir:match "([^/]+)/*$", title = t.title, source = t.source,
-    kernel = table.concat(settings.keys(t.kernels), ","), parameters = {},
+    kernel = table.concat(settings.keys(t.kernels), ","), parameters = parameters,
     tolerance = tolerance_of(t), grammar = grammar, recorded = self, made_from = t.made_from,
     check_races = t.check_races, benign_races = t.benign_races, checked_case = checked_spec(self),
     compile = function() return self:options() end,

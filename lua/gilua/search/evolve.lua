@@ -149,9 +149,10 @@ M.paper = {
 -- check on, "every" one, would-be "parents", or "winners" only; else the farm's own choice.
 -- hold(genome) -> genome: what is left of a winner that keeps what is asked of it elsewhere (on
 -- other data, say); "" where nothing is. vary(run): what becomes of run.population before it is
--- measured, on the case of its generation (gilua.search.gevo).
+-- measured, on the case of its generation (gilua.search.gevo). enough(run) -> true when no other
+-- generation is to begin: a time is over, say, and then the same seed is no longer the same run.
 local OPTIONAL = { "problem", "check", "farm", "rng", "new_case", "draw", "genes", "hold", "vary",
-  "on_start", "on_result", "on_generation", "on_end" }
+  "enough", "on_start", "on_result", "on_generation", "on_end" }
 
 --------------------------------------------------------------------------------------------------
 -- Failure. A refusal (an error value that prints itself, as fail raises) is one sentence for a
@@ -701,6 +702,7 @@ local function all(run)
   run.population = first_population(run)
   notify(run, "on_start")
   for number = 1, scheme.generations do
+    if number > 1 and scheme.enough and scheme.enough(run) then break end
     run.generation = number
     if number > 1 then run.population = next_population(run) end
     generation(run)
@@ -736,7 +738,7 @@ local FIELDS = {
 }
 local EVENTS = { "on_start", "on_result", "on_generation", "on_end" }
 for _, names in ipairs { EVENTS, { "init", "mutate", "cross", "fitness", "acceptable", "select",
-    "new_case", "draw", "hold", "vary" } } do
+    "new_case", "draw", "hold", "vary", "enough" } } do
   for _, name in ipairs(names) do FIELDS[name] = { kind "function" } end
 end
 

@@ -1,0 +1,377 @@
+-- gevo: what evolution finds on whole programs, by kind of gene, with the same seconds for each:
+-- parameters alone (pools, who compiles), lines of the source with transformations, instructions of
+-- PTX, instructions of LLVM's code, and all together. Time is that of all launches. Winners are run
+-- on recordings of other data and sizes; the last of these nobody has seen, and its ratio counts.
+--
+--   kernels/workloads/make -j 8 problem all
+--   gilua --device cuda tests/gpu/gevo.lua [--problems out/workloads] [--only bfs,lud]
+--     [--kinds parameters,source,ptx,llvm,all] [--search 4] [--population 48] [--pairs 30]
+--     [--bound 500] [--json FILE]
+--
+-- A line for each search as it ends, the winners in words, and at the end the table, with the means
+-- that GEVO reports of its thirteen programs (TACO 2020, §5). A winner that is wrong on a recording
+-- counts as none. No search is begun after --bound seconds.
+
+local core = require "gilua.core"
+local crew = require "gilua.farm.crew"
+local gi = require "gilua"
+local lfs = require "lfs"
+
+local o = gi.cli {
+  doc = "What evolution finds on recordings of whole programs, by kind of gene.",
+  { name = "problems", default = "out/workloads", doc = "folder of NAME/problem" },
+  { name = "only", type = "string", doc = "names, with commas between" },
+  { name = "kinds", default = "parameters,source,ptx,llvm,all", doc = "of genes, with commas" },
+  { name = "search", default = 4, min = 1, doc = "seconds of each search" },
+  { name = "population", default = 48, min = 4, doc = "evaluations between looks at the clock" },
+  { name = "pairs", default = 30, min = 2, doc = "launches of winner and unmodified in turn" },
+  { name = "bound", default = 500, min = 1, doc = "seconds after which no search is begun" },
+  { name = "json", type = "string", doc = "a file for all of it" },
+}
+
+-- What GEVO optimised and printed as a mean of thirteen; other workloads are shown, not counted.
+local THIRTEEN = {}
+for name in ([[bfs btree cfd gaussian heartwall hotspot lud nn nw particlefilter pathfinder srad
+    streamcluster]]):gmatch "%S+" do
+  THIRTEEN[name] = true
+end
+
+local began = core.system.seconds()
+
+local function words(text)
+  local list = {}
+  for word in text:gmatch "[^,%s]+" do list[#list + 1] = word end
+  return list
+end
+
+local function say(...)
+  print((...):format(select(2, ...)))
+  io.stdout:flush()
+end
+
+local function is_over() return core.system.seconds() - began > o.bound end
+
+--------------------------------------------------------------------------------------------------
+-- The kinds: where new genes come from. Each is a function of a problem and its farm that gives
+-- fields of a scheme, or nil and why there are none.
+
+local KINDS = {}
+
+-- Types of rules that change no statement and no expression.
+local POOLS = { optconst = true, optrestrict = true, optvolatile = true, launchbounds = true,
+  pragma = true, def = true }
+
+local function compilers_of(problem)
+  local names = {}
+  for _, p in ipairs(problem.parameters) do
+    if not p.switch and p.values and #p.values > 1 then names[#names + 1] = p.name end
+  end
+  return names
+end
+
+function KINDS.parameters(problem)
+  local weights, has = {}, false
+  for _, rule in ipairs(problem.grammar:rules()) do
+    weights[rule.type] = POOLS[rule.type] and 1 or 0
+    has = has or POOLS[rule.type] and not rule.protected or false
+  end
+  local names = compilers_of(problem)
+  if not has and #names == 0 then return nil, "it has no parameter" end
+  return { draw = gi.genome.source(problem, { weights = weights, parameters = names,
+    parameter_share = has and 0.2 or 1 }) }
+end
+
+function KINDS.source()
+  return { genes = { transform_share = gi.own.TRANSFORM_SHARE } }
+end
+
+function KINDS.ptx(problem, farm)
+  return { draw = gi.genome.ptx_source(gi.below.open(problem, farm)) }
+end
+
+local function measured(problem, farm, genome)
+  return farm:evaluate({ genome }, gi.own.case(problem, o.seed))[1]
+end
+
+local function has_llvm(problem)
+  for _, p in ipairs(problem.parameters) do
+    if p.name == "compiler" then return true end
+  end
+  return false
+end
+
+function KINDS.llvm(problem, farm)
+  if not has_llvm(problem) then return nil, "there is no LLVM 19 or later, or no clang" end
+  local m = measured(problem, farm, "compiler=llvm")
+  if not gi.fitness.right(m) then
+    return nil, "LLVM: " .. m.status .. (m.message and ": " .. m.message:match "^[^\n]*" or "")
+  end
+  return { start = "compiler=llvm",
+    draw = gi.genome.llvm_source(gi.below.open_llvm(problem, farm)) }
+end
+
+-- All that there are, from whoever compiles it faster: genes of LLVM's code where that is LLVM, of
+-- PTX where it is NVRTC.
+function KINDS.all(problem, farm)
+  local source = gi.genome.source(problem, gi.own.genes(problem))
+  local llvm = has_llvm(problem) and measured(problem, farm, "compiler=llvm")
+  local below = llvm and gi.fitness.right(llvm) and llvm.ticks < measured(problem, farm, "").ticks
+    and KINDS.llvm(problem, farm) or KINDS.ptx(problem, farm)
+  return { start = below.start, draw = gi.genome.either(source, below.draw),
+    genes = gi.own.genes(problem) }
+end
+
+--------------------------------------------------------------------------------------------------
+-- A search, and what is said of its winner
+
+local function counter(count)
+  return { on_result = function(_, individual)
+    local m = individual.measurement
+    count.all = count.all + 1
+    count.right = count.right + (gi.fitness.right(m) and 1 or 0)
+  end }
+end
+
+-- The scheme: children as soon as a worker is free, until the seconds are over.
+local function scheme_of(problem, farm, fields, count)
+  local first, last = core.system.seconds(), 0
+  local s = gi.steady.scheme { population = o.population, living = math.max(4, o.population // 4),
+    patience = 12 }
+  s.problem, s.farm, s.rng = problem, farm, gi.rng(o.seed)
+  s.fitness, s.init, s.generations = gi.fitness.within(problem.tolerance), gi.own.first, 1000
+  -- The final comparison, whose number is not the next, has the recording to choose by.
+  s.new_case = function(number, rng)
+    local final = number > last + 1
+    last = number
+    return gi.own.case(problem, rng:int(1 << 31), o.device, final)
+  end
+  s.enough = function()
+    count.seconds = core.system.seconds() - first
+    return count.seconds >= o.search
+  end
+  s.observers = { counter(count) }
+  for name, value in pairs(fields) do s[name] = value end
+  return s
+end
+
+-- Every recording: right, and how much faster.
+local function judged(problem, farm, genome)
+  local recorded, cases = problem.definition.recorded, {}
+  for _, use in ipairs { "train", "validate", "unseen" } do
+    table.move(recorded:specs(use), 1, #recorded:specs(use), #cases + 1, cases)
+  end
+  local v = gi.validate.run { problem = problem, farm = farm, cases = cases, genome = genome,
+    pairs = o.pairs }
+  local wrong
+  for _, row in ipairs(v.rows) do
+    if not row.right then wrong = wrong or ("%s: %s"):format(row.case, row.status) end
+  end
+  local verdicts = farm:examine(genome, { cases[#cases] })
+  local found = verdicts and verdicts[1]
+  local own = found and found.verdicts and found.verdicts[2]
+  if not own then
+    wrong = wrong or "the checked run of the unseen recording came to nothing"
+  elseif own.status ~= "ok" then
+    wrong = wrong or ("the unseen recording, checked: %s"):format(own.status)
+  end
+  return v.rows, wrong
+end
+
+local function told(problem, result)
+  say("    %s", result.genome)
+  for _, gene in ipairs(gi.below.explain(problem, result.genome)) do
+    say("      %s: %s", gene.gene, gene.text)
+  end
+end
+
+-- One kind on one problem: { speedup, low, high, … } or { why }.
+local function searched(problem, kind)
+  local farm <close> = gi.farm(problem, { device = o.device, jobs = o.jobs, wrong = "small" })
+  local fields, why = KINDS[kind](problem, farm)
+  if not fields then return { why = why } end
+  local count = { all = 0, right = 0, seconds = o.search }
+  local run = gi.evolve.run(scheme_of(problem, farm, fields, count))
+  local result = { genome = run.result.best.genome, evaluations = count.all, right = count.right,
+    seconds = count.seconds, speedup = 1, low = 1, high = 1, chosen = run.result.speedup }
+  if result.genome == "" then return result end
+  result.rows, result.wrong = judged(problem, farm, result.genome)
+  local last = result.rows[#result.rows]
+  if not result.wrong then
+    result.speedup, result.low, result.high = last.ratio, last.low, last.high
+  end
+  return result
+end
+
+local function line_of(name, kind, r)
+  if r.why then return ("%-14s %-10s not searched: %s"):format(name, kind, r.why) end
+  local rows = {}
+  for i, row in ipairs(r.rows or {}) do
+    rows[i] = row.ratio and ("%.3f"):format(row.ratio) or row.status
+  end
+  return ("%-14s %-10s %6.3fx (%.3f to %.3f)  %5d mutants, %2.0f %% right, %3.0f a second%s%s")
+    :format(name, kind, r.speedup, r.low, r.high, r.evaluations,
+      100 * r.right / math.max(1, r.evaluations), r.evaluations / r.seconds,
+      #rows > 0 and "  train, validate, unseen: " .. table.concat(rows, " ") or "  nothing faster",
+      r.wrong and "  COUNTS AS NONE: " .. r.wrong or "")
+end
+
+--------------------------------------------------------------------------------------------------
+-- The problems
+
+-- Who compiles is a gene where LLVM is there: the folder was made for this script.
+local function with_compilers(folder)
+  local path = folder .. "/problem.lua"
+  local text = gi.textfile.read(path)
+  if not core.llvm.info() or text:find "tune_params" then return end
+  gi.textfile.write(path, (text:gsub("\nreturn {\n", "%0  tune_params = "
+    .. "{ compiler = { \"nvrtc\", \"llvm\" }, passes = { \"O3\", \"O2\", \"O1\" } },\n", 1)))
+end
+
+local function names()
+  if o.only then return words(o.only) end
+  local list = {}
+  for name in lfs.dir(o.problems) do
+    if lfs.attributes(("%s/%s/problem/problem.lua"):format(o.problems, name), "mode") then
+      list[#list + 1] = name
+    end
+  end
+  table.sort(list)
+  return list
+end
+
+-- The unmodified program on the unseen recording: nanoseconds, and LLVM's time over it.
+local function unmodified(problem)
+  local farm <close> = gi.farm(problem, { device = o.device, jobs = o.jobs, wrong = "whole" })
+  local case = problem.definition.recorded:specs("unseen")[1]
+  local found = { ns = farm:evaluate({ "" }, case)[1].ns }
+  if has_llvm(problem) then
+    local c = farm:compare("compiler=llvm", "", case, { pairs = o.pairs })
+    found.llvm = c.status == "ok" and c.ratio or c.status
+  end
+  return found
+end
+
+local function all_of(name)
+  local folder = ("%s/%s/problem"):format(o.problems, name)
+  with_compilers(folder)
+  local problem = gi.problem(folder)
+  local p = { name = name, unmodified = unmodified(problem), kinds = {} }
+  say("%-14s unmodified %.1f us in all launches of the unseen recording; by LLVM %s", name,
+    p.unmodified.ns / 1000, type(p.unmodified.llvm) == "number"
+    and ("%.3f times as fast"):format(p.unmodified.llvm) or p.unmodified.llvm or "not there")
+  for _, kind in ipairs(words(o.kinds)) do
+    if is_over() then break end
+    local r = searched(problem, kind)
+    p.kinds[kind] = r
+    say("%s", line_of(name, kind, r))
+    if r.genome and r.genome ~= "" then told(problem, r) end
+  end
+  return p
+end
+
+--------------------------------------------------------------------------------------------------
+-- The table
+
+local function cell(r)
+  if not r then return "-" end
+  return r.why and "none" or ("%.3f%s"):format(r.speedup, r.wrong and "!" or "")
+end
+
+-- The mean gain of a kind in per cent over programs that were searched with it; and how many.
+local function gain(list, kind, without)
+  local sum, n = 0, 0
+  for _, p in ipairs(list) do
+    local r = THIRTEEN[p.name] and p.name ~= without and p.kinds[kind]
+    if r and r.speedup then sum, n = sum + 100 * (r.speedup - 1), n + 1 end
+  end
+  return n > 0 and ("%+.2f %% (%d programs)"):format(sum / n, n) or "-"
+end
+
+-- On how many programs all together are ahead of the source alone, and behind it, past both
+-- intervals.
+local function ahead(list)
+  local more, less, n = 0, 0, 0
+  for _, p in ipairs(list) do
+    local a, b = p.kinds.all, p.kinds.source
+    if THIRTEEN[p.name] and a and b and a.low and b.low then
+      n = n + 1
+      if a.low > b.high then more = more + 1 end
+      if a.high < b.low then less = less + 1 end
+    end
+  end
+  return more, less, n
+end
+
+local function summary(list)
+  local kinds = words(o.kinds)
+  local format = "%-14s %12s %8s" .. (" %10s"):rep(#kinds)
+  say("")
+  say(format, "program", "unmodified", "by LLVM", table.unpack(kinds))
+  for _, p in ipairs(list) do
+    local cells = {}
+    for i, kind in ipairs(kinds) do cells[i] = cell(p.kinds[kind]) end
+    local llvm = p.unmodified.llvm
+    say(format, p.name, ("%.1f us"):format(p.unmodified.ns / 1000),
+      type(llvm) == "number" and ("%.3f"):format(llvm) or llvm and "fails" or "-",
+      table.unpack(cells))
+  end
+  say("(! wrong or racing on a recording; counts as 1)")
+  say("mean gain on the unseen recording; GEVO: +49.48 %%, +19.3 %% without b+tree")
+  for _, kind in ipairs(kinds) do
+    say("  %-10s %s; without btree %s", kind, gain(list, kind), gain(list, kind, "btree"))
+  end
+  local more, less, n = ahead(list)
+  say("all together ahead of the source alone on %d of %d, behind on %d", more, n, less)
+end
+
+local function value_of(r)
+  if r.why then return gi.json.object { { "why", r.why } } end
+  local rows = {}
+  for i, row in ipairs(r.rows or {}) do
+    rows[i] = gi.json.object { { "case", row.case }, { "status", row.status },
+      { "right", row.right }, { "ratio", row.ratio }, { "low", row.low }, { "high", row.high },
+      { "ns", row.ns }, { "base_ns", row.base_ns } }
+  end
+  return gi.json.object { { "genome", r.genome }, { "speedup", r.speedup }, { "low", r.low },
+    { "high", r.high }, { "wrong", r.wrong }, { "evaluations", r.evaluations },
+    { "right", r.right }, { "seconds", r.seconds }, { "cases", gi.json.array(rows) } }
+end
+
+local function write(list)
+  local values = {}
+  for i, p in ipairs(list) do
+    local kinds = {}
+    for _, kind in ipairs(words(o.kinds)) do
+      if p.kinds[kind] then kinds[#kinds + 1] = { kind, value_of(p.kinds[kind]) } end
+    end
+    values[i] = gi.json.object { { "program", p.name }, { "unmodified_ns", p.unmodified.ns },
+      { "llvm", type(p.unmodified.llvm) == "number" and p.unmodified.llvm or nil },
+      { "kinds", gi.json.object(kinds) } }
+  end
+  gi.textfile.write(o.json, gi.json.encode(gi.json.array(values)) .. "\n")
+end
+
+for _, kind in ipairs(words(o.kinds)) do
+  if not KINDS[kind] then gi.fail("no kind of genes is called '%s'", kind) end
+end
+do
+  local _ <close> = crew.keep()
+  local list = {}
+  for _, name in ipairs(names()) do
+    if is_over() then
+      say("%-14s not begun: %d seconds are over", name, o.bound)
+    else
+      local ran, p = pcall(all_of, name)
+      if ran then list[#list + 1] = p
+      elseif tostring(p):find "interrupted" then error(p, 0)
+      else say("%-14s ended: %s", name, tostring(p)) end
+    end
+  end
+  if #list == 0 then
+    gi.fail("%s has no problem that ran: kernels/workloads/make -o %s problem all", o.problems,
+      o.problems)
+  end
+  summary(list)
+  if o.json then write(list) end
+  say("%.0f seconds", core.system.seconds() - began)
+end
