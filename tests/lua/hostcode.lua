@@ -299,6 +299,12 @@ tap.case("structs and their values", function()
   tap.is(host:value "q.eps", 0.5, "assigned")
 end)
 
+tap.case("arguments of a launch under conditions", function()
+  local h = gi.hostcode.read("int n = 7;\nvoid f() {\n  k<<<n, 32>>>(x,\n#ifdef WIDE\n    2.0, 5,\n"
+    .. "#else\n    3.0f,\n#endif\n    n);\n}\n", {}, {})
+  tap.is(table.concat(h:launch("k").args, " | "), "x | 3.0f | n", "those that are compiled")
+end)
+
 tap.case("launches", function()
   local host = gi.hostcode.read [[
     const int n = 1000;

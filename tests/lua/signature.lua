@@ -60,6 +60,16 @@ tap.case("code that the virtual GPU cannot run", function()
     .. "{ *x = other(*x); }\n", "const float *x"), "x const f32*", "a function of another file")
 end)
 
+tap.case("of parameters under conditions those that the compiler takes", function()
+  local list = "const float *x,\n#ifdef WIDE\n double s, double t,\n#else\n  float s,\n#endif\n"
+    .. "#if N > 2\n  int more,\n#endif\n  int n"
+  tap.is(described("", list), "x const f32*, s f32, n i32", "neither")
+  tap.is(described("#define WIDE\n#define N 3", list),
+    "x const f32*, s f64, t f64, more i32, n i32", "both")
+  tap.is(described("#define N 3", "int a\n#if N > 2\n, int b\n#else\n, float c\n#endif\n"),
+    "a i32, b i32", "the comma too")
+end)
+
 tap.case("structs", function()
   tap.is(described("struct P { char c; double d; };", "P p, const P *q"),
     "p struct16, q const struct16*", "their bytes are those of C")

@@ -26,15 +26,16 @@ local DEFINITIONS = csource.set "define undef"
 ---@class BranchFile
 ---@field name string
 ---@field text string
----@field directives table[] { word, text, line, last }: last is its last byte
----@field stretches? integer[] the last byte of each stretch between conditions
+---@field directives table[] { word, text, line, first, last }: its first and last byte
+---@field stretches? table[] { last, stop }: the last byte of each stretch between conditions, and
+---  of the condition behind it
 
 local function file_of(given)
   local file = { name = given.name, text = given.text, directives = {} }
   local t <close> = csource.tokens(given.text)
   for i, word in csource.directives(t) do
     file.directives[#file.directives + 1] = { word = word, text = t[i]:gsub("\r", ""),
-      line = t:line(i), last = t:last(i) }
+      line = t:line(i), first = t:first(i), last = t:last(i) }
   end
   return file
 end
@@ -54,7 +55,7 @@ local function add(probe, files, number)
       probe[#probe + 1] = ('#line %d "%s"\n%s'):format(d.line, file.name, d.text)
     end
     if CONDITIONS[d.word] then
-      ends[#ends + 1] = d.last
+      ends[#ends + 1] = { last = d.first - 1, stop = d.last }
       begin()
     elseif d.word == "include" then
       for i, other in ipairs(files) do
@@ -63,7 +64,7 @@ local function add(probe, files, number)
       end
     end
   end
-  ends[#ends + 1] = #file.text
+  ends[#ends + 1] = { last = #file.text, stop = #file.text }
 end
 
 local function has_conditions(files)
@@ -75,21 +76,22 @@ local function has_conditions(files)
   return false
 end
 
--- The text with its lines, blank where it is not kept.
+-- The text with its lines, blank where it is not kept, and where a condition stands.
 local function kept_text(file, kept)
   local parts, at = {}, 1
-  for i, last in ipairs(file.stretches) do
-    local part = file.text:sub(at, last)
-    parts[i] = kept[i] and part or part:gsub("[^\n]+", "")
-    at = last + 1
+  for i, s in ipairs(file.stretches) do
+    local part = file.text:sub(at, s.last)
+    parts[i] = (kept[i] and part or part:gsub("[^\n]+", ""))
+      .. file.text:sub(s.last + 1, s.stop):gsub("[^\n]+", "")
+    at = s.stop + 1
   end
   return table.concat(parts)
 end
 
 ---@param given table[] { name, text }: the file, then headers by the names it includes them by
 ---@param defines string[] macros of the command line: "NAME" or "NAME=VALUE"
----@return string[] texts in which lines that are not kept are empty; all of them as they are where
----  it cannot be told which are
+---@return string[] texts in which lines that are not kept, and conditions, are empty; all of them
+---  as they are where it cannot be told which are
 ---@return string? why it cannot be told
 function M.kept(given, defines)
   local texts, files, probe, options = {}, {}, { SYSTEM }, {}

@@ -7,6 +7,7 @@
 local fail = require "gilua.base.fail"
 local compiler = require "gilua.farm.compiler"
 local core = require "gilua.core"
+local csource = require "gilua.new.csource"
 
 local M = {}
 
@@ -97,11 +98,11 @@ local function traits()
   return table.concat(lines, " ") .. TRAITS
 end
 
--- The byte behind the kernel's item in a sliced source.
-local function behind(source, kernel)
+-- The kernel's item in a sliced source.
+local function item_of(source, kernel)
   local g = core.grammar.parse("kernel.cu", { text = source, kernel = kernel })
   for _, item in ipairs(g:outline()) do
-    if item.kind == "kernel" and item.name == kernel then return item.last, item end
+    if item.kind == "kernel" and item.name == kernel then return item end
   end
 end
 
@@ -127,9 +128,9 @@ end
 ---@return table item the kernel's, of g:outline()
 ---@return string? why the compiler does not take it
 function M.ask(source, kernel, options, declaration, name)
-  local at, item = behind(source, kernel)
+  local item = item_of(source, kernel)
   local probe = (traits() .. " " .. declaration):gsub("\n", " ") -- the lines behind keep theirs
-  local probed = source:sub(1, at) .. " " .. probe .. source:sub(at + 1)
+  local probed = source:sub(1, item.last) .. " " .. probe .. source:sub(item.last + 1)
   local code, why = compiler.compile(probed, { target = "compute_90", options = options })
   return code and numbers_in(code, name), item, not code and why or nil
 end
@@ -142,6 +143,47 @@ end
 function M.typed(code)
   local known = TYPES[code]
   return known and known.type, known and known.width
+end
+
+-- The stretches between the directives among a kernel's parameters, and what asks the compiler
+-- which of them it takes: the directives again, with a variable in place of each stretch.
+local function stretches_of(source, item)
+  local t <close> = csource.tokens(source:sub(item.head, item.last))
+  local list, probe, at = {}, {}, item.head
+  local function mark(last)
+    list[#list + 1] = { first = at, last = last }
+    probe[#probe + 1] = ('extern "C" { __device__ char gilua_taken_%d; }'):format(#list)
+  end
+  for i in csource.directives(t) do
+    if i > t:match(1) then break end
+    mark(item.head + t:first(i) - 2)
+    probe[#probe + 1], at = t[i], item.head + t:last(i)
+  end
+  mark(item.last)
+  return list, table.concat(probe, "\n")
+end
+
+-- The source without those of the kernel's parameters that conditions leave out.
+local function without_untaken(source, item, options)
+  local list, probe = stretches_of(source, item)
+  local code = compiler.compile(
+    table.concat { source:sub(1, item.last), "\n", probe, "\n", source:sub(item.last + 1) },
+    { target = "compute_90", options = options })
+  for i, s in ipairs(code and list or {}) do
+    if not code:find(("gilua_taken_%d%%f[^%%w]"):format(i)) then
+      source = source:sub(1, s.first - 1) .. source:sub(s.first, s.last):gsub("[^\n]", " ")
+        .. source:sub(s.last + 1)
+    end
+  end
+  return source
+end
+
+-- The kernel's item and the source, as the compiler has its parameters.
+local function taken(source, kernel, options, item, rows)
+  local is_all = not rows or rows[PER_ARGUMENT * #item.params + 1] == LAST
+  if is_all then return item, source end
+  local kept = without_untaken(source, item, options)
+  return item_of(kept, kernel), kept
 end
 
 local function read_rows(rows, n, kernel)
@@ -171,9 +213,10 @@ function M.of(source, kernel, options)
   local rows, item, why = M.ask(source, kernel, options, (PROBE:gsub("KERNEL", kernel)),
     "gilua_signature")
   if why then fail("the parameters of %s cannot be found out: %s", kernel, why) end
-  local list = read_rows(rows, #item.params, kernel)
-  for i, p in ipairs(item.params) do
-    list[i].name, list[i].text = p.name, source:sub(p.first, p.last)
+  local own, text = taken(source, kernel, options, item, rows)
+  local list = read_rows(rows, #own.params, kernel)
+  for i, p in ipairs(own.params) do
+    list[i].name, list[i].text = p.name, text:sub(p.first, p.last)
   end
   return list
 end
