@@ -25,6 +25,16 @@ like "what was found is kept" "did not come to the end; what was found is kept" 
 ok $? "the same command goes on with --resume" "$(cat "$TMP/said.txt")"
 is "and comes to the same bytes" "$(all "$TMP/whole")" "$(all "$TMP/torn")"
 
+# Told to end, by SIGTERM: all have saved what they have, and the status is the signal's.
+"$GILUA" --out "$TMP/told" "${ISLANDS[@]}" --generations 300 >"$TMP/said.txt" 2>&1 &
+both=$!
+until [ -s "$TMP/told/1/best.cu" ] && [ -s "$TMP/told/2/best.cu" ] || ! kill -0 $both 2>/dev/null; do sleep 0.02; done
+kill -TERM $both
+wait $both
+is "islands that are told to end by SIGTERM: its status" 143 $?
+like "and both are kept" "^gilua: islands 1, 2 of .* what was found is kept" "$(cat "$TMP/said.txt")"
+is "their best is there" 2 "$(cat "$TMP"/told/[12]/best.cu | grep -c __global__)"
+
 # Alone
 fails "an island alone has to know where to meet" "wants --meet FOLDER" "$GILUA" experiments/islands.lua --island 1
 fails "nothing to go on with" "there are no islands to go on with" \

@@ -45,5 +45,6 @@ for pause in 0.03 0.08 0.15 0.3 0.5; do
 done
 none_left 60
 ok $? "nor is any left of runs that were killed at some moment" "$(pgrep -fa -- "--worker emu $TMP/")"
+pkill -KILL -f -- "--worker emu $TMP/" # where a test failed
 ok $((seen == 0)) "which had some ($seen)"
 finish

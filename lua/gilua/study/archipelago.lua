@@ -5,6 +5,7 @@
 
 local core = require "gilua.core"
 local devices = require "gilua.farm.devices"
+local ends = require "gilua.base.ends"
 local fail = require "gilua.base.fail"
 local fitness = require "gilua.search.fitness"
 local folder = require "gilua.report.folder"
@@ -71,24 +72,31 @@ local function command_of(a, island)
 end
 
 -- All of them beside each other. A shell's background jobs do not hear the interrupt key, so that
--- it is told to them, and waited for until they have saved what they have. One that ends badly
--- would be waited for by its neighbours for ever: then all are told to end.
+-- it is told to them, and waited for until they have saved what they have; the status is then the
+-- signal's, as shells have it. One that ends badly would be waited for by its neighbours for ever:
+-- then all are told to end.
 local BESIDE = [[
 one() {
   "$@" & island=$!
   trap 'kill -TERM $island 2>/dev/null' INT TERM HUP
   wait $island; status=$?
   while kill -0 $island 2>/dev/null; do wait $island; status=$?; done
-  [ $status = 0 ] || kill -TERM $$
+  [ $status = 0 ] || kill -USR1 $$
 }
-islands=
-trap 'kill -TERM $islands 2>/dev/null' INT TERM HUP
+islands= told=0
+end() { kill -TERM $islands 2>/dev/null; }
+trap end USR1
+trap 'told=129; end' HUP
+trap 'told=130; end' INT
+trap 'told=143; end' TERM
 ]]
 local TO_THE_END = [[
 for one in $islands; do
   while kill -0 $one 2>/dev/null; do wait $one; done
-done]]
+done
+exit $told]]
 
+-- The status with which all ends where a signal came meanwhile; nil where none did.
 local function run_beside(commands)
   local lines = {}
   for i, command in ipairs(commands) do
@@ -97,6 +105,7 @@ local function run_beside(commands)
   local status, why = core.system.run { argv = { "/bin/sh", "-c",
     BESIDE .. table.concat(lines) .. TO_THE_END } }
   if not status then fail("%s", why) end
+  return status > 128 and status or nil
 end
 
 --- Runs all islands that have not come to their end, to their end.
@@ -107,7 +116,7 @@ function M.run(a)
   if not made then fail("cannot write results to '%s': %s", a.dir, why) end
   local commands = {}
   for island = 1, a.islands do commands[#commands + 1] = command_of(a, island) end
-  if #commands > 0 then run_beside(commands) end
+  local signalled = #commands > 0 and run_beside(commands)
   local found, missing = {}, {}
   for island = 1, a.islands do
     local dir = ("%s/%d"):format(a.dir, island)
@@ -119,8 +128,13 @@ function M.run(a)
     end
   end
   if #missing > 0 then
-    fail("island%s %s of %s did not come to the end; what was found is kept: the same command with "
-      .. "--resume goes on", #missing == 1 and "" or "s", table.concat(missing, ", "), a.dir)
+    ends.with(signalled or ends.STATUS.world, "island%s %s of %s did not come to the end; what "
+      .. "was found is kept: the same command with --resume goes on",
+      #missing == 1 and "" or "s", table.concat(missing, ", "), a.dir)
+  end
+  if signalled then
+    ends.with(signalled, "interrupted; all islands of %s have come to their end: the same command "
+      .. "with --resume compares them", a.dir)
   end
   return found
 end
