@@ -101,6 +101,17 @@ const ReplayCode *bind_read_code(lua_State *L, int index, int *n) {
     return code;
 }
 
+const unsigned *bind_read_grids(lua_State *L, int index, int *n) {
+    const char *text = bind_option_string(L, index, "grids", NULL);
+    size_t len = text ? (lua_getfield(L, index, "grids"), lua_rawlen(L, -1)) : 0;
+    *n = (int)(len / 12);
+    if (len == 0) return NULL;
+    if (len % 12 != 0) luaL_error(L, "option 'grids' has no three numbers for each launch");
+    unsigned *grids = lua_newuserdatauv(L, len, 0);
+    memcpy(grids, text, len);
+    return grids;
+}
+
 /* variables = { NAME = bytes or true }, likewise. */
 static const ReplayVariable *read_variables(lua_State *L, int index, int *n) {
     *n = 0;
@@ -179,7 +190,7 @@ static int replay(lua_State *L) {
     static const char *const known[] = {"code",        "partial",     "variables",
                                         "budget",      "backwards",   "count_uninitialised",
                                         "check_races", "benign_races",
-                                        "memory_bytes", NULL};
+                                        "memory_bytes", "grids", NULL};
     static const char *const benign[] = {"warn", "refuse", NULL};
     const Recording *r = check_recording(L);
     EmuModel model = {0};
@@ -189,6 +200,7 @@ static int replay(lua_State *L) {
     ReplayOptions o = {.model = &model, .interrupt = &bind_interrupted};
     int code = lua_istable(L, 3) && lua_getfield(L, 3, "code") == LUA_TTABLE ? lua_gettop(L) : 0;
     o.code = bind_read_code(L, code, &o.n_code);
+    o.grids = bind_read_grids(L, 3, &o.n_grids);
     bool any = lua_istable(L, 3) && lua_getfield(L, 3, "variables") == LUA_TTABLE;
     o.variables = read_variables(L, any ? lua_gettop(L) : 0, &o.n_variables);
     o.partial = bind_option_bool(L, 3, "partial", false);
@@ -231,7 +243,8 @@ void bind_record(lua_State *L) {
          "(warp instructions of all launches), memory_bytes (that it may take), backwards (of each "
          "the last block begins first), "
          "count_uninitialised, check_races (\"none\", \"shared\", \"global\"), benign_races "
-         "(\"warn\", \"refuse\"), variables = { NAME = bytes | true } of other code: what they "
+         "(\"warn\", \"refuse\"), grids (bytes: x, y, z of four bytes for each launch; 0: as it "
+         "was), variables = { NAME = bytes | true } of other code: what they "
          "begin with; variables of the result: what they held in the end. reads: what the host "
          "got, { bytes, name, same } each; kernels: { name, launches, ticks, ns } each."},
         {"close", close_recording, "r:close()", "Closes the file."},

@@ -406,7 +406,8 @@ void emu_unwritten(Emu *e, uint64_t address) {
     take_back(a);
     for (int i = 0; i < e->n_list; i++) {
         const Alloc *b = &e->alloc[e->list[i]];
-        if (b != a && b->data < a->data + a->size && a->data < b->data + b->size) return;
+        if (b == a || b->is_hidden) continue;
+        if (b->data < a->data + a->size && a->data < b->data + b->size) return;
     }
     a->unwritten = true;
 }

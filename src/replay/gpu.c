@@ -149,6 +149,7 @@ static void carry_variables(ReplayGpu *g, const Row *row) {
 
 static void queue_launch(ReplayGpu *g, const Op *op) {
     const Row *row = &g->rows[op->row];
+    const unsigned *grid = replay_grid(g->grids, g->n_grids, op->launch, op->grid);
     carry_variables(g, row);
     for (int i = 0; i < op->n_fixups; i++) {
         const Variable *v = &g->variables[op->fixups[i].variable];
@@ -157,7 +158,7 @@ static void queue_launch(ReplayGpu *g, const Op *op) {
         memcpy(op->params + op->fixups[i].at, &address, 8);
     }
     DeviceLaunch l = {.kernel = row->name,
-                      .grid = {op->grid[0], op->grid[1], op->grid[2]},
+                      .grid = {grid[0], grid[1], grid[2]},
                       .block = {op->block[0], op->block[1], op->block[2]},
                       .shared_bytes = op->shared,
                       .params = op->params,
@@ -262,6 +263,7 @@ static bool run_timed(ReplayGpu *g, const SequenceWork *w, const DeviceTiming *h
 
 bool replay_gpu_run(ReplayGpu *g, const ReplayGpuOptions *o, ReplayGpuResult *out, gi_err *err) {
     ReplayGpuResult r = {0};
+    g->grids = o->grids, g->n_grids = o->n_grids;
     if (!use_code(g, o, err) || !choose_kernels(g, o->partial, err)) return false;
     DeviceModule **modules = gi_alloc((size_t)(2 * g->n_modules + 1) * sizeof *modules);
     SequenceWork w = {.queue = queue_part, .user = g, .modules = modules,

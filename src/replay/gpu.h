@@ -26,7 +26,9 @@ void replay_gpu_places(const ReplayGpu *g, uint64_t *there, uint64_t *elsewhere)
 typedef struct ReplayGpuOptions {
     const ReplayCode *code; /* PTX; kept until other code comes, so that the same is loaded once */
     int n_code;
-    bool partial;           /* as of ReplayOptions */
+    const unsigned *grids;  /* as of ReplayOptions, these too */
+    int n_grids;
+    bool partial;
     bool bytes;             /* of all that the host gets, right or not */
     bool timed;             /* repetitions until the median is known; else one, each kernel timed */
     DeviceTiming timing;

@@ -495,6 +495,7 @@ static bool add_launch(ReplayGpu *g, const Event *e) {
     Op *op = add_op(g, OP_LAUNCH, e);
     memcpy(op->grid, e->grid, sizeof op->grid);
     memcpy(op->block, e->block, sizeof op->block);
+    op->launch = g->n_launches++;
     op->row = row, op->shared = (size_t)e->shared, op->cooperative = e->cooperative;
     op->params = event_arguments(e);
     for (size_t at = 0; at + 8 <= e->hex_len / 2; at += 8)

@@ -46,7 +46,8 @@ typedef struct Op {
     Side to, from;
     SequenceExtent extent;
     unsigned value, element;
-    int row; /* of kernels */
+    int row;    /* of kernels */
+    int launch; /* which of all */
     unsigned grid[3], block[3];
     size_t shared;
     bool cooperative;
@@ -93,6 +94,9 @@ struct ReplayGpu { /* err, line and what follows: while it is made */
     int n_live, cap_live;
     Op *ops;
     int n_ops, cap_ops, first, last; /* launches */
+    int n_launches;
+    const unsigned *grids; /* of the run at hand, the caller's */
+    int n_grids;
     Row *rows;
     int n_rows, cap_rows;
     Kept kept[KEPT_CODE];

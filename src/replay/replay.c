@@ -68,6 +68,7 @@ typedef struct Run {
     int n_textures, cap_textures;
     int cap_kernels, cap_reads;
     uint64_t moved; /* bytes of copies and fills so far */
+    int n_launches;
     int line; /* of the event at hand */
     bool ended; /* by what a kernel did */
 } Run;
@@ -526,6 +527,10 @@ static void count(Run *run, const char *kernel, const EmuResult *r) {
     if (run->out->warnings.n == 0) run->out->warnings = r->warnings;
 }
 
+const unsigned *replay_grid(const unsigned *grids, int n_grids, int n, const unsigned recorded[3]) {
+    return n < n_grids && grids[3 * n] != 0 ? grids + 3 * n : recorded;
+}
+
 /* The code that a launch runs: other code, where it has the kernel or must have it. */
 static EmuModule *code_of(const Run *run, int module, const char *kernel) {
     const Loaded *m = &run->modules[module];
@@ -539,8 +544,9 @@ static bool launch(Run *run, const Event *e, const char *kernel, const uint8_t *
     const ReplayOptions *o = run->options;
     EmuResult r;
     uint64_t spent = run->out->warp_instructions;
+    const unsigned *grid = replay_grid(o->grids, o->n_grids, run->n_launches++, e->grid);
     EmuLaunch l = {.kernel = kernel,
-                   .grid = {e->grid[0], e->grid[1], e->grid[2]},
+                   .grid = {grid[0], grid[1], grid[2]},
                    .block = {e->block[0], e->block[1], e->block[2]},
                    .shared_bytes = (size_t)e->shared,
                    .params = params,

@@ -31,6 +31,8 @@ typedef struct ReplayOptions {
     bool partial; /* what other code has no kernel for runs as recorded; false: it is no code */
     const ReplayVariable *variables;
     int n_variables;
+    const unsigned *grids;    /* three sides of each of the first n_grids launches; 0: as it was */
+    int n_grids;
     uint64_t budget;          /* warp instructions of all launches together; 0: the emulator's for
                                  each */
     uint64_t memory_bytes;    /* that all it asks for may take together; 0: no limit */
@@ -39,6 +41,9 @@ typedef struct ReplayOptions {
     bool refuse_benign_races, backwards;
     const volatile int *interrupt;
 } ReplayOptions;
+
+/* The grid of the n-th launch: what options say of it, or the one that was recorded. */
+const unsigned *replay_grid(const unsigned *grids, int n_grids, int n, const unsigned recorded[3]);
 
 typedef struct ReplayKernel {
     char *name;

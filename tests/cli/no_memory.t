@@ -1,14 +1,19 @@
 #!/bin/bash
 # Memory that runs out, wherever: a result or one sentence, no crash, and nothing lost. A sample of
 # the places; all of them with EVERY=1, or every STEP-th. ONLY names one part: pieces (of those
-# PIECES), fake, run or worker. The seed is SEED, or printed.
+# PIECES), fake, run or worker; with STEP, FIRST is the first place. The seed is SEED, or printed. FAULTS
+# is a folder with none.so and nvrtc/libnvrtc.so.13 of tests/faults, for machines without a C compiler.
 . "$(dirname "$0")/tap.sh"
 if sanitized "a library that allocates comes before the sanitizer's"; then finish; fi
 cd "$TMP" || exit 1
 RANDOM=${SEED:=$((RANDOM * 32768 + RANDOM))}
 echo "# seed $SEED"
 export FAIL_TELLS=$TMP
-cc -shared -fPIC -O1 -o none.so "$TOP/tests/faults/no_memory.c" || exit 1
+if [ -n "${FAULTS:-}" ]; then cp -r "$FAULTS/none.so" "$FAULTS/nvrtc" . || exit 1; else
+  mkdir nvrtc
+  cc -shared -fPIC -O1 -o none.so "$TOP/tests/faults/no_memory.c" &&
+    cc -shared -fPIC -O1 -o nvrtc/libnvrtc.so.13 "$TOP/tests/faults/known_nvrtc.c" -ldl || exit 1
+fi
 
 # without AT TIMES COMMAND...: a run in which memory runs out, from there on for so many allocations
 without() {
@@ -18,7 +23,7 @@ without() {
 
 # places N SAMPLE: numbers from 1 to N, all (every STEP-th) or so many at random
 places() {
-  if [ -n "${EVERY:-}" ]; then seq "$((1 + RANDOM % ${STEP:-1}))" "${STEP:-1}" "$1"; return; fi
+  if [ -n "${EVERY:-}" ]; then seq "${FIRST:-$((1 + RANDOM % ${STEP:-1}))}" "${STEP:-1}" "$1"; return; fi
   for _ in $(seq "$2"); do echo $((1 + (RANDOM * 32768 + RANDOM) % $1)); done
 }
 
@@ -87,31 +92,46 @@ quickstart=("$TOP/experiments/quickstart.lua" --side 20 --population 4 --generat
   --quiet --out run)
 
 # What has to be the same: all but seconds, and how many workers were lost.
-plain() { perl -0pe 's/"seconds": *\{[^}]*\},?//; s/"restarts": *\d+//' "$1/result.json"; }
+plain() { sed -zE 's/"seconds": *\{[^}]*\},?//; s/"restarts": *[0-9]+//' "$1/result.json"; }
 same() {
   [ "$(plain run)" = "$(plain whole)" ] && cmp -s run/best.cu whole/best.cu &&
     cmp -s run/generations.csv whole/generations.csv
 }
 
-# go_on COMMAND...: with the run as it was left, or with the command once more where there is none
+# go_on COMMAND...: with the run as it was left, or with the command once more where there is none. Where
+# nothing was left at all, that is the undisturbed run again.
 go_on() {
+  if ! [ -e run ]; then nothing=yes; return; fi
   if [ -e run/archive.sqlite ] && "$GILUA" resume run >again.txt 2>&1; then return; fi
   "$@" >again.txt 2>&1
+}
+
+# The compiler is as it was, but does each source once: most of a run's time was its.
+known() {
+  REAL_NVRTC=$("$GILUA" -e 'io.write(require "gilua".compile.info().path)')
+  export KNOWN=$TMP/known GILUA_NVRTC=$TMP/nvrtc REAL_NVRTC
+  ln -s "$(dirname "$REAL_NVRTC")"/libnvrtc-builtins* nvrtc/
+  truncate -s 8M known
+  GILUA_BOX=off "$GILUA" "${quickstart[@]}" || exit 1
+  rm -rf run
+  unset REAL_NVRTC
 }
 
 # whole TEXT SAMPLE COMMAND...: hold, for a run that leaves results
 whole() {
   command=("${@:3}")
   rm -rf run whole
-  "${command[@]}" >/dev/null 2>&1 && mv run whole
+  "${command[@]}" >/dev/null && mv run whole || exit 1
   before() { rm -rf run; }
   after() {
+    nothing=
     [ "$1" = 0 ] || go_on "${command[@]}" || lost="${lost}it does not go on: $(cat again.txt)"
-    [ -n "$lost" ] || same || lost="the results are others"
+    [ -n "$lost$nothing" ] || same || lost="the results are others"
   }
   hold "$@"
 }
 wanted fake && whole "a run of a farm that is none" "${SAMPLE:-8}" "$GILUA" fake_run.lua
+if wanted run || wanted worker; then known; fi
 wanted run && whole "a run" "${SAMPLE:-4}" "$GILUA" "${quickstart[@]}"
 wanted worker &&
   FAIL_WORKER=1 whole "a run, the worker's memory" "${SAMPLE:-4}" "$GILUA" "${quickstart[@]}"

@@ -150,7 +150,7 @@ for seed in options.seeds:gmatch "%d+" do seeds[#seeds + 1] = math.tointeger(ton
 if #seeds == 0 then seeds[1] = options.seed end
 assert(textfile.make_folder(options.out))
 
-for _, what in ipairs(#options.what > 0 and options.what or everything()) do
+for _, what in ipairs(options.what or everything()) do
   local name, problem
   if core.system.seconds() - began < options.bound then name, problem = problem_of(what) end
   for _, seed in ipairs(problem and seeds or {}) do

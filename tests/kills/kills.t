@@ -11,7 +11,7 @@ IN_FLIGHT=20 # a worker's job is at most ten mutants
 MOST_MS=${MOST_MS:-2000}
 
 # What has to be the same: all but seconds, workers lost, and whether it was begun again.
-plain() { perl -0pe 's/"seconds": *\{[^}]*\},?//; s/"restarts": *\d+//; s/"stopped": *null//' "$1/result.json"; }
+plain() { sed -zE 's/"seconds": *\{[^}]*\},?//; s/"restarts": *[0-9]+//; s/"stopped": *null//' "$1/result.json"; }
 timeless() { sed -E 's/^ *[0-9.]+ s  //' "$1/log.txt"; }
 same() { # same DIR: as the undisturbed run's
   local f
@@ -35,13 +35,15 @@ moment() { awk -v r="$RANDOM" -v t="$span" 'BEGIN { printf "%.3f", 0.02 + r / 32
 too_late() { span=$((span * 3 / 4 + 1)); }
 in_time() { span=$((span + span / 10 + 1)); }
 
-# disturbed SIGNAL COMMAND…: gets the signal after a moment; its exit status, and how long it took to end
+# disturbed SIGNAL COMMAND…: gets the signal after a moment; its exit status, and how long it took to end.
+# With TELL each SIGTERM's is printed.
 disturbed() {
   local signal=$1 pid at
   shift
   "$@" >said.txt 2>&1 &
   pid=$!
-  sleep "$(moment)"
+  after_s=$(moment)
+  sleep "$after_s"
   at=$(ms)
   kill "-$signal" $pid 2>/dev/null
   { wait $pid; } 2>/dev/null
@@ -77,7 +79,7 @@ while [ $kills -lt "${KILLS:-100}" ]; do
     run=torn$((runs + 1))
   fi
 done
-[ -e $run/archive.sqlite ] && { "${SEARCH[@]}" --out $run --resume >said.txt 2>&1; same $run || different=$((different + 1)); }
+[ ! -e $run/archive.sqlite ] || { "${SEARCH[@]}" --out $run --resume >said.txt 2>&1; same $run || different=$((different + 1)); }
 is "$kills kills in $((runs + 1)) runs: each ends as the undisturbed one" 0 $different
 is "what is left after each can be read" 0 $refused
 [ $lost_at_most -le $IN_FLIGHT ]
@@ -96,6 +98,7 @@ while [ $terms -lt "${TERMS:-50}" ]; do
   [ $status = 143 ] || { odd=$((odd + 1)); echo "# status $status: $(cat said.txt)"; }
   [ $ended_ms -le "$MOST_MS" ] || late=$((late + 1))
   [ $ended_ms -le $slowest_ms ] || slowest_ms=$ended_ms
+  [ -z "${TELL:-}" ] || echo "# after $after_s s: status $status, ended in $ended_ms ms, $(wc -l <ended/generations.csv || echo no) lines"
   past_first ended || continue
   if [ -s ended/best.cu ] && grep -q '"speedup": [0-9]' ended/result.json 2>/dev/null; then
     with_best=$((with_best + 1))

@@ -109,6 +109,36 @@ tap.case("__launch_bounds__ holds for every launch", function()
     "but line 7 launches blocks of 96", "any call")
 end)
 
+local WIDE = [[
+extern "C" __global__ void k(float *y, const float *x, const double *w, long long n)
+{
+    long long i = blockIdx.x * (long long)blockDim.x + threadIdx.x;
+    if (i < n) y[i] = x[i] / (1.0f + x[i]) + (float)(w[i] * w[i]);
+}
+]]
+
+-- Its problem; made: of somebody's file.
+local function wide(made)
+  return gi.problem(scratch.problem(WIDE, ([[{ source = "kernel.cu", kernel = "k", size = 1000,
+    args = { { name = "y", type = "f32", count = "size_x", role = "out" },
+             { name = "x", type = "f32", count = "size_x" },
+             { name = "w", type = "f64", count = "size_x" },
+             { name = "n", type = "i64", value = "size_x" } },
+    grammar = { math = true }, %s }]]):format(
+      made and 'made_from = { path = "/nowhere.cu" }' or "")))
+end
+
+tap.case("what is promised of numbers is a person's to keep", function()
+  local p = wide(true)
+  local function said(genome) return table.concat(promises.open(p, genome), "\n") end
+  tap.is(said "T:narrow<1>()", "by T:narrow<1>() that its whole numbers fit into 32 bits", "bits")
+  tap.is(said "T:float<1>()", "by T:float<1>() that single precision will do", "precision")
+  tap.has(said "<math_kernel.cu_4><math_K1>",
+    "that approximate mathematics will do (line 4, `__fdividef", "mathematics")
+  tap.is(said "T:narrow<3>()", "", "what is passed over promises nothing")
+  tap.is(#promises.open(wide(false), "T:narrow<1>()"), 0, "a problem that is somebody's own")
+end)
+
 tap.case("what promises nothing is not asked", function()
   tap.is(open("k<<<9, 64>>>(a, a, a, n);", "<_kernel.cu_4>"), "", "a statement")
   tap.is(open("k<<<9, 64>>>(a, a, a, n);", ""), "", "nothing")

@@ -63,6 +63,37 @@ tap.case("a problem of two recordings", function()
     "coverage is known")
 end)
 
+tap.case("launches as transformations want them", function()
+  gi.transform.add { name = "launched", doc = "Another launch.",
+    find = function() return {} end,
+    make = function(_, _, args)
+      local launch = args[1] == "odd" and "block.x%7" or args[1]
+      return { edits = {}, launch = launch, says = "it is another" }
+    end }
+  local problem = made(workplace())
+  local farm <close> = gi.farm(problem, { device = "emu", jobs = 1 })
+  local genomes = { "", "T:launched<12>(grid.x*3)", "T:launched<12>(grid.x/8)",
+    "T:launched<18>(grid.x/8)", "T:launched<12>(odd)" }
+  local base, more, scale, lower, none = table.unpack(farm:evaluate(genomes,
+    gi.own.case(problem, 1)))
+  tap.ok(gi.fitness.right(more), "blocks without an item do nothing")
+  tap.ok(more.warp_instructions > base.warp_instructions, "but they are there")
+  tap.ok(scale.status == "ok" and not gi.fitness.right(scale), "too few of one kernel")
+  tap.ok(lower.status == "ok" and not gi.fitness.right(lower), "too few of another")
+  tap.ok(lower.max_error ~= scale.max_error or lower.wrong ~= scale.wrong, "each for itself")
+  tap.is(none.status, "launch_error", "a block that it cannot do with")
+  tap.has(none.message, "multiple of 7", "why")
+  local list = farm:check(genomes)
+  tap.is(the(list, "status"), "ok ok ok ok launch_error", "in the checked run, too")
+
+  local files, _, launched = gi.backport.files(gi.kept.of(problem), "T:launched<12>(grid.x*3)")
+  tap.has(files[1].text, "scale<<<8 * 3, 64>>>", "the program's launch is changed")
+  tap.is(launched.done .. " " .. launched.left, "1 0", "and no other")
+  files, _, launched = gi.backport.files(gi.kept.of(problem), "T:launched<18>(grid.x*3)")
+  tap.has(files[1].text, "scale<<<8, 64>>>", "of a kernel that the file does not launch")
+  tap.is(launched.done .. " " .. launched.left, "0 1", "a person is told")
+end)
+
 tap.case("the checked run", function()
   local folder = workplace()
   local problem = made(folder)

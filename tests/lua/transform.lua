@@ -191,12 +191,15 @@ tap.case("draws", function()
     "T:coarsen<4>(2,next) T:add_two<7>() block_size_x=64", "none takes the place of another")
 end)
 
-tap.case("launches of recordings stay as they are", function()
+tap.case("launches of recordings say whose", function()
   local g = grammar.of(core.grammar.parse("kernel.cu", { text = SOURCE }), { recorded = true })
-  local names = {}
-  for _, kind in ipairs(g:transformations()) do names[kind.name] = true end
-  tap.ok(names.load and not names.coarsen and not names.add_two, "none that changes them")
-  tap.has(g:genes("T:coarsen<4>(2,next)")[1].why, "launches here are those of a recording", "why")
+  local _, detail = g:apply("T:coarsen<4>(2,next)")
+  local wanted = detail.params["T:launch"]
+  tap.has(wanted, ":grid.x/2", "a kernel's name before what becomes of it")
+  local name = launch.kernels(wanted)[1]
+  tap.is(launch.of(wanted, name), "grid.x/2", "and without")
+  tap.is(launch.of(wanted, "other"), "", "of another kernel nothing")
+  tap.is(launch.words(wanted), "1/2 as many blocks in x, rounded up of " .. name, "in words")
 end)
 
 -- Whatever is in a file, looking for places ends with a list; what is found can be made.

@@ -40,6 +40,7 @@ local TIMING = { "rel_error", "min_samples", "max_samples", "stop_above_ns" }
 
 local function run(self, launch, options)
   options.code, options.partial, options.timeout_s = self.code, true, launch.timeout_s
+  options.grids = self.grids
   local m, why, code = self.replay:run(options)
   if m and m.status == "ok" then self.owner.reads = m.reads end
   return m, why, code
@@ -59,17 +60,19 @@ end
 
 function Code.close() end
 
---- runner.lua's, of PTX.
----@param mutant { code: string }
+--- runner.lua's, of PTX; with the grids that transformations want.
+---@param mutant { code: string, values: table? }
 function M:module(mutant)
   local text, why = self.twin:renamed(mutant.code)
   if not text then return nil, failed("launch_error", why) end
+  local grids, cannot = self.twin:grids(mutant.values)
+  if grids == false then return nil, failed("launch_error", cannot) end
   local code = {}
   for number in pairs(self.twin.modules) do code[number] = text end
-  return setmetatable({ code = code, replay = self.replay, owner = self }, Code)
+  return setmetatable({ code = code, grids = grids, replay = self.replay, owner = self }, Code)
 end
 
---- What is launched is the recording's.
+--- What is launched is the recording's, but for grids, which are the module's.
 function M.prepare()
   return {}
 end

@@ -5,10 +5,12 @@
 -- What else the program launched runs as recorded. A host loop that ended on what it read goes as
 -- it went then, so that each piece must agree in its turn.
 
+local attempt = require "gilua.base.attempt"
 local core = require "gilua.core"
 local fail = require "gilua.base.fail"
 local recording = require "gilua.problem.recording"
 local gpureplayer = require "gilua.farm.gpureplayer"
+local launches = require "gilua.transform.launch"
 local runner = require "gilua.farm.runner"
 local tolerance = require "gilua.problem.tolerance"
 
@@ -36,7 +38,7 @@ end
 function M:use(case)
   if self.recording then self.recording.file:close() end
   self.case, self.recording = case, case and recording.open(case.recording)
-  self.same = {} -- what comparing a piece with itself says
+  self.same, self.grids_of = {}, {} -- what comparing a piece with itself says; see M:grids
   if not case then return end
   self.modules = self.recording:modules_of(self.recorded:kernels())
   self.answers_of = self.recorded:answers(self.recording)
@@ -79,15 +81,57 @@ function M:renamed(ptx)
   return ptx
 end
 
+--------------------------------------------------------------------------------------------------
+-- Launches
+
+local function sides(text)
+  local list = {}
+  for n in text:gmatch "%w+" do list[#list + 1] = math.tointeger(tonumber(n)) end
+  return list
+end
+
+-- The grids of all launches as the words of transformations want them, packed; raises where one
+-- cannot have them.
+local function changed_grids(self, text)
+  local words, list = {}, {}
+  for name, entry in pairs(self.recorded.entries) do words[entry] = launches.of(text, name) end
+  for _, event in ipairs(self.recording.events) do
+    local own = event[1] == "launch" and (words[event[3]] or "")
+    local grid = own and own ~= "" and launches.changed({ grid = sides(event[4]),
+      block = sides(event[5]) }, own).grid
+    if own then list[#list + 1] = string.pack("I4I4I4", table.unpack(grid or { 0, 0, 0 })) end
+  end
+  return table.concat(list)
+end
+
+--- The grids that a mutant's values ask for, as a replay takes them: nil where all are as recorded;
+--- false and why where a launch cannot be so.
+---@param values table?
+---@return string|false|nil
+---@return string?
+function M:grids(values)
+  local text = values and values[launches.PARAMETER]
+  if not text then return nil end
+  if not self.grids_of[text] then
+    local fine, made = attempt(changed_grids, self, text)
+    if not fine then return false, tostring(made) end
+    self.grids_of[text] = made
+  end
+  return self.grids_of[text]
+end
+
 --- The recording's result with a mutant's code; or nil, why, and the status of such a mutant.
 ---@param ptx string
 ---@param options table of a recording's replay
+---@param values? table the mutant's
 ---@return table?
 ---@return string?
 ---@return string?
-function M:replay(ptx, options)
+function M:replay(ptx, options, values)
   local text, why = self:renamed(ptx)
   if not text then return nil, why, "launch_error" end
+  options.grids, why = self:grids(values)
+  if options.grids == false then return nil, why, "launch_error" end
   options.code, options.partial = {}, true
   for module in pairs(self.modules) do options.code[module] = text end
   local r, message, kind = self.recording:replay(options)
@@ -152,11 +196,11 @@ end
 -- What runner.lua does
 
 --- The checked run: M:check of runner.lua.
-function M:check(code, _, budget, guarded, loop_limit)
+function M:check(code, values, budget, guarded, loop_limit)
   local limit = loop_limit and string.pack("<i8", loop_limit)
   local r, why, status = self:replay(code, { budget = budget, count_uninitialised = true,
     check_races = self.problem.check_races, benign_races = self.problem.benign_races,
-    variables = { gilua_loop_overrun = true, gilua_loop_limit = limit } })
+    variables = { gilua_loop_overrun = true, gilua_loop_limit = limit } }, values)
   if not r then return { status = status, message = why } end
   self.last = r
   local overrun = guarded and r.variables.gilua_loop_overrun
@@ -182,7 +226,7 @@ end
 -- A measurement, and the replay where it came to its end.
 local function measured(self, mutant, job)
   local begun = core.system.seconds()
-  local r, why, status = self:replay(mutant.code, { budget = job.budget })
+  local r, why, status = self:replay(mutant.code, { budget = job.budget }, mutant.values)
   local ran = core.system.seconds()
   local m
   if not r or r.status ~= "ok" then
@@ -233,8 +277,9 @@ function M:answers(mutant, job)
 end
 
 --- What a variable of instrumented code holds after a run: `noted` of runner.lua.
-function M:noted(code, _, name, _, budget)
-  local r, why, status = self:replay(code, { variables = { [name] = true }, budget = budget })
+function M:noted(code, values, name, _, budget)
+  local r, why, status = self:replay(code, { variables = { [name] = true }, budget = budget },
+    values)
   if not r or r.status ~= "ok" then return nil, r and place(r) or why, r and r.status or status end
   return core.array.frombytes(r.variables[name], "u8")
 end

@@ -118,10 +118,19 @@ end
 -- Launches in the user's files, as transformations want them.
 local function launched(kept, files, launch)
   if not launch then return nil end
-  local count, kernel = { done = 0, left = 0 }, kept.kernel:match "[%w_]*$"
-  for _, file in ipairs(files) do
-    local text, done, left = launchedit.edited(file.text, kernel, launch)
+  local count, of = { done = 0, left = 0 }, launches.kernels(launch)
+  local function change(file, kernel, wanted)
+    local text, done, left = launchedit.edited(file.text, kernel, wanted)
     file.text, count.done, count.left = text, count.done + done, count.left + left
+    return done + left
+  end
+  for _, kernel in ipairs(of) do
+    local found, wanted = 0, launches.of(launch, kernel)
+    for _, file in ipairs(files) do found = found + change(file, kernel, wanted) end
+    count.left = count.left + (found == 0 and 1 or 0) -- a name that the file writes in another way
+  end
+  for _, file in ipairs(#of == 0 and files or {}) do
+    change(file, kept.kernel:match "[%w_]*$", launch)
   end
   return count
 end

@@ -2,7 +2,8 @@
 -- array it writes is the memory of another (`__restrict__`, and transformations that take arrays
 -- for apart), that no block has more threads than `__launch_bounds__` says. The host's code that
 -- the kernel came from is asked, read and not run; where it cannot tell, the promise is a person's
--- to keep.
+-- to keep. So is what nobody's code says: that numbers fit into fewer bits, that approximate
+-- mathematics will do within a tolerance that was guessed.
 
 local attempt = require "gilua.base.attempt"
 local callers = require "gilua.new.callers"
@@ -21,16 +22,21 @@ local function host_of(t)
   return hostcode.read(text, parts.headers(found, t.include or {}), t.defines)
 end
 
--- What a genome gives each rule of a type: texts, of a rule that is given several the last.
+-- What a genome gives each rule of a type, of a rule that is given several the last: texts, and the
+-- rules' lines.
 local function texts_of(problem, genome, type)
-  local given, texts = {}, {}
+  local rules, given = {}, {}
   for _, gene in ipairs(problem.grammar:genes(genome) or {}) do
     local rule = gene.target
     local text = gene.source and gene.source.text or ""
-    if rule and rule.type == type then given[rule.name] = text:match "^(.-)%s*$" end
+    if rule and rule.type == type then
+      if not given[rule.name] then rules[#rules + 1] = rule end
+      given[rule.name] = text:match "^%s*(.-)%s*$"
+    end
   end
-  for _, text in pairs(given) do texts[#texts + 1] = text end
-  return texts
+  local texts, lines = {}, {}
+  for i, rule in ipairs(rules) do texts[i], lines[i] = given[rule.name], rule.line end
+  return texts, lines
 end
 
 --------------------------------------------------------------------------------------------------
@@ -78,7 +84,8 @@ end
 
 -- The words for the promise that arrays are apart; nil where a genome promises no such thing.
 local function apart(problem, genome)
-  if table.concat(texts_of(problem, genome, "optrestrict")):find "__restrict__" then
+  local texts = texts_of(problem, genome, "optrestrict")
+  if table.concat(texts):find "__restrict__" then
     return "`__restrict__`"
   end
   for _, gene in ipairs(problem.grammar:genes(genome) or {}) do
@@ -129,6 +136,23 @@ local function of_bounds(host, ways, texts, tell)
 end
 
 --------------------------------------------------------------------------------------------------
+-- Numbers
+
+-- What a transformation promises of all numbers, and approximate mathematics: the cases have some.
+local function of_numbers(problem, genome, tell)
+  for _, gene in ipairs(problem.grammar:genes(genome) or {}) do
+    if gene.promise then tell("by %s that %s", gene.text, gene.promise) end
+  end
+  local texts, lines = texts_of(problem, genome, "math")
+  for i, text in ipairs(texts) do
+    if text ~= "" then
+      tell("that approximate mathematics will do (line %d, `%s`), which the tolerance says that "
+        .. "was guessed", lines[i], (text:gsub(" ", "` and `")))
+    end
+  end
+end
+
+--------------------------------------------------------------------------------------------------
 
 -- All ways to all launches of a kernel.
 local function ways_to(host, kernel)
@@ -149,17 +173,20 @@ local function teller()
   end
 end
 
---- What a winner promises and the host's code breaks, or may break for all that can be known of it.
---- Nothing of a problem that a person wrote, whose promises are his.
+--- What a winner promises and the host's code breaks, or may break for all that can be known of it;
+--- and what it promises of numbers. Nothing of a problem that a person wrote, whose promises are
+--- his.
 ---@param problem gilua.problem
 ---@param genome string
 ---@return string[] sentences
 function M.open(problem, genome)
   local t = problem.definition.kernel_table and problem.definition.kernel_table.table
+  if not t or not t.made_from then return {} end
+  local list, tell = teller()
+  of_numbers(problem, genome, tell)
   local bounds = texts_of(problem, genome, "launchbounds")
   local arrays = apart(problem, genome)
-  if not t or not t.made_from or not arrays and #bounds == 0 then return {} end
-  local list, tell = teller()
+  if not arrays and #bounds == 0 then return list end
   local read, host = attempt(host_of, t)
   if not read then
     if not ends.is_refusal(host) then error(host, 0) end

@@ -21,7 +21,7 @@ local INDENT = "    "
 ---@class gilua.transforming_grammar
 ---@field core userdata gi.grammar
 ---@field entries table<string, true>? the kernels that evolve; nil: all
----@field launches boolean a change of the launch is possible
+---@field named boolean changes of a launch say whose
 ---@field pristine gilua.lines?
 ---@field first table? its analysis (gilua.transform.kernel)
 ---@field places table[]? what could be drawn
@@ -55,12 +55,19 @@ local function analysis(self, now)
   return kernel
 end
 
+-- The kernel that a line is of.
+local function kernel_at(kernel, line)
+  for _, fn in ipairs(kernel.functions) do
+    if fn.is_entry and fn.line <= line and line <= fn.last_line then return fn.name end
+  end
+end
+
 -- The change that a gene means; or nil and why there is none.
 local function change_of(self, g, now)
-  local change, why = transform.find(g.name).make(analysis(self, now), g.line, g.args)
-  if change and change.launch and not self.launches then
-    return nil, "it changes the launch, and launches here are those of a recording"
-  end
+  local kernel = analysis(self, now)
+  local change, why = transform.find(g.name).make(kernel, g.line, g.args)
+  local own = change and change.launch and self.named and kernel_at(kernel, g.line)
+  if own then change.launch = launch.named(change.launch, own) end
   return change, why or ("nothing at line %d is as it wants it"):format(g.line)
 end
 
@@ -227,7 +234,7 @@ end
 
 --- As gi.grammar's; of a transformation { text, kind = "transform", name, args, at (its line),
 --- lines (those that it changes), says and launch, or why it is passed over; apart: arrays of
---- different parameters are taken for different memory }.
+--- different parameters are taken for different memory; promise: what it takes of numbers }.
 function Grammar:genes(genome)
   if not gene.any(genome) then return self.core:genes(genome) end
   local words, why = sorted(self, genome)
@@ -238,9 +245,10 @@ function Grammar:genes(genome)
   for i, at in ipairs(words.rest_at) do list[at] = rest[i] end
   for i, at in ipairs(words.own_at) do
     local g, step_of = words.own[i], made.steps[i]
+    local known = step_of.says and transform.find(g.name) or {} -- nothing of one passed over
     list[at] = { text = g.text, kind = "transform", name = g.name, args = g.args, at = g.line,
       lines = lines_of(made, i), says = step_of.says, why = step_of.why,
-      launch = step_of.launch, apart = transform.find(g.name).apart and step_of.says ~= nil }
+      launch = step_of.launch, apart = known.apart or false, promise = known.promise }
   end
   return list
 end
@@ -327,14 +335,15 @@ local Meta = {
 --- A grammar with transformations.
 ---@param grammar userdata gi.grammar
 ---@param options? { kernel?: string, recorded?: boolean } kernel: those that evolve, with commas
----  between (all); recorded: launches cannot change
+---  between (all); recorded: there are
+---  launches of several
 ---@return gilua.transforming_grammar
 function M.of(grammar, options)
   local entries = {}
   for name in (options and options.kernel or ""):gmatch "[^,]+" do entries[name] = true end
   entries = next(entries) and entries or nil
   return setmetatable({ core = grammar, entries = entries, made = {}, asked = {},
-    launches = not (options and options.recorded) }, Meta)
+    named = options ~= nil and options.recorded == true }, Meta)
 end
 
 return M

@@ -5,7 +5,8 @@
 --   grid.x<264   264 at most                  block.x=128  128
 --   block.x%32   stays as it is, and has to be a multiple of 32
 --
--- Later words see what earlier ones left.
+-- Later words see what earlier ones left. Where a genome has several kernels, a word begins with
+-- the name of its own: "jacobi:grid.x/4".
 
 local M = {}
 
@@ -30,6 +31,7 @@ local OPERATIONS = {
 
 ---@class gilua.launch_change
 ---@field word string
+---@field kernel string? nil: the only one
 ---@field of string "grid" or "block"
 ---@field side string
 ---@field operation string
@@ -41,12 +43,13 @@ local OPERATIONS = {
 function M.read(text)
   local list = {}
   for word in text:gmatch "%S+" do
-    local of, side, operation, by = word:match "^(%l+)%.([xyz])([*/<=%%])(%d+)$"
+    local kernel, change = word:match "^([%w_]+):(.*)$"
+    local of, side, operation, by = (change or word):match "^(%l+)%.([xyz])([*/<=%%])(%d+)$"
     if not (of == "grid" or of == "block") or tonumber(by) < 1 then
       error(("'%s' is no change of a launch: it is written grid.x/4 or block.y=8"):format(word), 0)
     end
-    list[#list + 1] = { word = word, of = of, side = side, operation = operation,
-      by = math.tointeger(tonumber(by)) }
+    list[#list + 1] = { word = change or word, kernel = kernel, of = of, side = side,
+      operation = operation, by = math.tointeger(tonumber(by)) }
   end
   return list
 end
@@ -67,6 +70,38 @@ local function require_fit(grid, block)
       error("the transformation makes a grid of more threads than an int can count", 0)
     end
   end
+end
+
+--- The kernels of a text's words, each once; none where there is one kernel alone.
+---@param text string
+---@return string[]
+function M.kernels(text)
+  local list, seen = {}, {}
+  for _, c in ipairs(M.read(text)) do
+    if c.kernel and not seen[c.kernel] then list[#list + 1] = c.kernel end
+    seen[c.kernel or ""] = true
+  end
+  return list
+end
+
+--- A text's words that are of a kernel, without its name.
+---@param text string
+---@param kernel string
+---@return string
+function M.of(text, kernel)
+  local words = {}
+  for _, c in ipairs(M.read(text)) do
+    if c.kernel == kernel then words[#words + 1] = c.word end
+  end
+  return table.concat(words, " ")
+end
+
+--- A text with the name of a kernel at each of its words.
+---@param text string
+---@param kernel string
+---@return string
+function M.named(text, kernel)
+  return (text:gsub("%S+", kernel .. ":%0"))
 end
 
 --- A launch with its changes made; raises where it cannot have them.
@@ -106,6 +141,7 @@ function M.words(text)
   local list = {}
   for i, c in ipairs(M.read(text)) do
     list[i] = PHRASES[c.of .. c.operation]:format(c.by, c.side)
+      .. (c.kernel and " of " .. c.kernel or "")
   end
   return table.concat(list, "; ")
 end

@@ -8,6 +8,7 @@
 --   make   function(kernel, line, args) -> change, or nil and why there is none
 --   apart  true where it takes arrays that come in as different parameters for different memory:
 --          a promise, as __restrict__ is, which the host's launches may break (gilua.promises)
+--   promise  what must be true of the numbers that it changes, and no case can show of all; or nil
 --   first  true where it is made before those without, wherever it stands in a genome
 -- and a change is
 --   edits    { { first, last, text }, … }: lines of the unmodified source, and what stands in their
