@@ -63,6 +63,27 @@ tap.case("a problem of two recordings", function()
     "coverage is known")
 end)
 
+tap.case("values that all launches are given", function()
+  local problem = made(workplace())
+  local params = { { name = "y", pointer = 1, type = "float", extents = {} },
+    { name = "x", pointer = 1, type = "float", extents = {} },
+    { name = "n", pointer = 0, type = "int", extents = {} } }
+  local function values() -- as text
+    local found = problem.definition.values_of { name = "scale", params = params }
+    return ("%s %s"):format(found.n, found.y)
+  end
+  tap.is(values(), "nil nil", "one recording has 300 elements, the other 100")
+  problem = (function()
+    local folder = workplace()
+    gi.recordedproblem.write({ folder .. "/a.rec" }, folder .. "/p", { source = folder .. "/app.cu",
+      quiet = true })
+    return gi.problem(folder .. "/p")
+  end)()
+  tap.is(values(), "300 nil", "of one that is the same, and of no address")
+  params[2] = { name = "x", pointer = 0, type = "Extent", extents = {} }
+  tap.is(values(), "nil nil", "nothing behind what is of unknown length")
+end)
+
 tap.case("launches as transformations want them", function()
   gi.transform.add { name = "launched", doc = "Another launch.",
     find = function() return {} end,

@@ -1,7 +1,9 @@
 -- Loops under transformation: unrolled, with sums in parts. What is made is right at every size.
 
 package.path = "tests/lua/?.lua;lua/?.lua;lua/?/init.lua;" .. package.path
+local kernels = require "gilua.transform.kernel"
 local rewritten = require "rewritten"
+local specialise = require "gilua.transform.specialise"
 local tap = require "tap"
 
 local SIZES = { 0, 1, 2, 3, 7, 8, 61, 1000 }
@@ -213,6 +215,43 @@ tap.case("a condition asked once", function()
   for (int i = t; i < n; i += 64) if (i > 5) out[i] = 1.f;]]), 4, {}, "stays the same")
   refused("one of what the loop writes", unswitch, rewritten.source(T .. [[
   for (int i = t; i < n; i += 64) if (out[0] > 5.f) out[i] = 1.f;]]), 4, {}, "stays the same")
+end)
+
+tap.case("a loop for values that are known", function()
+  local source = rewritten.source(T .. [[
+  for (int i = t; i < 100; i += 64) {
+    float sum = 0.f;
+    for (int j = 0; j < n; j++)
+      sum += a[(i + j) % n]; // around
+    out[i] = sum;
+  }]])
+  local text = right("one of two ways", "specialise", source, 4, { "n", "61" })
+  tap.has(text, "  if (n == 61) {\n      const int n = 61;\n      for (int i = t; i < 100;",
+    "the first")
+  tap.has(text, "  } else {\n  for (int i = t;", "the other")
+  right("with a pragma, where a value is never met", "specialise", rewritten.source(T .. [[
+  #pragma unroll 2
+  for (int j = 0; j < n; j++)
+    out[t] += a[j];]]), 5, { "n", "17" })
+  right("without braces around", "specialise", rewritten.source(T .. [[
+  if (t < 30)
+    for (int j = 0; j < n; j++) out[t] += a[j];
+  else out[t] = 0.f;]]), 5, { "n", "8" })
+  local known = kernels.of_text(source, { values = function() return { n = 61, m = 3 } end })
+  local found = specialise.find(known)
+  tap.is(#found .. " " .. found[1].line .. " " .. table.concat(found[1].args, " "), "1 4 n 61",
+    "proposed at the outermost loop, for its own parameters")
+  known.options.values = function() return { n = 5000 } end
+  tap.is(#specialise.find(known), 0, "not for a size")
+  refused("a loop in another", "specialise", source, 6, { "n", "61" }, "in another loop")
+  refused("a variable", "specialise", source, 4, { "t", "61" }, "t is no parameter")
+  refused("an array", "specialise", source, 4, { "a", "61" }, "a is no parameter")
+  refused("what the loop does not ask for", "specialise", rewritten.source(T .. [[
+  for (int j = 0; j < 9; j++) out[t] += a[j];]]), 4, { "n", "8" }, "does not ask for n")
+  refused("a parameter that changes", "specialise", rewritten.source(T .. [[
+  for (int j = 0; j < n; j++) { out[t] += a[j]; if (j == 3) n = 5; }]]), 4, { "n", "8" },
+    "n is no parameter")
+  refused("no value", "specialise", source, 4, { "n" }, "stands its value")
 end)
 
 tap.done()

@@ -593,6 +593,18 @@ local function tolerance_of(t, rows)
   return filled
 end
 
+-- The whole numbers that a launch is given whatever its size, by parameter; those of the kernel.
+local function values_of(t)
+  local values = {}
+  for _, arg in ipairs(t.args or {}) do
+    local value = math.tointeger(arg.value)
+    if arg.name and value and arg.type:find "^[iu]%d+$" and not arg.count then
+      values[arg.name] = value
+    end
+  end
+  return function() return values end
+end
+
 --- What gi.problem takes, made of a table.
 ---@param t table
 ---@param dir string
@@ -619,7 +631,8 @@ function M.definition(t, dir)
   return {
     name = self.name, title = t.title, source = t.source, kernel = t.kernel,
     parameters = parameters, tolerance = tolerance, grammar = grammar, restrict = allowed,
-    kernel_table = self, check_races = t.check_races, benign_races = t.benign_races,
+    kernel_table = self, values_of = values_of(t), check_races = t.check_races,
+    benign_races = t.benign_races,
     checked_case = { seed = 1,
       size = t.checked_size or tablecase.smaller(tablecase.sizes(t.size)) },
     compile = function(values) return self:options(values) end,

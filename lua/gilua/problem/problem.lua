@@ -38,7 +38,7 @@ local FIELDS = {
 local OPTIONAL = {
   title = true, paper = true, reference = true, grammar = true, checked_case = true, compile = true,
   reference_time = true, restrict = true, kernel_table = true, loop_limit = true, prepare = true,
-  check_races = true, benign_races = true, recorded = true, made_from = true,
+  check_races = true, benign_races = true, recorded = true, made_from = true, values_of = true,
 }
 local LOOP_LIMIT = 10000
 local CHOICES = { check_races = { "global", "shared" }, benign_races = { "warn", "refuse" } }
@@ -237,7 +237,8 @@ local function load_problem(path)
   for k, v in pairs(not self.is_ptx and def.grammar or {}) do options[k] = v end
   local g, why = gi.grammar.parse(self.source_path, options)
   if not g then fail("%s", why) end
-  self.grammar = transforming.of(g, { kernel = options.kernel, recorded = def.recorded ~= nil })
+  self.grammar = transforming.of(g, { kernel = options.kernel, recorded = def.recorded ~= nil,
+    values = def.values_of })
   self.source = g:apply("", true) -- the file, byte for byte
   if self.is_ptx then open_ptx(self) end
   class.opened(self)

@@ -8,6 +8,7 @@ local core = require "gilua.core"
 local fail = require "gilua.base.fail"
 local recording = require "gilua.problem.recording"
 local settings = require "gilua.base.settings"
+local types = require "gilua.transform.types"
 
 local M = {}
 
@@ -240,7 +241,52 @@ local function case_of(self, spec)
   return { name = self:name_of(spec.recording), answers = bytes, recording = spec.recording }
 end
 
--- The most threads that a launch of a kernel has: what __launch_bounds__ may promise.
+-- Bytes of a kernel's arguments that are the same in all of its launches: those of the first, and
+-- where another has others.
+local function compare_arguments(self, entry, hex)
+  local known = self.given[entry]
+  if not known then
+    self.given[entry] = { first = hex, differs = {} }
+  elseif hex ~= known.first then
+    for at = 1, #known.first do
+      if hex:byte(at) ~= known.first:byte(at) then known.differs[(at + 1) // 2] = true end
+    end
+  end
+end
+
+local FORMATS = {}
+for format, names in pairs {
+  i1 = "char,int8_t,signed char,bool", I1 = "unsigned char,uchar,uint8_t", i2 = "short,int16_t",
+  I2 = "unsigned short,ushort,uint16_t", i4 = "int,float", I4 = "unsigned int",
+  i8 = "long,long long,double", I8 = "unsigned long,unsigned long long",
+} do
+  for type in names:gmatch "[^,]+" do FORMATS[type] = format end
+end
+local FRACTIONS = { float = true, double = true }
+
+-- The whole numbers that all launches of a kernel are given, by parameter.
+local function values_of(self, fn)
+  local given, values, at = self.given[self.entries[fn.name] or ""], {}, 1
+  local bytes = given and given.first:gsub("%x%x", function(hex)
+    return string.char(tonumber(hex, 16))
+  end)
+  for _, p in ipairs(given and fn.params or {}) do
+    local is_pointer = p.pointer > 0 or p.reference or #p.extents > 0
+    local format = is_pointer and "I8" or FORMATS[types.plain(p.type)]
+    local size = format and string.packsize(format)
+    if not format then break end -- how long it is, is not known
+    at = (at + size - 2) // size * size + 1
+    if at + size - 1 > #bytes then break end
+    local same = not is_pointer and not FRACTIONS[p.type]
+    for i = at, at + size - 1 do same = same and not given.differs[i] end
+    if same then values[p.name] = string.unpack("<" .. format, bytes, at) end
+    at = at + size
+  end
+  return values
+end
+
+-- The most threads that a launch of a kernel has: what __launch_bounds__ may promise. What all
+-- launches are given is noted besides.
 local function most_threads(self)
   local most, entries = 1, self:kernels()
   for _, use in ipairs(M.USES) do
@@ -250,6 +296,7 @@ local function most_threads(self)
         if event[1] == "launch" and entries[event[3]] then
           local x, y, z = event[5]:match "(%w+),(%w+),(%w+)"
           most = math.max(most, tonumber(x) * tonumber(y) * tonumber(z))
+          compare_arguments(self, event[3], event[9] or "")
         end
       end
     end
@@ -266,7 +313,7 @@ function M.definition(t, dir)
   check(t, path)
   local parameters = parameters_of(t, path)
   local self = setmetatable({ table = t, dir = dir, path = path, entries = t.kernels,
-    paths = paths_of(t, dir, path), rows = {} }, Recorded)
+    paths = paths_of(t, dir, path), rows = {}, given = {} }, Recorded)
   for _, answer in ipairs(t.answers or {}) do
     local key = key_of(answer)
     if key then self.rows[key] = answer end
@@ -280,6 +327,7 @@ function M.definition(t, dir)
     tolerance = tolerance_of(t), grammar = grammar, recorded = self, made_from = t.made_from,
     check_races = t.check_races, benign_races = t.benign_races, checked_case = checked_spec(self),
     compile = function() return self:options() end,
+    values_of = function(fn) return values_of(self, fn) end,
     case = function(_, spec) return case_of(self, spec) end,
     launch = function() fail("%s: launches are those of its recording", path) end,
   }

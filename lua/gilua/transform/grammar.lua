@@ -21,6 +21,7 @@ local INDENT = "    "
 ---@class gilua.transforming_grammar
 ---@field core userdata gi.grammar
 ---@field entries table<string, true>? the kernels that evolve; nil: all
+---@field values? fun(fn: table): table<string, integer>
 ---@field named boolean changes of a launch say whose
 ---@field pristine gilua.lines?
 ---@field first table? its analysis (gilua.transform.kernel)
@@ -50,7 +51,7 @@ local function analysis(self, now)
   if now == self.pristine and self.first then return self.first end
   local list = {}
   for i = 1, now.n do list[i] = now[i] or "" end
-  local kernel = kernels.read(list, { entries = self.entries })
+  local kernel = kernels.read(list, { entries = self.entries, values = self.values })
   if now == self.pristine then self.first = kernel end
   return kernel
 end
@@ -334,15 +335,16 @@ local Meta = {
 
 --- A grammar with transformations.
 ---@param grammar userdata gi.grammar
----@param options? { kernel?: string, recorded?: boolean } kernel: those that evolve, with commas
----  between (all); recorded: there are
----  launches of several
+---@param options? { kernel?: string, recorded?: boolean, values?: function } kernel: those that
+---  evolve, with commas between (all); recorded: launches say whose they are; values: what launches
+---  give parameters (gilua.transform.kernel)
 ---@return gilua.transforming_grammar
 function M.of(grammar, options)
   local entries = {}
   for name in (options and options.kernel or ""):gmatch "[^,]+" do entries[name] = true end
   entries = next(entries) and entries or nil
   return setmetatable({ core = grammar, entries = entries, made = {}, asked = {},
+    values = options and options.values,
     named = options ~= nil and options.recorded == true }, Meta)
 end
 

@@ -12,6 +12,7 @@
 --   open       function(line) -> boolean: may that line be changed? default: every line
 --   entries    { name = true }: the kernels that are launched; default: every __global__
 --   constants  { NAME = "8" }: macros that the problem defines, with their text
+--   values     function(fn) -> { [parameter] = integer }: what launches give it, all the same
 --   arguments  { [entry] = { [parameter] = { written = boolean } } }: what the problem knows
 --
 -- What it returns:

@@ -26,7 +26,7 @@ local M = {}
 -- Modules of those that come with gilua: one each, or a list.
 local OWN = [[
   coarsen grid_stride grid_size warp_row
-  unroll split_accumulator keep hoist
+  unroll split_accumulator keep hoist specialise
   cached vector reuse stage
   float narrow division
   nests atomics warps pad
