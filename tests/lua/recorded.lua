@@ -330,6 +330,86 @@ tap.case("names of C++", function()
   tap.is(read "plain", "plain ", "a name of C")
 end)
 
+-- A sum that only larger inputs need; and their recordings, two to train on.
+local VARIED = tape.SOURCE:gsub("    y%[i%] = x%[i%] %* by%[1%] %+ 1%.0f;", [[
+  {
+    float one = 0.0f;
+    for (int j = 0; j < 4; j++)
+      one += n > 200 ? 0.25f : 0.0f;
+    y[i] = x[i] * by[1] + (n > 200 ? one : 1.0f);
+  }]])
+local SUM, BARRIER = "<_kernel.cu_16>", "<_kernel.cu_8>"
+
+local function varied()
+  local folder, paths = tap.folder(), {}
+  scratch.write(folder .. "/app.cu", VARIED)
+  for i, n in ipairs { 300, 100, 64 } do
+    paths[i] = ("%s/%d.rec"):format(folder, n)
+    scratch.write(paths[i], tape.recording(n, { source = VARIED, as = n > 64 and "train" or nil }))
+  end
+  gi.recordedproblem.write(paths, folder .. "/p", { source = folder .. "/app.cu", quiet = true })
+  return gi.problem(folder .. "/p")
+end
+
+tap.case("several recordings to train on", function()
+  local problem = varied()
+  local recorded = problem.definition.recorded
+  local case = gi.own.drawn(problem, 1)
+  tap.is(#case.recordings, 2, "a generation has two of them")
+  tap.is(gi.own.drawn(problem, 1).recordings[1], case.recordings[1], "the same of a seed")
+  local firsts = {}
+  for seed = 1, 20 do firsts[gi.own.drawn(problem, seed).recordings[1]] = true end
+  tap.is(#gi.settings.keys(firsts), 2, "either may be the first")
+  recorded.table.draw = 1
+  tap.ok(gi.own.drawn(problem, 1).recording, "draw = 1: one at a time")
+  recorded.table.draw = nil
+  tap.is(#gi.own.drawn(problem, 1, "emu", "best").recordings, 2, "the best meet on all")
+  tap.has(gi.own.drawn(problem, 1, "emu", "claim").recording, "64.rec", "the claim is on others")
+
+  local farm <close> = gi.farm(problem, { device = "emu", jobs = 1 })
+  local spec = {}
+  for i, one in ipairs(recorded:specs "train") do spec[i] = one end
+  local alone = {}
+  for i = 1, 2 do alone[i] = farm:evaluate({ "", SUM, BARRIER }, spec[i]) end
+  tap.is(tostring(gi.fitness.right(alone[1][2])) .. tostring(gi.fitness.right(alone[2][2])),
+    "falsetrue", "what one recording tells, and the other does not")
+  tap.ok(alone[2][2].ticks < alone[2][1].ticks, "where it would be faster")
+  local told = {}
+  local both = farm:evaluate({ "", SUM, BARRIER }, recorded:together "train",
+    function(i, m, done, total) told[i] = ("%d/%d %s"):format(done, total, m.status) end)
+  tap.is(table.concat(told, " "), "1/3 ok 2/3 ok 3/3 ok", "results are told in order")
+  tap.ok(not gi.fitness.right(both[2]), "an edit that is wrong on one is wrong")
+  tap.is(the(both[2].recordings, "right"), "false true", "on which is known")
+  tap.is(both[1].n, alone[1][1].n + alone[2][1].n, "all answers of both are compared")
+  local ratios = {}
+  for i = 1, 2 do ratios[i] = alone[i][3].ticks / alone[i][1].ticks end
+  tap.ok(ratios[1] ~= ratios[2], "an edit that gains more on one")
+  tap.near(both[3].ticks / both[1].ticks, math.max(ratios[1], ratios[2]),
+    "is worth what it is on the worst")
+  tap.near(farm:compare(BARRIER, "", recorded:together "train").ratio,
+    1 / math.max(ratios[1], ratios[2]), "in a comparison, too")
+  tap.is(farm:case_info().answers > 0, true, "and there is a case at hand")
+end)
+
+tap.case("a search on several recordings", function()
+  local problem = varied()
+  local farm <close> = gi.farm(problem, { device = "emu", jobs = 1, wrong = "small" })
+  local run = gi.evolve.run {
+    problem = problem, farm = farm, population = 4, generations = 1, rng = gi.rng(1),
+    fitness = gi.fitness.within(problem.tolerance),
+    init = function() return { SUM, BARRIER, SUM .. " " .. BARRIER, "" } end,
+    new_case = function(number)
+      return gi.own.drawn(problem, number, "emu", ({ false, "best", "claim" })[number])
+    end,
+    observers = { gi.telling.observer() },
+  }
+  tap.is(run.result.genes, BARRIER, "the edit that is right on one of them loses")
+  tap.is(run.result.unseen, true, "the winner is judged on a third")
+  tap.has(gi.telling.summary(run), SUM .. ": right on 100.rec (train), wrong on 300.rec (train)",
+    "and it is told which tells it")
+  tap.is(select(2, gi.telling.list(run)), 2, "alone and with another")
+end)
+
 local function refusal(text)
   local folder = scratch.problem(tape.SOURCE, text)
   return scratch.sentence(gi.problem, folder)
@@ -355,6 +435,7 @@ tap.case("tables that cannot be meant", function()
     "a value that is no word")
   tap.has(refusal(with "tune_params = { passes = {} }"), "must be a list of values", "and none")
   tap.has(refusal(with "options = { {} }"), "options 1 must be a string", "options that are none")
+  tap.has(refusal(with "draw = 0"), "a whole number from 1, not 0", "a draw of none")
   tap.has(refusal(with "tolerance = { max_error = true }"), "must be a number",
     "limits that are none")
 end)

@@ -316,6 +316,12 @@ local function errors_of(o)
   return o.scheme == "gevo" and "whole" or "small"
 end
 
+-- What a case of evolution's is for: gi.own.drawn.
+local function stage_of(number, o)
+  if number <= o.generations then return nil end
+  return number == o.generations + 1 and "best" or "claim"
+end
+
 local function evolved(problem, o, folder, data)
   local farm <close> = gi.farm(problem, { device = o.device, jobs = o.jobs,
     timed_error = timed_error(o), wrong = errors_of(o) })
@@ -333,9 +339,9 @@ local function evolved(problem, o, folder, data)
     draw = draw_of(problem, farm, o),
     hold = watch.hold, breed = breed_of(o, folder),
     new_case = function(number, rng)
-      return gi.own.case(problem, rng:int(1 << 31), o.device, number > o.generations + 1)
+      return gi.own.drawn(problem, rng:int(1 << 31), o.device, stage_of(number, o))
     end,
-    observers = { looking_at(data, o), watch, report,
+    observers = { looking_at(data, o), watch, gi.telling.observer(), report,
       gi.progress.new { quiet = o.quiet, results = report } },
   }, gevo_of(o), o))
   return run, watch
@@ -409,6 +415,7 @@ function M.evolve()
   local run, watch = evolved(problem, o, folder, data)
   local out = folder.dir
   winner.tell_other_data(o, watch)
+  winner.tell_by_some(o, run)
   if run.result.best.genome == "" then return ends.STATUS.no_winner end
   winner.warn_of_untested(o, run.result.untested)
   winner.warn_of_untold(o, run.result.untold)

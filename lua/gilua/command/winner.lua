@@ -44,6 +44,14 @@ function M.tell_other_data(o, watch)
   end
 end
 
+--- Which mutants only some of the recordings tell.
+---@param o table options of the command
+---@param run Run
+function M.tell_by_some(o, run)
+  local summary = gi.telling.summary(run)
+  if summary then answer.say(o, "%s", summary) end
+end
+
 --- The mark of a winner that changes what the data do not notice.
 ---@param o table options of the command
 ---@param lines integer[]? of gi.adequacy.untold

@@ -18,6 +18,7 @@ local funnel = require "gilua.farm.funnel"
 local genomes_of = require "gilua.search.genome"
 local settings = require "gilua.base.settings"
 local stats = require "gilua.base.stats"
+local together = require "gilua.farm.together"
 local undo = require "gilua.base.undo"
 
 local CHECKS = { every = true, parents = true, winners = true }
@@ -156,7 +157,7 @@ end
 
 ---@return table? { name, answers, voxels, size, group } of the last case
 function Farm:case_info()
-  return self.funnel.info
+  return self.info or self.funnel.info
 end
 
 -- --- evaluating -------------------------------------------------------------------------------
@@ -283,7 +284,8 @@ end
 
 --- Measures every genome on a case.
 ---@param genomes (string|table)[] "" is the unmodified kernel; { source =, params = } one by hand
----@param case table what problem.case takes
+---@param case table what problem.case takes; or { recordings = PATHS } of a recorded problem, where
+---  each is as good as on the worst of them (gilua.farm.together)
 ---@param options? table|fun(i: integer, measurement: table, done: integer, total: integer)
 ---  on_result: called in the order of the genomes; slow_above: nanoseconds (or false) for each
 ---  genome, above which timing stops early; wrong: as of gi.farm, for these; more: asked after each
@@ -291,6 +293,11 @@ end
 ---@return table[] measurements, one for each genome
 function Farm:evaluate(genomes, case, options)
   local asked, results, base, checked, plans = both_forms(options), {}, nil, nil, nil
+  self.info = nil
+  if type(case) == "table" and case.recordings then
+    results, self.info = together.evaluate(self, genomes, case.recordings, asked)
+    return results
+  end
   local more = asked.more or function() end
   self:guarded(function()
     base = self:use(case)
@@ -442,6 +449,9 @@ end
 ---  { status, message, genome } of the one that does not run
 function Farm:compare(a, b, case, options)
   local o = settings.fill("farm:compare", options, { pairs = 100, confidence = 0.95, seed = 1 })
+  if type(case) == "table" and case.recordings then
+    return together.compare(self, a, b, case.recordings, o)
+  end
   local both = self:evaluate({ a, b }, case, { wrong = "whole" })
   for _, m in ipairs(both) do
     if m.status ~= "ok" then

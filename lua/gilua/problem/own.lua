@@ -1,5 +1,6 @@
 -- own: what experiments on a user's own kernel share.
 
+local core = require "gilua.core"
 local genome = require "gilua.search.genome"
 
 local M = {}
@@ -24,6 +25,20 @@ function M.case(problem, seed, device, last)
     spec.device = device:match("^cuda:%d+") or "cuda:0"
   end
   return spec
+end
+
+--- The spec of a case of evolution. Of recordings a generation's are drawn (gilua.recorded); those
+--- who did best meet on all to train on, and the claim of the best is made on all to choose by.
+---@param problem gilua.problem
+---@param seed integer
+---@param device? string of the experiment
+---@param stage? string "best" where the best meet, "claim"; else a generation
+---@return table spec
+function M.drawn(problem, seed, device, stage)
+  local recorded = problem.definition.recorded
+  if not recorded then return M.case(problem, seed, device) end
+  if stage == "claim" and recorded:together "validate" then return recorded:together "validate" end
+  return stage and recorded:together "train" or recorded:drawn(core.rng.new(seed))
 end
 
 --- Genes of a problem (options of gilua.genome.source): all of its parameters are open.

@@ -20,8 +20,9 @@ local FIELDS = {
   recordings = "table", source = "string", kernels = "table", answers = "table", name = "string",
   title = "string", tolerance = "table", include = "table", options = "table", defines = "table",
   grammar = "table", made_from = "table", tune_params = "table",
-  check_races = "string", benign_races = "string",
+  check_races = "string", benign_races = "string", draw = "number",
 }
+local USUAL_DRAW = 2 -- recordings of a generation's case, where there are as many to train on
 local NEEDED = { "recordings", "source", "kernels" }
 local ANSWER = { name = "string", kernel = "string", at = "number", variable = "string",
   type = "string", max_error = "number", rel_error = "number" }
@@ -76,6 +77,10 @@ local function check(t, path)
         fail("%s: %s %d must be a string, not %s", path, field, i, settings.shown(value))
       end
     end
+  end
+  if t.draw and (t.draw < 1 or t.draw % 1 ~= 0) then
+    fail("%s: draw is how many recordings a generation has, a whole number from 1, not %s", path,
+      settings.shown(t.draw))
   end
   for field, value in pairs(t.tolerance or {}) do
     if type(value) ~= "number" then
@@ -161,7 +166,7 @@ end
 local Recorded = {}
 Recorded.__index = Recorded
 
---- The spec of a case: a recording of those to train on.
+--- The spec of a case: one recording of those to train on.
 ---@param seed integer
 ---@return table
 function Recorded:spec(seed)
@@ -172,6 +177,32 @@ end
 -- The spec of what runs with every check on.
 local function checked_spec(self)
   return self:specs "small"[1] or self:spec(0)
+end
+
+-- One recording alone, or several, on which a mutant is as good as on the worst.
+local function spec_of(list)
+  if #list == 1 then return { recording = list[1] } end
+  return { recordings = list }
+end
+
+--- The spec of a generation's case: as many of those to train on as the table's `draw` says, in an
+--- order drawn with them.
+---@param rng table
+---@return table
+function Recorded:drawn(rng)
+  local left, list = table.move(self.paths.train, 1, #self.paths.train, 1, {}), {}
+  for i = 1, math.min(self.table.draw or USUAL_DRAW, #left) do
+    list[i] = table.remove(left, rng:int(#left))
+  end
+  return spec_of(list)
+end
+
+--- The spec of all recordings for some use together; nil where there is none.
+---@param use string
+---@return table?
+function Recorded:together(use)
+  local list = self.paths[use]
+  return #list > 0 and spec_of(list) or nil
 end
 
 --- Specs of the recordings for some use.

@@ -8,6 +8,7 @@ local explain = require "gilua.report.explain"
 local host = require "gilua.base.host"
 local html = require "gilua.report.html"
 local lineage = require "gilua.report.lineage"
+local telling = require "gilua.report.telling"
 
 local M = {}
 
@@ -72,7 +73,7 @@ function M.description(farm)
 end
 
 -- What right answers do not tell.
-local function marks(result)
+local function marks(run, result)
   local list = {}
   local function lines(numbers, text)
     if numbers and #numbers > 0 then
@@ -85,6 +86,8 @@ local function marks(result)
   for _, promise in ipairs(result.promises or {}) do
     list[#list + 1] = ("It promises %s."):format(promise)
   end
+  local summary = telling.summary(run)
+  if summary then list[#list + 1] = summary .. "." end
   return list
 end
 
@@ -105,7 +108,7 @@ local function winner_of(o, run, result)
     default_ticks = result.baseline.ticks, speedup = result.speedup, low = result.low,
     high = result.high, pairs = result.pairs, from = result.from, case = result.case,
     unseen = result.unseen, so_far = not (result.unseen or result.again) or nil,
-    marks = marks(result),
+    marks = marks(run, result),
   }
 end
 

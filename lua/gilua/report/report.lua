@@ -37,6 +37,7 @@ local lfs = require "lfs"
 local kept = require "gilua.report.kept"
 local live = require "gilua.report.live"
 local progress = require "gilua.report.progress"
+local telling = require "gilua.report.telling"
 local textfile = require "gilua.base.textfile"
 local transformations = require "gilua.transform.gene"
 
@@ -137,6 +138,7 @@ function M.result(run, total_seconds, keeps)
     { "data", result.data }, { "untold", result.untold and json.array(result.untold) },
     { "promises", result.promises and json.array(result.promises) },
     { "other_data", result.other_data }, { "refused", result.refused },
+    { "told_by_some", telling.value(run) },
     { "front", frontier.value(result.front) },
     { "interactions", interactions.value(result.interactions) },
     { "accepted", frontier.accepted(run.records) },
@@ -339,6 +341,8 @@ function M.observer(folder, options)
     if keeps == nil then return end
     note_losses(run)
     if run.stopped then note("stopped: %s", run.stopped.message) end
+    local told_by_some = telling.summary(run)
+    if told_by_some then note("%s", told_by_some) end
     if run.result then
       local right = fitness.right(run.result.best)
       note("best: %.3fx on %s, %s: %s", run.result.speedup, run.result.case,

@@ -597,13 +597,18 @@ local function origin(run, finalist, best)
   return best.genome == finalist.genome and first or first .. ", cleaned up"
 end
 
+local function recordings_of(case)
+  return type(case) == "table" and (case.recordings or { case.recording }) or {}
+end
+
 -- Has evolution not computed on this case? Of recordings there are a few, which come again.
 local function is_unseen(run, case)
+  local seen = {}
   for number = 1, run.generation do
-    local earlier = run.cases[number]
-    if type(case) == "table" and case.recording and earlier.recording == case.recording then
-      return false
-    end
+    for _, path in ipairs(recordings_of(run.cases[number])) do seen[path] = true end
+  end
+  for _, path in ipairs(recordings_of(case)) do
+    if seen[path] then return false end
   end
   return true
 end
