@@ -269,6 +269,26 @@ tap.case("rows that lanes share are right", function()
         __syncwarp(0xffffffffu);
         if (lane != 0) return;
         double now]], "the others leave")
+  local nearest = rewritten.source([[
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= n) return;
+    int best = 1000000, where = -1;
+    for (int j = 2; j < 40; j++) {
+        int d = a[row] - b[j];
+        d = d * d / 9;
+        if (d < best) {
+            best = d;
+            where = j;
+        }
+    }
+    out[row] = where * 100000 + best;]], "int")
+  right("the nearest, the first of equals", "warp_row", nearest, 3, { "32" }, { type = "i32" })
+  right("the farthest", "warp_row", nearest:gsub("d < best", "best < d"):gsub("1000000", "-1")
+    :gsub("where", "other"), 3, { "4" }, { type = "i32" })
+  refused("the last of equals", "warp_row", nearest:gsub("d < best", "d <= best"), 3, {}, "no loop")
+  refused("another place", "warp_row", nearest:gsub("= j;", "= n - j;"), 3, {}, "no loop")
+  refused("a place that is read", "warp_row", nearest:gsub("d / 9", "d / 9 + where"), 3, {},
+    "no loop")
   right("bounds in memory", "warp_row", rewritten.source([[
     int row = blockIdx.x * blockDim.x + threadIdx.x;
     if (row >= n) return;

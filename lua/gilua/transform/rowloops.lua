@@ -87,6 +87,7 @@ end
 ---@field type string
 ---@field op string "+", ">" or "<" (the greater, the smaller), or a function of two
 ---@field d table its declaration
+---@field at? { name: string, type: string } the variable that holds in which iteration that was
 
 -- How a variable is put together in a loop; nil where it is used in any other way.
 local function reduction(loop, name)
@@ -105,6 +106,56 @@ local function reduction(loop, name)
   end)
   if mixed or not op or n ~= words_in(kernel, loop.statement, name) then return nil end
   return { name = name, type = d.type, op = op, d = d }
+end
+
+-- The name and value of a statement `name = value;`.
+local function assignment(s)
+  local tree = s.kind == "expression" and s.tree
+  local fits = tree and tree.kind == "assign" and tree.op == "=" and tree.a.kind == "name"
+  if fits then return tree.a.text, tree.b end
+end
+
+-- `if (e < least) { least = e; at = i; }`, in any order: the least, what it is compared with, and
+-- where that is.
+local function of_place(loop, s)
+  local c, body = s.kind == "if" and s.condition, s.body
+  if not c or s.otherwise or c.kind ~= "binary" or not (c.op == "<" or c.op == ">")
+    or body.kind ~= "block" or #body.body ~= 2 then
+    return nil
+  end
+  for i = 1, 2 do
+    local name, value = assignment(body.body[i])
+    local at, place = assignment(body.body[3 - i])
+    local is_left = name and is_name(c.a, name)
+    if (is_left or name and is_name(c.b, name)) and at and at ~= name
+      and is_name(place, loop.variable)
+      and loop.fn.kernel:plain(is_left and c.b or c.a) == loop.fn.kernel:plain(value) then
+      return { op = (c.op == ">") ~= is_left and ">" or "<", name = name, at = at }
+    end
+  end
+end
+
+-- How the least (or greatest) and where it is are put together; nil where they are used in any
+-- other way.
+local function placed(loop, name)
+  local found, n, kernel, s = nil, 0, loop.fn.kernel, loop.statement
+  statement.walk(loop.body, function(below)
+    local place = of_place(loop, below)
+    if place and (place.name == name or place.at == name) then found, n = place, n + 1 end
+  end)
+  if n ~= 1 or words_in(kernel, s, found.name) ~= 2 or words_in(kernel, s, found.at) ~= 1 then
+    return nil
+  end
+  local d, at = loop.fn:declaration(found.name, s.first), loop.fn:declaration(found.at, s.first)
+  for _, one in ipairs { d or false, at or false } do
+    if not one or one.parameter or one.pointer > 0 or one.reference or one.shared
+      or #one.extents > 0 or TOO_SMALL[one.type] or one.type:find "^%l+[234]$"
+      or loop.fn.addressed[one.name] then
+      return nil
+    end
+  end
+  return { name = found.name, type = d.type, op = found.op, d = d,
+           at = { name = found.at, type = at.type } }
 end
 
 --------------------------------------------------------------------------------------------------
@@ -148,9 +199,9 @@ local function shared(loop)
   end
   table.sort(names)
   for _, name in ipairs(names) do
-    local found = reduction(loop, name)
+    local found = reduction(loop, name) or placed(loop, name)
     if not found then return nil end
-    row.reductions[#row.reductions + 1] = found
+    if found.name == name then row.reductions[#row.reductions + 1] = found end
   end
   for _, access in ipairs(loop.inside.accesses) do
     row.writes = row.writes or access.write and not loop.inside.declares[access.base]

@@ -63,15 +63,26 @@ local function find(kernel)
   return list
 end
 
--- One step of putting a variable together: `other` is what another lane has.
-local function put_together(reduction, other)
-  local name, op = reduction.name, reduction.op
-  if op == "+" then return ("%s += %s;"):format(name, other) end
+-- One step of putting the least and where it is together; of equals the first counts.
+local function put_place(r, shuffled, names)
+  local other, place = names.other, names.place
+  return ("{ const %s %s = %s; const %s %s = %s; "):format(r.type, other, shuffled(r.name),
+      r.at.type, place, shuffled(r.at.name))
+    .. ("if (%s %s %s || %s == %s && %s < %s) "):format(other, r.op, r.name, other, r.name, place,
+      r.at.name)
+    .. ("{ %s = %s; %s = %s; } }"):format(r.name, other, r.at.name, place)
+end
+
+-- One step of putting a variable together: shuffled(name) is what another lane has.
+local function put_together(r, shuffled, names)
+  if r.at then return put_place(r, shuffled, names) end
+  local name, op, other = r.name, r.op, names.other
+  if op == "+" then return ("%s += %s;"):format(name, shuffled(name)) end
   if op == ">" or op == "<" then
-    return ("{ const %s other = %s; if (other %s %s) %s = other; }"):format(reduction.type, other,
-      op, name, name)
+    return ("{ const %s %s = %s; if (%s %s %s) %s = %s; }"):format(r.type, other, shuffled(name),
+      other, op, name, name, other)
   end
-  return ("%s = %s(%s, %s);"):format(name, op, name, other)
+  return ("%s = %s(%s, %s);"):format(name, op, name, shuffled(name))
 end
 
 -- Is a sum zero where the loop begins? Then no lane counts twice what was there before.
@@ -97,9 +108,11 @@ local function around(row, names, lanes, e, tail)
   if #row.reductions > 0 then
     behind[1] = ("for (int %s = %d; %s > 0; %s /= 2) {"):format(names.step, lanes // 2, names.step,
       names.step)
+    local function shuffled(name)
+      return ("__shfl_xor_sync(%s, %s, %s)"):format(names.mask, name, names.step)
+    end
     for _, r in ipairs(row.reductions) do
-      behind[#behind + 1] = "    " .. put_together(r, ("__shfl_xor_sync(%s, %s, %s)"):format(
-        names.mask, r.name, names.step))
+      behind[#behind + 1] = "    " .. put_together(r, shuffled, names)
     end
     behind[#behind + 1] = "}"
   end
@@ -156,6 +169,7 @@ local function make(kernel, line, args)
   if not plan then return nil, why end
   local fn, e = index.fn, edit.new(kernel)
   local names = { lane = threads.new_name(fn, "lane"), step = threads.new_name(fn, "step"),
+    other = threads.new_name(fn, "other"), place = threads.new_name(fn, "other_place"),
     mask = lanes == 32 and "0xffffffffu" or threads.new_name(fn, "mask") }
   local own = index.d.statement
   e:before(own.first, lane_lines(index, names, lanes, kernel:indent(own.first)))
