@@ -218,6 +218,7 @@ bench: deps
 	$Q$O/tests/emu_ops_speed
 	$Q./gilua tests/bench.lua
 	$Q./gilua tests/archive_share.lua
+	$Qtests/cluster/bench
 
 # --- for people
 deps:

@@ -58,15 +58,22 @@ static bool bind_value(lua_State *L, StoreStatement *t, int i, int index) {
     }
 }
 
+/* The statement with so many parameters given; NULL where there is none. Raises for too many. */
+static StoreStatement *prepare_for(lua_State *L, Store *s, const char *sql, int given,
+                                   gi_err *err) {
+    StoreStatement *t = store_prepare(s, sql, err);
+    if (t != NULL && given > store_parameters(t))
+        luaL_error(L, "the statement has %d parameters, not %d", store_parameters(t), given);
+    return t;
+}
+
 /* The statement of argument 2 with parameters from the arguments after it. NULL: the answer to the
 ** caller is on the stack. */
 static StoreStatement *prepare(lua_State *L, Store *s) {
     gi_err err;
-    StoreStatement *t = store_prepare(s, luaL_checkstring(L, 2), &err);
-    if (t == NULL) return bind_failed(L, &err), NULL;
     int given = lua_gettop(L) - 2;
-    if (given > store_parameters(t))
-        luaL_error(L, "the statement has %d parameters, not %d", store_parameters(t), given);
+    StoreStatement *t = prepare_for(L, s, luaL_checkstring(L, 2), given, &err);
+    if (t == NULL) return bind_failed(L, &err), NULL;
     for (int i = 1; i <= given; i++) {
         if (bind_value(L, t, i, i + 2)) continue;
         store_reset(t);
@@ -86,6 +93,62 @@ static int run(lua_State *L) {
     store_reset(t);
     if (step == STORE_FAILED) return bind_failed(L, &err);
     lua_pushinteger(L, changes);
+    return 1;
+}
+
+/* Changes that wait are one list, with no table of their own: the statement, how many parameters,
+** and those; a light userdata stands for nil. */
+static int later(lua_State *L) {
+    luaL_checktype(L, 1, LUA_TTABLE);
+    luaL_checkstring(L, 2);
+    int top = lua_gettop(L);
+    lua_Integer at = luaL_len(L, 1);
+    lua_pushvalue(L, 2);
+    lua_rawseti(L, 1, ++at);
+    lua_pushinteger(L, top - 2);
+    lua_rawseti(L, 1, ++at);
+    for (int i = 3; i <= top; i++) {
+        if (lua_isnil(L, i)) lua_pushlightuserdata(L, NULL);
+        else lua_pushvalue(L, i);
+        lua_rawseti(L, 1, ++at);
+    }
+    return 0;
+}
+
+/* Binds parameters from a list on top of the stack, from `at` on; the list keeps them alive. */
+static void bind_listed(lua_State *L, StoreStatement *t, lua_Integer at, int n) {
+    for (int i = 1; i <= n; i++) {
+        bool is_nil = lua_rawgeti(L, -1, at + i - 1) == LUA_TLIGHTUSERDATA;
+        bool well = is_nil || bind_value(L, t, i, -1);
+        lua_pop(L, 1);
+        if (well) continue;
+        store_reset(t);
+        luaL_error(L, "parameter %d is no string, number, boolean or nil", i);
+    }
+}
+
+static int run_all(lua_State *L) {
+    Store *s = check_store(L);
+    luaL_checktype(L, 2, LUA_TTABLE);
+    lua_settop(L, 2);
+    lua_Integer end = luaL_len(L, 2);
+    for (lua_Integer at = 1; at < end;) {
+        lua_rawgeti(L, 2, at);
+        lua_rawgeti(L, 2, at + 1);
+        const char *sql = luaL_checkstring(L, 3);
+        int n = (int)luaL_checkinteger(L, 4);
+        gi_err err;
+        StoreStatement *t = prepare_for(L, s, sql, n, &err);
+        lua_settop(L, 2);
+        if (t == NULL) return bind_failed(L, &err);
+        bind_listed(L, t, at + 2, n);
+        StoreStep step;
+        while ((step = store_step(t, &err)) == STORE_ROW) {}
+        store_reset(t);
+        if (step == STORE_FAILED) return bind_failed(L, &err);
+        at += n + 2;
+    }
+    lua_pushboolean(L, true);
     return 1;
 }
 
@@ -173,6 +236,8 @@ void bind_store(lua_State *L) {
         {"run", run, "store:run(sql, ...) -> changes | nil, message, code",
          "A statement with parameters ?1 … (strings, numbers, booleans, nil); how many rows it "
          "changed."},
+        {"run_all", run_all, "store:run_all(list) -> true | nil, message, code",
+         "All statements of a list that core.store.later made, up to the first that fails."},
         {"rows", rows, "store:rows(sql, ...) -> list | nil, message, code",
          "All rows of a query, each a table by the names of its columns; text and blobs are "
          "strings."},
@@ -185,6 +250,8 @@ void bind_store(lua_State *L) {
         {"open", open_store, "core.store.open(path[, {read_only}]) -> store | nil, message, code",
          "A database in a file (SQLite); codes \"full\", \"busy\", \"format\", \"usage\", "
          "\"interrupted\" (Ctrl-C), \"io\"."},
+        {"later", later, "core.store.later(list, sql, ...)",
+         "Appends a statement with its parameters to a list for store:run_all."},
         {"pack", pack, "core.store.pack(text[, like]) -> string",
          "A text made small (deflate), with another that it resembles."},
         {"unpack", unpack,

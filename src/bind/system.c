@@ -133,6 +133,23 @@ static int hash128(lua_State *L) {
     return digest(L, gi_hash128);
 }
 
+/* Of all arguments, with a line end between two, which so need not be put together. */
+static int hash128_lines(lua_State *L) {
+    int n = lua_gettop(L);
+    luaL_Buffer all;
+    luaL_buffinit(L, &all);
+    for (int i = 1; i <= n; i++) {
+        size_t len;
+        const char *bytes = luaL_checklstring(L, i, &len);
+        if (i > 1) luaL_addchar(&all, '\n');
+        luaL_addlstring(&all, bytes, len);
+    }
+    char hex[33];
+    gi_hash128(luaL_buffaddr(&all), luaL_bufflen(&all), hex);
+    lua_pushlstring(L, hex, 32);
+    return 1;
+}
+
 static int sha256(lua_State *L) {
     return digest(L, gi_sha256);
 }
@@ -195,6 +212,8 @@ void bind_system(lua_State *L) {
          "The path of the running program."},
         {"hash", hash, "core.system.hash(string) -> string",
          "A 64-bit hash as 16 hexadecimal digits."},
+        {"hash128_lines", hash128_lines, "core.system.hash128_lines(string, ...) -> string",
+         "core.system.hash128 of the strings as lines, with no line end behind the last."},
         {"hash128", hash128, "core.system.hash128(string) -> string",
          "A 128-bit hash as 32 hexadecimal digits."},
         {"sha256", sha256, "core.system.sha256(string) -> string",

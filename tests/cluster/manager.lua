@@ -1,7 +1,7 @@
 -- What one manager can do: evaluations a second of its processor, and messages and bytes for each,
 -- with agents that answer at once (pretender.lua) or real ones.
 -- `./gilua tests/cluster/manager.lua URL [EVALUATIONS [ARCHIVE]]`: ARCHIVE is a file that is made,
--- in which all is kept; without an address by local workers.
+-- in which all is kept, as a run keeps it; without an address by local workers.
 
 local core = require "gilua.core"
 local gi = require "gilua"
@@ -18,13 +18,28 @@ for i = 1, n do
 end
 
 local farm <close> = gi.farm(problem, { cluster = url })
-if arg[3] then farm:remember(gi.archive.open(arg[3]):memory "the test's") end
+local archive = arg[3] and gi.archive.open(arg[3])
+local run
+if archive then
+  run = archive:begin_run { world = archive:world "the test's", seed = 7, device = "emu",
+    problem = problem.name, command = "none" }
+  farm:remember(archive:memory "the test's")
+end
+
+-- What a run's history keeps of an individual.
+local function keep(i, m)
+  if not archive then return end
+  archive:evaluated(run, { id = i, birth = "random", parents = {}, genome = genomes[i],
+    measurement = m, fitness = m.ticks, acceptable = true }, 1, "none")
+end
+
 farm:evaluate({ "" }, case)
 local link = farm.crew.link
 local before_s, wall_s = os.clock(), core.system.seconds()
 local sent = link and { link.sent.messages, link.sent.bytes } or { 0, 0 }
 local received = link and { link.received.messages, link.received.bytes } or { 0, 0 }
-farm:evaluate(genomes, case)
+for i, m in ipairs(farm:evaluate(genomes, case)) do keep(i, m) end
+if archive then archive:flush() end
 local cpu_s = os.clock() - before_s
 wall_s = core.system.seconds() - wall_s
 local counts = farm:stats()

@@ -41,9 +41,10 @@ local M = {
 local WAIT_S = 0.25 -- for a message
 local LONELY_S = 3 -- without an agent, until a person is told
 local MOST_HEARD = 500 -- messages between two looks at the clock
--- Per cent that memory grows to before garbage is looked for: takes a fifth of the time less than
--- Lua's own 200, for some tens of megabytes.
-local PAUSE = 400
+-- Garbage is looked for when memory has grown to so many times what it was, or by ROOM_KB, which
+-- takes a quarter of the time less than Lua's own twice.
+local MOST_PAUSE, LEAST_PAUSE = 1000, 200 -- per cent
+local ROOM_KB = 512 << 10
 
 ---@class gilua.cluster
 ---@field far boolean sources and codes are with the agents: true
@@ -103,7 +104,7 @@ function M.open(problem, device, options)
     agents = {}, ready = {}, hosts = 0, device_slots = 0,
     restarts = 0, losses = {},
     next_id = 1, done = { run = 0, check = 0, compile = 0 },
-    began_s = core.system.seconds(), beat_s = 0, pause = collectgarbage("setpause", PAUSE),
+    began_s = core.system.seconds(), beat_s = 0, pause = collectgarbage("setpause", MOST_PAUSE),
   }, Cluster)
   if device == "emu" then self:set_devices(devices_of.probe("emu", options.memory_bytes)) end
   self:forget_jobs()
@@ -515,12 +516,19 @@ function Cluster:check_lonely(now)
   end
 end
 
+-- How far memory may grow from now on.
+local function leave_room()
+  local pause = 100 + 100 * ROOM_KB // collectgarbage "count"
+  collectgarbage("setpause", math.tointeger(math.max(LEAST_PAUSE, math.min(pause, MOST_PAUSE))))
+end
+
 function Cluster:tick()
   local now = core.system.seconds()
   self:check_silence(now)
   self:check_lonely(now)
   if now - self.beat_s < M.BEAT_S then return end
   self.beat_s = now
+  leave_room()
   for _, agent in ipairs(self.ready) do
     self:tell(agent, { op = "alive", run = self.run, limits = changed_limits(agent) })
   end

@@ -122,10 +122,7 @@ local function write(self)
   if self.writing then db:execute "ROLLBACK" end
   self.writing = true
   local ok, why, code = db:execute "BEGIN IMMEDIATE"
-  for _, change in ipairs(ok and self.pending or {}) do
-    ok, why, code = db:run(change.sql, table.unpack(change, 1, change.n))
-    if not ok then break end
-  end
+  if ok then ok, why, code = db:run_all(self.pending) end
   if ok then ok, why, code = db:execute "COMMIT" end
   if not ok then db:execute "ROLLBACK" end
   self.writing = false
@@ -141,9 +138,7 @@ end
 --- Adds a change.
 ---@param sql string a statement with parameters ?1 …
 function Archive:add(sql, ...)
-  local change = table.pack(...)
-  change.sql = sql
-  self.pending[#self.pending + 1] = change
+  core.store.later(self.pending, sql, ...)
   self:flush_late()
 end
 
@@ -306,11 +301,13 @@ function Archive:memory(world, run)
   local row = self:row("SELECT id FROM world WHERE hash = ?1", world)
   local of = run and self:row("SELECT uid FROM run WHERE id = ?1", run)
   return setmetatable({ archive = self, world = world, world_id = row and row.id, run = run,
-    run_uid = of and of.uid or run }, Memory)
+    run_uid = of and of.uid or run,
+    run_keys = {}, -- of the case at hand: what its measurements are kept under
+  }, Memory)
 end
 
 function Memory:key(...)
-  return core.system.hash128(table.concat({ self.world, ... }, "\n"))
+  return core.system.hash128_lines(self.world, ...)
 end
 
 function Memory:flush()
@@ -421,7 +418,17 @@ end
 ---@param key string of code and launch
 ---@return string
 function Memory:key_of_run(case, key)
-  return self:key("measurement", tostring(self.run_uid or ""), case, key)
+  local keys = self.run_keys
+  if keys.case ~= case then
+    keys = { case = case, of_case = self:key("case", case), of_code = {} }
+    self.run_keys = keys
+  end
+  local own = keys.of_code[key]
+  if not own then
+    own = self:key("measurement", tostring(self.run_uid or ""), case, key)
+    keys.of_code[key] = own
+  end
+  return own
 end
 
 ---@param case string what tells it from others
@@ -443,7 +450,7 @@ function Memory:keep_measurement(case, key, m, lost)
   local code, launch = parts(key)
   self.archive:add("INSERT OR REPLACE INTO measurement VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, "
     .. "?10, ?11, ?12, ?13, ?14, ?15, ?16, CAST(?17 AS BLOB))", self:key_of_run(case, key),
-    self.world_id, self.run, self:key("case", case), code, launch, m.status, m.message, m.ticks,
+    self.world_id, self.run, self.run_keys.of_case, code, launch, m.status, m.message, m.ticks,
     m.ns, m.max_error, m.mean_error, m.wrong, m.unset, m.registers, lost or nil, wire.encode(m))
 end
 
