@@ -23,7 +23,7 @@ local o = gi.cli {
   doc = "Compares ways to search.",
   { name = "problems", default = EXAMPLES, doc = "folders or .cu files, with commas between" },
   { name = "schemes", default = "usual,lines,random,bandit,steady,steady-bandit,"
-    .. "steady-bandit-restarts,elites-bandit",
+    .. "steady-bandit-restarts,steady-bandit-retouch,elites-bandit",
     doc = "the first is what the others are compared with" },
   { name = "seeds", default = 5, min = 1, doc = "runs of each scheme on each kernel" },
   { name = "population", default = 40, min = 4, doc = "evaluations in a generation" },
@@ -75,6 +75,9 @@ local SCHEMES = {
   ["steady-bandit"] = function(problem) return with(by_bandit(problem), steady()) end,
   ["steady-bandit-restarts"] = function(problem)
     return with(by_bandit(problem), steady { patience = 3 })
+  end,
+  ["steady-bandit-retouch"] = function(problem)
+    return with(by_bandit(problem), steady(), { mutate = gi.retouch.new(problem).mutate })
   end,
   ["elites-bandit"] = function(problem) return with(by_bandit(problem), steady(cells())) end,
 }

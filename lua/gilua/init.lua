@@ -12,7 +12,7 @@ local rooms = {
   { "base", "attempt apart ends fail fingerprint results nearest hint trace settings stats host "
     .. "textfile tempfolder events server json csv luadata base64 wire shell cli arithmetic diff" },
   { "search", "evolve pieces genome select fitness minimise control configured pareto repeats "
-    .. "nsga2 gevo islands propose bandit steady elites" },
+    .. "nsga2 gevo islands propose bandit steady elites retouch" },
   { "transform", "transform" },
   { "problem", "problem place tolerance kerneltable tablerows tablecase tablecheck pointed "
     .. "arrayfills families creference expression samples own "

@@ -229,7 +229,7 @@ end
 --------------------------------------------------------------------------------------------------
 -- How evolve searches
 
-local SCHEMES = { langdon = true, gevo = true }
+local SCHEMES = { steady = true, langdon = true, gevo = true }
 
 local function words(text)
   local list = {}
@@ -256,6 +256,17 @@ local function require_gevo(o)
       ends.with(ends.STATUS.usage, "--%s is for --scheme gevo: add that, or leave it out", name)
     end
   end
+end
+
+-- The usual way to search is for genes of the source; what another program proposes, and genes
+-- below the source, go with the papers' loop.
+local function scheme_of(o)
+  local below = o.genome ~= "source"
+  if o.scheme == "steady" and (below or o.propose) then
+    ends.with(ends.STATUS.usage, "--scheme steady is for genes of the source, without --propose: "
+      .. "leave it out")
+  end
+  return o.scheme or (below or o.propose) and "langdon" or "steady"
 end
 
 -- What another program proposes are texts of the source.
@@ -288,11 +299,15 @@ local function interacting(o)
   end }
 end
 
-local function with_gevo(scheme, gevo, o)
-  if not gevo then return scheme end
-  local observers = scheme.observers
-  for name, value in pairs(gevo) do scheme[name] = value end
-  scheme.observers = { gevo.observers[1], interacting(o), table.unpack(observers) }
+-- The fields of the search that was asked for, its observers first.
+local function with_search(scheme, problem, o)
+  local fields = gevo_of(o) or o.scheme == "steady" and gi.own.scheme(problem,
+    { population = o.population, transform_share = o.transform }) or {}
+  local first = fields.observers or {}
+  if o.scheme == "gevo" then first[2] = interacting(o) end
+  local observers = table.move(scheme.observers, 1, #scheme.observers, #first + 1, first)
+  for name, value in pairs(fields) do scheme[name] = value end
+  scheme.observers = observers
   return scheme
 end
 
@@ -330,7 +345,7 @@ local function evolved(problem, o, folder, data)
   local report = gi.report.observer(folder, { page = page_with(tuning) })
   if start ~= "" then answer.say(o, "Starts from %s", start) end
   local watch = gi.otherdata.watch(problem, farm)
-  local run = gi.evolve.run(with_gevo({
+  local run = gi.evolve.run(with_search({
     problem = problem, farm = farm, fitness = gi.fitness.within(problem.tolerance),
     check = check_of(o, farm),
     population = o.population, generations = o.generations, rng = gi.rng(o.seed), start = start,
@@ -343,7 +358,7 @@ local function evolved(problem, o, folder, data)
     end,
     observers = { looking_at(data, o), watch, gi.telling.observer(), report,
       gi.progress.new { quiet = o.quiet, results = report } },
-  }, gevo_of(o), o))
+  }, problem, o))
   return run, watch
 end
 
@@ -385,9 +400,10 @@ function M.evolve()
     { name = "genome", type = "string", check = check_genome,
       doc = "what genes change: source (ptx without one), ptx or llvm (instructions), both "
         .. "(source and ptx), all" },
-    { name = "scheme", default = "langdon", check = function(text)
-      return SCHEMES[text], "must be langdon or gevo"
-    end, doc = "how to search: langdon (GECCO 2014), gevo (TACO 2020)" },
+    { name = "scheme", type = "string", check = function(text)
+      return SCHEMES[text], "must be steady, langdon or gevo"
+    end, doc = "how to search: steady (of genes of the source, unless another is given), langdon "
+      .. "(GECCO 2014), gevo (TACO 2020)" },
     { name = "objectives", type = "string", check = check_objectives,
       doc = "of gevo, with commas between: time, error, registers … (time)" },
     { name = "error", type = "number", min = 0,
@@ -408,6 +424,7 @@ function M.evolve()
   o.genome = genome_of(problem, o)
   o.transform = o.transform == "no" and 0 or tonumber(o.transform)
   check_propose(o)
+  o.scheme = scheme_of(o)
   o.start = asked_start(problem, o)
   local _ <close> = crew.keep() -- the same workers judge the data and evolve
   local data = judged(problem, o)

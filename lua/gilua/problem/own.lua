@@ -1,7 +1,11 @@
 -- own: what experiments on a user's own kernel share.
 
+local bandit = require "gilua.search.bandit"
 local core = require "gilua.core"
 local genome = require "gilua.search.genome"
+local retouch = require "gilua.search.retouch"
+local settings = require "gilua.base.settings"
+local steady = require "gilua.search.steady"
 
 local M = {}
 
@@ -84,6 +88,28 @@ function M.first(n, draw, rng, run)
     seen[text] = true
   end
   return genomes
+end
+
+local LIVING = 4 -- one in so many of a population lives on
+
+--- How one's own kernel is searched unless another way is asked for: what won the comparison of
+--- docs/performance.md. Children one by one (gi.steady), of genes whose kinds have paid so far
+--- (gi.bandit), or with another number in one that they have (gi.retouch).
+---@param problem gilua.problem
+---@param options? { population?: integer, transform_share?: number } 60; transformations where it
+---  is more than 0 (M.TRANSFORM_SHARE)
+---@return table fields for gilua.evolve.run, with `observers`, to which others may be added
+function M.scheme(problem, options)
+  local o = settings.fill("gilua.own.scheme", options,
+    { population = 60, transform_share = M.TRANSFORM_SHARE })
+  local genes = M.genes(problem, o.transform_share)
+  local kinds = bandit.new(problem, genes)
+  local fields = steady.scheme { population = o.population,
+    living = math.max(2, o.population // LIVING) }
+  fields.genes, fields.init, fields.draw = genes, kinds.init, kinds.draw
+  fields.mutate = retouch.new(problem).mutate
+  fields.observers = { kinds }
+  return fields
 end
 
 return M

@@ -1,8 +1,11 @@
 -- described: a scheme as data, so that an archive can tell what a run was: its numbers and texts,
 -- its functions by their names in gilua, and what of the problem a simulation needs (gi.replay).
 
+local bandit = require "gilua.search.bandit"
 local gevo = require "gilua.search.gevo"
 local json = require "gilua.base.json"
+local retouch = require "gilua.search.retouch"
+local steady = require "gilua.search.steady"
 
 local M = {}
 
@@ -77,8 +80,12 @@ function M.scheme(run)
   local scheme, list = run.scheme, {}
   for _, name in ipairs(NUMBERS) do list[#list + 1] = { name, scheme[name] } end
   list[#list + 1] = { "functions", functions_of(run.functions) }
+  local kinds = plain(bandit.options_of(run.functions.draw))
   list[#list + 1] = { "gevo", gevo_of(run) }
-  list[#list + 1] = { "draw", run.functions.draw and M.OWN }
+  list[#list + 1] = { "steady", plain(steady.options_of(run.functions.vary)) }
+  list[#list + 1] = { "bandit", kinds }
+  list[#list + 1] = { "retouch", plain(retouch.options_of(run.functions.mutate)) }
+  list[#list + 1] = { "draw", not kinds and run.functions.draw and M.OWN or nil }
   list[#list + 1] = { "case_draws", json.array(run.case_draws) }
   list[#list + 1] = { "genes", plain(scheme.genes) }
   list[#list + 1] = { "parameters", parameters_of(run.problem) }

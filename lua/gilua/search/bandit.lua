@@ -245,6 +245,14 @@ local function first(self, n, rng)
   return genomes
 end
 
+local made = setmetatable({}, { __mode = "k" }) -- `draw` of a bandit -> its options, as data
+
+--- The options of M.new that a scheme's `draw` was made with, as data; nil where it was not, or
+--- where there were arms of a script's own.
+---@param draw function? of the scheme
+---@return table?
+function M.options_of(draw) return draw and made[draw] end
+
 local function named(arms)
   local names = {}
   for i, arm in ipairs(arms) do names[i] = arm.name end
@@ -271,6 +279,9 @@ function M.new(problem, genes, options)
       if gene then return gene end
     end
     fail("no kind of gene has one to draw: %s", named(self.arms))
+  end
+  if not o.arms then
+    made[self.draw] = { explore = o.explore, window = o.window, prior = o.prior }
   end
   function self.init(n, _, rng) return first(self, n, rng) end
   function self.on_generation(run, record) judge(self, run, record) end

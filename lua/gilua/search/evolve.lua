@@ -335,6 +335,7 @@ function M.stream(run, total, ahead, make, scored)
       made = made + 1
       return made <= total and make() or nil
     end })
+  if run.scheme.check == "parents" then inspect(run, list) end
   return list
 end
 

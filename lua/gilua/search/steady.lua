@@ -156,6 +156,21 @@ M.defaults = {
   choose = M.tournament,  -- (living, rng) -> one of them
 }
 
+local made = setmetatable({}, { __mode = "k" }) -- `vary` of a scheme -> what it was made of
+
+--- The options of M.scheme that a scheme was made with, as data; nil where it was not, or where a
+--- function of its own was among them.
+---@param varies function? `vary` of the scheme
+---@return table?
+function M.options_of(varies) return varies and made[varies] end
+
+-- What makes the same scheme again, as data.
+local function plain(given, o)
+  if given and (given.keep or given.choose) then return nil end
+  return { population = o.population, living = o.living, ahead = o.ahead,
+    cross_rate = o.cross_rate, patience = o.patience < math.huge and o.patience or nil }
+end
+
 --- The fields of a scheme for gilua.evolve.run that make it steady; what else it needs (problem,
 --- farm, rng, new_case, init, draw) is added by the caller.
 ---@param options? table population, living, ahead, cross_rate, patience, choose, keep: see the
@@ -164,13 +179,15 @@ M.defaults = {
 function M.scheme(options)
   local o = settings.fill("gilua.steady.scheme", options, M.defaults, { "keep" })
   o.keep = o.keep or M.best(o.living)
-  return {
-    kind = "steady evolution", population = o.population, check = "every", select = o.keep,
+  local fields = {
+    population = o.population, select = o.keep,
     breed = { elites, function(run, parents, children)
       if #parents == 0 then evolve.newcomers(run, parents, children) end
     end },
     vary = function(run) vary(o, run) end,
   }
+  made[fields.vary] = plain(options, o)
+  return fields
 end
 
 return M

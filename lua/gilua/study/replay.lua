@@ -9,6 +9,7 @@
 -- and becomes no parent.
 
 local archives = require "gilua.store.archive"
+local bandit = require "gilua.search.bandit"
 local described = require "gilua.report.described"
 local evaluations = require "gilua.store.evaluations"
 local evolve = require "gilua.search.evolve"
@@ -19,7 +20,9 @@ local kept = require "gilua.report.kept"
 local lfs = require "lfs"
 local results = require "gilua.base.results"
 local rng = require("gilua.core").rng
+local retouch = require "gilua.search.retouch"
 local runner = require "gilua.farm.runner"
+local steady = require "gilua.search.steady"
 local textfile = require "gilua.base.textfile"
 
 local M = {}
@@ -162,11 +165,14 @@ end
 
 function Farm:evaluate(genomes, case, options)
   local list = {}
-  local on_result = type(options) == "table" and options.on_result or options
+  local o = type(options) == "table" and options or { on_result = options }
+  local asked = table.move(genomes, 1, #genomes, 1, {})
   self.at = case.replayed
-  for i, genome in ipairs(genomes) do
-    list[i] = self:answer(genome, case.replayed)
-    if on_result then on_result(i, list[i], i, #genomes) end
+  while #list < #asked do
+    local i = #list + 1
+    list[i] = self:answer(asked[i], case.replayed)
+    if o.on_result then o.on_result(i, list[i], i, #asked) end
+    asked[#asked + 1] = o.more and o.more() or nil
   end
   return list
 end
@@ -232,23 +238,46 @@ local function function_of(replay, field, name)
   return evolve.paper[field]
 end
 
--- GEVO's search, with all that goes with it but what it does at its end: the front.
-local function add_gevo(replay, scheme)
+-- What `make` gives for what an archive tells, which may be broken.
+local function made_again(replay, make, ...)
+  local fine, fields = pcall(make, ...)
+  if fine then return fields end
+  fail("%s: what its archive tells of its scheme is broken: %s", replay.dir, tostring(fields))
+end
+
+-- A search that puts together its populations itself (GEVO's, a steady one), with all that goes
+-- with it but what it does at its end: GEVO's front.
+local function add_search(replay, scheme, module, options)
   local o = {}
-  for name, value in pairs(replay.scheme.gevo) do o[name] = value end
+  for name, value in pairs(options) do o[name] = value end
   o.population = scheme.population
-  local fine, fields = pcall(gevo.scheme, o)
-  if not fine then
-    fail("%s: what its archive tells of its scheme is broken: %s", replay.dir, tostring(fields))
-  end
-  for field, value in pairs(fields) do
+  for field, value in pairs(made_again(replay, module.scheme, o)) do
     if field ~= "observers" then scheme[field] = value end
+  end
+end
+
+-- The kinds of gene that paid, from the first population on.
+local function add_bandit(replay, scheme)
+  local kinds = made_again(replay, bandit.new, replay.problem, scheme.genes or {},
+    replay.scheme.bandit)
+  scheme.init, scheme.draw, scheme.observers = kinds.init, kinds.draw, { kinds }
+end
+
+-- The pieces of a scheme that others were made with go where others do.
+local function add_changes(scheme, changes)
+  local observers = scheme.observers
+  for name, value in pairs(changes) do
+    if name ~= "seed" then scheme[name] = value end
+  end
+  if observers and changes.observers and not changes.draw then
+    scheme.observers = table.move(changes.observers, 1, #changes.observers, #observers + 1,
+      observers)
   end
 end
 
 local function add_functions(replay, scheme)
   for field, name in pairs(replay.scheme.functions) do
-    if scheme[field] then -- GEVO's
+    if scheme[field] then -- of a search that is known
       goto next
     elseif field == "breed" then
       scheme.breed = {}
@@ -293,7 +322,9 @@ local function check_scheme(scheme, run, dir)
   end
   well = well and (scheme.parameters == nil or type(scheme.parameters) == "table")
     and (scheme.base == nil or type(scheme.base) == "string")
-    and (scheme.gevo == nil or type(scheme.gevo) == "table")
+  for _, name in ipairs { "gevo", "steady", "bandit", "retouch" } do
+    well = well and (scheme[name] == nil or type(scheme[name]) == "table")
+  end
   if not well then fail("%s: what its archive tells of its scheme is broken", dir) end
 end
 
@@ -345,12 +376,15 @@ function Replay:scheme_with(changes)
     new_case = new_case_of(type(s.case_draws) == "table" and s.case_draws or {}),
   }
   self.own = {}
-  if s.gevo then add_gevo(self, scheme) end
+  if s.gevo then add_search(self, scheme, gevo, s.gevo) end
+  if s.steady then add_search(self, scheme, steady, s.steady) end
+  if s.bandit then add_bandit(self, scheme) end
+  if s.retouch then
+    scheme.mutate = made_again(self, retouch.new, self.problem, s.retouch).mutate
+  end
   add_functions(self, scheme)
   if s.draw then self.own[#self.own + 1] = "draw" end
-  for name, value in pairs(changes or {}) do
-    if name ~= "seed" then scheme[name] = value end
-  end
+  add_changes(scheme, changes or {})
   return scheme
 end
 
