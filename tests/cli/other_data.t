@@ -27,7 +27,7 @@ return { source = "kernel.cu", kernel = "softmax", size = 3000, block_size_x = 1
   grammar = { math = false }, tolerance = { max_error = 1e-6 } }
 LUA
 
-"$GILUA" evolve soft --population 24 --generations 2 --transform no --out run >evolve.log
+"$GILUA" evolve soft --scheme langdon --population 24 --generations 2 --transform no --out run >evolve.log
 is "evolution ends" 0 $?
 log=$(cat evolve.log)
 like "without what is wrong elsewhere" '^Left out: <_kernel.cu_7>, wrong on other data \(all sorts\): [0-9]+ of 17 988 answers' "$log"

@@ -37,7 +37,7 @@ fails "apply does not put it back" "the winner of run $marked" "$GILUA" apply ru
 is "unless told to" 0 $?
 
 # A transformation that loads an element once takes arrays for apart, too.
-"$GILUA" evolve blur --population 24 --generations 2 --out transformed >transformed.log
+"$GILUA" evolve blur --scheme langdon --population 24 --generations 2 --out transformed >transformed.log
 like "a transformation promises it as well" \
   '^MARKED: promises by T:reuse<5>\(\) that its arrays are different memory, but line 16 launches it with `a` as both' \
   "$(cat transformed.log)"

@@ -19,7 +19,7 @@ print(value)
 LUA
 
 # a run keeps what it ran
-"$GILUA" evolve shared --population 12 --generations 2 --quiet --jobs 1 --transform no --out run
+"$GILUA" evolve shared --scheme langdon --population 12 --generations 2 --quiet --jobs 1 --transform no --out run
 is "a run that found something ends with 0" 0 $?
 for file in problem.lua kernel.cu elsewhere/1/shared.cu grammar.bnf; do
   [ -f "run/problem.kept/$file" ]
@@ -147,6 +147,9 @@ is "starting from the same" "$best" "$(json start <both/result.json)"
 ok $? "every setting is kept"
 out=$("$GILUA" evolve shared --from further --population 4 --generations 1 --jobs 1 --quiet --out again)
 ok $? "evolution may start from an earlier one" "$out"
+misused "a share of transformations" "draws transformations as often as they pay" "$GILUA" evolve shared --transform 0.5
+misused "the usual search of instructions" "--scheme steady is for genes of the source" \
+  "$GILUA" evolve shared --scheme steady --genome ptx
 misused "one of both" "give one of them" "$GILUA" evolve shared --from tuned --tune
 fails "from what is no run" "shared is no run" "$GILUA" evolve shared --from shared
 winner other "<_kernel.cu_9999>"

@@ -2,7 +2,7 @@
 -- without. Each is evolved by the default scheme with the same number of evaluations, and what wins
 -- is verified on data and sizes that evolution has not seen.
 --
---   gilua --device cuda tests/gpu/gains.lua [WHAT …] [--shares 0.25] [--seeds 1,2] [--bound 500]
+--   gilua --device cuda tests/gpu/gains.lua [WHAT …] [--shares usual] [--seeds 1,2] [--bound 500]
 --     [--population 60] [--generations 8] [--command "evolve --scheme STEADY"]
 --
 -- WHAT is a .cu file, a folder of a problem (made beforehand, as of recordings), or a name of
@@ -25,7 +25,8 @@ local options = gi.cli {
   doc = "What evolve finds with transformations and without.",
   positional = { { name = "what", doc = ".cu files, problems, names of kernels/", many = true,
                    optional = true } },
-  { name = "shares", default = "no,0.25", doc = "of transformations, with commas between" },
+  { name = "shares", default = "no,usual", doc = "of transformations, with commas between: no, "
+    .. "usual, or a number where --command has --scheme langdon" },
   { name = "seeds", default = "", doc = "with commas between; default: --seed" },
   { name = "population", default = 60, min = 2, doc = "of evolve" },
   { name = "generations", default = 8, min = 1, doc = "of evolve" },
@@ -121,9 +122,9 @@ local function row(name, problem, share, seed)
   local out = ("%s/%s.%s.%d"):format(options.out, name, share, seed)
   local label, first = ("%-14s %-5s %d"):format(name, share, seed), core.system.seconds()
   local said, fine, status = command(("%s %s --device %s --jobs %d --seed %d --population %d "
-    .. "--generations %d --transform %s --out %s --fresh"):format(options.command, problem,
+    .. "--generations %d %s --out %s --fresh"):format(options.command, problem,
     options.device, options.jobs or core.system.cores(), seed, options.population,
-    options.generations, share, out), { [3] = true })
+    options.generations, share == "usual" and "" or "--transform " .. share, out), { [3] = true })
   local took = core.system.seconds() - first
   if not fine then return print(("%s %s"):format(label, last_line(said))) end
   if status == 3 then

@@ -367,6 +367,15 @@ local function check_transform(text)
   return share and share >= 0 and share <= 1, "must be from 0 to 1, or no"
 end
 
+-- The share of genes that are transformations; a steady search draws them by what they bring.
+local function transform_of(o)
+  if o.scheme == "steady" and o.transform and o.transform ~= "no" then
+    ends.with(ends.STATUS.usage, "--transform %s gives --scheme langdon a share; the usual search "
+      .. "draws transformations as often as they pay: leave it out, or --transform no", o.transform)
+  end
+  return o.transform == "no" and 0 or tonumber(o.transform or gi.own.TRANSFORM_SHARE)
+end
+
 local SORTS = { source = true, ptx = true, both = true, llvm = true, all = true }
 
 local function check_genome(text)
@@ -410,8 +419,9 @@ function M.evolve()
       doc = "of gevo: the share of the largest answer that one may be off by" },
     { name = "propose", type = "string",
       doc = "a command that is asked for kernels, once a generation (docs/howto/propose.md)" },
-    { name = "transform", default = tostring(gi.own.TRANSFORM_SHARE), check = check_transform,
-      doc = "the share of genes that are transformations (docs/transformations.md), or no" },
+    { name = "transform", type = "string", check = check_transform,
+      doc = "no transformations of the source (docs/transformations.md): no; of --scheme langdon "
+        .. "also the share of genes that are (0.25)" },
     { name = "weak-data", default = false,
       doc = "also where the data notice too few changes of the kernel" },
   }
@@ -422,9 +432,9 @@ function M.evolve()
   o.population = o.population or o.scheme == "gevo" and 256 or 60
   local problem = gi.problem(o.problem)
   o.genome = genome_of(problem, o)
-  o.transform = o.transform == "no" and 0 or tonumber(o.transform)
   check_propose(o)
   o.scheme = scheme_of(o)
+  o.transform = transform_of(o)
   o.start = asked_start(problem, o)
   local _ <close> = crew.keep() -- the same workers judge the data and evolve
   local data = judged(problem, o)

@@ -202,26 +202,33 @@ if not report then gi.fail("%s", unwritable) end
 local farm = gi.farm(problem, { device = options.device, jobs = options.jobs })
 local watch = gi.otherdata.watch(problem, farm)
 
-gi.evolve.run {
-  problem = problem,
-  farm = farm,
-  fitness = gi.fitness.within(problem.tolerance), -- ticks, and what wrong answers cost
-  population = options.population,
-  generations = options.generations,
-  rng = gi.rng(options.seed),
-  init = gi.own.first, -- single genes, and more of them where there are not enough
-  genes = gi.own.genes(problem), -- tune_params are genes too
-  -- each generation computes on other data, so that no kernel is right by chance
-  new_case = function(_, rng) return gi.own.case(problem, rng:int(1 << 31), options.device) end,
-  hold = watch.hold, -- what is left of a winner that is right on data of other kinds too
-  observers = { watch, report, gi.progress.new { quiet = options.quiet, results = report } },
-}
+SEARCH
+scheme.problem, scheme.farm = problem, farm
+scheme.fitness = gi.fitness.within(problem.tolerance) -- ticks, and what wrong answers cost
+scheme.generations, scheme.rng = options.generations, gi.rng(options.seed)
+-- each generation computes on other data, so that no kernel is right by chance
+function scheme.new_case(_, rng)
+  return gi.own.case(problem, rng:int(1 << 31), options.device)
+end
+scheme.hold = watch.hold -- what is left of a winner that is right on data of other kinds too
+local progress = gi.progress.new { quiet = options.quiet, results = report }
+for _, observer in ipairs { watch, report, progress } do
+  table.insert(scheme.observers, observer)
+end
+gi.evolve.run(scheme)
 ]]
 
-local GENES_OF_PTX = [[
+local SEARCH = [[
+-- children one by one, of the kinds of genes that have paid so far (docs/howto/search.md);
+-- tune_params are genes too
+local scheme = gi.own.scheme(problem, { population = options.population })]]
+
+local SEARCH_OF_PTX = [[
+local scheme = {
+  population = options.population, observers = {}, init = gi.own.first,
   draw = gi.genome.ptx_source(problem.ptx), -- genes change instructions
   check = "parents", -- who may have children runs with every check on
-]]
+}]]
 
 --- The experiment: a stranger's words stand in it as strings (FOLDER in quotes) and in remarks.
 ---@param kernel string
@@ -232,7 +239,7 @@ function M.experiment(kernel, folder, of_ptx)
   local words = { ['"DOC"'] = luadata.quote(("Evolves %s."):format(kernel)),
     ['"FOLDER"'] = luadata.quote(folder), KERNEL = luadata.remark(kernel),
     FOLDER = luadata.remark(folder) }
-  local text = of_ptx and EXPERIMENT:gsub("  genes = gi[^\n]*\n", GENES_OF_PTX) or EXPERIMENT
+  local text = EXPERIMENT:gsub("SEARCH", of_ptx and SEARCH_OF_PTX or SEARCH)
   return (text:gsub('"?%f[%w]%u%u%u+%f[%W]"?', words))
 end
 
