@@ -26,7 +26,7 @@ local options = gi.cli {
   positional = { { name = "what", doc = ".cu files, problems, names of kernels/", many = true,
                    optional = true } },
   { name = "shares", default = "no,usual", doc = "of transformations, with commas between: no, "
-    .. "usual, or a number where --command has --scheme langdon" },
+    .. "usual, or, where --command has --scheme langdon, a number (else it is as usual)" },
   { name = "seeds", default = "", doc = "with commas between; default: --seed" },
   { name = "population", default = 60, min = 2, doc = "of evolve" },
   { name = "generations", default = 8, min = 1, doc = "of evolve" },
@@ -118,13 +118,19 @@ local function print_row(label, result, marked, took, out)
   print(("%20s verify: %s"):format("", last_line((said:gsub("\nMARKED.*", "")))))
 end
 
+-- Only --scheme langdon takes a share; the usual search draws what pays.
+local function transform_option(share)
+  local is_given = share == "no" or tonumber(share) and options.command:find "langdon"
+  return is_given and "--transform " .. share or ""
+end
+
 local function row(name, problem, share, seed)
   local out = ("%s/%s.%s.%d"):format(options.out, name, share, seed)
   local label, first = ("%-14s %-5s %d"):format(name, share, seed), core.system.seconds()
   local said, fine, status = command(("%s %s --device %s --jobs %d --seed %d --population %d "
     .. "--generations %d %s --out %s --fresh"):format(options.command, problem,
     options.device, options.jobs or core.system.cores(), seed, options.population,
-    options.generations, share == "usual" and "" or "--transform " .. share, out), { [3] = true })
+    options.generations, transform_option(share), out), { [3] = true })
   local took = core.system.seconds() - first
   if not fine then return print(("%s %s"):format(label, last_line(said))) end
   if status == 3 then
