@@ -273,6 +273,9 @@ typedef struct Window { /* 2^40 addresses that a host has, too */
 
 enum { HOST_IDS = 128, MOST_IDS = 0x7ffff0 };
 
+/* Which of the fast loop's builds runs: what the processor has. */
+enum { VECTORS_BASE, VECTORS_AVX2, VECTORS_AVX512 };
+
 struct Emu {
     EmuModel model;
     Alloc *alloc; /* by row */
@@ -293,7 +296,7 @@ struct Emu {
     TexSlot *tex;
     int n_tex, cap_tex;
     struct ViewKept *kept; /* view.h; NULL: nothing yet */
-    bool avx2;
+    int vectors; /* VECTORS_… */
     bool plain; /* tests: slow operations lane by lane, see rows.h */
     uint64_t batch; /* tests: warp instructions of a batch, see threads.c; 0: as it thinks best */
 };
@@ -495,7 +498,8 @@ struct Machine {
 typedef enum Stop { STOP_NOT, STOP_DONE, STOP_WAIT, STOP_YIELD, STOP_FAULT } Stop;
 
 Stop exec_base(Machine *m, Warp *w);
-Stop exec_avx2(Machine *m, Warp *w); /* only where Emu.avx2 */
+Stop exec_avx2(Machine *m, Warp *w); /* only where Emu.vectors says so, and the next */
+Stop exec_avx512(Machine *m, Warp *w);
 
 /* fault.c. Records a fault, which ends the launch; always returns false. ALL_LANES: the warp. */
 bool fault_raise(Machine *m, Warp *w, const Ins *in, int lane, EmuStatus status, const char *fmt,

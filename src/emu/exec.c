@@ -3,8 +3,8 @@
 ** Every simple operation is a loop over 32 lanes that the compiler turns into vector code, once for
 ** warps whose live lanes all run together (results of dead lanes do not matter) and once keeping
 ** the old value of inactive lanes. Dispatch is threaded: each operation jumps to the next one.
-** exec_avx2.c compiles this file again for AVX2; both variants give identical bits, so nothing here
-** may depend on contraction, reassociation or the C library's rounding.
+** exec_avx2.c and exec_avx512.c compile this file again; all variants give identical bits, so
+** nothing here may depend on contraction, reassociation or the C library's rounding.
 */
 #include "emu/vector.h"
 

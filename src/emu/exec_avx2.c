@@ -1,5 +1,5 @@
 /* exec_avx2.c - the fast loop once more, compiled for AVX2 and FMA; emu_new asks the processor
-** which of the two to use. Same source, same bits. */
+** which one to use. Same source, same bits. */
 #if defined(__x86_64__)
 #if defined(__clang__)
 #pragma clang attribute push(__attribute__((target("avx2,fma,bmi,bmi2,popcnt"))),                  \

@@ -20,16 +20,29 @@ static bool have_f16c(void) {
 static bool have_avx2(void) {
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && have_f16c();
 }
+
+/* The last two are not used: who has them (Ice Lake, Zen 4 and later) does not clock down for
+** registers of 64 bytes, as earlier processors do. */
+static bool have_avx512(void) {
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+           __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
+           __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("avx512vpopcntdq");
+}
+
+static int vectors_there(void) {
+    if (!have_avx2()) return VECTORS_BASE;
+    return have_avx512() ? VECTORS_AVX512 : VECTORS_AVX2;
+}
 #else
-static bool have_avx2(void) {
-    return false;
+static int vectors_there(void) {
+    return VECTORS_BASE;
 }
 #endif
 
 Emu *emu_new(const EmuModel *model) {
     Emu *e = gi_alloc(sizeof *e);
     e->model = *model;
-    e->avx2 = have_avx2();
+    e->vectors = vectors_there();
     e->heap_limit = 8 << 20;
     e->window = gi_alloc(HOST_IDS * sizeof *e->window);
     return e;

@@ -142,6 +142,14 @@ static void let_others(Machine *m, Warp *w) {
     if (rotated) m->turn = SHORT_TURN;
 }
 
+static Stop exec_variant(Machine *m, Warp *w) {
+    switch (m->emu->vectors) {
+    case VECTORS_AVX512: return exec_avx512(m, w);
+    case VECTORS_AVX2: return exec_avx2(m, w);
+    default: return exec_base(m, w);
+    }
+}
+
 static bool run_warp(Machine *m, Warp *w) {
     if (!w->begun && !warp_begin(m, w, m->entry))
         return fault_raise(m, NULL, NULL, ALL_LANES, EMU_OUT_OF_MEMORY,
@@ -150,7 +158,7 @@ static bool run_warp(Machine *m, Warp *w) {
     w->fuel = m->budget < turn ? m->budget : turn;
     w->asked = w->moved = w->news = false;
     int64_t before = w->fuel;
-    Stop stop = m->emu->avx2 ? exec_avx2(m, w) : exec_base(m, w);
+    Stop stop = exec_variant(m, w);
     m->budget -= before - w->fuel;
     if (stop == STOP_FAULT) return false;
     if (stop == STOP_DONE) end_warp(m, w);

@@ -27,11 +27,12 @@ static void expect(int lane, float v[4]) {
     v[0] = 3 * t;
 }
 
-static void run(bool avx2) {
+static void run(int vectors) {
+    static const char *const names[] = {"baseline", "AVX2", "AVX-512"};
     EmuModel model = emu_model_round();
     Emu *e = emu_new(&model);
     gi_err err = {.message = ""};
-    e->avx2 = avx2 && e->avx2;
+    if (vectors < e->vectors) e->vectors = vectors;
     float data[N][4] = {{0}};
     uint64_t at = emu_map(e, data, sizeof data, false, "data");
     EmuModule *m = emu_load(e, text, strlen(text), &err);
@@ -41,7 +42,7 @@ static void run(bool avx2) {
     if (!ran) printf("# %s%s\n", err.message, r.message);
     int joined = 0, bad = 0;
     for (int i = 0; m && i < m->code[0].n_ins; i++) joined += m->code[0].ins[i].op == OP_FMA_F_X3;
-    ok(joined == 1, "the first three of four are joined, %s", avx2 ? "AVX2" : "baseline");
+    ok(joined == 1, "the first three of four are joined, %s", names[vectors]);
     for (int i = 0; i < N; i++) {
         float v[4];
         expect(i, v);
@@ -53,7 +54,6 @@ static void run(bool avx2) {
 }
 
 int main(void) {
-    run(false);
-    run(true);
+    for (int vectors = VECTORS_BASE; vectors <= VECTORS_AVX512; vectors++) run(vectors);
     return tap_done();
 }

@@ -65,11 +65,12 @@ static int count(const EmuModule *m, EmuOp op) {
     return n;
 }
 
-static void run(const Case *c, bool avx2) {
+static void run(const Case *c, int vectors) {
+    static const char *const names[] = {"baseline", "AVX2", "AVX-512"};
     EmuModel model = emu_model_round();
     Emu *e = emu_new(&model);
     gi_err err = {.message = ""};
-    e->avx2 = avx2 && e->avx2;
+    if (vectors < e->vectors) e->vectors = vectors;
     float data[N][4] = {{0}};
     char ptx[sizeof text + 400];
     snprintf(ptx, sizeof ptx, text, c->step, c->sums, c->more);
@@ -85,7 +86,7 @@ static void run(const Case *c, bool avx2) {
     if (!ran) printf("# %s%s\n", err.message, r.message);
     int n = count(m, OP_WEIGH_SHARED) + count(m, OP_WEIGH_SHARED_N);
     ok(n == (c->joined != 0) && (n == 0 || count(m, c->joined) == 1), "%s: %s, %s", c->says,
-       c->joined ? "joined" : "not joined", avx2 ? "AVX2" : "baseline");
+       c->joined ? "joined" : "not joined", names[vectors]);
     int bad = 0;
     for (int i = 0; i < N; i++) {
         float v[4];
@@ -99,8 +100,8 @@ static void run(const Case *c, bool avx2) {
 
 int main(void) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        run(&cases[i], false);
-        run(&cases[i], true);
+        for (int vectors = VECTORS_BASE; vectors <= VECTORS_AVX512; vectors++)
+            run(&cases[i], vectors);
     }
     return tap_done();
 }

@@ -209,13 +209,14 @@ static void fill(gi_rng *rng, Data *d, const Op *op, uint32_t most, bool bad) {
 
 /* --- runs --- */
 
-typedef enum Way { PLAIN, BASE, AVX2, WAYS } Way;
+typedef enum Way { PLAIN, BASE, AVX2, BEST, WAYS } Way;
 
 static bool run(Way way, const char *text, Data *d, EmuResult *r) {
     EmuModel model = emu_model_round();
     Emu *e = emu_new(&model);
     gi_err err = {.message = ""};
-    if (way == BASE) e->avx2 = false;
+    if (way == BASE) e->vectors = VECTORS_BASE;
+    if (way == AVX2 && e->vectors > VECTORS_AVX2) e->vectors = VECTORS_AVX2;
     uint64_t at = emu_map(e, d, sizeof *d, false, "data");
     uint8_t params[16 + TABLE] = {0};
     memcpy(params, &at, sizeof at);

@@ -216,7 +216,7 @@ static bool run(const char *text, bool plain, bool avx2, Data *data, double *tic
     gi_err err = {.message = ""};
     EmuResult r = {0};
     e->plain = plain;
-    e->avx2 &= avx2;
+    if (!avx2) e->vectors = VECTORS_BASE;
     uint64_t at = emu_map(e, data, sizeof *data, false, "data");
     EmuModule *m = emu_load(e, text, strlen(text), &err);
     EmuLaunch l = {
