@@ -63,6 +63,17 @@ static __attribute__((noinline)) void charge_lines(Machine *m, Warp *w, Alloc *a
     lines_charge(m, w, alloc, &set, kind);
 }
 
+/* cost_range of an allocation's bytes. Most loads are of one line, or of a warp's 128 bytes, that
+** the L1 has: then nothing is left to do but to count. */
+static inline void charge_range(Machine *m, Warp *w, const Alloc *alloc, uint64_t at,
+                                uint64_t bytes, CostKind kind) {
+    uint64_t address = alloc->place + at, last = address + bytes - 1;
+    if (kind == COST_KIND_LOAD && address >> 7 == last >> 7 && m->view == NULL &&
+        line_is_there(&m->cost, alloc, address, last))
+        m->result->global_sectors += (last >> 5) - (address >> 5) + 1;
+    else cost_range(m, w, address, bytes, kind);
+}
+
 /* Shared memory by generic addresses; false, and nothing done, where one of them is elsewhere. */
 static bool generic_shared(Machine *m, Warp *w, const MemForm *f, uint64_t *at, Pattern pattern) {
     unsigned bytes = (unsigned)f->size * f->count;
@@ -161,10 +172,10 @@ static bool global_access(Machine *m, Warp *w, const Ins *in, const MemForm *f, 
     w->looked |= !f->is_store;
     CostKind kind = f->is_store ? COST_KIND_STORE : COST_KIND_LOAD;
     if (pattern == LANES_UNIFORM) {
-        cost_range(m, w, alloc->place + at[first], bytes, kind);
+        charge_range(m, w, alloc, at[first], bytes, kind);
     } else if (pattern == LANES_DENSE) {
         uint64_t lanes = (uint64_t)__builtin_popcount(w->active);
-        cost_range(m, w, alloc->place + at[first], bytes * lanes, kind);
+        charge_range(m, w, alloc, at[first], bytes * lanes, kind);
     } else {
         charge_lines(m, w, alloc, at, kind);
     }
@@ -295,7 +306,28 @@ static bool neighbour_access(Machine *m, Warp *w, const MemForm *f, bool *ran) {
     if (data == NULL) return true;
     if (f->is_store) store_elements(w, f, data, &at, true), w->moved = true;
     else load_elements(w, f, data, &at, true), w->looked = true;
-    cost_range(m, w, alloc->place + at, bytes, f->is_store ? COST_KIND_STORE : COST_KIND_LOAD);
+    charge_range(m, w, alloc, at, bytes, f->is_store ? COST_KIND_STORE : COST_KIND_LOAD);
+    return true;
+}
+
+/* The same of loads by all lanes from one place. */
+static bool one_place_load(Machine *m, Warp *w, const MemForm *f, bool *ran) {
+    const U64 *base = (const U64 *)(const void *)(w->file + f->base);
+    uint64_t from = base[__builtin_ctz(w->active)], bytes = (uint64_t)f->size * f->count;
+    if (!active_hold64(w, base, from)) return false;
+    from += (uint64_t)f->offset;
+    Alloc *alloc = alloc_of(m->emu, from);
+    if (alloc == NULL || alloc->watched || from & (bytes - 1) || alloc->size < bytes ||
+        from - alloc->address > alloc->size - bytes)
+        return false;
+    uint64_t at = from - alloc->address;
+    const uint8_t *data = alloc->data;
+    if (m->view && !alloc->is_const) data = view_bytes(m, alloc, at, bytes, false);
+    *ran = data != NULL;
+    if (data == NULL) return true;
+    load_uniform(w, f, data + at);
+    w->looked = true;
+    charge_range(m, w, alloc, at, bytes, COST_KIND_LOAD);
     return true;
 }
 
@@ -307,13 +339,14 @@ static bool neighbour_shared(Machine *m, Warp *w, const MemForm *f) {
     return true;
 }
 
-/* Done, where it is of neighbours; else false. */
+/* Done, where it is of neighbours or of one place; else false. */
 static inline bool of_neighbours(Machine *m, Warp *w, const MemForm *f, bool *ran) {
     *ran = true;
     if (f->space == PTX_SHARED && !f->wide_base)
         return neighbours_32(w, f) && neighbour_shared(m, w, f);
     if ((f->space != PTX_GLOBAL && f->space != PTX_GENERIC) || !f->wide_base) return false;
-    return neighbours_64(w, f) && neighbour_access(m, w, f, ran);
+    if (neighbours_64(w, f)) return neighbour_access(m, w, f, ran);
+    return !f->is_store && one_place_load(m, w, f, ran);
 }
 
 static bool load_store(Machine *m, Warp *w, const Ins *in, const MemForm *f) {

@@ -151,6 +151,14 @@ static inline void lines_collect(LineSet *set, const uint64_t at[LANES], uint32_
 
 /* --- what lines of one allocation cost --- */
 
+/* Has the L1 all sectors of these bytes of one line? Then a load changes nothing. */
+static inline bool line_is_there(const Cost *c, const Alloc *a, uint64_t first, uint64_t last) {
+    uint64_t name = (first & OFFSET_MASK) >> 7 | (uint64_t)a->order << (ID_SHIFT - 7);
+    CostLine sectors = (15u << (first >> 5 & 3)) & (15u >> (3 - (last >> 5 & 3)));
+    CostLine want = name << 4 | sectors, had = c->l1[l1_place(c, name)];
+    return a->order != 0 && (had ^ want) <= CACHED_SECTORS && (want & ~had) == 0;
+}
+
 static inline uint64_t count_sectors_of(uint64_t bits) { /* up to four, side by side */
 #if defined(EMU_AVX2)
     return (uint64_t)__builtin_popcountll(bits);
@@ -210,6 +218,84 @@ static inline uint64_t lines_load(Cost *c, const Alloc *a, const LineSet *set,
     return l2 | dram << 32;
 }
 
+#if defined(EMU_AVX512)
+
+/* Up to eight of a set's from i on: a bit for each. */
+static inline __mmask8 lines_from(const LineSet *set, int i) {
+    return (__mmask8)(set->n - i >= 8 ? 255 : (1 << (set->n - i)) - 1);
+}
+
+/* Would a load change nothing, because the L1 has all of it? */
+static inline bool lines_are_there(const Cost *c, const LineSet *set, const LinePlaces *p) {
+    __m512i other = _mm512_setzero_si512();
+    for (int i = 0; i < set->n; i += 8) {
+        __mmask8 on = lines_from(set, i);
+        __m512i place = _mm512_maskz_loadu_epi64(on, p->place + i);
+        __m512i want = _mm512_maskz_loadu_epi64(on, p->want + i);
+        __m512i had = _mm512_mask_i64gather_epi64(want, on, place, c->l1, 8);
+        __m512i name = _mm512_srli_epi64(_mm512_xor_si512(had, want), 4);
+        other = _mm512_or_si512(other, _mm512_or_si512(name, _mm512_andnot_si512(had, want)));
+    }
+    return _mm512_test_epi64_mask(other, other) == 0;
+}
+
+/* Have all sectors been touched before? Then a store does not touch any for the first time. */
+static inline bool lines_are_known(const Alloc *a, const LineSet *set, const LinePlaces *p) {
+    __m512i other = _mm512_setzero_si512();
+    for (int i = 0; i < set->n; i += 8) {
+        __mmask8 on = lines_from(set, i);
+        __m512i word = _mm512_maskz_loadu_epi64(on, p->word + i);
+        __m512i shift = _mm512_maskz_loadu_epi64(on, p->shift + i);
+        __m512i bits = _mm512_maskz_loadu_epi64(on, p->want + i);
+        bits = _mm512_and_si512(bits, _mm512_set1_epi64(CACHED_SECTORS));
+        bits = _mm512_sllv_epi64(bits, shift);
+        __m512i had = _mm512_mask_i64gather_epi64(bits, on, word, a->touched, 8);
+        other = _mm512_or_si512(other, _mm512_andnot_si512(had, bits));
+    }
+    return _mm512_test_epi64_mask(other, other) == 0;
+}
+
+static inline uint64_t sectors_of(const LineSet *set) {
+    __m512i n = _mm512_setzero_si512();
+    for (int i = 0; i < set->n; i += 16) {
+        int left = set->n - i;
+        __mmask16 on = (__mmask16)(left >= 16 ? 0xffff : (1 << left) - 1);
+        __m512i sectors = _mm512_maskz_loadu_epi32(on, set->sectors + i);
+        n = _mm512_add_epi32(n, _mm512_popcnt_epi32(sectors));
+    }
+    return (uint64_t)(uint32_t)_mm512_reduce_add_epi32(n);
+}
+
+#else
+
+static inline bool lines_are_there(const Cost *c, const LineSet *set, const LinePlaces *p) {
+    (void)c, (void)set, (void)p;
+    return false; /* looking for it first would take longer */
+}
+
+static inline bool lines_are_known(const Alloc *a, const LineSet *set, const LinePlaces *p) {
+    (void)a, (void)set, (void)p;
+    return false;
+}
+
+static inline uint64_t sectors_of(const LineSet *set) {
+    uint64_t n = 0;
+    for (int i = 0; i < set->n; i++) n += count_sectors_of(set->sectors[i]);
+    return n;
+}
+
+#endif
+
+/* Sectors that move, as lines_load and lines_store say. all: of all lines. */
+static inline uint64_t lines_move(Cost *c, const Alloc *a, const LineSet *set, uint64_t all,
+                                  bool stores) {
+    LinePlaces p;
+    lines_places(c, a, set, &p);
+    bool many = set->n > 4; /* fewer are looked up one by one as quickly */
+    if (stores) return many && lines_are_known(a, set, &p) ? all : lines_store(a, set, &p);
+    return many && lines_are_there(c, set, &p) ? 0 : lines_load(c, a, set, &p);
+}
+
 static inline void lines_charge(Machine *m, Warp *w, Alloc *a, const LineSet *set, CostKind kind) {
     if (m->view) {
         cost_lines(m, w, set, kind);
@@ -217,13 +303,9 @@ static inline void lines_charge(Machine *m, Warp *w, Alloc *a, const LineSet *se
     }
     Cost *c = &m->cost;
     bool stores = kind == COST_KIND_STORE || kind == COST_KIND_ATOMIC;
-    LinePlaces places;
-    uint64_t sectors = 0;
+    uint64_t sectors = sectors_of(set);
     if (a->order == 0) cost_meet(m, a);
-    lines_places(c, a, set, &places);
-    uint64_t moved = stores ? lines_store(a, set, &places) : lines_load(c, a, set, &places);
-    if (stores) sectors = moved & 0xffffffff;
-    else for (int i = 0; i < set->n; i++) sectors += count_sectors_of(set->sectors[i]);
+    uint64_t moved = lines_move(c, a, set, sectors, stores);
     c->l2_sectors += moved & 0xffffffff;
     c->dram_sectors += moved >> 32;
     count_sectors(m, kind, sectors, (uint64_t)set->n);

@@ -21,8 +21,8 @@ static bool have_avx2(void) {
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && have_f16c();
 }
 
-/* The last two are not used: who has them (Ice Lake, Zen 4 and later) does not clock down for
-** registers of 64 bytes, as earlier processors do. */
+/* The last but one is not used: who has the two (Ice Lake, Zen 4 and later) does not clock down
+** for registers of 64 bytes, as earlier processors do. */
 static bool have_avx512(void) {
     return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
            __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&

@@ -1,4 +1,4 @@
-/* The builds of the fast loop, baseline, AVX2 and AVX-512, give identical bits and identical ticks. */
+/* The builds of the fast loop, baseline, AVX2 and AVX-512, give identical bits and ticks. */
 #include "emu/core.h"
 #include "emu_core_run.h"
 
