@@ -231,6 +231,8 @@ tap.case("a prototype of the kernel before it", function()
   s = cut('#include "proto.h"\n' .. kernel, "k", { folder = folder, options = { "-I" .. place } })
   tap.has(s.source, '#include "proto.h"\nextern "C"', "in a header")
   tap.is(tap.read(folder .. "/proto.h"), "#define N 1\n\n", "too")
+  s = cut("static __global__ void k(int *);\nstatic " .. kernel)
+  tap.is(s.source, '\nextern "C" ' .. kernel, "a static one, which would change its name")
 end)
 
 tap.case("of cub/cub.cuh what works inside a kernel", function()

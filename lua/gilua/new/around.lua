@@ -1,6 +1,7 @@
 -- around: folders of headers that a file includes and that lie neither beside it nor where one was
--- told to look: those of its project, which its makefile names. `Common` or `include` above it
--- are looked into, a few folders up; what is found is told, and stands in problem.lua.
+-- told to look: those of its project. `Common` or `include` above it are looked into, a few folders
+-- up, and what a makefile beside it names that lies beside its own folder or below (`-I../other`);
+-- what is found is told, and stands in problem.lua.
 
 local csource = require "gilua.new.csource"
 local headers = require "gilua.new.headers"
@@ -11,6 +12,8 @@ local M = {}
 local MOST_UP = 5 -- folders above the file's own
 local MOST_FOUND = 8
 local NAMES = { "include", "inc", "common", "Common", "common/inc", "common/include", "util" }
+local MAKEFILES = { "GNUmakefile", "makefile", "Makefile" }
+local HEADER = csource.set "h hpp hxx hh cuh inl inc def"
 local SYSTEM = { ["/usr/include"] = true, ["/usr/local/include"] = true } -- the host's
 
 local function is_file(path)
@@ -43,6 +46,27 @@ local function folder_named(spelled, from)
   end
 end
 
+-- The text of the makefile in a folder, or none.
+local function makefile_in(folder)
+  for _, name in ipairs(MAKEFILES) do
+    local path = folder .. "/" .. name
+    if is_file(path) then return headers.read(path, "the makefile") end
+  end
+  return ""
+end
+
+-- The first folder of -I in the makefile beside the file that has a header: no other file is
+-- looked for, and none further away than in a folder beside the file's own.
+local function folder_made_with(spelled, own)
+  if not HEADER[spelled:match "%.(%w+)$" or ""] or spelled:find("..", 1, true) then return nil end
+  for given in makefile_in(own):gmatch "%-I%s*([%w_./+-]+)" do
+    local up, rest = given:match "^(%.?%.?/?)([%w_][%w_./+-]*)$"
+    local is_near = (up == "../" or up == "./" or up == "") and not rest:find("..", 1, true)
+    local folder = is_near and headers.absolute(own .. "/" .. given:gsub("/+$", ""))
+    if folder and is_file(folder .. "/" .. spelled) then return folder end
+  end
+end
+
 -- Does the compiler find what an #include names, below the folders that it may read?
 local function is_found(spelled, from, folders)
   for _, folder in ipairs { from, table.unpack(folders) } do
@@ -62,7 +86,8 @@ local function first_missing(text, own, folders, standins)
       local is_there = is_file(standins .. "/" .. spelled)
         or is_found(spelled, file.folder, folders)
       local folder = not is_there
-        and (folder_named(spelled, file.folder) or folder_with(spelled, own))
+        and (folder_named(spelled, file.folder) or folder_made_with(spelled, own)
+          or folder_with(spelled, own))
       if folder then return folder end
     end
   end

@@ -100,14 +100,16 @@ local function find(spelled, where, folders)
   end
 end
 
---- Reads a file of the user's.
+--- Reads a file of the user's; a byte order mark that it begins with becomes blanks.
 ---@param path string
 ---@param what string that it is, for the sentence: "the kernel"
 ---@param left? integer bytes that it may have, of most_bytes
 ---@return string
 function M.read(path, what, left)
   local size = lfs.attributes(path, "mode") == "file" and lfs.attributes(path, "size") or 0
-  if size <= (left or M.most_bytes) then return textfile.read(path, what) end
+  if size <= (left or M.most_bytes) then
+    return (textfile.read(path, what):gsub("^\xEF\xBB\xBF", "   "))
+  end
   fail("cannot read %s: with %s there are more than %.0f MB of source (gilua new --megabytes N "
     .. "reads more)", what, path, M.most_bytes / 1e6)
 end

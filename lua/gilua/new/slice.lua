@@ -583,6 +583,18 @@ function M.defines(text, name, wanted)
   return false
 end
 
+-- Is it a prototype of a kernel that is wanted, and static? The compiler takes it beside an
+-- extern "C", and then calls the kernel by a name of C++.
+local function is_static_prototype(self, file, item)
+  if item.kind ~= "other" then return false end
+  local t <close> = csource.tokens(file.text:sub(item.first, item.last))
+  if not t:find(1, "static") or not t:find(1, "__global__") then return false end
+  for name in self.kernel:gmatch "[^,]+" do
+    if t:find(1, name, "(") then return true end
+  end
+  return false
+end
+
 -- Leaves out functions of the host and other kernels; those that are wanted are returned, of
 -- several of one name the first.
 local function leave_out_others(self, file)
@@ -594,6 +606,7 @@ local function leave_out_others(self, file)
       if not found[item.name] then chosen[#chosen + 1] = item end
       found[item.name] = true
     elseif item.kind == "kernel" then leave_out(self, file, item, "another kernel")
+    elseif is_static_prototype(self, file, item) then leave_out(self, file, item, "a prototype")
     elseif item.kind == "host" and not is_constexpr(file, item) then
       leave_out(self, file, item, "for the host")
     end

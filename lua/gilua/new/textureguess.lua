@@ -20,7 +20,8 @@ local MOST_CALLS = 6 -- of functions in functions
 ---@param p table of gilua.signature
 ---@return boolean
 function M.is_texture(p)
-  return not p.pointer and p.text:find("cudaTextureObject_t", 1, true) ~= nil
+  return not p.pointer and (p.text:find("cudaTextureObject_t", 1, true)
+    or p.text:find "%f[%w]CUtexObject%f[%W]") ~= nil
 end
 
 ---@class TextureFetch
