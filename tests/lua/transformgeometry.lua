@@ -297,6 +297,44 @@ tap.case("rows that lanes share are right", function()
     out[row] -= most;]], "int"), 3, { "8" }, { type = "i32" })
 end)
 
+tap.case("lanes that wait for what one writes", function()
+  local function of(what, body, lanes)
+    body = "    int row = blockIdx.x * blockDim.x + threadIdx.x;\n" .. body
+    local source = rewritten.source(body, "int")
+    right(what, "warp_row", source, 3, { lanes }, { type = "i32" })
+    return rewritten.text("warp_row", source, 3, { "32" })
+  end
+  local text = of("read by a later loop", [[
+    if (row >= n) return;
+    out[row] = out[row] / 2 + 1;
+    int x = 0;
+    for (int j = 0; j < 35; j++) x += a[j] * out[row];
+    out[row + 2048] = x;]], "8")
+  tap.has(text, [[
+    __syncwarp(0xffffffffu);
+    if (lane == 0) out[row] = out[row] / 2 + 1;
+    __syncwarp(0xffffffffu);
+]], "before and behind")
+  of("in the next round", [[
+    for (int k = 0; k < 3; k++) {
+        int x = out[row];
+        for (int j = 0; j < 40; j++) x += a[j];
+        if (k < 2) out[row] = x % 1000;
+    }]], "4")
+  of("behind the block", [[
+    int x = 0;
+    if (row < n) {
+        for (int j = 0; j < 33; j++) x += a[j];
+        out[row] = x;
+    }
+    out[row + 2048] = out[row] + x;]], "32")
+  text = of("what a loop writes", [[
+    if (row >= n / 8) return;
+    for (int j = 0; j < 8; j++) out[8 * row + j] -= a[j];
+    out[2048 + row] = out[8 * row] + out[8 * row + 5];]], "4")
+  tap.has(text, "-= a[j];\n    __syncwarp(0xffffffffu);\n", "behind the loop")
+end)
+
 tap.case("rows that stay a thread's", function()
   local function of(body)
     return rewritten.source("    int row = blockIdx.x * blockDim.x + threadIdx.x;\n" .. body)
@@ -313,25 +351,6 @@ tap.case("rows that stay a thread's", function()
     float x = 0.f;
     for (int j = 0; j < n; j++) { if (a[j] > 2.f) break; x += a[j]; }
     out[row] = x;]], 3, {}, "no loop")
-  refused("what is written is read later", "warp_row", of [[
-    float x = 0.f;
-    for (int j = 0; j < n; j++) x += a[j];
-    out[row] = x;
-    for (int j = 0; j < n; j++) x += out[j];
-    out[row + n] = x * 2.f;]], 3, {}, "uses what line 6 writes")
-  refused("what is written is read in the next round", "warp_row", of [[
-    for (int k = 0; k < 2; k++) {
-        float x = out[row];
-        for (int j = 0; j < n; j++) x += a[j];
-        out[row] = x;
-    }]], 3, {}, "uses what line 7 writes")
-  refused("what is written is read behind the block", "warp_row", of [[
-    float x = 0.f;
-    if (row < n) {
-        for (int j = 0; j < n; j++) x += a[j];
-        out[row] = x;
-    }
-    out[row + n] = out[row] + x;]], 3, {}, "uses what line 7 writes")
   refused("neighbours meet in memory", "warp_row", of [[
     for (int j = 1; j < n; j++) out[row * n + j] += out[row * n + j - 1];]], 3, {}, "no loop")
   refused("an array of the thread's", "warp_row", of [[

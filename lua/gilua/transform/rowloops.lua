@@ -290,9 +290,11 @@ end
 ---@param fn table
 ---@param rows gilua.row_loop[]
 ---@param tail? table of M.tail: one thread does what stands there anyhow
+---@param waited? table<table, true> filled with the statements, and loops, before and behind which
+---  threads wait, as others read what is written there; nil: none can be
 ---@return table[]? statements
 ---@return string? message
-function M.written_once(fn, rows, tail)
+function M.written_once(fn, rows, tail, waited)
   local list, seen, kernel = {}, {}, fn.kernel
   local all = effects.of(fn, fn.body).accesses
   for _, access in ipairs(all) do
@@ -307,7 +309,8 @@ function M.written_once(fn, rows, tail)
         return nil, ("line %d does more than to write"):format(kernel:line_of(access.token))
       end
       local other = read_elsewhere(fn, all, access, s)
-      if other then
+      if other and waited then waited[s] = true end
+      if other and not waited then
         return nil, ("line %d uses what line %d writes"):format(kernel:line_of(other.token),
           kernel:line_of(access.token))
       end

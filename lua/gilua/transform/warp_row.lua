@@ -47,8 +47,12 @@ local function plan_of(index)
   local once, unknown = rowloops.written_once(index.fn, rows)
   local tail = not once and rowloops.tail(rows) or nil
   if tail then once = rowloops.written_once(index.fn, rows, tail) end
+  local waited = {}
+  if not once then
+    tail, once = nil, rowloops.written_once(index.fn, rows, nil, waited)
+  end
   if not once then return nil, unknown end
-  return { rows = rows, once = once, tail = tail }
+  return { rows = rows, once = once, tail = tail, waited = waited }
 end
 
 local function find(kernel)
@@ -98,8 +102,10 @@ local function begins_at_zero(row, reduction)
 end
 
 -- The lines before and behind a shared loop.
-local function around(row, names, lanes, e, tail)
-  local before, behind = {}, {}
+local function around(row, names, lanes, e, plan)
+  local before, behind, tail = {}, {}, plan.tail
+  local is_waited = plan.waited[row.loop.statement]
+  if is_waited then before[1] = names.wait end
   for _, r in ipairs(row.reductions) do
     if r.op == "+" and not begins_at_zero(row, r) then
       before[#before + 1] = ("if (%s != 0) %s = 0;"):format(names.lane, r.name)
@@ -117,9 +123,10 @@ local function around(row, names, lanes, e, tail)
     behind[#behind + 1] = "}"
   end
   if tail and tail.loop == row.loop.statement then
-    behind[#behind + 1] = ("__syncwarp(%s);"):format(names.mask)
+    behind[#behind + 1] = names.wait
     behind[#behind + 1] = ("if (%s != 0) return;"):format(names.lane)
   end
+  if is_waited then behind[#behind + 1] = names.wait end
   e:around(row.loop.statement, before, behind)
 end
 
@@ -127,7 +134,7 @@ local function is_simple(tree)
   return tree.kind == "name" or tree.kind == "number"
 end
 
-local function share(row, names, lanes, e, tail)
+local function share(row, names, lanes, e, plan)
   local loop = row.loop
   local start, s = loop.start, loop.statement
   local mine = loop.step == 1 and names.lane or ("%d * %s"):format(loop.step, names.lane)
@@ -138,7 +145,7 @@ local function share(row, names, lanes, e, tail)
     e:after(start.last, (is_simple(start) and "" or ")") .. " + " .. mine)
   end
   e:replace(s.step.first, s.step.last, ("%s += %d"):format(loop.variable, lanes * loop.step))
-  around(row, names, lanes, e, tail)
+  around(row, names, lanes, e, plan)
 end
 
 -- A thread's place in a block that the kernel has more than one side of.
@@ -171,12 +178,16 @@ local function make(kernel, line, args)
   local names = { lane = threads.new_name(fn, "lane"), step = threads.new_name(fn, "step"),
     other = threads.new_name(fn, "other"), place = threads.new_name(fn, "other_place"),
     mask = lanes == 32 and "0xffffffffu" or threads.new_name(fn, "mask") }
+  names.wait = ("__syncwarp(%s);"):format(names.mask)
   local own = index.d.statement
   e:before(own.first, lane_lines(index, names, lanes, kernel:indent(own.first)))
   e:before(index.d.init.first, "(")
   e:after(index.d.init.last, (") / %d"):format(lanes))
-  for _, row in ipairs(plan.rows) do share(row, names, lanes, e, plan.tail) end
-  for _, s in ipairs(plan.once) do e:before(s.first, ("if (%s == 0) "):format(names.lane)) end
+  for _, row in ipairs(plan.rows) do share(row, names, lanes, e, plan) end
+  for _, s in ipairs(plan.once) do
+    if plan.waited[s] then e:around(s, { names.wait }, { names.wait }) end
+    e:before(s.first, ("if (%s == 0) "):format(names.lane))
+  end
   return { edits = e:lines(), launch = ("grid.x*%d block.x%%%d"):format(lanes, lanes),
     says = ("%d lanes of a warp share what was a thread's"):format(lanes) }
 end
