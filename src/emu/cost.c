@@ -665,6 +665,16 @@ static unsigned count_repeats(const uint64_t at[LANES], uint32_t mask) {
     return lanes - n;
 }
 
+static bool lanes_rise(const uint64_t at[LANES], uint32_t mask) {
+    uint64_t last = at[__builtin_ctz(mask)];
+    for (mask &= mask - 1; mask; mask &= mask - 1) {
+        uint64_t address = at[__builtin_ctz(mask)];
+        if (address <= last) return false;
+        last = address;
+    }
+    return true;
+}
+
 /* Bytes of lanes that are at one address (1), or follow each other by at most 8 (more); else 0. */
 static uint64_t run_of_lanes(const uint64_t at[LANES], uint32_t mask) {
     int first = __builtin_ctz(mask), n = __builtin_popcount(mask);
@@ -678,9 +688,9 @@ static uint64_t run_of_lanes(const uint64_t at[LANES], uint32_t mask) {
 void cost_atomic(Machine *m, Warp *w, const uint64_t at[LANES], uint32_t mask, bool shared,
                  Alloc *in) {
     uint64_t run = run_of_lanes(at, mask);
-    unsigned repeats = run == 0   ? count_repeats(at, mask)
-                       : run == 1 ? (unsigned)__builtin_popcount(mask) - 1
-                                  : 0;
+    unsigned repeats = 0;
+    if (run == 1) repeats = (unsigned)__builtin_popcount(mask) - 1;
+    if (run == 0 && !lanes_rise(at, mask)) repeats = count_repeats(at, mask);
     if (shared) {
         m->cost.extra[PIPE_SHARED] += repeats;
         m->result->shared_conflicts += repeats;

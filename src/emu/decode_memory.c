@@ -466,11 +466,27 @@ static bool atom_place(const Machine *m, const Warp *w, const AtomForm *f, const
     return bad == 0;
 }
 
+static inline uint32_t without_subnormal(uint32_t bits) {
+    return bits & 0x7f800000 ? bits : bits & 0x80000000;
+}
+
+static __attribute__((noinline, cold)) uint32_t add_rare_f32(uint32_t a, uint32_t b) {
+    float x = num_f32_from_bits(without_subnormal(a));
+    float sum = x + num_f32_from_bits(without_subnormal(b));
+    return sum == sum ? without_subnormal(num_f32_bits(sum)) : 0x7fffffff;
+}
+
+static inline bool is_subnormal(uint32_t bits) {
+    return (bits & 0x7fffffff) - 1 < 0x007fffff;
+}
+
+/* A call for what is rare, so that a sum waits for nothing but the one before it. */
 static inline uint32_t add_bits_f32(uint32_t a, uint32_t b, bool keep) {
-    float x = num_f32_from_bits(keep || a & 0x7f800000 ? a : a & 0x80000000);
-    float sum = x + num_f32_from_bits(keep || b & 0x7f800000 ? b : b & 0x80000000);
-    uint32_t bits = sum == sum ? num_f32_bits(sum) : 0x7fffffff;
-    return keep || bits & 0x7f800000 ? bits : bits & 0x80000000;
+    float sum = num_f32_from_bits(a) + num_f32_from_bits(b);
+    uint32_t bits = num_f32_bits(sum);
+    if (keep) return sum == sum ? bits : 0x7fffffff;
+    bool rare = is_subnormal(a) | is_subnormal(b) | is_subnormal(bits) | (sum != sum);
+    return __builtin_expect(rare, 0) ? add_rare_f32(a, b) : bits;
 }
 
 /* Which NaN a sum is, num.h knows. */
@@ -479,19 +495,37 @@ static inline uint64_t add_bits_f64(uint64_t a, uint64_t b) {
     return num_f64_bits(sum == sum ? sum : num_add_f64(x, y, NUM_RN));
 }
 
-/* In the order of lanes; whether anything changed, and in *seen what was there. */
+/* What one lane does with `old`. */
+#define ATOM_LANE(T, EXPR)                                                                         \
+    const T b = bs[i], c = cs[i], now = (T)(EXPR);                                                 \
+    (void)b, (void)c;                                                                              \
+    changes |= old ^ now;                                                                          \
+    if (read) {                                                                                    \
+        sum += (at[i] ^ old * 0x9e3779b97f4a7c15u) * (0xd6e8feb86659fd93u + 2 * i);                \
+        ds[i] = old;                                                                               \
+    }
+/* In the order of lanes; whether anything changed, and in *seen what was there, if that is read.
+** What all lanes add to one place is added up in a register. */
 #define ATOM_LOOP(T, EXPR)                                                                         \
-    FOR_ACTIVE(w, i) {                                                                             \
-        uint8_t *p = to->data + (at[i] - to->base);                                                \
-        const T b = LANE(T, w, in->b, i), c = LANE(T, w, in->c, i);                                \
-        T old, now;                                                                                \
-        memcpy(&old, p, sizeof old);                                                               \
-        now = (T)(EXPR);                                                                           \
-        (void)b, (void)c;                                                                          \
-        memcpy(p, &now, sizeof now);                                                               \
-        differ |= old ^ now;                                                                       \
-        *seen += (at[i] ^ old * 0x9e3779b97f4a7c15u) * (0xd6e8feb86659fd93u + 2 * i);              \
-        if (f->is_read) LANE(T, w, in->d, i) = old;                                                \
+    {                                                                                              \
+        const T *bs = &LANE(T, w, in->b, 0), *cs = &LANE(T, w, in->c, 0);                          \
+        T *ds = read ? &LANE(T, w, in->d, 0) : NULL, old;                                          \
+        if (is_one) {                                                                              \
+            uint8_t *p = data + (at[__builtin_ctz(w->active)] - base);                             \
+            memcpy(&old, p, sizeof old);                                                           \
+            FOR_ACTIVE(w, i) {                                                                     \
+                ATOM_LANE(T, EXPR)                                                                 \
+                old = now;                                                                         \
+            }                                                                                      \
+            memcpy(p, &old, sizeof old);                                                           \
+        } else {                                                                                   \
+            FOR_ACTIVE(w, i) {                                                                     \
+                uint8_t *p = data + (at[i] - base);                                                \
+                memcpy(&old, p, sizeof old);                                                       \
+                ATOM_LANE(T, EXPR)                                                                 \
+                memcpy(p, &now, sizeof now);                                                       \
+            }                                                                                      \
+        }                                                                                          \
     }
 #define ATOM_INTEGER(OP)                                                                           \
     case OP:                                                                                       \
@@ -499,24 +533,29 @@ static inline uint64_t add_bits_f64(uint64_t a, uint64_t b) {
         else ATOM_LOOP(U32, atom_integer(OP, false, type, old, b, c))                              \
         break;
 
+/* Do all active lanes go to one? */
+static bool one_address(const Warp *w, const uint64_t *at) {
+    uint64_t first = at[__builtin_ctz(w->active)], other = 0;
+    for (int i = 0; i < LANES; i++) other |= (at[i] ^ first) & (uint64_t)w->lane64[i];
+    return other == 0;
+}
+
 static bool atom_loop(Warp *w, const Ins *in, const AtomForm *f, const uint64_t *at,
                       const AtomPlace *to, uint64_t *seen) {
-    uint64_t differ = 0;
+    uint64_t changes = 0, sum = 0;
+    uint8_t *const data = to->data; /* locals: what is written might be anything else */
+    const uint64_t base = to->base;
+    const bool read = f->is_read, is_one = one_address(w, at);
     const bool keep = to->alloc == NULL; /* subnormals, in shared memory */
     const PtxType type = (PtxType)f->type;
     if (f->op == ATOM_ADD && f->type == PTX_F32) {
-        ATOM_LOOP(U32, add_bits_f32(old, b, keep))
-        return differ != 0;
-    }
-    if (f->op == ATOM_ADD && f->type == PTX_F64) {
+        if (keep) ATOM_LOOP(U32, add_bits_f32(old, b, true))
+        else ATOM_LOOP(U32, add_bits_f32(old, b, false))
+    } else if (f->op == ATOM_ADD && f->type == PTX_F64) {
         ATOM_LOOP(U64, add_bits_f64(old, b))
-        return differ != 0;
-    }
-    if (f->type >= PTX_F16 && f->type <= PTX_BF16X2) {
+    } else if (f->type >= PTX_F16 && f->type <= PTX_BF16X2) {
         ATOM_LOOP(U32, atom_value((AtomOp)f->op, (PtxType)f->type, old, b, c, keep))
-        return differ != 0;
-    }
-    switch ((AtomOp)f->op) {
+    } else switch ((AtomOp)f->op) {
         ATOM_INTEGER(ATOM_ADD)
         ATOM_INTEGER(ATOM_MIN)
         ATOM_INTEGER(ATOM_MAX)
@@ -528,7 +567,8 @@ static bool atom_loop(Warp *w, const Ins *in, const AtomForm *f, const uint64_t 
         ATOM_INTEGER(ATOM_OR)
         ATOM_INTEGER(ATOM_XOR)
     }
-    return differ != 0;
+    *seen = sum;
+    return changes != 0;
 }
 
 static void quick_atomic(Machine *m, Warp *w, const Ins *in, const AtomForm *f, uint64_t *at,

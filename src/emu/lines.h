@@ -143,8 +143,30 @@ static inline void lines_collect(LineSet *set, const uint64_t at[LANES], uint32_
 
 #else
 
+static inline bool lines_fall(const uint64_t at[LANES], uint32_t mask) {
+    uint64_t last = 0, falls = 0;
+    for (; mask; mask &= mask - 1) {
+        uint64_t line = at[__builtin_ctz(mask)] >> 7;
+        falls |= line < last;
+        last = line;
+    }
+    return falls;
+}
+
 static inline void lines_collect(LineSet *set, const uint64_t at[LANES], uint32_t mask) {
-    collect_any(set, at, mask);
+    if (lines_fall(at, mask)) {
+        collect_any(set, at, mask);
+        return;
+    }
+    int n = 0;
+    for (; mask; mask &= mask - 1) {
+        uint64_t address = at[__builtin_ctz(mask)], line = address >> 7;
+        bool is_new = n == 0 || set->line[n - 1] != line;
+        n += is_new;
+        set->line[n - 1] = line;
+        set->sectors[n - 1] = (is_new ? 0 : set->sectors[n - 1]) | 1u << (address >> 5 & 3);
+    }
+    set->n = n;
 }
 
 #endif
