@@ -81,8 +81,39 @@ function KINDS.parameters(problem)
     parameter_share = has and 0.2 or 1 }) }
 end
 
-function KINDS.source()
-  return { genes = { transform_share = gi.own.TRANSFORM_SHARE } }
+-- More of the genes that have paid so far: a bandit over their kinds.
+local function by_bandit(problem, genes, arms)
+  local bandit = gi.bandit.new(problem, genes, { arms = arms })
+  return { init = bandit.init, draw = bandit.draw, observer = bandit }
+end
+
+function KINDS.source(problem)
+  return by_bandit(problem, { transform_share = gi.own.TRANSFORM_SHARE })
+end
+
+local WAYS = { "copy", "delete", "move", "replace", "swap", "operand", "constant" }
+
+-- A kind of gene for each way to change instructions.
+local function arms_of(level, source, code)
+  local arms = {}
+  for i, way in ipairs(WAYS) do
+    local weights = {}
+    for _, other in ipairs(WAYS) do weights[other] = other == way and 1 or 0 end
+    local draw = source(code, { weights = weights })
+    arms[i] = { name = level .. " " .. way, draw = function(rng)
+      local drew, gene = pcall(draw, rng) -- there may be nothing of this way
+      return drew and gene or nil
+    end }
+  end
+  return arms
+end
+
+local function ptx_arms(problem, farm)
+  return arms_of("ptx", gi.genome.ptx_source, gi.below.open(problem, farm))
+end
+
+local function llvm_arms(problem, farm)
+  return arms_of("llvm", gi.genome.llvm_source, gi.below.open_llvm(problem, farm))
 end
 
 function KINDS.ptx(problem, farm)
@@ -113,12 +144,13 @@ end
 -- All that there are, from whoever compiles it faster: genes of LLVM's code where that is LLVM, of
 -- PTX where it is NVRTC.
 function KINDS.all(problem, farm)
-  local source = gi.genome.source(problem, gi.own.genes(problem))
   local llvm = has_llvm(problem) and measured(problem, farm, "compiler=llvm")
-  local below = llvm and gi.fitness.right(llvm) and llvm.ticks < measured(problem, farm, "").ticks
-    and KINDS.llvm(problem, farm) or KINDS.ptx(problem, farm)
-  return { start = below.start, draw = gi.genome.either(source, below.draw),
-    genes = gi.own.genes(problem) }
+  local by_llvm = llvm and gi.fitness.right(llvm)
+    and llvm.ticks < measured(problem, farm, "").ticks
+  local fields = by_bandit(problem, gi.own.genes(problem),
+    (by_llvm and llvm_arms or ptx_arms)(problem, farm))
+  fields.start = by_llvm and "compiler=llvm" or nil
+  return fields
 end
 
 --------------------------------------------------------------------------------------------------
@@ -149,8 +181,10 @@ local function scheme_of(problem, farm, fields, count)
     count.seconds = core.system.seconds() - first
     return count.seconds >= o.search
   end
-  s.observers = { counter(count) }
-  for name, value in pairs(fields) do s[name] = value end
+  s.observers = { counter(count), fields.observer }
+  for name, value in pairs(fields) do
+    if name ~= "observer" then s[name] = value end
+  end
   return s
 end
 
