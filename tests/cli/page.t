@@ -32,11 +32,11 @@ agree() { # agree DIR SAID WHAT: terminal, result.json and page
   is "$what: evaluations in result.json and on the terminal" "$(field "$dir/result.json" evaluations)" \
     "$(said '^([0-9 ]+) evaluations in .*' "$text")"
   is "$what: and on the page" "$(field "$dir/result.json" evaluations)" \
-    "$(said '^<p>(.*) evaluations in [0-9]+ generations.*' "$dir/report.html")"
+    "$(said '^<p>(.*) evaluations in [0-9]+ generations?.*' "$dir/report.html")"
   is "$what: generations in result.json and on the terminal" "$(field "$dir/result.json" generations)" \
     "$(grep -cE '^generation [0-9]+/' "$text")"
   is "$what: and on the page" "$(field "$dir/result.json" generations)" \
-    "$(said '^<p>.* evaluations in ([0-9]+) generations.*' "$dir/report.html")"
+    "$(said '^<p>.* evaluations in ([0-9]+) generations?.*' "$dir/report.html")"
   is "$what: and in generations.csv" "$(field "$dir/result.json" generations)" "$(($(wc -l <"$dir/generations.csv") - 1))"
   is "$what: genes in result.json and on the terminal" "$(field "$dir/result.json" genes)" \
     "$(said '^What the ([0-9]+|one) genes? of the best do.*' "$text" | sed s/one/1/)"

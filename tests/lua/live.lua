@@ -97,15 +97,15 @@ local function individual(id, birth, status, ticks)
     measurement = { status = status, ticks = ticks, mean_error = 0, off = 0, unset = 0 } }
 end
 
--- A census of n mutants in generations of 100.
-local function counted(n)
+-- A census of n mutants in generations of 100; ticks(i) of the i-th of each, of an unmodified 1000.
+local function counted(n, ticks)
   local c = census.observer()
   for generation = 1, n // 100 do
     local population = {}
     for i = 1, 100 do
       local id = 101 * (generation - 1) + i
       population[i] = individual(id, i % 2 == 0 and "mutation" or "crossover",
-        i % 10 == 0 and "race" or "ok", 900 + i)
+        i % 10 == 0 and "race" or "ok", ticks and ticks(i) or 900 + i)
     end
     c.on_generation({ population = population, tried = {} }, { generation = generation,
       best = population[1], baseline = { ticks = 1000 } })
@@ -129,6 +129,13 @@ tap.case("of a long run one mutant of several is kept, and those that led a gene
   for _, point in ipairs(m.points) do all = all + (point.leads and 1 or 0) end
   tap.is(all, 300, "every leader")
   tap.ok(#counted(1000000).mutants.points <= census.MOST, "ten thousand generations too")
+end)
+
+tap.case("times that hardly differ have marks on their axis that can be read", function()
+  if not plot.available() then return tap.skip "gnuplot is not installed" end
+  local page = html.page { title = "T", search = counted(100, function(i) return 1000 + i % 2 end) }
+  tap.ok(page:find "time, over the unmodified", "the plot is there")
+  tap.is(page:match "<text>1%.000%d*</text>", nil, "no marks of a thousandth, one over the other")
 end)
 
 tap.case("operators are counted whole, whatever is kept of points", function()

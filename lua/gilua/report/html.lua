@@ -302,8 +302,8 @@ local function evolution(e, word)
   if not v or #v.records == 0 then return "" end
   local r = v.records
   return section("Evolution",
-    p(("%s evaluations in %d generations of %s."):format(shown(v.evaluations, "grouped"), #r,
-      shown(v.population, "grouped"))),
+    p(("%s evaluations in %d generation%s of %s."):format(shown(v.evaluations, "grouped"), #r,
+      #r == 1 and "" or "s", shown(v.population, "grouped"))),
     figure("Speed-up over the unmodified kernel, timed anew on each generation's own case.",
       plot.lines({
         { name = "best", points = points(r, function(x) return x.speedup end) },

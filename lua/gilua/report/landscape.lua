@@ -80,11 +80,12 @@ end
 local function time_and_error(ran, what, id)
   local axis, place = plot.error_axis(ran)
   local least, most = range_of(ran, "time")
+  least, most = least / 1.15, most * 1.15 -- times that hardly differ have room too
   return plot.cloud(placed(by_outcome(ran), function(point)
     return place(point.error), point.time
   end), { id = id, x = what, y = "time, over the unmodified", log = true, xtics = axis,
     ytics = plot.times(least, most), height = 360,
-    xrange = { -0.4, axis[#axis][2] + 0.6 }, yrange = { least / 1.15, most * 1.15 } })
+    xrange = { -0.4, axis[#axis][2] + 0.6 }, yrange = { least, most } })
 end
 
 -- A place of its own for each near the middle of its cell, the same whenever it is drawn.
