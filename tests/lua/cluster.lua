@@ -10,7 +10,6 @@ local gi = require "gilua"
 local link = require "gilua.farm.link"
 local natsserver = require "natsserver"
 local scratch = require "scratch"
-local status = require "gilua.command.cluster"
 local wire = require "gilua.base.wire"
 
 local missing = natsserver.missing()
@@ -461,18 +460,36 @@ tap.case("a problem's own failure is told as on one machine", function()
   tap.is(spoilt(false), here, "the same sentence")
 end)
 
+tap.case("the page of a run that is on tells who works for it; in the end it does not", function()
+  local server <close> = natsserver.open()
+  local a <close> = agent(server) -- luacheck: ignore
+  local farm <close> = over(server)
+  local dir, page = tap.folder(), nil
+  local function look() page = tap.read(dir .. "/report.html") end
+  gi.evolve.run { problem = PROBLEM, farm = farm, rng = gi.rng(1), population = 4, generations = 1,
+    new_case = function() return CASE end,
+    observers = { assert(gi.report.open(dir)), { on_generation = look } } }
+  tap.has(page, "<h2>The cluster</h2>", "while it is on")
+  tap.has(page, "1 agent with 1 worker and 0 GPUs; ", "who works for it")
+  tap.has(page, "evaluations, ", "how much was done")
+  tap.has(page, core.system.hostname() .. "</td>", "where")
+  tap.has(page, "at work</td>", "and what it does")
+  look()
+  tap.ok(not page:find("The cluster", 1, true), "not in the end: results are one machine's")
+end)
+
 tap.case("what binds a run, and how fast it is", function()
   local function state(device, host, on_device, agents)
     return { device = device, agents = agents or 1, waiting = { host = host, device = on_device } }
   end
-  tap.is(status.binds(state("emu", 5, 5)), "workers", "on the virtual GPU")
-  tap.is(status.binds(state("cuda", 2, 5)), "GPUs", "more waits for GPUs")
-  tap.is(status.binds(state("cuda", 5, 2)), "workers", "more waits for compilers")
-  tap.is(status.binds(state("emu", 0, 0)), "nothing: all work is given out", "nothing waits")
-  tap.is(status.binds(state("emu", 5, 5, 0)), "agents: none works for it", "nobody is there")
+  tap.is(cluster.binds(state("emu", 5, 5)), "workers", "on the virtual GPU")
+  tap.is(cluster.binds(state("cuda", 2, 5)), "GPUs", "more waits for GPUs")
+  tap.is(cluster.binds(state("cuda", 5, 2)), "workers", "more waits for compilers")
+  tap.is(cluster.binds(state("emu", 0, 0)), "nothing: all work is given out", "nothing waits")
+  tap.is(cluster.binds(state("emu", 5, 5, 0)), "agents: none works for it", "nobody is there")
   local first, last = { seconds = 2, done = { run = 10 } }, { seconds = 4, done = { run = 30 } }
-  tap.is(status.rate(first, last), 10.0, "between two reports")
-  tap.is(status.rate(last, last), 7.5, "of one, since it began")
+  tap.is(cluster.rate(first, last), 10.0, "between two reports")
+  tap.is(cluster.rate(last, last), 7.5, "of one, since it began")
 end)
 
 tap.case("an address with a password is refused, a wrong password is told", function()

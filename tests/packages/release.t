@@ -39,6 +39,16 @@ deb=$(echo "$RELEASE"/gilua_"$version"_*.deb)
 wheel=$(echo "$RELEASE"/gilua-"$version"-py3-*.whl)
 folder=$(basename "$RELEASE"/gilua-"$version"-linux-*.tar.xz .tar.xz)
 
+# --- licences of what is linked in: the portable folder's are looked at below, of each library
+
+of_portable=$(tar tJf "$RELEASE/$folder.tar.xz" | sed -n 's:.*/licences/\(.\+\):\1:p' | sort)
+is "the wheel has the portable folder's licences" "$of_portable" \
+  "$(python3 -m zipfile -l "$wheel" | sed -n 's:^gilua/licences/\([^ ]\+\) .*:\1:p' | sort)"
+linked=$(dpkg-deb -c "$deb" | sed -n 's:.*/doc/gilua/licences/\(.\+\)$:\1:p' | sort)
+is "the .deb those of what it has linked in" "liblz4-dev libxxhash-dev libzstd-dev" "$(echo $linked)"
+dpkg-deb -c "$deb" | grep "/doc/gilua/copyright$" >/dev/null
+ok $? "and gilua's own"
+
 # --- a bare Debian
 
 [ -x "$BARE/usr/bin/apt-get" ] || debootstrap --variant=minbase bookworm "$BARE" >"$WORK/debootstrap.log" 2>&1 ||

@@ -29,27 +29,6 @@ local function listen(url, seconds)
   return nodes, runs
 end
 
---- How many evaluations a second a run has come to between two of its reports, or since it began.
----@param first table
----@param last table
----@return number
-function M.rate(first, last)
-  if last.seconds > first.seconds then
-    return (last.done.run - first.done.run) / (last.seconds - first.seconds)
-  end
-  return last.seconds > 0 and last.done.run / last.seconds or 0.0
-end
-
---- What a run waits for: where more would make it faster.
----@param state table of a run
----@return string
-function M.binds(state)
-  if state.agents == 0 then return "agents: none works for it" end
-  if state.device == "cuda" and state.waiting.device > state.waiting.host then return "GPUs" end
-  if state.waiting.host + state.waiting.device > 0 then return "workers" end
-  return "nothing: all work is given out"
-end
-
 local function many(n, noun)
   return ("%d %s%s"):format(n, noun, n == 1 and "" or "s")
 end
@@ -67,8 +46,8 @@ local function value_of(url, nodes, runs)
     local s = runs[run].last
     working[i] = o { { "run", run }, { "problem", s.problem }, { "device", s.device },
       { "agents", s.agents }, { "waiting", s.waiting.host + s.waiting.device },
-      { "evaluations", s.done.run }, { "rate", M.rate(runs[run].first, s) },
-      { "binds", M.binds(s) } }
+      { "evaluations", s.done.run }, { "rate", gi.cluster.rate(runs[run].first, s) },
+      { "binds", gi.cluster.binds(s) } }
   end
   return o { { "server", url }, { "nodes", gi.json.array(list) },
     { "runs", gi.json.array(working) } }
@@ -89,7 +68,8 @@ local function tell(o, nodes, runs)
     local s = runs[run].last
     answer.say(o, "run %s: %s on %s with %s: %s, %.3g a second; %s waiting; short are %s", run,
       s.problem, s.device, many(s.agents, "agent"), many(s.done.run, "evaluation"),
-      M.rate(runs[run].first, s), many(s.waiting.host + s.waiting.device, "job"), M.binds(s))
+      gi.cluster.rate(runs[run].first, s), many(s.waiting.host + s.waiting.device, "job"),
+      gi.cluster.binds(s))
   end
 end
 

@@ -249,6 +249,52 @@ function Cluster:next_for(agent, roles, long)
   return entry
 end
 
+--- How many evaluations a second a run has come to between two of its reports, or since it began.
+---@param first table { done = { run }, seconds }
+---@param last table
+---@return number
+function M.rate(first, last)
+  if last.seconds > first.seconds then
+    return (last.done.run - first.done.run) / (last.seconds - first.seconds)
+  end
+  return last.seconds > 0 and last.done.run / last.seconds or 0.0
+end
+
+--- What a run waits for: where more would make it faster.
+---@param state table of a run: { agents, device, waiting = { host, device } }
+---@return string
+function M.binds(state)
+  if state.agents == 0 then return "agents: none works for it" end
+  if state.device == "cuda" and state.waiting.device > state.waiting.host then return "GPUs" end
+  if state.waiting.host + state.waiting.device > 0 then return "workers" end
+  return "nothing: all work is given out"
+end
+
+-- What others, and the page of the run, are told of it.
+function Cluster:state()
+  return { run = self.run, problem = self.offer.problem, device = self.device,
+    done = { run = self.done.run, check = self.done.check, compile = self.done.compile },
+    agents = #self.ready,
+    waiting = { host = self:waiting "host", device = self:waiting "device" },
+    seconds = core.system.seconds() - self.began_s }
+end
+
+--- Who works for the run, and how it goes.
+---@return table { nodes = { { host, workers, gpus, state, why } }, state, rate, binds }: state as
+---  others are told it; rate: evaluations a second since the last two reports that were some time
+---  apart; binds: what the work at hand waited for when it was last given out
+function Cluster:status()
+  local nodes = {}
+  for i, id in ipairs(settings.keys(self.agents)) do
+    local agent = self.agents[id]
+    nodes[i] = { host = agent.host or "?", workers = agent.jobs or 0, gpus = agent.gpus or {},
+      state = agent.state, why = agent.why }
+  end
+  table.sort(nodes, function(a, b) return a.host < b.host end)
+  return { nodes = nodes, state = self.told or self:state(), rate = self.rate or 0.0,
+    binds = self.told and M.binds(self.told) or "nothing yet" }
+end
+
 function Cluster:waiting(role)
   local n = self.queue:waiting(role)
   for _, agent in ipairs(self.ready) do n = n + agent.queue:waiting(role) end
@@ -451,6 +497,8 @@ function Cluster:beat(m)
     self.agents[m.agent] = agent
   end
   agent.host, agent.jobs, agent.heard_s = m.host, m.jobs, core.system.seconds()
+  agent.gpus = {}
+  for i, d in ipairs(m.devices) do agent.gpus[i] = d.name end
   if not self.offer.device and m.devices[1] then self:set_devices(m.devices) end
   local forgotten = agent.state == "asked" and agent.heard_s - agent.asked_s > M.LATE_S
   if agent.state == "new" or agent.state == "gone" or forgotten then self:invite(agent) end
@@ -532,10 +580,10 @@ function Cluster:tick()
   for _, agent in ipairs(self.ready) do
     self:tell(agent, { op = "alive", run = self.run, limits = changed_limits(agent) })
   end
-  self.link:send("gilua.state", { run = self.run, problem = self.offer.problem,
-    device = self.device, done = self.done, agents = #self.ready,
-    waiting = { host = self:waiting "host", device = self:waiting "device" },
-    seconds = now - self.began_s })
+  local state = self:state()
+  self.rate = M.rate(self.told or state, state)
+  self.told = state
+  self.link:send("gilua.state", state)
 end
 
 -- --- serving ------------------------------------------------------------------------------------

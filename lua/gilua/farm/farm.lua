@@ -148,6 +148,12 @@ function Farm:description()
   return #self.devices > 1 and ("%d x %s"):format(#self.devices, name) or name
 end
 
+--- Who works for it, where those are agents; nil where they are this machine's workers.
+---@return table? of gilua.cluster: nodes, state, rate, binds
+function Farm:cluster()
+  return self.crew.status and self.crew:status()
+end
+
 --- Which mutants run on the small case with every check on, from now on.
 ---@param mode string "every", "parents" or "winners"
 function Farm:set_check(mode)

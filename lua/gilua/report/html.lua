@@ -8,6 +8,7 @@ local gnuplot = require "gilua.report.gnuplot"
 local interactions = require "gilua.report.interactions"
 local landscape = require "gilua.report.landscape"
 local markup = require "gilua.report.markup"
+local nodes = require "gilua.report.nodes"
 local plot = require "gilua.report.plot"
 local state = require "gilua.report.state"
 local textfile = require "gilua.base.textfile"
@@ -613,11 +614,11 @@ local function body(e)
   end
   local missing = not plot.available() and p(escape(select(2, plot.available())), "note") or ""
   return table.concat {
-    top(e), state.banner(e.state), missing, beside_the_paper(e), winner(e), validation(e, word),
-    pictures(e), floor(e, word), tuning(e, word), evolution(e, word), landscape.lineage(e, word),
-    landscape.mutants(e, word), landscape.operators(e, word), frontier.section(e, word),
-    pareto(e, word), control(e, word), runs(e, word), cleanup(e, word), interactions.section(e),
-    offers(e), stages(e), provenance(e),
+    top(e), state.banner(e.state), nodes.section(e.cluster), missing, beside_the_paper(e),
+    winner(e), validation(e, word), pictures(e), floor(e, word), tuning(e, word),
+    evolution(e, word), landscape.lineage(e, word), landscape.mutants(e, word),
+    landscape.operators(e, word), frontier.section(e, word), pareto(e, word), control(e, word),
+    runs(e, word), cleanup(e, word), interactions.section(e), offers(e), stages(e), provenance(e),
   }
 end
 

@@ -188,7 +188,10 @@ function M.observer(page, past, options)
   function o.write(run, always)
     if #run.records == 0 or not (always or page:is_due()) then return end
     local e, state = make(run, o.parts(run))
-    page:write(e, state or state_of(run))
+    state = state or state_of(run)
+    local farm = run.scheme.farm
+    e.cluster = state.on and farm.cluster and farm:cluster() or nil
+    page:write(e, state)
   end
 
   return o
