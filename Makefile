@@ -72,7 +72,7 @@ objects    := $(sources:src/%.c=$O/obj/%.o)
 runtime    := $(filter $O/obj/runtime/%,$(objects))
 library    := $(filter-out $O/obj/host/main.o $(runtime),$(objects))
 references := $(patsubst %.c,%.so,$(wildcard kernels/*/reference.c))
-c_tests    := $(patsubst tests/c/%.c,$O/tests/%,$(filter-out %/fake_cuda.c,$(wildcard tests/c/*.c)))
+c_tests    := $(patsubst tests/c/%.c,$O/tests/%,$(filter-out %/fake_cuda.c %/fake_nvml.c,$(wildcard tests/c/*.c)))
 helpers    := $(addprefix tests/lua/,tap.lua archivetime.lua choices.lua fake.lua fakegpu.lua madeup.lua natsserver.lua \
               problems.lua rewritten.lua scratch.lua tape.lua)
 scripts    := $(filter-out $(helpers),$(wildcard tests/lua/*.lua tests/cli/*.t))
@@ -143,6 +143,12 @@ $O/tests/libcuda_fake.so: tests/c/fake_cuda.c $O/libgilua.a $O/flags
 	$Q$(CC) $(flags) -fPIC -shared -MMD -MP -MF $@.d -MT $@ $(link) -o $@ $< $O/libgilua.a \
 	    $(lua_lib) $(libs) $(unpack) $(system) -Wl,--exclude-libs,ALL
 
+# NVML without a GPU, for tests that name it in GILUA_NVML.
+$O/tests/libnvml_fake.so: tests/c/fake_nvml.c $O/flags
+	$(call say,TEST    $@)
+	$Qmkdir -p $(@D)
+	$Q$(CC) $(flags) -fPIC -shared -o $@ $<
+
 $O/tests/runtime_fatbin: $O/obj/runtime/fatbin.o
 
 # --- fuzzing: one program a target of tests/fuzz; those in Lua are $O/gilua's
@@ -156,7 +162,7 @@ $O/fuzz/%: tests/fuzz/%.c tests/fuzz/driver.c tests/fuzz/fuzz.h $O/libgilua.a $O
 
 $O/fuzz/runtime_fatbin: $O/obj/runtime/fatbin.o
 
-tests: all $(c_tests) $O/tests/libcuda_fake.so
+tests: all $(c_tests) $O/tests/libcuda_fake.so $O/tests/libnvml_fake.so
 
 # Under sanitizers the tests leave out what asks about results and not about memory, and say so: see
 # GILUA_SANITIZED in tests/*/tap.*. Thread-local variables of libraries loaded late are not looked
@@ -169,7 +175,8 @@ sanitized  := $(if $(SANITIZE),GILUA_SANITIZED=1 UBSAN_OPTIONS=print_stacktrace=
 test: deps
 	$Q$(MAKE) --no-print-directory tests
 	$Qrm -rf build/failed build/seconds
-	$QCC="$(CC)" FAKE_CUDA="$(CURDIR)/$O/tests/libcuda_fake.so" $(sanitized) \
+	$QCC="$(CC)" FAKE_CUDA="$(CURDIR)/$O/tests/libcuda_fake.so" \
+	    FAKE_NVML="$(CURDIR)/$O/tests/libnvml_fake.so" $(sanitized) \
 	    prove -j $$(nproc) -e tests/run $(PROVEFLAGS) $(slowest) \
 	    $(sort $(filter-out %_speed $(slowest),$(c_tests) $(scripts))); \
 	    status=$$?; tests/dearest; exit $$status

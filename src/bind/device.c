@@ -119,6 +119,14 @@ static int device_get_info(lua_State *L) {
     return 1;
 }
 
+static int device_get_energy(lua_State *L) {
+    double joules;
+    gi_err err;
+    if (!device_energy(bind_check_device(L, 1)->device, &joules, &err)) return bind_failed(L, &err);
+    lua_pushnumber(L, joules);
+    return 1;
+}
+
 static int device_check_intact(lua_State *L) {
     gi_buf what = {0};
     gi_err err;
@@ -143,6 +151,9 @@ void bind_device(lua_State *L) {
         {"info", device_get_info, "dev:info() -> table",
          "name, uuid, compute (90), sms, clock_ghz, memory_bytes, l2_bytes, driver (13000), "
          "max_threads_per_block, shared_per_block."},
+        {"energy", device_get_energy, "dev:energy() -> joules | nil, message, code",
+         "What the whole GPU has taken since some moment, by NVML's counter, which moves every 20 "
+         "to 100 ms: what lies between two readings counts."},
         {"intact", device_check_intact, "dev:intact() -> true | nil, what, code",
          "Did kernels leave guard zones and read-only memory alone? If not (code \"touched\"), "
          "says what was hit and restores it; on emu such a write is a fault already."},

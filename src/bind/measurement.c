@@ -59,6 +59,7 @@ void bind_push_measurement(lua_State *L, const Measurement *m) {
     bind_set_number(L, "part_issue", r->part_issue);
     bind_set_number(L, "part_latency", r->part_latency);
     bind_set_number(L, "part_memory", r->part_memory);
+    if (r->energy_j > 0) bind_set_number(L, "energy_j", r->energy_j); /* nobody knows a GPU's */
     bind_set_findings(L, "warnings", &r->warnings);
     bind_set_findings(L, "faults", &r->faults);
     if (m->status == STATUS_OK) return;
@@ -89,6 +90,7 @@ void bind_push_samples(lua_State *L, const DeviceSamples *s) {
     for (int i = 0; i < s->n; i++) lua_pushboolean(L, s->throttled[i]), lua_rawseti(L, -2, i + 1);
     lua_setfield(L, -2, "throttled");
     bind_set_count(L, "dropped", (uint64_t)s->dropped);
+    bind_set_count(L, "launches", (uint64_t)s->launches);
     bind_set_number(L, "median_ns", s->median_ns);
     bind_set_number(L, "rel_error", s->rel_error);
     set_bool(L, "slow", s->slow);

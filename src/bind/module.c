@@ -139,7 +139,7 @@ void bind_module_class(lua_State *L) {
          "module:time{ launch fields, min_samples, max_samples, warmup, rel_error, stop_above_ns, "
          "flush_l2, clock_tolerance } -> measurement",
          "Launches until the median is known to rel_error: the measurement with samples, clocks, "
-         "throttled, dropped, median_ns, rel_error, slow and capped."},
+         "throttled, dropped, launches (that ran in all), median_ns, rel_error, slow and capped."},
         {"pair", bind_module_pair,
          "module:pair{ a = launch, b = launch, other = module of b, pairs = n } -> measurement",
          "Times two launches in turn, A B B A: the measurement has lists a and b of nanoseconds."},

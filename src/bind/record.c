@@ -176,6 +176,7 @@ static void push_replayed(lua_State *L, const ReplayResult *r, const ReplayOptio
     lua_pushstring(L, emu_status_name(r->status)), lua_setfield(L, -2, "status");
     bind_set_number(L, "ticks", r->ticks);
     bind_set_number(L, "ns", r->ns);
+    bind_set_number(L, "energy_j", r->energy_j);
     bind_set_count(L, "warp_instructions", r->warp_instructions);
     bind_set_findings(L, "warnings", &r->warnings);
     bind_push_kernels(L, r->kernels, r->n_kernels);
@@ -236,8 +237,8 @@ void bind_record(lua_State *L) {
          "Is each of its lines one that a recorder writes, of data that it has? Nothing is run."},
         {"size", size, "r:size(name) -> integer|nil", "How many those are; nil: there are none."},
         {"replay", replay,
-         "r:replay(model [, options]) -> { status, ticks, ns, warp_instructions, kernels, reads, "
-         "warnings, variables, message?, event? } | nil, message, code",
+         "r:replay(model [, options]) -> { status, ticks, ns, energy_j, warp_instructions, "
+         "kernels, reads, warnings, variables, message?, event? } | nil, message, code",
          "Runs it again on the virtual GPU that the model describes. options: code = { [N] = PTX } "
          "in the place of modules, partial (what that has no kernel for runs as recorded), budget "
          "(warp instructions of all launches), memory_bytes (that it may take), backwards (of each "

@@ -453,12 +453,13 @@ bool sequence_time(Sequence *s, const SequenceWork *work, const DeviceTiming *ho
     DeviceTiming timing = device_timing_filled(how);
     Measurement *last = &out->last;
     *out = (DeviceSamples){0};
-    for (int i = 0; i < timing.warmup && last->status == STATUS_OK; i++)
+    for (int i = 0; i < timing.warmup && last->status == STATUS_OK; i++, out->launches++)
         if (!sequence_run(s, work, NULL, 0, last, err)) return false;
     while (last->status == STATUS_OK && !out->slow && !out->capped &&
            !cuda_is_enough(&timing, out)) {
         if (!sequence_run(s, work, NULL, 0, last, err)) return false;
         if (last->status != STATUS_OK) return true;
+        out->launches++;
         samples_add(out, last->ns, last->clock_ghz);
         samples_summarise(out, s->d->best_ghz, timing.clock_tolerance);
         out->slow = cuda_is_slow(&timing, out);

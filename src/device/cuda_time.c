@@ -51,6 +51,7 @@ static bool sample(CudaDevice *d, const DevicePair *shot, int n, const DeviceTim
     for (int i = 0; i < n; i++) shots[i] = *shot;
     if (!cuda_group(d, shots, n, plan, &group, &out->last, err)) return false;
     if (out->last.status != STATUS_OK) return true;
+    out->launches += plan->lead + n + plan->trail;
     for (int i = 0; i < n; i++) samples_add(out, group.ns[i], group.clock_ghz);
     samples_summarise(out, d->best_ghz, how->clock_tolerance);
     return true;
@@ -88,6 +89,7 @@ bool cuda_time(DeviceModule *m, const DeviceLaunch *launch, const DeviceTiming *
     CudaDevice *d = cuda_of(m->device);
     DevicePair shot = {m, launch};
     if (!warm_up(d, &shot, how, &out->last, err)) return false;
+    out->launches = how->warmup;
     CudaPlan plan = plan_for(how, out->last.ns), alone = {.flush_l2 = how->flush_l2, .gate = true};
     int most = needs_reload(&shot) ? 1 : group_size(out->last.ns);
     if (needs_reload(&shot)) plan = alone;

@@ -45,6 +45,11 @@ typedef struct DeviceInfo {
 } DeviceInfo;
 void device_info(const Device *d, DeviceInfo *out);
 
+/* Joules that the whole GPU, whoever uses it, has taken since some moment: what lies between two
+** readings counts. NVML's counter (libnvidia-ml.so.1, or what GILUA_NVML names), in millijoules,
+** which moves every 20 to 100 ms. "usage" on emu, "nolib", "driver". */
+bool device_energy(const Device *d, double *joules, gi_err *err);
+
 /* What kernels may do with a buffer. One that is none of their business, such as the expected
 ** answers, is out of their reach on emu; on cuda, where a stray pointer may find it, its contents
 ** are scrambled with a key that changes with every process. */
@@ -190,6 +195,7 @@ typedef struct DeviceSamples {
     double *clock_ghz;       /* SM clock while the sample's group ran; 0 unknown */
     bool *throttled;         /* left out of the median */
     int dropped;             /* samples throttled */
+    int launches;            /* that ran in all, those that are no samples too */
     double median_ns;        /* of the samples kept; of all when every one was throttled */
     double rel_error;        /* half width of the ~95 % interval of the median over the median */
     bool slow, capped;       /* stopped by stop_above_ns; by max_samples before rel_error */

@@ -255,6 +255,7 @@ static bool time_launch(DeviceModule *m, const DeviceLaunch *l, const DeviceTimi
                         DeviceSamples *out, gi_err *err) {
     if (!launch(m, l, &out->last, err)) return false;
     if (out->last.status != STATUS_OK) return true;
+    out->launches = 1;
     samples_add(out, out->last.ns, out->last.clock_ghz);
     samples_summarise(out, 0, how->clock_tolerance);
     out->slow = how->stop_above_ns > 0 && out->median_ns > how->stop_above_ns;
@@ -280,6 +281,7 @@ static bool time_sentinel(DeviceBuffer *b, const DeviceTiming *how, DeviceSample
     double ticks = model->launch_ticks + (double)b->array->size_bytes / model->dram_bytes_per_clock;
     out->last = (Measurement){.status = STATUS_OK, .ticks = ticks, .ns = ticks / model->clock_ghz,
                               .clock_ghz = model->clock_ghz};
+    out->launches = 1;
     samples_add(out, out->last.ns, out->last.clock_ghz);
     samples_summarise(out, 0, how->clock_tolerance);
     return true;

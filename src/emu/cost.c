@@ -761,6 +761,14 @@ static void pipe_totals(Machine *m, double total[PIPES]) {
     }
 }
 
+static double energy_of(const EmuModel *g, const Cost *c, const double total[PIPES], double ns) {
+    double wavefronts = total[PIPE_SHARED] + total[PIPE_GLOBAL] + total[PIPE_TEXTURE];
+    double pj = total[PIPE_ISSUE] * g->energy_instruction_pj + wavefronts * g->energy_wavefront_pj
+              + (double)c->l2_sectors * 32 * g->energy_l2_pj_byte
+              + (double)c->dram_sectors * 32 * g->energy_dram_pj_byte;
+    return g->power_idle_w * ns * 1e-9 + pj * 1e-12;
+}
+
 void cost_finish(Machine *m, int resident) {
     const EmuModel *model = m->model;
     const Cost *c = &m->cost;
@@ -781,4 +789,5 @@ void cost_finish(Machine *m, int resident) {
     double parts[3] = {r->part_issue, r->part_memory, r->part_latency};
     r->ticks = model->launch_ticks + norm(parts, 3, 2);
     r->ns = model->clock_ghz > 0 ? r->ticks / model->clock_ghz : 0;
+    r->energy_j = energy_of(model, c, total, r->ns);
 }

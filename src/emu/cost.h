@@ -46,6 +46,13 @@
 ** What an L1 entry is found by must not depend on where memory happened to be mapped: allocations
 ** are numbered in the order in which a launch first touches them.
 **
+** Energy is an estimate beside it, of the same counts (the form of Arunkumar, Bolotin, Nellans and
+** Wu, "Understanding the Future of Energy Efficiency in Multi-Module GPUs", HPCA 2019):
+**     joules = power_idle_w * time + issue slots * energy_instruction_pj
+**              + wavefronts of shared memory, L1 and textures * energy_wavefront_pj
+**              + l2 bytes * energy_l2_pj_byte + dram bytes * energy_dram_pj_byte
+** of all SMs. A warp instruction costs the same whatever it does and its active lanes hold.
+**
 ** Costs of a basic block are added up when the code is loaded; a run counts how often each block
 ** was entered. Sums are taken in a fixed order, so equal runs give equal ticks to the last bit.
 */

@@ -44,6 +44,9 @@ typedef struct EmuModel {
     double l2_bytes_per_clock, dram_bytes_per_clock, l2_bytes, l1_bytes_per_sm, sector_bytes;
     double launch_ticks, block_ticks;   /* fixed cost of a launch; of starting a block on an SM */
     double memory_parallelism;          /* outstanding loads a warp overlaps */
+    /* energy: whatever runs; of a warp instruction; of 128 bytes of L1 or shared memory; a byte */
+    double power_idle_w, energy_instruction_pj, energy_wavefront_pj, energy_l2_pj_byte,
+        energy_dram_pj_byte;
 } EmuModel;
 
 /* Sets one field by name; false for an unknown name. emu_model_fields() lists them, NULL-ended. */
@@ -303,6 +306,7 @@ typedef struct EmuResult {
     uint64_t global_sectors, texture_sectors, shared_conflicts, divergent_branches, barriers;
     uint64_t uninitialised_reads, barrier_after_exit;
     double part_issue, part_latency, part_memory; /* the model's terms, in ticks */
+    double energy_j;                              /* estimated: cost.h */
     EmuFindings faults, warnings; /* last: only as many as there are are set */
 } EmuResult;
 

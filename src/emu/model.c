@@ -15,7 +15,9 @@
     F(latency_special) F(latency_shared) F(latency_l1) F(latency_l2) F(latency_dram)             \
     F(latency_texture) F(latency_constant) F(latency_atomic) F(latency_barrier)                  \
     F(l2_bytes_per_clock) F(dram_bytes_per_clock) F(l2_bytes) F(l1_bytes_per_sm)                 \
-    F(sector_bytes) F(launch_ticks) F(block_ticks) F(memory_parallelism)
+    F(sector_bytes) F(launch_ticks) F(block_ticks) F(memory_parallelism)                        \
+    F(power_idle_w) F(energy_instruction_pj) F(energy_wavefront_pj) F(energy_l2_pj_byte)         \
+    F(energy_dram_pj_byte)
 
 static const char *const field_names[] = {
 #define F(field) #field,

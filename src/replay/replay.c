@@ -523,6 +523,7 @@ static void count(Run *run, const char *kernel, const EmuResult *r) {
     row->launches++;
     row->ticks += r->ticks, row->ns += r->ns;
     run->out->ticks += r->ticks, run->out->ns += r->ns;
+    run->out->energy_j += r->energy_j;
     run->out->warp_instructions += r->warp_instructions;
     if (run->out->warnings.n == 0) run->out->warnings = r->warnings;
 }

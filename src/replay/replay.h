@@ -67,7 +67,7 @@ typedef struct ReplayResult {
     EmuStatus status;    /* EMU_OK, or of the launch that ended it */
     char message[600];   /* why */
     int line;            /* of the event that ended it, from 1; 0 */
-    double ticks, ns;    /* of all launches */
+    double ticks, ns, energy_j; /* of all launches */
     uint64_t warp_instructions;
     ReplayKernel *kernels; /* in the order of their first launches */
     int n_kernels;

@@ -386,6 +386,8 @@ tap.case("several recordings to train on", function()
   tap.ok(ratios[1] ~= ratios[2], "an edit that gains more on one")
   tap.near(both[3].ticks / both[1].ticks, math.max(ratios[1], ratios[2]),
     "is worth what it is on the worst")
+  tap.near(both[1].energy_j, alone[1][1].energy_j + alone[2][1].energy_j,
+    "energy is that of all")
   tap.near(farm:compare(BARRIER, "", recorded:together "train").ratio,
     1 / math.max(ratios[1], ratios[2]), "in a comparison, too")
   tap.is(farm:case_info().answers > 0, true, "and there is a case at hand")

@@ -326,6 +326,10 @@ local function check_of(o, farm)
   return farm.virtual and (o.genome ~= "source" or o.scheme == "gevo") and "parents" or nil
 end
 
+local function is_energy_asked(o)
+  return o.scheme == "gevo" and o.objectives ~= nil and o.objectives:find "energy" ~= nil
+end
+
 -- How wrong a wrong mutant is decides nothing, but where errors are traded for time.
 local function errors_of(o)
   return o.scheme == "gevo" and "whole" or "small"
@@ -339,7 +343,7 @@ end
 
 local function evolved(problem, o, folder, data)
   local farm <close> = gi.farm(problem, { device = o.device, jobs = o.jobs,
-    timed_error = timed_error(o), wrong = errors_of(o) })
+    timed_error = timed_error(o), wrong = errors_of(o), energy = is_energy_asked(o) })
   gi.history.open(folder, problem, farm, o.seed)
   local start, start_from, tuning = start_of(problem, farm, o, folder)
   local report = gi.report.observer(folder, { page = page_with(tuning) })
@@ -414,7 +418,7 @@ function M.evolve()
     end, doc = "how to search: steady (of genes of the source, unless another is given), langdon "
       .. "(GECCO 2014), gevo (TACO 2020)" },
     { name = "objectives", type = "string", check = check_objectives,
-      doc = "of gevo, with commas between: time, error, registers … (time)" },
+      doc = "of gevo, with commas between: time, error, energy, registers … (time)" },
     { name = "error", type = "number", min = 0,
       doc = "of gevo: the share of the largest answer that one may be off by" },
     { name = "propose", type = "string",

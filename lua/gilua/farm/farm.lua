@@ -53,6 +53,8 @@ local DEFAULTS = {
   dedupe = true,            -- false: equal code runs again and again, to measure the noise
   timed_error = 0,          -- device cuda: wrong mutants are timed too, whose largest error is at
                             -- most so large a share of the largest right answer
+  energy = false,           -- device cuda: what launches take is measured, too (1.5 s a mutant);
+                            -- emu estimates it always
   flush_l2 = false,         -- device cuda: empty the L2 cache before every timed launch
   rel_error = 0.005,        -- device cuda: of the median, where sampling stops
   min_samples = 20, max_samples = 200,

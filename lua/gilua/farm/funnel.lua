@@ -732,7 +732,7 @@ function Funnel:timing(plan)
            min_samples = o.min_samples, max_samples = o.max_samples, min_time_s = o.min_time_s,
            max_error = o.timed_error > 0 and self.info.largest and o.timed_error * self.info.largest
              or nil,
-           stop_above_ns = plan.slow_above or nil }
+           stop_above_ns = plan.slow_above or nil, energy = o.energy or nil }
 end
 
 function Funnel:run_job(plan)

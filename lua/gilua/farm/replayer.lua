@@ -234,6 +234,7 @@ local function measured(self, mutant, job)
   else
     m = self:judge(r)
     m.status, m.ticks, m.ns, m.kernels = "ok", r.ticks, r.ns, r.kernels
+    m.energy_j = r.energy_j
     m.warp_instructions, m.warnings = r.warp_instructions, r.warnings
     m.registers, m.shared_bytes = self:needs(mutant.code)
   end

@@ -20,6 +20,8 @@ local BASELINE_AGE_S = 0.1 -- the unmodified kernel is timed again when its last
 local BASELINE_SHARE = 10 -- … and when at least this many times what timing it took has passed
 local KEPT_MODULES = 4
 local LOOP_STEP, MOST_LOOPS = 4, 1e8 -- of the unmodified kernel; see M:check_first
+local ENERGY_STRETCHES, ENERGY_S = 5, 0.3 -- of the counter, which moves every 20 to 100 ms
+local ENERGY_SAMPLES = 50 -- launches at a time, beside those that are no samples
 local PAIR_BLOCKS, MOST_OTHERS = 20, 4 -- of interleaved launches; see M:pair
 
 ---@param problem gilua.problem
@@ -408,6 +410,28 @@ local function is_worth_timing(m, timing, limits)
   return fitness.tolerable(m, limits) or m.unset == 0 and m.max_error <= (timing.max_error or -1)
 end
 
+--- What a launch takes of the GPU's energy: NVML's counter before and after launches one after the
+--- other, in some stretches of time, over how many these were. What is restored before each launch
+--- and the GPU's own draw in gaps are in it. energy_error_j: twice the standard error of the mean.
+---@return table? failure of a launch
+function M:add_energy(m, module, launch)
+  local each = {}
+  for i = 1, ENERGY_STRETCHES do
+    local before, began, launches = must(self.device:energy()), core.system.seconds(), 0
+    repeat
+      local t = module:time(merge({ min_samples = ENERGY_SAMPLES, max_samples = ENERGY_SAMPLES },
+        launch))
+      if t.status ~= "ok" then return t end
+      launches = launches + t.launches
+    until core.system.seconds() - began >= ENERGY_S
+    each[i] = (must(self.device:energy()) - before) / launches
+  end
+  m.energy_j = stats.mean(each)
+  local squares = 0
+  for _, x in ipairs(each) do squares = squares + (x - m.energy_j) ^ 2 end
+  m.energy_error_j = 2 * math.sqrt(squares / (#each - 1) / #each)
+end
+
 --- Careful timing (device cuda only), of mutants with right answers or nearly so.
 function M:timed(m, module, launch, job, tag)
   local t, verdict = self:time(module, launch, long_enough(job.timing, m.ns), tag)
@@ -417,6 +441,8 @@ function M:timed(m, module, launch, job, tag)
     return bad
   end
   for _, field in ipairs(TIMED) do m[field] = t[field] end
+  local lost = job.timing.energy and self:add_energy(m, module, launch)
+  if lost then return failed(lost.status, "while its energy was measured: " .. lost.message) end
   verdict = worse(m, verdict)
   if verdict ~= m and verdict.status then return verdict end
   return merge(m, { max_error = verdict.max_error, mean_error = verdict.mean_error,

@@ -36,6 +36,7 @@ function M.measurement(verdict, small, whole)
   local slower = verdict.ticks / small.ticks
   local m = { status = "ok", small = true, ticks = whole.ticks * slower, ns = whole.ns * slower,
               warnings = verdict.warnings }
+  m.energy_j = whole.energy_j and whole.energy_j * slower
   for _, name in ipairs(COMPARED) do m[name] = verdict.answers[name] end
   return m
 end

@@ -56,6 +56,18 @@ local function worst_of(rows)
   return worst
 end
 
+-- What all runs take, and how well that is known; nil where one was not measured.
+local function energy_of(rows)
+  local sum, squares, is_measured = 0, 0, false
+  for _, row in ipairs(rows) do
+    local one = row.measured
+    if not one.energy_j then return nil end
+    sum, squares = sum + one.energy_j, squares + (one.energy_error_j or 0) ^ 2
+    is_measured = is_measured or one.energy_error_j ~= nil
+  end
+  return sum, is_measured and math.sqrt(squares) or nil
+end
+
 -- Of all answers, and of all runs, into a measurement.
 local function add_all(m, rows)
   local verdict, warp_instructions, seconds = rows[1].measured, 0, {}
@@ -69,6 +81,7 @@ local function add_all(m, rows)
   for _, field in ipairs { "n", "max_error", "mean_error", "off", "wrong", "unset", "nan",
                            "penalty", "counted" } do m[field] = verdict[field] end
   m.warp_instructions, m.seconds = warp_instructions, seconds
+  if m.energy_j then m.energy_j, m.energy_error_j = energy_of(rows) end
 end
 
 local function total(tries, field)

@@ -47,7 +47,8 @@ function M.world(problem, farm)
     { "gilua", versions.gilua }, { "program", identity.program() }, { "nvrtc", versions.nvrtc },
     { "llvm", compilers.description(problem) },
     { "device", device.name }, { "target", device.target }, { "driver", device.driver },
-    { "clock", o.clock }, { "flush_l2", o.flush_l2 }, { "problem", problem.name },
+    { "clock", o.clock }, { "flush_l2", o.flush_l2 },
+    { "energy", o.energy or nil }, { "problem", problem.name },
     { "files", json.object(problem_files(problem)) },
   })
 end

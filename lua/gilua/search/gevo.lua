@@ -13,6 +13,7 @@
 -- kernel; GEVO-mO is time and error, valid what is off by 1 % at most.
 
 local evolve = require "gilua.search.evolve"
+local fail = require "gilua.base.fail"
 local fitness = require "gilua.search.fitness"
 local genome = require "gilua.search.genome"
 local minimise = require "gilua.search.minimise"
@@ -36,12 +37,20 @@ function M.error(own)
 end
 
 --- Objectives by name, for `objectives` of a scheme: time over the unmodified kernel's, error
---- (M.error), mean_error, registers and shared_bytes of a thread and a block.
+--- (M.error), mean_error, energy over the unmodified kernel's (a measurement's energy_j), registers
+--- and shared_bytes of a thread and a block.
 ---@type table<string, fun(own: gilua.measurement, baseline: gilua.measurement): number>
 M.objectives = {
   time = function(own, baseline) return own.ticks / baseline.ticks end,
   error = M.error,
   mean_error = function(own) return own.mean_error end,
+  energy = function(own, baseline)
+    if not baseline.energy_j then
+      fail("the objective energy needs what a launch takes, which this run does not measure: give "
+        .. "gilua.farm energy = true (a GPU's), or run on the virtual GPU, which estimates it")
+    end
+    return own.energy_j and own.energy_j / baseline.energy_j or math.huge -- of who was not timed
+  end,
   registers = function(own) return own.registers end,
   shared_bytes = function(own) return own.shared_bytes end,
 }

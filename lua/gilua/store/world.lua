@@ -9,6 +9,7 @@ local M = {}
 -- Fields that say nothing to people but that they differ.
 local WORDS = {
   program = "gilua is another build", flush_l2 = "the L2 cache is emptied where it was not, or not",
+  energy = "energy is measured where it was not, or not",
 }
 
 local TITLES = { gilua = "gilua", nvrtc = "NVRTC", llvm = "LLVM", device = "the device",
