@@ -21,7 +21,7 @@ local rooms = {
   { "farm", "farm funnel crew runner replayer gpureplayer worker compiler cluster agent" },
   { "report", "report folder described history findings kept tuned progress html plot explain "
     .. "below t4 tuningcache disparity live state census lineage landscape markup "
-    .. "gnuplot frontier interactions telling" },
+    .. "gnuplot frontier interactions telling roofline" },
   { "study", "experiment gecco2014 eurogp2014 tune validate replay adequacy best "
     .. "epistasis archipelago" },
   { "new", "newproblem reading parts csource headers slice signature branches hostcode hostvalue "

@@ -60,6 +60,8 @@ void bind_push_measurement(lua_State *L, const Measurement *m) {
     bind_set_number(L, "part_latency", r->part_latency);
     bind_set_number(L, "part_memory", r->part_memory);
     if (r->energy_j > 0) bind_set_number(L, "energy_j", r->energy_j); /* nobody knows a GPU's */
+    bind_set_number(L, "least_memory", r->least_memory);
+    bind_set_number(L, "least_arithmetic", r->least_arithmetic);
     bind_set_findings(L, "warnings", &r->warnings);
     bind_set_findings(L, "faults", &r->faults);
     if (m->status == STATUS_OK) return;

@@ -769,6 +769,18 @@ static double energy_of(const EmuModel *g, const Cost *c, const double total[PIP
     return g->power_idle_w * ns * 1e-9 + pj * 1e-12;
 }
 
+/* Ticks that the arithmetic takes on all SMs, by the pipe that is busy longest. Address computation
+** and copies are none of it: another kernel for the same answers may do without. */
+static double least_arithmetic(const double total[PIPES], const double rate[PIPES], double sms) {
+    static const CostPipe arithmetic[] = {PIPE_FP32, PIPE_FP64, PIPE_FP16, PIPE_SPECIAL};
+    double most = 0;
+    for (size_t i = 0; i < sizeof arithmetic / sizeof *arithmetic; i++) {
+        CostPipe k = arithmetic[i];
+        most = fmax(most, total[k] / sms / rate[k]);
+    }
+    return most;
+}
+
 void cost_finish(Machine *m, int resident) {
     const EmuModel *model = m->model;
     const Cost *c = &m->cost;
@@ -784,6 +796,8 @@ void cost_finish(Machine *m, int resident) {
     double bytes[2] = {(double)c->l2_sectors * 32 / model->l2_bytes_per_clock,
                        (double)c->dram_sectors * 32 / model->dram_bytes_per_clock};
     r->part_memory = norm(bytes, 2, 1);
+    r->least_memory = bytes[1];
+    r->least_arithmetic = least_arithmetic(total, rate, sms);
     double waves = ceil(busiest / resident);
     r->part_latency = (waves - 1) * (c->sum_latency / blocks) + c->max_latency;
     double parts[3] = {r->part_issue, r->part_memory, r->part_latency};

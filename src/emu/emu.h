@@ -307,6 +307,9 @@ typedef struct EmuResult {
     uint64_t uninitialised_reads, barrier_after_exit;
     double part_issue, part_latency, part_memory; /* the model's terms, in ticks */
     double energy_j;                              /* estimated: cost.h */
+    /* what no other order of the same work avoids, in ticks: its bytes, each moved once, and its
+    ** arithmetic (floating point and special functions) with all SMs evenly busy */
+    double least_memory, least_arithmetic;
     EmuFindings faults, warnings; /* last: only as many as there are are set */
 } EmuResult;
 
