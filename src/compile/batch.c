@@ -10,14 +10,18 @@
 **     #undef saxpy                        and every macro that the unit itself defined
 **
 ** The #include lines stand once at the top, where no name is redefined yet; only units with the
-** same ones share a call. Where NVRTC keeps compiled headers (headers.h) there is no #line before
-** them, which it would not take; as they have been compiled, no message speaks of these lines. One
-** under an #if stays where it is, for its condition is of the unit's macros; where the compiler
-** comes to it in a call of several units, that call fails. Unit 0 alone goes the same way, so that
-** a unit's PTX never depends on its company. When a call fails the units that the log blames are
-** compiled alone, which decides their fate and gives their log, and the rest again without them;
-** with nobody to blame (or a third time), it is halved. So a unit that cannot live with others - an
-** unclosed brace, an operator that is defined in each - costs time, never the others' result.
+** same ones share a call. A unit's own header (#include "x.h") may go by macros that the unit
+** defines before it: these stand before it there, too, and are undefined behind the last #include,
+** for the unit defines them itself. Where NVRTC keeps compiled headers (headers.h) there is no
+** #line before them, which it would not take; as they have been compiled, no message speaks of
+** these lines. One under an #if stays where it is, for its condition is of the unit's macros, and
+** so does a header of the unit's own behind code or behind macros that are defined under
+** conditions; where the compiler comes to one in a call of several units, that call fails. Unit 0
+** alone goes the same way, so that a unit's PTX never depends on its company. When a call fails the
+** units that the log blames are compiled alone, which decides their fate and gives their log, and
+** the rest again without them; with nobody to blame (or a third time), it is halved. So a unit that
+** cannot live with others - an unclosed brace, an operator that is defined in each - costs time,
+** never the others' result.
 **
 ** To machine code the units of a call also share their constants, see shared.h.
 **
@@ -28,6 +32,7 @@
 */
 #include "compile/compile.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,7 +55,10 @@ typedef struct Unit {
     CompileResult *out;
     gi_buf source;    /* #include lines blanked, but for those under conditions */
     gi_buf includes;  /* the blanked lines, each with its #line, tagged as unit 0 */
+    gi_buf defines;   /* macros behind the last of those, as they would stand there */
+    bool unclear;     /* by now there is code, or a macro under a condition */
     Strings macros;   /* that the unit defines or undefines */
+    Strings above;    /* those of them that stand among the includes */
     Shared constants; /* to machine code: those it has in common with the others of a call */
 } Unit;
 
@@ -95,27 +103,38 @@ static bool word_is(const char *p, const char *end, const char *word, const char
     return true;
 }
 
-/* Follows block comments over the line [p, end): whether its end is inside one. */
-static bool ends_in_comment(const char *p, const char *end, bool inside) {
-    for (; p + 1 < end; p++) {
-        if (inside) {
-            if (p[0] == '*' && p[1] == '/') inside = false, p++;
+/* Follows block comments over the line [p, end), *inside says whether one is open; true where there
+** is anything outside of comments. */
+static bool read_code(const char *p, const char *end, bool *inside) {
+    bool code = false;
+    for (; p < end; p++) {
+        bool pair = p + 1 < end;
+        if (*inside) {
+            if (pair && p[0] == '*' && p[1] == '/') *inside = false, p++;
         } else if (p[0] == '"') {
+            code = true;
             for (p++; p < end && *p != '"'; p++)
                 if (*p == '\\') p++;
-        } else if (p[0] == '/' && p[1] == '/') {
-            return false;
-        } else if (p[0] == '/' && p[1] == '*') {
-            inside = true, p++;
+        } else if (pair && p[0] == '/' && p[1] == '/') {
+            break;
+        } else if (pair && p[0] == '/' && p[1] == '*') {
+            *inside = true, p++;
+        } else if (!isspace((unsigned char)*p)) {
+            code = true;
         }
     }
-    return inside;
+    return code;
 }
+
+/* #line for what stands among the includes: its number, and the file of unit 0. */
+#define FILE_LINE            "#line %d \"kernel%s%0*d.cu\"\n"
+#define FILE_LINE_ARGS(line) (line), SPLIT_TAG, SPLIT_DIGITS, 0
 
 /* What is open around a line. `#ifndef NAME` with `#define NAME` behind it is none: it guards
 ** against reading twice, or gives NAME a value that it has not yet. */
 typedef struct Conditions {
     int n;
+    bool given;         /* the line defines the NAME of such an #ifndef */
     const char *unless; /* NAME of an #ifndef on the line before, else NULL */
     size_t unless_len;
 } Conditions;
@@ -129,6 +148,7 @@ static size_t word_length(const char *p, const char *end) {
 /* Follows the directive whose words are at p. */
 static void follow_conditions(Conditions *c, const char *p, const char *end) {
     const char *rest, *unless = NULL;
+    c->given = false;
     if (word_is(p, end, "ifndef", &rest)) {
         c->n++;
         unless = rest;
@@ -137,9 +157,9 @@ static void follow_conditions(Conditions *c, const char *p, const char *end) {
     } else if (word_is(p, end, "endif", &rest)) {
         if (c->n > 0) c->n--;
     } else if (c->unless && word_is(p, end, "define", &rest)) {
-        bool same = word_length(rest, end) == c->unless_len &&
-                    memcmp(rest, c->unless, c->unless_len) == 0;
-        if (same) c->n--;
+        bool same =
+            word_length(rest, end) == c->unless_len && memcmp(rest, c->unless, c->unless_len) == 0;
+        if (same) c->n--, c->given = true;
     }
     c->unless = unless;
     c->unless_len = unless ? word_length(unless, end) : 0;
@@ -148,50 +168,95 @@ static void follow_conditions(Conditions *c, const char *p, const char *end) {
 /* An #include that may not count: the macro says whether the call has several units. */
 static void add_conditional(Unit *u, const char *p, const char *end, int line) {
     gi_buf_addf(&u->source,
-                "#if gilua_units > 1\n#error included under a condition\n#endif\n#line %d\n#%.*s",
+                "#if gilua_units > 1\n#error included under a condition\n#endif\n#line %d\n%.*s",
                 line, (int)(end - p), p);
 }
 
-/* Reads the line [p, end) if it is a directive: notes a macro; true when it is an #include, which
-** then stands where it has to. */
+/* Notes the line [p, end), # and all, that defines or undefines a macro. One that only an #ifndef
+** gives a value does so there, too. */
+static void read_macro(const char *p, const char *end, const char *name, int line,
+                       const Conditions *c, Unit *u) {
+    size_t len = word_length(name, end);
+    if (len == 0) return;
+    strings_add(&u->macros, name, len);
+    if (c->n > 0) {
+        u->unclear = true;
+        return;
+    }
+    if (c->given) gi_buf_addf(&u->defines, "#ifndef %.*s\n", (int)len, name);
+    gi_buf_addf(&u->defines, FILE_LINE "%.*s\n", FILE_LINE_ARGS(line), (int)(end - p), p);
+    if (c->given) gi_buf_adds(&u->defines, "#endif\n");
+}
+
+/* Notes the #include [p, end) of the unit's own file or of another at `file`. */
+static void read_include(const char *p, const char *end, const char *file, int line,
+                         const Conditions *c, Unit *u) {
+    bool own = file < end && *file == '"';
+    if (c->n > 0 || (own && u->unclear)) {
+        add_conditional(u, p, end, line);
+        return;
+    }
+    if (own && u->defines.len) {
+        gi_buf_add(&u->includes, u->defines.data, u->defines.len);
+        gi_buf_free(&u->defines);
+        for (int i = 0; i < u->macros.n; i++)
+            strings_add(&u->above, u->macros.v[i], strlen(u->macros.v[i]));
+    }
+    gi_buf_addf(&u->includes, FILE_LINE "%.*s\n", FILE_LINE_ARGS(line), (int)(end - p), p);
+}
+
+/* Reads the directive [p, end), whose # is at p; true when it is an #include, which then stands
+** where it has to. */
 static bool read_directive(const char *p, const char *end, int line, Conditions *c, Unit *u) {
-    const char *rest;
-    p = skip_spaces(p, end);
-    if (p == end || *p != '#') return false;
-    p = skip_spaces(p + 1, end);
-    follow_conditions(c, p, end);
-    if (word_is(p, end, "define", &rest) || word_is(p, end, "undef", &rest)) {
-        size_t len = word_length(rest, end);
-        if (len > 0) strings_add(&u->macros, rest, len);
-    } else if (word_is(p, end, "include", &rest)) {
-        if (c->n > 0) add_conditional(u, p, end, line);
-        else
-            gi_buf_addf(&u->includes, "#line %d \"kernel%s%0*d.cu\"\n#%.*s\n", line, SPLIT_TAG,
-                        SPLIT_DIGITS, 0, (int)(end - p), p);
+    const char *rest, *word = skip_spaces(p + 1, end);
+    follow_conditions(c, word, end);
+    if (word_is(word, end, "define", &rest) || word_is(word, end, "undef", &rest))
+        read_macro(p, end, rest, line, c, u);
+    else if (word_is(word, end, "include", &rest)) {
+        read_include(p, end, rest, line, c, u);
         return true;
     }
     return false;
+}
+
+/* The end of the line at p, without its newline; `joined`: with those that backslashes join to it,
+** which *lines counts. */
+static const char *end_of_line(const char *p, const char *end, bool joined, int *lines) {
+    for (;;) {
+        const char *newline = memchr(p, '\n', (size_t)(end - p));
+        *lines += 1;
+        if (newline == NULL) return end;
+        const char *last = newline;
+        if (last > p && last[-1] == '\r') last--;
+        if (!joined || last == p || last[-1] != '\\') return newline;
+        p = newline + 1;
+    }
 }
 
 static void read_unit(Unit *u) {
     const char *p = u->in->source, *end = p + u->in->len;
     Conditions conditions = {0};
     bool comment = false;
-    for (int line = 1; p < end; line++) {
-        const char *newline = memchr(p, '\n', (size_t)(end - p));
-        const char *line_end = newline ? newline : end;
-        bool include = !comment && read_directive(p, line_end, line, &conditions, u);
-        comment = ends_in_comment(p, line_end, comment);
+    for (int line = 1, lines; p < end; line += lines) {
+        const char *word = skip_spaces(p, end);
+        bool directive = !comment && word < end && *word == '#', include = false;
+        lines = 0;
+        const char *line_end = end_of_line(p, end, directive, &lines);
+        if (directive) include = read_directive(word, line_end, line, &conditions, u);
+        /* A directive whose comment goes on cannot stand elsewhere. */
+        if (read_code(p, line_end, &comment) && (!directive || comment)) u->unclear = true;
         if (!include) gi_buf_add(&u->source, p, (size_t)(line_end - p));
-        gi_buf_adds(&u->source, "\n");
-        p = newline ? newline + 1 : end;
+        for (int i = include ? 0 : lines - 1; i < lines; i++) gi_buf_adds(&u->source, "\n");
+        p = line_end < end ? line_end + 1 : end;
     }
 }
 
 static void free_unit(Unit *u) {
     gi_buf_free(&u->source);
     gi_buf_free(&u->includes);
+    gi_buf_free(&u->defines);
     strings_free(&u->macros);
+    strings_free(&u->above);
     shared_free(&u->constants);
 }
 
@@ -245,6 +310,15 @@ static void join_namespace(const Unit *u, const char *name, int tag, gi_buf *out
                     SPLIT_TAG, SPLIT_DIGITS, tag, name);
 }
 
+/* Macros are as they were: undefined, or what an option gives them. */
+static void forget_macros(const Strings *macros, const CompileOptions *o, gi_buf *out) {
+    for (int i = 0; i < macros->n; i++) {
+        const char *value = option_value(o, macros->v[i]);
+        gi_buf_addf(out, "#undef %s\n", macros->v[i]);
+        if (value) gi_buf_addf(out, "#define %s %s\n", macros->v[i], value);
+    }
+}
+
 static void add_unit(const Unit *u, int tag, const CompileOptions *o, gi_buf *out) {
     const char *const *names = u->in->names;
     for (int i = 0; names && names[i]; i++)
@@ -258,11 +332,7 @@ static void add_unit(const Unit *u, int tag, const CompileOptions *o, gi_buf *ou
     else gi_buf_add(out, u->source.data, u->source.len);
     for (int i = 0; names && names[i]; i++)
         if (is_renamed(u, names[i], o)) gi_buf_addf(out, "#undef %s\n", names[i]);
-    for (int i = 0; i < u->macros.n; i++) {
-        const char *value = option_value(o, u->macros.v[i]);
-        gi_buf_addf(out, "#undef %s\n", u->macros.v[i]);
-        if (value) gi_buf_addf(out, "#define %s %s\n", u->macros.v[i], value);
-    }
+    forget_macros(&u->macros, o, out);
 }
 
 /* A macro that a header or the compiler defines could not be given back to the next unit as it was:
@@ -296,6 +366,7 @@ static void add_plain_includes(const Unit *u, gi_buf *out) {
 static void make_source(Unit *const *units, int n, const CompileOptions *o, const gi_buf *includes,
                         gi_buf *out) {
     if (includes->len) gi_buf_add(out, includes->data, includes->len);
+    forget_macros(&units[0]->above, o, out);
     gi_buf_adds(out, companion);
     gi_buf_addf(out, "#define gilua_units %d\n", n);
     for (int i = 0; i < n && n > 1; i++) add_guards(units[i], o, out);

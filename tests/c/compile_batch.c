@@ -335,6 +335,66 @@ static void test_namespaces(Compiler *c) {
     gi_buf_free(&option);
 }
 
+static bool write_header(const char *name, const char *text) {
+    const char *folder = getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp";
+    gi_buf path = {0};
+    gi_buf_addf(&path, "%s/%s", folder, name);
+    FILE *f = fopen(path.data, "w");
+    gi_buf_free(&path);
+    return f && fputs(text, f) >= 0 && fclose(f) == 0;
+}
+
+/* A header of the unit's own goes by what the unit says before it, in a call of several, too. */
+static void test_own_headers(Compiler *c) {
+    static const char *const sources[] = {
+        "#define FACTOR \\\n  31\n#include \"scaled.h\"\n"
+        "__global__ void kernel(int *p) { *p = scaled(*p); }\n",
+        "#define FACTOR 37\n#include \"scaled.h\"\n"
+        "__global__ void kernel(int *p) { *p = scaled(*p); }\n",
+        "#include \"scaled.h\"\n#define FACTOR 43\n"
+        "__global__ void kernel(int *p) { *p = scaled(*p); }\n",
+        "#ifndef OPTION\n#define OPTION 47\n#endif\n#define FACTOR OPTION\n#include \"scaled.h\"\n"
+        "__global__ void kernel(int *p) { *p = scaled(*p); }\n",
+        "#ifdef OPTION\n#define FACTOR 53\n#endif\n#include \"scaled.h\"\n"
+        "__global__ void kernel(int *p) { *p = scaled(*p); }\n",
+        "typedef int real; /* a type that the header needs */\n#include \"halved.h\"\n"
+        "__global__ void kernel(int *p) { *p = halved(*p); }\n",
+        "#define FACTOR 71 /* so\n many */\n#include \"scaled.h\"\n"
+        "__global__ void kernel(int *p) { *p = scaled(*p); }\n",
+        "#define FACTOR 59\n#include \"scaled.h\"\n#undef FACTOR\n#define FACTOR 61\n"
+        "__global__ void kernel(int *p) { *p = scaled(*p) + FACTOR; }\n",
+    };
+    static const char *const has[] = {", 31;", ", 37;", ", 41;", ", 7;",
+                                      ", 53;", ", 67;", ", 71;", ", 59,"};
+    enum { N = 8 };
+    const char *folder = getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp";
+    gi_buf option = {0};
+    gi_buf_addf(&option, "-I%s", folder);
+    const char *const options[] = {option.data, NULL}, *const defines[] = {"OPTION=7", NULL};
+    CompileOptions o = {.target = "ptx", .options = options, .defines = defines};
+    CompileUnit units[N];
+    CompileResult want[N] = {{0}};
+    if (!ok(write_header("scaled.h",
+                         "#ifndef FACTOR\n#define FACTOR 41\n#endif\n"
+                         "__device__ inline int scaled(int x) { return x * FACTOR; }\n") &&
+                write_header("halved.h",
+                             "__device__ inline real halved(real x) { return x * 67; }\n"),
+            "headers are written"))
+        return;
+    for (int i = 0; i < N; i++) {
+        units[i] = (CompileUnit){sources[i], strlen(sources[i]), names, NULL};
+        alone(c, &units[i], &o, &want[i]);
+        has_str(want[i].code.len ? want[i].code.data : "", has[i], "own header");
+    }
+    has_str(want[7].code.len ? want[7].code.data : "", "61;", "and the unit by its own later on");
+    test_company(c, units, want, 0, N, &o);
+    CompileUnit twins[2] = {units[1], units[1]};
+    CompileResult both[2] = {want[1], want[1]};
+    test_company(c, twins, both, 0, 2, &o);
+    for (int i = 0; i < N; i++) compile_result_free(&want[i]);
+    gi_buf_free(&option);
+}
+
 int main(int argc, char **argv) {
     gi_err err = {0};
     uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 0) : 20140712;
@@ -349,6 +409,7 @@ int main(int argc, char **argv) {
     test_headers(c);
     test_conditional_headers(c);
     test_namespaces(c);
+    test_own_headers(c);
     compile_close(c);
     return tap_done();
 }

@@ -82,7 +82,7 @@ misused "a point that is not there" "pick 99: the front of front has [0-9]+ poin
 misused "a point of a run without a front" "run has no Pareto front" "$GILUA" verify run --pick 1
 misused "objectives of another search" "objectives is for --scheme gevo" \
   "$GILUA" evolve scale --objectives time --weak-data
-misused "an unknown objective" "must be some of error, mean_error, registers, shared_bytes, time" \
+misused "an unknown objective" "must be some of energy, error, mean_error, registers, shared_bytes, time" \
   "$GILUA" evolve scale --scheme gevo --objectives tiem --weak-data
 
 out=$("$GILUA" "$TOP/experiments/gevo_reduction.lua" --approximate --population 6 --generations 1 \
