@@ -73,12 +73,12 @@ runtime    := $(filter $O/obj/runtime/%,$(objects))
 library    := $(filter-out $O/obj/host/main.o $(runtime),$(objects))
 references := $(patsubst %.c,%.so,$(wildcard kernels/*/reference.c))
 c_tests    := $(patsubst tests/c/%.c,$O/tests/%,$(filter-out %/fake_cuda.c %/fake_nvml.c,$(wildcard tests/c/*.c)))
-helpers    := $(addprefix tests/lua/,tap.lua archivetime.lua choices.lua fake.lua fakegpu.lua madeup.lua natsserver.lua \
+helpers    := $(addprefix tests/lua/,tap.lua agentprocess.lua archivetime.lua choices.lua fake.lua fakegpu.lua madeup.lua natsserver.lua \
               problems.lua rewritten.lua scratch.lua tape.lua)
 scripts    := $(filter-out $(helpers),$(wildcard tests/lua/*.lua tests/cli/*.t))
 # Begun first, because a long one begun last is waited for (tests/dearest says which these are).
-slowest    := $(addprefix tests/,cli/own.t cli/docs.t cli/hostile_files.t cli/experiment.t \
-              cli/strangers.t lua/backport.lua cli/resume.t lua/stereo.lua lua/stereo_wide.lua \
+slowest    := $(addprefix tests/,cli/own.t cli/docs.t cli/workloads.t cli/hostile_files.t cli/experiment.t \
+              cli/strangers.t cli/energy.t lua/backport.lua cli/resume.t lua/stereo.lua lua/stereo_wide.lua \
               lua/kernels.lua cli/hostile.t cli/injection.t cli/no_memory.t cli/ptx.t \
               cli/archive.t lua/funnel.lua lua/niftyreg_wide.lua cli/events.t)
 
