@@ -6,6 +6,7 @@ local adequacy = require "gilua.study.adequacy"
 local fitness = require "gilua.search.fitness"
 local otherseeds = require "gilua.new.otherseeds"
 local progress = require "gilua.report.progress"
+local roofline = require "gilua.report.roofline"
 local tolerances = require "gilua.problem.tolerance"
 local trace = require "gilua.base.trace"
 
@@ -49,11 +50,12 @@ local function runs(c)
     stop(c, "runs", ("%s: %s"):format(c.m.status, c.m.message or ""),
       "sizes, counts and fills in problem.lua must fit each other; an address says which array")
   end
-  local case = c.farm:case_info().name
-  c.found:add { "ok", "runs", ("%s on %s: %s"):format(case, c.farm:description(),
+  local case, limit = c.farm:case_info().name, roofline.of(c.m)
+  c.found:add { "ok", "runs", ("%s on %s: %s%s"):format(case, c.farm:description(),
     c.virtual and ("%s ticks"):format(progress.grouped(c.m.ticks))
-    or ("%.2f us"):format(c.m.ns / 1e3)),
-    figures = { { "case", case }, { "ticks", c.m.ticks }, { "ns", c.m.ns } } }
+    or ("%.2f us"):format(c.m.ns / 1e3), limit and ", " .. roofline.line(c.m) or ""),
+    figures = { { "case", case }, { "ticks", c.m.ticks }, { "ns", c.m.ns },
+      { "limit_ns", limit and limit.ns }, { "limit_by", limit and limit.by } } }
 end
 
 -- Evolution draws new data in every generation.

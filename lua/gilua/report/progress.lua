@@ -9,6 +9,7 @@ local printable = require "gilua.base.printable"
 local explain = require "gilua.report.explain"
 local fitness = require "gilua.search.fitness"
 local host = require "gilua.base.host"
+local roofline = require "gilua.report.roofline"
 local settings = require "gilua.base.settings"
 local tolerances = require "gilua.problem.tolerance"
 
@@ -95,19 +96,27 @@ local function cost_row(a, b)
   return row("ticks", M.grouped(a.ticks), M.grouped(b.ticks))
 end
 
+-- How many times the least that their work takes, where that is counted.
+local function limit_row(a, b)
+  local of_a, of_b = roofline.of(a), roofline.of(b)
+  if not (of_a and of_b) then return nil end
+  local function cell(limit) return ("%.1fx %s"):format(limit.times, limit.by) end
+  return row("over its limit", cell(of_a), cell(of_b))
+end
+
 local function comparison(result, tolerance)
   local a, b = result.baseline, result.best
-  local lines = {
-    row("", "unmodified", "best"),
-    cost_row(a, b),
-    row("speed-up", times(1), times(result.speedup)),
+  local lines = { row("", "unmodified", "best"), cost_row(a, b),
+    row("speed-up", times(1), times(result.speedup)) }
+  lines[#lines + 1] = limit_row(a, b)
+  for _, line in ipairs {
     row("largest error", error_text(a.max_error), error_text(b.max_error)),
     row("mean error", error_text(a.mean_error), error_text(b.mean_error)),
     row("wrong answers", answers_wrong(a), answers_wrong(b)),
     ("  on %s%s; errors up to %s are accepted"):format(result.case,
       result.unseen and ", never seen in evolution" or "",
       tolerances.text(tolerance)),
-  }
+  } do lines[#lines + 1] = line end
   if result.genes ~= "" then lines[#lines + 1] = "  found by " .. result.from end
   if result.low and result.low ~= result.high then
     lines[#lines + 1] = ("  speed-up from %d interleaved pairs; 95 %% interval %.3fx to %.3fx")
