@@ -480,12 +480,13 @@ static inline bool is_subnormal(uint32_t bits) {
     return (bits & 0x7fffffff) - 1 < 0x007fffff;
 }
 
-/* A call for what is rare, so that a sum waits for nothing but the one before it. */
+/* A call for what is rare, so that a sum waits for nothing but the one before it; one branch. */
 static inline uint32_t add_bits_f32(uint32_t a, uint32_t b, bool keep) {
     float sum = num_f32_from_bits(a) + num_f32_from_bits(b);
     uint32_t bits = num_f32_bits(sum);
     if (keep) return sum == sum ? bits : 0x7fffffff;
-    bool rare = is_subnormal(a) | is_subnormal(b) | is_subnormal(bits) | (sum != sum);
+    int rare = (int)is_subnormal(a) | (int)is_subnormal(b) | (int)is_subnormal(bits) |
+               (int)(sum != sum);
     return __builtin_expect(rare, 0) ? add_rare_f32(a, b) : bits;
 }
 

@@ -290,6 +290,7 @@ static void gather(const EmuTexture *t, const TexCoord *at, uint32_t out[4], int
 void tex_sample(const EmuTexture *t, const TexCoord *at, uint32_t out[4], int64_t *byte_offset) {
     Axis axes[3];
     Corners corners;
+    corners.n = 0;
     if (at->cube) {
         sample_cube(t, at, out, byte_offset);
         return;
