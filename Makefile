@@ -171,13 +171,14 @@ sanitized  := $(if $(SANITIZE),GILUA_SANITIZED=1 UBSAN_OPTIONS=print_stacktrace=
               ASAN_OPTIONS=abort_on_error=0:intercept_tls_get_addr=0 \
               LSAN_OPTIONS=suppressions=$(CURDIR)/.ci/not-ours.supp:print_suppressions=0)
 
-# In two steps: the first may install what the second looks for.
+# In two steps: the first may install what the second looks for. One test more than there are
+# processors, for many wait for something.
 test: deps
 	$Q$(MAKE) --no-print-directory tests
 	$Qrm -rf build/failed build/seconds
 	$QCC="$(CC)" FAKE_CUDA="$(CURDIR)/$O/tests/libcuda_fake.so" \
 	    FAKE_NVML="$(CURDIR)/$O/tests/libnvml_fake.so" $(sanitized) \
-	    prove -j $$(nproc) -e tests/run $(PROVEFLAGS) $(slowest) \
+	    prove -j $$(($$(nproc) + 1)) -e tests/run $(PROVEFLAGS) $(slowest) \
 	    $(sort $(filter-out %_speed $(slowest),$(c_tests) $(scripts))); \
 	    status=$$?; tests/dearest; exit $$status
 
