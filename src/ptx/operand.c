@@ -34,7 +34,8 @@ static void push(Parser *P, PtxOperand op) {
 /* Gives op the operands pushed since there were `base`. */
 static void pop_elems(Parser *P, PtxOperand *op, int base) {
     op->n_elems = P->n_ops - base;
-    op->elems = ptxp_keep(P, P->ops + base, op->n_elems, sizeof *P->ops);
+    if (op->n_elems > 0)
+        op->elems = ptxp_keep(P, P->ops + base, op->n_elems, sizeof *P->ops);
     P->n_ops = base;
 }
 

@@ -183,6 +183,8 @@ static void test_errors(void) {
     fails(PTX_HEAD ".func f(.local .b32 a);", "a parameter is neither .param nor .reg");
     fails(PTX_HEAD ".func f();\n.alias g, f;", "'g' of an .alias is no function");
     fails(PTX_HEAD ".func f() {}\n.func f() {}", "PTX line 5: the function 'f' has two bodies");
+    fails(PTX_HEAD ".func f()\n{\nshop {", "PTX line 6: "); /* no operand before */
+    fails(PTX_HEAD ".func f()\n{\nshop {}, 1", "PTX line 6: ");
     fails(PTX_HEAD ".nonsense", "the directive .nonsense is not known");
     fails(PTX_HEAD "/* open", "a comment that begins here never ends");
     fails(PTX_HEAD ".global .b8 a[2147483647];", "outside");
