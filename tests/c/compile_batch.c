@@ -305,6 +305,26 @@ static void test_conditional_headers(Compiler *c) {
     for (int i = 0; i < MISSING; i++) compile_result_free(&want[i]);
 }
 
+/* A header of the test's own: its folder is an option of the compiler, its file goes in the end. */
+typedef struct Header {
+    gi_buf path, option;
+} Header;
+
+static bool header_write(Header *h, const char *name, const char *text) {
+    const char *folder = getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp";
+    gi_buf_addf(&h->path, "%s/%s", folder, name);
+    gi_buf_addf(&h->option, "-I%s", folder);
+    FILE *f = fopen(h->path.data, "w");
+    bool written = f && fputs(text, f) >= 0;
+    return f && fclose(f) == 0 && written;
+}
+
+static void header_remove(Header *h) {
+    remove(h->path.data);
+    gi_buf_free(&h->path);
+    gi_buf_free(&h->option);
+}
+
 /* A namespace of a unit that a header has too: what the header has in it is found. */
 static void test_namespaces(Compiler *c) {
     static const char *const both[] = {"kernel", "apart", NULL};
@@ -312,17 +332,15 @@ static void test_namespaces(Compiler *c) {
         "#include \"apart.h\"\n"
         "namespace apart {\n__device__ int two(int x) { return twice<int>(x); }\n}\n"
         "__global__ void kernel(int *p) { *p = apart::two(*p); }\n";
-    const char *folder = getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp";
-    gi_buf path = {0}, option = {0};
+    Header apart = {0};
     gi_err err = {0};
     CompileResult r[2] = {{0}, {0}};
-    gi_buf_addf(&path, "%s/apart.h", folder);
-    gi_buf_addf(&option, "-I%s", folder);
-    FILE *f = fopen(path.data, "w");
-    if (!ok(f != NULL, "a header is written")) return;
-    fputs("namespace apart { template <class T> __device__ T twice(T x) { return x + x; } }\n", f);
-    fclose(f);
-    const char *const options[] = {option.data, NULL};
+    if (!ok(header_write(&apart, "apart.h",
+                         "namespace apart { template <class T> __device__ T "
+                         "twice(T x) { return x + x; } }\n"),
+            "a header is written"))
+        return;
+    const char *const options[] = {apart.option.data, NULL};
     CompileOptions o = {.target = "ptx", .options = options};
     CompileUnit unit = {source, strlen(source), both, NULL}, units[2] = {unit, unit};
     ok(compile_batch(c, units, 2, &o, r, NULL, &err) && r[0].ok && r[1].ok,
@@ -330,18 +348,7 @@ static void test_namespaces(Compiler *c) {
        r[0].n_messages > 0 ? r[0].messages[0].text : "");
     compile_result_free(&r[0]);
     compile_result_free(&r[1]);
-    remove(path.data);
-    gi_buf_free(&path);
-    gi_buf_free(&option);
-}
-
-static bool write_header(const char *name, const char *text) {
-    const char *folder = getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp";
-    gi_buf path = {0};
-    gi_buf_addf(&path, "%s/%s", folder, name);
-    FILE *f = fopen(path.data, "w");
-    gi_buf_free(&path);
-    return f && fputs(text, f) >= 0 && fclose(f) == 0;
+    header_remove(&apart);
 }
 
 /* A header of the unit's own goes by what the unit says before it, in a call of several, too. */
@@ -367,20 +374,17 @@ static void test_own_headers(Compiler *c) {
     static const char *const has[] = {", 31;", ", 37;", ", 41;", ", 7;",
                                       ", 53;", ", 67;", ", 71;", ", 59,"};
     enum { N = 8 };
-    const char *folder = getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp";
-    gi_buf option = {0};
-    gi_buf_addf(&option, "-I%s", folder);
-    const char *const options[] = {option.data, NULL}, *const defines[] = {"OPTION=7", NULL};
+    Header scaled = {0}, halved = {0};
+    bool written = header_write(&scaled, "scaled.h",
+                                "#ifndef FACTOR\n#define FACTOR 41\n#endif\n"
+                                "__device__ inline int scaled(int x) { return x * FACTOR; }\n") &&
+                   header_write(&halved, "halved.h",
+                                "__device__ inline real halved(real x) { return x * 67; }\n");
+    if (!ok(written, "headers are written")) return;
+    const char *const options[] = {scaled.option.data, NULL}, *const defines[] = {"OPTION=7", NULL};
     CompileOptions o = {.target = "ptx", .options = options, .defines = defines};
     CompileUnit units[N];
     CompileResult want[N] = {{0}};
-    if (!ok(write_header("scaled.h",
-                         "#ifndef FACTOR\n#define FACTOR 41\n#endif\n"
-                         "__device__ inline int scaled(int x) { return x * FACTOR; }\n") &&
-                write_header("halved.h",
-                             "__device__ inline real halved(real x) { return x * 67; }\n"),
-            "headers are written"))
-        return;
     for (int i = 0; i < N; i++) {
         units[i] = (CompileUnit){sources[i], strlen(sources[i]), names, NULL};
         alone(c, &units[i], &o, &want[i]);
@@ -392,7 +396,8 @@ static void test_own_headers(Compiler *c) {
     CompileResult both[2] = {want[1], want[1]};
     test_company(c, twins, both, 0, 2, &o);
     for (int i = 0; i < N; i++) compile_result_free(&want[i]);
-    gi_buf_free(&option);
+    header_remove(&scaled);
+    header_remove(&halved);
 }
 
 int main(int argc, char **argv) {

@@ -12,12 +12,7 @@ local natsserver = require "natsserver"
 local scratch = require "scratch"
 local wire = require "gilua.base.wire"
 
-local missing = natsserver.missing()
-if missing then
-  tap.skip(missing)
-  tap.done()
-  os.exit(0)
-end
+natsserver.or_skip()
 
 -- What is lost is missed sooner; a false alarm costs work.
 cluster.SILENT_S, cluster.LATE_S, cluster.REFUSED_S = 2, 1, 1

@@ -108,12 +108,7 @@ end)
 --------------------------------------------------------------------------------------------------
 -- Over a server
 
-local missing = natsserver.missing()
-if missing then
-  tap.skip(missing)
-  tap.done()
-  os.exit(0)
-end
+natsserver.or_skip()
 
 cluster.SILENT_S, cluster.LATE_S, cluster.REFUSED_S = 2, 1, 1
 

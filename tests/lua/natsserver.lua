@@ -30,6 +30,15 @@ function M.missing()
   return not program() and "nats-server is not installed" or nil
 end
 
+--- Ends the test with what is missing as its reason, where there can be no server.
+function M.or_skip()
+  local missing = M.missing()
+  if not missing then return end
+  tap.skip(missing)
+  tap.done()
+  os.exit(0)
+end
+
 local function waits_for(what, test)
   local until_s = core.system.seconds() + PATIENCE_S
   repeat

@@ -5,12 +5,7 @@ local tap = require "tap"
 local core = require "gilua.core"
 local natsserver = require "natsserver"
 
-local missing = natsserver.missing()
-if missing then
-  tap.skip(missing)
-  tap.done()
-  os.exit(0)
-end
+natsserver.or_skip()
 
 local function connected(server, o)
   o = o or {}

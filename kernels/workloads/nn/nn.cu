@@ -31,6 +31,21 @@ __global__ void distances(const Record *records, float *distance, int n, float l
     }
 }
 
+// The nearest of what a block's threads have comes first; of equals the first record.
+__device__ void nearest_first(float *near, int *who) {
+    int t = threadIdx.x;
+    for (int half = BLOCK / 2; half > 0; half /= 2) {
+        if (t < half) {
+            float other = near[t + half];
+            if (other < near[t] || (other == near[t] && who[t + half] < who[t])) {
+                near[t] = other;
+                who[t] = who[t + half];
+            }
+        }
+        __syncthreads();
+    }
+}
+
 // The nearest of each block's records. `last` is the one found before: nobody finds it again.
 __global__ void nearest_of_block(float *distance, int n, const Found *last, Found *best) {
     __shared__ float near[BLOCK];
@@ -46,16 +61,7 @@ __global__ void nearest_of_block(float *distance, int n, const Found *last, Foun
         who[t] = i;
     }
     __syncthreads();
-    for (int half = BLOCK / 2; half > 0; half /= 2) {
-        if (t < half) {
-            float other = near[t + half];
-            if (other < near[t] || (other == near[t] && who[t + half] < who[t])) {
-                near[t] = other;
-                who[t] = who[t + half];
-            }
-        }
-        __syncthreads();
-    }
+    nearest_first(near, who);
     if (t == 0) {
         best[blockIdx.x].distance = near[0];
         best[blockIdx.x].record = who[0];
@@ -77,16 +83,7 @@ __global__ void nearest_of_all(const Found *best, int blocks, Found *found) {
         }
     }
     __syncthreads();
-    for (int half = BLOCK / 2; half > 0; half /= 2) {
-        if (t < half) {
-            float other = near[t + half];
-            if (other < near[t] || (other == near[t] && who[t + half] < who[t])) {
-                near[t] = other;
-                who[t] = who[t + half];
-            }
-        }
-        __syncthreads();
-    }
+    nearest_first(near, who);
     if (t == 0) {
         found->distance = near[0];
         found->record = who[0];
