@@ -42,8 +42,10 @@ static void leave_child(FarmSeat *seat) {
     farm_answer(seat, text, strlen(text) + 1, NULL);
 }
 
-/* The worker's side of this very program: says what it got, or does what it should not. */
+/* The worker's side of this very program: says what it got, or does what it should not. A sanitizer
+   would make an exit of SIGSEGV; here the signal ends it. */
 static int serve(void) {
+    signal(SIGSEGV, SIG_DFL);
     gi_buf m = {0};
     Share *share = NULL;
     FarmSeat *seat = farm_join(FARM_WORKER_FD);
@@ -115,11 +117,14 @@ static void test_large(Farm *f) {
     free(bytes);
 }
 
-/* Whose doing the end of a worker was that is sent this, or this signal. */
+/* Whose doing the end of a worker was that is sent this, or this signal once it runs. */
 static void test_end(Farm *f, const char *message, int number, FarmEventKind kind,
                      const char *says) {
     gi_err err;
     int old = farm_pid(f, 1);
+    send_text(f, 1, "up");
+    FarmEvent up = wait_for(f, 10);
+    farm_event_free(&up);
     send_text(f, 1, message);
     if (number) kill(old, number);
     FarmEvent e = wait_for(f, 10);
