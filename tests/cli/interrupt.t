@@ -14,15 +14,19 @@ bomb() {
   echo 'int main() { float *x; cudaMalloc(&x, 128); k<<<1, 32>>>(x); }'
 }
 
+# catches_interrupts PID: whether it does by now (before that, SIGINT ends it without a word)
+catches_interrupts() { grep -qs '^SigCgt:.*[2367abef]$' "/proc/$1/status"; }
+
 # stops WHAT READY COMMAND…: interrupted a third of a second after READY (of the shell) holds
 stops() {
   local what=$1 ready=$2 host begun status took
   shift 2
   # in the foreground's way: a shell's background jobs ignore SIGINT
+  : >out.txt # the last one's went
   perl -e '$SIG{INT} = "DEFAULT"; exec @ARGV' "$GILUA" "$@" >out.txt 2>said.txt </dev/null &
   host=$!
   for _ in $(seq 400); do
-    eval "$ready" && break
+    catches_interrupts $host && eval "$ready" && break
     sleep 0.05
   done
   sleep 0.3

@@ -129,10 +129,11 @@ like "and adds nothing to the table" "work +1 " "$(cat err)"
 runs "a child forked first" 0 -- ./ends "fork first"
 like "runs, and both are in the table" "work +2 " "$(cat err)"
 interrupted() { # interrupted SIGNAL STATUS: while a kernel goes on for ever
+  rm -f out err
   "$GILUA" run -- ./ends wait >out 2>err </dev/null &
   local pid=$!
   for ((i = 0; i < 300; i++)); do
-    grep -q waits out && break
+    grep -qs waits out && break
     sleep 0.1
   done
   kill -s "$1" $pid

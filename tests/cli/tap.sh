@@ -43,10 +43,12 @@ fails() { ends 1 "$@"; }    # something is wrong
 misused() { ends 2 "$@"; }  # the command line is
 no_winner() { ends 3 "$@"; }
 
-# killed_when CONDITION COMMAND…: killed as soon as CONDITION (of the shell) holds.
+# killed_when CONDITION COMMAND…: killed as soon as CONDITION (of the shell) holds. What it says is in
+# said.txt, and nothing that an earlier one said.
 killed_when() {
   local condition=$1 pid
   shift
+  : >"$TMP/said.txt"
   "$@" >"$TMP/said.txt" 2>&1 &
   pid=$!
   disown
