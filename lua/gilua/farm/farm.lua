@@ -131,13 +131,18 @@ end
 --- evaluations that this spared, by what they shared with an earlier one.
 --- losses: workers lost, by how: "killed" from outside, "starved" (the machine's memory ran out),
 --- "died", "memory", "timeout", "doubt" (of its compiler), "context" (of its GPU), "stopped".
+--- setbacks: where agents work for it, those that were gone, and jobs given out once more for that.
 ---@return table { evaluations, runs, checks, compilations, restarts, losses, slow, duplicates,
----  rejected, seconds, baseline? }
+---  rejected, seconds, baseline?, setbacks? = { agents, again, twice, measured } }
 function Farm:stats()
   local s = { restarts = self.crew.restarts, losses = {}, seconds = self.funnel.seconds,
               baseline = self.funnel.drift }
   for name, value in pairs(self.funnel.counts) do s[name] = value end
   for kind, n in pairs(self.crew.losses) do s.losses[kind] = n end
+  if self.crew.setbacks then
+    s.setbacks = {}
+    for what, n in pairs(self.crew.setbacks) do s.setbacks[what] = n end
+  end
   for name, value in pairs(self.counts) do s[name] = value end
   return s
 end

@@ -180,6 +180,17 @@ local function csv_line(cell)
   return csv.line(values, #COLUMNS)
 end
 
+--- What agents that were lost, or whose messages were, have cost since `told`, a sentence for the
+--- log; nil where it is nothing, or there are none.
+local function agents_since(told, lost)
+  local n = {}
+  for what, all in pairs(lost) do n[what] = all - (told[what] or 0) end
+  if (n.agents or 0) + (n.again or 0) + (n.twice or 0) == 0 then return nil end
+  return ("%d agent%s gone or silent; %d job%s given out once more, %d done twice, of which "
+    .. "measurements %d"):format(n.agents, n.agents == 1 and "" or "s", n.again,
+    n.again == 1 and "" or "s", n.twice, n.measured)
+end
+
 --------------------------------------------------------------------------------------------------
 -- The observer
 
@@ -260,17 +271,19 @@ function M.observer(folder, options)
   local past = history.observer(folder)
   local page = live.observer(live.page(folder), past, options)
   local known = generations_known(folder)
-  local keeps, written, told -- of the problem; the best genome in best.cu; losses of workers
+  local keeps, written -- of the problem; the best genome in best.cu
+  local told = { losses = {}, lost = {} } -- of workers and of agents, as the log has them
 
   local function note(text, ...)
     files.add("log.txt", ("%8.1f s  %s\n"):format(clock() - began, text:format(...)))
   end
 
   local function note_losses(run)
-    local losses = evolve.spent(run).losses or {}
-    local sentence = losses_since(told or {}, losses)
-    if sentence then note("%s", sentence) end
-    told = losses
+    local spent = evolve.spent(run)
+    local losses, lost = spent.losses or {}, spent.setbacks or {}
+    local sentences = { losses_since(told.losses, losses), agents_since(told.lost, lost) }
+    for _, sentence in pairs(sentences) do note("%s", sentence) end
+    told = { losses = losses, lost = lost }
   end
 
   local function begin(run)
