@@ -186,7 +186,7 @@ test: deps
 gpu-test: all
 	$Q./tests/gpu/run ./gilua
 
-# Every place where memory, or room on a disk, can be missing: hours (see CONTRIBUTING.md).
+# Every path to a missing piece of memory, every write without room (see CONTRIBUTING.md).
 faults: deps
 	$Q$(MAKE) --no-print-directory all
 	$QEVERY=1 prove -v -e tests/run $(PROVEFLAGS) tests/cli/full_disk.t tests/cli/short_reads.t \
@@ -288,7 +288,7 @@ help:
 	@echo "make test       deps, build, then every test that needs no GPU"
 	@echo "make gpu-test   the stories of tests/gpu, on a machine with a GPU"
 	@echo "make bench      deps, build, then the measured figures"
-	@echo "make faults     no memory and no room on the disk, at every place: hours"
+	@echo "make faults     no memory by every path to it, no room at every write: an hour or two"
 	@echo "make kills      a search killed a hundred times, and ended fifty times: is anything lost?"
 	@echo "make cluster-test  three nodes under Slurm (make cluster-deps), as root: are results one machine's?"
 	@echo "make fuzz       every parser, the archive and the farm's sockets, for SECONDS=60 each under sanitizers;"

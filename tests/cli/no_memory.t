@@ -1,8 +1,11 @@
 #!/bin/bash
-# Memory that runs out, wherever: a result or one sentence, no crash, and nothing lost. A sample of
-# the places; all of them with EVERY=1, or every STEP-th. ONLY names one part: pieces (of those
-# PIECES), fake, run or worker; with STEP, FIRST is the first place. The seed is SEED, or printed. FAULTS
-# is a folder with none.so and nvrtc/libnvrtc.so.13 of tests/faults, for machines without a C compiler.
+# Memory that runs out, wherever: a result or one sentence, no crash, and nothing lost. A first run
+# counts the paths by which memory is asked for (tests/faults/no_memory.c); then each that is chosen
+# is refused, for a moment where it comes first and for good where it comes last. Chosen is a sample of
+# SAMPLE; with EVERY=1 all that no part before refused. The file SEEN, if given, keeps which were, so
+# that the test may be ended and begun again. ONLY names one part: pieces (of those PIECES), fake, run
+# or worker. The seed is SEED, or printed. FAULTS is a folder with none.so and nvrtc/libnvrtc.so.13
+# of tests/faults, for machines without a C compiler.
 . "$(dirname "$0")/tap.sh"
 if sanitized "a library that allocates comes before the sanitizer's"; then finish; fi
 cd "$TMP" || exit 1
@@ -11,61 +14,93 @@ echo "# seed $SEED"
 export FAIL_TELLS=$TMP
 if [ -n "${FAULTS:-}" ]; then cp -r "$FAULTS/none.so" "$FAULTS/nvrtc" . || exit 1; else
   mkdir nvrtc
-  cc -shared -fPIC -O1 -o none.so "$TOP/tests/faults/no_memory.c" &&
+  cc -shared -fPIC -O1 $(pkg-config --cflags lua5.4 || echo -I/usr/include/lua5.4) \
+    -o none.so "$TOP/tests/faults/no_memory.c" &&
     cc -shared -fPIC -O1 -o nvrtc/libnvrtc.so.13 "$TOP/tests/faults/known_nvrtc.c" -ldl || exit 1
 fi
 
-# without AT TIMES COMMAND...: a run in which memory runs out, from there on for so many allocations
+# without N PATH TIMES COMMAND...: a run in which memory runs out, at the N-th allocation or the first
+# by PATH, and from there on for so many; by which path it then was, in $refused
 without() {
-  rm -f memory.failed
-  FAIL_AT=$1 FAIL_TIMES=$2 LD_PRELOAD=$TMP/none.so "${@:3}" >got.txt 2>err.txt </dev/null
+  : >memory.failed
+  FAIL_AT=$1 FAIL_PATH=$2 FAIL_TIMES=$3 LD_PRELOAD=$TMP/none.so "${@:4}" >got.txt 2>err.txt </dev/null
+  status=$?
+  read -r refused <memory.failed
 }
 
-# places N SAMPLE: numbers from 1 to N, all (every STEP-th) or so many at random
-places() {
-  if [ -n "${EVERY:-}" ]; then seq "${FIRST:-$((1 + RANDOM % ${STEP:-1}))}" "${STEP:-1}" "$1"; return; fi
-  for _ in $(seq "$2"); do echo $((1 + (RANDOM * 32768 + RANDOM) % $1)); done
+declare -A seen    # "TIMES PATH" of what was refused
+[ -e "${SEEN:-}" ] && while read -r key; do seen[$key]=1; done <"$SEEN"
+see() {
+  seen[$1]=1
+  if [ -n "${SEEN:-}" ]; then echo "$1" >>"$SEEN"; fi
+}
+
+# chosen SAMPLE: TIMES PATH N of those to be refused, where N is the path's first or last allocation
+chosen() {
+  local times path first last
+  sed 1d paths.txt | awk -v seed=$RANDOM 'BEGIN { srand(seed) } { print rand(), $1, $2, $3 }' | sort |
+    if [ -n "${EVERY:-}" ]; then cat; else head -n "$1"; fi |
+    while read -r _ path first last; do echo "2 $path $first"; echo "100000000 $path $last"; done
 }
 
 # Is what was said one sentence for a person? libnifti complains by itself when it gets no memory.
 one_sentence() {
-  local said
-  said=$(grep -vE '^\*\* |^gilua: results so far are in ' err.txt)
-  grep -q '^gilua: .' <<<"$said" && ! grep -q lua/gilua/ <<<"$said"
+  local line told=1
+  while IFS= read -r line; do
+    case $line in
+      "** "* | "gilua: results so far are in "*) ;;
+      *lua/gilua/*) return 1 ;;
+      "gilua: "?*) told=0 ;;
+    esac
+  done <err.txt
+  return $told
 }
 
 before() { :; }    # each run
 after() { :; }     # what a run that ended with $1 has lost, in $lost
 
+# judge: was it a result or a sentence? If not, or if something is lost, $lost says so.
+judge() {
+  lost=
+  if [ $status = 0 ] && cmp -s got.txt want.txt; then
+    good=$((good + 1))
+  elif [[ $status = 1 || $status = 75 ]] && one_sentence; then
+    told=$((told + 1))
+  else
+    lost="status $status: $(cat err.txt)"
+  fi
+  after $status
+  if [ -z "$lost" ]; then return; fi
+  bad=$((bad + 1))
+  echo "# $1: $lost" | head -5
+}
+
 # hold TEXT SAMPLE COMMAND...: whatever allocation fails, for a moment or from then on for good
 hold() {
-  local text=$1 sample=$2 all n times status good=0 told=0 bad=0
+  local text=$1 sample=$2 all paths unkept times path n good=0 told=0 bad=0 known=0 unmet=0
   shift 2
+  rm -f memory.paths
   before
-  without 0 0 "$@"
-  all=$(cat memory.count 2>/dev/null)
-  if [ "${all:-0}" = 0 ]; then ok 1 "$text: it takes no memory"; return; fi
-  rm memory.count
+  without 0 0 0 "$@"
   cp got.txt want.txt
-  for times in 2 100000000; do
-    for n in $(places "$all" "$sample"); do
+  # Records of the path, its first and its last allocation; at the head the sums.
+  od -An -v -t u8 -w24 memory.paths | awk '$1 { print $1, $2, $3 }' >paths.txt
+  read -r all paths unkept <paths.txt
+  if [ "${all:-0}" = 0 ]; then ok 1 "$text: it takes no memory"; return; fi
+  while read -r times path n; do
+    if [ -n "${EVERY:-}" ] && [ -n "${seen[$times $path]:-}" ]; then known=$((known + 1)); continue; fi
+    for at in "$n 0" "0 $path"; do # what depends on the clock shifts what comes after
       before
-      without "$n" $times "$@"
-      status=$? lost=
-      if [ $status = 0 ] && cmp -s got.txt want.txt; then
-        good=$((good + 1))
-      elif [[ $status = 1 || $status = 75 ]] && one_sentence; then
-        told=$((told + 1))
-      else
-        lost="status $status: $(cat err.txt)"
-      fi
-      after $status
-      [ -z "$lost" ] && continue
-      bad=$((bad + 1))
-      echo "# allocation $n of $all, $times times: $lost" | head -5
+      without $at "$times" "$@"
+      see "$times $refused"
+      judge "allocation $at of $all, $times times"
+      if [ -z "${EVERY:-}" ] || [ "$refused" = "$path" ]; then break; fi
     done
-  done
-  ok $((bad > 0)) "$text, $all allocations: $good times the result, $told times a sentence, $bad times neither"
+    if [ -z "$refused" ]; then unmet=$((unmet + 1)); fi
+  done <<<"$(chosen "$sample")"
+  echo "# $text: $known refused before, $unmet not met"
+  ok $((bad > 0 || unkept > 0)) "$text, $all allocations by $paths paths: $good times the result, $told times \
+a sentence, $bad times neither"
 }
 
 wanted() { [ -z "${ONLY:-}" ] || [ "$ONLY" = "$1" ]; }

@@ -53,4 +53,15 @@ tap.case("told: the script's line in place of one of gilua's", function()
   tap.is(told("no"), "no", "and what has none")
 end)
 
+tap.case("memory that has run out, while a module is loaded too", function()
+  local loading = "error loading module 'gilua.x' from file '/opt/gilua/lua/gilua/x.lua':\n\t"
+  for _, message in ipairs { "not enough memory", loading .. "not enough memory" } do
+    tap.ok(trace.is_no_memory(message), message)
+    tap.is(trace.text(message, 1), "not enough memory", "in few words")
+  end
+  for _, other in ipairs { loading .. "'end' expected", "a file: not enough memory", {} } do
+    tap.ok(not trace.is_no_memory(other), "and not " .. tostring(other))
+  end
+end)
+
 tap.done()

@@ -53,11 +53,19 @@ end
 
 local NO_MEMORY = "not enough memory" -- Lua's words
 
+--- Is it memory that has run out, as Lua says it, or a module that was being loaded?
+---@param e any an error
+---@return boolean
+function M.is_no_memory(e)
+  if type(e) ~= "string" then return false end
+  return e == NO_MEMORY
+    or e:find "^error loading module" ~= nil and e:sub(-#NO_MEMORY) == NO_MEMORY
+end
+
 -- What stops Lua from without, as a sentence: memory that has run out, and a part of gilua that
 -- cannot be read, of which `require` says in many lines where it was sought.
 local function from_without(message)
-  local loading = message:find "^error loading module" and message:sub(-#NO_MEMORY) == NO_MEMORY
-  if message == NO_MEMORY or loading then return NO_MEMORY end
+  if M.is_no_memory(message) then return NO_MEMORY end
   local part = message:match "module '(gilua%.[^']*)' not found:"
     or message:match "error loading module '(gilua%.[^']*)' .-\n\tcannot open"
   return part and ("a part of gilua cannot be read: %s%s"):format(part,

@@ -448,7 +448,7 @@ local function explained(message)
 end
 
 local function failure_of(e)
-  if e == "not enough memory" then core.farm.no_memory() end
+  if trace.is_no_memory(e) then core.farm.no_memory() end
   if type(e) == "table" then return { sentence = explained(tostring(e)) } end
   if trace.line(1) then return { sentence = explained(trace.told(e, 1)) } end
   return { trace = explained(debug.traceback(e, 2)) }
@@ -466,6 +466,7 @@ local function answer(bytes, share)
   if m.turn ~= turn then begin_turn(m.turn) end
   elsewhere.files = m.elsewhere or {}
   local ok, result, given = xpcall(operations[m.op], failure_of, m, share)
+  if not ok and type(result) == "string" then result = failure_of(result) end -- Lua had no memory
   return wire.encode(ok and result or { failure = result }), ok and given or nil
 end
 
