@@ -422,4 +422,152 @@ tap.case("where the number of blocks matters", function()
     "    t = t * gridDim.x;\n"), 5, { "2" }, "no loop goes on")
 end)
 
+--------------------------------------------------------------------------------------------------
+-- merge
+
+local TAPS = rewritten.source [[
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    float sum = 0.f;
+    for (int k = 0; k < 9; k++)
+        sum += b[k] * a[i + k]; // both
+    out[i] = sum;]]
+
+-- Tiles in shared memory, of which one is the same for neighbours along x; a macro for an element.
+local TILES = [[
+#define PART(i) mine[(i) + 1]
+]] .. rewritten.source [[
+    __shared__ float mine[66], common[8];
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    float sum = 0.f;
+    for (int k = 0; k < 3; k++) {
+        if (threadIdx.x < 8) common[threadIdx.x] = b[8 * k + threadIdx.x];
+        PART(threadIdx.x) = i < n ? a[i + k] : 0.f;
+        __syncthreads();
+        for (int j = 0; j < 8; j++) sum += common[j] * PART((threadIdx.x + j) % 64);
+        __syncthreads();
+    }
+    if (i < n) out[i] = sum;]]
+
+tap.case("blocks that become one", function()
+  tap.is(rewritten.text("merge", TAPS, 1, { "x", "2" }),
+    [[extern "C" __global__ void k(float *out, const float *a, const float *b, int n)
+{
+    int i_all[2];
+    #pragma unroll
+    for (int part = 0; part < 2; part++) {
+        const unsigned int block = blockIdx.x * 2 + part;
+        auto &i = i_all[part];
+        i = block * blockDim.x + threadIdx.x;
+    }
+    bool together = true;
+    #pragma unroll
+    for (int part = 0; part < 2; part++) {
+        auto &i = i_all[part];
+        if (i >= n) together = false;
+    }
+    if (together) {
+    float sum_all[2];
+    #pragma unroll
+    for (int part = 0; part < 2; part++) {
+        auto &sum = sum_all[part];
+        sum = 0.f;
+    }
+    for (int k = 0; k < 9; k++)
+        {
+        #pragma unroll
+        for (int part = 0; part < 2; part++) {
+            auto &i = i_all[part];
+            auto &sum = sum_all[part];
+            sum += b[k] * a[i + k];
+        }
+        } // both
+    #pragma unroll
+    for (int part = 0; part < 2; part++) {
+        auto &i = i_all[part];
+        auto &sum = sum_all[part];
+        out[i] = sum;
+    }
+    } else for (int part = 0; part < 2; part++) {
+        auto &i = i_all[part];
+        if (i >= n) continue;
+        float sum = 0.f;
+        for (int k = 0; k < 9; k++)
+            sum += b[k] * a[i + k];
+        out[i] = sum;
+    }
+}
+]], "the text")
+  tap.is(rewritten.found("merge", TAPS), "1(x,2) 1(x,4) 1(x,8)", "where it is proposed")
+  local text = rewritten.text("merge", TILES, 2, { "x", "4" })
+  tap.has(text, "__shared__ float mine_all[4][66];", "a tile of its own for each")
+  tap.has(text, "if (threadIdx.x < 8) common[threadIdx.x] = b[8 * k + threadIdx.x];\n",
+    "one for all")
+end)
+
+tap.case("blocks that became one are right", function()
+  for _, count in ipairs { "2", "4" } do
+    right("a guard that returns", "merge", TAPS, 1, { "x", count })
+    right("shared memory, barriers, a macro", "merge", TILES, 2, { "x", count })
+  end
+  right("a guard around the work, blocks that are numbered", "merge", rewritten.source [[
+    int i = (blockIdx.y * gridDim.x + blockIdx.x) * blockDim.x + threadIdx.x, steps = 0;
+    float last = 0.f;
+    if (i < n) {
+        for (int k = i; k < 500; k += 32) {
+            last += a[k] * 0.5f + steps;
+            steps++;
+        }
+        out[i] = last;
+    }]], 1, { "x", "2" }, { limit = 1e-2 })
+  right("what a block reads that another may write", "merge", rewritten.source [[
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    float first = out[4000];
+    for (int k = 0; k < 3; k++) first += b[k];
+    out[i] += first;]], 1, { "x", "2" })
+  right("a variable only in some builds", "merge", rewritten.source [[
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+#ifdef ABSENT
+    float other = i < n ? a[i] : 0.f;
+#define HERE other
+#else
+#define HERE 1.f
+#endif
+    for (int k = 0; k < 3; k++) {
+        __syncthreads();
+        if (i < n) out[i] += HERE;
+    }]], 1, { "x", "2" })
+end)
+
+tap.case("blocks that do not become one", function()
+  local function of(body) return rewritten.source("    int i = blockIdx.x * 64 + threadIdx.x;\n    "
+    .. body) end
+  refused("two ways out", "merge", of [[
+if (i >= n) return;
+    if (a[i] > 0.f) return;
+    out[i] = 1.f;]], 1, { "x", "2" }, "returns for some blocks")
+  refused("what is not known", "merge", of "if (i < n) printf(\"%d\", i);", 1, { "x", "2" },
+    "not understood")
+  refused("a macro with blockIdx", "merge", "#define B blockIdx.x\n" .. of "out[B] = i;", 2,
+    { "x", "2" }, "the macro B")
+  refused("a parameter of its own", "merge", of [[
+n -= i;
+    for (int k = 0; k < n; k++) out[k + i] = 0.f;
+    if (n > 0) out[n] = 1.f;]], 1, { "x", "2" }, "n cannot be there for each block")
+  refused("a name that is there twice", "merge", of [[
+for (int k = 0; k < 2; k++) { float i = b[k]; __syncthreads(); }
+    __syncthreads();
+    if (i < n) out[i] = 1.f;]], 1, { "x", "2" }, "declared more than once")
+  local open = of "out[i] = 1.f;"
+  for _, source in ipairs { open, of "if (i < n) out[i] = gridDim.x;" } do
+    local change = require("gilua.transform.merge").make(kernels.of_text(source), 1, { "x", "2" })
+    tap.is(change.launch, "grid.x%2 grid.x/2", "where a block beyond the last would do something")
+  end
+  tap.is(rewritten.text("merge", open, 1, { "x", "1" }), nil, "one block")
+  tap.is(launch.changed({ grid = 4, block = 32, shared = 96 }, "grid.x/2 shared*2").shared, 192,
+    "memory for two")
+  tap.is(launch.words "shared*2", "2 times as much shared memory", "in words")
+end)
+
 tap.done()

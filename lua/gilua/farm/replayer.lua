@@ -97,8 +97,12 @@ local function changed_grids(self, text)
   for name, entry in pairs(self.recorded.entries) do words[entry] = launches.of(text, name) end
   for _, event in ipairs(self.recording.events) do
     local own = event[1] == "launch" and (words[event[3]] or "")
-    local grid = own and own ~= "" and launches.changed({ grid = sides(event[4]),
-      block = sides(event[5]) }, own).grid
+    local new = own and own ~= "" and launches.changed({ grid = sides(event[4]),
+      block = sides(event[5]) }, own)
+    if new and new.shared then
+      error("a launch of a recording keeps the shared memory that it was given", 0)
+    end
+    local grid = new and new.grid
     if own then list[#list + 1] = string.pack("I4I4I4", table.unpack(grid or { 0, 0, 0 })) end
   end
   return table.concat(list)

@@ -286,8 +286,20 @@ function SEE.unary(out, node, mode)
   return see(out, node.a, "read")
 end
 
+-- A macro that stands for an element of one of several arrays, PIXEL(row) = 1: any of them.
+local function see_place(out, node, mode)
+  local macro = node.kind == "call" and node.callee.kind == "name"
+    and out.fn.kernel.macros[node.callee.text]
+  if not macro or not macro.places then return false end
+  for _, name in ipairs(macro.places) do see_access(out, name, nil, mode, node) end
+  return true
+end
+
 function see(out, node, mode)
-  if mode ~= "read" and (node.kind == "call" or node.kind == "binary") then out.opaque = true end
+  if mode ~= "read" and (node.kind == "call" or node.kind == "binary")
+    and not see_place(out, node, mode) then
+    out.opaque = true
+  end
   SEE[node.kind](out, node, mode)
 end
 

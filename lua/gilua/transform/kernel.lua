@@ -20,7 +20,8 @@
 --   text, words, first, last   the lines joined by "\n"; words[i] the text of token i, first[i] and
 --                              last[i] its bytes; words.kind[i], words.match[i] as of gi.grammar
 --   macros       name -> { names (in its bodies), opaque (may change something), indexes (has a
---                [), value (its one word, where it is that and is defined once) }
+--                [), value (its one word, where it is that and is defined once), places (the arrays
+--                of which it is an element, where each of its bodies is a[…]) }
 --   functions    list, in the file's order, of those for the GPU, see below; by_name
 --   loops        list of all their loops (gilua.transform.loop says what is in one)
 --   why          nil, or why nothing was read (the text is too long)
@@ -160,10 +161,20 @@ local CHANGES = {}
 for word in ("= += -= *= /= %= &= |= ^= <<= >>= ++ -- ; { } ## return asm goto break continue")
   :gmatch "%S+" do CHANGES[word] = true end
 
+-- The array whose element the words from..#words are: a of a[i][j]; false of anything else.
+local function place_of(words, from)
+  local i = from + 1
+  while words[i] == "[" do i = (words:match(i) or #words) + 1 end
+  return i > from + 1 and i == #words + 1 and words:kind(from) == "name" and words[from] or false
+end
+
 local function add_macro(kernel, name, words, from)
-  local macro = kernel.macros[name] or { names = {}, n = 0 }
+  local macro = kernel.macros[name] or { names = {}, n = 0, places = {} }
   kernel.macros[name] = macro
   macro.n = macro.n + 1
+  local place = place_of(words, from)
+  macro.places = place and macro.places or nil
+  if macro.places then table.insert(macro.places, place) end
   macro.value = macro.n == 1 and #words == from and words[from] or nil
   for i = from, #words do
     local w = words[i]

@@ -4,6 +4,7 @@
 --   grid.x/4     a quarter, rounded up        grid.x*32    32 times
 --   grid.x<264   264 at most                  block.x=128  128
 --   block.x%32   stays as it is, and has to be a multiple of 32
+--   shared*2     twice the shared memory that the launch asks for
 --
 -- Later words see what earlier ones left. Where a genome has several kernels, a word begins with
 -- the name of its own: "jacobi:grid.x/4".
@@ -32,8 +33,8 @@ local OPERATIONS = {
 ---@class gilua.launch_change
 ---@field word string
 ---@field kernel string? nil: the only one
----@field of string "grid" or "block"
----@field side string
+---@field of string "grid", "block" or "shared"
+---@field side string? nil of shared
 ---@field operation string
 ---@field by integer
 
@@ -45,7 +46,10 @@ function M.read(text)
   for word in text:gmatch "%S+" do
     local kernel, change = word:match "^([%w_]+):(.*)$"
     local of, side, operation, by = (change or word):match "^(%l+)%.([xyz])([*/<=%%])(%d+)$"
-    if not (of == "grid" or of == "block") or tonumber(by) < 1 then
+    if not of then
+      of, operation, by = (change or word):match "^(shared)(%*)(%d+)$"
+    end
+    if not (of == "grid" or of == "block" or of == "shared") or tonumber(by) < 1 then
       error(("'%s' is no change of a launch: it is written grid.x/4 or block.y=8"):format(word), 0)
     end
     list[#list + 1] = { word = change or word, kernel = kernel, of = of, side = side,
@@ -113,8 +117,12 @@ function M.changed(launch, text)
   local new, now = {}, { grid = sides(launch.grid), block = sides(launch.block) }
   for key, value in pairs(launch) do new[key] = value end
   for _, c in ipairs(M.read(text)) do
-    local side, d = now[c.of], SIDES[c.side]
-    side[d] = OPERATIONS[c.operation](side[d], c.by, c.word)
+    if c.of == "shared" then
+      new.shared = (new.shared or 0) * c.by
+    else
+      local side, d = now[c.of], SIDES[c.side]
+      side[d] = OPERATIONS[c.operation](side[d], c.by, c.word)
+    end
   end
   require_fit(now.grid, now.block)
   new.grid, new.block = now.grid, now.block
@@ -132,6 +140,7 @@ local PHRASES = {
   ["block<"] = "blocks of at most %d threads in %s",
   ["block="] = "blocks of %d threads in %s",
   ["block%"] = "blocks of a multiple of %d threads in %s",
+  ["shared*"] = "%d times as much shared memory",
 }
 
 --- What a launch becomes, in words: "1/4 as many blocks in x, rounded up".
@@ -140,7 +149,7 @@ local PHRASES = {
 function M.words(text)
   local list = {}
   for i, c in ipairs(M.read(text)) do
-    list[i] = PHRASES[c.of .. c.operation]:format(c.by, c.side)
+    list[i] = PHRASES[c.of .. c.operation]:format(c.by, c.side or "")
       .. (c.kernel and " of " .. c.kernel or "")
   end
   return table.concat(list, "; ")

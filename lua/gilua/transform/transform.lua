@@ -25,7 +25,7 @@ local M = {}
 
 -- Modules of those that come with gilua: one each, or a list.
 local OWN = [[
-  coarsen grid_stride grid_size warp_row
+  coarsen merge grid_stride grid_size warp_row
   unroll split_accumulator keep hoist specialise
   cached vector reuse stage
   float narrow division

@@ -1,0 +1,189 @@
+-- blockwise: what a kernel computes from where its block is in the grid, and what is the same in
+-- all blocks of a row: what two neighbouring blocks could do once for both.
+--
+--   local known = blockwise.of(fn, "x", guard)
+--
+-- A variable or an array in shared memory is a block's own where anything that is assigned to it
+-- depends on blockIdx.x, or on what is a block's own, or where that is assigned below a condition
+-- that does. What is loaded from memory that the kernel writes is taken to be a block's own, for
+-- another block may have written it. `guard` is an `if` that is taken to hold.
+
+local effects = require "gilua.transform.effects"
+
+local M = {}
+
+---@class gilua.blockwise
+---@field names table<string, true> variables and arrays that are a block's own
+---@field loops table<table, true> loops that a block may leave earlier than another
+---@field why string? why nothing is known
+local Known = {}
+Known.__index = Known
+
+-- Has a range of tokens the block's place on this side?
+local function names_block(known, first, last)
+  local words = known.fn.kernel.words
+  for i = first, last do
+    if words[i] == "blockIdx" and words[i + 2] == known.side then return true end
+  end
+  return false
+end
+
+--- Is an access one of memory that other blocks see?
+---@param access table of gilua.effects
+function Known:is_global(access)
+  local d = access.root and self.fn:declaration(access.root, access.token)
+  if not access.root or d and d.parameter then return true end
+  return not d and not self.shared[access.root]
+end
+
+--- Is what a tree or a statement says a block's own?
+---@param node table
+function Known:depends(node)
+  if names_block(self, node.first, node.last) then return true end
+  local all = effects.of(self.fn, node)
+  for name in pairs(all.reads) do
+    if self.names[name] then return true end
+  end
+  for _, access in ipairs(all.accesses) do
+    if access.atomic or access.read and self:is_global(access) and self.written[access.root or ""]
+    then
+      return true
+    end
+  end
+  return false
+end
+
+local function mark(known, name)
+  if name and not known.names[name] then known.names[name], known.changed = true, true end
+end
+
+-- All that a node writes is a block's own.
+local function mark_written(known, all)
+  for name in pairs(all.writes) do mark(known, name) end
+  for _, access in ipairs(all.accesses) do
+    if access.write and not known:is_global(access) then
+      mark(known, access.root)
+      mark(known, access.base)
+    end
+  end
+end
+
+local function see_declaration(known, s, below)
+  local own = below
+  for _, d in ipairs(s.declared) do own = own or d.init and known:depends(d.init) end
+  local begins = false -- what begins with a value becomes an assignment, the others with it
+  for _, d in ipairs(s.declared) do
+    own = own or known.names[d.name]
+    begins = begins or d.init ~= nil or d.unknown_init
+  end
+  if own and begins then mark_written(known, effects.of(known.fn, s)) end
+end
+
+-- What is declared before a token, and what is shared, and written in a statement behind it: where
+-- the guard does not hold, one block's work follows another's.
+local function mark_outer(known, s, first)
+  local all = effects.of(known.fn, s)
+  for name, tokens in pairs(all.writes) do
+    local d = known.fn:declaration(name, tokens[1])
+    if d and d.token < first then mark(known, name) end
+  end
+  for _, access in ipairs(all.accesses) do
+    local d = access.root and known.fn:declaration(access.root, access.token)
+    if access.write and (known.shared[access.root or ""] or d and d.token < first)
+      and not known:is_global(access) then
+      mark(known, access.root)
+      mark(known, access.base)
+    end
+  end
+end
+
+local JUMPS = { ["break"] = true, continue = true }
+local LOOPS = { ["for"] = true, ["while"] = true, ["do"] = true }
+
+-- One pass; below: the statement is below a condition that is a block's own.
+local function pass(known, s, below, loop)
+  if JUMPS[s.kind] and below and loop and not known.loops[loop] then
+    known.loops[loop], known.changed = true, true
+  end
+  if s.kind == "return" and below then
+    known.why = ("line %d returns for some blocks"):format(known.fn.kernel:line_of(s.first))
+  end
+  if s.kind == "declaration" then see_declaration(known, s, below) end
+  if s.kind == "expression" and (below or known:depends(s.tree)) then
+    mark_written(known, effects.of(known.fn, s.tree))
+  end
+  local inner = below
+  if LOOPS[s.kind] then loop = s end
+  for _, head in ipairs { s.condition or false, s.step or false } do
+    if head and s ~= known.guard and known:depends(head) then inner = true end
+  end
+  inner = inner or known.loops[s] or false
+  if s.init then pass(known, s.init, inner, loop) end
+  for _, head in ipairs { s.condition or false, s.step or false } do
+    if head and inner then mark_written(known, effects.of(known.fn, head)) end
+  end
+  for _, child in ipairs(s.kind == "block" and s.body or { s.body or nil }) do
+    if child ~= known.left_by then pass(known, child, inner, loop) end
+  end
+  if s.otherwise then pass(known, s.otherwise, inner, loop) end
+end
+
+-- Arrays of memory that the kernel writes; all of it, under "", where one is not known.
+local function written(known)
+  local list = {}
+  for _, access in ipairs(effects.of(known.fn, known.fn.body).accesses) do
+    if access.write and known:is_global(access) then list[access.root or ""] = true end
+  end
+  if list[""] then setmetatable(list, { __index = function() return true end }) end
+  return list
+end
+
+--- Arrays in shared memory: name -> "static", or "dynamic" of one whose size the launch says.
+---@param fn table
+---@return table<string, string>
+function M.shared(fn)
+  local words, list = fn.kernel.words, {}
+  for name, declared in pairs(fn.variables) do
+    for _, d in ipairs(declared) do
+      if d.shared then list[name] = d.extern and "dynamic" or "static" end
+    end
+  end
+  for i = 1, #words do
+    if words[i] == "__shared__" then
+      local k = i
+      while words[k] and words[k] ~= ";" and words[k] ~= "[" and words[k] ~= "=" do k = k + 1 end
+      local name = words.kind[k - 1] == "name" and words[k - 1]
+      if name and words[k] == "[" and words[k + 1] == "]" then list[name] = "dynamic" end
+      if name and not list[name] then list[name] = "file" end
+    end
+  end
+  return list
+end
+
+local MOST_PASSES = 40
+
+--- What is a block's own in a kernel.
+---@param fn table
+---@param side string
+---@param guard? { statement: table, leaves: boolean, guarded: table[] } an `if` that is taken to
+--- hold, or not to where it leaves the kernel, and the statements that are done by it
+---@return gilua.blockwise
+function M.of(fn, side, guard)
+  local known = setmetatable({ fn = fn, side = side, names = {}, loops = {}, shared = M.shared(fn),
+    guard = guard and not guard.leaves and guard.statement,
+    left_by = guard and guard.leaves and guard.statement }, Known)
+  known.written = written(known)
+  for name in pairs(fn.addressed) do known.names[name] = true end
+  for _ = 1, MOST_PASSES do
+    known.changed = false
+    for _, s in ipairs(guard and guard.guarded or {}) do
+      mark_outer(known, s, guard.statement.first)
+    end
+    pass(known, fn.body, false)
+    if known.why or not known.changed then return known end
+  end
+  known.why = "it is too long a chain of assignments"
+  return known
+end
+
+return M
