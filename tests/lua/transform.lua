@@ -130,8 +130,9 @@ end)
 
 tap.case("lines that were changed before are moved in by themselves", function()
   local g = grammar_of((SOURCE:gsub("    y%[i%] %+= 2.f;\n", "")))
-  for _, text in ipairs { "T:store<1>(y,stcs) T:coarsen<4>(4,grid)",
-                          "T:coarsen<4>(4,grid) T:store<1>(y,stcs)" } do
+  transform.add(replace("stream", "y[i] = v;", "    __stcs(&y[i], v);"))
+  for _, text in ipairs { "T:stream<8>() T:coarsen<4>(4,grid)",
+                          "T:coarsen<4>(4,grid) T:stream<8>()" } do
     local printed = g:apply(text, true)
     tap.has(printed, "        __stcs(&y[i], v);\n    }\n}\n", text)
   end

@@ -71,28 +71,6 @@ tap.case("loads before a loop", function()
   for (int i = t; i < n; i += 64, j++) out[i] = a[j];]]), 5, {}, "the loop has no")
 end)
 
-
-local cached = require "gilua.transform.cached"
-
-tap.case("other ways through the caches", function()
-  local source = rewritten.source(T .. [[
-  const float *row = a + 1;
-  for (int i = t; i < n; i += 64) {
-    out[i] = row[i] * (a[i] + b[i]);
-    out[i] += 1.f;
-  }]])
-  tap.is(rewritten.found(cached[1], source), "1(a,ldg) 1(a,ldcs) 1(a,ldcg) 1(a,ldca) "
-    .. "1(b,ldg) 1(b,ldcs) 1(b,ldcg) 1(b,ldca)", "what is only read may go the read-only way")
-  local text = right("loads", cached[1], source, 1, { "a", "ldg" })
-  tap.has(text, "__ldg(&row[i]) * (__ldg(&a[i]) + b[i])", "pointers made from it too")
-  text = right("stores", cached[2], source, 1, { "out", "stcs" })
-  tap.has(text, "__stcs(&out[i], row[i] * (a[i] + b[i]));", "what is stored as a whole")
-  tap.has(text, "out[i] += 1.f;", "not what is updated")
-  refused("what is written", cached[1], source, 1, { "out", "ldg" }, "is written there")
-  refused("no such way", cached[1], source, 1, { "a", "stcs" }, "one of ldg")
-  refused("no such array", cached[2], source, 1, { "a", "stcs" }, "no element")
-end)
-
 tap.case("an element that is loaded again", function()
   local text = right("behind stores", "reuse", rewritten.source(T .. [[
   out[t] = a[t] * 2.f;

@@ -27,7 +27,7 @@ local M = {}
 local OWN = [[
   coarsen merge grid_stride grid_size warp_row
   unroll split_accumulator keep hoist specialise
-  cached vector reuse stage
+  vector reuse stage
   float narrow division
   nests atomics warps pad
 ]]
