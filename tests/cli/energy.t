@@ -15,14 +15,24 @@ export GILUA_NVML=${FAKE_NVML:-$TOP/build/tests/libnvml_fake.so}
 cat >counter.lua <<'END2'
 local core = require "gilua.core"
 local device <close> = assert(core.device.open(arg[1], require "gilua.base.gpu.h200"))
-local before, why = device:energy()
-if not before then print(why) return end
-local began = core.system.seconds()
-while core.system.seconds() - began < 0.5 do end
-print(math.floor((device:energy() - before) / (core.system.seconds() - began) / 20 + 0.5) * 20)
+local STEP_S = 0.02 -- the counter moves so often; when it was asked is known between two looks at the clock
+local seconds = core.system.seconds
+local function asked()
+  local first = seconds()
+  local joules, why = device:energy()
+  return joules, why or first, seconds()
+end
+local before, first, last = asked()
+if not before then print(first) return end
+core.system.sleep(0.3)
+local after, again, over = asked()
+local watts, joules = tonumber(os.getenv "FAKE_WATTS"), after - before
+local least, most = watts * (again - last - STEP_S), watts * (over - first + STEP_S)
+print(joules > 0 and joules >= least and joules <= most and "as it should" or
+  ("%g J, not from %g to %g"):format(joules, least, most))
 END2
-is "the counter says what was taken" "200" "$(FAKE_WATTS=200 "$GILUA" counter.lua cuda)"
-is "of another GPU more" "400" "$(FAKE_WATTS=400 "$GILUA" counter.lua cuda)"
+is "the counter says what was taken" "as it should" "$(FAKE_WATTS=200 "$GILUA" counter.lua cuda)"
+is "of another GPU more" "as it should" "$(FAKE_WATTS=400 "$GILUA" counter.lua cuda)"
 like "a GPU without a counter says so" "does not tell the energy of fake GPU 0: Not Supported" \
   "$(FAKE_WATTS=0 "$GILUA" counter.lua cuda)"
 like "without NVML that is said" "known to NVML alone, which cannot be loaded \(./none.so" \

@@ -60,20 +60,21 @@ stopped() {
   local signal=$1 status=$2
   shift 2
   rm -f out # the last one's has generations, too
-  perl -e '$SIG{INT} = "DEFAULT"; exec @ARGV' "$GILUA" "$@" --json >out 2>err &
+  : >out
+  foreground "$GILUA" "$@" --json >out 2>err
   local pid=$!
-  for _ in $(seq 400); do grep -q '"event": "generation"' out 2>/dev/null && break; sleep 0.05; done
+  wait_until "grep -q '\"event\": \"generation\"' out" $pid
   kill "-$signal" $pid
   wait $pid 2>/dev/null
   is "SIG$signal: its status" "$status" $?
 }
-stopped INT 130 "${QUICK[@]}" --generations 500 --out int
+stopped INT 130 "${QUICK[@]}" --generations 4000 --out int
 is "the last line is an object" "start generation result " "$(lines out | sed 's/end //')"
 like "which says what stopped it" '"stopped": "interrupted"' "$(event result out)"
-stopped TERM 143 evolve mine --weak-data --population 6 --generations 500 --jobs 1 --out term
+stopped TERM 143 evolve mine --weak-data --population 6 --generations 4000 --jobs 1 --out term
 is "of a command too" "start generation result end " "$(lines out)"
 like "and the end has the status" '"status": 143, "error": "interrupted"' "$(last out)"
-stopped KILL 137 "${QUICK[@]}" --generations 500 --out kill
+stopped KILL 137 "${QUICK[@]}" --generations 4000 --out kill
 is "kill -9 leaves whole lines" "start generation " "$(lines out)"
 
 "$GILUA" "${QUICK[@]}" --generations 1 --out full --json >/dev/full 2>err

@@ -1,5 +1,5 @@
 #!/bin/bash
-# However a run ends, by Ctrl-C or killed, its workers end within a second.
+# However a run ends, by Ctrl-C or killed, its workers end at once.
 . "$(dirname "$0")/tap.sh"
 
 cat >"$TMP/worker.lua" <<'LUA'
@@ -22,8 +22,6 @@ while true do
 end
 LUA
 
-now() { date +%s%N; }
-
 alive() { # alive PID...: prints those that run
   local pid
   for pid; do
@@ -34,31 +32,26 @@ alive() { # alive PID...: prints those that run
 stops() { # stops SIGNAL TEXT STATUS
   local host ids start left took status
   rm -f "$TMP/ids"
-  # in the foreground's way: a shell's background jobs ignore SIGINT
-  perl -e '$SIG{INT} = "DEFAULT"; exec @ARGV' "$GILUA" "$TMP/host.lua" "$TMP/worker.lua" "$TMP/ids" \
-    2>"$TMP/said" &
+  foreground "$GILUA" "$TMP/host.lua" "$TMP/worker.lua" "$TMP/ids" 2>"$TMP/said"
   host=$!
-  for _ in $(seq 200); do
-    [ -s "$TMP/ids" ] && break
-    sleep 0.05
-  done
+  wait_until '[ -s "$TMP/ids" ]' $host
   read -r -a ids <"$TMP/ids"
-  sleep 0.3
+  sleep 0.2
   is "$2: three workers run" 3 "$(alive "${ids[@]}" | wc -l)"
-  start=$(now)
+  start=$(now_ms)
   kill "-$1" $host
   wait $host 2>/dev/null
   status=$?
-  for _ in $(seq 100); do
+  while :; do
     left=$(alive "${ids[@]}")
-    [ -z "$left" ] && break
+    took=$(($(now_ms) - start))
+    [ -n "$left" ] && [ $took -lt $SOON_MS ] || break
     sleep 0.01
   done
-  took=$((($(now) - start) / 1000000))
   is "$2: none is left" "" "$left"
   is "$2: its status" "$3" $status
-  [ "$took" -lt 1000 ]
-  ok $? "$2: within a second" "$took ms"
+  [ "$took" -lt $SOON_MS ]
+  ok $? "$2: at once, though they are at work" "$took ms"
 }
 
 stops INT "Ctrl-C" 130

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Ctrl-C ends every command within a second, whatever it is at: exit status 130, one sentence, and
+# Ctrl-C ends every command at once, whatever it is at: exit status 130, one sentence, and
 # no half of a folder. What keeps them busy here is a stranger's kernel.
 . "$(dirname "$0")/tap.sh"
 cd "$TMP" || exit 1
@@ -17,28 +17,24 @@ bomb() {
 # catches_interrupts PID: whether it does by now (before that, SIGINT ends it without a word)
 catches_interrupts() { grep -qs '^SigCgt:.*[2367abef]$' "/proc/$1/status"; }
 
-# stops WHAT READY COMMAND…: interrupted a third of a second after READY (of the shell) holds
+# stops WHAT READY COMMAND…: interrupted when READY (of the shell) holds and it has had a moment more
 stops() {
   local what=$1 ready=$2 host begun status took
   shift 2
-  # in the foreground's way: a shell's background jobs ignore SIGINT
-  : >out.txt # the last one's went
-  perl -e '$SIG{INT} = "DEFAULT"; exec @ARGV' "$GILUA" "$@" >out.txt 2>said.txt </dev/null &
+  : >out.txt
+  foreground "$GILUA" "$@" >out.txt 2>said.txt </dev/null
   host=$!
-  for _ in $(seq 400); do
-    catches_interrupts $host && eval "$ready" && break
-    sleep 0.05
-  done
-  sleep 0.3
-  begun=$(date +%s%N)
+  wait_until 'catches_interrupts $host && eval "$ready"' $host
+  sleep 0.2
+  begun=$(now_ms)
   kill -INT $host
   wait $host 2>/dev/null
   status=$?
-  took=$((($(date +%s%N) - begun) / 1000000))
+  took=$(($(now_ms) - begun))
   is "$what: its status" 130 $status
   is "$what: one sentence" "gilua: interrupted" "$(cat said.txt)"
-  [ "$took" -lt 1000 ]
-  ok $? "$what: within a second" "$took ms"
+  [ "$took" -lt $SOON_MS ]
+  ok $? "$what: before its compiler or kernel comes to an end" "$took ms"
 }
 
 cat >fine.cu <<'END'
@@ -66,10 +62,10 @@ ok $? "and leaves no folder"
 
 bomb | sed 's/^__global/extern "C" &/; /^int main/d' >fine/kernel.cu
 for command in check tune evolve; do
-  stops "$command, compiling" true "$command" fine --jobs 1
+  stops "$command, compiling" 'works $host' "$command" fine --jobs 1
 done
 stops "verify, compiling" "grep -q Runs out.txt" verify run --jobs 1
 sed -i -E 's/"genome": "[^"]*"/"genome": "<optconst_fine.cu_1>"/' run/result.json
 bomb >fine.cu
-stops "apply, cutting" true apply run
+stops "apply, cutting" 'works $host' apply run
 finish

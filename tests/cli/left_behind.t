@@ -36,11 +36,14 @@ none_left 60
 ok $? "which end when it is killed" "$(pgrep -fa -- "--worker emu $TMP/")"
 
 seen=0
-for pause in 0.03 0.08 0.15 0.3 0.5; do
+for pause in 0.03 0.08 0.15 0.3 "till it has some"; do
   TMPDIR=$TMP "$GILUA" "$TOP/experiments/quickstart.lua" --side 20 --population 6 --generations 2 --quiet \
     --jobs 2 --out "$TMP/out" >"$TMP/run" 2>&1 &
   host=$!
-  sleep $pause
+  case $pause in
+  0*) sleep $pause ;;
+  *) wait_until '[ "$(left)" != 0 ]' $host ;;
+  esac
   seen=$((seen + $(left)))
   kill -9 $host 2>/dev/null
   wait $host 2>/dev/null

@@ -11,10 +11,10 @@ is "a run comes to its end there" 0 $?
 GILUA_STORE=shared "$GILUA" "${QUICK[@]}" --generations 3 --out here
 is "with what it finds elsewhere" "$("$GILUA" export here)" "$("$GILUA" export net)"
 
-"$GILUA" "${QUICK[@]}" --generations 400 --out long >/dev/null 2>&1 &
+"$GILUA" "${QUICK[@]}" --generations 4000 --out long >/dev/null 2>&1 &
 run=$!
 disown
-for _ in $(seq 400); do [ -s long/best.cu ] && break; sleep 0.05; done
+wait_until '[ -s long/best.cu ]' $run
 [ -e long/archive.sqlite-wal ] && [ ! -e long/archive.sqlite-shm ]
 ok $? "nothing is shared in memory while a run is on" "$(ls long)"
 fails "who wants to look then is told" "is another process's alone: .*look again when it has ended" \
@@ -22,7 +22,11 @@ fails "who wants to look then is told" "is another process's alone: .*look again
 kill -9 $run
 while kill -0 $run 2>/dev/null; do sleep 0.02; done
 like "after a kill it can be looked at" "has not come to its end" "$("$GILUA" log long)"
-timeout -s INT 4 "$GILUA" resume long >said.txt 2>&1
+known=$(wc -l <long/generations.csv)
+foreground "$GILUA" resume long >said.txt 2>&1
+wait_until '[ "$(wc -l <long/generations.csv)" -gt $known ]' $!
+kill -INT $!
+wait $!
 like "and gone on with" "^gilua: interrupted$" "$(cat said.txt)"
 "$GILUA" merge both net long >/dev/null
 is "and merged" 2 "$("$GILUA" -e 'print(require("gilua").archive.open("both/archive.sqlite"):row(

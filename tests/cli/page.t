@@ -57,13 +57,13 @@ is "the archive has as many evaluations" "$(field run/result.json evaluations)" 
 "$GILUA" "${QUICK[@]}" --generations 400 --out torn >/dev/null 2>&1 &
 pid=$!
 disown
-for _ in $(seq 400); do [ -s torn/report.html ] && break; sleep 0.05; done
+wait_until '[ -s torn/report.html ]' $pid
 [ -s torn/report.html ]
 ok $? "the first generation leaves a page"
 cp torn/report.html early.html
 well_formed early.html "an early page"
 like "it says how far the run is" "Under way:</strong> [0-9]+ of 400 generations are complete" "$(cat early.html)"
-for _ in $(seq 400); do cmp -s torn/report.html early.html || break; sleep 0.05; done
+wait_until '! cmp -s torn/report.html early.html' $pid
 cmp -s torn/report.html early.html
 is "it is written again as the run goes" 1 $?
 kill -9 $pid
@@ -73,7 +73,7 @@ like "it knows when it is late" 'data-patience="[0-9]+"' "$(cat torn/report.html
 
 "$GILUA" "${QUICK[@]}" --generations 400 --out left >left.said 2>&1 &
 pid=$!
-for _ in $(seq 400); do [ -s left/report.html ] && break; sleep 0.05; done
+wait_until '[ -s left/report.html ]' $pid
 kill -TERM $pid
 wait $pid
 agree left left.said "a stopped one"

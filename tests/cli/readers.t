@@ -8,7 +8,7 @@ QUICK=("$TOP/experiments/quickstart.lua" --side 20 --population 12 --generations
 "$GILUA" "${QUICK[@]}" --out alone
 "$GILUA" "${QUICK[@]}" --out watched &
 run=$!
-for _ in $(seq 200); do [ -s watched/archive.sqlite ] && break; sleep 0.02; done
+wait_until '[ -s watched/archive.sqlite ]' $run
 looks=0 bad='' last=0
 cat >formula.lua <<'LUA'
 return function(own, baseline) return own.ticks / baseline.ticks end

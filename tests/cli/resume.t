@@ -49,7 +49,7 @@ gi.evolve.run {
 }
 print "evolved"
 io.stdout:flush()
-if not os.getenv "SHORT" then core.system.sleep(30) end
+if not os.getenv "SHORT" then core.system.sleep(1000) end
 print "more"
 LUA
 killed_when 'grep -q evolved said.txt' "$GILUA" more.lua --out script
@@ -81,7 +81,11 @@ cp -r "$TOP/kernels/reduction" mine
 sed -i 's/"rows", 1000,/"rows", 50,/' mine/problem.lua # which takes less time
 for out in mine/results mine; do
   killed_when '[ -s "$out/best.cu" ]' "$GILUA" evolve mine --population 6 --generations 2000 --weak-data --out $out
-  timeout -s INT 2 "$GILUA" resume $out >said.txt 2>&1
+  known=$(wc -l <$out/generations.csv)
+  foreground "$GILUA" resume $out >said.txt 2>&1
+  wait_until '[ "$(wc -l <$out/generations.csv)" -gt $known ]' $!
+  kill -INT $!
+  wait $!
   like "results in the problem's own folder ($out) do not change it" "^gilua: interrupted" "$(cat said.txt)"
 done
 echo "// more" >>mine/kernel.cu

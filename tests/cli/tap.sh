@@ -43,6 +43,21 @@ fails() { ends 1 "$@"; }    # something is wrong
 misused() { ends 2 "$@"; }  # the command line is
 no_winner() { ends 3 "$@"; }
 
+# A test waits for what happens, not for a time: on a busy machine, under sanitizers, things take
+# ten times as long. What must be soon is given SOON_MS, and something that takes longer to be in
+# the midst of.
+SOON_MS=10000
+
+# wait_until CONDITION PID: until CONDITION (of the shell) holds, or the process has ended.
+wait_until() {
+  until eval "$1" || ! kill -0 "$2" 2>/dev/null; do sleep 0.02; done
+}
+
+# works PID: it is up, for it has begun a process of its own.
+works() { pgrep -P "$1" >/dev/null; }
+
+now_ms() { echo $(($(date +%s%N) / 1000000)); }
+
 # killed_when CONDITION COMMAND…: killed as soon as CONDITION (of the shell) holds. What it says is in
 # said.txt, and nothing that an earlier one said.
 killed_when() {
@@ -52,9 +67,14 @@ killed_when() {
   "$@" >"$TMP/said.txt" 2>&1 &
   pid=$!
   disown
-  while kill -0 $pid 2>/dev/null && ! eval "$condition"; do sleep 0.02; done
+  wait_until "$condition" $pid
   kill -9 $pid 2>/dev/null
   while kill -0 $pid 2>/dev/null; do sleep 0.01; done
+}
+
+# foreground COMMAND…: in the background, but for Ctrl-C as in the foreground; $! is its process.
+foreground() {
+  perl -e '$SIG{INT} = $SIG{HUP} = "DEFAULT"; exec @ARGV' "$@" &
 }
 
 # past_first DIR: the first generation of the run there is done.

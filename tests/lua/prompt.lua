@@ -197,16 +197,16 @@ tap.case("files, from here and below gilua's own folder", function()
   offers_nothing('io.open "no/such/folder/', "a folder that is not there")
 end)
 
-tap.case("Tab answers in less than 20 ms", function()
+tap.case("Tab answers in less than 20 ms of a processor", function()
   in_problem(function()
     rawset(_G, "gi", gi)
     for _, text in ipairs { "", "gi.", "p:", 'p:mutant "<', 'p:mutant "<_kernel.cu_288><', 'help "',
                             'io.open "', "string." } do
-      local best = math.huge -- of five: the machine may be busy
+      local best = math.huge -- of five
       for _ = 1, 5 do
-        local begun = core.system.seconds()
+        local begun = os.clock()
         prompt.complete(text)
-        best = math.min(best, core.system.seconds() - begun)
+        best = math.min(best, os.clock() - begun)
       end
       tap.ok(best < 0.020, ("%.2f ms after %q"):format(best * 1000, text))
     end
