@@ -319,7 +319,8 @@ typedef struct EmuResult {
 bool emu_launch(EmuModule *m, const EmuLaunch *launch, EmuResult *out, gi_err *err);
 
 /* The i-th allocation or variable that a load, store or atomic of the last launch reached, from 0:
-** its address; 0 past the end. Constants that instructions name, and textures, are none of them. */
-uint64_t emu_touched(const Emu *e, int i);
+** its address; 0 past the end. Constants that instructions name, and textures, are none of them.
+** *is_read: did anything but stores reach it? Else the launch did not depend on what it held. */
+uint64_t emu_touched(const Emu *e, int i, bool *is_read);
 
 #endif

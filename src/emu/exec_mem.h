@@ -163,7 +163,7 @@ static bool global_access(Machine *m, Warp *w, const Ins *in, const MemForm *f, 
     if (m->view && !alloc->is_const) data = apart(m, w, f, alloc, at, pattern);
     if (data == NULL) return false;
     if (f->is_store) store_rows(w, f, data, at, pattern), w->moved = true;
-    else load_rows(w, f, data, at, pattern);
+    else load_rows(w, f, data, at, pattern), alloc_look(alloc);
     if (f->space == PTX_CONST) {
         if (!f->is_repeat)
             cost_constant(m, w, at, pattern == LANES_UNIFORM ? w->active & -w->active : w->active);
@@ -305,7 +305,7 @@ static bool neighbour_access(Machine *m, Warp *w, const MemForm *f, bool *ran) {
     *ran = data != NULL;
     if (data == NULL) return true;
     if (f->is_store) store_elements(w, f, data, &at, true), w->moved = true;
-    else load_elements(w, f, data, &at, true), w->looked = true;
+    else load_elements(w, f, data, &at, true), alloc_look(alloc), w->looked = true;
     charge_range(m, w, alloc, at, bytes, f->is_store ? COST_KIND_STORE : COST_KIND_LOAD);
     return true;
 }
@@ -326,6 +326,7 @@ static bool one_place_load(Machine *m, Warp *w, const MemForm *f, bool *ran) {
     *ran = data != NULL;
     if (data == NULL) return true;
     load_uniform(w, f, data + at);
+    alloc_look(alloc);
     w->looked = true;
     charge_range(m, w, alloc, at, bytes, COST_KIND_LOAD);
     return true;

@@ -148,6 +148,7 @@ static uint8_t *host_at(const Access *a, const void *value) {
     if (is_shared && a->address >= RESERVED_AT) return reserved_at(a);
     if (is_shared && !check_window(a, a->m->shared_bytes)) return NULL;
     uint8_t *p = is_shared ? a->m->shared + a->address : global_at(a);
+    if (p && !is_shared && value == NULL) alloc_look(alloc_of(a->m->emu, a->address));
     if (p == NULL || a->m->shadow == NULL) return p;
     const Alloc *in = is_shared ? NULL : alloc_of(a->m->emu, a->address);
     if (is_shared || in->watched) shadow_access(a, in, p, value);

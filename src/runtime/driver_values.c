@@ -46,6 +46,7 @@ static CudaError wait_value(Stream *handle, uint64_t address, uint64_t value, si
     if (e) return e;
     const void *p = how > WAIT_NOR ? NULL : memory_bytes(address, size, "reads", &r);
     if (p == NULL) return cudaErrorInvalidValue;
+    if (r) contents_settle(&r->contents);
     memcpy(&now, p, size);
     if (!holds(now, value, size, how))
         refuse("%s waits for a value that is not there yet (%llu is): the virtual GPU does what a "

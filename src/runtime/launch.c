@@ -127,6 +127,7 @@ static bool run(const OpLaunch *l, EmuResult *r, CudaError *refusal) {
                      .threads = c->threads,
                      .cooperative = l->cooperative,
                      .print = keep_print};
+    contents_settle_all();
     patience_begin(l);
     bool ran = emu_launch(k->module->emu, &how, r, &err);
     patience_end();
@@ -172,7 +173,7 @@ CudaError launch_run(const OpLaunch *l, double *ns) {
         if (h) memo_before(h, l);
         if (!run(l, &r, &refusal)) return refusal;
         f = figures_of(&r);
-        if (h) memo_after(h, l, &f, is_plain(&r, heap));
+        if (h) memo_after(h, &f, is_plain(&r, heap));
         else memo_unknown();
         profile(l, &f)->seconds += cpu_seconds() - began;
         tell(l->kernel, &r);

@@ -7,15 +7,26 @@
 
 #include "runtime/map.h"
 #include "runtime/module.h"
+#include "runtime/observe.h"
 
 enum { MOST_HABITS = 1 << 16, EAGER = 1024 };
+
+/* Bytes that may be kept: so many at first, and for each warp instruction that ran. A byte takes
+** about 0.4 ns to hash and copy, a warp instruction some 8 ns. */
+#define FIRST_CREDIT ((uint64_t)4 << 30)
+#define MOST_CREDIT  ((uint64_t)1 << 40)
+enum { BYTES_AN_INSTRUCTION = 2 };
 
 typedef struct Piece { /* memory that a launch reached */
     uint64_t address;  /* 0: it is the array's */
     Texels *array;
     size_t size;
     Hash before, after;
-    uint8_t *bytes; /* after, where that is something else; else NULL */
+    uint8_t *bytes;   /* after, where that is something else; else NULL, or there was no room */
+    bool is_other;    /* reached by other ways than loads and stores, perhaps */
+    bool is_reached;  /* by the last launch */
+    bool is_read;     /* … which depends on what it held */
+    bool has_before;
 } Piece;
 
 typedef struct Memo {
@@ -42,6 +53,7 @@ static Map habits; /* by the low half of the key */
 static Memo *newest, *oldest;
 static size_t kept; /* bytes in memos */
 static int eager;   /* so many launches are kept, whichever they are */
+static uint64_t credit = FIRST_CREDIT;
 
 /* --- habits --- */
 
@@ -84,24 +96,50 @@ static bool is_same(const Piece *p, const Piece *q) {
     return p->address == q->address && p->array == q->array;
 }
 
-static void add_piece(void *user, Texels *array, uint64_t address) {
-    Habit *h = user;
+/* NULL: it is no memory. */
+static Piece *add_piece(Habit *h, Texels *array, uint64_t address) {
     Piece p = {.array = array, .address = address};
     for (int i = 0; i < h->n; i++)
-        if (is_same(&h->reaches[i], &p)) return;
+        if (is_same(&h->reaches[i], &p)) return &h->reaches[i];
     const Contents *c = contents_of(&p);
-    if (c == NULL) return;
+    if (c == NULL) return NULL;
     p.size = c->size;
     gi_grow(h->reaches, h->n, h->cap);
-    h->reaches[h->n++] = p;
+    h->reaches[h->n] = p;
+    return &h->reaches[h->n++];
+}
+
+static void add_other(void *habit, Texels *array, uint64_t address) {
+    Piece *p = add_piece(habit, array, address);
+    if (p) p->is_other = true;
 }
 
 /* What it reaches besides loads and stores: textures, surfaces, and constants that instructions
 ** name. */
 static void add_others(Habit *h, const OpLaunch *l) {
-    texture_each(add_piece, h);
+    texture_each(add_other, h);
     for (const Variable *v = l->kernel->module->variables; v; v = v->next)
-        if (v->is_constant && v->address) add_piece(h, NULL, v->address);
+        if (v->is_constant && v->address) add_other(h, NULL, v->address);
+}
+
+/* What its first launch may reach: what its arguments point at, and variables. */
+static void guess(Habit *h, const OpLaunch *l) {
+    for (size_t at = 0; at + 8 <= l->kernel->info.param_bytes; at += 8) {
+        uint64_t value;
+        memcpy(&value, l->params + at, sizeof value);
+        const Region *r = memory_find(value);
+        if (r) add_piece(h, NULL, r->address);
+    }
+    for (const Variable *v = l->kernel->module->variables; v; v = v->next)
+        if (v->address) add_piece(h, NULL, v->address);
+}
+
+/* Those that the last launch did not reach go. */
+static void drop_unreached(Habit *h) {
+    int n = 0;
+    for (int i = 0; i < h->n; i++)
+        if (h->reaches[i].is_reached) h->reaches[n++] = h->reaches[i];
+    h->n = n;
 }
 
 /* --- memos --- */
@@ -113,6 +151,7 @@ static void forget(Memo *m) {
     *(m->later ? &m->later->earlier : &newest) = m->earlier;
     *(m->earlier ? &m->earlier->later : &oldest) = m->later;
     kept -= m->kept;
+    contents_settle_all(); /* what holds its bytes */
     for (int i = 0; i < m->n; i++) free(m->pieces[i].bytes);
     free(m->pieces);
     free(m);
@@ -127,23 +166,41 @@ static void remember(Memo *m) {
     kept += m->kept;
 }
 
+/* Would the launch leave in it what it left then, and is that known? */
+static bool fits(const Piece *p) {
+    Contents *c = contents_of(p);
+    if (c == NULL || c->size != p->size) return false;
+    Hash now = contents_hash(c);
+    if (p->has_before && hash_equal(now, p->before))
+        return p->bytes || hash_equal(p->before, p->after);
+    return !p->is_read && hash_equal(now, p->after);
+}
+
 static bool is_now(const Memo *m) {
-    for (int i = 0; i < m->n; i++) {
-        Contents *c = contents_of(&m->pieces[i]);
-        if (c == NULL || c->size != m->pieces[i].size) return false;
-        if (!hash_equal(contents_hash(c), m->pieces[i].before)) return false;
-    }
+    for (int i = 0; i < m->n; i++)
+        if (!fits(&m->pieces[i])) return false;
     return true;
 }
 
+/* Memory with two addresses, or that somebody watches, cannot wait for its bytes. */
+static bool may_be_late(const Piece *p, const Contents *c) {
+    return p->array == NULL && !c->is_shared && !is_observed();
+}
+
+/* After is_now, which has computed the hashes. */
 static void apply(const Memo *m) {
     for (int i = 0; i < m->n; i++) {
         const Piece *p = &m->pieces[i];
-        if (p->bytes == NULL) continue;
         Contents *c = contents_of(p);
-        memcpy(c->data, p->bytes, p->size);
-        contents_known(c, p->after);
+        if (hash_equal(c->hash, p->after)) continue;
+        contents_become(c, p->bytes, p->after);
+        if (!may_be_late(p, c)) contents_settle(c);
     }
+}
+
+static void earn(const Figures *took) {
+    credit += took->warp_instructions * BYTES_AN_INSTRUCTION;
+    if (credit > MOST_CREDIT) credit = MOST_CREDIT;
 }
 
 bool memo_find(Habit *h, Figures *out) {
@@ -152,6 +209,7 @@ bool memo_find(Habit *h, Figures *out) {
         apply(m);
         eager = EAGER;
         *out = m->took;
+        earn(out);
         return true;
     }
     return false;
@@ -169,37 +227,53 @@ static bool is_power_of_two(uint64_t n) {
     return (n & (n - 1)) == 0;
 }
 
+/* Is it worth it? Then the bytes that it reaches are paid for. */
+static bool is_worth_keeping(const Habit *h) {
+    uint64_t bytes = 0;
+    for (int i = 0; i < h->n; i++) bytes += h->reaches[i].size;
+    if (bytes <= credit) return credit -= bytes, true;
+    return h->launches > 1 && (eager > 0 || is_power_of_two(h->launches));
+}
+
 void memo_before(Habit *h, const OpLaunch *l) {
+    h->is_kept = false;
     h->launches++;
-    h->is_kept = runtime.config.skip && h->n > 0 && (eager > 0 || is_power_of_two(h->launches));
-    if (!h->is_kept) return;
+    if (!runtime.config.skip) return;
+    if (h->n == 0) guess(h, l);
     add_others(h, l);
     for (int i = 0; i < h->n; i++) {
-        Contents *c = contents_of(&h->reaches[i]);
+        const Contents *c = contents_of(&h->reaches[i]);
         if (c == NULL || c->size != h->reaches[i].size) { /* freed since */
             h->n = 0;
-            h->is_kept = false;
             return;
         }
-        h->reaches[i].before = contents_hash(c);
+        h->reaches[i].has_before = false;
+    }
+    h->is_kept = is_worth_keeping(h);
+    for (int i = 0; h->is_kept && i < h->n; i++) {
+        h->reaches[i].before = contents_hash(contents_of(&h->reaches[i]));
+        h->reaches[i].has_before = true;
     }
 }
 
-/* Contents that a launch reached may be others now. False where it reached what was not known
-** before, or what is no region: an object that a kernel allocated. */
+/* Contents that a launch reached may be others now. False where it depended on what was not known
+** before, or reached what is no region: an object that a kernel allocated. */
 static bool note_reached(Habit *h) {
-    int known = h->n;
-    bool all = true;
+    bool all = true, is_read;
     uint64_t address;
     surfaces_wrote();
-    for (int i = 0; (address = emu_touched(runtime.emu, i)) != 0; i++) {
+    for (int i = 0; i < h->n; i++)
+        h->reaches[i].is_reached = h->reaches[i].is_read = h->reaches[i].is_other;
+    for (int i = 0; (address = emu_touched(runtime.emu, i, &is_read)) != 0; i++) {
         Region *r = memory_at(address);
-        all = all && r;
-        if (r == NULL) continue;
+        Piece *p = r ? add_piece(h, NULL, address) : NULL;
+        all = all && p && (p->has_before || !is_read);
+        if (p == NULL) continue;
         r->contents.version++;
-        add_piece(h, NULL, address);
+        p->is_reached = true;
+        p->is_read |= is_read;
     }
-    return all && h->n == known;
+    return all;
 }
 
 void memo_unknown(void) {
@@ -214,37 +288,35 @@ static size_t most_bytes(void) {
     return most;
 }
 
-/* A copy of what the piece holds now, where that is not what it held before. False: no room. */
-static bool keep_bytes(Piece *p, Memo *m) {
+/* A copy of what the piece holds now, where that is not what it held before and there is room. */
+static void keep_bytes(Piece *p, Memo *m) {
     Contents *c = contents_of(p);
     p->after = contents_hash(c);
     p->bytes = NULL;
-    if (hash_equal(p->after, p->before)) return true;
-    if (p->size > most_bytes()) return false;
+    if (!p->has_before || hash_equal(p->after, p->before) || p->size > most_bytes()) return;
     while (kept + m->kept + p->size > most_bytes() && oldest) forget(oldest);
     p->bytes = malloc(p->size);
-    if (p->bytes == NULL) return false;
+    if (p->bytes == NULL) return;
     memcpy(p->bytes, c->data, p->size);
     m->kept += p->size;
-    return true;
 }
 
 static void keep(Habit *h, const Figures *took) {
     Memo *m = gi_alloc(sizeof *m);
     *m = (Memo){.habit = h, .took = *took, .pieces = gi_alloc((size_t)h->n * sizeof *m->pieces)};
-    bool ok = true;
-    for (; ok && m->n < h->n; m->n++) {
-        m->pieces[m->n] = h->reaches[m->n];
-        ok = keep_bytes(&m->pieces[m->n], m);
+    for (int i = 0; i < h->n; i++) {
+        if (!h->reaches[i].is_reached) continue;
+        m->pieces[m->n] = h->reaches[i];
+        keep_bytes(&m->pieces[m->n++], m);
     }
     if (eager > 0) eager--;
     remember(m);
-    if (!ok) forget(m);
 }
 
-void memo_after(Habit *h, const OpLaunch *l, const Figures *took, bool plain) {
+void memo_after(Habit *h, const Figures *took, bool plain) {
     bool is_known = note_reached(h);
     h->last = *took;
-    if (h->n == 0) add_others(h, l); /* it reaches nothing else, perhaps */
+    earn(took);
     if (h->is_kept && plain && is_known) keep(h, took);
+    if (h->launches == 1) drop_unreached(h);
 }

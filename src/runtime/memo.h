@@ -3,10 +3,14 @@
 ** Private to src/runtime.
 **
 ** A habit is all launches of one kernel with equal shape and arguments. Of some of them a memo is
-** kept: the hashes of all memory that it reached, before and after, and the bytes of what changed.
-** What a launch reaches is known once it has run, so the first of a habit is never kept, and those
-** whose memory is never equal are tried seldom: the 2nd, 4th, 8th … But where one was found again,
-** a longer sequence may be repeating: then all are kept for a while.
+** kept: the hashes of all memory reached, before and after, and the bytes of what changed. Memory
+** that it only wrote may also hold what the launch left there: it would store the same to the same
+** places again.
+** What a launch reaches is known once it has run. Before the first of a habit its pointers say what
+** that may be: if it read anything else it is not kept. Keeping costs time, by the bytes reached:
+** it is done while there is credit, which launches that run bring in and those that are left out.
+** Without it launches are tried seldom: the 2nd, 4th, 8th … But where one was found again, a longer
+** sequence may be repeating: then all are kept for a while.
 */
 #ifndef GILUA_RUNTIME_MEMO_H
 #define GILUA_RUNTIME_MEMO_H
@@ -30,7 +34,7 @@ bool memo_find(Habit *h, Figures *out);
 bool memo_capped(const Habit *h, Figures *out);
 /* Around a launch that runs. plain: it did nothing but compute, so that it may be left out. */
 void memo_before(Habit *h, const OpLaunch *l);
-void memo_after(Habit *h, const OpLaunch *l, const Figures *took, bool plain);
+void memo_after(Habit *h, const Figures *took, bool plain);
 /* The last launch is of no habit: what it reached may be something else now. */
 void memo_unknown(void);
 

@@ -20,13 +20,20 @@ static const void *key(uint64_t address) {
     return (const void *)(uintptr_t)address;
 }
 
+static void forget(Region *r) {
+    if (r == NULL) return;
+    map_set(&regions, key(r->address), NULL);
+    contents_gone(&r->contents);
+    free(r);
+}
+
 static Region *add(const Region *what) {
     Region *r = gi_alloc(sizeof *r);
     *r = *what;
     r->contents.version = 1;
     r->contents.is_shared =
         r->kind == REGION_MANAGED || r->kind == REGION_PINNED || r->kind == REGION_REGISTERED;
-    free(map_get(&regions, key(r->address)));
+    forget(map_get(&regions, key(r->address)));
     map_set(&regions, key(r->address), r);
     observed_memory(r, true);
     return r;
@@ -176,11 +183,6 @@ void memory_wrote(Region *r, uint64_t address, size_t n) {
 }
 
 /* --- freeing --- */
-
-static void forget(Region *r) {
-    map_set(&regions, key(r->address), NULL);
-    free(r);
-}
 
 /* Its memory goes with it, where it is not the emulator's or the program's own. */
 static bool release(Region *r, gi_err *err) {

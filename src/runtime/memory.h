@@ -52,8 +52,9 @@ Region *memory_find(uint64_t address);
 Region *memory_at(uint64_t address);
 size_t memory_used(void); /* bytes of the device's memory */
 
-/* Where n bytes at an address lie in the host's memory. NULL for what is no memory of that size, a
-** finding: CALL `does` N bytes at …; "reads". *region: NULL for the host's own. */
+/* Where n bytes at an address lie in the host's memory; who looks at them settles the region's
+** contents first. NULL for what is no memory of that size, a finding: CALL `does` N bytes at …;
+** "reads". *region: NULL for the host's own. */
 void *memory_bytes(uint64_t address, size_t n, const char *does, Region **region);
 /* The host or a copy wrote n bytes there. */
 void memory_wrote(Region *r, uint64_t address, size_t n);

@@ -296,6 +296,7 @@ CudaError module_unload(Module *m) {
             *at = m->next;
             break;
         }
+    contents_settle_all(); /* its variables go */
     emu_unload(m->emu);
     m->emu = NULL;
     return cudaSuccess;

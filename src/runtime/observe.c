@@ -11,6 +11,10 @@ void observe(const Observer *o) {
     table[n++] = o;
 }
 
+bool is_observed(void) {
+    return n > 0;
+}
+
 void observed_before(const Stream *s, const Op *op) {
     for (int i = 0; i < n; i++)
         if (table[i]->before) table[i]->before(s, op);

@@ -20,6 +20,7 @@ typedef struct Observer {
 
 /* Fields may be NULL. It is asked from now on, until the process ends. */
 void observe(const Observer *o);
+bool is_observed(void); /* by anyone */
 
 void observed_before(const Stream *s, const Op *op);
 void observed_op(const Stream *s, const Op *op, CudaError result, double ns);

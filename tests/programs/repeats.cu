@@ -27,6 +27,21 @@ __global__ void count(const int *p) {
     if (p[i] % 7 == 0) atomicAdd(&total, 1);
 }
 
+__global__ void half_of(const int *from, int *to) { // leaves the others as they are
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i % 2 == 0) to[i] = from[i] + 5;
+}
+
+__global__ void table(int *const *rows, int *to) { // where it reads, its arguments do not say
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    to[i] = rows[1][i] * 3;
+}
+
+__global__ void largest(const int *from, int *most) { // atomics alone
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    atomicMax(&most[i % 64], from[i]);
+}
+
 static int failed;
 
 static void check(const char *what, bool ok) {
@@ -129,5 +144,62 @@ int main() {
         if (mistakes(p, next)) sum++;
     }
     check("memory that comes and goes", sum == 0);
+
+    // what it leaves as it was differs each time; and is as it was the time before, a time
+    sum = 0;
+    for (int i = 0; i < N; i++) want[i] = i;
+    cudaMemcpy(p, want, sizeof want, cudaMemcpyHostToDevice);
+    for (int k = 0; k < 60; k++) {
+        if (k % 2 == 0) cudaMemset(q, k / 20, N * sizeof *q);
+        half_of<<<N / 256, 256>>>(p, q);
+        for (int i = 0; i < N; i++) next[i] = i % 2 ? k / 20 * 0x1010101 : i + 5;
+        if (mistakes(q, next)) sum++;
+    }
+    check("what is left as it was", sum == 0);
+
+    // arguments that point at pointers, and what lies there changes
+    sum = 0;
+    int *rows[2] = {q, p}, **there;
+    cudaMalloc(&there, sizeof rows);
+    cudaMemcpy(there, rows, sizeof rows, cudaMemcpyHostToDevice);
+    for (int k = 0; k < 40; k++) {
+        for (int i = 0; i < N; i++) want[i] = i + k / 4, next[i] = want[i] * 3;
+        cudaMemcpy(p, want, sizeof want, cudaMemcpyHostToDevice);
+        table<<<N / 256, 256>>>(there, m);
+        cudaDeviceSynchronize();
+        for (int i = 0; i < N; i++) sum += m[i] != next[i];
+    }
+    check("pointers behind pointers", sum == 0);
+
+    // filled as a whole each time, and then looked at in each way that there is
+    sum = 0;
+    for (int k = 0; k < 40; k++) {
+        int some = 77, at = 100 + k % 3;
+        cudaMemset(q, 0, N * sizeof *q);
+        largest<<<N / 256, 256>>>(p, q);
+        for (int i = 0; i < N; i++) next[i] = 0;
+        for (int i = 0; i < N; i++) next[i % 64] = want[i] > next[i % 64] ? want[i] : next[i % 64];
+        if (k % 5 == 1) cudaMemset(q, 1, N * sizeof *q);
+        if (k % 5 == 1) for (int i = 0; i < N; i++) next[i] = 0x1010101;
+        if (k % 5 == 2) cudaMemset(q + at, 0xff, 8), next[at] = next[at + 1] = -1;
+        if (k % 5 == 3) {
+            cudaMemcpy(q + at, &some, sizeof some, cudaMemcpyHostToDevice);
+            next[at] = some;
+        }
+        if (k % 5 == 4) {
+            cudaMemcpy((int *)y, q, N * sizeof *q, cudaMemcpyDeviceToDevice);
+            cudaMemset(q, 0, N * sizeof *q);
+            relax<<<N / 256, 256>>>((int *)y, q);
+            for (int i = 0; i < N; i++) want[i] = (next[i] + next[(i + 1) % N] * 3 + 1) % 1009;
+            for (int i = 0; i < N; i++) next[i] = want[i], want[i] = i + 9;
+        }
+        if (mistakes(q, next)) sum++;
+    }
+    check("memory that is filled each time", sum == 0);
+    int *gone;
+    cudaMalloc(&gone, 1 << 20);
+    cudaMemset(gone, 3, 1 << 20);
+    cudaFree(gone);
+    for (int k = 0; k < 5; k++) largest<<<N / 256, 256>>>(p, q);
     return failed != 0;
 }
