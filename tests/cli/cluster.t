@@ -85,6 +85,10 @@ said=$("$GILUA" cluster status --cluster "$url" --seconds 1)
 like "status: who is there" "^.* [0-9]+ +1 worker; at work for 0 runs$" "$said"
 like "and how many" "^in all: 1 agent, 1 worker, 0 GPUs$" "$said"
 like "as JSON" '"workers": *1,' "$("$GILUA" cluster status --cluster "$url" --seconds 1 --json)"
+kill -9 "${mine[1]}" # which is the second
+empty=$("$GILUA" cluster status --cluster "$url" --seconds 2)
+like "status: nobody is there" "^in all: 0 agents, 0 workers, 0 GPUs$" "$empty"
+like "and how to change that" "^none told of itself within 2 s: \`gilua agent --join $url\` on a node starts one$" "$empty"
 misused "a status of nothing" "--cluster is missing" "$GILUA" cluster status
 misused "another verb" "does one thing: status, not 'start'" "$GILUA" cluster start
 

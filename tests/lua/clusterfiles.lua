@@ -105,6 +105,20 @@ tap.case("the folder is bounded: what was not used for longest goes, not what is
   tap.is(tap.read(c), "cccc", "for which nothing in use goes")
 end)
 
+tap.case("a disk that is full is told of, with the folder and what to do", function()
+  local cache = filecache.new(tap.folder(), 1 << 20)
+  local path, why = fetched(cache, "text", function(one, from)
+    local wanted = cache.wanted[one.hash]
+    wanted.file:close()
+    wanted.file = assert(io.open("/dev/full", "wb"))
+    return parcels.pieces(one, from)
+  end)
+  tap.is(path, nil, "it is not there")
+  tap.has(why, cache.folder .. " cannot be written to: No space left on device: give another "
+    .. "folder (gilua agent --cache DIR)", "the sentence")
+  for name in lfs.dir(cache.folder) do tap.ok(not name:find "part", "nothing half is left") end
+end)
+
 --------------------------------------------------------------------------------------------------
 -- Over a server
 

@@ -64,6 +64,10 @@ local function tell(o, nodes, runs)
   end
   answer.say(o, "in all: %s, %s, %s", many(n, "agent"), many(workers, "worker"),
     many(gpus, "GPU"))
+  if n == 0 then
+    answer.say(o, "none told of itself within %d s: `gilua agent --join %s` on a node starts one",
+      o.seconds, o.cluster)
+  end
   for _, run in ipairs(gi.settings.keys(runs)) do
     local s = runs[run].last
     answer.say(o, "run %s: %s on %s with %s: %s, %.3g a second; %s waiting; short are %s", run,

@@ -569,9 +569,11 @@ function Cluster:check_lonely(now)
     return
   end
   self.alone_s = self.alone_s or now
-  local why = now - self.alone_s > M.REFUSED_S and why_of(self.agents)
-  if why then fail("no agent at %s can work for this run: %s", self.link.url, why) end
-  if now - self.alone_s > LONELY_S and not self.said_lonely then
+  local why = why_of(self.agents)
+  if why and now - self.alone_s > M.REFUSED_S then
+    fail("no agent at %s can work for this run: %s", self.link.url, why)
+  end
+  if not why and now - self.alone_s > LONELY_S and not self.said_lonely then
     self.said_lonely = true
     local what = self.device == "cuda" and " --device cuda" or ""
     say("no agent%s answers at %s; waiting (`gilua agent --join %s%s` on a node starts one)",

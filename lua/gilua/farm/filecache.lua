@@ -122,6 +122,12 @@ local function ask(wanted)
   wanted.asks[1](wanted.have)
 end
 
+-- Why nothing can be kept there, and what to do.
+local function unwritable(self, why)
+  return ("%s cannot be written to: %s: give another folder (gilua agent --cache DIR)"):format(
+    self.folder, why)
+end
+
 -- It is there, or it will not be.
 local function settle(self, wanted, path, why)
   self.wanted[wanted.parcel.hash] = nil
@@ -139,7 +145,7 @@ local function begin(self, parcel)
   if not room then return nil, full end
   local path = ("%s.%d.part"):format(self:path_of(parcel.hash), core.system.pid())
   local file, why = io.open(path, "wb")
-  if not file then return nil, why end
+  if not file then return nil, unwritable(self, why) end
   local wanted = { parcel = parcel, file = file, path = path, have = 0, asks = {}, uses = {},
                    late = 0 }
   self.wanted[parcel.hash] = wanted
@@ -165,12 +171,12 @@ end
 local function finish(self, wanted)
   local path, ok, why = self:path_of(wanted.parcel.hash), wanted.file:close()
   wanted.file = nil
-  if not ok then return settle(self, wanted, nil, why) end
+  if not ok then return settle(self, wanted, nil, unwritable(self, why)) end
   if fingerprint.whole(wanted.path) ~= wanted.parcel.hash then
     return settle(self, wanted, nil, "what came holds something else than its hash says")
   end
   ok, why = os.rename(wanted.path, path)
-  settle(self, wanted, ok and path, why)
+  settle(self, wanted, ok and path, why and unwritable(self, why))
 end
 
 --- A piece has come; one that is not the next is not wanted.
@@ -181,7 +187,7 @@ function Cache:came(m)
   if m.why then return settle(self, wanted, nil, m.why) end
   if m.from ~= wanted.have then return end
   local ok, why = wanted.file:write(m.text)
-  if not ok then return settle(self, wanted, nil, why) end
+  if not ok then return settle(self, wanted, nil, unwritable(self, why)) end
   wanted.have, wanted.late = wanted.have + #m.text, 0
   if wanted.have >= wanted.parcel.bytes then return finish(self, wanted) end
   wanted.until_s = core.system.seconds() + M.LATE_S
