@@ -122,6 +122,49 @@ END
 out=$(new guarded/part.cu part)
 like "a file that another includes, which guards against being read twice" "part/ is ready" "$out"
 
+mkdir two
+cat >two/Makefile <<'END'
+FACTOR = 3
+CFLAGS = -O3 -DSCALE=$(FACTOR)
+END
+cat >two/kernel.cu <<'END'
+#ifndef FIRST_CU
+#define FIRST_CU
+__device__ float scaled(int x) { return SCALE * x; }
+#endif
+END
+cat >two/kernel2.cu <<'END'
+#ifndef SECOND_CU
+#define SECOND_CU
+__global__ void second(const int *rows, const int *cols, float *y, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    int first = rows[i], last = rows[i + 1];
+    float sum = 0.0f;
+    for (int k = first; k < last; k++) sum += scaled(cols[k]);
+    y[i] = sum;
+}
+#endif
+END
+cat >two/main.cu <<'END'
+#include "kernel.cu"
+#include "kernel2.cu"
+int main()
+{
+    int *rows, *cols, n = 1024;
+    float *y;
+    cudaMalloc(&rows, (n + 1) * sizeof(int));
+    cudaMalloc(&cols, 3000 * sizeof(int));
+    cudaMalloc(&y, n * sizeof(float));
+    second<<<n / 64, 64>>>(rows, cols, y, n);
+}
+END
+out=$(new two/kernel2.cu second)
+like "a file beside it that has the name of the problem's own" "second/ is ready" "$out"
+like "a macro of its makefile" "GUESS: SCALE=3, as the makefile beside it says" "$out"
+like "rows end where their columns do" 'name = "rows".*{ ascending = 3000 }' "$out"
+
 cat >shortest.cu <<'END'
 __global__ void shortest(unsigned *d, int n, int k)
 {

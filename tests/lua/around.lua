@@ -38,6 +38,28 @@ tap.case("no other file is looked for", function()
   tap.is(found('#include "../other/x.h"\n', "F = -I../other"), "", "a name that leads away")
 end)
 
+-- The macros that a makefile gives own/k.cu.
+local function macros(makefile)
+  local top = headers.absolute(tap.folder())
+  scratch.write(top .. "/Makefile", makefile)
+  local list = around.macros(top .. "/k.cu")
+  for i, macro in ipairs(list) do list[i] = macro.name .. ":" .. macro.text end
+  return table.concat(list, " ")
+end
+
+tap.case("macros of the makefile beside a file", function()
+  tap.is(macros "CFLAGS := -O3 -DN=3 \\\n  -DFAST -D T=double # -DNOT\n",
+    "N:N=3 FAST:FAST T:T=double", "in a variable, over two lines")
+  tap.is(macros "B = 2\nA = $(B)8\nF = -DN=${A} -DM=$(none)\nall:\n\tnvcc -DK=1 k.cu\n",
+    "N:N=28 K:K=1", "by other variables, and in a recipe that names the file")
+  tap.is(macros "F =\nifeq ($(DEBUG),yes)\n  F += -DDEBUG\nendif\nF += -DN=1 -DN=2\n", "N:N=1",
+    "not under a condition, and the first of two")
+  tap.is(macros 'F = -DN="os.exit()" -DM=a;b -DK=`id` x-DL\nother:\n\tnvcc -DM=3 other.cu\n', "",
+    "plain words alone, of this file")
+  local bomb = "A = " .. ("$(B)"):rep(60) .. "\nB = " .. ("$(A)"):rep(60) .. "\nF = -D$(A)\n"
+  tap.is(macros(bomb), "", "variables of each other end")
+end)
+
 tap.case("a byte order mark becomes blanks", function()
   local path = tap.folder() .. "/marked.cu"
   scratch.write(path, "\xEF\xBB\xBF#define A 1\n")

@@ -40,6 +40,8 @@ tap.case("indices", function()
   tap.is(gi.usage.pairs(t, "v") or gi.usage.pairs(t, "idx"), false, "others are not")
   tap.is(gi.usage.loop_from(t, "rows"), "j", "the loop from one to the other")
   tap.is(gi.usage.loop_from(t, "v"), nil, "none")
+  local by = gi.grammar.tokens "{ int first = rows[i]; for (int k = first; k < n; k++) y += v[k]; }"
+  tap.is(gi.usage.loop_from(by, "rows"), "k", "by a variable that is made of it")
   tap.is(gi.usage.is_index(t, "col"), true, "an index of an index")
   tap.is(gi.usage.is_index(t, "w"), false, "none")
   tap.is(gi.usage.is_index(t, "rows"), true, "by the variable that gets it")

@@ -360,6 +360,21 @@ local function constants(c)
   return rows
 end
 
+-- Offsets of rows end where the array ends that is read between them, if its length is known.
+local function bound_offsets(c)
+  local columns, offsets = nil, ('{ ascending = "%s" }'):format(c.sparse.nonzeros)
+  for _, arg in ipairs(c.sparse.loop and c.args or {}) do
+    local is_read = arg.count and c.read.body:find(1, arg.name, "[", c.sparse.loop, "]")
+    columns = columns or is_read and not arg.count_guessed and arg or nil
+  end
+  for _, arg in ipairs(columns and c.args or {}) do
+    if arg.fill == offsets then
+      local count = tonumber(columns.count) or luadata.quote(columns.count)
+      arg.fill = ("{ ascending = %s }"):format(count)
+    end
+  end
+end
+
 -- Indices of an array whose length is another than the size's go to its end.
 local function bound_indices(c)
   local lengths = {}
@@ -403,6 +418,7 @@ function M.arguments(read, shape, folder)
     if p.pointer then c.args[i] = array(c, p, i) end
   end
   bound_indices(c)
+  bound_offsets(c)
   return c.args, constants(c)
 end
 

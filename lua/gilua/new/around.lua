@@ -1,7 +1,7 @@
 -- around: folders of headers that a file includes and that lie neither beside it nor where one was
 -- told to look: those of its project. `Common` or `include` above it are looked into, a few folders
 -- up, and what a makefile beside it names that lies beside its own folder or below (`-I../other`);
--- what is found is told, and stands in problem.lua.
+-- what is found is told, and stands in problem.lua. So are the makefile's macros that a file uses.
 
 local csource = require "gilua.new.csource"
 local headers = require "gilua.new.headers"
@@ -11,6 +11,8 @@ local M = {}
 
 local MOST_UP = 5 -- folders above the file's own
 local MOST_FOUND = 8
+local MOST_DEEP = 4 -- variables of a makefile in each other
+local MOST_VALUE, MOST_WORD = 256, 4096 -- bytes of a variable's value, and of a word with these
 local NAMES = { "include", "inc", "common", "Common", "common/inc", "common/include", "util" }
 local MAKEFILES = { "GNUmakefile", "makefile", "Makefile" }
 local HEADER = csource.set "h hpp hxx hh cuh inl inc def"
@@ -65,6 +67,51 @@ local function folder_made_with(spelled, own)
     local folder = is_near and headers.absolute(own .. "/" .. given:gsub("/+$", ""))
     if folder and is_file(folder .. "/" .. spelled) then return folder end
   end
+end
+
+-- The lines of a makefile without its conditions, those that go on put together.
+local function plain_lines(text)
+  local list, open = {}, 0
+  for line in (text:gsub("\\\r?\n", " ") .. "\n"):gmatch "(.-)\r?\n" do
+    local word = line:match "^%s*(%a+)"
+    if word == "ifeq" or word == "ifneq" or word == "ifdef" or word == "ifndef" then
+      open = open + 1
+    elseif word == "endif" then open = open - 1
+    elseif open == 0 then list[#list + 1] = line:gsub("%f[^%s\0]#.*", "") end
+  end
+  return list
+end
+
+-- A word of a makefile with the variables in it by what the makefile says of them.
+local function filled_in(word, variables)
+  for _ = 1, MOST_DEEP do
+    word = #word <= MOST_WORD and word:gsub("%$[({]([%w_]+)[)}]", variables) or ""
+  end
+  return word
+end
+
+--- Macros that the makefile beside a file gives the compiler, where no condition is around them:
+--- in a variable (`CFLAGS = -DN=3`), or in a recipe that names the file.
+---@param path string of the file, absolute
+---@return { name: string, text: string }[] text: NAME or NAME=VALUE
+function M.macros(path)
+  local folder, file = path:match "^(.*)/([^/]+)$"
+  local lines, variables, list, seen = plain_lines(makefile_in(folder)), {}, {}, {}
+  for _, line in ipairs(lines) do
+    local name, value = line:match "^([%w_]+)%s*[:?]?=%s*(.-)%s*$"
+    if name and #value <= MOST_VALUE then variables[name] = variables[name] or value end
+  end
+  for _, line in ipairs(lines) do
+    local counts = line:find "^%s*[%w_]+%s*[:?+]?=" or line:find(file, 1, true)
+    for word in (counts and line or ""):gmatch "%f[^%s\0]%-D%s*(%S+)" do
+      local name, value = filled_in(word, variables):match "^([%a_][%w_]*)(.*)$"
+      local is_plain = name and (value == "" or value:find "^=[%w_.+-]*$")
+      if is_plain and not seen[name] then
+        list[#list + 1], seen[name] = { name = name, text = name .. value }, true
+      end
+    end
+  end
+  return list
 end
 
 -- Does the compiler find what an #include names, below the folders that it may read?

@@ -10,6 +10,7 @@ local M = {}
 
 local MOST_TRIES = 8
 local FEW_TRIES = 2 -- of places alone, where there is no time for more
+local MOST_WORK = 100e6 -- warp instructions of the probes of one try
 local MOST_TEXT = 4e6 -- bytes of source that the compiler is given for them: some seconds
 
 -- Places that are hit once each, where two threads would meet at one: whole numbers that are read.
@@ -36,6 +37,11 @@ end
 local function masked(arg, role)
   local is_place = role == "in" and not arg.members and (arg.fill or ""):find '^{ 0, "'
   return is_place and { ALL_BITS[arg.type] } or {}
+end
+
+-- How much of the kernel's changes the data show.
+local function all_shown(problem, farm)
+  return adequacy.of(problem, farm, nil, { most_work = MOST_WORK })
 end
 
 -- Only whether the kernel as it is runs, where there is no time for more: nothing is known of the
@@ -131,7 +137,7 @@ function M.improve(rows, write, most)
   local was = {}
   for _, one in ipairs(rows) do was[one.row] = one.row.fill end
   local problem = write()
-  local judge = is_short(problem) and adequacy.of or only_runs
+  local judge = is_short(problem) and all_shown or only_runs
   local self = { write = write, judge = judge, changed = false,
     kept = compiled.new(), -- the probes are the same whatever the data
     left = judge == only_runs and FEW_TRIES or math.min(most, MOST_TRIES) }
@@ -141,7 +147,7 @@ function M.improve(rows, write, most)
   local before = { found = best and not best.only_runs and best or nil, why = why }
   local is_race = why and why:find("(race)", 1, true)
   if is_race then best = keep_better(self, list_of_tries(rows, places), best) end
-  if not is_race or best and judge == adequacy.of then
+  if not is_race or best and judge == all_shown then
     local tries = list_of_tries(rows, usual)
     each_alone(rows, tries, masked)
     best = keep_better(self, tries, best)

@@ -9,6 +9,7 @@ local fitness = require "gilua.search.fitness"
 local gi = require "gilua"
 local hostvalue = require "gilua.new.hostvalue"
 local settings = require "gilua.base.settings"
+local stats = require "gilua.base.stats"
 
 local M = {}
 
@@ -17,6 +18,8 @@ local VALUES = { -- of a macro that is a side of a block in so many dimensions
 local PER_THREAD = { 1, 2, 4, 8, 16 }
 local LEAST_THREADS, MOST_THREADS = 32, 1024
 local MOST_SETTINGS = 64
+local MOST_WORK = 50000000 -- warp instructions of all of them on the small case
+local LEAST_SETTINGS = 4 -- however long they take
 local IN_EXPRESSIONS = csource.set "+ - * / ( )"
 
 ---@class Offer
@@ -196,10 +199,12 @@ end
 ---@param offer Offer of the problem, which has all of it
 ---@param shape LaunchShape
 ---@param problem gilua.problem
+---@param instructions integer of warps, of the kernel as it is on the small case
 ---@return Offer? nil where nothing but what is there already is right
-function M.tried(offer, shape, problem)
+function M.tried(offer, shape, problem, instructions)
   local list, genomes, right = settings_of(offer, shape), {}, {}
   if #list > MOST_SETTINGS then return nil end
+  list = stats.evenly(list, math.max(LEAST_SETTINGS, MOST_WORK // math.max(instructions, 1)))
   for i, values in ipairs(list) do genomes[i] = genome_of(values) end
   local farm <close> = gi.farm(problem, { device = "emu" })
   local ran, results = attempt(farm.evaluate, farm, genomes, problem.checked_case)

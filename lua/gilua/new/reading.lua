@@ -51,6 +51,22 @@ local function set_before(words, text)
   words.before = text
 end
 
+-- Macros of the makefile beside a file that it or its headers use, but for those that are given.
+local function made_with(path, text, include, host, o)
+  local words, list = { text, host and host.text }, {}
+  for i = 1, #words do
+    for _, header in ipairs(headers.of(words[i], include)) do words[#words + 1] = header.text end
+  end
+  local all = table.concat(words, "\n")
+  for _, macro in ipairs(around.macros(headers.absolute(path))) do
+    local is_given = ("," .. (o.define or "")):find("," .. macro.name .. "%f[^%w_]")
+    if not is_given and all:find("%f[%w_]" .. macro.name .. "%f[^%w_]") then
+      list[#list + 1] = macro.text
+    end
+  end
+  return list
+end
+
 --- Folders and macros as the compiler takes them, and as problem.lua keeps them.
 ---@param path string of the file
 ---@param text string what is in it
@@ -77,6 +93,10 @@ function M.compiler(path, text, o, host, notes)
   options[#options + 1] = "-I" .. standins
   for define in (o.define or ""):gmatch("[^,]+") do
     defines[#defines + 1], options[#options + 1] = define, "-D" .. define
+  end
+  for _, define in ipairs(made_with(path, text, include, host, o)) do
+    defines[#defines + 1], options[#options + 1] = define, "-D" .. define
+    notes[#notes + 1] = ("GUESS: %s, as the makefile beside it says"):format(define)
   end
   local words = { options = options, include = include, defines = defines }
   if host then set_before(words, host.before) end

@@ -16,6 +16,7 @@ local members = require "gilua.new.members"
 
 local M = { BEFORE = "before_kernel.h" } -- what stands before the file where another includes it
 
+local OWN = "kernel.cu" -- what the problem's own source is called
 local MOST_ROUNDS = 80 -- of compiling and leaving out
 local KEPT = csource.set "if ifdef ifndef elif else endif define undef"
 local COMPLAINT = "it does not compile for a GPU: "
@@ -251,7 +252,7 @@ end
 -- Where a header's copy goes: as it lies below a folder that is searched, unless that is taken.
 local function copy_name(self, header)
   local own = headers.below(header.path, self.folders)
-  local name, n, taken = own, 1, {}
+  local name, n, taken = own, 1, { [OWN] = true }
   for _, file in ipairs(self.files) do taken[file.name] = true end
   while taken[name] do
     n = n + 1
@@ -652,6 +653,9 @@ function M.cut(text, name, kernel, o)
   local self = { name = base, path = name, kernel = kernel, line = o.line, options = {},
     files = { file }, left_out = {}, folder = o.folder, folders = folders, headers = list }
   if o.before then add_before(self, o.before) end
+  for _, header in ipairs(self.headers) do
+    if headers.below(header.path, folders) == OWN then copy_of(self, header) end
+  end
   local chosen = leave_out_others(self, file)
   file.edits = {}
   for _, item in ipairs(chosen) do

@@ -34,8 +34,10 @@ local MOST_SHARED = 48 << 10 -- bytes of dynamic shared memory
 local FILLING = 12 -- warp instructions take as long as filling and comparing a byte
 local FEW = 8 -- of what is a size by its name alone
 local SMALL, SMALL_SIDE = 1024, 64 -- sizes that nothing says
+local LEAST_BLOCKS = 2 -- of a small case that is made smaller
 local MOSTLY = 0.5 -- so many answers that are no number say nothing
 local MOST_PROBED = 100000000 -- warp instructions of probes of the small case, as they begin
+local MOST_SMALL = 2000000 -- of the small case, which is made smaller until two blocks are left
 
 local function write_problem(draft)
   report.write(draft.folder .. "/problem.lua", problemtext.of(draft))
@@ -472,35 +474,33 @@ end
 -- An output of which parts are never written: what was there stays there.
 local function settle_role(arg, array)
   local written = written_of(array)
-  if written == #array then return false end
+  if written == #array then return end
   arg.role = "inout"
   arg.notes[#arg.notes + 1] = ("it writes %d of %d"):format(written, #array)
-  return true
 end
 
-local function settle_roles(draft, problem, outputs)
-  local changed = false
+local function settle_roles(draft, outputs)
   for _, one in ipairs(outputs_of(draft)) do
     local block = one.block
-    if block.role == "out" then changed = settle_role(block, outputs[one.row.name]) or changed end
+    if block.role == "out" then settle_role(block, outputs[one.row.name]) end
   end
-  return changed and write_problem(draft) or problem
 end
 
 -- Where nothing says how many threads are needed but a macro in the kernel, they may fill all
 -- blocks, and then the kernel's test of its bounds would seem of no use: one more is asked for, if
 -- the kernel takes it.
-local function settle_bounds(draft, problem, outputs)
+local function settle_bounds(draft, outputs)
   local shape, size = draft.shape, draft.shape.size
   if #size > 1 or shape.link[1] or shape.fixed_grid or size[1] % shape.block[1] ~= 0
       or size[1] == shape.block[1] then
-    return problem, outputs
+    return outputs
   end
   size[1] = size[1] + 1
   local more = run_whole(write_problem(draft))
   if more then draft.size_note = draft.size_note .. ", and one more, so that its bounds are tested"
   else size[1] = size[1] - 1 end
-  return write_problem(draft), more or outputs
+  write_problem(draft)
+  return more or outputs
 end
 
 -- Is every element of the outputs written?
@@ -535,17 +535,59 @@ local function small_of(shape)
   return small
 end
 
--- The small case must run as the whole one does; else it is the whole one. And the warp
--- instructions that it takes.
-local function settle_small(draft, problem)
-  draft.checked_size = small_of(draft.shape)
-  if draft.checked_size then problem = write_problem(draft) end
+-- Blocks that a case has.
+local function blocks_of(shape, size)
+  local n = 1
+  for d, threads in ipairs(size) do
+    local each = (shape.rows[d] and 1 or shape.block[d]) * math.max(1, shape.each[d] or 1)
+    n = n * math.max(1, (threads + each - 1) // each)
+  end
+  return n
+end
+
+-- A size with half as many blocks; nil where there are too few, or the grid does not follow it.
+local function half_of(shape, size)
+  local best
+  for d, n in ipairs(size) do
+    local is_wide = n >= 2 * least_of(shape, d)
+    if is_wide and (not best or n > size[best]) then best = d end
+  end
+  if not best or shape.fixed_grid then return nil end
+  local half, least = copy(size), least_of(shape, best)
+  half[best] = (size[best] // least + 1) // 2 * least
+  return blocks_of(shape, half) >= LEAST_BLOCKS and half or nil
+end
+
+-- Runs the small case: the problem and its measurement; nil where it does not run, or does not
+-- write what the whole one does.
+local function run_small(draft, size)
+  draft.checked_size = size
+  local problem = write_problem(draft)
   local outputs, m = kerneltable.run(problem, problem.checked_case, { budget = M.budget })
-  if outputs and is_whole(draft, outputs) then return problem, m.warp_instructions end
-  draft.checked_size = draft.shape.size
-  problem = write_problem(draft)
-  outputs, m = kerneltable.run(problem, problem.checked_case, { budget = M.budget })
-  return problem, outputs and m.warp_instructions or M.budget
+  if outputs and is_whole(draft, outputs) then return problem, m end
+end
+
+-- The small case must run as the whole one does; else it is the whole one. It is halved as long as
+-- it takes much, for every change of the kernel runs on it. And the warp instructions it takes.
+local function settle_small(draft)
+  local whole, size = draft.shape.size, small_of(draft.shape)
+  local problem, m = run_small(draft, size)
+  if not problem then
+    size = whole
+    problem, m = run_small(draft, size)
+    if not problem then return write_problem(draft), M.budget end
+  end
+  while m.warp_instructions > MOST_SMALL do
+    local half = half_of(draft.shape, size or tablecase.sizes(problem.checked_case.size))
+    local smaller, less = nil, nil
+    if half then smaller, less = run_small(draft, half) end
+    if not smaller then
+      draft.checked_size = size
+      return write_problem(draft), m.warp_instructions
+    end
+    problem, m, size = smaller, less, half
+  end
+  return problem, m.warp_instructions
 end
 
 -- What each output may differ by, on the small case twice and on the whole one.
@@ -594,12 +636,12 @@ local function settle_data(draft, problem, instructions)
 end
 
 -- Macros that go with the block, those values that are right: it needs the tolerance.
-local function settle_offer(draft)
+local function settle_offer(draft, instructions)
   local shape, read = draft.shape, draft.reading
   local offer = offered.of(read, shape)
   if not offer then return end
   shape.offer = offer
-  shape.offer = offered.tried(offer, shape, write_problem(draft))
+  shape.offer = offered.tried(offer, shape, write_problem(draft), instructions)
   shape.fixed_block = launchguess.fixed_block(read, shape.block, shape.offer)
   write_problem(draft)
 end
@@ -608,12 +650,12 @@ end
 local function run_once(draft)
   local problem, outputs, m = fit(draft)
   if not problem then return nil, m end
-  problem, outputs = settle_bounds(draft, problem, outputs)
-  problem = settle_roles(draft, problem, outputs)
+  outputs = settle_bounds(draft, outputs)
+  settle_roles(draft, outputs)
   local instructions
-  problem, instructions = settle_small(draft, problem)
+  problem, instructions = settle_small(draft)
   local doubt = settle_data(draft, problem, instructions)
-  settle_offer(draft)
+  settle_offer(draft, instructions)
   return m, nil, doubt
 end
 

@@ -175,11 +175,8 @@ function M.pairs(body, name)
   return kinds.next or false, kinds.next and kinds.plain or false
 end
 
---- The variable of a loop that begins at an array's element: `for (int j = rows[i]; …`.
----@param body userdata tokens
----@param name string
----@return string?
-function M.loop_from(body, name)
+-- The variable of a loop that begins at a name: `for (int j = name …`.
+local function loop_at(body, name)
   for i in places(body, name) do
     local k = i - 2
     while body:kind(k) == "name" or body[k] == "::" do k = k - 1 end
@@ -187,6 +184,19 @@ function M.loop_from(body, name)
       return body[i - 2]
     end
   end
+end
+
+--- The variable of a loop that begins at an array's element: `for (int j = rows[i]; …`, or at a
+--- variable that is made of one: `int first = rows[i]; for (int j = first; …`.
+---@param body userdata tokens
+---@param name string
+---@return string?
+function M.loop_from(body, name)
+  local found = loop_at(body, name)
+  for _, variable in ipairs(found and {} or made_of(body, name)) do
+    found = found or loop_at(body, variable)
+  end
+  return found
 end
 
 return M

@@ -400,12 +400,12 @@ local function on_cases(problem, farm, case, probes, found)
 end
 
 -- How many there is time for; the compiler was just asked what it sees of this source.
-local function affordable(problem, farm)
+local function affordable(problem, farm, most_work)
   local most = M.MOST
   if told.bytes and not problem.is_ptx then most = math.min(most, MOST_PTX // told.bytes) end
   local m = problem.checked_case and farm:evaluate({ "" }, problem.checked_case)[1]
   local work = m and m.warp_instructions or 0
-  if work > 0 then most = math.min(most, M.MOST_WORK // work) end
+  if work > 0 then most = math.min(most, most_work // work) end
   return math.max(LEAST_PROBES, math.tointeger(most))
 end
 
@@ -422,11 +422,12 @@ end
 ---@param problem gilua.problem
 ---@param farm gilua.farm
 ---@param case? table what problem.case takes; nil: the small case alone
----@param options? { most?: integer } probes (MOST)
+---@param options? { most?: integer, most_work?: integer } probes (MOST); warp instructions of all
+---  of them (MOST_WORK)
 ---@return gilua.adequacy
 function M.of(problem, farm, case, options)
-  local all = M.probes(problem)
-  local left = stats.evenly(all, options and options.most or affordable(problem, farm))
+  local all, o = M.probes(problem), options or {}
+  local left = stats.evenly(all, o.most or affordable(problem, farm, o.most_work or M.MOST_WORK))
   local found = { probes = #left, tried = #left, of = #all, empty = false, nan = 0, survivors = {} }
   note(found, on_cases(problem, farm, case, left, found))
   found.noticed = found.probes - #found.survivors
