@@ -5,10 +5,10 @@
 --     [--generations 10] [--jobs 2] [--bound 500] [--out FOLDER]
 --
 -- A problem is a folder, or a .cu file, of which `gilua new` makes one. Each has a process of its
--- own, and its share of the jobs. What is printed: of each scheme on each kernel the median of the
--- seeds' speed-ups on unseen data, and over all kernels, in units of the first scheme's median on
--- each, the geometric mean, Mann and Whitney's p and Vargha and Delaney's A against the first.
--- No run is begun after --bound seconds.
+-- own, and its share of the jobs; as many are under way as there are jobs. What is printed: of each
+-- scheme on each kernel the median of the seeds' speed-ups on unseen data, and over all kernels, in
+-- units of the first scheme's median on each, the geometric mean, Mann and Whitney's p and Vargha
+-- and Delaney's A against the first. No run is begun after --bound seconds.
 
 local core = require "gilua.core"
 local crew = require "gilua.farm.crew"
@@ -23,7 +23,8 @@ local o = gi.cli {
   doc = "Compares ways to search.",
   { name = "problems", default = EXAMPLES, doc = "folders or .cu files, with commas between" },
   { name = "schemes", default = "usual,lines,random,bandit,steady,steady-bandit,"
-    .. "steady-bandit-restarts,steady-bandit-retouch,elites-bandit",
+    .. "steady-bandit-restarts,steady-bandit-retouch,steady-bandit-retouch-binds,"
+    .. "elites-bandit",
     doc = "the first is what the others are compared with" },
   { name = "seeds", default = 5, min = 1, doc = "runs of each scheme on each kernel" },
   { name = "population", default = 40, min = 4, doc = "evaluations in a generation" },
@@ -53,8 +54,9 @@ local function with(scheme, ...)
   return scheme
 end
 
-local function by_bandit(problem)
-  local bandit = gi.bandit.new(problem, gi.own.genes(problem))
+-- boost: of kinds that are made against what binds; 1: none
+local function by_bandit(problem, boost)
+  local bandit = gi.bandit.new(problem, gi.own.genes(problem), { boost = boost or 1 })
   return { init = bandit.init, draw = bandit.draw, observers = { bandit } }
 end
 
@@ -78,6 +80,10 @@ local SCHEMES = {
   end,
   ["steady-bandit-retouch"] = function(problem)
     return with(by_bandit(problem), steady(), { mutate = gi.retouch.new(problem).mutate })
+  end,
+  ["steady-bandit-retouch-binds"] = function(problem)
+    return with(by_bandit(problem, gi.bandit.defaults.boost), steady(),
+      { mutate = gi.retouch.new(problem).mutate })
   end,
   ["elites-bandit"] = function(problem) return with(by_bandit(problem), steady(cells())) end,
 }
@@ -200,8 +206,12 @@ local function all()
   local made, why = textfile.make_folder(folder)
   if not made then gi.fail("%s", why) end
   local jobs = o.jobs or core.system.cores()
-  for i, path in ipairs(paths) do pipes[i] = begin(path, math.max(1, jobs // #paths)) end
-  for i, path in ipairs(paths) do results[i] = gather(path, pipes[i]) end
+  local share, ahead = math.max(1, jobs // #paths), math.min(jobs, #paths)
+  for i = 1, #paths + ahead do
+    local done = i - ahead
+    if done > 0 then results[done] = gather(paths[done], pipes[done]) end
+    if paths[i] then pipes[i] = begin(paths[i], share) end
+  end
   summary(results, names)
 end
 

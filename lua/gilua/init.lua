@@ -9,8 +9,9 @@ local trace = require "gilua.base.trace"
 
 -- The rooms, each above those that it may import from (tests/lua/rooms.lua holds them to it).
 local rooms = {
-  { "base", "attempt apart ends fail fingerprint results nearest hint trace settings stats host "
-    .. "textfile tempfolder events server json csv luadata base64 wire shell cli arithmetic diff" },
+  { "base", "attempt apart ends fail fingerprint results nearest hint trace settings stats "
+    .. "host textfile tempfolder events server json csv luadata base64 wire shell cli "
+    .. "arithmetic diff roofline" },
   { "search", "evolve pieces genome select fitness minimise control configured pareto repeats "
     .. "nsga2 gevo islands propose bandit steady elites retouch" },
   { "transform", "transform" },
@@ -21,7 +22,7 @@ local rooms = {
   { "farm", "farm funnel crew runner replayer gpureplayer worker compiler cluster agent" },
   { "report", "report folder described history findings kept tuned progress html plot explain "
     .. "below t4 tuningcache disparity live state census lineage landscape markup "
-    .. "gnuplot frontier interactions telling roofline" },
+    .. "gnuplot frontier interactions telling" },
   { "study", "experiment gecco2014 eurogp2014 tune validate replay adequacy best "
     .. "epistasis archipelago" },
   { "new", "newproblem reading parts csource headers slice signature branches hostcode hostvalue "

@@ -70,6 +70,25 @@ tap.case("chances follow what was earned, and none is given up", function()
   tap.ok(p[2] >= 0.1, "who earned nothing is not given up")
 end)
 
+tap.case("what eases what binds is thought to earn more until it is known", function()
+  local arms = fixed { "A", "B" }
+  local o = { explore = 0, prior = 0.02, boost = 3 }
+  arms[1].eases = "issue memory"
+  tap.near(bandit.chances(arms, o, "memory")[1], 3 / 4, "three times the other's", 1e-12)
+  tap.near(bandit.chances(arms, o, "latency")[1], 1 / 2, "not where something else binds", 1e-12)
+  tap.near(bandit.chances(arms, o)[1], 1 / 2, "nor where nobody knows", 1e-12)
+  arms[1].earned, arms[2].earned = { 0, 0, 0, 0, 0 }, { 0.3 }
+  tap.ok(bandit.chances(arms, o, "memory")[1] < 0.1, "what was earned counts for more")
+  local m = { status = "ok", ticks = 9000, part_issue = 5e3, part_latency = 8e3, part_memory = 0,
+    registers = 9, wrong = 0 }
+  local problem = gi.problem "kernels/histogram"
+  local b = bandit.new(problem, gi.own.genes(problem))
+  b.on_generation({ population = {}, scheme = { start = "" } }, { baseline = m })
+  tap.is(b.binds, "latency", "as the virtual GPU says of the best so far")
+  tap.is(arm_called(b, "parameter block_size").eases, "latency", "a parameter may fill the GPU")
+  tap.has(arm_called(b, "T:split_accumulator").eases, "latency", "sums in parts wait less")
+end)
+
 tap.case("the arms take turns in the first population", function()
   local problem = gi.problem "kernels/histogram"
   local b = bandit.new(problem, gi.own.genes(problem))

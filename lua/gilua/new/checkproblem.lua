@@ -6,7 +6,7 @@ local adequacy = require "gilua.study.adequacy"
 local fitness = require "gilua.search.fitness"
 local otherseeds = require "gilua.new.otherseeds"
 local progress = require "gilua.report.progress"
-local roofline = require "gilua.report.roofline"
+local roofline = require "gilua.base.roofline"
 local tolerances = require "gilua.problem.tolerance"
 local trace = require "gilua.base.trace"
 

@@ -4,6 +4,7 @@ local bandit = require "gilua.search.bandit"
 local core = require "gilua.core"
 local genome = require "gilua.search.genome"
 local retouch = require "gilua.search.retouch"
+local roofline = require "gilua.base.roofline"
 local settings = require "gilua.base.settings"
 local steady = require "gilua.search.steady"
 
@@ -90,11 +91,27 @@ function M.first(n, draw, rng, run)
   return genomes
 end
 
+local NEAR = 1.05 -- times its limit
+
+--- Is the best of the last generation so near to the least time of its work that nothing is to be
+--- gained? Then why, in words. Only the virtual GPU knows.
+---@param run Run
+---@return string?
+function M.enough(run)
+  local record = run.records[#run.records]
+  local m = record.improved and record.best.measurement or record.baseline
+  local limit = roofline.of(m)
+  if not limit or limit.times > NEAR then return nil end
+  return ("%s takes %.2f times the least time of its work, by %s"):format(
+    record.improved and "the best" or "the unmodified kernel", limit.times, limit.by)
+end
+
 local LIVING = 4 -- one in so many of a population lives on
 
 --- How one's own kernel is searched unless another way is asked for: what won the comparison of
 --- docs/performance.md. Children one by one (gi.steady), of genes whose kinds have paid so far
---- (gi.bandit), or with another number in one that they have (gi.retouch).
+--- (gi.bandit), or with another number in one that they have (gi.retouch); until the best is near
+--- its limit.
 ---@param problem gilua.problem
 ---@param options? { population?: integer, transform_share?: number } 60; transformations where it
 ---  is more than 0 (M.TRANSFORM_SHARE)
@@ -108,7 +125,7 @@ function M.scheme(problem, options)
     living = math.max(2, o.population // LIVING) }
   fields.genes, fields.init, fields.draw = genes, kinds.init, kinds.draw
   fields.mutate = retouch.new(problem).mutate
-  fields.observers = { kinds }
+  fields.observers, fields.enough = { kinds }, M.enough
   return fields
 end
 

@@ -51,6 +51,8 @@ local function functions_of(scheme)
   for _, name in ipairs(FUNCTIONS) do
     if scheme[name] then list[#list + 1] = { name, name_of(scheme[name]) } end
   end
+  local enough = name_of(scheme.enough) -- one of the run's own may ask the clock
+  if enough ~= M.OWN then list[#list + 1] = { "enough", enough } end
   local breed = {}
   for i, step in ipairs(scheme.breed) do breed[i] = name_of(step) end
   list[#list + 1] = { "breed", json.array(breed) }

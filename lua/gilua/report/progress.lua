@@ -9,7 +9,7 @@ local printable = require "gilua.base.printable"
 local explain = require "gilua.report.explain"
 local fitness = require "gilua.search.fitness"
 local host = require "gilua.base.host"
-local roofline = require "gilua.report.roofline"
+local roofline = require "gilua.base.roofline"
 local settings = require "gilua.base.settings"
 local tolerances = require "gilua.problem.tolerance"
 
@@ -146,6 +146,10 @@ function M.summary(run)
   local result = run.result
   if not result then return "Stopped before the first generation was complete: no result." end
   local lines = comparison(result, run.problem.tolerance)
+  if type(run.enough) == "string" then
+    lines[#lines + 1] = ("  ended after generation %d of %d: %s"):format(run.generation,
+      run.scheme.generations, run.enough)
+  end
   lines[#lines + 1] = ""
   add_genes(lines, run.problem, result.best.genome)
   return table.concat(lines, "\n")

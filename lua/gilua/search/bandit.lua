@@ -9,12 +9,16 @@
 --   scheme.draw, scheme.init = bandit.draw, bandit.init
 --   table.insert(scheme.observers, bandit)
 --
+-- Where the virtual GPU says what binds the best so far (gilua.roofline.binds), kinds that are made
+-- against that are thought to earn more than others until they have shown what they earn.
+--
 -- What is earned is counted after a generation, in the order of its individuals, so that the same
 -- seed has the same history however many workers there are.
 
 local fail = require "gilua.base.fail"
 local fitness = require "gilua.search.fitness"
 local genome = require "gilua.search.genome"
+local roofline = require "gilua.base.roofline"
 local settings = require "gilua.base.settings"
 
 local M = {}
@@ -24,10 +28,12 @@ local M = {}
 ---@field draw fun(rng: table): string? a gene of the kind; nil where there is none
 ---@field tries integer genes of it that came into a child
 ---@field earned number[] of the last of them: ln(child's speed-up / parent's), 0 if that is less
+---@field eases string? words: what it is made against
 
 ---@class gilua.bandit an observer of evolution
 ---@field arms gilua.arm[]
 ---@field draw fun(rng: table): string a gene of a kind that pays
+---@field binds string? what binds the best so far
 ---@field init fun(n: integer, draw: function, rng: table): string[] a first population of single
 ---  genes in which all kinds have the same share
 
@@ -35,6 +41,7 @@ M.defaults = {
   explore = 0.3, -- of the draws, shared by all arms alike
   window = 12,   -- tries of an arm that count
   prior = 0.02,  -- what an arm is thought to earn before its first try, as one of its tries
+  boost = 3,     -- times that, of an arm that eases what binds
 }
 
 local TRIES = 40 -- for a gene of one way of changing statements
@@ -95,7 +102,7 @@ local function parameter_arms(problem, opened, add)
     if p.switch then
       switches[#switches + 1] = p.name
     elseif is_open[p.name] and #genes > 1 then
-      add("parameter " .. p.name, function(rng) return rng:pick(genes) end)
+      add("parameter " .. p.name, function(rng) return rng:pick(genes) end, "latency")
     end
   end
   if #switches > 0 then add("switch", function(rng) return rng:pick(switches) end) end
@@ -105,7 +112,7 @@ local function transformation_arms(grammar, add)
   for _, kind in ipairs(grammar:transformations()) do
     local genes = {}
     for i, place in ipairs(kind.places) do genes[i] = place.gene end
-    add("T:" .. kind.name, function(rng) return rng:pick(genes) end)
+    add("T:" .. kind.name, function(rng) return rng:pick(genes) end, kind.eases)
   end
 end
 
@@ -115,8 +122,8 @@ end
 ---@return gilua.arm[]
 function M.arms(problem, genes)
   local arms = {}
-  local function add(name, draw)
-    arms[#arms + 1] = { name = name, draw = draw, tries = 0, earned = {} }
+  local function add(name, draw, eases)
+    arms[#arms + 1] = { name = name, draw = draw, tries = 0, earned = {}, eases = eases }
   end
   rule_arms(problem.grammar, add)
   parameter_arms(problem, genes.parameters or {}, add)
@@ -137,14 +144,20 @@ function M.worth(arm, prior)
   return sum / (#arm.earned + 1)
 end
 
+-- Is an arm made against what binds?
+local function is_against(arm, binds)
+  return binds ~= nil and arm.eases ~= nil and arm.eases:find(binds, 1, true) ~= nil
+end
+
 --- The chance of each arm: the same for all, and by what they are worth.
 ---@param arms gilua.arm[]
----@param o { explore: number, prior: number }
+---@param o { explore: number, prior: number, boost?: number }
+---@param binds? string what binds the best so far
 ---@return number[] chances that add up to 1
-function M.chances(arms, o)
+function M.chances(arms, o, binds)
   local worths, sum, chances = {}, 0, {}
   for i, arm in ipairs(arms) do
-    worths[i] = M.worth(arm, o.prior)
+    worths[i] = M.worth(arm, o.prior * (is_against(arm, binds) and o.boost or 1))
     sum = sum + worths[i]
   end
   for i in ipairs(arms) do
@@ -181,6 +194,8 @@ end
 local TELLING = { initial = true, mutation = true, scratch = true }
 
 local function judge(self, run, record)
+  local best = record.improved and record.best.measurement or record.baseline
+  self.binds = roofline.binds(best) or self.binds
   local known = self.known -- of this run: id -> { genome, speedup }
   for _, individual in ipairs(run.population) do
     local now = speedup(individual, record.baseline)
@@ -261,27 +276,28 @@ end
 
 ---@param problem table
 ---@param genes table as gi.own.genes
----@param options? table { explore, window, prior }: see `defaults`; arms: more kinds, { { name =,
----  draw = fun(rng): string? }, … }
+---@param options? table { explore, window, prior, boost }: see `defaults`; arms: more kinds, {
+---  { name =, draw = fun(rng): string?, eases = }, … }
 ---@return gilua.bandit for `observers` of a scheme, and its `draw` and `init`
 function M.new(problem, genes, options)
   local o = settings.fill("gilua.bandit.new", options, M.defaults, { "arms" })
   local self = { arms = M.arms(problem, genes), arm_of = {}, known = {}, options = o }
   for _, arm in ipairs(o.arms or {}) do
-    self.arms[#self.arms + 1] = { name = arm.name, draw = arm.draw, tries = 0, earned = {} }
+    self.arms[#self.arms + 1] = { name = arm.name, draw = arm.draw, tries = 0, earned = {},
+      eases = arm.eases }
   end
   if #self.arms == 0 then
     error("gilua.bandit.new: the problem has nothing that genes can change", 2)
   end
   function self.draw(rng)
     for _ = 1, TRIES * #self.arms do
-      local gene = drawn_from(self, pick(self.arms, M.chances(self.arms, o), rng), rng)
+      local gene = drawn_from(self, pick(self.arms, M.chances(self.arms, o, self.binds), rng), rng)
       if gene then return gene end
     end
     fail("no kind of gene has one to draw: %s", named(self.arms))
   end
   if not o.arms then
-    made[self.draw] = { explore = o.explore, window = o.window, prior = o.prior }
+    made[self.draw] = { explore = o.explore, window = o.window, prior = o.prior, boost = o.boost }
   end
   function self.init(n, _, rng) return first(self, n, rng) end
   function self.on_generation(run, record) judge(self, run, record) end

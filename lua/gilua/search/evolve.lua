@@ -149,7 +149,7 @@ M.paper = {
 -- check on, "every" one, would-be "parents", or "winners" only; else the farm's own choice.
 -- hold(genome) -> genome: what is left of a winner that keeps what is asked of it elsewhere (on
 -- other data, say); "" where nothing is. vary(run): what becomes of run.population before it is
--- measured, on the case of its generation (gilua.search.gevo). enough(run) -> true when no other
+-- measured, on the case of its generation (gilua.search.gevo). enough(run) -> why, when no other
 -- generation is to begin: a time is over, say, and then the same seed is no longer the same run.
 local OPTIONAL = { "problem", "check", "farm", "rng", "new_case", "draw", "genes", "hold", "vary",
   "enough", "on_start", "on_result", "on_generation", "on_end" }
@@ -708,7 +708,8 @@ local function all(run)
   run.population = first_population(run)
   notify(run, "on_start")
   for number = 1, scheme.generations do
-    if number > 1 and scheme.enough and scheme.enough(run) then break end
+    run.enough = number > 1 and scheme.enough and scheme.enough(run) or nil
+    if run.enough then break end
     run.generation = number
     if number > 1 then run.population = next_population(run) end
     generation(run)

@@ -258,7 +258,7 @@ end
 -- What can be drawn
 
 --- Where transformations can be made on the unmodified source: of each kind with any, { name, doc,
---- places = { { line, args, gene }, … } }.
+--- eases, places = { { line, args, gene }, … } }.
 ---@return table[]
 function Grammar:transformations()
   if self.places then return self.places end
@@ -275,7 +275,8 @@ function Grammar:transformations()
       end
     end
     if #places > 0 then
-      self.places[#self.places + 1] = { name = kind.name, doc = kind.doc, places = places }
+      self.places[#self.places + 1] = { name = kind.name, doc = kind.doc, eases = kind.eases,
+        places = places }
     end
   end
   return self.places

@@ -10,6 +10,7 @@
 --          a promise, as __restrict__ is, which the host's launches may break (gilua.promises)
 --   promise  what must be true of the numbers that it changes, and no case can show of all; or nil
 --   first  true where it is made before those without, wherever it stands in a genome
+--   eases  words: what it is made against, of "issue latency memory" (gilua.roofline.binds); or nil
 -- and a change is
 --   edits    { { first, last, text }, … }: lines of the unmodified source, and what stands in their
 --            place; no two overlap
@@ -32,7 +33,26 @@ local OWN = [[
   nests atomics warps pad
 ]]
 
+-- What each is made against: too many instructions, too few at a time, too many bytes.
+local EASES = {
+  issue = "merge unroll vector specialise float narrow divide power hoist keep fuse interchange "
+    .. "unswitch block_atomic warp_atomic pad tree",
+  latency = "coarsen merge warp_row grid_size unroll split_accumulator hoist reuse keep vector "
+    .. "tree",
+  memory = "coarsen merge warp_row grid_stride vector stage keep hoist reuse float interchange "
+    .. "block_atomic warp_atomic",
+}
+
 local known, order
+
+local function add_eases()
+  for what, names in pairs(EASES) do
+    for name in names:gmatch "%S+" do
+      local t = known[name]
+      t.eases = (t.eases and t.eases .. " " or "") .. what
+    end
+  end
+end
 
 local function check(t)
   if type(t) ~= "table" then trace.misuse("gilua.transform.add: a transformation is a table") end
@@ -61,6 +81,7 @@ local function load_own()
     local given = require("gilua.transform." .. module)
     for _, t in ipairs(given.name and { given } or given) do put(t) end
   end
+  add_eases()
 end
 
 --- Adds a transformation, or puts it in the place of the one of its name.

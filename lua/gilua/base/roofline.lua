@@ -7,8 +7,12 @@
 -- less (doubles as floats, fewer bytes) may come below the limit of the one before: it has one of
 -- its own.
 --
+-- What binds a kernel now is another question: of its instructions' issue, their latency, and
+-- memory, the one that the cost model says takes longest.
+--
 --   local limit = gi.roofline.of(farm:evaluate({ "" }, case)[1])
 --   print(limit.times, limit.by)          -- 3.1, memory
+--   print(gi.roofline.binds(m))           -- latency
 
 local M = {}
 
@@ -40,6 +44,22 @@ function M.of(m, model)
   limit.by = limit.launch_ns > work and "launch"
     or limit.memory_ns >= limit.arithmetic_ns and "memory" or "arithmetic"
   return limit
+end
+
+--- What a kernel spends its time with: "issue", "latency", "memory", or, where each takes less than
+--- that, "launch"; nil where it did not run, or ran on a GPU, which does not tell.
+---@param m gilua.measurement
+---@param model? table
+---@return string?
+function M.binds(m, model)
+  if m.status ~= "ok" or not m.part_issue then return nil end
+  model = model or require "gilua.base.gpu.h200"
+  local most, by = model.launch_ticks, "launch"
+  for _, name in ipairs { "issue", "latency", "memory" } do
+    local part = m["part_" .. name]
+    if part > most then most, by = part, name end
+  end
+  return by
 end
 
 --- The same as a sentence.
