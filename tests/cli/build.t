@@ -25,6 +25,9 @@ echo 'print("mine", arg[1])' >"$TMP/mine/experiments/quickstart.lua"
 is "one's own of that name comes first" "mine	word" \
   "$(cd "$TMP/mine" && env -u GILUA_HOME "$installed" experiments/quickstart.lua word)"
 ok "$([ -r "$TMP/root/usr/share/gilua/experiments/quickstart.lua" ]; echo $?)" "and the experiments"
+like "a script among the kernels can be run there" "^usage: make " \
+  "$(GILUA=$installed "$TMP/root/usr/share/gilua/kernels/workloads/make" -h 2>&1)"
+is "a library there is no program" "" "$(find "$TMP/root/usr/share" -name '*.so' -executable)"
 is "gilua run finds the CUDA library" "hello" "$(cd / && "$installed" run -- echo hello)"
 build uninstall DESTDIR="$TMP/root" PREFIX=/usr >/dev/null
 is "make uninstall leaves no file" "" "$(find "$TMP/root" -type f)"

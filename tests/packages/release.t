@@ -1,8 +1,8 @@
 #!/bin/bash
 # Every package as a new user meets it (make package-test; an hour, as root, with Debian's packages and PyPI at
 # hand): two releases in two folders are the same bytes, lintian has nothing to say, and on a bare
-# Debian 12 each is installed, evolves a kernel, and goes again. ONLY="deb wheel" is some of it;
-# BARE names a debootstrap folder to copy, RELEASE a release that is made already.
+# Debian 12 each is installed, evolves a kernel, and goes again (from the .deb and the wheel make demo's experiment
+# too). ONLY="deb wheel" is some of it; BARE names a debootstrap folder to copy, RELEASE a release that is made already.
 . "$(dirname "$0")/../cli/tap.sh"
 
 skip_all() { echo "1..0 # SKIP $*"; exit 0; }
@@ -90,6 +90,12 @@ evolves() { # evolves WHAT GILUA
   cp "$ROOT/root/first/generations.csv" "$WORK/generations-$1.csv"
   runs "$1: a kernel of another folder" "$2 run -- echo hello | grep -qx hello"
 }
+# The experiment of `make demo`, whole; its best has to be that of the other packages.
+demo() { # demo WHAT GILUA
+  runs "$1: the experiment of make demo" "$2 experiments/quickstart.lua --quiet --out /root/demo; $2 log /root/demo"
+  cp "$ROOT/root/demo/best.patch" "$WORK/demo-$1.patch"
+  echo "# $1: $(sed -n 's/^.* s  best: //p' "$ROOT/root/demo/log.txt")"
+}
 apt="apt-get -qq update; apt-get -qq install -y --no-install-recommends"
 
 if wanted deb; then
@@ -102,6 +108,7 @@ if wanted deb; then
   runs "NVRTC as README.Debian says" "$apt python3-pip ca-certificates
     pip3 install --quiet --target /opt/cuda-nvrtc nvidia-cuda-nvrtc nvidia-cuda-runtime"
   evolves deb gilua
+  demo deb gilua
   runs "autopkgtest: quickstart" "/root/tests/quickstart"
   runs "and goes again" "apt-get -qq purge -y gilua; ! find /usr -name '*gilua*' | grep ."
   rm -rf "$ROOT"
@@ -112,6 +119,7 @@ if wanted wheel; then
   runs "a virtual environment" "$apt python3-venv ca-certificates; python3 -m venv /root/env"
   runs "pip install gilua, NVRTC with it" "/root/env/bin/pip install --quiet /root/release/$(basename "$wheel")"
   evolves wheel /root/env/bin/gilua
+  demo wheel /root/env/bin/gilua
   runs "python -m gilua" "/root/env/bin/python -m gilua version | grep -q 'gilua $version'"
   runs "NVRTC is the environment's" "/root/env/bin/gilua doctor | grep NVRTC | grep -q /root/env/lib"
   runs "the reader" "/root/env/bin/python -c 'from gilua_reader import Run; print(Run(\"/root/first\").rows(\"generations\")[0])'"
@@ -206,7 +214,12 @@ rattler_build.build_recipes([sys.argv[1]], output_dir=sys.argv[2], channel=[], t
 fi
 
 for one in "$WORK"/generations-*.csv; do
+  [ -s "$one" ] || continue # none was wanted
   cmp -s "$one" "$WORK/generations-deb.csv"
   ok $? "the same evolution from every package: $(basename "$one" .csv)"
 done
+if wanted deb && wanted wheel; then
+  cmp -s "$WORK/demo-deb.patch" "$WORK/demo-wheel.patch"
+  ok $? "the demo's best is the same from the .deb and from the wheel"
+fi
 finish

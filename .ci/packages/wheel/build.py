@@ -58,7 +58,7 @@ def contents(folder, version):
         elif name.startswith("docs/python/gilua_reader/"):
             found[name[len("docs/python/"):]] = (read(path), False)
         elif not name.startswith("docs/python/"):
-            found["gilua/" + name] = (read(path), os.access(path, os.X_OK) and name == "gilua")
+            found["gilua/" + name] = (read(path), os.access(path, os.X_OK) and not name.startswith("lib/"))
     for name in ("__init__.py", "__main__.py"):
         found["gilua/" + name] = (read(HERE, name).replace(b"@VERSION@", version.encode()), False)
     return found
