@@ -218,14 +218,23 @@ static int info(lua_State *L) {
     if (c == NULL) return bind_failed(L, &err);
     int major, minor;
     compile_version(c, &major, &minor);
-    lua_createtable(L, 0, 4);
+    lua_createtable(L, 0, 5);
     lua_pushfstring(L, "%d.%d", major, minor), lua_setfield(L, -2, "version");
+    lua_pushstring(L, compile_include(c)), lua_setfield(L, -2, "include");
     lua_pushboolean(L, compile_can_keep_headers(c)), lua_setfield(L, -2, "keeps_headers");
     lua_pushstring(L, compile_path(c)), lua_setfield(L, -2, "path");
     lua_newtable(L);
     const int *targets = compile_targets(c);
     for (int i = 0; targets[i]; i++) lua_pushinteger(L, targets[i]), lua_rawseti(L, -2, i + 1);
     lua_setfield(L, -2, "targets");
+    return 1;
+}
+
+static int libdevice(lua_State *L) {
+    gi_err err;
+    const char *path = compile_libdevice(&err);
+    if (path == NULL) return bind_failed(L, &err);
+    lua_pushstring(L, path);
     return 1;
 }
 
@@ -321,8 +330,11 @@ void bind_compile(lua_State *L) {
          "What the compiler has said of a failure of its own: what it says since then only another "
          "process can confirm."},
         {"info", info,
-         "gi.compile.info() -> { version, path, targets, keeps_headers } | nil, message, code",
-         "What compiler is in use."},
+         "gi.compile.info() -> { version, path, include, targets, keeps_headers } | nil, message, "
+         "code",
+         "What compiler is in use; include: the folder of CUDA's headers, or nil."},
+        {"libdevice", libdevice, "core.compile.libdevice() -> path | nil, message, code",
+         "CUDA's mathematical functions for LLVM: the file libdevice.10.bc."},
         {NULL, NULL, NULL, NULL}};
     bind_class(L, KEY, "compile:", none, meta);
     lua_newtable(L);

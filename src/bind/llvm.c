@@ -36,12 +36,14 @@ static int push_refusal(lua_State *L, const LlvmFront *r) {
 }
 
 static int front(lua_State *L) {
-    static const char *const known[] = {"target", "header", "options", "name", "limit_s", NULL};
+    static const char *const known[] = {"target",  "header", "library",
+                                        "options", "name",   "limit_s", NULL};
     LlvmSource s = {.text = luaL_checklstring(L, 1, &s.len)};
     lua_settop(L, 2);
     bind_check_options(L, 2, known);
     s.target = bind_option_string(L, 2, "target", "ptx");
     s.header = bind_option_string(L, 2, "header", NULL);
+    s.library = bind_option_string(L, 2, "library", NULL);
     s.name = bind_option_string(L, 2, "name", "kernel.cu");
     s.options = bind_option_strings(L, 2, "options");
     s.limit_s = bind_option_number(L, 2, "limit_s", 0);

@@ -38,6 +38,11 @@ const int *compile_targets(const Compiler *c);
 ** warp-wide redux), known to CUDA 12 and 13 alike; every later GPU runs it. */
 #define COMPILE_PTX_ARCH "compute_80"
 
+/* The path of libdevice.10.bc, CUDA's mathematical functions as LLVM's bitcode, which comes with
+** the toolkit and needs no NVRTC: $GILUA_LIBDEVICE (a file or folder), else in NVRTC's places.
+** NULL with "nolib". */
+const char *compile_libdevice(gi_err *err);
+
 typedef struct CompileOptions {
     const char *target;          /* "ptx", "compute_90" (PTX) or "sm_90" (machine code) */
     const char *const *defines;  /* "NAME=VALUE" or "NAME"; NULL-ended; may be NULL */

@@ -38,6 +38,9 @@ static const char *const subfolders[] = {
     "/nvidia/nvjitlink/lib",
     "/nvidia/cu13/lib",
     "/nvidia/cu12/lib",
+    "/nvvm/libdevice",
+    "/nvidia/cu13/nvvm/libdevice",
+    "/nvidia/cuda_nvcc/nvvm/libdevice",
     NULL,
 };
 

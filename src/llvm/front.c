@@ -120,6 +120,7 @@ static bool make_command(const Llvm *l, const LlvmSource *s, Words *w, gi_err *e
         "-aux-triple",
         "x86_64-pc-linux-gnu",
         "-fcuda-is-device",
+        "-fcuda-allow-variadic-functions", /* that are never called: the C++ library's */
         "-emit-llvm-bc",
         "-O3",
         "-disable-llvm-passes",
@@ -139,6 +140,7 @@ static bool make_command(const Llvm *l, const LlvmSource *s, Words *w, gi_err *e
     add_pair(w, "-target-cpu", goal.cpu);
     add_pair(w, "-target-feature", goal.features);
     add_pair(w, "-include", s->header);
+    if (s->library) add_pair(w, "-mlink-builtin-bitcode", s->library);
     add_pair(w, "-main-file-name", s->name);
     for (int i = 0; s->options && s->options[i]; i++)
         if (!add_option(w, s->options[i], err)) return false;
@@ -171,6 +173,7 @@ static int shut_rules(const Llvm *l, const LlvmSource *s, const Words *w) {
     allow_folder_of(rules, l->clang, run);
     allow_folder_of(rules, l->path, run);
     allow_folder_of(rules, s->header, LANDLOCK_READ);
+    if (s->library) allow_folder_of(rules, s->library, LANDLOCK_READ);
     for (int i = 0; i < w->n; i++)
         if (strncmp(w->v[i], "-I", 2) == 0) landlock_allow(rules, w->v[i] + 2, LANDLOCK_READ);
     return rules;

@@ -2,8 +2,8 @@
 **
 ** clang, a program, parses the source (front.c); LLVM-C, a library that is opened at run time, runs
 ** passes over its modules and makes PTX (module.c). gilua builds and runs without both. Neither
-** needs CUDA's toolkit: a header of our own (lua/gilua/include/gilua_llvm.h) stands in for its
-** headers. LLVM 19 and later are known.
+** needs CUDA's toolkit, but for its mathematical functions (libdevice): a header of our own
+** (lua/gilua/include/gilua_llvm.h) stands in for its headers. LLVM 19 and later are known.
 **
 ** What LLVM does to its process when it fails is its own (it may end it): this belongs into workers
 ** (src/farm). One thread.
@@ -33,6 +33,7 @@ typedef struct LlvmSource {
     const char *name;           /* what messages call it */
     const char *target;         /* "ptx", "compute_90" or "sm_90" */
     const char *header;         /* the path of gilua_llvm.h */
+    const char *library;        /* bitcode that it may call functions of: libdevice; NULL: none */
     const char *const *options; /* NVRTC's, NULL-ended; those that it has no like of are refused */
     double limit_s;             /* of a processor; 0: none */
 } LlvmSource;

@@ -77,6 +77,27 @@ else
   echo "# doubles.cu is left out: NVRTC has no CUDA headers here, and it includes cooperative_groups.h"
 fi
 
+# by the other compiler
+cat >llvm.lua <<'CODE'
+local gi = require "gilua"
+gi.options.compiler = "llvm"
+for _, folder in ipairs(arg) do
+  local farm <close> = gi.farm(gi.problem(folder), { device = "emu", jobs = 1 })
+  local m = farm:evaluate({ "" }, { seed = 1 })[1]
+  print(folder, gi.fitness.right(m) and farm:ptx "":find "LLVM NVPTX" and "right" or m.message or m.status)
+end
+CODE
+if sanitized "LLVM"; then :
+elif "$GILUA" -e 'local c = require("gilua.core"); local l = c.llvm.info(); os.exit(l and l.clang and c.compile.libdevice() ~= nil or false, true)'; then
+  mapfile -t folders < <(ls -d saxpy templates macros structs shared many includes image cpp doubles 2>/dev/null)
+  out=$("$GILUA" llvm.lua "${folders[@]}" 2>&1)
+  for name in "${folders[@]}"; do
+    like "$name: right when LLVM compiled it" "^$name	right$" "$out"
+  done
+else
+  echo "# by LLVM none is tried: there is no libLLVM, clang or libdevice"
+fi
+
 # what a run found, put back
 winner_is() { # winner_is RUN GENOME: whatever evolution found
   sed -i -E '/^  "best"/,/^  }/s/"genome": "[^"]*"/"genome": "'"$2"'"/' "$1/result.json"

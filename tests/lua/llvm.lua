@@ -85,6 +85,127 @@ tap.case("all of the header compiles, and what is a template of it, too", functi
   tap.ok(code, code and "PTX" or why)
 end)
 
+-- What a kernel k(double *y, const float *x) writes for 64 numbers, n values each.
+local function answers(compiler, source, n)
+  local device <close> = gi.device "emu"
+  local code, why = gi.compile(source, { compiler = compiler, target = device:target() })
+  if not code then return nil, why end
+  local x = gi.array("f32", 64)
+  for i = 1, 64 do x[i] = (i - 24) / 9 end
+  local y = device:buffer(gi.array("f64", 64 * n))
+  local module = assert(device:load(code))
+  local m = module:launch { grid = 1, block = 64, args = { y, device:buffer(x) } }
+  return m.status == "ok" and y:read(), m.message
+end
+
+-- Both compilers make the same numbers, NaN where the other has it.
+local function same(what, source, n)
+  local ours, why = answers("llvm", source, n)
+  local theirs = assert(answers("nvrtc", source, n))
+  if not ours then return tap.ok(false, what .. ": " .. tostring(why)) end
+  local differ
+  for i = 1, 64 * n do
+    if ours[i] ~= theirs[i] and (ours[i] == ours[i] or theirs[i] == theirs[i]) then
+      differ = differ or ("value %d is %s, NVRTC's is %s"):format(i, ours[i], theirs[i])
+    end
+  end
+  tap.is(differ, nil, what)
+end
+
+local libdevice, lacks = core.compile.libdevice()
+
+tap.case("mathematical functions are CUDA's, bit for bit", function()
+  if not libdevice then return tap.skip(lacks) end
+  local lines = {}
+  for each in ([[sinf(v); exp2f(v); logf(v); tanhf(v); erff(v); cbrtf(v); lgammaf(v); roundf(v)
+      exp(v); sin((double)v); log((double)v); pow((double)v, 2); powf(v, 2.3f); atan2f(v, 0.3f)
+      fmodf(v, 0.7f); hypotf(v, 3.0f); ldexpf(v, 3); frexpf(v, &e) + e; modff(v, &s) + s
+      (sincosf(v, &s, &c), s * c); lroundf(v); isfinite(v) + 2 * signbit(v); normcdff(v)
+      __fadd_ru(v, 0.1f); __fdiv_rz(v, 3.0f); __dmul_rd(v, 0.1); __double2int_ru(v); __tanf(v)
+      __hiloint2double(3, i); rsqrt((double)v); copysign(2.0f, v)]]):gmatch "[^;\n]+" do
+    lines[#lines + 1] = ("y[%d + i] = %s;"):format(#lines * 64, each)
+  end
+  same("as NVRTC's", [[extern "C" __global__ void k(double *y, const float *x) {
+    int i = threadIdx.x, e = 0; float v = x[i], s = 0, c = 0; ]] .. table.concat(lines, "\n")
+    .. "}", #lines)
+end)
+
+tap.case("halves, groups and the C++ library are read from CUDA's own headers", function()
+  if not core.compile.info().include then return tap.skip "NVRTC has no CUDA headers beside it" end
+  same("halves", [[
+    #include <cuda_bf16.h>
+    #include <cuda_fp16.h>
+    extern "C" __global__ void k(double *y, const float *x)
+    {
+        int i = threadIdx.x;
+        __half h = __float2half(x[i]), g = h * h + __hmul(h, __float2half(0.3f));
+        __half2 two = __hfma2(__half2half2(h), __half2half2(g), __half2half2(h));
+        y[i] = __half2float(g) + __high2float(two) + (float)hexp(h);
+        __nv_bfloat16 b = __float2bfloat16(x[i]);
+        y[i + 64] = (float)(b * b);
+    }]], 2)
+  same("the C++ library", [[
+    #include <cuda/std/complex>
+    #include <cuda/std/limits>
+    #include <cuda/std/utility>
+    extern "C" __global__ void k(double *y, const float *x)
+    {
+        float a = x[threadIdx.x], b = 3.0f;
+        if (a > 1.0f) cuda::std::swap(a, b);
+        cuda::std::complex<float> z(a, b);
+        y[threadIdx.x] = (z * z).real() + cuda::std::numeric_limits<short>::max();
+    }]], 1)
+  same("groups", [[
+    #include <cooperative_groups.h>
+    #include <cooperative_groups/reduce.h>
+    namespace cg = cooperative_groups;
+    extern "C" __global__ void k(double *y, const float *x)
+    {
+        auto block = cg::this_thread_block();
+        auto warp = cg::tiled_partition<32>(block);
+        auto four = cg::tiled_partition<4>(block);
+        int i = block.thread_rank();
+        block.sync();
+        y[i] = warp.shfl_down(x[i], 3) + cg::reduce(warp, i * 3, cg::plus<int>());
+        y[i + 64] = four.any(x[i] > 1.0f) + cg::this_grid().thread_rank() * 10;
+    }]], 2)
+end)
+
+tap.case("what a kernel prints and asserts", function()
+  local source = [[#include <cassert>
+    extern "C" __global__ void k(double *y, const float *x)
+    {
+        int i = threadIdx.x;
+        assert(x[0] < %s);
+        if (i == 2) printf("%%d is %%.1f\n", i, x[2]);
+        y[i] = 1;
+    }]]
+  tap.ok(answers("llvm", source:format "9.0f", 1), "an assertion that holds")
+  local _, why = answers("llvm", source:format "-9.0f", 1)
+  tap.has(why, "x[0] < -9.0f", "one that does not")
+end)
+
+tap.case("without libdevice a kernel that wants it is told so", function()
+  local script = tap.folder() .. "/none.lua"
+  scratch.write(script, [[
+    local gi = require "gilua"
+    print(gi.compile("extern \"C\" __global__ void k(float *x) { *x = sqrtf(*x); }",
+      { compiler = "llvm" }) and "one instruction needs none")
+    print((select(2, gi.compile("__global__ void k(float *x) { *x = expf(*x); }",
+      { compiler = "llvm" }))))
+  ]])
+  local function said(command)
+    local pipe <close> = assert(io.popen(("GILUA_LIBDEVICE=/nowhere %s %s 2>&1"):format(
+      core.system.program(), command)))
+    return (pipe:read "a")
+  end
+  local both = said(script)
+  tap.has(both, "one instruction needs none\n", "sqrtf")
+  tap.has(both, "line 1: use of undeclared identifier 'expf' (GILUA_LIBDEVICE is '/nowhere', where "
+    .. "there is no libdevice", "expf")
+  tap.has(said "doctor", "without mathematics: GILUA_LIBDEVICE is '/nowhere'", "and so does doctor")
+end)
+
 tap.case("a GPU's machine code is assembled of it", function()
   if not core.compile.linker() then return tap.skip "there is no nvJitLink" end
   local code = assert(gi.compile(SOURCE, { compiler = "llvm", target = "sm_90" }))
@@ -117,9 +238,9 @@ tap.case("what clang does not take has its line, and what the header lacks is na
     return ("%s: %s"):format(kind, why)
   end
   tap.is(said "\nint x = ;", "compile: line 2: expected expression", "a line")
-  tap.has(said "extern \"C\" __global__ void f(float *x) { *x = expf(*x); }",
-    "use of undeclared identifier 'expf' (gilua's header for LLVM has what docs/llvm.md lists)")
-  tap.has(said "#include <cub/cub.cuh>", "there are no headers of CUDA's: docs/llvm.md")
+  tap.has(said "extern \"C\" __global__ void f(float *x) { *x = surf2Dread<float>(0, 1, 2); }",
+    "'surf2Dread' (gilua's header for LLVM has what docs/llvm.md lists)")
+  tap.has(said "#include <none.h>", "reads CUDA's headers of halves and cooperative groups where")
   tap.has(said("int x;", { options = { "-dlto" } }), "nothing like NVRTC's option '-dlto'")
   tap.has(said("int x;", { target = "compute_999" }), "for the target 'compute_999'")
 end)

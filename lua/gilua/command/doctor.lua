@@ -35,7 +35,13 @@ end
 -- Only compiler=llvm needs it: a warning.
 local function llvm(found)
   local info, message = core.llvm.info()
-  if info and info.clang then
+  local libdevice, lacks = core.compile.libdevice()
+  if info and info.clang and not libdevice then
+    found:add { "!!", "LLVM", ("%s, %s, %s, without mathematics: %s"):format(info.version,
+      info.path, info.clang, lacks), advice = {
+      "to do: nothing, unless --compiler llvm is wanted for kernels with expf, powf and their like"
+      } }
+  elseif info and info.clang then
     found:add { "ok", "LLVM", ("%s, %s, %s"):format(info.version, info.path, info.clang),
       figures = { { "version", info.version }, { "path", info.path }, { "clang", info.clang } } }
   else

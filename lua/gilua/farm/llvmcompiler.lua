@@ -14,19 +14,37 @@ local PARTS = {
   { "WARPS", "_sync%f[%W]", "__activemask" },
 }
 
--- The options, without those parts of the header that nothing in the source can want.
-local function lighter(source, options)
+-- Functions of the mathematical library that are no single instruction, or parts of their names:
+-- those that end with a bracket are of the header itself where an f stands before it.
+local MATHS = { "acos", "asin", "atan", "bessel", "cbrt", "cos", "erf", "exp", "fdim", "finite",
+  "fmod", "frexp", "gamma", "hypot", "isnormal", "j[01n]", "ldexp", "log", "modf", "nan%f[%W]",
+  "nanf", "nearbyint", "nextafter", "norm", "pow", "remainder", "remquo", "lrint", "round", "scalb",
+  "signbit", "sin", "tan", "y[01n]f?%s*%(", "_r[nzud]%f[%W]", "__double2", "__hiloint", "hadd",
+  "mul64hi", "ceil%s*%(", "copysign%s*%(", "fabs%s*%(", "floor%s*%(", "fma%s*%(", "fmax%s*%(",
+  "fmin%s*%(", "rint%s*%(", "rsqrt%s*%(", "sqrt%s*%(", "trunc%s*%(" }
+
+local function names_one(source, patterns, from)
+  for i = from, #patterns do
+    if source:find(patterns[i]) then return true end
+  end
+  return false
+end
+
+-- The options, without the parts of the header that nothing in the source can want, and the file
+-- that what it wants of mathematics is linked from.
+local function fitted(source, options)
   local list = table.move(options or {}, 1, #(options or {}), 1, {})
-  local function wants(part)
-    for i = 2, #part do
-      if source:find(part[i]) then return true end
-    end
-    return false
+  local includes = source:find "#%s*include" ~= nil
+  for _, part in ipairs(includes and {} or PARTS) do
+    if not names_one(source, part, 2) then list[#list + 1] = "-DGILUA_NO_" .. part[1] end
   end
-  for _, part in ipairs(source:find "#%s*include" and {} or PARTS) do
-    if not wants(part) then list[#list + 1] = "-DGILUA_NO_" .. part[1] end
+  local maths = (includes or names_one(source, MATHS, 1)) and core.compile.libdevice() or nil
+  if not maths then list[#list + 1] = "-DGILUA_NO_MATHS" end
+  if includes then
+    local headers = compilers.cuda_headers()
+    table.move(headers, 1, #headers, #list + 1, list)
   end
-  return list
+  return list, maths
 end
 
 -- What the header of gilua's has not is most likely a function of CUDA's library.
@@ -36,9 +54,12 @@ local function explained(message)
     or message:match "no matching function for call to '([%w_]+)'"
   local file = message:match "'([^']+)' file not found"
   if file then
-    return ("%s (with compiler=llvm there are no headers of CUDA's: docs/llvm.md)"):format(message)
+    return ("%s (compiler=llvm reads CUDA's headers of halves and cooperative groups where they "
+      .. "lie beside NVRTC: docs/llvm.md)"):format(message)
   end
   if not name then return message end
+  local libdevice, why = core.compile.libdevice()
+  if not libdevice and names_one(name, MATHS, 1) then return ("%s (%s)"):format(message, why) end
   return ("%s (gilua's header for LLVM has what docs/llvm.md lists)"):format(message)
 end
 
@@ -57,8 +78,9 @@ end
 ---  it was made from; status: of what did not end, or crashed; kind: of failure, "nolib" and "io"
 ---  are none of the source's
 function M.compile(source, o)
+  local options, library = fitted(source, o.options)
   local bitcode, message, code, log = core.llvm.front(source, { target = o.target,
-    header = compilers.HEADER, options = lighter(source, o.options), name = o.name,
+    header = compilers.HEADER, library = library, options = options, name = o.name,
     limit_s = o.limit_s })
   if not bitcode then return refused(message, code, log) end
   local module <close> = assert(core.llvm.open(bitcode))

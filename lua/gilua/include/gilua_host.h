@@ -39,10 +39,10 @@ using ::uint64_t;
 using size_t = decltype(sizeof(0));
 using ptrdiff_t = decltype((char *)0 - (char *)0);
 using nullptr_t = decltype(nullptr);
-#ifdef GILUA_LLVM_H /* it has these alone */
+#if defined(GILUA_LLVM_H) && defined(GILUA_NO_MATHS) /* it has these alone */
 using ::abs; using ::ceil; using ::copysign; using ::fabs; using ::floor; using ::fma;
 using ::fmax; using ::fmin; using ::isinf; using ::isnan; using ::rint; using ::sqrt;
-using ::trunc;
+using ::trunc; using ::memcpy; using ::memset;
 #else
 using ::abs; using ::acos; using ::asin; using ::atan; using ::atan2; using ::cbrt; using ::ceil;
 using ::copysign; using ::cos; using ::cosh; using ::erf; using ::erfc; using ::exp; using ::exp2;

@@ -3,7 +3,8 @@
 **
 ** What is here does what CUDA's function of the name does (CUDA C++ Programming Guide; CUDA Math
 ** API), bit for bit where that is one instruction. Functions of the mathematical library that are
-** not one instruction are not here: sinf, expf, powf.
+** not one instruction (sinf, expf, powf) are declared in gilua_llvm_math.h; what CUDA's own headers
+** of halves and of cooperative groups want is in gilua_llvm_cuda.h.
 **
 ** Reading all of it takes clang longer than a small kernel. So a part stays out where GILUA_NO_ and
 ** its name are defined, as lua/gilua/farm/llvmcompiler.lua does for sources that name nothing of it.
@@ -123,6 +124,20 @@ GILUA_F void __threadfence_system() { __nvvm_membar_sys(); }
 GILUA_F long long clock64() { return __nvvm_read_ptx_sreg_clock64(); }
 GILUA_F int clock() { return __nvvm_read_ptx_sreg_clock(); }
 GILUA_F void __trap() { asm volatile("trap;"); }
+GILUA_F void __nanosleep(unsigned int ns) { __nvvm_nanosleep(ns); }
+
+/* ---- what a kernel says ---- */
+
+extern "C" __device__ int printf(const char *, ...);
+extern "C" __device__ __attribute__((noreturn)) void __assertfail(const char *, const char *,
+                                                                  unsigned int, const char *,
+                                                                  size_t);
+#ifdef NDEBUG
+#define assert(e) ((void)0)
+#else
+#define assert(e)                                                                                  \
+    ((e) ? (void)0 : __assertfail(#e, __FILE__, __LINE__, __PRETTY_FUNCTION__, 1))
+#endif
 
 /* ---- a warp's votes, shuffles and sums ---- */
 #ifndef GILUA_NO_WARPS
@@ -156,6 +171,19 @@ GILUA_SHUFFLE(__shfl_sync, __nvvm_shfl_sync_idx_i32, int, 0x1f)
 GILUA_SHUFFLE(__shfl_up_sync, __nvvm_shfl_sync_up_i32, unsigned int, 0)
 GILUA_SHUFFLE(__shfl_down_sync, __nvvm_shfl_sync_down_i32, unsigned int, 0x1f)
 GILUA_SHUFFLE(__shfl_xor_sync, __nvvm_shfl_sync_bfly_i32, int, 0x1f)
+
+template <class T> GILUA_F unsigned int __match_any_sync(unsigned int mask, T value) {
+    static_assert(sizeof(T) == 4 || sizeof(T) == 8, "a match takes 4 or 8 bytes");
+    if constexpr (sizeof(T) == 4)
+        return __nvvm_match_any_sync_i32(mask, __builtin_bit_cast(int, value));
+    else return __nvvm_match_any_sync_i64(mask, __builtin_bit_cast(long long, value));
+}
+template <class T> GILUA_F unsigned int __match_all_sync(unsigned int mask, T value, int *all) {
+    static_assert(sizeof(T) == 4 || sizeof(T) == 8, "a match takes 4 or 8 bytes");
+    if constexpr (sizeof(T) == 4)
+        return __nvvm_match_all_sync_i32p(mask, __builtin_bit_cast(int, value), all);
+    else return __nvvm_match_all_sync_i64p(mask, __builtin_bit_cast(long long, value), all);
+}
 
 #if __CUDA_ARCH__ >= 800
 #define GILUA_REDUCE(name, op, T, type, letter)                                                    \
@@ -228,8 +256,12 @@ GILUA_F unsigned int atomicDec(unsigned int *at, unsigned int most) {
 
 /* ---- memory ---- */
 
-#define memcpy __builtin_memcpy
-#define memset __builtin_memset
+GILUA_F void *memcpy(void *to, const void *from, size_t n) {
+    return __builtin_memcpy(to, from, n);
+}
+GILUA_F void *memset(void *to, int byte, size_t n) { return __builtin_memset(to, byte, n); }
+extern "C" __device__ void *malloc(size_t);
+extern "C" __device__ void free(void *);
 typedef unsigned long long cudaTextureObject_t;
 #ifndef GILUA_NO_HINTS
 
@@ -463,6 +495,10 @@ GILUA_F float min(float a, float b) { return fminf(a, b); }
 GILUA_F float max(float a, float b) { return fmaxf(a, b); }
 GILUA_F double min(double a, double b) { return fmin(a, b); }
 GILUA_F double max(double a, double b) { return fmax(a, b); }
+GILUA_F double min(double a, float b) { return fmin(a, (double)b); }
+GILUA_F double min(float a, double b) { return fmin((double)a, b); }
+GILUA_F double max(double a, float b) { return fmax(a, (double)b); }
+GILUA_F double max(float a, double b) { return fmax((double)a, b); }
 GILUA_F float fmaf(float a, float b, float c) { return __nvvm_fma_rn_f(a, b, c); }
 GILUA_F double fma(double a, double b, double c) { return __nvvm_fma_rn_d(a, b, c); }
 GILUA_F float sqrtf(float x) { return __nvvm_sqrt_rn_f(x); }
@@ -518,6 +554,13 @@ GILUA_F unsigned int __float_as_uint(float x) { return __builtin_bit_cast(unsign
 GILUA_F float __uint_as_float(unsigned int x) { return __builtin_bit_cast(float, x); }
 GILUA_F long long __double_as_longlong(double x) { return __builtin_bit_cast(long long, x); }
 GILUA_F double __longlong_as_double(long long x) { return __builtin_bit_cast(double, x); }
+
+#ifndef GILUA_NO_MATHS
+#include "gilua_llvm_math.h"
+#endif
+#ifdef GILUA_CUDA_HEADERS
+#include "gilua_llvm_cuda.h"
+#endif
 
 #undef GILUA_F
 #endif

@@ -10,6 +10,15 @@ local M = {
   PASSES = "O3", -- of LLVM, where nothing else is said
 }
 
+--- How clang is to see CUDA's own headers of halves and cooperative groups: those beside NVRTC.
+---@return string[] options none where there are no headers
+function M.cuda_headers()
+  local info = core.compile.info()
+  if not info or not info.include then return {} end
+  return { "-DGILUA_CUDA_HEADERS", "-I" .. core.home .. "/lua/gilua/include",
+    "-I" .. info.include, "-I" .. info.include .. "/cccl" }
+end
+
 local NAMES = { nvrtc = true, llvm = true }
 
 ---@class gilua.llvm_use
