@@ -53,6 +53,8 @@ tap.case("what is not JSON is named by its place", function()
     tap.is(tostring(value) .. " " .. tostring(code), "nil format", text)
     tap.has(why, ("at byte %d"):format(at), text)
   end
+  local _, cut = json.decode "{"
+  tap.is(cut, "not JSON at byte 2: it ends there", "a file that was cut")
   local deep, why = json.decode(("["):rep(100000))
   tap.is(deep, nil, "nested without end")
   tap.has(why, "nested more than 200 deep", "is refused")

@@ -1,5 +1,7 @@
 -- trace: whose line an error is told with, and how much of the way there.
 package.path = "lua/?.lua;lua/?/init.lua;tests/lua/?.lua;" .. package.path
+local attempt = require "gilua.base.attempt"
+local ends = require "gilua.base.ends"
 local settings = require "gilua.base.settings"
 local tap = require "tap"
 local trace = require "gilua.base.trace"
@@ -56,12 +58,28 @@ end)
 tap.case("memory that has run out, while a module is loaded too", function()
   local loading = "error loading module 'gilua.x' from file '/opt/gilua/lua/gilua/x.lua':\n\t"
   for _, message in ipairs { "not enough memory", loading .. "not enough memory" } do
-    tap.ok(trace.is_no_memory(message), message)
+    tap.ok(ends.is_no_memory(message), message)
     tap.is(trace.text(message, 1), "not enough memory", "in few words")
   end
   for _, other in ipairs { loading .. "'end' expected", "a file: not enough memory", {} } do
-    tap.ok(not trace.is_no_memory(other), "and not " .. tostring(other))
+    tap.ok(not ends.is_no_memory(other), "and not " .. tostring(other))
   end
+end)
+
+tap.case("an attempt is not made where memory has run out", function()
+  local function failing(message) return pcall(attempt, error, message, 0) end
+  local done, attempted, why = failing "no such file"
+  tap.ok(done and not attempted and why == "no such file", "what failed is said")
+  for _, message in ipairs { "not enough memory", "interrupted!" } do
+    local through, raised = failing(message)
+    tap.ok(not through and raised == message, message .. " goes on upwards")
+  end
+end)
+
+tap.case("a part of gilua that cannot be read is a sentence", function()
+  local text = trace.from_without "a.lua:1: module 'gilua.x' not found:\n\tno field package.preload"
+  tap.is(text, "a part of gilua cannot be read: gilua.x", "its name")
+  tap.is(trace.from_without "a.lua:1: no", nil, "and nothing of what else is wrong")
 end)
 
 tap.done()

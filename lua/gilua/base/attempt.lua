@@ -1,10 +1,11 @@
---- attempt: pcall for what the world may make fail. Ctrl-C is no such failure and goes on upwards:
--- who presses it means the whole command, not the one step that could do without its result.
+--- attempt: pcall for what the world may make fail. Two things are no such failure and go on
+-- upwards: Ctrl-C, for who presses it means the whole command, not the one step that could do
+-- without its result; and memory that has run out, which says nothing of what was attempted.
 
 local ends = require "gilua.base.ends"
 
 local function passed_on(ok, ...)
-  if not ok and ends.is_interruption((...)) then error((...), 0) end
+  if not ok and (ends.is_interruption((...)) or ends.is_no_memory((...))) then error((...), 0) end
   return ok, ...
 end
 

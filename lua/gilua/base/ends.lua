@@ -37,6 +37,17 @@ function M.is_interruption(problem)
   return tostring(problem):find("interrupted!", 1, true) ~= nil
 end
 
+local NO_MEMORY = "not enough memory" -- Lua's words
+
+--- Is an error memory that has run out, as Lua says it, or a module that was being loaded?
+---@param e any
+---@return boolean
+function M.is_no_memory(e)
+  if type(e) ~= "string" then return false end
+  return e == NO_MEMORY
+    or e:find "^error loading module" ~= nil and e:sub(-#NO_MEMORY) == NO_MEMORY
+end
+
 --------------------------------------------------------------------------------------------------
 -- What is done at the end of the whole command, where nothing has stopped it
 

@@ -5,6 +5,7 @@
 -- is more than what is left of them, its ends, and when it was written. Pipes and devices are not
 -- opened. Within a process a file that nobody has touched is not read again.
 
+local attempt = require "gilua.base.attempt"
 local core = require "gilua.core"
 local lfs = require "lfs"
 local results = require "gilua.base.results"
@@ -94,7 +95,7 @@ end
 
 local function sorted_names(folder)
   local names = {}
-  local listed, iterate, state = pcall(lfs.dir, folder)
+  local listed, iterate, state = attempt(lfs.dir, folder)
   if not listed then return names end
   for name in iterate, state do
     if not name:find "^%." then names[#names + 1] = name end

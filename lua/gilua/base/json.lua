@@ -126,7 +126,8 @@ local function skip(text, i)
 end
 
 local function fail(text, i)
-  error(setmetatable({ ("not JSON at byte %d: %s"):format(i, text:sub(i, i + 20)) }, Fault), 0)
+  local found = i > #text and "it ends there" or text:sub(i, i + 20)
+  error(setmetatable({ ("not JSON at byte %d: %s"):format(i, found) }, Fault), 0)
 end
 
 -- The character of an escape whose digits begin at i, as UTF-8, and where it ends: what UTF-16 has

@@ -51,21 +51,12 @@ function M.line(level, outermost)
   end
 end
 
-local NO_MEMORY = "not enough memory" -- Lua's words
-
---- Is it memory that has run out, as Lua says it, or a module that was being loaded?
----@param e any an error
----@return boolean
-function M.is_no_memory(e)
-  if type(e) ~= "string" then return false end
-  return e == NO_MEMORY
-    or e:find "^error loading module" ~= nil and e:sub(-#NO_MEMORY) == NO_MEMORY
-end
-
--- What stops Lua from without, as a sentence: memory that has run out, and a part of gilua that
--- cannot be read, of which `require` says in many lines where it was sought.
-local function from_without(message)
-  if M.is_no_memory(message) then return NO_MEMORY end
+--- What stops Lua from without, as a sentence: memory that has run out, and a part of gilua that
+--- cannot be read, of which `require` says in many lines where it was sought.
+---@param message string
+---@return string?
+function M.from_without(message)
+  if ends.is_no_memory(message) then return "not enough memory" end
   local part = message:match "module '(gilua%.[^']*)' not found:"
     or message:match "error loading module '(gilua%.[^']*)' .-\n\tcannot open"
   return part and ("a part of gilua cannot be read: %s%s"):format(part,
@@ -78,7 +69,7 @@ end
 ---@param outermost? function how far out to look
 ---@return string
 function M.told(message, level, outermost)
-  message = from_without(message) or hint.add(message)
+  message = M.from_without(message) or hint.add(message)
   if not begins_with_ours(message) then return message end
   local rest, line = message:match "^[^\n]-:%d+: (.*)$", M.line(level + 1, outermost)
   return line and ("%s: %s"):format(line, rest) or rest
@@ -109,7 +100,7 @@ end
 function M.text(message, level)
   if ends.is_interruption(message) then return "interrupted" end
   if message:find("\nstack traceback:", 1, true) then return message end
-  local sentence = from_without(message)
+  local sentence = M.from_without(message)
   if sentence then return sentence end
   local all = debug.traceback("", level + 1)
   message = hint.add(message)

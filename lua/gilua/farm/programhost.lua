@@ -1,6 +1,7 @@
 --- programhost: what a whole CUDA program needs to run on gilua's own CUDA library: the library's
 --- folder, what the library is told, and the program's environment.
 
+local attempt = require "gilua.base.attempt"
 local core = require "gilua.core"
 local fail = require "gilua.base.fail"
 local lfs = require "lfs"
@@ -27,7 +28,7 @@ end
 ---@param name string
 ---@return table?
 function M.model(name)
-  local found, model = pcall(require, "gilua.base.gpu." .. name)
+  local found, model = attempt(require, "gilua.base.gpu." .. name)
   return found and model or nil
 end
 

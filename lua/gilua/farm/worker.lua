@@ -11,6 +11,7 @@ local llvmcompiler = require "gilua.farm.llvmcompiler"
 local core = require "gilua.core"
 local elsewhere = require "gilua.base.elsewhere"
 local gi = require "gilua"
+local ends = require "gilua.base.ends"
 local fail = require "gilua.base.fail"
 local fingerprint = require "gilua.base.fingerprint"
 local lfs = require "lfs"
@@ -448,8 +449,10 @@ local function explained(message)
 end
 
 local function failure_of(e)
-  if trace.is_no_memory(e) then core.farm.no_memory() end
+  if ends.is_no_memory(e) then core.farm.no_memory() end
   if type(e) == "table" then return { sentence = explained(tostring(e)) } end
+  local from_without = trace.from_without(e)
+  if from_without then return { sentence = from_without } end
   if trace.line(1) then return { sentence = explained(trace.told(e, 1)) } end
   return { trace = explained(debug.traceback(e, 2)) }
 end

@@ -278,7 +278,7 @@ local function on_device(device, block, array, launch, address_of)
     for key, value in pairs(launch.textures[block.name]) do
       if key ~= "array" then options[key] = value end
     end
-    local ok, texture, why = pcall(device.texture, device, array, options)
+    local ok, texture, why = attempt(device.texture, device, array, options)
     if not ok then
       fail("%s: texture: %s", block.where, tostring(texture):gsub("^[^:]*:%d+: ", "") .. "")
     end

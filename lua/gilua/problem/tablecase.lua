@@ -3,6 +3,7 @@
 
 local fail = require "gilua.base.fail"
 local arrayfills = require "gilua.problem.arrayfills"
+local attempt = require "gilua.base.attempt"
 local core = require "gilua.core"
 local expression = require "gilua.problem.expression"
 local families = require "gilua.problem.families"
@@ -126,7 +127,7 @@ local function fill(array, how, names, rng, where)
     return arrayfills.ascending(array, rng, expression.number(how.ascending, names, where))
   end
   local low, high = bounds(how, array:dtype(), names, where)
-  if pcall(rng.fill, rng, array, low, high) then return array end
+  if attempt(rng.fill, rng, array, low, high) then return array end
   fail("%s: { %s, %s }: the two are too far apart, or too near each other", where, low, high)
 end
 

@@ -7,6 +7,7 @@
 -- hash. Keys are 128 bits of what they stand for. A verdict that circumstances brought (a worker
 -- lost for it) is not kept: the farm tells of those that a mutant earned.
 
+local attempt = require "gilua.base.attempt"
 local core = require "gilua.core"
 local fail = require "gilua.base.fail"
 local host = require "gilua.base.host"
@@ -166,7 +167,7 @@ end
 ---@param bytes string
 ---@return any
 function Archive:decoded(bytes)
-  local ok, value = pcall(wire.decode, bytes)
+  local ok, value = attempt(wire.decode, bytes)
   if ok then return value end
   fail("%s is broken: bytes in it are no value of gilua's", self.path)
 end
