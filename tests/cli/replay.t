@@ -10,8 +10,18 @@ best() { "$GILUA" -e 'local gi = require "gilua"
 
 cp -r "$TOP/kernels/reduction" mine
 "$GILUA" evolve mine --population 16 --generations 5 --seed 3 --weak-data --out own --quiet
+"$GILUA" evolve mine --population 2 --generations 1 --seed 3 --weak-data --out nothing --quiet
 "$GILUA" "$TOP/experiments/quickstart.lua" --side 20 --population 16 --generations 4 --out quick --quiet
 rm -rf mine
+
+# What the best was judged on, where evolution has not seen it.
+judged_on() { sed -nE 's/^  on (.*), never seen in evolution; .*/\1/p'; }
+for run in own nothing; do
+  is "$run: judged on the case that the run was judged on" "$(sed -nE 's/^  "case": "(.*)",$/\1/p' "$run/result.json")" \
+    "$("$GILUA" replay $run | judged_on)"
+done
+is "a longer one takes cases again, and says of none that it is unseen" "" \
+  "$("$GILUA" replay nothing --generations 4 | judged_on)"
 
 for run in own quick; do
   json=$("$GILUA" replay $run --json)

@@ -110,7 +110,11 @@ __global__ void half(const float *x, float *y, int n) {
 }
 END
 : >input
-asked_all "new" "half/ is ready" "$GILUA" new half.cu half
+asked_all "new" "half it's/ is ready.* Next: gilua check 'half it'.''s', or gilua evolve 'half it'" \
+  "$GILUA" new half.cu "half it's"
+fails "what is shown to be typed can be typed" "gilua new half.cu NAME" "$GILUA" new half.cu "half it's"
+misused "and so can this" "as gilua check 'half it'.''s' " "$GILUA" "half it's"
+mv "half it's" half
 asked_all "check" "^ok +parameters" "$GILUA" check half
 ENDS=3 asked_all "evolve, which finds nothing better" "Results" "$GILUA" evolve half --population 6 --generations 1 --transform no --out halved --weak-data
 asked_all "verify" "65 536 answers on 1 cases, all right" "$GILUA" verify halved --cases 1

@@ -87,7 +87,7 @@ local function tuned(problem, farm, o, folder, on)
     error(result, 0)
   end
   if not result.best then
-    fail("no setting gives right answers: gilua check %s", problem.dir)
+    fail("no setting gives right answers: gilua check %s", shell.word(problem.dir))
   end
   return result, gi.tuned.write(result, run), cache
 end
@@ -173,7 +173,7 @@ local function judged(problem, o)
     fail("%s, so that wrong kernels would win: give the arrays other fills (gilua check %s says "
       .. "what is not noticed), or evolve all the same with --weak-data", data.empty
       and "a kernel that does nothing has right answers on these data"
-      or ("these data score below %.2f"):format(gi.adequacy.LEAST), o.problem)
+      or ("these data score below %.2f"):format(gi.adequacy.LEAST), shell.word(o.problem))
   end
   return data
 end

@@ -4,6 +4,7 @@ local ends = require "gilua.base.ends"
 local fail = require "gilua.base.fail"
 local gi = require "gilua"
 local lfs = require "lfs"
+local shell = require "gilua.base.shell"
 
 local M = {}
 
@@ -44,9 +45,10 @@ function M.refuse(word, commands)
   local mode, usage = lfs.attributes(word, "mode"), ends.STATUS.usage
   if mode == "directory" then
     ends.with(usage, "%s is a folder: a command says what to do with it, as gilua check %s (gilua "
-      .. "help lists them)", word, word)
+      .. "help lists them)", word, shell.word(word))
   elseif mode then
-    ends.with(usage, "%s is no Lua script: gilua new %s makes a problem of its kernel", word, word)
+    ends.with(usage, "%s is no Lua script: gilua new %s makes a problem of its kernel", word,
+      shell.word(word))
   elseif word:find "/" or word:find "%.lua$" then
     fail("cannot open %s: No such file or directory%s", word, script_near(word))
   end

@@ -148,7 +148,8 @@ local function require_trust(o, run)
       lines_named(run.untold))
     or run.promises and run.promises[1] and "promises " .. run.promises[1]
   if not why then return end
-  fail("the winner of %s %s: read it (gilua apply %s --diff), then add --anyway", o.run, why, o.run)
+  fail("the winner of %s %s: read it (gilua apply %s --diff), then add --anyway", o.run, why,
+    gi.shell.word(o.run))
 end
 
 -- The PTX of a run's winner, which it left; that of a picked point is made here.

@@ -16,6 +16,7 @@ local luadata = require "gilua.base.luadata"
 local parts = require "gilua.new.parts"
 local reading = require "gilua.new.reading"
 local report = require "gilua.report.report"
+local shell = require "gilua.base.shell"
 local textfile = require "gilua.base.textfile"
 local trial = require "gilua.new.trial"
 local trace = require "gilua.base.trace"
@@ -261,7 +262,8 @@ end
 ---@param path string of what it would be made of
 function M.check_free(folder, path)
   if lfs.attributes(folder, "mode") then
-    fail("%s is there already: give another name, gilua new %s NAME, or move it away", folder, path)
+    fail("%s is there already: give another name, gilua new %s NAME, or move it away", folder,
+      shell.word(path))
   end
 end
 
@@ -360,12 +362,13 @@ function M.write(path, folder, o)
     or taken.doubt and "its data want a hand: " .. taken.doubt
   if against then
     say("%s/problem.lua is written, but %s", folder, against)
-    say("Change its lines marked GUESS (%d), then: gilua check %s", n, folder)
+    say("Change its lines marked GUESS (%d), then: gilua check %s", n, shell.word(folder))
     return false, n
   end
   local marked = n == 0 and "" or (", with %d guess%s to look at in its problem.lua"):format(
     n, n > 1 and "es" or "")
-  say("%s/ is ready%s. Next: gilua check %s, or gilua evolve %s", folder, marked, folder, folder)
+  say("%s/ is ready%s. Next: gilua check %s, or gilua evolve %s", folder, marked,
+    shell.word(folder), shell.word(folder))
   return true, n
 end
 

@@ -21,6 +21,7 @@ local recordedlimits = require "gilua.new.recordedlimits"
 local recording = require "gilua.problem.recording"
 local report = require "gilua.report.report"
 local settings = require "gilua.base.settings"
+local shell = require "gilua.base.shell"
 local slice = require "gilua.new.slice"
 local trace = require "gilua.base.trace"
 
@@ -433,7 +434,8 @@ local function tell(list, cut, rows, folder, say)
   if cut.file ~= "kernel.cu" then
     say("Genes are changes of their PTX; with --source FILE.cu those of its lines are open too")
   end
-  say("%s/ is ready. Next: gilua check %s, or gilua evolve %s", folder, folder, folder)
+  say("%s/ is ready. Next: gilua check %s, or gilua evolve %s", folder, shell.word(folder),
+    shell.word(folder))
 end
 
 -- A recording, and those for other uses that `gilua record --as` left beside it.

@@ -9,6 +9,7 @@
 -- and becomes no parent.
 
 local archives = require "gilua.store.archive"
+local attempt = require "gilua.base.attempt"
 local bandit = require "gilua.search.bandit"
 local described = require "gilua.report.described"
 local evaluations = require "gilua.store.evaluations"
@@ -61,6 +62,17 @@ local function base_of(run)
   return type(scheme) == "table" and scheme.base or nil
 end
 
+-- The unmodified kernel's, by the number of the case: a search's winner is judged on the second one
+-- after the last generation, and finalists on the first, which is not there where there were none.
+local function with_last(baselines, run, archive)
+  local generations = archive:row("SELECT max(generation) AS n FROM evaluation WHERE run = ?1",
+    run.id).n or 0
+  if run.ended and #baselines == generations + 1 then
+    baselines[generations + 2] = baselines[generations + 1]
+  end
+  return baselines
+end
+
 -- Genome -> its evaluations, those of the run itself first; and the unmodified kernel's in order.
 local function known(archive, run)
   local by_genome, baselines, runs = {}, {}, { run }
@@ -76,7 +88,7 @@ local function known(archive, run)
       list[#list + 1] = row
     end
   end
-  return by_genome, baselines
+  return by_genome, with_last(baselines, run, archive)
 end
 
 --------------------------------------------------------------------------------------------------
@@ -240,7 +252,7 @@ end
 
 -- What `make` gives for what an archive tells, which may be broken.
 local function made_again(replay, make, ...)
-  local fine, fields = pcall(make, ...)
+  local fine, fields = attempt(make, ...)
   if fine then return fields end
   fail("%s: what its archive tells of its scheme is broken: %s", replay.dir, tostring(fields))
 end
@@ -353,13 +365,14 @@ function M.open(dir, which)
   return self
 end
 
--- A case is a number here; of the random words it takes as many as it took in the run.
-local function new_case_of(draws)
+-- A case is a number here, with the name of what it was in the run, which tells whether evolution
+-- has seen it; of the random words it takes as many as it took in the run.
+local function new_case_of(farm, draws)
   return function(number, random)
     for _ = 1, draws[number] or draws[#draws] or 1 do
       random:int(math.mininteger, math.maxinteger)
     end
-    return { replayed = number }
+    return { replayed = number, recording = farm:baseline(number).case }
   end
 end
 
@@ -373,7 +386,7 @@ function Replay:scheme_with(changes)
     population = changes and changes.population or s.population,
     generations = s.generations, finalists = s.finalists, start = s.start, base = s.base,
     genes = s.genes, rng = rng.new(changes and changes.seed or self.run.seed),
-    new_case = new_case_of(type(s.case_draws) == "table" and s.case_draws or {}),
+    new_case = new_case_of(self.farm, type(s.case_draws) == "table" and s.case_draws or {}),
   }
   self.own = {}
   if s.gevo then add_search(self, scheme, gevo, s.gevo) end
