@@ -27,6 +27,7 @@ local threads = require "gilua.transform.threads"
 local COUNTS = { "2", "4", "8" }
 local MOST_COPIED = 1500 -- tokens of the work that is there twice behind a guard
 local STEP = "    "
+local OF_BLOCKS = { blockIdx = true, gridDim = true } -- what tells of other blocks
 
 --------------------------------------------------------------------------------------------------
 -- What guards the work
@@ -273,8 +274,8 @@ local function spread(plan)
 end
 
 local function refusal(fn, side)
-  local uses = threads.uses(fn)
-  if uses.hidden then return uses.hidden end
+  local uses, hidden = threads.uses(fn), threads.hidden(fn, OF_BLOCKS)
+  if hidden then return hidden end
   if uses.whole or uses.grid then
     return ("%s is used as a whole"):format(uses.whole or uses.grid)
   end

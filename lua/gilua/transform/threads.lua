@@ -16,21 +16,25 @@ local TURNED = { ["<"] = ">", [">"] = "<", ["<="] = ">=", [">="] = "<=" }
 --------------------------------------------------------------------------------------------------
 -- Built-in variables
 
--- What a function says of built-in variables where it is not to be seen: in a macro that it uses,
--- or in a function that it may call.
-local function hidden(fn)
+--- What a function says of built-in variables where it is not to be seen, in words: in a macro that
+--- it uses, or in a function that it may call.
+---@param fn table
+---@param names? table<string, true> of those that are asked for (all)
+---@return string?
+function M.hidden(fn, names)
   local kernel = fn.kernel
+  names = names or BUILT_IN
   for i = fn.open, fn.close do
     local macro = kernel.macros[kernel.words[i]]
     for _, name in ipairs(macro and macro.names or {}) do
-      if BUILT_IN[name] or name == "return" then
+      if names[name] or name == "return" then
         return ("the macro %s has a %s"):format(kernel.words[i], name)
       end
     end
   end
   for _, other in ipairs(kernel.functions) do
     for i = other.open, other.kind == "device" and other.close or 0 do
-      if BUILT_IN[kernel.words[i]] or OF_A_GRID[kernel.words[i]] then
+      if names[kernel.words[i]] or OF_A_GRID[kernel.words[i]] then
         return ("the function %s uses %s"):format(other.name, kernel.words[i])
       end
     end
@@ -47,7 +51,7 @@ end
 ---@return gilua.thread_uses
 function M.uses(fn)
   if fn.thread_uses then return fn.thread_uses end
-  local words, uses = fn.kernel.words, { hidden = hidden(fn) }
+  local words, uses = fn.kernel.words, { hidden = M.hidden(fn) }
   for name in pairs(BUILT_IN) do uses[name] = { x = {}, y = {}, z = {} } end
   for i = fn.open, fn.close do
     local w = words[i]

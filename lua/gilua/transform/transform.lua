@@ -30,7 +30,7 @@ local OWN = [[
   unroll split_accumulator keep hoist specialise
   vector reuse stage
   float narrow division
-  nests atomics warps pad
+  nests atomics warps warp_barrier pad
 ]]
 
 -- What each is made against: too many instructions, too few at a time, too many bytes.
@@ -38,7 +38,7 @@ local EASES = {
   issue = "merge unroll vector specialise float narrow divide power hoist keep fuse interchange "
     .. "unswitch block_atomic warp_atomic pad tree",
   latency = "coarsen merge warp_row grid_size unroll split_accumulator hoist reuse keep vector "
-    .. "tree",
+    .. "tree warp_barrier",
   memory = "coarsen merge warp_row grid_stride vector stage keep hoist reuse float interchange "
     .. "block_atomic warp_atomic",
 }
