@@ -250,7 +250,7 @@ typedef struct Alloc {
     uint64_t *touched; /* cost model: one bit a sector, or NULL */
     size_t touched_words;
     uint32_t order; /* cost model: of its first access in this launch, from 1; 0: none yet */
-    bool is_read;   /* this launch may have read what was there before; several threads set it */
+    uint8_t reach;  /* EmuReach: what this launch did with it; several threads set it */
     bool unwritten;   /* nobody has written to it, but where `written` has a bit for the byte */
     uint8_t *written; /* NULL: nowhere */
     Cells *cells;     /* races: its first byte is byte cells_at of them; NULL: not asked for */
@@ -566,10 +566,10 @@ static inline Alloc *alloc_of(const Emu *e, uint64_t address) {
     if (id < (uint64_t)e->n_alloc && e->alloc[id].live) return &e->alloc[id];
     return id < HOST_IDS ? alloc_in_window(e, address) : NULL;
 }
-/* A load or an atomic reached it. Set once: several threads share the line that it lies in. */
-static inline void alloc_look(Alloc *a) {
-    if (!__atomic_load_n(&a->is_read, __ATOMIC_RELAXED))
-        __atomic_store_n(&a->is_read, true, __ATOMIC_RELAXED);
+/* It is read, or written. Looked at first: several threads share the line that it lies in. */
+static inline void alloc_reach(Alloc *a, uint8_t how) {
+    if ((__atomic_load_n(&a->reach, __ATOMIC_RELAXED) & how) != how)
+        __atomic_fetch_or(&a->reach, how, __ATOMIC_RELAXED);
 }
 /* The same of those that have been freed; and of those that an address just misses. */
 const Alloc *alloc_known(const Emu *e, uint64_t address);

@@ -198,7 +198,7 @@ void cost_begin(Machine *m, int resident, int spilled) {
         Alloc *a = &m->emu->alloc[m->emu->met[m->emu->n_met - 1]];
         if (a->touched) memset(a->touched, 0, a->touched_words * sizeof *a->touched);
         a->order = 0;
-        a->is_read = false;
+        a->reach = 0;
     }
 }
 
@@ -294,11 +294,12 @@ static inline uint32_t touch(Machine *m, Alloc *a, uint64_t line, uint32_t secto
     return count4((uint32_t)((bits & ~old) >> (first & 63)));
 }
 
-uint64_t emu_touched(const Emu *e, int i, bool *is_read) {
+uint64_t emu_touched(const Emu *e, int i, unsigned *how) {
     for (int k = 0; k < e->n_met; k++) {
         const Alloc *a = &e->alloc[e->met[k]];
         if (a->is_hidden || i-- != 0) continue;
-        *is_read = a->is_read && a->address != e->workspace; /* which is cleared for each launch */
+        *how = a->reach;
+        if (a->address == e->workspace) *how &= ~(unsigned)EMU_READ; /* each launch clears it */
         return a->address;
     }
     return 0;

@@ -576,7 +576,7 @@ static void quick_atomic(Machine *m, Warp *w, const Ins *in, const AtomForm *f, 
                          const AtomPlace *to) {
     uint64_t seen = 0;
     if (atom_loop(w, in, f, at, to, &seen)) w->moved = true;
-    if (to->alloc) alloc_look(to->alloc);
+    if (to->alloc) alloc_reach(to->alloc, EMU_READ | EMU_WRITTEN);
     w->beyond |= to->alloc && f->is_read;
     if (f->is_read) warp_saw(w, in, seen);
     if (to->alloc)

@@ -318,9 +318,11 @@ typedef struct EmuResult {
 ** wrong is in out->status. */
 bool emu_launch(EmuModule *m, const EmuLaunch *launch, EmuResult *out, gi_err *err);
 
+typedef enum EmuReach { EMU_READ = 1, EMU_WRITTEN = 2 } EmuReach; /* an atomic does both */
+
 /* The i-th allocation or variable that a load, store or atomic of the last launch reached, from 0:
 ** its address; 0 past the end. Constants that instructions name, and textures, are none of them.
-** *is_read: did anything but stores reach it? Else the launch did not depend on what it held. */
-uint64_t emu_touched(const Emu *e, int i, bool *is_read);
+** *how: of EmuReach. What was only written the launch did not depend on. */
+uint64_t emu_touched(const Emu *e, int i, unsigned *how);
 
 #endif

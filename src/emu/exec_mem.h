@@ -162,8 +162,9 @@ static bool global_access(Machine *m, Warp *w, const Ins *in, const MemForm *f, 
     uint8_t *data = alloc->data;
     if (m->view && !alloc->is_const) data = apart(m, w, f, alloc, at, pattern);
     if (data == NULL) return false;
+    alloc_reach(alloc, f->is_store ? EMU_WRITTEN : EMU_READ);
     if (f->is_store) store_rows(w, f, data, at, pattern), w->moved = true;
-    else load_rows(w, f, data, at, pattern), alloc_look(alloc);
+    else load_rows(w, f, data, at, pattern);
     if (f->space == PTX_CONST) {
         if (!f->is_repeat)
             cost_constant(m, w, at, pattern == LANES_UNIFORM ? w->active & -w->active : w->active);
@@ -304,8 +305,9 @@ static bool neighbour_access(Machine *m, Warp *w, const MemForm *f, bool *ran) {
     if (m->view && !alloc->is_const) data = view_bytes(m, alloc, at, bytes, f->is_store);
     *ran = data != NULL;
     if (data == NULL) return true;
+    alloc_reach(alloc, f->is_store ? EMU_WRITTEN : EMU_READ);
     if (f->is_store) store_elements(w, f, data, &at, true), w->moved = true;
-    else load_elements(w, f, data, &at, true), alloc_look(alloc), w->looked = true;
+    else load_elements(w, f, data, &at, true), w->looked = true;
     charge_range(m, w, alloc, at, bytes, f->is_store ? COST_KIND_STORE : COST_KIND_LOAD);
     return true;
 }
@@ -326,7 +328,7 @@ static bool one_place_load(Machine *m, Warp *w, const MemForm *f, bool *ran) {
     *ran = data != NULL;
     if (data == NULL) return true;
     load_uniform(w, f, data + at);
-    alloc_look(alloc);
+    alloc_reach(alloc, EMU_READ);
     w->looked = true;
     charge_range(m, w, alloc, at, bytes, COST_KIND_LOAD);
     return true;

@@ -141,6 +141,11 @@ static uint8_t *reserved_at(const Access *a) {
     return b->reserved + inside.address;
 }
 
+static void note_reach(const Access *a, bool is_read) {
+    unsigned how = (is_read ? EMU_READ : 0) | (a->is_write ? EMU_WRITTEN : 0);
+    alloc_reach(alloc_of(a->m->emu, a->address), (uint8_t)how);
+}
+
 /* Host bytes of anything but local memory. value: what a plain write stores; an atomic has none. */
 static uint8_t *host_at(const Access *a, const void *value) {
     if (a->space == PTX_PARAM) return param_at(a);
@@ -148,7 +153,7 @@ static uint8_t *host_at(const Access *a, const void *value) {
     if (is_shared && a->address >= RESERVED_AT) return reserved_at(a);
     if (is_shared && !check_window(a, a->m->shared_bytes)) return NULL;
     uint8_t *p = is_shared ? a->m->shared + a->address : global_at(a);
-    if (p && !is_shared && value == NULL) alloc_look(alloc_of(a->m->emu, a->address));
+    if (p && !is_shared) note_reach(a, value == NULL);
     if (p == NULL || a->m->shadow == NULL) return p;
     const Alloc *in = is_shared ? NULL : alloc_of(a->m->emu, a->address);
     if (is_shared || in->watched) shadow_access(a, in, p, value);

@@ -11,10 +11,9 @@
 
 enum { MOST_HABITS = 1 << 16, EAGER = 1024 };
 
-/* Bytes that may be kept: so many at first, and for each warp instruction that ran. A byte takes
-** about 0.4 ns to hash and copy, a warp instruction some 8 ns. */
-#define FIRST_CREDIT ((uint64_t)4 << 30)
-#define MOST_CREDIT  ((uint64_t)1 << 40)
+/* Bytes that may be kept for each warp instruction that ran: a byte takes about 0.5 ns to hash and
+** copy, a warp instruction some 8 ns. */
+#define MOST_CREDIT ((uint64_t)1 << 40)
 enum { BYTES_AN_INSTRUCTION = 2 };
 
 typedef struct Piece { /* memory that a launch reached */
@@ -42,6 +41,7 @@ typedef struct Memo {
 struct Habit {
     Hash key;
     uint64_t launches; /* that ran */
+    uint64_t number;   /* among its kernel's, from 1 */
     Piece *reaches;    /* what the last ones did */
     int n, cap;
     bool is_kept; /* the one that runs will be */
@@ -53,7 +53,7 @@ static Map habits; /* by the low half of the key */
 static Memo *newest, *oldest;
 static size_t kept; /* bytes in memos */
 static int eager;   /* so many launches are kept, whichever they are */
-static uint64_t credit = FIRST_CREDIT;
+static uint64_t credit;
 
 /* --- habits --- */
 
@@ -80,6 +80,7 @@ Habit *memo_habit(const OpLaunch *l) {
     if (habits.n >= MOST_HABITS) return NULL;
     h = gi_alloc(sizeof *h);
     h->key = key;
+    h->number = ++l->kernel->habits;
     map_set(&habits, name, h);
     return h;
 }
@@ -232,7 +233,8 @@ static bool is_worth_keeping(const Habit *h) {
     uint64_t bytes = 0;
     for (int i = 0; i < h->n; i++) bytes += h->reaches[i].size;
     if (bytes <= credit) return credit -= bytes, true;
-    return h->launches > 1 && (eager > 0 || is_power_of_two(h->launches));
+    if (h->launches == 1) return is_power_of_two(h->number);
+    return eager > 0 || is_power_of_two(h->launches);
 }
 
 void memo_before(Habit *h, const OpLaunch *l) {
@@ -256,24 +258,31 @@ void memo_before(Habit *h, const OpLaunch *l) {
     }
 }
 
-/* Contents that a launch reached may be others now. False where it depended on what was not known
-** before, or reached what is no region: an object that a kernel allocated. */
-static bool note_reached(Habit *h) {
-    bool all = true, is_read;
+/* Does the launch, which did this to the piece, depend on nothing of it but what is known? */
+static bool note_piece(Piece *p, Contents *c, unsigned how) {
+    p->is_read |= (how & EMU_READ) != 0;
+    if (!p->has_before && how == EMU_READ && !c->is_shared) { /* it is what it was */
+        p->before = contents_hash(c);
+        p->has_before = true;
+    }
+    return p->has_before || how == EMU_WRITTEN;
+}
+
+/* Contents that a launch wrote may be others now. It is not kept where it depended on what is not
+** known any more, or reached what is no region: an object that a kernel allocated. */
+static void note_reached(Habit *h) {
     uint64_t address;
+    unsigned how;
     surfaces_wrote();
     for (int i = 0; i < h->n; i++)
         h->reaches[i].is_reached = h->reaches[i].is_read = h->reaches[i].is_other;
-    for (int i = 0; (address = emu_touched(runtime.emu, i, &is_read)) != 0; i++) {
+    for (int i = 0; (address = emu_touched(runtime.emu, i, &how)) != 0; i++) {
         Region *r = memory_at(address);
         Piece *p = r ? add_piece(h, NULL, address) : NULL;
-        all = all && p && (p->has_before || !is_read);
-        if (p == NULL) continue;
-        r->contents.version++;
-        p->is_reached = true;
-        p->is_read |= is_read;
+        if (r && how & EMU_WRITTEN) r->contents.version++;
+        h->is_kept = h->is_kept && p && note_piece(p, &r->contents, how);
+        if (p) p->is_reached = true;
     }
-    return all;
 }
 
 void memo_unknown(void) {
@@ -314,9 +323,9 @@ static void keep(Habit *h, const Figures *took) {
 }
 
 void memo_after(Habit *h, const Figures *took, bool plain) {
-    bool is_known = note_reached(h);
+    note_reached(h);
     h->last = *took;
     earn(took);
-    if (h->is_kept && plain && is_known) keep(h, took);
+    if (h->is_kept && plain) keep(h, took);
     if (h->launches == 1) drop_unreached(h);
 }

@@ -9,8 +9,9 @@
 ** What a launch reaches is known once it has run. Before the first of a habit its pointers say what
 ** that may be: if it read anything else it is not kept. Keeping costs time, by the bytes reached:
 ** it is done while there is credit, which launches that run bring in and those that are left out.
-** Without it launches are tried seldom: the 2nd, 4th, 8th … But where one was found again, a longer
-** sequence may be repeating: then all are kept for a while.
+** Without it launches are tried seldom: a habit's 2nd, 4th, 8th …, and its first if it is its
+** kernel's 1st, 2nd, 4th … But where one was found again, a longer sequence may be repeating: then
+** all are kept for a while.
 */
 #ifndef GILUA_RUNTIME_MEMO_H
 #define GILUA_RUNTIME_MEMO_H

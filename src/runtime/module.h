@@ -31,6 +31,7 @@ struct Kernel {
     bool known;  /* info is */
     EmuKernelInfo info;
     int max_dynamic_shared, carveout;
+    uint64_t habits; /* memo.h: of its launches */
     struct ReportKernel *row;
 };
 
