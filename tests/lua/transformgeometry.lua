@@ -488,13 +488,16 @@ tap.case("blocks that become one", function()
         auto &sum = sum_all[part];
         out[i] = sum;
     }
-    } else for (int part = 0; part < 2; part++) {
-        auto &i = i_all[part];
-        if (i >= n) continue;
-        float sum = 0.f;
-        for (int k = 0; k < 9; k++)
-            sum += b[k] * a[i + k];
-        out[i] = sum;
+    } else {
+        #pragma unroll 1
+        for (int part = 0; part < 2; part++) {
+            auto &i = i_all[part];
+            if (i >= n) continue;
+            float sum = 0.f;
+            for (int k = 0; k < 9; k++)
+                sum += b[k] * a[i + k];
+            out[i] = sum;
+        }
     }
 }
 ]], "the text")

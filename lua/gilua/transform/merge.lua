@@ -206,27 +206,63 @@ local function add(plan, s, group, first)
   return group
 end
 
+-- From an #if at list[i] to its #endif, where all between is done for each block and declares
+-- nothing: where it ends; nil where it has to be parted.
+local function as_one(plan, list, i)
+  local depth = 0
+  for k = i, #list do
+    local s = list[k]
+    if s.kind == "directive" then
+      depth = depth + (s.name:find "^if" and 1 or s.name == "endif" and -1 or 0)
+      if s.name == "pragma" then return nil end
+      if depth == 0 then return k end
+    elseif s.kind == "declaration" or not touches(plan, s) or is_through(plan, s) then
+      return nil
+    end
+  end
+end
+
+-- Adds list[i] to list[last], which belong together.
+local function add_all(plan, list, i, last, group)
+  group = add(plan, list[i], group)
+  for k = i + 1, last do add(plan, list[k], group) end
+  return group
+end
+
+-- The groups within a statement whose head is the same for all blocks.
+local function plan_inside(plan, s)
+  if s.kind == "block" then return plan_list(plan, s.body) end
+  for _, inner in ipairs { s.body, s.otherwise or nil } do
+    plan_list(plan, inner.kind == "block" and inner.body or { inner })
+  end
+end
+
+-- What a statement becomes: the group that it is in, if any, and whether that goes on.
+local function plan_one(plan, s, group, pragma)
+  if s == plan.guard_statement then
+    if not plan.guard.leaves then plan_list(plan, s.body.body) end
+  elseif declares_only(s) and touches(plan, s) then
+    plan.declared[#plan.declared + 1] = s
+  elseif touches(plan, s) and is_through(plan, s) then
+    plan_inside(plan, s)
+  elseif touches(plan, s) then
+    return add(plan, s, group, pragma)
+  end
+end
+
 function plan_list(plan, list)
-  local group, pragma
-  for _, s in ipairs(list) do
-    if s == plan.guard_statement then
-      group = nil
-      if not plan.guard.leaves then plan_list(plan, s.body.body) end
+  local group, pragma, i = nil, nil, 1
+  while i <= #list do
+    local s = list[i]
+    local last = s.kind == "directive" and s.name:find "^if" and as_one(plan, list, i)
+    if last then
+      group, pragma, i = add_all(plan, list, i, last, group), nil, last
     elseif s.kind == "directive" then
       group, pragma = s.name == "pragma" and group or nil, s.name == "pragma" and s.first or nil
-    elseif declares_only(s) and touches(plan, s) then
-      plan.declared[#plan.declared + 1], group = s, nil
-    elseif not touches(plan, s) then
-      group, pragma = nil, nil
-    elseif is_through(plan, s) then
-      group, pragma = nil, nil
-      for _, inner in ipairs { s.body, s.otherwise or nil } do
-        plan_list(plan, inner.kind == "block" and inner.body or { inner })
-      end
-      if s.kind == "block" then plan_list(plan, s.body) end
     else
-      group, pragma = add(plan, s, group, pragma), nil
+      group, pragma = plan_one(plan, s, group, pragma), nil
     end
+    i = i + 1
   end
 end
 
@@ -375,11 +411,11 @@ end
 
 local function is_dynamic(plan, name) return plan.known.shared[name] == "dynamic" end
 
--- The lines that begin the loop over the blocks.
-local function head_of(plan, names, has_block, pragma)
+-- The lines that begin the loop over the blocks; times: how often it is unrolled (wholly).
+local function head_of(plan, names, has_block, times)
   local list = { ("for (int %s = 0; %s < %d; %s++) {"):format(plan.part, plan.part, plan.count,
     plan.part) }
-  if pragma then table.insert(list, 1, "#pragma unroll") end
+  table.insert(list, 1, "#pragma unroll" .. (times and " " .. times or ""))
   if has_block then
     list[#list + 1] = STEP .. ("const unsigned int %s = blockIdx.%s * %d + %s;"):format(plan.block,
       plan.side, plan.count, plan.part)
@@ -451,10 +487,10 @@ local function group_text(plan, group)
   end
   local indent = kernel:indent(group.first)
   local list = arrays
-  for _, line in ipairs(head_of(plan, group.names, has_block, true)) do list[#list + 1] = line end
+  for _, line in ipairs(head_of(plan, group.names, has_block)) do list[#list + 1] = line end
   list[#list + 1] = STEP .. kernel:source(group.first, group.last, instead):gsub("\n", "\n" .. STEP)
   list[#list + 1] = "}"
-  local text = table.concat(list, "\n" .. indent)
+  local text = table.concat(list, "\n" .. indent):gsub("\n[ \t]+(#%s*[ie][fln])", "\n%1")
   local parent = group.statements[1].parent
   if parent and parent.kind == "block" or not parent or fn.body == parent then return text end
   return "{\n" .. indent .. text .. "\n" .. indent .. "}"
@@ -478,10 +514,12 @@ local function one_by_one(plan)
   local indent = kernel:indent(first)
   local instead, has_block = other_block(plan, first, last)
   local names = outer_names(plan, names_of(plan, first, last), first)
-  local list = head_of(plan, names, has_block, false)
-  list[1] = "} else " .. list[1]
-  table.insert(list, #list + 1, STEP .. kernel:source(first, last, guard.leaves
-    and plan.continues(instead) or instead):gsub("\n", "\n" .. STEP))
+  local list = head_of(plan, names, has_block, "1")
+  list[#list + 1] = STEP .. kernel:source(first, last, guard.leaves and plan.continues(instead)
+    or instead):gsub("\n", "\n" .. STEP)
+  list[#list + 1] = "}"
+  for i, line in ipairs(list) do list[i] = STEP .. line:gsub("\n", "\n" .. STEP) end
+  table.insert(list, 1, "} else {")
   list[#list + 1] = "}"
   return table.concat(list, "\n" .. indent)
 end
@@ -492,7 +530,7 @@ local function asked(plan)
   local instead, has_block = other_block(plan, s.condition.first, s.condition.last)
   local text = kernel:source(s.condition.first, s.condition.last, instead)
   local used = effects.of(plan.fn, s.condition).reads
-  local list = head_of(plan, outer_names(plan, used, s.first), has_block, true)
+  local list = head_of(plan, outer_names(plan, used, s.first), has_block)
   table.insert(list, 1, ("bool %s = true;"):format(plan.together))
   list[#list + 1] = STEP .. ("if (%s) %s = false;"):format(plan.guard.leaves and text
     or "!(" .. text .. ")", plan.together)
