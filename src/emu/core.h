@@ -512,6 +512,10 @@ bool fault_access(Machine *m, Warp *w, const Ins *in, int lane, EmuStatus status
 /* A warning: told once for each instruction, with the place where it was first, and counted. */
 void fault_note(Machine *m, const Warp *w, const Ins *in, int lane, EmuWarning kind,
                 const char *fmt, ...) GI_PRINTF(6, 7);
+/* Before the two above, where it takes time to put what happens into words: true where that was
+** told already, and is counted. */
+bool fault_is_known(Machine *m, const Warp *w, const Ins *in, EmuStatus status);
+bool fault_is_noted(Machine *m, const Warp *w, const Ins *in, EmuWarning kind);
 /* "lanes 3, 5-7 and 9" */
 void fault_lanes(uint32_t mask, char *out, size_t cap);
 

@@ -48,19 +48,22 @@ static void describe(const Machine *m, const Warp *w, const Ins *in, int lane, c
     add_place(m, w, at, out->message, cap);
 }
 
-/* The finding of this kind at this PTX line, counted; NULL when there is no room for another.
-** A new one has count 1 and no message yet. */
-static EmuFinding *count_finding(EmuFindings *list, const char *kind, int ptx_line) {
+/* Counts a finding that need not be told: one of this kind at this PTX line is there, or there is
+** no room for another. */
+static bool is_counted(EmuFindings *list, const char *kind, int ptx_line) {
     for (int i = 0; i < list->n; i++) {
         EmuFinding *f = &list->at[i];
         if (f->ptx_line != ptx_line || f->kind != kind) continue;
         f->count++;
-        return f;
+        return true;
     }
-    if (list->n == EMU_FINDINGS) {
-        list->left_out++;
-        return NULL;
-    }
+    if (list->n == EMU_FINDINGS) list->left_out++;
+    return list->n == EMU_FINDINGS;
+}
+
+/* A new finding, with count 1 and no message yet; NULL where it is counted with others. */
+static EmuFinding *new_finding(EmuFindings *list, const char *kind, int ptx_line) {
+    if (is_counted(list, kind, ptx_line)) return NULL;
     EmuFinding *f = &list->at[list->n++];
     *f = (EmuFinding){.kind = kind, .count = 1};
     return f; /* describe fills in the rest */
@@ -70,10 +73,18 @@ static int line_of(const Warp *w, const Ins *in) {
     return w && in ? w->code->place[in - w->code->ins].ptx_line : 0;
 }
 
+bool fault_is_noted(Machine *m, const Warp *w, const Ins *in, EmuWarning kind) {
+    return is_counted(&m->result->warnings, emu_warning_name(kind), line_of(w, in));
+}
+
+bool fault_is_known(Machine *m, const Warp *w, const Ins *in, EmuStatus status) {
+    return m->ended || is_counted(&m->result->faults, emu_status_name(status), line_of(w, in));
+}
+
 void fault_note(Machine *m, const Warp *w, const Ins *in, int lane, EmuWarning kind,
                 const char *fmt, ...) {
-    EmuFinding *f = count_finding(&m->result->warnings, emu_warning_name(kind), line_of(w, in));
-    if (f == NULL || f->count > 1) return;
+    EmuFinding *f = new_finding(&m->result->warnings, emu_warning_name(kind), line_of(w, in));
+    if (f == NULL) return;
     va_list args;
     va_start(args, fmt);
     describe(m, w, in, lane, fmt, args, f);
@@ -99,8 +110,8 @@ static void tell_first(const Machine *m, EmuStatus status, const EmuFinding *f) 
 static void record(Machine *m, Warp *w, const Ins *in, int lane, EmuStatus status, const char *fmt,
                    va_list args) {
     EmuFindings *list = &m->result->faults;
-    EmuFinding *f = count_finding(list, emu_status_name(status), line_of(w, in));
-    if (f == NULL || f->count > 1) return;
+    EmuFinding *f = new_finding(list, emu_status_name(status), line_of(w, in));
+    if (f == NULL) return;
     describe(m, w, in, lane, fmt, args, f);
     if (list->n == 1) tell_first(m, status, f);
 }

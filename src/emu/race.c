@@ -114,12 +114,16 @@ static void describe_then(const Access *a, const Touch *then, char *out, size_t 
 
 static void tell(const Access *a, const Touch *then, bool then_writes, Verdict v) {
     char where[300], who[200];
+    const bool refused = v == GUILTY || a->m->launch->refuse_benign_races;
+    if (refused ? fault_is_known(a->m, a->w, a->in, EMU_RACE)
+                : fault_is_noted(a->m, a->w, a->in, EMU_WARN_BENIGN_RACE))
+        return;
     mem_describe(a, where, sizeof where);
     describe_then(a, then, who, sizeof who);
     const char *this = a->is_write ? "write" : "read", *that = then_writes ? "write" : "read";
     static const char *const why[] = {"", "; it changes nothing", "; a flag",
                                       "; a compare-and-swap expects it", ""};
-    if (v == GUILTY || a->m->launch->refuse_benign_races)
+    if (refused)
         fault_access(a->m, a->w, a->in, a->lane, EMU_RACE,
                      "race in %s: this %s and the %s by %s%s", where, this, that, who, why[v]);
     else

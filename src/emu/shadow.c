@@ -202,8 +202,9 @@ void shadow_step(Machine *m) {
 
 static void note_unwritten(const Access *a) {
     char where[300];
-    mem_describe(a, where, sizeof where);
     a->m->result->uninitialised_reads++;
+    if (fault_is_noted(a->m, a->w, a->in, EMU_WARN_UNINITIALISED)) return;
+    mem_describe(a, where, sizeof where);
     fault_note(a->m, a->w, a->in, a->lane, EMU_WARN_UNINITIALISED,
                "read of %u byte%s that nobody wrote in %s", a->bytes, a->bytes == 1 ? "" : "s",
                where);
