@@ -90,9 +90,9 @@ evolves() { # evolves WHAT GILUA
   cp "$ROOT/root/first/generations.csv" "$WORK/generations-$1.csv"
   runs "$1: a kernel of another folder" "$2 run -- echo hello | grep -qx hello"
 }
-# The experiment of `make demo`, whole; its best has to be that of the other packages.
+# The experiment of `make demo`, whole, on the brain; its best has to be that of the other packages.
 demo() { # demo WHAT GILUA
-  runs "$1: the experiment of make demo" "$2 experiments/quickstart.lua --quiet --out /root/demo; $2 log /root/demo"
+  runs "$1: the experiment of make demo" "$apt mricron-data; $2 experiments/quickstart.lua --quiet --out /root/demo; $2 log /root/demo"
   cp "$ROOT/root/demo/best.patch" "$WORK/demo-$1.patch"
   echo "# $1: $(sed -n 's/^.* s  best: //p' "$ROOT/root/demo/log.txt")"
 }
