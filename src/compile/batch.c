@@ -4,7 +4,9 @@
 ** the same length whatever the unit's number:
 **
 **     namespace n {} namespace n__gilua0007 { using namespace n; }    headers may have one, too
-**     #define saxpy saxpy__gilua0007      every top-level name
+**     #define saxpy saxpy__gilua0007      every top-level name; one that a header has, too, and
+**                                         that the unit takes from there (cub::BlockReduce), is
+**                                         written out where it is the unit's
 **     #line 1 "kernel__gilua0007.cu"      log and .loc lines name the unit
 **     ...                                 the source, #include lines that always count blanked
 **     #undef saxpy                        and every macro that the unit itself defined
@@ -59,6 +61,7 @@ typedef struct Unit {
     bool unclear;     /* by now there is code, or a macro under a condition */
     Strings macros;   /* that the unit defines or undefines */
     Strings above;    /* those of them that stand among the includes */
+    Strings foreign;  /* names that it takes from others: BlockReduce of cub:: */
     Shared constants; /* to machine code: those it has in common with the others of a call */
 } Unit;
 
@@ -257,6 +260,7 @@ static void free_unit(Unit *u) {
     gi_buf_free(&u->defines);
     strings_free(&u->macros);
     strings_free(&u->above);
+    strings_free(&u->foreign);
     shared_free(&u->constants);
 }
 
@@ -274,6 +278,64 @@ static const char *option_value(const CompileOptions *o, const char *name) {
     return NULL;
 }
 
+/* Is it a top-level name of the unit's? */
+static bool is_named(const Unit *u, const char *name) {
+    const char *const *names = u->in->names;
+    for (int i = 0; names && names[i]; i++)
+        if (strcmp(names[i], name) == 0) return true;
+    return false;
+}
+
+/* Is a name of the unit's another name of a namespace: `namespace name = …`? */
+static bool is_alias(const Unit *u, const char *name) {
+    const size_t length = strlen(name);
+    for (const char *at = u->source.data; (at = strstr(at, "namespace")) != NULL;) {
+        at += strlen("namespace");
+        const char *word = at + strspn(at, " \t\n");
+        if (word == at || strncmp(word, name, length) != 0) continue;
+        const char *behind = word + length;
+        behind += strspn(behind, " \t\n");
+        if (*behind == '=') return true;
+    }
+    return false;
+}
+
+/* Is the word at [p, end) a name of the unit's own, and no other name of a namespace of others
+** (`namespace cg = cooperative_groups;`)? */
+static bool is_own(const Unit *u, const char *p, const char *end) {
+    char *name = gi_strndup(p, (size_t)(end - p));
+    const bool own = is_named(u, name) && !is_alias(u, name);
+    free(name);
+    return own;
+}
+
+/* The first word of `outer::inner` that ends before `at`; *end is behind it. NULL where there is no
+** word: `::name` is the unit's. */
+static const char *outermost(const char *text, const char *at, const char **end) {
+    const char *first = NULL;
+    for (;;) {
+        while (at > text && isspace((unsigned char)at[-1])) at--;
+        const char *last = at;
+        while (at > text && gi_is_letter(at[-1])) at--;
+        if (at == last) return first;
+        first = at, *end = last;
+        if (at < text + 2 || at[-1] != ':' || at[-2] != ':') return first;
+        at -= 2;
+    }
+}
+
+/* Notes the names that stand behind `other::`, where that is not the unit's: to rename these would
+** ask the other for a name that it does not have. */
+static void find_foreign(Unit *u) {
+    const char *text = u->source.data ? u->source.data : "", *last;
+    for (const char *at = text; (at = strstr(at, "::")) != NULL; at += 2) {
+        const char *word = at + 2 + strspn(at + 2, " \t\n"), *end = word;
+        while (gi_is_letter(*end)) end++;
+        const char *first = end > word ? outermost(text, at, &last) : NULL;
+        if (first && !is_own(u, first, last)) strings_add(&u->foreign, word, (size_t)(end - word));
+    }
+}
+
 /* Is a name one of the compiler's functions, by its spelling: atomicAdd, __ldg? */
 static bool is_builtin(const char *name) {
     return strncmp(name, "__", 2) == 0 ||
@@ -286,6 +348,11 @@ static bool is_renamed(const Unit *u, const char *name, const CompileOptions *o)
     if (is_builtin(name) && !shared_stands(&u->source, name)) return false;
     if (shared_has(&u->constants, name, strlen(name))) return false;
     return !strings_have(&u->macros, name) && option_value(o, name) == NULL;
+}
+
+/* Is it renamed by a macro, wherever it stands? */
+static bool is_macro(const Unit *u, const char *name, const CompileOptions *o) {
+    return !strings_have(&u->foreign, name) && is_renamed(u, name, o);
 }
 
 /* Does a unit open a namespace of this name? */
@@ -310,6 +377,38 @@ static void join_namespace(const Unit *u, const char *name, int tag, gi_buf *out
                     SPLIT_TAG, SPLIT_DIGITS, tag, name);
 }
 
+/* Is the word at `at` behind `other::`, where that is not the unit's? */
+static bool is_foreign(const Unit *u, const char *text, const char *at) {
+    const char *last;
+    while (at > text && isspace((unsigned char)at[-1])) at--;
+    if (at < text + 2 || at[-1] != ':' || at[-2] != ':') return false;
+    const char *first = outermost(text, at - 2, &last);
+    return first && !is_own(u, first, last);
+}
+
+/* Writes a unit's text; of names that are others', too, its own get the tag here. */
+static void add_text(const Unit *u, int tag, const CompileOptions *o, const gi_buf *text,
+                     gi_buf *out) {
+    const char *p = text->len ? text->data : "", *end = p + text->len, *begin = p;
+    if (u->foreign.n == 0) {
+        gi_buf_add(out, p, text->len);
+        return;
+    }
+    while (p < end) {
+        const char *from = p;
+        while (p < end && !gi_is_letter(*p)) p++;
+        gi_buf_add(out, from, (size_t)(p - from));
+        from = p;
+        while (p < end && gi_is_letter(*p)) p++;
+        char *word = gi_strndup(from, (size_t)(p - from));
+        gi_buf_adds(out, word);
+        if (strings_have(&u->foreign, word) && is_named(u, word) && is_renamed(u, word, o) &&
+            !is_foreign(u, begin, from))
+            gi_buf_addf(out, "%s%0*d", SPLIT_TAG, SPLIT_DIGITS, tag);
+        free(word);
+    }
+}
+
 /* Macros are as they were: undefined, or what an option gives them. */
 static void forget_macros(const Strings *macros, const CompileOptions *o, gi_buf *out) {
     for (int i = 0; i < macros->n; i++) {
@@ -324,14 +423,16 @@ static void add_unit(const Unit *u, int tag, const CompileOptions *o, gi_buf *ou
     for (int i = 0; names && names[i]; i++)
         if (is_renamed(u, names[i], o)) join_namespace(u, names[i], tag, out);
     for (int i = 0; names && names[i]; i++)
-        if (is_renamed(u, names[i], o))
+        if (is_macro(u, names[i], o))
             gi_buf_addf(out, "#define %s %s%s%0*d\n", names[i], names[i], SPLIT_TAG, SPLIT_DIGITS,
                         tag);
     gi_buf_addf(out, "#line 1 \"kernel%s%0*d.cu\"\n", SPLIT_TAG, SPLIT_DIGITS, tag);
-    if (tag > 0) shared_declare(&u->constants, &u->source, out);
-    else gi_buf_add(out, u->source.data, u->source.len);
+    gi_buf text = {0};
+    if (tag > 0) shared_declare(&u->constants, &u->source, &text);
+    add_text(u, tag, o, tag > 0 ? &text : &u->source, out);
+    gi_buf_free(&text);
     for (int i = 0; names && names[i]; i++)
-        if (is_renamed(u, names[i], o)) gi_buf_addf(out, "#undef %s\n", names[i]);
+        if (is_macro(u, names[i], o)) gi_buf_addf(out, "#undef %s\n", names[i]);
     forget_macros(&u->macros, o, out);
 }
 
@@ -573,6 +674,7 @@ bool compile_batch(Compiler *c, const CompileUnit *units, int n, const CompileOp
     for (int i = 0; i < n; i++) {
         all[i] = (Unit){.in = &units[i], .out = &results[i]};
         read_unit(left[i] = &all[i]);
+        find_foreign(left[i]);
         if (machine_code) shared_find(&all[i].source, units[i].names, &all[i].constants);
     }
     while (done && n_left > 0) {

@@ -351,6 +351,37 @@ static void test_namespaces(Compiler *c) {
     header_remove(&apart);
 }
 
+/* A name of a unit that is a header's too, and that it takes from there. */
+static void test_foreign(Compiler *c) {
+    static const char *const own[] = {"kernel", "Block", "short_one", NULL};
+    const char *source =
+        "#include \"foreign.h\"\n"
+        "namespace short_one = foreign;\n"
+        "__device__ int Block(int x) { return foreign::inner :: Block<int>::of(x); }\n"
+        "__global__ void kernel(int *p) { *p = ::Block(*p) + short_one::kernel(*p); }\n";
+    Header foreign = {0};
+    gi_err err = {0};
+    CompileResult r[2] = {{0}, {0}};
+    if (!ok(header_write(
+                &foreign, "foreign.h",
+                "namespace foreign { __device__ inline int kernel(int x) { return 3 * x; }"
+                "\nnamespace inner { template <class T> struct Block { __device__ static T "
+                "of(T x) { return x * 41; } }; } }\n"),
+            "a header is written"))
+        return;
+    const char *const options[] = {foreign.option.data, NULL};
+    CompileOptions o = {.target = "ptx", .options = options};
+    CompileUnit unit = {source, strlen(source), own, NULL}, units[2] = {unit, unit};
+    for (int n = 1; n <= 2; n++) {
+        ok(compile_batch(c, units, n, &o, r, NULL, &err) && r[n - 1].ok,
+           "a name that a header's namespace has too, in a call of %d %s%s", n, err.message,
+           r[n - 1].n_messages > 0 ? r[n - 1].messages[0].text : "");
+        has_str(r[n - 1].code.len ? r[n - 1].code.data : "", ", 44;", "its kernel");
+        for (int i = 0; i < n; i++) compile_result_free(&r[i]);
+    }
+    header_remove(&foreign);
+}
+
 /* A header of the unit's own goes by what the unit says before it, in a call of several, too. */
 static void test_own_headers(Compiler *c) {
     static const char *const sources[] = {
@@ -414,6 +445,7 @@ int main(int argc, char **argv) {
     test_headers(c);
     test_conditional_headers(c);
     test_namespaces(c);
+    test_foreign(c);
     test_own_headers(c);
     compile_close(c);
     return tap_done();

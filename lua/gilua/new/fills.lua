@@ -53,9 +53,9 @@ end
 
 -- What the small case notices; nil and why where the kernel as it is does not run right on such
 -- data.
-local function score_of(problem, kept, judge)
-  local farm <close> = gi.farm(problem, { device = "emu", compiled = kept })
-  local ok, found = attempt(judge, problem, farm)
+local function score_of(problem, self)
+  local farm <close> = gi.farm(problem, { device = "emu", compiled = self.kept, jobs = self.jobs })
+  local ok, found = attempt(self.judge, problem, farm)
   if ok then return found end
   if type(found) ~= "table" then error(found, 0) end -- an error of ours
   return nil, tostring(found):match "[^\n]*"
@@ -119,7 +119,7 @@ local function keep_better(self, tries, best)
     if self.left == 0 or best and best.score == 1 then break end
     self.left = self.left - 1
     local back = set(try)
-    local found = score_of(self.write(), self.kept, self.judge)
+    local found = score_of(self.write(), self)
     if is_better(found, best) then best, self.changed = found, true else back() end
   end
   return best
@@ -129,19 +129,20 @@ end
 ---@param rows table[] of gilua.argumentguess.flat; their fills and notes are changed
 ---@param write fun(): gilua.problem the problem with the arguments as they are now
 ---@param most integer tries that there is time for; weak data get some all the same
+---@param jobs? integer worker processes; one a core
 ---@return gilua.adequacy? found of what was kept; nil where the kernel as it is is not right
 ---@return boolean changed
 ---@return string? why it is not right
 ---@return { found?: gilua.adequacy, why?: string } before the data as they were
-function M.improve(rows, write, most)
+function M.improve(rows, write, most, jobs)
   local was = {}
   for _, one in ipairs(rows) do was[one.row] = one.row.fill end
   local problem = write()
   local judge = is_short(problem) and all_shown or only_runs
-  local self = { write = write, judge = judge, changed = false,
+  local self = { write = write, judge = judge, jobs = jobs, changed = false,
     kept = compiled.new(), -- the probes are the same whatever the data
     left = judge == only_runs and FEW_TRIES or math.min(most, MOST_TRIES) }
-  local best, why = score_of(problem, self.kept, judge)
+  local best, why = score_of(problem, self)
   if best and adequacy.is_weak(best) then self.left = math.max(self.left, FEW_TRIES) end
   self.left = math.max(self.left, best and 0 or FEW_TRIES)
   local before = { found = best and not best.only_runs and best or nil, why = why }

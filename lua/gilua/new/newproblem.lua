@@ -138,6 +138,7 @@ end
 ---@field shared? { text: string, note: string, times?: integer } bytes of dynamic shared memory
 ---@field original? string the program's sizes, where those here are smaller
 ---@field size_note? string where the size is from; trying it may add to it
+---@field jobs? integer worker processes; one a core
 ---@field checked_size? integer[] found by trying: the small case's, where it must be the whole one
 
 local function has_output(args, constants)
@@ -160,7 +161,7 @@ local function set_outputs(read, args)
   return any
 end
 
-local function draft_of(read, folder)
+local function draft_of(read, folder, jobs)
   local shape = launchguess.shape(read)
   local args, constants = argumentguess.arguments(read, shape, folder)
   if not has_output(args, constants) and not set_outputs(read, args) then
@@ -168,6 +169,7 @@ local function draft_of(read, folder)
       read.kernel)
   end
   return { folder = folder, reading = read, shape = shape, args = args, constants = constants,
+    jobs = jobs,
     shared = launchguess.shared(read, shape),
     size_note = shape.from and "from " .. shape.from or "GUESS" }
 end
@@ -283,13 +285,13 @@ end
 
 -- Builds the folder's files for a kernel, in place of those that are there. Takes the folder away
 -- again where that fails; an error that is no refusal goes on.
-local function fill_folder(folder, kernel, read)
+local function fill_folder(folder, kernel, read, jobs)
   if lfs.attributes(folder, "mode") then M.remove_tree(folder) end
   make_folder(folder)
   local one = { kernel = kernel }
   local ok, why = xpcall(function()
     one.read = read()
-    local draft = draft_of(one.read, folder)
+    local draft = draft_of(one.read, folder, jobs)
     one.trouble, one.ticks, one.doubt = try(draft)
     one.guessed = trial.is_guessed(draft)
     report.write(folder .. "/experiment.lua", M.experiment(draft.reading.kernel, folder))
@@ -327,7 +329,7 @@ end
 ---@param path string FILE.cu
 ---@param folder? string the folder to make; the file's name without .cu
 ---@param o { kernel?: string, template?: string, include?: string, define?: string,
----  quiet?: boolean }
+---  quiet?: boolean, jobs?: integer }
 ---@return boolean ready whether the kernel ran as described, on data that `gilua check` takes
 ---@return integer guesses that are marked in what was written
 function M.write(path, folder, o)
@@ -346,7 +348,7 @@ function M.write(path, folder, o)
   local taken = first_that_runs(list, function(kernel, more)
     return fill_folder(folder, kernel, function()
       return reading.of(found, kernel, folder, setmetatable(more, { __index = o }))
-    end)
+    end, o.jobs)
   end, say)
   if #list > 1 then
     say("%s is taken, the longest%s; --kernel NAME takes another", taken.kernel.name,

@@ -199,14 +199,15 @@ end
 ---@param offer Offer of the problem, which has all of it
 ---@param shape LaunchShape
 ---@param problem gilua.problem
----@param instructions integer of warps, of the kernel as it is on the small case
+---@param o { instructions: integer, jobs?: integer } of warps, of the kernel as it is on the small
+---  case; worker processes
 ---@return Offer? nil where nothing but what is there already is right
-function M.tried(offer, shape, problem, instructions)
+function M.tried(offer, shape, problem, o)
   local list, genomes, right = settings_of(offer, shape), {}, {}
   if #list > MOST_SETTINGS then return nil end
-  list = stats.evenly(list, math.max(LEAST_SETTINGS, MOST_WORK // math.max(instructions, 1)))
+  list = stats.evenly(list, math.max(LEAST_SETTINGS, MOST_WORK // math.max(o.instructions, 1)))
   for i, values in ipairs(list) do genomes[i] = genome_of(values) end
-  local farm <close> = gi.farm(problem, { device = "emu" })
+  local farm <close> = gi.farm(problem, { device = "emu", jobs = o.jobs })
   local ran, results = attempt(farm.evaluate, farm, genomes, problem.checked_case)
   if not ran and type(results) ~= "table" then error(results, 0) end -- an error of ours
   for i, m in ipairs(ran and results or {}) do -- else the kernel as it is is not right

@@ -628,7 +628,8 @@ local function settle_data(draft, problem, instructions)
   local function write() return write_problem(draft) end
   local most = MOST_PROBED // (instructions * adequacy.MOST + bytes * FILLING) - 1
   local before = state_of(draft)
-  local found, changed, wrong, was = fills.improve(argumentguess.flat(draft), write, most)
+  local found, changed, wrong, was = fills.improve(argumentguess.flat(draft), write, most,
+    draft.jobs)
   if not changed or holds(draft) then return doubt_of(found, wrong) end
   restore(draft, before)
   write_problem(draft)
@@ -641,7 +642,8 @@ local function settle_offer(draft, instructions)
   local offer = offered.of(read, shape)
   if not offer then return end
   shape.offer = offer
-  shape.offer = offered.tried(offer, shape, write_problem(draft), instructions)
+  shape.offer = offered.tried(offer, shape, write_problem(draft),
+    { instructions = instructions, jobs = draft.jobs })
   shape.fixed_block = launchguess.fixed_block(read, shape.block, shape.offer)
   write_problem(draft)
 end
