@@ -35,6 +35,10 @@ tap.case("what is left to a person", function()
     tap.is(edited(text), text .. " 0 1", what)
   end
   tap.is(edited("k<<<3, 4>>>(a);", "block.x=64"), "k<<<3, 4>>>(a); 0 1", "another block")
+  tap.is(edited("k<<<n / 9, 4>>>(a);", "grid.x%2 grid.x/2"), "k<<<n / 9, 4>>>(a); 0 1",
+    "whole groups of blocks")
+  tap.is(edited("k<<<n / 9, 4, 64>>>(a);", "grid.x/2 shared*2"), "k<<<n / 9, 4, 64>>>(a); 0 1",
+    "other shared memory")
   tap.is(edited "k(a); k<<<", "k(a); k<<< 0 1", "the end of the file")
 end)
 

@@ -37,8 +37,7 @@ local OWN = [[
 local EASES = {
   issue = "merge unroll vector specialise float narrow divide power hoist keep fuse interchange "
     .. "unswitch block_atomic warp_atomic pad tree",
-  latency = "warp_row grid_size unroll split_accumulator hoist reuse keep vector "
-    .. "tree warp_barrier",
+  latency = "warp_row grid_size unroll split_accumulator hoist reuse keep vector tree",
   memory = "coarsen merge warp_row grid_stride vector stage keep hoist reuse float interchange "
     .. "block_atomic warp_atomic",
 }
