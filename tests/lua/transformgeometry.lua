@@ -529,6 +529,12 @@ tap.case("blocks that became one are right", function()
     float first = out[4000];
     for (int k = 0; k < 3; k++) first += b[k];
     out[i] += first;]], 1, { "x", "2" })
+  right("a condition that has a name", "merge", rewritten.source [[
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    const bool inside = n > 0 && i < n;
+    float x = inside ? a[i] : 0.f, y = !inside ? 0.f : b[i];
+    for (int k = 0; k < 3; k++) x += y * b[k];
+    if (inside) out[i] = x;]], 1, { "x", "2" })
   right("a variable only in some builds", "merge", rewritten.source [[
     int i = blockIdx.x * blockDim.x + threadIdx.x;
 #ifdef ABSENT
@@ -563,7 +569,8 @@ for (int k = 0; k < 2; k++) { float i = b[k]; __syncthreads(); }
     __syncthreads();
     if (i < n) out[i] = 1.f;]], 1, { "x", "2" }, "declared more than once")
   local open = of "out[i] = 1.f;"
-  for _, source in ipairs { open, of "if (i < n) out[i] = gridDim.x;" } do
+  for _, source in ipairs { open, of "if (i < n) out[i] = gridDim.x;",
+      of "if (i < n || n > 9) out[i] = 1.f;", of "if (!(i < n)) out[i] = 1.f;" } do
     local change = require("gilua.transform.merge").make(kernels.of_text(source), 1, { "x", "2" })
     tap.is(change.launch, "grid.x%2 grid.x/2", "where a block beyond the last would do something")
   end

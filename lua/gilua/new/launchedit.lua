@@ -108,8 +108,8 @@ local function grid_end(t, i)
   return t[k] == "," and k - 1 or nil
 end
 
--- Only changes of the grid can be written there; what is asked of the block is a condition. One that
--- asks for whole groups of blocks nobody can write, for the file may launch other numbers of them.
+-- Only changes of the grid can be written there; what is asked of the block is a condition. One
+-- that asks for whole groups of blocks nobody can write: the file may launch other numbers of them.
 local function of_the_grid(text)
   local list = {}
   for _, c in ipairs(launches.read(text)) do

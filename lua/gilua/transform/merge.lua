@@ -68,33 +68,54 @@ end
 
 local LESS = { ["<"] = "a", ["<="] = "a", [">"] = "b", [">="] = "b" }
 
+-- What a variable is that is given a value where it is declared, and never again: inside of
+-- `bool inside = x < columns;`.
+local function meaning(known, node)
+  local d = known.fn:declaration(node.text, node.first)
+  local writes = effects.of(known.fn, known.fn.body).writes[node.text]
+  return d and d.init and writes and #writes == 1 and not known.fn.addressed[node.text] and d.init
+end
+
 -- Does a condition say that what is a block's own is below something? Or, turned, beyond it.
 local function bounds(known, tree, turned)
-  local found = false
+  if tree.kind == "binary" and tree.op == (turned and "||" or "&&") then
+    return bounds(known, tree.a, turned) or bounds(known, tree.b, turned)
+  elseif tree.kind == "unary" and tree.op == "!" then
+    return bounds(known, tree.a, not turned)
+  elseif tree.kind == "name" then
+    local init = meaning(known, tree)
+    return init and bounds(known, init, turned) or false
+  end
+  local side = tree.kind == "binary" and LESS[tree.op]
+  if side and turned then side = side == "a" and "b" or "a" end
+  return side and known:depends(tree[side]) or false
+end
+
+-- The parts of a tree behind a `?` that bounds them, as ranges of tokens.
+local function bounded_parts(known, tree)
+  local list = {}
   expression.walk(tree, function(node)
-    local side = node.kind == "binary" and LESS[node.op]
-    if side and turned then side = side == "a" and "b" or "a" end
-    found = found or side and known:depends(node[side]) or false
+    if node.kind ~= "choice" then return end
+    if bounds(known, node.condition) then list[#list + 1] = node.a end
+    if bounds(known, node.condition, true) then list[#list + 1] = node.b end
   end)
-  return found
+  return list
 end
 
 -- Does a tree go to memory at a place that is a block's own, or write any? What is behind a `?`
 -- that bounds it does not count.
 local function is_open(known, tree)
-  local first, last, open = 1, 0, false
-  expression.walk(tree, function(node)
-    if node.kind == "choice" and bounds(known, node.condition) then
-      first, last = node.a.first, node.a.last
-    end
-  end)
+  local parts = bounded_parts(known, tree)
   for _, access in ipairs(effects.of(known.fn, tree).accesses) do
-    local node = access.node or tree
-    local inside = first <= node.first and node.last <= last
-    open = open or not inside and known:is_global(access)
-      and (access.write or known:depends(node))
+    local node, inside = access.node or tree, false
+    for _, part in ipairs(parts) do
+      inside = inside or part.first <= node.first and node.last <= part.last
+    end
+    if not inside and known:is_global(access) and (access.write or known:depends(node)) then
+      return true
+    end
   end
-  return open
+  return false
 end
 
 -- Is every access of memory that is a block's own below a condition that bounds it? Then a block
