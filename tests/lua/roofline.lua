@@ -56,6 +56,9 @@ tap.case("evolution ends where the best is near its limit", function()
   tap.has(asked { improved = false, best = { measurement = far }, baseline = m },
     "the unmodified kernel takes", "also where there is nothing to gain")
   tap.is(asked { improved = true, best = { measurement = far }, baseline = m }, nil, "not before")
+  local busy = { status = "ok", ns = 2e6, least_memory = 0, least_arithmetic = 4e6 }
+  tap.is(roofline.of(busy).by, "arithmetic", "a kernel may compute all the time")
+  tap.is(asked { baseline = busy }, nil, "there may be less to compute")
   tap.is(asked { baseline = { status = "ok", ns = 1 } }, nil, "nor on a GPU, which does not count")
 end)
 
