@@ -62,4 +62,11 @@ is "an exported table waits for room too" 0 $?
 like "and says so" "No space left on device; waits until there is room" "$(cat said.txt)"
 cmp -s full/table.csv table.csv
 ok $? "and is whole"
+FULL_AT=1 FULL_TIMES=1000000 FULL_BELOW=$TMP/full LD_PRELOAD=$TMP/full.so "$GILUA" export whole \
+  --out full/other.csv >said.txt 2>&1 &
+until grep -q "waits until there is room" said.txt; do sleep 0.05; done
+kill -TERM $!
+wait $!
+is "one that is ended while it waits: its status" 143 $?
+is "leaves nothing behind" "table.csv" "$(ls full)"
 finish

@@ -184,6 +184,11 @@ tap.case("records say what a person asks", function()
   tap.is(record.case, "case 1", "the case by name")
   tap.is(run.evaluations, run.scheme.farm.evaluations, "evaluations are counted")
   tap.ok((run.rejected.wrong or 0) > 0, "wrong answers are counted")
+  tap.is(#record.genes, evolve.FREQUENT, "the most frequent genes")
+  local small = evolve.run(scheme { population = 6, generations = 2 }).records[1].genes
+  local held = 0
+  for _, one in ipairs(small) do held = held + one.count end
+  tap.is(held, 6, "of a small population all, those that one genome alone holds too")
 end)
 
 tap.case("an error in a hook keeps its line and what was found", function()

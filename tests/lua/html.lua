@@ -154,6 +154,22 @@ tap.case("a run that found nothing says so, and claims no speed-up", function()
     "and in no others")
 end)
 
+tap.case("a winner that was not chosen by its time is not called faster", function()
+  local winner = { genome = "A", speedup = 0.996, ns = 1010, default_ns = 1000, registers = 20,
+    genes = {}, diff = "", case = "ball, 1", unseen = true, from = "GEVO, generation 3, mutant 9" }
+  local front = { names = { "energy", "time" }, points = {
+    { genome = "A", values = { 0.904, 1.004 } }, { genome = "B", values = { 0.97, 0.99 } } } }
+  local page = html.page { title = "t", device = "emu", winner = winner, front = front }
+  tap.has(page, "<strong>0.996× as fast</strong> as the kernel as it is on ball, 1, never seen "
+    .. "before.", "in words")
+  tap.has(page, "It was chosen by its energy: 0.904 of the unmodified kernel's.", "by what it was")
+  front.names = { "time", "error" }
+  winner.speedup = 1.2
+  page = html.page { title = "t", device = "emu", winner = winner, front = front }
+  tap.has(page, "<strong>1.200× faster</strong> than the kernel as it is", "one that was is")
+  tap.is(page:find("It was chosen", 1, true), nil, "and that goes without saying")
+end)
+
 tap.case("where the kernel as it is was not measured, its time is no dash", function()
   local page = html.page { title = "t", device = "emu", winner = { genome = "A", ns = 900,
     registers = 20, genes = {}, diff = "" } }

@@ -25,6 +25,8 @@ end
 tap.case("numbers for people", function()
   tap.is(progress.grouped(1234567), "1 234 567", "millions")
   tap.is(progress.grouped(123), "123", "three digits")
+  tap.is(progress.faster(1.25), "1.250 times faster", "a winner")
+  tap.is(progress.faster(0.996), "0.996 times as fast", "one that was chosen by its energy")
   tap.is(progress.grouped(0), "0", "nothing")
   tap.is(progress.duration(75.2), "1:15", "minutes")
   tap.is(progress.duration(3661), "1:01:01", "hours")

@@ -227,6 +227,9 @@ tap.case("a folder that cannot be written is refused at once", function()
   tap.is(why, ("cannot write results to '%s/file/results': Not a directory; choose another folder "
     .. "with --out"):format(dir), "in one sentence")
   tap.is(code, "io", "the code")
+  local _, merged = pcall(folders.open, dir .. "/file", "", "; choose another folder")
+  tap.is(tostring(merged), ("cannot write results to '%s/file': Not a directory; choose another "
+    .. "folder"):format(dir), "a command without --out does not speak of it")
 end)
 
 tap.done()

@@ -25,7 +25,7 @@ return function()
       { name = "runs", many = true, doc = "folders of runs, or archives" } },
   }
   gi.merge.sources(o.runs) -- before anything is made
-  local folder <close> = gi.folder.open(o.into, "")
+  local folder <close> = gi.folder.open(o.into, "", "; choose another folder")
   local path = ("%s/%s"):format(folder.dir, gi.history.FILE)
   for _, merged in ipairs(gi.merge.into(path, o.runs)) do say(o, merged) end
 end

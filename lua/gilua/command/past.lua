@@ -11,6 +11,7 @@ local printable = require "gilua.base.printable"
 local progress = require "gilua.report.progress"
 local runs = require "gilua.command.runs"
 local schema = require "gilua.store.schema"
+local undo = require "gilua.base.undo"
 
 local M = {}
 
@@ -223,11 +224,13 @@ local function into_file(path, work)
   local mode = lfs.symlinkattributes(path, "mode")
   if mode and mode ~= "file" then return straight_into(path, work) end
   local part = path .. ".part"
-  local journal = gi.textfile.journal(part)
-  work(function(text) journal:add(text) end)
-  journal:close()
-  local moved, why = os.rename(part, path)
-  if not moved then fail("cannot write %s: %s", path, why) end
+  undo(function() os.remove(part) end, function()
+    local journal = gi.textfile.journal(part)
+    work(function(text) journal:add(text) end)
+    journal:close()
+    local moved, why = os.rename(part, path)
+    if not moved then fail("cannot write %s: %s", path, why) end
+  end)
 end
 
 function M.export()

@@ -322,9 +322,9 @@ end
 
 local function say_right(o, run, found)
   local v = found.own
-  answer.say(o, "%s answers on %d cases, all right, largest error %.3g: %.3f times faster (median; "
-    .. "%.3f to %.3f)", gi.progress.grouped(v.answers), #v.rows, v.max_error, v.ratio.median,
-    v.ratio.least, v.ratio.greatest)
+  answer.say(o, "%s answers on %d cases, all right, largest error %.3g: %s (median; %.3f to "
+    .. "%.3f)", gi.progress.grouped(v.answers), #v.rows, v.max_error,
+    gi.progress.faster(v.ratio.median), v.ratio.least, v.ratio.greatest)
   M.warn_of_untested(o, found.untested)
   M.warn_of_untold(o, run.untold)
   M.warn_of_promises(o, run.promises)

@@ -10,6 +10,7 @@ local fail = require "gilua.base.fail"
 local lfs = require "lfs"
 local printable = require "gilua.base.printable"
 local results = require "gilua.base.results"
+local shell = require "gilua.base.shell"
 local textfile = require "gilua.base.textfile"
 
 local M = {}
@@ -39,13 +40,15 @@ local function earlier(dir)
   return names
 end
 
-local function refuse(dir, why)
-  fail("cannot write results to '%s': %s; choose another folder with --out", dir, why)
+local ELSEWHERE = "; choose another folder with --out"
+
+local function refuse(dir, why, advice)
+  fail("cannot write results to '%s': %s%s", dir, why, advice or ELSEWHERE)
 end
 
-local function make(dir)
+local function make(dir, advice)
   local made, why = textfile.make_folder(dir)
-  if not made then refuse(dir, why) end
+  if not made then refuse(dir, why, advice) end
 end
 
 -- mkdir tells whether it is new: another run may want the same name now.
@@ -61,15 +64,17 @@ local function fresh(usual)
 end
 
 local function command()
-  local words = { "gilua", arg and arg[0] }
-  return table.concat(table.move(arg or {}, 1, #(arg or {}), #words + 1, words), " ")
+  local words = { "gilua" }
+  for i = 0, arg and #arg or -1 do words[#words + 1] = shell.word(arg[i]) end
+  return table.concat(words, " ")
 end
 
-local function locked(dir)
+local function locked(dir, advice)
   local lock, why, code = core.file.lock(dir .. LOCK, ("process %d on %s since %s: %s\n"):format(
     core.system.pid(), core.system.hostname(), os.date "%Y-%m-%d %H:%M:%S", command()))
   if lock then return lock end
-  refuse(dir, code == "busy" and ("another run is at work there (%s)"):format(why) or why)
+  refuse(dir, code == "busy" and ("another run is at work there (%s)"):format(why) or why,
+    advice)
 end
 
 --- Has the last run of a folder come to its end? nil where there is none. One that was ended before
@@ -116,14 +121,15 @@ end
 --- The folder of a run that is about to begin. Nothing in it is touched yet.
 ---@param given? string the folder that a person chose
 ---@param usual string the name of a new one, where none was chosen
+---@param advice? string what to do where it cannot be: of commands without --out
 ---@return ResultFolder
-function M.open(given, usual)
+function M.open(given, usual, advice)
   local again = resumed(given, usual)
-  given = again or given
-  if given then make(given) end
+  given, advice = again or given, again and "" or advice
+  if given then make(given, advice) end
   local dir = given and (given:gsub("(.)/+$", "%1")) or fresh(usual)
   return setmetatable({ dir = dir, fresh = not given, begun = false, written = {},
-    resumed = again ~= nil, lock = locked(dir) }, Folder)
+    resumed = again ~= nil, lock = locked(dir, advice) }, Folder)
 end
 
 -- The first name of its kind that is free.

@@ -53,6 +53,24 @@ local function value_shown(name, x)
   return shown(x, name == "time" and "%.4f" or "%.3g")
 end
 
+-- Of the unmodified kernel's.
+local RELATIVE = { time = true, energy = true }
+
+--- Why a winner is it, where time is not what came first; nil else.
+---@param front? table
+---@param genome string
+---@return string?
+function M.choice(front, genome)
+  local name = front and front.names[1]
+  if not name or name == "time" then return nil end
+  for _, point in ipairs(front.points) do
+    if point.genome == genome then
+      return (" It was chosen by its %s: %s%s."):format(escape(name),
+        value_shown(name, point.values[1]), RELATIVE[name] and " of the unmodified kernel's" or "")
+    end
+  end
+end
+
 local function rows_of(front)
   local rows = {}
   for i, point in ipairs(front.points) do

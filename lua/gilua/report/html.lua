@@ -3,6 +3,7 @@
 -- gilua.live make it): what is not in the table is not on the page. Plots are gnuplot's; without it
 -- the tables are there.
 
+local evolve = require "gilua.search.evolve"
 local frontier = require "gilua.report.frontier"
 local gnuplot = require "gilua.report.gnuplot"
 local interactions = require "gilua.report.interactions"
@@ -26,6 +27,13 @@ local times = markup.times
 --------------------------------------------------------------------------------------------------
 -- Sections. Each takes the experiment and a function that makes words of the page's own.
 
+-- By how much, as strong words, and what follows before "the kernel as it is". Who was chosen by
+-- another objective than time may be slower.
+local function against(ratio)
+  local words = finite(ratio) and ratio < 1 and { "as fast", "as" } or { "faster", "than" }
+  return ("<strong>%s %s</strong> %s"):format(times(ratio), words[1], words[2])
+end
+
 -- What a run says of its winner without a validation, or before it.
 local function claimed(w)
   if w.genome == "" then
@@ -35,8 +43,8 @@ local function claimed(w)
   local range = finite(w.low) and w.low ~= w.high
     and (" (95 %% interval %s from %s pairs)"):format(interval(w.low, w.high), shown(w.pairs, "%d"))
     or ""
-  return ("<strong>%s faster</strong> than the kernel as it is on %s%s%s."):format(
-    times(w.speedup), escape(w.case or "its case"), range, w.unseen and ", never seen before"
+  return ("%s the kernel as it is on %s%s%s."):format(
+    against(w.speedup), escape(w.case or "its case"), range, w.unseen and ", never seen before"
       or w.so_far and ", that of the best generation so far: not yet compared on one never seen "
       .. "before" or "")
 end
@@ -45,8 +53,8 @@ local function headline(e)
   local v, w = e.validation, e.winner
   local text = {}
   if v and v.ratio then
-    text[1] = ("<strong>%s faster</strong> than the kernel as it is (median of %d cases that "
-      .. "nothing before had seen; %s to %s), "):format(times(v.ratio.median), #v.rows,
+    text[1] = ("%s the kernel as it is (median of %d cases that "
+      .. "nothing before had seen; %s to %s), "):format(against(v.ratio.median), #v.rows,
       times(v.ratio.least), times(v.ratio.greatest))
     text[2] = ("%s answers checked, %s wrong, largest error %s."):format(
       shown(v.answers, "grouped"), shown(v.wrong, "grouped"), shown(v.max_error, "%.3g"))
@@ -56,6 +64,7 @@ local function headline(e)
     local before = finite(w.default_ns) and microseconds(w.default_ns) -- not always measured
     text[#text + 1] = (" %s on %s."):format(w.genome == "" and (before or microseconds(w.ns))
       or (before and before .. " → " or "") .. microseconds(w.ns), escape(e.device or "?"))
+    text[#text + 1] = frontier.choice(e.front, w.genome)
   end
   return #text > 0 and p(table.concat(text), "lead") or ""
 end
@@ -267,13 +276,15 @@ local function pareto(e, word)
 end
 
 local function gene_plot(records, word)
-  local last = records[#records].genes or {}
-  local series = {}
+  local last, series = {}, {}
+  for _, g in ipairs(records[#records].genes or {}) do
+    if g.count > 1 then last[#last + 1] = g end
+  end
   for i = 1, math.min(7, #last) do
     local name, list = last[i].gene, {}
     for k, r in ipairs(records) do
-      -- of a population only the most frequent genes are recorded: below that there is a gap
-      list[k] = { r.generation, #(r.genes or {}) < #last and 0 or nil }
+      -- of a population only so many genes are recorded: below that there is a gap
+      list[k] = { r.generation, #(r.genes or {}) < evolve.FREQUENT and 0 or nil }
       for _, g in ipairs(r.genes or {}) do
         if g.gene == name then list[k][2] = g.count end
       end

@@ -38,6 +38,13 @@ function M.duration(seconds)
   return ("%d:%02d"):format(whole // 60, whole % 60)
 end
 
+--- How a time that was taken anew compares: "1.250 times faster", "0.996 times as fast".
+---@param ratio number
+---@return string
+function M.faster(ratio)
+  return ("%.3f times %s"):format(ratio, ratio < 1 and "as fast" or "faster")
+end
+
 local function times(speedup)
   return speedup and ("%.3fx"):format(speedup) or "none"
 end

@@ -388,9 +388,10 @@ local function mean_length(population)
   return stats.mean(lengths)
 end
 
--- In how many genomes each gene is, the most frequent first (§4.5). Genes of one genome alone are
--- left out.
-local FREQUENT = 40
+--- So many genes of a generation are counted at most.
+M.FREQUENT = 40
+
+-- In how many genomes each gene is, the most frequent first (§4.5).
 
 local function gene_counts(population)
   local holders, list = {}, {}
@@ -402,13 +403,13 @@ local function gene_counts(population)
     end
   end
   for _, gene in ipairs(settings.keys(holders)) do
-    if holders[gene] > 1 then list[#list + 1] = { gene = gene, count = holders[gene] } end
+    list[#list + 1] = { gene = gene, count = holders[gene] }
   end
   table.sort(list, function(a, b)
     if a.count ~= b.count then return a.count > b.count end
     return a.gene < b.gene
   end)
-  return table.move(list, 1, FREQUENT, 1, {})
+  return table.move(list, 1, M.FREQUENT, 1, {})
 end
 
 local function record_generation(run, case, baseline)

@@ -495,8 +495,8 @@ local function conclude(study)
   say(study, "")
   say(study, "The kernel as it is: %s; the winner: %s, found by %s.", cost(study, {
     ticks = w.default_ticks, ns = w.default_ns }), cost(study, w), w.from)
-  local gain = v.ratio and ("%.3f times faster (median; %.3f to %.3f)"):format(v.ratio.median,
-    v.ratio.least, v.ratio.greatest) or "right on none of them"
+  local gain = v.ratio and ("%s (median; %.3f to %.3f)"):format(
+    progress.faster(v.ratio.median), v.ratio.least, v.ratio.greatest) or "right on none of them"
   say(study, "On %d unseen cases, %s answers: %s, largest error %.3g, %s wrong.", #v.rows,
     progress.grouped(v.answers), gain, v.max_error, progress.grouped(v.wrong))
   for _, row in ipairs(study.paper_row) do
