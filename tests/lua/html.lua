@@ -163,6 +163,10 @@ tap.case("a winner that was not chosen by its time is not called faster", functi
   tap.has(page, "<strong>0.996× as fast</strong> as the kernel as it is on ball, 1, never seen "
     .. "before.", "in words")
   tap.has(page, "It was chosen by its energy: 0.904 of the unmodified kernel's.", "by what it was")
+  winner.so_far = true
+  page = html.page { title = "t", device = "emu", winner = winner }
+  tap.has(page, "<h2>The best so far</h2>", "while the run is on it is no winner")
+  winner.so_far = nil
   front.names = { "time", "error" }
   winner.speedup = 1.2
   page = html.page { title = "t", device = "emu", winner = winner, front = front }

@@ -94,8 +94,8 @@ end
 local NEAR = 1.05 -- times its limit
 
 --- Is the best of the last generation so near to the least time of its work that nothing is to be
---- gained? Then why, in words. Only the virtual GPU knows; and arithmetic is no such limit, for most
---- of what evolution finds is that there can be less of it.
+--- gained? Then why, in words. Only the virtual GPU knows; and arithmetic is no such limit, for
+--- most of what evolution finds is that there can be less of it.
 ---@param run Run
 ---@return string?
 function M.enough(run)

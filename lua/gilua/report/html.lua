@@ -476,7 +476,7 @@ local function winner(e)
   for i, g in ipairs(w.genes or {}) do
     items[i] = ("<dt>%s</dt><dd>%s</dd>\n"):format(code(g.gene), prose(g.text))
   end
-  return section("The winner",
+  return section(w.so_far and "The best so far" or "The winner",
     p(code(w.genome == "" and "(the kernel as it is)" or w.genome)),
     p(("%s, %s registers, %s.%s"):format(microseconds(w.ns), shown(w.registers, "%d"),
       many(#(w.genes or {}), "gene"), w.from and w.genome ~= ""

@@ -293,10 +293,11 @@ function M.lineage(e, word)
   local l = e.search and e.search.lineage
   if not l or #l.nodes < 2 then return "" end
   local line = nearest_line(l.nodes)
-  return section("Where the winner comes from",
+  local whose = l.of or "the winner"
+  return section(("Where %s comes from"):format(whose),
     telling(("Ancestors of %s, from left to right%s. The thick line goes to the parent that shares "
       .. "most genes; what comes after the last generation is the final comparison."):format(
-      l.of or "the winner", l.cut and "; of a generation at most eight, those that share most "
+      whose, l.cut and "; of a generation at most eight, those that share most "
       .. "genes with it" or ""), tree(l.nodes, line, word())), line_table(line))
 end
 
