@@ -565,7 +565,8 @@ function Funnel:check_job(plan, key)
       local kernel = self:checked_kernel(plan)
       return { op = "check", problem = self.problem.dir, code = kernel.code,
                values = kernel.values, guarded = kernel.guarded, first = not self.checked_budget,
-               budget = self.checked_budget or 0, loop_limit = self.loop_limit }
+               budget = self.checked_budget or 0, loop_limit = self.loop_limit,
+               wrong_ends = self:ends_when_wrong(plan), most_error = self:most_error() }
     end,
     done = function(reply)
       self.seconds.checked = self.seconds.checked + reply.seconds
@@ -606,11 +607,22 @@ function Funnel:screened(plan)
   self:count(plan)
 end
 
+--- The largest error of the small case's answers that is asked for, beside the right ones.
+function Funnel:most_error()
+  local share, largest = self.options.timed_error, self.small and self.small.largest
+  return share > 0 and largest and share * largest or nil
+end
+
 --- Are the answers of a checked run right, or as near to it as is asked for?
 function Funnel:is_right_there(verdict)
-  local share, largest = self.options.timed_error, self.small.largest
-  return verdict.answers ~= nil and screen.may_be_right(verdict.answers, self.problem.tolerance,
-    share > 0 and largest and share * largest or nil)
+  return verdict.answers ~= nil
+    and screen.may_be_right(verdict.answers, self.problem.tolerance, self:most_error())
+end
+
+--- Does the small case end a plan that is wrong there? Then nobody asks for its races.
+function Funnel:ends_when_wrong(plan)
+  return plan.wrong == "small" and plan.run and not plan.is_baseline and self.small ~= nil
+    and self:is_right_there(self.small)
 end
 
 --- What a checked run may use at least.
@@ -645,7 +657,7 @@ function Funnel:is_checked(plan)
   end
   local key = self.compiled:of(plan.checked.hash).ptx_hash .. " " .. plan.launch_key
   local verdict = self.verdicts[key] or self:recalled_verdict(key)
-  if not verdict then
+  if not verdict or verdict.unchecked and not self:ends_when_wrong(plan) then
     if not self:has_code(plan, plan.checked, "ptx") then return false end
     self:wait_for("check " .. key, plan, function() self.crew:post(self:check_job(plan, key)) end)
     return false

@@ -200,10 +200,11 @@ end
 -- What runner.lua does
 
 --- The checked run: M:check of runner.lua.
-function M:check(code, values, budget, guarded, loop_limit)
+function M:check(code, values, budget, guarded, loop_limit, plain)
   local limit = loop_limit and string.pack("<i8", loop_limit)
-  local r, why, status = self:replay(code, { budget = budget, count_uninitialised = true,
-    check_races = self.problem.check_races, benign_races = self.problem.benign_races,
+  local r, why, status = self:replay(code, { budget = budget, count_uninitialised = not plain,
+    check_races = not plain and self.problem.check_races or nil,
+    benign_races = self.problem.benign_races,
     variables = { gilua_loop_overrun = true, gilua_loop_limit = limit } }, values)
   if not r then return { status = status, message = why } end
   self.last = r

@@ -275,8 +275,9 @@ end
 ---@param guarded boolean the code has loop guards
 ---@param loop_limit integer? how often a thread's may look at their conditions, where that is
 ---  another than the code says
+---@param plain boolean? without a look at races and at what was never set
 ---@return table { status, message, instructions, uninitialised_reads, warnings = Finding[]? }
-function M:check(code, values, budget, guarded, loop_limit)
+function M:check(code, values, budget, guarded, loop_limit, plain)
   local module, none = self:module { code = code }
   if not module then return { status = none.status, message = none.message } end
   local ready, launch = attempt(self.prepare, self, module,
@@ -284,13 +285,14 @@ function M:check(code, values, budget, guarded, loop_limit)
   if not ready then
     return { status = status_of(launch, "launch_error"), message = tostring(launch) }
   end
-  launch.budget, launch.count_uninitialised = budget, true
+  launch.budget, launch.count_uninitialised = budget, not plain
   if loop_limit then
     local limit = core.array.new("i64", 1)
     limit[1] = loop_limit
     module:write("gilua_loop_limit", limit) -- not there where no loop is
   end
-  launch.check_races, launch.benign_races = self.problem.check_races, self.problem.benign_races
+  launch.check_races = not plain and self.problem.check_races or nil
+  launch.benign_races = self.problem.benign_races
   local m = launched(module, launch)
   local overrun = guarded and core.array.new("i32", 1)
   local has_guard = overrun and module:read("gilua_loop_overrun", overrun)
