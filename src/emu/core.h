@@ -288,6 +288,7 @@ struct Emu {
     uint64_t serial;
     uint32_t modules; /* loaded so far */
     uint64_t workspace;             /* of cooperative launches; 0: none yet */
+    uint64_t error_texts;           /* nested.c; 0: none yet */
     uint64_t heap_limit, heap_used; /* bytes: library.c */
     uint64_t heap_moves;
     uint64_t memory_limit, memory_taken; /* bytes; 0: no limit */
@@ -459,6 +460,8 @@ typedef struct Fetch {
     CostMemo cost;
 } Fetch;
 
+typedef struct Nested Nested;
+
 struct Machine {
     Emu *emu;
     EmuModule *mod;
@@ -493,6 +496,8 @@ struct Machine {
     bool ended; /* by a fault */
     EmuCause cause; /* of the fault that is about to be raised; NONE: EMU_CAUSE_FAULT */
     gi_buf text; /* scratch of printf */
+    Nested *nested; /* nested.c: what the grid launches; NULL: nothing yet */
+    int depth;      /* of launches by kernels */
 };
 
 /* Why a warp stops running; STOP_NOT: it goes on. */
@@ -661,6 +666,9 @@ void machine_forget_fetches(Machine *m);
 
 /* turns.c: runs the launch's blocks to their end, or false. */
 bool turns_run(Machine *m);
+
+/* launch.c: one grid, from its checks to its result. */
+void launch_grid(Machine *m);
 /* Blocks `from` to `to` of the launch, none of which waits for another; false: they did not end. */
 bool turns_batch(Machine *m, uint64_t from, uint64_t to);
 void turns_forget(Machine *m); /* blocks that have begun will not go on */

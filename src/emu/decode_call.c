@@ -1,23 +1,43 @@
 /* decode_call.c - calls, of the module's functions and of those that CUDA provides; the stack. */
 #include "emu/decode.h"
 #include "emu/library.h"
+#include "emu/nested.h"
 
 #include <string.h>
 
 /* --- the functions that CUDA provides --- */
 
-/* A function by its name and what it is given and gives, in bytes: "881" is two of 8 and one. */
+/* A function by its name and what it is given and gives, in bytes: "881" is two of 8 and one; '<',
+** which comes 12 behind '0', is 12. */
 typedef struct Provided {
     const char *name, *args, *rets;
     SlowFn run;
     uint8_t cost;
 } Provided;
 
+#define CDP(name, args, rets, run) {"__cudaCDP2" #name, args, rets, run, COST_PRINT}
 static const Provided provided[] = {{"vprintf", "88", "4", library_print, COST_PRINT},
                                     {"__assertfail", "88488", "", library_assert, COST_ALU},
                                     {"malloc", "8", "8", library_malloc, COST_PRINT},
                                     {"free", "8", "", library_free, COST_PRINT},
+                                    CDP(GetParameterBufferV2, "8<<4", "8", nested_arguments),
+                                    CDP(LaunchDeviceV2, "88", "4", nested_launch),
+                                    CDP(MemcpyAsync, "88848", "4", nested_copy),
+                                    CDP(MemsetAsync, "8488", "4", nested_set),
+                                    CDP(Malloc, "88", "4", nested_malloc),
+                                    CDP(Free, "8", "4", nested_free),
+                                    CDP(GetLastError, "", "4", nested_last_error),
+                                    CDP(PeekAtLastError, "", "4", nested_peek_error),
+                                    CDP(GetErrorString, "4", "8", nested_error_text),
+                                    CDP(StreamCreateWithFlags, "84", "4", nested_handle),
+                                    CDP(StreamDestroy, "8", "4", nested_nothing),
+                                    CDP(StreamWaitEvent, "884", "4", nested_nothing),
+                                    CDP(EventCreateWithFlags, "84", "4", nested_handle),
+                                    CDP(EventRecord, "88", "4", nested_nothing),
+                                    CDP(EventRecordWithFlags, "884", "4", nested_nothing),
+                                    CDP(EventDestroy, "8", "4", nested_nothing),
                                     {NULL, NULL, NULL, NULL, 0}};
+#undef CDP
 
 static bool fits(const char *sizes, const uint32_t *size, int n) {
     if (strlen(sizes) != (size_t)n) return false;

@@ -85,6 +85,7 @@ typedef struct EmuFinding {
     char message[600];   /* what, space and address, block, thread, PTX line, source line, kernel */
     int ptx_line, src_line;
     unsigned block[3], thread[3];
+    const char *kernel;  /* the module's: of a kernel that others launch, too */
 } EmuFinding;
 
 enum { EMU_FINDINGS = 16 }; /* max_faults is at most this */
@@ -305,6 +306,7 @@ typedef struct EmuResult {
     uint64_t warp_instructions, lane_instructions;
     uint64_t global_sectors, texture_sectors, shared_conflicts, divergent_branches, barriers;
     uint64_t uninitialised_reads, barrier_after_exit;
+    uint64_t nested; /* launches that the kernel made, and these …: counted in with all figures */
     double part_issue, part_latency, part_memory; /* the model's terms, in ticks */
     double energy_j;                              /* estimated: cost.h */
     /* what no other order of the same work avoids, in ticks: its bytes, each moved once, and its
@@ -322,7 +324,8 @@ typedef enum EmuReach { EMU_READ = 1, EMU_WRITTEN = 2 } EmuReach; /* an atomic d
 
 /* The i-th allocation or variable that a load, store or atomic of the last launch reached, from 0:
 ** its address; 0 past the end. Constants that instructions name, and textures, are none of them.
-** *how: of EmuReach. What was only written the launch did not depend on. */
+** *how: of EmuReach. What was only written the launch did not depend on. Where kernels launch
+** others (EmuResult.nested) it is of the last of these alone. */
 uint64_t emu_touched(const Emu *e, int i, unsigned *how);
 
 #endif

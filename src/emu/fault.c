@@ -35,6 +35,7 @@ static void describe(const Machine *m, const Warp *w, const Ins *in, int lane, c
     size_t cap = sizeof out->message;
     const InsPlace *at = w && in ? &w->code->place[in - w->code->ins] : NULL;
     vsnprintf(out->message, cap, fmt, args);
+    out->kernel = m->entry->func->name;
     memcpy(out->block, m->ctaid, sizeof out->block);
     if (w) {
         size_t n = strlen(out->message);

@@ -1,6 +1,7 @@
 /* launch.c - one launch: checks it, gives it its registers and memory, has its blocks run
 ** (turns.c). */
 #include "emu/core.h"
+#include "emu/nested.h"
 #include "emu/tex.h"
 
 #include <stdio.h>
@@ -196,7 +197,7 @@ static bool begin_cooperation(Machine *m) {
     return true;
 }
 
-static void run(Machine *m) {
+void launch_grid(Machine *m) {
     int spilled;
     if (!check_geometry(m) || !check_bounds(m) || !check_memory(m)) return;
     int resident = give_registers(m, &spilled);
@@ -254,6 +255,7 @@ bool emu_launch(EmuModule *mod, const EmuLaunch *launch, EmuResult *out, gi_err 
                  .serial = 1};
     uint64_t budget = launch->budget ? launch->budget : EMU_BUDGET;
     m.budget = budget < (uint64_t)1 << 62 ? (int64_t)budget : (int64_t)1 << 62;
-    run(&m);
+    launch_grid(&m);
+    nested_finish(&m);
     return true;
 }

@@ -20,21 +20,54 @@ static uint8_t *params_of(const Warp *w, int lane) {
     return frame->params + (size_t)lane * frame->code->param_bytes;
 }
 
-static uint64_t argument(const Warp *w, const CallForm *f, int lane, int k) {
+uint64_t library_argument(const Warp *w, const CallForm *f, int lane, int k) {
     uint64_t value = 0;
     memcpy(&value, params_of(w, lane) + f->arg[k], f->arg_size[k]);
     return value;
 }
 
-static void give(const Warp *w, const CallForm *f, int lane, uint64_t value) {
+const uint8_t *library_bytes(const Warp *w, const CallForm *f, int lane, int k) {
+    return params_of(w, lane) + f->arg[k];
+}
+
+void library_give(const Warp *w, const CallForm *f, int lane, uint64_t value) {
     if (f->n_rets) memcpy(params_of(w, lane) + f->ret[0], &value, f->ret_size[0]);
 }
 
 enum { MOST_TEXT = 1 << 16 }; /* bytes that are looked through for the end of a text */
 
+/* Bytes of one lane's local memory from `offset` on, as many as there are. */
+static size_t local_bytes(const Warp *w, int lane, uint64_t offset, char *out, size_t cap) {
+    size_t n = 0;
+    for (; n < cap && offset + n < w->local_top; n++)
+        out[n] = (char)w->s.local[(offset + n) / 4 * ROW32 + (uint64_t)lane * 4 + (offset + n) % 4];
+    return n;
+}
+
+typedef struct Reader { /* who reads a text */
+    const Machine *m;
+    const Warp *w;
+    int lane;
+    char local[1024]; /* a text of local memory, until the next one is read */
+} Reader;
+
+static const char *local_string(Reader *r, uint64_t offset) {
+    size_t n = local_bytes(r->w, r->lane, offset, r->local, sizeof r->local);
+    return memchr(r->local, 0, n) ? r->local : NULL;
+}
+
+static const char *shared_string(const Machine *m, uint64_t offset) {
+    if (offset >= m->shared_bytes) return NULL;
+    const char *text = (const char *)m->shared + offset;
+    return memchr(text, 0, m->shared_bytes - offset) ? text : NULL;
+}
+
 /* The text at a device address, for formats; NULL when it is not readable up to its NUL. */
 static const char *device_string(void *user, uint64_t address) {
-    const Machine *m = user;
+    Reader *r = user;
+    const Machine *m = r->m;
+    if (address >> ID_SHIFT == ID_LOCAL) return local_string(r, address & OFFSET_MASK);
+    if (address >> ID_SHIFT == ID_SHARED) return shared_string(m, address & OFFSET_MASK);
     const Alloc *a = alloc_of(m->emu, address);
     uint64_t offset = a ? address - a->address : 0;
     if (a == NULL || offset >= a->size) return NULL;
@@ -48,17 +81,14 @@ static const char *device_string(void *user, uint64_t address) {
 /* printf's argument buffer of one lane: local memory from `address` to the end of its frame. */
 static size_t print_args(const Warp *w, int lane, uint64_t address, uint8_t *out, size_t cap) {
     if (address >> ID_SHIFT != ID_LOCAL) return 0;
-    uint64_t offset = address & OFFSET_MASK;
-    size_t n = 0;
-    for (; n < cap && offset + n < w->local_top; n++)
-        out[n] = w->s.local[(offset + n) / 4 * ROW32 + (uint64_t)lane * 4 + (offset + n) % 4];
-    return n;
+    return local_bytes(w, lane, address & OFFSET_MASK, (char *)out, cap);
 }
 
 /* One lane's printf; *count is what it returns. */
 static bool print_lane(Machine *m, Warp *w, const Ins *in, int lane, uint64_t format, uint64_t args,
                        int32_t *count) {
-    const char *text = device_string(m, format);
+    Reader reader = {.m = m, .w = w, .lane = lane};
+    const char *text = device_string(&reader, format);
     if (text == NULL)
         return fault_raise(m, w, in, lane, EMU_ILLEGAL_ADDRESS,
                            "printf with a format at 0x%llx that is not readable",
@@ -66,7 +96,8 @@ static bool print_lane(Machine *m, Warp *w, const Ins *in, int lane, uint64_t fo
     uint8_t bytes[1024];
     size_t n = print_args(w, lane, args, bytes, sizeof bytes);
     gi_buf_clear(&m->text);
-    *count = format_print(m->launch->print ? &m->text : NULL, text, bytes, n, device_string, m);
+    gi_buf *out = m->launch->print ? &m->text : NULL;
+    *count = format_print(out, text, bytes, n, device_string, &reader);
     if (m->text.len) m->launch->print(m->launch->print_user, m->text.data, m->text.len);
     return true;
 }
@@ -80,11 +111,11 @@ bool library_print(Machine *m, Warp *w, const Ins *in) {
     int32_t count = 0;
     for (uint32_t left = w->active; left; left &= left - 1) {
         int lane = __builtin_ctz(left);
-        uint64_t format = argument(w, f, lane, 0), args = argument(w, f, lane, 1);
+        uint64_t format = library_argument(w, f, lane, 0), args = library_argument(w, f, lane, 1);
         bool known = m->launch->print == NULL && format == last;
         if (!known && !print_lane(m, w, in, lane, format, args, &count)) return false;
         last = format;
-        give(w, f, lane, (uint32_t)count);
+        library_give(w, f, lane, (uint32_t)count);
     }
     return true;
 }
@@ -95,13 +126,17 @@ bool library_print(Machine *m, Warp *w, const Ins *in) {
 bool library_assert(Machine *m, Warp *w, const Ins *in) {
     const CallForm *f = &w->code->call[in->imm];
     int lane = __builtin_ctz(w->active);
+    unsigned line = (unsigned)library_argument(w, f, lane, 2);
+    Reader r[3];
+    const char *text[3];
+    for (int i = 0; i < 3; i++) {
+        r[i] = (Reader){.m = m, .w = w, .lane = lane};
+        text[i] = device_string(&r[i], library_argument(w, f, lane, i < 2 ? i : 3));
+        if (text[i] == NULL) text[i] = "?";
+    }
     m->cause = EMU_CAUSE_ASSERT;
-    const char *what = device_string(m, argument(w, f, lane, 0)),
-               *where = device_string(m, argument(w, f, lane, 1)),
-               *who = device_string(m, argument(w, f, lane, 3));
     return fault_raise(m, w, in, lane, EMU_LAUNCH_ERROR, "assertion failed: %s (%s:%u, %s)",
-                       what ? what : "?", where ? where : "?", (unsigned)argument(w, f, lane, 2),
-                       who ? who : "?");
+                       text[0], text[1], line, text[2]);
 }
 
 /* --- the heap --- */
@@ -126,7 +161,7 @@ static void name_thread(const Machine *m, const Warp *w, int lane, char *out, si
              t / b[0] % b[1], t / b[0] / b[1], c[0], c[1], c[2], m->entry->func->name);
 }
 
-static uint64_t new_object(Machine *m, const Warp *w, int lane, uint64_t size) {
+uint64_t library_object(Machine *m, const Warp *w, int lane, uint64_t size) {
     Emu *e = m->emu;
     char who[300], label[340];
     if (size > e->heap_limit || heap_share(size) > e->heap_limit - e->heap_used) return 0;
@@ -149,12 +184,12 @@ bool library_malloc(Machine *m, Warp *w, const Ins *in) {
     const CallForm *f = &w->code->call[in->imm];
     for (uint32_t left = w->active; left; left &= left - 1) {
         int lane = __builtin_ctz(left);
-        give(w, f, lane, new_object(m, w, lane, argument(w, f, lane, 0)));
+        library_give(w, f, lane, library_object(m, w, lane, library_argument(w, f, lane, 0)));
     }
     return true;
 }
 
-static bool free_object(Machine *m, Warp *w, const Ins *in, int lane, uint64_t address) {
+bool library_release(Machine *m, Warp *w, const Ins *in, int lane, uint64_t address) {
     gi_err why;
     char who[300];
     const Alloc *a = alloc_of(m->emu, address);
@@ -175,8 +210,8 @@ bool library_free(Machine *m, Warp *w, const Ins *in) {
     const CallForm *f = &w->code->call[in->imm];
     for (uint32_t left = w->active; left; left &= left - 1) {
         int lane = __builtin_ctz(left);
-        uint64_t address = argument(w, f, lane, 0);
-        if (address && !free_object(m, w, in, lane, address)) return false;
+        uint64_t address = library_argument(w, f, lane, 0);
+        if (address && !library_release(m, w, in, lane, address)) return false;
     }
     return true;
 }

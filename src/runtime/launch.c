@@ -101,11 +101,17 @@ static bool was_refused(const EmuResult *r) {
 }
 
 /* What a kernel did wrong stays: the device is lost to the program. */
-static void tell(const Kernel *k, const EmuResult *r) {
-    for (int i = 0; i < r->faults.n; i++)
-        report_kernel_finding(k->name, k->shown, &r->faults.at[i]);
-    for (int i = 0; i < r->warnings.n; i++)
-        report_kernel_finding(k->name, k->shown, &r->warnings.at[i]);
+static void tell_all(const EmuFindings *f) {
+    for (int i = 0; i < f->n; i++) {
+        char *shown = module_demangled(f->at[i].kernel);
+        report_kernel_finding(f->at[i].kernel, shown, &f->at[i]);
+        free(shown);
+    }
+}
+
+static void tell(const EmuResult *r) {
+    tell_all(&r->faults);
+    tell_all(&r->warnings);
     runtime.fault = code_of(r);
     if (runtime.fault) print_flush();
 }
@@ -155,9 +161,10 @@ static bool is_known(const OpLaunch *l, Habit *h, Figures *f) {
     return true;
 }
 
-/* It did nothing but compute: it printed nothing, found nothing, and left the heap as it was. */
+/* It did nothing but compute: it printed nothing, found nothing, launched nothing, and left the
+** heap as it was. */
 static bool is_plain(const EmuResult *r, uint64_t heap) {
-    return r->faults.n + r->warnings.n == 0 && printed.len == 0 &&
+    return r->faults.n + r->warnings.n == 0 && printed.len == 0 && r->nested == 0 &&
            heap == emu_heap_moves(runtime.emu);
 }
 
@@ -173,10 +180,11 @@ CudaError launch_run(const OpLaunch *l, double *ns) {
         if (h) memo_before(h, l);
         if (!run(l, &r, &refusal)) return refusal;
         f = figures_of(&r);
+        if (r.nested) memory_changed(); /* what they reached is not known */
         if (h) memo_after(h, &f, is_plain(&r, heap));
         else memo_unknown();
         profile(l, &f)->seconds += cpu_seconds() - began;
-        tell(l->kernel, &r);
+        tell(&r);
     }
     *ns = f.ns;
     return cudaSuccess;

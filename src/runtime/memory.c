@@ -182,6 +182,13 @@ void memory_wrote(Region *r, uint64_t address, size_t n) {
     emu_wrote(runtime.emu, address, n);
 }
 
+void memory_changed(void) {
+    for (size_t i = 0; i < regions.cap; i++) {
+        Region *r = regions.rows[i].value;
+        if (r) r->contents.version++;
+    }
+}
+
 /* --- freeing --- */
 
 /* Its memory goes with it, where it is not the emulator's or the program's own. */

@@ -59,6 +59,8 @@ void *memory_bytes(uint64_t address, size_t n, const char *does, Region **region
 /* The host or a copy wrote n bytes there. */
 void memory_wrote(Region *r, uint64_t address, size_t n);
 
+/* A kernel wrote somewhere. */
+void memory_changed(void);
 /* Frees all that the program has. */
 void memory_reset(void);
 /* What is left when the process ends. */

@@ -181,8 +181,7 @@ Kernel *module_kernel(const void *handle) {
     return map_get(&kernels, handle);
 }
 
-/* The name with its parameters, from the C++ library that the program has; else as it is. */
-static char *demangled(const char *name) {
+char *module_demangled(const char *name) {
     typedef char *(*Demangle)(const char *, char *, size_t *, int *);
     Demangle demangle;
     int status = -1;
@@ -198,7 +197,7 @@ Kernel *module_ready(const void *handle) {
     gi_err err = {0};
     if (k == NULL || k->known) return k;
     module_load(k->module);
-    k->shown = demangled(k->name);
+    k->shown = module_demangled(k->name);
     if (!emu_kernel_info(k->module->emu, k->name, &k->info, &err))
         refuse("kernel %s cannot run on the virtual GPU: %s", k->shown, err.message);
     k->max_dynamic_shared =

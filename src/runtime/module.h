@@ -39,6 +39,8 @@ struct Kernel {
 Kernel *module_kernel(const void *handle);
 /* The same, its module loaded and info known. What cannot be loaded ends the program. */
 Kernel *module_ready(const void *handle);
+/* A name with its parameters, from the C++ library that the program has; else as it is. */
+char *module_demangled(const char *name);
 CudaError module_symbol(const void *host, uint64_t *address, size_t *size);
 void module_load(Module *m);
 /* Loaded at once; NULL: the emulator's error. The texts are not kept. */

@@ -106,6 +106,19 @@ like "and after a reset" "which cudaDeviceReset freed" "$(cat err)"
 is "what is missing is said once" 1 "$(grep -c 'cudaGraphicsUnregisterResource is not supported' err)"
 right textures 0
 
+build nested -rdc=true
+runs "kernels that launch kernels" 0 --json table.json --threads 2 -- ./nested
+is "all of them are right" 8 "$(grep -c ': right$' out)"
+like "errors have texts" "^error 9 of b: invalid configuration argument" "$(cat out)"
+is "none is left out" 0 "$(skipped 'launches(')"
+runs "the table is that of one thread" 0 --json one.json --threads 1 -- ./nested
+is "in each figure" "$(grep -E '"(ticks|global_bytes|warp_instructions)' table.json)" \
+  "$(grep -E '"(ticks|global_bytes|warp_instructions)' one.json)"
+runs "what goes wrong in one of them is found" 1 -- ./nested bad
+like "by its name" "out-of-bounds write .*thread \(64,0,0\).*nested.cu line [0-9]+, kernel beyond\(int\*\)" \
+  "$(cat err)"
+is "and those after it do not run" "bad: cudaErrorIllegalAddress" "$(cat out)"
+
 build parts -rdc=true "$TOP/tests/programs/parts_other.cu"
 runs "device code in parts, and managed variables" 0 -- ./parts
 is "all of it is right" "7" "$(grep -c ': right$' out)"

@@ -30,11 +30,26 @@ end
 
 local NAME = "%.entry%s+([%w_$%%]+)%s*%("
 
---- A module without kernels that are not named; all else of it stays.
+-- These kernels and those that they name, which are those that they launch.
+local function with_launched(text, kernels)
+  local is_kernel, kept, new = {}, {}, {}
+  for name in text:gmatch(NAME) do is_kernel[name] = true end
+  for name in pairs(kernels) do kept[name], new[#new + 1] = true, name end
+  while #new > 0 do
+    local first, last = span(text, table.remove(new))
+    for word in first and text:sub(first, last):gmatch "[%w_$%%]+" or function() end do
+      if is_kernel[word] and not kept[word] then kept[word], new[#new + 1] = true, word end
+    end
+  end
+  return kept
+end
+
+--- A module without kernels that are neither named nor launched by these; all else of it stays.
 ---@param text string
 ---@param kernels table<string, any> by name
 ---@return string
 function M.only(text, kernels)
+  kernels = with_launched(text, kernels)
   local parts, from, at, _, name = {}, 1, text:find(NAME)
   while at do
     local last = select(2, text:find("\n}\n", at, true)) or #text
