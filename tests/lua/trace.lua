@@ -2,6 +2,7 @@
 package.path = "lua/?.lua;lua/?/init.lua;tests/lua/?.lua;" .. package.path
 local attempt = require "gilua.base.attempt"
 local ends = require "gilua.base.ends"
+local entries = require "gilua.base.entries"
 local settings = require "gilua.base.settings"
 local tap = require "tap"
 local trace = require "gilua.base.trace"
@@ -74,6 +75,16 @@ tap.case("an attempt is not made where memory has run out", function()
     local through, raised = failing(message)
     tap.ok(not through and raised == message, message .. " goes on upwards")
   end
+end)
+
+tap.case("a folder that cannot be read is a sentence", function()
+  local read, why = pcall(entries, "/nowhere/at all")
+  tap.ok(not read and ends.is_refusal(why), "a refusal")
+  tap.is(tostring(why), "cannot read the folder /nowhere/at all: No such file or directory", "why")
+  local list = {}
+  for name in entries "lua" do list[#list + 1] = name end
+  table.sort(list)
+  tap.is(table.concat(list, " "), ". .. gilua", "and one that can has its names")
 end)
 
 tap.case("a part of gilua that cannot be read is a sentence", function()

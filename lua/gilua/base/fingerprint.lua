@@ -7,6 +7,7 @@
 
 local attempt = require "gilua.base.attempt"
 local core = require "gilua.core"
+local entries = require "gilua.base.entries"
 local lfs = require "lfs"
 local results = require "gilua.base.results"
 
@@ -93,11 +94,17 @@ end
 --------------------------------------------------------------------------------------------------
 -- Folders
 
+-- Of what is no folder, or nobody lets us read, none; that a machine has no memory or no descriptor
+-- left to read it says nothing of what is in it.
 local function sorted_names(folder)
   local names = {}
-  local listed, iterate, state = attempt(lfs.dir, folder)
-  if not listed then return names end
-  for name in iterate, state do
+  local listed, why = attempt(entries, folder)
+  if not listed then
+    local is_there = lfs.attributes(folder, "mode") == "directory"
+    if is_there and not tostring(why):find("Permission denied", 1, true) then error(why, 0) end
+    return names
+  end
+  for name in entries(folder) do
     if not name:find "^%." then names[#names + 1] = name end
   end
   table.sort(names)

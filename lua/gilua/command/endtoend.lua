@@ -11,6 +11,7 @@ local boxedprogram = require "gilua.farm.boxedprogram"
 local core = require "gilua.core"
 local fail = require "gilua.base.fail"
 local gi = require "gilua"
+local entries = require "gilua.base.entries"
 local lfs = require "lfs"
 local printable = require "gilua.base.printable"
 local tempfolder = require "gilua.base.tempfolder"
@@ -61,7 +62,7 @@ end
 
 -- What is below a folder: time, size, and of what is new the contents' hash.
 local function files_below(folder, found, now)
-  for name in lfs.dir(folder) do
+  for name in entries(folder) do
     local path = folder .. "/" .. name
     local a = name ~= "." and name ~= ".." and lfs.symlinkattributes(path)
     if a and a.mode == "directory" and name ~= ".git" then files_below(path, found, now)

@@ -3,6 +3,7 @@
 local ends = require "gilua.base.ends"
 local fail = require "gilua.base.fail"
 local gi = require "gilua"
+local entries = require "gilua.base.entries"
 local lfs = require "lfs"
 local shell = require "gilua.base.shell"
 
@@ -20,7 +21,7 @@ end
 -- Scripts in a folder, by their names: the first folder asked keeps a name.
 local function add_scripts(dir, by_name)
   if lfs.attributes(dir, "mode") ~= "directory" then return end
-  for file in lfs.dir(dir) do
+  for file in entries(dir) do
     local name = file:match "^(.+)%.lua$"
     if name then by_name[name] = by_name[name] or ((dir .. "/" .. file):gsub("^%./", "")) end
   end

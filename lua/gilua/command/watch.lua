@@ -5,6 +5,7 @@
 local core = require "gilua.core"
 local fail = require "gilua.base.fail"
 local gi = require "gilua"
+local entries = require "gilua.base.entries"
 local lfs = require "lfs"
 local state = require "gilua.report.state"
 
@@ -30,7 +31,7 @@ end
 
 local function names_of(dir)
   local list = {}
-  for name in lfs.dir(dir) do
+  for name in entries(dir) do
     if file(dir, name) then list[#list + 1] = name end
   end
   table.sort(list)
@@ -95,7 +96,7 @@ end
 
 local function require_run(dir)
   if lfs.attributes(dir, "mode") ~= "directory" then fail("%s is no folder of a run", dir) end
-  for name in lfs.dir(dir) do
+  for name in entries(dir) do
     if gi.results.is_left(name) then return end
   end
   fail("%s is no run: it holds nothing that a run leaves", dir)

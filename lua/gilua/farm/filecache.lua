@@ -8,6 +8,7 @@
 local core = require "gilua.core"
 local fail = require "gilua.base.fail"
 local fingerprint = require "gilua.base.fingerprint"
+local entries = require "gilua.base.entries"
 local lfs = require "lfs"
 
 local M = {
@@ -85,7 +86,7 @@ local function inventory(self)
   for _, wanted in pairs(self.wanted) do
     coming[wanted.path], bytes = true, bytes + wanted.parcel.bytes
   end
-  for name in lfs.dir(self.folder) do
+  for name in entries(self.folder) do
     local path = self.folder .. "/" .. name
     local a = lfs.symlinkattributes(path)
     if a and a.mode == "file" and not coming[path] then

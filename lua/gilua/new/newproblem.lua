@@ -11,6 +11,7 @@ local fail = require "gilua.base.fail"
 local crew = require "gilua.farm.crew"
 local argumentguess = require "gilua.new.argumentguess"
 local launchguess = require "gilua.new.launchguess"
+local entries = require "gilua.base.entries"
 local lfs = require "lfs"
 local luadata = require "gilua.base.luadata"
 local parts = require "gilua.new.parts"
@@ -249,7 +250,7 @@ end
 --- Takes a folder away, with all that is in it.
 ---@param folder string
 function M.remove_tree(folder)
-  for name in lfs.dir(folder) do
+  for name in entries(folder) do
     if name ~= "." and name ~= ".." then
       local path = folder .. "/" .. name
       local is_folder = lfs.attributes(path, "mode") == "directory"

@@ -9,6 +9,7 @@ local core = require "gilua.core"
 local csource = require "gilua.new.csource"
 local elf = require "gilua.base.elf"
 local headers = require "gilua.new.headers"
+local entries = require "gilua.base.entries"
 local lfs = require "lfs"
 local programhost = require "gilua.farm.programhost"
 local reading = require "gilua.new.reading"
@@ -36,7 +37,7 @@ end
 -- Links to all that is in a folder, but for one name.
 local function link_all(from, to, without, own)
   local n = 0
-  for name in lfs.dir(from) do
+  for name in entries(from) do
     if name ~= "." and name ~= ".." and name ~= without and not (own and is_made(from, name)) then
       n = n + 1
       if n > MOST_ENTRIES then return end
@@ -101,7 +102,7 @@ end
 -- The programs that want the CUDA library, of those in a folder that were built now: no links.
 local function programs_in(folder)
   local list = {}
-  for name in lfs.dir(folder) do
+  for name in entries(folder) do
     local path = folder .. "/" .. name
     local found = lfs.symlinkattributes(path, "mode") == "file" and elf.read(path)
     if found and programhost.wants_runtime(found) then list[#list + 1] = path end

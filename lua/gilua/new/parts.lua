@@ -3,6 +3,7 @@
 
 local csource = require "gilua.new.csource"
 local headers = require "gilua.new.headers"
+local entries = require "gilua.base.entries"
 local lfs = require "lfs"
 local slice = require "gilua.new.slice"
 
@@ -75,7 +76,7 @@ end
 -- The file beside it that includes one; of several the first by name.
 local function includer(path)
   local absolute, folder, names = headers.absolute(path), folder_of(path), {}
-  for name in lfs.dir(folder) do
+  for name in entries(folder) do
     local other = folder .. "/" .. name
     local is_file = other ~= absolute and lfs.attributes(other, "mode") == "file"
       and lfs.attributes(other, "size") <= headers.most_bytes
@@ -108,7 +109,7 @@ end
 local function launcher(path, text, kernels)
   if #kernels == 0 or text:find("<<<", 1, true) then return nil end
   local folder, names = folder_of(path), {}
-  for name in lfs.dir(folder) do
+  for name in entries(folder) do
     if name:find "%.cuh?$" and folder .. "/" .. name ~= headers.absolute(path) then
       names[#names + 1] = name
     end
@@ -146,7 +147,7 @@ end
 ---@return string? name below the same folder
 function M.defining(path, wanted)
   local own, folder, names = path:match "([^/]+)$", folder_of(path), {}
-  for name in lfs.dir(folder) do
+  for name in entries(folder) do
     if name:find "%.cuh?$" and name ~= own then names[#names + 1] = name end
   end
   table.sort(names)

@@ -3,6 +3,7 @@
 local core = require "gilua.core"
 local genes = require "gilua.prompt.genes"
 local inspect = require "gilua.prompt.inspect"
+local entries = require "gilua.base.entries"
 local lfs = require "lfs"
 local manual = require "gilua.prompt.manual"
 local names = require "gilua.prompt.names"
@@ -67,7 +68,7 @@ local function complete_file(text, closing, caller)
   if not is_folder(place) then place = core.home .. "/" .. folder end
   if not is_folder(place) then return offer.nothing() end
   local words = {}
-  for name in lfs.dir(place) do
+  for name in entries(place) do
     local hidden = name:sub(1, 1) == "." and typed:sub(1, 1) ~= "."
     if name ~= "." and name ~= ".." and not hidden then words[#words + 1] = name end
   end

@@ -7,6 +7,7 @@
 local archives = require "gilua.store.archive"
 local core = require "gilua.core"
 local fail = require "gilua.base.fail"
+local entries = require "gilua.base.entries"
 local lfs = require "lfs"
 local printable = require "gilua.base.printable"
 local results = require "gilua.base.results"
@@ -33,7 +34,7 @@ local LOCK = "/.lock"
 -- Names of an earlier run's results, in order.
 local function earlier(dir)
   local names = {}
-  for name in lfs.dir(dir) do
+  for name in entries(dir) do
     if results.is_result(name) then names[#names + 1] = name end
   end
   table.sort(names)

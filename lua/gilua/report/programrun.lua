@@ -2,7 +2,7 @@
 --- of src/runtime/report.h, a process each; several processes are added up.
 
 local json = require "gilua.base.json"
-local lfs = require "lfs"
+local entries = require "gilua.base.entries"
 local printable = require "gilua.base.printable"
 local progress = require "gilua.report.progress"
 
@@ -81,7 +81,7 @@ end
 function M.read(folder)
   local all = { kernels = {}, findings = {}, by_name = {}, processes = 0, peak_bytes = 0, cut = 0 }
   for name in SUMS:gmatch "%S+" do all[name] = 0 end
-  for file in lfs.dir(folder) do
+  for file in entries(folder) do
     local r = file:match "%.report$" and read_one(folder .. "/" .. file)
     if r then
       all.processes = all.processes + 1

@@ -4,6 +4,7 @@
 
 local gi = require "gilua"
 local fail = require "gilua.base.fail"
+local entries = require "gilua.base.entries"
 local lfs = require "lfs"
 
 local M = {}
@@ -60,7 +61,7 @@ local function pairs_in(folder, most)
       .. "left and right", folder)
   end
   local names, list = {}, {}
-  for name in lfs.dir(folder .. "/left") do
+  for name in entries(folder .. "/left") do
     if name:match("%.pgm$") or name:match("%.png$") then names[#names + 1] = name end
   end
   if #names == 0 then fail("--pairs %s: there is no .pgm or .png in its left", folder) end
