@@ -93,6 +93,9 @@ like "what is written by reference alone" 'name = "y", type = "f32".*role = "ino
 like "runs" "swapped/ is ready" "$out"
 
 cat >handed.cu <<'END'
+#ifndef __linux__
+#error "this program is for one system alone"
+#endif
 __device__ void put(float a, float &b) { b = 3.0f * a; }
 __global__ void handed(const float *x, float *y, int n)
 {
@@ -102,7 +105,7 @@ __global__ void handed(const float *x, float *y, int n)
 END
 out=$(new handed.cu handed)
 like "nothing else is written" 'name = "y", type = "f32".*role = "inout"' "$out"
-like "it runs" "handed/ is ready" "$out"
+like "it runs, where its file asks for a system" "handed/ is ready" "$out"
 
 mkdir guarded
 cat >guarded/sizes.h <<'END'

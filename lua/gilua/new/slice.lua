@@ -454,6 +454,7 @@ local function remedy(words)
   local own = headers.of_host[missing or ""]
   if own then return { "--pre-include=" .. own } end
   if words:find('"register" storage class', 1, true) then return { "--std=c++14" } end
+  if words:find "^#error directive" then return { "-D__linux__=1" } end -- as nvcc has it here
 end
 
 -- Adds the options that an error asks for; false where it asks for none, or has them.
