@@ -4,6 +4,7 @@ package.path = "tests/lua/?.lua;lua/?.lua;lua/?/init.lua;" .. package.path
 local rewritten = require "rewritten"
 local tap = require "tap"
 local division = require "gilua.transform.division"
+local kernel = require "gilua.transform.kernel"
 
 local divide, power = division[1], division[2]
 
@@ -47,6 +48,18 @@ tap.case("divisions", function()
   tap.has(text, "  const float h_inverse = 1.0f / h;\n", "formed before")
   tap.has(text, "(a[i] * h_inverse + 1.f) * divisor_inverse * n_inverse + i / 7;",
     "not of integers")
+  local function promise(statement)
+    local source = rewritten.source(T .. "  const float h = b[t] + 60.f;\n"
+      .. "  for (int i = t; i < n; i += 64) { " .. statement .. " }")
+    return divide.make(kernel.of_text(source), 5, {}).promise
+  end
+  tap.is(promise "out[i] = (float)i / h * sqrtf(a[i] / h);", nil, "what is not cut is no promise")
+  for _, cut in ipairs { "out[i] = floorf(a[i] / h);", "out[i] = std::ceil(a[i] / h);",
+                         "out[i] = b[(int)(a[i] / h)];", "float q = a[i] / h; out[i] = (long)q;",
+                         "int c = a[i] / h; out[i] = c;", "int c; c = a[i] / h; out[i] = c;",
+                         "out[i] = __float2int_rd(a[i] / h);" } do
+    tap.has(promise(cut) or "", "cut to a whole number", cut)
+  end
   refused("by what changes", divide, rewritten.source(T .. [[
   for (int i = t; i < n; i += 64) out[i] = a[i] / (1.f + i);]]), 4, {}, "divides by nothing")
 end)

@@ -291,12 +291,23 @@ local function file_at(self, path)
   return nil
 end
 
+local spelled_in = {} -- a header of CUDA, which stays as it is: what it includes
+
+local function included_by(path)
+  local list = spelled_in[path]
+  if not list then
+    local is_file = lfs.attributes(path, "mode") == "file"
+    list = is_file and csource.includes(headers.read(path, "a header of CUDA")) or {}
+    spelled_in[path] = list
+  end
+  return list
+end
+
 -- Does a header of CUDA include another, itself or by others of its folder?
 local function leads_to(path, other, most)
   if path == other then return true end
-  if most == 0 or lfs.attributes(path, "mode") ~= "file" then return false end
   local folder = path:match "^(.*)/"
-  for _, spelled in ipairs(csource.includes(headers.read(path, "a header of CUDA"))) do
+  for _, spelled in ipairs(most > 0 and included_by(path) or {}) do
     if leads_to(folder .. "/" .. spelled, other, most - 1) then return true end
   end
   return false

@@ -12,6 +12,11 @@ local types = require "gilua.transform.types"
 
 local ONE = { float = "1.0f", double = "1.0" }
 
+local CUTS = {} -- functions whose result jumps by one
+for word in ("floor ceil rint trunc round nearbyint lrint llrint lround llround"):gmatch "%a+" do
+  CUTS[word], CUTS[word .. "f"] = true, true
+end
+
 -- ---- divide -----------------------------------------------------------------------------------
 
 -- Every tree of the loop's body.
@@ -61,6 +66,26 @@ local function divisors(loop)
   return list
 end
 
+-- Is a quotient cut to a whole number somewhere in the loop? An ulp less may be one less there.
+local function is_cut(loop)
+  local fn, found = loop.fn, false
+  local function whole(type) return type ~= nil and not ONE[type] end
+  each_tree(loop, function(tree)
+    expression.walk(tree, function(node)
+      local name = node.kind == "call" and (node.callee.text or ""):match "[%w_]*$" or ""
+      found = found or CUTS[name] or name:find "^__float2u?[il]" or name:find "^__double2u?[il]"
+        or node.kind == "cast" and whole(types.plain(node.type)) and ONE[types.of(fn, node.a)]
+        or node.kind == "assign" and whole(types.of(fn, node.a)) and ONE[types.of(fn, node.b)]
+    end)
+  end)
+  loop_of.walk(loop.body, function(s)
+    for _, d in ipairs(s.declared or {}) do
+      found = found or d.init and whole(types.plain(d.type)) and ONE[types.of(fn, d.init)]
+    end
+  end)
+  return found and true or false
+end
+
 local function divided(loop)
   local kernel, list = loop.fn.kernel, divisors(loop)
   if #list == 0 then return nil, "the loop divides by nothing that stays the same" end
@@ -82,7 +107,9 @@ local function divided(loop)
   local edits = e:lines()
   if not edits then return nil, "two changes overlap" end
   return { edits = edits, says = ("the loop at line %d multiplies by the reciprocal of %s"):format(
-    loop.line, kernel:plain(list[1].node)) }
+    loop.line, kernel:plain(list[1].node)),
+    promise = is_cut(loop) and "no quotient that is cut to a whole number lies so near one that its"
+      .. " last digit counts" or nil }
 end
 
 local divide = { name = "divide", apart = true,

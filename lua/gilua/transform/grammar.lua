@@ -99,7 +99,8 @@ local function step(self, before, index, g)
   local change, why = change_of(self, g, made.lines)
   local edited
   if change then edited, why = lines.edited(made.lines, change.edits) end
-  made.steps[index] = edited and { says = change.says or "", launch = change.launch }
+  made.steps[index] = edited
+    and { says = change.says or "", launch = change.launch, promise = change.promise }
     or { why = why }
   if not edited then return made end
   made.lines = edited
@@ -249,7 +250,8 @@ function Grammar:genes(genome)
     local known = step_of.says and transform.find(g.name) or {} -- nothing of one passed over
     list[at] = { text = g.text, kind = "transform", name = g.name, args = g.args, at = g.line,
       lines = lines_of(made, i), says = step_of.says, why = step_of.why,
-      launch = step_of.launch, apart = known.apart or false, promise = known.promise }
+      launch = step_of.launch, apart = known.apart or false,
+      promise = step_of.promise or known.promise }
   end
   return list
 end

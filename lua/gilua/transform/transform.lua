@@ -17,6 +17,7 @@
 --   launch   what becomes of the grid and the block (gilua.launch), or nil
 --   indent   { { first, last }, … }: lines that stand one level deeper now, or nil
 --   says     what it does, for people
+--   promise  as a transformation's, of this place alone; or nil
 --   alone    true where it declares something outside of functions
 
 local settings = require "gilua.base.settings"
