@@ -10,6 +10,7 @@ local core = require "gilua.core"
 local entries = require "gilua.base.entries"
 local lfs = require "lfs"
 local results = require "gilua.base.results"
+local textfile = require "gilua.base.textfile"
 
 local M = {}
 
@@ -37,7 +38,7 @@ end
 local function content(file, size)
   local parts, bytes = {}, 0
   repeat
-    local text = file:read(CHUNK) or ""
+    local text = textfile.next_bytes(file, CHUNK)
     bytes = bytes + #text
     if #text > 0 or #parts == 0 then parts[#parts + 1] = core.system.hash128(text) end
   until #text < CHUNK or bytes > size + CHUNK -- one that grows is left behind

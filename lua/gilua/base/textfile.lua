@@ -6,6 +6,7 @@ local printable = require "gilua.base.printable"
 local M = {}
 
 local MOST_BYTES = 1 << 26 -- of a text
+local PIECE_BYTES = 1 << 16 -- read at once: so much memory is asked for, however short the file is
 
 -- What is there and no file may keep its reader waiting, or never end.
 local function refuse_others(path, what)
@@ -14,6 +15,20 @@ local function refuse_others(path, what)
   if mode and mode ~= "file" then
     fail("cannot read %s: %s is a %s", what, path, mode == "directory" and "folder" or mode)
   end
+end
+
+--- What follows in an open file, so many bytes at most; "" at its end.
+---@param file file*
+---@param most integer
+---@return string
+function M.next_bytes(file, most)
+  local pieces, n = {}, 0
+  repeat
+    local piece = file:read(math.min(PIECE_BYTES, most - n))
+    pieces[#pieces + 1] = piece
+    n = n + (piece and #piece or 0)
+  until not piece or n == most
+  return table.concat(pieces)
 end
 
 ---@param path string
@@ -25,7 +40,7 @@ function M.read(path, what, most)
   refuse_others(path, what)
   local file, why = io.open(path, "rb")
   if not file then fail("cannot read %s: %s", what, why) end
-  local text = file:read(most + 1) or ""
+  local text = M.next_bytes(file, most + 1)
   file:close()
   if #text > most then
     fail("cannot read %s: %s has more than %.1f MB", what, path, most / 1e6)
