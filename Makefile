@@ -76,11 +76,13 @@ c_tests    := $(patsubst tests/c/%.c,$O/tests/%,$(filter-out %/fake_cuda.c %/fak
 helpers    := $(addprefix tests/lua/,tap.lua agentprocess.lua archivetime.lua choices.lua fake.lua fakegpu.lua madeup.lua natsserver.lua \
               problems.lua rewritten.lua scratch.lua tape.lua)
 scripts    := $(filter-out $(helpers),$(wildcard tests/lua/*.lua tests/cli/*.t))
-# Begun first, because a long one begun last is waited for (tests/dearest says which these are).
-slowest    := $(addprefix tests/,cli/own.t cli/docs.t cli/workloads.t cli/hostile_files.t cli/experiment.t \
-              cli/strangers.t cli/energy.t lua/backport.lua cli/resume.t lua/stereo.lua lua/stereo_wide.lua \
-              lua/kernels.lua cli/hostile.t cli/injection.t cli/no_memory.t cli/ptx.t \
-              cli/archive.t lua/funnel.lua lua/niftyreg_wide.lua cli/events.t)
+# Begun first, because a long one begun last is waited for (tests/dearest says which these are; others
+# take little of a processor, but wait for what they look at).
+slowest    := $(addprefix tests/,cli/own.t cli/docs.t cli/workloads.t cli/results.t cli/experiment.t \
+              cli/run.t cli/strangers.t lua/stereo.lua cli/resume.t lua/stereo_wide.lua cli/hostile_files.t \
+              cli/runs.t lua/backport.lua cli/watch.t cli/page.t cli/hostile.t cli/injection.t cli/events.t \
+              cli/energy.t cli/ptx.t cli/replay.t cli/archive.t cli/no_memory.t cli/newkinds.t cli/network.t \
+              lua/niftyreg_wide.lua lua/kernels.lua cli/cluster.t lua/funnel.lua cli/readers.t)
 
 .PHONY: all deps cluster-deps demo test gpu-test cluster-test tests bench faults kills fuzz fuzzing scores docs site names portable release package-test install uninstall clean help FORCE
 .DELETE_ON_ERROR:
