@@ -625,6 +625,14 @@ local function named(plan)
   plan.continues = plan.guard and with_continue(plan)
 end
 
+-- The lines that stand deeper now: those behind a guard that returns.
+local function deeper_lines(plan)
+  local guard, kernel = plan.guard, plan.fn.kernel
+  if not guard or not guard.leaves or #guard.guarded == 0 then return nil end
+  local first, last = guard.statement.last, guard.guarded[#guard.guarded].last
+  return { { kernel:line_of(first) + 1, kernel:line_of(last) } }
+end
+
 local function merged(fn, side, count)
   local plan, why = plan_of(fn, side)
   if not plan then return nil, why end
@@ -647,7 +655,8 @@ local function merged(fn, side, count)
   local edits = e:lines()
   if not edits then return nil, "two changes overlap" end
   local divides = plan.is_bounded and "" or ("grid.%s%%%d "):format(side, count)
-  return { edits = edits, launch = ("%sgrid.%s/%d%s"):format(divides, side, count, shared),
+  return { edits = edits, indent = deeper_lines(plan),
+    launch = ("%sgrid.%s/%d%s"):format(divides, side, count, shared),
     says = ("a block does what %d neighbours along %s did, and what they have in common once")
       :format(count, side) }
 end
