@@ -5,6 +5,8 @@ local json = require "gilua.base.json"
 local markup = require "gilua.report.markup"
 local plot = require "gilua.report.plot"
 
+local RATIOS = { time = true, energy = true } -- objectives that are ratios to the unmodified
+
 local M = {}
 
 local code, escape, grid, p, section = markup.code, markup.escape, markup.grid, markup.p,
@@ -100,7 +102,7 @@ local function drawn(front, id)
     #names > 2 and "these and the other objectives" or "both"),
     plot.front(all, points, { id = id, x = names[2], height = 360,
       names = { "the last population", "what nothing beats" },
-      y = names[1] == "time" and "time, over the unmodified" or names[1] }))
+      y = RATIOS[names[1]] and names[1] .. ", over the unmodified" or names[1] }))
 end
 
 local function acceptance(e)
