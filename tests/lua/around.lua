@@ -38,6 +38,19 @@ tap.case("no other file is looked for", function()
   tap.is(found('#include "../other/x.h"\n', "F = -I../other"), "", "a name that leads away")
 end)
 
+tap.case("a header in the folder above", function()
+  local top = headers.absolute(tap.folder())
+  require("lfs").mkdir(top .. "/own")
+  scratch.write(top .. "/x.h", "#define X 1\n")
+  scratch.write(top .. "/x.txt", "#define X 1\n")
+  local function of(text) return around.of(text, { top .. "/own" }, top .. "/nowhere")[1] end
+  tap.is(of '#include "../x.h"\n', nil, "whose it is nothing says")
+  scratch.write(top .. "/Makefile", "all:\n")
+  tap.is(of '#include "../x.h"\n', top, "a project's")
+  tap.is(of '#include "../x.txt"\n', nil, "what is no header")
+  tap.is(of '#include "../../own/x.h"\n', nil, "nor further away")
+end)
+
 -- The macros that a makefile gives own/k.cu.
 local function macros(makefile)
   local top = headers.absolute(tap.folder())

@@ -1,7 +1,8 @@
 -- around: folders of headers that a file includes and that lie neither beside it nor where one was
 -- told to look: those of its project. `Common` or `include` above it are looked into, a few folders
 -- up, and what a makefile beside it names that lies beside its own folder or below (`-I../other`);
--- what is found is told, and stands in problem.lua. So are the makefile's macros that a file uses.
+-- of "../x.h" the folder above, where a project's makefile is. What is found is told, and stands in
+-- problem.lua. So are the makefile's macros that a file uses.
 
 local csource = require "gilua.new.csource"
 local headers = require "gilua.new.headers"
@@ -45,6 +46,16 @@ local function folder_named(spelled, from)
     if folder and not SYSTEM[folder] and is_file(headers.absolute(from .. "/" .. spelled)) then
       return folder
     end
+  end
+end
+
+-- The folder above, where a header is named that lies there, beside the makefile of a project.
+local function folder_above(spelled, from)
+  local name = spelled:match "^%.%./([%w_][%w_.+-]*)$"
+  local above = name and HEADER[name:match "%.(%w+)$" or ""] and from:match "^(.+)/[^/]+$"
+  if not above or not is_file(above .. "/" .. name) then return nil end
+  for _, makefile in ipairs { "CMakeLists.txt", table.unpack(MAKEFILES) } do
+    if is_file(above .. "/" .. makefile) then return above end
   end
 end
 
@@ -133,8 +144,8 @@ local function first_missing(text, own, folders, standins)
       local is_there = is_file(standins .. "/" .. spelled)
         or is_found(spelled, file.folder, folders)
       local folder = not is_there
-        and (folder_named(spelled, file.folder) or folder_made_with(spelled, own)
-          or folder_with(spelled, own))
+        and (folder_named(spelled, file.folder) or folder_above(spelled, file.folder)
+          or folder_made_with(spelled, own) or folder_with(spelled, own))
       if folder then return folder end
     end
   end

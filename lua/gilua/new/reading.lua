@@ -85,7 +85,8 @@ function M.compiler(path, text, o, host, notes)
     include[#include + 1] = headers.absolute(folder)
   end
   local standins = gi.home .. "/lua/gilua/include"
-  for _, folder in ipairs(around.of(text, include, standins)) do
+  local whole = (host and host.before or "") .. text
+  for _, folder in ipairs(around.of(whole, include, standins)) do
     include[#include + 1] = folder
     notes[#notes + 1] = ("GUESS: headers are those of %s, which its includes name"):format(folder)
   end
