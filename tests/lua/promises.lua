@@ -139,6 +139,22 @@ tap.case("what is promised of numbers is a person's to keep", function()
   tap.is(#promises.open(wide(false), "T:narrow<1>()"), 0, "a problem that is somebody's own")
 end)
 
+tap.case("a line that is there twice and changed once", function()
+  local source = 'extern "C" __global__ void k(float *y, const float *x, int n)\n{\n'
+    .. "  float sum = 0.0f;\n  for (int i = 0; i < n; i++) {\n    sum += x[i];\n"
+    .. "    sum *= 0.5f;\n  }\n  y[threadIdx.x] = sum;\n}\n"
+  local p = gi.problem(scratch.problem(source, [[{ source = "kernel.cu", kernel = "k", size = 64,
+    args = { { name = "y", type = "f32", count = "size_x", role = "out" },
+             { name = "x", type = "f32", count = 64 }, { name = "n", type = "i32", value = 64 } },
+    made_from = { path = "/nowhere.cu" } }]]))
+  local function said(genome) return table.concat(promises.open(p, genome), "\n") end
+  tap.is(said "T:specialise<4>(n,64) <_kernel.cu_6>", "by <_kernel.cu_6> that line 6 need not be"
+    .. " the same in the two copies that T:specialise<4>(n,64) makes of it", "in the loop")
+  tap.is(said "T:specialise<4>(n,64) <_kernel.cu_8>", "", "behind it")
+  tap.is(said "T:specialise<4>(n,64) <pragma_kernel.cu_4><pragma_K3>", "", "a pragma means nothing")
+  tap.is(said "<_kernel.cu_6>", "", "without the other")
+end)
+
 tap.case("what promises nothing is not asked", function()
   tap.is(open("k<<<9, 64>>>(a, a, a, n);", "<_kernel.cu_4>"), "", "a statement")
   tap.is(open("k<<<9, 64>>>(a, a, a, n);", ""), "", "nothing")

@@ -3,7 +3,8 @@
 -- for apart), that no block has more threads than `__launch_bounds__` says. The host's code that
 -- the kernel came from is asked, read and not run; where it cannot tell, the promise is a person's
 -- to keep. So is what nobody's code says: that numbers fit into fewer bits, that approximate
--- mathematics will do within a tolerance that was guessed.
+-- mathematics will do within a tolerance that was guessed, that a line which stands there twice may
+-- differ.
 
 local attempt = require "gilua.base.attempt"
 local callers = require "gilua.new.callers"
@@ -153,6 +154,26 @@ local function of_numbers(problem, genome, tell)
 end
 
 --------------------------------------------------------------------------------------------------
+-- Lines that are there twice
+
+-- Genes that change a line which a transformation has left beside a copy for most cases: of the two
+-- the data may run but one, and then show nothing of the other.
+local function of_copies(problem, genome, tell)
+  local genes = problem.grammar:genes(genome) or {}
+  for _, copied in ipairs(genes) do
+    local lines = copied.twice and copied.lines or {}
+    local first, last = lines[1], lines[#lines]
+    for _, gene in ipairs(first and genes or {}) do
+      local rule = gene.target
+      if rule and rule.type ~= "pragma" and rule.line >= first and rule.line <= last then
+        tell("by %s that line %d need not be the same in the two copies that %s makes of it",
+          gene.text, rule.line, copied.text)
+      end
+    end
+  end
+end
+
+--------------------------------------------------------------------------------------------------
 
 -- All ways to all launches of a kernel.
 local function ways_to(host, kernel)
@@ -184,6 +205,7 @@ function M.open(problem, genome)
   if not t or not t.made_from then return {} end
   local list, tell = teller()
   of_numbers(problem, genome, tell)
+  of_copies(problem, genome, tell)
   local bounds = texts_of(problem, genome, "launchbounds")
   local arrays = apart(problem, genome)
   if not arrays and #bounds == 0 then return list end

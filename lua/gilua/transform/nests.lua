@@ -232,7 +232,7 @@ return {
   { name = "interchange", apart = true,
     doc = "A loop that holds nothing but another changes places with it.",
     find = finder(swappable), make = maker(interchanged) },
-  { name = "unswitch", apart = true,
+  { name = "unswitch", twice = true, apart = true,
     doc = "A condition that a loop does not change, asked once before it.",
     find = finder(fixed_condition), make = maker(unswitched) },
 }

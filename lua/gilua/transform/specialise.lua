@@ -82,7 +82,7 @@ local function arguments(list)
   return args
 end
 
-local M = { name = "specialise",
+local M = { name = "specialise", twice = true,
   doc = "A loop for the values that parameters have, beside the loop for any." }
 
 function M.find(kernel)

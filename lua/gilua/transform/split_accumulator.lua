@@ -9,7 +9,7 @@ local iterations = require "gilua.transform.iterations"
 
 local FACTORS = { 2, 4 }
 
-local M = { name = "split_accumulator",
+local M = { name = "split_accumulator", twice = true,
   doc = "A sum over a loop's iterations formed as two or four, added at the end." }
 
 function M.find(kernel)

@@ -9,6 +9,8 @@
 --   apart  true where it takes arrays that come in as different parameters for different memory:
 --          a promise, as __restrict__ is, which the host's launches may break (gilua.promises)
 --   promise  what must be true of the numbers that it changes, and no case can show of all; or nil
+--   twice  true where lines stay beside a copy of them for most cases (whole rounds, one value):
+--          what else changes these changes what the data may never run (gilua.promises)
 --   first  true where it is made before those without, wherever it stands in a genome
 --   eases  words: what it is made against, of "issue latency memory" (gilua.roofline.binds); or nil
 -- and a change is

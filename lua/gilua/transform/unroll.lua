@@ -7,7 +7,7 @@ local iterations = require "gilua.transform.iterations"
 
 local FACTORS = { 2, 4, 8 }
 
-local M = { name = "unroll",
+local M = { name = "unroll", twice = true,
   doc = "The body of a loop several times an iteration, the rest in a second loop." }
 
 function M.find(kernel) return kernel:loop_places(FACTORS, iterations.tokens) end

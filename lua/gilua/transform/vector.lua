@@ -112,7 +112,7 @@ local function elements(loop, width)
   return right
 end
 
-local M = { name = "vector", apart = true,
+local M = { name = "vector", twice = true, apart = true,
   doc = "Two or four neighbouring elements of an array read and written at once." }
 
 function M.find(kernel)

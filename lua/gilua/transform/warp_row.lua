@@ -192,6 +192,6 @@ local function make(kernel, line, args)
     says = ("%d lanes of a warp share what was a thread's"):format(lanes) }
 end
 
-return { name = "warp_row", first = true, apart = true,
+return { name = "warp_row", twice = true, first = true, apart = true,
   doc = "Lanes of a warp share the loop over a row.",
          find = find, make = make }
