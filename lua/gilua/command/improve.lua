@@ -371,13 +371,16 @@ local function check_transform(text)
   return share and share >= 0 and share <= 1, "must be from 0 to 1, or no"
 end
 
+local INSTRUCTIONS = { ptx = true, llvm = true } -- alone: no gene is of the source
+
 -- The share of genes that are transformations; a steady search draws them by what they bring.
 local function transform_of(o)
   if o.scheme == "steady" and o.transform and o.transform ~= "no" then
     ends.with(ends.STATUS.usage, "--transform %s gives --scheme langdon a share; the usual search "
       .. "draws transformations as often as they pay: leave it out, or --transform no", o.transform)
   end
-  return o.transform == "no" and 0 or tonumber(o.transform or gi.own.TRANSFORM_SHARE)
+  if o.transform == "no" or INSTRUCTIONS[o.genome] then return 0 end
+  return tonumber(o.transform or gi.own.TRANSFORM_SHARE)
 end
 
 local SORTS = { source = true, ptx = true, both = true, llvm = true, all = true }
