@@ -99,7 +99,7 @@ end)
 
 tap.case("128 disparities are right in every type of answer", function()
   local farm <close> = gi.farm(problem, { jobs = 1 })
-  local spec = { seed = 5, width = 200, height = 24, max_disparity = 128 }
+  local spec = { seed = 5, width = 200, height = 12, max_disparity = 128 }
   local _, most = assert(problem:case(spec)).expected:range()
   tap.ok(most > 85, ("the scene has disparities up to %d"):format(most))
   local genomes, few = { "", "DPER=4", "DPER=3 OUT_TYPE=uchar" }, tap.sanitized "int and short"
