@@ -60,6 +60,10 @@ like "it writes beside the run" "code/shared.cu is .*/shared.cu with the changes
 ok $? "nothing of it ran"
 "$GILUA" verify code >/dev/null 2>&1
 is "which verify would" 42 $?
+cp -r code stopped
+sed -i -E 's/"stopped": ?null/"stopped": "interrupted"/' stopped/result.json
+fails "the best of a run that was stopped is put nowhere unread" "the best so far of a run that was stopped" "$GILUA" apply stopped
+is "unless told to" 0 "$("$GILUA" apply stopped --anyway >/dev/null; echo $?)"
 rm -f ran && mv shared away
 is "nor is the problem's folder needed" "$out" "$("$GILUA" apply code 2>&1)"
 fails "verify says where what ran is" "no problem.lua in shared .*; what code ran is in code/problem.kept" "$GILUA" verify code

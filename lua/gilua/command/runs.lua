@@ -22,6 +22,7 @@ local M = {
 ---@field untested? integer[] changed lines that the small case does not reach, where that is known
 ---@field untold? integer[] changed lines of which its data do not notice a change, likewise
 ---@field promises? string[] that the host's code breaks or may break, likewise
+---@field unjudged boolean it was stopped before anybody asked what its data cannot tell of its best
 ---@field front? { genome: string }[] the Pareto front, of a run of several objectives
 ---@field wrong boolean `gilua verify` found its winner wrong
 ---@field kept any what result.json says was kept
@@ -135,6 +136,7 @@ function M.read(dir)
     seed = math.tointeger(told.seed) or 1, kept = result.kept,
     wrong = found_wrong(dir, best.genome) or best.right == false, front = front_of(result),
     from = type(best.from or told.from) == "string" and (best.from or told.from) or nil,
+    unjudged = told == result and type(result.stopped) == "string",
     untested = told == result and whole_numbers(result.untested) or nil,
     untold = told == result and whole_numbers(result.untold) or nil,
     promises = told == result and sentences(result.promises) or nil }

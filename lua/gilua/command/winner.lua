@@ -147,6 +147,8 @@ local function require_trust(o, run)
     and ("changes %s, where its data do not notice a change, so that it may be wrong"):format(
       lines_named(run.untold))
     or run.promises and run.promises[1] and "promises " .. run.promises[1]
+    or run.unjudged and ("is the best so far of a run that was stopped, and nobody has asked what "
+      .. "its data cannot tell of it (gilua resume %s does)"):format(gi.shell.word(o.run))
   if not why then return end
   fail("the winner of %s %s: read it (gilua apply %s --diff), then add --anyway", o.run, why,
     gi.shell.word(o.run))
