@@ -133,6 +133,17 @@ tap.case("genes of every kind", function()
   end
 end)
 
+tap.case("a file that begins with a byte order mark", function()
+  local mark, rest = "\xEF\xBB\xBF", "#ifdef __CUDACC__\n#include <cuda.h>\n#endif\n"
+    .. "__global__ void k(float *x)\n{\n    x[0] = 1;\n    x[1] = 2;\n}\n"
+  local problem, path = place_of({}, "   " .. rest)
+  scratch.write(path, mark .. rest)
+  local text, old = gi.backport.file(gi.kept.of(problem), "")
+  tap.ok(text == mark .. rest and old == text, "nothing changed gives the file byte for byte")
+  text = gi.backport.file(gi.kept.of(problem), "<_kernel.cu_7>")
+  tap.is(text, mark .. rest:gsub("x%[1%] = 2;", ""), "a change leaves the mark")
+end)
+
 -- The text with a random end on each line; the last may have none.
 local function mixed(text, rng)
   local own = text:gsub("\r?\n", function() return rng:int(2) == 1 and "\n" or "\r\n" end)

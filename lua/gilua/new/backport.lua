@@ -3,6 +3,7 @@
 -- A sliced source has the file's lines under their numbers (gilua.slice), so a line of the mutant
 -- that is its source line unchanged stands for the file's own line, host code and all.
 
+local headers = require "gilua.new.headers"
 local launchedit = require "gilua.new.launchedit"
 local launches = require "gilua.transform.launch"
 local genomes = require "gilua.search.genome"
@@ -59,6 +60,7 @@ local function original(kept)
   local paths = made and (made.paths or { made.path }) or { kept.source_path }
   local text, lines
   if #paths > 1 then text, lines = gi.joined.text(paths)
+  elseif made then text = headers.read(paths[1], "the file that the kernel came from")
   else text = textfile.read(paths[1], "the file that the kernel came from") end
   local cut = made and cut_again(kept, text) or { source = text, edits = {} }
   if cut.source ~= kept.source then
@@ -135,6 +137,12 @@ local function launched(kept, files, launch)
   return count
 end
 
+-- A text whose byte order mark became blanks, as headers.read has it, with the mark.
+local function with_mark(text, old)
+  local mark = "\xEF\xBB\xBF"
+  return old:sub(1, #mark) == mark and text:gsub("^   ", mark) or text
+end
+
 --- The user's files with a genome's changes, and all else as it is, the ends of lines too. Nothing
 --- of the problem is run.
 ---@param kept Kept the problem: gi.kept.of(problem), or what a run kept
@@ -153,8 +161,8 @@ function M.files(kept, genome)
   local files, first = {}, 1
   for i, path in ipairs(paths) do
     local last = counts and first + counts[i] - 1 or math.huge
-    local old = counts and textfile.read(path, "the file that the kernel came from") or text
-    files[i] = { path = path, text = part_of(lines, first, last, old), old = old }
+    local old = textfile.read(path, "the file that the kernel came from")
+    files[i] = { path = path, text = with_mark(part_of(lines, first, last, old), old), old = old }
     first = last + 1
   end
   return files, detail.params, launched(kept, files, detail.params[launches.PARAMETER])

@@ -4,7 +4,6 @@
 local csource = require "gilua.new.csource"
 local headers = require "gilua.new.headers"
 local partsof = require "gilua.new.parts"
-local textfile = require "gilua.base.textfile"
 
 local M = {}
 
@@ -27,7 +26,7 @@ end
 function M.text(paths)
   local texts, lines = {}, {}
   for i, path in ipairs(paths) do
-    texts[i] = ended(textfile.read(path, "the file that the kernel came from"))
+    texts[i] = ended(headers.read(path, "the file that the kernel came from"))
     lines[i] = select(2, texts[i]:gsub("\n", ""))
   end
   return table.concat(texts), lines
