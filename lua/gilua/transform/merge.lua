@@ -21,6 +21,7 @@ local blockwise = require "gilua.transform.blockwise"
 local edit = require "gilua.transform.edit"
 local effects = require "gilua.transform.effects"
 local expression = require "gilua.transform.expression"
+local settings = require "gilua.base.settings"
 local statement = require "gilua.transform.statement"
 local threads = require "gilua.transform.threads"
 
@@ -390,13 +391,6 @@ end
 --------------------------------------------------------------------------------------------------
 -- The text
 
-local function sorted(set)
-  local list = {}
-  for name in pairs(set) do list[#list + 1] = name end
-  table.sort(list)
-  return list
-end
-
 local function tokens_text(kernel, first, last)
   return first > last and "" or kernel:source(first, last)
 end
@@ -441,7 +435,7 @@ local function head_of(plan, names, has_block, times)
     list[#list + 1] = STEP .. ("const unsigned int %s = blockIdx.%s * %d + %s;"):format(plan.block,
       plan.side, plan.count, plan.part)
   end
-  for _, name in ipairs(sorted(names)) do
+  for _, name in ipairs(settings.keys(names)) do
     local d = plan.spread[name]
     local before, behind = directives(plan, d or {})
     if d and is_dynamic(plan, name) then
@@ -594,7 +588,7 @@ local function dynamic_lines(plan)
   local bytes = threads.new_name(plan.fn, "dynamic_bytes")
   list[1] = ("unsigned int %s;"):format(bytes)
   list[2] = ('asm("mov.u32 %%0, %%%%dynamic_smem_size;" : "=r"(%s));'):format(bytes)
-  for _, name in ipairs(sorted(names)) do
+  for _, name in ipairs(settings.keys(names)) do
     list[#list + 1] = ("auto *const %s = %s;"):format(plan.all[name], name)
     plan.length[name] = threads.new_name(plan.fn, name .. "_length")
     list[#list + 1] = ("const unsigned int %s = %s / %d / sizeof(*%s);"):format(plan.length[name],
