@@ -2,7 +2,7 @@
 """survey.py - public CUDA programs, each on the GPU and by `gilua run` on the virtual one: a table beside each other.
 
   survey.py --programs FOLDER --gilua GILUA [--out FOLDER] [--limit S] [--native-limit S] [--bound S]
-            [--at-once N] [--threads N] [--native yes|no] [--native-at-once N] [--memory GIB] [NAME...]
+            [--at-once N] [--threads N] [--native yes|no] [--memory GIB] [--work FOLDER] [NAME...]
 
 FOLDER holds programs.json, a list of {name, folder, build, made, command, pass, fail, guess_s}:
   folder    where the commands are run, below FOLDER
@@ -11,20 +11,27 @@ FOLDER holds programs.json, a list of {name, folder, build, made, command, pass,
   command   as the program's makefile has it, for a shell
   pass      regular expressions that its output must all hold where it is right; none: it has no check
   fail      regular expressions that its output must not hold
-  guess_s   how long `gilua run` may take; the longest are begun first (0: not known)
+  guess_s   seconds of processor that `gilua run` may take (0 or none: not known, taken for 60)
 and what the commands need. Nobody's programs are part of this repository: docs/run.md says where they come from.
 
-What is built runs: natively one after the other with the real run-time library (where there is a GPU), and meanwhile N
-at once on the virtual GPU, each for at most --limit seconds, all for at most --bound, building included. None is begun
-while what runs holds more than 0.6 of --memory (all that the machine has). In --out: survey.jsonl (a line a program),
-survey.txt (the table), output.tar.gz (what each printed, from either end 20 000 characters). FOLDER is worked in:
-programs may leave files there.
+What is built runs: natively, one after the other in the order of the list, with the real run-time library (where there
+is a GPU), and meanwhile N at once on the virtual GPU, with T threads each and niced. What has run least comes first,
+the shortest guess before others, and after TURN seconds a program stands still for others; so the quick ones end first
+and the others share what is left. wall_s is the time for which one ran, at most --limit; all takes at most --bound,
+building included. None is begun while what there is holds more than 0.6 of --memory (all that the machine has).
+
+In --out, written anew after each run, so that nothing is lost when all is cut off: survey.jsonl (a line a program; of
+one that did not pass also what it printed last and how far gilua says that it came), survey.txt (the table), and at
+least each minute output.tar.gz (what each printed, from either end 20 000 characters). FOLDER is worked in, and so is
+--work, where the native half runs: programs may leave files there.
 NAME...: those alone. Only Python's standard library is needed. The exit status is 0, whatever the programs do.
 """
-import argparse, collections, glob, heapq, json, os, re, resource, shutil, signal, subprocess, sys, tarfile
-import threading, time
+import argparse, collections, glob, json, os, re, resource, shutil, signal, subprocess, sys, tarfile, threading, time
 
 KEPT = 20000  # characters of output that are kept from each end
+SHOWN = 1500  # characters of the end of what a program printed that did not pass
+EXPENDABLE = "echo 1000 >/proc/self/oom_score_adj\n"  # where memory runs out, a program is ended, not this one
+TURN = 40  # seconds
 GRACE = 10  # seconds after SIGTERM in which gilua says how far it came
 FLAGS = "-cudart shared -gencode arch=compute_90,code=compute_90 -lineinfo"  # gilua's programhost.NVCC_FLAGS
 TIMED = re.compile(r"time|sec|\bm?s\b|\bus\b|GB/s|GiB/s|MB/s|FLOP|bandwidth|throughput|speed|elapsed|perf|clock|rate|"
@@ -42,13 +49,13 @@ def options():
     o.add_argument("--programs", required=True)
     o.add_argument("--gilua", required=True)
     o.add_argument("--out", default="out/survey")
-    o.add_argument("--limit", type=float, default=500)
+    o.add_argument("--work", default="/tmp/survey")
+    o.add_argument("--limit", type=float, default=600)
     o.add_argument("--native-limit", type=float, default=60)
     o.add_argument("--bound", type=float, default=560)
     o.add_argument("--at-once", type=int, default=os.cpu_count())
     o.add_argument("--threads", type=int, default=1)
     o.add_argument("--native", choices=("yes", "no"), default="yes" if os.path.exists("/dev/nvidia0") else "no")
-    o.add_argument("--native-at-once", type=int, default=1)
     o.add_argument("--memory", type=float, default=memory() / 2**30)
     o.add_argument("names", nargs="*")
     return o.parse_args()
@@ -77,36 +84,72 @@ def held():
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
-def ended(process):
-    """Ends what is left of a process group."""
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
+class Job:
+    """A shell's command that runs, may stand still in between, and ends."""
+
+    def __init__(self, command, folder, out, env, nice):
+        def child():
+            os.nice(nice)
+            resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        self.ran, self.was_cut, self.status, self.used = 0.0, False, None, None
+        with open(out, "wb") as to:
+            self.process = subprocess.Popen(["bash", "-c", EXPENDABLE + command], cwd=folder, stdin=subprocess.DEVNULL,
+                                            stdout=to, stderr=subprocess.STDOUT, env=env, start_new_session=True,
+                                            preexec_fn=child)
+
+    def signal(self, number):
+        """To all of its processes; nothing where none is left."""
+        try:
+            os.killpg(self.process.pid, number)
+        except ProcessLookupError:
+            pass
+
+    def goes(self, seconds):
+        """Lets it run for at most so many seconds; has it not ended?"""
+        began = now = time.time()
+        while True:
+            pid, status, used = os.wait4(self.process.pid, os.WNOHANG)
+            if pid:
+                self.status, self.used = os.waitstatus_to_exitcode(status), used
+                self.process.returncode = self.status
+                self.signal(signal.SIGKILL)  # whom it left behind
+            if pid or now - began >= seconds:
+                break
+            time.sleep(0.01)
+            now = time.time()
+        self.ran += now - began
+        return self.status is None
+
+    def stops(self):
+        self.signal(signal.SIGSTOP)
+
+    def continues(self):
+        self.signal(signal.SIGCONT)
+
+    def ends(self):
+        """Ends it: gilua says how far it came when it is asked to end."""
+        self.was_cut = True
+        self.continues()
+        os.kill(self.process.pid, signal.SIGTERM)
+        ran = self.ran
+        if self.goes(GRACE):
+            self.signal(signal.SIGKILL)
+            self.goes(GRACE)
+        self.ran = ran
+
+    def result(self):
+        """Its times, peak memory and exit status (None: it was ended)."""
+        used = self.used or resource.getrusage(resource.RUSAGE_THREAD)
+        return {"exit": None if self.was_cut else self.status, "wall_s": round(self.ran, 3),
+                "cpu_s": round(used.ru_utime + used.ru_stime, 3), "peak_mb": used.ru_maxrss >> 10}
 
 
 def run(command, folder, out, limit, env, nice):
-    """Runs a shell's command; its times, peak memory and exit status (None: it ran out of `limit` seconds)."""
-    def child():
-        os.nice(nice)
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    began = time.time()
-    with open(out, "wb") as to:
-        process = subprocess.Popen(["bash", "-c", command], cwd=folder, stdin=subprocess.DEVNULL, stdout=to,
-                                   stderr=subprocess.STDOUT, env=env, start_new_session=True, preexec_fn=child)
-        late = threading.Event()
-        timers = [threading.Timer(max(limit, 0.1), lambda: (late.set(), process.send_signal(signal.SIGTERM))),
-                  threading.Timer(max(limit, 0.1) + GRACE, lambda: ended(process))]
-        for timer in timers:
-            timer.start()
-        _, status, used = os.wait4(process.pid, 0)
-        for timer in timers:
-            timer.cancel()
-        ended(process)
-    code = os.waitstatus_to_exitcode(status)
-    process.returncode = code
-    return {"exit": None if late.is_set() else code, "wall_s": round(time.time() - began, 3),
-            "cpu_s": round(used.ru_utime + used.ru_stime, 3), "peak_mb": used.ru_maxrss >> 10}
+    """Runs a shell's command for at most `limit` seconds; what came of it."""
+    job = Job(command, folder, out, env, nice)
+    if job.goes(limit):
+        job.ends()
+    return job.result()
 
 
 def text_of(path):
@@ -168,15 +211,15 @@ class Survey:
         if unknown:
             sys.exit("survey.py: programs.json has no %s" % ", ".join(sorted(unknown)))
         self.rows = {p["name"]: {"name": p["name"], "command": p["command"]} for p in self.programs}
-        self.texts = os.path.join(o.out, "output")
-        os.makedirs(self.texts, exist_ok=True)
-        self.gpu_copy, self.cudart = os.path.join(o.out, "work"), cudart_folder()
+        self.texts, self.gpu_copy = os.path.join(o.work, "output"), os.path.join(o.work, "native")
+        for folder in (o.out, self.texts):
+            os.makedirs(folder, exist_ok=True)
+        self.cudart, self.packed, self.running, self.jobs, self.is_full = cudart_folder(), 0, {}, {}, False
         if o.native == "yes" and not self.cudart:
             sys.exit("survey.py: no libcudart.so.13 was found, which the programs need on a GPU; --native no leaves"
                      " that part out")
-        # each in the order in which it is begun: to build, [(-guess, index, program)] to emulate, to run natively
-        self.to_build = collections.deque(sorted(self.programs, key=lambda p: -(p.get("guess_s") or 1e9)))
-        self.building, self.to_emulate, self.to_run = len(self.programs), [], collections.deque()
+        self.to_build = collections.deque(sorted(self.programs, key=lambda p: -guess(p)))
+        self.building, self.to_emulate, self.to_run = len(self.programs), [], []
 
     def left(self):
         """Seconds in which a program may run."""
@@ -185,6 +228,7 @@ class Survey:
     def note(self, program, kind, result):
         with self.changed:
             self.rows[program["name"]][kind] = result
+            self.running.pop((program["name"], kind), None)
             print("%6.1f %-34s %-5s %-16s wall %8.2f cpu %8.2f peak %6d MB" % (
                 time.time() - self.began, program["name"], kind, result["verdict"], result["wall_s"],
                 result["cpu_s"], result["peak_mb"]), flush=True)
@@ -214,66 +258,129 @@ class Survey:
                         copy = os.path.join(self.gpu_copy, program["folder"])
                         shutil.copytree(folder, copy, symlinks=True, dirs_exist_ok=True)
                         self.to_run.append(program)
-                    heapq.heappush(self.to_emulate, (-(program.get("guess_s") or 1e9), name, program))
+                    self.to_emulate.append(program)
                 self.changed.notify_all()
 
-    def next(self, queue, take):
-        """The next program of a queue, or None once there will be no other, or no time."""
+    def next(self, queue, kind, rank):
+        """The program of a queue whose rank is least, or None once there will be no other, or no time."""
         with self.changed:
             while not queue and self.building > 0 and self.left() > 5:
                 self.changed.wait(1)
-            return take(queue) if queue and self.left() > 5 else None
+            if not queue or self.left() <= 5:
+                return None
+            program = min(queue, key=rank)
+            queue.remove(program)
+            self.running[program["name"], kind] = time.time()
+            return program
 
-    def one(self, program, kind, limit, nice):
-        """Runs a program one way, and notes what came of it."""
-        env, command, report = dict(os.environ), program["command"], None
+    def begin(self, program, kind, nice):
+        """A program that runs one way."""
+        env, command, name = dict(os.environ), program["command"], program["name"]
         libraries = [os.path.join(os.path.abspath(self.o.programs), "lib")]
         top = self.gpu_copy if kind == "gpu" else self.o.programs
         if kind == "gpu":
             libraries.insert(0, self.cudart)
         else:
-            report = os.path.abspath(os.path.join(self.texts, program["name"] + ".json"))
             command = "exec '%s' run --threads %d --json '%s' -- bash -c '%s'" % (
-                os.path.abspath(self.o.gilua), self.o.threads, report, command.replace("'", "'\\''"))
+                os.path.abspath(self.o.gilua), self.o.threads, self.report(name), command.replace("'", "'\\''"))
         env["LD_LIBRARY_PATH"] = ":".join(libraries)
-        out = os.path.join(self.texts, "%s.%s.txt" % (program["name"], kind))
-        result = run(command, os.path.join(top, program["folder"]), out, min(limit, self.left()), env, nice)
-        text = text_of(out)
-        with open(out, "w") as f:
+        return Job(command, os.path.join(top, program["folder"]), self.printed(name, kind), env, nice)
+
+    def printed(self, name, kind):
+        return os.path.join(self.texts, "%s.%s.txt" % (name, kind))
+
+    def report(self, name):
+        return os.path.abspath(os.path.join(self.texts, name + ".json"))
+
+    def ended(self, program, kind, job):
+        """Notes what came of one."""
+        result, name = job.result(), program["name"]
+        text = text_of(self.printed(name, kind))
+        with open(self.printed(name, kind), "w") as f:
             f.write(text)
         result["verdict"] = verdict(program, result, text)
-        if report:
-            result["findings"] = findings(report)
+        if kind == "emu":
+            result.update(reported(self.report(name)))
             result["said"] = [l for l in text.split("\n") if l.startswith("gilua:")][:6]
+        if result["verdict"] not in ("passes", "ended"):
+            result["printed_last"] = text[-SHOWN:]
         self.note(program, kind, result)
 
+    def cut(self, program, kind, job):
+        job.ends()
+        self.ended(program, kind, job)
+
     def native(self):
-        while program := self.next(self.to_run, lambda q: q.popleft()):
-            self.one(program, "gpu", self.o.native_limit, 0)
+        while program := self.next(self.to_run, "gpu", self.programs.index):
+            job = self.begin(program, "gpu", 0)
+            if job.goes(min(self.o.native_limit, self.left())):
+                job.ends()
+            self.ended(program, "gpu", job)
+
+    def rank(self, program):
+        """Who comes first on the virtual GPU: least of time, of guess; nobody new while memory is short."""
+        job = self.jobs.get(program["name"])
+        return job is None and self.is_full, job.ran if job else 0, guess(program)
+
+    def turn(self, program):
+        """Lets one run for a while on the virtual GPU."""
+        job = self.jobs.get(program["name"])
+        if job:
+            job.continues()
+        elif self.is_full:
+            time.sleep(2)
+        else:
+            job = self.jobs[program["name"]] = self.begin(program, "emu", 10)
+        if job and not job.goes(min(TURN, self.left(), self.o.limit - job.ran)):
+            self.ended(program, "emu", job)
+        elif job and job.ran >= self.o.limit:
+            self.cut(program, "emu", job)
+        else:
+            if job:
+                job.stops()
+            with self.changed:
+                self.running.pop((program["name"], "emu"))
+                self.to_emulate.append(program)
 
     def emulated(self):
-        while program := self.next(self.to_emulate, lambda q: heapq.heappop(q)[2]):
-            while held() > 0.6 * self.o.memory * 2**30 and self.left() > 5:
-                time.sleep(2)
-            self.one(program, "emu", self.o.limit, 10)
+        while program := self.next(self.to_emulate, "emu", self.rank):
+            self.is_full = held() > 0.6 * self.o.memory * 2**30
+            self.turn(program)
 
-    def run(self):
-        if self.o.native == "yes":
-            shutil.copytree(self.o.programs, self.gpu_copy, symlinks=True, dirs_exist_ok=True)
-        threads = [threading.Thread(target=self.build) for _ in range(os.cpu_count())]
-        threads += [threading.Thread(target=self.emulated) for _ in range(self.o.at_once)]
-        if self.o.native == "yes":
-            threads += [threading.Thread(target=self.native) for _ in range(self.o.native_at_once)]
+    def cut_all(self):
+        """Ends those that stand still when the time is over."""
+        left = [p for p in self.to_emulate if p["name"] in self.jobs]
+        self.together([threading.Thread(target=self.cut, args=(p, "emu", self.jobs[p["name"]])) for p in left])
+
+    def together(self, threads):
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-        self.write()
-        with tarfile.open(os.path.join(self.o.out, "output.tar.gz"), "w:gz") as tar:
+
+    def pack(self):
+        """What was printed so far, in one file, which is there whole at any time."""
+        path = os.path.join(self.o.out, "output.tar.gz")
+        with tarfile.open(path + ".new", "w:gz") as tar:
             tar.add(self.texts, "output")
-        shutil.rmtree(self.texts)
-        shutil.rmtree(self.gpu_copy, ignore_errors=True)
-        print(open(os.path.join(self.o.out, "survey.txt")).read())
+        os.replace(path + ".new", path)
+        self.packed = time.time()
+
+    def run(self):
+        o = self.o
+        if o.native == "yes":
+            shutil.copytree(o.programs, self.gpu_copy, symlinks=True, dirs_exist_ok=True)
+        threads = [threading.Thread(target=self.build) for _ in range(os.cpu_count())]
+        threads += [threading.Thread(target=self.emulated) for _ in range(o.at_once)]
+        if o.native == "yes":
+            threads += [threading.Thread(target=self.native)]
+        self.together(threads)
+        self.cut_all()
+        self.write()
+        self.pack()
+        for folder in (self.texts, self.gpu_copy):
+            shutil.rmtree(folder, ignore_errors=True)
+        print(open(os.path.join(o.out, "survey.txt")).read())
 
     def compare(self, row):
         """What both ways say, beside each other."""
@@ -287,29 +394,55 @@ class Survey:
         for row in rows:
             if "differs" not in row:
                 self.compare(row)
+        if time.time() - self.packed > 60:
+            self.pack()
         with open(os.path.join(self.o.out, "survey.jsonl"), "w") as f:
             for row in rows:
                 f.write(json.dumps(row) + "\n")
         with open(os.path.join(self.o.out, "survey.txt"), "w") as f:
             f.write("%-34s %-14s %9s %-16s %9s %9s %8s %s\n" % (
-                "program", "GPU", "wall s", "virtual GPU", "wall s", "cpu s", "findings", "text"))
+                "program", "GPU", "wall s", "virtual GPU", "wall s", "cpu s", "findings", "text and how far it came"))
             for row in rows:
                 gpu, emu = row.get("gpu", {}), row.get("emu", {})
                 none = "not built" if row.get("build", {}).get("verdict") == "not built" else "not begun"
+                begun = ["runs" if (row["name"], kind) in self.running else none for kind in ("gpu", "emu")]
+                if row["name"] in self.jobs and begun[1] == none:
+                    begun[1] = "stands still"
                 same = "" if "differs" not in row else "same" if row["differs"] is None else "differs"
+                if emu.get("verdict") == "out of time":
+                    same = how_far(emu)
                 f.write("%-34s %-14s %9s %-16s %9s %9s %8s %s\n" % (
-                    row["name"], gpu.get("verdict", none), gpu.get("wall_s", ""),
-                    emu.get("verdict", none), emu.get("wall_s", ""), emu.get("cpu_s", ""),
+                    row["name"], gpu.get("verdict", begun[0]), gpu.get("wall_s", ""),
+                    emu.get("verdict", begun[1]), emu.get("wall_s", ""), emu.get("cpu_s", ""),
                     emu.get("findings", ""), same))
 
 
-def findings(path):
-    """How many findings gilua's report has, or None where it cannot be read."""
+def guess(program):
+    """Seconds of processor that it is thought to take on the virtual GPU."""
+    return program.get("guess_s") or 60
+
+
+def reported(path):
+    """Of gilua's report: how many findings, launches (all, and those that did not have to run) and lane instructions;
+    no number where it has none or cannot be read."""
     try:
         with open(path) as f:
-            return len(json.load(f).get("findings", []))
-    except (ValueError, OSError):
-        return None
+            report = json.load(f)
+        kernels = report["kernels"]
+        return {"findings": len(report["findings"]), "launches": sum(k["launches"] for k in kernels),
+                "skipped": sum(k["skipped"] for k in kernels),
+                "lane_instructions": sum(k["lane_instructions"] for k in kernels),
+                "kernels_s": round(sum(k["processor_s"] for k in kernels), 3)}
+    except (ValueError, OSError, KeyError):
+        return {"findings": None}
+
+
+def how_far(emu):
+    """What there is to say of a program that was cut off."""
+    if "launches" not in emu:
+        return "no report"
+    return "%d launches, %d of them skipped, %.3g lane instructions, %.0f s of them in kernels" % (
+        emu["launches"], emu["skipped"], emu["lane_instructions"], emu["kernels_s"])
 
 
 if __name__ == "__main__":
