@@ -8,7 +8,7 @@
 local gi = require "gilua"
 local core = require "gilua.core"
 
-package.path = gi.home .. "/tests/lua/?.lua;" .. package.path
+package.path = gi.home .. "/tests/lua/?.lua;tests/lua/?.lua;" .. package.path
 local spent = require("archivetime").begin()
 
 local MOST = 0.02 -- of a generation's time
