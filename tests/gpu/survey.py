@@ -14,10 +14,10 @@ FOLDER holds programs.json, a list of {name, folder, build, made, command, pass,
   guess_s   seconds of processor that `gilua run` may take (0 or none: not known, taken for 60)
 and what the commands need. Nobody's programs are part of this repository: docs/run.md says where they come from.
 
-What is built runs: natively, one after the other in the order of the list, with the real run-time library (where there
-is a GPU), and meanwhile N at once on the virtual GPU, with T threads each and niced. What has run least comes first,
-the shortest guess before others, and after TURN seconds a program stands still for others; so the quick ones end first
-and the others share what is left. wall_s is the time for which one ran, at most --limit; all takes at most --bound,
+What is built runs: natively, one at a time, with the real run-time library (where there is a GPU), and meanwhile N at
+once on the virtual GPU, with T threads each and niced. Either way what has run least comes first, the shortest guess
+before others, and after a while (TURN) a program stands still for others; so the quick ones end first and the others
+share what is left. wall_s is the time for which one ran, at most --native-limit and --limit; all takes at most --bound,
 building included. None is begun while what there is holds more than 0.6 of --memory (all that the machine has).
 
 In --out, written anew after each run, so that nothing is lost when all is cut off: survey.jsonl (a line a program; of
@@ -31,7 +31,8 @@ import argparse, collections, glob, json, os, re, resource, shutil, signal, subp
 KEPT = 20000  # characters of output that are kept from each end
 SHOWN = 1500  # characters of the end of what a program printed that did not pass
 EXPENDABLE = "echo 1000 >/proc/self/oom_score_adj\n"  # where memory runs out, a program is ended, not this one
-TURN = 40  # seconds
+TURN = {"gpu": 10, "emu": 40}  # seconds
+NICE = {"gpu": 0, "emu": 10}
 GRACE = 10  # seconds after SIGTERM in which gilua says how far it came
 FLAGS = "-cudart shared -gencode arch=compute_90,code=compute_90 -lineinfo"  # gilua's programhost.NVCC_FLAGS
 TIMED = re.compile(r"time|sec|\bm?s\b|\bus\b|GB/s|GiB/s|MB/s|FLOP|bandwidth|throughput|speed|elapsed|perf|clock|rate|"
@@ -214,12 +215,13 @@ class Survey:
         self.texts, self.gpu_copy = os.path.join(o.work, "output"), os.path.join(o.work, "native")
         for folder in (o.out, self.texts):
             os.makedirs(folder, exist_ok=True)
-        self.cudart, self.packed, self.running, self.jobs, self.is_full = cudart_folder(), 0, {}, {}, False
+        self.cudart, self.packed, self.running, self.jobs, self.is_full = cudart_folder(), 0, set(), {}, False
         if o.native == "yes" and not self.cudart:
             sys.exit("survey.py: no libcudart.so.13 was found, which the programs need on a GPU; --native no leaves"
                      " that part out")
         self.to_build = collections.deque(sorted(self.programs, key=lambda p: -guess(p)))
-        self.building, self.to_emulate, self.to_run = len(self.programs), [], []
+        self.building, self.queue = len(self.programs), {"gpu": [], "emu": []}
+        self.limit = {"gpu": o.native_limit, "emu": o.limit}
 
     def left(self):
         """Seconds in which a program may run."""
@@ -228,7 +230,7 @@ class Survey:
     def note(self, program, kind, result):
         with self.changed:
             self.rows[program["name"]][kind] = result
-            self.running.pop((program["name"], kind), None)
+            self.running.discard((program["name"], kind))
             print("%6.1f %-34s %-5s %-16s wall %8.2f cpu %8.2f peak %6d MB" % (
                 time.time() - self.began, program["name"], kind, result["verdict"], result["wall_s"],
                 result["cpu_s"], result["peak_mb"]), flush=True)
@@ -257,23 +259,24 @@ class Survey:
                     if self.o.native == "yes":
                         copy = os.path.join(self.gpu_copy, program["folder"])
                         shutil.copytree(folder, copy, symlinks=True, dirs_exist_ok=True)
-                        self.to_run.append(program)
-                    self.to_emulate.append(program)
+                        self.queue["gpu"].append(program)
+                    self.queue["emu"].append(program)
                 self.changed.notify_all()
 
-    def next(self, queue, kind, rank):
-        """The program of a queue whose rank is least, or None once there will be no other, or no time."""
+    def next(self, kind):
+        """The program that comes next, or None once there will be no other, or no time."""
+        queue = self.queue[kind]
         with self.changed:
             while not queue and self.building > 0 and self.left() > 5:
                 self.changed.wait(1)
             if not queue or self.left() <= 5:
                 return None
-            program = min(queue, key=rank)
+            program = min(queue, key=lambda p: self.rank(p, kind))
             queue.remove(program)
-            self.running[program["name"], kind] = time.time()
+            self.running.add((program["name"], kind))
             return program
 
-    def begin(self, program, kind, nice):
+    def begin(self, program, kind):
         """A program that runs one way."""
         env, command, name = dict(os.environ), program["command"], program["name"]
         libraries = [os.path.join(os.path.abspath(self.o.programs), "lib")]
@@ -284,7 +287,7 @@ class Survey:
             command = "exec '%s' run --threads %d --json '%s' -- bash -c '%s'" % (
                 os.path.abspath(self.o.gilua), self.o.threads, self.report(name), command.replace("'", "'\\''"))
         env["LD_LIBRARY_PATH"] = ":".join(libraries)
-        return Job(command, os.path.join(top, program["folder"]), self.printed(name, kind), env, nice)
+        return Job(command, os.path.join(top, program["folder"]), self.printed(name, kind), env, NICE[kind])
 
     def printed(self, name, kind):
         return os.path.join(self.texts, "%s.%s.txt" % (name, kind))
@@ -310,47 +313,41 @@ class Survey:
         job.ends()
         self.ended(program, kind, job)
 
-    def native(self):
-        while program := self.next(self.to_run, "gpu", self.programs.index):
-            job = self.begin(program, "gpu", 0)
-            if job.goes(min(self.o.native_limit, self.left())):
-                job.ends()
-            self.ended(program, "gpu", job)
-
-    def rank(self, program):
-        """Who comes first on the virtual GPU: least of time, of guess; nobody new while memory is short."""
-        job = self.jobs.get(program["name"])
+    def rank(self, program, kind):
+        """Who comes first: who ran least, the least guess; nobody new while memory is short."""
+        job = self.jobs.get((program["name"], kind))
         return job is None and self.is_full, job.ran if job else 0, guess(program)
 
-    def turn(self, program):
-        """Lets one run for a while on the virtual GPU."""
-        job = self.jobs.get(program["name"])
+    def turn(self, program, kind):
+        """Lets one run for a while."""
+        key = program["name"], kind
+        job = self.jobs.get(key)
         if job:
             job.continues()
         elif self.is_full:
             time.sleep(2)
         else:
-            job = self.jobs[program["name"]] = self.begin(program, "emu", 10)
-        if job and not job.goes(min(TURN, self.left(), self.o.limit - job.ran)):
-            self.ended(program, "emu", job)
-        elif job and job.ran >= self.o.limit:
-            self.cut(program, "emu", job)
+            job = self.jobs[key] = self.begin(program, kind)
+        if job and not job.goes(min(TURN[kind], self.left(), self.limit[kind] - job.ran)):
+            self.ended(program, kind, job)
+        elif job and job.ran >= self.limit[kind]:
+            self.cut(program, kind, job)
         else:
             if job:
                 job.stops()
             with self.changed:
-                self.running.pop((program["name"], "emu"))
-                self.to_emulate.append(program)
+                self.running.remove(key)
+                self.queue[kind].append(program)
 
-    def emulated(self):
-        while program := self.next(self.to_emulate, "emu", self.rank):
+    def all_of(self, kind):
+        while program := self.next(kind):
             self.is_full = held() > 0.6 * self.o.memory * 2**30
-            self.turn(program)
+            self.turn(program, kind)
 
     def cut_all(self):
         """Ends those that stand still when the time is over."""
-        left = [p for p in self.to_emulate if p["name"] in self.jobs]
-        self.together([threading.Thread(target=self.cut, args=(p, "emu", self.jobs[p["name"]])) for p in left])
+        self.together([threading.Thread(target=self.cut, args=(p, kind, self.jobs[p["name"], kind]))
+                       for kind in self.queue for p in self.queue[kind] if (p["name"], kind) in self.jobs])
 
     def together(self, threads):
         for thread in threads:
@@ -371,9 +368,9 @@ class Survey:
         if o.native == "yes":
             shutil.copytree(o.programs, self.gpu_copy, symlinks=True, dirs_exist_ok=True)
         threads = [threading.Thread(target=self.build) for _ in range(os.cpu_count())]
-        threads += [threading.Thread(target=self.emulated) for _ in range(o.at_once)]
+        threads += [threading.Thread(target=self.all_of, args=("emu",)) for _ in range(o.at_once)]
         if o.native == "yes":
-            threads += [threading.Thread(target=self.native)]
+            threads.append(threading.Thread(target=self.all_of, args=("gpu",)))
         self.together(threads)
         self.cut_all()
         self.write()
@@ -405,9 +402,8 @@ class Survey:
             for row in rows:
                 gpu, emu = row.get("gpu", {}), row.get("emu", {})
                 none = "not built" if row.get("build", {}).get("verdict") == "not built" else "not begun"
-                begun = ["runs" if (row["name"], kind) in self.running else none for kind in ("gpu", "emu")]
-                if row["name"] in self.jobs and begun[1] == none:
-                    begun[1] = "stands still"
+                begun = ["runs" if (row["name"], kind) in self.running else
+                         "stands still" if (row["name"], kind) in self.jobs else none for kind in ("gpu", "emu")]
                 same = "" if "differs" not in row else "same" if row["differs"] is None else "differs"
                 if emu.get("verdict") == "out of time":
                     same = how_far(emu)
