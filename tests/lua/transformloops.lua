@@ -254,4 +254,77 @@ tap.case("a loop for values that are known", function()
   refused("no value", "specialise", source, 4, { "n" }, "stands its value")
 end)
 
+tap.case("loads of several iterations before what they do", function()
+  local batch = require "gilua.transform.batch"[1]
+  local chosen = rewritten.source [[
+  int t = blockIdx.x * blockDim.x + threadIdx.x;
+  float sum = 0.f;
+  for (int i = t; i < n; i += blockDim.x) {
+    if (a[i] > 0.f) sum += b[i];
+    out[t] = sum;
+  }]]
+  local text = right("a condition and a store", batch, chosen, 5, { "4" })
+  tap.has(text, "const float a_early_0 = a[i], a_early_1 = a[i + blockDim.x], a_early_2 = "
+    .. "a[i + 2 * blockDim.x], a_early_3 = a[i + 3 * blockDim.x];", "all four at once")
+  tap.ok(text and not text:find "b_early", "what a condition keeps stays behind it")
+  text = right("what a condition keeps, too", batch, chosen, 5, { "2", "all" })
+  tap.has(text, "const float b_early_0 = b[i]", "is loaded early")
+  tap.is(rewritten.found(batch, chosen), "5(2) 5(2,all) 5(4) 5(4,all) 5(8) 5(8,all)",
+    "where it is proposed")
+  text = right("an element of an element", batch, rewritten.source([[
+  int t = blockIdx.x * blockDim.x + threadIdx.x;
+  for (int i = t; i < n; i += 64) {
+    int to = (a[i] + 40) * 3;
+    if (b[to + 1] < 20) out[t] += to;
+  }]], "int"), 4, { "2" }, { type = "i32" })
+  tap.has(text, "b_early_1 = b[((a_early_1 + 40) * 3) + 1];", "loaded behind those it needs")
+  refused("what the loop writes", batch, rewritten.source [[
+  for (int i = 1; i < n; i++)
+    if (out[i - 1] > 0.f) out[i] = 2.f;]], 3, { "2" }, "no load of an iteration can be made")
+  refused("an index that the loop computes", batch, rewritten.source([[
+  int at = 0;
+  for (int i = 0; i < n; i++)
+    if (a[at] > 0) at = (at + i) & 7, out[at] = 2;]], "int"), 4, { "2" }, "no load of an iteration")
+  refused("a barrier", batch, rewritten.source [[
+  for (int i = 0; i < n; i++) {
+    out[threadIdx.x] += a[i];
+    __syncthreads();
+  }]], 3, { "2" }, "no load of an iteration")
+end)
+
+tap.case("a loop that looks for an element", function()
+  local search = require "gilua.transform.batch"[2]
+  local first = rewritten.source [[
+  int t = blockIdx.x * blockDim.x + threadIdx.x;
+  int found = n;
+  for (int i = 0; i < n; i++) {
+    if (a[i] > 6.5f - t * 0.125f) {
+      found = i;
+      break;
+    }
+  }
+  out[t] = found;]]
+  local text = right("the first", search, first, 5, { "4" })
+  tap.has(text, "for (; i + 3 < n; i += 4)", "four at once")
+  tap.is(rewritten.found(search, first), "5(4) 5(8) 5(16)", "where it is proposed")
+  right("the last, and away", search, rewritten.source [[
+  int t = threadIdx.x;
+  for (int i = n - 1; i >= t; --i)
+    if (a[i] > 6.f && b[i] < t * 0.25f) { out[t] = i; return; }
+  out[t] = -1.f;]], 4, { "8" }, { grid = 1 })
+  refused("it counts, too", search, rewritten.source [[
+  int found = 0;
+  for (int i = 0; i < n; i++) {
+    found++;
+    if (a[i] > 6.f) break;
+  }
+  out[threadIdx.x] = found;]], 4, { "4" }, "does more than to look")
+  refused("it goes on", search, rewritten.source [[
+  for (int i = 0; i < n; i++)
+    if (a[i] > 6.f) out[i] = 1.f;]], 3, { "4" }, "does more than to look")
+  refused("it changes what it looks at", search, rewritten.source [[
+  for (int i = 0; i < n; i++)
+    if (atomicAdd(&out[i], 1.f) > 6.f) break;]], 3, { "4" }, "what it looks")
+end)
+
 tap.done()

@@ -13,6 +13,82 @@ local right, refused = rewritten.judge({ 0, 1, 33, 300 })
 local T = "  int t = blockIdx.x * blockDim.x + threadIdx.x;\n"
 local INTS = { type = "i32", block = 96, grid = 3 }
 
+tap.case("a loop that one thread did alone", function()
+  local plus = { block = 64, grid = 2, limit = 1e-3 }
+  local sum = [[
+  __shared__ float total;
+  if (threadIdx.x == 0) {
+    total = 0.f;
+    for (int i = blockIdx.x; i < n; i++) total += a[i];
+  }
+  __syncthreads();
+  out[blockIdx.x * blockDim.x + threadIdx.x] = total;]]
+  local text = right("a sum in shared memory", "warp_loop", rewritten.source(sum), 4, {}, plus)
+  tap.has(text, "float total_sum = 0.f;", "is a variable meanwhile")
+  tap.is(rewritten.found("warp_loop", rewritten.source(sum)), "4()", "where it is proposed")
+  right("sums that were begun", "warp_loop", rewritten.source [[
+  __shared__ float total;
+  int t = threadIdx.x;
+  if (t == 5) total = 3.f;
+  __syncthreads();
+  if (t < 1 && n >= 0) {
+    float most = -1e9f;
+    for (int i = 1; i < n; i += 3) {
+      total += a[i];
+      most = fmaxf(most, b[i]);
+    }
+    out[blockIdx.x] = total;
+    out[8 + blockIdx.x] = most;
+  }]], 7, {}, plus)
+  text = right("where the least and the greatest are", "warp_loop", rewritten.source([[
+  if (!threadIdx.x) {
+    int low = 0, high = 5;
+    for (int i = 1; i < n; i++) {
+      if (a[i] < a[low]) low = i;
+      if (b[high] < b[i]) { high = i; }
+    }
+    out[2 * blockIdx.x] = low;
+    out[2 * blockIdx.x + 1] = high;
+  }]], "int"), 3, {}, INTS)
+  tap.has(text, "if (b[other] > b[high] || b[other] == b[high] && other < high) high = other;",
+    "of equals the first")
+  refused("a barrier some threads may not come to", "warp_loop", rewritten.source [[
+  if ((int)threadIdx.x >= n) return;
+  if (threadIdx.x == 0) {
+    float sum = 0.f;
+    for (int i = 0; i < n; i++) sum += a[i];
+    out[0] = sum;
+  }]], 4, {}, "not all threads")
+  refused("another thread", "warp_loop", rewritten.source [[
+  if (threadIdx.x == 1) {
+    float sum = 0.f;
+    for (int i = 0; i < n; i++) sum += a[i];
+    out[0] = sum;
+  }]], 3, {}, "not that the thread is the first")
+  refused("a write before the loop", "warp_loop", rewritten.source [[
+  if (threadIdx.x == 0) {
+    float sum = 0.f;
+    out[7] += 1.f;
+    for (int i = 0; i < n; i++) sum += a[i];
+    out[0] = sum;
+  }]], 3, {}, "does more than to compute")
+  refused("one iteration needs another", "warp_loop", rewritten.source [[
+  if (threadIdx.x == 0) {
+    float sum = 0.f;
+    for (int i = 0; i < n; i++) sum = sum * 0.5f + a[i];
+    out[0] = sum;
+  }]], 3, {}, "no loop that lanes could share")
+  refused("an extreme whose elements change", "warp_loop", rewritten.source [[
+  if (threadIdx.x == 0) {
+    int best = 0;
+    for (int i = 1; i < n; i++) {
+      if (out[i] > out[best]) best = i;
+      out[best] = 0.f;
+    }
+    out[0] = best;
+  }]], 3, {}, "no loop that lanes could share")
+end)
+
 tap.case("atomics of a warp", function()
   local text = right("one element", warp_atomic, rewritten.source(T .. [[
   int m = n / 2;

@@ -11,6 +11,9 @@ local expression = require "gilua.transform.expression"
 local loop_of = require "gilua.transform.loop"
 local statement = require "gilua.transform.statement"
 
+local M = { name = "hoist", apart = true,
+  doc = "Loads that are the same in each iteration of a loop, made once before it." }
+
 local JUMPS = { ["break"] = true, continue = true, ["return"] = true, ["goto"] = true }
 
 local function has_jump(s)
@@ -19,8 +22,11 @@ local function has_jump(s)
   return found
 end
 
--- The trees that each iteration evaluates: not those below an if, another loop, a ?: or a &&.
-local function certain_trees(loop)
+--- The trees that each iteration of a loop evaluates: not those below an if, in another loop, or
+--- behind what may leave the iteration.
+---@param loop table
+---@return table[]
+function M.certain_trees(loop)
   local list = {}
   local function visit(s)
     if s.kind == "block" then
@@ -40,12 +46,13 @@ local function certain_trees(loop)
   return list
 end
 
-local function certain_nodes(tree, visit)
+--- Visits the nodes of a tree that are evaluated whenever it is: not those behind a ?: or a &&.
+function M.certain_nodes(tree, visit)
   expression.walk(tree, function(node)
     visit(node)
-    if node.kind == "choice" then certain_nodes(node.condition, visit) return false end
+    if node.kind == "choice" then M.certain_nodes(node.condition, visit) return false end
     if node.kind == "binary" and (node.op == "&&" or node.op == "||") then
-      certain_nodes(node.a, visit)
+      M.certain_nodes(node.a, visit)
       return false
     end
   end)
@@ -74,8 +81,8 @@ end
 local function loads(loop)
   local list, by_text = {}, {}
   if loop.opaque or loop.conditional then return list end
-  for _, tree in ipairs(certain_trees(loop)) do
-    certain_nodes(tree, function(node)
+  for _, tree in ipairs(M.certain_trees(loop)) do
+    M.certain_nodes(tree, function(node)
       local type = node.kind == "index" and is_free(loop, node)
       if not type then return end
       local text = loop.fn.kernel:plain(node)
@@ -94,9 +101,6 @@ local function loads(loop)
   end
   return list
 end
-
-local M = { name = "hoist", apart = true,
-  doc = "Loads that are the same in each iteration of a loop, made once before it." }
 
 function M.find(kernel)
   local list = {}

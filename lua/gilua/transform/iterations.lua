@@ -17,22 +17,33 @@ local M = {}
 
 local MOST_TOKENS = 400 -- of all copies of a body together
 
-local function refusal(loop)
+--- Why a loop's head is none of which several iterations can be known; nil where it is one.
+---@param loop table
+---@return string?
+function M.unfit_head(loop)
   if not loop.counted then return "its head is not one that counts" end
-  if not loop.simple then return "its variable, its bound or the way out of it change within" end
   local upward = loop.sign > 0 and loop.relation:find "^<"
   local downward = loop.sign < 0 and loop.relation:find "^>"
   if not upward and not downward then return "it does not count towards its bound" end
   if downward and not (loop.type == "int" or loop.type == "long" or loop.type == "long long") then
     return "it counts down in a type that may have no numbers below zero"
   end
+end
+
+local function refusal(loop)
+  local why = M.unfit_head(loop)
+  if why then return why end
+  if not loop.simple then return "its variable, its bound or the way out of it change within" end
   for _, d in pairs(loop.inside.declares) do
     if d.shared or d.static then return "it declares a shared or static variable" end
   end
 end
 
--- i plus the n-th step: (i + 3), (i + 2 * stride).
-local function ahead(loop, n)
+--- The loop's variable n iterations on, as text: i + 3, i + 2 * stride.
+---@param loop table
+---@param n integer
+---@return string
+function M.ahead(loop, n)
   local kernel = loop.fn.kernel
   local sign = loop.sign > 0 and "+" or "-"
   local by = loop.step and math.abs(loop.step) * n
@@ -65,7 +76,7 @@ local function copy(loop, tokens, n, others)
   local kernel, instead = loop.fn.kernel, others and others(n) or {}
   for _, token in ipairs(tokens) do
     local alone = ALONE[kernel.words[token - 1]] and ALONE[kernel.words[token + 1]]
-    instead[token] = n > 0 and (alone and "%s" or "(%s)"):format(ahead(loop, n)) or nil
+    instead[token] = n > 0 and (alone and "%s" or "(%s)"):format(M.ahead(loop, n)) or nil
   end
   local body = loop.body
   local is_bare = body.kind ~= "block" or #body.body > 0 and not next(loop.inside.declares)
@@ -88,20 +99,28 @@ end
 -- The last of the iterations that are written out, in the variable's own type: a step of another,
 -- `blockDim.x`, would have the bound compared without its sign.
 local function last_ahead(loop, factor)
-  local text = ahead(loop, factor - 1)
+  local text = M.ahead(loop, factor - 1)
   local same = loop.step or not loop.type or types.of(loop.fn, loop.by) == loop.type
   return same and text or ("(%s)(%s)"):format(loop.type, text)
+end
+
+--- The head of a loop that goes on by several iterations: for (; i + 3 < n; i += 4).
+---@param loop table
+---@param factor integer
+---@return string
+function M.head(loop, factor)
+  local step = M.ahead(loop, factor):gsub("^" .. loop.variable .. " ([+-]) ",
+    loop.variable .. " %1= ")
+  return ("for (; %s %s %s; %s)"):format(last_ahead(loop, factor), loop.relation, head_bound(loop),
+    step)
 end
 
 -- for (; i + 3 < n; i += 4) { … }
 local function main_loop(loop, tokens, factor, options)
   local indent = loop.fn.kernel:indent(loop.statement.first)
   local inner = indent .. unit(loop)
-  local step = ahead(loop, factor):gsub("^" .. loop.variable .. " ([+-]) ",
-    loop.variable .. " %1= ")
-  local lines = { ("%sfor (; %s %s %s; %s) {"):format(
-    options.condition and ("if (%s) "):format(options.condition) or "",
-    last_ahead(loop, factor), loop.relation, head_bound(loop), step) }
+  local lines = { (options.condition and ("if (%s) "):format(options.condition) or "")
+    .. M.head(loop, factor) .. " {" }
   for _, line in ipairs(options.first or {}) do lines[#lines + 1] = inner .. line end
   for n = 0, factor - 1 do lines[#lines + 1] = inner .. copy(loop, tokens, n, options.instead) end
   for _, line in ipairs(options.last or {}) do lines[#lines + 1] = inner .. line end
@@ -109,8 +128,11 @@ local function main_loop(loop, tokens, factor, options)
   return table.concat(lines, "\n")
 end
 
--- The loop as it is, from where the variable stands, while something else holds too.
-local function plain_loop(loop, also)
+--- The loop as it is, from where the variable stands, while something else holds too.
+---@param loop table
+---@param also? string
+---@return string
+function M.plain_loop(loop, also)
   local kernel, s = loop.fn.kernel, loop.statement
   local head = kernel:source(s.header[2] + 1, s.header[3] - 1)
   return ("for (; %s%s%s"):format(head, also and " && " .. also or "",
@@ -137,10 +159,10 @@ local function parts(loop, tokens, factor, options)
   local kernel, s, list = loop.fn.kernel, loop.statement, {}
   for _, line in ipairs(options.before or {}) do list[#list + 1] = line end
   if loop.start then list[#list + 1] = kernel:source(s.init.first, s.init.last) end
-  if options.while_also then list[#list + 1] = plain_loop(loop, options.while_also) end
+  if options.while_also then list[#list + 1] = M.plain_loop(loop, options.while_also) end
   list[#list + 1] = main_loop(loop, tokens, factor, options)
   if options.while_also or options.condition or not loop.trips or loop.trips % factor ~= 0 then
-    list[#list + 1] = plain_loop(loop)
+    list[#list + 1] = M.plain_loop(loop)
   end
   for _, line in ipairs(options.after or {}) do list[#list + 1] = line end
   return list

@@ -88,14 +88,15 @@ end
 ---@field op string "+", ">" or "<" (the greater, the smaller), or a function of two
 ---@field d table its declaration
 ---@field at? { name: string, type: string } the variable that holds in which iteration that was
+---@field element? fun(index: string): string the variable is the index of an element, which this is
 
 -- How a variable is put together in a loop; nil where it is used in any other way.
-local function reduction(loop, name)
+local function reduction(loop, name, sums)
   local kernel, op, n, covered = loop.fn.kernel, nil, 0, {}
   local d = loop.fn:declaration(name, loop.statement.first)
-  local mixed = not d or d.parameter or d.pointer > 0 or d.reference or d.shared
-    or #d.extents > 0 or TOO_SMALL[d.type] or d.type:find "^%l+[234]$" ~= nil
-    or loop.fn.addressed[name]
+  local mixed = not d or d.parameter or d.pointer > 0 or d.reference
+    or d.shared and not (sums and sums[name]) or #d.extents > 0 or TOO_SMALL[d.type]
+    or d.type:find "^%l+[234]$" ~= nil or loop.fn.addressed[name]
   statement.walk(loop.body, function(s)
     local found = not covered[s] and accumulation(kernel, s, name)
     if found then
@@ -158,6 +159,58 @@ local function placed(loop, name)
            at = { name = found.at, type = at.type } }
 end
 
+-- A tree's text with another word for each that is a name; how many it replaced.
+local function renamed(kernel, tree, name, other)
+  local instead, n = {}, 0
+  for i = tree.first, tree.last do
+    local before = kernel.words[i - 1]
+    if kernel.words[i] == name and before ~= "." and before ~= "->" then
+      instead[i], n = other, n + 1
+    end
+  end
+  return (kernel:source(tree.first, tree.last, instead):gsub("%s+", " ")), n
+end
+
+-- `if (a[i] < a[least]) least = i;`: the element's tree, and how it is compared.
+local function of_index(loop, s, name)
+  local c, inner = s.kind == "if" and s.condition, s.body
+  if not c or s.otherwise or c.kind ~= "binary" or not (c.op == "<" or c.op == ">") then return end
+  if inner.kind == "block" and #inner.body == 1 then inner = inner.body[1] end
+  local to, value = assignment(inner)
+  if to ~= name or not is_name(value, loop.variable) then return nil end
+  local kernel = loop.fn.kernel
+  for _, sides in ipairs { { c.b, c.a, c.op }, { c.a, c.b, c.op == "<" and ">" or "<" } } do
+    local text, n = renamed(kernel, sides[1], name, loop.variable)
+    if n == 1 and text == kernel:plain(sides[2]) then return sides[1], sides[3] end
+  end
+end
+
+-- How the index of the least (or greatest) element is put together, where its value is in no
+-- variable; nil where it is used in any other way.
+local function indexed(loop, name)
+  local tree, op, n, kernel = nil, nil, 0, loop.fn.kernel
+  statement.walk(loop.body, function(s)
+    local element, how = of_index(loop, s, name)
+    if element then tree, op, n = element, how, n + 1 end
+  end)
+  local d = loop.fn:declaration(name, loop.statement.first)
+  if n ~= 1 or words_in(kernel, loop.statement, name) ~= 2 or not d or d.parameter or d.pointer > 0
+    or d.reference or d.shared or #d.extents > 0 or TOO_SMALL[d.type]
+    or loop.fn.addressed[name] then
+    return nil
+  end
+  local all = effects.of(loop.fn, tree)
+  if all.opaque or all.warp or next(all.writes) or #all.accesses == 0 then return nil end
+  for _, access in ipairs(loop.inside.accesses) do
+    if access.write then return nil end
+  end
+  for variable in pairs(all.reads) do
+    if variable ~= name and loop.inside.writes[variable] then return nil end
+  end
+  return { name = name, type = d.type, op = op, d = d,
+           element = function(index) return (renamed(kernel, tree, name, index)) end }
+end
+
 --------------------------------------------------------------------------------------------------
 -- Loops
 
@@ -184,8 +237,9 @@ end
 
 --- A loop as one that threads can share; nil where it is not.
 ---@param loop table of gilua.loop
+---@param sums? table<string, table> variables in shared memory that may be put together, too
 ---@return gilua.row_loop?
-local function shared(loop)
+function M.shared(loop, sums)
   if loop.kind ~= "for" or not loop.simple or not loop.declares or not loop.start or not loop.step
     or loop.step < 1 or not (loop.relation == "<" or loop.relation == "<=")
     or loop.barrier or loop.warp or loop.statement.condition.kind ~= "binary" then
@@ -199,7 +253,7 @@ local function shared(loop)
   end
   table.sort(names)
   for _, name in ipairs(names) do
-    local found = reduction(loop, name) or placed(loop, name)
+    local found = reduction(loop, name, sums) or placed(loop, name) or indexed(loop, name)
     if not found then return nil end
     if found.name == name then row.reductions[#row.reductions + 1] = found end
   end
@@ -215,7 +269,7 @@ end
 function M.of(fn)
   local list = {}
   statement.walk(fn.body, function(s)
-    local row = s.loop and shared(s.loop)
+    local row = s.loop and M.shared(s.loop)
     if row then
       list[#list + 1] = row
       return false

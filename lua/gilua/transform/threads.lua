@@ -393,6 +393,21 @@ function M.unfit_for_loop(fn)
   end
 end
 
+--- Is a tree threadIdx.x, or a variable that was made of it and nothing else?
+---@param fn table
+---@param node table
+---@param side? string "x"
+---@return boolean
+function M.is_thread(fn, node, side)
+  if node.kind == "member" then
+    return node.a.kind == "name" and node.a.text == "threadIdx" and node.name == (side or "x")
+  end
+  if node.kind == "cast" then return M.is_thread(fn, node.a, side) end
+  local d = node.kind == "name" and fn:declaration(node.text, node.first)
+  return d and d.init and #(effects.of(fn, fn.body).writes[d.name] or {}) == 1
+    and M.is_thread(fn, d.init, side) or false
+end
+
 M.walk = statement.walk
 
 return M

@@ -31,16 +31,17 @@ local M = {}
 local OWN = [[
   coarsen merge grid_stride grid_size warp_row
   unroll split_accumulator keep hoist specialise
-  vector reuse stage
+  vector batch reuse stage
   float narrow division
-  nests atomics warps warp_barrier pad
+  nests atomics warps warp_loop warp_barrier pad
 ]]
 
 -- What each is made against: too many instructions, too few at a time, too many bytes.
 local EASES = {
   issue = "merge unroll vector specialise float narrow divide power hoist keep fuse interchange "
     .. "unswitch block_atomic warp_atomic pad tree",
-  latency = "warp_row grid_size unroll split_accumulator hoist reuse keep vector tree",
+  latency = "warp_row warp_loop batch search grid_size unroll split_accumulator hoist reuse keep "
+    .. "vector tree",
   memory = "coarsen merge warp_row grid_stride vector stage keep hoist reuse float interchange "
     .. "block_atomic warp_atomic",
 }

@@ -5,6 +5,7 @@
 local edit = require "gilua.transform.edit"
 local effects = require "gilua.transform.effects"
 local rowloops = require "gilua.transform.rowloops"
+local together = require "gilua.transform.lanes"
 local threads = require "gilua.transform.threads"
 
 local LANES = { "32", "16", "8", "4" }
@@ -67,85 +68,19 @@ local function find(kernel)
   return list
 end
 
--- One step of putting the least and where it is together; of equals the first counts.
-local function put_place(r, shuffled, names)
-  local other, place = names.other, names.place
-  return ("{ const %s %s = %s; const %s %s = %s; "):format(r.type, other, shuffled(r.name),
-      r.at.type, place, shuffled(r.at.name))
-    .. ("if (%s %s %s || %s == %s && %s < %s) "):format(other, r.op, r.name, other, r.name, place,
-      r.at.name)
-    .. ("{ %s = %s; %s = %s; } }"):format(r.name, other, r.at.name, place)
-end
-
--- One step of putting a variable together: shuffled(name) is what another lane has.
-local function put_together(r, shuffled, names)
-  if r.at then return put_place(r, shuffled, names) end
-  local name, op, other = r.name, r.op, names.other
-  if op == "+" then return ("%s += %s;"):format(name, shuffled(name)) end
-  if op == ">" or op == "<" then
-    return ("{ const %s %s = %s; if (%s %s %s) %s = %s; }"):format(r.type, other, shuffled(name),
-      other, op, name, name, other)
-  end
-  return ("%s = %s(%s, %s);"):format(name, op, name, shuffled(name))
-end
-
--- Is a sum zero where the loop begins? Then no lane counts twice what was there before.
-local function begins_at_zero(row, reduction)
-  local d, writes = reduction.d, effects.of(row.loop.fn, row.loop.fn.body).writes[reduction.name]
-  for _, token in ipairs(writes or {}) do
-    local s = row.loop.statement
-    if token ~= d.token and not (s.first <= token and token <= s.last) then return false end
-  end
-  local text = d.init and d.init.kind == "number" and d.init.text:gsub("[fFuUlL]+$", "")
-  return tonumber(text or "1") == 0
-    and d.statement.parent == row.loop.statement.parent -- not begun before a loop around
-end
-
 -- The lines before and behind a shared loop.
 local function around(row, names, lanes, e, plan)
   local before, behind, tail = {}, {}, plan.tail
   local is_waited = plan.waited[row.loop.statement]
   if is_waited then before[1] = names.wait end
-  for _, r in ipairs(row.reductions) do
-    if r.op == "+" and not begins_at_zero(row, r) then
-      before[#before + 1] = ("if (%s != 0) %s = 0;"):format(names.lane, r.name)
-    end
-  end
-  if #row.reductions > 0 then
-    behind[1] = ("for (int %s = %d; %s > 0; %s /= 2) {"):format(names.step, lanes // 2, names.step,
-      names.step)
-    local function shuffled(name)
-      return ("__shfl_xor_sync(%s, %s, %s)"):format(names.mask, name, names.step)
-    end
-    for _, r in ipairs(row.reductions) do
-      behind[#behind + 1] = "    " .. put_together(r, shuffled, names)
-    end
-    behind[#behind + 1] = "}"
-  end
+  together.before(row, names, before)
+  together.behind(row, names, lanes, behind)
   if tail and tail.loop == row.loop.statement then
     behind[#behind + 1] = names.wait
     behind[#behind + 1] = ("if (%s != 0) return;"):format(names.lane)
   end
   if is_waited then behind[#behind + 1] = names.wait end
   e:around(row.loop.statement, before, behind)
-end
-
-local function is_simple(tree)
-  return tree.kind == "name" or tree.kind == "number"
-end
-
-local function share(row, names, lanes, e, plan)
-  local loop = row.loop
-  local start, s = loop.start, loop.statement
-  local mine = loop.step == 1 and names.lane or ("%d * %s"):format(loop.step, names.lane)
-  if start.kind == "number" and start.text == "0" then
-    e:replace(start.first, start.last, mine)
-  else
-    if not is_simple(start) then e:before(start.first, "(") end
-    e:after(start.last, (is_simple(start) and "" or ")") .. " + " .. mine)
-  end
-  e:replace(s.step.first, s.step.last, ("%s += %d"):format(loop.variable, lanes * loop.step))
-  around(row, names, lanes, e, plan)
 end
 
 -- A thread's place in a block that the kernel has more than one side of.
@@ -183,7 +118,10 @@ local function make(kernel, line, args)
   e:before(own.first, lane_lines(index, names, lanes, kernel:indent(own.first)))
   e:before(index.d.init.first, "(")
   e:after(index.d.init.last, (") / %d"):format(lanes))
-  for _, row in ipairs(plan.rows) do share(row, names, lanes, e, plan) end
+  for _, row in ipairs(plan.rows) do
+    together.head(row, names, lanes, e)
+    around(row, names, lanes, e, plan)
+  end
   for _, s in ipairs(plan.once) do
     if plan.waited[s] then e:around(s, { names.wait }, { names.wait }) end
     e:before(s.first, ("if (%s == 0) "):format(names.lane))

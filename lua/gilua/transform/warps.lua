@@ -13,7 +13,7 @@
 -- the latter a power of two.
 
 local edit = require "gilua.transform.edit"
-local effects = require "gilua.transform.effects"
+local threads = require "gilua.transform.threads"
 local types = require "gilua.transform.types"
 local uniform = require "gilua.transform.uniform"
 
@@ -88,16 +88,6 @@ local function is_behind(kernel, how, k)
       or is_name(index.a, k) and kernel:plain(index.b) == at)
 end
 
--- threadIdx.x, or a variable that was made of it and nothing else.
-local function is_thread(fn, node)
-  if node.kind == "member" then
-    return is_name(node.a, "threadIdx") and node.name == "x"
-  end
-  local d = node.kind == "name" and fn:declaration(node.text, node.first)
-  return d and d.init and #(effects.of(fn, fn.body).writes[d.name] or {}) == 1
-    and is_thread(fn, d.init) or false
-end
-
 -- The variable that a step doubles.
 local function doubled(step)
   if not step or step.kind ~= "assign" or step.a.kind ~= "name" then return nil end
@@ -151,7 +141,7 @@ local function reduction(loop)
   local k, thread, bound = steered(s, body[1].condition)
   local how = thread and #inner == 1 and inner[1].kind == "expression"
     and combination(kernel, inner[1].tree)
-  if not how or not is_thread(fn, thread)
+  if not how or not threads.is_thread(fn, thread)
     or kernel:plain(how.target.index) ~= kernel:plain(thread) or not is_behind(kernel, how, k) then
     return nil, why
   end

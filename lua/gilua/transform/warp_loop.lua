@@ -1,0 +1,218 @@
+-- warp_loop: loops that one thread of a block does while the others wait are shared by the lanes
+-- of its warp.
+--
+--   if (threadIdx.x == 0) {
+--     float sum = 0;
+--     for (int b = 0; b < blocks; b++) sum += partial[b];
+--     total = sum;
+--   }
+--
+-- All 32 lanes come there, do every 32nd iteration, and have the sum; one of them does what stands
+-- behind the last of the loops. A sum that is itself in shared memory is a variable meanwhile.
+
+local edit = require "gilua.transform.edit"
+local effects = require "gilua.transform.effects"
+local rowloops = require "gilua.transform.rowloops"
+local threads = require "gilua.transform.threads"
+local together = require "gilua.transform.lanes"
+local uniform = require "gilua.transform.uniform"
+
+local LANES = 32
+
+local function is_number(node, text) return node.kind == "number" and node.text == text end
+
+-- The thread of `thread == 0`, on a side; nil of another condition.
+local function zero_of(fn, tree, side)
+  if tree.kind == "unary" and tree.op == "!" and threads.is_thread(fn, tree.a, side) then
+    return tree.a
+  end
+  if tree.kind ~= "binary" then return nil end
+  local a, b = tree.a, tree.b
+  if tree.op == "==" and is_number(a, "0") then a, b = b, a end
+  local fits = tree.op == "==" and is_number(b, "0") or tree.op == "<" and is_number(b, "1")
+  return fits and threads.is_thread(fn, a, side) and a or nil
+end
+
+-- What of a condition says that the thread is the first along x, and the thread there; nil where
+-- nothing does, or something else parts threads.
+local function lone(fn, tree)
+  if tree.kind == "binary" and tree.op == "&&" then
+    local a, thread = lone(fn, tree.a)
+    local b, other = lone(fn, tree.b)
+    local function is_free(part)
+      return uniform.is_uniform(fn, part) or zero_of(fn, part, "y") or zero_of(fn, part, "z")
+    end
+    if a and not b and is_free(tree.b) then return a, thread end
+    if b and not a and is_free(tree.a) then return b, other end
+    return nil
+  end
+  local thread = zero_of(fn, tree, "x")
+  return thread and tree or nil, thread
+end
+
+-- The names of shared variables, no arrays, that a loop of the body writes: { name = declaration }.
+local function shared_sums(fn, body)
+  local list = {}
+  for name in pairs(effects.of(fn, body).writes) do
+    local d = fn:declaration(name, body.first)
+    if d and d.shared and #d.extents == 0 and d.pointer == 0 then list[name] = d end
+  end
+  return list
+end
+
+-- Does a statement nothing but compute variables of the thread's own?
+local function is_own(fn, s, sums)
+  local all = effects.of(fn, s)
+  if all.opaque or all.barrier or all.warp or all["return"] or all["goto"] or all.label then
+    return false
+  end
+  for _, access in ipairs(all.accesses) do
+    if access.write or access.atomic or access.escapes then return false end
+  end
+  for name in pairs(all.writes) do
+    local d = fn:declaration(name, s.last)
+    if not sums[name] and (not d or d.shared or d.static or d.reference) then return false end
+  end
+  return true
+end
+
+-- The loops among a body's statements that lanes can share: { row, … } and the number of the last.
+local function loops_of(body, shared)
+  local rows, last = {}, 0
+  for i, s in ipairs(body.body) do
+    local row = s.loop and shared(s.loop)
+    if row and #row.reductions > 0 and not row.writes then
+      rows[#rows + 1], last = row, i
+      rows[s] = row
+    end
+  end
+  return rows, last
+end
+
+-- What can be shared of an `if`: { condition, thread, rows, last }; nil and why nothing can.
+local function plan_of(fn, s)
+  if s.kind ~= "if" or s.otherwise or not s.condition or s.body.kind ~= "block" then
+    return nil, "it is no `if` of one thread with a loop in it"
+  end
+  local condition, thread = lone(fn, s.condition)
+  if not condition then return nil, "its condition is not that the thread is the first" end
+  local all = effects.of(fn, s.body)
+  if all.opaque or all.barrier or all.warp or all.conditional or all["return"] or all["goto"] then
+    return nil, "something in it is not understood, leaves it, or waits"
+  end
+  if not uniform.is_reached(fn, s) then return nil, "not all threads may come to it" end
+  local sums = shared_sums(fn, s.body)
+  local rows, last = loops_of(s.body, function(loop) return rowloops.shared(loop, sums) end)
+  if #rows == 0 then return nil, "it has no loop that lanes could share" end
+  for i = 1, last do
+    local one = s.body.body[i]
+    if not rows[one] and not is_own(fn, one, sums) then
+      return nil, ("line %d does more than to compute"):format(fn.kernel:line_of(one.first))
+    end
+  end
+  return { condition = condition, thread = thread, rows = rows, last = last, sums = sums }
+end
+
+local M = { name = "warp_loop", apart = true,
+  doc = "A loop that one thread of a block does alone, shared by the lanes of its warp." }
+
+function M.find(kernel)
+  local list = {}
+  for _, fn in ipairs(kernel.functions) do
+    for _, s in ipairs(fn.is_entry and fn.body and fn.statements or {}) do
+      local line = kernel:line_of(s.first)
+      if s.kind == "if" and kernel:is_open(line, kernel:line_of(s.last)) and plan_of(fn, s) then
+        list[#list + 1] = { line = line, args = {} }
+      end
+    end
+  end
+  return list
+end
+
+-- The sums that are variables meanwhile: their names in order.
+local function meanwhile(plan)
+  local names = {}
+  for _, row in ipairs(plan.rows) do
+    for _, r in ipairs(row.reductions) do
+      if plan.sums[r.name] then names[#names + 1] = r.name end
+    end
+  end
+  return names
+end
+
+-- The token of a name where the first statement of a list gives it its value; nil of another.
+local function given_first(list, name)
+  local tree = list[1].kind == "expression" and list[1].tree
+  local fits = tree and tree.kind == "assign" and tree.op == "=" and tree.a.kind == "name"
+    and tree.a.text == name and tree.b.kind == "number"
+  return fits and tree.a.first or nil
+end
+
+local function make(fn, s)
+  local plan, why = plan_of(fn, s)
+  if not plan then return nil, why end
+  local kernel, e = fn.kernel, edit.new(fn.kernel)
+  local thread = kernel:plain(plan.thread)
+  local names = { lane = thread, step = threads.new_name(fn, "step"),
+    other = threads.new_name(fn, "other"), place = threads.new_name(fn, "other_place"),
+    mask = "0xffffffffu" }
+  e:replace(plan.condition.first, plan.condition.last, ("%s < %d"):format(thread, LANES))
+  local list = s.body.body
+  local indent = kernel:indent(list[1].first)
+  local stores = {}
+  for _, name in ipairs(meanwhile(plan)) do
+    local own, d = threads.new_name(fn, name .. "_sum"), plan.sums[name]
+    local given = given_first(list, name)
+    stores[#stores + 1] = ("%s = %s;"):format(name, own)
+    if not given then
+      e:before(list[1].first, ("%s %s = %s;\n%s"):format(d.type, own, name, indent))
+    end
+    for i = s.body.first, s.body.last do
+      local before = kernel.words[i - 1]
+      if kernel.words[i] == name and before ~= "." and before ~= "->" then
+        e:replace(i, i, i == given and d.type .. " " .. own or own)
+      end
+    end
+    d.own = own
+  end
+  for _, row in ipairs(plan.rows) do
+    local before, behind = {}, {}
+    local named = { loop = row.loop, reductions = {} }
+    for i, r in ipairs(row.reductions) do
+      local copy = {}
+      for key, value in pairs(r) do copy[key] = value end
+      copy.name = plan.sums[r.name] and plan.sums[r.name].own or r.name
+      named.reductions[i] = copy
+    end
+    together.before(named, names, before)
+    together.head(row, names, LANES, e)
+    together.behind(named, names, LANES, behind)
+    e:around(row.loop.statement, before, behind)
+  end
+  local rest = list[plan.last + 1]
+  if rest or #stores > 0 then
+    local tail = ("\n%sif (%s == 0) {"):format(indent, thread)
+    for _, line in ipairs(stores) do tail = tail .. ("\n%s    %s"):format(indent, line) end
+    e:after(list[plan.last].last, tail)
+    e:after(list[#list].last, "\n" .. indent .. "}")
+  end
+  local indents = rest and { { kernel:line_of(rest.first), kernel:line_of(list[#list].last) } }
+  return { edits = e:lines(), launch = ("block.x%%%d"):format(LANES), indent = indents or nil,
+    says = ("the lanes of a warp share the loop at line %d"):format(plan.rows[1].loop.line) }
+end
+
+function M.make(kernel, line)
+  local why
+  for _, fn in ipairs(kernel.functions) do
+    for _, s in ipairs(fn.is_entry and fn.body and fn.statements or {}) do
+      if s.kind == "if" and kernel:line_of(s.first) == line then
+        local change, reason = make(fn, s)
+        if change then return change end
+        why = why or reason
+      end
+    end
+  end
+  return nil, why or "no `if` begins there"
+end
+
+return M
