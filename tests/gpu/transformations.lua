@@ -11,6 +11,7 @@ local o = gi.cli {
   doc = "Where each transformation can be made, how often it is right, how often faster.",
   positional = { { name = "problem", doc = "folders", many = true } },
   { name = "least", default = 0.02, min = 0, doc = "a gain that counts" },
+  { name = "kinds", default = "", doc = "only those, with commas between" },
 }
 
 -- Kinds whose answers may be others: by rounding, or where the check for races decides.
@@ -26,9 +27,19 @@ local function entry(name)
   return kinds[name]
 end
 
-local function genes_of(problem)
+-- The kinds that can be made of those that --kinds asks for.
+local function asked(problem)
   local list = {}
   for _, kind in ipairs(problem.grammar:transformations()) do
+    local is_asked = ("," .. o.kinds .. ","):find("," .. kind.name .. ",", 1, true)
+    if o.kinds == "" or is_asked then list[#list + 1] = kind end
+  end
+  return list
+end
+
+local function genes_of(problem)
+  local list = {}
+  for _, kind in ipairs(asked(problem)) do
     local e = entry(kind.name)
     e.problems = e.problems + 1
     for _, place in ipairs(kind.places) do

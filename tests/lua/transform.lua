@@ -150,6 +150,7 @@ tap.case("launches", function()
   tap.is(launch.changed(kept, nil), kept, "nothing to change")
   for text, why in pairs {
     ["block.x%24"] = "wants block.x to be a multiple of 24, and it is 32",
+    ["block.x<=31"] = "wants block.x to be at most 31, and it is 32",
     ["block.x*64"] = "blocks of 2048 threads, and 1024 are the most",
     ["grid.x=99999999"] = "more threads than an int can count",
     ["grid.w/2"] = "no change of a launch",

@@ -230,45 +230,6 @@ tap.case("longer rows in shared memory", function()
   out[0] = row[9];]], 3, { "tile" }, "no shared array")
 end)
 
-tap.case("elements through shared memory", function()
-  local text = right("what all threads read", "stage", rewritten.source(T .. [[
-  float sum = 0.f;
-  for (int j = 1; j < n; j++) {
-    if (j == t) continue;
-    float d = a[j] - b[t];
-    sum += d * d * a[j] + b[blockIdx.x * n + j];
-  }
-  out[t] = sum;]]), 5, { "64" }, { sizes = { 0, 1, 2, 64, 65, 66, 500 } })
-  tap.has(text, "float d = a_tile[j - j_from] - b[t];", "not what each reads for itself")
-  tap.has(text, "a_tile[tile_place] = a[(j_from + tile_place)];", "loaded together")
-  right("without braces, in another loop", "stage", rewritten.source(T .. [[
-  float sum = 0.f;
-  for (int i = 0; i < 3; i++)
-    for (int j = i; j < n / 2 + i; j++)
-      sum = sum * 0.5f + a[j + 2 * i];
-  out[t] = sum;]]), 6, { "16" }, { sizes = { 0, 3, 90 }, block = 48 })
-  local function loop(before, head, body)
-    return rewritten.source(T .. before .. "\n  float s = 0.f;\n  " .. head .. " " .. body)
-  end
-  local head, body = "for (int j = 1; j < n; j++)", "s += a[j];"
-  refused("behind a return", "stage", loop("if (t > n) return;", head, body), 6, { "64" },
-    "not all threads")
-  refused("in an if", "stage", loop("if (t < n) {", head, body .. " }"), 6, { "64" },
-    "not all threads")
-  refused("from another place for each", "stage", loop("", "for (int j = t; j < n; j++)", body), 6,
-    { "64" }, "different places")
-  refused("of each thread's own", "stage", loop("", head, "s += a[j + t];"), 6, { "64" },
-    "no element")
-  refused("what is written", "stage", loop("", head, "out[t] += out[j];"), 6, { "64" },
-    "no element")
-  refused("in a loop that threads leave", "stage", rewritten.source(T .. [[
-  float s = 0.f;
-  while (s < n) {
-    for (int j = 1; j < n; j++) s += a[j];
-    if (t == 3) break;
-  }]]), 6, { "64" }, "not all threads")
-end)
-
 tap.case("barriers of a warp", function()
   local source = rewritten.source([[
   __shared__ int s[32];

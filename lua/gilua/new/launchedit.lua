@@ -113,8 +113,8 @@ end
 local function of_the_grid(text)
   local list = {}
   for _, c in ipairs(launches.read(text)) do
-    if c.operation ~= "%" or c.of == "grid" then
-      if c.of ~= "grid" or c.operation == "%" then return nil end
+    if not launches.is_condition(c) or c.of == "grid" then
+      if c.of ~= "grid" or launches.is_condition(c) then return nil end
       list[#list + 1] = c
     end
   end

@@ -593,9 +593,14 @@ local function tolerance_of(t, rows)
   return filled
 end
 
--- The whole numbers that a launch is given whatever its size, by parameter; those of the kernel.
-local function values_of(t)
+-- The whole numbers that a launch is given whatever its size, by parameter, and the sides of its
+-- block as "blockDim.x"; those of the kernel.
+local function values_of(t, parameters)
   local values = {}
+  for _, p in ipairs(parameters) do
+    local side = p.name:match "^block_size_([xyz])$"
+    if side then values["blockDim." .. side] = p.default end
+  end
   for _, arg in ipairs(t.args or {}) do
     local value = math.tointeger(arg.value)
     if arg.name and value and arg.type:find "^[iu]%d+$" and not arg.count then
@@ -631,7 +636,7 @@ function M.definition(t, dir)
   return {
     name = self.name, title = t.title, source = t.source, kernel = t.kernel,
     parameters = parameters, tolerance = tolerance, grammar = grammar, restrict = allowed,
-    kernel_table = self, values_of = values_of(t), check_races = t.check_races,
+    kernel_table = self, values_of = values_of(t, self.parameters), check_races = t.check_races,
     benign_races = t.benign_races,
     checked_case = { seed = 1,
       size = t.checked_size or tablecase.smaller(tablecase.sizes(t.size)) },

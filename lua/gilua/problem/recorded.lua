@@ -277,7 +277,7 @@ end
 local function compare_arguments(self, entry, hex)
   local known = self.given[entry]
   if not known then
-    self.given[entry] = { first = hex, differs = {} }
+    self.given[entry] = { first = hex, differs = {}, block = { x = 1, y = 1 } }
   elseif hex ~= known.first then
     for at = 1, #known.first do
       if hex:byte(at) ~= known.first:byte(at) then known.differs[(at + 1) // 2] = true end
@@ -295,7 +295,8 @@ for format, names in pairs {
 end
 local FRACTIONS = { float = true, double = true }
 
--- The whole numbers that all launches of a kernel are given, by parameter.
+-- The whole numbers that all launches of a kernel are given, by parameter, and the longest sides of
+-- their blocks as "blockDim.x".
 local function values_of(self, fn)
   local given, values, at = self.given[self.entries[fn.name] or ""], {}, 1
   local bytes = given and given.first:gsub("%x%x", function(hex)
@@ -313,6 +314,7 @@ local function values_of(self, fn)
     if same then values[p.name] = string.unpack("<" .. format, bytes, at) end
     at = at + size
   end
+  for side, most in pairs(given and given.block or {}) do values["blockDim." .. side] = most end
   return values
 end
 
@@ -328,6 +330,8 @@ local function most_threads(self)
           local x, y, z = event[5]:match "(%w+),(%w+),(%w+)"
           most = math.max(most, tonumber(x) * tonumber(y) * tonumber(z))
           compare_arguments(self, event[3], event[9] or "")
+          local block = self.given[event[3]].block
+          block.x, block.y = math.max(block.x, tonumber(x)), math.max(block.y, tonumber(y))
         end
       end
     end

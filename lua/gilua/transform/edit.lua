@@ -3,6 +3,8 @@
 --   local e = edit.new(kernel)
 --   e:replace(first, last, text)      tokens first to last are this text
 --   e:before(token, text)             this stands before a token; e:after(token, text) behind it
+--   e:lead(token, text)               before it, in the place of the blanks its line begins with
+--   e:remove(first, last)             they are gone, and their lines if they stand alone there
 --   e:around(s, before, after)        lines before and behind a statement, in braces of their own
 --                                     where it is the one statement of an if or a loop
 --   return { edits = e:lines(), says = … }
@@ -32,6 +34,20 @@ end
 
 function Edit:after(token, text)
   add(self, self.kernel.last[token] + 1, self.kernel.last[token], text)
+end
+
+function Edit:lead(token, text)
+  local kernel = self.kernel
+  if not kernel:begins_line(token) then return self:before(token, text) end
+  add(self, kernel.first[token] - #kernel:indent(token), kernel.first[token] - 1, text)
+end
+
+function Edit:remove(first, last)
+  local kernel = self.kernel
+  local from, to = kernel.first[first], kernel.last[last]
+  local is_alone = kernel:begins_line(first) and kernel.text:find("^[ \t]*\n", to + 1)
+  if is_alone then from = from - #kernel:indent(first) - 1 end
+  add(self, from, to, "")
 end
 
 local function indented(lines, indent)

@@ -36,7 +36,7 @@ local Grammar = {}
 ---@class gilua.transformed what a sequence of them makes
 ---@field lines gilua.lines
 ---@field by table<integer, integer> which gene of the sequence changed a line last
----@field shift table<integer, integer> how many levels deeper a line stands
+---@field shift table<integer, integer> how many blanks deeper a line stands, less deep below 0
 ---@field steps table[] for each gene { says = … } or { why = … }
 ---@field launch string
 ---@field alone boolean?
@@ -77,7 +77,9 @@ local function note(made, index, change)
     for line = edit[1], edit[2] do made.by[line] = index end
   end
   for _, range in ipairs(change.indent or {}) do
-    for line = range[1], range[2] do made.shift[line] = (made.shift[line] or 0) + 1 end
+    for line = range[1], range[2] do
+      made.shift[line] = (made.shift[line] or 0) + (range[3] or #INDENT)
+    end
   end
   if change.launch then
     launch.read(change.launch)
@@ -169,16 +171,17 @@ local function indented(source, origin, shift)
   local i = 0
   return (source:gsub("([^\n]*)(\n?)", function(line, stop)
     i = i + 1
-    local levels = shift[origin[i]]
-    if not levels or not line:find "%S" or line:find "^%s*#" then return end
-    return INDENT:rep(levels) .. line .. stop
+    local blanks = shift[origin[i]]
+    if not blanks or not line:find "%S" or line:find "^%s*#" then return end
+    if blanks > 0 then return (" "):rep(blanks) .. line .. stop end
+    return line:sub(math.min(-blanks, #line:match "^%s*") + 1) .. stop
   end))
 end
 
 -- Lines that no transformation wrote, for a person: deeper where one is around them.
 local function deeper(made, source, origin, from_lines)
   local shift = {}
-  for line, levels in pairs(made.shift) do shift[line] = levels end
+  for line, blanks in pairs(made.shift) do shift[line] = blanks end
   return from_lines and indented(source, origin, shift) or source
 end
 

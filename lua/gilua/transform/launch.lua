@@ -4,6 +4,7 @@
 --   grid.x/4     a quarter, rounded up        grid.x*32    32 times
 --   grid.x<264   264 at most                  block.x=128  128
 --   block.x%32   stays as it is, and has to be a multiple of 32
+--   block.x<=32  stays as it is, and has to be 32 at most
 --   shared*2     twice the shared memory that the launch asks for
 --
 -- Later words see what earlier ones left. Where a genome has several kernels, a word begins with
@@ -18,6 +19,9 @@ local SIDES = { x = 1, y = 2, z = 3 }
 local MOST_THREADS = 1024 -- of a block
 local MOST = 2 ^ 31 -- threads of a grid in a dimension, so that an int counts them
 
+-- What leaves a side as it is and only asks something of it.
+local CONDITIONS = { ["%"] = true, ["<="] = true }
+
 local OPERATIONS = {
   ["*"] = function(a, n) return a * n end,
   ["/"] = function(a, n) return (a + n - 1) // n end,
@@ -26,6 +30,11 @@ local OPERATIONS = {
   ["%"] = function(a, n, word)
     if a % n == 0 then return a end
     error(("the transformation wants %s to be a multiple of %d, and it is %d"):format(
+      word:match "^[%w.]+", n, a), 0)
+  end,
+  ["<="] = function(a, n, word)
+    if a <= n then return a end
+    error(("the transformation wants %s to be at most %d, and it is %d"):format(
       word:match "^[%w.]+", n, a), 0)
   end,
 }
@@ -45,11 +54,12 @@ function M.read(text)
   local list = {}
   for word in text:gmatch "%S+" do
     local kernel, change = word:match "^([%w_]+):(.*)$"
-    local of, side, operation, by = (change or word):match "^(%l+)%.([xyz])([*/<=%%])(%d+)$"
+    local of, side, operation, by = (change or word):match "^(%l+)%.([xyz])([*/<=%%]=?)(%d+)$"
     if not of then
       of, operation, by = (change or word):match "^(shared)(%*)(%d+)$"
     end
-    if not (of == "grid" or of == "block" or of == "shared") or tonumber(by) < 1 then
+    if not (of == "grid" or of == "block" or of == "shared") or not OPERATIONS[operation]
+      or tonumber(by) < 1 then
       error(("'%s' is no change of a launch: it is written grid.x/4 or block.y=8"):format(word), 0)
     end
     list[#list + 1] = { word = change or word, kernel = kernel, of = of, side = side,
@@ -74,6 +84,13 @@ local function require_fit(grid, block)
       error("the transformation makes a grid of more threads than an int can count", 0)
     end
   end
+end
+
+--- Does a change leave its side as it is, and only ask something of it?
+---@param change gilua.launch_change
+---@return boolean
+function M.is_condition(change)
+  return CONDITIONS[change.operation] or false
 end
 
 --- The kernels of a text's words, each once; none where there is one kernel alone.
@@ -140,6 +157,8 @@ local PHRASES = {
   ["block<"] = "blocks of at most %d threads in %s",
   ["block="] = "blocks of %d threads in %s",
   ["block%"] = "blocks of a multiple of %d threads in %s",
+  ["grid<="] = "a grid of at most %d blocks in %s",
+  ["block<="] = "blocks that have at most %d threads in %s",
   ["shared*"] = "%d times as much shared memory",
 }
 

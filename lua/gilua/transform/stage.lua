@@ -1,150 +1,505 @@
---- stage: elements that all threads of a block read in the same iteration of a loop come through
--- shared memory: the block loads so many at once, waits, and goes over them.
+--- stage: elements that several threads of a block read come through shared memory: the block
+-- loads those of 16 iterations at once, waits, and does these iterations from there.
 --
---   for (int i_from = 0; i_from < n; i_from += 128) {
+--   int k_from = 0;
+--   for (; k_from + 15 < n; k_from += 16) {
+--     for (int k_part = threadIdx.x; k_part < 16; k_part += blockDim.x)
+--       if (row < m) a_tile[threadIdx.y][k_part] = a[row * n + (k_from + k_part)];
+--     …
 --     __syncthreads();
---     // each thread loads some of a[i_from] to a[i_from + 127] into a_tile
+--     if (inside)
+--       for (int k = k_from; k < k_from + 16; k++) sum += a_tile[threadIdx.y][k - k_from] * …;
 --     __syncthreads();
---     for (int i = i_from; i < n && i < i_from + 128; i++) … a_tile[i - i_from] …
 --   }
+--   if (inside)
+--     for (int k = k_from; k < n; k++) sum += a[row * n + k] * …;
 --
--- Only where all threads of a block come to the loop, from the same start to the same bound.
+-- An element is the same for all threads of the block, for those of a row of it or for those of a
+-- column. Conditions around the loop become a variable (gilua.transform.guarded); an element is
+-- loaded where those hold that say where it lies.
 
 local affine = require "gilua.transform.affine"
 local edit = require "gilua.transform.edit"
 local effects = require "gilua.transform.effects"
-local loop_of = require "gilua.transform.loop"
-local uniform = require "gilua.transform.uniform"
+local expression = require "gilua.transform.expression"
+local guarded = require "gilua.transform.guarded"
+local sides_of = require "gilua.transform.sides"
+local statement = require "gilua.transform.statement"
+local types = require "gilua.transform.types"
 
-local SIZES = { 64, 128, 256 }
+local SIZES = { 16, 32, 64, 128 }
+local MOST_TOKENS = 1000 -- of a loop, which is there twice afterwards
+local MOST_BYTES = 48 * 1024 -- of shared memory that a source may declare
 
-local THREAD = "(threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x"
-local THREADS = "blockDim.x * blockDim.y * blockDim.z"
+local BYTES = { double = 8, long = 8, ["long long"] = 8, ["unsigned long"] = 8,
+  ["unsigned long long"] = 8, float2 = 8, double2 = 16, int2 = 8, float4 = 16, int4 = 16,
+  short = 2, ["unsigned short"] = 2, half = 2, __half = 2, char = 1, ["unsigned char"] = 1,
+  float3 = 12, int3 = 12 }
 
--- Is an index i + what is the same in all threads and iterations?
-local function is_shared_index(loop, index)
-  local fn, factor = loop.fn, affine.in_variable(loop.fn.kernel, index, loop.variable)
-  if factor ~= 1 then return false end
-  local all, varying = effects.of(fn, index), uniform.varying(fn)
-  if #all.accesses > 0 or all.opaque or not varying then return false end
-  for name in pairs(all.reads) do
-    if name ~= loop.variable and (varying[name] or name == "threadIdx" or loop.inside.writes[name])
-    then
-      return false
+-- ---- which elements -----------------------------------------------------------------------------
+
+-- Does a tree depend on the loop's variable, by itself or by what the body declares?
+local function follows(loop, tree)
+  local found = false
+  for name in pairs(effects.of(loop.fn, tree).reads) do
+    local d = loop.inside.declares[name]
+    found = found or name == loop.variable or d and d.init and follows(loop, d.init) or false
+  end
+  return found
+end
+
+-- Does each iteration make a load, or at least each of some thread: is what stands above it in the
+-- loop asked by where the thread is?
+local function is_made(loop, node, uniform)
+  local s
+  statement.walk(loop.body, function(below)
+    if below.first <= node.first and node.last <= below.last then s = below end
+  end)
+  local function is_own(condition)
+    local of = condition and sides_of.of(loop.fn, condition, uniform)
+    return of ~= nil and next(of) ~= nil
+  end
+  while s and s ~= loop.body.parent do
+    local is_head = s.condition and s.condition.first <= node.first
+      and node.last <= s.condition.last
+    if s.loop or s.kind == "switch" then return false end
+    if s.kind == "if" and not is_head and not is_own(s.condition) then return false end
+    s = s.parent
+    if s == loop.statement then break end
+  end
+  local hidden = false
+  local function visit(tree)
+    expression.walk(tree, function(at)
+      local below = at.kind == "choice" and { at.a, at.b }
+        or at.kind == "binary" and (at.op == "&&" or at.op == "||") and { at.b } or {}
+      for _, part in ipairs(below) do
+        hidden = hidden or part.first <= node.first and node.last <= part.last
+      end
+    end)
+  end
+  statement.walk(loop.body, function(below)
+    for _, tree in ipairs { below.tree or nil, below.condition or nil } do visit(tree) end
+    for _, d in ipairs(below.declared or {}) do
+      if d.init then visit(d.init) end
     end
+  end)
+  return not hidden
+end
+
+local function is_within(sides, others)
+  for side in pairs(sides) do
+    if not others[side] then return false end
   end
   return true
 end
 
--- The elements of each iteration that all threads read: { text, index, base, type, nodes }.
-local function elements(loop)
-  local list, by_text, fn = {}, {}, loop.fn
-  for _, access in ipairs(loop.inside.accesses) do
-    local node = access.node
-    local type = node and node.kind == "index" and access.mode == "read" and not access.cached
-      and not access.escapes and access.indices and #access.indices == 1 and access.root
-      and fn:is_constant(access.root) and fn:element_type(access)
-    if type and is_shared_index(loop, access.indices[1]) then
-      local text = fn.kernel:plain(node)
-      if not by_text[text] then
-        by_text[text] = { text = text, node = node, base = access.base, type = type, nodes = {} }
-        list[#list + 1] = by_text[text]
-      end
-      table.insert(by_text[text].nodes, node)
+-- How the elements of a place lie in shared memory: "all" threads read one; those of a "row" of the
+-- block; those of a "column", beside those of the next column or ("lines") one behind the other;
+-- nil of what each thread reads alone.
+local function shape_of(loop, access, sides, used)
+  local factor = affine.in_variable(loop.fn.kernel, access.indices[1], loop.variable)
+  if not next(sides) then return "all" end
+  if sides.z or used.z then return nil end
+  if sides.x and sides.y then return nil end
+  if sides.y then return used.x and "row" or nil end
+  if not used.y then return nil end
+  return factor == 1 and "lines" or "column"
+end
+
+-- The conditions of a plan that say where an element lies; nil where one says that of others too.
+local function conditions_of(plan, sides)
+  local list = {}
+  for _, condition in ipairs(plan.conditions) do
+    local of = condition.sides
+    if of and is_within(of, sides) then
+      list[#list + 1] = condition
+    elseif next(sides) and (not of or sides.x and of.x or sides.y and of.y) then
+      return nil
     end
+  end
+  return list
+end
+
+local function with(names, name)
+  local all = { [name] = true }
+  for other in pairs(names) do all[other] = true end
+  return all
+end
+
+local function element(loop, plan, access, uniform)
+  local fn, node = loop.fn, access.node
+  if not node or node.kind ~= "index" or access.mode ~= "read" or access.cached or access.escapes
+    or access.atomic or not access.indices or #access.indices ~= 1 or not access.root
+    or not fn:is_constant(access.root) or not follows(loop, access.indices[1]) then
+    return nil
+  end
+  local type, sides = fn:element_type(access), sides_of.of_access(fn, access, uniform)
+  local shape = type and sides and shape_of(loop, access, sides, sides_of.used(fn))
+  local list = shape and is_made(loop, node, uniform) and conditions_of(plan, sides)
+  if not list then return nil end
+  return { text = fn.kernel:plain(node), node = node, base = access.base, type = type,
+    shape = shape, conditions = list, nodes = {} }
+end
+
+-- The elements of each iteration that come through shared memory.
+local function elements(loop, plan)
+  local list, by_text, uniform = {}, {}, with(plan.uniform, loop.variable)
+  for _, access in ipairs(loop.inside.accesses) do
+    local found = element(loop, plan, access, uniform)
+    if found and not by_text[found.text] then
+      by_text[found.text] = found
+      list[#list + 1] = found
+    end
+    if found then table.insert(by_text[found.text].nodes, access.node) end
   end
   return list
 end
 
 local function refusal(loop)
-  local fn = loop.fn
-  if not loop.simple or loop.conditional or loop.barrier or not loop.declares or loop.step ~= 1
-    or loop.relation ~= "<" then
+  if not loop.simple or loop.conditional or loop.barrier or loop.warp or loop.step ~= 1
+    or not loop.start or not (loop.relation == "<" or loop.relation == "<=") then
     return "it does not count up by one, by itself"
   end
-  if not uniform.is_reached(fn, loop.statement) then return "not all threads may come to it" end
-  if not uniform.is_uniform(fn, loop.start) or not uniform.is_uniform(fn, loop.bound) then
-    return "threads go through it from and to different places"
-  end
+  if loop.statement.last - loop.statement.first > MOST_TOKENS then return "it is too long" end
 end
 
+local function is_same(loop, plan, tree)
+  local of = sides_of.of(loop.fn, tree, plan.uniform)
+  return of ~= nil and next(of) == nil
+end
+
+-- What of a loop can come through shared memory: its elements and the plan of its place.
 local function staged(loop)
   local why = refusal(loop)
   if why then return nil, why end
-  local list = elements(loop)
-  if #list == 0 then return nil, "no element in it is one that all threads read" end
-  local tokens = loop_of.variable_tokens(loop, loop.body)
-  if not tokens then return nil, "its variable is hidden in a macro or declared again" end
+  local plan, reason = guarded.plan(loop.fn, loop.statement)
+  if not plan then return nil, "not all threads may come to it: " .. reason end
+  if not is_same(loop, plan, loop.start) or not is_same(loop, plan, loop.bound) then
+    return nil, "threads go through it from and to different places"
+  end
+  local list = elements(loop, plan)
+  if #list == 0 then return nil, "no element in it is one that several threads read" end
+  return list, plan
+end
+
+-- ---- what is made of them -----------------------------------------------------------------------
+
+-- The source of tokens for another thread and iteration: `names` -> text. What it needs to be
+-- declared for that is added to `before`.
+local function elsewhere(loop, first, last, names, before)
+  local kernel, instead, i = loop.fn.kernel, {}, first
+  while i <= last do
+    local w, ahead = kernel.words[i], kernel.words[i - 1]
+    if ahead ~= "." and ahead ~= "->" then
+      local side = w == "threadIdx" and names["threadIdx." .. kernel.words[i + 2]]
+      if side then
+        instead[i] = { side, i + 2 }
+        i = i + 2
+      else
+        instead[i] = names.of(w, before)
+      end
+    end
+    i = i + 1
+  end
+  return (kernel:source(first, last, instead):gsub("%s+", " "))
+end
+
+-- The source of an element elsewhere, without brackets where its place is the iteration alone.
+local function element_elsewhere(loop, el, names, before)
+  local text = elsewhere(loop, el.node.first, el.node.last, names, before)
+  return (text:gsub("%[%(([%w_ +]+)%)%]$", "[%1]"))
+end
+
+-- Other names for what depends on the iteration or, where `slot` is given, on threadIdx.x.
+local function other_names(loop, iteration, slot, uniform)
+  local fn, kernel = loop.fn, loop.fn.kernel
+  local names = { ["threadIdx.x"] = slot }
+  function names.of(word, before)
+    if word == loop.variable then return iteration end
+    local d = sides_of.kept(fn, word)
+    if not d or d.parameter then return nil end
+    local sides = sides_of.of(fn, d.init, uniform)
+    local is_other = loop.inside.declares[word] or slot and sides and sides.x
+    if not is_other then return nil end
+    local other = kernel:fresh(word .. "_of")
+    if not before[word] then
+      before[word] = true
+      local value = elsewhere(loop, d.init.first, d.init.last, names, before)
+      before[#before + 1] = ("const %s%s %s = %s;"):format(d.type, ("*"):rep(d.pointer), other,
+        value)
+    end
+    return other
+  end
+  return names
+end
+
+local THREAD, THREADS = "threadIdx.x", "blockDim.x"
+
+-- Who a thread is in its block, and how many there are; and what that asks of the launch.
+local function block_of(used)
+  if used.z then
+    return "(threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x",
+      "blockDim.x * blockDim.y * blockDim.z", ""
+  elseif used.y then
+    return "threadIdx.y * blockDim.x + threadIdx.x", "blockDim.x * blockDim.y", "block.z<=1"
+  end
+  return THREAD, THREADS, "block.y<=1 block.z<=1"
+end
+
+-- Lines below are moved in by \1, a level of the file's.
+
+-- For each shape: the extents of a tile, the place of an element in it, and the head of the loop
+-- that loads it.
+local function layout(shape, o)
+  if shape == "all" then
+    return ("[%d]"):format(o.size), "[%s]", "[" .. o.part .. "]",
+      { ("for (int %s = %s; %s < %d; %s += %s) {"):format(o.part, o.thread, o.part, o.size,
+        o.part, o.threads) }
+  elseif shape == "row" then
+    return ("[%d][%d]"):format(o.side, o.size + 1), "[threadIdx.y][%s]",
+      "[threadIdx.y][" .. o.part .. "]",
+      { ("for (int %s = threadIdx.x; %s < %d; %s += blockDim.x) {"):format(o.part, o.part, o.size,
+        o.part) }
+  elseif shape == "column" then
+    return ("[%d][%d]"):format(o.size, o.side), "[%s][threadIdx.x]",
+      "[" .. o.part .. "][threadIdx.x]",
+      { ("for (int %s = threadIdx.y; %s < %d; %s += blockDim.y) {"):format(o.part, o.part, o.size,
+        o.part) }
+  end
+  return ("[%d][%d]"):format(o.side, o.size + 1), "[threadIdx.x][%s]",
+    ("[%s][%s]"):format(o.slot, o.part),
+    { ("for (int %s = %s; %s < blockDim.x * %d; %s += %s) {"):format(o.place, o.thread, o.place,
+        o.size, o.place, o.threads),
+      ("\1const int %s = %s / %d, %s = %s %% %d;"):format(o.slot, o.place, o.size, o.part, o.place,
+        o.size) }
+end
+
+-- The lines that load the tiles: elements of one shape, where the same holds, in one loop.
+local function loads(loop, plan, list, o)
+  local groups, by_key, lines = {}, {}, {}
+  local uniform = with(plan.uniform, loop.variable)
+  for _, el in ipairs(list) do
+    local slot = el.shape == "lines" and o.slot or nil
+    local before = {}
+    local names = other_names(loop, ("(%s + %s)"):format(o.from, o.part), slot, uniform)
+    local value = element_elsewhere(loop, el, names, before)
+    local asks = {}
+    for i, condition in ipairs(el.conditions) do
+      asks[i] = guarded.text(loop.fn, condition, function(first, last)
+        return elsewhere(loop, first, last, names, before)
+      end)
+    end
+    local _, _, place, head = layout(el.shape, o)
+    local key = el.shape .. "|" .. table.concat(asks, " && ") .. "|" .. table.concat(before, "\n")
+    local group = by_key[key]
+    if not group then
+      group = { head = head, before = before, asks = table.concat(asks, " && ") }
+      by_key[key], groups[#groups + 1] = group, group
+    end
+    group[#group + 1] = ("%s%s = %s;"):format(el.tile, place, value)
+  end
+  for _, group in ipairs(groups) do
+    table.move(group.head, 1, #group.head, #lines + 1, lines)
+    for _, line in ipairs(group.before) do lines[#lines + 1] = "\1" .. line end
+    local indent = "\1"
+    if group.asks ~= "" and #group == 1 then
+      indent = ("\1if (%s) "):format(group.asks)
+    elseif group.asks ~= "" then
+      lines[#lines + 1], indent = ("\1if (%s) {"):format(group.asks), "\1\1"
+    end
+    for _, line in ipairs(group) do lines[#lines + 1] = indent .. line end
+    if group.asks ~= "" and #group > 1 then lines[#lines + 1] = "\1}" end
+    lines[#lines + 1] = "}"
+  end
+  return lines
+end
+
+local TIGHT = { ["+"] = true, ["-"] = true, ["*"] = true, ["/"] = true, ["%"] = true,
+  ["<<"] = true, [">>"] = true }
+
+local function bound_text(loop)
+  local bound, text = loop.bound, loop.fn.kernel:plain(loop.bound)
+  local is_loose = bound.kind == "choice" or bound.kind == "assign"
+    or bound.kind == "binary" and not TIGHT[bound.op]
+  return is_loose and not bound.parens and "(" .. text .. ")" or text
+end
+
+-- A loop's head and body as lines.
+local function loop_lines(loop, head, instead)
+  local kernel = loop.fn.kernel
+  local indent = kernel:indent(loop.statement.first)
+  local text = kernel:source(loop.body.first, loop.body.last, instead)
+  local lines = {}
+  for line in (text:gsub("\n" .. indent, "\n") .. "\n"):gmatch "(.-)\n" do
+    lines[#lines + 1] = line
+  end
+  if loop.body.kind == "block" then
+    lines[1] = head .. " " .. lines[1]
+  else
+    for i, line in ipairs(lines) do lines[i] = i == 1 and "\1" .. line or line end
+    table.insert(lines, 1, head)
+  end
+  return lines
+end
+
+local function put(lines, more, indent)
+  for _, line in ipairs(more) do
+    lines[#lines + 1] = line:find "^#" and line or indent .. line
+  end
+  return lines
+end
+
+-- `if (inside)` before a loop's lines.
+local function asked(lines, inside)
+  if not inside then return lines end
+  local list = { ("if (%s) {"):format(inside) }
+  put(list, lines, "\1")
+  list[#list + 1] = "}"
   return list
 end
 
--- The source of an element where the loop's variable is another text.
-local function element_at(loop, element, text)
-  local kernel, instead = loop.fn.kernel, {}
-  for i = element.node.first, element.node.last do
-    if kernel.words[i] == loop.variable then instead[i] = text end
-  end
-  return kernel:source(element.node.first, element.node.last, instead)
-end
-
-local function tiled(loop, list, size)
-  local kernel, s, instead = loop.fn.kernel, loop.statement, {}
-  local from, k = kernel:fresh(loop.variable .. "_from"), kernel:fresh("tile_place")
-  local type, bound = s.init.declared[1].type, kernel:plain(loop.bound)
-  local indent = kernel:indent(s.first)
-  local loads, tiles, taken = {}, {}, {}
-  for _, element in ipairs(list) do
-    local tile = kernel:fresh(element.base .. "_tile")
-    while taken[tile] do tile = kernel:fresh(tile .. "_too") end
-    taken[tile] = true
-    tiles[#tiles + 1] = ("  __shared__ %s %s[%d];"):format(element.type, tile, size)
-    loads[#loads + 1] = ("      %s[%s] = %s;"):format(tile, k, element_at(loop, element,
-      ("(%s + %s)"):format(from, k)))
-    for _, node in ipairs(element.nodes) do
-      instead[node.first] = { ("%s[%s - %s]"):format(tile, loop.variable, from), node.last }
+-- The lines that stand for the loop.
+local function tiled(loop, plan, list, o, inside)
+  local kernel = loop.fn.kernel
+  local type = loop.declares and loop.statement.init.declared[1].type .. " " or ""
+  local kept = loop.type or "int"
+  local bound, instead, lines = bound_text(loop), {}, {}
+  for _, el in ipairs(list) do
+    local extents, place = layout(el.shape, o)
+    lines[#lines + 1] = ("__shared__ %s %s%s;"):format(el.type, el.tile, extents)
+    for _, node in ipairs(el.nodes) do
+      instead[node.first] = { el.tile .. place:format(
+        ("%s - %s"):format(loop.variable, o.from)), node.last }
     end
   end
-  local body = kernel:source(loop.body.first, loop.body.last, instead):gsub("\n", "\n    ")
-  local lines = { "{" }
-  table.move(tiles, 1, #tiles, 2, lines)
-  for _, line in ipairs {
-    ("  for (%s %s = %s; %s < %s; %s += %d) {"):format(type, from, kernel:plain(loop.start), from,
-      bound, from, size),
-    "    __syncthreads();",
-    ("    for (int %s = %s;"):format(k, THREAD),
-    ("         %s < %d && %s + %s < %s;"):format(k, size, from, k, bound),
-    ("         %s += %s) {"):format(k, THREADS),
-  } do lines[#lines + 1] = line end
-  table.move(loads, 1, #loads, #lines + 1, lines)
-  for _, line in ipairs {
-    "    }",
-    "    __syncthreads();",
-    ("    for (%s %s = %s; %s < %s && %s < %s + %d; %s++)%s"):format(type, loop.variable, from,
-      loop.variable, bound, loop.variable, from, size, loop.variable,
-      (loop.body.kind == "block" and " " or "\n" .. indent .. "      ") .. body),
-    "  }",
-    "}",
-  } do lines[#lines + 1] = line end
-  return table.concat(lines, "\n" .. indent)
+  put(lines, { ("%s %s = %s;"):format(kept, o.from, kernel:plain(loop.start)),
+    ("for (; %s + %d %s %s; %s += %d) {"):format(o.from, o.size - 1, loop.relation, bound, o.from,
+      o.size) }, "")
+  put(lines, loads(loop, plan, list, o), "\1")
+  lines[#lines + 1] = "\1__syncthreads();"
+  put(lines, asked(loop_lines(loop, ("for (%s%s = %s; %s < %s + %d; %s++)"):format(type,
+    loop.variable, o.from, loop.variable, o.from, o.size, loop.variable), instead), inside), "\1")
+  put(lines, { "\1__syncthreads();", "}" }, "")
+  if not loop.trips or loop.trips % o.size ~= 0 then
+    put(lines, asked(loop_lines(loop, ("for (%s%s = %s; %s %s %s; %s++)"):format(type,
+      loop.variable, o.from, loop.variable, loop.relation, bound, loop.variable), nil), inside), "")
+  end
+  return lines
 end
 
-local M = { name = "stage", apart = true,
-  doc = "Elements that all threads of a block read, through shared memory." }
+local function bytes_of(list, size, side)
+  local sum = 0
+  for _, el in ipairs(list) do
+    local n = el.shape == "all" and size or el.shape == "column" and size * side
+      or side * (size + 1)
+    sum = sum + n * (BYTES[types.plain(el.type)] or 4)
+  end
+  return sum
+end
 
-function M.find(kernel) return kernel:loop_places(SIZES, staged) end
+local function needs_side(list)
+  for _, el in ipairs(list) do
+    if el.shape ~= "all" then return true end
+  end
+  return false
+end
+
+local M = { name = "stage", apart = true, twice = true,
+  doc = "Elements that several threads of a block read, through shared memory." }
+
+local SIDES = { row = "y", column = "x", lines = "x" }
+
+-- The sides that blocks may have at most: those of the problem's launch, or the usual ones.
+local function side_of(fn, list)
+  local ask, most = fn.kernel.options.values, 1
+  local values = ask and ask(fn) or {}
+  for _, el in ipairs(list) do
+    local along = SIDES[el.shape]
+    local usual = sides_of.used(fn).y and 32 or 256
+    most = math.max(most, along and (values["blockDim." .. along] or usual) or 1)
+  end
+  local side = 8
+  while side < most do side = side * 2 end
+  return side
+end
+
+function M.find(kernel)
+  local list = {}
+  for _, loop in ipairs(kernel:open_loops()) do
+    local found = staged(loop)
+    for _, size in ipairs(found and SIZES or {}) do
+      local side = needs_side(found) and side_of(loop.fn, found) or nil
+      if size >= 64 and not side or size <= 32 and bytes_of(found, size, side or 1) <= MOST_BYTES
+      then
+        local args = { tostring(size), side and tostring(side) or nil }
+        list[#list + 1] = { line = loop.line, args = args }
+      end
+    end
+  end
+  return list
+end
+
+local function name_tiles(kernel, list)
+  local taken = {}
+  for _, el in ipairs(list) do
+    local tile = kernel:fresh(el.base .. "_tile")
+    while taken[tile] do tile = kernel:fresh(tile .. "_too") end
+    taken[tile], el.tile = true, tile
+  end
+end
+
+local function launch_of(list, asks, side)
+  local words = { asks ~= "" and asks or nil }
+  local seen = {}
+  for _, el in ipairs(list) do
+    local along = SIDES[el.shape]
+    if along and not seen[along] then
+      seen[along] = true
+      words[#words + 1] = ("block.%s<=%d"):format(along, side)
+    end
+  end
+  return #words > 0 and table.concat(words, " ") or nil
+end
+
+local function stage(loop, size, side)
+  local list, plan = staged(loop)
+  if not list then return nil, plan end
+  local kernel, fn = loop.fn.kernel, loop.fn
+  if needs_side(list) and not side then
+    return nil, "behind how many stands how long a side of a block is at most"
+  end
+  if bytes_of(list, size, side or 1) > MOST_BYTES then return nil, "it is too much memory" end
+  local o = { size = size, side = side, from = kernel:fresh(loop.variable .. "_from"),
+    part = kernel:fresh(loop.variable .. "_part"), slot = kernel:fresh "thread",
+    place = kernel:fresh "place" }
+  local asks
+  o.thread, o.threads, asks = block_of(sides_of.used(fn))
+  name_tiles(kernel, list)
+  local e = edit.new(kernel)
+  local indent, inside = plan:edits(e)
+  for _, pragma in ipairs(loop.pragmas) do e:remove(pragma.first, pragma.last) end
+  local lines = tiled(loop, plan, list, o, inside)
+  if not edit.is_listed(loop.statement) then
+    lines = put({ "{" }, lines, "\1")
+    lines[#lines + 1] = "}"
+  end
+  local text = table.concat(lines, "\n" .. kernel:indent(loop.statement.first))
+  e:replace(loop.statement.first, loop.statement.last, (text:gsub("\1", guarded.unit(fn))))
+  local edits = e:lines()
+  if not edits then return nil, "two changes overlap" end
+  return { edits = edits, indent = indent, launch = launch_of(list, asks, side),
+    says = ("%s comes through shared memory in the loop at line %d"):format(list[1].base,
+      loop.line) }
+end
 
 function M.make(kernel, line, args)
   local size = math.tointeger(tonumber(args[1]))
-  if not size or size < 16 or size > 1024 then return nil, "16 to 1024 elements at a time" end
-  return kernel:first_loop(line, function(loop)
-    local list, why = staged(loop)
-    if not list then return nil, why end
-    local e = edit.new(kernel)
-    for _, pragma in ipairs(loop.pragmas) do e:replace(pragma.first, pragma.last, "") end
-    e:replace(loop.statement.first, loop.statement.last, tiled(loop, list, size))
-    return { edits = e:lines(), says = ("%s comes through shared memory in the loop at line %d")
-      :format(list[1].base, loop.line) }
-  end)
+  local side = math.tointeger(tonumber(args[2]))
+  if not size or size < 4 or size > 1024 then return nil, "4 to 1024 elements at a time" end
+  if args[2] and (not side or side < 1 or side > 1024) then
+    return nil, "a side of a block has 1 to 1024 threads"
+  end
+  return kernel:first_loop(line, function(loop) return stage(loop, size, side) end)
 end
 
 return M

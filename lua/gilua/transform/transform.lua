@@ -17,7 +17,8 @@
 --   edits    { { first, last, text }, … }: lines of the unmodified source, and what stands in their
 --            place; no two overlap
 --   launch   what becomes of the grid and the block (gilua.launch), or nil
---   indent   { { first, last }, … }: lines that stand one level deeper now, or nil
+--   indent   { { first, last, blanks }, … }: lines that stand deeper now, by a level unless told,
+--            or less deep where blanks are below 0; or nil
 --   says     what it does, for people
 --   promise  as a transformation's, of this place alone; or nil
 --   alone    true where it declares something outside of functions
@@ -39,9 +40,9 @@ local OWN = [[
 -- What each is made against: too many instructions, too few at a time, too many bytes.
 local EASES = {
   issue = "merge unroll vector specialise float narrow divide power hoist keep fuse interchange "
-    .. "unswitch block_atomic warp_atomic pad tree",
+    .. "unswitch block_atomic warp_atomic pad tree stage",
   latency = "warp_row warp_loop batch search grid_size unroll split_accumulator hoist reuse keep "
-    .. "vector tree",
+    .. "vector tree stage",
   memory = "coarsen merge warp_row grid_stride vector stage keep hoist reuse float interchange "
     .. "block_atomic warp_atomic",
 }

@@ -1,0 +1,109 @@
+--- sides: by which sides of its block's index a thread's value differs from another's.
+--
+-- Of `row * n + k`, where row is made of threadIdx.y, that is { y = true }: all threads of a row of
+-- the block have the same. A name is followed to where it is declared, if it keeps that value.
+-- What is loaded, called or assigned again is "not known": nil.
+
+local effects = require "gilua.transform.effects"
+local expression = require "gilua.transform.expression"
+local threads = require "gilua.transform.threads"
+
+local M = {}
+
+local SAME = { blockIdx = true, blockDim = true, gridDim = true, warpSize = true }
+local MOST_STEPS = 12 -- from a name to what it is made of
+
+local function add(sides, others)
+  for side in pairs(others or {}) do sides[side] = true end
+  return sides
+end
+
+--- The declaration of a name that keeps the value it is declared with; nil of any other.
+---@param fn table of kernel.read
+---@param name string
+function M.kept(fn, name)
+  local list = fn.variables[name]
+  local d = list and list[1]
+  if not d or #list > 1 or d.reference or d.volatile or d.shared or #d.extents > 0
+    or fn.addressed[name] then
+    return nil
+  end
+  local writes = effects.of(fn, fn.body).writes[name] or {}
+  if d.parameter then return #writes == 0 and d or nil end
+  return #writes == 1 and d.init and d.init_form == "=" and d or nil
+end
+
+local of_tree
+
+local function of_name(fn, name, token, uniform, steps)
+  if uniform[name] or SAME[name] then return {} end
+  if name == "threadIdx" then
+    local side = fn.kernel.words[token + 2]
+    return fn.kernel.words[token + 1] == "." and { [side] = true } or nil
+  end
+  if not fn.variables[name] then
+    return not effects.of(fn, fn.body).writes[name] and {} or nil
+  end
+  local d = M.kept(fn, name)
+  if not d or steps > MOST_STEPS then return nil end
+  return d.parameter and {} or of_tree(fn, d.init, uniform, steps + 1)
+end
+
+function of_tree(fn, tree, uniform, steps)
+  local all, sides = effects.of(fn, tree), {}
+  if all.opaque or all.warp or all.barrier or next(all.writes) or #all.accesses > 0 then
+    return nil
+  end
+  for name, tokens in pairs(all.reads) do
+    for _, token in ipairs(tokens) do
+      local of = of_name(fn, name, token, uniform, steps)
+      if not of then return nil end
+      add(sides, of)
+    end
+  end
+  for _, call in ipairs(all.calls) do
+    if call.name and (call.name:find "^clock" or fn.kernel.by_name[call.name]) then return nil end
+  end
+  return sides
+end
+
+--- The sides of a tree that loads nothing; nil where that is not known.
+---@param fn table
+---@param tree table
+---@param uniform? table<string, true> names that are the same in all threads of a block
+---@return table<string, true>?
+function M.of(fn, tree, uniform)
+  if not fn.body or threads.hidden(fn, { threadIdx = true }) then return nil end
+  return of_tree(fn, tree, uniform or {}, 0)
+end
+
+--- The sides of an element's place: of its indices and of what its array is reached by.
+---@param fn table
+---@param access table of gilua.effects, with indices
+---@param uniform? table<string, true>
+---@return table<string, true>?
+function M.of_access(fn, access, uniform)
+  local sides = {}
+  for _, index in ipairs(access.indices) do
+    local of = M.of(fn, index, uniform)
+    if not of then return nil end
+    add(sides, of)
+  end
+  local of = of_name(fn, access.base, access.token, uniform or {}, 0)
+  return of and add(sides, of)
+end
+
+--- Which sides of threadIdx a function asks for.
+---@param fn table
+---@return table<string, true>
+function M.used(fn)
+  local used = {}
+  for side, tokens in pairs(threads.uses(fn).threadIdx) do
+    if #tokens > 0 then used[side] = true end
+  end
+  return used
+end
+
+M.walk = expression.walk
+
+return M

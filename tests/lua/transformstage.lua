@@ -1,0 +1,168 @@
+-- Elements through shared memory under transformation: of loops that all threads of a block come
+-- to, and of those behind conditions. What is made is right at every size.
+
+package.path = "tests/lua/?.lua;lua/?.lua;lua/?/init.lua;" .. package.path
+local rewritten = require "rewritten"
+local tap = require "tap"
+
+local right, refused = rewritten.judge({ 0, 1, 15, 16, 17, 50 })
+
+local T = "  int t = blockIdx.x * blockDim.x + threadIdx.x;\n"
+local XY = T .. "  int u = blockIdx.y * blockDim.y + threadIdx.y;\n"
+local SQUARE = { block = { 16, 4 }, grid = { 4, 16 } }
+
+tap.case("what all threads read", function()
+  local text = right("beside what each reads for itself", "stage", rewritten.source(T .. [[
+  float sum = 0.f;
+  for (int j = 1; j < n; j++) {
+    if (j == t) continue;
+    float d = a[j] - b[t];
+    sum += d * d * a[j] + b[blockIdx.x * n + j];
+  }
+  out[t] = sum;]]), 5, { "16" })
+  tap.has(text, "float d = a_tile[j - j_from] - b[t];", "not what each reads for itself")
+  tap.has(text, "a_tile[j_part] = a[j_from + j_part];", "loaded together")
+  tap.has(text, "sum += d * d * a[j] + b[blockIdx.x * n + j];", "the rest as it was")
+  right("without braces, in another loop", "stage", rewritten.source(T .. [[
+  float sum = 0.f;
+  for (int i = 0; i < 3; i++)
+    for (int j = i; j <= n / 2 + i; j++)
+      sum = sum * 0.5f + a[j + 2 * i];
+  out[t] = sum;]]), 6, { "16" }, { block = 48 })
+  text = right("a known number of iterations", "stage", rewritten.source(T .. [[
+  float sum = 0.f;
+  #pragma unroll
+  for (int j = 0; j < 32; j++)
+    sum = sum * 0.5f + a[j + n];
+  out[t] = sum;]]), 6, { "16" })
+  tap.is(select(2, text:gsub("sum = sum", "")), 1, "without a rest")
+  tap.is(rewritten.found("stage", rewritten.source(T .. [[
+  float s = 0.f;
+  if (t < n)
+    for (int j = 1; j < n; j++) s += a[j];
+  out[t] = s;]])), "6(16) 6(32) 6(64) 6(128)", "where it is proposed")
+end)
+
+tap.case("behind conditions", function()
+  local text = right("a way out before it", "stage", rewritten.source(T .. [[
+  if (t >= n || out[t] > 300.f) return;
+  float s = out[t], q = 2.f;
+  out[t] = q; // for now
+  out[t + 64] = q;
+  for (int j = 1; j < n; j++)
+    s += a[j] * b[t];
+  out[t] = s;]]), 8, { "16" })
+  tap.has(text, "  const bool inside = t < n && !(out[t] > 300.f);\n", "becomes a variable")
+  tap.has(text, "float s = inside ? out[t] : 0, q = 2.f;\n", "only they load")
+  tap.has(text, "  if (inside) {\n    out[t] = q; // for now\n    out[t + 64] = q;\n  }\n",
+    "only they write")
+  tap.has(text, "  if (inside) out[t] = s;\n", "behind it too")
+  text = right("an if around it, and one more", "stage", rewritten.source(XY .. [[
+  if ((t < n) && (u < n)) {
+    float s = 0.f;
+    if (b[t] > 0.f) {
+      for (int j = 0; j < n; j++) { s += a[j]; }
+      s *= 2.f;
+    }
+    out[u * n + t] = s;
+    out[u * n + t] += 1.f;
+  }]]), 8, { "16" }, SQUARE)
+  tap.has(text, "const bool inside2 = inside && b[t] > 0.f;\n", "both")
+  tap.has(text, "    if (inside2) {\n      s *= 2.f;\n    }\n", "what is behind the inner one")
+  tap.has(text, "  if (inside) {\n    out[u * n + t] = s;\n", "and behind the outer one")
+  text = right("a loop before another one", "stage", rewritten.source(T .. [[
+  if (t < n) {
+    float s = 0.f;
+    for (int j = 0; j < n; j++) s += a[j];
+    for (int i = 0; i < n; i++) s = s * 0.5f + b[i];
+    out[t] = s;
+  }]]), 6, { "16" })
+  local line = select(2, text:sub(1, text:find "for %(int i"):gsub("\n", "")) + 1
+  text = right("and the other one", "stage", text, line, { "16" })
+  tap.has(text, "if (inside) {\n        for (int i = i_from; i < i_from + 16; i++)",
+    "by the same variable")
+  local function loop(before, head, body)
+    return rewritten.source(T .. before .. "\n  float s = 0.f;\n  " .. head .. " " .. body)
+  end
+  local head, body = "for (int j = 1; j < n; j++)", "s += a[j];"
+  refused("an else", "stage", loop("if (t < n) s = 1.f; else {", head, body .. " }"), 6, { "64" },
+    "it is in an else")
+  refused("threads that wait behind it", "stage", loop("if (t < n) {", head, body
+    .. " __syncwarp(); }"), 6, { "64" }, "threads wait for each other at line 6")
+  refused("threads that wait before it", "stage", loop("if (t > n) return; __syncthreads();", head,
+    body), 6, { "64" }, "threads wait for each other at line 4")
+  refused("a way out in between", "stage", loop("while (t < n) { t += 9; if (t == 8) return; }",
+    head, body), 6, { "64" }, "line 4 may leave the kernel")
+  refused("from another place for each", "stage", loop("", "for (int j = t; j < n; j++)", body), 6,
+    { "64" }, "different places")
+  refused("of each thread's own", "stage", loop("", head, "s += a[j + t];"), 6, { "64" },
+    "no element")
+  refused("what is written", "stage", loop("", head, "out[t] += out[j];"), 6, { "64" },
+    "no element")
+  refused("what another name of it writes", "stage", loop("float *p = out;", head,
+    "p[t] += out[j];"), 6, { "64" }, "no element")
+  refused("what not each iteration reads", "stage", loop("", head, "if (j < 9) s += a[j];"), 6,
+    { "64" }, "no element")
+  refused("what a ?: chooses", "stage", loop("", head, "s += j < 9 ? a[j] : 0.f;"), 6, { "64" },
+    "no element")
+  refused("a condition that does more", "stage", loop("if (t++ < n) {", head, body .. " }"), 6,
+    { "64" }, "line 4 does more than to ask")
+  refused("in a loop that threads leave", "stage", rewritten.source(T .. [[
+  float s = 0.f;
+  while (s < n) {
+    for (int j = 1; j < n; j++) s += a[j];
+    if (t == 3) break;
+  }]]), 6, { "64" }, "not all threads")
+  refused("in a loop of other lengths", "stage", rewritten.source(T .. [[
+  float s = 0.f;
+  for (int i = 0; i < t; i++)
+    for (int j = 1; j < n; j++) s += a[j];]]), 6, { "64" }, "from and to different places")
+end)
+
+tap.case("rows and columns of a product", function()
+  local product = rewritten.source(XY .. [[
+  if (t < n && u < n) {
+    float sum = 0.f;
+    for (int k = 0; k < n; k++) {
+      int at = k * n + t;
+      sum += a[u * n + k] * b[at];
+    }
+    out[u * n + t] = sum;
+  }]])
+  local text = right("as it is", "stage", product, 7, { "16", "32" }, SQUARE)
+  tap.has(text, "__shared__ float a_tile[32][17];", "rows, with padding")
+  tap.has(text, "__shared__ float b_tile[16][32];", "columns")
+  tap.has(text, "if (u < n) a_tile[threadIdx.y][k_part] = a[u * n + (k_from + k_part)];",
+    "where there is a row")
+  tap.has(text, "const int at_of = (k_from + k_part) * n + t;\n", "an index in a variable")
+  tap.has(text, "if (t < n) b_tile[k_part][threadIdx.x] = b[at_of];", "where there is a column")
+  tap.has(text, "sum += a_tile[threadIdx.y][k - k_from] * b_tile[k - k_from][threadIdx.x];",
+    "from there")
+  right("blocks of another shape", "stage", product, 7, { "32", "64" },
+    { block = { 4, 64 }, grid = { 16, 1 } })
+  text = right("with the other transposed", "stage", rewritten.source(XY .. [[
+  const float *mine = a + u * n;
+  if (t >= n || u >= n) return;
+  float sum = 0.f;
+  for (int k = 0; k < n; ++k) sum += mine[k] * b[t * n + k];
+  out[u * n + t] = sum;]]), 8, { "16", "16" }, SQUARE)
+  tap.has(text, "const int t_of = blockIdx.x * blockDim.x + thread;", "neighbours at a time")
+  tap.has(text, "if (t_of < n) b_tile[thread][k_part] = b[t_of * n + (k_from + k_part)];",
+    "of another thread's row")
+  refused("a condition that says where both lie", "stage", rewritten.source(XY .. [[
+  if (u * n + t < n * n) {
+    float sum = 0.f;
+    for (int k = 0; k < n; k++) sum += a[u * n + k];
+    out[u * n + t] = sum;
+  }]]), 7, { "16", "32" }, "no element")
+  refused("a row that is loaded", "stage", rewritten.source(XY .. [[
+  int row = (int)b[u];
+  float sum = 0.f;
+  for (int k = 0; k < n; k++) sum += a[row * n + k];
+  out[u * n + t] = sum;]]), 7, { "16", "32" }, "no element")
+  refused("too much of them", "stage", product, 7, { "128", "128" }, "too much memory")
+  refused("blocks as long as you like", "stage", product, 7, { "16" },
+    "how long a side of a block is at most")
+end)
+
+tap.done()
