@@ -327,4 +327,46 @@ tap.case("a loop that looks for an element", function()
     if (atomicAdd(&out[i], 1.f) > 6.f) break;]], 3, { "4" }, "what it looks")
 end)
 
+tap.case("elements told from others of their array", function()
+  local lower = rewritten.source [[
+  __shared__ float tile[32][32];
+  int t = threadIdx.x, m = n % 32;
+  for (int i = 0; i < 32; i++) tile[i][t] = a[i * 32 + t] * 0.01f;
+  __syncthreads();
+  for (int i = 0; i < m; i++) {
+    if (t > i) {
+      for (int j = 0; j < i; j++)
+        tile[t][i] -= tile[t][j] * tile[j][i];
+    }
+    __syncthreads();
+    for (int j = i - 1; j >= 0; j--)
+      if (t == j) tile[i][t] += tile[j][t] * 0.5f;
+    __syncthreads();
+  }
+  for (int i = 0; i < 32; i++) out[i * 32 + t] = tile[i][t];]]
+  local once = { grid = 1, sizes = { 0, 5, 31 } }
+  local text = right("below the loop's variable, left of the thread", "keep", lower, 9, {}, once)
+  tap.has(text, "tile_kept -= tile[t][j] * tile[j][i];", "the others are read")
+  right("downwards", "keep", lower, 13, {}, once)
+  right("all of a kernel", "keep", lower, 1, { "all" }, once)
+  tap.is(rewritten.found("keep", lower), "1(all) 9() 13()", "where it is proposed")
+  local function update(head, what)
+    return rewritten.source(
+      ("  int t = threadIdx.x;\n  if (t > 2)\n    for (%s) %s"):format(head, what))
+  end
+  local no = "no element that can be kept"
+  refused("up to the element itself", "keep", update("int j = 0; j <= t; j++",
+    "out[t] += out[j];"), 5, {}, no)
+  refused("a condition of something else", "keep", update("int j = 0; j < n; j++",
+    "out[t] += out[j];"), 5, {}, no)
+  right("a condition and a head", "keep", update("int j = 0; j < 2; j++", "out[t] += out[j];"), 5,
+    {}, { grid = 1 })
+  refused("a variable that changes", "keep", rewritten.source [[
+  int t = threadIdx.x;
+  for (int k = 40; k > t; k--) {
+    t += 2;
+    for (int j = 0; j < k; j++) out[k] += out[j + t];
+  }]], 6, {}, no)
+end)
+
 tap.done()

@@ -8,11 +8,13 @@
 --   y[i] = y_kept;
 --
 -- Where the statement before the loop stores the element's first value, it becomes the variable's.
--- The compiler may not: for all that it knows, a[j] is y[i].
+-- The compiler may not: for all that it knows, a[j] is y[i]. Other elements of the same array may
+-- be read where the heads of loops and the conditions above tell them from it: y[j] with j < i.
 
 local edit = require "gilua.transform.edit"
 local effects = require "gilua.transform.effects"
 local loop_of = require "gilua.transform.loop"
+local ranges = require "gilua.transform.ranges"
 
 local function all_invariant(loop, indices)
   for _, index in ipairs(indices) do
@@ -43,7 +45,7 @@ local function elements(loop)
       local type = fn:element_type(access)
       if type and not by_text[text] and all_invariant(loop, access.indices) then
         by_text[text] = { text = text, accesses = {}, type = type, root = access.root,
-                          base = access.base }
+                          base = access.base, indices = access.indices }
         list[#list + 1] = by_text[text]
       end
     end
@@ -51,14 +53,23 @@ local function elements(loop)
   return list, by_text
 end
 
+-- Is an access of the element's array, but never of the element, as the loops and conditions around
+-- it tell?
+local function is_another(loop, access, element, facts)
+  return access.base == element.base and access.indices and not access.escapes
+    and ranges.are_apart(loop, access.indices, element.indices, facts) or false
+end
+
 -- Is every access that may be of this element one of this text? Those are then its accesses.
 local function is_alone(loop, element)
+  local facts = ranges.facts(loop)
   for _, access in ipairs(loop.inside.accesses) do
     local same = access.node and access.node.kind == "index" and not access.atomic
       and not access.escapes and loop.fn.kernel:plain(access.node) == element.text
     if same then
       table.insert(element.accesses, access)
-    elseif access.root == nil or access.root == element.root then
+    elseif (access.root == nil or access.root == element.root)
+      and not is_another(loop, access, element, facts) then
       return false
     end
   end
@@ -90,8 +101,27 @@ end
 local M = { name = "keep", apart = true,
   doc = "An array's element that a loop updates, kept in a variable and stored behind the loop." }
 
+-- The loops of a function that keep something, the innermost of those within each other.
+local function all_loops(fn)
+  local list = {}
+  for i = #fn.loops, 1, -1 do -- what is within comes behind
+    local loop, holds = fn.loops[i], false
+    for _, inner in ipairs(list) do
+      holds = holds or loop.statement.first <= inner.statement.first
+        and inner.statement.last <= loop.statement.last
+    end
+    if not holds and #kept(loop) > 0 then table.insert(list, 1, loop) end
+  end
+  return list
+end
+
 function M.find(kernel)
   local list = {}
+  for _, fn in ipairs(kernel.functions) do
+    if fn.body and kernel:is_open(fn.line, fn.last_line) and #all_loops(fn) > 1 then
+      list[#list + 1] = { line = fn.line, args = { "all" } }
+    end
+  end
   for _, loop in ipairs(kernel:open_loops()) do
     if #kept(loop) > 0 then
       list[#list + 1] = { line = loop.line, args = {} }
@@ -100,10 +130,10 @@ function M.find(kernel)
   return list
 end
 
-local function keep(loop)
-  local kernel, list = loop.fn.kernel, kept(loop)
-  if #list == 0 then return nil, "the loop has no element that can be kept" end
-  local e, before, after, names = edit.new(kernel), {}, {}, {}
+-- Puts the elements that a loop keeps into variables; their names must not be in `names`.
+local function put(loop, e, names)
+  local kernel, before, after = loop.fn.kernel, {}, {}
+  local list = kept(loop)
   for _, element in ipairs(list) do
     local name = kernel:fresh(element.base .. "_kept")
     while names[name] do name = kernel:fresh(name .. "_too") end
@@ -120,12 +150,42 @@ local function keep(loop)
     end
   end
   e:around(loop.statement, before, after)
+  return list[1] and list[1].text
+end
+
+local function keep(loop)
+  local e = edit.new(loop.fn.kernel)
+  local text = put(loop, e, {})
+  if not text then return nil, "the loop has no element that can be kept" end
   local edits = e:lines()
   if not edits then return nil, "two changes overlap" end
   return { edits = edits, says = ("%s is kept in a variable during the loop at line %d"):format(
-    list[1].text, loop.line) }
+    text, loop.line) }
 end
 
-function M.make(kernel, line) return kernel:first_loop(line, keep) end
+local function keep_all(fn)
+  local e, list = edit.new(fn.kernel), all_loops(fn)
+  if #list == 0 then return nil, "no loop has an element that can be kept" end
+  local names, lines = {}, {}
+  for i, loop in ipairs(list) do
+    put(loop, e, names)
+    lines[i] = loop.line
+  end
+  local edits = e:lines()
+  if not edits then return nil, "two changes overlap" end
+  return { edits = edits, says = ("what the loops at lines %s update is kept in variables"):format(
+    table.concat(lines, ", ")) }
+end
+
+function M.make(kernel, line, args)
+  if args[2] or args[1] and args[1] ~= "all" then
+    return nil, "it is written keep<LINE>(), or (all) of a function that begins there"
+  end
+  if not args[1] then return kernel:first_loop(line, keep) end
+  for _, fn in ipairs(kernel.functions) do
+    if fn.line == line and fn.body then return keep_all(fn) end
+  end
+  return nil, "no function begins there"
+end
 
 return M
