@@ -4,6 +4,8 @@
 . "$(dirname "$0")/tap.sh"
 sanitized "the fake driver has no sanitizers in it" && finish
 export GILUA_CUDA=${FAKE_CUDA:-$TOP/build/tests/libcuda_fake.so}
+linker=${GILUA_NVJITLINK-}
+export GILUA_NVJITLINK=/none # PTX is the driver's then, which makes no use of machine code
 cd "$TMP" || exit 1
 LUA_PATH="$TOP/tests/lua/?.lua;;" "$GILUA" "$TOP/tests/lua/tape.lua" app.cu a.rec b.rec
 cat >one.lua <<'END'
@@ -50,6 +52,35 @@ print(table.concat(words, " "), #list[1].kernels, list[1].n)
 END
 is "each mutant has its own fate" "ok! illegal_address launch_error ok ok! 3 604" \
   "$("$GILUA" farm.lua | tr '\t' ' ')"
+# Machine code is made by the workers; that of the fake driver does nothing.
+cat >linked.lua <<'END'
+local gi = require "gilua"
+local problem = gi.problem "p"
+local function by_hand(was, now)
+  return { source = problem.source:gsub(was, now, 1), name = now }
+end
+local function told(assembler)
+  local farm <close> = gi.farm(problem, { device = "cuda", jobs = 1, assembler = assembler })
+  local list, words, of = farm:evaluate({ "", by_hand("%+ 1%.0f", "+ 2.0f"),
+    by_hand("lower%(", "upper("), by_hand("%+ 1%.0f", "+ 2.00f"),
+    by_hand("%f[%w]y%[i%] =", '(i < 0 ? printf("%%d", i) : 0), y[i] =') },
+    gi.own.case(problem, 1)), {}, {}
+  for i, m in ipairs(list) do
+    if m.code_hash then of[m.code_hash], words[#words + 1] = of[m.code_hash] or i, "code "
+      .. (of[m.code_hash] or i)
+    else words[#words + 1] = m.status .. (gi.fitness.right(m) and "!" or "") end
+  end
+  return table.concat(words, ", ")
+end
+print(told())
+print(told "driver")
+END
+GILUA_NVJITLINK=$linker "$GILUA" -e 'os.exit(require("gilua.core").compile.linker() ~= nil)' || none=1
+if [ -z "${none-}" ]; then
+  is "kernels by their hash, a missing one by its fate, printf is the driver's" \
+    "code 1, code 2, launch_error, code 2, ok!
+ok!, ok, launch_error, ok, ok!" "$(GILUA_NVJITLINK=$linker "$GILUA" linked.lua)"
+fi
 "$GILUA" new a.rec b.rec -o q >/dev/null
 out=$("$GILUA" evolve q --population 8 --generations 1 --seed 1 --out below --device cuda; echo "status $?")
 like "PTX without a source evolves there, too" "status (0|3)" "$out"

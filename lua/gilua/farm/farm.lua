@@ -23,7 +23,7 @@ local undo = require "gilua.base.undo"
 
 local CHECKS = { every = true, parents = true, winners = true }
 local CLOCKS = { events = true, spans = true }
-local ASSEMBLERS = { nvrtc = true, nvjitlink = true }
+local ASSEMBLERS = { nvrtc = true, nvjitlink = true, driver = true }
 local WRONG = { whole = true, small = true }
 
 ---@class gilua.farm
@@ -48,7 +48,8 @@ local DEFAULTS = {
   two_stages = true,        -- device cuda: with wrong = "small" to PTX first, and to machine code
                             -- only those whose answers on the small case are right …
   assembler = "nvrtc",      -- … by NVRTC, whose code is nvcc's; or "nvjitlink", in half the time,
-                            -- where divisions and their like are functions that are called
+                            -- where divisions and their like are functions that are called; of
+                            -- recorded problems always the latter, but for "driver": as it loads
   mixed = false,            -- GPUs of different models together
   dedupe = true,            -- false: equal code runs again and again, to measure the noise
   timed_error = 0,          -- device cuda: wrong mutants are timed too, whose largest error is at
@@ -72,7 +73,8 @@ local function check_options(o)
     fail("gilua.farm: wrong is \"whole\" or \"small\", not '%s'", o.wrong)
   end
   if not ASSEMBLERS[o.assembler] then
-    fail("gilua.farm: assembler is \"nvrtc\" or \"nvjitlink\", not '%s'", o.assembler)
+    fail("gilua.farm: assembler is \"nvrtc\", \"nvjitlink\" or \"driver\", not '%s'",
+      o.assembler)
   end
   if not CLOCKS[o.clock] then
     fail("gilua.farm: clock is \"events\" or \"spans\", not '%s'", o.clock)

@@ -25,6 +25,7 @@ local bombs = require "gilua.farm.bombs"
 local fail = require "gilua.base.fail"
 local fingerprint = require "gilua.base.fingerprint"
 local compiled = require "gilua.farm.compiled"
+local core = require "gilua.core"
 local crew = require "gilua.farm.crew"
 local plans_of = require "gilua.farm.plan"
 local genes_of = require "gilua.search.genome"
@@ -52,20 +53,29 @@ local M = {}
 local Funnel = {}
 Funnel.__index = Funnel
 
+-- Do workers of this machine make machine code of a recorded problem's PTX? The driver, which makes
+-- it in its one process for each GPU, else keeps that waiting.
+local function is_linked_here(target, workers, options)
+  return target:find "^sm_" ~= nil and options.assembler ~= "driver" and not workers.far
+    and core.compile.linker() ~= nil
+end
+
 ---@param problem gilua.problem
 ---@param workers gilua.crew
 ---@param devices table[] what the workers' probe found
 ---@param options table of gi.farm
 function M.new(problem, workers, devices, options)
   local target = devices[1].target
-  -- a recording's launches run PTX, by the names that it has there
-  if problem.definition.recorded then target = target:gsub("^sm_", "compute_") end
+  local linked = problem.definition.recorded and is_linked_here(target, workers, options)
+  -- a recording's launches run what its PTX gives, by the names that it has there
+  if problem.definition.recorded and not linked then target = target:gsub("^sm_", "compute_") end
   return setmetatable({
     problem = problem, crew = workers, devices = devices, options = options,
     far = workers.far, -- its workers are agents': they make sources, and keep what is made of them
     virtual = devices[1].device == "emu", names = problem.grammar:names(),
+    linked = linked, -- machine code of a recorded problem's mutants is made of their PTX
     maker = plans_of.maker(problem, target, options.clock,
-      options.two_stages and problem.checked_case ~= nil),
+      linked or options.two_stages and problem.checked_case ~= nil),
     compiled = options.compiled or compiled.new(),
     bombs = bombs.new(),
     verdicts = {}, killers = {}, -- by key: what holds for every case
@@ -287,7 +297,7 @@ end
 
 --- Is machine code made of the PTX that is there, by nvJitLink? NVRTC makes both once more.
 function Funnel:is_linked(text)
-  local asked = text.llvm or self.options.assembler == "nvjitlink"
+  local asked = text.llvm or self.linked or self.options.assembler == "nvjitlink"
   return asked and text.ptx ~= nil and self:code(text.ptx) ~= nil
 end
 
@@ -319,6 +329,7 @@ function Funnel:compile_job(texts)
     for i, text in ipairs(list) do units[i] = self:unit_of(text, linked) end
     return { op = "compile", units = units, target = list[1].target, options = list[1].options,
              ptx = self.problem.is_ptx or linked, kernel = self.problem.kernel, llvm = list[1].llvm,
+             recorded = self.linked and linked and self.problem.dir or nil,
              limit_s = self.options.compile_timeout_s, pack = self:packing(),
              problem = self.far and self.problem.dir, clock = self.far and self.options.clock }
   end)
@@ -501,9 +512,10 @@ end
 
 --- What makes a text for who waits for it.
 function Funnel:make(plan, text)
-  if text.of then return self:edit(plan, text) end
+  local is_machine = text == plan.machine
+  if text.of and not (is_machine and self.linked) then return self:edit(plan, text) end
   self:wait_for(text.hash, plan, function()
-    if text == plan.machine then return self:post_machine(text) end
+    if is_machine then return self:post_machine(text) end
     self.crew:post(self:compile_job { text })
   end)
 end
@@ -533,6 +545,7 @@ end
 function Funnel:is_assembled(plan)
   local text = plan.machine
   if not text then return true end
+  if self.linked and not self:has_code(plan, plan.text, "ptx") then return false end
   local unit = self:known(text)
   if not unit then
     self:make(plan, text)
@@ -920,7 +933,7 @@ end
 
 --- What is there in one of both forms is not compiled to the other.
 function Funnel:choose_stages(plan)
-  if not plan.machine or self:known(plan.text) then return end
+  if not plan.machine or self.linked or self:known(plan.text) then return end
   local whole = plan.run and not self:is_sifted(plan)
   if whole or self:known(plan.machine) then plan:in_one_go() end
 end
@@ -996,6 +1009,7 @@ function Funnel:prepare(genomes)
     self:choose_stages(plan)
     if self:is_compiled(plan) and self:is_assembled(plan) then
       self:has_code(plan, plan:coded(), "code")
+      if self.linked then self:has_code(plan, plan.text, "ptx") end
     end
   end
 end
@@ -1008,6 +1022,14 @@ function Funnel:measured_plan(genome)
   return plan
 end
 
+-- What is compared: of a recorded problem what its driver makes of the PTX, as it does of a
+-- program's; what nvJitLink makes of it, quicker, served to choose.
+function Funnel:compared_code(plan)
+  if not self.linked then return self:code_of(plan) end
+  local hash = self.compiled:of(plan.text.hash).ptx
+  return { code = self:code(hash), hash = hash, tag = "", values = plan.values }
+end
+
 --- Begins interleaved launches of two mutants that were measured on the case at hand.
 ---@return fun(): table what came of it, once the crew was served
 function Funnel:pair(a, b, pairs_wanted)
@@ -1016,7 +1038,8 @@ function Funnel:pair(a, b, pairs_wanted)
     kind = "pair", role = "device", limit_s = self.options.timeout_s,
     message = function(worker)
       return self:device_message(worker, {
-        op = "pair", a = self:code_of(plans[1]), b = self:code_of(plans[2]), pairs = pairs_wanted,
+        op = "pair", a = self:compared_code(plans[1]), b = self:compared_code(plans[2]),
+        pairs = pairs_wanted,
         timing = self:timing(plans[1]), launch_s = self.launch_s,
       })
     end,

@@ -11,6 +11,7 @@ M.__index = M
 local failed = runner.failed
 
 local PAIR_BLOCKS = 20 -- of interleaved repetitions; see M:pair
+local ENOUGH_S, LEAST_SAMPLES = 0.02, 6 -- of a long sequence so few repetitions, or so long, may do
 
 ---@param problem gilua.problem
 ---@param device userdata of a GPU
@@ -31,7 +32,7 @@ function M:use(case)
 end
 
 --------------------------------------------------------------------------------------------------
--- What stands for a module that is loaded: PTX, which a replay loads where it has not got it
+-- What stands for a module that is loaded: its code, which a replay loads where it has not got it
 
 local Code = {}
 Code.__index = Code
@@ -48,7 +49,9 @@ end
 
 --- One replay, each kernel timed.
 function Code:launch(launch)
-  return run(self, launch, { bytes = launch.bytes })
+  local m, why, code = run(self, launch, { bytes = launch.bytes })
+  self.ns = m and m.ns
+  return m, why, code
 end
 
 --- Replays until the median is known.
@@ -60,10 +63,16 @@ end
 
 function Code.close() end
 
---- runner.lua's, of PTX; with the grids that transformations want.
+-- Machine code has the recording's names already (replayer.lua: linkable).
+local function is_machine_code(code)
+  return code:sub(1, 4) == "\127ELF"
+end
+
+--- runner.lua's, of PTX or of machine code; with the grids that transformations want.
 ---@param mutant { code: string, values: table? }
 function M:module(mutant)
-  local text, why = self.twin:renamed(mutant.code)
+  local text, why = mutant.code, nil
+  if not is_machine_code(text) then text, why = self.twin:renamed(text) end
   if not text then return nil, failed("launch_error", why) end
   local grids, cannot = self.twin:grids(mutant.values)
   if grids == false then return nil, failed("launch_error", cannot) end
@@ -93,6 +102,10 @@ end
 function M:time(module, launch, how)
   local options = { timeout_s = launch.timeout_s }
   for _, name in ipairs(TIMING) do options[name] = how[name] end
+  if module.ns then
+    local few = math.max(LEAST_SAMPLES, math.ceil(ENOUGH_S * 1e9 / module.ns))
+    options.min_samples = math.min(options.min_samples, few)
+  end
   local m, why, code = module:time(options)
   if not m then error(("%s (%s)"):format(why, code), 0) end
   if m.status ~= "ok" then return m end

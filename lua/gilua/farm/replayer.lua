@@ -81,6 +81,20 @@ function M:renamed(ptx)
   return ptx
 end
 
+--- PTX as machine code is made of it for a recording's launches: with the recording's names, and
+--- with variables that the driver finds. What leaves functions to the driver (printf, malloc) is
+--- left to it whole.
+---@param ptx string
+---@return string? nil: the driver's
+---@return string? why it cannot be launched
+function M:linkable(ptx)
+  if ptx:find "%.extern%s+%.func" then return nil end
+  local text, why = self:renamed(ptx)
+  if not text then return nil, why end
+  return (("\n" .. text):gsub("\n(%.global )", "\n.visible %1"):gsub("\n(%.const )",
+    "\n.visible %1"):sub(2))
+end
+
 --------------------------------------------------------------------------------------------------
 -- Launches
 

@@ -100,16 +100,40 @@ end
 
 local named -- PTX whose instructions genes name: { text =, ptx = }
 
---- Edited PTX as machine code for a GPU. What it does not assemble is the mutant's fate, all else
---- the run's.
+-- The runner of checked runs of a problem, its small case at hand.
+local function checked_runner(dir)
+  if not checked or checked.dir ~= dir then
+    local problem = problem_at(dir)
+    local runner = replayer.runner(problem, device_called "emu")
+    runner:use(must(problem:case(problem.checked_case)))
+    checked = { dir = dir, runner = runner }
+  end
+  return checked.runner
+end
+
+-- What is hashed of machine code: the kernel, or all that a recording launches.
+local function hash_of(image, m)
+  if not m.recorded then return must(core.compile.code_hash(image, m.kernel)) end
+  local hashes = {}
+  for _, entry in pairs(problem_at(m.recorded).definition.recorded.entries) do
+    hashes[#hashes + 1] = entry .. " " .. must(core.compile.code_hash(image, entry))
+  end
+  table.sort(hashes)
+  return core.system.hash(table.concat(hashes))
+end
+
+--- PTX as machine code for a GPU. What it does not assemble is the mutant's fate, all else the
+--- run's.
 local function assembled(r, m, images)
-  local image, why, code = core.compile.link({ r.code },
-    { target = m.target, options = m.assembler })
+  local text, missing = r.code, nil
+  if m.recorded then text, missing = checked_runner(m.recorded):linkable(text) end
+  if missing then return { status = "launch_error", message = missing, log = missing } end
+  if not text then return r end
+  local image, why, code = core.compile.link({ text }, { target = m.target, options = m.assembler })
   if not image and code ~= "compile" then fail("%s", why) end
   if not image then return { message = why, log = why } end
   images[#images + 1] = image
-  r.image, r.tag = #images, ""
-  r.code_hash = must(core.compile.code_hash(image, m.kernel))
+  r.image, r.tag, r.code_hash = #images, "", hash_of(image, m)
   return r
 end
 
@@ -319,14 +343,9 @@ end
 --- is not looked at any closer (`unchecked` in the verdict).
 function operations.check(m)
   local start = core.system.seconds()
-  local problem = problem_at(m.problem)
-  if not checked or checked.dir ~= m.problem then
-    local runner = replayer.runner(problem, device_called "emu")
-    runner:use(must(problem:case(problem.checked_case)))
-    checked = { dir = m.problem, runner = runner }
-  end
-  local verdict = m.wrong_ends and wrong_at_once(checked.runner, problem.tolerance, m)
-    or verdict_of(checked.runner, m)
+  local problem, runner = problem_at(m.problem), checked_runner(m.problem)
+  local verdict = m.wrong_ends and wrong_at_once(runner, problem.tolerance, m)
+    or verdict_of(runner, m)
   return { verdict = verdict, seconds = core.system.seconds() - start }
 end
 
