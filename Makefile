@@ -1,6 +1,6 @@
 # gilua's Makefile. Its manual is `make help`.
 #
-# All of src/*/*.c but the host's main.c goes into one archive; ./gilua and every test program in
+# All of src/*/*.c but the host's main.c and precompile.c goes into one archive; ./gilua and every test program in
 # tests/c link what they need of it. Objects live under build/, one folder for each CC and SANITIZE.
 # The libraries are linked statically where the machine has their archives, so that ./gilua needs
 # nothing but the C library at run time; NVRTC and the driver are opened at run time.
@@ -20,6 +20,7 @@ endif
 
 VERSION := $(shell sed -n 's/.*GILUA_VERSION "\(.*\)"/\1/p' src/base/version.h)
 MACHINE := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null)))
+native  := $(filter $(MACHINE),$(shell uname -m))
 PACKAGE := gilua-$(VERSION)-linux-$(MACHINE)
 
 # --- configuration: cc without sanitizers builds in build/, anything else in a folder below it
@@ -70,7 +71,8 @@ archives  = $(filter /%,$(lua_lib) $(libs) $(unpack) $(edit_lib)) /usr/include/x
 sources    := $(wildcard src/*/*.c)
 objects    := $(sources:src/%.c=$O/obj/%.o)
 runtime    := $(filter $O/obj/runtime/%,$(objects))
-library    := $(filter-out $O/obj/host/main.o $(runtime),$(objects))
+library    := $(filter-out $O/obj/host/main.o $O/obj/host/precompile.o $(runtime),$(objects))
+modules    := $(sort $(shell find lua/gilua -name '*.lua'))
 references := $(patsubst %.c,%.so,$(wildcard kernels/*/reference.c))
 c_tests    := $(patsubst tests/c/%.c,$O/tests/%,$(filter-out %/fake_cuda.c %/fake_nvml.c,$(wildcard tests/c/*.c)))
 helpers    := $(addprefix tests/lua/,tap.lua agentprocess.lua archivetime.lua choices.lua fake.lua fakegpu.lua madeup.lua natsserver.lua \
@@ -106,9 +108,22 @@ $O/libcudart.so.13: src/runtime/cudart.map $(runtime) $O/libgilua.a
 	$Q$(CC) -shared $(link) -o $@ $(runtime) $O/libgilua.a $(unpack) $(system) -Wl,--no-undefined \
 	    -Wl,-soname,libcudart.so.13 -Wl,--version-script=src/runtime/cudart.map -Wl,--exclude-libs,ALL
 
-$O/gilua: $O/obj/host/main.o $O/libgilua.a
+$O/gilua: $O/obj/host/main.o $O/modules.o $O/libgilua.a
 	$(call say,LINK    $@)
 	$Q$(CC) $(link) -o $@ $^ $(lua_all) $(libs) $(unpack) $(edit_lib) $(system)
+
+# lua/gilua compiled (src/host/modules.h); nothing where this machine cannot run what CC makes.
+$O/precompile: $O/obj/host/precompile.o $O/libgilua.a
+	$(call say,LINK    $@)
+	$Q$(CC) $(link) -o $@ $^ $(lua_lib) $(system)
+
+$O/modules.o: $O/precompile $(modules)
+	$(call say,LUAC    $@)
+	$Q$(if $(native),$(abspath $O)/precompile lua $(modules)) >$O/modules.bin
+	$Qprintf '%s\n' '.section .rodata' '.globl modules_compiled, modules_size' '.balign 16' \
+	    'modules_compiled: .incbin "$O/modules.bin"' '.Lend: .balign 8' \
+	    'modules_size: .quad .Lend - modules_compiled' '.section .note.GNU-stack,"",%progbits' >$O/modules.s
+	$Q$(CC) -c -o $@ $O/modules.s
 
 $O/libgilua.a: $(library)
 	$(call say,AR      $@)

@@ -22,6 +22,7 @@
 #include "base/version.h"
 #include "bind/bind.h"
 #include "host/host.h"
+#include "host/modules.h"
 
 static const char usage_text[] =
     "usage: gilua [options] [script [args]]\n"
@@ -404,6 +405,7 @@ static void preload(lua_State *L, const char *name, lua_CFunction open) {
 static void open_gilua(lua_State *L, char **argv, int script) {
     const char *home = find_home(L);
     set_search_path(L, home);
+    modules_offer(L);
     preload(L, "lfs", luaopen_lfs);
     preload(L, "socket.core", luaopen_socket_core);
     luaL_requiref(L, "gilua.core", bind_open, 0);

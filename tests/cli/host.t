@@ -54,5 +54,21 @@ fails "a wrong GILUA_HOME is not passed over" "GILUA_HOME is '/nowhere', where t
   env GILUA_HOME=/nowhere "$GILUA" -e 'print(1)'
 is "and in one sentence" 1 "$(GILUA_HOME=/nowhere "$GILUA" -e 'print(1)' 2>&1 | wc -l)"
 is "a right one is taken" "$TOP" "$(GILUA_HOME=$TOP "$GILUA" -e 'print(require "gilua".home)')"
+cat >"$TMP/modules.lua" <<'END'
+local gi, n, other = require "gilua", 0, {}
+for _, module in pairs(gi.modules) do
+  local loader, path = package.searchers[2](module) -- before Lua's own
+  n = n + 1
+  if not loader or string.dump(loader) ~= string.dump(loadfile(path)) then other[#other + 1] = module end
+end
+print(n > 150, table.concat(other, " "))
+END
+is "every module is compiled in the program, as Lua compiles its file" "true " "$("$GILUA" "$TMP/modules.lua" | tr '\t' ' ')"
+mkdir "$TMP/home" && cp -r "$TOP/lua" "$TMP/home/lua"
+printf '\nerror "changed"\n' >"$TMP/tail" && sed -i "2r $TMP/tail" "$TMP/home/lua/gilua/base/csv.lua"
+fails "but what runs is the file: one that was changed" "home/lua/gilua/base/csv.lua:4: changed" \
+  env GILUA_HOME="$TMP/home" "$GILUA" -e 'require("gilua.base.csv")'
+is "in another place under its own name" "@$TMP/home/lua/gilua/base/json.lua" \
+  "$(GILUA_HOME="$TMP/home" "$GILUA" -e 'print(debug.getinfo(require("gilua.base.json").decode).source)')"
 is "an empty one is none" "$TOP" "$(GILUA_HOME= "$GILUA" -e 'print(require "gilua".home)')"
 finish
