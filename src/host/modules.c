@@ -1,9 +1,12 @@
-/* modules.c - see modules.h. A searcher before Lua's own. */
+/* modules.c - see modules.h. A searcher before Lua's own, and one behind them. */
 #include "host/modules.h"
 
+#include <errno.h>
 #include <lauxlib.h>
+#include <lualib.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/base.h"
 
@@ -82,6 +85,28 @@ static int search(lua_State *L) {
     return 2;
 }
 
+/* The last searcher: Lua takes a module's file that cannot be opened for one that is not there. It
+** is opened once more; what is in its way then is the error, and no memory is Lua's own. */
+static int search_unopened(lua_State *L) {
+    const char *name = luaL_gsub(L, luaL_checkstring(L, 1), ".", LUA_DIRSEP);
+    lua_getglobal(L, "package");
+    lua_getfield(L, -1, "path");
+    const char *at = luaL_optstring(L, -1, "");
+    while (*at) {
+        size_t len = strcspn(at, ";");
+        const char *path = luaL_gsub(L, lua_pushlstring(L, at, len), "?", name);
+        if (access(path, F_OK) == 0) {
+            int status = luaL_loadfile(L, path);
+            if (status == LUA_OK) return lua_pushstring(L, path), 2;
+            if (status == LUA_ERRFILE && errno == ENOMEM) luaL_error(L, "not enough memory");
+            return lua_error(L);
+        }
+        lua_pop(L, 2); /* template, path */
+        at += len + (at[len] == ';');
+    }
+    return 0;
+}
+
 void modules_offer(lua_State *L) {
     lua_getglobal(L, "package");
     lua_getfield(L, -1, "searchers");
@@ -92,5 +117,7 @@ void modules_offer(lua_State *L) {
     lua_pushvalue(L, -2);
     lua_pushcclosure(L, search, 1);
     lua_seti(L, -2, 2);
+    lua_pushcfunction(L, search_unopened);
+    lua_seti(L, -2, luaL_len(L, -2) + 1);
     lua_pop(L, 2);
 }

@@ -49,6 +49,14 @@ printf 'local function f()\n  error("oops")\nend\n\nf()\n' >"$TMP/e.lua"
 fails "an error in a script: its line" "e.lua:2: oops" "$GILUA" "$TMP/e.lua"
 fails "and the traceback with the caller's line" "e.lua:5: in main chunk" "$GILUA" "$TMP/e.lua"
 
+cat >"$TMP/many.lua" <<'LUA'
+local kept = {}
+repeat kept[#kept + 1] = io.open "/dev/null" or false until not kept[#kept]
+require "gilua.base.csv"
+LUA
+fails "a module that cannot be opened is not one that is not there" "cannot open .*/csv.lua: Too many open files" \
+  bash -c 'ulimit -n 20; exec "$@"' - "$GILUA" "$TMP/many.lua"
+
 like "doctor names the compiler, the driver and the data" "NVRTC.*CUDA driver.*brain.*virtual GPU" "$("$GILUA" doctor | tr '\n' ' ')"
 fails "a wrong GILUA_HOME is not passed over" "GILUA_HOME is '/nowhere', where there is no lua/gilua: name the folder" \
   env GILUA_HOME=/nowhere "$GILUA" -e 'print(1)'

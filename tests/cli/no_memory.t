@@ -1,8 +1,8 @@
 #!/bin/bash
 # Memory that runs out, wherever: a result or one sentence, no crash, and nothing lost. A first run
 # counts the paths by which memory is asked for (tests/faults/no_memory.c); then each that is chosen
-# is refused, for a moment where it comes first and for good where it comes last. Chosen is a sample of
-# SAMPLE; with EVERY=1 all that no part before refused. The file SEEN, if given, keeps which were, so
+# is refused, for a moment where it comes first and for good about where it comes last. Chosen is a
+# sample of SAMPLE; with EVERY=1 all that no part before refused. The file SEEN, if given, keeps which were, so
 # that the test may be ended and begun again; TIMES=2 refuses for a moment alone. ONLY names one part:
 # pieces (of those PIECES), fake, run or worker. The seed is SEED, or printed. FAULTS is a folder with
 # none.so and nvrtc/libnvrtc.so.13 of tests/faults, for machines without a C compiler.
@@ -21,11 +21,12 @@ fi
 
 also= # what else is loaded first
 
-# without N PATH TIMES COMMAND...: a run in which memory runs out, at the N-th allocation or the first
-# by PATH, and from there on for so many; by which path it then was, in $refused
+# without PATH N TIMES COMMAND...: a run in which memory runs out at the first allocation by PATH that
+# is about the N-th (0: wherever it is), and from there on for so many; PATH, if it came, in $refused
 without() {
   : >memory.failed
-  FAIL_AT=$1 FAIL_PATH=$2 FAIL_TIMES=$3 LD_PRELOAD=$TMP/none.so$also "${@:4}" >got.txt 2>err.txt </dev/null
+  FAIL_PATH=$1 FAIL_NEAR=$2 FAIL_TIMES=$3 LD_PRELOAD=$TMP/none.so$also "${@:4}" \
+    >got.txt 2>err.txt </dev/null
   status=$?
   read -r refused <memory.failed
 }
@@ -93,22 +94,22 @@ hold() {
   if [ "${all:-0}" = 0 ]; then ok 1 "$text: it takes no memory"; return; fi
   while read -r times path n; do
     if [ -n "${EVERY:-}" ] && [ -n "${seen[$times $path]:-}" ]; then known=$((known + 1)); continue; fi
-    for at in "$n 0" "0 $path"; do # what depends on the clock shifts what comes after
+    for near in $n 0; do # what depends on the clock shifts what comes after
       before
-      without $at "$times" "$@"
-      see "$times $refused"
-      judge
-      for _ in 1 2 3; do # an allocation is not always the same one's
-        [ $outcome = bad ] && learn || break
-        before
-        without $at "$times" "$@"
-        judge
-      done
-      times_of[$outcome]=$((times_of[$outcome] + 1))
-      if [ $outcome = bad ]; then echo "# allocation $at of $all, $times times: $lost" | head -5; fi
-      if [ -z "${EVERY:-}" ] || [ "$refused" = "$path" ]; then break; fi
+      without $path $near "$times" "$@"
+      if [ -n "$refused" ]; then break; fi
     done
     if [ -z "$refused" ]; then unmet=$((unmet + 1)); fi
+    see "$times $path"
+    judge
+    for _ in 1 2 3; do # in a few of which it is the same path's turn
+      [ $outcome = bad ] && learn || break
+      before
+      without $path 0 "$times" "$@"
+      judge
+    done
+    times_of[$outcome]=$((times_of[$outcome] + 1))
+    if [ $outcome = bad ]; then echo "# path $path, about $n of $all, $times times: $lost" | head -5; fi
   done <<<"$(chosen "$sample")"
   echo "# $text: $known refused before, $unmet not met"
   ok $((times_of[bad] > 0 || unkept > 0)) "$text, $all allocations by $paths paths: ${times_of[good]} times \
@@ -141,16 +142,26 @@ quickstart=("$TOP/experiments/quickstart.lua" --side 20 --population 4 --generat
 # What has to be the same: all but seconds, and how many workers were lost.
 plain() { sed -zE 's/"seconds": *\{[^}]*\},?//; s/"restarts": *[0-9]+//' "$1/result.json"; }
 same() {
-  [ "$(plain run)" = "$(plain whole)" ] && cmp -s run/best.cu whole/best.cu &&
+  [ "$(plain run)" = "$want" ] && cmp -s run/best.cu whole/best.cu &&
     cmp -s run/generations.csv whole/generations.csv
 }
 
-# go_on COMMAND...: with the run as it was left, or with the command once more where there is none. Where
-# nothing was left at all, that is the undisturbed run again.
+# go_on COMMAND...: with the run as it was left, or with the command once more where there is none.
 go_on() {
-  if ! [ -e run ]; then nothing=yes; return; fi
   if [ -e run/archive.sqlite ] && "$GILUA" resume run >again.txt 2>&1; then return; fi
   "$@" >again.txt 2>&1
+}
+
+# The plots are what gnuplot drew once, if there is one: it takes longer than the rest of a page.
+known_plots() {
+  real_gnuplot=$(command -v gnuplot) || return
+  mkdir bin plots
+  printf '#!/bin/sh\n"%s" "$1" && exec cp "${1%%/*}"/*.svg "%s/plots"\n' "$real_gnuplot" "$TMP" >bin/gnuplot
+  chmod +x bin/gnuplot
+  PATH=$TMP/bin:$PATH "$GILUA" fake_run.lua >/dev/null || exit 1
+  [ -e plots/1.svg ] || exit 1
+  printf '#!/bin/sh\nexec cp "%s"/plots/*.svg "${1%%/*}"\n' "$TMP" >bin/gnuplot
+  PATH=$TMP/bin:$PATH
 }
 
 # The compiler is as it was, but does each source once: most of a run's time was its.
@@ -168,25 +179,43 @@ known() {
   learn() {
     export REAL_NVRTC=$real_nvrtc
     before
-    also=:$TMP/nvrtc/libnvrtc.so.13 without $at "$times" "${command[@]}"
+    also=:$TMP/nvrtc/libnvrtc.so.13 without $path 0 "$times" "${command[@]}"
     GILUA_BOX=off after $status
     unset REAL_NVRTC
   }
 }
 
+# what_is_left: a hash of what is in the run's folder, in $left; what is the same goes on the same way
+what_is_left() {
+  [ -n "${LEFT_PID:-}" ] || coproc LEFT { exec "$GILUA" "$TOP/tests/faults/left.lua"; }
+  echo run >&"${LEFT[1]}"
+  read -r left <&"${LEFT[0]}" || exit 1
+}
+
 # whole TEXT SAMPLE COMMAND...: hold, for a run that leaves results
+declare -A goes_on # by what was left
 whole() {
   command=("${@:3}")
+  goes_on=()
   rm -rf run whole
   "${command[@]}" >/dev/null && mv run whole || exit 1
+  want=$(plain whole)
   before() { rm -rf run; }
   after() {
-    nothing=
-    [ "$1" = 0 ] || go_on "${command[@]}" || lost="${lost}it does not go on: $(cat again.txt)"
-    [ -n "$lost$nothing" ] || same || lost="the results are others"
+    left=
+    if [ "$1" != 0 ]; then
+      [ -e run ] || return # that is the undisturbed run again
+      what_is_left
+      [ -z "$left" ] || [ -z "${goes_on[$left]:-}" ] || return
+      go_on "${command[@]}" || lost="${lost}it does not go on: $(cat again.txt)"
+    fi
+    [ -n "$lost" ] || same || lost="the results are others"
+    [ -n "$lost" ] || [ -z "$left" ] || goes_on[$left]=yes
   }
   hold "$@"
+  echo "# $1: ${#goes_on[@]} times it was gone on with"
 }
+wanted fake || wanted run || wanted worker && known_plots
 wanted fake && whole "a run of a farm that is none" "${SAMPLE:-8}" "$GILUA" fake_run.lua
 if wanted run || wanted worker; then known; fi
 wanted run && whole "a run" "${SAMPLE:-4}" "$GILUA" "${quickstart[@]}"

@@ -1,18 +1,20 @@
 /* no_memory.c - a machine without memory, for tests/cli/no_memory.t: loaded before the C library, it
-** makes the FAIL_AT-th allocation fail and those after it, FAIL_TIMES in all. They are counted from
-** the start or, with FAIL_LATER, from where the program asks for the variable FAIL_FROM_HERE; in
-** the host, or, with FAIL_WORKER, in the workers, of which then the first alone goes without.
+** makes the first allocation by the path FAIL_PATH fail and those after it, FAIL_TIMES in all; with
+** FAIL_NEAR the first that is no more than NEAR before or behind that one, which is sooner found.
+** They are counted from the start or, with FAIL_LATER, from where the program asks for the variable
+** FAIL_FROM_HERE; in the host, or, with FAIL_WORKER, in the workers, of which then the first alone
+** goes without.
 **
 ** Only what gilua and the C library ask for fails. NVRTC and the C++ library end the process where
 ** they get nothing, whoever called them.
 **
 ** An allocation's path is who called whom until it was made: the return addresses on the stack, less
 ** where each library begins, and the lines of Lua that are under way. What is on it twice, by
-** recursion, is there once. With FAIL_AT=0 nothing fails, and the first process that is meant writes
+** recursion, is there once. With FAIL_PATH=0 nothing fails, and the first process that is meant writes
 ** memory.paths to the folder $FAIL_TELLS: records of three 64-bit numbers, the path, its first
 ** and its last allocation; the very first record is how many allocations there were, how many paths,
-** and how many found no room. The path that was refused first becomes the only line of memory.failed,
-** which has to be empty before. FAIL_PATH instead of FAIL_AT: the first allocation by that path.
+** and how many found no room. A path that was refused becomes the only line of memory.failed, which
+** has to be empty before.
 **
 ** Both files are memory that is shared: a worker in its box opens none, and has no last word.
 */
@@ -35,6 +37,7 @@ extern void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_real
 extern void *__libc_memalign(size_t, size_t);
 
 enum { LINE_BYTES = 24, MOST_MODULES = 64, MOST_STEPS = 200, MOST_LEVELS = 60, MOST_PATHS = 1 << 16 };
+enum { NEAR = 1000 }; /* by what counts differ from run to run, and some */
 
 typedef struct Range {
     uintptr_t from, to;
@@ -53,7 +56,8 @@ typedef struct Path { /* of addresses, or of lines; each once */
 static Range modules[MOST_MODULES]; /* the first n_ours are the program and the C library */
 static Range lua_itself;             /* its functions, which lie together in the program */
 static int n_modules, n_ours;
-static uint64_t count, first, last, wanted_path;
+static uint64_t count, first, last; /* all; those that fail, less the last */
+static uint64_t wanted_path, times, from, to;
 static bool is_meant, counts; /* this process; from now on */
 static Record *records;       /* memory.paths, where this process writes it */
 static char *failed;          /* memory.failed: a line, or zeros */
@@ -137,11 +141,12 @@ __attribute__((constructor)) static void begin(void) {
     new_state = (uintptr_t)dlsym(RTLD_DEFAULT, "lua_newstate");
     lua_itself = (Range){(uintptr_t)dlsym(RTLD_DEFAULT, "lua_checkstack"),
                          (uintptr_t)dlsym(RTLD_DEFAULT, "luaL_openlibs")};
-    first = number("FAIL_AT", 0);
     wanted_path = number("FAIL_PATH", 0);
-    last = first + number("FAIL_TIMES", 1);
-    if (first == 0 && wanted_path == 0)
-        records = map("memory.paths", O_EXCL, sizeof(Record[MOST_PATHS + 1]));
+    times = number("FAIL_TIMES", 1);
+    uint64_t near = number("FAIL_NEAR", 0);
+    from = near > NEAR ? near - NEAR : 0;
+    to = near > 0 ? near + NEAR : UINT64_MAX;
+    if (wanted_path == 0) records = map("memory.paths", O_EXCL, sizeof(Record[MOST_PATHS + 1]));
     is_meant = true;
     counts = !variable("FAIL_LATER");
 }
@@ -215,7 +220,7 @@ static void record(uint64_t nth) {
 
 static void tell_path(void) {
     char line[LINE_BYTES];
-    snprintf(line, sizeof line, "%llu\n", (unsigned long long)path_here());
+    snprintf(line, sizeof line, "%llu\n", (unsigned long long)wanted_path);
     memcpy(failed, line, sizeof line);
 }
 
@@ -229,9 +234,10 @@ static bool is_ours(const void *caller) {
 
 /* Is it this one's turn? By its path: from the first that has it on. */
 static bool is_turn(uint64_t nth) {
-    if (wanted_path && first == 0 && path_here() == wanted_path) {
-        last += nth;
+    bool looks = wanted_path && first == 0 && nth >= from && nth <= to;
+    if (looks && path_here() == wanted_path) {
         first = nth;
+        last = nth + times;
     }
     return first > 0 && nth >= first && nth < last;
 }
