@@ -29,8 +29,8 @@ typedef struct Module {
     uint64_t code, code_len;
 } Module;
 
-/* Has `require` take what is here, and say of a file that cannot be opened why, where Lua alone would
-** call the module missing. */
+/* Has `require` take what is here, and say why a file cannot be opened, where Lua alone would call
+** the module missing. */
 void modules_offer(lua_State *L);
 
 #endif
