@@ -1,4 +1,4 @@
-/* rows.c - see rows.h. rows_avx2.c compiles this file again for AVX2. */
+/* rows.c - see rows.h. rows_avx2.c and rows_avx512.c compile this file again. */
 #include "emu/vector.h"
 
 #include "emu/num.h"

@@ -33,11 +33,14 @@ enum { HALF_BRAIN = 1, HALF_SAT = 2, HALF_RELU = 4, HALF_FTZ = 8, HALF_TWO = 16,
 /* In Ins.imm of CARRY. The sum is a + b (or a + ~b, or a * b + c) + carry in. */
 enum { CC_IN = 1, CC_OUT = 2, CC_SUB = 4, CC_64 = 8, CC_MUL = 16, CC_HI = 32, CC_SIGNED = 64 };
 
-extern const SlowFn rows_base[ROWS], rows_avx2[ROWS]; /* the second only with AVX2 */
+extern const SlowFn rows_base[ROWS];
+extern const SlowFn rows_avx2[ROWS], rows_avx512[ROWS]; /* where the processor has it */
 
 static inline SlowFn row_or(const Emu *e, EmuRow row, SlowFn plain) {
     if (row == ROW_NONE || e->plain) return plain;
-    return e->vectors >= VECTORS_AVX2 ? rows_avx2[row] : rows_base[row];
+    return e->vectors == VECTORS_AVX512 ? rows_avx512[row]
+           : e->vectors == VECTORS_AVX2 ? rows_avx2[row]
+                                        : rows_base[row];
 }
 
 #endif

@@ -24,7 +24,34 @@ static inline float sign_alone(float x) {
 
 /* --- f16 --- */
 
-#if defined(EMU_AVX2)
+#if defined(EMU_AVX512)
+
+/* Two in a word: those of 16 words become [low 0-15, high 0-15]. */
+static inline void f16_load(const U32 *row, bool two, Halves *to) {
+    for (int k = 0; k < LANES; k += 16) {
+        __m512i x = _mm512_loadu_si512(row + k);
+        float *v = to->v + (two ? 2 * k : k);
+        _mm512_store_ps(v, _mm512_cvtph_ps(_mm512_cvtepi32_epi16(x)));
+        if (!two) continue;
+        _mm512_store_ps(v + 16,
+                        _mm512_cvtph_ps(_mm512_cvtepi32_epi16(_mm512_srli_epi32(x, 16))));
+    }
+}
+
+static inline __m512i f16_sixteen(const float *v) {
+    return _mm512_cvtepu16_epi32(_mm512_cvtps_ph(_mm512_load_ps(v), _MM_FROUND_TO_NEAREST_INT));
+}
+
+static inline void f16_put(const Halves *from, bool two, U32 *row) {
+    for (int k = 0; k < LANES; k += 16) {
+        __m512i h = f16_sixteen(from->v + (two ? 2 * k : k));
+        if (two)
+            h = _mm512_or_si512(h, _mm512_slli_epi32(f16_sixteen(from->v + 2 * k + 16), 16));
+        _mm512_store_si512(row + k, h);
+    }
+}
+
+#elif defined(EMU_AVX2)
 
 static inline __m256i load8(const U32 *row) {
     return _mm256_loadu_si256((const __m256i *)(const void *)row);

@@ -111,11 +111,31 @@ static inline void special_tanh(const F32 *a, F32 *to) {
     }
 }
 
+/* fmod(x, 2 pi) for |x| below 2^28, without a branch. The quotient has 26 bits: it is at most one
+** too large, and its products with the two halves of 2 pi are exact, as are both differences. */
+static inline double within_circle(double x) {
+    const double circle = 6.2831853071795865, high = 0x1.921fb5p+2, low = circle - high;
+    const double whole = (double)(int32_t)(x / circle);
+    const double rest = (x - whole * high) - whole * low;
+    const double more = x < 0 ? -circle : circle;
+    const bool is_beyond = x < 0 ? rest > 0 : rest < 0;
+    return is_beyond ? rest + more : rest;
+}
+
 /* The angles of the active lanes as far as 2 pi; those of infinities are of no use. */
 static inline void reduce_angles(const Warp *w, Wide *x) {
-    for (uint32_t left = w->active; left; left &= left - 1) {
-        int i = __builtin_ctz(left);
-        if (fabs(x->v[i]) > 6) x->v[i] = fmod(x->v[i], 6.2831853071795865);
+    S32 is_beyond[LANES] __attribute__((aligned(64))), is_far[LANES] __attribute__((aligned(64)));
+    EACH_LANE is_beyond[i] = x->v[i] > 6 || x->v[i] < -6 ? -1 : 0;
+    if ((mask_of(is_beyond) & w->active) != 0) {
+        EACH_LANE is_far[i] = x->v[i] >= 0x1p28 || x->v[i] <= -0x1p28 ? -1 : 0;
+        for (uint32_t left = w->active & mask_of(is_far); left; left &= left - 1) {
+            int i = __builtin_ctz(left);
+            x->v[i] = fmod(x->v[i], 6.2831853071795865);
+        }
+        EACH_LANE {
+            const double angle = x->v[i] < 0x1p28 && x->v[i] > -0x1p28 ? x->v[i] : 0;
+            x->v[i] = is_beyond[i] ? within_circle(angle) : angle;
+        }
     }
     EACH_LANE x->v[i] = x->v[i] <= 7 && x->v[i] >= -7 ? x->v[i] : 0;
 }
@@ -151,16 +171,45 @@ static inline void special_sine(const Warp *w, const F32 *a, bool ftz, int quart
     }
 }
 
+/* Roots and reciprocals of floats are rounded right where they are worked out in double precision
+** and then rounded (S. Figueroa, see rows_num.h): a float's own are the same bits. Flushed is what
+** is below 2^-126; 2^-126 itself may have been less before it was rounded, but no reciprocal is. */
+static inline void root_finish(const F32 *x, bool ftz, F32 *to) {
+    EACH_LANE {
+        const float near = canon(x[i]);
+        to[i] = ftz ? flush(near) : near;
+    }
+}
+
 /* 1 / a, the root of a, or 1 by it. */
 typedef enum Root { ROOT_NONE, ROOT_ALONE, ROOT_BELOW } Root;
 
+/* What makes y, 1 by the root of x but for 2^-14 of it at most, right to some 2^-52: a series of
+** how far it is off. No such root is nearer than 2^-49 to the middle between two floats. */
+static inline float root_below(float x, float y) {
+    const double rest = 1 - (double)x * ((double)y * (double)y);
+    const double more = rest * (0.5 + rest * (0.375 + rest * 0.3125));
+    return x > 0 && x < INFINITY ? (float)((double)y + (double)y * more) : y;
+}
+
+static inline void roots_below(const F32 *x, F32 *y) {
+#if defined(EMU_AVX512)
+    for (int k = 0; k < LANES; k += 16)
+        _mm512_store_ps(y + k, _mm512_rsqrt14_ps(_mm512_load_ps(x + k)));
+#else
+    EACH_LANE y[i] = 1.0f / sqrtf(x[i]);
+#endif
+    EACH_LANE y[i] = root_below(x[i], y[i]);
+}
+
 static inline void special_root(const F32 *a, Root root, bool ftz, F32 *to) {
-    F32 operand[LANES] __attribute__((aligned(64)));
-    Wide wide;
-    special_operands(a, ftz, operand, &wide);
-    if (root != ROOT_NONE) EACH_LANE wide.v[i] = sqrt(wide.v[i]);
-    if (root != ROOT_ALONE) EACH_LANE wide.v[i] = 1 / wide.v[i];
-    special_finish(&wide, ftz, to);
+    F32 x[LANES] __attribute__((aligned(64))), y[LANES] __attribute__((aligned(64)));
+    if (ftz) EACH_LANE x[i] = flush(a[i]);
+    else EACH_LANE x[i] = a[i];
+    if (root == ROOT_NONE) EACH_LANE y[i] = 1.0f / x[i];
+    else if (root == ROOT_ALONE) EACH_LANE y[i] = sqrtf(x[i]);
+    else roots_below(x, y);
+    root_finish(y, ftz, to);
 }
 
 /* a / b; as a * (1 / b) the reciprocal of a |b| above 2^126 is flushed to zero. */
