@@ -71,10 +71,11 @@ archives  = $(filter /%,$(lua_lib) $(libs) $(unpack) $(edit_lib)) /usr/include/x
 sources    := $(wildcard src/*/*.c)
 objects    := $(sources:src/%.c=$O/obj/%.o)
 runtime    := $(filter $O/obj/runtime/%,$(objects))
-library    := $(filter-out $O/obj/host/main.o $O/obj/host/precompile.o $(runtime),$(objects))
+inject     := $(filter $O/obj/inject/%,$(objects))
+library    := $(filter-out $O/obj/host/main.o $O/obj/host/precompile.o $(runtime) $(inject),$(objects))
 modules    := $(sort $(shell find lua/gilua -name '*.lua'))
 references := $(patsubst %.c,%.so,$(wildcard kernels/*/reference.c))
-c_tests    := $(patsubst tests/c/%.c,$O/tests/%,$(filter-out %/fake_cuda.c %/fake_nvml.c,$(wildcard tests/c/*.c)))
+c_tests    := $(patsubst tests/c/%.c,$O/tests/%,$(filter-out %/fake_cuda.c %/fake_cupti.c %/fake_nvml.c,$(wildcard tests/c/*.c)))
 helpers    := $(addprefix tests/lua/,tap.lua agentprocess.lua archivetime.lua choices.lua fake.lua fakegpu.lua madeup.lua natsserver.lua \
               problems.lua rewritten.lua scratch.lua tape.lua)
 scripts    := $(filter-out $(helpers),$(wildcard tests/lua/*.lua tests/cli/*.t))
@@ -90,7 +91,7 @@ slowest    := $(addprefix tests/,cli/own.t cli/docs.t cli/workloads.t cli/result
 .DELETE_ON_ERROR:
 .SUFFIXES:
 
-all: gilua lib/libcudart.so.13 $(references)
+all: gilua lib/libcudart.so.13 lib/libgilua_inject.so $(references)
 
 # ./gilua and lib/ are the configuration built last; moved into place, so a running one is left alone.
 gilua: $O/gilua FORCE
@@ -100,6 +101,16 @@ lib/libcudart.so.13: $O/libcudart.so.13 FORCE
 	$Qmkdir -p lib
 	$Qcmp -s $< $@ || { cp $< $@.new && mv -f $@.new $@; }
 	$Qfor name in libcudart.so.12 libcuda.so.1; do ln -sf libcudart.so.13 lib/$$name; done
+
+lib/libgilua_inject.so: $O/libgilua_inject.so FORCE
+	$Qmkdir -p lib
+	$Qcmp -s $< $@ || { cp $< $@.new && mv -f $@.new $@; }
+
+# What the driver loads into a program that is recorded on a GPU; the same of it.
+$O/libgilua_inject.so: src/inject/inject.map $(inject) $O/obj/runtime/fatbin.o $O/obj/runtime/map.o $O/libgilua.a
+	$(call say,LINK    $@)
+	$Q$(CC) -shared $(link) -o $@ $(filter %.o,$^) $O/libgilua.a $(unpack) $(system) -Wl,--no-undefined \
+	    -Wl,-soname,libgilua_inject.so -Wl,--version-script=$< -Wl,--exclude-libs,ALL
 
 # The CUDA library of `gilua run`: one file, the functions of CUDA 12 and 13 by symbol versions and
 # those of the driver. It is loaded into other people's programs, so it shows them nothing else.
@@ -160,6 +171,12 @@ $O/tests/libcuda_fake.so: tests/c/fake_cuda.c $O/libgilua.a $O/flags
 	$Q$(CC) $(flags) -fPIC -shared -MMD -MP -MF $@.d -MT $@ $(link) -o $@ $< $O/libgilua.a \
 	    $(lua_lib) $(libs) $(unpack) $(system) -Wl,--exclude-libs,ALL
 
+# CUPTI without a GPU: loaded before a program that uses the driver.
+$O/tests/libcupti_fake.so: tests/c/fake_cupti.c $O/flags
+	$(call say,TEST    $@)
+	$Qmkdir -p $(@D)
+	$Q$(CC) $(flags) -fPIC -shared -o $@ $< -ldl
+
 # NVML without a GPU, for tests that name it in GILUA_NVML.
 $O/tests/libnvml_fake.so: tests/c/fake_nvml.c $O/flags
 	$(call say,TEST    $@)
@@ -179,7 +196,7 @@ $O/fuzz/%: tests/fuzz/%.c tests/fuzz/driver.c tests/fuzz/fuzz.h $O/libgilua.a $O
 
 $O/fuzz/runtime_fatbin: $O/obj/runtime/fatbin.o
 
-tests: all $(c_tests) $O/tests/libcuda_fake.so $O/tests/libnvml_fake.so
+tests: all $(c_tests) $O/tests/libcuda_fake.so $O/tests/libcupti_fake.so $O/tests/libnvml_fake.so
 
 # Under sanitizers the tests leave out what asks about results and not about memory, and say so: see
 # GILUA_SANITIZED in tests/*/tap.*. Thread-local variables of libraries loaded late are not looked
@@ -194,6 +211,7 @@ test: deps
 	$Q$(MAKE) --no-print-directory tests
 	$Qrm -rf build/failed build/seconds
 	$QCC="$(CC)" FAKE_CUDA="$(CURDIR)/$O/tests/libcuda_fake.so" \
+	    FAKE_CUPTI="$(CURDIR)/$O/tests/libcupti_fake.so" \
 	    FAKE_NVML="$(CURDIR)/$O/tests/libnvml_fake.so" $(sanitized) \
 	    prove -j $$(($$(nproc) + 1)) -e tests/run $(PROVEFLAGS) $(slowest) \
 	    $(sort $(filter-out %_speed $(slowest),$(c_tests) $(scripts))); \

@@ -238,6 +238,14 @@ static int libdevice(lua_State *L) {
     return 1;
 }
 
+static int cupti(lua_State *L) {
+    gi_err err;
+    const char *path = compile_cupti(&err);
+    if (path == NULL) return bind_failed(L, &err);
+    lua_pushstring(L, path);
+    return 1;
+}
+
 static int canonical_hash(lua_State *L) {
     size_t len;
     const char *code = luaL_checklstring(L, 1, &len);
@@ -333,6 +341,8 @@ void bind_compile(lua_State *L) {
          "gi.compile.info() -> { version, path, include, targets, keeps_headers } | nil, message, "
          "code",
          "What compiler is in use; include: the folder of CUDA's headers, or nil."},
+        {"cupti", cupti, "core.compile.cupti() -> path | nil, message, code",
+         "CUPTI, CUDA's library for tools, which programs are recorded by on a GPU."},
         {"libdevice", libdevice, "core.compile.libdevice() -> path | nil, message, code",
          "CUDA's mathematical functions for LLVM: the file libdevice.10.bc."},
         {NULL, NULL, NULL, NULL}};

@@ -42,6 +42,8 @@ const int *compile_targets(const Compiler *c);
 ** the toolkit and needs no NVRTC: $GILUA_LIBDEVICE (a file or folder), else in NVRTC's places.
 ** NULL with "nolib". */
 const char *compile_libdevice(gi_err *err);
+/* The path of CUPTI, CUDA's library for tools, which comes with the toolkit; NULL: "nolib". */
+const char *compile_cupti(gi_err *err);
 
 typedef struct CompileOptions {
     const char *target;          /* "ptx", "compute_90" (PTX) or "sm_90" (machine code) */

@@ -21,6 +21,11 @@ typedef struct RecordWriter RecordWriter;
 
 /* Begins a file at path, which must not be there. */
 RecordWriter *record_create(const char *path, gi_err *err);
+/* The same, for each of a program's processes its own: path, else path.2, path.3 … */
+RecordWriter *record_create_next(const char *path, gi_err *err);
+/* Its first lines: who records, this process's command line, the GPU, what it is for ("": not
+** said). */
+void record_program(RecordWriter *w, const char *gpu, const char *use);
 /* Keeps bytes, and names them: by their content, so that equal ones are there once. */
 void record_blob(RecordWriter *w, const void *bytes, size_t n, char name[RECORD_NAME]);
 /* Adds a line of events; its end is added. It names no blob that is not kept yet. */
@@ -33,6 +38,9 @@ bool record_failed(const RecordWriter *w, gi_err *err);
 bool record_end(RecordWriter *w, gi_err *err);
 /* Leaves the file as it is, without its end: of a process that is not the one that began it. */
 void record_leave(RecordWriter *w);
+
+/* Is it the kernel of that name: its own, or as a compiler of C++ writes it? */
+bool record_is_called(const char *kernel, const char *name);
 
 /* --- reading --- */
 

@@ -99,7 +99,7 @@ static void read_memory(Line *l, Event *e) {
     e->address = number(l);
     e->bytes = number(l);
     const char *kind = word(l, &len);
-    e->is_device = len == 6 && memcmp(kind, "device", 6) == 0;
+    e->is_device = len == 6 && memcmp(kind, "device", 6) == 0 && e->address >= HOST_END;
     if (len == 8 && memcmp(kind, "variable", 8) == 0) e->kind = EVENT_NONE; /* its module's */
 }
 

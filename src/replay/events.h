@@ -4,6 +4,8 @@
 
 #include "emu/emu.h"
 
+#define HOST_END ((uint64_t)1 << 47) /* the virtual GPU's own addresses begin there */
+
 typedef enum EventKind {
     EVENT_NONE, /* nothing to replay: "gilua", "program", "gpu" */
     EVENT_MODULE,
@@ -32,7 +34,7 @@ typedef struct Event {
     EventKind kind;
     int number;              /* of a module or array */
     uint64_t address, bytes; /* of memory, a variable; a texture's handle */
-    bool is_device;          /* memory of the device's own */
+    bool is_device;          /* memory at an address that only the virtual GPU gives */
     Place to, from;          /* from: of copies */
     uint64_t width, height, depth;
     unsigned value, element;

@@ -3,7 +3,8 @@
 ** Addresses come out as recorded because the emulator gives equal addresses to equal calls: so all
 ** modules are loaded and all memory is made first, in the recording's order and none of it freed;
 ** other code is loaded behind that. Memory that the host had too keeps the host's address and
-** comes and goes with its events.
+** comes and goes with its events; so does a GPU's, whose addresses are like the host's. A variable
+** that was elsewhere on a GPU is where the emulator has it: what has its address is changed.
 */
 #include "replay/replay.h"
 
@@ -23,7 +24,7 @@ typedef struct Loaded {
 typedef struct Variable { /* that the program names */
     int module;
     char *name;
-    uint64_t address;
+    uint64_t recorded, address; /* here: address */
     size_t bytes;
 } Variable;
 
@@ -128,6 +129,15 @@ static Array *array_at(Run *run, int number) {
     return there ? &run->arrays[number] : NULL;
 }
 
+/* Of an address of the recording: where that is now. */
+static uint64_t here(const Run *run, uint64_t address) {
+    for (int i = 0; i < run->n_variables; i++) {
+        const Variable *v = &run->variables[i];
+        if (address - v->recorded < v->bytes) return v->address + (address - v->recorded);
+    }
+    return address;
+}
+
 /* Where a place's first byte lies here, if all of the event's rows do. NULL with err filled. */
 static uint8_t *first_byte(Run *run, const Place *p, const Event *e) {
     if (!event_is_small(e) || !event_is_place(p, e))
@@ -135,7 +145,7 @@ static uint8_t *first_byte(Run *run, const Place *p, const Event *e) {
     uint64_t span = event_span(p, e);
     if (p->array < 0) {
         gi_err why = {0};
-        uint8_t *at = emu_bytes(run->emu, p->address, (size_t)span, &why);
+        uint8_t *at = emu_bytes(run->emu, here(run, p->address), (size_t)span, &why);
         if (at == NULL) damaged(run, why.message);
         return at;
     }
@@ -159,12 +169,10 @@ static bool moves(Run *run, const Event *e) {
 
 static void wrote(Run *run, const Place *p, const Event *e) {
     if (p->array >= 0) return;
-    emu_wrote(run->emu, p->address, (size_t)event_span(p, e));
+    emu_wrote(run->emu, here(run, p->address), (size_t)event_span(p, e));
 }
 
 /* --- before it begins: everything has its address --- */
-
-#define HOST_END ((uint64_t)1 << 47) /* the virtual GPU's own addresses begin there */
 
 /* Its line stands behind its module's and its memory's. */
 static bool find_managed(Run *run, const Event *e) {
@@ -211,13 +219,14 @@ static bool load_module(Run *run, const Event *e) {
 }
 
 static bool add_variable(Run *run, const Event *e) {
-    Variable v = {e->number, name_of(e), 0, 0};
+    Variable v = {.module = e->number, .name = name_of(e), .recorded = e->address};
     gi_grow(run->variables, run->n_variables, run->cap_variables);
     run->variables[run->n_variables++] = v;
     bool there = v.module < run->n_modules &&
                  emu_symbol(run->modules[v.module].recorded, v.name, &v.bytes, &v.address);
     run->variables[run->n_variables - 1] = v;
-    return (there && v.address == e->address && v.bytes == e->bytes) ||
+    bool may_move = e->address < HOST_END;
+    return (there && (v.address == e->address || may_move) && v.bytes == e->bytes) ||
            damaged(run, "the variable is not where it was");
 }
 
@@ -488,16 +497,21 @@ static void carry_variables(Run *run, int module, bool to_other) {
     }
 }
 
-/* Arguments as they were, but for textures, which have other handles here. */
+/* Arguments as they were, but for textures, which have other handles here, and variables. */
 static uint8_t *arguments(Run *run, const Event *e) {
     size_t n = e->hex_len / 2;
     uint8_t *params = event_arguments(e);
-    for (size_t at = 0; at + 8 <= n; at += 8)
+    for (size_t at = 0; at + 8 <= n; at += 8) {
+        uint64_t word;
+        memcpy(&word, params + at, 8);
+        word = here(run, word);
+        memcpy(params + at, &word, 8);
         for (int i = 0; i < run->n_textures; i++)
             if (memcmp(params + at, &run->textures[i].recorded, 8) == 0) {
                 memcpy(params + at, &run->textures[i].handle, 8);
                 break;
             }
+    }
     return params;
 }
 

@@ -12,18 +12,13 @@
 */
 #include "runtime/recorder.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "base/version.h"
 #include "record/record.h"
 #include "runtime/copy.h"
 #include "runtime/observe.h"
-
-enum { PROCESSES = 1000 };
 
 typedef struct Shared { /* memory that both sides see */
     const Region *region;
@@ -75,15 +70,6 @@ static const char *side_text(const Side *s, char out[200]) {
                  s->row, s->rows);
     else snprintf(out, 200, "0x%llx %zu %zu", (unsigned long long)s->address, s->row, s->rows);
     return out;
-}
-
-/* A word: what would end it is written %XX. */
-static void add_word(gi_buf *out, const char *text) {
-    for (; *text; text++) {
-        unsigned char c = (unsigned char)*text;
-        if (c <= ' ' || c == '%' || c == 0x7f) gi_buf_addf(out, "%%%02x", c);
-        else gi_buf_add(out, text, 1);
-    }
 }
 
 /* --- memory that both sides see --- */
@@ -152,17 +138,9 @@ static void on_wait(void) {
 
 /* --- some launches only --- */
 
-/* Is it the kernel of that name: its own, or as a compiler of C++ writes it? */
-static bool is_called(const char *kernel, const char *name) {
-    char mangled[300];
-    snprintf(mangled, sizeof mangled, "%zu%s", strlen(name), name);
-    const char *at = strncmp(kernel, "_Z", 2) == 0 ? strstr(kernel, mangled) : NULL;
-    return strcmp(kernel, name) == 0 || (at && (at[-1] < '0' || at[-1] > '9'));
-}
-
 static bool counts(const OpLaunch *l) {
     const char *name = runtime.config.record_kernel;
-    return name[0] == '\0' || is_called(l->kernel->name, name);
+    return name[0] == '\0' || record_is_called(l->kernel->name, name);
 }
 
 static void tell_array(const Texels *a) {
@@ -373,31 +351,6 @@ static void on_op(const Stream *s, const Op *op, CudaError result, double ns) {
 
 /* --- beginning and end --- */
 
-static RecordWriter *create(const char *path, gi_err *err) {
-    char numbered[600];
-    RecordWriter *w = record_create(path, err);
-    for (int i = 2; w == NULL && errno == EEXIST && i < PROCESSES; i++) {
-        snprintf(numbered, sizeof numbered, "%s.%d", path, i);
-        w = record_create(numbered, err);
-    }
-    return w;
-}
-
-static void tell_program(void) {
-    gi_buf line = {0}, words = {0};
-    gi_read_file("/proc/self/cmdline", &words, NULL);
-    for (size_t i = 0; i < words.len; i += strlen(words.data + i) + 1) {
-        gi_buf_adds(&line, " ");
-        add_word(&line, words.data + i);
-    }
-    record_event(writer, "gilua %s", GILUA_VERSION);
-    record_event(writer, "program%s", line.data ? line.data : "");
-    record_event(writer, "gpu %s", runtime.config.model.name);
-    if (runtime.config.record_as[0]) record_event(writer, "as %s", runtime.config.record_as);
-    gi_buf_free(&line);
-    gi_buf_free(&words);
-}
-
 bool recorder_open(const char *path, gi_err *err) {
     static const Observer observer = {.op = on_op,
                                       .before = before,
@@ -407,11 +360,11 @@ bool recorder_open(const char *path, gi_err *err) {
                                       .surface = on_surface,
                                       .module = on_module,
                                       .wait = on_wait};
-    writer = create(path, err);
+    writer = record_create_next(path, err);
     if (writer == NULL) return false;
     observe(&observer);
-    tell_program();
     const Config *c = &runtime.config;
+    record_program(writer, c->model.name, c->record_as);
     phase = c->record_skip || c->record_count || c->record_kernel[0] ? WAITING : OPEN;
     return true;
 }

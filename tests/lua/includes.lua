@@ -119,7 +119,7 @@ tap.case("what one room alone knows", function()
   end
   only("host bind", "Lua", "<lua%.h>", "<lauxlib%.h>", "<lualib%.h>")
   only("compile", "NVRTC", "nvrtc%u%l")
-  only("device runtime", "the driver", "%f[%w_]cu%u%l+%u")
+  only("device inject runtime", "the driver", "%f[%w_]cu%u%l+%u")
 end)
 
 tap.done()

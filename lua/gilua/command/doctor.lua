@@ -51,6 +51,17 @@ local function llvm(found)
   end
 end
 
+-- Only a program that is recorded on a GPU needs it: a warning.
+local function cupti(found)
+  local path, message = core.compile.cupti()
+  if path then
+    found:add { "ok", "CUPTI", path, figures = { { "path", path } } }
+  else
+    found:add { "!!", "CUPTI", message, advice = {
+      "to do: nothing, unless programs are to be recorded on a GPU (gilua record --inject)" } }
+  end
+end
+
 -- What needs no GPU goes on without a driver: a warning.
 local function driver(found)
   local d = core.system.driver()
@@ -114,6 +125,7 @@ local function examine(o)
   linker(found)
   llvm(found)
   driver(found)
+  cupti(found)
   box(found)
   net(found)
   file(found, "brain", os.getenv("GILUA_BRAIN") or "/usr/share/mricron/templates/ch2bet.nii.gz",

@@ -42,8 +42,9 @@ end
 
 local DOC = {
   run = "Runs a CUDA program on the virtual GPU, every access of every kernel checked.",
-  record = "Runs a CUDA program on the virtual GPU, as gilua run does, and keeps what it asked of "
-    .. "its GPU in the file\nnamed by -o FILE (--out FILE), else in PROGRAM.rec.",
+  record = "Runs a CUDA program on the virtual GPU, as gilua run does, or with --inject on a GPU, "
+    .. "and keeps what it\nasked of its GPU in the file named by -o FILE (--out FILE), else in "
+    .. "PROGRAM.rec.",
 }
 
 local function check_use(text)
@@ -54,6 +55,9 @@ local function check_use(text)
 end
 
 local OF_RECORDINGS = {
+  { name = "inject", type = "flag",
+    doc = "on this machine's GPU, as the program is: it need not be rebuilt; so it is by itself "
+      .. "where CUDA's library is linked in and there is a GPU" },
   { name = "as", type = "string", check = check_use,
     doc = "what it is for in a problem: train, validate, unseen, or small: the checked run; but "
       .. "for train kept beside" },
@@ -120,6 +124,18 @@ local function path_of(name)
   end
 end
 
+-- Is CUDA's run-time library linked in, so that another cannot take its place?
+local function is_closed(name)
+  local path = path_of(name)
+  local found = path and elf.read(path)
+  return found and found.cuda and not programhost.wants_runtime(found) or false
+end
+
+local function has_gpu()
+  local driver = core.system.driver()
+  return driver.loaded and #driver.gpus > 0
+end
+
 -- NVIDIA's libraries bring machine code of their own, which the virtual GPU cannot run.
 local CLOSED = { "cublas", "cudnn", "cufft", "curand", "cusolver", "cusparse", "nccl", "npp",
   "nvjpeg", "cutensor" }
@@ -150,8 +166,8 @@ local function check_program(name)
   if not found then return { needed = {} } end -- a script; what it starts is looked at by nobody
   local library, version = programhost.wants_runtime(found)
   if found.cuda and not library then
-    fail("%s has CUDA's run-time library linked in, and nothing can take its place; build it with "
-      .. "a shared one:\n  %s", name, BUILD)
+    fail("%s has CUDA's run-time library linked in, and nothing can take its place without a GPU; "
+      .. "build it with a shared one:\n  %s", name, BUILD)
   end
   if library and version ~= "12" and version ~= "13" then
     fail("%s wants %s; gilua has libcudart.so.12 and .13: build it with nvcc of CUDA 12 or 13",
@@ -177,6 +193,42 @@ local function told_of(o)
   local r <close> = recording.open(o.recording)
   io.stderr:write("gilua: ", recording.line(r), "\n")
 end
+
+--------------------------------------------------------------------------------------------------
+-- On a GPU
+
+-- Why the recorder refused: a sentence of each process; nil.
+local function refused(folder)
+  for name in lfs.dir(folder) do
+    if name:find "%.refused$" then
+      return textfile.read(folder .. "/" .. name, "what was refused")
+    end
+  end
+end
+
+local function record_injected(o)
+  if not path_of(o.program[1]) then fail("there is no program %s", o.program[1]) end
+  local cupti, why = core.compile.cupti()
+  if not cupti then fail("%s", why) end
+  local folder <close> = tempfolder.new()
+  programhost.write_injection(folder.path, o, cupti)
+  local status, signal = core.system.run { argv = o.program,
+    env = programhost.injection(folder.path) }
+  if not status then fail("%s", signal) end
+  if signal then
+    io.stderr:write(("gilua: the program was ended by signal %d\n"):format(signal))
+  end
+  if refused(folder.path) then
+    os.remove(o.recording)
+  elseif not lfs.attributes(o.recording) then
+    io.stderr:write "gilua: the program called nothing of CUDA's driver: there is no recording\n"
+  elseif not o.quiet then
+    told_of(o)
+  end
+  if status ~= 0 then return status end
+end
+
+--------------------------------------------------------------------------------------------------
 
 local function run(o)
   local found, model = check_program(o.program[1]), model_of(o.gpu)
@@ -207,6 +259,7 @@ end
 function M.record()
   local o = options "record"
   o.recording = recording_path(o)
+  if o.inject or (is_closed(o.program[1]) and has_gpu()) then return record_injected(o) end
   return run(o)
 end
 

@@ -1,5 +1,5 @@
---- programhost: what a whole CUDA program needs to run on gilua's own CUDA library: the library's
---- folder, what the library is told, and the program's environment.
+--- programhost: what a whole CUDA program needs to run on gilua's own CUDA library, or to be
+--- recorded on a GPU: the library's folder, what the library is told, the program's environment.
 
 local attempt = require "gilua.base.attempt"
 local core = require "gilua.core"
@@ -8,7 +8,7 @@ local lfs = require "lfs"
 local settings = require "gilua.base.settings"
 local textfile = require "gilua.base.textfile"
 
-local LIBRARY = "libcudart.so.13"
+local LIBRARY, RECORDER = "libcudart.so.13", "libgilua_inject.so"
 
 local M = {
   -- of nvcc, for a program that the library can run
@@ -16,12 +16,12 @@ local M = {
 }
 
 -- Its folder: beside lua/ in the build tree and the portable folder, in lib/gilua where installed.
-local function library_folder()
+local function library_folder(library)
   local places = { core.home .. "/lib", core.home .. "/../../lib/gilua" }
   for _, folder in ipairs(places) do
-    if lfs.attributes(folder .. "/" .. LIBRARY) then return folder end
+    if lfs.attributes(folder .. "/" .. library) then return folder end
   end
-  fail("the library %s is neither in %s nor in %s: `make` builds it", LIBRARY, places[1], places[2])
+  fail("the library %s is neither in %s nor in %s: `make` builds it", library, places[1], places[2])
 end
 
 --- The model of a GPU by its name; nil where none is known.
@@ -80,12 +80,32 @@ end
 ---@param found table of gilua.base.elf
 ---@return string[] NAME=VALUE
 function M.environment(folder, found)
-  local library = library_folder()
+  local library = library_folder(LIBRARY)
   local env = { "GILUA_RUN=" .. folder, with("LD_LIBRARY_PATH", library, ":") }
   if found.rpath and not found.runpath then
     env[3] = with("LD_PRELOAD", library .. "/" .. LIBRARY, " ")
   end
   return env
+end
+
+--- Writes what the recorder is told that the driver loads into a program on a GPU.
+---@param folder string in which it also leaves why it refused something
+---@param o { recording: string, as?: string, kernel?: string, skip?: integer, count?: integer }
+---@param cupti string its path
+function M.write_injection(folder, o, cupti)
+  local lines = { "record " .. o.recording, "cupti " .. cupti }
+  for _, name in ipairs { "as", "kernel", "skip", "count" } do
+    if o[name] then lines[#lines + 1] = ("%s %s"):format(name, o[name]) end
+  end
+  textfile.write(folder .. "/inject", table.concat(lines, "\n") .. "\n")
+end
+
+--- The environment of a program that is recorded on a GPU.
+---@param folder string of write_injection
+---@return string[] NAME=VALUE
+function M.injection(folder)
+  return { "GILUA_RUN=" .. folder,
+    ("CUDA_INJECTION64_PATH=%s/%s"):format(library_folder(RECORDER), RECORDER) }
 end
 
 return M

@@ -1,0 +1,227 @@
+/* code.c - which PTX belongs to what a program launches.
+**
+** The driver is given fat binaries, and its own handles are all that a launch names. So each
+** image's PTX is kept when it is loaded, and handles are followed from the module to the function.
+** A handle that nobody was seen to be given is looked for by the kernel's name: in what was loaded,
+** then in the program's files.
+*/
+#include "inject/inject.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "ptx/ptx.h"
+#include "runtime/fatbin.h"
+#include "runtime/map.h"
+
+#define FAT_WRAPPER 0x466243b1u
+enum { WHOLE_PROGRAM = 1, PARTS = 2 }; /* versions of a wrapper */
+
+struct Image {
+    char *ptx;       /* NULL: it has none */
+    size_t len;
+    const char *why; /* what it is instead */
+    int number;      /* in the recording; -1: it is not there */
+    bool is_gone;
+};
+
+typedef struct Wrapper {
+    uint32_t magic, version;
+    const void *container;
+} Wrapper;
+
+static Image **images; /* in the order in which they were loaded */
+static int n_images, cap_images, n_numbers;
+static Map modules;   /* images by handle */
+static Map functions; /* Launched by handle */
+static bool files_read;
+
+/* --- images --- */
+
+static Image *add_image(char *ptx, size_t len, const char *why) {
+    Image *i = gi_alloc(sizeof *i);
+    *i = (Image){.ptx = ptx, .len = len, .why = why, .number = -1};
+    gi_grow(images, n_images, cap_images);
+    return images[n_images++] = i;
+}
+
+static Image *add_container(const void *container, size_t left) {
+    gi_buf ptx = {0};
+    gi_err err = {0};
+    if (fatbin_ptx(container, left, gpu_compute(), &ptx, &err))
+        return add_image(ptx.data, ptx.len, NULL);
+    gi_buf_free(&ptx);
+    return add_image(NULL, 0, "machine code with no PTX for this GPU beside it");
+}
+
+/* PTX as text: it begins with a comment or a directive. */
+static bool is_ptx(const char *text) {
+    text += strspn(text, " \t\r\n");
+    return strncmp(text, "//", 2) == 0 || strncmp(text, "/*", 2) == 0 ||
+           strncmp(text, ".version", 8) == 0;
+}
+
+static Image *image_of(const void *image) {
+    uint32_t magic;
+    size_t size;
+    memcpy(&magic, image, sizeof magic);
+    const Wrapper *w = image;
+    if (memcmp(image, "\177ELF", 4) == 0) return add_image(NULL, 0, "machine code alone (a cubin)");
+    if (magic == FAT_WRAPPER && w->version == WHOLE_PROGRAM)
+        return add_container(w->container, SIZE_MAX);
+    if (magic == FAT_WRAPPER && w->version == PARTS)
+        return add_image(NULL, 0, "linked when the program runs (-rdc=true)");
+    if (fatbin_size(image, SIZE_MAX, &size)) return add_container(image, SIZE_MAX);
+    if (is_ptx(image)) return add_image(gi_strdup(image), strlen(image), NULL);
+    return add_image(NULL, 0, "of a form that is not known");
+}
+
+void code_loaded(const void *handle, const void *image) {
+    if (handle && image) map_set(&modules, handle, image_of(image));
+}
+
+void code_loaded_file(const void *handle, const char *path) {
+    gi_buf bytes = {0};
+    if (!gi_read_file(path, &bytes, NULL)) return;
+    gi_buf_add(&bytes, "\0\0\0\0\0\0\0\0", 16 - 8); /* a magic number fits, text ends */
+    code_loaded(handle, bytes.data);
+    gi_buf_free(&bytes);
+}
+
+Image *code_image(const void *handle) {
+    Image *i = handle ? map_get(&modules, handle) : NULL;
+    return i && i->ptx ? i : NULL;
+}
+
+int code_number(Image *i) {
+    if (i->number < 0) {
+        i->number = n_numbers++;
+        tape_module(i->number, i->ptx, i->len);
+    }
+    return i->number;
+}
+
+static void read_container(void *user, const void *container, size_t left) {
+    (void)user;
+    add_container(container, left);
+}
+
+/* --- kernels --- */
+
+/* Where the parameters of an entry begin: behind its name. NULL: it is not there. */
+static const char *entry_in(const Image *i, const char *name) {
+    size_t n = strlen(name);
+    for (const char *at = i->ptx; at && (at = strstr(at, ".entry")) != NULL;) {
+        at += strlen(".entry");
+        at += strspn(at, " \t\r\n");
+        if (strncmp(at, name, n) == 0 && strchr(" \t\r\n({;", at[n])) return at + n;
+    }
+    return NULL;
+}
+
+/* Parameters as a kernel's declaration lays them out. */
+static void lay_out(Launched *l, const char *from) {
+    const char *open = from + strspn(from, " \t\r\n"), *end = strchr(open, ')');
+    gi_buf text = {0};
+    gi_err err = {0};
+    gi_buf_addf(&text, ".version 9.0\n.target sm_90\n.address_size 64\n.entry %s", l->name);
+    if (*open == '(' && end) gi_buf_add(&text, open, (size_t)(end + 1 - open));
+    gi_buf_adds(&text, "\n{\nret;\n}\n");
+    PtxModule *m = ptx_parse(text.data, text.len, &err);
+    if (m == NULL || m->n_funcs != 1)
+        refuse("the parameters of kernel %s are not understood: %s", l->name, err.message);
+    const PtxFunc *f = &m->funcs[0];
+    l->n_params = f->n_params;
+    l->at = gi_alloc(((size_t)f->n_params + 1) * sizeof *l->at);
+    l->size = gi_alloc(((size_t)f->n_params + 1) * sizeof *l->size);
+    for (int i = 0; i < f->n_params; i++) {
+        size_t align = f->params[i].align > 0 ? (size_t)f->params[i].align : 1;
+        l->at[i] = (l->bytes + align - 1) / align * align;
+        l->size[i] = (size_t)f->params[i].size;
+        l->bytes = l->at[i] + l->size[i];
+    }
+    ptx_free(m);
+    gi_buf_free(&text);
+}
+
+static Launched *new_function(Image *i, const char *name) {
+    Launched *l = gi_alloc(sizeof *l);
+    *l = (Launched){.image = i, .name = gi_strdup(name)};
+    return l;
+}
+
+void code_function(const void *handle, const void *module, const char *name) {
+    Image *i = handle && name ? map_get(&modules, module) : NULL;
+    if (i) map_set(&functions, handle, new_function(i, name));
+}
+
+void code_same(const void *handle, const void *of) {
+    if (handle == NULL || of == NULL) return;
+    if (map_get(&functions, of)) map_set(&functions, handle, map_get(&functions, of));
+    if (map_get(&modules, of)) map_set(&modules, handle, map_get(&modules, of));
+}
+
+/* Kernels that were launched keep their PTX: it is in the recording. */
+void code_gone(const void *handle) {
+    Image *i = handle ? map_get(&modules, handle) : NULL;
+    if (i == NULL) return;
+    i->is_gone = true;
+    for (size_t k = 0; k < functions.cap; k++) {
+        const Launched *l = functions.rows[k].value;
+        if (l && l->image == i) functions.rows[k].value = NULL;
+    }
+    for (size_t k = 0; k < modules.cap; k++)
+        if (modules.rows[k].value == i) modules.rows[k].value = NULL;
+}
+
+/* The one image, from `first` on, that has the kernel; two that differ are one too many. */
+static Image *image_with(const char *name, int first) {
+    Image *found = NULL;
+    for (int i = first; i < n_images; i++) {
+        Image *at = images[i];
+        if (at->is_gone || at->ptx == NULL || entry_in(at, name) == NULL) continue;
+        if (found && strcmp(found->ptx, at->ptx) != 0)
+            refuse("two modules of the program have a kernel %s, and which of them it launches "
+                   "cannot be told",
+                   name);
+        if (found == NULL) found = at;
+    }
+    return found;
+}
+
+static Launched *by_name(const char *name) {
+    Image *i = image_with(name, 0);
+    if (i == NULL && !files_read) {
+        int first = n_images;
+        files_read = true;
+        fat_each(read_container, NULL);
+        i = image_with(name, first);
+    }
+    if (i == NULL)
+        refuse("there is no PTX of the kernel %s, which genes are found in and which is replayed: "
+               "the program has machine code alone (build it with -gencode "
+               "arch=compute_%d,code=compute_%d as well)",
+               name, gpu_compute(), gpu_compute());
+    return new_function(i, name);
+}
+
+static void refuse_image(const Launched *l) {
+    refuse("the kernel %s is %s: genes are found in PTX, and PTX is replayed (build the program "
+           "with -gencode arch=compute_%d,code=compute_%d as well)",
+           l->name, l->image->why, gpu_compute(), gpu_compute());
+}
+
+const Launched *code_launched(const void *handle, const char *name) {
+    Launched *l = map_get(&functions, handle);
+    if (l == NULL && name == NULL)
+        refuse("the program launches a kernel that has no name, and its PTX cannot be found");
+    if (l == NULL) l = by_name(name);
+    if (l->at) return l;
+    if (l->image->ptx == NULL) refuse_image(l);
+    const char *params = entry_in(l->image, l->name);
+    if (params == NULL)
+        refuse("the PTX of the module with the kernel %s has no such kernel", l->name);
+    lay_out(l, params);
+    map_set(&functions, handle, l);
+    return l;
+}

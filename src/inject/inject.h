@@ -1,0 +1,122 @@
+/* inject.h - a recorder for programs as they are, on a GPU: a library that NVIDIA's driver loads
+** (CUDA_INJECTION64_PATH), and that CUPTI tells of each call of the driver's functions. It writes
+** the recording that `gilua record` writes of a program on the virtual GPU (record.h).
+**
+** inject.c begins and ends it; calls.c takes the arguments of each function apart; tape.c keeps
+** what is told; code.c finds the PTX of what is launched; gpu.c asks the driver itself.
+**
+** What is told is what has happened: a call is looked at where it returns. One call at a time is
+** looked at, in the order in which they come, and what the host gets is waited for, so that a
+** recording is one of the orders that the GPU may have chosen. Private to src/inject.
+*/
+#ifndef GILUA_INJECT_INJECT_H
+#define GILUA_INJECT_INJECT_H
+
+#include "base/base.h"
+
+/* --- inject.c --- */
+
+typedef struct Wish { /* the file `inject` in the folder that GILUA_RUN names, "KEY VALUE" a line */
+    char folder[512], record[512], as[16], kernel[256], cupti[512];
+    uint64_t skip, count;
+} Wish;
+extern Wish wish;
+
+void say(const char *fmt, ...) GI_PRINTF(1, 2);
+/* What cannot be recorded: says so, leaves it in the folder, and ends the process with status 4. */
+void refuse(const char *fmt, ...) GI_PRINTF(1, 2) __attribute__((noreturn));
+
+/* --- gpu.c: the driver's own functions. What fails is the program's failure, and told by it --- */
+
+bool gpu_find(gi_err *err); /* "driver": it lacks a function */
+void gpu_name(char out[256]);
+int gpu_compute(void);    /* 90 */
+int gpu_current(void);    /* the device of this thread's context; -1: it has none */
+void gpu_wait(void);      /* for all that this context was asked to do */
+void gpu_wait_stream(void *stream);
+bool gpu_read(void *to, uint64_t from, size_t bytes);
+bool gpu_is_device(uint64_t address); /* memory of the device's own? */
+
+typedef struct CuEventObject *GpuEvent;
+GpuEvent gpu_event(void); /* NULL */
+bool gpu_mark(GpuEvent e, void *stream);
+double gpu_between(GpuEvent from, GpuEvent to); /* waits; nanoseconds, 0 where that is not known */
+
+/* --- code.c --- */
+
+typedef struct Image Image; /* what was loaded at once */
+
+typedef struct Launched { /* a kernel */
+    Image *image;
+    char *name;
+    int n_params;
+    size_t *at, *size, bytes; /* of each argument; of all */
+} Launched;
+
+/* A module or library was loaded from an image in memory, or from a file; and is gone. */
+void code_loaded(const void *handle, const void *image);
+void code_loaded_file(const void *handle, const char *path);
+void code_gone(const void *handle);
+/* A handle is another name for what another one means. */
+void code_same(const void *handle, const void *of);
+/* A handle is the kernel of this name in a module. */
+void code_function(const void *handle, const void *module, const char *name);
+/* What a launch runs; name: what CUPTI calls it, or NULL. Refuses what there is no PTX of. */
+const Launched *code_launched(const void *handle, const char *name);
+/* The number of an image in the recording, which has it from now on. */
+int code_number(Image *i);
+/* The image of a module; NULL where it is not known, or has no PTX. */
+Image *code_image(const void *handle);
+
+/* Does f(user, container, bytes left) for each fat binary in the files that this process runs. */
+void fat_each(void (*f)(void *user, const void *container, size_t left), void *user);
+
+/* --- tape.c --- */
+
+typedef enum MemoryKind {
+    MEMORY_DEVICE,
+    MEMORY_MANAGED,
+    MEMORY_PINNED,
+    MEMORY_REGISTERED,
+    MEMORY_VARIABLE
+} MemoryKind;
+
+typedef struct Side { /* where rows of bytes begin */
+    uint64_t address;
+    size_t row, rows; /* bytes from one to the next; of a slice */
+} Side;
+
+typedef struct Extent {
+    size_t width, height, depth; /* bytes, rows, slices */
+} Extent;
+
+typedef struct TapeLaunch {
+    const void *function;
+    const char *symbol;
+    const unsigned *grid, *block;
+    unsigned shared;
+    bool cooperative;
+    void *stream, **params, **extra;
+} TapeLaunch;
+
+enum { ON_HOST = 1, ON_DEVICE, ANYWHERE }; /* what a call says of an address */
+
+void tape_open(void); /* refuses where it cannot be made */
+void tape_end(void);
+void tape_memory(uint64_t address, size_t bytes, MemoryKind kind);
+void tape_free(uint64_t address);
+void tape_free_all(void); /* of the device's own: its context goes */
+/* A variable that the program asked for by name. */
+void tape_variable(const void *module, const char *name, uint64_t address, size_t bytes,
+                   bool managed);
+void tape_module(int number, const char *ptx, size_t len);
+/* It has been asked for in a stream. */
+void tape_copy(const Side *to, int to_where, const Side *from, int from_where, const Extent *e,
+               void *stream);
+void tape_set(const Side *to, unsigned value, unsigned element, const Extent *e);
+/* Before a launch, in the thread that makes it, and behind it. */
+void tape_before(const TapeLaunch *l);
+void tape_launch(const TapeLaunch *l, bool worked);
+void tape_wait(void); /* the host has waited, and may look */
+
+#endif

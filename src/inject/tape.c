@@ -1,0 +1,474 @@
+/* tape.c - what is told of a program on a GPU, as lines of a recording (docs/recording.md).
+**
+** Memory of the device's own is told as it comes. Memory that the host has, too (managed, pinned,
+** registered) is the host's until a launch can reach it: one whose arguments, or data that the
+** device was given before, name an address in it. From then on it is looked at around each launch:
+** what is another before it, the host wrote; what is another behind it and still there when the
+** host waits, the kernel did.
+**
+** A launch's time is between two events in its stream. The lines wait until it is known: until the
+** host waits, or until there are MOST_TIMED launches.
+*/
+#include "inject/inject.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "inject/cupti.h"
+#include "record/record.h"
+
+enum { MOST_TIMED = 512 };
+
+typedef struct Region {
+    uint64_t address;
+    size_t bytes;
+    MemoryKind kind;
+    bool seen;               /* by launches: memory that the host has, too */
+    bool known, changed;     /* hash is what a replay has there now; a kernel changed it since */
+    char hash[RECORD_NAME];
+    char begins[RECORD_NAME]; /* contents at the beginning of the recording, where that was late */
+} Region;
+
+typedef struct Line {
+    char *text;
+    GpuEvent from, to; /* NULL: it has no time */
+    const char *rest;  /* of the text, behind the time */
+} Line;
+
+enum { WAITING, OPEN, OVER };
+
+static RecordWriter *writer;
+static int phase, device = -1;
+static uint64_t counted; /* launches that the wish speaks of */
+static Region *regions;  /* by address */
+static int n_regions, cap_regions, n_unseen;
+static Line *lines;
+static int n_lines, cap_lines, n_timed;
+static GpuEvent *events; /* that no line has */
+static int n_events, cap_events;
+static _Thread_local GpuEvent started; /* before the launch that this thread makes */
+
+static const char *const kinds[] = {"device", "managed", "pinned", "registered", "variable"};
+
+/* --- lines --- */
+
+static GpuEvent take_event(void) {
+    return n_events > 0 ? events[--n_events] : gpu_event();
+}
+
+static void give_event(GpuEvent e) {
+    if (e == NULL) return;
+    gi_grow(events, n_events, cap_events);
+    events[n_events++] = e;
+}
+
+static void write_line(Line *l) {
+    if (l->to == NULL) record_event(writer, "%s", l->text);
+    else record_event(writer, "%s %.17g %s", l->text, gpu_between(l->from, l->to), l->rest);
+    give_event(l->from), give_event(l->to);
+    free(l->text);
+}
+
+static void write_lines(void) {
+    for (int i = 0; i < n_lines; i++) write_line(&lines[i]);
+    n_lines = n_timed = 0;
+    record_flush(writer);
+}
+
+static void add_line(gi_buf *text, GpuEvent from, GpuEvent to, size_t rest) {
+    gi_grow(lines, n_lines, cap_lines);
+    lines[n_lines++] = (Line){text->data, from, to, text->data + rest};
+    n_timed += to != NULL;
+    if (n_timed == MOST_TIMED) write_lines();
+}
+
+static void tell(const char *fmt, ...) GI_PRINTF(1, 2);
+static void tell(const char *fmt, ...) {
+    char text[700]; /* of numbers and names of blobs */
+    gi_buf line = {0};
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    gi_buf_adds(&line, text);
+    add_line(&line, NULL, NULL, 0);
+}
+
+/* --- regions --- */
+
+/* The first that begins behind the address. */
+static int behind(uint64_t address) {
+    int from = 0, to = n_regions;
+    while (from < to) {
+        int half = (from + to) / 2;
+        if (regions[half].address > address) to = half;
+        else from = half + 1;
+    }
+    return from;
+}
+
+static Region *region_at(uint64_t address) {
+    int i = behind(address) - 1;
+    return i >= 0 && address - regions[i].address < regions[i].bytes ? &regions[i] : NULL;
+}
+
+static bool is_shared(const Region *r) {
+    return r->kind == MEMORY_MANAGED || r->kind == MEMORY_PINNED || r->kind == MEMORY_REGISTERED;
+}
+
+static void *host_bytes(uint64_t address) {
+    return (void *)(uintptr_t)address;
+}
+
+static void tell_region(const char *what, const Region *r, const char *blob) {
+    tell("%s 0x%llx %zu 1 %zu 1 1 %s", what, (unsigned long long)r->address, r->bytes, r->bytes,
+         blob);
+}
+
+/* --- memory that both sides see --- */
+
+static bool see(uint64_t word) {
+    Region *r = region_at(word);
+    if (r == NULL || !is_shared(r) || r->seen) return false;
+    r->seen = true, r->known = r->changed = false;
+    n_unseen--;
+    return true;
+}
+
+/* Words that are addresses of such memory: launches may reach it from now on. */
+static void see_words(const void *bytes, size_t n) {
+    for (size_t at = 0; n_unseen > 0 && at + 8 <= n; at += 8) {
+        uint64_t word;
+        memcpy(&word, (const char *)bytes + at, sizeof word);
+        if (word >= regions[0].address) see(word);
+    }
+}
+
+static bool any_seen(void) {
+    for (int i = 0; i < n_regions; i++)
+        if (regions[i].seen) return true;
+    return false;
+}
+
+static void take_from_host(Region *r) {
+    char now[RECORD_NAME];
+    gi_hash128(host_bytes(r->address), r->bytes, now);
+    if (r->known && strcmp(now, r->hash) == 0) return;
+    record_blob(writer, host_bytes(r->address), r->bytes, r->hash);
+    tell_region("write", r, r->hash);
+    r->known = true;
+}
+
+static void take_from_device(Region *r) {
+    char now[RECORD_NAME];
+    gi_hash128(host_bytes(r->address), r->bytes, now);
+    r->changed = r->changed || strcmp(now, r->hash) != 0;
+    memcpy(r->hash, now, sizeof now);
+}
+
+static void each_seen(void (*f)(Region *r)) {
+    for (int i = 0; i < n_regions; i++)
+        if (regions[i].seen) f(&regions[i]);
+}
+
+static void give_to_host(Region *r) {
+    char now[RECORD_NAME];
+    if (!r->changed) return;
+    r->changed = false;
+    gi_hash128(host_bytes(r->address), r->bytes, now);
+    if (strcmp(now, r->hash) != 0) return;
+    record_blob(writer, host_bytes(r->address), r->bytes, now);
+    tell_region("read", r, now);
+}
+
+void tape_wait(void) {
+    if (writer == NULL) return;
+    if (phase == OPEN && any_seen()) {
+        gpu_wait();
+        each_seen(give_to_host);
+    }
+    write_lines();
+}
+
+/* --- what comes and goes --- */
+
+static void one_device(void) {
+    int now = gpu_current();
+    if (device < 0) device = now;
+    if (now >= 0 && now != device)
+        refuse("the program uses more than one GPU, which cannot be recorded: let it see one "
+               "(CUDA_VISIBLE_DEVICES=0)");
+}
+
+void tape_memory(uint64_t address, size_t bytes, MemoryKind kind) {
+    if (writer == NULL || phase == OVER || address == 0 || bytes == 0) return;
+    one_device();
+    int at = behind(address);
+    gi_grow(regions, n_regions, cap_regions);
+    memmove(&regions[at + 1], &regions[at], (size_t)(n_regions - at) * sizeof *regions);
+    regions[at] = (Region){.address = address, .bytes = bytes, .kind = kind};
+    n_regions++;
+    n_unseen += is_shared(&regions[at]);
+    tell("memory 0x%llx %zu %s", (unsigned long long)address, bytes, kinds[kind]);
+}
+
+static void forget(Region *r) {
+    if (r->seen && phase == OPEN) gpu_wait(), give_to_host(r);
+    tell("free 0x%llx", (unsigned long long)r->address);
+    n_unseen -= is_shared(r) && !r->seen;
+    memmove(r, r + 1, (size_t)(&regions[n_regions] - (r + 1)) * sizeof *r);
+    n_regions--;
+}
+
+void tape_free(uint64_t address) {
+    Region *r = writer && phase != OVER ? region_at(address) : NULL;
+    if (r && r->address == address && r->kind != MEMORY_VARIABLE) forget(r);
+}
+
+void tape_free_all(void) {
+    if (writer == NULL || phase == OVER) return;
+    tape_wait();
+    for (int i = n_regions - 1; i >= 0; i--)
+        if (regions[i].kind != MEMORY_REGISTERED) forget(&regions[i]);
+    n_events = 0; /* they were the context's */
+}
+
+void tape_module(int number, const char *ptx, size_t len) {
+    char blob[RECORD_NAME];
+    if (writer == NULL || phase == OVER) return;
+    record_blob(writer, ptx, len, blob);
+    tell("module %d %s", number, blob);
+}
+
+void tape_variable(const void *module, const char *name, uint64_t address, size_t bytes,
+                   bool managed) {
+    Image *i = code_image(module);
+    if (writer == NULL || phase == OVER || i == NULL || region_at(address)) return;
+    int number = code_number(i);
+    gi_buf line = {0};
+    tape_memory(address, bytes, managed ? MEMORY_MANAGED : MEMORY_VARIABLE);
+    gi_buf_addf(&line, "variable %d %s 0x%llx %zu", number, name, (unsigned long long)address,
+                bytes);
+    add_line(&line, NULL, NULL, 0);
+}
+
+/* --- copies and fills --- */
+
+/* What a side is: the device's (or a variable of it), the host's, or both's. */
+typedef struct Where {
+    Region *region;
+    bool device, shared;
+} Where;
+
+static Where where(const Side *s, int said) {
+    Region *r = region_at(s->address);
+    Where w = {r, r && !is_shared(r), r && is_shared(r)};
+    if (r == NULL && (said == ON_DEVICE || (said == ANYWHERE && gpu_is_device(s->address))))
+        refuse("the program copies to or from memory of the GPU at 0x%llx, and where it got that "
+               "from cannot be recorded",
+               (unsigned long long)s->address);
+    return w;
+}
+
+static void side_text(const Side *s, char out[80]) {
+    snprintf(out, 80, "0x%llx %zu %zu", (unsigned long long)s->address, s->row, s->rows);
+}
+
+/* Rows of the host's without gaps: where they are, or gathered in *room. */
+static const void *rows_of(const Side *s, const Extent *e, gi_buf *room) {
+    if (s->row == e->width && (s->rows == e->height || e->depth == 1))
+        return host_bytes(s->address);
+    for (size_t z = 0; z < e->depth; z++)
+        for (size_t y = 0; y < e->height; y++)
+            gi_buf_add(room, host_bytes(s->address + (z * s->rows + y) * s->row), e->width);
+    return room->data;
+}
+
+static void tell_rows(const char *what, const Side *device_side, const Side *host,
+                      const Extent *e) {
+    char blob[RECORD_NAME], side[80];
+    gi_buf room = {0};
+    const void *bytes = rows_of(host, e, &room);
+    size_t n = e->width * e->height * e->depth;
+    if (strcmp(what, "write") == 0) see_words(bytes, n);
+    record_blob(writer, bytes, n, blob);
+    side_text(device_side, side);
+    tell("%s %s %zu %zu %zu %s", what, side, e->width, e->height, e->depth, blob);
+    gi_buf_free(&room);
+}
+
+/* Memory that both have, written behind the kernels' back. */
+static void touched(Where w) {
+    if (w.shared) w.region->known = false;
+}
+
+void tape_copy(const Side *to, int to_where, const Side *from, int from_where, const Extent *e,
+               void *stream) {
+    if (writer == NULL || phase != OPEN || !e->width || !e->height || !e->depth) return;
+    Where t = where(to, to_where), f = where(from, from_where);
+    if (t.device && f.device) {
+        char a[80], b[80];
+        side_text(to, a), side_text(from, b);
+        tell("copy %s %s %zu %zu %zu", a, b, e->width, e->height, e->depth);
+    } else if (t.device) {
+        if (f.shared) gpu_wait_stream(stream);
+        tell_rows("write", to, from, e);
+    } else if (f.device) {
+        gpu_wait_stream(stream);
+        tell_rows("read", from, to, e);
+        tape_wait();
+    }
+    touched(t);
+}
+
+void tape_set(const Side *to, unsigned value, unsigned element, const Extent *e) {
+    char side[80];
+    if (writer == NULL || phase != OPEN || !e->width || !e->height) return;
+    Where w = where(to, ON_DEVICE);
+    touched(w);
+    if (!w.device) return;
+    side_text(to, side);
+    tell("set %s %u %u %zu %zu 1", side, value, element, e->width, e->height);
+}
+
+/* --- some launches only --- */
+
+static bool counts(const Launched *l) {
+    return wish.kernel[0] == '\0' || record_is_called(l->name, wish.kernel);
+}
+
+/* A blob of what is there now; false where the GPU does not say. */
+static bool keep_region(const Region *r, char name[RECORD_NAME]) {
+    void *bytes = malloc(r->bytes);
+    bool ok = bytes && gpu_read(bytes, r->address, r->bytes);
+    if (ok) record_blob(writer, bytes, r->bytes, name);
+    free(bytes);
+    return ok;
+}
+
+static void open_window(void) {
+    phase = OPEN;
+    gpu_wait();
+    for (int i = 0; i < n_regions; i++) {
+        Region *r = &regions[i];
+        r->known = r->changed = false;
+        if (is_shared(r)) continue;
+        if (!keep_region(r, r->begins))
+            refuse("%zu bytes at 0x%llx cannot be copied from the GPU, where the recording begins",
+                   r->bytes, (unsigned long long)r->address);
+        tell_region("write", r, r->begins);
+    }
+}
+
+/* As if the host copied out all that is another now. */
+static void close_window(void) {
+    tape_wait();
+    gpu_wait();
+    for (int i = 0; i < n_regions; i++) {
+        char now[RECORD_NAME];
+        Region *r = &regions[i];
+        if (is_shared(r) || !keep_region(r, now) || strcmp(now, r->begins) == 0) continue;
+        tell_region("read", r, now);
+    }
+    phase = OVER;
+    write_lines();
+}
+
+/* --- launches --- */
+
+/* The arguments as they are laid out. */
+static void add_arguments(const Launched *k, const TapeLaunch *l, gi_buf *out) {
+    const void *buffer = NULL;
+    size_t size = 0;
+    for (void **x = l->extra; x && *x != (void *)CU_EXTRA_END; x += 2) {
+        if (*x == (void *)CU_EXTRA_BUFFER) buffer = x[1];
+        if (*x == (void *)CU_EXTRA_SIZE) size = *(const size_t *)x[1];
+    }
+    uint8_t *bytes = gi_alloc(k->bytes + 1);
+    if (buffer) memcpy(bytes, buffer, size < k->bytes ? size : k->bytes);
+    for (int i = 0; buffer == NULL && l->params && i < k->n_params; i++)
+        memcpy(bytes + k->at[i], l->params[i], k->size[i]);
+    gi_buf_add(out, (const char *)bytes, k->bytes);
+    free(bytes);
+}
+
+void tape_before(const TapeLaunch *l) {
+    gi_buf bytes = {0};
+    started = NULL;
+    if (writer == NULL || phase == OVER) return;
+    one_device();
+    const Launched *k = code_launched(l->function, l->symbol);
+    add_arguments(k, l, &bytes);
+    see_words(bytes.data, bytes.len);
+    gi_buf_free(&bytes);
+    if (phase == WAITING && counts(k) && counted == wish.skip) open_window();
+    if (phase != OPEN) return;
+    if (any_seen()) {
+        gpu_wait();
+        each_seen(take_from_host);
+    }
+    started = take_event();
+    if (!gpu_mark(started, l->stream)) give_event(started), started = NULL;
+}
+
+static void tell_launch(const Launched *k, const TapeLaunch *l) {
+    gi_buf text = {0}, bytes = {0};
+    GpuEvent ended = started ? take_event() : NULL;
+    if (started && !gpu_mark(ended, l->stream)) {
+        give_event(started), give_event(ended);
+        started = ended = NULL;
+    }
+    add_arguments(k, l, &bytes);
+    gi_buf_addf(&text, "launch %d %s %u,%u,%u %u,%u,%u %u %d", code_number(k->image), k->name,
+                l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2],
+                l->shared, l->cooperative);
+    size_t rest = text.len + 1;
+    gi_buf_add(&text, ended ? "" : " 0 ", ended ? 1 : 3); /* an end of text, or no time */
+    for (size_t i = 0; i < bytes.len; i++)
+        gi_buf_addf(&text, "%02x", (unsigned)(uint8_t)bytes.data[i]);
+    if (bytes.len == 0) gi_buf_adds(&text, "-");
+    add_line(&text, started, ended, rest);
+    gi_buf_free(&bytes);
+    started = NULL;
+}
+
+void tape_launch(const TapeLaunch *l, bool worked) {
+    if (!worked || writer == NULL || phase == OVER) {
+        give_event(started), started = NULL;
+        return;
+    }
+    const Launched *k = code_launched(l->function, l->symbol);
+    counted += counts(k);
+    if (phase != OPEN) return;
+    tell_launch(k, l);
+    if (any_seen()) {
+        gpu_wait();
+        each_seen(take_from_device);
+    }
+    if (wish.count && counted == wish.skip + wish.count) close_window();
+}
+
+/* --- beginning and end --- */
+
+void tape_open(void) {
+    gi_err err = {0};
+    char gpu[256];
+    writer = record_create_next(wish.record, &err);
+    if (writer == NULL) refuse("%s", err.message);
+    gpu_name(gpu);
+    record_program(writer, gpu, wish.as);
+    phase = wish.skip || wish.count || wish.kernel[0] ? WAITING : OPEN;
+}
+
+void tape_end(void) {
+    gi_err err = {0};
+    if (writer == NULL) return;
+    tape_wait();
+    if (phase == WAITING)
+        say("%llu launches of %s%s were to be skipped, and there were %llu: the recording has none",
+            (unsigned long long)wish.skip, wish.kernel[0] ? "the kernel " : "kernels", wish.kernel,
+            (unsigned long long)counted);
+    if (!record_end(writer, &err)) say("the recording is not whole: %s", err.message);
+    writer = NULL;
+}

@@ -1,0 +1,127 @@
+#!/bin/bash
+# gilua record --inject: a program that is not built for gilua's library, recorded through CUPTI.
+# CUPTI and the GPU are none: tests/c/fake_cupti.c before gilua's own libcuda.
+. "$(dirname "$0")/tap.sh"
+sanitized "a program without sanitizers loads them" && finish
+cd "$TMP" || exit 1
+export GILUA_CUPTI=${FAKE_CUPTI:-$TOP/build/tests/libcupti_fake.so}
+cc=${CC:-cc}
+if ! $cc -O1 -o app "$TOP/tests/programs/injected.c" "$TOP/lib/libcuda.so.1" 2>app.log; then
+  ok 1 "the program builds" "$(cat app.log)"
+  finish
+fi
+export LD_LIBRARY_PATH=$TOP/lib
+"$GILUA" -e 'local h = require "gilua.farm.programhost"; h.write_config(arg[1], {}, h.model "h200")' - .
+# run.sh PROGRAM…: as a driver would start it
+cat >run.sh <<END
+#!/bin/bash
+export FAKE_CUPTI_CONFIG=$TMP/config
+LD_PRELOAD=$GILUA_CUPTI exec "\$@"
+END
+chmod +x run.sh
+inject() { "$GILUA" record --inject "$@"; }
+events() { "$GILUA" -e 'print((require"gilua.core".record.open(arg[1]):events()))' - "$1" 2>&1; }
+
+"$GILUA" record --quiet -o own.rec -- ./app >own.out 2>err
+is "on gilua's own library it runs" "0:" "$?:$(cat err)"
+inject -o a.rec -- ./run.sh ./app >out 2>err
+is "recorded through CUPTI it prints the same" "0:" "$?:$(diff own.out out)"
+like "and what was kept is said" "a.rec has 8 launches of 3 kernels and 7 pieces" "$(cat err)"
+events a.rec >a.txt
+events own.rec >own.txt
+# launches: without times and addresses of the host's memory
+launches() { sed -n 's/ 0 [0-9.]* \([0-9a-f-]*\)$/ \1/;/^launch/s/ 00[0-9a-f]\{10\}0000$//p' "$1"; }
+is "launches, with their arguments" "$(launches own.txt)" "$(launches a.txt)"
+data() { awk -v kind="$1" '$1 == kind { print $NF }' "$2"; }
+is "what was copied in" "$(data write own.txt | sort -u)" "$(data write a.txt | sort -u)"
+is "what no launch reaches is not looked at" "2 1" \
+  "$(for f in own a; do grep -c 96e13a566d8d8d2d $f.txt; done | xargs)"
+is "the GPU's own time of a launch" "" "$(awk '$1 == "launch" && $8 <= 0' a.txt)"
+
+cat >replay.lua <<'LUA'
+local gi = require "gilua"
+local r <close> = gi.recording.open(arg[1])
+local m = assert(r:replay {})
+local same = 0
+for _, read in ipairs(m.reads) do same = same + (read.same and 1 or 0) end
+print(m.status, #m.reads, same)
+LUA
+is "a replay gives the host the same" "ok 7 7" "$("$GILUA" replay.lua a.rec | tr '\t' ' ')"
+# A GPU's addresses lie below 2^47, where the virtual GPU has none of its own.
+cat >lower.lua <<'LUA'
+local core, tape = require "gilua.core", require "tape"
+local function lowered(a)
+  return a >> 47 == 0 and a or 0x7e0000000000 + ((a >> 40) - 0x80 << 21) + (a & 0xffffffffff)
+end
+local from, lines = core.record.open(arg[1]), {}
+local parts, kept = { "gilua-rec\0\0\0\1\0\0\0" }, {}
+for name in from:events():gmatch " (%x+)\n" do
+  if #name == 32 and not kept[name] and from:blob(name) then
+    kept[name] = true
+    parts[#parts + 1] = tape.chunk(1, from:blob(name))
+  end
+end
+local function word(hex)
+  local a = ("<I8"):unpack((hex:gsub("%x%x", function(h) return string.char(tonumber(h, 16)) end)))
+  if a >> 47 == 0 or a >> 48 ~= 0 then return hex end
+  return (("<I8"):pack(lowered(a)):gsub(".", function(c) return ("%02x"):format(c:byte()) end))
+end
+for line in from:events():gmatch "[^\n]+" do
+  line = line:gsub("0x(%x+)", function(a) return ("0x%x"):format(lowered(tonumber(a, 16))) end)
+  if line:find "^launch" then
+    line = line:gsub("%x+$", function(hex) return (hex:gsub(("%x"):rep(16), word)) end)
+  end
+  lines[#lines + 1] = line .. "\n"
+end
+parts[#parts + 1] = tape.chunk(2, table.concat(lines))
+parts[#parts + 1] = tape.chunk(3, "")
+local file <close> = io.open(arg[2], "wb")
+file:write(table.concat(parts))
+LUA
+LUA_PATH="$TOP/tests/lua/?.lua;;" "$GILUA" lower.lua a.rec low.rec
+like "with addresses as a GPU gives them" "^memory 0x7e0000400000 200 device" "$(events low.rec)"
+is "it gives the same, too" "ok 7 7" "$("$GILUA" replay.lua low.rec | tr '\t' ' ')"
+export GILUA_CUDA=${FAKE_CUDA:-$TOP/build/tests/libcuda_fake.so}
+cat >gpu.lua <<'LUA'
+local gi = require "gilua"
+local r, gpu = gi.recording.open(arg[1]), gi.device "cuda"
+local m = assert(assert(gpu:replay(r.file)):run {})
+local same = 0
+for _, read in ipairs(m.reads) do same = same + (read.same and 1 or 0) end
+print(m.status, #m.reads, same)
+LUA
+is "and on a GPU" "ok 7 7" "$(env -u LD_LIBRARY_PATH "$GILUA" gpu.lua low.rec | tr '\t' ' ')"
+unset GILUA_CUDA
+
+inject --quiet -o part.rec --kernel add --skip 1 --count 2 -- ./run.sh ./app >out 2>err
+is "some launches only" "0::2" "$?:$(cat err):$(events part.rec | grep -c '^launch')"
+is "are replayed from memory as it was then" "ok 2 2" "$("$GILUA" replay.lua part.rec | tr '\t' ' ')"
+inject --quiet -o dead.rec -- ./run.sh ./app die >out 2>err
+is "a program that dies leaves what it did" "134:8" "$?:$(events dead.rec | grep -c '^launch')"
+
+FAKE_CUPTI_UNSEEN=1 inject --quiet -o unseen.rec -- ./run.sh ./app >out 2>err
+is "kernels whose functions nobody was seen to ask for, by their names" "0::8" \
+  "$?:$(cat err):$(events unseen.rec | grep -c '^launch')"
+printf '%s\n' '.version 8.0' '.target sm_70' '.address_size 64' '.entry idle() { ret; }' >idle.ptx
+inject --quiet -o file.rec -- ./run.sh ./app file idle.ptx >out 2>err
+is "a module of a file" "0::3" "$?:$(cat err):$(events file.rec | grep -c '^module')"
+
+refused() { # refused TEXT REGEX PROGRAM…
+  local text=$1 regex=$2 out
+  shift 2
+  out=$(inject -o no.rec -- "$@" 2>&1 >/dev/null)
+  [ $? = 4 ] && grep -qE -- "$regex" <<<"$out" && [ ! -e no.rec ]
+  ok $? "$text" "$out"
+}
+refused "what is not recorded is refused, and there is no recording" \
+  "gilua: the program makes a texture or a surface \(cuTexObjectCreate\), which cannot" \
+  ./run.sh ./app texture
+FAKE_CUPTI_CUBIN=1 refused "machine code alone" \
+  "the kernel add is machine code alone \(a cubin\): genes are found in PTX" ./run.sh ./app
+FAKE_CUPTI_TAKEN=1 refused "another tool at it" "MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED.*a profiler" \
+  ./run.sh ./app
+out=$(inject -o no.rec -- true 2>&1)
+is "a program that uses no driver" "0:gilua: the program called nothing of CUDA's driver: there is no recording" "$?:$out"
+GILUA_CUPTI=/nowhere fails "no CUPTI" "GILUA_CUPTI is '/nowhere', where there is no CUPTI" \
+  inject -o no.rec -- ./app
+finish
