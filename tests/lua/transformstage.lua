@@ -165,4 +165,68 @@ tap.case("rows and columns of a product", function()
     "how long a side of a block is at most")
 end)
 
+tap.case("around a thread's own", function()
+  local text = right("a cross within a plane", "halo", rewritten.source(XY .. [[
+  float c = 0.2f;
+  if ((u > 0) && (u < n - 1) && (t > 1) && (t < (n - 1)))
+  {
+    float s = a[u * n + t]; // its own
+    out[u * n + t] = c * (s + a[u * n + (t - 1)] + a[u * n + 1 + t] + a[(1 + u) * n + t]
+      + a[(u - 1) * n + t]);
+  }]]), 8, { "a", "16", "8" }, SQUARE)
+  tap.has(text, "  const bool inside = u > 0 && u < n - 1 && t > 1 && t < (n - 1);\n"
+    .. "  __shared__ float a_tile[10][18];\n", "with a margin")
+  tap.has(text, "if (u_of >= 0 && u_of < n && t_of >= 1 && t_of < n) {", "where someone reads")
+  tap.has(text, "    float s = a_tile[threadIdx.y + 1][threadIdx.x + 1]; // its own\n", "its own")
+  right("blocks of another shape", "halo", rewritten.source(XY .. [[
+  int at = u * 32 + t;
+  if (u == 0 || t < 2 || u > 5 || t >= 30) return;
+  out[at] = a[at - 2] * 2.f + a[at + 1] + a[at - 32] * 3.f + a[at + 65] + a[at - 31] + n;]]),
+    7, { "a", "4", "64" }, { block = { 4, 8 }, grid = { 8, 2 } })
+  text = right("a filter that ends where the array does", "halo", rewritten.source(T .. [[
+  if (t >= n) return;
+  float s = 0.f;
+  for (int k = -3; k <= 3; k++)
+    if (t + k >= 0 && t + k < n) s += a[t + k] * b[k + 3];
+  out[t] = s;]]), 6, { "a", "64" })
+  tap.has(text, "if (t_of >= 0 && t_of < n) {", "within the array")
+  right("a window that begins with its own", "halo", "#define TAPS 9\n" .. rewritten.source(T .. [[
+  if (t + TAPS > n) return;
+  float s = 0.f;
+  for (int k = 0; k < TAPS; k++) s += a[t + k] * b[k];
+  out[t] = s;]]), 7, { "a", "32" })
+  right("planes, one after the other", "halo", rewritten.source(XY .. [[
+  for (int z = 1; z < n / 4; z++) {
+    int at = (z * 8 + u) * 16 + t;
+    if (t > 0 && t < 15 && u > 0 && u < 7)
+      out[at] = a[at - 1] + a[at + 1] * 2.f + a[at - 16] + a[at + 16] + a[at + 128] + a[at] * n;
+  }]]), 7, { "a", "16", "8" }, { block = { 8, 4 }, grid = { 2, 2 } })
+  local function cross(condition, read)
+    return rewritten.source(XY .. "  if (" .. condition .. ")\n    out[u * n + t] = "
+      .. (read or "a[u * n + t]") .. " + a[u * n + t - 1] + a[u * n + t + 1] + a[(u - 1) * n + t]"
+      .. " + a[(u + 1) * n + t];")
+  end
+  local inner = "u > 0 && u < n - 1 && t > 0 && t < n - 1"
+  tap.is(rewritten.found("halo", cross(inner)), "5(a,32,8)", "where it is proposed")
+  local sides = { "a", "32", "8" }
+  refused("where no condition says how far", "halo", cross "u * n + t < n * n", 5, sides,
+    "not known where it is read")
+  refused("where one says it of each", "halo", cross(inner .. " && b[t] > 0.f"), 5, sides,
+    "not known where it is read")
+  refused("too few", "halo", rewritten.source(T .. [[
+  if (t > 0 && t < n - 1) out[t] = a[t - 1] + a[t] + a[t + 1];]]), 4, { "a", "32" }, "too little")
+  refused("what is written", "halo", cross(inner, "0.f"):gsub("a%[", "out["), 5,
+    { "out", "32", "8" }, "nothing of out")
+  refused("a place that is loaded", "halo", rewritten.source(T .. [[
+  int m = (int)b[t];
+  if (t < n) out[t] = a[m] + a[m + 1] + a[m + 2] + a[m + 3] + a[m + 4];]]), 5, { "a", "32" },
+    "nothing of a")
+  refused("threads that wait behind it", "halo", rewritten.source(T .. [[
+  if (t < 2 || t >= n - 2) return;
+  out[t] = a[t - 2] + a[t - 1] + a[t] + a[t + 1] + a[t + 2];
+  __syncthreads();]]), 5, { "a", "32" }, "threads wait for each other at line 6")
+  refused("a side too many", "halo", cross(inner), 5, { "a", "32" }, "another number of sides")
+  refused("too much of it", "halo", cross(inner), 5, { "a", "512", "64" }, "too much memory")
+end)
+
 tap.done()

@@ -144,6 +144,19 @@ local function check_loop(plan, s)
   plan.uniform[loop.variable] = true
 end
 
+-- Has a declared name a value that only some threads may ask for?
+local function loads(fn, d)
+  local all = d.init and effects.of(fn, d.init)
+  return d.unknown_init
+    or all and (#all.accesses > 0 or all.opaque or next(all.writes) ~= nil) or false
+end
+
+-- May 0 stand for its value?
+local function is_number(fn, d)
+  return d.pointer == 0 and d.type ~= "auto" and not d.type:find "^%a+[234]$"
+    and not fn.kernel.words.types[d.type]
+end
+
 -- What is done before the place, where not all threads do it.
 local function check_before(plan, s)
   local fn, done = plan.fn, effects.of(plan.fn, s)
@@ -154,11 +167,9 @@ local function check_before(plan, s)
     return ("threads wait for each other at line %d"):format(fn.kernel:line_of(s.first))
   end
   for _, d in ipairs(plan.guarded and s.declared or {}) do
-    local all = d.init and effects.of(fn, d.init) or { accesses = {}, writes = {} }
-    local asks = #all.accesses > 0 or all.opaque or next(all.writes) ~= nil or d.unknown_init
-    if asks and (d.pointer > 0 or d.reference or #d.extents > 0 or d.type == "auto"
-      or d.unknown_init or d.shared or d.init_form ~= "=" or d.type:find "^%a+[234]$"
-      or fn.kernel.words.types[d.type]) then
+    local is_apart = #s.declared == 1 and d.type ~= "auto" and not d.static
+    if loads(fn, d) and (not is_number(fn, d) and not is_apart or d.reference or #d.extents > 0
+      or d.unknown_init or d.shared or d.init_form ~= "=") then
       return ("line %d declares what only threads with an item can have"):format(
         fn.kernel:line_of(s.first))
     end
@@ -203,6 +214,7 @@ local function check_behind(plan)
     local is_behind = false
     for _, s in ipairs(step.around.kind == "block" and step.around.body or {}) do
       local all = effects.of(plan.fn, s)
+      is_behind = is_behind or s == plan.s and plan.before
       if is_behind and (all.barrier or all.warp) then
         return ("threads wait for each other at line %d"):format(plan.fn.kernel:line_of(s.first))
       end
@@ -211,15 +223,17 @@ local function check_behind(plan)
   end
 end
 
---- How all threads of a block can come to a statement; nil and why they cannot.
+--- How all threads of a block can come to a statement, or, with `before`, to what is put before
+--- it, the statement being asked for with what is behind; nil and why they cannot.
 ---@param fn table of kernel.read
 ---@param s table a statement
-function M.plan(fn, s)
+---@param before? boolean
+function M.plan(fn, s, before)
   if fn.kind ~= "kernel" or not fn.body then return nil, "it is in no kernel" end
   local way, why = way_to(fn, s)
   if not way then return nil, why end
   local plan = setmetatable({ fn = fn, s = s, way = way, conditions = {}, uniform = {},
-    loops = {} }, Plan)
+    loops = {}, before = before }, Plan)
   why = check_kernel(fn)
   for _, step in ipairs(way) do why = why or check_step(plan, step) end
   why = why or check_behind(plan)
@@ -278,12 +292,16 @@ local STAYS = { empty = true, type = true, declaration = true }
 
 -- A declaration for all threads: those without an item load nothing for it.
 local function declare(state, s)
+  local e, fn = state.e, state.plan.fn
   for _, d in ipairs(s.declared or {}) do
-    local all = d.init and effects.of(state.plan.fn, d.init)
-    if all and (#all.accesses > 0 or all.opaque or next(all.writes)) then
+    if loads(fn, d) and is_number(fn, d) then
       local open = needs_brackets(d.init)
-      state.e:before(d.init.first, ("%s ? %s"):format(state.inside, open and "(" or ""))
-      state.e:after(d.init.last, (open and ")" or "") .. " : 0")
+      e:before(d.init.first, ("%s ? %s"):format(state.inside, open and "(" or ""))
+      e:after(d.init.last, (open and ")" or "") .. " : 0")
+    elseif loads(fn, d) then
+      e:replace(s.first, d.token, ("%s%s %s%s; if (%s) %s"):format(
+        d.target_const and "const " or "", d.type, ("*"):rep(d.pointer), d.name, state.inside,
+        d.name))
     end
   end
 end
@@ -307,9 +325,10 @@ end
 local function in_list(state, step)
   local front, back, seen = {}, {}, false
   for _, s in ipairs(step.around.body) do
-    if s == step.child then
+    if s == step.child and not (s == state.plan.s and state.plan.before) then
       seen = true
-    elseif seen then
+    elseif seen or s == step.child then
+      seen = true
       back[#back + 1] = s
     elseif is_leaving(s) and not state.in_loop then
       if state.inside then before(state, front) end
@@ -359,7 +378,9 @@ local function close(state, block, back, less)
     to = kernel:line_of(back[1].first) - 1
     local indent = kernel:indent(back[1].first)
     local outer = indent:sub(1, #indent - less)
-    e:lead(back[1].first, ("%sif (%s) {\n%s"):format(outer, state.inside, indent))
+    local lines = back[1] == state.plan.s and table.move(state.lines, 1, #state.lines, 1, {}) or {}
+    lines[#lines + 1] = ("if (%s) {"):format(state.inside)
+    e:lead(back[1].first, outer .. table.concat(lines, "\n" .. outer) .. "\n" .. indent)
   else
     to = kernel:line_of(block.last) - 1
     e:remove(block.last, block.last)
@@ -379,10 +400,12 @@ end
 
 --- Makes the changes around the place.
 ---@param e table of gilua.transform.edit
+---@param lines? string[] to be put before the statement, of a plan for what is before it
 ---@return table[] lines that stand deeper, or less deep: { first, last, blanks }
 ---@return string? inside the variable that says whether a thread has an item
-function Plan:edits(e)
-  local state = { plan = self, e = e, deeper = {}, names = 0, unit = M.unit(self.fn) }
+function Plan:edits(e, lines)
+  local state = { plan = self, e = e, deeper = {}, names = 0, unit = M.unit(self.fn),
+    lines = lines or {} }
   local less, ends = nil, {}
   for _, step in ipairs(self.way) do
     local s = step.around
@@ -399,6 +422,10 @@ function Plan:edits(e)
   local inside = state.inside
   for _, one in ipairs(ends) do
     state.inside = one.inside
+    if #state.lines > 0 and one.back[1] == self.s and not one.less then
+      local indent = self.fn.kernel:indent(self.s.first)
+      e:before(self.s.first, table.concat(state.lines, "\n" .. indent) .. "\n" .. indent)
+    end
     if one.less then
       close(state, one.block, one.back, one.less)
     elseif one.inside and #one.back > 0 then

@@ -21,6 +21,7 @@
 local affine = require "gilua.transform.affine"
 local edit = require "gilua.transform.edit"
 local effects = require "gilua.transform.effects"
+local elsewhere = require "gilua.transform.elsewhere"
 local expression = require "gilua.transform.expression"
 local guarded = require "gilua.transform.guarded"
 local sides_of = require "gilua.transform.sides"
@@ -184,53 +185,10 @@ end
 
 -- ---- what is made of them -----------------------------------------------------------------------
 
--- The source of tokens for another thread and iteration: `names` -> text. What it needs to be
--- declared for that is added to `before`.
-local function elsewhere(loop, first, last, names, before)
-  local kernel, instead, i = loop.fn.kernel, {}, first
-  while i <= last do
-    local w, ahead = kernel.words[i], kernel.words[i - 1]
-    if ahead ~= "." and ahead ~= "->" then
-      local side = w == "threadIdx" and names["threadIdx." .. kernel.words[i + 2]]
-      if side then
-        instead[i] = { side, i + 2 }
-        i = i + 2
-      else
-        instead[i] = names.of(w, before)
-      end
-    end
-    i = i + 1
-  end
-  return (kernel:source(first, last, instead):gsub("%s+", " "))
-end
-
 -- The source of an element elsewhere, without brackets where its place is the iteration alone.
 local function element_elsewhere(loop, el, names, before)
-  local text = elsewhere(loop, el.node.first, el.node.last, names, before)
+  local text = elsewhere.text(loop.fn, el.node.first, el.node.last, names, before)
   return (text:gsub("%[%(([%w_ +]+)%)%]$", "[%1]"))
-end
-
--- Other names for what depends on the iteration or, where `slot` is given, on threadIdx.x.
-local function other_names(loop, iteration, slot, uniform)
-  local fn, kernel = loop.fn, loop.fn.kernel
-  local names = { ["threadIdx.x"] = slot }
-  function names.of(word, before)
-    if word == loop.variable then return iteration end
-    local d = sides_of.kept(fn, word)
-    if not d or d.parameter then return nil end
-    local sides = sides_of.of(fn, d.init, uniform)
-    local is_other = loop.inside.declares[word] or slot and sides and sides.x
-    if not is_other then return nil end
-    local other = kernel:fresh(word .. "_of")
-    if not before[word] then
-      before[word] = true
-      local value = elsewhere(loop, d.init.first, d.init.last, names, before)
-      before[#before + 1] = ("const %s%s %s = %s;"):format(d.type, ("*"):rep(d.pointer), other,
-        value)
-    end
-    return other
-  end
-  return names
 end
 
 local THREAD, THREADS = "threadIdx.x", "blockDim.x"
@@ -275,18 +233,18 @@ local function layout(shape, o)
 end
 
 -- The lines that load the tiles: elements of one shape, where the same holds, in one loop.
-local function loads(loop, plan, list, o)
+local function loads(loop, list, o)
   local groups, by_key, lines = {}, {}, {}
-  local uniform = with(plan.uniform, loop.variable)
   for _, el in ipairs(list) do
     local slot = el.shape == "lines" and o.slot or nil
     local before = {}
-    local names = other_names(loop, ("(%s + %s)"):format(o.from, o.part), slot, uniform)
+    local names = elsewhere.names(loop.fn, {
+      [loop.variable] = ("(%s + %s)"):format(o.from, o.part), ["threadIdx.x"] = slot })
     local value = element_elsewhere(loop, el, names, before)
     local asks = {}
     for i, condition in ipairs(el.conditions) do
       asks[i] = guarded.text(loop.fn, condition, function(first, last)
-        return elsewhere(loop, first, last, names, before)
+        return elsewhere.text(loop.fn, first, last, names, before)
       end)
     end
     local _, _, place, head = layout(el.shape, o)
@@ -359,7 +317,7 @@ local function asked(lines, inside)
 end
 
 -- The lines that stand for the loop.
-local function tiled(loop, plan, list, o, inside)
+local function tiled(loop, list, o, inside)
   local kernel = loop.fn.kernel
   local type = loop.declares and loop.statement.init.declared[1].type .. " " or ""
   local kept = loop.type or "int"
@@ -375,7 +333,7 @@ local function tiled(loop, plan, list, o, inside)
   put(lines, { ("%s %s = %s;"):format(kept, o.from, kernel:plain(loop.start)),
     ("for (; %s + %d %s %s; %s += %d) {"):format(o.from, o.size - 1, loop.relation, bound, o.from,
       o.size) }, "")
-  put(lines, loads(loop, plan, list, o), "\1")
+  put(lines, loads(loop, list, o), "\1")
   lines[#lines + 1] = "\1__syncthreads();"
   put(lines, asked(loop_lines(loop, ("for (%s%s = %s; %s < %s + %d; %s++)"):format(type,
     loop.variable, o.from, loop.variable, o.from, o.size, loop.variable), instead), inside), "\1")
@@ -478,7 +436,7 @@ local function stage(loop, size, side)
   local e = edit.new(kernel)
   local indent, inside = plan:edits(e)
   for _, pragma in ipairs(loop.pragmas) do e:remove(pragma.first, pragma.last) end
-  local lines = tiled(loop, plan, list, o, inside)
+  local lines = tiled(loop, list, o, inside)
   if not edit.is_listed(loop.statement) then
     lines = put({ "{" }, lines, "\1")
     lines[#lines + 1] = "}"

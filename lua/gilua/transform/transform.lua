@@ -32,7 +32,7 @@ local M = {}
 local OWN = [[
   coarsen merge grid_stride grid_size warp_row
   unroll split_accumulator keep hoist specialise
-  vector batch reuse stage
+  vector batch reuse stage halo
   float narrow division
   nests atomics warps warp_loop warp_barrier pad
 ]]
@@ -40,11 +40,11 @@ local OWN = [[
 -- What each is made against: too many instructions, too few at a time, too many bytes.
 local EASES = {
   issue = "merge unroll vector specialise float narrow divide power hoist keep fuse interchange "
-    .. "unswitch block_atomic warp_atomic pad tree stage",
+    .. "unswitch block_atomic warp_atomic pad tree stage halo",
   latency = "warp_row warp_loop batch search grid_size unroll split_accumulator hoist reuse keep "
-    .. "vector tree stage",
-  memory = "coarsen merge warp_row grid_stride vector stage keep hoist reuse float interchange "
-    .. "block_atomic warp_atomic",
+    .. "vector tree stage halo",
+  memory = "coarsen merge warp_row grid_stride vector stage halo keep hoist reuse float "
+    .. "interchange block_atomic warp_atomic",
 }
 
 local known, order
