@@ -52,6 +52,16 @@ print(table.concat(words, " "), #list[1].kernels, list[1].n)
 END
 is "each mutant has its own fate" "ok! illegal_address launch_error ok ok! 3 604" \
   "$("$GILUA" farm.lua | tr '\t' ' ')"
+# A recording whose last answer no kernel gives here, as of a chaotic program.
+cp -r p other
+LUA_PATH="$TOP/tests/lua/?.lua;;" "$GILUA" -e 'require("scratch").write("other/a.rec",
+  require("tape").recording(300, { wrong = true }))'
+out=$("$GILUA" check other --device cuda)
+like "what the kernels give here counts" "ok +reference +604 answers, largest difference 0" "$out"
+like "and that is said" "what the program.s kernels give here" "$out"
+is "what differs from that is wrong" "ok! illegal_address launch_error ok ok! 3 604" \
+  "$(sed 's/"p"/"other"/' farm.lua >other.lua; "$GILUA" other.lua | tr '\t' ' ')"
+
 # Machine code is made by the workers; that of the fake driver does nothing.
 cat >linked.lua <<'END'
 local gi = require "gilua"

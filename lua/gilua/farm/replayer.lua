@@ -39,6 +39,7 @@ function M:use(case)
   if self.recording then self.recording.file:close() end
   self.case, self.recording = case, case and recording.open(case.recording)
   self.same, self.grids_of = {}, {} -- what comparing a piece with itself says; see M:grids
+  self.expected = nil -- bytes by piece, in the place of the recording's (gpureplayer.lua)
   if not case then return end
   self.modules = self.recording:modules_of(self.recorded:kernels())
   self.answers_of = self.recorded:answers(self.recording)
@@ -171,9 +172,8 @@ local function array_of(bytes, type)
   return core.array.frombytes(bytes, #bytes % size == 0 and type or "u8")
 end
 
-local function compared(self, read, answer, bytes)
+local function compared(self, answer, bytes, expected)
   local limits = self.problem.tolerance
-  local expected = read.same and bytes or self.recording:blob(answer.blob, #bytes)
   local got = array_of(bytes, answer.type)
   local options = { max_error = answer.max_error, rel_error = answer.rel_error,
     limit = limits.wrong_above }
@@ -183,11 +183,12 @@ end
 
 --- One piece with what it was then; of one that is the same the bytes need not be there.
 function M:compared(i, read, answer)
-  if read.bytes then return compared(self, read, answer, read.bytes) end
-  local same = self.same[i] or compared(self, read, answer, self.recording:blob(answer.blob,
-    read.size))
-  self.same[i] = same
-  return same
+  local bytes, expected = read.bytes, self.expected and self.expected[i]
+  local function recorded() return self.recording:blob(answer.blob, read.size) end
+  if expected then return compared(self, answer, bytes or recorded(), expected) end
+  if bytes then return compared(self, answer, bytes, read.same and bytes or recorded()) end
+  self.same[i] = self.same[i] or compared(self, answer, recorded(), recorded())
+  return self.same[i]
 end
 
 --- Compares all that was copied out with what it was then.

@@ -102,7 +102,8 @@ local function agrees(c)
   local m, tolerance = c.m, c.problem.tolerance
   local allowed = tolerances.text(tolerance)
   local figures = { { "answers", m.n }, { "max_error", m.max_error }, { "wrong", m.wrong },
-    { "unset", m.unset }, { "nan", m.nan }, { "allowed", tolerance.max_error },
+    { "own", m.own or false }, { "unset", m.unset }, { "nan", m.nan },
+    { "allowed", tolerance.max_error },
     { "allowed_share", tolerance.rel_error or 0 }, { "outputs", outputs_of(tolerance) } }
   if m.unset > 0 then
     c.found:add { "no", "answers", ("%.3g %% of them are never written"):format(100 * m.unset),
@@ -115,7 +116,9 @@ local function agrees(c)
           100 * m.off) } }
   else
     c.found:add { "ok", "reference", ("%s answers, largest difference %.3g of %s allowed"):format(
-      progress.grouped(m.n), m.max_error, allowed), figures = figures }
+      progress.grouped(m.n), m.max_error, allowed), figures = figures, advice = m.own and {
+        "these are what the program's kernels give here: the recording's are others, as of "
+          .. "answers that hang on the last bit", "a mutant that rounds otherwise is wrong" } }
   end
   if m.nan > 0 then
     c.found:add { m.nan > MOSTLY and "no" or "!!", "answers", ("%.3g %% of them are NaN, by the "

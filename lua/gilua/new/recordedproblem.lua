@@ -45,8 +45,9 @@ end
 --------------------------------------------------------------------------------------------------
 -- Which kernels
 
--- Those that a person names, by their own name or the recording's.
+-- Those that a person names, by their own name or the recording's; or all.
 local function wanted(r, names)
+  if names == "all" then return r.kernels end
   local list = {}
   for name in names:gmatch "[^,%s]+" do
     local found
