@@ -76,8 +76,8 @@ Recording *bind_check_recording(lua_State *L, int index);
 /* code = { [N] = PTX }, kept alive by the table at index (0: none). Leaves a userdata on the stack.
 */
 const ReplayCode *bind_read_code(lua_State *L, int index, int *n);
-/* The option "grids" of a replay: three whole numbers of four bytes for each launch. */
-const unsigned *bind_read_grids(lua_State *L, int index, int *n);
+/* The option "shapes" of a replay: six whole numbers of four bytes for each launch. */
+const ReplayShape *bind_read_shapes(lua_State *L, int index, int *n);
 
 /* --- launch.c, timing.c --- */
 

@@ -101,15 +101,16 @@ const ReplayCode *bind_read_code(lua_State *L, int index, int *n) {
     return code;
 }
 
-const unsigned *bind_read_grids(lua_State *L, int index, int *n) {
-    const char *text = bind_option_string(L, index, "grids", NULL);
-    size_t len = text ? (lua_getfield(L, index, "grids"), lua_rawlen(L, -1)) : 0;
-    *n = (int)(len / 12);
+const ReplayShape *bind_read_shapes(lua_State *L, int index, int *n) {
+    const char *text = bind_option_string(L, index, "shapes", NULL);
+    size_t len = text ? (lua_getfield(L, index, "shapes"), lua_rawlen(L, -1)) : 0;
+    *n = (int)(len / sizeof(ReplayShape));
     if (len == 0) return NULL;
-    if (len % 12 != 0) luaL_error(L, "option 'grids' has no three numbers for each launch");
-    unsigned *grids = lua_newuserdatauv(L, len, 0);
-    memcpy(grids, text, len);
-    return grids;
+    if (len % sizeof(ReplayShape) != 0)
+        luaL_error(L, "option 'shapes' has no six numbers for each launch");
+    ReplayShape *shapes = lua_newuserdatauv(L, len, 0);
+    memcpy(shapes, text, len);
+    return shapes;
 }
 
 /* variables = { NAME = bytes or true }, likewise. */
@@ -191,7 +192,7 @@ static int replay(lua_State *L) {
     static const char *const known[] = {"code",        "partial",     "variables",
                                         "budget",      "backwards",   "count_uninitialised",
                                         "check_races", "benign_races",
-                                        "memory_bytes", "grids", NULL};
+                                        "memory_bytes", "shapes", NULL};
     static const char *const benign[] = {"warn", "refuse", NULL};
     const Recording *r = check_recording(L);
     EmuModel model = {0};
@@ -201,7 +202,7 @@ static int replay(lua_State *L) {
     ReplayOptions o = {.model = &model, .interrupt = &bind_interrupted};
     int code = lua_istable(L, 3) && lua_getfield(L, 3, "code") == LUA_TTABLE ? lua_gettop(L) : 0;
     o.code = bind_read_code(L, code, &o.n_code);
-    o.grids = bind_read_grids(L, 3, &o.n_grids);
+    o.shapes = bind_read_shapes(L, 3, &o.n_shapes);
     bool any = lua_istable(L, 3) && lua_getfield(L, 3, "variables") == LUA_TTABLE;
     o.variables = read_variables(L, any ? lua_gettop(L) : 0, &o.n_variables);
     o.partial = bind_option_bool(L, 3, "partial", false);
@@ -244,10 +245,11 @@ void bind_record(lua_State *L) {
          "(warp instructions of all launches), memory_bytes (that it may take), backwards (of each "
          "the last block begins first), "
          "count_uninitialised, check_races (\"none\", \"shared\", \"global\"), benign_races "
-         "(\"warn\", \"refuse\"), grids (bytes: x, y, z of four bytes for each launch; 0: as it "
-         "was), variables = { NAME = bytes | true } of other code: what they "
-         "begin with; variables of the result: what they held in the end. reads: what the host "
-         "got, { bytes, name, same } each; kernels: { name, launches, ticks, ns } each."},
+         "(\"warn\", \"refuse\"), shapes (bytes: x, y, z of the grid and of the block, of four "
+         "bytes each, for each launch; 0: as it was), variables = { NAME = bytes | true } of "
+         "other code: what they begin with; variables of the result: what they held in the end. "
+         "reads: what the host got, { bytes, name, same } each; kernels: { name, launches, ticks, "
+         "ns } each."},
         {"close", close_recording, "r:close()", "Closes the file."},
         {NULL, NULL, NULL, NULL}};
     static const BindRow rows[] = {

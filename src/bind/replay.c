@@ -54,7 +54,7 @@ static void push_result(lua_State *L, const ReplayGpuResult *r) {
 }
 
 static int run(lua_State *L) {
-    static const char *const known[] = {"code",      "partial", "bytes", "timed", "grids",
+    static const char *const known[] = {"code",      "partial", "bytes", "timed", "shapes",
                                         "timeout_s", BIND_TIMING_FIELDS, NULL};
     BindChild *c = bind_check_child(L, 1, CLASS);
     if (lua_isnoneornil(L, 2)) lua_settop(L, 1), lua_newtable(L);
@@ -68,7 +68,7 @@ static int run(lua_State *L) {
                           .timeout_s = bind_option_number(L, 2, "timeout_s", 0)};
     int code = lua_getfield(L, 2, "code") == LUA_TTABLE ? lua_gettop(L) : 0;
     o.code = bind_read_code(L, code, &o.n_code);
-    o.grids = bind_read_grids(L, 2, &o.n_grids);
+    o.shapes = bind_read_shapes(L, 2, &o.n_shapes);
     ReplayGpuResult result;
     gi_err err;
     if (!replay_gpu_run(c->u.replay, &o, &result, &err)) return bind_refused(L, &err);
@@ -96,7 +96,7 @@ void bind_replay_class(lua_State *L) {
          "ticks, ns } each; ns is of all from the first launch to the last, gaps included. "
          "timed = true runs it until the median is known and gives the fields of module:time, "
          "with its options, instead. reads: what the host gets, { name, same, size, bytes? } each, "
-         "bytes where they are not the same, or with bytes = true. options: code, partial, grids "
+         "bytes where they are not the same, or with bytes = true. options: code, partial, shapes "
          "as of recording:replay; timeout_s of one repetition."},
         {"places", places, "replay:places() -> integer, integer",
          "Bytes of memory that have the address that they had, and bytes that are elsewhere."},

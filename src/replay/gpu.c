@@ -149,7 +149,7 @@ static void carry_variables(ReplayGpu *g, const Row *row) {
 
 static void queue_launch(ReplayGpu *g, const Op *op) {
     const Row *row = &g->rows[op->row];
-    const unsigned *grid = replay_grid(g->grids, g->n_grids, op->launch, op->grid);
+    ReplayShape s = replay_shape(g->shapes, g->n_shapes, op->launch, op->grid, op->block);
     carry_variables(g, row);
     for (int i = 0; i < op->n_fixups; i++) {
         const Variable *v = &g->variables[op->fixups[i].variable];
@@ -158,8 +158,8 @@ static void queue_launch(ReplayGpu *g, const Op *op) {
         memcpy(op->params + op->fixups[i].at, &address, 8);
     }
     DeviceLaunch l = {.kernel = row->name,
-                      .grid = {grid[0], grid[1], grid[2]},
-                      .block = {op->block[0], op->block[1], op->block[2]},
+                      .grid = {s.grid[0], s.grid[1], s.grid[2]},
+                      .block = {s.block[0], s.block[1], s.block[2]},
                       .shared_bytes = op->shared,
                       .params = op->params,
                       .carveout = -1};
@@ -263,7 +263,7 @@ static bool run_timed(ReplayGpu *g, const SequenceWork *w, const DeviceTiming *h
 
 bool replay_gpu_run(ReplayGpu *g, const ReplayGpuOptions *o, ReplayGpuResult *out, gi_err *err) {
     ReplayGpuResult r = {0};
-    g->grids = o->grids, g->n_grids = o->n_grids;
+    g->shapes = o->shapes, g->n_shapes = o->n_shapes;
     if (!use_code(g, o, err) || !choose_kernels(g, o->partial, err)) return false;
     DeviceModule **modules = gi_alloc((size_t)(2 * g->n_modules + 1) * sizeof *modules);
     SequenceWork w = {.queue = queue_part, .user = g, .modules = modules,

@@ -26,8 +26,8 @@ void replay_gpu_places(const ReplayGpu *g, uint64_t *there, uint64_t *elsewhere)
 typedef struct ReplayGpuOptions {
     const ReplayCode *code; /* PTX; kept until other code comes, so that the same is loaded once */
     int n_code;
-    const unsigned *grids;  /* as of ReplayOptions, these too */
-    int n_grids;
+    const ReplayShape *shapes; /* as of ReplayOptions, these too */
+    int n_shapes;
     bool partial;
     bool bytes;             /* of all that the host gets, right or not */
     bool timed;             /* repetitions until the median is known; else one, each kernel timed */

@@ -95,8 +95,8 @@ struct ReplayGpu { /* err, line and what follows: while it is made */
     Op *ops;
     int n_ops, cap_ops, first, last; /* launches */
     int n_launches;
-    const unsigned *grids; /* of the run at hand, the caller's */
-    int n_grids;
+    const ReplayShape *shapes; /* of the run at hand, the caller's */
+    int n_shapes;
     Row *rows;
     int n_rows, cap_rows;
     Kept kept[KEPT_CODE];

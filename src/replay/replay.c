@@ -542,8 +542,14 @@ static void count(Run *run, const char *kernel, const EmuResult *r) {
     if (run->out->warnings.n == 0) run->out->warnings = r->warnings;
 }
 
-const unsigned *replay_grid(const unsigned *grids, int n_grids, int n, const unsigned recorded[3]) {
-    return n < n_grids && grids[3 * n] != 0 ? grids + 3 * n : recorded;
+ReplayShape replay_shape(const ReplayShape *shapes, int n_shapes, int n, const unsigned grid[3],
+                         const unsigned block[3]) {
+    ReplayShape shape;
+    bool has_grid = n < n_shapes && shapes[n].grid[0] != 0;
+    bool has_block = n < n_shapes && shapes[n].block[0] != 0;
+    memcpy(shape.grid, has_grid ? shapes[n].grid : grid, sizeof shape.grid);
+    memcpy(shape.block, has_block ? shapes[n].block : block, sizeof shape.block);
+    return shape;
 }
 
 /* The code that a launch runs: other code, where it has the kernel or must have it. */
@@ -559,10 +565,10 @@ static bool launch(Run *run, const Event *e, const char *kernel, const uint8_t *
     const ReplayOptions *o = run->options;
     EmuResult r;
     uint64_t spent = run->out->warp_instructions;
-    const unsigned *grid = replay_grid(o->grids, o->n_grids, run->n_launches++, e->grid);
+    ReplayShape s = replay_shape(o->shapes, o->n_shapes, run->n_launches++, e->grid, e->block);
     EmuLaunch l = {.kernel = kernel,
-                   .grid = {grid[0], grid[1], grid[2]},
-                   .block = {e->block[0], e->block[1], e->block[2]},
+                   .grid = {s.grid[0], s.grid[1], s.grid[2]},
+                   .block = {s.block[0], s.block[1], s.block[2]},
                    .shared_bytes = (size_t)e->shared,
                    .params = params,
                    .cooperative = e->cooperative,

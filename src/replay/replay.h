@@ -24,6 +24,10 @@ typedef struct ReplayVariable { /* of other code: what it begins with, and holds
     size_t bytes;       /* of begins; a variable of another size is left alone */
 } ReplayVariable;
 
+typedef struct ReplayShape { /* of a launch; what begins with 0: as it was */
+    unsigned grid[3], block[3];
+} ReplayShape;
+
 typedef struct ReplayOptions {
     const EmuModel *model;
     const ReplayCode *code;
@@ -31,8 +35,8 @@ typedef struct ReplayOptions {
     bool partial; /* what other code has no kernel for runs as recorded; false: it is no code */
     const ReplayVariable *variables;
     int n_variables;
-    const unsigned *grids;    /* three sides of each of the first n_grids launches; 0: as it was */
-    int n_grids;
+    const ReplayShape *shapes; /* of the first n_shapes launches */
+    int n_shapes;
     uint64_t budget;          /* warp instructions of all launches together; 0: the emulator's for
                                  each */
     uint64_t memory_bytes;    /* that all it asks for may take together; 0: no limit */
@@ -42,8 +46,9 @@ typedef struct ReplayOptions {
     const volatile int *interrupt;
 } ReplayOptions;
 
-/* The grid of the n-th launch: what options say of it, or the one that was recorded. */
-const unsigned *replay_grid(const unsigned *grids, int n_grids, int n, const unsigned recorded[3]);
+/* The shape of the n-th launch: what options say of its grid and block, or what was recorded. */
+ReplayShape replay_shape(const ReplayShape *shapes, int n_shapes, int n, const unsigned grid[3],
+                         const unsigned block[3]);
 
 typedef struct ReplayKernel {
     char *name;

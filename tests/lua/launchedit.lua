@@ -24,6 +24,19 @@ tap.case("grids in the usual forms", function()
     .. " k<<<(n / 2) < 264 ? (n / 2) : 264, t>>>(c); 2 0", "all of a kernel's, and no other's")
 end)
 
+tap.case("blocks", function()
+  tap.is(edited("k<<<g, 4, 0, s>>>(a);", "block.x==4 block.x*8"), "k<<<g, 4 * 8, 0, s>>>(a); 1 0",
+    "a number, and a grid that stays")
+  tap.is(edited("#define B 128\nk<<<n, B>>>(a);", "block.x*2"),
+    "#define B 128\nk<<<n, B * 2>>>(a); 1 0", "a macro that is a number")
+  tap.is(edited("#define B f(2)\nk<<<n, B>>>(a);", "block.x*2"),
+    "#define B f(2)\nk<<<n, B>>>(a); 0 1", "a macro that is none")
+  tap.is(edited("dim3 g(n, 2), b(16, 4); k<<<g, b>>>(a);", "axes=yx"),
+    "dim3 g(n, 2), b(16, 4); k<<<dim3(g.y, g.x, g.z), dim3(b.y, b.x, b.z)>>>(a); 1 0", "turned")
+  tap.is(edited("k<<<dim3(n, m), dim3(8, 8)>>>(a);", "axes=yx"),
+    "k<<<dim3(m, n), dim3(8, 8)>>>(a); 1 0", "a square that stays")
+end)
+
 tap.case("what is left to a person", function()
   for what, text in pairs {
     ["a call"] = "k<<<blocks(n), t>>>(a);",
@@ -34,7 +47,8 @@ tap.case("what is left to a person", function()
   } do
     tap.is(edited(text), text .. " 0 1", what)
   end
-  tap.is(edited("k<<<3, 4>>>(a);", "block.x=64"), "k<<<3, 4>>>(a); 0 1", "another block")
+  tap.is(edited("k<<<3, threads(n)>>>(a);", "block.x=64"), "k<<<3, threads(n)>>>(a); 0 1",
+    "another block in the place of a call")
   tap.is(edited("k<<<n / 9, 4>>>(a);", "grid.x%2 grid.x/2"), "k<<<n / 9, 4>>>(a); 0 1",
     "whole groups of blocks")
   tap.is(edited("k<<<n / 9, 4, 64>>>(a);", "grid.x/2 shared*2"), "k<<<n / 9, 4, 64>>>(a); 0 1",

@@ -94,8 +94,9 @@ tap.case("launches as transformations want them", function()
   local problem = made(workplace())
   local farm <close> = gi.farm(problem, { device = "emu", jobs = 1 })
   local genomes = { "", "T:launched<12>(grid.x*3)", "T:launched<12>(grid.x/8)",
-    "T:launched<18>(grid.x/8)", "T:launched<12>(odd)" }
-  local base, more, scale, lower, none = table.unpack(farm:evaluate(genomes,
+    "T:launched<18>(grid.x/8)", "T:launched<12>(odd)",
+    "T:launched<12>(block.x/2)", "T:launched<12>(block.x/2) T:launched<12>(grid.x*2)" }
+  local base, more, scale, lower, none, fewer, halved = table.unpack(farm:evaluate(genomes,
     gi.own.case(problem, 1)))
   tap.ok(gi.fitness.right(more), "blocks without an item do nothing")
   tap.ok(more.warp_instructions > base.warp_instructions, "but they are there")
@@ -104,8 +105,10 @@ tap.case("launches as transformations want them", function()
   tap.ok(lower.max_error ~= scale.max_error or lower.wrong ~= scale.wrong, "each for itself")
   tap.is(none.status, "launch_error", "a block that it cannot do with")
   tap.has(none.message, "multiple of 7", "why")
+  tap.ok(fewer.status == "ok" and not gi.fitness.right(fewer), "too few threads a block")
+  tap.ok(gi.fitness.right(halved), "twice as many blocks of half as many")
   local list = farm:check(genomes)
-  tap.is(the(list, "status"), "ok ok ok ok launch_error", "in the checked run, too")
+  tap.is(the(list, "status"), "ok ok ok ok launch_error ok ok", "in the checked run, too")
 
   local files, _, launched = gi.backport.files(gi.kept.of(problem), "T:launched<12>(grid.x*3)")
   tap.has(files[1].text, "scale<<<8 * 3, 64>>>", "the program's launch is changed")

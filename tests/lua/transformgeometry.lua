@@ -580,4 +580,66 @@ for (int k = 0; k < 2; k++) { float i = b[k]; __syncthreads(); }
   tap.is(launch.words "shared*2", "2 times as much shared memory", "in words")
 end)
 
+--------------------------------------------------------------------------------------------------
+-- axes, widen
+
+tap.case("x and y change places", function()
+  local rows = rewritten.source [[
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    int column = blockIdx.y * blockDim.y + threadIdx.y;
+    if (row >= n || column >= 4) return;
+    out[row * 4 + column] += a[row * 4 + column];]]
+  right("a row along x", "axes", rows, 1, {}, { block = { 16, 4 } })
+  local text = rewritten.text("axes", rows, 1)
+  tap.has(text, "int row = blockIdx.y * blockDim.y + threadIdx.y;", "rows are along y")
+  local change = require("gilua.transform.axes").make(kernels.of_text(rows), 1, {})
+  local turned = launch.changed({ grid = { 5, 1 }, block = { 16, 4 } }, change.launch)
+  tap.is(table.concat(turned.grid, " ") .. ", " .. table.concat(turned.block, " "),
+    "1 5 1, 4 16 1", "the launch is turned")
+  tap.is(launch.words(change.launch), "x and y of the grid and of the block change places",
+    "in words")
+  refused("one side", "axes", rewritten.source [[
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) out[i] = 1.f;]], 1, {}, "do not differ along both")
+  refused("a warp's votes", "axes", rewritten.source [[
+    int i = threadIdx.x + threadIdx.y;
+    if (i < n) out[i] = __shfl_xor_sync(0xffffffffu, a[i], 1);]], 1, {}, "tell each other")
+end)
+
+tap.case("wider blocks", function()
+  local sum = "#define WIDTH 64\n" .. rewritten.source [[
+    __shared__ float sum[WIDTH];
+    int t = threadIdx.x;
+    sum[t] = 0.f;
+    for (int i = t; i < n; i += WIDTH) sum[t] += a[i + blockIdx.x];
+    __syncthreads();
+    for (int half = WIDTH / 2; half > 0; half /= 2) {
+      if (t < half) sum[t] += sum[t + half];
+      __syncthreads();
+    }
+    if (t == 0) out[blockIdx.x] = sum[0];]]
+  right("a macro", "widen", sum, 2, { "4" }, { limit = 1e-3 })
+  local text = rewritten.text("widen", sum, 2, { "4" })
+  tap.has(text, "__shared__ float sum[(WIDTH * 4)];", "what depends on it grows")
+  right("blockDim.x", "widen", rewritten.source [[
+    for (int i = threadIdx.x; i < n; i += blockDim.x) out[i] = a[i] + n;]], 1, { "2" })
+  right("a part each", "widen", rewritten.source [[
+    int each = (n + blockDim.x - 1) / blockDim.x;
+    for (int i = threadIdx.x * each; i < (threadIdx.x + 1) * each && i < n; i++)
+      out[i] = a[i] * 2.f;]], 1, { "2" })
+  local change = require("gilua.transform.widen").make(kernels.of_text(sum), 2, { "4" })
+  tap.raises(function() launch.changed({ grid = { 5 }, block = { 128 } }, change.launch) end,
+    "wants block.x to be 64, and it is 128", "a launch that is not as wide as the macro says")
+  tap.has(select(2, rewritten.text("widen", sum, 2, { "32" })), "at most 1024 threads",
+    "more than there can be")
+  refused("items across blocks", "widen", rewritten.source [[
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += blockDim.x) out[i] = 1.f;]],
+    1, { "2" }, "count items across blocks")
+  refused("no loop", "widen", rewritten.source [[
+    if ((int)threadIdx.x < n) out[threadIdx.x] = blockDim.x;]], 1, { "2" }, "no loop together")
+  refused("what it calls knows the width", "widen", "#define WIDTH 64\n"
+    .. "__device__ int half() { return WIDTH / 2; }\n" .. rewritten.source [[
+    for (int i = threadIdx.x; i < n; i += WIDTH) out[i] = half();]], 3, { "2" }, "what it calls")
+end)
+
 tap.done()

@@ -65,7 +65,7 @@ local TIMING = { "rel_error", "min_samples", "max_samples", "stop_above_ns" }
 
 local function run(self, launch, options)
   options.code, options.partial, options.timeout_s = self.code, true, launch.timeout_s
-  options.grids = self.grids
+  options.shapes = self.shapes
   local m, why, code = self.replay:run(options)
   if m and m.status == "ok" then self.owner.reads = m.reads end
   return m, why, code
@@ -92,20 +92,22 @@ local function is_machine_code(code)
   return code:sub(1, 4) == "\127ELF"
 end
 
---- runner.lua's, of PTX or of machine code; with the grids that transformations want.
+--- runner.lua's, of PTX or of machine code; with the launches' shapes that
+--- transformations want.
 ---@param mutant { code: string, values: table? }
 function M:module(mutant)
   local text, why = mutant.code, nil
   if not is_machine_code(text) then text, why = self.twin:renamed(text) end
   if not text then return nil, failed("launch_error", why) end
-  local grids, cannot = self.twin:grids(mutant.values)
-  if grids == false then return nil, failed("launch_error", cannot) end
+  local shapes, cannot = self.twin:grids(mutant.values)
+  if shapes == false then return nil, failed("launch_error", cannot) end
   local code = {}
   for number in pairs(self.twin.modules) do code[number] = text end
-  return setmetatable({ code = code, grids = grids, replay = self.replay, owner = self }, Code)
+  return setmetatable({ code = code, shapes = shapes, replay = self.replay, owner = self }, Code)
 end
 
---- What is launched is the recording's, but for grids, which are the module's.
+--- What is launched is the recording's, but for the shapes of launches, which are the
+--- module's.
 function M.prepare()
   return {}
 end

@@ -38,7 +38,7 @@ end
 function M:use(case)
   if self.recording then self.recording.file:close() end
   self.case, self.recording = case, case and recording.open(case.recording)
-  self.same, self.grids_of = {}, {} -- what comparing a piece with itself says; see M:grids
+  self.same, self.shapes_of = {}, {} -- what comparing a piece with itself says; see M:grids
   self.expected = nil -- bytes by piece, in the place of the recording's (gpureplayer.lua)
   if not case then return end
   self.modules = self.recording:modules_of(self.recorded:kernels())
@@ -99,15 +99,17 @@ end
 --------------------------------------------------------------------------------------------------
 -- Launches
 
+local AS_IT_WAS = { 0, 0, 0 }
+
 local function sides(text)
   local list = {}
   for n in text:gmatch "%w+" do list[#list + 1] = math.tointeger(tonumber(n)) end
   return list
 end
 
--- The grids of all launches as the words of transformations want them, packed; raises where one
--- cannot have them.
-local function changed_grids(self, text)
+-- The grids and blocks of all launches as the words of transformations want them, packed; raises
+-- where one cannot have them.
+local function changed_shapes(self, text)
   local words, list = {}, {}
   for name, entry in pairs(self.recorded.entries) do words[entry] = launches.of(text, name) end
   for _, event in ipairs(self.recording.events) do
@@ -117,26 +119,28 @@ local function changed_grids(self, text)
     if new and new.shared then
       error("a launch of a recording keeps the shared memory that it was given", 0)
     end
-    local grid = new and new.grid
-    if own then list[#list + 1] = string.pack("I4I4I4", table.unpack(grid or { 0, 0, 0 })) end
+    if own then
+      list[#list + 1] = string.pack("I4I4I4", table.unpack(new and new.grid or AS_IT_WAS))
+        .. string.pack("I4I4I4", table.unpack(new and new.block or AS_IT_WAS))
+    end
   end
   return table.concat(list)
 end
 
---- The grids that a mutant's values ask for, as a replay takes them: nil where all are as recorded;
---- false and why where a launch cannot be so.
+--- The shapes of launches that a mutant's values ask for, as a replay takes them: nil where all are
+--- as recorded; false and why where a launch cannot be so.
 ---@param values table?
 ---@return string|false|nil
 ---@return string?
 function M:grids(values)
   local text = values and values[launches.PARAMETER]
   if not text then return nil end
-  if not self.grids_of[text] then
-    local fine, made = attempt(changed_grids, self, text)
+  if not self.shapes_of[text] then
+    local fine, made = attempt(changed_shapes, self, text)
     if not fine then return false, tostring(made) end
-    self.grids_of[text] = made
+    self.shapes_of[text] = made
   end
-  return self.grids_of[text]
+  return self.shapes_of[text]
 end
 
 --- The recording's result with a mutant's code; or nil, why, and the status of such a mutant.
@@ -149,8 +153,8 @@ end
 function M:replay(ptx, options, values)
   local text, why = self:renamed(ptx)
   if not text then return nil, why, "launch_error" end
-  options.grids, why = self:grids(values)
-  if options.grids == false then return nil, why, "launch_error" end
+  options.shapes, why = self:grids(values)
+  if options.shapes == false then return nil, why, "launch_error" end
   options.code, options.partial = {}, true
   for module in pairs(self.modules) do options.code[module] = text end
   local r, message, kind = self.recording:replay(options)

@@ -1,8 +1,9 @@
 -- launchedit: launches in a user's file, as a transformation wants them: kernel<<<grid, block>>>
 -- becomes kernel<<<grid * 32, block>>>.
 --
--- Only a grid that is written in a usual form is changed: a sum or product of numbers, dim3(…), or
--- a name that the file declares as a dim3 or a whole number. All others are left to the person.
+-- Only a grid or a block that is written in a usual form is changed: a sum or product of numbers,
+-- dim3(…), or a name that the file declares as a dim3 or a whole number. All others are left to the
+-- person.
 
 local core = require "gilua.core"
 local csource = require "gilua.new.csource"
@@ -19,12 +20,40 @@ local SUMS = csource.set "+ - * / %"
 --------------------------------------------------------------------------------------------------
 -- What a grid is
 
+-- Is a name a macro that is a whole number, wherever the file defines it?
+local function is_number(t, name)
+  local found = false
+  for i = 1, #t do
+    local d = t:kind(i) == "directive" and t:inside(i)
+    if d and d[1] == "define" and d[2] == name then
+      if #d ~= 3 or not d[3]:find "^%d+$" then return false end
+      found = true
+    end
+  end
+  return found
+end
+
+-- The type of the declaration that a comma is in, `dim3 a(2), b(3)`: the first word of what it
+-- stands in; nil where that is no such type, or the comma is inside of brackets.
+local function list_type(t, i)
+  local k = i - 1
+  while k >= 1 and t[k] ~= ";" and t[k] ~= "{" and t[k] ~= "}" and t:kind(k) ~= "directive" do
+    if t[k] == "(" then return nil end
+    k = (t[k] == ")" or t[k] == "]") and (t:match(k) or 1) - 1 or k - 1
+  end
+  local first = t[k + 1] == "const" and t[k + 2] or t[k + 1]
+  return (first == "dim3" or WHOLE[first]) and first or nil
+end
+
 -- What the file declares a name as: "dim3", "whole", or nil where it is neither, or both.
 local function declared(t, name)
+  if is_number(t, name) then return "whole" end
   local found
   for i = 2, #t do
-    if t[i] == name and t:kind(i - 1) == "name" and t[i - 1] ~= "return" then
-      local kind = t[i - 1] == "dim3" and "dim3" or WHOLE[t[i - 1]] and "whole" or "other"
+    local before = t[i] == name and (t[i - 1] == "," and list_type(t, i - 1)
+      or t:kind(i - 1) == "name" and t[i - 1])
+    if before and before ~= "return" then
+      local kind = before == "dim3" and "dim3" or WHOLE[before] and "whole" or "other"
       if found and found ~= kind then return nil end
       found = kind
     end
@@ -74,18 +103,44 @@ local OPERATIONS = {
   end,
 }
 
--- The text of a grid with the changes of its sides made; nil where it is of no usual form.
-local function changed(t, text, changes)
-  local sides, is_dim3 = sides_of(t, text)
-  if not sides then return nil end
-  for _, c in ipairs(changes) do
-    local d = SIDES[c.side]
-    is_dim3 = is_dim3 or d > 1
-    sides[d] = OPERATIONS[c.operation](sides[d], c.by)
-  end
-  if not is_dim3 then return sides[1] end
+-- The text of sides: as it was where nothing of it changed.
+local function text_of(shape)
+  local sides = shape.sides
+  if not shape.is_changed then return shape.text end
+  if not shape.is_dim3 then return sides[1] end
   while sides[3] == "1" and #sides == 3 do sides[3] = nil end
   return ("dim3(%s)"):format(table.concat(sides, ", "))
+end
+
+local function swap_axes(shapes)
+  for _, shape in pairs(shapes) do
+    local sides = shape.sides
+    shape.is_changed = shape.is_changed or sides[1] ~= sides[2]
+    shape.is_dim3 = shape.is_dim3 or sides[1] ~= sides[2]
+    sides[1], sides[2] = sides[2], sides[1]
+  end
+end
+
+-- The texts of a grid and a block with the changes made; nil where one that changes is of no usual
+-- form.
+local function changed(t, texts, changes)
+  local shapes = {}
+  for _, c in ipairs(changes) do
+    for _, of in ipairs(c.of == "axes" and { "grid", "block" } or { c.of }) do
+      local sides, is_dim3 = sides_of(t, texts[of])
+      if not sides then return nil end
+      shapes[of] = shapes[of] or { text = texts[of], sides = sides, is_dim3 = is_dim3 }
+    end
+    if c.of == "axes" then
+      swap_axes(shapes)
+    else
+      local d, shape = SIDES[c.side], shapes[c.of]
+      shape.is_dim3, shape.is_changed = shape.is_dim3 or d > 1, true
+      shape.sides[d] = OPERATIONS[c.operation](shape.sides[d], c.by)
+    end
+  end
+  return shapes.grid and text_of(shapes.grid) or texts.grid,
+    shapes.block and text_of(shapes.block) or texts.block
 end
 
 --------------------------------------------------------------------------------------------------
@@ -99,24 +154,32 @@ local function launched(t, i)
   return t[k] == "<" and csource.angle_end(t, k) == i - 1 and t[k - 1] or nil
 end
 
--- The last token of a launch's grid, which ends at a comma.
-local function grid_end(t, i)
-  local k = i + 1
+-- The last token of what begins at a token of a launch, and what ends it: a comma, or >>>.
+local function part_end(t, i)
+  local k = i
   while t[k] and t[k] ~= "," and t[k] ~= ">>>" and t[k] ~= ";" and k < i + MOST_WORDS do
     k = csource.past(t, k)
   end
-  return t[k] == "," and k - 1 or nil
+  if t[k] ~= "," and t[k] ~= ">>>" then return nil end
+  return k - 1, t[k]
 end
 
--- Only changes of the grid can be written there; what is asked of the block is a condition. One
--- that asks for whole groups of blocks nobody can write: the file may launch other numbers of them.
-local function of_the_grid(text)
+-- The tokens of the grid and the block of the launch whose <<< is at a token; nil where one is
+-- missing.
+local function parts_of(t, i)
+  local last, stop = part_end(t, i + 1)
+  if not last or stop ~= "," then return nil end
+  local behind = part_end(t, last + 2)
+  return behind and { grid = { i + 1, last }, block = { last + 2, behind } }
+end
+
+-- What can be written there: conditions of a block are none of it. One that asks something of the
+-- grid nobody can write: the file may launch other numbers of blocks.
+local function written(text)
   local list = {}
   for _, c in ipairs(launches.read(text)) do
-    if not launches.is_condition(c) or c.of == "grid" then
-      if c.of ~= "grid" or launches.is_condition(c) then return nil end
-      list[#list + 1] = c
-    end
+    if c.of == "shared" or c.of == "grid" and launches.is_condition(c) then return nil end
+    if not launches.is_condition(c) then list[#list + 1] = c end
   end
   return list
 end
@@ -130,23 +193,30 @@ end
 ---@return integer left how many are not, for they are of no usual form
 function M.edited(text, kernel, launch)
   local t <close> = core.grammar.tokens(text)
-  local changes, parts, at, done, left = of_the_grid(launch), {}, 1, 0, 0
+  local changes, pieces, at, done, left = written(launch), {}, 1, 0, 0
+  local function put(tokens, new)
+    pieces[#pieces + 1] = text:sub(at, t:first(tokens[1]) - 1) .. new
+    at = t:last(tokens[2]) + 1
+  end
   for i = 2, #t do
     if t[i] == "<<<" and launched(t, i) == kernel then
-      local last = grid_end(t, i)
-      local first_byte = last and t:first(i + 1)
-      local grid = last and text:sub(first_byte, t:last(last))
-      local new = changes and last and changed(t, grid, changes)
-      if new then
+      local parts = changes and parts_of(t, i)
+      local texts = {}
+      for of, tokens in pairs(parts or {}) do
+        texts[of] = text:sub(t:first(tokens[1]), t:last(tokens[2]))
+      end
+      local grid, block = nil, nil
+      if parts then grid, block = changed(t, texts, changes) end
+      if grid then
         done = done + 1
-        parts[#parts + 1] = text:sub(at, first_byte - 1) .. new
-        at = t:last(last) + 1
+        put(parts.grid, grid)
+        put(parts.block, block)
       else
         left = left + 1
       end
     end
   end
-  return table.concat(parts) .. text:sub(at), done, left
+  return table.concat(pieces) .. text:sub(at), done, left
 end
 
 return M

@@ -4,7 +4,8 @@
 --   grid.x/4     a quarter, rounded up        grid.x*32    32 times
 --   grid.x<264   264 at most                  block.x=128  128
 --   block.x%32   stays as it is, and has to be a multiple of 32
---   block.x<=32  stays as it is, and has to be 32 at most
+--   block.x<=32  stays as it is, and has to be 32 at most; block.x==32: has to be 32
+--   axes=yx      x and y change places, of the grid and of the block
 --   shared*2     twice the shared memory that the launch asks for
 --
 -- Later words see what earlier ones left. Where a genome has several kernels, a word begins with
@@ -19,8 +20,10 @@ local SIDES = { x = 1, y = 2, z = 3 }
 local MOST_THREADS = 1024 -- of a block
 local MOST = 2 ^ 31 -- threads of a grid in a dimension, so that an int counts them
 
+local WHAT = { grid = true, block = true, shared = true, axes = true }
+
 -- What leaves a side as it is and only asks something of it.
-local CONDITIONS = { ["%"] = true, ["<="] = true }
+local CONDITIONS = { ["%"] = true, ["<="] = true, ["=="] = true }
 
 local OPERATIONS = {
   ["*"] = function(a, n) return a * n end,
@@ -32,6 +35,11 @@ local OPERATIONS = {
     error(("the transformation wants %s to be a multiple of %d, and it is %d"):format(
       word:match "^[%w.]+", n, a), 0)
   end,
+  ["=="] = function(a, n, word)
+    if a == n then return a end
+    error(("the transformation wants %s to be %d, and it is %d"):format(word:match "^[%w.]+", n, a),
+      0)
+  end,
   ["<="] = function(a, n, word)
     if a <= n then return a end
     error(("the transformation wants %s to be at most %d, and it is %d"):format(
@@ -42,8 +50,8 @@ local OPERATIONS = {
 ---@class gilua.launch_change
 ---@field word string
 ---@field kernel string? nil: the only one
----@field of string "grid", "block" or "shared"
----@field side string? nil of shared
+---@field of string "grid", "block", "shared" or "axes"
+---@field side string? nil of the last two
 ---@field operation string
 ---@field by integer
 
@@ -58,8 +66,8 @@ function M.read(text)
     if not of then
       of, operation, by = (change or word):match "^(shared)(%*)(%d+)$"
     end
-    if not (of == "grid" or of == "block" or of == "shared") or not OPERATIONS[operation]
-      or tonumber(by) < 1 then
+    if (change or word) == "axes=yx" then of, operation, by = "axes", "=", "1" end
+    if not WHAT[of] or not OPERATIONS[operation] or tonumber(by) < 1 then
       error(("'%s' is no change of a launch: it is written grid.x/4 or block.y=8"):format(word), 0)
     end
     list[#list + 1] = { word = change or word, kernel = kernel, of = of, side = side,
@@ -136,6 +144,8 @@ function M.changed(launch, text)
   for _, c in ipairs(M.read(text)) do
     if c.of == "shared" then
       new.shared = (new.shared or 0) * c.by
+    elseif c.of == "axes" then
+      for _, side in pairs(now) do side[1], side[2] = side[2], side[1] end
     else
       local side, d = now[c.of], SIDES[c.side]
       side[d] = OPERATIONS[c.operation](side[d], c.by, c.word)
@@ -157,6 +167,9 @@ local PHRASES = {
   ["block<"] = "blocks of at most %d threads in %s",
   ["block="] = "blocks of %d threads in %s",
   ["block%"] = "blocks of a multiple of %d threads in %s",
+  ["grid=="] = "a grid that has %d blocks in %s",
+  ["block=="] = "blocks that have %d threads in %s",
+  ["axes="] = "x and y of the grid and of the block change places",
   ["grid<="] = "a grid of at most %d blocks in %s",
   ["block<="] = "blocks that have at most %d threads in %s",
   ["shared*"] = "%d times as much shared memory",

@@ -30,7 +30,7 @@ local M = {}
 
 -- Modules of those that come with gilua: one each, or a list.
 local OWN = [[
-  coarsen merge grid_stride grid_size warp_row
+  axes widen coarsen merge grid_stride grid_size warp_row
   unroll split_accumulator keep hoist specialise
   vector batch reuse stage halo
   float narrow division
@@ -41,9 +41,9 @@ local OWN = [[
 local EASES = {
   issue = "merge unroll vector specialise float narrow divide power hoist keep fuse interchange "
     .. "unswitch block_atomic warp_atomic pad tree stage halo",
-  latency = "warp_row warp_loop batch search grid_size unroll split_accumulator hoist reuse keep "
-    .. "vector tree stage halo",
-  memory = "coarsen merge warp_row grid_stride vector stage halo keep hoist reuse float "
+  latency = "warp_row grid_size unroll split_accumulator hoist reuse keep vector tree stage halo "
+    .. "widen warp_loop batch search",
+  memory = "axes coarsen merge warp_row grid_stride vector stage halo keep hoist reuse float "
     .. "interchange block_atomic warp_atomic",
 }
 

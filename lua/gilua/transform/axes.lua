@@ -1,0 +1,60 @@
+-- axes: x and y change places: threads that are neighbours along y come to be neighbours along x,
+-- and read neighbouring elements, where a kernel gave x to the rows.
+--
+--   int row = blockIdx.x * blockDim.x + threadIdx.x;      int row = blockIdx.y * blockDim.y + …
+--   int column = blockIdx.y * blockDim.y + threadIdx.y;   int column = blockIdx.x * blockDim.x + …
+--
+-- The launch changes with it, so that each thread does what another did: nothing changes but which
+-- threads are of one warp.
+
+local edit = require "gilua.transform.edit"
+local effects = require "gilua.transform.effects"
+local threads = require "gilua.transform.threads"
+
+local OTHER = { x = "y", y = "x" }
+
+-- Why x and y of a kernel cannot change places; nil where they can.
+local function unfit(fn)
+  local uses = threads.uses(fn)
+  if uses.hidden then return uses.hidden end
+  if uses.whole then return ("%s is used as a whole"):format(uses.whole) end
+  if uses.grid then return ("it uses %s, which counts all threads"):format(uses.grid) end
+  local all = effects.of(fn, fn.body)
+  if all.warp then return "lanes of a warp tell each other something" end
+  if #uses.threadIdx.x == 0 or #uses.threadIdx.y == 0 then
+    return "its threads do not differ along both x and y"
+  end
+end
+
+local M = { name = "axes", first = true,
+  doc = "x and y of threads and blocks change places." }
+
+function M.find(kernel)
+  local list = {}
+  for _, fn in ipairs(kernel.functions) do
+    if fn.is_entry and fn.body and kernel:is_open(fn.line, fn.last_line) and not unfit(fn) then
+      list[#list + 1] = { line = fn.line, args = {} }
+    end
+  end
+  return list
+end
+
+function M.make(kernel, line)
+  for _, fn in ipairs(kernel.functions) do
+    if fn.line == line and fn.is_entry and fn.body then
+      local why = unfit(fn)
+      if why then return nil, why end
+      local e, uses = edit.new(kernel), threads.uses(fn)
+      for _, name in ipairs { "threadIdx", "blockIdx", "blockDim", "gridDim" } do
+        for side, other in pairs(OTHER) do
+          for _, token in ipairs(uses[name][side]) do e:replace(token + 2, token + 2, other) end
+        end
+      end
+      return { edits = e:lines(), launch = "axes=yx",
+        says = ("x and y of %s's threads and blocks change places"):format(fn.name) }
+    end
+  end
+  return nil, "no kernel begins there"
+end
+
+return M

@@ -1,0 +1,181 @@
+-- widen: blocks of more threads for a kernel whose blocks have an item each, which their threads
+-- share in loops:
+--
+--   for (int i = threadIdx.x; i < n; i += BLOCK) sum[threadIdx.x] += a[i];
+--
+-- What the kernel calls its block's width, blockDim.x or a macro, grows with the block: the loop
+-- has fewer rounds, whose loads wait for each other less. The grid stays. A kernel whose threads
+-- count items across blocks would do others.
+
+local edit = require "gilua.transform.edit"
+local effects = require "gilua.transform.effects"
+local expression = require "gilua.transform.expression"
+local threads = require "gilua.transform.threads"
+
+local FACTORS = { 2, 4, 8 }
+local MOST_THREADS = 1024
+
+-- The width that a tree is: a macro's name, or "blockDim.x"; nil of anything else.
+local function width_of(fn, tree)
+  if not tree then return nil end
+  if tree.kind == "cast" then return width_of(fn, tree.a) end
+  if tree.kind == "member" and tree.a.kind == "name" and tree.a.text == "blockDim"
+    and tree.name == "x" then
+    return "blockDim.x"
+  end
+  local macro = tree.kind == "name" and fn.kernel.macros[tree.text]
+  return macro and (macro.value or ""):find "^%d+$" and tree.text or nil
+end
+
+-- The width by which threads go through a loop together, or into as many parts divide what is
+-- there.
+local function width_in_loops(fn)
+  local found
+  for _, loop in ipairs(fn.loops) do
+    found = found or loop.counted and loop.sign > 0 and width_of(fn, loop.by) or nil
+  end
+  local function see(node)
+    local is_part = not found and node.kind == "binary" and node.op == "/" and #fn.loops > 0
+    found = found or is_part and width_of(fn, node.b) or nil
+  end
+  for _, s in ipairs(fn.statements) do
+    for _, d in ipairs(s.declared or {}) do
+      if d.init then expression.walk(d.init, see) end
+    end
+  end
+  return found
+end
+
+local function mentions(words, from, to, name)
+  for i = from, to do
+    if words[i] == name then return true end
+  end
+  return false
+end
+
+-- Does anything that the kernel may call, or a macro that it uses, have a name?
+local function is_hidden(fn, name)
+  local kernel = fn.kernel
+  for i = fn.open, fn.close do
+    for _, inside in ipairs((kernel.macros[kernel.words[i]] or {}).names or {}) do
+      if inside == name then return true end
+    end
+  end
+  for _, other in ipairs(kernel.functions) do
+    if other ~= fn and other.kind == "device"
+      and mentions(kernel.words, other.open, other.close, name) then
+      for i = fn.open, fn.close do
+        if kernel.words[i] == other.name then return true end
+      end
+    end
+  end
+  return false
+end
+
+-- Is anywhere a block's number times its width?
+local function counts_across_blocks(fn, name)
+  local words, found = fn.kernel.words, false
+  local function see(node)
+    if node.kind ~= "binary" or node.op ~= "*" then return end
+    found = found or mentions(words, node.first, node.last, "blockIdx")
+      and mentions(words, node.first, node.last, name)
+  end
+  for _, s in ipairs(fn.statements) do
+    for _, tree in ipairs { s.tree or false, s.condition or false, s.step or false } do
+      if tree then expression.walk(tree, see) end
+    end
+    for _, d in ipairs(s.declared or {}) do
+      if d.init then expression.walk(d.init, see) end
+    end
+  end
+  return found
+end
+
+local function has_extern(fn)
+  for _, s in ipairs(fn.statements) do
+    for _, d in ipairs(s.declared or {}) do
+      if d.extern then return true end
+    end
+  end
+  return false
+end
+
+-- What a kernel calls its block's width, and how many threads that are, where that is known; nil
+-- and why the block cannot be wider.
+local function plan_of(fn)
+  local uses, width = threads.uses(fn), width_in_loops(fn)
+  if not width then return nil, "its threads go through no loop together" end
+  local name = width:match "^[%w_]+"
+  if uses.whole then return nil, ("%s is used as a whole"):format(uses.whole) end
+  for _, side in ipairs { "y", "z" } do
+    if #uses.threadIdx[side] + #uses.blockDim[side] > 0 then
+      return nil, "its threads differ along more than x"
+    end
+  end
+  if effects.of(fn, fn.body).opaque then return nil, "something in it is not understood" end
+  if is_hidden(fn, name) then
+    return nil, ("what it calls uses %s, too"):format(name)
+  end
+  if counts_across_blocks(fn, name) or counts_across_blocks(fn, "blockDim") then
+    return nil, "its threads count items across blocks"
+  end
+  if has_extern(fn) then return nil, "the launch says how much shared memory it has" end
+  local macro = fn.kernel.macros[width]
+  local values = fn.kernel.options.values and fn.kernel.options.values(fn) or {}
+  local is_known, now = macro ~= nil, macro and math.tointeger(tonumber(macro.value))
+  local block = values["blockDim.x"]
+  if is_known and block and block ~= now then
+    return nil, ("%s is %d, and its blocks have %d threads"):format(width, now, block)
+  end
+  return { width = width, macro = is_known and width or nil, now = now or block }
+end
+
+local function fits(fn, factor)
+  local plan, why = plan_of(fn)
+  if not plan then return nil, why end
+  if plan.now and plan.now * factor > MOST_THREADS then
+    return nil, ("a block has at most %d threads"):format(MOST_THREADS)
+  end
+  return plan
+end
+
+local M = { name = "widen",
+  doc = "Blocks of more threads, which go through their loops together in fewer rounds." }
+
+function M.find(kernel)
+  local list = {}
+  for _, fn in ipairs(kernel.functions) do
+    local is_open = fn.is_entry and fn.body and kernel:is_open(fn.line, fn.last_line)
+    for _, factor in ipairs(is_open and FACTORS or {}) do
+      if fits(fn, factor) then
+        list[#list + 1] = { line = fn.line, args = { tostring(factor) } }
+      end
+    end
+  end
+  return list
+end
+
+function M.make(kernel, line, args)
+  local factor = math.tointeger(tonumber(args[1]))
+  if not factor or factor < 2 or factor > 32 or args[2] then
+    return nil, "it is written widen<LINE>(TIMES), with 2 to 32 times as many threads"
+  end
+  for _, fn in ipairs(kernel.functions) do
+    if fn.line == line and fn.is_entry and fn.body then
+      local plan, why = fits(fn, factor)
+      if not plan then return nil, why end
+      local e = edit.new(kernel)
+      for i = fn.open, plan.macro and fn.close or fn.open - 1 do
+        if kernel.words[i] == plan.macro then
+          e:replace(i, i, ("(%s * %d)"):format(plan.macro, factor))
+        end
+      end
+      return { edits = e:lines(), says = ("blocks of %d times as many threads"):format(factor),
+        launch = (plan.macro and ("block.x==%d "):format(plan.now) or "")
+          .. ("block.x*%d"):format(factor) }
+    end
+  end
+  return nil, "no kernel begins there"
+end
+
+return M
