@@ -36,6 +36,10 @@ tap.case("what all threads read", function()
     sum = sum * 0.5f + a[j + n];
   out[t] = sum;]]), 6, { "16" })
   tap.is(select(2, text:gsub("sum = sum", "")), 1, "without a rest")
+  tap.is(rewritten.found("stage", "#define TAPS 40\n" .. rewritten.source(T .. [[
+  float s = 0.f;
+  for (int j = 0; j < TAPS - 1; j++) s += a[j];
+  out[t] = s;]])), "6(16) 6(32)", "no more at once than there are")
   tap.is(rewritten.found("stage", rewritten.source(T .. [[
   float s = 0.f;
   if (t < n)
@@ -201,6 +205,18 @@ tap.case("around a thread's own", function()
     if (t > 0 && t < 15 && u > 0 && u < 7)
       out[at] = a[at - 1] + a[at + 1] * 2.f + a[at - 16] + a[at + 16] + a[at + 128] + a[at] * n;
   }]]), 7, { "a", "16", "8" }, { block = { 8, 4 }, grid = { 2, 2 } })
+  text = right("the last beyond the border", "halo", rewritten.source(XY .. [[
+  if (t >= n || u >= n) return;
+  float s = 0.f;
+  for (int dy = -1; dy <= 2; dy++)
+    for (int dx = -2; dx <= 1; dx++) {
+      int x = min(max(t + dx, 0), n - 1), y = max(0, min(n - 1, u + dy));
+      s = s * 0.5f + a[y * n + x];
+    }
+  out[u * n + t] = s;]]), 7, { "a", "16", "4" },
+    { block = { 16, 4 }, grid = { 4, 16 }, sizes = { 1, 2, 15, 50 } })
+  tap.has(text, "const int t_of = min(max((int)(t - threadIdx.x + x_part - 2), 0), n - 1);",
+    "is in the tile as often as it is read")
   local function cross(condition, read)
     return rewritten.source(XY .. "  if (" .. condition .. ")\n    out[u * n + t] = "
       .. (read or "a[u * n + t]") .. " + a[u * n + t - 1] + a[u * n + t + 1] + a[(u - 1) * n + t]"

@@ -58,17 +58,21 @@ local INTEGER_CAST = "^[%w_ ]*$"
 
 --- The form of a tree; nil where it has too many terms.
 ---@param kernel table of kernel.read
-function M.form(kernel, node)
-  local value = M.integer(node)
+---@param node table
+---@param known? fun(node: table): table?  the form of a tree that is not to be looked into
+function M.form(kernel, node, known)
+  local value, own = M.integer(node), known and known(node)
   if value then return clean { [""] = value } end
+  if own then return own end
   if node.kind == "binary" and (node.op == "+" or node.op == "-") then
-    return M.sum(M.form(kernel, node.a), M.form(kernel, node.b), node.op == "-" and -1 or 1)
+    return M.sum(M.form(kernel, node.a, known), M.form(kernel, node.b, known),
+      node.op == "-" and -1 or 1)
   elseif node.kind == "binary" and node.op == "*" then
-    return M.product(M.form(kernel, node.a), M.form(kernel, node.b))
+    return M.product(M.form(kernel, node.a, known), M.form(kernel, node.b, known))
   elseif node.kind == "unary" and node.op == "-" then
-    return M.sum({}, M.form(kernel, node.a), -1)
+    return M.sum({}, M.form(kernel, node.a, known), -1)
   elseif node.kind == "cast" and node.type:find(INTEGER_CAST) then
-    return M.form(kernel, node.a)
+    return M.form(kernel, node.a, known)
   elseif node.kind == "name" then
     return { [node.text] = 1 }
   end

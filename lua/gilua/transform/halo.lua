@@ -15,7 +15,8 @@
 -- A place in the array is an index that is a sum of products: a coordinate, which grows by one from
 -- thread to thread along x, another along y times what is between two rows, numbers, and variables
 -- of loops of known length. Loaded is what some thread of the grid reads, as the conditions say
--- under which it does, and what lies between; where they do not say it nothing is done.
+-- under which it does, and what lies between; where they do not say it nothing is done. A
+-- coordinate that min and max keep within bounds needs no condition: what is beyond is the last.
 
 local affine = require "gilua.transform.affine"
 local edit = require "gilua.transform.edit"
@@ -41,23 +42,18 @@ end
 
 local MOST_STEPS = 10
 
--- The form of a tree with names that keep their values as what they are made of, but for `atoms`.
-local function form_of(fn, tree, atoms, steps)
-  local form = affine.form(fn.kernel, tree)
-  if not form or (steps or 0) > MOST_STEPS then return nil end
-  local whole = {}
-  for monomial, n in pairs(form) do
-    local product = { [""] = n }
-    for _, factor in ipairs(factors_of(monomial)) do
-      local d = not atoms[factor] and sides_of.kept(fn, factor)
-      local value = d and not d.parameter and d.pointer == 0
-        and #effects.of(fn, d.init).accesses == 0 and form_of(fn, d.init, atoms, (steps or 0) + 1)
-      product = affine.product(product, value or { [factor] = 1 })
+-- The form of a tree with names that keep their values as what they are made of, but for `atoms`;
+-- `clamped` is asked of calls, and may say what they are.
+local function form_of(fn, tree, atoms, clamped, steps)
+  steps = steps or 0
+  if steps > MOST_STEPS then return nil end
+  return affine.form(fn.kernel, tree, function(node)
+    if node.kind == "call" then return clamped and clamped(node) end
+    local d = node.kind == "name" and not atoms[node.text] and sides_of.kept(fn, node.text)
+    if d and not d.parameter and d.pointer == 0 and #effects.of(fn, d.init).accesses == 0 then
+      return form_of(fn, d.init, atoms, clamped, steps + 1)
     end
-    whole = affine.sum(whole, product)
-    if not whole then return nil end
-  end
-  return whole
+  end)
 end
 
 -- The part of a form that is a product with a name, without it; nil where the name is there twice,
@@ -177,33 +173,12 @@ local function loops_around(fn, node)
   return list
 end
 
-local function value_of(fn, tree)
-  local value = affine.integer(tree)
-  if value or not tree then return value end
-  local form = affine.form(fn.kernel, tree)
-  local sum = 0
-  for monomial, n in pairs(form or { none = 1 }) do
-    local product = n
-    for _, factor in ipairs(factors_of(monomial)) do
-      local macro = fn.kernel.macros[factor]
-      local d = sides_of.kept(fn, factor)
-      local text = macro and macro.value
-      local number = text and affine.integer { kind = "number", text = text }
-        or d and d.init and affine.integer(d.init)
-      if not number then return nil end
-      product = product * number
-    end
-    sum = sum + product
-  end
-  return sum
-end
-
 -- From and to which number a loop counts; nil where that is not known.
 local function range_of(loop)
   if not loop.counted or loop.writes_variable or loop.sign ~= 1 or loop.step == nil then
     return nil
   end
-  local from, to = value_of(loop.fn, loop.start), value_of(loop.fn, loop.bound)
+  local from, to = sides_of.value(loop.fn, loop.start), sides_of.value(loop.fn, loop.bound)
   if not from or not to or not (loop.relation == "<" or loop.relation == "<=") then return nil end
   if loop.relation == "<" then to = to - 1 end
   return to >= from and { from, to } or nil
@@ -254,6 +229,32 @@ local function in_rows(rest, pitch, ranges)
   return rows, minus(rest, affine.product(rows, pitch))
 end
 
+local CLAMPS = { max = "least", min = "below" }
+
+-- Is a tree the same in all threads and iterations?
+local function is_same(fn, tree)
+  local sides = sides_of.of(fn, tree, {})
+  return sides ~= nil and not next(sides)
+end
+
+-- What a call of min and max, one in the other, keeps within bounds: the tree that is kept, and
+-- how, { text = "min(max(@, 0), width - 1)", least = true, below = true }; nil of another call.
+local function clamp_of(fn, call)
+  local node, how = call, { text = "@" }
+  while node.kind == "call" do
+    local name = node.callee.kind == "name" and node.callee.text
+    if not CLAMPS[name] or #node.args ~= 2 then return nil end
+    local inner, outer = node.args[1], node.args[2]
+    if is_same(fn, inner) then inner, outer = outer, inner end
+    if not is_same(fn, outer) then return nil end
+    local text = ("%s(@, %s)"):format(name, fn.kernel:plain(outer))
+    how.text = how.text:gsub("@", function() return text end)
+    how[CLAMPS[name]] = true
+    node = inner
+  end
+  return node, how
+end
+
 -- An access as a place among others': { root, base, pitch, common, along, across }: along and
 -- across are how far it is from the thread's own, forms of integers and loops' variables.
 local function place_of(fn, access, at)
@@ -269,7 +270,19 @@ local function place_of(fn, access, at)
       ranges[loop.variable], atoms[loop.variable] = range_of(loop), true
     end
   end
-  local form = form_of(fn, access.indices[1], atoms)
+  local clamps = {}
+  local function clamped(call)
+    local inner, how = clamp_of(fn, call)
+    local own = inner and form_of(fn, inner, atoms)
+    for _, side in ipairs(own and SIDES or {}) do
+      local is_side = at[side] and own[at[side].name] == 1
+      if is_side and not clamps[side] then
+        clamps[side] = how
+        return own
+      end
+    end
+  end
+  local form = form_of(fn, access.indices[1], atoms, clamped)
   local part, rest = nil, form
   if form then part, rest = part_with(form, at.x.name) end
   if not part or not is_one(part) then return nil end
@@ -286,11 +299,13 @@ local function place_of(fn, access, at)
     if monomial == "" or ranges[monomial] then along[monomial] = n else common[monomial] = n end
   end
   return { access = access, node = node, pitch = pitch or {}, common = common, along = along,
-    across = across, ranges = ranges }
+    across = across, ranges = ranges, clamps = clamps }
 end
 
 local function key_of(place)
-  return place.access.base .. "|" .. text_of(place.pitch) .. "|" .. text_of(place.common)
+  local x, y = place.clamps.x, place.clamps.y
+  return table.concat({ place.access.base, text_of(place.pitch), text_of(place.common),
+    x and x.text or "", y and y.text or "" }, "|")
 end
 
 -- The innermost block with all nodes, outside of loops whose variables they are placed by, and the
@@ -424,10 +439,19 @@ local function stricter(a, b, kind, is_wider)
   return is_first and a or b
 end
 
+-- Can a place be out of bounds on any side?
+local function is_free(place, at)
+  for _, side in ipairs(at.y and SIDES or { "x" }) do
+    local clamp = place.clamps[side]
+    if not clamp or not clamp.least or not clamp.below then return true end
+  end
+  return false
+end
+
 -- Where an element is read: { x = { least, below }, y = … }; nil where that is not known.
 local function domain_of(fn, conditions, place, at)
   local domain = { x = {}, y = {} }
-  for _, condition in ipairs(conditions) do
+  for _, condition in ipairs(is_free(place, at) and conditions or {}) do
     local bound = bound_of(fn, condition, place, at)
     if not bound then return nil end
     for _, kind in ipairs(bound.side and { "least", "below" } or {}) do
@@ -444,6 +468,7 @@ local function domain_of(fn, conditions, place, at)
       local least = span_of(side == "x" and place.along or place.across, place.ranges)
       domain[side].least = { [""] = least }
     end
+    for kind in pairs(place.clamps[side] or {}) do domain[side][kind] = nil end
   end
   return domain
 end
@@ -522,7 +547,8 @@ local function planned(fn, group, at)
     return nil, "where it lies is not known"
   end
   for _, place in ipairs(group) do
-    local inner = asked_at(s, place.node)
+    local inner = {}
+    if is_free(place, at) then inner = asked_at(s, place.node) end
     if not inner then return nil, "it is not known when it is read" end
     local all = table.move(plan.conditions, 1, #plan.conditions, 1, {})
     table.move(inner, 1, #inner, #all + 1, all)
@@ -586,7 +612,7 @@ end
 -- The source of the element at a place of the tile.
 local function element_text(fn, group, names, before)
   for _, place in ipairs(group) do
-    if not next(place.along) and not next(place.across) then
+    if not next(place.along) and not next(place.across) and not next(place.clamps) then
       local there = elsewhere.names(fn, { [group.at.x.name] = names.x,
         [group.at.y and group.at.y.name or ""] = names.y })
       return elsewhere.text(fn, place.node.first, place.node.last, there, before)
@@ -620,8 +646,11 @@ local function tile_lines(fn, group, o)
     lines[#lines + 1] = indent .. head(o, side, group[side])
     indent = indent .. "\1"
     place = place .. "[" .. o.part[side] .. "]"
-    lines[#lines + 1] = ("%sconst int %s = %s;"):format(indent, names[side], plus(
-      ("%s - threadIdx.%s + %s"):format(at[side].name, side, o.part[side]), group[side].from))
+    local there = plus(("%s - threadIdx.%s + %s"):format(at[side].name, side, o.part[side]),
+      group[side].from)
+    local clamp = group[1].clamps[side]
+    if clamp then there = clamp.text:gsub("@", "(int)(" .. there .. ")") end
+    lines[#lines + 1] = ("%sconst int %s = %s;"):format(indent, names[side], there)
   end
   for _, line in ipairs(before) do lines[#lines + 1] = indent .. line end
   local condition = asks(group, names)

@@ -4,8 +4,8 @@
 -- the block have the same. A name is followed to where it is declared, if it keeps that value.
 -- What is loaded, called or assigned again is "not known": nil.
 
+local affine = require "gilua.transform.affine"
 local effects = require "gilua.transform.effects"
-local expression = require "gilua.transform.expression"
 local threads = require "gilua.transform.threads"
 
 local M = {}
@@ -104,6 +104,30 @@ function M.used(fn)
   return used
 end
 
-M.walk = expression.walk
+-- The number that a name is, by a macro or a declaration.
+local function named(fn, name)
+  local macro, d = fn.kernel.macros[name], M.kept(fn, name)
+  local text = macro and macro.value
+  return text and affine.integer { kind = "number", text = text }
+    or d and d.init and affine.integer(d.init)
+end
+
+--- The whole number that a tree is, of literals, macros and names that keep theirs; nil where it is
+--- not known.
+---@param fn table
+---@param tree table?
+---@return integer?
+function M.value(fn, tree)
+  local form, sum = tree and affine.form(fn.kernel, tree), 0
+  for monomial, n in pairs(form or { ["?"] = 1 }) do
+    for factor in monomial:gmatch "[^*]+" do
+      local number = named(fn, factor)
+      if not number then return nil end
+      n = n * number
+    end
+    sum = sum + n
+  end
+  return sum
+end
 
 return M

@@ -169,6 +169,12 @@ local function is_same(loop, plan, tree)
   return of ~= nil and next(of) == nil
 end
 
+-- Has a loop at least so many iterations, as far as that is known?
+local function is_long(loop, size)
+  local from, to = sides_of.value(loop.fn, loop.start), sides_of.value(loop.fn, loop.bound)
+  return not from or not to or to - from >= size
+end
+
 -- What of a loop can come through shared memory: its elements and the plan of its place.
 local function staged(loop)
   local why = refusal(loop)
@@ -387,8 +393,8 @@ function M.find(kernel)
     local found = staged(loop)
     for _, size in ipairs(found and SIZES or {}) do
       local side = needs_side(found) and side_of(loop.fn, found) or nil
-      if size >= 64 and not side or size <= 32 and bytes_of(found, size, side or 1) <= MOST_BYTES
-      then
+      local fits = is_long(loop, size) and bytes_of(found, size, side or 1) <= MOST_BYTES
+      if fits and (size <= 32 or not side) then
         local args = { tostring(size), side and tostring(side) or nil }
         list[#list + 1] = { line = loop.line, args = args }
       end
@@ -423,6 +429,7 @@ local function stage(loop, size, side)
   local list, plan = staged(loop)
   if not list then return nil, plan end
   local kernel, fn = loop.fn.kernel, loop.fn
+  if not is_long(loop, size) then return nil, "it has fewer iterations" end
   if needs_side(list) and not side then
     return nil, "behind how many stands how long a side of a block is at most"
   end
