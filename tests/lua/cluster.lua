@@ -465,14 +465,14 @@ tap.case("the page of a run that is on tells who works for it; in the end it doe
   local server <close> = natsserver.open()
   local a <close> = agent(server) -- luacheck: ignore
   local farm <close> = over(server)
-  local dir, page = tap.folder(), nil
-  local function look() page = tap.read(dir .. "/report.html") end
+  local dir, page, runs = tap.folder(), nil, nil
+  local function look() page, runs = tap.read(dir .. "/report.html"), farm:stats().runs end
   gi.evolve.run { problem = PROBLEM, farm = farm, rng = gi.rng(1), population = 4, generations = 1,
     new_case = function() return CASE end,
     observers = { assert(gi.report.open(dir)), { on_generation = look } } }
   tap.has(page, "<h2>The cluster</h2>", "while it is on")
   tap.has(page, "1 agent with 1 worker and 0 GPUs; ", "who works for it")
-  tap.has(page, "evaluations, ", "how much was done")
+  tap.is(tonumber(page:match "GPUs; (%d+) measurements?, "), runs, "how much was done by then")
   tap.has(page, core.system.hostname() .. "</td>", "where")
   tap.has(page, "at work</td>", "and what it does")
   look()

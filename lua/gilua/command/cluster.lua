@@ -46,7 +46,7 @@ local function value_of(url, nodes, runs)
     local s = runs[run].last
     working[i] = o { { "run", run }, { "problem", s.problem }, { "device", s.device },
       { "agents", s.agents }, { "waiting", s.waiting.host + s.waiting.device },
-      { "evaluations", s.done.run }, { "rate", gi.cluster.rate(runs[run].first, s) },
+      { "measurements", s.done.run }, { "rate", gi.cluster.rate(runs[run].first, s) },
       { "binds", gi.cluster.binds(s) } }
   end
   return o { { "server", url }, { "nodes", gi.json.array(list) },
@@ -71,7 +71,7 @@ local function tell(o, nodes, runs)
   for _, run in ipairs(gi.settings.keys(runs)) do
     local s = runs[run].last
     answer.say(o, "run %s: %s on %s with %s: %s, %.3g a second; %s waiting; short are %s", run,
-      s.problem, s.device, many(s.agents, "agent"), many(s.done.run, "evaluation"),
+      s.problem, s.device, many(s.agents, "agent"), many(s.done.run, "measurement"),
       gi.cluster.rate(runs[run].first, s), many(s.waiting.host + s.waiting.device, "job"),
       gi.cluster.binds(s))
   end

@@ -254,7 +254,7 @@ function Cluster:next_for(agent, roles, long)
   return entry
 end
 
---- How many evaluations a second a run has come to between two of its reports, or since it began.
+--- How many measurements a second a run has come to between two of its reports, or since it began.
 ---@param first table { done = { run }, seconds }
 ---@param last table
 ---@return number
@@ -285,9 +285,9 @@ function Cluster:state()
 end
 
 --- Who works for the run, and how it goes.
----@return table { nodes = { { host, workers, gpus, state, why } }, state, rate, binds }: state as
----  others are told it; rate: evaluations a second since the last two reports that were some time
----  apart; binds: what the work at hand waited for when it was last given out
+---@return table { nodes = { { host, workers, gpus, state, why } }, measurements, waiting, rate,
+---  binds }: measurements, up to now; the others were so when it was last told: how many jobs waited,
+---  and for what, and measurements a second since it was told before
 function Cluster:status()
   local nodes = {}
   for i, id in ipairs(settings.keys(self.agents)) do
@@ -296,8 +296,9 @@ function Cluster:status()
       state = agent.state, why = agent.why }
   end
   table.sort(nodes, function(a, b) return a.host < b.host end)
-  return { nodes = nodes, state = self.told or self:state(), rate = self.rate or 0.0,
-    binds = self.told and M.binds(self.told) or "nothing yet" }
+  local told = self.told or self:state()
+  return { nodes = nodes, measurements = self.done.run, rate = self.rate or 0.0,
+    waiting = told.waiting.host + told.waiting.device, binds = M.binds(told) }
 end
 
 function Cluster:waiting(role)

@@ -158,7 +158,7 @@ function Farm:description()
 end
 
 --- Who works for it, where those are agents; nil where they are this machine's workers.
----@return table? of gilua.cluster: nodes, state, rate, binds
+---@return table? of gilua.cluster: nodes, measurements, waiting, rate, binds
 function Farm:cluster()
   return self.crew.status and self.crew:status()
 end

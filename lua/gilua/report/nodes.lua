@@ -25,10 +25,9 @@ local function summary(c)
       n, workers, gpus = n + 1, workers + node.workers, gpus + #node.gpus
     end
   end
-  local waiting = c.state.waiting.host + c.state.waiting.device
   return ("%s with %s and %s; %s, %.3g a second; %s waiting; short are %s."):format(
     many(n, "agent"), many(workers, "worker"), many(gpus, "GPU"),
-    many(c.state.done.run, "evaluation"), c.rate, many(waiting, "job"), c.binds)
+    many(c.measurements, "measurement"), c.rate, many(c.waiting, "job"), c.binds)
 end
 
 --- The section; nothing where the run is on this machine.
