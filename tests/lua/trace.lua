@@ -77,6 +77,21 @@ tap.case("an attempt is not made where memory has run out", function()
   end
 end)
 
+tap.case("what asks whether it runs in gilua does not take no memory for a no", function()
+  local function no_memory() error("not enough memory", 0) end
+  local function asked(name, f, ...)
+    local before = package.loaded[name]
+    package.loaded[name], package.preload[name] = nil, no_memory
+    local done, why = pcall(f, ...)
+    package.loaded[name], package.preload[name] = before, nil
+    tap.ok(not done and why == "not enough memory", tostring(why))
+  end
+  for _, name in ipairs { "host", "events", "textfile" } do
+    asked("gilua.core", dofile, ("lua/gilua/base/%s.lua"):format(name))
+  end
+  asked("gilua", require "gilua.base.cli", {})
+end)
+
 tap.case("a folder that cannot be read is a sentence", function()
   local read, why = pcall(entries, "/nowhere/at all")
   tap.ok(not read and ends.is_refusal(why), "a refusal")

@@ -15,6 +15,7 @@
 -- value is a list). What takes such words and leaves a run says so:
 -- runs = true.
 
+local attempt = require "gilua.base.attempt"
 local printable = require "gilua.base.printable"
 local ends = require "gilua.base.ends"
 local events = require "gilua.base.events"
@@ -255,7 +256,7 @@ end
 ---@return table options
 local function read(spec)
   local script = arg and arg[0] or "script.lua"
-  local found, gilua = pcall(require, "gilua")
+  local found, gilua = attempt(require, "gilua")
   local options, why = M.parse(spec, arg or {}, found and gilua.options or nil)
   if not options then
     io.stderr:write(printable.text(("gilua: %s: %s\n"):format(script, why)))

@@ -3,7 +3,8 @@
 -- goes to standard error, by whomever, so that no line is anything else. Each line is written at
 -- once and whole: whatever ends the command, the last one is an object too.
 
-local _, core = pcall(require, "gilua.core") -- a plain Lua has none, and no events
+local attempt = require "gilua.base.attempt"
+local _, core = attempt(require, "gilua.core") -- a plain Lua has none, and no events
 local ends = require "gilua.base.ends"
 local fail = require "gilua.base.fail"
 local json = require "gilua.base.json"

@@ -1,9 +1,11 @@
 -- host: the clock, the terminal and the versions, which plain Lua cannot ask. Outside the program
 -- gilua (a plain Lua, an editor) it answers with the nearest that Lua offers.
 
+local attempt = require "gilua.base.attempt"
+
 local M = {}
 
-local found, core = pcall(require, "gilua.core")
+local found, core = attempt(require, "gilua.core")
 local system = found and core.system
 
 --- A clock that only goes forward, in seconds.

@@ -1,5 +1,6 @@
 -- textfile: a whole file as a text, and back, or a sentence about why not.
 
+local attempt = require "gilua.base.attempt"
 local fail = require "gilua.base.fail"
 local printable = require "gilua.base.printable"
 
@@ -74,7 +75,7 @@ end
 -- Writing. A disk that is full is waited for, because what a run found is worth more than the wait;
 -- but not when the program is asked to end.
 
-local found, core = pcall(require, "gilua.core") -- a plain Lua has none
+local found, core = attempt(require, "gilua.core") -- a plain Lua has none
 
 local function say(format, ...)
   io.stderr:write("gilua: ", printable.text(format:format(...)), "\n")

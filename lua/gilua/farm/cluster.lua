@@ -286,8 +286,8 @@ end
 
 --- Who works for the run, and how it goes.
 ---@return table { nodes = { { host, workers, gpus, state, why } }, measurements, waiting, rate,
----  binds }: measurements, up to now; the others were so when it was last told: how many jobs waited,
----  and for what, and measurements a second since it was told before
+---  binds }: measurements: up to now; the rest as it was last told: how many jobs waited, and for
+---  what, and measurements a second since it was told before
 function Cluster:status()
   local nodes = {}
   for i, id in ipairs(settings.keys(self.agents)) do
