@@ -404,6 +404,13 @@ static const Row rows[] = {
     REFUSE(285, ARRAY),
     REFUSE(292, ARRAY),
     REFUSE(293, ARRAY),
+    REFUSE(400, ARRAY), /* _ptds, _ptsz of them */
+    REFUSE(401, ARRAY),
+    REFUSE(402, ARRAY),
+    REFUSE(403, ARRAY),
+    REFUSE(404, ARRAY),
+    REFUSE(419, ARRAY),
+    REFUSE(420, ARRAY),
     REFUSE(551, MAPPED), /* cuMemMap, cuMemMapArrayAsync, cuMulticastBindMem */
     REFUSE(584, MAPPED),
     REFUSE(585, MAPPED),

@@ -15,6 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 #include "inject/cupti.h"
 #include "record/record.h"
 
@@ -25,8 +28,8 @@ typedef struct Region {
     size_t bytes;
     MemoryKind kind;
     bool seen;               /* by launches: memory that the host has, too */
-    bool known, changed;     /* hash is what a replay has there now; a kernel changed it since */
-    char hash[RECORD_NAME];
+    bool known, changed;     /* hash is of what a replay has there now; a kernel changed it since */
+    XXH128_hash_t hash;
     char begins[RECORD_NAME]; /* contents at the beginning of the recording, where that was late */
 } Region;
 
@@ -151,20 +154,27 @@ static bool any_seen(void) {
     return false;
 }
 
+static XXH128_hash_t hash_now(const Region *r) {
+    return XXH3_128bits(host_bytes(r->address), r->bytes);
+}
+
+static void tell_contents(const char *what, const Region *r) {
+    char blob[RECORD_NAME];
+    record_blob(writer, host_bytes(r->address), r->bytes, blob);
+    tell_region(what, r, blob);
+}
+
 static void take_from_host(Region *r) {
-    char now[RECORD_NAME];
-    gi_hash128(host_bytes(r->address), r->bytes, now);
-    if (r->known && strcmp(now, r->hash) == 0) return;
-    record_blob(writer, host_bytes(r->address), r->bytes, r->hash);
-    tell_region("write", r, r->hash);
-    r->known = true;
+    XXH128_hash_t now = hash_now(r);
+    if (r->known && XXH128_isEqual(now, r->hash)) return;
+    tell_contents("write", r);
+    r->hash = now, r->known = true;
 }
 
 static void take_from_device(Region *r) {
-    char now[RECORD_NAME];
-    gi_hash128(host_bytes(r->address), r->bytes, now);
-    r->changed = r->changed || strcmp(now, r->hash) != 0;
-    memcpy(r->hash, now, sizeof now);
+    XXH128_hash_t now = hash_now(r);
+    r->changed = r->changed || !XXH128_isEqual(now, r->hash);
+    r->hash = now;
 }
 
 static void each_seen(void (*f)(Region *r)) {
@@ -173,13 +183,9 @@ static void each_seen(void (*f)(Region *r)) {
 }
 
 static void give_to_host(Region *r) {
-    char now[RECORD_NAME];
     if (!r->changed) return;
     r->changed = false;
-    gi_hash128(host_bytes(r->address), r->bytes, now);
-    if (strcmp(now, r->hash) != 0) return;
-    record_blob(writer, host_bytes(r->address), r->bytes, now);
-    tell_region("read", r, now);
+    if (XXH128_isEqual(hash_now(r), r->hash)) tell_contents("read", r);
 }
 
 void tape_wait(void) {
@@ -201,9 +207,26 @@ static void one_device(void) {
                "(CUDA_VISIBLE_DEVICES=0)");
 }
 
+static void drop(Region *r) {
+    n_unseen -= is_shared(r) && !r->seen;
+    memmove(r, r + 1, (size_t)(&regions[n_regions] - (r + 1)) * sizeof *r);
+    n_regions--;
+}
+
+/* What lies where new memory does is gone: variables go with a module, memory with a context. */
+static void forget_stale(uint64_t address, size_t bytes) {
+    for (int i = n_regions - 1; i >= 0; i--) {
+        Region *r = &regions[i];
+        if (r->address >= address + bytes || address >= r->address + r->bytes) continue;
+        if (r->kind != MEMORY_VARIABLE) tell("free 0x%llx", (unsigned long long)r->address);
+        drop(r);
+    }
+}
+
 void tape_memory(uint64_t address, size_t bytes, MemoryKind kind) {
     if (writer == NULL || phase == OVER || address == 0 || bytes == 0) return;
     one_device();
+    forget_stale(address, bytes);
     int at = behind(address);
     gi_grow(regions, n_regions, cap_regions);
     memmove(&regions[at + 1], &regions[at], (size_t)(n_regions - at) * sizeof *regions);
@@ -216,9 +239,7 @@ void tape_memory(uint64_t address, size_t bytes, MemoryKind kind) {
 static void forget(Region *r) {
     if (r->seen && phase == OPEN) gpu_wait(), give_to_host(r);
     tell("free 0x%llx", (unsigned long long)r->address);
-    n_unseen -= is_shared(r) && !r->seen;
-    memmove(r, r + 1, (size_t)(&regions[n_regions] - (r + 1)) * sizeof *r);
-    n_regions--;
+    drop(r);
 }
 
 void tape_free(uint64_t address) {

@@ -76,7 +76,7 @@
     F(cuKernelGetAttribute) F(cuKernelGetLibrary) F(cuKernelGetName) F(cuKernelGetParamInfo)      \
     F(cuKernelSetAttribute) F(cuKernelSetCacheConfig) F(cuLaunch)                                 \
     F(cuLaunchCooperativeKernelMultiDevice) F(cuLaunchGrid) F(cuLaunchGridAsync)                  \
-    F(cuLaunchHostFunc_ptsz) F(cuLaunchKernelEx) F(cuLaunchKernelEx_ptsz)                         \
+    F(cuLaunchHostFunc_ptsz)                                                                      \
     F(cuLibraryEnumerateKernels) F(cuLibraryGetKernelCount) F(cuLibraryGetManaged)                \
     F(cuLibraryGetUnifiedFunction) F(cuLibraryLoadFromFile) F(cuLinkAddData) F(cuLinkAddFile)     \
     F(cuLinkCreate) F(cuLogsCurrent) F(cuLogsDumpToFile) F(cuLogsDumpToMemory)                    \

@@ -275,6 +275,32 @@ DRIVER(cuLaunchCooperativeKernel, Kernel *k, unsigned gx, unsigned gy, unsigned 
 }
 AGAIN(cuLaunchCooperativeKernel, cuLaunchCooperativeKernel_ptsz);
 
+typedef struct DriverLaunchConfig {
+    Dim3 grid, block;
+    unsigned shared;
+    Stream *stream;
+    const CudaLaunchAttribute *attributes;
+    unsigned n_attributes;
+} DriverLaunchConfig;
+
+static CudaError launch_config(const DriverLaunchConfig *c, Kernel *k, void **args, void **extra) {
+    bool cooperative = false;
+    if (c == NULL) return cudaErrorInvalidValue;
+    for (unsigned i = 0; i < c->n_attributes; i++) {
+        const CudaLaunchAttribute *a = &c->attributes[i];
+        const Dim3 *d = &a->value.cluster;
+        if (a->id == cudaLaunchAttributeCooperative) cooperative = a->value.cooperative != 0;
+        if (a->id == cudaLaunchAttributeClusterDimension && d->x * d->y * d->z > 1)
+            return cudaErrorInvalidClusterSize;
+    }
+    return launch(k, c->grid, c->block, c->shared, cooperative, c->stream, args, extra);
+}
+
+DRIVER(cuLaunchKernelEx, const DriverLaunchConfig *c, Kernel *k, void **args, void **extra) {
+    return DRIVE(launch_config(c, k, args, extra));
+}
+AGAIN(cuLaunchKernelEx, cuLaunchKernelEx_ptsz);
+
 /* --- attributes of kernels: the numbers are those of cuFuncGetAttribute --- */
 
 static CudaError get_attribute(int *out, int id, Kernel *handle) {

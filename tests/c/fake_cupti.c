@@ -125,6 +125,9 @@ WRAP(683, cuKernelGetFunction, ArgsSame, (void **out, void *of), (out, of))
 WRAP(684, cuLibraryGetGlobal, ArgsVariable,
      (uint64_t *address, size_t *bytes, void *module, const char *name),
      (address, bytes, module, name))
+WRAP(652, cuLaunchKernelEx, ArgsLaunchEx,
+     (const CuLaunchConfig *config, void *function, void **params, void **extra),
+     (config, function, params, extra))
 WRAP(126, cuStreamSynchronize, ArgsStream, (void *stream), (stream))
 WRAP(339, cuTexObjectCreate, ArgsCopyND, (const void *copy, void *stream), (copy, stream))
 

@@ -36,6 +36,7 @@ int cuKernelGetFunction(void **f, void *kernel);
 int cuLibraryGetGlobal(Pointer *p, size_t *n, void *library, const char *name);
 int cuLaunchKernel(void *f, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                    void *stream, void **params, void **extra);
+int cuLaunchKernelEx(const void *config, void *f, void **params, void **extra);
 int cuCtxSynchronize(void);
 int cuTexObjectCreate(void *out, const void *what);
 
@@ -100,6 +101,16 @@ static void show(const char *what, const int *v) {
     printf("%s %d %d %d\n", what, v[0], v[1], v[N - 1]);
 }
 
+/* With a configuration, as newer libraries launch. */
+static void launch_as(void *f, unsigned grid, unsigned block, void **args) {
+    struct {
+        unsigned grid[3], block[3], shared;
+        void *stream, *attributes;
+        unsigned n;
+    } config = {.grid = {grid, 1, 1}, .block = {block, 1, 1}};
+    NEED(cuLaunchKernelEx(&config, f, args, NULL));
+}
+
 static void run_scale(void) {
     void *library, *kernel, *f;
     Pointer x, y, by, count;
@@ -121,7 +132,8 @@ static void run_scale(void) {
     NEED(cuMemsetD32_v2(y, 5, N));
     void *args[] = {&y, &n, &x, &k};
     for (int i = 0; i < 3; i++) {
-        NEED(cuLaunchKernel(f, 2, 1, 1, 32, 1, 1, 0, NULL, args, NULL));
+        if (i == 2) launch_as(f, 2, 32, args);
+        else NEED(cuLaunchKernel(f, 2, 1, 1, 32, 1, 1, 0, NULL, args, NULL));
         NEED(cuMemcpyDtoD_v2(x, y, BYTES));
     }
     NEED(cuMemcpyDtoHAsync_v2(host, y, BYTES, NULL));
