@@ -206,6 +206,14 @@ tap.case("headers of C and C++ that a GPU has something for, and others", functi
     .. "__global__ void k(float *x) { *x = std::is_same<int, float>::value ? 0 "
     .. ": std::numeric_limits<float>::max(); }\n"
   tap.is(#cut(text).left_out, 0, "nothing is left out")
+  local plain = "#include <utility>\n#include <vector>\n__global__ void k(float *x) { *x = 1; }\n"
+    .. "int main() { int a = 1, b = 2; std::swap(a, b); return a; }\n"
+  tap.is(lines(cut(plain).source)[1], "", "but libcu++, which is slow, where nothing says std")
+  local place = tap.folder()
+  scratch.write(place .. "/uses.h", "__device__ std::pair<int, int> two() { return {1, 2}; }\n")
+  local through = '#include <utility>\n#include "uses.h"\n'
+    .. "__global__ void k(int *x) { *x = two().second; }\n"
+  tap.is(#cut(through, "k", { options = { "-I" .. place } }).left_out, 0, "a header may say it")
 end)
 
 tap.case("a header of CUDA that NVRTC does not take is left out where it is included", function()

@@ -22,6 +22,8 @@ local KEPT = csource.set "if ifdef ifndef elif else endif define undef"
 local COMPLAINT = "it does not compile for a GPU: "
 local HOST_ONLY = "is considered a host" -- a function, in the compiler's words
 local LASTING = { HOST_ONLY, '^identifier ".-" is undefined', "^qualified name is not allowed" }
+-- Stand-ins that have names of std alone, of libcu++: parsing one takes longer than most kernels.
+local LIBCUXX = csource.set "bit initializer_list limits tuple type_traits utility"
 local MOST_LEADS = 3 -- headers of CUDA that include each other
 local AS_DEVICE = "-default-device" -- a constexpr function is the GPU's too
 
@@ -539,11 +541,37 @@ local function yield(self, errors)
   end
 end
 
+-- Does a text say std, or a header of the user's that it may include?
+local function says_std(text, includes, seen)
+  if text:find "%f[%w_]std%f[^%w_]" then return true end
+  for spelled, header in pairs(includes) do
+    if not seen[header] and text:find(spelled, 1, true) then
+      seen[header] = true
+      if says_std(header.text, header.includes, seen) then return true end
+    end
+  end
+  return false
+end
+
+-- Leaves out the headers that bring libcu++, where what is left of the file has no use for them.
+local function drop_std(self)
+  local file = self.files[1]
+  local t <close> = csource.tokens(file.text)
+  for i in csource.directives(t) do
+    local item = LIBCUXX[csource.included(t[i]) or ""] and item_at(file, t:line(i))
+    if item then
+      if says_std(result_of(file), file.includes, {}) then return end
+      leave_out(self, file, item, "nothing that is left needs it")
+    end
+  end
+end
+
 -- Compiles, and leaves out what fails and is not the kernel's, until nothing fails.
 local function settle(self, options)
   for _ = 1, MOST_ROUNDS do
     local all = table.move(options, 1, #options, 2, { "-I" .. self.folder })
     table.move(self.options, 1, #self.options, #all + 1, all)
+    drop_std(self)
     write_headers(self)
     local source, edits = result_of(self.files[1])
     local code, message, kind, log = compiler.compile(source,
