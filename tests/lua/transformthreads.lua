@@ -89,6 +89,80 @@ tap.case("a loop that one thread did alone", function()
   }]], 3, {}, "no loop that lanes could share")
 end)
 
+tap.case("barriers that part nothing", function()
+  local options = { block = 64, grid = 2, limit = 1e-3 }
+  local function lines(source, fn_line)
+    local _, says = rewritten.text("barriers", source, fn_line or 1)
+    return says
+  end
+  local sums = rewritten.source [[
+  __shared__ float low[64], high[64];
+  int t = threadIdx.x;
+  low[t] = 0.f;
+  __syncthreads();
+  high[t] = 1.f;
+  __syncthreads();
+  if (t < n) low[t] = a[t];
+  __syncthreads();
+  for (int half = 32; half > 0; half /= 2) {
+    if (t < half) low[t] += low[t + half];
+    __syncthreads();
+    if (t < half) high[t] = fmaxf(high[t], high[t + half]);
+    __syncthreads();
+  }
+  if (t == 0) out[blockIdx.x] = low[0] + high[0];]]
+  local text = right("own elements, and two arrays in turn", "barriers", sums, 1, {}, options)
+  tap.is(lines(sums), "nothing waits at lines 6, 8, 13", "which are gone")
+  tap.is(select(2, text:gsub("__syncthreads", "")), 2, "the others stay")
+  tap.is(rewritten.found("barriers", sums), "1()", "where it is proposed")
+  local edges = rewritten.source [[
+  __shared__ float cell[65][65];
+  int t = threadIdx.x;
+  if (t == 0) cell[0][0] = a[0];
+  __syncthreads();
+  cell[0][t + 1] = a[t];
+  __syncthreads();
+  cell[1 + t][0] = b[t];
+  __syncthreads();
+  out[blockIdx.x * 64 + t] = cell[0][64 - t] + cell[64 - t][0];]]
+  right("elements that never meet", "barriers", edges, 1, {}, options)
+  tap.is(lines(edges), "nothing waits at lines 6, 8", "but the last")
+  local function refuses(what, body)
+    refused(what, "barriers", rewritten.source("  __shared__ float s[80], one;\n"
+      .. "  int t = threadIdx.x;\n" .. body), 1, {}, "each of its barriers parts something")
+  end
+  refuses("a neighbour's element", "  s[t] = 1.f;\n  __syncthreads();\n  out[t] = s[t + 1];")
+  refuses("read before it is written again",
+    "  out[t] = s[63 - t];\n  __syncthreads();\n  s[t] = 1.f;")
+  refuses("a variable", "  if (t == 5) one = a[t];\n  __syncthreads();\n  out[t] = one;")
+  refuses("an index that is not the thread's",
+    "  s[blockIdx.x] = t;\n  __syncthreads();\n  out[t] = s[blockIdx.x];")
+  refuses("the next round", [[
+  for (int i = 0; i < n; i++) {
+    s[t] = a[i];
+    __syncthreads();
+    out[t] += b[63 - t];
+    if (t > 0) out[t] += s[t - 1] * 0.f;
+    __syncthreads();
+  }]])
+  refuses("what a loop's variable stands for",
+    "  for (int i = t; i < 64; i += 32) s[i] = 2.f;\n  __syncthreads();\n"
+      .. "  for (int i = 0; i < 64; i++) out[t] += s[i];")
+  refuses("an index computed anew",
+    "  int at = t;\n  s[at] = 2.f;\n  at = 63 - t;\n  __syncthreads();\n  out[t] = s[at];")
+  local called = "__device__ float turned(float x)\n{\n  __shared__ float s[64];\n"
+    .. "  s[threadIdx.x] = x;\n  __syncthreads();\n  return s[63 - threadIdx.x];\n}\n"
+    .. rewritten.source "  out[threadIdx.x] = turned(turned(a[threadIdx.x]));"
+  refused("in a function", "barriers", called, 1, {}, "each of its barriers")
+  local again = "__device__ float turned(float x)\n{\n  __shared__ float s[64], r[64];\n"
+    .. "  s[threadIdx.x] = x;\n  __syncthreads();\n  r[threadIdx.x] = x;\n  __syncthreads();\n"
+    .. "  return s[63 - threadIdx.x] + r[63 - threadIdx.x];\n}\n"
+  local twice = again .. rewritten.source "  out[threadIdx.x] = turned(turned(a[threadIdx.x]));"
+  refused("in a function that is called again", "barriers", twice, 1, {}, "each of its barriers")
+  local once = again .. rewritten.source "  turned(1.f);"
+  tap.is(lines(once), "nothing waits at line 5", "in one that is called once")
+end)
+
 tap.case("atomics of a warp", function()
   local text = right("one element", warp_atomic, rewritten.source(T .. [[
   int m = n / 2;
