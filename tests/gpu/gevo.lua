@@ -5,12 +5,13 @@
 --
 --   kernels/workloads/make -j 8 problem all
 --   gilua --device cuda tests/gpu/gevo.lua [--problems out/workloads] [--only bfs,lud]
---     [--kinds parameters,source,ptx,llvm,all] [--search 4] [--population 48] [--pairs 30]
+--     [--kinds parameters,source,ptx,llvm,all] [--search 4] [--living 12] [--pairs 30]
 --     [--bound 500] [--json FILE]
 --
 -- A line for each search as it ends, the winners in words, and at the end the table, with the means
 -- that GEVO reports of its thirteen programs (TACO 2020, §5). A winner that is wrong on a recording
--- counts as none. No search is begun after --bound seconds.
+-- counts as none. No search is begun after --bound seconds. The kinds draw from seeds of their own
+-- and share what is known of the unmodified program.
 
 local core = require "gilua.core"
 local crew = require "gilua.farm.crew"
@@ -23,7 +24,7 @@ local o = gi.cli {
   { name = "only", type = "string", doc = "names, with commas between" },
   { name = "kinds", default = "parameters,source,ptx,llvm,all", doc = "of genes, with commas" },
   { name = "search", default = 4, min = 1, doc = "seconds of each search" },
-  { name = "population", default = 48, min = 4, doc = "evaluations between looks at the clock" },
+  { name = "living", default = 12, min = 2, doc = "of the steady scheme" },
   { name = "pairs", default = 30, min = 2, doc = "launches of winner and unmodified in turn" },
   { name = "bound", default = 500, min = 1, doc = "seconds after which no search is begun" },
   { name = "json", type = "string", doc = "a file for all of it" },
@@ -35,6 +36,9 @@ for name in ([[bfs btree cfd gaussian heartwall hotspot lud nn nw particlefilter
     streamcluster]]):gmatch "%S+" do
   THIRTEEN[name] = true
 end
+
+local LOOK = 16 -- evaluations between looks at the clock
+local PATIENCE = 640 -- evaluations without a better one, behind which a search ends
 
 local began = core.system.seconds()
 
@@ -165,11 +169,10 @@ local function counter(count)
 end
 
 -- The scheme: children as soon as a worker is free, until the seconds are over.
-local function scheme_of(problem, farm, fields, count)
+local function scheme_of(problem, farm, fields, count, seed)
   local first, last = core.system.seconds(), 0
-  local s = gi.steady.scheme { population = o.population, living = math.max(4, o.population // 4),
-    patience = 12 }
-  s.problem, s.farm, s.rng = problem, farm, gi.rng(o.seed)
+  local s = gi.steady.scheme { population = LOOK, living = o.living, patience = PATIENCE // LOOK }
+  s.problem, s.farm, s.rng = problem, farm, gi.rng(seed)
   s.fitness, s.init, s.generations = gi.fitness.within(problem.tolerance), gi.own.first, 1000
   -- The final comparison, whose number is not the next, has the recording to choose by.
   s.new_case = function(number, rng)
@@ -219,12 +222,11 @@ local function told(problem, result)
 end
 
 -- One kind on one problem: { speedup, low, high, … } or { why }.
-local function searched(problem, kind)
-  local farm <close> = gi.farm(problem, { device = o.device, jobs = o.jobs, wrong = "small" })
+local function searched(problem, farm, kind, seed)
   local fields, why = KINDS[kind](problem, farm)
   if not fields then return { why = why } end
   local count = { all = 0, right = 0, seconds = o.search }
-  local run = gi.evolve.run(scheme_of(problem, farm, fields, count))
+  local run = gi.evolve.run(scheme_of(problem, farm, fields, count, seed))
   local result = { genome = run.result.best.genome, evaluations = count.all, right = count.right,
     seconds = count.seconds, speedup = 1, low = 1, high = 1, chosen = run.result.speedup }
   if result.genome == "" then return result end
@@ -293,9 +295,10 @@ local function all_of(name)
   say("%-14s unmodified %.1f us in all launches of the unseen recording; by LLVM %s", name,
     p.unmodified.ns / 1000, type(p.unmodified.llvm) == "number"
     and ("%.3f times as fast"):format(p.unmodified.llvm) or p.unmodified.llvm or "not there")
-  for _, kind in ipairs(words(o.kinds)) do
+  local farm <close> = gi.farm(problem, { device = o.device, jobs = o.jobs, wrong = "small" })
+  for i, kind in ipairs(words(o.kinds)) do
     if is_over() then break end
-    local r = searched(problem, kind)
+    local r = searched(problem, farm, kind, o.seed + i)
     p.kinds[kind] = r
     say("%s", line_of(name, kind, r))
     if r.genome and r.genome ~= "" then told(problem, r) end
