@@ -30,7 +30,7 @@ gevo=$TOP/tests/gpu/gevo.lua
 fails "nothing to evolve" "no problem that ran: kernels/workloads/make -o W problem all" \
   "$GILUA" "$gevo" --problems W --only none
 fails "a kind that there is not" "no kind of genes is called 'lines'" "$GILUA" "$gevo" --problems W --kinds lines
-out=$("$GILUA" --jobs 2 "$gevo" --problems W --kinds source,ptx --search 1 --population 8 --json all.json 2>&1)
+out=$("$GILUA" --jobs 2 "$gevo" --problems W --kinds source,ptx --search 1 --living 4 --json all.json 2>&1)
 ok $? "kinds of genes are compared" "$out"
 like "each has its seconds" "^bfs +ptx +[0-9.]+x \(.*[0-9]+ mutants, +[0-9]+ % right" "$out"
 like "and its winner is run on all recordings" "train, validate, unseen: [0-9.]+ [0-9.]+ [0-9.]+$" "$out"
