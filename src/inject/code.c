@@ -189,39 +189,33 @@ static Image *image_with(const char *name, int first) {
     return found;
 }
 
-static Launched *by_name(const char *name) {
+static Image *image_by_name(const char *name) {
     Image *i = image_with(name, 0);
-    if (i == NULL && !files_read) {
-        int first = n_images;
-        files_read = true;
-        fat_each(read_container, NULL);
-        i = image_with(name, first);
-    }
-    if (i == NULL)
-        refuse("there is no PTX of the kernel %s, which genes are found in and which is replayed: "
-               "the program has machine code alone (build it with -gencode "
-               "arch=compute_%d,code=compute_%d as well)",
-               name, gpu_compute(), gpu_compute());
-    return new_function(i, name);
+    if (i || files_read) return i;
+    int first = n_images;
+    files_read = true;
+    fat_each(read_container, NULL);
+    return image_with(name, first);
 }
 
-static void refuse_image(const Launched *l) {
-    refuse("the kernel %s is %s: genes are found in PTX, and PTX is replayed (build the program "
-           "with -gencode arch=compute_%d,code=compute_%d as well)",
-           l->name, l->image->why, gpu_compute(), gpu_compute());
+const Launched *code_known(const void *handle, const char *name) {
+    Launched *l = map_get(&functions, handle);
+    if (l && l->at) return l;
+    if (l == NULL) {
+        l = new_function(name ? image_by_name(name) : NULL, name ? name : "without a name");
+        map_set(&functions, handle, l);
+    }
+    const char *params = l->image && l->image->ptx ? entry_in(l->image, l->name) : NULL;
+    if (params) lay_out(l, params);
+    return l;
 }
 
 const Launched *code_launched(const void *handle, const char *name) {
-    Launched *l = map_get(&functions, handle);
-    if (l == NULL && name == NULL)
-        refuse("the program launches a kernel that has no name, and its PTX cannot be found");
-    if (l == NULL) l = by_name(name);
-    if (l->at) return l;
-    if (l->image->ptx == NULL) refuse_image(l);
-    const char *params = entry_in(l->image, l->name);
-    if (params == NULL)
-        refuse("the PTX of the module with the kernel %s has no such kernel", l->name);
-    lay_out(l, params);
-    map_set(&functions, handle, l);
+    const Launched *l = code_known(handle, name);
+    const char *what = l->image && l->image->why ? l->image->why : "machine code alone";
+    if (l->at == NULL)
+        refuse("the kernel %s is %s: genes are found in PTX, and PTX is replayed (build the "
+               "program with -gencode arch=compute_%d,code=compute_%d as well)",
+               l->name, what, gpu_compute(), gpu_compute());
     return l;
 }

@@ -61,7 +61,9 @@ void code_gone(const void *handle);
 void code_same(const void *handle, const void *of);
 /* A handle is the kernel of this name in a module. */
 void code_function(const void *handle, const void *module, const char *name);
-/* What a launch runs; name: what CUPTI calls it, or NULL. Refuses what there is no PTX of. */
+/* What a launch runs; name: what CUPTI calls it, or NULL. What there is no PTX of has no arguments
+** that are known (at: NULL); code_launched refuses it. */
+const Launched *code_known(const void *handle, const char *name);
 const Launched *code_launched(const void *handle, const char *name);
 /* The number of an image in the recording, which has it from now on. */
 int code_number(Image *i);

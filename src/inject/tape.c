@@ -419,18 +419,28 @@ void tape_before(const TapeLaunch *l) {
     started = NULL;
     if (writer == NULL || phase == OVER) return;
     one_device();
-    const Launched *k = code_launched(l->function, l->symbol);
-    add_arguments(k, l, &bytes);
+    const Launched *k = code_known(l->function, l->symbol);
+    if (n_unseen > 0 && k->at) add_arguments(k, l, &bytes);
     see_words(bytes.data, bytes.len);
     gi_buf_free(&bytes);
     if (phase == WAITING && counts(k) && counted == wish.skip) open_window();
     if (phase != OPEN) return;
+    code_launched(l->function, l->symbol); /* or refuse it */
     if (any_seen()) {
         gpu_wait();
         each_seen(take_from_host);
     }
     started = take_event();
     if (!gpu_mark(started, l->stream)) give_event(started), started = NULL;
+}
+
+static void add_digits(gi_buf *text, const gi_buf *bytes) {
+    static const char digits[] = "0123456789abcdef";
+    for (size_t i = 0; i < bytes->len; i++) {
+        uint8_t b = (uint8_t)bytes->data[i];
+        gi_buf_add(text, (const char[]){digits[b >> 4], digits[b & 15]}, 2);
+    }
+    if (bytes->len == 0) gi_buf_adds(text, "-");
 }
 
 static void tell_launch(const Launched *k, const TapeLaunch *l) {
@@ -446,9 +456,7 @@ static void tell_launch(const Launched *k, const TapeLaunch *l) {
                 l->shared, l->cooperative);
     size_t rest = text.len + 1;
     gi_buf_add(&text, ended ? "" : " 0 ", ended ? 1 : 3); /* an end of text, or no time */
-    for (size_t i = 0; i < bytes.len; i++)
-        gi_buf_addf(&text, "%02x", (unsigned)(uint8_t)bytes.data[i]);
-    if (bytes.len == 0) gi_buf_adds(&text, "-");
+    add_digits(&text, &bytes);
     add_line(&text, started, ended, rest);
     gi_buf_free(&bytes);
     started = NULL;
@@ -459,7 +467,7 @@ void tape_launch(const TapeLaunch *l, bool worked) {
         give_event(started), started = NULL;
         return;
     }
-    const Launched *k = code_launched(l->function, l->symbol);
+    const Launched *k = code_known(l->function, l->symbol);
     counted += counts(k);
     if (phase != OPEN) return;
     tell_launch(k, l);

@@ -118,6 +118,9 @@ refused "what is not recorded is refused, and there is no recording" \
   ./run.sh ./app texture
 FAKE_CUPTI_CUBIN=1 refused "machine code alone" \
   "the kernel add is machine code alone \(a cubin\): genes are found in PTX" ./run.sh ./app
+FAKE_CUPTI_CUBIN=1 inject --quiet -o one.rec --kernel scale --skip 1 --count 1 -- ./run.sh ./app >out 2>err
+is "which is no matter where it is not recorded" "0::1" \
+  "$?:$(cat err):$(events one.rec | grep -c '^launch')"
 FAKE_CUPTI_TAKEN=1 refused "another tool at it" "MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED.*a profiler" \
   ./run.sh ./app
 out=$(inject -o no.rec -- true 2>&1)

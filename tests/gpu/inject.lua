@@ -7,7 +7,7 @@
 -- where recording takes more than --most times the program's own time.
 --
 -- The program `injected` uses the driver alone (tests/programs/injected.c); the others are those of
--- kernels/workloads. --trace also lists the driver's functions that the first of them calls.
+-- kernels/workloads. --trace also lists the driver's functions that each calls.
 
 local core = require "gilua.core"
 local gi = require "gilua"
@@ -21,7 +21,7 @@ local options = gi.cli {
   { name = "times", default = 5, min = 1, doc = "runs of each way; medians are told" },
   { name = "most", default = 2.0, min = 1, doc = "times the program's own time" },
   { name = "rel", default = 1e-4, min = 0, doc = "what f32 values may differ by, of the largest" },
-  { name = "trace", default = false, doc = "which functions the first program calls" },
+  { name = "trace", default = false, doc = "which of the driver's functions programs call" },
   { name = "folder", default = "out/inject", doc = "where everything goes" },
 }
 
@@ -231,10 +231,7 @@ end
 local function one(name)
   local args, path = arguments(name, options.size) or "", build(name, "static")
   if not path then return end
-  if options.trace then
-    trace(path, args)
-    options.trace = false
-  end
+  if options.trace then trace(path, args) end
   local gpu <close> = both_times(name, path, args, options.size)
   if not gpu then return end
   local shared = build(name, "shared")
