@@ -220,11 +220,17 @@ tap.case("the server is killed in the middle and started again", function()
   local a <close> = agent(server) -- luacheck: ignore
   local b <close> = agent(server) -- luacheck: ignore
   local farm <close> = over(server)
+  local gone = ("the NATS server at %s is gone: trying until it is back"):format(server.url)
+  local back = ("the NATS server at %s is back"):format(server.url)
   disturb(farm, function()
     server:kill()
+    a:says(gone)
     server:start()
+    a:says(back)
   end)
   tap.is(found(farm, GENOMES) == ALONE, true, "the same measurements")
+  local _, times = a:said():gsub("the NATS server", "")
+  tap.is(times, 2, "an agent says that it is gone, and that it is back, each once")
 end)
 
 -- How many sockets a program has that is started now.

@@ -400,7 +400,7 @@ function M.open(o)
     beat_s = 0, files = filecache.new(o.cache, o.cache_bytes),
     host = core.system.hostname(), program = identity.program(), finished = 0,
     devices = o.device == "emu" and {} or devices_of.probe(o.device, 4 << 30) }, Agent)
-  self.link = link.open(o.url, ("gilua agent %s"):format(self.host))
+  self.link = link.open(o.url, ("gilua agent %s"):format(self.host), o.say)
   self.codes = codestore.new(id, function(agent, message)
     self.link:send("gilua.agent." .. agent, message)
   end)

@@ -101,7 +101,7 @@ function M.open(problem, device, options)
   check_device(device)
   local run = link.random_word()
   local self = setmetatable({
-    run = run, link = link.open(options.cluster, "gilua manager " .. run), device = device,
+    run = run, link = link.open(options.cluster, "gilua manager " .. run, say), device = device,
     far = true, offer = M.offer_of(problem, run, options),
     agents = {}, ready = {}, hosts = 0, device_slots = 0,
     restarts = 0, losses = {}, setbacks = { agents = 0, again = 0, twice = 0, measured = 0 },

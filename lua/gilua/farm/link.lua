@@ -52,8 +52,9 @@ end
 --- Connects to a NATS server.
 ---@param url string "nats://HOST:4222"
 ---@param name string for the server's log
+---@param say? fun(format: string, ...) is told when the server is gone, and when it is back
 ---@return gilua.link
-function M.open(url, name)
+function M.open(url, name, say)
   check_address(url)
   local options = { url = url, name = name }
   for option, variable in pairs(VARIABLES) do
@@ -63,6 +64,7 @@ function M.open(url, name)
   local net, why = core.net.open(options)
   if not net then fail("%s", why) end
   return setmetatable({ url = url, net = net, me = M.random_name(), number = 0, parts = {},
+    say = say or function() end, is_cut = false,
     sent = { messages = 0, bytes = 0 }, received = { messages = 0, bytes = 0 } }, Link)
 end
 
@@ -143,10 +145,15 @@ function Link:wait(seconds)
   self:check()
 end
 
---- Raises where the server has ended the connection for good.
+--- Raises where the server has ended the connection for good; tells, once, that it is gone, and
+--- that it is back.
 function Link:check()
   local state, why = self.net:state()
   if state == "closed" then fail("%s: %s", self.url, why) end
+  if self.is_cut == (state == "cut") then return end
+  self.is_cut = state == "cut"
+  self.say(self.is_cut and "the NATS server at %s is gone: trying until it is back"
+    or "the NATS server at %s is back", self.url)
 end
 
 --- What can be read when there is a message (workers:watch).
