@@ -282,12 +282,14 @@ static const Row rows[] = {
     TAKE(244, pitch, MEMORY_DEVICE), /* cuMemAllocPitch_v2 */
     ALLOC(371, MEMORY_MANAGED), /* cuMemAllocManaged */
     ALLOC(294, MEMORY_PINNED),  /* cuMemAllocHost_v2 */
-    ALLOC(39, MEMORY_PINNED),   /* cuMemHostAlloc */
+    ALLOC(39, MEMORY_PINNED),   /* cuMemHostAlloc, _v2 */
+    ALLOC(271, MEMORY_PINNED),
     ALLOC(598, MEMORY_DEVICE),  /* cuMemAllocAsync, _ptsz */
     ALLOC(599, MEMORY_DEVICE),
     ALLOC(611, MEMORY_DEVICE), /* cuMemAllocFromPoolAsync, _ptsz */
     ALLOC(612, MEMORY_DEVICE),
-    TAKE(379, registered, MEMORY_REGISTERED), /* cuMemHostRegister_v2 */
+    TAKE(301, registered, MEMORY_REGISTERED), /* cuMemHostRegister, _v2 */
+    TAKE(379, registered, MEMORY_REGISTERED),
     FREE(245), /* cuMemFree_v2 */
     FREE(302), /* cuMemHostUnregister */
     FREE(38),  /* cuMemFreeHost */
@@ -415,11 +417,20 @@ static const Row rows[] = {
     REFUSE(584, MAPPED),
     REFUSE(585, MAPPED),
     REFUSE(708, MAPPED),
+    REFUSE(709, MAPPED),
     REFUSE(329, FOREIGN), /* cuIpcOpenMemHandle, cuImportExternalMemory, cuGraphicsMapResources */
     REFUSE(567, FOREIGN),
     REFUSE(485, FOREIGN),
     REFUSE(133, FOREIGN),
     REFUSE(443, FOREIGN),
+    REFUSE(616, FOREIGN), /* cuMemPoolImportPointer */
+    REFUSE(395, FOREIGN), /* cuEGLStreamConsumerAcquireFrame, cuGLMapBufferObject … */
+    REFUSE(180, FOREIGN),
+    REFUSE(184, FOREIGN),
+    REFUSE(269, FOREIGN),
+    REFUSE(270, FOREIGN),
+    REFUSE(417, FOREIGN),
+    REFUSE(445, FOREIGN),
     REFUSE(776, BATCH), /* cuMemcpyBatchAsync, cuMemcpy3DBatchAsync */
     REFUSE(777, BATCH),
     REFUSE(778, BATCH),
@@ -428,6 +439,8 @@ static const Row rows[] = {
     REFUSE(797, BATCH),
     REFUSE(798, BATCH),
     REFUSE(799, BATCH),
+    REFUSE(761, "has the GPU unpack what it copies"), /* cuMemBatchDecompressAsync */
+    REFUSE(762, "has the GPU unpack what it copies"),
     REFUSE(318, PEER), /* cuMemcpyPeer, Async, cuMemcpy3DPeer, Async */
     REFUSE(409, PEER),
     REFUSE(319, PEER),

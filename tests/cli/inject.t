@@ -123,6 +123,8 @@ is "which is no matter where it is not recorded" "0::1" \
   "$?:$(cat err):$(events one.rec | grep -c '^launch')"
 FAKE_CUPTI_TAKEN=1 refused "another tool at it" "MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED.*a profiler" \
   ./run.sh ./app
+misused "an option of the virtual GPU" "--check is of the virtual GPU, and ./app is recorded on" \
+  inject --check races -o no.rec -- ./app
 out=$(inject -o no.rec -- true 2>&1)
 is "a program that uses no driver" "0:gilua: the program called nothing of CUDA's driver: there is no recording" "$?:$out"
 GILUA_CUPTI=/nowhere fails "no CUPTI" "GILUA_CUPTI is '/nowhere', where there is no CUPTI" \

@@ -90,7 +90,8 @@ local function options(command)
   o.program, o.checks = program, checks_of(o.check)
   if o.device ~= "emu" then
     ends.with(ends.STATUS.usage, "gilua %s is for the virtual GPU%s", command, command == "run"
-      and ": on a GPU start the program itself, without --device" or ", without --device")
+      and ": on a GPU start the program itself, without --device" or ", without --device; "
+      .. "--inject records on a GPU")
   end
   if #program == 0 then
     ends.with(ends.STATUS.usage, "which program? It is named behind --: gilua %s -- ./app", command)
@@ -207,6 +208,12 @@ local function refused(folder)
 end
 
 local function record_injected(o)
+  for _, name in ipairs { "check", "repeats", "threads", "json" } do
+    if o[name] then
+      ends.with(ends.STATUS.usage, "--%s is of the virtual GPU, and %s is recorded on this "
+        .. "machine's GPU, where nothing of it is checked", name, o.program[1])
+    end
+  end
   if not path_of(o.program[1]) then fail("there is no program %s", o.program[1]) end
   local cupti, why = core.compile.cupti()
   if not cupti then fail("%s", why) end
