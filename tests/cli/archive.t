@@ -29,7 +29,7 @@ done
 is "the same log but for its seconds" "$(timeless whole)" "$(timeless torn)"
 is "the same evaluations" "$("$GILUA" export whole)" "$("$GILUA" export torn)"
 fails "what has come to its end does not go on" "came to its end" "$GILUA" resume torn
-fails "what is no run does not either" "holds no archive.sqlite" "$GILUA" resume "$TMP"
+fails "what is no run does not either" "holds no archive.sqlite" "$GILUA" resume "$(mktemp -d)"
 
 # --- --resume, a changed problem
 

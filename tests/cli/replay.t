@@ -127,5 +127,5 @@ echo 'return require("gilua").fitness.within()' >within.lua
 fails "what it kept of no evaluation cannot" \
   "^gilua: old/archive.sqlite does not tell 'off' of evaluation 1: it is of an older gilua" \
   "$GILUA" rescore old within.lua
-fails "no run" "holds no archive.sqlite" "$GILUA" replay "$TMP"
+fails "no run" "holds no archive.sqlite" "$GILUA" replay "$(mktemp -d)"
 finish

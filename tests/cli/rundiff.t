@@ -38,6 +38,6 @@ like "another kernel is another world" "^world      kernel.cu has changed$" "$("
 like "genes of one and of the other are marked" "^(genes     |          ) [-+ ] [<a-zA-Z]" "$("$GILUA" diff before c)"
 rm after/archive.sqlite
 like "without an archive there is no history" "one of them has no archive" "$("$GILUA" diff before after)"
-fails "what is no run" "is no run: it has neither result.json" "$GILUA" diff a "$TMP"
+fails "what is no run" "is no run: it has neither result.json" "$GILUA" diff a "$(mktemp -d)"
 misused "one alone" "SECOND is missing" "$GILUA" diff a
 finish

@@ -129,6 +129,32 @@ ok $? "at once" "$took ms"
 is "one sentence" "gilua: interrupted" "$(cat third.err)"
 kill "${silent[@]}"
 
+# --- a folder that holds runs: a line each, and theirs below it
+
+mkdir -p isles/ring
+for name in 2 10 "a <b"; do cp -r run "isles/$name"; done
+"$GILUA" -e 'local s = assert(require("gilua.core").store.open "isles/10/archive.sqlite")
+  assert(s:execute "UPDATE run SET ended = NULL")'
+serve fourth "$GILUA" watch isles
+body >isles.html
+well_formed isles.html "the page of several runs"
+is "each has a line, in their order" "2/ 10/ a%20%3Cb/ " "$(grep -oE 'href="[^"]*"' isles.html | cut -d'"' -f2 | tr '\n' ' ')"
+like "with what its last generation came to" '>2</a></td><td class="l">ended</td><td class="r">2</td><td class="r">[0-9.]+×' "$(cat isles.html)"
+like "and whether it is at its end" '>10</a></td><td class="l">not at its end; nobody is at work' "$(cat isles.html)"
+get "$port" "GET /$token/2/ HTTP/1.0\r\n\r\n" | sed '1,/^\r$/d' | cmp -s - run/report.html
+ok $? "a run's own page lies below it"
+is "whatever its name" 200 "$(ask "/$token/a%20%3Cb/")"
+for path in "/$token/files" "/$token/ring/" "/$token/2" "/$token/2/archive.sqlite" "/$token/2/../../secret.txt" "/$token/none/"; do
+  is "nothing else is: ${path//$token/TOKEN}" 404 "$(ask "$path")"
+done
+kill -INT "$watcher"
+wait "$watcher"
+for command in log "show 1" verify resume replay; do
+  words=($command)
+  fails "gilua $command of such a folder names them" "isles is no run, but holds some: (.*/)?isles/2, (.*/)?isles/10, (.*/)?isles/a <b" \
+    "$GILUA" "${words[0]}" isles "${words[@]:1}"
+done
+
 mkdir empty
 fails "a folder that is no run" "empty is no run" "$GILUA" watch empty
 fails "none at all" "nowhere is no folder of a run" "$GILUA" watch nowhere

@@ -1,5 +1,8 @@
 -- results: the names of what a run leaves in its folder, to tell it from what others put there.
 
+local attempt = require "gilua.base.attempt"
+local entries = require "gilua.base.entries"
+local fail = require "gilua.base.fail"
 local lfs = require "lfs"
 
 local M = {}
@@ -47,6 +50,43 @@ end
 ---@return boolean
 function M.is_run(folder)
   return lfs.attributes(("%s/%s"):format(folder, M.ARCHIVE), "mode") == "file"
+end
+
+-- 2 before 10.
+local function by_number(a, b)
+  local m, n = tonumber(a), tonumber(b)
+  if m and n then return m < n end
+  return a < b
+end
+
+--- The runs in a folder, those of islands say: names of folders in it. None where it is no folder.
+---@param folder string
+---@return string[] names in order
+function M.runs_in(folder)
+  local names = {}
+  if lfs.attributes(folder, "mode") ~= "directory" then return names end
+  for name in entries(folder) do
+    local path = ("%s/%s"):format(folder, name)
+    if lfs.symlinkattributes(path, "mode") == "directory" and M.is_run(path) then
+      names[#names + 1] = name
+    end
+  end
+  table.sort(names, by_number)
+  return names
+end
+
+local MOST_NAMED = 4
+
+--- Refuses a folder that is no run's. One that holds runs is told of them.
+---@param folder string
+---@param why string
+function M.refuse(folder, why)
+  local known, names = attempt(M.runs_in, folder)
+  if not known or #names == 0 then fail("%s %s", folder, why) end
+  local more = #names > MOST_NAMED and (" and %d more"):format(#names - MOST_NAMED) or ""
+  for i, name in ipairs(names) do names[i] = ("%s/%s"):format(folder, name) end
+  fail("%s is no run, but holds some: %s%s", folder,
+    table.concat(names, ", ", 1, math.min(#names, MOST_NAMED)), more)
 end
 
 return M

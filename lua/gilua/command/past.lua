@@ -9,6 +9,7 @@ local luafile = require "gilua.command.luafile"
 local pieces = require "gilua.search.pieces"
 local printable = require "gilua.base.printable"
 local progress = require "gilua.report.progress"
+local results = require "gilua.base.results"
 local runs = require "gilua.command.runs"
 local schema = require "gilua.store.schema"
 local undo = require "gilua.base.undo"
@@ -24,7 +25,8 @@ local WHICH = { name = "which", type = "integer", min = 1,
 local function archive_of(dir, which)
   local path = dir .. "/" .. gi.history.FILE
   if not lfs.attributes(path) then
-    fail("%s holds no %s: it is no run, or one of an older gilua", dir, gi.history.FILE)
+    results.refuse(dir, ("holds no %s: it is no run, or one of an older gilua"):format(
+      gi.history.FILE))
   end
   local archive = gi.archive.open(path, { read_only = true })
   local run
@@ -59,6 +61,15 @@ FROM counted c LEFT JOIN best USING (generation) LEFT JOIN base USING (generatio
 LEFT JOIN genome ON genome.id = best.genome ORDER BY generation
 ]]):gsub("ALONE", schema.ALONE)
 
+--- What each generation of a run came to.
+---@param archive gilua.archive
+---@param run integer its number there
+---@return table[] { generation, evaluated, ran, acceptable, best: its id, gain, genome }; the last
+---  three nil where none is acceptable
+function M.generations(archive, run)
+  return archive:rows(LOG, run)
+end
+
 local STATUSES = "SELECT status, count(*) AS n FROM evaluation WHERE run = ?1 GROUP BY status "
   .. "ORDER BY n DESC, status"
 
@@ -76,7 +87,7 @@ local function log(o)
   local archive <close>, run = archive_of(o.run, o.which)
   answer.say(o, "%10s %9s %5s %10s %9s  %5s  %s", "generation", "evaluated", "ran", "acceptable",
     "best", "id", "genome")
-  for _, row in ipairs(archive:rows(LOG, run.id)) do
+  for _, row in ipairs(M.generations(archive, run.id)) do
     answer.say(o, "%10d %9d %5d %10d %9s  %5s  %s", row.generation, row.evaluated, row.ran,
       row.acceptable, row.gain and ("%.3fx"):format(row.gain) or "-", row.best or "-",
       row.genome or "")

@@ -4,6 +4,7 @@
 local fail = require "gilua.base.fail"
 local gi = require "gilua"
 local lfs = require "lfs"
+local results = require "gilua.base.results"
 
 local function absolute(path)
   return path:find "^/" and path or lfs.currentdir() .. "/" .. path
@@ -13,7 +14,7 @@ end
 local function command_of(dir)
   local path = dir .. "/" .. gi.history.FILE
   if not lfs.attributes(path) then
-    fail("%s holds no archive.sqlite: it is no run, or one of an older gilua", dir)
+    results.refuse(dir, "holds no archive.sqlite: it is no run, or one of an older gilua")
   end
   local archive <close> = gi.archive.open(path, { read_only = true })
   local row = archive:last_run()

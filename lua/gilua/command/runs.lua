@@ -7,6 +7,7 @@ local ends = require "gilua.base.ends"
 local fail = require "gilua.base.fail"
 local gi = require "gilua"
 local lfs = require "lfs"
+local results = require "gilua.base.results"
 
 local M = {
   VERIFIED = "verify.json", -- what verify found, in the run's folder
@@ -48,8 +49,8 @@ local function read(dir)
   local experiment = decoded(dir .. "/experiment.json")
   if experiment then return dir .. "/experiment.json", experiment, result or {} end
   if result then return dir .. "/result.json", result, result end
-  fail("%s is no run: it has neither result.json nor experiment.json (gilua evolve makes one in "
-    .. "out/)", dir)
+  results.refuse(dir, "is no run: it has neither result.json nor experiment.json (gilua evolve "
+    .. "makes one in out/)")
 end
 
 -- Did verify find this very winner wrong?

@@ -1,12 +1,14 @@
 -- watch: gilua watch RUN: the page of a run, served to a browser on this machine, or over ssh on
 -- another. The address has a name that nobody can guess: on a machine of many people the page is
--- seen by those whom it is told. Nothing but files of the run's own folder is served.
+-- seen by those whom it is told. Nothing but files of the run's own folder is served. A folder that
+-- holds runs, those of islands say, has a page that leads to theirs.
 
 local core = require "gilua.core"
 local fail = require "gilua.base.fail"
 local gi = require "gilua"
 local entries = require "gilua.base.entries"
 local lfs = require "lfs"
+local runlist = require "gilua.command.runlist"
 local state = require "gilua.report.state"
 
 local M = {}
@@ -61,6 +63,28 @@ local function page(dir)
     body = state.served(there and there.body or nothing_yet(dir, alive), alive) }
 end
 
+local function of_run(dir, rest)
+  if rest == "" or rest == gi.live.FILE then return page(dir) end
+  if rest == "files" then return listing(dir) end
+  return file(dir, rest)
+end
+
+-- Of a folder that holds runs: NAME/… is what NAME's own is.
+local function of_several(dir, names, rest)
+  if rest == "" then return { status = 200, type = HTML, body = runlist.page(dir, names) } end
+  local wanted, inner = rest:match "^([^/]+)/(.*)$"
+  for _, name in ipairs(names) do
+    if name == wanted then return of_run(("%s/%s"):format(dir, name), inner) end
+  end
+end
+
+local function is_of_run(dir)
+  for name in entries(dir) do
+    if gi.results.is_left(name) then return true end
+  end
+  return false
+end
+
 --- What a request for a path is answered; nil where there is nothing.
 ---@param dir string
 ---@param token string the first part of each path
@@ -69,9 +93,8 @@ end
 function M.answer(dir, token, path)
   local rest = path:sub(1, #token + 2) == ("/%s/"):format(token) and path:sub(#token + 3)
   if not rest then return nil end
-  if rest == "" or rest == gi.live.FILE then return page(dir) end
-  if rest == "files" then return listing(dir) end
-  return file(dir, rest)
+  if is_of_run(dir) then return of_run(dir, rest) end
+  return of_several(dir, gi.results.runs_in(dir), rest)
 end
 
 --------------------------------------------------------------------------------------------------
@@ -96,10 +119,9 @@ end
 
 local function require_run(dir)
   if lfs.attributes(dir, "mode") ~= "directory" then fail("%s is no folder of a run", dir) end
-  for name in entries(dir) do
-    if gi.results.is_left(name) then return end
+  if not is_of_run(dir) and #gi.results.runs_in(dir) == 0 then
+    fail("%s is no run: it holds nothing that a run leaves", dir)
   end
-  fail("%s is no run: it holds nothing that a run leaves", dir)
 end
 
 local function tell(o, server, token)
@@ -115,7 +137,7 @@ end
 function M.run()
   local o = gi.cli {
     doc = "Serves the page of a run, live, to a browser on this machine or over ssh.",
-    positional = { { name = "run", doc = "its folder" } },
+    positional = { { name = "run", doc = "its folder, or one that holds several" } },
     { name = "port", default = 0, min = 0, max = 65535, doc = "of 127.0.0.1; 0: any free one" },
   }
   local dir = o.run:gsub("(.)/+$", "%1")

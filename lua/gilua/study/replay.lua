@@ -346,7 +346,9 @@ end
 ---@return Replay
 function M.open(dir, which)
   local path = ("%s/%s"):format(dir, results.ARCHIVE)
-  if not lfs.attributes(path) then fail("%s holds no %s: it is no run", dir, results.ARCHIVE) end
+  if not lfs.attributes(path) then
+    results.refuse(dir, ("holds no %s: it is no run"):format(results.ARCHIVE))
+  end
   local archive = archives.open(path, { read_only = true })
   local run
   if which then run = archive:row("SELECT * FROM run WHERE id = ?1", which)
