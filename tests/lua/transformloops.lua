@@ -278,6 +278,12 @@ tap.case("loads of several iterations before what they do", function()
     if (b[to + 1] < 20) out[t] += to;
   }]], "int"), 4, { "2" }, { type = "i32" })
   tap.has(text, "b_early_1 = b[((a_early_1 + 40) * 3) + 1];", "loaded behind those it needs")
+  right("products of the loop's variable", batch, rewritten.source [[
+  int t = blockIdx.x * blockDim.x + threadIdx.x;
+  for (int k = 0; k < 6; k++) {
+    float x = a[k * n + t % 64], y = b[(3 * k + 1) * 5 + t];
+    if (x > y) out[t] += x;
+  }]], 4, { "2" }, { sizes = { 0, 1, 64 } })
   refused("what the loop writes", batch, rewritten.source [[
   for (int i = 1; i < n; i++)
     if (out[i - 1] > 0.f) out[i] = 2.f;]], 3, { "2" }, "no load of an iteration can be made")
@@ -312,6 +318,11 @@ tap.case("a loop that looks for an element", function()
   for (int i = n - 1; i >= t; --i)
     if (a[i] > 6.f && b[i] < t * 0.25f) { out[t] = i; return; }
   out[t] = -1.f;]], 4, { "8" }, { grid = 1 })
+  right("a product", search, rewritten.source [[
+  int t = threadIdx.x, found = -1;
+  for (int k = 0; k < 61; k++)
+    if (a[k * 3 + n] > 6.f - t * 0.25f) { found = k; break; }
+  out[t] = found;]], 4, { "4" }, { grid = 1 })
   refused("it counts, too", search, rewritten.source [[
   int found = 0;
   for (int i = 0; i < n; i++) {

@@ -242,6 +242,51 @@ local function sums(loop)
   if (me == 0) out[blockIdx.x] = part[0];]])
 end
 
+tap.case("the last rounds by a warp", function()
+  local least = rewritten.source [[
+  __shared__ float near[256];
+  __shared__ int who[256];
+  int t = threadIdx.x;
+  near[t] = a[(blockIdx.x * 7 + t * 5) % 300] + n;
+  who[t] = t;
+  __syncthreads();
+  for (int half = blockDim.x / 2; half > 0; half /= 2) {
+    if (t < half) {
+      float other = near[t + half];
+      if (other < near[t]) { near[t] = other; who[t] = who[t + half]; }
+    }
+    __syncthreads();
+  }
+  out[blockIdx.x * blockDim.x + t] = near[0] * 1000.f + who[0];]]
+  for _, block in ipairs { 8, 32, 64, 256 } do
+    right("where the least is, of " .. block, tree, least, 9, { "warp" }, { block = block })
+  end
+  local two = rewritten.source [[
+  __shared__ float low[128], high[128];
+  int t = threadIdx.x, k;
+  low[t] = a[t], high[t] = b[t];
+  __syncthreads();
+  for (k = 64; k >= 1; k >>= 1) {
+    if (t < k) low[t] += low[t + k];
+    __syncthreads();
+    if (t < k)
+      high[t] += high[t + k];
+    __syncthreads();
+  }
+  out[t] = low[0] - high[0];]]
+  right("two sums in turn, of a variable that was there", tree, two, 7, { "warp" },
+    { block = 128, grid = 1, limit = 1e-3 })
+  refused("a variable that is used later", tree, (two:gsub("high%[0%];", "%0 out[t] += k;")), 7,
+    { "warp" }, "'k' is used elsewhere")
+  tap.is(rewritten.found(tree, least), "9(warp)", "where it is proposed")
+  local why = "no loop that halves"
+  refused("another condition", tree, (least:gsub("t < half", "t <= half")), 9, { "warp" }, why)
+  refused("no barrier at the end", tree, (least:gsub("__syncthreads%(%);\n  }", "}")), 9,
+    { "warp" }, why)
+  refused("others do something, too", tree, (least:gsub("who%[t %+ half%]; }\n    }",
+    "%0\n    who[t] += 0;")), 9, { "warp" }, why)
+end)
+
 tap.case("a tree of sums", function()
   local source = sums [[
   for (int k = blockDim.x / 2; k > 0; k >>= 1) {

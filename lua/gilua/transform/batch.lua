@@ -25,6 +25,7 @@ local hoist = require "gilua.transform.hoist"
 local iterations = require "gilua.transform.iterations"
 
 local FACTORS = { 2, 4, 8 }
+local MOST_TOKENS = 1600 -- of all copies of a body
 local PROMISE = "what a loop would have read later, or not at all, may be read"
 
 -- ---- batch ------------------------------------------------------------------------------------
@@ -122,7 +123,7 @@ local function words_of(loop, names, n, tree)
     if not instead[i] and before ~= "." and before ~= "->" then
       local d = loop.inside.declares[word]
       if word == loop.variable and n > 0 then
-        instead[i] = iterations.ahead(loop, n)
+        instead[i] = iterations.at(loop, i, n)
       elseif d and d.init then
         local text = kernel:source(d.init.first, d.init.last, words_of(loop, names, n, d.init))
         instead[i] = text:find "^[%w_]+$" and text or "(" .. text:gsub("%s+", " ") .. ")"
@@ -170,7 +171,7 @@ local function batched(loop, factor, all)
   if all and #list == #loads(loop, false) then return nil, "all its loads are certain" end
   local names = names_of(loop, list)
   return iterations.edits(loop, factor, {
-    first = load_lines(loop, names, factor),
+    first = load_lines(loop, names, factor), most = MOST_TOKENS,
     instead = function(n) return words_of(loop, names, n) end,
   })
 end
@@ -264,7 +265,7 @@ local function ahead_loop(loop, condition, width)
     for i = condition.first, n > 0 and condition.last or -1 do
       local before = kernel.words[i - 1]
       if kernel.words[i] == loop.variable and before ~= "." and before ~= "->" then
-        instead[i] = iterations.ahead(loop, n)
+        instead[i] = iterations.at(loop, i, n)
       end
     end
     parts[#parts + 1] = (is_truth(condition) and "(" or "!!(")

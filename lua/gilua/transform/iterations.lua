@@ -15,7 +15,7 @@ local types = require "gilua.transform.types"
 
 local M = {}
 
-local MOST_TOKENS = 400 -- of all copies of a body together
+local MOST_TOKENS = 400 -- of all copies of a body together, unless told
 
 --- Why a loop's head is none of which several iterations can be known; nil where it is one.
 ---@param loop table
@@ -58,6 +58,18 @@ end
 
 local ALONE = { ["["] = true, ["]"] = true, ["("] = true, [")"] = true, [","] = true }
 
+--- What stands for a token that is the loop's variable, n iterations on: in brackets where it is
+--- part of a sum or product.
+---@param loop table
+---@param token integer
+---@param n integer
+---@return string
+function M.at(loop, token, n)
+  local words = loop.fn.kernel.words
+  local alone = ALONE[words[token - 1]] and ALONE[words[token + 1]]
+  return (alone and "%s" or "(%s)"):format(M.ahead(loop, n))
+end
+
 -- How much further what is within is indented.
 local function unit(loop)
   local kernel = loop.fn.kernel
@@ -75,8 +87,7 @@ local function indented(text, by) return (text:gsub("\n", "\n" .. by)) end
 local function copy(loop, tokens, n, others)
   local kernel, instead = loop.fn.kernel, others and others(n) or {}
   for _, token in ipairs(tokens) do
-    local alone = ALONE[kernel.words[token - 1]] and ALONE[kernel.words[token + 1]]
-    instead[token] = n > 0 and (alone and "%s" or "(%s)"):format(M.ahead(loop, n)) or nil
+    instead[token] = n > 0 and M.at(loop, token, n) or nil
   end
   local body = loop.body
   local is_bare = body.kind ~= "block" or #body.body > 0 and not next(loop.inside.declares)
@@ -143,11 +154,12 @@ end
 --- written out.
 ---@param loop table of gilua.transform.loop
 ---@param factor integer how many
-function M.tokens(loop, factor)
+---@param most? integer tokens of all copies together
+function M.tokens(loop, factor, most)
   local why = refusal(loop)
   if why then return nil, why end
   local size = loop.body.last - loop.body.first + 1
-  if size * factor > MOST_TOKENS then return nil, "its body is too long" end
+  if size * factor > (most or MOST_TOKENS) then return nil, "its body is too long" end
   if loop.trips and loop.trips < factor then return nil, "it has fewer iterations" end
   local tokens = loop_of.variable_tokens(loop, loop.body)
   if not tokens then return nil, "its variable is hidden in a macro or declared again" end
@@ -174,13 +186,14 @@ end
 ---@param options? table before, after: lines around all loops; instead(n): token -> text, other
 --- words in the n-th copy of the body (0: the first), as kernel:source takes them; first, last:
 --- lines of the main loop's body around the copies; condition: without which the main loop is
---- left out; while_also: the loop is first done as it is while this holds too
+--- left out; while_also: the loop is first done as it is while this holds too; most: tokens of all
+--- copies together
 ---@return table? edits
 ---@return string? why
 function M.edits(loop, factor, options)
-  local tokens, why = M.tokens(loop, factor)
-  if not tokens then return nil, why end
   options = options or {}
+  local tokens, why = M.tokens(loop, factor, options.most)
+  if not tokens then return nil, why end
   local kernel, s = loop.fn.kernel, loop.statement
   local e, indent = edit.new(kernel), kernel:indent(s.first)
   local text = table.concat(parts(loop, tokens, factor, options), "\n" .. indent)

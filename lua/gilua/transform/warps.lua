@@ -8,11 +8,15 @@
 --       __syncthreads();
 --     }
 --
+-- With `warp` whatever a loop halves so is done by the first warp from 32 on, which waits for
+-- itself: the least and where it is, two sums in turn.
+--
 -- One that begins with neighbours, `for (k = 1; k < n; k *= 2) if (thread % (2 * k) == 0) …`,
 -- first becomes one that ends with them. That needs blocks of 32 threads or more, along x, and for
 -- the latter a power of two.
 
 local edit = require "gilua.transform.edit"
+local effects = require "gilua.transform.effects"
 local threads = require "gilua.transform.threads"
 local types = require "gilua.transform.types"
 local uniform = require "gilua.transform.uniform"
@@ -183,18 +187,87 @@ local function shuffled(loop, r)
   return e:lines()
 end
 
+-- The halved variable and the thread of a loop each of whose statements is a barrier, the last one
+-- too, or asks `thread < halved`; nil and why.
+local function halving(loop)
+  local fn, s = loop.fn, loop.statement
+  local body, thread = listed(s.body), nil
+  local k = s.kind == "for" and halved(s.step)
+  local why = "it is no loop that halves what threads do, with a barrier each time"
+  if not k or not goes_to_one(s.condition, k) or not is_barrier(body[#body]) then
+    return nil, why
+  end
+  for i, one in ipairs(body) do
+    local c = one.kind == "if" and not one.otherwise and one.condition
+    local is_fine = is_barrier(one) or c and c.kind == "binary" and c.op == "<"
+      and is_name(c.b, k) and threads.is_thread(fn, c.a)
+    if not is_fine or loop.inside.opaque or loop.breaks or loop.leaves or loop.conditional then
+      return nil, why
+    end
+    if c then
+      local inner = effects.of(fn, one.body)
+      if inner.barrier or inner.warp or inner.writes[k] then return nil, why end
+      thread = thread or fn.kernel:plain(c.a)
+    end
+    if body[i - 1] and is_barrier(one) and is_barrier(body[i - 1]) then return nil, why end
+  end
+  if not thread then return nil, why end
+  for _, token in ipairs(effects.of(fn, fn.body).reads[k] or {}) do
+    local is_inside = s.first <= token and token <= s.last
+    if not is_inside and fn:declaration(k, token) == fn:declaration(k, s.body.first) then
+      return nil, ("'%s' is used elsewhere, where it would be another"):format(k)
+    end
+  end
+  return k, thread, body
+end
+
+-- The loop down to 32, then the rest by one warp, which waits for itself.
+local function by_a_warp(loop)
+  local k, thread, body = halving(loop)
+  if not k then return nil, thread end
+  local kernel, s, e = loop.fn.kernel, loop.statement, edit.new(loop.fn.kernel)
+  local indent, instead = kernel:indent(s.first), {}
+  for _, one in ipairs(body) do
+    if is_barrier(one) then instead[one.tree.callee.first] = "__syncwarp" end
+  end
+  local head = kernel:source(s.header[3], s.header[4])
+  local rest = ("for (; %s%s %s"):format(kernel:plain(s.condition), head,
+    kernel:source(s.header[4] + 1, s.last, instead))
+  local first = ("for (; %s > 32%s %s"):format(k, head, kernel:source(s.header[4] + 1, s.last))
+  local lines = { first, ("if (%s < 32) {"):format(thread), "    " .. rest:gsub("\n", "\n    "),
+    "}", "__syncthreads();" }
+  if s.init then table.insert(lines, 1, kernel:source(s.init.first, s.init.last)) end
+  local text = table.concat(lines, "\n" .. indent)
+  if s.init then
+    text = "{\n" .. indent .. "    " .. text:gsub("\n", "\n    ") .. "\n" .. indent .. "}"
+  end
+  for _, pragma in ipairs(loop.pragmas) do e:replace(pragma.first, pragma.last, "") end
+  e:replace(s.first, s.last, text)
+  return e:lines()
+end
+
 local tree = { name = "tree", doc = "The last 32 of a sum in shared memory added by shuffles." }
 
 function tree.find(kernel)
   local list = {}
   for _, loop in ipairs(kernel:open_loops()) do
     if reduction(loop) then list[#list + 1] = { line = loop.line, args = {} } end
+    if halving(loop) then list[#list + 1] = { line = loop.line, args = { "warp" } } end
   end
   return list
 end
 
-function tree.make(kernel, line)
+function tree.make(kernel, line, args)
+  if args and (args[2] or args[1] and args[1] ~= "warp") then
+    return nil, "it is written tree<LINE>() or tree<LINE>(warp)"
+  end
   return kernel:first_loop(line, function(loop)
+    if args and args[1] then
+      local edits, why = by_a_warp(loop)
+      if not edits then return nil, why end
+      return { edits = edits,
+               says = ("one warp does the last rounds of the loop at line %d"):format(line) }
+    end
     local r, why = reduction(loop)
     if not r then return nil, why end
     return { edits = shuffled(loop, r),
