@@ -20,7 +20,7 @@ tap.case("what all threads read", function()
     sum += d * d * a[j] + b[blockIdx.x * n + j];
   }
   out[t] = sum;]]), 5, { "16" })
-  tap.has(text, "float d = a_tile[j - j_from] - b[t];", "not what each reads for itself")
+  tap.has(text, "float d = a_tile[j_step] - b[t];", "not what each reads for itself")
   tap.has(text, "a_tile[j_part] = a[j_from + j_part];", "loaded together")
   tap.has(text, "sum += d * d * a[j] + b[blockIdx.x * n + j];", "the rest as it was")
   right("without braces, in another loop", "stage", rewritten.source(T .. [[
@@ -83,8 +83,11 @@ tap.case("behind conditions", function()
   }]]), 6, { "16" })
   local line = select(2, text:sub(1, text:find "for %(int i"):gsub("\n", "")) + 1
   text = right("and the other one", "stage", text, line, { "16" })
-  tap.has(text, "if (inside) {\n        for (int i = i_from; i < i_from + 16; i++)",
-    "by the same variable")
+  tap.has(text, "    if (inside) {\n      for (int i = i_from; i < n; i++)", "by the same variable")
+  right("a sum that others ask for behind it", "stage", rewritten.source(T .. [[
+  float s = 3.f;
+  if (t < n) for (int j = 0; j < n; j++) s += a[j];
+  out[t] = s;]]), 5, { "16" })
   local function loop(before, head, body)
     return rewritten.source(T .. before .. "\n  float s = 0.f;\n  " .. head .. " " .. body)
   end
@@ -136,11 +139,11 @@ tap.case("rows and columns of a product", function()
   local text = right("as it is", "stage", product, 7, { "16", "32" }, SQUARE)
   tap.has(text, "__shared__ float a_tile[32][17];", "rows, with padding")
   tap.has(text, "__shared__ float b_tile[16][32];", "columns")
-  tap.has(text, "if (u < n) a_tile[threadIdx.y][k_part] = a[u * n + (k_from + k_part)];",
+  tap.has(text, "a_tile[threadIdx.y][k_part] = u < n ? a[u * n + (k_from + k_part)] : 0;",
     "where there is a row")
   tap.has(text, "const int at_of = (k_from + k_part) * n + t;\n", "an index in a variable")
-  tap.has(text, "if (t < n) b_tile[k_part][threadIdx.x] = b[at_of];", "where there is a column")
-  tap.has(text, "sum += a_tile[threadIdx.y][k - k_from] * b_tile[k - k_from][threadIdx.x];",
+  tap.has(text, "b_tile[k_part][threadIdx.x] = t < n ? b[at_of] : 0;", "where there is a column")
+  tap.has(text, "      sum += a_tile[threadIdx.y][k_step] * b_tile[k_step][threadIdx.x];\n",
     "from there")
   right("blocks of another shape", "stage", product, 7, { "32", "64" },
     { block = { 4, 64 }, grid = { 16, 1 } })
@@ -151,7 +154,7 @@ tap.case("rows and columns of a product", function()
   for (int k = 0; k < n; ++k) sum += mine[k] * b[t * n + k];
   out[u * n + t] = sum;]]), 8, { "16", "16" }, SQUARE)
   tap.has(text, "const int t_of = blockIdx.x * blockDim.x + thread;", "neighbours at a time")
-  tap.has(text, "if (t_of < n) b_tile[thread][k_part] = b[t_of * n + (k_from + k_part)];",
+  tap.has(text, "b_tile[thread][k_part] = t_of < n ? b[t_of * n + (k_from + k_part)] : 0;",
     "of another thread's row")
   refused("a condition that says where both lie", "stage", rewritten.source(XY .. [[
   if (u * n + t < n * n) {

@@ -11,9 +11,11 @@
 --
 --   local plan, why = guarded.plan(fn, s)
 --
--- plan.conditions are what is in the way, { tree, negated, sides }; plan.uniform the names that
--- loops around the place count by; plan:edits(e) makes the changes but for the place itself, and
--- returns which lines stand deeper then (gilua.transform.transform), and the variable's name.
+-- plan.conditions are what is in the way, { tree, negated, sides }; plan.asked_last the innermost
+-- if around the place, behind which threads without an item go on, nil where they leave the
+-- kernel; plan.uniform the names that loops around the place count by; plan:edits(e) makes the
+-- changes but for the place itself, and returns which lines stand deeper then
+-- (gilua.transform.transform), and the variable's name.
 
 local effects = require "gilua.transform.effects"
 local sides = require "gilua.transform.sides"
@@ -151,8 +153,10 @@ local function loads(fn, d)
     or all and (#all.accesses > 0 or all.opaque or next(all.writes) ~= nil) or false
 end
 
--- May 0 stand for its value?
-local function is_number(fn, d)
+--- May 0 stand for the value of what is declared?
+---@param fn table
+---@param d { type: string, pointer: integer } a declaration
+function M.is_number(fn, d)
   return d.pointer == 0 and d.type ~= "auto" and not d.type:find "^%a+[234]$"
     and not fn.kernel.words.types[d.type]
 end
@@ -168,7 +172,7 @@ local function check_before(plan, s)
   end
   for _, d in ipairs(plan.guarded and s.declared or {}) do
     local is_apart = #s.declared == 1 and d.type ~= "auto" and not d.static
-    if loads(fn, d) and (not is_number(fn, d) and not is_apart or d.reference or #d.extents > 0
+    if loads(fn, d) and (not M.is_number(fn, d) and not is_apart or d.reference or #d.extents > 0
       or d.unknown_init or d.shared or d.init_form ~= "=") then
       return ("line %d declares what only threads with an item can have"):format(
         fn.kernel:line_of(s.first))
@@ -182,6 +186,7 @@ local function check_list(plan, step)
     if is_leaving(s) and #plan.loops == 0 then
       local why = add_conditions(plan, s.condition, true)
       if why then return why end
+      plan.asked_last = nil
     else
       local why = check_before(plan, s)
       if why then return why end
@@ -199,6 +204,7 @@ local function check_step(plan, step)
   if s.kind ~= "if" or not s.condition then return "it is in what is not understood" end
   if s.otherwise then return "it is in an if with an else" end
   if not s.parent or s.parent.kind ~= "block" then return "it is in an if below another head" end
+  plan.asked_last = s
   return add_conditions(plan, s.condition, false)
 end
 
@@ -294,7 +300,7 @@ local STAYS = { empty = true, type = true, declaration = true }
 local function declare(state, s)
   local e, fn = state.e, state.plan.fn
   for _, d in ipairs(s.declared or {}) do
-    if loads(fn, d) and is_number(fn, d) then
+    if loads(fn, d) and M.is_number(fn, d) then
       local open = needs_brackets(d.init)
       e:before(d.init.first, ("%s ? %s"):format(state.inside, open and "(" or ""))
       e:after(d.init.last, (open and ")" or "") .. " : 0")

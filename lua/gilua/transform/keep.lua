@@ -76,6 +76,8 @@ local function is_alone(loop, element)
   return #element.accesses > 0
 end
 
+--- The elements that a loop can keep: { text, type, base, accesses }.
+---@param loop table of gilua.transform.loop
 local function kept(loop)
   local list = {}
   for _, element in ipairs((elements(loop))) do
@@ -98,7 +100,7 @@ local function given_before(loop, element)
   return fits and tree or nil
 end
 
-local M = { name = "keep", apart = true,
+local M = { name = "keep", apart = true, kept = kept,
   doc = "An array's element that a loop updates, kept in a variable and stored behind the loop." }
 
 -- The loops of a function that keep something, the innermost of those within each other.

@@ -4,11 +4,10 @@
 --   int k_from = 0;
 --   for (; k_from + 15 < n; k_from += 16) {
 --     for (int k_part = threadIdx.x; k_part < 16; k_part += blockDim.x)
---       if (row < m) a_tile[threadIdx.y][k_part] = a[row * n + (k_from + k_part)];
+--       a_tile[threadIdx.y][k_part] = row < m ? a[row * n + (k_from + k_part)] : 0;
 --     …
 --     __syncthreads();
---     if (inside)
---       for (int k = k_from; k < k_from + 16; k++) sum += a_tile[threadIdx.y][k - k_from] * …;
+--     for (int k_step = 0; k_step < 16; k_step++) sum += a_tile[threadIdx.y][k_step] * …;
 --     __syncthreads();
 --   }
 --   if (inside)
@@ -16,7 +15,8 @@
 --
 -- An element is the same for all threads of the block, for those of a row of it or for those of a
 -- column. Conditions around the loop become a variable (gilua.transform.guarded); an element is
--- loaded where those hold that say where it lies.
+-- loaded where those hold that say where it lies. What the loop updates in memory stays in a
+-- variable.
 
 local affine = require "gilua.transform.affine"
 local edit = require "gilua.transform.edit"
@@ -24,6 +24,8 @@ local effects = require "gilua.transform.effects"
 local elsewhere = require "gilua.transform.elsewhere"
 local expression = require "gilua.transform.expression"
 local guarded = require "gilua.transform.guarded"
+local keep = require "gilua.transform.keep"
+local loop_of = require "gilua.transform.loop"
 local sides_of = require "gilua.transform.sides"
 local statement = require "gilua.transform.statement"
 local types = require "gilua.transform.types"
@@ -139,7 +141,8 @@ local function element(loop, plan, access, uniform)
   local list = shape and is_made(loop, node, uniform) and conditions_of(plan, sides)
   if not list then return nil end
   return { text = fn.kernel:plain(node), node = node, base = access.base, type = type,
-    shape = shape, conditions = list, nodes = {} }
+    shape = shape, conditions = list, nodes = {},
+    is_number = guarded.is_number(fn, { pointer = 0, type = type }) }
 end
 
 -- The elements of each iteration that come through shared memory.
@@ -162,6 +165,9 @@ local function refusal(loop)
     return "it does not count up by one, by itself"
   end
   if loop.statement.last - loop.statement.first > MOST_TOKENS then return "it is too long" end
+  if not loop_of.variable_tokens(loop, loop.body) then
+    return "its variable is hidden in a macro or declared again"
+  end
 end
 
 local function is_same(loop, plan, tree)
@@ -238,8 +244,9 @@ local function layout(shape, o)
         o.size) }
 end
 
--- The lines that load the tiles: elements of one shape, where the same holds, in one loop.
-local function loads(loop, list, o)
+-- The lines that load the tiles: elements of one shape, where the same holds, in one loop; all of a
+-- tile is given a value with `is_whole`.
+local function loads(loop, list, o, is_whole)
   local groups, by_key, lines = {}, {}, {}
   for _, el in ipairs(list) do
     local slot = el.shape == "lines" and o.slot or nil
@@ -259,6 +266,10 @@ local function loads(loop, list, o)
     if not group then
       group = { head = head, before = before, asks = table.concat(asks, " && ") }
       by_key[key], groups[#groups + 1] = group, group
+    end
+    if is_whole and #asks > 0 then
+      value = ("%s ? %s : 0"):format(table.concat(asks, " && "), value)
+      group.asks = ""
     end
     group[#group + 1] = ("%s%s = %s;"):format(el.tile, place, value)
   end
@@ -322,33 +333,107 @@ local function asked(lines, inside)
   return list
 end
 
+local function holds(list, node)
+  for _, other in ipairs(list) do
+    if other == node then return true end
+  end
+  return false
+end
+
+-- Can threads without an item do the iterations too, for nobody sees what they make of them? They
+-- read the tiles, and write variables that only threads with an item ask for.
+local function is_harmless(loop, plan, list, kept)
+  local inside, region = loop.inside, plan.asked_last
+  if inside.opaque or inside.warp or inside.barrier then return false end
+  for _, access in ipairs(inside.accesses) do
+    local is_ours = false
+    for _, el in ipairs(list) do
+      is_ours = is_ours or el.is_number and holds(el.nodes, access.node)
+    end
+    for _, one in ipairs(kept) do
+      is_ours = is_ours or holds(one.accesses, access)
+    end
+    if not is_ours then return false end
+  end
+  for _, call in ipairs(inside.calls) do
+    if not call.name or not effects.is_pure(call.name) then return false end
+  end
+  for name in pairs(inside.writes) do
+    local d = loop.fn:declaration(name, loop.statement.first)
+    local is_own = inside.declares[name] or d and not d.parameter and not d.shared
+      and not d.reference and (not region or d.scope_first > region.first)
+    if not is_own then return false end
+  end
+  local is_short = true
+  statement.walk(loop.body, function(s)
+    is_short = is_short and s.kind ~= "while" and s.kind ~= "do"
+  end)
+  return is_short
+end
+
+-- Variables for the elements that the loop updates: the lines before and behind it.
+local function kept_lines(loop, kept, inside, instead)
+  local before, after, taken = {}, {}, {}
+  for _, one in ipairs(kept) do
+    local name = loop.fn.kernel:fresh(one.base .. "_kept")
+    while taken[name] do name = loop.fn.kernel:fresh(name .. "_too") end
+    taken[name] = true
+    before[#before + 1] = ("%s %s = %s;"):format(one.type, name,
+      inside and ("%s ? %s : 0"):format(inside, one.text) or one.text)
+    after[#after + 1] = ("%s%s = %s;"):format(inside and ("if (%s) "):format(inside) or "",
+      one.text, name)
+    for _, access in ipairs(one.accesses) do
+      instead[access.node.first] = { name, access.node.last }
+    end
+  end
+  return before, after
+end
+
+-- The elements that stay in variables while the loop goes on.
+local function kept_by(loop, inside)
+  local list = {}
+  for _, one in ipairs(keep.kept(loop)) do
+    if not inside or guarded.is_number(loop.fn, { pointer = 0, type = one.type }) then
+      list[#list + 1] = one
+    end
+  end
+  return list
+end
+
 -- The lines that stand for the loop.
-local function tiled(loop, list, o, inside)
-  local kernel = loop.fn.kernel
-  local type = loop.declares and loop.statement.init.declared[1].type .. " " or ""
-  local kept = loop.type or "int"
-  local bound, instead, lines = bound_text(loop), {}, {}
+local function tiled(loop, plan, list, o, inside)
+  local bound, instead, rest, lines = bound_text(loop), {}, {}, {}
+  local kept = kept_by(loop, inside)
+  local is_free = not inside or is_harmless(loop, plan, list, kept)
+  local before, after = kept_lines(loop, kept, inside, rest)
+  for _, token in ipairs(loop_of.variable_tokens(loop, loop.body)) do
+    instead[token] = ("(%s + %s)"):format(o.from, o.step)
+  end
+  for token, text in pairs(rest) do instead[token] = text end
+  put(lines, before, "")
   for _, el in ipairs(list) do
     local extents, place = layout(el.shape, o)
     lines[#lines + 1] = ("__shared__ %s %s%s;"):format(el.type, el.tile, extents)
     for _, node in ipairs(el.nodes) do
-      instead[node.first] = { el.tile .. place:format(
-        ("%s - %s"):format(loop.variable, o.from)), node.last }
+      instead[node.first] = { el.tile .. place:format(o.step), node.last }
     end
   end
-  put(lines, { ("%s %s = %s;"):format(kept, o.from, kernel:plain(loop.start)),
+  put(lines, { ("%s %s = %s;"):format(loop.type or "int", o.from,
+    loop.fn.kernel:plain(loop.start)),
     ("for (; %s + %d %s %s; %s += %d) {"):format(o.from, o.size - 1, loop.relation, bound, o.from,
       o.size) }, "")
-  put(lines, loads(loop, list, o), "\1")
+  put(lines, loads(loop, list, o, inside and is_free), "\1")
   lines[#lines + 1] = "\1__syncthreads();"
-  put(lines, asked(loop_lines(loop, ("for (%s%s = %s; %s < %s + %d; %s++)"):format(type,
-    loop.variable, o.from, loop.variable, o.from, o.size, loop.variable), instead), inside), "\1")
+  put(lines, asked(loop_lines(loop, ("for (int %s = 0; %s < %d; %s++)"):format(o.step, o.step,
+    o.size, o.step), instead), not is_free and inside or nil), "\1")
   put(lines, { "\1__syncthreads();", "}" }, "")
-  if not loop.trips or loop.trips % o.size ~= 0 then
-    put(lines, asked(loop_lines(loop, ("for (%s%s = %s; %s %s %s; %s++)"):format(type,
-      loop.variable, o.from, loop.variable, loop.relation, bound, loop.variable), nil), inside), "")
+  if not loop.declares or not loop.trips or loop.trips % o.size ~= 0 then
+    local head = ("for (%s%s = %s; %s %s %s; %s++)"):format(loop.declares and
+      (loop.type or "int") .. " " or "", loop.variable, o.from, loop.variable, loop.relation, bound,
+      loop.variable)
+    put(lines, asked(loop_lines(loop, head, rest), inside), "")
   end
-  return lines
+  return put(lines, after, "")
 end
 
 local function bytes_of(list, size, side)
@@ -368,7 +453,7 @@ local function needs_side(list)
   return false
 end
 
-local M = { name = "stage", apart = true, twice = true,
+local M = { name = "stage", apart = true, twice = true, first = true,
   doc = "Elements that several threads of a block read, through shared memory." }
 
 local SIDES = { row = "y", column = "x", lines = "x" }
@@ -435,7 +520,8 @@ local function stage(loop, size, side)
   end
   if bytes_of(list, size, side or 1) > MOST_BYTES then return nil, "it is too much memory" end
   local o = { size = size, side = side, from = kernel:fresh(loop.variable .. "_from"),
-    part = kernel:fresh(loop.variable .. "_part"), slot = kernel:fresh "thread",
+    part = kernel:fresh(loop.variable .. "_part"),
+    step = kernel:fresh(loop.variable .. "_step"), slot = kernel:fresh "thread",
     place = kernel:fresh "place" }
   local asks
   o.thread, o.threads, asks = block_of(sides_of.used(fn))
@@ -443,7 +529,7 @@ local function stage(loop, size, side)
   local e = edit.new(kernel)
   local indent, inside = plan:edits(e)
   for _, pragma in ipairs(loop.pragmas) do e:remove(pragma.first, pragma.last) end
-  local lines = tiled(loop, list, o, inside)
+  local lines = tiled(loop, plan, list, o, inside)
   if not edit.is_listed(loop.statement) then
     lines = put({ "{" }, lines, "\1")
     lines[#lines + 1] = "}"
