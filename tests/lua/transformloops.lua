@@ -291,6 +291,11 @@ tap.case("loads of several iterations before what they do", function()
   int at = 0;
   for (int i = 0; i < n; i++)
     if (a[at] > 0) at = (at + i) & 7, out[at] = 2;]], "int"), 4, { "2" }, "no load of an iteration")
+  local doubled = rewritten.source [[
+  for (int i = 1; i < n; i += i)
+    if (a[i] > 0.f) out[i] += a[i];]]
+  refused("a step that changes", batch, doubled, 3, { "2" }, "change within")
+  refused("a step that changes, unrolled", "unroll", doubled, 3, { "2" }, "change within")
   refused("a barrier", batch, rewritten.source [[
   for (int i = 0; i < n; i++) {
     out[threadIdx.x] += a[i];

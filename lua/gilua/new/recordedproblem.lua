@@ -27,7 +27,7 @@ local trace = require "gilua.base.trace"
 
 local M = {}
 
-local SHARE = 0.9 -- of the time: kernels that have it together evolve
+local SHARE = 0.95 -- of the time: kernels that have it together evolve
 local MAGIC = "gilua-rec"
 local OTHER_OPTIONS = { "--use_fast_math", "-fmad=false" } -- of a program's build, that are tried
 local COPY_BYTES = 1 << 20

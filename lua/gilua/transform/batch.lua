@@ -166,6 +166,8 @@ local function load_lines(loop, names, factor)
 end
 
 local function batched(loop, factor, all)
+  local tokens, why = iterations.tokens(loop, factor, MOST_TOKENS)
+  if not tokens then return nil, why end
   local list = loads(loop, all)
   if #list == 0 then return nil, "no load of an iteration can be made before the one before it" end
   if all and #list == #loads(loop, false) then return nil, "all its loads are certain" end

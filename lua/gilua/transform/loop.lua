@@ -176,7 +176,8 @@ function M.read(fn, s)
   if not loop.counted then return loop end
   loop.writes_variable = is_written(loop)
   loop.invariant = M.is_invariant(fn, loop.bound, loop.inside)
-    and (loop.by == ONE or M.is_invariant(fn, loop.by, loop.inside))
+    and (loop.by == ONE or M.is_invariant(fn, loop.by, loop.inside)
+      and not effects.of(fn, loop.by).reads[loop.variable])
     and not effects.of(fn, loop.bound).writes[loop.variable]
     and not effects.of(fn, loop.bound).reads[loop.variable]
   loop.simple = loop.invariant and loop.balanced and not loop.writes_variable
