@@ -189,6 +189,8 @@ typedef struct EmuTexture {
 /* Is the description one that CUDA has? "usage" where not (linear filtering of un-normalised
 ** integers, linear kind with dims != 1 …). */
 bool emu_texture_check(const EmuTexture *t, gi_err *err);
+/* Adds the description as the words of a recording's line (docs/recording.md). */
+void emu_texture_words(const EmuTexture *t, gi_buf *out);
 /* A handle a kernel can use as cudaTextureObject_t; 0 and a message when it is not. */
 uint64_t emu_texture_new(Emu *e, const EmuTexture *t, gi_err *err);
 /* The same as a cudaSurfaceObject_t: kernels may write to the data. How a texture is addressed and

@@ -75,15 +75,14 @@ static const int sides[][2] = {[TO_DEVICE] = {ON_DEVICE, ON_HOST},
 
 static void copy(const CuptiCall *c, const Row *row) {
     const ArgsCopy *a = c->params;
-    Side to = {a->to, a->bytes, 1}, from = {a->from, a->bytes, 1};
+    Side to = {.address = a->to, .row = a->bytes, .rows = 1};
+    Side from = {.address = a->from, .row = a->bytes, .rows = 1};
     Extent e = {a->bytes, 1, 1};
     tape_copy(&to, sides[row->how][0], &from, sides[row->how][1], &e,
               stream_of(row->async ? a->stream : NULL, row));
 }
 
 static int side_of(int type) {
-    if (type == CU_MEMORY_ARRAY)
-        refuse("the program copies to or from an array, which cannot be recorded on a GPU");
     return type == CU_MEMORY_HOST ? ON_HOST : type == CU_MEMORY_DEVICE ? ON_DEVICE : ANYWHERE;
 }
 
@@ -91,7 +90,9 @@ static int side_of(int type) {
 static Side place(const CuPlace3D *p, const Extent *e) {
     size_t row = p->pitch ? p->pitch : e->width, rows = p->height ? p->height : e->height;
     uint64_t begins = p->type == CU_MEMORY_HOST ? p->host : p->device;
-    return (Side){begins + (p->z * rows + p->y) * row + p->x, row, rows};
+    if (p->type == CU_MEMORY_ARRAY)
+        return (Side){.array = p->array, .x = p->x, .y = p->y, .z = p->z};
+    return (Side){.address = begins + (p->z * rows + p->y) * row + p->x, .row = row, .rows = rows};
 }
 
 static void copy_places(const CuPlace3D *to, const CuPlace3D *from, const Extent *e, void *stream) {
@@ -106,6 +107,7 @@ static CuPlace3D flat(const CuPlace2D *p) {
                        .type = p->type,
                        .host = p->host,
                        .device = p->device,
+                       .array = p->array,
                        .pitch = p->pitch};
 }
 
@@ -127,7 +129,7 @@ static void copy_3d(const CuptiCall *c, const Row *row) {
 static void fill(uint64_t to, size_t pitch_bytes, unsigned value, int element, size_t n,
                  size_t rows) {
     Extent e = {n * (size_t)element, rows, 1};
-    Side s = {to, rows == 1 ? e.width : pitch_bytes, rows};
+    Side s = {.address = to, .row = rows == 1 ? e.width : pitch_bytes, .rows = rows};
     tape_set(&s, value, (unsigned)element, &e);
 }
 
@@ -147,6 +149,40 @@ static void set_rows(const CuptiCall *c, const Row *row) {
     if (row->how == 1) fill(b->to, b->pitch, b->value, 1, b->width, b->height);
     if (row->how == 2) fill(s->to, s->pitch, s->value, 2, s->width, s->height);
     if (row->how == 4) fill(w->to, w->pitch, w->value, 4, w->width, w->height);
+}
+
+/* --- arrays and textures --- */
+
+static void array_2d(const CuptiCall *c, const Row *row) {
+    const ArgsArray *a = c->params;
+    const CuArray2D *d = a->description;
+    CuArray3D all = {d->width, d->height, 0, d->format, d->channels, 0};
+    (void)row;
+    texture_array(*a->array, &all);
+}
+
+static void array_3d(const CuptiCall *c, const Row *row) {
+    const ArgsArray *a = c->params;
+    (void)row;
+    texture_array(*a->array, a->description);
+}
+
+static void array_gone(const CuptiCall *c, const Row *row) {
+    const ArgsModule *a = c->params;
+    (void)row;
+    texture_array_gone(a->module);
+}
+
+static void texture(const CuptiCall *c, const Row *row) {
+    const ArgsTexture *a = c->params;
+    (void)row;
+    texture_made(*a->texture, a->resource, a->description, a->view);
+}
+
+static void texture_end(const CuptiCall *c, const Row *row) {
+    const ArgsAddress *a = c->params;
+    (void)row;
+    texture_gone(a->address);
 }
 
 /* --- code --- */
@@ -268,7 +304,7 @@ static void host_function(const CuptiCall *c, const Row *row) {
 #define TAKE(id, f, how)    {id, NULL, f, how, false, false, NULL}
 #define REFUSE(id, why)     {id, refused, NULL, 0, false, false, why}
 #define GRAPH       "makes a graph of what it asks for"
-#define TEXTURE     "makes a texture or a surface"
+#define SURFACE     "makes a surface, mipmaps or a texture reference"
 #define ARRAY       "copies to or from an array"
 #define MAPPED      "maps memory by itself"
 #define FOREIGN     "shares memory with others"
@@ -352,6 +388,12 @@ static const Row rows[] = {
     TAKE(226, set_rows, 4),
     TAKE(433, set_rows, 4),
 
+    TAKE(272, array_2d, 0), /* cuArrayCreate_v2, cuArray3DCreate_v2, cuArrayDestroy */
+    TAKE(274, array_3d, 0),
+    {89, array_gone, NULL, 0, false, false, NULL},
+    TAKE(339, texture, 0), /* cuTexObjectCreate, cuTexObjectDestroy */
+    {340, texture_end, NULL, 0, false, false, NULL},
+
     TAKE(18, load_file, 0), /* cuModuleLoad, Data, DataEx, FatBinary */
     TAKE(19, load, 0),
     TAKE(20, load, 0),
@@ -395,10 +437,10 @@ static const Row rows[] = {
     REFUSE(721, GRAPH),
     REFUSE(514, GRAPH), /* cuGraphLaunch */
     REFUSE(515, GRAPH),
-    REFUSE(339, TEXTURE), /* cuTexObjectCreate, cuSurfObjectCreate, …GetTexRef, …GetSurfRef */
-    REFUSE(343, TEXTURE),
-    REFUSE(26, TEXTURE),
-    REFUSE(190, TEXTURE),
+    REFUSE(343, SURFACE), /* cuSurfObjectCreate, …GetTexRef, …GetSurfRef, cuMipmappedArrayCreate */
+    REFUSE(26, SURFACE),
+    REFUSE(190, SURFACE),
+    REFUSE(347, SURFACE),
     REFUSE(286, ARRAY), /* cuMemcpyAtoA_v2, AtoD, AtoH, AtoHAsync, DtoA, HtoA, HtoAAsync */
     REFUSE(284, ARRAY),
     REFUSE(282, ARRAY),

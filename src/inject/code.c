@@ -144,6 +144,52 @@ static void lay_out(Launched *l, const char *from) {
     gi_buf_free(&text);
 }
 
+/* Is it a word of the arguments, where `from` says which register holds which? -1. */
+static int word_of(const Launched *l, const PtxFunc *f, const int *from, const PtxOperand *o) {
+    if (o->kind == PTX_OP_ADDR) {
+        int base = word_of(l, f, from, &o->elems[0]);
+        return base < 0 ? -1 : base + (int)(o->offset / 8);
+    }
+    if (o->kind == PTX_OP_REG) return from[o->reg];
+    for (int i = 0; o->kind == PTX_OP_SYMBOL && i < f->n_params; i++)
+        if (o->var == &f->params[i]) return (int)(l->at[i] / 8) + (int)(o->offset / 8);
+    return -1;
+}
+
+/* Handles go from the arguments to where a texture is read by loads and moves. */
+static void mark_textures(Launched *l, const PtxFunc *f) {
+    int *from = gi_alloc(((size_t)f->n_regs + 1) * sizeof *from);
+    for (int i = 0; i < f->n_regs; i++) from[i] = -1;
+    for (int i = 0; i < f->n_code; i++) {
+        const PtxInstr *in = &f->code[i];
+        bool loads = ptx_is(in, "ld") && ptx_has_mod(in, "param");
+        if ((loads || ptx_is(in, "mov cvta")) && in->n_args == 2 &&
+            in->args[0].kind == PTX_OP_REG)
+            from[in->args[0].reg] = word_of(l, f, from, &in->args[1]);
+        for (int k = 0; k < in->n_args; k++) {
+            if (in->args[k].kind != PTX_OP_TEX) continue;
+            int word = word_of(l, f, from, &in->args[k].elems[0]);
+            if (word >= 0 && (size_t)word < l->bytes / 8) l->textures[word] = 1;
+        }
+    }
+    free(from);
+}
+
+const uint8_t *code_textures(const Launched *launched) {
+    Launched *l = (Launched *)(uintptr_t)launched; /* which is code.c's own */
+    gi_err err = {0};
+    if (l->textures || l->image->ptx == NULL) return l->textures;
+    l->textures = gi_alloc(l->bytes / 8 + 1);
+    PtxModule *m = ptx_parse_most(l->image->ptx, l->image->len, &err);
+    const PtxFunc *f = m ? ptx_find_func(m, l->name) : NULL;
+    if (f == NULL || f->refused)
+        refuse("which arguments of kernel %s are textures cannot be told: %s", l->name,
+               f ? f->refused : err.message);
+    mark_textures(l, f);
+    ptx_free(m);
+    return l->textures;
+}
+
 static Launched *new_function(Image *i, const char *name) {
     Launched *l = gi_alloc(sizeof *l);
     *l = (Launched){.image = i, .name = gi_strdup(name)};

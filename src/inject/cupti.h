@@ -111,6 +111,55 @@ ARGS_SET_ROWS(ArgsSetRows8, uint8_t);
 ARGS_SET_ROWS(ArgsSetRows16, uint16_t);
 ARGS_SET_ROWS(ArgsSetRows32, uint32_t);
 
+/* --- arrays and textures --- */
+
+typedef struct CuArray2D { /* CUDA_ARRAY_DESCRIPTOR */
+    size_t width, height;
+    int format;
+    unsigned channels;
+} CuArray2D;
+
+typedef struct CuArray3D { /* CUDA_ARRAY3D_DESCRIPTOR */
+    size_t width, height, depth;
+    int format;
+    unsigned channels, flags;
+} CuArray3D;
+
+typedef struct ArgsArray {
+    void **array;
+    const void *description;
+} ArgsArray;
+
+typedef struct CuResource { /* CUDA_RESOURCE_DESC */
+    int type;
+    union {
+        void *array;
+        struct { /* linear memory has its bytes in width, and no height */
+            uint64_t address;
+            int format;
+            unsigned channels;
+            size_t width, height, pitch;
+        } memory;
+        int reserved[32];
+    };
+    unsigned flags;
+} CuResource;
+
+typedef struct CuTexture { /* CUDA_TEXTURE_DESC */
+    int address[3], filter;
+    unsigned flags, max_anisotropy;
+    int mipmap_filter;
+    float mipmap_bias, mipmap_min, mipmap_max, border[4];
+    int reserved[12];
+} CuTexture;
+
+typedef struct ArgsTexture {
+    uint64_t *texture;
+    const CuResource *resource;
+    const CuTexture *description;
+    const void *view;
+} ArgsTexture;
+
 typedef struct ArgsLoad { /* cuModuleLoadData, cuLibraryLoadData, …: more stands behind */
     void **module;
     const void *image;

@@ -51,6 +51,7 @@ typedef struct Launched { /* a kernel */
     char *name;
     int n_params;
     size_t *at, *size, bytes; /* of each argument; of all */
+    uint8_t *textures;        /* of each word; NULL where nobody asked */
 } Launched;
 
 /* A module or library was loaded from an image in memory, or from a file; and is gone. */
@@ -65,6 +66,8 @@ void code_function(const void *handle, const void *module, const char *name);
 ** that are known (at: NULL); code_launched refuses it. */
 const Launched *code_known(const void *handle, const char *name);
 const Launched *code_launched(const void *handle, const char *name);
+/* Of each word of its arguments: does it read a texture by it? NULL: by none. */
+const uint8_t *code_textures(const Launched *l);
 /* The number of an image in the recording, which has it from now on. */
 int code_number(Image *i);
 /* The image of a module; NULL where it is not known, or has no PTX. */
@@ -85,7 +88,9 @@ typedef enum MemoryKind {
 
 typedef struct Side { /* where rows of bytes begin */
     uint64_t address;
-    size_t row, rows; /* bytes from one to the next; of a slice */
+    size_t row, rows;  /* bytes from one to the next; of a slice */
+    const void *array; /* its handle, instead of an address: there at byte x, row y, slice z */
+    size_t x, y, z;
 } Side;
 
 typedef struct Extent {
@@ -120,5 +125,22 @@ void tape_set(const Side *to, unsigned value, unsigned element, const Extent *e)
 void tape_before(const TapeLaunch *l);
 void tape_launch(const TapeLaunch *l, bool worked);
 void tape_wait(void); /* the host has waited, and may look */
+void tape_line(const char *fmt, ...) GI_PRINTF(1, 2); /* … as it is; where there is a recording */
+
+/* --- texture.c --- */
+
+struct CuArray3D;
+struct CuResource;
+struct CuTexture;
+void texture_array(const void *handle, const struct CuArray3D *d);
+void texture_array_gone(const void *handle);
+void texture_made(uint64_t handle, const struct CuResource *r, const struct CuTexture *d,
+                  const void *view);
+void texture_gone(uint64_t handle);
+bool texture_any(void); /* array or texture that is there */
+/* A PLACE in an array: bytes, rows and slices into it. */
+void texture_place(const void *array, size_t x, size_t y, size_t z, char out[120]);
+/* Changes the handles among a kernel's arguments to those of the recording. */
+void texture_arguments(const Launched *k, uint8_t *bytes);
 
 #endif

@@ -86,16 +86,27 @@ static void add_line(gi_buf *text, GpuEvent from, GpuEvent to, size_t rest) {
     if (n_timed == MOST_TIMED) write_lines();
 }
 
-static void tell(const char *fmt, ...) GI_PRINTF(1, 2);
-static void tell(const char *fmt, ...) {
-    char text[700]; /* of numbers and names of blobs */
+static void tell_list(const char *fmt, va_list args) {
+    char text[1000]; /* of numbers and names of blobs */
     gi_buf line = {0};
-    va_list args;
-    va_start(args, fmt);
     vsnprintf(text, sizeof text, fmt, args);
-    va_end(args);
     gi_buf_adds(&line, text);
     add_line(&line, NULL, NULL, 0);
+}
+
+static void tell(const char *fmt, ...) GI_PRINTF(1, 2);
+static void tell(const char *fmt, ...) {
+    va_list args;
+    va_start(args, fmt);
+    tell_list(fmt, args);
+    va_end(args);
+}
+
+void tape_line(const char *fmt, ...) {
+    va_list args;
+    va_start(args, fmt);
+    if (writer && phase != OVER) tell_list(fmt, args);
+    va_end(args);
 }
 
 /* --- regions --- */
@@ -283,6 +294,7 @@ typedef struct Where {
 } Where;
 
 static Where where(const Side *s, int said) {
+    if (s->array) return (Where){.device = true};
     Region *r = region_at(s->address);
     Where w = {r, r && !is_shared(r), r && is_shared(r)};
     if (r == NULL && (said == ON_DEVICE || (said == ANYWHERE && gpu_is_device(s->address))))
@@ -292,8 +304,9 @@ static Where where(const Side *s, int said) {
     return w;
 }
 
-static void side_text(const Side *s, char out[80]) {
-    snprintf(out, 80, "0x%llx %zu %zu", (unsigned long long)s->address, s->row, s->rows);
+static void side_text(const Side *s, char out[120]) {
+    if (s->array) texture_place(s->array, s->x, s->y, s->z, out);
+    else snprintf(out, 120, "0x%llx %zu %zu", (unsigned long long)s->address, s->row, s->rows);
 }
 
 /* Rows of the host's without gaps: where they are, or gathered in *room. */
@@ -308,7 +321,7 @@ static const void *rows_of(const Side *s, const Extent *e, gi_buf *room) {
 
 static void tell_rows(const char *what, const Side *device_side, const Side *host,
                       const Extent *e) {
-    char blob[RECORD_NAME], side[80];
+    char blob[RECORD_NAME], side[120];
     gi_buf room = {0};
     const void *bytes = rows_of(host, e, &room);
     size_t n = e->width * e->height * e->depth;
@@ -329,7 +342,7 @@ void tape_copy(const Side *to, int to_where, const Side *from, int from_where, c
     if (writer == NULL || phase != OPEN || !e->width || !e->height || !e->depth) return;
     Where t = where(to, to_where), f = where(from, from_where);
     if (t.device && f.device) {
-        char a[80], b[80];
+        char a[120], b[120];
         side_text(to, a), side_text(from, b);
         tell("copy %s %s %zu %zu %zu", a, b, e->width, e->height, e->depth);
     } else if (t.device) {
@@ -344,7 +357,7 @@ void tape_copy(const Side *to, int to_where, const Side *from, int from_where, c
 }
 
 void tape_set(const Side *to, unsigned value, unsigned element, const Extent *e) {
-    char side[80];
+    char side[120];
     if (writer == NULL || phase != OPEN || !e->width || !e->height) return;
     Where w = where(to, ON_DEVICE);
     touched(w);
@@ -371,6 +384,9 @@ static bool keep_region(const Region *r, char name[RECORD_NAME]) {
 static void open_window(void) {
     phase = OPEN;
     gpu_wait();
+    if (texture_any())
+        refuse("there are arrays or textures where the recording begins, which can be recorded "
+               "from the program's start alone: leave --skip, --count and --kernel out");
     for (int i = 0; i < n_regions; i++) {
         Region *r = &regions[i];
         r->known = r->changed = false;
@@ -410,6 +426,7 @@ static void add_arguments(const Launched *k, const TapeLaunch *l, gi_buf *out) {
     if (buffer) memcpy(bytes, buffer, size < k->bytes ? size : k->bytes);
     for (int i = 0; buffer == NULL && l->params && i < k->n_params; i++)
         memcpy(bytes + k->at[i], l->params[i], k->size[i]);
+    texture_arguments(k, bytes);
     gi_buf_add(out, (const char *)bytes, k->bytes);
     free(bytes);
 }

@@ -242,22 +242,16 @@ static void place_text(const CudaResourceDesc *r, char out[64]) {
 
 static void on_texture(uint64_t handle, const EmuTexture *t, const CudaResourceDesc *r) {
     char place[64];
+    gi_buf words = {0};
     if (writer == NULL || phase == OVER) return;
     if (t == NULL) {
         record_event(writer, "free texture:0x%llx", (unsigned long long)handle);
         return;
     }
     place_text(r, place);
-    record_event(writer,
-                 "texture 0x%llx %s kind=%d format=%d channels=%d dims=%d size=%lld,%lld,%lld "
-                 "layers=%lld cube=%d pitch=%lld address=%d,%d,%d linear=%d normalized_coords=%d "
-                 "normalized_read=%d border=%.9g,%.9g,%.9g,%.9g",
-                 (unsigned long long)handle, place, (int)t->kind, (int)t->format, t->channels,
-                 t->dims, (long long)t->size[0], (long long)t->size[1], (long long)t->size[2],
-                 (long long)t->layers, t->cube, (long long)t->pitch_bytes, (int)t->address[0],
-                 (int)t->address[1], (int)t->address[2], t->linear_filter, t->normalized_coords,
-                 t->normalized_read, (double)t->border[0], (double)t->border[1],
-                 (double)t->border[2], (double)t->border[3]);
+    emu_texture_words(t, &words);
+    record_event(writer, "texture 0x%llx %s %s", (unsigned long long)handle, place, words.data);
+    gi_buf_free(&words);
 }
 
 static void on_surface(uint64_t handle, const CudaResourceDesc *r) {

@@ -129,7 +129,13 @@ WRAP(652, cuLaunchKernelEx, ArgsLaunchEx,
      (const CuLaunchConfig *config, void *function, void **params, void **extra),
      (config, function, params, extra))
 WRAP(126, cuStreamSynchronize, ArgsStream, (void *stream), (stream))
-WRAP(339, cuTexObjectCreate, ArgsCopyND, (const void *copy, void *stream), (copy, stream))
+WRAP(272, cuArrayCreate_v2, ArgsArray, (void **array, const void *what), (array, what))
+WRAP(89, cuArrayDestroy, ArgsModule, (void *array), (array))
+WRAP(339, cuTexObjectCreate, ArgsTexture,
+     (uint64_t *texture, const CuResource *of, const CuTexture *how, const void *view),
+     (texture, of, how, view))
+WRAP(340, cuTexObjectDestroy, ArgsAddress, (uint64_t texture), (texture))
+WRAP(343, cuSurfObjectCreate, ArgsCopyND, (const void *out, void *of), (out, of))
 
 /* --- functions, whose names launches are told with --- */
 

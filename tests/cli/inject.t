@@ -102,6 +102,13 @@ is "a program that dies leaves what it did" "134:8" "$?:$(events dead.rec | grep
 FAKE_CUPTI_UNSEEN=1 inject --quiet -o unseen.rec -- ./run.sh ./app >out 2>err
 is "kernels whose functions nobody was seen to ask for, by their names" "0::8" \
   "$?:$(cat err):$(events unseen.rec | grep -c '^launch')"
+inject --quiet -o texture.rec -- ./run.sh ./app texture >out 2>err
+is "a texture over an array" "0::sampled 64 100" "$?:$(cat err):$(tail -1 out)"
+like "with a handle of the recording's own" "^texture 0x6c61780000000000 array:0 kind=1 format=7" \
+  "$(events texture.rec)"
+is "which only that argument becomes by which it is read" 1 \
+  "$(events texture.rec | grep '^launch.* sample' | grep -o 000000000078616c | wc -l)"
+is "gives the same" "ok 8 8" "$("$GILUA" replay.lua texture.rec | tr '\t' ' ')"
 printf '%s\n' '.version 8.0' '.target sm_70' '.address_size 64' '.entry idle() { ret; }' >idle.ptx
 inject --quiet -o file.rec -- ./run.sh ./app file idle.ptx >out 2>err
 is "a module of a file" "0::3" "$?:$(cat err):$(events file.rec | grep -c '^module')"
@@ -114,8 +121,8 @@ refused() { # refused TEXT REGEX PROGRAM…
   ok $? "$text" "$out"
 }
 refused "what is not recorded is refused, and there is no recording" \
-  "gilua: the program makes a texture or a surface \(cuTexObjectCreate\), which cannot" \
-  ./run.sh ./app texture
+  "gilua: the program makes a surface, .*\(cuSurfObjectCreate\), which cannot" \
+  ./run.sh ./app surface
 FAKE_CUPTI_CUBIN=1 refused "machine code alone" \
   "the kernel add is machine code alone \(a cubin\): genes are found in PTX" ./run.sh ./app
 FAKE_CUPTI_CUBIN=1 inject --quiet -o one.rec --kernel scale --skip 1 --count 1 -- ./run.sh ./app >out 2>err

@@ -1,6 +1,6 @@
 /* injected.c - what a program with a run-time library of its own asks of the driver, in C: `gilua
 ** record --inject` is tried with it, and nothing here needs nvcc. An argument says what else it does
-** ("texture", "file PTX", "die"); it prints what it gets. */
+** ("texture", "surface", "file PTX", "die"); it prints what it gets. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,7 +38,11 @@ int cuLaunchKernel(void *f, unsigned, unsigned, unsigned, unsigned, unsigned, un
                    void *stream, void **params, void **extra);
 int cuLaunchKernelEx(const void *config, void *f, void **params, void **extra);
 int cuCtxSynchronize(void);
-int cuTexObjectCreate(void *out, const void *what);
+int cuArrayCreate_v2(void **array, const void *what);
+int cuArrayDestroy(void *array);
+int cuTexObjectCreate(uint64_t *out, const void *of, const void *how, const void *view);
+int cuTexObjectDestroy(uint64_t texture);
+int cuSurfObjectCreate(uint64_t *out, const void *of);
 
 /* y[i] = x[i] * by[0] + k.b; k: { char a; int b }. count: how often. */
 static const char scale[] =
@@ -69,6 +73,17 @@ static const char add[] =
     "  add.s64 %rd1, %rd1, %rd2; ld.global.u32 %r2, [%rd1]; add.s32 %r2, %r2, 1;\n"
     "  st.global.u32 [%rd1], %r2; ret;\n}\n"
     ".visible .entry idle()\n{\n  ret;\n}\n";
+
+/* p[i] = the texel at i, 1 of a texture, whose handle is behind a number that looks like one. */
+static const char sample[] =
+    ".version 8.0\n.target sm_70\n.address_size 64\n"
+    ".visible .entry sample(.param .u64 p, .param .u64 much, .param .align 8 .b8 both[16])\n{\n"
+    "  .reg .f32 %f<8>; .reg .b32 %r<4>; .reg .b64 %rd<6>;\n"
+    "  ld.param.u64 %rd1, [p]; ld.param.u64 %rd2, [both+8]; mov.u64 %rd5, %rd2;\n"
+    "  mov.u32 %r1, %tid.x; cvt.rn.f32.u32 %f1, %r1; mov.f32 %f2, 0f3F800000;\n"
+    "  tex.2d.v4.f32.f32 {%f3,%f4,%f5,%f6}, [%rd5, {%f1,%f2}];\n"
+    "  mul.wide.u32 %rd3, %r1, 4; add.s64 %rd1, %rd1, %rd3; st.global.f32 [%rd1], %f3;\n"
+    "  ret;\n}\n";
 
 enum { N = 50, BYTES = N * sizeof(int) };
 
@@ -205,6 +220,56 @@ static void run_add(void) {
     NEED(cuMemFree_v2(on_device));
 }
 
+/* Of an array of 8 x 3 numbers. */
+static void run_sample(void) {
+    struct {
+        size_t width, height;
+        int format;
+        unsigned channels;
+    } shape = {8, 3, 32, 1};
+    struct {
+        size_t from_x, from_y;
+        int from_type;
+        const void *from;
+        Pointer from_device;
+        void *from_array;
+        size_t from_pitch, to_x, to_y;
+        int to_type;
+        void *to_host;
+        Pointer to;
+        void *to_array;
+        size_t to_pitch, width, height;
+    } c = {.from_type = 1, .to_type = 3, .width = 32, .height = 3};
+    struct {
+        int type;
+        void *array;
+        int rest[34];
+    } of = {0};
+    int how[32] = {1, 1, 1};
+    void *array, *module, *f;
+    float texels[24], got[N] = {0};
+    uint64_t texture, much;
+    Pointer p;
+    for (int i = 0; i < 24; i++) texels[i] = (float)(i * i);
+    NEED(cuArrayCreate_v2(&array, &shape));
+    c.from = texels, c.to_array = of.array = array;
+    NEED(cuMemcpy2D_v2(&c));
+    NEED(cuTexObjectCreate(&texture, &of, how, NULL));
+    NEED(cuModuleLoadData(&module, sample));
+    NEED(cuModuleGetFunction(&f, module, "sample"));
+    NEED(cuMemAlloc_v2(&p, BYTES));
+    NEED(cuMemsetD32_v2(p, 0, N));
+    uint64_t both[2] = {0, texture};
+    void *args[] = {&p, &much, both};
+    much = texture; /* which it is by chance */
+    NEED(cuLaunchKernel(f, 1, 1, 1, 8, 1, 1, 0, NULL, args, NULL));
+    NEED(cuMemcpyDtoH_v2(got, p, BYTES));
+    printf("sampled %g %g\n", got[0], got[2]);
+    NEED(cuTexObjectDestroy(texture));
+    NEED(cuArrayDestroy(array));
+    NEED(cuMemFree_v2(p));
+}
+
 static void load_file(const char *path) {
     void *module, *f;
     NEED(cuModuleLoad(&module, path));
@@ -216,7 +281,7 @@ static void load_file(const char *path) {
 int main(int argc, char **argv) {
     void *context;
     int device;
-    uint64_t texture;
+    uint64_t surface;
     const char *also = argc > 1 ? argv[1] : "";
     NEED(cuInit(0));
     NEED(cuDeviceGet(&device, 0));
@@ -224,7 +289,8 @@ int main(int argc, char **argv) {
     NEED(cuCtxSetCurrent(context));
     run_scale();
     run_add();
-    if (strcmp(also, "texture") == 0) cuTexObjectCreate(&texture, &device);
+    if (strcmp(also, "surface") == 0) cuSurfObjectCreate(&surface, &device);
+    if (strcmp(also, "texture") == 0) run_sample();
     if (strcmp(also, "file") == 0) load_file(argv[2]);
     if (strcmp(also, "die") == 0) abort();
     return 0;
