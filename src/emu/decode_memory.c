@@ -1,4 +1,5 @@
 /* decode_memory.c - loads, stores and atomics. */
+#include "emu/atoms.h"
 #include "emu/decode.h"
 #include "emu/lanes.h"
 #include "emu/num.h"
@@ -338,87 +339,6 @@ static bool decode_st(Decoder *d) {
 
 /* --- atomics --- */
 
-typedef enum AtomOp {
-    ATOM_ADD,
-    ATOM_MIN,
-    ATOM_MAX,
-    ATOM_INC,
-    ATOM_DEC,
-    ATOM_CAS,
-    ATOM_EXCH,
-    ATOM_AND,
-    ATOM_OR,
-    ATOM_XOR
-} AtomOp;
-
-/* imm of an atomic. Where nobody reads its result it is a reduction, whatever its name. */
-typedef struct AtomForm {
-    uint8_t op, type, space, wide_base, is_read, size, order;
-} AtomForm;
-
-static inline uint64_t atom_integer(AtomOp op, bool is64, PtxType type, uint64_t old, uint64_t b,
-                                    uint64_t c) {
-    bool is_signed = type == PTX_S32 || type == PTX_S64;
-    int64_t so = is64 ? (int64_t)old : (int32_t)(uint32_t)old;
-    int64_t sb = is64 ? (int64_t)b : (int32_t)(uint32_t)b;
-    bool less = is_signed ? sb < so : b < old;
-    switch (op) {
-    case ATOM_ADD: return old + b;
-    case ATOM_MIN: return less ? b : old;
-    case ATOM_MAX: return less ? old : b;
-    case ATOM_INC: return old >= b ? 0 : old + 1;
-    case ATOM_DEC: return old == 0 || old > b ? b : old - 1;
-    case ATOM_CAS: return old == b ? c : old;
-    case ATOM_EXCH: return b;
-    case ATOM_AND: return old & b;
-    case ATOM_OR: return old | b;
-    default: return old ^ b;
-    }
-}
-
-/* The smaller or larger of two halves; the number where one is none. */
-static uint16_t half_extreme(AtomOp op, bool brain, uint16_t x, uint16_t y) {
-    float a = brain ? num_bf16_to_f32(x) : num_f16_to_f32(x);
-    float b = brain ? num_bf16_to_f32(y) : num_f16_to_f32(y);
-    float r = op == ATOM_MIN ? num_min_f32(a, b, false) : num_max_f32(a, b, false);
-    return brain ? num_f32_to_bf16(r, NUM_RN) : num_f32_to_f16(r, NUM_RN);
-}
-
-/* A sum of halves in f32, rounded there and then once more, is rounded right (rows_num.h). */
-static uint16_t half_sum(bool brain, uint16_t x, uint16_t y) {
-    float a = brain ? num_bf16_to_f32(x) : num_f16_to_f32(x);
-    float sum = a + (brain ? num_bf16_to_f32(y) : num_f16_to_f32(y));
-    if (sum != sum) return 0x7fff;
-    return brain ? num_f32_to_bf16(sum, NUM_RN) : num_f32_to_f16(sum, NUM_RN);
-}
-
-static uint64_t atom_half2(AtomOp op, PtxType type, uint64_t old, uint64_t b) {
-    bool brain = type == PTX_BF16X2 || type == PTX_BF16;
-    uint64_t sum = 0;
-    for (int k = 0; k < (type == PTX_F16X2 || type == PTX_BF16X2 ? 2 : 1); k++) {
-        uint16_t x = (uint16_t)(old >> (16 * k)), y = (uint16_t)(b >> (16 * k));
-        uint16_t z = op == ATOM_ADD ? half_sum(brain, x, y) : half_extreme(op, brain, x, y);
-        sum |= (uint64_t)z << (16 * k);
-    }
-    return sum;
-}
-
-/* An f32 addition flushes subnormals in global memory and keeps them in shared memory. */
-static uint64_t atom_add_f32(uint64_t old, uint64_t b, bool shared) {
-    float x = num_f32_from_bits((uint32_t)old), y = num_f32_from_bits((uint32_t)b);
-    if (shared) return num_f32_bits(num_add_f32(x, y, NUM_RN));
-    return num_f32_bits(num_ftz(num_add_f32(num_ftz(x), num_ftz(y), NUM_RN)));
-}
-
-static uint64_t atom_value(AtomOp op, PtxType type, uint64_t old, uint64_t b, uint64_t c,
-                           bool shared) {
-    if (op == ATOM_ADD && type == PTX_F32) return atom_add_f32(old, b, shared);
-    if (op == ATOM_ADD && type == PTX_F64)
-        return num_f64_bits(num_add_f64(num_f64_from_bits(old), num_f64_from_bits(b), NUM_RN));
-    if (type >= PTX_F16 && type <= PTX_BF16X2) return atom_half2(op, type, old, b);
-    return atom_integer(op, ptx_type_size(type) == 8, type, old, b, c);
-}
-
 static uint64_t lane_value(const Warp *w, uint32_t row, unsigned size, int i) {
     if (size == 8) return ((const U64 *)(const void *)row_at(w, row))[i];
     return ((const U32 *)(const void *)row_at(w, row))[i];
@@ -438,164 +358,13 @@ static void atom_cost(Machine *m, Warp *w, PtxSpace space, const uint64_t *at, u
     if (global) cost_atomic(m, w, place, global, false, NULL);
 }
 
-/* --- atomics of lanes that all go to one place where nobody watches: looked up once --- */
-
-typedef struct AtomPlace {
-    uint8_t *data;
-    uint64_t base;
-    Alloc *alloc; /* NULL: shared memory */
-} AtomPlace;
-
-static bool atom_place(const Machine *m, const Warp *w, const AtomForm *f, const uint64_t *at,
-                       AtomPlace *to) {
-    uint64_t first = at[__builtin_ctz(w->active)], size = m->shared_bytes, bad = 0;
-    bool shared = f->space == PTX_SHARED || first >> ID_SHIFT == ID_SHARED;
-    *to = (AtomPlace){m->shared, f->space == PTX_SHARED ? 0 : WINDOW(ID_SHARED), NULL};
-    if (m->shadow) return false;
-    if (!shared) {
-        Alloc *a = alloc_of(m->emu, first);
-        if (a == NULL || a->watched || a->read_only || a->is_const || m->view) return false;
-        *to = (AtomPlace){a->data, a->address, a};
-        size = a->size;
-    }
-    if (size < f->size) return false;
-    for (int i = 0; i < LANES; i++) {
-        uint64_t offset = at[i] - to->base, on = (uint64_t)w->lane64[i];
-        bad |= ((offset | (size - f->size - offset)) >> 63 | (at[i] & (f->size - 1u))) & on;
-    }
-    return bad == 0;
-}
-
-static inline uint32_t without_subnormal(uint32_t bits) {
-    return bits & 0x7f800000 ? bits : bits & 0x80000000;
-}
-
-static __attribute__((noinline, cold)) uint32_t add_rare_f32(uint32_t a, uint32_t b) {
-    float x = num_f32_from_bits(without_subnormal(a));
-    float sum = x + num_f32_from_bits(without_subnormal(b));
-    return sum == sum ? without_subnormal(num_f32_bits(sum)) : 0x7fffffff;
-}
-
-static inline bool is_subnormal(uint32_t bits) {
-    return (bits & 0x7fffffff) - 1 < 0x007fffff;
-}
-
-/* A call for what is rare, so that a sum waits for nothing but the one before it; one branch. */
-static inline uint32_t add_bits_f32(uint32_t a, uint32_t b, bool keep) {
-    float sum = num_f32_from_bits(a) + num_f32_from_bits(b);
-    uint32_t bits = num_f32_bits(sum);
-    if (keep) return sum == sum ? bits : 0x7fffffff;
-    int rare = (int)is_subnormal(a) | (int)is_subnormal(b) | (int)is_subnormal(bits) |
-               (int)(sum != sum);
-    return __builtin_expect(rare, 0) ? add_rare_f32(a, b) : bits;
-}
-
-/* Which NaN a sum is, num.h knows. */
-static inline uint64_t add_bits_f64(uint64_t a, uint64_t b) {
-    double x = num_f64_from_bits(a), y = num_f64_from_bits(b), sum = x + y;
-    return num_f64_bits(sum == sum ? sum : num_add_f64(x, y, NUM_RN));
-}
-
-/* What one lane does with `old`. */
-#define ATOM_LANE(T, EXPR)                                                                         \
-    const T b = bs[i], c = cs[i], now = (T)(EXPR);                                                 \
-    (void)b, (void)c;                                                                              \
-    changes |= old ^ now;                                                                          \
-    if (read) {                                                                                    \
-        sum += (at[i] ^ old * 0x9e3779b97f4a7c15u) * (0xd6e8feb86659fd93u + 2 * i);                \
-        ds[i] = old;                                                                               \
-    }
-/* In the order of lanes; whether anything changed, and in *seen what was there, if that is read.
-** What all lanes add to one place is added up in a register. */
-#define ATOM_LOOP(T, EXPR)                                                                         \
-    {                                                                                              \
-        const T *bs = &LANE(T, w, in->b, 0), *cs = &LANE(T, w, in->c, 0);                          \
-        T *ds = read ? &LANE(T, w, in->d, 0) : NULL, old;                                          \
-        if (is_one) {                                                                              \
-            uint8_t *p = data + (at[__builtin_ctz(w->active)] - base);                             \
-            memcpy(&old, p, sizeof old);                                                           \
-            FOR_ACTIVE(w, i) {                                                                     \
-                ATOM_LANE(T, EXPR)                                                                 \
-                old = now;                                                                         \
-            }                                                                                      \
-            memcpy(p, &old, sizeof old);                                                           \
-        } else {                                                                                   \
-            FOR_ACTIVE(w, i) {                                                                     \
-                uint8_t *p = data + (at[i] - base);                                                \
-                memcpy(&old, p, sizeof old);                                                       \
-                ATOM_LANE(T, EXPR)                                                                 \
-                memcpy(p, &now, sizeof now);                                                       \
-            }                                                                                      \
-        }                                                                                          \
-    }
-#define ATOM_INTEGER(OP)                                                                           \
-    case OP:                                                                                       \
-        if (f->size == 8) ATOM_LOOP(U64, atom_integer(OP, true, type, old, b, c))                  \
-        else ATOM_LOOP(U32, atom_integer(OP, false, type, old, b, c))                              \
-        break;
-
-/* Do all active lanes go to one? */
-static bool one_address(const Warp *w, const uint64_t *at) {
-    uint64_t first = at[__builtin_ctz(w->active)], other = 0;
-    for (int i = 0; i < LANES; i++) other |= (at[i] ^ first) & (uint64_t)w->lane64[i];
-    return other == 0;
-}
-
-static bool atom_loop(Warp *w, const Ins *in, const AtomForm *f, const uint64_t *at,
-                      const AtomPlace *to, uint64_t *seen) {
-    uint64_t changes = 0, sum = 0;
-    uint8_t *const data = to->data; /* locals: what is written might be anything else */
-    const uint64_t base = to->base;
-    const bool read = f->is_read, is_one = one_address(w, at);
-    const bool keep = to->alloc == NULL; /* subnormals, in shared memory */
-    const PtxType type = (PtxType)f->type;
-    if (f->op == ATOM_ADD && f->type == PTX_F32) {
-        if (keep) ATOM_LOOP(U32, add_bits_f32(old, b, true))
-        else ATOM_LOOP(U32, add_bits_f32(old, b, false))
-    } else if (f->op == ATOM_ADD && f->type == PTX_F64) {
-        ATOM_LOOP(U64, add_bits_f64(old, b))
-    } else if (f->type >= PTX_F16 && f->type <= PTX_BF16X2) {
-        ATOM_LOOP(U32, atom_value((AtomOp)f->op, (PtxType)f->type, old, b, c, keep))
-    } else switch ((AtomOp)f->op) {
-        ATOM_INTEGER(ATOM_ADD)
-        ATOM_INTEGER(ATOM_MIN)
-        ATOM_INTEGER(ATOM_MAX)
-        ATOM_INTEGER(ATOM_INC)
-        ATOM_INTEGER(ATOM_DEC)
-        ATOM_INTEGER(ATOM_CAS)
-        ATOM_INTEGER(ATOM_EXCH)
-        ATOM_INTEGER(ATOM_AND)
-        ATOM_INTEGER(ATOM_OR)
-        ATOM_INTEGER(ATOM_XOR)
-    }
-    *seen = sum;
-    return changes != 0;
-}
-
-static void quick_atomic(Machine *m, Warp *w, const Ins *in, const AtomForm *f, uint64_t *at,
-                         const AtomPlace *to) {
-    uint64_t seen = 0;
-    if (atom_loop(w, in, f, at, to, &seen)) w->moved = true;
-    if (to->alloc) alloc_reach(to->alloc, EMU_READ | EMU_WRITTEN);
-    w->beyond |= to->alloc && f->is_read;
-    if (f->is_read) warp_saw(w, in, seen);
-    if (to->alloc)
-        for (int i = 0; i < LANES; i++) at[i] += to->alloc->place - to->base;
-    cost_atomic(m, w, at, w->active, to->alloc == NULL, to->alloc);
-}
-
-static bool do_atomic(Machine *m, Warp *w, const Ins *in) {
+bool atom_by_lanes(Machine *m, Warp *w, const Ins *in) {
     AtomForm f;
     uint64_t at[LANES];
     uint32_t done = w->active;
     uint64_t seen = 0;
     memcpy(&f, &in->imm, sizeof f);
     mem_addresses(w, in->a, f.wide_base, 0, at);
-    AtomPlace to;
-    if (f.size >= 4 && !m->emu->plain && atom_place(m, w, &f, at, &to)) {
-        quick_atomic(m, w, in, &f, at, &to);
-        return true;
-    }
     if (m->shadow) shadow_step(m);
     for (uint32_t left = w->active; left; left &= left - 1) {
         int i = __builtin_ctz(left);
@@ -693,7 +462,7 @@ static void emit_atomic(Decoder *d, const AtomForm *f, uint32_t to, uint32_t at,
                         uint32_t c) {
     uint64_t imm = 0;
     memcpy(&imm, f, sizeof *f);
-    emit_slow(d, do_atomic, to, at, b, c, imm);
+    emit_row(d, ROW_ATOMIC, atom_by_lanes, to, at, b, c, imm);
 }
 
 /* The elements of a vector are atomic one by one, but all of it is aligned. imm: bytes. */

@@ -128,6 +128,76 @@ static inline void fill_lanes(const uint64_t at[LANES], uint32_t mask, uint64_t 
     }
 }
 
+#if defined(EMU_AVX512)
+
+/* same[i]: the lanes that have i's key. Returns those that are the first with theirs. */
+static inline uint32_t lanes_first(const uint32_t key[LANES], uint32_t same[LANES]) {
+    const __m512i low = _mm512_loadu_si512(key), high = _mm512_loadu_si512(key + 16);
+    uint32_t firsts = 0;
+    for (int i = 0; i < LANES; i++) {
+        const __m512i one = _mm512_set1_epi32((int)key[i]);
+        same[i] = (uint32_t)_mm512_cmpeq_epi32_mask(low, one) |
+                  (uint32_t)_mm512_cmpeq_epi32_mask(high, one) << 16;
+        firsts |= same[i] & -same[i];
+    }
+    return firsts;
+}
+
+/* Is this of all of them below 2^32, but for what all have? */
+static inline bool lanes_narrow(const uint64_t at[LANES], unsigned shift, uint32_t key[LANES]) {
+    uint64_t apart = 0;
+    for (int i = 0; i < LANES; i++) {
+        apart |= (at[i] ^ at[0]) >> shift >> 16 >> 16;
+        key[i] = (uint32_t)(at[i] >> shift);
+    }
+    return apart == 0;
+}
+
+/* Which sectors of its line sixteen lanes and those with the same line want. */
+static inline __m512i sectors_wanted(const uint32_t same[16], const LaneBits *b) {
+    const uint32_t want[4] = {~b->high & ~b->low, ~b->high & b->low, b->high & ~b->low,
+                              b->high & b->low};
+    const __m512i lanes = _mm512_loadu_si512(same);
+    __m512i sectors = _mm512_setzero_si512();
+    for (int k = 0; k < 4; k++) {
+        __mmask16 on = _mm512_test_epi32_mask(lanes, _mm512_set1_epi32((int)want[k]));
+        sectors = _mm512_mask_or_epi32(sectors, on, sectors, _mm512_set1_epi32(1 << k));
+    }
+    return sectors;
+}
+
+/* collect_any of all lanes: each line by the first lane that comes to it. */
+static inline bool collect_firsts(LineSet *set, const uint64_t at[LANES], const LaneBits *b) {
+    uint32_t key[LANES], same[LANES];
+    if (!lanes_narrow(at, 7, key)) return false;
+    const uint32_t firsts = lanes_first(key, same);
+    int n = 0;
+    for (int k = 0; k < LANES; k += 8) {
+        const __mmask8 on = (__mmask8)(firsts >> k);
+        const __m512i line = _mm512_srli_epi64(_mm512_loadu_si512(at + k), 7);
+        _mm512_mask_storeu_epi64(set->line + n, (__mmask8)((1u << __builtin_popcount(on)) - 1),
+                                 _mm512_maskz_compress_epi64(on, line));
+        n += __builtin_popcount(on);
+    }
+    const int low = __builtin_popcount(firsts & 0xffff);
+    _mm512_storeu_si512(set->sectors, _mm512_maskz_compress_epi32((__mmask16)firsts,
+                                                                  sectors_wanted(same, b)));
+    _mm512_mask_storeu_epi32(
+        set->sectors + low, (__mmask16)((1u << (n - low)) - 1),
+        _mm512_maskz_compress_epi32((__mmask16)(firsts >> 16), sectors_wanted(same + 16, b)));
+    set->n = n;
+    return true;
+}
+
+#else
+
+static inline bool collect_firsts(LineSet *set, const uint64_t at[LANES], const LaneBits *b) {
+    (void)set, (void)at, (void)b;
+    return false; /* comparing all with all would take longer */
+}
+
+#endif
+
 /* In the order in which the lanes come to them. */
 static inline void lines_collect(LineSet *set, const uint64_t at[LANES], uint32_t mask) {
     uint64_t all[LANES];
@@ -136,6 +206,7 @@ static inline void lines_collect(LineSet *set, const uint64_t at[LANES], uint32_
         at = all;
     }
     const LaneBits b = lane_bits(at);
+    if (b.falls & ~1u && collect_firsts(set, at, &b)) return;
     if (b.falls & ~1u) collect_any(set, at, mask);
     else if ((b.changes | 1) == FULL_MASK) collect_each(set, at);
     else collect_rising(set, at, &b);

@@ -1,6 +1,9 @@
 /* rows.c - see rows.h. rows_avx2.c and rows_avx512.c compile this file again. */
 #include "emu/vector.h"
 
+#include "emu/atom_cost.h"
+#include "emu/atoms.h"
+#include "emu/lanes.h"
 #include "emu/num.h"
 #include "emu/rows.h"
 #include "emu/series.h"
@@ -11,6 +14,7 @@
 
 #include "emu/exec_num.h"
 #include "emu/rows_num.h"
+#include "emu/rows_atomic.h"
 #include "emu/rows_special.h"
 
 static bool row_NONE(Machine *m, Warp *w, const Ins *in) {

@@ -7,7 +7,8 @@
 #include "emu/core.h"
 
 /* H f16, B bf16; of two in a word with HALF_TWO. From RCP on: approximations; Z with .ftz.
-** SHFL: of whole warps. */
+** SHFL: of whole warps. ATOMIC:
+** of lanes that go to one allocation. */
 #define EMU_ROWS(R)                                                                                \
     R(NONE)                                                                                        \
     R(ADD_H) R(SUB_H) R(MUL_H) R(FMA_H) R(MIN_H) R(MAX_H) R(SIGN)                                  \
@@ -18,7 +19,7 @@
     R(TANH)                                                                                        \
     R(CVT_U32_F) R(CVT_S64_F) R(CVT_F_U16) R(CVT_F_S16) R(CVT_F_S64) R(CVT_F_D)                    \
     R(CVT_S32_D) R(CVT_U32_D) R(CVT_S64_D) R(CVT_D_U32) R(CVT_D_S64) R(CVT_D_U64)                  \
-    R(FMA_SIDE) R(PRMT) R(CARRY) R(SHFL)
+    R(FMA_SIDE) R(PRMT) R(CARRY) R(SHFL) R(ATOMIC)
 
 typedef enum EmuRow {
 #define R(name) ROW_##name,
