@@ -1,5 +1,5 @@
-/* atom_cost.h - what atomics of a warp cost (cost.h has the model). Inline, because rows.c wants it in
-** each of its builds, too. */
+/* atom_cost.h - what atomics of a warp cost (cost.h has the model). Inline, because rows.c wants it
+** in each of its builds, too. */
 #ifndef GILUA_EMU_ATOM_COST_H
 #define GILUA_EMU_ATOM_COST_H
 

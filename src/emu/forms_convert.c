@@ -314,14 +314,6 @@ static bool decode_slct(Decoder *d) {
 
 /* --- conversions --- */
 
-/* What a conversion does, packed into Ins.imm. */
-typedef struct Convert {
-    uint8_t to, from; /* PtxType; TO_TF32 */
-    uint8_t round;    /* NumRound */
-    uint8_t integral : 1, ftz : 1, sat : 1, relu : 1, wide_from : 1, rounded : 1;
-    uint8_t to_bits; /* of the destination register */
-} Convert;
-
 static uint64_t extend(uint64_t x, unsigned bits, bool sign) {
     if (bits >= 64) return x;
     unsigned shift = 64 - bits;
@@ -471,6 +463,16 @@ static bool fast_convert(Decoder *d, const Convert *c, uint32_t to, uint32_t fro
     return false;
 }
 
+/* Of many types at once: f16 or f32 to an integer that fits into a word, an integer to f16. */
+static EmuRow row_of_many(const Convert *c) {
+    PtxType to = (PtxType)c->to, from = (PtxType)c->from;
+    bool narrow = !c->wide_from && bits_of(from) <= 32 && c->to_bits <= 32 && bits_of(to) <= 32;
+    if (!narrow || c->relu || (is_float(to) && c->sat)) return ROW_NONE;
+    if (to == PTX_F16 && !is_float(from) && c->round == NUM_RN) return ROW_CVT_H_INT;
+    bool is_integral = (from == PTX_F16 || from == PTX_F32) && !is_float(to);
+    return is_integral ? ROW_CVT_INT : ROW_NONE;
+}
+
 /* The pairs for which rows.c has a loop. */
 static EmuRow row_convert(const Convert *c) {
     static const struct {
@@ -488,15 +490,15 @@ static EmuRow row_convert(const Convert *c) {
     unsigned from_bits = bits_of((PtxType)c->from), row_bits = from_bits < 32 ? 32 : from_bits;
     bool own_widths = (c->wide_from ? 64u : 32u) == row_bits &&
                       (c->to_bits == bits_of((PtxType)c->to));
-    if (c->relu || c->sat || !own_widths) return ROW_NONE;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (c->relu || c->sat || !own_widths) break;
         bool is_cut = rows[i].is_cut;
         if (rows[i].to != c->to || rows[i].from != c->from || is_cut != (bool)c->integral ||
             c->round != (is_cut ? NUM_RZ : NUM_RN) || (c->ftz && !is_cut))
             continue;
         return rows[i].row;
     }
-    return ROW_NONE;
+    return row_of_many(c);
 }
 
 /* Integers: extend the narrower of the two types, move between row widths, cut to the register. */

@@ -193,6 +193,75 @@ ROW_OP(CVT_D_U32, F64, U32, U32, U32, (double)a[i])
 ROW_OP(CVT_D_S64, F64, S64, S64, S64, (double)a[i])
 ROW_OP(CVT_D_U64, F64, U64, U64, U64, (double)a[i])
 
+static inline uint32_t bits_of_int(PtxType t) {
+    return (uint32_t)ptx_type_size(t) * 8;
+}
+
+static inline bool is_signed_int(PtxType t) {
+    return t == PTX_S8 || t == PTX_S16 || t == PTX_S32;
+}
+
+/* To the nearest, of two the even one; the fast loop has the same. */
+static inline void round_row(F32 *x, NumRound how) {
+    if (how == NUM_RN) EACH_LANE x[i] = rintf(x[i]);
+    else if (how == NUM_RM) EACH_LANE x[i] = floorf(x[i]);
+    else if (how == NUM_RP) EACH_LANE x[i] = ceilf(x[i]);
+    else EACH_LANE x[i] = truncf(x[i]);
+}
+
+/* The nearest integer of a type, in a register of so many bits; a NaN is 0. */
+static inline void fit_row(const F32 *x, PtxType type, unsigned to_bits, U32 *to) {
+    const uint32_t bits = bits_of_int(type), keep = to_bits >= 32 ? ~0u : (1u << to_bits) - 1;
+    const bool has_sign = is_signed_int(type);
+    if (bits == 32) {
+        if (has_sign) EACH_LANE to[i] = (uint32_t)to_s32(x[i]);
+        else EACH_LANE to[i] = u32_of_f(x[i]);
+        return;
+    }
+    const float most = (float)((1 << (bits - has_sign)) - 1), least = has_sign ? -most - 1 : 0;
+    EACH_LANE {
+        float y = x[i] > least ? x[i] : least;
+        y = y < most ? y : most;
+        y = x[i] == x[i] ? y : 0;
+        to[i] = (uint32_t)(int32_t)y & keep;
+    }
+}
+
+static bool row_CVT_INT(Machine *m, Warp *w, const Ins *in) {
+    Convert c;
+    const uint8_t *file = w->file;
+    ROW(U32, a, in->a);
+    Halves x;
+    U32 to[LANES] __attribute__((aligned(64)));
+    (void)m;
+    memcpy(&c, &in->imm, sizeof c);
+    if (c.from == PTX_F16) f16_load(a, false, &x);
+    else if (c.ftz) EACH_LANE x.v[i] = flush(float_of(a[i]));
+    else EACH_LANE x.v[i] = float_of(a[i]);
+    round_row(x.v, (NumRound)c.round);
+    fit_row(x.v, (PtxType)c.to, c.to_bits, to);
+    blend(w, to, in->d);
+    return true;
+}
+
+/* What a float cannot hold exactly is too large for a half. */
+static bool row_CVT_H_INT(Machine *m, Warp *w, const Ins *in) {
+    Convert c;
+    const uint8_t *file = w->file;
+    ROW(U32, a, in->a);
+    Halves x;
+    U32 to[LANES] __attribute__((aligned(64)));
+    (void)m;
+    memcpy(&c, &in->imm, sizeof c);
+    const unsigned shift = 32 - bits_of_int((PtxType)c.from);
+    if (is_signed_int((PtxType)c.from))
+        EACH_LANE x.v[i] = (float)((int32_t)(a[i] << shift) >> shift);
+    else EACH_LANE x.v[i] = (float)(a[i] << shift >> shift);
+    f16_put(&x, false, to);
+    blend(w, to, in->d);
+    return true;
+}
+
 /* --- roundings other than to nearest --- */
 
 /* a * b + c, and on which side of it the exact one lies: above 1, below -1, there 0. The sum of
@@ -207,16 +276,12 @@ static inline float fma_near(float a, float b, float c, float *side) {
     return near;
 }
 
-/* Rounded down, up or towards 0. */
-static bool row_FMA_SIDE(Machine *m, Warp *w, const Ins *in) {
+/* a * b + c rounded down, up or towards 0. */
+static inline void side_row(const Warp *w, const Ins *in, const F32 *a, const F32 *b,
+                            const F32 *c) {
     const NumRound how = (NumRound)in->imm;
-    const uint8_t *file = w->file;
-    ROW(F32, a, in->a);
-    ROW(F32, b, in->b);
-    ROW(F32, c, in->c);
     F32 near[LANES] __attribute__((aligned(64))), side[LANES] __attribute__((aligned(64)));
     U32 result[LANES] __attribute__((aligned(64)));
-    (void)m;
     EACH_LANE near[i] = fma_near(a[i], b[i], c[i], &side[i]);
     EACH_LANE {
         const uint32_t bits = bits_f(near[i]), sign = bits >> 31;
@@ -231,8 +296,28 @@ static bool row_FMA_SIDE(Machine *m, Warp *w, const Ins *in) {
         }
     }
     blend(w, result, in->d);
-    return true;
 }
+
+/* a * FACTOR + MORE */
+#define SIDE_OP(NAME, FACTOR, MORE)                                                                \
+    static bool row_##NAME(Machine *m, Warp *w, const Ins *in) {                                   \
+        const uint8_t *file = w->file;                                                             \
+        ROW(F32, a, in->a);                                                                        \
+        ROW(F32, b, in->b);                                                                        \
+        ROW(F32, c, in->c);                                                                        \
+        F32 factor[LANES] __attribute__((aligned(64))), more[LANES] __attribute__((aligned(64)));  \
+        (void)m, (void)c;                                                                          \
+        EACH_LANE factor[i] = (FACTOR);                                                            \
+        EACH_LANE more[i] = (MORE);                                                                \
+        side_row(w, in, a, factor, more);                                                          \
+        return true;                                                                               \
+    }
+
+/* A product alone has the zero of its own sign added. */
+SIDE_OP(FMA_SIDE, b[i], c[i])
+SIDE_OP(ADD_SIDE, 1, b[i])
+SIDE_OP(SUB_SIDE, 1, -b[i])
+SIDE_OP(MUL_SIDE, b[i], float_of((bits_f(a[i]) ^ bits_f(b[i])) & 0x80000000))
 
 /* --- bytes --- */
 
@@ -245,6 +330,23 @@ static inline uint32_t byte_of(uint32_t a, uint32_t b, uint32_t n) {
 ROW_OP(PRMT, U32, U32, U32, U32,
        byte_of(a[i], b[i], c[i]) | byte_of(a[i], b[i], c[i] >> 4) << 8 |
            byte_of(a[i], b[i], c[i] >> 8) << 16 | byte_of(a[i], b[i], c[i] >> 12) << 24)
+
+/* The products of four bytes each, and c. */
+static inline uint32_t dot(uint32_t a, bool a_sign, uint32_t b, bool b_sign, uint32_t c) {
+    uint32_t sum = c;
+    for (int k = 0; k < 32; k += 8) {
+        const int32_t x = (int32_t)(a << (24 - k)), y = (int32_t)(b << (24 - k));
+        const int32_t p = a_sign ? x >> 24 : (int32_t)((uint32_t)x >> 24);
+        const int32_t q = b_sign ? y >> 24 : (int32_t)((uint32_t)y >> 24);
+        sum += (uint32_t)(p * q);
+    }
+    return sum;
+}
+
+ROW_OP(DP4A_UU, U32, U32, U32, U32, dot(a[i], false, b[i], false, c[i]))
+ROW_OP(DP4A_US, U32, U32, U32, U32, dot(a[i], false, b[i], true, c[i]))
+ROW_OP(DP4A_SU, U32, U32, U32, U32, dot(a[i], true, b[i], false, c[i]))
+ROW_OP(DP4A_SS, U32, U32, U32, U32, dot(a[i], true, b[i], true, c[i]))
 
 /* --- carries: what it means is in forms_int.c --- */
 
@@ -329,6 +431,24 @@ static bool row_SHFL(Machine *m, Warp *w, const Ins *in) {
     for (int i = 0; i < LANES; i++) word[i] = value[from[i]];
     EACH_LANE d[i] = word[i];
     pred_set(w, f->p, mask_of(valid), FULL_MASK);
+    return true;
+}
+
+/* Whose words are equal: match.any. */
+static bool row_MATCH(Machine *m, Warp *w, const Ins *in) {
+    const SyncForm *f = &w->code->sync[in->imm];
+    uint8_t *file = w->file;
+    ROW(U32, value, f->value);
+    PLACE(U32, d, f->d);
+    U32 same[LANES] __attribute__((aligned(64)));
+    (void)m;
+    for (int k = 0; k < LANES; k++) {
+        const uint32_t own = value[k];
+        S32 is_equal[LANES] __attribute__((aligned(64)));
+        EACH_LANE is_equal[i] = value[i] == own ? -1 : 0;
+        same[k] = mask_of(is_equal);
+    }
+    EACH_LANE d[i] = same[i];
     return true;
 }
 

@@ -7,8 +7,9 @@
 #include "emu/core.h"
 
 /* H f16, B bf16; of two in a word with HALF_TWO. From RCP on: approximations; Z with .ftz.
-** SHFL: of whole warps. ATOMIC:
-** of lanes that go to one allocation. */
+** SHFL, MATCH: of whole warps.
+** CVT_INT: f16 or f32 to an integer; CVT_H_INT: an integer to f16. ATOMIC: of lanes that go to one
+** allocation. */
 #define EMU_ROWS(R)                                                                                \
     R(NONE)                                                                                        \
     R(ADD_H) R(SUB_H) R(MUL_H) R(FMA_H) R(MIN_H) R(MAX_H) R(SIGN)                                  \
@@ -19,7 +20,8 @@
     R(TANH)                                                                                        \
     R(CVT_U32_F) R(CVT_S64_F) R(CVT_F_U16) R(CVT_F_S16) R(CVT_F_S64) R(CVT_F_D)                    \
     R(CVT_S32_D) R(CVT_U32_D) R(CVT_S64_D) R(CVT_D_U32) R(CVT_D_S64) R(CVT_D_U64)                  \
-    R(FMA_SIDE) R(PRMT) R(CARRY) R(SHFL) R(ATOMIC)
+    R(CVT_INT) R(CVT_H_INT) R(FMA_SIDE) R(ADD_SIDE) R(SUB_SIDE) R(MUL_SIDE) R(PRMT) R(CARRY)       \
+    R(DP4A_UU) R(DP4A_US) R(DP4A_SU) R(DP4A_SS) R(SHFL) R(MATCH) R(ATOMIC)
 
 typedef enum EmuRow {
 #define R(name) ROW_##name,
@@ -30,6 +32,14 @@ typedef enum EmuRow {
 
 /* In Ins.imm of ADD_H … MAX_B; the letter of SIGN's operation, 'n' or 'a', from bit 8 on. */
 enum { HALF_BRAIN = 1, HALF_SAT = 2, HALF_RELU = 4, HALF_FTZ = 8, HALF_TWO = 16, HALF_NAN = 32 };
+
+/* What a conversion does: Ins.imm of slow_convert, CVT_INT, CVT_H_INT. */
+typedef struct Convert {
+    uint8_t to, from; /* PtxType; TO_TF32 */
+    uint8_t round;    /* NumRound */
+    uint8_t integral : 1, ftz : 1, sat : 1, relu : 1, wide_from : 1, rounded : 1;
+    uint8_t to_bits; /* of the destination register */
+} Convert;
 
 /* In Ins.imm of CARRY. The sum is a + b (or a + ~b, or a * b + c) + carry in. */
 enum { CC_IN = 1, CC_OUT = 2, CC_SUB = 4, CC_64 = 8, CC_MUL = 16, CC_HI = 32, CC_SIGNED = 64 };

@@ -59,6 +59,27 @@ static inline uint32_t sum_bits_f32(uint32_t a, uint32_t b, bool keep) {
     return bits_f(flush(canon(flush(float_of(a)) + flush(float_of(b)))));
 }
 
+/* All lanes' to one place. The sum stays a float: what a lane waits for is one addition. */
+static inline bool add_up_f32(const Warp *w, const U32 *bs, uint8_t *p, bool keep, U32 *olds) {
+    uint32_t begin, changes = 0;
+    memcpy(&begin, p, sizeof begin);
+    float sum = float_of(begin);
+    bool rare = is_subnormal(begin);
+    FOR_ACTIVE(w, i) {
+        const uint32_t b = bs[i], old = bits_f(sum);
+        float next = sum + float_of(b);
+        rare |= is_subnormal(b) || is_subnormal(bits_f(next));
+        if (__builtin_expect((rare && !keep) || next != next, 0))
+            next = float_of(keep ? 0x7fffffffu : add_rare_f32(old, b));
+        rare = false;
+        changes |= old ^ bits_f(next);
+        olds[i] = old;
+        sum = next;
+    }
+    memcpy(p, &sum, sizeof sum);
+    return changes != 0;
+}
+
 /* Which NaN a sum is, num.h knows. */
 static inline uint64_t add_bits_f64(uint64_t a, uint64_t b) {
     double x = num_f64_from_bits(a), y = num_f64_from_bits(b), sum = x + y;
@@ -97,8 +118,12 @@ static inline AtomWay atom_way(const Warp *w, const uint64_t *at) {
     return w->active == FULL_MASK && all_rise(at) ? ATOM_APART : ATOM_ANYWHERE;
 }
 
-/* What a lane that reads `old` at an address has seen: its share of a sum. */
-#define ATOM_SEEN (at[i] ^ (uint64_t)old * 0x9e3779b97f4a7c15u) * (0xd6e8feb86659fd93u + 2 * (uint64_t)i)
+#define ATOM_AT(i) (data + (at[i] - base))
+
+/* What a lane that finds `old` at an address has seen: its share of a sum. */
+static inline uint64_t atom_saw(uint64_t at, uint64_t old, int i) {
+    return (at ^ old * 0x9e3779b97f4a7c15u) * (0xd6e8feb86659fd93u + 2 * (uint64_t)i);
+}
 
 /* What one lane does with `old`. */
 #define ATOM_LANE(T, EXPR)                                                                         \
@@ -106,8 +131,17 @@ static inline AtomWay atom_way(const Warp *w, const uint64_t *at) {
     (void)b, (void)c;                                                                              \
     changes |= old ^ now;                                                                          \
     if (read) {                                                                                    \
-        sum += ATOM_SEEN;                                                                          \
+        sum += atom_saw(at[i], old, (int)i);                                                       \
         ds[i] = old;                                                                               \
+    }
+
+/* What the active lanes found. */
+#define ATOM_READ(T, olds)                                                                         \
+    {                                                                                              \
+        T *d = &LANE(T, w, in->d, 0);                                                              \
+        for (int i = 0; i < LANES; i++)                                                            \
+            sum += atom_saw(at[i], olds[i], i) & (uint64_t)w->lane64[i];                           \
+        EACH_LANE d[i] = w->lane64[i] ? olds[i] : d[i];                                            \
     }
 
 /* In the order of lanes; whether anything changed, and in *seen what was there, if that is read.
@@ -118,7 +152,7 @@ static inline AtomWay atom_way(const Warp *w, const uint64_t *at) {
         const T *bs = &LANE(T, w, in->b, 0), *cs = &LANE(T, w, in->c, 0);                          \
         T *ds = read ? &LANE(T, w, in->d, 0) : NULL;                                               \
         if (way == ATOM_ONE) {                                                                     \
-            uint8_t *p = data + (at[__builtin_ctz(w->active)] - base);                             \
+            uint8_t *p = ATOM_AT(__builtin_ctz(w->active));                                        \
             T old;                                                                                 \
             memcpy(&old, p, sizeof old);                                                           \
             FOR_ACTIVE(w, i) {                                                                     \
@@ -129,31 +163,23 @@ static inline AtomWay atom_way(const Warp *w, const uint64_t *at) {
         } else if (way == ATOM_APART) {                                                            \
             T olds[LANES] __attribute__((aligned(64))), nows[LANES] __attribute__((aligned(64)));  \
             const bool dense = at[LANES - 1] - at[0] == (LANES - 1) * sizeof(T);                   \
-            uint8_t *p = data + (at[0] - base);                                                    \
-            if (dense) memcpy(olds, p, sizeof olds);                                               \
-            else for (int i = 0; i < LANES; i++) memcpy(&olds[i], data + (at[i] - base), sizeof(T)); \
+            if (dense) memcpy(olds, ATOM_AT(0), sizeof olds);                                      \
+            else for (int i = 0; i < LANES; i++) memcpy(&olds[i], ATOM_AT(i), sizeof(T));          \
             EACH_LANE {                                                                            \
                 const T old = olds[i], b = bs[i], c = cs[i];                                       \
                 (void)old, (void)b, (void)c;                                                       \
                 nows[i] = (T)(MANY);                                                               \
             }                                                                                      \
             for (int i = 0; i < LANES; i++) changes |= olds[i] ^ nows[i];                          \
-            if (read) {                                                                            \
-                for (int i = 0; i < LANES; i++) {                                                  \
-                    const T old = olds[i];                                                         \
-                    sum += ATOM_SEEN;                                                              \
-                }                                                                                  \
-                memcpy(ds, olds, sizeof olds);                                                     \
-            }                                                                                      \
-            if (dense) memcpy(p, nows, sizeof nows);                                               \
-            else for (int i = 0; i < LANES; i++) memcpy(data + (at[i] - base), &nows[i], sizeof(T)); \
+            if (dense) memcpy(ATOM_AT(0), nows, sizeof nows);                                      \
+            else for (int i = 0; i < LANES; i++) memcpy(ATOM_AT(i), &nows[i], sizeof(T));          \
+            if (read) ATOM_READ(T, olds)                                                           \
         } else {                                                                                   \
             FOR_ACTIVE(w, i) {                                                                     \
-                uint8_t *p = data + (at[i] - base);                                                \
                 T old;                                                                             \
-                memcpy(&old, p, sizeof old);                                                       \
+                memcpy(&old, ATOM_AT(i), sizeof old);                                              \
                 ATOM_LANE(T, EXPR)                                                                 \
-                memcpy(p, &now, sizeof now);                                                       \
+                memcpy(ATOM_AT(i), &now, sizeof now);                                              \
             }                                                                                      \
         }                                                                                          \
     }
@@ -173,7 +199,12 @@ static bool atom_loop(Warp *w, const Ins *in, const AtomForm *f, const uint64_t 
     const bool keep = to->alloc == NULL; /* subnormals, in shared memory */
     const PtxType type = (PtxType)f->type;
     const AtomWay way = atom_way(w, at);
-    if (adds && type == PTX_F32 && keep)
+    if (adds && type == PTX_F32 && way == ATOM_ONE) {
+        U32 olds[LANES] __attribute__((aligned(64))) = {0};
+        uint8_t *p = ATOM_AT(__builtin_ctz(w->active));
+        changes = add_up_f32(w, &LANE(U32, w, in->b, 0), p, keep, olds);
+        if (read) ATOM_READ(U32, olds)
+    } else if (adds && type == PTX_F32 && keep)
         ATOM_LOOP(U32, add_bits_f32(old, b, true), sum_bits_f32(old, b, true))
     else if (adds && type == PTX_F32)
         ATOM_LOOP(U32, add_bits_f32(old, b, false), sum_bits_f32(old, b, false))

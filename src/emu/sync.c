@@ -223,9 +223,11 @@ static void redux_whole(const Warp *w, const SyncForm *f) {
 }
 
 static bool done_whole(Machine *m, Warp *w, const Ins *in, const SyncForm *f) {
-    bool is_easy = f->kind == SYNC_SHFL || f->kind == SYNC_VOTE || f->kind == SYNC_REDUX;
+    bool has_row = f->kind == SYNC_SHFL ||
+                   (f->kind == SYNC_MATCH && f->mode == MATCH_ANY && f->width == 'w');
+    bool is_easy = has_row || f->kind == SYNC_VOTE || f->kind == SYNC_REDUX;
     if (!is_easy || !is_whole(m, w, f)) return false;
-    if (f->kind == SYNC_SHFL) row_or(m->emu, ROW_SHFL, NULL)(m, w, in);
+    if (has_row) row_or(m->emu, f->kind == SYNC_SHFL ? ROW_SHFL : ROW_MATCH, NULL)(m, w, in);
     else if (f->kind == SYNC_VOTE) vote_whole(w, f);
     else redux_whole(w, f);
     return true;

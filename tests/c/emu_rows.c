@@ -90,6 +90,74 @@ static const Op ops[] = {
     {"cvt.rn.f64.s64 %d9, %rd1", 'd'},
     {"cvt.rn.f64.u64 %d9, %rd1", 'd'},
     {"prmt.b32 %r9, %r1, %r2, %r3", 'r'},
+#define ROUNDED(mode)                                                                              \
+    {"add." mode ".f32 %f9, %f1, %f2", 'f'}, {"sub." mode ".f32 %f9, %f1, %f2", 'f'},              \
+        {"mul." mode ".f32 %f9, %f1, %f2", 'f'}, {"add." mode ".ftz.sat.f32 %f9, %f1, %f2", 'f'},  \
+        {"sub." mode ".f32 %f9, %f1, %f1", 'f'}, {"mul." mode ".f32 %f9, %f1, 0f00000000", 'f'}
+    ROUNDED("rz"),
+    ROUNDED("rm"),
+    ROUNDED("rp"),
+    {"dp4a.u32.u32 %r9, %r1, %r2, %r3", 'r'},
+    {"dp4a.u32.s32 %r9, %r1, %r2, %r3", 'r'},
+    {"dp4a.s32.u32 %r9, %r1, %r2, %r3", 'r'},
+    {"dp4a.s32.s32 %r9, %r1, %r2, %r3", 'r'},
+#define TO_INTEGERS(mode, ftz, type, from)                                                         \
+    {"cvt." mode ftz ".u8." type " %h9, " from, 'h'}, {"cvt." mode ftz ".s8." type " %h9, " from,  \
+                                                       'h'},                                       \
+        {"cvt." mode ftz ".u16." type " %h9, " from, 'h'},                                         \
+        {"cvt." mode ftz ".s16." type " %r9, " from, 'r'},                                         \
+        {"cvt." mode ftz ".s32." type " %r9, " from, 'r'},                                         \
+        {"cvt." mode ftz ".u32." type " %r9, " from, 'r'},                                         \
+        {"cvt." mode ftz ".sat.u8." type " %r9, " from, 'r'}
+    TO_INTEGERS("rzi", "", "f32", "%f1"),
+    TO_INTEGERS("rni", "", "f32", "%f1"),
+    TO_INTEGERS("rmi", ".ftz", "f32", "%f1"),
+    TO_INTEGERS("rpi", ".ftz", "f32", "%f1"),
+    TO_INTEGERS("rzi", "", "f16", "%h1"),
+    TO_INTEGERS("rni", "", "f16", "%h1"),
+    TO_INTEGERS("rpi", "", "f16", "%h1"),
+    {"cvt.rn.f16.s32 %h9, %r1", 'h'},
+    {"cvt.rn.f16.u32 %h9, %r1", 'h'},
+    {"cvt.rn.f16.s16 %h9, %h1", 'h'},
+    {"cvt.rn.f16.u16 %h9, %h1", 'h'},
+    {"cvt.rn.f16.s8 %h9, %h1", 'h'},
+    {"cvt.rn.f16.u8 %h9, %r1", 'h'},
+    {"!match.any.sync.b32 %r9, %r1, -1", 'r'},
+    {"!and.b32 %r8, %r1, 7; match.any.sync.b32 %r9, %r8, -1", 'r'},
+
+/* Atomics: what was there and what is, of lanes at %rd15: one for all, each its own, side by side
+** or not, one for two, or anywhere; all lanes or some. */
+#define OLD_AND_NEW "ld.u32 %r8, [%rd15]; mad.lo.u32 %r9, %r9, 31, %r8"
+#define OLD_AND_NEW_WIDE "ld.u64 %rd8, [%rd15]; mad.lo.u64 %rd9, %rd9, 31, %rd8"
+#define WHERE_ONE       "mov.u64 %rd15, %rd10; "
+#define WHERE_OWN       "mov.u64 %rd15, %rd12; "
+#define WHERE_DENSE "mul.wide.u32 %rd15, %r12, 8; add.u64 %rd15, %rd15, %rd10; "
+#define WHERE_WORDS "mul.wide.u32 %rd15, %r12, 4; add.u64 %rd15, %rd15, %rd10; "
+#define WHERE_PAIRS                                                                                \
+    "shr.u32 %r13, %r12, 1; mul.wide.u32 %rd15, %r13, 4; add.u64 %rd15, %rd15, %rd10; "
+#define WHERE_ANY                                                                                  \
+    "and.b32 %r13, %r2, 4080; cvt.u64.u32 %rd15, %r13; add.u64 %rd15, %rd15, %rd10; "
+#define WHERE_SHARED                                                                               \
+    "and.b32 %r13, %r2, 1020; cvt.u64.u32 %rd15, %r13; mov.u64 %rd8, sh; "                     \
+    "add.u64 %rd15, %rd15, %rd8; cvta.shared.u64 %rd15, %rd15; st.u32 [%rd15], %r3; "
+#define ATOMIC_AT(where, text, result)                                                             \
+    {"!" where text, result}, {"!" where "@%p1 " text, result}
+#define ATOMIC(text, result)                                                                       \
+    ATOMIC_AT(WHERE_ONE, text, result), ATOMIC_AT(WHERE_OWN, text, result),                        \
+        ATOMIC_AT(WHERE_DENSE, text, result), ATOMIC_AT(WHERE_ANY, text, result)
+#define ATOMIC_WORD(text)                                                                          \
+    ATOMIC(text, 'r'), ATOMIC_AT(WHERE_WORDS, text, 'r'), ATOMIC_AT(WHERE_PAIRS, text, 'r'),       \
+        ATOMIC_AT(WHERE_SHARED, text, 'r')
+    ATOMIC_WORD("atom.add.u32 %r9, [%rd15], %r2; " OLD_AND_NEW),
+    ATOMIC_WORD("red.max.s32 [%rd15], %r2; " OLD_AND_NEW),
+    ATOMIC_WORD("atom.inc.u32 %r9, [%rd15], %r2; " OLD_AND_NEW),
+    ATOMIC_WORD("atom.cas.b32 %r9, [%rd15], %r1, %r2; " OLD_AND_NEW),
+    ATOMIC_WORD("atom.add.f32 %f9, [%rd15], %f2; mov.b32 %r9, %f9; " OLD_AND_NEW),
+    ATOMIC_WORD("red.add.f32 [%rd15], %f2; " OLD_AND_NEW),
+    ATOMIC_WORD("atom.add.noftz.f16x2 %r9, [%rd15], %r2; " OLD_AND_NEW),
+    ATOMIC_WORD("red.add.noftz.bf16x2 [%rd15], %r2; " OLD_AND_NEW),
+    ATOMIC("atom.min.u64 %rd9, [%rd15], %rd2; " OLD_AND_NEW_WIDE, 'q'),
+    ATOMIC("atom.add.f64 %d9, [%rd15], %d2; mov.b64 %rd9, %d9; " OLD_AND_NEW_WIDE, 'q'),
 #define CARRIES(first, next, type, x)                                                              \
     {first type " " x "9, " x "1, " x "2; @%p1 " next ".cc" type " " x "9, " x "9, " x "3; "       \
      "@%p1 addc" type " " x "9, " x "9, " x "2", x[1] == 'r' && x[2] ? 'q' : 'r'}
@@ -182,6 +250,7 @@ static char *program(const Op *op) {
                     ".visible .entry k(.param .u64 out) {\n"
                     ".reg .pred %p<3>; .reg .b16 %h<10>; .reg .b32 %r<20>; .reg .f32 %f<10>;\n"
                     ".reg .b64 %rd<20>; .reg .f64 %d<10>; .local .align 16 .b8 depot[128];\n"
+                    ".shared .align 16 .b8 sh[1024];\n"
                     "ld.param.u64 %rd10, [out]; mov.u32 %r10, %tid.x; mov.u32 %r11, %ctaid.x;\n"
                     "mad.lo.u32 %r12, %r11, 256, %r10; mul.wide.u32 %rd11, %r12, 16;\n"
                     "add.u64 %rd12, %rd10, %rd11; mul.wide.u32 %rd13, %r12, 8;\n"
@@ -193,7 +262,7 @@ static char *program(const Op *op) {
                     "mov.b64 %d2, %rd2; mov.b64 %d3, %rd3; mov.u64 %rd9, 5; mov.u32 %r9, 5;\n"
                     "mov.b16 %h9, 5; mov.b32 %f9, %r9; mov.b64 %d9, %rd9; cvt.f64.f32 %d4, %f1;\n"
                     "setp.gt.u32 %p1, %r10, 40;\n");
-    if (strstr(op->text, "local") || strstr(op->text, "%rd17")) gi_buf_adds(&b, arrays);
+    if (strstr(op->text, "local") || strstr(op->text, "%rd17]")) gi_buf_adds(&b, arrays);
     if (op->text[0] != '!') gi_buf_adds(&b, "@%p1 ");
     put_text(&b, op->text + (op->text[0] == '!'));
     gi_buf_adds(&b, ";\n");
