@@ -92,6 +92,15 @@ tap.case("what asks whether it runs in gilua does not take no memory for a no", 
   asked("gilua", require "gilua.base.cli", {})
 end)
 
+tap.case("a launch for which this process has no memory is not the mutant's", function()
+  local runner = require "gilua.farm.runner"
+  local module = { launch = function() return { status = "out_of_memory" } end }
+  local done, why = pcall(runner.launched, { virtual = true }, module, {})
+  tap.ok(not done and ends.is_no_memory(why), "on the virtual GPU")
+  local m = runner.launched({ virtual = false }, module, {})
+  tap.is(m.status, "out_of_memory", "a GPU's memory is")
+end)
+
 tap.case("a folder that cannot be read is a sentence", function()
   local read, why = pcall(entries, "/nowhere/at all")
   tap.ok(not read and ends.is_refusal(why), "a refusal")

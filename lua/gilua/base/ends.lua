@@ -48,6 +48,11 @@ function M.is_no_memory(e)
     or e:find "^error loading module" ~= nil and e:sub(-#NO_MEMORY) == NO_MEMORY
 end
 
+--- Raises it.
+function M.raise_no_memory()
+  error(NO_MEMORY, 0)
+end
+
 --------------------------------------------------------------------------------------------------
 -- What is done at the end of the whole command, where nothing has stopped it
 

@@ -7,6 +7,7 @@
 
 local attempt = require "gilua.base.attempt"
 local core = require "gilua.core"
+local ends = require "gilua.base.ends"
 local pointed = require "gilua.problem.pointed"
 local stats = require "gilua.base.stats"
 local fitness = require "gilua.search.fitness"
@@ -255,9 +256,13 @@ end
 --- does not know is refused when it is launched.
 local LAUNCH_STATUS = { compile = "compile_error", nomem = "out_of_memory" }
 
-local function launched(module, launch)
+--- Launches. Where the virtual GPU gets no memory for that, this process has none: that says
+--- nothing of the mutant until it was so twice, alone (crew.lua).
+---@return table measurement
+function M:launched(module, launch)
   local ok, m, message, code = attempt(module.launch, module, launch)
   if not ok then return failed("launch_error", tostring(m)) end
+  if m and m.status == "out_of_memory" and self.virtual then ends.raise_no_memory() end
   return m or failed(LAUNCH_STATUS[code] or "launch_error", message)
 end
 
@@ -293,7 +298,7 @@ function M:check(code, values, budget, guarded, loop_limit, plain)
   end
   launch.check_races = not plain and self.problem.check_races or nil
   launch.benign_races = self.problem.benign_races
-  local m = launched(module, launch)
+  local m = self:launched(module, launch)
   local overrun = guarded and core.array.new("i32", 1)
   local has_guard = overrun and module:read("gilua_loop_overrun", overrun)
   module:close()
@@ -469,7 +474,7 @@ function M:measure(mutant, job)
   if not ready then return failed(status_of(launch, "launch_error"), tostring(launch)) end
   launch.budget = job.budget -- on the virtual GPU it says everything: seconds depend on who else is
   launch.timeout_s = not self.virtual and job.launch_s or nil -- … at work on the machine
-  local m = launched(module, launch)
+  local m = self:launched(module, launch)
   local ran = core.system.seconds()
   local seconds = { run = ran - begun, check = 0, time = begun - start }
   if m.status == "ok" then
