@@ -7,6 +7,7 @@
 -- The launch changes with it, so that each thread does what another did: nothing changes but which
 -- threads are of one warp.
 
+local affine = require "gilua.transform.affine"
 local edit = require "gilua.transform.edit"
 local effects = require "gilua.transform.effects"
 local threads = require "gilua.transform.threads"
@@ -26,13 +27,56 @@ local function unfit(fn)
   end
 end
 
+-- The names that come from threadIdx of one side, and of that alone: { name = "x", "y" or "both" }.
+local function sides_of(fn)
+  local sides = {}
+  for _, s in ipairs(fn.statements) do
+    for _, d in ipairs(s.declared or {}) do
+      for i = d.init and d.init.first or 0, d.init and d.init.last or -1 do
+        local word = fn.kernel.words[i]
+        local side = word == "threadIdx" and fn.kernel.words[i + 2] or sides[word]
+        if side then sides[d.name] = (sides[d.name] or side) == side and side or "both" end
+      end
+    end
+  end
+  return sides
+end
+
+-- By which side neighbours are in memory, as an index says: the one that is added as it is, where
+-- the other one is multiplied, or in an earlier dimension.
+local function neighbours_by(fn, access, sides)
+  local form = affine.form(fn.kernel, access.indices[#access.indices])
+  local plain, times = nil, nil
+  for monomial, n in pairs(form or {}) do
+    for factor in monomial:gmatch "[^*]+" do
+      local side = sides[factor] or factor:match "^threadIdx%.([xy])$"
+      if side and monomial == factor and n == 1 then plain = side elseif side then times = side end
+    end
+  end
+  return plain and plain ~= times and plain or nil
+end
+
+-- Does a kernel go through memory by y, at more places than by x?
+local function is_turned(fn)
+  local sides, by = sides_of(fn), { x = 0, y = 0, both = 0 }
+  for _, access in ipairs(effects.of(fn, fn.body).accesses) do
+    local d = access.base and fn:declaration(access.base, access.token)
+    if access.indices and #access.indices > 0 and d and #d.extents == 0 then
+      local side = neighbours_by(fn, access, sides)
+      if side then by[side] = by[side] + 1 end
+    end
+  end
+  return by.y > by.x
+end
+
 local M = { name = "axes", first = true,
   doc = "x and y of threads and blocks change places." }
 
 function M.find(kernel)
   local list = {}
   for _, fn in ipairs(kernel.functions) do
-    if fn.is_entry and fn.body and kernel:is_open(fn.line, fn.last_line) and not unfit(fn) then
+    if fn.is_entry and fn.body and kernel:is_open(fn.line, fn.last_line) and not unfit(fn)
+      and is_turned(fn) then
       list[#list + 1] = { line = fn.line, args = {} }
     end
   end

@@ -120,6 +120,9 @@ local function plan_of(fn)
     return nil, "its threads count items across blocks"
   end
   if has_extern(fn) then return nil, "the launch says how much shared memory it has" end
+  if (fn.kernel.options.constants or {})[width] then
+    return nil, ("%s is a parameter of the problem"):format(width)
+  end
   local macro = fn.kernel.macros[width]
   local values = fn.kernel.options.values and fn.kernel.options.values(fn) or {}
   local is_known, now = macro ~= nil, macro and math.tointeger(tonumber(macro.value))
