@@ -27,6 +27,7 @@ typedef struct Region {
     uint64_t address;
     size_t bytes;
     MemoryKind kind;
+    uint64_t serial;         /* which came before which */
     bool seen;               /* by launches: memory that the host has, too */
     bool known, changed;     /* hash is of what a replay has there now; a kernel changed it since */
     XXH128_hash_t hash;
@@ -46,6 +47,9 @@ static int phase, device = -1;
 static uint64_t counted; /* launches that the wish speaks of */
 static Region *regions;  /* by address */
 static int n_regions, cap_regions, n_unseen;
+static uint64_t n_made; /* regions ever */
+static uint64_t *seen;  /* addresses of what launches see, what came first first */
+static int n_seen, cap_seen;
 static Line *lines;
 static int n_lines, cap_lines, n_timed;
 static GpuEvent *events; /* that no line has */
@@ -142,12 +146,15 @@ static void tell_region(const char *what, const Region *r, const char *blob) {
 
 /* --- memory that both sides see --- */
 
-static bool see(uint64_t word) {
+static void see(uint64_t word) {
     Region *r = region_at(word);
-    if (r == NULL || !is_shared(r) || r->seen) return false;
+    if (r == NULL || !is_shared(r) || r->seen) return;
     r->seen = true, r->known = r->changed = false;
     n_unseen--;
-    return true;
+    gi_grow(seen, n_seen, cap_seen);
+    int at = n_seen++;
+    for (; at > 0 && region_at(seen[at - 1])->serial > r->serial; at--) seen[at] = seen[at - 1];
+    seen[at] = r->address;
 }
 
 /* Words that are addresses of such memory: launches may reach it from now on. */
@@ -157,12 +164,6 @@ static void see_words(const void *bytes, size_t n) {
         memcpy(&word, (const char *)bytes + at, sizeof word);
         if (word >= regions[0].address) see(word);
     }
-}
-
-static bool any_seen(void) {
-    for (int i = 0; i < n_regions; i++)
-        if (regions[i].seen) return true;
-    return false;
 }
 
 static XXH128_hash_t hash_now(const Region *r) {
@@ -189,8 +190,7 @@ static void take_from_device(Region *r) {
 }
 
 static void each_seen(void (*f)(Region *r)) {
-    for (int i = 0; i < n_regions; i++)
-        if (regions[i].seen) f(&regions[i]);
+    for (int i = 0; i < n_seen; i++) f(region_at(seen[i]));
 }
 
 static void give_to_host(Region *r) {
@@ -201,7 +201,7 @@ static void give_to_host(Region *r) {
 
 void tape_wait(void) {
     if (writer == NULL) return;
-    if (phase == OPEN && any_seen()) {
+    if (phase == OPEN && n_seen > 0) {
         gpu_wait();
         each_seen(give_to_host);
     }
@@ -220,6 +220,11 @@ static void one_device(void) {
 
 static void drop(Region *r) {
     n_unseen -= is_shared(r) && !r->seen;
+    for (int i = 0; r->seen && i < n_seen; i++)
+        if (seen[i] == r->address) {
+            memmove(&seen[i], &seen[i + 1], (size_t)(n_seen - i - 1) * sizeof *seen);
+            n_seen--;
+        }
     memmove(r, r + 1, (size_t)(&regions[n_regions] - (r + 1)) * sizeof *r);
     n_regions--;
 }
@@ -241,7 +246,7 @@ void tape_memory(uint64_t address, size_t bytes, MemoryKind kind) {
     int at = behind(address);
     gi_grow(regions, n_regions, cap_regions);
     memmove(&regions[at + 1], &regions[at], (size_t)(n_regions - at) * sizeof *regions);
-    regions[at] = (Region){.address = address, .bytes = bytes, .kind = kind};
+    regions[at] = (Region){.address = address, .bytes = bytes, .kind = kind, .serial = n_made++};
     n_regions++;
     n_unseen += is_shared(&regions[at]);
     tell("memory 0x%llx %zu %s", (unsigned long long)address, bytes, kinds[kind]);
@@ -443,7 +448,7 @@ void tape_before(const TapeLaunch *l) {
     if (phase == WAITING && counts(k) && counted == wish.skip) open_window();
     if (phase != OPEN) return;
     code_launched(l->function, l->symbol); /* or refuse it */
-    if (any_seen()) {
+    if (n_seen > 0) {
         gpu_wait();
         each_seen(take_from_host);
     }
@@ -488,7 +493,7 @@ void tape_launch(const TapeLaunch *l, bool worked) {
     counted += counts(k);
     if (phase != OPEN) return;
     tell_launch(k, l);
-    if (any_seen()) {
+    if (n_seen > 0) {
         gpu_wait();
         each_seen(take_from_device);
     }

@@ -6,7 +6,8 @@
 -- with the recorder. nvcc must be there. Fails where a program or a replay is not right, or
 -- where recording takes more than --most times the program's own time.
 --
--- The program `injected` uses the driver alone (tests/programs/injected.c); the others are those of
+-- The program `injected` uses the driver alone (tests/programs/injected.c); saxpy and shared
+-- (variables; managed and pinned memory, textures) are of tests/programs, too, the others of
 -- kernels/workloads. --trace also lists the driver's functions that each calls.
 
 local core = require "gilua.core"
@@ -15,7 +16,8 @@ local lfs = require "lfs"
 
 local options = gi.cli {
   doc = "Programs recorded on a GPU as they are, beside the same on the virtual GPU.",
-  { name = "programs", default = "injected,lud,hotspot,bfs", doc = "names, with commas between" },
+  { name = "programs", default = "injected,saxpy,shared,lud,hotspot,bfs",
+    doc = "names, with commas between" },
   { name = "size", default = "small", doc = "of kernels/workloads/sizes: what is compared" },
   { name = "large", default = "train", doc = "what is timed as well; nothing: ''" },
   { name = "times", default = 5, min = 1, doc = "runs of each way; medians are told" },
@@ -61,9 +63,12 @@ end
 
 local function build(name, cudart)
   local path = options.folder .. "/" .. name .. "." .. cudart
-  local source = ("%s/kernels/workloads/%s/%s.cu"):format(HOME, name, name)
-  local more = ""
-  if name == "injected" then source, more = HERE .. "/../programs/injected.c", "-lcuda" end
+  local source, more = ("%s/kernels/workloads/%s/%s.cu"):format(HOME, name, name), ""
+  if not lfs.attributes(source) then source = ("%s/../programs/%s.cu"):format(HERE, name) end
+  if name == "injected" then -- which has no run-time library
+    source, more = HERE .. "/../programs/injected.c", "--no-device-link -lcuda"
+    cudart = "none"
+  end
   local code = cudart == "static"
     and ("-gencode arch=compute_%d,code=sm_%d -gencode arch=compute_%d,code=compute_%d"):format(
       compute, compute, compute, compute)
@@ -110,7 +115,8 @@ local function launches(r)
         local value = ("<I8"):unpack((word:gsub("%x%x", function(h)
           return string.char(tonumber(h, 16))
         end)))
-        if value >> 40 ~= 0 and value >> 48 == 0 then return " address " end
+        local is_texture = value >> 48 == 0x7fff or value >> 40 == 0x6c6178 -- of a recording
+        if value >> 40 ~= 0 and value >> 48 == 0 or is_texture then return " address " end
       end)
       list[#list + 1] = table.concat({ e[3], e[4], e[5], e[6], words }, " ")
     end
