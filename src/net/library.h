@@ -20,8 +20,12 @@ typedef void NatsDone(void *closure);
 /* The results (natsStatus) and states (natsConnStatus) that are treated apart. */
 enum {
     NATS_OK = 0,
+    NATS_PROTOCOL_ERROR = 2,
+    NATS_LINE_TOO_LONG = 4,
     NATS_NO_SERVER = 6,
+    NATS_NOT_SECURE = 8,
     NATS_AUTH_FAILED = 11,
+    NATS_TIMEOUT = 26,
     NATS_STATE_CONNECTED = 2,
     NATS_STATE_CLOSED = 3
 };

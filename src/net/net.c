@@ -103,8 +103,21 @@ static bool is_there(const char *what, const char *path, gi_err *err) {
     return gi_fail(err, "usage", "%s %s cannot be read: %s", what, path, strerror(errno));
 }
 
+/* nats:// or tls://, a host (an address of IPv6 in brackets), perhaps a port. */
+static bool is_address(const char *url) {
+    const size_t scheme = strncmp(url, "nats://", 7) == 0  ? 7
+                          : strncmp(url, "tls://", 6) == 0 ? 6
+                                                           : 0;
+    const char *host = url + scheme, *rest = host + strcspn(host, *host == '[' ? "]" : ":/, ");
+    if (scheme == 0 || rest == host) return false;
+    if (*host == '[' && *rest++ != ']') return false;
+    char *end = (char *)(uintptr_t)rest;
+    const long port = *rest == ':' && rest[1] != '-' ? strtol(rest + 1, &end, 10) : 1;
+    return port >= 1 && port <= 65535 && end[*end == '/'] == '\0';
+}
+
 static bool check(const NetOptions *o, gi_err *err) {
-    if (strncmp(o->url, "nats://", 7) != 0 && strncmp(o->url, "tls://", 6) != 0)
+    if (!is_address(o->url))
         return gi_fail(err, "usage",
                        "'%s' is no address of a NATS server: write nats://HOST:4222 or "
                        "tls://HOST:4222",
@@ -136,13 +149,23 @@ static int set_options(const Nats *nats, NatsOptions *options, const NetOptions 
 }
 
 static bool refuse(const Nats *nats, const NetOptions *o, int status, gi_err *err) {
-    const char *more = nats->last_error(NULL);
     if (status == NATS_NO_SERVER)
         return gi_fail(
             err, "io",
             "no NATS server answers at %s: is nats-server running there, and no firewall "
             "between?",
             o->url);
+    if (status == NATS_TIMEOUT || status == NATS_PROTOCOL_ERROR ||
+        status == NATS_LINE_TOO_LONG)
+        return gi_fail(err, "io",
+                       "what listens at %s does not answer as a NATS server does: is that its "
+                       "port (nats-server's own is 4222), or does it wait for tls://?",
+                       o->url);
+    if (status == NATS_NOT_SECURE)
+        return gi_fail(err, "io",
+                       "the NATS server at %s has no encryption: write nats://, and name no "
+                       "certificates",
+                       o->url);
     if (status == NATS_AUTH_FAILED)
         return gi_fail(
             err, "io",
@@ -152,6 +175,7 @@ static bool refuse(const Nats *nats, const NetOptions *o, int status, gi_err *er
             o->token  ? "token"
             : o->user ? "user and password"
                       : "user (none)");
+    const char *more = nats->last_error(NULL);
     return gi_fail(err, "io", "the NATS server at %s cannot be used: %s%s%s", o->url,
                    nats->words(status), more ? ", " : "", more ? more : "");
 }

@@ -414,13 +414,17 @@ tap.case("another gilua, NVRTC, build, problem: one sentence and no work", funct
   end
   tap.is(answer_to(server, {}).op, "ready", "what agrees")
   tap.has(refusal { nvrtc = "1.2.3" }, "refused: NVRTC is ", "the compiler")
-  tap.has(refusal { nvrtc = "1.2.3" }, " here and 1.2.3 there", "whose version is told")
-  tap.is(refusal { gilua = "0.0" }, ("refused: gilua is %s here and 0.0 there"):format(gi.version),
+  tap.has(refusal { nvrtc = "1.2.3" }, " at the agent and 1.2.3 at the manager",
+    "whose version is told")
+  tap.is(refusal { gilua = "0.0" },
+    ("refused: gilua is %s at the agent and 0.0 at the manager"):format(gi.version),
     "gilua's version")
-  tap.is(refusal { program = "x" }, "refused: gilua is another build here", "its build")
+  tap.is(refusal { program = "x" },
+    "refused: the agent's gilua is another build than the manager's: install the same on both",
+    "its build")
   tap.has(refusal { files = "x" }, "kernels/heat are others than the manager's", "files")
   tap.has(refusal { place = { path = "/nowhere/heat" } },
-    "refused: there is no problem heat here: it must lie in /nowhere/heat", "no such folder")
+    "refused: the agent has no problem heat: it must lie in /nowhere/heat", "no such folder")
   tap.is(refusal { device = { kind = "cuda", name = "H200" } }, "ready: nil",
     "no GPU here: it compiles and checks for those who have one")
 end)
@@ -433,9 +437,11 @@ tap.case("GPUs of another model or driver are no work", function()
   local function refusal(name, driver)
     return answer_to(server, { device = { kind = "cuda", name = name, driver = driver } }).why
   end
-  tap.is(refusal("H200"), "the GPU is fake GPU 0 here and H200 there", "the model")
+  tap.is(refusal "H200", "the GPU is fake GPU 0 at the agent and H200 at the manager",
+    "the model")
   tap.has(refusal("fake GPU 0", "1.2"), "the driver is 13", "the driver")
-  tap.has(refusal("fake GPU 0", "1.2"), "here and 1.2 there", "whose version is told")
+  tap.has(refusal("fake GPU 0", "1.2"), "at the agent and 1.2 at the manager",
+    "whose version is told")
 end)
 
 tap.case("a case that is another is no work, and the run says so", function()

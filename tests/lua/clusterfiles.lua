@@ -275,7 +275,8 @@ tap.case("where workers have no box, a library that is sent is not loaded", func
   local server <close> = natsserver.open()
   local a <close> = agentprocess.open(server, { before = "GILUA_BOX=off" }) -- luacheck: ignore
   local said = scratch.sentence(gi.farm, problem, { cluster = server.url })
-  tap.has(said, "the library reference.so is not to be had: it would run outside of a box here",
+  tap.has(said, "the library reference.so is not to be had: it would run outside of a "
+    .. "box at the agent",
     "the sentence")
 end)
 

@@ -106,7 +106,23 @@ tap.case("who is refused is told why", function()
     "a wrong password")
   tap.is(refusal { user = "gi", password = "s3cret" }, "let in", "the right one")
   tap.has(refusal { url = "nats://127.0.0.1:1" }, "io: no NATS server answers at", "nobody there")
-  tap.has(refusal { url = "http://x" }, "usage: 'http://x' is no address", "no address")
+  for _, url in ipairs { "http://x", "nats://", "nats:/x:1", "nats://:4222", "nats://x:",
+    "nats://x:0", "nats://x:65536", "nats://x:4222x", "nats://x:-1", "nats://x,nats://y",
+    "nats://[::1", "x:4222" } do
+    tap.has(refusal { url = url }, ("usage: '%s' is no address"):format(url), url)
+  end
+  for _, url in ipairs { "nats://127.0.0.1:1/", "nats://[::1]:1", "tls://[::1]:1" } do
+    tap.has(refusal { url = url }, "io: no NATS server answers at", url)
+  end
+  tap.has(refusal { url = server.url:gsub("nats", "tls"), user = "gi", password = "s3cret" },
+    "io: the NATS server at tls://127.0.0.1:" .. server.port .. " has no encryption", "an open one")
+  local other = assert(require "socket.core".tcp())
+  assert(other:bind("127.0.0.1", 0) and other:listen())
+  local _, port = other:getsockname()
+  tap.has(refusal { url = "nats://127.0.0.1:" .. port },
+    ("io: what listens at nats://127.0.0.1:%d does not answer as a NATS server"):format(port),
+    "another's")
+  other:close()
   tap.has(refusal { ca = "/nowhere/ca.pem" }, "usage: the certificates of /nowhere/ca.pem cannot",
     "no such file")
   tap.has(refusal { key = "/nowhere/key.pem" }, "one is missing", "half a certificate")

@@ -223,7 +223,7 @@ function Session:post_on_case(spec)
   self:with_case(wanted.spec, function(case)
     if case.digest ~= wanted.digest then
       local why = case.verdict.reason or case.verdict.failure and case.verdict.failure.sentence
-      self.refusal = why and "the case cannot be made here: " .. why
+      self.refusal = why and "the agent cannot make the case: " .. why
         or "the case that its files make is another than that of the first agent"
       return
     end
@@ -339,7 +339,7 @@ end
 -- --- may it work for that run? -------------------------------------------------------------------
 
 local function differs(what, here, there)
-  return ("%s is %s here and %s there"):format(what, tostring(here or "none"),
+  return ("%s is %s at the agent and %s at the manager"):format(what, tostring(here or "none"),
     tostring(there or "none"))
 end
 
@@ -353,7 +353,7 @@ local function place_here(m)
       return nil, ("the files of the problem in %s are others than the manager's"):format(dir)
     end
   end
-  return nil, ("there is no problem %s here: it must lie in %s"):format(m.problem,
+  return nil, ("the agent has no problem %s: it must lie in %s"):format(m.problem,
     table.concat(places, ", or in "))
 end
 
@@ -378,7 +378,9 @@ local function refusal(agent, m)
   if m.llvm and m.llvm ~= (llvm and llvm.version) then
     return differs("LLVM", llvm and llvm.version, m.llvm)
   end
-  if m.program ~= agent.program then return "gilua is another build here" end
+  if m.program ~= agent.program then
+    return "the agent's gilua is another build than the manager's: install the same on both"
+  end
 end
 
 -- --- the agent -----------------------------------------------------------------------------------
@@ -429,7 +431,7 @@ end
 -- Why a library that is sent is not loaded here; nil where it is.
 local function unboxed(agent)
   if os.getenv "GILUA_BOX" == "off" or agent.devices.box == "none" then
-    return "it would run outside of a box here (docs/security.md)"
+    return "it would run outside of a box at the agent (docs/security.md)"
   end
 end
 
