@@ -149,12 +149,15 @@ tap.case("rows and columns of a product", function()
     { block = { 4, 64 }, grid = { 16, 1 } })
   text = right("with the other transposed", "stage", rewritten.source(XY .. [[
   const float *mine = a + u * n;
-  if (t >= n || u >= n) return;
+  const int first = t * n, next = first + n;
+  if (t >= n || next > 4096 - n || u >= n) return;
   float sum = 0.f;
-  for (int k = 0; k < n; ++k) sum += mine[k] * b[t * n + k];
-  out[u * n + t] = sum;]]), 8, { "16", "16" }, SQUARE)
-  tap.has(text, "const int t_of = blockIdx.x * blockDim.x + thread;", "neighbours at a time")
-  tap.has(text, "b_tile[thread][k_part] = t_of < n ? b[t_of * n + (k_from + k_part)] : 0;",
+  for (int k = 0; k < n; ++k) sum += mine[k] * b[first + k];
+  out[u * n + t] = sum;]]), 9, { "16", "16" }, SQUARE)
+  tap.has(text, "      const int t_of = blockIdx.x * blockDim.x + thread;\n"
+    .. "      const int first_of = t_of * n;\n      const int next_of = first_of + n;\n",
+    "neighbours at a time")
+  tap.has(text, "t_of < n && next_of <= 4096 - n ? b[first_of + (k_from + k_part)] : 0;",
     "of another thread's row")
   refused("a condition that says where both lie", "stage", rewritten.source(XY .. [[
   if (u * n + t < n * n) {
@@ -226,14 +229,21 @@ tap.case("around a thread's own", function()
       .. " + a[(u + 1) * n + t];")
   end
   local inner = "u > 0 && u < n - 1 && t > 0 && t < n - 1"
-  tap.is(rewritten.found("halo", cross(inner)), "5(a,32,8)", "where it is proposed")
+  tap.is(rewritten.found("halo", cross(inner)), "", "not where there is little to gain")
+  local filter = T .. [[
+  float s = 0.f;
+  for (int k = 0; k < 9; k++) s += a[t + k];
+  out[t] = s;]]
+  tap.is(rewritten.found("halo", rewritten.source(filter)), "5(a,256)", "where it is proposed")
+  tap.is(rewritten.found("halo", rewritten.source("  __shared__ int its_own;\n" .. filter)), "",
+    "not beside tiles of its own")
   local sides = { "a", "32", "8" }
   refused("where no condition says how far", "halo", cross "u * n + t < n * n", 5, sides,
     "not known where it is read")
   refused("where one says it of each", "halo", cross(inner .. " && b[t] > 0.f"), 5, sides,
     "not known where it is read")
   refused("too few", "halo", rewritten.source(T .. [[
-  if (t > 0 && t < n - 1) out[t] = a[t - 1] + a[t] + a[t + 1];]]), 4, { "a", "32" }, "too little")
+  if (t > 0) out[t] = a[t - 1] + a[t];]]), 4, { "a", "32" }, "too little")
   refused("what is written", "halo", cross(inner, "0.f"):gsub("a%[", "out["), 5,
     { "out", "32", "8" }, "nothing of out")
   refused("a place that is loaded", "halo", rewritten.source(T .. [[

@@ -28,7 +28,9 @@ local sides_of = require "gilua.transform.sides"
 local statement = require "gilua.transform.statement"
 local types = require "gilua.transform.types"
 
-local LEAST_READS = 5 -- elements that a thread reads, that it be worth it
+local LEAST_READS = 3 -- elements that a thread reads
+local WORTH_READS = 9 -- that it be proposed, and so many for each that it loads:
+local WORTH_TIMES = 2
 local MOST_MARGIN = 32
 local MOST_BYTES = 48 * 1024
 
@@ -132,9 +134,10 @@ end
 
 local SIDES = { "x", "y" }
 
--- The variable of a kernel that grows by one from thread to thread on a side.
+-- The variable of a kernel that grows by one from thread to thread on a side; of several one that
+-- does so all over the grid.
 local function coordinate(fn, side)
-  local own = "threadIdx." .. side
+  local own, found = "threadIdx." .. side, nil
   for _, s in ipairs(fn.statements) do
     for _, d in ipairs(s.kind == "declaration" and s.declared or {}) do
       local form = d.init and d.type == "int" and d.pointer == 0 and sides_of.kept(fn, d.name) == d
@@ -144,11 +147,15 @@ local function coordinate(fn, side)
       local sides = part and is_one(part) and sides_of.of(fn, d.init)
       if sides and sides[side] and next(sides, next(sides)) == nil then
         local block = "blockDim." .. side .. "*blockIdx." .. side
-        return { name = d.name, d = d, side = side,
-          from_zero = rest[block] == 1 and next(rest, next(rest)) == nil }
+        local is_of_grid = rest[block] == 1
+        local one = { name = d.name, d = d, side = side,
+          from_zero = is_of_grid and next(rest, next(rest)) == nil }
+        if is_of_grid then return one end
+        found = found or one
       end
     end
   end
+  return found
 end
 
 local function coordinates(fn)
@@ -706,8 +713,26 @@ local function limits(fn, group)
   return limit
 end
 
+local function has_shared(fn)
+  for _, s in ipairs(fn.statements) do
+    for _, d in ipairs(s.declared or {}) do
+      if d.shared then return true end
+    end
+  end
+  return false
+end
+
 local function is_open(kernel, fn)
-  return fn.is_entry and fn.body and kernel:is_open(fn.line, fn.last_line)
+  return fn.is_entry and fn.body and kernel:is_open(fn.line, fn.last_line) and not has_shared(fn)
+end
+
+-- Do threads read much more than they load?
+local function is_worth_it(group, limit)
+  local loaded = 1
+  for _, side in ipairs(group.at.y and SIDES or { "x" }) do
+    loaded = loaded * (limit[side] + group[side].to - group[side].from) / limit[side]
+  end
+  return group.reads >= WORTH_READS and group.reads >= WORTH_TIMES * loaded
 end
 
 function M.find(kernel)
@@ -717,7 +742,8 @@ function M.find(kernel)
     for _, group in ipairs(is_open(kernel, fn) and groups_of(fn) or {}) do
       local limit = not group.why and limits(fn, group)
       local key = group.line .. group.base
-      if limit and not seen[key] and bytes_of(group, limit) <= MOST_BYTES then
+      if limit and not seen[key] and bytes_of(group, limit) <= MOST_BYTES
+        and is_worth_it(group, limit) then
         seen[key] = true
         list[#list + 1] = { line = group.line, args = { group.base, tostring(limit.x),
           limit.y and tostring(limit.y) } }
