@@ -385,4 +385,60 @@ tap.case("elements told from others of their array", function()
   }]], 6, {}, no)
 end)
 
+tap.case("loads for the next iteration", function()
+  local rows = rewritten.source [[
+  __shared__ float row[64];
+  int t = threadIdx.x;
+  bool inside = t < 60;
+  float sum = 0.f;
+  for (int i = 2; i < n; i += 3) {
+    if (inside && t > i % 5)
+      row[t] = a[i * 8 + t] + (i % 2 == 0 ? b[i + t] : 1.f);
+    else
+      row[t] = b[i * 2];
+    __syncthreads();
+    sum += row[63 - t] * 0.5f;
+    __syncthreads();
+    if (sum > 900.f) break;
+  }
+  out[blockIdx.x * 64 + t] = sum;]]
+  local options = { block = 64, sizes = { 0, 2, 3, 61, 300 } }
+  local text = right("below conditions", "prefetch", rows, 7, {}, options)
+  tap.has(text, "if (2 < n && inside && t > 2 % 5) a_next = a[2 * 8 + t];", "of the first")
+  tap.has(text, "if (i + 3 < n && inside && t > (i + 3) % 5 && (i + 3) % 2 == 0) b_next = "
+    .. "b[(i + 3) + t];", "of the next")
+  tap.has(text, "if (i + 3 < n && !(inside && t > (i + 3) % 5)) b_too_next = b[(i + 3) * 2];",
+    "of an else")
+  tap.is(rewritten.found("prefetch", rows), "7()", "where it is proposed")
+  local none = "can be loaded an iteration before"
+  refused("what the kernel writes", "prefetch", rewritten.source [[
+  for (int i = 0; i < n; i++) {
+    out[threadIdx.x] += out[i + 64];
+    __syncthreads();
+  }]], 3, {}, none)
+  refused("a condition that the loop computes", "prefetch", rewritten.source [[
+  float sum = 0.f;
+  for (int i = 0; i < n; i++) {
+    if (sum < 5.f) sum += a[i];
+    __syncthreads();
+  }
+  out[threadIdx.x] = sum;]], 4, {}, none)
+  refused("an index that the loop computes", "prefetch", rewritten.source [[
+  int at = 0;
+  for (int i = 0; i < n; i++) {
+    out[threadIdx.x] += a[i + at];
+    at = (at + 5) % 7;
+    __syncthreads();
+  }]], 4, {}, none)
+  refused("another loop's", "prefetch", rewritten.source [[
+  for (int i = 0; i < n; i++) {
+    for (int k = 0; k < i; k++) out[threadIdx.x] += a[i];
+    __syncthreads();
+  }]], 3, {}, none)
+  refused("no barrier", "prefetch", rewritten.source [[
+  for (int i = 0; i < n; i++) {
+    out[threadIdx.x] += a[i];
+  }]], 3, {}, "do not wait")
+end)
+
 tap.done()

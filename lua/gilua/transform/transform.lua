@@ -32,7 +32,7 @@ local M = {}
 local OWN = [[
   axes widen coarsen merge grid_stride grid_size warp_row
   unroll split_accumulator keep hoist specialise
-  vector batch reuse stage halo
+  vector batch prefetch reuse stage halo
   float narrow division
   nests atomics warps warp_loop warp_barrier barriers block_element pad
 ]]
@@ -42,7 +42,7 @@ local EASES = {
   issue = "merge unroll vector specialise float narrow divide power hoist keep fuse interchange "
     .. "unswitch block_atomic warp_atomic pad tree stage halo",
   latency = "warp_row grid_size unroll split_accumulator hoist reuse keep vector tree stage halo "
-    .. "widen warp_loop batch search barriers block_element",
+    .. "widen warp_loop batch search prefetch barriers block_element",
   memory = "axes coarsen merge warp_row grid_stride vector stage halo keep hoist reuse float "
     .. "interchange block_atomic warp_atomic",
 }

@@ -1,0 +1,211 @@
+-- prefetch: in a loop whose threads wait for each other, what an iteration loads is loaded in the
+-- one before it, so that it is under way while they work and wait.
+--
+--   for (int t = 0; t < n; t++) {            float a_next = 0;
+--     tile[x] = a[t * 32 + x];               if (0 < n) a_next = a[0 * 32 + x];
+--     __syncthreads();                       for (int t = 0; t < n; t++) {
+--     …                                        const float a_now = a_next;
+--     __syncthreads();                         if (t + 1 < n) a_next = a[(t + 1) * 32 + x];
+--   }                                          tile[x] = a_now;
+--                                              __syncthreads(); …
+--
+-- Conditions on which a load depends are asked of the iteration that it is for. Only what nothing
+-- of the kernel writes is loaded early.
+
+local edit = require "gilua.transform.edit"
+local effects = require "gilua.transform.effects"
+local iterations = require "gilua.transform.iterations"
+local types = require "gilua.transform.types"
+
+local MOST_LOADS = 8
+local NUMBERS = { float = true, double = true, int = true, ["unsigned int"] = true, short = true,
+  ["unsigned short"] = true, char = true, ["unsigned char"] = true, ["signed char"] = true,
+  ["long long"] = true, ["unsigned long long"] = true }
+
+-- Can a tree be evaluated for another iteration? It is made of the loop's variable and of what does
+-- not change in the loop.
+local function is_early(loop, tree)
+  local fn, all = loop.fn, effects.of(loop.fn, tree)
+  if all.opaque or all.warp or all.barrier or next(all.writes) then return false end
+  for _, call in ipairs(all.calls) do
+    if not call.name or not effects.is_pure(call.name) then return false end
+  end
+  for name, tokens in pairs(all.reads) do
+    local macro, d = fn.kernel.macros[name], fn:declaration(name, tokens[1])
+    if loop.inside.declares[name] or fn.addressed[name] or macro and not macro.value
+      or name ~= loop.variable and loop.inside.writes[name]
+      or d and d.shared and #d.extents == 0 then
+      return false
+    end
+  end
+  for _, access in ipairs(all.accesses) do
+    if not access.root or not fn:is_constant(access.root) then return false end
+  end
+  return true
+end
+
+local function holds(tree, node) return tree.first <= node.first and node.last <= tree.last end
+
+-- The conditions within a tree on which a node of it is evaluated, { tree, is_not } each.
+local function within(tree, node, list)
+  if tree == node then return true end
+  if tree.kind == "choice" and not holds(tree.condition, node) then
+    list[#list + 1] = { tree = tree.condition, is_not = holds(tree.b, node) }
+  elseif tree.kind == "binary" and (tree.op == "&&" or tree.op == "||") and holds(tree.b, node) then
+    list[#list + 1] = { tree = tree.a, is_not = tree.op == "||" }
+  end
+  for _, part in ipairs { tree.a or false, tree.b or false, tree.condition or false,
+                          tree.index or false, tree.callee or false } do
+    if part and holds(part, node) then return within(part, node, list) end
+  end
+  for _, arg in ipairs(tree.args or tree.items or {}) do
+    if holds(arg, node) then return within(arg, node, list) end
+  end
+  return false
+end
+
+-- The innermost statement of a loop that holds a node, and the tree of it that does.
+local function place_of(loop, node)
+  local place, tree
+  for _, s in ipairs(loop.fn.statements) do
+    if holds(loop.body, s) and holds(s, node) then place = s end
+  end
+  for _, one in ipairs(place and { place.tree or false, place.condition or false } or {}) do
+    if one and holds(one, node) then tree = one end
+  end
+  for _, d in ipairs(place and place.declared or {}) do
+    if d.init and holds(d.init, node) then tree = d.init end
+  end
+  return place, tree
+end
+
+-- The conditions on which an iteration loads a node, outermost first; nil where it is in another
+-- loop, or they cannot be asked before.
+local function guards(loop, node)
+  local s, tree = place_of(loop, node)
+  local list, own = {}, {}
+  if not s or not tree or not within(tree, node, own) then return nil end
+  while s ~= loop.body and s.parent do
+    local above = s.parent
+    if above == loop.statement then break end
+    if above.kind == "if" then
+      table.insert(list, 1, { tree = above.condition, is_not = above.otherwise == s })
+    elseif above.kind ~= "block" then
+      return nil
+    end
+    s = above
+  end
+  table.move(own, 1, #own, #list + 1, list)
+  for _, guard in ipairs(list) do
+    if not guard.tree or not is_early(loop, guard.tree) then return nil end
+  end
+  return list
+end
+
+-- The loads that can be made an iteration before: { node, type, base, guards, text }.
+local function loads(loop)
+  local list, fn = {}, loop.fn
+  for _, access in ipairs(loop.inside.accesses) do
+    local type = access.node and access.node.kind == "index" and access.mode == "read"
+      and not access.atomic and not access.cached and not access.escapes and access.root
+      and fn:is_constant(access.root) and NUMBERS[types.plain(fn:element_type(access) or "")]
+      and fn:element_type(access)
+    local found = type and #list < MOST_LOADS and is_early(loop, access.node)
+      and effects.of(fn, access.node).reads[loop.variable] and guards(loop, access.node)
+    for _, other in ipairs(found and list or {}) do
+      if holds(other.node, access.node) or holds(access.node, other.node) then found = nil end
+    end
+    if found then
+      list[#list + 1] = { node = access.node, type = type, base = access.base, guards = found }
+    end
+  end
+  return list
+end
+
+local function unfit(loop)
+  if loop.kind ~= "for" or not loop.counted then return "its head is not one that counts" end
+  if not loop.barrier then return "its threads do not wait for each other in it" end
+  if not loop.invariant or loop.writes_variable or not loop.balanced or loop.conditional
+    or loop.opaque or loop.continues then
+    return "its variable or its bound change within, or it is not understood"
+  end
+  if not loop.start or not loop.declares or next(effects.of(loop.fn, loop.start).writes) then
+    return "its head does not say where it begins"
+  end
+  return iterations.unfit_head(loop)
+end
+
+-- A tree's text for the first iteration, or for the next one.
+local function text_for(loop, tree, is_next)
+  local kernel, instead = loop.fn.kernel, {}
+  for i = tree.first, tree.last do
+    local before = kernel.words[i - 1]
+    if kernel.words[i] == loop.variable and before ~= "." and before ~= "->" then
+      local start = kernel:plain(loop.start)
+      instead[i] = is_next and iterations.at(loop, i, 1)
+        or start:find "^[%w_]+$" and start or "(" .. start .. ")"
+    end
+  end
+  return (kernel:source(tree.first, tree.last, instead):gsub("%s+", " "))
+end
+
+local LOOSE = { ["||"] = true, ["?"] = true }
+
+local function load_line(loop, load, is_next)
+  local kernel, parts = loop.fn.kernel, {}
+  local from = is_next and iterations.ahead(loop, 1) or kernel:plain(loop.start)
+  local bound = kernel:plain(loop.bound)
+  if loop.bound.kind == "binary" and not loop.bound.parens then bound = "(" .. bound .. ")" end
+  parts[1] = ("%s %s %s"):format(from, loop.relation, bound)
+  for _, guard in ipairs(load.guards) do
+    local text = text_for(loop, guard.tree, is_next)
+    local is_loose = guard.tree.kind == "choice" or guard.tree.kind == "binary"
+      and LOOSE[guard.tree.op] or guard.tree.kind == "assign"
+    parts[#parts + 1] = guard.is_not and "!(" .. text .. ")" or is_loose and "(" .. text .. ")"
+      or text
+  end
+  return ("if (%s) %s = %s;"):format(table.concat(parts, " && "), load.next,
+    text_for(loop, load.node, is_next))
+end
+
+local function prefetched(loop)
+  local why = unfit(loop)
+  if why then return nil, why end
+  local list, kernel, e = loads(loop), loop.fn.kernel, edit.new(loop.fn.kernel)
+  if #list == 0 then return nil, "nothing that it loads can be loaded an iteration before" end
+  local first = loop.body.kind == "block" and loop.body.body[1]
+  if not first then return nil, "it has no braces" end
+  local before, top, taken, indent = {}, {}, {}, kernel:indent(first.first)
+  for _, load in ipairs(list) do
+    local name = load.base
+    while taken[name] do name = name .. "_too" end
+    taken[name] = true
+    load.next, load.now = kernel:fresh(name .. "_next"), kernel:fresh(name .. "_now")
+    before[#before + 1] = ("%s %s = 0;"):format(load.type, load.next)
+    before[#before + 1] = load_line(loop, load, false)
+    top[#top + 1] = ("const %s %s = %s;"):format(load.type, load.now, load.next)
+    top[#top + 1] = load_line(loop, load, true)
+    e:replace(load.node.first, load.node.last, load.now)
+  end
+  e:around(loop.statement, before)
+  e:before(first.first, table.concat(top, "\n" .. indent) .. "\n" .. indent)
+  local edits = e:lines()
+  if not edits then return nil, "two changes overlap" end
+  return { edits = edits, says = ("the loop at line %d loads for its next iteration"):format(
+    loop.line) }
+end
+
+local M = { name = "prefetch", apart = true,
+  doc = "What an iteration loads is loaded in the one before it, where threads wait." }
+
+function M.find(kernel)
+  local list = {}
+  for _, loop in ipairs(kernel:open_loops()) do
+    if prefetched(loop) then list[#list + 1] = { line = loop.line, args = {} } end
+  end
+  return list
+end
+
+function M.make(kernel, line) return kernel:first_loop(line, prefetched) end
+
+return M
