@@ -314,11 +314,11 @@ function Funnel:unit_of(text, linked)
   return unit
 end
 
---- An agent that keeps what it compiles packs it for the archive, like what is there already.
+--- Who compiles packs for the archive, like what is there already: there are many of them.
 function Funnel:packing()
-  if not (self.far and self.memory) then return nil end
-  local hash = self.memory:like_hash()
+  local hash = self.memory and self.memory:like_hash()
   local like = hash and self.compiled:code(hash)
+  if not like and not (self.memory and self.far) then return nil end
   return { like = like, hash = like and hash }
 end
 

@@ -335,14 +335,12 @@ function Memory:like_hash()
   return self.like and self.like.hash
 end
 
--- How a code is kept: like which one, and its bytes. `packed` is what an agent made of it, of use
--- where that is like what we have; else it is packed anew.
+-- How a code is kept: like which one, and its bytes. `packed` is what its compiler made of it, of
+-- use where that is like what we have; else it is packed anew.
 local function as_kept(self, hash, code, packed)
   local like = self.like
   local is_text = type(code) == "string"
-  if not is_text and packed.like == self:like_hash() and like then
-    return packed.like, packed.bytes
-  end
+  if packed and like and packed.like == like.hash then return packed.like, packed.bytes end
   local text = is_text and code
     or must(self.archive.path, core.store.unpack(packed.bytes, code.bytes, ""))
   if not like then self.like = { hash = hash, text = text } end
@@ -351,7 +349,7 @@ end
 
 ---@param hash string
 ---@param code string|table the ticket of one that an agent keeps (gilua.farm.codestore)
----@param packed? { like: string?, bytes: string } of what is a ticket
+---@param packed? { like: string?, bytes: string } by its compiler; of a ticket always
 function Memory:keep_code(hash, code, packed)
   self.kept = self.kept or {}
   if self.kept[hash] then return end
@@ -366,7 +364,7 @@ local function is_circumstance(status) return status == "out_of_memory" end
 
 ---@param text gilua.plan.text
 ---@param compiled gilua.compiled what was made of it, and its code
----@param packed? table of code that an agent keeps: keep_code
+---@param packed? table of keep_code
 function Memory:keep_unit(text, compiled, packed)
   local unit = compiled:of(text.hash)
   if is_circumstance(unit.status) then return end
