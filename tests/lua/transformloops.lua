@@ -411,6 +411,16 @@ tap.case("loads for the next iteration", function()
     "of an else")
   tap.is(rewritten.found("prefetch", rows), "7()", "where it is proposed")
   local none = "can be loaded an iteration before"
+  text = right("what the body computes of its variable", "prefetch", rewritten.source [[
+  __shared__ float row[32];
+  for (int i = 0; i < n; i += 32) {
+    int mine = i + threadIdx.x, after = mine * 2;
+    row[threadIdx.x] = mine < n ? a[mine] + b[after + 1] : 0.f;
+    __syncthreads();
+    out[threadIdx.x] += row[31 - threadIdx.x];
+    __syncthreads();
+  }]], 4, {}, { grid = 1 })
+  tap.has(text, "b_next = b[(((i + 32) + threadIdx.x) * 2) + 1];", "in its place")
   refused("what the kernel writes", "prefetch", rewritten.source [[
   for (int i = 0; i < n; i++) {
     out[threadIdx.x] += out[i + 64];
