@@ -594,8 +594,6 @@ end
 
 -- ---- what is made of them ---------------------------------------------------------------------
 
-local BYTES = { double = 8, long = 8, ["unsigned char"] = 1, char = 1, float4 = 16, float2 = 8 }
-
 local function plus(text, n)
   if n == 0 then return text end
   return ("%s %s %d"):format(text, n < 0 and "-" or "+", math.abs(n))
@@ -689,8 +687,8 @@ local function use_text(group, place, o)
   return text
 end
 
-local function bytes_of(group, limit)
-  local n = BYTES[types.plain(group.type)] or 4
+local function bytes_of(fn, group, limit)
+  local n = types.bytes(fn.kernel, group.type) or MOST_BYTES
   for _, side in ipairs(group.at.y and SIDES or { "x" }) do
     n = n * (limit[side] + group[side].to - group[side].from)
   end
@@ -742,7 +740,7 @@ function M.find(kernel)
     for _, group in ipairs(is_open(kernel, fn) and groups_of(fn) or {}) do
       local limit = not group.why and limits(fn, group)
       local key = group.line .. group.base
-      if limit and not seen[key] and bytes_of(group, limit) <= MOST_BYTES
+      if limit and not seen[key] and bytes_of(fn, group, limit) <= MOST_BYTES
         and is_worth_it(group, limit) then
         seen[key] = true
         list[#list + 1] = { line = group.line, args = { group.base, tostring(limit.x),
@@ -755,7 +753,7 @@ end
 
 local function halo(fn, group, limit)
   local kernel, e = fn.kernel, edit.new(fn.kernel)
-  if bytes_of(group, limit) > MOST_BYTES then return nil, "it is too much memory" end
+  if bytes_of(fn, group, limit) > MOST_BYTES then return nil, "it is too much memory" end
   local o = { limit = limit, tile = kernel:fresh(group.base .. "_tile"),
     part = { x = kernel:fresh "x_part", y = kernel:fresh "y_part" } }
   local lines = tile_lines(fn, group, o)

@@ -170,8 +170,8 @@ local PHRASES = {
   ["grid=="] = "a grid that has %d blocks in %s",
   ["block=="] = "blocks that have %d threads in %s",
   ["axes="] = "x and y of the grid and of the block change places",
-  ["grid<="] = "a grid of at most %d blocks in %s",
-  ["block<="] = "blocks that have at most %d threads in %s",
+  ["grid<="] = "a grid not longer than %d in %s",
+  ["block<="] = "blocks not longer than %d in %s",
   ["shared*"] = "%d times as much shared memory",
 }
 

@@ -34,11 +34,6 @@ local SIZES = { 16, 32, 64, 128 }
 local MOST_TOKENS = 1000 -- of a loop, which is there twice afterwards
 local MOST_BYTES = 48 * 1024 -- of shared memory that a source may declare
 
-local BYTES = { double = 8, long = 8, ["long long"] = 8, ["unsigned long"] = 8,
-  ["unsigned long long"] = 8, float2 = 8, double2 = 16, int2 = 8, float4 = 16, int4 = 16,
-  short = 2, ["unsigned short"] = 2, half = 2, __half = 2, char = 1, ["unsigned char"] = 1,
-  float3 = 12, int3 = 12 }
-
 -- ---- which elements -----------------------------------------------------------------------------
 
 -- Does a tree depend on the loop's variable, by itself or by what the body declares?
@@ -139,9 +134,10 @@ local function element(loop, plan, access, uniform)
   local type, sides = fn:element_type(access), sides_of.of_access(fn, access, uniform)
   local shape = type and sides and shape_of(loop, access, sides, sides_of.used(fn))
   local list = shape and is_made(loop, node, uniform) and conditions_of(plan, sides)
-  if not list then return nil end
+  local bytes = list and types.bytes(fn.kernel, type)
+  if not bytes then return nil end
   return { text = fn.kernel:plain(node), node = node, base = access.base, type = type,
-    shape = shape, conditions = list, nodes = {},
+    bytes = bytes, shape = shape, conditions = list, nodes = {},
     is_number = guarded.is_number(fn, { pointer = 0, type = type }) }
 end
 
@@ -441,7 +437,7 @@ local function bytes_of(list, size, side)
   for _, el in ipairs(list) do
     local n = el.shape == "all" and size or el.shape == "column" and size * side
       or side * (size + 1)
-    sum = sum + n * (BYTES[types.plain(el.type)] or 4)
+    sum = sum + n * el.bytes
   end
   return sum
 end

@@ -119,6 +119,38 @@ function OF.binary(fn, node)
   return wider(M.of(fn, node.a), M.of(fn, node.b))
 end
 
+local BYTES = { double = 8, long = 8, ["long long"] = 8, ["unsigned long"] = 8,
+  ["unsigned long long"] = 8, float2 = 8, double2 = 16, int2 = 8, float3 = 12, int3 = 12,
+  float4 = 16, int4 = 16, double4 = 32, short = 2, ["unsigned short"] = 2, half = 2, __half = 2,
+  char = 1, ["unsigned char"] = 1, bool = 1 }
+local MOST_MEMBERS = 8
+
+-- Bytes of a struct of the file, at most; nil of one that is large or has arrays or functions.
+local function of_struct(kernel, name)
+  local words = kernel.words
+  for i = 1, #words do
+    local close = words[i] == name and (words[i - 1] == "}" and i - 1
+      or words[i + 1] == "{" and words.match[i + 1])
+    if close then
+      local members = 0
+      for k = words.match[close] + 1, close - 1 do
+        if words[k] == "[" or words[k] == "(" then return nil end
+        if words[k] == ";" or words[k] == "," then members = members + 1 end
+      end
+      return members <= MOST_MEMBERS and 8 * members or nil
+    end
+  end
+end
+
+--- How many bytes an element of a type has, at most; nil where that is not known.
+---@param kernel table of kernel.read
+---@param type string
+---@return integer?
+function M.bytes(kernel, type)
+  if kernel.words.types[type] then return of_struct(kernel, type) end
+  return BYTES[plain(type)] or 4
+end
+
 --- The type of a tree: "float", "unsigned int", "float4"; nil where the words do not tell it.
 ---@param fn table of kernel.read
 ---@param node table
