@@ -13,7 +13,7 @@ local expression = require "gilua.transform.expression"
 local threads = require "gilua.transform.threads"
 
 local FACTORS = { 2, 4, 8 }
-local MOST_THREADS = 1024
+local LEAST_THREADS, MOST_THREADS = 32, 1024
 
 -- The width that a tree is: a macro's name, or "blockDim.x"; nil of anything else.
 local function width_of(fn, tree)
@@ -24,7 +24,8 @@ local function width_of(fn, tree)
     return "blockDim.x"
   end
   local macro = tree.kind == "name" and fn.kernel.macros[tree.text]
-  return macro and (macro.value or ""):find "^%d+$" and tree.text or nil
+  local value = macro and math.tointeger(tonumber(macro.value))
+  return value and value >= LEAST_THREADS and tree.text or nil
 end
 
 -- The width by which threads go through a loop together, or into as many parts divide what is
