@@ -2,11 +2,12 @@
 ** the data that it did it with.
 **
 ** A file is a head of 16 bytes ("gilua-rec", zeros, version) and chunks, each a head of 40 bytes
-** (kind, flags, bytes stored, bytes unpacked, hash) and its bytes: blobs, kept once by content, and
-** pieces of the events, a text of one line for each. Chunks are only ever added, so a program that
-** dies leaves a recording of all it did; the last chunk of a whole one says that it is whole.
-** Chunks are packed (zstd) where that makes them smaller. All numbers are little-endian. This room
-** keeps texts and bytes; what the lines say is for those who write and read them.
+** (kind, flags, bytes stored, bytes unpacked, hash) and its bytes: blobs, kept once by content,
+** and pieces of the events, a text of one line for each. Chunks are only ever added, so a
+** program that dies leaves a recording of all it did; the last chunk of a whole one says that it
+** is whole. Chunks are packed (zstd) where that makes them smaller, large ones by an eighth. All
+** numbers are little-endian. This room keeps texts and bytes; what the lines say is for those
+** who write and read them.
 */
 #ifndef GILUA_RECORD_H
 #define GILUA_RECORD_H

@@ -11,6 +11,7 @@
 #include "record/record.h"
 
 enum { EVENTS_BYTES = 1 << 16, LEVEL = 1, LEAST_PACKED = 64 };
+enum { LARGE = 1 << 20, SAMPLES = 8, SAMPLE_BYTES = 1 << 15 };
 
 struct RecordWriter {
     int fd;
@@ -44,6 +45,19 @@ static void put(RecordWriter *w, const void *bytes, size_t n) {
     }
 }
 
+/* Of much data, would packing save an eighth? Random numbers take long and get hardly smaller. */
+static bool is_worth(RecordWriter *w, const uint8_t *bytes, size_t n) {
+    size_t step = (n - SAMPLE_BYTES) / (SAMPLES - 1), stored = 0;
+    if (n < LARGE) return true;
+    for (int i = 0; i < SAMPLES; i++) {
+        size_t size = ZSTD_compressCCtx(w->packer, w->room, w->room_bytes, bytes + i * step,
+                                        SAMPLE_BYTES, LEVEL);
+        if (ZSTD_isError(size)) return true;
+        stored += size;
+    }
+    return stored < (size_t)SAMPLES * SAMPLE_BYTES / 8 * 7;
+}
+
 /* The bytes packed, there until the next ones are, or NULL where that makes them no smaller. */
 static const void *packed(RecordWriter *w, const void *bytes, size_t n, size_t *stored) {
     size_t most = ZSTD_compressBound(n);
@@ -54,6 +68,7 @@ static const void *packed(RecordWriter *w, const void *bytes, size_t n, size_t *
         w->room_bytes = w->room ? most : 0;
         if (w->room == NULL) return NULL;
     }
+    if (!is_worth(w, bytes, n)) return NULL;
     *stored = ZSTD_compressCCtx(w->packer, w->room, w->room_bytes, bytes, n, LEVEL);
     return !ZSTD_isError(*stored) && *stored < n ? w->room : NULL;
 }

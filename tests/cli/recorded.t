@@ -26,6 +26,17 @@ like "apply changes the user's source" "^--- app.cu" "$(cat run.diff)"
 like "its own lines" "^-  __syncthreads\(\);" "$(cat run.diff)"
 is "and nothing of the host's" 0 "$(grep -c '^[-+].*printf' run.diff)"
 
+# What a GPU copied out is its own in the last bit: a source is held against the recorded code, here.
+LUA_PATH="$TOP/tests/lua/?.lua;;" "$GILUA" -e \
+  'io.open("gpu.rec", "wb"):write(require("tape").recording(100, { wrong = 3.0000002 }))'
+sed '0,/__syncthreads();/s///' app.cu >less.cu
+out=$("$GILUA" new gpu.rec -o g --source less.cu 2>&1)
+like "other PTX that gives the same as the recorded" \
+  "less.cu does not give the PTX that was recorded: .*the same with it, to the bit" "$out"
+sed 's/was - 4.0f/was - 2.0f/' app.cu >other.cu
+fails "but not other code" "other.cu does not give the kernels that were recorded" \
+  "$GILUA" new gpu.rec -o h --source other.cu
+
 mkdir links && ln -s ../a.rec links/a.rec
 "$GILUA" new links/a.rec b.rec -o q >/dev/null
 ok $([ -f q/a.rec ] && cmp -s a.rec q/a.rec; echo $?) "a relative link is followed" "$(ls -l q)"

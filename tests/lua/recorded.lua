@@ -313,7 +313,7 @@ end)
 
 tap.case("an answer that the program did not give", function()
   local folder = workplace()
-  scratch.write(folder .. "/a.rec", tape.recording(300, { wrong = true }))
+  scratch.write(folder .. "/a.rec", tape.recording(300, { wrong = 77 }))
   local problem = made(folder)
   local farm <close> = gi.farm(problem, { device = "emu", jobs = 1 })
   local m = farm:evaluate({ "" }, gi.own.case(problem, 1))[1]

@@ -108,7 +108,7 @@ end
 
 --- A recording of the program with n numbers.
 ---@param n integer
----@param options? { source?: string, wrong?: boolean, spoil?: fun(tape: table),
+---@param options? { source?: string, wrong?: number, spoil?: fun(tape: table),
 ---  as?: string } other kernels than
 ---  M.SOURCE's; an answer that they do not give; what is changed of its lines and parts in the end
 ---@return string bytes of the file
@@ -151,7 +151,7 @@ function M.recording(n, options)
     end
     copy("read", left_at, string.pack("<i4", left))
   until left == 0
-  y[1] = o.wrong and 77 or y[1]
+  y[1] = o.wrong or y[1]
   copy("read", y_at, floats(y))
   if o.spoil then o.spoil(tape) end
   return tape.text()

@@ -134,7 +134,9 @@ static void run_scale(void) {
     struct {
         char a;
         int b;
-    } k = {1, 7};
+    } k;
+    memset(&k, 0, sizeof k); /* what lies between them, too */
+    k.a = 1, k.b = 7;
     NEED(cuLibraryLoadData(&library, fat_binary(scale), 0, 0, 0, 0, 0, 0));
     NEED(cuLibraryGetKernel(&kernel, library, "scale"));
     NEED(cuKernelGetFunction(&f, kernel));
