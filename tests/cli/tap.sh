@@ -5,6 +5,7 @@ TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 GILUA=${GILUA:-$TOP/gilua}
 TMP=$(mktemp -d "${TMPDIR:-/tmp}/gilua-test.XXXXXX")
 trap 'rm -rf "$TMP"' EXIT
+unset NVCC_APPEND_FLAGS NVCC_PREPEND_FLAGS # a story says itself how nvcc builds
 count=0
 failed=0
 
