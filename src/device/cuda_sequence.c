@@ -38,6 +38,8 @@ struct Sequence {
     int n_arrays, cap_arrays;
     CuTexture *textures;
     int n_textures, cap_textures;
+    CuTexture *surfaces;
+    int n_surfaces, cap_surfaces;
     /* of the repetition at hand */
     int code;                /* the first that was not CU_OK */
     char kernel[200];        /* that the driver refused to launch; "" */
@@ -218,6 +220,17 @@ uint64_t sequence_texture(Sequence *s, const EmuTexture *t, int array, uint64_t 
         return 0;
     gi_grow(s->textures, s->n_textures, s->cap_textures);
     s->textures[s->n_textures++] = made;
+    return made;
+}
+
+uint64_t sequence_surface(Sequence *s, int array, gi_err *err) {
+    CuTexture made = 0;
+    CuResource r = {.type = CU_RESOURCE_ARRAY, .u.array = s->arrays[array]};
+    if (!cuda_enter(s->d, err) ||
+        !cuda_ok(s->d, s->d->cu->surface_new(&made, &r), "make a recorded surface", err))
+        return 0;
+    gi_grow(s->surfaces, s->n_surfaces, s->cap_surfaces);
+    s->surfaces[s->n_surfaces++] = made;
     return made;
 }
 
@@ -489,6 +502,7 @@ static void free_marks(Sequence *s) {
 static void free_things(Sequence *s) {
     const Driver *cu = s->d->cu;
     for (int i = 0; i < s->n_textures; i++) cu->texture_free(s->textures[i]);
+    for (int i = 0; i < s->n_surfaces; i++) cu->surface_free(s->surfaces[i]);
     for (int i = 0; i < s->n_arrays; i++) cu->array_free(s->arrays[i]);
     for (int i = 0; i < s->n_mapped; i++) drop_mapped(s->d, &s->mapped[i]);
     free_marks(s);
@@ -498,6 +512,7 @@ void sequence_close(Sequence *s) {
     if (s == NULL) return;
     if (!s->d->lost && cuda_enter(s->d, NULL)) free_things(s);
     for (int i = 0; i < s->n_blocks; i++) cuda_block_free(s->blocks[i]);
-    free(s->mapped), free(s->blocks), free(s->arrays), free(s->textures), free(s->marks);
+    free(s->mapped), free(s->blocks), free(s->arrays), free(s->textures), free(s->surfaces);
+    free(s->marks);
     free(s);
 }

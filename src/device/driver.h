@@ -210,6 +210,8 @@ typedef struct CuAccess { /* CUmemAccessDesc */
     X(texture_new, cuTexObjectCreate,                                                              \
       (CuTexture *, const CuResource *, const CuTextureShape *, const void *view))                 \
     X(texture_free, cuTexObjectDestroy, (CuTexture))                                               \
+    X(surface_new, cuSurfObjectCreate, (CuTexture *, const CuResource *))                          \
+    X(surface_free, cuSurfObjectDestroy, (CuTexture))                                              \
     X(module_load, cuModuleLoadDataEx,                                                             \
       (CuModule *, const void *image, unsigned n, int *options, void **values))                    \
     X(module_free, cuModuleUnload, (CuModule))                                                     \

@@ -38,6 +38,8 @@ int sequence_array(Sequence *s, const SequenceArray *shape, gi_err *err);
 ** Its handle; 0. */
 uint64_t sequence_texture(Sequence *s, const EmuTexture *t, int array, uint64_t address,
                           gi_err *err);
+/* A surface object over an array. Its handle; 0. */
+uint64_t sequence_surface(Sequence *s, int array, gi_err *err);
 /* Where a variable of a module is now; false: it has none of that name. */
 bool sequence_variable(DeviceModule *m, const char *name, uint64_t *address, size_t *bytes);
 

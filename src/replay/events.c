@@ -122,6 +122,12 @@ static void read_texture(Line *l, Event *e) {
     e->rest = l->at;
 }
 
+static void read_surface(Line *l, Event *e) {
+    read_texture(l, e);
+    e->is_surface = true;
+    if (e->number < 0) l->ok = false;
+}
+
 static void read_free(Line *l, Event *e) {
     skip_blank(l);
     if (takes(l, "array:")) e->kind = EVENT_FREE_ARRAY, e->number = (int)(digits(l) & INT32_MAX);
@@ -186,6 +192,7 @@ bool event_read(const char *line, const char *end, Event *out) {
         {"module", EVENT_MODULE, read_module},
         {"variable", EVENT_VARIABLE, read_variable}, {"memory", EVENT_MEMORY, read_memory},
         {"array", EVENT_ARRAY, read_array},   {"texture", EVENT_TEXTURE, read_texture},
+        {"surface", EVENT_TEXTURE, read_surface},
         {"free", EVENT_FREE, read_free},      {"write", EVENT_WRITE, read_moved},
         {"set", EVENT_SET, read_set},         {"copy", EVENT_COPY, read_copy},
         {"launch", EVENT_LAUNCH, read_launch}, {"read", EVENT_READ, read_moved},

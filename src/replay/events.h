@@ -49,6 +49,7 @@ typedef struct Event {
     int bits[4];      /* of a texel's parts */
     int parts;        /* what these are: 0 signed, 1 unsigned, 2 floating point */
     unsigned flags;   /* of an array: cudaArrayLayered … */
+    bool is_surface;  /* of a texture's event: it is one that kernels write to */
     const char *rest; /* of a texture: what stands behind its place, to the end of the line */
 } Event;
 

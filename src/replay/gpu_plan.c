@@ -427,7 +427,9 @@ static bool add_texture(ReplayGpu *g, const Event *e) {
         if (m == NULL) return damaged(g, "the texture's memory is not there");
         address = m->at + (e->bytes - m->address);
     }
-    uint64_t handle = sequence_texture(g->sequence, &t, e->number, address, g->err);
+    uint64_t handle = e->is_surface
+                          ? sequence_surface(g->sequence, e->number, g->err)
+                          : sequence_texture(g->sequence, &t, e->number, address, g->err);
     if (handle == 0) return false;
     gi_grow(g->live, g->n_live, g->cap_live);
     g->live[g->n_live++] = (Live){e->address, handle};

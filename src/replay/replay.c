@@ -381,7 +381,8 @@ static bool begin_texture(Run *run, const Event *e) {
     t.data = run; /* some, for now */
     if (!emu_texture_check(&t, &why)) return damaged(run, why.message);
     if ((t.data = texels_of(run, e, &t, &why)) == NULL) return damaged(run, why.message);
-    uint64_t handle = emu_texture_new(run->emu, &t, &why);
+    uint64_t handle = e->is_surface ? emu_surface_new(run->emu, &t, &why)
+                                    : emu_texture_new(run->emu, &t, &why);
     if (handle == 0) return damaged(run, why.message);
     gi_grow(run->textures, run->n_textures, run->cap_textures);
     run->textures[run->n_textures++] = (Texture){e->address, handle};

@@ -40,9 +40,9 @@ void observed_texture(uint64_t handle, const EmuTexture *t, const CudaResourceDe
         if (table[i]->texture) table[i]->texture(handle, t, r);
 }
 
-void observed_surface(uint64_t handle, const CudaResourceDesc *r) {
+void observed_surface(uint64_t handle, const EmuTexture *t, const CudaResourceDesc *r) {
     for (int i = 0; i < n; i++)
-        if (table[i]->surface) table[i]->surface(handle, r);
+        if (table[i]->surface) table[i]->surface(handle, t, r);
 }
 
 void observed_module(const Module *m, const EmuText *texts, int n_texts) {

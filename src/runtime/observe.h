@@ -11,9 +11,9 @@ typedef struct Observer {
     void (*before)(const Stream *s, const Op *op);                          /* it is about to */
     void (*memory)(const Region *r, bool made);                             /* or about to go */
     void (*array)(const Texels *a, bool made);                              /* … */
-    /* NULL for both: about to go */
+    /* NULL for both: about to go, and so for a surface */
     void (*texture)(uint64_t handle, const EmuTexture *t, const CudaResourceDesc *r);
-    void (*surface)(uint64_t handle, const CudaResourceDesc *r);            /* made */
+    void (*surface)(uint64_t handle, const EmuTexture *t, const CudaResourceDesc *r); /* made */
     void (*module)(const Module *m, const EmuText *texts, int n);           /* it is loaded */
     void (*wait)(void);                                /* the host waits, and may look then */
 } Observer;
@@ -27,7 +27,7 @@ void observed_op(const Stream *s, const Op *op, CudaError result, double ns);
 void observed_memory(const Region *r, bool made);
 void observed_array(const Texels *a, bool made);
 void observed_texture(uint64_t handle, const EmuTexture *t, const CudaResourceDesc *r);
-void observed_surface(uint64_t handle, const CudaResourceDesc *r);
+void observed_surface(uint64_t handle, const EmuTexture *t, const CudaResourceDesc *r);
 void observed_module(const Module *m, const EmuText *texts, int n);
 void observed_wait(void);
 

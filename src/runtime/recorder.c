@@ -43,7 +43,12 @@ static Shared *shared;
 static int n_shared, cap_shared;
 static const Module **modules; /* their place is their number */
 static int n_modules, cap_modules;
-static const Texels **arrays; /* the same; NULL: gone */
+typedef struct Array {
+    const Texels *texels;   /* NULL: gone */
+    char name[RECORD_NAME]; /* of what was in it when the window opened */
+} Array;
+
+static Array *arrays;
 static int n_arrays, cap_arrays;
 
 /* --- what lines are made of --- */
@@ -59,7 +64,7 @@ static int module_number(const Module *m) {
 
 static int array_number(const Texels *a) {
     for (int i = 0; i < n_arrays; i++)
-        if (arrays[i] == a) return i;
+        if (arrays[i].texels == a) return i;
     return -1;
 }
 
@@ -143,10 +148,32 @@ static bool counts(const OpLaunch *l) {
     return name[0] == '\0' || record_is_called(l->kernel->name, name);
 }
 
-static void tell_array(const Texels *a) {
+static void tell_array(const char *word, const Texels *a) {
     size_t rows = a->height ? a->height : 1, slices = a->depth ? a->depth : 1;
     Side at = {.array = (Texels *)(uintptr_t)a, .row = a->row, .rows = rows};
-    tell_bytes("write", &at, a->row, rows, slices);
+    tell_bytes(word, &at, a->row, rows, slices);
+}
+
+static void name_array(const Texels *a, char out[RECORD_NAME]) {
+    gi_hash128(a->contents.data, a->contents.size, out);
+}
+
+static void open_arrays(void) {
+    for (int i = 0; i < n_arrays; i++)
+        if (arrays[i].texels) {
+            name_array(arrays[i].texels, arrays[i].name);
+            tell_array("write", arrays[i].texels);
+        }
+}
+
+/* Those that surfaces have written to. */
+static void close_arrays(void) {
+    for (int i = 0; i < n_arrays; i++) {
+        char now[RECORD_NAME];
+        if (arrays[i].texels == NULL) continue;
+        name_array(arrays[i].texels, now);
+        if (strcmp(now, arrays[i].name) != 0) tell_array("read", arrays[i].texels);
+    }
 }
 
 /* All memory as it is: what a replay begins with. */
@@ -158,8 +185,7 @@ static void open_window(void) {
         record_blob(writer, c->data, c->size, live[i].name);
         tell_region("write", live[i].region, live[i].name);
     }
-    for (int i = 0; i < n_arrays; i++)
-        if (arrays[i]) tell_array(arrays[i]);
+    open_arrays();
     for (int i = 0; i < n_shared; i++) shared[i].known = false;
 }
 
@@ -176,6 +202,7 @@ static void close_window(void) {
         record_blob(writer, c->data, c->size, now);
         tell_region("read", live[i].region, now);
     }
+    close_arrays();
     record_flush(writer);
 }
 
@@ -222,11 +249,11 @@ static void on_array(const Texels *a, bool made) {
     if (!made) {
         int i = array_number(a);
         record_event(writer, "free array:%d", i);
-        arrays[i] = NULL;
+        arrays[i].texels = NULL;
         return;
     }
     gi_grow(arrays, n_arrays, cap_arrays);
-    arrays[n_arrays] = a;
+    arrays[n_arrays] = (Array){.texels = a};
     record_event(writer, "array %d %zu %zu %zu %d %d,%d,%d,%d %u", n_arrays, a->width, a->height,
                  a->depth, (int)a->desc.f, a->desc.x, a->desc.y, a->desc.z, a->desc.w, a->flags);
     n_arrays++;
@@ -240,24 +267,24 @@ static void place_text(const CudaResourceDesc *r, char out[64]) {
     else snprintf(out, 64, "0x%llx", (unsigned long long)(uintptr_t)p);
 }
 
-static void on_texture(uint64_t handle, const EmuTexture *t, const CudaResourceDesc *r) {
+static void tell_object(const char *word, uint64_t handle, const EmuTexture *t,
+                        const CudaResourceDesc *r) {
     char place[64];
     gi_buf words = {0};
-    if (writer == NULL || phase == OVER) return;
-    if (t == NULL) {
-        record_event(writer, "free texture:0x%llx", (unsigned long long)handle);
-        return;
-    }
     place_text(r, place);
     emu_texture_words(t, &words);
-    record_event(writer, "texture 0x%llx %s %s", (unsigned long long)handle, place, words.data);
+    record_event(writer, "%s 0x%llx %s %s", word, (unsigned long long)handle, place, words.data);
     gi_buf_free(&words);
 }
 
-static void on_surface(uint64_t handle, const CudaResourceDesc *r) {
-    (void)handle, (void)r;
-    if (writer && phase != OVER)
-        refuse("the program makes a surface object: it runs, but cannot be recorded yet");
+static void on_texture(uint64_t handle, const EmuTexture *t, const CudaResourceDesc *r) {
+    if (writer == NULL || phase == OVER) return;
+    if (t) tell_object("texture", handle, t, r);
+    else record_event(writer, "free texture:0x%llx", (unsigned long long)handle);
+}
+
+static void on_surface(uint64_t handle, const EmuTexture *t, const CudaResourceDesc *r) {
+    if (writer && phase != OVER) tell_object("surface", handle, t, r);
 }
 
 static void on_module(const Module *m, const EmuText *texts, int n) {

@@ -142,7 +142,7 @@ static CudaError surface_new(uint64_t *out, const CudaResourceDesc *r) {
     Texture *made = keep(emu_surface_new(runtime.emu, &t, &err), r, &err);
     if (made == NULL) return cudaErrorInvalidValue;
     made->is_surface = true;
-    observed_surface(made->handle, r);
+    observed_surface(made->handle, &t, r);
     *out = made->handle;
     return cudaSuccess;
 }
@@ -157,7 +157,7 @@ static CudaError object_free(uint64_t handle, bool is_surface) {
     Texture **at = find(handle, is_surface), *t = *at;
     if (t == NULL) return handle ? cudaErrorInvalidValue : cudaSuccess;
     *at = t->next;
-    if (!is_surface) observed_texture(handle, NULL, NULL);
+    observed_texture(handle, NULL, NULL);
     emu_texture_free(runtime.emu, handle);
     free(t);
     return cudaSuccess;

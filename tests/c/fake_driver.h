@@ -561,6 +561,20 @@ static int fake_texture_free(CuTexture t) {
     return CU_OK;
 }
 
+static int fake_surface_new(CuTexture *t, const CuResource *r) {
+    FAKE_CALL();
+    if (r->type != CU_RESOURCE_ARRAY) return CU_INVALID_VALUE;
+    *t = 8;
+    fake.live++;
+    return CU_OK;
+}
+
+static int fake_surface_free(CuTexture t) {
+    (void)t;
+    fake.live--;
+    return CU_OK;
+}
+
 /* --- modules and launches --- */
 
 static int fake_module_load(CuModule *m, const void *image, unsigned n, int *options,

@@ -16,7 +16,7 @@ if ! command -v nvcc >/dev/null; then
   finish
 fi
 sanitizer_first
-for name in saxpy shared; do
+for name in saxpy shared surface; do
   env -u LD_PRELOAD nvcc -cudart shared -gencode arch=compute_90,code=compute_90 -lineinfo \
     -o $name "$TOP/tests/programs/$name.cu" >$name.log 2>&1
   ok $? "$name.cu builds" "$(cat $name.log)"
@@ -96,6 +96,17 @@ is "a replay gives the host the same, to the bit" "ok: same same same" "$("$GILU
 is "memory that both sides see, and textures, too" "ok: same same same same same" \
   "$("$GILUA" replay.lua shared.rec)"
 like "other code gives something else" "^ok: other other same" "$("$GILUA" replay.lua saxpy.rec other 2>&1)"
+
+"$GILUA" record --quiet -o surface.rec -- ./surface >out 2>err
+is "surfaces" "0:0 wrong" "$?:$(cat out)"
+like "one over an array" "^surface 0x[0-9a-f]+ array:0 kind=1 format=7 channels=1 dims=2 size=64,16,1" \
+  "$("$GILUA" events.lua surface.rec | grep ^surface)"
+is "what is written through it comes out again" "ok: same same" "$("$GILUA" replay.lua surface.rec)"
+is "by other code something else" "ok: other other" "$("$GILUA" replay.lua surface.rec other)"
+"$GILUA" record --quiet -o part.rec --kernel smooth --skip 1 --count 1 -- ./surface >out 2>err
+is "one launch alone: the array before and after it" "write array:0 read array:0" \
+  "$("$GILUA" events.lua part.rec | sed -nE 's/^(write|read) (array:0).*/\1 \2/p' | xargs)"
+is "which a replay gives again" "ok: same" "$("$GILUA" replay.lua part.rec)"
 
 misused "an option of recordings" "unknown option --skip" "$GILUA" run --skip 1 -- ./saxpy
 misused "a use that there is not" "train, validate, unseen" "$GILUA" record --as valid -- ./saxpy
