@@ -113,14 +113,17 @@ tap.case("behind conditions", function()
   refused("what a ?: chooses", "stage", loop("", head, "s += j < 9 ? a[j] : 0.f;"), 6, { "64" },
     "no element")
   local structs = "struct Pair { float x; int n; };\nstruct Rows { float x[64]; };\n"
+    .. "typedef unsigned int Count;\nusing Real = float;\n"
     .. rewritten.source(T .. [[
   const Pair *pairs = (const Pair *)a;
   const Rows *rows = (const Rows *)b;
-  float s = 0.f;
-  for (int j = 0; j < n; j++) s += pairs[j].x + rows[j].x[t];
+  const Count *counts = (const Count *)b;
+  Real s = 0.f;
+  for (int j = 0; j < n; j++) s += pairs[j].x + rows[j].x[t] * counts[j];
   out[t] = s;]])
-  text = rewritten.text("stage", structs, 9, { "16" })
-  tap.has(text, "s += pairs_tile[j_step].x + rows[(j_from + j_step)].x[t];", "structs, small ones")
+  text = rewritten.text("stage", structs, 12, { "16" })
+  tap.has(text, "s += pairs_tile[j_step].x + rows[(j_from + j_step)].x[t] * counts_tile[j_step];",
+    "structs, small ones, and other names of types")
   refused("a condition that does more", "stage", loop("if (t++ < n) {", head, body .. " }"), 6,
     { "64" }, "line 4 does more than to ask")
   refused("in a loop that threads leave", "stage", rewritten.source(T .. [[

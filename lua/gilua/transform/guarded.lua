@@ -157,8 +157,9 @@ end
 ---@param fn table
 ---@param d { type: string, pointer: integer } a declaration
 function M.is_number(fn, d)
-  return d.pointer == 0 and d.type ~= "auto" and not d.type:find "^%a+[234]$"
-    and not fn.kernel.words.types[d.type]
+  local type = types.resolved(fn.kernel, d.type)
+  return d.pointer == 0 and type ~= "auto" and not type:find "^%a+[234]$"
+    and not fn.kernel.words.types[type]
 end
 
 -- What is done before the place, where not all threads do it.

@@ -125,21 +125,45 @@ local BYTES = { double = 8, long = 8, ["long long"] = 8, ["unsigned long"] = 8,
   char = 1, ["unsigned char"] = 1, bool = 1 }
 local MOST_MEMBERS = 8
 
--- Bytes of a struct of the file, at most; nil of one that is large or has arrays or functions.
-local function of_struct(kernel, name)
-  local words = kernel.words
+-- Bytes of a struct between braces, at most; nil of one that is large or has arrays or functions.
+local function of_struct(words, open, close)
+  local members = 0
+  for k = open + 1, close - 1 do
+    if words[k] == "[" or words[k] == "(" then return nil end
+    if words[k] == ";" or words[k] == "," then members = members + 1 end
+  end
+  return members <= MOST_MEMBERS and 8 * members or nil
+end
+
+-- Where a name of the file is declared as a type: the braces of its struct, or the words of the
+-- type that it is another name of.
+local function declared(words, name)
   for i = 1, #words do
-    local close = words[i] == name and (words[i - 1] == "}" and i - 1
-      or words[i + 1] == "{" and words.match[i + 1])
-    if close then
-      local members = 0
-      for k = words.match[close] + 1, close - 1 do
-        if words[k] == "[" or words[k] == "(" then return nil end
-        if words[k] == ";" or words[k] == "," then members = members + 1 end
-      end
-      return members <= MOST_MEMBERS and 8 * members or nil
+    if words[i] == name and words[i - 1] == "}" then return words.match[i - 1], i - 1 end
+    if words[i] == name and words[i + 1] == "{" then return i + 1, words.match[i + 1] end
+    if words[i] == name and words[i - 1] == "using" and words[i + 2] then return i + 2 end
+    if words[i] == name and words[i + 1] == ";" then
+      local k = i - 1
+      while k > i - 5 and words.kind[k] == "name" and words[k] ~= "typedef" do k = k - 1 end
+      if words[k] == "typedef" then return k + 1 end
     end
   end
+end
+
+--- The type that a name of the file is another name of, itself where it is none.
+---@param kernel table of kernel.read
+---@param type string
+---@return string
+function M.resolved(kernel, type)
+  local words = kernel.words
+  local from, to = nil, nil
+  if words.types[type] then from, to = declared(words, type) end
+  if not from or to then return type end
+  local list = {}
+  while words[from] ~= ";" and words[from] ~= type and #list < 5 do
+    list[#list + 1], from = words[from], from + 1
+  end
+  return table.concat(list, " ")
 end
 
 --- How many bytes an element of a type has, at most; nil where that is not known.
@@ -147,8 +171,10 @@ end
 ---@param type string
 ---@return integer?
 function M.bytes(kernel, type)
-  if kernel.words.types[type] then return of_struct(kernel, type) end
-  return BYTES[plain(type)] or 4
+  local real = M.resolved(kernel, type)
+  if not kernel.words.types[real] then return BYTES[plain(real)] or 4 end
+  local open, close = declared(kernel.words, real)
+  return open and close and of_struct(kernel.words, open, close) or nil
 end
 
 --- The type of a tree: "float", "unsigned int", "float4"; nil where the words do not tell it.
