@@ -248,6 +248,11 @@ tap.case("a change in a loop that has one round is marked, for what it does to t
   local before_both = "<_kernel.cu_6>+<_kernel.cu_9> <_kernel.cu_9>+<_kernel.cu_6>"
   tap.is(marked("999", before_both), "0: 6 9", "one round")
   tap.is(marked("1999", before_both), "0: ", "two")
+  tap.is(marked("999", "T:keep<5>()"), "0: ", "a transformation keeps the meaning")
+  local keep = require("gilua.transform.transform").find "keep"
+  keep.judged = true
+  tap.has(marked("999", "T:keep<5>()"), ": 5", "one that data judge may not")
+  keep.judged = nil
 end)
 
 local SQUARE = [[

@@ -450,7 +450,8 @@ function M.is_weak(a)
   return a.empty or a.score < M.LEAST
 end
 
--- The lines of which a genome changes what they compute.
+-- The lines of which a genome changes what they compute, as far as data tell. A transformation that
+-- keeps the meaning wherever it can be made changes none.
 local function lines_meant(problem, genome)
   local lines = below.lines(problem, genome)
   for _, gene in ipairs(problem.grammar:genes(genome) or {}) do
@@ -459,7 +460,7 @@ local function lines_meant(problem, genome)
       for line = rule.line, rule.last_line do lines[line] = true end
     end
     for line = gene.line or 1, gene.last_line or 0 do lines[line] = true end
-    for _, line in ipairs(gene.lines or {}) do lines[line] = true end
+    for _, line in ipairs(gene.judged ~= false and gene.lines or {}) do lines[line] = true end
   end
   return lines
 end

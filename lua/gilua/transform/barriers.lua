@@ -15,7 +15,7 @@ local edit = require "gilua.transform.edit"
 local effects = require "gilua.transform.effects"
 local threads = require "gilua.transform.threads"
 
-local M = { name = "barriers", apart = true,
+local M = { name = "barriers", apart = true, judged = true,
   doc = "Barriers that part nothing, gone." }
 
 local function is_barrier(s)

@@ -112,7 +112,7 @@ local function divided(loop)
       .. " last digit counts" or nil }
 end
 
-local divide = { name = "divide", apart = true,
+local divide = { name = "divide", apart = true, judged = true,
   doc = "A loop's divisions by what stays the same, as products with its reciprocal." }
 
 function divide.find(kernel)
@@ -188,7 +188,8 @@ local function powers(kernel, line)
   return found
 end
 
-local power = { name = "power", doc = "pow(x, 2), pow(x, 0.5) and the like as products and roots." }
+local power = { name = "power", judged = true,
+  doc = "pow(x, 2), pow(x, 0.5) and the like as products and roots." }
 
 function power.find(kernel)
   local list, seen = {}, {}

@@ -215,7 +215,7 @@ local function variable_at(kernel, line, name)
   end
 end
 
-local M = { name = "float", promise = "single precision will do",
+local M = { name = "float", judged = true, promise = "single precision will do",
   doc = "What a function or a variable holds in double precision, in single precision." }
 
 local function try(kernel, functions, only)

@@ -109,7 +109,7 @@ local function try(fn)
   return edits, edits == nil and "two changes overlap" or nil
 end
 
-local M = { name = "narrow", promise = "its whole numbers fit into 32 bits",
+local M = { name = "narrow", judged = true, promise = "its whole numbers fit into 32 bits",
   doc = "A function's whole numbers of 64 bits, in 32." }
 
 function M.find(kernel)

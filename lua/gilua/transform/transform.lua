@@ -11,6 +11,8 @@
 --   promise  what must be true of the numbers that it changes, and no case can show of all; or nil
 --   twice  true where lines stay beside a copy of them for most cases (whole rounds, one value):
 --          what else changes these changes what the data may never run (gilua.promises)
+--   judged  true where answers and the checked run say whether it keeps the meaning, or how well:
+--          roundings, barriers; others keep it wherever they can be made
 --   first  true where it is made before those without, wherever it stands in a genome
 --   eases  words: what it is made against, of "issue latency memory" (gilua.roofline.binds); or nil
 -- and a change is

@@ -20,7 +20,8 @@ local function barriers(fn)
   return list
 end
 
-local M = { name = "warp_barrier", doc = "Threads wait for their warp, not for their block." }
+local M = { name = "warp_barrier", judged = true,
+  doc = "Threads wait for their warp, not for their block." }
 
 function M.find(kernel)
   local list = {}
