@@ -19,6 +19,19 @@ like "every piece is compared" "604 answers, largest difference 0" "$out"
 out=$("$GILUA" evolve p --population 8 --generations 3 --seed 1 --out run)
 ok $? "it evolves" "$out"
 like "and is compared on the other recording" "on b.rec \(validate\), never seen in evolution" "$out"
+like "its search is simulated from its archive" "; 0 were missing\." "$("$GILUA" replay run)"
+cat >given.lua <<'LUA'
+local gi = require "gilua"
+local result = gi.json.decode(io.open("run/result.json"):read "a")
+for _, grammar in ipairs { require("gilua.report.kept").read("run", result.kept).grammar, gi.problem("p").grammar } do
+  local values = grammar:launch_values().scale
+  for _, name in ipairs(gi.settings.keys(values)) do io.write(name, "=", values[name], " ") end
+  print()
+end
+LUA
+given=$("$GILUA" given.lua)
+like "what its launches give is kept, for transformations" "^blockDim.x=[0-9]+ blockDim.y=[0-9]+ $" "$given"
+is "as the recordings have it" 1 "$(sort -u <<<"$given" | wc -l)"
 out=$("$GILUA" verify run)
 like "verify runs all recordings" "  a.rec \(train\) +right.*b.rec \(validate\) +right" "$(tr '\n' ' ' <<<"$out")"
 "$GILUA" apply run --diff --anyway >run.diff
@@ -46,6 +59,7 @@ like "and its data are judged by instructions" "data +score 0.[0-9]+: [0-9]+ of 
 misused "there are no genes of a source" "leave out --genome source" "$GILUA" evolve q --genome source
 out=$("$GILUA" evolve q --population 16 --generations 3 --seed 1 --out below)
 ok $? "it evolves" "$out"
+like "and simulated" "; 0 were missing\." "$("$GILUA" replay below)"
 like "verified on all recordings" "b.rec \(validate\) +right" "$("$GILUA" verify below)"
 misused "nothing is there to change in place" "has no source" "$GILUA" apply below --in-place --anyway
 out=$("$GILUA" apply below --anyway)

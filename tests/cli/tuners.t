@@ -19,6 +19,9 @@ is "where the rows come from" "kept.json 4" "$(json cache.file <second/result.js
 is "with the same best" "$(json best.genome <first/result.json)" "$(json best.genome <second/result.json)"
 cmp -s kept.json first/results.cache.json
 ok $? "nothing is added to what knows all"
+like "log says where its settings are" "^first is a tuning, .* are in first/results.t4.json$" "$("$GILUA" log first)"
+fails "of which there is no table of evaluations" "first is a tuning, .* are in first/results.t4.json" "$GILUA" export first
+fails "and no search" "first is a tuning: it has no search to simulate" "$GILUA" replay first
 sed -i 's/block_size_x = {.*/block_size_x = { 32, 64, 128, 256, 512 },/' saxpy/problem.lua
 like "a value more is measured alone" "5 settings on .*, 4 of them" "$("$GILUA" tune saxpy --cache kept.json --out third --jobs 1)"
 like "and added" '^"128": .*"time": [0-9.e-]+,' "$(cat kept.json)"

@@ -16,6 +16,8 @@ local undo = require "gilua.base.undo"
 
 local M = {}
 
+local TUNED = "results.t4.json" -- of gilua tune
+
 local RUN = { { name = "run", doc = "its folder" } }
 
 local WHICH = { name = "which", type = "integer", min = 1,
@@ -35,6 +37,22 @@ local function archive_of(dir, which)
   if not run then
     fail(which and "%s has no evolution %d (gilua log lists them)" or "%s: no run has begun there",
       path, which)
+  end
+  return archive, run
+end
+
+-- Of a tuning the archive has what was measured, but no evaluations.
+local function of_tuning(dir)
+  return ("is a tuning, which has no generations: its settings and their times are in %s/%s")
+    :format(dir, TUNED)
+end
+
+-- The same, of a run that has evaluations.
+local function evaluations_of(dir, which)
+  local archive, run = archive_of(dir, which)
+  if gi.archive.is_tuning(run) then
+    archive:close()
+    fail("%s %s", dir, of_tuning(dir))
   end
   return archive, run
 end
@@ -85,6 +103,10 @@ end
 
 local function log(o)
   local archive <close>, run = archive_of(o.run, o.which)
+  if gi.archive.is_tuning(run) then
+    answer.say(o, "%s %s", o.run, of_tuning(o.run))
+    return say_others(o, archive, run)
+  end
   answer.say(o, "%10s %9s %5s %10s %9s  %5s  %s", "generation", "evaluated", "ran", "acceptable",
     "best", "id", "genome")
   for _, row in ipairs(M.generations(archive, run.id)) do
@@ -143,7 +165,7 @@ local function say_measured(o, archive, run, m)
 end
 
 local function show(o)
-  local archive <close>, run = archive_of(o.run, o.which)
+  local archive <close>, run = evaluations_of(o.run, o.which)
   local ancestors = archive:rows(ANCESTORS, run.id, o.id)
   local m = ancestors[1]
   if not m then fail("%s has no evaluation %d (gilua log lists generations)", o.run, o.id) end
@@ -255,7 +277,7 @@ function M.export()
   if o.csv and o.jsonl then
     ends.with(ends.STATUS.usage, "export: --csv and --jsonl are two forms: one at a time")
   end
-  local archive <close>, run = archive_of(o.run, o.which)
+  local archive <close>, run = evaluations_of(o.run, o.which)
   local form = FORMS[o.jsonl and "jsonl" or "csv"]
   local function work(write) write_rows(archive, run, form, write) end
   if o.out then into_file(o.out, work) else work(function(text) io.write(text) end) end
@@ -286,7 +308,7 @@ function M.rescore()
     { name = "rows", default = 12, min = 1, doc = "of the best that are shown" },
     WHICH,
   }
-  local archive <close>, run = archive_of(o.run, o.which)
+  local archive <close>, run = evaluations_of(o.run, o.which)
   local list = rescored(gi.evaluations.of(archive, run.id), luafile.formula(o.formula))
   answer.say(o, "%14s %14s %6s %10s  %s", "by the formula", "in the run", "id", "generation",
     "genome")

@@ -2,6 +2,7 @@
 -- its functions by their names in gilua, and what of the problem a simulation needs (gi.replay).
 
 local bandit = require "gilua.search.bandit"
+local genome = require "gilua.search.genome"
 local gevo = require "gilua.search.gevo"
 local json = require "gilua.base.json"
 local retouch = require "gilua.search.retouch"
@@ -75,6 +76,11 @@ local function gevo_of(run)
   return options
 end
 
+-- Where its genes came from, where that was said: gilua.genome.made_of.
+local function draw_of(draw)
+  return draw and (plain(genome.made_of(draw)) or M.OWN)
+end
+
 --- What a run is, as JSON.
 ---@param run Run
 ---@return string
@@ -87,7 +93,7 @@ function M.scheme(run)
   list[#list + 1] = { "steady", plain(steady.options_of(run.functions.vary)) }
   list[#list + 1] = { "bandit", kinds }
   list[#list + 1] = { "retouch", plain(retouch.options_of(run.functions.mutate)) }
-  list[#list + 1] = { "draw", not kinds and run.functions.draw and M.OWN or nil }
+  list[#list + 1] = { "draw", not kinds and draw_of(run.functions.draw) or nil }
   list[#list + 1] = { "case_draws", json.array(run.case_draws) }
   list[#list + 1] = { "genes", plain(scheme.genes) }
   list[#list + 1] = { "parameters", parameters_of(run.problem) }

@@ -27,6 +27,8 @@ local M = {}
 ---@field options string[] of the compiler, for the kernel as it is
 ---@field made_from? { path: string, paths?: string[], template: string[],
 ---  templates?: table<string, string[]> } paths: where it is several files one after the other
+---@field launch_values? table<string, table<string, integer>> what launches give the parameters of
+---  kernels, for transformations that want to know it
 ---@field parameters { name: string, default: any, in_source: boolean, switch: boolean }[]
 ---@field files { name: string, from: string, text: string }[] name: in the folder of copies
 ---@field complete boolean false: more headers than are kept
@@ -126,6 +128,7 @@ function M.of(problem)
     options = from_anywhere(options),
     made_from = made and { path = made.path, paths = made.paths, template = made.template or {},
       templates = made.templates }, parameters = {},
+    launch_values = not problem.is_ptx and problem.grammar:launch_values() or nil,
   }
   for i, p in ipairs(problem.parameters) do
     kept.parameters[i] = { name = p.name, default = p.default, in_source = p.in_source ~= false,
@@ -150,6 +153,19 @@ local function templates_value(templates)
   return json.object(rows)
 end
 
+-- Numbers by parameters, by kernels.
+local function launch_value(by_kernel)
+  local rows = {}
+  for i, kernel in ipairs(settings.keys(by_kernel)) do
+    local values = {}
+    for k, name in ipairs(settings.keys(by_kernel[kernel])) do
+      values[k] = { name, by_kernel[kernel][name] }
+    end
+    rows[i] = { kernel, json.object(values) }
+  end
+  return json.object(rows)
+end
+
 local function described(kept, files)
   local parameters, made = {}, kept.made_from
   for i, p in ipairs(kept.parameters) do
@@ -161,6 +177,7 @@ local function described(kept, files)
     { "recorded", kept.recorded }, { "files", json.array(files) },
     { "kernel", kept.kernel }, { "source", kept.source_path },
     { "options", json.array(kept.options) }, { "parameters", json.array(parameters) },
+    { "launch_values", kept.launch_values and launch_value(kept.launch_values) },
     { "made_from", made and json.object { { "path", made.path },
       { "paths", made.paths and json.array(made.paths) },
       { "template", json.array(made.template) },
@@ -208,6 +225,19 @@ local function lists(value)
   return value == nil or type(value) == "table"
 end
 
+-- Whole numbers by names, by names; or nothing.
+local function whole_numbers(value)
+  if value == nil then return true end
+  if type(value) ~= "table" then return false end
+  for _, by_name in pairs(value) do
+    if type(by_name) ~= "table" then return false end
+    for _, number in pairs(by_name) do
+      if math.type(number) ~= "integer" then return false end
+    end
+  end
+  return true
+end
+
 -- Why a value is not what write left; nil where it is.
 local function malformed(v)
   if type(v) ~= "table" then return "it has no field 'kept'" end
@@ -230,6 +260,7 @@ local function malformed(v)
   for _, p in ipairs(v.parameters) do
     if type(p) ~= "table" or type(p.name) ~= "string" then return "kept.parameters is odd" end
   end
+  if not whole_numbers(v.launch_values) then return "kept.launch_values is odd" end
 end
 
 -- A copy's text, which must be what the list says.
@@ -271,8 +302,10 @@ function M.read(dir, value)
   ptx = ptx or kept.is_ptx and kept.source
   kept.grammar, unread = core.grammar.read(grammar)
   if not kept.grammar then fail("%s/%s/%s: %s", dir, M.FOLDER, M.GRAMMAR, unread) end
+  local given = value.launch_values
   kept.grammar = transforming.of(kept.grammar,
-    { kernel = not kept.is_ptx and kept.kernel or nil, recorded = value.recorded == true })
+    { kernel = not kept.is_ptx and kept.kernel or nil, recorded = value.recorded == true,
+      values = given and function(fn) return given[fn.name] or {} end })
   if ptx then kept.ptx, unread = core.ptx.open(ptx) end
   if ptx and not kept.ptx then fail("%s/%s/%s: %s", dir, M.FOLDER, M.PTX, unread) end
   return kept

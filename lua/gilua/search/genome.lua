@@ -118,6 +118,21 @@ local function opened_settings(launch, names)
   return genes
 end
 
+local sources = setmetatable({}, { __mode = "k" }) -- draw -> what it was made of, as data
+
+--- What a source of genes was made of, as data: { kind = "source", "ptx" or "llvm", options } or
+--- { kind = "either", first, second, share }; nil of one of another make.
+---@param draw function?
+---@return table?
+function M.made_of(draw)
+  return draw and sources[draw]
+end
+
+local function noted(draw, made)
+  sources[draw] = made
+  return draw
+end
+
 --- Where new genes come from: a function that draws one random legal gene of the problem.
 --- options.weights: chance of each rule type, as in g:random_gene. options.parameters: launch
 --- parameters that genes may set (none); options.parameter_share: how many of the genes do (0.1);
@@ -131,7 +146,7 @@ function M.source(problem, options)
     { parameters = {}, parameter_share = 0.1, transform_share = 0 }, { "weights" })
   local launch = launch_parameters(problem)
   local opened = opened_settings(launch, o.parameters)
-  return function(rng)
+  return noted(function(rng)
     local is_transformed = o.transform_share > 0 and rng:unit() < o.transform_share
     local transformation = is_transformed and problem.grammar:random_transformation(rng)
     if transformation then return transformation end
@@ -141,7 +156,7 @@ function M.source(problem, options)
       if not gene then fail("%s", why) end
       if not launch[M.name_set(gene)] then return gene end
     end
-  end
+  end, { kind = "source", options = o })
 end
 
 --- Where genes for PTX come from, of all its kinds: copy, delete, move, replace, swap, operand,
@@ -151,11 +166,11 @@ end
 ---@return fun(rng: table): string draw
 function M.ptx_source(ptx, options)
   local o = settings.fill("gilua.genome.ptx_source", options, {}, { "weights" })
-  return function(rng)
+  return noted(function(rng)
     local gene, why = ptx:random_gene(rng, o.weights)
     if not gene then error(why, 0) end
     return gene
-  end
+  end, { kind = "ptx", options = o })
 end
 
 --- Where genes for LLVM's code come from, of the same kinds.
@@ -164,11 +179,11 @@ end
 ---@return fun(rng: table): string draw
 function M.llvm_source(llvm, options)
   local o = settings.fill("gilua.genome.llvm_source", options, {}, { "weights" })
-  return function(rng)
+  return noted(function(rng)
     local gene, why = llvm:random_gene(rng, o.weights)
     if not gene then error(why, 0) end
     return gene
-  end
+  end, { kind = "llvm", options = o })
 end
 
 --- One source of genes or another, by chance.
@@ -178,9 +193,22 @@ end
 ---@return fun(rng: table): string draw
 function M.either(first, second, share)
   share = share or 0.5
-  return function(rng)
+  local a, b = sources[first], sources[second]
+  return noted(function(rng)
     return (rng:unit() < share and second or first)(rng)
-  end
+  end, a and b and { kind = "either", first = a, second = b, share = share } or nil)
+end
+
+--- A source of genes made again.
+---@param problem table grammar, parameters, and ptx where PTX's are among them
+---@param made table as M.made_of gives it
+---@return function? draw nil where the problem has not what it needs
+function M.source_of(problem, made)
+  if made.kind == "source" then return M.source(problem, made.options) end
+  if made.kind == "ptx" then return problem.ptx and M.ptx_source(problem.ptx, made.options) end
+  if made.kind ~= "either" then return nil end
+  local first, second = M.source_of(problem, made.first), M.source_of(problem, made.second)
+  return first and second and M.either(first, second, made.share)
 end
 
 --- The first population: n different genomes of exactly one gene each (§3.3.1). Fails where the

@@ -11,6 +11,7 @@ local attempt = require "gilua.base.attempt"
 local core = require "gilua.core"
 local fail = require "gilua.base.fail"
 local host = require "gilua.base.host"
+local json = require "gilua.base.json"
 local lfs = require "lfs"
 local results = require "gilua.base.results"
 local schema = require "gilua.store.schema"
@@ -217,6 +218,15 @@ end
 function Archive:told_run()
   return self:row("SELECT * FROM run WHERE part_of IS NULL AND EXISTS (SELECT 1 FROM evaluation "
     .. "WHERE run = run.id AND birth <> 'unmodified') ORDER BY id DESC LIMIT 1") or self:last_run()
+end
+
+--- Was a run `gilua tune`'s, which has settings and no generations?
+---@param run table row of `run`
+---@return boolean
+function M.is_tuning(run)
+  local command = run.command and json.decode(run.command)
+  local words = type(command) == "table" and command.words
+  return type(words) == "table" and words[1] == "tune" and not run.scheme
 end
 
 --- A run begins, or the last one is begun again, in the world it was in.

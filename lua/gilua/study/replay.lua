@@ -15,6 +15,7 @@ local described = require "gilua.report.described"
 local evaluations = require "gilua.store.evaluations"
 local evolve = require "gilua.search.evolve"
 local fail = require "gilua.base.fail"
+local drawing = require "gilua.search.genome"
 local gevo = require "gilua.search.gevo"
 local json = require "gilua.base.json"
 local kept = require "gilua.report.kept"
@@ -320,8 +321,27 @@ local function problem_of(dir, scheme)
   local result = decoded(textfile.read(dir .. "/result.json", "the result"), "what was run", dir)
   local k = kept.read(dir, result.kept)
   return { name = result.problem, title = result.problem, dir = k.dir, kernel = k.kernel,
-    grammar = k.grammar, source = k.source, source_path = k.source_path,
+    grammar = k.grammar, ptx = k.ptx, source = k.source, source_path = k.source_path,
     parameters = scheme.parameters or {}, tolerance = scheme.tolerance or {} }
+end
+
+local function is_share(value)
+  return value == nil or math.type(value) ~= nil and value >= 0 and value <= 1
+end
+
+-- Is it what gilua.genome.made_of gives?
+local function is_source(made)
+  if type(made) ~= "table" then return false end
+  if made.kind == "either" then
+    return is_source(made.first) and is_source(made.second) and is_share(made.share)
+  end
+  local o = made.options
+  if type(o) ~= "table" or not (is_share(o.parameter_share) and is_share(o.transform_share))
+    or type(o.parameters or {}) ~= "table" or type(o.weights or {}) ~= "table" then return false end
+  for name, weight in pairs(o.weights or {}) do
+    if type(name) ~= "string" or not math.type(weight) then return false end
+  end
+  return true
 end
 
 -- Of a stranger's archive nothing is believed to have the right form.
@@ -337,6 +357,7 @@ local function check_scheme(scheme, run, dir)
   for _, name in ipairs { "gevo", "steady", "bandit", "retouch" } do
     well = well and (scheme[name] == nil or type(scheme[name]) == "table")
   end
+  well = well and (scheme.draw == nil or scheme.draw == described.OWN or is_source(scheme.draw))
   if not well then fail("%s: what its archive tells of its scheme is broken", dir) end
 end
 
@@ -354,6 +375,9 @@ function M.open(dir, which)
   if which then run = archive:row("SELECT * FROM run WHERE id = ?1", which)
   else run = archive:told_run() end
   if not run then fail("%s: there is no such run", path) end
+  if archives.is_tuning(run) then
+    fail("%s is a tuning: it has no search to simulate", dir)
+  end
   local scheme = decoded(run.scheme, "what its scheme was", dir)
   check_scheme(scheme, run, dir)
   local self = setmetatable({ dir = dir, archive = archive, run = run, scheme = scheme, own = {},
@@ -378,6 +402,14 @@ local function new_case_of(farm, draws)
   end
 end
 
+-- Where its genes came from; where that is not known or cannot be made again, where gilua's do.
+local function draw_of(replay, made)
+  local draw = type(made) == "table"
+    and made_again(replay, drawing.source_of, replay.problem, made)
+  if not draw then replay.own[#replay.own + 1] = "draw" end
+  return draw or nil
+end
+
 --- The scheme of the run, to be changed and given to gilua.evolve.
 ---@param changes? table fields that replace those of the run; seed: in place of rng
 ---@return table
@@ -398,7 +430,7 @@ function Replay:scheme_with(changes)
     scheme.mutate = made_again(self, retouch.new, self.problem, s.retouch).mutate
   end
   add_functions(self, scheme)
-  if s.draw then self.own[#self.own + 1] = "draw" end
+  if s.draw then scheme.draw = draw_of(self, s.draw) end
   add_changes(scheme, changes or {})
   return scheme
 end

@@ -323,6 +323,18 @@ function Grammar:one_of_each(rng)
   return list
 end
 
+--- What launches give the kernels' parameters, as far as that is known of the source as it is:
+--- `values` of M.of for who has nothing but data.
+---@return table<string, table<string, integer>>? by kernel; nil where nothing was to be known
+function Grammar:launch_values()
+  if not self.values then return nil end
+  local by_kernel = {}
+  for _, fn in ipairs(analysis(self, pristine(self)).functions) do
+    if fn.is_entry then by_kernel[fn.name] = self.values(fn) end
+  end
+  return by_kernel
+end
+
 --------------------------------------------------------------------------------------------------
 
 -- Any other method is the grammar's own.
