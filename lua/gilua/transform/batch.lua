@@ -24,7 +24,7 @@ local expression = require "gilua.transform.expression"
 local hoist = require "gilua.transform.hoist"
 local iterations = require "gilua.transform.iterations"
 
-local FACTORS = { 2, 4, 8 }
+local FACTORS = { 4, 8 }
 local MOST_TOKENS = 1600 -- of all copies of a body
 local PROMISE = "what a loop would have read later, or not at all, may be read"
 
