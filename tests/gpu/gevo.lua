@@ -191,7 +191,8 @@ local function scheme_of(problem, farm, fields, count, seed)
   return s
 end
 
--- Every recording: right, and how much faster.
+-- Every recording: right, and how much faster. (Races and their like were asked of each mutant, on
+-- the small recording.)
 local function judged(problem, farm, genome)
   local recorded, cases = problem.definition.recorded, {}
   for _, use in ipairs { "train", "validate", "unseen" } do
@@ -202,14 +203,6 @@ local function judged(problem, farm, genome)
   local wrong
   for _, row in ipairs(v.rows) do
     if not row.right then wrong = wrong or ("%s: %s"):format(row.case, row.status) end
-  end
-  local verdicts = farm:examine(genome, { cases[#cases] })
-  local found = verdicts and verdicts[1]
-  local own = found and found.verdicts and found.verdicts[2]
-  if not own then
-    wrong = wrong or "the checked run of the unseen recording came to nothing"
-  elseif own.status ~= "ok" then
-    wrong = wrong or ("the unseen recording, checked: %s"):format(own.status)
   end
   return v.rows, wrong
 end

@@ -88,15 +88,16 @@ tap.case("launches as transformations want them", function()
   gi.transform.add { name = "launched", doc = "Another launch.",
     find = function() return {} end,
     make = function(_, _, args)
-      local launch = args[1] == "odd" and "block.x%7" or args[1]
+      local launch = ({ odd = "block.x%7", fives = "grid.x%5" })[args[1]] or args[1]
       return { edits = {}, launch = launch, says = "it is another" }
     end }
   local problem = made(workplace())
   local farm <close> = gi.farm(problem, { device = "emu", jobs = 1 })
   local genomes = { "", "T:launched<12>(grid.x*3)", "T:launched<12>(grid.x/8)",
     "T:launched<18>(grid.x/8)", "T:launched<12>(odd)",
-    "T:launched<12>(block.x/2)", "T:launched<12>(block.x/2) T:launched<12>(grid.x*2)" }
-  local base, more, scale, lower, none, fewer, halved = table.unpack(farm:evaluate(genomes,
+    "T:launched<12>(block.x/2)", "T:launched<12>(block.x/2) T:launched<12>(grid.x*2)",
+    "T:launched<12>(fives)" }
+  local base, more, scale, lower, none, fewer, halved, fives = table.unpack(farm:evaluate(genomes,
     gi.own.case(problem, 1)))
   tap.ok(gi.fitness.right(more), "blocks without an item do nothing")
   tap.ok(more.warp_instructions > base.warp_instructions, "but they are there")
@@ -108,7 +109,9 @@ tap.case("launches as transformations want them", function()
   tap.ok(fewer.status == "ok" and not gi.fitness.right(fewer), "too few threads a block")
   tap.ok(gi.fitness.right(halved), "twice as many blocks of half as many")
   local list = farm:check(genomes)
-  tap.is(the(list, "status"), "ok ok ok ok launch_error ok ok", "in the checked run, too")
+  tap.is(the(list, "status"), "ok ok ok ok launch_error ok ok launch_error", "checked, too")
+  tap.has(fives.message, "multiple of 5, and it is 2, in b.rec (validate)",
+    "what fits this recording alone")
 
   local files, _, launched = gi.backport.files(gi.kept.of(problem), "T:launched<12>(grid.x*3)")
   tap.has(files[1].text, "scale<<<8 * 3, 64>>>", "the program's launch is changed")

@@ -366,6 +366,12 @@ function Maker:plan(genome)
     return plan
   end
   plan.values, plan.launch_key = self:launch_values(params)
+  local recorded = self.problem.definition and self.problem.definition.recorded
+  local refusal = recorded and recorded:refuses(plan.values[launches.PARAMETER])
+  if refusal then
+    plan:fail("launch_error", refusal)
+    return plan
+  end
   local options, own_target = self.problem:compile_options(plan.values)
   local target = own_target or self.target
   local llvm = compilers.llvm(self.problem, plan.values)

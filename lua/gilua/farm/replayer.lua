@@ -101,11 +101,7 @@ end
 
 local AS_IT_WAS = { 0, 0, 0 }
 
-local function sides(text)
-  local list = {}
-  for n in text:gmatch "%w+" do list[#list + 1] = math.tointeger(tonumber(n)) end
-  return list
-end
+local sides = launches.sides
 
 -- The grids and blocks of all launches as the words of transformations want them, packed; raises
 -- where one cannot have them.

@@ -4,8 +4,10 @@
 --- they were. `gilua new APP.rec` writes such a table; docs/recording.md has its fields.
 --- gilua.farm's replayer runs it.
 
+local attempt = require "gilua.base.attempt"
 local core = require "gilua.core"
 local fail = require "gilua.base.fail"
+local launches = require "gilua.transform.launch"
 local recording = require "gilua.problem.recording"
 local settings = require "gilua.base.settings"
 local types = require "gilua.transform.types"
@@ -234,6 +236,48 @@ function Recorded:kernels()
   return set
 end
 
+-- The shapes in which a recording launches kernels, each once: { { entry, grid, block }, … }.
+local function shapes_in(path)
+  local r, list, seen = recording.open(path), {}, {}
+  for _, event in ipairs(r.events) do
+    local key = event[1] == "launch" and table.concat(event, " ", 3, 5)
+    if key and not seen[key] then
+      seen[key] = true
+      list[#list + 1] = { entry = event[3], grid = launches.sides(event[4]),
+        block = launches.sides(event[5]) }
+    end
+  end
+  r.file:close()
+  return list
+end
+
+local function check_shapes(shapes, words)
+  for _, shape in ipairs(shapes) do
+    local own = words[shape.entry]
+    if own and own ~= "" then
+      launches.changed({ grid = shape.grid, block = shape.block }, own)
+    end
+  end
+end
+
+--- Can all launches of all recordings be what transformations make of them? One that wants a whole
+--- number of blocks keeps what the program means in the sizes that have it, not in others.
+---@param text string? words of gilua.launch
+---@return string? why not
+function Recorded:refuses(text)
+  if not text then return nil end
+  local words = {}
+  for name, entry in pairs(self.entries) do words[entry] = launches.of(text, name) end
+  for _, use in ipairs(M.USES) do
+    for _, path in ipairs(self.paths[use]) do
+      self.shapes[path] = self.shapes[path] or shapes_in(path)
+      local fits, why = attempt(check_shapes, self.shapes[path], words)
+      if not fits then return ("%s, in %s"):format(why, self:name_of(path)) end
+    end
+  end
+  return nil
+end
+
 --- What the table says of each piece that the host gets.
 ---@param r gilua.recording
 ---@return { blob: string, name: string, type: string, max_error?: number, rel_error?: number }[]
@@ -347,7 +391,7 @@ function M.definition(t, dir)
   local path = dir .. "/problem.lua"
   check(t, path)
   local parameters = parameters_of(t, path)
-  local self = setmetatable({ table = t, dir = dir, path = path, entries = t.kernels,
+  local self = setmetatable({ table = t, dir = dir, path = path, entries = t.kernels, shapes = {},
     paths = paths_of(t, dir, path), rows = {}, given = {} }, Recorded)
   for _, answer in ipairs(t.answers or {}) do
     local key = key_of(answer)

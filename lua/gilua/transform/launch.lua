@@ -47,6 +47,15 @@ local OPERATIONS = {
   end,
 }
 
+--- The sides of a shape as recordings write them: "12,1,0x1".
+---@param text string
+---@return integer[]
+function M.sides(text)
+  local list = {}
+  for n in text:gmatch "%w+" do list[#list + 1] = math.tointeger(tonumber(n)) end
+  return list
+end
+
 ---@class gilua.launch_change
 ---@field word string
 ---@field kernel string? nil: the only one
