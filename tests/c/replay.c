@@ -253,7 +253,7 @@ static void test_nonsense(void) {
     refuses("memory", "not understood");
     refuses("memory 0x123 -1 device", "not understood");
     refuses("memory 0x123 99999999999999 device", "impossible");
-    refuses("memory 0x123 8 device", "not where it was");
+    refuses("memory 0x800000000123 8 device", "not where it was");
     refuses("memory 0x0 8 managed", "cannot be mapped");
     refuses("write 0x10 1 1 1 1 1 00", "not");
     snprintf(line, sizeof line, "write %s 40 1 40 1 1 %s", side, two_name);
@@ -283,7 +283,7 @@ static void test_nonsense(void) {
     refuses("module 5 0123", "its data are not there");
     snprintf(line, sizeof line, "module 5 %s", code_name);
     refuses(line, "its number is wrong");
-    snprintf(line, sizeof line, "variable 0 scale 0x10 4");
+    snprintf(line, sizeof line, "variable 0 scale 0x800000000010 4");
     refuses(line, "not where it was");
 }
 
