@@ -283,14 +283,17 @@ static void test_elsewhere(void) {
     finish();
 }
 
-/* Rows of a picture go into an array and out of it, and within memory. */
+#define SURFACE "array:%d kind=1 format=1 channels=1 dims=2 size=8,4,1"
+
+/* Rows of a picture go into an array, which is a surface, too, and out of it, and within memory. */
 static void test_shapes(void) {
     ReplayGpuResult r;
     unsigned char picture[40], out[12];
     for (int i = 0; i < 40; i++) picture[i] = (unsigned char)i;
     RecordWriter *w = head();
-    record_event(w, "array 0 8 4 0 1 8,0,0,0 0");
+    record_event(w, "array 0 8 4 0 1 8,0,0,0 2");
     record_event(w, "write array:0:0:0:0 8 4 8 4 1 %s", blob(w, picture, 32));
+    record_event(w, "surface 0x7ffff50000000000 " SURFACE, 0);
     record_event(w, "copy 0x%llx 8 5 array:0:2:1:0 8 4 4 3 1", AT(DEVICE_AT));
     for (int i = 0; i < 12; i++) out[i] = picture[(i / 4 + 1) * 8 + 2 + i % 4];
     launch(w, "bad", 0, 0);
@@ -298,6 +301,7 @@ static void test_shapes(void) {
     record_event(w, "set 0x%llx 4 1 258 2 4 2 1", AT(DEVICE_AT));
     record_event(w, "read 0x%llx 8 1 8 1 1 %s", AT(DEVICE_AT),
                  blob(w, "\2\1\2\1\2\1\2\1", 8));
+    record_event(w, "free texture:0x7ffff50000000000");
     record_event(w, "free array:0");
     record_event(w, "memory 0x%llx 40 pinned", AT(PINNED_AT));
     record_event(w, "read 0x%llx 4 1 4 1 1 %s", AT(PINNED_AT), number(w, 0));
@@ -385,6 +389,9 @@ static void test_lines(void) {
     begin();
     refuses("set 0x800000000020 9 1 1 1 9 1 1", "no memory that is there");
     refuses("set array:0:0:0:0 1 1 1 1 1 1 1", "not in the array");
+    refuses("surface 0x7ffff50000000000 array:0 kind=1 format=1 channels=1 dims=2 size=8,4,1",
+            "array is not there");
+    refuses("surface 0x7ffff50000000000 0x800000000000 kind=1 format=1", "not understood");
     refuses("launch 0 none 1,1,1 1,1,1 0 0 1 -", "kernel");
     refuses("launch 7 scale 1,1,1 1,1,1 0 0 1 -", "no such module");
     refuses("launch 0 scale 1,1,1 1,1,1 0 0 1 00", "another size");
