@@ -61,14 +61,17 @@ static void put_freed(Emu *e, int id) {
     e->freed[(e->first_freed + e->n_freed++) % e->cap_freed] = id;
 }
 
+static void begin_table(Emu *e) {
+    if (e->n_alloc > 0) return;
+    e->alloc = gi_alloc(2 * HOST_IDS * sizeof *e->alloc);
+    e->n_alloc = HOST_IDS;
+    e->cap_alloc = 2 * HOST_IDS;
+}
+
 /* A free row of the table. */
 static int new_id(Emu *e) {
     if (e->n_freed > QUARANTINE || (e->n_freed && e->n_alloc == MOST_IDS)) return oldest_freed(e);
-    if (e->n_alloc == 0) {
-        e->alloc = gi_alloc(2 * HOST_IDS * sizeof *e->alloc);
-        e->n_alloc = HOST_IDS;
-        e->cap_alloc = 2 * HOST_IDS;
-    }
+    begin_table(e);
     gi_grow(e->alloc, e->n_alloc, e->cap_alloc);
     e->alloc[e->n_alloc] = (Alloc){0};
     return e->n_alloc++;
@@ -253,6 +256,16 @@ uint64_t emu_alloc(Emu *e, size_t size_bytes, const char *label, gi_err *err) {
         return 0;
     }
     return alloc_new(e, (Alloc){.data = data, .size = size_bytes, .is_owned = true}, label);
+}
+
+bool emu_leave_out(Emu *e, uint64_t address) {
+    uint64_t id = address >> ID_SHIFT;
+    begin_table(e);
+    if (id < (uint64_t)e->n_alloc || id >= MOST_IDS ||
+        id - (uint64_t)e->n_alloc + (uint64_t)e->n_freed > QUARANTINE)
+        return false;
+    while ((uint64_t)e->n_alloc < id) put_freed(e, new_id(e));
+    return true;
 }
 
 const Alloc *alloc_known(const Emu *e, uint64_t address) {

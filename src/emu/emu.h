@@ -123,6 +123,10 @@ bool emu_take(Emu *e, uint64_t bytes, const char *what, gi_err *err);
 void emu_give(Emu *e, uint64_t bytes);
 /* Memory of the emulator's own, all zeros; 0 and "nomem" where there is none. */
 uint64_t emu_alloc(Emu *e, size_t size_bytes, const char *label, gi_err *err);
+/* Makes the next of them begin at this address, where that is one that a later one would have: as
+** if those before it had been there and were freed. false, and nothing done, where it is none, or
+** where they are more than 65 536 with those that were freed. */
+bool emu_leave_out(Emu *e, uint64_t address);
 /* Ends an allocation or a mapping, by its address. who: for later messages, such as "cudaFree at
 ** main.cu:12"; may be NULL. "usage", in a sentence that says whose memory it was, for an address
 ** that was freed before, never given out, not the first of its allocation, or a variable's. */

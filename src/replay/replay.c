@@ -236,6 +236,7 @@ static bool make_memory(Run *run, const Event *e) {
     if (e->bytes > MOST_BYTES) return damaged(run, "its size is impossible");
     if (e->is_device) {
         gi_err why;
+        emu_leave_out(run->emu, e->address); /* what kernels had: grids of their own, a heap */
         uint64_t at = emu_alloc(run->emu, (size_t)e->bytes, "recorded memory", &why);
         return at == 0 ? no_room(run, &why)
                        : at == e->address || damaged(run, "the memory is not where it was");

@@ -228,7 +228,21 @@ static void unwritten(void) {
     gpu_free(&g);
 }
 
+/* The next allocation where a later one would be. */
+static void left_out(void) {
+    Gpu g = gpu_new();
+    uint64_t first = emu_alloc(g.emu, 8, "first", NULL), row = (uint64_t)1 << 40;
+    ok(emu_leave_out(g.emu, first + 5 * row), "four rows are left out");
+    ok(emu_alloc(g.emu, 8, "later", NULL) == first + 5 * row, "the next is behind them");
+    ok(!emu_find(g.emu, first + 2 * row, NULL), "there is nothing in them");
+    ok(!emu_leave_out(g.emu, first + row), "one that was there cannot come again");
+    ok(!emu_leave_out(g.emu, first + 65539 * row), "nor one so far that rows come again first");
+    ok(emu_alloc(g.emu, 8, "last", NULL) == first + 6 * row, "and then nothing was done");
+    gpu_free(&g);
+}
+
 int main(void) {
+    left_out();
     freed();
     not_freed();
     rest();

@@ -104,6 +104,29 @@ static void test_same(void) {
     replay_free(&a);
 }
 
+/* Between two allocations of the host's kernels had some of their own. */
+static void test_left_out(void) {
+    ReplayResult r;
+    RecordWriter *w = begin();
+    uint64_t later = memory_at + ((uint64_t)4 << 40);
+    record_event(w, "memory 0x%llx 40 device", (unsigned long long)later);
+    add_launch(w);
+    record_event(w, "copy 0x%llx 40 1 0x%llx 40 1 40 1 1", (unsigned long long)later,
+                 (unsigned long long)memory_at);
+    record_event(w, "read 0x%llx 40 1 40 1 1 %s", (unsigned long long)later, right_name);
+    ok(record_end(w, &err), "memory behind what kernels had");
+    if (!ok(run(NULL, &r), "is where it was %s", err.message)) return;
+    is_int(r.n_reads, 2, "and is copied out");
+    ok(r.reads[1].same, "as it was");
+    replay_free(&r);
+    w = begin();
+    later = memory_at + ((uint64_t)65539 << 40);
+    record_event(w, "memory 0x%llx 8 device", (unsigned long long)later);
+    record_end(w, &err);
+    ok(!run(NULL, &r), "so much that it would be their rows again");
+    has_str(err.message, "not where it was", "is refused");
+}
+
 static void test_faults(void) {
     ReplayResult r;
     ok(run(beyond, &r), "code that strays");
@@ -294,6 +317,7 @@ int main(void) {
     find_addresses();
     test_same();
     test_faults();
+    test_left_out();
     test_partial();
     test_variables();
     test_managed();
