@@ -74,6 +74,13 @@ tap.case("behind conditions", function()
   tap.has(text, "const bool inside2 = inside && b[t] > 0.f;\n", "both")
   tap.has(text, "    if (inside2) {\n      s *= 2.f;\n    }\n", "what is behind the inner one")
   tap.has(text, "  if (inside) {\n    out[u * n + t] = s;\n", "and behind the outer one")
+  text = right("one or the other", "stage", rewritten.source(T .. [[
+  if ((t < n / 2 || t > n - 3) && n > 2) {
+    float s = 0.f;
+    for (int j = 0; j < n; j++) s += a[j];
+    out[t] = s;
+  }]]), 6, { "16" })
+  tap.has(text, "const bool inside = (t < n / 2 || t > n - 3) && n > 2;\n", "in brackets")
   text = right("a loop before another one", "stage", rewritten.source(T .. [[
   if (t < n) {
     float s = 0.f;
@@ -254,6 +261,11 @@ tap.case("around a thread's own", function()
     "not known where it is read")
   refused("where one says it of each", "halo", cross(inner .. " && b[t] > 0.f"), 5, sides,
     "not known where it is read")
+  text = right("what all threads are asked", "halo", cross("n > 5 && " .. inner), 5,
+    { "a", "16", "4" }, SQUARE)
+  tap.has(text, "if (n > 5 && u_of >= 0", "before they load")
+  refused("what all threads are asked later", "halo", cross(inner,
+    "(n > 5 ? a[u * n + t] : 0.f)"), 5, sides, "by all threads or none")
   refused("too few", "halo", rewritten.source(T .. [[
   if (t > 0) out[t] = a[t - 1] + a[t];]]), 4, { "a", "32" }, "too little")
   refused("what is written", "halo", cross(inner, "0.f"):gsub("a%[", "out["), 5,

@@ -75,7 +75,13 @@ local function is_whole(fn, tree)
   return type ~= nil and (type:find "int$" or type:find "long$") ~= nil
 end
 
---- The text of a condition.
+-- Does a tree need brackets beside &&?
+local function is_loose(tree)
+  return tree.kind == "choice" or tree.kind == "assign"
+    or tree.kind == "binary" and (tree.op == "||" or tree.op == ",")
+end
+
+--- The text of a condition, as it may stand beside &&.
 ---@param fn table
 ---@param condition { tree: table, negated: boolean }
 ---@param source? fun(first: integer, last: integer): string  the text of tokens (as they stand)
@@ -86,7 +92,7 @@ function M.text(fn, condition, source)
     if node.parens and node == tree then first, last = first + 1, last - 1 end
     return source and source(first, last) or (fn.kernel:source(first, last):gsub("%s+", " "))
   end
-  if not condition.negated then return text(tree) end
+  if not condition.negated then return is_loose(tree) and "(" .. text(tree) .. ")" or text(tree) end
   if tree.kind == "unary" and tree.op == "!" then return text(tree.a) end
   if tree.kind == "binary" and OPPOSITE[tree.op] and is_whole(fn, tree.a)
     and is_whole(fn, tree.b) then
@@ -253,11 +259,6 @@ end
 
 -- ---- edits --------------------------------------------------------------------------------------
 
-local function needs_brackets(tree)
-  return not tree.parens and (tree.kind == "choice" or tree.kind == "assign"
-    or tree.kind == "binary" and (tree.op == "||" or tree.op == ","))
-end
-
 -- The line that declares what holds for threads with an item, of the conditions of an if; nothing
 -- where a variable says that already.
 local function declared(state, s, negated)
@@ -268,8 +269,7 @@ local function declared(state, s, negated)
     return ""
   end
   for _, part in ipairs(list) do
-    local text = M.text(plan.fn, { tree = part, negated = negated })
-    texts[#texts + 1] = not negated and needs_brackets(part) and "(" .. text .. ")" or text
+    texts[#texts + 1] = M.text(plan.fn, { tree = part, negated = negated })
   end
   state.names = state.names + 1
   state.inside = plan.fn.kernel:fresh(state.names == 1 and "inside" or "inside" .. state.names)
@@ -302,7 +302,7 @@ local function declare(state, s)
   local e, fn = state.e, state.plan.fn
   for _, d in ipairs(s.declared or {}) do
     if loads(fn, d) and M.is_number(fn, d) then
-      local open = needs_brackets(d.init)
+      local open = is_loose(d.init) and not d.init.parens
       e:before(d.init.first, ("%s ? %s"):format(state.inside, open and "(" or ""))
       e:after(d.init.last, (open and ")" or "") .. " : 0")
     elseif loads(fn, d) then
