@@ -36,7 +36,7 @@ local OWN = [[
   unroll split_accumulator keep hoist specialise
   vector batch prefetch reuse stage halo
   float narrow division
-  nests atomics warps warp_loop warp_barrier barriers block_element pad
+  nests atomics warps warp_loop warp_barrier barriers block_element private pad
 ]]
 
 -- What each is made against: too many instructions, too few at a time, too many bytes.
@@ -44,7 +44,7 @@ local EASES = {
   issue = "merge unroll vector specialise float narrow divide power hoist keep fuse interchange "
     .. "unswitch block_atomic warp_atomic pad tree stage halo",
   latency = "warp_row grid_size unroll split_accumulator hoist reuse keep vector tree stage halo "
-    .. "widen warp_loop batch search prefetch barriers block_element",
+    .. "widen warp_loop batch search prefetch barriers block_element private",
   memory = "axes coarsen merge warp_row grid_stride vector stage halo keep hoist reuse float "
     .. "interchange block_atomic warp_atomic",
 }

@@ -1,0 +1,134 @@
+-- private: a shared array of which each thread uses its own element alone, s[threadIdx.x], is a
+-- variable of the thread's.
+--
+--   __shared__ float next[16][16];         float next_own;
+--   next[ty][tx] = …;                      next_own = …;
+--   __syncthreads();                       __syncthreads();
+--   out[i] = next[ty][tx];                 out[i] = next_own;
+--
+-- All of a kernel's such arrays at once; the barriers stay (barriers.lua).
+
+local edit = require "gilua.transform.edit"
+local effects = require "gilua.transform.effects"
+local threads = require "gilua.transform.threads"
+
+-- The sides along which a kernel's threads differ.
+local function sides_of(fn)
+  local uses, list = threads.uses(fn), {}
+  for _, side in ipairs(threads.SIDES) do
+    if #uses.threadIdx[side] > 0 then list[#list + 1] = side end
+  end
+  return list
+end
+
+-- Is each index a thread's number on a side, and are all sides among them?
+local function is_own(fn, indices, sides)
+  local found, n = {}, 0
+  for _, index in ipairs(indices) do
+    local of
+    for _, side in ipairs(sides) do
+      if threads.is_thread(fn, index, side) then of = side end
+    end
+    if not of or found[of] then return false end
+    found[of], n = true, n + 1
+  end
+  return n == #sides
+end
+
+-- How often a name stands in a function; nil where a macro has it, too.
+local function count(fn, name)
+  local words, n = fn.kernel.words, 0
+  for i = fn.open, fn.close do
+    if words[i] == name and words[i - 1] ~= "." and words[i - 1] ~= "->" then n = n + 1 end
+    for _, inside in ipairs((fn.kernel.macros[words[i]] or {}).names or {}) do
+      if inside == name then return nil end
+    end
+  end
+  return n
+end
+
+-- The arrays of a kernel that can be variables: { d, nodes }, in the order of their declarations.
+local function arrays(fn)
+  local uses, list, all = threads.uses(fn), {}, effects.of(fn, fn.body)
+  local sides = sides_of(fn)
+  if uses.whole or uses.hidden or all.opaque or all.conditional or #sides == 0 then return list end
+  for _, s in ipairs(fn.body.body) do
+    for _, d in ipairs(s.declared or {}) do
+      local fits = d.shared and not d.extern and #d.extents == #sides and d.pointer == 0
+        and not d.init and #fn.variables[d.name] == 1
+      local nodes = {}
+      for _, access in ipairs(fits and all.accesses or {}) do
+        if access.base == d.name or access.root == d.name then
+          local is_index = access.node and access.node.kind == "index" and access.indices
+          fits = fits and access.base == d.name and is_index and not access.atomic
+            and not access.escapes and is_own(fn, access.indices, sides)
+          nodes[#nodes + 1] = access.node
+        end
+      end
+      if fits and #nodes > 0 and count(fn, d.name) == #nodes + 1 then
+        list[#list + 1] = { d = d, nodes = nodes, statement = s }
+      end
+    end
+  end
+  return list
+end
+
+local M = { name = "private",
+  doc = "A shared array of which each thread uses its own element, as a variable." }
+
+function M.find(kernel)
+  local list = {}
+  for _, fn in ipairs(kernel.functions) do
+    if fn.is_entry and fn.body and kernel:is_open(fn.line, fn.last_line) and #arrays(fn) > 0 then
+      list[#list + 1] = { line = fn.line, args = {} }
+    end
+  end
+  return list
+end
+
+-- A declaration of shared arrays without some of them, and what is declared in their place.
+local function declared(kernel, s, gone, names)
+  local left, lines = {}, {}
+  for _, d in ipairs(s.declared) do
+    local name = gone[d]
+    if name then
+      lines[#lines + 1] = ("%s %s;"):format(d.type, names[d])
+    else
+      left[#left + 1] = kernel:source(d.token, d.last)
+    end
+  end
+  if #left > 0 then
+    local head = kernel:source(s.first, s.declared[1].token - 1)
+    table.insert(lines, 1, head .. " " .. table.concat(left, ", ") .. ";")
+  end
+  return table.concat(lines, "\n" .. kernel:indent(s.first))
+end
+
+local function make(fn)
+  local kernel, e, list = fn.kernel, edit.new(fn.kernel), arrays(fn)
+  if #list == 0 then return nil, "no shared array has one element a thread, and no other use" end
+  local gone, names, words, seen = {}, {}, {}, {}
+  for i, array in ipairs(list) do
+    local d = array.d
+    gone[d], names[d], words[i] = true, threads.new_name(fn, d.name .. "_own"), d.name
+    for _, node in ipairs(array.nodes) do e:replace(node.first, node.last, names[d]) end
+  end
+  for _, array in ipairs(list) do
+    local s = array.statement
+    if not seen[s] then e:replace(s.first, s.last, declared(kernel, s, gone, names)) end
+    seen[s] = true
+  end
+  local edits = e:lines()
+  if not edits then return nil, "two changes overlap" end
+  return { edits = edits, says = ("each thread has its element of %s in a variable"):format(
+    table.concat(words, ", ")) }
+end
+
+function M.make(kernel, line)
+  for _, fn in ipairs(kernel.functions) do
+    if fn.line == line and fn.is_entry and fn.body then return make(fn) end
+  end
+  return nil, "no kernel begins there"
+end
+
+return M
