@@ -74,6 +74,20 @@ tap.case("behind conditions", function()
   tap.has(text, "const bool inside2 = inside && b[t] > 0.f;\n", "both")
   tap.has(text, "    if (inside2) {\n      s *= 2.f;\n    }\n", "what is behind the inner one")
   tap.has(text, "  if (inside) {\n    out[u * n + t] = s;\n", "and behind the outer one")
+  text = right("loops with pragmas", "stage", rewritten.source(T .. [[
+  if (t < n) {
+    float s = 0.f;
+    out[t + 64] = 1.f;
+    #pragma unroll 1
+    for (int i = 0; i < 2; i++) {
+      s *= 2.f;
+      #pragma unroll 4
+      for (int j = 0; j < n; j++) s += a[j];
+    }
+    out[t] = s;
+  }]]), 11, { "16" })
+  tap.has(text, "    #pragma unroll 1\n    for (int i = 0; i < 2; i++) {\n"
+    .. "      if (inside) s *= 2.f;\n      __shared__", "stay before their loops")
   text = right("one or the other", "stage", rewritten.source(T .. [[
   if ((t < n / 2 || t > n - 3) && n > 2) {
     float s = 0.f;
@@ -107,6 +121,8 @@ tap.case("behind conditions", function()
     body), 6, { "64" }, "threads wait for each other at line 4")
   refused("a way out in between", "stage", loop("while (t < n) { t += 9; if (t == 8) return; }",
     head, body), 6, { "64" }, "line 4 may leave the kernel")
+  refused("a way out of more than that", "stage", loop("if (t < n) { if (t > 5) return;", head, body
+    .. " }"), 6, { "64" }, "line 4 may leave the kernel")
   refused("from another place for each", "stage", loop("", "for (int j = t; j < n; j++)", body), 6,
     { "64" }, "different places")
   refused("of each thread's own", "stage", loop("", head, "s += a[j + t];"), 6, { "64" },

@@ -19,7 +19,6 @@
 
 local effects = require "gilua.transform.effects"
 local sides = require "gilua.transform.sides"
-local statement = require "gilua.transform.statement"
 local types = require "gilua.transform.types"
 
 local M = {}
@@ -190,7 +189,7 @@ end
 local function check_list(plan, step)
   for _, s in ipairs(step.around.body) do
     if s == step.child then return nil end
-    if is_leaving(s) and #plan.loops == 0 then
+    if is_leaving(s) and step.around == plan.fn.body then
       local why = add_conditions(plan, s.condition, true)
       if why then return why end
       plan.asked_last = nil
@@ -328,16 +327,22 @@ local function before(state, list)
   wrap(state, group)
 end
 
+-- Pragmas at the end of a list are those of the loop behind it.
+local function drop_pragmas(list)
+  while #list > 0 and list[#list].kind == "directive" do list[#list] = nil end
+end
+
 -- What stands in a list before and behind the place; the ways out become variables.
 local function in_list(state, step)
   local front, back, seen = {}, {}, false
   for _, s in ipairs(step.around.body) do
+    if s == step.child then drop_pragmas(front) end
     if s == step.child and not (s == state.plan.s and state.plan.before) then
       seen = true
     elseif seen or s == step.child then
       seen = true
       back[#back + 1] = s
-    elseif is_leaving(s) and not state.in_loop then
+    elseif is_leaving(s) and step.around == state.plan.fn.body then
       if state.inside then before(state, front) end
       front = {}
       state.e:replace(s.first, s.last, declared(state, s, true))
@@ -419,7 +424,7 @@ function Plan:edits(e, lines)
     if s.kind == "if" then
       less = in_if(state, s)
     elseif s.kind == "for" then
-      state.in_loop, less = true, nil
+      less = nil
     else
       local back = in_list(state, step)
       ends[#ends + 1] = { block = s, back = back, less = less, inside = state.inside }
@@ -441,7 +446,5 @@ function Plan:edits(e, lines)
   end
   return state.deeper, inside
 end
-
-M.walk = statement.walk
 
 return M
