@@ -133,6 +133,8 @@ tap.case("behind conditions", function()
     "p[t] += out[j];"), 6, { "64" }, "no element")
   refused("what not each iteration reads", "stage", loop("", head, "if (j < 9) s += a[j];"), 6,
     { "64" }, "no element")
+  refused("what some iterations leave out", "stage", loop("", head,
+    "{ if (j > 9) continue; s += a[j]; }"), 6, { "64" }, "no element")
   refused("what a ?: chooses", "stage", loop("", head, "s += j < 9 ? a[j] : 0.f;"), 6, { "64" },
     "no element")
   local structs = "struct Pair { float x; int n; };\nstruct Rows { float x[64]; };\n"

@@ -46,42 +46,66 @@ local function follows(loop, tree)
   return found
 end
 
--- Does each iteration make a load, or at least each of some thread: is what stands above it in the
--- loop asked by where the thread is?
-local function is_made(loop, node, uniform)
-  local s
-  statement.walk(loop.body, function(below)
-    if below.first <= node.first and node.last <= below.last then s = below end
+-- The innermost statement of a loop's body that has a node.
+local function statement_with(loop, node)
+  local found
+  statement.walk(loop.body, function(s)
+    if s.first <= node.first and node.last <= s.last then found = s end
   end)
-  local function is_own(condition)
-    local of = condition and sides_of.of(loop.fn, condition, uniform)
-    return of ~= nil and next(of) ~= nil
-  end
-  while s and s ~= loop.body.parent do
-    local is_head = s.condition and s.condition.first <= node.first
-      and node.last <= s.condition.last
+  return found
+end
+
+-- Is it asked by where a thread is what a condition says, so that it holds for some?
+local function is_own(loop, condition, uniform)
+  local sides = condition and sides_of.of(loop.fn, condition, uniform)
+  return sides ~= nil and next(sides) ~= nil
+end
+
+-- Are the conditions above a statement of a loop's body such?
+local function is_below_own(loop, s, uniform)
+  while s ~= loop.statement do
+    local above = s.parent
     if s.loop or s.kind == "switch" then return false end
-    if s.kind == "if" and not is_head and not is_own(s.condition) then return false end
-    s = s.parent
-    if s == loop.statement then break end
+    if above.kind == "if" and not is_own(loop, above.condition, uniform) then return false end
+    s = above
   end
-  local hidden = false
+  return true
+end
+
+-- May iterations end before a node for all threads?
+local function is_skipped(loop, node, uniform)
+  local found = false
+  statement.walk(loop.body, function(s)
+    found = found or s.kind == "continue" and s.first < node.first
+      and not is_below_own(loop, s, uniform)
+  end)
+  return found
+end
+
+-- Is a node behind a ?:, && or || of its tree?
+local function is_behind_choice(s, node)
+  local found = false
   local function visit(tree)
     expression.walk(tree, function(at)
       local below = at.kind == "choice" and { at.a, at.b }
         or at.kind == "binary" and (at.op == "&&" or at.op == "||") and { at.b } or {}
       for _, part in ipairs(below) do
-        hidden = hidden or part.first <= node.first and node.last <= part.last
+        found = found or part.first <= node.first and node.last <= part.last
       end
     end)
   end
-  statement.walk(loop.body, function(below)
-    for _, tree in ipairs { below.tree or nil, below.condition or nil } do visit(tree) end
-    for _, d in ipairs(below.declared or {}) do
-      if d.init then visit(d.init) end
-    end
-  end)
-  return not hidden
+  for _, tree in ipairs { s.tree or nil, s.condition or nil } do visit(tree) end
+  for _, d in ipairs(s.declared or {}) do
+    if d.init then visit(d.init) end
+  end
+  return found
+end
+
+-- Does each iteration make a load, if not of each thread, then of some?
+local function is_made(loop, node, uniform)
+  local s = statement_with(loop, node)
+  return is_below_own(loop, s, uniform) and not is_skipped(loop, node, uniform)
+    and not is_behind_choice(s, node)
 end
 
 local function is_within(sides, others)
@@ -356,9 +380,9 @@ local function is_harmless(loop, plan, list, kept)
   end
   for name in pairs(inside.writes) do
     local d = loop.fn:declaration(name, loop.statement.first)
-    local is_own = inside.declares[name] or d and not d.parameter and not d.shared
+    local is_ours = inside.declares[name] or d and not d.parameter and not d.shared
       and not d.reference and (not region or d.scope_first > region.first)
-    if not is_own then return false end
+    if not is_ours then return false end
   end
   local is_short = true
   statement.walk(loop.body, function(s)
