@@ -484,7 +484,9 @@ tap.case("the page of a run that is on tells who works for it; in the end it doe
     observers = { assert(gi.report.open(dir)), { on_generation = look } } }
   tap.has(page, "<h2>The cluster</h2>", "while it is on")
   tap.has(page, "1 agent with 1 worker and 0 GPUs; ", "who works for it")
-  tap.is(tonumber(page:match "GPUs; (%d+) measurements?, "), runs, "how much was done by then")
+  local n, rate = page:match "GPUs; (%d+) measurements?, (%S+) a second"
+  tap.is(tonumber(n), runs, "how much was done by then")
+  tap.ok(tonumber(rate) > 0, "and in which time", rate)
   tap.has(page, core.system.hostname() .. "</td>", "where")
   tap.has(page, "at work</td>", "and what it does")
   look()

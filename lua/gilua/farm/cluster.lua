@@ -286,8 +286,8 @@ end
 
 --- Who works for the run, and how it goes.
 ---@return table { nodes = { { host, workers, gpus, state, why } }, measurements, waiting, rate,
----  binds }: measurements: up to now; the rest as it was last told: how many jobs waited, and for
----  what, and measurements a second since it was told before
+---  binds }: measurements: up to now; rate: of them a second, since the last report but one;
+---  waiting and binds: how many jobs waited, and for what, when it was last told
 function Cluster:status()
   local nodes = {}
   for i, id in ipairs(settings.keys(self.agents)) do
@@ -296,8 +296,9 @@ function Cluster:status()
       state = agent.state, why = agent.why }
   end
   table.sort(nodes, function(a, b) return a.host < b.host end)
-  local told = self.told or self:state()
-  return { nodes = nodes, measurements = self.done.run, rate = self.rate or 0.0,
+  local now = self:state()
+  local told = self.told or now
+  return { nodes = nodes, measurements = now.done.run, rate = M.rate(self.told_before or now, now),
     waiting = told.waiting.host + told.waiting.device, binds = M.binds(told) }
 end
 
@@ -598,10 +599,8 @@ function Cluster:tick()
   for _, agent in ipairs(self.ready) do
     self:tell(agent, { op = "alive", run = self.run, limits = changed_limits(agent) })
   end
-  local state = self:state()
-  self.rate = M.rate(self.told or state, state)
-  self.told = state
-  self.link:send("gilua.state", state)
+  self.told_before, self.told = self.told, self:state()
+  self.link:send("gilua.state", self.told)
 end
 
 -- --- serving ------------------------------------------------------------------------------------
