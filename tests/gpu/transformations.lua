@@ -4,6 +4,7 @@
 --
 --   for f in saxpy shared structs; do gilua new tests/own/$f.cu out/own/$f --quiet; done
 --   gilua --device cuda tests/gpu/transformations.lua out/own/*
+--   gilua --device cuda tests/gpu/transformations.lua --kinds stage,halo out/own/*
 
 local gi = require "gilua"
 
