@@ -84,7 +84,7 @@ static bool decode_sign(Decoder *d) {
     if (in->n_args != 2) return decode_unknown(d);
     if (!source(d, &in->args[1], t, 0, &at) || !dest(d, &in->args[0], t, &to)) return false;
     if (in->opcode[0] == 'a' && wide) {
-        emit_slow(d, slow_abs_d, to, at, at, at, 0);
+        emit_row(d, ROW_ABS_D, slow_abs_d, to, at, at, at, 0);
         return true;
     } else if (in->opcode[0] == 'a') {
         emit(d, OP_AND32, 0, to, at, pool_row(d, POOL_B32, 0x7fffffff), 0);
@@ -331,13 +331,13 @@ const Form forms_float[] = {
     SLOW("min", "?ftz NaN f32", "fff", slow_min_nan, ALU),
     SLOW("min", "?ftz xorsign abs f32", "fff", slow_min_xorsign, ALU),
     SLOW("min", "?ftz NaN xorsign abs f32", "fff", slow_min_nan_xorsign, ALU),
-    SLOW("min", "f64", "ddd", slow_min_d, FP64),
+    QUICK("min", "f64", "ddd", MIN_D, slow_min_d, FP64),
     HALF_FORM("min", "?ftz ?NaN", FP16),
     FAST("max", "?ftz f32", "fff", MAX_F, ALU),
     SLOW("max", "?ftz NaN f32", "fff", slow_max_nan, ALU),
     SLOW("max", "?ftz xorsign abs f32", "fff", slow_max_xorsign, ALU),
     SLOW("max", "?ftz NaN xorsign abs f32", "fff", slow_max_nan_xorsign, ALU),
-    SLOW("max", "f64", "ddd", slow_max_d, FP64),
+    QUICK("max", "f64", "ddd", MAX_D, slow_max_d, FP64),
     HALF_FORM("max", "?ftz ?NaN", FP16),
     CUSTOM_OF("abs", "?ftz f32|f64", decode_sign, ALU),
     HALF_FORM("abs", "?ftz", FP16),

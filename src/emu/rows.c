@@ -331,6 +331,75 @@ ROW_OP(PRMT, U32, U32, U32, U32,
        byte_of(a[i], b[i], c[i]) | byte_of(a[i], b[i], c[i] >> 4) << 8 |
            byte_of(a[i], b[i], c[i] >> 8) << 16 | byte_of(a[i], b[i], c[i] >> 12) << 24)
 
+/* --- bits --- */
+
+static inline uint64_t both(uint32_t low, uint32_t high) {
+    return (uint64_t)high << 32 | low;
+}
+
+static inline uint32_t at_most(uint32_t n, uint32_t most) {
+    return n < most ? n : most;
+}
+
+ROW_OP(SHF_L, U32, U32, U32, U32, both(a[i], b[i]) << at_most(c[i], 32) >> 32)
+ROW_OP(SHF_L_WRAP, U32, U32, U32, U32, both(a[i], b[i]) << (c[i] & 31) >> 32)
+ROW_OP(SHF_R, U32, U32, U32, U32, both(a[i], b[i]) >> at_most(c[i], 32))
+ROW_OP(SHF_R_WRAP, U32, U32, U32, U32, both(a[i], b[i]) >> (c[i] & 31))
+
+/* Beyond the last bit are zeros, or the sign. */
+static inline uint32_t field_u32(uint32_t a, uint32_t at, uint32_t n) {
+    const uint64_t rest = (uint64_t)a >> at_most(at & 255, 32);
+    return (uint32_t)(rest & (((uint64_t)1 << at_most(n & 255, 32)) - 1));
+}
+
+static inline uint32_t field_s32(int32_t a, uint32_t at, uint32_t n) {
+    const uint32_t bits = at_most(n & 255, 32);
+    const int64_t rest = (int64_t)a >> at_most(at & 255, 32);
+    const int64_t value = (int64_t)((uint64_t)rest << (64 - at_most(bits + !bits, 64)))
+                          >> (64 - at_most(bits + !bits, 64));
+    return bits ? (uint32_t)value : 0;
+}
+
+ROW_OP(BFE_U32, U32, U32, U32, U32, field_u32(a[i], b[i], c[i]))
+ROW_OP(BFE_S32, U32, S32, U32, U32, field_s32(a[i], b[i], c[i]))
+
+static inline uint32_t ones(uint32_t x) {
+    x -= x >> 1 & 0x55555555;
+    x = (x & 0x33333333) + (x >> 2 & 0x33333333);
+    return ((x + (x >> 4)) & 0x0f0f0f0f) * 0x01010101 >> 24;
+}
+
+static inline uint32_t turned(uint32_t x) {
+    x = (x & 0x55555555) << 1 | (x >> 1 & 0x55555555);
+    x = (x & 0x33333333) << 2 | (x >> 2 & 0x33333333);
+    x = (x & 0x0f0f0f0f) << 4 | (x >> 4 & 0x0f0f0f0f);
+    x = (x & 0x00ff00ff) << 8 | (x >> 8 & 0x00ff00ff);
+    return x << 16 | x >> 16;
+}
+
+ROW_OP(POPC, U32, U32, U32, U32, ones(a[i]))
+ROW_OP(BREV, U32, U32, U32, U32, turned(a[i]))
+
+/* --- doubles: -0 is less than +0; of two NaNs b, made quiet --- */
+
+static inline uint64_t extreme_d(double a, double b, bool most) {
+    const uint64_t x = num_f64_bits(a), y = num_f64_bits(b);
+    const bool less = a < b || (a == b && x > y), more = a > b || (a == b && x < y);
+    const bool first = b != b || (most ? more : less);
+    const uint64_t number = first ? x : y;
+    return a != a ? b != b ? y | 0x0008000000000000u : y : number;
+}
+
+ROW_OP(MIN_D, U64, F64, F64, F64, extreme_d(a[i], b[i], false))
+ROW_OP(MAX_D, U64, F64, F64, F64, extreme_d(a[i], b[i], true))
+/* A NaN keeps its sign. */
+static inline uint64_t abs_d(double a) {
+    const uint64_t bits = num_f64_bits(a);
+    return a != a ? bits | 0x0008000000000000u : bits & INT64_MAX;
+}
+
+ROW_OP(ABS_D, U64, F64, F64, F64, abs_d(a[i]))
+
 /* The products of four bytes each, and c. */
 static inline uint32_t dot(uint32_t a, bool a_sign, uint32_t b, bool b_sign, uint32_t c) {
     uint32_t sum = c;

@@ -440,19 +440,26 @@ static Frame *frame_at(Warp *w, int i) {
     return &w->s.frame[i];
 }
 
+enum { NEAR_FRAMES = 4 }; /* in which a call looks for constants of its own */
+
 static bool is_in_frame(const Warp *w, int frame) {
     for (int i = 0; i < w->n_path; i++)
         if (w->s.path[i].frame == frame) return true;
     return false;
 }
 
-/* A frame that no path is in. Calls that nest get neighbours, so that the next call of the same
-** depth finds its constants still there. */
-static int free_frame(Warp *w) {
-    int i = w->frame + 1;
-    while (is_in_frame(w, i)) i++;
-    frame_at(w, i);
-    return i;
+/* A frame that no path is in: best one that has this code's constants still, from the last call;
+** else one that has nobody's; else the first. */
+static int free_frame(Warp *w, const Code *code, uint64_t launch) {
+    int first = -1, fresh = -1, from = w->frame + 1;
+    for (int i = from; i < from + NEAR_FRAMES || first < 0; i++) {
+        if (is_in_frame(w, i)) continue;
+        const Frame *f = frame_at(w, i);
+        if (f->filled_for == code && f->filled_launch == launch) return i;
+        if (fresh < 0 && f->filled_for == NULL) fresh = i;
+        if (first < 0) first = i;
+    }
+    return fresh >= 0 ? fresh : first;
 }
 
 /* The kernel is called, or a function by the active lanes. */
@@ -490,6 +497,13 @@ void warp_store_free(WarpStore *s) {
 
 /* --- calls --- */
 
+/* Most are words, for which it takes no call. */
+static inline void copy_param(uint8_t *to, const uint8_t *from, uint32_t size) {
+    if (size == 8) memcpy(to, from, 8);
+    else if (size == 4) memcpy(to, from, 4);
+    else memcpy(to, from, size);
+}
+
 /* Copies parameters lane by lane between the areas of two frames. */
 static void copy_params(uint32_t mask, const Frame *from, const uint32_t *from_at,
                         const Frame *to, const uint32_t *to_at, const uint32_t *size, int n) {
@@ -498,7 +512,7 @@ static void copy_params(uint32_t mask, const Frame *from, const uint32_t *from_a
         size_t i = (size_t)__builtin_ctz(mask);
         const uint8_t *source = from->params + i * from->code->param_bytes;
         uint8_t *target = to->params + i * to->code->param_bytes;
-        for (int k = 0; k < n; k++) memcpy(target + to_at[k], source + from_at[k], size[k]);
+        for (int k = 0; k < n; k++) copy_param(target + to_at[k], source + from_at[k], size[k]);
     }
 }
 
@@ -513,30 +527,29 @@ static double stack_used(const Warp *w, int *depth) {
     }
 }
 
-/* what: "call of f" */
-static bool stack_overflow(Machine *m, Warp *w, const Ins *in, double bytes, const char *what) {
+/* what, of: "call of ", "f" */
+static bool stack_overflow(Machine *m, Warp *w, const Ins *in, double bytes, const char *what,
+                           const char *of) {
     int depth;
     double used = stack_used(w, &depth) + bytes;
     if (used <= m->model->local_per_thread) return false;
     m->cause = EMU_CAUSE_STACK;
     fault_raise(m, w, in, -1, EMU_LAUNCH_ERROR,
-                "stack overflow: %s at depth %d needs %.0f bytes of stack a thread, and there are "
-                "%.0f",
-                what, depth, used, m->model->local_per_thread);
+                "stack overflow: %s%.180s at depth %d needs %.0f bytes of stack a thread, and "
+                "there are %.0f",
+                what, of, depth, used, m->model->local_per_thread);
     return true;
 }
 
 static bool call_overflow(Machine *m, Warp *w, const Ins *in, const Code *callee) {
-    char what[200];
     double bytes = callee->local_bytes + callee->param_bytes + 16.0;
-    snprintf(what, sizeof what, "call of %.180s", callee->func->name);
-    return stack_overflow(m, w, in, bytes, what);
+    return stack_overflow(m, w, in, bytes, "call of ", callee->func->name);
 }
 
 static bool call_code(Machine *m, Warp *w, const Ins *in, Code *callee) {
     const CallForm *f = &w->code->call[in->imm];
     if (call_overflow(m, w, in, callee)) return false;
-    int index = free_frame(w);
+    int index = free_frame(w, callee, m->serial);
     Frame *frame = &w->s.frame[index];
     if (!open_frame(m, w, frame, callee))
         return fault_raise(m, w, in, -1, EMU_OUT_OF_MEMORY, "no host memory for a stack frame");
@@ -554,7 +567,7 @@ bool warp_alloca(Machine *m, Warp *w, const Ins *in, uint64_t bytes, uint32_t al
     uint64_t from = (w->local_top + (uint64_t)align - 1) & ~((uint64_t)align - 1);
     uint64_t most = (uint64_t)m->model->local_per_thread + 1;
     uint64_t to = from + (bytes < most ? bytes : most);
-    if (stack_overflow(m, w, in, (double)(to - w->local_top), "alloca")) return false;
+    if (stack_overflow(m, w, in, (double)(to - w->local_top), "alloca", "")) return false;
     to = (to + 7) & ~(uint64_t)7;
     if (!fill_local(m, w, (uint32_t)(from & ~(uint64_t)3), (uint32_t)to))
         return fault_raise(m, w, in, -1, EMU_OUT_OF_MEMORY, "no host memory for an alloca");
