@@ -113,6 +113,18 @@ printf '%s\n' '.version 8.0' '.target sm_70' '.address_size 64' '.entry idle() {
 inject --quiet -o file.rec -- ./run.sh ./app file idle.ptx >out 2>err
 is "a module of a file" "0::3" "$?:$(cat err):$(events file.rec | grep -c '^module')"
 
+# What needs the driver by its own name alone, and has device code in it.
+$cc -DCLOSED -O1 -c -o closed.o "$TOP/tests/programs/injected.c"
+nm -u closed.o | awk '$2 ~ /^cu[A-Z]/ { print "int " $2 "(void) { return 0; }" }' >stub.c
+$cc -shared -fPIC -Wl,-soname,libcuda.so.1 -o libcuda_stub.so stub.c && $cc -o closed closed.o libcuda_stub.so
+fails "CUDA's library linked in, and no GPU" "nothing can take its place without a GPU" \
+  env -u LD_LIBRARY_PATH "GILUA_CUDA=$TMP/none" "$GILUA" record -o auto.rec -- ./closed
+FAKE_CUPTI_CONFIG=$TMP/config LD_PRELOAD=$GILUA_CUPTI \
+  GILUA_CUDA=${FAKE_CUDA:-$TOP/build/tests/libcuda_fake.so} \
+  "$GILUA" record --quiet -o auto.rec -- ./closed >out 2>err
+is "with a GPU that is recorded on it, without --inject" "0::" "$?:$(cat err):$(diff own.out out)"
+is "as it is" "$(events auto.rec | sed -n '/^module/p')" "$(sed -n '/^module/p' a.txt)"
+
 refused() { # refused TEXT REGEX PROGRAM…
   local text=$1 regex=$2 out
   shift 2
