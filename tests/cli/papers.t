@@ -25,7 +25,7 @@ print(gi.fitness.right(m) and "right" or m.status, m.n)
 END
 
 program() { # NAME ARGUMENTS OTHER-ARGUMENTS WHAT-IT-PRINTS ANSWERS
-  env -u LD_PRELOAD nvcc -w -cudart shared -gencode arch=compute_90,code=compute_90 -lineinfo \
+  env -u LD_PRELOAD nvcc -std=c++14 -w -cudart shared -gencode arch=compute_90,code=compute_90 -lineinfo \
     -I "$TOP/kernels/$1" -o "$1.app" "$TOP/tests/programs/host_$1.cu" >nvcc.log 2>&1
   ok $? "$1's program is built" "$(cat nvcc.log)"
   # shellcheck disable=SC2086 # several arguments

@@ -17,7 +17,7 @@ if ! command -v nvcc >/dev/null; then
 fi
 sanitizer_first
 for name in saxpy shared surface; do
-  env -u LD_PRELOAD nvcc -cudart shared -gencode arch=compute_90,code=compute_90 -lineinfo \
+  env -u LD_PRELOAD nvcc -std=c++14 -cudart shared -gencode arch=compute_90,code=compute_90 -lineinfo \
     -o $name "$TOP/tests/programs/$name.cu" >$name.log 2>&1
   ok $? "$name.cu builds" "$(cat $name.log)"
 done

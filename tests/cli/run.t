@@ -20,11 +20,13 @@ if ! command -v nvcc >/dev/null; then
 fi
 sanitizer_first
 
+# Headers of C++14 take two thirds of the time of those of C++17, which cooperative groups want.
 build() { # build NAME [FLAG…]: NAME.cu
-  local name=$1
+  local name=$1 source=$TOP/tests/programs/$1.cu std=c++14
   shift
-  env -u LD_PRELOAD nvcc -cudart shared -gencode arch=compute_90,code=compute_90 -lineinfo "$@" \
-    -o "$name" "$TOP/tests/programs/$name.cu" >"$name.log" 2>&1
+  ! grep -q cooperative_groups "$source" || std=c++17
+  env -u LD_PRELOAD nvcc -std=$std -cudart shared -gencode arch=compute_90,code=compute_90 -lineinfo "$@" \
+    -o "$name" "$source" >"$name.log" 2>&1
   ok $? "$name.cu builds" "$(cat "$name.log")"
 }
 
@@ -124,7 +126,7 @@ runs "device code in parts, and managed variables" 0 -- ./parts
 is "all of it is right" "7" "$(grep -c ': right$' out)"
 like "a static kernel has its name" "^  negate +1 " "$(cat err)"
 
-env -u LD_PRELOAD nvcc -ptx -arch=compute_90 -o driver_kernels.ptx \
+env -u LD_PRELOAD nvcc -std=c++14 -ptx -arch=compute_90 -o driver_kernels.ptx \
   "$TOP/tests/programs/driver_kernels.cu" 2>nvcc.log
 right driver 0 -L"$(dirname "$(command -v nvcc)")/../lib64/stubs" -lcuda
 runs "a wait for what comes later" 4 --quiet -- ./driver wait
@@ -170,9 +172,10 @@ is "a kernel that runs long is named once, and why that may be" 1 \
 interrupted HUP 129
 
 # What cannot take the library's place, and what holds nothing that could run.
-env -u LD_PRELOAD nvcc -cudart static -o closed "$TOP/tests/programs/saxpy.cu" 2>nvcc.log
+env -u LD_PRELOAD nvcc -std=c++14 -c -o saxpy.o "$TOP/tests/programs/saxpy.cu" 2>nvcc.log
+env -u LD_PRELOAD nvcc -cudart static -o closed saxpy.o 2>nvcc.log
 fails "a program with a library of its own" "build it with" "$GILUA" run -- ./closed
-env -u LD_PRELOAD nvcc -cudart shared -gencode arch=compute_90,code=sm_90 -o code \
+env -u LD_PRELOAD nvcc -std=c++14 -cudart shared -gencode arch=compute_90,code=sm_90 -o code \
   "$TOP/tests/programs/saxpy.cu" 2>nvcc.log
 runs "a program with machine code alone" 4 -- ./code
 like "is told how to build it" "code for sm_90.* -gencode arch=compute_90,code=compute_90" \
@@ -180,8 +183,7 @@ like "is told how to build it" "code for sm_90.* -gencode arch=compute_90,code=c
 is "and computes nothing" "" "$(cat out)"
 touch empty.c
 if gcc -shared -fPIC -Wl,-soname,libcufft.so.12 -o libcufft.so.12 empty.c &&
-  env -u LD_PRELOAD nvcc -cudart shared -Xlinker --no-as-needed,./libcufft.so.12 -o fft \
-    "$TOP/tests/programs/saxpy.cu" 2>nvcc.log; then
+  env -u LD_PRELOAD nvcc -cudart shared -Xlinker --no-as-needed,./libcufft.so.12 -o fft saxpy.o 2>nvcc.log; then
   like "closed libraries are named" "./fft needs libcufft.so.12, whose kernels are machine code" \
     "$(LD_LIBRARY_PATH=. "$GILUA" run --quiet -- ./fft 2>&1)"
 fi
