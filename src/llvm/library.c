@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "llvm/llvm.h"
@@ -128,7 +129,18 @@ static void initialise(Llvm *l) {
     snprintf(version, sizeof version, "%u.%u.%u", l->major, l->minor, l->patch);
 }
 
+/* Why a file cannot be loaded: it lacks a library of its own, say; NULL: it can, or is none. */
+static const char *unloadable(const char *file) {
+    struct stat st;
+    bool is_file = stat(file, &st) == 0 && S_ISREG(st.st_mode);
+    if (!is_file || dlopen(file, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE)) return NULL;
+    return dlerror();
+}
+
 static bool not_found(const char *asked, gi_err *err) {
+    const char *why = asked ? unloadable(asked) : NULL;
+    if (why)
+        return gi_fail(err, "nolib", "GILUA_LLVM is '%s', which cannot be loaded: %s", asked, why);
     if (asked)
         return gi_fail(err, "nolib",
                        "GILUA_LLVM is '%s', where there is no libLLVM of version %d or later with "

@@ -26,6 +26,14 @@ tap.case("a place where there is no LLVM is named", function()
   tap.is(n, 3, "in each of three places: " .. said)
 end)
 
+tap.case("a library that cannot be loaded says why", function()
+  local folder <close> = gi.tempfolder.new()
+  scratch.write(folder.path .. "/libLLVM.so", "no library")
+  local pipe <close> = assert(io.popen(("GILUA_LLVM=%s/libLLVM.so %s doctor 2>&1"):format(
+    folder.path, core.system.program())))
+  tap.has(pipe:read "a", "which cannot be loaded: " .. folder.path .. "/libLLVM.so:", "why")
+end)
+
 if not info or not info.clang then
   tap.skip(missing or "there is no clang of LLVM " .. info.version)
   tap.done()
