@@ -103,6 +103,10 @@ static int later(lua_State *L) {
     luaL_checkstring(L, 2);
     int top = lua_gettop(L);
     lua_Integer at = luaL_len(L, 1);
+    for (int i = 1; i <= top; i++) { /* room for all of it first: there may be no memory */
+        lua_pushboolean(L, false);
+        lua_rawseti(L, 1, at + i);
+    }
     lua_pushvalue(L, 2);
     lua_rawseti(L, 1, ++at);
     lua_pushinteger(L, top - 2);
@@ -133,7 +137,11 @@ static int run_all(lua_State *L) {
     lua_settop(L, 2);
     lua_Integer end = luaL_len(L, 2);
     for (lua_Integer at = 1; at < end;) {
-        lua_rawgeti(L, 2, at);
+        if (lua_rawgeti(L, 2, at) == LUA_TBOOLEAN) { /* room for what had no memory */
+            lua_settop(L, 2);
+            at++;
+            continue;
+        }
         lua_rawgeti(L, 2, at + 1);
         const char *sql = luaL_checkstring(L, 3);
         int n = (int)luaL_checkinteger(L, 4);
