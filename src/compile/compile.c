@@ -269,6 +269,41 @@ static void look_for_trouble(Compiler *c, const char *log) {
 
 /* --- headers that are compiled before */
 
+typedef struct Folders { /* where an #include is looked for */
+    const CompileOptions *options;
+    const char *own;      /* CUDA's */
+    const char *standing; /* see compile_keep_headers */
+} Folders;
+
+static bool is_in(const char *folder, const char *name) {
+    gi_buf path = {0};
+    gi_buf_addf(&path, "%s/%s", folder, name);
+    const bool there = access(path.data, F_OK) == 0;
+    gi_buf_free(&path);
+    return there;
+}
+
+/* The first folder of the options' that has a file; NULL where it is in none of them. */
+static const char *folder_with(const CompileOptions *o, const char *name) {
+    for (int i = 0; o->options && o->options[i]; i++) {
+        const char *folder = reach_path(o->options[i]);
+        if (folder && is_in(folder, name)) return folder;
+    }
+    for (int i = 0; o->includes && o->includes[i]; i++)
+        if (is_in(o->includes[i], name)) return o->includes[i];
+    return NULL;
+}
+
+/* The path of a header of those that come with us; NULL for another. */
+static char *standing_file(const void *context, const char *name) {
+    const Folders *f = context;
+    const char *folder = folder_with(f->options, name);
+    if (folder == NULL || f->standing == NULL || strcmp(folder, f->standing) != 0) return NULL;
+    gi_buf path = {0};
+    gi_buf_addf(&path, "%s/%s", folder, name);
+    return path.data;
+}
+
 typedef struct Making { /* of one image, see headers.h */
     Compiler *compiler;
     const char *text, *name;
@@ -277,6 +312,8 @@ typedef struct Making { /* of one image, see headers.h */
 
 static bool make_headers(void *context, const char *option, gi_buf *said) {
     const Making *m = context;
+    const Folders folders = {m->options, NULL, m->compiler->standing};
+    if (headers_are_small(m->text, standing_file, &folders)) return false;
     Program *p = NULL;
     gi_buf log = {0}, place = {0};
     const Library *l = &m->compiler->nvrtc;
@@ -357,31 +394,6 @@ bool compile_behind(Compiler *c, const char *source, size_t len, const char *nam
     }
     compile_result_free(&r);
     return false;
-}
-
-typedef struct Folders { /* where an #include is looked for */
-    const CompileOptions *options;
-    const char *own;      /* CUDA's */
-    const char *standing; /* see compile_keep_headers */
-} Folders;
-
-static bool is_in(const char *folder, const char *name) {
-    gi_buf path = {0};
-    gi_buf_addf(&path, "%s/%s", folder, name);
-    const bool there = access(path.data, F_OK) == 0;
-    gi_buf_free(&path);
-    return there;
-}
-
-/* The first folder of the options' that has a file; NULL where it is in none of them. */
-static const char *folder_with(const CompileOptions *o, const char *name) {
-    for (int i = 0; o->options && o->options[i]; i++) {
-        const char *folder = reach_path(o->options[i]);
-        if (folder && is_in(folder, name)) return folder;
-    }
-    for (int i = 0; o->includes && o->includes[i]; i++)
-        if (is_in(o->includes[i], name)) return o->includes[i];
-    return NULL;
 }
 
 /* A header that stays as it is: others may be written anew between two sources. */

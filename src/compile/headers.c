@@ -11,6 +11,8 @@
 enum {
     HEAVY_BYTES = 14 << 20, /* of an image: 7 MB without a header, 8 with cuda_fp16.h, 13 with mma.h
                              * (0.1 s to read), 102 with cooperative_groups.h (1.4 s) */
+    SMALL_BYTES = 32 << 10, /* of headers whose image is not worth making, whatever is in them */
+    DEEPEST = 8,            /* that headers include each other */
     KEEP = 2,               /* images: for the kernel and for its checked form */
     REMEMBER = 64,          /* keys */
     NEVER = -2,             /* of no use */
@@ -190,4 +192,27 @@ size_t headers_length(const char *source, bool (*known)(const void *context, con
         length = (size_t)(p - source) + (*p == '\n');
     }
     return length;
+}
+
+static bool fits(const char *text, HeadersFind find, const void *context, int depth, size_t *left) {
+    for (const char *p = text; *p; p += strcspn(p, "\n"), p += *p == '\n') {
+        const char *line = p + strspn(p, " \t"), *word = line + 1;
+        if (*line != '#' || strncmp(word + strspn(word, " \t"), "include", 7) != 0) continue;
+        char *name = depth > 0 ? included_file(line) : NULL;
+        char *path = name ? find(context, name) : NULL;
+        gi_buf file = {0};
+        bool small = path && gi_read_file(path, &file, NULL) && file.len <= *left;
+        if (small) *left -= file.len;
+        small = small && fits(file.len ? file.data : "", find, context, depth - 1, left);
+        gi_buf_free(&file);
+        free(name);
+        free(path);
+        if (!small) return false;
+    }
+    return true;
+}
+
+bool headers_are_small(const char *text, HeadersFind find, const void *context) {
+    size_t left = SMALL_BYTES;
+    return fits(text, find, context, DEEPEST, &left);
 }

@@ -45,4 +45,9 @@ bool headers_log(const Headers *h, const char *option, const char *said, gi_buf 
 size_t headers_length(const char *source, bool (*known)(const void *context, const char *name),
                       const void *context);
 
+/* Is what a text includes, and what that includes, surely too small for an image? `find` has the
+** path of a file that may be (the caller frees it), NULL for another. */
+typedef char *(*HeadersFind)(const void *context, const char *name);
+bool headers_are_small(const char *text, HeadersFind find, const void *context);
+
 #endif
