@@ -60,6 +60,15 @@ misused "there are no genes of a source" "leave out --genome source" "$GILUA" ev
 out=$("$GILUA" evolve q --population 16 --generations 3 --seed 1 --out below)
 ok $? "it evolves" "$out"
 like "and simulated" "; 0 were missing\." "$("$GILUA" replay below)"
+cp -r below odd
+cat >odd.lua <<'LUA'
+local store = assert(require("gilua.core").store.open "odd/archive.sqlite")
+local scheme = assert(store:row "SELECT scheme FROM run").scheme
+local changed, n = scheme:gsub('"kind": "ptx", "options": {', '%0 "weights": { "copy": -1 } ')
+assert(n == 1 and store:run("UPDATE run SET scheme = ?1", changed))
+LUA
+"$GILUA" odd.lua
+fails "not where its archive is a stranger's" "^gilua: odd: what its archive tells of its scheme is broken: .*a weight is negative.$" "$GILUA" replay odd
 like "verified on all recordings" "b.rec \(validate\) +right" "$("$GILUA" verify below)"
 misused "nothing is there to change in place" "has no source" "$GILUA" apply below --in-place --anyway
 out=$("$GILUA" apply below --anyway)

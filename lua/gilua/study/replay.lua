@@ -255,7 +255,8 @@ end
 local function made_again(replay, make, ...)
   local fine, fields = attempt(make, ...)
   if fine then return fields end
-  fail("%s: what its archive tells of its scheme is broken: %s", replay.dir, tostring(fields))
+  fail("%s: what its archive tells of its scheme is broken: %s", replay.dir,
+    (tostring(fields):gsub("^[^\n]-%.lua:%d+: ", "")))
 end
 
 -- A search that puts together its populations itself (GEVO's, a steady one), with all that goes
@@ -404,8 +405,11 @@ end
 
 -- Where its genes came from; where that is not known or cannot be made again, where gilua's do.
 local function draw_of(replay, made)
-  local draw = type(made) == "table"
-    and made_again(replay, drawing.source_of, replay.problem, made)
+  local draw = type(made) == "table" and made_again(replay, function()
+    local again = drawing.source_of(replay.problem, made)
+    if again then again(rng.new(1)) end -- weights of what there is not
+    return again
+  end)
   if not draw then replay.own[#replay.own + 1] = "draw" end
   return draw or nil
 end
