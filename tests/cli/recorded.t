@@ -69,6 +69,10 @@ assert(n == 1 and store:run("UPDATE run SET scheme = ?1", changed))
 LUA
 "$GILUA" odd.lua
 fails "not where its archive is a stranger's" "^gilua: odd: what its archive tells of its scheme is broken: .*a weight is negative.$" "$GILUA" replay odd
+sed -i 's/gsub(.*/gsub('"'"'"draw": %b{}'"', '"'"draw": "own"'"')/" odd.lua
+"$GILUA" odd.lua
+first() { "$GILUA" replay "$1" | grep '^generation 1/'; }
+is "a first population stays where genes cannot be drawn again" "$(first below)" "$(first odd)"
 like "verified on all recordings" "b.rec \(validate\) +right" "$("$GILUA" verify below)"
 misused "nothing is there to change in place" "has no source" "$GILUA" apply below --in-place --anyway
 out=$("$GILUA" apply below --anyway)

@@ -434,7 +434,10 @@ function Replay:scheme_with(changes)
     scheme.mutate = made_again(self, retouch.new, self.problem, s.retouch).mutate
   end
   add_functions(self, scheme)
-  if s.draw then scheme.draw = draw_of(self, s.draw) end
+  if s.draw then
+    scheme.draw = draw_of(self, s.draw)
+    if not scheme.draw then scheme.init = first_population(self) end
+  end
   add_changes(scheme, changes or {})
   return scheme
 end
