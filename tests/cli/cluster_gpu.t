@@ -50,6 +50,7 @@ manager=$!
 until grep -q "waiting" managed.said || ! kill -0 $manager; do sleep 0.1; done
 like "nobody has a GPU yet" "no agent with a GPU answers at $url; waiting .*--device cuda" "$(cat managed.said)"
 export GILUA_CUDA=$driver
+export GILUA_NVJITLINK=/none # PTX is the driver's, which makes no use of machine code
 agent first --device cuda
 agent second --device cuda
 wait $manager

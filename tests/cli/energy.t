@@ -11,6 +11,7 @@ like "it evolves for less energy" "status (0|3)" "$out"
 like "whose front has energy and time" '"objectives":\["energy","time"\],.*"values":\[0\.[0-9]+,0\.[0-9]+\]' "$(tr -d ' \n' <run/result.json)"
 
 export GILUA_CUDA=${FAKE_CUDA:-$TOP/build/tests/libcuda_fake.so}
+export GILUA_NVJITLINK=/none # PTX is the driver's, which makes no use of machine code
 export GILUA_NVML=${FAKE_NVML:-$TOP/build/tests/libnvml_fake.so}
 cat >counter.lua <<'END2'
 local core = require "gilua.core"
