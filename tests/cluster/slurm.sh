@@ -175,7 +175,7 @@ agent_up() { # agent_up NODE
 
 # --- a run ----------------------------------------------------------------------------------------
 
-OPTIONS=(--seed "$SEED" --side 20 --population 12 --generations 10 --quiet)
+OPTIONS=(--seed "$SEED" --side 20 --population 12 --generations 20 --quiet)
 EVERY=2 # generations from one event to the next
 
 lines() { [ -f "$DIR/there/generations.csv" ] && wc -l <"$DIR/there/generations.csv" || echo 0; }
@@ -254,7 +254,7 @@ one_run() { # one_run NUMBER
   manager=$!
   for i in 0 1 2 3; do
     until_s $LIMIT_S is_at $((EVERY * i + 2)) # a heading, and so many generations
-    sleep "$(printf '0.%03d' $((RANDOM % 1000)))"
+    sleep "$(printf '0.%03d' $((RANDOM % 500)))"
     kill -0 $manager 2>/dev/null || over=" (it was over before: ${events[i]})"
     # shellcheck disable=SC2086
     happen ${events[i]}
