@@ -138,6 +138,18 @@ void gi_printable(gi_buf *out, const char *text, size_t len) {
     }
 }
 
+void gi_speak(const char *fmt, va_list args) {
+    char line[1600];
+    int n = snprintf(line, sizeof line, "gilua: ");
+    vsnprintf(line + n, sizeof line - (size_t)n, fmt, args);
+    gi_buf out = {0};
+    gi_printable(&out, line, strlen(line));
+    gi_buf_adds(&out, "\n");
+    fflush(stdout); /* what the program said before */
+    fwrite(out.data, 1, out.len, stderr);
+    gi_buf_free(&out);
+}
+
 bool gi_read_file(const char *path, gi_buf *out, gi_err *err) {
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe's open may wait */
     if (fd < 0) return gi_fail(err, "io", "cannot open %s: %s", path, strerror(errno));

@@ -56,6 +56,10 @@ char *gi_strndup(const char *s, size_t len);
 ** in Lua: lua/gilua/base/printable.lua. */
 void gi_printable(gi_buf *out, const char *text, size_t len);
 
+/* Within somebody's program: a line "gilua: ..." on its standard error, printable, behind what it
+** said on its standard output. */
+void gi_speak(const char *fmt, va_list args);
+
 /* Makes room for one more element in a typed vector held as {T *v; int n, cap;}. */
 #define gi_grow(v, n, cap)                                                      \
     ((n) < (cap) ? (void)0                                                      \

@@ -21,22 +21,10 @@ static bool is_open, traces;
 
 /* --- speaking --- */
 
-static void speak(const char *fmt, va_list args) {
-    char line[1600];
-    int n = snprintf(line, sizeof line, "gilua: ");
-    vsnprintf(line + n, sizeof line - (size_t)n, fmt, args);
-    gi_buf out = {0};
-    gi_printable(&out, line, strlen(line));
-    gi_buf_adds(&out, "\n");
-    fflush(stdout); /* what the program said before */
-    fwrite(out.data, 1, out.len, stderr);
-    gi_buf_free(&out);
-}
-
 void say(const char *fmt, ...) {
     va_list args;
     va_start(args, fmt);
-    speak(fmt, args);
+    gi_speak(fmt, args);
     va_end(args);
 }
 
@@ -45,7 +33,7 @@ void refuse(const char *fmt, ...) {
     va_list args, again;
     va_start(args, fmt);
     va_copy(again, args);
-    speak(fmt, args);
+    gi_speak(fmt, args);
     snprintf(path, sizeof path, "%s/%d.refused", wish.folder, (int)getpid());
     FILE *f = fopen(path, "w");
     if (f) vfprintf(f, fmt, again), fclose(f);

@@ -320,4 +320,17 @@ function M.walk(tree, visit)
   for _, item in ipairs(tree.args or tree.items or {}) do M.walk(item, visit) end
 end
 
+--- What an operator joins, from left to right: a, b, c of a && b && c; the tree itself of others.
+---@param op string
+---@param list table[] to which they are added
+---@return table[] list
+function M.parts(tree, op, list)
+  if tree.kind == "binary" and tree.op == op then
+    M.parts(tree.a, op, list)
+    return M.parts(tree.b, op, list)
+  end
+  list[#list + 1] = tree
+  return list
+end
+
 return M

@@ -18,6 +18,7 @@
 -- (gilua.transform.transform), and the variable's name.
 
 local effects = require "gilua.transform.effects"
+local expression = require "gilua.transform.expression"
 local sides = require "gilua.transform.sides"
 local types = require "gilua.transform.types"
 
@@ -54,15 +55,6 @@ end
 -- `if (c) return;`
 local function is_leaving(s)
   return s.kind == "if" and s.condition and not s.otherwise and is_return(s.body)
-end
-
-local function parts(tree, op, list)
-  if tree.kind == "binary" and tree.op == op then
-    parts(tree.a, op, list)
-    return parts(tree.b, op, list)
-  end
-  list[#list + 1] = tree
-  return list
 end
 
 local OPPOSITE = { ["<"] = ">=", [">"] = "<=", ["<="] = ">", [">="] = "<", ["=="] = "!=",
@@ -107,13 +99,13 @@ local function said_by(fn, part)
 end
 
 local function add_conditions(plan, tree, negated)
-  for _, part in ipairs(parts(tree, negated and "||" or "&&", {})) do
+  for _, part in ipairs(expression.parts(tree, negated and "||" or "&&", {})) do
     local all = effects.of(plan.fn, part)
     if next(all.writes) or all.opaque or all.warp or all.barrier then
       return ("line %d does more than to ask"):format(plan.fn.kernel:line_of(part.first))
     end
     local said = not negated and said_by(plan.fn, part)
-    for _, one in ipairs(said and parts(said, "&&", {}) or { part }) do
+    for _, one in ipairs(said and expression.parts(said, "&&", {}) or { part }) do
       table.insert(plan.conditions, { tree = one, negated = negated })
     end
   end
@@ -262,7 +254,7 @@ end
 -- where a variable says that already.
 local function declared(state, s, negated)
   local plan, texts = state.plan, { state.inside }
-  local list = parts(s.condition, negated and "||" or "&&", {})
+  local list = expression.parts(s.condition, negated and "||" or "&&", {})
   if not negated and not state.inside and #list == 1 and said_by(plan.fn, list[1]) then
     state.inside = list[1].text
     return ""

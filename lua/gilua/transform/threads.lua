@@ -198,15 +198,6 @@ end
 --------------------------------------------------------------------------------------------------
 -- Guards
 
-local function parts(tree, op, list)
-  if tree.kind == "binary" and tree.op == op then
-    parts(tree.a, op, list)
-    return parts(tree.b, op, list)
-  end
-  list[#list + 1] = tree
-  return list
-end
-
 -- The bound of `name < bound`, of any of the relations in a set.
 local function bound_of(tree, name, relations)
   if tree.kind ~= "binary" or not TURNED[tree.op] then return nil end
@@ -258,7 +249,7 @@ end
 local function guard_of(s, name)
   if s.kind ~= "if" or not s.condition or s.otherwise then return nil end
   local leaves = is_return(s.body)
-  for _, part in ipairs(parts(s.condition, leaves and "||" or "&&", {})) do
+  for _, part in ipairs(expression.parts(s.condition, leaves and "||" or "&&", {})) do
     local turned = leaves and part.kind == "unary" and part.op == "!"
     local bound, relation = bound_of(turned and part.a or part, name,
       leaves and not turned and BEYOND or BELOW)
