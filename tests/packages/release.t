@@ -215,7 +215,7 @@ rattler_build.build_recipes([sys.argv[1]], output_dir=sys.argv[2], channel=[], t
 fi
 
 for one in "$WORK"/generations-*.csv; do
-  [ -s "$one" ] || continue # none was wanted
+  [ -s "$one" ] && [ -s "$WORK/generations-deb.csv" ] || continue # one of them was not wanted
   cmp -s "$one" "$WORK/generations-deb.csv"
   ok $? "the same evolution from every package: $(basename "$one" .csv)"
 done
