@@ -260,12 +260,8 @@ local function check_shapes(shapes, words)
   end
 end
 
---- Can all launches of all recordings be what transformations make of them? One that wants a whole
---- number of blocks keeps what the program means in the sizes that have it, not in others.
----@param text string? words of gilua.launch
----@return string? why not
-function Recorded:refuses(text)
-  if not text then return nil end
+-- Why not all launches of all recordings can be what a text makes of them; false: they can.
+local function refusal_of(self, text)
   local words = {}
   for name, entry in pairs(self.entries) do words[entry] = launches.of(text, name) end
   for _, use in ipairs(M.USES) do
@@ -275,7 +271,17 @@ function Recorded:refuses(text)
       if not fits then return ("%s, in %s"):format(why, self:name_of(path)) end
     end
   end
-  return nil
+  return false
+end
+
+--- Can all launches of all recordings be what transformations make of them? One that wants a whole
+--- number of blocks keeps what the program means in the sizes that have it, not in others.
+---@param text string? words of gilua.launch
+---@return string? why not
+function Recorded:refuses(text)
+  if not text then return nil end
+  if self.refusals[text] == nil then self.refusals[text] = refusal_of(self, text) end
+  return self.refusals[text] or nil
 end
 
 --- What the table says of each piece that the host gets.
@@ -392,7 +398,7 @@ function M.definition(t, dir)
   check(t, path)
   local parameters = parameters_of(t, path)
   local self = setmetatable({ table = t, dir = dir, path = path, entries = t.kernels, shapes = {},
-    paths = paths_of(t, dir, path), rows = {}, given = {} }, Recorded)
+    refusals = {}, paths = paths_of(t, dir, path), rows = {}, given = {} }, Recorded)
   for _, answer in ipairs(t.answers or {}) do
     local key = key_of(answer)
     if key then self.rows[key] = answer end
