@@ -55,7 +55,7 @@ static void push_result(lua_State *L, const ReplayGpuResult *r) {
 
 static int run(lua_State *L) {
     static const char *const known[] = {"code",      "partial", "bytes", "timed", "shapes",
-                                        "timeout_s", BIND_TIMING_FIELDS, NULL};
+                                        "as_graph",  "timeout_s", BIND_TIMING_FIELDS, NULL};
     BindChild *c = bind_check_child(L, 1, CLASS);
     if (lua_isnoneornil(L, 2)) lua_settop(L, 1), lua_newtable(L);
     lua_settop(L, 2);
@@ -64,6 +64,7 @@ static int run(lua_State *L) {
                           .partial = bind_option_bool(L, 2, "partial", false),
                           .bytes = bind_option_bool(L, 2, "bytes", false),
                           .timed = bind_option_bool(L, 2, "timed", false),
+                          .as_graph = bind_option_bool(L, 2, "as_graph", false),
                           .timing = bind_read_timing(L, 2),
                           .timeout_s = bind_option_number(L, 2, "timeout_s", 0)};
     int code = lua_getfield(L, 2, "code") == LUA_TTABLE ? lua_gettop(L) : 0;
@@ -95,9 +96,11 @@ void bind_replay_class(lua_State *L) {
          "Runs the recording once on the GPU, each kernel timed: kernels has { name, launches, "
          "ticks, ns } each; ns is of all from the first launch to the last, gaps included. "
          "timed = true runs it until the median is known and gives the fields of module:time, "
-         "with its options, instead. reads: what the host gets, { name, same, size, bytes? } each, "
-         "bytes where they are not the same, or with bytes = true. options: code, partial, shapes "
-         "as of recording:replay; timeout_s of one repetition."},
+         "with its options, instead; with as_graph = true what is timed is launched as one CUDA "
+         "graph, so that the GPU sets the pace and not the host. reads: what the host gets, { "
+         "name, same, size, bytes? } each, bytes where they are not the same, or with bytes = "
+         "true. options: code, partial, shapes as of recording:replay; timeout_s of one "
+         "repetition."},
         {"places", places, "replay:places() -> integer, integer",
          "Bytes of memory that have the address that they had, and bytes that are elsewhere."},
         {"close", close_replay, "replay:close()", "Frees what it has on the GPU."},

@@ -48,6 +48,8 @@ struct Sequence {
     gi_err misuse;
     bool is_misused;
     const SequenceWork *work;
+    CuGraphRun graph;        /* of sequence_time: what is timed; NULL: not made */
+    bool is_dry;             /* what is queued is in the graph already */
     double *kernel_ns;       /* NULL: launches are not timed one by one */
     int n_rows;
     Mark *marks;             /* made when they are first needed */
@@ -266,7 +268,7 @@ static bool is_solid(const SequencePlace *p, const SequenceExtent *x) {
 void sequence_copy(Sequence *s, const SequencePlace *to, const SequencePlace *from,
                    const SequenceExtent *x) {
     const Driver *cu = s->d->cu;
-    if (s->code != CU_OK) return;
+    if (s->code != CU_OK || s->is_dry) return;
     if (is_solid(to, x) && is_solid(from, x)) {
         s->code = cu->copy(to->address, from->address,
                            (size_t)(x->width * x->height * x->depth), s->d->stream);
@@ -294,6 +296,7 @@ static int fill_slice(CudaDevice *d, CuPointer at, uint64_t row, unsigned value,
 
 void sequence_fill(Sequence *s, const SequencePlace *to, unsigned value, unsigned element,
                    const SequenceExtent *x) {
+    if (s->is_dry) return;
     for (uint64_t z = 0; z < x->depth && s->code == CU_OK; z++)
         s->code = fill_slice(s->d, to->address + z * to->rows * to->row, to->row, value, element,
                              x->width, x->height);
@@ -372,7 +375,7 @@ static void keep_failed(Sequence *s, const CudaKernel *k, const DeviceLaunch *l)
 void sequence_launch(Sequence *s, DeviceModule *base, const DeviceLaunch *l, size_t bytes,
                      bool cooperative, int row) {
     CudaDevice *d = s->d;
-    if (s->code != CU_OK || s->is_misused) return;
+    if (s->code != CU_OK || s->is_misused || s->is_dry) return;
     CudaKernel *k = cuda_kernel((CudaModule *)base, l->kernel, &s->misuse);
     if (k == NULL) {
         s->is_misused = true;
@@ -403,13 +406,64 @@ static void queue_stamp(Sequence *s, int which) {
     if (s->code == CU_OK) s->code = cuda_queue_stamp(s->d, which);
 }
 
+/* --- what is timed as a graph --- */
+
+static void drop_graph(Sequence *s) {
+    if (s->graph && !s->d->lost) s->d->cu->graph_run_free(s->graph);
+    s->graph = NULL;
+}
+
+static void capture_event(Sequence *s, CuEvent e) {
+    if (s->code == CU_OK) s->code = s->d->cu->event_record_in(e, s->d->stream, CU_EVENT_IN_GRAPH);
+}
+
+/* Which launch the driver does not take is not known of a graph. */
+static void keep_failed_graph(Sequence *s) {
+    snprintf(s->kernel, sizeof s->kernel, "one of the kernels launched as a graph");
+    s->failed = (DeviceLaunch){.kernel = s->kernel};
+    s->of_failed = (Measurement){0};
+}
+
+/* The two events are in it, so that the time of its start is not. */
+static bool make_graph(Sequence *s, gi_err *err) {
+    CudaDevice *d = s->d;
+    CuGraph graph = NULL;
+    s->code = d->cu->capture_begin(d->stream, CU_CAPTURE_RELAXED);
+    if (s->code != CU_OK) return true;
+    capture_event(s, d->start[0]);
+    bool ok = queue_part(s, SEQUENCE_TIMED, err);
+    capture_event(s, d->end[0]);
+    int code = d->cu->capture_end(d->stream, &graph);
+    if (ok && s->code == CU_OK) s->code = code;
+    if (ok && s->code == CU_OK) s->code = d->cu->graph_make(&s->graph, graph, 0);
+    if (graph) d->cu->graph_free(graph);
+    return ok;
+}
+
+static bool queue_graph(Sequence *s, gi_err *err) {
+    bool ok, is_made = s->graph != NULL;
+    if (s->code != CU_OK) return true;
+    s->is_dry = is_made; /* whoever queues keeps his books */
+    ok = is_made ? queue_part(s, SEQUENCE_TIMED, err) : make_graph(s, err);
+    s->is_dry = false;
+    if (ok && s->code == CU_OK) s->code = s->d->cu->graph_launch(s->graph, s->d->stream);
+    if (s->code != CU_OK && s->kernel[0] == '\0') keep_failed_graph(s);
+    return ok;
+}
+
+static bool queue_timed(Sequence *s, gi_err *err) {
+    if (s->work->as_graph && s->kernel_ns == NULL) return queue_graph(s, err);
+    queue_event(s, s->d->start[0]);
+    bool ok = queue_part(s, SEQUENCE_TIMED, err);
+    queue_event(s, s->d->end[0]);
+    return ok;
+}
+
 static bool queue_all(Sequence *s, gi_err *err) {
     CudaDevice *d = s->d;
     bool ok = queue_part(s, SEQUENCE_BEFORE, err);
     queue_stamp(s, 0);
-    queue_event(s, d->start[0]);
-    ok = ok && queue_part(s, SEQUENCE_TIMED, err);
-    queue_event(s, d->end[0]);
+    ok = ok && queue_timed(s, err);
     queue_stamp(s, 1);
     ok = ok && queue_part(s, SEQUENCE_AFTER, err);
     if (s->code == CU_OK) s->code = cuda_fetch_stamps(d);
@@ -417,8 +471,11 @@ static bool queue_all(Sequence *s, gi_err *err) {
 }
 
 static bool renew(Sequence *s, gi_err *err) {
-    for (int i = 0; i < s->work->n_modules; i++)
-        if (!cuda_module_renew((CudaModule *)s->work->modules[i], err)) return false;
+    for (int i = 0; i < s->work->n_modules; i++) {
+        CudaModule *m = (CudaModule *)s->work->modules[i];
+        if (m->reload) drop_graph(s); /* it has the functions that were */
+        if (!cuda_module_renew(m, err)) return false;
+    }
     return true;
 }
 
@@ -443,7 +500,7 @@ static void set_end(Sequence *s, int code, bool was_refused, Measurement *out) {
 bool sequence_run(Sequence *s, const SequenceWork *work, double *kernel_ns, int n_rows,
                   Measurement *out, gi_err *err) {
     CudaDevice *d = s->d;
-    bool gated = kernel_ns == NULL && work->operations <= MOST_GATED;
+    bool gated = kernel_ns == NULL && !work->as_graph && work->operations <= MOST_GATED;
     *out = (Measurement){0};
     s->work = work, s->kernel_ns = kernel_ns, s->n_rows = n_rows, s->n_marks = 0;
     s->code = CU_OK, s->kernel[0] = '\0', s->is_misused = false;
@@ -461,8 +518,8 @@ bool sequence_run(Sequence *s, const SequenceWork *work, double *kernel_ns, int 
     return code != CU_OK || read_times(s, out, err);
 }
 
-bool sequence_time(Sequence *s, const SequenceWork *work, const DeviceTiming *how,
-                   DeviceSamples *out, gi_err *err) {
+static bool time_all(Sequence *s, const SequenceWork *work, const DeviceTiming *how,
+                     DeviceSamples *out, gi_err *err) {
     DeviceTiming timing = device_timing_filled(how);
     Measurement *last = &out->last;
     *out = (DeviceSamples){0};
@@ -479,6 +536,13 @@ bool sequence_time(Sequence *s, const SequenceWork *work, const DeviceTiming *ho
         out->capped = out->n >= timing.max_samples && !cuda_is_enough(&timing, out);
     }
     return true;
+}
+
+bool sequence_time(Sequence *s, const SequenceWork *work, const DeviceTiming *how,
+                   DeviceSamples *out, gi_err *err) {
+    bool ok = time_all(s, work, how, out, err);
+    drop_graph(s);
+    return ok;
 }
 
 /* --- its life --- */

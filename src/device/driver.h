@@ -13,6 +13,8 @@ typedef uint64_t CuPointer, CuTexture;
 typedef struct CuContextObject *CuContext;
 typedef struct CuStreamObject *CuStream;
 typedef struct CuEventObject *CuEvent;
+typedef struct CuGraphObject *CuGraph;
+typedef struct CuGraphRunObject *CuGraphRun; /* CUgraphExec */
 typedef struct CuModuleObject *CuModule;
 typedef struct CuFunctionObject *CuFunction;
 typedef struct CuArrayObject *CuArray;
@@ -66,6 +68,8 @@ enum { /* CUfunction_attribute */
 };
 
 enum { CU_STREAM_NON_BLOCKING = 1 };                         /* CUstream_flags */
+enum { CU_CAPTURE_RELAXED = 2 };                             /* CUstreamCaptureMode */
+enum { CU_EVENT_IN_GRAPH = 1 };                              /* CU_EVENT_RECORD_EXTERNAL */
 enum { CU_LIMIT_PRINTED_BYTES = 1 };                         /* CUlimit */
 enum { CU_JIT_ERROR_LOG = 5, CU_JIT_ERROR_LOG_BYTES = 6 };   /* CUjit_option */
 enum { CU_MEMORY_HOST = 1, CU_MEMORY_DEVICE = 2, CU_MEMORY_ARRAY = 3 }; /* CUmemorytype */
@@ -175,6 +179,13 @@ typedef struct CuAccess { /* CUmemAccessDesc */
     X(event_new, cuEventCreate, (CuEvent *, unsigned flags))                                       \
     X(event_free, cuEventDestroy_v2, (CuEvent))                                                    \
     X(event_record, cuEventRecord, (CuEvent, CuStream))                                            \
+    X(event_record_in, cuEventRecordWithFlags, (CuEvent, CuStream, unsigned flags))                \
+    X(capture_begin, cuStreamBeginCapture_v2, (CuStream, int mode))                                \
+    X(capture_end, cuStreamEndCapture, (CuStream, CuGraph *))                                      \
+    X(graph_make, cuGraphInstantiateWithFlags, (CuGraphRun *, CuGraph, uint64_t flags))            \
+    X(graph_launch, cuGraphLaunch, (CuGraphRun, CuStream))                                         \
+    X(graph_free, cuGraphDestroy, (CuGraph))                                                       \
+    X(graph_run_free, cuGraphExecDestroy, (CuGraphRun))                                            \
     X(event_wait, cuEventSynchronize, (CuEvent))                                                   \
     X(event_elapsed, cuEventElapsedTime, (float *ms, CuEvent start, CuEvent end))                  \
     X(memory_new, cuMemAlloc_v2, (CuPointer *, size_t bytes))                                      \

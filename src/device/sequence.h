@@ -77,6 +77,8 @@ typedef struct SequenceWork {
     bool (*queue)(void *user, SequencePart part, gi_err *err);
     void *user;
     int operations;          /* about so many; few are all queued before the first begins */
+    bool as_graph;           /* sequence_time: what is timed is one CUDA graph, so that the GPU sets
+                                the pace and not the host, whose launches take 2 to 4 us each */
     DeviceModule **modules;  /* loaded again before it, where their variables need that */
     int n_modules;
     double timeout_s;        /* 0: none */

@@ -268,6 +268,7 @@ bool replay_gpu_run(ReplayGpu *g, const ReplayGpuOptions *o, ReplayGpuResult *ou
     DeviceModule **modules = gi_alloc((size_t)(2 * g->n_modules + 1) * sizeof *modules);
     SequenceWork w = {.queue = queue_part, .user = g, .modules = modules,
                       .operations = 2 * (g->n_modules + g->n_memory) + g->n_ops + 8,
+                      .as_graph = o->as_graph,
                       .timeout_s = o->timeout_s, .interrupt = o->interrupt};
     for (int i = 0; i < g->n_modules; i++) {
         modules[w.n_modules++] = g->recorded[i];

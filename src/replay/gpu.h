@@ -31,6 +31,7 @@ typedef struct ReplayGpuOptions {
     bool partial;
     bool bytes;             /* of all that the host gets, right or not */
     bool timed;             /* repetitions until the median is known; else one, each kernel timed */
+    bool as_graph;          /* timed: what is timed is one CUDA graph, without the host's pace */
     DeviceTiming timing;
     double timeout_s;       /* of a repetition; 0: none */
     const volatile int *interrupt;

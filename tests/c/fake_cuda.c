@@ -155,7 +155,8 @@ static int code_of(EmuStatus s) {
     }
 }
 
-static int start(const Function *f, EmuLaunch l) {
+/* gap_ns: until the next may begin. */
+static int start(const Function *f, EmuLaunch l, double gap_ns) {
     EmuResult r;
     gi_err err;
     fake_mark('k');
@@ -166,10 +167,30 @@ static int start(const Function *f, EmuLaunch l) {
     if (r.cause == EMU_CAUSE_CONFIGURATION || r.cause == EMU_CAUSE_COOPERATIVE)
         return CU_INVALID_VALUE;
     if (r.cause == EMU_CAUSE_RESOURCES) return CU_OUT_OF_RESOURCES;
-    fake_pass(r.ns + 1000);
+    fake_pass(r.ns + gap_ns);
     if (r.status != EMU_OK) fprintf(stderr, "fake GPU: %s\n", r.message);
     if (fake.coming == CU_OK) fake.coming = code_of(r.status);
     return CU_OK;
+}
+
+static EmuLaunch launch_of(const unsigned *shape, const void *params, bool cooperative) {
+    return (EmuLaunch){.grid = {shape[0], shape[1], shape[2]},
+                       .block = {shape[3], shape[4], shape[5]},
+                       .shared_bytes = shape[6],
+                       .params = params,
+                       .cooperative = cooperative};
+}
+
+static int virtual_redo(const FakeNode *n) {
+    return start((const Function *)n->function, launch_of(n->shape, n->params, n->cooperative),
+                 100);
+}
+
+static int keep(CuFunction f, const unsigned *shape, const void *params, size_t bytes,
+                bool cooperative) {
+    FakeNode node = {.redo = virtual_redo, .function = f, .cooperative = cooperative};
+    memcpy(node.shape, shape, sizeof node.shape);
+    return fake_keep_launch(node, params, bytes);
 }
 
 static int virtual_launch_kernel(CuFunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
@@ -177,26 +198,24 @@ static int virtual_launch_kernel(CuFunction f, unsigned gx, unsigned gy, unsigne
                               void **params, void **extra) {
     if (f->help) return fake_launch(f, gx, gy, gz, bx, by, bz, shared_bytes, s, params, extra);
     FAKE_CALL();
-    return start((const Function *)f, (EmuLaunch){.grid = {gx, gy, gz},
-                                                  .block = {bx, by, bz},
-                                                  .shared_bytes = shared_bytes,
-                                                  .params = extra ? extra[1] : NULL});
+    const unsigned shape[] = {gx, gy, gz, bx, by, bz, shared_bytes};
+    const void *packed = extra ? extra[1] : NULL;
+    if (fake.capture) return keep(f, shape, packed, extra ? *(size_t *)extra[3] : 0, false);
+    return start((const Function *)f, launch_of(shape, packed, false), 1000);
 }
 
 static int virtual_launch_cooperative(CuFunction f, unsigned gx, unsigned gy, unsigned gz,
                                    unsigned bx, unsigned by, unsigned bz, unsigned shared_bytes,
                                    CuStream s, void **params) {
     char packed[4096] = {0};
+    const unsigned shape[] = {gx, gy, gz, bx, by, bz, shared_bytes};
     EmuKernelInfo info = info_of(f);
     (void)s;
     FAKE_CALL();
     for (int i = 0; i < info.n_params; i++)
         memcpy(packed + info.param_offset[i], params[i], info.param_size[i]);
-    return start((const Function *)f, (EmuLaunch){.grid = {gx, gy, gz},
-                                                  .block = {bx, by, bz},
-                                                  .shared_bytes = shared_bytes,
-                                                  .params = packed,
-                                                  .cooperative = true});
+    if (fake.capture) return keep(f, shape, packed, info.param_bytes, true);
+    return start((const Function *)f, launch_of(shape, packed, true), 1000);
 }
 
 static int virtual_init(unsigned flags) {

@@ -7,6 +7,7 @@
 ** not made before somebody waits or something runs. `log` has what ran, in order:
 **   a … z  a test's kernel, by its first letter      T  reading of the SM clocks
 **   G  gate      P  variables copied      F  fill64      =  fill8, fill32      +  a copy on the GPU
+**   [ … ]  a graph's launch, with what is in it; what is captured leaves no mark, and does nothing
 ** Checksums leave no mark. `fail_at` makes one call of the driver fail, counted from 1; `live`
 ** counts what was made and not released. Modules have variables and kernels in common, or with
 ** `separate` each its own; `running` is the module whose kernel runs.
@@ -41,6 +42,27 @@ struct CuFunctionObject {
     void (*help)(void **args, unsigned blocks); /* gilua's own */
     char mark;
     CuModule module; /* NULL: of any */
+};
+
+typedef struct FakeNode { /* of a graph: one thing that a call would have done at once */
+    int (*redo)(const struct FakeNode *);
+    CuFunction function;
+    unsigned shape[7]; /* grid, block, shared bytes */
+    char params[200];
+    bool cooperative;
+    CuPointer to, from;
+    size_t bytes, pitch, rows;
+    unsigned value, element;
+    CuCopy3D copy;
+    CuEvent event;
+} FakeNode;
+struct CuGraphObject {
+    FakeNode *nodes;
+    int n, cap;
+};
+struct CuGraphRunObject {
+    FakeNode *nodes;
+    int n;
 };
 
 typedef struct FakeSymbol {
@@ -80,6 +102,7 @@ static struct Fake {
     bool separate;
     bool other_places;                   /* than those that are asked for, which are hints */
     CuModule running;
+    CuGraph capture; /* what calls go into, in the place of being done */
     bool compares; /* answers, for real (u64, no tolerance), instead of finding `part` */
     double now_ns, cycles;
     int fault, coming; /* what every call answers; what it will when the stream is asked */
@@ -112,6 +135,13 @@ static int fake_call(void) {
 static void fake_mark(char mark) {
     size_t n = strlen(fake.log);
     if (mark && n < FAKE_LOG) fake.log[n] = mark, fake.log[n + 1] = '\0';
+}
+
+static int fake_keep(FakeNode node) {
+    CuGraph g = fake.capture;
+    gi_grow(g->nodes, g->n, g->cap);
+    g->nodes[g->n++] = node;
+    return CU_OK;
 }
 
 static void fake_pass(double ns) {
@@ -374,6 +404,65 @@ static int fake_event_record(CuEvent e, CuStream s) {
     return CU_OK;
 }
 
+static int fake_redo_event(const FakeNode *n) {
+    return fake_event_record(n->event, NULL);
+}
+
+static int fake_event_record_in(CuEvent e, CuStream s, unsigned flags) {
+    FAKE_CALL();
+    if (!fake.capture) return fake_event_record(e, s);
+    if (flags != CU_EVENT_IN_GRAPH) return CU_INVALID_VALUE;
+    return fake_keep((FakeNode){.redo = fake_redo_event, .event = e});
+}
+
+static int fake_capture_begin(CuStream s, int mode) {
+    (void)s, (void)mode;
+    FAKE_CALL();
+    if (fake.capture) return CU_INVALID_VALUE;
+    fake.capture = gi_alloc(sizeof *fake.capture);
+    fake.live++;
+    return CU_OK;
+}
+
+static int fake_capture_end(CuStream s, CuGraph *g) {
+    (void)s;
+    *g = fake.capture;
+    fake.capture = NULL;
+    return fake_call();
+}
+
+static int fake_graph_free(CuGraph g) {
+    fake.live--;
+    free(g->nodes), free(g);
+    return CU_OK;
+}
+
+static int fake_graph_make(CuGraphRun *r, CuGraph g, uint64_t flags) {
+    (void)flags;
+    FAKE_CALL();
+    *r = gi_alloc(sizeof **r);
+    **r = (struct CuGraphRunObject){g->nodes, g->n};
+    g->nodes = NULL, g->n = 0;
+    fake.live++;
+    return CU_OK;
+}
+
+static int fake_graph_run_free(CuGraphRun r) {
+    fake.live--;
+    free(r->nodes), free(r);
+    return CU_OK;
+}
+
+static int fake_graph_launch(CuGraphRun r, CuStream s) {
+    (void)s;
+    FAKE_CALL();
+    int code = CU_OK;
+    fake_mark('[');
+    for (int i = 0; i < r->n && code == CU_OK; i++) code = r->nodes[i].redo(&r->nodes[i]);
+    fake_mark(']');
+    return code;
+}
+
 static int fake_event_wait(CuEvent e) {
     (void)e;
     fake_copy_now();
@@ -420,18 +509,34 @@ static int fake_download(void *to, CuPointer from, size_t bytes, CuStream s) {
     return CU_OK;
 }
 
+static int fake_copy(CuPointer to, CuPointer from, size_t bytes, CuStream s);
+static int fake_redo_copy(const FakeNode *n) {
+    return fake_copy(n->to, n->from, n->bytes, NULL);
+}
+
 static int fake_copy(CuPointer to, CuPointer from, size_t bytes, CuStream s) {
     (void)s;
     FAKE_CALL();
+    if (fake.capture)
+        return fake_keep(
+            (FakeNode){.redo = fake_redo_copy, .to = to, .from = from, .bytes = bytes});
     fake_mark('+');
     fake_copy_now();
     memcpy(fake_at(to), fake_at(from), bytes);
     return CU_OK;
 }
 
+static int fake_redo_fill(const FakeNode *n);
+static int fake_keep_fill(CuPointer to, size_t pitch, unsigned value, unsigned element, size_t n,
+                          size_t rows) {
+    return fake_keep((FakeNode){.redo = fake_redo_fill, .to = to, .pitch = pitch, .value = value,
+                                .element = element, .bytes = n, .rows = rows});
+}
+
 static int fake_fill8(CuPointer p, unsigned char value, size_t n, CuStream s) {
     (void)s;
     FAKE_CALL();
+    if (fake.capture) return fake_keep_fill(p, n, value, 1, n, 1);
     fake_copy_now();
     memset(fake_at(p), value, n);
     return CU_OK;
@@ -440,6 +545,7 @@ static int fake_fill8(CuPointer p, unsigned char value, size_t n, CuStream s) {
 static int fake_fill32(CuPointer p, unsigned value, size_t n, CuStream s) {
     (void)s;
     FAKE_CALL();
+    if (fake.capture) return fake_keep_fill(p, 4 * n, value, 4, n, 1);
     fake_mark('=');
     fake_copy_now();
     fake_pass(500);
@@ -464,8 +570,14 @@ static int fake_copy_3d(const CuCopy3D *c) {
     return CU_OK;
 }
 
+static int fake_redo_copy_3d(const FakeNode *n) {
+    fake_mark('+');
+    return fake_copy_3d(&n->copy);
+}
+
 static int fake_copy_3d_queued(const CuCopy3D *c, CuStream s) {
     (void)s;
+    if (fake.capture) return fake_keep((FakeNode){.redo = fake_redo_copy_3d, .copy = *c});
     fake_mark('+');
     return fake_copy_3d(c);
 }
@@ -475,6 +587,7 @@ static int fake_copy_3d_queued(const CuCopy3D *c, CuStream s) {
                                     size_t height, CuStream s) {                                   \
         (void)s;                                                                                   \
         FAKE_CALL();                                                                               \
+        if (fake.capture) return fake_keep_fill(p, pitch, value, bits / 8, width, height);         \
         fake_mark('=');                                                                            \
         fake_copy_now();                                                                           \
         for (size_t y = 0; y < height; y++)                                                        \
@@ -484,6 +597,15 @@ static int fake_copy_3d_queued(const CuCopy3D *c, CuStream s) {
 FAKE_FILLS(8, unsigned char)
 FAKE_FILLS(16, unsigned short)
 FAKE_FILLS(32, unsigned)
+
+static int fake_redo_fill(const FakeNode *n) {
+    if (n->element == 1)
+        return fake_fill_rows8(n->to, n->pitch, (unsigned char)n->value, n->bytes, n->rows, NULL);
+    if (n->element == 2)
+        return fake_fill_rows16(n->to, n->pitch, (unsigned short)n->value, n->bytes, n->rows,
+                                NULL);
+    return fake_fill_rows32(n->to, n->pitch, n->value, n->bytes, n->rows, NULL);
+}
 
 /* --- memory where it shall be: the host's own pages, at that address --- */
 
@@ -690,11 +812,31 @@ static int fake_occupancy(int *blocks, CuFunction f, int threads, size_t shared_
     return CU_OK;
 }
 
+/* A launch that comes later; params: its parameters, packed. */
+static int fake_keep_launch(FakeNode node, const void *params, size_t bytes) {
+    if (bytes > sizeof node.params) return CU_INVALID_VALUE;
+    if (params) memcpy(node.params, params, bytes);
+    return fake_keep(node);
+}
+
+static int fake_launch(CuFunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+                       unsigned by, unsigned bz, unsigned shared_bytes, CuStream s, void **params,
+                       void **extra);
+static int fake_redo_launch(const FakeNode *n) {
+    const unsigned *u = n->shape;
+    void *extra[] = {CU_EXTRA_BUFFER, (void *)(uintptr_t)n->params};
+    return fake_launch(n->function, u[0], u[1], u[2], u[3], u[4], u[5], u[6], NULL, NULL, extra);
+}
+
 static int fake_launch(CuFunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
                        unsigned by, unsigned bz, unsigned shared_bytes, CuStream s, void **params,
                        void **extra) {
-    (void)s, (void)shared_bytes;
+    (void)s;
     FAKE_CALL();
+    if (fake.capture && !f->help)
+        return fake_keep_launch((FakeNode){.redo = fake_redo_launch, .function = f,
+                                           .shape = {gx, gy, gz, bx, by, bz, shared_bytes}},
+                                extra ? extra[1] : NULL, extra ? *(size_t *)extra[3] : 0);
     if (gx * gy * gz == 0 || bx * by * bz > 1024) return CU_INVALID_VALUE;
     fake_mark(f->help ? f->mark : f->name[0]);
     fake_copy_now();

@@ -13,15 +13,22 @@ local gi = require "gilua"
 local r, gpu = gi.recording.open(arg[1]), gi.device "cuda"
 local replay = assert(gpu:replay(r.file))
 local now, timed = assert(replay:run {}), assert(replay:run { timed = true, max_samples = 12 })
-local same, launches = 0, 0
+local graph = assert(replay:run { timed = true, as_graph = true, max_samples = 12 })
+local same, launches, in_graph = 0, 0, 0
 for _, read in ipairs(now.reads) do same = same + (read.same and 1 or 0) end
+for _, read in ipairs(graph.reads) do in_graph = in_graph + (read.same and 1 or 0) end
 for _, k in ipairs(now.kernels) do launches = launches + k.launches end
 print(now.status, same == #now.reads and #now.reads, launches, timed.median_ns > 0,
   #replay:run { bytes = true }.reads[1].bytes)
+print(graph.status, in_graph == #graph.reads and #graph.reads, graph.median_ns < timed.median_ns)
+print(replay:run { timed = true, as_graph = true,
+  code = { [0] = (r:module(0):gsub("(%))(%s*{)", "%1 .maxntid 1, 1, 1%2")) } }.status)
 print(replay:run { code = { [0] = r:module(0):gsub("ret;", "trap;") } }.status)
 print((select(2, replay:run {})))
 END
-is "all is as it was; a trap is told, and costs the device" "ok 6 9 true 1200
+is "all is as it was, as a graph too; a trap is told, and costs the device" "ok 6 9 true 1200
+ok 6 true
+launch_error
 launch_error
 the device is lost (a kernel of the recording: FAKE_ERROR (FAKE_ERROR)): this process cannot use the GPU any more" \
   "$("$GILUA" one.lua a.rec | tr '\t' ' ')"

@@ -443,6 +443,8 @@ tap.case("tables that cannot be meant", function()
     "a value that is no word")
   tap.has(refusal(with "tune_params = { passes = {} }"), "must be a list of values", "and none")
   tap.has(refusal(with "options = { {} }"), "options 1 must be a string", "options that are none")
+  tap.has(refusal(with "launches = 'graf'"), "launches is \"stream\" or \"graph\", not 'graf'",
+    "a way to launch that is none")
   tap.has(refusal(with "draw = 0"), "a whole number from 1, not 0", "a draw of none")
   tap.has(refusal(with "tolerance = { max_error = true }"), "must be a number",
     "limits that are none")

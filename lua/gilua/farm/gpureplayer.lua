@@ -20,7 +20,8 @@ local OWN_S = 10 -- for the unmodified kernels' first replay
 ---@param device userdata of a GPU
 ---@param twin table replayer.lua's of the same problem: it knows names and answers
 function M.new(problem, device, twin)
-  return setmetatable({ problem = problem, device = device, virtual = false, twin = twin }, M)
+  return setmetatable({ problem = problem, device = device, virtual = false, twin = twin,
+    as_graph = problem.definition.recorded.table.launches == "graph" }, M)
 end
 
 -- The pieces that the kernels as they were recorded give here, where these are wrong by the
@@ -80,7 +81,7 @@ end
 
 --- Replays until the median is known.
 function Code:time(launch)
-  local options = { timed = true }
+  local options = { timed = true, as_graph = self.owner.as_graph }
   for _, name in ipairs(TIMING) do options[name] = launch[name] end
   return run(self, launch, options)
 end

@@ -23,7 +23,9 @@ local FIELDS = {
   title = "string", tolerance = "table", include = "table", options = "table", defines = "table",
   grammar = "table", made_from = "table", tune_params = "table",
   check_races = "string", benign_races = "string", draw = "number",
+  launches = "string",
 }
+local LAUNCHES = { stream = true, graph = true }
 local USUAL_DRAW = 2 -- recordings of a generation's case, where there are as many to train on
 local NEEDED = { "recordings", "source", "kernels" }
 local ANSWER = { name = "string", kernel = "string", at = "number", variable = "string",
@@ -83,6 +85,10 @@ local function check(t, path)
   if t.draw and (t.draw < 1 or t.draw % 1 ~= 0) then
     fail("%s: draw is how many recordings a generation has, a whole number from 1, not %s", path,
       settings.shown(t.draw))
+  end
+  if t.launches and not LAUNCHES[t.launches] then
+    fail("%s: launches is \"stream\" or \"graph\", not %s%s", path, settings.shown(t.launches),
+      settings.meant(t.launches, LAUNCHES))
   end
   for field, value in pairs(t.tolerance or {}) do
     if type(value) ~= "number" then
