@@ -5,8 +5,8 @@
 --
 --   kernels/workloads/make -j 8 problem all
 --   gilua --device cuda tests/gpu/gevo.lua [--problems out/workloads] [--only bfs,lud]
---     [--kinds parameters,source,ptx,llvm,all] [--search 4] [--living 12] [--pairs 30]
---     [--bound 500] [--json FILE]
+--     [--kinds parameters,source,ptx,llvm,all] [--search 4] [--population 64] [--living 12]
+--     [--ahead 48] [--pairs 30] [--bound 500] [--json FILE]
 --
 -- A line for each search as it ends, the winners in words, and at the end the table, with the means
 -- that GEVO reports of its thirteen programs (TACO 2020, §5). A winner that is wrong on a recording
@@ -24,7 +24,9 @@ local o = gi.cli {
   { name = "only", type = "string", doc = "names, with commas between" },
   { name = "kinds", default = "parameters,source,ptx,llvm,all", doc = "of genes, with commas" },
   { name = "search", default = 4, min = 1, doc = "seconds of each search" },
+  { name = "population", default = 64, min = 2, doc = "evaluations between looks at the clock" },
   { name = "living", default = 12, min = 2, doc = "of the steady scheme" },
+  { name = "ahead", default = 48, min = 1, doc = "children at once" },
   { name = "pairs", default = 30, min = 2, doc = "launches of winner and unmodified in turn" },
   { name = "bound", default = 500, min = 1, doc = "seconds after which no search is begun" },
   { name = "json", type = "string", doc = "a file for all of it" },
@@ -37,8 +39,7 @@ for name in ([[bfs btree cfd gaussian heartwall hotspot lud nn nw particlefilter
   THIRTEEN[name] = true
 end
 
-local LOOK = 16 -- evaluations between looks at the clock
-local PATIENCE = 640 -- evaluations without a better one, behind which a search ends
+local PATIENCE = 640 -- evaluations without a better one, behind which those that live make room
 
 local began = core.system.seconds()
 
@@ -86,38 +87,13 @@ function KINDS.parameters(problem)
 end
 
 -- More of the genes that have paid so far: a bandit over their kinds.
-local function by_bandit(problem, genes, arms)
-  local bandit = gi.bandit.new(problem, genes, { arms = arms })
+local function by_bandit(problem, genes)
+  local bandit = gi.bandit.new(problem, genes)
   return { init = bandit.init, draw = bandit.draw, observer = bandit }
 end
 
 function KINDS.source(problem)
   return by_bandit(problem, { transform_share = gi.own.TRANSFORM_SHARE })
-end
-
-local WAYS = { "copy", "delete", "move", "replace", "swap", "operand", "constant" }
-
--- A kind of gene for each way to change instructions.
-local function arms_of(level, source, code)
-  local arms = {}
-  for i, way in ipairs(WAYS) do
-    local weights = {}
-    for _, other in ipairs(WAYS) do weights[other] = other == way and 1 or 0 end
-    local draw = source(code, { weights = weights })
-    arms[i] = { name = level .. " " .. way, draw = function(rng)
-      local drew, gene = pcall(draw, rng) -- there may be nothing of this way
-      return drew and gene or nil
-    end }
-  end
-  return arms
-end
-
-local function ptx_arms(problem, farm)
-  return arms_of("ptx", gi.genome.ptx_source, gi.below.open(problem, farm))
-end
-
-local function llvm_arms(problem, farm)
-  return arms_of("llvm", gi.genome.llvm_source, gi.below.open_llvm(problem, farm))
 end
 
 function KINDS.ptx(problem, farm)
@@ -145,15 +121,41 @@ function KINDS.llvm(problem, farm)
     draw = gi.genome.llvm_source(gi.below.open_llvm(problem, farm)) }
 end
 
--- All that there are, from whoever compiles it faster: genes of LLVM's code where that is LLVM, of
--- PTX where it is NVRTC.
+-- All that there are: source and parameters first, half of the first ones by LLVM where that alone
+-- makes the kernels faster; then, in the last part of the time, mostly instructions on top of the
+-- best, which need no compiler: LLVM's where LLVM makes them, else those of PTX.
+local BELOW_FROM, BELOW_SHARE = 0.65, 0.8 -- of the seconds; of the mutations from then on
+
+local function is_by_llvm(genome) return genome:find("compiler=llvm", 1, true) ~= nil end
+
+-- Every other one by LLVM.
+local function half_by_llvm(init)
+  return function(...)
+    local list = init(...)
+    for i = 2, #list, 2 do
+      list[i] = gi.genome.last_settings("compiler=llvm " .. list[i])
+    end
+    return list
+  end
+end
+
 function KINDS.all(problem, farm)
   local llvm = has_llvm(problem) and measured(problem, farm, "compiler=llvm")
-  local by_llvm = llvm and gi.fitness.right(llvm)
-    and llvm.ticks < measured(problem, farm, "").ticks
-  local fields = by_bandit(problem, gi.own.genes(problem),
-    (by_llvm and llvm_arms or ptx_arms)(problem, farm))
-  fields.start = by_llvm and "compiler=llvm" or nil
+  local llvm_runs = llvm and gi.fitness.right(llvm)
+  local fields, first = by_bandit(problem, gi.own.genes(problem)), nil
+  local of_ptx = gi.genome.ptx_source(gi.below.open(problem, farm))
+  local of_llvm = llvm_runs and gi.genome.llvm_source(gi.below.open_llvm(problem, farm))
+  local above = gi.retouch.new(problem).mutate
+  function fields.mutate(parent, draw, rng)
+    first = first or core.system.seconds()
+    local late = core.system.seconds() - first > BELOW_FROM * o.search
+    if not late or rng:unit() >= BELOW_SHARE then return above(parent, draw, rng) end
+    local below = of_llvm and is_by_llvm(parent) and of_llvm or of_ptx
+    return gi.genome.join { parent, below(rng) }
+  end
+  if llvm_runs and llvm.ticks < measured(problem, farm, "").ticks then
+    fields.init = half_by_llvm(fields.init)
+  end
   return fields
 end
 
@@ -171,9 +173,11 @@ end
 -- The scheme: children as soon as a worker is free, until the seconds are over.
 local function scheme_of(problem, farm, fields, count, seed)
   local first, last = core.system.seconds(), 0
-  local s = gi.steady.scheme { population = LOOK, living = o.living, patience = PATIENCE // LOOK }
+  local s = gi.steady.scheme { population = o.population, living = o.living, ahead = o.ahead,
+    patience = math.max(1, PATIENCE // o.population) }
   s.problem, s.farm, s.rng = problem, farm, gi.rng(seed)
   s.fitness, s.init, s.generations = gi.fitness.within(problem.tolerance), gi.own.first, 1000
+  s.mutate = gi.retouch.new(problem).mutate
   -- The final comparison, whose number is not the next, has the recording to choose by.
   s.new_case = function(number, rng)
     local final = number > last + 1
@@ -214,14 +218,25 @@ local function told(problem, result)
   end
 end
 
+-- Seconds of the farm's workers by stage, less those before.
+local function stages(farm, before)
+  local list = {}
+  for stage, s in pairs(farm:stats().seconds) do
+    list[stage] = s - (before and before[stage] or 0)
+  end
+  return list
+end
+
 -- One kind on one problem: { speedup, low, high, … } or { why }.
 local function searched(problem, farm, kind, seed)
   local fields, why = KINDS[kind](problem, farm)
   if not fields then return { why = why } end
   local count = { all = 0, right = 0, seconds = o.search }
+  local before = stages(farm)
   local run = gi.evolve.run(scheme_of(problem, farm, fields, count, seed))
   local result = { genome = run.result.best.genome, evaluations = count.all, right = count.right,
     seconds = count.seconds, speedup = 1, low = 1, high = 1, chosen = run.result.speedup }
+  result.stages = stages(farm, before)
   if result.genome == "" then return result end
   result.rows, result.wrong = judged(problem, farm, result.genome)
   local last = result.rows[#result.rows]
@@ -229,6 +244,15 @@ local function searched(problem, farm, kind, seed)
     result.speedup, result.low, result.high = last.ratio, last.low, last.high
   end
   return result
+end
+
+-- What the search and the comparison behind it took of all workers, by stage.
+local function spent(r)
+  local words_of = {}
+  for _, stage in ipairs { "compile", "checked", "run", "check", "time" } do
+    words_of[#words_of + 1] = ("%s %.1f"):format(stage, r.stages[stage] or 0)
+  end
+  return "\n    seconds of workers: " .. table.concat(words_of, ", ")
 end
 
 local function line_of(name, kind, r)
@@ -241,19 +265,21 @@ local function line_of(name, kind, r)
     :format(name, kind, r.speedup, r.low, r.high, r.evaluations,
       100 * r.right / math.max(1, r.evaluations), r.evaluations / r.seconds,
       #rows > 0 and "  train, validate, unseen: " .. table.concat(rows, " ") or "  nothing faster",
-      r.wrong and "  COUNTS AS NONE: " .. r.wrong or "")
+      r.wrong and "  COUNTS AS NONE: " .. r.wrong or "") .. spent(r)
 end
 
 --------------------------------------------------------------------------------------------------
 -- The problems
 
--- Who compiles is a gene where LLVM is there: the folder was made for this script.
+-- Who compiles is a gene where LLVM is there, and how exactly: the folder was made for this script.
 local function with_compilers(folder)
   local path = folder .. "/problem.lua"
   local text = gi.textfile.read(path)
-  if not core.llvm.info() or text:find "tune_params" then return end
-  gi.textfile.write(path, (text:gsub("\nreturn {\n", "%0  tune_params = "
-    .. "{ compiler = { \"nvrtc\", \"llvm\" }, passes = { \"O3\", \"O2\", \"O1\" } },\n", 1)))
+  if text:find "tune_params" then return end
+  local llvm = core.llvm.info() and "compiler = { \"nvrtc\", \"llvm\" }, "
+    .. "passes = { \"O3\", \"O2\", \"O1\" }, " or ""
+  gi.textfile.write(path, (text:gsub("\nreturn {\n", "%0  tune_params = { " .. llvm
+    .. "math = { \"precise\", \"ftz\", \"division\", \"fast\" } },\n", 1)))
 end
 
 local function names()

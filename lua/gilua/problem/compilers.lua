@@ -4,6 +4,7 @@
 
 local core = require "gilua.core"
 local fail = require "gilua.base.fail"
+local settings = require "gilua.base.settings"
 
 local M = {
   HEADER = core.home .. "/lua/gilua/include/gilua_llvm.h", -- in the place of CUDA's own
@@ -18,6 +19,16 @@ function M.cuda_headers()
   return { "-DGILUA_CUDA_HEADERS", "-I" .. core.home .. "/lua/gilua/include",
     "-I" .. info.include, "-I" .. info.include .. "/cccl" }
 end
+
+--- What NVRTC is told for each value of a parameter `math`: how exact floats have to be. They are
+--- nvcc's options, too: ftz flushes subnormals to zero, `division` makes quotients and roots of
+--- floats good to 2 units in the last place, `fast` is both and __expf, __sinf and their like.
+M.MATH = {
+  precise = {},
+  ftz = { "-ftz=true" },
+  division = { "-prec-div=false", "-prec-sqrt=false" },
+  fast = { "-use_fast_math" },
+}
 
 local NAMES = { nvrtc = true, llvm = true }
 
@@ -64,6 +75,47 @@ function M.llvm(problem, values)
   if not info then fail("compiler=llvm: %s", why) end
   return { version = info.version,
     passes = said(problem, "passes", values) or usual(problem, "passes") or M.PASSES }
+end
+
+-- Is a parameter what says how exact floats have to be, and no macro of the source's?
+local function is_math(p)
+  return p.name == "math" and p.in_source == false and not p.macro
+end
+
+--- What a mutant's parameter `math` adds to the options of its compiler.
+---@param problem gilua.problem
+---@param values? table of its parameters
+---@return string[] options
+function M.math(problem, values)
+  for _, p in ipairs(problem.parameters) do
+    if is_math(p) then
+      local value = tostring(values and values.math or p.default)
+      return M.MATH[value] or fail("%s: math is one of %s, not '%s'", problem.dir,
+        table.concat(settings.keys(M.MATH), ", "), value)
+    end
+  end
+  return {}
+end
+
+--- Do values of a parameter `math` all mean how exact floats have to be? A source may have a macro
+--- of that name, with others.
+---@param values any[]
+---@return boolean
+function M.are_of_math(values)
+  for _, value in ipairs(values) do
+    if not M.MATH[value] then return false end
+  end
+  return true
+end
+
+--- Fails where a problem's parameter `math` has values that mean nothing.
+---@param problem gilua.problem
+function M.check_math(problem)
+  for _, p in ipairs(problem.parameters) do
+    for _, value in ipairs(is_math(p) and p.values or {}) do
+      M.math(problem, { math = value })
+    end
+  end
 end
 
 --- Which LLVM may compile a mutant, and the kernel as it is; nil where none may.

@@ -9,6 +9,7 @@
 local attempt = require "gilua.base.attempt"
 local fail = require "gilua.base.fail"
 local core = require "gilua.core"
+local compilers = require "gilua.problem.compilers"
 local creference = require "gilua.problem.creference"
 local expression = require "gilua.problem.expression"
 local pointed = require "gilua.problem.pointed"
@@ -67,7 +68,8 @@ local function parameters_of(t, source)
     local values = t.tune_params and t.tune_params[name] or { t[name] }
     list[#list + 1] = { name = name, values = values, in_source = in_source(source, name),
       default = default_of(t, name, values, source),
-      macro = not in_source(source, name) and mentioned(source, name) }
+      macro = not in_source(source, name) and mentioned(source, name)
+        and not (name == "math" and compilers.are_of_math(values)) }
   end
   return list
 end

@@ -98,16 +98,17 @@ local function check(t, path)
   end
 end
 
--- What may be tuned of a recording: launches are as they were, so that it is who compiles.
-local TUNED = { compiler = true, passes = true }
+-- What may be tuned of a recording: launches are as they were, so that it is who compiles, and how
+-- exactly.
+local TUNED = { compiler = true, passes = true, math = true }
 
 local function parameters_of(t, path)
   local list = {}
   for _, name in ipairs(settings.keys(t.tune_params or {})) do
     local values, where = t.tune_params[name], ("%s: tune_params.%s"):format(path, tostring(name))
     if not TUNED[name] then
-      fail("%s: launches are those of the recording, so that only compiler and passes are tuned",
-        where)
+      fail("%s: launches are those of the recording, so that only compiler, passes and math are "
+        .. "tuned", where)
     elseif t.source:find "%.ptx$" then
       fail("%s: %s has no source, so that nothing is compiled", where, t.source)
     elseif type(values) ~= "table" or #values == 0 then
