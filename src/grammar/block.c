@@ -390,7 +390,8 @@ static int parse_shape(Parser *p, int at, int parent, bool braceless) {
     if (tok_is(t, at, "while")) return parse_while(p, at, parent, NODE_WHILE);
     if (tok_is(t, at, "switch")) return parse_while(p, at, parent, NODE_SWITCH);
     if (tok_is(t, at, "do")) return parse_do(p, at, parent);
-    if (tok_is(t, at, "else") || tok_is(t, at, "}")) return parse_odd(p, at, parent);
+    if (tok_is(t, at, "else")) return parse_odd(p, at, parent);
+    if (tok_is(t, at, "}")) return at; /* the statement is missing; the brace is the block's */
     return parse_simple(p, at, parent, braceless);
 }
 

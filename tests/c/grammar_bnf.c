@@ -50,6 +50,25 @@ static void check_form(void) {
     grammar_free(g);
 }
 
+/* Where a body is missing, the brace behind is its block's: nothing stands in the tree twice. */
+static void check_missing_body(void) {
+    static const char text[] = "__global__ void k(int i, int *o)\n{\n    if (i < 3) {\n"
+                               "        if (i > 1) } else o[0] = 1;\n}\n";
+    GrammarOptions o = {.file = "k.cu"};
+    gi_buf bnf = {0};
+    gi_err err = {0};
+    Grammar *g = grammar_parse(text, strlen(text), &o, &err), *back = NULL;
+    if (ok(g != NULL, "an if without a body parses %s", err.message)) {
+        grammar_print(g, &bnf);
+        back = grammar_read(bnf.data, bnf.len, &err);
+        ok(back != NULL, "and its BNF reads back %s", err.message);
+        ok(strstr(bnf.data, "<ELSE_k.cu_4.2>") == NULL, "each rule once");
+    }
+    gi_buf_free(&bnf);
+    grammar_free(back);
+    grammar_free(g);
+}
+
 static void refused(const char *bnf, const char *message) {
     gi_err err = {0};
     Grammar *g = grammar_read(bnf, strlen(bnf), &err);
@@ -81,5 +100,6 @@ int main(void) {
     check_round(true);
     check_form();
     check_errors();
+    check_missing_body();
     return tap_done();
 }
