@@ -121,40 +121,25 @@ function KINDS.llvm(problem, farm)
     draw = gi.genome.llvm_source(gi.below.open_llvm(problem, farm)) }
 end
 
--- All that there are: source and parameters first, half of the first ones by LLVM where that alone
--- makes the kernels faster; then, in the last part of the time, mostly instructions on top of the
--- best, which need no compiler: LLVM's where LLVM makes them, else those of PTX.
-local BELOW_FROM, BELOW_SHARE = 0.65, 0.8 -- of the seconds; of the mutations from then on
+-- All that there are: source and parameters first; then, in the last part of the time, mostly
+-- instructions on top of the best, which need no compiler: LLVM's where LLVM made them, else PTX's.
+local BELOW_FROM, BELOW_SHARE = 0.8, 0.8 -- of the seconds; of the mutations from then on
 
 local function is_by_llvm(genome) return genome:find("compiler=llvm", 1, true) ~= nil end
 
--- Every other one by LLVM.
-local function half_by_llvm(init)
-  return function(...)
-    local list = init(...)
-    for i = 2, #list, 2 do
-      list[i] = gi.genome.last_settings("compiler=llvm " .. list[i])
-    end
-    return list
-  end
-end
-
 function KINDS.all(problem, farm)
   local llvm = has_llvm(problem) and measured(problem, farm, "compiler=llvm")
-  local llvm_runs = llvm and gi.fitness.right(llvm)
-  local fields, first = by_bandit(problem, gi.own.genes(problem)), nil
   local of_ptx = gi.genome.ptx_source(gi.below.open(problem, farm))
-  local of_llvm = llvm_runs and gi.genome.llvm_source(gi.below.open_llvm(problem, farm))
-  local above = gi.retouch.new(problem).mutate
+  local of_llvm = llvm and gi.fitness.right(llvm)
+    and gi.genome.llvm_source(gi.below.open_llvm(problem, farm))
+  local above, first = gi.retouch.new(problem).mutate, nil
+  local fields = by_bandit(problem, gi.own.genes(problem))
   function fields.mutate(parent, draw, rng)
     first = first or core.system.seconds()
     local late = core.system.seconds() - first > BELOW_FROM * o.search
     if not late or rng:unit() >= BELOW_SHARE then return above(parent, draw, rng) end
     local below = of_llvm and is_by_llvm(parent) and of_llvm or of_ptx
     return gi.genome.join { parent, below(rng) }
-  end
-  if llvm_runs and llvm.ticks < measured(problem, farm, "").ticks then
-    fields.init = half_by_llvm(fields.init)
   end
   return fields
 end
