@@ -68,6 +68,7 @@ static const Like likes[] = {
     {"-U*", "-U"},
     {"-I*", "-I"},
     {"--include-path=", "-I"},
+    {"--pre-include=", "-include"},
     {"--define-macro=", "-D"},
     {"-std=", "-std="},
     {"--std=", "-std="},

@@ -253,6 +253,16 @@ tap.case("what clang does not take has its line, and what the header lacks is na
   tap.has(said("int x;", { target = "compute_999" }), "for the target 'compute_999'")
 end)
 
+tap.case("a header that is read before the source", function()
+  local folder = tap.folder()
+  scratch.write(folder .. "/first.h", "#define MORE 3\n")
+  local options = { "--pre-include=first.h" }
+  local source = 'extern "C" __global__ void f(int *x) { *x = MORE; }'
+  local ptx = assert(gi.compile(source, { compiler = "llvm", include = { folder },
+    options = options }))
+  tap.has(ptx, ".entry f(", "is clang's, too")
+end)
+
 -- What a clang of the test's own does to a kernel's fate.
 local function fate(script)
   local folder = tap.folder()
