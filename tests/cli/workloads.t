@@ -22,6 +22,23 @@ for folder in "$TOP"/kernels/workloads/*/; do
   ok $? "$(basename "$folder"): sizes"
 done
 
+# The script for Rodinia, without Rodinia.
+rodinia=$TOP/kernels/workloads/rodinia
+mkdir -p suite/cuda/bfs
+misused "Rodinia: a step that there is not" "usage: rodinia" "$rodinia" -R suite run bfs
+misused "Rodinia: no program" "usage: rodinia" "$rodinia" -R suite record
+misused "Rodinia: a program that there is not" "there is no program kmeans; there are btree bfs .*streamcluster" \
+  "$rodinia" -R suite record kmeans
+fails "where Rodinia is to be had" "no Rodinia in gpu-rodinia: git clone https://github.com/yuhc/gpu-rodinia" \
+  "$rodinia" build all
+fails "Rodinia: without nvcc that is said" "there is no nvcc" env NVCC=./none "$rodinia" -R suite build bfs
+out=$(NVCC=false "$rodinia" -R suite -o R build nw bfs)
+is "Rodinia: what cannot be built is told, and the others go on" "1 nw: build FAILED bfs: build FAILED" \
+  "$? $(grep -o '^[a-z]*: build .*' <<<"$out" | xargs)"
+is "Rodinia: nothing in it is changed" "suite suite/cuda suite/cuda/bfs" "$(find suite | xargs)"
+uses=$(sed -n "/^sizes()/,/^END/p" "$rodinia" | awk '/ (small|other|train|validate|unseen) / { n[$1]++ } END { for (p in n) print n[p] }' | sort -u)
+is "Rodinia: sizes for all uses" 5 "$uses"
+
 # The script for a GPU, on made-up recordings.
 LUA_PATH="$TOP/tests/lua/?.lua;;" "$GILUA" "$TOP/tests/lua/tape.lua" app.cu a.rec b.rec
 cp a.rec c.rec
