@@ -5,8 +5,8 @@
 --
 --   kernels/workloads/make -j 8 problem all
 --   gilua --device cuda tests/gpu/gevo.lua [--problems out/workloads] [--only bfs,lud]
---     [--kinds parameters,source,ptx,llvm,all] [--search 4] [--population 64] [--living 12]
---     [--ahead 48] [--pairs 30] [--bound 500] [--json FILE]
+--     [--kinds parameters,source,ptx,llvm,all] [--search 4] [--population 128] [--living 12]
+--     [--ahead 64] [--pairs 30] [--bound 500] [--json FILE]
 --
 -- A line for each search as it ends, the winners in words, and at the end the table, with the means
 -- that GEVO reports of its thirteen programs (TACO 2020, §5). A winner that is wrong on a recording
@@ -24,9 +24,9 @@ local o = gi.cli {
   { name = "only", type = "string", doc = "names, with commas between" },
   { name = "kinds", default = "parameters,source,ptx,llvm,all", doc = "of genes, with commas" },
   { name = "search", default = 4, min = 1, doc = "seconds of each search" },
-  { name = "population", default = 64, min = 2, doc = "evaluations between looks at the clock" },
+  { name = "population", default = 128, min = 2, doc = "evaluations between looks at the clock" },
   { name = "living", default = 12, min = 2, doc = "of the steady scheme" },
-  { name = "ahead", default = 48, min = 1, doc = "children at once" },
+  { name = "ahead", default = 64, min = 1, doc = "children at once" },
   { name = "pairs", default = 30, min = 2, doc = "launches of winner and unmodified in turn" },
   { name = "bound", default = 500, min = 1, doc = "seconds after which no search is begun" },
   { name = "json", type = "string", doc = "a file for all of it" },
@@ -264,7 +264,8 @@ local function with_compilers(folder)
   local llvm = core.llvm.info() and "compiler = { \"nvrtc\", \"llvm\" }, "
     .. "passes = { \"O3\", \"O2\", \"O1\" }, " or ""
   gi.textfile.write(path, (text:gsub("\nreturn {\n", "%0  tune_params = { " .. llvm
-    .. "math = { \"precise\", \"ftz\", \"division\", \"fast\" } },\n", 1)))
+    .. "math = { \"precise\", \"ftz\", \"division\", \"fast\" }, ptxas = { \"default\", "
+    .. "\"O2\", \"dlcm_cg\", \"registers_32\", \"registers_48\", \"registers_64\" } },\n", 1)))
 end
 
 local function names()

@@ -1,5 +1,5 @@
--- How exact floats have to be is a gene where a problem has a parameter `math`: what NVRTC is told,
--- what becomes of answers and ticks, and what cannot be meant.
+-- What the compiler and the assembler are told is a gene where a problem has parameters `math` and
+-- `ptxas`: what becomes of answers and ticks, and what cannot be meant.
 
 package.path = "tests/lua/?.lua;lua/?.lua;" .. package.path
 local gi = require "gilua"
@@ -36,6 +36,21 @@ tap.case("each value is told to the compiler, and judged like any gene", functio
   tap.ok(m[3].ticks < m[1].ticks, "division: fewer ticks")
   tap.ok(m[4].ptx_hash ~= m[3].ptx_hash, "fast is more than that")
   tap.ok(m[4].max_error < 1e-6, "its answers are as good as the problem wants")
+end)
+
+tap.case("the assembler is told, and the PTX is as it was", function()
+  local folder = scratch.problem(KERNEL, [[{ source = "kernel.cu", kernel = "k",
+    size = 100, block_size_x = 64, args = { { name = "y", type = "f32", count = "size_x",
+      role = "out" }, { name = "x", type = "f32", count = "size_x" },
+      { name = "n", type = "i32", value = "size_x" } },
+    tune_params = { ptxas = { "default", "dlcm_cg", "registers_32" } } }]])
+  local p = gi.problem(folder)
+  tap.has(table.concat(p:compile_options { ptxas = "registers_32" }, " "),
+    "-Xptxas=-maxrregcount=32", "its registers")
+  local farm <close> = gi.farm(p, { jobs = 1 })
+  local m = farm:evaluate({ "", "ptxas=dlcm_cg" }, { seed = 1 })
+  tap.is(m[2].status, "ok", "it runs")
+  tap.is(m[2].ptx_hash, m[1].ptx_hash, "the virtual GPU has no assembler")
 end)
 
 tap.case("what means nothing is said", function()

@@ -20,14 +20,21 @@ function M.cuda_headers()
     "-I" .. info.include, "-I" .. info.include .. "/cccl" }
 end
 
---- What NVRTC is told for each value of a parameter `math`: how exact floats have to be. They are
---- nvcc's options, too: ftz flushes subnormals to zero, `division` makes quotients and roots of
+--- What compilers are told for each value of the parameters that say it; nvcc is told the same.
+--- `math`: how exact floats have to be: ftz makes subnormals zero, `division` quotients and roots of
 --- floats good to 2 units in the last place, `fast` is both and __expf, __sinf and their like.
-M.MATH = {
-  precise = {},
-  ftz = { "-ftz=true" },
-  division = { "-prec-div=false", "-prec-sqrt=false" },
-  fast = { "-use_fast_math" },
+--- `ptxas`: what the assembler does with PTX, on a GPU alone.
+M.TOLD = {
+  math = {
+    precise = {}, ftz = { "-ftz=true" }, fast = { "-use_fast_math" },
+    division = { "-prec-div=false", "-prec-sqrt=false" },
+  },
+  ptxas = {
+    default = {}, O1 = { "-Xptxas=-O1" }, O2 = { "-Xptxas=-O2" },
+    dlcm_ca = { "-Xptxas=-dlcm=ca" }, dlcm_cg = { "-Xptxas=-dlcm=cg" },
+    registers_32 = { "-Xptxas=-maxrregcount=32" }, registers_48 = { "-Xptxas=-maxrregcount=48" },
+    registers_64 = { "-Xptxas=-maxrregcount=64" }, registers_96 = { "-Xptxas=-maxrregcount=96" },
+  },
 }
 
 local NAMES = { nvrtc = true, llvm = true }
@@ -77,45 +84,38 @@ function M.llvm(problem, values)
     passes = said(problem, "passes", values) or usual(problem, "passes") or M.PASSES }
 end
 
--- Is a parameter what says how exact floats have to be, and no macro of the source's?
-local function is_math(p)
-  return p.name == "math" and p.in_source == false and not p.macro
-end
-
---- What a mutant's parameter `math` adds to the options of its compiler.
----@param problem gilua.problem
----@param values? table of its parameters
----@return string[] options
-function M.math(problem, values)
-  for _, p in ipairs(problem.parameters) do
-    if is_math(p) then
-      local value = tostring(values and values.math or p.default)
-      return M.MATH[value] or fail("%s: math is one of %s, not '%s'", problem.dir,
-        table.concat(settings.keys(M.MATH), ", "), value)
-    end
-  end
-  return {}
-end
-
---- Do values of a parameter `math` all mean how exact floats have to be? A source may have a macro
---- of that name, with others.
+--- Is a parameter one of M.TOLD? Where it is of such a name with values of another kind, it is the
+--- user's own; where some of the values are known and some are not, that fails.
+---@param name string
 ---@param values any[]
 ---@return boolean
-function M.are_of_math(values)
-  for _, value in ipairs(values) do
-    if not M.MATH[value] then return false end
+function M.is_told(name, values)
+  local known, other = M.TOLD[name], nil
+  local n = 0
+  for _, value in ipairs(known and values or {}) do
+    if known[value] then n = n + 1 else other = other or value end
   end
-  return true
+  if n > 0 and other then
+    fail("%s is one of %s, not '%s'", name, table.concat(settings.keys(known), ", "),
+      tostring(other))
+  end
+  return n > 0
 end
 
---- Fails where a problem's parameter `math` has values that mean nothing.
----@param problem gilua.problem
-function M.check_math(problem)
-  for _, p in ipairs(problem.parameters) do
-    for _, value in ipairs(is_math(p) and p.values or {}) do
-      M.math(problem, { math = value })
+--- Appends what a mutant's values of such parameters tell the compiler.
+---@param parameters table[] of the problem; those with `told` are meant
+---@param values? table
+---@param options string[]
+---@return string[] options the same ones
+function M.tell(parameters, values, options)
+  for _, p in ipairs(parameters) do
+    local value = p.told and tostring(values and values[p.name] or p.default)
+    if value and M.is_told(p.name, { value }) then
+      local list = M.TOLD[p.name][value]
+      table.move(list, 1, #list, #options + 1, options)
     end
   end
+  return options
 end
 
 --- Which LLVM may compile a mutant, and the kernel as it is; nil where none may.

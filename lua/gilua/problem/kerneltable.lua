@@ -66,10 +66,11 @@ local function parameters_of(t, source)
   end
   for _, name in ipairs(names) do
     local values = t.tune_params and t.tune_params[name] or { t[name] }
-    list[#list + 1] = { name = name, values = values, in_source = in_source(source, name),
+    local inside = in_source(source, name)
+    local told = not inside and compilers.is_told(name, values)
+    list[#list + 1] = { name = name, values = values, in_source = inside, told = told,
       default = default_of(t, name, values, source),
-      macro = not in_source(source, name) and mentioned(source, name)
-        and not (name == "math" and compilers.are_of_math(values)) }
+      macro = not inside and not told and mentioned(source, name) }
   end
   return list
 end
@@ -570,7 +571,7 @@ function KernelTable:options(values)
   for _, p in ipairs(self.parameters) do
     if p.macro then list[#list + 1] = ("-D%s=%s"):format(p.name, values[p.name]) end
   end
-  return list
+  return compilers.tell(self.parameters, values, list)
 end
 
 -- Every output with its limits, where one has its own.

@@ -7,7 +7,6 @@
 local fail = require "gilua.base.fail"
 local core = require "gilua.core"
 local class = require "gilua.problem.class"
-local compilers = require "gilua.problem.compilers"
 local creference = require "gilua.problem.creference"
 local elsewhere = require "gilua.base.elsewhere"
 local launches = require "gilua.transform.launch"
@@ -148,12 +147,9 @@ end
 ---@return string? target
 function Problem:compile_options(values)
   local compile = self.definition.compile
-  local options, target
-  if compile then options, target = compile(values) end
-  local math = compilers.math(self, values)
-  if #math == 0 then return options or {}, target end
-  return table.move(math, 1, #math, #(options or {}) + 1, table.move(options or {}, 1,
-    #(options or {}), 1, {})), target
+  if not compile then return {} end
+  local options, target = compile(values)
+  return options or {}, target
 end
 
 --- How long the reference takes on the CPU, where the problem can say.
@@ -245,7 +241,6 @@ local function load_problem(path)
     values = def.values_of })
   self.source = g:apply("", true) -- the file, byte for byte
   if self.is_ptx then open_ptx(self) end
-  compilers.check_math(self)
   class.opened(self)
   return self
 end

@@ -5,6 +5,7 @@
 --- gilua.farm's replayer runs it.
 
 local attempt = require "gilua.base.attempt"
+local compilers = require "gilua.problem.compilers"
 local core = require "gilua.core"
 local fail = require "gilua.base.fail"
 local launches = require "gilua.transform.launch"
@@ -100,15 +101,15 @@ end
 
 -- What may be tuned of a recording: launches are as they were, so that it is who compiles, and how
 -- exactly.
-local TUNED = { compiler = true, passes = true, math = true }
+local TUNED = { compiler = true, passes = true, math = true, ptxas = true }
 
 local function parameters_of(t, path)
   local list = {}
   for _, name in ipairs(settings.keys(t.tune_params or {})) do
     local values, where = t.tune_params[name], ("%s: tune_params.%s"):format(path, tostring(name))
     if not TUNED[name] then
-      fail("%s: launches are those of the recording, so that only compiler, passes and math are "
-        .. "tuned", where)
+      fail("%s: launches are those of the recording, so that only compiler, passes, math and "
+        .. "ptxas are tuned", where)
     elseif t.source:find "%.ptx$" then
       fail("%s: %s has no source, so that nothing is compiled", where, t.source)
     elseif type(values) ~= "table" or #values == 0 then
@@ -119,7 +120,12 @@ local function parameters_of(t, path)
         fail("%s %d must be a word, not %s", where, i, settings.shown(value))
       end
     end
-    list[#list + 1] = { name = name, default = values[1], values = values, in_source = false }
+    list[#list + 1] = { name = name, default = values[1], values = values, in_source = false,
+      told = compilers.is_told(name, values) }
+    if compilers.TOLD[name] and not list[#list].told then
+      fail("%s is one of %s, not '%s'", where,
+        table.concat(settings.keys(compilers.TOLD[name]), ", "), values[1])
+    end
   end
   return list
 end
@@ -304,7 +310,7 @@ function Recorded:answers(r)
   return list
 end
 
-function Recorded:options()
+function Recorded:options(values)
   local list, t = { "-I" .. self.dir }, self.table
   if t.source:find "%.ptx$" then return {} end
   for _, folder in ipairs(t.include or {}) do
@@ -313,7 +319,7 @@ function Recorded:options()
   list[#list + 1] = "-I" .. core.home .. "/lua/gilua/include"
   for _, define in ipairs(t.defines or {}) do list[#list + 1] = "-D" .. define end
   for _, option in ipairs(t.options or {}) do list[#list + 1] = option end
-  return list
+  return compilers.tell(self.parameters, values, list)
 end
 
 local function case_of(self, spec)
@@ -405,7 +411,8 @@ function M.definition(t, dir)
   check(t, path)
   local parameters = parameters_of(t, path)
   local self = setmetatable({ table = t, dir = dir, path = path, entries = t.kernels, shapes = {},
-    refusals = {}, paths = paths_of(t, dir, path), rows = {}, given = {} }, Recorded)
+    refusals = {}, paths = paths_of(t, dir, path), rows = {}, given = {},
+    parameters = parameters }, Recorded)
   for _, answer in ipairs(t.answers or {}) do
     local key = key_of(answer)
     if key then self.rows[key] = answer end
@@ -418,7 +425,7 @@ function M.definition(t, dir)
     kernel = table.concat(settings.keys(t.kernels), ","), parameters = parameters,
     tolerance = tolerance_of(t), grammar = grammar, recorded = self, made_from = t.made_from,
     check_races = t.check_races, benign_races = t.benign_races, checked_case = checked_spec(self),
-    compile = function() return self:options() end,
+    compile = function(values) return self:options(values) end,
     values_of = function(fn) return values_of(self, fn) end,
     case = function(_, spec) return case_of(self, spec) end,
     launch = function() fail("%s: launches are those of its recording", path) end,
