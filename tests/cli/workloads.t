@@ -13,7 +13,7 @@ misused "no program" "usage: make" "$make" run
 fails "without nvcc that is said" "there is no nvcc" env NVCC=./none "$make" run lud
 for name in $(awk '!/^#/ { print $1 }' "$sizes" | sort -u); do
   uses=$(awk -v name="$name" '$1 == name { print $2 }' "$sizes" | xargs)
-  is "$name: sizes for all uses" "tiny small train validate unseen" "$uses"
+  is "$name: sizes for all uses" "tiny small train train2 validate unseen" "$uses"
   grep -q "^| \`$name\` |" "$TOP/kernels/workloads/README.md"
   ok $? "$name: a row of the README"
 done

@@ -6,7 +6,7 @@
 --   kernels/workloads/make -j 8 problem all
 --   gilua --device cuda tests/gpu/gevo.lua [--problems out/workloads] [--only bfs,lud]
 --     [--kinds parameters,source,ptx,llvm,all] [--search 4] [--population 128] [--living 12]
---     [--ahead 64] [--pairs 30] [--bound 500] [--json FILE]
+--     [--ahead 64] [--launches graph] [--pairs 30] [--bound 500] [--json FILE]
 --
 -- A line for each search as it ends, the winners in words, and at the end the table, with the means
 -- that GEVO reports of its thirteen programs (TACO 2020, §5). A winner that is wrong on a recording
@@ -27,6 +27,9 @@ local o = gi.cli {
   { name = "population", default = 128, min = 2, doc = "evaluations between looks at the clock" },
   { name = "living", default = 12, min = 2, doc = "of the steady scheme" },
   { name = "ahead", default = 64, min = 1, doc = "children at once" },
+  { name = "launches", default = "graph", check = function(text)
+    return text == "graph" or text == "stream", "must be graph or stream"
+  end, doc = "how a sequence is timed: kernels alone (graph), or with the host's gaps (stream)" },
   { name = "pairs", default = 30, min = 2, doc = "launches of winner and unmodified in turn" },
   { name = "bound", default = 500, min = 1, doc = "seconds after which no search is begun" },
   { name = "json", type = "string", doc = "a file for all of it" },
@@ -121,9 +124,10 @@ function KINDS.llvm(problem, farm)
     draw = gi.genome.llvm_source(gi.below.open_llvm(problem, farm)) }
 end
 
--- All that there are: source and parameters first; then, in the last part of the time, mostly
--- instructions on top of the best, which need no compiler: LLVM's where LLVM made them, else PTX's.
-local BELOW_FROM, BELOW_SHARE = 0.8, 0.8 -- of the seconds; of the mutations from then on
+-- All that there are: source and parameters first; then, on top of the best, mostly parameters
+-- alone for a while, and at last mostly instructions, which need no compiler: LLVM's where LLVM
+-- made them, else PTX's.
+local SETTINGS_FROM, BELOW_FROM, SHARE = 0.65, 0.8, 0.8 -- of the seconds; of the mutations then
 
 local function is_by_llvm(genome) return genome:find("compiler=llvm", 1, true) ~= nil end
 
@@ -132,14 +136,16 @@ function KINDS.all(problem, farm)
   local of_ptx = gi.genome.ptx_source(gi.below.open(problem, farm))
   local of_llvm = llvm and gi.fitness.right(llvm)
     and gi.genome.llvm_source(gi.below.open_llvm(problem, farm))
-  local above, first = gi.retouch.new(problem).mutate, nil
+  local of_settings = KINDS.parameters(problem).draw
+  local above, began_at = gi.retouch.new(problem).mutate, nil
   local fields = by_bandit(problem, gi.own.genes(problem))
   function fields.mutate(parent, draw, rng)
-    first = first or core.system.seconds()
-    local late = core.system.seconds() - first > BELOW_FROM * o.search
-    if not late or rng:unit() >= BELOW_SHARE then return above(parent, draw, rng) end
+    began_at = began_at or core.system.seconds()
+    local part = (core.system.seconds() - began_at) / o.search
+    local late = part > SETTINGS_FROM and rng:unit() < SHARE
+    if not late then return above(parent, draw, rng) end
     local below = of_llvm and is_by_llvm(parent) and of_llvm or of_ptx
-    return gi.genome.join { parent, below(rng) }
+    return gi.genome.join { parent, (part > BELOW_FROM and below or of_settings)(rng) }
   end
   return fields
 end
@@ -157,17 +163,16 @@ end
 
 -- The scheme: children as soon as a worker is free, until the seconds are over.
 local function scheme_of(problem, farm, fields, count, seed)
-  local first, last = core.system.seconds(), 0
+  local first = core.system.seconds()
   local s = gi.steady.scheme { population = o.population, living = o.living, ahead = o.ahead,
     patience = math.max(1, PATIENCE // o.population) }
   s.problem, s.farm, s.rng = problem, farm, gi.rng(seed)
   s.fitness, s.init, s.generations = gi.fitness.within(problem.tolerance), gi.own.first, 1000
   s.mutate = gi.retouch.new(problem).mutate
-  -- The final comparison, whose number is not the next, has the recording to choose by.
-  s.new_case = function(number, rng)
-    local final = number > last + 1
-    last = number
-    return gi.own.case(problem, rng:int(1 << 31), o.device, final)
+  -- A generation has one of the recordings to train on; the best meet on all of these.
+  s.new_case = function(_, rng, stage)
+    local drawn = rng:int(1 << 31)
+    return stage and gi.own.drawn(problem, drawn, o.device, stage) or gi.own.case(problem, drawn)
   end
   s.enough = function()
     count.seconds = core.system.seconds() - first
@@ -259,7 +264,9 @@ end
 -- Who compiles is a gene where LLVM is there, and how exactly: the folder was made for this script.
 local function with_compilers(folder)
   local path = folder .. "/problem.lua"
-  local text = gi.textfile.read(path)
+  local text = gi.textfile.read(path):gsub("\n  launches = \"%a+\",", "")
+  text = text:gsub("\nreturn {\n", ("%%0  launches = %q,\n"):format(o.launches), 1)
+  gi.textfile.write(path, text)
   if text:find "tune_params" then return end
   local llvm = core.llvm.info() and "compiler = { \"nvrtc\", \"llvm\" }, "
     .. "passes = { \"O3\", \"O2\", \"O1\" }, " or ""

@@ -29,6 +29,16 @@ tap.case("it finds the optimum and cleans it", function()
   tap.is(run.stopped, nil, "it was not stopped")
 end)
 
+tap.case("a case is told what it is for, also where a run ends early", function()
+  local stages = {}
+  evolve.run(scheme { enough = function(run) return run.generation == 3 end,
+    new_case = function(number, rng, stage)
+      stages[number] = stage or "generation"
+      return fake.new_case(number, rng)
+    end })
+  tap.is(table.concat(stages, " "), "generation generation generation best claim", "in order")
+end)
+
 tap.case("it starts from a genome, and ends no worse", function()
   local first, scratch = {}, {}
   local run = evolve.run(scheme { start = "FAST", population = 6, generations = 2,

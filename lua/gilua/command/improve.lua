@@ -335,12 +335,6 @@ local function errors_of(o)
   return o.scheme == "gevo" and "whole" or "small"
 end
 
--- What a case of evolution's is for: gi.own.drawn.
-local function stage_of(number, o)
-  if number <= o.generations then return nil end
-  return number == o.generations + 1 and "best" or "claim"
-end
-
 local function evolved(problem, o, folder, data)
   local farm <close> = gi.farm(problem, { device = o.device, jobs = o.jobs,
     timed_error = timed_error(o), wrong = errors_of(o), energy = is_energy_asked(o) })
@@ -357,8 +351,8 @@ local function evolved(problem, o, folder, data)
     init = gi.own.first, genes = gi.own.genes(problem, o.transform),
     draw = draw_of(problem, farm, o),
     hold = watch.hold, breed = breed_of(o, folder),
-    new_case = function(number, rng)
-      return gi.own.drawn(problem, rng:int(1 << 31), o.device, stage_of(number, o))
+    new_case = function(_, rng, stage)
+      return gi.own.drawn(problem, rng:int(1 << 31), o.device, stage)
     end,
     observers = { looking_at(data, o), watch, gi.telling.observer(), report,
       gi.progress.new { quiet = o.quiet, results = report } },

@@ -144,13 +144,15 @@ M.paper = {
   observers = {},
 }
 
--- problem, farm, rng and new_case(generation, rng) -> case have no default. draw(rng) -> gene
--- replaces genome.source(problem, genes). check: which mutants run on the small case with every
--- check on, "every" one, would-be "parents", or "winners" only; else the farm's own choice.
--- hold(genome) -> genome: what is left of a winner that keeps what is asked of it elsewhere (on
--- other data, say); "" where nothing is. vary(run): what becomes of run.population before it is
--- measured, on the case of its generation (gilua.search.gevo). enough(run) -> why, when no other
--- generation is to begin: a time is over, say, and then the same seed is no longer the same run.
+-- problem, farm, rng and new_case(generation, rng, stage) -> case have no default; stage is nil in
+-- a generation, "best" for the case on which the best meet, "claim" for that which the claim of the
+-- winner is made on. draw(rng) -> gene replaces genome.source(problem, genes). check: which mutants
+-- run on the small case with every check on, "every" one, would-be "parents", or "winners" only;
+-- else the farm's own choice. hold(genome) -> genome: what is left of a winner that keeps what is
+-- asked of it elsewhere (on other data, say); "" where nothing is. vary(run): what becomes of
+-- run.population before it is measured, on the case of its generation (gilua.search.gevo).
+-- enough(run) -> why, when no other generation is to begin: a time is over, say, and then the same
+-- seed is no longer the same run.
 local OPTIONAL = { "problem", "check", "farm", "rng", "new_case", "draw", "genes", "hold", "vary",
   "enough", "on_start", "on_result", "on_generation", "on_end" }
 
@@ -456,10 +458,10 @@ local function next_population(run)
 end
 
 -- A new case; how many random words it took is kept, for who simulates the run without its cases.
-local function new_case(run, number)
+local function new_case(run, number, stage)
   local rng = run.rng
   local before = rng.draws and rng:draws()
-  local case = run.scheme.new_case(number, rng)
+  local case = run.scheme.new_case(number, rng, stage)
   run.case_draws[number] = before and rng:draws() - before
   run.cases[number] = type(case) == "table" and case or {}
   return case
@@ -633,8 +635,8 @@ local function final(run)
   local scheme = run.scheme
   run.final = true
   local finalists = contenders(run)
-  local trial = new_case(run, run.generation + 1)
-  local unseen = new_case(run, run.generation + 2)
+  local trial = new_case(run, run.generation + 1, "best")
+  local unseen = new_case(run, run.generation + 2, "claim")
   local trial_baseline = #finalists > 0 and compete(run, finalists, trial)
   if scheme.check ~= "every" then inspect(run, finalists) end
   for _, winner in ipairs(ranked(finalists, trial_baseline)) do

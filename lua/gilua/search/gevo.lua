@@ -307,7 +307,7 @@ local function final_front(o, run)
       population[#population + 1] = evolve.child(point.genome, "front")
       population[#population].parents = { point.id }
     end
-    run.case = run.scheme.new_case(run.scheme.generations + 3, run.rng)
+    run.case = run.scheme.new_case(run.scheme.generations + 3, run.rng, "claim")
     evolve.trial(run, population)
     if run.scheme.check == "winners" then evolve.inspect(run, population) end
   end
