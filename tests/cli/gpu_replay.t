@@ -69,6 +69,25 @@ like "and that is said" "what the program.s kernels give here" "$out"
 is "what differs from that is wrong" "ok! illegal_address launch_error ok ok! 3 604" \
   "$(sed 's/"p"/"other"/' farm.lua >other.lua; "$GILUA" other.lua | tr '\t' ' ')"
 
+# A recording whose own kernels fault here costs a worker its GPU; who comes next gets another one.
+cp -r p broken
+LUA_PATH="$TOP/tests/lua/?.lua;;" "$GILUA" -e 'local tape = require "tape"
+  require("scratch").write("broken/a.rec", tape.recording(300,
+    { source = (tape.SOURCE:gsub("%*left = 0;", "asm(\"trap;\");")) }))'
+cat >kept.lua <<'END'
+local crew, gi = require "gilua.farm.crew", require "gilua"
+local _ <close> = crew.keep()
+for _, name in ipairs { "broken", "p" } do
+  local problem = gi.problem(name)
+  local farm <close> = gi.farm(problem, { device = "cuda", jobs = 1, check = "winners" })
+  local ran, list = pcall(farm.evaluate, farm, { "" }, gi.own.case(problem, 1))
+  print(name, ran and list[1].status or tostring(list))
+end
+END
+out=$("$GILUA" kept.lua 2>&1)
+like "that is said of the kernels as they are" "broken.*the unmodified kernel fails" "$out"
+like "the next problem has a GPU" "^p.ok" "$out"
+
 # Machine code is made by the workers; that of the fake driver does nothing.
 cat >linked.lua <<'END'
 local gi = require "gilua"

@@ -31,6 +31,7 @@ end
 local function own_answers(self)
   local function pieces()
     local m = self.replay:run { bytes = true, timeout_s = OWN_S }
+    if m and m.lost then self.fault = m end
     return m and m.status == "ok" and m.reads
   end
   local first = pieces()
@@ -47,7 +48,7 @@ end
 --- Makes `case` the one to run; nil: none.
 function M:use(case)
   if self.replay then self.replay:close() end
-  self.replay, self.baseline, self.reads, self.ns = nil, nil, nil, nil
+  self.replay, self.baseline, self.reads, self.ns, self.fault = nil, nil, nil, nil, nil
   self.twin:use(case)
   if not case then return end
   local why
@@ -97,6 +98,11 @@ end
 --- transformations want.
 ---@param mutant { code: string, values: table? }
 function M:module(mutant)
+  if self.fault then -- of the kernels as they are, which cost this process its GPU
+    local gone = failed(self.fault.status, self.fault.message)
+    gone.lost = true
+    return nil, gone
+  end
   local text, why = mutant.code, nil
   if not is_machine_code(text) then text, why = self.twin:renamed(text) end
   if not text then return nil, failed("launch_error", why) end
