@@ -236,16 +236,17 @@ static uint64_t pointed(const ReplayGpu *g, uint64_t word) {
 
 /* Addresses of the virtual GPU's own memory are numbers from 2^47 on, 2^40 apart. Two whole numbers
 ** of 32 bits that look like one are rare, and most that come near are none: so data are changed
-** where all that come near are addresses. */
+** where nearly all that come near are addresses; a struct of pointers may have numbers, too. */
 static bool points(const ReplayGpu *g, const uint64_t *words, size_t n) {
-    size_t hits = 0;
+    enum { ADDRESSES_A_NUMBER = 8 };
+    size_t hits = 0, misses = 0;
     uint64_t first = (uint64_t)1 << 47, behind = g->memory[g->n_memory - 1].address + first / 128;
     for (size_t i = 0; i < n; i++) {
         bool near = words[i] >= first && words[i] < behind;
         if (pointed(g, words[i])) hits++;
-        else if (near && variable_at(g, words[i]) < 0) return false;
+        else if (near && variable_at(g, words[i]) < 0) misses++;
     }
-    return hits > 0;
+    return hits > 0 && hits >= ADDRESSES_A_NUMBER * misses;
 }
 
 static void move_pointers(const ReplayGpu *g, const Pieces *p, Array *a) {

@@ -346,6 +346,33 @@ static void test_pointers(void) {
     finish();
 }
 
+/* Structs of pointers with a number among them that comes near an address. */
+static void test_pointers_and_numbers(void) {
+    enum { WORDS = 10 };
+    const uint64_t at = UINT64_C(0x840000000000);
+    uint64_t list[WORDS], after[WORDS];
+    ReplayGpuResult r;
+    for (int i = 0; i < WORDS; i++) list[i] = DEVICE_AT + (unsigned)(4 * i);
+    list[WORDS - 1] = DEVICE_AT + INT32_MAX;
+    memcpy(after, list, sizeof after);
+    after[2] = after[0];
+    RecordWriter *w = head();
+    record_event(w, "memory 0x%llx 80 device", AT(at));
+    record_event(w, "write 0x%llx 40 1 40 1 1 %s", AT(DEVICE_AT), numbers(w, 0, 1));
+    record_event(w, "write 0x%llx 80 1 80 1 1 %s", AT(at), blob(w, list, sizeof list));
+    launch(w, "follow", at, 0);
+    record_event(w, "read 0x%llx 80 1 80 1 1 %s", AT(at), blob(w, after, sizeof after));
+    record_event(w, "read 0x%llx 4 1 4 1 1 %s", AT(DEVICE_AT + 4), number(w, 2));
+    ok(record_end(w, &err), "pointers beside a number");
+    begin();
+    if (!ok(open_replay(), "are made ready %s", err.message)) return;
+    ok(run(NULL, (ReplayGpuOptions){0}, &r) && r.run.status == STATUS_OK, "and followed");
+    is_int(n_same(&r), 2, "they point where the memory is now, and the number stays");
+    replay_gpu_free(&r);
+    close_replay();
+    finish();
+}
+
 static void test_faults(void) {
     ReplayGpuResult r;
     RecordWriter *w = head();
@@ -454,6 +481,7 @@ int main(void) {
     test_calls();
     test_shapes();
     test_pointers();
+    test_pointers_and_numbers();
     test_faults();
     test_lines();
     unlink(path);
