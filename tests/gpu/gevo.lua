@@ -124,10 +124,25 @@ function KINDS.llvm(problem, farm)
     draw = gi.genome.llvm_source(gi.below.open_llvm(problem, farm)) }
 end
 
--- All that there are: source and parameters first; then, on top of the best, mostly parameters
--- alone for a while, and at last mostly instructions, which need no compiler: LLVM's where LLVM
--- made them, else PTX's.
-local SETTINGS_FROM, BELOW_FROM, SHARE = 0.65, 0.8, 0.8 -- of the seconds; of the mutations then
+-- All that there are: parameters first, which are few and are found soon; then source and
+-- parameters, and at last, on top of the best, mostly instructions, which need no compiler: LLVM's
+-- where LLVM made them, else PTX's.
+local SETTINGS_TO, BELOW_FROM, SHARE = 0.15, 0.8, 0.8 -- of the seconds; of the mutations then
+
+-- The first ones, of which some are each value of each parameter.
+local function with_settings(problem, init)
+  return function(n, ...)
+    local list, at = init(n, ...), 1
+    for _, p in ipairs(problem.parameters) do
+      for i = 2, p.switch and 0 or #(p.values or {}) do
+        list[at] = ("%s%s=%s"):format(p.name == "passes" and "compiler=llvm " or "", p.name,
+          p.values[i])
+        at = at < n and at + 1 or n
+      end
+    end
+    return list
+  end
+end
 
 local function is_by_llvm(genome) return genome:find("compiler=llvm", 1, true) ~= nil end
 
@@ -139,13 +154,14 @@ function KINDS.all(problem, farm)
   local of_settings = KINDS.parameters(problem).draw
   local above, began_at = gi.retouch.new(problem).mutate, nil
   local fields = by_bandit(problem, gi.own.genes(problem))
+  fields.init = with_settings(problem, fields.init)
   function fields.mutate(parent, draw, rng)
     began_at = began_at or core.system.seconds()
     local part = (core.system.seconds() - began_at) / o.search
-    local late = part > SETTINGS_FROM and rng:unit() < SHARE
-    if not late then return above(parent, draw, rng) end
     local below = of_llvm and is_by_llvm(parent) and of_llvm or of_ptx
-    return gi.genome.join { parent, (part > BELOW_FROM and below or of_settings)(rng) }
+    local other = part < SETTINGS_TO and of_settings or part > BELOW_FROM and below
+    if not other or rng:unit() >= SHARE then return above(parent, draw, rng) end
+    return gi.genome.join { parent, other(rng) }
   end
   return fields
 end
