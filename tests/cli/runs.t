@@ -125,6 +125,25 @@ cp "$TMP/shared.cu" .
 winner nothing ""
 no_winner "nothing to apply" "nothing found nothing better than the kernel as it is" "$GILUA" apply nothing
 
+# what compilers are told
+mkdir flags
+cat >flags/kernel.cu <<'CUDA'
+extern "C" __global__ void k(float *y, const float *x, int n) {
+    int i = blockIdx.x * 64 + threadIdx.x;
+    if (i < n) y[i] = expf(x[i]) / (1.0f + x[i]);
+}
+CUDA
+cat >flags/problem.lua <<'LUA'
+return { source = "kernel.cu", kernel = "k", size = 1000, block_size_x = 64,
+  tolerance = { max_error = 1e-4 }, tune_params = { math = { "precise", "fast" } },
+  args = { { name = "y", type = "f32", count = "size_x", role = "out" },
+    { name = "x", type = "f32", count = "size_x", fill = { 0, 1 } },
+    { name = "n", type = "i32", value = "size_x" } } }
+LUA
+"$GILUA" tune flags --quiet --jobs 1 --out flagged
+ok $? "flags are tuned"
+like "and apply says which" "Besides, nvcc is to be told: -use_fast_math$" "$("$GILUA" apply flagged --anyway 2>&1)"
+
 # tune leaves a run
 tunes() { # tunes DEFAULT VALUES: the block size, in problem.lua
   sed -i "s/^  block_size_x = .*/  block_size_x = $1,/; s/^    block_size_x = {.*/    block_size_x = { $2 },/" \

@@ -4,6 +4,7 @@ local ends = require "gilua.base.ends"
 local fail = require "gilua.base.fail"
 local gi = require "gilua"
 local answer = require "gilua.command.answer"
+local compilers = require "gilua.problem.compilers"
 local endtoend = require "gilua.command.endtoend"
 local launches = require "gilua.transform.launch"
 local lfs = require "lfs"
@@ -73,15 +74,18 @@ end
 --------------------------------------------------------------------------------------------------
 -- apply
 
+-- Parameters that are not the source's: what the host does, and what its compiler is to be told.
 local function settings_to_tell(parameters, params)
-  local list = {}
+  local list, flags = {}, {}
   for _, p in ipairs(parameters) do
     local value = params[p.name]
     if value and not p.in_source and not p.switch and tostring(p.default) ~= tostring(value) then
-      list[#list + 1] = ("%s = %s (it was %s)"):format(p.name, value, p.default)
+      local told = (compilers.TOLD[p.name] or {})[value]
+      list[#list + 1] = not told and ("%s = %s (it was %s)"):format(p.name, value, p.default) or nil
+      table.move(told or {}, 1, #(told or {}), #flags + 1, flags)
     end
   end
-  return list
+  return list, flags
 end
 
 -- What transformations made of the launch, and whose it is to do.
@@ -227,9 +231,12 @@ function M.apply()
       .. "them, to be loaded (cuModuleLoadData) in its place", ptx_path(o, run, kept))
   end
   if run.from then answer.say(o, "The winner was found by %s", run.from) end
-  local told = settings_to_tell(kept.parameters, params)
+  local told, flags = settings_to_tell(kept.parameters, params)
   if #told > 0 then
     answer.say(o, "Besides, where the kernel is launched: %s", table.concat(told, ", "))
+  end
+  if #flags > 0 then
+    answer.say(o, "Besides, nvcc is to be told: %s", table.concat(flags, " "))
   end
   if launched then tell_launch(o, params[launches.PARAMETER], launched) end
 end
