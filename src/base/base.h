@@ -84,6 +84,13 @@ int gi_cores(void);
 ** groups are mounted. */
 int gi_cores_of_group(const char *cgroup, const char *root);
 
+/* Bytes of memory that are free, or hold what can be read again from files: of the machine's, or
+** of what its control group allows where that is less. SIZE_MAX: that is not known. */
+size_t gi_memory(void);
+
+/* Of control groups of version 2 alone, as gi_cores_of_group; SIZE_MAX: nothing limits it. */
+size_t gi_memory_of_group(const char *cgroup, const char *root);
+
 /* 64-bit non-cryptographic hash of len bytes, chained through seed (0 to begin). Stable across
 ** machines and versions: it is written to results. */
 uint64_t gi_hash(const void *bytes, size_t len, uint64_t seed);

@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "runtime/map.h"
 #include "runtime/module.h"
@@ -15,6 +14,9 @@ enum { MOST_HABITS = 1 << 16, EAGER = 1024 };
 ** copy, a warp instruction some 8 ns. */
 #define MOST_CREDIT ((uint64_t)1 << 40)
 enum { BYTES_AN_INSTRUCTION = 2 };
+
+/* How much memory is free is asked for again once so much was copied. */
+#define ASK_AFTER ((size_t)64 << 20)
 
 typedef struct Piece { /* memory that a launch reached */
     uint64_t address;  /* 0: it is the array's */
@@ -291,9 +293,14 @@ void memo_unknown(void) {
     free(none.reaches);
 }
 
-static size_t most_bytes(void) {
-    static size_t most;
-    if (most == 0) most = (size_t)sysconf(_SC_PHYS_PAGES) / 8 * (size_t)sysconf(_SC_PAGESIZE);
+/* Asking takes as long as copying some 100 kB. */
+static size_t most_bytes(size_t more) {
+    static size_t most, copied = SIZE_MAX;
+    if (copied > ASK_AFTER) {
+        most = memo_most(gi_memory(), kept);
+        copied = 0;
+    }
+    copied += more;
     return most;
 }
 
@@ -302,8 +309,10 @@ static void keep_bytes(Piece *p, Memo *m) {
     Contents *c = contents_of(p);
     p->after = contents_hash(c);
     p->bytes = NULL;
-    if (!p->has_before || hash_equal(p->after, p->before) || p->size > most_bytes()) return;
-    while (kept + m->kept + p->size > most_bytes() && oldest) forget(oldest);
+    if (!p->has_before || hash_equal(p->after, p->before)) return;
+    const size_t most = most_bytes(p->size);
+    if (p->size > most) return;
+    while (kept + m->kept + p->size > most && oldest) forget(oldest);
     p->bytes = malloc(p->size);
     if (p->bytes == NULL) return;
     memcpy(p->bytes, c->data, p->size);

@@ -36,6 +36,13 @@ bool memo_capped(const Habit *h, Figures *out);
 /* Around a launch that runs. plain: it did nothing but compute, so that it may be left out. */
 void memo_before(Habit *h, const OpLaunch *l);
 void memo_after(Habit *h, const Figures *took, bool plain);
+/* Bytes that memos may hold, of which they hold `kept`, where so many more are free: an eighth of
+** what would be free without them, and no more than 4 GiB. So programs that run beside each other
+** leave each other room. */
+static inline size_t memo_most(size_t available, size_t kept) {
+    const size_t eighth = available / 8 + kept / 8, most = (size_t)4 << 30;
+    return eighth < most ? eighth : most;
+}
 /* The last launch is of no habit: what it reached may be something else now. */
 void memo_unknown(void);
 
