@@ -111,11 +111,37 @@ end
 print(told())
 print(told "driver")
 END
+
+# Whose code is compared: the driver's, but where the assembler is told something, as it cannot be.
+cp -r p told
+sed -i 's/^return {$/return { tune_params = { ptxas = { "default", "O1" } },/' told/problem.lua
+cat >compared.lua <<'END'
+local gi, core = require "gilua", require "gilua.core"
+local problem = gi.problem "told"
+local farm <close> = gi.farm(problem, { device = "cuda", jobs = 1 })
+local case, code = gi.own.case(problem, 1), {}
+farm:evaluate({ "", "ptxas=O1", "ptxas=default" }, case)
+local post = farm.crew.post
+function farm.crew.post(crew, job)
+  local message = job.message
+  job.message = job.kind == "pair" and function(worker)
+    local m, share = message(worker)
+    for _, side in ipairs { m.a, m.b } do code[#code + 1] = side.code:sub(2, 4) == "ELF" and "machine" or "ptx" end
+    return m, share
+  end or message
+  return post(crew, job)
+end
+farm:compare("ptxas=default", "", case, { pairs = 2 })
+farm:compare("ptxas=O1", "", case, { pairs = 2 })
+print(table.concat(code, " "))
+END
 GILUA_NVJITLINK=$linker "$GILUA" -e 'os.exit(require("gilua.core").compile.linker() ~= nil)' || none=1
 if [ -z "${none-}" ]; then
   is "kernels by their hash, a missing one by its fate, printf is the driver's" \
     "code 1, code 2, launch_error, code 2, ok!
 ok!, ok, launch_error, ok, ok!" "$(GILUA_NVJITLINK=$linker "$GILUA" linked.lua)"
+  is "who is told something is compared by nvJitLink's code" "ptx ptx machine machine" \
+    "$(GILUA_NVJITLINK=$linker "$GILUA" compared.lua)"
 fi
 "$GILUA" new a.rec b.rec -o q >/dev/null
 out=$("$GILUA" evolve q --population 8 --generations 1 --seed 1 --out below --device cuda; echo "status $?")

@@ -21,6 +21,7 @@
 -- What was done and what was spared is counted here, where it happens. What this file does not
 -- decide: which worker does what (crew.lua), and what a script sees (farm.lua).
 
+local assembler = require "gilua.farm.assembler"
 local bombs = require "gilua.farm.bombs"
 local fail = require "gilua.base.fail"
 local fingerprint = require "gilua.base.fingerprint"
@@ -1022,10 +1023,16 @@ function Funnel:measured_plan(genome)
   return plan
 end
 
+-- Is the assembler told anything of a mutant? The driver's cannot be.
+local function is_told(plan)
+  return plan.machine ~= nil and #assembler.options(plan.machine.options) > 0
+end
+
 -- What is compared: of a recorded problem what its driver makes of the PTX, as it does of a
--- program's; what nvJitLink makes of it, quicker, served to choose.
-function Funnel:compared_code(plan)
-  if not self.linked then return self:code_of(plan) end
+-- program's; what nvJitLink makes of it, quicker, served to choose. Where the assembler is told
+-- something of either, both are nvJitLink's.
+function Funnel:compared_code(plan, told)
+  if told or not self.linked then return self:code_of(plan) end
   local hash = self.compiled:of(plan.text.hash).ptx
   return { code = self:code(hash), hash = hash, tag = "", values = plan.values }
 end
@@ -1034,12 +1041,13 @@ end
 ---@return fun(): table what came of it, once the crew was served
 function Funnel:pair(a, b, pairs_wanted)
   local plans, found = { self:measured_plan(a), self:measured_plan(b) }, nil
+  local told = is_told(plans[1]) or is_told(plans[2])
   self.crew:post {
     kind = "pair", role = "device", limit_s = self.options.timeout_s,
     message = function(worker)
       return self:device_message(worker, {
-        op = "pair", a = self:compared_code(plans[1]), b = self:compared_code(plans[2]),
-        pairs = pairs_wanted,
+        op = "pair", a = self:compared_code(plans[1], told),
+        b = self:compared_code(plans[2], told), pairs = pairs_wanted,
         timing = self:timing(plans[1]), launch_s = self.launch_s,
       })
     end,
