@@ -41,10 +41,11 @@ end
 local function refused_or_not(f, ...)
   local ok, why = pcall(f, ...)
   if ok then return true, why end
-  if not ends.is_refusal(why) then found("an error of Lua's: %s", tostring(why)) end
-  if why.message == "" or why.message:find "lua/gilua/[%w_/]+%.lua:%d" then
-    found("no sentence: %s", why.message)
-  end
+  local text = tostring(why)
+  -- A refusal that stopped a run on its way (gi.evolve.run) has that one's status.
+  local refused = ends.is_refusal(why) or type(why) == "table" and why.status ~= nil
+  if not refused then found("an error of Lua's: %s", text) end
+  if text == "" or text:find "lua/gilua/[%w_/]+%.lua:%d" then found("no sentence: %s", text) end
 end
 
 -- What a reader returns is a value, or nil and a message.
