@@ -59,6 +59,13 @@ tap.case("what means nothing is said", function()
   tap.has(tostring(why), "math is one of division, fast, ftz, precise, not 'quick'", "it says so")
 end)
 
+tap.case("nor is a value that somebody types taken for another", function()
+  local p = problem '"precise", "fast"'
+  local ok, why = pcall(p.compile_options, p, { math = "quick" })
+  tap.ok(not ok, "no such value")
+  tap.has(tostring(why), "math is one of division, fast, ftz, precise, not 'quick'", "it says so")
+end)
+
 tap.case("a macro of the kernel's own by that name is that macro", function()
   local source = "#define math 2\n" .. KERNEL:gsub("1%.0f", "math")
   local p = gi.problem(scratch.problem(source, [[{ source = "kernel.cu", kernel = "k",

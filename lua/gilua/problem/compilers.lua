@@ -84,21 +84,23 @@ function M.llvm(problem, values)
     passes = said(problem, "passes", values) or usual(problem, "passes") or M.PASSES }
 end
 
+local function refuse(name, value, where)
+  fail("%s is one of %s, not '%s'", where or name,
+    table.concat(settings.keys(M.TOLD[name]), ", "), tostring(value))
+end
+
 --- Is a parameter one of M.TOLD? Where it is of such a name with values of another kind, it is the
 --- user's own; where some of the values are known and some are not, that fails.
 ---@param name string
 ---@param values any[]
+---@param where? string that says so, where a name of M.TOLD can be nothing else: all are known then
 ---@return boolean
-function M.is_told(name, values)
-  local known, other = M.TOLD[name], nil
-  local n = 0
+function M.is_told(name, values, where)
+  local known, other, n = M.TOLD[name], nil, 0
   for _, value in ipairs(known and values or {}) do
     if known[value] then n = n + 1 else other = other or value end
   end
-  if n > 0 and other then
-    fail("%s is one of %s, not '%s'", name, table.concat(settings.keys(known), ", "),
-      tostring(other))
-  end
+  if other and (n > 0 or where) then refuse(name, other, where) end
   return n > 0
 end
 
@@ -109,9 +111,9 @@ end
 ---@return string[] options the same ones
 function M.tell(parameters, values, options)
   for _, p in ipairs(parameters) do
-    local value = p.told and tostring(values and values[p.name] or p.default)
-    if value and M.is_told(p.name, { value }) then
-      local list = M.TOLD[p.name][value]
+    if p.told then
+      local value = tostring(values and values[p.name] or p.default)
+      local list = M.TOLD[p.name][value] or refuse(p.name, value)
       table.move(list, 1, #list, #options + 1, options)
     end
   end

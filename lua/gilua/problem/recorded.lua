@@ -121,11 +121,7 @@ local function parameters_of(t, path)
       end
     end
     list[#list + 1] = { name = name, default = values[1], values = values, in_source = false,
-      told = compilers.is_told(name, values) }
-    if compilers.TOLD[name] and not list[#list].told then
-      fail("%s is one of %s, not '%s'", where,
-        table.concat(settings.keys(compilers.TOLD[name]), ", "), values[1])
-    end
+      told = compilers.is_told(name, values, where) }
   end
   return list
 end
