@@ -8,7 +8,7 @@ local NEEDED, RPATH, RUNPATH, END = 1, 15, 29, 0 -- tags of .dynamic
 
 local function bytes(f, offset, n)
   if n == 0 then return "" end
-  if offset < 0 or n > 2 ^ 26 or not f:seek("set", offset) then return nil end
+  if offset < 0 or n < 0 or n > 2 ^ 26 or not f:seek("set", offset) then return nil end
   local text = f:read(n)
   return text and #text == n and text or nil
 end
