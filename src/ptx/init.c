@@ -18,6 +18,9 @@ typedef struct Init {
 
 /* Bytes up to `end` exist, and those not yet filled are zero. */
 static void reserve(Parser *P, Init *in, int64_t end) {
+    if (end > PTXP_MAX_GIVEN)
+        ptxp_fail(P, P->line, "the initialiser of '%s' reaches beyond its first %d bytes",
+                  in->var->name, PTXP_MAX_GIVEN);
     if (end > P->cap_init) {
         P->cap_init = end * 2;
         P->init = gi_realloc(P->init, (size_t)P->cap_init);
