@@ -13,14 +13,16 @@ typedef struct Init {
     int64_t limit; /* bytes there is room for */
     int64_t dims[PTXP_MAX_DIMS + 1];
     int n_dims;
-    int64_t end; /* bytes of P->init filled so far */
+    int64_t end;     /* bytes of P->init filled so far */
+    int64_t skipped; /* of these, that were not mentioned */
 } Init;
 
 /* Bytes up to `end` exist, and those not yet filled are zero. */
 static void reserve(Parser *P, Init *in, int64_t end) {
-    if (end > PTXP_MAX_GIVEN)
-        ptxp_fail(P, P->line, "the initialiser of '%s' reaches beyond its first %d bytes",
-                  in->var->name, PTXP_MAX_GIVEN);
+    in->skipped += end > in->end ? end - in->end - (int64_t)in->elem : 0;
+    if (in->skipped > PTXP_MAX_SKIPPED)
+        ptxp_fail(P, P->line, "the initialiser of '%s' leaves out more than %d bytes between others",
+                  in->var->name, PTXP_MAX_SKIPPED);
     if (end > P->cap_init) {
         P->cap_init = end * 2;
         P->init = gi_realloc(P->init, (size_t)P->cap_init);

@@ -20,7 +20,7 @@ enum {
     PTXP_MAX_NESTING = 64,       /* nested braces and parentheses in operands and expressions */
     PTXP_MAX_REGS = 1 << 22,     /* registers a function may declare */
     PTXP_MAX_BYTES = 1 << 30,    /* size of one variable */
-    PTXP_MAX_GIVEN = 1 << 26     /* bytes of it up to the last that an initialiser gives */
+    PTXP_MAX_SKIPPED = 1 << 20   /* bytes of it that an initialiser leaves out between others */
 };
 
 /* Memory that is given back all at once; zeroed. */

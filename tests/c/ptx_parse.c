@@ -174,7 +174,7 @@ static void test_errors(void) {
     fails(PTX_KERNEL("brx.idx %r1, ts;"), "'ts' is no .branchtargets list declared before");
     fails(PTX_HEAD ".global .u32 a[2] = {1, 2, 3};", "too many initialisers for 'a'");
     fails(PTX_HEAD ".global .u8 a[2][333333333] = {{1}, {2}};",
-          "the initialiser of 'a' reaches beyond its first 67108864 bytes");
+          "the initialiser of 'a' leaves out more than 1048576 bytes");
     fails(PTX_HEAD ".global .u64 a = nothing;",
           "the initialiser of 'a' names 'nothing', which is not declared");
     fails(PTX_HEAD ".global .u32 a = 1;\n.global .u32 b = a;", "the address of 'a' needs 8 bytes");
