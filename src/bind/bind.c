@@ -150,12 +150,19 @@ int bind_option_enum(lua_State *L, int index, const char *name, const char *cons
     return luaL_error(L, "option '%s' cannot be '%s'", name, word);
 }
 
+void bind_room(lua_State *L, int n, const char *things) {
+    if (lua_checkstack(L, n)) return;
+    if (n > LUAI_MAXSTACK / 2) luaL_error(L, "too many %s", things);
+    lua_pushliteral(L, "not enough memory");
+    lua_error(L);
+}
+
 const char **bind_option_strings(lua_State *L, int index, const char *name) {
     int type = get_option(L, index, name);
     if (type == LUA_TNIL) return NULL;
     if (type != LUA_TTABLE) luaL_error(L, "option '%s' must be a list of strings", name);
     lua_Integer n = luaL_len(L, -1);
-    luaL_checkstack(L, 4, "too many options");
+    bind_room(L, 4, "options");
     const char **list = lua_newuserdatauv(L, (size_t)(n + 1) * sizeof *list, 0);
     for (lua_Integer i = 1; i <= n; i++) {
         if (lua_geti(L, -2, i) != LUA_TSTRING)

@@ -41,6 +41,10 @@ int bind_failed(lua_State *L, const gi_err *err);
 /* Raises err as misuse. */
 int bind_misuse(lua_State *L, const gi_err *err);
 
+/* Makes room for n more values on the stack. Where there is no memory for it, that is raised in
+** Lua's own words; of more than Lua ever holds, there are too many `things`. */
+void bind_room(lua_State *L, int n, const char *things);
+
 /* Reads field `name` of the options table at index; refuses unknown keys, naming the nearest.
 ** known is NULL-ended. A missing table (none or nil) is an empty one. */
 void bind_check_options(lua_State *L, int index, const char *const *known);

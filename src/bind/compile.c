@@ -123,7 +123,7 @@ static int batch(lua_State *L) {
     read_options(L, 2, &o);
     CompileUnit *units = lua_newuserdatauv(L, (size_t)n * sizeof *units, 0);
     CompileResult *results = lua_newuserdatauv(L, (size_t)n * sizeof *results, 0);
-    luaL_checkstack(L, 5 * n + 20, "too many units");
+    bind_room(L, 5 * n + 20, "units");
     for (int i = 0; i < n; i++) {
         results[i] = (CompileResult){0};
         luaL_argcheck(L, lua_geti(L, 1, i + 1) == LUA_TTABLE, 1, "units are { source =, names = }");
@@ -162,7 +162,7 @@ static int link_modules(lua_State *L) {
     const char *const *options = bind_option_strings(L, 2, "options");
     int n = (int)luaL_len(L, 1);
     luaL_argcheck(L, n > 0, 1, "the list is empty");
-    luaL_checkstack(L, n + 10, "too many modules");
+    bind_room(L, n + 10, "modules");
     LinkModule *modules = lua_newuserdatauv(L, (size_t)n * sizeof *modules, 0);
     for (int i = 0; i < n; i++) {
         luaL_argcheck(L, lua_geti(L, 1, i + 1) == LUA_TSTRING, 1, "modules are PTX, as strings");

@@ -42,7 +42,7 @@ static int open_farm(lua_State *L) {
     int n = (int)luaL_checkinteger(L, 2);
     luaL_argcheck(L, n >= 1 && n <= 1024, 2, "between 1 and 1024 workers");
     FarmOptions options = check_options(L, 3);
-    luaL_checkstack(L, argc + 5, "too many arguments");
+    bind_room(L, argc + 5, "arguments");
     Box *box = bind_new(L, CLASS, sizeof *box, 0);
     int at = lua_gettop(L);
     const char **argv = lua_newuserdatauv(L, (size_t)(argc + 1) * sizeof *argv, 0);

@@ -22,7 +22,7 @@ static void read_config(lua_State *L, int index, GrammarOptions *o) {
     int list = lua_gettop(L);
     int n = (int)luaL_len(L, list);
     GrammarConfig *config = lua_newuserdatauv(L, (size_t)(n + 1) * sizeof *config, 0);
-    luaL_checkstack(L, 3 * n + 10, "too many parameters");
+    bind_room(L, 3 * n + 10, "parameters");
     for (int i = 0; i < n; i++) {
         if (lua_geti(L, list, i + 1) != LUA_TTABLE)
             luaL_error(L, "config: entry %d is no table", i + 1);

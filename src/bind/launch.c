@@ -100,7 +100,7 @@ bool bind_read_launch(lua_State *L, int index, DeviceModule *m, BindLaunch *out,
     static const char *const benign[] = {"warn", "refuse", NULL};
     DeviceLaunch *l = &out->launch;
     KernelInfo info;
-    luaL_checkstack(L, 12, "launch");
+    bind_room(L, 12, "values");
     *out = (BindLaunch){.launch.interrupt = &bind_interrupted};
     l->kernel = bind_option_string(L, index, "kernel", device_kernel_name(m, 0));
     if (l->kernel == NULL) luaL_error(L, "launch: the module has no kernel");

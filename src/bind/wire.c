@@ -130,7 +130,7 @@ static void put_value(lua_State *L, Encoder *e, int depth);
 
 static void put_table(lua_State *L, Encoder *e, int depth) {
     if (depth > MAX_DEPTH) refuse(L, "table nested 100 deep (does it contain itself?)");
-    luaL_checkstack(L, 6, "table nested too deeply");
+    bind_room(L, 6, "values");
     int first = collect_keys(L, e), n = e->n;
     gi_buf_add(&e->out, "{", 1);
     for (int i = first; i < n; i++) {
@@ -231,7 +231,7 @@ static void push_next(lua_State *L, Decoder *d, int depth);
 
 static void push_table(lua_State *L, Decoder *d, int depth) {
     if (depth > MAX_DEPTH) broken(L);
-    luaL_checkstack(L, 6, "message nested too deeply");
+    bind_room(L, 6, "values");
     lua_newtable(L);
     while (d->at < d->end && *d->at != '}') {
         push_next(L, d, depth + 1);

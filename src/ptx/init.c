@@ -21,7 +21,7 @@ typedef struct Init {
 static void reserve(Parser *P, Init *in, int64_t end) {
     in->skipped += end > in->end ? end - in->end - (int64_t)in->elem : 0;
     if (in->skipped > PTXP_MAX_SKIPPED)
-        ptxp_fail(P, P->line, "the initialiser of '%s' leaves out more than %d bytes between others",
+        ptxp_fail(P, P->line, "the initialiser of '%s' leaves out more than %d bytes on its way",
                   in->var->name, PTXP_MAX_SKIPPED);
     if (end > P->cap_init) {
         P->cap_init = end * 2;

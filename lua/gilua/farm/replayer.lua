@@ -7,6 +7,7 @@
 
 local attempt = require "gilua.base.attempt"
 local core = require "gilua.core"
+local ends = require "gilua.base.ends"
 local fail = require "gilua.base.fail"
 local recording = require "gilua.problem.recording"
 local gpureplayer = require "gilua.farm.gpureplayer"
@@ -139,6 +140,13 @@ function M:grids(values)
   return self.shapes_of[text]
 end
 
+-- Had this process no memory for it? That says nothing of the mutant until it was so twice, alone
+-- (crew.lua). More than a replay may take is another matter.
+local function lacks_memory(r, message, kind)
+  return r and r.status == "out_of_memory"
+    or kind == "nomem" and message:find("no memory for", 1, true) ~= nil
+end
+
 --- The recording's result with a mutant's code; or nil, why, and the status of such a mutant.
 ---@param ptx string
 ---@param options table of a recording's replay
@@ -154,6 +162,7 @@ function M:replay(ptx, options, values)
   options.code, options.partial = {}, true
   for module in pairs(self.modules) do options.code[module] = text end
   local r, message, kind = self.recording:replay(options)
+  if lacks_memory(r, message, kind) then ends.raise_no_memory() end
   if r then return r end
   if kind ~= "compile" then fail("%s: %s", self.recording.path, message) end
   return nil, message, message:find "^kernel " and "launch_error" or "compile_error"

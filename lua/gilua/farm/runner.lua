@@ -51,9 +51,16 @@ local function must(value, message, code)
   error(code == "nomem" and setmetatable({ message = message }, NoMemory) or message, 0)
 end
 
--- What an error makes of a mutant, where it is not that there was no memory.
-local function status_of(e, usual)
-  return getmetatable(e) == NoMemory and "out_of_memory" or usual
+-- What there is no memory for: a GPU's is the mutant's affair. The virtual GPU's is this process's,
+-- which says nothing of the mutant until it was so twice, alone (crew.lua).
+local function no_memory(self)
+  if self.virtual then ends.raise_no_memory() end
+  return "out_of_memory"
+end
+
+-- What an error makes of a mutant.
+local function status_of(self, e, usual)
+  return getmetatable(e) == NoMemory and no_memory(self) or usual
 end
 
 --- What a kernel writes and somebody looks at: { output, expected, compare, initial } each. The
@@ -148,7 +155,7 @@ function M:module(mutant)
   local message, code
   module, message, code = self.device:load(mutant.code)
   if not module then
-    return nil, failed(code == "nomem" and "out_of_memory" or "compile_error", message)
+    return nil, failed(code == "nomem" and no_memory(self) or "compile_error", message)
   end
   if not key then return module end
   if #self.used == KEPT_MODULES then
@@ -256,13 +263,12 @@ end
 --- does not know is refused when it is launched.
 local LAUNCH_STATUS = { compile = "compile_error", nomem = "out_of_memory" }
 
---- Launches. Where the virtual GPU gets no memory for that, this process has none: that says
---- nothing of the mutant until it was so twice, alone (crew.lua).
+--- Launches.
 ---@return table measurement
 function M:launched(module, launch)
   local ok, m, message, code = attempt(module.launch, module, launch)
   if not ok then return failed("launch_error", tostring(m)) end
-  if m and m.status == "out_of_memory" and self.virtual then ends.raise_no_memory() end
+  if m and m.status == "out_of_memory" or code == "nomem" then no_memory(self) end
   return m or failed(LAUNCH_STATUS[code] or "launch_error", message)
 end
 
@@ -288,7 +294,7 @@ function M:check(code, values, budget, guarded, loop_limit, plain)
   local ready, launch = attempt(self.prepare, self, module,
     { values = values })
   if not ready then
-    return { status = status_of(launch, "launch_error"), message = tostring(launch) }
+    return { status = status_of(self, launch, "launch_error"), message = tostring(launch) }
   end
   launch.budget, launch.count_uninitialised = budget, not plain
   if loop_limit then
@@ -471,7 +477,7 @@ function M:measure(mutant, job)
   local module, none = self:module(mutant)
   if not module then return none end
   local ready, launch = attempt(self.prepare, self, module, mutant)
-  if not ready then return failed(status_of(launch, "launch_error"), tostring(launch)) end
+  if not ready then return failed(status_of(self, launch, "launch_error"), tostring(launch)) end
   launch.budget = job.budget -- on the virtual GPU it says everything: seconds depend on who else is
   launch.timeout_s = not self.virtual and job.launch_s or nil -- … at work on the machine
   local m = self:launched(module, launch)
