@@ -218,9 +218,13 @@ static void same(const CuptiCall *c, const Row *row) {
 }
 
 static void variable(const CuptiCall *c, const Row *row) {
-    const ArgsVariable *a = c->params;
-    if (a->address && a->bytes && a->name)
-        tape_variable(a->module, a->name, *a->address, *a->bytes, row->how == MEMORY_MANAGED);
+    const ArgsVariable *a = c->params; /* who asks may want one of both */
+    uint64_t address = a->address ? *a->address : 0;
+    size_t bytes = a->bytes ? *a->bytes : 0;
+    bool known = (a->address && a->bytes) || gpu_variable(c->name, a->module, a->name, &address,
+                                                          &bytes);
+    if (known && a->name)
+        tape_variable(a->module, a->name, address, bytes, row->how == MEMORY_MANAGED);
 }
 
 /* --- launches and waits --- */

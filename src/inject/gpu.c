@@ -92,3 +92,13 @@ double gpu_between(GpuEvent from, GpuEvent to) {
     if (cu.wait_event(to) != 0 || cu.between(&ms, from, to) != 0) return 0;
     return (double)ms * 1e6;
 }
+
+/* `function`: cuModuleGetGlobal_v2, or one of a library's, which take the same. */
+bool gpu_variable(const char *function, void *of, const char *name, uint64_t *address,
+                  size_t *bytes) {
+    int (*get)(uint64_t *, size_t *, void *, const char *);
+    void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+    void *found = driver ? dlsym(driver, function) : NULL;
+    memcpy(&get, &found, sizeof found);
+    return found && name && get(address, bytes, of, name) == 0;
+}

@@ -36,6 +36,9 @@ void gpu_wait(void);      /* for all that this context was asked to do */
 void gpu_wait_stream(void *stream);
 bool gpu_read(void *to, uint64_t from, size_t bytes);
 bool gpu_is_device(uint64_t address); /* memory of the device's own? */
+/* Where a variable is that a function of the driver's gives, and its size. */
+bool gpu_variable(const char *function, void *of, const char *name, uint64_t *address,
+                  size_t *bytes);
 
 typedef struct CuEventObject *GpuEvent;
 GpuEvent gpu_event(void); /* NULL */
@@ -140,6 +143,8 @@ void texture_gone(uint64_t handle);
 bool texture_any(void); /* array or texture that is there */
 /* A PLACE in an array: bytes, rows and slices into it. */
 void texture_place(const void *array, size_t x, size_t y, size_t z, char out[120]);
+/* A texture's handle as the recording calls it; the word itself where it is none. */
+uint64_t texture_word(uint64_t word);
 /* Changes the handles among a kernel's arguments to those of the recording. */
 void texture_arguments(const Launched *k, uint8_t *bytes);
 

@@ -324,13 +324,27 @@ static const void *rows_of(const Side *s, const Extent *e, gi_buf *room) {
     return room->data;
 }
 
+/* What is written to a variable and is as long as a texture's handle may be one; it is recorded as the
+** recording calls it. */
+static const void *as_recorded(const Side *to, const void *bytes, size_t n, uint64_t *word) {
+    const Region *r = region_at(to->address);
+    if (n != sizeof *word || to->array || r == NULL || r->kind != MEMORY_VARIABLE) return bytes;
+    memcpy(word, bytes, sizeof *word);
+    *word = texture_word(*word);
+    return word;
+}
+
 static void tell_rows(const char *what, const Side *device_side, const Side *host,
                       const Extent *e) {
     char blob[RECORD_NAME], side[120];
     gi_buf room = {0};
+    uint64_t word;
     const void *bytes = rows_of(host, e, &room);
     size_t n = e->width * e->height * e->depth;
-    if (strcmp(what, "write") == 0) see_words(bytes, n);
+    if (strcmp(what, "write") == 0) {
+        see_words(bytes, n);
+        bytes = as_recorded(device_side, bytes, n, &word);
+    }
     record_blob(writer, bytes, n, blob);
     side_text(device_side, side);
     tell("%s %s %zu %zu %zu %s", what, side, e->width, e->height, e->depth, blob);

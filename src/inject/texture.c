@@ -131,10 +131,11 @@ static EmuTexture from_memory(const CuResource *r) {
 }
 
 static void sampling(const CuTexture *d, EmuTexture *t) {
-    bool is_float = t->format == EMU_TEX_F32 || t->format == EMU_TEX_F16;
+    bool is_small = t->format == EMU_TEX_U8 || t->format == EMU_TEX_S8 ||
+                    t->format == EMU_TEX_U16 || t->format == EMU_TEX_S16;
     for (int i = 0; i < 3; i++) t->address[i] = (EmuTexAddress)d->address[i];
     t->linear_filter = d->filter == 1;
-    t->normalized_read = !(d->flags & AS_INTEGER) && !is_float;
+    t->normalized_read = !(d->flags & AS_INTEGER) && is_small; /* others are read as they are */
     t->normalized_coords = d->flags & NORMALIZED;
     memcpy(t->border, d->border, sizeof t->border);
 }
@@ -168,16 +169,18 @@ void texture_gone(uint64_t handle) {
         }
 }
 
+uint64_t texture_word(uint64_t word) {
+    for (int i = 0; word != 0 && i < n_textures; i++)
+        if (textures[i].handle == word) return FIRST_HANDLE + (uint64_t)i;
+    return word;
+}
+
 void texture_arguments(const Launched *k, uint8_t *bytes) {
     const uint8_t *is_texture = n_textures > 0 ? code_textures(k) : NULL;
     for (size_t at = 0; is_texture && at + 8 <= k->bytes; at += 8) {
         uint64_t word;
         memcpy(&word, bytes + at, sizeof word);
-        for (int i = 0; is_texture[at / 8] && i < n_textures; i++) {
-            if (word == 0 || textures[i].handle != word) continue;
-            word = FIRST_HANDLE + (uint64_t)i;
-            memcpy(bytes + at, &word, sizeof word);
-            break;
-        }
+        if (is_texture[at / 8]) word = texture_word(word);
+        memcpy(bytes + at, &word, sizeof word);
     }
 }

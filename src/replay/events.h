@@ -6,6 +6,8 @@
 
 #define HOST_END ((uint64_t)1 << 47) /* the virtual GPU's own addresses begin there */
 
+enum { EVENT_HANDLES_WITHIN = 1 << 16 }; /* bytes of data that may hold textures' handles */
+
 typedef enum EventKind {
     EVENT_NONE, /* nothing to replay: "gilua", "program", "gpu" */
     EVENT_MODULE,

@@ -338,6 +338,26 @@ static Op *add_op(ReplayGpu *g, OpKind kind, const Event *e) {
 
 /* --- what is done: each event --- */
 
+/* A texture's handle of now; 0: the word is none of then. */
+static uint64_t handle_of(const ReplayGpu *g, uint64_t word) {
+    for (int i = 0; i < g->n_live; i++)
+        if (g->live[i].recorded == word) return g->live[i].handle;
+    return 0;
+}
+
+/* Handles among the data, as in a variable, become those of now. Recorded ones are numbers that
+** nothing else is; little data has any. */
+static void translate_handles(ReplayGpu *g, Piece *p) {
+    uint64_t *words = (uint64_t *)g->given->data + p->offset / 8;
+    if (p->is_current || p->bytes > EVENT_HANDLES_WITHIN) return;
+    for (uint64_t i = 0; i < p->bytes / 8; i++) {
+        uint64_t handle = handle_of(g, words[i]);
+        if (handle == 0) continue;
+        words[i] = handle;
+        p->is_current = g->given_changed = true;
+    }
+}
+
 static bool add_write(ReplayGpu *g, const Event *e) {
     char name[RECORD_NAME];
     uint64_t bytes;
@@ -345,8 +365,10 @@ static bool add_write(ReplayGpu *g, const Event *e) {
     if (event_is_nothing(e)) return true;
     if (!is_piece(g, e, &bytes, name) || !side_of(g, &e->to, e, &to)) return false;
     Op *op = add_op(g, OP_COPY, e);
+    Piece *p = find_piece(&g->gives, name);
     op->to = to;
-    op->from = piece_side(g->given_at, find_piece(&g->gives, name)->offset, e);
+    op->from = piece_side(g->given_at, p->offset, e);
+    translate_handles(g, p);
     return true;
 }
 
@@ -468,11 +490,11 @@ static int row_of(ReplayGpu *g, int module, const char *name, size_t n_params) {
 static void translate(const ReplayGpu *g, Op *op, size_t at) {
     uint64_t word;
     memcpy(&word, op->params + at, 8);
-    for (int i = 0; i < g->n_live; i++)
-        if (g->live[i].recorded == word) {
-            memcpy(op->params + at, &g->live[i].handle, 8);
-            return;
-        }
+    uint64_t handle = handle_of(g, word);
+    if (handle) {
+        memcpy(op->params + at, &handle, 8);
+        return;
+    }
     int v = variable_at(g, word);
     const SequenceMemory *m = v < 0 ? memory_at(g, word) : NULL;
     if (m) {
@@ -546,6 +568,7 @@ bool gpu_plan(ReplayGpu *g) {
     if (!sequence_memory(g->sequence, g->memory, g->n_memory, g->err) || !place_data(g) ||
         !each_event(g, second_event))
         return false;
+    if (g->given_changed && !device_buffer_write(g->given_at, g->given, g->err)) return false;
     return g->first >= 0 ||
            gi_fail(g->err, "format",
                    "the recording launches no kernel: there is nothing to replay");

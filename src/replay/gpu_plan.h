@@ -20,6 +20,7 @@ typedef struct Variable { /* that the program names */
 typedef struct Piece { /* data that the host gives or gets, once each of those that it gives */
     char name[RECORD_NAME];
     uint64_t offset, bytes; /* among all of these */
+    bool is_current; /* handles of textures in it are those of now */
 } Piece;
 
 typedef struct Pieces {
@@ -90,6 +91,7 @@ struct ReplayGpu { /* err, line and what follows: while it is made */
     Pieces gives, gets;
     Array *given, *right, *got;
     DeviceBuffer *given_at, *right_at, *got_at;
+    bool given_changed; /* behind what lies on the GPU */
     Live *live;
     int n_live, cap_live;
     Op *ops;

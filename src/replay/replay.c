@@ -402,12 +402,30 @@ static bool end_texture(Run *run, const Event *e) {
 
 /* --- copies --- */
 
+/* A texture's handle of here; the word itself where it was none. */
+static uint64_t handle_here(const Run *run, uint64_t word) {
+    for (int i = 0; i < run->n_textures; i++)
+        if (run->textures[i].recorded == word) return run->textures[i].handle;
+    return word;
+}
+
+/* Handles among the data, as in a variable. */
+static void translate_handles(const Run *run, uint8_t *data, uint64_t bytes) {
+    for (uint64_t at = 0; bytes <= EVENT_HANDLES_WITHIN && at + 8 <= bytes; at += 8) {
+        uint64_t word;
+        memcpy(&word, data + at, 8);
+        word = handle_here(run, word);
+        memcpy(data + at, &word, 8);
+    }
+}
+
 static bool write_rows(Run *run, const Event *e) {
     uint64_t bytes;
     if (event_is_nothing(e)) return true;
     uint8_t *to = first_byte(run, &e->to, e);
     uint8_t *data = to && moves(run, e) ? blob_of(run, e, event_volume(e), &bytes) : NULL;
     if (data == NULL) return false;
+    if (run->n_textures > 0) translate_handles(run, data, bytes);
     bool fits = bytes == event_volume(e);
     for (uint64_t z = 0; fits && z < e->depth; z++)
         for (uint64_t y = 0; y < e->height; y++)
@@ -506,13 +524,8 @@ static uint8_t *arguments(Run *run, const Event *e) {
     for (size_t at = 0; at + 8 <= n; at += 8) {
         uint64_t word;
         memcpy(&word, params + at, 8);
-        word = here(run, word);
+        word = handle_here(run, here(run, word));
         memcpy(params + at, &word, 8);
-        for (int i = 0; i < run->n_textures; i++)
-            if (memcmp(params + at, &run->textures[i].recorded, 8) == 0) {
-                memcpy(params + at, &run->textures[i].handle, 8);
-                break;
-            }
     }
     return params;
 }

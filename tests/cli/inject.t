@@ -103,12 +103,28 @@ FAKE_CUPTI_UNSEEN=1 inject --quiet -o unseen.rec -- ./run.sh ./app >out 2>err
 is "kernels whose functions nobody was seen to ask for, by their names" "0::8" \
   "$?:$(cat err):$(events unseen.rec | grep -c '^launch')"
 inject --quiet -o texture.rec -- ./run.sh ./app texture >out 2>err
-is "a texture over an array" "0::sampled 64 100" "$?:$(cat err):$(tail -1 out)"
+is "a texture over an array" "0::sampled 128 200" "$?:$(cat err):$(tail -1 out)"
 like "with a handle of the recording's own" "^texture 0x6c61780000000000 array:0 kind=1 format=7" \
   "$(events texture.rec)"
 is "which only that argument becomes by which it is read" 1 \
   "$(events texture.rec | grep '^launch.* sample' | grep -o 000000000078616c | wc -l)"
+cat >kept.lua <<'LUA'
+local r = require "gilua.core".record.open "texture.rec"
+local text = r:events()
+local at = text:match "\nvariable %d+ kept (0x%x+)"
+local blob = at and text:match("\nwrite " .. at .. " [^\n]* (%x+)\n")
+print(blob and ("%x"):format(("<I8"):unpack(r:blob(blob))))
+LUA
+is "and what a variable is given" 6c61780000000000 "$("$GILUA" kept.lua)"
 is "gives the same" "ok 8 8" "$("$GILUA" replay.lua texture.rec | tr '\t' ' ')"
+cat >on_gpu.lua <<'LUA'
+local r, gpu = require "gilua".recording.open "texture.rec", require "gilua".device "cuda"
+local m = assert(gpu:replay(r.file)):run {}
+print(m.status, m.message)
+LUA
+like "on a GPU it becomes that of now, which the fake one's driver calls 7" "0x7 is no texture" "$(
+  env -u LD_LIBRARY_PATH GILUA_NVJITLINK=/none \
+    GILUA_CUDA=${FAKE_CUDA:-$TOP/build/tests/libcuda_fake.so} "$GILUA" on_gpu.lua 2>&1)"
 printf '%s\n' '.version 8.0' '.target sm_70' '.address_size 64' '.entry idle() { ret; }' >idle.ptx
 inject --quiet -o file.rec -- ./run.sh ./app file idle.ptx >out 2>err
 is "a module of a file" "0::3" "$?:$(cat err):$(events file.rec | grep -c '^module')"

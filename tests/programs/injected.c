@@ -33,6 +33,7 @@ int cuLibraryLoadData(void **library, const void *code, void *, void *, unsigned
                       unsigned);
 int cuLibraryGetKernel(void **kernel, void *library, const char *name);
 int cuKernelGetFunction(void **f, void *kernel);
+int cuModuleGetGlobal_v2(Pointer *p, size_t *n, void *module, const char *name);
 int cuLibraryGetGlobal(Pointer *p, size_t *n, void *library, const char *name);
 int cuLaunchKernel(void *f, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
                    void *stream, void **params, void **extra);
@@ -74,14 +75,18 @@ static const char add[] =
     "  st.global.u32 [%rd1], %r2; ret;\n}\n"
     ".visible .entry idle()\n{\n  ret;\n}\n";
 
-/* p[i] = the texel at i, 1 of a texture, whose handle is behind a number that looks like one. */
+/* p[i] = the texel at i, 1 of a texture, whose handle is behind a number that looks like one, and
+** once more by its handle in a variable. */
 static const char sample[] =
     ".version 8.0\n.target sm_70\n.address_size 64\n"
+    ".visible .const .align 8 .u64 kept;\n"
     ".visible .entry sample(.param .u64 p, .param .u64 much, .param .align 8 .b8 both[16])\n{\n"
     "  .reg .f32 %f<8>; .reg .b32 %r<4>; .reg .b64 %rd<6>;\n"
     "  ld.param.u64 %rd1, [p]; ld.param.u64 %rd2, [both+8]; mov.u64 %rd5, %rd2;\n"
     "  mov.u32 %r1, %tid.x; cvt.rn.f32.u32 %f1, %r1; mov.f32 %f2, 0f3F800000;\n"
+    "  ld.const.u64 %rd4, [kept]; tex.2d.v4.f32.f32 {%f7,%f4,%f5,%f6}, [%rd4, {%f1,%f2}];\n"
     "  tex.2d.v4.f32.f32 {%f3,%f4,%f5,%f6}, [%rd5, {%f1,%f2}];\n"
+    "  add.f32 %f3, %f3, %f7;\n"
     "  mul.wide.u32 %rd3, %r1, 4; add.s64 %rd1, %rd1, %rd3; st.global.f32 [%rd1], %f3;\n"
     "  ret;\n}\n";
 
@@ -255,7 +260,8 @@ static void run_sample(void) {
     void *array, *module, *f;
     float texels[24], got[N] = {0};
     uint64_t texture, much;
-    Pointer p;
+    Pointer p, kept;
+    size_t bytes;
     for (int i = 0; i < 24; i++) texels[i] = (float)(i * i);
     NEED(cuArrayCreate_v2(&array, &shape));
     c.from = texels, c.to_array = of.array = array;
@@ -263,6 +269,9 @@ static void run_sample(void) {
     NEED(cuTexObjectCreate(&texture, &of, how, NULL));
     NEED(cuModuleLoadData(&module, sample));
     NEED(cuModuleGetFunction(&f, module, "sample"));
+    NEED(cuModuleGetGlobal_v2(NULL, &bytes, module, "kept")); /* one by one, as libraries ask */
+    NEED(cuModuleGetGlobal_v2(&kept, NULL, module, "kept"));
+    NEED(cuMemcpyHtoD_v2(kept, &texture, bytes));
     NEED(cuMemAlloc_v2(&p, BYTES));
     NEED(cuMemsetD32_v2(p, 0, N));
     uint64_t both[2] = {0, texture};
