@@ -324,8 +324,8 @@ static const void *rows_of(const Side *s, const Extent *e, gi_buf *room) {
     return room->data;
 }
 
-/* What is written to a variable and is as long as a texture's handle may be one; it is recorded as the
-** recording calls it. */
+/* What is written to a variable and is as long as a texture's handle may be one; it is recorded as
+** the recording calls it. */
 static const void *as_recorded(const Side *to, const void *bytes, size_t n, uint64_t *word) {
     const Region *r = region_at(to->address);
     if (n != sizeof *word || to->array || r == NULL || r->kind != MEMORY_VARIABLE) return bytes;

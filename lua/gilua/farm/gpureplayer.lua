@@ -26,8 +26,8 @@ end
 
 -- The pieces that the kernels as they were recorded give here, where these are wrong by the
 -- recording's and the same each time: a program whose answers hang on the last bit (who is drawn,
--- which way a branch goes) has others on each GPU, for their assemblers round differently. nil: the
--- recording's are what is right.
+-- which way a branch goes) has others on each GPU, for their assemblers round differently. With the
+-- share of the recording's answers that is another here. nil: the recording's are what is right.
 local function own_answers(self)
   local function pieces()
     local m = self.replay:run { bytes = true, timeout_s = OWN_S }
@@ -42,7 +42,7 @@ local function own_answers(self)
     if not second or second[i].bytes ~= read.bytes then return nil end
     list[i] = read.bytes
   end
-  return list
+  return list, verdict.off
 end
 
 --- Makes `case` the one to run; nil: none.
@@ -54,7 +54,7 @@ function M:use(case)
   local why
   self.replay, why = self.device:replay(self.twin.recording.file)
   if not self.replay then error(("%s: %s"):format(case.recording, why), 0) end
-  self.twin.expected = own_answers(self)
+  self.twin.expected, self.own_share = own_answers(self)
 end
 
 --------------------------------------------------------------------------------------------------
@@ -122,11 +122,11 @@ end
 --------------------------------------------------------------------------------------------------
 -- Answers and times
 
---- Compares what was copied out in the last replay with what it was then; `own`: with what the
---- kernels as they were give here, where that is something else.
+--- Compares what was copied out in the last replay with what it was then; with `own`, with what the
+--- kernels as they were give here: that share of what it was then is something else.
 function M:judge()
   local verdict = self.twin:judge { reads = self.reads }
-  verdict.own = self.twin.expected ~= nil or nil
+  verdict.own = self.own_share
   return verdict
 end
 

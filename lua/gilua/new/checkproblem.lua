@@ -13,7 +13,7 @@ local trace = require "gilua.base.trace"
 local M = {}
 
 local MOST_LINES = 12 -- that never run, shown
-local MOSTLY = 0.5 -- so many answers that are no number say nothing
+local MOSTLY = 0.5 -- so many answers that are no number, or not the recording's, say nothing
 
 -- Raised where going on has no sense; the finding was added.
 local Stop = setmetatable({}, { __tostring = function() return "stopped" end })
@@ -115,10 +115,14 @@ local function agrees(c)
         ("%.3g %% of the answers: either the reference is wrong, or the tolerance"):format(
           100 * m.off) } }
   else
-    c.found:add { "ok", "reference", ("%s answers, largest difference %.3g of %s allowed"):format(
-      progress.grouped(m.n), m.max_error, allowed), figures = figures, advice = m.own and {
-        "these are what the program's kernels give here: the recording's are others, as of "
-          .. "answers that hang on the last bit", "a mutant that rounds otherwise is wrong" } }
+    local many = (m.own or 0) > MOSTLY
+    c.found:add { many and "!!" or "ok", "reference",
+      ("%s answers, largest difference %.3g of %s allowed"):format(progress.grouped(m.n),
+        m.max_error, allowed), figures = figures, advice = m.own and {
+        ("these are what the program's kernels give here: of the recording's %.3g %% are others, "
+          .. "as of answers that hang on the last bit"):format(100 * m.own),
+        many and "if nothing does, the replay is not the program: evolve with --device emu"
+          or "a mutant that rounds otherwise is wrong" } }
   end
   if m.nan > 0 then
     c.found:add { m.nan > MOSTLY and "no" or "!!", "answers", ("%.3g %% of them are NaN, by the "
