@@ -6,12 +6,14 @@
 --   kernels/workloads/make -j 8 problem all
 --   gilua --device cuda tests/gpu/gevo.lua [--problems out/workloads] [--only bfs,lud]
 --     [--kinds parameters,source,ptx,llvm,all] [--search 4] [--population 128] [--living 12]
---     [--ahead 64] [--launches graph] [--pairs 30] [--bound 500] [--json FILE]
+--     [--ahead 64] [--launches graph] [--pairs 30] [--bound 500] [--json FILE] [--winners FILE]
 --
 -- A line for each search as it ends, the winners in words, and at the end the table, with the means
 -- that GEVO reports of its thirteen programs (TACO 2020, §5). A winner that is wrong on a recording
 -- counts as none. No search is begun after --bound seconds. The kinds draw from seeds of their own
--- and share what is known of the unmodified program.
+-- and share what is known of the unmodified program. The winner of all together and that of the
+-- source are also timed in turn, on the unseen recording; with --winners, which reads what --json
+-- wrote, that alone is done.
 
 local core = require "gilua.core"
 local crew = require "gilua.farm.crew"
@@ -33,6 +35,7 @@ local o = gi.cli {
   { name = "pairs", default = 30, min = 2, doc = "launches of winner and unmodified in turn" },
   { name = "bound", default = 500, min = 1, doc = "seconds after which no search is begun" },
   { name = "json", type = "string", doc = "a file for all of it" },
+  { name = "winners", type = "string", doc = "a file of --json: its winners, timed in turn" },
 }
 
 -- What GEVO optimised and printed as a mean of thirteen; other workloads are shown, not counted.
@@ -90,8 +93,8 @@ function KINDS.parameters(problem)
 end
 
 -- More of the genes that have paid so far: a bandit over their kinds.
-local function by_bandit(problem, genes)
-  local bandit = gi.bandit.new(problem, genes)
+local function by_bandit(problem, genes, others)
+  local bandit = gi.bandit.new(problem, genes, { arms = others })
   return { init = bandit.init, draw = bandit.draw, observer = bandit }
 end
 
@@ -124,10 +127,11 @@ function KINDS.llvm(problem, farm)
     draw = gi.genome.llvm_source(gi.below.open_llvm(problem, farm)) }
 end
 
--- All that there are: parameters first, which are few and are found soon; then source and
--- parameters, and at last, on top of the best, mostly instructions, which need no compiler: LLVM's
--- where LLVM made them, else PTX's.
-local SETTINGS_TO, BELOW_FROM, SHARE = 0.15, 0.8, 0.8 -- of the seconds; of the mutations then
+-- All that there are, by one bandit: source, transformations, parameters, of which the first ones
+-- have each value, and instructions, which need no compiler: of LLVM's code where LLVM made it,
+-- else of PTX.
+-- At the end mostly parameters, on top of the best.
+local END, SHARE = 0.8, 0.7 -- from this part of the seconds on; of the mutations then
 
 -- The first ones, of which some are each value of each parameter.
 local function with_settings(problem, init)
@@ -152,16 +156,16 @@ function KINDS.all(problem, farm)
   local of_llvm = llvm and gi.fitness.right(llvm)
     and gi.genome.llvm_source(gi.below.open_llvm(problem, farm))
   local of_settings = KINDS.parameters(problem).draw
-  local above, began_at = gi.retouch.new(problem).mutate, nil
-  local fields = by_bandit(problem, gi.own.genes(problem))
+  local above, began_at, parent_now = gi.retouch.new(problem).mutate, nil, ""
+  local fields = by_bandit(problem, gi.own.genes(problem), { { name = "instructions",
+    draw = function(rng) return (of_llvm and is_by_llvm(parent_now) and of_llvm or of_ptx)(rng) end
+  } })
   fields.init = with_settings(problem, fields.init)
   function fields.mutate(parent, draw, rng)
-    began_at = began_at or core.system.seconds()
+    began_at, parent_now = began_at or core.system.seconds(), parent
     local part = (core.system.seconds() - began_at) / o.search
-    local below = of_llvm and is_by_llvm(parent) and of_llvm or of_ptx
-    local other = part < SETTINGS_TO and of_settings or part > BELOW_FROM and below
-    if not other or rng:unit() >= SHARE then return above(parent, draw, rng) end
-    return gi.genome.join { parent, other(rng) }
+    if part < END or rng:unit() >= SHARE then return above(parent, draw, rng) end
+    return gi.genome.join { parent, of_settings(rng) }
   end
   return fields
 end
@@ -315,6 +319,25 @@ local function unmodified(problem)
   return found
 end
 
+-- The winner of all together against the source's: how many times as fast, on the unseen recording.
+local function duel(problem, farm, kinds)
+  local all, source = kinds.all, kinds.source
+  if not (all and source and all.genome and source.genome) or all.wrong or source.wrong then
+    return nil
+  end
+  if all.genome == source.genome then return { ratio = 1, low = 1, high = 1 } end
+  local case = problem.definition.recorded:specs("unseen")[1]
+  local c = farm:compare(all.genome, source.genome, case, { pairs = o.pairs })
+  return c.status == "ok" and c or nil
+end
+
+local function say_duel(p, found)
+  p.duel = found
+  if not found then return end
+  say("%-14s all together %.4f times (%.4f to %.4f) as fast as the source alone", p.name,
+    found.ratio, found.low, found.high)
+end
+
 local function all_of(name)
   local folder = ("%s/%s/problem"):format(o.problems, name)
   with_compilers(folder)
@@ -331,6 +354,24 @@ local function all_of(name)
     say("%s", line_of(name, kind, r))
     if r.genome and r.genome ~= "" then told(problem, r) end
   end
+  say_duel(p, duel(problem, farm, p.kinds))
+  return p
+end
+
+-- The winners of an earlier run, as its JSON has them: { [program] = kinds }.
+local function winners_of(path)
+  local list = {}
+  for _, p in ipairs(gi.json.decode(gi.textfile.read(path))) do list[p.program] = p.kinds end
+  return list
+end
+
+local function compared_alone(name, kinds)
+  local folder = ("%s/%s/problem"):format(o.problems, name)
+  with_compilers(folder)
+  local problem = gi.problem(folder)
+  local farm <close> = gi.farm(problem, { device = o.device, jobs = o.jobs, wrong = "small" })
+  local p = { name = name, kinds = kinds }
+  say_duel(p, duel(problem, farm, kinds))
   return p
 end
 
@@ -352,19 +393,26 @@ local function gain(list, kind, without)
   return n > 0 and ("%+.2f %% (%d programs)"):format(sum / n, n) or "-"
 end
 
--- On how many programs all together are ahead of the source alone, and behind it, past both
--- intervals.
+-- On how many programs all together are ahead of the source alone, and behind it, timed in turn;
+-- and on how many of these past the interval.
 local function ahead(list)
-  local more, less, n = 0, 0, 0
+  local count = { n = 0, ahead = 0, behind = 0, surely_ahead = 0, surely_behind = 0 }
+  local function add(key, holds) count[key] = count[key] + (holds and 1 or 0) end
   for _, p in ipairs(list) do
-    local a, b = p.kinds.all, p.kinds.source
-    if THIRTEEN[p.name] and a and b and a.low and b.low then
-      n = n + 1
-      if a.low > b.high then more = more + 1 end
-      if a.high < b.low then less = less + 1 end
-    end
+    local d = THIRTEEN[p.name] and p.duel
+    add("n", d)
+    add("ahead", d and d.ratio > 1)
+    add("behind", d and d.ratio < 1)
+    add("surely_ahead", d and d.low > 1)
+    add("surely_behind", d and d.high < 1)
   end
-  return more, less, n
+  return count
+end
+
+local function say_ahead(list)
+  local c = ahead(list)
+  say("all together ahead of the source alone on %d of %d (past the interval on %d), behind on %d "
+    .. "(%d)", c.ahead, c.n, c.surely_ahead, c.behind, c.surely_behind)
 end
 
 local function summary(list)
@@ -385,8 +433,7 @@ local function summary(list)
   for _, kind in ipairs(kinds) do
     say("  %-10s %s; without btree %s", kind, gain(list, kind), gain(list, kind, "btree"))
   end
-  local more, less, n = ahead(list)
-  say("all together ahead of the source alone on %d of %d, behind on %d", more, n, less)
+  say_ahead(list)
 end
 
 local function value_of(r)
@@ -422,11 +469,14 @@ end
 do
   local _ <close> = crew.keep()
   local list = {}
+  local winners = o.winners and winners_of(o.winners)
   for _, name in ipairs(names()) do
     if is_over() then
       say("%-14s not begun: %d seconds are over", name, o.bound)
     else
-      local ran, p = pcall(all_of, name)
+      local ran, p
+      if winners then ran, p = pcall(compared_alone, name, winners[name] or {})
+      else ran, p = pcall(all_of, name) end
       if ran then list[#list + 1] = p
       elseif tostring(p):find "interrupted" then error(p, 0)
       else say("%-14s ended: %s", name, tostring(p)) end
@@ -436,7 +486,7 @@ do
     gi.fail("%s has no problem that ran: kernels/workloads/make -o %s problem all", o.problems,
       o.problems)
   end
-  summary(list)
-  if o.json then write(list) end
+  if winners then say_ahead(list) else summary(list) end
+  if o.json and not winners then write(list) end
   say("%.0f seconds", core.system.seconds() - began)
 end
