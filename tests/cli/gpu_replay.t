@@ -66,6 +66,8 @@ LUA_PATH="$TOP/tests/lua/?.lua;;" "$GILUA" -e 'require("scratch").write("other/a
 out=$("$GILUA" check other --device cuda)
 like "what the kernels give here counts" "ok +reference +604 answers, largest difference 0" "$out"
 like "and that is said" "what the program.s kernels give here: of the recording.s 0.166 % are others" "$out"
+out=$("$GILUA" evolve other --population 4 --generations 1 --seed 1 --out odd --device cuda 2>&1)
+like "evolution says it, too" "Answers: 0.166 % of the recording's are others on this GPU" "$out"
 is "what differs from that is wrong" "ok! illegal_address launch_error ok ok! 3 604" \
   "$(sed 's/"p"/"other"/' farm.lua >other.lua; "$GILUA" other.lua | tr '\t' ' ')"
 

@@ -167,8 +167,14 @@ end
 -- What the data notice, before anything is evolved on them.
 local function judged(problem, o)
   local farm <close> = gi.farm(problem, { device = o.device, jobs = o.jobs })
-  local data = gi.adequacy.of(problem, farm, gi.own.case(problem, o.seed, o.device))
+  local case = gi.own.case(problem, o.seed, o.device)
+  local data = gi.adequacy.of(problem, farm, case)
   answer.say(o, "Data: %s", gi.adequacy.line(data))
+  local own = farm:evaluate({ "" }, case)[1].own
+  if own then
+    answer.say(o, "Answers: %.3g %% of the recording's are others on this GPU; those that the "
+      .. "kernels as they are give here count (gilua check %s)", 100 * own, shell.word(o.problem))
+  end
   if gi.adequacy.is_weak(data) and not o["weak-data"] then
     fail("%s, so that wrong kernels would win: give the arrays other fills (gilua check %s says "
       .. "what is not noticed), or evolve all the same with --weak-data", data.empty

@@ -263,7 +263,7 @@ end
 --- does not know is refused when it is launched.
 local LAUNCH_STATUS = { compile = "compile_error", nomem = "out_of_memory" }
 
---- Launches.
+--- Launches a kernel of a module that is loaded.
 ---@return table measurement
 function M:launched(module, launch)
   local ok, m, message, code = attempt(module.launch, module, launch)
