@@ -126,6 +126,41 @@ tap.case("packed code that is cut short, or of another text, is refused", functi
   tap.is(core.store.unpack(core.store.pack("", like), 0, like), "", "nothing is something too")
 end)
 
+tap.case("a kept value with any byte changed is refused, not another value", function()
+  local archive <close> = opened()
+  local _, hash = archive:world "one"
+  local memory = archive:memory(hash)
+  memory:keep_measurement("case", "code", { status = "ok", ticks = 1.5, unset = 0.0 })
+  memory:keep_verdict("code", { status = "ok", ticks = 2.5 })
+  memory:keep_case("case", { name = "a case", answers = 3 })
+  archive:flush()
+  local asks = {
+    measurement = { "reply", function() memory:measurement("case", "code") end },
+    verdict = { "reply", function() memory:verdict "code" end },
+    cases = { "info", function() memory:case "case" end },
+  }
+  for name, ask in pairs(asks) do
+    local whole = archive:row(("SELECT %s AS bytes FROM %s"):format(ask[1], name)).bytes
+    local set = ("UPDATE %s SET %s = CAST(?1 AS BLOB)"):format(name, ask[1])
+    local unnoticed = 0
+    for i = 1, #whole do
+      for _, bit in ipairs { 1, 32 } do
+        local changed = string.char(whole:byte(i) ~ bit)
+        archive:add(set, whole:sub(1, i - 1) .. changed .. whole:sub(i + 1))
+        archive:flush()
+        local ok, why = pcall(ask[2])
+        if ok or not tostring(why):find "bytes in it are no value of gilua's" then
+          unnoticed = unnoticed + 1
+        end
+      end
+    end
+    tap.is(unnoticed, 0, ("%s, %d bytes"):format(name, #whole))
+    archive:add(set, whole)
+    archive:flush()
+    tap.is(pcall(ask[2]), true, "and as it was it is read")
+  end
+end)
+
 tap.case("what is no archive is a sentence", function()
   local path = tap.folder() .. "/no.sqlite"
   gi.textfile.write(path, ("no database "):rep(1000))

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["Run", "ReaderError", "SchemaError", "VERSIONS"]
 
 #: Versions of the archive's schema that this reader knows (PRAGMA user_version).
-VERSIONS = (1, 2, 3)
+VERSIONS = (1, 2, 3, 4)
 
 ARCHIVE = "archive.sqlite"
 VIEWS = ("evaluations", "generations")

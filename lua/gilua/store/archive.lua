@@ -164,12 +164,24 @@ function Archive:copy(to)
   copy_into(self.path, self.db, to)
 end
 
---- The value of a column of bytes.
----@param bytes string
+-- A value for a column of bytes, behind a sum of them: SQLite keeps none, and damage often leaves
+-- another value. (No value's bytes begin with a #: those that do not are of a version before 4.)
+local function encoded(value)
+  local bytes = wire.encode(value)
+  return "#" .. core.system.hash(bytes) .. bytes
+end
+
+local SUMMED = "^#(" .. ("%x"):rep(16) .. ")(.*)$"
+
+--- The value of a column of bytes; refuses one that is damaged.
+---@param column string
 ---@return any
-function Archive:decoded(bytes)
-  local ok, value = attempt(wire.decode, bytes)
-  if ok then return value end
+function Archive:decoded(column)
+  local sum, bytes = tostring(column):match(SUMMED)
+  if not sum or sum == core.system.hash(bytes) then
+    local ok, value = attempt(wire.decode, bytes or column)
+    if ok and type(value) == "table" then return value end
+  end
   fail("%s is broken: bytes in it are no value of gilua's", self.path)
 end
 
@@ -419,7 +431,7 @@ function Memory:keep_verdict(key, verdict)
   local ptx, launch = parts(key)
   self.archive:add("INSERT OR REPLACE INTO verdict VALUES (?1, ?2, ?3, ?4, ?5, ?6, "
     .. "CAST(?7 AS BLOB))", self:key("verdict", key), self.world_id, ptx, launch, verdict.status,
-    verdict.message, wire.encode(verdict))
+    verdict.message, encoded(verdict))
 end
 
 --- What a measurement is kept under.
@@ -460,7 +472,7 @@ function Memory:keep_measurement(case, key, m, lost)
   self.archive:add("INSERT OR REPLACE INTO measurement VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, "
     .. "?10, ?11, ?12, ?13, ?14, ?15, ?16, CAST(?17 AS BLOB))", self:key_of_run(case, key),
     self.world_id, self.run, self.run_keys.of_case, code, launch, m.status, m.message, m.ticks,
-    m.ns, m.max_error, m.mean_error, m.wrong, m.unset, m.registers, lost or nil, wire.encode(m))
+    m.ns, m.max_error, m.mean_error, m.wrong, m.unset, m.registers, lost or nil, encoded(m))
 end
 
 --- What is known of a case without making it.
@@ -476,7 +488,7 @@ end
 ---@param info table
 function Memory:keep_case(case, info)
   self.archive:add("INSERT OR REPLACE INTO cases VALUES (?1, ?2, ?3, CAST(?4 AS BLOB))",
-    self:key("case", case), self.world_id, info.name, wire.encode(info))
+    self:key("case", case), self.world_id, info.name, encoded(info))
 end
 
 return M

@@ -117,9 +117,11 @@ CREATE VIEW generations AS SELECT run, generation, count(*) AS evaluations,
   sum(status = 'ok') AS ran, sum(acceptable) AS acceptable, min(fitness) AS best_fitness
   FROM evaluation WHERE birth NOT IN ('unmodified', 'finalist', 'knock-out', 'best', 'front', 'try')
   GROUP BY run, generation;
+]], [[
+-- Values of gilua's are kept with a sum (archive.lua), which a gilua before this cannot read.
 ]] }
 
---- The first version that a reader needs no newer copy of: those since then differ in views alone.
+--- The first version that a reader needs no newer copy of: those since then have the same tables.
 M.READ_AS_IT_IS = 2
 
 --- Births, in SQL, of those that are no part of a population.
