@@ -15,6 +15,7 @@
 
 #define MOST_BYTES ((uint64_t)1 << 40) /* of one allocation or copy */
 #define MOST_MOVED ((uint64_t)1 << 38) /* bytes of all copies and fills: a minute or two of them */
+#define ROW_COSTS ((uint64_t)512)      /* what a row of a copy or fill takes, in bytes of them */
 #define MOST_CODE ((uint64_t)1 << 28)  /* bytes of a module */
 
 typedef struct Loaded {
@@ -164,7 +165,7 @@ static uint8_t *row_of(uint8_t *first, const Place *p, uint64_t y, uint64_t z) {
 
 /* What moving it costs: its rows, too, which may all lie at one place. */
 static bool moves(Run *run, const Event *e) {
-    return work(run, event_volume(e) + 64 * e->height * e->depth);
+    return work(run, event_volume(e) + ROW_COSTS * e->height * e->depth);
 }
 
 static void wrote(Run *run, const Place *p, const Event *e) {

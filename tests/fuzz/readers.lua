@@ -196,7 +196,7 @@ end
 
 -- A run that did not come to its end goes on; as a process, which has workers.
 local function resume()
-  program("/bin/sh", "-c", [["$0" resume run >resume.txt 2>&1; [ $? -le 1 ]
+  program("/bin/sh", "-c", [["$0" resume run >resume.txt 2>&1; [ $? -le 2 ]
     ]], core.system.program())
   local said = read "resume.txt"
   if said:find "lua/gilua/[%w_/]+%.lua:%d" then found("no sentence: %s", said) end

@@ -130,21 +130,36 @@ end
 -- All that there are, by one bandit: source, transformations, parameters, of which the first ones
 -- have each value, and instructions, which need no compiler: of LLVM's code where LLVM made it,
 -- else of PTX.
--- At the end mostly parameters, on top of the best.
+-- At the end mostly parameters, on top of the best: each value in turn.
 local END, SHARE = 0.8, 0.7 -- from this part of the seconds on; of the mutations then
 
--- The first ones, of which some are each value of each parameter.
+-- Each value of each parameter.
+local function settings(problem)
+  local list = {}
+  for _, p in ipairs(problem.parameters) do
+    for i = 1, p.switch and 0 or #(p.values or {}) do
+      list[#list + 1] = ("%s%s=%s"):format(p.name == "passes" and "compiler=llvm " or "", p.name,
+        p.values[i])
+    end
+  end
+  return list
+end
+
+-- The first ones, of which some are these.
 local function with_settings(problem, init)
   return function(n, ...)
-    local list, at = init(n, ...), 1
-    for _, p in ipairs(problem.parameters) do
-      for i = 2, p.switch and 0 or #(p.values or {}) do
-        list[at] = ("%s%s=%s"):format(p.name == "passes" and "compiler=llvm " or "", p.name,
-          p.values[i])
-        at = at < n and at + 1 or n
-      end
-    end
-    return list
+    local list, first = init(n, ...), settings(problem)
+    return table.move(first, 1, math.min(n, #first), 1, list)
+  end
+end
+
+-- A function that gives each parent all of these in turn, and then others at random.
+local function in_turn(list, draw)
+  local given = {}
+  return function(parent, rng)
+    local i = (given[parent] or 0) + 1
+    given[parent] = i
+    return list[i] or draw(rng)
   end
 end
 
@@ -155,7 +170,7 @@ function KINDS.all(problem, farm)
   local of_ptx = gi.genome.ptx_source(gi.below.open(problem, farm))
   local of_llvm = llvm and gi.fitness.right(llvm)
     and gi.genome.llvm_source(gi.below.open_llvm(problem, farm))
-  local of_settings = KINDS.parameters(problem).draw
+  local setting = in_turn(settings(problem), KINDS.parameters(problem).draw)
   local above, began_at, parent_now = gi.retouch.new(problem).mutate, nil, ""
   local fields = by_bandit(problem, gi.own.genes(problem), { { name = "instructions",
     draw = function(rng) return (of_llvm and is_by_llvm(parent_now) and of_llvm or of_ptx)(rng) end
@@ -165,7 +180,7 @@ function KINDS.all(problem, farm)
     began_at, parent_now = began_at or core.system.seconds(), parent
     local part = (core.system.seconds() - began_at) / o.search
     if part < END or rng:unit() >= SHARE then return above(parent, draw, rng) end
-    return gi.genome.join { parent, of_settings(rng) }
+    return gi.genome.join { parent, setting(parent, rng) }
   end
   return fields
 end
