@@ -449,6 +449,22 @@ tap.case("parameters that the source mentions are macros; those that it defines 
     "but not of what the source defines")
 end)
 
+tap.case("a macro is no name that the source has for a variable of its own", function()
+  local table_of = [[{ source = "kernel.cu", kernel = "show", size = 8, block_size_x = 8, args = {
+    { name = "out", type = "i32", count = 8, role = "out" } } }]]
+  local function source(body)
+    return 'extern "C" __global__ void show(int *out) { ' .. body .. " }\n"
+  end
+  tap.is(outputs(source "const int block_size_x = 4; out[threadIdx.x] = block_size_x;",
+    table_of).out[1], 4, "a variable")
+  tap.is(outputs("static __device__ int of(int block_size_x) { return 2 * block_size_x; }\n"
+    .. source "out[threadIdx.x] = of(3);", table_of).out[1], 6, "a parameter")
+  tap.is(outputs("// the block_size_x, of int block_size_x = 3\n/* int block_size_x; */\n"
+    .. "static __device__ int of() { return block_size_x; }\n"
+    .. source "out[threadIdx.x] = of() * block_size_x;", table_of).out[1], 64,
+    "comments and uses declare nothing")
+end)
+
 tap.case("the small case has the shape of the whole one, and no multiple of a block", function()
   for _, size in ipairs { { 1 }, { 3000 }, { 65536 }, { 256, 256 }, { 64, 1 }, { 100, 50, 30 } } do
     local small, threads = tablecase.smaller(size), 1

@@ -49,6 +49,21 @@ tap.case("names for types", function()
   tap.is(described("enum E { A };", "E *e"), "e i32*", "an enumeration is whole numbers")
 end)
 
+tap.case("numbers of 16 bits, by whatever name", function()
+  local function halves(before, parameters)
+    local list = {}
+    for i, p in ipairs(gi.signature.of(before .. '\nextern "C" __global__ void k(' .. parameters
+        .. ") {}\n", "k", {})) do
+      list[i] = (p.half or "none") .. p.bytes
+    end
+    return table.concat(list, " ")
+  end
+  tap.is(halves("#include <cuda_bf16.h>\n#include <cuda_fp16.h>\ntypedef __nv_bfloat16 floatX;",
+    "floatX *a, const half *b, __half2 *c, nv_bfloat162 *d, float *e, short *f"),
+    "bfloat162 half2 half4 bfloat164 none4 none2", "behind a typedef, two in one")
+  tap.is(halves("struct S { short x; };", "S *s"), "none2", "a struct of as many bytes")
+end)
+
 tap.case("macros of the file that are short names", function()
   local macros = "#define T float\n#define A 0\n#define P double\n#define N\n#define R(x) x\n"
     .. "#define n 7\n#define type 1\n#define code 2\n#define pointer 3\n"

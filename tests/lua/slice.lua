@@ -281,6 +281,13 @@ tap.case("names of std without their header", function()
   s = cut("#include <cmath>\n#include <algorithm>\n__global__ void k(float *x, int n)\n"
     .. "{ x[std::min(n, 3)] = std::sqrt(std::abs(x[1])) + std::max(1.0f, x[2]) + M_SQRT2; }\n")
   tap.is(#s.options, 0, "what the stand-ins of headers have needs none")
+  local function brought(type)
+    return table.concat(cut("#include <cublas_v2.h>\ncublasHandle_t handle;\ntypedef " .. type
+      .. " T;\n__global__ void k(T *x) { x[1] = x[0]; }\n").options, " ")
+  end
+  tap.is(brought "__nv_bfloat16", "--pre-include=cuda_bf16.h", "what closed libraries bring")
+  tap.is(brought "half2", "--pre-include=cuda_fp16.h", "of each the header that has it")
+  tap.is(brought "cuDoubleComplex", "--pre-include=cuComplex.h", "complex numbers")
   s = cut("__global__ void k(float *x) { register float y = *x; *x = 2 * y; }\n")
   tap.is(table.concat(s.options, " "), "--std=c++14", "a word that C++17 has not")
 end)

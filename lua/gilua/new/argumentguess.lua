@@ -141,7 +141,7 @@ local function struct(c, p, i)
   local of, why = struct_of(c, p, i)
   return { name = p.name, type = "struct", notes = {}, bytes = p.bytes,
     members = of and structguess.members(c, of, p.name, false)
-      or structguess.bits(p, structguess.HALVES[plain_type(p)], why) }
+      or structguess.bits(p, why) }
 end
 
 --------------------------------------------------------------------------------------------------
@@ -282,10 +282,8 @@ local FLOATS = "{ 0x3e000000, 0x3f800000 }"
 -- Element type of what is no number, how many of them one has, why, and what it is filled with
 -- where that is another guess than the type's.
 local function element_of_bits(p, role)
-  local name = plain_type(p)
-  local half = structguess.HALVES[name]
-  if half and p.bytes % 2 == 0 then
-    return "u16", p.bytes // 2, "GUESS: the bits of " .. name, half
+  if p.half then
+    return "u16", p.bytes // 2, "GUESS: the bits of " .. p.half, ("%q"):format(p.half)
   end
   if p.bytes == 0 then return "u8", 1, "GUESS: void as bytes" end
   if p.bytes % 4 ~= 0 then return "u8", p.bytes, "GUESS: a struct as bytes" end
@@ -332,7 +330,7 @@ end
 local function array(c, p, i)
   local role = p.const and "in" or usage.role(c.read.body, p.name)
   if p.struct then
-    local is_known = p.bytes > 0 and not structguess.HALVES[plain_type(p)]
+    local is_known = p.bytes > 0 and not p.half
     return is_known and structs(c, p, i, role) or bits(c, p, i, role)
   end
   local arg, why = numbers(c, p, i, role, p.type, p.width)

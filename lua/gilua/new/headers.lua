@@ -31,7 +31,8 @@ local STD = {
   ["cuda/std/span"] = "span",
 }
 
--- Stand-ins by what programs take of them without including them, as nvcc's own headers bring it.
+-- Headers by what programs take of them without including them, as nvcc's own bring it: stand-ins,
+-- and what closed libraries' headers (cublas_v2.h) include, which are the host's.
 local HOST = {
   ["algorithm"] = "min max clamp swap",
   ["gilua_host.h"] = "abs sqrt pow exp log sin cos fabs floor ceil fmin fmax isnan isinf isfinite "
@@ -42,11 +43,20 @@ local HOST = {
     .. "FLT_MAX FLT_MIN FLT_EPSILON DBL_MAX DBL_MIN DBL_EPSILON INFINITY NAN HUGE_VAL HUGE_VALF "
     .. "M_PI M_PI_2 M_PI_4 M_1_PI M_2_PI M_2_SQRTPI M_SQRT2 M_SQRT1_2 M_E M_LN2 M_LN10 M_LOG2E "
     .. "M_LOG10E",
+  ["cuda_fp16.h"] = "half half2 __half __half2 __half_raw nv_half nv_half2 __float2half "
+    .. "__half2float __float2half_rn __floats2half2_rn __half22float2 __hadd __hsub __hmul __hfma "
+    .. "__hadd2 __hmul2 __hfma2",
+  ["cuda_bf16.h"] = "__nv_bfloat16 __nv_bfloat162 nv_bfloat16 nv_bfloat162 __float2bfloat16 "
+    .. "__bfloat162float __float2bfloat16_rn",
+  ["cuda_fp8.h"] = "__nv_fp8_e4m3 __nv_fp8_e5m2 __nv_fp8_storage_t",
+  ["cuComplex.h"] = "cuComplex cuFloatComplex cuDoubleComplex make_cuComplex make_cuFloatComplex "
+    .. "make_cuDoubleComplex cuCadd cuCsub cuCmul cuCdiv cuCabs cuCaddf cuCsubf cuCmulf cuCdivf "
+    .. "cuCabsf cuConj cuConjf cuCreal cuCrealf cuCimag cuCimagf",
 }
 
 local M = {
   of_std = {}, -- a header by what it has
-  of_host = {}, -- likewise, of those in lua/gilua/include
+  of_host = {}, -- likewise, where std has nothing to do with it
   most_bytes = 1 << 26, -- of a file with its headers
 }
 

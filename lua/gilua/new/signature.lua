@@ -36,6 +36,12 @@ local function all_types()
 end
 
 local TYPES = all_types()
+
+-- Numbers of 16 bits, which have no element type here, with what an array of their bits is filled
+-- with. Their codes are those behind TYPES.
+local HALVES = { { text = "__half", half = "half" }, { text = "__half2", half = "half" },
+  { text = "__nv_bfloat16", half = "bfloat16" }, { text = "__nv_bfloat162", half = "bfloat16" } }
+
 --- The element type and width that a type has under its own name: "unsigned char", "float4".
 ---@param text string
 ---@return string? type
@@ -91,10 +97,12 @@ extern "C" { __device__ gilua_probe<decltype(KERNEL)>::gilua_table gilua_signatu
 local function traits()
   local lines = { "template <class gilua_T> struct gilua_type { "
     .. "static constexpr int gilua_code = 0; };" }
-  for code, t in ipairs(TYPES) do
+  local function add(name, code)
     lines[#lines + 1] = ("template <> struct gilua_type<%s> { "
-      .. "static constexpr int gilua_code = %d; };"):format(t.text, code)
+      .. "static constexpr int gilua_code = %d; };"):format(name, code)
   end
+  for code, t in ipairs(TYPES) do add(t.text, code) end
+  for i, t in ipairs(HALVES) do add("struct " .. t.text, #TYPES + i) end
   return table.concat(lines, " ") .. TRAITS
 end
 
@@ -143,6 +151,12 @@ end
 function M.typed(code)
   local known = TYPES[code]
   return known and known.type, known and known.width
+end
+
+-- Of a code: the fill of an array of such numbers of 16 bits ("half", "bfloat16"); else nil.
+local function halves(code)
+  local known = HALVES[code - #TYPES]
+  return known and known.half
 end
 
 -- The stretches between the directives among a kernel's parameters, and what asks the compiler
@@ -199,7 +213,7 @@ local function read_rows(rows, n, kernel)
     local pointer, const, code, bytes = table.unpack(rows, PER_ARGUMENT * (i - 1) + 1)
     local type, width = M.typed(code)
     list[i] = { pointer = pointer == 1, const = const == 1, bytes = bytes,
-      type = type, width = width, struct = not type }
+      type = type, width = width, struct = not type, half = halves(code) }
   end
   return list
 end
@@ -207,8 +221,8 @@ end
 ---@param source string a sliced source (gilua.slice)
 ---@param kernel string
 ---@param options string[] of NVRTC
----@return table[] one a parameter: { name, text, pointer, const, type, width, struct, bytes }; type
----  is nil for a struct
+---@return table[] one a parameter: { name, text, pointer, const, type, width, struct, bytes, half };
+---  type is nil for a struct, half is the fill of an array of numbers of 16 bits
 function M.of(source, kernel, options)
   local rows, item, why = M.ask(source, kernel, options, (PROBE:gsub("KERNEL", kernel)),
     "gilua_signature")

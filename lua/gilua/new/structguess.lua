@@ -14,11 +14,7 @@ local LEAST = 17 -- smaller numbers are equal to a size by chance
 local PART = 256 -- elements of an array that each of many structs points to
 local WHOLE = { [1] = "u8", [2] = "u16", [4] = "u32", [8] = "u64" } -- bits of what is no number
 
--- What has no type of its own in a table is filled with its bits; and the bits of 1.
-M.HALVES = {
-  half = '"half"', half2 = '"half"', nv_bfloat16 = '"bfloat16"', nv_bfloat162 = '"bfloat16"',
-}
-local ONE = { ['"half"'] = "0x3c00", ['"bfloat16"'] = "0x3f80" }
+local ONE = { half = "0x3c00", bfloat16 = "0x3f80" } -- bits of 1 of what has no type in a table
 
 ---@class MemberGuess: ArgumentGuess a row of `fields`
 ---@field path string its name in the struct
@@ -239,14 +235,13 @@ function M.variable(c, v)
 end
 
 --- The one row of `fields` of a struct by value that is not understood: its bits.
----@param p table { name, bytes }
----@param half? string the fill of an array of such, where it is a number of 16 bits
+---@param p table { name, bytes, half }
 ---@param why? string
 ---@return MemberGuess[]
-function M.bits(p, half, why)
-  local type = half and "u16" or p.bytes % 4 == 0 and "u32" or "u8"
+function M.bits(p, why)
+  local type = p.half and "u16" or p.bytes % 4 == 0 and "u32" or "u8"
   local each = p.bytes // (tonumber(type:match "%d+") // 8)
-  local one = half and ONE[half] or "0"
+  local one = ONE[p.half] or "0"
   return { { path = layout.BITS, name = p.name .. "." .. layout.BITS, at = 0, each = each,
     type = type, value = each > 1 and "{ " .. (one .. ", "):rep(each):sub(1, -3) .. " }" or one,
     notes = { "GUESS: the bits of what has no fields here" .. (why and ": " .. why or "") } } }

@@ -48,8 +48,17 @@ local function defined_value(source, name)
   return text and (tonumber(text) or text:match("^%s*(.-)%s*$"))
 end
 
+-- Words that stand before a name without declaring it.
+local BEFORE = { ["return"] = true, case = true, ["else"] = true, throw = true, ["goto"] = true,
+  ifdef = true, ifndef = true, elif = true, define = true, undef = true, ["if"] = true }
+
+-- Does a source ask for a macro of this name? Not where it has a variable of its own so called.
 local function mentioned(source, name)
-  return source:find("%f[%w_]" .. name .. "%f[^%w_]") ~= nil
+  local code = source:gsub("//[^\n]*", ""):gsub("/%*.-%*/", " ")
+  for word in code:gmatch("([%a_][%w_]*)%s+" .. name .. "%s*[=;,%)%[{:]") do
+    if not BEFORE[word] then return false end
+  end
+  return code:find("%f[%w_]" .. name .. "%f[^%w_]") ~= nil
 end
 
 -- What the unmodified kernel is launched with where no gene says otherwise.
