@@ -168,6 +168,40 @@ like "a file beside it that has the name of the problem's own" "second/ is ready
 like "a macro of its makefile" "GUESS: SCALE=3, as the makefile beside it says" "$out"
 like "rows end where their columns do" 'name = "rows".*{ ascending = 3000 }' "$out"
 
+# A program whose kernels are headers below, named by a header of all of them: either file will do.
+mkdir -p tall/kernels
+cat >tall/kernels/sizes.cuh <<'END'
+#pragma once
+#define ROWS 8
+END
+cat >tall/kernels/tall.cuh <<'END'
+#pragma once
+template <const int COLS> __global__ void tall(float *x)
+{
+    int i = blockIdx.x * COLS * ROWS + threadIdx.x;
+    for (int row = 0; row < ROWS; row++) x[i + row * COLS] = x[i + row * COLS] * 2.0f + row;
+}
+END
+cat >tall/all.cuh <<'END'
+#pragma once
+#include "kernels/sizes.cuh"
+#include "kernels/tall.cuh"
+END
+cat >tall/another.cu <<'END'
+#include "all.cuh"
+int another() { return ROWS; }
+END
+cat >tall/run.cu <<'END'
+#include "all.cuh"
+int main() { float *x; cudaMalloc(&x, 40 * ROWS * 64 * sizeof(float)); tall<64><<<40, 64>>>(x); }
+END
+for file in run.cu kernels/tall.cuh; do
+  out=$(new tall/$file tall_$(basename "$file" .cuh))
+  like "$file: its headers' headers, or who includes it" "tall_.*/ is ready" "$out"
+  ok "$(grep -q 'block_size_x = 64' tall_*/problem.lua; echo $?)" "$file: launched as there" "$(cat tall_*/problem.lua)"
+  rm -rf tall_*
+done
+
 cat >shortest.cu <<'END'
 __global__ void shortest(unsigned *d, int n, int k)
 {

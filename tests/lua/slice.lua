@@ -241,6 +241,10 @@ tap.case("a prototype of the kernel before it", function()
   tap.is(tap.read(folder .. "/proto.h"), "#define N 1\n\n", "too")
   s = cut("static __global__ void k(int *);\nstatic " .. kernel)
   tap.is(s.source, '\nextern "C" ' .. kernel, "a static one, which would change its name")
+  s = cut("template <class T> __global__ void k(T *, int);\n"
+    .. "template <class T> __global__ void k(T *x, int n) { *x = n; }\n", "k",
+    { template = { "int" } })
+  tap.is(select(2, s.source:gsub("k%(", "")), 1, "a template's, which would be another function")
 end)
 
 tap.case("of cub/cub.cuh what works inside a kernel", function()

@@ -1,4 +1,4 @@
--- parts: the file with a kernel, and the file that includes it, where a program is in two: what
+-- parts: the file with a kernel, and the file that includes it, where a program is in several: what
 -- stands before that #include belongs to the kernel, and its host code may be there.
 
 local csource = require "gilua.new.csource"
@@ -73,21 +73,63 @@ local function before(text, folder, path)
   end
 end
 
--- The file beside it that includes one; of several the first by name.
-local function includer(path)
-  local absolute, folder, names = headers.absolute(path), folder_of(path), {}
+-- The header that a file includes, itself or by its headers, of which `is_it` holds, and what stands
+-- before it, with what stands before these.
+---@param file { text: string, folder: string, includes: table<string, Header> }
+---@param is_it fun(header: Header): any
+---@return Header? header
+---@return string? before
+---@return any what is_it gave
+local function found_in(file, is_it, seen)
+  for _, spelled in ipairs(csource.includes(file.text)) do
+    local header = file.includes[spelled]
+    if header and not seen[header] then
+      seen[header] = true
+      local it, at, what = header, "", is_it(header)
+      if not what then it, at, what = found_in(header, is_it, seen) end
+      local above = it and before(file.text, file.folder, header.path)
+      if above then return it, above .. at, what end
+    end
+  end
+end
+
+-- Likewise of a file's text; its headers are those of its own folder and below.
+local function header_of(text, folder, is_it)
+  local _, includes = headers.of(text, { folder })
+  return found_in({ text = text, folder = folder, includes = includes }, is_it, {})
+end
+
+-- The files for a compiler in a folder but one, by name.
+local function sources_in(folder, but)
+  local names = {}
   for name in entries(folder) do
-    local other = folder .. "/" .. name
-    local is_file = other ~= absolute and lfs.attributes(other, "mode") == "file"
-      and lfs.attributes(other, "size") <= headers.most_bytes
-    if is_file and name:find "%.c[pu]*$" then names[#names + 1] = name end
+    local path = folder .. "/" .. name
+    local is_file = name:find "%.c[pu]*$" and path ~= but and lfs.attributes(path, "mode") == "file"
+      and lfs.attributes(path, "size") <= headers.most_bytes
+    if is_file then names[#names + 1] = name end
   end
   table.sort(names)
-  for _, name in ipairs(names) do
-    local text = headers.read(folder .. "/" .. name, "a file beside it")
-    local found = before(text, folder, absolute)
-    if found then return { path = folder .. "/" .. name, text = text, before = found } end
+  return names
+end
+
+-- The file that includes one, itself or by its headers: beside it, or, of a header, in the folder
+-- above; of several the first by name, and before them those that launch something.
+local function includer(path)
+  local absolute, folder = headers.absolute(path), folder_of(path)
+  local folders = { folder, not path:find "%.c[pu]*$" and folder:match "^(.+)/[^/]+$" or nil }
+  local function is_it(header) return header.path == absolute end
+  local silent
+  for _, place in ipairs(folders) do
+    for _, name in ipairs(sources_in(place, absolute)) do
+      local other = place .. "/" .. name
+      local text = headers.read(other, "a file beside it")
+      local _, found = header_of(text, place, is_it)
+      local host = found and { path = other, text = text, before = found }
+      if host and text:find("<<<", 1, true) then return host end
+      silent = silent or host or nil
+    end
   end
+  return silent
 end
 
 -- Does a text launch one of these kernels?
@@ -124,20 +166,15 @@ local function launcher(path, text, kernels)
   end
 end
 
--- The first file that one includes itself and that has the kernel.
+-- The first header of a file that has the kernel.
 local function included(path, text, wanted)
-  local folder = folder_of(path)
-  local _, includes = headers.of(text, { folder })
-  for _, spelled in ipairs(csource.includes(text)) do
-    local header = includes[spelled]
-    local kernels = header and header.text:find("__global__", 1, true)
+  local header, found, kernels = header_of(text, folder_of(path), function(header)
+    local list = header.text:find("__global__", 1, true)
       and slice.kernels(header.text, header.path)
-    local found = kernels and has(kernels, wanted) and before(text, folder, header.path)
-    if found then
-      return { path = header.path, text = header.text, kernels = kernels,
-        host = { path = path, text = text, before = found } }
-    end
-  end
+    return list and has(list, wanted) and list
+  end)
+  return header and { path = header.path, text = header.text, kernels = kernels,
+    host = { path = path, text = text, before = found } }
 end
 
 --- The file beside one that defines a function of the GPU, where another does not include it; of

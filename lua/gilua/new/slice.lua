@@ -624,12 +624,13 @@ function M.defines(text, name, wanted)
   return false
 end
 
--- Is it a prototype of a kernel that is wanted, and static? The compiler takes it beside an
--- extern "C", and then calls the kernel by a name of C++.
-local function is_static_prototype(self, file, item)
+-- Is it a prototype of a kernel that is wanted, and static or a template? The compiler takes it
+-- beside an extern "C", and then calls the kernel by a name of C++, or does not know which is meant.
+local function is_odd_prototype(self, file, item)
   if item.kind ~= "other" then return false end
   local t <close> = csource.tokens(file.text:sub(item.first, item.last))
-  if not t:find(1, "static") or not t:find(1, "__global__") then return false end
+  if not t:find(1, "__global__") then return false end
+  if not t:find(1, "static") and t[1] ~= "template" then return false end
   for name in self.kernel:gmatch "[^,]+" do
     if t:find(1, name, "(") then return true end
   end
@@ -647,7 +648,7 @@ local function leave_out_others(self, file)
       if not found[item.name] then chosen[#chosen + 1] = item end
       found[item.name] = true
     elseif item.kind == "kernel" then leave_out(self, file, item, "another kernel")
-    elseif is_static_prototype(self, file, item) then leave_out(self, file, item, "a prototype")
+    elseif is_odd_prototype(self, file, item) then leave_out(self, file, item, "a prototype")
     elseif item.kind == "host" and not is_constexpr(file, item) then
       leave_out(self, file, item, "for the host")
     end
