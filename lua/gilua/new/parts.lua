@@ -73,8 +73,8 @@ local function before(text, folder, path)
   end
 end
 
--- The header that a file includes, itself or by its headers, of which `is_it` holds, and what stands
--- before it, with what stands before these.
+-- The header that a file includes, itself or by its headers, of which `is_it` holds, what stands
+-- before it (with what stands before these).
 ---@param file { text: string, folder: string, includes: table<string, Header> }
 ---@param is_it fun(header: Header): any
 ---@return Header? header

@@ -221,8 +221,8 @@ end
 ---@param source string a sliced source (gilua.slice)
 ---@param kernel string
 ---@param options string[] of NVRTC
----@return table[] one a parameter: { name, text, pointer, const, type, width, struct, bytes, half };
----  type is nil for a struct, half is the fill of an array of numbers of 16 bits
+---@return table[] one a parameter: { name, text, pointer, const, type, width, struct, bytes,
+---  half }; type is nil for a struct, half is the fill of an array of numbers of 16 bits
 function M.of(source, kernel, options)
   local rows, item, why = M.ask(source, kernel, options, (PROBE:gsub("KERNEL", kernel)),
     "gilua_signature")

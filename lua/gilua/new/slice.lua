@@ -625,7 +625,7 @@ function M.defines(text, name, wanted)
 end
 
 -- Is it a prototype of a kernel that is wanted, and static or a template? The compiler takes it
--- beside an extern "C", and then calls the kernel by a name of C++, or does not know which is meant.
+-- beside an extern "C", and then calls the kernel by a name of C++, or cannot tell which is meant.
 local function is_odd_prototype(self, file, item)
   if item.kind ~= "other" then return false end
   local t <close> = csource.tokens(file.text:sub(item.first, item.last))
