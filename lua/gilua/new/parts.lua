@@ -73,8 +73,8 @@ local function before(text, folder, path)
   end
 end
 
--- The header that a file includes, itself or by its headers, of which `is_it` holds, what stands
--- before it (with what stands before these).
+-- The header of which `is_it` holds that a file includes, itself or by its headers; what stands
+-- before it, and before these; what `is_it` gave.
 ---@param file { text: string, folder: string, includes: table<string, Header> }
 ---@param is_it fun(header: Header): any
 ---@return Header? header
