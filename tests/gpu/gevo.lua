@@ -133,18 +133,16 @@ end
 -- At the end mostly parameters, on top of the best: each value in turn.
 local END, SHARE = 0.8, 0.7 -- from this part of the seconds on; of the mutations then
 
--- Each value of each parameter; and with LLVM, where that compiles, too: what a value brings hangs
--- on whose code it is.
+-- Each value of each parameter.
 local function settings(problem)
-  local list, by_llvm = {}, {}
+  local list = {}
   for _, p in ipairs(problem.parameters) do
     for i = 1, p.switch and 0 or #(p.values or {}) do
-      local setting = ("%s=%s"):format(p.name, p.values[i])
-      if p.name ~= "passes" then list[#list + 1] = setting end
-      if p.name ~= "compiler" then by_llvm[#by_llvm + 1] = "compiler=llvm " .. setting end
+      list[#list + 1] = ("%s%s=%s"):format(p.name == "passes" and "compiler=llvm " or "", p.name,
+        p.values[i])
     end
   end
-  return has_llvm(problem) and table.move(by_llvm, 1, #by_llvm, #list + 1, list) or list
+  return list
 end
 
 -- The first ones, of which some are these.
