@@ -228,11 +228,18 @@ tap.case("a loop for values that are known", function()
   local text = right("one of two ways", "specialise", source, 4, { "n", "61" })
   tap.has(text, "  if (n == 61) {\n      const int n = 61;\n      for (int i = t; i < 100;",
     "the first")
-  tap.has(text, "  } else {\n  for (int i = t;", "the other")
-  right("with a pragma, where a value is never met", "specialise", rewritten.source(T .. [[
+  tap.has(text, "  } else {\n      for (int i = t;", "the other")
+  text = right("with a pragma, where a value is never met", "specialise", rewritten.source(T .. [[
   #pragma unroll 2
   for (int j = 0; j < n; j++)
     out[t] += a[j];]]), 5, { "n", "17" })
+  tap.has(text, [[
+  } else {
+      #pragma unroll 2
+      for (int j = 0; j < n; j++)
+        out[t] += a[j];
+  }
+]], "the pragma in both")
   right("without braces around", "specialise", rewritten.source(T .. [[
   if (t < 30)
     for (int j = 0; j < n; j++) out[t] += a[j];

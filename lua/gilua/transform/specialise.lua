@@ -16,6 +16,7 @@ local edit = require "gilua.transform.edit"
 local effects = require "gilua.transform.effects"
 local types = require "gilua.transform.types"
 
+local LEVEL = "    "
 local MOST_VALUE = 4096 -- beyond it is a size, and none of a loop that could be unrolled
 local MOST_TOKENS = 2000 -- of a loop, which is there twice afterwards
 
@@ -113,22 +114,36 @@ local function asked(fn, args)
   return list
 end
 
+-- The lines of a statement stand deeper by a level: those within by what is given back, the first
+-- and the last, which have other text before or behind them, by edits.
+local function deepen(e, s, first)
+  local kernel = e.kernel
+  local from, to = kernel:line_of(s.first), kernel:line_of(s.last)
+  local opens = s.last
+  while kernel:line_of(opens - 1) == to do opens = opens - 1 end
+  e:before(first, LEVEL)
+  if first ~= s.first then e:before(s.first, LEVEL) end
+  if to > from then e:before(opens, LEVEL) end
+  return to > from + 1 and { { from + 1, to - 1, #LEVEL } } or nil
+end
+
 local function specialised(loop, list)
   local kernel, s, e = loop.fn.kernel, loop.statement, edit.new(loop.fn.kernel)
   local first = loop.pragmas[1] and loop.pragmas[1].first or s.first
   local asks, before = {}, {}
   for i, one in ipairs(list) do
     asks[i] = ("%s == %d"):format(one.p.name, one.value)
-    before[i + 1] = ("    const %s %s = %d;"):format(one.p.type, one.p.name, one.value)
+    before[i + 1] = LEVEL .. ("const %s %s = %d;"):format(one.p.type, one.p.name, one.value)
   end
   before[1] = ("if (%s) {"):format(table.concat(asks, " && "))
   local copy = kernel:source(first, s.last):gsub("\n" .. kernel:indent(s.first), "\n")
-  before[#before + 1] = "    " .. copy:gsub("\n", "\n    ")
+  before[#before + 1] = LEVEL .. copy:gsub("\n", "\n" .. LEVEL)
   before[#before + 1] = "} else {"
   e:around(s, before, { "}" })
+  local deeper = deepen(e, s, first)
   local edits = e:lines()
   if not edits then return nil, "two changes overlap" end
-  return { edits = edits, indent = { { kernel:line_of(s.first) + 1, kernel:line_of(s.last) } },
+  return { edits = edits, indent = deeper,
     says = ("the loop at line %d is there twice, once for %s"):format(loop.line,
       table.concat(asks, " and ")) }
 end
