@@ -45,10 +45,17 @@ int head_version(const uint8_t head[HEAD_BYTES]) {
 
 /* --- blobs by name --- */
 
-void blob_name(const void *bytes, size_t n, uint8_t name[NAME_BYTES]) {
-    char text[33];
+void blob_name(int version, const void *bytes, size_t n, uint8_t name[NAME_BYTES]) {
+    char text[RECORD_NAME];
+    if (version >= 2) return gi_hash128_wide(bytes, n, name);
     gi_hash128(bytes, n, text);
     blob_from(text, name);
+}
+
+void record_name(int version, const void *bytes, size_t n, char name[RECORD_NAME]) {
+    uint8_t own[NAME_BYTES];
+    blob_name(version, bytes, n, own);
+    blob_text(own, name);
 }
 
 void blob_text(const uint8_t name[NAME_BYTES], char text[33]) {

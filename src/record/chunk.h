@@ -24,8 +24,8 @@ void chunk_read(Chunk *c, const uint8_t head[CHUNK_BYTES]);
 int head_version(const uint8_t head[HEAD_BYTES]);
 void head_write(uint8_t head[HEAD_BYTES]);
 
-/* The hash of bytes; as text. */
-void blob_name(const void *bytes, size_t n, uint8_t name[NAME_BYTES]);
+/* record_name of bytes; as text. */
+void blob_name(int version, const void *bytes, size_t n, uint8_t name[NAME_BYTES]);
 void blob_text(const uint8_t name[NAME_BYTES], char text[33]);
 bool blob_from(const char *text, uint8_t name[NAME_BYTES]);
 

@@ -25,6 +25,7 @@ typedef struct Place {
 struct Recording {
     int fd;
     char *path;
+    int version;
     uint64_t size;
     BlobSet names;
     Place *places; /* of blobs, by number */
@@ -70,7 +71,7 @@ static bool get_chunk(const Recording *r, const Place *p, void *out, gi_err *err
     bool ok = p->chunk.flags & CHUNK_PACKED ? unpack(r, p, out, err)
                                             : get(r, p->at, out, (size_t)p->chunk.bytes, err);
     if (!ok) return false;
-    blob_name(out, (size_t)p->chunk.bytes, name);
+    blob_name(r->version, out, (size_t)p->chunk.bytes, name);
     return memcmp(name, p->chunk.name, NAME_BYTES) == 0 || damaged(r, p->at, err);
 }
 
@@ -130,15 +131,15 @@ static bool look_through(Recording *r, gi_err *err) {
 
 static bool look_at_head(Recording *r, gi_err *err) {
     uint8_t head[HEAD_BYTES];
-    int version = -1;
+    r->version = -1;
     if (r->size >= HEAD_BYTES && !get(r, 0, head, sizeof head, err)) return false;
-    if (r->size >= HEAD_BYTES) version = head_version(head);
-    if (version < 0) return gi_fail(err, "format", "%s is no recording of gilua's", r->path);
-    if (version != RECORD_VERSION)
+    if (r->size >= HEAD_BYTES) r->version = head_version(head);
+    if (r->version < 0) return gi_fail(err, "format", "%s is no recording of gilua's", r->path);
+    if (r->version < 1 || r->version > RECORD_VERSION)
         return gi_fail(err, "format",
-                       "%s is a recording of version %d and this gilua reads version %d: record it "
+                       "%s is a recording of version %d and this gilua reads up to %d: record it "
                        "again, or read it with the gilua that made it",
-                       r->path, version, RECORD_VERSION);
+                       r->path, r->version, RECORD_VERSION);
     return true;
 }
 
@@ -170,6 +171,10 @@ void recording_close(Recording *r) {
     gi_buf_free(&r->events);
     free(r->path);
     free(r);
+}
+
+int recording_version(const Recording *r) {
+    return r->version;
 }
 
 bool recording_is_whole(const Recording *r) {

@@ -14,7 +14,7 @@
 
 #include "base/base.h"
 
-enum { RECORD_VERSION = 1, RECORD_NAME = 33 }; /* bytes of a blob's name: 32 hexadecimal digits */
+enum { RECORD_VERSION = 2, RECORD_NAME = 33 }; /* bytes of a blob's name: 32 hexadecimal digits */
 
 /* --- writing --- */
 
@@ -27,7 +27,9 @@ RecordWriter *record_create_next(const char *path, gi_err *err);
 /* Its first lines: who records, this process's command line, the GPU, what it is for ("": not
 ** said). */
 void record_program(RecordWriter *w, const char *gpu, const char *use);
-/* Keeps bytes, and names them: by their content, so that equal ones are there once. */
+/* What bytes are called: by their content. Version 1 had another name for it. */
+void record_name(int version, const void *bytes, size_t n, char name[RECORD_NAME]);
+/* Keeps bytes, and names them: equal ones are there once. */
 void record_blob(RecordWriter *w, const void *bytes, size_t n, char name[RECORD_NAME]);
 /* Adds a line of events; its end is added. It names no blob that is not kept yet. */
 void record_event(RecordWriter *w, const char *fmt, ...) GI_PRINTF(2, 3);
@@ -51,6 +53,7 @@ typedef struct Recording Recording;
 ** none, or of a later version, or damaged (with the place). */
 Recording *recording_open(const char *path, gi_err *err);
 void recording_close(Recording *r);
+int recording_version(const Recording *r);
 bool recording_is_whole(const Recording *r); /* false: the program died, or still runs */
 const char *recording_events(const Recording *r, size_t *len); /* zero-ended, its lines whole */
 /* Bytes of a blob, unpacked; false where there is none of that name. */

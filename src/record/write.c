@@ -10,13 +10,14 @@
 #include "record/chunk.h"
 #include "record/record.h"
 
-enum { EVENTS_BYTES = 1 << 16, LEVEL = 1, LEAST_PACKED = 64 };
+enum { EVENTS_BYTES = 1 << 16, WAITING_BYTES = 1 << 16, LEVEL = 1, LEAST_PACKED = 256 };
 enum { LARGE = 1 << 20, SAMPLES = 8, SAMPLE_BYTES = 1 << 15 };
 
 struct RecordWriter {
     int fd;
     char *path;
-    uint64_t bytes;
+    uint64_t bytes, written; /* of the file, with those that wait; without */
+    gi_buf waiting;          /* to be written together */
     BlobSet blobs;
     ZSTD_CCtx *packer; /* making one takes longer than packing what is small; NULL: no memory */
     void *room;        /* for what is packed */
@@ -32,17 +33,29 @@ static void fail(RecordWriter *w, int reason) {
     bool full = reason == ENOSPC || reason == EDQUOT;
     w->failed = true;
     gi_fail(&w->err, full ? "full" : "io", "%s cannot be written after %llu bytes: %s", w->path,
-            (unsigned long long)w->bytes, strerror(reason));
+            (unsigned long long)w->written, strerror(reason));
 }
 
-static void put(RecordWriter *w, const void *bytes, size_t n) {
+static void write_out(RecordWriter *w, const void *bytes, size_t n) {
     const uint8_t *at = bytes;
     while (n > 0 && !w->failed) {
         ssize_t done = write(w->fd, at, n);
         if (done < 0 && errno == EINTR) continue;
         if (done < 0) return fail(w, errno);
-        at += done, n -= (size_t)done, w->bytes += (uint64_t)done;
+        at += done, n -= (size_t)done, w->written += (uint64_t)done;
     }
+}
+
+static void write_waiting(RecordWriter *w) {
+    write_out(w, w->waiting.data, w->waiting.len);
+    gi_buf_clear(&w->waiting);
+}
+
+static void put(RecordWriter *w, const void *bytes, size_t n) {
+    if (w->waiting.len + n > WAITING_BYTES) write_waiting(w);
+    if (n > WAITING_BYTES) write_out(w, bytes, n);
+    else gi_buf_add(&w->waiting, bytes, n);
+    w->bytes += n;
 }
 
 /* Of much data, would packing save an eighth? Random numbers take long and get hardly smaller. */
@@ -87,7 +100,7 @@ static void put_chunk(RecordWriter *w, Chunk c, const void *bytes) {
 static void put_events(RecordWriter *w) {
     if (w->events.len == 0) return;
     Chunk c = {.kind = CHUNK_EVENTS, .bytes = w->events.len};
-    blob_name(w->events.data, w->events.len, c.name);
+    blob_name(RECORD_VERSION, w->events.data, w->events.len, c.name);
     put_chunk(w, c, w->events.data);
     gi_buf_clear(&w->events);
 }
@@ -112,7 +125,7 @@ RecordWriter *record_create(const char *path, gi_err *err) {
 
 void record_blob(RecordWriter *w, const void *bytes, size_t n, char name[RECORD_NAME]) {
     Chunk c = {.kind = CHUNK_BLOB, .bytes = n};
-    blob_name(bytes, n, c.name);
+    blob_name(RECORD_VERSION, bytes, n, c.name);
     blob_text(c.name, name);
     if (blobs_find(&w->blobs, c.name) >= 0) return;
     blobs_add(&w->blobs, c.name);
@@ -136,6 +149,7 @@ void record_event(RecordWriter *w, const char *fmt, ...) {
 
 void record_flush(RecordWriter *w) {
     put_events(w);
+    write_waiting(w);
 }
 
 uint64_t record_bytes(const RecordWriter *w) {
@@ -153,6 +167,7 @@ static void release(RecordWriter *w) {
     ZSTD_freeCCtx(w->packer);
     free(w->room);
     gi_buf_free(&w->events);
+    gi_buf_free(&w->waiting);
     free(w->path);
     free(w);
 }
@@ -161,6 +176,7 @@ bool record_end(RecordWriter *w, gi_err *err) {
     Chunk last = {.kind = CHUNK_END};
     put_events(w);
     put_chunk(w, last, "");
+    write_waiting(w);
     if (!w->failed && fsync(w->fd) != 0 && errno != EINVAL) fail(w, errno);
     bool ok = !record_failed(w, err);
     release(w);

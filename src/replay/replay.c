@@ -481,7 +481,7 @@ static bool read_rows(Run *run, const Event *e) {
             memcpy(bytes + (z * e->height + y) * e->width, row_of(from, &e->to, y, z),
                    (size_t)e->width);
     read.bytes = bytes;
-    gi_hash128(bytes, read.size, read.name);
+    record_name(recording_version(run->recording), bytes, read.size, read.name);
     read.same = e->name_len == RECORD_NAME - 1 && memcmp(read.name, e->name, RECORD_NAME - 1) == 0;
     int copied = e->name_len < RECORD_NAME ? e->name_len : RECORD_NAME - 1;
     memcpy(read.name, e->name, (size_t)copied);

@@ -155,7 +155,7 @@ static void tell_array(const char *word, const Texels *a) {
 }
 
 static void name_array(const Texels *a, char out[RECORD_NAME]) {
-    gi_hash128(a->contents.data, a->contents.size, out);
+    record_name(RECORD_VERSION, a->contents.data, a->contents.size, out);
 }
 
 static void open_arrays(void) {
@@ -197,7 +197,7 @@ static void close_window(void) {
         const Contents *c = &live[i].region->contents;
         char now[RECORD_NAME];
         if (is_shared(live[i].region)) continue;
-        gi_hash128(c->data, c->size, now);
+        record_name(RECORD_VERSION, c->data, c->size, now);
         if (strcmp(now, live[i].name) == 0) continue;
         record_blob(writer, c->data, c->size, now);
         tell_region("read", live[i].region, now);

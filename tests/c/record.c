@@ -1,5 +1,6 @@
 /* record.c - recordings: what is kept comes back; files that are cut, changed or something else are
 ** refused, or read as far as they go; full disks. */
+#include "record/chunk.h"
 #include "record/record.h"
 
 #include <fcntl.h>
@@ -32,7 +33,7 @@ static void write_one(bool whole) {
     is_int((long long)(record_bytes(w) - before), 0, "and are kept once");
     for (int i = 0; i < 20000; i++) record_event(w, "write %d %s", i, names[i % 3]);
     if (whole) ok(record_end(w, &err), "and ended");
-    else record_leave(w);
+    else record_flush(w), record_leave(w);
 }
 
 static void test_round(void) {
@@ -118,10 +119,63 @@ static void refused(const char *bytes, size_t n, const char *sentence, const cha
     has_str(err.message, sentence, "  with a sentence");
 }
 
+/* As gilua wrote them first: blobs had another hash of their bytes for a name. */
+static void test_version_1(void) {
+    uint8_t head[HEAD_BYTES], chunk[CHUNK_BYTES];
+    char name[RECORD_NAME], out[5], old[RECORD_NAME];
+    Chunk blob = {.kind = CHUNK_BLOB, .stored = 5, .bytes = 5}, last = {.kind = CHUNK_END};
+    gi_hash128("bytes", 5, old);
+    blob_from(old, blob.name);
+    blob_name(1, "", 0, last.name);
+    head_write(head);
+    head[12] = 1;
+    unlink(path);
+    FILE *file = fopen(path, "wb");
+    fwrite(head, 1, sizeof head, file);
+    chunk_write(&blob, chunk);
+    fwrite(chunk, 1, sizeof chunk, file);
+    fwrite("bytes", 1, 5, file);
+    chunk_write(&last, chunk);
+    fwrite(chunk, 1, sizeof chunk, file);
+    fclose(file);
+    Recording *r = recording_open(path, &err);
+    ok(r && recording_is_whole(r), "a recording of version 1");
+    ok(r && recording_read(r, old, out, 5, &err) && memcmp(out, "bytes", 5) == 0, "is read");
+    record_name(r ? recording_version(r) : 2, "bytes", 5, name);
+    is_str(name, old, "and what is compared with it has a name of then");
+    record_name(RECORD_VERSION, "bytes", 5, name);
+    ok(strcmp(name, old) != 0, "as it has none of now");
+    recording_close(r);
+}
+
+/* Names differ where bytes do, however two words of a chain, four apart, differ together. */
+static void test_names(void) {
+    uint8_t bytes[128];
+    char name[RECORD_NAME], now[RECORD_NAME];
+    int same = 0;
+    memcpy(bytes, noise, sizeof bytes);
+    record_name(RECORD_VERSION, bytes, sizeof bytes, name);
+    for (int i = 0; i < 64 * 64; i++) {
+        uint8_t *one = &bytes[i / 64 / 8], *other = &bytes[32 + i % 64 / 8];
+        uint8_t bit = (uint8_t)(1 << i / 64 % 8), with = (uint8_t)(1 << i % 64 % 8);
+        *one ^= bit, *other ^= with;
+        record_name(RECORD_VERSION, bytes, sizeof bytes, now);
+        same += strcmp(name, now) == 0;
+        *one ^= bit, *other ^= with;
+    }
+    for (size_t n = 0; n < sizeof bytes; n++) {
+        record_name(RECORD_VERSION, bytes, n, now);
+        same += strcmp(name, now) == 0;
+    }
+    is_int(same, 0, "other bytes, other names");
+    record_name(RECORD_VERSION, "bytes", 5, name);
+    is_str(name, "8a1d68119efe9d14b127fb5e53b5d66c", "the same ones on every machine");
+}
+
 static void test_others(void) {
     refused("", 0, "no recording of gilua's", "an empty file");
     refused("SQLite format 3\0 and so on", 26, "no recording of gilua's", "another program's");
-    refused("gilua-rec\0\0\0\2\0\0\0", 16, "version 2", "a later version's");
+    refused("gilua-rec\0\0\0\3\0\0\0", 16, "version 3", "a later version's");
     unlink(path);
     ok(recording_open(path, &err) == NULL && strcmp(err.code, "io") == 0, "none");
     ok(recording_open("/dev/zero", &err) == NULL, "a device");
@@ -140,6 +194,7 @@ static void test_full(void) {
     setrlimit(RLIMIT_FSIZE, &least);
     RecordWriter *w = record_create(path, &err);
     record_blob(w, noise, sizeof noise, name);
+    record_flush(w);
     ok(record_failed(w, &err), "a disk that is full is noticed at once");
     has_str(err.message, "test.rec cannot be written after 3000 bytes", "with a sentence");
     record_event(w, "more");
@@ -156,6 +211,8 @@ int main(void) {
     test_round();
     test_cut();
     test_damage();
+    test_version_1();
+    test_names();
     test_others();
     test_full();
     unlink(path);
