@@ -204,46 +204,15 @@ uint64_t gi_hash(const void *bytes, size_t len, uint64_t seed) {
     return h;
 }
 
-static const uint64_t SEEDS[2] = {0, 0xd1b54a32d192ed03u};
-
 void gi_hash128(const void *bytes, size_t len, char hex[33]) {
+    const uint64_t seeds[2] = {0, 0xd1b54a32d192ed03u};
     uint64_t h[2];
-    hash_with(bytes, len, SEEDS, h, 2);
+    hash_with(bytes, len, seeds, h, 2);
     snprintf(hex, 33, "%016llx%016llx", (unsigned long long)h[0], (unsigned long long)h[1]);
 }
 
 static uint64_t rotl(uint64_t x, int k) {
     return (x << k) | (x >> (64 - k));
-}
-
-/* One to one in both; what it leaves unmixed the end of the chain mixes. Two words that differ so
-** that one chain forgets it differ for the other. */
-static inline uint64_t one(uint64_t h, uint64_t word) {
-    return rotl((h ^ word) * 0x9e3779b97f4a7c15u, 29);
-}
-
-static inline uint64_t other(uint64_t h, uint64_t word) {
-    return rotl((h ^ word) * 0xbf58476d1ce4e5b9u, 41);
-}
-
-void gi_hash128_wide(const void *bytes, size_t len, uint8_t out[16]) {
-    const unsigned char *p = bytes;
-    size_t whole = len & ~(size_t)31;
-    uint64_t a = mix(1), b = mix(2), c = mix(3), d = mix(4);
-    uint64_t e = mix(5), f = mix(6), g = mix(7), h = mix(8);
-    for (size_t at = 0; at < whole; at += 32) {
-        uint64_t v = little_endian(p + at), w = little_endian(p + at + 8);
-        uint64_t x = little_endian(p + at + 16), y = little_endian(p + at + 24);
-        a = one(a, v), b = other(b, v), c = one(c, w), d = other(d, w);
-        e = one(e, x), f = other(f, x), g = one(g, y), h = other(h, y);
-    }
-    uint64_t state[] = {a, b, c, d, e, f, g, h, len};
-    unsigned char last[sizeof state + 31];
-    for (size_t i = 0; i < sizeof state; i++)
-        last[i] = (unsigned char)(state[i / 8] >> 8 * (i % 8));
-    if (len > whole) memcpy(last + sizeof state, p + whole, len - whole);
-    hash_with(last, sizeof state + (len - whole), SEEDS, state, 2);
-    for (int i = 0; i < 16; i++) out[i] = (uint8_t)(state[i / 8] >> 8 * (7 - i % 8));
 }
 
 void gi_rng_seed(gi_rng *r, uint64_t seed) {

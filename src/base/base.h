@@ -97,9 +97,6 @@ uint64_t gi_hash(const void *bytes, size_t len, uint64_t seed);
 
 /* 128 bits of it as 32 hexadecimal digits, for keys among many millions. */
 void gi_hash128(const void *bytes, size_t len, char hex[33]);
-/* Other 128 bits of it, in a fifth of the time where there is much: every fourth word has a chain of
-** its own. As stable. */
-void gi_hash128_wide(const void *bytes, size_t len, uint8_t out[16]);
 
 /* SHA-256 as 64 hexadecimal digits: what `sha256sum` says of the same bytes. */
 void gi_sha256(const void *bytes, size_t len, char hex[65]);

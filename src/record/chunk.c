@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 #include "record/record.h"
 
@@ -46,10 +48,15 @@ int head_version(const uint8_t head[HEAD_BYTES]) {
 /* --- blobs by name --- */
 
 void blob_name(int version, const void *bytes, size_t n, uint8_t name[NAME_BYTES]) {
+    XXH128_canonical_t digest;
     char text[RECORD_NAME];
-    if (version >= 2) return gi_hash128_wide(bytes, n, name);
-    gi_hash128(bytes, n, text);
-    blob_from(text, name);
+    if (version < 2) {
+        gi_hash128(bytes, n, text);
+        blob_from(text, name);
+        return;
+    }
+    XXH128_canonicalFromHash(&digest, XXH3_128bits(bytes, n));
+    memcpy(name, digest.digest, NAME_BYTES);
 }
 
 void record_name(int version, const void *bytes, size_t n, char name[RECORD_NAME]) {

@@ -27,7 +27,7 @@ RecordWriter *record_create_next(const char *path, gi_err *err);
 /* Its first lines: who records, this process's command line, the GPU, what it is for ("": not
 ** said). */
 void record_program(RecordWriter *w, const char *gpu, const char *use);
-/* What bytes are called: by their content. Version 1 had another name for it. */
+/* What bytes are called: by their content (XXH3, 128 bits; in version 1 gi_hash128). */
 void record_name(int version, const void *bytes, size_t n, char name[RECORD_NAME]);
 /* Keeps bytes, and names them: equal ones are there once. */
 void record_blob(RecordWriter *w, const void *bytes, size_t n, char name[RECORD_NAME]);

@@ -89,6 +89,9 @@ static Shared *shared_of(const Region *r) {
     return NULL;
 }
 
+/* Launched, or copied out, since what was told is in the file: this is lost should the program die. */
+static bool owed;
+
 static void tell_region(const char *what, const Region *r, const char *blob) {
     record_event(writer, "%s 0x%llx %zu 1 %zu 1 1 %s", what, (unsigned long long)r->address,
                  r->contents.size, r->contents.size, blob);
@@ -138,7 +141,8 @@ static void on_wait(void) {
         s->changed = false;
         if (hash_equal(hash_now(s), s->hash)) tell_contents("read", s);
     }
-    if (writer) record_flush(writer);
+    if (writer && owed) record_flush(writer);
+    owed = false;
 }
 
 /* --- some launches only --- */
@@ -317,7 +321,10 @@ static void tell_copy(const OpCopy *c) {
                      side_text(&c->from, from), c->width, c->height, c->depth);
     else if (target & WHERE_DEVICE && source & WHERE_HOST)
         tell_bytes("write", &c->to, c->width, c->height, c->depth);
-    else if (source & WHERE_DEVICE) tell_bytes("read", &c->from, c->width, c->height, c->depth);
+    else if (source & WHERE_DEVICE) {
+        tell_bytes("read", &c->from, c->width, c->height, c->depth);
+        owed = true;
+    }
 }
 
 static void tell_set(const OpSet *s) {
@@ -330,6 +337,7 @@ static void tell_set(const OpSet *s) {
 static void tell_launch(const OpLaunch *l, double ns) {
     const Kernel *k = l->kernel;
     gi_buf hex = {0};
+    owed = true;
     for (size_t i = 0; i < k->info.param_bytes; i++) gi_buf_addf(&hex, "%02x", l->params[i]);
     record_event(writer, "launch %d %s %u,%u,%u %u,%u,%u %zu %d %.17g %s", module_number(k->module),
                  k->name, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2],
