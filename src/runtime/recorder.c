@@ -89,7 +89,7 @@ static Shared *shared_of(const Region *r) {
     return NULL;
 }
 
-/* Launched, or copied out, since what was told is in the file: this is lost should the program die. */
+/* Launched, or copied out, since what was told is in the file: lost should the program die. */
 static bool owed;
 
 static void tell_region(const char *what, const Region *r, const char *blob) {
