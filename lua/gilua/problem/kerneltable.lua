@@ -52,13 +52,20 @@ end
 local BEFORE = { ["return"] = true, case = true, ["else"] = true, throw = true, ["goto"] = true,
   ifdef = true, ifndef = true, elif = true, define = true, undef = true, ["if"] = true }
 
--- Does a source ask for a macro of this name? Not where it has a variable of its own so called.
-local function mentioned(source, name)
+-- Has a source a variable or a parameter of its own that is called so?
+local function declared(source, name)
   local code = source:gsub("//[^\n]*", ""):gsub("/%*.-%*/", " ")
   for word in code:gmatch("([%a_][%w_]*)%s+" .. name .. "%s*[=;,%)%[{:]") do
-    if not BEFORE[word] then return false end
+    if not BEFORE[word] then return true end
   end
-  return code:find("%f[%w_]" .. name .. "%f[^%w_]") ~= nil
+  return false
+end
+
+-- Does a source ask for a macro of this name? The sides of a block have theirs without being asked
+-- for, so that they may be a variable's; of any other the compiler tells.
+local function mentioned(source, name)
+  return source:find("%f[%w_]" .. name .. "%f[^%w_]") ~= nil
+    and not (name:find "^block_size_[xyz]$" and declared(source, name))
 end
 
 -- What the unmodified kernel is launched with where no gene says otherwise.
