@@ -84,10 +84,12 @@ local function found_in(file, is_it, seen)
   for _, spelled in ipairs(csource.includes(file.text)) do
     local header = file.includes[spelled]
     if header and not seen[header] then
-      seen[header] = true
       local it, at, what = header, "", is_it(header)
-      if not what then it, at, what = found_in(header, is_it, seen) end
-      local above = it and before(file.text, file.folder, header.path)
+      if not what then
+        seen[header] = true
+        it, at, what = found_in(header, is_it, seen)
+      end
+      local above = what and before(file.text, file.folder, header.path)
       if above then return it, above .. at, what end
     end
   end
@@ -99,12 +101,12 @@ local function header_of(text, folder, is_it)
   return found_in({ text = text, folder = folder, includes = includes }, is_it, {})
 end
 
--- The files for a compiler in a folder but one, by name.
-local function sources_in(folder, but)
+-- The files of a folder but one that are called so, by name.
+local function files_in(folder, pattern, but)
   local names = {}
   for name in entries(folder) do
     local path = folder .. "/" .. name
-    local is_file = name:find "%.c[pu]*$" and path ~= but and lfs.attributes(path, "mode") == "file"
+    local is_file = name:find(pattern) and path ~= but and lfs.attributes(path, "mode") == "file"
       and lfs.attributes(path, "size") <= headers.most_bytes
     if is_file then names[#names + 1] = name end
   end
@@ -120,7 +122,7 @@ local function includer(path)
   local function is_it(header) return header.path == absolute end
   local silent
   for _, place in ipairs(folders) do
-    for _, name in ipairs(sources_in(place, absolute)) do
+    for _, name in ipairs(files_in(place, "%.c[pu]*$", absolute)) do
       local other = place .. "/" .. name
       local text = headers.read(other, "a file beside it")
       local _, found = header_of(text, place, is_it)
@@ -150,16 +152,9 @@ end
 -- name.
 local function launcher(path, text, kernels)
   if #kernels == 0 or text:find("<<<", 1, true) then return nil end
-  local folder, names = folder_of(path), {}
-  for name in entries(folder) do
-    if name:find "%.cuh?$" and folder .. "/" .. name ~= headers.absolute(path) then
-      names[#names + 1] = name
-    end
-  end
-  table.sort(names)
-  for _, name in ipairs(names) do
-    local is_file = lfs.attributes(folder .. "/" .. name, "mode") == "file"
-    local other = is_file and headers.read(folder .. "/" .. name, "a file beside it") or ""
+  local folder = folder_of(path)
+  for _, name in ipairs(files_in(folder, "%.cuh?$", headers.absolute(path))) do
+    local other = headers.read(folder .. "/" .. name, "a file beside it")
     if other:find("<<<", 1, true) and launches(other, kernels) then
       return { path = folder .. "/" .. name, name = name, text = other }
     end
@@ -183,12 +178,8 @@ end
 ---@param wanted string the function
 ---@return string? name below the same folder
 function M.defining(path, wanted)
-  local own, folder, names = path:match "([^/]+)$", folder_of(path), {}
-  for name in entries(folder) do
-    if name:find "%.cuh?$" and name ~= own then names[#names + 1] = name end
-  end
-  table.sort(names)
-  for _, name in ipairs(names) do
+  local folder = folder_of(path)
+  for _, name in ipairs(files_in(folder, "%.cuh?$", headers.absolute(path))) do
     local text = headers.read(folder .. "/" .. name, "a file beside it")
     local may_be = text:find(wanted, 1, true) and not before(text, folder, headers.absolute(path))
     if may_be and slice.defines(text, name, wanted) then return name end

@@ -48,15 +48,18 @@ local function defined_value(source, name)
   return text and (tonumber(text) or text:match("^%s*(.-)%s*$"))
 end
 
--- Words that stand before a name without declaring it.
-local BEFORE = { ["return"] = true, case = true, ["else"] = true, throw = true, ["goto"] = true,
-  ifdef = true, ifndef = true, elif = true, define = true, undef = true, ["if"] = true }
+local NO_TYPES = settings.set "return case else throw goto"
+local BEHIND_NAMES = settings.set "= ; , ) [ { :"
 
 -- Has a source a variable or a parameter of its own that is called so?
 local function declared(source, name)
-  local code = source:gsub("//[^\n]*", ""):gsub("/%*.-%*/", " ")
-  for word in code:gmatch("([%a_][%w_]*)%s+" .. name .. "%s*[=;,%)%[{:]") do
-    if not BEFORE[word] then return true end
+  local t <close> = core.grammar.tokens(source)
+  local i = t:find(1, name)
+  while i do
+    if t:kind(i - 1) == "name" and not NO_TYPES[t[i - 1]] and BEHIND_NAMES[t[i + 1]] then
+      return true
+    end
+    i = t:find(i + 1, name)
   end
   return false
 end

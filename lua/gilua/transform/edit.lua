@@ -93,6 +93,17 @@ function Edit:around(s, before, after)
   self:after(s.last, text .. "\n" .. indent .. "}")
 end
 
+--- Blanks before the last line of tokens, which may have other text behind it; and for `indent` of
+--- the change the lines between it and the first, whose blanks are the caller's.
+---@return table? { first, last, blanks } nil where there are none between
+function Edit:deepen(first, last, blanks)
+  local kernel = self.kernel
+  local from, to, opens = kernel:line_of(first), kernel:line_of(last), last
+  while kernel:line_of(opens - 1) == to do opens = opens - 1 end
+  if to > from then self:before(opens, blanks) end
+  return to - 1 > from and { from + 1, to - 1, #blanks } or nil
+end
+
 local function by_place(a, b)
   if a.from ~= b.from then return a.from < b.from end
   if (a.to < a.from) ~= (b.to < b.from) then return a.to < a.from end -- insertions first

@@ -277,13 +277,10 @@ local function wrap(state, list)
   local kernel, e = state.plan.fn.kernel, state.e
   local first, last = list[1].first, list[#list].last
   if is_single(list) then return e:before(first, ("if (%s) "):format(state.inside)) end
-  local indent, from, to = kernel:indent(first), kernel:line_of(first), kernel:line_of(last)
+  local indent = kernel:indent(first)
   e:before(first, ("if (%s) {\n%s%s"):format(state.inside, indent, state.unit))
-  local opens = last
-  while kernel:line_of(opens - 1) == to do opens = opens - 1 end
-  if to > from then e:before(opens, state.unit) end
+  table.insert(state.deeper, e:deepen(first, last, state.unit))
   e:after(last, "\n" .. indent .. "}")
-  if to - 1 > from then table.insert(state.deeper, { from + 1, to - 1, #state.unit }) end
 end
 
 local STAYS = { empty = true, type = true, declaration = true }

@@ -114,19 +114,6 @@ local function asked(fn, args)
   return list
 end
 
--- The lines of a statement stand deeper by a level: those within by what is given back, the first
--- and the last, which have other text before or behind them, by edits.
-local function deepen(e, s, first)
-  local kernel = e.kernel
-  local from, to = kernel:line_of(s.first), kernel:line_of(s.last)
-  local opens = s.last
-  while kernel:line_of(opens - 1) == to do opens = opens - 1 end
-  e:before(first, LEVEL)
-  if first ~= s.first then e:before(s.first, LEVEL) end
-  if to > from then e:before(opens, LEVEL) end
-  return to > from + 1 and { { from + 1, to - 1, #LEVEL } } or nil
-end
-
 local function specialised(loop, list)
   local kernel, s, e = loop.fn.kernel, loop.statement, edit.new(loop.fn.kernel)
   local first = loop.pragmas[1] and loop.pragmas[1].first or s.first
@@ -140,10 +127,12 @@ local function specialised(loop, list)
   before[#before + 1] = LEVEL .. copy:gsub("\n", "\n" .. LEVEL)
   before[#before + 1] = "} else {"
   e:around(s, before, { "}" })
-  local deeper = deepen(e, s, first)
+  e:before(first, LEVEL)
+  if first ~= s.first then e:before(s.first, LEVEL) end
+  local deeper = e:deepen(s.first, s.last, LEVEL)
   local edits = e:lines()
   if not edits then return nil, "two changes overlap" end
-  return { edits = edits, indent = deeper,
+  return { edits = edits, indent = deeper and { deeper },
     says = ("the loop at line %d is there twice, once for %s"):format(loop.line,
       table.concat(asks, " and ")) }
 end
