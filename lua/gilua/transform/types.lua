@@ -78,11 +78,34 @@ local OF = {
   choice = function(fn, node) return wider(M.of(fn, node.a), M.of(fn, node.b)) end,
 }
 
+local BEFORE_A_TYPE = { const = true, static = true, extern = true, volatile = true }
+local BEHIND_A_NAME = { [";"] = true, ["="] = true, [","] = true }
+
+-- The types of a file's variables in constant memory that are neither arrays nor pointers.
+local function constants(kernel)
+  if kernel.constant_types then return kernel.constant_types end
+  local words, list = kernel.words, {}
+  for i = 1, #words do
+    local k, type = i + 1, {}
+    while words[i] == "__constant__" and BEFORE_A_TYPE[words[k]] do k = k + 1 end
+    while words[i] == "__constant__" and words.kind[k + 1] == "name" do
+      type[#type + 1], k = words[k], k + 1
+    end
+    if #type > 0 and BEHIND_A_NAME[words[k + 1]] then list[words[k]] = table.concat(type, " ") end
+  end
+  kernel.constant_types = list
+  return list
+end
+
 function OF.name(fn, node)
   local d = fn:declaration(node.text, node.first)
   local macro = fn.kernel.macros[node.text]
   if not d and macro and macro.value and macro.value:find "^[%d.]" then
     return of_literal { text = macro.value, literal = "number" }
+  end
+  if not d and not macro then
+    local type = constants(fn.kernel)[node.text]
+    return type and plain(type)
   end
   if not d or d.pointer > 0 or #d.extents > 0 or d.type == "auto" then return nil end
   return plain(d.type)
