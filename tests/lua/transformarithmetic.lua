@@ -69,7 +69,7 @@ tap.case("divisions without signs", function()
     "variables in constant memory have their types")
   refused("floats", "unsigned", rewritten.source(T .. "out[t] = a[t] / b[t];"), 1, {},
     "no whole numbers that have a sign")
-  refused("no signs", "unsigned", rewritten.source("  out[threadIdx.x / 3] = threadIdx.x % n / 5u;"),
+  refused("no signs", "unsigned", rewritten.source "out[threadIdx.x / 3] = threadIdx.x % n / 5u;",
     1, {}, "no whole numbers that have a sign")
 end)
 

@@ -6,13 +6,14 @@ local kernels = require "gilua.transform.kernel"
 local launch = require "gilua.transform.launch"
 local rewritten = require "rewritten"
 local tap = require "tap"
+local merge, merge_threads = table.unpack((require "gilua.transform.merge"))
 
 local BLOCK = 64
 
 -- The answers of a source where each of n items is a thread's, and of what is made of it.
 local function difference(source, name, line, args, n, options)
-  local change = assert(require("gilua.transform." .. name).make(kernels.of_text(source), line,
-    args))
+  local kind = type(name) == "table" and name or require("gilua.transform." .. name)
+  local change = assert(kind.make(kernels.of_text(source), line, args))
   local text = rewritten.text(name, source, line, args)
   local block = options.block or { BLOCK }
   local as_it_is = { grid = (n + block[1] - 1) // block[1], block = block }
@@ -30,7 +31,7 @@ end
 
 -- Right for items around the width of a block and of several.
 local function right(what, name, source, line, args, options)
-  for _, n in ipairs { 1, 65, 200 } do
+  for _, n in ipairs(options and options.sizes or { 1, 65, 200 }) do
     tap.is(difference(source, name, line, args, n, options or {}), nil,
       ("%s (%s), %d items"):format(what, table.concat(args, ","), n))
   end
@@ -450,7 +451,7 @@ local TILES = [[
     if (i < n) out[i] = sum;]]
 
 tap.case("blocks that become one", function()
-  tap.is(rewritten.text("merge", TAPS, 1, { "x", "2" }),
+  tap.is(rewritten.text(merge, TAPS, 1, { "x", "2" }),
     [[extern "C" __global__ void k(float *out, const float *a, const float *b, int n)
 {
     int i_all[2];
@@ -501,8 +502,8 @@ tap.case("blocks that become one", function()
     }
 }
 ]], "the text")
-  tap.is(rewritten.found("merge", TAPS), "1(x,2) 1(x,4) 1(x,8)", "where it is proposed")
-  local text = rewritten.text("merge", TILES, 2, { "x", "4" })
+  tap.is(rewritten.found(merge, TAPS), "1(x,2) 1(x,4) 1(x,8)", "where it is proposed")
+  local text = rewritten.text(merge, TILES, 2, { "x", "4" })
   tap.has(text, "__shared__ float mine_all[4][66];", "a tile of its own for each")
   tap.has(text, "if (threadIdx.x < 8) common[threadIdx.x] = b[8 * k + threadIdx.x];\n",
     "one for all")
@@ -510,10 +511,10 @@ end)
 
 tap.case("blocks that became one are right", function()
   for _, count in ipairs { "2", "4" } do
-    right("a guard that returns", "merge", TAPS, 1, { "x", count })
-    right("shared memory, barriers, a macro", "merge", TILES, 2, { "x", count })
+    right("a guard that returns", merge, TAPS, 1, { "x", count })
+    right("shared memory, barriers, a macro", merge, TILES, 2, { "x", count })
   end
-  right("a guard around the work, blocks that are numbered", "merge", rewritten.source [[
+  right("a guard around the work, blocks that are numbered", merge, rewritten.source [[
     int i = (blockIdx.y * gridDim.x + blockIdx.x) * blockDim.x + threadIdx.x, steps = 0;
     float last = 0.f;
     if (i < n) {
@@ -523,19 +524,19 @@ tap.case("blocks that became one are right", function()
         }
         out[i] = last;
     }]], 1, { "x", "2" }, { limit = 1e-2 })
-  right("what a block reads that another may write", "merge", rewritten.source [[
+  right("what a block reads that another may write", merge, rewritten.source [[
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= n) return;
     float first = out[4000];
     for (int k = 0; k < 3; k++) first += b[k];
     out[i] += first;]], 1, { "x", "2" })
-  right("a condition that has a name", "merge", rewritten.source [[
+  right("a condition that has a name", merge, rewritten.source [[
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     const bool inside = n > 0 && i < n;
     float x = inside ? a[i] : 0.f, y = !inside ? 0.f : b[i];
     for (int k = 0; k < 3; k++) x += y * b[k];
     if (inside) out[i] = x;]], 1, { "x", "2" })
-  right("a variable only in some builds", "merge", rewritten.source [[
+  right("a variable only in some builds", merge, rewritten.source [[
     int i = blockIdx.x * blockDim.x + threadIdx.x;
 #ifdef ABSENT
     float other = i < n ? a[i] : 0.f;
@@ -552,32 +553,156 @@ end)
 tap.case("blocks that do not become one", function()
   local function of(body) return rewritten.source("    int i = blockIdx.x * 64 + threadIdx.x;\n    "
     .. body) end
-  refused("two ways out", "merge", of [[
+  refused("two ways out", merge, of [[
 if (i >= n) return;
     if (a[i] > 0.f) return;
     out[i] = 1.f;]], 1, { "x", "2" }, "returns for some blocks")
-  refused("what is not known", "merge", of "if (i < n) printf(\"%d\", i);", 1, { "x", "2" },
+  refused("what is not known", merge, of "if (i < n) printf(\"%d\", i);", 1, { "x", "2" },
     "not understood")
-  refused("a macro with blockIdx", "merge", "#define B blockIdx.x\n" .. of "out[B] = i;", 2,
+  refused("a macro with blockIdx", merge, "#define B blockIdx.x\n" .. of "out[B] = i;", 2,
     { "x", "2" }, "the macro B")
-  refused("a parameter of its own", "merge", of [[
+  refused("a parameter of its own", merge, of [[
 n -= i;
     for (int k = 0; k < n; k++) out[k + i] = 0.f;
     if (n > 0) out[n] = 1.f;]], 1, { "x", "2" }, "n cannot be there for each block")
-  refused("a name that is there twice", "merge", of [[
+  refused("a name that is there twice", merge, of [[
 for (int k = 0; k < 2; k++) { float i = b[k]; __syncthreads(); }
     __syncthreads();
     if (i < n) out[i] = 1.f;]], 1, { "x", "2" }, "declared more than once")
   local open = of "out[i] = 1.f;"
   for _, source in ipairs { open, of "if (i < n) out[i] = gridDim.x;",
       of "if (i < n || n > 9) out[i] = 1.f;", of "if (!(i < n)) out[i] = 1.f;" } do
-    local change = require("gilua.transform.merge").make(kernels.of_text(source), 1, { "x", "2" })
+    local change = merge.make(kernels.of_text(source), 1, { "x", "2" })
     tap.is(change.launch, "grid.x%2 grid.x/2", "where a block beyond the last would do something")
   end
-  tap.is(rewritten.text("merge", open, 1, { "x", "1" }), nil, "one block")
+  tap.is(rewritten.text(merge, open, 1, { "x", "1" }), nil, "one block")
   tap.is(launch.changed({ grid = 4, block = 32, shared = 96 }, "grid.x/2 shared*2").shared, 192,
     "memory for two")
   tap.is(launch.words "shared*2", "2 times as much shared memory", "in words")
+end)
+
+tap.case("what is said of the grid outside of what is done for each", function()
+  right("a step that has a name", merge, rewritten.source [[
+    const int step = gridDim.x * blockDim.x;
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step) out[i] += a[i];]], 1,
+    { "x", "2" }, { sizes = { 65, 128 } })
+  local source = rewritten.source [[
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    int k = 0;
+    float sum = 0.f;
+    for (int j = i; j < n; j += 500)
+        for (k = 0; k < 3 && k < n; k++) sum += a[j + k];
+    if (i < n) {
+        for (k = 1; k < 4; k++) {
+            sum += b[i + k];
+        }
+        out[i] = sum;
+    }]]
+  right("a loop that all begin with its own value", merge, source, 1, { "x", "4" },
+    { sizes = { 200, 256 } })
+  tap.has(rewritten.text(merge, source, 1, { "x", "4" }),
+    "for (k = 1; k < 4; k++) {\n            #pragma unroll", "stays one loop")
+end)
+
+--------------------------------------------------------------------------------------------------
+-- merge_threads
+
+-- A tile of which a thread reads what others wrote; neighbours read nearly the same.
+local WINDOW = rewritten.source [[
+    __shared__ float tile[68];
+    const int first = blockIdx.x * 64, last = min(first + 64, n);
+    for (int k = threadIdx.x; k < 68; k += blockDim.x) tile[k] = first + k < n ? a[first + k] : 1.f;
+    __syncthreads();
+    const int i = first + threadIdx.x;
+    if (i < last) {
+        float sum = 0.f;
+        for (int k = 0; k < 5; k++) sum += tile[threadIdx.x + k];
+        out[i] = sum * b[blockIdx.x];
+    }]]
+
+local BOTH = { "next", "block" }
+
+tap.case("threads that become one are right", function()
+  for _, spacing in ipairs(BOTH) do
+    for _, count in ipairs { "2", "4" } do
+      right("a guard that returns", merge_threads, TAPS, 1, { "x", count, spacing })
+      right("shared memory, barriers, a macro", merge_threads, TILES, 2, { "x", count, spacing })
+      right("a loop below a condition", merge_threads, WINDOW, 1, { "x", count, spacing })
+    end
+    right("a step that has a name", merge_threads, rewritten.source [[
+    const int width = blockDim.x, step = gridDim.x * width;
+    for (int i = blockIdx.x * width + threadIdx.x; i < n; i += step) out[i] += a[i];]], 1,
+      { "x", "8", spacing })
+    right("what a thread reads that another wrote", merge_threads, rewritten.source([[
+    __shared__ float sums[64];
+    const int t = threadIdx.x, i = blockIdx.x * 64 + t;
+    sums[t] = i < n ? a[i] : 0.f;
+    for (int half = 32; half > 0; half /= 2) {
+        __syncthreads();
+        if (t < half) sums[t] += sums[t + half];
+    }
+    __syncthreads();
+    if (i < n) out[i] = sums[0] + sums[1];]]), 1, { "x", "4", spacing })
+    right("atomics on shared memory", merge_threads, rewritten.source([[
+    __shared__ int counts[8];
+    if (threadIdx.x < 8) counts[threadIdx.x] = 0;
+    __syncthreads();
+    const int i = blockIdx.x * 64 + threadIdx.x;
+    if (i < n) atomicAdd(&counts[a[i] & 7], 1);
+    __syncthreads();
+    atomicAdd(&counts[3], 2);
+    __syncthreads();
+    if (i < n) out[i] = counts[a[i] & 7];]], "int"), 1, { "x", "2", spacing }, { type = "i32" })
+  end
+  right("along y", merge_threads, rewritten.source [[
+    const int row = blockIdx.y * blockDim.y + threadIdx.y;
+    const int i = (blockIdx.x * blockDim.y + row) * blockDim.x + threadIdx.x;
+    if (row < 4 && i < n) out[i] = a[i] + b[row];]], 1, { "y", "2", "next" }, { block = { 16, 4 } })
+end)
+
+tap.case("the text of threads that become one", function()
+  local text = rewritten.text(merge_threads, rewritten.source [[
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    out[i] = a[i] + blockDim.x;]], 1, { "x", "2", "block" })
+  tap.has(text, "const unsigned int thread = threadIdx.x + blockDim.x * part;", "who it is")
+  tap.has(text, "blockIdx.x * (blockDim.x * 2) + thread;", "and of how many")
+  text = rewritten.text(merge_threads, WINDOW, 1, { "x", "2", "next" })
+  tap.has(text, "thread = threadIdx.x * 2 + part;", "neighbours")
+  tap.has(text, [[
+        for (int k = 0; k < 5; k++) {
+        #pragma unroll
+        for (int part = 0; part < 2; part++) {]], "a loop that all come to is one loop")
+  local change = merge_threads.make(kernels.of_text(WINDOW), 1, { "x", "4", "next" })
+  tap.is(change.launch, "block.x%4 block.x/4", "the launch")
+  tap.is(rewritten.found(merge_threads, WINDOW), "1(x,2,next) 1(x,2,block) 1(x,4,next) "
+    .. "1(x,4,block) 1(x,8,next) 1(x,8,block)", "where it is proposed")
+end)
+
+tap.case("threads that do not become one", function()
+  local function of(body) return rewritten.source("    int i = blockIdx.x * 64 + threadIdx.x;\n    "
+    .. body) end
+  local args = { "x", "2", "next" }
+  refused("what lanes tell each other", merge_threads,
+    of "out[i] = __shfl_xor_sync(0xffffffffu, a[i], 1);", 1, args, "lanes of a warp")
+  refused("a barrier that counts", merge_threads,
+    of "out[i] = __syncthreads_count(a[i] > 0.f);", 1, args, "counts threads")
+  refused("a barrier behind a return", merge_threads, of [[
+if (i >= n) return;
+    __syncthreads();
+    out[i] = 1.f;]], 1, args, "returns for some threads")
+  refused("a barrier in a loop of a thread's own", merge_threads, of [[
+for (int k = threadIdx.x; k < 200; k += 64) {
+        __syncthreads();
+        out[k] = 1.f;
+    }]], 1, args, "not where all threads come")
+  refused("a macro with threadIdx", merge_threads, "#define T threadIdx.x\n" .. of "out[T] = i;", 2,
+    args, "the macro T")
+  tap.has(select(2, rewritten.text(merge_threads, of "out[i] = 1.f;", 1, { "y", "2", "next" })),
+    "does not ask for threadIdx.y", "nobody to tell apart")
+  for _, wrong in ipairs { { "x", "2" }, { "x", "17", "next" }, { "x", "2", "far" } } do
+    tap.has(select(2, rewritten.text(merge_threads, WINDOW, 1, wrong)), "it is written",
+      "what cannot be meant: " .. table.concat(wrong, ","))
+  end
 end)
 
 --------------------------------------------------------------------------------------------------

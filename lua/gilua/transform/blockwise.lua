@@ -1,29 +1,33 @@
 -- blockwise: what a kernel computes from where its block is in the grid, and what is the same in
--- all blocks of a row: what two neighbouring blocks could do once for both.
+-- all blocks of a row: what two neighbouring blocks could do once for both. Or the same of threads
+-- of a block.
 --
---   local known = blockwise.of(fn, "x", guard)
+--   local known = blockwise.of(fn, "blockIdx", "x", guards)
 --
 -- A variable or an array in shared memory is a block's own where anything that is assigned to it
 -- depends on blockIdx.x, or on what is a block's own, or where that is assigned below a condition
 -- that does. What is loaded from memory that the kernel writes is taken to be a block's own, for
--- another block may have written it. `guard` is an `if` that is taken to hold.
+-- another block may have written it. `guards` are each an `if` that is taken to hold.
+--
+-- Of threads ("threadIdx"), shared memory is nobody's own: what is read of it at a place that is
+-- the same for all is the same for all, as no thread writes there before the next barrier.
 
 local effects = require "gilua.transform.effects"
 
 local M = {}
 
 ---@class gilua.blockwise
----@field names table<string, true> variables and arrays that are a block's own
+---@field names table<string, true> variables and arrays of which one of the name is a block's own
 ---@field loops table<table, true> loops that a block may leave earlier than another
 ---@field why string? why nothing is known
 local Known = {}
 Known.__index = Known
 
--- Has a range of tokens the block's place on this side?
+-- Has a range of tokens the place on this side?
 local function names_block(known, first, last)
   local words = known.fn.kernel.words
   for i = first, last do
-    if words[i] == "blockIdx" and words[i + 2] == known.side then return true end
+    if words[i] == known.index and words[i + 2] == known.side then return true end
   end
   return false
 end
@@ -36,14 +40,31 @@ function Known:is_global(access)
   return not d and not self.shared[access.root]
 end
 
+--- Is what a name means at a token a block's own?
+---@param name string
+---@param token integer
+function Known:owns(name, token)
+  if not self.names[name] then return false end
+  return self.own[self.fn:declaration(name, token) or name] or false
+end
+
+--- Is any of names, each with the tokens where it stands?
+---@param names table<string, integer[]> reads or writes of gilua.effects
+function Known:owns_any(names)
+  for name, tokens in pairs(names) do
+    for _, token in ipairs(self.names[name] and tokens or {}) do
+      if self:owns(name, token) then return true end
+    end
+  end
+  return false
+end
+
 --- Is what a tree or a statement says a block's own?
 ---@param node table
 function Known:depends(node)
   if names_block(self, node.first, node.last) then return true end
   local all = effects.of(self.fn, node)
-  for name in pairs(all.reads) do
-    if self.names[name] then return true end
-  end
+  if self:owns_any(all.reads) then return true end
   for _, access in ipairs(all.accesses) do
     if access.atomic or access.read and self:is_global(access) and self.written[access.root or ""]
     then
@@ -53,17 +74,52 @@ function Known:depends(node)
   return false
 end
 
-local function mark(known, name)
-  if name and not known.names[name] then known.names[name], known.changed = true, true end
+-- Does a name mean memory that all threads of a block see, where threads are asked for?
+local function is_common(known, name)
+  return known.index == "threadIdx" and name ~= nil and known.shared[name] ~= nil
 end
 
--- All that a node writes is a block's own.
-local function mark_written(known, all)
-  for name in pairs(all.writes) do mark(known, name) end
+local function mark(known, name, token)
+  if not name or is_common(known, name) then return end
+  local d = known.fn:declaration(name, token) or name
+  if not known.own[d] then known.own[d], known.names[name], known.changed = true, true, true end
+end
+
+-- Is a variable there for loops alone, each of which begins with its own value?
+local function only_counts(known, name)
+  if known.counts[name] ~= nil then return known.counts[name] end
+  local loops, all = {}, effects.of(known.fn, known.fn.body)
+  for _, s in ipairs(known.fn.statements) do
+    if s.kind == "for" and s.init and effects.of(known.fn, s.init).writes[name] then
+      loops[#loops + 1] = s
+    end
+  end
+  for _, tokens in ipairs { all.reads[name] or {}, all.writes[name] or {} } do
+    for _, token in ipairs(tokens) do
+      local d, inside = known.fn:declaration(name, token), false
+      for _, s in ipairs(loops) do inside = inside or s.first <= token and token <= s.last end
+      if not inside and not (d and d.token == token) then
+        known.counts[name] = false
+        return false
+      end
+    end
+  end
+  known.counts[name] = #loops > 0
+  return #loops > 0
+end
+
+-- All that a node writes is a block's own. Where that is so only because the node is below what is,
+-- variables that loops begin with a value each time are not.
+local function mark_written(known, all, is_below_only)
+  for name, tokens in pairs(all.writes) do
+    for _, token in ipairs(is_below_only and only_counts(known, name) and {} or tokens) do
+      mark(known, name, token)
+    end
+  end
   for _, access in ipairs(all.accesses) do
     if access.write and not known:is_global(access) then
-      mark(known, access.root)
-      mark(known, access.base)
+      mark(known, access.root, access.token)
+      mark(known, access.base, access.token)
     end
   end
 end
@@ -73,7 +129,7 @@ local function see_declaration(known, s, below)
   for _, d in ipairs(s.declared) do own = own or d.init and known:depends(d.init) end
   local begins = false -- what begins with a value becomes an assignment, the others with it
   for _, d in ipairs(s.declared) do
-    own = own or known.names[d.name]
+    own = own or known:owns(d.name, d.token)
     begins = begins or d.init ~= nil or d.unknown_init
   end
   if own and begins then mark_written(known, effects.of(known.fn, s)) end
@@ -85,14 +141,14 @@ local function mark_outer(known, s, first)
   local all = effects.of(known.fn, s)
   for name, tokens in pairs(all.writes) do
     local d = known.fn:declaration(name, tokens[1])
-    if d and d.token < first then mark(known, name) end
+    if d and d.token < first and not only_counts(known, name) then mark(known, name, tokens[1]) end
   end
   for _, access in ipairs(all.accesses) do
     local d = access.root and known.fn:declaration(access.root, access.token)
     if access.write and (known.shared[access.root or ""] or d and d.token < first)
       and not known:is_global(access) then
-      mark(known, access.root)
-      mark(known, access.base)
+      mark(known, access.root, access.token)
+      mark(known, access.base, access.token)
     end
   end
 end
@@ -106,24 +162,28 @@ local function pass(known, s, below, loop)
     known.loops[loop], known.changed = true, true
   end
   if s.kind == "return" and below then
-    known.why = ("line %d returns for some blocks"):format(known.fn.kernel:line_of(s.first))
+    known.why = ("line %d returns for some %s"):format(known.fn.kernel:line_of(s.first),
+      known.index == "threadIdx" and "threads" or "blocks")
   end
   if s.kind == "declaration" then see_declaration(known, s, below) end
-  if s.kind == "expression" and (below or known:depends(s.tree)) then
-    mark_written(known, effects.of(known.fn, s.tree))
+  local depends = s.kind == "expression" and known:depends(s.tree)
+  if s.kind == "expression" and (below or depends) then
+    mark_written(known, effects.of(known.fn, s.tree), not depends)
   end
   local inner = below
   if LOOPS[s.kind] then loop = s end
   for _, head in ipairs { s.condition or false, s.step or false } do
-    if head and s ~= known.guard and known:depends(head) then inner = true end
+    if head and not known.holding[s] and known:depends(head) then inner = true end
   end
   inner = inner or known.loops[s] or false
   if s.init then pass(known, s.init, inner, loop) end
   for _, head in ipairs { s.condition or false, s.step or false } do
-    if head and inner then mark_written(known, effects.of(known.fn, head)) end
+    if head and inner then
+      mark_written(known, effects.of(known.fn, head), not known:depends(head))
+    end
   end
   for _, child in ipairs(s.kind == "block" and s.body or { s.body or nil }) do
-    if child ~= known.left_by then pass(known, child, inner, loop) end
+    if not known.left_by[child] then pass(known, child, inner, loop) end
   end
   if s.otherwise then pass(known, s.otherwise, inner, loop) end
 end
@@ -162,22 +222,29 @@ end
 
 local MOST_PASSES = 40
 
---- What is a block's own in a kernel.
+--- What is a block's own in a kernel, or a thread's.
 ---@param fn table
+---@param index string "blockIdx" or "threadIdx"
 ---@param side string
----@param guard? { statement: table, leaves: boolean, guarded: table[] } an `if` that is taken to
---- hold, or not to where it leaves the kernel, and the statements that are done by it
+---@param guards? { statement: table, leaves: boolean, guarded: table[] }[] each an `if` that is
+--- taken to hold, or not to where it leaves the kernel, and the statements that are done by it
 ---@return gilua.blockwise
-function M.of(fn, side, guard)
-  local known = setmetatable({ fn = fn, side = side, names = {}, loops = {}, shared = M.shared(fn),
-    guard = guard and not guard.leaves and guard.statement,
-    left_by = guard and guard.leaves and guard.statement }, Known)
+function M.of(fn, index, side, guards)
+  local known = setmetatable({ fn = fn, index = index, side = side,
+    names = {}, own = {}, loops = {}, counts = {}, holding = {}, left_by = {},
+    shared = M.shared(fn) }, Known)
+  for _, guard in ipairs(guards or {}) do
+    known[guard.leaves and "left_by" or "holding"][guard.statement] = true
+  end
   known.written = written(known)
-  for name in pairs(fn.addressed) do known.names[name] = true end
+  for name in pairs(fn.addressed) do
+    for _, d in ipairs(fn.variables[name] or {}) do mark(known, name, d.token) end
+    if not fn.variables[name] then mark(known, name, fn.open) end
+  end
   for _ = 1, MOST_PASSES do
     known.changed = false
-    for _, s in ipairs(guard and guard.guarded or {}) do
-      mark_outer(known, s, guard.statement.first)
+    for _, guard in ipairs(guards or {}) do
+      for _, s in ipairs(guard.guarded) do mark_outer(known, s, guard.statement.first) end
     end
     pass(known, fn.body, false)
     if known.why or not known.changed then return known end

@@ -168,6 +168,16 @@ local function place_of(words, from)
   return i > from + 1 and i == #words + 1 and words:kind(from) == "name" and words[from] or false
 end
 
+-- The parameters of a macro, whose words its user gives: none where it glues words together.
+local function parameters(words, from)
+  local list = {}
+  for i = from, #words do
+    if words[i] == "##" then return list end
+  end
+  for i = 4, from - 2 do list[words[i]] = true end
+  return list
+end
+
 local function add_macro(kernel, name, words, from)
   local macro = kernel.macros[name] or { names = {}, n = 0, places = {} }
   kernel.macros[name] = macro
@@ -176,11 +186,12 @@ local function add_macro(kernel, name, words, from)
   macro.places = place and macro.places or nil
   if macro.places then table.insert(macro.places, place) end
   macro.value = macro.n == 1 and #words == from and words[from] or nil
+  local given = parameters(words, from)
   for i = from, #words do
     local w = words[i]
     if CHANGES[w] then macro.opaque = true end
     if w == "[" or w == "*" and (i == from or words[i - 1] == "(") then macro.indexes = true end
-    if words:kind(i) == "name" then macro.names[#macro.names + 1] = w end
+    if words:kind(i) == "name" and not given[w] then macro.names[#macro.names + 1] = w end
     if w == "(" and i > from and words:kind(i - 1) == "name" and not effects.is_pure(words[i - 1])
     then macro.called = macro.called or {}; table.insert(macro.called, words[i - 1]) end
   end

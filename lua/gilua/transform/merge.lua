@@ -1,685 +1,94 @@
--- merge: a block does the work of several neighbours, statement by statement: what depends on which
--- of them it is is done for each, the rest once for all, barriers among it (Yang, Xiang, Kong and
--- Zhou, "A GPGPU Compiler for Memory Optimization and Parallelism Management", PLDI 2010, section
--- 3.5). So an element that several blocks load, a weight that all compute, a tile that lies in
--- shared memory serves all of them.
+--- merge, merge_threads: a block does the work of several, or a thread that of several of its
+-- block; what they have in common once (gilua.transform.merging).
 --
---   for (int k = 0; k < n; k++)                  for (int k = 0; k < n; k++) {
---     sum += a[k] * b[k * n + column];             for (int part = 0; part < 2; part++) {
---                                                    int &column = columns[part];
---                                                    float &sum = sums[part];
---                                                    sum += a[k] * b[k * n + column];
---                                                  }
---                                                }
---
--- The inner loops are unrolled, and what is a block's own (gilua.transform.blockwise) is there once
--- for each: names are references to them, so that statements, and macros in them, stay as they are.
--- A condition around all the work (`if (i < n)`) is asked for all; where it does not hold for one,
--- the blocks' work is done one after the other, as it was.
+--   T:merge<LINE>(x,4)                 a block does what four neighbours along x did
+--   T:merge_threads<LINE>(x,4,next)    a thread does what four neighbours of its block did
+--   T:merge_threads<LINE>(x,4,block)   or four that are the new block's width apart
 
-local blockwise = require "gilua.transform.blockwise"
-local edit = require "gilua.transform.edit"
-local effects = require "gilua.transform.effects"
-local expression = require "gilua.transform.expression"
-local settings = require "gilua.base.settings"
-local statement = require "gilua.transform.statement"
+local merging = require "gilua.transform.merging"
 local threads = require "gilua.transform.threads"
 
 local COUNTS = { "2", "4", "8" }
-local MOST_COPIED = 1500 -- tokens of the work that is there twice behind a guard
-local STEP = "    "
-local OF_BLOCKS = { blockIdx = true, gridDim = true } -- what tells of other blocks
+local MOST = 16
+local SPACINGS = { "next", "block" }
 
---------------------------------------------------------------------------------------------------
--- What guards the work
-
-local function is_return(s)
-  if s and s.kind == "block" and #s.body == 1 then s = s.body[1] end
-  return s ~= nil and s.kind == "return" and not s.tree
-end
-
-local function holds(s, kinds)
-  local found = false
-  statement.walk(s, function(below) found = found or kinds[below.kind] or false end)
-  return found
-end
-
-local LOOPS = { ["for"] = true, ["while"] = true, ["do"] = true }
-local JUMPS = { ["break"] = true, continue = true, ["return"] = true }
-
--- Does it say less of which item is whose than it does: a loop, a barrier?
-local function is_work(fn, s)
-  return holds(s, LOOPS) or effects.of(fn, s).barrier
-end
-
--- The one condition, of the block's place, around all that follows: { statement, leaves, guarded };
--- nil without one.
-local function guard_of(fn, known)
-  local body = fn.body.body
-  for i, s in ipairs(body) do
-    if s.kind == "if" and s.condition and not s.otherwise and known:depends(s.condition) then
-      if is_return(s.body) then
-        return { statement = s, leaves = true, guarded = table.move(body, i + 1, #body, 1, {}) }
-      elseif s.body.kind == "block" and is_work(fn, s) then
-        return { statement = s, leaves = false, guarded = { s.body } }
+-- Calls add(line, side, count) for each way in which the kernels of a file can be merged.
+local function each_way(kernel, what, add)
+  for _, fn in ipairs(kernel.functions) do
+    local is_open = fn.is_entry and fn.body and kernel:is_open(fn.line, fn.last_line)
+    for _, side in ipairs(is_open and threads.SIDES or {}) do
+      for _, count in ipairs(merging.fits(fn, what, side) and COUNTS or {}) do
+        add(fn.line, side, count)
       end
     end
   end
 end
 
-local LESS = { ["<"] = "a", ["<="] = "a", [">"] = "b", [">="] = "b" }
-
--- What a variable is that is given a value where it is declared, and never again: inside of
--- `bool inside = x < columns;`.
-local function meaning(known, node)
-  local d = known.fn:declaration(node.text, node.first)
-  local writes = effects.of(known.fn, known.fn.body).writes[node.text]
-  return d and d.init and writes and #writes == 1 and not known.fn.addressed[node.text] and d.init
-end
-
--- Does a condition say that what is a block's own is below something? Or, turned, beyond it.
-local function bounds(known, tree, turned)
-  if tree.kind == "binary" and tree.op == (turned and "||" or "&&") then
-    return bounds(known, tree.a, turned) or bounds(known, tree.b, turned)
-  elseif tree.kind == "unary" and tree.op == "!" then
-    return bounds(known, tree.a, not turned)
-  elseif tree.kind == "name" then
-    local init = meaning(known, tree)
-    return init and bounds(known, init, turned) or false
+local function entry_at(kernel, line)
+  for _, fn in ipairs(kernel.functions) do
+    if fn.line == line and fn.is_entry and fn.body then return fn end
   end
-  local side = tree.kind == "binary" and LESS[tree.op]
-  if side and turned then side = side == "a" and "b" or "a" end
-  return side and known:depends(tree[side]) or false
 end
 
--- The parts of a tree behind a `?` that bounds them, as ranges of tokens.
-local function bounded_parts(known, tree)
+-- A gene's side and how many; nil of what cannot be meant.
+local function sides_of(args)
+  local side, count = args[1], math.tointeger(tonumber(args[2]))
+  local is_side = side == "x" or side == "y" or side == "z"
+  if is_side and count and 2 <= count and count <= MOST then return side, count end
+end
+
+local merge = { name = "merge", first = true, apart = true,
+  doc = "A block does the work of several, and what they have in common once." }
+
+function merge.find(kernel)
   local list = {}
-  expression.walk(tree, function(node)
-    if node.kind ~= "choice" then return end
-    if bounds(known, node.condition) then list[#list + 1] = node.a end
-    if bounds(known, node.condition, true) then list[#list + 1] = node.b end
+  each_way(kernel, "blocks", function(line, side, count)
+    list[#list + 1] = { line = line, args = { side, count } }
   end)
   return list
 end
 
--- Does a tree go to memory at a place that is a block's own, or write any? What is behind a `?`
--- that bounds it does not count.
-local function is_open(known, tree)
-  local parts = bounded_parts(known, tree)
-  for _, access in ipairs(effects.of(known.fn, tree).accesses) do
-    local node, inside = access.node or tree, false
-    for _, part in ipairs(parts) do
-      inside = inside or part.first <= node.first and node.last <= part.last
-    end
-    if not inside and known:is_global(access) and (access.write or known:depends(node)) then
-      return true
-    end
-  end
-  return false
-end
-
--- Is every access of memory that is a block's own below a condition that bounds it? Then a block
--- beyond the last one does nothing.
-local function is_bounded(known, guard)
-  local fn, all = known.fn, true
-  local function visit(s, inside)
-    for _, part in ipairs { s.tree or false, s.step or false, s.condition or false } do
-      if part and not inside and is_open(known, part) then all = false end
-    end
-    for _, d in ipairs(not inside and s.declared or {}) do
-      if d.init and is_open(known, d.init) then all = false end
-    end
-    local inner = inside or s.kind == "if" and s.condition and bounds(known, s.condition)
-    for _, child in ipairs(s.kind == "block" and s.body or { s.body or nil }) do
-      visit(child, inner)
-    end
-    for _, other in ipairs { s.init or nil, s.otherwise or nil } do visit(other, inside) end
-  end
-  if guard and bounds(known, guard.statement.condition, guard.leaves) then
-    for _, s in ipairs(fn.body.body) do
-      if s == guard.statement then break end
-      visit(s, false)
-    end
-  else
-    visit(fn.body, false)
-  end
-  return all
-end
-
--- Is the grid's length asked for only to number blocks, blockIdx.y * gridDim.x + blockIdx.x? Then a
--- longer grid has other numbers, and each once.
-local function is_only_numbered(fn, side)
-  local words = fn.kernel.words
-  for _, i in ipairs(threads.uses(fn).gridDim[side]) do
-    local other = words[i - 1] == "*" and words[i - 4] == "blockIdx" and words[i - 2]
-    local text = table.concat(words, " ", i, math.min(i + 6, #words))
-    if not other or other == side
-      or text ~= ("gridDim . %s + blockIdx . %s"):format(side, side) then
-      return false
-    end
-  end
-  return true
-end
-
---------------------------------------------------------------------------------------------------
--- The plan: which statements are done for each block, in groups
-
--- Does a statement do or ask for anything that is a block's own?
-local function touches(plan, s)
-  local known, all = plan.known, effects.of(plan.fn, s)
-  if known:depends(s) then return true end
-  for name in pairs(all.writes) do
-    if known.names[name] then return true end
-  end
-  for _, access in ipairs(all.accesses) do
-    if access.write and known:is_global(access) then return true end
-  end
-  return false
-end
-
-local function touches_any(plan, ...)
-  for _, node in ipairs { ... } do
-    if node and touches(plan, node) then return true end
-  end
-  return false
-end
-
--- May a statement's body be parted: is its head the same for all blocks, and does no group of its
--- body leave it?
-local function is_through(plan, s)
-  if s.kind == "block" then return true end
-  if not LOOPS[s.kind] and s.kind ~= "if" or plan.known.loops[s] then return false end
-  if touches_any(plan, s.init or false, s.condition or false, s.step or false) then return false end
-  return s.kind == "if" and not holds(s, JUMPS) or LOOPS[s.kind] and not holds(s.body, JUMPS)
-end
-
-local function names_of(plan, first, last)
-  local all, list = {}, {}
-  for _, s in ipairs(plan.fn.statements) do
-    if first <= s.first and s.last <= last then
-      local e = effects.of(plan.fn, s)
-      for name in pairs(e.reads) do all[name] = true end
-      for name in pairs(e.writes) do all[name] = true end
-    end
-  end
-  for name in pairs(all) do
-    if plan.known.names[name] then list[name] = true end
-  end
-  return list
-end
-
-local plan_list -- (plan, list): the groups of a list of statements
-
-local function declares_only(s)
-  if s.kind ~= "declaration" then return false end
-  for _, d in ipairs(s.declared) do
-    if d.init or d.unknown_init then return false end
-  end
-  return true
-end
-
-local function add(plan, s, group, first)
-  if not group then
-    group = { first = first or s.first, statements = {} }
-    plan.groups[#plan.groups + 1] = group
-  end
-  group.statements[#group.statements + 1], group.last = s, s.last
-  return group
-end
-
--- From an #if at list[i] to its #endif, where all between is done for each block and declares
--- nothing: where it ends; nil where it has to be parted.
-local function as_one(plan, list, i)
-  local depth = 0
-  for k = i, #list do
-    local s = list[k]
-    if s.kind == "directive" then
-      depth = depth + (s.name:find "^if" and 1 or s.name == "endif" and -1 or 0)
-      if s.name == "pragma" then return nil end
-      if depth == 0 then return k end
-    elseif s.kind == "declaration" or not touches(plan, s) or is_through(plan, s) then
-      return nil
-    end
-  end
-end
-
--- Adds list[i] to list[last], which belong together.
-local function add_all(plan, list, i, last, group)
-  group = add(plan, list[i], group)
-  for k = i + 1, last do add(plan, list[k], group) end
-  return group
-end
-
--- The groups within a statement whose head is the same for all blocks.
-local function plan_inside(plan, s)
-  if s.kind == "block" then return plan_list(plan, s.body) end
-  for _, inner in ipairs { s.body, s.otherwise or nil } do
-    plan_list(plan, inner.kind == "block" and inner.body or { inner })
-  end
-end
-
--- What a statement becomes: the group that it is in, if any, and whether that goes on.
-local function plan_one(plan, s, group, pragma)
-  if s == plan.guard_statement then
-    if not plan.guard.leaves then plan_list(plan, s.body.body) end
-  elseif declares_only(s) and touches(plan, s) then
-    plan.declared[#plan.declared + 1] = s
-  elseif touches(plan, s) and is_through(plan, s) then
-    plan_inside(plan, s)
-  elseif touches(plan, s) then
-    return add(plan, s, group, pragma)
-  end
-end
-
-function plan_list(plan, list)
-  local group, pragma, i = nil, nil, 1
-  while i <= #list do
-    local s = list[i]
-    local last = s.kind == "directive" and s.name:find "^if" and as_one(plan, list, i)
-    if last then
-      group, pragma, i = add_all(plan, list, i, last, group), nil, last
-    elseif s.kind == "directive" then
-      group, pragma = s.name == "pragma" and group or nil, s.name == "pragma" and s.first or nil
-    else
-      group, pragma = plan_one(plan, s, group, pragma), nil
-    end
-    i = i + 1
-  end
-end
-
--- The names that more than their own group uses: name -> declaration, those of shared memory
--- always; nil and why one cannot be there for each block.
-local function spread(plan)
-  local list, fn = {}, plan.fn
-  local function take(name, d)
-    if plan.known.shared[name] == "file" then
-      return ("%s is shared memory that is declared outside of the kernel"):format(name)
-    elseif plan.known.shared[name] == "dynamic" then
-      list[name] = d or { name = name, dynamic = true }
-    elseif d and (d.parameter or d.reference or d.static or d.volatile or d.type == "auto") then
-      return ("%s cannot be there for each block"):format(name)
-    elseif d then
-      list[name] = d
-    end
-  end
-  for _, s in ipairs(plan.declared) do
-    for _, d in ipairs(s.declared) do
-      local why = plan.known.names[d.name] and take(d.name, d)
-      if why then return nil, why end
-    end
-  end
-  for _, group in ipairs(plan.groups) do
-    group.names = names_of(plan, group.first, group.last)
-    for name in pairs(group.names) do
-      local d = fn:declaration(name, group.first) or fn:declaration(name, group.last)
-      local shared = plan.known.shared[name]
-      local outside = d and (d.token < group.first or d.token > group.last)
-      local why = (outside or shared) and take(name, d)
-      if why then return nil, why end
-    end
-  end
-  for name, d in pairs(list) do
-    if #(fn.variables[name] or { 1 }) > 1 then
-      return nil, ("%s is declared more than once"):format(name)
-    elseif not d.dynamic and not d.extern and not plan.known.names[name] then
-      return nil, ("%s is not understood"):format(name)
-    elseif d.init and (d.init_form ~= "=" or #d.extents > 0) or d.unknown_init then
-      return nil, ("%s begins with what cannot be assigned"):format(name)
-    end
-  end
-  return list
-end
-
-local function refusal(fn, side)
-  local uses, hidden = threads.uses(fn), threads.hidden(fn, OF_BLOCKS)
-  if hidden then return hidden end
-  if uses.whole or uses.grid then
-    return ("%s is used as a whole"):format(uses.whole or uses.grid)
-  end
-  local all = effects.of(fn, fn.body)
-  if all.opaque or all["goto"] or all.label then return "something in it is not understood" end
-  if #uses.blockIdx[side] == 0 then return "it does not ask for blockIdx." .. side end
-  for _, s in ipairs(fn.statements) do
-    if s.kind == "switch" or s.kind == "unknown" or s.unknown_header then
-      return ("line %d is not understood"):format(fn.kernel:line_of(s.first))
-    end
-  end
-  if not fn.kernel:begins_line(fn.close) then return "its braces share lines with statements" end
-end
-
-local function size_of(list)
-  return #list > 0 and list[#list].last - list[1].first or 0
-end
-
-local function leaves_group(plan)
-  for _, group in ipairs(plan.groups) do
-    for _, s in ipairs(group.statements) do
-      if holds(s, { ["return"] = true }) then return true end
-      if not LOOPS[s.kind] and holds(s, JUMPS) then
-        local inside = false
-        statement.walk(s, function(below) inside = inside or LOOPS[below.kind] or false end)
-        if not inside then return true end
-      end
-    end
-  end
-end
-
--- What is to be done to a kernel; nil and why nothing can be.
-local function plan_of(fn, side)
-  local why = refusal(fn, side)
-  if why then return nil, why end
-  local known = blockwise.of(fn, side)
-  local guard = guard_of(fn, known)
-  if guard then known = blockwise.of(fn, side, guard) end
-  if known.why then return nil, known.why end
-  if guard and size_of(guard.guarded) > MOST_COPIED then return nil, "its work is too long" end
-  local plan = { fn = fn, side = side, known = known, guard = guard, groups = {}, declared = {},
-    guard_statement = guard and guard.statement }
-  for _, s in ipairs(guard and guard.leaves and guard.guarded or {}) do
-    if holds(s, { ["return"] = true }) then return nil, "it returns in more than one place" end
-  end
-  plan_list(plan, fn.body.body)
-  if #plan.groups == 0 then return nil, "nothing in it depends on the block" end
-  if leaves_group(plan) then return nil, "it is left in the midst of what depends on the block" end
-  plan.spread, why = spread(plan)
-  if not plan.spread then return nil, why end
-  plan.is_bounded = is_bounded(known, guard) and is_only_numbered(fn, side)
-  return plan
-end
-
---------------------------------------------------------------------------------------------------
--- The text
-
-local function tokens_text(kernel, first, last)
-  return first > last and "" or kernel:source(first, last)
-end
-
--- T name_all[K][extents]; of one that is there once, T name[extents];
-local function array_of(plan, d)
-  local kernel, words, stop = plan.fn.kernel, plan.fn.kernel.words, d.token
-  while words[stop + 1] == "[" do stop = words.match[stop + 1] end
-  local name = plan.spread[d.name] and ("%s[%d]"):format(plan.all[d.name], plan.count) or d.name
-  return ("%s%s%s %s%s%s;"):format(d.shared and "__shared__ " or "",
-    d.target_const and "const " or "", d.type, ("*"):rep(d.pointer), name,
-    tokens_text(kernel, d.token + 1, stop))
-end
-
--- The directives in which a name is declared, `#ifdef padded`, and as many #endif: where it is not
--- there, no reference to it is.
-local function directives(plan, d)
-  local kernel, levels, before, behind = plan.fn.kernel, {}, {}, {}
-  for i = plan.fn.open, d.token or plan.fn.open do
-    if kernel.words.kind[i] == "directive" then
-      local name, text = kernel.words.directive(i), kernel:source(i, i)
-      if name:find "^if" then levels[#levels + 1] = { text } end
-      if name:find "^el" and #levels > 0 then table.insert(levels[#levels], text) end
-      if name == "endif" then levels[#levels] = nil end
-    end
-  end
-  for _, level in ipairs(levels) do
-    table.move(level, 1, #level, #before + 1, before)
-    behind[#behind + 1] = "#endif"
-  end
-  return before, behind
-end
-
-local function is_dynamic(plan, name) return plan.known.shared[name] == "dynamic" end
-
--- The lines that begin the loop over the blocks; times: how often it is unrolled (wholly).
-local function head_of(plan, names, has_block, times)
-  local list = { ("for (int %s = 0; %s < %d; %s++) {"):format(plan.part, plan.part, plan.count,
-    plan.part) }
-  table.insert(list, 1, "#pragma unroll" .. (times and " " .. times or ""))
-  if has_block then
-    list[#list + 1] = STEP .. ("const unsigned int %s = blockIdx.%s * %d + %s;"):format(plan.block,
-      plan.side, plan.count, plan.part)
-  end
-  for _, name in ipairs(settings.keys(names)) do
-    local d = plan.spread[name]
-    local before, behind = directives(plan, d or {})
-    if d and is_dynamic(plan, name) then
-      list[#list + 1] = STEP .. ("auto *const %s = %s + %s * %s;"):format(name, plan.all[name],
-        plan.part, plan.length[name])
-    elseif d then
-      table.move(before, 1, #before, #list + 1, list)
-      list[#list + 1] = STEP .. ("auto &%s = %s[%s];"):format(name, plan.all[name], plan.part)
-      table.move(behind, 1, #behind, #list + 1, list)
-    end
-  end
-  return list
-end
-
--- Tokens of a range that say which block it is, and of how many, as kernel:source takes them; does
--- any say which?
-local function other_block(plan, first, last)
-  local instead, uses = {}, threads.uses(plan.fn)
-  local function take(tokens, text)
-    local any = false
-    for _, token in ipairs(tokens) do
-      if first <= token and token <= last then
-        instead[token], any = { text, token + 2 }, true
-      end
-    end
-    return any
-  end
-  take(uses.gridDim[plan.side], ("(gridDim.%s * %d)"):format(plan.side, plan.count))
-  return instead, take(uses.blockIdx[plan.side], plan.block)
-end
-
--- A declaration as assignments, and the arrays before the group that it needs.
-local function assignments(plan, s, arrays)
-  local list, kernel = {}, plan.fn.kernel
-  for _, d in ipairs(s.declared) do
-    arrays[#arrays + 1] = array_of(plan, d)
-    if d.init then
-      list[#list + 1] = ("%s = %s;"):format(d.name, kernel:source(d.init.first, d.init.last,
-        (other_block(plan, d.init.first, d.init.last))))
-    end
-  end
-  return table.concat(list, " ")
-end
-
-local function is_spread(plan, s)
-  for _, d in ipairs(s.kind == "declaration" and s.declared or {}) do
-    if plan.spread[d.name] == d then return true end
-  end
-  return false
-end
-
--- A group's text: its statements as they stand, one level deeper.
-local function group_text(plan, group)
-  local kernel, fn = plan.fn.kernel, plan.fn
-  local instead, has_block = other_block(plan, group.first, group.last)
-  local arrays = {}
-  for _, s in ipairs(group.statements) do
-    if is_spread(plan, s) then
-      for token in pairs(instead) do
-        if s.first <= token and token <= s.last then instead[token] = nil end
-      end
-      instead[s.first] = { assignments(plan, s, arrays), s.last }
-    end
-  end
-  local indent = kernel:indent(group.first)
-  local list = arrays
-  for _, line in ipairs(head_of(plan, group.names, has_block)) do list[#list + 1] = line end
-  list[#list + 1] = STEP .. kernel:source(group.first, group.last, instead):gsub("\n", "\n" .. STEP)
-  list[#list + 1] = "}"
-  local text = table.concat(list, "\n" .. indent):gsub("\n[ \t]+(#%s*[ie][fln])", "\n%1")
-  local parent = group.statements[1].parent
-  if parent and parent.kind == "block" or not parent or fn.body == parent then return text end
-  return "{\n" .. indent .. text .. "\n" .. indent .. "}"
-end
-
--- Names among the spread that are declared before a token.
-local function outer_names(plan, names, first)
-  local list = {}
-  for name in pairs(names) do
-    local d = plan.spread[name]
-    if d and (d.dynamic or d.extern or d.token < first) then list[name] = true end
-  end
-  return list
-end
-
--- The work of one block after the other's, as it was, where the guard does not hold for all.
-local function one_by_one(plan)
-  local kernel, guard = plan.fn.kernel, plan.guard
-  local first = guard.statement.first
-  local last = guard.guarded[#guard.guarded].last
-  local indent = kernel:indent(first)
-  local instead, has_block = other_block(plan, first, last)
-  local names = outer_names(plan, names_of(plan, first, last), first)
-  local list = head_of(plan, names, has_block, "1")
-  list[#list + 1] = STEP .. kernel:source(first, last, guard.leaves and plan.continues(instead)
-    or instead):gsub("\n", "\n" .. STEP)
-  list[#list + 1] = "}"
-  for i, line in ipairs(list) do list[i] = STEP .. line:gsub("\n", "\n" .. STEP) end
-  table.insert(list, 1, "} else {")
-  list[#list + 1] = "}"
-  return table.concat(list, "\n" .. indent)
-end
-
--- Is the guard's condition met for all blocks? The lines that ask.
-local function asked(plan)
-  local kernel, s = plan.fn.kernel, plan.guard.statement
-  local instead, has_block = other_block(plan, s.condition.first, s.condition.last)
-  local text = kernel:source(s.condition.first, s.condition.last, instead)
-  local used = effects.of(plan.fn, s.condition).reads
-  local list = head_of(plan, outer_names(plan, used, s.first), has_block)
-  table.insert(list, 1, ("bool %s = true;"):format(plan.together))
-  list[#list + 1] = STEP .. ("if (%s) %s = false;"):format(plan.guard.leaves and text
-    or "!(" .. text .. ")", plan.together)
-  list[#list + 1] = "}"
-  list[#list + 1] = ("if (%s) {"):format(plan.together)
-  return table.concat(list, "\n" .. kernel:indent(s.first))
-end
-
--- The return of the guard is a `continue` in the loop over the blocks.
-local function with_continue(plan)
-  return function(instead)
-    local s = plan.guard.statement
-    statement.walk(s, function(below)
-      if below.kind == "return" then instead[below.first] = { "continue;", below.last } end
-    end)
-    return instead
-  end
-end
-
-local function put_guard(plan, e)
-  if not plan.guard then return end
-  local guard, fn = plan.guard, plan.fn
-  local s = guard.statement
-  if guard.leaves then
-    e:replace(s.first, s.last, asked(plan))
-    e:before(fn.close, fn.kernel:indent(s.first) .. one_by_one(plan) .. "\n")
-  else
-    e:replace(s.first, s.body.first, asked(plan))
-    e:replace(s.last, s.last, one_by_one(plan))
-  end
-end
-
--- Where arrays of shared memory begin whose size the launch says: each block has as much.
-local function dynamic_lines(plan)
-  local list, names = {}, {}
-  for name in pairs(plan.spread) do
-    if is_dynamic(plan, name) then names[name] = true end
-  end
-  if not next(names) then return list end
-  local bytes = threads.new_name(plan.fn, "dynamic_bytes")
-  list[1] = ("unsigned int %s;"):format(bytes)
-  list[2] = ('asm("mov.u32 %%0, %%%%dynamic_smem_size;" : "=r"(%s));'):format(bytes)
-  for _, name in ipairs(settings.keys(names)) do
-    list[#list + 1] = ("auto *const %s = %s;"):format(plan.all[name], name)
-    plan.length[name] = threads.new_name(plan.fn, name .. "_length")
-    list[#list + 1] = ("const unsigned int %s = %s / %d / sizeof(*%s);"):format(plan.length[name],
-      bytes, plan.count, name)
-  end
-  return list
-end
-
-local function put_dynamic(plan, e)
-  local lines = dynamic_lines(plan)
-  if #lines == 0 then return "" end
-  local first = plan.fn.body.body[1]
-  for _, s in ipairs(plan.fn.body.body) do -- behind an `extern __shared__` of the kernel's own
-    if s.kind == "declaration" and s.declared[1].extern then first = nil
-    elseif not first then first = s end
-  end
-  local indent = plan.fn.kernel:indent(first.first)
-  e:before(first.first, table.concat(lines, "\n" .. indent) .. "\n" .. indent)
-  return (" shared*%d"):format(plan.count)
-end
-
-local function named(plan)
-  plan.all, plan.length = {}, {}
-  for name in pairs(plan.spread) do plan.all[name] = threads.new_name(plan.fn, name .. "_all") end
-  plan.part = threads.new_name(plan.fn, "part")
-  plan.block = threads.new_name(plan.fn, "block")
-  plan.together = threads.new_name(plan.fn, "together")
-  plan.continues = plan.guard and with_continue(plan)
-end
-
--- The lines that stand deeper now: those behind a guard that returns.
-local function deeper_lines(plan)
-  local guard, kernel = plan.guard, plan.fn.kernel
-  if not guard or not guard.leaves or #guard.guarded == 0 then return nil end
-  local first, last = guard.statement.last, guard.guarded[#guard.guarded].last
-  return { { kernel:line_of(first) + 1, kernel:line_of(last) } }
-end
-
-local function merged(fn, side, count)
-  local plan, why = plan_of(fn, side)
-  if not plan then return nil, why end
-  plan.count = count
-  named(plan)
-  local e = edit.new(fn.kernel)
-  local shared = put_dynamic(plan, e)
-  put_guard(plan, e)
-  for _, s in ipairs(plan.declared) do
-    local arrays = {}
-    assignments(plan, s, arrays)
-    local is_extern = s.declared[1].extern
-    if not is_extern then
-      e:replace(s.first, s.last, table.concat(arrays, "\n" .. fn.kernel:indent(s.first)))
-    end
-  end
-  for _, group in ipairs(plan.groups) do
-    e:replace(group.first, group.last, group_text(plan, group))
-  end
-  local edits = e:lines()
-  if not edits then return nil, "two changes overlap" end
-  local divides = plan.is_bounded and "" or ("grid.%s%%%d "):format(side, count)
-  return { edits = edits, indent = deeper_lines(plan),
-    launch = ("%sgrid.%s/%d%s"):format(divides, side, count, shared),
-    says = ("a block does what %d neighbours along %s did, and what they have in common once")
-      :format(count, side) }
-end
-
-local M = { name = "merge", first = true, apart = true,
-  doc = "A block does the work of several, and what they have in common once." }
-
-function M.find(kernel)
-  local list = {}
-  for _, fn in ipairs(kernel.functions) do
-    for _, side in ipairs(fn.is_entry and fn.body and kernel:is_open(fn.line, fn.last_line)
-      and threads.SIDES or {}) do
-      for _, count in ipairs(plan_of(fn, side) and COUNTS or {}) do
-        list[#list + 1] = { line = fn.line, args = { side, count } }
-      end
-    end
-  end
-  return list
-end
-
-function M.make(kernel, line, args)
-  local side, count = args[1], math.tointeger(tonumber(args[2]))
-  if not (side == "x" or side == "y" or side == "z") or not count or count < 2 or count > 16 then
+function merge.make(kernel, line, args)
+  local side, count = sides_of(args)
+  if not side or args[3] then
     return nil, "it is written merge<LINE>(x,BLOCKS), or y or z, with 2 to 16 blocks"
   end
-  for _, fn in ipairs(kernel.functions) do
-    if fn.line == line and fn.is_entry and fn.body then return merged(fn, side, count) end
-  end
-  return nil, "no kernel begins there"
+  local fn = entry_at(kernel, line)
+  if not fn then return nil, "no kernel begins there" end
+  local change, why = merging.merged(fn, "blocks", side, count)
+  if not change then return nil, why end
+  change.says = ("a block does what %d neighbours along %s did, and what they have in common once")
+    :format(count, side)
+  return change
 end
 
-return M
+local merge_threads = { name = "merge_threads", first = true, apart = true, judged = true,
+  doc = "A thread does the work of several of its block, and what they have in common once." }
+
+function merge_threads.find(kernel)
+  local list = {}
+  each_way(kernel, "threads", function(line, side, count)
+    for _, spacing in ipairs(SPACINGS) do
+      list[#list + 1] = { line = line, args = { side, count, spacing } }
+    end
+  end)
+  return list
+end
+
+function merge_threads.make(kernel, line, args)
+  local side, count = sides_of(args)
+  local spacing = args[3]
+  if not side or not (spacing == "next" or spacing == "block") or args[4] then
+    return nil, "it is written merge_threads<LINE>(x,THREADS,next), or y or z, and block, with 2 "
+      .. "to 16 threads"
+  end
+  local fn = entry_at(kernel, line)
+  if not fn then return nil, "no kernel begins there" end
+  local change, why = merging.merged(fn, "threads", side, count, spacing)
+  if not change then return nil, why end
+  change.says = ("a thread does what %d along %s did, %s, and what they have in common once")
+    :format(count, side, spacing == "next" and "neighbours" or "a block's width apart")
+  return change
+end
+
+return { merge, merge_threads }

@@ -41,12 +41,12 @@ local OWN = [[
 
 -- What each is made against: too many instructions, too few at a time, too many bytes.
 local EASES = {
-  issue = "merge unroll vector specialise float narrow unsigned divide power hoist keep fuse interchange "
-    .. "unswitch block_atomic warp_atomic pad tree stage halo",
+  issue = "merge merge_threads unroll vector specialise float narrow unsigned divide power hoist "
+    .. "keep fuse interchange unswitch block_atomic warp_atomic pad tree stage halo",
   latency = "warp_row grid_size unroll split_accumulator hoist reuse keep vector tree stage halo "
     .. "widen warp_loop batch search prefetch barriers block_element private",
-  memory = "axes coarsen merge warp_row grid_stride vector stage halo keep hoist reuse float "
-    .. "interchange block_atomic warp_atomic",
+  memory = "axes coarsen merge merge_threads warp_row grid_stride vector stage halo keep hoist "
+    .. "reuse float interchange block_atomic warp_atomic",
 }
 
 local known, order
