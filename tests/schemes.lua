@@ -23,7 +23,7 @@ local o = gi.cli {
   doc = "Compares ways to search.",
   { name = "problems", default = EXAMPLES, doc = "folders or .cu files, with commas between" },
   { name = "schemes", default = "usual,lines,random,bandit,steady,steady-bandit,"
-    .. "steady-bandit-restarts,steady-bandit-retouch,steady-bandit-retouch-binds,"
+    .. "steady-bandit-restarts,steady-bandit-retouch,steady-bandit-retouch-binds,sweep-quarter,sweep-half,"
     .. "elites-bandit",
     doc = "the first is what the others are compared with" },
   { name = "seeds", default = 5, min = 1, doc = "runs of each scheme on each kernel" },
@@ -68,6 +68,12 @@ local function cells()
   return { keep = gi.elites.keep(gi.elites.machine), choose = gi.elites.choose }
 end
 
+-- The default, the last ones of its generations spent on each single step from the best.
+local function sweeping(problem, share)
+  return with(by_bandit(problem, gi.bandit.defaults.boost), steady { sweep = share },
+    { mutate = gi.retouch.new(problem).mutate, genes = gi.own.genes(problem) })
+end
+
 local SCHEMES = {
   usual = usual,
   lines = function(problem) return { init = gi.own.first, genes = gi.own.genes(problem, 0) } end,
@@ -85,6 +91,8 @@ local SCHEMES = {
     return with(by_bandit(problem, gi.bandit.defaults.boost), steady(),
       { mutate = gi.retouch.new(problem).mutate })
   end,
+  ["sweep-quarter"] = function(problem) return sweeping(problem, 0.25) end,
+  ["sweep-half"] = function(problem) return sweeping(problem, 0.5) end,
   ["elites-bandit"] = function(problem) return with(by_bandit(problem), steady(cells())) end,
 }
 

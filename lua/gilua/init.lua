@@ -13,7 +13,7 @@ local rooms = {
     .. "host textfile tempfolder events server json csv luadata base64 wire shell cli "
     .. "arithmetic diff roofline" },
   { "search", "evolve pieces genome select fitness minimise control configured pareto repeats "
-    .. "nsga2 gevo islands propose bandit steady elites retouch" },
+    .. "nsga2 gevo islands propose bandit steady elites retouch sweep" },
   { "transform", "transform" },
   { "problem", "problem place tolerance kerneltable tablerows tablecase tablecheck pointed "
     .. "arrayfills families creference expression samples own "

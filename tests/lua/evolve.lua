@@ -334,6 +334,20 @@ tap.case("a gain that chance can explain is not announced", function()
   tap.is(run.result.speedup, 1, "and no speed-up")
 end)
 
+tap.case("what is faster alone and slower in turn is no winner", function()
+  local farm = fake.farm()
+  function farm:compare() -- luacheck: ignore self
+    return { status = "ok", ratio = 0.996, low = 0.995, high = 0.997, pairs = 40 }
+  end
+  local run = evolve.run(scheme { farm = farm })
+  tap.is(run.result.best.genome, "", "the unmodified kernel is the result")
+  tap.is(run.result.speedup, 1, "and no speed-up")
+  run = evolve.run(scheme { farm = farm, fitness = function(m)
+    return m.status == "ok" and -m.ticks or math.huge
+  end })
+  tap.is(run.result.speedup, 0.996, "where the fitness asks for something else, a slower one may win")
+end)
+
 tap.case("children know the faster of their parents, so that the farm may stop early", function()
   local farm, least, asked = fake.farm(), math.huge, 0
   local evaluate = farm.evaluate

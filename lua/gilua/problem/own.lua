@@ -107,12 +107,13 @@ function M.enough(run)
     record.improved and "the best" or "the unmodified kernel", limit.times, limit.by)
 end
 
-local LIVING = 4 -- one in so many of a population lives on
+local LIVING = 4   -- one in so many of a population lives on
+local SWEEP = 0.5  -- of the generations, the last ones: steps from the best in turn
 
 --- How one's own kernel is searched unless another way is asked for: what won the comparison of
 --- docs/performance.md. Children one by one (gi.steady), of genes whose kinds have paid so far
---- (gi.bandit), or with another number in one that they have (gi.retouch); until the best is near
---- its limit.
+--- (gi.bandit), or with another number in one that they have (gi.retouch); in the last generations
+--- each single step from the best in turn (gi.sweep); until the best is near its limit.
 ---@param problem gilua.problem
 ---@param options? { population?: integer, transform_share?: number } 60; transformations where it
 ---  is more than 0 (M.TRANSFORM_SHARE)
@@ -123,7 +124,7 @@ function M.scheme(problem, options)
   local genes = M.genes(problem, o.transform_share)
   local kinds = bandit.new(problem, genes)
   local fields = steady.scheme { population = o.population,
-    living = math.max(2, o.population // LIVING) }
+    living = math.max(2, o.population // LIVING), sweep = SWEEP }
   fields.genes, fields.init, fields.draw = genes, kinds.init, kinds.draw
   fields.mutate = retouch.new(problem).mutate
   fields.observers, fields.enough = { kinds }, M.enough

@@ -585,12 +585,13 @@ local function held(run, text)
 end
 
 -- What the claim of the best is worth: interleaved with the unmodified kernel, on an unseen case.
--- Exact on the virtual GPU. Nil where chance can explain it.
-local function confirmed(run, best, case)
+-- Exact on the virtual GPU. Nil where chance can explain it, and where it was faster alone and is
+-- slower in turn. (A fitness may ask for something else than time: then the best may be slower.)
+local function confirmed(run, best, baseline, case)
   local c = run.scheme.farm:compare(whole(run, best), run.scheme.base, case)
   if c.status ~= "ok" then return nil end
-  local exact = c.low == c.high
-  return (exact or c.low > 1 or c.high < 1) and c or nil
+  local exact, alone = c.low == c.high, baseline.measurement.ticks / best.measurement.ticks
+  return (exact or c.low > 1 or c.high < 1 and alone <= 1) and c or nil
 end
 
 -- The same of what became of a finalist.
@@ -645,7 +646,7 @@ local function final(run)
     local baseline = compete(run, { best }, unseen)
     if scheme.check ~= "every" then inspect(run, { best }) end
     local claim = sound(best) and best.fitness < baseline.fitness
-      and confirmed(run, best, unseen)
+      and confirmed(run, best, baseline, unseen)
     if claim then return outcome(run, unseen, baseline, best, winner, claim) end
   end
   local baseline = compete(run, {}, unseen)

@@ -15,6 +15,7 @@
 local evolve = require "gilua.search.evolve"
 local genome = require "gilua.search.genome"
 local settings = require "gilua.base.settings"
+local sweep = require "gilua.search.sweep"
 
 local M = {}
 
@@ -78,10 +79,21 @@ end
 --------------------------------------------------------------------------------------------------
 -- Children
 
+-- The next of the steps from the best (gilua.search.sweep), in the last generations; nil before,
+-- and where none is left.
+local function step_of(o, run, living)
+  if run.generation <= (1 - o.sweep) * run.scheme.generations then return nil end
+  run.steps = run.steps or sweep.new(run.problem, run.scheme.genes or {}, run.rng)
+  local text = run.steps:next(living[1].genome)
+  return text and evolve.child(genome.last_settings(text), "mutation", living[1])
+end
+
 local function child_of(o, run, living)
   if #living == 0 then
     return evolve.child(genome.join { run.scheme.start, run.draw(run.rng) }, "scratch")
   end
+  local step = step_of(o, run, living)
+  if step then return step end
   local rng, scheme = run.rng, run.scheme
   local parent = o.choose(living, rng)
   if rng:unit() < o.cross_rate then
@@ -153,6 +165,7 @@ M.defaults = {
   ahead = 16,             -- children that are made before the first has its fitness
   cross_rate = 0.5,
   patience = math.huge,   -- generations
+  sweep = 0,              -- of the generations, the last ones: steps from the best in turn
   choose = M.tournament,  -- (living, rng) -> one of them
 }
 
@@ -168,13 +181,14 @@ function M.options_of(varies) return varies and made[varies] end
 local function plain(given, o)
   if given and (given.keep or given.choose) then return nil end
   return { population = o.population, living = o.living, ahead = o.ahead,
-    cross_rate = o.cross_rate, patience = o.patience < math.huge and o.patience or nil }
+    cross_rate = o.cross_rate, patience = o.patience < math.huge and o.patience or nil,
+    sweep = o.sweep > 0 and o.sweep or nil }
 end
 
 --- The fields of a scheme for gilua.evolve.run that make it steady; what else it needs (problem,
 --- farm, rng, new_case, init, draw) is added by the caller.
----@param options? table population, living, ahead, cross_rate, patience, choose, keep: see the
----  head of this file
+---@param options? table population, living, ahead, cross_rate, patience, sweep, choose, keep: see
+---  the head of this file
 ---@return table fields
 function M.scheme(options)
   local o = settings.fill("gilua.steady.scheme", options, M.defaults, { "keep" })

@@ -346,13 +346,14 @@ end
 local VOTES = { __syncthreads_count = true, __syncthreads_or = true, __syncthreads_and = true,
                 __barrier_sync = true, sync = true }
 
--- Why threads cannot be merged: what a warp's lanes tell each other, or a barrier that counts them.
+-- Why threads cannot be merged: what a warp's lanes tell each other, by shuffles or, as they run in
+-- step, by volatile memory, or a barrier that counts them.
 local function knows_lanes(fn)
   if effects.of(fn, fn.body).warp then return "lanes of a warp tell each other something" end
-  for i = fn.open, fn.close do
-    if VOTES[fn.kernel.words[i]] then
-      return ("%s counts threads"):format(fn.kernel.words[i])
-    end
+  for i = fn.head, fn.close do
+    local word = fn.kernel.words[i]
+    if VOTES[word] then return word .. " counts threads" end
+    if word == "volatile" then return "volatile memory tells other lanes something" end
   end
 end
 

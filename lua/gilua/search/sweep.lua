@@ -1,0 +1,82 @@
+-- sweep: each single step from the best in turn: every value of every parameter, every switch,
+-- every transformation at each of its places. What the best lacks by one step is found here, where
+-- chance, which draws some steps twice before it has drawn them all, may not come upon it.
+--
+--   local steps = sweep.new(problem, genes, rng)
+--   local text = steps:next(best)   -- a genome one step from the best; nil where none is left
+--
+-- The steps are in an order drawn once. Where one makes a better best, the others go on from that;
+-- when all have been tried from the same one, none is left.
+
+local genome = require "gilua.search.genome"
+
+local M = {}
+
+---@class gilua.sweep
+---@field steps string[] genes, in their order
+local Sweep = {}
+Sweep.__index = Sweep
+
+local function add_parameters(problem, opened, list)
+  local is_open = {}
+  for _, name in ipairs(opened) do is_open[name] = true end
+  for _, p in ipairs(problem.parameters or {}) do
+    if p.switch then list[#list + 1] = p.name end
+    for _, value in ipairs(not p.switch and is_open[p.name] and p.values or {}) do
+      list[#list + 1] = ("%s=%s"):format(p.name, value)
+    end
+  end
+end
+
+local function add_transformations(grammar, list)
+  for _, kind in ipairs(grammar:transformations()) do
+    for _, place in ipairs(kind.places) do list[#list + 1] = place.gene end
+  end
+end
+
+-- What two genes of which a genome has one at most have in common; nil of others.
+local function place_of(gene)
+  return genome.name_set(gene) or gene:match "^T:[%w_]+<[^<>]+>"
+end
+
+--- A genome with a step made: a gene that it has goes, one that stands at its place makes room.
+---@param text string
+---@param step string a gene
+---@return string
+function M.made(text, step)
+  local genes, place, is_there = {}, place_of(step), false
+  for _, gene in ipairs(genome.split(text)) do
+    is_there = is_there or gene == step
+    if place_of(gene) ~= place then genes[#genes + 1] = gene end
+  end
+  if not is_there then genes[#genes + 1] = step end
+  return genome.join(genes)
+end
+
+--- The next genome; nil where all steps have been tried from this one.
+---@param best string
+---@return string?
+function Sweep:next(best)
+  if best ~= self.best then self.best, self.tried = best, 0 end
+  if self.tried >= #self.steps then return nil end
+  self.at, self.tried = self.at % #self.steps + 1, self.tried + 1
+  return M.made(best, self.steps[self.at])
+end
+
+--- The steps of a problem.
+---@param problem table
+---@param genes table as gi.own.genes: { parameters =, transform_share = } (no transformations at 0)
+---@param rng table
+---@return gilua.sweep
+function M.new(problem, genes, rng)
+  local list = {}
+  add_parameters(problem, genes.parameters or {}, list)
+  if (genes.transform_share or 0) > 0 then add_transformations(problem.grammar, list) end
+  for i = #list, 2, -1 do
+    local k = rng:int(i)
+    list[i], list[k] = list[k], list[i]
+  end
+  return setmetatable({ steps = list, at = 0, tried = 0 }, Sweep)
+end
+
+return M

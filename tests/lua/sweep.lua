@@ -1,0 +1,79 @@
+-- sweep: each single step from the best, once, and then on from a better one.
+
+package.path = "tests/lua/?.lua;lua/?.lua;lua/?/init.lua;" .. package.path
+local gi = require "gilua"
+local steady = require "gilua.search.steady"
+local sweep = require "gilua.search.sweep"
+local tap = require "tap"
+
+local problem = gi.problem "kernels/heat"
+local genes = gi.own.genes(problem)
+
+local function all(steps, best)
+  local list = {}
+  for text in function() return steps:next(best) end do list[#list + 1] = text end
+  return list
+end
+
+tap.case("a step", function()
+  tap.is(sweep.made("a=1 b", "a=2"), "b a=2", "a value makes room for another")
+  tap.is(sweep.made("a=1 b", "a=1"), "b", "the same one goes")
+  tap.is(sweep.made("a=1 b", "b"), "a=1", "so does a switch")
+  tap.is(sweep.made("T:unroll<7>(2) T:unroll<9>(2)", "T:unroll<7>(4)"),
+    "T:unroll<9>(2) T:unroll<7>(4)", "and a transformation of its kind at its line")
+  tap.is(sweep.made("<_k.cu_7> a=1", "T:pad<7>(s)"), "<_k.cu_7> a=1 T:pad<7>(s)",
+    "lines stay")
+  tap.is(sweep.made("", "b"), "b", "from nothing")
+end)
+
+tap.case("all steps", function()
+  local first = all(sweep.new(problem, genes, gi.rng(3)), "")
+  local again = all(sweep.new(problem, genes, gi.rng(3)), "")
+  local other = all(sweep.new(problem, genes, gi.rng(4)), "")
+  tap.is(table.concat(first, ";"), table.concat(again, ";"), "the same seed, the same order")
+  tap.ok(table.concat(first, ";") ~= table.concat(other, ";"), "another one, another order")
+  table.sort(first)
+  table.sort(other)
+  tap.is(table.concat(first, ";"), table.concat(other, ";"), "and the same steps")
+  local seen, expected = {}, 0
+  for _, text in ipairs(first) do
+    tap.is(seen[text], nil, text .. " once")
+    seen[text] = true
+  end
+  for _, p in ipairs(problem.parameters) do expected = expected + (p.switch and 1 or #p.values) end
+  for _, kind in ipairs(problem.grammar:transformations()) do expected = expected + #kind.places end
+  tap.is(#first, expected, "each value, switch and place")
+  local lines_only = all(sweep.new(problem, { parameters = {}, transform_share = 0 }, gi.rng(3)), "")
+  for _, text in ipairs(lines_only) do tap.ok(not text:find "[:=]", "only switches: " .. text) end
+end)
+
+tap.case("from a better one", function()
+  local steps = sweep.new(problem, genes, gi.rng(3))
+  local n = #steps.steps
+  local first = steps:next ""
+  tap.is(steps:next(first), sweep.made(first, steps.steps[2]), "it goes on where it was")
+  tap.is(#all(steps, first), n - 1, "until each has been tried from there")
+  tap.is(steps:next(first), nil, "none is left")
+  tap.ok(steps:next "", "but from another")
+end)
+
+tap.case("the last generations of steady", function()
+  local fields = steady.scheme { population = 12, living = 3, sweep = 0.25 }
+  local farm <close> = gi.farm(problem, { device = "emu", jobs = 1, wrong = "small" })
+  local before = nil
+  local run = gi.evolve.run {
+    problem = problem, farm = farm, rng = gi.rng(1), generations = 4, population = 12,
+    fitness = gi.fitness.within(problem.tolerance), init = gi.own.first, genes = genes,
+    new_case = function(number) return gi.own.case(problem, number, "emu") end,
+    select = fields.select, breed = fields.breed, vary = fields.vary,
+    on_generation = function(run, record)
+      if record.generation == 3 then before = run.steps end
+    end,
+  }
+  tap.is(before, nil, "in the others none")
+  tap.ok(run.steps.at >= 6, "are steps in turn: " .. run.steps.at)
+  tap.is(steady.options_of(fields.vary).sweep, 0.25, "as the archive says")
+  tap.is(steady.options_of(steady.scheme({}).vary).sweep, nil, "and says only then")
+end)
+
+tap.done()
