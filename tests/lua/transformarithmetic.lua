@@ -64,6 +64,12 @@ tap.case("divisions without signs", function()
                           "const int u = t - 5; out[t] = u / 5;" } do
     tap.has(promise(open) or "", "not negative", "a promise: " .. open)
   end
+  text = rewritten.text("unsigned", rewritten.source(T .. [[
+  int all[2] = { t, n };
+  auto &one = all[0];
+  auto *many = all;
+  out[t] = one / n + many[1] / n;]]), 1) or ""
+  tap.has(text, "(unsigned int)one / (unsigned int)n) + many[1] / n;", "what auto is, where told")
   local source = "__constant__ int3 size;\n" .. rewritten.source(T .. "out[t] = n / size.x;")
   tap.has(rewritten.text("unsigned", source, 2) or "", "(unsigned int)n / (unsigned int)size.x)",
     "variables in constant memory have their types")

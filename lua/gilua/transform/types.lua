@@ -107,7 +107,8 @@ function OF.name(fn, node)
     local type = constants(fn.kernel)[node.text]
     return type and plain(type)
   end
-  if not d or d.pointer > 0 or #d.extents > 0 or d.type == "auto" then return nil end
+  if not d or d.pointer > 0 or #d.extents > 0 then return nil end
+  if d.type == "auto" then return d.init and d.init.token ~= node.token and M.of(fn, d.init) end
   return plain(d.type)
 end
 
