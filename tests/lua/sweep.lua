@@ -43,7 +43,8 @@ tap.case("all steps", function()
   for _, p in ipairs(problem.parameters) do expected = expected + (p.switch and 1 or #p.values) end
   for _, kind in ipairs(problem.grammar:transformations()) do expected = expected + #kind.places end
   tap.is(#first, expected, "each value, switch and place")
-  local lines_only = all(sweep.new(problem, { parameters = {}, transform_share = 0 }, gi.rng(3)), "")
+  local none = { parameters = {}, transform_share = 0 }
+  local lines_only = all(sweep.new(problem, none, gi.rng(3)), "")
   for _, text in ipairs(lines_only) do tap.ok(not text:find "[:=]", "only switches: " .. text) end
 end)
 
@@ -51,10 +52,28 @@ tap.case("from a better one", function()
   local steps = sweep.new(problem, genes, gi.rng(3))
   local n = #steps.steps
   local first = steps:next ""
+  while first:find "=" do first = steps:next "" end
+  steps.at = 1
   tap.is(steps:next(first), sweep.made(first, steps.steps[2]), "it goes on where it was")
   tap.is(#all(steps, first), n - 1, "until each has been tried from there")
   tap.is(steps:next(first), nil, "none is left")
   tap.ok(steps:next "", "but from another")
+end)
+
+tap.case("numbers next to those that a better one sets", function()
+  local p
+  for _, parameter in ipairs(problem.parameters) do
+    if not parameter.switch and #parameter.values >= 3 and tonumber(parameter.values[2]) then
+      p = p or parameter
+    end
+  end
+  local function set(i) return ("%s=%s"):format(p.name, p.values[i]) end
+  local steps = sweep.new(problem, genes, gi.rng(3))
+  tap.is(steps:next(set(3)), sweep.made(set(3), steps.steps[1]), "not of the first")
+  tap.is(steps:next(set(2) .. " x"), "x " .. set(1), "the one before")
+  tap.is(steps:next(set(2) .. " x"), "x " .. set(3), "and the one behind")
+  tap.is(steps:next(set(2) .. " x"), sweep.made(set(2) .. " x", steps.steps[2]), "then all in turn")
+  tap.is(steps:next(set(1)), set(2), "of the first value one")
 end)
 
 tap.case("the last generations of steady", function()

@@ -5,8 +5,9 @@
 --   local steps = sweep.new(problem, genes, rng)
 --   local text = steps:next(best)   -- a genome one step from the best; nil where none is left
 --
--- The steps are in an order drawn once. Where one makes a better best, the others go on from that;
--- when all have been tried from the same one, none is left.
+-- The steps are in an order drawn once. Where one makes a better best, the others go on from that,
+-- behind the numbers next to those that it sets: what is best for one may be another number by now.
+-- When all have been tried from the same one, none is left.
 
 local genome = require "gilua.search.genome"
 
@@ -14,14 +15,30 @@ local M = {}
 
 ---@class gilua.sweep
 ---@field steps string[] genes, in their order
+---@field beside table<string, string[]> of a gene that sets a number: the values before and behind
 local Sweep = {}
 Sweep.__index = Sweep
 
-local function add_parameters(problem, opened, list)
+-- Of each value of a parameter that has only numbers: those before and behind it.
+local function add_beside(p, beside)
+  for _, value in ipairs(p.values) do
+    if not tonumber(value) then return end
+  end
+  for i, value in ipairs(p.values) do
+    local list = {}
+    for _, other in ipairs { p.values[i - 1] or false, p.values[i + 1] or false } do
+      if other then list[#list + 1] = ("%s=%s"):format(p.name, other) end
+    end
+    beside[("%s=%s"):format(p.name, value)] = list
+  end
+end
+
+local function add_parameters(problem, opened, list, beside)
   local is_open = {}
   for _, name in ipairs(opened) do is_open[name] = true end
   for _, p in ipairs(problem.parameters or {}) do
     if p.switch then list[#list + 1] = p.name end
+    if is_open[p.name] and p.values and not p.switch then add_beside(p, beside) end
     for _, value in ipairs(not p.switch and is_open[p.name] and p.values or {}) do
       list[#list + 1] = ("%s=%s"):format(p.name, value)
     end
@@ -53,11 +70,24 @@ function M.made(text, step)
   return genome.join(genes)
 end
 
+-- The numbers next to those that a genome sets, the last one's last.
+local function besides(self, best)
+  local list = {}
+  for _, gene in ipairs(genome.split(best)) do
+    for _, other in ipairs(self.beside[gene] or {}) do table.insert(list, 1, other) end
+  end
+  return list
+end
+
 --- The next genome; nil where all steps have been tried from this one.
 ---@param best string
 ---@return string?
 function Sweep:next(best)
-  if best ~= self.best then self.best, self.tried = best, 0 end
+  if best ~= self.best then
+    self.near = self.best and besides(self, best) or {}
+    self.best, self.tried = best, 0
+  end
+  if #self.near > 0 then return M.made(best, table.remove(self.near)) end
   if self.tried >= #self.steps then return nil end
   self.at, self.tried = self.at % #self.steps + 1, self.tried + 1
   return M.made(best, self.steps[self.at])
@@ -69,14 +99,14 @@ end
 ---@param rng table
 ---@return gilua.sweep
 function M.new(problem, genes, rng)
-  local list = {}
-  add_parameters(problem, genes.parameters or {}, list)
+  local list, beside = {}, {}
+  add_parameters(problem, genes.parameters or {}, list, beside)
   if (genes.transform_share or 0) > 0 then add_transformations(problem.grammar, list) end
   for i = #list, 2, -1 do
     local k = rng:int(i)
     list[i], list[k] = list[k], list[i]
   end
-  return setmetatable({ steps = list, at = 0, tried = 0 }, Sweep)
+  return setmetatable({ steps = list, beside = beside, at = 0, tried = 0 }, Sweep)
 end
 
 return M
