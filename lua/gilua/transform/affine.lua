@@ -54,6 +54,35 @@ function M.integer(node)
     or nil
 end
 
+local WHOLE = {
+  ["+"] = function(a, b) return a + b end,
+  ["-"] = function(a, b) return a - b end,
+  ["*"] = function(a, b) return a * b end,
+}
+local MOST_MACROS = 20 -- within each other
+
+--- The int that a macro is, of literals without a suffix and other macros: (2 * RADIUS + 1); nil.
+---@param kernel table of kernel.read
+---@param name string
+---@param depth? integer
+---@return integer?
+function M.macro(kernel, name, depth)
+  local function number(node)
+    if node.kind == "number" then
+      local value = not node.text:find "[uUlL]" and M.integer(node)
+      return value and value < 2 ^ 31 and value or nil
+    elseif node.kind == "name" then
+      return M.macro(kernel, node.text, (depth or 0) + 1)
+    elseif node.kind == "binary" and WHOLE[node.op] then
+      local a, b = number(node.a), number(node.b)
+      local value = a and b and WHOLE[node.op](a, b)
+      return value and math.abs(value) < 2 ^ 31 and value or nil
+    end
+  end
+  local macro = kernel.macros[name]
+  return macro and macro.tree and (depth or 0) < MOST_MACROS and number(macro.tree) or nil
+end
+
 local INTEGER_CAST = "^[%w_ ]*$"
 
 --- The form of a tree; nil where it has too many terms.

@@ -20,8 +20,9 @@
 --   text, words, first, last   the lines joined by "\n"; words[i] the text of token i, first[i] and
 --                              last[i] its bytes; words.kind[i], words.match[i] as of gi.grammar
 --   macros       name -> { names (in its bodies), opaque (may change something), indexes (has a
---                [), value (its one word, where it is that and is defined once), places (the arrays
---                of which it is an element, where each of its bodies is a[…]) }
+--                [), value (its one word, where it is that and is defined once), tree (its one body
+--                as an expression, where it is one word or in brackets), places (the arrays of
+--                which it is an element, where each of its bodies is a[…]) }
 --   functions    list, in the file's order, of those for the GPU, see below; by_name
 --   loops        list of all their loops (gilua.transform.loop says what is in one)
 --   why          nil, or why nothing was read (the text is too long)
@@ -107,6 +108,18 @@ function Kernel:fresh(name)
   return new
 end
 
+--- What gives names that the source does not have, and each of them once.
+---@return fun(name: string): string
+function Kernel:names()
+  local taken = {}
+  return function(wanted)
+    local name = self:fresh(wanted)
+    while taken[name] do name = self:fresh(name .. "_too") end
+    taken[name] = true
+    return name
+  end
+end
+
 --- Is the token the first on its line?
 function Kernel:begins_line(token)
   local before = self.words.line[token - 1]
@@ -141,6 +154,13 @@ end
 
 --- The source of a tree or statement on one line, with one blank where anything parts two words.
 function Kernel:plain(node) return (self:source(node.first, node.last):gsub("%s+", " ")) end
+
+local WORDS = { name = true, number = true, member = true, index = true, call = true }
+
+--- The source of a tree as part of another: in brackets, unless it is a word or has them.
+function Kernel:operand(node)
+  return (WORDS[node.kind] or node.parens) and self:plain(node) or "(" .. self:plain(node) .. ")"
+end
 
 -- ---- words ----------------------------------------------------------------------------------
 
@@ -178,6 +198,21 @@ local function parameters(words, from)
   return list
 end
 
+local MOST_WORDS = 40
+
+-- The words from..#words as an expression, where they mean the same wherever they stand; nil.
+local function body_of(words, from)
+  if #words - from > MOST_WORDS or #words ~= from
+    and (words[from] ~= "(" or words:match(from) ~= #words) then
+    return nil
+  end
+  local copy = { kind = {}, match = {}, types = {}, text = function() return "" end }
+  for i = from, #words do
+    copy[i], copy.kind[i], copy.match[i] = words[i], words:kind(i), words:match(i)
+  end
+  return expression.read(copy, from, #words)
+end
+
 local function add_macro(kernel, name, words, from)
   local macro = kernel.macros[name] or { names = {}, n = 0, places = {} }
   kernel.macros[name] = macro
@@ -187,6 +222,7 @@ local function add_macro(kernel, name, words, from)
   if macro.places then table.insert(macro.places, place) end
   macro.value = macro.n == 1 and #words == from and words[from] or nil
   local given = parameters(words, from)
+  macro.tree = macro.n == 1 and from == 3 and body_of(words, from) or nil
   for i = from, #words do
     local w = words[i]
     if CHANGES[w] then macro.opaque = true end

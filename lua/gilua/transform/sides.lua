@@ -108,7 +108,7 @@ end
 local function named(fn, name)
   local macro, d = fn.kernel.macros[name], M.kept(fn, name)
   local text = macro and macro.value
-  return text and affine.integer { kind = "number", text = text }
+  return text and affine.integer { kind = "number", text = text } or affine.macro(fn.kernel, name)
     or d and d.init and affine.integer(d.init)
 end
 

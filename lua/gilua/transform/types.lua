@@ -1,5 +1,7 @@
 --- types: the type of an expression, where the words tell it.
 
+local affine = require "gilua.transform.affine"
+
 local M = {}
 
 local WIDER = { "double", "float", "unsigned long long", "long long", "unsigned long", "long",
@@ -31,6 +33,9 @@ local function wider(a, b)
   if not a or not b or not RANK[a] or not RANK[b] then return nil end
   return RANK[a] >= RANK[b] and a or b
 end
+
+--- The type that two are brought to where they meet in a sum or a ?:; nil where one is not known.
+M.wider = wider
 
 local function of_literal(node)
   local text = node.text
@@ -103,7 +108,8 @@ function OF.name(fn, node)
   if not d and macro and macro.value and macro.value:find "^[%d.]" then
     return of_literal { text = macro.value, literal = "number" }
   end
-  if not d and not macro then
+  if not d and macro then return affine.macro(fn.kernel, node.text) and "int" or nil end
+  if not d then
     local type = constants(fn.kernel)[node.text]
     return type and plain(type)
   end

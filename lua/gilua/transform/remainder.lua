@@ -1,0 +1,475 @@
+--- remainder: quotients and remainders of whole numbers, of which a GPU has no instruction.
+--
+--   remainder        i / n and i % n in statements of one block: one division, and i - (i / n) * n
+--   remainder carry  of a loop's variable: counters that the loop carries along
+--
+--   for (int i = threadIdx.x; i < rows * 33; i += blockDim.x)
+--     tile[i / 33][i % 33] = a[i];
+--
+--   int i_quotient = threadIdx.x / 33, i_rest = threadIdx.x % 33;
+--   const int quotient_step = blockDim.x / 33, rest_step = blockDim.x % 33;
+--   for (int i = threadIdx.x; i < rows * 33; i += blockDim.x) {
+--     tile[i_quotient][i_rest] = a[i];
+--     i_quotient += quotient_step; i_rest += rest_step;
+--     if (i_rest >= 33) { i_rest -= 33; i_quotient++; }
+--   }
+--
+-- Both are the same numbers only where i is not below zero, which the loop's start, its step and
+-- the types tell, and n above: where the words do not tell the latter, the loop is there twice,
+-- once for such n, behind a question. A loop whose variable runs over the end of its type is taken
+-- for one that nobody wrote.
+
+local affine = require "gilua.transform.affine"
+local edit = require "gilua.transform.edit"
+local effects = require "gilua.transform.effects"
+local expression = require "gilua.transform.expression"
+local loop_of = require "gilua.transform.loop"
+local reuse = require "gilua.transform.reuse"
+local sides = require "gilua.transform.sides"
+local types = require "gilua.transform.types"
+local uniform = require "gilua.transform.uniform"
+
+local LEVEL = "    "
+local MOST_TOKENS = 2000 -- of a loop that is there twice
+
+local WHOLE = {}
+for type in ("int,unsigned int,long,unsigned long,long long,unsigned long long"):gmatch "[^,]+" do
+  WHOLE[type] = true
+end
+
+-- ---- signs ------------------------------------------------------------------------------------
+
+local SHAPE = { threadIdx = true, blockIdx = true, blockDim = true, gridDim = true }
+local UNSIGNED_SMALL = { ["unsigned char"] = true, ["unsigned short"] = true, uchar = true,
+                         ushort = true, uint8_t = true, uint16_t = true }
+local MOST_DEPTH = 12 -- of names that are made of others
+
+local is_small
+
+-- The loop around a token whose head counts a variable upwards, from where and by what is small.
+local function counts_up(fn, name, token, depth)
+  for _, loop in ipairs(fn.loops) do
+    local s = loop.statement
+    if loop.counted and loop.variable == name and s.first < token and token <= s.last
+      and loop.sign > 0 and loop.invariant and not loop.writes_variable and loop.start
+      and is_small(fn, loop.start, depth + 1) and is_small(fn, loop.by, depth + 1) then
+      return true
+    end
+  end
+  return false
+end
+
+local function is_small_name(fn, node, depth)
+  local value = sides.value(fn, node)
+  if value then return value >= 0 end
+  if node.text == "warpSize" then return true end
+  local d = node.token and fn:declaration(node.text, node.token)
+  if not d or d.pointer > 0 or #d.extents > 0 then return false end
+  if UNSIGNED_SMALL[d.type] then return true end
+  if counts_up(fn, node.text, node.token, depth) then return true end
+  local kept = WHOLE[types.plain(d.type)] and sides.kept(fn, node.text)
+  return kept and not kept.parameter and is_small(fn, kept.init, depth + 1) or false
+end
+
+local SMALL = {
+  name = is_small_name,
+  number = function(_, node)
+    local value = affine.integer(node)
+    return value ~= nil and value < 2 ^ 31
+  end,
+  member = function(_, node) return node.a.kind == "name" and SHAPE[node.a.text] or false end,
+  cast = function(fn, node, depth)
+    return WHOLE[types.plain(node.type)] and is_small(fn, node.a, depth) or false
+  end,
+}
+
+function SMALL.choice(fn, node, depth)
+  return is_small(fn, node.a, depth) and is_small(fn, node.b, depth)
+end
+
+function SMALL.binary(fn, node, depth)
+  local op, a = node.op, node.a
+  if op == "+" or op == "*" or op == "/" then
+    return is_small(fn, a, depth) and is_small(fn, node.b, depth)
+  elseif op == "%" or op == ">>" then
+    return is_small(fn, a, depth)
+  end
+  return op == "&" and (is_small(fn, a, depth) or is_small(fn, node.b, depth))
+end
+
+--- Is a tree's value a whole number that is not below zero, and that an int holds: made of
+--- literals, indices and sizes of threads and blocks, and of loops that count from such?
+function is_small(fn, node, depth)
+  return (depth or 0) < MOST_DEPTH and SMALL[node.kind] ~= nil
+    and SMALL[node.kind](fn, node, depth or 0)
+end
+
+--- Is a tree's value above zero?
+local function is_positive(fn, node)
+  local value = sides.value(fn, node)
+  if value then return value > 0 end
+  if node.kind == "name" then
+    local d = sides.kept(fn, node.text)
+    return node.text == "warpSize" or d and not d.parameter and d.pointer == 0
+      and is_positive(fn, d.init) or false
+  elseif node.kind == "member" then
+    return node.a.kind == "name" and (node.a.text == "blockDim" or node.a.text == "gridDim")
+  elseif node.kind == "binary" then
+    local a, b = is_positive(fn, node.a), is_positive(fn, node.b)
+    return node.op == "*" and a and b
+      or node.op == "+" and (a and is_small(fn, node.b) or b and is_small(fn, node.a)) or false
+  end
+  return node.text == "sizeof"
+end
+
+-- ---- divisions --------------------------------------------------------------------------------
+
+-- The operators that come to a shift or a mask, the compiler does itself.
+local function is_power_of_two(fn, node)
+  local value = sides.value(fn, node)
+  return value ~= nil and value > 0 and value & (value - 1) == 0
+end
+
+-- Is a node a quotient or a remainder of whole numbers that loads nothing and has no effects?
+local function is_division(fn, node)
+  if node.kind ~= "binary" or node.op ~= "/" and node.op ~= "%" or not WHOLE[types.of(fn, node)]
+    or is_power_of_two(fn, node.b) then
+    return false
+  end
+  local all = effects.of(fn, node)
+  return not (all.opaque or all.barrier or all.warp or next(all.writes))
+    and #all.accesses == 0 and #all.calls == 0
+end
+
+-- Every tree of a statement and those below it.
+local function each_tree(s, visit)
+  loop_of.walk(s, function(below)
+    for _, tree in ipairs { below.tree or false, below.condition or false, below.step or false } do
+      if tree then visit(tree) end
+    end
+    for _, d in ipairs(below.declared or {}) do
+      if d.init then visit(d.init) end
+    end
+  end)
+end
+
+-- ---- one division for both --------------------------------------------------------------------
+
+-- The divisions in a statement that are of the same two numbers as one.
+local function same_divisions(fn, s, one)
+  local kernel, list = fn.kernel, {}
+  local a, b, type = kernel:plain(one.a), kernel:plain(one.b), types.of(fn, one)
+  each_tree(s, function(tree)
+    expression.walk(tree, function(node)
+      if is_division(fn, node) and types.of(fn, node) == type and kernel:plain(node.a) == a
+        and kernel:plain(node.b) == b then
+        list[#list + 1] = node
+      end
+    end)
+  end)
+  return list
+end
+
+local function has_both(nodes)
+  local seen = {}
+  for _, node in ipairs(nodes) do seen[node.op] = true end
+  return seen["/"] and seen["%"] or false
+end
+
+-- The first number that a statement divides, of which it or those behind it need quotient and
+-- remainder: { node, nodes }; nil without one.
+local function pair_of(fn, s)
+  if s.kind ~= "expression" and s.kind ~= "declaration" and s.kind ~= "if"
+    or not edit.is_listed(s) then
+    return nil
+  end
+  local i, found = 1, nil
+  while s.parent.body[i] ~= s do i = i + 1 end
+  local function see(tree)
+    expression.walk(tree, function(node)
+      if found or not is_division(fn, node) or not reuse.is_certain(s, node) then return end
+      local nodes = reuse.same_from(fn, s.parent.body, i, node, function(other)
+        return same_divisions(fn, other, node)
+      end)
+      if has_both(nodes) then found = { node = node, nodes = nodes } end
+    end)
+  end
+  for _, tree in ipairs { s.tree or false, s.condition or false } do
+    if tree then see(tree) end
+  end
+  for _, d in ipairs(s.declared or {}) do
+    if d.init then see(d.init) end
+  end
+  return found
+end
+
+local BEFORE = { ["="] = true, ["("] = true, ["["] = true, [","] = true }
+local BEHIND = { [";"] = true, [")"] = true, ["]"] = true, [","] = true }
+
+local function once(fn, s, pair)
+  local kernel, e, node = fn.kernel, edit.new(fn.kernel), pair.node
+  local name = kernel:fresh((node.a.kind == "name" and node.a.text .. "_" or "") .. "quotient")
+  local a, b = kernel:operand(node.a), kernel:operand(node.b)
+  for _, same in ipairs(pair.nodes) do
+    local text = name
+    if same.op == "%" then
+      local alone = BEFORE[kernel.words[same.first - 1]] and BEHIND[kernel.words[same.last + 1]]
+      text = (alone and "%s - %s * %s" or "(%s - %s * %s)"):format(a, name, b)
+    end
+    e:replace(same.first, same.last, text)
+  end
+  e:around(s, { ("const %s %s = %s / %s;"):format(types.of(fn, node), name, a, b) })
+  local edits = e:lines()
+  if not edits then return nil, "two changes overlap" end
+  return { edits = edits, says = ("%s is divided by %s once"):format(a, b) }
+end
+
+-- ---- counters ---------------------------------------------------------------------------------
+
+local function unfit(loop)
+  local fn = loop.fn
+  if not loop.counted or loop.sign < 0 or not loop.relation:find "^<" then
+    return "it does not count upwards to its bound"
+  elseif not loop.invariant or loop.writes_variable or loop.opaque
+    or loop.inside.declares[loop.variable] then
+    return "its variable, its bound or its step change within"
+  elseif loop.continues or loop.inside.conditional or not loop.balanced or loop.inside.label
+    or loop.inside["goto"] then
+    return "it has a continue, a goto or an #if"
+  end
+  local type = types.plain(loop.type or "")
+  local start = loop.start and effects.of(fn, loop.start)
+  if not WHOLE[type] or not start or start.opaque or next(start.writes) or start.warp
+    or not is_small(fn, loop.by)
+    or not (type:find "^unsigned" or is_small(fn, loop.start)) then
+    return "its variable may be below zero"
+  end
+end
+
+-- Is a tree the loop's variable, or it and something small that stays the same?
+local function is_of_variable(loop, node)
+  local function is_variable(part) return part.kind == "name" and part.text == loop.variable end
+  local function is_other(part)
+    return is_small(loop.fn, part) and loop_of.is_invariant(loop.fn, part, loop.inside)
+      and not effects.of(loop.fn, part).reads[loop.variable]
+  end
+  if is_variable(node) then return true end
+  return node.kind == "binary" and node.op == "+"
+    and (is_variable(node.a) and is_other(node.b) or is_variable(node.b) and is_other(node.a))
+end
+
+local function stays(loop, node)
+  return loop_of.is_invariant(loop.fn, node, loop.inside)
+    and not effects.of(loop.fn, node).reads[loop.variable]
+end
+
+-- What a loop divides of its variable: { node, a, n, type, nodes }, as they stand.
+local function divided(loop)
+  local fn, list, by_text = loop.fn, {}, {}
+  each_tree(loop.body, function(tree)
+    expression.walk(tree, function(node)
+      if not is_division(fn, node) or not is_of_variable(loop, node.a) or not stays(loop, node.b)
+      then
+        return
+      end
+      local type = types.of(fn, node)
+      local key = ("%s %s | %s"):format(type, fn.kernel:plain(node.a), fn.kernel:plain(node.b))
+      if not by_text[key] then
+        by_text[key] = { node = node, a = node.a, n = node.b, type = type, nodes = {} }
+        list[#list + 1] = by_text[key]
+      end
+      table.insert(by_text[key].nodes, node)
+    end)
+  end)
+  return list
+end
+
+-- What a counter begins with: the divided sum with the loop's start in the variable's place.
+local function beginning(loop, a)
+  local fn, kernel, start = loop.fn, loop.fn.kernel, loop.start
+  local text = kernel:operand(start)
+  local type = types.plain(loop.type)
+  if not is_small(fn, start) and types.of(fn, start) ~= type then
+    text = ("(%s)%s"):format(type, text)
+  end
+  if a.kind == "name" then return text end
+  local instead = {}
+  for i = a.first, a.last do
+    if kernel.words[i] == loop.variable then instead[i] = text end
+  end
+  text = kernel:source(a.first, a.last, instead):gsub("%s+", " ")
+  return a.parens and text or "(" .. text .. ")"
+end
+
+-- Is a step at most the divisor, as numbers tell? Then one carry an iteration does. (A macro may
+-- be another number by another gene.)
+local function is_short(loop, one)
+  local n = affine.integer(one.n)
+  return loop.step == 1 or loop.step ~= nil and n ~= nil and loop.step <= n
+end
+
+-- The declarations and the step of what one division becomes: adds to both lists of lines.
+local function add_counters(loop, one, before, update, named)
+  local kernel, variable = loop.fn.kernel, loop.variable
+  local n, from = kernel:operand(one.n), beginning(loop, one.a)
+  local needs_quotient = false
+  for _, node in ipairs(one.nodes) do needs_quotient = needs_quotient or node.op == "/" end
+  one.rest = named(variable .. "_rest")
+  one.quotient = needs_quotient and named(variable .. "_quotient") or nil
+  local is_zero = affine.integer(loop.start) == 0 and one.a.kind == "name"
+  local function first(op) return is_zero and "0" or ("%s %s %s"):format(from, op, n) end
+  before[#before + 1] = ("%s %s%s = %s;"):format(one.type,
+    one.quotient and ("%s = %s, "):format(one.quotient, first "/") or "", one.rest, first "%")
+  local by = loop.by.first and kernel:operand(loop.by) or "1" -- of i++
+  if is_short(loop, one) then
+    update[#update + 1] = ("%s += %s;"):format(one.rest, by)
+  else
+    local rest, quotient = named "rest_step", one.quotient and named "quotient_step"
+    before[#before + 1] = ("const %s %s%s = %s %% %s;"):format(one.type,
+      quotient and ("%s = %s / %s, "):format(quotient, by, n) or "", rest, by, n)
+    if quotient then update[#update + 1] = ("%s += %s;"):format(one.quotient, quotient) end
+    update[#update + 1] = ("%s += %s;"):format(one.rest, rest)
+  end
+  local carry = ("%s -= %s;"):format(one.rest, n)
+  update[#update + 1] = ("if (%s >= %s) "):format(one.rest, n)
+    .. (one.quotient and ("{ %s %s++; }"):format(carry, one.quotient) or carry)
+end
+
+-- How much further what is within is indented.
+local function unit(loop)
+  local kernel = loop.fn.kernel
+  local outer = kernel:indent(loop.statement.first)
+  local body = loop.body.kind == "block" and loop.body.body[1] or loop.body
+  local inner = kernel:begins_line(body.first) and kernel:indent(body.first) or ""
+  return inner:sub(1, #outer) == outer and inner:sub(#outer + 1):match "^%s+$" or LEVEL
+end
+
+-- What stands for tokens of the loop: { first, last, text }.
+local function changes(loop, list, update)
+  local kernel, body, all = loop.fn.kernel, loop.body, {}
+  for _, one in ipairs(list) do
+    for _, node in ipairs(one.nodes) do
+      all[#all + 1] = { node.first, node.last, node.op == "/" and one.quotient or one.rest }
+    end
+  end
+  local indent, more = kernel:indent(loop.statement.first), unit(loop)
+  local lines = table.concat(update, "\n" .. indent .. more)
+  if body.kind == "block" then
+    local own_line = kernel:begins_line(body.last)
+    all[#all + 1] = { body.last, body.last,
+      (own_line and more or "\n" .. indent .. more) .. lines .. "\n" .. indent .. "}" }
+  else
+    all[#all + 1] = { loop.statement.close, loop.statement.close, ") {" }
+    all[#all + 1] = { body.last, body.last, kernel.words[body.last] .. "\n" .. indent .. more
+      .. lines .. "\n" .. indent .. "}" }
+  end
+  return all
+end
+
+-- Why a loop cannot be there twice; nil where it can.
+local function unfit_twice(loop, list)
+  local fn, s = loop.fn, loop.statement
+  if s.last - s.first > MOST_TOKENS then return "it is too long to be there twice" end
+  for _, d in pairs(loop.inside.declares) do
+    if d.shared or d.extern or d.static then return "it declares shared memory" end
+  end
+  if not loop.barrier and not loop.warp then return nil end
+  for _, one in ipairs(list) do
+    if not is_positive(fn, one.n) and not uniform.is_uniform(fn, one.n) then
+      return "threads wait for each other in it, and may divide by different numbers"
+    end
+  end
+end
+
+-- What is asked before the loop: that divisors of which the words tell no sign are above zero.
+local function questions(loop, list)
+  local asks, seen = {}, {}
+  for _, one in ipairs(list) do
+    local text = loop.fn.kernel:operand(one.n)
+    if not is_positive(loop.fn, one.n) and not seen[text] then
+      seen[text] = true
+      asks[#asks + 1] = text .. " > 0"
+    end
+  end
+  return asks
+end
+
+-- The loop as it is, behind one with counters for which a question holds.
+local function put_twice(e, loop, before, all, asks)
+  local kernel, s = loop.fn.kernel, loop.statement
+  local first, instead = loop.pragmas[1] and loop.pragmas[1].first or s.first, {}
+  for _, change in ipairs(all) do instead[change[1]] = { change[3], change[2] } end
+  local lines = { ("if (%s) {"):format(table.concat(asks, " && ")) }
+  for _, line in ipairs(before) do lines[#lines + 1] = LEVEL .. line end
+  local copy = kernel:source(first, s.last, instead):gsub("\n" .. kernel:indent(s.first), "\n")
+  lines[#lines + 1] = LEVEL .. copy:gsub("\n", "\n" .. LEVEL)
+  lines[#lines + 1] = "} else {"
+  e:around(s, lines, { "}" })
+  e:before(first, LEVEL)
+  if first ~= s.first then e:before(s.first, LEVEL) end
+  return e:deepen(s.first, s.last, LEVEL)
+end
+
+local function carry_plan(loop)
+  local why = unfit(loop)
+  if why then return nil, why end
+  local list = divided(loop)
+  if #list == 0 then return nil, "it divides its variable by nothing that stays the same" end
+  local asks = questions(loop, list)
+  why = #asks > 0 and unfit_twice(loop, list) or nil
+  if why then return nil, why end
+  return { list = list, asks = asks }
+end
+
+local function carried(loop)
+  local plan, why = carry_plan(loop)
+  if not plan then return nil, why end
+  local e, before, update, named = edit.new(loop.fn.kernel), {}, {}, loop.fn.kernel:names()
+  for _, one in ipairs(plan.list) do add_counters(loop, one, before, update, named) end
+  local all, deeper = changes(loop, plan.list, update), nil
+  if #plan.asks > 0 then
+    deeper = put_twice(e, loop, before, all, plan.asks)
+  else
+    for _, change in ipairs(all) do e:replace(change[1], change[2], change[3]) end
+    e:around(loop.statement, before)
+  end
+  local edits = e:lines()
+  if not edits then return nil, "two changes overlap" end
+  return { edits = edits, indent = deeper and { deeper },
+    says = ("the loop at line %d counts %s in place of dividing"):format(loop.line,
+      loop.fn.kernel:plain(plan.list[1].node)) }
+end
+
+-- ---- the kind ---------------------------------------------------------------------------------
+
+local M = { name = "remainder", twice = true,
+  doc = "Quotient and remainder by one division, or by counters that a loop carries along." }
+
+function M.find(kernel)
+  local list, seen = {}, {}
+  for _, fn in ipairs(kernel.functions) do
+    for _, s in ipairs(kernel:is_open(fn.line, fn.last_line) and fn.statements or {}) do
+      local line = kernel:line_of(s.first)
+      if not seen[line] and pair_of(fn, s) then
+        seen[line] = true
+        list[#list + 1] = { line = line, args = {} }
+      end
+    end
+  end
+  for _, loop in ipairs(kernel:open_loops()) do
+    if carry_plan(loop) then list[#list + 1] = { line = loop.line, args = { "carry" } } end
+  end
+  return list
+end
+
+function M.make(kernel, line, args)
+  if args[2] or args[1] and args[1] ~= "carry" then
+    return nil, "it is written remainder<LINE>(), or (carry) of a loop that begins there"
+  end
+  if args[1] then return kernel:first_loop(line, carried) end
+  local s, fn = kernel:statement_at(line, function(s, fn) return pair_of(fn, s) end)
+  if not s then return nil, "no statement there divides what it needs the remainder of too" end
+  return once(fn, s, pair_of(fn, s))
+end
+
+return M
