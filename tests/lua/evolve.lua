@@ -345,7 +345,7 @@ tap.case("what is faster alone and slower in turn is no winner", function()
   run = evolve.run(scheme { farm = farm, fitness = function(m)
     return m.status == "ok" and -m.ticks or math.huge
   end })
-  tap.is(run.result.speedup, 0.996, "where the fitness asks for something else, a slower one may win")
+  tap.is(run.result.speedup, 0.996, "one that the fitness wants for something else may be")
 end)
 
 tap.case("children know the faster of their parents, so that the farm may stop early", function()
