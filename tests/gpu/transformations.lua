@@ -15,8 +15,8 @@ local o = gi.cli {
   { name = "kinds", default = "", doc = "only those, with commas between" },
 }
 
--- Kinds whose answers may be others: by rounding, or where the check for races decides.
-local MAY_FAIL = { float = true, divide = true, power = true }
+-- Kinds whose answers may be others: by rounding, or where a promise is broken.
+local MAY_FAIL = { float = true, divide = true, power = true, unsigned = true }
 
 local kinds, order, failed = {}, {}, 0
 
