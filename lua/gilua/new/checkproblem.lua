@@ -237,6 +237,18 @@ local function transformations(c, g)
   c.found:add { "ok", "transformations", table.concat(list, ", "), figures = figures }
 end
 
+-- The folder that parts of other functions may come from.
+local function donors(c)
+  local given = c.problem.donors
+  if not given.folder then return end
+  local n, left_out = 0, given:left_out()
+  for _, donor in ipairs(given:all()) do n = n + (donor.from_program and 0 or 1) end
+  c.found:add { #left_out > 0 and "!!" or "ok", "donors", ("%d files of %s%s"):format(n,
+    given.folder, #left_out > 0 and "; not these:" or ""),
+    advice = some_lines(left_out, function(one) return ("%s: %s"):format(one.name, one.why) end),
+    figures = { { "files", n }, { "left_out", #left_out } } }
+end
+
 local function space(c)
   if c.problem.is_ptx then return space_of_ptx(c) end
   local g, counts = c.problem.grammar, {}
@@ -252,6 +264,7 @@ local function space(c)
   local n = g:gene_count()
   c.found:add { n > 0 and "ok" or "no", "search space", ("%s single mutants (%s)"):format(
     progress.grouped(n), table.concat(list, ", ")), figures = { { "genes", n } } }
+  donors(c)
   transformations(c, g)
   local settings = {}
   for _, p in ipairs(c.problem.parameters) do
@@ -277,6 +290,7 @@ end
 ---@return table value for JSON
 function M.run(path, o)
   local problem = gi.problem(path)
+  if not problem.is_ptx then problem.donors:all() end -- a folder that is none is an error
   local found = gi.findings.new { silent = o.silent }
   found:add { "ok", "problem", ("%s: kernel %s of %s"):format(problem.name, problem.kernel,
     problem.source_path) }

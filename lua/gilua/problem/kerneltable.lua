@@ -659,7 +659,7 @@ function M.definition(t, dir)
     name = self.name, title = t.title, source = t.source, kernel = t.kernel,
     parameters = parameters, tolerance = tolerance, grammar = grammar, restrict = allowed,
     kernel_table = self, values_of = values_of(t, self.parameters), check_races = t.check_races,
-    benign_races = t.benign_races,
+    benign_races = t.benign_races, donors = t.donors,
     checked_case = { seed = 1,
       size = t.checked_size or tablecase.smaller(tablecase.sizes(t.size)) },
     compile = function(values) return self:options(values) end,

@@ -4,9 +4,11 @@
 --
 -- The files are problem.lua and the Lua files that it loads, the kernel, the reference, the headers
 -- that these include (from the problem's folders, not from a toolkit), and the file that
--- `gilua new` made the kernel of. What else problem.lua opens (data) is not known here.
+-- `gilua new` made the kernel of; and the files that parts may come from (docs/transformations.md).
+-- What else problem.lua opens (data) is not known here.
 
 local core = require "gilua.core"
+local donors = require "gilua.transform.donors"
 local fail = require "gilua.base.fail"
 local json = require "gilua.base.json"
 local lfs = require "lfs"
@@ -27,6 +29,8 @@ local M = {}
 ---@field options string[] of the compiler, for the kernel as it is
 ---@field made_from? { path: string, paths?: string[], template: string[],
 ---  templates?: table<string, string[]> } paths: where it is several files one after the other
+---@field donors { name: string, from: string, from_program: boolean }[] files that parts of other
+---  functions may come from
 ---@field launch_values? table<string, table<string, integer>> what launches give the parameters of
 ---  kernels, for transformations that want to know it
 ---@field parameters { name: string, default: any, in_source: boolean, switch: boolean }[]
@@ -99,6 +103,7 @@ local function files_of(problem, options, made_from)
   for _, path in ipairs(made_from and (made_from.paths or { made_from.path }) or {}) do
     add(list, path)
   end
+  for _, donor in ipairs(problem.is_ptx and {} or problem.donors:all()) do add(list, donor.path) end
   return list
 end
 
@@ -127,9 +132,12 @@ function M.of(problem)
     recorded = problem.definition.recorded ~= nil,
     options = from_anywhere(options),
     made_from = made and { path = made.path, paths = made.paths, template = made.template or {},
-      templates = made.templates }, parameters = {},
+      templates = made.templates }, parameters = {}, donors = {},
     launch_values = not problem.is_ptx and problem.grammar:launch_values() or nil,
   }
+  for i, donor in ipairs(problem.is_ptx and {} or problem.donors:all()) do
+    kept.donors[i] = { name = donor.name, from = donor.path, from_program = donor.from_program }
+  end
   for i, p in ipairs(problem.parameters) do
     kept.parameters[i] = { name = p.name, default = p.default, in_source = p.in_source ~= false,
       switch = p.switch == true }
@@ -166,6 +174,15 @@ local function launch_value(by_kernel)
   return json.object(rows)
 end
 
+local function donors_value(list)
+  local rows = {}
+  for i, donor in ipairs(list) do
+    rows[i] = json.object { { "name", donor.name }, { "from", donor.from },
+      { "from_program", donor.from_program } }
+  end
+  return #rows > 0 and json.array(rows) or nil
+end
+
 local function described(kept, files)
   local parameters, made = {}, kept.made_from
   for i, p in ipairs(kept.parameters) do
@@ -178,6 +195,7 @@ local function described(kept, files)
     { "kernel", kept.kernel }, { "source", kept.source_path },
     { "options", json.array(kept.options) }, { "parameters", json.array(parameters) },
     { "launch_values", kept.launch_values and launch_value(kept.launch_values) },
+    { "donors", donors_value(kept.donors) },
     { "made_from", made and json.object { { "path", made.path },
       { "paths", made.paths and json.array(made.paths) },
       { "template", json.array(made.template) },
@@ -260,6 +278,12 @@ local function malformed(v)
   for _, p in ipairs(v.parameters) do
     if type(p) ~= "table" or type(p.name) ~= "string" then return "kept.parameters is odd" end
   end
+  if v.donors ~= nil and type(v.donors) ~= "table" then return "kept.donors is odd" end
+  for _, donor in ipairs(v.donors or {}) do
+    if type(donor) ~= "table" or type(donor.name) ~= "string" or type(donor.from) ~= "string" then
+      return "kept.donors is odd"
+    end
+  end
   if not whole_numbers(v.launch_values) then return "kept.launch_values is odd" end
 end
 
@@ -276,6 +300,17 @@ local function copy_of(dir, file)
   return text
 end
 
+-- The texts that parts of other functions came from, as they were.
+local function donors_in(kept)
+  local texts, given = {}, {}
+  for _, file in ipairs(kept.files) do texts[file.from or ""] = file.text end
+  for _, donor in ipairs(kept.donors) do
+    given[#given + 1] = texts[donor.from] and { name = donor.name, path = donor.from,
+      text = texts[donor.from], from_program = donor.from_program == true } or nil
+  end
+  return donors.of { given = given }
+end
+
 --- What a run kept. Nothing of it is run.
 ---@param dir string of the run
 ---@param value any "kept" of its result.json
@@ -287,8 +322,8 @@ function M.read(dir, value)
   end
   local kept = { kernel = value.kernel, source_path = value.source, options = value.options,
     made_from = value.made_from, parameters = value.parameters, files = {},
-    dir = value.source:match "^(.*)/" or ".", is_ptx = value.source:find "%.ptx$" ~= nil,
-    complete = value.complete == true }
+    donors = value.donors or {}, dir = value.source:match "^(.*)/" or ".",
+    is_ptx = value.source:find "%.ptx$" ~= nil, complete = value.complete == true }
   local grammar, ptx
   for _, file in ipairs(value.files) do
     local text = copy_of(dir, file)
@@ -305,6 +340,7 @@ function M.read(dir, value)
   local given = value.launch_values
   kept.grammar = transforming.of(kept.grammar,
     { kernel = not kept.is_ptx and kept.kernel or nil, recorded = value.recorded == true,
+      donors = donors_in(kept),
       values = given and function(fn) return given[fn.name] or {} end })
   if ptx then kept.ptx, unread = core.ptx.open(ptx) end
   if ptx and not kept.ptx then fail("%s/%s/%s: %s", dir, M.FOLDER, M.PTX, unread) end

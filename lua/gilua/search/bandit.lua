@@ -108,11 +108,29 @@ local function parameter_arms(problem, opened, add)
   if #switches > 0 then add("switch", function(rng) return rng:pick(switches) end) end
 end
 
+-- The places of a transformation that says which are likely to pay: those first.
+local function by_score(places)
+  local list, order = table.move(places, 1, #places, 1, {}), {}
+  for i, place in ipairs(places) do order[place] = i end
+  table.sort(list, function(a, b)
+    if a.score ~= b.score then return a.score > b.score end
+    return order[a] < order[b]
+  end)
+  return list
+end
+
+-- Of places with a score the best of three, else any.
+local function place_drawn(places)
+  if not places[1].score then return function(rng) return rng:pick(places).gene end end
+  local list = by_score(places)
+  return function(rng)
+    return list[math.min(rng:int(#list), rng:int(#list), rng:int(#list))].gene
+  end
+end
+
 local function transformation_arms(grammar, add)
   for _, kind in ipairs(grammar:transformations()) do
-    local genes = {}
-    for i, place in ipairs(kind.places) do genes[i] = place.gene end
-    add("T:" .. kind.name, function(rng) return rng:pick(genes) end, kind.eases)
+    add("T:" .. kind.name, place_drawn(kind.places), kind.eases)
   end
 end
 

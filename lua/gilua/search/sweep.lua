@@ -45,9 +45,12 @@ local function add_parameters(problem, opened, list, beside)
   end
 end
 
+-- Parts of other functions are left to chance: there are many, and most are wrong.
 local function add_transformations(grammar, list)
   for _, kind in ipairs(grammar:transformations()) do
-    for _, place in ipairs(kind.places) do list[#list + 1] = place.gene end
+    for _, place in ipairs(not kind.donated and kind.places or {}) do
+      list[#list + 1] = place.gene
+    end
   end
 end
 

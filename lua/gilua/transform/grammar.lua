@@ -6,6 +6,7 @@
 -- no transformation has been. One whose conditions do not hold, or hold no longer, is passed over,
 -- as genes inside rewritten lines are: crossover of legal genomes gives legal ones.
 
+local donors_of = require "gilua.transform.donors"
 local gene = require "gilua.transform.gene"
 local genomes = require "gilua.search.genome"
 local kernels = require "gilua.transform.kernel"
@@ -22,6 +23,7 @@ local INDENT = "    "
 ---@field core userdata gi.grammar
 ---@field entries table<string, true>? the kernels that evolve; nil: all
 ---@field values? fun(fn: table): table<string, integer>
+---@field donors gilua.donors what parts may come from
 ---@field named boolean changes of a launch say whose
 ---@field pristine gilua.lines?
 ---@field first table? its analysis (gilua.transform.kernel)
@@ -51,7 +53,8 @@ local function analysis(self, now)
   if now == self.pristine and self.first then return self.first end
   local list = {}
   for i = 1, now.n do list[i] = now[i] or "" end
-  local kernel = kernels.read(list, { entries = self.entries, values = self.values })
+  local kernel = kernels.read(list, { entries = self.entries, values = self.values,
+    donors = self.donors })
   if now == self.pristine then self.first = kernel end
   return kernel
 end
@@ -142,6 +145,17 @@ local function ordered(own, at)
   return list
 end
 
+-- Why a transformation that is written well is none here; nil where it is one.
+local function refusal(self, g)
+  local kind, unknown = transform.find(g.name)
+  if not kind then return ("%s, which %s wants"):format(unknown, g.text) end
+  if g.line < 1 or g.line > self.core:line_count() then
+    return ("%s: the source has %d lines"):format(g.text, self.core:line_count())
+  end
+  local why = kind.refuses and kind.refuses(g, self.donors)
+  return why and ("%s: %s"):format(g.text, why)
+end
+
 -- A genome's words: the transformations, with where each stands, and the others. nil and why where
 -- one is written wrong or of no line here.
 local function sorted(self, genome)
@@ -149,12 +163,8 @@ local function sorted(self, genome)
   for i, word in ipairs(genomes.split(genome)) do
     if gene.is(word) then
       local g, why = gene.read(word)
-      if g and not transform.find(g.name) then
-        g, why = nil, select(2, transform.find(g.name)) .. ", which " .. word .. " wants"
-      elseif g and (g.line < 1 or g.line > self.core:line_count()) then
-        g, why = nil, ("%s: the source has %d lines"):format(word, self.core:line_count())
-      end
-      if not g then return nil, why end
+      why = why or refusal(self, g)
+      if why then return nil, why end
       own[#own + 1], own_at[#own_at + 1] = g, i
     else
       rest[#rest + 1], rest_at[#rest_at + 1] = word, i
@@ -265,7 +275,7 @@ end
 -- What can be drawn
 
 --- Where transformations can be made on the unmodified source: of each kind with any, { name, doc,
---- eases, places = { { line, args, gene }, … } }.
+--- eases, donated, places = { { line, args, gene, score (of those that know how likely they pay) }, … } }.
 ---@return table[]
 function Grammar:transformations()
   if self.places then return self.places end
@@ -278,12 +288,12 @@ function Grammar:transformations()
       local step_of = transformed(self, { (gene.read(text)) }, 1).steps[1]
       if step_of.says then
         places[#places + 1] = { line = place.line, args = place.args or {}, gene = text,
-          says = step_of.says }
+          says = step_of.says, score = place.score }
       end
     end
     if #places > 0 then
       self.places[#self.places + 1] = { name = kind.name, doc = kind.doc, eases = kind.eases,
-        places = places }
+        donated = kind.donated, places = places }
     end
   end
   return self.places
@@ -302,12 +312,22 @@ local function by_line(kind)
   return lists
 end
 
+-- The kinds of which a share of genes is drawn: parts of other functions only where a person gave
+-- donors.
+local function shared_kinds(self)
+  local list = {}
+  for _, kind in ipairs(self:transformations()) do
+    if not transform.find(kind.name).donated or self.donors.folder then list[#list + 1] = kind end
+  end
+  return list
+end
+
 --- A random transformation: of a random kind, at a random line of those with it, with random
 --- arguments; nil where there is none.
 ---@param rng table
 ---@return string? gene
 function Grammar:random_transformation(rng)
-  local kinds = self:transformations()
+  local kinds = shared_kinds(self)
   if #kinds == 0 then return nil end
   return rng:pick(rng:pick(by_line(rng:pick(kinds))))
 end
@@ -317,7 +337,7 @@ end
 ---@return string[] genes
 function Grammar:one_of_each(rng)
   local list = {}
-  for _, kind in ipairs(self:transformations()) do
+  for _, kind in ipairs(shared_kinds(self)) do
     for _, genes in ipairs(by_line(kind)) do list[#list + 1] = rng:pick(genes) end
   end
   return list
@@ -355,15 +375,17 @@ local Meta = {
 
 --- A grammar with transformations.
 ---@param grammar userdata gi.grammar
----@param options? { kernel?: string, recorded?: boolean, values?: function } kernel: those that
----  evolve, with commas between (all); recorded: launches say whose they are; values: what launches
----  give parameters (gilua.transform.kernel)
+---@param options? { kernel?: string, recorded?: boolean, values?: function, donors?: gilua.donors }
+---  kernel: those that evolve, with commas between (all); recorded: launches say whose they are;
+---  values: what launches give parameters (gilua.transform.kernel); donors: what parts may come
+---  from, besides the source itself
 ---@return gilua.transforming_grammar
 function M.of(grammar, options)
   local entries = {}
   for name in (options and options.kernel or ""):gmatch "[^,]+" do entries[name] = true end
   entries = next(entries) and entries or nil
   return setmetatable({ core = grammar, entries = entries, made = {}, asked = {},
+    donors = options and options.donors or donors_of.of(),
     values = options and options.values,
     named = options ~= nil and options.recorded == true }, Meta)
 end

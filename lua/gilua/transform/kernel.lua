@@ -13,6 +13,7 @@
 --   entries    { name = true }: the kernels that are launched; default: every __global__
 --   constants  { NAME = "8" }: macros that the problem defines, with their text
 --   values     function(fn) -> { [parameter] = integer }: what launches give it, all the same
+--   donors     gilua.transform.donors: other texts of which parts may come into this one
 --   arguments  { [entry] = { [parameter] = { written = boolean } } }: what the problem knows
 --
 -- What it returns:

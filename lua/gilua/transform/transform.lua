@@ -4,7 +4,8 @@
 --   name   what genes call it
 --   doc    one sentence for people
 --   find   function(kernel) -> { { line = n, args = { "4", … } }, … }: where its conditions hold,
---          in an order that is always the same; line is one of the unmodified source
+--          in an order that is always the same; line is one of the unmodified source; `score`,
+--          where all have one: those with more are drawn more often
 --   make   function(kernel, line, args) -> change, or nil and why there is none
 --   apart  true where it takes arrays that come in as different parameters for different memory:
 --          a promise, as __restrict__ is, which the host's launches may break (gilua.promises)
@@ -13,6 +14,9 @@
 --          what else changes these changes what the data may never run (gilua.promises)
 --   judged  true where answers and the checked run say whether it keeps the meaning, or how well:
 --          roundings, barriers; others keep it wherever they can be made
+--   donated  true where parts come from elsewhere: without donors that a person gave it is drawn by
+--          what it has paid alone (gilua.bandit), by no share
+--   refuses  function(gene, donors) -> why a gene that is written well is wrong here; or nil
 --   first  true where it is made before those without, wherever it stands in a genome
 --   eases  words: what it is made against, of "issue latency memory" (gilua.roofline.binds); or nil
 -- and a change is
@@ -35,7 +39,7 @@ local OWN = [[
   axes widen coarsen merge grid_stride grid_size warp_row
   unroll split_accumulator keep hoist specialise
   vector batch prefetch reuse stage halo
-  float narrow unsigned division remainder select
+  float narrow unsigned division remainder select transplant
   nests atomics warps warp_loop warp_barrier barriers block_element private pad
 ]]
 
