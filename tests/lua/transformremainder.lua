@@ -1,5 +1,5 @@
--- Remainders under transformation: one division for both, and counters that loops carry along.
--- What is made is right at every size.
+-- Remainders under transformation: counters that loops carry along. What is made is right at every
+-- size.
 
 package.path = "tests/lua/?.lua;lua/?.lua;lua/?/init.lua;" .. package.path
 local kernels = require "gilua.transform.kernel"
@@ -10,7 +10,6 @@ local tap = require "tap"
 local right, refused = rewritten.judge { 0, 1, 7, 33, 61, 1000 }
 
 local T = "  int t = blockIdx.x * blockDim.x + threadIdx.x;\n"
-local CARRY = { "carry" }
 
 -- A body below the index of a thread, whose first line is line 4.
 local function of(body) return rewritten.source(T .. body, "int") end
@@ -21,39 +20,12 @@ local function same(what, body, line, args, options)
   return right(what, remainder, of(body), line, args, options)
 end
 
-tap.case("one division for both", function()
-  local text = same("two statements", [[
-  if (n == 0) return;
-  int x = t - 40;
-  const int row = x / n;
-  int column = x % n, more = 2 * (x % n);
-  out[t] = row * 5 + column + more;]], 6)
-  tap.has(text, "  const int x_quotient = x / n;\n  const int row = x_quotient;\n", "before both")
-  tap.has(text, "column = x - x_quotient * n, more = 2 * (x - x_quotient * n);", "the rest")
-  text = same("one statement, of a sum without a sign", [[
-  out[t] = (t + threadIdx.x) % 7 + (t + threadIdx.x) / 7;]], 4)
-  tap.has(text, "const unsigned int quotient = (t + threadIdx.x) / 7;", "its type")
-  same("an if and what is below it", [[
-  int column = t % 33;
-  if (column > 2)
-    out[t] = t / 33;]], 4)
-  local no = "divides what it needs the remainder of"
-  local function one(what, body, line) refused(what, remainder, of(body), line or 4, {}, no) end
-  one("another number", "  out[t] = t / 7 + t % 8;")
-  one("another divisor", "  out[t] = t / 7 + (t + 1) % 7;")
-  one("one that is another meanwhile", "  int x = t / 7;\n  t += 2;\n  out[t] = x + t % 7;")
-  one("a division that a condition keeps", "  out[t] = n > 0 ? t / n + t % n : 5;")
-  one("a shift and a mask", "  out[t] = t / 8 + t % 8;")
-  one("floating numbers", "  float x = t;\n  out[t] = x / 7 + t % 7;", 5)
-  refused("an argument", remainder, of "", 3, { "2" }, "it is written remainder<LINE>()")
-end)
-
 tap.case("counters", function()
   local text = same("a known divisor, and any step", [[
   for (int i = t; i < n; i += blockDim.x) {
     int row = i / 33; // each
     out[row * 64 + i % 33] = a[i];
-  }]], 4, CARRY)
+  }]], 4, {})
   tap.has(text, [[
   int i_quotient = t / 33, i_rest = t % 33;
   const int quotient_step = blockDim.x / 33, rest_step = blockDim.x % 33;
@@ -70,12 +42,12 @@ tap.case("counters", function()
   if (t < 50)
     for (int i = 0; i <= n; ++i)
       sum = sum * 3 + a[i % 61];
-  out[t] = sum;]], 6, CARRY)
+  out[t] = sum;]], 6, {})
   tap.has(text, "    {\n    int i_rest = 0;\n    for (int i = 0; i <= n; ++i) {", "in braces")
   tap.has(text, "i_rest += 1;\n      if (i_rest >= 61) i_rest -= 61;", "the rest alone")
   text = same("a step that numbers tell", [[
   for (int i = threadIdx.x & 31; i < 500; i += 5) out[i] = (i + t) % 5 + (i / 6) * 7 + i % 3;]],
-    4, CARRY)
+    4, {})
   tap.has(text, "int i_rest = ((threadIdx.x & 31) + t) % 5;", "a sum")
   tap.has(text, "i_rest += 5;", "as much as the divisor")
   tap.has(text, "rest_step = 5 % 3", "more than it")
@@ -84,15 +56,15 @@ tap.case("counters", function()
     for (unsigned i = k; i < (unsigned)n; i += 7u) {
       if (i > 300) break;
       out[i * 3 + k] = i / 10 * 100 + i % 10 + t % 1;
-    }]], 5, CARRY, { grid = 1, block = 1 })
+    }]], 5, {}, { grid = 1, block = 1 })
   local macros = "#define RADIUS 3\n#define SIDE (2 * RADIUS + 1)\n#define WRONG 2 * RADIUS\n"
   right("a macro that is a number", remainder, macros .. of [[
-  for (int i = t; i < n; i += 64) out[i] = i / SIDE * 9 + i % SIDE;]], 7, CARRY, { type = "i32" })
+  for (int i = t; i < n; i += 64) out[i] = i / SIDE * 9 + i % SIDE;]], 7, {}, { type = "i32" })
   refused("one that is none where it stands", remainder, macros .. of [[
-  for (int i = t; i < n; i += 64) out[i] = i / WRONG;]], 7, CARRY, "by nothing")
+  for (int i = t; i < n; i += 64) out[i] = i / WRONG;]], 7, {}, "by nothing")
   same("64 bits", [[
   for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
-    out[i] = i / 33 * 64 + i % 33;]], 4, CARRY)
+    out[i] = i / 33 * 64 + i % 33;]], 4, {})
 end)
 
 tap.case("divisors of which nobody knows the sign", function()
@@ -102,7 +74,7 @@ tap.case("divisors of which nobody knows the sign", function()
     if (w != 0)
       out[i] = i / w * 5 + i % w; // of w
   }]]
-  local text = same("the loop twice", body, 5, CARRY, { sizes = { 0, 3, 4, 5, 6, 7, 11 } })
+  local text = same("the loop twice", body, 5, {}, { sizes = { 0, 3, 4, 5, 6, 7, 11 } })
   tap.has(text, "  if (w > 0) {\n      int i_quotient = t / w, i_rest = t % w;\n", "once for such")
   tap.has(text, "  } else {\n      for (int i = t; i < 900; i += 64) {\n    if (w != 0)\n"
     .. "      out[i] = i / w * 5 + i % w; // of w\n", "once as it was")
@@ -114,7 +86,7 @@ tap.case("divisors of which nobody knows the sign", function()
     __syncthreads();
     if (n > 2) out[t] += row[31 - threadIdx.x] + i % n;
     __syncthreads();
-  }]], 6, CARRY)
+  }]], 6, {})
   tap.has(text, "  if (n > 0) {\n      int i_rest = 0;\n      const int rest_step = 3 % n;\n"
     .. "      #pragma unroll 1\n      for (", "before the first loop, too")
   refused("a barrier, and a divisor of each thread's", remainder, of [[
@@ -122,17 +94,17 @@ tap.case("divisors of which nobody knows the sign", function()
   for (int i = 0; i < 40; i += 3) {
     out[t] += i % w;
     __syncthreads();
-  }]], 5, CARRY, "threads wait for each other")
+  }]], 5, {}, "threads wait for each other")
   refused("shared memory", remainder, of [[
   for (int i = 0; i < 40; i += 3) {
     __shared__ int row[32];
     row[threadIdx.x] = i % n;
-  }]], 4, CARRY, "declares shared memory")
+  }]], 4, {}, "declares shared memory")
 end)
 
 tap.case("loops that go on dividing", function()
   local function one(what, body, why, line)
-    refused(what, remainder, "#define BELOW (1 - 9)\n" .. of(body), 1 + (line or 4), CARRY, why)
+    refused(what, remainder, "#define BELOW (1 - 9)\n" .. of(body), 1 + (line or 4), {}, why)
   end
   local below, within = "may be below zero", "change within"
   one("from what may be below zero", "  for (int i = n; i < 50; i++) out[i] = i % 7;", below)
@@ -162,8 +134,9 @@ tap.case("loops that go on dividing", function()
   one("no loop", "  out[t] = 5;", "no loop begins")
   tap.is(rewritten.found(remainder, of [[
   int x = t / n, y = t % n;
-  for (int i = t; i < 50; i++) out[i] = i % 7 + x * y;]]), "4() 5(carry)",
-    "where both are proposed")
+  for (int i = t; i < 50; i++) out[i] = i % 7 + x * y;]]), "5()",
+    "where it is proposed")
+  refused("an argument", remainder, of "", 3, { "2" }, "it is written remainder<LINE>()")
   local known = kernels.of_text(of "  for (int i = t; i < 50; i++) out[i] = i % 7;")
   known.options.open = function(line) return line ~= 4 end
   tap.is(#remainder.find(known), 0, "not where nothing may change")

@@ -163,33 +163,6 @@ tap.case("barriers that part nothing", function()
   tap.is(lines(once), "nothing waits at line 5", "in one that is called once")
 end)
 
-tap.case("elements of a block's own", function()
-  local body = [[
-  int t = threadIdx.x, i = blockIdx.x;
-  for (int k = 0; k < n; k++) {
-    if (t == k % 32) out[i] = out[i] * 0.5f + a[k + t];
-    __syncthreads();
-    if (t == 40) out[i] += b[k];
-    __syncthreads();
-  }]]
-  local source = rewritten.source(body)
-  local text = right("written in turn", "block_element", source, 1, {}, { block = 64, grid = 3 })
-  tap.has(text, "if (t == 40) out_own += b[k];", "in shared memory")
-  tap.is(rewritten.found("block_element", source), "1()", "where it is proposed")
-  right("by the block's number itself", "block_element",
-    rewritten.source((body:gsub(", i = blockIdx.x", ""):gsub("%[i%]", "[blockIdx.x]"))), 1, {},
-    { block = 64, grid = 3 })
-  local no = "no element is read and written"
-  local function of(was, now) return rewritten.source((body:gsub(was, now))) end
-  refused("another element, too", "block_element", of("b%[k%]", "out[i + 1]"), 1, {}, no)
-  refused("an index that changes", "block_element", of("k %% 32%)", "%0 i++,"), 1, {}, no)
-  refused("by atomics", "block_element", of("out%[i%] %+= b%[k%]", "atomicAdd(&out[i], 1.f)"), 1,
-    {}, no)
-  refused("a kernel that is left", "block_element", of("for %(int", "if (n < t) return;\n  %0"), 1,
-    {}, "left before its end")
-  refused("blocks along y", "block_element", of("b%[k%]", "blockIdx.y"), 1, {}, "more than x")
-end)
-
 tap.case("a thread's own element as a variable", function()
   local source = rewritten.source [[
   __shared__ float mine[64], all[64];

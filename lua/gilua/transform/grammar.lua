@@ -275,7 +275,8 @@ end
 -- What can be drawn
 
 --- Where transformations can be made on the unmodified source: of each kind with any, { name, doc,
---- eases, donated, places = { { line, args, gene, score (of those that know how likely they pay) }, … } }.
+--- eases, donated, places = { { line, args, gene, score }, … } }; score: of those that know how
+--- likely they pay.
 ---@return table[]
 function Grammar:transformations()
   if self.places then return self.places end

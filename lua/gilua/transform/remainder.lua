@@ -1,7 +1,5 @@
---- remainder: quotients and remainders of whole numbers, of which a GPU has no instruction.
---
---   remainder        i / n and i % n in statements of one block: one division, and i - (i / n) * n
---   remainder carry  of a loop's variable: counters that the loop carries along
+--- remainder: quotients and remainders of a loop's variable, of which a GPU has no instruction, as
+-- counters that the loop carries along.
 --
 --   for (int i = threadIdx.x; i < rows * 33; i += blockDim.x)
 --     tile[i / 33][i % 33] = a[i];
@@ -14,7 +12,7 @@
 --     if (i_rest >= 33) { i_rest -= 33; i_quotient++; }
 --   }
 --
--- Both are the same numbers only where i is not below zero, which the loop's start, its step and
+-- These are the same numbers only where i is not below zero, which the loop's start, its step and
 -- the types tell, and n above: where the words do not tell the latter, the loop is there twice,
 -- once for such n, behind a question. A loop whose variable runs over the end of its type is taken
 -- for one that nobody wrote.
@@ -151,77 +149,6 @@ local function each_tree(s, visit)
       if d.init then visit(d.init) end
     end
   end)
-end
-
--- ---- one division for both --------------------------------------------------------------------
-
--- The divisions in a statement that are of the same two numbers as one.
-local function same_divisions(fn, s, one)
-  local kernel, list = fn.kernel, {}
-  local a, b, type = kernel:plain(one.a), kernel:plain(one.b), types.of(fn, one)
-  each_tree(s, function(tree)
-    expression.walk(tree, function(node)
-      if is_division(fn, node) and types.of(fn, node) == type and kernel:plain(node.a) == a
-        and kernel:plain(node.b) == b then
-        list[#list + 1] = node
-      end
-    end)
-  end)
-  return list
-end
-
-local function has_both(nodes)
-  local seen = {}
-  for _, node in ipairs(nodes) do seen[node.op] = true end
-  return seen["/"] and seen["%"] or false
-end
-
--- The first number that a statement divides, of which it or those behind it need quotient and
--- remainder: { node, nodes }; nil without one.
-local function pair_of(fn, s)
-  if s.kind ~= "expression" and s.kind ~= "declaration" and s.kind ~= "if"
-    or not edit.is_listed(s) then
-    return nil
-  end
-  local i, found = 1, nil
-  while s.parent.body[i] ~= s do i = i + 1 end
-  local function see(tree)
-    expression.walk(tree, function(node)
-      if found or not is_division(fn, node) or not reuse.is_certain(s, node) then return end
-      local nodes = reuse.same_from(fn, s.parent.body, i, node, function(other)
-        return same_divisions(fn, other, node)
-      end)
-      if has_both(nodes) then found = { node = node, nodes = nodes } end
-    end)
-  end
-  for _, tree in ipairs { s.tree or false, s.condition or false } do
-    if tree then see(tree) end
-  end
-  for _, d in ipairs(s.declared or {}) do
-    if d.init then see(d.init) end
-  end
-  return found
-end
-
-local BEFORE = { ["="] = true, ["("] = true, ["["] = true, [","] = true }
-local BEHIND = { [";"] = true, [")"] = true, ["]"] = true, [","] = true }
-
-local function once(fn, s, pair)
-  local kernel, e, node = fn.kernel, edit.new(fn.kernel), pair.node
-  local name = kernel:fresh((node.a.kind == "name" and node.a.text .. "_" or "") .. "quotient")
-  local a, b = kernel:operand(node.a), kernel:operand(node.b)
-  for _, same in ipairs(pair.nodes) do
-    local text = name
-    if same.op == "%" then
-      local alone = BEFORE[kernel.words[same.first - 1]] and BEHIND[kernel.words[same.last + 1]]
-      text = (alone and "%s - %s * %s" or "(%s - %s * %s)"):format(a, name, b)
-    end
-    e:replace(same.first, same.last, text)
-  end
-  e:around(s, { ("const %s %s = %s / %s;"):format(types.of(fn, node), name, a, b) })
-  local edits = e:lines()
-  if not edits then return nil, "two changes overlap" end
-  return { edits = edits, says = ("%s is divided by %s once"):format(a, b) }
 end
 
 -- ---- counters ---------------------------------------------------------------------------------
@@ -443,33 +370,19 @@ end
 -- ---- the kind ---------------------------------------------------------------------------------
 
 local M = { name = "remainder", twice = true,
-  doc = "Quotient and remainder by one division, or by counters that a loop carries along." }
+  doc = "A loop's quotients and remainders by counters that it carries along." }
 
 function M.find(kernel)
-  local list, seen = {}, {}
-  for _, fn in ipairs(kernel.functions) do
-    for _, s in ipairs(kernel:is_open(fn.line, fn.last_line) and fn.statements or {}) do
-      local line = kernel:line_of(s.first)
-      if not seen[line] and pair_of(fn, s) then
-        seen[line] = true
-        list[#list + 1] = { line = line, args = {} }
-      end
-    end
-  end
+  local list = {}
   for _, loop in ipairs(kernel:open_loops()) do
-    if carry_plan(loop) then list[#list + 1] = { line = loop.line, args = { "carry" } } end
+    if carry_plan(loop) then list[#list + 1] = { line = loop.line, args = {} } end
   end
   return list
 end
 
 function M.make(kernel, line, args)
-  if args[2] or args[1] and args[1] ~= "carry" then
-    return nil, "it is written remainder<LINE>(), or (carry) of a loop that begins there"
-  end
-  if args[1] then return kernel:first_loop(line, carried) end
-  local s, fn = kernel:statement_at(line, function(s, fn) return pair_of(fn, s) end)
-  if not s then return nil, "no statement there divides what it needs the remainder of too" end
-  return once(fn, s, pair_of(fn, s))
+  if args[1] then return nil, "it is written remainder<LINE>()" end
+  return kernel:first_loop(line, carried)
 end
 
 return M

@@ -41,42 +41,31 @@ local function is_certain(s, node)
   return found
 end
 
--- The nodes of a statement's loads of that text.
-local function same_loads(fn, s, text)
-  local list = {}
-  for _, other in ipairs(loads_of(fn, s)) do
-    if other.text == text then list[#list + 1] = other.node end
-  end
-  return list
-end
-
 local MOST_STATEMENTS = 200
 
---- From statement i of a block on: the nodes that mean what one in statement i means, as long as
---- nothing changes what it says; and the last statement with one.
----@param fn table of kernel.read
----@param body table[] the statements of the block
----@param i integer
----@param node table
----@param nodes_of fun(s: table): table[] those in a statement with the same words
----@return table[] nodes
----@return integer last
-local function same_from(fn, body, i, node, nodes_of)
+-- From statement i of a block on: the nodes of a load that mean what the one of statement i means.
+local function same_from(fn, body, i, load)
   local nodes, last = {}, i
+  local pending = {}
   for k = i, #body do
     local s = body[k]
     if s.kind == "directive" and s.name ~= "pragma" or s.kind == "case" or s.kind == "label" then
       break
     end
+    for _, other in ipairs(loads_of(fn, s)) do
+      if other.text == load.text then pending[#pending + 1] = other.node end
+    end
     local all = effects.of(fn, s)
     local is_plain = s.kind == "expression" or s.kind == "declaration"
-    local unchanged = loop_of.is_invariant(fn, node, all)
+    local unchanged = loop_of.is_invariant(fn, load.node, all)
     -- A plain statement that stores does so behind its loads; its index must not change.
     local stores_last = is_plain and not all.opaque and not all.barrier
       and s.kind == "expression" and s.tree.kind == "assign" and s.tree.op == "="
-    for _, same in ipairs((unchanged or stores_last) and nodes_of(s) or {}) do
-      nodes[#nodes + 1], last = same, k
+    if unchanged or stores_last then
+      for _, node in ipairs(pending) do nodes[#nodes + 1] = node end
+      if #pending > 0 then last = k end
     end
+    pending = {}
     if not unchanged or all.conditional then break end
   end
   return nodes, last
@@ -93,9 +82,7 @@ local function reused(fn, s)
   for _, load in ipairs(loads_of(fn, s)) do
     if not seen[load.text] and is_certain(s, load.node) then
       seen[load.text] = true
-      local nodes, last = same_from(fn, parent.body, i, load.node, function(other)
-        return same_loads(fn, other, load.text)
-      end)
+      local nodes, last = same_from(fn, parent.body, i, load)
       if #nodes > 1 and last > i then
         list[#list + 1] = { text = load.text, nodes = nodes, base = load.access.base,
                             type = fn:element_type(load.access) }
@@ -121,7 +108,7 @@ local function disjoint(list)
   return right
 end
 
-local M = { name = "reuse", apart = true, is_certain = is_certain, same_from = same_from,
+local M = { name = "reuse", apart = true,
   doc = "An element that several statements load, loaded once before the first." }
 
 function M.find(kernel)

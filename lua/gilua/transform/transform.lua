@@ -39,17 +39,16 @@ local OWN = [[
   axes widen coarsen merge grid_stride grid_size warp_row
   unroll split_accumulator keep hoist specialise
   vector batch prefetch reuse stage halo
-  float narrow unsigned division remainder select transplant
-  nests atomics warps warp_loop warp_barrier barriers block_element private pad
+  float narrow unsigned division remainder transplant
+  nests atomics warps warp_loop warp_barrier barriers private pad
 ]]
 
 -- What each is made against: too many instructions, too few at a time, too many bytes.
 local EASES = {
   issue = "merge merge_threads unroll vector specialise float narrow unsigned divide power hoist "
-    .. "keep fuse interchange unswitch block_atomic warp_atomic pad tree stage halo remainder "
-    .. "select",
+    .. "keep fuse interchange unswitch block_atomic warp_atomic pad tree stage halo remainder",
   latency = "warp_row grid_size unroll split_accumulator hoist reuse keep vector tree stage halo "
-    .. "widen warp_loop batch search prefetch barriers block_element private",
+    .. "widen warp_loop batch search prefetch barriers private",
   memory = "axes coarsen merge merge_threads warp_row grid_stride vector stage halo keep hoist "
     .. "reuse float interchange block_atomic warp_atomic",
 }

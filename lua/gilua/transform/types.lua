@@ -34,9 +34,6 @@ local function wider(a, b)
   return RANK[a] >= RANK[b] and a or b
 end
 
---- The type that two are brought to where they meet in a sum or a ?:; nil where one is not known.
-M.wider = wider
-
 local function of_literal(node)
   local text = node.text
   if node.literal ~= "number" then return text == "sizeof" and "unsigned long" or nil end
