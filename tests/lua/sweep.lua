@@ -74,6 +74,9 @@ tap.case("numbers next to those that a better one sets", function()
   tap.is(steps:next(set(2) .. " x"), "x " .. set(3), "and the one behind")
   tap.is(steps:next(set(2) .. " x"), sweep.made(set(2) .. " x", steps.steps[2]), "then all in turn")
   tap.is(steps:next(set(1)), set(2), "of the first value one")
+  local places = problem.grammar:transformations()[1].places
+  tap.is(steps:next(places[2].gene), places[1].gene, "so of a transformation's")
+  tap.is(steps:next(places[2].gene), places[3].gene, "and behind it")
 end)
 
 tap.case("the last generations of steady", function()

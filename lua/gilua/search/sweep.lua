@@ -6,7 +6,8 @@
 --   local text = steps:next(best)   -- a genome one step from the best; nil where none is left
 --
 -- The steps are in an order drawn once. Where one makes a better best, the others go on from that,
--- behind the numbers next to those that it sets: what is best for one may be another number by now.
+-- behind the numbers next to those that it has, of parameters and of transformations: what is best
+-- for one may be another by now.
 -- When all have been tried from the same one, none is left.
 
 local genome = require "gilua.search.genome"
@@ -15,22 +16,33 @@ local M = {}
 
 ---@class gilua.sweep
 ---@field steps string[] genes, in their order
----@field beside table<string, string[]> of a gene that sets a number: the values before and behind
+---@field beside table<string, string[]> of a gene with a number: those before and behind it
 local Sweep = {}
 Sweep.__index = Sweep
 
--- Of each value of a parameter that has only numbers: those before and behind it.
-local function add_beside(p, beside)
-  for _, value in ipairs(p.values) do
-    if not tonumber(value) then return end
-  end
-  for i, value in ipairs(p.values) do
-    local list = {}
-    for _, other in ipairs { p.values[i - 1] or false, p.values[i + 1] or false } do
-      if other then list[#list + 1] = ("%s=%s"):format(p.name, other) end
+-- What two genes of which a genome has one at most have in common; nil of others.
+local function place_of(gene)
+  return genome.name_set(gene) or gene:match "^T:[%w_]+<[^<>]+>"
+end
+
+-- Of each of a list of genes: the one before and the one behind it.
+local function add_beside(list, beside)
+  for i, gene in ipairs(list) do
+    beside[gene] = {}
+    for _, other in ipairs { list[i - 1] or false, list[i + 1] or false } do
+      if other then table.insert(beside[gene], other) end
     end
-    beside[("%s=%s"):format(p.name, value)] = list
   end
+end
+
+-- The genes of a parameter that has only numbers; none of another.
+local function numbers_of(p)
+  local list = {}
+  for i, value in ipairs(p.values or {}) do
+    if not tonumber(value) then return {} end
+    list[i] = ("%s=%s"):format(p.name, value)
+  end
+  return list
 end
 
 local function add_parameters(problem, opened, list, beside)
@@ -38,7 +50,7 @@ local function add_parameters(problem, opened, list, beside)
   for _, name in ipairs(opened) do is_open[name] = true end
   for _, p in ipairs(problem.parameters or {}) do
     if p.switch then list[#list + 1] = p.name end
-    if is_open[p.name] and p.values and not p.switch then add_beside(p, beside) end
+    if is_open[p.name] and not p.switch then add_beside(numbers_of(p), beside) end
     for _, value in ipairs(not p.switch and is_open[p.name] and p.values or {}) do
       list[#list + 1] = ("%s=%s"):format(p.name, value)
     end
@@ -46,17 +58,19 @@ local function add_parameters(problem, opened, list, beside)
 end
 
 -- Parts of other functions are left to chance: there are many, and most are wrong.
-local function add_transformations(grammar, list)
+local function add_transformations(grammar, list, beside)
   for _, kind in ipairs(grammar:transformations()) do
+    local here = {}
     for _, place in ipairs(not kind.donated and kind.places or {}) do
       list[#list + 1] = place.gene
+      if #here > 0 and place_of(here[1]) ~= place_of(place.gene) then
+        add_beside(here, beside)
+        here = {}
+      end
+      here[#here + 1] = place.gene
     end
+    add_beside(here, beside)
   end
-end
-
--- What two genes of which a genome has one at most have in common; nil of others.
-local function place_of(gene)
-  return genome.name_set(gene) or gene:match "^T:[%w_]+<[^<>]+>"
 end
 
 --- A genome with a step made: a gene that it has goes, one that stands at its place makes room.
@@ -104,7 +118,7 @@ end
 function M.new(problem, genes, rng)
   local list, beside = {}, {}
   add_parameters(problem, genes.parameters or {}, list, beside)
-  if (genes.transform_share or 0) > 0 then add_transformations(problem.grammar, list) end
+  if (genes.transform_share or 0) > 0 then add_transformations(problem.grammar, list, beside) end
   for i = #list, 2, -1 do
     local k = rng:int(i)
     list[i], list[k] = list[k], list[i]
