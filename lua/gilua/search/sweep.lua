@@ -6,17 +6,18 @@
 --   local text = steps:next(best)   -- a genome one step from the best; nil where none is left
 --
 -- The steps are in an order drawn once. Where one makes a better best, the others go on from that,
--- behind the numbers next to those that it has, of parameters and of transformations: what is best
--- for one may be another by now.
+-- behind the numbers next to those that it has (gilua.search.retouch says which): what is best for
+-- one may be another by now.
 -- When all have been tried from the same one, none is left.
 
 local genome = require "gilua.search.genome"
+local retouch = require "gilua.search.retouch"
 
 local M = {}
 
 ---@class gilua.sweep
 ---@field steps string[] genes, in their order
----@field beside table<string, string[]> of a gene with a number: those before and behind it
+---@field siblings fun(gene: string): string[] of gi.retouch
 local Sweep = {}
 Sweep.__index = Sweep
 
@@ -25,32 +26,11 @@ local function place_of(gene)
   return genome.name_set(gene) or gene:match "^T:[%w_]+<[^<>]+>"
 end
 
--- Of each of a list of genes: the one before and the one behind it.
-local function add_beside(list, beside)
-  for i, gene in ipairs(list) do
-    beside[gene] = {}
-    for _, other in ipairs { list[i - 1] or false, list[i + 1] or false } do
-      if other then table.insert(beside[gene], other) end
-    end
-  end
-end
-
--- The genes of a parameter that has only numbers; none of another.
-local function numbers_of(p)
-  local list = {}
-  for i, value in ipairs(p.values or {}) do
-    if not tonumber(value) then return {} end
-    list[i] = ("%s=%s"):format(p.name, value)
-  end
-  return list
-end
-
-local function add_parameters(problem, opened, list, beside)
+local function add_parameters(problem, opened, list)
   local is_open = {}
   for _, name in ipairs(opened) do is_open[name] = true end
   for _, p in ipairs(problem.parameters or {}) do
     if p.switch then list[#list + 1] = p.name end
-    if is_open[p.name] and not p.switch then add_beside(numbers_of(p), beside) end
     for _, value in ipairs(not p.switch and is_open[p.name] and p.values or {}) do
       list[#list + 1] = ("%s=%s"):format(p.name, value)
     end
@@ -58,18 +38,11 @@ local function add_parameters(problem, opened, list, beside)
 end
 
 -- Parts of other functions are left to chance: there are many, and most are wrong.
-local function add_transformations(grammar, list, beside)
+local function add_transformations(grammar, list)
   for _, kind in ipairs(grammar:transformations()) do
-    local here = {}
     for _, place in ipairs(not kind.donated and kind.places or {}) do
       list[#list + 1] = place.gene
-      if #here > 0 and place_of(here[1]) ~= place_of(place.gene) then
-        add_beside(here, beside)
-        here = {}
-      end
-      here[#here + 1] = place.gene
     end
-    add_beside(here, beside)
   end
 end
 
@@ -87,11 +60,19 @@ function M.made(text, step)
   return genome.join(genes)
 end
 
--- The numbers next to those that a genome sets, the last one's last.
-local function besides(self, best)
-  local list = {}
-  for _, gene in ipairs(genome.split(best)) do
-    for _, other in ipairs(self.beside[gene] or {}) do table.insert(list, 1, other) end
+-- A genome with each of its numbers one further down and one further up; the first is the last.
+local function besides(self, text)
+  local list, genes = {}, genome.split(text)
+  for at, gene in ipairs(genes) do
+    local siblings, i = self.siblings(gene), nil
+    for k, sibling in ipairs(siblings) do
+      if sibling == gene then i = k end
+    end
+    for _, k in ipairs(i and { i - 1, i + 1 } or {}) do
+      genes[at] = siblings[k]
+      if siblings[k] then table.insert(list, 1, genome.join(genes)) end
+    end
+    genes[at] = gene
   end
   return list
 end
@@ -101,10 +82,10 @@ end
 ---@return string?
 function Sweep:next(best)
   if best ~= self.best then
-    self.near = self.best and besides(self, best) or {}
+    self.near = besides(self, best)
     self.best, self.tried = best, 0
   end
-  if #self.near > 0 then return M.made(best, table.remove(self.near)) end
+  if #self.near > 0 then return table.remove(self.near) end
   if self.tried >= #self.steps then return nil end
   self.at, self.tried = self.at % #self.steps + 1, self.tried + 1
   return M.made(best, self.steps[self.at])
@@ -116,14 +97,15 @@ end
 ---@param rng table
 ---@return gilua.sweep
 function M.new(problem, genes, rng)
-  local list, beside = {}, {}
-  add_parameters(problem, genes.parameters or {}, list, beside)
-  if (genes.transform_share or 0) > 0 then add_transformations(problem.grammar, list, beside) end
+  local list = {}
+  add_parameters(problem, genes.parameters or {}, list)
+  if (genes.transform_share or 0) > 0 then add_transformations(problem.grammar, list) end
   for i = #list, 2, -1 do
     local k = rng:int(i)
     list[i], list[k] = list[k], list[i]
   end
-  return setmetatable({ steps = list, beside = beside, at = 0, tried = 0 }, Sweep)
+  return setmetatable({ steps = list, siblings = retouch.new(problem).siblings, at = 0,
+    tried = 0 }, Sweep)
 end
 
 return M
