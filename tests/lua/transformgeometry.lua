@@ -686,6 +686,9 @@ tap.case("threads that do not become one", function()
     of "out[i] = __shfl_xor_sync(0xffffffffu, a[i], 1);", 1, args, "lanes of a warp")
   refused("a barrier that counts", merge_threads,
     of "out[i] = __syncthreads_count(a[i] > 0.f);", 1, args, "counts threads")
+  refused("groups of threads", merge_threads, of [[
+auto block = cooperative_groups::this_thread_block();
+    out[i] = block.thread_rank();]], 1, args, "lanes of a warp")
   refused("lanes in step", merge_threads, of [[
 volatile float *mine = out;
     mine[i] += mine[i + 1];]], 1, args, "volatile memory")
