@@ -23,8 +23,8 @@ local o = gi.cli {
   doc = "Compares ways to search.",
   { name = "problems", default = EXAMPLES, doc = "folders or .cu files, with commas between" },
   { name = "schemes", default = "usual,lines,random,bandit,steady,steady-bandit,"
-    .. "steady-bandit-restarts,steady-bandit-retouch,steady-bandit-retouch-binds,sweep-quarter,sweep-half,"
-    .. "elites-bandit",
+    .. "steady-bandit-restarts,steady-bandit-retouch,steady-bandit-retouch-binds,"
+    .. "sweep-quarter,sweep-half,elites-bandit",
     doc = "the first is what the others are compared with" },
   { name = "seeds", default = 5, min = 1, doc = "runs of each scheme on each kernel" },
   { name = "population", default = 40, min = 4, doc = "evaluations in a generation" },
