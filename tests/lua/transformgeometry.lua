@@ -633,6 +633,15 @@ tap.case("threads that become one are right", function()
     const int width = blockDim.x, step = gridDim.x * width;
     for (int i = blockIdx.x * width + threadIdx.x; i < n; i += step) out[i] += a[i];]], 1,
       { "x", "8", spacing })
+    right("what only a condition asks for", merge_threads, rewritten.source [[
+    const int first = blockIdx.x * 64, i = first + threadIdx.x;
+    int most = i % 5;
+    float sum = 0.f;
+    __syncthreads();
+    if (most > 2) {
+        for (int k = 0; k < 3; k++) sum += a[first + k];
+    }
+    if (i < n) out[i] = sum;]], 1, { "x", "2", spacing })
     right("what a thread reads that another wrote", merge_threads, rewritten.source([[
     __shared__ float sums[64];
     const int t = threadIdx.x, i = blockIdx.x * 64 + t;

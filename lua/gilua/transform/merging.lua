@@ -331,6 +331,14 @@ local function spread(plan)
       if why then return nil, why end
     end
   end
+  for _, guard in ipairs(plan.guards) do
+    local condition = guard.statement.condition
+    for name, tokens in pairs(effects.of(fn, condition).reads) do
+      local is_own = plan.known:owns_any { [name] = tokens }
+      local why = is_own and take(name, fn:declaration(name, condition.first))
+      if why then return nil, why end
+    end
+  end
   for name, d in pairs(list) do
     if #(fn.variables[name] or { 1 }) > 1 then
       return nil, ("%s is declared more than once"):format(name)
