@@ -49,6 +49,10 @@ tap.case("divisions without signs", function()
   }]]), 1, {})
   tap.has(text, "row = (int)((unsigned int)(i + 3) / (unsigned int)(n + 1)), rest = (int)("
     .. "(unsigned int)i / 3u % (unsigned int)n);", "a sum in brackets, and a chain once")
+  tap.has(right("a condition and a step", "unsigned", rewritten.source(T .. [[
+  if (t / 3 % n < 5)
+    for (int i = t; i < n; i += 1 + t / 40) out[i] = a[i];]]), 1, {}),
+    "if ((int)((unsigned int)t / 3u % (unsigned int)n) < 5)", "where it is asked")
   tap.has(text, "rest + (int)((unsigned int)i % 7u) + (i ? 5 / 2 : a[i] / 2);",
     "not of constants, nor of floating numbers")
   local function promise(statement)
@@ -61,7 +65,9 @@ tap.case("divisions without signs", function()
   end
   for _, open in ipairs { "out[t] = t % n;", "for (int i = n; i > 0; i--) out[i] = i / 3;",
                           "for (int i = t; i < n; i++) { i -= 2; out[i] = i / 3; }",
-                          "const int u = t - 5; out[t] = u / 5;" } do
+                          "const int u = t - 5; out[t] = u / 5;",
+                         "const int u = threadIdx.x - 5; out[t] = u / 5;",
+                         "out[t] = (int)(threadIdx.x - 5) / 5;" } do
     tap.has(promise(open) or "", "not negative", "a promise: " .. open)
   end
   text = rewritten.text("unsigned", rewritten.source(T .. [[

@@ -571,6 +571,7 @@ for (int k = 0; k < 2; k++) { float i = b[k]; __syncthreads(); }
     if (i < n) out[i] = 1.f;]], 1, { "x", "2" }, "declared more than once")
   local open = of "out[i] = 1.f;"
   for _, source in ipairs { open, of "if (i < n) out[i] = gridDim.x;",
+      of "if (i < n) out[i] = 1.f; else out[i] = 2.f;",
       of "if (i < n || n > 9) out[i] = 1.f;", of "if (!(i < n)) out[i] = 1.f;" } do
     local change = merge.make(kernels.of_text(source), 1, { "x", "2" })
     tap.is(change.launch, "grid.x%2 grid.x/2", "where a block beyond the last would do something")

@@ -170,4 +170,15 @@ tap.case("single precision", function()
   out[t] = *p;]], "double"), 1, {}, "is used")
 end)
 
+tap.case("a pointer that a loop's head leads elsewhere", function()
+  local fn = require "gilua.transform.kernel".of_text([[
+__global__ void k(float *a, float *b, int n) {
+  float *p = a, *q = a;
+  for (int i = 0; i < n; p = b, i++) *p = *q;
+}
+]]).functions[1]
+  tap.is(fn:root("p", fn.close - 1), nil, "may lead anywhere")
+  tap.is(fn:root("q", fn.close - 1), "a", "another does not")
+end)
+
 tap.done()

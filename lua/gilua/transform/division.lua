@@ -8,6 +8,7 @@ local edit = require "gilua.transform.edit"
 local effects = require "gilua.transform.effects"
 local expression = require "gilua.transform.expression"
 local loop_of = require "gilua.transform.loop"
+local statement = require "gilua.transform.statement"
 local types = require "gilua.transform.types"
 
 local ONE = { float = "1.0f", double = "1.0" }
@@ -22,12 +23,7 @@ end
 -- Every tree of the loop's body.
 local function each_tree(loop, visit)
   loop_of.walk(loop.body, function(s)
-    for _, tree in ipairs { s.tree or false, s.condition or false, s.step or false } do
-      if tree then visit(tree) end
-    end
-    for _, d in ipairs(s.declared or {}) do
-      if d.init then visit(d.init) end
-    end
+    for _, tree in ipairs(statement.trees(s)) do visit(tree) end
   end)
 end
 
@@ -167,12 +163,7 @@ local function powers(kernel, line)
   local list = {}
   for _, fn in ipairs(kernel.functions) do
     for _, s in ipairs(fn.statements) do
-      for _, tree in ipairs { s.tree or false, s.condition or false, s.step or false } do
-        if tree then list[#list + 1] = { fn = fn, tree = tree } end
-      end
-      for _, d in ipairs(s.declared or {}) do
-        if d.init then list[#list + 1] = { fn = fn, tree = d.init } end
-      end
+      for _, tree in ipairs(statement.trees(s)) do list[#list + 1] = { fn = fn, tree = tree } end
     end
   end
   local found = {}

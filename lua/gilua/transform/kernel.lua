@@ -586,7 +586,7 @@ function Function:is_redirected(name)
   if not self.redirected then
     self.redirected = {}
     for _, s in ipairs(self.statements) do
-      for _, tree in ipairs { s.tree or nil, s.step or nil, s.condition or nil } do
+      for _, tree in ipairs(statement.trees(s)) do
         expression.walk(tree, function(node)
           if node.kind == "assign" and node.op == "=" and node.a.kind == "name" then
             self.redirected[node.a.text] = true

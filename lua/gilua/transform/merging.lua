@@ -146,7 +146,9 @@ local function is_bounded(known, guard)
     for _, child in ipairs(s.kind == "block" and s.body or { s.body or nil }) do
       visit(child, inner)
     end
-    for _, other in ipairs { s.init or nil, s.otherwise or nil } do visit(other, inside) end
+    for _, other in ipairs { s.init or false, s.otherwise or false } do
+      if other then visit(other, inside) end
+    end
   end
   if guard and bounds(known, guard.statement.condition, guard.leaves) then
     for _, s in ipairs(fn.body.body) do

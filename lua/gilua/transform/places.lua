@@ -295,11 +295,8 @@ local function add_of(list, s, node)
   if UNTOLD[s.kind] then return false end
   if s.kind == "if" and has(s.body, node) then add_asked(list, s.condition, false) end
   if s.kind == "if" and has(s.otherwise, node) then add_asked(list, s.condition, true) end
-  for _, tree in ipairs { s.tree or nil, s.condition or nil } do
+  for _, tree in ipairs(statement.trees(s)) do
     if has(tree, node) then asked_in_tree(list, tree, node) end
-  end
-  for _, d in ipairs(s.declared or {}) do
-    if has(d.init, node) then asked_in_tree(list, d.init, node) end
   end
   for _, child in ipairs(s.kind == "block" and s.body or { s.body or nil }) do
     if not add_of(list, child, node) then return false end

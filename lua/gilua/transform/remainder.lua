@@ -23,101 +23,14 @@ local effects = require "gilua.transform.effects"
 local expression = require "gilua.transform.expression"
 local loop_of = require "gilua.transform.loop"
 local sides = require "gilua.transform.sides"
+local signs = require "gilua.transform.signs"
+local statement = require "gilua.transform.statement"
 local types = require "gilua.transform.types"
 local uniform = require "gilua.transform.uniform"
 
 local LEVEL = "    "
 local MOST_TOKENS = 2000 -- of a loop that is there twice
 
-local WHOLE = {}
-for type in ("int,unsigned int,long,unsigned long,long long,unsigned long long"):gmatch "[^,]+" do
-  WHOLE[type] = true
-end
-
--- ---- signs ------------------------------------------------------------------------------------
-
-local SHAPE = { threadIdx = true, blockIdx = true, blockDim = true, gridDim = true }
-local UNSIGNED_SMALL = { ["unsigned char"] = true, ["unsigned short"] = true, uchar = true,
-                         ushort = true, uint8_t = true, uint16_t = true }
-local MOST_DEPTH = 12 -- of names that are made of others
-
-local is_small
-
--- The loop around a token whose head counts a variable upwards, from where and by what is small.
-local function counts_up(fn, name, token, depth)
-  for _, loop in ipairs(fn.loops) do
-    local s = loop.statement
-    if loop.counted and loop.variable == name and s.first < token and token <= s.last
-      and loop.sign > 0 and loop.invariant and not loop.writes_variable and loop.start
-      and is_small(fn, loop.start, depth + 1) and is_small(fn, loop.by, depth + 1) then
-      return true
-    end
-  end
-  return false
-end
-
-local function is_small_name(fn, node, depth)
-  local value = sides.value(fn, node)
-  if value then return value >= 0 end
-  if node.text == "warpSize" then return true end
-  local d = node.token and fn:declaration(node.text, node.token)
-  if not d or d.pointer > 0 or #d.extents > 0 then return false end
-  if UNSIGNED_SMALL[d.type] then return true end
-  if counts_up(fn, node.text, node.token, depth) then return true end
-  local kept = WHOLE[types.plain(d.type)] and sides.kept(fn, node.text)
-  return kept and not kept.parameter and is_small(fn, kept.init, depth + 1) or false
-end
-
-local SMALL = {
-  name = is_small_name,
-  number = function(_, node)
-    local value = affine.integer(node)
-    return value ~= nil and value < 2 ^ 31
-  end,
-  member = function(_, node) return node.a.kind == "name" and SHAPE[node.a.text] or false end,
-  cast = function(fn, node, depth)
-    return WHOLE[types.plain(node.type)] and is_small(fn, node.a, depth) or false
-  end,
-}
-
-function SMALL.choice(fn, node, depth)
-  return is_small(fn, node.a, depth) and is_small(fn, node.b, depth)
-end
-
-function SMALL.binary(fn, node, depth)
-  local op, a = node.op, node.a
-  if op == "+" or op == "*" or op == "/" then
-    return is_small(fn, a, depth) and is_small(fn, node.b, depth)
-  elseif op == "%" or op == ">>" then
-    return is_small(fn, a, depth)
-  end
-  return op == "&" and (is_small(fn, a, depth) or is_small(fn, node.b, depth))
-end
-
---- Is a tree's value a whole number that is not below zero, and that an int holds: made of
---- literals, indices and sizes of threads and blocks, and of loops that count from such?
-function is_small(fn, node, depth)
-  return (depth or 0) < MOST_DEPTH and SMALL[node.kind] ~= nil
-    and SMALL[node.kind](fn, node, depth or 0)
-end
-
---- Is a tree's value above zero?
-local function is_positive(fn, node)
-  local value = sides.value(fn, node)
-  if value then return value > 0 end
-  if node.kind == "name" then
-    local d = sides.kept(fn, node.text)
-    return node.text == "warpSize" or d and not d.parameter and d.pointer == 0
-      and is_positive(fn, d.init) or false
-  elseif node.kind == "member" then
-    return node.a.kind == "name" and (node.a.text == "blockDim" or node.a.text == "gridDim")
-  elseif node.kind == "binary" then
-    local a, b = is_positive(fn, node.a), is_positive(fn, node.b)
-    return node.op == "*" and a and b
-      or node.op == "+" and (a and is_small(fn, node.b) or b and is_small(fn, node.a)) or false
-  end
-  return node.text == "sizeof"
-end
 
 -- ---- divisions --------------------------------------------------------------------------------
 
@@ -129,7 +42,8 @@ end
 
 -- Is a node a quotient or a remainder of whole numbers that loads nothing and has no effects?
 local function is_division(fn, node)
-  if node.kind ~= "binary" or node.op ~= "/" and node.op ~= "%" or not WHOLE[types.of(fn, node)]
+  if node.kind ~= "binary" or node.op ~= "/" and node.op ~= "%"
+    or not signs.WHOLE[types.of(fn, node)]
     or is_power_of_two(fn, node.b) then
     return false
   end
@@ -141,12 +55,7 @@ end
 -- Every tree of a statement and those below it.
 local function each_tree(s, visit)
   loop_of.walk(s, function(below)
-    for _, tree in ipairs { below.tree or false, below.condition or false, below.step or false } do
-      if tree then visit(tree) end
-    end
-    for _, d in ipairs(below.declared or {}) do
-      if d.init then visit(d.init) end
-    end
+    for _, tree in ipairs(statement.trees(below)) do visit(tree) end
   end)
 end
 
@@ -165,9 +74,9 @@ local function unfit(loop)
   end
   local type = types.plain(loop.type or "")
   local start = loop.start and effects.of(fn, loop.start)
-  if not WHOLE[type] or not start or start.opaque or next(start.writes) or start.warp
-    or not is_small(fn, loop.by)
-    or not (type:find "^unsigned" or is_small(fn, loop.start)) then
+  if not signs.WHOLE[type] or not start or start.opaque or next(start.writes) or start.warp
+    or not signs.is_small(fn, loop.by)
+    or not (type:find "^unsigned" or signs.is_small(fn, loop.start)) then
     return "its variable may be below zero"
   end
 end
@@ -176,7 +85,7 @@ end
 local function is_of_variable(loop, node)
   local function is_variable(part) return part.kind == "name" and part.text == loop.variable end
   local function is_other(part)
-    return is_small(loop.fn, part) and loop_of.is_invariant(loop.fn, part, loop.inside)
+    return signs.is_small(loop.fn, part) and loop_of.is_invariant(loop.fn, part, loop.inside)
       and not effects.of(loop.fn, part).reads[loop.variable]
   end
   if is_variable(node) then return true end
@@ -215,7 +124,7 @@ local function beginning(loop, a)
   local fn, kernel, start = loop.fn, loop.fn.kernel, loop.start
   local text = kernel:operand(start)
   local type = types.plain(loop.type)
-  if not is_small(fn, start) and types.of(fn, start) ~= type then
+  if not signs.is_small(fn, start) and types.of(fn, start) ~= type then
     text = ("(%s)%s"):format(type, text)
   end
   if a.kind == "name" then return text end
@@ -301,7 +210,7 @@ local function unfit_twice(loop, list)
   end
   if not loop.barrier and not loop.warp then return nil end
   for _, one in ipairs(list) do
-    if not is_positive(fn, one.n) and not uniform.is_uniform(fn, one.n) then
+    if not signs.is_above_zero(fn, one.n) and not uniform.is_uniform(fn, one.n) then
       return "threads wait for each other in it, and may divide by different numbers"
     end
   end
@@ -312,7 +221,7 @@ local function questions(loop, list)
   local asks, seen = {}, {}
   for _, one in ipairs(list) do
     local text = loop.fn.kernel:operand(one.n)
-    if not is_positive(loop.fn, one.n) and not seen[text] then
+    if not signs.is_above_zero(loop.fn, one.n) and not seen[text] then
       seen[text] = true
       asks[#asks + 1] = text .. " > 0"
     end

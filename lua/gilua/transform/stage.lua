@@ -94,10 +94,7 @@ local function is_behind_choice(s, node)
       end
     end)
   end
-  for _, tree in ipairs { s.tree or nil, s.condition or nil } do visit(tree) end
-  for _, d in ipairs(s.declared or {}) do
-    if d.init then visit(d.init) end
-  end
+  for _, tree in ipairs(statement.trees(s)) do visit(tree) end
   return found
 end
 

@@ -386,6 +386,17 @@ function M.declarator(words, from, to)
   return d
 end
 
+--- The expressions of a statement itself, without those of statements below it.
+---@param s table
+---@return table[]
+function M.trees(s)
+  local list = { s.tree }
+  list[#list + 1] = s.condition
+  list[#list + 1] = s.step
+  for _, d in ipairs(s.declared or {}) do list[#list + 1] = d.init end
+  return list
+end
+
 --- Calls visit(statement) for one and all below it; where it returns false, those are left out.
 function M.walk(s, visit)
   if visit(s) == false then return end

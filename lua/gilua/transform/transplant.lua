@@ -15,6 +15,7 @@ local borrowed = require "gilua.transform.borrowed"
 local edit = require "gilua.transform.edit"
 local expression = require "gilua.transform.expression"
 local settings = require "gilua.base.settings"
+local statement = require "gilua.transform.statement"
 local types = require "gilua.transform.types"
 local uses = require "gilua.transform.uses"
 
@@ -346,19 +347,10 @@ local function signature(fn)
   return fn.signature
 end
 
--- The trees of a statement itself, without those of statements below it.
-local function trees_of(s)
-  local list = { s.tree or nil }
-  list[#list + 1] = s.condition
-  list[#list + 1] = s.step
-  for _, d in ipairs(s.declared or {}) do list[#list + 1] = d.init end
-  return list
-end
-
 -- The calls of a statement of functions that have this signature, or any: nodes, and functions.
 local function calls_of(kernel, s, wanted)
   local list = {}
-  for _, tree in ipairs(trees_of(s)) do
+  for _, tree in ipairs(statement.trees(s)) do
     expression.walk(tree, function(node)
       local name = node.kind == "call" and node.callee.kind == "name" and node.callee.text
       local fn = name and not node.callee.template and kernel.by_name[name]

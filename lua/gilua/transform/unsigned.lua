@@ -10,46 +10,14 @@
 
 local edit = require "gilua.transform.edit"
 local expression = require "gilua.transform.expression"
-local sides = require "gilua.transform.sides"
+local signs = require "gilua.transform.signs"
+local statement = require "gilua.transform.statement"
 local types = require "gilua.transform.types"
 
 local UNSIGNED = { int = "unsigned int", long = "unsigned long",
                    ["long long"] = "unsigned long long" }
 local DIVIDES = { ["/"] = true, ["%"] = true }
-local KEEPS_SIGN = { ["+"] = true, ["*"] = true, ["/"] = true, ["%"] = true, [">>"] = true }
 local SUFFIX = { int = "u", long = "ul", ["long long"] = "ull" }
-local MOST_STEPS = 8 -- from a name to what it is made of
-
-local is_positive -- (fn, node, steps): is a whole number never below 0, as the words have it?
-
--- The same of a name: of one that is given a value once, or that counts up in a loop around it.
-local function is_positive_name(fn, node, steps)
-  local d = sides.kept(fn, node.text)
-  if d then return d.init ~= nil and not d.parameter and is_positive(fn, d.init, steps + 1) end
-  for _, loop in ipairs(fn.loops) do
-    local s = loop.statement
-    if loop.counted and loop.variable == node.text and s.first <= node.first
-      and node.first <= s.last then
-      return loop.sign > 0 and not loop.writes_variable and loop.start ~= nil
-        and is_positive(fn, loop.start, steps + 1) and is_positive(fn, loop.by, steps + 1)
-    end
-  end
-  return false
-end
-
-function is_positive(fn, node, steps)
-  steps = steps or 0
-  local type = types.of(fn, node)
-  if type and type:find "^unsigned" then return true end
-  if node.kind == "number" then return true end
-  if node.kind == "cast" then
-    return UNSIGNED[type or ""] ~= nil and is_positive(fn, node.a, steps)
-  end
-  if node.kind == "name" then return steps < MOST_STEPS and is_positive_name(fn, node, steps) end
-  if node.kind ~= "binary" then return false end
-  local a, b = is_positive(fn, node.a, steps), is_positive(fn, node.b, steps)
-  return node.op == "&" and (a or b) or KEEPS_SIGN[node.op] and a and b or false
-end
 
 -- The type of a division of numbers with a sign; nil of anything else.
 local function type_of(fn, node)
@@ -59,24 +27,16 @@ local function type_of(fn, node)
   return type
 end
 
--- All trees of a function's statements.
-local function each_tree(fn, visit)
-  for _, s in ipairs(fn.statements) do
-    for _, tree in ipairs { s.tree or nil, s.condition or nil, s.step or nil } do visit(tree) end
-    for _, d in ipairs(s.declared or {}) do
-      if d.init then visit(d.init) end
-    end
-  end
-end
-
 local function divisions(fn)
   local list = {}
-  each_tree(fn, function(tree)
-    expression.walk(tree, function(node)
-      local type = type_of(fn, node)
-      if type then list[#list + 1] = { node = node, type = type } end
-    end)
-  end)
+  for _, s in ipairs(fn.statements) do
+    for _, tree in ipairs(statement.trees(s)) do
+      expression.walk(tree, function(node)
+        local type = type_of(fn, node)
+        if type then list[#list + 1] = { node = node, type = type } end
+      end)
+    end
+  end
   return list
 end
 
@@ -94,7 +54,7 @@ local function put(e, fn, division, inner)
     e:before(b.first, ("(%s)"):format(as))
   end
   if not inner[node] then e:after(b.last, ")") end
-  return is_positive(fn, a) and is_positive(fn, b)
+  return signs.is_small(fn, a) and signs.is_small(fn, b)
 end
 
 -- All divisions of a function without signs, and whether its words say that they have none; nil

@@ -6,6 +6,7 @@
 -- The words tell it: what a call does, and what is behind a macro, is not asked.
 
 local expression = require "gilua.transform.expression"
+local statement = require "gilua.transform.statement"
 local types = require "gilua.transform.types"
 
 local M = {}
@@ -105,10 +106,7 @@ local function note_origin(uses, d)
 end
 
 local function note_statement(fn, uses, s)
-  for _, d in ipairs(s.declared or {}) do note_tree(fn, uses, d.init) end
-  for _, tree in ipairs { s.tree or false, s.condition or false, s.step or false } do
-    if tree then note_tree(fn, uses, tree) end
-  end
+  for _, tree in ipairs(statement.trees(s)) do note_tree(fn, uses, tree) end
 end
 
 --- By declarations; kept.
