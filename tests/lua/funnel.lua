@@ -364,6 +364,25 @@ tap.case("a compilation that never ends is blamed, its neighbours are not", func
     "and is not compiled a second time, on another case either")
 end)
 
+tap.case("what cost a worker its life on one case runs on no other, which is said", function()
+  local p = sums(tap.folder())
+  local farm <close> = gi.farm(p, { jobs = 1 })
+  local slower = by_hand(p, "sum %+= in%[i%];", "%0 if (n == 7777) sum = 0;")
+  local post, runs = farm.crew.post, 0
+  function farm.crew:post(job)
+    runs = runs + (job.kind == "run" and 1 or 0)
+    if job.kind == "run" and runs == 2 then return job.blame("timeout", "it hung") end
+    return post(self, job)
+  end
+  local function said(n)
+    local m = farm:evaluate({ slower }, { n = n })[1]
+    return m.status .. ": " .. tostring(m.message)
+  end
+  tap.is(said(200), "timeout: it hung", "where it ran, behind the kernel as it is")
+  tap.is(said(1000), "timeout: not run, for on another case it hung", "where it did not")
+  tap.is(runs, 3, "only the kernel as it is")
+end)
+
 tap.case("the compiler's limit is relative to the unmodified kernel's", function()
   local limit = require("gilua.farm.funnel").compile_limit
   tap.is(limit(20, nil), 20, "the most, while nobody knows that")

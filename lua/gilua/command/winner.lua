@@ -246,7 +246,8 @@ end
 
 local function row_line(row)
   if not row.right then
-    return ("  %-40s WRONG: %s"):format(row.case, row.status ~= "ok" and row.status
+    return ("  %-40s WRONG: %s"):format(row.case, row.status ~= "ok"
+      and ("%s: %s"):format(row.status, (row.message or ""):match "^[^\n]*")
       or ("%d of %d answers, largest error %.3g"):format(row.wrong, row.answers, row.max_error))
   end
   local interval = row.low == row.high and "" or (" (%.3f to %.3f)"):format(row.low, row.high)
@@ -320,6 +321,11 @@ end
 -- Why it is wrong, in a sentence; nil where it is right everywhere.
 local function wrong_sentence(found)
   local v, other = found.own, found.other
+  for _, row in ipairs(v.rows) do
+    if row.status ~= "ok" then
+      return ("%s does not run to its end there (%s)"):format(row.case, row.status)
+    end
+  end
   if not v.all_right then
     return ("%s answers on %d cases: %s of them are wrong, largest error %.3g"):format(
       gi.progress.grouped(v.answers), #v.rows, gi.progress.grouped(v.wrong), v.max_error)

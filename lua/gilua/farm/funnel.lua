@@ -781,15 +781,21 @@ function Funnel:run_job(plan)
     end,
     done = function(reply)
       local m = reply.measurement
-      if reply.lost then self.killers[key] = m end
+      if reply.lost then self:kills(key, m) end
       if self.memory then self.memory:keep_measurement(self.case_key, key, m, reply.lost) end
       self:measured(plan, m)
     end,
     blame = function(status, reason)
-      self.killers[key] = failed(status, reason)
-      self:measured(plan, self.killers[key])
+      local m = failed(status, reason)
+      self:kills(key, m)
+      self:measured(plan, m)
     end,
   }
+end
+
+--- What cost a worker its life, or its GPU: it runs on no other case.
+function Funnel:kills(key, m)
+  self.killers[key] = failed(m.status, "not run, for on another case " .. tostring(m.message))
 end
 
 --- A result of a device has come.
@@ -856,7 +862,7 @@ function Funnel:recalled_measurement(plan)
   if not self.memory then return false end
   local m, lost = self.memory:measurement(self.case_key, plan.key)
   if not m then return false end
-  if lost then self.killers[plan.key] = m end
+  if lost then self:kills(plan.key, m) end
   self:measured(plan, m)
   return true
 end
