@@ -181,4 +181,38 @@ __global__ void k(float *a, float *b, int n) {
   tap.is(fn:root("q", fn.close - 1), "a", "another does not")
 end)
 
+local ARRAYS = [[
+__constant__ float taps[4] = { 1, 2, 3, 4 };
+static __device__ const float scale[2][2] = { { 1, 2 }, { 3, 4 } };
+__device__ float sums[64];
+__constant__ float unused[4];
+__constant__ int length = 4;
+#define tapOf(i) taps[i]
+extern "C" __global__ void k(float *out, float *a, float *b, int n)
+{
+  int t = blockIdx.x * blockDim.x + threadIdx.x;
+  sums[t % 64] = a[t % 5];
+  out[t] = tapOf(t % length) * scale[t % 2][1] + n;
+}
+]]
+
+tap.case("arrays of the file between constant and global memory", function()
+  local text = right("read apart", "constant", ARRAYS, 1, { "taps" })
+  tap.has(text, "__device__ float taps[4] = {", "global memory")
+  text = right("read alike", "constant", ARRAYS, 2, { "scale" })
+  tap.has(text, "static __constant__ const float scale[2][2]", "constant memory")
+  tap.is(rewritten.found("constant", ARRAYS), "1(taps) 2(scale)",
+    "arrays that are used, and not written")
+  refused("one that is written", "constant", ARRAYS, 3, { "sums" }, "no array of the file")
+  refused("one that nobody reads", "constant", ARRAYS, 4, { "unused" }, "no array of the file")
+  refused("a number", "constant", ARRAYS, 5, { "length" }, "no array of the file")
+  local pointed = ARRAYS:gsub("out%[t%] =", "const float *p = scale[1]; out[t] = p[0] *")
+  refused("one that a pointer leads to", "constant", pointed, 2, { "scale" }, "no array of")
+  right("one whose element a variable gets", "constant",
+    ARRAYS:gsub("out%[t%] =", "const float p = scale[1][0]; out[t] = p *"), 2, { "scale" })
+  local copied = "__device__ float scale[2][2];\n" .. ARRAYS:gsub("static[^\n]*\n", "")
+    .. "void host(float *f) { cudaMemcpyToSymbol(scale, f, 16); }\n"
+  tap.is(rewritten.found("constant", copied), "1(scale) 2(taps)", "the host may fill it")
+end)
+
 tap.done()
