@@ -37,6 +37,9 @@ tap.case("within the noise nothing is a difference", function()
   tap.is(minimise.knockout("a b c", scorer({ a = 1, b = 1, c = 1 }, {}), 1), "b c",
     "but small losses do not add up unseen")
   tap.is(minimise.knockout("", scorer({}, {})), "", "nothing to leave out")
+  local function worth(gene) return gene == "b" and 0.1 or 0 end
+  tap.is(minimise.knockout("a b", scorer({ a = 5, b = 5 }, {}), 0, worth), "a", "asked for more")
+  tap.is(minimise.knockout("a b", scorer({ a = 5, b = 20 }, {}), 0, worth), "a b", "and brings it")
 end)
 
 --------------------------------------------------------------------------------------------------

@@ -1,8 +1,10 @@
 -- own: what experiments on a user's own kernel share.
 
 local bandit = require "gilua.search.bandit"
+local copied = require "gilua.problem.copied"
 local core = require "gilua.core"
 local genome = require "gilua.search.genome"
+local minimise = require "gilua.search.minimise"
 local retouch = require "gilua.search.retouch"
 local roofline = require "gilua.base.roofline"
 local settings = require "gilua.base.settings"
@@ -107,13 +109,25 @@ function M.enough(run)
     record.improved and "the best" or "the unmodified kernel", limit.times, limit.by)
 end
 
+local WORTH = 0.05 -- of the time: what a copied statement, which a person has to read, has to bring
+
+-- The clean-up of a problem's winners.
+local function cleaning(problem)
+  local function worth(gene)
+    local known = problem.grammar:genes(gene)
+    return known and known[1] and copied.is(known[1]) and WORTH or 0
+  end
+  return function(text, score, noise) return minimise.knockout(text, score, noise, worth) end
+end
+
 local LIVING = 4   -- one in so many of a population lives on
 local SWEEP = 0.5  -- of the generations, the last ones: steps from the best in turn
 
 --- How one's own kernel is searched unless another way is asked for: what won the comparison of
 --- docs/performance.md. Children one by one (gi.steady), of genes whose kinds have paid so far
 --- (gi.bandit), or with another number in one that they have (gi.retouch); in the last generations
---- each single step from the best in turn (gi.sweep); until the best is near its limit.
+--- each single step from the best in turn (gi.sweep); until the best is near its limit. Of the best
+--- a statement that stands for another, or besides, stays where it brings 5 % (problem/copied.lua).
 ---@param problem gilua.problem
 ---@param options? { population?: integer, transform_share?: number } 60; transformations where it
 ---  is more than 0 (M.TRANSFORM_SHARE)
@@ -128,6 +142,7 @@ function M.scheme(problem, options)
   fields.genes, fields.init, fields.draw = genes, kinds.init, kinds.draw
   fields.mutate = retouch.new(problem).mutate
   fields.observers, fields.enough = { kinds }, M.enough
+  fields.minimise = cleaning(problem)
   return fields
 end
 

@@ -33,14 +33,17 @@ end
 ---@param text string the genome
 ---@param score fun(genome: string): number to be minimised; math.huge where unacceptable
 ---@param noise? number largest difference that means nothing (0: exact, as on device emu)
+---@param worth? fun(gene: string): number what a gene has to bring to stay, where that is more than
+---  the noise: a share of the score
 ---@return string shorter
-function M.knockout(text, score, noise)
+function M.knockout(text, score, noise, worth)
   local genes, best = genome.split(text), score(text)
   local i = 1
   while i <= #genes do
     local shorter = without(genes, i)
     local without_it = score(genome.join(shorter))
-    if without_it <= best + (noise or 0) then
+    local least = math.max(noise or 0, worth and worth(genes[i]) * math.abs(best) or 0)
+    if without_it <= best + least then
       genes, best = shorter, math.min(best, without_it)
     else
       i = i + 1

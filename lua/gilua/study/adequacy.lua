@@ -8,11 +8,14 @@
 
 local below = require "gilua.report.below"
 local compiler = require "gilua.farm.compiler"
+local copied = require "gilua.problem.copied"
 local core = require "gilua.core"
 local fail = require "gilua.base.fail"
 local fitness = require "gilua.search.fitness"
 local ptxtext = require "gilua.problem.ptxtext"
 local stats = require "gilua.base.stats"
+
+local MEANS = copied.MEANS
 
 local M = {}
 
@@ -172,10 +175,6 @@ local function body_of(t, item)
   local last = open and t:match(open)
   if last then return open + 1, last - 1 end
 end
-
--- Rules whose change changes what is computed.
-local MEANS = { statement = true, ["if"] = true, ["while"] = true, ["else"] = true, for1 = true,
-  for2 = true, for3 = true, init = true }
 
 -- Is something open between two lines?
 local function has_rule(rules, from, to)
@@ -507,30 +506,6 @@ function M.look_closer(a, problem, farm, case, genome)
   note(a, on_cases(problem, farm, case, probes, { probes = 0, nan = 0 }))
 end
 
-local DECIDES = { ["if"] = true, ["while"] = true, for1 = true, for2 = true, for3 = true }
-
--- Does a rule's text nothing but let threads wait? What that breaks, the checked run names.
-local function only_waits(rule)
-  local text = rule.text:gsub("%s+", "")
-  return text == ";" or text:match "^__sync[%a_]+%b();$" ~= nil
-end
-
--- Lines where something of the kernel stands for something else, or stands besides: that a condition
--- decides the same as another, that a statement computes the same, or what is there already, is a
--- fact of these data, of a width that is as large as the height, of a loop's first round.
-local function lines_copied_to(problem, genome)
-  local lines = {}
-  for _, gene in ipairs(problem.grammar:genes(genome) or {}) do
-    local rule, source = gene.target, gene.source
-    local means = source and MEANS[source.type] and not only_waits(source)
-    local decides = source and DECIDES[rule.type]
-    if (means or decides) and (gene.kind == "insert" or source.text ~= rule.text) then
-      lines[rule.line] = true
-    end
-  end
-  return lines
-end
-
 -- The first lines of rules that a genome changes and on which no probe is: nobody has looked there.
 local function lines_unprobed(problem, genome)
   local probes, lines = M.probes(problem), {}
@@ -552,7 +527,7 @@ end
 ---@param genome string
 ---@return integer[]
 function M.untold(a, problem, genome)
-  local marked, untold, lines = {}, lines_copied_to(problem, genome), {}
+  local marked, untold, lines = {}, copied.lines(problem, genome), {}
   for line in pairs(problem.is_ptx and {} or lines_unprobed(problem, genome)) do
     marked[line] = true
   end

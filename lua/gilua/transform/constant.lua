@@ -81,8 +81,8 @@ end
 local function each_array(kernel, visit)
   local words, i = kernel.words, 1
   while i <= #words do
-    local before = words[i - 1]
-    local begins = before == nil or before == ";" or before == "}" or words.kind[i - 1] == "directive"
+    local before, kind = words[i - 1], words.kind[i - 1]
+    local begins = before == nil or before == ";" or before == "}" or kind == "directive"
     local d = begins and declaration(words, i)
     if d and is_used(kernel, d) and (d.is_constant or is_only_read(kernel, d)) then visit(d) end
     i = words[i] == "{" and words.match[i] and words.match[i] + 1 or i + 1
