@@ -2,6 +2,7 @@
 --
 --   gilua [--device cuda] tests/gpu/generation.lua [--population 300] [--side N] [--repeats 3]
 --     [--two-stages yes|no|both] [--wrong small|whole|both] [--assembler nvrtc|nvjitlink|both]
+--     [--sieve yes|no|both]
 --
 -- `both` times a generation each way in turn, in farms of their own, with the same mutants.
 --
@@ -20,6 +21,7 @@ local options = gi.cli {
   { name = "check", default = "every", doc = "every, parents or winners" },
   { name = "batch", default = 10, min = 1, doc = "most mutants in one compilation" },
   { name = "two-stages", default = "yes", doc = "machine code after checked runs: yes, no, both" },
+  { name = "sieve", default = "yes", doc = "compiled in haste first: yes, no, both" },
   { name = "assembler", default = "nvrtc", doc = "of the second stage: nvrtc, nvjitlink, both" },
   { name = "wrong", default = "small", doc = "errors of wrong ones: small case, whole, both" },
 }
@@ -68,13 +70,15 @@ local function choices(value, first, second)
   return { value }
 end
 
---- A farm that is warm: its workers run, one generation has passed.
+local LEAST = 40 -- mutants that tell how many are wrong
+
+-- A farm that is warm: its workers run, one generation has passed.
 local function warm(o)
   o.device, o.jobs, o.check, o.batch = options.device, options.jobs, options.check, options.batch
   local farm = gi.farm(problem, o)
-  farm:evaluate(fresh_ones(2 * farm.jobs), case(1))
-  return { farm = farm, walls = {}, name = ("errors of the %s case, %s"):format(o.wrong,
-    o.two_stages and "two stages, " .. o.assembler or "one stage") }
+  farm:evaluate(fresh_ones(math.max(LEAST, 2 * farm.jobs)), case(1))
+  return { farm = farm, walls = {}, name = ("errors of the %s case, %s%s"):format(o.wrong,
+    o.two_stages and "two stages, " .. o.assembler or "one stage", o.sieve and ", sieve" or "") }
 end
 
 local function ways()
@@ -83,7 +87,11 @@ local function ways()
     for _, stages in ipairs(choices(options["two-stages"], "no", "yes")) do
       for _, name in ipairs(stages == "no" and { "nvrtc" }
           or choices(options.assembler, "nvrtc", "nvjitlink")) do
-        list[#list + 1] = warm { wrong = wrong, two_stages = stages == "yes", assembler = name }
+        for _, sieve in ipairs(wrong == "whole" and { "no" }
+            or choices(options.sieve, "no", "yes")) do
+          list[#list + 1] = warm { wrong = wrong, two_stages = stages == "yes", assembler = name,
+            sieve = sieve == "yes" }
+        end
       end
     end
   end

@@ -1,6 +1,7 @@
 --- The evaluation farm: genomes in, measurements out, through the cheapest filter first.
 --
---   duplicate genome -> duplicate source -> does not compile -> duplicate PTX
+--   duplicate genome -> duplicate source -> does not compile
+--     -> compiled in haste, while most are wrong: small case on the virtual GPU -> duplicate PTX
 --     -> small case on the virtual GPU with every check on -> machine code, duplicate or not
 --     -> whole case, every answer checked -> careful timing (device cuda)
 --
@@ -45,6 +46,7 @@ local DEFAULTS = {
   clock = "events",         -- device cuda: CUDA events, or the papers' own clock
   wrong = "whole",          -- what the errors of wrong mutants are of: the whole case; or, which
                             -- spares most of the work, the small one, if they were checked on it
+  sieve = true,             -- with wrong = "small", while most are wrong: compiled in haste first
   two_stages = true,        -- device cuda: with wrong = "small" to PTX first, and to machine code
                             -- only those whose answers on the small case are right …
   assembler = "nvrtc",      -- … by NVRTC, whose code is nvcc's; or "nvjitlink", in half the time,
@@ -284,6 +286,8 @@ function Farm:plan(genome, slow_above, wrong)
   local plan = self.funnel:plan(genome)
   plan.check, plan.run = self.check_mode == "every" or self:is_screened(genome), true
   plan.slow_above, plan.wrong = slow_above, wrong or self.options.wrong
+  local sieve = self.options.sieve and plan.check and plan.wrong == "small" and self.funnel.sieve
+  if sieve and sieve:pays() then sieve:put(plan) end
   if not self.options.dedupe then plan.copy = self:next_copy() end
   return plan
 end
@@ -332,6 +336,7 @@ function Farm:evaluate(genomes, case, options)
         local m = self.funnel:result_of(plans[n])
         if not m then break end
         results[n] = m
+        self.funnel.sieve:note(m)
         if asked.on_result then asked.on_result(n, m, n, #plans) end
         local genome, slow_above = more()
         if genome then

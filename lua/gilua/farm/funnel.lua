@@ -32,6 +32,7 @@ local plans_of = require "gilua.farm.plan"
 local genes_of = require "gilua.search.genome"
 local settings = require "gilua.base.settings"
 local screen = require "gilua.farm.screen"
+local sieve = require "gilua.farm.sieve"
 local wire = require "gilua.base.wire"
 local failed = require("gilua.farm.runner").failed
 
@@ -70,7 +71,7 @@ function M.new(problem, workers, devices, options)
   local linked = problem.definition.recorded and is_linked_here(target, workers, options)
   -- a recording's launches run what its PTX gives, by the names that it has there
   if problem.definition.recorded and not linked then target = target:gsub("^sm_", "compute_") end
-  return setmetatable({
+  local self = setmetatable({
     problem = problem, crew = workers, devices = devices, options = options,
     far = workers.far, -- its workers are agents': they make sources, and keep what is made of them
     virtual = devices[1].device == "emu", names = problem.grammar:names(),
@@ -87,9 +88,11 @@ function M.new(problem, workers, devices, options)
     came = {}, -- of the case at hand: who came to where an answer is, by kind of hash
     waiting = {}, -- topic -> plans
     seconds = { case = 0, compile = 0, checked = 0, run = 0, check = 0, time = 0 },
-    counts = { compilations = 0, checks = 0, screened = 0, runs = 0,
+    counts = { compilations = 0, sifted = 0, checks = 0, screened = 0, runs = 0,
                duplicates = { genome = 0, source = 0, ptx = 0, code = 0 } },
   }, Funnel)
+  self.sieve = sieve.new(self)
+  return self
 end
 
 -- --- plans ------------------------------------------------------------------------------------
@@ -112,7 +115,7 @@ end
 function Funnel:learn(plans)
   local compiled_ones, exploded = {}, {}
   for _, plan in ipairs(plans) do
-    local list = plan.exploded and exploded or plan.unit and compiled_ones
+    local list = plan.exploded and exploded or (plan.unit or plan.hasty_unit) and compiled_ones
     if list and not plan.by_hand then list[#list + 1] = plan.genome end
   end
   self.bombs:learn(compiled_ones, exploded)
@@ -138,6 +141,7 @@ end
 --- Takes a plan as far as it goes now.
 function Funnel:advance(plan)
   if plan.failure then return self:stopped(plan) end
+  if plan.hasty and not self.sieve:passes(plan) then return end
   if not self:is_compiled(plan) then return end
   if plan.check and not self:is_checked(plan) then return end
   if not plan.run or self:is_screened(plan) then return end
@@ -516,22 +520,22 @@ function Funnel:make(plan, text)
   local is_machine = text == plan.machine
   if text.of and not (is_machine and self.linked) then return self:edit(plan, text) end
   self:wait_for(text.hash, plan, function()
-    if is_machine then return self:post_machine(text) end
+    if is_machine then return self:post_late(text, MOST_MACHINE, true) end
     self.crew:post(self:compile_job { text })
   end)
 end
 
---- Machine code of several comes cheaper together. Who wants some while the last job still waits
---- for a worker joins it; nobody waits for company.
-function Funnel:post_machine(text)
+--- Code of several comes cheaper together. Who wants some while the last job still waits for a
+--- worker joins it, up to so many; nobody waits for company.
+function Funnel:post_late(text, most, is_machine)
   local key = group_key(text)
   local list = not text.alone and self.open[key]
   if list then
     list[#list + 1] = text
-    if #list >= MOST_MACHINE then self.open[key] = nil end
+    if #list >= most then self.open[key] = nil end
     return
   end
-  list = { text, machine = true }
+  list = { text, machine = is_machine }
   if not text.alone then self.open[key] = list end
   local job = self:compile_job(list)
   local message = job.message
@@ -540,6 +544,16 @@ function Funnel:post_machine(text)
     return message(worker)
   end
   self.crew:post(job)
+end
+
+--- Has compiled what a plan needs that was not asked for when it began.
+function Funnel:compile_late(plan)
+  for _, text in ipairs(plan:texts()) do
+    if not text.of and not self:known(text) and not self.waiting[text.hash] then
+      self.waiting[text.hash] = {}
+      self:post_late(text, self.options.batch)
+    end
+  end
 end
 
 --- Has the plan what a device is given? False where it waits, or gets no further.
@@ -605,15 +619,16 @@ function Funnel:is_screened(plan)
     plan:fail(answers.status, answers.message)
     self:stopped(plan)
   else
-    self:screened(plan)
+    self:screened(plan, self.small)
   end
   return true
 end
 
 --- The small case is a plan's measurement; a memory keeps it as one.
-function Funnel:screened(plan)
+---@param small table verdict of the unmodified kernel, compiled as the plan was
+function Funnel:screened(plan, small)
   if plan.small then return end
-  plan.small = screen.measurement(plan.verdict, self.small, self.baseline)
+  plan.small = screen.measurement(plan.verdict, small, self.baseline)
   if self.memory then
     self.memory:keep_measurement(self.case_key, plan:measured_as(), plan.small)
   end
@@ -644,11 +659,16 @@ function Funnel:least_budget(plan)
   return plan.checked ~= plan.text and LEAST_PER_LOOP * self.problem.loop_limit or 0
 end
 
+--- What others' runs on the small case may use, by the unmodified kernel's.
+function Funnel:budget_of(plan, verdict)
+  return math.max(verdict.instructions * CHECK_FACTOR, self:least_budget(plan))
+end
+
 --- The unmodified kernel's checked run sets what others' may use.
 function Funnel:set_checked_budget(plan)
   self.small = plan.verdict
   self.loop_limit = plan.verdict.loop_limit
-  self.checked_budget = math.max(plan.verdict.instructions * CHECK_FACTOR, self:least_budget(plan))
+  self.checked_budget = self:budget_of(plan, plan.verdict)
   self:settle("checked baseline")
 end
 

@@ -25,11 +25,13 @@ local ZERO = "the source has a zero byte"
 --- its text; nothing of it where there is a failure from the start:
 ---@field text gilua.plan.text
 ---@field checked gilua.plan.text its form for the checked run; the text itself where they are one
+---@field hasty gilua.plan.text? that form, to be compiled in haste before all others: sieve.lua
 ---@field machine gilua.plan.text? what gives the machine code of a GPU, where the text gives PTX
 ---@field values table parameter values
 ---@field launch_key string those that a launch may depend on
 --- what was found so far:
 ---@field unit gilua.unit? what the compiler made of the text
+---@field hasty_unit gilua.unit? and in haste
 ---@field code_hash string? of the machine code
 ---@field verdict table? of the checked run
 ---@field verdict_key string? of that: equal PTX and launch
@@ -59,6 +61,11 @@ Plan.__index = Plan
 ---@field ptx string? hash of the kept PTX that it gives the machine code of
 ---@field ptx_hash string? of that, canonical
 
+--- The checked run is on the virtual GPU, which runs PTX: machine code's target in its words.
+local function virtual(target)
+  return (target:gsub("^sm_", "compute_"))
+end
+
 ---@param source_hash string
 ---@param options string[]
 ---@param target string
@@ -70,6 +77,26 @@ local function text_of(source_hash, options, target, llvm)
   if llvm then all = ("LLVM %s, %s\n%s"):format(llvm.version, llvm.passes, all) end
   return { source_hash = source_hash, options = options, target = target, llvm = llvm,
     hash = core.system.hash128(all) }
+end
+
+local OPTIMISES = { "^%-Of", "^%-%-Of", "^%-G$", "^%-%-device%-debug", "^%-O%d$" }
+
+--- The same source with an option more, for PTX; nil where its own say how it is to be optimised.
+---@param text gilua.plan.text of NVRTC's
+---@param option string
+---@return gilua.plan.text?
+function M.in_haste(text, option)
+  local options = table.move(text.options, 1, #text.options, 1, {})
+  for _, own in ipairs(options) do
+    for _, pattern in ipairs(OPTIMISES) do
+      if own:find(pattern) then return nil end
+    end
+  end
+  options[#options + 1] = option
+  local hasty = text_of(text.source_hash, options, virtual(text.target))
+  hasty.genome, hasty.guarded, hasty.source = text.genome, text.guarded, text.source
+  hasty.alone = text.alone
+  return hasty
 end
 
 --- What a text's PTX, or LLVM's bitcode before it, is edited to.
@@ -107,6 +134,7 @@ end
 ---@return gilua.plan.text[]
 function Plan:texts()
   if self.failure then return {} end
+  if self.hasty then return { self.hasty } end
   local list = {}
   add_text(list, self.text)
   if self.check and self.checked ~= self.text then list[#list + 1] = self.checked end
@@ -212,11 +240,6 @@ local function prologues(problem, clock)
   local no_spans = clock == "spans" and grammar:clock(false) or ""
   local on = grammar:guard(true, problem.loop_limit)
   return lines(grammar:guard(false) .. spans), on ~= "" and lines(on .. no_spans) or nil
-end
-
---- The checked run is on the virtual GPU, which runs PTX: machine code's target in its words.
-local function virtual(target)
-  return (target:gsub("^sm_", "compute_"))
 end
 
 -- The parameters that a launch may depend on, by name: a switch shows in the PTX alone.

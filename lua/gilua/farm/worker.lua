@@ -349,6 +349,16 @@ function operations.check(m)
   return { verdict = verdict, seconds = core.system.seconds() - start }
 end
 
+--- The small case of a mutant that was compiled in haste, as far as it says that it is wrong
+--- (passed: it does not); first: of the unmodified kernel.
+function operations.sift(m)
+  local start = core.system.seconds()
+  local problem, runner = problem_at(m.problem), checked_runner(m.problem)
+  local verdict = m.first and verdict_of(runner, m) or not m.first
+    and wrong_at_once(runner, problem.tolerance, m) or { status = "ok", passed = true }
+  return { verdict = verdict, seconds = core.system.seconds() - start }
+end
+
 --- A case of other data, or why there is none, which is no fault: the kernel as it is may not take
 --- them.
 local function other_case(problem, spec)
