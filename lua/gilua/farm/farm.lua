@@ -131,13 +131,14 @@ function Farm:close()
 end
 
 --- What was done since it was opened. runs, checks, compilations: what workers did, the unmodified
---- kernel's too; screened: evaluations that ended with the small case, by `wrong`; duplicates:
---- evaluations that this spared, by what they shared with an earlier one.
+--- kernel's too; sifted: small cases that ran of what was compiled in haste; screened: evaluations
+--- that ended with the small case, by `wrong`; duplicates: evaluations that this spared, by what
+--- they shared with an earlier one.
 --- losses: workers lost, by how: "killed" from outside, "starved" (the machine's memory ran out),
 --- "died", "memory", "timeout", "doubt" (of its compiler), "context" (of its GPU), "stopped".
 --- setbacks: where agents work for it, those that were gone, and jobs given out once more for that.
----@return table { evaluations, runs, checks, compilations, restarts, losses, slow, duplicates,
----  rejected, seconds, baseline?, setbacks? = { agents, again, twice, measured } }
+---@return table { evaluations, runs, checks, sifted, compilations, restarts, losses, slow,
+---  duplicates, rejected, seconds, baseline?, setbacks? = { agents, again, twice, measured } }
 function Farm:stats()
   local s = { restarts = self.crew.restarts, losses = {}, seconds = self.funnel.seconds,
               baseline = self.funnel.drift }

@@ -520,15 +520,16 @@ function Funnel:make(plan, text)
   local is_machine = text == plan.machine
   if text.of and not (is_machine and self.linked) then return self:edit(plan, text) end
   self:wait_for(text.hash, plan, function()
-    if is_machine then return self:post_late(text, MOST_MACHINE, true) end
+    if is_machine then return self:post_late(text) end
     self.crew:post(self:compile_job { text })
   end)
 end
 
 --- Code of several comes cheaper together. Who wants some while the last job still waits for a
---- worker joins it, up to so many; nobody waits for company.
-function Funnel:post_late(text, most, is_machine)
-  local key = group_key(text)
+--- worker joins it, as long as they are few; nobody waits for company.
+function Funnel:post_late(text)
+  local key, is_machine = group_key(text), text.target:find "^sm_" ~= nil
+  local most = is_machine and MOST_MACHINE or self.options.batch
   local list = not text.alone and self.open[key]
   if list then
     list[#list + 1] = text
@@ -543,7 +544,7 @@ function Funnel:post_late(text, most, is_machine)
     if self.open[key] == list then self.open[key] = nil end
     return message(worker)
   end
-  self.crew:post(job)
+  self.crew:post(job, true)
 end
 
 --- Has compiled what a plan needs that was not asked for when it began.
@@ -551,7 +552,7 @@ function Funnel:compile_late(plan)
   for _, text in ipairs(plan:texts()) do
     if not text.of and not self:known(text) and not self.waiting[text.hash] then
       self.waiting[text.hash] = {}
-      self:post_late(text, self.options.batch)
+      self:post_late(text)
     end
   end
 end
@@ -955,7 +956,8 @@ end
 --- Is PTX first worth it? NVRTC makes it anew on the way to machine code, so only where few come
 --- so far; nvJitLink does not.
 function Funnel:is_sifted(plan)
-  return plan.check and (plan.wrong == "small" or self.options.assembler == "nvjitlink")
+  local few = plan.wrong == "small" and not plan.sifted
+  return plan.check and (few or self.options.assembler == "nvjitlink")
 end
 
 --- What is there in one of both forms is not compiled to the other.

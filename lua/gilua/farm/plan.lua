@@ -32,6 +32,7 @@ local ZERO = "the source has a zero byte"
 --- what was found so far:
 ---@field unit gilua.unit? what the compiler made of the text
 ---@field hasty_unit gilua.unit? and in haste
+---@field sifted boolean? the sieve let it through
 ---@field code_hash string? of the machine code
 ---@field verdict table? of the checked run
 ---@field verdict_key string? of that: equal PTX and launch

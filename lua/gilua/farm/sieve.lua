@@ -76,7 +76,8 @@ end
 
 -- From here the plan goes the usual way.
 local function let_through(self, plan)
-  plan.hasty = nil
+  plan.hasty, plan.sifted = nil, true
+  self.funnel:choose_stages(plan)
   self.funnel:compile_late(plan)
   return true
 end
