@@ -520,16 +520,15 @@ function Funnel:make(plan, text)
   local is_machine = text == plan.machine
   if text.of and not (is_machine and self.linked) then return self:edit(plan, text) end
   self:wait_for(text.hash, plan, function()
-    if is_machine then return self:post_late(text) end
+    if is_machine then return self:post_machine(text) end
     self.crew:post(self:compile_job { text })
   end)
 end
 
 --- Code of several comes cheaper together. Who wants some while the last job still waits for a
---- worker joins it, as long as they are few; nobody waits for company.
-function Funnel:post_late(text)
-  local key, is_machine = group_key(text), text.target:find "^sm_" ~= nil
-  local most = is_machine and MOST_MACHINE or self.options.batch
+--- worker joins it, up to so many; nobody waits for company.
+function Funnel:post_late(text, most, is_machine)
+  local key = group_key(text)
   local list = not text.alone and self.open[key]
   if list then
     list[#list + 1] = text
@@ -547,12 +546,21 @@ function Funnel:post_late(text)
   self.crew:post(job, true)
 end
 
+--- Has machine code made.
+function Funnel:post_machine(text)
+  self:post_late(text, MOST_MACHINE, true)
+end
+
 --- Has compiled what a plan needs that was not asked for when it began.
 function Funnel:compile_late(plan)
   for _, text in ipairs(plan:texts()) do
     if not text.of and not self:known(text) and not self.waiting[text.hash] then
       self.waiting[text.hash] = {}
-      self:post_late(text)
+      if text.target:find "^sm_" then
+        self:post_machine(text)
+      else
+        self:post_late(text, self.options.batch)
+      end
     end
   end
 end
