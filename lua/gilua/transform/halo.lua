@@ -26,6 +26,7 @@ local forms = require "gilua.transform.forms"
 local guarded = require "gilua.transform.guarded"
 local places = require "gilua.transform.places"
 local sides_of = require "gilua.transform.sides"
+local threads = require "gilua.transform.threads"
 local types = require "gilua.transform.types"
 
 local LEAST_READS = 3 -- elements that a thread reads
@@ -288,17 +289,9 @@ end
 local M = { name = "halo", apart = true,
   doc = "Elements around a thread's own, with those of its neighbours through shared memory." }
 
--- The sides that blocks may have at most: those of the problem's launch, or the usual ones.
+-- The sides that blocks may have at most.
 local function limits(fn, group)
-  local ask = fn.kernel.options.values
-  local values, limit = ask and ask(fn) or {}, {}
-  local usual = group.at.y and { x = 32, y = 8 } or { x = 256 }
-  for side, n in pairs(usual) do
-    local most = values["blockDim." .. side] or n
-    limit[side] = 1
-    while limit[side] < most do limit[side] = limit[side] * 2 end
-  end
-  return limit
+  return threads.limits(fn, group.at.y and { x = 32, y = 8 } or { x = 256 })
 end
 
 local function has_shared(fn)

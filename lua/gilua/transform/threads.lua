@@ -401,4 +401,20 @@ end
 
 M.walk = statement.walk
 
+--- The sides that a kernel's blocks may have at most, powers of two: those of the problem's launch,
+--- or the usual ones.
+---@param fn table
+---@param usual { x: integer, y?: integer }
+---@return { x: integer, y?: integer }
+function M.limits(fn, usual)
+  local ask = fn.kernel.options.values
+  local values, limit = ask and ask(fn) or {}, {}
+  for side, n in pairs(usual) do
+    local most = values["blockDim." .. side] or n
+    limit[side] = 1
+    while limit[side] < most do limit[side] = limit[side] * 2 end
+  end
+  return limit
+end
+
 return M

@@ -38,7 +38,7 @@ local M = {}
 local OWN = [[
   axes widen coarsen merge grid_stride grid_size warp_row
   unroll split_accumulator keep hoist specialise
-  vector batch prefetch reuse stage halo
+  vector batch prefetch reuse stage halo transpose
   float narrow unsigned division remainder transplant
   nests atomics warps warp_loop warp_barrier barriers private pad constant
 ]]
@@ -50,7 +50,7 @@ local EASES = {
   latency = "warp_row grid_size unroll split_accumulator hoist reuse keep vector tree stage halo "
     .. "widen warp_loop batch search prefetch barriers private constant",
   memory = "axes coarsen merge merge_threads warp_row grid_stride vector stage halo keep hoist "
-    .. "reuse float interchange block_atomic warp_atomic",
+    .. "reuse float interchange block_atomic warp_atomic transpose",
 }
 
 local known, order
