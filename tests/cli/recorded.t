@@ -11,6 +11,8 @@ is "leaves no folder" no "$([ -e p ] && echo yes || echo no)"
 out=$("$GILUA" new a.rec b.rec -o p --source app.cu)
 ok $? "a problem is made of recordings and a source" "$out"
 like "what evolves, and what stays" "touch .* stays as it is" "$out"
+"$GILUA" new a.rec -o parts --source app.cu --define A=1 --define B,C --include . >/dev/null
+like "macros one by one" 'defines = . "A=1", "B", "C" .' "$(cat parts/problem.lua)"
 fails "not where one is" "p is there already" "$GILUA" new a.rec p --source app.cu
 out=$("$GILUA" check p)
 ok $? "it is checked" "$out"

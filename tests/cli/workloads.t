@@ -22,22 +22,26 @@ for folder in "$TOP"/kernels/workloads/*/; do
   ok $? "$(basename "$folder"): sizes"
 done
 
-# The script for Rodinia, without Rodinia.
-rodinia=$TOP/kernels/workloads/rodinia
-mkdir -p suite/cuda/bfs
-misused "Rodinia: a step that there is not" "usage: rodinia" "$rodinia" -R suite run bfs
-misused "Rodinia: no program" "usage: rodinia" "$rodinia" -R suite record
-misused "Rodinia: a program that there is not" "there is no program kmeans; there are btree bfs .*streamcluster" \
-  "$rodinia" -R suite record kmeans
-fails "where Rodinia is to be had" "no Rodinia in gpu-rodinia: git clone https://github.com/yuhc/gpu-rodinia" \
-  "$rodinia" build all
-fails "Rodinia: without nvcc that is said" "there is no nvcc" env NVCC=./none "$rodinia" -R suite build bfs
-out=$(NVCC=false "$rodinia" -R suite -o R build nw bfs)
-is "Rodinia: what cannot be built is told, and the others go on" "1 nw: build FAILED bfs: build FAILED" \
-  "$? $(grep -o '^[a-z]*: build .*' <<<"$out" | xargs)"
-is "Rodinia: nothing in it is changed" "suite suite/cuda suite/cuda/bfs" "$(find suite | xargs)"
-uses=$(sed -n "/^sizes()/,/^END/p" "$rodinia" | awk '/ (small|other|train|validate|unseen) / { n[$1]++ } END { for (p in n) print n[p] }' | sort -u)
-is "Rodinia: sizes for all uses" 5 "$uses"
+# The scripts for public suites, without these: SCRIPT TITLE ADDRESS FOLDER PROGRAM PROGRAM
+without_suite() {
+  local script=$TOP/kernels/workloads/$1 out uses
+  mkdir -p "$1.suite/$4"
+  misused "$2: a step that there is not" "usage: $1" "$script" -R "$1.suite" run "$5"
+  misused "$2: no program" "usage: $1" "$script" -R "$1.suite" record
+  misused "$2: a program that there is not" "there is no program kmeans; there are .* $5 .*$6" \
+    "$script" -R "$1.suite" record kmeans
+  fails "where $2 is to be had" "no $2 in ${3##*/}: git clone https://github.com/$3" "$script" build all
+  fails "$2: without nvcc that is said" "there is no nvcc" env NVCC=./none "$script" -R "$1.suite" build "$5"
+  out=$(NVCC=false "$script" -R "$1.suite" -o R build "$6" "$5" 2>&1)
+  is "$2: what cannot be built is told, and the others go on" "1 $6: build FAILED $5: build FAILED" \
+    "$? $(grep -o '^[a-z0-9]*: build .*' <<<"$out" | xargs)"
+  is "$2: nothing in it is changed" 0 "$(find "$1.suite" -type f | wc -l)"
+  uses=$(sed -n "/^sizes()/,/^END/p" "$script" |
+    awk '/ (small|other|train|validate|unseen) / { n[$1]++ } END { for (p in n) print n[p] }' | sort -u)
+  is "$2: sizes for all uses" 5 "$uses"
+}
+without_suite rodinia Rodinia yuhc/gpu-rodinia cuda/bfs bfs nw
+without_suite polybench PolyBench cavazos-lab/PolyBench-ACC CUDA/stencils bicg mvt
 
 # The script for a GPU, on made-up recordings.
 LUA_PATH="$TOP/tests/lua/?.lua;;" "$GILUA" "$TOP/tests/lua/tape.lua" app.cu a.rec b.rec

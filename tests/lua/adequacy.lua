@@ -45,6 +45,14 @@ tap.case("too weak is also what notices too little", function()
   tap.is(adequacy.is_weak { empty = false, score = 0.6 }, false, "0.6")
 end)
 
+tap.case("what to do about it hangs on where the data are from", function()
+  tap.has(adequacy.remedy(problem_of(ABSOLUTE, "{ 0, 1 }")), "other fills", "a problem's own")
+  local recorded = { definition = { recorded = {} }, kernel = "k" }
+  tap.is(adequacy.remedy(recorded), "record it with other data", "a program's")
+  recorded.kernel = "k,m"
+  tap.has(adequacy.remedy(recorded), "of the kernels that count", "of several kernels")
+end)
+
 tap.case("and is not on data of both signs", function()
   local p = problem_of(ABSOLUTE, "{ -1, 1 }")
   local a = score_of(p)

@@ -66,6 +66,13 @@ tap.case("errors are one sentence", function()
   tap.is(why "brain", "unexpected argument 'brain' (--help lists the options)", "no option")
 end)
 
+tap.case("a list with commas may come in parts", function()
+  local spec = { { name = "define", type = "string", listed = true } }
+  local given = { "--define", "A=1,B", "--define=C" }
+  tap.is(cli.parse(spec, given).define, "A=1,B,C", "one after the other")
+  tap.is(cli.parse(spec, {}).define, nil, "none")
+end)
+
 tap.case("the last of the words may be many", function()
   local spec = { positional = { { name = "into" }, { name = "runs", many = true } } }
   local o = cli.parse(spec, { "a", "b", "--seed", "7", "c" })

@@ -159,6 +159,10 @@ tap.case("launches", function()
   end
   tap.is(launch.words "grid.x/4 block.x%32",
     "1/4 as many blocks in x, rounded up; blocks of a multiple of 32 threads in x", "in words")
+  local changes, conditions = launch.words_apart "grid.x/4 block.x%32"
+  tap.is(changes, "1/4 as many blocks in x, rounded up", "what changes")
+  tap.is(conditions, "blocks of a multiple of 32 threads in x", "and what is only asked")
+  tap.is(launch.words_apart "k:block.y<=8", nil, "nothing changes where all is asked")
 end)
 
 tap.case("a problem's launch, and what is the same kernel", function()

@@ -9,7 +9,8 @@
 --   }
 --   options.population, options.seed, options.quiet …
 --
--- An option with many = true may be given again; its value is a list.
+-- An option with many = true may be given again; its value is a list. One with listed = true may,
+-- too: what it was given stands in its text with commas between.
 -- `positional` names what stands without dashes, in order: { { name = "problem", doc = … },
 -- { name = "folder", optional = true } }; of the last one there may be several (many = true: its
 -- value is a list). What takes such words and leaves a run says so:
@@ -32,6 +33,7 @@ local M = {}
 ---@field check? fun(value: any): boolean?, string? true, or nil and what is wrong
 ---@field doc? string
 ---@field many? boolean may be given again: its value is the list of what it was given
+---@field listed? boolean may be given again: its value is all of it with commas between
 ---@field of_runs? boolean of what leaves a run alone
 
 local COMPILERS = { nvrtc = true, llvm = true }
@@ -173,6 +175,8 @@ local function put_value(values, option, value)
   if option.many then
     values[option.name] = values[option.name] or {}
     table.insert(values[option.name], value)
+  elseif option.listed and values[option.name] then
+    values[option.name] = values[option.name] .. "," .. value
   else
     values[option.name] = value
   end

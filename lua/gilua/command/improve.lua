@@ -176,10 +176,11 @@ local function judged(problem, o)
       .. "kernels as they are give here count (gilua check %s)", 100 * own, shell.word(o.problem))
   end
   if gi.adequacy.is_weak(data) and not o["weak-data"] then
-    fail("%s, so that wrong kernels would win: give the arrays other fills (gilua check %s says "
-      .. "what is not noticed), or evolve all the same with --weak-data", data.empty
+    fail("%s, so that wrong kernels would win: gilua check %s says what is not noticed; %s, or "
+      .. "evolve all the same with --weak-data", data.empty
       and "a kernel that does nothing has right answers on these data"
-      or ("these data score below %.2f"):format(gi.adequacy.LEAST), shell.word(o.problem))
+      or ("these data score below %.2f"):format(gi.adequacy.LEAST), shell.word(o.problem),
+      gi.adequacy.remedy(problem))
   end
   return data
 end

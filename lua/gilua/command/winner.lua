@@ -90,13 +90,14 @@ end
 
 -- What transformations made of the launch, and whose it is to do.
 local function tell_launch(o, launch, launched)
-  local words = launches.words(launch)
+  local changes, conditions = launches.words_apart(launch)
   if launched.left > 0 or launched.done == 0 then
-    answer.say(o, "MARKED: the kernel wants another launch: %s. Change it by hand%s", words,
-      launched.done == 0 and "" or (": %d of %d are changed"):format(launched.done,
-        launched.done + launched.left))
+    answer.say(o, "MARKED: the kernel wants another launch: %s. Change it by hand%s",
+      launches.words(launch), launched.done == 0 and "" or (": %d of %d are changed"):format(
+      launched.done, launched.done + launched.left))
   else
-    answer.say(o, "The launch is changed too: %s", words)
+    if changes then answer.say(o, "The launch is changed too: %s", changes) end
+    if conditions then answer.say(o, "It is for launches with %s", conditions) end
   end
 end
 

@@ -171,9 +171,9 @@ local function tells(c)
     advice = some_lines(a.survivors, function(s) return ("%5d: %s"):format(s.line, s.what) end),
     figures = { { "score", a.score }, { "noticed", a.noticed }, { "probes", a.probes } } }
   if weak then
-    c.found:add { "no", "", ("%s: give the arrays other fills (docs/own-kernels.md)"):format(a.empty
-      and "a kernel that does nothing would win" or ("below %.2f what wins is what computes least")
-      :format(adequacy.LEAST)) }
+    c.found:add { "no", "", ("%s: %s"):format(a.empty and "a kernel that does nothing would win"
+      or ("below %.2f what wins is what computes least"):format(adequacy.LEAST),
+      adequacy.remedy(c.problem)) }
   end
 end
 

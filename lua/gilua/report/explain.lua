@@ -184,9 +184,10 @@ end
 -- What a transformation does, or why it is passed over.
 local function explain_transformation(gene)
   if gene.why then return ("line %d: no effect, for %s"):format(gene.at, gene.why) end
-  local launch = gene.launch and "; launched with " .. launches.words(gene.launch) or ""
   local where = gene.says:find "%f[%a]line %d" and "" or ("line %d: "):format(gene.at)
-  return where .. gene.says .. launch
+  local changes, conditions = launches.words_apart(gene.launch or "")
+  return where .. gene.says .. (changes and "; launched with " .. changes or "")
+    .. (conditions and "; for " .. conditions or "")
 end
 
 -- One gene, as g:genes gives it.

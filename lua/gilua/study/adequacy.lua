@@ -449,6 +449,17 @@ function M.is_weak(a)
   return a.empty or a.score < M.LEAST
 end
 
+--- What to do about such data, for people.
+---@param problem gilua.problem
+---@return string
+function M.remedy(problem)
+  if not problem.definition.recorded then
+    return "give the arrays other fills (docs/own-kernels.md)"
+  end
+  return "record it with other data" .. (problem.kernel:find(",", 1, true)
+    and ", or make the problem of the kernels that count (gilua new --kernel)" or "")
+end
+
 -- The lines of which a genome changes what they compute, as far as data tell. A transformation that
 -- keeps the meaning wherever it can be made changes none.
 local function lines_meant(problem, genome)

@@ -184,16 +184,32 @@ local PHRASES = {
   ["shared*"] = "%d times as much shared memory",
 }
 
---- What a launch becomes, in words: "1/4 as many blocks in x, rounded up".
+local function in_words(text, is_wanted)
+  local list = {}
+  for _, c in ipairs(M.read(text)) do
+    if is_wanted(c) then
+      list[#list + 1] = PHRASES[c.of .. c.operation]:format(c.by, c.side or "")
+        .. (c.kernel and " of " .. c.kernel or "")
+    end
+  end
+  return table.concat(list, "; ")
+end
+
+--- What a launch becomes, and what it has to be, in words: "1/4 as many blocks in x, rounded up".
 ---@param text string
 ---@return string
 function M.words(text)
-  local list = {}
-  for i, c in ipairs(M.read(text)) do
-    list[i] = PHRASES[c.of .. c.operation]:format(c.by, c.side or "")
-      .. (c.kernel and " of " .. c.kernel or "")
-  end
-  return table.concat(list, "; ")
+  return in_words(text, function() return true end)
+end
+
+--- Both apart: what becomes of a launch, and what is only asked of it; nil where nothing is.
+---@param text string
+---@return string? changes
+---@return string? conditions
+function M.words_apart(text)
+  local changes = in_words(text, function(c) return not M.is_condition(c) end)
+  local conditions = in_words(text, M.is_condition)
+  return changes ~= "" and changes or nil, conditions ~= "" and conditions or nil
 end
 
 return M
