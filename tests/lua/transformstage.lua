@@ -300,4 +300,55 @@ tap.case("around a thread's own", function()
   refused("too much of it", "halo", cross(inner), 5, { "a", "512", "64" }, "too much memory")
 end)
 
+tap.case("rows apart", function()
+  local shapes = { block = { 8, 8 }, grid = { 8, 8 }, sizes = { 1, 7, 30, 60 } }
+  local text = right("written", "transpose", rewritten.source(XY .. [[
+  if (t < n && u < n) {
+    float v = a[u * n + t];
+    out[t * n + u] = 2.f * v;
+  }]]), 7, { "out", "8", "8" }, shapes)
+  tap.has(text, [[
+  __shared__ float out_tile[8][9];
+  if (inside) {
+    out_tile[threadIdx.y][threadIdx.x] = 2.f * v;
+  }
+  __syncthreads();
+  const int slot = threadIdx.y * blockDim.x + threadIdx.x;
+  const int x_part = slot / blockDim.y, y_part = slot % blockDim.y;
+  const int t_of = t - threadIdx.x + x_part, u_of = u - threadIdx.y + y_part;
+  if (t_of < n && u_of < n) out[t_of * n + u_of] = out_tile[y_part][x_part];
+}]], "by who is near")
+  text = right("read", "transpose", rewritten.source(XY .. [[
+  if (t >= n || u >= n) return;
+  int at = t * n + u;
+  out[u * n + t] = a[at] - b[at];]]), 7, { "a", "8", "8" }, shapes)
+  tap.has(text, "  const int at_of = t_of * n + u_of;\n"
+    .. "  if (t_of < n && u_of < n) a_tile[y_part][x_part] = a[at_of];\n", "for who is not")
+  local wide = { block = { 16, 4 }, grid = { 4, 16 }, sizes = { 1, 7, 30, 60 } }
+  right("blocks that are no squares", "transpose", rewritten.source(XY .. [[
+  if (t < n && u < n) out[t * 64 + u] = a[u * n + t];]]), 5, { "out", "32", "4" }, wide)
+  right("and read", "transpose", rewritten.source(XY .. [[
+  if (t < n && u < n) out[u * n + t] = a[5 + t * n + u];]]), 5, { "a", "16", "8" }, wide)
+  local function plain(what) return rewritten.source(XY .. "  if (t < n && u < n) " .. what) end
+  tap.is(rewritten.found("transpose", plain "out[t * n + u] = a[u * n + t];"), "5(out,32,32)",
+    "where it is proposed")
+  tap.is(rewritten.found("transpose", plain "out[u * n + t] = a[u * n + t];"), "", "not of rows")
+  local sides = { "out", "8", "8" }
+  refused("what something comes behind", "transpose", rewritten.source(XY .. [[
+  if (t < n && u < n) out[t * n + u] = a[t];
+  if (t == 0) out[u] = 1.f;]]), 5, sides, "it is read and written")
+  refused("what is added to", "transpose", plain "out[t * n + u] += a[t];", 5, sides,
+    "more than read or written")
+  refused("in a loop", "transpose", plain "for (int i = 0; i < n; i++) out[t * n + u] = a[i];", 5,
+    sides, "it is in a loop")
+  refused("where a loaded number says who has one", "transpose", rewritten.source(XY .. [[
+  if (t < n && u < n && b[t] > 0.f) out[t * n + u] = a[t];]]), 5, sides,
+    "which elements other threads have")
+  refused("a stride that is loaded", "transpose", rewritten.source(XY .. [[
+  int pitch = (int)b[0];
+  if (t < n && u < n) out[t * pitch + u] = a[t];]]), 6, sides, "no element of that array")
+  refused("too much of it", "transpose", plain "out[t * n + u] = a[u * n + t];", 5,
+    { "out", "256", "128" }, "too much memory")
+end)
+
 tap.done()

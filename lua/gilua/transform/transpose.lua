@@ -68,6 +68,12 @@ local function statement_of(fn, access)
   end
 end
 
+-- The statement of a list in which one is, so that others may stand before it; nil in a loop.
+local function listed(s)
+  while s.parent and s.parent.kind == "if" do s = s.parent end
+  return s.parent and s.parent.kind == "block" and s or nil
+end
+
 local function is_store(s, access)
   local tree = s.kind == "expression" and s.tree
   return tree and tree.kind == "assign" and tree.op == "=" and tree.a == access.node
@@ -112,18 +118,21 @@ local function planned(fn, access)
     return nil, "it is more than read or written"
   end
   if conflicts(fn, access) then return nil, "it is read and written" end
-  local plan, why = guarded.plan(fn, s, true)
-  if not plan then return nil, "not all threads may come to it: " .. why end
-  if #plan.loops > 0 then return nil, "it is in a loop" end
-  local asked = places.asked_at(s, access.node)
-  if not asked or #asked > 0 then return nil, "it is not known when it is read" end
+  s = listed(s)
+  local plan, why
+  if s then plan, why = guarded.plan(fn, s, true) end
+  if s and not plan then return nil, "not all threads may come to it: " .. why end
+  if not s or #plan.loops > 0 then return nil, "it is in a loop" end
   if access.write and not is_last(plan) then return nil, "something comes behind it" end
+  local conditions = places.asked_at(s, access.node)
+  if not conditions then return nil, "it is not known when it is read" end
+  table.move(plan.conditions, 1, #plan.conditions, #conditions + 1, conditions)
   why = unknown_elsewhere(fn, access.indices[1], access.write)
-  for _, condition in ipairs(plan.conditions) do
+  for _, condition in ipairs(conditions) do
     why = why or unknown_elsewhere(fn, condition.tree, access.write)
   end
   if why then return nil, why end
-  return { fn = fn, s = s, access = access, plan = plan,
+  return { fn = fn, access = access, plan = plan, conditions = conditions,
     line = fn.kernel:line_of(access.node.first) }
 end
 
@@ -162,7 +171,7 @@ local function other_thread(found)
   names["threadIdx.x"], names["threadIdx.y"] = o.x, o.y
   local there, before, texts = elsewhere.names(fn, names), {}, {}
   local function source(first, last) return elsewhere.text(fn, first, last, there, before) end
-  for i, condition in ipairs(found.plan.conditions) do
+  for i, condition in ipairs(found.conditions) do
     texts[i] = guarded.text(fn, condition, source)
   end
   local node = found.access.node
@@ -208,7 +217,8 @@ local M = { name = "transpose", apart = true, first = true,
   doc = "What threads read or write a row apart goes through shared memory." }
 
 local function fits(found, limit)
-  local bytes = types.bytes(found.fn.kernel, found.fn:element_type(found.access) or "") or MOST_BYTES
+  local type = found.fn:element_type(found.access)
+  local bytes = type and types.bytes(found.fn.kernel, type) or MOST_BYTES
   return limit.y > 1 and bytes * limit.y * (limit.x + 1) <= MOST_BYTES
 end
 
