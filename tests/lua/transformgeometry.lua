@@ -336,6 +336,45 @@ tap.case("lanes that wait for what one writes", function()
   tap.has(text, "-= a[j];\n    __syncwarp(0xffffffffu);\n", "behind the loop")
 end)
 
+tap.case("sums in memory, in loops as they were once written", function()
+  local summing = rewritten.source [[
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row < n) {
+        out[row] = 0;
+        int j;
+        for (j = 0; j < 37; j++) {
+            out[row] += a[(row + 3 * j) % 64] * b[j];
+        }
+    }]]
+  local numbers = { type = "i32" }
+  local whole = summing:gsub("float", "int")
+  for _, lanes in ipairs { "32", "4" } do
+    right("of products", "warp_row", whole, 3, { lanes }, numbers)
+  end
+  local text, says = rewritten.text("warp_row", whole, 3, { "32" })
+  tap.has(text, [[
+        int out_kept = 0;
+        int j;
+        for (j = lane; j < 37; j += 32) {
+            out_kept += a[(row + 3 * j) % 64] * b[j];
+        }
+]], "in a variable")
+  tap.has(text, "        if (lane == 0) out[row] = out_kept;\n", "stored by one lane")
+  tap.has(says, "; what its loops update is kept in variables", "said")
+  tap.is(rewritten.found("warp_row", summing), "3(32) 3(16) 3(8) 3(4)", "where it is proposed")
+  right("two, by one variable", "warp_row", whole:gsub("    }$", "", 1):gsub("    }\n}\n$", [[
+        for (j = 1; j <= n; j++) out[row] -= b[j];
+    }
+}
+]]), 3, { "8" }, numbers)
+  refused("a loop's variable that is asked for behind it", "warp_row",
+    whole:gsub("    }\n}\n$", "        out[row] += j;\n    }\n}\n"), 3, {}, "no loop")
+  refused("one that somebody points to", "warp_row",
+    whole:gsub("int j;", "int j; int *p = &j;"), 3, {}, "no loop")
+  refused("sums of which each needs the other", "warp_row",
+    whole:gsub("%+= a", "= out[row] / 2 + a"), 3, {}, "no loop")
+end)
+
 tap.case("rows that stay a thread's", function()
   local function of(body)
     return rewritten.source("    int row = blockIdx.x * blockDim.x + threadIdx.x;\n" .. body)

@@ -86,13 +86,21 @@ local function kept(loop)
   return list
 end
 
+-- Does a statement do nothing: a pragma, or the declaration of what has no value yet?
+local function does_nothing(s)
+  for _, d in ipairs(s.declared or {}) do
+    if d.init or d.init_form or d.shared or d.static then return false end
+  end
+  return s.kind == "directive" or s.kind == "declaration"
+end
+
 -- What right before the loop gives an element its value, `y[i] = 0`; nil where nothing does.
 local function given_before(loop, element)
   local parent, before = loop.statement.parent, nil
   if not parent or parent.kind ~= "block" then return nil end
   for _, s in ipairs(parent.body) do
     if s == loop.statement then break end
-    if s.kind ~= "directive" then before = s end
+    if not does_nothing(s) then before = s end
   end
   local tree = before and before.kind == "expression" and before.tree
   local fits = tree and tree.kind == "assign" and tree.op == "="

@@ -230,6 +230,27 @@ local function keeps_apart(loop)
   return true
 end
 
+-- Does nothing but loops that set it at their beginning ask for a loop's variable?
+local function is_its_own(loop)
+  if loop.declares then return true end
+  local fn, name = loop.fn, loop.variable
+  local d = name and fn:declaration(name, loop.statement.first)
+  if not d or d.parameter or d.shared or d.reference or fn.addressed[name]
+    or #(fn.variables[name] or {}) ~= 1 then
+    return false
+  end
+  for _, token in ipairs(effects.of(fn, fn.body).reads[name] or {}) do
+    local is_inside = false
+    for _, other in ipairs(fn.loops) do
+      local s = other.statement
+      is_inside = is_inside or other.variable == name and other.start ~= nil and s.kind == "for"
+        and s.init ~= nil and s.first <= token and token <= s.last
+    end
+    if not is_inside then return false end
+  end
+  return true
+end
+
 ---@class gilua.row_loop
 ---@field loop table (gilua.loop)
 ---@field reductions gilua.reduction[]
@@ -240,8 +261,9 @@ end
 ---@param sums? table<string, table> variables in shared memory that may be put together, too
 ---@return gilua.row_loop?
 function M.shared(loop, sums)
-  if loop.kind ~= "for" or not loop.simple or not loop.declares or not loop.start or not loop.step
-    or loop.step < 1 or not (loop.relation == "<" or loop.relation == "<=")
+  if loop.kind ~= "for" or not loop.simple or not loop.start or not is_its_own(loop)
+    or not loop.step or loop.step < 1
+    or not (loop.relation == "<" or loop.relation == "<=")
     or loop.barrier or loop.warp or loop.statement.condition.kind ~= "binary" then
     return nil
   end

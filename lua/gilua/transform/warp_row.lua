@@ -4,6 +4,9 @@
 
 local edit = require "gilua.transform.edit"
 local effects = require "gilua.transform.effects"
+local keep = require "gilua.transform.keep"
+local kernels = require "gilua.transform.kernel"
+local lines_of = require "gilua.transform.lines"
 local rowloops = require "gilua.transform.rowloops"
 local together = require "gilua.transform.lanes"
 local threads = require "gilua.transform.threads"
@@ -56,10 +59,28 @@ local function plan_of(index)
   return { rows = rows, once = once, tail = tail, waited = waited }
 end
 
+-- The source with what a kernel's loops update in memory kept in variables, read anew, and its
+-- lines; nil where they update nothing, or lanes cannot share what is left.
+local function with_kept(index)
+  local fn, kernel = index.fn, index.fn.kernel
+  if unfit(index) then return nil end
+  kernel.lines.n = kernel.lines.n or #kernel.lines
+  local change = keep.make(kernel, fn.line, { "all" })
+  local edited = change and lines_of.edited(kernel.lines, change.edits)
+  return edited and kernels.read(edited, kernel.options), edited
+end
+
+local function can_be_shared(index)
+  if plan_of(index) then return true end
+  local kept = with_kept(index)
+  local again = kept and threads.at(kept, index.line)
+  return again and plan_of(again) ~= nil
+end
+
 local function find(kernel)
   local list = {}
   for _, index in ipairs(threads.all(kernel)) do
-    if plan_of(index) then
+    if can_be_shared(index) then
       for _, lanes in ipairs(LANES) do
         list[#list + 1] = { line = index.line, args = { lanes } }
       end
@@ -100,16 +121,9 @@ local function lane_lines(index, names, lanes, indent)
     names.mask, (1 << lanes) - 1, place(index), lanes, lanes, indent)
 end
 
-local function make(kernel, line, args)
-  local lanes = math.tointeger(tonumber(args[1] or "32"))
-  if not (lanes == 32 or lanes == 16 or lanes == 8 or lanes == 4 or lanes == 2) or args[2] then
-    return nil, "it is written warp_row<LINE>(LANES), with 2, 4, 8, 16 or 32 lanes"
-  end
-  local index, none = threads.at(kernel, line)
-  if not index then return nil, none end
-  local plan, why = plan_of(index)
-  if not plan then return nil, why end
-  local fn, e = index.fn, edit.new(kernel)
+local function shared(index, plan, lanes)
+  local fn, kernel = index.fn, index.fn.kernel
+  local e = edit.new(kernel)
   local names = { lane = threads.new_name(fn, "lane"), step = threads.new_name(fn, "step"),
     other = threads.new_name(fn, "other"), place = threads.new_name(fn, "other_place"),
     mask = lanes == 32 and "0xffffffffu" or threads.new_name(fn, "mask") }
@@ -128,6 +142,35 @@ local function make(kernel, line, args)
   end
   return { edits = e:lines(), launch = ("grid.x*%d block.x%%%d"):format(lanes, lanes),
     says = ("%d lanes of a warp share what was a thread's"):format(lanes) }
+end
+
+-- The same where loops update elements in memory, which are kept in variables for it.
+local function shared_when_kept(index, lanes, why)
+  local kernel, edited = with_kept(index)
+  local again = kernel and threads.at(kernel, index.line)
+  local plan = again and plan_of(again)
+  if not plan then return nil, why end
+  local change = shared(again, plan, lanes)
+  local both = lines_of.edited(edited, change.edits)
+  if not both then return nil, "two changes overlap" end
+  change.edits = {}
+  for i, part in ipairs(lines_of.parts(index.fn.kernel.lines, both)) do
+    change.edits[i] = { part.first, part.last, (part.text:gsub("\n$", "")) }
+  end
+  change.says = change.says .. "; what its loops update is kept in variables"
+  return change
+end
+
+local function make(kernel, line, args)
+  local lanes = math.tointeger(tonumber(args[1] or "32"))
+  if not (lanes == 32 or lanes == 16 or lanes == 8 or lanes == 4 or lanes == 2) or args[2] then
+    return nil, "it is written warp_row<LINE>(LANES), with 2, 4, 8, 16 or 32 lanes"
+  end
+  local index, none = threads.at(kernel, line)
+  if not index then return nil, none end
+  local plan, why = plan_of(index)
+  if plan then return shared(index, plan, lanes) end
+  return shared_when_kept(index, lanes, why)
 end
 
 return { name = "warp_row", twice = true, first = true, apart = true,
