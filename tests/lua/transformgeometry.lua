@@ -590,6 +590,14 @@ tap.case("blocks that became one are right", function()
 end)
 
 tap.case("blocks that do not become one", function()
+  refused("one that somebody leaves behind the question for an item", merge, rewritten.source [[
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row < n) {
+        float sum = 0.f;
+        for (int j = 0; j < 5; j++) sum += a[row + j];
+        if (threadIdx.x % 4 != 0) return;
+        out[row] = sum;
+    }]], 1, { "x", "4" }, "it returns behind what asks for an item")
   local function of(body) return rewritten.source("    int i = blockIdx.x * 64 + threadIdx.x;\n    "
     .. body) end
   refused("two ways out", merge, of [[

@@ -467,8 +467,10 @@ local function plan_of(fn, what, side)
   local plan = { fn = fn, what = what, side = side, known = known, guard = guard, guards = guards,
     of = {}, groups = {}, declared = {} }
   for _, g in ipairs(guards) do plan.of[g.statement] = g end
-  for _, s in ipairs(guard and guard.leaves and guard.guarded or {}) do
-    if holds(s, { ["return"] = true }) then return nil, "it returns in more than one place" end
+  for _, s in ipairs(guard and guard.guarded or {}) do
+    if holds(s, { ["return"] = true }) then
+      return nil, "it returns behind what asks for an item"
+    end
   end
   plan_list(plan, fn.body.body)
   if #plan.groups == 0 then return nil, "nothing in it depends on the " .. what.one end
