@@ -17,7 +17,7 @@ local rooms = {
   { "transform", "transform" },
   { "problem", "problem place tolerance kerneltable tablerows tablecase tablecheck pointed "
     .. "arrayfills families creference expression samples own "
-    .. "recording recorded ptxtext compilers" },
+    .. "recording recorded streams touches ptxtext compilers" },
   { "store", "archive schema world merge evaluations" },
   { "farm", "farm funnel crew runner replayer gpureplayer worker compiler cluster agent" },
   { "report", "report folder described history findings kept tuned progress html plot explain "

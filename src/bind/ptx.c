@@ -91,6 +91,35 @@ static int find(lua_State *L) {
     return 1;
 }
 
+/* --- memory --- */
+
+/* { variables =, { other =, OFFSET … } … }. */
+static void push_reached(lua_State *L, const PtxReached *r) {
+    lua_createtable(L, r->n, 1);
+    lua_pushboolean(L, r->variables), lua_setfield(L, -2, "variables");
+    for (int i = 0; i < r->n; i++) {
+        lua_createtable(L, r->list[i].n, 1);
+        lua_pushboolean(L, r->list[i].may_be_other), lua_setfield(L, -2, "other");
+        for (int k = 0; k < r->list[i].n; k++) {
+            lua_pushinteger(L, r->list[i].at[k]);
+            lua_rawseti(L, -2, k + 1);
+        }
+        lua_rawseti(L, -2, i + 1);
+    }
+}
+
+static int kernel_access(lua_State *L) {
+    PtxAccess a;
+    PtxBase *b = check_ptx(L, 1);
+    if (!ptx_access(ptx_base_module(b), luaL_checkstring(L, 2), "gilua_", &a)) return 0;
+    lua_createtable(L, 0, 3);
+    push_reached(L, &a.reads), lua_setfield(L, -2, "reads");
+    push_reached(L, &a.writes), lua_setfield(L, -2, "writes");
+    lua_pushboolean(L, a.is_unknown), lua_setfield(L, -2, "unknown");
+    ptx_access_free(&a);
+    return 1;
+}
+
 /* --- genes --- */
 
 static void push_gene(lua_State *L, const PtxBase *b, const PtxGene *g) {
@@ -177,6 +206,11 @@ void bind_ptx(lua_State *L) {
          "open: it may be copied, deleted, moved, replaced and swapped."},
         {"find", find, "ptx:find(name) -> instruction | nil, message, code",
          "The instruction that is called so: \"<ptx:k.2.7>\"."},
+        {"access", kernel_access, "ptx:access(kernel) -> { reads, writes, unknown } | nil",
+         "What a kernel may reach whatever its data: reads and writes are each a list of what "
+         "addresses are made of, offsets of words of its parameters (numbers among them; other: or "
+         "it is memory of its own, or a variable), and variables: any of the module, but for "
+         "gilua's own. unknown: and whatever else. nil: there is no such kernel."},
         {"genes", genes, "ptx:genes(genes) -> list | nil, message, code",
          "Genes, each { text, kind, at, from, user, operand }, when all are legal."},
         {"random_gene", random_gene, "ptx:random_gene(rng [, weights]) -> gene",

@@ -113,6 +113,18 @@ const ReplayShape *bind_read_shapes(lua_State *L, int index, int *n) {
     return shapes;
 }
 
+const ReplayTurn *bind_read_turns(lua_State *L, int index, int *n) {
+    const char *text = bind_option_string(L, index, "turns", NULL);
+    size_t len = text ? (lua_getfield(L, index, "turns"), lua_rawlen(L, -1)) : 0;
+    *n = (int)(len / sizeof(ReplayTurn));
+    if (len == 0) return NULL;
+    if (len % sizeof(ReplayTurn) != 0)
+        luaL_error(L, "option 'turns' has no five numbers for each launch");
+    ReplayTurn *turns = lua_newuserdatauv(L, len, 0);
+    memcpy(turns, text, len);
+    return turns;
+}
+
 /* variables = { NAME = bytes or true }, likewise. */
 static const ReplayVariable *read_variables(lua_State *L, int index, int *n) {
     *n = 0;
@@ -172,8 +184,36 @@ static void push_held(lua_State *L, const ReplayResult *r, const ReplayVariable 
     lua_setfield(L, -2, "variables");
 }
 
+/* The list of a launch's addresses that it did this to; of a launch of which that is not known
+** nothing. */
+static void push_touches(lua_State *L, const ReplayTouches *t, int first, unsigned how) {
+    lua_newtable(L);
+    for (int i = first; i < t->n && t->list[i].launch == t->list[first].launch; i++) {
+        if (!(t->list[i].how & how)) continue;
+        lua_pushinteger(L, (lua_Integer)t->list[i].address);
+        lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
+    }
+}
+
+static void push_touched(lua_State *L, const ReplayResult *r) {
+    const ReplayTouches *t = &r->touches;
+    int at = 0;
+    lua_createtable(L, r->n_launches, 0);
+    for (int launch = 0; launch < r->n_launches; launch++) {
+        bool is_any = at < t->n && t->list[at].launch == launch;
+        lua_createtable(L, 0, 2);
+        if (!is_any || t->list[at].how != 0) { /* no entry where there is nothing */
+            push_touches(L, t, is_any ? at : t->n, EMU_READ), lua_setfield(L, -2, "reads");
+            push_touches(L, t, is_any ? at : t->n, EMU_WRITTEN), lua_setfield(L, -2, "writes");
+        }
+        lua_rawseti(L, -2, launch + 1);
+        while (at < t->n && t->list[at].launch == launch) at++;
+    }
+    lua_setfield(L, -2, "touched");
+}
+
 static void push_replayed(lua_State *L, const ReplayResult *r, const ReplayOptions *o) {
-    lua_createtable(L, 0, 11);
+    lua_createtable(L, 0, 12);
     lua_pushstring(L, emu_status_name(r->status)), lua_setfield(L, -2, "status");
     bind_set_number(L, "ticks", r->ticks);
     bind_set_number(L, "ns", r->ns);
@@ -183,6 +223,7 @@ static void push_replayed(lua_State *L, const ReplayResult *r, const ReplayOptio
     bind_push_kernels(L, r->kernels, r->n_kernels);
     push_reads(L, r);
     push_held(L, r, o->variables);
+    if (o->touches) push_touched(L, r);
     if (r->status == EMU_OK) return;
     lua_pushstring(L, r->message), lua_setfield(L, -2, "message");
     bind_set_count(L, "event", (uint64_t)r->line);
@@ -192,7 +233,8 @@ static int replay(lua_State *L) {
     static const char *const known[] = {"code",        "partial",     "variables",
                                         "budget",      "backwards",   "count_uninitialised",
                                         "check_races", "benign_races",
-                                        "memory_bytes", "shapes", NULL};
+                                        "memory_bytes", "shapes",      "turns",
+                                        "touched",     NULL};
     static const char *const benign[] = {"warn", "refuse", NULL};
     const Recording *r = check_recording(L);
     EmuModel model = {0};
@@ -203,6 +245,8 @@ static int replay(lua_State *L) {
     int code = lua_istable(L, 3) && lua_getfield(L, 3, "code") == LUA_TTABLE ? lua_gettop(L) : 0;
     o.code = bind_read_code(L, code, &o.n_code);
     o.shapes = bind_read_shapes(L, 3, &o.n_shapes);
+    o.turns = bind_read_turns(L, 3, &o.n_turns);
+    o.touches = bind_option_bool(L, 3, "touched", false);
     bool any = lua_istable(L, 3) && lua_getfield(L, 3, "variables") == LUA_TTABLE;
     o.variables = read_variables(L, any ? lua_gettop(L) : 0, &o.n_variables);
     o.partial = bind_option_bool(L, 3, "partial", false);
@@ -246,8 +290,12 @@ void bind_record(lua_State *L) {
          "the last block begins first), "
          "count_uninitialised, check_races (\"none\", \"shared\", \"global\"), benign_races "
          "(\"warn\", \"refuse\"), shapes (bytes: x, y, z of the grid and of the block, of four "
-         "bytes each, for each launch; 0: as it was), variables = { NAME = bytes | true } of "
-         "other code: what they begin with; variables of the result: what they held in the end. "
+         "bytes each, for each launch; 0: as it was), turns (of four bytes each, for each launch: "
+         "its stream, from 0, and of the first to the fourth stream the launch that has to end "
+         "before, from 1; 0: none; ticks and ns are as if they went on so), variables = { NAME = "
+         "bytes | true } of other code: what they begin with; variables of the result: what they "
+         "held in the end. touched = true: of the result it is { reads, writes } of each launch, "
+         "addresses of allocations, 0 for any variable, and neither where it may be anything. "
          "reads: what the host got, { bytes, name, same } each; kernels: { name, launches, ticks, "
          "ns } each."},
         {"close", close_recording, "r:close()", "Closes the file."},

@@ -54,8 +54,10 @@ static void push_result(lua_State *L, const ReplayGpuResult *r) {
 }
 
 static int run(lua_State *L) {
-    static const char *const known[] = {"code",      "partial", "bytes", "timed", "shapes",
-                                        "as_graph",  "timeout_s", BIND_TIMING_FIELDS, NULL};
+    static const char *const known[] = {"code",     "partial",   "bytes",
+                                        "timed",    "shapes",    "turns",
+                                        "as_graph", "timeout_s", BIND_TIMING_FIELDS,
+                                        NULL};
     BindChild *c = bind_check_child(L, 1, CLASS);
     if (lua_isnoneornil(L, 2)) lua_settop(L, 1), lua_newtable(L);
     lua_settop(L, 2);
@@ -70,6 +72,7 @@ static int run(lua_State *L) {
     int code = lua_getfield(L, 2, "code") == LUA_TTABLE ? lua_gettop(L) : 0;
     o.code = bind_read_code(L, code, &o.n_code);
     o.shapes = bind_read_shapes(L, 2, &o.n_shapes);
+    o.turns = bind_read_turns(L, 2, &o.n_turns);
     ReplayGpuResult result;
     gi_err err;
     if (!replay_gpu_run(c->u.replay, &o, &result, &err)) return bind_refused(L, &err);
@@ -99,7 +102,9 @@ void bind_replay_class(lua_State *L) {
          "with its options, instead; with as_graph = true what is timed is launched as one CUDA "
          "graph, so that the GPU sets the pace and not the host. reads: what the host gets, { "
          "name, same, size, bytes? } each, bytes where they are not the same, or with bytes = "
-         "true. options: code, partial, shapes as of recording:replay; timeout_s of one "
+         "true. turns, of timed runs alone: launches go on several streams, with "
+         "events between them. options: code, partial, shapes, turns as of recording:replay; "
+         "timeout_s of one "
          "repetition."},
         {"places", places, "replay:places() -> integer, integer",
          "Bytes of memory that have the address that they had, and bytes that are elsewhere."},

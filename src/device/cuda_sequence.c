@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "device/cuda.h"
+#include "device/cuda_streams.h"
 
 enum { MOST_GATED = 400 }; /* operations that are queued in less than the gate waits */
 enum { MOST_MARKS = 4096 };
@@ -40,6 +41,7 @@ struct Sequence {
     int n_textures, cap_textures;
     CuTexture *surfaces;
     int n_surfaces, cap_surfaces;
+    CudaStreams streams;
     /* of the repetition at hand */
     int code;                /* the first that was not CU_OK */
     char kernel[200];        /* that the driver refused to launch; "" */
@@ -249,6 +251,12 @@ bool sequence_variable(DeviceModule *base, const char *name, uint64_t *address, 
 
 /* --- what it does --- */
 
+/* What is queued next on the device's own stream waits for all launches. */
+static void join(Sequence *s) {
+    int code = cuda_streams_join(&s->streams, s->d); /* in any case: nothing is left on its own */
+    if (s->code == CU_OK) s->code = code;
+}
+
 static void side_of(const Sequence *s, const SequencePlace *p, CuCopySide *out) {
     if (p->array >= 0) {
         *out = (CuCopySide){.x_bytes = (size_t)p->x, .y = (size_t)p->y, .z = (size_t)p->z,
@@ -269,6 +277,8 @@ void sequence_copy(Sequence *s, const SequencePlace *to, const SequencePlace *fr
                    const SequenceExtent *x) {
     const Driver *cu = s->d->cu;
     if (s->code != CU_OK || s->is_dry) return;
+    join(s);
+    if (s->code != CU_OK) return;
     if (is_solid(to, x) && is_solid(from, x)) {
         s->code = cu->copy(to->address, from->address,
                            (size_t)(x->width * x->height * x->depth), s->d->stream);
@@ -296,7 +306,8 @@ static int fill_slice(CudaDevice *d, CuPointer at, uint64_t row, unsigned value,
 
 void sequence_fill(Sequence *s, const SequencePlace *to, unsigned value, unsigned element,
                    const SequenceExtent *x) {
-    if (s->is_dry) return;
+    if (s->code != CU_OK || s->is_dry) return;
+    join(s);
     for (uint64_t z = 0; z < x->depth && s->code == CU_OK; z++)
         s->code = fill_slice(s->d, to->address + z * to->rows * to->row, to->row, value, element,
                              x->width, x->height);
@@ -307,28 +318,29 @@ void sequence_reset(Sequence *s, DeviceModule *m) {
 }
 
 /* What of a kernel's the driver wants as a list of pointers. */
-static int start_together(CudaDevice *d, const CudaKernel *k, const DeviceLaunch *l) {
+static int start_together(CudaDevice *d, const CudaKernel *k, const DeviceLaunch *l,
+                          CuStream stream) {
     const unsigned *g = l->grid, *b = l->block;
     const KernelInfo *info = &k->info;
     void **params = gi_alloc((size_t)(info->n_params + 1) * sizeof *params);
     for (int i = 0; i < info->n_params; i++)
         params[i] = (char *)(uintptr_t)l->params + info->param_offset[i];
     int code = d->cu->launch_cooperative(k->function, g[0], g[1], g[2], b[0], b[1], b[2],
-                                         (unsigned)l->shared_bytes, d->stream, params);
+                                         (unsigned)l->shared_bytes, stream, params);
     free(params);
     return code;
 }
 
 static int start_kernel(CudaDevice *d, CudaKernel *k, const DeviceLaunch *l, size_t bytes,
-                        bool cooperative) {
+                        bool cooperative, CuStream stream) {
     const unsigned *g = l->grid, *b = l->block;
     void *extra[] = {CU_EXTRA_BUFFER, (void *)(uintptr_t)l->params, CU_EXTRA_SIZE, &bytes,
                      CU_EXTRA_END};
     int code = cuda_configure(d, k, l);
     if (code != CU_OK) return code;
-    if (cooperative) return start_together(d, k, l);
+    if (cooperative) return start_together(d, k, l, stream);
     return d->cu->launch(k->function, g[0], g[1], g[2], b[0], b[1], b[2],
-                         (unsigned)l->shared_bytes, d->stream, NULL, bytes ? extra : NULL);
+                         (unsigned)l->shared_bytes, stream, NULL, bytes ? extra : NULL);
 }
 
 /* Times of the launches between marks, which are done. */
@@ -373,8 +385,9 @@ static void keep_failed(Sequence *s, const CudaKernel *k, const DeviceLaunch *l)
 }
 
 void sequence_launch(Sequence *s, DeviceModule *base, const DeviceLaunch *l, size_t bytes,
-                     bool cooperative, int row) {
+                     bool cooperative, int row, const SequenceTurn *turn) {
     CudaDevice *d = s->d;
+    CuStream stream = d->stream;
     if (s->code != CU_OK || s->is_misused || s->is_dry) return;
     CudaKernel *k = cuda_kernel((CudaModule *)base, l->kernel, &s->misuse);
     if (k == NULL) {
@@ -382,11 +395,13 @@ void sequence_launch(Sequence *s, DeviceModule *base, const DeviceLaunch *l, siz
         return;
     }
     Mark *mark = next_mark(s, row);
-    if (mark && s->code == CU_OK) s->code = d->cu->event_record(mark->start, d->stream);
+    if (turn && s->code == CU_OK) s->code = cuda_streams_take(&s->streams, d, turn, &stream);
+    if (mark && s->code == CU_OK) s->code = d->cu->event_record(mark->start, stream);
     if (s->code != CU_OK) return;
-    s->code = start_kernel(d, k, l, bytes, cooperative);
+    s->code = start_kernel(d, k, l, bytes, cooperative, stream);
     if (s->code != CU_OK) keep_failed(s, k, l);
-    else if (mark) s->code = d->cu->event_record(mark->end, d->stream);
+    else if (mark) s->code = d->cu->event_record(mark->end, stream);
+    if (turn && s->code == CU_OK) s->code = cuda_streams_queued(&s->streams, d, turn, stream);
 }
 
 /* --- repetitions --- */
@@ -432,6 +447,7 @@ static bool make_graph(Sequence *s, gi_err *err) {
     if (s->code != CU_OK) return true;
     capture_event(s, d->start[0]);
     bool ok = queue_part(s, SEQUENCE_TIMED, err);
+    join(s);
     capture_event(s, d->end[0]);
     int code = d->cu->capture_end(d->stream, &graph);
     if (ok && s->code == CU_OK) s->code = code;
@@ -455,6 +471,7 @@ static bool queue_timed(Sequence *s, gi_err *err) {
     if (s->work->as_graph && s->kernel_ns == NULL) return queue_graph(s, err);
     queue_event(s, s->d->start[0]);
     bool ok = queue_part(s, SEQUENCE_TIMED, err);
+    join(s);
     queue_event(s, s->d->end[0]);
     return ok;
 }
@@ -504,6 +521,7 @@ bool sequence_run(Sequence *s, const SequenceWork *work, double *kernel_ns, int 
     *out = (Measurement){0};
     s->work = work, s->kernel_ns = kernel_ns, s->n_rows = n_rows, s->n_marks = 0;
     s->code = CU_OK, s->kernel[0] = '\0', s->is_misused = false;
+    cuda_streams_begin(&s->streams);
     if (!cuda_enter(d, err) || !cuda_stamps(d, err) || !renew(s, err)) return false;
     if (gated) s->code = cuda_queue_gate(d);
     bool ok = queue_all(s, err);
@@ -570,6 +588,7 @@ static void free_things(Sequence *s) {
     for (int i = 0; i < s->n_arrays; i++) cu->array_free(s->arrays[i]);
     for (int i = 0; i < s->n_mapped; i++) drop_mapped(s->d, &s->mapped[i]);
     free_marks(s);
+    cuda_streams_free(&s->streams, s->d);
 }
 
 void sequence_close(Sequence *s) {
@@ -577,6 +596,6 @@ void sequence_close(Sequence *s) {
     if (!s->d->lost && cuda_enter(s->d, NULL)) free_things(s);
     for (int i = 0; i < s->n_blocks; i++) cuda_block_free(s->blocks[i]);
     free(s->mapped), free(s->blocks), free(s->arrays), free(s->textures), free(s->surfaces);
-    free(s->marks);
+    free(s->marks), free(s->streams.ended);
     free(s);
 }

@@ -68,6 +68,7 @@ enum { /* CUfunction_attribute */
 };
 
 enum { CU_STREAM_NON_BLOCKING = 1 };                         /* CUstream_flags */
+enum { CU_EVENT_NO_TIME = 2 };                               /* CUevent_flags */
 enum { CU_CAPTURE_RELAXED = 2 };                             /* CUstreamCaptureMode */
 enum { CU_EVENT_IN_GRAPH = 1 };                              /* CU_EVENT_RECORD_EXTERNAL */
 enum { CU_LIMIT_PRINTED_BYTES = 1 };                         /* CUlimit */
@@ -176,6 +177,7 @@ typedef struct CuAccess { /* CUmemAccessDesc */
     X(stream_new, cuStreamCreate, (CuStream *, unsigned flags))                                    \
     X(stream_free, cuStreamDestroy_v2, (CuStream))                                                 \
     X(stream_query, cuStreamQuery, (CuStream))                                                     \
+    X(stream_wait, cuStreamWaitEvent, (CuStream, CuEvent, unsigned flags))                         \
     X(event_new, cuEventCreate, (CuEvent *, unsigned flags))                                       \
     X(event_free, cuEventDestroy_v2, (CuEvent))                                                    \
     X(event_record, cuEventRecord, (CuEvent, CuStream))                                            \

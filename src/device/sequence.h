@@ -2,8 +2,9 @@
 ** program with. The device "cuda" alone has it.
 **
 ** A sequence has memory, arrays and textures of its own, made before it runs. One repetition of it
-** is three parts in one stream, queued by whoever has it: what is restored, what is timed (between
-** two events, gaps between launches included), what follows. Addresses are those of the GPU.
+** is three parts, one after the other, queued by whoever has it: what is restored, what is timed
+** (between two events, gaps between launches included), what follows. All goes in one stream, but
+** for launches that say which. Addresses are those of the GPU.
 */
 #ifndef GILUA_SEQUENCE_H
 #define GILUA_SEQUENCE_H
@@ -64,10 +65,21 @@ void sequence_fill(Sequence *s, const SequencePlace *to, unsigned value, unsigne
 /* Variables as the code and device_symbol_write have them: but those of code that has to be loaded
 ** again for it, which sequence_run does. */
 void sequence_reset(Sequence *s, DeviceModule *m);
+enum { SEQUENCE_STREAMS = 4 };
+
+typedef struct SequenceTurn { /* of a launch that need not wait for all before it */
+    int launch;               /* its number, from 0 */
+    unsigned stream;          /* below SEQUENCE_STREAMS; 0 is the stream of all else */
+    const uint32_t *after;    /* [SEQUENCE_STREAMS]: the launch of each stream that has to end
+                                 before, from 1; 0: none */
+    bool is_awaited;          /* one of another stream waits for it */
+} SequenceTurn;
+
 /* Launches l with the bytes of its parameters that are given. row: what it is counted under, from
-** 0, where kernels are timed. */
+** 0, where kernels are timed. turn: NULL: it waits for all before it. Those with one are all in
+** what is timed; copies and fills between them wait for all of them, and they for these. */
 void sequence_launch(Sequence *s, DeviceModule *m, const DeviceLaunch *l, size_t bytes,
-                     bool cooperative, int row);
+                     bool cooperative, int row, const SequenceTurn *turn);
 
 /* --- repetitions --- */
 

@@ -142,6 +142,7 @@ typedef struct EmuAllocation {
     const char *freed_by; /* NULL: nobody, or nobody who gave a name */
     bool is_live;         /* else it has been freed */
     bool is_variable;     /* of a module */
+    bool is_constant;     /* one that no kernel writes */
     uint64_t serial;      /* the how many-th it is, from 1 */
 } EmuAllocation;
 

@@ -278,6 +278,29 @@ typedef struct PtxLiveness {
 ** read, and so are those inside an address. Known: nothing is written by st, red, bra, bar.sync …;
 ** else it is the first operand, if it is a register, vector or pair; a call's list of returns. */
 bool ptx_is_dest(const PtxInstr *in, int arg);
+
+/* What a kernel may reach beyond memory of its own, whatever its data: words of its parameters that
+** addresses are made of, numbers among them (a[i * n] has those of a and n). */
+enum { PTX_WORDS = 58 };
+typedef struct PtxWords {  /* of one address, or of several alike */
+    uint32_t at[PTX_WORDS]; /* bytes, multiples of 8 */
+    int n;
+    bool may_be_other;     /* or a variable, shared or local memory instead */
+} PtxWords;
+typedef struct PtxReached {
+    PtxWords *list;
+    int n, cap;
+    bool variables; /* of the module, whichever */
+} PtxReached;
+typedef struct PtxAccess {
+    PtxReached reads, writes; /* an atomic does both */
+    bool is_unknown;          /* and whatever else: a pointer may come from memory, it calls a
+                                 function, reads a texture, writes a surface */
+} PtxAccess;
+/* own: variables whose names begin so count as the kernel's own; NULL: none. False: there is no
+** such kernel. Else free it. */
+bool ptx_access(const PtxModule *m, const char *kernel, const char *own, PtxAccess *out);
+void ptx_access_free(PtxAccess *a);
 PtxLiveness *ptx_liveness(const PtxFunc *f, const PtxCfg *cfg);
 void ptx_liveness_free(PtxLiveness *l);
 

@@ -91,6 +91,21 @@ static void find_needs(const ReplayGpu *g, ReplayGpuResult *out) {
     }
 }
 
+/* --- a run: which streams --- */
+
+/* Kernels' own times are those of one stream. */
+static bool use_turns(ReplayGpu *g, const ReplayGpuOptions *o, gi_err *err) {
+    g->turns = o->timed ? o->turns : NULL;
+    if (g->turns == NULL) return true;
+    if (!replay_turns_check(g->turns, o->n_turns, g->n_launches, err)) return false;
+    free(g->awaited);
+    g->awaited = gi_alloc((size_t)(g->n_launches + 1) * sizeof *g->awaited);
+    for (int i = 0; i < g->n_launches; i++)
+        for (int s = 0; s < REPLAY_STREAMS; s++)
+            if (g->turns[i].after[s]) g->awaited[g->turns[i].after[s] - 1] = true;
+    return true;
+}
+
 /* --- a repetition --- */
 
 static void find_variables(ReplayGpu *g) {
@@ -163,7 +178,14 @@ static void queue_launch(ReplayGpu *g, const Op *op) {
                       .shared_bytes = op->shared,
                       .params = op->params,
                       .carveout = -1};
-    sequence_launch(g->sequence, module_of(g, row), &l, row->bytes, op->cooperative, op->row);
+    SequenceTurn turn = {.launch = op->launch};
+    if (g->turns) {
+        turn.stream = g->turns[op->launch].stream;
+        turn.after = g->turns[op->launch].after;
+        turn.is_awaited = g->awaited[op->launch];
+    }
+    sequence_launch(g->sequence, module_of(g, row), &l, row->bytes, op->cooperative, op->row,
+                    g->turns ? &turn : NULL);
 }
 
 static void fill_bytes(ReplayGpu *g, uint64_t address, uint64_t bytes, unsigned value) {
@@ -264,10 +286,12 @@ static bool run_timed(ReplayGpu *g, const SequenceWork *w, const DeviceTiming *h
 bool replay_gpu_run(ReplayGpu *g, const ReplayGpuOptions *o, ReplayGpuResult *out, gi_err *err) {
     ReplayGpuResult r = {0};
     g->shapes = o->shapes, g->n_shapes = o->n_shapes;
-    if (!use_code(g, o, err) || !choose_kernels(g, o->partial, err)) return false;
+    if (!use_code(g, o, err) || !choose_kernels(g, o->partial, err) || !use_turns(g, o, err))
+        return false;
     DeviceModule **modules = gi_alloc((size_t)(2 * g->n_modules + 1) * sizeof *modules);
     SequenceWork w = {.queue = queue_part, .user = g, .modules = modules,
-                      .operations = 2 * (g->n_modules + g->n_memory) + g->n_ops + 8,
+                      .operations = 2 * (g->n_modules + g->n_memory) + g->n_ops + 8 +
+                                    (g->turns ? REPLAY_STREAMS * g->n_launches : 0),
                       .as_graph = o->as_graph,
                       .timeout_s = o->timeout_s, .interrupt = o->interrupt};
     for (int i = 0; i < g->n_modules; i++) {

@@ -28,6 +28,8 @@ typedef struct ReplayGpuOptions {
     int n_code;
     const ReplayShape *shapes; /* as of ReplayOptions, these too */
     int n_shapes;
+    const ReplayTurn *turns;   /* of all launches, of timed ones alone; NULL: one stream */
+    int n_turns;
     bool partial;
     bool bytes;             /* of all that the host gets, right or not */
     bool timed;             /* repetitions until the median is known; else one, each kernel timed */

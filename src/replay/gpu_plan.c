@@ -595,4 +595,5 @@ void gpu_plan_free(ReplayGpu *g) {
     free(g->recorded), free(g->code), free(g->used), free(g->variables);
     free(g->memory), free(g->arrays);
     free(g->gives.list), free(g->gets.list), free(g->live), free(g->rows);
+    free(g->awaited);
 }

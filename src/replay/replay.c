@@ -70,7 +70,8 @@ typedef struct Run {
     int n_textures, cap_textures;
     int cap_kernels, cap_reads;
     uint64_t moved; /* bytes of copies and fills so far */
-    int n_launches;
+    ReplayTaken *taken; /* by launch */
+    int cap_taken;
     int line; /* of the event at hand */
     bool ended; /* by what a kernel did */
 } Run;
@@ -577,11 +578,23 @@ static EmuModule *code_of(const Run *run, int module, const char *kernel) {
     return lacks ? m->recorded : m->used;
 }
 
+/* What the launch that just ended was like, for when all of them are known. */
+static void note(Run *run, const EmuLaunch *l, const EmuResult *r) {
+    ReplayResult *out = run->out;
+    gi_grow(run->taken, out->n_launches, run->cap_taken);
+    run->taken[out->n_launches] =
+        (ReplayTaken){r->ticks, replay_share(run->options->model, l->grid, r)};
+    if (run->options->touches)
+        replay_touched(&out->touches, run->emu, out->n_launches, !l->cooperative && r->nested == 0);
+    out->n_launches++;
+}
+
 static bool launch(Run *run, const Event *e, const char *kernel, const uint8_t *params) {
     const ReplayOptions *o = run->options;
     EmuResult r;
     uint64_t spent = run->out->warp_instructions;
-    ReplayShape s = replay_shape(o->shapes, o->n_shapes, run->n_launches++, e->grid, e->block);
+    ReplayShape s =
+        replay_shape(o->shapes, o->n_shapes, run->out->n_launches, e->grid, e->block);
     EmuLaunch l = {.kernel = kernel,
                    .grid = {s.grid[0], s.grid[1], s.grid[2]},
                    .block = {s.block[0], s.block[1], s.block[2]},
@@ -600,6 +613,7 @@ static bool launch(Run *run, const Event *e, const char *kernel, const uint8_t *
     if (!emu_launch(code, &l, &r, run->err)) return false;
     if (other) carry_variables(run, e->number, false);
     count(run, kernel, &r);
+    note(run, &l, &r);
     if (r.status != EMU_OK) end_by(run, &r);
     return true;
 }
@@ -659,6 +673,19 @@ static bool each_event(Run *run, bool (*f)(Run *run, const Event *e)) {
     return true;
 }
 
+/* The time of all launches, as their turns are; the GPU idles the less. */
+static bool take_turns(Run *run) {
+    const ReplayOptions *o = run->options;
+    ReplayResult *out = run->out;
+    double ns = out->ns;
+    if (o->turns == NULL || out->status != EMU_OK) return true;
+    if (!replay_turns_check(o->turns, o->n_turns, out->n_launches, run->err)) return false;
+    out->ticks = replay_together(o->turns, run->taken, out->n_launches);
+    out->ns = out->ticks / o->model->clock_ghz;
+    out->energy_j -= o->model->power_idle_w * (ns - out->ns) * 1e-9;
+    return true;
+}
+
 static void release(Run *run) {
     for (int i = 0; i < run->n_textures; i++) emu_texture_free(run->emu, run->textures[i].handle);
     for (int i = 0; i < run->n_modules; i++) {
@@ -670,7 +697,7 @@ static void release(Run *run) {
     for (int i = 0; i < run->n_arrays; i++) free(run->arrays[i].data);
     for (int i = 0; i < run->n_variables; i++) free(run->variables[i].name);
     for (int i = 0; i < run->n_managed; i++) free(run->managed[i].name), free(run->managed[i].data);
-    free(run->managed);
+    free(run->managed), free(run->taken);
     free(run->modules), free(run->variables), free(run->arrays), free(run->hosts);
     free(run->textures);
 }
@@ -711,6 +738,7 @@ bool replay_run(const Recording *r, const ReplayOptions *options, ReplayResult *
     if (ok) set_variables(&run);
     ok = ok && each_event(&run, run_event);
     if (ok) hold_variables(&run);
+    ok = ok && take_turns(&run);
     release(&run);
     if (ok) *out = result;
     else replay_free(&result);
@@ -721,7 +749,7 @@ void replay_free(ReplayResult *r) {
     for (int i = 0; i < r->n_kernels; i++) free(r->kernels[i].name);
     for (int i = 0; i < r->n_reads; i++) free(r->reads[i].bytes);
     for (int i = 0; i < r->n_held; i++) free(r->held[i].bytes);
-    free(r->held);
+    free(r->held), free(r->touches.list);
     free(r->kernels);
     free(r->reads);
     *r = (ReplayResult){0};

@@ -11,6 +11,7 @@
 #include "base/base.h"
 #include "emu/emu.h"
 #include "record/record.h"
+#include "replay/turns.h"
 
 typedef struct ReplayCode { /* in the place of a module's */
     int module;             /* its number in the recording */
@@ -37,6 +38,10 @@ typedef struct ReplayOptions {
     int n_variables;
     const ReplayShape *shapes; /* of the first n_shapes launches */
     int n_shapes;
+    const ReplayTurn *turns;  /* of all launches: their time is as if each went on when it may; they
+                                 run in the recording's order all the same. NULL: that is it */
+    int n_turns;
+    bool touches;             /* what each launch touched is wanted */
     uint64_t budget;          /* warp instructions of all launches together; 0: the emulator's for
                                  each */
     uint64_t memory_bytes;    /* that all it asks for may take together; 0: no limit */
@@ -72,7 +77,7 @@ typedef struct ReplayResult {
     EmuStatus status;    /* EMU_OK, or of the launch that ended it */
     char message[600];   /* why */
     int line;            /* of the event that ended it, from 1; 0 */
-    double ticks, ns, energy_j; /* of all launches */
+    double ticks, ns, energy_j; /* of all launches, as their turns are */
     uint64_t warp_instructions;
     ReplayKernel *kernels; /* in the order of their first launches */
     int n_kernels;
@@ -80,6 +85,8 @@ typedef struct ReplayResult {
     int n_reads;
     ReplayHeld *held; /* in the order of the options' variables */
     int n_held;
+    int n_launches;
+    ReplayTouches touches; /* in the order of the launches */
     EmuFindings warnings; /* of the first launch that has any */
 } ReplayResult;
 

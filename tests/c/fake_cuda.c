@@ -156,7 +156,7 @@ static int code_of(EmuStatus s) {
 }
 
 /* gap_ns: until the next may begin. */
-static int start(const Function *f, EmuLaunch l, double gap_ns) {
+static int start(const Function *f, EmuLaunch l, double gap_ns, CuStream s) {
     EmuResult r;
     gi_err err;
     fake_mark('k');
@@ -167,7 +167,7 @@ static int start(const Function *f, EmuLaunch l, double gap_ns) {
     if (r.cause == EMU_CAUSE_CONFIGURATION || r.cause == EMU_CAUSE_COOPERATIVE)
         return CU_INVALID_VALUE;
     if (r.cause == EMU_CAUSE_RESOURCES) return CU_OUT_OF_RESOURCES;
-    fake_pass(r.ns + gap_ns);
+    fake_pass_on(s, r.ns + gap_ns);
     if (r.status != EMU_OK) fprintf(stderr, "fake GPU: %s\n", r.message);
     if (fake.coming == CU_OK) fake.coming = code_of(r.status);
     return CU_OK;
@@ -183,12 +183,13 @@ static EmuLaunch launch_of(const unsigned *shape, const void *params, bool coope
 
 static int virtual_redo(const FakeNode *n) {
     return start((const Function *)n->function, launch_of(n->shape, n->params, n->cooperative),
-                 100);
+                 100, n->stream);
 }
 
 static int keep(CuFunction f, const unsigned *shape, const void *params, size_t bytes,
-                bool cooperative) {
-    FakeNode node = {.redo = virtual_redo, .function = f, .cooperative = cooperative};
+                bool cooperative, CuStream s) {
+    FakeNode node = {.redo = virtual_redo, .function = f, .cooperative = cooperative,
+                     .stream = s};
     memcpy(node.shape, shape, sizeof node.shape);
     return fake_keep_launch(node, params, bytes);
 }
@@ -200,8 +201,9 @@ static int virtual_launch_kernel(CuFunction f, unsigned gx, unsigned gy, unsigne
     FAKE_CALL();
     const unsigned shape[] = {gx, gy, gz, bx, by, bz, shared_bytes};
     const void *packed = extra ? extra[1] : NULL;
-    if (fake.capture) return keep(f, shape, packed, extra ? *(size_t *)extra[3] : 0, false);
-    return start((const Function *)f, launch_of(shape, packed, false), 1000);
+    if (fake_launch_on(s, 'k') != CU_OK) return CU_INVALID_VALUE;
+    if (fake.capture) return keep(f, shape, packed, extra ? *(size_t *)extra[3] : 0, false, s);
+    return start((const Function *)f, launch_of(shape, packed, false), 1000, s);
 }
 
 static int virtual_launch_cooperative(CuFunction f, unsigned gx, unsigned gy, unsigned gz,
@@ -210,12 +212,12 @@ static int virtual_launch_cooperative(CuFunction f, unsigned gx, unsigned gy, un
     char packed[4096] = {0};
     const unsigned shape[] = {gx, gy, gz, bx, by, bz, shared_bytes};
     EmuKernelInfo info = info_of(f);
-    (void)s;
     FAKE_CALL();
+    if (fake_launch_on(s, 'k') != CU_OK) return CU_INVALID_VALUE;
     for (int i = 0; i < info.n_params; i++)
         memcpy(packed + info.param_offset[i], params[i], info.param_size[i]);
-    if (fake.capture) return keep(f, shape, packed, info.param_bytes, true);
-    return start((const Function *)f, launch_of(shape, packed, true), 1000);
+    if (fake.capture) return keep(f, shape, packed, info.param_bytes, true, s);
+    return start((const Function *)f, launch_of(shape, packed, true), 1000, s);
 }
 
 static int virtual_init(unsigned flags) {

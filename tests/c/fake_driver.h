@@ -8,6 +8,9 @@
 **   a … z  a test's kernel, by its first letter      T  reading of the SM clocks
 **   G  gate      P  variables copied      F  fill64      =  fill8, fill32      +  a copy on the GPU
 **   [ … ]  a graph's launch, with what is in it; what is captured leaves no mark, and does nothing
+** `turns` has what goes on which stream, but on the first alone nothing: "s1" a kernel and its
+** stream, "0<1" that the first waits for another. Streams have times of their own, and what they
+** have in a graph they must have come to by events, and gone back.
 ** Checksums leave no mark. `fail_at` makes one call of the driver fail, counted from 1; `live`
 ** counts what was made and not released. Modules have variables and kernels in common, or with
 ** `separate` each its own; `running` is the module whose kernel runs.
@@ -26,7 +29,10 @@ struct CuContextObject {
     int unused;
 };
 struct CuStreamObject {
-    int unused;
+    int number;         /* 0: the first, whose time is fake.now_ns */
+    double at_ns;
+    CuGraph capture;    /* that its calls go into; NULL: none */
+    int n_launches, n_joined; /* n_joined: of them the first waits for so many */
 };
 struct CuArrayObject { /* texels of one byte: whatever they are, tests copy bytes */
     size_t row, rows;
@@ -34,6 +40,9 @@ struct CuArrayObject { /* texels of one byte: whatever they are, tests copy byte
 };
 struct CuEventObject {
     double at_ns;
+    CuStream stream;
+    CuGraph capture;
+    int n_launches; /* of the stream, before it */
 };
 struct CuFunctionObject {
     const char *name;
@@ -48,13 +57,14 @@ typedef struct FakeNode { /* of a graph: one thing that a call would have done a
     int (*redo)(const struct FakeNode *);
     CuFunction function;
     unsigned shape[7]; /* grid, block, shared bytes */
-    char params[200];
+    _Alignas(8) char params[200];
     bool cooperative;
     CuPointer to, from;
     size_t bytes, pitch, rows;
     unsigned value, element;
     CuCopy3D copy;
     CuEvent event;
+    CuStream stream;
 } FakeNode;
 struct CuGraphObject {
     FakeNode *nodes;
@@ -86,7 +96,7 @@ typedef struct FakePart { /* what the comparison of answers finds */
     int64_t finite, off, wrong, unset, nan, first, counted;
 } FakePart;
 
-enum { FAKE_SMS = 5, FAKE_LOG = 4000, FAKE_COPIES = 64, FAKE_THINGS = 20000 };
+enum { FAKE_STREAMS = 4, FAKE_SMS = 5, FAKE_LOG = 4000, FAKE_COPIES = 64, FAKE_THINGS = 20000 };
 
 static struct Fake {
     struct CuFunctionObject *kernels;
@@ -118,7 +128,10 @@ static struct Fake {
         const void *from;
         size_t n;
     } copy[FAKE_COPIES];
-    char log[FAKE_LOG + 1];
+    char log[FAKE_LOG + 1], turns[FAKE_LOG + 10];
+    CuStream streams[FAKE_STREAMS];
+    int n_streams;
+    bool is_redone; /* what is queued is what a graph has */
 } fake;
 
 static int fake_call(void) {
@@ -144,9 +157,24 @@ static int fake_keep(FakeNode node) {
     return CU_OK;
 }
 
+/* What goes on which stream: what it is, and the stream's number. */
+static void fake_turn(const char *what, int stream) {
+    size_t n = strlen(fake.turns);
+    if (n < FAKE_LOG) snprintf(fake.turns + n, 10, "%s%d ", what, stream);
+}
+
 static void fake_pass(double ns) {
     fake.now_ns += ns;
     fake.cycles += ns * fake.ghz;
+}
+
+static double *fake_time(CuStream s) {
+    return s && s->number > 0 ? &s->at_ns : &fake.now_ns;
+}
+
+static void fake_pass_on(CuStream s, double ns) {
+    if (fake_time(s) == &fake.now_ns) fake_pass(ns);
+    else *fake_time(s) += ns;
 }
 
 static void *fake_at(CuPointer address) {
@@ -275,7 +303,24 @@ __attribute__((unused)) static void fake_exit(void) {
     static int fake_##name##_free(type p) {                                                        \
         return fake_release(p);                                                                    \
     }
-FAKE_MAKES(stream, CuStream, (CuStream * out, unsigned flags __attribute__((unused))))
+static int fake_stream_new(CuStream *out, unsigned flags) {
+    void *made;
+    int code = fake.n_streams == FAKE_STREAMS ? CU_INVALID_VALUE : fake_make(&made, sizeof **out);
+    (void)flags;
+    if (code != CU_OK) return code;
+    *out = made;
+    **out = (struct CuStreamObject){.number = fake.n_streams};
+    fake.streams[fake.n_streams++] = *out;
+    return CU_OK;
+}
+
+static int fake_stream_free(CuStream s) {
+    int i = 0;
+    while (fake.streams[i] != s) i++;
+    fake.streams[i] = fake.streams[--fake.n_streams];
+    return fake_release(s);
+}
+
 FAKE_MAKES(event, CuEvent, (CuEvent * out, unsigned flags __attribute__((unused))))
 
 static int fake_array_new(CuArray *out, const CuArrayShape *a) {
@@ -397,38 +442,68 @@ static int fake_stream_query(CuStream s) {
     return fake.fault;
 }
 
+static int fake_event_record(CuEvent e, CuStream s);
+static int fake_redo_event(const FakeNode *n) {
+    return fake_event_record(n->event, n->stream);
+}
+
 static int fake_event_record(CuEvent e, CuStream s) {
-    (void)s;
     FAKE_CALL();
-    e->at_ns = fake.now_ns;
+    e->at_ns = *fake_time(s);
+    if (fake.is_redone) return CU_OK;
+    e->stream = s, e->capture = s->capture, e->n_launches = s->n_launches;
+    if (s->capture)
+        return fake_keep((FakeNode){.redo = fake_redo_event, .event = e, .stream = s});
     return CU_OK;
 }
 
-static int fake_redo_event(const FakeNode *n) {
-    return fake_event_record(n->event, NULL);
+static int fake_stream_wait(CuStream s, CuEvent e, unsigned flags);
+static int fake_redo_wait(const FakeNode *n) {
+    return fake_stream_wait(n->stream, n->event, 0);
+}
+
+static int fake_stream_wait(CuStream s, CuEvent e, unsigned flags) {
+    (void)flags;
+    FAKE_CALL();
+    if (e->at_ns > *fake_time(s)) fake_pass_on(s, e->at_ns - *fake_time(s));
+    if (fake.is_redone) return CU_OK;
+    fake_turn((char[]){(char)('0' + s->number), '<', '\0'}, e->stream->number);
+    if (fake.capture != e->capture) return CU_INVALID_VALUE;
+    s->capture = e->capture;
+    if (s->number == 0) e->stream->n_joined = e->n_launches;
+    if (s->capture) return fake_keep((FakeNode){.redo = fake_redo_wait, .event = e, .stream = s});
+    return CU_OK;
 }
 
 static int fake_event_record_in(CuEvent e, CuStream s, unsigned flags) {
     FAKE_CALL();
-    if (!fake.capture) return fake_event_record(e, s);
+    if (!fake.capture) {
+        e->at_ns = *fake_time(s);
+        return CU_OK;
+    }
     if (flags != CU_EVENT_IN_GRAPH) return CU_INVALID_VALUE;
-    return fake_keep((FakeNode){.redo = fake_redo_event, .event = e});
+    return fake_keep((FakeNode){.redo = fake_redo_event, .event = e, .stream = s});
 }
 
 static int fake_capture_begin(CuStream s, int mode) {
-    (void)s, (void)mode;
+    (void)mode;
     FAKE_CALL();
     if (fake.capture) return CU_INVALID_VALUE;
-    fake.capture = gi_alloc(sizeof *fake.capture);
+    fake.capture = s->capture = gi_alloc(sizeof *fake.capture);
     fake.live++;
     return CU_OK;
 }
 
 static int fake_capture_end(CuStream s, CuGraph *g) {
-    (void)s;
+    bool is_joined = s->number == 0;
     *g = fake.capture;
     fake.capture = NULL;
-    return fake_call();
+    for (int i = 0; i < fake.n_streams; i++) {
+        CuStream side = fake.streams[i];
+        if (i > 0 && side->capture && side->n_joined < side->n_launches) is_joined = false;
+        side->capture = NULL;
+    }
+    return is_joined ? fake_call() : CU_INVALID_VALUE;
 }
 
 static int fake_graph_free(CuGraph g) {
@@ -458,7 +533,9 @@ static int fake_graph_launch(CuGraphRun r, CuStream s) {
     FAKE_CALL();
     int code = CU_OK;
     fake_mark('[');
+    fake.is_redone = true;
     for (int i = 0; i < r->n && code == CU_OK; i++) code = r->nodes[i].redo(&r->nodes[i]);
+    fake.is_redone = false;
     fake_mark(']');
     return code;
 }
@@ -812,6 +889,15 @@ static int fake_occupancy(int *blocks, CuFunction f, int threads, size_t shared_
     return CU_OK;
 }
 
+/* A launch on a stream, in words; what other streams have, a graph must have, too. */
+static int fake_launch_on(CuStream s, char kernel) {
+    if (fake.is_redone) return CU_OK;
+    if (fake.capture != s->capture) return CU_INVALID_VALUE;
+    s->n_launches++;
+    if (fake.n_streams > 1) fake_turn((char[]){kernel, '\0'}, s->number);
+    return CU_OK;
+}
+
 /* A launch that comes later; params: its parameters, packed. */
 static int fake_keep_launch(FakeNode node, const void *params, size_t bytes) {
     if (bytes > sizeof node.params) return CU_INVALID_VALUE;
@@ -825,16 +911,17 @@ static int fake_launch(CuFunction f, unsigned gx, unsigned gy, unsigned gz, unsi
 static int fake_redo_launch(const FakeNode *n) {
     const unsigned *u = n->shape;
     void *extra[] = {CU_EXTRA_BUFFER, (void *)(uintptr_t)n->params};
-    return fake_launch(n->function, u[0], u[1], u[2], u[3], u[4], u[5], u[6], NULL, NULL, extra);
+    return fake_launch(n->function, u[0], u[1], u[2], u[3], u[4], u[5], u[6], n->stream, NULL,
+                       extra);
 }
 
 static int fake_launch(CuFunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
                        unsigned by, unsigned bz, unsigned shared_bytes, CuStream s, void **params,
                        void **extra) {
-    (void)s;
     FAKE_CALL();
+    if (!f->help && fake_launch_on(s, f->name[0]) != CU_OK) return CU_INVALID_VALUE;
     if (fake.capture && !f->help)
-        return fake_keep_launch((FakeNode){.redo = fake_redo_launch, .function = f,
+        return fake_keep_launch((FakeNode){.redo = fake_redo_launch, .function = f, .stream = s,
                                            .shape = {gx, gy, gz, bx, by, bz, shared_bytes}},
                                 extra ? extra[1] : NULL, extra ? *(size_t *)extra[3] : 0);
     if (gx * gy * gz == 0 || bx * by * bz > 1024) return CU_INVALID_VALUE;
@@ -848,7 +935,7 @@ static int fake_launch(CuFunction f, unsigned gx, unsigned gy, unsigned gz, unsi
     fake.launches++;
     fake.running = f->module;
     if (fake.gate && !fake_waits()) fake.passed_early++;
-    fake_pass(fake.takes(f->name));
+    fake_pass_on(s, fake.takes(f->name));
     int fault = f->run(extra ? extra[1] : NULL);
     if (fake.coming == CU_OK) fake.coming = fault;
     return CU_OK;

@@ -316,6 +316,68 @@ static void test_shapes(void) {
     finish();
 }
 
+/* Two launches of one memory and one of another, a piece that the host gets, and two again. */
+static void record_pairs(void) {
+    int first[10];
+    RecordWriter *w = head();
+    launch(w, "scale", DEVICE_AT, 0);
+    launch(w, "scale", PINNED_AT, 0);
+    launch(w, "step", DEVICE_AT, 0);
+    for (int i = 0; i < 10; i++) first[i] = 2 * i + (i == 0 ? 100 : 0);
+    record_event(w, "read 0x%llx 40 1 40 1 1 %s", AT(DEVICE_AT), blob(w, first, sizeof first));
+    launch(w, "scale", PINNED_AT, 0);
+    launch(w, "scale", DEVICE_AT, 0);
+    record_event(w, "read 0x%llx 40 1 40 1 1 %s", AT(PINNED_AT), numbers(w, 5, 4));
+    record_event(w, "read 0x%llx 4 1 4 1 1 %s", AT(TOTAL_AT), number(w, 14));
+    ok(record_end(w, &err), "a recording of pairs");
+}
+
+static const ReplayTurn turns[] = {{0, {0}}, {1, {0}}, {0, {0}}, {0, {0}}, {2, {0}}};
+static const ReplayTurn waits[] = {{0, {0}}, {1, {0}}, {1, {1}}, {0, {0}}, {1, {0}}};
+
+static ReplayGpuOptions in_turns(const ReplayTurn *list, bool as_graph) {
+    return (ReplayGpuOptions){.timed = true, .as_graph = as_graph, .turns = list, .n_turns = 5,
+                              .timing = {.warmup = 1, .min_samples = 3, .max_samples = 3}};
+}
+
+/* So long all of it takes, and what is said of streams the first time. Kernels are both "s". */
+static void is_run(const char *ptx, ReplayGpuOptions o, double ns, const char *said) {
+    ReplayGpuResult r;
+    fake.turns[0] = '\0';
+    if (!ok(run(ptx, o, &r), "it runs %s", err.message)) return;
+    ok(is_about(r.samples.median_ns, ns), "as long as the longer ones: %g", r.samples.median_ns);
+    if (!o.as_graph) fake.turns[strlen(said)] = '\0'; /* and again; a graph is made once */
+    is_str(fake.turns, said, "launches and what they wait for");
+    is_int(n_same(&r), 3, "all is right");
+    replay_gpu_free(&r);
+}
+
+static void test_streams(void) {
+    ReplayGpuResult r;
+    ReplayGpuOptions few = in_turns(turns, false), once = in_turns(turns, false);
+    record_pairs();
+    begin();
+    if (!ok(open_replay(), "is made ready %s", err.message)) return;
+    is_run(NULL, in_turns(NULL, false), 70000, "");
+    is_str(fake.turns, "", "one stream has no turns");
+    is_run(NULL, in_turns(turns, false), 50000, "1<0 s1 s0 0<1 s0 2<0 s2 0<2 ");
+    is_run(NULL, in_turns(waits, false), 50000, "s0 1<0 s1 1<0 s1 0<1 s0 1<0 s1 0<1 ");
+    is_run(NULL, in_turns(turns, true), 50000, "s0 1<0 s1 s0 0<1 s0 2<0 s2 0<2 ");
+    is_run(NULL, in_turns(waits, true), 50000, "s0 1<0 s1 1<0 s1 0<1 s0 1<0 s1 0<1 ");
+    is_run(same, in_turns(turns, false), 50000, "s0 1<0 s1 0<1 s0 s0 2<0 s2 0<2 ");
+    is_run(same, in_turns(turns, true), 50000, "s0 1<0 s1 0<1 s0 s0 2<0 s2 0<2 ");
+    once.timed = false;
+    fake.turns[0] = '\0';
+    ok(run(NULL, once, &r) && r.kernels[0].launches == 4, "kernels are timed one after the other");
+    ok(strchr(fake.turns, '<') == NULL, "in one stream");
+    replay_gpu_free(&r);
+    few.n_turns = 4;
+    ok(!run(NULL, few, &r), "each launch has its turn");
+    is_str(err.message, "turns of 4 launches for 5", "or it is said");
+    close_replay();
+    finish();
+}
+
 /* Memory that points to memory, and numbers that only look like it. */
 static void test_pointers(void) {
     ReplayGpuResult r;
@@ -434,21 +496,21 @@ static void test_lines(void) {
 }
 
 /* Every call of the driver fails in its turn: one sentence, nothing left. */
-static void test_calls(void) {
+static void test_calls(void (*make)(void), ReplayGpuOptions o, int pieces) {
     ReplayGpuResult r;
     int failed = 0, left = 0;
-    record();
+    make();
     begin();
     for (int i = 0; i < 2; i++) { /* what the device keeps, it has after the first */
         fake.calls = 0;
-        if (open_replay() && run(same, (ReplayGpuOptions){0}, &r)) replay_gpu_free(&r);
+        if (open_replay() && run(same, o, &r)) replay_gpu_free(&r);
         close_replay();
     }
     int n = fake.calls, live = fake.live;
     for (int i = 1; i <= n; i++) {
         fake.calls = 0, fake.fail_at = i, fake.fail_with = CU_OUT_OF_MEMORY;
-        bool fine = open_replay() && run(same, (ReplayGpuOptions){0}, &r);
-        failed += !fine || r.run.status != STATUS_OK || n_same(&r) != 4;
+        bool fine = open_replay() && run(same, o, &r);
+        failed += !fine || r.run.status != STATUS_OK || n_same(&r) != pieces;
         if (fine) replay_gpu_free(&r);
         fake.fail_at = 0;
         close_replay();
@@ -457,7 +519,7 @@ static void test_calls(void) {
     ok(n > 60, "%d calls", n);
     ok(failed > n / 2, "%d of them end it", failed);
     is_int(left, 0, "and leave nothing behind");
-    ok(open_replay() && run(same, (ReplayGpuOptions){0}, &r) && n_same(&r) == 4,
+    ok(open_replay() && run(same, o, &r) && n_same(&r) == pieces,
        "the device is as good as before");
     replay_gpu_free(&r);
     close_replay();
@@ -478,8 +540,11 @@ int main(void) {
     test_other();
     test_time();
     test_elsewhere();
-    test_calls();
+    test_calls(record, (ReplayGpuOptions){0}, 4);
+    test_calls(record_pairs, in_turns(turns, false), 3);
+    test_calls(record_pairs, in_turns(waits, true), 3);
     test_shapes();
+    test_streams();
     test_pointers();
     test_pointers_and_numbers();
     test_faults();

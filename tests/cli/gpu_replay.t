@@ -90,6 +90,25 @@ out=$("$GILUA" kept.lua 2>&1)
 like "that is said of the kernels as they are" "broken.*the unmodified kernel fails" "$out"
 like "the next problem has a GPU" "^p.ok" "$out"
 
+# Launches that do not depend on each other, on streams of the driver's.
+LUA_PATH="$TOP/tests/lua/?.lua;;" "$GILUA" "$TOP/tests/lua/pairs_tape.lua" pairs.cu c.rec d.rec
+"$GILUA" new c.rec d.rec -o pairs --source pairs.cu >/dev/null
+cat >streams.lua <<'END'
+local gi = require "gilua"
+for _, launches in ipairs { "stream", "graph" } do
+  local problem = gi.problem "pairs"
+  problem.definition.recorded.table.launches = launches
+  local farm <close> = gi.farm(problem, { device = "cuda", jobs = 1 })
+  local source = problem.source:gsub("x%[i%] %* 3%.0f",
+    "%0 + 0 * ((const float *)((unsigned long long)z - (1ull << 40)))[0]")
+  local list = farm:evaluate({ "", "streams=2", { source = source, name = "it reads elsewhere",
+    params = { streams = "2" } } }, gi.own.case(problem, 1))
+  print(list[2].status, gi.fitness.right(list[2]), list[2].ns < 0.9 * list[1].ns, list[3].status)
+end
+END
+is "go on at once, are right, and held to what they depend on" "ok true true race
+ok true true race" "$("$GILUA" streams.lua | tr '\t' ' ')"
+
 # Machine code is made by the workers; that of the fake driver does nothing.
 cat >linked.lua <<'END'
 local gi = require "gilua"

@@ -52,6 +52,25 @@ sed 's/was - 4.0f/was - 2.0f/' app.cu >other.cu
 fails "but not other code" "other.cu does not give the kernels that were recorded" \
   "$GILUA" new gpu.rec -o h --source other.cu
 
+# Launches that do not depend on each other.
+LUA_PATH="$TOP/tests/lua/?.lua;;" "$GILUA" "$TOP/tests/lua/pairs_tape.lua" pairs.cu c.rec d.rec
+like "on how many streams they go is a gene" "do not depend on each other: .* is a gene, streams" \
+  "$("$GILUA" new c.rec d.rec -o pairs --source pairs.cu)"
+like "beside others" "parameters +streams \(3\)" "$("$GILUA" check pairs)"
+out=$("$GILUA" evolve pairs --population 8 --generations 3 --seed 1 --out several)
+ok $? "evolution finds it" "$out"
+like "and says what it does" "streams=2" "$out"
+like "with the kernels" "twice on stream 1; thrice on stream 2, waiting for sum" "$(tr '\n' ' ' <<<"$out" | tr -s ' ')"
+like "verify honours it" "c.rec \(train\) +right, 1.4.*d.rec \(validate\) +right, 1.4" \
+  "$("$GILUA" verify several | tr '\n' ' ')"
+like "apply says what goes where" \
+  "MARKED: launches that .* on 2 streams.* by hand: twice on stream 1; thrice on stream 2, waiting" \
+  "$("$GILUA" apply several --anyway)"
+sed 's/"streams": \[/"other": [/' several/result.json >several/less.json
+mv several/less.json several/result.json
+like "or who does" "2 streams.* by hand: m:explain\(\) at the prompt says which" \
+  "$("$GILUA" apply several --anyway)"
+
 mkdir links && ln -s ../a.rec links/a.rec
 "$GILUA" new links/a.rec b.rec -o q >/dev/null
 ok $([ -f q/a.rec ] && cmp -s a.rec q/a.rec; echo $?) "a relative link is followed" "$(ls -l q)"

@@ -96,9 +96,13 @@ local function new_tape()
   return tape
 end
 
+M.new, M.compiled = new_tape, compiled
+
 local function hexadecimal(bytes)
   return (bytes:gsub(".", function(c) return ("%02x"):format(c:byte()) end))
 end
+
+M.hexadecimal = hexadecimal
 
 local function floats(list)
   local parts = {}

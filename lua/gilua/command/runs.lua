@@ -23,6 +23,7 @@ local M = {
 ---@field untested? integer[] changed lines that the small case does not reach, where that is known
 ---@field untold? integer[] changed lines of which its data do not notice a change, likewise
 ---@field promises? string[] that the host's code breaks or may break, likewise
+---@field streams? string[] on which stream each kernel goes, likewise
 ---@field unjudged boolean it was stopped before anybody asked what its data cannot tell of its best
 ---@field front? { genome: string }[] the Pareto front, of a run of several objectives
 ---@field wrong boolean `gilua verify` found its winner wrong
@@ -108,7 +109,7 @@ function M.picked(run, number)
   local picked = {}
   for name, value in pairs(run) do picked[name] = value end
   picked.genome, picked.pick, picked.from = point.genome, number, nil
-  picked.untested, picked.untold, picked.promises = nil, nil, nil
+  picked.untested, picked.untold, picked.promises, picked.streams = nil, nil, nil, nil
   picked.wrong = found_wrong(run.dir, point.genome)
   return picked
 end
@@ -140,7 +141,8 @@ function M.read(dir)
     unjudged = told == result and type(result.stopped) == "string",
     untested = told == result and whole_numbers(result.untested) or nil,
     untold = told == result and whole_numbers(result.untold) or nil,
-    promises = told == result and sentences(result.promises) or nil }
+    promises = told == result and sentences(result.promises) or nil,
+    streams = told == result and sentences(result.streams) or nil }
 end
 
 --- What a run kept of its problem.

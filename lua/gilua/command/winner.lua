@@ -9,6 +9,7 @@ local endtoend = require "gilua.command.endtoend"
 local launches = require "gilua.transform.launch"
 local lfs = require "lfs"
 local runs = require "gilua.command.runs"
+local streams = require "gilua.problem.streams"
 local printable = require "gilua.base.printable"
 
 local M = {}
@@ -74,11 +75,21 @@ end
 --------------------------------------------------------------------------------------------------
 -- apply
 
+-- On how many streams the launches of a recorded program go; nil: as they are.
+local function streams_wanted(kept, params)
+  local n = kept.recorded and params[streams.PARAMETER]
+  for _, p in ipairs(n and kept.parameters or {}) do
+    if p.name == streams.PARAMETER and tostring(p.default) ~= n then return n end
+  end
+  return nil
+end
+
 -- Parameters that are not the source's: what the host does, and what its compiler is to be told.
-local function settings_to_tell(parameters, params)
+local function settings_to_tell(kept, params)
   local list, flags = {}, {}
-  for _, p in ipairs(parameters) do
-    local value = params[p.name]
+  for _, p in ipairs(kept.parameters) do
+    local is_streams = p.name == streams.PARAMETER and streams_wanted(kept, params)
+    local value = not is_streams and params[p.name]
     if value and not p.in_source and not p.switch and tostring(p.default) ~= tostring(value) then
       local told = (compilers.TOLD[p.name] or {})[value]
       list[#list + 1] = not told and ("%s = %s (it was %s)"):format(p.name, value, p.default) or nil
@@ -99,6 +110,13 @@ local function tell_launch(o, launch, launched)
     if changes then answer.say(o, "The launch is changed too: %s", changes) end
     if conditions then answer.say(o, "It is for launches with %s", conditions) end
   end
+end
+
+-- Streams, events and what waits for what are the host's, and its person's, to write.
+local function tell_streams(o, run, n)
+  answer.say(o, "MARKED: launches that do not depend on each other are to go on %s streams, and "
+    .. "wait for others by events (cudaStreamWaitEvent). Change it by hand: %s", n,
+    run.streams and table.concat(run.streams, "; ") or "m:explain() at the prompt says which")
 end
 
 -- The file itself, and FILE.orig; a file of that name that is another is the person's own.
@@ -232,7 +250,7 @@ function M.apply()
       .. "them, to be loaded (cuModuleLoadData) in its place", ptx_path(o, run, kept))
   end
   if run.from then answer.say(o, "The winner was found by %s", run.from) end
-  local told, flags = settings_to_tell(kept.parameters, params)
+  local told, flags = settings_to_tell(kept, params)
   if #told > 0 then
     answer.say(o, "Besides, where the kernel is launched: %s", table.concat(told, ", "))
   end
@@ -240,6 +258,8 @@ function M.apply()
     answer.say(o, "Besides, nvcc is to be told: %s", table.concat(flags, " "))
   end
   if launched then tell_launch(o, params[launches.PARAMETER], launched) end
+  local n = streams_wanted(kept, params)
+  if n then tell_streams(o, run, n) end
 end
 
 --------------------------------------------------------------------------------------------------

@@ -67,7 +67,7 @@ local TIMING = { "rel_error", "min_samples", "max_samples", "stop_above_ns" }
 
 local function run(self, launch, options)
   options.code, options.partial, options.timeout_s = self.code, true, launch.timeout_s
-  options.shapes = self.shapes
+  options.shapes, options.turns = self.shapes, options.timed and self.turns or nil
   local m, why, code = self.replay:run(options)
   if m and m.status == "ok" then self.owner.reads = m.reads end
   return m, why, code
@@ -95,7 +95,7 @@ local function is_machine_code(code)
 end
 
 --- runner.lua's, of PTX or of machine code; with the launches' shapes that
---- transformations want.
+--- transformations want, and on the streams that they go on when they are timed together.
 ---@param mutant { code: string, values: table? }
 function M:module(mutant)
   if self.fault then -- of the kernels as they are, which cost this process its GPU
@@ -110,7 +110,9 @@ function M:module(mutant)
   if shapes == false then return nil, failed("launch_error", cannot) end
   local code = {}
   for number in pairs(self.twin.modules) do code[number] = text end
-  return setmetatable({ code = code, shapes = shapes, replay = self.replay, owner = self }, Code)
+  local plan = self.twin:streams(mutant.values)
+  return setmetatable({ code = code, shapes = shapes, turns = plan and plan.turns,
+    replay = self.replay, owner = self }, Code)
 end
 
 --- What is launched is the recording's, but for the shapes of launches, which are the

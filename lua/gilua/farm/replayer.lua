@@ -13,6 +13,8 @@ local recording = require "gilua.problem.recording"
 local gpureplayer = require "gilua.farm.gpureplayer"
 local launches = require "gilua.transform.launch"
 local runner = require "gilua.farm.runner"
+local streams = require "gilua.problem.streams"
+local touches = require "gilua.problem.touches"
 local tolerance = require "gilua.problem.tolerance"
 
 local M = {}
@@ -40,6 +42,7 @@ function M:use(case)
   if self.recording then self.recording.file:close() end
   self.case, self.recording = case, case and recording.open(case.recording)
   self.same, self.shapes_of = {}, {} -- what comparing a piece with itself says; see M:grids
+  self.plans = {} -- see M:streams
   self.expected = nil -- bytes by piece, in the place of the recording's (gpureplayer.lua)
   if not case then return end
   self.modules = self.recording:modules_of(self.recorded:kernels())
@@ -147,6 +150,29 @@ local function lacks_memory(r, message, kind)
     or kind == "nomem" and message:find("no memory for", 1, true) ~= nil
 end
 
+--- On which streams a mutant's values want the launches; nil: all on one.
+---@param values table?
+---@return gilua.streams?
+function M:streams(values)
+  local n = values and values[streams.PARAMETER] or 1
+  if n == 1 then return nil end
+  self.plans[n] = self.plans[n] or streams.plan(self.recording, n)
+  return self.plans[n]
+end
+
+-- A mutant on several streams is held to what its launches wait for, which was found of the kernels
+-- as they were: by what its code can touch, whatever the data, and by what it touched.
+local function broken(self, plan, ptx)
+  local access = plan and touches.access(ptx, self.recorded:kernels())
+  return access and streams.broken(plan, touches.of(self.recording, access))
+end
+
+local function held(plan, r)
+  local why = plan and r.status == "ok" and streams.broken(plan, r.touched)
+  if why then r.status, r.message = "race", why end
+  return r
+end
+
 --- The recording's result with a mutant's code; or nil, why, and the status of such a mutant.
 ---@param ptx string
 ---@param options table of a recording's replay
@@ -159,11 +185,15 @@ function M:replay(ptx, options, values)
   if not text then return nil, why, "launch_error" end
   options.shapes, why = self:grids(values)
   if options.shapes == false then return nil, why, "launch_error" end
+  local plan = self:streams(values)
+  why = broken(self, plan, text)
+  if why then return nil, why, "race" end
+  options.turns, options.touched = plan and plan.turns, plan ~= nil
   options.code, options.partial = {}, true
   for module in pairs(self.modules) do options.code[module] = text end
   local r, message, kind = self.recording:replay(options)
   if lacks_memory(r, message, kind) then ends.raise_no_memory() end
-  if r then return r end
+  if r then return held(plan, r) end
   if kind ~= "compile" then fail("%s: %s", self.recording.path, message) end
   return nil, message, message:find "^kernel " and "launch_error" or "compile_error"
 end

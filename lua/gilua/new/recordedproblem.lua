@@ -23,6 +23,7 @@ local report = require "gilua.report.report"
 local settings = require "gilua.base.settings"
 local shell = require "gilua.base.shell"
 local slice = require "gilua.new.slice"
+local streams = require "gilua.problem.streams"
 local trace = require "gilua.base.trace"
 
 local M = {}
@@ -349,6 +350,8 @@ end
 local ORDER = { "name", "type", "max_error", "rel_error", "kernel", "at", "variable", "path",
   "template", "templates", "train", "validate", "unseen", "small" }
 
+local STREAMS = { 1, 2, 4 }
+
 local HEAD = [[
 -- What %s does on its GPU, for gilua. Written by `gilua new`; docs/recording.md has every field;
 -- `gilua check %s` says what is wrong.
@@ -383,6 +386,9 @@ local function text_of(folder, program, t, rows)
   for _, name in ipairs { "include", "options", "defines" } do
     if t[name] and #t[name] > 0 then add(name, t[name]) end
   end
+  if t.tune_params then
+    add("tune_params", t.tune_params, "some launches do not depend on each other")
+  end
   add("made_from", t.made_from, "for `gilua apply`")
   local text = HEAD:format(luadata.remark(program), luadata.remark(folder))
     .. table.concat(lines, "\n") .. "\n}\n"
@@ -401,6 +407,15 @@ local function table_of(cut, recordings)
       templates = next(cut.templates) and cut.templates or nil } }
 end
 
+-- Has one of the recordings to train on launches that do not depend on each other? Then on how many
+-- streams they go is a gene.
+local function tuned(list)
+  for _, r in ipairs(list) do
+    if r.use == "train" and streams.any(r) then return { [streams.PARAMETER] = STREAMS } end
+  end
+  return nil
+end
+
 local function fill(list, folder, o, say)
   local first = list[1]
   local cut = (o.source and cut_out or take_ptx)(list, folder, o, say)
@@ -410,6 +425,7 @@ local function fill(list, folder, o, say)
   for _, entry in pairs(cut.entries) do evolves[entry] = true end
   local rows = recordedlimits.rows(list, known, evolves)
   local t = table_of(cut, bring_all(list, folder))
+  t.tune_params = o.source and tuned(list) or nil
   local program = (first.program[1] or "a program"):match "[^/]*$"
   local place = folder .. "/problem.lua"
   report.write(place, text_of(folder, program, t, rows))
@@ -421,10 +437,10 @@ local function fill(list, folder, o, say)
   report.write(place, text_of(folder, program, t, rows))
   report.write(folder .. "/experiment.lua",
     newproblem.experiment(table.concat(settings.keys(cut.entries), ", "), folder, not o.source))
-  return cut, rows
+  return cut, rows, t.tune_params
 end
 
-local function tell(list, cut, rows, folder, say)
+local function tell(list, cut, rows, tune_params, folder, say)
   local first, total = list[1], 0
   for _, kernel in ipairs(first.kernels) do total = total + kernel.ns end
   local evolves = {}
@@ -436,6 +452,9 @@ local function tell(list, cut, rows, folder, say)
   end
   for _, row in ipairs(rows) do
     if (row.note or ""):find "GUESS" then say("  %s: %s", row.name, row.note) end
+  end
+  if tune_params then
+    say("Some launches do not depend on each other: on how many streams they go is a gene, streams")
   end
   if cut.file ~= "kernel.cu" then
     say("Genes are changes of their PTX; with --source FILE.cu those of its lines are open too")
@@ -507,12 +526,12 @@ function M.write(paths, folder, o)
   order_by_use(list)
   local made, unmade = report.make_folder(folder)
   if not made then fail("cannot make the folder %s: %s", folder, unmade) end
-  local ok, cut, rows = xpcall(fill, trace.handler, list, folder, o, say)
+  local ok, cut, rows, tune_params = xpcall(fill, trace.handler, list, folder, o, say)
   if not ok then
     newproblem.remove_tree(folder)
     error(cut, 0)
   end
-  tell(list, cut, rows, folder, say)
+  tell(list, cut, rows, tune_params, folder, say)
   return true
 end
 

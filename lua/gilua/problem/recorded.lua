@@ -11,6 +11,7 @@ local fail = require "gilua.base.fail"
 local launches = require "gilua.transform.launch"
 local recording = require "gilua.problem.recording"
 local settings = require "gilua.base.settings"
+local streams = require "gilua.problem.streams"
 local types = require "gilua.transform.types"
 
 local M = {}
@@ -100,28 +101,46 @@ local function check(t, path)
 end
 
 -- What may be tuned of a recording: launches are as they were, so that it is who compiles, and how
--- exactly.
-local TUNED = { compiler = true, passes = true, math = true, ptxas = true }
+-- exactly; and on how many streams they go.
+local TUNED = { compiler = true, passes = true, math = true, ptxas = true, streams = true }
+
+-- Of the launches, not of a compiler.
+local function streams_of(values, where)
+  for i, value in ipairs(values) do
+    if math.type(value) ~= "integer" or value < 1 or value > streams.MOST then
+      fail("%s %d must be a whole number from 1 to %d, not %s", where, i, streams.MOST,
+        settings.shown(value))
+    end
+  end
+  return { name = streams.PARAMETER, default = values[1], values = values, in_source = false,
+    doc = "launches that do not depend on each other need not wait for each other" }
+end
+
+-- Of who compiles.
+local function words_of(name, values, where)
+  for i, value in ipairs(values) do
+    if type(value) ~= "string" or value == "" or value:find "%s" then
+      fail("%s %d must be a word, not %s", where, i, settings.shown(value))
+    end
+  end
+  return { name = name, default = values[1], values = values, in_source = false,
+    told = compilers.is_told(name, values, where) }
+end
 
 local function parameters_of(t, path)
   local list = {}
   for _, name in ipairs(settings.keys(t.tune_params or {})) do
     local values, where = t.tune_params[name], ("%s: tune_params.%s"):format(path, tostring(name))
     if not TUNED[name] then
-      fail("%s: launches are those of the recording, so that only compiler, passes, math and "
-        .. "ptxas are tuned", where)
+      fail("%s: launches are those of the recording, so that only compiler, passes, math, ptxas "
+        .. "and streams are tuned", where)
     elseif t.source:find "%.ptx$" then
-      fail("%s: %s has no source, so that nothing is compiled", where, t.source)
+      fail("%s: %s is no source, and genes of PTX alone set nothing", where, t.source)
     elseif type(values) ~= "table" or #values == 0 then
       fail("%s must be a list of values", where)
     end
-    for i, value in ipairs(values) do
-      if type(value) ~= "string" or value == "" or value:find "%s" then
-        fail("%s %d must be a word, not %s", where, i, settings.shown(value))
-      end
-    end
-    list[#list + 1] = { name = name, default = values[1], values = values, in_source = false,
-      told = compilers.is_told(name, values, where) }
+    list[#list + 1] = name == streams.PARAMETER and streams_of(values, where)
+      or words_of(name, values, where)
   end
   return list
 end
@@ -316,6 +335,20 @@ function Recorded:options(values)
   for _, define in ipairs(t.defines or {}) do list[#list + 1] = "-D" .. define end
   for _, option in ipairs(t.options or {}) do list[#list + 1] = option end
   return compilers.tell(self.parameters, values, list)
+end
+
+--- On which streams the kernels go, in words: of the first recording to train on in which some need
+--- not wait.
+---@param n integer streams
+---@return string[]
+function Recorded:stream_words(n)
+  local names, plan = {}, nil
+  for name, entry in pairs(self.entries) do names[entry] = name end
+  for _, path in ipairs(self.paths.train) do
+    local r <close> = recording.open(path)
+    if not plan or not plan.is_several then plan = streams.plan(r, n) end
+  end
+  return streams.words(plan, names)
 end
 
 local function case_of(self, spec)

@@ -4,6 +4,7 @@ local below = require "gilua.report.below"
 local diff = require "gilua.base.diff"
 local genomes = require "gilua.search.genome"
 local launches = require "gilua.transform.launch"
+local streams = require "gilua.problem.streams"
 
 local M = {}
 
@@ -153,6 +154,13 @@ local function parameter_of(problem, name)
   return nil
 end
 
+-- Which kernel goes where, of a problem of recordings that is at hand.
+local function explain_streams(problem, name, value)
+  local recorded = name == streams.PARAMETER and problem.definition and problem.definition.recorded
+  local n = recorded and math.tointeger(tonumber(value)) or 1
+  return n > 1 and ": " .. table.concat(recorded:stream_words(n), "; ") or ""
+end
+
 local function explain_setting(problem, name, value)
   local parameter = parameter_of(problem, name) or {}
   if value == "" then value = parameter.value end
@@ -166,7 +174,8 @@ local function explain_setting(problem, name, value)
   else
     text = ("`%s` is set to %s"):format(name, value)
   end
-  return parameter.doc and text .. ": " .. parameter.doc or text
+  if parameter.doc then text = text .. ": " .. parameter.doc end
+  return text .. explain_streams(problem, name, value)
 end
 
 local SHOWN = 60 -- bytes of a text

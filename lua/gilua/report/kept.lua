@@ -323,7 +323,8 @@ function M.read(dir, value)
   local kept = { kernel = value.kernel, source_path = value.source, options = value.options,
     made_from = value.made_from, parameters = value.parameters, files = {},
     donors = value.donors or {}, dir = value.source:match "^(.*)/" or ".",
-    is_ptx = value.source:find "%.ptx$" ~= nil, complete = value.complete == true }
+    is_ptx = value.source:find "%.ptx$" ~= nil, complete = value.complete == true,
+    recorded = value.recorded == true }
   local grammar, ptx
   for _, file in ipairs(value.files) do
     local text = copy_of(dir, file)
@@ -339,7 +340,7 @@ function M.read(dir, value)
   if not kept.grammar then fail("%s/%s/%s: %s", dir, M.FOLDER, M.GRAMMAR, unread) end
   local given = value.launch_values
   kept.grammar = transforming.of(kept.grammar,
-    { kernel = not kept.is_ptx and kept.kernel or nil, recorded = value.recorded == true,
+    { kernel = not kept.is_ptx and kept.kernel or nil, recorded = kept.recorded,
       donors = donors_in(kept),
       values = given and function(fn) return given[fn.name] or {} end })
   if ptx then kept.ptx, unread = core.ptx.open(ptx) end

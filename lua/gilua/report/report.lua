@@ -37,6 +37,7 @@ local lfs = require "lfs"
 local kept = require "gilua.report.kept"
 local live = require "gilua.report.live"
 local progress = require "gilua.report.progress"
+local streams = require "gilua.problem.streams"
 local telling = require "gilua.report.telling"
 local textfile = require "gilua.base.textfile"
 local transformations = require "gilua.transform.gene"
@@ -116,6 +117,16 @@ local function launch_of(run, result)
   return wanted and launches.words(wanted) or nil
 end
 
+-- On which streams the kernels of the best go, in words; nil where all go on one.
+local function streams_of(run, result)
+  local recorded = run.problem.definition and run.problem.definition.recorded
+  local best = result.best and result.best.genome
+  if not recorded or not best then return nil end
+  local _, detail = run.problem.grammar:apply(best)
+  local n = type(detail) == "table" and math.tointeger(tonumber(detail.params[streams.PARAMETER]))
+  return n and n > 1 and json.array(recorded:stream_words(n)) or nil
+end
+
 --- What result.json says, as a value for json.encode.
 ---@param run Run
 ---@param total_seconds number
@@ -134,6 +145,7 @@ function M.result(run, total_seconds, keeps)
     { "from", result.from }, { "genes", result.best and genome.length(result.best.genome) },
     { "speedup", result.speedup }, { "speedup_low", result.low }, { "speedup_high", result.high },
     { "pairs", result.pairs }, { "evolved", result.evolved }, { "launch", launch_of(run, result) },
+    { "streams", streams_of(run, result) },
     { "untested", result.untested and json.array(result.untested) },
     { "data", result.data }, { "untold", result.untold and json.array(result.untold) },
     { "promises", result.promises and json.array(result.promises) },
