@@ -212,6 +212,7 @@ end
 local TELLING = { initial = true, mutation = true, scratch = true }
 
 local function judge(self, run, record)
+  self.chances = nil
   local best = record.improved and record.best.measurement or record.baseline
   self.binds = roofline.binds(best) or self.binds
   local known = self.known -- of this run: id -> { genome, speedup }
@@ -299,7 +300,8 @@ end
 ---@return gilua.bandit for `observers` of a scheme, and its `draw` and `init`
 function M.new(problem, genes, options)
   local o = settings.fill("gilua.bandit.new", options, M.defaults, { "arms" })
-  local self = { arms = M.arms(problem, genes), arm_of = {}, known = {}, options = o }
+  local self = { arms = M.arms(problem, genes), arm_of = {}, known = {}, options = o,
+    chances = nil } -- of the arms; judge, which changes what they are worth, has them made again
   for _, arm in ipairs(o.arms or {}) do
     self.arms[#self.arms + 1] = { name = arm.name, draw = arm.draw, tries = 0, earned = {},
       eases = arm.eases }
@@ -308,8 +310,9 @@ function M.new(problem, genes, options)
     error("gilua.bandit.new: the problem has nothing that genes can change", 2)
   end
   function self.draw(rng)
+    self.chances = self.chances or M.chances(self.arms, o, self.binds)
     for _ = 1, TRIES * #self.arms do
-      local gene = drawn_from(self, pick(self.arms, M.chances(self.arms, o, self.binds), rng), rng)
+      local gene = drawn_from(self, pick(self.arms, self.chances, rng), rng)
       if gene then return gene end
     end
     fail("no kind of gene has one to draw: %s", named(self.arms))
