@@ -89,6 +89,21 @@ tap.case("what eases what binds is thought to earn more until it is known", func
   tap.has(arm_called(b, "T:split_accumulator").eases, "latency", "sums in parts wait less")
 end)
 
+tap.case("what a generation has told counts from the next gene on", function()
+  local b = bandit.new(gi.problem "kernels/histogram", { parameters = { "block_size" } })
+  local arm, rng = arm_called(b, "parameter block_size"), gi.rng(1)
+  local function share()
+    local n = 0
+    for _ = 1, 200 do n = n + (b.arm_of[b.draw(rng)] == arm and 1 or 0) end
+    return n / 200
+  end
+  local before = share()
+  arm.earned = { 5, 5, 5 }
+  b.on_generation({ population = {}, scheme = { start = "" } }, { baseline = { ticks = 1 } })
+  local after = share()
+  tap.ok(before < 0.4 and after > 0.6, ("%.2f before, then %.2f"):format(before, after))
+end)
+
 tap.case("the arms take turns in the first population", function()
   local problem = gi.problem "kernels/histogram"
   local b = bandit.new(problem, gi.own.genes(problem))
