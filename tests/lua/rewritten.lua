@@ -69,8 +69,13 @@ local function filled(type, factor, offset)
   return array
 end
 
+local compiled = {} -- by source: tests ask for the same before several changes of it
+
 local function loaded(source)
-  local code, why = gi.compile(source, { target = device:target() })
+  if not compiled[source] then
+    compiled[source] = table.pack(gi.compile(source, { target = device:target() }))
+  end
+  local code, why = table.unpack(compiled[source])
   if not code then return nil, why end
   return assert(device:load(code))
 end
