@@ -137,6 +137,8 @@ tap.case("what is promised of numbers is a person's to keep", function()
     "that approximate mathematics will do (line 4, `__fdividef", "mathematics")
   tap.is(said "T:narrow<3>()", "", "what is passed over promises nothing")
   tap.is(#promises.open(wide(false), "T:narrow<1>()"), 0, "a problem that is somebody's own")
+  local recorded = { definition = { recorded = {} }, grammar = wide(false).grammar }
+  tap.has(table.concat(promises.open(recorded, "T:narrow<1>()")), "fit into 32 bits", "a recording")
 end)
 
 tap.case("a line that is there twice and changed once", function()

@@ -195,17 +195,19 @@ local function teller()
 end
 
 --- What a winner promises and the host's code breaks, or may break for all that can be known of it;
---- and what it promises of numbers. Nothing of a problem that a person wrote, whose promises are
---- his.
+--- and what it promises of numbers. Of a recording, which has its program's launches, numbers alone;
+--- nothing of a problem that a person wrote, whose promises are his.
 ---@param problem gilua.problem
 ---@param genome string
 ---@return string[] sentences
 function M.open(problem, genome)
   local t = problem.definition.kernel_table and problem.definition.kernel_table.table
-  if not t or not t.made_from then return {} end
+  local is_asked = problem.definition.recorded or t and t.made_from
+  if not is_asked or problem.is_ptx then return {} end
   local list, tell = teller()
   of_numbers(problem, genome, tell)
   of_copies(problem, genome, tell)
+  if problem.definition.recorded then return list end
   local bounds = texts_of(problem, genome, "launchbounds")
   local arrays = apart(problem, genome)
   if not arrays and #bounds == 0 then return list end
