@@ -195,8 +195,8 @@ local function teller()
 end
 
 --- What a winner promises and the host's code breaks, or may break for all that can be known of it;
---- and what it promises of numbers. Of a recording, which has its program's launches, numbers alone;
---- nothing of a problem that a person wrote, whose promises are his.
+--- and what it promises of numbers: of a recording, which has its program's launches, that alone.
+--- Nothing of a problem that a person wrote, whose promises are his.
 ---@param problem gilua.problem
 ---@param genome string
 ---@return string[] sentences
