@@ -163,6 +163,11 @@ local ANSWERS = {
     return { results = results }
   end,
   check = function(m) return { verdict = verdict_of(m.code) } end,
+  sift = function(m)
+    local verdict = verdict_of(m.code)
+    local is_wrong = verdict.answers and verdict.answers.off > 0
+    return { verdict = (m.first or is_wrong) and verdict or { status = "ok", passed = true } }
+  end,
   case = function() return { case = wire.encode {}, info = { name = "fake" } } end,
   run = function(m)
     local wrong = m.mutant.code:match "wrong"
@@ -183,13 +188,15 @@ function PROBLEM.grammar.apply(_, genome, marks)
   return marks.hash and core.system.hash128(marks.hash .. source) or source, { params = {} }
 end
 
--- What came of genomes, and what was compiled to PTX and to machine code, each in one word.
-local function evaluated(options, genomes)
+-- What came of genomes, and what was compiled to PTX and to machine code, each in one word; behind
+-- so many that were wrong.
+local function evaluated(options, genomes, wrong)
   local real, fake, results = crew.open, fakegpu.crew(ANSWERS), nil
   crew.open = function() return fake end
   local ok, why = pcall(function()
     options.device, options.jobs = "cuda", 1
     local farm <close> = gi.farm(PROBLEM, options)
+    for _ = 1, wrong or 0 do farm.funnel.sieve:note { status = "race" } end
     results = farm:evaluate(genomes, { n = 1 })
   end)
   crew.open = real
@@ -215,6 +222,24 @@ tap.case("machine code is for those that may be right", function()
   tap.is(m[4].off .. " " .. tostring(m[4].small), "0.5 true", "the small case's errors")
   tap.is(m[4].ticks .. " " .. m[3].ticks, "2000.0 6000.0",
     "as slow as the unmodified kernel, and three times as slow")
+end)
+
+tap.case("while most are wrong, who is right in haste is compiled once more, in one go", function()
+  local m, ptx, machine, fake = evaluated({ wrong = "small" }, GENOMES, 100)
+  tap.is(ptx, ",,race,right,slow wrong,wrong", "all in haste; the unmodified kernel as ever, too")
+  tap.is(machine, ",race,right", "machine code of those that may be right")
+  local hasty = 0
+  for _, message in ipairs(fake.asked) do
+    local is_hasty = table.concat(message.options or {}, " "):find("--Ofast-compile=mid", 1, true)
+    hasty = hasty + (is_hasty and #message.units or 0)
+    tap.ok(not is_hasty or message.target == "compute_90", "no machine code in haste")
+  end
+  tap.is(hasty, 5, "four mutants and the unmodified kernel")
+  tap.is(m[1].status, "race", "the checked run is of what is compiled as ever")
+  tap.is(m[2].off .. " " .. tostring(m[2].small) .. " " .. m[2].ticks, "0 nil 2000.0", "measured")
+  tap.is(m[3].off .. " " .. tostring(m[3].small) .. " " .. m[3].ticks, "0.5 true 6000.0",
+    "the small case's errors and times, of the two in haste")
+  tap.is(m[3].code_hash, nil, "and no code")
 end)
 
 tap.case("a scheme that wants the errors of the whole case has them", function()
