@@ -67,7 +67,7 @@ local function comes_back(problem, path, o, genome)
   if not want then return nil end -- such a mutant is never a winner
   local text = gi.backport.file(gi.kept.of(problem), genome)
   local again = gi.slice.cut(text, path, problem.kernel, o)
-  return compiled(again.source, o.options) == want
+  return again.source == mutant or compiled(again.source, o.options) == want
 end
 
 for _, file in ipairs(FILES) do
