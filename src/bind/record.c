@@ -101,28 +101,26 @@ const ReplayCode *bind_read_code(lua_State *L, int index, int *n) {
     return code;
 }
 
-const ReplayShape *bind_read_shapes(lua_State *L, int index, int *n) {
-    const char *text = bind_option_string(L, index, "shapes", NULL);
-    size_t len = text ? (lua_getfield(L, index, "shapes"), lua_rawlen(L, -1)) : 0;
-    *n = (int)(len / sizeof(ReplayShape));
+/* An option of so many numbers of four bytes for each launch, as a userdata left on the stack; NULL:
+** it is not given. n: launches. */
+static const void *read_numbers(lua_State *L, int index, const char *name, size_t bytes, int *n) {
+    const char *text = bind_option_string(L, index, name, NULL);
+    size_t len = text ? (lua_getfield(L, index, name), lua_rawlen(L, -1)) : 0;
+    *n = (int)(len / bytes);
     if (len == 0) return NULL;
-    if (len % sizeof(ReplayShape) != 0)
-        luaL_error(L, "option 'shapes' has no six numbers for each launch");
-    ReplayShape *shapes = lua_newuserdatauv(L, len, 0);
-    memcpy(shapes, text, len);
-    return shapes;
+    if (len % bytes != 0)
+        luaL_error(L, "option '%s' has no %d numbers for each launch", name,
+                   (int)(bytes / sizeof(uint32_t)));
+    void *numbers = lua_newuserdatauv(L, len, 0);
+    return memcpy(numbers, text, len);
+}
+
+const ReplayShape *bind_read_shapes(lua_State *L, int index, int *n) {
+    return read_numbers(L, index, "shapes", sizeof(ReplayShape), n);
 }
 
 const ReplayTurn *bind_read_turns(lua_State *L, int index, int *n) {
-    const char *text = bind_option_string(L, index, "turns", NULL);
-    size_t len = text ? (lua_getfield(L, index, "turns"), lua_rawlen(L, -1)) : 0;
-    *n = (int)(len / sizeof(ReplayTurn));
-    if (len == 0) return NULL;
-    if (len % sizeof(ReplayTurn) != 0)
-        luaL_error(L, "option 'turns' has no five numbers for each launch");
-    ReplayTurn *turns = lua_newuserdatauv(L, len, 0);
-    memcpy(turns, text, len);
-    return turns;
+    return read_numbers(L, index, "turns", sizeof(ReplayTurn), n);
 }
 
 /* variables = { NAME = bytes or true }, likewise. */

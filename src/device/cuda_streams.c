@@ -19,7 +19,7 @@ static int record(const CudaDevice *d, CuEvent *e, CuStream stream) {
     return code == CU_OK ? d->cu->event_record(*e, stream) : code;
 }
 
-static int fork(CudaStreams *s, const CudaDevice *d) {
+static int fork_off(CudaStreams *s, const CudaDevice *d) {
     if (s->is_forked) return CU_OK;
     int code = record(d, &s->fork, d->stream);
     s->is_forked = code == CU_OK;
@@ -46,7 +46,7 @@ static int wait_for(const CudaStreams *s, const CudaDevice *d, const SequenceTur
 
 int cuda_streams_take(CudaStreams *s, CudaDevice *d, const SequenceTurn *t, CuStream *out) {
     CudaSide *side = t->stream == 0 ? NULL : &s->side[t->stream - 1];
-    int code = fork(s, d);
+    int code = fork_off(s, d);
     if (code == CU_OK && side) code = use_side(s, d, side);
     *out = side ? side->stream : d->stream;
     return code == CU_OK ? wait_for(s, d, t, *out) : code;

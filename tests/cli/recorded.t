@@ -36,6 +36,21 @@ like "what its launches give is kept, for transformations" "^blockDim.x=[0-9]+ b
 is "as the recordings have it" 1 "$(sort -u <<<"$given" | wc -l)"
 out=$("$GILUA" verify run)
 like "verify runs all recordings" "  a.rec \(train\) +right.*b.rec \(validate\) +right" "$(tr '\n' ' ' <<<"$out")"
+cp -r run wild
+"$GILUA" -e '
+local gi = require "gilua"
+local text, rule = gi.textfile.read("wild/result.json", "it"), nil
+for _, r in ipairs(gi.problem("p").grammar:rules()) do
+  if r.type == "if" and r.text:find "i >= n" then rule = rule or r.name end
+end
+local result = gi.json.decode(text)
+local best = text:find(gi.json.encode(result.best.genome), text:find("\"best\"", 1, true), true)
+gi.textfile.write("wild/result.json", text:sub(1, best - 1) .. gi.json.encode(rule)
+  .. text:sub(best + #gi.json.encode(result.best.genome)))'
+out=$("$GILUA" verify wild 2>&1)
+is "what does not run to its end is not verified" 1 $?
+like "and why" "a.rec \(train\) +WRONG: illegal_address: out-of-bounds (read|write) of 4 bytes" "$out"
+like "which is no count of answers" "a.rec \(train\) does not run to its end there \(illegal_address\)$" "$out"
 "$GILUA" apply run --diff --anyway >run.diff
 like "apply changes the user's source" "^--- app.cu" "$(cat run.diff)"
 like "its own lines" "^-  __syncthreads\(\);" "$(cat run.diff)"

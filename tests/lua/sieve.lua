@@ -102,6 +102,17 @@ tap.case("it is for those who have a kernel that is right when it is compiled in
   tap.is(own:pays(), false, "from then on at once")
 end)
 
+tap.case("what was compiled as ever is not compiled in haste", function()
+  local p = problem_of()
+  local farm <close> = gi.farm(p, { jobs = 1, wrong = "small" })
+  local list = some(p, 8)
+  farm:evaluate(list, { seed = 1 })
+  local before = farm:stats().compilations
+  for _ = 1, 100 do farm.funnel.sieve:note { status = "wrong" } end
+  farm:evaluate(list, { seed = 2 })
+  tap.is(farm:stats().sifted .. " " .. farm:stats().compilations - before, "0 0", "on another case")
+end)
+
 tap.case("it pays while most are wrong, of a compiler that knows haste", function()
   local function pays(right, wrong, version)
     local info = core.compile.info

@@ -94,7 +94,7 @@ tap.case("time on the virtual GPU", function()
   tap.ok(turned.energy_j < now.energy_j, "the GPU idles the less")
   tap.is(turned.kernels[1].ticks, now.kernels[1].ticks, "each takes what it takes")
   tap.ok(turned.reads[1].same, "answers are the same")
-  tap.has(scratch.sentence(r.replay, r, { turns = plan.turns:sub(1, -5) }), "five numbers",
+  tap.has(scratch.sentence(r.replay, r, { turns = plan.turns:sub(1, -5) }), "5 numbers",
     "broken turns are told")
   local none, why = r:replay { turns = plan.turns:sub(1, 20) }
   tap.is(none, nil, "and those of another recording")

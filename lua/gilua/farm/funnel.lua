@@ -622,15 +622,22 @@ function Funnel:is_screened(plan)
   local answers = plan.verdict and plan.verdict.answers
   if plan.wrong ~= "small" or plan.is_baseline or not answers then return false end
   if not self:is_right_there(self.small) or self:is_right_there(plan.verdict) then return false end
+  self:ends_with(plan, answers, self.small)
+  return true
+end
+
+--- A plan gets no further than the small case.
+---@param end_of table status, message: of its run or of its answers
+---@param small table verdict of the unmodified kernel, compiled as the plan was
+function Funnel:ends_with(plan, end_of, small)
   if not self.baseline then
     self:wait_for("baseline", plan)
-  elseif answers.status ~= "ok" then
-    plan:fail(answers.status, answers.message)
+  elseif end_of.status ~= "ok" then
+    plan:fail(end_of.status, end_of.message)
     self:stopped(plan)
   else
-    self:screened(plan, self.small)
+    self:screened(plan, small)
   end
-  return true
 end
 
 --- The small case is a plan's measurement; a memory keeps it as one.

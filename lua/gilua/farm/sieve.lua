@@ -47,20 +47,31 @@ function Sieve:pays()
   return self.known and not self.useless
 end
 
---- Has a plan be compiled in haste first, where it is one of NVRTC's that the small case may end.
+-- Was a plan compiled as ever before?
+local function is_compiled(self, plan)
+  local compiled = self.funnel.compiled
+  return compiled:of(plan.text.hash) or plan.machine and compiled:of(plan.machine.hash)
+end
+
+-- The form to be compiled in haste; nil of what is none of NVRTC's.
+local function in_haste(self, plan)
+  local text = plan.checked
+  if not self.funnel.problem.checked_case or self.funnel.far then return nil end
+  if text.llvm or plan.text.of then return nil end
+  return plans.in_haste(text, OPTION)
+end
+
+--- Has a plan be compiled in haste first, where the small case may end it and nothing is known.
 ---@param plan gilua.plan
 function Sieve:put(plan)
-  local text = plan.checked
-  if plan.failure or not self.funnel.problem.checked_case or self.funnel.far then return end
-  if text.of or text.llvm or text ~= plan.text and plan.text.of then return end
-  plan.hasty = plans.in_haste(text, OPTION)
+  if plan.failure or is_compiled(self, plan) then return end
+  plan.hasty = in_haste(self, plan)
 end
 
 -- The unmodified kernel goes first: its run sets what others may use.
 local function begin(self)
   local plan = self.funnel:unmodified()
-  plan.check = true
-  self:put(plan)
+  plan.check, plan.hasty = true, in_haste(self, plan)
   self.funnel:compile_all { plan }
   self.funnel:advance(plan)
 end
@@ -107,19 +118,6 @@ local function job(self, plan, key)
   }
 end
 
--- What the small case says of one that is wrong there.
-local function finish(self, plan, verdict, key)
-  local funnel = self.funnel
-  if not funnel.baseline then return funnel:wait_for("baseline", plan) end
-  plan.verdict, plan.verdict_key = verdict, "hasty " .. key
-  local failure = verdict.status ~= "ok" and verdict or verdict.answers
-  if failure.status ~= "ok" then
-    plan:fail(failure.status, failure.message)
-    return funnel:stopped(plan)
-  end
-  funnel:screened(plan, self.small)
-end
-
 --- Takes a plan that was put here as far as it goes now.
 ---@param plan gilua.plan
 ---@return boolean is it through, to go the usual way?
@@ -152,7 +150,8 @@ function Sieve:passes(plan)
     return false
   end
   if verdict.passed then return let_through(self, plan) end
-  finish(self, plan, verdict, key)
+  plan.verdict, plan.verdict_key = verdict, "hasty " .. key
+  funnel:ends_with(plan, verdict.status ~= "ok" and verdict or verdict.answers, self.small)
   return false
 end
 

@@ -6,7 +6,6 @@
 
 local edit = require "gilua.transform.edit"
 
-local TYPE_WORDS = { ["::"] = true }
 local BEFORE, BEHIND = { ["&"] = true, ["++"] = true, ["--"] = true }, {} -- what is not only read
 for word in ("= += -= *= /= %= &= |= ^= <<= >>= ++ --"):gmatch "%S+" do BEHIND[word] = true end
 
@@ -22,7 +21,7 @@ end
 -- that say which memory), is_constant }; nil of anything but an array.
 local function declaration(words, i)
   local first = i
-  while words.kind[i] == "name" or TYPE_WORDS[words[i]] do i = i + 1 end
+  while words.kind[i] == "name" or words[i] == "::" do i = i + 1 end
   local at = i - 1
   local last, sides = past_brackets(words, at)
   if sides == 0 or at - first < 2 or words[last] ~= ";" and words[last] ~= "=" then return nil end
@@ -40,7 +39,7 @@ end
 
 -- cudaMemcpyToSymbol(name, … and the like: the same for either memory.
 local function is_copied(words, i)
-  return words[i - 1] == "(" and words[i - 2]:find "^cudaMemcpy%a+Symbol" ~= nil
+  return words[i - 1] == "(" and (words[i - 2] or ""):find "^cudaMemcpy%a+Symbol" ~= nil
 end
 
 -- Does the file do anything with an array but to read its elements, and to fill it?
@@ -51,16 +50,14 @@ local function is_only_read(kernel, d)
       if name == d.name then return false end
     end
   end
-  local uses = 0
   for i = 1, #words do
     if words[i] == d.name and i ~= d.token and not is_copied(words, i) then
       local after, sides = past_brackets(words, i)
       while words[after] == "." do after = after + 2 end
       if sides ~= d.sides or BEFORE[words[i - 1]] or BEHIND[words[after]] then return false end
-      uses = uses + 1
     end
   end
-  return uses > 0
+  return true
 end
 
 -- Is an array named in a function of the GPU, or in a macro?

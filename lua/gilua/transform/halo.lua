@@ -80,21 +80,6 @@ local function reach(group)
   return group.reads >= LEAST_READS and margin > 0 and margin <= MOST_MARGIN and group or nil
 end
 
-local function is_uniform(fn, form, uniform)
-  for monomial in pairs(form) do
-    for _, factor in ipairs(forms.factors(monomial)) do
-      if factor:find("threadIdx", 1, true) then return false end
-      local d = fn.variables[factor]
-      local is_kept = sides_of.kept(fn, factor)
-      if d and not uniform[factor] and not (is_kept and (is_kept.parameter
-        or next(sides_of.of(fn, is_kept.init, uniform) or { x = true }) == nil)) then
-        return false
-      end
-    end
-  end
-  return true
-end
-
 local function is_same(fn, tree, uniform)
   local sides = sides_of.of(fn, tree, uniform)
   return sides ~= nil and not next(sides)
@@ -139,8 +124,8 @@ local function planned(fn, group, at)
   local plan, why = guarded.plan(fn, s, true)
   if not plan then return nil, "not all threads may come to it: " .. why end
   if not reach(group) then return nil, "its neighbours read too little of the same" end
-  if not is_uniform(fn, group[1].pitch, plan.uniform)
-    or not is_uniform(fn, group[1].common, plan.uniform) then
+  if not places.is_uniform(fn, group[1].pitch, plan.uniform)
+    or not places.is_uniform(fn, group[1].common, plan.uniform) then
     return nil, "where it lies is not known"
   end
   for _, place in ipairs(group) do

@@ -54,7 +54,7 @@ Kernel.__index, Function.__index = Kernel, Function
 local function join_lines(kernel, lines)
   kernel.starts, kernel.logical = {}, {}
   local at, parts = 1, {}
-  local count = lines.n or #lines
+  local count = lines.n
   for n = 1, count do
     local line = lines[n]
     kernel.starts[n] = at
@@ -461,6 +461,7 @@ end
 ---@param options? table
 ---@return table
 function M.read(lines, options)
+  lines.n = lines.n or #lines
   local kernel = setmetatable({ lines = lines, options = options or {}, macros = {},
     functions = {}, by_name = {}, loops = {} }, Kernel)
   join_lines(kernel, lines)

@@ -62,6 +62,26 @@ function M.atoms(at)
   return { [at.x.name] = true, [at.y and at.y.name or ""] = true }
 end
 
+--- Is a form the same for all threads of a block?
+---@param fn table
+---@param form table<string, integer>
+---@param uniform table<string, true> names that are
+---@return boolean
+function M.is_uniform(fn, form, uniform)
+  for monomial in pairs(form) do
+    for _, factor in ipairs(forms.factors(monomial)) do
+      if factor:find("threadIdx", 1, true) then return false end
+      local d = fn.variables[factor]
+      local is_kept = sides_of.kept(fn, factor)
+      if d and not uniform[factor] and not (is_kept and (is_kept.parameter
+        or next(sides_of.of(fn, is_kept.init, uniform) or { x = true }) == nil)) then
+        return false
+      end
+    end
+  end
+  return true
+end
+
 -- ---- accesses ---------------------------------------------------------------------------------
 
 -- The loops around a node, from the inside, up to a statement.

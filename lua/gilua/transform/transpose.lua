@@ -32,19 +32,6 @@ local MOST_BYTES = 48 * 1024
 
 -- ---- what is turned -----------------------------------------------------------------------------
 
--- Are all factors of a monomial but a coordinate the same for all threads?
-local function is_same_for_all(fn, form)
-  for monomial in pairs(form) do
-    for _, factor in ipairs(forms.factors(monomial)) do
-      local d = sides_of.kept(fn, factor)
-      local is_named = not factor:find("threadIdx", 1, true) and (d and d.parameter
-        or factor:find "^block" or factor:find "^grid" or not fn.variables[factor])
-      if not is_named then return false end
-    end
-  end
-  return true
-end
-
 -- Is an access one that neighbours along x make a row apart, and those along y side by side?
 local function is_turned(fn, access, at)
   local index = access.indices and #access.indices == 1 and access.indices[1]
@@ -55,7 +42,7 @@ local function is_turned(fn, access, at)
   if not across or not forms.is_one(across) then return false end
   local pitch = forms.constant(along)
   if pitch and math.abs(pitch) < LEAST_PITCH then return false end
-  return is_same_for_all(fn, along) and is_same_for_all(fn, rest)
+  return places.is_uniform(fn, along, {}) and places.is_uniform(fn, rest, {})
 end
 
 -- The statement of an access that is an assignment or a declaration; nil of another.
@@ -71,7 +58,7 @@ end
 -- The statement of a list in which one is, so that others may stand before it; nil in a loop.
 local function listed(s)
   while s.parent and s.parent.kind == "if" do s = s.parent end
-  return s.parent and s.parent.kind == "block" and s or nil
+  return edit.is_listed(s) and s or nil
 end
 
 local function is_store(s, access)

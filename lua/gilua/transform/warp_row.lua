@@ -64,10 +64,12 @@ end
 local function with_kept(index)
   local fn, kernel = index.fn, index.fn.kernel
   if unfit(index) then return nil end
-  kernel.lines.n = kernel.lines.n or #kernel.lines
-  local change = keep.make(kernel, fn.line, { "all" })
-  local edited = change and lines_of.edited(kernel.lines, change.edits)
-  return edited and kernels.read(edited, kernel.options), edited
+  if not fn.kept then
+    local change = keep.make(kernel, fn.line, { "all" })
+    local edited = change and lines_of.edited(kernel.lines, change.edits)
+    fn.kept = { edited and kernels.read(edited, kernel.options) or nil, edited }
+  end
+  return fn.kept[1], fn.kept[2]
 end
 
 local function can_be_shared(index)
