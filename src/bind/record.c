@@ -101,7 +101,7 @@ const ReplayCode *bind_read_code(lua_State *L, int index, int *n) {
     return code;
 }
 
-/* An option of so many numbers of four bytes for each launch, as a userdata left on the stack; NULL:
+/* An option of numbers of four bytes, some for each launch, as a userdata left on the stack; NULL:
 ** it is not given. n: launches. */
 static const void *read_numbers(lua_State *L, int index, const char *name, size_t bytes, int *n) {
     const char *text = bind_option_string(L, index, name, NULL);
