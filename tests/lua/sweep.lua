@@ -21,6 +21,9 @@ tap.case("a step", function()
   tap.is(sweep.made("a=1 b", "b"), "a=1", "so does a switch")
   tap.is(sweep.made("T:unroll<7>(2) T:unroll<9>(2)", "T:unroll<7>(4)"),
     "T:unroll<9>(2) T:unroll<7>(4)", "and a transformation of its kind at its line")
+  tap.is(sweep.made("<pragma_k.cu_7><pragma_K4> <pragma_k.cu_8><pragma_K4>",
+    "<pragma_k.cu_7><pragma_K0>"), "<pragma_k.cu_8><pragma_K4> <pragma_k.cu_7><pragma_K0>",
+    "and what the compiler is told at its line")
   tap.is(sweep.made("<_k.cu_7> a=1", "T:pad<7>(s)"), "<_k.cu_7> a=1 T:pad<7>(s)",
     "lines stay")
   tap.is(sweep.made("", "b"), "b", "from nothing")
@@ -42,19 +45,47 @@ tap.case("all steps", function()
   end
   for _, p in ipairs(problem.parameters) do expected = expected + (p.switch and 1 or #p.values) end
   for _, kind in ipairs(problem.grammar:transformations()) do expected = expected + #kind.places end
-  tap.is(#first, expected, "each value, switch and place")
+  for _, rule in ipairs(problem.grammar:rules()) do
+    expected = expected + (({ optrestrict = 1, launchbounds = 3, pragma = 2 })[rule.type] or 0)
+  end
+  local alone = 0
+  for _, text in ipairs(first) do alone = alone + (text:find " " and 0 or 1) end
+  tap.is(alone, expected, "each value, switch and place, and what the compiler may be told")
   local none = { parameters = {}, transform_share = 0 }
   local lines_only = all(sweep.new(problem, none, gi.rng(3)), "")
-  for _, text in ipairs(lines_only) do tap.ok(not text:find "[:=]", "only switches: " .. text) end
+  for _, text in ipairs(lines_only) do tap.ok(not text:find "[:=]", "no number: " .. text) end
+end)
+
+tap.case("more by each block, and a number that is as many times less", function()
+  local function with(best, gene)
+    local list = {}
+    for _, text in ipairs(all(sweep.new(problem, genes, gi.rng(3)), best)) do
+      if text:find(gene, 1, true) and text:find("block_[xy]=") then list[#list + 1] = text end
+    end
+    table.sort(list)
+    return table.concat(list, "; ")
+  end
+  for _, p in ipairs { problem.parameters[1], problem.parameters[2] } do
+    tap.is(table.concat(p.values, " "), "8 16 32", p.name)
+  end
+  tap.is(with("", "T:merge<46>(x,2)"), "T:merge<46>(x,2) block_x=16", "half of 32; 8 is the least")
+  tap.is(with("block_y=32", "T:merge<46>(x,4)"), "T:merge<46>(x,4) block_y=8; "
+    .. "block_y=32 T:merge<46>(x,4); block_y=32 T:merge<46>(x,4) block_x=8", "a quarter")
+  tap.is(with("block_x=16 block_y=32", "T:merge<46>(x,8)"),
+    "block_x=16 T:merge<46>(x,8) block_y=8; block_x=16 block_y=32 T:merge<46>(x,8); "
+    .. "block_y=32 T:merge<46>(x,8) block_x=8", "or what is nearest to an eighth")
+  tap.is(with("block_x=8 block_y=8", "T:merge<46>(x,2)"), "block_x=8 block_y=8 T:merge<46>(x,2)",
+    "nothing is less than the least")
 end)
 
 tap.case("from a better one", function()
-  local steps = sweep.new(problem, genes, gi.rng(3))
+  local plain = { parameters = genes.parameters, transform_share = 0 }
+  local steps = sweep.new(problem, plain, gi.rng(3))
   local n = #steps.steps
   local first = steps:next ""
   while first:find "=" do first = steps:next "" end
   steps.at = 1
-  tap.is(steps:next(first), sweep.made(first, steps.steps[2]), "it goes on where it was")
+  tap.is(steps:next(first), sweep.made(first, steps.steps[2].gene), "it goes on where it was")
   tap.is(#all(steps, first), n - 1, "until each has been tried from there")
   tap.is(steps:next(first), nil, "none is left")
   tap.ok(steps:next "", "but from another")
@@ -71,7 +102,8 @@ tap.case("numbers next to those that a better one sets", function()
   local steps = sweep.new(problem, genes, gi.rng(3))
   tap.is(steps:next(set(2) .. " x"), set(1) .. " x", "the one before")
   tap.is(steps:next(set(2) .. " x"), set(3) .. " x", "and the one behind")
-  tap.is(steps:next(set(2) .. " x"), sweep.made(set(2) .. " x", steps.steps[1]), "then all in turn")
+  tap.is(steps:next(set(2) .. " x"), sweep.made(set(2) .. " x", steps.steps[1].gene),
+    "then all in turn")
   tap.is(steps:next(set(1)), set(2), "of the first value one")
   local places = problem.grammar:transformations()[1].places
   tap.is(steps:next(places[2].gene), places[1].gene, "so of a transformation's")

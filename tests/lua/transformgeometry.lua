@@ -513,6 +513,7 @@ tap.case("blocks that become one", function()
         auto &sum = sum_all[part];
         sum = 0.f;
     }
+    #pragma unroll
     for (int k = 0; k < 9; k++)
         {
         #pragma unroll

@@ -1,6 +1,10 @@
 -- sweep: each single step from the best in turn: every value of every parameter, every switch,
--- every transformation at each of its places. What the best lacks by one step is found here, where
--- chance, which draws some steps twice before it has drawn them all, may not come upon it.
+-- every transformation at each of its places, __restrict__, and some numbers of __launch_bounds__
+-- and of each loop's `#pragma unroll`. What the best lacks by one step is found here, where
+-- chance, which draws some steps twice before it has drawn them all, may not come upon it. Where a
+-- block or a thread comes to do several times as much, a number may have to go down with it to be
+-- any good (rows a thread works down): so such a step is there with each number as many times less,
+-- too.
 --
 --   local steps = sweep.new(problem, genes, rng)
 --   local text = steps:next(best)   -- a genome one step from the best; nil where none is left
@@ -15,33 +19,71 @@ local retouch = require "gilua.search.retouch"
 
 local M = {}
 
+---@class gilua.step
+---@field gene string
+---@field parameter table? which is to be `by` times less with it
+---@field by integer?
+
 ---@class gilua.sweep
----@field steps string[] genes, in their order
+---@field steps gilua.step[] in their order
 ---@field siblings fun(gene: string): string[] of gi.retouch
 local Sweep = {}
 Sweep.__index = Sweep
 
+-- Of the words that the compiler is told, those tried, by the numbers of their rules.
+local TOLD = { optrestrict = { 0 }, launchbounds = { 0, 2, 4 }, pragma = { 0, 4 } }
+
 -- What two genes of which a genome has one at most have in common; nil of others.
 local function place_of(gene)
-  return genome.name_set(gene) or gene:match "^T:[%w_]+<[^<>]+>"
+  local slot, type = gene:match "^(<(%a+)_[^<>]+>)<%a+_K%d+>$"
+  return genome.name_set(gene) or gene:match "^T:[%w_]+<[^<>]+>" or TOLD[type] and slot
+end
+
+local function add_told(grammar, list)
+  local names = {}
+  for _, rule in ipairs(grammar:rules()) do names[rule.name] = true end
+  for _, rule in ipairs(grammar:rules()) do
+    for _, number in ipairs(TOLD[rule.type] or {}) do
+      local value = ("<%s_K%d>"):format(rule.type, number)
+      if names[value] then list[#list + 1] = { gene = rule.name .. value } end
+    end
+  end
 end
 
 local function add_parameters(problem, opened, list)
   local is_open = {}
   for _, name in ipairs(opened) do is_open[name] = true end
   for _, p in ipairs(problem.parameters or {}) do
-    if p.switch then list[#list + 1] = p.name end
+    if p.switch then list[#list + 1] = { gene = p.name } end
     for _, value in ipairs(not p.switch and is_open[p.name] and p.values or {}) do
-      list[#list + 1] = ("%s=%s"):format(p.name, value)
+      list[#list + 1] = { gene = ("%s=%s"):format(p.name, value) }
     end
   end
 end
 
+-- The open parameters that are numbers.
+local function numbers_of(problem, opened)
+  local list, is_open = {}, {}
+  for _, name in ipairs(opened) do is_open[name] = true end
+  for _, p in ipairs(problem.parameters or {}) do
+    local is_number = is_open[p.name] and not p.switch and #p.values > 1
+    for _, value in ipairs(is_number and p.values or {}) do
+      is_number = is_number and math.type(value) ~= nil
+    end
+    if is_number then list[#list + 1] = p end
+  end
+  return list
+end
+
 -- Parts of other functions are left to chance: there are many, and most are wrong.
-local function add_transformations(grammar, list)
+local function add_transformations(grammar, numbers, list)
   for _, kind in ipairs(grammar:transformations()) do
     for _, place in ipairs(not kind.donated and kind.places or {}) do
-      list[#list + 1] = place.gene
+      list[#list + 1] = { gene = place.gene }
+      for _, p in ipairs(kind.times and numbers or {}) do
+        list[#list + 1] = { gene = place.gene, parameter = p,
+          by = math.tointeger(tonumber(place.args[kind.times])) }
+      end
     end
   end
 end
@@ -58,6 +100,31 @@ function M.made(text, step)
   end
   if not is_there then genes[#genes + 1] = step end
   return genome.join(genes)
+end
+
+-- The value of a parameter that is nearest to a number, the smaller one of two.
+local function nearest(p, wanted)
+  local best
+  for _, value in ipairs(p.values) do
+    local is_nearer = not best or math.abs(value - wanted) < math.abs(best - wanted)
+      or math.abs(value - wanted) == math.abs(best - wanted) and value < best
+    if is_nearer then best = value end
+  end
+  return best
+end
+
+-- A genome with a step made; nil where there is none, as the number cannot be less.
+local function stepped(text, step)
+  local p = step.parameter
+  if not p then return M.made(text, step.gene) end
+  local present = p.default
+  for _, gene in ipairs(genome.split(text)) do
+    if gene == step.gene then return nil end
+    if genome.name_set(gene) == p.name then present = tonumber(gene:match "=(.*)") end
+  end
+  local less = nearest(p, present / step.by)
+  if less >= present then return nil end
+  return M.made(M.made(text, step.gene), ("%s=%s"):format(p.name, less))
 end
 
 -- A genome with each of its numbers one further down and one further up; the first is the last.
@@ -86,9 +153,11 @@ function Sweep:next(best)
     self.best, self.tried = best, 0
   end
   if #self.near > 0 then return table.remove(self.near) end
-  if self.tried >= #self.steps then return nil end
-  self.at, self.tried = self.at % #self.steps + 1, self.tried + 1
-  return M.made(best, self.steps[self.at])
+  while self.tried < #self.steps do
+    self.at, self.tried = self.at % #self.steps + 1, self.tried + 1
+    local text = stepped(best, self.steps[self.at])
+    if text then return text end
+  end
 end
 
 --- The steps of a problem.
@@ -97,9 +166,12 @@ end
 ---@param rng table
 ---@return gilua.sweep
 function M.new(problem, genes, rng)
-  local list = {}
-  add_parameters(problem, genes.parameters or {}, list)
-  if (genes.transform_share or 0) > 0 then add_transformations(problem.grammar, list) end
+  local list, opened = {}, genes.parameters or {}
+  add_parameters(problem, opened, list)
+  add_told(problem.grammar, list)
+  if (genes.transform_share or 0) > 0 then
+    add_transformations(problem.grammar, numbers_of(problem, opened), list)
+  end
   for i = #list, 2, -1 do
     local k = rng:int(i)
     list[i], list[k] = list[k], list[i]

@@ -275,8 +275,8 @@ end
 -- What can be drawn
 
 --- Where transformations can be made on the unmodified source: of each kind with any, { name, doc,
---- eases, donated, places = { { line, args, gene, score }, … } }; score: of those that know how
---- likely they pay.
+--- eases, donated, times, places = { { line, args, gene, score }, … } }; score: of those that know
+--- how likely they pay.
 ---@return table[]
 function Grammar:transformations()
   if self.places then return self.places end
@@ -294,7 +294,7 @@ function Grammar:transformations()
     end
     if #places > 0 then
       self.places[#self.places + 1] = { name = kind.name, doc = kind.doc, eases = kind.eases,
-        donated = kind.donated, places = places }
+        donated = kind.donated, times = kind.times, places = places }
     end
   end
   return self.places

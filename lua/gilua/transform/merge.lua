@@ -37,7 +37,7 @@ local function sides_of(args)
   if is_side and count and 2 <= count and count <= MOST then return side, count end
 end
 
-local merge = { name = "merge", first = true, apart = true,
+local merge = { name = "merge", first = true, apart = true, times = 2,
   doc = "A block does the work of several, and what they have in common once." }
 
 function merge.find(kernel)
@@ -62,7 +62,7 @@ function merge.make(kernel, line, args)
   return change
 end
 
-local merge_threads = { name = "merge_threads", first = true, apart = true,
+local merge_threads = { name = "merge_threads", first = true, apart = true, times = 2,
   doc = "A thread does the work of several of its block, and what they have in common once." }
 
 function merge_threads.find(kernel)

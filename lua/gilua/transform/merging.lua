@@ -12,23 +12,28 @@
 --                                                  }
 --                                                }
 --
--- The inner loops are unrolled, and what is a block's own (gilua.transform.blockwise) is there once
--- for each: names are references to them, so that statements, and macros in them, stay as they are.
--- A condition around all the work (`if (i < n)`) is asked for all; where it does not hold for one,
--- the blocks' work is done one after the other, as it was. Of threads, that is so of each `if` with
--- a loop in it. No barrier may stand where only some threads come.
+-- The loops over them are unrolled, so are those around them of few iterations, which the compiler
+-- unrolls as long as less is in them: what one block loads in an iteration and the next in another
+-- is loaded once. What is a block's own (gilua.transform.blockwise) is there once for each: names
+-- are references to them, so that statements, and macros in them, stay as they are. A condition
+-- around all the work (`if (i < n)`) is asked for all; where it does not hold for one, the blocks'
+-- work is done one after the other, as it was. Of threads, that is so of each `if` with a loop in
+-- it. No barrier may stand where only some threads come.
 
 local blockwise = require "gilua.transform.blockwise"
 local edit = require "gilua.transform.edit"
 local effects = require "gilua.transform.effects"
 local expression = require "gilua.transform.expression"
 local settings = require "gilua.base.settings"
+local sides_of = require "gilua.transform.sides"
 local statement = require "gilua.transform.statement"
 local threads = require "gilua.transform.threads"
 
 local M = {}
 
 local MOST_COPIED = 1500 -- tokens of the work that is there twice behind a guard
+local MOST_TRIPS = 32 -- of a loop that is unrolled
+local MOST_UNROLLED = 256 -- times that what is in such loops is there
 local STEP = "    "
 
 ---@class gilua.merged what is merged
@@ -266,6 +271,7 @@ end
 -- The groups within a statement whose head is the same for all blocks.
 local function plan_inside(plan, s)
   if s.kind == "block" then return plan_list(plan, s.body) end
+  if s.loop then plan.parted[#plan.parted + 1] = s.loop end
   for _, inner in ipairs { s.body, s.otherwise or nil } do
     plan_list(plan, inner.kind == "block" and inner.body or { inner })
   end
@@ -465,7 +471,7 @@ local function plan_of(fn, what, side)
   local known, guards, guard = guards_of(fn, what, side)
   if not known then return nil, guards end
   local plan = { fn = fn, what = what, side = side, known = known, guard = guard, guards = guards,
-    of = {}, groups = {}, declared = {} }
+    of = {}, groups = {}, declared = {}, parted = {} }
   for _, g in ipairs(guards) do plan.of[g.statement] = g end
   for _, s in ipairs(guard and guard.guarded or {}) do
     if holds(s, { ["return"] = true }) then
@@ -734,6 +740,40 @@ local function put_dynamic(plan, e)
   return (" shared*%d"):format(plan.count)
 end
 
+-- How many iterations a loop has, as far as numbers tell, its parameters as they are.
+local function trips_of(plan, loop)
+  local first, bound = sides_of.value(plan.fn, loop.start), sides_of.value(plan.fn, loop.bound)
+  local by = sides_of.value(plan.fn, loop.by)
+  if not first or not bound or not by or by <= 0 or loop.sign < 0 then return nil end
+  if loop.relation ~= "<" and loop.relation ~= "<=" then return nil end
+  return math.max(0, bound - first + (loop.relation == "<=" and 1 or 0) + by - 1) // by
+end
+
+-- Do a block's threads share a loop, each beginning at its own place, and going on by a number?
+local function is_shared_out(plan, loop)
+  local by, sides = sides_of.value(plan.fn, loop.by), sides_of.of(plan.fn, loop.start, {})
+  return by ~= nil and by > 1 and sides ~= nil and next(sides) ~= nil
+end
+
+-- `#pragma unroll` before the loops that stay around what is done for each: those of few
+-- iterations, and with 2 those that a block's threads share, which mostly have one or two.
+local function put_pragmas(plan, e)
+  local times, within = {}, {}
+  for _, loop in ipairs(plan.parted) do -- outer ones come first
+    local s, trips = loop.statement, loop.counted and loop.start and trips_of(plan, loop)
+    local around = s.parent
+    while around and not times[around] do around = around.parent end
+    within[s] = (around and within[around] or plan.count) * (trips or 1)
+    times[s] = true
+    local text = trips and trips > 1 and trips <= MOST_TRIPS and within[s] <= MOST_UNROLLED and ""
+      or not trips and loop.counted and loop.start and is_shared_out(plan, loop) and " 2"
+    if text and #loop.pragmas == 0 and s.parent and s.parent.kind == "block"
+      and plan.fn.kernel:begins_line(s.first) then
+      e:before(s.first, "#pragma unroll" .. text .. "\n" .. plan.fn.kernel:indent(s.first))
+    end
+  end
+end
+
 local PLACES = {
   next = "%s.%s * %d + %s",
   block = "%s.%s + blockDim.%s * %s",
@@ -779,6 +819,7 @@ function M.merged(fn, what, side, count, spacing)
   local shared = put_dynamic(plan, e)
   for _, guard in ipairs(plan.guards) do put_guard(plan, e, guard) end
   put_lengths(plan, e)
+  put_pragmas(plan, e)
   for _, s in ipairs(plan.declared) do
     local arrays = {}
     assignments(plan, s, arrays)
