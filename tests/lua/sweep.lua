@@ -91,6 +91,22 @@ tap.case("from a better one", function()
   tap.ok(steps:next "", "but from another")
 end)
 
+tap.case("a step that made a much slower one", function()
+  local plain = { parameters = genes.parameters, transform_share = 0 }
+  local steps = sweep.new(problem, plain, gi.rng(3))
+  local rounds, wanted = {}, nil
+  for round = 1, 8 do -- from another best each
+    local best = "round" .. round
+    for text, n in function() return steps:next(best) end do
+      wanted = wanted or n
+      if n == wanted then rounds[#rounds + 1] = round end
+      steps:came(n, n == wanted and (round < 7 and 0.69 or 0.71) or 1)
+      tap.has(text, best, "from the best")
+    end
+  end
+  tap.is(table.concat(rounds, " "), "1 3 7 8", "is tried less and less often, until it does not")
+end)
+
 tap.case("numbers next to those that a better one sets", function()
   local p
   for _, parameter in ipairs(problem.parameters) do
@@ -125,6 +141,9 @@ tap.case("the last generations of steady", function()
   }
   tap.is(before, nil, "in the others none")
   tap.ok(run.steps.at >= 3, "are steps in turn: " .. run.steps.at)
+  local told = 0
+  for _, step in ipairs(run.steps.steps) do told = told + (step.bad and 1 or 0) end
+  tap.ok(told > 0 and told <= run.steps.at, "it is told what became of them: " .. told)
   tap.is(steady.options_of(fields.vary).sweep, 0.25, "as the archive says")
   tap.is(steady.options_of(steady.scheme({}).vary).sweep, nil, "and says only then")
 end)

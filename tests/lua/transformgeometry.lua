@@ -532,7 +532,10 @@ tap.case("blocks that become one", function()
     } else {
         #pragma unroll 1
         for (int part = 0; part < 2; part++) {
-            auto &i = i_all[part];
+            auto i = i_all[0];
+            #pragma unroll
+            for (int other = 1; other < 2; other++)
+                if (part == other) i = i_all[other];
             if (i >= n) continue;
             float sum = 0.f;
             for (int k = 0; k < 9; k++)

@@ -84,8 +84,19 @@ end
 local function step_of(o, run, living)
   if run.generation <= (1 - o.sweep) * run.scheme.generations then return nil end
   run.steps = run.steps or sweep.new(run.problem, run.scheme.genes or {}, run.rng)
-  local text = run.steps:next(living[1].genome)
-  return text and evolve.child(genome.last_settings(text), "mutation", living[1])
+  local best = living[1]
+  local text, n = run.steps:next(best.genome)
+  local child = text and evolve.child(genome.last_settings(text), "mutation", best)
+  if child then child.step, child.best_ticks = n, best.measurement.ticks end
+  return child
+end
+
+-- Says to the sweep what became of a step.
+local function tell_sweep(run, individual)
+  if individual.step then
+    run.steps:came(individual.step,
+      individual.acceptable and individual.best_ticks / individual.measurement.ticks or 0)
+  end
 end
 
 local function child_of(o, run, living)
@@ -143,6 +154,7 @@ local function vary(o, run)
   local children = evolve.stream(run, math.max(1, o.population - #everyone), o.ahead, function()
     return fresh_child(o, run, living, tried)
   end, function(individual)
+    tell_sweep(run, individual)
     if not individual.acceptable then return end
     living[#living + 1] = individual
     living = o.keep(living)

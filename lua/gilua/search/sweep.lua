@@ -7,11 +7,14 @@
 -- too.
 --
 --   local steps = sweep.new(problem, genes, rng)
---   local text = steps:next(best)   -- a genome one step from the best; nil where none is left
+--   local text, n = steps:next(best)   -- a genome one step from the best; nil where none is left
+--   steps:came(n, 0.4)                 -- the n-th step made of the best one 0.4 times as fast
 --
 -- The steps are in an order drawn once. Where one makes a better best, the others go on from that,
 -- behind the numbers next to those that it has (gilua.search.retouch says which): what is best for
 -- one may be another by now.
+-- A step that made a much slower one, or none that is right, is passed over in the next round, in
+-- the next three where it does so again, and so on: most of them never will.
 -- When all have been tried from the same one, none is left.
 
 local genome = require "gilua.search.genome"
@@ -19,10 +22,14 @@ local retouch = require "gilua.search.retouch"
 
 local M = {}
 
+local POOR = 0.7 -- as fast as the best, and less
+
 ---@class gilua.step
 ---@field gene string
 ---@field parameter table? which is to be `by` times less with it
 ---@field by integer?
+---@field bad integer? how many rounds it was to be passed over last
+---@field rests integer? how many are left of these
 
 ---@class gilua.sweep
 ---@field steps gilua.step[] in their order
@@ -144,9 +151,18 @@ local function besides(self, text)
   return list
 end
 
---- The next genome; nil where all steps have been tried from this one.
+-- Is a step to be passed over once more?
+local function is_resting(step)
+  local left = step.rests or 0
+  step.rests = math.max(0, left - 1)
+  return left > 0
+end
+
+--- The next genome, and of which step it is, if of one; nil where all have been tried from this
+--- one.
 ---@param best string
 ---@return string?
+---@return integer?
 function Sweep:next(best)
   if best ~= self.best then
     self.near = besides(self, best)
@@ -155,9 +171,19 @@ function Sweep:next(best)
   if #self.near > 0 then return table.remove(self.near) end
   while self.tried < #self.steps do
     self.at, self.tried = self.at % #self.steps + 1, self.tried + 1
-    local text = stepped(best, self.steps[self.at])
-    if text then return text end
+    local step = self.steps[self.at]
+    local text = not is_resting(step) and stepped(best, step)
+    if text then return text, self.at end
   end
+end
+
+--- What became of a step.
+---@param n integer
+---@param speedup number how many times as fast as the best one was; 0: it is not right
+function Sweep:came(n, speedup)
+  local step = self.steps[n]
+  step.bad = speedup < POOR and 2 * (step.bad or 0) + 1 or 0
+  step.rests = step.bad
 end
 
 --- The steps of a problem.

@@ -529,21 +529,60 @@ end
 
 local function is_dynamic(plan, name) return plan.known.shared[name] == "dynamic" end
 
--- The lines that begin the loop over the blocks; times: how often it is unrolled (wholly).
-local function head_of(plan, names, has_block, times)
+-- The names of those that a range reads alone, as they come into it: numbers, not arrays.
+local function only_read(plan, names, first, last)
+  local list, written = {}, {}
+  for _, s in ipairs(plan.fn.statements) do
+    if first <= s.first and s.last <= last then
+      for name in pairs(effects.of(plan.fn, s).writes) do written[name] = true end
+    end
+  end
+  for name in pairs(names) do
+    local d = plan.spread[name]
+    if d and not is_dynamic(plan, name) and #d.extents == 0 and not written[name]
+      and not plan.fn.addressed[name] and #directives(plan, d) == 0 then
+      list[name] = true
+    end
+  end
+  return list
+end
+
+-- The lines that give names the values of the block whose turn it is. One element of an array by a
+-- number that the compiler does not know would have the whole array in memory.
+local function picked(plan, names)
+  local list, sorted = {}, settings.keys(names)
+  if #sorted == 0 then return list end
+  local moves = {}
+  for i, name in ipairs(sorted) do
+    list[i] = ("auto %s = %s[0];"):format(name, plan.all[name])
+    moves[i] = ("%s = %s[%s];"):format(name, plan.all[name], plan.other)
+  end
+  local text = table.concat(moves, " ")
+  list[#list + 1] = "#pragma unroll"
+  list[#list + 1] = ("for (int %s = 1; %s < %d; %s++)"):format(plan.other, plan.other, plan.count,
+    plan.other)
+  list[#list + 1] = STEP .. ("if (%s == %s) %s"):format(plan.part, plan.other,
+    #moves > 1 and "{ " .. text .. " }" or text)
+  return list
+end
+
+-- The lines that begin the loop over the blocks; `read`: names of which each turn has a copy;
+-- times: how often it is unrolled (wholly).
+local function head_of(plan, names, has_block, read, times)
   local list = { ("for (int %s = 0; %s < %d; %s++) {"):format(plan.part, plan.part, plan.count,
     plan.part) }
   table.insert(list, 1, "#pragma unroll" .. (times and " " .. times or ""))
   if has_block then
     list[#list + 1] = STEP .. ("const unsigned int %s = %s;"):format(plan.block, plan.place)
   end
+  for _, line in ipairs(picked(plan, read or {})) do list[#list + 1] = STEP .. line end
   for _, name in ipairs(settings.keys(names)) do
     local d = plan.spread[name]
     local before, behind = directives(plan, d or {})
     if d and is_dynamic(plan, name) then
       list[#list + 1] = STEP .. ("auto *const %s = %s + %s * %s;"):format(name, plan.all[name],
         plan.part, plan.length[name])
-    elseif d then
+    elseif d and not (read and read[name]) then
       table.move(before, 1, #before, #list + 1, list)
       list[#list + 1] = STEP .. ("auto &%s = %s[%s];"):format(name, plan.all[name], plan.part)
       table.move(behind, 1, #behind, #list + 1, list)
@@ -631,7 +670,9 @@ local function one_by_one(plan, guard)
   local indent = kernel:indent(first)
   local instead, has_block = other_block(plan, first, last)
   local names = outer_names(plan, names_of(plan, first, last), first)
-  local list = head_of(plan, names, has_block, guard == plan.guard and "1" or nil)
+  local is_rolled = guard == plan.guard
+  local list = head_of(plan, names, has_block,
+    is_rolled and only_read(plan, names, first, last) or nil, is_rolled and "1" or nil)
   list[#list + 1] = STEP .. kernel:source(first, last, guard.leaves and plan.continues(instead)
     or instead):gsub("\n", "\n" .. STEP)
   list[#list + 1] = "}"
@@ -784,6 +825,7 @@ local function named(plan, count, spacing)
   plan.count, plan.all, plan.length = count, {}, {}
   for name in pairs(plan.spread) do plan.all[name] = threads.new_name(fn, name .. "_all") end
   plan.part = threads.new_name(fn, "part")
+  plan.other = threads.new_name(fn, "other")
   plan.block = threads.new_name(fn, what.name)
   plan.place = PLACES[spacing]:format(what.index, side, spacing == "next" and count or side,
     plan.part)
