@@ -2,6 +2,7 @@
 -- What is made is right at every size, with the launch that it asks for.
 
 package.path = "tests/lua/?.lua;lua/?.lua;lua/?/init.lua;" .. package.path
+local gi = require "gilua"
 local kernels = require "gilua.transform.kernel"
 local launch = require "gilua.transform.launch"
 local rewritten = require "rewritten"
@@ -550,6 +551,58 @@ tap.case("blocks that become one", function()
   tap.has(text, "__shared__ float mine_all[4][66];", "a tile of its own for each")
   tap.has(text, "if (threadIdx.x < 8) common[threadIdx.x] = b[8 * k + threadIdx.x];\n",
     "one for all")
+end)
+
+tap.case("where the condition does not hold for all blocks", function()
+  local function work(body)
+    return rewritten.source([[
+    int i = blockIdx.x * blockDim.x + threadIdx.x, j = i / 2;
+    if (i < n) {
+        float sum = 0.f;
+        for (int k = 0; k < 9; k++) sum += a[i + k] * b[k];
+]] .. body .. "        out[i] = sum;\n    }")
+  end
+  local reading, changing = work "        sum += b[j];\n", work "        i = j * 2 + i % 2;\n"
+  local text = rewritten.text(merge, reading, 1, { "x", "4" })
+  tap.has(text, "if (part == other) { i = i_all[other]; j = j_all[other]; }",
+    "what is read is a copy")
+  tap.is(assert(gi.compile(text, { target = "ptx" })):find("%.local"), nil, "none is in memory")
+  right("two that it reads", merge, reading, 1, { "x", "4" })
+  text = rewritten.text(merge, changing, 1, { "x", "4" })
+  tap.has(text:match "else {(.*)", "auto &i = i_all[part];", "what is changed is none")
+  right("a number that the work changes", merge, changing, 1, { "x", "4" })
+end)
+
+tap.case("loops around what is done for each", function()
+  local function around(head, before, top)
+    local source = (top or "") .. rewritten.source(([[
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+%s    for (%s)
+        out[i] += a[i + k];]]):format(before or "", head))
+    local line = select(2, (top or ""):gsub("\n", "")) + 1
+    return rewritten.text(merge, source, line, { "x", "4" })
+      :match "(#pragma unroll[^\n]*)\n *for %(int k"
+  end
+  tap.is(around "int k = 0; k < 32; k++", "#pragma unroll", "of few iterations")
+  tap.is(around "int k = 0; k < 33; k++", nil, "of many")
+  tap.is(around "int k = 0; k < n; k++", nil, "of nobody knows how many")
+  tap.is(around("int k = 1; k <= W; k += 2", "", "#define R 5\n#define W (2 * R + 1)\n"),
+    "#pragma unroll", "that macros tell")
+  tap.is(around "int k = 9; k < 9; k++", nil, "of none")
+  tap.is(around "int k = 9; k > 0; k--", nil, "downwards")
+  tap.is(around("int k = 0; k < 9; k++", "#pragma unroll 3\n"), "#pragma unroll 3",
+    "what a person said stays")
+  tap.is(around "int k = threadIdx.x; k < n; k += 64", "#pragma unroll 2", "that threads share")
+  tap.is(around "int k = threadIdx.x; k < n; k += blockDim.x", nil, "by what is not known")
+  local deep = rewritten.text(merge, rewritten.source [[
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    for (int k = 0; k < 16; k++) {
+        for (int j = 0; j < 16; j++) out[i] += a[i + k] * b[j];
+        for (int h = 0; h < 4; h++) out[i] += a[i + k] * b[h];
+    }]], 1, { "x", "4" })
+  tap.has(deep, "#pragma unroll\n    for (int k", "the outer one")
+  tap.ok(not deep:find("#pragma unroll\n        for (int j", 1, true), "none with too much in all")
+  tap.has(deep, "#pragma unroll\n        for (int h", "one with little")
 end)
 
 tap.case("blocks that became one are right", function()
