@@ -155,11 +155,17 @@ static bool check_options(const CompileOptions *o, gi_err *err) {
     return true;
 }
 
+/* Spellings of GCC's that nvcc takes, and NVRTC does not. */
+static const char *const gnu_words[] = {"__const=const",       "__const__=const", "__signed=signed",
+                                        "__signed__=signed",   "__extension__=",
+                                        "__volatile=volatile", NULL};
+
 static void make_options(const Compiler *c, const CompileOptions *o, Options *out) {
     const char *arch = strcmp(o->target, "ptx") == 0 ? COMPILE_PTX_ARCH : o->target;
     add_option(out, "--gpu-architecture=", arch);
     if (c->no_cache) add_option(out, "--no-cache", ""); /* keep out of the user's ~/.nv */
     if (o->line_info) add_option(out, "--generate-line-info", "");
+    add_options(out, "-D", gnu_words);
     add_options(out, "-D", o->defines);
     add_options(out, "", o->options);
     add_options(out, "-I", o->includes);

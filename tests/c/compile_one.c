@@ -65,6 +65,19 @@ static void test_options(Compiler *c) {
     has_str(err.message, "zero.cu", "naming the source");
 }
 
+static void test_gnu_words(Compiler *c) {
+    const char *source =
+        "static __device__ __const__ int a = 5, *__volatile v;\n"
+        "__extension__ typedef __signed__ char tiny;\n"
+        "__global__ void k(int *p, __const int *q, tiny t) { p[0] = a + q[0] + t; }\n";
+    CompileOptions o = {.target = "ptx"};
+    CompileResult r = {0};
+    gi_err err = {0};
+    ok(run(c, source, &o, &r, &err) && r.ok, "words of GCC's that nvcc takes %s",
+       r.log.data ? r.log.data : "");
+    compile_result_free(&r);
+}
+
 /* NVRTC does not log in the order of lines. */
 static const CompileMessage *message_at(const CompileResult *r, int line) {
     for (int i = 0; i < r->n_messages; i++)
@@ -168,6 +181,7 @@ int main(void) {
     test_library(c);
     test_code(c);
     test_options(c);
+    test_gnu_words(c);
     test_messages(c);
     test_folder(c);
     compile_close(c);
