@@ -85,9 +85,9 @@ local function step_of(o, run, living)
   if run.generation <= (1 - o.sweep) * run.scheme.generations then return nil end
   run.steps = run.steps or sweep.new(run.problem, run.scheme.genes or {}, run.rng)
   local best = living[1]
-  local text, n = run.steps:next(best.genome)
+  local text, step = run.steps:next(best.genome)
   local child = text and evolve.child(genome.last_settings(text), "mutation", best)
-  if child then child.step, child.best_ticks = n, best.measurement.ticks end
+  if child then child.step, child.best_ticks = step, best.measurement.ticks end
   return child
 end
 

@@ -7,14 +7,14 @@
 -- too.
 --
 --   local steps = sweep.new(problem, genes, rng)
---   local text, n = steps:next(best)   -- a genome one step from the best; nil where none is left
---   steps:came(n, 0.4)                 -- the n-th step made of the best one 0.4 times as fast
+--   local text, step = steps:next(best) -- a genome one step from the best; nil where none is left
+--   steps:came(step, 0.4)               -- it made of the best one 0.4 times as fast
 --
 -- The steps are in an order drawn once. Where one makes a better best, the others go on from that,
--- behind the numbers next to those that it has (gilua.search.retouch says which): what is best for
--- one may be another by now.
--- A step that made a much slower one, or none that is right, is passed over in the next round, in
--- the next three where it does so again, and so on: most of them never will.
+-- behind the numbers next to those that it has (gilua.search.retouch says which) and that have not
+-- been tried in this round: what is best for one may be another by now.
+-- A step that made a much slower one, or none that is right, or the same code, is passed over in
+-- the next round, in the next three where it does so again, and so on: most of them never will.
 -- When all have been tried from the same one, none is left.
 
 local genome = require "gilua.search.genome"
@@ -26,13 +26,16 @@ local POOR = 0.7 -- as fast as the best, and less
 
 ---@class gilua.step
 ---@field gene string
----@field parameter table? which is to be `by` times less with it
----@field by integer?
----@field bad integer? how many rounds it was to be passed over last
----@field rests integer? how many are left of these
+---@field default? string the parameter that it sets to what it is unless told
+---@field parameter? table which is to be `by` times less with it
+---@field by? integer
+---@field round? integer when it was tried last
+---@field bad? integer how many rounds it was to be passed over last
+---@field rests? integer how many are left of these
 
 ---@class gilua.sweep
 ---@field steps gilua.step[] in their order
+---@field of table<string, gilua.step> by their genes, those of one gene alone
 ---@field siblings fun(gene: string): string[] of gi.retouch
 local Sweep = {}
 Sweep.__index = Sweep
@@ -63,7 +66,8 @@ local function add_parameters(problem, opened, list)
   for _, p in ipairs(problem.parameters or {}) do
     if p.switch then list[#list + 1] = { gene = p.name } end
     for _, value in ipairs(not p.switch and is_open[p.name] and p.values or {}) do
-      list[#list + 1] = { gene = ("%s=%s"):format(p.name, value) }
+      list[#list + 1] = { gene = ("%s=%s"):format(p.name, value),
+        default = tostring(value) == tostring(p.default) and p.name or nil }
     end
   end
 end
@@ -120,21 +124,36 @@ local function nearest(p, wanted)
   return best
 end
 
--- A genome with a step made; nil where there is none, as the number cannot be less.
+-- What a genome sets a parameter to; nil: nothing.
+local function setting(text, name)
+  local value
+  for _, gene in ipairs(genome.split(text)) do
+    if genome.name_set(gene) == name then value = gene:match "=(.*)" end
+  end
+  return value
+end
+
+-- A genome with a step made; nil where there is none: it is so already, the number cannot be less.
 local function stepped(text, step)
   local p = step.parameter
-  if not p then return M.made(text, step.gene) end
-  local present = p.default
-  for _, gene in ipairs(genome.split(text)) do
-    if gene == step.gene then return nil end
-    if genome.name_set(gene) == p.name then present = tonumber(gene:match "=(.*)") end
+  if not p then
+    local is_so = step.default and not setting(text, step.default)
+    return not is_so and M.made(text, step.gene) or nil
   end
+  if (" " .. text .. " "):find(" " .. step.gene .. " ", 1, true) then return nil end
+  local present = tonumber(setting(text, p.name)) or p.default
   local less = nearest(p, present / step.by)
   if less >= present then return nil end
   return M.made(M.made(text, step.gene), ("%s=%s"):format(p.name, less))
 end
 
--- A genome with each of its numbers one further down and one further up; the first is the last.
+local function step_of(self, gene)
+  self.of[gene] = self.of[gene] or { gene = gene }
+  return self.of[gene]
+end
+
+-- A genome with each of its numbers one further down and one further up, of those that this round
+-- has not had: { text, step }, the first is the last.
 local function besides(self, text)
   local list, genes = {}, genome.split(text)
   for at, gene in ipairs(genes) do
@@ -143,8 +162,11 @@ local function besides(self, text)
       if sibling == gene then i = k end
     end
     for _, k in ipairs(i and { i - 1, i + 1 } or {}) do
-      genes[at] = siblings[k]
-      if siblings[k] then table.insert(list, 1, genome.join(genes)) end
+      local step = siblings[k] and step_of(self, siblings[k])
+      if step and step.round ~= self.round and (step.rests or 0) == 0 then
+        genes[at] = siblings[k]
+        table.insert(list, 1, { genome.join(genes), step })
+      end
     end
     genes[at] = gene
   end
@@ -158,31 +180,38 @@ local function is_resting(step)
   return left > 0
 end
 
---- The next genome, and of which step it is, if of one; nil where all have been tried from this
---- one.
+-- The next step in its turn, and what it makes; nil behind the last of a whole round.
+local function in_turn(self, best)
+  while self.tried < #self.steps do
+    if self.at == #self.steps then self.round = self.round + 1 end
+    self.at, self.tried = self.at % #self.steps + 1, self.tried + 1
+    local step = self.steps[self.at]
+    local text = not is_resting(step) and step.round ~= self.round and stepped(best, step)
+    if text then return text, step end
+  end
+end
+
+--- The next genome, and the step that made it; nil where all have been tried from this one.
 ---@param best string
 ---@return string?
----@return integer?
+---@return gilua.step?
 function Sweep:next(best)
   if best ~= self.best then
     self.near = besides(self, best)
     self.best, self.tried = best, 0
   end
-  if #self.near > 0 then return table.remove(self.near) end
-  while self.tried < #self.steps do
-    self.at, self.tried = self.at % #self.steps + 1, self.tried + 1
-    local step = self.steps[self.at]
-    local text = not is_resting(step) and stepped(best, step)
-    if text then return text, self.at end
-  end
+  local text, step = table.unpack(table.remove(self.near) or {})
+  if not text then text, step = in_turn(self, best) end
+  if step then step.round = self.round end
+  return text, step
 end
 
 --- What became of a step.
----@param n integer
+---@param step gilua.step
 ---@param speedup number how many times as fast as the best one was; 0: it is not right
-function Sweep:came(n, speedup)
-  local step = self.steps[n]
-  step.bad = speedup < POOR and 2 * (step.bad or 0) + 1 or 0
+function Sweep:came(step, speedup)
+  local is_poor = speedup < POOR or speedup == 1
+  step.bad = is_poor and 2 * (step.bad or 0) + 1 or 0
   step.rests = step.bad
 end
 
@@ -202,8 +231,12 @@ function M.new(problem, genes, rng)
     local k = rng:int(i)
     list[i], list[k] = list[k], list[i]
   end
-  return setmetatable({ steps = list, siblings = retouch.new(problem).siblings, at = 0,
-    tried = 0 }, Sweep)
+  local of = {}
+  for _, step in ipairs(list) do
+    if not step.parameter then of[step.gene] = step end
+  end
+  return setmetatable({ steps = list, of = of, siblings = retouch.new(problem).siblings, at = 0,
+    tried = 0, round = 0 }, Sweep)
 end
 
 return M
