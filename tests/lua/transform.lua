@@ -57,6 +57,20 @@ transform.add(replace("add_two", "v + 1.f", "    v = v + 1.f;\n    v = v + 0.f;"
   { launch = "grid.x*2" }))
 transform.add(replace("after_two", "v + 0.f", "    v = 3.f;"))
 
+tap.case("levels are those of the file", function()
+  for _, unit in ipairs { "    ", "  ", "   ", "\t" } do
+    local text = SOURCE:gsub("\n    ", "\n" .. unit)
+    local made = grammar_of(text):apply("T:coarsen<4>(2,block)", true)
+    local levels = {}
+    for line in made:gmatch "[^\n]+" do
+      local start = line:match "^(%s*)[^/%s]"
+      levels[#levels + 1] = start and start:gsub(unit, ">")
+    end
+    tap.is(table.concat(levels, " "), unit == "\t" and "  > > > > > > > > > > "
+      or "  > > >> >> >> >> >> >> >> > ", ("%q"):format(unit))
+  end
+end)
+
 tap.case("lines keep their numbers, and genes elsewhere work", function()
   local g = grammar_of(SOURCE)
   local source, d = g:apply "T:add_two<7>(1) <_kernel.cu_9> T:after_two<7>()"

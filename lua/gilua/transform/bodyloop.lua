@@ -1,5 +1,6 @@
 -- bodyloop: a loop around the whole body of a kernel, so that a block does the work of several.
 
+local guarded = require "gilua.transform.guarded"
 local threads = require "gilua.transform.threads"
 
 local M = {}
@@ -34,13 +35,13 @@ end
 ---@param head string[] the lines of its head, and a directive before
 ---@param inner string? the first line inside
 ---@param last string? its end, in the place of a brace
----@return integer[] range of the lines that stand one level deeper now, those of the head too: they
----  are written one level less deep
+---@return integer[]? range of the lines that stand one level deeper now, those of the head too: they
+---  are written one level less deep; nil where tabs are a level: none stands deeper
 function M.put(fn, e, head, inner, last)
   local kernel, body = fn.kernel, fn.body.body
   local first = body[1].first
-  local indent, lines = kernel:indent(first), {}
-  local outer = indent:gsub("    ", "", 1)
+  local indent, unit, lines = kernel:indent(first), guarded.unit(fn), {}
+  local outer = unit:find "^ +$" and indent:gsub(unit .. "$", "") or indent
   for i, line in ipairs(head) do lines[i] = (line:find "^#" and indent or outer) .. line end
   lines[#lines + 1] = inner and indent .. inner
   for _, s in ipairs(threads.returns(fn)) do e:replace(s.first, s.last, "continue;") end
@@ -49,7 +50,7 @@ function M.put(fn, e, head, inner, last)
   lines[1] = begun
   e:before(first, table.concat(lines, "\n") .. "\n" .. indent)
   e:before(fn.close, indent .. (last or "}") .. "\n" .. kernel:indent(fn.close))
-  return { kernel:line_of(first), kernel:line_of(body[#body].last) }
+  return outer ~= indent and { kernel:line_of(first), kernel:line_of(body[#body].last), #unit } or nil
 end
 
 return M
