@@ -21,8 +21,9 @@ tap.case("a step", function()
   tap.is(sweep.made("a=1 b", "b"), "a=1", "so does a switch")
   tap.is(sweep.made("T:unroll<7>(2) T:unroll<9>(2)", "T:unroll<7>(4)"),
     "T:unroll<9>(2) T:unroll<7>(4)", "and a transformation of its kind at its line")
-  tap.is(sweep.made("<pragma_k.cu_7><pragma_K4> <pragma_k.cu_8><pragma_K4>",
-    "<pragma_k.cu_7><pragma_K0>"), "<pragma_k.cu_8><pragma_K4> <pragma_k.cu_7><pragma_K0>",
+  tap.is(sweep.made("<launchbounds_k.cu_7><launchbounds_K4> <launchbounds_k.cu_8><launchbounds_K4>",
+    "<launchbounds_k.cu_7><launchbounds_K0>"),
+    "<launchbounds_k.cu_8><launchbounds_K4> <launchbounds_k.cu_7><launchbounds_K0>",
     "and what the compiler is told at its line")
   tap.is(sweep.made("<_k.cu_7> a=1", "T:pad<7>(s)"), "<_k.cu_7> a=1 T:pad<7>(s)",
     "lines stay")
@@ -48,7 +49,7 @@ tap.case("all steps", function()
   end
   for _, kind in ipairs(problem.grammar:transformations()) do expected = expected + #kind.places end
   for _, rule in ipairs(problem.grammar:rules()) do
-    expected = expected + (({ optrestrict = 1, launchbounds = 3, pragma = 2 })[rule.type] or 0)
+    expected = expected + (({ optrestrict = 1, launchbounds = 2 })[rule.type] or 0)
   end
   local alone = 0
   for _, text in ipairs(first) do alone = alone + (text:find " " and 0 or 1) end

@@ -1,10 +1,9 @@
 -- sweep: each single step from the best in turn: every value of every parameter, every switch,
--- every transformation at each of its places, __restrict__, and some numbers of __launch_bounds__
--- and of each loop's `#pragma unroll`. What the best lacks by one step is found here, where
--- chance, which draws some steps twice before it has drawn them all, may not come upon it. Where a
--- block or a thread comes to do several times as much, a number may have to go down with it to be
--- any good (rows a thread works down): so such a step is there with each number as many times less,
--- too.
+-- every transformation at each of its places, __restrict__ and two of __launch_bounds__. What the
+-- best lacks by one step is found here, where chance, which draws some steps twice before it has
+-- drawn them all, may not come upon it. Where a block comes to do several times as much, a number
+-- may have to go down with it to be any good (rows a thread works down): so such a step is there
+-- with each number as many times less, too.
 --
 --   local steps = sweep.new(problem, genes, rng)
 --   local text, step = steps:next(best) -- a genome one step from the best; nil where none is left
@@ -41,7 +40,7 @@ local Sweep = {}
 Sweep.__index = Sweep
 
 -- Of the words that the compiler is told, those tried, by the numbers of their rules.
-local TOLD = { optrestrict = { 0 }, launchbounds = { 0, 2, 4 }, pragma = { 0, 4 } }
+local TOLD = { optrestrict = { 0 }, launchbounds = { 0, 2 } }
 
 -- What two genes of which a genome has one at most have in common; nil of others.
 local function place_of(gene)

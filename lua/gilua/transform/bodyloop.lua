@@ -35,8 +35,8 @@ end
 ---@param head string[] the lines of its head, and a directive before
 ---@param inner string? the first line inside
 ---@param last string? its end, in the place of a brace
----@return integer[]? range of the lines that stand one level deeper now, those of the head too: they
----  are written one level less deep; nil where tabs are a level: none stands deeper
+---@return integer[]? range of the lines that stand one level deeper now, those of the head too:
+---  they are written one level less deep; nil where tabs are a level: none stands deeper
 function M.put(fn, e, head, inner, last)
   local kernel, body = fn.kernel, fn.body.body
   local first = body[1].first
@@ -50,7 +50,8 @@ function M.put(fn, e, head, inner, last)
   lines[1] = begun
   e:before(first, table.concat(lines, "\n") .. "\n" .. indent)
   e:before(fn.close, indent .. (last or "}") .. "\n" .. kernel:indent(fn.close))
-  return outer ~= indent and { kernel:line_of(first), kernel:line_of(body[#body].last), #unit } or nil
+  if outer == indent then return nil end
+  return { kernel:line_of(first), kernel:line_of(body[#body].last), #unit }
 end
 
 return M

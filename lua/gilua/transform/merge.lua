@@ -62,7 +62,7 @@ function merge.make(kernel, line, args)
   return change
 end
 
-local merge_threads = { name = "merge_threads", first = true, apart = true, times = 2,
+local merge_threads = { name = "merge_threads", first = true, apart = true,
   doc = "A thread does the work of several of its block, and what they have in common once." }
 
 function merge_threads.find(kernel)

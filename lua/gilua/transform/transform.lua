@@ -16,7 +16,8 @@
 --          roundings, barriers; others keep it wherever they can be made
 --   donated  true where parts come from elsewhere: without donors that a person gave it is drawn by
 --          what it has paid alone (gilua.bandit), by no share
---   times  which of its arguments says how many times as much a block or a thread does; or nil
+--   times  which of its arguments says how many times as much is done by as many times fewer
+--          blocks; or nil
 --   refuses  function(gene, donors) -> why a gene that is written well is wrong here; or nil
 --   first  true where it is made before those without, wherever it stands in a genome
 --   eases  words: what it is made against, of "issue latency memory" (gilua.roofline.binds); or nil
