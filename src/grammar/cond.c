@@ -328,14 +328,15 @@ static void remember(Cond *c, const NameSet *literals) {
     }
 }
 
+/* chosen: it is the one by which its group is read, so that what it holds under is assumed. */
 static bool walk_branch(Cond *c, const Group *g, int k, int place, int group, bool partial,
-                        int depth) {
+                        bool chosen, int depth) {
     NameSet literals = {0};
     bool never, fine = true;
     branch_literals(c, g, k, &literals, &never);
     if (!never) {
         int inner = place_add(c->t, place, group, literals.v, literals.n);
-        if (partial) remember(c, &literals);
+        if (chosen) remember(c, &literals);
         fine = walk(c, g->v[k].first, g->v[k].last, inner, group, partial, depth + 1);
     }
     free(literals.v);
@@ -360,7 +361,8 @@ static bool walk_group(Cond *c, const Group *g, int place, int outer, bool parti
     for (int k = 0; k < g->n; k++) {
         add_directive(c, g->v[k].directive, DIR_CONDITION, -1, partial);
         bool taken = all || k == choice;
-        if (taken && !walk_branch(c, g, k, place, group, partial || !all, depth)) return false;
+        if (taken && !walk_branch(c, g, k, place, group, partial || !all, !all, depth))
+            return false;
     }
     add_directive(c, g->end, DIR_CONDITION, -1, partial);
     return true;
