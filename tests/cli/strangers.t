@@ -41,6 +41,19 @@ END
 ready tally "what nothing speaks for" 'fill = 0, role = "inout" }, -- 64 bytes, line 7; GUESS: begins with zeros' \
   'count = 1000, fill = { 0, 100 } }, -- 4000 bytes, line 7; GUESS: what it holds'
 
+cat >list.cu <<'END'
+struct Node { int value; Node *next; };
+__global__ void sums(int *out, const Node *heads, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x, sum = 0;
+    if (i >= n) return;
+    for (const Node *at = &heads[i]; at; at = at->next) sum += at->value;
+    out[i] = sum;
+}
+END
+ready list "a list, to its end" '{ "next", "struct", count = 1, role = "inout", fields = { -- GUESS: one, as in a list' \
+  '-- GUESS: points nowhere, the end of a list'
+
 cat >tiles.cu <<'END'
 #define TILE 16
 

@@ -42,6 +42,18 @@ tap.case("pointers, and what they point to", function()
   tap.is(described "struct Q { int id; float *x; }; struct S { Q *q; };",
     "8: q@0 {16: id@0 i32, x@8 f32*}*", "a struct's")
   tap.ok(described "struct S { S *next; int n; };" :find "^16: next@0 {16: next@0 {", "its own")
+  local source = [[
+    struct S; struct Q { S *up; Q *next; float *x; }; struct S { Q *q; S *next; };
+    extern "C" __global__ void k(S s) {}]]
+  local list = layout.of({ sliced = { source = source }, kernel = "k",
+    host = gi.hostcode.read(source) }, {}, 1, "S")
+  local function back(struct)
+    local names = {}
+    for i, m in ipairs(struct) do names[i] = m.path .. (m.leads_back and " back" or "") end
+    return table.concat(names, ", ")
+  end
+  tap.is(back(list), "q, next back", "a list leads back")
+  tap.is(back(list[1].to), "up back, next back, x", "so does one in another")
   tap.is(described("struct S { int n; float *x; };", "const S *s"), "16: n@0 i32, x@8 f32*",
     "a struct behind a pointer")
 end)

@@ -79,6 +79,7 @@ end
 ---@field width integer of an element
 ---@field bytes integer of an element
 ---@field to? LayoutStruct what it points to
+---@field leads_back? boolean it points to a struct like one that it is in
 
 local function member_of(path, numbers, i)
   local at, each, pointer, const, code, bytes = table.unpack(numbers, 2 + PER_MEMBER * (i - 1))
@@ -131,21 +132,24 @@ local function is_askew(member)
   return member.at % step ~= 0
 end
 
--- The struct behind a type's expression, whose name the file's words have.
-local function struct_of(a, expression, name, depth)
+-- The struct behind a type's expression, whose name the file's words have; within: those that it is
+-- found in.
+local function struct_of(a, expression, name, within)
   local paths, why = members.paths(a.host, name)
   if not paths then return nil, why end
   local list = { { expression, "" } }
   for i, p in ipairs(paths) do list[i + 1] = { expression, p.path } end
   local found, refused = ask(a.source, a.kernel, a.options, list)
   if not found then return nil, refused end
-  local struct = { bytes = found[1].bytes }
+  local struct, around = { bytes = found[1].bytes }, { name }
+  table.move(within, 1, #within, 2, around)
   for i, p in ipairs(paths) do
     local member = found[i + 1]
     if is_askew(member) then return nil, ("%s.%s is not aligned"):format(name, p.path) end
     local is_struct = member.pointer and not member.type and member.bytes > 0
-    if is_struct and depth < MOST_DEPTH and member.each == 1 then
-      member.to = struct_of(a, pointee(expression, p.path), p.struct, depth + 1)
+    for _, other in ipairs(around) do member.leads_back = member.leads_back or other == p.struct end
+    if is_struct and #around < MOST_DEPTH and member.each == 1 then
+      member.to = struct_of(a, pointee(expression, p.path), p.struct, around)
     end
     struct[i] = member
   end
@@ -162,7 +166,7 @@ end
 function M.of(read, options, i, name)
   local a = { source = read.sliced.source, kernel = read.kernel, options = options,
     host = read.host }
-  return struct_of(a, parameter(read.kernel, i), name, 1)
+  return struct_of(a, parameter(read.kernel, i), name, {})
 end
 
 --- What a parameter of type `T **` leads to: of the pointer that it points to.
@@ -189,7 +193,7 @@ function M.variable(read, options, name, struct)
   local found = ask(a.source, a.kernel, options, { { type, "" } })
   local m = found and found[1]
   if not m or m.type or m.pointer then return m end
-  return m, (struct_of(a, ("gilua_flat<%s>::gilua_to"):format(type), struct, 1))
+  return m, (struct_of(a, ("gilua_flat<%s>::gilua_to"):format(type), struct, {}))
 end
 
 --------------------------------------------------------------------------------------------------

@@ -95,6 +95,10 @@ local function set_count(c, m, row, is_part)
     row.notes[#row.notes + 1] = ("%d bytes, %s"):format(found.bytes, found.place)
     return
   end
+  if m.leads_back then
+    row.count, row.notes[#row.notes + 1] = "1", "GUESS: one, as in a list"
+    return
+  end
   local total = is_part and tostring(PART) or c.total
   row.count = total .. (width > 1 and " * " .. width or "")
   row.notes[#row.notes + 1] = "GUESS: how many"
@@ -136,7 +140,8 @@ local function structs(c, m, row, is_part)
   row.type, row.bytes = "struct", m.to.bytes
   row.role = m.const and "in" or usage.role(c.source, last_name(m.path), true)
   if row.role == "out" then row.role = "inout" end -- who knows whether all of it
-  set_count(c, { path = m.path, width = 1, bytes = m.to.bytes }, row, is_part)
+  set_count(c, { path = m.path, width = 1, bytes = m.to.bytes, leads_back = m.leads_back }, row,
+    is_part)
   row.members = members_of(c, m.to, row.name, true)
   return row
 end
@@ -145,7 +150,7 @@ end
 local function member(c, m, prefix, in_memory)
   local row = { path = m.path, name = prefix .. "." .. m.path, at = m.at, each = m.each,
     notes = {} }
-  if m.pointer and m.each == 1 then
+  if m.pointer and m.each == 1 and (m.to or not m.leads_back) then
     if m.to then return structs(c, m, row, in_memory) end
     if m.type or m.bytes > 0 and m.bytes < 1 << 20 or m.bytes == 0 then
       return pointed(c, m, row, in_memory)
@@ -155,7 +160,8 @@ local function member(c, m, prefix, in_memory)
   local bits = m.pointer and 8 or m.bytes -- nowhere; what is no number
   local type = WHOLE[bits] or bits % 4 == 0 and "u32" or "u8"
   local each = m.each * math.max(1, bits // tonumber(type:match "%d+") * 8)
-  row.notes[1] = m.pointer and "GUESS: points nowhere" or "GUESS: bits of what is no number"
+  row.notes[1] = m.leads_back and "GUESS: points nowhere, the end of a list"
+    or m.pointer and "GUESS: points nowhere" or "GUESS: bits of what is no number"
   if in_memory then row.type, row.each, row.in_memory, row.fill = type, each, true, "0"
   else
     row.type, row.each = type, each
