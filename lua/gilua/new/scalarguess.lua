@@ -45,8 +45,9 @@ local function whole(name, use, used)
   return "1", "GUESS: nothing says what it is"
 end
 
-local function real(name, use)
+local function real(name, use, source)
   if use.exponent then return "1.5", "GUESS: an exponent" end
+  if use.bound and scalaruse.draws(source) then return "0.5", "GUESS: a probability" end
   if use.divisor then return "1.75", "GUESS: a divisor" end
   if is_named(SMALL, name) then return "0.125", "GUESS: from its name" end
   if use.thread or use.equals then return "0.5", "GUESS: a bound" end
@@ -62,7 +63,7 @@ end
 ---@return string note
 function M.of(p, source, used, is_member)
   local use = scalaruse.of(source, p.name, is_member, scalaruse.derived(source))
-  if p.type:find "^f" then return real(p.name, use) end
+  if p.type:find "^f" then return real(p.name, use, source) end
   if p.type:find "8$" or p.type:find "16$" then -- no room for sizes
     local value, note = whole("", { equals = use.equals, divisor = use.divisor }, used)
     return value, note

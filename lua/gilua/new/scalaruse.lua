@@ -23,6 +23,7 @@ local POWERS = csource.set "pow powf __powf"
 ---@field shift? boolean
 ---@field exponent? boolean
 ---@field truth? boolean it is a condition
+---@field bound? boolean something else is below it, or above
 ---@field equals? number the number that it is compared with
 
 -- What thread an expression from one token to another speaks of: its dimension, and whether it is
@@ -111,7 +112,8 @@ local function compared(use, t, i, compare, is_left, derived)
   local thread, is_global = thread_in(t, first or from, first and last or to, derived)
   if thread and is_global then use.thread = use.thread or thread
   elseif thread then use.lane = true
-  elseif first then use.loop = true end
+  elseif first then use.loop = true
+  else use.bound = use.bound or not EQUALS[t[compare]] end
 end
 
 -- What one place says: the name and its members end before `behind`.
@@ -131,6 +133,17 @@ local function look(use, t, from, i, derived)
       and (t[from - 2] == "if" or t[from - 2] == "while") then
     use.truth = not COMPARES[before] and not COMPARES[after] or use.truth
   end
+end
+
+--- Does a source draw random numbers, by the names in it?
+---@param t userdata tokens of the source
+---@return boolean
+function M.draws(t)
+  for i = 1, #t do
+    local word = t:kind(i) == "name" and t[i]:lower() or ""
+    if word:find "^curand_uniform" or word:find "^rand" or word:find "_rand" then return true end
+  end
+  return false
 end
 
 --- What a source does with a number: with a parameter, or with a member of a struct.
