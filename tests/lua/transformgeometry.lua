@@ -394,6 +394,11 @@ tap.case("rows that stay a thread's", function()
     out[row] = x;]], 3, {}, "no loop")
   refused("neighbours meet in memory", "warp_row", of [[
     for (int j = 1; j < n; j++) out[row * n + j] += out[row * n + j - 1];]], 3, {}, "no loop")
+  refused("elements around its own", "warp_row", of [[
+    for (int j = 0; j < n; j++) {
+        int k = 0;
+        while (k < 4) out[row * n + j + k++] = a[j];
+    }]], 3, {}, "no loop")
   refused("an array of the thread's", "warp_row", of [[
     float x[8], sum = 0.f;
     for (int j = 0; j < 8; j++) x[j] = a[row * 8 + j];

@@ -165,6 +165,26 @@ tap.case("loops that become one", function()
   refused("another head", fuse, rewritten.source(T .. [[
   for (int i = t; i < n; i += 64) out[i] = a[i];
   for (int i = t; i <= n; i += 64) out[i] += a[i];]]), 4, {}, "different")
+  refused("elements around its own", fuse, rewritten.source [[
+  for (int i = 0; i < n; i++) for (int j = 0; j < 4; j++) out[i + j] = a[i];
+  for (int i = 0; i < n; i++) for (int j = 0; j < 4; j++) b[i] + out[i + j];]], 3, {},
+    "in another iteration")
+  refused("pointers of one name", fuse, rewritten.source [[
+  for (int i = 0; i < n; i++) { float *p = out + i % 3; p[i] = a[i]; }
+  for (int i = 0; i < n; i++) { float *p = out + i % 2; p[i] += b[i]; }]], 3, {},
+    "in another iteration")
+  refused("a start that goes on", fuse, rewritten.source [[
+  int i = 0;
+  for (i = i + 1; i < n; i++) out[i] = a[i];
+  for (i = i + 1; i < n; i++) out[i] *= b[i];]], 4, {}, "changes the head")
+  refused("no step at all", fuse, rewritten.source [[
+  for (int i = 0; i < -n; i += 0) out[i] = a[i];
+  for (int i = 0; i < -n; i += 0) out[i] *= b[i];]], 3, {}, "in another iteration")
+  right("even and odd", fuse, rewritten.source(T .. [[
+  if (t == 0) {
+    for (int i = 0; i < n; i++) out[2 * i] = a[i];
+    for (int i = 0; i < n; i++) out[2 * i + 1] = b[i];
+  }]]), 5)
   refused("something between", fuse, rewritten.source(T .. [[
   for (int i = t; i < n; i += 64) out[i] = a[i];
   t = 5;
@@ -182,7 +202,7 @@ tap.case("loops that change places", function()
   int t = threadIdx.x;
   if (blockIdx.x == 0)
     for (int i = 0; i < n % 31; i++) {
-      for (int j = 0; j < 4; j++) { out[t * 4 + j] += a[i * 4 + j]; }
+      for (int j = 0; j < 4; j++) { out[t * 4] += a[i * 4 + j]; out[t * 4] -= b[i]; }
     }]], "int"), 5, {}, { type = "i32" })
   local matters = "the order of its iterations matters"
   refused("one element from another", interchange, rewritten.source [[
@@ -190,12 +210,140 @@ tap.case("loops that change places", function()
     {}, matters)
   refused("the last one stays", interchange, rewritten.source [[
   for (int i = 1; i < n; i++) for (int j = 0; j < 4; j++) out[j] = a[i];]], 3, {}, matters)
+  refused("rows that overlap", interchange, rewritten.source [[
+  for (int i = 0; i < n; i++) for (int j = 0; j < 4; j++) out[i * 3 + j] = a[i];]], 3, {}, matters)
+  refused("rows that overlap by one", interchange, rewritten.source [[
+  for (int i = 0; i < n; i++) for (int j = 0; j <= 4; j++) out[i * 4 + j] = a[i];]], 3, {}, matters)
+  refused("rows that begin anywhere", interchange, rewritten.source [[
+  for (int i = 0; i < n; i++) for (int j = 1 - n; j < 4; j++) out[i * 4 + j] = a[i];]], 3, {},
+    matters)
+  refused("two rows in one place", interchange, rewritten.source [[
+  for (int i = 0; i < n; i++) for (int j = 0; j < 4; j++) out[i * 4 + j - i / 2 * 8] = a[i];]], 3,
+    {}, matters)
+  refused("a sum in a variable", interchange, rewritten.source [[
+  float s = 0.f;
+  for (int i = 0; i < n; i++) for (int j = 0; j < 4; j++) s += a[i * 4 + j];
+  out[0] = s;]], 4, {}, matters)
+  refused("rows of unknown length", interchange, rewritten.source [[
+  for (int i = 0; i < 8; i++) for (int j = 0; j < 4; j++) out[i * n + j] = a[i];]], 3, {}, matters)
+  right("rows of unknown length, all of them", interchange, rewritten.source [[
+  if (blockIdx.x == 0)
+    for (int i = 0; i < 4; i++)
+      for (int j = threadIdx.x; j < n; j += 32) out[i * n + j] = a[i] + j;]], 4)
+  right("one column after the other", interchange, rewritten.source [[
+  if (blockIdx.x == 0)
+    for (int i = 19; i >= 0; i--)
+      for (int j = threadIdx.x; j < n % 30; j += 32) out[j * 20 + i] = a[i] + j;]], 4)
+  right("an array of two sides", interchange, rewritten.source [[
+  float s[8][5];
+  for (int i = 0; i < 8; i++)
+    for (int j = 0; j < 5; j++)
+      s[i][j] = a[i + j];
+  if (blockIdx.x == 0)
+    for (int k = 0; k < 40; k++) out[threadIdx.x * 40 + k] = s[k / 5][k % 5];]], 4)
+  refused("an element by another", interchange, rewritten.source([[
+  for (int i = 0; i < n; i++) for (int j = 0; j < 4; j++) out[(i * 5 + j) % 7] = a[i];]], "int"), 3,
+    {}, matters)
+  refused("sums and products", interchange, rewritten.source [[
+  int t = threadIdx.x;
+  for (int i = 0; i < n; i++) for (int j = 0; j < 4; j++) { out[t] += a[i]; out[t] *= b[j]; }]], 4,
+    {}, matters)
+  refused("a count that is used", interchange, rewritten.source([[
+  int c[2] = { 0, 0 };
+  for (int i = 0; i < n; i++) for (int j = 0; j < 4; j++) out[i * 4 + j] = c[1]++;]], "int"), 4, {},
+    matters)
+  refused("a start that changes", interchange, rewritten.source([[
+  for (int i = 0; i < n; i++) for (int j = out[0]; j < 4; j++) out[i * 4 + j] = 1;]], "int"), 3, {},
+    "where they begin")
+  refused("variables that live on", interchange, rewritten.source([[
+  int i = 5, j = 6;
+  for (i = 0; i < n; i++) for (j = 0; j < 4; j++) out[i * 4 + j] = 1;
+  out[500] = i;]], "int"), 4, {}, "asks for their variables")
   refused("a triangle", interchange, rewritten.source [[
   for (int i = 1; i < n; i++) for (int j = 0; j < i; j++) out[i * 4 + j] = a[i];]], 3, {},
     "as far as the outer one says")
   refused("something beside it", interchange, rewritten.source [[
   for (int i = 1; i < n; i++) { out[i] = 0.f; for (int j = 0; j < 4; j++) out[i] += a[j]; }]], 3,
     {}, "nothing else")
+end)
+
+tap.case("a loop that becomes two", function()
+  local source = rewritten.source(T .. [[
+  float sum = 0.f;
+  for (int i = t; i < n; i += 64) {
+    out[i] = a[i] * 2.f; // the first
+    float x = out[i] + b[i];
+    sum += x;
+  }
+  out[t + 2000] = sum;]])
+  local text = right("one statement and two", "split", source, 5, { "1" })
+  tap.has(text, [[
+  for (int i = t; i < n; i += 64) {
+    out[i] = a[i] * 2.f;
+  }
+  for (int i = t; i < n; i += 64) { // the first
+    float x = out[i] + b[i];
+]], "one behind the other")
+  tap.is(rewritten.found("split", source), "5(1)", "where it is proposed")
+  right("without braces around, with what comes from an earlier iteration", "split",
+    rewritten.source(T .. [[
+  if (t == 0)
+    for (int i = 1; i < n; i++) {
+      out[i + 2000] = a[i];
+      out[i] = out[i + 1999] + b[i];
+    }
+  else out[t + 1500] = 1.f;]]), 5, { "1" })
+  text = right("downwards, with a pragma", "split", rewritten.source(T .. [[
+  if (t == 0) {
+    #pragma unroll 2
+    for (int i = n - 1; i >= 0; i--) {
+      out[i + 3] = a[i];
+      out[i + 2000] = out[i + 4] + b[i];
+    }
+  }]]), 6, { "1" })
+  tap.has(text, "    }\n    #pragma unroll 2\n    for (int i = n - 1;", "the pragma for both")
+  right("loops with variables of one name", "split", rewritten.source(T .. [[
+  for (int i = t; i < n; i += 64) {
+    for (int j = 0; j < 3; j++) out[i] += a[i + j];
+    for (int j = 0; j < 2; j++) out[2000 + i] += b[i + j];
+  }]]), 4, { "1" })
+end)
+
+tap.case("loops that stay whole", function()
+  local function of(body) return rewritten.source(T .. "  float s = 0.f;\n" .. body) end
+  local function no(what, body, why, number)
+    body = "  for (int i = t; i < n; i++) {\n" .. body .. "\n  }\n  out[t] = s;"
+    refused(what, "split", of(body), 5, { number or "1" }, why)
+  end
+  local back, shared = "in an earlier iteration", "a variable that the other changes"
+  no("what it reads of one before", "out[i] = out[i + 99] + a[i]; out[i + 100] = b[i];", back)
+  no("what the first writes again", "out[i + 1] = a[i]; out[i + 2] = b[i];", back)
+  no("the same element each time", "out[t] += a[i]; out[t] += b[i];", back)
+  no("elements around", "for (int j = 0; j < 4; j++) out[i + j] = a[i]; out[i] += b[i];", back)
+  no("a sum that both need", "s += a[i]; s += b[i];", shared)
+  no("a sum that goes on", "s += a[i]; out[i] = s;", shared)
+  no("a variable of the body", "float x = a[i]; out[i] = x; out[i + 2000] = x;", shared, "2")
+  no("a pointer to a variable", "float *p = &s; out[i] = s; *p = a[i];", shared, "2")
+  no("nothing in one of both", "float x = a[i]; out[i] = b[i];", "nothing by itself")
+  no("nothing in the other", "out[i] = b[i]; float x = a[i];", "nothing by itself")
+  no("behind a pragma", "out[i] = b[i];\n#pragma unroll\nfor (int j = 0; j < 4; j++) s += a[j];",
+    "no two parts", "2")
+  no("what others see at once", "volatile float *p = out; p[i] = 1.f; s += a[i];", "wait for", "2")
+  no("no second part", "out[i] = a[i];", "no two parts")
+  no("a barrier", "out[i] = a[i]; __syncthreads(); s += b[i];", "more than count")
+  no("a lock", "while (atomicCAS((int *)&out[i], 0, 1)); s += b[i];", "wait for")
+  no("a continue", "if (i == 5) continue; out[i] = a[i]; s += b[i];", "more than count", "2")
+  refused("a step that is not known", "split", rewritten.source(T .. [[
+  for (int i = t; i < n; i += blockDim.x) { out[i + 32] = a[i]; out[i] = out[i + 64]; }]]), 4,
+    { "1" }, back)
+  refused("a step that may be below zero", "split", rewritten.source(T .. [[
+  for (int i = t; i < n; i += n) { out[i + 32] = a[i]; out[i] = b[i]; }]]), 4, { "1" },
+    back)
+  refused("a start that changes", "split", rewritten.source([[
+  for (int i = out[5]; i < n; i++) { out[i] = 0; out[i + 2000] = 1; }]], "int"), 3, { "1" },
+    "where it begins")
+  refused("no number", "split", of "for (int i = 0; i < n; i++) { out[i] = 0; out[i + 1] = 1; }", 5,
+    {}, "split<LINE>(STATEMENTS)")
 end)
 
 tap.case("a condition asked once", function()

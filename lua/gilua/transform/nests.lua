@@ -4,15 +4,10 @@
 --   interchange  a loop that holds nothing but another changes places with it
 --   unswitch     a condition in a loop that does not change there is asked once: two loops
 
-local affine = require "gilua.transform.affine"
 local edit = require "gilua.transform.edit"
 local effects = require "gilua.transform.effects"
 local loop_of = require "gilua.transform.loop"
-
-local function is_plain(loop)
-  return loop and loop.simple and not loop.conditional and not loop.barrier and not loop.warp
-    and not loop.continues
-end
+local order = require "gilua.transform.order"
 
 local function finder(fits)
   return function(kernel)
@@ -49,49 +44,42 @@ local function head_text(loop)
   return loop.fn.kernel:source(header[1], header[4]):gsub("%s+", "")
 end
 
--- Does a variable that one body writes concern the other? What each declares for itself does not.
-local function shares_variable(a, b, variable)
-  for name in pairs(a.writes) do
-    if name ~= variable and not a.declares[name] and (b.reads[name] or b.writes[name])
-      and not b.declares[name] then
-      return true
-    end
-  end
-  return false
-end
-
 -- Do both bodies meet in memory otherwise than in the same iteration?
-local function shares_memory(fn, loop, a, b)
-  for _, one in ipairs(a.accesses) do
-    for _, other in ipairs(b.accesses) do
-      if (one.write or other.write) and fn:may_alias(one, other)
-        and affine.distance(fn.kernel, one, other, loop.variable, loop.step or 1) ~= 0 then
-        return true
+local function shares_memory(loop, other)
+  for _, one in ipairs(loop.inside.accesses) do
+    for _, two in ipairs(other.inside.accesses) do
+      if (one.write or two.write) and loop.fn:may_alias(one, two) then
+        local distance = order.distance(loop, one, two, other)
+        if distance ~= 0 and distance ~= false then return true end
       end
     end
   end
   return false
 end
 
+local function is_steady_head(loop, inside)
+  return loop_of.is_invariant(loop.fn, loop.bound, inside)
+    and loop_of.is_invariant(loop.fn, loop.by, inside) and order.keeps_start(loop, inside)
+end
+
 local function fusible(loop)
   local other = next_loop(loop)
   if not other then return nil, "no loop stands right behind it" end
-  if not is_plain(loop) or not is_plain(other) or #other.pragmas > 0 then
+  if not order.is_plain(loop) or not order.is_plain(other) or #other.pragmas > 0 then
     return nil, "one of both does more than count through its body"
   end
   if not loop.start or head_text(loop) ~= head_text(other) then
     return nil, "their heads are different"
   end
   local a, b = loop.inside, other.inside
-  if shares_variable(a, b, loop.variable) or shares_variable(b, a, loop.variable) then
+  if order.shares_variable(loop.fn, a, b) then
     return nil, "one uses a variable that the other changes"
   end
-  if shares_memory(loop.fn, loop, a, b) then
+  if shares_memory(loop, other) then
     return nil, "one may use what the other writes in another iteration"
   end
-  local head = effects.all(loop.fn, { loop.bound, loop.by, loop.start })
-  for name in pairs(head.reads) do
-    if b.writes[name] or a.writes[name] then return nil, "a body changes the head" end
+  if not is_steady_head(loop, a) or not is_steady_head(loop, b) then
+    return nil, "a body changes the head"
   end
   return other
 end
@@ -129,37 +117,9 @@ local function reads_any(fn, nodes, name)
   return effects.all(fn, nodes).reads[name] ~= nil
 end
 
-local function names_both(fn, access, a, b)
-  local all = effects.all(fn, access.indices or {})
-  return all.reads[a] ~= nil and all.reads[b] ~= nil
-end
-
--- May the iterations be done in another order? Each writes its own elements, or all add to them.
-local function is_free_order(fn, inner, a, b)
-  for _, access in ipairs(inner.inside.accesses) do
-    if access.write then
-      local own = names_both(fn, access, a, b)
-      if access.atomic or not access.indices or not own and access.mode ~= "update" then
-        return false
-      end
-      for _, other in ipairs(inner.inside.accesses) do
-        if other ~= access and fn:may_alias(access, other) and (other.node == nil
-          or fn.kernel:plain(other.node) ~= fn.kernel:plain(access.node)
-          or not own and other.mode ~= "update") then
-          return false
-        end
-      end
-    end
-  end
-  for name in pairs(inner.inside.writes) do
-    if not inner.inside.declares[name] then return false end
-  end
-  return true
-end
-
 local function swappable(loop)
   local inner = only_loop(loop)
-  if not inner or not is_plain(inner) or not loop.simple or loop.conditional then
+  if not inner or not order.is_plain(inner) or not loop.simple or loop.conditional then
     return nil, "it does not hold one loop that counts, and nothing else"
   end
   local fn, a, b = loop.fn, loop.variable, inner.variable
@@ -170,7 +130,13 @@ local function swappable(loop)
     or reads_any(fn, { loop.start, loop.bound, loop.by }, b) then
     return nil, "the inner loop goes as far as the outer one says"
   end
-  if not is_free_order(fn, inner, a, b) then return nil, "the order of its iterations matters" end
+  if not order.keeps_start(loop) or not order.keeps_start(inner) then
+    return nil, "they change where they begin"
+  end
+  if not order.is_its_own(loop) or not order.is_its_own(inner) then
+    return nil, "something asks for their variables behind them"
+  end
+  if not order.is_free(loop, inner) then return nil, "the order of its iterations matters" end
   return inner
 end
 

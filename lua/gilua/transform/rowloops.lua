@@ -5,8 +5,8 @@
 -- and minima, which are put together behind it. Everything outside of these loops is done by all
 -- threads alike, but for what they write, which one of them does.
 
-local affine = require "gilua.transform.affine"
 local effects = require "gilua.transform.effects"
+local order = require "gilua.transform.order"
 local statement = require "gilua.transform.statement"
 
 local M = {}
@@ -221,32 +221,8 @@ local function keeps_apart(loop)
     local is_own = a.base and loop.inside.declares[a.base]
     if a.atomic or a.escapes then return false end
     for _, b in ipairs(a.write and not is_own and all or {}) do
-      if loop.fn:may_alias(a, b) and affine.distance(loop.fn.kernel, a, b, loop.variable, loop.step)
-        ~= 0 then
-        return false
-      end
+      if loop.fn:may_alias(a, b) and order.distance(loop, a, b) ~= 0 then return false end
     end
-  end
-  return true
-end
-
--- Does nothing but loops that set it at their beginning ask for a loop's variable?
-local function is_its_own(loop)
-  if loop.declares then return true end
-  local fn, name = loop.fn, loop.variable
-  local d = name and fn:declaration(name, loop.statement.first)
-  if not d or d.parameter or d.shared or d.reference or fn.addressed[name]
-    or #(fn.variables[name] or {}) ~= 1 then
-    return false
-  end
-  for _, token in ipairs(effects.of(fn, fn.body).reads[name] or {}) do
-    local is_inside = false
-    for _, other in ipairs(fn.loops) do
-      local s = other.statement
-      is_inside = is_inside or other.variable == name and other.start ~= nil and s.kind == "for"
-        and s.init ~= nil and s.first <= token and token <= s.last
-    end
-    if not is_inside then return false end
   end
   return true
 end
@@ -261,7 +237,7 @@ end
 ---@param sums? table<string, table> variables in shared memory that may be put together, too
 ---@return gilua.row_loop?
 function M.shared(loop, sums)
-  if loop.kind ~= "for" or not loop.simple or not loop.start or not is_its_own(loop)
+  if loop.kind ~= "for" or not loop.simple or not loop.start or not order.is_its_own(loop)
     or not loop.step or loop.step < 1
     or not (loop.relation == "<" or loop.relation == "<=")
     or loop.barrier or loop.warp or loop.statement.condition.kind ~= "binary" then
