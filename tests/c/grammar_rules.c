@@ -67,9 +67,9 @@ static const char *const styles[][2] = {
      "!<IF_k_3>"},
     {"__global__ void k(int n) {\n#ifdef A\n if (n) {\n#else\n if (!n) {\n#endif\n n = 1;\n }\n}",
      "<_k_7>"},
-    {"__global__ void k(int n) {\n#ifdef A\n#ifdef B\n n = 1;\n#else\n n = 2;\n#endif\n if (n) {\n"
-     "#endif\n n = 3;\n#ifdef A\n }\n#endif\n#ifdef B\n if (n) {\n#else\n if (!n) {\n#endif\n n = 4;\n"
-     " }\n}",
+    {"__global__ void k(int n) {\n#ifdef A\n#ifdef B\n n = 1;\n#else\n n = 2;\n#endif\n"
+     " if (n) {\n#endif\n n = 3;\n#ifdef A\n }\n#endif\n#ifdef B\n if (n) {\n#else\n"
+     " if (!n) {\n#endif\n n = 4;\n }\n}",
      "<_k_19>"},
     {"__global__ void k(int n) {\n out: n = 1;\n goto out;\n}", "!<_k_2>"},
     {"__global__ void k(float *p) {\n float4 v; Foo<int> w;\n v.x = *p;\n T * q = p;\n}", "<_k_3>"},
