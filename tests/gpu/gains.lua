@@ -5,9 +5,10 @@
 --   gilua --device cuda tests/gpu/gains.lua [WHAT …] [--shares usual] [--seeds 1,2] [--bound 500]
 --     [--population 60] [--generations 8] [--command "evolve --scheme STEADY"]
 --
--- WHAT is a .cu file, a folder of a problem (made beforehand, as of recordings), or a name of
--- kernels/, done in the order given, one after the other: a GPU that does two things times
--- neither. Without any: all of tests/own and kernels/.
+-- WHAT is a .cu file, with options of `gilua new` behind it if it wants any ("a.cu --define N=3"),
+-- a folder of a problem (made beforehand, as of recordings), or a name of kernels/, done in the
+-- order given, one after the other: a GPU that does two things times neither. Without any: all of
+-- tests/own and kernels/.
 --
 -- A row for each: microseconds of the unmodified kernel and of the best, the speed-up with its
 -- interval, the genes, and what verify says. A command that ends badly says so and the next begins.
@@ -67,15 +68,19 @@ local function all_of(folder, pattern)
 end
 
 local function everything()
-  local list = all_of(gi.home .. "/tests/own", "%.cu$")
+  local own = gi.home .. "/tests/own"
+  local list = all_of(own, "%.cu$")
+  list[#list + 1] = ("%s/includes/includes.cu --include %s/includes/inc --define DIM=3"):format(own,
+    own)
   for _, path in ipairs(all_of(gi.home .. "/kernels")) do list[#list + 1] = path end
   return list
 end
 
 -- A name for tables, and the problem's folder; a .cu file is made one. nil where that fails.
 local function problem_of(what)
-  local name = what:gsub("/+$", ""):match("[^/]*$"):gsub("%.cu$", "")
-  if not what:find "%.cu$" then
+  local path = what:match "^(.-%.cu)%f[ \0]" or what
+  local name = path:gsub("/+$", ""):match("[^/]*$"):gsub("%.cu$", "")
+  if not path:find "%.cu$" then
     local own = lfs.attributes(what .. "/problem.lua", "mode")
     return name, own and what or gi.home .. "/kernels/" .. what
   end
