@@ -76,8 +76,9 @@ local function numbers_of(problem, opened)
   local list, is_open = {}, {}
   for _, name in ipairs(opened) do is_open[name] = true end
   for _, p in ipairs(problem.parameters or {}) do
-    local is_number = is_open[p.name] and not p.switch and #p.values > 1
-    for _, value in ipairs(is_number and p.values or {}) do
+    local values = is_open[p.name] and not p.switch and p.values or {}
+    local is_number = #values > 1
+    for _, value in ipairs(values) do
       is_number = is_number and math.type(value) ~= nil
     end
     if is_number then list[#list + 1] = p end
