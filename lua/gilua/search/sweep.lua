@@ -11,7 +11,7 @@
 --
 -- The steps are in an order drawn once. Where one makes a better best, the others go on from that,
 -- behind the numbers next to those that it has (gilua.search.retouch says which) and that have not
--- been tried in this round: what is best for one may be another by now.
+-- been tried lately: what is best for one may be another by now.
 -- A step that made a much slower one, or none that is right, or the same code, is passed over in
 -- the next round, in the next three where it does so again, and so on: most of them never will.
 -- When all have been tried from the same one, none is left.
@@ -22,13 +22,15 @@ local retouch = require "gilua.search.retouch"
 local M = {}
 
 local POOR = 0.7 -- as fast as the best, and less
+local LATELY = 40 -- genomes ago; half a round, where that is less
 
 ---@class gilua.step
 ---@field gene string
 ---@field default? string the parameter that it sets to what it is unless told
 ---@field parameter? table which is to be `by` times less with it
 ---@field by? integer
----@field round? integer when it was tried last
+---@field tried? integer how many genomes there had been when it was
+---@field wrong? boolean it made none that is right
 ---@field bad? integer how many rounds it was to be passed over last
 ---@field rests? integer how many are left of these
 
@@ -152,8 +154,13 @@ local function step_of(self, gene)
   return self.of[gene]
 end
 
--- A genome with each of its numbers one further down and one further up, of those that this round
--- has not had: { text, step }, the first is the last.
+local function is_recent(self, step)
+  local lately = math.min(LATELY, #self.steps // 2)
+  return step.tried ~= nil and self.made - step.tried < lately
+end
+
+-- A genome with each of its numbers one further down and one further up, of those that have not been
+-- tried lately and were not wrong: { text, step }, the first is the last.
 local function besides(self, text)
   local list, genes = {}, genome.split(text)
   for at, gene in ipairs(genes) do
@@ -163,7 +170,8 @@ local function besides(self, text)
     end
     for _, k in ipairs(i and { i - 1, i + 1 } or {}) do
       local step = siblings[k] and step_of(self, siblings[k])
-      if step and step.round ~= self.round and (step.rests or 0) == 0 then
+      local is_wrong = step and step.wrong and step.rests > 0
+      if step and not is_wrong and not is_recent(self, step) then
         genes[at] = siblings[k]
         table.insert(list, 1, { genome.join(genes), step })
       end
@@ -183,10 +191,10 @@ end
 -- The next step in its turn, and what it makes; nil behind the last of a whole round.
 local function in_turn(self, best)
   while self.tried < #self.steps do
-    if self.at == #self.steps then self.round = self.round + 1 end
     self.at, self.tried = self.at % #self.steps + 1, self.tried + 1
     local step = self.steps[self.at]
-    local text = not is_resting(step) and step.round ~= self.round and stepped(best, step)
+    local text = not is_resting(step) and not is_recent(self, step)
+      and stepped(best, step)
     if text then return text, step end
   end
 end
@@ -202,7 +210,8 @@ function Sweep:next(best)
   end
   local text, step = table.unpack(table.remove(self.near) or {})
   if not text then text, step = in_turn(self, best) end
-  if step then step.round = self.round end
+  if not text then return nil end
+  self.made, step.tried = self.made + 1, self.made
   return text, step
 end
 
@@ -212,7 +221,7 @@ end
 function Sweep:came(step, speedup)
   local is_poor = speedup < POOR or speedup == 1
   step.bad = is_poor and 2 * (step.bad or 0) + 1 or 0
-  step.rests = step.bad
+  step.rests, step.wrong = step.bad, speedup == 0
 end
 
 --- The steps of a problem.
@@ -236,7 +245,7 @@ function M.new(problem, genes, rng)
     if not step.parameter then of[step.gene] = step end
   end
   return setmetatable({ steps = list, of = of, siblings = retouch.new(problem).siblings, at = 0,
-    tried = 0, round = 0 }, Sweep)
+    tried = 0, made = 0 }, Sweep)
 end
 
 return M
