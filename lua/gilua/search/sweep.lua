@@ -159,8 +159,8 @@ local function is_recent(self, step)
   return step.tried ~= nil and self.made - step.tried < lately
 end
 
--- A genome with each of its numbers one further down and one further up, of those that have not been
--- tried lately and were not wrong: { text, step }, the first is the last.
+-- A genome with each of its numbers one further down and one further up, of those that have not
+-- been tried lately and were not wrong: { text, step }, the first is the last.
 local function besides(self, text)
   local list, genes = {}, genome.split(text)
   for at, gene in ipairs(genes) do
