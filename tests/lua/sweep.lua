@@ -138,7 +138,7 @@ tap.case("numbers next to those that a better one sets", function()
   local function again(speedup)
     local new = sweep.new(problem, genes, gi.rng(3))
     new:came(select(2, new:next(set(1))), speedup)
-    new.made = new.made + 40
+    new.given = new.given + 40
     return new:next(set(1) .. " x")
   end
   tap.is(again(0.1), set(2) .. " x", "after a while again, be it slow")

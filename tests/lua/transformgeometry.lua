@@ -594,7 +594,7 @@ tap.case("loops around what is done for each", function()
   tap.is(around("int k = 1; k <= W; k += 2", "", "#define R 5\n#define W (2 * R + 1)\n"),
     "#pragma unroll", "that macros tell")
   tap.is(around "int k = 9; k < 9; k++", nil, "of none")
-  tap.is(around "int k = 9; k > 0; k--", nil, "downwards")
+  tap.is(around "int k = 9; k > 0; k--", "#pragma unroll", "downwards")
   tap.is(around("int k = 0; k < 9; k++", "#pragma unroll 3\n"), "#pragma unroll 3",
     "what a person said stays")
   tap.is(around "int k = threadIdx.x; k < n; k += 64", "#pragma unroll 2", "that threads share")

@@ -29,14 +29,16 @@ local LATELY = 40 -- genomes ago; half a round, where that is less
 ---@field default? string the parameter that it sets to what it is unless told
 ---@field parameter? table which is to be `by` times less with it
 ---@field by? integer
----@field tried? integer how many genomes there had been when it was
----@field wrong? boolean it made none that is right
+---@field given? integer how many genomes there had been when it was given last
+---@field wrong? boolean it made none that is right then
 ---@field bad? integer how many rounds it was to be passed over last
 ---@field rests? integer how many are left of these
 
 ---@class gilua.sweep
 ---@field steps gilua.step[] in their order
 ---@field of table<string, gilua.step> by their genes, those of one gene alone
+---@field given integer genomes so far
+---@field tried integer steps that had their turn since the best is the best
 ---@field siblings fun(gene: string): string[] of gi.retouch
 local Sweep = {}
 Sweep.__index = Sweep
@@ -61,31 +63,22 @@ local function add_told(grammar, list)
   end
 end
 
+-- Adds each value of the open parameters, and the switches; those that are numbers.
 local function add_parameters(problem, opened, list)
-  local is_open = {}
+  local is_open, numbers = {}, {}
   for _, name in ipairs(opened) do is_open[name] = true end
   for _, p in ipairs(problem.parameters or {}) do
+    local values = not p.switch and is_open[p.name] and p.values or {}
+    local is_number = #values > 1
     if p.switch then list[#list + 1] = { gene = p.name } end
-    for _, value in ipairs(not p.switch and is_open[p.name] and p.values or {}) do
+    for _, value in ipairs(values) do
+      is_number = is_number and math.type(value) ~= nil
       list[#list + 1] = { gene = ("%s=%s"):format(p.name, value),
         default = tostring(value) == tostring(p.default) and p.name or nil }
     end
+    if is_number then numbers[#numbers + 1] = p end
   end
-end
-
--- The open parameters that are numbers.
-local function numbers_of(problem, opened)
-  local list, is_open = {}, {}
-  for _, name in ipairs(opened) do is_open[name] = true end
-  for _, p in ipairs(problem.parameters or {}) do
-    local values = is_open[p.name] and not p.switch and p.values or {}
-    local is_number = #values > 1
-    for _, value in ipairs(values) do
-      is_number = is_number and math.type(value) ~= nil
-    end
-    if is_number then list[#list + 1] = p end
-  end
-  return list
+  return numbers
 end
 
 -- Parts of other functions are left to chance: there are many, and most are wrong.
@@ -149,14 +142,14 @@ local function stepped(text, step)
   return M.made(M.made(text, step.gene), ("%s=%s"):format(p.name, less))
 end
 
-local function step_of(self, gene)
+local function step_with(self, gene)
   self.of[gene] = self.of[gene] or { gene = gene }
   return self.of[gene]
 end
 
 local function is_recent(self, step)
   local lately = math.min(LATELY, #self.steps // 2)
-  return step.tried ~= nil and self.made - step.tried < lately
+  return step.given ~= nil and self.given - step.given < lately
 end
 
 -- A genome with each of its numbers one further down and one further up, of those that have not
@@ -169,9 +162,8 @@ local function besides(self, text)
       if sibling == gene then i = k end
     end
     for _, k in ipairs(i and { i - 1, i + 1 } or {}) do
-      local step = siblings[k] and step_of(self, siblings[k])
-      local is_wrong = step and step.wrong and step.rests > 0
-      if step and not is_wrong and not is_recent(self, step) then
+      local step = siblings[k] and step_with(self, siblings[k])
+      if step and not step.wrong and not is_recent(self, step) then
         genes[at] = siblings[k]
         table.insert(list, 1, { genome.join(genes), step })
       end
@@ -193,8 +185,7 @@ local function in_turn(self, best)
   while self.tried < #self.steps do
     self.at, self.tried = self.at % #self.steps + 1, self.tried + 1
     local step = self.steps[self.at]
-    local text = not is_resting(step) and not is_recent(self, step)
-      and stepped(best, step)
+    local text = not is_resting(step) and not is_recent(self, step) and stepped(best, step)
     if text then return text, step end
   end
 end
@@ -211,7 +202,7 @@ function Sweep:next(best)
   local text, step = table.unpack(table.remove(self.near) or {})
   if not text then text, step = in_turn(self, best) end
   if not text then return nil end
-  self.made, step.tried = self.made + 1, self.made
+  self.given, step.given = self.given + 1, self.given
   return text, step
 end
 
@@ -230,12 +221,10 @@ end
 ---@param rng table
 ---@return gilua.sweep
 function M.new(problem, genes, rng)
-  local list, opened = {}, genes.parameters or {}
-  add_parameters(problem, opened, list)
+  local list = {}
+  local numbers = add_parameters(problem, genes.parameters or {}, list)
   add_told(problem.grammar, list)
-  if (genes.transform_share or 0) > 0 then
-    add_transformations(problem.grammar, numbers_of(problem, opened), list)
-  end
+  if (genes.transform_share or 0) > 0 then add_transformations(problem.grammar, numbers, list) end
   for i = #list, 2, -1 do
     local k = rng:int(i)
     list[i], list[k] = list[k], list[i]
@@ -245,7 +234,7 @@ function M.new(problem, genes, rng)
     if not step.parameter then of[step.gene] = step end
   end
   return setmetatable({ steps = list, of = of, siblings = retouch.new(problem).siblings, at = 0,
-    tried = 0, made = 0 }, Sweep)
+    tried = 0, given = 0 }, Sweep)
 end
 
 return M

@@ -67,14 +67,18 @@ local function started(loop, init)
   return loop.start and tree.a.kind == "name" and tree.a.text == loop.variable
 end
 
-local function trips(loop)
-  local first, bound = affine.integer(loop.start), affine.integer(loop.bound)
-  if not first or not bound or not loop.step or loop.step == 0 then return nil end
-  local grows = loop.step > 0
+--- How many iterations a loop has; nil where that is not known.
+---@param loop table that counts, with a first value
+---@param value fun(tree: table): integer? what is known of a tree
+---@return integer?
+function M.trips(loop, value)
+  local first, bound, by = value(loop.start), value(loop.bound), value(loop.by)
+  if not first or not bound or not by or by == 0 then return nil end
+  local grows = by * loop.sign > 0
   if grows ~= (loop.relation:sub(1, 1) == "<") or loop.relation == "!=" then return nil end
   local span = math.abs(bound - first) + (#loop.relation == 2 and 1 or 0)
   if (bound - first) * loop.sign < 0 then return 0 end
-  return (span + math.abs(loop.step) - 1) // math.abs(loop.step)
+  return (span + math.abs(by) - 1) // math.abs(by)
 end
 
 local function read_head(loop, s)
@@ -88,7 +92,7 @@ local function read_head(loop, s)
   local d = loop.fn:declaration(variable, s.header[3])
   loop.type = d and d.pointer == 0 and d.type or nil
   loop.counted = d ~= nil
-  loop.trips = trips(loop)
+  loop.trips = M.trips(loop, affine.integer)
 end
 
 -- Is there a break or a continue that belongs to this loop, or anything that leaves it?

@@ -24,6 +24,7 @@ local blockwise = require "gilua.transform.blockwise"
 local edit = require "gilua.transform.edit"
 local effects = require "gilua.transform.effects"
 local expression = require "gilua.transform.expression"
+local loop_of = require "gilua.transform.loop"
 local settings = require "gilua.base.settings"
 local sides_of = require "gilua.transform.sides"
 local statement = require "gilua.transform.statement"
@@ -529,14 +530,11 @@ end
 
 local function is_dynamic(plan, name) return plan.known.shared[name] == "dynamic" end
 
--- The names of those that a range reads alone, as they come into it: numbers, not arrays.
-local function only_read(plan, names, first, last)
-  local list, written = {}, {}
-  for _, s in ipairs(plan.fn.statements) do
-    if first <= s.first and s.last <= last then
-      for name in pairs(effects.of(plan.fn, s).writes) do written[name] = true end
-    end
-  end
+-- Of the names those that the work behind a guard reads alone, as they come into it: numbers, not
+-- arrays.
+local function only_read(plan, names, guard)
+  local work = table.move(guard.guarded, 1, #guard.guarded, 2, { guard.statement })
+  local list, written = {}, effects.all(plan.fn, work).writes
   for name in pairs(names) do
     local d = plan.spread[name]
     if d and not is_dynamic(plan, name) and #d.extents == 0 and not written[name]
@@ -672,7 +670,7 @@ local function one_by_one(plan, guard)
   local names = outer_names(plan, names_of(plan, first, last), first)
   local is_rolled = guard == plan.guard
   local list = head_of(plan, names, has_block,
-    is_rolled and only_read(plan, names, first, last) or nil, is_rolled and "1" or nil)
+    is_rolled and only_read(plan, names, guard) or nil, is_rolled and "1" or nil)
   list[#list + 1] = STEP .. kernel:source(first, last, guard.leaves and plan.continues(instead)
     or instead):gsub("\n", "\n" .. STEP)
   list[#list + 1] = "}"
@@ -781,15 +779,6 @@ local function put_dynamic(plan, e)
   return (" shared*%d"):format(plan.count)
 end
 
--- How many iterations a loop has, as far as numbers tell, its parameters as they are.
-local function trips_of(plan, loop)
-  local first, bound = sides_of.value(plan.fn, loop.start), sides_of.value(plan.fn, loop.bound)
-  local by = sides_of.value(plan.fn, loop.by)
-  if not first or not bound or not by or by <= 0 or loop.sign < 0 then return nil end
-  if loop.relation ~= "<" and loop.relation ~= "<=" then return nil end
-  return math.max(0, bound - first + (loop.relation == "<=" and 1 or 0) + by - 1) // by
-end
-
 -- Do a block's threads share a loop, each beginning at its own place, and going on by a number?
 local function is_shared_out(plan, loop)
   local by, sides = sides_of.value(plan.fn, loop.by), sides_of.of(plan.fn, loop.start, {})
@@ -801,13 +790,16 @@ end
 local function put_pragmas(plan, e)
   local times, within = {}, {}
   for _, loop in ipairs(plan.parted) do -- outer ones come first
-    local s, trips = loop.statement, loop.counted and loop.start and trips_of(plan, loop)
+    local s, is_counted = loop.statement, loop.counted and loop.start ~= nil
+    local trips = is_counted and loop_of.trips(loop, function(tree)
+      return sides_of.value(plan.fn, tree) -- of parameters what they are unless told
+    end)
     local around = s.parent
     while around and not times[around] do around = around.parent end
     within[s] = (around and within[around] or plan.count) * (trips or 1)
     times[s] = true
     local text = trips and trips > 1 and trips <= MOST_TRIPS and within[s] <= MOST_UNROLLED and ""
-      or not trips and loop.counted and loop.start and is_shared_out(plan, loop) and " 2"
+      or is_counted and not trips and is_shared_out(plan, loop) and " 2"
     if text and #loop.pragmas == 0 and s.parent and s.parent.kind == "block"
       and plan.fn.kernel:begins_line(s.first) then
       e:before(s.first, "#pragma unroll" .. text .. "\n" .. plan.fn.kernel:indent(s.first))
