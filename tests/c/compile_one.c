@@ -68,7 +68,7 @@ static void test_options(Compiler *c) {
 static void test_gnu_words(Compiler *c) {
     const char *source =
         "static __device__ __const__ int a = 5, *__volatile v;\n"
-        "__extension__ typedef __signed__ char tiny;\n"
+        "__extension__ typedef __signed__ char tiny;\ntypedef __signed int whole;\n"
         "__global__ void k(int *p, __const int *q, tiny t) { p[0] = a + q[0] + t; }\n";
     CompileOptions o = {.target = "ptx"};
     CompileResult r = {0};

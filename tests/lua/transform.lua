@@ -57,18 +57,28 @@ transform.add(replace("add_two", "v + 1.f", "    v = v + 1.f;\n    v = v + 0.f;"
   { launch = "grid.x*2" }))
 transform.add(replace("after_two", "v + 0.f", "    v = 3.f;"))
 
+-- The levels of the lines of what a gene makes, by the blanks of one.
+local function levels(text, gene, unit)
+  local made, list = grammar_of(text):apply(gene, true), {}
+  for line in made:gmatch "[^\n]+" do
+    local start = line:match "^(%s*)[^/%s]"
+    list[#list + 1] = start and start:gsub(unit, ">")
+  end
+  return table.concat(list, " ")
+end
+
 tap.case("levels are those of the file", function()
   for _, unit in ipairs { "    ", "  ", "   ", "\t" } do
     local text = SOURCE:gsub("\n    ", "\n" .. unit)
-    local made = grammar_of(text):apply("T:coarsen<4>(2,block)", true)
-    local levels = {}
-    for line in made:gmatch "[^\n]+" do
-      local start = line:match "^(%s*)[^/%s]"
-      levels[#levels + 1] = start and start:gsub(unit, ">")
-    end
-    tap.is(table.concat(levels, " "), unit == "\t" and "  > > > > > > > > > > "
-      or "  > > >> >> >> >> >> >> >> > ", ("%q"):format(unit))
+    local is_tab = unit == "\t"
+    tap.is(levels(text, "T:coarsen<4>(2,block)", unit), is_tab and "  > > > > > > > > > > "
+      or "  > > >> >> >> >> >> >> >> > ", ("a loop with a #pragma, of levels of %q"):format(unit))
+    tap.is(levels(text, "T:grid_stride<4>(132)", unit), is_tab and "  > > > > > > > > "
+      or "  > >> >> >> >> >> >> > ", ("one without, of levels of %q"):format(unit))
   end
+  local merged = grammar_of((SOURCE:gsub("\n    ", "\n  "))):apply("T:merge<1>(x,2)", true)
+  tap.has(merged, "\n    for (int part = 0; part < 2; part++) {\n      auto &i = i_all[part];\n"
+    .. "      float v = x[i];\n", "what is done for each of the blocks that were merged, too")
 end)
 
 tap.case("lines keep their numbers, and genes elsewhere work", function()

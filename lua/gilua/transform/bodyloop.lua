@@ -32,7 +32,7 @@ end
 --- Puts a loop around a kernel's body; what left the kernel goes on with the next round.
 ---@param fn table
 ---@param e table gilua.edit
----@param head string[] the lines of its head, and a directive before
+---@param head string[] the lines of its head, and a directive before, which stays where it is put
 ---@param inner string? the first line inside
 ---@param last string? its end, in the place of a brace
 ---@return integer[]? range of the lines that stand one level deeper now, those of the head too:
@@ -45,10 +45,7 @@ function M.put(fn, e, head, inner, last)
   for i, line in ipairs(head) do lines[i] = (line:find "^#" and indent or outer) .. line end
   lines[#lines + 1] = inner and indent .. inner
   for _, s in ipairs(threads.returns(fn)) do e:replace(s.first, s.last, "continue;") end
-  -- The first line's indentation is there.
-  local begun = lines[1]:sub(1, #indent) == indent and lines[1]:sub(#indent + 1) or lines[1]
-  lines[1] = begun
-  e:before(first, table.concat(lines, "\n") .. "\n" .. indent)
+  e:lead(first, table.concat(lines, "\n") .. "\n" .. indent)
   e:before(fn.close, indent .. (last or "}") .. "\n" .. kernel:indent(fn.close))
   if outer == indent then return nil end
   return { kernel:line_of(first), kernel:line_of(body[#body].last), #unit }

@@ -24,6 +24,7 @@ local blockwise = require "gilua.transform.blockwise"
 local edit = require "gilua.transform.edit"
 local effects = require "gilua.transform.effects"
 local expression = require "gilua.transform.expression"
+local guarded = require "gilua.transform.guarded"
 local loop_of = require "gilua.transform.loop"
 local settings = require "gilua.base.settings"
 local sides_of = require "gilua.transform.sides"
@@ -35,7 +36,6 @@ local M = {}
 local MOST_COPIED = 1500 -- tokens of the work that is there twice behind a guard
 local MOST_TRIPS = 32 -- of a loop that is unrolled
 local MOST_UNROLLED = 256 -- times that what is in such loops is there
-local STEP = "    "
 
 ---@class gilua.merged what is merged
 ---@field index string what tells one from another
@@ -559,7 +559,7 @@ local function picked(plan, names)
   list[#list + 1] = "#pragma unroll"
   list[#list + 1] = ("for (int %s = 1; %s < %d; %s++)"):format(plan.other, plan.other, plan.count,
     plan.other)
-  list[#list + 1] = STEP .. ("if (%s == %s) %s"):format(plan.part, plan.other,
+  list[#list + 1] = plan.step .. ("if (%s == %s) %s"):format(plan.part, plan.other,
     #moves > 1 and "{ " .. text .. " }" or text)
   return list
 end
@@ -571,18 +571,18 @@ local function head_of(plan, names, has_block, read, times)
     plan.part) }
   table.insert(list, 1, "#pragma unroll" .. (times and " " .. times or ""))
   if has_block then
-    list[#list + 1] = STEP .. ("const unsigned int %s = %s;"):format(plan.block, plan.place)
+    list[#list + 1] = plan.step .. ("const unsigned int %s = %s;"):format(plan.block, plan.place)
   end
-  for _, line in ipairs(picked(plan, read or {})) do list[#list + 1] = STEP .. line end
+  for _, line in ipairs(picked(plan, read or {})) do list[#list + 1] = plan.step .. line end
   for _, name in ipairs(settings.keys(names)) do
     local d = plan.spread[name]
     local before, behind = directives(plan, d or {})
     if d and is_dynamic(plan, name) then
-      list[#list + 1] = STEP .. ("auto *const %s = %s + %s * %s;"):format(name, plan.all[name],
+      list[#list + 1] = plan.step .. ("auto *const %s = %s + %s * %s;"):format(name, plan.all[name],
         plan.part, plan.length[name])
     elseif d and not (read and read[name]) then
       table.move(before, 1, #before, #list + 1, list)
-      list[#list + 1] = STEP .. ("auto &%s = %s[%s];"):format(name, plan.all[name], plan.part)
+      list[#list + 1] = plan.step .. ("auto &%s = %s[%s];"):format(name, plan.all[name], plan.part)
       table.move(behind, 1, #behind, #list + 1, list)
     end
   end
@@ -642,7 +642,8 @@ local function group_text(plan, group)
   local indent = kernel:indent(group.first)
   local list = arrays
   for _, line in ipairs(head_of(plan, group.names, has_block)) do list[#list + 1] = line end
-  list[#list + 1] = STEP .. kernel:source(group.first, group.last, instead):gsub("\n", "\n" .. STEP)
+  list[#list + 1] = plan.step .. kernel:source(group.first, group.last, instead)
+    :gsub("\n", "\n" .. plan.step)
   list[#list + 1] = "}"
   local text = table.concat(list, "\n" .. indent):gsub("\n[ \t]+(#%s*[ie][fln])", "\n%1")
   local parent = group.statements[1].parent
@@ -671,10 +672,10 @@ local function one_by_one(plan, guard)
   local is_rolled = guard == plan.guard
   local list = head_of(plan, names, has_block,
     is_rolled and only_read(plan, names, guard) or nil, is_rolled and "1" or nil)
-  list[#list + 1] = STEP .. kernel:source(first, last, guard.leaves and plan.continues(instead)
-    or instead):gsub("\n", "\n" .. STEP)
+  list[#list + 1] = plan.step .. kernel:source(first, last, guard.leaves and plan.continues(instead)
+    or instead):gsub("\n", "\n" .. plan.step)
   list[#list + 1] = "}"
-  for i, line in ipairs(list) do list[i] = STEP .. line:gsub("\n", "\n" .. STEP) end
+  for i, line in ipairs(list) do list[i] = plan.step .. line:gsub("\n", "\n" .. plan.step) end
   table.insert(list, 1, "} else {")
   list[#list + 1] = "}"
   return table.concat(list, "\n" .. indent)
@@ -688,7 +689,7 @@ local function asked(plan, guard)
   local used = effects.of(plan.fn, s.condition).reads
   local list = head_of(plan, outer_names(plan, used, s.first), has_block)
   table.insert(list, 1, ("bool %s = true;"):format(guard.together))
-  list[#list + 1] = STEP .. ("if (%s) %s = false;"):format(guard.leaves and text
+  list[#list + 1] = plan.step .. ("if (%s) %s = false;"):format(guard.leaves and text
     or "!(" .. text .. ")", guard.together)
   list[#list + 1] = "}"
   list[#list + 1] = ("if (%s) {"):format(guard.together)
@@ -725,7 +726,7 @@ local function put_guard(plan, e, guard)
     e:replace(s.first, s.body.first, text)
     e:replace(s.last, s.last, rest)
   else
-    e:replace(s.first, s.body.first - 1, text .. "\n" .. indent .. STEP)
+    e:replace(s.first, s.body.first - 1, text .. "\n" .. indent .. plan.step)
     e:after(s.last, "\n" .. indent .. rest)
   end
 end
@@ -814,7 +815,7 @@ local PLACES = {
 
 local function named(plan, count, spacing)
   local fn, what, side = plan.fn, plan.what, plan.side
-  plan.count, plan.all, plan.length = count, {}, {}
+  plan.count, plan.all, plan.length, plan.step = count, {}, {}, guarded.unit(fn)
   for name in pairs(plan.spread) do plan.all[name] = threads.new_name(fn, name .. "_all") end
   plan.part = threads.new_name(fn, "part")
   plan.other = threads.new_name(fn, "other")
@@ -829,12 +830,14 @@ local function named(plan, count, spacing)
   plan.continues = plan.guard and with_continue(plan)
 end
 
--- The lines that stand deeper now: those behind a guard that returns.
+-- The lines that stand deeper now: those behind a guard that returns; none where tabs are a level.
 local function deeper_lines(plan)
   local guard, kernel = plan.guard, plan.fn.kernel
-  if not guard or not guard.leaves or #guard.guarded == 0 then return nil end
+  if not guard or not guard.leaves or #guard.guarded == 0 or not plan.step:find "^ +$" then
+    return nil
+  end
   local first, last = guard.statement.last, guard.guarded[#guard.guarded].last
-  return { { kernel:line_of(first) + 1, kernel:line_of(last) } }
+  return { { kernel:line_of(first) + 1, kernel:line_of(last), #plan.step } }
 end
 
 --- Merges blocks, or threads, of a kernel: a change without the words that say so; nil and why not.
