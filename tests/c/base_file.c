@@ -142,6 +142,21 @@ static void test_looked_at(void) {
     is_int(taken, 300, "who looks whether a lock is held keeps nobody from it");
 }
 
+/* A process that was killed holds its lock for a while. */
+static void test_dying(void) {
+    pid_t holder = fork();
+    if (holder == 0) {
+        gi_lock("dying", "it\n", &err);
+        usleep(300000);
+        _exit(0);
+    }
+    while (!gi_is_locked("dying")) usleep(1000);
+    int fd = gi_lock("dying", "me\n", &err);
+    ok(fd >= 0, "who lets go a moment later is waited for");
+    close(fd);
+    waitpid(holder, NULL, 0);
+}
+
 static void test_locks(void) {
     ok(!gi_is_locked("lock"), "no file, no lock");
     int fd = gi_lock("lock", "me\n", &err);
@@ -156,6 +171,7 @@ static void test_locks(void) {
     gi_unlock(fd, "lock");
     ok(!gi_is_locked("lock"), "nor who let go");
     test_looked_at();
+    test_dying();
 }
 
 int main(void) {
