@@ -87,6 +87,7 @@ local function answers(module, n, options)
   local out = device:buffer(filled(type, 5, 3))
   local m = module:launch {
     kernel = "k", grid = options.grid or 2, block = options.block or 32,
+    check_races = options.races and "global" or nil,
     args = { out, device:buffer(filled(type, 7, 1)), device:buffer(filled(type, 11, 5)),
              { "i32", n } },
   }
@@ -97,7 +98,8 @@ end
 --- Runs a source for one n; its answers and ticks, or nil and why.
 ---@param source string
 ---@param n integer
----@param options? { type: string, grid: integer|integer[], block: integer|integer[] }
+---@param options? { type: string, grid: integer|integer[], block: integer|integer[], races: boolean }
+--- races: those are looked for
 function M.run(source, n, options)
   local module, why = loaded(source)
   if not module then return nil, why end

@@ -19,7 +19,7 @@ local function difference(source, name, line, args, n, options)
   local block = options.block or { BLOCK }
   local as_it_is = { grid = (n + block[1] - 1) // block[1], block = block }
   local changed = launch.changed(as_it_is, change.launch)
-  changed.type, as_it_is.type = options.type, options.type
+  changed.type, as_it_is.type, changed.races = options.type, options.type, options.races
   local want = assert(rewritten.run(source, n, as_it_is))
   local got, why = rewritten.run(text, n, changed)
   if not got then return ("n = %d: %s"):format(n, why) end
@@ -299,6 +299,92 @@ tap.case("rows that lanes share are right", function()
     out[row] -= most;]], "int"), 3, { "8" }, { type = "i32" })
 end)
 
+tap.case("running sums of rows that lanes share", function()
+  local doubles = { type = "f64", limit = 1e-9, races = true }
+  local both = rewritten.source([[
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= n) return;
+    double s = b[row];
+    for (int j = 0; j < 9; j++) {
+        const double v = a[row * 9 + j]; // its own
+        out[row * 19 + 2 * j] = s;
+        s += v * v;
+        out[row * 19 + 2 * j + 1] = s > 9.0 ? 0.5 * s : s;
+    }
+    out[row * 19 + 18] = s;]], "double")
+  for _, lanes in ipairs { "32", "8", "4" } do
+    right("before and behind", "warp_row", both, 3, { lanes }, doubles)
+  end
+  tap.has(rewritten.text("warp_row", both, 3, { "8" }), [[
+    for (int j = 0; j < 9; j += 8) {
+        int at = j + lane;
+        const bool has = at < 9;
+        if (!has) at = j;
+        const double v = a[row * 9 + at];
+        double part = has ? v * v : 0;
+        for (int step = 1; step < 8; step *= 2) {
+            const double other = __shfl_up_sync(mask, part, step, 8);
+            if (lane >= step) part += other;
+        }
+        const double s_here = s + part;
+        double s_prior = __shfl_up_sync(mask, part, 1, 8);
+        s_prior = lane > 0 ? s + s_prior : s;
+        if (has) {
+            out[row * 19 + 2 * at] = s_prior;
+            out[row * 19 + 2 * at + 1] = s_here > 9.0 ? 0.5 * s_here : s_here;
+        }
+        s += __shfl_sync(mask, part, 7, 8);
+    }
+]], "as a person would write it")
+  local ints = { type = "i32", races = true }
+  right("taken away, by twos, with the greatest", "warp_row", rewritten.source([[
+    const int row = blockIdx.x * blockDim.x + threadIdx.x;
+    int s = 5, most = -9, j;
+    if (row >= n) return;
+    for (j = 1; j <= 14; j += 2) {
+        s = s - a[row * 3 + j];
+        if (s > most) most = s;
+    }
+    out[row] = s + 100 * most;]], "int"), 3, { "4" }, ints)
+  right("an element that goes along", "warp_row", rewritten.source([[
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= n) return;
+    out[row * 20] = 7;
+    for (int j = 1; j < 20; j++)
+        out[row * 20 + j] = out[row * 20 + j - 1] + a[j] * b[row];]], "int"), 3, { "16" }, ints)
+  tap.has(rewritten.text("warp_row", rewritten.source [[
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    for (int j = 1; j < n; j++) out[row * n + j] += out[row * n + j - 1];]], 3, { "4" }),
+    "if (1 < n) out_carried = out[row * n];", "the first of them")
+  right("an offset", "warp_row", rewritten.source([[
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= n) return;
+    int at = row, sum = 0;
+    for (int j = 0; j < 11; j++) {
+        sum += a[at] * b[j];
+        at += 3;
+    }
+    out[row] = sum;]], "int"), 3, { "8" }, ints)
+  local function none(what, body, type, why)
+    refused(what, "warp_row", rewritten.source([[
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= n) return;
+    int s = 0, w = 1;
+]] .. body, type or "int"), 3, { "8" }, why or "no loop")
+  end
+  none("not a sum", "for (int j = 0; j < 9; j++) { s = 3 * s + a[j]; out[row * 9 + j] = s; }")
+  none("made of itself", "for (int j = 0; j < 9; j++) { s += s * a[j]; out[row * 9 + j] = s; }")
+  none("set anew", "for (int j = 0; j < 9; j++) { s += a[j]; out[row * 9 + j] = s; s = s % 7; }")
+  none("in some iterations", [[
+    for (int j = 0; j < 9; j++) { if (a[j] > 0) s += 1; out[row * 9 + j] = s; }]])
+  none("of another running one",
+    "for (int j = 0; j < 9; j++) { s += w; w += a[j]; out[row * 9 + j] = s; }")
+  none("what is added is written before", [[
+    for (int j = 0; j < 9; j++) { out[row * 9 + j] = s + 1; s += out[row * 9 + j]; }]])
+  none("cut to a whole number each time",
+    "for (int j = 0; j < 9; j++) { s += a[j] * 0.3; out[row * 9 + j] = s; }", "double")
+end)
+
 tap.case("lanes that wait for what one writes", function()
   local function of(what, body, lanes)
     body = "    int row = blockIdx.x * blockDim.x + threadIdx.x;\n" .. body
@@ -387,13 +473,13 @@ tap.case("rows that stay a thread's", function()
     out[row] = x;]], 3, {}, "no loop")
   refused("a sum that is read within", "warp_row", of [[
     float x = 0.f;
-    for (int j = 0; j < n; j++) { x += a[j]; out[row * n + j] = x; }]], 3, {}, "no loop")
+    for (int j = 0; j < n; j++) { x = a[j] - x; out[row * n + j] = x; }]], 3, {}, "no loop")
   refused("a loop that is left", "warp_row", of [[
     float x = 0.f;
     for (int j = 0; j < n; j++) { if (a[j] > 2.f) break; x += a[j]; }
     out[row] = x;]], 3, {}, "no loop")
   refused("neighbours meet in memory", "warp_row", of [[
-    for (int j = 1; j < n; j++) out[row * n + j] += out[row * n + j - 1];]], 3, {}, "no loop")
+    for (int j = 1; j < n; j++) out[row * n + j] *= out[row * n + j - 1];]], 3, {}, "no loop")
   refused("elements around its own", "warp_row", of [[
     for (int j = 0; j < n; j++) {
         int k = 0;

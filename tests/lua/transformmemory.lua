@@ -52,6 +52,62 @@ tap.case("an element kept in a variable", function()
     "the loop has no")
 end)
 
+tap.case("an element that goes along", function()
+  local text = right("stored and loaded again", "carry", rewritten.source(T .. [[
+  if (t == 0)
+    for (int x = 1; x < n; x++) // a sum
+      out[x] = a[x] + out[x - 1];]]), 5)
+  tap.has(text, [[
+    {
+    float out_carried;
+    if (1 < n) out_carried = out[0];
+    for (int x = 1; x < n; x++) // a sum
+      out[x] = out_carried = a[x] + out_carried;
+    }]], "as a person would write it")
+  text = right("an update, downwards, of a row", "carry", rewritten.source(T .. [[
+  for (int x = 20; x >= 0; x -= 2) {
+    float half = out[t * 32 + x + 2] * 0.5f;
+    out[t * 32 + x] -= b[x] < 0.f ? half : 1.f;
+  }]]), 4)
+  tap.has(text, [[
+  float out_carried = out[t * 32 + 20 + 2];
+  for (int x = 20; x >= 0; x -= 2) {
+    float half = out_carried * 0.5f;
+    out[t * 32 + x] = out_carried = out[t * 32 + x] - (b[x] < 0.f ? half : 1.f);
+  }]], "written out")
+  right("two arrays, a start that is a sum", "carry", rewritten.source([[
+  __shared__ int s[2048];
+  s[threadIdx.x] = 1;
+  if (threadIdx.x != 0 || n > 1000) return;
+  int x;
+  for (x = n / 2 + 1; x <= n; ++x) {
+    s[x] = s[x - 1] + a[x];
+    out[x + 64 * blockIdx.x] = 2 * out[x + 64 * blockIdx.x - 1] + s[x];
+  }]], "int"), 7, {}, { type = "i32", sizes = { 0, 1, 5, 31 }, grid = 1 })
+  tap.is(rewritten.found("carry", rewritten.source(T .. [[
+  for (int x = 1; x < n; x++) out[x] = out[x - 1];
+  for (int x = 1; x < n; x++) out[x] = out[x] + 1.f;
+  for (int x = 1; x < n; x++) out[x] = out[x + 1];
+  for (int x = 1; x < n; x++) out[x] = a[x - 1];]])), "4()", "where it is proposed")
+  local function none(what, body)
+    refused(what, "carry", rewritten.source(T .. body), 4, {}, "no iteration loads")
+  end
+  none("the first is not loaded", [[
+  for (int x = 0; x < n; x++) out[x] = x == 0 ? 0.f : out[x - 1] + a[x];]])
+  none("nor below an if", [[
+  for (int x = 0; x < n; x++) { float w = 0.f; if (x > 0) { w = out[x - 1]; } out[x] = w; }]])
+  none("loaded behind", [[
+  for (int x = 1; x < n; x++) { out[x] = a[x]; float w = out[x - 1]; out[x + 99] = w; }]])
+  none("not stored in each", [[
+  for (int x = 1; x < n; x++) { float w = out[x - 1]; if (w > 0.f) out[x] = w; }]])
+  none("another writes to it", [[
+  for (int x = 1; x < n; x++) { out[x] = out[x - 1]; out[2 * x] = 1.f; }]])
+  none("others wait", [[
+  for (int x = 1; x < n; x++) { out[x] = out[x - 1]; __syncthreads(); }]])
+  none("two steps back", [[
+  for (int x = 2; x < n; x++) out[x] = out[x - 2];]])
+end)
+
 tap.case("loads before a loop", function()
   local text = right("twice in it", "hoist", rewritten.source(T .. [[
   for (int i = t; i < n; i += 64) {

@@ -65,13 +65,6 @@ tap.case("a loop that one thread did alone", function()
     for (int i = 0; i < n; i++) sum += a[i];
     out[0] = sum;
   }]], 3, {}, "not that the thread is the first")
-  refused("a write before the loop", "warp_loop", rewritten.source [[
-  if (threadIdx.x == 0) {
-    float sum = 0.f;
-    out[7] += 1.f;
-    for (int i = 0; i < n; i++) sum += a[i];
-    out[0] = sum;
-  }]], 3, {}, "does more than to compute")
   refused("one iteration needs another", "warp_loop", rewritten.source [[
   if (threadIdx.x == 0) {
     float sum = 0.f;
@@ -87,6 +80,88 @@ tap.case("a loop that one thread did alone", function()
     }
     out[0] = best;
   }]], 3, {}, "no loop that lanes could share")
+end)
+
+tap.case("what one thread writes alone, with a loop", function()
+  local ints = { type = "i32", block = 64, grid = 2, races = true }
+  local scan = [[
+  __shared__ int s[64];
+  const int t = threadIdx.x;
+  s[t] = a[t] & 7;
+  __syncthreads();
+  if (t == 0) {
+    int sum = n;
+    for (int i = 0; i < 64; i++) {
+      int own = s[i];
+      s[i] = sum;
+      sum += own;
+    }
+  }
+  __syncthreads();
+  out[blockIdx.x * 64 + t] = s[t];]]
+  local text = right("places from counts", "warp_loop", rewritten.source(scan, "int"), 7, {}, ints)
+  tap.has(text, [[
+  if (t < 32) {
+    int sum = n;
+    for (int i = 0; i < 64; i += 32) {
+      int at = i + t;
+      const bool has = at < 64;
+      if (!has) at = i;
+      int own = s[at];
+      int part = has ? own : 0;
+      for (int step = 1; step < 32; step *= 2) {
+        const int other = __shfl_up_sync(0xffffffffu, part, step);
+        if (t >= step) part += other;
+      }
+      int sum_prior = __shfl_up_sync(0xffffffffu, part, 1);
+      sum_prior = t > 0 ? sum + sum_prior : sum;
+      if (has) s[at] = sum_prior;
+      sum += __shfl_sync(0xffffffffu, part, 31);
+    }
+    __syncwarp();
+  }]], "as a person would write it")
+  text = right("an element that goes along, by the first of the grid", "warp_loop",
+    rewritten.source([[
+  int block = blockIdx.x;
+  int t = blockDim.x * block + threadIdx.x;
+  if (t == 0) {
+    out[0] = a[0];
+    for (int x = 1; x < n; x++) out[x] = a[x] + out[x - 1];
+    out[n + 1] = out[n / 2] + 1;
+  }]], "int"), 5, {}, ints)
+  tap.has(text, [[
+  if (t < 32) {
+    if (t == 0) out[0] = a[0];
+    __syncwarp();]], "one stores, others wait")
+  tap.has(text, "    if (t == 0) {\n        out[n + 1] = out[n / 2] + 1;\n    }", "and goes on alone")
+  right("elements, each by itself, and what is read of them", "warp_loop", rewritten.source([[
+  if (threadIdx.x == 0) {
+    int first = a[0], all = 0;
+    for (int i = 0; i < n; i++) out[600 * blockIdx.x + i] = a[i] * first;
+    int third = out[600 * blockIdx.x + 3];
+    out[600 * blockIdx.x + 3] = 0;
+    for (int i = 0; i < n; i++) all += out[600 * blockIdx.x + i] + third;
+    for (int i = 1; i < n; i++) out[600 * blockIdx.x + i] = all;
+    out[600 * blockIdx.x] = all + 1;
+  }]], "int"), 3, {}, ints)
+  right("what the thread wrote before, itself", "warp_loop", rewritten.source([[
+  __shared__ int s[64];
+  if (threadIdx.x == 0) s[40] = 3;
+  if (threadIdx.x == 0) {
+    int all = 0;
+    for (int i = 38; i < 42; i++) all += i == 40 ? s[i] : 1;
+    out[blockIdx.x] = all;
+  }]], "int"), 5, {}, ints)
+  refused("counted at once", "warp_loop", rewritten.source([[
+  if (threadIdx.x == 0) {
+    int all = atomicAdd(out, 1);
+    for (int i = 0; i < n; i++) all += a[i];
+    out[1] = all;
+  }]], "int"), 3, {}, "does more than to compute")
+  refused("stored where another goes", "warp_loop", rewritten.source([[
+  if (threadIdx.x == 0) {
+    for (int i = 0; i < n; i++) out[a[i]] = i;
+  }]], "int"), 3, {}, "no loop")
 end)
 
 tap.case("barriers that part nothing", function()

@@ -111,18 +111,10 @@ end
 local M = { name = "keep", apart = true, kept = kept,
   doc = "An array's element that a loop updates, kept in a variable and stored behind the loop." }
 
--- The loops of a function that keep something, the innermost of those within each other.
-local function all_loops(fn)
-  local list = {}
-  for i = #fn.loops, 1, -1 do -- what is within comes behind
-    local loop, holds = fn.loops[i], false
-    for _, inner in ipairs(list) do
-      holds = holds or loop.statement.first <= inner.statement.first
-        and inner.statement.last <= loop.statement.last
-    end
-    if not holds and #kept(loop) > 0 then table.insert(list, 1, loop) end
-  end
-  return list
+-- The loops of a function, or a part of it, that keep something, the innermost of those within each
+-- other.
+local function all_loops(fn, part)
+  return loop_of.innermost(fn, function(loop) return #kept(loop) > 0 end, part)
 end
 
 function M.find(kernel)
@@ -173,8 +165,11 @@ local function keep(loop)
     text, loop.line) }
 end
 
-local function keep_all(fn)
-  local e, list = edit.new(fn.kernel), all_loops(fn)
+--- The change of all loops of a function, or of a part of it; nil and why where there is none.
+---@param fn table of kernel.read
+---@param part? table a statement
+function M.make_all(fn, part)
+  local e, list = edit.new(fn.kernel), all_loops(fn, part)
   if #list == 0 then return nil, "no loop has an element that can be kept" end
   local names, lines = {}, {}
   for i, loop in ipairs(list) do
@@ -193,7 +188,7 @@ function M.make(kernel, line, args)
   end
   if not args[1] then return kernel:first_loop(line, keep) end
   for _, fn in ipairs(kernel.functions) do
-    if fn.line == line and fn.body then return keep_all(fn) end
+    if fn.line == line and fn.body then return M.make_all(fn) end
   end
   return nil, "no function begins there"
 end

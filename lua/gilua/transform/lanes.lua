@@ -1,7 +1,28 @@
 -- lanes: how the lanes of a warp share a loop: each does every n-th iteration, and sums, extremes
 -- and where these are go from lane to lane by shuffles until all lanes have them.
+--
+-- Of a loop with a running sum the lanes do so many iterations at a time: first each has what its
+-- own adds, then what those up to it add, by shuffles, and does the rest with that.
+--
+--   for (i = 0; i < n; i++) { s += a[i]; out[i] = s; }
+--
+--   for (i = 0; i < n; i += 32) {
+--     int at = i + lane;
+--     const bool has = at < n;
+--     if (!has) at = i;
+--     float part = has ? a[at] : 0;
+--     for (int step = 1; step < 32; step *= 2) {
+--       const float other = __shfl_up_sync(0xffffffffu, part, step);
+--       if (lane >= step) part += other;
+--     }
+--     const float s_here = s + part;
+--     if (has) out[at] = s_here;
+--     s += __shfl_sync(0xffffffffu, part, 31);
+--   }
 
 local effects = require "gilua.transform.effects"
+local loop_of = require "gilua.transform.loop"
+local threads = require "gilua.transform.threads"
 
 local M = {}
 
@@ -89,15 +110,131 @@ local function is_simple(tree)
   return tree.kind == "name" or tree.kind == "number"
 end
 
---- Makes the loop's head one of each lane's own iterations.
----@param row gilua.row_loop
----@param names gilua.lane_names
----@param lanes integer
----@param e table gilua.edit
-function M.head(row, names, lanes, e)
+--------------------------------------------------------------------------------------------------
+-- Running sums
+
+-- How far a lane's own iteration is from the first of those at a time.
+local function own_step(loop, lane)
+  return loop.step == 1 and lane or ("%d * %s"):format(loop.step, lane)
+end
+
+local function is_word_of(kernel, token, name)
+  local before = kernel.words[token - 1]
+  return kernel.words[token] == name and before ~= "." and before ~= "->"
+end
+
+-- What stands for some tokens of the body: the lane's own iteration for the loop's variable, what
+-- the sum is by then for the running one. Which of the two sums are asked for is noted.
+local function instead_of(row, own, asked)
+  local kernel, r, instead = row.loop.fn.kernel, row.running, {}
+  for _, token in ipairs(loop_of.variable_tokens(row.loop, row.loop.body) or {}) do
+    instead[token] = own.at
+  end
+  for token = row.loop.body.first, row.loop.body.last do
+    local is_own = r.tree.first <= token and token <= r.tree.last
+    if not is_own and is_word_of(kernel, token, r.name) then
+      local which = token < r.statement.first and "prior" or "here"
+      instead[token], asked[which] = own[which], true
+    end
+  end
+  if r.statement.tree ~= r.tree then
+    instead[r.tree.first], asked.here = { own.here, r.tree.last }, true
+  end
+  return instead
+end
+
+-- The sum up to each lane, of what its own iteration adds.
+local function scan_lines(row, own, names, lanes, what)
+  local type, width = row.running.type, lanes < 32 and ", " .. lanes or ""
+  return {
+    ("%s %s = %s ? %s : 0;"):format(type, own.part, own.has, what),
+    ("for (int %s = 1; %s < %d; %s *= 2) {"):format(names.step, names.step, lanes, names.step),
+    ("%sconst %s %s = __shfl_up_sync(%s, %s, %s%s);"):format(own.unit, type, names.other,
+      names.mask, own.part, names.step, width),
+    ("%sif (%s >= %s) %s += %s;"):format(own.unit, names.lane, names.step, own.part, names.other),
+    "}",
+  }, width
+end
+
+local function added_text(r, kernel, instead)
+  local text = kernel:source(r.added.first, r.added.last, instead):gsub("%s+", " ")
+  local is_word = is_simple(r.added) or r.added.kind == "index" or r.added.parens
+  if r.is_less then return (is_word and "-%s" or "-(%s)"):format(text) end
+  return r.added.kind == "choice" and "(" .. text .. ")" or text
+end
+
+-- Statements of the body that are done with the sum, as they stand.
+local function rest_of(row, instead)
+  local kernel, r, list = row.loop.fn.kernel, row.running, {}
+  local body = row.loop.body
+  for i, s in ipairs(body.kind == "block" and body.body or { body }) do
+    if not r.before[i] and (s ~= r.statement or s.tree ~= r.tree) then
+      list[#list + 1] = kernel:source(s.first, s.last, instead)
+    end
+  end
+  return list
+end
+
+local function put_rest(lines, rest, own)
+  if #rest == 0 then return end
+  if #rest == 1 and not rest[1]:find "\n" and not rest[1]:find "^%s*if" then
+    lines[#lines + 1] = ("if (%s) %s"):format(own.has, rest[1])
+    return
+  end
+  lines[#lines + 1] = ("if (%s) {"):format(own.has)
+  for _, text in ipairs(rest) do
+    lines[#lines + 1] = own.unit .. text:gsub("\n", "\n" .. own.unit)
+  end
+  lines[#lines + 1] = "}"
+end
+
+-- The lines of the body of so many iterations at a time.
+local function running_body(row, names, lanes, own)
+  local loop, r, asked = row.loop, row.running, {}
+  local kernel, lines = loop.fn.kernel, {}
+  local instead = instead_of(row, own, asked)
+  local function put(text, ...) lines[#lines + 1] = text:format(...) end
+  local c, x = loop.statement.condition, loop.variable
+  local side = c.a.kind == "name" and c.a.text == x and c.a or c.b
+  put("%s %s = %s + %s;", loop.type, own.at, x, own_step(loop, names.lane))
+  put("const bool %s = %s;", own.has, kernel:source(c.first, c.last, { [side.first] = own.at }))
+  put("if (!%s) %s = %s;", own.has, own.at, x)
+  for _, s in ipairs(r.before) do put("%s", kernel:source(s.first, s.last, instead)) end
+  local scan, width = scan_lines(row, own, names, lanes, added_text(r, kernel, instead))
+  for _, line in ipairs(scan) do put("%s", line) end
+  if asked.here then put("const %s %s = %s + %s;", r.type, own.here, r.name, own.part) end
+  if asked.prior then
+    put("%s %s = __shfl_up_sync(%s, %s, 1%s);", r.type, own.prior, names.mask, own.part, width)
+    put("%s = %s > 0 ? %s + %s : %s;", own.prior, names.lane, r.name, own.prior, r.name)
+  end
+  put_rest(lines, rest_of(row, instead), own)
+  put("%s += __shfl_sync(%s, %s, %d%s);", r.name, names.mask, own.part, lanes - 1, width)
+  return lines
+end
+
+-- Makes a loop with a running sum one of so many iterations at a time, a lane each.
+local function share_running(row, names, lanes, unit, e)
+  local loop, own = row.loop, { unit = unit }
+  local kernel = loop.fn.kernel
+  for field, wanted in pairs { has = "has", at = "at", part = "part",
+    here = row.running.name .. "_here", prior = row.running.name .. "_prior" } do
+    own[field] = threads.new_name(loop.fn, wanted)
+  end
+  local indent = kernel:indent(loop.statement.first)
+  local inner = indent .. unit
+  local text = table.concat(running_body(row, names, lanes, own), "\n" .. inner)
+  e:replace(loop.statement.step.first, loop.statement.step.last,
+    ("%s += %d"):format(loop.variable, lanes * loop.step))
+  e:replace(loop.body.first, loop.body.last, ("{\n%s%s\n%s}"):format(inner, text, indent))
+end
+
+--------------------------------------------------------------------------------------------------
+
+-- Makes the loop's head one of each lane's own iterations.
+local function share_head(row, names, lanes, e)
   local loop = row.loop
   local start = loop.start
-  local mine = loop.step == 1 and names.lane or ("%d * %s"):format(loop.step, names.lane)
+  local mine = own_step(loop, names.lane)
   if start.kind == "number" and start.text == "0" then
     e:replace(start.first, start.last, mine)
   else
@@ -106,6 +243,17 @@ function M.head(row, names, lanes, e)
   end
   e:replace(loop.statement.step.first, loop.statement.step.last,
     ("%s += %d"):format(loop.variable, lanes * loop.step))
+end
+
+--- Makes a loop one whose iterations the lanes share.
+---@param row gilua.row_loop
+---@param names gilua.lane_names
+---@param lanes integer
+---@param unit string a level of what the file is moved in by
+---@param e table gilua.edit
+function M.share(row, names, lanes, unit, e)
+  if row.running then return share_running(row, names, lanes, unit, e) end
+  share_head(row, names, lanes, e)
 end
 
 return M

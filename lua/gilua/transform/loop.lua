@@ -204,6 +204,26 @@ function M.variable_tokens(loop, s)
   return not hidden and list or nil
 end
 
+--- The loops of a function for which fits(loop) holds, the innermost of those within each other.
+---@param fn table
+---@param fits fun(loop: table): boolean
+---@param part? table a statement: those within it alone
+---@return table[]
+function M.innermost(fn, fits, part)
+  local list = {}
+  for i = #fn.loops, 1, -1 do -- what is within comes behind
+    local loop = fn.loops[i]
+    local at = loop.statement.first
+    local holds = part and (at < part.first or at > part.last)
+    for _, inner in ipairs(list) do
+      holds = holds or loop.statement.first <= inner.statement.first
+        and inner.statement.last <= loop.statement.last
+    end
+    if not holds and fits(loop) then table.insert(list, 1, loop) end
+  end
+  return list
+end
+
 M.walk = statement.walk
 M.is_tree = expression.is_tree
 

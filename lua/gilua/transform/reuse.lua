@@ -6,7 +6,7 @@
 
 local edit = require "gilua.transform.edit"
 local effects = require "gilua.transform.effects"
-local expression = require "gilua.transform.expression"
+local hoist = require "gilua.transform.hoist"
 local loop_of = require "gilua.transform.loop"
 
 -- The loads of a statement that are surely made where it begins, and all its others: nodes.
@@ -27,17 +27,9 @@ local function is_certain(s, node)
   local trees = { s.kind == "expression" and s.tree or s.kind == "if" and s.condition or nil }
   for _, d in ipairs(s.declared or {}) do trees[#trees + 1] = d.init end
   local found = false
-  local function visit(tree)
-    expression.walk(tree, function(at)
-      if at == node then found = true end
-      if at.kind == "choice" then visit(at.condition) return false end
-      if at.kind == "binary" and (at.op == "&&" or at.op == "||") then
-        visit(at.a)
-        return false
-      end
-    end)
+  for _, tree in ipairs(trees) do
+    hoist.certain_nodes(tree, function(at) found = found or at == node end)
   end
-  for _, tree in ipairs(trees) do visit(tree) end
   return found
 end
 

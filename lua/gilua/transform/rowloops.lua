@@ -2,12 +2,14 @@
 --
 -- Such a loop counts upwards, knows its bound beforehand and is left in no other way. What it
 -- writes are variables of its own, memory that no other of its iterations touches, and sums, maxima
--- and minima, which are put together behind it. Everything outside of these loops is done by all
--- threads alike, but for what they write, which one of them does.
+-- and minima, which are put together behind it; or a sum of which each iteration asks how much it
+-- is by then, a running one, which several threads have together all the while. Everything outside
+-- of these loops is done by all threads alike, but for what they write, which one of them does.
 
 local effects = require "gilua.transform.effects"
 local order = require "gilua.transform.order"
 local statement = require "gilua.transform.statement"
+local types = require "gilua.transform.types"
 
 local M = {}
 
@@ -212,6 +214,114 @@ local function indexed(loop, name)
 end
 
 --------------------------------------------------------------------------------------------------
+-- Running sums
+
+---@class gilua.running
+---@field name string the variable
+---@field type string
+---@field before table[] statements at the beginning of the body that declare what is computed from
+---@field statement table the one that adds; `tree` what is assigned there, `added` to it
+---@field is_less boolean it is taken away
+
+local WHOLE = { int = true, ["unsigned int"] = true, long = true, ["unsigned long"] = true,
+                ["long long"] = true, ["unsigned long long"] = true }
+local FRACTION = { float = true, double = true }
+
+-- What is added to a variable: the tree, and whether it is taken away.
+local function added(tree, name)
+  if tree.kind ~= "assign" or not is_name(tree.a, name) then return nil end
+  if tree.op == "+=" or tree.op == "-=" then return tree.b, tree.op == "-=" end
+  local b = tree.b
+  if tree.op ~= "=" or b.kind ~= "binary" then return nil end
+  if is_name(b.a, name) and (b.op == "+" or b.op == "-") then return b.b, b.op == "-" end
+  if is_name(b.b, name) and b.op == "+" then return b.a, false end
+end
+
+-- The place in a body, and the tree, of `s += e;`, or of `a[i] = s = s + e;`.
+local function place_of(body, name)
+  for i, s in ipairs(body) do
+    local tree = s.kind == "expression" and s.tree
+    local inner = tree and tree.kind == "assign" and tree.op == "=" and tree.b
+    for _, one in ipairs { tree or nil, inner or nil } do
+      local what, is_less = added(one, name)
+      if what then return i, one, what, is_less end
+    end
+  end
+end
+
+-- Does a part do nothing but compute from what it reads?
+local function only_reads(fn, part)
+  local all = effects.of(fn, part)
+  if all.opaque or all.warp or all.barrier then return false end
+  for name in pairs(all.writes) do
+    if not all.declares[name] then return false end
+  end
+  for _, access in ipairs(all.accesses) do
+    if access.write or access.atomic or access.escapes then return false end
+  end
+  return true
+end
+
+-- May what statements do before a sum be done behind it? Nothing that they write is added.
+local function may_follow(fn, statements, what)
+  local own = effects.of(fn, what)
+  for _, s in ipairs(statements) do
+    local all = effects.of(fn, s)
+    for name in pairs(own.reads) do
+      if all.writes[name] or all.declares[name] then return false end
+    end
+    for _, access in ipairs(own.accesses) do
+      for _, other in ipairs(all.accesses) do
+        if other.write and fn:may_alias(other, access) then return false end
+      end
+    end
+  end
+  return true
+end
+
+-- The statements at the beginning of a list that declare, and do no more than to compute for it.
+local function declaring(fn, list, last, name)
+  local found = {}
+  for i = 1, last do
+    local s = list[i]
+    if s.kind ~= "declaration" or effects.of(fn, s).reads[name] or not only_reads(fn, s) then
+      break
+    end
+    for _, d in ipairs(s.declared) do
+      if d.shared or d.static or d.init_form and d.init_form ~= "=" then return found end
+    end
+    found[i] = s
+  end
+  return found
+end
+
+local function is_exchanged(loop, d)
+  return d and not d.parameter and d.pointer == 0 and not d.reference and not d.shared
+    and #d.extents == 0 and not loop.fn.addressed[d.name]
+    and (WHOLE[types.plain(d.type)] or FRACTION[d.type]) or false
+end
+
+-- How a variable is a running sum of a loop; nil where it is none.
+local function running(loop, name)
+  local fn, tokens = loop.fn, loop.inside.writes[name]
+  local d = fn:declaration(name, loop.statement.first)
+  if not is_exchanged(loop, d) or #tokens ~= 1 or loop.continues or loop.conditional
+    or not loop.type or words_in(fn.kernel, loop.statement, name) == math.huge then
+    return nil
+  end
+  local body = loop.body.kind == "block" and loop.body.body or { loop.body }
+  local at, tree, what, is_less = place_of(body, name)
+  if not at or not only_reads(fn, what) or effects.of(fn, what).reads[name] then return nil end
+  local type = types.of(fn, what)
+  if not FRACTION[d.type] and not WHOLE[type] or not type then return nil end
+  local before = declaring(fn, body, at - 1, name)
+  local between = table.move(body, #before + 1, at - 1, 1, {})
+  if not may_follow(fn, between, what) then return nil end
+  return { name = name, type = d.type, before = before, statement = body[at], tree = tree,
+           added = what, is_less = is_less }
+end
+
+--------------------------------------------------------------------------------------------------
 -- Loops
 
 -- Does each iteration touch only what it alone writes?
@@ -221,7 +331,8 @@ local function keeps_apart(loop)
     local is_own = a.base and loop.inside.declares[a.base]
     if a.atomic or a.escapes then return false end
     for _, b in ipairs(a.write and not is_own and all or {}) do
-      if loop.fn:may_alias(a, b) and order.distance(loop, a, b) ~= 0 then return false end
+      local later = loop.fn:may_alias(a, b) and order.distance(loop, a, b)
+      if later ~= 0 and later ~= false then return false end -- of another iteration, or not known
     end
   end
   return true
@@ -230,6 +341,7 @@ end
 ---@class gilua.row_loop
 ---@field loop table (gilua.loop)
 ---@field reductions gilua.reduction[]
+---@field running? gilua.running
 ---@field writes boolean memory
 
 --- A loop as one that threads can share; nil where it is not.
@@ -252,8 +364,13 @@ function M.shared(loop, sums)
   table.sort(names)
   for _, name in ipairs(names) do
     local found = reduction(loop, name, sums) or placed(loop, name) or indexed(loop, name)
-    if not found then return nil end
-    if found.name == name then row.reductions[#row.reductions + 1] = found end
+    if not found then
+      if row.running then return nil end
+      row.running = running(loop, name)
+      if not row.running then return nil end
+    elseif found.name == name then
+      row.reductions[#row.reductions + 1] = found
+    end
   end
   for _, access in ipairs(loop.inside.accesses) do
     row.writes = row.writes or access.write and not loop.inside.declares[access.base]

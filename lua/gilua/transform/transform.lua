@@ -39,7 +39,7 @@ local M = {}
 -- Modules of those that come with gilua: one each, or a list.
 local OWN = [[
   axes widen coarsen merge grid_stride grid_size warp_row
-  unroll split_accumulator keep hoist specialise
+  unroll split_accumulator keep carry hoist specialise
   vector batch prefetch reuse stage halo transpose
   float narrow unsigned division remainder transplant
   nests split atomics warps warp_loop warp_barrier barriers private pad constant
@@ -50,7 +50,7 @@ local EASES = {
   issue = "merge merge_threads unroll vector specialise float narrow unsigned divide power hoist "
     .. "keep fuse interchange unswitch block_atomic warp_atomic pad tree stage halo remainder",
   latency = "warp_row grid_size unroll split_accumulator hoist reuse keep vector tree stage halo "
-    .. "widen warp_loop batch search prefetch barriers private constant split",
+    .. "carry widen warp_loop batch search prefetch barriers private constant split",
   memory = "axes coarsen merge merge_threads warp_row grid_stride vector stage halo keep hoist "
     .. "reuse float interchange block_atomic warp_atomic transpose",
 }

@@ -8,18 +8,33 @@
 --   }
 --
 -- All 32 lanes come there, do every 32nd iteration, and have the sum; one of them does what stands
--- behind the last of the loops. A sum that is itself in shared memory is a variable meanwhile.
+-- behind the last of the loops, and what is stored before. A sum that is itself in shared memory is
+-- a variable meanwhile. Where memory is written lanes wait for each other, before and behind.
 
 local edit = require "gilua.transform.edit"
 local effects = require "gilua.transform.effects"
+local forms = require "gilua.transform.forms"
+local guarded = require "gilua.transform.guarded"
+local registers = require "gilua.transform.registers"
 local rowloops = require "gilua.transform.rowloops"
+local settings = require "gilua.base.settings"
 local threads = require "gilua.transform.threads"
 local together = require "gilua.transform.lanes"
 local uniform = require "gilua.transform.uniform"
 
 local LANES = 32
+local WAIT = "__syncwarp();"
 
 local function is_number(node, text) return node.kind == "number" and node.text == text end
+
+-- Is a tree the number of a thread in the grid, along x? Where that is zero, it is that of a thread
+-- in its block, too.
+local function is_of_grid(fn, tree)
+  local d = tree.kind == "name" and fn:declaration(tree.text, tree.first)
+  local form = d and d.init and forms.of(fn, tree, {})
+  return form and form["threadIdx.x"] == 1 and form["blockDim.x*blockIdx.x"] == 1
+    and #settings.keys(form) == 2 or false
+end
 
 -- The thread of `thread == 0`, on a side; nil of another condition.
 local function zero_of(fn, tree, side)
@@ -30,7 +45,8 @@ local function zero_of(fn, tree, side)
   local a, b = tree.a, tree.b
   if tree.op == "==" and is_number(a, "0") then a, b = b, a end
   local fits = tree.op == "==" and is_number(b, "0") or tree.op == "<" and is_number(b, "1")
-  return fits and threads.is_thread(fn, a, side) and a or nil
+  local is_first = threads.is_thread(fn, a, side) or side == "x" and is_of_grid(fn, a)
+  return fits and is_first and a or nil
 end
 
 -- What of a condition says that the thread is the first along x, and the thread there; nil where
@@ -76,12 +92,22 @@ local function is_own(fn, s, sums)
   return true
 end
 
+-- Does a statement nothing but store, so that one lane can do it for all?
+local function is_store(fn, s)
+  local all = effects.of(fn, s)
+  if s.kind ~= "expression" or all.opaque or all.warp or next(all.writes) then return false end
+  for _, access in ipairs(all.accesses) do
+    if access.escapes then return false end
+  end
+  return true
+end
+
 -- The loops among a body's statements that lanes can share: { row, … } and the number of the last.
 local function loops_of(body, shared)
   local rows, last = {}, 0
   for i, s in ipairs(body.body) do
     local row = s.loop and shared(s.loop)
-    if row and #row.reductions > 0 and not row.writes then
+    if row then
       rows[#rows + 1], last = row, i
       rows[s] = row
     end
@@ -89,7 +115,58 @@ local function loops_of(body, shared)
   return rows, last
 end
 
--- What can be shared of an `if`: { condition, thread, rows, last }; nil and why nothing can.
+-- The statement before one in its list; nil of the first.
+local function before_of(s)
+  local list, before = s.parent and s.parent.kind == "block" and s.parent.body or {}, nil
+  for _, one in ipairs(list) do
+    if one == s then return before end
+    if one.kind ~= "directive" then before = one end
+  end
+end
+
+local function is_barrier(s)
+  return s ~= nil and s.kind == "expression" and s.tree.kind == "call"
+    and s.tree.callee.kind == "name" and s.tree.callee.text == "__syncthreads"
+end
+
+-- May the thread have written, right before, what its lanes are to read?
+local function writes_before(fn, s)
+  if is_barrier(before_of(s)) then return false end
+  for _, access in ipairs(effects.of(fn, fn.body).accesses) do
+    if access.write and access.token < s.first then return true end
+  end
+  return false
+end
+
+-- The statements, of a body up to the last shared loop, before which the lanes wait for each other,
+-- and those behind which they do; the stores, which one of them does.
+local function waits_of(fn, s, rows, last, sums)
+  local waits = { before = {}, behind = {}, once = {} }
+  local has_read, is_new = false, writes_before(fn, s)
+  for i = 1, last do
+    local one = s.body.body[i]
+    local row = rows[one]
+    local all = effects.of(fn, one)
+    if row then
+      waits.before[one] = is_new or row.writes and has_read or nil
+      waits.behind[one] = row.writes or nil
+      is_new, has_read = false, has_read and not row.writes
+    elseif is_own(fn, one, sums) then
+      has_read = has_read or #all.accesses > 0
+      waits.before[one] = is_new and #all.accesses > 0 or nil
+      is_new = is_new and not waits.before[one]
+    elseif is_store(fn, one) then
+      waits.before[one], waits.behind[one] = has_read or nil, true
+      waits.once[#waits.once + 1] = one
+      is_new, has_read = false, false
+    else
+      return nil, ("line %d does more than to compute"):format(fn.kernel:line_of(one.first))
+    end
+  end
+  return waits
+end
+
+-- What of an `if` lanes can share; nil and why nothing.
 local function plan_of(fn, s)
   if s.kind ~= "if" or s.otherwise or not s.condition or s.body.kind ~= "block" then
     return nil, "it is no `if` of one thread with a loop in it"
@@ -104,13 +181,44 @@ local function plan_of(fn, s)
   local sums = shared_sums(fn, s.body)
   local rows, last = loops_of(s.body, function(loop) return rowloops.shared(loop, sums) end)
   if #rows == 0 then return nil, "it has no loop that lanes could share" end
-  for i = 1, last do
-    local one = s.body.body[i]
-    if not rows[one] and not is_own(fn, one, sums) then
-      return nil, ("line %d does more than to compute"):format(fn.kernel:line_of(one.first))
+  local waits, why = waits_of(fn, s, rows, last, sums)
+  if not waits then return nil, why end
+  return { condition = condition, thread = thread, rows = rows, last = last, sums = sums,
+           waits = waits }
+end
+
+-- The `if` at a line of which lanes can share something, and the plan; nil and why there is none.
+local function planned(kernel, line)
+  local why
+  for _, fn in ipairs(kernel.functions) do
+    for _, s in ipairs(fn.is_entry and fn.body and fn.statements or {}) do
+      if s.kind == "if" and kernel:line_of(s.first) == line then
+        local plan, reason = plan_of(fn, s)
+        if plan then return plan, fn, s end
+        why = why or reason
+      end
     end
   end
-  return { condition = condition, thread = thread, rows = rows, last = last, sums = sums }
+  return nil, why or "no `if` begins there"
+end
+
+-- The same of the kernel with variables in the place of memory.
+local function planned_in_registers(fn, s)
+  for _, one in ipairs(registers.of(fn, s)) do
+    local plan, again, there = planned(one.kernel, fn.kernel:line_of(s.first))
+    if plan then return plan, again, there, one end
+  end
+end
+
+-- Is it an `if` of the first thread with a loop in it?
+local function lone_loop(fn, s)
+  if s.otherwise or not s.condition or s.body.kind ~= "block" or not lone(fn, s.condition) then
+    return false
+  end
+  for _, one in ipairs(s.body.body) do
+    if one.loop then return true end
+  end
+  return false
 end
 
 local M = { name = "warp_loop", apart = true,
@@ -121,7 +229,8 @@ function M.find(kernel)
   for _, fn in ipairs(kernel.functions) do
     for _, s in ipairs(fn.is_entry and fn.body and fn.statements or {}) do
       local line = kernel:line_of(s.first)
-      if s.kind == "if" and kernel:is_open(line, kernel:line_of(s.last)) and plan_of(fn, s) then
+      if s.kind == "if" and kernel:is_open(line, kernel:line_of(s.last))
+        and (plan_of(fn, s) or lone_loop(fn, s) and planned_in_registers(fn, s)) then
         list[#list + 1] = { line = line, args = {} }
       end
     end
@@ -148,9 +257,7 @@ local function given_first(list, name)
   return fits and tree.a.first or nil
 end
 
-local function make(fn, s)
-  local plan, why = plan_of(fn, s)
-  if not plan then return nil, why end
+local function make(fn, s, plan)
   local kernel, e = fn.kernel, edit.new(fn.kernel)
   local thread = kernel:plain(plan.thread)
   local names = { lane = thread, step = threads.new_name(fn, "step"),
@@ -175,9 +282,21 @@ local function make(fn, s)
     end
     d.own = own
   end
+  local waits = plan.waits
+  for _, one in ipairs(waits.once) do
+    e:around(one, waits.before[one] and { WAIT } or nil, { WAIT })
+    e:before(one.first, ("if (%s == 0) "):format(thread))
+  end
+  for i = 1, plan.last do
+    local one = list[i]
+    if waits.before[one] and not plan.rows[one] and is_own(fn, one, plan.sums) then
+      e:before(one.first, WAIT .. "\n" .. indent)
+    end
+  end
   for _, row in ipairs(plan.rows) do
-    local before, behind = {}, {}
-    local named = { loop = row.loop, reductions = {} }
+    local one = row.loop.statement
+    local before, behind = { waits.before[one] and WAIT or nil }, {}
+    local named = { loop = row.loop, running = row.running, reductions = {} }
     for i, r in ipairs(row.reductions) do
       local copy = {}
       for key, value in pairs(r) do copy[key] = value end
@@ -185,9 +304,10 @@ local function make(fn, s)
       named.reductions[i] = copy
     end
     together.before(named, names, before)
-    together.head(row, names, LANES, e)
+    together.share(named, names, LANES, guarded.unit(fn), e)
     together.behind(named, names, LANES, behind)
-    e:around(row.loop.statement, before, behind)
+    if waits.behind[one] then behind[#behind + 1] = WAIT end
+    e:around(one, before, behind)
   end
   local rest = list[plan.last + 1]
   if rest or #stores > 0 then
@@ -197,22 +317,27 @@ local function make(fn, s)
     e:after(list[#list].last, "\n" .. indent .. "}")
   end
   local indents = rest and { { kernel:line_of(rest.first), kernel:line_of(list[#list].last) } }
-  return { edits = e:lines(), launch = ("block.x%%%d"):format(LANES), indent = indents or nil,
+  local edits = e:lines()
+  if not edits then return nil, "two changes overlap" end
+  return { edits = edits, launch = ("block.x%%%d"):format(LANES), indent = indents or nil,
     says = ("the lanes of a warp share the loop at line %d"):format(plan.rows[1].loop.line) }
 end
 
 function M.make(kernel, line)
-  local why
-  for _, fn in ipairs(kernel.functions) do
-    for _, s in ipairs(fn.is_entry and fn.body and fn.statements or {}) do
-      if s.kind == "if" and kernel:line_of(s.first) == line then
-        local change, reason = make(fn, s)
-        if change then return change end
-        why = why or reason
+  local plan, fn, s = planned(kernel, line)
+  if plan then return make(fn, s, plan) end
+  local why = fn
+  for _, own in ipairs(kernel.functions) do
+    for _, one in ipairs(own.is_entry and own.body and own.statements or {}) do
+      local fits = one.kind == "if" and kernel:line_of(one.first) == line and lone_loop(own, one)
+      if fits then
+        local other, again, there, way = planned_in_registers(own, one)
+        local change = other and make(again, there, other)
+        if change then return registers.both(own, way, change) end
       end
     end
   end
-  return nil, why or "no `if` begins there"
+  return nil, why
 end
 
 return M

@@ -4,9 +4,8 @@
 
 local edit = require "gilua.transform.edit"
 local effects = require "gilua.transform.effects"
-local keep = require "gilua.transform.keep"
-local kernels = require "gilua.transform.kernel"
-local lines_of = require "gilua.transform.lines"
+local guarded = require "gilua.transform.guarded"
+local registers = require "gilua.transform.registers"
 local rowloops = require "gilua.transform.rowloops"
 local together = require "gilua.transform.lanes"
 local threads = require "gilua.transform.threads"
@@ -59,24 +58,18 @@ local function plan_of(index)
   return { rows = rows, once = once, tail = tail, waited = waited }
 end
 
--- The source with what a kernel's loops update in memory kept in variables, read anew, and its
--- lines; nil where they update nothing, or lanes cannot share what is left.
-local function with_kept(index)
-  local fn, kernel = index.fn, index.fn.kernel
+-- What of the same kernel with variables in the place of memory lanes can share, and the plan.
+local function plan_in_registers(index)
   if unfit(index) then return nil end
-  if not fn.kept then
-    local change = keep.make(kernel, fn.line, { "all" })
-    local edited = change and lines_of.edited(kernel.lines, change.edits)
-    fn.kept = { edited and kernels.read(edited, kernel.options) or nil, edited }
+  for _, one in ipairs(registers.of(index.fn)) do
+    local again = threads.at(one.kernel, index.line)
+    local plan = again and plan_of(again)
+    if plan then return plan, again, one end
   end
-  return fn.kept[1], fn.kept[2]
 end
 
 local function can_be_shared(index)
-  if plan_of(index) then return true end
-  local kept = with_kept(index)
-  local again = kept and threads.at(kept, index.line)
-  return again and plan_of(again) ~= nil
+  return plan_of(index) ~= nil or plan_in_registers(index) ~= nil
 end
 
 local function find(kernel)
@@ -135,7 +128,7 @@ local function shared(index, plan, lanes)
   e:before(index.d.init.first, "(")
   e:after(index.d.init.last, (") / %d"):format(lanes))
   for _, row in ipairs(plan.rows) do
-    together.head(row, names, lanes, e)
+    together.share(row, names, lanes, guarded.unit(fn), e)
     around(row, names, lanes, e, plan)
   end
   for _, s in ipairs(plan.once) do
@@ -144,23 +137,6 @@ local function shared(index, plan, lanes)
   end
   return { edits = e:lines(), launch = ("grid.x*%d block.x%%%d"):format(lanes, lanes),
     says = ("%d lanes of a warp share what was a thread's"):format(lanes) }
-end
-
--- The same where loops update elements in memory, which are kept in variables for it.
-local function shared_when_kept(index, lanes, why)
-  local kernel, edited = with_kept(index)
-  local again = kernel and threads.at(kernel, index.line)
-  local plan = again and plan_of(again)
-  if not plan then return nil, why end
-  local change = shared(again, plan, lanes)
-  local both = lines_of.edited(edited, change.edits)
-  if not both then return nil, "two changes overlap" end
-  change.edits = {}
-  for i, part in ipairs(lines_of.parts(index.fn.kernel.lines, both)) do
-    change.edits[i] = { part.first, part.last, (part.text:gsub("\n$", "")) }
-  end
-  change.says = change.says .. "; what its loops update is kept in variables"
-  return change
 end
 
 local function make(kernel, line, args)
@@ -172,7 +148,9 @@ local function make(kernel, line, args)
   if not index then return nil, none end
   local plan, why = plan_of(index)
   if plan then return shared(index, plan, lanes) end
-  return shared_when_kept(index, lanes, why)
+  local other, again, one = plan_in_registers(index)
+  if not other then return nil, why end
+  return registers.both(index.fn, one, shared(again, other, lanes))
 end
 
 return { name = "warp_row", twice = true, first = true, apart = true,

@@ -1,0 +1,194 @@
+-- carry: what an iteration stores and the next one loads again is carried along in a variable.
+--
+--   for (x = 1; x < n; x++) sum[x] = weight[x] + sum[x - 1];
+--
+--   float sum_carried;
+--   if (1 < n) sum_carried = sum[0];
+--   for (x = 1; x < n; x++) sum[x] = sum_carried = weight[x] + sum_carried;
+--
+-- An iteration then waits for the one before to have computed, not for memory. The compiler may not
+-- do it: for all that it knows, weight[x] is sum[x - 1].
+
+local affine = require "gilua.transform.affine"
+local edit = require "gilua.transform.edit"
+local effects = require "gilua.transform.effects"
+local hoist = require "gilua.transform.hoist"
+local loop_of = require "gilua.transform.loop"
+local order = require "gilua.transform.order"
+
+-- The statements of a loop's body that are done in each iteration.
+local function listed(loop)
+  return loop.body.kind == "block" and loop.body.body or { loop.body }
+end
+
+-- Does nothing but to compute where a loop begins?
+local function is_pure(loop)
+  local all = effects.of(loop.fn, loop.start)
+  return not all.opaque and not all.warp and next(all.writes) == nil and #all.accesses == 0
+end
+
+-- The one access that a statement writes, `a[x] = …` or `a[x] += …`; nil of another statement.
+local function written(loop, s)
+  local tree = s.kind == "expression" and s.tree
+  if not tree or tree.kind ~= "assign" or tree.a.kind ~= "index" then return nil end
+  for _, access in ipairs(loop.inside.accesses) do
+    if access.write and access.node == tree.a then
+      local own = loop.inside.declares[access.base]
+      return not own and not access.atomic and access.indices and access or nil
+    end
+  end
+end
+
+-- What the iteration before stored by an access, where nothing else writes to it: the accesses that
+-- load it, all of them before it is stored anew. nil where there are none.
+local function loaded(loop, s, write)
+  local list = {}
+  for _, access in ipairs(loop.inside.accesses) do
+    if access.escapes then return nil end
+    if access ~= write and access.node ~= write.node and loop.fn:may_alias(access, write) then
+      if access.write or access.atomic then return nil end
+      if order.distance(loop, access, write) == 1 then
+        if access.token > s.last or access.node.kind ~= "index" then return nil end
+        list[#list + 1] = access
+      end
+    end
+  end
+  return #list > 0 and list or nil
+end
+
+-- Is one of the loads made in each iteration, also in the first, whatever conditions say?
+local function is_certain(loop, reads)
+  local found = false
+  for _, tree in ipairs(hoist.certain_trees(loop)) do
+    hoist.certain_nodes(tree, function(node)
+      for _, access in ipairs(reads) do found = found or access.node == node end
+    end)
+  end
+  return found
+end
+
+-- What is carried from one iteration to the next: { statement, write, reads, type }, ….
+local function carried(loop)
+  local list = {}
+  if not order.is_plain(loop) or not loop.start or not loop.step or not is_pure(loop)
+    or not loop_of.variable_tokens(loop, loop.body) then
+    return list
+  end
+  for _, s in ipairs(listed(loop)) do
+    local write = written(loop, s)
+    local reads = write and loaded(loop, s, write)
+    local type = reads and is_certain(loop, reads) and loop.fn:element_type(write)
+    if type then list[#list + 1] = { statement = s, write = write, reads = reads, type = type } end
+  end
+  return list
+end
+
+-- `x - 1`, or `row * n + x - 1`, where x is a number: 0, `row * n`; nil of another index.
+local function with_number(loop, index)
+  local first, kernel = affine.integer(loop.start), loop.fn.kernel
+  if not first or index.kind ~= "binary" or index.op ~= "+" and index.op ~= "-" then return nil end
+  local by, front = affine.integer(index.b), nil
+  local x = index.a
+  if x.kind == "binary" and x.op == "+" and not x.parens then front, x = x.a, x.b end
+  if not by or x.kind ~= "name" or x.text ~= loop.variable then return nil end
+  local value = index.op == "+" and first + by or first - by
+  if value < 0 then return nil end
+  if not front then return ("%d"):format(value) end
+  return kernel:plain(front) .. (value > 0 and (" + %d"):format(value) or "")
+end
+
+-- The element that the first iteration loads, as text.
+local function first_element(loop, access)
+  local kernel, instead = loop.fn.kernel, {}
+  for _, index in ipairs(access.indices) do
+    local text = with_number(loop, index)
+    if text then instead[index.first] = { text, index.last } end
+  end
+  for _, token in ipairs(loop_of.variable_tokens(loop, loop.body)) do
+    instead[token] = instead[token] or kernel:operand(loop.start)
+  end
+  return (kernel:source(access.node.first, access.node.last, instead):gsub("%s+", " "))
+end
+
+-- A side of a comparison, without brackets that it does not want.
+local function side(kernel, tree)
+  local is_number = tree.kind == "binary" and ("+-*/%"):find(tree.op, 1, true)
+  return is_number and kernel:plain(tree) or kernel:operand(tree)
+end
+
+-- The lines before the loop: what it would load first is there only if it loads at all.
+local function begun(loop, one, name)
+  local kernel, element = loop.fn.kernel, first_element(loop, one.reads[1])
+  if (loop.trips or 0) > 0 then return { ("%s %s = %s;"):format(one.type, name, element) } end
+  return { ("%s %s;"):format(one.type, name), ("if (%s %s %s) %s = %s;"):format(
+    side(kernel, loop.start), loop.relation, side(kernel, loop.bound), name, element) }
+end
+
+-- `a[x] = …` also gives the variable its next value; `a[x] += …` is written out for it.
+local function store(kernel, e, one, name)
+  local tree = one.statement.tree
+  if tree.op == "=" then return e:before(tree.b.first, name .. " = ") end
+  local place, b = kernel:plain(tree.a), tree.b
+  e:replace(tree.a.last + 1, tree.a.last + 1, ("= %s = %s %s"):format(name, place,
+    tree.op:sub(1, -2)))
+  if kernel:operand(b) ~= kernel:plain(b) then
+    e:before(b.first, "(")
+    e:after(b.last, ")")
+  end
+end
+
+-- Puts what a loop carries into variables; their names must not be in `names`.
+local function put(loop, e, names)
+  local before = {}
+  for _, one in ipairs(carried(loop)) do
+    local name = names(one.write.base .. "_carried")
+    for _, line in ipairs(begun(loop, one, name)) do before[#before + 1] = line end
+    for _, access in ipairs(one.reads) do
+      e:replace(access.node.first, access.node.last, name)
+    end
+    store(loop.fn.kernel, e, one, name)
+  end
+  e:around(loop.statement, before)
+end
+
+local M = { name = "carry", apart = true,
+  doc = "What an iteration stores and the next one loads, carried along in a variable." }
+
+local function can_carry(loop) return #carried(loop) > 0 end
+
+function M.find(kernel)
+  local list = {}
+  for _, loop in ipairs(kernel:open_loops()) do
+    if can_carry(loop) then list[#list + 1] = { line = loop.line, args = {} } end
+  end
+  return list
+end
+
+-- The change of several loops.
+local function change_of(kernel, loops)
+  local e, names = edit.new(kernel), kernel:names()
+  for _, loop in ipairs(loops) do put(loop, e, names) end
+  local edits = e:lines()
+  if not edits then return nil, "two changes overlap" end
+  local line = loops[1].line
+  return { edits = edits,
+    says = ("what the loop at line %d stores and loads again is carried along"):format(line) }
+end
+
+function M.make(kernel, line, args)
+  if args[1] then return nil, "it is written carry<LINE>()" end
+  return kernel:first_loop(line, function(loop)
+    if not can_carry(loop) then return nil, "no iteration loads what the one before stored" end
+    return change_of(kernel, { loop })
+  end)
+end
+
+--- The change of all loops of a function, or of a part of it; nil where there is none.
+---@param fn table of kernel.read
+---@param part? table a statement
+function M.make_all(fn, part)
+  local loops = loop_of.innermost(fn, can_carry, part)
+  return #loops > 0 and change_of(fn.kernel, loops) or nil
+end
+
+return M
