@@ -106,6 +106,17 @@ static bool write_at(int fd, const void *bytes, size_t len, uint64_t at) {
     return true;
 }
 
+/* Seals a file that no one else has yet. While the kernel moves one of its pages about, it says that
+** somebody may be writing there (EBUSY, after 0.2 s): asked again, for up to ten seconds. */
+static bool sealed(int fd) {
+    double until = gi_seconds() + 10;
+    while (fcntl(fd, F_ADD_SEALS, SEALS | F_SEAL_SEAL) != 0) {
+        if (errno != EBUSY || gi_seconds() > until) return false;
+        usleep(1000);
+    }
+    return true;
+}
+
 static bool write_share(const Share *s, Array *const *arrays) {
     Head head = {.bytes = s->bytes, .count = (uint64_t)s->count};
     memcpy(head.magic, magic, sizeof magic);
@@ -115,7 +126,7 @@ static bool write_share(const Share *s, Array *const *arrays) {
     for (int i = 0; i < s->count; i++)
         if (!write_at(s->fd, arrays[i]->data, arrays[i]->size_bytes, s->entries[i].offset))
             return false;
-    return fcntl(s->fd, F_ADD_SEALS, SEALS | F_SEAL_SEAL) == 0;
+    return sealed(s->fd);
 }
 
 /* A memory file with a number above those of the standard streams, which may be closed. */

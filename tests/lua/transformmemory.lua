@@ -70,7 +70,7 @@ tap.case("an element that goes along", function()
     out[t * 32 + x] -= b[x] < 0.f ? half : 1.f;
   }]]), 4)
   tap.has(text, [[
-  float out_carried = out[t * 32 + 20 + 2];
+  float out_carried = out[t * 32 + 22];
   for (int x = 20; x >= 0; x -= 2) {
     float half = out_carried * 0.5f;
     out[t * 32 + x] = out_carried = out[t * 32 + x] - (b[x] < 0.f ? half : 1.f);

@@ -91,7 +91,7 @@ tap.case("what one thread writes alone, with a loop", function()
   __syncthreads();
   if (t == 0) {
     int sum = n;
-    for (int i = 0; i < 64; i++) {
+    for (int i = 0; i < 61; i++) {
       int own = s[i];
       s[i] = sum;
       sum += own;
@@ -103,11 +103,11 @@ tap.case("what one thread writes alone, with a loop", function()
   tap.has(text, [[
   if (t < 32) {
     int sum = n;
-    for (int i = 0; i < 64; i += 32) {
+    for (int i = 0; i < 61; i += 32) {
       int at = i + t;
-      const bool has = at < 64;
+      const bool has = at < 61;
       if (!has) at = i;
-      int own = s[at];
+      int own = has ? s[at] : 0;
       int part = has ? own : 0;
       for (int step = 1; step < 32; step *= 2) {
         const int other = __shfl_up_sync(0xffffffffu, part, step);

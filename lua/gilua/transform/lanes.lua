@@ -188,6 +188,19 @@ local function put_rest(lines, rest, own)
   lines[#lines + 1] = "}"
 end
 
+-- A statement that declares, as it stands, but for what only iterations that there are may load.
+local function declared_text(row, s, instead, own)
+  local kernel = row.loop.fn.kernel
+  for _, d in ipairs(s.declared) do
+    if row.running.guarded[d] then
+      local text = kernel:source(d.init.first, d.init.last, instead)
+      if d.init.kind == "choice" then text = "(" .. text .. ")" end
+      instead[d.init.first] = { ("%s ? %s : 0"):format(own.has, text), d.init.last }
+    end
+  end
+  return kernel:source(s.first, s.last, instead)
+end
+
 -- The lines of the body of so many iterations at a time.
 local function running_body(row, names, lanes, own)
   local loop, r, asked = row.loop, row.running, {}
@@ -199,7 +212,7 @@ local function running_body(row, names, lanes, own)
   put("%s %s = %s + %s;", loop.type, own.at, x, own_step(loop, names.lane))
   put("const bool %s = %s;", own.has, kernel:source(c.first, c.last, { [side.first] = own.at }))
   put("if (!%s) %s = %s;", own.has, own.at, x)
-  for _, s in ipairs(r.before) do put("%s", kernel:source(s.first, s.last, instead)) end
+  for _, s in ipairs(r.before) do put("%s", declared_text(row, s, instead, own)) end
   local scan, width = scan_lines(row, own, names, lanes, added_text(r, kernel, instead))
   for _, line in ipairs(scan) do put("%s", line) end
   if asked.here then put("const %s %s = %s + %s;", r.type, own.here, r.name, own.part) end

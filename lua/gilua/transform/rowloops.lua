@@ -222,6 +222,8 @@ end
 ---@field before table[] statements at the beginning of the body that declare what is computed from
 ---@field statement table the one that adds; `tree` what is assigned there, `added` to it
 ---@field is_less boolean it is taken away
+---@field guarded table<table, true> declarations of `before` that load what the loop writes: only
+---  iterations that there are may do so
 
 local WHOLE = { int = true, ["unsigned int"] = true, long = true, ["unsigned long"] = true,
                 ["long long"] = true, ["unsigned long long"] = true }
@@ -295,6 +297,24 @@ local function declaring(fn, list, last, name)
   return found
 end
 
+-- The declarations that load what the loop writes; nil where one is of no number.
+local function guarded(loop, statements)
+  local list = {}
+  for _, s in ipairs(statements) do
+    for _, d in ipairs(s.declared) do
+      for _, access in ipairs(d.init and effects.of(loop.fn, d.init).accesses or {}) do
+        for _, other in ipairs(loop.inside.accesses) do
+          if other.write and loop.fn:may_alias(access, other) then list[d] = true end
+        end
+      end
+      local type = types.plain(d.type)
+      local is_number = WHOLE[type] or FRACTION[type] or TOO_SMALL[type] and type ~= "auto"
+      if list[d] and (not is_number or d.pointer > 0 or #d.extents > 0) then return nil end
+    end
+  end
+  return list
+end
+
 local function is_exchanged(loop, d)
   return d and not d.parameter and d.pointer == 0 and not d.reference and not d.shared
     and #d.extents == 0 and not loop.fn.addressed[d.name]
@@ -316,9 +336,10 @@ local function running(loop, name)
   if not FRACTION[d.type] and not WHOLE[type] or not type then return nil end
   local before = declaring(fn, body, at - 1, name)
   local between = table.move(body, #before + 1, at - 1, 1, {})
-  if not may_follow(fn, between, what) then return nil end
+  local loads = guarded(loop, before)
+  if not loads or not may_follow(fn, between, what) then return nil end
   return { name = name, type = d.type, before = before, statement = body[at], tree = tree,
-           added = what, is_less = is_less }
+           added = what, is_less = is_less, guarded = loads }
 end
 
 --------------------------------------------------------------------------------------------------
