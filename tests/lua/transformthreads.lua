@@ -133,7 +133,7 @@ tap.case("what one thread writes alone, with a loop", function()
   if (t < 32) {
     if (t == 0) out[0] = a[0];
     __syncwarp();]], "one stores, others wait")
-  tap.has(text, "    if (t == 0) {\n        out[n + 1] = out[n / 2] + 1;\n    }", "and goes on alone")
+  tap.has(text, "out[n + 1] = out[n / 2] + 1;", "and goes on alone")
   right("elements, each by itself, and what is read of them", "warp_loop", rewritten.source([[
   if (threadIdx.x == 0) {
     int first = a[0], all = 0;
@@ -160,8 +160,46 @@ tap.case("what one thread writes alone, with a loop", function()
   }]], "int"), 3, {}, "does more than to compute")
   refused("stored where another goes", "warp_loop", rewritten.source([[
   if (threadIdx.x == 0) {
-    for (int i = 0; i < n; i++) out[a[i]] = i;
+    for (int i = 0; i < n; i++) out[a[i] & 63] = i;
   }]], "int"), 3, {}, "no loop")
+  right("beside a barrier in a loop of threads", "warp_loop", rewritten.source([[
+  __shared__ int s[65];
+  for (int i = threadIdx.x; i < 128; i += 64) {
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      s[0] = 0;
+      for (int k = 1; k <= 64; k++) s[k] = s[k - 1] + a[k + n];
+    }
+    __syncthreads();
+    out[i + 128 * blockIdx.x] = s[threadIdx.x];
+  }]], "int"), 6, {}, { type = "i32", block = 64, grid = 2, races = true })
+  refused("what each thread has its own of", "warp_loop", rewritten.source([[
+  int i = threadIdx.x + n;
+  if (threadIdx.x == 0) {
+    int all = 0;
+    for (int k = 1; k <= 64; k++) all += a[k + i];
+    out[i] = all;
+  }]], "int"), 4, {}, "line 6 asks for i, which each thread has its own of")
+  refused("some go on before they come to it", "warp_loop", rewritten.source([[
+  for (int i = threadIdx.x; i < 128; i += 64) {
+    __syncthreads();
+    if (a[i] > n) continue;
+    if (threadIdx.x == 0) {
+      int all = 0;
+      for (int k = 1; k <= 64; k++) all += a[k + i];
+      out[i] = all;
+    }
+  }]], "int"), 6, {}, "not all threads")
+  refused("some leave behind it", "warp_loop", rewritten.source([[
+  for (int i = threadIdx.x; i < 128; i += 64) {
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      int all = 0;
+      for (int k = 1; k <= 64; k++) all += a[k + i];
+      out[i] = all;
+    }
+    if (a[i] > n) return;
+  }]], "int"), 5, {}, "not all threads")
 end)
 
 tap.case("barriers that part nothing", function()

@@ -37,9 +37,10 @@ local function mark(varying, names)
   return changed
 end
 
--- One pass over a statement; whether anything new varies.
-local function pass(fn, s, varying, below)
+-- One pass over a statement; whether anything new varies. Nothing is asked of what `without` does.
+local function pass(fn, s, varying, below, without)
   local changed = false
+  if s == without then return false end
   local function see(tree)
     local all = effects.of(fn, tree)
     if (below or varies(fn, tree, varying)) and mark(varying, all.writes) then changed = true end
@@ -65,10 +66,10 @@ local function pass(fn, s, varying, below)
     end
   end
   for _, child in ipairs(s.kind == "block" and s.body or { s.body or nil }) do
-    changed = pass(fn, child, varying, inner) or changed
+    changed = pass(fn, child, varying, inner, without) or changed
   end
-  if s.init then changed = pass(fn, s.init, varying, below) or changed end
-  if s.otherwise then changed = pass(fn, s.otherwise, varying, inner) or changed end
+  if s.init then changed = pass(fn, s.init, varying, below, without) or changed end
+  if s.otherwise then changed = pass(fn, s.otherwise, varying, inner, without) or changed end
   return changed
 end
 
@@ -77,16 +78,19 @@ local MOST_PASSES = 20
 --- The names of a function's variables that may differ between threads; nil where that is not
 --- known.
 ---@param fn table of kernel.read
+---@param without? table a statement: before it is done for the first time
 ---@return table<string, true>?
-function M.varying(fn)
-  if fn.varying ~= nil then return fn.varying or nil end
-  fn.varying = false
+function M.varying(fn, without)
+  local known, key = fn.varying or {}, without or fn
+  fn.varying = known
+  if known[key] ~= nil then return known[key] or nil end
+  known[key] = false
   local varying = {}
   if not fn.body or fn.kind ~= "kernel" then return nil end
   for name in pairs(fn.addressed) do varying[name] = true end
   for _ = 1, MOST_PASSES do
-    if not pass(fn, fn.body, varying, false) then
-      fn.varying = varying
+    if not pass(fn, fn.body, varying, false, without) then
+      known[key] = varying
       return varying
     end
   end
@@ -99,36 +103,92 @@ function M.is_uniform(fn, tree)
   return varying ~= nil and not varies(fn, tree, varying)
 end
 
+--- What a part of a statement asks for that each thread may have its own of, besides variables that
+--- the statement declares: a name; nil where there is nothing.
+---@param fn table
+---@param s table a statement
+---@param part table a statement within it
+---@return string?
+function M.varies_within(fn, s, part)
+  local varying, least = M.varying(fn, s), nil
+  if not varying then return "something" end
+  for name, tokens in pairs(effects.of(fn, part).reads) do
+    for _, token in ipairs(tokens) do
+      local d = fn:declaration(name, token)
+      local is_one = d and (d.shared or s.first <= d.token and d.token <= s.last)
+      if not is_one and (varying[name] or SOURCES[name]) and (not least or name < least) then
+        least = name
+      end
+    end
+  end
+  return least
+end
+
 local LOOPS = { ["for"] = true, ["while"] = true, ["do"] = true }
 local LEAVES = { ["return"] = true, ["goto"] = true, label = true }
 
--- May a thread leave the function, or the outermost loop around a statement, before it comes there
--- (again)? What the statement holds itself is not asked.
-local function is_left(fn, s, around)
+local JUMPS = { ["break"] = true, ["continue"] = true }
+
+local function within(s, other)
+  return s ~= nil and s.first <= other.first and other.first <= s.last
+end
+
+-- May a thread leave the function, or a loop around a statement, before it comes there (again)?
+-- `all` is the outermost loop around it, `around` the outermost that a thread may go round without
+-- the others. What the statement holds itself is not asked.
+local function is_left(fn, s, all, around)
   for _, other in ipairs(fn.statements) do
-    local inside = s.first <= other.first and other.first <= s.last
-    local in_loop = around and around.first <= other.first and other.first <= around.last
-    local leaves = LEAVES[other.kind] and (other.first < s.first or in_loop)
-    local jumps = (other.kind == "break" or other.kind == "continue") and in_loop
-    if not inside and (leaves or jumps) then return true end
+    local leaves = LEAVES[other.kind] and (other.first < s.first or within(all, other))
+    local jumps = JUMPS[other.kind] and within(around, other)
+    if not within(s, other) and (leaves or jumps) then return true end
+  end
+  return false
+end
+
+local function is_barrier(s)
+  local callee = s.kind == "expression" and s.tree and s.tree.kind == "call" and s.tree.callee
+  return callee and callee.kind == "name" and callee.text == "__syncthreads" or false
+end
+
+-- Does nothing between two tokens jump?
+local function goes_straight(fn, first, last)
+  for _, other in ipairs(fn.statements) do
+    local is_between = first < other.first and other.first < last
+    if is_between and (JUMPS[other.kind] or LEAVES[other.kind]) then return false end
+  end
+  return true
+end
+
+-- Does a thread that comes to s also come to a barrier in the list of `one`, which is s or around
+-- it? Then all of the block do, whatever is above: a barrier wants that.
+local function has_barrier_beside(fn, one, s)
+  for _, other in ipairs(one.parent and one.parent.kind == "block" and one.parent.body or {}) do
+    local is_before = other.first < one.first and goes_straight(fn, other.last, s.first)
+    local is_behind = one == s and other.first > s.last and goes_straight(fn, s.last, other.first)
+    if is_barrier(other) and (is_before or is_behind) then return true end
   end
   return false
 end
 
 --- Do all threads of a block come to a statement together: no condition above it that varies, and
---- no way out of the function, or of a loop around it, that a thread may take before?
+--- no way out of the function, or of a loop around it, that a thread may take before? Beside a
+--- barrier they do whatever the conditions say.
 ---@param fn table
 ---@param s table a statement
 function M.is_reached(fn, s)
   if M.varying(fn) == nil then return false end
-  local at, around = s.parent, nil
-  while at do
-    if at.condition and not M.is_uniform(fn, at.condition) then return false end
-    if at.unknown_header or at.kind == "switch" then return false end
-    if LOOPS[at.kind] then around = at end
+  local at, around, all, has_barrier = s, nil, nil, has_barrier_beside(fn, s, s)
+  while at.parent do
     at = at.parent
+    if at.unknown_header or at.kind == "switch" then return false end
+    if at.condition and not has_barrier and not M.is_uniform(fn, at.condition) then return false end
+    if LOOPS[at.kind] then
+      all = at
+      if not has_barrier then around = at end
+    end
+    has_barrier = has_barrier or has_barrier_beside(fn, at, s)
   end
-  return not is_left(fn, s, around)
+  return not is_left(fn, s, all, around)
 end
 
 return M

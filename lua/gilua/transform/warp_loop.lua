@@ -138,23 +138,43 @@ local function writes_before(fn, s)
   return false
 end
 
+-- Does what stands behind the last shared loop write what is read before, by lanes that may be
+-- behind?
+local function writes_behind(fn, body, last)
+  local reads, writes = {}, {}
+  for i, one in ipairs(body.body) do
+    for _, access in ipairs(effects.of(fn, one).accesses) do
+      if i <= last then table.insert(reads, access) end
+      if i > last and access.write then table.insert(writes, access) end
+    end
+  end
+  for _, write in ipairs(writes) do
+    for _, read in ipairs(reads) do
+      if fn:may_alias(write, read) then return true end
+    end
+  end
+  return false
+end
+
 -- The statements, of a body up to the last shared loop, before which the lanes wait for each other,
--- and those behind which they do; the stores, which one of them does.
+-- and those behind which they do; the stores, which one of them does. nil and why there are none.
 local function waits_of(fn, s, rows, last, sums)
   local waits = { before = {}, behind = {}, once = {} }
   local has_read, is_new = false, writes_before(fn, s)
   for i = 1, last do
     local one = s.body.body[i]
-    local row = rows[one]
-    local all = effects.of(fn, one)
-    if row then
+    local row, reads = rows[one], #effects.of(fn, one).accesses > 0
+    local name = (row or is_own(fn, one, sums)) and uniform.varies_within(fn, s, one)
+    if name then
+      return nil, ("line %d asks for %s, which each thread has its own of"):format(
+        fn.kernel:line_of(one.first), name)
+    elseif row then
       waits.before[one] = is_new or row.writes and has_read or nil
       waits.behind[one] = row.writes or nil
-      is_new, has_read = false, has_read and not row.writes
+      is_new, has_read = false, not row.writes and (has_read or reads)
     elseif is_own(fn, one, sums) then
-      has_read = has_read or #all.accesses > 0
-      waits.before[one] = is_new and #all.accesses > 0 or nil
-      is_new = is_new and not waits.before[one]
+      waits.before[one] = is_new and reads or nil
+      is_new, has_read = is_new and not reads, has_read or reads
     elseif is_store(fn, one) then
       waits.before[one], waits.behind[one] = has_read or nil, true
       waits.once[#waits.once + 1] = one
@@ -163,6 +183,8 @@ local function waits_of(fn, s, rows, last, sums)
       return nil, ("line %d does more than to compute"):format(fn.kernel:line_of(one.first))
     end
   end
+  local last_one = s.body.body[last]
+  waits.behind[last_one] = waits.behind[last_one] or writes_behind(fn, s.body, last) or nil
   return waits
 end
 
