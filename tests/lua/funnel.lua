@@ -327,6 +327,30 @@ tap.case("endless loops end at their guard, and cost little", function()
   tap.has(results[1].message, "guard", "and says so")
 end)
 
+tap.case("whoever launches more threads may use as much with each", function()
+  local p = gi.problem(scratch.problem([[
+extern "C" __global__ void along(const int *a, int *out, int rows)
+{
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= rows) return;
+    int sum = 0;
+    for (int j = 0; j < 64; j++) {
+        sum += a[row * 64 + j];
+        out[row * 64 + j] = sum;
+    }
+}
+]], [[{ source = "kernel.cu", kernel = "along", size = 256, block_size_x = 64,
+    args = { { name = "a", type = "i32", count = "size_x * 64" },
+             { name = "out", type = "i32", count = "size_x * 64", role = "out" },
+             { name = "rows", type = "i32", value = "size_x" } } }]]))
+  local farm <close> = gi.farm(p, { jobs = 1 })
+  local results = farm:evaluate({ "", "T:warp_row<3>(32)" }, gi.own.case(p, 1, "emu"))
+  tap.is(statuses(results), "ok ok", "it is no timeout")
+  tap.ok(results[2].warp_instructions > 10 * results[1].warp_instructions,
+    "though it takes more than ten times as many instructions")
+  tap.ok(results[2].ticks < results[1].ticks, "and it is faster")
+end)
+
 tap.case("check = parents: the checked run is for those who ask", function()
   local farm <close> = gi.farm(sums(tap.folder()), { jobs = 1, check = "parents" })
   local loop = "<for3_kernel.cu_5>"

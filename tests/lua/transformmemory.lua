@@ -75,6 +75,12 @@ tap.case("an element that goes along", function()
     float half = out_carried * 0.5f;
     out[t * 32 + x] = out_carried = out[t * 32 + x] - (b[x] < 0.f ? half : 1.f);
   }]], "written out")
+  text = right("along columns, however wide", "carry", rewritten.source([[
+  int t = blockIdx.x * blockDim.x + threadIdx.x, w = n > 99 ? 0 : 64;
+  for (int i = 1; i < 20; i++) {
+    out[i * w + t] += 2 * out[(i - 1) * w + t] + out[w * i + t - w];
+  }]], "int"), 4, {}, { type = "i32", sizes = { 1, 100 }, grid = 1 })
+  tap.has(text, "int out_carried = out[(1 - 1) * w + t];", "where it begins")
   right("two arrays, a start that is a sum", "carry", rewritten.source([[
   __shared__ int s[2048];
   s[threadIdx.x] = 1;
@@ -104,6 +110,10 @@ tap.case("an element that goes along", function()
   for (int x = 1; x < n; x++) { out[x] = out[x - 1]; out[2 * x] = 1.f; }]])
   none("others wait", [[
   for (int x = 1; x < n; x++) { out[x] = out[x - 1]; __syncthreads(); }]])
+  none("an index that comes from memory", [[
+  for (int x = 1; x < 9; x++) out[((int)a[x]) & 7] = out[((int)a[x - 1]) & 7];]])
+  none("an index that changes besides", [[
+  int k = 0; for (int x = 1; x < 9; x++) { out[x + k] = out[x - 1 + k]; k += 2; }]])
   none("two steps back", [[
   for (int x = 2; x < n; x++) out[x] = out[x - 2];]])
 end)

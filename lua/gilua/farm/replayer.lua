@@ -107,10 +107,10 @@ local AS_IT_WAS = { 0, 0, 0 }
 
 local sides = launches.sides
 
--- The grids and blocks of all launches as the words of transformations want them, packed; raises
--- where one cannot have them.
+-- The grids and blocks of all launches as the words of transformations want them, packed, and how
+-- many times as many threads the launch has that grows most; raises where one cannot have them.
 local function changed_shapes(self, text)
-  local words, list = {}, {}
+  local words, list, times = {}, {}, 1
   for name, entry in pairs(self.recorded.entries) do words[entry] = launches.of(text, name) end
   for _, event in ipairs(self.recording.events) do
     local own = event[1] == "launch" and (words[event[3]] or "")
@@ -119,28 +119,29 @@ local function changed_shapes(self, text)
     if new and new.shared then
       error("a launch of a recording keeps the shared memory that it was given", 0)
     end
+    times = math.max(times, new and new.times or 1)
     if own then
       list[#list + 1] = string.pack("I4I4I4", table.unpack(new and new.grid or AS_IT_WAS))
         .. string.pack("I4I4I4", table.unpack(new and new.block or AS_IT_WAS))
     end
   end
-  return table.concat(list)
+  return table.concat(list), times
 end
 
 --- The shapes of launches that a mutant's values ask for, as a replay takes them: nil where all are
 --- as recorded; false and why where a launch cannot be so.
 ---@param values table?
 ---@return string|false|nil
----@return string?
+---@return string|number|nil why; or how many times as many threads there are
 function M:grids(values)
   local text = values and values[launches.PARAMETER]
   if not text then return nil end
   if not self.shapes_of[text] then
-    local fine, made = attempt(changed_shapes, self, text)
+    local fine, made, times = attempt(changed_shapes, self, text)
     if not fine then return false, tostring(made) end
-    self.shapes_of[text] = made
+    self.shapes_of[text] = { made, times }
   end
-  return self.shapes_of[text]
+  return table.unpack(self.shapes_of[text])
 end
 
 -- Had this process no memory for it? That says nothing of the mutant until it was so twice, alone
@@ -183,8 +184,10 @@ end
 function M:replay(ptx, options, values)
   local text, why = self:renamed(ptx)
   if not text then return nil, why, "launch_error" end
-  options.shapes, why = self:grids(values)
-  if options.shapes == false then return nil, why, "launch_error" end
+  local times
+  options.shapes, times = self:grids(values)
+  if options.shapes == false then return nil, times, "launch_error" end
+  if options.budget and times then options.budget = math.ceil(options.budget * times) end
   local plan = self:streams(values)
   why = broken(self, plan, text)
   if why then return nil, why, "race" end

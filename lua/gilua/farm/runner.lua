@@ -210,7 +210,7 @@ function M:prepare(module, mutant)
     shared = launch.shared, cache = launch.cache, carveout = launch.carveout, args = args,
     print = false,
     fill = fill,
-  }
+  }, launch.times or 1
 end
 
 --- What the answers of two comparisons cost, and how many count; nil where neither says so.
@@ -476,10 +476,12 @@ function M:measure(mutant, job)
   local begun = core.system.seconds()
   local module, none = self:module(mutant)
   if not module then return none end
-  local ready, launch = attempt(self.prepare, self, module, mutant)
+  local ready, launch, times = attempt(self.prepare, self, module, mutant)
   if not ready then return failed(status_of(self, launch, "launch_error"), tostring(launch)) end
-  launch.budget = job.budget -- on the virtual GPU it says everything: seconds depend on who else is
-  launch.timeout_s = not self.virtual and job.launch_s or nil -- … at work on the machine
+  -- On the virtual GPU instructions say everything: seconds depend on who else is at work on the
+  -- machine. Each thread may use as many, were there as few as the unmodified kernel has.
+  launch.budget = times and math.ceil(job.budget * times) or job.budget
+  launch.timeout_s = not self.virtual and job.launch_s or nil
   local m = self:launched(module, launch)
   local ran = core.system.seconds()
   local seconds = { run = ran - begun, check = 0, time = begun - start }

@@ -47,7 +47,7 @@ local function loaded(loop, s, write)
     if access.escapes then return nil end
     if access ~= write and access.node ~= write.node and loop.fn:may_alias(access, write) then
       if access.write or access.atomic then return nil end
-      if order.distance(loop, access, write) == 1 then
+      if order.follows(loop, access, write) then
         if access.token > s.last or access.node.kind ~= "index" then return nil end
         list[#list + 1] = access
       end

@@ -142,7 +142,10 @@ function M.named(text, kernel)
   return (text:gsub("%S+", kernel .. ":%0"))
 end
 
---- A launch with its changes made; raises where it cannot have them.
+local function product(list) return list[1] * list[2] * list[3] end
+
+--- A launch with its changes made; raises where it cannot have them. What has more threads than it
+--- had has `times`, how many times as many.
 ---@param launch table as a problem's launch() gives it
 ---@param text string? nil: none
 ---@return table
@@ -161,7 +164,9 @@ function M.changed(launch, text)
     end
   end
   require_fit(now.grid, now.block)
+  local threads = product(sides(launch.grid)) * product(sides(launch.block))
   new.grid, new.block = now.grid, now.block
+  new.times = math.max(1, product(now.grid) * product(now.block) / threads)
   return new
 end
 

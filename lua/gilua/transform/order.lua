@@ -257,6 +257,45 @@ local function is_write_free(loop, inner, access, added)
   return true
 end
 
+-- A form of the iteration before: with the variable less a step; nil where it is there in another
+-- way than times something.
+local function a_step_before(form, name, step)
+  local list = {}
+  for monomial, n in pairs(form) do
+    local others, times = {}, 0
+    for factor in monomial:gmatch "[^*]+" do
+      if factor == name then times = times + 1 else others[#others + 1] = factor end
+    end
+    if times > 1 then return nil end
+    list = affine.sum(list, { [monomial] = n })
+    if times == 1 then list = affine.sum(list, { [table.concat(others, "*")] = n }, -step) end
+  end
+  return list
+end
+
+--- Does an access touch in each iteration of a loop what another touched in the one before? Also
+--- where the variable is times what is not known, a[(i - 1) * width].
+---@param loop table with a step
+---@param a table access
+---@param b table the other
+function M.follows(loop, a, b)
+  local kernel, name = loop.fn.kernel, loop.variable
+  if not a.base or a.base ~= b.base or not a.indices or not b.indices
+    or #a.indices ~= #b.indices or loop.inside.writes[a.base] then
+    return false
+  end
+  for i, index in ipairs(a.indices) do
+    local other = b.indices[i]
+    local one, two = form_of(kernel, index), form_of(kernel, other)
+    local is_known = one and two and is_steady(loop, index) and is_steady(loop, other)
+      and is_open(kernel, one, name, name) and is_open(kernel, two, name, name)
+    local before = is_known and a_step_before(two, name, loop.step)
+    local rest = before and affine.sum(one, before, -1)
+    if not rest or next(rest) then return false end
+  end
+  return true
+end
+
 --- May the iterations of two loops within each other be done in another order? Each writes its own
 --- elements, or all add to them.
 ---@param loop table
