@@ -98,8 +98,8 @@ end
 --- Runs a source for one n; its answers and ticks, or nil and why.
 ---@param source string
 ---@param n integer
----@param options? { type: string, grid: integer|integer[], block: integer|integer[], races: boolean }
---- races: those are looked for
+---@param options? { type: string, grid: integer|integer[], block: integer|integer[],
+---  races: boolean } races: those are looked for
 function M.run(source, n, options)
   local module, why = loaded(source)
   if not module then return nil, why end

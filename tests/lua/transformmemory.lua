@@ -80,7 +80,7 @@ tap.case("an element that goes along", function()
   for (int i = 1; i < 20; i++) {
     out[i * w + t] += 2 * out[(i - 1) * w + t] + out[w * i + t - w];
   }]], "int"), 4, {}, { type = "i32", sizes = { 1, 100 }, grid = 1 })
-  tap.has(text, "int out_carried = out[(1 - 1) * w + t];", "where it begins")
+  tap.has(text, "int out_carried = out[0 * w + t];", "where it begins")
   right("two arrays, a start that is a sum", "carry", rewritten.source([[
   __shared__ int s[2048];
   s[threadIdx.x] = 1;

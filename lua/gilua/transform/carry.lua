@@ -12,6 +12,7 @@
 local affine = require "gilua.transform.affine"
 local edit = require "gilua.transform.edit"
 local effects = require "gilua.transform.effects"
+local expression = require "gilua.transform.expression"
 local hoist = require "gilua.transform.hoist"
 local loop_of = require "gilua.transform.loop"
 local order = require "gilua.transform.order"
@@ -100,10 +101,11 @@ end
 -- The element that the first iteration loads, as text.
 local function first_element(loop, access)
   local kernel, instead = loop.fn.kernel, {}
-  for _, index in ipairs(access.indices) do
-    local text = with_number(loop, index)
-    if text then instead[index.first] = { text, index.last } end
-  end
+  expression.walk(access.node, function(part)
+    local text = with_number(loop, part)
+    if text then instead[part.first] = { text, part.last } end
+    return not text
+  end)
   for _, token in ipairs(loop_of.variable_tokens(loop, loop.body)) do
     instead[token] = instead[token] or kernel:operand(loop.start)
   end
