@@ -78,6 +78,8 @@ Recording *bind_check_recording(lua_State *L, int index);
 const ReplayCode *bind_read_code(lua_State *L, int index, int *n);
 /* The option "shapes" of a replay: six whole numbers of four bytes for each launch. */
 const ReplayShape *bind_read_shapes(lua_State *L, int index, int *n);
+/* The option "joins" of one: a whole number of four bytes for each launch. */
+const ReplayJoin *bind_read_joins(lua_State *L, int index, int *n);
 /* The option "turns": five of them for each launch, the stream and what it waits for. */
 const ReplayTurn *bind_read_turns(lua_State *L, int index, int *n);
 

@@ -119,6 +119,10 @@ const ReplayShape *bind_read_shapes(lua_State *L, int index, int *n) {
     return read_numbers(L, index, "shapes", sizeof(ReplayShape), n);
 }
 
+const ReplayJoin *bind_read_joins(lua_State *L, int index, int *n) {
+    return read_numbers(L, index, "joins", sizeof(ReplayJoin), n);
+}
+
 const ReplayTurn *bind_read_turns(lua_State *L, int index, int *n) {
     return read_numbers(L, index, "turns", sizeof(ReplayTurn), n);
 }
@@ -232,7 +236,7 @@ static int replay(lua_State *L) {
                                         "budget",      "backwards",   "count_uninitialised",
                                         "check_races", "benign_races",
                                         "memory_bytes", "shapes",      "turns",
-                                        "touched",     NULL};
+                                        "joins",       "touched",     NULL};
     static const char *const benign[] = {"warn", "refuse", NULL};
     const Recording *r = check_recording(L);
     EmuModel model = {0};
@@ -243,6 +247,7 @@ static int replay(lua_State *L) {
     int code = lua_istable(L, 3) && lua_getfield(L, 3, "code") == LUA_TTABLE ? lua_gettop(L) : 0;
     o.code = bind_read_code(L, code, &o.n_code);
     o.shapes = bind_read_shapes(L, 3, &o.n_shapes);
+    o.joins = bind_read_joins(L, 3, &o.n_joins);
     o.turns = bind_read_turns(L, 3, &o.n_turns);
     o.touches = bind_option_bool(L, 3, "touched", false);
     bool any = lua_istable(L, 3) && lua_getfield(L, 3, "variables") == LUA_TTABLE;
@@ -288,7 +293,9 @@ void bind_record(lua_State *L) {
          "the last block begins first), "
          "count_uninitialised, check_races (\"none\", \"shared\", \"global\"), benign_races "
          "(\"warn\", \"refuse\"), shapes (bytes: x, y, z of the grid and of the block, of four "
-         "bytes each, for each launch; 0: as it was), turns (of four bytes each, for each launch: "
+         "bytes each, for each launch; 0: as it was), joins (four bytes for each launch: it is done "
+         "with the next one, whose arguments begin at this byte, behind its own; 0: by itself), "
+         "turns (of four bytes each, for each launch: "
          "its stream, from 0, and of the first to the fourth stream the launch that has to end "
          "before, from 1; 0: none; ticks and ns are as if they went on so), variables = { NAME = "
          "bytes | true } of other code: what they begin with; variables of the result: what they "

@@ -56,8 +56,8 @@ static void push_result(lua_State *L, const ReplayGpuResult *r) {
 static int run(lua_State *L) {
     static const char *const known[] = {"code",     "partial",   "bytes",
                                         "timed",    "shapes",    "turns",
-                                        "as_graph", "timeout_s", BIND_TIMING_FIELDS,
-                                        NULL};
+                                        "as_graph", "timeout_s", "joins",
+                                        BIND_TIMING_FIELDS, NULL};
     BindChild *c = bind_check_child(L, 1, CLASS);
     if (lua_isnoneornil(L, 2)) lua_settop(L, 1), lua_newtable(L);
     lua_settop(L, 2);
@@ -72,6 +72,7 @@ static int run(lua_State *L) {
     int code = lua_getfield(L, 2, "code") == LUA_TTABLE ? lua_gettop(L) : 0;
     o.code = bind_read_code(L, code, &o.n_code);
     o.shapes = bind_read_shapes(L, 2, &o.n_shapes);
+    o.joins = bind_read_joins(L, 2, &o.n_joins);
     o.turns = bind_read_turns(L, 2, &o.n_turns);
     ReplayGpuResult result;
     gi_err err;
@@ -103,7 +104,7 @@ void bind_replay_class(lua_State *L) {
          "graph, so that the GPU sets the pace and not the host. reads: what the host gets, { "
          "name, same, size, bytes? } each, bytes where they are not the same, or with bytes = "
          "true. turns, of timed runs alone: launches go on several streams, with "
-         "events between them. options: code, partial, shapes, turns as of recording:replay; "
+         "events between them. options: code, partial, shapes, joins, turns as of recording:replay; "
          "timeout_s of one "
          "repetition."},
         {"places", places, "replay:places() -> integer, integer",

@@ -56,6 +56,20 @@ static bool is_missing(const gi_err *why) {
     return strcmp(why->code, "usage") == 0;
 }
 
+static ReplayJoin join_of(const ReplayGpu *g, const Op *op) {
+    return op->kind == OP_LAUNCH && op->launch < g->n_joins ? g->joins[op->launch] : 0;
+}
+
+/* The bytes that a kernel is given: where its launches are joined with others, what both are. */
+static size_t given_to(const ReplayGpu *g, int row) {
+    for (int i = 0; i + 1 < g->n_ops && g->n_joins > 0; i++) {
+        const Op *op = &g->ops[i], *next = &g->ops[i + 1];
+        if (join_of(g, op) && op->row == row && next->kind == OP_LAUNCH)
+            return join_of(g, op) + g->rows[next->row].n_params + REPLAY_JOIN_PAD - 1;
+    }
+    return g->rows[row].n_params;
+}
+
 /* Which code each kernel is of, and whether it takes what it was given. */
 static bool choose_kernels(ReplayGpu *g, bool partial, gi_err *err) {
     for (int i = 0; i < g->n_rows; i++) {
@@ -70,10 +84,11 @@ static bool choose_kernels(ReplayGpu *g, bool partial, gi_err *err) {
         }
         if (!there && !is_missing(&why)) return gi_fail(err, why.code, "%s", why.message);
         if (!there) return gi_fail(err, "compile", "kernel %s: %s", row->name, why.message);
-        if (info.param_bytes > row->n_params)
+        size_t given = given_to(g, i);
+        if (info.param_bytes > given)
             return gi_fail(err, "compile",
                            "kernel %s takes %zu bytes of arguments and was given %zu", row->name,
-                           info.param_bytes, row->n_params);
+                           info.param_bytes, given);
         row->bytes = info.param_bytes;
     }
     return true;
@@ -162,22 +177,36 @@ static void carry_variables(ReplayGpu *g, const Row *row) {
     }
 }
 
-static void queue_launch(ReplayGpu *g, const Op *op) {
-    const Row *row = &g->rows[op->row];
-    ReplayShape s = replay_shape(g->shapes, g->n_shapes, op->launch, op->grid, op->block);
-    carry_variables(g, row);
+/* Addresses of variables in a launch's arguments, of the code that it runs. */
+static void fix_arguments(ReplayGpu *g, const Op *op, const Row *row) {
     for (int i = 0; i < op->n_fixups; i++) {
         const Variable *v = &g->variables[op->fixups[i].variable];
         int code = v->at[row->code] && v->module == row->module ? row->code : RECORDED;
         uint64_t address = v->at[code] + op->fixups[i].offset;
         memcpy(op->params + op->fixups[i].at, &address, 8);
     }
+}
+
+/* A launch; with `more`, the one behind it as well, as one. */
+static void queue_launch(ReplayGpu *g, const Op *op, const Op *more) {
+    const Row *row = &g->rows[op->row];
+    ReplayShape s = replay_shape(g->shapes, g->n_shapes, op->launch, op->grid, op->block);
+    carry_variables(g, row);
+    fix_arguments(g, op, row);
     DeviceLaunch l = {.kernel = row->name,
                       .grid = {s.grid[0], s.grid[1], s.grid[2]},
                       .block = {s.block[0], s.block[1], s.block[2]},
                       .shared_bytes = op->shared,
                       .params = op->params,
                       .carveout = -1};
+    uint8_t *both = NULL;
+    if (more) {
+        size_t bytes = g->rows[more->row].n_params;
+        fix_arguments(g, more, row);
+        l.params = both =
+            replay_joined(op->params, row->n_params, join_of(g, op), more->params, &bytes);
+        if (more->shared > op->shared) l.shared_bytes = more->shared;
+    }
     SequenceTurn turn = {.launch = op->launch};
     if (g->turns) {
         turn.stream = g->turns[op->launch].stream;
@@ -186,6 +215,7 @@ static void queue_launch(ReplayGpu *g, const Op *op) {
     }
     sequence_launch(g->sequence, module_of(g, row), &l, row->bytes, op->cooperative, op->row,
                     g->turns ? &turn : NULL);
+    free(both);
 }
 
 static void fill_bytes(ReplayGpu *g, uint64_t address, uint64_t bytes, unsigned value) {
@@ -206,15 +236,21 @@ static void queue_beginning(ReplayGpu *g) {
 
 static bool queue_part(void *user, SequencePart part, gi_err *err) {
     ReplayGpu *g = user;
-    (void)err;
     int from = part == SEQUENCE_BEFORE ? 0 : part == SEQUENCE_TIMED ? g->first : g->last + 1;
     int to = part == SEQUENCE_BEFORE ? g->first : part == SEQUENCE_TIMED ? g->last + 1 : g->n_ops;
     if (part == SEQUENCE_BEFORE) queue_beginning(g);
     for (int i = from; i < to; i++) {
         const Op *op = &g->ops[i];
+        const Op *next = i + 1 < to ? &g->ops[i + 1] : NULL;
         if (op->kind == OP_COPY) queue_copy(g, op);
         else if (op->kind == OP_FILL) to_each(g, op, NULL);
-        else queue_launch(g, op);
+        else if (!join_of(g, op)) queue_launch(g, op, NULL);
+        else if (next && next->kind == OP_LAUNCH) queue_launch(g, op, next), i++;
+        else
+            return gi_fail(err, "usage",
+                           "launch %d is to be done with the next one, which does not stand right "
+                           "behind it",
+                           op->launch + 1);
     }
     return true;
 }
@@ -263,15 +299,26 @@ static bool judge(ReplayGpu *g, const ReplayGpuOptions *o, ReplayGpuResult *out,
     return true;
 }
 
+/* How often a kernel is launched by itself: not where it is done with the one before. */
+static int launches_of(const ReplayGpu *g, int row) {
+    int n = g->rows[row].launches;
+    for (int i = 1; i < g->n_ops && g->n_joins > 0; i++)
+        if (g->ops[i].kind == OP_LAUNCH && g->ops[i].row == row && join_of(g, &g->ops[i - 1])) n--;
+    return n;
+}
+
 static bool run_once(ReplayGpu *g, const SequenceWork *w, ReplayGpuResult *out, gi_err *err) {
     double *ns = gi_alloc((size_t)(g->n_rows + 1) * sizeof *ns);
     bool ok = sequence_run(g->sequence, w, ns, g->n_rows, &out->run, err);
     out->kernels = gi_alloc((size_t)(g->n_rows + 1) * sizeof *out->kernels);
-    for (int i = 0; ok && i < g->n_rows; i++)
-        out->kernels[out->n_kernels++] = (ReplayKernel){.name = gi_strdup(g->rows[i].name),
-                                                        .launches = g->rows[i].launches,
-                                                        .ns = ns[i],
-                                                        .ticks = ns[i] * out->run.clock_ghz};
+    for (int i = 0; ok && i < g->n_rows; i++) {
+        int launches = launches_of(g, i);
+        if (launches > 0)
+            out->kernels[out->n_kernels++] = (ReplayKernel){.name = gi_strdup(g->rows[i].name),
+                                                            .launches = launches,
+                                                            .ns = ns[i],
+                                                            .ticks = ns[i] * out->run.clock_ghz};
+    }
     free(ns);
     return ok;
 }
@@ -286,6 +333,7 @@ static bool run_timed(ReplayGpu *g, const SequenceWork *w, const DeviceTiming *h
 bool replay_gpu_run(ReplayGpu *g, const ReplayGpuOptions *o, ReplayGpuResult *out, gi_err *err) {
     ReplayGpuResult r = {0};
     g->shapes = o->shapes, g->n_shapes = o->n_shapes;
+    g->joins = o->joins, g->n_joins = o->n_joins;
     if (!use_code(g, o, err) || !choose_kernels(g, o->partial, err) || !use_turns(g, o, err))
         return false;
     DeviceModule **modules = gi_alloc((size_t)(2 * g->n_modules + 1) * sizeof *modules);

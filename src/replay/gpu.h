@@ -28,6 +28,8 @@ typedef struct ReplayGpuOptions {
     int n_code;
     const ReplayShape *shapes; /* as of ReplayOptions, these too */
     int n_shapes;
+    const ReplayJoin *joins;
+    int n_joins;
     const ReplayTurn *turns;   /* of all launches, of timed ones alone; NULL: one stream */
     int n_turns;
     bool partial;

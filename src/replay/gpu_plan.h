@@ -99,6 +99,8 @@ struct ReplayGpu { /* err, line and what follows: while it is made */
     int n_launches;
     const ReplayShape *shapes; /* of the run at hand, the caller's */
     int n_shapes;
+    const ReplayJoin *joins;
+    int n_joins;
     const ReplayTurn *turns; /* likewise; NULL: one stream */
     bool *awaited;           /* by launch: another stream's waits for it */
     Row *rows;

@@ -50,6 +50,14 @@ typedef struct Texture {
     uint64_t recorded, handle;
 } Texture;
 
+typedef struct First { /* of two launches that are done as one */
+    Event event;
+    char *kernel; /* NULL: none is put off */
+    uint8_t *params;
+    ReplayJoin at;
+    int number; /* of the launch */
+} First;
+
 typedef struct Run {
     const Recording *recording;
     const ReplayOptions *options;
@@ -72,6 +80,7 @@ typedef struct Run {
     uint64_t moved; /* bytes of copies and fills so far */
     ReplayTaken *taken; /* by launch */
     int cap_taken;
+    First first;
     int line; /* of the event at hand */
     bool ended; /* by what a kernel did */
 } Run;
@@ -532,12 +541,13 @@ static uint8_t *arguments(Run *run, const Event *e) {
     return params;
 }
 
-static bool takes(Run *run, EmuModule *m, const char *kernel, size_t bytes) {
+/* pad: how many bytes more it may take than it is given. */
+static bool takes(Run *run, EmuModule *m, const char *kernel, size_t bytes, size_t pad) {
     EmuKernelInfo info;
     gi_err why;
     if (!emu_kernel_info(m, kernel, &info, &why))
         return gi_fail(run->err, "compile", "kernel %s: %s", kernel, why.message);
-    return info.param_bytes == bytes ||
+    return (info.param_bytes >= bytes && info.param_bytes <= bytes + pad) ||
            gi_fail(run->err, "compile", "kernel %s takes %zu bytes of arguments and was given %zu",
                    kernel, info.param_bytes, bytes);
 }
@@ -589,12 +599,12 @@ static void note(Run *run, const EmuLaunch *l, const EmuResult *r) {
     out->n_launches++;
 }
 
-static bool launch(Run *run, const Event *e, const char *kernel, const uint8_t *params) {
+static bool launch(Run *run, const Event *e, int number, const char *kernel,
+                   const uint8_t *params) {
     const ReplayOptions *o = run->options;
     EmuResult r;
     uint64_t spent = run->out->warp_instructions;
-    ReplayShape s =
-        replay_shape(o->shapes, o->n_shapes, run->out->n_launches, e->grid, e->block);
+    ReplayShape s = replay_shape(o->shapes, o->n_shapes, number, e->grid, e->block);
     EmuLaunch l = {.kernel = kernel,
                    .grid = {s.grid[0], s.grid[1], s.grid[2]},
                    .block = {s.block[0], s.block[1], s.block[2]},
@@ -618,12 +628,61 @@ static bool launch(Run *run, const Event *e, const char *kernel, const uint8_t *
     return true;
 }
 
+uint8_t *replay_joined(const uint8_t *first, size_t first_bytes, ReplayJoin at,
+                       const uint8_t *second, size_t *bytes) {
+    size_t begins = at < first_bytes ? first_bytes : at;
+    uint8_t *all = gi_alloc(begins + *bytes + REPLAY_JOIN_PAD);
+    memcpy(all, first, first_bytes);
+    memcpy(all + begins, second, *bytes);
+    *bytes += begins;
+    return all;
+}
+
+static void forget_first(Run *run) {
+    free(run->first.kernel), free(run->first.params);
+    run->first.kernel = NULL, run->first.params = NULL;
+}
+
+/* The launch is done with the next one. */
+static void put_off(Run *run, const Event *e, char *kernel, uint8_t *params, ReplayJoin at) {
+    forget_first(run);
+    run->first = (First){*e, kernel, params, at, run->out->n_launches};
+    gi_grow(run->taken, run->out->n_launches, run->cap_taken);
+    run->taken[run->out->n_launches++] = (ReplayTaken){0};
+}
+
+static bool nothing_between(Run *run) {
+    return !run->first.kernel ||
+           gi_fail(run->err, "usage",
+                   "launch %d is to be done with the next one, which does not stand right behind it",
+                   run->first.number + 1);
+}
+
+/* The launch that was put off, with what this one is given besides. */
+static bool launch_both(Run *run, const Event *e, const uint8_t *params) {
+    First *f = &run->first;
+    size_t bytes = e->hex_len / 2;
+    uint8_t *all = replay_joined(f->params, f->event.hex_len / 2, f->at, params, &bytes);
+    if (e->shared > f->event.shared) f->event.shared = e->shared;
+    bool ok = takes(run, code_of(run, f->event.number, f->kernel), f->kernel, bytes,
+                    REPLAY_JOIN_PAD - 1) &&
+              launch(run, &f->event, f->number, f->kernel, all);
+    free(all);
+    forget_first(run);
+    return ok;
+}
+
 static bool run_launch(Run *run, const Event *e) {
+    const ReplayOptions *o = run->options;
+    int n = run->out->n_launches;
     if (e->number >= run->n_modules) return damaged(run, "there is no such module");
     char *kernel = name_of(e);
     uint8_t *params = arguments(run, e);
-    bool ok = takes(run, code_of(run, e->number, kernel), kernel, e->hex_len / 2) &&
-              launch(run, e, kernel, params);
+    if (n < o->n_joins && o->joins[n]) return put_off(run, e, kernel, params, o->joins[n]), true;
+    bool ok = run->first.kernel ? launch_both(run, e, params)
+                                : takes(run, code_of(run, e->number, kernel), kernel,
+                                        e->hex_len / 2, 0) &&
+                                      launch(run, e, n, kernel, params);
     free(params);
     free(kernel);
     return ok;
@@ -632,6 +691,7 @@ static bool run_launch(Run *run, const Event *e) {
 /* --- all of it --- */
 
 static bool run_event(Run *run, const Event *e) {
+    if (e->kind != EVENT_LAUNCH && e->kind != EVENT_NONE && !nothing_between(run)) return false;
     switch (e->kind) {
     case EVENT_MEMORY: return begin_memory(run, e);
     case EVENT_FREE: return end_memory(run, e);
@@ -698,6 +758,7 @@ static void release(Run *run) {
     for (int i = 0; i < run->n_variables; i++) free(run->variables[i].name);
     for (int i = 0; i < run->n_managed; i++) free(run->managed[i].name), free(run->managed[i].data);
     free(run->managed), free(run->taken);
+    forget_first(run);
     free(run->modules), free(run->variables), free(run->arrays), free(run->hosts);
     free(run->textures);
 }
@@ -738,7 +799,7 @@ bool replay_run(const Recording *r, const ReplayOptions *options, ReplayResult *
     if (ok) set_variables(&run);
     ok = ok && each_event(&run, run_event);
     if (ok) hold_variables(&run);
-    ok = ok && take_turns(&run);
+    ok = ok && (run.ended || nothing_between(&run)) && take_turns(&run);
     release(&run);
     if (ok) *out = result;
     else replay_free(&result);

@@ -29,6 +29,12 @@ typedef struct ReplayShape { /* of a launch; what begins with 0: as it was */
     unsigned grid[3], block[3];
 } ReplayShape;
 
+/* Two launches as one, of a kernel that does what both do: the first is put off, and its arguments
+** stand before those of the next, which begin at this byte, as a struct. 0: nothing of the kind. */
+typedef uint32_t ReplayJoin;
+
+enum { REPLAY_JOIN_PAD = 8 }; /* a struct may have fewer bytes than that behind its last field */
+
 typedef struct ReplayOptions {
     const EmuModel *model;
     const ReplayCode *code;
@@ -38,6 +44,9 @@ typedef struct ReplayOptions {
     int n_variables;
     const ReplayShape *shapes; /* of the first n_shapes launches */
     int n_shapes;
+    const ReplayJoin *joins; /* of the first n_joins launches; a joined one is what the first of
+                                the two was, in its shape */
+    int n_joins;
     const ReplayTurn *turns;  /* of all launches: their time is as if each went on when it may; they
                                  run in the recording's order all the same. NULL: that is it */
     int n_turns;
@@ -54,6 +63,11 @@ typedef struct ReplayOptions {
 /* The shape of the n-th launch: what options say of its grid and block, or what was recorded. */
 ReplayShape replay_shape(const ReplayShape *shapes, int n_shapes, int n, const unsigned grid[3],
                          const unsigned block[3]);
+
+/* Arguments of two launches, and a pad of zeros, to free(): *bytes are those of the second, and
+** become all but the pad. */
+uint8_t *replay_joined(const uint8_t *first, size_t first_bytes, ReplayJoin at,
+                       const uint8_t *second, size_t *bytes);
 
 typedef struct ReplayKernel {
     char *name;

@@ -109,6 +109,23 @@ END
 is "go on at once, are right, and held to what they depend on" "ok true true race
 ok true true race" "$("$GILUA" streams.lua | tr '\t' ' ')"
 
+# Two launches as one, timed and not, as a stream and as a graph; its arguments are both's.
+cat >fused.lua <<'END'
+local gi = require "gilua"
+local gene = "T:fuse_kernels<5>()"
+for _, launches in ipairs { "stream", "graph" } do
+  local problem = gi.problem "pairs"
+  problem.definition.recorded.table.launches = launches
+  local farm <close> = gi.farm(problem, { device = "cuda", jobs = 1 })
+  local list = farm:evaluate({ "", gene, gene .. " streams=2" }, gi.own.case(problem, 1))
+  local m, words = list[2], {}
+  for i, k in ipairs(m.kernels) do words[i] = k.name .. " " .. k.launches end
+  print(m.status, gi.fitness.right(m), m.ns < list[1].ns, #words, list[3].status)
+end
+END
+is "two kernels as one are right" "ok true true 2 launch_error
+ok true true 2 launch_error" "$("$GILUA" fused.lua | tr '\t' ' ')"
+
 # Machine code is made by the workers; that of the fake driver does nothing.
 cat >linked.lua <<'END'
 local gi = require "gilua"

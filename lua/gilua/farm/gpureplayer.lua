@@ -68,6 +68,7 @@ local TIMING = { "rel_error", "min_samples", "max_samples", "stop_above_ns" }
 local function run(self, launch, options)
   options.code, options.partial, options.timeout_s = self.code, true, launch.timeout_s
   options.shapes, options.turns = self.shapes, options.timed and self.turns or nil
+  options.joins = self.joins
   local m, why, code = self.replay:run(options)
   if m and m.status == "ok" then self.owner.reads = m.reads end
   return m, why, code
@@ -108,10 +109,12 @@ function M:module(mutant)
   if not text then return nil, failed("launch_error", why) end
   local shapes, cannot = self.twin:grids(mutant.values)
   if shapes == false then return nil, failed("launch_error", cannot) end
+  local joins, apart = self.twin:joins(mutant.values)
+  if joins == false then return nil, failed("launch_error", apart) end
   local code = {}
   for number in pairs(self.twin.modules) do code[number] = text end
   local plan = self.twin:streams(mutant.values)
-  return setmetatable({ code = code, shapes = shapes, turns = plan and plan.turns,
+  return setmetatable({ code = code, shapes = shapes, joins = joins, turns = plan and plan.turns,
     replay = self.replay, owner = self }, Code)
 end
 

@@ -128,6 +128,45 @@ local function changed_shapes(self, text)
   return table.concat(list), times
 end
 
+-- Which launches are done together with those behind them, packed; nil: none; false and why where
+-- they cannot be.
+local function joins_of(self, text)
+  local joined, words, of_entry = launches.joined(text), {}, {}
+  if not next(joined) then return nil end
+  for name, entry in pairs(self.recorded.entries) do
+    words[name] = launches.of(text, name):gsub("before%S+", ""):match "^%s*(.-)%s*$"
+    of_entry[entry] = joined[name]
+  end
+  for name, join in pairs(joined) do
+    if words[name] ~= words[join.other] then
+      return false, ("%s and %s are done together, in another shape each"):format(name, join.other)
+    elseif joined[join.other] then
+      return false, ("%s is done together with two others"):format(join.other)
+    end
+  end
+  local list = {}
+  for _, event in ipairs(self.recording.events) do
+    local join = event[1] == "launch" and of_entry[event[3]]
+    if event[1] == "launch" then list[#list + 1] = string.pack("I4", join and join.at or 0) end
+  end
+  return table.concat(list)
+end
+
+--- Which launches a mutant's values want together with those behind them, as a replay takes them:
+--- nil where none; false and why where that cannot be.
+---@param values table?
+---@return string|false|nil
+---@return string?
+function M:joins(values)
+  local text = values and values[launches.PARAMETER]
+  if not text then return nil end
+  local joins, why = joins_of(self, text)
+  if joins and (values[streams.PARAMETER] or 1) > 1 then
+    return false, "launches that are done together are on one stream"
+  end
+  return joins, why
+end
+
 --- The shapes of launches that a mutant's values ask for, as a replay takes them: nil where all are
 --- as recorded; false and why where a launch cannot be so.
 ---@param values table?
@@ -188,6 +227,8 @@ function M:replay(ptx, options, values)
   options.shapes, times = self:grids(values)
   if options.shapes == false then return nil, times, "launch_error" end
   if options.budget and times then options.budget = math.ceil(options.budget * times) end
+  options.joins, why = self:joins(values)
+  if options.joins == false then return nil, why, "launch_error" end
   local plan = self:streams(values)
   why = broken(self, plan, text)
   if why then return nil, why, "race" end

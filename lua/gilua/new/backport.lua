@@ -126,10 +126,15 @@ local function launched(kept, files, launch)
     file.text, count.done, count.left = text, count.done + done, count.left + left
     return done + left
   end
-  for _, kernel in ipairs(of) do
+  local function change_all(kernel)
     local found, wanted = 0, launches.of(launch, kernel)
     for _, file in ipairs(files) do found = found + change(file, kernel, wanted) end
     count.left = count.left + (found == 0 and 1 or 0) -- a name that the file writes in another way
+  end
+  local gone = {} -- what is done together with the launch before has none of its own
+  for _, join in pairs(launches.joined(launch)) do gone[join.other] = true end
+  for _, kernel in ipairs(of) do
+    if not gone[kernel] then change_all(kernel) end
   end
   for _, file in ipairs(#of == 0 and files or {}) do
     change(file, kept.kernel:match "[%w_]*$", launch)

@@ -2,8 +2,9 @@
 -- becomes kernel<<<grid * 32, block>>>.
 --
 -- Only a grid or a block that is written in a usual form is changed: a sum or product of numbers,
--- dim3(…), or a name that the file declares as a dim3 or a whole number. All others are left to the
--- person.
+-- dim3(…), or a name that the file declares as a dim3 or a whole number. A launch that is done
+-- together with the one behind it gets its arguments, and that one goes, where it is launched in
+-- the same words and nothing but a wait stands between. All others are left to the person.
 
 local core = require "gilua.core"
 local csource = require "gilua.new.csource"
@@ -179,9 +180,51 @@ local function written(text)
   local list = {}
   for _, c in ipairs(launches.read(text)) do
     if c.of == "shared" or c.of == "grid" and launches.is_condition(c) then return nil end
-    if not launches.is_condition(c) then list[#list + 1] = c end
+    if not launches.is_condition(c) and c.of ~= "before" then list[#list + 1] = c end
   end
   return list
+end
+
+local WAITS = csource.set "cudaDeviceSynchronize cudaThreadSynchronize"
+
+-- The tokens of a launch as a statement: its name's, those between <<< and >>>, its brackets' and
+-- its end; nil of what is more than that.
+local function statement_of(t, i)
+  local parts = parts_of(t, i)
+  local at = parts and parts.block[2] + 1
+  while at and at < i + MOST_WORDS and t[at] ~= ">>>" do at = csource.past(t, at) end
+  local open = at and t[at] == ">>>" and t[at + 1] == "(" and at + 1
+  local close = open and t:match(open)
+  if not close or t[close + 1] ~= ";" then return nil end
+  return { name = i - 1, shape = { i + 1, at - 1 }, open = open, close = close, stop = close + 1 }
+end
+
+local function source(t, text, first, last)
+  return first <= last and text:sub(t:first(first), t:last(last)):gsub("%s+", " ") or ""
+end
+
+-- The launch that has to go for one to be done together with it; nil where that is not told.
+local function behind(t, text, own, other)
+  local k = own.stop + 1
+  while WAITS[t[k] or ""] and t[k + 1] == "(" and t[k + 2] == ")" and t[k + 3] == ";" do
+    k = k + 4
+  end
+  local next = t[k] == other and t[k + 1] == "<<<" and statement_of(t, k + 1)
+  local is_same = next and source(t, text, next.shape[1], next.shape[2])
+    == source(t, text, own.shape[1], own.shape[2])
+  return is_same and next or nil
+end
+
+-- What a launch is given besides, and the statement that goes: { text, next }; false where what is
+-- wanted cannot be written; nil: nothing of the kind is wanted.
+local function joined(t, text, i, join)
+  if not join then return nil end
+  local own = statement_of(t, i)
+  local next = own and behind(t, text, own, join.other)
+  if not next then return false end
+  local more = ("%s_arguments{%s}"):format(join.other,
+    text:sub(t:last(next.open) + 1, t:first(next.close) - 1))
+  return { own = own, next = next, more = own.close > own.open + 1 and ", " .. more or more }
 end
 
 --- A file with the launches of a kernel as transformations want them.
@@ -194,9 +237,19 @@ end
 function M.edited(text, kernel, launch)
   local t <close> = core.grammar.tokens(text)
   local changes, pieces, at, done, left = written(launch), {}, 1, 0, 0
+  local join = launches.joined(launch)[""]
   local function put(tokens, new)
     pieces[#pieces + 1] = text:sub(at, t:first(tokens[1]) - 1) .. new
     at = t:last(tokens[2]) + 1
+  end
+  -- A statement, with its line where nothing else is on it.
+  local function remove(first, last)
+    local from, to = t:first(first), t:last(last)
+    local blanks = text:sub(at, from - 1):match "\n([ \t]*)$"
+    local stop = text:match("^[ \t]*\r?\n()", to + 1)
+    if blanks and stop then from, to = from - #blanks, stop - 1 end
+    pieces[#pieces + 1] = text:sub(at, from - 1)
+    at = to + 1
   end
   for i = 2, #t do
     if t[i] == "<<<" and launched(t, i) == kernel then
@@ -206,11 +259,16 @@ function M.edited(text, kernel, launch)
         texts[of] = text:sub(t:first(tokens[1]), t:last(tokens[2]))
       end
       local grid, block = nil, nil
-      if parts then grid, block = changed(t, texts, changes) end
+      local both = joined(t, text, i, join)
+      if parts and both ~= false then grid, block = changed(t, texts, changes) end
       if grid then
         done = done + 1
         put(parts.grid, grid)
         put(parts.block, block)
+        if both then
+          put({ both.own.close, both.own.close }, both.more .. ")")
+          remove(both.next.name, both.next.stop)
+        end
       else
         left = left + 1
       end

@@ -387,8 +387,44 @@ for format, names in pairs {
 end
 local FRACTIONS = { float = true, double = true }
 
--- The whole numbers that all launches of a kernel are given, by parameter, and the longest sides of
--- their blocks as "blockDim.x".
+-- The launch that each launch of a kernel has right behind it, of the same shape, in all
+-- recordings: { other, bytes } by the recording's names; false where one has none, or another one.
+local function behind_each(path, known)
+  local r <close> = recording.open(path)
+  for i, event in ipairs(r.events) do
+    local next = r.events[i + 1]
+    local entry = event[1] == "launch" and event[3]
+    local has_one = entry and next and next[1] == "launch" and next[3] ~= entry
+      and table.concat(next, " ", 4, 7) == table.concat(event, " ", 4, 7) and next[2] == event[2]
+      and event[7] == "0"
+    if entry and not has_one then
+      known[entry] = false
+    elseif entry and known[entry] == nil then
+      known[entry] = { other = next[3], bytes = #(event[9] or "") // 2 }
+    elseif entry and known[entry] and known[entry].other ~= next[3] then
+      known[entry] = false
+    end
+  end
+end
+
+-- The kernel that evolves and whose launch stands behind each of another's; how many bytes the
+-- arguments of the first one are. nil where there is none.
+local function follower(self, name)
+  if not self.behind then
+    self.behind = {}
+    for _, use in ipairs(M.USES) do
+      for _, path in ipairs(self.paths[use]) do behind_each(path, self.behind) end
+    end
+  end
+  local found = self.behind[self.entries[name] or ""]
+  for other, entry in pairs(self.entries) do
+    if found and entry == found.other then return other, found.bytes end
+  end
+end
+
+-- The whole numbers that all launches of a kernel are given, by parameter; the longest sides of
+-- their blocks as "blockDim.x"; as "before.b" how many bytes its arguments are, where a launch of b
+-- in the same shape stands right behind each.
 local function values_of(self, fn)
   local given, values, at = self.given[self.entries[fn.name] or ""], {}, 1
   local bytes = given and given.first:gsub("%x%x", function(hex)
@@ -407,6 +443,8 @@ local function values_of(self, fn)
     at = at + size
   end
   for side, most in pairs(given and given.block or {}) do values["blockDim." .. side] = most end
+  local other, length = follower(self, fn.name)
+  if other then values["before." .. other] = length end
   return values
 end
 

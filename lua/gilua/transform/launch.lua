@@ -7,6 +7,7 @@
 --   block.x<=32  stays as it is, and has to be 32 at most; block.x==32: has to be 32
 --   axes=yx      x and y change places, of the grid and of the block
 --   shared*2     twice the shared memory that the launch asks for
+--   before.b+24  it is done together with that of b behind it, whose arguments begin at byte 24
 --
 -- Later words see what earlier ones left. Where a genome has several kernels, a word begins with
 -- the name of its own: "jacobi:grid.x/4".
@@ -20,12 +21,13 @@ local SIDES = { x = 1, y = 2, z = 3 }
 local MOST_THREADS = 1024 -- of a block
 local MOST = 2 ^ 31 -- threads of a grid in a dimension, so that an int counts them
 
-local WHAT = { grid = true, block = true, shared = true, axes = true }
+local WHAT = { grid = true, block = true, shared = true, axes = true, before = true }
 
 -- What leaves a side as it is and only asks something of it.
 local CONDITIONS = { ["%"] = true, ["<="] = true, ["=="] = true }
 
 local OPERATIONS = {
+  ["+"] = function(a) return a end,
   ["*"] = function(a, n) return a * n end,
   ["/"] = function(a, n) return (a + n - 1) // n end,
   ["<"] = function(a, n) return math.min(a, n) end,
@@ -59,8 +61,9 @@ end
 ---@class gilua.launch_change
 ---@field word string
 ---@field kernel string? nil: the only one
----@field of string "grid", "block", "shared" or "axes"
----@field side string? nil of the last two
+---@field of string "grid", "block", "shared", "axes" or "before"
+---@field side string? of the first two
+---@field other string? of the last: the kernel that is launched behind
 ---@field operation string
 ---@field by integer
 
@@ -76,11 +79,15 @@ function M.read(text)
       of, operation, by = (change or word):match "^(shared)(%*)(%d+)$"
     end
     if (change or word) == "axes=yx" then of, operation, by = "axes", "=", "1" end
+    local other
+    if not of then
+      of, other, operation, by = (change or word):match "^(before)%.([%w_]+)(%+)(%d+)$"
+    end
     if not WHAT[of] or not OPERATIONS[operation] or tonumber(by) < 1 then
       error(("'%s' is no change of a launch: it is written grid.x/4 or block.y=8"):format(word), 0)
     end
     list[#list + 1] = { word = change or word, kernel = kernel, of = of, side = side,
-      operation = operation, by = math.tointeger(tonumber(by)) }
+      other = other, operation = operation, by = math.tointeger(tonumber(by)) }
   end
   return list
 end
@@ -158,7 +165,7 @@ function M.changed(launch, text)
       new.shared = (new.shared or 0) * c.by
     elseif c.of == "axes" then
       for _, side in pairs(now) do side[1], side[2] = side[2], side[1] end
-    else
+    elseif c.of ~= "before" then
       local side, d = now[c.of], SIDES[c.side]
       side[d] = OPERATIONS[c.operation](side[d], c.by, c.word)
     end
@@ -170,7 +177,20 @@ function M.changed(launch, text)
   return new
 end
 
+--- The kernels whose launches are done together with those behind them: by name, that of the
+--- latter's kernel and where its arguments begin. Nothing of a text that is nil.
+---@param text string?
+---@return table<string, { other: string, at: integer }>
+function M.joined(text)
+  local list = {}
+  for _, c in ipairs(M.read(text or "")) do
+    if c.of == "before" then list[c.kernel or ""] = { other = c.other, at = c.by } end
+  end
+  return list
+end
+
 local PHRASES = {
+  ["before+"] = "the launch of %s in one with that of %s before it, with a struct of its arguments",
   ["grid*"] = "%d times as many blocks in %s",
   ["grid/"] = "1/%d as many blocks in %s, rounded up",
   ["grid<"] = "at most %d blocks in %s",
@@ -193,8 +213,9 @@ local function in_words(text, is_wanted)
   local list = {}
   for _, c in ipairs(M.read(text)) do
     if is_wanted(c) then
-      list[#list + 1] = PHRASES[c.of .. c.operation]:format(c.by, c.side or "")
-        .. (c.kernel and " of " .. c.kernel or "")
+      local what = PHRASES[c.of .. c.operation]
+      list[#list + 1] = c.other and what:format(c.other, c.kernel or "this")
+        or what:format(c.by, c.side or "") .. (c.kernel and " of " .. c.kernel or "")
     end
   end
   return table.concat(list, "; ")

@@ -42,7 +42,7 @@ local OWN = [[
   unroll split_accumulator keep carry hoist specialise
   vector batch prefetch reuse stage halo transpose
   float narrow unsigned division remainder transplant
-  nests split atomics warps warp_loop warp_barrier barriers private pad constant
+  nests split fuse_kernels atomics warps warp_loop warp_barrier barriers private pad constant
 ]]
 
 -- What each is made against: too many instructions, too few at a time, too many bytes.
@@ -50,9 +50,9 @@ local EASES = {
   issue = "merge merge_threads unroll vector specialise float narrow unsigned divide power hoist "
     .. "keep fuse interchange unswitch block_atomic warp_atomic pad tree stage halo remainder",
   latency = "warp_row grid_size unroll split_accumulator hoist reuse keep vector tree stage halo "
-    .. "carry widen warp_loop batch search prefetch barriers private constant split",
+    .. "carry widen warp_loop batch search prefetch barriers private constant split fuse_kernels",
   memory = "axes coarsen merge merge_threads warp_row grid_stride vector stage halo keep hoist "
-    .. "reuse float interchange block_atomic warp_atomic transpose",
+    .. "reuse float interchange block_atomic warp_atomic transpose fuse_kernels",
 }
 
 local known, order
