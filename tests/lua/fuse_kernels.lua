@@ -139,6 +139,7 @@ tap.case("which kernels", function()
   is("__global__ void b(int n) { }\n", 12, "1 before.b+12", "aligned as an int is")
   is("__global__ void b(int n, double s) { }\n", 12, "1 before.b+16", "as a double is")
   is("__global__ void b(float4 n) { }\n", 8, " how the arguments of b lie is not known", "a struct")
+  is("namespace n { __global__ void b(int n) { } }\n", 8, " b is in a namespace", "a namespace")
   is("template<int N> __global__ void b(int n) { }\n", 8, " b is a template", "a template")
   is("__global__ void b(int n) { extern __shared__ int s[]; s[0] = n; }\n", 8,
     " b has shared memory whose size the launch says", "dynamic shared memory")

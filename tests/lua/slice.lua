@@ -12,7 +12,8 @@ local function cut(text, kernel, o)
   local folder = o.folder or tap.folder()
   local options = { INCLUDE, table.unpack(o.options or {}) }
   return gi.slice.cut(text, "dir/file.cu", kernel or "k",
-    { folder = folder, template = o.template, options = options }), folder
+    { folder = folder, template = o.template, templates = o.templates, options = options }),
+    folder
 end
 
 local function lines(text)
@@ -94,6 +95,25 @@ tap.case("templates: arguments under their names", function()
     { template = { "int" } })
   tap.is(lines(s.source)[4], "void k(A x, A *y)",
     "over lines, and static: lines keep their numbers")
+end)
+
+tap.case("templates whose parameters have one name", function()
+  local text = "template <int N>\n__global__ void k(int *x)\n{\n  x[0] = N;\n}\n"
+    .. "template <int N> __global__ void h(int *x) { x[1] = N; }\n"
+    .. "__global__ void g(int *x) { x[2] = 3; }\n"
+  local s = cut(text, "k,h,g", { templates = { k = { "7" }, h = { "8" } } })
+  tap.is(s.source, 'namespace k_arguments { constexpr int N = 7; extern "C"\n'
+    .. "__global__ void k(int *x)\n{\n  x[0] = N;\n} } /* namespace k_arguments */\n"
+    .. 'namespace h_arguments { constexpr int N = 8; extern "C" __global__ void h(int *x) '
+    .. "{ x[1] = N; } } /* namespace h_arguments */\n"
+    .. 'extern "C" __global__ void g(int *x) { x[2] = 3; }\n', "each has its own")
+  local code, why = gi.compile(s.source, { target = "ptx" })
+  tap.ok(code, "which compiles", why)
+  for name in ("k h g"):gmatch "%a" do
+    tap.has(code or "", ".entry " .. name .. "(", name .. " has its name")
+  end
+  s = cut(text, "k,g", { templates = { k = { "7" } } })
+  tap.has(s.source, 'constexpr int N = 7; extern "C"\n__global__ void k', "one alone has none")
 end)
 
 tap.case("comments in a kernel's head, and templates that end at once", function()

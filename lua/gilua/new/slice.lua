@@ -93,6 +93,18 @@ local function bindings(item, arguments, kernel)
   return table.concat(list, " ") .. " "
 end
 
+-- Have two of the kernels a template's parameter of one name? Then each has a namespace of its own.
+local function share_names(items)
+  local seen = {}
+  for _, item in ipairs(items) do
+    for _, p in ipairs(item.template or {}) do
+      if seen[p.name] then return true end
+      seen[p.name] = true
+    end
+  end
+  return false
+end
+
 -- The token that ends `template <…>`: the first behind its last parameter; 0 where there is none.
 local function template_end(t, item)
   local last, i = item.template and item.template[#item.template], 1
@@ -102,11 +114,11 @@ local function template_end(t, item)
 end
 
 -- { first, last, now } of the kernel's head; nil where it is extern "C" already.
-local function head_edit(text, item, arguments, outer)
+local function head_edit(text, item, arguments, outer, space)
   local t <close> = csource.tokens(text:sub(item.first, item.head))
   if outer or t[1] == "extern" and t[2] == '"C"' then return nil end
   local behind, now = template_end(t, item), 'extern "C" '
-  if behind > 0 then now = bindings(item, arguments, item.name) .. 'extern "C"' end
+  if behind > 0 then now = space .. bindings(item, arguments, item.name) .. 'extern "C"' end
   local static = t:find(behind + 1, "static")
   if static then -- it may stand behind __global__
     local words = { (now:gsub("%s+$", "")) }
@@ -699,9 +711,15 @@ function M.cut(text, name, kernel, o)
   end
   local chosen = leave_out_others(self, file)
   file.edits = {}
+  local is_apart = share_names(chosen)
   for _, item in ipairs(chosen) do
     local template = o.templates and o.templates[item.name] or o.template or {}
-    table.insert(file.edits, head_edit(text, item, template, in_extern_c(text, item)))
+    local has_names = item.template and #item.template > 0
+    local space = is_apart and has_names and item.name .. "_arguments" or nil
+    table.insert(file.edits, head_edit(text, item, template, in_extern_c(text, item),
+      space and ("namespace %s { "):format(space) or ""))
+    table.insert(file.edits, space and { first = item.last + 1, last = item.last,
+      now = (" } /* namespace %s */"):format(space) })
   end
   local source, edits, undefined = settle(self, options)
   table.sort(self.left_out, function(a, b) return a.line < b.line end)

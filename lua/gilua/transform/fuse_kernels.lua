@@ -46,6 +46,11 @@ local function unfit(fn)
   for i = fn.first, fn.head do
     if words[i] == "template" then return fn.name .. " is a template" end
   end
+  for i = 1, fn.first - 1 do
+    if words[i] == "{" and (words.match[i] or 0) > fn.close then
+      return fn.name .. " is in a namespace"
+    end
+  end
   for i = fn.open, fn.close do
     if words[i] == "extern" and words[i + 1] == "__shared__" then
       return fn.name .. " has shared memory whose size the launch says"
