@@ -106,8 +106,8 @@ static bool write_at(int fd, const void *bytes, size_t len, uint64_t at) {
     return true;
 }
 
-/* Seals a file that no one else has yet. While the kernel moves one of its pages about, it says that
-** somebody may be writing there (EBUSY, after 0.2 s): asked again, for up to ten seconds. */
+/* Seals a file that no one else has yet. While the kernel moves one of its pages about, it says
+** that somebody may be writing there (EBUSY, after 0.2 s): asked again, for up to ten seconds. */
 static bool sealed(int fd) {
     double until = gi_seconds() + 10;
     while (fcntl(fd, F_ADD_SEALS, SEALS | F_SEAL_SEAL) != 0) {

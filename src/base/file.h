@@ -27,8 +27,8 @@ bool gi_journal_add(gi_journal *j, const void *bytes, size_t len, gi_err *err);
 void gi_journal_close(gi_journal *j);
 
 /* Holds a file that says who holds it, until the descriptor is closed or the process ends. -1 where
-** somebody else does, three seconds on end, for a process that was killed takes its time: then err's
-** message is what that one wrote (nothing, if its disk was full). */
+** somebody else does, three seconds on end, for a process that was killed takes its time: then
+** err's message is what that one wrote (nothing, if its disk was full). */
 int gi_lock(const char *path, const char *who, gi_err *err);
 void gi_unlock(int fd, const char *path); /* removes the file, too */
 bool gi_is_locked(const char *path);      /* does anybody hold it? Who asks, does not */

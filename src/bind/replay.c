@@ -104,8 +104,8 @@ void bind_replay_class(lua_State *L) {
          "graph, so that the GPU sets the pace and not the host. reads: what the host gets, { "
          "name, same, size, bytes? } each, bytes where they are not the same, or with bytes = "
          "true. turns, of timed runs alone: launches go on several streams, with "
-         "events between them. options: code, partial, shapes, joins, turns as of recording:replay; "
-         "timeout_s of one "
+         "events between them. options: code, partial, shapes, joins, turns as of "
+         "recording:replay; timeout_s of one "
          "repetition."},
         {"places", places, "replay:places() -> integer, integer",
          "Bytes of memory that have the address that they had, and bytes that are elsewhere."},

@@ -654,7 +654,8 @@ static void put_off(Run *run, const Event *e, char *kernel, uint8_t *params, Rep
 static bool nothing_between(Run *run) {
     return !run->first.kernel ||
            gi_fail(run->err, "usage",
-                   "launch %d is to be done with the next one, which does not stand right behind it",
+                   "launch %d is to be done with the next one, which does not stand right behind "
+                   "it",
                    run->first.number + 1);
 }
 

@@ -1,4 +1,4 @@
-/* Arrays for other processes: the file they are in is sealed, also where the kernel is busy with it. */
+/* Arrays for other processes: their file is sealed, also where the kernel is busy with it. */
 #include "array/share.h"
 
 #include <errno.h>

@@ -99,6 +99,12 @@ tap.case("what makes it wrong", function()
   tap.is(words, "ok! ok! race ok launch_error", "another thread's, another answer, another text")
   tap.has(m[3].message, "with nothing that orders them", "what one thread wrote another reads")
   tap.has(m[5].message, "takes 20 bytes of arguments and was given 44", "and its arguments")
+  local known = p.definition.recorded.paths.train[1]
+  scratch.write(known, pairs_tape.recording(300, { "twice y x", "read y", "thrice z y", "read z" }))
+  words, m = judged(p, { "", gene })
+  tap.is(words, "ok! launch_error", "a program that does something in between, elsewhere")
+  tap.has(m[2].message, "launch 1 has none of thrice in the same shape right behind it", "is told")
+  scratch.write(known, pairs_tape.recording(300, { "twice y x", "thrice z y", "read z" }))
   words, m = judged(p, { "", { source = fused, name = "in other shapes",
     params = { ["T:launch"] = "twice:before.thrice+24 twice:grid.x/2" } } })
   tap.is(words, "ok! launch_error", "two shapes")

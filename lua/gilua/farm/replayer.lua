@@ -144,10 +144,14 @@ local function joins_of(self, text)
       return false, ("%s is done together with two others"):format(join.other)
     end
   end
-  local list = {}
-  for _, event in ipairs(self.recording.events) do
+  local list, events = {}, self.recording.events
+  for i, event in ipairs(events) do
     local join = event[1] == "launch" and of_entry[event[3]]
     if event[1] == "launch" then list[#list + 1] = string.pack("I4", join and join.at or 0) end
+    if join and not recording.follower(events, i, self.recorded.entries[join.other]) then
+      return false, ("launch %d has none of %s in the same shape right behind it"):format(#list,
+        join.other)
+    end
   end
   return table.concat(list)
 end

@@ -392,17 +392,12 @@ local FRACTIONS = { float = true, double = true }
 local function behind_each(path, known)
   local r <close> = recording.open(path)
   for i, event in ipairs(r.events) do
-    local next = r.events[i + 1]
     local entry = event[1] == "launch" and event[3]
-    local has_one = entry and next and next[1] == "launch" and next[3] ~= entry
-      and table.concat(next, " ", 4, 7) == table.concat(event, " ", 4, 7) and next[2] == event[2]
-      and event[7] == "0"
-    if entry and not has_one then
+    local other = entry and recording.follower(r.events, i)
+    if entry and (not other or known[entry] and known[entry].other ~= other) then
       known[entry] = false
     elseif entry and known[entry] == nil then
-      known[entry] = { other = next[3], bytes = #(event[9] or "") // 2 }
-    elseif entry and known[entry] and known[entry].other ~= next[3] then
-      known[entry] = false
+      known[entry] = { other = other, bytes = #(event[9] or "") // 2 }
     end
   end
 end

@@ -223,6 +223,19 @@ function Recording:replay(options)
   return self.file:replay(model, rest)
 end
 
+--- The kernel whose launch stands right behind a launch, of the same module, in the same shape, and
+--- no cooperative one; nil where there is none, or another than it is asked for.
+---@param events string[][]
+---@param i integer of the launch
+---@param entry string? nil: any other kernel
+---@return string?
+function M.follower(events, i, entry)
+  local event, next = events[i], events[i + 1]
+  local fits = next and next[1] == "launch" and next[3] ~= event[3] and next[2] == event[2]
+    and event[7] == "0" and table.concat(next, " ", 4, 7) == table.concat(event, " ", 4, 7)
+  return fits and (not entry or next[3] == entry) and next[3] or nil
+end
+
 -- APP.USE.rec, APP.USE-2.rec … of APP.rec.
 local function beside(path, use, n)
   local stem, suffix = path:match "^(.-)(%.rec)$"
