@@ -72,7 +72,7 @@ LUA_PATH="$TOP/tests/lua/?.lua;;" "$GILUA" "$TOP/tests/lua/pairs_tape.lua" pairs
 like "on how many streams they go is a gene" "do not depend on each other: .* is a gene, streams" \
   "$("$GILUA" new c.rec d.rec -o pairs --source pairs.cu)"
 like "beside others" "parameters +streams \(3\)" "$("$GILUA" check pairs)"
-out=$("$GILUA" evolve pairs --population 8 --generations 3 --seed 1 --out several)
+out=$("$GILUA" evolve pairs --population 8 --generations 3 --seed 1 --transform no --out several)
 ok $? "evolution finds it" "$out"
 like "and says what it does" "streams=2" "$out"
 like "with the kernels" "twice on stream 1; thrice on stream 2, waiting for sum" "$(tr '\n' ' ' <<<"$out" | tr -s ' ')"
@@ -85,6 +85,19 @@ sed 's/"streams": \[/"other": [/' several/result.json >several/less.json
 mv several/less.json several/result.json
 like "or who does" "2 streams.* by hand: m:explain\(\) at the prompt says which" \
   "$("$GILUA" apply several --anyway)"
+
+sed -i '/streams = /d' pairs/problem.lua
+like "two kernels that are launched one behind the other are one" "thrice is done by the threads of twice" \
+  "$("$GILUA" evolve pairs --population 8 --generations 3 --seed 1 --out fused)"
+like "that is verified" "c.rec \(train\) +right, 1.4.*d.rec \(validate\) +right, 1.4" \
+  "$("$GILUA" verify fused | tr '\n' ' ')"
+out=$("$GILUA" apply fused --anyway)
+like "and applied, the launch too" "twice<<<8, 64>>>\(nullptr, nullptr, argc, thrice_arguments\{" "$out"
+like "which is said" "changed too: the launch of thrice in one with that of twice before it" "$out"
+if command -v nvcc >/dev/null; then
+  said=$(nvcc -arch=sm_90 -o fused/applied -x cu fused/pairs.cu 2>&1)
+  ok $? "and it compiles" "$said"
+fi
 
 mkdir links && ln -s ../a.rec links/a.rec
 "$GILUA" new links/a.rec b.rec -o q >/dev/null
