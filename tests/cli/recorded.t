@@ -92,7 +92,7 @@ like "two kernels that are launched one behind the other are one" "thrice is don
 like "that is verified" "c.rec \(train\) +right, 1.4.*d.rec \(validate\) +right, 1.4" \
   "$("$GILUA" verify fused | tr '\n' ' ')"
 out=$("$GILUA" apply fused --anyway)
-like "and applied, the launch too" "twice<<<8, 64>>>\(nullptr, nullptr, argc, thrice_arguments\{" "$out"
+like "and applied, the launch too" "twice<<<8, 64>>>\(nullptr, nullptr, argc, thrice_arguments\(" "$out"
 like "which is said" "changed too: the launch of thrice in one with that of twice before it" "$out"
 if command -v nvcc >/dev/null; then
   said=$(nvcc -arch=sm_90 -o fused/applied -x cu fused/pairs.cu 2>&1)

@@ -74,6 +74,11 @@ struct thrice_arguments
     float *z;
     const float *x;
     int n;
+
+    __host__ __device__ thrice_arguments(float *z, const float *x, int n)
+        : z(z), x(x), n(n)
+    {
+    }
 };
 
 extern "C" __global__ void twice(float *y, const float *x, int n, thrice_arguments behind)
@@ -163,14 +168,14 @@ tap.case("launches in the user's file", function()
     tap.is(("%s %d %d"):format(new, done, left), want, what)
   end
   is("a<<<g, 64>>>(x, n);\n  b<<<g, 64>>>(y);\nf();",
-    "a<<<g, 64>>>(x, n, b_arguments{y});\nf(); 1 0", "one goes, with its line")
+    "a<<<g, 64>>>(x, n, b_arguments(y));\nf(); 1 0", "one goes, with its line")
   is("a<<<g, 64>>>();cudaDeviceSynchronize(); b<<<g,  64>>>(y, f(z, 2)); h();",
-    "a<<<g, 64>>>(b_arguments{y, f(z, 2)});cudaDeviceSynchronize();  h(); 1 0", "behind a wait")
+    "a<<<g, 64>>>(b_arguments(y, f(z, 2)));cudaDeviceSynchronize();  h(); 1 0", "behind a wait")
   is("a<<<g, 64>>>(x); b<<<h, 64>>>(y);", "a<<<g, 64>>>(x); b<<<h, 64>>>(y); 0 1", "another shape")
   is("a<<<g, 64>>>(x); f(); b<<<g, 64>>>(y);", "a<<<g, 64>>>(x); f(); b<<<g, 64>>>(y); 0 1",
     "something in between")
   is("a<<<8, 64>>>(x); b<<<8, 64>>>(y); a<<<8, 64>>>(z);",
-    "a<<<8 * 2, 64>>>(x, b_arguments{y});  a<<<8, 64>>>(z); 1 1", "once, and another grid",
+    "a<<<8 * 2, 64>>>(x, b_arguments(y));  a<<<8, 64>>>(z); 1 1", "once, and another grid",
     "before.b+24 grid.x*2")
   local p = made { "twice y x", "thrice z y", "read z" }
   local path = p.dir .. "/../app.cu"
@@ -179,7 +184,7 @@ tap.case("launches in the user's file", function()
   local files, _, launched = backport.files(keeping.of(p), places(p)[1])
   tap.is(("%d %d"):format(launched.done, launched.left), "1 0", "in the file it came from")
   tap.has(files[1].text, "twice<<<8, 64>>>(nullptr, nullptr, argc, "
-    .. "thrice_arguments{nullptr, nullptr, argc});\n  sum<<<", "its launches")
+    .. "thrice_arguments(nullptr, nullptr, argc));\n  sum<<<", "its launches")
   tap.is(files[1].text:find('extern "C"', 1, true), nil, "its own names")
 end)
 

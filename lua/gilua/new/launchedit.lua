@@ -222,7 +222,7 @@ local function joined(t, text, i, join)
   local own = statement_of(t, i)
   local next = own and behind(t, text, own, join.other)
   if not next then return false end
-  local more = ("%s_arguments{%s}"):format(join.other,
+  local more = ("%s_arguments(%s)"):format(join.other,
     text:sub(t:last(next.open) + 1, t:first(next.close) - 1))
   return { own = own, next = next, more = own.close > own.open + 1 and ", " .. more or more }
 end

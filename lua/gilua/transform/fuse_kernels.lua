@@ -118,6 +118,14 @@ end
 
 local function joined(list, before) return table.concat(list, ", " .. (before or "")) end
 
+-- The initialisers of a struct's fields, by a constructor's parameters of their names: with braces
+-- instead of that, C++ would refuse an int for an unsigned.
+local function given(names)
+  local list = {}
+  for i, name in ipairs(names) do list[i] = ("%s(%s)"):format(name, name) end
+  return table.concat(list, ", ")
+end
+
 -- The kernels, made of the two functions.
 local TEXT = [[
 
@@ -130,6 +138,11 @@ extern "C" __global__ void %s(%s)
 struct %s
 {
     %s;
+
+    __host__ __device__ %s(%s)
+        : %s
+    {
+    }
 };
 
 extern "C" __global__ void %s(%s)
@@ -153,8 +166,9 @@ local function make(fn)
   local all = table.move(first, 1, #first, 1, {})
   all[#all + 1] = struct .. " " .. more
   e:after((fn.close > other.close and fn or other).close, TEXT:format(other.name, joined(second),
-    two, joined(second_names), struct, table.concat(second, ";\n    "), fn.name, joined(all), one,
-    joined(first_names), two, more .. "." .. joined(second_names, more .. ".")))
+    two, joined(second_names), struct, table.concat(second, ";\n    "), struct, joined(second),
+    given(second_names), fn.name, joined(all), one, joined(first_names), two,
+    more .. "." .. joined(second_names, more .. ".")))
   local edits = e:lines()
   if not edits then return nil, "two changes overlap" end
   local promise = (hangs_on_data(fn) or hangs_on_data(other))
