@@ -27,8 +27,10 @@ local M = {}
 local TURNED = { ["<"] = ">", [">"] = "<", ["<="] = ">=", [">="] = "<=", ["!="] = "!=" }
 local ONE = { kind = "number", text = "1" }
 
--- The variable of `i++`, `i += n`, `i = i + n`; its sign and by how much.
-local function counting(step)
+--- The variable of `i++`, `i += n`, `i = i + n`; its sign, and the tree by how much; nil of any
+--- other.
+---@param step table?
+function M.counting(step)
   if not step then return nil end
   if (step.kind == "postfix" or step.kind == "unary") and step.a.kind == "name" then
     if step.op == "++" then return step.a.text, 1, ONE end
@@ -82,7 +84,7 @@ function M.trips(loop, value)
 end
 
 local function read_head(loop, s)
-  local variable, sign, by = counting(s.step)
+  local variable, sign, by = M.counting(s.step)
   local relation, bound = compared(s.condition, variable)
   if not relation or s.unknown_header then return end
   loop.variable, loop.sign, loop.by, loop.relation, loop.bound = variable, sign, by, relation, bound

@@ -7,6 +7,7 @@
 -- of these loops is done by all threads alike, but for what they write, which one of them does.
 
 local effects = require "gilua.transform.effects"
+local loops = require "gilua.transform.loop"
 local order = require "gilua.transform.order"
 local statement = require "gilua.transform.statement"
 local types = require "gilua.transform.types"
@@ -231,12 +232,8 @@ local FRACTION = { float = true, double = true }
 
 -- What is added to a variable: the tree, and whether it is taken away.
 local function added(tree, name)
-  if tree.kind ~= "assign" or not is_name(tree.a, name) then return nil end
-  if tree.op == "+=" or tree.op == "-=" then return tree.b, tree.op == "-=" end
-  local b = tree.b
-  if tree.op ~= "=" or b.kind ~= "binary" then return nil end
-  if is_name(b.a, name) and (b.op == "+" or b.op == "-") then return b.b, b.op == "-" end
-  if is_name(b.b, name) and b.op == "+" then return b.a, false end
+  local variable, sign, by = loops.counting(tree)
+  if variable == name and by.first then return by, sign < 0 end -- else by a 1 that stands nowhere
 end
 
 -- The place in a body, and the tree, of `s += e;`, or of `a[i] = s = s + e;`.
