@@ -255,6 +255,13 @@ tap.case("of cub/cub.cuh what works inside a kernel", function()
   tap.is(#s.left_out, 0, "nothing is left out")
 end)
 
+tap.case("constants of <cstdint>", function()
+  local s = cut("#include <cstdint>\n__global__ void k(int *x)\n{\n"
+    .. "  *x = UINT8_C(200) + INT16_C(-3) + UINT16_C(7) + INT8_C(1) + int(UINT32_C(9));\n"
+    .. "  *x += int(INT64_C(1) << 40) + int(UINT64_C(5)) + int(INTMAX_C(2) - UINTMAX_C(1));\n}\n")
+  tap.is(s.why or #s.left_out, 0, "of every width")
+end)
+
 tap.case("what is left out keeps its directives", function()
   local text = "#include <vector>\n#ifdef __CUDACC__\nstruct Host { std::vector<int> v;\n#else\n"
     .. "struct Host {\n#endif\n  int n; };\nint main() {\n#define M \\\n  3\n  return M; }\n"
