@@ -448,6 +448,15 @@ sed -i 's/std::vector<float> v; //; $a std::vector<float> host() { return { 1 };
 echo '__device__ float third(float x) { return 3 * x; }' >three.cu
 ready one "functions of files beside it" 'options = { "--pre-include=before_kernel.h" }'
 is "are included before it" '#include "two.cu" #include "three.cu"' "$(paste -sd' ' one/before_kernel.h)"
+mkdir parts && printf '#pragma once\ninline constexpr int BIAS = 3;\n' >parts/deep.h
+printf '#pragma once\n#include "deep.h"\n__device__ float other(float);\nvoid host();\n' >parts/mid.h
+printf '#include "mid.h"\n__global__ void k(float *x) { x[threadIdx.x] = other(x[threadIdx.x]); }\n' \
+  >parts/kernel.cu
+printf '#include "mid.h"\n__device__ float third(float);\n%s\n' \
+  '__device__ float other(float x) { return third(x) + BIAS; }' >parts/other.cu
+printf '#include "deep.h"\n__device__ float third(float x) { return BIAS * x; }\n' >parts/third.cu
+like "of a header that several have there is one copy" "k runs on the virtual GPU" \
+  "$(new parts/kernel.cu of_parts 2>&1)"
 
 # what the host alone needs, and headers that are elsewhere
 {

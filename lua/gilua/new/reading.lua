@@ -132,6 +132,7 @@ function M.cut(parts, item, folder, words, template, templates)
         before = words.before, templates = templates })
     local line = definition(parts.path, sliced, words.before or "")
     if not line then return sliced end
+    for _, copy in ipairs(sliced.copies) do os.remove(folder .. "/" .. copy) end
     set_before(words, (words.before or "") .. line)
   end
   fail("kernel %s needs more than %d files", item.name, MOST_FILES)

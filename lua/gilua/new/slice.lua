@@ -36,6 +36,7 @@ local AS_DEVICE = "-default-device" -- a constexpr function is the GPU's too
 ---@field options string[] of the compiler, besides those given
 ---@field undefined { name: string, is_users: boolean }[] functions that are called and defined
 ---  nowhere
+---@field copies string[] of headers and of what stands before the file, as written below the folder
 
 -- Tokens with those of directives in their place, but for what stands in quotes.
 local function each_word(t, f)
@@ -705,8 +706,10 @@ function M.cut(text, name, kernel, o)
   end
   local source, edits, undefined = settle(self, options)
   table.sort(self.left_out, function(a, b) return a.line < b.line end)
+  local copies = {}
+  for i = 2, #self.files do copies[i - 1] = self.files[i].name end
   return { source = source, edits = edits, left_out = self.left_out, kernel = kernel,
-    item = chosen[1], options = self.options, undefined = undefined }
+    item = chosen[1], options = self.options, undefined = undefined, copies = copies }
 end
 
 return M
