@@ -147,6 +147,9 @@ printf 'template <typename T, typename U>\n__global__ void k(T *x) { U u = 1; x[
 fails "a template that does not fit" "does not compile for a GPU alone" "$GILUA" new template.cu
 like "arguments of a template that nothing says are guesses" "GUESS: template parameter T is float" \
   "$(printf 'template <typename T>\n__global__ void k(T *x) { x[threadIdx.x] = 1; }\n' >t.cu; "$GILUA" new t.cu)"
+like "  an index is a whole number" "GUESS: template parameter IdxType is int" \
+  "$(printf 'template <typename IdxType>\n__global__ void k(float *x, IdxType n) { x[threadIdx.x] = n; }\n' \
+    >index.cu; "$GILUA" new index.cu)"
 mkdir nested && printf '#include "sub.h"\n' >nested/top.h && printf '#define MODE 2\n' >nested/sub.h
 cat >branches.cu <<'CODE'
 #include "nested/top.h"

@@ -147,6 +147,19 @@ tap.case("a function's template is known in what it computes", function()
   tap.is(host:dimensions(host:launch("f").grid)[1], 8, "by its first call")
 end)
 
+tap.case("a template whose parameters have defaults", function()
+  local host = gi.hostcode.read([[
+    template <class T, typename Idx = int, int W = 64> void run(T *x, Idx n) {
+      f<T, Idx><<<n / W, 2 * W>>>(x, n);
+    }
+    int main() { float *x; run(x, 4096); }
+  ]])
+  local notes, list = {}, nil
+  local parameters = { { name = "T", is_type = true }, { name = "Idx", is_type = true } }
+  list = gi.launchguess.template({ template = parameters }, host:launch "f", {}, host, notes)
+  tap.is(table.concat(list, "|") .. #notes, "float|int0", "what nobody gives is that")
+end)
+
 tap.case("parameters of a function that launches are what it is called with", function()
   local host = gi.hostcode.read([[
     template <class T> void deep(T *to, int k, dim3 how) { f<<<k / 4, how>>>(to, k); }

@@ -24,8 +24,9 @@ local NAMED = { -- what an argument of that name usually is, where nothing says 
 -- A type, where the kernel's file knows it: a guess stands for what only the host knows.
 local function type_argument(p, text, host, notes)
   if text and instances.is_type(host, text) then return text end
-  notes[#notes + 1] = ("GUESS: template parameter %s is float"):format(p.name)
-  return "float"
+  local guess = p.name:find "[Ii]n?de?x" and "int" or "float" -- IdxType, index_t
+  notes[#notes + 1] = ("GUESS: template parameter %s is %s"):format(p.name, guess)
+  return guess
 end
 
 -- Is a parameter a whole number, and no value of an enumeration or a class?
