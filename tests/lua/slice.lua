@@ -262,6 +262,16 @@ tap.case("constants of <cstdint>", function()
   tap.is(s.why or #s.left_out, 0, "of every width")
 end)
 
+tap.case("a constructor of the host whose members begin with braces", function()
+  local place, folder = tap.folder(), tap.folder()
+  scratch.write(place .. "/v.h", "struct V {\n  V(int n) : x{ n }, y{ n } { y = 2; }\n"
+    .. "  __device__ V() {}\n  int x, y;\n};\n")
+  local s = cut('#include "v.h"\n__global__ void k(int *x) { V v; *x = v.y; }\n', "k",
+    { folder = folder, options = { "-I" .. place } })
+  tap.has(s.source, '#include "v.h"', "nothing of the file goes")
+  tap.is(lines(tap.read(folder .. "/v.h"))[2], "  ", "the constructor goes, and with it its body")
+end)
+
 tap.case("what is left out keeps its directives", function()
   local text = "#include <vector>\n#ifdef __CUDACC__\nstruct Host { std::vector<int> v;\n#else\n"
     .. "struct Host {\n#endif\n  int n; };\nint main() {\n#define M \\\n  3\n  return M; }\n"
