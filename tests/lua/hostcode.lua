@@ -248,6 +248,7 @@ end)
 tap.case("casts, sizes, ternaries, functions", function()
   tap.is(value("", "(int)3 + (unsigned int)4 + static_cast<size_t>(5)"), 12, "casts")
   tap.is(value("", "sizeof(float4) + sizeof(double)"), 24, "sizes of types")
+  tap.is(value("", "sizeof(double4) + sizeof(longlong3) + sizeof(short2)"), 60, "of vectors")
   tap.is(value("float *x; double * y;", "10 * sizeof *x + sizeof(*y)"), 48,
     "of what pointers point to")
   tap.is(value("double *x;", "10 * sizeof *x"), 80, "of one")
