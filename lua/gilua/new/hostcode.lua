@@ -48,6 +48,7 @@ local rounds = require "gilua.new.rounds"
 ---@field sizes table<string, integer|false> of types, once known; false: not known, or not yet
 ---@field known table<string, any> what names stand for, once known (gilua.hostvalue)
 ---@field assumed table<string, integer> what is said of names that nothing says (gilua.assumed)
+---@field given table<string, integer> what the program is run with for some of these
 ---@field work? table { open, lookups } while a value is worked out (gilua.hostvalue)
 ---@field file? string the header that is being read
 local M = {}
@@ -444,7 +445,7 @@ function M.read(text, headers, defines)
     functions = {}, dims = {}, dim_sides = {}, counted = {}, aggregates = {},
     structs = {}, types = {}, pointees = {}, launches = {}, allocations = {}, allocated = {},
     variables = {}, templates = {}, instances = {}, bodies = {}, calls = {}, sizes = {},
-    known = {}, assumed = {} }, M)
+    known = {}, assumed = {}, given = {} }, M)
   local files = { { name = "the file", text = text }, table.unpack(headers or {}) }
   local kept, why = branches.kept(files, defines or {})
   local tokens = {}

@@ -383,16 +383,19 @@ end
 ---@param text string
 ---@return string
 function M.assumed(read, text)
-  local list = {}
+  local list, run_with = {}, {}
   for _, name in ipairs(read.assumed) do
     local function of(dimensions)
       return dimensions and dimensions[1] + 1e-3 * dimensions[2] + 1e-6 * dimensions[3]
     end
     if read.host:follows(name, function() return of(read.host:dimensions(text)) end) then
-      list[#list + 1] = ("%s = %d"):format(name, read.host.assumed[name])
+      local value, given = read.host.assumed[name], read.host.given[name]
+      local to = given == value and run_with or list
+      to[#to + 1] = ("%s = %d"):format(name, value)
     end
   end
-  return #list > 0 and "; GUESS: " .. table.concat(list, ", ") .. ", which nothing says" or ""
+  return (#run_with > 0 and "; GUESS: " .. table.concat(run_with, ", ") .. ", which it is run with" or "")
+    .. (#list > 0 and "; GUESS: " .. table.concat(list, ", ") .. ", which nothing says" or "")
 end
 
 -- A block that a GPU takes; nil where it is not known.

@@ -1,6 +1,7 @@
 -- reading: what a file that nobody prepared says of one of its kernels: the source that a GPU
 -- takes, the types of the parameters (the compiler's word), how the host launches it and with what.
 
+local arguments = require "gilua.new.arguments"
 local around = require "gilua.new.around"
 local assumed = require "gilua.new.assumed"
 local csource = require "gilua.new.csource"
@@ -193,7 +194,8 @@ function M.of(parts, item, folder, o)
   local sliced = M.cut(parts, item, folder, words, template)
   table.move(sliced.options, 1, #sliced.options, #words.options + 1, words.options)
   local params = read_params(sliced, folder, words)
-  local guessed = launch and assumed.of(host, launch, params, o.most) or {}
+  local run_with = arguments.of(headers.absolute(path):match "^(.*)/")
+  local guessed = launch and assumed.of(host, launch, params, o.most, run_with) or {}
   local head, body = parts_of(text, item)
   return { path = path, absolute_path = headers.absolute(path), kernel = item.name,
     compiler = words, host = host, launch = launch, template = template, sliced = sliced,
