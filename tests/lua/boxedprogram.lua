@@ -3,6 +3,7 @@
 package.path = "tests/lua/?.lua;" .. package.path
 local boxedprogram = require "gilua.farm.boxedprogram"
 local core = require "gilua.core"
+local scratch = require "scratch"
 local tap = require "tap"
 
 if boxedprogram.missing() then
@@ -44,6 +45,16 @@ tap.case("what it may and may not do", function()
   tap.is(out.why, nil, "it came to its end")
   tap.ok(not exists(outside .. "/new"), "nothing is outside")
   tap.ok(exists(folder .. "/.kept"), "its home is its folder")
+end)
+
+tap.case("make, whose programs begin with the ids that it has", function()
+  local folder = tap.folder()
+  scratch.write(folder .. "/Makefile", "all:\n\tls Makefile\n")
+  local made = boxedprogram.run({ "make", "-s" }, { scratch = folder, folder = folder,
+    limit_s = 60 })
+  tap.is(made.text, "Makefile\n", "a program of its own, without a shell")
+  local ids = shell(folder, "perl -e '$> = 65534; print $! + 0, q( ); $) = 65534; print $! + 0'")
+  tap.is(ids.text, "1 1", "and with no others")
 end)
 
 tap.case("no network", function()
