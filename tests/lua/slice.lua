@@ -262,6 +262,23 @@ tap.case("constants of <cstdint>", function()
   tap.is(s.why or #s.left_out, 0, "of every width")
 end)
 
+tap.case("headers that fail fail once for all kernels of a file", function()
+  local text = "#include <odd1.h>\n#include <odd2.h>\n#include <odd3.h>\n"
+    .. "__global__ void a(int *x) { *x = 1; }\n__global__ void b(int *x) { *x = 2; }\n"
+  local compiler = require "gilua.farm.compiler"
+  local compile, n = compiler.compile, 0
+  compiler.compile = function(...) -- luacheck: ignore
+    n = n + 1
+    return compile(...)
+  end
+  local first = #cut(text, "a").left_out
+  tap.is(("%d %d"):format(first, n), "4 4", "one after the other")
+  n = 0
+  local second = #cut(text, "b").left_out
+  compiler.compile = compile -- luacheck: ignore
+  tap.is(("%d %d"):format(second, n), "4 2", "then all at once")
+end)
+
 tap.case("a constructor of the host whose members begin with braces", function()
   local place, folder = tap.folder(), tap.folder()
   scratch.write(place .. "/v.h", "struct V {\n  V(int n) : x{ n }, y{ n } { y = 2; }\n"
