@@ -154,9 +154,9 @@ tap.case("a template whose parameters have defaults", function()
     }
     int main() { float *x; run(x, 4096); }
   ]])
-  local notes, list = {}, nil
+  local notes = {}
   local parameters = { { name = "T", is_type = true }, { name = "Idx", is_type = true } }
-  list = gi.launchguess.template({ template = parameters }, host:launch "f", {}, host, notes)
+  local list = gi.launchguess.template({ template = parameters }, host:launch "f", {}, host, notes)
   tap.is(table.concat(list, "|") .. #notes, "float|int0", "what nobody gives is that")
 end)
 

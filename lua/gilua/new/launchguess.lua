@@ -394,8 +394,10 @@ function M.assumed(read, text)
       to[#to + 1] = ("%s = %d"):format(name, value)
     end
   end
-  return (#run_with > 0 and "; GUESS: " .. table.concat(run_with, ", ") .. ", which it is run with" or "")
-    .. (#list > 0 and "; GUESS: " .. table.concat(list, ", ") .. ", which nothing says" or "")
+  local function told(names, how)
+    return #names > 0 and ("; GUESS: %s, which %s"):format(table.concat(names, ", "), how) or ""
+  end
+  return told(run_with, "it is run with") .. told(list, "nothing says")
 end
 
 -- A block that a GPU takes; nil where it is not known.

@@ -14,7 +14,6 @@ local entries = require "gilua.base.entries"
 local lfs = require "lfs"
 local programhost = require "gilua.farm.programhost"
 local reading = require "gilua.new.reading"
-local textfile = require "gilua.base.textfile"
 
 local M = {}
 

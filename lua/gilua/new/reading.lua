@@ -178,9 +178,9 @@ end
 ---@param parts Parts the file
 ---@param item table the kernel, of gilua.slice's kernels
 ---@param folder string where kernel.cu is written
----@param o { template?: string, include?: string, define?: string, launch?: integer,
----  most?: integer, one_block?: boolean } of the command line; which launch, 0 for none; the
----  largest size that is assumed; whether one block will do
+---@param o { template?: string, include?: string, define?: string, arguments?: string[],
+---  launch?: integer, most?: integer, one_block?: boolean } of the command line; which launch, 0
+---  for none; the largest size that is assumed; whether one block will do
 ---@return Reading
 function M.of(parts, item, folder, o)
   local text, path, notes = parts.text, parts.path, {}
@@ -194,7 +194,7 @@ function M.of(parts, item, folder, o)
   local sliced = M.cut(parts, item, folder, words, template)
   table.move(sliced.options, 1, #sliced.options, #words.options + 1, words.options)
   local params = read_params(sliced, folder, words)
-  local run_with = arguments.of(headers.absolute(path):match "^(.*)/")
+  local run_with = o.arguments or arguments.of(headers.absolute(path):match "^(.*)/")
   local guessed = launch and assumed.of(host, launch, params, o.most, run_with) or {}
   local head, body = parts_of(text, item)
   return { path = path, absolute_path = headers.absolute(path), kernel = item.name,
