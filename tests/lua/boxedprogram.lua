@@ -57,6 +57,12 @@ tap.case("make, whose programs begin with the ids that it has", function()
   tap.is(ids.text, "1 1", "and with no others")
 end)
 
+tap.case("the line that says why", function()
+  tap.is(boxedprogram.last_line "nvcc -c a.cu\nnvcc fatal: no\n\nmake: *** [a.o] Error 1\n",
+    "nvcc fatal: no", "is not make's")
+  tap.is(boxedprogram.last_line "make: *** No rule\n", "make: *** No rule", "but where it is alone")
+end)
+
 tap.case("no network", function()
   -- a program's memory is limited, and a sanitizer takes more than there is of addresses
   if tap.sanitized "gilua itself as the program" then return end

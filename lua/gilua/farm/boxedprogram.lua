@@ -73,12 +73,16 @@ function M.run(words, o)
   return ended
 end
 
---- The last line that a program printed, fit to be shown; "" where there is none.
+--- The last line that a program printed, fit to be shown; "" where there is none. Of make's own
+--- only where there is no other: what failed says why.
 ---@param text string
 ---@return string
 function M.last_line(text)
-  local last = ""
-  for line in text:gmatch "[^\r\n]+" do last = line:find "%S" and line or last end
+  local last, of_make = "", ""
+  for line in text:gmatch "[^\r\n]+" do
+    if line:find "^make[%[:]" then of_make = line elseif line:find "%S" then last = line end
+  end
+  if last == "" then last = of_make end
   return printable.text(last:match "^%s*(.-)%s*$")
 end
 
