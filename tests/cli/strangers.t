@@ -424,6 +424,18 @@ END
 ready sides "macros that go with the block, as far as they are right" '    EACH = { 1, 2, 4, 8, 16 },' \
   '    THREADS = { 32, 64, 96, 128, 192, 256 },' 'restrictions = { "block_size_x == THREADS" }' 'grid_div_x = { "block_size_x", "EACH" }'
 
+cat >zero.cu <<'END'
+struct Options { int n = 0; };
+int blocks(int n);
+__global__ void zero(float *x, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) x[i] = x[i] * x[i] + 1;
+}
+void run(float *x, int n) { zero<<<blocks(n), 64>>>(x, n); }
+END
+ready zero "a size that begins with 0" 'name = "n", type = "i32", value = "size_x" }'
+
 cat >races.cu <<'END'
 #define N 64
 __global__ void turn(float *x)

@@ -13,6 +13,7 @@ local launchguess = require "gilua.new.launchguess"
 local lfs = require "lfs"
 local partsof = require "gilua.new.parts"
 local report = require "gilua.report.report"
+local scalaruse = require "gilua.new.scalaruse"
 local signature = require "gilua.new.signature"
 local slice = require "gilua.new.slice"
 
@@ -157,12 +158,16 @@ local function read_params(sliced, folder, words)
   return params
 end
 
--- What the launch gives each parameter, where that is a number that can be known.
-local function values_of(host, launch, params)
-  local values = {}
+-- What the launch gives each parameter, where that is a number that can be known. A variable that
+-- threads are compared with is not what it begins with where that is 0: somebody sets it.
+local function values_of(host, launch, params, body)
+  local values, derived = {}, scalaruse.derived(body)
   for i, p in ipairs(params) do
     local given = launch and launch.args[i]
-    values[p.name] = given and not p.pointer and not p.struct and host:value(given) or nil
+    local value = given and not p.pointer and not p.struct and host:value(given) or nil
+    local is_set = value == 0 and given:find "^[%a_]"
+      and scalaruse.of(body, p.name, false, derived).thread
+    values[p.name] = not is_set and value or nil
   end
   return values
 end
@@ -197,9 +202,10 @@ function M.of(parts, item, folder, o)
   local run_with = o.arguments or arguments.of(headers.absolute(path):match "^(.*)/")
   local guessed = launch and assumed.of(host, launch, params, o.most, run_with) or {}
   local head, body = parts_of(text, item)
+  local values = values_of(host, launch, params, body)
   return { path = path, absolute_path = headers.absolute(path), kernel = item.name,
     compiler = words, host = host, launch = launch, template = template, sliced = sliced,
-    params = params, assumed = guessed, values = values_of(host, launch, params),
+    params = params, assumed = guessed, values = values,
     head = head, body = body, notes = notes, one_block = o.one_block }
 end
 
