@@ -160,6 +160,16 @@ tap.case("a template whose parameters have defaults", function()
   tap.is(table.concat(list, "|") .. #notes, "float|int0", "what nobody gives is that")
 end)
 
+tap.case("numbers of a template that nothing says", function()
+  local notes, parameters = {}, {}
+  for i, name in ipairs { "kBlockDimX", "kBlockDimY", "threads" } do
+    parameters[i] = { name = name, declared = "int " .. name }
+  end
+  local host = gi.hostcode.read ""
+  local list = gi.launchguess.template({ template = parameters }, nil, {}, host, notes)
+  tap.is(table.concat(list, " "), "16 16 256", "two sides make a block that there may be")
+end)
+
 tap.case("parameters of a function that launches are what it is called with", function()
   local host = gi.hostcode.read([[
     template <class T> void deep(T *to, int k, dim3 how) { f<<<k / 4, how>>>(to, k); }

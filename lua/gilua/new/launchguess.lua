@@ -42,8 +42,9 @@ local function value_argument(p, text, host, notes)
   local value = text and host:value(text)
   if value then return tostring(value) end
   if text and (not is_number(p, host) or text:find "^[%w_:]+::[%w_]+$") then return text end
-  notes[#notes + 1] = ("GUESS: template parameter %s is 256"):format(p.name)
-  return "256"
+  local guess = p.name:find "[XYZ]$" and "16" or "256" -- of a side, kBlockDimX
+  notes[#notes + 1] = ("GUESS: template parameter %s is %s"):format(p.name, guess)
+  return guess
 end
 
 -- The argument that the host has for a parameter, as it is known outside of what launches it.
