@@ -61,6 +61,7 @@ tap.case("the line that says why", function()
   tap.is(boxedprogram.last_line "nvcc -c a.cu\nnvcc fatal: no\n\nmake: *** [a.o] Error 1\n",
     "nvcc fatal: no", "is not make's")
   tap.is(boxedprogram.last_line "make: *** No rule\n", "make: *** No rule", "but where it is alone")
+  tap.is(boxedprogram.last_line " \n", "", "nothing")
 end)
 
 tap.case("no network", function()
@@ -79,6 +80,9 @@ tap.case("how it ends", function()
   tap.is(shell(folder, "kill -9 $$").why, "sh was ended by signal 9", "by a signal")
   local late = shell(folder, "(sleep 100 & echo $! >child); sleep 100", 0.3)
   tap.is(late.why, "sh did not end within 0.3 seconds", "when its time is over")
+  local away = boxedprogram.run({ "/bin/false" }, { scratch = folder, folder = folder,
+    limit_s = 60 })
+  tap.is(away.why, "false ended with status 1", "called by its name, wherever it lies")
   local child = tap.read(folder .. "/child"):match "%d+"
   local begun = core.system.seconds()
   local function lives()

@@ -120,6 +120,12 @@ local function built_by_make(work)
     limit_s = BUILD_S })
 end
 
+-- What a program said last, behind why it failed.
+local function last_words(text)
+  local line = boxedprogram.last_line(text)
+  return line ~= "" and ": " .. line or ""
+end
+
 -- A program; nil and why there is none.
 local function built(work, o)
   if not is_there "nvcc" then return nil, "there is no nvcc to build it with" end
@@ -137,8 +143,8 @@ local function built(work, o)
     return nil, ("its makefile builds %d programs: build one and record it yourself (gilua help "
       .. "record)"):format(#list)
   end
-  return nil, ("it is not built: %s: %s"):format(last.why or "nothing that wants libcudart came",
-    boxedprogram.last_line(last.text))
+  return nil, ("it is not built: %s%s"):format(last.why or "nothing that wants libcudart came",
+    last_words(last.text))
 end
 
 --------------------------------------------------------------------------------------------------
@@ -154,7 +160,7 @@ local function recorded(work, program, o)
   if not lfs.attributes(path) then
     return nil, ran.why or "it calls nothing of CUDA"
   elseif ran.why then
-    return nil, ("%s: %s"):format(ran.why, boxedprogram.last_line(ran.text))
+    return nil, ran.why .. last_words(ran.text)
   end
   return path
 end
