@@ -131,7 +131,7 @@ static void test_overflow(void) {
     has_str(r.result.message, "stack overflow", "and says so");
 }
 
-/* 100000 bytes of a kernel's own are no stack, whatever it calls; the stack of this model is 16 KB. */
+/* 100000 bytes of a kernel's own are no stack, whatever it calls: the model's stack is 16 KB. */
 static const char large[] = PTX_HEAD
     ".func f(.param .b32 n) { .local .b8 own[12000]; .reg .b64 %a; mov.u64 %a, own;\n"
     "st.local.u32 [%a], 1; ret; }\n" PTX_KERNEL
