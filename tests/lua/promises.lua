@@ -128,6 +128,18 @@ local function wide(made)
       made and 'made_from = { path = "/nowhere.cu" }' or "")))
 end
 
+tap.case("blocks of a recorded program may be longer with other arguments", function()
+  local function said(launch)
+    local p = problem_of(launch)
+    p.definition.made_from = p.definition.kernel_table.table.made_from
+    p.definition.recorded = { table = {} }
+    return table.concat(promises.open(p, BOUNDS), "\n")
+  end
+  tap.is(said "k<<<9, 64>>>(a, b, c, n);", "", "not where all are as long")
+  tap.is(said "int m = n < 1024 ? 64 : 1024; k<<<9, m>>>(a, b, c, n);",
+    "__launch_bounds__(64, 1), but line 7 launches blocks of 1024", "than the recording's")
+end)
+
 tap.case("what is promised of numbers is a person's to keep", function()
   local p = wide(true)
   local function said(genome) return table.concat(promises.open(p, genome), "\n") end

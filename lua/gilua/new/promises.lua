@@ -12,13 +12,14 @@ local csource = require "gilua.new.csource"
 local ends = require "gilua.base.ends"
 local hostcode = require "gilua.new.hostcode"
 local parts = require "gilua.new.parts"
+local slice = require "gilua.new.slice"
 local tablecase = require "gilua.problem.tablecase"
 
 local M = {}
 
--- The host's code of the file that a problem was made of.
-local function host_of(t)
-  local found = parts.of(t.made_from.path, t.kernel)
+-- The host's code of the file that a problem was made of, or of one of several.
+local function host_of(t, kernel, path)
+  local found = parts.of(path or t.made_from.path, kernel)
   local text = found.host and found.host.text or found.text
   return hostcode.read(text, parts.headers(found, t.include or {}), t.defines)
 end
@@ -122,16 +123,14 @@ local function threads(host, way)
   return block and block[1] * block[2] * block[3]
 end
 
-local function of_bounds(host, ways, texts, tell)
-  for _, text in ipairs(texts) do
-    local most = tonumber(text:match "__launch_bounds__%s*%(%s*(%d+)")
-    for _, way in ipairs(most and ways or {}) do
-      local n = threads(host, way)
-      if not n then
-        tell("%s, and how many threads a block of %s has is not known", text, way.launch.place)
-      elseif n > most then
-        tell("%s, but %s launches blocks of %d", text, way.launch.place, n)
-      end
+local function of_bounds(host, ways, text, tell)
+  local most = tonumber(text:match "__launch_bounds__%s*%(%s*(%d+)")
+  for _, way in ipairs(most and ways or {}) do
+    local n = threads(host, way)
+    if not n then
+      tell("%s, and how many threads a block of %s has is not known", text, way.launch.place)
+    elseif n > most then
+      tell("%s, but %s launches blocks of %d", text, way.launch.place, n)
     end
   end
 end
@@ -175,6 +174,14 @@ end
 
 --------------------------------------------------------------------------------------------------
 
+-- The host's code; nil where it cannot be had, which is told of a promise.
+local function asked(tell, promise, ...)
+  local read, host = attempt(host_of, ...)
+  if read then return host end
+  if not ends.is_refusal(host) then error(host, 0) end
+  tell("%s, and the file of its launches cannot be asked: %s", promise, tostring(host))
+end
+
 -- All ways to all launches of a kernel.
 local function ways_to(host, kernel)
   local list = {}
@@ -183,6 +190,28 @@ local function ways_to(host, kernel)
     table.move(ways, 1, #ways, #list + 1, list)
   end
   return list
+end
+
+-- The kernel that a line of a source is in, or before.
+local function kernel_at(problem, line)
+  local name
+  for _, kernel in ipairs(slice.kernels(problem.source, "kernel.cu")) do
+    if kernel.line <= line then name = kernel.name end
+  end
+  return name
+end
+
+-- The blocks of a recording are those of one run: with other arguments the program's may be longer.
+local function of_recorded_bounds(problem, genome, tell)
+  local t, made = problem.definition.recorded.table, problem.definition.made_from
+  local texts, lines = texts_of(problem, genome, "launchbounds")
+  for i, text in ipairs(made and texts or {}) do
+    local kernel = kernel_at(problem, lines[i])
+    for _, path in ipairs(made.paths or { made.path }) do
+      local host = asked(tell, text, t, kernel, path)
+      if host then of_bounds(host, ways_to(host, kernel), text, tell) end
+    end
+  end
 end
 
 -- The sentences, each once.
@@ -195,7 +224,7 @@ local function teller()
 end
 
 --- What a winner promises and the host's code breaks, or may break for all that can be known of it;
---- and what it promises of numbers: of a recording, which has its program's launches, that alone.
+--- and what it promises of numbers. Of a recording no array is asked, for it has their addresses.
 --- Nothing of a problem that a person wrote, whose promises are his.
 ---@param problem gilua.problem
 ---@param genome string
@@ -207,20 +236,17 @@ function M.open(problem, genome)
   local list, tell = teller()
   of_numbers(problem, genome, tell)
   of_copies(problem, genome, tell)
-  if problem.definition.recorded then return list end
+  if problem.definition.recorded then
+    of_recorded_bounds(problem, genome, tell)
+    return list
+  end
   local bounds = texts_of(problem, genome, "launchbounds")
   local arrays = apart(problem, genome)
   if not arrays and #bounds == 0 then return list end
-  local read, host = attempt(host_of, t)
-  if not read then
-    if not ends.is_refusal(host) then error(host, 0) end
-    tell("%s, and the file of its launches cannot be asked: %s",
-      arrays or bounds[1], tostring(host))
-    return list
-  end
-  local ways = ways_to(host, t.kernel)
-  if arrays then of_arrays(t, ways, arrays, tell) end
-  of_bounds(host, ways, bounds, tell)
+  local host = asked(tell, arrays or bounds[1], t, t.kernel)
+  local ways = host and ways_to(host, t.kernel) or {}
+  if host and arrays then of_arrays(t, ways, arrays, tell) end
+  for _, text in ipairs(host and bounds or {}) do of_bounds(host, ways, text, tell) end
   return list
 end
 
