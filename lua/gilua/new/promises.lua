@@ -1,17 +1,19 @@
 -- promises: what a winner promises of every launch of its kernel, where its case shows one: that no
 -- array it writes is the memory of another (`__restrict__`, and transformations that take arrays
--- for apart), that no block has more threads than `__launch_bounds__` says. The host's code that
--- the kernel came from is asked, read and not run; where it cannot tell, the promise is a person's
--- to keep. So is what nobody's code says: that numbers fit into fewer bits, that approximate
--- mathematics will do within a tolerance that was guessed, that a line which stands there twice may
--- differ.
+-- for apart), that no block has more threads than `__launch_bounds__` says, or is another than a
+-- transformation is for. The host's code that the kernel came from is asked, read and not run;
+-- where it cannot tell, the promise is a person's to keep. So is what nobody's code says: that
+-- numbers fit into fewer bits, that approximate mathematics will do within a tolerance that was
+-- guessed, that a line which stands there twice may differ.
 
 local attempt = require "gilua.base.attempt"
 local callers = require "gilua.new.callers"
 local csource = require "gilua.new.csource"
 local ends = require "gilua.base.ends"
 local hostcode = require "gilua.new.hostcode"
+local launches = require "gilua.transform.launch"
 local parts = require "gilua.new.parts"
+local settings = require "gilua.base.settings"
 local slice = require "gilua.new.slice"
 local tablecase = require "gilua.problem.tablecase"
 
@@ -135,6 +137,32 @@ local function of_bounds(host, ways, text, tell)
   end
 end
 
+-- What transformations ask of a kernel's block, in the words of gilua.launch, with what becomes of
+-- it; nil where they ask nothing, or where the genome says how long it is to be.
+local function asked_of_block(problem, genome, kernel)
+  local words, asks = {}, false
+  for _, gene in ipairs(problem.grammar:genes(genome) or {}) do
+    for _, c in ipairs(gene.launch and launches.read(gene.launch) or {}) do
+      if c.of == "block" and (c.kernel or kernel) == kernel then
+        words[#words + 1], asks = c.word, asks or launches.is_condition(c)
+      end
+    end
+  end
+  return asks and not genome:find "block_size_" and table.concat(words, " ") or nil
+end
+
+local function of_blocks(host, ways, words, tell)
+  local _, conditions = launches.words_apart(words)
+  for _, way in ipairs(ways) do
+    local block, place = way.block ~= "" and host:dimensions(way.block), way.launch.place
+    if not block then
+      tell("%s, and how many threads a block of %s has is not known", conditions, place)
+    elseif not attempt(launches.changed, { grid = 1, block = block }, words) then
+      tell("%s, but %s launches blocks of %s", conditions, place, table.concat(block, " x "))
+    end
+  end
+end
+
 --------------------------------------------------------------------------------------------------
 -- Numbers
 
@@ -201,16 +229,20 @@ local function kernel_at(problem, line)
   return name
 end
 
--- The blocks of a recording are those of one run: with other arguments the program's may be longer.
-local function of_recorded_bounds(problem, genome, tell)
+-- The blocks of a recording are those of one run: with other arguments the program's may be others.
+local function of_recorded(problem, genome, tell)
   local t, made = problem.definition.recorded.table, problem.definition.made_from
-  local texts, lines = texts_of(problem, genome, "launchbounds")
-  for i, text in ipairs(made and texts or {}) do
-    local kernel = kernel_at(problem, lines[i])
+  local function ask(promise, kernel, of, what)
     for _, path in ipairs(made.paths or { made.path }) do
-      local host = asked(tell, text, t, kernel, path)
-      if host then of_bounds(host, ways_to(host, kernel), text, tell) end
+      local host = asked(tell, promise, t, kernel, path)
+      if host then of(host, ways_to(host, kernel), what, tell) end
     end
+  end
+  local texts, lines = texts_of(problem, genome, "launchbounds")
+  for i, text in ipairs(texts) do ask(text, kernel_at(problem, lines[i]), of_bounds, text) end
+  for _, kernel in ipairs(settings.keys(t.kernels)) do
+    local words = asked_of_block(problem, genome, kernel)
+    if words then ask(select(2, launches.words_apart(words)), kernel, of_blocks, words) end
   end
 end
 
@@ -237,16 +269,18 @@ function M.open(problem, genome)
   of_numbers(problem, genome, tell)
   of_copies(problem, genome, tell)
   if problem.definition.recorded then
-    of_recorded_bounds(problem, genome, tell)
+    if problem.definition.made_from then of_recorded(problem, genome, tell) end
     return list
   end
   local bounds = texts_of(problem, genome, "launchbounds")
-  local arrays = apart(problem, genome)
-  if not arrays and #bounds == 0 then return list end
-  local host = asked(tell, arrays or bounds[1], t, t.kernel)
+  local arrays, words = apart(problem, genome), asked_of_block(problem, genome, t.kernel)
+  local first = arrays or bounds[1] or words and select(2, launches.words_apart(words))
+  if not first then return list end
+  local host = asked(tell, first, t, t.kernel)
   local ways = host and ways_to(host, t.kernel) or {}
   if host and arrays then of_arrays(t, ways, arrays, tell) end
   for _, text in ipairs(host and bounds or {}) do of_bounds(host, ways, text, tell) end
+  if host and words then of_blocks(host, ways, words, tell) end
   return list
 end
 
