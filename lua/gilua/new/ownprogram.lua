@@ -185,7 +185,7 @@ function M.record(path, scratch, o)
   local words, line = o.arguments, nil
   if not words then words, line = arguments.of(own) end
   o.say("%s is built and runs in a box (no network, nothing written but in a folder that goes): "
-    .. "%s", name, line or table.concat({ "./" .. work.program, table.unpack(words) }, " "))
+    .. "%s", name, line or table.concat({ "./" .. program:match "[^/]*$", table.unpack(words) }, " "))
   return recorded(work, program, { arguments = words, seconds = o.seconds })
 end
 
