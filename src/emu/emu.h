@@ -29,7 +29,7 @@ typedef struct EmuModel {
     double max_threads_per_block, max_threads_per_sm, max_blocks_per_sm;
     double registers_per_sm, register_unit, max_registers_per_thread; /* unit: of a warp */
     double shared_per_sm, shared_per_block, shared_per_block_default, shared_unit; /* bytes */
-    double local_per_thread;            /* bytes of stack a thread may use */
+    double local_per_thread;            /* bytes of stack for calls and alloca */
     double max_grid_x, max_grid_y, max_grid_z;
     double memory_bytes;                /* what programs are told that there is */
     /* throughput: warp instructions an SM finishes per clock */

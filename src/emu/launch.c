@@ -69,6 +69,10 @@ static uint64_t align16(uint64_t x) {
     return (x + 15) & ~(uint64_t)15;
 }
 
+/* A kernel's own arrays are no stack: the driver gives each thread what they take, at most 512 KB
+** (compute capability 5.0 and later). */
+enum { MOST_LOCAL = 512 * 1024 };
+
 static bool check_memory(Machine *m) {
     const EmuModel *g = m->model;
     double fixed = (double)m->entry->shared_bytes, all;
@@ -83,10 +87,10 @@ static bool check_memory(Machine *m) {
         return refuse(m, EMU_CAUSE_RESOURCES,
                       "%.0f bytes of shared memory a block (%.0f static); there are %.0f", all,
                       fixed, g->shared_per_block);
-    if (m->entry->local_bytes > g->local_per_thread)
+    if (m->entry->local_bytes > MOST_LOCAL)
         return refuse(m, EMU_CAUSE_RESOURCES,
-                      "stack overflow: %u bytes of local memory a thread; there are %.0f",
-                      m->entry->local_bytes, g->local_per_thread);
+                      "stack overflow: %u bytes of local memory a thread; there are %d",
+                      m->entry->local_bytes, MOST_LOCAL);
     m->shared_bytes = (uint32_t)all;
     return true;
 }

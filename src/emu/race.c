@@ -9,8 +9,9 @@
 **     is read is only compared with something; or one is atomic, the other writes, as to a lock;
 **   - what is read is what a compare-and-swap there expects, and the write is atomic.
 **
-** A byte remembers its last writer and two of its readers. Memory is kept track of by words of four
-** bytes, where something smaller touches a page by bytes.
+** A byte remembers its last writer, two of its readers, and who wrote before atomics did since the
+** last barrier of the block: two atomics are in order, and each may race with that write. Memory is
+** kept track of by words of four bytes, where something smaller touches a page by bytes.
 */
 #include "emu/shadow.h"
 
@@ -19,7 +20,7 @@
 #include <string.h>
 
 typedef struct Cell {
-    Touch write, read[2];
+    Touch write, plain, read[2]; /* plain: what atomics wrote over */
     uint64_t changed; /* time of the last write that left other bytes than there were; 0: none */
 } Cell;
 
@@ -139,20 +140,28 @@ static void note_read(const BlockOrder *b, Cell *cell, const Touch *now) {
     cell->read[!is_old] = *now;
 }
 
+static void note_write(const BlockOrder *b, Cell *cell, const Touch *now) {
+    const Touch *last = &cell->write;
+    if (!(now->order & ORDER_ATOMIC)) cell->plain.time = 0;
+    else if (!(last->order & ORDER_ATOMIC))
+        cell->plain = last->block == b->block && last->epoch == b->epoch ? *last : (Touch){0};
+    cell->write = *now;
+}
+
 /* Judges the access against what a cell remembers, and has it remember the access. The worst is in
 ** *v, with the touch that it is about. */
 static void check_cell(const BlockOrder *b, Cell *cell, const Touch *now, bool is_write, bool same,
                        Verdict *v, Touch *then, bool *then_writes) {
-    for (int k = 0; k < (is_write ? 3 : 1); k++) {
-        const Touch *other = k == 0 ? &cell->write : &cell->read[k - 1];
-        Verdict one = judge(b, cell, other, k == 0, now, is_write, same);
-        if (one > *v) *v = one, *then = *other, *then_writes = k == 0;
+    const Touch *others[] = {&cell->write, &cell->plain, &cell->read[0], &cell->read[1]};
+    for (int k = 0; k < (is_write ? 4 : 2); k++) {
+        Verdict one = judge(b, cell, others[k], k < 2, now, is_write, same);
+        if (one > *v) *v = one, *then = *others[k], *then_writes = k < 2;
     }
     if (!is_write) {
         note_read(b, cell, now);
         return;
     }
-    cell->write = *now;
+    note_write(b, cell, now);
     if (!same) cell->changed = now->time;
 }
 

@@ -516,9 +516,9 @@ static void copy_params(uint32_t mask, const Frame *from, const uint32_t *from_a
     }
 }
 
-/* Bytes of stack that the running function and its callers have. */
+/* Bytes of stack that the running function and its callers have; a kernel's arrays are none. */
 static double stack_used(const Warp *w, int *depth) {
-    double used = w->local_top;
+    double used = (double)w->local_top - w->s.frame[0].code->local_bytes;
     *depth = 0;
     for (int i = w->frame;; i = w->s.frame[i].caller) {
         used += w->s.frame[i].code->param_bytes + 16.0;

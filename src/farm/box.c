@@ -116,6 +116,9 @@ static const char *const refused[] = {
 /* Programs of its own. They stay in its group (setsid, setpgid), to be ended with it. */
 static const char *const starters[] = {"execve", "execveat", "fork", "vfork"};
 
+/* Ids: a program may ask for those that it has (posix_spawn does, for make). */
+static const char *const ids[] = {"setresuid", "setresgid"};
+
 /* A driver's own sockets: nobody is at their other end unless an MPS server is. */
 static const char *const drivers[] = {"bind", "listen", "accept", "accept4", "setpriority"};
 
@@ -179,6 +182,7 @@ static int refuse_calls(scmp_filter_ctx filter, const BoxOptions *o) {
         if (o->gpu && is_one_of(name, drivers, LENGTH(drivers))) continue;
         if (o->gpu && has_mps() && strcmp(name, "connect") == 0) continue;
         if (o->programs && is_one_of(name, starters, LENGTH(starters))) continue;
+        if (o->programs && is_one_of(name, ids, LENGTH(ids))) continue;
         result = refuse(filter, name, 0, NULL);
     }
     return result;
@@ -203,6 +207,21 @@ static int refuse_namespaces(scmp_filter_ctx filter) {
     return result;
 }
 
+/* Ids but (-1, its own, -1), bit by bit: a filter compares 64 of them, the kernel reads 32. */
+static int refuse_other_ids(scmp_filter_ctx filter) {
+    const uint32_t own[LENGTH(ids)] = {getuid(), getgid()};
+    int result = 0;
+    for (size_t i = 0; i < LENGTH(ids); i++)
+        for (uint64_t bit = 1; bit < WORD && result == 0; bit <<= 1) {
+            const struct scmp_arg_cmp other[] = {{0, SCMP_CMP_MASKED_EQ, bit, 0},
+                                                 {1, SCMP_CMP_MASKED_EQ, bit, ~own[i] & bit},
+                                                 {2, SCMP_CMP_MASKED_EQ, bit, 0}};
+            for (size_t k = 0; k < LENGTH(other) && result == 0; k++)
+                result = refuse(filter, ids[i], 1, &other[k]);
+        }
+    return result;
+}
+
 /* Threads, but no processes unless it may start programs; signals to itself alone. */
 static int refuse_company(scmp_filter_ctx filter, bool programs) {
     const struct scmp_arg_cmp process = {0, SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0},
@@ -210,6 +229,7 @@ static int refuse_company(scmp_filter_ctx filter, bool programs) {
     int result = 0;
     if (programs) result = refuse_namespaces(filter);
     else if (!TRACED) result = refuse(filter, "clone", 1, &process);
+    if (programs && result == 0) result = refuse_other_ids(filter);
     if (result == 0) result = refuse(filter, "kill", 1, &other);
     if (result == 0) result = refuse(filter, "tgkill", 1, &other);
     if (result == 0) /* its flags lie in memory: the C library falls back on clone */

@@ -162,6 +162,23 @@ static void test_races(void) {
     is_int(status_of(clash, 32, &r), EMU_RACE, "but those that write another value do");
 }
 
+/* Thread 0 clears a counter and counts, as all do: its own atomic is no end of its write. */
+#define CLEARED(barrier)                                                                           \
+    SHARED "setp.eq.u32 %p1, %r2, 0; @%p1 st.shared.u32 [%r5], 0;\n" barrier                      \
+           "atom.shared.add.u32 %r9, [%r5], 1; bar.sync 0; ld.shared.u32 %r8, [%r5];\n"
+
+static void test_races_with_atomics(void) {
+    Run r = run_new(1, 64);
+    r.launch.check_races = true;
+    is_int(status_of(CLEARED("bar.sync 0;\n"), 64, &r), EMU_OK, "atomics after a barrier");
+    r.launch.check_races = true;
+    is_int(status_of(CLEARED("bar.warp.sync -1;\n"), 64, &r), EMU_RACE,
+           "another warp's race with what was written before, whatever atomics came between");
+    has_str(r.result.message, "this write and the write by thread 0", r.result.message);
+    r.launch.check_races = true;
+    is_int(status_of(CLEARED("bar.warp.sync -1;\n"), 32, &r), EMU_OK, "those of its own do not");
+}
+
 /* Lanes 0-7 hand on to their neighbours, 8-31 too, but only the first eight wait for each other. */
 #define HAND_ON(masks)                                                                             \
     SHARED "setp.lt.u32 %p1, %r2, 8; selp.b32 %r9, " masks ", %p1; st.shared.u32 [%r6], %r2;\n"    \
@@ -195,6 +212,7 @@ int main(void) {
     test_spin();
     test_warp();
     test_races();
+    test_races_with_atomics();
     test_races_of_masks();
     return tap_done();
 }

@@ -131,6 +131,26 @@ static void test_overflow(void) {
     has_str(r.result.message, "stack overflow", "and says so");
 }
 
+/* 100000 bytes of a kernel's own are no stack, whatever it calls: the model's stack is 16 KB. */
+static const char large[] = PTX_HEAD
+    ".func f(.param .b32 n) { .local .b8 own[12000]; .reg .b64 %a; mov.u64 %a, own;\n"
+    "st.local.u32 [%a], 1; ret; }\n" PTX_KERNEL
+    ".local .align 4 .b8 depot[100000]; mov.u64 %rd3, depot; st.local.u32 [%rd3+99996], %r2;\n"
+    "{ .param .b32 a; st.param.b32 [a], %r1; call f, (a); }\n"
+    "ld.local.u32 %r5, [%rd3+99996]; st.global.u32 [%rd1], %r5;\n" PTX_END;
+
+static void test_large_frame(void) {
+    Run r = run_new(1, 32);
+    ok(run_text(&r, large, out, sizeof out) && r.result.status == EMU_OK,
+       "a kernel's own arrays are no stack %s%s", r.err.message, r.result.message);
+    is_int(out[31], 31, "  each thread has its own");
+    static const char larger[] = PTX_HEAD PTX_KERNEL
+        ".local .align 4 .b8 depot[600000]; st.local.u32 [depot], %r2;\n" PTX_END;
+    run_text(&r, larger, out, sizeof out);
+    has_str(r.result.message, "600000 bytes of local memory a thread; there are 524288",
+            "  up to what a GPU has");
+}
+
 static void test_budget(void) {
     Run r = run_new(1, 32);
     r.launch.budget = 10000;
@@ -168,6 +188,7 @@ int main(void) {
     test_switch();
     test_calls();
     test_overflow();
+    test_large_frame();
     test_budget();
     test_unknown();
     return tap_done();

@@ -168,6 +168,28 @@ like "a file beside it that has the name of the problem's own" "second/ is ready
 like "a macro of its makefile" "GUESS: SCALE=3, as the makefile beside it says" "$out"
 like "rows end where their columns do" 'name = "rows".*{ ascending = 3000 }' "$out"
 
+# A size that the program is given where its makefile runs it.
+mkdir given && printf 'run: program\n\t./program 3 40000\n' >given/Makefile
+cat >given/sum.cu <<'END'
+__global__ void sum(float *y, const float *x, int dims, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n) return;
+    float s = 0;
+    for (int k = 0; k < dims; k++) s += x[k * n + i];
+    y[i] = s;
+}
+int main(int argc, char **argv)
+{
+    int dims = atoi(argv[1]), n = atoi(argv[2]);
+    float *x, *y;
+    cudaMalloc(&x, dims * n * sizeof(float)); cudaMalloc(&y, n * sizeof(float));
+    sum<<<(n + 255) / 256, 256>>>(y, x, dims, n);
+}
+END
+like "a size that a program is run with" 'dims = 3, which it is run with' "$(new given/sum.cu given_sum)"
+like "  and one" 'name = "dims", type = "i32", value = 3 ' "$(cat given_sum/problem.lua)"
+
 # A program whose kernels are headers below, named by a header of all of them: either file will do.
 mkdir -p tall/kernels
 cat >tall/kernels/sizes.cuh <<'END'

@@ -60,4 +60,23 @@ is "what it wrote is gone" "Makefile app.cu" "$(echo $(ls own))"
 is "its folder is as it was" "1 100" "$(echo $(sed -n '1p;$p' data/numbers))"
 [ ! -e outside ]
 ok $? "and nothing is outside"
+
+mkdir two
+printf '__global__ void add(int *x) { x[threadIdx.x] += threadIdx.x; }\n' >two/kernel.cu
+cat >two/main.cu <<'CU'
+#include <cstdio>
+__global__ void add(int *x);
+int main() {
+    int *x, n;
+    cudaMalloc(&x, 256);
+    cudaMemset(x, 0, 256);
+    add<<<1, 64>>>(x);
+    cudaMemcpy(&n, x + 63, 4, cudaMemcpyDeviceToHost);
+    printf("%d\n", n);
+}
+CU
+printf 'sums: main.o kernel.o\n\tnvcc -o $@ $^\n%%.o: %%.cu\n\tnvcc -c $<\n' >two/Makefile
+out=$("$GILUA" new two/kernel.cu parts --run 2>&1)
+like "a program of several files is built by its makefile" "kernel.cu is built and runs in a box .*: ./sums" "$out"
+like "  and recorded" 'train = \{ "kernel.rec" \}' "$(cat parts/problem.lua 2>&1)$out"
 finish

@@ -424,6 +424,18 @@ END
 ready sides "macros that go with the block, as far as they are right" '    EACH = { 1, 2, 4, 8, 16 },' \
   '    THREADS = { 32, 64, 96, 128, 192, 256 },' 'restrictions = { "block_size_x == THREADS" }' 'grid_div_x = { "block_size_x", "EACH" }'
 
+cat >zero.cu <<'END'
+struct Options { int n = 0; };
+int blocks(int n);
+__global__ void zero(float *x, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) x[i] = x[i] * x[i] + 1;
+}
+void run(float *x, int n) { zero<<<blocks(n), 64>>>(x, n); }
+END
+ready zero "a size that begins with 0" 'name = "n", type = "i32", value = "size_x" }'
+
 cat >races.cu <<'END'
 #define N 64
 __global__ void turn(float *x)
@@ -448,6 +460,15 @@ sed -i 's/std::vector<float> v; //; $a std::vector<float> host() { return { 1 };
 echo '__device__ float third(float x) { return 3 * x; }' >three.cu
 ready one "functions of files beside it" 'options = { "--pre-include=before_kernel.h" }'
 is "are included before it" '#include "two.cu" #include "three.cu"' "$(paste -sd' ' one/before_kernel.h)"
+mkdir parts && printf '#pragma once\ninline constexpr int BIAS = 3;\n' >parts/deep.h
+printf '#pragma once\n#include "deep.h"\n__device__ float other(float);\nvoid host();\n' >parts/mid.h
+printf '#include "mid.h"\n__global__ void k(float *x) { x[threadIdx.x] = other(x[threadIdx.x]); }\n' \
+  >parts/kernel.cu
+printf '#include "mid.h"\n__device__ float third(float);\n%s\n' \
+  '__device__ float other(float x) { return third(x) + BIAS; }' >parts/other.cu
+printf '#include "deep.h"\n__device__ float third(float x) { return BIAS * x; }\n' >parts/third.cu
+like "of a header that several have there is one copy" "k runs on the virtual GPU" \
+  "$(new parts/kernel.cu of_parts 2>&1)"
 
 # what the host alone needs, and headers that are elsewhere
 {

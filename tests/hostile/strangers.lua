@@ -89,10 +89,10 @@ return {
   { name = "endless-in-double", text = program("  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
     .. "  float t = 1.0f;\n  while (sizeof(t * x[0]) == 8 && t > 0) t += 1.0f;\n"
     .. "  if (i < n) x[i] = 3.1f * x[i];") },
-  { name = "locals", text = program("  float a[100000];\n"
-    .. "  for (int j = 0; j < 99; j++) a[(j * 997 + (int)x[0]) % 100000] = j;\n"
-    .. "  x[threadIdx.x] = a[(int)x[5] % 100000];"),
-    says = "stack overflow: 400000 bytes of local memory" },
+  { name = "locals", text = program("  float a[200000];\n"
+    .. "  for (int j = 0; j < 99; j++) a[(j * 997 + (int)x[0]) % 200000] = j;\n"
+    .. "  x[threadIdx.x] = a[(int)x[5] % 200000];"),
+    says = "stack overflow: 800000 bytes of local memory" },
   { name = "heap", text = program("  for (int j = 0; j < 200; j++) {\n"
     .. "    float *p = (float *)malloc(1 << 24);\n    if (p) p[j] = x[0];\n  }\n" .. FINE),
     says = "its data want a hand" },

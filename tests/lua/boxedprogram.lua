@@ -3,6 +3,7 @@
 package.path = "tests/lua/?.lua;" .. package.path
 local boxedprogram = require "gilua.farm.boxedprogram"
 local core = require "gilua.core"
+local scratch = require "scratch"
 local tap = require "tap"
 
 if boxedprogram.missing() then
@@ -46,6 +47,23 @@ tap.case("what it may and may not do", function()
   tap.ok(exists(folder .. "/.kept"), "its home is its folder")
 end)
 
+tap.case("make, whose programs begin with the ids that it has", function()
+  local folder = tap.folder()
+  scratch.write(folder .. "/Makefile", "all:\n\tls Makefile\n")
+  local made = boxedprogram.run({ "make", "-s" }, { scratch = folder, folder = folder,
+    limit_s = 60 })
+  tap.is(made.text, "Makefile\n", "a program of its own, without a shell")
+  local ids = shell(folder, "perl -e '$> = 65534; print $! + 0, q( ); $) = 65534; print $! + 0'")
+  tap.is(ids.text, "1 1", "and with no others")
+end)
+
+tap.case("the line that says why", function()
+  tap.is(boxedprogram.last_line "nvcc -c a.cu\nnvcc fatal: no\n\nmake: *** [a.o] Error 1\n",
+    "nvcc fatal: no", "is not make's")
+  tap.is(boxedprogram.last_line "make: *** No rule\n", "make: *** No rule", "but where it is alone")
+  tap.is(boxedprogram.last_line " \n", "", "nothing")
+end)
+
 tap.case("no network", function()
   -- a program's memory is limited, and a sanitizer takes more than there is of addresses
   if tap.sanitized "gilua itself as the program" then return end
@@ -62,6 +80,9 @@ tap.case("how it ends", function()
   tap.is(shell(folder, "kill -9 $$").why, "sh was ended by signal 9", "by a signal")
   local late = shell(folder, "(sleep 100 & echo $! >child); sleep 100", 0.3)
   tap.is(late.why, "sh did not end within 0.3 seconds", "when its time is over")
+  local away = boxedprogram.run({ "/bin/false" }, { scratch = folder, folder = folder,
+    limit_s = 60 })
+  tap.is(away.why, "false ended with status 1", "called by its name, wherever it lies")
   local child = tap.read(folder .. "/child"):match "%d+"
   local begun = core.system.seconds()
   local function lives()

@@ -147,6 +147,29 @@ tap.case("a function's template is known in what it computes", function()
   tap.is(host:dimensions(host:launch("f").grid)[1], 8, "by its first call")
 end)
 
+tap.case("a template whose parameters have defaults", function()
+  local host = gi.hostcode.read([[
+    template <class T, typename Idx = int, int W = 64> void run(T *x, Idx n) {
+      f<T, Idx><<<n / W, 2 * W>>>(x, n);
+    }
+    int main() { float *x; run(x, 4096); }
+  ]])
+  local notes = {}
+  local parameters = { { name = "T", is_type = true }, { name = "Idx", is_type = true } }
+  local list = gi.launchguess.template({ template = parameters }, host:launch "f", {}, host, notes)
+  tap.is(table.concat(list, "|") .. #notes, "float|int0", "what nobody gives is that")
+end)
+
+tap.case("numbers of a template that nothing says", function()
+  local notes, parameters = {}, {}
+  for i, name in ipairs { "kBlockDimX", "kBlockDimY", "threads" } do
+    parameters[i] = { name = name, declared = "int " .. name }
+  end
+  local host = gi.hostcode.read ""
+  local list = gi.launchguess.template({ template = parameters }, nil, {}, host, notes)
+  tap.is(table.concat(list, " "), "16 16 256", "two sides make a block that there may be")
+end)
+
 tap.case("parameters of a function that launches are what it is called with", function()
   local host = gi.hostcode.read([[
     template <class T> void deep(T *to, int k, dim3 how) { f<<<k / 4, how>>>(to, k); }
@@ -235,6 +258,7 @@ end)
 tap.case("casts, sizes, ternaries, functions", function()
   tap.is(value("", "(int)3 + (unsigned int)4 + static_cast<size_t>(5)"), 12, "casts")
   tap.is(value("", "sizeof(float4) + sizeof(double)"), 24, "sizes of types")
+  tap.is(value("", "sizeof(double4) + sizeof(longlong3) + sizeof(short2)"), 60, "of vectors")
   tap.is(value("float *x; double * y;", "10 * sizeof *x + sizeof(*y)"), 48,
     "of what pointers point to")
   tap.is(value("double *x;", "10 * sizeof *x"), 80, "of one")

@@ -128,6 +128,35 @@ local function wide(made)
       made and 'made_from = { path = "/nowhere.cu" }' or "")))
 end
 
+tap.case("what a transformation asks of a block", function()
+  local function said(launch, asks, genome)
+    local p = problem_of(launch)
+    p.grammar = { genes = function() return { { text = "T:x<1>()", launch = asks } } end }
+    return table.concat(promises.open(p, genome or "T:x<1>()"), "\n")
+  end
+  local OTHER = "k<<<9, 64>>>(a, b, c, n);\nk<<<9, dim3(100, 2)>>>(a, b, c, n);"
+  tap.is(said("k<<<9, 64>>>(a, b, c, n);", "grid.x/2 block.x<=64"), "", "of all that there are")
+  tap.is(said(OTHER, "block.x<=64"), "blocks not longer than 64 in x, but line 8 launches blocks"
+    .. " of 100 x 2 x 1", "of one that is longer")
+  tap.is(said(OTHER, "k:block.x%32 other:block.x==7"), "blocks of a multiple of 32 threads in x, "
+    .. "but line 8 launches blocks of 100 x 2 x 1", "of one that is no multiple")
+  tap.is(said(OTHER, "block.x=32 block.x<=64"), "", "of what it becomes")
+  tap.is(said(OTHER, "block.x<=64", "T:x<1>() block_size_x=32"), "", "or is to be set to")
+  tap.has(said("k<<<9, m>>>(a, b, c, n);", "block.x<=64"), "is not known", "of who knows what")
+end)
+
+tap.case("blocks of a recorded program may be longer with other arguments", function()
+  local function said(launch)
+    local p = problem_of(launch)
+    p.definition.made_from = p.definition.kernel_table.table.made_from
+    p.definition.recorded = { table = { kernels = { k = "k" } } }
+    return table.concat(promises.open(p, BOUNDS), "\n")
+  end
+  tap.is(said "k<<<9, 64>>>(a, b, c, n);", "", "not where all are as long")
+  tap.is(said "int m = n < 1024 ? 64 : 1024; k<<<9, m>>>(a, b, c, n);",
+    "__launch_bounds__(64, 1), but line 7 launches blocks of 1024", "than the recording's")
+end)
+
 tap.case("what is promised of numbers is a person's to keep", function()
   local p = wide(true)
   local function said(genome) return table.concat(promises.open(p, genome), "\n") end

@@ -38,6 +38,8 @@ end)
 tap.case("vectors", function()
   tap.is(described("", "float4 *p, const int2 *q, uchar3 c, double2 d, ushort4 *u, longlong2 l"),
     "p f32x4*, q const i32x2*, c u8x3, d f64x2, u u16x4*, l i64x2", "an element type and a width")
+  tap.is(described("", "double4 *p, const longlong4 *q, ulong2 u"),
+    "p f64x4*, q const i64x4*, u u64x2", "four of 64 bits, too, and long")
 end)
 
 tap.case("names for types", function()

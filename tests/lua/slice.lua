@@ -275,6 +275,40 @@ tap.case("of cub/cub.cuh what works inside a kernel", function()
   tap.is(#s.left_out, 0, "nothing is left out")
 end)
 
+tap.case("constants of <cstdint>", function()
+  local s = cut("#include <cstdint>\n__global__ void k(int *x)\n{\n"
+    .. "  *x = UINT8_C(200) + INT16_C(-3) + UINT16_C(7) + INT8_C(1) + int(UINT32_C(9));\n"
+    .. "  *x += int(INT64_C(1) << 40) + int(UINT64_C(5)) + int(INTMAX_C(2) - UINTMAX_C(1));\n}\n")
+  tap.is(s.why or #s.left_out, 0, "of every width")
+end)
+
+tap.case("headers that fail fail once for all kernels of a file", function()
+  local text = "#include <odd1.h>\n#include <odd2.h>\n#include <odd3.h>\n"
+    .. "__global__ void a(int *x) { *x = 1; }\n__global__ void b(int *x) { *x = 2; }\n"
+  local compiler = require "gilua.farm.compiler"
+  local compile, n = compiler.compile, 0
+  compiler.compile = function(...) -- luacheck: ignore
+    n = n + 1
+    return compile(...)
+  end
+  local first = #cut(text, "a").left_out
+  tap.is(("%d %d"):format(first, n), "4 4", "one after the other")
+  n = 0
+  local second = #cut(text, "b").left_out
+  compiler.compile = compile -- luacheck: ignore
+  tap.is(("%d %d"):format(second, n), "4 2", "then all at once")
+end)
+
+tap.case("a constructor of the host whose members begin with braces", function()
+  local place, folder = tap.folder(), tap.folder()
+  scratch.write(place .. "/v.h", "struct V {\n  V(int n) : x{ n }, y{ n } { y = 2; }\n"
+    .. "  __device__ V() {}\n  int x, y;\n};\n")
+  local s = cut('#include "v.h"\n__global__ void k(int *x) { V v; *x = v.y; }\n', "k",
+    { folder = folder, options = { "-I" .. place } })
+  tap.has(s.source, '#include "v.h"', "nothing of the file goes")
+  tap.is(lines(tap.read(folder .. "/v.h"))[2], "  ", "the constructor goes, and with it its body")
+end)
+
 tap.case("what is left out keeps its directives", function()
   local text = "#include <vector>\n#ifdef __CUDACC__\nstruct Host { std::vector<int> v;\n#else\n"
     .. "struct Host {\n#endif\n  int n; };\nint main() {\n#define M \\\n  3\n  return M; }\n"

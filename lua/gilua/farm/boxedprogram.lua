@@ -60,26 +60,29 @@ function M.run(words, o)
     tostring(MOST_BYTES // 1024), tostring(seconds), o.folder, path }
   table.move(words, 1, #words, #argv + 1, argv)
   local status, signal, code = core.system.run { argv = argv, env = o.env, limit_s = o.limit_s }
-  local ended = { status = status, text = text_of(path) }
+  local ended, name = { status = status, text = text_of(path) }, words[1]:match "[^/]*$"
   if not status and code == "timeout" then
-    ended.why = ("%s did not end within %g seconds"):format(words[1], o.limit_s)
+    ended.why = ("%s did not end within %g seconds"):format(name, o.limit_s)
   elseif not status then
     ended.why = signal
   elseif signal then
-    ended.why = ("%s was ended by signal %d"):format(words[1], signal)
+    ended.why = ("%s was ended by signal %d"):format(name, signal)
   elseif status ~= 0 then
-    ended.why = ("%s ended with status %d"):format(words[1], status)
+    ended.why = ("%s ended with status %d"):format(name, status)
   end
   return ended
 end
 
---- The last line that a program printed, fit to be shown; "" where there is none.
+--- The last line that a program printed, fit to be shown; "" where there is none. Of make's own
+--- only where there is no other: what failed says why.
 ---@param text string
 ---@return string
 function M.last_line(text)
-  local last = ""
-  for line in text:gmatch "[^\r\n]+" do last = line:find "%S" and line or last end
-  return printable.text(last:match "^%s*(.-)%s*$")
+  local last, of_make
+  for line in text:gmatch "[^\r\n]+" do
+    if line:find "^make[%[:]" then of_make = line elseif line:find "%S" then last = line end
+  end
+  return printable.text((last or of_make or ""):match "^%s*(.-)%s*$")
 end
 
 return M

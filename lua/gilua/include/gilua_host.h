@@ -90,10 +90,16 @@ using ::memcpy; using ::memset;
 #define UINT64_MAX ULLONG_MAX
 #define SIZE_MAX ULONG_MAX
 #define PTRDIFF_MAX LONG_MAX
+#define INT8_C(n) n
+#define UINT8_C(n) n
+#define INT16_C(n) n
+#define UINT16_C(n) n
 #define INT32_C(n) n
 #define UINT32_C(n) n##u
 #define INT64_C(n) n##ll
 #define UINT64_C(n) n##ull
+#define INTMAX_C(n) n##ll
+#define UINTMAX_C(n) n##ull
 #define RAND_MAX 2147483647
 #define EXIT_SUCCESS 0
 #define EXIT_FAILURE 1

@@ -1,7 +1,9 @@
 --- assumed: sizes that only a run says (`int n = atoi(argv[1]);`, what a function is given): a
 -- number is assumed for each, so that grids, lengths of arrays and arguments that are made of it
--- fit each other. The largest that keeps the data small.
+-- fit each other. The largest that keeps the data small, and no more than what the program is run
+-- with where its makefile says that.
 
+local arguments = require "gilua.new.arguments"
 local csource = require "gilua.new.csource"
 local hostfunction = require "gilua.new.hostfunction"
 
@@ -68,10 +70,19 @@ local function names_in(host, texts)
   return found
 end
 
+-- What the program is run with for names, where that is a size.
+local function give(host, names, words)
+  for _, name in ipairs(names) do
+    local value = arguments.number(host.definitions[name] or "", words)
+    host.given[name] = value and value > 0 and value or nil
+  end
+end
+
 local function set(host, names, value)
   host.known = {}
   for _, name in ipairs(names) do -- what is counted is some of what there is
-    host.assumed[name] = host.counted[name] and math.max(1, value // 2) or value
+    local own = host.counted[name] and math.max(1, value // 2) or value
+    host.assumed[name] = math.min(own, host.given[name] or own)
   end
 end
 
@@ -105,15 +116,18 @@ end
 ---@param launch HostLaunch
 ---@param params table[] of gilua.signature
 ---@param most? integer the largest of them
+---@param words? string[] arguments that the program is run with
 ---@return string[] names that were given a value
-function M.of(host, launch, params, most)
+function M.of(host, launch, params, most, words)
   local sides = names_in(host, { launch.block })
+  give(host, sides, words or {})
   set(host, sides, SIDES[math.min(#csource.split(launch.block), #SIDES)])
   local texts = { launch.grid }
   for _, allocation in ipairs((lengths(host, launch, params))) do
     texts[#texts + 1] = allocation.text
   end
   local sizes = names_in(host, texts)
+  give(host, sizes, words or {})
   for _, value in ipairs(SIZES) do
     if not most or value <= most then
       set(host, sizes, value)

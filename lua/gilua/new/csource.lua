@@ -20,12 +20,14 @@ M.tokens = core.grammar.tokens
 --- it. nil where none does.
 ---@param t userdata tokens
 ---@param i integer of the `<`
+---@param is_head? boolean of `template <…>`, whose parameters have defaults
 ---@return integer?
-function M.angle_end(t, i)
+function M.angle_end(t, i, is_head)
   local depth, k = 0, i
   while k <= i + MOST_WORDS do
     local word = t[k]
-    if not word or NOT_IN_TEMPLATES[word] then return nil end
+    local is_default = is_head and word == "="
+    if not word or NOT_IN_TEMPLATES[word] and not is_default then return nil end
     if word == "<" then depth = depth + 1
     elseif word:find "^>+$" then depth = depth - #word end
     if depth <= 0 then return k end

@@ -48,6 +48,7 @@ local rounds = require "gilua.new.rounds"
 ---@field sizes table<string, integer|false> of types, once known; false: not known, or not yet
 ---@field known table<string, any> what names stand for, once known (gilua.hostvalue)
 ---@field assumed table<string, integer> what is said of names that nothing says (gilua.assumed)
+---@field given table<string, integer> what the program is run with for some of these
 ---@field work? table { open, lookups } while a value is worked out (gilua.hostvalue)
 ---@field file? string the header that is being read
 local M = {}
@@ -60,9 +61,11 @@ local MOST_NAMES = 8 -- before the { of a struct
 
 local SIZES = { char = 1, bool = 1, int8_t = 1, uint8_t = 1, uchar = 1, short = 2, int16_t = 2,
   uint16_t = 2, half = 2, __half = 2, int = 4, unsigned = 4, signed = 4, float = 4, int32_t = 4,
-  uint32_t = 4, uint = 4, double = 8, long = 8, size_t = 8, int64_t = 8, uint64_t = 8, float2 = 8,
-  float3 = 12, float4 = 16, int2 = 8, int3 = 12, int4 = 16, double2 = 16, uchar4 = 4, uint2 = 8,
-  uint4 = 16 }
+  uint32_t = 4, uint = 4, double = 8, long = 8, size_t = 8, int64_t = 8, uint64_t = 8 }
+for base, size in pairs { char = 1, uchar = 1, short = 2, ushort = 2, int = 4, uint = 4, float = 4,
+  double = 8, long = 8, ulong = 8, longlong = 8, ulonglong = 8 } do
+  for width = 1, 4 do SIZES[base .. width] = width * size end
+end
 local QUALIFIERS = csource.set "const volatile struct enum class typename static"
 
 local ALIGNMENTS = csource.set "__align__ alignas"
@@ -442,7 +445,7 @@ function M.read(text, headers, defines)
     functions = {}, dims = {}, dim_sides = {}, counted = {}, aggregates = {},
     structs = {}, types = {}, pointees = {}, launches = {}, allocations = {}, allocated = {},
     variables = {}, templates = {}, instances = {}, bodies = {}, calls = {}, sizes = {},
-    known = {}, assumed = {} }, M)
+    known = {}, assumed = {}, given = {} }, M)
   local files = { { name = "the file", text = text }, table.unpack(headers or {}) }
   local kept, why = branches.kept(files, defines or {})
   local tokens = {}

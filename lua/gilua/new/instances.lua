@@ -14,6 +14,7 @@ local NOT_IN_HEADS = csource.set "; { } ="
 ---@field t userdata tokens of its file
 ---@field name string
 ---@field index table<string, integer> its parameters' places
+---@field defaults table<string, string> what they are where nobody says
 ---@field params string[] of the function
 ---@field open integer its ( and the brackets of its body
 ---@field first integer
@@ -24,11 +25,11 @@ local NOT_IN_HEADS = csource.set "; { } ="
 ---@field args string[]
 ---@field within? HostTemplate where it is called
 
--- The name that `typename T = float` declares.
+-- The name that `typename T = float` declares, and what it is where nobody says.
 local function declared(text)
   local t <close> = csource.tokens(text)
-  local last = (t:find(1, "=") or #t + 1) - 1
-  return t[last] or ""
+  local equals = t:find(1, "=") or #t + 1
+  return t[equals - 1] or "", equals < #t and t:text(equals + 1, #t) or nil
 end
 
 -- The ( and the { of the function that is declared behind a token.
@@ -43,14 +44,17 @@ local function function_at(t, from)
 end
 
 local function read_template(self, t, i)
-  local angle = t[i + 1] == "<" and csource.angle_end(t, i + 1)
+  local angle = t[i + 1] == "<" and csource.angle_end(t, i + 1, true)
   local open, brace = nil, nil
   if angle then open, brace = function_at(t, angle + 1) end
   local last = brace and t:match(brace)
   if not last or t:kind(open - 1) ~= "name" then return end
-  local one = { t = t, name = t[open - 1], index = {}, open = open, first = brace, last = last,
-    params = csource.parts(t, open + 1, t:match(open) - 1) }
-  for k, text in ipairs(csource.parts(t, i + 2, angle - 1)) do one.index[declared(text)] = k end
+  local one = { t = t, name = t[open - 1], index = {}, defaults = {}, open = open, first = brace,
+    last = last, params = csource.parts(t, open + 1, t:match(open) - 1) }
+  for k, text in ipairs(csource.parts(t, i + 2, angle - 1)) do
+    local name, default = declared(text)
+    one.index[name], one.defaults[name] = k, default
+  end
   self.templates[#self.templates + 1] = one
   self.templates[one.name] = one
 end
@@ -104,11 +108,12 @@ end
 
 local resolve
 
--- The type of what a name points to.
-local function pointee(host, name, within, depth)
+-- The type of what a name points to; not the parameter that it is asked for, whose function may
+-- have a parameter of that name.
+local function pointee(host, name, within, depth, but)
   for _, type in ipairs(host.pointees[name] or {}) do
     local known = resolve(host, type, within, depth)
-    if known and M.is_type(host, known) then return known end
+    if known and known ~= but and M.is_type(host, known) then return known end
   end
 end
 
@@ -118,7 +123,8 @@ local function deduced(host, name, params, call, depth)
     local t <close> = csource.tokens(text)
     local arg <close> = csource.tokens(call.args[i] or "")
     local is_name = #arg == 1 and arg:kind(1) == "name"
-    local found = t:find(1, name, "*") and is_name and pointee(host, arg[1], call.within, depth)
+    local found = t:find(1, name, "*") and is_name
+      and pointee(host, arg[1], call.within, depth, name)
     if found then return found end
   end
 end
@@ -129,7 +135,8 @@ local function given(host, name, within, depth)
   if not call then return nil end
   local text = call.template[within.index[name]]
   if text then return resolve(host, text, call.within, depth) end
-  return deduced(host, name, within.params, call, depth)
+  local known, default = deduced(host, name, within.params, call, depth), within.defaults[name]
+  return known or default and resolve(host, default, within, depth)
 end
 
 -- A text with what stands for each name in it; nil where that cannot be known.

@@ -24,8 +24,9 @@ local NAMED = { -- what an argument of that name usually is, where nothing says 
 -- A type, where the kernel's file knows it: a guess stands for what only the host knows.
 local function type_argument(p, text, host, notes)
   if text and instances.is_type(host, text) then return text end
-  notes[#notes + 1] = ("GUESS: template parameter %s is float"):format(p.name)
-  return "float"
+  local guess = p.name:find "[Ii]n?de?x" and "int" or "float" -- IdxType, index_t
+  notes[#notes + 1] = ("GUESS: template parameter %s is %s"):format(p.name, guess)
+  return guess
 end
 
 -- Is a parameter a whole number, and no value of an enumeration or a class?
@@ -41,8 +42,9 @@ local function value_argument(p, text, host, notes)
   local value = text and host:value(text)
   if value then return tostring(value) end
   if text and (not is_number(p, host) or text:find "^[%w_:]+::[%w_]+$") then return text end
-  notes[#notes + 1] = ("GUESS: template parameter %s is 256"):format(p.name)
-  return "256"
+  local guess = p.name:find "[XYZ]$" and "16" or "256" -- of a side, kBlockDimX
+  notes[#notes + 1] = ("GUESS: template parameter %s is %s"):format(p.name, guess)
+  return guess
 end
 
 -- The argument that the host has for a parameter, as it is known outside of what launches it.
@@ -382,16 +384,21 @@ end
 ---@param text string
 ---@return string
 function M.assumed(read, text)
-  local list = {}
+  local list, run_with = {}, {}
   for _, name in ipairs(read.assumed) do
     local function of(dimensions)
       return dimensions and dimensions[1] + 1e-3 * dimensions[2] + 1e-6 * dimensions[3]
     end
     if read.host:follows(name, function() return of(read.host:dimensions(text)) end) then
-      list[#list + 1] = ("%s = %d"):format(name, read.host.assumed[name])
+      local value, given = read.host.assumed[name], read.host.given[name]
+      local to = given == value and run_with or list
+      to[#to + 1] = ("%s = %d"):format(name, value)
     end
   end
-  return #list > 0 and "; GUESS: " .. table.concat(list, ", ") .. ", which nothing says" or ""
+  local function told(names, how)
+    return #names > 0 and ("; GUESS: %s, which %s"):format(table.concat(names, ", "), how) or ""
+  end
+  return told(run_with, "it is run with") .. told(list, "nothing says")
 end
 
 -- A block that a GPU takes; nil where it is not known.

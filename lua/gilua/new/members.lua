@@ -25,11 +25,17 @@ local function past(t, i)
   return angle and angle + 1 or csource.past(t, i)
 end
 
+-- Does a body begin at a token, or what a member begins with? `A(int x) : x_{ x }, n{ 1 } {}`
+local function is_body(t, i)
+  local close = t[i] == "{" and t:match(i)
+  return close and t[close + 1] ~= "{" and t[close + 1] ~= ","
+end
+
 -- Behind a statement: its `;`, or the body that ends it.
 local function past_statement(t, i, last)
   while i <= last and t[i] ~= ";" do
     local close = t:match(i)
-    if t[i] == "{" and close then
+    if is_body(t, i) then
       return t[close + 1] == ";" and close + 2 or close + 1
     end
     i = past(t, i)

@@ -166,8 +166,8 @@ local function draft_of(read, folder, jobs)
   local shape = launchguess.shape(read)
   local args, constants = argumentguess.arguments(read, shape, folder)
   if not has_output(args, constants) and not set_outputs(read, args) then
-    fail("kernel %s writes to none of its arguments: there would be no answers to check",
-      read.kernel)
+    fail("kernel %s writes to none of its arguments: there would be no answers to check "
+      .. "(--run compares variables, too, that the program copies out)", read.kernel)
   end
   return { folder = folder, reading = read, shape = shape, args = args, constants = constants,
     jobs = jobs,

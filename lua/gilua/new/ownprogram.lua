@@ -4,6 +4,7 @@
 --- It runs in a copy of its folder that is made of links: what it writes is new there, and goes
 --- with it; what is there already cannot be changed.
 
+local arguments = require "gilua.new.arguments"
 local boxedprogram = require "gilua.farm.boxedprogram"
 local core = require "gilua.core"
 local csource = require "gilua.new.csource"
@@ -13,7 +14,6 @@ local entries = require "gilua.base.entries"
 local lfs = require "lfs"
 local programhost = require "gilua.farm.programhost"
 local reading = require "gilua.new.reading"
-local textfile = require "gilua.base.textfile"
 
 local M = {}
 
@@ -21,7 +21,6 @@ local UP = 3 -- folders above the file's own that are there by links, too: for .
 local MOST_ENTRIES = 4000 -- of one folder
 local BUILD_S = 300
 local MADE = { "%.o$", "%.a$", "%.so$", "%.rec$" } -- by an earlier build: made again
-local MAKEFILES = { "Makefile", "makefile", "GNUmakefile" }
 
 --------------------------------------------------------------------------------------------------
 -- The folder
@@ -85,13 +84,6 @@ function M.is(path)
   return has_main(headers.read(path, "the source"))
 end
 
-local function makefile_of(folder)
-  for _, name in ipairs(MAKEFILES) do
-    local path = folder .. "/" .. name
-    if lfs.attributes(path, "mode") == "file" then return path end
-  end
-end
-
 local function is_there(program)
   for folder in (os.getenv "PATH" or ""):gmatch "[^:]+" do
     if lfs.attributes(folder .. "/" .. program, "mode") == "file" then return true end
@@ -128,6 +120,12 @@ local function built_by_make(work)
     limit_s = BUILD_S })
 end
 
+-- What a program said last, behind why it failed.
+local function last_words(text)
+  local line = boxedprogram.last_line(text)
+  return line ~= "" and ": " .. line or ""
+end
+
 -- A program; nil and why there is none.
 local function built(work, o)
   if not is_there "nvcc" then return nil, "there is no nvcc to build it with" end
@@ -145,51 +143,8 @@ local function built(work, o)
     return nil, ("its makefile builds %d programs: build one and record it yourself (gilua help "
       .. "record)"):format(#list)
   end
-  return nil, ("it is not built: %s: %s"):format(last.why or "nothing that wants libcudart came",
-    boxedprogram.last_line(last.text))
-end
-
---------------------------------------------------------------------------------------------------
--- Arguments: those that the folder's makefile (`run:`) or script `run` gives its program
-
--- $(NAME) and ${NAME} by what a makefile says of them, to some depth.
-local function expanded(text, values, depth)
-  if depth > 5 then return text end
-  return (text:gsub("%$[({]([%w_]+)[)}]", function(name)
-    return expanded(values[name] or "", values, depth + 1)
-  end))
-end
-
-local function recipe_of(text)
-  local values, recipe, inside = {}, nil, false
-  for line in (text:gsub("\\\n", " ") .. "\n"):gmatch "(.-)\r?\n" do
-    local name, value = line:match "^%s*([%w_]+)%s*[:?]?=%s*(.-)%s*$"
-    if name and not inside then values[name] = values[name] or value end
-    if line:find "^%S" then inside = line:find "^run%s*:[^=]" ~= nil or line:find "^run%s*:$" end
-    if inside and line:find "^\t" then recipe = recipe or line:match "^\t[@-]*%s*(.-)%s*$" end
-  end
-  return recipe and expanded(recipe, values, 0)
-end
-
--- The words behind `./program` in a line of the shell that is a plain one.
-local function words_behind(line)
-  local rest = line:match "%f[^%s%z]%./%S+%s*(.*)$"
-  if not rest or rest:find "[|&;<>`$*?\"'\\]" then return nil end
-  local words = {}
-  for word in rest:gmatch "%S+" do words[#words + 1] = word end
-  return words
-end
-
-local function arguments_of(work)
-  local line = work.makefile and recipe_of(textfile.read(work.makefile, "the makefile"))
-  local script = work.own .. "/run"
-  if not line and lfs.attributes(script, "mode") == "file" and not elf.read(script) then
-    for text in textfile.read(script, "the script"):gmatch "[^\n]+" do
-      if not line and text:find "^%s*%./" then line = text end
-    end
-  end
-  local words = line and words_behind(line)
-  return words or {}, words and line
+  return nil, ("it is not built: %s%s"):format(last.why or "nothing that wants libcudart came",
+    last_words(last.text))
 end
 
 --------------------------------------------------------------------------------------------------
@@ -205,7 +160,7 @@ local function recorded(work, program, o)
   if not lfs.attributes(path) then
     return nil, ran.why or "it calls nothing of CUDA"
   elseif ran.why then
-    return nil, ("%s: %s"):format(ran.why, boxedprogram.last_line(ran.text))
+    return nil, ran.why .. last_words(ran.text)
   end
   return path
 end
@@ -223,14 +178,14 @@ function M.record(path, scratch, o)
   local own, name = headers.absolute(path):match "^(.*)/([^/]+)$"
   local work = { path = path, own = own, name = name, program = name:match "^(.-)%.?%w*$",
     scratch = scratch, here = folder_like(own, scratch), text = headers.read(path, "the source"),
-    makefile = makefile_of(own) }
+    makefile = arguments.makefile(own) }
   local program, why = built(work, o)
   if not program then return nil, why end
   core.system.run { argv = { "chmod", "+x", program } } -- which the linker may not, in the box
   local words, line = o.arguments, nil
-  if not words then words, line = arguments_of(work) end
+  if not words then words, line = arguments.of(own) end
   o.say("%s is built and runs in a box (no network, nothing written but in a folder that goes): "
-    .. "%s", name, line or table.concat({ "./" .. work.program, table.unpack(words) }, " "))
+    .. "%s", name, line or table.concat({ "./" .. program:match "[^/]*$", table.unpack(words) }, " "))
   return recorded(work, program, { arguments = words, seconds = o.seconds })
 end
 

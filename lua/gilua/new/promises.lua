@@ -1,24 +1,27 @@
 -- promises: what a winner promises of every launch of its kernel, where its case shows one: that no
 -- array it writes is the memory of another (`__restrict__`, and transformations that take arrays
--- for apart), that no block has more threads than `__launch_bounds__` says. The host's code that
--- the kernel came from is asked, read and not run; where it cannot tell, the promise is a person's
--- to keep. So is what nobody's code says: that numbers fit into fewer bits, that approximate
--- mathematics will do within a tolerance that was guessed, that a line which stands there twice may
--- differ.
+-- for apart), that no block has more threads than `__launch_bounds__` says, or is another than a
+-- transformation is for. The host's code that the kernel came from is asked, read and not run;
+-- where it cannot tell, the promise is a person's to keep. So is what nobody's code says: that
+-- numbers fit into fewer bits, that approximate mathematics will do within a tolerance that was
+-- guessed, that a line which stands there twice may differ.
 
 local attempt = require "gilua.base.attempt"
 local callers = require "gilua.new.callers"
 local csource = require "gilua.new.csource"
 local ends = require "gilua.base.ends"
 local hostcode = require "gilua.new.hostcode"
+local launches = require "gilua.transform.launch"
 local parts = require "gilua.new.parts"
+local settings = require "gilua.base.settings"
+local slice = require "gilua.new.slice"
 local tablecase = require "gilua.problem.tablecase"
 
 local M = {}
 
--- The host's code of the file that a problem was made of.
-local function host_of(t)
-  local found = parts.of(t.made_from.path, t.kernel)
+-- The host's code of the file that a problem was made of, or of one of several.
+local function host_of(t, kernel, path)
+  local found = parts.of(path or t.made_from.path, kernel)
   local text = found.host and found.host.text or found.text
   return hostcode.read(text, parts.headers(found, t.include or {}), t.defines)
 end
@@ -122,16 +125,40 @@ local function threads(host, way)
   return block and block[1] * block[2] * block[3]
 end
 
-local function of_bounds(host, ways, texts, tell)
-  for _, text in ipairs(texts) do
-    local most = tonumber(text:match "__launch_bounds__%s*%(%s*(%d+)")
-    for _, way in ipairs(most and ways or {}) do
-      local n = threads(host, way)
-      if not n then
-        tell("%s, and how many threads a block of %s has is not known", text, way.launch.place)
-      elseif n > most then
-        tell("%s, but %s launches blocks of %d", text, way.launch.place, n)
+local function of_bounds(host, ways, text, tell)
+  local most = tonumber(text:match "__launch_bounds__%s*%(%s*(%d+)")
+  for _, way in ipairs(most and ways or {}) do
+    local n = threads(host, way)
+    if not n then
+      tell("%s, and how many threads a block of %s has is not known", text, way.launch.place)
+    elseif n > most then
+      tell("%s, but %s launches blocks of %d", text, way.launch.place, n)
+    end
+  end
+end
+
+-- What transformations ask of a kernel's block, in the words of gilua.launch, with what becomes of
+-- it; nil where they ask nothing, or where the genome says how long it is to be.
+local function asked_of_block(problem, genome, kernel)
+  local words, asks = {}, false
+  for _, gene in ipairs(problem.grammar:genes(genome) or {}) do
+    for _, c in ipairs(gene.launch and launches.read(gene.launch) or {}) do
+      if c.of == "block" and (c.kernel or kernel) == kernel then
+        words[#words + 1], asks = c.word, asks or launches.is_condition(c)
       end
+    end
+  end
+  return asks and not genome:find "block_size_" and table.concat(words, " ") or nil
+end
+
+local function of_blocks(host, ways, words, tell)
+  local _, conditions = launches.words_apart(words)
+  for _, way in ipairs(ways) do
+    local block, place = way.block ~= "" and host:dimensions(way.block), way.launch.place
+    if not block then
+      tell("%s, and how many threads a block of %s has is not known", conditions, place)
+    elseif not attempt(launches.changed, { grid = 1, block = block }, words) then
+      tell("%s, but %s launches blocks of %s", conditions, place, table.concat(block, " x "))
     end
   end
 end
@@ -175,6 +202,14 @@ end
 
 --------------------------------------------------------------------------------------------------
 
+-- The host's code; nil where it cannot be had, which is told of a promise.
+local function asked(tell, promise, ...)
+  local read, host = attempt(host_of, ...)
+  if read then return host end
+  if not ends.is_refusal(host) then error(host, 0) end
+  tell("%s, and the file of its launches cannot be asked: %s", promise, tostring(host))
+end
+
 -- All ways to all launches of a kernel.
 local function ways_to(host, kernel)
   local list = {}
@@ -183,6 +218,32 @@ local function ways_to(host, kernel)
     table.move(ways, 1, #ways, #list + 1, list)
   end
   return list
+end
+
+-- The kernel that a line of a source is in, or before.
+local function kernel_at(problem, line)
+  local name
+  for _, kernel in ipairs(slice.kernels(problem.source, "kernel.cu")) do
+    if kernel.line <= line then name = kernel.name end
+  end
+  return name
+end
+
+-- The blocks of a recording are those of one run: with other arguments the program's may be others.
+local function of_recorded(problem, genome, tell)
+  local t, made = problem.definition.recorded.table, problem.definition.made_from
+  local function ask(promise, kernel, of, what)
+    for _, path in ipairs(made.paths or { made.path }) do
+      local host = asked(tell, promise, t, kernel, path)
+      if host then of(host, ways_to(host, kernel), what, tell) end
+    end
+  end
+  local texts, lines = texts_of(problem, genome, "launchbounds")
+  for i, text in ipairs(texts) do ask(text, kernel_at(problem, lines[i]), of_bounds, text) end
+  for _, kernel in ipairs(settings.keys(t.kernels)) do
+    local words = asked_of_block(problem, genome, kernel)
+    if words then ask(select(2, launches.words_apart(words)), kernel, of_blocks, words) end
+  end
 end
 
 -- The sentences, each once.
@@ -195,7 +256,7 @@ local function teller()
 end
 
 --- What a winner promises and the host's code breaks, or may break for all that can be known of it;
---- and what it promises of numbers: of a recording, which has its program's launches, that alone.
+--- and what it promises of numbers. Of a recording no array is asked, for it has their addresses.
 --- Nothing of a problem that a person wrote, whose promises are his.
 ---@param problem gilua.problem
 ---@param genome string
@@ -207,20 +268,19 @@ function M.open(problem, genome)
   local list, tell = teller()
   of_numbers(problem, genome, tell)
   of_copies(problem, genome, tell)
-  if problem.definition.recorded then return list end
-  local bounds = texts_of(problem, genome, "launchbounds")
-  local arrays = apart(problem, genome)
-  if not arrays and #bounds == 0 then return list end
-  local read, host = attempt(host_of, t)
-  if not read then
-    if not ends.is_refusal(host) then error(host, 0) end
-    tell("%s, and the file of its launches cannot be asked: %s",
-      arrays or bounds[1], tostring(host))
+  if problem.definition.recorded then
+    if problem.definition.made_from then of_recorded(problem, genome, tell) end
     return list
   end
-  local ways = ways_to(host, t.kernel)
-  if arrays then of_arrays(t, ways, arrays, tell) end
-  of_bounds(host, ways, bounds, tell)
+  local bounds = texts_of(problem, genome, "launchbounds")
+  local arrays, words = apart(problem, genome), asked_of_block(problem, genome, t.kernel)
+  local first = arrays or bounds[1] or words and select(2, launches.words_apart(words))
+  if not first then return list end
+  local host = asked(tell, first, t, t.kernel)
+  local ways = host and ways_to(host, t.kernel) or {}
+  if host and arrays then of_arrays(t, ways, arrays, tell) end
+  for _, text in ipairs(host and bounds or {}) do of_bounds(host, ways, text, tell) end
+  if host and words then of_blocks(host, ways, words, tell) end
   return list
 end
 

@@ -1,6 +1,7 @@
 -- reading: what a file that nobody prepared says of one of its kernels: the source that a GPU
 -- takes, the types of the parameters (the compiler's word), how the host launches it and with what.
 
+local arguments = require "gilua.new.arguments"
 local around = require "gilua.new.around"
 local assumed = require "gilua.new.assumed"
 local csource = require "gilua.new.csource"
@@ -12,6 +13,7 @@ local launchguess = require "gilua.new.launchguess"
 local lfs = require "lfs"
 local partsof = require "gilua.new.parts"
 local report = require "gilua.report.report"
+local scalaruse = require "gilua.new.scalaruse"
 local signature = require "gilua.new.signature"
 local slice = require "gilua.new.slice"
 
@@ -132,6 +134,7 @@ function M.cut(parts, item, folder, words, template, templates)
         before = words.before, templates = templates })
     local line = definition(parts.path, sliced, words.before or "")
     if not line then return sliced end
+    for _, copy in ipairs(sliced.copies) do os.remove(folder .. "/" .. copy) end
     set_before(words, (words.before or "") .. line)
   end
   fail("kernel %s needs more than %d files", item.name, MOST_FILES)
@@ -155,12 +158,16 @@ local function read_params(sliced, folder, words)
   return params
 end
 
--- What the launch gives each parameter, where that is a number that can be known.
-local function values_of(host, launch, params)
-  local values = {}
+-- What the launch gives each parameter, where that is a number that can be known. A variable that
+-- threads are compared with is not what it begins with where that is 0: somebody sets it.
+local function values_of(host, launch, params, body)
+  local values, derived = {}, scalaruse.derived(body)
   for i, p in ipairs(params) do
     local given = launch and launch.args[i]
-    values[p.name] = given and not p.pointer and not p.struct and host:value(given) or nil
+    local value = given and not p.pointer and not p.struct and host:value(given) or nil
+    local is_set = value == 0 and given:find "^[%a_]"
+      and scalaruse.of(body, p.name, false, derived).thread
+    values[p.name] = not is_set and value or nil
   end
   return values
 end
@@ -176,9 +183,9 @@ end
 ---@param parts Parts the file
 ---@param item table the kernel, of gilua.slice's kernels
 ---@param folder string where kernel.cu is written
----@param o { template?: string, include?: string, define?: string, launch?: integer,
----  most?: integer, one_block?: boolean } of the command line; which launch, 0 for none; the
----  largest size that is assumed; whether one block will do
+---@param o { template?: string, include?: string, define?: string, arguments?: string[],
+---  launch?: integer, most?: integer, one_block?: boolean } of the command line; which launch, 0
+---  for none; the largest size that is assumed; whether one block will do
 ---@return Reading
 function M.of(parts, item, folder, o)
   local text, path, notes = parts.text, parts.path, {}
@@ -192,11 +199,13 @@ function M.of(parts, item, folder, o)
   local sliced = M.cut(parts, item, folder, words, template)
   table.move(sliced.options, 1, #sliced.options, #words.options + 1, words.options)
   local params = read_params(sliced, folder, words)
-  local guessed = launch and assumed.of(host, launch, params, o.most) or {}
+  local run_with = o.arguments or arguments.of(headers.absolute(path):match "^(.*)/")
+  local guessed = launch and assumed.of(host, launch, params, o.most, run_with) or {}
   local head, body = parts_of(text, item)
+  local values = values_of(host, launch, params, body)
   return { path = path, absolute_path = headers.absolute(path), kernel = item.name,
     compiler = words, host = host, launch = launch, template = template, sliced = sliced,
-    params = params, assumed = guessed, values = values_of(host, launch, params),
+    params = params, assumed = guessed, values = values,
     head = head, body = body, notes = notes, one_block = o.one_block }
 end
 

@@ -19,16 +19,15 @@ local SCALARS = {
   { "unsigned long long", "u64" }, { "float", "f32" }, { "double", "f64" },
 }
 local VECTORS = { char = "i8", uchar = "u8", short = "i16", ushort = "u16", int = "i32",
-  uint = "u32", longlong = "i64", ulonglong = "u64", float = "f32", double = "f64" }
+  uint = "u32", long = "i64", ulong = "u64", longlong = "i64", ulonglong = "u64", float = "f32",
+  double = "f64" }
 
 local function all_types()
   local list = {}
   for _, s in ipairs(SCALARS) do list[#list + 1] = { text = s[1], type = s[2], width = 1 } end
   for base, type in pairs(VECTORS) do
     for width = 1, 4 do
-      if not (width == 4 and base:find("long") or width == 4 and base == "double") then
-        list[#list + 1] = { text = base .. width, type = type, width = width }
-      end
+      list[#list + 1] = { text = base .. width, type = type, width = width }
     end
   end
   table.sort(list, function(a, b) return a.text < b.text end)

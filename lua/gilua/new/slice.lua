@@ -36,6 +36,7 @@ local AS_DEVICE = "-default-device" -- a constexpr function is the GPU's too
 ---@field options string[] of the compiler, besides those given
 ---@field undefined { name: string, is_users: boolean }[] functions that are called and defined
 ---  nowhere
+---@field copies string[] of headers and of what stands before the file, as written below the folder
 
 -- Tokens with those of directives in their place, but for what stands in quotes.
 local function each_word(t, f)
@@ -443,6 +444,28 @@ local function part_of(file, item, line)
   return part
 end
 
+-- Why #includes failed, by these and what the compiler is given: large headers fail slowly, and
+-- would again for each kernel of a file.
+local FAILED = {}
+
+-- The key of an #include in FAILED; nil for what is none.
+local function include_key(self, file, item)
+  local line = file.text:sub(item.first, item.last):match "^%s*(#%s*include[^\n]*)"
+  return line and table.concat(self.given, " ") .. table.concat(self.options, " ") .. line
+end
+
+-- Leaves out an #include that fails, and with it those of its file that have failed before.
+local function leave_out_include(self, file, item, key, why)
+  FAILED[key] = why
+  leave_out(self, file, item, why)
+  local t <close> = csource.tokens(file.text)
+  for i in csource.directives(t) do
+    local other = csource.included(t[i]) and item_at(file, t:line(i))
+    local had = other and FAILED[include_key(self, file, other) or ""]
+    if had then leave_out(self, file, other, had) end
+  end
+end
+
 -- Leaves out what an error is in; false where it cannot be. Of a header, when it is first blamed,
 -- all that is for the host goes.
 local function give_way(self, e)
@@ -464,7 +487,9 @@ local function give_way(self, e)
     return true
   end
   item = part_of(file, item, line)
-  leave_out(self, file, item, host and "for the host" or COMPLAINT .. e.text)
+  local why, key = host and "for the host" or COMPLAINT .. e.text, include_key(self, file, item)
+  if key then leave_out_include(self, file, item, key, why)
+  else leave_out(self, file, item, why) end
   return true
 end
 
@@ -704,7 +729,8 @@ function M.cut(text, name, kernel, o)
   local file = new_file(base, text, includes)
   file.items = items_of(text, base, kernel)
   local self = { name = base, path = name, kernel = kernel, line = o.line, options = {},
-    files = { file }, left_out = {}, folder = o.folder, folders = folders, headers = list }
+    files = { file }, left_out = {}, folder = o.folder, folders = folders, headers = list,
+    given = options }
   if o.before then add_before(self, o.before) end
   for _, header in ipairs(self.headers) do
     if headers.below(header.path, folders) == OWN then copy_of(self, header) end
@@ -723,8 +749,10 @@ function M.cut(text, name, kernel, o)
   end
   local source, edits, undefined = settle(self, options)
   table.sort(self.left_out, function(a, b) return a.line < b.line end)
+  local copies = {}
+  for i = 2, #self.files do copies[i - 1] = self.files[i].name end
   return { source = source, edits = edits, left_out = self.left_out, kernel = kernel,
-    item = chosen[1], options = self.options, undefined = undefined }
+    item = chosen[1], options = self.options, undefined = undefined, copies = copies }
 end
 
 return M
