@@ -184,8 +184,9 @@ function M.record(path, scratch, o)
   core.system.run { argv = { "chmod", "+x", program } } -- which the linker may not, in the box
   local words, line = o.arguments, nil
   if not words then words, line = arguments.of(own) end
+  local built_as = "./" .. program:match "[^/]*$"
   o.say("%s is built and runs in a box (no network, nothing written but in a folder that goes): "
-    .. "%s", name, line or table.concat({ "./" .. program:match "[^/]*$", table.unpack(words) }, " "))
+    .. "%s", name, line or table.concat({ built_as, table.unpack(words) }, " "))
   return recorded(work, program, { arguments = words, seconds = o.seconds })
 end
 
