@@ -152,6 +152,15 @@ tap.case("what one thread writes alone, with a loop", function()
     for (int i = 38; i < 42; i++) all += i == 40 ? s[i] : 1;
     out[blockIdx.x] = all;
   }]], "int"), 5, {}, ints)
+  right("and in the round before", "warp_loop", rewritten.source([[
+  for (int k = 0; k < 3; k++) {
+    if (threadIdx.x == 0) {
+      int all = 0;
+      for (int i = 0; i < 40; i++) all += out[600 * blockIdx.x + i];
+      if (threadIdx.x == 0) out[600 * blockIdx.x + 500 + k] = all;
+    }
+    if (threadIdx.x == 0) out[600 * blockIdx.x + 7] = k;
+  }]], "int"), 4, {}, ints)
   refused("counted at once", "warp_loop", rewritten.source([[
   if (threadIdx.x == 0) {
     int all = atomicAdd(out, 1);

@@ -129,11 +129,24 @@ local function is_barrier(s)
     and s.tree.callee.kind == "name" and s.tree.callee.text == "__syncthreads"
 end
 
--- May the thread have written, right before, what its lanes are to read?
+local function is_in_loop(s)
+  local at = s.parent
+  while at do
+    if at.kind == "for" or at.kind == "while" or at.kind == "do" then return true end
+    at = at.parent
+  end
+  return false
+end
+
+-- May the thread have written, right before, what its lanes are to read? In a loop also what stands
+-- behind has been before.
 local function writes_before(fn, s)
   if is_barrier(before_of(s)) then return false end
+  local again = is_in_loop(s)
   for _, access in ipairs(effects.of(fn, fn.body).accesses) do
-    if access.write and access.token < s.first then return true end
+    if access.write and (access.token < s.first or again and access.token > s.last) then
+      return true
+    end
   end
   return false
 end
