@@ -6,8 +6,9 @@
 --   if (1 < n) sum_carried = sum[0];
 --   for (x = 1; x < n; x++) sum[x] = sum_carried = weight[x] + sum_carried;
 --
--- An iteration then waits for the one before to have computed, not for memory. The compiler may not
--- do it: for all that it knows, weight[x] is sum[x - 1].
+-- An iteration then waits for the one before to have computed, not for memory. The compiler does it
+-- where nothing else is stored in between; another array that is may be sum[x - 1], for all that it
+-- knows.
 
 local affine = require "gilua.transform.affine"
 local edit = require "gilua.transform.edit"
