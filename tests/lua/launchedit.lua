@@ -37,6 +37,14 @@ tap.case("blocks", function()
     "k<<<dim3(m, n), dim3(8, 8)>>>(a); 1 0", "a square that stays")
 end)
 
+tap.case("a grid that has to be what it is", function()
+  local launch = "grid.x==1 block.x==1 block.x=32"
+  tap.is(edited("k<<<1, 1>>>(a);", launch), "k<<<1, 32>>>(a); 1 0", "a number")
+  tap.is(edited("k<<<n, 1>>>(a);", launch), "k<<<n, 1>>>(a); 0 1", "who knows what")
+  tap.is(edited("k<<<2, 1>>>(a);", launch), "k<<<2, 1>>>(a); 0 1", "another number")
+  tap.is(edited("k<<<1, 1>>>(a);", "grid.x%4"), "k<<<1, 1>>>(a); 0 1", "a multiple")
+end)
+
 tap.case("what is left to a person", function()
   for what, text in pairs {
     ["a call"] = "k<<<blocks(n), t>>>(a);",

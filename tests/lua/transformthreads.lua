@@ -4,6 +4,7 @@ package.path = "tests/lua/?.lua;lua/?.lua;lua/?/init.lua;" .. package.path
 local rewritten = require "rewritten"
 local tap = require "tap"
 local atomics = require "gilua.transform.atomics"
+local kernels = require "gilua.transform.kernel"
 local warps = require "gilua.transform.warps"
 
 local warp_atomic, block_atomic, tree = atomics[1], atomics[2], warps[1]
@@ -209,6 +210,45 @@ tap.case("what one thread writes alone, with a loop", function()
     }
     if (a[i] > n) return;
   }]], "int"), 5, {}, "not all threads")
+end)
+
+tap.case("a kernel of one thread", function()
+  local one = { type = "i32", block = 1, grid = 1, races = true }
+  local function same(what, body)
+    local source = rewritten.source(body, "int")
+    local change = assert(require("gilua.transform.warp_loop").make(kernels.of_text(source), 1))
+    tap.is(change.launch, "grid.x==1 block.x==1 block.x=32", what .. ": its launch")
+    local text = rewritten.text("warp_loop", source, 1)
+    for _, n in ipairs { 0, 1, 33, 300 } do
+      local want = assert(rewritten.run(source, n, one))
+      local got, why = rewritten.run(text, n, { type = "i32", block = 32, grid = 1, races = true })
+      local wrong = got and 0 or why
+      for i = 1, got and #want or 0 do
+        if got[i] ~= want[i] then wrong = i break end
+      end
+      tap.is(wrong, 0, ("%s: right, n = %d"):format(what, n))
+    end
+    return text
+  end
+  local text = same("elements, each by itself", [[
+  for (int i = 0; i < n; i++)
+    out[i] = a[i] + out[i];]])
+  tap.has(text, [[
+  for (int i = threadIdx.x; i < n; i += 32)
+    out[i] = a[i] + out[i];
+}]], "as a person would write it")
+  same("an element that goes along, and what is done with it", [[
+  int most = -100;
+  out[0] = 3;
+  for (int i = 1; i < n; i++) out[i] += out[i - 1];
+  for (int i = 0; i < n; i++) most = max(most, out[i]);
+  out[n + 1] = most;
+  out[n + 2] = out[n / 2];]])
+  tap.is(rewritten.found("warp_loop", rewritten.source [[
+  for (int i = threadIdx.x; i < n; i++) out[i] = a[i];]]), "", "not of several")
+  refused("what it returns from", "warp_loop", rewritten.source [[
+  if (n > 90) return;
+  for (int i = 0; i < n; i++) out[i] = a[i];]], 1, {}, "leaves it")
 end)
 
 tap.case("barriers that part nothing", function()

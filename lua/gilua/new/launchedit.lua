@@ -134,6 +134,8 @@ local function changed(t, texts, changes)
     end
     if c.of == "axes" then
       swap_axes(shapes)
+    elseif launches.is_condition(c) then
+      if shapes[c.of].sides[SIDES[c.side]] ~= tostring(c.by) then return nil end
     else
       local d, shape = SIDES[c.side], shapes[c.of]
       shape.is_dim3, shape.is_changed = shape.is_dim3 or d > 1, true
@@ -175,12 +177,14 @@ local function parts_of(t, i)
 end
 
 -- What can be written there: conditions of a block are none of it. One that asks something of the
--- grid nobody can write: the file may launch other numbers of blocks.
+-- grid nobody can write, for the file may launch other numbers of blocks, but for a number that
+-- stands there: see M.edited.
 local function written(text)
   local list = {}
   for _, c in ipairs(launches.read(text)) do
-    if c.of == "shared" or c.of == "grid" and launches.is_condition(c) then return nil end
-    if not launches.is_condition(c) and c.of ~= "before" then list[#list + 1] = c end
+    local of_grid = c.of == "grid" and launches.is_condition(c)
+    if c.of == "shared" or of_grid and c.operation ~= "==" then return nil end
+    if of_grid or not launches.is_condition(c) and c.of ~= "before" then list[#list + 1] = c end
   end
   return list
 end

@@ -7,6 +7,9 @@
 --     total = sum;
 --   }
 --
+-- A kernel that asks for no thread and no block is one thread's, too, where one is launched: all of
+-- it, launched with 32.
+--
 -- All 32 lanes come there, do every 32nd iteration, and have the sum; one of them does what stands
 -- behind the last of the loops, and what is stored before. A sum that is itself in shared memory is
 -- a variable meanwhile. Where memory is written lanes wait for each other, before and behind.
@@ -24,6 +27,7 @@ local uniform = require "gilua.transform.uniform"
 
 local LANES = 32
 local WAIT = "__syncwarp();"
+local ONE_THREAD = "grid.x==1 block.x==1 block.x=" .. LANES
 
 local function is_number(node, text) return node.kind == "number" and node.text == text end
 
@@ -198,21 +202,51 @@ local function waits_of(fn, s, rows, last, sums)
   end
   local last_one = s.body.body[last]
   waits.behind[last_one] = waits.behind[last_one] or writes_behind(fn, s.body, last) or nil
+  if s.is_whole and last == #s.body.body then waits.behind[last_one] = nil end -- it ends there
   return waits
+end
+
+-- All that a kernel does, as what stands below an `if`, where it asks for no thread and no block;
+-- nil of another.
+local function whole(fn)
+  if fn.whole == nil then
+    local uses, asks = threads.uses(fn), false
+    for _, name in ipairs { "threadIdx", "blockIdx", "blockDim", "gridDim" } do
+      for _, tokens in pairs(uses[name]) do asks = asks or #tokens > 0 end
+    end
+    local ask = fn.kernel.options.values
+    local most = ask and ask(fn)["blockDim.x"] or 1
+    local is_one = fn.is_entry and fn.body and not asks and not uses.hidden and not uses.whole
+      and not uses.grid and most == 1
+    fn.whole = is_one and { kind = "if", is_whole = true, body = fn.body, first = fn.body.first,
+      last = fn.body.last } or false
+  end
+  return fn.whole or nil
+end
+
+-- The thread that goes on alone, as text, and what of a condition says so; nil of another
+-- statement.
+local function alone(fn, s)
+  if s.is_whole then return "threadIdx.x" end
+  local condition, thread = lone(fn, s.condition)
+  return condition and fn.kernel:plain(thread) or nil, condition
 end
 
 -- What of an `if` lanes can share; nil and why nothing.
 local function plan_of(fn, s)
-  if s.kind ~= "if" or s.otherwise or not s.condition or s.body.kind ~= "block" then
+  if s.kind ~= "if" or s.otherwise or not (s.condition or s.is_whole)
+    or s.body.kind ~= "block" then
     return nil, "it is no `if` of one thread with a loop in it"
   end
-  local condition, thread = lone(fn, s.condition)
-  if not condition then return nil, "its condition is not that the thread is the first" end
+  local thread, condition = alone(fn, s)
+  if not thread then return nil, "its condition is not that the thread is the first" end
   local all = effects.of(fn, s.body)
   if all.opaque or all.barrier or all.warp or all.conditional or all["return"] or all["goto"] then
     return nil, "something in it is not understood, leaves it, or waits"
   end
-  if not uniform.is_reached(fn, s) then return nil, "not all threads may come to it" end
+  if not s.is_whole and not uniform.is_reached(fn, s) then
+    return nil, "not all threads may come to it"
+  end
   local sums = shared_sums(fn, s.body)
   local rows, last = loops_of(s.body, function(loop) return rowloops.shared(loop, sums) end)
   if #rows == 0 then return nil, "it has no loop that lanes could share" end
@@ -222,14 +256,25 @@ local function plan_of(fn, s)
            waits = waits }
 end
 
--- The `if` at a line of which lanes can share something, and the plan; nil and why there is none.
+-- What may be one thread's alone in a kernel, with its line: { statement, line }, ….
+local function places(kernel, fn)
+  local list = {}
+  for _, s in ipairs(fn.is_entry and fn.body and fn.statements or {}) do
+    if s.kind == "if" then list[#list + 1] = { s, kernel:line_of(s.first) } end
+  end
+  local all = fn.is_entry and fn.body and whole(fn)
+  if all then list[#list + 1] = { all, fn.line } end
+  return list
+end
+
+-- What at a line lanes can share, and the plan; nil and why there is nothing.
 local function planned(kernel, line)
   local why
   for _, fn in ipairs(kernel.functions) do
-    for _, s in ipairs(fn.is_entry and fn.body and fn.statements or {}) do
-      if s.kind == "if" and kernel:line_of(s.first) == line then
-        local plan, reason = plan_of(fn, s)
-        if plan then return plan, fn, s end
+    for _, place in ipairs(places(kernel, fn)) do
+      if place[2] == line then
+        local plan, reason = plan_of(fn, place[1])
+        if plan then return plan, fn, place[1] end
         why = why or reason
       end
     end
@@ -238,16 +283,17 @@ local function planned(kernel, line)
 end
 
 -- The same of the kernel with variables in the place of memory.
-local function planned_in_registers(fn, s)
+local function planned_in_registers(fn, s, line)
   for _, one in ipairs(registers.of(fn, s)) do
-    local plan, again, there = planned(one.kernel, fn.kernel:line_of(s.first))
+    local plan, again, there = planned(one.kernel, line)
     if plan then return plan, again, there, one end
   end
 end
 
--- Is it an `if` of the first thread with a loop in it?
+-- Is it what one thread does alone, with a loop in it?
 local function lone_loop(fn, s)
-  if s.otherwise or not s.condition or s.body.kind ~= "block" or not lone(fn, s.condition) then
+  if s.otherwise or not (s.condition or s.is_whole) or s.body.kind ~= "block"
+    or not alone(fn, s) then
     return false
   end
   for _, one in ipairs(s.body.body) do
@@ -262,10 +308,10 @@ local M = { name = "warp_loop", apart = true,
 function M.find(kernel)
   local list = {}
   for _, fn in ipairs(kernel.functions) do
-    for _, s in ipairs(fn.is_entry and fn.body and fn.statements or {}) do
-      local line = kernel:line_of(s.first)
-      if s.kind == "if" and kernel:is_open(line, kernel:line_of(s.last))
-        and (plan_of(fn, s) or lone_loop(fn, s) and planned_in_registers(fn, s)) then
+    for _, place in ipairs(places(kernel, fn)) do
+      local s, line = place[1], place[2]
+      if kernel:is_open(line, kernel:line_of(s.last))
+        and (plan_of(fn, s) or lone_loop(fn, s) and planned_in_registers(fn, s, line)) then
         list[#list + 1] = { line = line, args = {} }
       end
     end
@@ -294,11 +340,13 @@ end
 
 local function make(fn, s, plan)
   local kernel, e = fn.kernel, edit.new(fn.kernel)
-  local thread = kernel:plain(plan.thread)
+  local thread = plan.thread
   local names = { lane = thread, step = threads.new_name(fn, "step"),
     other = threads.new_name(fn, "other"), place = threads.new_name(fn, "other_place"),
     mask = "0xffffffffu" }
-  e:replace(plan.condition.first, plan.condition.last, ("%s < %d"):format(thread, LANES))
+  if plan.condition then
+    e:replace(plan.condition.first, plan.condition.last, ("%s < %d"):format(thread, LANES))
+  end
   local list = s.body.body
   local indent = kernel:indent(list[1].first)
   local stores = {}
@@ -354,7 +402,8 @@ local function make(fn, s, plan)
   local indents = rest and { { kernel:line_of(rest.first), kernel:line_of(list[#list].last) } }
   local edits = e:lines()
   if not edits then return nil, "two changes overlap" end
-  return { edits = edits, launch = ("block.x%%%d"):format(LANES), indent = indents or nil,
+  local launch = s.is_whole and ONE_THREAD or ("block.x%%%d"):format(LANES)
+  return { edits = edits, launch = launch, indent = indents or nil,
     says = ("the lanes of a warp share the loop at line %d"):format(plan.rows[1].loop.line) }
 end
 
@@ -363,10 +412,9 @@ function M.make(kernel, line)
   if plan then return make(fn, s, plan) end
   local why = fn
   for _, own in ipairs(kernel.functions) do
-    for _, one in ipairs(own.is_entry and own.body and own.statements or {}) do
-      local fits = one.kind == "if" and kernel:line_of(one.first) == line and lone_loop(own, one)
-      if fits then
-        local other, again, there, way = planned_in_registers(own, one)
+    for _, place in ipairs(places(kernel, own)) do
+      if place[2] == line and lone_loop(own, place[1]) then
+        local other, again, there, way = planned_in_registers(own, place[1], line)
         local change = other and make(again, there, other)
         if change then return registers.both(own, way, change) end
       end
