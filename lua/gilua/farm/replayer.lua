@@ -41,7 +41,8 @@ end
 function M:use(case)
   if self.recording then self.recording.file:close() end
   self.case, self.recording = case, case and recording.open(case.recording)
-  self.same, self.shapes_of = {}, {} -- what comparing a piece with itself says; see M:grids
+  self.same = {} -- what comparing a piece with itself says
+  self.shapes_of, self.joins_for = {}, {} -- see M:grids, M:joins
   self.plans = {} -- see M:streams
   self.expected = nil -- bytes by piece, in the place of the recording's (gpureplayer.lua)
   if not case then return end
@@ -164,7 +165,8 @@ end
 function M:joins(values)
   local text = values and values[launches.PARAMETER]
   if not text then return nil end
-  local joins, why = joins_of(self, text)
+  if not self.joins_for[text] then self.joins_for[text] = table.pack(joins_of(self, text)) end
+  local joins, why = table.unpack(self.joins_for[text], 1, 2)
   if joins and (values[streams.PARAMETER] or 1) > 1 then
     return false, "launches that are done together are on one stream"
   end

@@ -177,8 +177,8 @@ local function parts_of(t, i)
 end
 
 -- What can be written there: conditions of a block are none of it. One that asks something of the
--- grid nobody can write, for the file may launch other numbers of blocks, but for a number that
--- stands there: see M.edited.
+-- grid nobody can write, for the file may launch other numbers of blocks, but that it is a number,
+-- which may stand there (changed).
 local function written(text)
   local list = {}
   for _, c in ipairs(launches.read(text)) do

@@ -387,30 +387,9 @@ for format, names in pairs {
 end
 local FRACTIONS = { float = true, double = true }
 
--- The launch that each launch of a kernel has right behind it, of the same shape, in all
--- recordings: { other, bytes } by the recording's names; false where one has none, or another one.
-local function behind_each(path, known)
-  local r <close> = recording.open(path)
-  for i, event in ipairs(r.events) do
-    local entry = event[1] == "launch" and event[3]
-    local other = entry and recording.follower(r.events, i)
-    if entry and (not other or known[entry] and known[entry].other ~= other) then
-      known[entry] = false
-    elseif entry and known[entry] == nil then
-      known[entry] = { other = other, bytes = #(event[9] or "") // 2 }
-    end
-  end
-end
-
 -- The kernel that evolves and whose launch stands behind each of another's; how many bytes the
 -- arguments of the first one are. nil where there is none.
 local function follower(self, name)
-  if not self.behind then
-    self.behind = {}
-    for _, use in ipairs(M.USES) do
-      for _, path in ipairs(self.paths[use]) do behind_each(path, self.behind) end
-    end
-  end
   local found = self.behind[self.entries[name] or ""]
   for other, entry in pairs(self.entries) do
     if found and entry == found.other then return other, found.bytes end
@@ -443,15 +422,28 @@ local function values_of(self, fn)
   return values
 end
 
+-- Notes the launch that each launch of a kernel has right behind it, of the same shape, in all
+-- recordings: { other, bytes } by the recording's names; false where one has none, or another one.
+local function note_behind(self, events, i)
+  local entry, other = events[i][3], recording.follower(events, i)
+  local known = self.behind[entry]
+  if not other or known and known.other ~= other then
+    self.behind[entry] = false
+  elseif known == nil then
+    self.behind[entry] = { other = other, bytes = #(events[i][9] or "") // 2 }
+  end
+end
+
 -- The most threads that a launch of a kernel has: what __launch_bounds__ may promise. What all
--- launches are given is noted besides.
+-- launches are given, and what stands behind them, is noted besides.
 local function most_threads(self)
   local most, entries = 1, self:kernels()
   for _, use in ipairs(M.USES) do
     for _, path in ipairs(self.paths[use]) do
       local r <close> = recording.open(path)
-      for _, event in ipairs(r.events) do
+      for i, event in ipairs(r.events) do
         if event[1] == "launch" and entries[event[3]] then
+          note_behind(self, r.events, i)
           local x, y, z = event[5]:match "(%w+),(%w+),(%w+)"
           most = math.max(most, tonumber(x) * tonumber(y) * tonumber(z))
           compare_arguments(self, event[3], event[9] or "")
@@ -473,7 +465,7 @@ function M.definition(t, dir)
   check(t, path)
   local parameters = parameters_of(t, path)
   local self = setmetatable({ table = t, dir = dir, path = path, entries = t.kernels, shapes = {},
-    refusals = {}, paths = paths_of(t, dir, path), rows = {}, given = {},
+    refusals = {}, paths = paths_of(t, dir, path), rows = {}, given = {}, behind = {},
     parameters = parameters }, Recorded)
   for _, answer in ipairs(t.answers or {}) do
     local key = key_of(answer)

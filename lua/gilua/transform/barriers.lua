@@ -14,16 +14,11 @@
 local affine = require "gilua.transform.affine"
 local edit = require "gilua.transform.edit"
 local effects = require "gilua.transform.effects"
+local statement = require "gilua.transform.statement"
 local threads = require "gilua.transform.threads"
 
 local M = { name = "barriers", apart = true,
   doc = "Barriers that part nothing, gone." }
-
-local function is_barrier(s)
-  local tree = s.kind == "expression" and s.tree
-  return tree and tree.kind == "call" and tree.callee.kind == "name"
-    and tree.callee.text == "__syncthreads" and #tree.args == 0 or false
-end
 
 --------------------------------------------------------------------------------------------------
 -- Accesses
@@ -204,7 +199,7 @@ local function walk(state, list, from, step, out)
   local i = from
   while list[i] do
     local s = list[i]
-    if is_barrier(s) then
+    if statement.is_barrier(s) then
       if not state.gone[s] and s ~= state.at then return true end
     elseif s.kind ~= "directive" and not accesses_of(state.fn, s, out) then
       return nil
@@ -284,7 +279,7 @@ local function idle(fn)
     return list
   end
   for _, s in ipairs(fn.statements) do
-    if is_barrier(s) and is_idle(state, s) then
+    if statement.is_barrier(s) and is_idle(state, s) then
       state.gone[s] = true
       list[#list + 1] = s
     end

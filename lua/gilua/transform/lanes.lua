@@ -238,7 +238,8 @@ local function share_running(row, names, lanes, unit, e)
   local text = table.concat(running_body(row, names, lanes, own), "\n" .. inner)
   e:replace(loop.statement.step.first, loop.statement.step.last,
     ("%s += %d"):format(loop.variable, lanes * loop.step))
-  e:replace(loop.body.first, loop.body.last, ("{\n%s%s\n%s}"):format(inner, text, indent))
+  e:replace(loop.statement.header[4], loop.body.last,
+    (") {\n%s%s\n%s}"):format(inner, text, indent))
 end
 
 --------------------------------------------------------------------------------------------------

@@ -261,18 +261,14 @@ local function only_reads(fn, part)
   return true
 end
 
--- May what statements do before a sum be done behind it? Nothing that they write is added.
+-- May what statements do before a sum be done behind it? Nothing that they write or declare is
+-- added.
 local function may_follow(fn, statements, what)
-  local own = effects.of(fn, what)
   for _, s in ipairs(statements) do
     local all = effects.of(fn, s)
-    for name in pairs(own.reads) do
-      if all.writes[name] or all.declares[name] then return false end
-    end
-    for _, access in ipairs(own.accesses) do
-      for _, other in ipairs(all.accesses) do
-        if other.write and fn:may_alias(other, access) then return false end
-      end
+    if not loops.is_invariant(fn, what, all) then return false end
+    for name in pairs(effects.of(fn, what).reads) do
+      if all.declares[name] then return false end
     end
   end
   return true

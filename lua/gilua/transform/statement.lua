@@ -345,6 +345,23 @@ function parse(p, i, stop, parent)
   return s
 end
 
+--- Is a statement a barrier of all threads of the block?
+---@param s table?
+function M.is_barrier(s)
+  local callee = s and s.kind == "expression" and s.tree and s.tree.kind == "call" and s.tree.callee
+  return callee and callee.kind == "name" and callee.text == "__syncthreads" or false
+end
+
+--- Is a statement in a loop of its function?
+function M.is_in_loop(s)
+  local at = s.parent
+  while at do
+    if at.kind == "for" or at.kind == "while" or at.kind == "do" then return true end
+    at = at.parent
+  end
+  return false
+end
+
 --- Is it a #if, #else, …?
 function M.is_conditional(s) return s.kind == "directive" and CONDITIONAL[s.name] or false end
 

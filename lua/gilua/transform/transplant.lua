@@ -201,18 +201,11 @@ local function place_at(kernel, line, way)
   end)
 end
 
-local function is_in_loop(s)
-  local at = s.parent
-  while at do
-    if LOOPS[at.kind] then return true end
-    at = at.parent
-  end
-  return false
-end
-
 -- May what leaves a part leave this place? Nil, or why not.
 local function stuck(part, fn, s)
-  if part.jumps and not is_in_loop(s) then return "it leaves a loop, and there is none" end
+  if part.jumps and not statement.is_in_loop(s) then
+    return "it leaves a loop, and there is none"
+  end
   if part.returns and not (fn.kind == "kernel" and part.fn.kind == "kernel") then
     return "it returns from a kernel"
   end

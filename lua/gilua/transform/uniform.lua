@@ -6,6 +6,7 @@
 -- constants do not.
 
 local effects = require "gilua.transform.effects"
+local statement = require "gilua.transform.statement"
 
 local M = {}
 
@@ -145,11 +146,6 @@ local function is_left(fn, s, all, around)
   return false
 end
 
-local function is_barrier(s)
-  local callee = s.kind == "expression" and s.tree and s.tree.kind == "call" and s.tree.callee
-  return callee and callee.kind == "name" and callee.text == "__syncthreads" or false
-end
-
 -- Does nothing between two tokens jump?
 local function goes_straight(fn, first, last)
   for _, other in ipairs(fn.statements) do
@@ -165,7 +161,7 @@ local function has_barrier_beside(fn, one, s)
   for _, other in ipairs(one.parent and one.parent.kind == "block" and one.parent.body or {}) do
     local is_before = other.first < one.first and goes_straight(fn, other.last, s.first)
     local is_behind = one == s and other.first > s.last and goes_straight(fn, s.last, other.first)
-    if is_barrier(other) and (is_before or is_behind) then return true end
+    if statement.is_barrier(other) and (is_before or is_behind) then return true end
   end
   return false
 end

@@ -21,6 +21,7 @@ local guarded = require "gilua.transform.guarded"
 local registers = require "gilua.transform.registers"
 local rowloops = require "gilua.transform.rowloops"
 local settings = require "gilua.base.settings"
+local statement = require "gilua.transform.statement"
 local threads = require "gilua.transform.threads"
 local together = require "gilua.transform.lanes"
 local uniform = require "gilua.transform.uniform"
@@ -128,25 +129,11 @@ local function before_of(s)
   end
 end
 
-local function is_barrier(s)
-  return s ~= nil and s.kind == "expression" and s.tree.kind == "call"
-    and s.tree.callee.kind == "name" and s.tree.callee.text == "__syncthreads"
-end
-
-local function is_in_loop(s)
-  local at = s.parent
-  while at do
-    if at.kind == "for" or at.kind == "while" or at.kind == "do" then return true end
-    at = at.parent
-  end
-  return false
-end
-
 -- May the thread have written, right before, what its lanes are to read? In a loop also what stands
 -- behind has been before.
 local function writes_before(fn, s)
-  if is_barrier(before_of(s)) then return false end
-  local again = is_in_loop(s)
+  if statement.is_barrier(before_of(s)) then return false end
+  local again = statement.is_in_loop(s)
   for _, access in ipairs(effects.of(fn, fn.body).accesses) do
     if access.write and (access.token < s.first or again and access.token > s.last) then
       return true

@@ -17,6 +17,7 @@
 
 local edit = require "gilua.transform.edit"
 local effects = require "gilua.transform.effects"
+local statement = require "gilua.transform.statement"
 local threads = require "gilua.transform.threads"
 local types = require "gilua.transform.types"
 local uniform = require "gilua.transform.uniform"
@@ -50,11 +51,6 @@ end
 -- The statements of a block or the one that stands without.
 local function listed(s)
   return s.kind == "block" and s.body or { s }
-end
-
-local function is_barrier(s)
-  local tree = s and s.kind == "expression" and s.tree
-  return tree and tree.kind == "call" and is_name(tree.callee, "__syncthreads") or false
 end
 
 local COMBINED = { ["+="] = "+", ["*="] = "*", ["|="] = "|", ["&="] = "&", ["^="] = "^" }
@@ -138,7 +134,7 @@ local function reduction(loop)
   local fn, s = loop.fn, loop.statement
   local kernel, body, why = fn.kernel, listed(s.body), "it is no tree of a sum in shared memory"
   if s.kind ~= "for" or #body ~= 2 or body[1].kind ~= "if" or body[1].otherwise
-    or not is_barrier(body[2]) then
+    or not statement.is_barrier(body[2]) then
     return nil, why
   end
   local inner = listed(body[1].body)
@@ -194,12 +190,12 @@ local function halving(loop)
   local body, thread = listed(s.body), nil
   local k = s.kind == "for" and halved(s.step)
   local why = "it is no loop that halves what threads do, with a barrier each time"
-  if not k or not goes_to_one(s.condition, k) or not is_barrier(body[#body]) then
+  if not k or not goes_to_one(s.condition, k) or not statement.is_barrier(body[#body]) then
     return nil, why
   end
   for i, one in ipairs(body) do
     local c = one.kind == "if" and not one.otherwise and one.condition
-    local is_fine = is_barrier(one) or c and c.kind == "binary" and c.op == "<"
+    local is_fine = statement.is_barrier(one) or c and c.kind == "binary" and c.op == "<"
       and is_name(c.b, k) and threads.is_thread(fn, c.a)
     if not is_fine or loop.inside.opaque or loop.breaks or loop.leaves or loop.conditional then
       return nil, why
@@ -209,7 +205,7 @@ local function halving(loop)
       if inner.barrier or inner.warp or inner.writes[k] then return nil, why end
       thread = thread or fn.kernel:plain(c.a)
     end
-    if body[i - 1] and is_barrier(one) and is_barrier(body[i - 1]) then return nil, why end
+    if statement.is_barrier(one) and statement.is_barrier(body[i - 1]) then return nil, why end
   end
   if not thread then return nil, why end
   for _, token in ipairs(effects.of(fn, fn.body).reads[k] or {}) do
@@ -228,7 +224,7 @@ local function by_a_warp(loop)
   local kernel, s, e = loop.fn.kernel, loop.statement, edit.new(loop.fn.kernel)
   local indent, instead = kernel:indent(s.first), {}
   for _, one in ipairs(body) do
-    if is_barrier(one) then instead[one.tree.callee.first] = "__syncwarp" end
+    if statement.is_barrier(one) then instead[one.tree.callee.first] = "__syncwarp" end
   end
   local head = kernel:source(s.header[3], s.header[4])
   local rest = ("for (; %s%s %s"):format(kernel:plain(s.condition), head,
