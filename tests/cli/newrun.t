@@ -42,6 +42,9 @@ mkdir bin
 for name in sh chmod cat; do ln -s "$(command -v $name)" bin/; done
 like "without nvcc that is said, and guessed" \
   "plain.cu is not recorded, so that its data are guessed: there is no nvcc" "$(PATH=$TMP/bin "$GILUA" new plain.cu --run 2>/dev/null)"
+sed 's/argc > 1 ? atoi(argv\[1\]) : 0/atoi(argv[1])/' own/app.cu >words.cu
+PATH=$TMP/bin "$GILUA" new words.cu --run -o worded -- 37 >/dev/null 2>&1
+like "with sizes by its arguments" "n = 37, which it is run with" "$(cat worded/problem.lua)"
 
 if ! command -v nvcc >/dev/null; then
   echo "ok $((count += 1)) - built and run # SKIP there is no nvcc on this machine"
