@@ -24,7 +24,7 @@ local rooms = {
     .. "below t4 tuningcache disparity live state census lineage landscape markup "
     .. "gnuplot frontier interactions telling" },
   { "study", "experiment gecco2014 eurogp2014 tune validate replay adequacy best "
-    .. "epistasis archipelago" },
+    .. "epistasis archipelago limit" },
   { "new", "newproblem reading parts csource headers slice signature branches hostcode hostvalue "
     .. "instances callers members layout assumed launchguess scalaruse scalarguess structguess "
     .. "argumentguess usage precision problemtext offered trial backport checkproblem coverage "

@@ -105,7 +105,7 @@ static int device_get_target(lua_State *L) {
 static int device_get_info(lua_State *L) {
     DeviceInfo i;
     device_info(bind_check_device(L, 1)->device, &i);
-    lua_createtable(L, 0, 10);
+    lua_createtable(L, 0, 11);
     lua_pushstring(L, i.name), lua_setfield(L, -2, "name");
     lua_pushstring(L, i.uuid), lua_setfield(L, -2, "uuid");
     lua_pushinteger(L, i.compute), lua_setfield(L, -2, "compute");
@@ -113,6 +113,7 @@ static int device_get_info(lua_State *L) {
     lua_pushnumber(L, i.clock_ghz), lua_setfield(L, -2, "clock_ghz");
     lua_pushinteger(L, (lua_Integer)i.memory_bytes), lua_setfield(L, -2, "memory_bytes");
     lua_pushinteger(L, (lua_Integer)i.l2_bytes), lua_setfield(L, -2, "l2_bytes");
+    bind_set_number(L, "memory_rate", i.memory_rate);
     lua_pushinteger(L, i.driver), lua_setfield(L, -2, "driver");
     lua_pushinteger(L, i.max_threads_per_block), lua_setfield(L, -2, "max_threads_per_block");
     lua_pushinteger(L, (lua_Integer)i.shared_per_block), lua_setfield(L, -2, "shared_per_block");
@@ -149,8 +150,8 @@ void bind_device(lua_State *L) {
         {"target", device_get_target, "dev:target() -> string",
          "What to compile for: gi.compile's target."},
         {"info", device_get_info, "dev:info() -> table",
-         "name, uuid, compute (90), sms, clock_ghz, memory_bytes, l2_bytes, driver (13000), "
-         "max_threads_per_block, shared_per_block."},
+         "name, uuid, compute (90), sms, clock_ghz, memory_bytes, l2_bytes, memory_rate (bytes a second, "
+         "at most; 0: unknown), driver (13000), max_threads_per_block, shared_per_block."},
         {"energy", device_get_energy, "dev:energy() -> joules | nil, message, code",
          "What the whole GPU has taken since some moment, by NVML's counter, which moves every 20 "
          "to 100 ms: what lies between two readings counts."},

@@ -214,9 +214,19 @@ static void push_touched(lua_State *L, const ReplayResult *r) {
     lua_setfield(L, -2, "touched");
 }
 
+static void push_work(lua_State *L, const ReplayWork *work) {
+    bind_set_count(L, "least_launches", (uint64_t)work->launches);
+    bind_set_number(L, "part_issue", work->part_issue);
+    bind_set_number(L, "part_latency", work->part_latency);
+    bind_set_number(L, "part_memory", work->part_memory);
+    bind_set_number(L, "least_memory", work->least_memory);
+    bind_set_number(L, "least_arithmetic", work->least_arithmetic);
+}
+
 static void push_replayed(lua_State *L, const ReplayResult *r, const ReplayOptions *o) {
-    lua_createtable(L, 0, 12);
+    lua_createtable(L, 0, 18);
     lua_pushstring(L, emu_status_name(r->status)), lua_setfield(L, -2, "status");
+    push_work(L, &r->work);
     bind_set_number(L, "ticks", r->ticks);
     bind_set_number(L, "ns", r->ns);
     bind_set_number(L, "energy_j", r->energy_j);
@@ -286,6 +296,7 @@ void bind_record(lua_State *L) {
         {"size", size, "r:size(name) -> integer|nil", "How many those are; nil: there are none."},
         {"replay", replay,
          "r:replay(model [, options]) -> { status, ticks, ns, energy_j, warp_instructions, "
+         "part_issue, part_latency, part_memory, least_launches, least_memory, least_arithmetic, "
          "kernels, reads, warnings, variables, message?, event? } | nil, message, code",
          "Runs it again on the virtual GPU that the model describes. options: code = { [N] = PTX } "
          "in the place of modules, partial (what that has no kernel for runs as recorded), budget "

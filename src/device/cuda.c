@@ -100,6 +100,8 @@ static void read_info(CudaDevice *d) {
     i->sms = attribute(d, CU_SM_COUNT);
     i->clock_ghz = attribute(d, CU_CLOCK_KHZ) / 1e6;
     i->l2_bytes = (uint64_t)attribute(d, CU_L2_BYTES);
+    /* two words of the bus a clock */
+    i->memory_rate = 2 * (attribute(d, CU_MEMORY_KHZ) * 1e3) * (attribute(d, CU_MEMORY_BITS) / 8.0);
     i->driver = d->cu->version;
     i->max_threads_per_block = attribute(d, CU_MAX_THREADS_PER_BLOCK);
     i->shared_per_block = (size_t)attribute(d, CU_MAX_SHARED_PER_BLOCK);

@@ -39,6 +39,7 @@ typedef struct DeviceInfo {
     int sms;
     double clock_ghz;             /* its highest */
     uint64_t memory_bytes, l2_bytes;
+    double memory_rate;           /* bytes a second at most; 0: unknown */
     int driver;                   /* 13000 is 13.0; 0 on emu */
     int max_threads_per_block;
     size_t shared_per_block;      /* the most a kernel may ask for */

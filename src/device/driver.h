@@ -51,6 +51,8 @@ enum { /* CUdevice_attribute */
     CU_MAX_THREADS_PER_BLOCK = 1,
     CU_CLOCK_KHZ = 13,
     CU_SM_COUNT = 16,
+    CU_MEMORY_KHZ = 36,
+    CU_MEMORY_BITS = 37,
     CU_L2_BYTES = 38,
     CU_MAX_THREADS_PER_SM = 39,
     CU_COMPUTE_MAJOR = 75,

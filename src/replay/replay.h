@@ -87,12 +87,18 @@ typedef struct ReplayHeld { /* what a variable of the options held in the end */
     size_t size;
 } ReplayHeld;
 
+typedef struct ReplayWork { /* of all launches, as EmuResult has it of each */
+    int launches; /* that ran: two that are joined are one */
+    double part_issue, part_latency, part_memory, least_memory, least_arithmetic;
+} ReplayWork;
+
 typedef struct ReplayResult {
     EmuStatus status;    /* EMU_OK, or of the launch that ended it */
     char message[600];   /* why */
     int line;            /* of the event that ended it, from 1; 0 */
     double ticks, ns, energy_j; /* of all launches, as their turns are */
     uint64_t warp_instructions;
+    ReplayWork work;
     ReplayKernel *kernels; /* in the order of their first launches */
     int n_kernels;
     ReplayRead *reads;

@@ -391,6 +391,8 @@ static int fake_device_attribute(int *value, int which, CuDevice d) {
     case CU_CLOCK_KHZ: *value = 2000000; break;
     case CU_SM_COUNT: *value = FAKE_SMS; break;
     case CU_L2_BYTES: *value = 1 << 16; break;
+    case CU_MEMORY_KHZ: *value = 1000000; break;
+    case CU_MEMORY_BITS: *value = 4096; break;
     case CU_MAX_THREADS_PER_SM: *value = 2048; break;
     case CU_COMPUTE_MAJOR: *value = 9; break;
     case CU_MAX_SHARED_PER_BLOCK: *value = 200 << 10; break;

@@ -11,7 +11,7 @@
 -- tests/own and kernels/.
 --
 -- A row for each: microseconds of the unmodified kernel and of the best, the speed-up with its
--- interval, the genes, and what verify says. A command that ends badly says so and the next begins.
+-- interval, how many times the least of their work both take, the genes, and what verify says. A command that ends badly says so and the next begins.
 -- None is begun after --bound seconds. In the end, for each share of transformations and each seed:
 -- the median and how many are twice as fast, where what found nothing faster counts as 1; and the
 -- same where winners that are MARKED count as 1, too.
@@ -113,12 +113,18 @@ local function read_result(out)
   return result
 end
 
+-- How many times the least of its work the unmodified kernel takes, and the best.
+local function limits_of(result)
+  local a, b = table.unpack(result.limits or {})
+  return a and ("%.1f -> %.1f times its limit by %s"):format(a.times, b.times, b.by) or "no limit"
+end
+
 -- What a run came to, as a row; and how it was verified.
 local function print_row(label, result, marked, took, out)
   local function us(m) return (m.ns or m.ticks) / 1000 end
-  print(("%s %9.2f -> %9.2f  %6.3fx (%.3f to %.3f)%s  %.0f s  %s"):format(label,
+  print(("%s %9.2f -> %9.2f  %6.3fx (%.3f to %.3f)%s  %s  %.0f s  %s"):format(label,
     us(result.baseline), us(result.best), result.speedup, result.speedup_low, result.speedup_high,
-    marked and "  MARKED" or "", took, result.best.genome))
+    marked and "  MARKED" or "", limits_of(result), took, result.best.genome))
   local said = command(("verify %s --device %s"):format(out, options.device))
   print(("%20s verify: %s"):format("", last_line((said:gsub("\nMARKED.*", "")))))
 end

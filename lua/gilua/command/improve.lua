@@ -212,6 +212,17 @@ end
 
 local LLVM = { llvm = true, all = true } -- kinds of genomes with genes of LLVM's
 
+-- How many times the least of their work the unmodified kernel and the best take, where the virtual
+-- GPU is to be asked for it; nobody who stopped a run waits for that.
+local function limited()
+  return { on_end = function(run)
+    local result, farm = run.result, run.scheme.farm
+    if not result or not result.spec or run.stopped or farm.virtual then return end
+    result.limits, result.no_limits = gi.limit.of(farm, { "", result.best.genome }, result.spec,
+      { result.baseline, result.best })
+  end }
+end
+
 -- Where genes come from, for what --genome says; nil for those of the source, as evolution does.
 local function draw_of(problem, farm, o)
   if o.genome == "source" then return nil end
@@ -361,7 +372,7 @@ local function evolved(problem, o, folder, data)
     new_case = function(_, rng, stage)
       return gi.own.drawn(problem, rng:int(1 << 31), o.device, stage)
     end,
-    observers = { looking_at(data, o), watch, gi.telling.observer(), report,
+    observers = { looking_at(data, o), limited(), watch, gi.telling.observer(), report,
       gi.progress.new { quiet = o.quiet, results = report } },
   }, problem, o))
   return run, watch

@@ -52,8 +52,8 @@ end
 --- driver that does not start in a box, where it does without, is worth more than the box.
 ---@param device string "emu", "cuda", "cuda:0,2"
 ---@param memory_bytes integer what a worker may use
----@return table[] list of { device, name, target, clock_ghz, uuid, driver }, with box: what workers
----  of such a device are shut into
+---@return table[] list of { device, name, target, clock_ghz, uuid, driver, sms, l2_bytes,
+---  memory_rate }, with box: what workers of such a device are shut into
 function M.probe(device, memory_bytes)
   if not device:match("^cuda") then
     local d, why = require("gilua").device(device)

@@ -9,6 +9,7 @@ local attempt = require "gilua.base.attempt"
 local core = require "gilua.core"
 local ends = require "gilua.base.ends"
 local fail = require "gilua.base.fail"
+local roofline = require "gilua.base.roofline"
 local recording = require "gilua.problem.recording"
 local gpureplayer = require "gilua.farm.gpureplayer"
 local launches = require "gilua.transform.launch"
@@ -343,6 +344,7 @@ local function measured(self, mutant, job)
   else
     m = self:judge(r)
     m.status, m.ticks, m.ns, m.kernels = "ok", r.ticks, r.ns, r.kernels
+    for _, field in ipairs(roofline.COUNTED) do m[field] = r[field] end
     m.energy_j = r.energy_j
     m.warp_instructions, m.warnings = r.warp_instructions, r.warnings
     m.registers, m.shared_bytes = self:needs(mutant.code)

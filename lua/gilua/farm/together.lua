@@ -9,6 +9,7 @@
 -- each went.
 
 local fitness = require "gilua.search.fitness"
+local roofline = require "gilua.base.roofline"
 local runner = require "gilua.farm.runner"
 
 local M = {}
@@ -68,6 +69,14 @@ local function energy_of(rows)
   return sum, is_measured and math.sqrt(squares) or nil
 end
 
+-- The work that the virtual GPU counted on all of them, which a GPU does not.
+local function add_work(m, rows)
+  for _, field in ipairs(m.least_memory and roofline.COUNTED or {}) do
+    m[field] = 0
+    for _, row in ipairs(rows) do m[field] = m[field] + row.measured[field] end
+  end
+end
+
 -- Of all answers, and of all runs, into a measurement.
 local function add_all(m, rows)
   local verdict, warp_instructions, seconds = rows[1].measured, 0, {}
@@ -82,6 +91,7 @@ local function add_all(m, rows)
                            "penalty", "counted" } do m[field] = verdict[field] end
   m.warp_instructions, m.seconds = warp_instructions, seconds
   if m.energy_j then m.energy_j, m.energy_error_j = energy_of(rows) end
+  add_work(m, rows)
 end
 
 local function total(tries, field)

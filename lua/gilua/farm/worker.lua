@@ -71,7 +71,8 @@ function operations.probe(m)
     local device = must(gi.device(name))
     local info = device:info()
     list[i] = { device = name, name = info.name, clock_ghz = info.clock_ghz, uuid = info.uuid,
-                target = device:target(), driver = info.driver }
+                target = device:target(), driver = info.driver, sms = info.sms,
+                l2_bytes = info.l2_bytes, memory_rate = info.memory_rate }
     device:close()
   end
   return { devices = list }

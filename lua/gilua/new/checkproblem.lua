@@ -5,6 +5,7 @@ local gi = require "gilua"
 local adequacy = require "gilua.study.adequacy"
 local fitness = require "gilua.search.fitness"
 local otherseeds = require "gilua.new.otherseeds"
+local limit = require "gilua.study.limit"
 local progress = require "gilua.report.progress"
 local roofline = require "gilua.base.roofline"
 local tolerances = require "gilua.problem.tolerance"
@@ -50,12 +51,14 @@ local function runs(c)
     stop(c, "runs", ("%s: %s"):format(c.m.status, c.m.message or ""),
       "sizes, counts and fills in problem.lua must fit each other; an address says which array")
   end
-  local case, limit = c.farm:case_info().name, roofline.of(c.m)
+  local case = c.farm:case_info().name
+  local limits = limit.of(c.farm, { "" }, c.spec, { c.m })
+  local least = limits and limits[1]
   c.found:add { "ok", "runs", ("%s on %s: %s%s"):format(case, c.farm:description(),
     c.virtual and ("%s ticks"):format(progress.grouped(c.m.ticks))
-    or ("%.2f us"):format(c.m.ns / 1e3), limit and ", " .. roofline.line(c.m) or ""),
+    or ("%.2f us"):format(c.m.ns / 1e3), least and ", " .. roofline.words(least) or ""),
     figures = { { "case", case }, { "ticks", c.m.ticks }, { "ns", c.m.ns },
-      { "limit_ns", limit and limit.ns }, { "limit_by", limit and limit.by } } }
+      { "limit_ns", least and least.ns }, { "limit_by", least and least.by } } }
 end
 
 -- Evolution draws new data in every generation.

@@ -103,19 +103,19 @@ local function cost_row(a, b)
   return row("ticks", M.grouped(a.ticks), M.grouped(b.ticks))
 end
 
--- How many times the least that their work takes, where that is counted.
-local function limit_row(a, b)
-  local of_a, of_b = roofline.of(a), roofline.of(b)
-  if not (of_a and of_b) then return nil end
+-- How many times the least that their work takes, or why nobody knows, where somebody asked.
+local function limit_row(result)
+  local limits = roofline.of_result(result)
+  if not limits then return result.no_limits and "  over its limit: " .. result.no_limits end
   local function cell(limit) return ("%.1fx %s"):format(limit.times, limit.by) end
-  return row("over its limit", cell(of_a), cell(of_b))
+  return row("over its limit", cell(limits[1]), cell(limits[2]))
 end
 
 local function comparison(result, tolerance)
   local a, b = result.baseline, result.best
   local lines = { row("", "unmodified", "best"), cost_row(a, b),
     row("speed-up", times(1), times(result.speedup)) }
-  lines[#lines + 1] = limit_row(a, b)
+  lines[#lines + 1] = limit_row(result)
   for _, line in ipairs {
     row("largest error", error_text(a.max_error), error_text(b.max_error)),
     row("mean error", error_text(a.mean_error), error_text(b.mean_error)),

@@ -37,6 +37,7 @@ local lfs = require "lfs"
 local kept = require "gilua.report.kept"
 local live = require "gilua.report.live"
 local progress = require "gilua.report.progress"
+local roofline = require "gilua.base.roofline"
 local streams = require "gilua.problem.streams"
 local telling = require "gilua.report.telling"
 local textfile = require "gilua.base.textfile"
@@ -127,6 +128,17 @@ local function streams_of(run, result)
   return n and n > 1 and json.array(recorded:stream_words(n)) or nil
 end
 
+-- How near the unmodified kernel and the best are to the least time of their work; nil: not known.
+local function limits_of(result)
+  local limits = result.best and roofline.of_result(result)
+  if not limits then return nil end
+  local list = {}
+  for i, limit in ipairs(limits) do
+    list[i] = json.object { { "times", limit.times }, { "by", limit.by }, { "ns", limit.ns } }
+  end
+  return json.array(list)
+end
+
 --- What result.json says, as a value for json.encode.
 ---@param run Run
 ---@param total_seconds number
@@ -145,7 +157,7 @@ function M.result(run, total_seconds, keeps)
     { "from", result.from }, { "genes", result.best and genome.length(result.best.genome) },
     { "speedup", result.speedup }, { "speedup_low", result.low }, { "speedup_high", result.high },
     { "pairs", result.pairs }, { "evolved", result.evolved }, { "launch", launch_of(run, result) },
-    { "streams", streams_of(run, result) },
+    { "streams", streams_of(run, result) }, { "limits", limits_of(result) },
     { "untested", result.untested and json.array(result.untested) },
     { "data", result.data }, { "untold", result.untold and json.array(result.untold) },
     { "promises", result.promises and json.array(result.promises) },

@@ -621,7 +621,7 @@ end
 local function outcome(run, case, baseline, best, finalist, claim)
   local unseen = is_unseen(run, case)
   return {
-    id = best.id, case = case_name(run, case), unseen = unseen, again = not unseen,
+    id = best.id, case = case_name(run, case), spec = case, unseen = unseen, again = not unseen,
     evolved = finalist.genome, genes = best.genome, from = origin(run, finalist, best),
     baseline = baseline.measurement, best = best.measurement,
     speedup = claim.ratio, low = claim.low, high = claim.high, pairs = claim.pairs,
