@@ -37,10 +37,12 @@ the device is lost (a kernel of the recording: FAKE_ERROR (FAKE_ERROR)): this pr
 out=$("$GILUA" check p --device cuda)
 ok $? "a recorded problem is checked there" "$out"
 like "with the recording's name" "a.rec \(train\) on fake GPU 0" "$out"
+like "and its limit" "a.rec .* us, [0-9.]+ times its limit of [0-9.]+ us, by launch" "$out"
 like "every piece is compared" "604 answers, largest difference 0" "$out"
 like "mutants are noticed" "changes of the kernel are noticed" "$out"
 out=$("$GILUA" evolve p --population 8 --generations 3 --seed 1 --out run --device cuda)
 ok $? "it evolves there" "$out"
+like "how near both are to their limits is told" "over its limit +[0-9.]+x launch +[0-9.]+x" "$out"
 like "and is compared on the other recording" "on b.rec \(validate\), never seen in evolution" "$out"
 out=$("$GILUA" verify run --device cuda)
 like "verify runs all recordings" "  a.rec \(train\) +right.*b.rec \(validate\) +right" "$(tr '\n' ' ' <<<"$out")"

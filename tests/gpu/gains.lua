@@ -11,10 +11,11 @@
 -- tests/own and kernels/.
 --
 -- A row for each: microseconds of the unmodified kernel and of the best, the speed-up with its
--- interval, how many times the least of their work both take, the genes, and what verify says. A command that ends badly says so and the next begins.
--- None is begun after --bound seconds. In the end, for each share of transformations and each seed:
--- the median and how many are twice as fast, where what found nothing faster counts as 1; and the
--- same where winners that are MARKED count as 1, too.
+-- interval, how many times the least of their work both take, the genes, and what verify says. A
+-- command that ends badly says so and the next begins. None is begun after --bound seconds. In the
+-- end, for each share of transformations and each seed: the median and how many are twice as fast,
+-- where what found nothing faster counts as 1; and the same where winners that are MARKED count as
+-- 1, too.
 
 local core = require "gilua.core"
 local gi = require "gilua"
@@ -123,8 +124,9 @@ end
 local function print_row(label, result, marked, took, out)
   local function us(m) return (m.ns or m.ticks) / 1000 end
   print(("%s %9.2f -> %9.2f  %6.3fx (%.3f to %.3f)%s  %s  %.0f s  %s"):format(label,
-    us(result.baseline), us(result.best), result.speedup, result.speedup_low, result.speedup_high,
-    marked and "  MARKED" or "", limits_of(result), took, result.best.genome))
+    us(result.baseline), us(result.best), result.speedup, result.speedup_low,
+    result.speedup_high, marked and "  MARKED" or "", limits_of(result), took,
+    result.best.genome))
   local said = command(("verify %s --device %s"):format(out, options.device))
   print(("%20s verify: %s"):format("", last_line((said:gsub("\nMARKED.*", "")))))
 end

@@ -1,7 +1,8 @@
 // plain.cu - kernels as people write them first, for kinds of transformation that programs seldom
 // have a place for: rows and columns that change places, filters, loops with a choice in them.
 //
-//   for k in turned along around totals chosen scaled product wrapped summed folded; do
+//   for k in turned along around totals sums twice striped chosen scaled product wrapped summed \
+//       folded; do
 //     gilua new tests/gpu/plain.cu --kernel $k -o out/plain/$k
 //   done
 //   gilua --device cuda tests/gpu/transformations.lua out/plain/*
@@ -59,6 +60,43 @@ __global__ void totals(const float *in, float *out, int matrices, int rows, int 
         out[m * columns + c] += in[(m * rows + r) * columns + c];
       }
     }
+  }
+}
+
+// The same, row by row.
+__global__ void sums(const float *in, float *out, int matrices, int rows, int columns)
+{
+  int m = blockIdx.x * blockDim.x + threadIdx.x;
+  if (m < matrices) {
+    for (int r = 0; r < rows; r++) {
+      for (int c = 0; c < columns; c++) {
+        out[c * matrices + m] += in[(r * columns + c) * matrices + m];
+      }
+    }
+  }
+}
+
+// Two results of the same numbers, one after the other.
+__global__ void twice(const float *in, float *low, float *high, int n, int terms)
+{
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) {
+    for (int k = 0; k < terms; k++) low[k * n + i] = 0.5f * in[k * n + i];
+    for (int k = 0; k < terms; k++) high[k * n + i] = in[k * n + i] + 1.0f;
+  }
+}
+
+// Pixels of a stripe, told by their number which row and column they are in.
+__global__ void striped(const float *in, float *out, int width, int height, int stripe)
+{
+  int t = blockIdx.x * blockDim.x + threadIdx.x;
+  int x0 = t * stripe;
+  if (x0 + stripe <= width) {
+    float sum = 0.0f;
+    for (int k = 0; k < stripe * height; k++) {
+      sum += in[(k / stripe) * width + x0 + k % stripe];
+    }
+    out[t] = sum;
   }
 }
 
@@ -164,6 +202,9 @@ int main(void)
   along<<<n / 256, 256>>>(a, b, c, n);
   around<<<dim3(width / TILE, height / TILE), tile>>>(a, c, width, height);
   totals<<<matrices / 64, 64>>>(a, c, matrices, rows, columns);
+  sums<<<matrices / 64, 64>>>(a, c, matrices, rows, columns);
+  twice<<<n / 1024, 256>>>(a, c, b, n / 4, terms / 4);
+  striped<<<width / 4 / 64, 64>>>(a, c, width, height, 4);
   chosen<<<n / 256, 256>>>(a, b, c, n, terms, 1);
   scaled<<<n / 4096, 128>>>(a, b, c, n / 32, 32);
   product<<<dim3(side / TILE, side / TILE), tile>>>(a, b, c, side);

@@ -62,6 +62,59 @@ tap.case("evolution ends where the best is near its limit", function()
   tap.is(asked { baseline = { status = "ok", ns = 1 } }, nil, "nor on a GPU, which does not count")
 end)
 
+tap.case("the limit of a recording has all of its launches", function()
+  local m = { status = "ok", ns = 30e3, least_memory = 1e3, least_arithmetic = 0, part_issue = 2e3,
+    part_latency = 9e3, part_memory = 1e3 }
+  tap.is(roofline.binds(m), "latency", "one launch is shorter than its waits")
+  m.least_launches = 3
+  tap.near(roofline.of(m).launch_ns, 3 * 4000 / 1.98, "one after the other", 1e-9)
+  tap.is(roofline.of(m).by, "launch", "which bind")
+  tap.is(roofline.binds(m), "launch", "now, too")
+  local record = { improved = true, best = { measurement = m }, baseline = m }
+  m.ns = roofline.of(m).ns
+  tap.is(gi.own.enough { records = { record } }, nil, "there may be fewer of them")
+end)
+
+tap.case("the limit on a GPU is by its own rates", function()
+  local counted = { status = "ok", ns = 1, least_memory = 1e5, least_arithmetic = 1e4 }
+  local bytes = 1e5 * model.dram_bytes_per_clock
+  local gpu = { sms = 66, clock_ghz = 1, l2_bytes = 1e6, memory_rate = 1e12 }
+  local limit = roofline.on_gpu(1e6, counted, gpu)
+  tap.near(limit.memory_ns, bytes / 1e3, "bytes at the rate of its memory", 1e-6)
+  tap.near(limit.arithmetic_ns, 2e4, "arithmetic on half of the SMs", 1e-6)
+  tap.near(limit.times, 1e6 / (limit.memory_ns + 4000 / 1.98), "of the time that it took", 1e-9)
+  gpu.l2_bytes = 1e9
+  tap.near(roofline.on_gpu(1e6, counted, gpu).memory_ns, bytes / (model.l2_bytes_per_clock / 2),
+    "what its cache has is there faster", 1e-6)
+  gpu.memory_rate = 1e15
+  tap.near(roofline.on_gpu(1e6, counted, gpu).memory_ns, bytes / 1e6,
+    "not where its memory is faster yet", 1e-6)
+  tap.has(select(2, roofline.on_gpu(1, { status = "ok" }, gpu)), "not counted", "nobody counted")
+  gpu.memory_rate = 0
+  tap.has(select(2, roofline.on_gpu(1, counted, gpu)), "does not tell", "a GPU may not tell")
+end)
+
+tap.case("the virtual GPU counts for one that is none", function()
+  local problem = gi.problem "kernels/reduction"
+  local gpu = { sms = model.sms, clock_ghz = model.clock_ghz, l2_bytes = 0,
+    memory_rate = model.dram_bytes_per_clock * model.clock_ghz * 1e9 }
+  local farm = { problem = problem, options = {}, devices = { gpu } }
+  local case = { seed = 1, rows = 100, columns = 400 }
+  local own = roofline.of(measured("reduction", { "" }, case)[1])
+  local took = { { ns = 10 * own.ns }, { ns = 1 } }
+  local limits = gi.limit.of(farm, { "", "float4Loads" }, case, took)
+  tap.near(limits[1].times, 10, "the time of the one, the work from the other", 1e-9)
+  tap.is(#limits, 2, "of each")
+  local none, why = gi.limit.of(farm, { "" }, { seed = 1, rows = -1 }, { { ns = 1 } })
+  tap.is(none, nil, "not of a case that cannot be made")
+  tap.has(why, "cannot do the case", "which does not end a run")
+  none, why = gi.limit.of({ options = { cluster = "x" } }, { "" }, case, { { ns = 1 } })
+  tap.ok(not none and why:find "agents", "nor where agents measured")
+  farm.virtual = true
+  tap.near(gi.limit.of(farm, { "" }, case, measured("reduction", { "" }, case))[1].ns, own.ns,
+    "what the virtual GPU measured it has counted", 1e-9)
+end)
+
 tap.case("what has no limit says why", function()
   local none, why = roofline.of { status = "race" }
   tap.is(none, nil, "what did not run")

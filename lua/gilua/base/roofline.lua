@@ -42,8 +42,8 @@ end
 
 local function why_not(m)
   if m.status ~= "ok" then return "it did not run: " .. m.status end
-  return not m.least_memory and "its work was not counted: only the virtual GPU does (--device emu)"
-    or nil
+  if m.least_memory then return nil end
+  return "its work was not counted: only the virtual GPU does (--device emu)"
 end
 
 --- The limit of what a measurement ran, on the GPU that the virtual one is.
@@ -63,7 +63,7 @@ end
 
 --- The limit of a kernel that ran on a GPU: bytes at the rate of its memory, or, where all fit into
 --- its L2 cache, from which they come when a kernel is timed again and again, at the cache's, if
---- that is higher. Of a GPU of another generation, arithmetic and cache are as fast, for each SM and
+--- that is higher. Of a GPU of another generation, arithmetic and cache are as fast, for an SM and
 --- clock, as those of the virtual one, and a launch takes as long.
 ---@param ns number what it took there
 ---@param counted gilua.measurement of the virtual GPU, of the same kernel and case

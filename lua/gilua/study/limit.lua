@@ -57,10 +57,13 @@ function M.of(farm, genomes, case, measured)
   end
   for i, m in ipairs(measured) do
     if work[i].status ~= "ok" then return nil, why_of(work[i]) end
-    local limit, why
-    if gpu then limit, why = roofline.on_gpu(m.ns, work[i], gpu) else limit, why = roofline.of(m) end
-    if not limit then return nil, why end
-    list[i] = limit
+    local why
+    if gpu then
+      list[i], why = roofline.on_gpu(m.ns, work[i], gpu)
+    else
+      list[i], why = roofline.of(m)
+    end
+    if not list[i] then return nil, why end
   end
   return list
 end
