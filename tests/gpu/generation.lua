@@ -2,7 +2,7 @@
 --
 --   gilua [--device cuda] tests/gpu/generation.lua [--population 300] [--side N] [--repeats 3]
 --     [--two-stages yes|no|both] [--wrong small|whole|both] [--assembler nvrtc|nvjitlink|both]
---     [--sieve yes|no|both]
+--     [--sieve yes|no|both] [--problem stereo]
 --
 -- `both` times a generation each way in turn, in farms of their own, with the same mutants.
 --
@@ -17,7 +17,8 @@ local options = gi.cli {
   doc = "Times generations of distinct mutants.",
   { name = "population", default = 300, min = 1, doc = "mutants in a generation" },
   { name = "repeats", default = 3, min = 1, doc = "generations" },
-  { name = "side", type = "integer", min = 20, doc = "a ball of this side instead of the brain" },
+  { name = "problem", default = "niftyreg", doc = "of kernels/" },
+  { name = "side", type = "integer", min = 20, doc = "of niftyreg: a ball of this side, not the brain" },
   { name = "check", default = "every", doc = "every, parents or winners" },
   { name = "batch", default = 10, min = 1, doc = "most mutants in one compilation" },
   { name = "two-stages", default = "yes", doc = "machine code after checked runs: yes, no, both" },
@@ -26,7 +27,7 @@ local options = gi.cli {
   { name = "wrong", default = "small", doc = "errors of wrong ones: small case, whole, both" },
 }
 
-local problem = gi.problem "kernels/niftyreg"
+local problem = gi.problem("kernels/" .. options.problem)
 local rng = gi.rng(options.seed)
 local seen = {}
 
@@ -52,6 +53,7 @@ end
 
 local brain = gi.samples.path "brain"
 local function case(seed)
+  if options.problem ~= "niftyreg" then return gi.own.case(problem, seed, options.device) end
   if brain and not options.side then return { image = brain, seed = seed } end
   return { side = options.side or 217, seed = seed }
 end
