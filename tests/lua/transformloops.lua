@@ -133,7 +133,7 @@ tap.case("sums that stay whole", function()
 end)
 
 local nests = require "gilua.transform.nests"
-local fuse, interchange, unswitch = nests[1], nests[2], nests[3]
+local fuse, unswitch = nests[1], nests[2]
 local T = "  int t = blockIdx.x * blockDim.x + threadIdx.x;\n"
 
 tap.case("loops that become one", function()
@@ -189,82 +189,6 @@ tap.case("loops that become one", function()
   for (int i = t; i < n; i += 64) out[i] = a[i];
   t = 5;
   for (int i = t; i < n; i += 64) out[i] += a[i];]]), 4, {}, "right behind it")
-end)
-
-tap.case("loops that change places", function()
-  local text = right("each its element", interchange, rewritten.source [[
-  if (threadIdx.x == 0)
-    for (int i = 0; i < n % 31; i++)
-      for (int j = 1; j < 20; j += 2)
-        out[i * 20 + j] = a[i * 20 + j] - b[j];]], 4)
-  tap.has(text, "for (int j = 1; j < 20; j += 2)\n      for (int i = 0;", "the heads")
-  right("all add", interchange, rewritten.source([[
-  int t = threadIdx.x;
-  if (blockIdx.x == 0)
-    for (int i = 0; i < n % 31; i++) {
-      for (int j = 0; j < 4; j++) { out[t * 4] += a[i * 4 + j]; out[t * 4] -= b[i]; }
-    }]], "int"), 5, {}, { type = "i32" })
-  local matters = "the order of its iterations matters"
-  refused("one element from another", interchange, rewritten.source [[
-  for (int i = 1; i < n; i++) for (int j = 0; j < 4; j++) out[i * 4 + j] = out[i * 4 + j - 3];]], 3,
-    {}, matters)
-  refused("the last one stays", interchange, rewritten.source [[
-  for (int i = 1; i < n; i++) for (int j = 0; j < 4; j++) out[j] = a[i];]], 3, {}, matters)
-  refused("rows that overlap", interchange, rewritten.source [[
-  for (int i = 0; i < n; i++) for (int j = 0; j < 4; j++) out[i * 3 + j] = a[i];]], 3, {}, matters)
-  refused("rows that overlap by one", interchange, rewritten.source [[
-  for (int i = 0; i < n; i++) for (int j = 0; j <= 4; j++) out[i * 4 + j] = a[i];]], 3, {}, matters)
-  refused("rows that begin anywhere", interchange, rewritten.source [[
-  for (int i = 0; i < n; i++) for (int j = 1 - n; j < 4; j++) out[i * 4 + j] = a[i];]], 3, {},
-    matters)
-  refused("two rows in one place", interchange, rewritten.source [[
-  for (int i = 0; i < n; i++) for (int j = 0; j < 4; j++) out[i * 4 + j - i / 2 * 8] = a[i];]], 3,
-    {}, matters)
-  refused("a sum in a variable", interchange, rewritten.source [[
-  float s = 0.f;
-  for (int i = 0; i < n; i++) for (int j = 0; j < 4; j++) s += a[i * 4 + j];
-  out[0] = s;]], 4, {}, matters)
-  refused("rows of unknown length", interchange, rewritten.source [[
-  for (int i = 0; i < 8; i++) for (int j = 0; j < 4; j++) out[i * n + j] = a[i];]], 3, {}, matters)
-  right("rows of unknown length, all of them", interchange, rewritten.source [[
-  if (blockIdx.x == 0)
-    for (int i = 0; i < 4; i++)
-      for (int j = threadIdx.x; j < n; j += 32) out[i * n + j] = a[i] + j;]], 4)
-  right("one column after the other", interchange, rewritten.source [[
-  if (blockIdx.x == 0)
-    for (int i = 19; i >= 0; i--)
-      for (int j = threadIdx.x; j < n % 30; j += 32) out[j * 20 + i] = a[i] + j;]], 4)
-  right("an array of two sides", interchange, rewritten.source [[
-  float s[8][5];
-  for (int i = 0; i < 8; i++)
-    for (int j = 0; j < 5; j++)
-      s[i][j] = a[i + j];
-  if (blockIdx.x == 0)
-    for (int k = 0; k < 40; k++) out[threadIdx.x * 40 + k] = s[k / 5][k % 5];]], 4)
-  refused("an element by another", interchange, rewritten.source([[
-  for (int i = 0; i < n; i++) for (int j = 0; j < 4; j++) out[(i * 5 + j) % 7] = a[i];]], "int"), 3,
-    {}, matters)
-  refused("sums and products", interchange, rewritten.source [[
-  int t = threadIdx.x;
-  for (int i = 0; i < n; i++) for (int j = 0; j < 4; j++) { out[t] += a[i]; out[t] *= b[j]; }]], 4,
-    {}, matters)
-  refused("a count that is used", interchange, rewritten.source([[
-  int c[2] = { 0, 0 };
-  for (int i = 0; i < n; i++) for (int j = 0; j < 4; j++) out[i * 4 + j] = c[1]++;]], "int"), 4, {},
-    matters)
-  refused("a start that changes", interchange, rewritten.source([[
-  for (int i = 0; i < n; i++) for (int j = out[0]; j < 4; j++) out[i * 4 + j] = 1;]], "int"), 3, {},
-    "where they begin")
-  refused("variables that live on", interchange, rewritten.source([[
-  int i = 5, j = 6;
-  for (i = 0; i < n; i++) for (j = 0; j < 4; j++) out[i * 4 + j] = 1;
-  out[500] = i;]], "int"), 4, {}, "asks for their variables")
-  refused("a triangle", interchange, rewritten.source [[
-  for (int i = 1; i < n; i++) for (int j = 0; j < i; j++) out[i * 4 + j] = a[i];]], 3, {},
-    "as far as the outer one says")
-  refused("something beside it", interchange, rewritten.source [[
-  for (int i = 1; i < n; i++) { out[i] = 0.f; for (int j = 0; j < 4; j++) out[i] += a[j]; }]], 3,
-    {}, "nothing else")
 end)
 
 tap.case("a loop that becomes two", function()

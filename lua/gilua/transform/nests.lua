@@ -1,8 +1,7 @@
---- nests: loops beside and within each other.
+--- nests: loops one behind the other, and conditions within them.
 --
---   fuse         two loops with the same head, one behind the other, become one
---   interchange  a loop that holds nothing but another changes places with it
---   unswitch     a condition in a loop that does not change there is asked once: two loops
+--   fuse      two loops with the same head, one behind the other, become one
+--   unswitch  a condition in a loop that does not change there is asked once: two loops
 
 local edit = require "gilua.transform.edit"
 local effects = require "gilua.transform.effects"
@@ -105,52 +104,6 @@ local function fused(loop)
     other.line) }
 end
 
--- ---- interchange ------------------------------------------------------------------------------
-
-local function only_loop(loop)
-  local body = loop.body
-  if body.kind == "block" then body = #body.body == 1 and body.body[1] or {} end
-  return body.loop
-end
-
-local function reads_any(fn, nodes, name)
-  return effects.all(fn, nodes).reads[name] ~= nil
-end
-
-local function swappable(loop)
-  local inner = only_loop(loop)
-  if not inner or not order.is_plain(inner) or not loop.simple or loop.conditional then
-    return nil, "it does not hold one loop that counts, and nothing else"
-  end
-  local fn, a, b = loop.fn, loop.variable, inner.variable
-  if not loop.start or not inner.start or loop.declares ~= inner.declares then
-    return nil, "their heads do not begin alike"
-  end
-  if reads_any(fn, { inner.start, inner.bound, inner.by }, a)
-    or reads_any(fn, { loop.start, loop.bound, loop.by }, b) then
-    return nil, "the inner loop goes as far as the outer one says"
-  end
-  if not order.keeps_start(loop) or not order.keeps_start(inner) then
-    return nil, "they change where they begin"
-  end
-  if not order.is_its_own(loop) or not order.is_its_own(inner) then
-    return nil, "something asks for their variables behind them"
-  end
-  if not order.is_free(loop, inner) then return nil, "the order of its iterations matters" end
-  return inner
-end
-
-local function interchanged(loop)
-  local inner, why = swappable(loop)
-  if not inner then return nil, why end
-  local kernel, e = loop.fn.kernel, edit.new(loop.fn.kernel)
-  local one, two = loop.statement.header, inner.statement.header
-  e:replace(one[1], one[4], kernel:source(two[1], two[4]))
-  e:replace(two[1], two[4], kernel:source(one[1], one[4]))
-  return { edits = e:lines(), says = ("the loops over %s and %s change places"):format(
-    loop.variable, inner.variable) }
-end
-
 -- ---- unswitch ---------------------------------------------------------------------------------
 
 local MOST_TOKENS = 300
@@ -195,9 +148,6 @@ return {
   { name = "fuse", apart = true,
     doc = "Two loops with the same head, one behind the other, as one.",
     find = finder(fusible), make = maker(fused) },
-  { name = "interchange", apart = true,
-    doc = "A loop that holds nothing but another changes places with it.",
-    find = finder(swappable), make = maker(interchanged) },
   { name = "unswitch", twice = true, apart = true,
     doc = "A condition that a loop does not change, asked once before it.",
     find = finder(fixed_condition), make = maker(unswitched) },

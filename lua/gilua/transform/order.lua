@@ -1,15 +1,12 @@
---- order: may what a loop does, or two loops within each other, be done in another order?
+--- order: may what a loop does be done in another order?
 --
--- Of two places in memory it is asked in which iterations they are the same element, of two loops
--- whether each of their iterations has an element of its own. An index tells it where it is a sum
--- of which nothing but the loops' variables changes: of a[i + k] where k changes too nothing is
--- known, of a[i * w + j] that all are different where j goes over w numbers at most.
+-- Of two places in memory it is asked in which iterations they are the same element. An index tells
+-- it where it is a sum of which nothing but the loop's variable changes: of a[i + k] where k does
+-- nothing is known.
 
 local affine = require "gilua.transform.affine"
 local effects = require "gilua.transform.effects"
 local loop_of = require "gilua.transform.loop"
-local signs = require "gilua.transform.signs"
-local statement = require "gilua.transform.statement"
 
 local M = {}
 
@@ -130,7 +127,7 @@ function M.distance(loop, a, b, other)
   return affine.distance(loop.fn.kernel, one, two, loop.variable, loop.step or 1)
 end
 
--- ---- nests ----------------------------------------------------------------------------------
+-- ---- elements one after the other -------------------------------------------------------------
 
 -- An index as a sum, macros that are numbers as these.
 local function form_of(kernel, node)
@@ -140,118 +137,14 @@ local function form_of(kernel, node)
   end)
 end
 
--- What a variable is multiplied with in a form, as a form of one product, without a sign; nil where
--- it is not in it, or in several products; and whether it is in it.
-local function multiple(form, name)
-  local found, times = nil, 0
-  for monomial, n in pairs(form) do
-    local others, before = {}, times
-    for factor in monomial:gmatch "[^*]+" do
-      if factor == name then times = times + 1 else others[#others + 1] = factor end
-    end
-    if times > before then found = { [table.concat(others, "*")] = math.abs(n) } end
-  end
-  return times == 1 and found or nil, times > 0
-end
-
--- How many whole numbers there are from the least to the greatest value of a loop's variable, at
--- most: forms, of which any is right.
-local function spans(loop)
-  local fn, sign = loop.fn, loop.sign
-  if loop.relation:sub(1, 1) ~= (sign > 0 and "<" or ">") then return {} end
-  local last = affine.sum({ [""] = #loop.relation - 1 }, form_of(fn.kernel, loop.bound), sign)
-  local list = { affine.sum(last, form_of(fn.kernel, loop.start), -sign) }
-  if sign > 0 and signs.is_small(fn, loop.start) then list[#list + 1] = last end
-  return list
-end
-
--- Is a form a number, and not below zero?
-local function is_natural(form)
-  for monomial in pairs(form or {}) do
-    if monomial ~= "" then return false end
-  end
-  return form ~= nil and (form[""] or 0) >= 0
-end
-
--- Are the rows that one loop goes over, in each of which the other goes from column to column, of
--- different elements? They are where a row is longer than the way from its first to its last.
-local function parts_rows(form, row, column)
-  local length, step = multiple(form, row.variable), multiple(form, column.variable)
-  local n = step and step[""]
-  for _, columns in ipairs(length and n and spans(column) or {}) do
-    local more = affine.sum(affine.sum(length, columns, -n), { [""] = n - 1 })
-    if is_natural(more) then return true end
-  end
-  return false
-end
-
--- Is a form a sum of products of names, other macros and calls without the two variables?
-local function is_open(kernel, form, a, b)
+-- Is a form a sum of products of names, other macros and calls without a variable?
+local function is_open(kernel, form, variable)
   for monomial in pairs(form) do
     for factor in monomial:gmatch "[^*]+" do
       if kernel.macros[factor] then return false end
       for word in factor:gmatch "[%a_][%w_]*" do
-        if (word == a or word == b) and word ~= factor then return false end
+        if word == variable and word ~= factor then return false end
       end
-    end
-  end
-  return true
-end
-
--- The form of an index in which nothing changes but the variables of a loop and one within it.
-local function nest_form(loop, inner, index)
-  if not is_steady(inner, index) then return nil end
-  for name in pairs(effects.of(loop.fn, index).reads) do
-    if name ~= inner.variable and loop.inside.writes[name] then return nil end
-  end
-  local form = form_of(loop.fn.kernel, index)
-  return form and is_open(loop.fn.kernel, form, loop.variable, inner.variable) and form or nil
-end
-
--- Has each iteration of both loops an element of its own?
-local function is_own(loop, inner, access)
-  if not access.base or loop.inside.writes[access.base] then return false end
-  local by_a, by_b = false, false
-  for _, index in ipairs(access.indices) do
-    local form = nest_form(loop, inner, index)
-    if form then
-      if parts_rows(form, loop, inner) or parts_rows(form, inner, loop) then return true end
-      local a, has_a = multiple(form, loop.variable)
-      local b, has_b = multiple(form, inner.variable)
-      by_a, by_b = by_a or a and a[""] and not has_b, by_b or b and b[""] and not has_a
-    end
-  end
-  return by_a and by_b
-end
-
-local SUMS = { ["+="] = "+", ["-="] = "+", ["++"] = "+", ["--"] = "+", ["*="] = "*", ["&="] = "&",
-               ["|="] = "|", ["^="] = "^" }
-
--- What is only added to, or multiplied …, by a statement of its own: the node -> "+", "*", ….
-local function sums(body)
-  local found = {}
-  statement.walk(body, function(s)
-    local tree = s.kind == "expression" and s.tree
-    if tree and SUMS[tree.op or ""] then
-      local place = tree.a
-      while place.kind == "member" and not place.arrow do place = place.a end
-      found[place] = SUMS[tree.op]
-    end
-  end)
-  return found
-end
-
--- May what an access writes be written in any order of both loops' iterations?
-local function is_write_free(loop, inner, access, added)
-  local fn, kernel = loop.fn, loop.fn.kernel
-  if access.atomic or not access.indices or not access.root then return false end
-  local own, kind = is_own(loop, inner, access), added[access.node]
-  if not own and not kind then return false end
-  for _, other in ipairs(inner.inside.accesses) do
-    if other ~= access and fn:may_alias(access, other) and (other.node == nil
-      or kernel:plain(other.node) ~= kernel:plain(access.node)
-      or not own and added[other.node] ~= kind) then
-      return false
     end
   end
   return true
@@ -288,32 +181,10 @@ function M.follows(loop, a, b)
     local other = b.indices[i]
     local one, two = form_of(kernel, index), form_of(kernel, other)
     local is_known = one and two and is_steady(loop, index) and is_steady(loop, other)
-      and is_open(kernel, one, name, name) and is_open(kernel, two, name, name)
+      and is_open(kernel, one, name) and is_open(kernel, two, name)
     local before = is_known and a_step_before(two, name, loop.step)
     local rest = before and affine.sum(one, before, -1)
     if not rest or next(rest) then return false end
-  end
-  return true
-end
-
---- May the iterations of two loops within each other be done in another order? Each writes its own
---- elements, or all add to them.
----@param loop table
----@param inner table
-function M.is_free(loop, inner)
-  local inside, body = inner.inside, inner.body
-  if M.changes_variable(loop.fn, inside, body.first, body.last)
-    or inside.declares[loop.variable] or inside.declares[inner.variable] then
-    return false
-  end
-  local added = sums(body)
-  for _, access in ipairs(inside.accesses) do
-    local d = access.base and loop.fn:declaration(access.base, access.token)
-    local is_private = d and #d.extents > 0 and not d.shared and not d.static
-      and within(body, d.token)
-    if access.write and not is_private and not is_write_free(loop, inner, access, added) then
-      return false
-    end
   end
   return true
 end

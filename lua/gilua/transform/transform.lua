@@ -48,11 +48,11 @@ local OWN = [[
 -- What each is made against: too many instructions, too few at a time, too many bytes.
 local EASES = {
   issue = "merge merge_threads unroll vector specialise float narrow unsigned divide power hoist "
-    .. "keep fuse interchange unswitch block_atomic warp_atomic pad tree stage remainder",
+    .. "keep fuse unswitch block_atomic warp_atomic pad tree stage remainder",
   latency = "warp_row grid_size unroll split_accumulator hoist reuse keep vector tree stage "
     .. "carry widen warp_loop batch search prefetch barriers private constant split fuse_kernels",
   memory = "axes coarsen merge merge_threads warp_row grid_stride vector stage keep hoist "
-    .. "reuse float interchange block_atomic warp_atomic transpose fuse_kernels",
+    .. "reuse float block_atomic warp_atomic transpose fuse_kernels",
 }
 
 local known, order
