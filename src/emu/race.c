@@ -9,9 +9,9 @@
 **     is read is only compared with something; or one is atomic, the other writes, as to a lock;
 **   - what is read is what a compare-and-swap there expects, and the write is atomic.
 **
-** A byte remembers its last writer, two of its readers, and who wrote before atomics did since the
-** last barrier of the block: two atomics are in order, and each may race with that write. Memory is
-** kept track of by words of four bytes, where something smaller touches a page by bytes.
+** A byte remembers its last writer, two of its readers, and who wrote before atomics did: two
+** atomics are in order, and each may race with that write. Memory is kept track of by words of four
+** bytes, where something smaller touches a page by bytes.
 */
 #include "emu/shadow.h"
 
@@ -140,11 +140,9 @@ static void note_read(const BlockOrder *b, Cell *cell, const Touch *now) {
     cell->read[!is_old] = *now;
 }
 
-static void note_write(const BlockOrder *b, Cell *cell, const Touch *now) {
-    const Touch *last = &cell->write;
+static void note_write(Cell *cell, const Touch *now) {
     if (!(now->order & ORDER_ATOMIC)) cell->plain.time = 0;
-    else if (!(last->order & ORDER_ATOMIC))
-        cell->plain = last->block == b->block && last->epoch == b->epoch ? *last : (Touch){0};
+    else if (!(cell->write.order & ORDER_ATOMIC)) cell->plain = cell->write;
     cell->write = *now;
 }
 
@@ -161,7 +159,7 @@ static void check_cell(const BlockOrder *b, Cell *cell, const Touch *now, bool i
         note_read(b, cell, now);
         return;
     }
-    note_write(b, cell, now);
+    note_write(cell, now);
     if (!same) cell->changed = now->time;
 }
 

@@ -201,6 +201,12 @@ tap.case("blocks and threads that share global memory without order race", funct
   if (blockIdx.x == 0) atomicAdd(y, 1);
   else y[threadIdx.x + 64] = y[0]; //A
 }]], { grid = 2 })
+  guilty("atomics of others after one's own, behind a barrier that only these passed", [[
+(int *y) {
+  if (blockIdx.x == 0 && threadIdx.x == 0) y[0] = 1;
+  __syncthreads();
+  atomicAdd(y, 2); //A
+}]], { grid = 2, block = 64 })
   guilty("bytes", [[
 (int *y) {
   char *c = (char *)y;
@@ -218,6 +224,14 @@ tap.case("what is in order, or atomic, or apart does not race", function()
     { block = 64 })
   innocent("__syncwarp for lanes of a warp", [[
 (int *y) { int t = threadIdx.x; y[t] = t; __syncwarp(); y[t + 64] = y[t ^ 1]; }]])
+  innocent("atomics behind a barrier", [[
+(int *y) {
+  if (threadIdx.x == 0) y[blockIdx.x] = 1;
+  __syncthreads();
+  atomicAdd(y + blockIdx.x, 2);
+  __syncthreads();
+  if (threadIdx.x == 33) y[blockIdx.x + 64] = y[blockIdx.x];
+}]], { grid = 4, block = 64 })
   innocent("atomics", "(int *y) { atomicAdd(y, 1); atomicMax(y + 1, threadIdx.x); }", { grid = 4 })
   innocent("reads of what all read", "(int *y) { if (y[1] == 7) y[threadIdx.x] = 3; }",
     { grid = 4 })
