@@ -609,6 +609,10 @@ bool mem_may_write(Access a);
 void mem_describe(const Access *a, char *out, size_t cap);
 /* A load or store whose lanes do not share one allocation, or one of which faults. False: stop. */
 bool mem_slow(Machine *m, Warp *w, const Ins *in, const MemForm *f, const uint64_t *at);
+/* Is there nothing to tell of a warp's access to shared memory, or to a watched allocation (else
+** NULL)? at: offsets from `data` that are fine. Else mem_slow is to look at it. */
+bool mem_fits(Machine *m, Warp *w, const Ins *in, const MemForm *f, const Alloc *alloc,
+              const uint8_t *data, const uint64_t *at);
 /* A load in a number: where from, then what, of two of the lanes. */
 uint64_t mem_where(const Warp *w, const MemForm *f);
 uint64_t mem_what(const Warp *w, const MemForm *f, uint64_t where);
@@ -715,6 +719,11 @@ void shadow_step(Machine *m); /* a warp's next access: an instruction that runs 
 ** is wrong with it is told; memory: its bytes; value: what a plain write will store, else NULL. */
 void shadow_access(const Access *a, const Alloc *in, const uint8_t *memory, const void *value);
 void shadow_local(const Access *a);
+/* The same of a plain access, where there is nothing to tell. Else false, and no harm done: the
+** other is to look at it. */
+bool shadow_fits(const Access *a, const Alloc *in, const uint8_t *memory, const void *value);
+/* Of a warp's to local memory, at offsets that are fine. */
+bool shadow_local_fits(const Machine *m, const Warp *w, const MemForm *f, const uint64_t *at);
 /* from, to: the local array that the access, which is about to happen, is meant for. */
 void shadow_array(const Access *a, uint64_t from, uint64_t to);
 

@@ -121,7 +121,8 @@ static void local_done(Machine *m, Warp *w, const MemForm *f, const uint64_t *at
 
 static bool local_access(Machine *m, Warp *w, const Ins *in, const MemForm *f, uint64_t *at) {
     unsigned bytes = (unsigned)f->size * f->count;
-    if (m->shadow || m->emu->plain || !lanes_inside(w, at, 0, w->local_top, bytes))
+    if (m->emu->plain || !lanes_inside(w, at, 0, w->local_top, bytes) ||
+        (m->shadow && !shadow_local_fits(m, w, f, at)))
         return mem_slow(m, w, in, f, at);
     local_done(m, w, f, at);
     return true;
@@ -156,10 +157,14 @@ static bool global_access(Machine *m, Warp *w, const Ins *in, const MemForm *f, 
     if (alloc == NULL && generic_shared(m, w, f, at, pattern)) return true;
     if (alloc == NULL && generic_local(m, w, f, at)) return true;
     if (alloc == NULL || (f->is_store && alloc->read_only) ||
-        (f->space == PTX_CONST && !alloc->is_const) || alloc->watched ||
+        (f->space == PTX_CONST && !alloc->is_const) ||
         !pattern_inside(w, at, alloc->address, alloc->size, bytes, pattern))
         return mem_slow(m, w, in, f, at);
     uint8_t *data = alloc->data;
+    if (alloc->watched && !mem_fits(m, w, in, f, alloc, data, at)) {
+        EACH_LANE at[i] += alloc->address;
+        return mem_slow(m, w, in, f, at);
+    }
     if (m->view && !alloc->is_const) data = apart(m, w, f, alloc, at, pattern);
     if (data == NULL) return false;
     alloc_reach(alloc, f->is_store ? EMU_WRITTEN : EMU_READ);
@@ -208,7 +213,8 @@ static inline void charge_banks(Machine *m, const Warp *w, const uint64_t *at, u
 static bool shared_access(Machine *m, Warp *w, const Ins *in, const MemForm *f, uint64_t *at) {
     unsigned bytes = (unsigned)f->size * f->count;
     Pattern pattern = lane_pattern(w, at, bytes);
-    if (m->shadow || !pattern_inside(w, at, 0, m->shared_bytes, bytes, pattern))
+    if (!pattern_inside(w, at, 0, m->shared_bytes, bytes, pattern) ||
+        (m->shadow && !mem_fits(m, w, in, f, NULL, m->shared, at)))
         return mem_slow(m, w, in, f, at);
     if (f->is_store) store_rows(w, f, m->shared, at, pattern), w->moved = true;
     else load_rows(w, f, m->shared, at, pattern);

@@ -288,6 +288,21 @@ bool mem_slow(Machine *m, Warp *w, const Ins *in, const MemForm *f, const uint64
     return true;
 }
 
+bool mem_fits(Machine *m, Warp *w, const Ins *in, const MemForm *f, const Alloc *alloc,
+              const uint8_t *data, const uint64_t *at) {
+    uint8_t bytes[32];
+    if (f->order) return false;
+    shadow_step(m);
+    for (uint32_t left = w->active; left; left &= left - 1) {
+        int i = __builtin_ctz(left);
+        uint64_t address = at[i] + (alloc ? alloc->address : 0);
+        Access a = {m, w, in, i, alloc ? PTX_GLOBAL : PTX_SHARED, address, f->bytes, f->is_store, 0};
+        if (f->is_store) store_registers(w, f, i, bytes);
+        if (!shadow_fits(&a, alloc, data + at[i], f->is_store ? bytes : NULL)) return false;
+    }
+    return true;
+}
+
 static uint64_t two_lanes(const Warp *w, uint32_t row, bool wide) {
     int first = __builtin_ctz(w->active), last = 31 - __builtin_clz(w->active);
     const U32 *word = (const U32 *)(const void *)row_at(w, row);

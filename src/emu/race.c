@@ -67,7 +67,7 @@ static void split_page(Page *p) {
 }
 
 /* The cell of a byte, for an access of so many; *grain: bytes that it stands for. */
-static Cell *cell_at(Cells *c, uint64_t at, unsigned bytes, unsigned *grain) {
+static inline Cell *cell_at(Cells *c, uint64_t at, unsigned bytes, unsigned *grain) {
     Page *p = &c->page[at / PAGE_BYTES];
     if (p->cell == NULL)
         *p = (Page){gi_alloc(PAGE_BYTES / WORD * sizeof(Cell)), WORD};
@@ -134,16 +134,31 @@ static void tell(const Access *a, const Touch *then, bool then_writes, Verdict v
 
 /* --- one access --- */
 
+/* order_is_over, which it asks where that is not at once clear. */
+static inline bool is_over(const BlockOrder *b, const Touch *then, const Touch *now) {
+    if (then->time == 0) return true;
+    bool is_here = then->block == now->block;
+    if (is_here && (then->thread == now->thread || then->epoch != now->epoch)) return true;
+    return order_is_over(b, then, now->thread);
+}
+
 static void note_read(const BlockOrder *b, Cell *cell, const Touch *now) {
-    const Touch *first = &cell->read[0];
-    bool is_old = first->time == 0 || order_is_over(b, first, now->thread);
-    cell->read[!is_old] = *now;
+    cell->read[!is_over(b, &cell->read[0], now)] = *now;
 }
 
 static void note_write(Cell *cell, const Touch *now) {
     if (!(now->order & ORDER_ATOMIC)) cell->plain.time = 0;
     else if (!(cell->write.order & ORDER_ATOMIC)) cell->plain = cell->write;
     cell->write = *now;
+}
+
+static void note(const BlockOrder *b, Cell *cell, const Touch *now, bool is_write, bool same) {
+    if (!is_write) {
+        note_read(b, cell, now);
+        return;
+    }
+    note_write(cell, now);
+    if (!same) cell->changed = now->time;
 }
 
 /* Judges the access against what a cell remembers, and has it remember the access. The worst is in
@@ -155,12 +170,7 @@ static void check_cell(const BlockOrder *b, Cell *cell, const Touch *now, bool i
         Verdict one = judge(b, cell, others[k], k < 2, now, is_write, same);
         if (one > *v) *v = one, *then = *others[k], *then_writes = k < 2;
     }
-    if (!is_write) {
-        note_read(b, cell, now);
-        return;
-    }
-    note_write(cell, now);
-    if (!same) cell->changed = now->time;
+    note(b, cell, now, is_write, same);
 }
 
 void race_check(const Access *a, const BlockOrder *b, Cells *cells, uint64_t at, const Touch *now,
@@ -174,4 +184,17 @@ void race_check(const Access *a, const BlockOrder *b, Cells *cells, uint64_t at,
         check_cell(b, cell, now, a->is_write, same, &worst, &then, &then_writes);
     }
     if (worst != IN_ORDER) tell(a, &then, then_writes, worst);
+}
+
+bool race_is_none(const Access *a, const BlockOrder *b, Cells *cells, uint64_t at, const Touch *now,
+                  const uint8_t *memory, const void *value) {
+    for (unsigned k = 0, grain; k < a->bytes; k += grain) {
+        Cell *cell = cell_at(cells, at + k, a->bytes, &grain);
+        if (!is_over(b, &cell->write, now) || !is_over(b, &cell->plain, now)) return false;
+        if (a->is_write && !(is_over(b, &cell->read[0], now) && is_over(b, &cell->read[1], now)))
+            return false;
+        bool same = value && memcmp((const uint8_t *)value + k, memory + k, grain) == 0;
+        note(b, cell, now, a->is_write, same);
+    }
+    return true;
 }

@@ -210,8 +210,9 @@ static void note_unwritten(const Access *a) {
                where);
 }
 
-/* written: a bit for each byte from `at` on. */
-static void check_written(const Access *a, uint8_t *written, uint64_t at) {
+/* Has all been written that an access reads? What it writes is from now on. written: a bit for each
+** byte from `at` on. */
+static bool is_written(const Access *a, uint8_t *written, uint64_t at) {
     bool reads = !a->is_write || a->order & ORDER_ATOMIC, unwritten = false;
     uint8_t own = (uint8_t)(a->bytes >= 8 ? 255 : ((1u << a->bytes) - 1) << at % 8);
     for (unsigned k = 0; k < a->bytes; k += 8) { /* accesses are aligned: to these bits */
@@ -219,7 +220,7 @@ static void check_written(const Access *a, uint8_t *written, uint64_t at) {
         unwritten |= (~*bits & own) != 0;
         if (a->is_write) *bits |= own;
     }
-    if (reads && unwritten) note_unwritten(a);
+    return !(reads && unwritten);
 }
 
 void shadow_local_frame(Machine *m, const Warp *w, uint32_t from, uint32_t to) {
@@ -231,6 +232,34 @@ void shadow_local_frame(Machine *m, const Warp *w, uint32_t from, uint32_t to) {
         *cap = to;
     }
     for (uint32_t k = from; k < to; k++) (*local)[k] &= ~w->active;
+}
+
+/* Words that all lanes have at one offset. */
+static bool row_fits(uint32_t *cell, unsigned bytes, uint32_t lanes, bool is_store, bool any) {
+    uint32_t all = lanes;
+    for (unsigned k = 0; k < bytes; k++) {
+        if (is_store) cell[k] |= lanes;
+        else all &= cell[k];
+    }
+    return any || all == lanes;
+}
+
+bool shadow_local_fits(const Machine *m, const Warp *w, const MemForm *f, const uint64_t *at) {
+    uint32_t *cell = m->shadow->here->local[w->index], frame = w->s.frame[w->frame].local_base;
+    bool any = f->is_store || !m->launch->count_uninitialised;
+    uint64_t first = at[__builtin_ctz(w->active)], apart = 0;
+    for (uint32_t left = w->active; left; left &= left - 1) {
+        uint64_t own = at[__builtin_ctz(left)];
+        if (f->array_to && (own < frame + f->array_from || own + f->bytes > frame + f->array_to))
+            return false;
+        apart |= own ^ first;
+    }
+    if (apart == 0) return row_fits(cell + first, f->bytes, w->active, f->is_store, any);
+    for (uint32_t left = w->active; left; left &= left - 1) {
+        int i = __builtin_ctz(left);
+        if (!row_fits(cell + at[i], f->bytes, 1u << i, f->is_store, any)) return false;
+    }
+    return true;
 }
 
 void shadow_local(const Access *a) {
@@ -286,7 +315,7 @@ void shadow_access(const Access *a, const Alloc *in, const uint8_t *memory, cons
     Shadow *s = a->m->shadow;
     uint64_t at = in ? a->address - in->address : a->address;
     uint8_t *written = in ? in->written : s->here->shared_written;
-    if (written) check_written(a, written, at);
+    if (written && !is_written(a, written, at)) note_unwritten(a);
     if (s->here->shared == NULL) return;
     int thread = a->w->index * LANES + a->lane;
     if (a->order & ORDER_STRONG) hand_over(a, s, thread, memory);
@@ -294,4 +323,16 @@ void shadow_access(const Access *a, const Alloc *in, const uint8_t *memory, cons
     if (cells == NULL) return;
     Touch now = touch_of(a, s, thread);
     race_check(a, &s->here->order, cells, at + (in ? in->cells_at : 0), &now, memory, value);
+}
+
+bool shadow_fits(const Access *a, const Alloc *in, const uint8_t *memory, const void *value) {
+    Shadow *s = a->m->shadow;
+    uint64_t at = in ? a->address - in->address : a->address;
+    uint8_t *written = in ? in->written : s->here->shared_written;
+    if (written && !is_written(a, written, at)) return false;
+    Cells *cells = in ? in->cells : s->here->shared;
+    if (s->here->shared == NULL || cells == NULL) return true;
+    Touch now = touch_of(a, s, a->w->index * LANES + a->lane);
+    return race_is_none(a, &s->here->order, cells, at + (in ? in->cells_at : 0), &now, memory,
+                        value);
 }

@@ -91,5 +91,9 @@ void cells_free(Cells *c);
 ** bytes before it; value: what a plain write stores, else NULL. */
 void race_check(const Access *a, const BlockOrder *b, Cells *cells, uint64_t at, const Touch *now,
                 const uint8_t *memory, const void *value);
+/* The same of an access that is neither atomic nor strong, where all that it might race with is
+** over. Else false: race_check is to say what it is. */
+bool race_is_none(const Access *a, const BlockOrder *b, Cells *cells, uint64_t at, const Touch *now,
+                  const uint8_t *memory, const void *value);
 
 #endif
