@@ -142,6 +142,28 @@ local function emulating()
     tostring(r.device), m.max_error)
 end
 
+-- Seconds of the unmodified kernel's small case, without checks and with all of them.
+local function small_case(own)
+  local farm <close> = gi.farm(own, { device = "emu", jobs = 1, check = "winners" })
+  local plain = farm:evaluate({ "" }, own.checked_case)[1].seconds.run
+  farm:check { "" }
+  return plain, farm:stats().seconds.checked
+end
+
+--- What it costs to look at every access: races, and bytes that nobody wrote. A run without checks
+--- is the floor.
+local function checks()
+  head "checked runs (the small case; milliseconds)"
+  for _, name in ipairs { "matmul", "niftyreg", "smith_waterman", "stereo" } do
+    local own, plain, checked = gi.problem("kernels/" .. name), {}, {}
+    for i = 1, 7 do plain[i], checked[i] = small_case(own) end
+    local p = quartiles(plain)
+    local c, c_low, c_high = quartiles(checked)
+    say("  %-16s %.2f, with checks %.2f (%.2f to %.2f), ratio %.1f", name, p * 1e3, c * 1e3,
+      c_low * 1e3, c_high * 1e3, c / p)
+  end
+end
+
 --- On made-up rows: seconds of a processor, which other work on the machine does not change much.
 local function archives()
   head "archive (made-up rows; seconds of a processor)"
@@ -168,4 +190,5 @@ end
 patches()
 compiling()
 emulating()
+checks()
 archives()

@@ -296,7 +296,8 @@ bool mem_fits(Machine *m, Warp *w, const Ins *in, const MemForm *f, const Alloc 
     for (uint32_t left = w->active; left; left &= left - 1) {
         int i = __builtin_ctz(left);
         uint64_t address = at[i] + (alloc ? alloc->address : 0);
-        Access a = {m, w, in, i, alloc ? PTX_GLOBAL : PTX_SHARED, address, f->bytes, f->is_store, 0};
+        PtxSpace space = alloc ? PTX_GLOBAL : PTX_SHARED;
+        Access a = {m, w, in, i, space, address, f->bytes, f->is_store, 0};
         if (f->is_store) store_registers(w, f, i, bytes);
         if (!shadow_fits(&a, alloc, data + at[i], f->is_store ? bytes : NULL)) return false;
     }

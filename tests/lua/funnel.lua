@@ -359,6 +359,13 @@ tap.case("check = parents: the checked run is for those who ask", function()
   tap.is(statuses(farm:check { loop, "", "<no>" }), "loop_limit ok compile_error", "checked")
 end)
 
+tap.case("who is slow on the small case has time there, unless that is long", function()
+  local budget = require("gilua.farm.funnel").checked_budget
+  tap.is(budget(20000), 2000000, "a hundred times a little")
+  tap.is(budget(1000000), 50000000, "no more than some seconds")
+  tap.is(budget(8000000), 80000000, "but ten times as much in any case")
+end)
+
 tap.case("a comparison on the virtual GPU is exact", function()
   local p = sums(tap.folder())
   local c = p:compare("<_kernel.cu_6>", "", { n = 10 }, { jobs = 1 })

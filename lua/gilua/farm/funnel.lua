@@ -36,9 +36,10 @@ local sieve = require "gilua.farm.sieve"
 local wire = require "gilua.base.wire"
 local failed = require("gilua.farm.runner").failed
 
--- What a mutant may use, relative to the unmodified kernel. The small case costs nothing, so that
+-- What a mutant may use, relative to the unmodified kernel. The small case costs little, so that
 -- a slow mutant is told from an endless one there; on the whole case ten times as slow is no use.
-local CHECK_FACTOR = 100 -- warp instructions
+local CHECK_FACTOR = 100 -- warp instructions, up to …
+local MOST_CHECKED = 50000000 -- … so many, but RUN_FACTOR times as many in any case
 local RUN_FACTOR = 10 -- warp instructions, or seconds on a GPU
 local LEAST_PER_LOOP = 1000 -- … for each iteration that a guard allows: the guard comes first
 local COMPILE_FACTOR = 10 -- seconds of a processor, and no less than …
@@ -174,6 +175,13 @@ function M.compile_limit(most, unmodified_s)
   local limit = LEAST_COMPILE_S
   while limit < COMPILE_FACTOR * unmodified_s do limit = 2 * limit end
   return math.min(limit, most)
+end
+
+--- Warp instructions that a mutant may use on the small case, by the unmodified kernel's.
+---@param own integer
+---@return integer
+function M.checked_budget(own)
+  return math.max(math.min(own * CHECK_FACTOR, MOST_CHECKED), own * RUN_FACTOR)
 end
 
 --- Seconds of a processor that several may take in one call: it only has to be told from one that
@@ -677,7 +685,7 @@ end
 
 --- What others' runs on the small case may use, by the unmodified kernel's.
 function Funnel:budget_of(plan, verdict)
-  return math.max(verdict.instructions * CHECK_FACTOR, self:least_budget(plan))
+  return math.max(M.checked_budget(verdict.instructions), self:least_budget(plan))
 end
 
 --- The unmodified kernel's checked run sets what others' may use.
