@@ -52,11 +52,11 @@ local function runs(c)
       "sizes, counts and fills in problem.lua must fit each other; an address says which array")
   end
   local case = c.farm:case_info().name
-  local limits = limit.of(c.farm, { "" }, c.spec, { c.m })
+  local limits, why = limit.of(c.farm, { "" }, c.spec, { c.m })
   local least = limits and limits[1]
-  c.found:add { "ok", "runs", ("%s on %s: %s%s"):format(case, c.farm:description(),
+  c.found:add { "ok", "runs", ("%s on %s: %s, %s"):format(case, c.farm:description(),
     c.virtual and ("%s ticks"):format(progress.grouped(c.m.ticks))
-    or ("%.2f us"):format(c.m.ns / 1e3), least and ", " .. roofline.words(least) or ""),
+    or ("%.2f us"):format(c.m.ns / 1e3), least and roofline.words(least) or "its limit " .. why),
     figures = { { "case", case }, { "ticks", c.m.ticks }, { "ns", c.m.ns },
       { "limit_ns", least and least.ns }, { "limit_by", least and least.by } } }
 end

@@ -59,12 +59,12 @@ local M = {}
 ---@field spent? table of a run that has ended: evolve.spent
 ---@field stopped? { kind: string, message: string } "interrupted" or "error"
 ---@field cases table[] specs, by number
----@field result? { id?: integer, case: string, unseen: boolean, again?: boolean, baseline: table,
----  best: table, evolved: string, genes: string, from: string, speedup: number, low?: number,
----  high?: number, pairs?: integer } genomes here are without the scheme's base: evolved before it
----  was cleaned, genes after; again: the last comparison was on a case of training, for there is no
----  other; id: of the best, where it is none of the unmodified kernel; from: where it was found, in
----  words
+---@field result? { id?: integer, case: string, spec?: table, unseen: boolean, again?: boolean,
+---  baseline: table, best: table, evolved: string, genes: string, from: string, speedup: number,
+---  low?: number, high?: number, pairs?: integer } genomes here are without the scheme's base:
+---  evolved before it was cleaned, genes after; again: the last comparison was on a case of
+---  training, for there is no other; id: of the best, where it is none of the unmodified kernel;
+---  from: where it was found, in words
 
 --------------------------------------------------------------------------------------------------
 -- Breeding steps: each appends children to a list
