@@ -215,7 +215,7 @@ static void push_touched(lua_State *L, const ReplayResult *r) {
 }
 
 static void push_work(lua_State *L, const ReplayWork *work) {
-    bind_set_count(L, "least_launches", (uint64_t)work->launches);
+    bind_set_number(L, "part_launch", work->part_launch);
     bind_set_number(L, "part_issue", work->part_issue);
     bind_set_number(L, "part_latency", work->part_latency);
     bind_set_number(L, "part_memory", work->part_memory);
@@ -296,7 +296,7 @@ void bind_record(lua_State *L) {
         {"size", size, "r:size(name) -> integer|nil", "How many those are; nil: there are none."},
         {"replay", replay,
          "r:replay(model [, options]) -> { status, ticks, ns, energy_j, warp_instructions, "
-         "part_issue, part_latency, part_memory, least_launches, least_memory, least_arithmetic, "
+         "part_launch, part_issue, part_latency, part_memory, least_memory, least_arithmetic, "
          "kernels, reads, warnings, variables, message?, event? } | nil, message, code",
          "Runs it again on the virtual GPU that the model describes. options: code = { [N] = PTX } "
          "in the place of modules, partial (what that has no kernel for runs as recorded), budget "

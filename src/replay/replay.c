@@ -559,8 +559,8 @@ static void end_by(Run *run, const EmuResult *r) {
     memcpy(run->out->message, r->message, sizeof run->out->message);
 }
 
-static void add_work(ReplayWork *all, const EmuResult *r) {
-    all->launches++;
+static void add_work(ReplayWork *all, const EmuModel *model, const EmuResult *r) {
+    all->part_launch += model->launch_ticks;
     all->part_issue += r->part_issue;
     all->part_latency += r->part_latency;
     all->part_memory += r->part_memory;
@@ -575,7 +575,7 @@ static void count(Run *run, const char *kernel, const EmuResult *r) {
     run->out->ticks += r->ticks, run->out->ns += r->ns;
     run->out->energy_j += r->energy_j;
     run->out->warp_instructions += r->warp_instructions;
-    add_work(&run->out->work, r);
+    add_work(&run->out->work, run->options->model, r);
     if (run->out->warnings.n == 0) run->out->warnings = r->warnings;
 }
 

@@ -88,7 +88,7 @@ typedef struct ReplayHeld { /* what a variable of the options held in the end */
 } ReplayHeld;
 
 typedef struct ReplayWork { /* of all launches, as EmuResult has it of each */
-    int launches; /* that ran: two that are joined are one */
+    double part_launch; /* ticks that the launches themselves take: two that are joined are one */
     double part_issue, part_latency, part_memory, least_memory, least_arithmetic;
 } ReplayWork;
 

@@ -3,9 +3,9 @@
 -- Multicore Architectures", 2009). The work is counted by the virtual GPU on the case of a
 -- measurement: the bytes that it moves, each once a launch, and its arithmetic on floating-point
 -- numbers and special functions, with all SMs evenly busy; addresses, copies and waits are none,
--- for another kernel of the same answers may do without. What each launch takes comes on top. A
--- kernel that does less (doubles as floats, fewer bytes, fewer launches) may come below the limit
--- of the one before: it has one of its own.
+-- for another kernel of the same answers may do without. What a launch takes comes on top, once:
+-- several of a recording may be one, or go side by side. A kernel that does less (doubles as
+-- floats, fewer bytes) may come below the limit of the one before: it has one of its own.
 --
 -- What binds a kernel now is another question: of its instructions' issue, their latency, and
 -- memory, the one that the cost model says takes longest.
@@ -19,12 +19,12 @@
 
 local M = {}
 
---- What a measurement of the virtual GPU has of this; least_launches: of a recording alone.
-M.COUNTED = { "part_issue", "part_latency", "part_memory", "least_launches", "least_memory",
+--- What a measurement of the virtual GPU has of this; part_launch: of a recording alone.
+M.COUNTED = { "part_launch", "part_issue", "part_latency", "part_memory", "least_memory",
   "least_arithmetic" }
 
 ---@class gilua.roofline
----@field ns number the least that the work takes, with its launches
+---@field ns number the least that the work takes, with a launch
 ---@field times number the kernel's time over that
 ---@field by string what binds: "memory", "arithmetic" or, where that is most of the limit, "launch"
 ---@field memory_ns number
@@ -58,7 +58,7 @@ function M.of(m, model)
   local clock = model.clock_ghz
   return limit_of(m.ns, { memory_ns = m.least_memory / clock,
     arithmetic_ns = m.least_arithmetic / clock,
-    launch_ns = (m.least_launches or 1) * model.launch_ticks / clock })
+    launch_ns = model.launch_ticks / clock })
 end
 
 --- The limit of a kernel that ran on a GPU: bytes at the rate of its memory, or, where all fit into
@@ -85,7 +85,7 @@ function M.on_gpu(ns, counted, gpu, model)
   end
   return limit_of(ns, { memory_ns = bytes / rate,
     arithmetic_ns = counted.least_arithmetic / sms / gpu.clock_ghz,
-    launch_ns = (counted.least_launches or 1) * model.launch_ticks / model.clock_ghz })
+    launch_ns = model.launch_ticks / model.clock_ghz })
 end
 
 --- What a kernel spends its time with: "issue", "latency", "memory", or, where each takes less than
@@ -96,7 +96,7 @@ end
 function M.binds(m, model)
   if m.status ~= "ok" or not m.part_issue then return nil end
   model = model or require "gilua.base.gpu.h200"
-  local most, by = (m.least_launches or 1) * model.launch_ticks, "launch"
+  local most, by = m.part_launch or model.launch_ticks, "launch"
   for _, name in ipairs { "issue", "latency", "memory" } do
     local part = m["part_" .. name]
     if part > most then most, by = part, name end

@@ -97,16 +97,14 @@ local NEAR = 1.05 -- times its limit
 
 --- Is the best of the last generation so near to the least time of its work that nothing is to be
 --- gained? Then why, in words. Only the virtual GPU knows; and arithmetic is no such limit, for
---- most of what evolution finds is that there can be less of it, nor is what several launches take,
---- for there can be fewer.
+--- most of what evolution finds is that there can be less of it.
 ---@param run Run
 ---@return string?
 function M.enough(run)
   local record = run.records[#run.records]
   local m = record.improved and record.best.measurement or record.baseline
   local limit = roofline.of(m)
-  local is_last = limit and (limit.by == "memory" or limit.by == "launch" and not m.least_launches)
-  if not is_last or limit.times > NEAR then return nil end
+  if not limit or limit.times > NEAR or limit.by == "arithmetic" then return nil end
   return ("%s takes %.2f times the least time of its work, by %s"):format(
     record.improved and "the best" or "the unmodified kernel", limit.times, limit.by)
 end
