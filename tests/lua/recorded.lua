@@ -314,6 +314,27 @@ tap.case("kernels by name", function()
   tap.is(made(folder, { kernel = "touch" }).kernel, "touch", "one that is")
 end)
 
+-- Each number is written by one thread and looked at by the next, for nothing.
+local RACY = tape.SOURCE:gsub("    y%[i%] = x%[i%] %* by%[1%] %+ 1%.0f;", [[
+  {
+    y[i] = x[i] * by[1] + 1.0f;
+    if (y[(i + 1) %% n] == -7.0f) y[i] = 0.0f;
+  }]])
+
+tap.case("a program whose own kernels race", function()
+  local folder = tap.folder()
+  local path = folder .. "/a.rec"
+  scratch.write(folder .. "/app.cu", RACY)
+  scratch.write(path, tape.recording(300, { source = RACY }))
+  local own, said = print, ""
+  print = function(line) said = said .. line .. "\n" end -- luacheck: ignore
+  local ready = gi.recordedproblem.write({ path }, folder .. "/p", { source = folder .. "/app.cu" })
+  print = own -- luacheck: ignore
+  tap.is(ready, false, "is no problem that is ready")
+  tap.has(said, "p/problem.lua is written, but the program's own kernels race", "which is said")
+  tap.has(said, ", kernel.cu line ", "with the place")
+end)
+
 tap.case("an answer that the program did not give", function()
   local folder = workplace()
   scratch.write(folder .. "/a.rec", tape.recording(300, { wrong = 77 }))

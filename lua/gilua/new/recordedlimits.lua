@@ -163,7 +163,8 @@ local function codes_of(problem)
   for i, more in ipairs { false, "-fmad=false" } do
     local options = problem:compile_options(problem:values())
     if more then options[#options + 1] = more end
-    local code, why = compiler.compile(source, { target = "compute_90", options = options })
+    local code, why = compiler.compile(source,
+      { target = "compute_90", options = options, name = problem.definition.source })
     if not code then fail("%s", why) end
     list[i] = code
   end
@@ -205,6 +206,18 @@ function M.find(problem, rows)
     if errors[row.name] then limits_of(row, errors[row.name]) end
   end
   return why, status
+end
+
+--- What the checked run of every mutant says of the kernels as they are, where it is a race: no
+--- mutant could be told from it.
+---@param problem gilua.problem
+---@return string? message
+function M.race(problem)
+  local judge = replayer.new(problem)
+  judge:use(problem:case(problem.checked_case))
+  local m = judge:check(codes_of(problem)[1], problem:values(), M.most_instructions)
+  judge:use(nil)
+  return m.status == "race" and m.message:gsub("/dev/null/", "") or nil
 end
 
 return M

@@ -437,11 +437,12 @@ local function fill(list, folder, o, say)
   report.write(place, text_of(folder, program, t, rows))
   report.write(folder .. "/experiment.lua",
     newproblem.experiment(table.concat(settings.keys(cut.entries), ", "), folder, not o.source))
-  return cut, rows, t.tune_params
+  return { cut = cut, rows = rows, tune_params = t.tune_params,
+    race = recordedlimits.race(gi.problem(folder)) }
 end
 
-local function tell(list, cut, rows, tune_params, folder, say)
-  local first, total = list[1], 0
+local function tell(list, made, folder, say)
+  local first, cut, total = list[1], made.cut, 0
   for _, kernel in ipairs(first.kernels) do total = total + kernel.ns end
   local evolves = {}
   for _, entry in pairs(cut.entries) do evolves[entry] = true end
@@ -450,17 +451,25 @@ local function tell(list, cut, rows, tune_params, folder, say)
       kernel.launches == 1 and "  " or "es", 100 * kernel.ns / math.max(total, 1e-9),
       evolves[kernel.name] and "" or ", stays as it is")
   end
-  for _, row in ipairs(rows) do
+  for _, row in ipairs(made.rows) do
     if (row.note or ""):find "GUESS" then say("  %s: %s", row.name, row.note) end
   end
-  if tune_params then
+  if made.tune_params then
     say("Some launches do not depend on each other: on how many streams they go is a gene, streams")
   end
   if cut.file ~= "kernel.cu" then
     say("Genes are changes of their PTX; with --source FILE.cu those of its lines are open too")
   end
+  if made.race then
+    say("%s/problem.lua is written, but the program's own kernels race, so that no mutant can be "
+      .. "judged:\n  %s", folder, made.race)
+    say("Mend the program; or, where that is meant, add check_races = \"shared\" to problem.lua, "
+      .. "which leaves global memory out. Then: gilua check %s", shell.word(folder))
+    return false
+  end
   say("%s/ is ready. Next: gilua check %s, or gilua evolve %s", folder, shell.word(folder),
     shell.word(folder))
+  return true
 end
 
 -- A recording, and those for other uses that `gilua record --as` left beside it.
@@ -510,7 +519,7 @@ end
 ---@param folder? string to make; the first recording's name without .rec
 ---@param o { source?: string, kernel?: string, include?: string, define?: string,
 ---  anyway?: boolean, quiet?: boolean }
----@return boolean
+---@return boolean ready false where the program's own kernels race, which was said
 function M.write(paths, folder, o)
   local function say(...)
     if not o.quiet then printable.print((...):format(select(2, ...))) end
@@ -526,13 +535,12 @@ function M.write(paths, folder, o)
   order_by_use(list)
   local made, unmade = report.make_folder(folder)
   if not made then fail("cannot make the folder %s: %s", folder, unmade) end
-  local ok, cut, rows, tune_params = xpcall(fill, trace.handler, list, folder, o, say)
+  local ok, made_of = xpcall(fill, trace.handler, list, folder, o, say)
   if not ok then
     newproblem.remove_tree(folder)
-    error(cut, 0)
+    error(made_of, 0)
   end
-  tell(list, cut, rows, tune_params, folder, say)
-  return true
+  return tell(list, made_of, folder, say)
 end
 
 return M
