@@ -145,6 +145,11 @@ tap.case("the source is the one that was recorded", function()
   tap.has(why, "does not give the kernels that were recorded", "another one is refused")
   tap.has(why, "kernel scale has `", "with the first difference")
   scratch.write(folder .. "/like.cu", (tape.SOURCE:gsub("was > 4.0f", "was > 3.9999f")))
+  local most = gi.recordedlimits.most_instructions
+  gi.recordedlimits.most_instructions = 10
+  tap.has(scratch.sentence(made, folder, { source = folder .. "/like.cu" }),
+    "a.rec is too long to be replayed", "one of which that is not known, for want of time")
+  gi.recordedlimits.most_instructions = most
   local like = made(folder, { source = folder .. "/like.cu" })
   tap.ok(like, "one with other PTX is taken where all that is copied out is the same")
   gi.newproblem.remove_tree(like.dir)
@@ -353,6 +358,12 @@ tap.case("names of C++", function()
   tap.is(read "_Z5scalePfPKfi", "scale ", "a function")
   tap.is(read "_Z6reduceILi256EfLb1EEvPT0_", "reduce 256,float,true", "a template's arguments")
   tap.is(read "_ZN2ns4deep3runILin4EPKfEEvv", "run -4,float const *", "in namespaces")
+  tap.is(read "_Z4scanILi64EN3cub17CUB_300001_SM_9004AlgoEEvv", "scan 64,cub::Algo",
+    "a type in namespaces")
+  tap.is(read "_Z4scanILN3cub17CUB_300001_SM_9004AlgoE1EL4Kindn2EEvv",
+    "scan (cub::Algo)1,(Kind)-2", "constants of enums, without a version's namespace")
+  tap.is(read "_Z3runIN2ns4PairIif4DataEEPK3OneIfEEvv",
+    "run ns::Pair<int, float, Data>,One<float> const *", "types made of templates")
   tap.is(read "_Z3runISt4pairIifEEvv", "run ?", "what is not understood")
   tap.is(read "plain", "plain ", "a name of C")
 end)

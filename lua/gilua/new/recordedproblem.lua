@@ -172,7 +172,7 @@ local function gives_the_same(r, cut)
   for module in pairs(r:modules_of(entries)) do modules[module] = code end
   local budget = recordedlimits.most_instructions
   local now = r:replay { code = modules, partial = true, budget = budget }
-  if not now or now.status ~= "ok" then return false end
+  if not now or now.status ~= "ok" then return false, now ~= nil and now.status == "timeout" end
   local own
   for i, read in ipairs(now.reads) do
     if not read.same then
@@ -197,9 +197,16 @@ local function agreeing(list, cut, o, say)
       return { option }
     end
   end
-  local same = true
-  for _, one in ipairs(list) do same = same and gives_the_same(one, cut) end
-  if not same and not o.anyway then
+  local same, is_long = true, nil
+  for _, one in ipairs(list) do
+    if same then same, is_long = gives_the_same(one, cut) end
+  end
+  if is_long and not o.anyway then
+    fail("%s does not give the PTX that was recorded: %s. Whether what is copied out is the same "
+      .. "is not known, for %s is too long to be replayed (more than %d million instructions of "
+      .. "warps): record the program with less to do, or --anyway takes the file all the same",
+      o.source, first, r.path, recordedlimits.most_instructions // 1000000)
+  elseif not same and not o.anyway then
     fail("%s does not give the kernels that were recorded in %s: %s. Is it the file, with the "
       .. "macros (--define), folders (--include) and compiler that the program was built with? "
       .. "--anyway takes it all the same, and holds its answers against the recording's", o.source,
