@@ -60,7 +60,7 @@ local function recorded_of(o, folder)
     end })
   if rec then
     local made, ready = gi.attempt(gi.recordedproblem.write, { rec }, folder,
-      setmetatable({ source = o.file }, { __index = o }))
+      setmetatable({ source = o.file, beside = true }, { __index = o }))
     if made then return ready end
     if not ends.is_refusal(ready) then error(ready, 0) end
     why = tostring(ready)

@@ -208,16 +208,4 @@ function M.find(problem, rows)
   return why, status
 end
 
---- What the checked run of every mutant says of the kernels as they are, where it is a race: no
---- mutant could be told from it.
----@param problem gilua.problem
----@return string? message
-function M.race(problem)
-  local judge = replayer.new(problem)
-  judge:use(problem:case(problem.checked_case))
-  local m = judge:check(codes_of(problem)[1], problem:values(), M.most_instructions)
-  judge:use(nil)
-  return m.status == "race" and m.message:gsub("/dev/null/", "") or nil
-end
-
 return M

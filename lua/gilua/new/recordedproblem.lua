@@ -13,6 +13,7 @@ local lfs = require "lfs"
 local luadata = require "gilua.base.luadata"
 local mangled = require "gilua.new.mangled"
 local newproblem = require "gilua.new.newproblem"
+local partsof = require "gilua.new.parts"
 local printable = require "gilua.base.printable"
 local ptxtext = require "gilua.problem.ptxtext"
 local reading = require "gilua.new.reading"
@@ -46,6 +47,12 @@ end
 --------------------------------------------------------------------------------------------------
 -- Which kernels
 
+local function kernel_names(r)
+  local known = {}
+  for i, kernel in ipairs(r.kernels) do known[i] = mangled.read(kernel.name) end
+  return table.concat(known, ", ")
+end
+
 -- Those that a person names, by their own name or the recording's; or all.
 local function wanted(r, names)
   if names == "all" then return r.kernels end
@@ -58,9 +65,7 @@ local function wanted(r, names)
       end
     end
     if not found then
-      local known = {}
-      for i, kernel in ipairs(r.kernels) do known[i] = mangled.read(kernel.name) end
-      fail("%s launches no kernel '%s'; it launches %s", r.path, name, table.concat(known, ", "))
+      fail("%s launches no kernel '%s'; it launches %s", r.path, name, kernel_names(r))
     end
     list[#list + 1] = found
   end
@@ -89,13 +94,17 @@ local function kernels_of(r, o, say)
       say("%s stays as it is here: another kernel made of the template %s, which takes longer, "
         .. "evolves; what gilua apply puts into the template changes both", kernel.name, name)
     else
-      if not arguments then
-        fail("the arguments of the template in %s are not understood: name other kernels with "
-          .. "--kernel", kernel.name)
+      if arguments then
+        entries[name] = kernel.name
+        templates[name] = #arguments > 0 and arguments or nil
+      else
+        say("%s stays as it is: the arguments of its template are not understood", kernel.name)
       end
-      entries[name] = kernel.name
-      templates[name] = #arguments > 0 and arguments or nil
     end
+  end
+  if not next(entries) then
+    fail("no kernel is left that may evolve: name others with --kernel, one of %s",
+      kernel_names(r))
   end
   return entries, templates
 end
@@ -226,8 +235,14 @@ end
 ---@field paths string[] of the files with the kernels
 ---@field file string what it is called in the folder
 
+-- Files that a person names; or one, and those beside it.
 local function sources_of(o)
   local list = {}
+  if o.beside then
+    list = partsof.beside(o.source)
+    table.insert(list, 1, o.source)
+    return list
+  end
   for path in o.source:gmatch "[^,]+" do list[#list + 1] = path end
   return list
 end
@@ -423,6 +438,14 @@ local function tuned(list)
   return nil
 end
 
+-- Why the run on which every mutant begins fails for the kernels as they are; nil if it does not.
+local function fault_of(problem)
+  local farm <close> = gi.farm(problem, { device = "emu", jobs = 1 })
+  local ok, why = gi.attempt(farm.check, farm, { "" })
+  if not ok and not ends.is_refusal(why) then error(why, 0) end
+  return not ok and tostring(why) or nil
+end
+
 local function fill(list, folder, o, say)
   local first = list[1]
   local cut = (o.source and cut_out or take_ptx)(list, folder, o, say)
@@ -445,8 +468,18 @@ local function fill(list, folder, o, say)
   report.write(folder .. "/experiment.lua",
     newproblem.experiment(table.concat(settings.keys(cut.entries), ", "), folder, not o.source))
   return { cut = cut, rows = rows, tune_params = t.tune_params,
-    race = recordedlimits.race(gi.problem(folder)) }
+    fault = fault_of(gi.problem(folder)) }
 end
+
+local ADVICE = { -- by what a fault is called
+  ["(race): race in shared"] = "Mend the program: beside that no mutant can be judged",
+  ["(race): race in global"] = "Mend the program; or, where that is meant, add check_races = "
+    .. "\"shared\" to problem.lua, which leaves global memory out",
+  ["(out_of_memory)"] = "Record the program with less to do, for that run alone (gilua record --as "
+    .. "small); or add check_races = \"shared\" to problem.lua, which takes less memory",
+  ["(timeout)"] = "Record the program with less to do, for that run alone (gilua record --as "
+    .. "small)",
+}
 
 local function tell(list, made, folder, say)
   local first, cut, total = list[1], made.cut, 0
@@ -467,11 +500,13 @@ local function tell(list, made, folder, say)
   if cut.file ~= "kernel.cu" then
     say("Genes are changes of their PTX; with --source FILE.cu those of its lines are open too")
   end
-  if made.race then
-    say("%s/problem.lua is written, but the program's own kernels race, so that no mutant can be "
-      .. "judged:\n  %s", folder, made.race)
-    say("Mend the program; or, where that is meant, add check_races = \"shared\" to problem.lua, "
-      .. "which leaves global memory out. Then: gilua check %s", shell.word(folder))
+  if made.fault then
+    say("%s/problem.lua is written, but the run with every check on, on which each mutant begins, "
+      .. "comes to no good end:\n  %s", folder, made.fault)
+    for kind, advice in pairs(ADVICE) do
+      if made.fault:find(kind, 1, true) then say("%s", advice) end
+    end
+    say("Then: gilua check %s", shell.word(folder))
     return false
   end
   say("%s/ is ready. Next: gilua check %s, or gilua evolve %s", folder, shell.word(folder),
@@ -524,9 +559,10 @@ end
 ---@param paths string[] for what they were recorded for; of others the first to train on, the
 ---  second to choose by, the rest for verify alone; of one alone those beside it are taken, too
 ---@param folder? string to make; the first recording's name without .rec
----@param o { source?: string, kernel?: string, include?: string, define?: string,
----  anyway?: boolean, quiet?: boolean }
----@return boolean ready false where the program's own kernels race, which was said
+---@param o { source?: string, beside?: boolean, kernel?: string, include?: string,
+---  define?: string, anyway?: boolean, quiet?: boolean } beside: the source may also be a file
+---  beside it
+---@return boolean ready false where its checked run fails, which was said
 function M.write(paths, folder, o)
   local function say(...)
     if not o.quiet then printable.print((...):format(select(2, ...))) end
