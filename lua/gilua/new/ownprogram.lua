@@ -187,7 +187,9 @@ local function recorded(work, program, o)
   local ran = boxedprogram.run({ program, table.unpack(o.arguments) }, { scratch = work.scratch,
     folder = work.here, env = programhost.environment(run, elf.read(program)),
     limit_s = o.seconds })
-  if not lfs.attributes(path) then
+  if ran.late then
+    return nil, ran.why .. " (--seconds N gives it more; smaller arguments, behind --, want less)"
+  elseif not lfs.attributes(path) then
     return nil, ran.why or "it calls nothing of CUDA"
   elseif ran.why then
     return nil, ran.why .. last_words(ran.text)
