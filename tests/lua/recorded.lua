@@ -345,6 +345,18 @@ tap.case("a program whose own kernels race", function()
   tap.has(said, 'add check_races = "shared"', "and what to do")
 end)
 
+tap.case("a program that is too long to be replayed", function()
+  local folder, said = workplace(), ""
+  local own, most = print, gi.recordedlimits.most_instructions
+  print = function(line) said = said .. line .. "\n" end -- luacheck: ignore
+  gi.recordedlimits.most_instructions = 10
+  local ready = gi.recordedproblem.write({ folder .. "/a.rec" }, folder .. "/p",
+    { source = folder .. "/app.cu" })
+  print, gi.recordedlimits.most_instructions = own, most -- luacheck: ignore
+  tap.ok(ready, "is a problem all the same")
+  tap.has(said, "record the program with less to do", "and what is wrong with it is said")
+end)
+
 tap.case("an answer that the program did not give", function()
   local folder = workplace()
   scratch.write(folder .. "/a.rec", tape.recording(300, { wrong = 77 }))

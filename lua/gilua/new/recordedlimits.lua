@@ -187,16 +187,18 @@ end
 ---@param rows table[]
 ---@return string? why there are none
 ---@return string? status of the kernels as they are
+---@return integer? instructions of warps in a replay, where one came to its end
 function M.find(problem, rows)
   local judge, errors = replayer.new(problem), {}
   local codes = codes_of(problem)
   judge:use(problem:case(problem.definition.recorded:spec(0)))
-  local why, status
+  local why, status, instructions
   for _, way in ipairs { { codes[1] }, { codes[2] }, { codes[3] }, { codes[1], true } } do
     local r, message, failed = judge:replay(way[1], { backwards = way[2],
       budget = M.most_instructions })
     if r and r.status == "ok" then
       add_errors(judge, r, errors)
+      instructions = instructions or r.warp_instructions
     elseif not why then
       why, status = r and r.message or message, r and r.status or failed
     end
@@ -205,7 +207,7 @@ function M.find(problem, rows)
   for _, row in ipairs(rows) do
     if errors[row.name] then limits_of(row, errors[row.name]) end
   end
-  return why, status
+  return why, status, instructions
 end
 
 return M

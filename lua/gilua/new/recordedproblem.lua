@@ -438,6 +438,11 @@ local function tuned(list)
   return nil
 end
 
+local MOST_CHECKED = 1 << 29 -- instructions of warps, which take about half a minute with checks
+local TOO_LONG = "the tolerance is not known, for a replay takes more than %d million instructions "
+  .. "of warps, which is too long to evolve, too: record the program with less to do (smaller "
+  .. "arguments)"
+
 -- Why the run on which every mutant begins fails for the kernels as they are; nil if it does not.
 local function fault_of(problem)
   local farm <close> = gi.farm(problem, { device = "emu", jobs = 1 })
@@ -459,16 +464,17 @@ local function fill(list, folder, o, say)
   local program = (first.program[1] or "a program"):match "[^/]*$"
   local place = folder .. "/problem.lua"
   report.write(place, text_of(folder, program, t, rows))
-  local why, status = recordedlimits.find(gi.problem(folder), rows)
+  local why, status, instructions = recordedlimits.find(gi.problem(folder), rows)
   if why and status ~= "timeout" and not o.anyway then
     fail("%s cannot be replayed: %s", first.path, why)
   end
-  if why then say("the tolerance is not known: %s", why) end
+  if status == "timeout" then say(TOO_LONG, recordedlimits.most_instructions // 1000000)
+  elseif why then say("the tolerance is not known: %s", why) end
   report.write(place, text_of(folder, program, t, rows))
   report.write(folder .. "/experiment.lua",
     newproblem.experiment(table.concat(settings.keys(cut.entries), ", "), folder, not o.source))
   return { cut = cut, rows = rows, tune_params = t.tune_params,
-    fault = fault_of(gi.problem(folder)) }
+    fault = (instructions or math.huge) <= MOST_CHECKED and fault_of(gi.problem(folder)) or nil }
 end
 
 local ADVICE = { -- by what a fault is called
