@@ -355,6 +355,13 @@ tap.case("a program that is too long to be replayed", function()
   print, gi.recordedlimits.most_instructions = own, most -- luacheck: ignore
   tap.ok(ready, "is a problem all the same")
   tap.has(said, "record the program with less to do", "and what is wrong with it is said")
+  tap.ok(not said:find "a replay of the recording took", "replays are short here")
+  gi.newproblem.remove_tree(folder .. "/p")
+  gi.recordedlimits.long_s, said = 0, ""
+  print = function(line) said = said .. line .. "\n" end -- luacheck: ignore
+  gi.recordedproblem.write({ folder .. "/a.rec" }, folder .. "/p", { source = folder .. "/app.cu" })
+  print, gi.recordedlimits.long_s = own, 10 -- luacheck: ignore
+  tap.has(said, "a replay of the recording took 0 s, and some more are made", "a long one is told")
 end)
 
 tap.case("an answer that the program did not give", function()

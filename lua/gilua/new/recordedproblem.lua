@@ -169,7 +169,7 @@ end
 -- own? NVRTC and nvcc of one version need not make the same PTX: of addresses in shared memory the
 -- one makes 64 bits where the other makes 32. What a GPU gave may be other bits than here its own
 -- code gives.
-local function gives_the_same(r, cut)
+local function gives_the_same(r, cut, say)
   local code, why = compiler.compile(cut.source, { target = "compute_90", options = cut.all })
   if not code then fail("%s", why) end
   local modules, entries = {}, {}
@@ -180,7 +180,8 @@ local function gives_the_same(r, cut)
   end
   for module in pairs(r:modules_of(entries)) do modules[module] = code end
   local budget = recordedlimits.most_instructions
-  local now = r:replay { code = modules, partial = true, budget = budget }
+  local now = recordedlimits.patiently(say, r.replay, r,
+    { code = modules, partial = true, budget = budget })
   if not now or now.status ~= "ok" then return false, now ~= nil and now.status == "timeout" end
   local own
   for i, read in ipairs(now.reads) do
@@ -208,7 +209,7 @@ local function agreeing(list, cut, o, say)
   end
   local same, is_long = true, nil
   for _, one in ipairs(list) do
-    if same then same, is_long = gives_the_same(one, cut) end
+    if same then same, is_long = gives_the_same(one, cut, say) end
   end
   if is_long and not o.anyway then
     fail("%s does not give the PTX that was recorded: %s. Whether what is copied out is the same "
@@ -464,7 +465,7 @@ local function fill(list, folder, o, say)
   local program = (first.program[1] or "a program"):match "[^/]*$"
   local place = folder .. "/problem.lua"
   report.write(place, text_of(folder, program, t, rows))
-  local why, status, instructions = recordedlimits.find(gi.problem(folder), rows)
+  local why, status, instructions = recordedlimits.find(gi.problem(folder), rows, say)
   if why and status ~= "timeout" and not o.anyway then
     fail("%s cannot be replayed: %s", first.path, why)
   end
