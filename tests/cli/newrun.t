@@ -82,4 +82,12 @@ printf 'sums: main.o kernel.o\n\tnvcc -o $@ $^\n%%.o: %%.cu\n\tnvcc -c $<\n' >tw
 out=$("$GILUA" new two/kernel.cu parts --run 2>&1)
 like "a program of several files is built by its makefile" "kernel.cu is built and runs in a box .*: ./sums" "$out"
 like "  and recorded" 'train = \{ "kernel.rec" \}' "$(cat parts/problem.lua 2>&1)$out"
+printf 'sums: main.o kernel.o\n\tnvcc -arch=sm_20 -o $@ $^\n%%.o: %%.cu\n\tnvcc -gencode arch=compute_20,code=sm_20 -c $<\n' \
+  >two/Makefile
+out=$("$GILUA" new two/main.cu whole --run 2>&1)
+like "for GPUs that nvcc does not know" "main.cu is built and runs in a box .*: ./sums" "$out"
+like "  and of the file with main, too: a kernel is in one beside it" 'whole/ is ready' "$out"
+printf '#include <unistd.h>\nint main() { return cudaFree(0) + sleep(100); }\n' >long.cu
+like "what takes too long, and what to do" "long did not end within 1 seconds \(--seconds N gives it more" \
+  "$("$GILUA" new long.cu --run --seconds 1 2>/dev/null)"
 finish

@@ -136,6 +136,10 @@ fails "no such file" "cannot read the kernel: none.cu: No such file" "$GILUA" ne
 fails "a folder in place of a file" "cannot read the kernel: header is a folder" "$GILUA" new header other
 echo 'int main() { return 0; }' >host.cu
 fails "no kernel in it" "host.cu has no __global__ function" "$GILUA" new host.cu
+printf '#define KERNEL extern "C" __global__\n' >words.h
+printf '#include "words.h"\nKERNEL void k(int *x) { *x = 1; }\n' >worded.cu
+fails "a macro for the word" "worded.cu says KERNEL where others say __global__ \(words.h defines it\)" \
+  "$GILUA" new worded.cu
 : >empty.cu
 fails "an empty file" "empty.cu has no __global__ function" "$GILUA" new empty.cu
 head -c 4000 "$GILUA" >binary.cu

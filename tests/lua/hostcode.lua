@@ -354,6 +354,62 @@ tap.case("launches", function()
   tap.is(host:launch "hird", nil, "nor is the end of a name a name")
 end)
 
+-- Grid, block and shared bytes of the launches of some kernels.
+local function shapes(text, ...)
+  local host, list = gi.hostcode.read(text), {}
+  for i, kernel in ipairs { ... } do
+    local l = host:launch(kernel)
+    local grid, block = host:dimensions(l.grid), host:dimensions(l.block)
+    list[i] = ("%s %s %s"):format(grid and table.concat(grid, "x"),
+      block and table.concat(block, "x"), l.shared and host:value(l.shared))
+  end
+  return table.concat(list, ", ")
+end
+
+tap.case("functions that launch with variables of the same names", function()
+  tap.is(shapes([[
+    const int n = 1000;
+    void a(float *x) {
+      const int threads = 256; const int blocks = (n + threads - 1) / threads;
+      one<<<blocks, threads>>>(x, n);
+    }
+    void b(float *x) {
+      const int threads = 128; const int blocks = (n + threads - 1) / threads;
+      two<<<blocks, threads, threads * 4>>>(x, n);
+    }]], "one", "two"), "4x1x1 256x1x1 nil, 8x1x1 128x1x1 512", "numbers")
+  tap.is(shapes([[
+    const int n = 1000;
+    void a(float *x) {
+      dim3 threads(64, 2); dim3 blocks((n + threads.x - 1) / threads.x, n / threads.y);
+      one<<<blocks, threads, threads.x * 4>>>(x);
+    }
+    void b(float *x) {
+      dim3 threads(32, 8), blocks(n / threads.x, n / threads.y);
+      two<<<blocks, threads>>>(x);
+    }
+    void c(float *x) {
+      dim3 threads(10); int blocks = n / threads.x;
+      three<<<blocks, threads>>>(x);
+    }
+    void d(float *x) {
+      int threads = 100;
+      four<<<n / threads, threads>>>(x);
+    }]], "one", "two", "three", "four"), "16x500x1 64x2x1 256, 31x125x1 32x8x1 nil, "
+    .. "100x1x1 10x1x1 nil, 10x1x1 100x1x1 nil", "sides, and names of which one is no dim3")
+  tap.is(shapes([[
+    const int n = 1000;
+    void a(float *x) { int blocks = 7; one<<<blocks, 32>>>(x); }
+    void b(float *x) {
+      int blocks = 0;
+      blocks = n / 10;
+      if (blocks > 1 << 16) blocks = 1 << 16;
+      two<<<blocks, 32>>>(x);
+    }
+    void c(float *x, int blocks) { three<<<blocks, 32>>>(x); }
+    void d(float *x) { int blocks = 50; if (x) blocks = 20; four<<<blocks, 32>>>(x); }]],
+    "one", "four"), "7x1x1 32x1x1 nil, 50x1x1 32x1x1 nil", "what is declared counts")
+end)
+
 tap.case("launches in other words", function()
   local host = gi.hostcode.read [==[
     const char *help = R"(k<<<9, 9>>>(") " )"; // "

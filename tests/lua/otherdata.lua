@@ -301,6 +301,36 @@ tap.case("a size that nothing follows is no other", function()
   tap.has(table.concat(gi.otherdata.lines(data), "\n"), "no other size", "and a line says so")
 end)
 
+local FOURS = [[
+__device__ void four(float *x, int n)
+{
+    for (int j = blockIdx.x * blockDim.x + threadIdx.x; j < n / 4; j += gridDim.x * blockDim.x)
+        for (int k = 0; k < 4; k++)
+            x[4 * j + k] += 1.0f;
+}
+extern "C" __global__ void k(float *x, int n)
+{
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+        x[i] += 1.0f;
+}
+]]
+local STRIDES = [[size = 64, block_size_x = 32, args = {
+  { name = "x", type = "f32", count = "n", role = "inout" },
+  { name = "n", type = "i32", value = %d } }, tolerance = { max_error = 1e-6 }]]
+
+tap.case("a length that follows no size is odd, too", function()
+  local data = found(problem_of(FOURS, STRIDES:format(1024)), "T:transplant<9>(four:3-5)")
+  tap.is(data.right > 0, true, "a part that takes four at a time is right on 1024")
+  tap.is(on(data, "n 1023"), "wrong", "and leaves out the last of 1023")
+  tap.ok(not data.fixed, "which is another size")
+  tap.is(found(problem_of(FOURS, STRIDES:format(1024)), "").wrong, 0, "as it is it is right")
+  local function told(n)
+    return select(2, on(found(problem_of(FOURS, STRIDES:format(n)), ""), "n " .. n - 1))
+  end
+  tap.is(told(1023), "there is no such row", "one that is odd needs none")
+  tap.is(told(16), "there is no such row", "nor what is too small for a length")
+end)
+
 tap.case("what would take too long is not waited for", function()
   local p = problem_of(BOUNDS:gsub("y%[i%] = 2.0f %* x%[i%]", "float s = 0;"
     .. " for (float f = fabsf(x[i]); f > 0.0f; f -= 1.0f) s += f; y[i] = s"), EVEN)

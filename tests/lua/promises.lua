@@ -145,6 +145,26 @@ tap.case("what a transformation asks of a block", function()
   tap.has(said("k<<<9, m>>>(a, b, c, n);", "block.x<=64"), "is not known", "of who knows what")
 end)
 
+tap.case("what a transformation asks of a grid", function()
+  local function said(launch, params)
+    local p = problem_of(launch)
+    p.grammar = {
+      genes = function() return { { text = "T:x<1>()", launch = "grid.x%2 grid.x/2" } } end,
+      apply = function() return "", { params = params or {} } end,
+    }
+    return table.concat(promises.open(p, "T:x<1>()"), "\n")
+  end
+  tap.is(said "k<<<8, 64>>>(a, b, c, n);", "", "of all that there are")
+  tap.is(said "k<<<8, 64>>>(a, b, c, n);\nk<<<dim3(9, 2), 64>>>(a, b, c, n);",
+    "a multiple of 2 blocks in x, but line 8 launches 9 x 2 x 1", "of one that has an odd number")
+  tap.is(said "int m = atoi(argv[1]); k<<<m / 64, 64>>>(a, b, c, n);",
+    "a multiple of 2 blocks in x, and how many blocks line 7 launches is not known", "of any")
+  local LONGER = { block_size_x = 128 }
+  tap.is(said("k<<<8, 64>>>(a, b, c, n);", LONGER), "", "or are, with blocks that are longer")
+  tap.is(said("k<<<6, 64>>>(a, b, c, n);", LONGER),
+    "a multiple of 2 blocks in x, but line 7 launches 3 x 1 x 1", "not of what is odd then")
+end)
+
 tap.case("blocks of a recorded program may be longer with other arguments", function()
   local function said(launch)
     local p = problem_of(launch)

@@ -145,6 +145,11 @@ tap.case("the source is the one that was recorded", function()
   tap.has(why, "does not give the kernels that were recorded", "another one is refused")
   tap.has(why, "kernel scale has `", "with the first difference")
   scratch.write(folder .. "/like.cu", (tape.SOURCE:gsub("was > 4.0f", "was > 3.9999f")))
+  local most = gi.recordedlimits.most_instructions
+  gi.recordedlimits.most_instructions = 10
+  tap.has(scratch.sentence(made, folder, { source = folder .. "/like.cu" }),
+    "a.rec is too long to be replayed", "one of which that is not known, for want of time")
+  gi.recordedlimits.most_instructions = most
   local like = made(folder, { source = folder .. "/like.cu" })
   tap.ok(like, "one with other PTX is taken where all that is copied out is the same")
   gi.newproblem.remove_tree(like.dir)
@@ -254,6 +259,9 @@ tap.case("kernels in several files", function()
   local one = made(folder, { source = folder .. "/lower.cu" })
   tap.is(one.kernel, "lower", "a kernel that none has stays as it is")
   gi.newproblem.remove_tree(one.dir)
+  local both = made(folder, { source = folder .. "/main.cu", beside = true })
+  tap.is(both.kernel, "lower,scale", "but where files beside it are looked into")
+  gi.newproblem.remove_tree(both.dir)
   tap.has(scratch.sentence(made, folder, { source = folder .. "/lower.cu", kernel = "scale" }),
     "has no __global__ function named scale", "unless it is asked for by name")
 end)
@@ -314,6 +322,48 @@ tap.case("kernels by name", function()
   tap.is(made(folder, { kernel = "touch" }).kernel, "touch", "one that is")
 end)
 
+-- Each number is written by one thread and looked at by the next, for nothing.
+local RACY = tape.SOURCE:gsub("    y%[i%] = x%[i%] %* by%[1%] %+ 1%.0f;", [[
+  {
+    y[i] = x[i] * by[1] + 1.0f;
+    if (y[(i + 1) %% n] == -7.0f) y[i] = 0.0f;
+  }]])
+
+tap.case("a program whose own kernels race", function()
+  local folder = tap.folder()
+  local path = folder .. "/a.rec"
+  scratch.write(folder .. "/app.cu", RACY)
+  scratch.write(path, tape.recording(300, { source = RACY }))
+  local own, said = print, ""
+  print = function(line) said = said .. line .. "\n" end -- luacheck: ignore
+  local ready = gi.recordedproblem.write({ path }, folder .. "/p", { source = folder .. "/app.cu" })
+  print = own -- luacheck: ignore
+  tap.is(ready, false, "is no problem that is ready")
+  tap.has(said, "p/problem.lua is written, but the run with every check on", "which is said")
+  tap.has(said, "(race): race in global memory", "with the reason")
+  tap.has(said, ", kernel.cu line ", "the place")
+  tap.has(said, 'add check_races = "shared"', "and what to do")
+end)
+
+tap.case("a program that is too long to be replayed", function()
+  local folder, said = workplace(), ""
+  local own, most = print, gi.recordedlimits.most_instructions
+  print = function(line) said = said .. line .. "\n" end -- luacheck: ignore
+  gi.recordedlimits.most_instructions = 10
+  local ready = gi.recordedproblem.write({ folder .. "/a.rec" }, folder .. "/p",
+    { source = folder .. "/app.cu" })
+  print, gi.recordedlimits.most_instructions = own, most -- luacheck: ignore
+  tap.ok(ready, "is a problem all the same")
+  tap.has(said, "record the program with less to do", "and what is wrong with it is said")
+  tap.ok(not said:find "a replay of the recording took", "replays are short here")
+  gi.newproblem.remove_tree(folder .. "/p")
+  gi.recordedlimits.long_s, said = 0, ""
+  print = function(line) said = said .. line .. "\n" end -- luacheck: ignore
+  gi.recordedproblem.write({ folder .. "/a.rec" }, folder .. "/p", { source = folder .. "/app.cu" })
+  print, gi.recordedlimits.long_s = own, 10 -- luacheck: ignore
+  tap.has(said, "a replay of the recording took 0 s, and some more are made", "a long one is told")
+end)
+
 tap.case("an answer that the program did not give", function()
   local folder = workplace()
   scratch.write(folder .. "/a.rec", tape.recording(300, { wrong = 77 }))
@@ -332,6 +382,12 @@ tap.case("names of C++", function()
   tap.is(read "_Z5scalePfPKfi", "scale ", "a function")
   tap.is(read "_Z6reduceILi256EfLb1EEvPT0_", "reduce 256,float,true", "a template's arguments")
   tap.is(read "_ZN2ns4deep3runILin4EPKfEEvv", "run -4,float const *", "in namespaces")
+  tap.is(read "_Z4scanILi64EN3cub17CUB_300001_SM_9004AlgoEEvv", "scan 64,cub::Algo",
+    "a type in namespaces")
+  tap.is(read "_Z4scanILN3cub17CUB_300001_SM_9004AlgoE1EL4Kindn2EEvv",
+    "scan (cub::Algo)1,(Kind)-2", "constants of enums, without a version's namespace")
+  tap.is(read "_Z3runIN2ns4PairIif4DataEEPK3OneIfEEvv",
+    "run ns::Pair<int, float, Data>,One<float> const *", "types made of templates")
   tap.is(read "_Z3runISt4pairIifEEvv", "run ?", "what is not understood")
   tap.is(read "plain", "plain ", "a name of C")
 end)

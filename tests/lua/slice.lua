@@ -348,6 +348,8 @@ tap.case("names of std without their header", function()
   tap.is(brought "cuDoubleComplex", "--pre-include=cuComplex.h", "complex numbers")
   s = cut("__global__ void k(float *x) { register float y = *x; *x = 2 * y; }\n")
   tap.is(table.concat(s.options, " "), "--std=c++14", "a word that C++17 has not")
+  s = cut("struct S { int a, b; };\n__global__ void k(S *x)\n{ *x = { .a = 1,\n  .b = 2 }; }\n")
+  tap.is(table.concat(s.options, " "), "--std=c++20", "members by name in an initialiser")
 end)
 
 tap.case("code_of: what is code stands where it stood, the rest is blank", function()

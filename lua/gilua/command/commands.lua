@@ -50,7 +50,8 @@ local function recordings_among(o)
   return paths, folder
 end
 
--- The program of a file is built, run and recorded; false, and said, where that comes to nothing.
+-- The program of a file is built, run and recorded; nil, and said, where that comes to nothing,
+-- and false where a problem is made that `check` would refuse.
 local function recorded_of(o, folder)
   local scratch <close> = gi.tempfolder.new()
   local rec, why = ownprogram.record(o.file, scratch.path, { arguments = o.arguments,
@@ -58,14 +59,14 @@ local function recorded_of(o, folder)
       answer.say(o, ...)
     end })
   if rec then
-    local made, refusal = gi.attempt(gi.recordedproblem.write, { rec }, folder,
-      setmetatable({ source = o.file }, { __index = o }))
-    if made then return true end
-    if not ends.is_refusal(refusal) then error(refusal, 0) end
-    why = tostring(refusal)
+    local made, ready = gi.attempt(gi.recordedproblem.write, { rec }, folder,
+      setmetatable({ source = o.file, beside = true }, { __index = o }))
+    if made then return ready end
+    if not ends.is_refusal(ready) then error(ready, 0) end
+    why = tostring(ready)
   end
   answer.say(o, "%s is not recorded, so that its data are guessed: %s", o.file, why)
-  return false
+  return nil
 end
 
 -- Opening a file runs nothing: its program is run where that is asked for.
@@ -99,7 +100,9 @@ local function new_of(o)
   local folder = o.folder and o.folder[1] or o.out or o.file:match "([^/]+)$":gsub("%.%w+$", "")
   if not o.run then return guessed(o, folder) end
   gi.newproblem.check_free(folder, o.file)
-  return recorded_of(o, folder) or guessed(o, folder)
+  local ready = recorded_of(o, folder)
+  if ready == nil then return guessed(o, folder) end
+  return ready
 end
 
 function COMMANDS.new()

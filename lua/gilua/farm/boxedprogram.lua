@@ -8,6 +8,7 @@ local printable = require "gilua.base.printable"
 local M = {}
 
 local MOST_BYTES = 4 << 30 -- of memory of one of its processes, and of a file
+local NO_MEMORY = 75 -- the status of gilua's library in a program, where it gets none
 -- What gilua itself does in that process: this file's become.
 local HERE = ([[require(%q).become(arg[1], table.move(arg, 2, #arg, 1, {}))]]):format(...)
 -- $1: kilobytes of memory; $2: seconds of a processor; $3: the folder; $4: what it prints.
@@ -41,6 +42,7 @@ end
 ---@class BoxedEnd how a program ended
 ---@field status? integer
 ---@field why? string why it came to no end, or to a bad one
+---@field late? boolean its time was over
 ---@field text string what it printed
 
 local function text_of(path)
@@ -62,11 +64,14 @@ function M.run(words, o)
   local status, signal, code = core.system.run { argv = argv, env = o.env, limit_s = o.limit_s }
   local ended, name = { status = status, text = text_of(path) }, words[1]:match "[^/]*$"
   if not status and code == "timeout" then
-    ended.why = ("%s did not end within %g seconds"):format(name, o.limit_s)
+    ended.why, ended.late = ("%s did not end within %g seconds"):format(name, o.limit_s), true
   elseif not status then
     ended.why = signal
   elseif signal then
     ended.why = ("%s was ended by signal %d"):format(name, signal)
+  elseif status == NO_MEMORY then
+    ended.why = ("%s ran out of memory, of which a program has %d GB in the box, the virtual GPU's "
+      .. "with it"):format(name, MOST_BYTES >> 30)
   elseif status ~= 0 then
     ended.why = ("%s ended with status %d"):format(name, status)
   end

@@ -150,11 +150,11 @@ function M.ways(self, launch)
       follow(other, call.within, depth + 1)
     end
     if #calls == 0 and #list < MOST_WAYS then
-      list[#list + 1] = { launch = launch, block = texts[1], open = one,
-        args = table.move(texts, 2, #texts, 1, {}) }
+      list[#list + 1] = { launch = launch, block = texts[1], grid = texts[2], open = one,
+        args = table.move(texts, 3, #texts, 1, {}) }
     end
   end
-  follow({ launch.block or "", table.unpack(launch.args) }, launch.body, 1)
+  follow({ launch.block or "", launch.grid or "", table.unpack(launch.args) }, launch.body, 1)
   return list
 end
 

@@ -302,7 +302,7 @@ local function read_call(self, t, i)
   local target, body = (args[1] or ""):match "&%s*(.*)$", callers.around(self, t, i)
   self.allocations[#self.allocations + 1] = { target = target, args = args, line = t:line(i),
     place = place_of(self, t, i),
-    own = body and body.t == t and locals.before(t, body.first, i) or {} }
+    own = body and body.t == t and locals.before(t, body.first, i) or locals.NONE }
   self.allocated[(target or ""):match "^[%a_][%w_]*" or ""] = true
   local pitch = name == "cudaMallocPitch" and (args[2] or ""):match "&%s*([%a_][%w_]*)"
   if pitch and args[3] then define(self, pitch, args[3]) end
@@ -341,10 +341,13 @@ local function is_parameter(body, name)
   return false
 end
 
--- The sizes of a dim3 as they are before a launch; else the text itself.
-local function with_sides(self, text, body)
+-- The sizes of a dim3 as they are before a launch; else the text itself. One that the function
+-- itself declares as a number is none.
+local function with_sides(self, text, body, own)
   local set, sides = self.dims[text or ""], self.dim_sides[text or ""] or {}
-  if not set and not next(sides) or is_parameter(body, text) then return text end
+  if not set and not next(sides) or is_parameter(body, text) or own.declared[text] then
+    return text
+  end
   local t <close> = csource.tokens(set or "()")
   local base = csource.parts(t, 2, #t - 1)
   for k, name in ipairs { "x", "y", "z" } do base[k] = sides[name] or base[k] or "1" end
@@ -367,11 +370,12 @@ local function read_launch(self, t, i)
   local one = { line = t:line(i), place = place_of(self, t, i), template = template,
     shared = how[3], args = csource.parts(t, close + 2, behind - 1), told = {},
     within = instances.around(self, t, i), body = callers.around(self, t, i) }
-  one.grid, one.block = with_sides(self, how[1], one.body), with_sides(self, how[2], one.body)
-  if one.body and one.body.t == t then
-    rounds.settle(one, rounds.around(t, i, one.body.first))
-    one.own = locals.before(t, one.body.first, i)
-  end
+  local is_here = one.body and one.body.t == t
+  one.own = is_here and locals.before(t, one.body.first, i) or locals.NONE
+  one.sides = function(text) return with_sides(self, text, one.body, one.own) end
+  one.grid, one.block = one.sides(how[1]), one.sides(how[2])
+  one.dims = locals.dims_within({ one.grid, one.block, one.shared }, one.own, one.sides)
+  if is_here then rounds.settle(one, rounds.around(t, i, one.body.first)) end
   self.launches[kernel], list[#list + 1] = list, one
 end
 
@@ -424,11 +428,15 @@ local function settle_locals(self)
   end
   for _, list in pairs(self.launches) do
     for _, l in ipairs(list) do
-      for _, field in ipairs(l.own and LAUNCHED or {}) do
-        l[field] = l[field] and locals.settled(self, l[field], l.own)
+      for name, sides in pairs(l.dims) do
+        if l.sides(name) == sides then l.dims[name] = nil end
+      end
+      for _, field in ipairs(LAUNCHED) do
+        local text = l[field] and locals.of_launch(self, l[field], l.own, l.dims)
+        l[field] = text and locals.settled(self, text, l.own)
       end
       for k, text in ipairs(l.args) do
-        l.args[k] = locals.settled(self, text, l.own or {})
+        l.args[k] = locals.settled(self, text, l.own)
         l.told[k] = l.told[k] or text
       end
     end

@@ -15,12 +15,45 @@ local function named(text, at)
   return text:sub(from, from + tonumber(length) - 1), from + tonumber(length)
 end
 
-local type_at
+local type_at, arguments_at
+
+-- Namespaces that a library's version has, and nobody writes.
+local function is_version(name)
+  return name:find "^CUB_%d" ~= nil or name:find "^THRUST_%d" ~= nil
+end
+
+-- A name of a type, with the arguments of its template where it is made of one.
+local function type_name_at(text, at)
+  local name, behind = named(text, at)
+  if not name or text:sub(behind, behind) ~= "I" then return name, behind end
+  local list, after = arguments_at(text, behind)
+  return list and ("%s<%s>"):format(name, table.concat(list, ", ")), after
+end
+
+-- `N2ns4TypeE`: a type in namespaces, from the byte behind its N on.
+local function nested_at(text, at)
+  local names, i = {}, at
+  while text:sub(i, i) ~= "E" do
+    local one, behind = type_name_at(text, i)
+    if not one then return nil end
+    if not is_version(one) then names[#names + 1] = one end
+    i = behind
+  end
+  return table.concat(names, "::"), i + 1
+end
+
+-- `LN2ns4KindE0E`: a constant of an enum.
+local function enum_at(text, at)
+  local type, behind = type_at(text, at + 1)
+  local minus, digits, after = text:match("^(n?)(%d+)E()", behind)
+  if not type or not digits then return nil end
+  return ("(%s)%s%s"):format(type, minus == "n" and "-" or "", digits), after
+end
 
 -- `Li16E`, `Lb1E`, `Lin4E`: a constant.
 local function constant_at(text, at)
   local kind, minus, digits, behind = text:match("^L(%l)(n?)(%d+)E()", at)
-  if not kind then return nil end
+  if not kind then return enum_at(text, at) end
   if kind == "b" then return digits == "1" and "true" or "false", behind end
   local value = (minus == "n" and "-" or "") .. digits
   return (kind == "i" and value or ("(%s)%s"):format(TYPES[kind] or "int", value)), behind
@@ -32,12 +65,14 @@ function type_at(text, at)
     local inner, behind = type_at(text, at + 1)
     return inner and inner .. (head == "P" and " *" or " const"), behind
   end
+  if head == "N" then return nested_at(text, at + 1) end
   if TYPES[head] then return TYPES[head], at + 1 end
-  return named(text, at)
+  return type_name_at(text, at)
 end
 
--- The arguments of a template that begin at its I; nil where one is not understood.
-local function arguments_at(text, at)
+-- The arguments of a template that begin at its I, and the byte behind; nil where one is not
+-- understood.
+function arguments_at(text, at)
   local list, i = {}, at + 1
   while text:sub(i, i) ~= "E" do
     local reads = text:sub(i, i) == "L" and constant_at or type_at
@@ -45,7 +80,7 @@ local function arguments_at(text, at)
     if not one then return nil end
     list[#list + 1], i = one, behind
   end
-  return list
+  return list, i + 1
 end
 
 --- A function's own name, without its namespaces; what is none of C++'s is its own name.
@@ -65,7 +100,7 @@ function M.read(symbol)
   end
   if not name then return symbol, {} end
   if symbol:sub(behind, behind) ~= "I" then return name, {} end
-  return name, arguments_at(symbol, behind)
+  return name, (arguments_at(symbol, behind))
 end
 
 return M

@@ -8,6 +8,7 @@
 local printable = require "gilua.base.printable"
 local ends = require "gilua.base.ends"
 local fail = require "gilua.base.fail"
+local headers = require "gilua.new.headers"
 local crew = require "gilua.farm.crew"
 local argumentguess = require "gilua.new.argumentguess"
 local launchguess = require "gilua.new.launchguess"
@@ -33,9 +34,27 @@ local MOST_LAUNCHES = 3 -- of a kernel
 local MOST_RESORTS = 3 -- kernels of which more is left aside than was read
 local SMALLER = { 128, 16 } -- the largest size that is assumed, where it does not run with larger
 
+-- A macro that a text says in the place of __global__, and where it is defined; nil if none.
+local function in_its_place(text, path)
+  local list = headers.of(text, { headers.absolute(path):match "^(.*)/" })
+  table.insert(list, 1, { path = path, text = text })
+  for _, file in ipairs(list) do
+    for name in file.text:gmatch "#%s*define%s+([%a_][%w_]*)%s[^\n]*%f[%w_]__global__%f[^%w_]" do
+      local uses = select(2, text:gsub("%f[%w_]" .. name .. "%f[^%w_]", ""))
+      if uses > (file.path == path and 1 or 0) then return name, file.name or path end
+    end
+  end
+end
+
 -- The kernels to try, in turn: the one that is asked for, else the longest first.
-local function candidates(kernels, path, wanted)
+local function candidates(found, path, wanted)
+  local kernels = found.kernels
   if #kernels == 0 then
+    local macro, place = in_its_place(found.text, path)
+    if macro then
+      fail("%s says %s where others say __global__ (%s defines it), and gilua reads that word "
+        .. "alone: put it there, in a copy", path, macro, place)
+    end
     fail("%s has no __global__ function: there is nothing to improve in it", path)
   end
   local list, names, at = {}, {}, {}
@@ -339,7 +358,7 @@ function M.write(path, folder, o)
   end
   local found = parts.of(path, o.kernel)
   folder = folder or path:match("([^/]+)$"):gsub("%.%w+$", "")
-  local list = candidates(found.kernels, path, o.kernel)
+  local list = candidates(found, path, o.kernel)
   M.check_free(folder, path)
   if #found.kernels > 1 then
     for _, k in ipairs(found.kernels) do

@@ -102,6 +102,23 @@ local function sizes_of(problem, text)
   return list
 end
 
+local LEAST_LENGTH = 64 -- that a number has which is a length
+
+-- The scalar arguments that are how long arrays are, follow no size and are even, each with one
+-- less: that is no multiple of what elements may be taken together by.
+local function lengths_of(problem)
+  local t, list = problem.definition.kernel_table.table, {}
+  for _, arg in ipairs(t.args) do
+    local value, is_length = math.tointeger(tonumber(arg.value)), false
+    local may_be = value and value >= LEAST_LENGTH and value % 2 == 0
+    for _, other in ipairs(may_be and t.args or {}) do
+      is_length = is_length or mentions(other.count, arg.name)
+    end
+    if is_length then list[#list + 1] = { name = arg.name, value = value - 1 } end
+  end
+  return list
+end
+
 --- The cases for a genome: what each is called, and its spec.
 ---@param problem gilua.problem of a kernel table
 ---@param text string genome
@@ -119,7 +136,12 @@ function M.cases(problem, text, more)
   end
   local sizes = sizes_of(problem, text)
   for _, size in ipairs(sizes) do add("size " .. table.concat(size, "x"), size) end
-  return list, #sizes == 0
+  local lengths = lengths_of(problem)
+  for _, one in ipairs(lengths) do
+    add(("%s %d"):format(one.name, one.value), problem.checked_case.size)
+    list[#list].spec.values = { [one.name] = one.value }
+  end
+  return list, #sizes == 0 and #lengths == 0
 end
 
 --------------------------------------------------------------------------------------------------

@@ -14,6 +14,8 @@ local entries = require "gilua.base.entries"
 local lfs = require "lfs"
 local programhost = require "gilua.farm.programhost"
 local reading = require "gilua.new.reading"
+local report = require "gilua.report.report"
+local shell = require "gilua.base.shell"
 
 local M = {}
 
@@ -84,11 +86,11 @@ function M.is(path)
   return has_main(headers.read(path, "the source"))
 end
 
-local function is_there(program)
+local function path_of(program)
   for folder in (os.getenv "PATH" or ""):gmatch "[^:]+" do
-    if lfs.attributes(folder .. "/" .. program, "mode") == "file" then return true end
+    local path = folder .. "/" .. program
+    if lfs.attributes(path, "mode") == "file" then return path end
   end
-  return false
 end
 
 -- The programs that want the CUDA library, of those in a folder that were built now: no links.
@@ -115,9 +117,37 @@ local function built_alone(work, o)
     limit_s = BUILD_S })
 end
 
+-- nvcc without the GPUs that a makefile names: there are some that it does not know any more, and
+-- what is recorded is made for another.
+local NVCC = [[
+#!/bin/sh
+n=$#
+while [ $n -gt 0 ]; do
+  word=$1
+  shift
+  n=$((n - 1))
+  case $word in
+    -arch | --gpu-architecture | -code | --gpu-code | -gencode | --generate-code)
+      [ $n -gt 0 ] && shift && n=$((n - 1)) ;;
+    -arch=* | --gpu-architecture=* | -code=* | --gpu-code=* | -gencode=* | --generate-code=*) ;;
+    *) set -- "$@" "$word" ;;
+  esac
+done
+exec %s "$@"
+]]
+
+-- The environment in which that is the nvcc that is found first.
+local function env_of_make(work)
+  local folder = work.scratch .. "/nvcc"
+  lfs.mkdir(folder)
+  report.write(folder .. "/nvcc", NVCC:format(shell.word(path_of "nvcc")))
+  core.system.run { argv = { "chmod", "+x", folder .. "/nvcc" } }
+  return { ENV[1], ("PATH=%s:%s"):format(folder, os.getenv "PATH") }
+end
+
 local function built_by_make(work)
-  return boxedprogram.run({ "make" }, { scratch = work.scratch, folder = work.here, env = ENV,
-    limit_s = BUILD_S })
+  return boxedprogram.run({ "make" }, { scratch = work.scratch, folder = work.here,
+    env = env_of_make(work), limit_s = BUILD_S })
 end
 
 -- What a program said last, behind why it failed.
@@ -128,7 +158,7 @@ end
 
 -- A program; nil and why there is none.
 local function built(work, o)
-  if not is_there "nvcc" then return nil, "there is no nvcc to build it with" end
+  if not path_of "nvcc" then return nil, "there is no nvcc to build it with" end
   local first
   if has_main(work.text) then
     first = built_alone(work, o)
@@ -157,7 +187,9 @@ local function recorded(work, program, o)
   local ran = boxedprogram.run({ program, table.unpack(o.arguments) }, { scratch = work.scratch,
     folder = work.here, env = programhost.environment(run, elf.read(program)),
     limit_s = o.seconds })
-  if not lfs.attributes(path) then
+  if ran.late then
+    return nil, ran.why .. " (--seconds N gives it more; smaller arguments, behind --, want less)"
+  elseif not lfs.attributes(path) then
     return nil, ran.why or "it calls nothing of CUDA"
   elseif ran.why then
     return nil, ran.why .. last_words(ran.text)

@@ -161,6 +161,20 @@ local function launcher(path, text, kernels)
   end
 end
 
+--- The files beside one that may have kernels, by name.
+---@param path string
+---@return string[] paths
+function M.beside(path)
+  local folder, list = folder_of(path), {}
+  for _, name in ipairs(files_in(folder, "%.cuh?$", headers.absolute(path))) do
+    local other = folder .. "/" .. name
+    if headers.read(other, "a file beside it"):find("__global__", 1, true) then
+      list[#list + 1] = other
+    end
+  end
+  return list
+end
+
 -- The first header of a file that has the kernel.
 local function included(path, text, wanted)
   local header, found, kernels = header_of(text, folder_of(path), function(header)

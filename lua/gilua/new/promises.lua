@@ -1,10 +1,10 @@
 -- promises: what a winner promises of every launch of its kernel, where its case shows one: that no
 -- array it writes is the memory of another (`__restrict__`, and transformations that take arrays
--- for apart), that no block has more threads than `__launch_bounds__` says, or is another than a
--- transformation is for. The host's code that the kernel came from is asked, read and not run;
--- where it cannot tell, the promise is a person's to keep. So is what nobody's code says: that
--- numbers fit into fewer bits, that approximate mathematics will do within a tolerance that was
--- guessed, that a line which stands there twice may differ.
+-- for apart), that no block has more threads than `__launch_bounds__` says, that no block or grid
+-- is another than a transformation is for. The host's code that the kernel came from is asked,
+-- read and not run; where it cannot tell, the promise is a person's to keep. So is what nobody's
+-- code says: that numbers fit into fewer bits, that approximate mathematics will do within a
+-- tolerance that was guessed, that a line which stands there twice may differ.
 
 local attempt = require "gilua.base.attempt"
 local callers = require "gilua.new.callers"
@@ -137,18 +137,23 @@ local function of_bounds(host, ways, text, tell)
   end
 end
 
--- What transformations ask of a kernel's block, in the words of gilua.launch, with what becomes of
--- it; nil where they ask nothing, or where the genome says how long it is to be.
-local function asked_of_block(problem, genome, kernel)
+-- What transformations ask of a kernel's block, or of its grid, in the words of gilua.launch, with
+-- what becomes of it; nil where they ask nothing.
+local function asked_of(problem, genome, kernel, what)
   local words, asks = {}, false
   for _, gene in ipairs(problem.grammar:genes(genome) or {}) do
     for _, c in ipairs(gene.launch and launches.read(gene.launch) or {}) do
-      if c.of == "block" and (c.kernel or kernel) == kernel then
+      if c.of == what and (c.kernel or kernel) == kernel then
         words[#words + 1], asks = c.word, asks or launches.is_condition(c)
       end
     end
   end
-  return asks and not genome:find "block_size_" and table.concat(words, " ") or nil
+  return asks and table.concat(words, " ") or nil
+end
+
+-- Of a block nothing is asked where the genome says how long it is to be.
+local function asked_of_block(problem, genome, kernel)
+  return not genome:find "block_size_" and asked_of(problem, genome, kernel, "block") or nil
 end
 
 local function of_blocks(host, ways, words, tell)
@@ -159,6 +164,41 @@ local function of_blocks(host, ways, words, tell)
       tell("%s, and how many threads a block of %s has is not known", conditions, place)
     elseif not attempt(launches.changed, { grid = 1, block = block }, words) then
       tell("%s, but %s launches blocks of %s", conditions, place, table.concat(block, " x "))
+    end
+  end
+end
+
+-- The sides of a block that a genome sets; none where it sets none, as of a recording.
+local function block_set(problem, genome)
+  local _, detail = problem.grammar:apply(genome)
+  local own, set = problem:values(), problem:values(detail and detail.params)
+  local sides = {}
+  for d, side in ipairs { "x", "y", "z" } do
+    local name = "block_size_" .. side
+    sides[d] = set[name] ~= own[name] and set[name] or false
+  end
+  return sides
+end
+
+-- As many blocks as there are then for the threads of a launch; nil where that is not known.
+local function grid_of(host, way, set)
+  local grid = way.grid ~= "" and host:dimensions(way.grid)
+  for d = 1, grid and 3 or 0 do
+    local block = set[d] and host:dimensions(way.block)
+    if set[d] and not block then return nil end
+    if set[d] then grid[d] = (grid[d] * block[d] + set[d] - 1) // set[d] end
+  end
+  return grid
+end
+
+local function of_grids(host, ways, asked, tell)
+  local _, conditions = launches.words_apart(asked.words)
+  for _, way in ipairs(ways) do
+    local grid, place = grid_of(host, way, asked.set), way.launch.place
+    if not grid then
+      tell("%s, and how many blocks %s launches is not known", conditions, place)
+    elseif not attempt(launches.changed, { grid = grid, block = 1 }, asked.words) then
+      tell("%s, but %s launches %s", conditions, place, table.concat(grid, " x "))
     end
   end
 end
@@ -229,7 +269,7 @@ local function kernel_at(problem, line)
   return name
 end
 
--- The blocks of a recording are those of one run: with other arguments the program's may be others.
+-- The launches of a recording are those of one run: with other arguments there may be others.
 local function of_recorded(problem, genome, tell)
   local t, made = problem.definition.recorded.table, problem.definition.made_from
   local function ask(promise, kernel, of, what)
@@ -243,6 +283,10 @@ local function of_recorded(problem, genome, tell)
   for _, kernel in ipairs(settings.keys(t.kernels)) do
     local words = asked_of_block(problem, genome, kernel)
     if words then ask(select(2, launches.words_apart(words)), kernel, of_blocks, words) end
+    local of_grid = asked_of(problem, genome, kernel, "grid")
+    if of_grid then
+      ask(select(2, launches.words_apart(of_grid)), kernel, of_grids, { words = of_grid, set = {} })
+    end
   end
 end
 
@@ -274,13 +318,18 @@ function M.open(problem, genome)
   end
   local bounds = texts_of(problem, genome, "launchbounds")
   local arrays, words = apart(problem, genome), asked_of_block(problem, genome, t.kernel)
-  local first = arrays or bounds[1] or words and select(2, launches.words_apart(words))
+  local of_grid = asked_of(problem, genome, t.kernel, "grid")
+  local conditions = words or of_grid
+  local first = arrays or bounds[1] or conditions and select(2, launches.words_apart(conditions))
   if not first then return list end
   local host = asked(tell, first, t, t.kernel)
   local ways = host and ways_to(host, t.kernel) or {}
   if host and arrays then of_arrays(t, ways, arrays, tell) end
   for _, text in ipairs(host and bounds or {}) do of_bounds(host, ways, text, tell) end
   if host and words then of_blocks(host, ways, words, tell) end
+  if host and of_grid then
+    of_grids(host, ways, { words = of_grid, set = block_set(problem, genome) }, tell)
+  end
   return list
 end
 

@@ -14,7 +14,12 @@ local replayer = require "gilua.farm.replayer"
 local signature = require "gilua.new.signature"
 
 -- Replays are made here, in gilua's own process, and may not end.
-local M = { most_instructions = 1 << 32 } -- of the warps of one: about a minute
+local M = {
+  most_instructions = 1 << 32, -- of the warps of one: about a minute
+  long_s = 10, -- that one may take before a person is told
+}
+
+local function quietly() end
 
 local LEAST = { f32 = 2.0 ^ -20, f64 = 2.0 ^ -40 } -- share of an answer: rounding may cancel
 local MOST_SEEN = 200000 -- numbers of a piece whose errors are looked at, evenly
@@ -163,7 +168,8 @@ local function codes_of(problem)
   for i, more in ipairs { false, "-fmad=false" } do
     local options = problem:compile_options(problem:values())
     if more then options[#options + 1] = more end
-    local code, why = compiler.compile(source, { target = "compute_90", options = options })
+    local code, why = compiler.compile(source,
+      { target = "compute_90", options = options, name = problem.definition.source })
     if not code then fail("%s", why) end
     list[i] = code
   end
@@ -181,21 +187,39 @@ local function limits_of(row, e)
   row.note = (row.note and row.note .. "; " or "") .. limits.how
 end
 
+--- Calls what replays a recording, and says so where that takes long: some more are to come.
+---@param say fun(...)
+---@param f fun(...): any
+---@return any ...
+function M.patiently(say, f, ...)
+  local begun = core.system.seconds()
+  local results = table.pack(f(...))
+  local seconds = core.system.seconds() - begun
+  if seconds > M.long_s then
+    say("a replay of the recording took %.0f s, and some more are made: of a program with less to "
+      .. "do (smaller arguments) all goes faster", seconds)
+  end
+  return table.unpack(results, 1, results.n)
+end
+
 --- Finds limits for rows of floats; nil where the kernels as they are do not run.
 ---@param problem gilua.problem as it is without any
 ---@param rows table[]
+---@param say fun(...)
 ---@return string? why there are none
 ---@return string? status of the kernels as they are
-function M.find(problem, rows)
+---@return integer? instructions of warps in a replay, where one came to its end
+function M.find(problem, rows, say)
   local judge, errors = replayer.new(problem), {}
   local codes = codes_of(problem)
   judge:use(problem:case(problem.definition.recorded:spec(0)))
-  local why, status
-  for _, way in ipairs { { codes[1] }, { codes[2] }, { codes[3] }, { codes[1], true } } do
-    local r, message, failed = judge:replay(way[1], { backwards = way[2],
-      budget = M.most_instructions })
+  local why, status, instructions
+  for i, way in ipairs { { codes[1] }, { codes[2] }, { codes[3] }, { codes[1], true } } do
+    local r, message, failed = M.patiently(i == 1 and say or quietly, judge.replay, judge, way[1],
+      { backwards = way[2], budget = M.most_instructions })
     if r and r.status == "ok" then
       add_errors(judge, r, errors)
+      instructions = instructions or r.warp_instructions
     elseif not why then
       why, status = r and r.message or message, r and r.status or failed
     end
@@ -204,7 +228,7 @@ function M.find(problem, rows)
   for _, row in ipairs(rows) do
     if errors[row.name] then limits_of(row, errors[row.name]) end
   end
-  return why, status
+  return why, status, instructions
 end
 
 return M

@@ -13,6 +13,7 @@ local lfs = require "lfs"
 local luadata = require "gilua.base.luadata"
 local mangled = require "gilua.new.mangled"
 local newproblem = require "gilua.new.newproblem"
+local partsof = require "gilua.new.parts"
 local printable = require "gilua.base.printable"
 local ptxtext = require "gilua.problem.ptxtext"
 local reading = require "gilua.new.reading"
@@ -46,6 +47,12 @@ end
 --------------------------------------------------------------------------------------------------
 -- Which kernels
 
+local function kernel_names(r)
+  local known = {}
+  for i, kernel in ipairs(r.kernels) do known[i] = mangled.read(kernel.name) end
+  return table.concat(known, ", ")
+end
+
 -- Those that a person names, by their own name or the recording's; or all.
 local function wanted(r, names)
   if names == "all" then return r.kernels end
@@ -58,9 +65,7 @@ local function wanted(r, names)
       end
     end
     if not found then
-      local known = {}
-      for i, kernel in ipairs(r.kernels) do known[i] = mangled.read(kernel.name) end
-      fail("%s launches no kernel '%s'; it launches %s", r.path, name, table.concat(known, ", "))
+      fail("%s launches no kernel '%s'; it launches %s", r.path, name, kernel_names(r))
     end
     list[#list + 1] = found
   end
@@ -89,13 +94,17 @@ local function kernels_of(r, o, say)
       say("%s stays as it is here: another kernel made of the template %s, which takes longer, "
         .. "evolves; what gilua apply puts into the template changes both", kernel.name, name)
     else
-      if not arguments then
-        fail("the arguments of the template in %s are not understood: name other kernels with "
-          .. "--kernel", kernel.name)
+      if arguments then
+        entries[name] = kernel.name
+        templates[name] = #arguments > 0 and arguments or nil
+      else
+        say("%s stays as it is: the arguments of its template are not understood", kernel.name)
       end
-      entries[name] = kernel.name
-      templates[name] = #arguments > 0 and arguments or nil
     end
+  end
+  if not next(entries) then
+    fail("no kernel is left that may evolve: name others with --kernel, one of %s",
+      kernel_names(r))
   end
   return entries, templates
 end
@@ -160,7 +169,7 @@ end
 -- own? NVRTC and nvcc of one version need not make the same PTX: of addresses in shared memory the
 -- one makes 64 bits where the other makes 32. What a GPU gave may be other bits than here its own
 -- code gives.
-local function gives_the_same(r, cut)
+local function gives_the_same(r, cut, say)
   local code, why = compiler.compile(cut.source, { target = "compute_90", options = cut.all })
   if not code then fail("%s", why) end
   local modules, entries = {}, {}
@@ -171,8 +180,9 @@ local function gives_the_same(r, cut)
   end
   for module in pairs(r:modules_of(entries)) do modules[module] = code end
   local budget = recordedlimits.most_instructions
-  local now = r:replay { code = modules, partial = true, budget = budget }
-  if not now or now.status ~= "ok" then return false end
+  local now = recordedlimits.patiently(say, r.replay, r,
+    { code = modules, partial = true, budget = budget })
+  if not now or now.status ~= "ok" then return false, now ~= nil and now.status == "timeout" end
   local own
   for i, read in ipairs(now.reads) do
     if not read.same then
@@ -197,9 +207,16 @@ local function agreeing(list, cut, o, say)
       return { option }
     end
   end
-  local same = true
-  for _, one in ipairs(list) do same = same and gives_the_same(one, cut) end
-  if not same and not o.anyway then
+  local same, is_long = true, nil
+  for _, one in ipairs(list) do
+    if same then same, is_long = gives_the_same(one, cut, say) end
+  end
+  if is_long and not o.anyway then
+    fail("%s does not give the PTX that was recorded: %s. Whether what is copied out is the same "
+      .. "is not known, for %s is too long to be replayed (more than %d million instructions of "
+      .. "warps): record the program with less to do, or --anyway takes the file all the same",
+      o.source, first, r.path, recordedlimits.most_instructions // 1000000)
+  elseif not same and not o.anyway then
     fail("%s does not give the kernels that were recorded in %s: %s. Is it the file, with the "
       .. "macros (--define), folders (--include) and compiler that the program was built with? "
       .. "--anyway takes it all the same, and holds its answers against the recording's", o.source,
@@ -219,8 +236,14 @@ end
 ---@field paths string[] of the files with the kernels
 ---@field file string what it is called in the folder
 
+-- Files that a person names; or one, and those beside it.
 local function sources_of(o)
   local list = {}
+  if o.beside then
+    list = partsof.beside(o.source)
+    table.insert(list, 1, o.source)
+    return list
+  end
   for path in o.source:gmatch "[^,]+" do list[#list + 1] = path end
   return list
 end
@@ -416,6 +439,19 @@ local function tuned(list)
   return nil
 end
 
+local MOST_CHECKED = 1 << 29 -- instructions of warps, which take about half a minute with checks
+local TOO_LONG = "the tolerance is not known, for a replay takes more than %d million instructions "
+  .. "of warps, which is too long to evolve, too: record the program with less to do (smaller "
+  .. "arguments)"
+
+-- Why the run on which every mutant begins fails for the kernels as they are; nil if it does not.
+local function fault_of(problem)
+  local farm <close> = gi.farm(problem, { device = "emu", jobs = 1 })
+  local ok, why = gi.attempt(farm.check, farm, { "" })
+  if not ok and not ends.is_refusal(why) then error(why, 0) end
+  return not ok and tostring(why) or nil
+end
+
 local function fill(list, folder, o, say)
   local first = list[1]
   local cut = (o.source and cut_out or take_ptx)(list, folder, o, say)
@@ -429,19 +465,31 @@ local function fill(list, folder, o, say)
   local program = (first.program[1] or "a program"):match "[^/]*$"
   local place = folder .. "/problem.lua"
   report.write(place, text_of(folder, program, t, rows))
-  local why, status = recordedlimits.find(gi.problem(folder), rows)
+  local why, status, instructions = recordedlimits.find(gi.problem(folder), rows, say)
   if why and status ~= "timeout" and not o.anyway then
     fail("%s cannot be replayed: %s", first.path, why)
   end
-  if why then say("the tolerance is not known: %s", why) end
+  if status == "timeout" then say(TOO_LONG, recordedlimits.most_instructions // 1000000)
+  elseif why then say("the tolerance is not known: %s", why) end
   report.write(place, text_of(folder, program, t, rows))
   report.write(folder .. "/experiment.lua",
     newproblem.experiment(table.concat(settings.keys(cut.entries), ", "), folder, not o.source))
-  return cut, rows, t.tune_params
+  return { cut = cut, rows = rows, tune_params = t.tune_params,
+    fault = (instructions or math.huge) <= MOST_CHECKED and fault_of(gi.problem(folder)) or nil }
 end
 
-local function tell(list, cut, rows, tune_params, folder, say)
-  local first, total = list[1], 0
+local ADVICE = { -- by what a fault is called
+  ["(race): race in shared"] = "Mend the program: beside that no mutant can be judged",
+  ["(race): race in global"] = "Mend the program; or, where that is meant, add check_races = "
+    .. "\"shared\" to problem.lua, which leaves global memory out",
+  ["(out_of_memory)"] = "Record the program with less to do, for that run alone (gilua record --as "
+    .. "small); or add check_races = \"shared\" to problem.lua, which takes less memory",
+  ["(timeout)"] = "Record the program with less to do, for that run alone (gilua record --as "
+    .. "small)",
+}
+
+local function tell(list, made, folder, say)
+  local first, cut, total = list[1], made.cut, 0
   for _, kernel in ipairs(first.kernels) do total = total + kernel.ns end
   local evolves = {}
   for _, entry in pairs(cut.entries) do evolves[entry] = true end
@@ -450,17 +498,27 @@ local function tell(list, cut, rows, tune_params, folder, say)
       kernel.launches == 1 and "  " or "es", 100 * kernel.ns / math.max(total, 1e-9),
       evolves[kernel.name] and "" or ", stays as it is")
   end
-  for _, row in ipairs(rows) do
+  for _, row in ipairs(made.rows) do
     if (row.note or ""):find "GUESS" then say("  %s: %s", row.name, row.note) end
   end
-  if tune_params then
+  if made.tune_params then
     say("Some launches do not depend on each other: on how many streams they go is a gene, streams")
   end
   if cut.file ~= "kernel.cu" then
     say("Genes are changes of their PTX; with --source FILE.cu those of its lines are open too")
   end
+  if made.fault then
+    say("%s/problem.lua is written, but the run with every check on, on which each mutant begins, "
+      .. "comes to no good end:\n  %s", folder, made.fault)
+    for kind, advice in pairs(ADVICE) do
+      if made.fault:find(kind, 1, true) then say("%s", advice) end
+    end
+    say("Then: gilua check %s", shell.word(folder))
+    return false
+  end
   say("%s/ is ready. Next: gilua check %s, or gilua evolve %s", folder, shell.word(folder),
     shell.word(folder))
+  return true
 end
 
 -- A recording, and those for other uses that `gilua record --as` left beside it.
@@ -508,9 +566,10 @@ end
 ---@param paths string[] for what they were recorded for; of others the first to train on, the
 ---  second to choose by, the rest for verify alone; of one alone those beside it are taken, too
 ---@param folder? string to make; the first recording's name without .rec
----@param o { source?: string, kernel?: string, include?: string, define?: string,
----  anyway?: boolean, quiet?: boolean }
----@return boolean
+---@param o { source?: string, beside?: boolean, kernel?: string, include?: string,
+---  define?: string, anyway?: boolean, quiet?: boolean } beside: the source may also be a file
+---  beside it
+---@return boolean ready false where its checked run fails, which was said
 function M.write(paths, folder, o)
   local function say(...)
     if not o.quiet then printable.print((...):format(select(2, ...))) end
@@ -526,13 +585,12 @@ function M.write(paths, folder, o)
   order_by_use(list)
   local made, unmade = report.make_folder(folder)
   if not made then fail("cannot make the folder %s: %s", folder, unmade) end
-  local ok, cut, rows, tune_params = xpcall(fill, trace.handler, list, folder, o, say)
+  local ok, made_of = xpcall(fill, trace.handler, list, folder, o, say)
   if not ok then
     newproblem.remove_tree(folder)
-    error(cut, 0)
+    error(made_of, 0)
   end
-  tell(list, cut, rows, tune_params, folder, say)
-  return true
+  return tell(list, made_of, folder, say)
 end
 
 return M

@@ -493,9 +493,18 @@ local function give_way(self, e)
   return true
 end
 
+-- Members by name in an initialiser, `{ .x = 1 }`, are of C++20; nvcc takes them, as GNU's C++, in
+-- older ones, too.
+local function has_designators(e)
+  if not e.file then return false end
+  local line = "," .. e.file.text:sub(line_bytes(e.file.text, e.at))
+  return line:find "[{,]%s*%.%s*[%a_]" ~= nil
+end
+
 -- Options of the compiler that an error asks for: headers that the file's own would have brought,
--- were they the host's; words of a language that is older than the compiler's.
-local function remedy(words)
+-- were they the host's; words of a language that is older than the compiler's, or younger.
+local function remedy(e)
+  local words = e.text
   local member = words:match '^namespace "std" has no member "([%w_]+)"'
   if member and headers.of_std[member] then
     return { "--pre-include=" .. headers.of_std[member], "--pre-include=gilua_std.h" }
@@ -504,12 +513,13 @@ local function remedy(words)
   local own = headers.of_host[missing or ""]
   if own then return { "--pre-include=" .. own } end
   if words:find('"register" storage class', 1, true) then return { "--std=c++14" } end
+  if words == "expected an expression" and has_designators(e) then return { "--std=c++20" } end
   if words:find "^#error directive" then return { "-D__linux__=1" } end -- as nvcc has it here
 end
 
 -- Adds the options that an error asks for; false where it asks for none, or has them.
 local function add_options(self, e)
-  local list, had = remedy(e.text) or {}, {}
+  local list, had = remedy(e) or {}, {}
   for _, option in ipairs(self.options) do had[option] = true end
   local any = false
   for _, option in ipairs(list) do
@@ -556,7 +566,7 @@ end
 -- Is an error sure to stay, whatever is done about those before it?
 local function is_lasting(e)
   for _, words in ipairs(LASTING) do
-    if e.text:find(words) then return not remedy(e.text) end
+    if e.text:find(words) then return not remedy(e) end
   end
   return false
 end

@@ -135,10 +135,10 @@ end
 
 -- A spec: seed; size, the table's own if left out; device of the reference and its budget (most
 -- warp instructions on the virtual GPU); family, where the data are to be of another kind, and
--- array, where only this one's.
+-- array, where only this one's; values, of scalar arguments that have others than the table says.
 local function check_spec(spec, name)
   return settings.fill(name .. ": case", spec, {}, { "seed", "size", "device", "budget", "family",
-    "array" })
+    "array", "values" })
 end
 
 -- The family that fills an array; nil where its own fill does.
@@ -148,6 +148,9 @@ end
 
 local function case_name(size, s)
   local name = ("size %s, seed %s"):format(table.concat(size, "x"), tostring(s.seed or 1))
+  for _, arg in ipairs(settings.keys(s.values or {})) do
+    name = ("%s, %s = %d"):format(name, arg, s.values[arg])
+  end
   if s.family then name = name .. ", " .. s.family end
   return s.array and ("%s of %s"):format(name, s.array) or name
 end
@@ -165,8 +168,9 @@ local function make_case(self, spec, rows)
   local t, s = self.table, check_spec(spec, self.name)
   rows = rows or self.rows
   local size = tablecase.sizes(s.size or t.size)
-  local names, rng = tablecase.names(self, size, self:defaults()), core.rng.new(s.seed or 1)
-  local case = { size = size, arrays = {}, structs = {}, constants = {} }
+  local names = tablecase.names(self, size, self:defaults(), s.values)
+  local rng = core.rng.new(s.seed or 1)
+  local case = { size = size, values = s.values, arrays = {}, structs = {}, constants = {} }
   local function family(name) return family_of(s, name) end
   for _, block in ipairs(rows.blocks) do
     arrays_of(case, block)[block.name] = tablecase.array(block, names, rng, block.where, family)
@@ -263,7 +267,7 @@ local function struct_value(rows, case, i, arg)
 end
 
 local function launch_of(self, case, values, rows)
-  local t, names = self.table, tablecase.names(self, case.size, values)
+  local t, names = self.table, tablecase.names(self, case.size, values, case.values)
   local launch = { block = {}, grid = {}, args = {}, constants = case.constants, scratch = {},
     textures = {}, pointers = {}, shared = shared_bytes(self, names) }
   rows = rows or self.rows
@@ -415,7 +419,8 @@ end
 -- Why a case is too large, and what stands for its measurement; nil where it is not.
 local function too_large(self, spec, most_bytes)
   local size = tablecase.sizes(spec.size or self.table.size)
-  local bytes = tablecase.bytes(self, tablecase.names(self, size, self:defaults()))
+  local bytes = tablecase.bytes(self,
+    tablecase.names(self, size, self:defaults(), spec.values))
   if bytes <= most_bytes then return nil end
   return ("its arrays take %.0f MB, and %.0f MB are the most that is tried"):format(bytes / 1e6,
     most_bytes / 1e6), { status = "out_of_memory" }

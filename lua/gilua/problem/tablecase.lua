@@ -78,14 +78,16 @@ end
 ---@param self table of gilua.kerneltable
 ---@param size integer[]
 ---@param values table<string, any> of parameters
+---@param given? table<string, integer> scalar arguments that have another value than the table says
 ---@return table<string, any>
-function M.names(self, size, values)
+function M.names(self, size, values, given)
   local names = { size = size[1], size_x = size[1], size_y = size[2] or 1, size_z = size[3] or 1,
     math = math }
   for name, value in pairs(values) do names[name] = value end
   for i, arg in ipairs(self.table.args) do
     if arg.value ~= nil then
-      names[arg.name] = scalar(arg.value, arg.type, names, M.where(self, i))
+      local value = given and given[arg.name] or arg.value
+      names[arg.name] = scalar(value, arg.type, names, M.where(self, i))
     end
   end
   return names

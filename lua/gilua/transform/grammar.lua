@@ -250,7 +250,8 @@ end
 --- As gi.grammar's; of a transformation { text, kind = "transform", name, args, at (its line),
 --- lines (those that it changes), says and launch, or why it is passed over; apart: arrays of
 --- different parameters are taken for different memory; twice: lines stay beside a copy; judged:
---- data say whether it keeps the meaning; promise: what it takes of numbers }.
+--- data say whether it keeps the meaning; donated: it brings a part of another function; promise:
+--- what it takes of numbers }.
 function Grammar:genes(genome)
   if not gene.any(genome) then return self.core:genes(genome) end
   local words, why = sorted(self, genome)
@@ -265,7 +266,7 @@ function Grammar:genes(genome)
     list[at] = { text = g.text, kind = "transform", name = g.name, args = g.args, at = g.line,
       lines = lines_of(made, i), says = step_of.says, why = step_of.why,
       launch = step_of.launch, apart = known.apart or false, twice = known.twice or false,
-      judged = known.judged or false,
+      judged = known.judged or false, donated = known.donated or false,
       promise = step_of.promise or known.promise }
   end
   return list
