@@ -120,6 +120,8 @@ int bind_buffer_time_sentinel(lua_State *L);
 /* --- measurement.c: what a device measured, as a table on the stack --- */
 
 void bind_push_measurement(lua_State *L, const Measurement *m);
+/* What the virtual GPU counted of it, into the table on top. */
+void bind_push_work(lua_State *L, const EmuWork *work);
 void bind_push_samples(lua_State *L, const DeviceSamples *s);
 /* Fields of the table on top. */
 void bind_set_number(lua_State *L, const char *name, double value);

@@ -36,14 +36,12 @@ void bind_set_findings(lua_State *L, const char *name, const EmuFindings *list) 
     lua_setfield(L, -2, name);
 }
 
-/* What the model of the virtual GPU says. */
-static void push_model(lua_State *L, const EmuResult *r) {
-    bind_set_number(L, "part_issue", r->part_issue);
-    bind_set_number(L, "part_latency", r->part_latency);
-    bind_set_number(L, "part_memory", r->part_memory);
-    bind_set_number(L, "energy_j", r->energy_j);
-    bind_set_number(L, "least_memory", r->least_memory);
-    bind_set_number(L, "least_arithmetic", r->least_arithmetic);
+void bind_push_work(lua_State *L, const EmuWork *work) {
+    bind_set_number(L, "part_issue", work->part_issue);
+    bind_set_number(L, "part_latency", work->part_latency);
+    bind_set_number(L, "part_memory", work->part_memory);
+    bind_set_number(L, "least_memory", work->least_memory);
+    bind_set_number(L, "least_arithmetic", work->least_arithmetic);
 }
 
 void bind_push_measurement(lua_State *L, const Measurement *m) {
@@ -66,7 +64,10 @@ void bind_push_measurement(lua_State *L, const Measurement *m) {
     bind_set_count(L, "barriers", r->barriers);
     bind_set_count(L, "uninitialised_reads", r->uninitialised_reads);
     bind_set_count(L, "barrier_after_exit", r->barrier_after_exit);
-    if (r->energy_j > 0) push_model(L, r); /* of a GPU nobody knows it */
+    if (r->energy_j > 0) { /* of a GPU nobody knows them */
+        bind_set_number(L, "energy_j", r->energy_j);
+        bind_push_work(L, &r->work);
+    }
     bind_set_findings(L, "warnings", &r->warnings);
     bind_set_findings(L, "faults", &r->faults);
     if (m->status == STATUS_OK) return;

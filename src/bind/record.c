@@ -214,19 +214,11 @@ static void push_touched(lua_State *L, const ReplayResult *r) {
     lua_setfield(L, -2, "touched");
 }
 
-static void push_work(lua_State *L, const ReplayWork *work) {
-    bind_set_number(L, "part_launch", work->part_launch);
-    bind_set_number(L, "part_issue", work->part_issue);
-    bind_set_number(L, "part_latency", work->part_latency);
-    bind_set_number(L, "part_memory", work->part_memory);
-    bind_set_number(L, "least_memory", work->least_memory);
-    bind_set_number(L, "least_arithmetic", work->least_arithmetic);
-}
-
 static void push_replayed(lua_State *L, const ReplayResult *r, const ReplayOptions *o) {
     lua_createtable(L, 0, 18);
     lua_pushstring(L, emu_status_name(r->status)), lua_setfield(L, -2, "status");
-    push_work(L, &r->work);
+    bind_push_work(L, &r->work);
+    bind_set_number(L, "part_launch", r->part_launch);
     bind_set_number(L, "ticks", r->ticks);
     bind_set_number(L, "ns", r->ns);
     bind_set_number(L, "energy_j", r->energy_j);

@@ -727,6 +727,14 @@ static double least_arithmetic(const double total[PIPES], const double rate[PIPE
     return most;
 }
 
+void emu_work_add(EmuWork *to, const EmuWork *from) {
+    to->part_issue += from->part_issue;
+    to->part_latency += from->part_latency;
+    to->part_memory += from->part_memory;
+    to->least_memory += from->least_memory;
+    to->least_arithmetic += from->least_arithmetic;
+}
+
 void cost_finish(Machine *m, int resident) {
     const EmuModel *model = m->model;
     const Cost *c = &m->cost;
@@ -738,15 +746,15 @@ void cost_finish(Machine *m, int resident) {
     double sms = model->sms >= 1 ? model->sms : 1;
     double busiest = ceil(blocks / sms);
     for (int k = 0; k < PIPES; k++) part[k] = total[k] / blocks * busiest / rate[k];
-    r->part_issue = norm(part, PIPES, 2);
+    r->work.part_issue = norm(part, PIPES, 2);
     double bytes[2] = {(double)c->l2_sectors * 32 / model->l2_bytes_per_clock,
                        (double)c->dram_sectors * 32 / model->dram_bytes_per_clock};
-    r->part_memory = norm(bytes, 2, 1);
-    r->least_memory = bytes[1];
-    r->least_arithmetic = least_arithmetic(total, rate, sms);
+    r->work.part_memory = norm(bytes, 2, 1);
+    r->work.least_memory = bytes[1];
+    r->work.least_arithmetic = least_arithmetic(total, rate, sms);
     double waves = ceil(busiest / resident);
-    r->part_latency = (waves - 1) * (c->sum_latency / blocks) + c->max_latency;
-    double parts[3] = {r->part_issue, r->part_memory, r->part_latency};
+    r->work.part_latency = (waves - 1) * (c->sum_latency / blocks) + c->max_latency;
+    double parts[3] = {r->work.part_issue, r->work.part_memory, r->work.part_latency};
     r->ticks = model->launch_ticks + norm(parts, 3, 2);
     r->ns = model->clock_ghz > 0 ? r->ticks / model->clock_ghz : 0;
     r->energy_j = energy_of(model, c, total, r->ns);

@@ -297,6 +297,15 @@ typedef enum EmuCause {
     EMU_CAUSE_STACK /* stack overflow */
 } EmuCause;
 
+typedef struct EmuWork { /* in ticks */
+    double part_issue, part_latency, part_memory; /* the model's terms */
+    /* what no other order of the same work avoids: its bytes, each moved once, and its arithmetic
+    ** (floating point and special functions) with all SMs evenly busy */
+    double least_memory, least_arithmetic;
+} EmuWork;
+
+void emu_work_add(EmuWork *to, const EmuWork *from);
+
 typedef struct EmuResult {
     EmuStatus status;          /* of the first fault */
     EmuCause cause;            /* … */
@@ -314,11 +323,8 @@ typedef struct EmuResult {
     uint64_t global_sectors, texture_sectors, shared_conflicts, divergent_branches, barriers;
     uint64_t uninitialised_reads, barrier_after_exit;
     uint64_t nested; /* launches that the kernel made, and these …: counted in with all figures */
-    double part_issue, part_latency, part_memory; /* the model's terms, in ticks */
-    double energy_j;                              /* estimated: cost.h */
-    /* what no other order of the same work avoids, in ticks: its bytes, each moved once, and its
-    ** arithmetic (floating point and special functions) with all SMs evenly busy */
-    double least_memory, least_arithmetic;
+    EmuWork work;
+    double energy_j; /* estimated: cost.h */
     EmuFindings faults, warnings; /* last: only as many as there are are set */
 } EmuResult;
 

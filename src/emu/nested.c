@@ -319,12 +319,8 @@ static void add_result(EmuResult *to, const EmuResult *from) {
     to->barriers += from->barriers;
     to->uninitialised_reads += from->uninitialised_reads;
     to->barrier_after_exit += from->barrier_after_exit;
-    to->part_issue += from->part_issue;
-    to->part_latency += from->part_latency;
-    to->part_memory += from->part_memory;
+    emu_work_add(&to->work, &from->work);
     to->energy_j += from->energy_j;
-    to->least_memory += from->least_memory;
-    to->least_arithmetic += from->least_arithmetic;
 }
 
 static void run_grid(Machine *m, const Work *g) {

@@ -559,15 +559,6 @@ static void end_by(Run *run, const EmuResult *r) {
     memcpy(run->out->message, r->message, sizeof run->out->message);
 }
 
-static void add_work(ReplayWork *all, const EmuModel *model, const EmuResult *r) {
-    all->part_launch += model->launch_ticks;
-    all->part_issue += r->part_issue;
-    all->part_latency += r->part_latency;
-    all->part_memory += r->part_memory;
-    all->least_memory += r->least_memory;
-    all->least_arithmetic += r->least_arithmetic;
-}
-
 static void count(Run *run, const char *kernel, const EmuResult *r) {
     ReplayKernel *row = kernel_row(run, kernel);
     row->launches++;
@@ -575,7 +566,8 @@ static void count(Run *run, const char *kernel, const EmuResult *r) {
     run->out->ticks += r->ticks, run->out->ns += r->ns;
     run->out->energy_j += r->energy_j;
     run->out->warp_instructions += r->warp_instructions;
-    add_work(&run->out->work, run->options->model, r);
+    emu_work_add(&run->out->work, &r->work);
+    run->out->part_launch += run->options->model->launch_ticks;
     if (run->out->warnings.n == 0) run->out->warnings = r->warnings;
 }
 

@@ -87,18 +87,14 @@ typedef struct ReplayHeld { /* what a variable of the options held in the end */
     size_t size;
 } ReplayHeld;
 
-typedef struct ReplayWork { /* of all launches, as EmuResult has it of each */
-    double part_launch; /* ticks that the launches themselves take: two that are joined are one */
-    double part_issue, part_latency, part_memory, least_memory, least_arithmetic;
-} ReplayWork;
-
 typedef struct ReplayResult {
     EmuStatus status;    /* EMU_OK, or of the launch that ended it */
     char message[600];   /* why */
     int line;            /* of the event that ended it, from 1; 0 */
     double ticks, ns, energy_j; /* of all launches, as their turns are */
     uint64_t warp_instructions;
-    ReplayWork work;
+    EmuWork work;       /* of all launches … */
+    double part_launch; /* … and ticks that these themselves take: two that are joined are one */
     ReplayKernel *kernels; /* in the order of their first launches */
     int n_kernels;
     ReplayRead *reads;

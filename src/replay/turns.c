@@ -28,7 +28,7 @@ bool replay_turns_check(const ReplayTurn *turns, int n, int n_launches, gi_err *
 
 double replay_share(const EmuModel *model, const unsigned grid[3], const EmuResult *r) {
     double share = (double)grid[0] * grid[1] * grid[2] / model->sms;
-    double memory = r->ticks > 0 ? r->part_memory / r->ticks : 0;
+    double memory = r->ticks > 0 ? r->work.part_memory / r->ticks : 0;
     if (memory > share) share = memory;
     return share < 1 ? share : 1;
 }

@@ -129,7 +129,7 @@ static double latency_of_constants(const char *index) {
              PTX_END);
     if (!run_text(&r, text, out, sizeof out) || r.result.status != EMU_OK)
         ok(false, "runs: %s%s", r.err.message, r.result.message);
-    return r.result.part_latency;
+    return r.result.work.part_latency;
 }
 
 #define STORE  "st.global.u32 [%rd1], %r5;\n"
@@ -214,7 +214,9 @@ int main(void) {
     more("tiny blocks", cost(modest, 4096, 32, NULL), cost(modest, 1024, 128, NULL));
     more("one block more than the SMs hold", cost("mov.u32 %r5, 1;\n" STORE, 11, 256, NULL),
          cost("mov.u32 %r5, 1;\n" STORE, 10, 256, NULL));
-    ok(a.part_issue > 0 && a.part_memory > 0 && a.part_latency > 0, "the three parts are told");
+    const EmuWork *work = &a.work;
+    ok(work->part_issue > 0 && work->part_memory > 0 && work->part_latency > 0,
+       "the three parts are told");
 
     test_shares();
     test_resident();

@@ -123,7 +123,7 @@ static void run(const gi_buf *ptx, int threads) {
            (double)r.lane_instructions / best * 1e-9,
            32.0 * (double)r.warp_instructions / best * 1e-9);
     printf("ticks        %8.17g (issue %.0f, memory %.0f, latency %.0f), occupancy %.2f\n", r.ticks,
-           r.part_issue, r.part_memory, r.part_latency, r.occupancy);
+           r.work.part_issue, r.work.part_memory, r.work.part_latency, r.occupancy);
     emu_unload(m);
     emu_free(e);
     free(groups), free(control), free(field);

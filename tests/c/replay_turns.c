@@ -54,7 +54,7 @@ static void test_share(void) {
     const unsigned grid[] = {5, 2, 1}, more[] = {500, 1, 1};
     is_double(replay_share(&model, grid, &(EmuResult){.ticks = 10}), 0.1, "a block each takes one");
     is_double(replay_share(&model, more, &(EmuResult){.ticks = 10}), 1, "no more than all");
-    is_double(replay_share(&model, grid, &(EmuResult){.ticks = 10, .part_memory = 8}), 0.8,
+    is_double(replay_share(&model, grid, &(EmuResult){.ticks = 10, .work.part_memory = 8}), 0.8,
               "or its share of the memory's time");
 }
 

@@ -19,14 +19,14 @@ for _, read in ipairs(now.reads) do same = same + (read.same and 1 or 0) end
 for _, read in ipairs(graph.reads) do in_graph = in_graph + (read.same and 1 or 0) end
 for _, k in ipairs(now.kernels) do launches = launches + k.launches end
 print(now.status, same == #now.reads and #now.reads, launches, timed.median_ns > 0,
-  #replay:run { bytes = true }.reads[1].bytes, now.least_memory, timed.part_issue)
+  #replay:run { bytes = true }.reads[1].bytes, now.least_memory, timed.part_issue, gpu:info().memory_rate)
 print(graph.status, in_graph == #graph.reads and #graph.reads, graph.median_ns < timed.median_ns)
 print(replay:run { timed = true, as_graph = true,
   code = { [0] = (r:module(0):gsub("(%))(%s*{)", "%1 .maxntid 1, 1, 1%2")) } }.status)
 print(replay:run { code = { [0] = r:module(0):gsub("ret;", "trap;") } }.status)
 print((select(2, replay:run {})))
 END
-is "all is as it was, as a graph too; a trap is told, and costs the device" "ok 6 9 true 1200 nil nil
+is "all is as it was, as a graph too; a trap is told, and costs the device" "ok 6 9 true 1200 nil nil 1024000000000.0
 ok 6 true
 launch_error
 launch_error

@@ -1,8 +1,8 @@
 --- order: may what a loop does be done in another order?
 --
 -- Of two places in memory it is asked in which iterations they are the same element. An index tells
--- it where it is a sum of which nothing but the loop's variable changes: of a[i + k] where k does
--- nothing is known.
+-- it where it is a sum of which nothing but the loop's variable changes; where k changes too, of
+-- a[i + k] nothing is known.
 
 local affine = require "gilua.transform.affine"
 local effects = require "gilua.transform.effects"
