@@ -875,8 +875,8 @@ tap.case("the text of threads that become one", function()
   tap.has(text, "thread = threadIdx.x * 2 + part;", "neighbours")
   tap.has(text, [[
         for (int k = 0; k < 5; k++) {
-        #pragma unroll
-        for (int part = 0; part < 2; part++) {]], "a loop that all come to is one loop")
+            #pragma unroll
+            for (int part = 0; part < 2; part++) {]], "a loop that all come to is one loop")
   local change = merge_threads.make(kernels.of_text(WINDOW), 1, { "x", "4", "next" })
   tap.is(change.launch, "block.x%4 block.x/4", "the launch")
   tap.is(rewritten.found(merge_threads, WINDOW), "1(x,2,next) 1(x,2,block) 1(x,4,next) "
@@ -914,6 +914,120 @@ for (int k = threadIdx.x; k < 200; k += 64) {
     tap.has(select(2, rewritten.text(merge_threads, WINDOW, 1, wrong)), "it is written",
       "what cannot be meant: " .. table.concat(wrong, ","))
   end
+end)
+
+-- A warp to an item: what it loads is for all of its lanes, of which some have an answer.
+local TEAMS = rewritten.source [[
+    __shared__ float parts[2][32];
+    const int lane = threadIdx.x & 31, warp = threadIdx.x / 32;
+    const int i = 32 * (blockIdx.x * (blockDim.x / 32) + warp) + lane;
+    float sum;
+    parts[warp][lane] = i < n ? a[i] : 0.f;
+    __syncwarp();
+    if (lane < 25) {
+        sum = 0.f;
+        for (int k = 0; k < 16; k++) sum += parts[warp][k] * (lane + k);
+        if (i < n) out[i] = sum;
+    }]]
+
+-- That with other lines for one of its own.
+local function teams_with(from, to)
+  local at, stop = TEAMS:find(from, 1, true)
+  return TEAMS:sub(1, at - 1) .. to .. TEAMS:sub(stop + 1)
+end
+
+tap.case("threads of a warp that become one", function()
+  local text = rewritten.text(merge_threads, TEAMS, 1, { "x", "2", "32" })
+  tap.has(text, "warp = threadIdx.x / 16;", "the warp's number is the same for all")
+  tap.has(text, "const unsigned int thread = threadIdx.x / 16 * 32 + threadIdx.x % 16 + 16 * part;",
+    "who it is")
+  tap.has(text, [[
+    if (active[0]) {
+        #pragma unroll
+        for (int part = 0; part < 2; part++) {
+            auto &sum = sum_all[part];
+            sum = 0.f;
+        }
+        #pragma unroll
+        for (int k = 0; k < 16; k++) {
+            #pragma unroll
+            for (int part = 0; part < 2; part++) {
+                const auto lane = active[part] ? lane_all[part] : lane_all[0];
+                auto &sum = sum_all[part];
+                sum += parts[warp][k] * (lane + k);
+            }
+        }
+        #pragma unroll
+        for (int part = 0; part < 2; part++) {
+            const auto i = active[part] ? i_all[part] : i_all[0];
+            auto &sum = sum_all[part];
+            if (active[part]) if (i < n) out[i] = sum;
+        }
+    } else {]], "what some lanes do is done for all, and stored for these")
+  local change = merge_threads.make(kernels.of_text(TEAMS), 1, { "x", "4", "32" })
+  tap.is(change.launch, "block.x%32 block.x/4", "the launch")
+  tap.is(rewritten.found(merge_threads, TEAMS),
+    "1(x,2,next) 1(x,2,block) 1(x,4,next) 1(x,4,block) 1(x,8,next) 1(x,8,block) "
+    .. "1(x,2,32) 1(x,4,32) 1(x,8,32)", "where it is proposed")
+end)
+
+tap.case("threads of a warp that became one are right", function()
+  local function all(what, source)
+    for _, count in ipairs { "2", "4", "8" } do
+      right(what, merge_threads, source, 1, { "x", count, "32" })
+    end
+  end
+  all("as it is", TEAMS)
+  right("all of it", merge_threads, TEAMS, 1, { "x", "16", "32" })
+  all("by a shift", teams_with("threadIdx.x / 32", "threadIdx.x >> 5"))
+  all("by warpSize", teams_with("threadIdx.x / 32", "threadIdx.x / warpSize"))
+  all("by a name", teams_with("const int lane = threadIdx.x & 31, warp = threadIdx.x / 32",
+    "const int t = threadIdx.x, lane = t % 32, warp = t / 32"))
+  all("the first lanes have nothing to do", teams_with("lane < 25", "lane > 6"))
+  all("other lanes each time", teams_with("lane < 25", "(lane * 7 & 31) > 6 && i != 5"))
+  all("a sum that goes on", teams_with("        if (i < n) out[i] = sum;\n    }",
+    "    } else sum = 1.f;\n    if (i < n) out[i] = sum;"))
+  all("one that goes on behind it alone", teams_with("        if (i < n) out[i] = sum;\n    }",
+    "    }\n    if (i < n && lane < 25) out[i] = sum;"))
+  all("from one turn to the next", teams_with("    if (lane < 25) {\n        sum = 0.f;",
+    "    sum = 0.f;\n    for (int turn = 0; turn < 3; turn++) if (lane < 9 * turn) {"))
+  all("values that some do not have", teams_with("        if (i < n) out[i] = sum;",
+    "        int at = i;\n        if (i < n) at = (int)(out[i] = sum) & 15;\n"
+    .. "        if (i < n) out[i] += parts[warp][at];"))
+  right("eight threads a team", merge_threads, rewritten.source [[
+    __shared__ float firsts[8];
+    const int team = threadIdx.x / 8, i = blockIdx.x * 64 + threadIdx.x;
+    if (threadIdx.x % 8 == 0) firsts[team] = i < n ? a[i] : 0.f;
+    __syncthreads();
+    if (i < n) out[i] = firsts[threadIdx.x / 16 * 2] + firsts[team];]], 1, { "x", "4", "8" })
+end)
+
+tap.case("which of a warp's threads are not done for all", function()
+  local function has_filled(source)
+    return rewritten.text(merge_threads, source, 1, { "x", "2", "32" }):find "active" ~= nil
+  end
+  tap.ok(has_filled(TEAMS), "those without use for others are")
+  tap.ok(not has_filled(teams_with("        if (i < n) out[i] = sum;\n    }",
+    "    }\n    if (i < n) out[i] = sum;")), "a sum that is asked for behind it")
+  tap.ok(not has_filled(teams_with("    if (lane < 25) {\n        sum = 0.f;",
+    "    sum = 0.f;\n    for (int turn = 0; turn < 3; turn++) if (lane < 9 * turn) {")),
+    "a sum of all turns")
+  tap.ok(not has_filled(teams_with("if (i < n) out[i] = sum;",
+    "if (i < n) atomicAdd(&out[i], sum);")), "atomics")
+  tap.ok(not has_filled(teams_with("if (i < n) out[i] = sum;",
+    "if (i < n) out[i] = sum = 2.f * sum;\n        out[0] = 3.f;")), "what a store gives a value")
+end)
+
+tap.case("threads of a warp that do not become one", function()
+  local args = { "x", "2", "32" }
+  refused("a barrier for some", merge_threads, teams_with("__syncwarp()", "__syncwarp(0xffff)"), 1,
+    args, "waits for some lanes")
+  local wide = TEAMS:gsub("parts%[2%]%[32%]", "parts[1][64]"):gsub("& 31", "& 63")
+    :gsub("threadIdx.x / 32", "threadIdx.x / 64"):gsub("32 %* %(", "64 * ("):gsub("x / 32", "x / 64")
+  tap.has(select(2, rewritten.text(merge_threads, wide, 1, { "x", "2", "64" })),
+    "no part of a warp", "more than a warp, which waits")
+  tap.has(select(2, rewritten.text(merge_threads, TEAMS, 1, { "x", "3", "32" })),
+    "no whole number of 3", "a third of a warp")
 end)
 
 --------------------------------------------------------------------------------------------------

@@ -3,7 +3,8 @@
 -- best lacks by one step is found here, where chance, which draws some steps twice before it has
 -- drawn them all, may not come upon it. Where a block comes to do several times as much, a number
 -- may have to go down with it to be any good (rows a thread works down): so such a step is there
--- with each number as many times less, too.
+-- with each number as many times less, too, and with what makes a thread, or a block, do several
+-- times as much already (eight of a warp's items a thread, or two and four groups a warp).
 --
 --   local steps = sweep.new(problem, genes, rng)
 --   local text, step = steps:next(best) -- a genome one step from the best; nil where none is left
@@ -29,6 +30,7 @@ local LATELY = 40 -- genomes ago; half a round, where that is less
 ---@field default? string the parameter that it sets to what it is unless told
 ---@field parameter? table which is to be `by` times less with it
 ---@field by? integer
+---@field fewer? boolean what others in the genome make it do is to be `by` times less with it
 ---@field given? integer how many genomes there had been when it was given last
 ---@field wrong? boolean it made none that is right then
 ---@field bad? integer how many rounds it was to be passed over last
@@ -37,6 +39,7 @@ local LATELY = 40 -- genomes ago; half a round, where that is less
 ---@class gilua.sweep
 ---@field steps gilua.step[] in their order
 ---@field of table<string, gilua.step> by their genes, those of one gene alone
+---@field counts table<string, table> of genes that say how many times as much: { count, genes }
 ---@field given integer genomes so far
 ---@field tried integer steps that had their turn since the best is the best
 ---@field siblings fun(gene: string): string[] of gi.retouch
@@ -81,14 +84,31 @@ local function add_parameters(problem, opened, list)
   return numbers
 end
 
+-- Genes that differ in how many times as much is done: gene -> { count, genes by their counts }.
+local function counted(kind, counts)
+  local alike = {}
+  for _, place in ipairs(kind.counts and kind.places or {}) do
+    local args = table.move(place.args, 1, #place.args, 1, {})
+    local count = math.tointeger(tonumber(args[kind.counts]))
+    args[kind.counts] = ""
+    local key = place.line .. "," .. table.concat(args, ",")
+    alike[key] = alike[key] or {}
+    alike[key][count] = place.gene
+    counts[place.gene] = { count = count, genes = alike[key] }
+  end
+end
+
 -- Parts of other functions are left to chance: there are many, and most are wrong.
-local function add_transformations(grammar, numbers, list)
+local function add_transformations(grammar, numbers, counts, list)
   for _, kind in ipairs(grammar:transformations()) do
+    counted(kind, counts)
     for _, place in ipairs(not kind.donated and kind.places or {}) do
+      local by = (counts[place.gene] or {}).count
       list[#list + 1] = { gene = place.gene }
-      for _, p in ipairs(kind.times and numbers or {}) do
-        list[#list + 1] = { gene = place.gene, parameter = p,
-          by = math.tointeger(tonumber(place.args[kind.times])) }
+      if by then list[#list + 1] = { gene = place.gene, fewer = true, by = by } end
+      for _, p in ipairs(by and numbers or {}) do
+        if kind.times then list[#list + 1] = { gene = place.gene, parameter = p, by = by } end
+        list[#list + 1] = { gene = place.gene, parameter = p, by = by, fewer = true }
       end
     end
   end
@@ -128,18 +148,36 @@ local function setting(text, name)
   return value
 end
 
+-- A genome with a step made, and with what others make it do as many times less; nil where none of
+-- them can be.
+local function with_fewer(counts, text, step)
+  local genes, is_fewer = {}, false
+  for i, gene in ipairs(genome.split(text)) do
+    local own = place_of(gene) ~= place_of(step.gene) and counts[gene]
+    local fewer = own and own.count % step.by == 0 and own.genes[own.count // step.by]
+    genes[i], is_fewer = fewer or gene, is_fewer or fewer ~= nil and fewer ~= false
+  end
+  return is_fewer and M.made(genome.join(genes), step.gene) or nil
+end
+
+-- A genome with a parameter as many times less; nil where it cannot be.
+local function with_less(text, p, by)
+  local present = tonumber(setting(text, p.name)) or p.default
+  local less = nearest(p, present / by)
+  return less < present and M.made(text, ("%s=%s"):format(p.name, less)) or nil
+end
+
 -- A genome with a step made; nil where there is none: it is so already, the number cannot be less.
-local function stepped(text, step)
+local function stepped(self, text, step)
   local p = step.parameter
-  if not p then
+  if not p and not step.fewer then
     local is_so = step.default and not setting(text, step.default)
     return not is_so and M.made(text, step.gene) or nil
   end
   if (" " .. text .. " "):find(" " .. step.gene .. " ", 1, true) then return nil end
-  local present = tonumber(setting(text, p.name)) or p.default
-  local less = nearest(p, present / step.by)
-  if less >= present then return nil end
-  return M.made(M.made(text, step.gene), ("%s=%s"):format(p.name, less))
+  local made = M.made(text, step.gene)
+  if step.fewer then made = with_fewer(self.counts, text, step) end
+  return made and p and with_less(made, p, step.by) or not p and made or nil
 end
 
 local function step_with(self, gene)
@@ -185,7 +223,7 @@ local function in_turn(self, best)
   while self.tried < #self.steps do
     self.at, self.tried = self.at % #self.steps + 1, self.tried + 1
     local step = self.steps[self.at]
-    local text = not is_resting(step) and not is_recent(self, step) and stepped(best, step)
+    local text = not is_resting(step) and not is_recent(self, step) and stepped(self, best, step)
     if text then return text, step end
   end
 end
@@ -221,20 +259,22 @@ end
 ---@param rng table
 ---@return gilua.sweep
 function M.new(problem, genes, rng)
-  local list = {}
+  local list, counts = {}, {}
   local numbers = add_parameters(problem, genes.parameters or {}, list)
   add_told(problem.grammar, list)
-  if (genes.transform_share or 0) > 0 then add_transformations(problem.grammar, numbers, list) end
+  if (genes.transform_share or 0) > 0 then
+    add_transformations(problem.grammar, numbers, counts, list)
+  end
   for i = #list, 2, -1 do
     local k = rng:int(i)
     list[i], list[k] = list[k], list[i]
   end
   local of = {}
   for _, step in ipairs(list) do
-    if not step.parameter then of[step.gene] = step end
+    if not step.parameter and not step.fewer then of[step.gene] = step end
   end
-  return setmetatable({ steps = list, of = of, siblings = retouch.new(problem).siblings, at = 0,
-    tried = 0, given = 0 }, Sweep)
+  return setmetatable({ steps = list, of = of, counts = counts,
+    siblings = retouch.new(problem).siblings, at = 0, tried = 0, given = 0 }, Sweep)
 end
 
 return M

@@ -10,7 +10,9 @@
 -- another block may have written it. `guards` are each an `if` that is taken to hold.
 --
 -- Of threads ("threadIdx"), shared memory is nobody's own: what is read of it at a place that is
--- the same for all is the same for all, as no thread writes there before the next barrier.
+-- the same for all is the same for all, as no thread writes there before the next barrier. Where
+-- only those of the same 32 are asked about, which warp they are in (`threadIdx.x / 32`) is the
+-- same for all.
 
 local effects = require "gilua.transform.effects"
 
@@ -27,7 +29,9 @@ Known.__index = Known
 local function names_block(known, first, last)
   local words = known.fn.kernel.words
   for i = first, last do
-    if words[i] == known.index and words[i + 2] == known.side then return true end
+    if words[i] == known.index and words[i + 2] == known.side and not known.same[i] then
+      return true
+    end
   end
   return false
 end
@@ -53,7 +57,7 @@ end
 function Known:owns_any(names)
   for name, tokens in pairs(names) do
     for _, token in ipairs(self.names[name] and tokens or {}) do
-      if self:owns(name, token) then return true end
+      if not self.same[token] and self:owns(name, token) then return true end
     end
   end
   return false
@@ -124,15 +128,28 @@ local function mark_written(known, all, is_below_only)
   end
 end
 
-local function see_declaration(known, s, below)
-  local own = below
-  for _, d in ipairs(s.declared) do own = own or d.init and known:depends(d.init) end
-  local begins = false -- what begins with a value becomes an assignment, the others with it
+-- Does nothing of a declaration but its names get a value?
+local function only_declares(known, s)
   for _, d in ipairs(s.declared) do
-    own = own or known:owns(d.name, d.token)
+    local does_more = d.init and next(effects.of(known.fn, d.init).writes)
+    if does_more or d.unknown_init or d.init and d.init_form ~= "=" then return false end
+  end
+  return true
+end
+
+-- What begins with a value becomes an assignment, what is declared beside it stays what it is:
+-- `int row = blockIdx.y, column = threadIdx.x;`.
+local function see_declaration(known, s, below)
+  local own, begins, together = below, false, below or not only_declares(known, s)
+  for _, d in ipairs(s.declared) do
+    own = own or d.init and known:depends(d.init) or known:owns(d.name, d.token)
     begins = begins or d.init ~= nil or d.unknown_init
   end
-  if own and begins then mark_written(known, effects.of(known.fn, s)) end
+  if not own or not begins then return end
+  if together then return mark_written(known, effects.of(known.fn, s)) end
+  for _, d in ipairs(s.declared) do
+    if d.init and known:depends(d.init) then mark(known, d.name, d.token) end
+  end
 end
 
 -- What is declared before a token, and what is shared, and written in a statement behind it: where
@@ -228,9 +245,11 @@ local MOST_PASSES = 40
 ---@param side string
 ---@param guards? { statement: table, leaves: boolean, guarded: table[] }[] each an `if` that is
 --- taken to hold, or not to where it leaves the kernel, and the statements that are done by it
+---@param same? table<integer, true> tokens of the place, or of what is made of it, where what is
+--- asked for is the same for all
 ---@return gilua.blockwise
-function M.of(fn, index, side, guards)
-  local known = setmetatable({ fn = fn, index = index, side = side,
+function M.of(fn, index, side, guards, same)
+  local known = setmetatable({ fn = fn, index = index, side = side, same = same or {},
     names = {}, own = {}, loops = {}, counts = {}, holding = {}, left_by = {},
     shared = M.shared(fn) }, Known)
   for _, guard in ipairs(guards or {}) do

@@ -77,5 +77,5 @@ local function make(kernel, line, args)
     indent = { indent }, says = WAYS[way].says:format(factor) }
 end
 
-return { name = "coarsen", first = true, times = 1, doc = "Each thread does several items.",
-         find = find, make = make }
+return { name = "coarsen", first = true, times = true, counts = 1,
+  doc = "Each thread does several items.", find = find, make = make }

@@ -93,6 +93,20 @@ local function see_macro(out, name, token)
   end
 end
 
+local see_access, chain
+
+--- The local array of which a variable is an element: x_all of `auto &x = x_all[part]`; nil of none.
+---@param fn table of kernel.read
+---@param d table? a declaration
+---@return string?
+function M.element_of(fn, d)
+  local init = d and d.reference and d.init
+  if not init or init.kind ~= "index" then return nil end
+  local base = chain(init)
+  local array = base.kind == "name" and fn:declaration(base.text, base.token)
+  return array and not array.parameter and #array.extents > 0 and base.text or nil
+end
+
 local function see_name(out, node, mode)
   local name = node.text
   if out.fn.kernel.macros[name] then
@@ -100,14 +114,16 @@ local function see_name(out, node, mode)
     return see_macro(out, name, node.token)
   end
   if mode ~= "write" then add(out.reads, name, node.token) end
-  if mode == "read" then return end
   local d = out.fn:declaration(name, node.token)
-  if d and d.reference then out.opaque = true end
+  local array = M.element_of(out.fn, d)
+  if array then see_access(out, array, nil, mode, node) end
+  if mode == "read" then return end
+  if d and d.reference and not array then out.opaque = true end
   if mode == "address" then out.addresses[name] = true end
   add(out.writes, name, node.token)
 end
 
-local function see_access(out, base, indices, mode, node, extra)
+function see_access(out, base, indices, mode, node, extra)
   local access = {
     base = base, root = base and out.fn:root(base, node.first), indices = indices,
     read = mode ~= "write", write = mode ~= "read", node = node, token = node.first,
@@ -119,7 +135,7 @@ local function see_access(out, base, indices, mode, node, extra)
 end
 
 -- The name that a chain of [ ] begins with, and the indices, outermost first; nil without a name.
-local function chain(node)
+function chain(node)
   local indices = {}
   while node.kind == "index" do
     table.insert(indices, 1, node.index)
@@ -306,7 +322,8 @@ end
 local function see_declared(out, s)
   for _, d in ipairs(s.declared) do
     if d.unknown_init then out.opaque = true end
-    if d.init then see(out, d.init, d.reference and not d.const and "address" or "read") end
+    local is_elsewhere = d.reference and not d.const and not M.element_of(out.fn, d)
+    if d.init then see(out, d.init, is_elsewhere and "address" or "read") end
     for _, extent in ipairs(d.extents) do
       if extent then see(out, extent, "read") end
     end

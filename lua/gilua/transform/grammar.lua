@@ -131,13 +131,24 @@ local function transformed(self, list, n)
     or keep(self, text, step(self, transformed(self, list, n - 1), n, list[n]))
 end
 
+-- Where in a list one comes that is made before all of another kind.
+local function place_among(list, kind)
+  for i, g in ipairs(kind.before and list or {}) do
+    if g.name == kind.before then return i end
+  end
+  return #list + 1
+end
+
 -- Those that come first before the others, `at` with them.
 local function ordered(own, at)
   local list, places = {}, {}
   for _, is_first in ipairs { true, false } do
     for i, g in ipairs(own) do
-      if (transform.find(g.name).first == true) == is_first then
-        list[#list + 1], places[#list + 1] = g, at[i]
+      local kind = transform.find(g.name)
+      if (kind.first == true) == is_first then
+        local place = place_among(list, kind)
+        table.insert(list, place, g)
+        table.insert(places, place, at[i])
       end
     end
   end
@@ -276,8 +287,8 @@ end
 -- What can be drawn
 
 --- Where transformations can be made on the unmodified source: of each kind with any, { name, doc,
---- eases, donated, times, places = { { line, args, gene, score }, … } }; score: of those that know
---- how likely they pay.
+--- eases, donated, times, counts, places = { { line, args, gene, score }, … } }; score: of those
+--- that know how likely they pay.
 ---@return table[]
 function Grammar:transformations()
   if self.places then return self.places end
@@ -295,7 +306,7 @@ function Grammar:transformations()
     end
     if #places > 0 then
       self.places[#self.places + 1] = { name = kind.name, doc = kind.doc, eases = kind.eases,
-        donated = kind.donated, times = kind.times, places = places }
+        donated = kind.donated, times = kind.times, counts = kind.counts, places = places }
     end
   end
   return self.places

@@ -4,23 +4,22 @@
 --   T:merge<LINE>(x,4)                 a block does what four neighbours along x did
 --   T:merge_threads<LINE>(x,4,next)    a thread does what four neighbours of its block did
 --   T:merge_threads<LINE>(x,4,block)   or four that are the new block's width apart
+--   T:merge_threads<LINE>(x,4,32)      or four of each 32, which are eight apart
 
 local merging = require "gilua.transform.merging"
+local teams = require "gilua.transform.teams"
 local threads = require "gilua.transform.threads"
 
 local COUNTS = { "2", "4", "8" }
 local MOST = 16
+local MOST_TEAM = 1024
 local SPACINGS = { "next", "block" }
 
--- Calls add(line, side, count) for each way in which the kernels of a file can be merged.
-local function each_way(kernel, what, add)
+-- Calls add(fn, side) for each side along which a kernel of a file may be merged.
+local function each_side(kernel, add)
   for _, fn in ipairs(kernel.functions) do
     local is_open = fn.is_entry and fn.body and kernel:is_open(fn.line, fn.last_line)
-    for _, side in ipairs(is_open and threads.SIDES or {}) do
-      for _, count in ipairs(merging.fits(fn, what, side) and COUNTS or {}) do
-        add(fn.line, side, count)
-      end
-    end
+    for _, side in ipairs(is_open and threads.SIDES or {}) do add(fn, side) end
   end
 end
 
@@ -37,13 +36,15 @@ local function sides_of(args)
   if is_side and count and 2 <= count and count <= MOST then return side, count end
 end
 
-local merge = { name = "merge", first = true, apart = true, times = 2,
+local merge = { name = "merge", first = true, apart = true, times = true, counts = 2,
   doc = "A block does the work of several, and what they have in common once." }
 
 function merge.find(kernel)
   local list = {}
-  each_way(kernel, "blocks", function(line, side, count)
-    list[#list + 1] = { line = line, args = { side, count } }
+  each_side(kernel, function(fn, side)
+    for _, count in ipairs(merging.fits(fn, "blocks", side) and COUNTS or {}) do
+      list[#list + 1] = { line = fn.line, args = { side, count } }
+    end
   end)
   return list
 end
@@ -62,32 +63,51 @@ function merge.make(kernel, line, args)
   return change
 end
 
-local merge_threads = { name = "merge_threads", first = true, apart = true,
+local merge_threads = { name = "merge_threads", first = true, before = "merge", apart = true,
+  counts = 2,
   doc = "A thread does the work of several of its block, and what they have in common once." }
 
 function merge_threads.find(kernel)
   local list = {}
-  each_way(kernel, "threads", function(line, side, count)
-    for _, spacing in ipairs(SPACINGS) do
-      list[#list + 1] = { line = line, args = { side, count, spacing } }
+  each_side(kernel, function(fn, side)
+    for _, count in ipairs(merging.fits(fn, "threads", side) and COUNTS or {}) do
+      for _, spacing in ipairs(SPACINGS) do
+        list[#list + 1] = { line = fn.line, args = { side, count, spacing } }
+      end
+    end
+    for _, size in ipairs(teams.sizes(fn, side)) do
+      for _, count in ipairs(merging.fits(fn, "threads", side, size) and COUNTS or {}) do
+        if size % count == 0 then
+          list[#list + 1] = { line = fn.line, args = { side, count, tostring(size) } }
+        end
+      end
     end
   end)
   return list
 end
 
+-- Where the threads that become one are, in words.
+local function where(spacing, count)
+  if spacing == "next" then return "neighbours" end
+  if spacing == "block" then return "a block's width apart" end
+  return ("of each %d, %d apart"):format(spacing, spacing // count)
+end
+
 function merge_threads.make(kernel, line, args)
   local side, count = sides_of(args)
-  local spacing = args[3]
-  if not side or not (spacing == "next" or spacing == "block") or args[4] then
-    return nil, "it is written merge_threads<LINE>(x,THREADS,next), or y or z, and block, with 2 "
-      .. "to 16 threads"
+  local size = math.tointeger(tonumber(args[3]))
+  local spacing = size and 2 <= size and size <= MOST_TEAM and size or args[3]
+  if not side or args[4]
+    or not (spacing == "next" or spacing == "block" or math.type(spacing) == "integer") then
+    return nil, "it is written merge_threads<LINE>(x,THREADS,next), or y or z, and block, or of "
+      .. "how many each they are, with 2 to 16 threads"
   end
   local fn = entry_at(kernel, line)
   if not fn then return nil, "no kernel begins there" end
   local change, why = merging.merged(fn, "threads", side, count, spacing)
   if not change then return nil, why end
   change.says = ("a thread does what %d along %s did, %s, and what they have in common once")
-    :format(count, side, spacing == "next" and "neighbours" or "a block's width apart")
+    :format(count, side, where(spacing, count))
   return change
 end
 

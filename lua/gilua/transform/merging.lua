@@ -19,6 +19,19 @@
 -- around all the work (`if (i < n)`) is asked for all; where it does not hold for one, the blocks'
 -- work is done one after the other, as it was. Of threads, that is so of each `if` with a loop in
 -- it. No barrier may stand where only some threads come.
+--
+-- Threads of a team (gilua.transform.teams) have more in common than others: a thread that does
+-- what several of one warp did has their item, all that is made of it, and what they load of it.
+-- Of such, an `if` with a loop in it that the first of them does is done for all: one that did not
+-- do it does what the first one does, and stores nothing.
+--
+--   if (lane < 25) {                             for (int part …) active_all[part] = lane < 25;
+--     for (int k = 0; k < 16; k++)               if (active_all[0]) {
+--       sum += a[k] * weight(lane, k);             for (int k = 0; k < 16; k++)
+--     out[lane] = sum;                               for (int part …) {
+--   }                                                  const auto lane = active ? … : lane_all[0];
+--                                                      sum += a[k] * weight(lane, k);
+--                                                    }
 
 local blockwise = require "gilua.transform.blockwise"
 local edit = require "gilua.transform.edit"
@@ -29,11 +42,12 @@ local loop_of = require "gilua.transform.loop"
 local settings = require "gilua.base.settings"
 local sides_of = require "gilua.transform.sides"
 local statement = require "gilua.transform.statement"
+local teams = require "gilua.transform.teams"
 local threads = require "gilua.transform.threads"
 
 local M = {}
 
-local MOST_COPIED = 1500 -- tokens of the work that is there twice behind a guard
+local MOST_COPIED = 3000 -- tokens of the work that is there twice behind a guard
 local MOST_TRIPS = 32 -- of a loop that is unrolled
 local MOST_UNROLLED = 256 -- times that what is in such loops is there
 
@@ -203,6 +217,13 @@ local function touches_any(plan, ...)
   return false
 end
 
+-- The declaration that a statement is of a name for an element of what is a block's own, as those
+-- that were merged before have them, `auto &x = x_all[part];`; nil of others.
+local function element_in(plan, s)
+  local d = s.kind == "declaration" and #s.declared == 1 and s.declared[1]
+  return d and plan.known:owns(d.name, d.token) and effects.element_of(plan.fn, d) and d or nil
+end
+
 -- May a statement's body be parted: is its head the same for all blocks, and does no group of its
 -- body leave it?
 local function is_through(plan, s)
@@ -210,6 +231,20 @@ local function is_through(plan, s)
   if not LOOPS[s.kind] and s.kind ~= "if" or plan.known.loops[s] then return false end
   if touches_any(plan, s.init or false, s.condition or false, s.step or false) then return false end
   return s.kind == "if" and not holds(s, JUMPS) or LOOPS[s.kind] and not holds(s.body, JUMPS)
+end
+
+-- Adds the elements among names, and the arrays that they are of to the names.
+local function add_elements(plan, group)
+  group.elements = {}
+  for name in pairs(group.names) do
+    local d = plan.fn:declaration(name, group.first)
+    if d and plan.elements[d] then group.elements[#group.elements + 1] = d end
+  end
+  table.sort(group.elements, function(a, b) return a.token < b.token end)
+  for _, d in ipairs(group.elements) do
+    group.names[d.name] = nil
+    group.names[effects.element_of(plan.fn, d)] = true
+  end
 end
 
 local function names_of(plan, first, last)
@@ -227,6 +262,7 @@ local function names_of(plan, first, last)
   return list
 end
 
+local plan_of -- (fn, what, side, team, is_plain): see below
 local plan_list -- (plan, list): the groups of a list of statements
 
 local function declares_only(s)
@@ -239,7 +275,7 @@ end
 
 local function add(plan, s, group, first)
   if not group then
-    group = { first = first or s.first, statements = {} }
+    group = { first = first or s.first, statements = {}, filled = plan.filled }
     plan.groups[#plan.groups + 1] = group
   end
   group.statements[#group.statements + 1], group.last = s, s.last
@@ -282,8 +318,13 @@ end
 local function plan_one(plan, s, group, pragma)
   local guard = plan.of[s]
   if guard then
-    local list = s.body.kind == "block" and s.body.body or { s.body }
+    local list, around = s.body.kind == "block" and s.body.body or { s.body }, plan.filled
+    if guard.is_filled then plan.filled = guard end
     if not guard.leaves then plan_list(plan, list) end
+    plan.filled = around
+  elseif element_in(plan, s) then
+    plan.elements[s.declared[1]] = s
+    return group
   elseif declares_only(s) and touches(plan, s) then
     plan.declared[#plan.declared + 1] = s
   elseif touches(plan, s) and is_through(plan, s) then
@@ -332,6 +373,7 @@ local function spread(plan)
   end
   for _, group in ipairs(plan.groups) do
     group.names = names_of(plan, group.first, group.last)
+    add_elements(plan, group)
     for name in pairs(group.names) do
       local d = fn:declaration(name, group.first) or fn:declaration(name, group.last)
       local shared = plan.known.shared[name]
@@ -370,6 +412,9 @@ local function knows_lanes(fn)
   for i = fn.head, fn.close do
     local word = fn.kernel.words[i]
     if VOTES[word] then return word .. " counts threads" end
+    if word == "__syncwarp" and fn.kernel.words[i + 2] ~= ")" then
+      return "__syncwarp waits for some lanes of a warp"
+    end
     if word == "volatile" then return "volatile memory tells other lanes something" end
   end
 end
@@ -445,19 +490,135 @@ local function add_inner_guards(list, known, s)
   if s.otherwise then add_inner_guards(list, known, s.otherwise) end
 end
 
+local function mentions(fn, node, name)
+  local all = effects.of(fn, node)
+  return all.reads[name] or all.writes[name]
+end
+
+-- Is a name that a statement mentions mentioned in a part of it alone?
+local function is_only_in(fn, s, part, name)
+  local all = effects.of(fn, s)
+  for _, tokens in ipairs { all.reads[name] or {}, all.writes[name] or {} } do
+    for _, token in ipairs(tokens) do
+      if token < part.first or token > part.last then return false end
+    end
+  end
+  return true
+end
+
+-- Does a statement give a name a value before it asks for one?
+local function begins_with(fn, s, name)
+  for _, inner in ipairs(s.body.kind == "block" and s.body.body or { s.body }) do
+    if mentions(fn, inner, name) then
+      if inner.kind == "for" and is_only_in(fn, s, inner.body, name) then
+        return begins_with(fn, inner, name)
+      end
+      local tree = inner.kind == "expression" and inner.tree
+      return tree and tree.kind == "assign" and tree.op == "=" and tree.a.kind == "name"
+        and tree.a.text == name and not effects.of(fn, tree.b).reads[name]
+    end
+  end
+end
+
+local function is_in_loop(s)
+  local around = s.parent
+  while around and not LOOPS[around.kind] do around = around.parent end
+  return around ~= nil
+end
+
+-- Calls visit(name, declaration, reads, writes) for each name of a thread's own that a statement
+-- asks for or writes, but for those it declares, with tokens where it does.
+local function outside_names(known, s, visit)
+  local fn, all = known.fn, effects.of(known.fn, s)
+  local names = {}
+  for _, of in ipairs { all.reads, all.writes } do
+    for name, tokens in pairs(of) do names[name] = tokens[1] end
+  end
+  for name, token in pairs(names) do
+    local d = fn:declaration(name, token)
+    local is_inside = d and s.first <= d.token and d.token <= s.last
+    if known:owns(name, token) and not is_inside then
+      visit(name, d, all.reads[name], all.writes[name])
+    end
+  end
+end
+
+-- Is what a statement does to names of a thread's own of no use elsewhere, nor in its next turn,
+-- and are those that it reads numbers?
+local function is_closed(known, s)
+  local fn, closed = known.fn, true
+  local everywhere = effects.of(fn, fn.body)
+  outside_names(known, s, function(name, d, reads, writes)
+    local is_carried = reads and writes and is_in_loop(s) and not begins_with(fn, s, name)
+    if not d or #d.extents > 0 or is_carried then closed = false end
+    for _, token in ipairs(writes and everywhere.reads[name] or {}) do
+      if fn:declaration(name, token) == d and (token < s.first or token > s.last) then
+        closed = false
+      end
+    end
+  end)
+  for _, access in ipairs(effects.of(fn, s).accesses) do
+    local d = access.root and fn:declaration(access.root, access.token)
+    local is_inside = d and s.first <= d.token and d.token <= s.last
+    if access.atomic or access.write and not known:is_global(access) and not is_inside
+      and not known.shared[access.root] then
+      closed = false
+    end
+  end
+  return closed
+end
+
+-- Adds each `if` of a thread's own that has loops in it, and that may be done for all of a team.
+local function add_filled(list, known, s)
+  local fits = s.kind == "if" and s.condition and not s.otherwise and known:depends(s.condition)
+    and holds(s.body, LOOPS) and not effects.of(known.fn, s).barrier and not holds(s.body, JUMPS)
+    and is_closed(known, s)
+  if fits then
+    list[#list + 1] = { statement = s, leaves = false, guarded = { s.body }, is_filled = true }
+    return
+  end
+  for _, child in ipairs(s.kind == "block" and s.body or { s.body or nil }) do
+    add_filled(list, known, child)
+  end
+  if s.otherwise then add_filled(list, known, s.otherwise) end
+end
+
+-- Does a statement write memory that others see?
+local function is_seen(plan, s)
+  local known = plan.known
+  for _, access in ipairs(effects.of(plan.fn, s).accesses) do
+    if access.write and (known:is_global(access) or known.shared[access.root]) then return true end
+  end
+  return false
+end
+
+-- Is there a statement that one of a team without anything to do passes over, and that gives a
+-- value to what others ask for?
+local function skips_values(plan)
+  for _, group in ipairs(plan.groups) do
+    for _, s in ipairs(group.filled and group.statements or {}) do
+      local skips = false
+      outside_names(plan.known, s, function(_, _, _, writes) skips = skips or writes ~= nil end)
+      if skips and is_seen(plan, s) then return true end
+    end
+  end
+  return false
+end
+
 -- The conditions that are asked for all, and what is known where they hold; nil and why not.
-local function guards_of(fn, what, side)
-  local known = blockwise.of(fn, what.index, side)
+local function guards_of(fn, what, side, team, is_plain)
+  local same = team and select(2, teams.same(fn, side, team))
+  local known = blockwise.of(fn, what.index, side, nil, same)
   local guard, list = guard_of(fn, known), {}
   if what == WHAT.threads then
     if guard and waits(fn, guard.guarded) then guard = nil end
-    add_inner_guards(list, known, fn.body)
-    if guard and not guard.leaves and list[1] and list[1].statement == guard.statement then
-      table.remove(list, 1)
-    end
+    local add_inner = team and add_filled or add_inner_guards
+    if not is_plain then add_inner(list, known, fn.body) end
+    local is_same = guard and list[1] and list[1].statement == guard.statement
+    if is_same and list[1].is_filled then guard = nil elseif is_same then table.remove(list, 1) end
   end
   if guard then table.insert(list, 1, guard) end
-  if #list > 0 then known = blockwise.of(fn, what.index, side, list) end
+  if #list > 0 then known = blockwise.of(fn, what.index, side, list, same) end
   if known.why then return nil, known.why end
   local copied = 0
   for _, g in ipairs(list) do copied = copied + size_of(g.guarded) end
@@ -465,14 +626,16 @@ local function guards_of(fn, what, side)
   return known, list, guard
 end
 
--- What is to be done to a kernel; nil and why nothing can be.
-local function plan_of(fn, what, side)
-  local why = refusal(fn, what, side)
+-- What is to be done to a kernel; nil and why nothing can be. is_plain: no `if` is done for all of
+-- a team.
+function plan_of(fn, what, side, team, is_plain)
+  local why = refusal(fn, what, side) or team and teams.parted(fn, team)
   if why then return nil, why end
-  local known, guards, guard = guards_of(fn, what, side)
+  local known, guards, guard = guards_of(fn, what, side, team, is_plain)
   if not known then return nil, guards end
   local plan = { fn = fn, what = what, side = side, known = known, guard = guard, guards = guards,
-    of = {}, groups = {}, declared = {}, parted = {} }
+    team = team,
+    of = {}, groups = {}, declared = {}, parted = {}, elements = {} }
   for _, g in ipairs(guards) do plan.of[g.statement] = g end
   for _, s in ipairs(guard and guard.guarded or {}) do
     if holds(s, { ["return"] = true }) then
@@ -480,6 +643,7 @@ local function plan_of(fn, what, side)
     end
   end
   plan_list(plan, fn.body.body)
+  if skips_values(plan) then return plan_of(fn, what, side, team, true) end
   if #plan.groups == 0 then return nil, "nothing in it depends on the " .. what.one end
   if leaves_group(plan) then
     return nil, "it is left in the midst of what depends on the " .. what.one
@@ -564,14 +728,29 @@ local function picked(plan, names)
   return list
 end
 
+-- Which thread, or block, a part is.
+local function place_of(plan, part)
+  local at, count = plan.what.index .. "." .. plan.side, plan.count
+  if plan.team then
+    local n = plan.team // count
+    if n == 1 then return ("%s * %d + %s"):format(at, count, part) end
+    return ("%s / %d * %d + %s %% %d + %d * %s"):format(at, n, plan.team, at, n, n, part)
+  elseif plan.spacing == "next" then
+    return ("%s * %d + %s"):format(at, count, part)
+  end
+  return ("%s + blockDim.%s * %s"):format(at, plan.side, part)
+end
+
 -- The lines that begin the loop over the blocks; `read`: names of which each turn has a copy;
--- times: how often it is unrolled (wholly).
-local function head_of(plan, names, has_block, read, times)
+-- times: how often it is unrolled (wholly); filled: the guard that is done for all of a team.
+local function head_of(plan, names, has_block, read, times, filled)
   local list = { ("for (int %s = 0; %s < %d; %s++) {"):format(plan.part, plan.part, plan.count,
     plan.part) }
   table.insert(list, 1, "#pragma unroll" .. (times and " " .. times or ""))
+  local active = filled and ("%s[%s]"):format(filled.active, plan.part)
   if has_block then
-    list[#list + 1] = plan.step .. ("const unsigned int %s = %s;"):format(plan.block, plan.place)
+    list[#list + 1] = plan.step .. ("const unsigned int %s = %s;"):format(plan.block,
+      place_of(plan, active and ("(%s ? %s : 0)"):format(active, plan.part) or plan.part))
   end
   for _, line in ipairs(picked(plan, read or {})) do list[#list + 1] = plan.step .. line end
   for _, name in ipairs(settings.keys(names)) do
@@ -580,6 +759,9 @@ local function head_of(plan, names, has_block, read, times)
     if d and is_dynamic(plan, name) then
       list[#list + 1] = plan.step .. ("auto *const %s = %s + %s * %s;"):format(name, plan.all[name],
         plan.part, plan.length[name])
+    elseif d and filled and filled.read[name] then
+      list[#list + 1] = plan.step .. ("const auto %s = %s ? %s[%s] : %s[0];"):format(name, active,
+        plan.all[name], plan.part, plan.all[name])
     elseif d and not (read and read[name]) then
       table.move(before, 1, #before, #list + 1, list)
       list[#list + 1] = plan.step .. ("auto &%s = %s[%s];"):format(name, plan.all[name], plan.part)
@@ -606,12 +788,30 @@ local function other_block(plan, first, last)
   return instead, take(uses[plan.what.index][plan.side], plan.block)
 end
 
--- A declaration as assignments, and the arrays before the group that it needs.
+-- The text of a tree that is the same for all.
+local function common_text(plan, tree)
+  local fn, instead = plan.fn, {}
+  for _, token in ipairs(threads.uses(fn)[plan.what.length][plan.side]) do
+    instead[token] = { plan.whole, token + 2 }
+  end
+  for _, number in ipairs(plan.team and teams.same(fn, plan.side, plan.team) or {}) do
+    for _, change in ipairs(teams.fewer(fn, number, plan.side, plan.count)) do
+      instead[change[1]] = { change[3], change[2] }
+    end
+  end
+  return fn.kernel:source(tree.first, tree.last, instead)
+end
+
+-- A declaration as assignments, and what it needs before the group: arrays, and what is the same
+-- for all.
 local function assignments(plan, s, arrays)
   local list, kernel = {}, plan.fn.kernel
   for _, d in ipairs(s.declared) do
+    local is_own = plan.known:owns(d.name, d.token)
     arrays[#arrays + 1] = array_of(plan, d)
-    if d.init then
+    if d.init and not is_own then
+      arrays[#arrays] = ("%s = %s;"):format(arrays[#arrays]:sub(1, -2), common_text(plan, d.init))
+    elseif d.init then
       list[#list + 1] = ("%s = %s;"):format(d.name, kernel:source(d.init.first, d.init.last,
         (other_block(plan, d.init.first, d.init.last))))
     end
@@ -619,11 +819,14 @@ local function assignments(plan, s, arrays)
   return table.concat(list, " ")
 end
 
+-- Has a declaration what more than its group uses?
 local function is_spread(plan, s)
+  local owned = 0
   for _, d in ipairs(s.kind == "declaration" and s.declared or {}) do
     if plan.spread[d.name] == d then return true end
+    owned = owned + (plan.known:owns(d.name, d.token) and 1 or 0)
   end
-  return false
+  return owned > 0 and owned < #s.declared
 end
 
 -- A group's text: its statements as they stand, one level deeper.
@@ -637,18 +840,30 @@ local function group_text(plan, group)
         if s.first <= token and token <= s.last then instead[token] = nil end
       end
       instead[s.first] = { assignments(plan, s, arrays), s.last }
+    elseif group.filled and is_seen(plan, s) then
+      local word = instead[s.first] or { kernel:source(s.first, s.first), s.first }
+      instead[s.first] = { ("if (%s[%s]) %s"):format(group.filled.active, plan.part, word[1]),
+        word[2] }
     end
   end
-  local indent = kernel:indent(group.first)
   local list = arrays
-  for _, line in ipairs(head_of(plan, group.names, has_block)) do list[#list + 1] = line end
+  for _, line in ipairs(head_of(plan, group.names, has_block, nil, nil, group.filled)) do
+    list[#list + 1] = line
+  end
+  for _, d in ipairs(group.elements) do
+    local s = plan.elements[d]
+    list[#list + 1] = plan.step .. kernel:source(s.first, s.last)
+  end
   list[#list + 1] = plan.step .. kernel:source(group.first, group.last, instead)
     :gsub("\n", "\n" .. plan.step)
   list[#list + 1] = "}"
-  local text = table.concat(list, "\n" .. indent):gsub("\n[ \t]+(#%s*[ie][fln])", "\n%1")
-  local parent = group.statements[1].parent
-  if parent and parent.kind == "block" or not parent or fn.body == parent then return text end
-  return "{\n" .. indent .. text .. "\n" .. indent .. "}"
+  local parent, indent = group.statements[1].parent, kernel:indent(group.first)
+  local stands_in_list = not parent or parent.kind == "block" or fn.body == parent
+  local is_beside = not stands_in_list and not kernel:begins_line(group.first)
+  local inner = is_beside and indent .. plan.step or indent
+  local text = table.concat(list, "\n" .. inner):gsub("\n[ \t]+(#%s*[ie][fln])", "\n%1")
+  if stands_in_list then return text end
+  return "{\n" .. inner .. text .. "\n" .. indent .. "}"
 end
 
 -- Names among the spread that are declared before a token.
@@ -688,6 +903,13 @@ local function asked(plan, guard)
   local text = kernel:source(s.condition.first, s.condition.last, instead)
   local used = effects.of(plan.fn, s.condition).reads
   local list = head_of(plan, outer_names(plan, used, s.first), has_block)
+  if guard.is_filled then
+    table.insert(list, 1, ("bool %s[%d];"):format(guard.active, plan.count))
+    list[#list + 1] = plan.step .. ("%s[%s] = %s;"):format(guard.active, plan.part, text)
+    list[#list + 1] = "}"
+    list[#list + 1] = ("if (%s[0]) {"):format(guard.active)
+    return table.concat(list, "\n" .. kernel:indent(s.first))
+  end
   table.insert(list, 1, ("bool %s = true;"):format(guard.together))
   list[#list + 1] = plan.step .. ("if (%s) %s = false;"):format(guard.leaves and text
     or "!(" .. text .. ")", guard.together)
@@ -731,20 +953,28 @@ local function put_guard(plan, e, guard)
   end
 end
 
--- Where the text outside of what is done for each says how many there are.
+-- Where the text outside of what is done for each says how many there are, or which team it is.
 local function put_lengths(plan, e)
-  local ranges = {}
+  local ranges, fn, side = {}, plan.fn, plan.side
   for _, group in ipairs(plan.groups) do ranges[#ranges + 1] = { group.first, group.last } end
   for _, guard in ipairs(plan.guards) do
     local s = guard.statement
     ranges[#ranges + 1] = { s.first, guard.leaves and s.last or s.body.first - 1 }
   end
-  for _, token in ipairs(threads.uses(plan.fn)[plan.what.length][plan.side]) do
-    local is_done = false
+  local function is_outside(token)
     for _, range in ipairs(ranges) do
-      is_done = is_done or range[1] <= token and token <= range[2]
+      if range[1] <= token and token <= range[2] then return false end
     end
-    if not is_done then e:replace(token, token + 2, plan.whole) end
+    return true
+  end
+  for _, token in ipairs(threads.uses(fn)[plan.what.length][side]) do
+    if is_outside(token) then e:replace(token, token + 2, plan.whole) end
+  end
+  for _, number in ipairs(plan.team and teams.same(fn, side, plan.team) or {}) do
+    for _, change in ipairs(is_outside(number.tree.first)
+      and teams.fewer(fn, number, side, plan.count) or {}) do
+      e:replace(change[1], change[2], change[3])
+    end
   end
 end
 
@@ -808,24 +1038,21 @@ local function put_pragmas(plan, e)
   end
 end
 
-local PLACES = {
-  next = "%s.%s * %d + %s",
-  block = "%s.%s + blockDim.%s * %s",
-}
-
 local function named(plan, count, spacing)
   local fn, what, side = plan.fn, plan.what, plan.side
   plan.count, plan.all, plan.length, plan.step = count, {}, {}, guarded.unit(fn)
+  plan.spacing = spacing
   for name in pairs(plan.spread) do plan.all[name] = threads.new_name(fn, name .. "_all") end
   plan.part = threads.new_name(fn, "part")
   plan.other = threads.new_name(fn, "other")
   plan.block = threads.new_name(fn, what.name)
-  plan.place = PLACES[spacing]:format(what.index, side, spacing == "next" and count or side,
-    plan.part)
   plan.whole = ("(%s.%s * %d)"):format(what.length, side, count)
   local together = threads.new_name(fn, "together")
+  local active = threads.new_name(fn, "active")
   for i, guard in ipairs(plan.guards) do
-    guard.together = together .. (i > 1 and "_" .. i or "")
+    local ending = i > 1 and "_" .. i or ""
+    guard.together, guard.active = together .. ending, active .. ending
+    guard.read = guard.is_filled and only_read(plan, plan.spread, guard)
   end
   plan.continues = plan.guard and with_continue(plan)
 end
@@ -845,11 +1072,16 @@ end
 ---@param what "blocks"|"threads"
 ---@param side string
 ---@param count integer
----@param spacing? "next"|"block" threads: neighbours, or those that the new block's width parts
+---@param spacing? "next"|"block"|integer threads: neighbours, or those that the new block's width
+--- parts, or those of a team of so many, which have the fewer others of it between them
 ---@return table?
 ---@return string? message
 function M.merged(fn, what, side, count, spacing)
-  local plan, why = plan_of(fn, WHAT[what], side)
+  local team = math.type(spacing) == "integer" and spacing or nil
+  if team and team % count ~= 0 then
+    return nil, ("%d threads are no whole number of %d"):format(team, count)
+  end
+  local plan, why = plan_of(fn, WHAT[what], side, team)
   if not plan then return nil, why end
   named(plan, count, spacing or "next")
   local e = edit.new(fn.kernel)
@@ -865,13 +1097,14 @@ function M.merged(fn, what, side, count, spacing)
       e:replace(s.first, s.last, table.concat(arrays, "\n" .. fn.kernel:indent(s.first)))
     end
   end
+  for _, s in pairs(plan.elements) do e:remove(s.first, s.last) end
   for _, group in ipairs(plan.groups) do
     e:replace(group.first, group.last, group_text(plan, group))
   end
   local edits = e:lines()
   if not edits then return nil, "two changes overlap" end
   local of = what == "blocks" and "grid" or "block"
-  local divides = plan.is_bounded and "" or ("%s.%s%%%d "):format(of, side, count)
+  local divides = plan.is_bounded and "" or ("%s.%s%%%d "):format(of, side, team or count)
   return { edits = edits, indent = deeper_lines(plan),
     launch = ("%s%s.%s/%d%s"):format(divides, of, side, count, shared) }
 end
@@ -880,7 +1113,8 @@ end
 ---@param fn table
 ---@param what "blocks"|"threads"
 ---@param side string
+---@param team? integer threads of a team (gilua.transform.teams)
 ---@return boolean
-function M.fits(fn, what, side) return plan_of(fn, WHAT[what], side) ~= nil end
+function M.fits(fn, what, side, team) return plan_of(fn, WHAT[what], side, team) ~= nil end
 
 return M

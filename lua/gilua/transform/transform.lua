@@ -16,10 +16,11 @@
 --          roundings, barriers; others keep it wherever they can be made
 --   donated  true where parts come from elsewhere: without donors that a person gave it is drawn by
 --          what it has paid alone (gilua.bandit), by no share
---   times  which of its arguments says how many times as much is done by as many times fewer
---          blocks; or nil
+--   counts  which of its arguments says how many times as much a block, or a thread, does; or nil
+--   times  true where there are as many times fewer blocks: a number may have to go down with it
 --   refuses  function(gene, donors) -> why a gene that is written well is wrong here; or nil
 --   first  true where it is made before those without, wherever it stands in a genome
+--   before  the kind of those that it is made before, of others that come first; or nil
 --   eases  words: what it is made against, of "issue latency memory" (gilua.roofline.binds); or nil
 -- and a change is
 --   edits    { { first, last, text }, … }: lines of the unmodified source, and what stands in their
