@@ -1002,6 +1002,25 @@ tap.case("threads of a warp that became one are right", function()
     if (i < n) out[i] = firsts[threadIdx.x / 16 * 2] + firsts[team];]], 1, { "x", "4", "8" })
 end)
 
+tap.case("threads of a team whose size has a name", function()
+  local source = "#define TEAM 8\n" .. rewritten.source [[
+    __shared__ float firsts[16];
+    const int team = threadIdx.x / TEAM, i = blockIdx.x * 64 + threadIdx.x;
+    if (threadIdx.x % TEAM == 0) firsts[team] = i < n ? a[i] : 0.f;
+    __syncthreads();
+    if (i < n) out[i] = firsts[threadIdx.x / 8] + firsts[team];]]
+  tap.is(rewritten.found(merge_threads, source):match "%S+$", "2(x,8,TEAM)", "the gene says it")
+  for _, count in ipairs { "2", "4", "8" } do
+    right("by its name", merge_threads, source, 2, { "x", count, "TEAM" })
+  end
+  local text = rewritten.text(merge_threads, source, 2, { "x", "2", "TEAM" })
+  tap.has(text, 'static_assert(TEAM % 2 == 0, "TEAM must be a multiple of 2");', "a promise")
+  tap.has(text, "int team = threadIdx.x / (TEAM / 2);", "whatever it is")
+  tap.has(text, "firsts[thread / 8]", "another number of eight may be no number of it")
+  local half = source:gsub("TEAM 8", "TEAM 4")
+  tap.is(difference(half, merge_threads, 2, { "x", "2", "TEAM" }, 200, {}), nil, "also of four")
+end)
+
 tap.case("which of a warp's threads are not done for all", function()
   local function has_filled(source)
     return rewritten.text(merge_threads, source, 1, { "x", "2", "32" }):find "active" ~= nil

@@ -12,7 +12,6 @@ local threads = require "gilua.transform.threads"
 
 local COUNTS = { "2", "4", "8" }
 local MOST = 16
-local MOST_TEAM = 1024
 local SPACINGS = { "next", "block" }
 
 -- Calls add(fn, side) for each side along which a kernel of a file may be merged.
@@ -75,10 +74,10 @@ function merge_threads.find(kernel)
         list[#list + 1] = { line = fn.line, args = { side, count, spacing } }
       end
     end
-    for _, size in ipairs(teams.sizes(fn, side)) do
-      for _, count in ipairs(merging.fits(fn, "threads", side, size) and COUNTS or {}) do
-        if size % count == 0 then
-          list[#list + 1] = { line = fn.line, args = { side, count, tostring(size) } }
+    for _, team in ipairs(teams.list(fn, side)) do
+      for _, count in ipairs(merging.fits(fn, "threads", side, team) and COUNTS or {}) do
+        if team.size % count == 0 then
+          list[#list + 1] = { line = fn.line, args = { side, count, team.text } }
         end
       end
     end
@@ -87,27 +86,26 @@ function merge_threads.find(kernel)
 end
 
 -- Where the threads that become one are, in words.
-local function where(spacing, count)
+local function where(spacing)
   if spacing == "next" then return "neighbours" end
   if spacing == "block" then return "a block's width apart" end
-  return ("of each %d, %d apart"):format(spacing, spacing // count)
+  return ("of each %s"):format(spacing)
 end
 
 function merge_threads.make(kernel, line, args)
   local side, count = sides_of(args)
-  local size = math.tointeger(tonumber(args[3]))
-  local spacing = size and 2 <= size and size <= MOST_TEAM and size or args[3]
-  if not side or args[4]
-    or not (spacing == "next" or spacing == "block" or math.type(spacing) == "integer") then
+  local fn, spacing = entry_at(kernel, line), args[3]
+  local is_known = spacing == "next" or spacing == "block"
+    or spacing and side and fn and teams.find(fn, side, spacing)
+  if not side or args[4] or fn and not is_known then
     return nil, "it is written merge_threads<LINE>(x,THREADS,next), or y or z, and block, or of "
       .. "how many each they are, with 2 to 16 threads"
   end
-  local fn = entry_at(kernel, line)
   if not fn then return nil, "no kernel begins there" end
   local change, why = merging.merged(fn, "threads", side, count, spacing)
   if not change then return nil, why end
   change.says = ("a thread does what %d along %s did, %s, and what they have in common once")
-    :format(count, side, where(spacing, count))
+    :format(count, side, where(spacing))
   return change
 end
 

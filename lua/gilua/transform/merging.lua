@@ -60,6 +60,8 @@ local WHAT = {
   blocks = { index = "blockIdx", length = "gridDim", one = "block", name = "block" },
   threads = { index = "threadIdx", length = "blockDim", one = "thread", name = "thread" },
 }
+local SPACINGS = { next = true, block = true } -- of threads, but for those of a team
+
 for _, what in pairs(WHAT) do what.words = { [what.index] = true, [what.length] = true } end
 
 --------------------------------------------------------------------------------------------------
@@ -732,9 +734,9 @@ end
 local function place_of(plan, part)
   local at, count = plan.what.index .. "." .. plan.side, plan.count
   if plan.team then
-    local n = plan.team // count
-    if n == 1 then return ("%s * %d + %s"):format(at, count, part) end
-    return ("%s / %d * %d + %s %% %d + %d * %s"):format(at, n, plan.team, at, n, n, part)
+    local n = teams.fewer_text(plan.team, count)
+    if n == "1" then return ("%s * %d + %s"):format(at, count, part) end
+    return ("%s / %s * %s + %s %% %s + %s * %s"):format(at, n, plan.team.text, at, n, n, part)
   elseif plan.spacing == "next" then
     return ("%s * %d + %s"):format(at, count, part)
   end
@@ -852,7 +854,10 @@ local function group_text(plan, group)
   end
   for _, d in ipairs(group.elements) do
     local s = plan.elements[d]
+    local before, behind = directives(plan, d)
+    table.move(before, 1, #before, #list + 1, list)
     list[#list + 1] = plan.step .. kernel:source(s.first, s.last)
+    table.move(behind, 1, #behind, #list + 1, list)
   end
   list[#list + 1] = plan.step .. kernel:source(group.first, group.last, instead)
     :gsub("\n", "\n" .. plan.step)
@@ -1010,6 +1015,15 @@ local function put_dynamic(plan, e)
   return (" shared*%d"):format(plan.count)
 end
 
+-- What must be so of a team whose size has a name.
+local function put_team(plan, e)
+  if not plan.team or not plan.team.is_named then return end
+  local first = plan.fn.body.body[1]
+  local text, count = plan.team.text, plan.count
+  e:before(first.first, ('static_assert(%s %% %d == 0, "%s must be a multiple of %d");\n%s'):format(
+    text, count, text, count, plan.fn.kernel:indent(first.first)))
+end
+
 -- Do a block's threads share a loop, each beginning at its own place, and going on by a number?
 local function is_shared_out(plan, loop)
   local by, sides = sides_of.value(plan.fn, loop.by), sides_of.of(plan.fn, loop.start, {})
@@ -1072,20 +1086,21 @@ end
 ---@param what "blocks"|"threads"
 ---@param side string
 ---@param count integer
----@param spacing? "next"|"block"|integer threads: neighbours, or those that the new block's width
---- parts, or those of a team of so many, which have the fewer others of it between them
+---@param spacing? "next"|"block"|string threads: neighbours, or those that the new block's width
+--- parts, or those of a team (gilua.transform.teams) of this name
 ---@return table?
 ---@return string? message
 function M.merged(fn, what, side, count, spacing)
-  local team = math.type(spacing) == "integer" and spacing or nil
-  if team and team % count ~= 0 then
-    return nil, ("%d threads are no whole number of %d"):format(team, count)
+  local team = spacing and not SPACINGS[spacing] and teams.find(fn, side, spacing) or nil
+  if team and team.size % count ~= 0 then
+    return nil, ("%s threads are no whole number of %d"):format(team.text, count)
   end
   local plan, why = plan_of(fn, WHAT[what], side, team)
   if not plan then return nil, why end
   named(plan, count, spacing or "next")
   local e = edit.new(fn.kernel)
   local shared = put_dynamic(plan, e)
+  put_team(plan, e)
   for _, guard in ipairs(plan.guards) do put_guard(plan, e, guard) end
   put_lengths(plan, e)
   put_pragmas(plan, e)
@@ -1104,7 +1119,8 @@ function M.merged(fn, what, side, count, spacing)
   local edits = e:lines()
   if not edits then return nil, "two changes overlap" end
   local of = what == "blocks" and "grid" or "block"
-  local divides = plan.is_bounded and "" or ("%s.%s%%%d "):format(of, side, team or count)
+  local by = team and team.size or count
+  local divides = plan.is_bounded and "" or ("%s.%s%%%d "):format(of, side, by)
   return { edits = edits, indent = deeper_lines(plan),
     launch = ("%s%s.%s/%d%s"):format(divides, of, side, count, shared) }
 end
@@ -1113,7 +1129,7 @@ end
 ---@param fn table
 ---@param what "blocks"|"threads"
 ---@param side string
----@param team? integer threads of a team (gilua.transform.teams)
+---@param team? gilua.team
 ---@return boolean
 function M.fits(fn, what, side, team) return plan_of(fn, WHAT[what], side, team) ~= nil end
 
