@@ -1042,7 +1042,7 @@ tap.case("threads of a warp that do not become one", function()
   refused("a barrier for some", merge_threads, teams_with("__syncwarp()", "__syncwarp(0xffff)"), 1,
     args, "waits for some lanes")
   local wide = TEAMS:gsub("parts%[2%]%[32%]", "parts[1][64]"):gsub("& 31", "& 63")
-    :gsub("threadIdx.x / 32", "threadIdx.x / 64"):gsub("32 %* %(", "64 * ("):gsub("x / 32", "x / 64")
+    :gsub("32 %* %(", "64 * ("):gsub("x / 32", "x / 64")
   tap.has(select(2, rewritten.text(merge_threads, wide, 1, { "x", "2", "64" })),
     "no part of a warp", "more than a warp, which waits")
   tap.has(select(2, rewritten.text(merge_threads, TEAMS, 1, { "x", "3", "32" })),

@@ -95,7 +95,7 @@ end
 
 local see_access, chain
 
---- The local array of which a variable is an element: x_all of `auto &x = x_all[part]`; nil of none.
+--- The local array of which a variable is an element: xs of `auto &x = xs[i]`; nil of none.
 ---@param fn table of kernel.read
 ---@param d table? a declaration
 ---@return string?
