@@ -971,10 +971,22 @@ tap.case("threads of a warp that become one", function()
     .. "1(x,2,32) 1(x,4,32) 1(x,8,32)", "where it is proposed")
 end)
 
+tap.case("neighbours of a warp", function()
+  local text = rewritten.text(merge_threads, TEAMS, 1, { "x", "2", "next" })
+  tap.has(text, "warp = threadIdx.x / 16;", "are in the same")
+  tap.has(text, "const unsigned int thread = threadIdx.x * 2 + part;", "who it is")
+  tap.has(text, "const auto lane = active[part] ? lane_all[part] : lane_all[0];",
+    "what some do is done for all")
+  tap.ok(not rewritten.text(merge_threads, TEAMS, 1, { "x", "2", "block" }):find "active",
+    "others are asked one by one")
+end)
+
 tap.case("threads of a warp that became one are right", function()
   local function all(what, source)
     for _, count in ipairs { "2", "4", "8" } do
-      right(what, merge_threads, source, 1, { "x", count, "32" })
+      for _, which in ipairs { "32", "next" } do
+        right(what, merge_threads, source, 1, { "x", count, which })
+      end
     end
   end
   all("as it is", TEAMS)
@@ -1012,6 +1024,7 @@ tap.case("threads of a team whose size has a name", function()
   tap.is(rewritten.found(merge_threads, source):match "%S+$", "2(x,8,TEAM)", "the gene says it")
   for _, count in ipairs { "2", "4", "8" } do
     right("by its name", merge_threads, source, 2, { "x", count, "TEAM" })
+    right("neighbours", merge_threads, source, 2, { "x", count, "next" })
   end
   local text = rewritten.text(merge_threads, source, 2, { "x", "2", "TEAM" })
   tap.has(text, 'static_assert(TEAM % 2 == 0, "TEAM must be a multiple of 2");', "a promise")

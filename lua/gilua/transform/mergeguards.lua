@@ -162,20 +162,6 @@ local function waits(fn, list)
   return false
 end
 
--- Adds each `if` of a thread's own that has loops in it, and that may be asked for all threads.
-local function add_inner_guards(list, known, s)
-  local fits = s.kind == "if" and s.condition and not s.otherwise and known:depends(s.condition)
-    and holds(s.body, LOOPS) and not effects.of(known.fn, s).barrier
-    and not holds(s.body, { ["return"] = true })
-  if fits then
-    list[#list + 1] = { statement = s, leaves = false, guarded = { s.body } }
-  end
-  for _, child in ipairs(s.kind == "block" and s.body or { s.body or nil }) do
-    add_inner_guards(list, known, child)
-  end
-  if s.otherwise then add_inner_guards(list, known, s.otherwise) end
-end
-
 local function mentions(fn, node, name)
   local all = effects.of(fn, node)
   return all.reads[name] or all.writes[name]
@@ -257,19 +243,21 @@ local function is_closed(known, s)
   return closed
 end
 
--- Adds each `if` of a thread's own that has loops in it, and that may be done for all of a team.
-local function add_filled(list, known, s)
+-- Adds each `if` of a thread's own that has loops in it: those that may be done for all of a team
+-- as such, others, of threads that are no team, as those that are asked for all.
+local function add_inner(list, known, s, team)
   local fits = s.kind == "if" and s.condition and not s.otherwise and known:depends(s.condition)
-    and holds(s.body, LOOPS) and not effects.of(known.fn, s).barrier and not holds(s.body, JUMPS)
-    and is_closed(known, s)
-  if fits then
+    and holds(s.body, LOOPS) and not effects.of(known.fn, s).barrier
+  if fits and team and not holds(s.body, JUMPS) and is_closed(known, s) then
     list[#list + 1] = { statement = s, leaves = false, guarded = { s.body }, is_filled = true }
     return
+  elseif fits and (not team or team.is_next) and not holds(s.body, { ["return"] = true }) then
+    list[#list + 1] = { statement = s, leaves = false, guarded = { s.body } }
   end
   for _, child in ipairs(s.kind == "block" and s.body or { s.body or nil }) do
-    add_filled(list, known, child)
+    add_inner(list, known, child, team)
   end
-  if s.otherwise then add_filled(list, known, s.otherwise) end
+  if s.otherwise then add_inner(list, known, s.otherwise, team) end
 end
 
 local function size_of(list)
@@ -292,8 +280,7 @@ function M.of(fn, index, side, team, is_plain)
   local guard, list = guard_of(fn, known), {}
   if index == "threadIdx" then
     if guard and waits(fn, guard.guarded) then guard = nil end
-    local add_inner = team and add_filled or add_inner_guards
-    if not is_plain then add_inner(list, known, fn.body) end
+    if not is_plain then add_inner(list, known, fn.body, team) end
     local is_same = guard and list[1] and list[1].statement == guard.statement
     if is_same and list[1].is_filled then guard = nil elseif is_same then table.remove(list, 1) end
   end

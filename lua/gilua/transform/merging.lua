@@ -48,8 +48,6 @@ local M = {}
 
 local MOST_TRIPS = 32 -- of a loop that is unrolled
 local MOST_UNROLLED = 256 -- times that what is in such loops is there
-local SPACINGS = { next = true, block = true } -- of threads, but for those of a team
-
 local function tokens_text(kernel, first, last)
   return first > last and "" or kernel:source(first, last)
 end
@@ -121,15 +119,14 @@ end
 
 -- Which thread, or block, a part is.
 local function place_of(plan, part)
-  local at, count = plan.what.index .. "." .. plan.side, plan.count
-  if plan.team then
-    local n = teams.fewer_text(plan.team, count)
-    if n == "1" then return ("%s * %d + %s"):format(at, count, part) end
-    return ("%s / %s * %s + %s %% %s + %s * %s"):format(at, n, plan.team.text, at, n, n, part)
-  elseif plan.spacing == "next" then
-    return ("%s * %d + %s"):format(at, count, part)
+  local at, team = plan.what.index .. "." .. plan.side, plan.team
+  if plan.what.index == "threadIdx" and not team then
+    return ("%s + blockDim.%s * %s"):format(at, plan.side, part)
+  elseif not team or team.size == plan.count and not team.is_named then
+    return ("%s * %d + %s"):format(at, plan.count, part)
   end
-  return ("%s + blockDim.%s * %s"):format(at, plan.side, part)
+  local n = teams.fewer_text(team, plan.count)
+  return ("%s / %s * %s + %s %% %s + %s * %s"):format(at, n, team.text, at, n, n, part)
 end
 
 -- The lines that begin the loop over the blocks; `read`: names of which each turn has a copy;
@@ -404,13 +401,18 @@ local function put_dynamic(plan, e)
   return (" shared*%d"):format(plan.count)
 end
 
--- What must be so of a team whose size has a name.
+-- What must be so of teams whose sizes have names.
 local function put_team(plan, e)
-  if not plan.team or not plan.team.is_named then return end
-  local first = plan.fn.body.body[1]
-  local text, count = plan.team.text, plan.count
-  e:before(first.first, ('static_assert(%s %% %d == 0, "%s must be a multiple of %d");\n%s'):format(
-    text, count, text, count, plan.fn.kernel:indent(first.first)))
+  local fn, count, seen = plan.fn, plan.count, {}
+  local first = fn.body.body[1]
+  for _, number in ipairs(plan.team and teams.same(fn, plan.side, plan.team) or {}) do
+    local team = number.team
+    if team.is_named and not seen[team.text] then
+      seen[team.text] = true
+      e:before(first.first, ('static_assert(%s %% %d == 0, "%s must be a multiple of %d");\n%s')
+        :format(team.text, count, team.text, count, fn.kernel:indent(first.first)))
+    end
+  end
 end
 
 -- Do a block's threads share a loop, each beginning at its own place, and going on by a number?
@@ -441,10 +443,9 @@ local function put_pragmas(plan, e)
   end
 end
 
-local function named(plan, count, spacing)
+local function named(plan, count)
   local fn, what, side = plan.fn, plan.what, plan.side
   plan.count, plan.all, plan.length, plan.step = count, {}, {}, guarded.unit(fn)
-  plan.spacing = spacing
   for name in pairs(plan.spread) do plan.all[name] = threads.new_name(fn, name .. "_all") end
   plan.part = threads.new_name(fn, "part")
   plan.other = threads.new_name(fn, "other")
@@ -475,18 +476,16 @@ end
 ---@param what "blocks"|"threads"
 ---@param side string
 ---@param count integer
----@param spacing? "next"|"block"|string threads: neighbours, or those that the new block's width
---- parts, or those of a team (gilua.transform.teams) of this name
+---@param team? gilua.team of threads: which they are part of; else a new block's width parts them
 ---@return table?
 ---@return string? message
-function M.merged(fn, what, side, count, spacing)
-  local team = spacing and not SPACINGS[spacing] and teams.find(fn, side, spacing) or nil
+function M.merged(fn, what, side, count, team)
   if team and team.size % count ~= 0 then
     return nil, ("%s threads are no whole number of %d"):format(team.text, count)
   end
   local plan, why = mergeplan.of(fn, what, side, team)
   if not plan then return nil, why end
-  named(plan, count, spacing or "next")
+  named(plan, count)
   local e = edit.new(fn.kernel)
   local shared = put_dynamic(plan, e)
   put_team(plan, e)

@@ -5,7 +5,8 @@
 --   local same = teams.same(fn, "x", teams.find(fn, "x", "32"))
 --
 -- A size that has a name may be another one in another launch, `threadIdx.x / TILE`: such a team is
--- called by it, and only what is divided by the same name is a number of it.
+-- called by it, and only what is divided by the same name is a number of it. Of neighbours that
+-- become one each team is that, of which they are part.
 
 local expression = require "gilua.transform.expression"
 local sides_of = require "gilua.transform.sides"
@@ -19,6 +20,7 @@ local MOST = 1024 -- threads of a block
 ---@field text string "32", or the name of a macro
 ---@field size integer what that is, unless told otherwise
 ---@field is_named boolean
+---@field is_next? boolean it is of neighbours, whatever the kernel counts
 
 ---@class gilua.team_number
 ---@field tree table threadIdx.x / 32, threadIdx.x >> 5, or of a variable that is threadIdx.x
@@ -93,6 +95,13 @@ function M.list(fn, side)
   return list
 end
 
+--- Neighbours: so many threads, all of which become one.
+---@param count integer
+---@return gilua.team
+function M.neighbours(count)
+  return { text = tostring(count), size = count, is_named = false, is_next = true }
+end
+
 --- The team that a text calls: the kernel's own of that name, or any of so many threads; nil of
 --- none.
 ---@param fn table
@@ -117,7 +126,8 @@ function M.same(fn, side, team)
   local list, tokens = {}, {}
   for _, number in ipairs(numbers_of(fn, side)) do
     local other = number.team
-    local is_whole = not team.is_named and not other.is_named and other.size % team.size == 0
+    local is_whole = (team.is_next or not team.is_named and not other.is_named)
+      and other.size % team.size == 0
     if other.text == team.text or is_whole then
       list[#list + 1] = number
       for token = number.place.first, number.place.last do tokens[token] = true end
