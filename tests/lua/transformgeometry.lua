@@ -995,6 +995,9 @@ tap.case("threads of a warp that became one are right", function()
   all("by warpSize", teams_with("threadIdx.x / 32", "threadIdx.x / warpSize"))
   all("by a name", teams_with("const int lane = threadIdx.x & 31, warp = threadIdx.x / 32",
     "const int t = threadIdx.x, lane = t % 32, warp = t / 32"))
+  all("beside a constant", teams_with("const int lane = threadIdx.x & 31, warp = threadIdx.x / 32;",
+    "const int lane = threadIdx.x & 31, warp = threadIdx.x / 32, two = 2;\n    float kept[two];\n"
+    .. "    kept[lane & 1] = 1.f;"))
   all("the first lanes have nothing to do", teams_with("lane < 25", "lane > 6"))
   all("other lanes each time", teams_with("lane < 25", "(lane * 7 & 31) > 6 && i != 5"))
   all("a sum that goes on", teams_with("        if (i < n) out[i] = sum;\n    }",

@@ -198,7 +198,8 @@ local function assignments(plan, s, arrays)
     local is_own = plan.known:owns(d.name, d.token)
     arrays[#arrays + 1] = array_of(plan, d)
     if d.init and not is_own then
-      arrays[#arrays] = ("%s = %s;"):format(arrays[#arrays]:sub(1, -2), common_text(plan, d.init))
+      arrays[#arrays] = ("%s%s = %s;"):format(d.const and d.pointer == 0 and "const " or "",
+        arrays[#arrays]:sub(1, -2), common_text(plan, d.init))
     elseif d.init then
       list[#list + 1] = ("%s = %s;"):format(d.name, kernel:source(d.init.first, d.init.last,
         (other_block(plan, d.init.first, d.init.last))))
