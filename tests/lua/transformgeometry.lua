@@ -971,6 +971,31 @@ tap.case("threads of a warp that become one", function()
     .. "1(x,2,32) 1(x,4,32) 1(x,8,32)", "where it is proposed")
 end)
 
+tap.case("loops with loops in them that some leave", function()
+  local source = rewritten.source [[
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    float sum = 0.f;
+    int from = 0;
+    for (; from + 3 < n && from < 20; from += 4) {
+        for (int k = from; k < from + 4; k++) {
+            if (k == i) continue;
+            sum += a[k];
+        }
+    }
+    for (; from < n && from < 20; from++) {
+        if (from == i) continue;
+        sum += a[from];
+    }
+    if (i < n) out[i] = sum;]]
+  for _, kind in ipairs { merge, merge_threads } do
+    for _, count in ipairs { "2", "4" } do
+      local spacing = kind == merge_threads and "next" or nil
+      right("a loop around it goes on for all", kind, source, 1, { "x", count, spacing },
+        { sizes = { 250, 500 } })
+    end
+  end
+end)
+
 tap.case("neighbours of a warp", function()
   local text = rewritten.text(merge_threads, TEAMS, 1, { "x", "2", "next" })
   tap.has(text, "warp = threadIdx.x / 16;", "are in the same")

@@ -66,13 +66,40 @@ local function element_in(plan, s)
   return d and plan.known:owns(d.name, d.token) and effects.element_of(plan.fn, d) and d or nil
 end
 
+-- Does a statement leave what is around it: its loop, or the function?
+local function is_left_by(s)
+  if s.kind == "return" or s.kind == "break" or s.kind == "continue" then return true end
+  if LOOPS[s.kind] then return holds(s.body, { ["return"] = true }) end
+  for _, child in ipairs(s.kind == "block" and s.body or { s.body or nil }) do
+    if is_left_by(child) then return true end
+  end
+  return s.otherwise ~= nil and is_left_by(s.otherwise)
+end
+
 -- May a statement's body be parted: is its head the same for all blocks, and does no group of its
 -- body leave it?
 local function is_through(plan, s)
   if s.kind == "block" then return true end
   if not LOOPS[s.kind] and s.kind ~= "if" or plan.known.loops[s] then return false end
   if touches_any(plan, s.init or false, s.condition or false, s.step or false) then return false end
-  return s.kind == "if" and not holds(s, JUMPS) or LOOPS[s.kind] and not holds(s.body, JUMPS)
+  return not is_left_by(s.kind == "if" and s or s.body)
+end
+
+-- A name that the groups of a plan give a value, and that is not there for each, so that it would
+-- go on from one to the next; nil where there is none. What loops alone begin anew does not.
+local function goes_on(plan)
+  for _, group in ipairs(plan.groups) do
+    for _, s in ipairs(group.statements) do
+      for name, tokens in pairs(effects.of(plan.fn, s).writes) do
+        local d = plan.fn:declaration(name, tokens[1])
+        local is_outside = d and (d.token < group.first or d.token > group.last)
+        if is_outside and not plan.known:owns(name, tokens[1])
+          and not plan.known:only_counts(name) then
+          return name
+        end
+      end
+    end
+  end
 end
 
 -- Adds the elements among names, and the arrays that they are of to the names.
@@ -386,6 +413,8 @@ function M.of(fn, merged, side, team, is_plain)
   end
   why = what == WHAT.threads and waits_in_group(plan)
   if why then return nil, why end
+  local name = goes_on(plan)
+  if name then return nil, ("%s goes on from one %s to the next"):format(name, what.one) end
   plan.spread, why = spread(plan)
   if not plan.spread then return nil, why end
   plan.is_bounded = what == WHAT.blocks and mergeguards.is_bounded(known, guard)
