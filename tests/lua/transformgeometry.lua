@@ -974,26 +974,33 @@ end)
 tap.case("loops with loops in them that some leave", function()
   local source = rewritten.source [[
     const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    const bool inside = i < n;
     float sum = 0.f;
+    __shared__ float tile[16];
     int from = 0;
-    for (; from + 3 < n && from < 20; from += 4) {
-        for (int k = from; k < from + 4; k++) {
-            if (k == i) continue;
-            sum += a[k];
+    for (; from + 15 < n; from += 16) {
+        for (int k = threadIdx.x; k < 16; k += blockDim.x) tile[k] = a[from + k];
+        __syncthreads();
+        if (inside) {
+            for (int k = 0; k < 16; k++) {
+                if (from + k == i) continue;
+                sum += tile[k];
+            }
         }
+        __syncthreads();
     }
-    for (; from < n && from < 20; from++) {
+    for (; from < n; from++) {
         if (from == i) continue;
         sum += a[from];
     }
-    if (i < n) out[i] = sum;]]
-  for _, kind in ipairs { merge, merge_threads } do
-    for _, count in ipairs { "2", "4" } do
-      local spacing = kind == merge_threads and "next" or nil
-      right("a loop around it goes on for all", kind, source, 1, { "x", count, spacing },
-        { sizes = { 250, 500 } })
-    end
-  end
+    if (inside) out[i] = sum;]]
+  local args = { "x", "2" }
+  local first = source:gsub("    for %(; from < n; from%+%+%).*    if", "    if")
+  right("a loop around it goes on for all", merge, first, 1, args, { sizes = { 256, 512 } })
+  right("and one of their own behind it", merge, source, 1, args, { sizes = { 250, 500 } })
+  refused("one that is left by all would go on from one to the next", merge,
+    source:gsub("if %(from == i%) continue;", "if (from > n - 3) break;"), 1, args,
+    "from goes on from one block to the next")
 end)
 
 tap.case("neighbours of a warp", function()
