@@ -1003,6 +1003,14 @@ tap.case("loops with loops in them that some leave", function()
     "from goes on from one block to the next")
 end)
 
+tap.case("what stands on one line", function()
+  local source = rewritten.source [[
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (n > 3) { float t = i < n ? a[i] : 0.f; if (i < n) out[i] = t; }
+    for (int k = 0; k < 2; k++) { int at = i; if (at < n) out[at] += a[k]; }]]
+  right("in a block", merge_threads, source, 1, { "x", "2", "block" }, { sizes = { 64 } })
+end)
+
 tap.case("neighbours of a warp", function()
   local text = rewritten.text(merge_threads, TEAMS, 1, { "x", "2", "next" })
   tap.has(text, "warp = threadIdx.x / 16;", "are in the same")

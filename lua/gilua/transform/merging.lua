@@ -251,10 +251,10 @@ local function group_text(plan, group)
   list[#list + 1] = "}"
   local parent, indent = group.statements[1].parent, kernel:indent(group.first)
   local stands_in_list = not parent or parent.kind == "block" or fn.body == parent
-  local is_beside = not stands_in_list and not kernel:begins_line(group.first)
+  local is_beside = not kernel:begins_line(group.first)
   local inner = is_beside and indent .. plan.step or indent
   local text = table.concat(list, "\n" .. inner):gsub("\n[ \t]+(#%s*[ie][fln])", "\n%1")
-  if stands_in_list then return text end
+  if stands_in_list then return is_beside and "\n" .. inner .. text or text end
   return "{\n" .. inner .. text .. "\n" .. indent .. "}"
 end
 
