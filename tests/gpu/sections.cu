@@ -233,12 +233,22 @@ static int *ints(size_t n, int below)
   return device;
 }
 
+static void show(const char *name, const float *device, size_t n)
+{
+  float *host = (float *)malloc(n * sizeof *host);
+  double sum = 0;
+  cudaMemcpy(host, device, n * sizeof *host, cudaMemcpyDeviceToHost);
+  for (size_t i = 0; i < n; i++) sum += host[i];
+  printf("%s %g\n", name, sum / n);
+  free(host);
+}
+
 int main(void)
 {
   int n = 512, rows = 256, columns = 1024, items = 4096, width = 320, height = 200, terms = 40;
   int many = 24;
   dim3 tile(16, 8), tiles((width + 15) / 16, (height + 7) / 8);
-  float *square = floats(n * n), *other = floats(n * n), *third = floats(n * n);
+  float *square = floats(n * n), *other = floats(n * n);
   float *wide = floats(rows * columns), *image = floats(width * height);
   float *one = floats(items), *two = floats(items), *three = floats(items), *four = floats(items);
   float *edges = floats(width * height), *blurred = floats(width * height);
@@ -246,16 +256,35 @@ int main(void)
   int *counts = ints(16, 0);
 
   stats<<<(columns + 63) / 64, 64>>>(wide, one, two, rows, columns);
+  show("stats", one, columns);
+  show("stats", two, columns);
   pulled<<<(items + 127) / 128, 128>>>(one, two, three, items);
+  show("pulled", two, items);
+  show("pulled", three, items);
   products<<<(n + 63) / 64, 64>>>(square, one, two, three, four, n);
+  show("products", three, n);
+  show("products", four, n);
   update<<<(n + 63) / 64, 64>>>(square, one, two, other, three, n);
+  show("update", other, n * n);
+  show("update", three, n);
   joined<<<(n + 63) / 64, 64>>>(square, other, one, three, four, n);
+  show("joined", three, n);
+  show("joined", four, n);
   filters<<<tiles, tile>>>(image, edges, blurred, width, height);
-  sparse<<<(items + 255) / 256, 256>>>(one, two, three, four, items, terms);
+  show("filters", edges, width * height);
+  show("filters", blurred, width * height);
+  sparse<<<(items + 255) / 256, 256>>>(square, wide, three, four, items, terms);
+  show("sparse", three, items);
+  show("sparse", four, items);
   ends<<<(items + BLOCK - 1) / BLOCK, BLOCK>>>(one, two, three, items);
+  show("ends", two, items / BLOCK);
+  show("ends", three, items / BLOCK);
   moments<<<(items + BLOCK - 1) / BLOCK, BLOCK>>>(one, two, three, items);
+  show("moments", two, items / BLOCK);
+  show("moments", three, items / BLOCK);
   labels<<<(items + 255) / 256, 256>>>(numbers, centres, label, counts, items, many);
-  cudaDeviceSynchronize();
-  printf("%s %p\n", cudaGetErrorString(cudaGetLastError()), (void *)third);
+  int found[16];
+  cudaMemcpy(found, counts, sizeof found, cudaMemcpyDeviceToHost);
+  printf("labels %d %d, %s\n", found[0], found[15], cudaGetErrorString(cudaGetLastError()));
   return 0;
 }

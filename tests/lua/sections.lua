@@ -125,6 +125,7 @@ extern "C" __global__ void k(float *p, float *q, const float *a, const float *b,
   }
 }
 ]], "as a person would write it")
+  tap.is(sections.make(kernels.of_text(COLUMNS), 11, {}).launch, "grid.z==1 grid.z=2", "launched")
   tap.is(says, "blocks of z = 0 do what is before line 11, others what is from there on",
     "in words")
 end)
@@ -165,6 +166,35 @@ tap.case("two results are right", function()
   q[c] = grown(b, c);]], [[
 __device__ float grown(const float *x, int c) {
   float s = 0; for (int i = c; i < c + 9; i++) s += x[i]; return s; }]]), 8)
+  right("what the first part loads and stores", source(HEAD .. [[
+  if (c >= n) return;
+  float own = p[c];
+  for (int i = 0; i < 5; i++) own += a[i];
+  p[c] = own;
+  for (int i = 0; i < 5; i++) q[c * 5 + i] = a[i];]]), 9)
+  right("ways out that do something", source(HEAD .. [[
+  float sum = 0;
+  if (c >= n) {
+    sum++;
+    return;
+  }
+  for (int i = 0; i < 5; i++) sum += a[i];
+  p[c] = sum;
+  for (int i = 0; i < 5; i++) q[c * 5 + i] = a[i];]]), 12)
+  tap.has(read(source(HEAD .. [[
+#pragma unroll
+  for (int i = 0; i < 5; i++) p[c * 5 + i] = a[i];
+#pragma unroll
+  for (int i = 0; i < 5; i++) q[c * 5 + i] = a[i];]]), "T:sections<8>()"), [[
+  if (blockIdx.z == 0) {
+    #pragma unroll
+    for (int i = 0; i < 5; i++) p[c * 5 + i] = a[i];
+  } else {
+  #pragma unroll
+    for (]], "a #pragma stays with its loop")
+  tap.is(rewritten.found(sections, source(HEAD .. [[
+  for (int i = 0; i < 5; i++) p[c * 5 + i] = a[i];
+  int z = 3; for (int i = 0; i < 5; i++) q[c * 5 + i] = a[i];]])), "6()", "a line once")
   right("atomics", source [[
   int c = threadIdx.x;
   for (int i = c; i < n; i += 64) atomicAdd(p + i % 8, 1.f);
@@ -224,6 +254,10 @@ tap.case("shared memory and barriers in both parts", function()
   refused("begun elsewhere", (one:gsub("tile%[t%] = fminf%(own", "tile[63 - t] = fminf(own")), 15,
     "the second part uses tile as the first one leaves it")
   refused("begun by some", (one:gsub("tile%[t%] = fminf%(own", "if (t > 3) %0")), 15, "uses tile")
+  refused("written elsewhere too", (one:gsub("tile%[t%] %+= tile%[t %+ h%];",
+    "{ %0 tile[63 - t] = 1; }")), 15, "uses tile")
+  refused("begun at a place that changes", (one:gsub("tile%[t%] = fminf%(own", "t /= 2; %0")), 15,
+    "uses tile")
   refused("written elsewhere", (one:gsub("tile%[t%] %+=", "tile[t + h] +=")), 15, "uses tile")
   refused("begun with what is there", (one:gsub("fminf%(own", "fminf(tile[t ^ 1]")), 15,
     "uses tile")
@@ -242,7 +276,8 @@ end)
 tap.case("what is not made", function()
   local function of(what, first, second, why)
     local text = source(HEAD .. "  if (c >= n) return;\n" .. first .. "\n" .. second,
-      "__device__ float total;\n__device__ void put(float *to, int c) { to[c] = 1; }")
+      "__device__ float total; struct Two { float *x, *y; };\n"
+      .. "__device__ void put(float *to, int c) { to[c] = 1; }")
     refused(what, text, 8, why)
   end
   local sum = "float sum = 0; for (int i = 0; i < 9; i++) sum += a[i]; p[c] = sum;"
@@ -251,6 +286,23 @@ tap.case("what is not made", function()
     "the second part uses sum as the first one leaves it")
   of("one that is given in a condition", sum, "if (c > 3) sum = 1; q[c] = sum;", "uses sum")
   of("one that goes on", sum, "sum += 1; q[c] = sum;", "uses sum")
+  of("one that goes on by itself", sum, "sum = sum + 1; q[c] = sum;", "uses sum")
+  of("one that is asked for first", sum, "q[c] = sum; sum = 1; q[n + c] = sum;", "uses sum")
+  of("one that is given in a block", sum, "if (c > 3) { sum = 1; } q[c] = sum;", "uses sum")
+  of("one that is given in a case", sum, "switch (c) { case 0: sum = 1; default: q[c] = sum; }",
+    "uses sum")
+  of("one that the first part declares", sum .. " float last;", "last = 2; q[c] = last;",
+    "uses last")
+  of("one that it declares, and the second gives", sum .. " float last;", "q[c] = 3; last = 2;",
+    "uses last")
+  of("a parameter", sum .. " n /= 2;", "q[c] = n;", "uses n")
+  of("a type", sum .. " typedef float real;", "real x = b[c]; q[c] = x;", "declares a type")
+  of("a pointer in a struct", "Two two = { p, q }; for (int i = 0; i < 9; i++) two.x[i] = 1;",
+    "q[c] = p[9 * c];", "memory that the other writes")
+  of("pointers in an array", "float *to[2] = { p, q }; for (int i = 0; i < 9; i++) to[0][i] = 1;",
+    "q[c] = p[9 * c];", "memory that the other writes")
+  of("the whole grid", sum, "auto all = cooperative_groups::this_grid(); q[c] = all.size();",
+    "it uses this_grid")
   of("one that is led to", "float sum = 0, *s = &sum; for (int i = 0; i < 9; i++) *s += a[i];"
     .. "p[c] = *s;", "sum = 1; q[c] = *s;", "memory that the other writes")
   of("an array of the thread's", "float own[4]; for (int i = 0; i < 4; i++) own[i] = a[i];"
@@ -277,6 +329,14 @@ tap.case("what is not made", function()
   of("an #if", sum, other .. "\n#if 1\nq[c] = 1;\n#endif", "#if")
   of("a lock", "while (atomicCAS((int *)p, 0, 1) != 0) ; " .. sum, other, "other threads may wait")
   of("text", sum .. ' printf("%d", c);', other, "not understood")
+  local function below(what, before, condition, why)
+    refused(what, source(("%s  %s\n  if (%s) {\n%s\n%s\n  }"):format(HEAD, before, condition,
+      sum, other), "__device__ float total;"), 8, why)
+  end
+  below("something stored before a condition", "total = 1;", "c < n", "no statement")
+  below("a condition that does something", "", "atomicAdd(&total, 1.f) < n", "no statement")
+  below("a condition of what the first part writes", "", "p[c] < 1", "both parts need")
+  below("a condition of what the second part writes", "", "q[c] < 1", "both parts need")
   refused("not a kernel", "__device__ void f(float *p) {\n  p[0] = 1;\n  p[1] = 2;\n}\n", 3,
     "in no kernel that is launched")
   refused("a function that asks for its block", source(HEAD .. sum .. "\n" .. other,
@@ -345,6 +405,16 @@ tap.case("loops with two results are right", function()
     }
     q[c] = 1.2f * t;
   }]]), 9)
+  right("what is made of the first sum", source(HEAD .. [[
+  if (c >= n) return;
+  float s = 0, t = 0;
+  for (int k = 0; k < 9; k++) {
+    s += a[k + c];
+    t += b[k + c];
+  }
+  float u = s / 2;
+  q[c] = t;
+  p[c] = u;]]), 9)
   right("stores alone", source(HEAD .. [[
   int k;
   for (k = 0; k < 9; k++) {
@@ -369,6 +439,24 @@ tap.case("loops that are not parted", function()
   of("something before", "s += a[k];", "t += b[k];", ends, "something is done before the loop",
     "p[c + n] = 3; for (int k = 0; k < 16; k++)")
   of("a while", "s += a[c];", "t += b[c++];", ends, "does more than", "while (c < n)")
+  of("a return behind", "s += a[k];", "t += b[k];", "if (c > 3) return; " .. ends, "of both parts")
+  of("a #pragma behind", "s += a[k];", "t += b[k];", ends
+    .. "\n#pragma unroll\nfor (int k = 0; k < 4; k++) q[n + c + k] = t;", "of both parts")
+  of("a directive in it", "s += a[k];\n#pragma unroll\n", "t += b[k];", ends, "a directive")
+  of("nothing before", "const float x = a[k];", "s += x;\nt += x;", ends, "first part does nothing")
+  of("a start that the second part writes", "s += a[k];", "t += b[k];", ends, "both parts need",
+    "for (int k = (int)(q[c] * 0); k < 16; k++)")
+  of("what both load, and the second part writes", "float x = q[k]; s += x;", "t += x;", ends,
+    "both parts need")
+  of("what both load, at a place that one changes", "float x = b[m]; s += x; m++;", "t += x;", ends,
+    "a variable that the other", "int m = 0; for (int k = 0; k < 16; k++)")
+  of("the second part changes", "float x = b[m]; s += x;", "t += x; m++;", ends,
+    "a variable that the other", "int m = 0; for (int k = 0; k < 16; k++)")
+  of("what both load of an array that one changes", "float x = own[k & 3]; own[k & 3] = s += x;",
+    "t += x;", ends, "a variable that the other",
+    "float own[4] = {}; for (int k = 0; k < 16; k++)")
+  of("what counts in both", "float x = atomicAdd(q, 1.f); s += x;", "t += x;", ends,
+    "a variable that the other")
   of("an array of the thread's", "own[k & 3] += a[k];", "t += own[1];", "p[c] = own[2]; q[c] = t;",
     "a variable that the other", "float own[4] = {}; for (int k = 0; k < 16; k++)")
 end)

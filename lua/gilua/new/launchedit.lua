@@ -99,6 +99,14 @@ local function is_computed(words)
   return #words > 2 and words[1] == "(" and words:match(1) == #words
 end
 
+--- Is a text a sum or product, or a number, so that it is a grid or a block of one side?
+---@param text string
+---@return boolean
+function M.is_one_side(text)
+  local words <close> = core.grammar.tokens(text)
+  return is_computed(words)
+end
+
 -- The three sides of a grid's text; nil where it is of another form.
 local function sides_of(t, text)
   local words <close> = core.grammar.tokens(text)

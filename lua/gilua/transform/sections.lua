@@ -39,17 +39,10 @@ local OF_GRID = { blockIdx = true, gridDim = true }
 local BUILT_IN = { blockIdx = true, gridDim = true, threadIdx = true, blockDim = true,
   warpSize = true }
 local LOOPS = { ["for"] = true, ["while"] = true, ["do"] = true }
-local JUMPS = { ["return"] = true, ["break"] = true, continue = true, case = true }
 
 local function slice(list, from, to) return table.move(list, from, to, 1, {}) end
 
 local function append(list, more) return table.move(more, 1, #more, #list + 1, list) end
-
-local function holds(s, kinds)
-  local found = false
-  statement.walk(s, function(below) found = found or kinds[below.kind] or false end)
-  return found
-end
 
 local function line_of(fn, s) return fn.kernel:line_of(s.first) end
 
@@ -59,7 +52,7 @@ local function line_of(fn, s) return fn.kernel:line_of(s.first) end
 -- The declaration of a block's own array, or a thread's, that an access is of; nil of any other.
 local function own_array(fn, access)
   local d = access.root and fn:declaration(access.root, access.token)
-  if not d or d.parameter or d.pointer > 0 or d.reference or #d.extents == 0 then return nil end
+  if not d or d.pointer > 0 or d.reference or #d.extents == 0 then return nil end
   local is_plain = access.indices and #access.indices <= #d.extents
     or not fn.kernel.words.types[d.type]
   return is_plain and d or nil
@@ -107,25 +100,20 @@ end
 --------------------------------------------------------------------------------------------------
 -- What all blocks do
 
-local function is_leaving(s)
-  local body = s.kind == "if" and s.condition and not s.otherwise and s.body
-  if body and body.kind == "block" and #body.body == 1 then body = body.body[1] end
-  return body and body.kind == "return" and not body.tree or false
-end
-
 -- Does it call functions of the file, or go round?
 local function is_long(fn, s)
   for _, call in ipairs(effects.of(fn, s).calls) do
     if fn.kernel.by_name[call.name or ""] then return true end
   end
-  return holds(s, LOOPS)
+  local found = false
+  statement.walk(s, function(below) found = found or LOOPS[below.kind] or false end)
+  return found
 end
 
 -- May all blocks do a statement: does it tell no other block anything, and take little?
 local function is_common(fn, s)
   local all = effects.of(fn, s)
-  return s.kind ~= "directive" and not all.opaque and not is_long(fn, s)
-    and (is_leaving(s) or not holds(s, JUMPS)) and not writes(outside(fn, all))
+  return s.kind ~= "directive" and not is_long(fn, s) and not writes(outside(fn, all))
 end
 
 local function common_prefix(fn, list)
@@ -172,14 +160,19 @@ local function given(s)
   if tree and tree.kind == "assign" and tree.op == "=" then return tree.a, tree.b end
 end
 
+-- The tokens of a part that mean a variable, of its reads or its writes.
+local function tokens_of(fn, names, d)
+  local list = {}
+  for _, token in ipairs(names[d.name] or {}) do
+    if fn:declaration(d.name, token) == d then list[#list + 1] = token end
+  end
+  return list
+end
+
 -- Is a variable given a value in a part before anything there asks for it?
 local function is_given(fn, part, d)
-  local tokens, setter = {}, nil
-  for _, names in ipairs { part.inside.reads, part.inside.writes } do
-    for _, token in ipairs(names[d.name] or {}) do
-      if fn:declaration(d.name, token) == d then tokens[#tokens + 1] = token end
-    end
-  end
+  local tokens, setter = tokens_of(fn, part.inside.reads, d), nil
+  append(tokens, tokens_of(fn, part.inside.writes, d))
   table.sort(tokens)
   for _, s in ipairs(fn.statements) do
     local target, value = given(s)
@@ -206,7 +199,6 @@ local function own_place(fn, part, d)
         if not sides.of(fn, index) then return nil end
         words[i] = fn.kernel:plain(index)
       end
-      if access.atomic or #words ~= #d.extents then return nil end
       text = text or table.concat(words, "][")
       if text ~= table.concat(words, "][") then return nil end
     end
@@ -250,16 +242,17 @@ local function array_between(fn, a, b)
   end
 end
 
--- The variable that takes something from the first part to the second; nil: none.
+-- The variable that takes something from the first part to the second, or is declared in the first
+-- and used in the second; nil: none.
 local function variable_between(fn, a, b)
+  local first, last = a.list[1].first, a.list[#a.list].last
   for name, tokens in pairs(a.inside.writes) do
     for _, token in ipairs(tokens) do
       local d = fn:declaration(name, token)
-      for _, other in ipairs(d and b.inside.reads[name] or {}) do
-        if fn:declaration(name, other) == d
-          and (d.shared or d.reference or not is_given(fn, b, d)) then
-          return name
-        end
+      local asked = d and #tokens_of(fn, b.inside.reads, d) > 0
+      local used = asked or d and #tokens_of(fn, b.inside.writes, d) > 0
+      if used and first <= d.token and d.token <= last or asked and not is_given(fn, b, d) then
+        return name
       end
     end
   end
@@ -319,7 +312,7 @@ local function parted(fn, of, number)
   local list, last = of.list, number - 1
   while last > 0 and list[last].kind == "directive" do last = last - 1 end
   local from = shared_prefix(fn, of, last)
-  if from == last then return nil, "nothing stands before it but what both parts need" end
+  if from == last then return nil, "nothing stands before it but what both parts do" end
   local a, b = part_of(fn, slice(list, from + 1, last)), part_of(fn, slice(list, last + 1, #list))
   if a.inside["return"] then return nil, "the first part may leave the kernel" end
   for _, s in ipairs(a.list) do
@@ -392,9 +385,6 @@ local function declaring_prefix(fn, body)
   local n = 0
   for i, s in ipairs(body) do
     if s.kind ~= "declaration" or not is_common(fn, s) then break end
-    for name in pairs(effects.of(fn, s).writes) do
-      if not effects.of(fn, s).declares[name] then return n end
-    end
     n = i
   end
   return n
@@ -463,6 +453,23 @@ local function shares(fn, a, b)
   return false
 end
 
+-- Does a part change what statements ask for that both parts do in each iteration?
+local function changes(fn, part, asking)
+  for name, tokens in pairs(part.inside.writes) do
+    for _, token in ipairs(tokens) do
+      local d = fn:declaration(name, token)
+      if d and #tokens_of(fn, asking.reads, d) > 0 then return true end
+    end
+  end
+  for _, one in ipairs(part.inside.accesses) do
+    local d = one.write and own_array(fn, one)
+    for _, two in ipairs(d and asking.accesses or {}) do
+      if own_array(fn, two) == d then return true end
+    end
+  end
+  return false
+end
+
 -- The parts of a loop in a list, cut before that statement of its body: { declaring (how many
 -- statements of the body are in both), cut, one, other (what stands behind it) }.
 local function loop_parted(fn, of, at, cut)
@@ -483,7 +490,8 @@ local function loop_parted(fn, of, at, cut)
   if not behind then return nil, why end
   local one, other = part_of(fn, append(a, behind[1])), part_of(fn, append(b, behind[2]))
   one.is_long, other.is_long = true, true
-  if shares(fn, one, other) then
+  local asking = effects.all(fn, slice(body, 1, declaring))
+  if shares(fn, one, other) or changes(fn, one, asking) or changes(fn, other, asking) then
     return nil, "one part uses a variable that the other changes"
   end
   local head = loop.statement
@@ -524,12 +532,8 @@ local function write_loop(fn, of, at, plan)
   e:after(last, text)
   deepen_between(state, last, second)
   deepen(state, second, s.last)
-  local stop = s.last
-  for _, other in ipairs(plan.other) do
-    deepen(state, other.first, other.last)
-    stop = other.last
-  end
-  close(state, stop, indent)
+  for _, other in ipairs(plan.other) do deepen(state, other.first, other.last) end
+  close(state, of.list[#of.list].last, indent)
   return change_of(state, ("blocks of z = 0 do what is before line %d in each iteration, others "
     .. "what is from there on"):format(kernel:line_of(second)))
 end
@@ -585,8 +589,8 @@ function M.make(kernel, line, args)
       each_cut(fn, function(at, plan, write)
         if at ~= line then return false end
         local made, reason = plan()
+        if made then change, reason = write(made) end
         why = why or reason
-        change = made and write(made)
         return change ~= nil
       end)
     end
