@@ -263,6 +263,19 @@ tap.case("shared memory and barriers in both parts", function()
     "uses tile")
   refused("written at a loop's place", (one:gsub("if %(t < h%) tile%[t%] %+=",
     "if (t < h) tile[h + t] +=")), 15, "uses tile")
+  local waiting = source [[
+  __shared__ float tile[64], most;
+  int t = threadIdx.x;
+  tile[t] = a[t];
+  if (t == 0) most = a[7];
+  for (int i = 0; i < 9; i++) p[t * 9 + i] = b[i];
+  __syncthreads();
+  for (int i = 0; i < 9; i++) q[t * 9 + i] = tile[63 - t];]]
+  local why = "the second part needs what the first one waits for"
+  refused("a barrier of both", waiting, 10, why)
+  refused("a variable that waits for it", (waiting:gsub("tile%[63 %- t%]", "most")), 10, why)
+  right("one behind it too", (waiting:gsub("tile%[63 %- t%]", "b[t]")), 10)
+  right("one before it", (waiting:gsub("most = a%[7%];", "%0 __syncthreads();")), 10)
   refused("one sum for both", source [[
   __shared__ float most;
   if (threadIdx.x == 0) most = 0;

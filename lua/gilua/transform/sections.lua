@@ -258,6 +258,34 @@ local function variable_between(fn, a, b)
   end
 end
 
+-- Arrays and variables in shared memory that are used: whether they are written, by declaration.
+local function shared_uses(fn, inside, into)
+  for _, access in ipairs(inside.accesses) do
+    local d = own_array(fn, access)
+    if d and d.shared then into[d] = into[d] or access.write end
+  end
+  for _, names in ipairs { inside.reads, inside.writes } do
+    for name, tokens in pairs(names) do
+      local d = fn:declaration(name, tokens[1])
+      if d and d.shared and #d.extents == 0 then into[d] = into[d] or names == inside.writes end
+    end
+  end
+  return into
+end
+
+-- Does the second part use shared memory as all blocks left it, and wait for that in the first one?
+local function waits_before(fn, common, a, b)
+  local left = {}
+  for _, s in ipairs(a.inside.barrier and common or {}) do
+    if statement.is_barrier(s) then left = {} end
+    shared_uses(fn, effects.of(fn, s), left)
+  end
+  for d, is_written in pairs(shared_uses(fn, b.inside, {})) do
+    if left[d] ~= nil and (left[d] or is_written) then return true end
+  end
+  return false
+end
+
 -- Why two parts cannot be done beside each other, before which all blocks do `common`; nil where
 -- they can.
 local function bound(fn, common, a, b)
@@ -269,6 +297,8 @@ local function bound(fn, common, a, b)
     return "neither part has a loop, or calls a function"
   elseif name then
     return ("the second part uses %s as the first one leaves it"):format(name)
+  elseif waits_before(fn, common, a, b) then
+    return "the second part needs what the first one waits for"
   elseif meets(fn, a.outside, b.outside) then
     return "one part may use memory that the other writes"
   elseif meets(fn, both, a.outside) or meets(fn, both, b.outside) then
