@@ -274,6 +274,12 @@ tap.case("shared memory and barriers in both parts", function()
   local why = "the second part needs what the first one waits for"
   refused("a barrier of both", waiting, 10, why)
   refused("a variable that waits for it", (waiting:gsub("tile%[63 %- t%]", "most")), 10, why)
+  local again = waiting:gsub("  if %(t == 0%) most = a%[7%];",
+    "  __syncthreads(); float x = tile[63 - t];")
+  refused("an array that is given anew", (again:gsub("q%[t %* 9 %+ i%] = tile%[63 %- t%]",
+    "tile[t] = q[t * 9 + i] = x")), 10, why)
+  right("no barrier", (waiting:gsub("  __syncthreads%(%);", "  float x = 1;")
+    :gsub("tile%[63 %- t%]", "tile[t]")), 10)
   right("one behind it too", (waiting:gsub("tile%[63 %- t%]", "b[t]")), 10)
   right("one before it", (waiting:gsub("most = a%[7%];", "%0 __syncthreads();")), 10)
   refused("one sum for both", source [[

@@ -17,7 +17,8 @@
 -- Of a list of statements the first are done by all blocks: those that are cheap, and tell nobody
 -- anything. Then come the two parts. Whole blocks go one way, so that barriers and shared memory
 -- may be in each. Nothing in memory that one part writes may be touched by the other, in whichever
--- thread; no variable, and no element of shared memory, may go from the first part to the second.
+-- thread; no variable, and no element of shared memory, may go from the first part to the second,
+-- nor may the second wait in the first, at a barrier, for what is done before both.
 -- A loop whose body does two things is there twice, once in each part, and what stands behind it
 -- goes where its variables are from.
 
