@@ -971,10 +971,47 @@ tap.case("threads of a warp that become one", function()
     .. "1(x,2,32) 1(x,4,32) 1(x,8,32)", "where it is proposed")
 end)
 
+tap.case("loops with loops in them that some leave", function()
+  local source = rewritten.source [[
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    float sum = 0.f;
+    int from = 0;
+    for (; from + 3 < n && from < 20; from += 4) {
+        for (int k = from; k < from + 4; k++) {
+            if (k == i) continue;
+            sum += a[k];
+        }
+    }
+    for (; from < n && from < 20; from++) {
+        if (from == i) continue;
+        sum += a[from];
+    }
+    if (i < n) out[i] = sum;]]
+  for _, kind in ipairs { merge, merge_threads } do
+    for _, count in ipairs { "2", "4" } do
+      local spacing = kind == merge_threads and "next" or nil
+      right("a loop around it goes on for all", kind, source, 1, { "x", count, spacing },
+        { sizes = { 250, 500 } })
+    end
+  end
+end)
+
+tap.case("neighbours of a warp", function()
+  local text = rewritten.text(merge_threads, TEAMS, 1, { "x", "2", "next" })
+  tap.has(text, "warp = threadIdx.x / 16;", "are in the same")
+  tap.has(text, "const unsigned int thread = threadIdx.x * 2 + part;", "who it is")
+  tap.has(text, "const auto lane = active[part] ? lane_all[part] : lane_all[0];",
+    "what some do is done for all")
+  tap.ok(not rewritten.text(merge_threads, TEAMS, 1, { "x", "2", "block" }):find "active",
+    "others are asked one by one")
+end)
+
 tap.case("threads of a warp that became one are right", function()
   local function all(what, source)
     for _, count in ipairs { "2", "4", "8" } do
-      right(what, merge_threads, source, 1, { "x", count, "32" })
+      for _, which in ipairs { "32", "next" } do
+        right(what, merge_threads, source, 1, { "x", count, which })
+      end
     end
   end
   all("as it is", TEAMS)
@@ -983,6 +1020,9 @@ tap.case("threads of a warp that became one are right", function()
   all("by warpSize", teams_with("threadIdx.x / 32", "threadIdx.x / warpSize"))
   all("by a name", teams_with("const int lane = threadIdx.x & 31, warp = threadIdx.x / 32",
     "const int t = threadIdx.x, lane = t % 32, warp = t / 32"))
+  all("beside a constant", teams_with("const int lane = threadIdx.x & 31, warp = threadIdx.x / 32;",
+    "const int lane = threadIdx.x & 31, warp = threadIdx.x / 32, two = 2;\n    float kept[two];\n"
+    .. "    kept[lane & 1] = 1.f;"))
   all("the first lanes have nothing to do", teams_with("lane < 25", "lane > 6"))
   all("other lanes each time", teams_with("lane < 25", "(lane * 7 & 31) > 6 && i != 5"))
   all("a sum that goes on", teams_with("        if (i < n) out[i] = sum;\n    }",
@@ -1000,6 +1040,26 @@ tap.case("threads of a warp that became one are right", function()
     if (threadIdx.x % 8 == 0) firsts[team] = i < n ? a[i] : 0.f;
     __syncthreads();
     if (i < n) out[i] = firsts[threadIdx.x / 16 * 2] + firsts[team];]], 1, { "x", "4", "8" })
+end)
+
+tap.case("threads of a team whose size has a name", function()
+  local source = "#define TEAM 8\n" .. rewritten.source [[
+    __shared__ float firsts[16];
+    const int team = threadIdx.x / TEAM, i = blockIdx.x * 64 + threadIdx.x;
+    if (threadIdx.x % TEAM == 0) firsts[team] = i < n ? a[i] : 0.f;
+    __syncthreads();
+    if (i < n) out[i] = firsts[threadIdx.x / 8] + firsts[team];]]
+  tap.is(rewritten.found(merge_threads, source):match "%S+$", "2(x,8,TEAM)", "the gene says it")
+  for _, count in ipairs { "2", "4", "8" } do
+    right("by its name", merge_threads, source, 2, { "x", count, "TEAM" })
+    right("neighbours", merge_threads, source, 2, { "x", count, "next" })
+  end
+  local text = rewritten.text(merge_threads, source, 2, { "x", "2", "TEAM" })
+  tap.has(text, 'static_assert(TEAM % 2 == 0, "TEAM must be a multiple of 2");', "a promise")
+  tap.has(text, "int team = threadIdx.x / (TEAM / 2);", "whatever it is")
+  tap.has(text, "firsts[thread / 8]", "another number of eight may be no number of it")
+  local half = source:gsub("TEAM 8", "TEAM 4")
+  tap.is(difference(half, merge_threads, 2, { "x", "2", "TEAM" }, 200, {}), nil, "also of four")
 end)
 
 tap.case("which of a warp's threads are not done for all", function()
@@ -1023,7 +1083,7 @@ tap.case("threads of a warp that do not become one", function()
   refused("a barrier for some", merge_threads, teams_with("__syncwarp()", "__syncwarp(0xffff)"), 1,
     args, "waits for some lanes")
   local wide = TEAMS:gsub("parts%[2%]%[32%]", "parts[1][64]"):gsub("& 31", "& 63")
-    :gsub("threadIdx.x / 32", "threadIdx.x / 64"):gsub("32 %* %(", "64 * ("):gsub("x / 32", "x / 64")
+    :gsub("32 %* %(", "64 * ("):gsub("x / 32", "x / 64")
   tap.has(select(2, rewritten.text(merge_threads, wide, 1, { "x", "2", "64" })),
     "no part of a warp", "more than a warp, which waits")
   tap.has(select(2, rewritten.text(merge_threads, TEAMS, 1, { "x", "3", "32" })),

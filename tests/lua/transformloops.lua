@@ -45,6 +45,14 @@ tap.case("unrolled loops are right", function()
   else
     i = 7;
   out[4000 + threadIdx.x % 16] = i;]], 5, { "4" }, { block = 17, grid = 1 })
+  right("a call with two results", "unroll", rewritten.source [[
+  float sum = 0.f;
+  for (int i = threadIdx.x; i < n; i += 32) {
+    float s, c[2];
+    sincosf(a[i], &s, c + 1);
+    sum += s * b[i] - c[1];
+  }
+  out[threadIdx.x] = sum;]], 4, { "2" })
   right("downwards", "unroll", rewritten.source [[
   int t = blockIdx.x * blockDim.x + threadIdx.x;
   float sum = 0.f;

@@ -89,8 +89,10 @@ local function mark(known, name, token)
   if not known.own[d] then known.own[d], known.names[name], known.changed = true, true, true end
 end
 
--- Is a variable there for loops alone, each of which begins with its own value?
-local function only_counts(known, name)
+--- Is a variable there for loops alone, each of which begins with its own value?
+---@param name string
+function Known:only_counts(name)
+  local known = self
   if known.counts[name] ~= nil then return known.counts[name] end
   local loops, all = {}, effects.of(known.fn, known.fn.body)
   for _, s in ipairs(known.fn.statements) do
@@ -116,7 +118,7 @@ end
 -- variables that loops begin with a value each time are not.
 local function mark_written(known, all, is_below_only)
   for name, tokens in pairs(all.writes) do
-    for _, token in ipairs(is_below_only and only_counts(known, name) and {} or tokens) do
+    for _, token in ipairs(is_below_only and known:only_counts(name) and {} or tokens) do
       mark(known, name, token)
     end
   end
@@ -158,7 +160,7 @@ local function mark_outer(known, s, first)
   local all = effects.of(known.fn, s)
   for name, tokens in pairs(all.writes) do
     local d = known.fn:declaration(name, tokens[1])
-    if d and d.token < first and not only_counts(known, name) then mark(known, name, tokens[1]) end
+    if d and d.token < first and not known:only_counts(name) then mark(known, name, tokens[1]) end
   end
   for _, access in ipairs(all.accesses) do
     local d = access.root and known.fn:declaration(access.root, access.token)

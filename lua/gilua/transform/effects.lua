@@ -38,6 +38,7 @@ local PURE_PATTERNS = { "^make_%w+$", "^__%w+2%w+_r[nzud]$", "^__%w+_as_%w+$", "
 
 local LOADS = set "__ldg __ldcs __ldca __ldcg __ldcv __ldlu"
 local STORES = set "__stcs __stwt __stcg __stwb"
+local PAIRS = set "sincos sincosf __sincosf sincospi sincospif" -- two results, where pointers lead
 local BARRIERS = set("__syncthreads __syncthreads_count __syncthreads_or __syncthreads_and "
   .. "__syncwarp __threadfence __threadfence_block __threadfence_system __barrier_sync")
 
@@ -95,7 +96,7 @@ end
 
 local see_access, chain
 
---- The local array of which a variable is an element: x_all of `auto &x = x_all[part]`; nil of none.
+--- The local array of which a variable is an element: xs of `auto &x = xs[i]`; nil of none.
 ---@param fn table of kernel.read
 ---@param d table? a declaration
 ---@return string?
@@ -257,6 +258,10 @@ local function see_call(out, node)
   elseif STORES[name] and #node.args == 2 then
     see_pointed(out, node.args[1], "write", { cached = name })
     see(out, node.args[2], "read")
+  elseif PAIRS[name] and #node.args == 3 then
+    see(out, node.args[1], "read")
+    see_pointed(out, node.args[2], "write")
+    see_pointed(out, node.args[3], "write")
   elseif BARRIERS[name] then
     see_args(out, node.args)
     out.barrier = true

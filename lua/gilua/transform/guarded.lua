@@ -127,20 +127,30 @@ local function way_to(fn, s)
   return way
 end
 
-local function check_loop(plan, s)
-  local loop, fn = s.loop, plan.fn
-  local line = fn.kernel:line_of(s.first)
+--- Why threads may go through a loop around a place in different ways; nil where they do not.
+---@param fn table
+---@param s table a statement
+---@param uniform table<string, true> names that are the same in all of them
+---@param free? table<string, true> sides by which those that are asked for do not differ
+---@return string?
+function M.parts(fn, s, uniform, free)
+  local loop, line = s.loop, fn.kernel:line_of(s.first)
   if not loop or not loop.counted or not loop.start or loop.leaves or loop.breaks
     or loop.continues or loop.writes_variable then
     return ("threads may leave the loop at line %d, or go through it on their own"):format(line)
   end
   for _, tree in ipairs { loop.start, loop.bound, loop.by } do
-    local of = tree.first and sides.of(fn, tree, plan.uniform) or not tree.first and {} or nil
-    if not of or next(of) then
+    local of = tree.first and sides.of(fn, tree, uniform) or not tree.first and {} or nil
+    if not of or not sides.is_within(of, free or {}) then
       return ("threads go through the loop at line %d from and to different places"):format(line)
     end
   end
-  plan.uniform[loop.variable] = true
+end
+
+local function check_loop(plan, s)
+  local why = M.parts(plan.fn, s, plan.uniform)
+  if why then return why end
+  plan.uniform[s.loop.variable] = true
 end
 
 -- Has a declared name a value that only some threads may ask for?

@@ -39,14 +39,21 @@ local function refusal(loop)
   end
 end
 
+-- How far n iterations go in a loop of known steps.
+local function distance(loop, n)
+  local step = math.abs(loop.step)
+  if math.type(n) then return step * n end
+  return step == 1 and n or ("%d * %s"):format(step, n)
+end
+
 --- The loop's variable n iterations on, as text: i + 3, i + 2 * stride.
 ---@param loop table
----@param n integer
+---@param n integer|string in a loop of known steps it may be a name
 ---@return string
 function M.ahead(loop, n)
   local kernel = loop.fn.kernel
   local sign = loop.sign > 0 and "+" or "-"
-  local by = loop.step and math.abs(loop.step) * n
+  local by = loop.step and distance(loop, n)
   if not by then
     local kind = loop.by.kind
     local is_word = kind == "name" or kind == "member" or loop.by.parens
@@ -62,7 +69,7 @@ local ALONE = { ["["] = true, ["]"] = true, ["("] = true, [")"] = true, [","] = 
 --- part of a sum or product.
 ---@param loop table
 ---@param token integer
----@param n integer
+---@param n integer|string as of M.ahead
 ---@return string
 function M.at(loop, token, n)
   local words = loop.fn.kernel.words

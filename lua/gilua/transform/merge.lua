@@ -12,7 +12,6 @@ local threads = require "gilua.transform.threads"
 
 local COUNTS = { "2", "4", "8" }
 local MOST = 16
-local MOST_TEAM = 1024
 local SPACINGS = { "next", "block" }
 
 -- Calls add(fn, side) for each side along which a kernel of a file may be merged.
@@ -67,18 +66,32 @@ local merge_threads = { name = "merge_threads", first = true, before = "merge", 
   counts = 2,
   doc = "A thread does the work of several of its block, and what they have in common once." }
 
+-- The threads that a gene's last argument means: a team, false of those that a new block's width
+-- parts; nil of none.
+local function team_of(fn, side, count, spacing)
+  if spacing == "next" then return teams.neighbours(count) end
+  if spacing == "block" then return false end
+  return spacing and teams.find(fn, side, spacing) or nil
+end
+
 function merge_threads.find(kernel)
   local list = {}
   each_side(kernel, function(fn, side)
-    for _, count in ipairs(merging.fits(fn, "threads", side) and COUNTS or {}) do
+    local fits = {}
+    for _, spacing in ipairs(SPACINGS) do
+      fits[spacing] = merging.fits(fn, "threads", side, team_of(fn, side, 2, spacing) or nil)
+    end
+    for _, count in ipairs(COUNTS) do
       for _, spacing in ipairs(SPACINGS) do
-        list[#list + 1] = { line = fn.line, args = { side, count, spacing } }
+        if fits[spacing] then
+          list[#list + 1] = { line = fn.line, args = { side, count, spacing } }
+        end
       end
     end
-    for _, size in ipairs(teams.sizes(fn, side)) do
-      for _, count in ipairs(merging.fits(fn, "threads", side, size) and COUNTS or {}) do
-        if size % count == 0 then
-          list[#list + 1] = { line = fn.line, args = { side, count, tostring(size) } }
+    for _, team in ipairs(teams.list(fn, side)) do
+      for _, count in ipairs(merging.fits(fn, "threads", side, team) and COUNTS or {}) do
+        if team.size % count == 0 then
+          list[#list + 1] = { line = fn.line, args = { side, count, team.text } }
         end
       end
     end
@@ -87,27 +100,25 @@ function merge_threads.find(kernel)
 end
 
 -- Where the threads that become one are, in words.
-local function where(spacing, count)
+local function where(spacing)
   if spacing == "next" then return "neighbours" end
   if spacing == "block" then return "a block's width apart" end
-  return ("of each %d, %d apart"):format(spacing, spacing // count)
+  return ("of each %s"):format(spacing)
 end
 
 function merge_threads.make(kernel, line, args)
   local side, count = sides_of(args)
-  local size = math.tointeger(tonumber(args[3]))
-  local spacing = size and 2 <= size and size <= MOST_TEAM and size or args[3]
-  if not side or args[4]
-    or not (spacing == "next" or spacing == "block" or math.type(spacing) == "integer") then
+  local fn = entry_at(kernel, line)
+  local team = side and fn and team_of(fn, side, count, args[3])
+  if not side or args[4] or fn and team == nil then
     return nil, "it is written merge_threads<LINE>(x,THREADS,next), or y or z, and block, or of "
       .. "how many each they are, with 2 to 16 threads"
   end
-  local fn = entry_at(kernel, line)
   if not fn then return nil, "no kernel begins there" end
-  local change, why = merging.merged(fn, "threads", side, count, spacing)
+  local change, why = merging.merged(fn, "threads", side, count, team or nil)
   if not change then return nil, why end
   change.says = ("a thread does what %d along %s did, %s, and what they have in common once")
-    :format(count, side, where(spacing, count))
+    :format(count, side, where(args[3]))
   return change
 end
 

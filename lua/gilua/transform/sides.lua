@@ -93,6 +93,16 @@ function M.of_access(fn, access, uniform)
   return of and add(sides, of)
 end
 
+--- Are all of some sides among others?
+---@param sides table<string, true>
+---@param others table<string, true>
+function M.is_within(sides, others)
+  for side in pairs(sides) do
+    if not others[side] then return false end
+  end
+  return true
+end
+
 --- Which sides of threadIdx a function asks for.
 ---@param fn table
 ---@return table<string, true>

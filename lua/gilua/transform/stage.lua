@@ -21,8 +21,8 @@
 local affine = require "gilua.transform.affine"
 local edit = require "gilua.transform.edit"
 local effects = require "gilua.transform.effects"
+local elements = require "gilua.transform.elements"
 local elsewhere = require "gilua.transform.elsewhere"
-local expression = require "gilua.transform.expression"
 local guarded = require "gilua.transform.guarded"
 local keep = require "gilua.transform.keep"
 local loop_of = require "gilua.transform.loop"
@@ -30,87 +30,12 @@ local sides_of = require "gilua.transform.sides"
 local statement = require "gilua.transform.statement"
 local types = require "gilua.transform.types"
 
+local put = elements.put
+
 local SIZES = { 16, 32, 64, 128 }
-local MOST_TOKENS = 1000 -- of a loop, which is there twice afterwards
 local MOST_BYTES = 48 * 1024 -- of shared memory that a source may declare
 
 -- ---- which elements -----------------------------------------------------------------------------
-
--- Does a tree depend on the loop's variable, by itself or by what the body declares?
-local function follows(loop, tree)
-  local found = false
-  for name in pairs(effects.of(loop.fn, tree).reads) do
-    local d = loop.inside.declares[name]
-    found = found or name == loop.variable or d and d.init and follows(loop, d.init) or false
-  end
-  return found
-end
-
--- The innermost statement of a loop's body that has a node.
-local function statement_with(loop, node)
-  local found
-  statement.walk(loop.body, function(s)
-    if s.first <= node.first and node.last <= s.last then found = s end
-  end)
-  return found
-end
-
--- Is it asked by where a thread is what a condition says, so that it holds for some?
-local function is_own(loop, condition, uniform)
-  local sides = condition and sides_of.of(loop.fn, condition, uniform)
-  return sides ~= nil and next(sides) ~= nil
-end
-
--- Are the conditions above a statement of a loop's body such?
-local function is_below_own(loop, s, uniform)
-  while s ~= loop.statement do
-    local above = s.parent
-    if s.loop or s.kind == "switch" then return false end
-    if above.kind == "if" and not is_own(loop, above.condition, uniform) then return false end
-    s = above
-  end
-  return true
-end
-
--- May iterations end before a node for all threads?
-local function is_skipped(loop, node, uniform)
-  local found = false
-  statement.walk(loop.body, function(s)
-    found = found or s.kind == "continue" and s.first < node.first
-      and not is_below_own(loop, s, uniform)
-  end)
-  return found
-end
-
--- Is a node behind a ?:, && or || of its tree?
-local function is_behind_choice(s, node)
-  local found = false
-  local function visit(tree)
-    expression.walk(tree, function(at)
-      local below = at.kind == "choice" and { at.a, at.b }
-        or at.kind == "binary" and (at.op == "&&" or at.op == "||") and { at.b } or {}
-      for _, part in ipairs(below) do
-        found = found or part.first <= node.first and node.last <= part.last
-      end
-    end)
-  end
-  for _, tree in ipairs(statement.trees(s)) do visit(tree) end
-  return found
-end
-
--- Does each iteration make a load, if not of each thread, then of some?
-local function is_made(loop, node, uniform)
-  local s = statement_with(loop, node)
-  return is_below_own(loop, s, uniform) and not is_skipped(loop, node, uniform)
-    and not is_behind_choice(s, node)
-end
-
-local function is_within(sides, others)
-  for side in pairs(sides) do
-    if not others[side] then return false end
-  end
-  return true
-end
 
 -- How the elements of a place lie in shared memory: "all" threads read one; those of a "row" of the
 -- block; those of a "column", beside those of the next column or ("lines") one behind the other;
@@ -130,7 +55,7 @@ local function conditions_of(plan, sides)
   local list = {}
   for _, condition in ipairs(plan.conditions) do
     local of = condition.sides
-    if of and is_within(of, sides) then
+    if of and sides_of.is_within(of, sides) then
       list[#list + 1] = condition
     elseif next(sides) and (not of or sides.x and of.x or sides.y and of.y) then
       return nil
@@ -139,99 +64,36 @@ local function conditions_of(plan, sides)
   return list
 end
 
-local function with(names, name)
-  local all = { [name] = true }
-  for other in pairs(names) do all[other] = true end
-  return all
-end
-
-local function element(loop, plan, access, uniform)
-  local fn, node = loop.fn, access.node
-  if not node or node.kind ~= "index" or access.mode ~= "read" or access.cached or access.escapes
-    or access.atomic or not access.indices or #access.indices ~= 1 or not access.root
-    or not fn:is_constant(access.root) or not follows(loop, access.indices[1]) then
-    return nil
-  end
-  local type, sides = fn:element_type(access), sides_of.of_access(fn, access, uniform)
-  local shape = type and sides and shape_of(loop, access, sides, sides_of.used(fn))
-  local list = shape and is_made(loop, node, uniform) and conditions_of(plan, sides)
-  local bytes = list and types.bytes(fn.kernel, type)
+-- How an element that threads read at places of some sides comes through shared memory; nil of one
+-- that does not.
+local function shaped(loop, plan, access, type, sides)
+  local shape = shape_of(loop, access, sides, sides_of.used(loop.fn))
+  local list = shape and conditions_of(plan, sides)
+  local bytes = list and types.bytes(loop.fn.kernel, type)
   if not bytes then return nil end
-  return { text = fn.kernel:plain(node), node = node, base = access.base, type = type,
-    bytes = bytes, shape = shape, conditions = list, nodes = {},
-    is_number = guarded.is_number(fn, { pointer = 0, type = type }) }
+  return { bytes = bytes, shape = shape, conditions = list,
+    is_number = guarded.is_number(loop.fn, { pointer = 0, type = type }) }
 end
 
--- The elements of each iteration that come through shared memory.
-local function elements(loop, plan)
-  local list, by_text, uniform = {}, {}, with(plan.uniform, loop.variable)
-  for _, access in ipairs(loop.inside.accesses) do
-    local found = element(loop, plan, access, uniform)
-    if found and not by_text[found.text] then
-      by_text[found.text] = found
-      list[#list + 1] = found
-    end
-    if found then table.insert(by_text[found.text].nodes, access.node) end
-  end
-  return list
-end
-
-local function refusal(loop)
-  if not loop.simple or loop.conditional or loop.barrier or loop.warp or loop.step ~= 1
-    or not loop.start or not (loop.relation == "<" or loop.relation == "<=") then
-    return "it does not count up by one, by itself"
-  end
-  if loop.statement.last - loop.statement.first > MOST_TOKENS then return "it is too long" end
-  if not loop_of.variable_tokens(loop, loop.body) then
-    return "its variable is hidden in a macro or declared again"
-  end
-end
-
-local function is_same(loop, plan, tree)
-  local of = sides_of.of(loop.fn, tree, plan.uniform)
-  return of ~= nil and next(of) == nil
-end
-
--- Has a loop at least so many iterations, as far as that is known?
-local function is_long(loop, size)
-  local from, to = sides_of.value(loop.fn, loop.start), sides_of.value(loop.fn, loop.bound)
-  return not from or not to or to - from >= size
-end
+local function differs(sides) return next(sides) ~= nil end
 
 -- What of a loop can come through shared memory: its elements and the plan of its place.
 local function staged(loop)
-  local why = refusal(loop)
+  local why = loop.step ~= 1 and "it does not count up by one, by itself" or elements.refusal(loop)
   if why then return nil, why end
   local plan, reason = guarded.plan(loop.fn, loop.statement)
   if not plan then return nil, "not all threads may come to it: " .. reason end
-  if not is_same(loop, plan, loop.start) or not is_same(loop, plan, loop.bound) then
+  if not elements.is_same(loop, plan.uniform) then
     return nil, "threads go through it from and to different places"
   end
-  local list = elements(loop, plan)
+  local list = elements.of(loop, plan.uniform, differs, function(access, type, sides)
+    return shaped(loop, plan, access, type, sides)
+  end)
   if #list == 0 then return nil, "no element in it is one that several threads read" end
   return list, plan
 end
 
 -- ---- what is made of them -----------------------------------------------------------------------
-
--- The source of an element elsewhere, without brackets where its place is the iteration alone.
-local function element_elsewhere(loop, el, names, before)
-  local text = elsewhere.text(loop.fn, el.node.first, el.node.last, names, before)
-  return (text:gsub("%[%(([%w_ +]+)%)%]$", "[%1]"))
-end
-
-local THREAD, THREADS = "threadIdx.x", "blockDim.x"
-
--- Who a thread is in its block, and how many there are; and what that asks of the launch.
-local function block_of(used)
-  if used.z then
-    return "(threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x",
-      "blockDim.x * blockDim.y * blockDim.z", ""
-  elseif used.y then
-    return "threadIdx.y * blockDim.x + threadIdx.x", "blockDim.x * blockDim.y", "block.z<=1"
-  end
-  return THREAD, THREADS, "block.y<=1 block.z<=1"
-end
 
 -- Lines below are moved in by \1, a level of the file's.
 
@@ -270,7 +132,7 @@ local function loads(loop, list, o, is_whole)
     local before = {}
     local names = elsewhere.names(loop.fn, {
       [loop.variable] = ("(%s + %s)"):format(o.from, o.part), ["threadIdx.x"] = slot })
-    local value = element_elsewhere(loop, el, names, before)
+    local value = elements.elsewhere(loop, el, names, before)
     local asks = {}
     for i, condition in ipairs(el.conditions) do
       asks[i] = guarded.text(loop.fn, condition, function(first, last)
@@ -318,25 +180,13 @@ end
 
 -- A loop's head and body as lines.
 local function loop_lines(loop, head, instead)
-  local kernel = loop.fn.kernel
-  local indent = kernel:indent(loop.statement.first)
-  local text = kernel:source(loop.body.first, loop.body.last, instead)
-  local lines = {}
-  for line in (text:gsub("\n" .. indent, "\n") .. "\n"):gmatch "(.-)\n" do
-    lines[#lines + 1] = line
-  end
+  local body = loop.fn.kernel:source(loop.body.first, loop.body.last, instead)
+  local lines = elements.split(loop, body)
   if loop.body.kind == "block" then
     lines[1] = head .. " " .. lines[1]
   else
     for i, line in ipairs(lines) do lines[i] = i == 1 and "\1" .. line or line end
     table.insert(lines, 1, head)
-  end
-  return lines
-end
-
-local function put(lines, more, indent)
-  for _, line in ipairs(more) do
-    lines[#lines + 1] = line:find "^#" and line or indent .. line
   end
   return lines
 end
@@ -495,7 +345,7 @@ function M.find(kernel)
     local found = staged(loop)
     for _, size in ipairs(found and SIZES or {}) do
       local side = needs_side(found) and side_of(loop.fn, found) or nil
-      local fits = is_long(loop, size) and bytes_of(found, size, side or 1) <= MOST_BYTES
+      local fits = elements.is_long(loop, size) and bytes_of(found, size, side or 1) <= MOST_BYTES
       if fits and (size <= 32 or not side) then
         local args = { tostring(size), side and tostring(side) or nil }
         list[#list + 1] = { line = loop.line, args = args }
@@ -531,7 +381,7 @@ local function stage(loop, size, side)
   local list, plan = staged(loop)
   if not list then return nil, plan end
   local kernel, fn = loop.fn.kernel, loop.fn
-  if not is_long(loop, size) then return nil, "it has fewer iterations" end
+  if not elements.is_long(loop, size) then return nil, "it has fewer iterations" end
   if needs_side(list) and not side then
     return nil, "behind how many stands how long a side of a block is at most"
   end
@@ -541,18 +391,11 @@ local function stage(loop, size, side)
     step = kernel:fresh(loop.variable .. "_step"), slot = kernel:fresh "thread",
     place = kernel:fresh "place" }
   local asks
-  o.thread, o.threads, asks = block_of(sides_of.used(fn))
+  o.thread, o.threads, asks = elements.block_of(sides_of.used(fn))
   name_tiles(kernel, list)
   local e = edit.new(kernel)
   local indent, inside = plan:edits(e)
-  for _, pragma in ipairs(loop.pragmas) do e:remove(pragma.first, pragma.last) end
-  local lines = tiled(loop, plan, list, o, inside)
-  if not edit.is_listed(loop.statement) then
-    lines = put({ "{" }, lines, "\1")
-    lines[#lines + 1] = "}"
-  end
-  local text = table.concat(lines, "\n" .. kernel:indent(loop.statement.first))
-  e:replace(loop.statement.first, loop.statement.last, (text:gsub("\1", guarded.unit(fn))))
+  elements.stand_in(loop, tiled(loop, plan, list, o, inside), e)
   local edits = e:lines()
   if not edits then return nil, "two changes overlap" end
   return { edits = edits, indent = indent, launch = launch_of(list, asks, side),

@@ -1,8 +1,12 @@
 --- teams: threads that a kernel counts in teams: of `threadIdx.x / 32` each 32 are one, which have
 -- that number in common. Fewer threads a team are counted by fewer.
 --
---   for _, size in ipairs(teams.sizes(fn, "x")) do … end
---   local same = teams.same(fn, "x", 32)
+--   for _, team in ipairs(teams.list(fn, "x")) do … end
+--   local same = teams.same(fn, "x", teams.find(fn, "x", "32"))
+--
+-- A size that has a name may be another one in another launch, `threadIdx.x / TILE`: such a team is
+-- called by it, and only what is divided by the same name is a number of it. Of neighbours that
+-- become one each team is that, of which they are part.
 
 local expression = require "gilua.transform.expression"
 local sides_of = require "gilua.transform.sides"
@@ -12,10 +16,16 @@ local M = {}
 
 local MOST = 1024 -- threads of a block
 
+---@class gilua.team
+---@field text string "32", or the name of a macro
+---@field size integer what that is, unless told otherwise
+---@field is_named boolean
+---@field is_next? boolean it is of neighbours, whatever the kernel counts
+
 ---@class gilua.team_number
 ---@field tree table threadIdx.x / 32, threadIdx.x >> 5, or of a variable that is threadIdx.x
 ---@field place table the tree of threadIdx.x in it: a member, or a name
----@field size integer 32
+---@field team gilua.team
 
 -- What is cast, without the casts.
 local function uncast(node)
@@ -23,15 +33,23 @@ local function uncast(node)
   return node
 end
 
--- By how many a tree divides; nil where it does not, or by what is not known.
-local function divisor(fn, node)
-  local by = (node.op == "/" or node.op == ">>") and sides_of.value(fn, node.b)
-  if not by and node.op == "/" and node.b.kind == "name" and node.b.text == "warpSize"
-    and not fn.variables.warpSize then
-    by = 32
+local function team_of(text, size, is_named)
+  if not size or size < 2 or size > MOST then return nil end
+  return { text = text, size = size, is_named = is_named }
+end
+
+-- By how many a tree divides: a team; nil where it does not, or by what is not known.
+local function divided(fn, node)
+  local by = node.b
+  if node.op == "/" and by.kind == "name" then
+    local is_of_cuda = by.text == "warpSize" and not fn.variables.warpSize
+    if is_of_cuda then return team_of("32", 32, false) end
+    return fn.kernel.macros[by.text] and team_of(by.text, sides_of.value(fn, by), true)
+  elseif (node.op == "/" or node.op == ">>") and by.kind == "number" then
+    local n = sides_of.value(fn, by)
+    if n and node.op == ">>" then n = n <= 10 and 1 << n or nil end
+    return team_of(tostring(n), n, false)
   end
-  if by and node.op == ">>" then by = 0 <= by and by <= 10 and 1 << by or nil end
-  return by and 2 <= by and by <= MOST and by or nil
 end
 
 -- Calls visit(tree) for each expression of a function.
@@ -46,54 +64,85 @@ local function each_tree(fn, visit)
   end
 end
 
---- The numbers of teams that a kernel asks for along a side.
----@param fn table of kernel.read
----@param side string
----@return gilua.team_number[]
-function M.of(fn, side)
+-- The numbers of teams that a kernel asks for along a side.
+local function numbers_of(fn, side)
   local list = {}
   each_tree(fn, function(tree)
     expression.walk(tree, function(node)
       if node.kind ~= "binary" or not threads.is_thread(fn, node.a, side) then return end
-      local size = divisor(fn, node)
-      if size then list[#list + 1] = { tree = node, place = uncast(node.a), size = size } end
+      local team = divided(fn, node)
+      if team then list[#list + 1] = { tree = node, place = uncast(node.a), team = team } end
     end)
   end)
   return list
 end
 
---- The sizes of teams, each once, the greatest first.
----@param fn table
+--- The teams of a kernel along a side, each once, the greatest first.
+---@param fn table of kernel.read
 ---@param side string
----@return integer[]
-function M.sizes(fn, side)
+---@return gilua.team[]
+function M.list(fn, side)
   local list, seen = {}, {}
-  for _, number in ipairs(M.of(fn, side)) do
-    if not seen[number.size] then
-      seen[number.size] = true
-      list[#list + 1] = number.size
+  for _, number in ipairs(numbers_of(fn, side)) do
+    if not seen[number.team.text] then
+      seen[number.team.text] = true
+      list[#list + 1] = number.team
     end
   end
-  table.sort(list, function(a, b) return a > b end)
+  table.sort(list, function(a, b)
+    return a.size > b.size or a.size == b.size and a.text < b.text
+  end)
   return list
 end
 
---- The numbers that all threads of a team of this size have in common, and the tokens of their
---- places.
+--- Neighbours: so many threads, all of which become one.
+---@param count integer
+---@return gilua.team
+function M.neighbours(count)
+  return { text = tostring(count), size = count, is_named = false, is_next = true }
+end
+
+--- The team that a text calls: the kernel's own of that name, or any of so many threads; nil of
+--- none.
 ---@param fn table
 ---@param side string
----@param size integer
+---@param text string
+---@return gilua.team?
+function M.find(fn, side, text)
+  for _, team in ipairs(M.list(fn, side)) do
+    if team.text == text then return team end
+  end
+  local n = math.tointeger(tonumber(text))
+  return n and team_of(tostring(n), n, false)
+end
+
+--- The numbers that all threads of a team have in common, and the tokens of their places.
+---@param fn table
+---@param side string
+---@param team gilua.team
 ---@return gilua.team_number[]
 ---@return table<integer, true>
-function M.same(fn, side, size)
+function M.same(fn, side, team)
   local list, tokens = {}, {}
-  for _, number in ipairs(M.of(fn, side)) do
-    if number.size % size == 0 then
+  for _, number in ipairs(numbers_of(fn, side)) do
+    local other = number.team
+    local is_whole = (team.is_next or not team.is_named and not other.is_named)
+      and other.size % team.size == 0
+    if other.text == team.text or is_whole then
       list[#list + 1] = number
       for token = number.place.first, number.place.last do tokens[token] = true end
     end
   end
   return list, tokens
+end
+
+--- How many threads a team has where there are `count` times fewer: as text that can be a factor.
+---@param team gilua.team
+---@param count integer
+---@return string
+function M.fewer_text(team, count)
+  if team.is_named then return ("(%s / %d)"):format(team.text, count) end
+  return tostring(team.size // count)
 end
 
 --- A number where a team has `count` times fewer threads: { first, last, text } of the tokens that
@@ -104,13 +153,14 @@ end
 ---@param count integer
 ---@return table[]
 function M.fewer(fn, number, side, count)
-  local size, by, place = number.size // count, number.tree.b, number.place
+  local by, place = number.tree.b, number.place
+  local text = M.fewer_text(number.team, count)
   if number.tree.op == ">>" then
     local bits = 0
-    while 1 << bits < size do bits = bits + 1 end
-    size = bits
+    while 1 << bits < number.team.size // count do bits = bits + 1 end
+    text = tostring(bits)
   end
-  local list = { { by.first, by.last, tostring(size) } }
+  local list = { { by.first, by.last, text } }
   if place.kind == "name" then
     local d = fn:declaration(place.text, place.first)
     list[2] = { place.first, place.last, ("(%s)threadIdx.%s"):format(d.type, side) }
@@ -121,13 +171,13 @@ end
 --- Why fewer threads of a team cannot be what it is; nil where they can: a barrier of a warp waits
 --- for all of a team only where that is part of a warp.
 ---@param fn table
----@param size integer
+---@param team gilua.team
 ---@return string?
-function M.parted(fn, size)
+function M.parted(fn, team)
   local words = fn.kernel.words
-  for i = 1, 32 % size ~= 0 and #words or 0 do
+  for i = 1, (team.is_named or 32 % team.size ~= 0) and #words or 0 do
     if words[i] == "__syncwarp" then
-      return ("%d threads are no part of a warp, which waits"):format(size)
+      return ("%s threads are no part of a warp, which waits"):format(team.text)
     end
   end
 end

@@ -177,13 +177,14 @@ local function declared(words, name)
   end
 end
 
---- The type that a name of the file is another name of, itself where it is none.
+--- The type that a name of the file, or a macro, is another name of, itself where it is none.
 ---@param kernel table of kernel.read
 ---@param type string
 ---@return string
 function M.resolved(kernel, type)
-  local words = kernel.words
+  local words, macro = kernel.words, kernel.macros[type]
   local from, to = nil, nil
+  if macro and macro.value then return macro.value end
   if words.types[type] then from, to = declared(words, type) end
   if not from or to then return type end
   local list = {}

@@ -1,0 +1,296 @@
+--- mergeguards: the conditions around what merged blocks or threads do (gilua.transform.merging),
+-- which are asked for all of them at once.
+--
+--   local known, guards, guard = mergeguards.of(fn, "threadIdx", "x", team)
+--
+-- Three kinds: the one around all the work of a kernel (`if (i < n)`, or a return where it is not
+-- so); each `if` of threads with a loop in it; and of a team (gilua.transform.teams) such an `if`
+-- that is done for all of it, as those without work do what the first one does and store nothing.
+
+local blockwise = require "gilua.transform.blockwise"
+local effects = require "gilua.transform.effects"
+local expression = require "gilua.transform.expression"
+local statement = require "gilua.transform.statement"
+local teams = require "gilua.transform.teams"
+
+local M = {}
+
+local MOST_COPIED = 3000 -- tokens of the work that is there twice behind a guard
+
+---@class gilua.merge_guard
+---@field statement table the `if`
+---@field leaves boolean it returns
+---@field guarded table[] the statements that are done by it
+---@field is_filled? boolean it is done for all of a team
+
+M.LOOPS = { ["for"] = true, ["while"] = true, ["do"] = true }
+M.JUMPS = { ["break"] = true, continue = true, ["return"] = true }
+local LOOPS, JUMPS = M.LOOPS, M.JUMPS
+
+--- Is there a statement of some kinds in one?
+---@param s table
+---@param kinds table<string, true>
+---@return boolean
+function M.holds(s, kinds)
+  local found = false
+  statement.walk(s, function(below) found = found or kinds[below.kind] or false end)
+  return found
+end
+
+local holds = M.holds
+
+--------------------------------------------------------------------------------------------------
+-- The one around all the work
+
+local function is_return(s)
+  if s and s.kind == "block" and #s.body == 1 then s = s.body[1] end
+  return s ~= nil and s.kind == "return" and not s.tree
+end
+
+-- Does it say less of which item is whose than it does: a loop, a barrier?
+local function is_work(fn, s)
+  return holds(s, LOOPS) or effects.of(fn, s).barrier
+end
+
+-- The one condition, of the block's place, around all that follows: { statement, leaves, guarded };
+-- nil without one.
+local function guard_of(fn, known)
+  local body = fn.body.body
+  for i, s in ipairs(body) do
+    if s.kind == "if" and s.condition and not s.otherwise and known:depends(s.condition) then
+      if is_return(s.body) then
+        return { statement = s, leaves = true, guarded = table.move(body, i + 1, #body, 1, {}) }
+      elseif s.body.kind == "block" and is_work(fn, s) then
+        return { statement = s, leaves = false, guarded = { s.body } }
+      end
+    end
+  end
+end
+
+local LESS = { ["<"] = "a", ["<="] = "a", [">"] = "b", [">="] = "b" }
+
+-- What a variable is that is given a value where it is declared, and never again: inside of
+-- `bool inside = x < columns;`.
+local function meaning(known, node)
+  local d = known.fn:declaration(node.text, node.first)
+  local writes = effects.of(known.fn, known.fn.body).writes[node.text]
+  return d and d.init and writes and #writes == 1 and not known.fn.addressed[node.text] and d.init
+end
+
+-- Does a condition say that what is a block's own is below something? Or, turned, beyond it.
+local function bounds(known, tree, turned)
+  if tree.kind == "binary" and tree.op == (turned and "||" or "&&") then
+    return bounds(known, tree.a, turned) or bounds(known, tree.b, turned)
+  elseif tree.kind == "unary" and tree.op == "!" then
+    return bounds(known, tree.a, not turned)
+  elseif tree.kind == "name" then
+    local init = meaning(known, tree)
+    return init and bounds(known, init, turned) or false
+  end
+  local side = tree.kind == "binary" and LESS[tree.op]
+  if side and turned then side = side == "a" and "b" or "a" end
+  return side and known:depends(tree[side]) or false
+end
+
+-- The parts of a tree behind a `?` that bounds them, as ranges of tokens.
+local function bounded_parts(known, tree)
+  local list = {}
+  expression.walk(tree, function(node)
+    if node.kind ~= "choice" then return end
+    if bounds(known, node.condition) then list[#list + 1] = node.a end
+    if bounds(known, node.condition, true) then list[#list + 1] = node.b end
+  end)
+  return list
+end
+
+-- Does a tree go to memory at a place that is a block's own, or write any? What is behind a `?`
+-- that bounds it does not count.
+local function is_open(known, tree)
+  local parts = bounded_parts(known, tree)
+  for _, access in ipairs(effects.of(known.fn, tree).accesses) do
+    local node, inside = access.node or tree, false
+    for _, part in ipairs(parts) do
+      inside = inside or part.first <= node.first and node.last <= part.last
+    end
+    if not inside and known:is_global(access) and (access.write or known:depends(node)) then
+      return true
+    end
+  end
+  return false
+end
+
+--- Is every access of memory that is a block's own below a condition that bounds it? Then a block
+-- beyond the last one does nothing.
+---@param known gilua.blockwise
+---@param guard? gilua.merge_guard
+---@return boolean
+function M.is_bounded(known, guard)
+  local fn, all = known.fn, true
+  local function visit(s, inside)
+    for _, part in ipairs { s.tree or false, s.step or false, s.condition or false } do
+      if part and not inside and is_open(known, part) then all = false end
+    end
+    for _, d in ipairs(not inside and s.declared or {}) do
+      if d.init and is_open(known, d.init) then all = false end
+    end
+    local inner = inside or s.kind == "if" and s.condition and bounds(known, s.condition)
+    for _, child in ipairs(s.kind == "block" and s.body or { s.body or nil }) do
+      visit(child, inner)
+    end
+    for _, other in ipairs { s.init or false, s.otherwise or false } do
+      if other then visit(other, inside) end
+    end
+  end
+  if guard and bounds(known, guard.statement.condition, guard.leaves) then
+    for _, s in ipairs(fn.body.body) do
+      if s == guard.statement then break end
+      visit(s, false)
+    end
+  else
+    visit(fn.body, false)
+  end
+  return all
+end
+
+--------------------------------------------------------------------------------------------------
+-- Those inside
+
+local function waits(fn, list)
+  for _, s in ipairs(list) do
+    if effects.of(fn, s).barrier then return true end
+  end
+  return false
+end
+
+local function mentions(fn, node, name)
+  local all = effects.of(fn, node)
+  return all.reads[name] or all.writes[name]
+end
+
+-- Is a name that a statement mentions mentioned in a part of it alone?
+local function is_only_in(fn, s, part, name)
+  local all = effects.of(fn, s)
+  for _, tokens in ipairs { all.reads[name] or {}, all.writes[name] or {} } do
+    for _, token in ipairs(tokens) do
+      if token < part.first or token > part.last then return false end
+    end
+  end
+  return true
+end
+
+-- Does a statement give a name a value before it asks for one?
+local function begins_with(fn, s, name)
+  for _, inner in ipairs(s.body.kind == "block" and s.body.body or { s.body }) do
+    if mentions(fn, inner, name) then
+      if inner.kind == "for" and is_only_in(fn, s, inner.body, name) then
+        return begins_with(fn, inner, name)
+      end
+      local tree = inner.kind == "expression" and inner.tree
+      return tree and tree.kind == "assign" and tree.op == "=" and tree.a.kind == "name"
+        and tree.a.text == name and not effects.of(fn, tree.b).reads[name]
+    end
+  end
+end
+
+local function is_in_loop(s)
+  local around = s.parent
+  while around and not LOOPS[around.kind] do around = around.parent end
+  return around ~= nil
+end
+
+--- Calls visit(name, declaration, reads, writes) for each name of a thread's own that a statement
+-- asks for or writes, but for those it declares, with tokens where it does.
+---@param known gilua.blockwise
+---@param s table
+---@param visit function
+function M.outside_names(known, s, visit)
+  local fn, all = known.fn, effects.of(known.fn, s)
+  local names = {}
+  for _, of in ipairs { all.reads, all.writes } do
+    for name, tokens in pairs(of) do names[name] = tokens[1] end
+  end
+  for name, token in pairs(names) do
+    local d = fn:declaration(name, token)
+    local is_inside = d and s.first <= d.token and d.token <= s.last
+    if known:owns(name, token) and not is_inside then
+      visit(name, d, all.reads[name], all.writes[name])
+    end
+  end
+end
+
+-- Is what a statement does to names of a thread's own of no use elsewhere, nor in its next turn,
+-- and are those that it reads numbers?
+local function is_closed(known, s)
+  local fn, closed = known.fn, true
+  local everywhere = effects.of(fn, fn.body)
+  M.outside_names(known, s, function(name, d, reads, writes)
+    local is_carried = reads and writes and is_in_loop(s) and not begins_with(fn, s, name)
+    if not d or #d.extents > 0 or is_carried then closed = false end
+    for _, token in ipairs(writes and everywhere.reads[name] or {}) do
+      if fn:declaration(name, token) == d and (token < s.first or token > s.last) then
+        closed = false
+      end
+    end
+  end)
+  for _, access in ipairs(effects.of(fn, s).accesses) do
+    local d = access.root and fn:declaration(access.root, access.token)
+    local is_inside = d and s.first <= d.token and d.token <= s.last
+    if access.atomic or access.write and not known:is_global(access) and not is_inside
+      and not known.shared[access.root] then
+      closed = false
+    end
+  end
+  return closed
+end
+
+-- Adds each `if` of a thread's own that has loops in it: those that may be done for all of a team
+-- as such, others, of threads that are no team, as those that are asked for all.
+local function add_inner(list, known, s, team)
+  local fits = s.kind == "if" and s.condition and not s.otherwise and known:depends(s.condition)
+    and holds(s.body, LOOPS) and not effects.of(known.fn, s).barrier
+  if fits and team and not holds(s.body, JUMPS) and is_closed(known, s) then
+    list[#list + 1] = { statement = s, leaves = false, guarded = { s.body }, is_filled = true }
+    return
+  elseif fits and (not team or team.is_next) and not holds(s.body, { ["return"] = true }) then
+    list[#list + 1] = { statement = s, leaves = false, guarded = { s.body } }
+  end
+  for _, child in ipairs(s.kind == "block" and s.body or { s.body or nil }) do
+    add_inner(list, known, child, team)
+  end
+  if s.otherwise then add_inner(list, known, s.otherwise, team) end
+end
+
+local function size_of(list)
+  return #list > 0 and list[#list].last - list[1].first or 0
+end
+
+--- What is known where the conditions hold that are asked for all, these, and the one around all
+--- the work; nil and why there is nothing.
+---@param fn table of kernel.read
+---@param index string "blockIdx" or "threadIdx"
+---@param side string
+---@param team? gilua.team
+---@param is_plain? boolean no `if` inside is asked for all
+---@return gilua.blockwise?
+---@return gilua.merge_guard[]|string guards
+---@return gilua.merge_guard? guard
+function M.of(fn, index, side, team, is_plain)
+  local same = team and select(2, teams.same(fn, side, team))
+  local known = blockwise.of(fn, index, side, nil, same)
+  local guard, list = guard_of(fn, known), {}
+  if index == "threadIdx" then
+    if guard and waits(fn, guard.guarded) then guard = nil end
+    if not is_plain then add_inner(list, known, fn.body, team) end
+    local is_same = guard and list[1] and list[1].statement == guard.statement
+    if is_same and list[1].is_filled then guard = nil elseif is_same then table.remove(list, 1) end
+  end
+  if guard then table.insert(list, 1, guard) end
+  if #list > 0 then known = blockwise.of(fn, index, side, list, same) end
+  if known.why then return nil, known.why end
+  local copied = 0
+  for _, g in ipairs(list) do copied = copied + size_of(g.guarded) end
+  if copied > MOST_COPIED then return nil, "its work is too long" end
+  return known, list, guard
+end
+
+return M
