@@ -16,7 +16,7 @@ tap.case("grids in the usual forms", function()
   tap.is(edited("int b = n / 2; k<<<b, 256>>>(a);", "grid.x*8"),
     "int b = n / 2; k<<<b * 8, 256>>>(a); 1 0", "a whole number")
   tap.is(edited("dim3 g(n / 16, m); k<T, 4><<<g, t>>>(a);", "grid.y/2"),
-    "dim3 g(n / 16, m); k<T, 4><<<dim3(g.x, (g.y + 1) / 2, g.z), t>>>(a); 1 0", "a dim3")
+    "dim3 g(n / 16, m); k<T, 4><<<dim3(g.x, (g.y + 1) / 2), t>>>(a); 1 0", "a dim3")
   tap.is(edited("k<<<dim3(n / 16, f(m, 2)), t>>>(a);", "grid.x*2 grid.y<9"),
     "k<<<dim3((n / 16) * 2, (f(m, 2)) < 9 ? (f(m, 2)) : 9), t>>>(a); 1 0", "one made in place")
   tap.is(edited("k<<<n / 9, t>>>(a); other<<<n, t>>>(b); k<<<n / 2, t>>>(c);", "grid.x<264"),
@@ -32,7 +32,7 @@ tap.case("blocks", function()
   tap.is(edited("#define B f(2)\nk<<<n, B>>>(a);", "block.x*2"),
     "#define B f(2)\nk<<<n, B>>>(a); 0 1", "a macro that is none")
   tap.is(edited("dim3 g(n, 2), b(16, 4); k<<<g, b>>>(a);", "axes=yx"),
-    "dim3 g(n, 2), b(16, 4); k<<<dim3(g.y, g.x, g.z), dim3(b.y, b.x, b.z)>>>(a); 1 0", "turned")
+    "dim3 g(n, 2), b(16, 4); k<<<dim3(g.y, g.x), dim3(b.y, b.x)>>>(a); 1 0", "turned")
   tap.is(edited("k<<<dim3(n, m), dim3(8, 8)>>>(a);", "axes=yx"),
     "k<<<dim3(m, n), dim3(8, 8)>>>(a); 1 0", "a square that stays")
 end)
@@ -42,6 +42,21 @@ tap.case("a grid that has to be what it is", function()
   tap.is(edited("k<<<1, 1>>>(a);", launch), "k<<<1, 32>>>(a); 1 0", "a number")
   tap.is(edited("k<<<n, 1>>>(a);", launch), "k<<<n, 1>>>(a); 0 1", "who knows what")
   tap.is(edited("k<<<2, 1>>>(a);", launch), "k<<<2, 1>>>(a); 0 1", "another number")
+  local two = "grid.z==1 grid.z=2"
+  tap.is(edited("k<<<n / 9, t>>>(a);", two), "k<<<dim3(n / 9, 1, 2), t>>>(a); 1 0", "a side more")
+  tap.is(edited("dim3 t(8), g(n / 9, m); k<<<g, t>>>(a, g.x);", two),
+    "dim3 t(8), g(n / 9, m); k<<<dim3(g.x, g.y, 2), t>>>(a, g.x); 1 0", "a dim3 without it")
+  for what, text in pairs {
+    ["a dim3 of three sides"] = "dim3 g(n, 1, m); k<<<g, t>>>(a);",
+    ["one that is given a side"] = "dim3 g(n, m); g.z = 3; k<<<g, t>>>(a);",
+    ["one that is given all"] = "dim3 g(n, m); g = f(n); k<<<g, t>>>(a);",
+    ["one that is led to"] = "dim3 g(n, m); f(&g); k<<<g, t>>>(a);",
+    ["one that a function is given"] = "dim3 g(n, m); f(g); k<<<g, t>>>(a);",
+    ["two of that name"] = "dim3 g(n, m); { dim3 g(n, m, 2); k<<<g, t>>>(a); }",
+    ["a parameter"] = "void f(dim3 g) { k<<<g, t>>>(a); }",
+  } do
+    tap.is(edited(text, two), text .. " 0 1", what)
+  end
   tap.is(edited("k<<<1, 1>>>(a);", "grid.x%4"), "k<<<1, 1>>>(a); 0 1", "a multiple")
 end)
 

@@ -146,10 +146,12 @@ tap.case("what a transformation asks of a block", function()
 end)
 
 tap.case("what a transformation asks of a grid", function()
-  local function said(launch, params)
+  local function said(launch, params, words)
     local p = problem_of(launch)
     p.grammar = {
-      genes = function() return { { text = "T:x<1>()", launch = "grid.x%2 grid.x/2" } } end,
+      genes = function()
+        return { { text = "T:x<1>()", launch = words or "grid.x%2 grid.x/2" } }
+      end,
       apply = function() return "", { params = params or {} } end,
     }
     return table.concat(promises.open(p, "T:x<1>()"), "\n")
@@ -163,6 +165,18 @@ tap.case("what a transformation asks of a grid", function()
   tap.is(said("k<<<8, 64>>>(a, b, c, n);", LONGER), "", "or are, with blocks that are longer")
   tap.is(said("k<<<6, 64>>>(a, b, c, n);", LONGER),
     "a multiple of 2 blocks in x, but line 7 launches 3 x 1 x 1", "not of what is odd then")
+  local function flat(launch)
+    return said("int m = atoi(argv[1]); " .. launch, nil, "grid.z==1 grid.z=2")
+  end
+  tap.is(flat "k<<<m / 64, 64>>>(a, b, c, n);", "", "a side that is not written is 1")
+  tap.is(flat "dim3 g(m / 8, m); k<<<g, 64>>>(a, b, c, n);", "", "of a dim3 too")
+  local unknown = "a grid that is 1 long in z, and how many blocks line 7 launches is not known"
+  tap.is(flat "k<<<dim3(m, 1, m), 64>>>(a, b, c, n);", unknown, "one that is written may be any")
+  tap.is(flat "k<<<m, 64>>>(a, b, c, n);", unknown, "and so may one that is a name")
+  tap.is(flat "k<<<shape(m / 8), 64>>>(a, b, c, n);", unknown, "or what a function makes")
+  tap.is(flat "k<<<dim3(m, m, 3), 64>>>(a, b, c, n);", unknown, "also where it is a number")
+  tap.is(flat "k<<<dim3(4, 2, 3), 64>>>(a, b, c, n);",
+    "a grid that is 1 long in z, but line 7 launches 4 x 2 x 3", "of one that has three")
 end)
 
 tap.case("blocks of a recorded program may be longer with other arguments", function()

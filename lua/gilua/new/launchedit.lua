@@ -62,6 +62,32 @@ local function declared(t, name)
   return found
 end
 
+local CHANGES = csource.set "= += -= *= /= %= <<= >>= |= &= ^= ++ --"
+
+-- Does a token stand where something may be given to what it names: a value, or to a function?
+local function may_change(t, i)
+  local behind = t[i + 1] == "." and t[i + 3] or t[i + 1]
+  local is_passed = t[i + 1] == ")" and (t[i - 1] == "(" or t[i - 1] == ",")
+    or t[i + 1] == "," and t[i - 1] == "("
+  return CHANGES[behind] or CHANGES[t[i - 1]] or t[i - 1] == "&" or is_passed
+end
+
+-- How many sides a file gives a dim3 where it declares it; nil where they may be given elsewhere.
+local function given_sides(t, name)
+  local sides
+  for i = 2, #t do
+    local is_declared = t[i] == name
+      and (t[i - 1] == "dim3" or t[i - 1] == "," and list_type(t, i - 1) == "dim3")
+    local close = is_declared and (t[i + 1] == "(" or t[i + 1] == "{") and t:match(i + 1)
+    if is_declared and (sides or not close) or not is_declared and t[i] == name
+      and may_change(t, i) then
+      return nil
+    end
+    if is_declared then sides = #csource.parts(t, i + 2, close - 1) end
+  end
+  return sides
+end
+
 -- Is a text a sum or product, or a number? Not one call, or what nobody knows.
 local function is_computed(words)
   if #words == 1 and words:kind(1) == "number" then return true end
@@ -73,6 +99,14 @@ local function is_computed(words)
   return #words > 2 and words[1] == "(" and words:match(1) == #words
 end
 
+--- Is a text a sum or product, or a number, so that it is a grid or a block of one side?
+---@param text string
+---@return boolean
+function M.is_one_side(text)
+  local words <close> = core.grammar.tokens(text)
+  return is_computed(words)
+end
+
 -- The three sides of a grid's text; nil where it is of another form.
 local function sides_of(t, text)
   local words <close> = core.grammar.tokens(text)
@@ -81,7 +115,11 @@ local function sides_of(t, text)
     return { given[1] or "1", given[2] or "1", given[3] or "1" }, true
   elseif #words == 1 and words:kind(1) == "name" then
     local kind = declared(t, text)
-    if kind == "dim3" then return { text .. ".x", text .. ".y", text .. ".z" }, true end
+    if kind == "dim3" then
+      local given, sides = given_sides(t, text) or 3, { ".x", ".y", ".z" }
+      for d = 1, 3 do sides[d] = (d == 1 or d <= given) and text .. sides[d] or "1" end
+      return sides, true
+    end
     return kind == "whole" and { text, "1", "1" } or nil, false
   end
   return is_computed(words) and { text, "1", "1" } or nil, false

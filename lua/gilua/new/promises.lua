@@ -11,6 +11,7 @@ local callers = require "gilua.new.callers"
 local csource = require "gilua.new.csource"
 local ends = require "gilua.base.ends"
 local hostcode = require "gilua.new.hostcode"
+local launchedit = require "gilua.new.launchedit"
 local launches = require "gilua.transform.launch"
 local parts = require "gilua.new.parts"
 local settings = require "gilua.base.settings"
@@ -191,10 +192,28 @@ local function grid_of(host, way, set)
   return grid
 end
 
+local SIDES = { x = 1, y = 2, z = 3 }
+
+-- A grid of which sides are not known, but those of which something is asked, as that is: the z of
+-- `n / 64`, `dim3(n, m)` and `dim3(n, m, 1)` is 1, whatever n is. nil of any other.
+local function partly(host, way, asked)
+  local list = way.grid ~= "" and host:sides(way.grid) or {}
+  if #list == 0 or #list == 1 and not launchedit.is_one_side(list[1]) then return nil end
+  local grid = {}
+  for d = 1, 3 do grid[d] = math.tointeger(tonumber(list[d] or 1)) or false end
+  for _, c in ipairs(launches.read(asked.words)) do
+    local d = SIDES[c.side]
+    if launches.is_condition(c) and (not d or not grid[d] or asked.set[d]) then return nil end
+  end
+  for d = 1, 3 do grid[d] = grid[d] or 1 end
+  return attempt(launches.changed, { grid = grid, block = 1 }, asked.words) and grid
+end
+
 local function of_grids(host, ways, asked, tell)
   local _, conditions = launches.words_apart(asked.words)
   for _, way in ipairs(ways) do
-    local grid, place = grid_of(host, way, asked.set), way.launch.place
+    local grid = grid_of(host, way, asked.set) or partly(host, way, asked)
+    local place = way.launch.place
     if not grid then
       tell("%s, and how many blocks %s launches is not known", conditions, place)
     elseif not attempt(launches.changed, { grid = grid, block = 1 }, asked.words) then

@@ -131,10 +131,10 @@ local function transformed(self, list, n)
     or keep(self, text, step(self, transformed(self, list, n - 1), n, list[n]))
 end
 
--- Where in a list one comes that is made before all of another kind.
+-- Where in a list one comes that is made before all of other kinds.
 local function place_among(list, kind)
   for i, g in ipairs(kind.before and list or {}) do
-    if g.name == kind.before then return i end
+    if (" " .. kind.before .. " "):find(" " .. g.name .. " ", 1, true) then return i end
   end
   return #list + 1
 end

@@ -24,8 +24,10 @@ local function does_something(fn, inside, first, last)
   return order.changes_variable(fn, inside, first, last)
 end
 
--- Does a part do what other threads may wait for?
-local function is_waited_for(fn, inside)
+--- Does a part do what other threads may wait for?
+---@param fn table
+---@param inside table its effects
+function M.is_waited_for(fn, inside)
   for _, access in ipairs(inside.accesses) do
     local d = access.base and fn:declaration(access.base, access.token)
     if access.atomic and not FREE[access.atomic] or d and d.volatile then return true end
@@ -68,7 +70,7 @@ local function uncut(loop, number)
     return "one part of it does nothing by itself"
   elseif order.shares_variable(fn, a, b) then
     return "one part uses a variable that the other changes"
-  elseif is_waited_for(fn, a) or is_waited_for(fn, b) then
+  elseif M.is_waited_for(fn, a) or M.is_waited_for(fn, b) then
     return "other threads may wait for what it does"
   elseif goes_back(loop, a, b) then
     return "the first part may use what the second one does in an earlier iteration"

@@ -20,7 +20,7 @@
 --   times  true where there are as many times fewer blocks: a number may have to go down with it
 --   refuses  function(gene, donors) -> why a gene that is written well is wrong here; or nil
 --   first  true where it is made before those without, wherever it stands in a genome
---   before  the kind of those that it is made before, of others that come first; or nil
+--   before  the kinds of those that it is made before, of others that come first, words; or nil
 --   eases  words: what it is made against, of "issue latency memory" (gilua.roofline.binds); or nil
 -- and a change is
 --   edits    { { first, last, text }, … }: lines of the unmodified source, and what stands in their
@@ -43,7 +43,8 @@ local OWN = [[
   unroll split_accumulator keep carry hoist specialise
   vector batch prefetch reuse stage shuffle transpose
   float narrow unsigned division remainder transplant
-  nests split fuse_kernels atomics warps warp_loop warp_barrier barriers private pad constant
+  nests split sections fuse_kernels atomics warps warp_loop warp_barrier barriers private pad
+  constant
 ]]
 
 -- What each is made against: too many instructions, too few at a time, too many bytes.
@@ -52,7 +53,7 @@ local EASES = {
     .. "keep fuse unswitch block_atomic warp_atomic pad tree stage shuffle remainder",
   latency = "warp_row grid_size unroll split_accumulator hoist reuse keep vector tree stage "
     .. "shuffle carry widen warp_loop batch search prefetch barriers private constant split "
-    .. "fuse_kernels",
+    .. "fuse_kernels sections",
   memory = "axes coarsen merge merge_threads warp_row grid_stride vector stage keep hoist "
     .. "reuse float block_atomic warp_atomic transpose fuse_kernels",
 }
