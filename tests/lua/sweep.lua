@@ -136,6 +136,26 @@ tap.case("a step that made a much slower one", function()
   tap.is(rounds_of(function() return 0.99 end), "1 2 3 4 5 6 7 8", "not so a little slower")
 end)
 
+tap.case("in a second round", function()
+  local plain = { parameters = genes.parameters, transform_share = 0 }
+  local steps = sweep.new(problem, plain, gi.rng(3))
+  local speedups, turns = {}, {}
+  for _, step in function() return steps:next "first" end do
+    speedups[step] = 0.71 + (#turns * 7 % 11) / 100
+    turns[#turns + 1] = step
+    steps:came(step, speedups[step])
+  end
+  local last, n, is_sorted = 2, 0, true
+  for _, step in function() return steps:next "second" end do
+    n = n + 1
+    is_sorted = is_sorted and speedups[step] <= last
+    last = speedups[step]
+    steps:came(step, 1.01)
+  end
+  tap.ok(n > 3 and is_sorted, ("those that came nearer have the first turns (%d of %d)"):format(n,
+    #turns))
+end)
+
 tap.case("numbers next to those that a better one sets", function()
   local p
   for _, parameter in ipairs(problem.parameters) do

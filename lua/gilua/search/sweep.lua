@@ -10,9 +10,10 @@
 --   local text, step = steps:next(best) -- a genome one step from the best; nil where none is left
 --   steps:came(step, 0.4)               -- it made of the best one 0.4 times as fast
 --
--- The steps are in an order drawn once. Where one makes a better best, the others go on from that,
--- behind the numbers next to those that it has (gilua.search.retouch says which) and that have not
--- been tried lately: what is best for one may be another by now.
+-- The steps are in an order drawn once, and after a round in that of how near they came to the
+-- best: what was nearly as fast may be faster than another by now. Where one makes a better best,
+-- the others go on from that, behind the numbers next to those that it has (gilua.search.retouch
+-- says which) and that have not been tried lately: what is best for one may be another by now.
 -- A step that made a much slower one, or none that is right, or the same code, is passed over in
 -- the next round, in the next three where it does so again, and so on: most of them never will.
 -- When all have been tried from the same one, none is left.
@@ -33,6 +34,9 @@ local LATELY = 40 -- genomes ago; half a round, where that is less
 ---@field fewer? boolean what others in the genome make it do is to be `by` times less with it
 ---@field given? integer how many genomes there had been when it was given last
 ---@field wrong? boolean it made none that is right then
+---@field speedup? number how many times as fast as the best it was then
+---@field order? integer its place, as it was drawn
+---@field from? string the best from which it had its turn, where that still is the best
 ---@field bad? integer how many rounds it was to be passed over last
 ---@field rests? integer how many are left of these
 
@@ -41,7 +45,6 @@ local LATELY = 40 -- genomes ago; half a round, where that is less
 ---@field of table<string, gilua.step> by their genes, those of one gene alone
 ---@field counts table<string, table> of genes that say how many times as much: { count, genes }
 ---@field given integer genomes so far
----@field tried integer steps that had their turn since the best is the best
 ---@field siblings fun(gene: string): string[] of gi.retouch
 local Sweep = {}
 Sweep.__index = Sweep
@@ -218,13 +221,25 @@ local function is_resting(step)
   return left > 0
 end
 
--- The next step in its turn, and what it makes; nil behind the last of a whole round.
+-- Steps that came nearer first; those that had no turn yet are as good as the best.
+local function sort(steps)
+  table.sort(steps, function(a, b)
+    local x, y = a.speedup or 1, b.speedup or 1
+    return x > y or x == y and a.order < b.order
+  end)
+end
+
+-- The next step in its turn, and what it makes; nil where all had theirs from this one.
 local function in_turn(self, best)
-  while self.tried < #self.steps do
-    self.at, self.tried = self.at % #self.steps + 1, self.tried + 1
+  for _ = 1, 2 * #self.steps do -- the order may change once on the way
+    if self.at == #self.steps then sort(self.steps) end
+    self.at = self.at % #self.steps + 1
     local step = self.steps[self.at]
-    local text = not is_resting(step) and not is_recent(self, step) and stepped(self, best, step)
-    if text then return text, step end
+    if step.from ~= best then
+      step.from = best
+      local text = not is_resting(step) and not is_recent(self, step) and stepped(self, best, step)
+      if text then return text, step end
+    end
   end
 end
 
@@ -235,7 +250,8 @@ end
 function Sweep:next(best)
   if best ~= self.best then
     self.near = besides(self, best)
-    self.best, self.tried = best, 0
+    self.best = best
+    for _, step in ipairs(self.steps) do step.from = nil end
   end
   local text, step = table.unpack(table.remove(self.near) or {})
   if not text then text, step = in_turn(self, best) end
@@ -248,6 +264,7 @@ end
 ---@param step gilua.step
 ---@param speedup number how many times as fast as the best one was; 0: it is not right
 function Sweep:came(step, speedup)
+  step.speedup = speedup
   local is_poor = speedup < POOR or speedup == 1
   step.bad = is_poor and 2 * (step.bad or 0) + 1 or 0
   step.rests, step.wrong = step.bad, speedup == 0
@@ -270,11 +287,12 @@ function M.new(problem, genes, rng)
     list[i], list[k] = list[k], list[i]
   end
   local of = {}
-  for _, step in ipairs(list) do
+  for i, step in ipairs(list) do
+    step.order = i
     if not step.parameter and not step.fewer then of[step.gene] = step end
   end
   return setmetatable({ steps = list, of = of, counts = counts,
-    siblings = retouch.new(problem).siblings, at = 0, tried = 0, given = 0 }, Sweep)
+    siblings = retouch.new(problem).siblings, at = 0, given = 0 }, Sweep)
 end
 
 return M
