@@ -1035,6 +1035,9 @@ tap.case("threads of a warp that became one are right", function()
   all("by warpSize", teams_with("threadIdx.x / 32", "threadIdx.x / warpSize"))
   all("by a name", teams_with("const int lane = threadIdx.x & 31, warp = threadIdx.x / 32",
     "const int t = threadIdx.x, lane = t % 32, warp = t / 32"))
+  all("what goes on from before", teams_with("    if (lane < 25) {\n        sum = 0.f;",
+    "    sum = i;\n    int at = lane;\n    if (lane < 9) {"):gsub(
+    "parts%[warp%]%[k%] %* %(lane %+ k%);", "parts[warp][at] * k, at += 1;"))
   all("beside a constant", teams_with("const int lane = threadIdx.x & 31, warp = threadIdx.x / 32;",
     "const int lane = threadIdx.x & 31, warp = threadIdx.x / 32, two = 2;\n    float kept[two];\n"
     .. "    kept[lane & 1] = 1.f;"))
@@ -1091,6 +1094,16 @@ tap.case("which of a warp's threads are not done for all", function()
     "if (i < n) atomicAdd(&out[i], sum);")), "atomics")
   tap.ok(not has_filled(teams_with("if (i < n) out[i] = sum;",
     "if (i < n) out[i] = sum = 2.f * sum;\n        out[0] = 3.f;")), "what a store gives a value")
+end)
+
+tap.case("where one without work goes", function()
+  local source = teams_with("    if (lane < 25) {\n        sum = 0.f;",
+    "    sum = 0.f;\n    int at = lane;\n    if (lane < 9) {"):gsub(
+    "parts%[warp%]%[k%] %* %(lane %+ k%);", "parts[warp][at] * k, at += 1;")
+  local text = rewritten.text(merge_threads, source, 1, { "x", "2", "32" })
+  tap.has(text, "        #pragma unroll\n        for (int part = 1; part < 2; part++)\n"
+    .. "            if (!active[part]) { at_all[part] = at_all[0]; sum_all[part] = sum_all[0]; }",
+    "it begins where the first one does, and stays in its array")
 end)
 
 tap.case("threads of a warp that do not become one", function()

@@ -22,6 +22,7 @@ local MOST_COPIED = 3000 -- tokens of the work that is there twice behind a guar
 ---@field leaves boolean it returns
 ---@field guarded table[] the statements that are done by it
 ---@field is_filled? boolean it is done for all of a team
+---@field changed? table<string, true> of that one: what it changes from what that is before it
 
 M.LOOPS = { ["for"] = true, ["while"] = true, ["do"] = true }
 M.JUMPS = { ["break"] = true, continue = true, ["return"] = true }
@@ -218,14 +219,16 @@ function M.outside_names(known, s, visit)
   end
 end
 
--- Is what a statement does to names of a thread's own of no use elsewhere, nor in its next turn,
--- and are those that it reads numbers?
-local function is_closed(known, s)
-  local fn, closed = known.fn, true
+-- Of a statement that does nothing to names of a thread's own that is of use elsewhere, or in its
+-- next turn, and reads numbers alone: those of the names that it changes from what they are. nil of
+-- any other.
+local function changed_names(known, s)
+  local fn, closed, changed = known.fn, true, {}
   local everywhere = effects.of(fn, fn.body)
   M.outside_names(known, s, function(name, d, reads, writes)
-    local is_carried = reads and writes and is_in_loop(s) and not begins_with(fn, s, name)
-    if not d or #d.extents > 0 or is_carried then closed = false end
+    local is_changed = reads and writes and not begins_with(fn, s, name)
+    if is_changed then changed[name] = true end
+    if not d or #d.extents > 0 or is_changed and is_in_loop(s) then closed = false end
     for _, token in ipairs(writes and everywhere.reads[name] or {}) do
       if fn:declaration(name, token) == d and (token < s.first or token > s.last) then
         closed = false
@@ -240,7 +243,7 @@ local function is_closed(known, s)
       closed = false
     end
   end
-  return closed
+  return closed and changed or nil
 end
 
 -- Adds each `if` of a thread's own that has loops in it: those that may be done for all of a team
@@ -248,8 +251,10 @@ end
 local function add_inner(list, known, s, team)
   local fits = s.kind == "if" and s.condition and not s.otherwise and known:depends(s.condition)
     and holds(s.body, LOOPS) and not effects.of(known.fn, s).barrier
-  if fits and team and not holds(s.body, JUMPS) and is_closed(known, s) then
-    list[#list + 1] = { statement = s, leaves = false, guarded = { s.body }, is_filled = true }
+  local changed = fits and team and not holds(s.body, JUMPS) and changed_names(known, s)
+  if changed then
+    list[#list + 1] = { statement = s, leaves = false, guarded = { s.body }, is_filled = true,
+      changed = changed }
     return
   elseif fits and (not team or team.is_next) and not holds(s.body, { ["return"] = true }) then
     list[#list + 1] = { statement = s, leaves = false, guarded = { s.body } }

@@ -288,6 +288,22 @@ local function one_by_one(plan, guard)
   return table.concat(list, "\n" .. indent)
 end
 
+-- The lines by which those of a team without work begin with what the first one has of what the
+-- work changes.
+local function put_first_values(plan, guard, list)
+  local moves = {}
+  for i, name in ipairs(settings.keys(guard.changed)) do
+    moves[i] = ("%s[%s] = %s[0];"):format(plan.all[name], plan.part, plan.all[name])
+  end
+  if #moves == 0 then return end
+  local text = table.concat(moves, " ")
+  list[#list + 1] = plan.step .. "#pragma unroll"
+  list[#list + 1] = plan.step .. ("for (int %s = 1; %s < %d; %s++)"):format(plan.part, plan.part,
+    plan.count, plan.part)
+  list[#list + 1] = plan.step .. plan.step .. ("if (!%s[%s]) %s"):format(guard.active, plan.part,
+    #moves > 1 and "{ " .. text .. " }" or text)
+end
+
 -- Is the guard's condition met for all blocks? The lines that ask.
 local function asked(plan, guard)
   local kernel, s = plan.fn.kernel, guard.statement
@@ -300,6 +316,7 @@ local function asked(plan, guard)
     list[#list + 1] = plan.step .. ("%s[%s] = %s;"):format(guard.active, plan.part, text)
     list[#list + 1] = "}"
     list[#list + 1] = ("if (%s[0]) {"):format(guard.active)
+    put_first_values(plan, guard, list)
     return table.concat(list, "\n" .. kernel:indent(s.first))
   end
   table.insert(list, 1, ("bool %s = true;"):format(guard.together))
