@@ -1096,6 +1096,24 @@ tap.case("which of a warp's threads are not done for all", function()
     "if (i < n) out[i] = sum = 2.f * sum;\n        out[0] = 3.f;")), "what a store gives a value")
 end)
 
+tap.case("pointers to what each block has", function()
+  refused("held by an array", merge, rewritten.source [[
+    __shared__ float tile[64], other[64];
+    float *which[2] = { tile, other };
+    const int i = blockIdx.x * 64 + threadIdx.x;
+    which[i & 1][threadIdx.x] = i < n ? a[i] : 0.f;
+    __syncthreads();
+    if (i < n) out[i] = tile[threadIdx.x] + other[threadIdx.x];]], 1, { "x", "2" },
+    "may be shared memory")
+  refused("or by what has members", merge, "struct Tile { float *at; };\n" .. rewritten.source [[
+    __shared__ float tile[64];
+    Tile held = { tile };
+    const int i = blockIdx.x * 64 + threadIdx.x;
+    held.at[threadIdx.x] = i < n ? a[i] : 0.f;
+    __syncthreads();
+    if (i < n) out[i] = tile[threadIdx.x ^ 1];]], 2, { "x", "2" }, "may be shared memory")
+end)
+
 tap.case("where one without work goes", function()
   local source = teams_with("    if (lane < 25) {\n        sum = 0.f;",
     "    sum = 0.f;\n    int at = lane;\n    if (lane < 9) {"):gsub(

@@ -124,15 +124,35 @@ local function see_name(out, node, mode)
   add(out.writes, name, node.token)
 end
 
+-- Is what is accessed behind a pointer that an array of the function holds, or something with
+-- members? More indices than the array has go there.
+local function is_behind(fn, base, indices, token)
+  local d = base and fn:declaration(base, token)
+  if not d or not indices then return false end
+  local array = M.element_of(fn, d)
+  if array then return fn:holds_pointers(array, token) end
+  return #d.extents > 0 and #indices > #d.extents and fn:holds_pointers(base, token)
+end
+
 function see_access(out, base, indices, mode, node, extra)
+  local is_far = is_behind(out.fn, base, indices, node.first)
   local access = {
-    base = base, root = base and out.fn:root(base, node.first), indices = indices,
-    read = mode ~= "write", write = mode ~= "read", node = node, token = node.first,
-    mode = mode,
+    base = base, root = base and not is_far and out.fn:root(base, node.first) or nil,
+    indices = indices, read = mode ~= "write", write = mode ~= "read", node = node,
+    token = node.first, mode = mode,
   }
   for key, value in pairs(extra or {}) do access[key] = value end
   if mode == "address" then access.escapes = true end
   out.accesses[#out.accesses + 1] = access
+end
+
+-- An access through a pointer that is an expression, at a place that is not known.
+local function see_through(out, pointer, mode, node, extra)
+  local name = M.root_name(pointer)
+  if name and M.is_held(pointer) and out.fn:holds_pointers(name, node.first, true) then
+    name = nil
+  end
+  see_access(out, name, nil, mode, node, extra)
 end
 
 -- The name that a chain of [ ] begins with, and the indices, outermost first; nil without a name.
@@ -153,7 +173,7 @@ local function see_index(out, node, mode)
     return see_access(out, base.text, indices, mode, node)
   end
   see(out, base, "read")
-  see_access(out, M.root_name(base), nil, mode, node)
+  see_through(out, base, mode, node)
 end
 
 -- *p and *(p + i) are p[0] and p[i].
@@ -166,8 +186,14 @@ local function see_target(out, node, mode, extra)
     see_access(out, base.text, { index or { kind = "number", text = "0", first = a.first,
       last = a.last } }, mode, node, extra)
   else
-    see_access(out, M.root_name(a), nil, mode, node, extra)
+    see_through(out, a, mode, node, extra)
   end
+end
+
+--- Is a pointer one that an element or a member holds?
+function M.is_held(tree)
+  while tree.kind == "cast" or tree.kind == "binary" do tree = tree.a end
+  return tree.kind == "index" or tree.kind == "member"
 end
 
 --- The name of the array that an expression points into: p of p, p + i, (float4 *)p, &p[i].
@@ -190,7 +216,7 @@ local function see_member(out, node, mode)
     return see(out, node.a, mode)
   end
   see(out, node.a, "read")
-  see_access(out, M.root_name(node.a), nil, mode, node)
+  see_through(out, node.a, mode, node)
 end
 
 -- The place that an argument points to: &a[i], a + i.
@@ -223,8 +249,7 @@ local function see_function(out, fn, node)
     local used = summary.params[p.name]
     local arg = node.args[i]
     if arg and p.pointer > 0 and used then
-      see_access(out, M.root_name(arg), nil,
-        used.write and (used.read and "update" or "write") or "read", arg)
+      see_through(out, arg, used.write and (used.read and "update" or "write") or "read", arg)
     elseif arg and p.reference and not p.const then
       see(out, arg, "address")
     end

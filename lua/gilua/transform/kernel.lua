@@ -579,7 +579,18 @@ function Function:root(name, token, steps)
   end
   if (steps or 0) > MOST_STEPS or not d.init or self:is_redirected(name) then return nil end
   local from = effects.root_name(d.init)
+  if from and effects.is_held(d.init) and self:holds_pointers(from, d.token, not d.reference) then
+    return nil
+  end
   return from and from ~= name and self:root(from, d.token, (steps or 0) + 1) or nil
+end
+
+--- May a variable of the function, an array of pointers or something with members, hold pointers
+--- to who knows where? Is that not known of what has members, is_any says so.
+function Function:holds_pointers(name, token, is_any)
+  local d = self:declaration(name, token)
+  if not d or d.parameter or d.pointer > 0 and #d.extents == 0 then return false end
+  return d.pointer > 0 or is_any and self.kernel.words.types[d.type] or false
 end
 
 -- Is a pointer given another value than one from itself? p += n and p++ stay in its array.

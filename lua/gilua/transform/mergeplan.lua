@@ -2,6 +2,7 @@
 -- (gilua.transform.merging): which statements are done for each of them, in groups, the others once
 -- for all, and which names are there for each.
 
+local blockwise = require "gilua.transform.blockwise"
 local effects = require "gilua.transform.effects"
 local mergeguards = require "gilua.transform.mergeguards"
 local statement = require "gilua.transform.statement"
@@ -295,6 +296,15 @@ local function knows_lanes(fn)
   end
 end
 
+-- Does a kernel go to memory of which nobody knows whether it is shared, which each block has?
+local function hides_shared(fn)
+  if not next(blockwise.shared(fn)) then return false end
+  for _, access in ipairs(effects.of(fn, fn.body).accesses) do
+    if not access.root then return true end
+  end
+  return false
+end
+
 local function refusal(fn, what, side)
   local uses, hidden = threads.uses(fn), threads.hidden(fn, what.words)
   if hidden then return hidden end
@@ -308,6 +318,9 @@ local function refusal(fn, what, side)
   end
   local lanes = what == WHAT.threads and knows_lanes(fn)
   if lanes then return lanes end
+  if what == WHAT.blocks and hides_shared(fn) then
+    return "what a pointer in it points to may be shared memory"
+  end
   for _, s in ipairs(fn.statements) do
     if s.kind == "switch" or s.kind == "unknown" or s.unknown_header then
       return ("line %d is not understood"):format(fn.kernel:line_of(s.first))
