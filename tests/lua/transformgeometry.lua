@@ -1112,6 +1112,21 @@ tap.case("pointers to what each block has", function()
     held.at[threadIdx.x] = i < n ? a[i] : 0.f;
     __syncthreads();
     if (i < n) out[i] = tile[threadIdx.x ^ 1];]], 2, { "x", "2" }, "may be shared memory")
+  refused("or a row of it", merge, rewritten.source [[
+    __shared__ float tile[2][64];
+    float *which[2] = { tile[0], tile[1] };
+    const int i = blockIdx.x * 64 + threadIdx.x;
+    which[i & 1][threadIdx.x] = i < n ? a[i] : 0.f;
+    __syncthreads();
+    if (i < n) out[i] = tile[0][threadIdx.x] + tile[1][threadIdx.x];]], 1, { "x", "2" },
+    "may be shared memory")
+  right("held pointers to other memory", merge, rewritten.source [[
+    __shared__ float tile[64];
+    const float *which[2] = { a, b };
+    const int i = blockIdx.x * 64 + threadIdx.x;
+    tile[threadIdx.x] = i < n ? which[i & 1][i % 3] : 0.f;
+    __syncthreads();
+    if (i < n) out[i] = tile[threadIdx.x ^ 1];]], 1, { "x", "2" }, { sizes = { 250, 500 } })
 end)
 
 tap.case("where one without work goes", function()

@@ -296,9 +296,32 @@ local function knows_lanes(fn)
   end
 end
 
+-- How many indices stand behind a name.
+local function indices_behind(words, token)
+  local n, at = 0, token + 1
+  while words[at] == "[" do n, at = n + 1, words.match[at] + 1 end
+  return n
+end
+
+-- Is shared memory used otherwise than element by element, so that a pointer may hold it?
+local function lends_shared(fn)
+  local words, shared = fn.kernel.words, blockwise.shared(fn)
+  for token = fn.open, fn.close do
+    local name = words[token]
+    for _, inside in ipairs((fn.kernel.macros[name] or {}).names or {}) do
+      if shared[inside] then return true end
+    end
+    local d = shared[name] and fn:declaration(name, token)
+    local is_declared = d and d.token == token
+    local n = shared[name] and not is_declared and indices_behind(words, token)
+    if n and (words[token - 1] == "&" or n < (d and #d.extents or 1)) then return true end
+  end
+  return false
+end
+
 -- Does a kernel go to memory of which nobody knows whether it is shared, which each block has?
 local function hides_shared(fn)
-  if not next(blockwise.shared(fn)) then return false end
+  if not lends_shared(fn) then return false end
   for _, access in ipairs(effects.of(fn, fn.body).accesses) do
     if not access.root then return true end
   end
