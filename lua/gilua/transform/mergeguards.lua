@@ -1,7 +1,7 @@
 --- mergeguards: the conditions around what merged blocks or threads do (gilua.transform.merging),
 -- which are asked for all of them at once.
 --
---   local known, guards, guard = mergeguards.of(fn, "threadIdx", "x", team)
+--   local known, guards, guard = mergeguards.of(fn, "threadIdx", "x", team, same)
 --
 -- Three kinds: the one around all the work of a kernel (`if (i < n)`, or a return where it is not
 -- so); each `if` of threads with a loop in it; and of a team (gilua.transform.teams) such an `if`
@@ -11,7 +11,6 @@ local blockwise = require "gilua.transform.blockwise"
 local effects = require "gilua.transform.effects"
 local expression = require "gilua.transform.expression"
 local statement = require "gilua.transform.statement"
-local teams = require "gilua.transform.teams"
 
 local M = {}
 
@@ -275,12 +274,12 @@ end
 ---@param index string "blockIdx" or "threadIdx"
 ---@param side string
 ---@param team? gilua.team
+---@param same? table<integer, true> tokens of what is the same for all of it (gilua.blockwise)
 ---@param is_plain? boolean no `if` inside is asked for all
 ---@return gilua.blockwise?
 ---@return gilua.merge_guard[]|string guards
 ---@return gilua.merge_guard? guard
-function M.of(fn, index, side, team, is_plain)
-  local same = team and select(2, teams.same(fn, side, team))
+function M.of(fn, index, side, team, same, is_plain)
   local known = blockwise.of(fn, index, side, nil, same)
   local guard, list = guard_of(fn, known), {}
   if index == "threadIdx" then

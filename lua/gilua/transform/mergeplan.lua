@@ -29,6 +29,7 @@ for _, what in pairs(WHAT) do what.words = { [what.index] = true, [what.length] 
 ---@field what gilua.merged
 ---@field side string
 ---@field team gilua.team?
+---@field numbers gilua.team_number[] those that all of a team have in common
 ---@field known gilua.blockwise
 ---@field guards gilua.merge_guard[]
 ---@field guard gilua.merge_guard? the one around all the work
@@ -431,10 +432,13 @@ function M.of(fn, merged, side, team, is_plain)
   local what = WHAT[merged]
   local why = refusal(fn, what, side) or team and teams.parted(fn, team)
   if why then return nil, why end
-  local known, guards, guard = mergeguards.of(fn, what.index, side, team, is_plain)
+  local numbers, same = {}, nil
+  if team then numbers, same = teams.same(fn, side, team) end
+  local known, guards, guard = mergeguards.of(fn, what.index, side, team, same, is_plain)
   if not known then return nil, guards end
   local plan = { fn = fn, what = what, side = side, known = known, guard = guard, guards = guards,
-    team = team, of = {}, groups = {}, declared = {}, parted = {}, elements = {} }
+    team = team, numbers = numbers, of = {}, groups = {}, declared = {}, parted = {},
+    elements = {} }
   for _, g in ipairs(guards) do plan.of[g.statement] = g end
   for _, s in ipairs(guard and guard.guarded or {}) do
     if holds(s, { ["return"] = true }) then

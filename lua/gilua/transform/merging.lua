@@ -182,7 +182,7 @@ local function common_text(plan, tree)
   for _, token in ipairs(threads.uses(fn)[plan.what.length][plan.side]) do
     instead[token] = { plan.whole, token + 2 }
   end
-  for _, number in ipairs(plan.team and teams.same(fn, plan.side, plan.team) or {}) do
+  for _, number in ipairs(plan.numbers) do
     for _, change in ipairs(teams.fewer(fn, number, plan.side, plan.count)) do
       instead[change[1]] = { change[3], change[2] }
     end
@@ -379,7 +379,7 @@ local function put_lengths(plan, e)
   for _, token in ipairs(threads.uses(fn)[plan.what.length][side]) do
     if is_outside(token) then e:replace(token, token + 2, plan.whole) end
   end
-  for _, number in ipairs(plan.team and teams.same(fn, side, plan.team) or {}) do
+  for _, number in ipairs(plan.numbers) do
     for _, change in ipairs(is_outside(number.tree.first)
       and teams.fewer(fn, number, side, plan.count) or {}) do
       e:replace(change[1], change[2], change[3])
@@ -423,7 +423,7 @@ end
 local function put_team(plan, e)
   local fn, count, seen = plan.fn, plan.count, {}
   local first = fn.body.body[1]
-  for _, number in ipairs(plan.team and teams.same(fn, plan.side, plan.team) or {}) do
+  for _, number in ipairs(plan.numbers) do
     local team = number.team
     if team.is_named and not seen[team.text] then
       seen[team.text] = true
