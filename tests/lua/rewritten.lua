@@ -5,6 +5,7 @@
 
 local gi = require "gilua"
 local kernel = require "gilua.transform.kernel"
+local launch = require "gilua.transform.launch"
 local tap = require "tap"
 
 local M = {}
@@ -30,6 +31,7 @@ end
 ---@param args? string[]
 ---@return string? text
 ---@return string? why_or_says
+---@return string? launch what becomes of it
 function M.text(transformation, source, line, args)
   if type(transformation) == "string" then
     transformation = require("gilua.transform." .. transformation)
@@ -45,7 +47,7 @@ function M.text(transformation, source, line, args)
   end
   local list = {}
   for i = 1, n do list[#list + 1] = lines[i] end
-  return table.concat(list, "\n") .. "\n", change.says
+  return table.concat(list, "\n") .. "\n", change.says, change.launch
 end
 
 --- What `find` proposes, as words: "3(2) 3(4)".
@@ -110,15 +112,20 @@ end
 ---@param before string
 ---@param after string
 ---@param sizes integer[]
----@param options? table as of run; limit: how far answers may be apart
+---@param options? table as of run; limit: how far answers may be apart; launch: what becomes of the
+---  second one's (gilua.launch)
 function M.difference(before, after, sizes, options)
   local limit = options and options.limit or 0
   local one = assert(loaded(before))
   local other, message = loaded(after)
   if not other then return message end
+  local changed = options
+  if options and options.launch then
+    changed = launch.changed(options, options.launch)
+  end
   for _, n in ipairs(sizes) do
     local want = assert(answers(one, n, options))
-    local got, why = answers(other, n, options)
+    local got, why = answers(other, n, changed)
     if not got then return ("n = %d: %s"):format(n, why) end
     for i = 1, MOST do
       local apart = math.abs(got[i] - want[i])
@@ -130,12 +137,14 @@ function M.difference(before, after, sizes, options)
 end
 
 --- Two checks. right(what, transformation, source, line, args, options): it is made, and its
---- answers are right at all sizes (of options.sizes, else these); its text. refused(what,
---- transformation, source, line, args, why): it is not, and a sentence says why.
+--- answers are right at all sizes (of options.sizes, else these), with options.launched as its
+--- launch becomes; its text. refused(what, transformation, source, line, args, why): it is not, and
+--- a sentence says why.
 ---@param sizes integer[]
 function M.judge(sizes)
   local function right(what, transformation, source, line, args, options)
-    local text, why = M.text(transformation, source, line, args)
+    local text, why, becomes = M.text(transformation, source, line, args)
+    if options and options.launched then options.launch = becomes end
     if not text then return tap.ok(false, what .. ": refused: " .. why) end
     tap.ok(text ~= source, what .. ": it changes the text")
     local asked = options and options.sizes or sizes

@@ -5,6 +5,7 @@
 --   e:before(token, text)             this stands before a token; e:after(token, text) behind it
 --   e:lead(token, text)               before it, in the place of the blanks its line begins with
 --   e:remove(first, last)             they are gone, and their lines if they stand alone there
+--   e:drop(s)                         a statement is gone, with its pragmas
 --   e:around(s, before, after)        lines before and behind a statement, in braces of their own
 --                                     where it is the one statement of an if or a loop
 --   return { edits = e:lines(), says = … }
@@ -58,8 +59,8 @@ local function indented(lines, indent)
   return list
 end
 
--- Where a statement begins, with the pragmas that belong to it.
-local function beginning(s)
+--- Where a statement begins, with the pragmas that belong to it.
+function M.beginning(s)
   local first = s.first
   local body = s.parent and s.parent.kind == "block" and s.parent.body or {}
   for i = #body, 2, -1 do
@@ -77,7 +78,7 @@ function M.is_listed(s) return s.parent ~= nil and s.parent.kind == "block" end
 function Edit:around(s, before, after)
   local kernel = self.kernel
   local indent = kernel:indent(s.first)
-  local first = beginning(s)
+  local first = M.beginning(s)
   if M.is_listed(s) then
     for _, line in ipairs(indented(before, indent)) do
       self:before(first, line:sub(#indent + 1) .. "\n" .. indent)
@@ -91,6 +92,13 @@ function Edit:around(s, before, after)
   text = ""
   for _, line in ipairs(indented(after, indent)) do text = text .. "\n" .. line end
   self:after(s.last, text .. "\n" .. indent .. "}")
+end
+
+function Edit:drop(s)
+  if not M.is_listed(s) then return self:replace(s.first, s.last, ";") end
+  local first = M.beginning(s)
+  if first ~= s.first then self:remove(first, s.first - 1) end
+  self:remove(s.first, s.last)
 end
 
 --- Blanks before the last line of tokens, which may have other text behind it; and for `indent` of

@@ -47,6 +47,8 @@ local GROUP_METHODS = set("size num_threads thread_rank meta_group_rank meta_gro
   .. "shfl_down shfl_up shfl_xor any all ballot match_any match_all")
 local GROUPS = set("this_thread_block tiled_partition coalesced_threads thread_block_tile")
 
+local COLLECTIVES = set "reduce inclusive_scan exclusive_scan"
+
 -- The method of a call x.f(…), where it is one of a group's.
 local function group_method(callee)
   local name = callee.kind == "member" and callee.a.kind == "name" and callee.name
@@ -259,6 +261,20 @@ local function see_function(out, fn, node)
   end
 end
 
+-- cg::reduce(tile, value, cg::plus<float>()): what puts two values together does no more than that,
+-- or is a function of the file.
+local function see_collective(out, node)
+  local op = node.args[3]
+  see(out, node.args[1], "read")
+  if node.args[2] then see(out, node.args[2], "read") end
+  local is_plain = op and op.kind == "call" and op.callee.template and #op.args == 0
+  local fn = op and op.kind == "name" and out.fn.kernel.by_name[op.text]
+  local summary = fn and fn:summary()
+  local is_known = summary and not summary.opaque and #summary.globals == 0
+  if #node.args > 3 or op and not is_plain and not is_known then out.opaque = true end
+  out.warp = true
+end
+
 local function see_call(out, node)
   local name = node.callee.kind == "name" and node.callee.text or nil
   local fn = name and out.fn.kernel.by_name[name]
@@ -269,6 +285,9 @@ local function see_call(out, node)
     see_args(out, node.args)
     out.opaque = out.opaque or not method
     out.warp, out.barrier = out.warp or method ~= nil, out.barrier or method == "sync"
+  elseif COLLECTIVES[name:match "^cg::([%w_]+)$" or name:match "^cooperative_groups::([%w_]+)$"]
+    and node.args[1] then
+    see_collective(out, node)
   elseif GROUPS[name:match "[%w_]+$"] then
     see_args(out, node.args)
     out.warp = true

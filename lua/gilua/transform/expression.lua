@@ -4,7 +4,7 @@
 --
 --   name    text, token                a name, with its qualifiers: x, std::min; its last word
 --   number  text, token                also strings, characters, sizeof(…): what never changes
---   call    callee, args               f(a, b); float(x); f<3>(x)
+--   call    callee, args               f(a, b); float(x); f<3>(x); f<3>{}
 --   index   a, index                   a[i]
 --   member  a, name, arrow             a.x, a->x
 --   unary   op, a                      - + ! ~ * & ++ --
@@ -117,7 +117,7 @@ function M.braces(p)
   return items and node("list", open, p.at - 1, { items = items })
 end
 
--- The '>' that closes the arguments of a template at '<', where a '(' follows it; nil.
+-- The '>' that closes the arguments of a template at '<', where a '(' or a '{' follows it; nil.
 local function closing_angle(p, open)
   local depth = 0
   for i = open, math.min(p.stop, open + 30) do
@@ -126,7 +126,8 @@ local function closing_angle(p, open)
       depth = depth + 1
     elseif w == ">" then
       depth = depth - 1
-      if depth == 0 then return p.words[i + 1] == "(" and i or nil end
+      local after = p.words[i + 1]
+      if depth == 0 then return (after == "(" or after == "{") and i or nil end
     elseif not (p.words.kind[i] == "name" or p.words.kind[i] == "number" or w == ","
       or w == "::" or w == "*" or w == "&") then
       return nil
@@ -214,6 +215,9 @@ local function parse_postfix(p)
     elseif w == "++" or w == "--" then
       take(p)
       a = node("postfix", a.first, p.at - 1, { op = w, a = a })
+    elseif w == "{" and a.template then
+      local list = M.braces(p)
+      a = list and node("call", a.first, list.last, { callee = a, args = list.items })
     elseif w == "{" and a.kind == "name" then -- float4{ … }
       return fail(p)
     else

@@ -9,6 +9,7 @@ local affine = require "gilua.transform.affine"
 local effects = require "gilua.transform.effects"
 local threads = require "gilua.transform.threads"
 
+local OF_GRID = { blockIdx = true, gridDim = true }
 local TIMES = { "2", "4", "8", "16" }
 local MOST_TIMES = 1024
 local MOST_STEPS = 6 -- from a name to what it was made of
@@ -149,7 +150,7 @@ end
 -- would not do.
 local function strided(fn, side)
   local uses = threads.uses(fn)
-  local why = uses.hidden or uses.whole and uses.whole .. " is used as a whole"
+  local why = threads.hidden(fn, OF_GRID) or uses.whole and uses.whole .. " is used as a whole"
     or uses.grid and "it uses " .. uses.grid
   if why then return nil, why end
   local names, heads, loops = {}, {}, {}

@@ -25,6 +25,7 @@
 --                as an expression, where it is one word or in brackets), places (the arrays of
 --                which it is an element, where each of its bodies is a[…]) }
 --   functions    list, in the file's order, of those for the GPU, see below; by_name
+--   numbers      name -> tree: what `constexpr int NAME = …;` outside of functions gives it
 --   loops        list of all their loops (gilua.transform.loop says what is in one)
 --   why          nil, or why nothing was read (the text is too long)
 --
@@ -310,6 +311,36 @@ local function read_types(kernel)
   end
 end
 
+local SCOPES = { namespace = true, extern = true }
+
+-- The name and the tree of a constant that is declared at i, at `const` or `constexpr`.
+local function constant_at(words, i)
+  local at = i + 1
+  while words.kind[at] == "name" and words[at + 1] ~= "=" do at = at + 1 end
+  local stop = at
+  while words[stop] and words[stop] ~= ";" and words[stop] ~= "{" do stop = stop + 1 end
+  local is_one = words.kind[at] == "name" and words[at + 1] == "=" and words[stop] == ";"
+    and at > i + 1
+  if is_one then return words[at], expression.read(words, at + 2, stop - 1) end
+end
+
+-- Constants that are declared outside of functions and types.
+local function read_numbers(kernel)
+  local words, i, begins = kernel.words, 1, 1
+  kernel.numbers = {}
+  while i <= #words do
+    local w = words[i]
+    if w == "const" or w == "constexpr" then
+      local name, tree = constant_at(words, i)
+      if name then kernel.numbers[name] = tree end
+    end
+    if w == ";" or w == "}" then begins = i + 1 end
+    local is_inside = w == "(" or w == "{" and not SCOPES[words[begins]]
+    if w == "{" then begins = i + 1 end
+    i = is_inside and (words.match[i] or #words) + 1 or i + 1
+  end
+end
+
 -- ---- functions ------------------------------------------------------------------------------
 
 local NO_NAME = { __launch_bounds__ = true, __attribute__ = true, __align__ = true,
@@ -477,6 +508,7 @@ function M.read(lines, options)
   end
   close_macros(kernel)
   read_types(kernel)
+  read_numbers(kernel)
   read_functions(kernel)
   finish(kernel)
   return kernel

@@ -115,23 +115,25 @@ function M.used(fn)
 end
 
 -- The number that a name is, by a macro or a declaration.
-local function named(fn, name)
+local function named(fn, name, steps)
   local macro, d = fn.kernel.macros[name], M.kept(fn, name)
   local text = macro and macro.value
+  local init = d and d.init or not fn.variables[name] and fn.kernel.numbers[name]
   return text and affine.integer { kind = "number", text = text } or affine.macro(fn.kernel, name)
-    or d and d.init and affine.integer(d.init)
+    or init and steps < MOST_STEPS and M.value(fn, init, steps + 1) or nil
 end
 
 --- The whole number that a tree is, of literals, macros and names that keep theirs; nil where it is
 --- not known.
 ---@param fn table
 ---@param tree table?
+---@param steps? integer from a name to what it is made of, so far
 ---@return integer?
-function M.value(fn, tree)
+function M.value(fn, tree, steps)
   local form, sum = tree and affine.form(fn.kernel, tree), 0
   for monomial, n in pairs(form or { ["?"] = 1 }) do
     for factor in monomial:gmatch "[^*]+" do
-      local number = named(fn, factor)
+      local number = named(fn, factor, steps or 0)
       if not number then return nil end
       n = n * number
     end

@@ -263,10 +263,12 @@ end
 --- What keeps threads beyond the last item from doing anything that others see; nil and why
 --- nothing does.
 ---@param index gilua.thread_index
+---@param is_private? fun(fn: table, s: table): boolean can nobody see what a statement does?
 ---@return gilua.thread_guard?
 ---@return string? message
-function M.guard(index)
+function M.guard(index, is_private)
   local fn, found = index.fn, nil
+  is_private = is_private or M.is_private
   local function no(s)
     return nil, ("line %d does something before it is known whether '%s' has an item"):format(
       fn.kernel:line_of(s.first), index.name)
@@ -276,7 +278,7 @@ function M.guard(index)
     if guard and guard.leaves then return guard end
     if guard then
       found = guard
-    elseif not M.is_private(fn, s) and not (s.kind == "if" and is_return(s.body)) then
+    elseif not is_private(fn, s) and not (s.kind == "if" and is_return(s.body)) then
       return no(s)
     end
   end

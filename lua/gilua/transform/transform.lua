@@ -39,7 +39,7 @@ local M = {}
 
 -- Modules of those that come with gilua: one each, or a list.
 local OWN = [[
-  axes widen coarsen merge grid_stride grid_size warp_row
+  axes widen coarsen merge grid_stride grid_size warp_row subwarp
   unroll split_accumulator keep carry hoist specialise
   vector batch prefetch reuse stage shuffle transpose
   float narrow unsigned division remainder transplant
@@ -50,10 +50,10 @@ local OWN = [[
 -- What each is made against: too many instructions, too few at a time, too many bytes.
 local EASES = {
   issue = "merge merge_threads unroll vector specialise float narrow unsigned divide power hoist "
-    .. "keep fuse unswitch block_atomic warp_atomic pad tree stage shuffle remainder",
+    .. "keep fuse unswitch block_atomic warp_atomic pad tree stage shuffle remainder subwarp",
   latency = "warp_row grid_size unroll split_accumulator hoist reuse keep vector tree stage "
     .. "shuffle carry widen warp_loop batch search prefetch barriers private constant split "
-    .. "fuse_kernels sections",
+    .. "fuse_kernels sections subwarp",
   memory = "axes coarsen merge merge_threads warp_row grid_stride vector stage keep hoist "
     .. "reuse float block_atomic warp_atomic transpose fuse_kernels",
 }

@@ -1,0 +1,183 @@
+--- laneparts: whether what lanes add up is of their parts of a row alone. A sum of lanes each of
+-- which began with 1, or added the row's bias, has that as often as there are lanes.
+--
+--   float sum = 0.0f;                                     begun with nothing
+--   for (int c = lane; c < n; c += 32) sum += in[c];      then what is the lane's own
+--   if (lane == 0) sum += bias[row];                      or one lane's
+--   sum = warpSum(sum);                                   added up
+--
+-- Of the greatest and the least that does not matter.
+
+local effects = require "gilua.transform.effects"
+local expression = require "gilua.transform.expression"
+local rowteams = require "gilua.transform.rowteams"
+local settings = require "gilua.base.settings"
+local statement = require "gilua.transform.statement"
+
+local M = {}
+
+local MOST_SUMS = 1000
+local ADDS = settings.set "+= -= *= ^= + - * ^"
+
+local function is_within(range, token) return range.first <= token and token <= range.last end
+
+-- Does a tree add a name, or the tree itself, to something?
+local function adds(tree, is_it)
+  local found = false
+  expression.walk(tree, function(node)
+    local joins = (node.kind == "assign" or node.kind == "binary") and ADDS[node.op]
+    found = found or joins and (is_it(rowteams.uncast(node.b)) or is_it(rowteams.uncast(node.a)))
+  end)
+  return found
+end
+
+--- Is what a call in a statement hands to a lane added to something?
+---@param fn table
+---@param s table
+---@param call table
+---@return boolean
+function M.is_added(fn, s, call)
+  local name
+  for _, d in ipairs(s.declared or {}) do
+    if d.init and rowteams.uncast(d.init) == call then name = d.name end
+  end
+  local assigned = s.tree and s.tree.kind == "assign" and s.tree.op == "="
+    and s.tree.a.kind == "name" and rowteams.uncast(s.tree.b) == call
+  name = name or assigned and s.tree.a.text
+  local function is_it(node) return node == call or node.kind == "name" and node.text == name end
+  for _, other in ipairs(name and fn.statements or { s }) do
+    for _, tree in ipairs(statement.trees(other)) do
+      if adds(tree, is_it) then return true end
+    end
+  end
+  return false
+end
+
+-- Does one lane alone come to a token?
+local function is_alone(places, fn, token)
+  for _, s in ipairs(fn.statements) do
+    if s.kind == "if" and places.one_lane[s.condition] and is_within(s.body, token) then
+      return true
+    end
+  end
+  return false
+end
+
+-- Is a token in a loop that a lane goes through by its own steps?
+local function is_own(places, fn, token)
+  for _, s in ipairs(fn.statements) do
+    if places.loops[s] and is_within(s, token) then return true end
+  end
+  return false
+end
+
+-- The values that a function gives to a name or its members, in order: { token, tree, is_new }.
+local function values_of(fn, name)
+  local list = {}
+  local function add(token, tree, is_new)
+    list[#list + 1] = { token = token, tree = tree, is_new = is_new }
+  end
+  for _, s in ipairs(fn.statements) do
+    for _, d in ipairs(s.declared or {}) do
+      if d.name == name then add(d.token, d.init, true) end
+    end
+    for _, tree in ipairs(statement.trees(s)) do
+      expression.walk(tree, function(node)
+        local is_write = node.kind == "assign" or node.op == "++" or node.op == "--"
+        if is_write and effects.root_name(node.a) == name then
+          add(node.first, node.b, node.op == "=")
+        end
+      end)
+    end
+  end
+  table.sort(list, function(a, b) return a.token < b.token end)
+  return list
+end
+
+-- Is a value 0, or made of nothing but zeros?
+local function is_nothing(tree)
+  tree = tree and rowteams.uncast(tree)
+  if not tree then return false end
+  if tree.kind == "call" or tree.kind == "list" then
+    for _, item in ipairs(tree.args or tree.items) do
+      if not is_nothing(item) then return false end
+    end
+    return tree.kind == "list" or tree.callee.kind == "name"
+      and tree.callee.text:find "^make_%w+$" ~= nil
+  end
+  return tree.kind == "number" and tonumber((tree.text:gsub("[fFuUlL]+$", ""))) == 0
+end
+
+-- The token of what a name has besides a lane's part where it is added up; nil of nothing.
+local function other_part(places, fn, name, sum)
+  local other
+  for _, v in ipairs(values_of(fn, name)) do
+    if v.token >= sum.first or v.tree and is_within(v.tree, sum.first) then break end
+    local is_part = places.exchanges[v.token] or is_own(places, fn, v.token)
+      or is_alone(places, fn, v.token)
+    if v.is_new and not is_part then
+      other = v.tree and not is_nothing(v.tree) and v.token or nil
+    elseif not is_part then
+      other = v.token
+    end
+  end
+  return other
+end
+
+-- The names of what is added up, a name or a product with one; nil of anything else.
+local function names_of(tree, list)
+  tree = rowteams.uncast(tree)
+  if tree.kind == "binary" and (tree.op == "*" or tree.op == "/") then
+    local a, b = names_of(tree.a, {}), names_of(tree.b, {})
+    if not a and not b then return nil end
+    for _, name in ipairs(a or {}) do list[#list + 1] = name end
+    for _, name in ipairs(b or {}) do list[#list + 1] = name end
+    return list
+  end
+  local is_place = tree.kind == "name" or tree.kind == "member" or tree.kind == "index"
+  list[1] = is_place and effects.root_name(tree) or nil
+  return list[1] and list or nil
+end
+
+-- What callers give for a parameter is what is added up there.
+local function add_callers(places, sum, index)
+  for _, caller in ipairs(places.functions) do
+    local functions, calls = places.called(caller)
+    for i, fn in ipairs(functions) do
+      local arg = fn == sum.fn and calls[i].args[index]
+      local first = calls[i].first
+      if arg then table.insert(places.sums, { fn = caller, value = arg, first = first }) end
+    end
+  end
+end
+
+local function parameter(fn, name)
+  for i, p in ipairs(fn.params) do
+    if p.name == name then return i end
+  end
+end
+
+--- Raises where lanes add up more than what they have of a row.
+---@param places gilua.row_places
+function M.check(places)
+  local i = 1
+  while places.sums[i] and i < MOST_SUMS do
+    local sum = places.sums[i]
+    local names, own = names_of(sum.value, {}), 0
+    for _, name in ipairs(names or {}) do
+      local d = (sum.fn.variables[name] or {})[1]
+      local index = parameter(sum.fn, name)
+      local other = d and not index and other_part(places, sum.fn, name, sum)
+      if other then
+        places:stop(other, "gives each lane more of '%s' than its part of a row, and lanes add "
+          .. "that up", name)
+      end
+      if index and sum.fn ~= places.fn then add_callers(places, sum, index) end
+      own = own + ((index and sum.fn ~= places.fn or d and not index) and 1 or 0)
+    end
+    if own == 0 then places:stop(sum.first, "adds up what is no lane's part of a row") end
+    i = i + 1
+  end
+end
+
+return M

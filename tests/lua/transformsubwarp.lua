@@ -1,0 +1,254 @@
+-- Rows of fewer lanes under transformation: kernels that give a row to a warp, in each way in which
+-- people write that, and those that count on there being 32 lanes.
+
+package.path = "tests/lua/?.lua;lua/?.lua;lua/?/init.lua;" .. package.path
+local kernel = require "gilua.transform.kernel"
+local rewritten = require "rewritten"
+local subwarp = require "gilua.transform.subwarp"
+local tap = require "tap"
+
+local right, refused = rewritten.judge { 0, 1, 7, 30 }
+
+local HEAD = 'extern "C" __global__ void k(float *out, const float *a, const float *b, int n)\n{\n'
+
+-- Rows of n elements, no more than there are lanes to do them in all; sums are of eighths: exact.
+local function launched(block, grid)
+  return { block = block or 128, grid = grid or 8, launched = true }
+end
+
+local function launch(source, line, lanes)
+  local change = assert(subwarp.make(kernel.of_text(source), line, { tostring(lanes) }))
+  return change.launch
+end
+
+local WHO = [[
+  int row = (blockIdx.x * blockDim.x + threadIdx.x) / 32;
+  int lane = threadIdx.x & 31;
+  if (row >= 29) return;
+  float sum = 0.0f;
+]]
+local LOOP = "  for (int c = lane; c < n; c += 32) sum += a[row * 30 + c] * b[c];\n"
+local DOWN = [[
+  for (int offset = 16; offset > 0; offset >>= 1)
+    sum += __shfl_down_sync(0xffffffffu, sum, offset);
+]]
+local STORE = "  if (lane == 0) out[row] = sum;\n"
+
+local function source(body, before) return (before or "") .. HEAD .. body .. "}\n" end
+
+tap.case("a row's sum", function()
+  local plain = source(WHO .. LOOP .. DOWN .. STORE)
+  local text = right("by eight lanes", "subwarp", plain, 4, { "8" }, launched())
+  tap.has(text, [[
+  int row = (blockIdx.x * blockDim.x + threadIdx.x) / 8;
+  int lane = threadIdx.x & 7;
+  if (row >= 29) return;
+  float sum = 0.0f;
+  for (int c = lane; c < n; c += 8) sum += a[row * 30 + c] * b[c];
+  for (int offset = 4; offset > 0; offset >>= 1)
+    sum += __shfl_down_sync(0xffu << (threadIdx.x & 24), sum, offset, 8);
+  if (lane == 0) out[row] = sum;
+]], "each place that counts on 32")
+  tap.is(launch(plain, 4, 8), "block.x%32 grid.x/4", "a quarter of the blocks")
+  text = right("by one thread", "subwarp", plain, 4, { "1" }, launched())
+  tap.has(text, [[
+  int row = (blockIdx.x * blockDim.x + threadIdx.x);
+  int lane = 0;
+  if (row >= 29) return;
+  float sum = 0.0f;
+  for (int c = lane; c < n; c += 1) sum += a[row * 30 + c] * b[c];
+  if (lane == 0) out[row] = sum;
+]], "without shuffles")
+  tap.is(rewritten.found("subwarp", plain), "4(16) 4(8) 4(4) 4(2) 4(1)", "where it is proposed")
+  local eight = text and rewritten.text("subwarp", plain, 4, { "8" })
+  text = right("and back", "subwarp", eight:gsub("u << %(threadIdx.x & 24%)", "ffffffu"), 4,
+    { "32" }, { block = 128, grid = 2, launched = true })
+  tap.has(text, "__shfl_down_sync(0xffffffffu, sum, offset, 32)", "of a whole warp")
+end)
+
+tap.case("other ways to write it", function()
+  local text = right("distances as numbers, the last lane, blocks counted by the kernel", "subwarp",
+    source([[
+  const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
+  const int row = blockIdx.x * WARPS + warp;
+  if (row < 29) {
+    float most = 0.0f;
+    int c = lane;
+    while (c < n) {
+      most = fmaxf(most, a[row * 30 + c]);
+      c += WARP;
+    }
+    most = fmaxf(most, __shfl_xor_sync(FULL, most, 16));
+    most = fmaxf(most, __shfl_xor_sync(FULL, most, 8));
+    most = fmaxf(most, __shfl_xor_sync(FULL, most, 4));
+    most = fmaxf(most, __shfl_xor_sync(FULL, most, 2));
+    most = fmaxf(most, __shfl_xor_sync(FULL, most, 1));
+    if (lane == WARP - 1) out[row] = most;
+  }
+]], "static constexpr int WARP = 32, UNUSED = 1;\n"):gsub(", UNUSED = 1", "")
+      :gsub("^", "#define FULL (~0u)\n#define WARPS 4\n"), 6, { "4" }, launched())
+  tap.has(text, [[
+  const int lane = threadIdx.x % 4, warp = threadIdx.x / 4;
+  const int row = blockIdx.x * (WARPS * 8) + warp;
+]], "a block has eight times as many rows")
+  tap.has(text, [[
+    most = fmaxf(most, __shfl_xor_sync(0xfu << (threadIdx.x & 28), most, 2, 4));
+    most = fmaxf(most, __shfl_xor_sync(0xfu << (threadIdx.x & 28), most, 1, 4));
+    if (lane == 3) out[row] = most;
+]], "as many shuffles as it takes")
+  text = right("rows the grid's warps apart, by names of what CUDA says, of threads of the grid",
+    "subwarp", source([[
+  const unsigned int block = blockIdx.x, width = blockDim.x;
+  const unsigned int thread = block * width + threadIdx.x;
+  const int lane = thread % warpSize;
+  for (int row = thread >> 5; row < 29; row += gridDim.x * blockDim.x / warpSize) {
+    float sum = 0.0f;
+    const int first = row * 30;
+    for (const float *p = a + first + lane; p < a + first + n; p += warpSize) sum += *p;
+    for (int d = 1; d < warpSize; d *= 2) sum += __shfl_xor_sync(-1, sum, d);
+    sum = __shfl_sync(-1, sum, 0);
+    for (int c = lane; c < n; c += 32) out[row * 30 + c] = a[row * 30 + c] - sum;
+  }
+]]), 5, { "16" }, launched(64, 2))
+  tap.has(text, "row += gridDim.x * blockDim.x / 16", "which are more")
+  tap.has(text, "thread >> 4", "by a shift")
+  text = right("rows of blocks", "subwarp", source([[
+  int row = blockIdx.x * blockDim.y + threadIdx.y;
+  float sum = 0.0f;
+  if (row < 29) {
+    for (int c = threadIdx.x; c < n; c += blockDim.x) sum += a[row * 30 + c];
+]] .. DOWN:gsub("\n  ", "\n    ") .. [[
+    if (threadIdx.x == 0) out[row] = sum;
+  }
+]]), 6, { "8" }, launched({ 32, 4 }, 8))
+  tap.has(text, "0xffu << (threadIdx.y * 8 & 24)", "of which four are in a warp")
+  tap.has(text, "c += 8", "by as many as there are")
+end)
+
+tap.case("functions", function()
+  local SUM = [[
+__device__ float warpSum(float v)
+{
+  #pragma unroll
+  for (int d = 16; d > 0; d /= 2) v += __shfl_down_sync(~0u, v, d);
+  return v;
+}
+]]
+  local body = WHO .. LOOP .. "  sum = warpSum(sum);\n" .. STORE
+  local text = right("that only this kernel calls", "subwarp", source(body, SUM), 10, { "2" },
+    launched())
+  tap.has(text, "for (int d = 1; d > 0; d /= 2) v += __shfl_down_sync(0x3u << (threadIdx.x & 30), "
+    .. "v, d, 2);", "are changed")
+  text = right("and without its loop", "subwarp", source(body, SUM), 10, { "1" }, launched())
+  tap.has(text, "__device__ float warpSum(float v)\n{\n  return v;\n}", "nor the pragma")
+  local other = "__global__ void other(float *out) { out[0] = warpSum(out[threadIdx.x]); }\n"
+  text = right("that others call too", "subwarp", source(body, SUM .. other), 11, { "8" },
+    launched())
+  tap.has(text, SUM, "stay as they are")
+  tap.has(text, [[
+__device__ float warpSum_8(float v)
+{
+  #pragma unroll
+  for (int d = 4; d > 0; d /= 2) v += __shfl_down_sync(0xffu << (threadIdx.x & 24), v, d, 8);
+  return v;
+}
+]], "beside a copy")
+  tap.has(text, "sum = warpSum_8(sum);", "which the kernel calls")
+end)
+
+tap.case("tiles of cooperative groups", function()
+  local text = right("know how many they are", "subwarp", source([[
+  namespace cg = cooperative_groups;
+  cg::thread_block block = cg::this_thread_block();
+  cg::thread_block_tile<32> warp = cg::tiled_partition<32>(block);
+  int row = blockIdx.x * warp.meta_group_size() + warp.meta_group_rank();
+  if (row >= 29) { return; }
+  float sum = 0.0f;
+  for (int c = warp.thread_rank(); c < n; c += warp.size()) sum += a[row * 30 + c];
+  for (int d = warp.size() / 2; d > 0; d /= 2) sum += warp.shfl_down(sum, d);
+  if (warp.thread_rank() == 0) out[row] = sum;
+]], "#include <cooperative_groups.h>\n"), 10, { "4" }, launched())
+  tap.has(text, "  cg::thread_block_tile<4> warp = cg::tiled_partition<4>(block);", "by their type")
+  tap.has(text, "for (int d = warp.size() / 2; d > 0; d /= 2) sum += warp.shfl_down(sum, d);",
+    "the rest stays")
+  tap.is(rewritten.found("subwarp", source([[
+  auto tile = cg::tiled_partition<16>(cg::this_thread_block());
+  int row = (blockIdx.x * blockDim.x + threadIdx.x) / 16;
+  float sum = 0.0f;
+  for (int c = tile.thread_rank(); c < n; c += 16) sum += a[row * 30 + c];
+  sum = cg::reduce(tile, sum, cg::plus<float>{});
+  if (tile.thread_rank() == 0) out[row] = sum;
+]])), "6(32) 6(8) 6(4) 6(2) 6(1)", "sums by what comes with them")
+end)
+
+tap.case("what counts on 32 lanes", function()
+  local function no(what, body, why) refused(what, "subwarp", source(body), 4, { "8" }, why) end
+  no("a lane has one element", WHO .. "  sum = lane < n ? a[row * 32 + lane] : 0.0f;\n" .. DOWN
+    .. STORE, "line 7 has '32', which may count on 32 lanes")
+  no("an element of each of 32", WHO .. LOOP .. DOWN .. "  out[row + 32] = sum;\n",
+    "line 10 has '32', which may count on 32 lanes")
+  no("a lane among others", WHO .. LOOP .. DOWN .. "  if (lane < 4) out[row] = sum;\n",
+    "line 10 has 'lane'")
+  no("steps of another size", WHO .. LOOP:gsub("+= 32", "+= 64") .. DOWN .. STORE,
+    "line 7 has 'lane'")
+  no("a sum of half of them", WHO .. LOOP .. DOWN:gsub("= 16", "= 8") .. STORE,
+    "line 9 has lanes at a distance that is not understood")
+  no("a distance that is left out", WHO .. LOOP .. [[
+  sum += __shfl_xor_sync(~0, sum, 16);
+  sum += __shfl_xor_sync(~0, sum, 8);
+  sum += __shfl_xor_sync(~0, sum, 2);
+  sum += __shfl_xor_sync(~0, sum, 1);
+]] .. STORE, "line 8 has no shuffle for each distance, as of 4 lanes")
+  no("some lanes", WHO .. LOOP .. DOWN:gsub("0xffffffffu", "0xffff") .. STORE,
+    "line 9 names some lanes of a warp")
+  no("one in the midst", WHO .. LOOP .. "  sum = __shfl_sync(~0, sum, 5);\n" .. STORE,
+    "line 8 takes a value from a lane that is not understood")
+  no("votes by lane", WHO .. LOOP .. "  out[row] = __popc(__ballot_sync(~0, sum > 0.0f));\n",
+    "line 8 has '__ballot_sync'")
+  no("shared memory", "  __shared__ float own[4];\n" .. WHO .. LOOP .. STORE,
+    "it has shared memory")
+  no("a lane's part of a row", WHO .. "  float own[2];\n" .. LOOP .. STORE, "it has an array")
+  no("a thread's number", WHO .. LOOP .. DOWN .. "  if (threadIdx.x < n) out[row] = sum;\n",
+    "line 10 has 'threadIdx.x'")
+  no("the number of a block", WHO .. LOOP .. DOWN .. "  out[row + blockIdx.x] = sum;\n",
+    "line 10 has 'blockIdx.x'")
+  no("no rows", "  int lane = threadIdx.x & 31;\n  out[blockIdx.x] = lane == 0;\n",
+    "begins a kernel without rows of teams")
+  refused("no lanes", "subwarp", source "  out[threadIdx.x] = 0.0f;\n", 3, { "8" },
+    "begins a kernel without rows of teams")
+  refused("too many", "subwarp", source(WHO .. LOOP .. DOWN .. STORE), 4, { "64" },
+    "it is written subwarp<LINE>(LANES)")
+  refused("as many", "subwarp", source(WHO .. LOOP .. DOWN .. STORE), 4, { "32" },
+    "a row is 32 lanes' already")
+end)
+
+tap.case("what lanes add up", function()
+  local function no(what, body, why) refused(what, "subwarp", source(body), 4, { "8" }, why) end
+  local why = "gives each lane more of 'sum' than its part of a row, and lanes add that up"
+  local text = right("one lane's besides", "subwarp", source(WHO .. LOOP
+    .. "  if (lane == 0) sum += b[row];\n" .. DOWN .. "  sum *= 0.5f;\n" .. STORE), 4, { "8" },
+    launched())
+  tap.has(text, "if (lane == 0) sum += b[row];", "which stays one's")
+  no("all lanes' besides", WHO .. LOOP .. "  sum += b[row];\n" .. DOWN .. STORE, "line 8 " .. why)
+  no("what each begins with", WHO:gsub("0%.0f", "0.5f") .. LOOP .. DOWN .. STORE, "line 6 " .. why)
+  no("in two steps", WHO:gsub("0%.0f", "b[row]") .. LOOP .. [[
+  for (int d = 16; d > 0; d /= 2) {
+    float other = __shfl_down_sync(~0u, sum, d);
+    sum += other;
+  }
+]] .. STORE, "line 6 " .. why)
+  no("by who knows whom", WHO .. LOOP .. "  sum = total(sum);\n" .. STORE,
+    "something in it is not understood")
+  refused("what a function added up before", "subwarp", source(WHO .. LOOP .. [[
+  sum = total(sum);
+  sum = total(sum);
+]] .. STORE, "__device__ float total(float v)\n{\n" .. DOWN:gsub("sum", "v") .. "  return v;\n}\n"),
+    10, { "8" }, "line 14 " .. why)
+  no("how many they are", WHO .. LOOP .. "  int all = __reduce_add_sync(~0u, 1);\n" .. DOWN
+    .. "  if (lane == 0) out[row] = sum * all;\n", "line 8 adds up what is no lane's part of a row")
+  right("the greatest, whatever each begins with", "subwarp", source(WHO:gsub("0%.0f", "b[row]")
+    .. "  for (int c = lane; c < n; c += 32) sum = fmaxf(sum, a[c]);\n"
+    .. DOWN:gsub("sum %+= (.-);", "sum = fmaxf(sum, %1);") .. STORE), 4, { "4" }, launched())
+end)
+
+tap.done()
