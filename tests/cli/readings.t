@@ -28,6 +28,34 @@ END
 ready racing "one block where several write one place" 'size = 256, -- GUESS: one block, as more lead nowhere'
 ok "$("$GILUA" check racing >/dev/null 2>&1; echo $?)" "and then nothing races"
 
+# A row of 32 threads: as many rows as the launch has room for, whatever says how many that is.
+cat >rows.cu <<'END'
+#define LANES 32
+__global__ void sums(const float *in, float *out, int rows, int columns)
+{
+    int row = (blockIdx.x * blockDim.x + threadIdx.x) / LANES, lane = threadIdx.x % LANES;
+    if (row >= rows) return;
+    float sum = 0.0f;
+    for (int c = lane; c < columns; c += LANES) sum += in[row * columns + c];
+    for (int d = LANES / 2; d > 0; d /= 2) sum += __shfl_down_sync(0xffffffffu, sum, d);
+    if (lane == 0) out[row] = sum;
+}
+END
+ready rows "a row of 32 threads" '"rows", type = "i32", value = "size_x // 32"'
+cat rows.cu - >launched.cu <<'END'
+int main()
+{
+    float *in, *out;
+    int n = 5000, columns = 24;
+    cudaMalloc(&in, n * columns * sizeof(float));
+    cudaMalloc(&out, n * sizeof(float));
+    sums<<<(n * 32 + 127) / 128, 128>>>(in, out, n, columns);
+    return cudaDeviceSynchronize() != 0;
+}
+END
+ready launched "and what the host says of them" '"rows", type = "i32", value = "size_x // 32" }, -- n'
+ok "$(grep -qF "size = 160001" launched/problem.lua; echo $?)" "32 threads for each, and one more" "$(cat launched/problem.lua)"
+
 cat >misread.cu <<'END'
 __global__ void misread(const int *from, int *to, int n, int shift)
 {

@@ -22,6 +22,22 @@ tap.case("what threads are compared with is a size", function()
   tap.is(guess(I .. "if (i < v.pq) y = 1;", "pq"), "1", "not another's member")
 end)
 
+tap.case("rows that several threads share are fewer", function()
+  local at = "int i = (blockIdx.x * blockDim.x + threadIdx.x)"
+  local row = " / 32; if (i < pq) y = 1;"
+  tap.is(guess(at .. row, "pq"), '"size_x // 32"', "a warp's")
+  tap.is(guess(at .. " >> 4; if (i >= pq) return;", "pq"), '"size_x // 16"', "half of one's")
+  tap.is(guess("\n#define LANES 8\n" .. at .. " / LANES; if (i >= pq) return;", "pq"),
+    '"size_x // 8"', "a macro's")
+  tap.is(guess("const int W = 32; " .. at .. " / W; if (i >= pq) return;", "pq"),
+    '"size_x // 32"', "a constant's")
+  tap.is(guess("int w = threadIdx.x / warpSize; int r = blockIdx.x * 4 + w; if (r < pq) y = 1;",
+    "pq"), '"size_x // 32"', "of those in the block")
+  tap.is(guess("auto t = cg::tiled_partition<16>(b); int r = blockIdx.x * t.meta_group_size() "
+    .. "+ t.meta_group_rank(); if (r >= pq) return;", "pq"), '"size_x // 16"', "a tile's")
+  tap.is(guess(at .. " / 100; if (i < pq) y = 1;", "pq"), '"size_x"', "more are no warp's")
+end)
+
 tap.case("what a thread's place in its block is compared with is less than that", function()
   tap.is(guess(I .. "int l = threadIdx.x; if (l < pq) y = 1;", "pq"), "16", "not a size")
   tap.is(guess(I .. "for (int k = threadIdx.x; k < n; k += 32) y = 1;", "n"), "16", "in steps")

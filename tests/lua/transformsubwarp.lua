@@ -246,6 +246,15 @@ tap.case("what lanes add up", function()
     10, { "8" }, "line 14 " .. why)
   no("how many they are", WHO .. LOOP .. "  int all = __reduce_add_sync(~0u, 1);\n" .. DOWN
     .. "  if (lane == 0) out[row] = sum * all;\n", "line 8 adds up what is no lane's part of a row")
+  local own = source(WHO:gsub("0%.0f", "1.0f") .. LOOP .. [[
+  for (int d = 16; d > 0; d /= 2) sum = joined(sum, __shfl_down_sync(~0u, sum, d));
+]] .. STORE, "__device__ float joined(float u, float v) { return u * v; }\n")
+  local change = assert(subwarp.make(kernel.of_text(own), 5, { "4" }))
+  tap.is(change.promise, "a lane that has no part of a row changes nothing of what lanes put "
+    .. "together", "by a function: promised")
+  own = own:gsub("1%.0f", "0.0f")
+  change = assert(subwarp.make(kernel.of_text(own), 5, { "4" }))
+  tap.is(change.promise, nil, "or known, where each begins with nothing")
   right("the greatest, whatever each begins with", "subwarp", source(WHO:gsub("0%.0f", "b[row]")
     .. "  for (int c = lane; c < n; c += 32) sum = fmaxf(sum, a[c]);\n"
     .. DOWN:gsub("sum %+= (.-);", "sum = fmaxf(sum, %1);") .. STORE), 4, { "4" }, launched())

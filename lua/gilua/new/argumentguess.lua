@@ -104,8 +104,10 @@ local function scalar(c, p, i)
   local told = text and c.read.launch.told[i] or text
   local value = c.read.values[p.name]
   value = value and converted(value, p)
-  if d then
-    arg.value = luadata.quote(size_name(d))
+  local shared = c.shape.shared[p.name]
+  if d or shared then
+    arg.value = luadata.quote(d and size_name(d) or ("%s // %d"):format(size_name(shared[1]),
+      shared[2]))
     note(arg, text and told .. launchguess.assumed(c.read, text) or p.text)
   elseif value then
     arg.value = luadata.text(same_size(c, p, i, value) or value)

@@ -158,11 +158,37 @@ local function link(s, d, name, size)
   s.size[d], s.link[d], s.taken[name] = size, name, true
 end
 
+-- The parameters that a kernel compares its threads' places of a dimension with, and how many
+-- threads have such a place in common.
+local function compared_with(read, d, used)
+  local source <close>, found = csource.tokens(read.sliced.source), {}
+  local derived = scalaruse.derived(source)
+  for _, p in ipairs(read.params) do
+    local use = M.may_be_size(p) and scalaruse.of(source, p.name, false, derived) or {}
+    if use.thread and math.min(use.thread, used) == d then found[p.name] = use.shared or 1 end
+  end
+  return found
+end
+
+-- The argument that says how many rows a grid of n blocks has, each shared by so many threads.
+local function rows_of(read, s, n, d)
+  local compared = compared_with(read, d, #s.block)
+  for _, p in ipairs(sizes_among(read, s, d)) do
+    local shared = compared[p.name] or 1
+    local threads = read.values[p.name] * shared
+    if shared > 1 and (threads + s.block[d] - 1) // s.block[d] == n then return p.name, shared end
+  end
+end
+
 local function size_from_grid(read, s, grid, d)
   local name, each
   if grid[d] > 1 then name, each = origin_of(read, s, grid[d], d) end
   s.size[d] = grid[d] * s.block[d]
-  if name then
+  local shared
+  if not name and grid[d] > 1 then name, shared = rows_of(read, s, grid[d], d) end
+  if shared then
+    s.size[d], s.taken[name], s.shared[name] = read.values[name] * shared, true, { d, shared }
+  elseif name then
     link(s, d, name, read.values[name])
     s.each[d], s.rows[d] = math.max(each, 1), each == 0
   end
@@ -180,16 +206,6 @@ local function size_of_strides(read, s, grid)
   end
 end
 
--- The parameters that a kernel compares its threads' places of a dimension with.
-local function compared_with(read, d, used)
-  local derived, found = scalaruse.derived(read.body), {}
-  for _, p in ipairs(read.params) do
-    local use = M.may_be_size(p) and scalaruse.of(read.body, p.name, false, derived) or {}
-    if use.thread and math.min(use.thread, used) == d then found[p.name] = true end
-  end
-  return found
-end
-
 -- By the names of those that threads are compared with, where any are, else of any.
 local function size_from_names(read, s, d, used)
   s.size[d], s.guessed = used == 1 and 65536 or 256, true
@@ -199,7 +215,12 @@ local function size_from_names(read, s, d, used)
     if may_be and M.may_be_size(p) and not s.taken[p.name]
         and M.dimension_by_name(p.name, used) == d then
       local v = read.values[p.name]
-      if not v or math.type(v) == "integer" and v >= LEAST_ROWS then
+      local shared = compared[p.name] or 1
+      if shared > 1 then
+        s.size[d] = v and v * shared or s.size[d]
+        s.taken[p.name], s.shared[p.name] = true, { d, shared }
+        return
+      elseif not v or math.type(v) == "integer" and v >= LEAST_ROWS then
         link(s, d, p.name, v or s.size[d])
         return
       end
@@ -374,6 +395,8 @@ end
 ---@field link table<integer, string> dimension to the argument that says its size
 ---@field each table<integer, integer> dimension to how many elements a thread takes
 ---@field rows table<integer, boolean> dimensions of which a block takes one
+---@field shared table<string, { [1]: integer, [2]: integer }> arguments that say how many rows
+---  there are: the dimension, and how many threads share each
 ---@field blocks? integer[][] others to try where `block` is a guess
 ---@field fixed_grid? integer[] of a loop with a stride
 ---@field from? string where that was read
@@ -415,8 +438,8 @@ function M.shape(read)
   local block = launch and launch.block and block_of(host, launch.block)
   local grid = launch and launch.grid and host:dimensions(launch.grid)
   local blocks = not block and blocks_of(read, used) or nil
-  local s = { size = {}, link = {}, each = {}, rows = {}, taken = {}, block_guessed = not block,
-    block = block or blocks[1], blocks = blocks,
+  local s = { size = {}, link = {}, each = {}, rows = {}, shared = {}, taken = {},
+    block_guessed = not block, block = block or blocks[1], blocks = blocks,
     from = grid and "the launch at " .. launch.place .. M.assumed(read, launch.grid) or nil }
   for d = 1, grid and used or 0 do size_from_grid(read, s, grid, d) end
   if grid and not s.link[1] and read.body:find(1, "gridDim", ".") then

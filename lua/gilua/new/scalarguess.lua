@@ -31,7 +31,12 @@ local function whole(name, use, used)
   local size = use.thread and math.min(use.thread, used)
     or not (use.loop or use.lane) and by_name
   if size then
-    return luadata.quote("size_" .. ("xyz"):sub(size, size)),
+    local text = "size_" .. ("xyz"):sub(size, size)
+    if use.thread and use.shared then
+      return luadata.quote(("%s // %d"):format(text, use.shared)),
+        ("GUESS: what threads are compared with, %d of them at once"):format(use.shared)
+    end
+    return luadata.quote(text),
       use.thread and "GUESS: what threads are compared with" or "GUESS: from its name"
   end
   if use.equals and use.equals > 0 and math.tointeger(use.equals) then

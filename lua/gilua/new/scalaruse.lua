@@ -12,10 +12,12 @@ local SHIFTS = csource.set "<< >> <<= >>="
 local JOINS = csource.set "&& || ! ?"
 local STARTS = csource.set "; { } ( , ="
 local MOST_WORDS = 60 -- of an expression
+local WARP = 32
 local POWERS = csource.set "pow powf __powf"
 
 ---@class ScalarUse what it stands for somewhere, as true
 ---@field thread? integer what a thread's place is compared with, in this dimension
+---@field shared? integer how many threads have that place in common: lanes of a row
 ---@field lane? boolean what a thread's place in its block is compared with
 ---@field loop? boolean what a loop counts to
 ---@field factor? boolean of a product
@@ -26,10 +28,37 @@ local POWERS = csource.set "pow powf __powf"
 ---@field bound? boolean something else is below it, or above
 ---@field equals? number the number that it is compared with
 
--- What thread an expression from one token to another speaks of: its dimension, and whether it is
--- that of all threads, not only of those in a block. Of a variable too that is made of it.
+-- The whole number that a name is, by a macro or a constant.
+local function number_named(t, name)
+  for i = 1, #t do
+    local words = t:kind(i) == "directive" and t:inside(i)
+    if words and words[1] == "define" and words[2] == name and #words == 3 then
+      return tonumber(words[3])
+    elseif t[i] == name and t[i + 1] == "=" and t:kind(i + 2) == "number" and t[i + 3] == ";" then
+      return tonumber(t[i + 2])
+    end
+  end
+end
+
+-- How many threads are one in `/ 32`, `>> 5` at a token, or as which tile of theirs they are asked.
+local function shared_at(t, i)
+  local name = t:kind(i + 1) == "name" and t[i + 1]
+  if t[i] == "/" or t[i] == ">>" then
+    local n = name == "warpSize" and WARP or name and number_named(t, name)
+      or tonumber((t[i + 1]:gsub("[uUlL]+$", "")))
+    n = n and (t[i] == "/" and n or n < 6 and 1 << n)
+    return math.tointeger(n) and n > 1 and n <= WARP and math.tointeger(n) or nil
+  elseif t[i] == "." and name == "meta_group_rank" then
+    local tile = t:find(1, "tiled_partition", "<")
+    return tile and tonumber(t[tile + 2]) or WARP
+  end
+end
+
+-- What thread an expression from one token to another speaks of: its dimension, whether it is
+-- that of all threads, not only of those in a block, and how many have that in common. Of a
+-- variable too that is made of it.
 local function thread_in(t, from, to, derived)
-  local d, is_global = nil, false
+  local d, is_global, shared = nil, false, nil
   for i = from, to do
     local is_place = t[i] == "threadIdx" or t[i] == "blockIdx"
     local known = t:kind(i) == "name" and t[i - 1] ~= "." and derived[t[i]]
@@ -37,10 +66,11 @@ local function thread_in(t, from, to, derived)
       d = d or ("xyz"):find(t[i + 2] or "", 1, true) or 1
       is_global = is_global or t[i] == "blockIdx"
     elseif known then
-      d, is_global = d or known[1], is_global or known[2]
+      d, is_global, shared = d or known[1], is_global or known[2], shared or known[3]
     end
+    shared = shared or i < to and shared_at(t, i) or nil
   end
-  return d, is_global
+  return d, is_global, shared
 end
 
 -- Where an expression ends that begins at a token: before its `;` or `,`, or the bracket around it.
@@ -52,15 +82,16 @@ local function expression_end(t, i)
   return i - 1
 end
 
---- Variables that are made of a thread's place, by name: dimension, and is it that of all threads?
+--- Variables that are made of a thread's place, by name: dimension, is it that of all threads, and
+--- how many of them have it in common.
 ---@param t userdata tokens of the source
----@return table<string, { [1]: integer, [2]: boolean }>
+---@return table<string, { [1]: integer, [2]: boolean, [3]: integer? }>
 function M.derived(t)
   local derived, i = {}, t:find(1, "=")
   while i do
     local name = t:kind(i - 1) == "name" and t[i - 1]
-    local d, is_global = thread_in(t, i + 1, expression_end(t, i + 1), derived)
-    derived[name or ""] = derived[name] or d and { d, is_global } or nil
+    local d, is_global, shared = thread_in(t, i + 1, expression_end(t, i + 1), derived)
+    derived[name or ""] = derived[name] or d and { d, is_global, shared } or nil
     i = t:find(i + 1, "=")
   end
   derived[""] = nil
@@ -109,8 +140,9 @@ local function compared(use, t, i, compare, is_left, derived)
     return
   end
   local first, last = loop_start(t, i)
-  local thread, is_global = thread_in(t, first or from, first and last or to, derived)
-  if thread and is_global then use.thread = use.thread or thread
+  local thread, is_global, shared = thread_in(t, first or from, first and last or to, derived)
+  if thread and is_global then
+    use.thread, use.shared = use.thread or thread, use.shared or shared
   elseif thread then use.lane = true
   elseif first then use.loop = true
   else use.bound = use.bound or not EQUALS[t[compare]] end

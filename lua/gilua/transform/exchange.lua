@@ -21,7 +21,8 @@ local VOTES = settings.set("__any_sync __all_sync __reduce_add_sync __reduce_min
   .. "__reduce_max_sync __reduce_and_sync __reduce_or_sync __reduce_xor_sync")
 local SUMS = settings.set "__reduce_add_sync __reduce_xor_sync"
 local COLLECTIVES = settings.set "reduce inclusive_scan exclusive_scan" -- of cooperative groups
-local OTHERS = settings.set "less greater bit_and bit_or" -- than sums
+local USES = { plus = "sum", bit_xor = "sum", less = "pick", greater = "pick", bit_and = "pick",
+  bit_or = "pick" }
 
 -- ---- distances ----------------------------------------------------------------------------------
 
@@ -127,9 +128,7 @@ end
 -- What lanes give each other at a distance may be added up.
 local function given(places, fn, call, s, value)
   if s.tree then places.exchanges[s.tree.first] = true end
-  if laneparts.is_added(fn, s, call) then
-    table.insert(places.sums, { fn = fn, value = value, first = call.first })
-  end
+  places:sum(fn, value, call.first, laneparts.use(fn, s, call))
 end
 
 local function shuffle(places, fn, call, s, names, seen)
@@ -165,10 +164,6 @@ local function shuffle_of_tile(places, fn, call, s, names, seen)
   places:alone(call, args[1])
 end
 
-local function add(places, fn, call)
-  table.insert(places.sums, { fn = fn, value = call.args[2], first = call.first })
-end
-
 --- A call by which lanes wait for each other, or ask: understood, or none of those.
 ---@param s table the statement
 ---@param names table<string, true> of distance_loops
@@ -182,12 +177,11 @@ function M.call(places, fn, call, s, names, seen)
     shuffle(places, fn, call, s, names, seen)
   elseif VOTES[name] and #call.args == 2 then
     mask(places, fn, call.args[1])
-    if SUMS[name] then add(places, fn, call) end
+    if SUMS[name] then places:sum(fn, call.args[2], call.first, "sum") end
   elseif name and COLLECTIVES[name:match "::([%w_]+)$"] and call.args[2] then
     local op = call.args[3]
-    local is_other = op and op.kind == "call" and OTHERS[op.callee.text:match "[%w_]+$"]
-      or op and op.kind == "name"
-    if not is_other then add(places, fn, call) end
+    local use = op and op.kind == "call" and USES[op.callee.text:match "[%w_]+$"]
+    places:sum(fn, call.args[2], call.first, use or op and "unknown" or "sum")
   elseif name == "__syncwarp" and #call.args == 1 then
     mask(places, fn, call.args[1])
   elseif name == "__syncwarp" then

@@ -17,40 +17,49 @@ local statement = require "gilua.transform.statement"
 local M = {}
 
 local MOST_SUMS = 1000
-local ADDS = settings.set "+= -= *= ^= + - * ^"
+local ADDS = settings.set "+= -= *= /= ^= + - * / ^"
+local PICKS = settings.set "max min umax umin llmax llmin fmax fmin fmaxf fminf std::max std::min"
 
 local function is_within(range, token) return range.first <= token and token <= range.last end
 
--- Does a tree add a name, or the tree itself, to something?
-local function adds(tree, is_it)
-  local found = false
+-- What becomes of a value in a tree: "sum" where it is added to another one, "unknown" where a
+-- function has it; nil where it is one of two at most, the greater or the one that is less.
+local function joined(tree, is_it)
+  local found
   expression.walk(tree, function(node)
     local joins = (node.kind == "assign" or node.kind == "binary") and ADDS[node.op]
-    found = found or joins and (is_it(rowteams.uncast(node.b)) or is_it(rowteams.uncast(node.a)))
+    if joins and (is_it(rowteams.uncast(node.b)) or is_it(rowteams.uncast(node.a))) then
+      found = "sum"
+    end
+    local is_pick = node.kind == "call" and PICKS[node.callee.text]
+    for _, arg in ipairs(node.kind == "call" and not is_pick and node.args or {}) do
+      if is_it(rowteams.uncast(arg)) then found = found or "unknown" end
+    end
   end)
   return found
 end
 
---- Is what a call in a statement hands to a lane added to something?
+--- What becomes of what a call in a statement hands to a lane: see above.
 ---@param fn table
 ---@param s table
 ---@param call table
----@return boolean
-function M.is_added(fn, s, call)
-  local name
+---@return string?
+function M.use(fn, s, call)
+  local name, found
   for _, d in ipairs(s.declared or {}) do
     if d.init and rowteams.uncast(d.init) == call then name = d.name end
   end
-  local assigned = s.tree and s.tree.kind == "assign" and s.tree.op == "="
+  local is_assigned = s.tree and s.tree.kind == "assign" and s.tree.op == "="
     and s.tree.a.kind == "name" and rowteams.uncast(s.tree.b) == call
-  name = name or assigned and s.tree.a.text
+  name = name or is_assigned and s.tree.a.text
   local function is_it(node) return node == call or node.kind == "name" and node.text == name end
   for _, other in ipairs(name and fn.statements or { s }) do
     for _, tree in ipairs(statement.trees(other)) do
-      if adds(tree, is_it) then return true end
+      local use = joined(tree, is_it)
+      found = use == "sum" and use or found or use
     end
   end
-  return false
+  return found
 end
 
 -- Does one lane alone come to a token?
@@ -145,8 +154,7 @@ local function add_callers(places, sum, index)
     local functions, calls = places.called(caller)
     for i, fn in ipairs(functions) do
       local arg = fn == sum.fn and calls[i].args[index]
-      local first = calls[i].first
-      if arg then table.insert(places.sums, { fn = caller, value = arg, first = first }) end
+      if arg then places:sum(caller, arg, calls[i].first, sum.use) end
     end
   end
 end
@@ -157,25 +165,36 @@ local function parameter(fn, name)
   end
 end
 
---- Raises where lanes add up more than what they have of a row.
+-- A sum that is not of lanes' parts: it is not to be, or where nobody knows whether it is a sum, a
+-- lane without a part is promised to change nothing.
+local function refuse(places, sum, token, text, ...)
+  if sum.use == "sum" then places:stop(token, text, ...) end
+  places.promise = "a lane that has no part of a row changes nothing of what lanes put together"
+end
+
+local function check_sum(places, sum)
+  local names, own = names_of(sum.value, {}), 0
+  for _, name in ipairs(names or {}) do
+    local d = (sum.fn.variables[name] or {})[1]
+    local index = parameter(sum.fn, name)
+    local other = d and not index and other_part(places, sum.fn, name, sum)
+    if other then
+      refuse(places, sum, other, "gives each lane more of '%s' than its part of a row, and lanes "
+        .. "add that up", name)
+    end
+    if index and sum.fn ~= places.fn then add_callers(places, sum, index) end
+    own = own + ((index and sum.fn ~= places.fn or d and not index) and 1 or 0)
+  end
+  if own == 0 then refuse(places, sum, sum.first, "adds up what is no lane's part of a row") end
+end
+
+--- Raises where lanes add up more than what they have of a row; where they may, `places.promise`
+--- says that they do not.
 ---@param places gilua.row_places
 function M.check(places)
   local i = 1
   while places.sums[i] and i < MOST_SUMS do
-    local sum = places.sums[i]
-    local names, own = names_of(sum.value, {}), 0
-    for _, name in ipairs(names or {}) do
-      local d = (sum.fn.variables[name] or {})[1]
-      local index = parameter(sum.fn, name)
-      local other = d and not index and other_part(places, sum.fn, name, sum)
-      if other then
-        places:stop(other, "gives each lane more of '%s' than its part of a row, and lanes add "
-          .. "that up", name)
-      end
-      if index and sum.fn ~= places.fn then add_callers(places, sum, index) end
-      own = own + ((index and sum.fn ~= places.fn or d and not index) and 1 or 0)
-    end
-    if own == 0 then places:stop(sum.first, "adds up what is no lane's part of a row") end
+    check_sum(places, places.sums[i])
     i = i + 1
   end
 end

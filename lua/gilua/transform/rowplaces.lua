@@ -48,7 +48,8 @@ local OF_ANY_TILE = settings.set "size num_threads sync any all"
 ---@field loops table<table, true> those that lanes go through by their own steps, and exchanges'
 ---@field one_lane table<table, true> conditions that hold for one lane
 ---@field exchanges table<integer, true> tokens where a lane is given what another one has
----@field sums { fn: table, value: table, first: integer }[] what lanes add up, and where
+---@field sums { fn: table, value: table, first: integer, use: string }[] what lanes add up, where
+---@field promise? string what cannot be known of that
 
 -- ---- places -------------------------------------------------------------------------------------
 
@@ -87,6 +88,12 @@ end
 -- A statement is not there for some numbers of lanes.
 function Places:drop(s, is_gone)
   self.drops[#self.drops + 1] = { s = s, is_gone = is_gone }
+end
+
+-- Lanes put together a value: `use` is "sum", "unknown", or anything else.
+function Places:sum(fn, value, first, use)
+  if use ~= "sum" and use ~= "unknown" then return end
+  self.sums[#self.sums + 1] = { fn = fn, value = value, first = first, use = use }
 end
 
 -- The innermost loop at a token is one of lanes.

@@ -178,18 +178,25 @@ local function made(places, n)
   end
   local edits = e:lines()
   if not edits then return nil, "two changes overlap" end
+  local says = ("a row that is %d lanes' becomes %s"):format(places.known.size,
+    n == 1 and "one thread's" or n .. " lanes'")
   return { edits = edits, launch = launch(places, n), alone = next(names) ~= nil or nil,
-    says = ("a row that is %d lanes' becomes %s"):format(places.known.size,
-      n == 1 and "one thread's" or n .. " lanes'") }
+    promise = places.promise, says = says }
 end
 
-local M = { name = "subwarp", first = true, judged = true,
+local M = { name = "subwarp", first = true,
   doc = "A row that lanes of a warp share becomes that of fewer of them, or more, or one thread." }
 
--- Is every line open to change that the kernel has, and what it calls?
+-- Is every line open to change of the functions that have anything to change?
 local function is_open(kernel, places)
   for _, fn in ipairs(places.functions) do
-    if not kernel:is_open(fn.line, fn.last_line) then return false end
+    local all = { first = fn.first, last = fn.close }
+    for _, list in ipairs { places.changes, places.drops } do
+      for _, one in ipairs(list) do
+        local is_here = contains(all, one.s or one)
+        if is_here and not kernel:is_open(fn.line, fn.last_line) then return false end
+      end
+    end
   end
   return true
 end
