@@ -144,6 +144,74 @@ tap.case("a file that begins with a byte order mark", function()
   tap.is(text, mark .. rest:gsub("x%[1%] = 2;", ""), "a change leaves the mark")
 end)
 
+tap.case("what others call too stays theirs", function()
+  local text = [[
+#define SCALE 3
+__device__ float twice(float v)
+{
+  float w = v;
+  w += v;
+  return w * SCALE;
+}
+__device__ float more(float v) { return twice(v) + 1; }
+__global__ void other(float *x) { x[threadIdx.x] = more(x[threadIdx.x]); }
+__global__ void k(float *x)
+{
+  x[threadIdx.x] = more(x[threadIdx.x]) + twice(2);
+}
+]]
+  local problem, path = place_of({}, text)
+  local kept = gi.kept.of(problem)
+  local files = gi.backport.files(kept, "<_kernel.cu_12>")
+  tap.is(#files[1].copies, 0, "nothing is copied where the kernel alone is changed")
+  files = gi.backport.files(kept, "<_kernel.cu_5>")
+  tap.has(files[1].text:gsub("\n%s*\n", "\n"), [[
+  return w * SCALE;
+}
+__device__ float twice_k(float v)
+{
+  float w = v;
+  return w * SCALE;
+}
+__device__ float more(float v) { return twice(v) + 1; }
+__device__ float more_k(float v) { return twice_k(v) + 1; }
+]], "beside a copy of each")
+  tap.has(files[1].text, "x[threadIdx.x] = more_k(x[threadIdx.x]) + twice_k(2);", "which k calls")
+  local copies = {}
+  for _, one in ipairs(files[1].copies) do copies[#copies + 1] = one.name .. " " .. one.copy end
+  table.sort(copies)
+  tap.is(table.concat(copies, ", "), "more more_k, twice twice_k", "told")
+  local function ptx_of(of, entry)
+    local ptx = compiled(of:gsub("__global__", 'extern "C" %0'), {})
+    return ptx:match("(%.entry " .. entry .. ".-\n}\n)")
+  end
+  local whole = text:gsub("  w %+= v;", "")
+  tap.ok(ptx_of(files[1].text, "k") == ptx_of(whole, "k"), "the kernel is the mutant")
+  tap.ok(ptx_of(files[1].text, "other") == ptx_of(text, "other"), "the other one what it was")
+  scratch.write(path, (text:gsub("\n", "\r\n")))
+  problem = place_of({}, text:gsub("\n", "\r\n"))
+  local again = gi.backport.files(gi.kept.of(problem), "<_kernel.cu_5>")[1].text
+  tap.ok(again:gsub("\r\n", "\n") == files[1].text, "with the file's ends of lines")
+  local double = text:gsub("__device__ float more",
+    "__device__ int twice(int v) { return v; }\n%0")
+  problem = place_of({}, double)
+  files = gi.backport.files(gi.kept.of(problem), "<_kernel.cu_5>")
+  tap.is(table.concat(files[1].shared), "a function is changed that others call: there are 2 "
+    .. "functions twice", "what cannot be copied is told")
+end)
+
+tap.case("a macro that others use too is told", function()
+  local shared = require "gilua.new.sharedcode"
+  local text = "#define N 3\n__device__ int f() { return N; }\n"
+    .. "__global__ void k(int *x) { *x = f(); }\n"
+  local changed = text:gsub("3", "4")
+  tap.is(#select(3, shared.apart(text, changed, { "k" })), 0, "not one's own")
+  local other = "__global__ void other(int *x) { *x = 2 * N; }\n"
+  local _, copies, seen = shared.apart(text .. other, changed .. other, { "k" })
+  tap.is(#copies, 0, "a function with it is what it was")
+  tap.is(table.concat(seen), "the macro N is changed, and other uses it", "the sentence")
+end)
+
 -- The text with a random end on each line; the last may have none.
 local function mixed(text, rng)
   local own = text:gsub("\r?\n", function() return rng:int(2) == 1 and "\n" or "\r\n" end)

@@ -112,6 +112,17 @@ local function tell_launch(o, launch, launched)
   end
 end
 
+-- Functions and macros that others have, too: theirs stay, or they see what became of them.
+local function tell_shared(o, kept, file)
+  for _, one in ipairs(file.copies or {}) do
+    answer.say(o, "Others than %s call %s, too: it stays as it was, and %s calls a copy, %s",
+      kept.kernel, one.name, kept.kernel, one.copy)
+  end
+  for _, why in ipairs(file.shared or {}) do
+    answer.say(o, "MARKED: %s: see what becomes of others", why)
+  end
+end
+
 -- Streams, events and what waits for what are the host's, and its person's, to write.
 local function tell_streams(o, run, n)
   answer.say(o, "MARKED: launches that do not depend on each other are to go on %s streams, and "
@@ -257,6 +268,7 @@ function M.apply()
   if #flags > 0 then
     answer.say(o, "Besides, nvcc is to be told: %s", table.concat(flags, " "))
   end
+  tell_shared(o, kept, files[1])
   if launched then tell_launch(o, params[launches.PARAMETER], launched) end
   local n = streams_wanted(kept, params)
   if n then tell_streams(o, run, n) end

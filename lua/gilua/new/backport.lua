@@ -10,6 +10,7 @@ local genomes = require "gilua.search.genome"
 local gi = require "gilua"
 local fail = require "gilua.base.fail"
 local ptxtext = require "gilua.problem.ptxtext"
+local sharedcode = require "gilua.new.sharedcode"
 local textfile = require "gilua.base.textfile"
 
 local M = {}
@@ -142,6 +143,30 @@ local function launched(kept, files, launch)
   return count
 end
 
+-- The winner's kernels, by name.
+local function kernels_of(kept)
+  local list = {}
+  for name in kept.kernel:gmatch "[^,%s]+" do list[#list + 1] = name end
+  return list
+end
+
+-- What others call too stays as it was, in a file by itself; of several, whose kernels call what
+-- others of them have, that is told.
+local function set_apart(kept, files, text, lines)
+  local first, list = files[1], kernels_of(kept)
+  if #files == 1 then
+    first.text, first.copies, first.shared = sharedcode.apart(text, first.text, list)
+    return
+  end
+  local parts = {}
+  for i, line in ipairs(lines) do parts[i] = line.text end
+  local _, copies, seen = sharedcode.apart(text, table.concat(parts), list)
+  for _, one in ipairs(copies) do
+    table.insert(seen, ("%s is changed, and not %s alone calls it"):format(one.name, kept.kernel))
+  end
+  first.copies, first.shared = {}, seen
+end
+
 -- A text whose byte order mark became blanks, as headers.read has it, with the mark.
 local function with_mark(text, old)
   local mark = "\xEF\xBB\xBF"
@@ -152,7 +177,9 @@ end
 --- of the problem is run.
 ---@param kept Kept the problem: gi.kept.of(problem), or what a run kept
 ---@param genome string
----@return { path: string, text: string, old: string }[] files old: as it is
+---@return { path: string, text: string, old: string }[] files old: as it is; of the first also
+---  copies, functions that others call too, of which the kernels call a copy (name, copy), and
+---  shared, sentences of what others see that is changed
 ---@return table params what the genome sets
 ---@return { done: integer, left: integer }? launched where transformations change the launch: how
 ---  many of the files' launches are as they want them, and how many are not
@@ -167,9 +194,11 @@ function M.files(kept, genome)
   for i, path in ipairs(paths) do
     local last = counts and first + counts[i] - 1 or math.huge
     local old = textfile.read(path, "the file that the kernel came from")
-    files[i] = { path = path, text = with_mark(part_of(lines, first, last, old), old), old = old }
+    files[i] = { path = path, text = part_of(lines, first, last, old), old = old }
     first = last + 1
   end
+  set_apart(kept, files, text, lines)
+  for _, file in ipairs(files) do file.text = with_mark(file.text, file.old) end
   return files, detail.params, launched(kept, files, detail.params[launches.PARAMETER])
 end
 

@@ -151,10 +151,10 @@ end
 -- What callers give for a parameter is what is added up there.
 local function add_callers(places, sum, index)
   for _, caller in ipairs(places.functions) do
-    local functions, calls = places.called(caller)
-    for i, fn in ipairs(functions) do
-      local arg = fn == sum.fn and calls[i].args[index]
-      if arg then places:sum(caller, arg, calls[i].first, sum.use) end
+    for _, call in ipairs(effects.of(caller, caller.body).calls) do
+      local is_it = call.name and caller.kernel.by_name[call.name] == sum.fn
+      local arg = is_it and call.node.args[index]
+      if arg then places:sum(caller, arg, call.node.first, sum.use) end
     end
   end
 end

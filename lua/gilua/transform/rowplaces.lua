@@ -8,6 +8,7 @@
 --   places.changes, places.drops     what becomes of tokens and statements for n lanes
 
 local affine = require "gilua.transform.affine"
+local copies = require "gilua.transform.copies"
 local effects = require "gilua.transform.effects"
 local exchange = require "gilua.transform.exchange"
 local expression = require "gilua.transform.expression"
@@ -386,7 +387,7 @@ local function tells(places, fn, node)
   if BUILT_IN[node.text] or is_of_warps(node.text) then return true end
   local macro = kernel.macros[node.text]
   for _, inside in ipairs(macro and macro.names or {}) do
-    if BUILT_IN[inside] or is_of_warps(inside) then return true end
+    if BUILT_IN[inside] or is_of_warps(inside) or kernel.by_name[inside] then return true end
   end
   local d = rowteams.kept(fn, node)
   return is_size(places, known:value(fn, node)) or d ~= nil and says_who(places, fn, d)
@@ -419,18 +420,6 @@ end
 
 -- ---- one kernel ---------------------------------------------------------------------------------
 
---- The functions of the file that one calls, and where.
----@return table[] functions
----@return table[] calls
-function M.called(fn)
-  local list, calls = {}, {}
-  for _, call in ipairs(fn.body and effects.of(fn, fn.body).calls or {}) do
-    local other = call.name and fn.kernel.by_name[call.name]
-    if other then list[#list + 1], calls[#calls + 1] = other, call.node end
-  end
-  return list, calls
-end
-
 -- Why a function is left as it is; nil where it may not be.
 local function unfit(fn)
   if not fn.body then return "it is not understood" end
@@ -447,14 +436,7 @@ end
 
 -- The functions that a kernel calls, itself first; nil and why they cannot be changed.
 local function reached(entry)
-  local list, seen = {}, {}
-  local function add(fn)
-    if seen[fn] then return end
-    seen[fn] = true
-    list[#list + 1] = fn
-    for _, other in ipairs(M.called(fn)) do add(other) end
-  end
-  add(entry)
+  local list = copies.reached(entry)
   for _, fn in ipairs(list) do
     local why = unfit(fn)
     if why then return nil, fn == entry and why or ("%s: %s"):format(fn.name, why) end
@@ -540,7 +522,7 @@ local function read(fn, size, is_square)
   local list, why = reached(fn)
   if not list then return nil, why end
   local places = setmetatable({ known = rowteams.new(fn.kernel, size, is_square), fn = fn,
-    functions = list, called = M.called, most = rowteams.MOST, understood = {}, changes = {},
+    functions = list, most = rowteams.MOST, understood = {}, changes = {},
     drops = {}, rows = {}, loops = {}, one_lane = {}, exchanges = {}, sums = {} }, Places)
   places.line = line_of_lane(places.known, fn)
   if not places.line then return nil, "nothing in it says what a lane is" end

@@ -9,6 +9,7 @@
 -- their own alone, by masks, for some rows may be none. Sums are in another order. Functions that
 -- others call too stay as they are, beside a copy.
 
+local copies = require "gilua.transform.copies"
 local edit = require "gilua.transform.edit"
 local rowplaces = require "gilua.transform.rowplaces"
 local rowteams = require "gilua.transform.rowteams"
@@ -83,43 +84,18 @@ end
 
 -- ---- functions ----------------------------------------------------------------------------------
 
--- Those that others call too, and which are others for fewer lanes: by function, what the copy is
--- called.
+-- What the copies are called of functions that others call too and that become others, by function;
+-- nil and why there is none.
 local function copied(places, ranges, n)
-  local kernel, reached, names, is_changed = places.known.kernel, {}, {}, {}
+  local kernel, changed, names = places.known.kernel, {}, {}
   for _, fn in ipairs(places.functions) do
-    reached[fn] = true
     for _, range in ipairs(ranges) do
-      is_changed[fn] = is_changed[fn] or contains({ first = fn.first, last = fn.close }, range)
+      changed[fn] = changed[fn] or contains({ first = fn.first, last = fn.close }, range)
     end
   end
-  local function calls_changed(fn)
-    for _, other in ipairs(rowplaces.called(fn)) do
-      if is_changed[other] then return true end
-    end
-  end
-  local function mark(is_one, set) -- until nothing more is one
-    local again = true
-    while again do
-      again = false
-      for _, fn in ipairs(kernel.functions) do
-        if not set[fn] and is_one(fn) then set[fn], again = true, true end
-      end
-    end
-  end
-  mark(function(fn) return reached[fn] and calls_changed(fn) end, is_changed)
-  local is_called = {} -- by what stays
-  mark(function(fn)
-    for _, caller in ipairs(is_changed[fn] and kernel.functions or {}) do
-      local stays = not reached[caller] or is_called[caller]
-      for _, other in ipairs(stays and rowplaces.called(caller) or {}) do
-        if other == fn then return true end
-      end
-    end
-  end, is_called)
-  for fn in pairs(is_called) do
-    names[fn] = kernel:fresh(("%s_%d"):format(fn.name, n))
-  end
+  local set, why = copies.of(kernel, places.functions, changed)
+  if not set then return nil, why end
+  for fn in pairs(set) do names[fn] = kernel:fresh(("%s_%d"):format(fn.name, n)) end
   return names
 end
 
@@ -127,11 +103,9 @@ end
 local function renamed(places, names)
   local list = {}
   for _, fn in ipairs(places.functions) do
-    local functions, calls = rowplaces.called(fn)
-    for i, other in ipairs(functions) do
-      local token = calls[i].callee.token
-      local name = names[other]
-      if name then list[#list + 1] = { first = token, last = token, text = name } end
+    for _, call in ipairs(copies.calls(fn)) do
+      local name = names[call.fn]
+      if name then list[#list + 1] = { first = call.token, last = call.token, text = name } end
     end
   end
   return list
@@ -167,7 +141,8 @@ end
 local function made(places, n)
   local ranges, kernel = replaced(places, n), places.known.kernel
   if not ranges then return nil, "a change would be lost in another" end
-  local names = copied(places, ranges, n)
+  local names, why = copied(places, ranges, n)
+  if not names then return nil, why end
   for _, range in ipairs(renamed(places, names)) do ranges[#ranges + 1] = range end
   local e = edit.new(kernel)
   for _, fn in ipairs(places.functions) do
