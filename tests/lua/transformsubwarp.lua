@@ -222,6 +222,36 @@ tap.case("what counts on 32 lanes", function()
     "a row is 32 lanes' already")
 end)
 
+tap.case("what goes along in a lane's loop", function()
+  local function no(what, body, why) refused(what, "subwarp", source(body), 4, { "8" }, why) end
+  local why = ", which counts what a lane did before"
+  no("how often it was there", WHO .. "  int k = 0;\n"
+    .. "  for (int c = lane; c < n; c += 32, k++) out[row * 30 + c] = a[row * 30 + c] * b[k];\n",
+    "line 8 asks for 'k'" .. why)
+  no("by more than one", WHO .. "  const float *p = b;\n  int c = lane;\n"
+    .. "  while (c < n) { sum += a[c] * *p; p += n; c += 32; }\n" .. DOWN .. STORE,
+    "line 9 asks for 'p'" .. why)
+  no("what it has so far", WHO .. [[
+  for (int c = lane; c < n; c += 32) {
+    sum += a[row * 30 + c];
+    out[row * 30 + c] = sum;
+  }
+]], "line 9 stores 'sum', which has what a lane did before")
+  local text = right("how many there are, and what begins anew", "subwarp", source(WHO .. [[
+  int many = 0, k;
+  float best = -100.0f;
+  for (int c = lane; c < n; c += 32) {
+    for (k = 0; k < 2; k++) sum += a[row * 30 + c] * b[k];
+    many++;
+    if (a[c] > best) best = a[c];
+    float part = sum;
+    part += 1.0f;
+  }
+]] .. DOWN .. DOWN:gsub("sum", "many")
+  .. DOWN:gsub("sum %+= (.-);", "best = fmaxf(best, %1);"):gsub("sum", "best") .. "  if (lane == 0) out[row] = sum + many + best;\n"), 4, { "4" }, launched())
+  tap.has(text, "c += 4", "is put together")
+end)
+
 tap.case("what lanes add up", function()
   local function no(what, body, why) refused(what, "subwarp", source(body), 4, { "8" }, why) end
   local why = "gives each lane more of 'sum' than its part of a row, and lanes add that up"

@@ -82,7 +82,7 @@ function M.distance_loops(places, fn)
     local name, limit, is_half = distances(places.known, fn, s)
     if name then
       names[name] = true
-      places.loops[s] = true
+      places.loops[s] = places.loops[s] or {}
       places:change(limit, function(n) return tostring(is_half and n // 2 or n) end)
       places:drop(s, function(n) return n == 1 end)
     end

@@ -12,6 +12,7 @@ local copies = require "gilua.transform.copies"
 local effects = require "gilua.transform.effects"
 local exchange = require "gilua.transform.exchange"
 local expression = require "gilua.transform.expression"
+local laneloops = require "gilua.transform.laneloops"
 local laneparts = require "gilua.transform.laneparts"
 local rowteams = require "gilua.transform.rowteams"
 local settings = require "gilua.base.settings"
@@ -46,7 +47,8 @@ local OF_ANY_TILE = settings.set "size num_threads sync any all"
 ---@field changes gilua.row_change[]
 ---@field drops { s: table, is_gone: fun(n: integer): boolean }[] statements
 ---@field rows table<table, true> trees that are the number of a row
----@field loops table<table, true> those that lanes go through by their own steps, and exchanges'
+---@field loops table<table, table<string, true>> those that lanes go through by their own steps,
+---  with their variables, and those of exchanges, with none
 ---@field one_lane table<table, true> conditions that hold for one lane
 ---@field exchanges table<integer, true> tokens where a lane is given what another one has
 ---@field sums { fn: table, value: table, first: integer, use: string }[] what lanes add up, where
@@ -97,8 +99,8 @@ function Places:sum(fn, value, first, use)
   self.sums[#self.sums + 1] = { fn = fn, value = value, first = first, use = use }
 end
 
--- The innermost loop at a token is one of lanes.
-function Places:loop_at(fn, token)
+-- The innermost loop at a token is one that lanes go through by a variable of theirs.
+function Places:loop_at(fn, token, name)
   local innermost
   for _, s in ipairs(fn.statements) do
     if LOOPS[s.kind] and s.first <= token and token <= s.last
@@ -106,7 +108,8 @@ function Places:loop_at(fn, token)
       innermost = s
     end
   end
-  self.loops[innermost or false] = true
+  local own = self.loops[innermost or false] or {}
+  own[name], self.loops[innermost or false] = true, own
 end
 
 -- The lanes of a team in their warp.
@@ -296,7 +299,7 @@ end
 
 -- A variable that begins at a lane's place and goes on by all lanes' part: e = at + lane; e += 32.
 -- What it is declared with may be anything where it is set before it is asked for.
-local function strided(places, fn, values)
+local function strided(places, fn, name, values)
   local known, starts, steps, factor = places.known, {}, {}, nil
   for i, v in ipairs(values) do
     local n, where = nil, nil
@@ -318,7 +321,7 @@ local function strided(places, fn, values)
   for _, place in ipairs(starts) do places:keep(place) end
   for _, step in ipairs(steps) do
     places:change(step, function(n) return tostring(n * factor) end)
-    places:loop_at(fn, step.first)
+    places:loop_at(fn, step.first, name)
   end
 end
 
@@ -456,7 +459,7 @@ local function read_function(places, fn)
   for _, tree in ipairs(trees) do rows(places, fn, tree) end
   local values = given(fn, trees)
   for _, name in ipairs(settings.keys(values)) do
-    if not fn.addressed[name] then strided(places, fn, values[name]) end
+    if not fn.addressed[name] then strided(places, fn, name, values[name]) end
   end
   tiles(places, fn)
   each(function(node)
@@ -529,7 +532,10 @@ local function read(fn, size, is_square)
   local done, problem = pcall(function()
     for _, one in ipairs(list) do read_function(places, one) end
     if not next(places.rows) then places:stop(fn.first, "begins a kernel without rows of teams") end
-    for _, one in ipairs(list) do whatever_else(places, one) end
+    for _, one in ipairs(list) do
+      whatever_else(places, one)
+      laneloops.check(places, one)
+    end
     laneparts.check(places)
   end)
   if done then return places end

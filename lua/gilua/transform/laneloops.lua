@@ -1,0 +1,132 @@
+--- laneloops: what goes along from one of a lane's iterations to its next. With fewer lanes these are
+-- others: c = 3 follows 35 where a row has 32 lanes, and 11 where it has eight. So it may be put
+-- together, a sum or the greatest, and nothing in the loop may tell how far that is.
+--
+--   for (int c = lane, k = 0; c < n; c += 32, k++) out[c] = in[c] * w[k];   k counts a lane's own
+--   for (int c = lane; c < n; c += 32) { sum += in[c]; out[c] = sum; }      sum is not the row's
+
+local effects = require "gilua.transform.effects"
+local expression = require "gilua.transform.expression"
+local settings = require "gilua.base.settings"
+local statement = require "gilua.transform.statement"
+
+local M = {}
+
+local STEPS = settings.set "++ -- += -="
+local STORES = { "^atomic%u", "^__st" }
+
+local function trees_in(s)
+  local list = {}
+  statement.walk(s, function(child)
+    for _, tree in ipairs(statement.trees(child)) do list[#list + 1] = tree end
+  end)
+  return list
+end
+
+-- Where names are written in some trees: by name, nodes with `a` the name itself.
+local function writes_in(trees)
+  local list = {}
+  for _, tree in ipairs(trees) do
+    expression.walk(tree, function(node)
+      local is_write = node.kind == "assign" or node.op == "++" or node.op == "--"
+      if is_write and node.a.kind == "name" then
+        list[node.a.text] = list[node.a.text] or {}
+        table.insert(list[node.a.text], node)
+      end
+    end)
+  end
+  return list
+end
+
+-- The tokens where a name stands in trees, in order.
+local function mentions_in(trees, name)
+  local list = {}
+  for _, tree in ipairs(trees) do
+    expression.walk(tree, function(node)
+      if node.kind == "name" and node.text == name then list[#list + 1] = node.first end
+    end)
+  end
+  table.sort(list)
+  return list
+end
+
+-- Does a variable keep what the iteration before gave it?
+local function is_carried(fn, s, name, writes, mentions)
+  local d = fn:declaration(name, s.first)
+  if not d or d.scope_first > s.first then return false end
+  local first = writes[1]
+  local is_set = first.op == "=" and first.a.first == mentions[1]
+  return not (is_set and #mentions_in({ first.b }, name) == 0)
+end
+
+-- Does a write count: go on by what is the same in each iteration?
+local function counts(fn, s, node, own)
+  if not STEPS[node.op] then return false end
+  local all = effects.of(fn, node.b or node)
+  if #all.accesses > 0 then return false end
+  for name in pairs(node.b and all.reads or {}) do
+    local d = fn:declaration(name, node.first)
+    if own[name] or d and d.scope_first > s.first then return false end
+  end
+  return true
+end
+
+local function is_in(nodes, token)
+  for _, node in ipairs(nodes) do
+    if node.first <= token and token <= node.last then return true end
+  end
+  return false
+end
+
+-- Is a node one that stores to memory?
+local function is_store(node)
+  if node.kind == "assign" then return node.a.kind ~= "name" end
+  local name = node.kind == "call" and node.callee.kind == "name" and node.callee.text
+  for _, pattern in ipairs(name and STORES or {}) do
+    if name:find(pattern) then return true end
+  end
+  return false
+end
+
+-- Where a variable that goes along is stored in some trees; nil where it is not.
+local function stored_in(trees, name)
+  local at
+  for _, tree in ipairs(trees) do
+    expression.walk(tree, function(node)
+      if is_store(node) and #mentions_in({ node }, name) > 0 then at = at or node.first end
+    end)
+  end
+  return at
+end
+
+local function check_loop(places, fn, s, own)
+  local trees = trees_in(s)
+  local writes = writes_in(trees)
+  for _, name in ipairs(settings.keys(writes)) do
+    local nodes, mentions = writes[name], mentions_in(trees, name)
+    table.sort(nodes, function(a, b) return a.first < b.first end)
+    if not own[name] and is_carried(fn, s, name, nodes, mentions) then
+      for _, node in ipairs(nodes) do
+        for _, token in ipairs(counts(fn, s, node, own) and mentions or {}) do
+          if not is_in(nodes, token) then
+            places:stop(token, "asks for '%s', which counts what a lane did before", name)
+          end
+        end
+      end
+      local at = stored_in(trees, name)
+      if at then places:stop(at, "stores '%s', which has what a lane did before", name) end
+    end
+  end
+end
+
+--- Raises where a loop of lanes tells how far a lane is.
+---@param places gilua.row_places
+---@param fn table
+function M.check(places, fn)
+  for _, s in ipairs(fn.statements) do
+    local own = places.loops[s]
+    if own and next(own) then check_loop(places, fn, s, own) end
+  end
+end
+
+return M
