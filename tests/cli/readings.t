@@ -26,6 +26,9 @@ __global__ void racing(const float *x, float *y)
 }
 END
 ready racing "one block where several write one place" 'size = 256, -- GUESS: one block, as more lead nowhere'
+sed 's/y\[threadIdx.x\]/y[0]/' racing.cu >wrong.cu
+fails "what wants a hand is told, and quietly too" \
+  "^gilua: wrong/problem.lua is written, but its data want a hand: .*race" "$GILUA" new wrong.cu --quiet
 ok "$("$GILUA" check racing >/dev/null 2>&1; echo $?)" "and then nothing races"
 
 # A row of 32 threads: as many rows as the launch has room for, whatever says how many that is.

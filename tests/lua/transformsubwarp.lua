@@ -248,7 +248,8 @@ tap.case("what goes along in a lane's loop", function()
     part += 1.0f;
   }
 ]] .. DOWN .. DOWN:gsub("sum", "many")
-  .. DOWN:gsub("sum %+= (.-);", "best = fmaxf(best, %1);"):gsub("sum", "best") .. "  if (lane == 0) out[row] = sum + many + best;\n"), 4, { "4" }, launched())
+  .. DOWN:gsub("sum %+= (.-);", "best = fmaxf(best, %1);"):gsub("sum", "best")
+  .. "  if (lane == 0) out[row] = sum + many + best;\n"), 4, { "4" }, launched())
   tap.has(text, "c += 4", "is put together")
 end)
 

@@ -18,6 +18,10 @@ function M.print(...)
   print(table.unpack(list, 1, list.n))
 end
 
+--- What goes wrong and ends nothing, on standard error: "gilua: …".
+---@param text string
+function M.complain(text) io.stderr:write("gilua: ", M.text(text), "\n") end
+
 --- Writes text to standard output: as it is into a file, printable to a terminal.
 ---@param text string
 ---@param is_terminal boolean

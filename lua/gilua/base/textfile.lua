@@ -77,9 +77,7 @@ end
 
 local found, core = attempt(require, "gilua.core") -- a plain Lua has none
 
-local function say(format, ...)
-  io.stderr:write("gilua: ", printable.text(format:format(...)), "\n")
-end
+local function say(format, ...) printable.complain(format:format(...)) end
 
 --- Does what `write` does, again and again while there is no room for it. Refuses with why where it
 --- fails for another reason, or the program is asked to end.

@@ -383,7 +383,8 @@ function M.write(path, folder, o)
     and "as guessed the kernel does not run:\n  " .. taken.trouble
     or taken.doubt and "its data want a hand: " .. taken.doubt
   if against then
-    say("%s/problem.lua is written, but %s", folder, against)
+    local text = ("%s/problem.lua is written, but %s"):format(folder, against)
+    if o.quiet then printable.complain(text) else say("%s", text) end
     say("Change its lines marked GUESS (%d), then: gilua check %s", n, shell.word(folder))
     return false, n
   end

@@ -488,7 +488,7 @@ local ADVICE = { -- by what a fault is called
     .. "small)",
 }
 
-local function tell(list, made, folder, say)
+local function tell(list, made, folder, say, is_quiet)
   local first, cut, total = list[1], made.cut, 0
   for _, kernel in ipairs(first.kernels) do total = total + kernel.ns end
   local evolves = {}
@@ -508,8 +508,9 @@ local function tell(list, made, folder, say)
     say("Genes are changes of their PTX; with --source FILE.cu those of its lines are open too")
   end
   if made.fault then
-    say("%s/problem.lua is written, but the run with every check on, on which each mutant begins, "
-      .. "comes to no good end:\n  %s", folder, made.fault)
+    local text = ("%s/problem.lua is written, but the run with every check on, on which each "
+      .. "mutant begins, comes to no good end:\n  %s"):format(folder, made.fault)
+    if is_quiet then printable.complain(text) else say("%s", text) end
     for kind, advice in pairs(ADVICE) do
       if made.fault:find(kind, 1, true) then say("%s", advice) end
     end
@@ -590,7 +591,7 @@ function M.write(paths, folder, o)
     newproblem.remove_tree(folder)
     error(made_of, 0)
   end
-  return tell(list, made_of, folder, say)
+  return tell(list, made_of, folder, say, o.quiet)
 end
 
 return M

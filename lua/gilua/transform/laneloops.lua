@@ -1,6 +1,6 @@
---- laneloops: what goes along from one of a lane's iterations to its next. With fewer lanes these are
--- others: c = 3 follows 35 where a row has 32 lanes, and 11 where it has eight. So it may be put
--- together, a sum or the greatest, and nothing in the loop may tell how far that is.
+--- laneloops: what goes along from one of a lane's iterations to its next. With fewer lanes these
+-- are others: 3 is followed by 35 where a row has 32 lanes, and by 11 where it has eight. So it may
+-- be put together, a sum or the greatest, and nothing in the loop may tell how far that is.
 --
 --   for (int c = lane, k = 0; c < n; c += 32, k++) out[c] = in[c] * w[k];   k counts a lane's own
 --   for (int c = lane; c < n; c += 32) { sum += in[c]; out[c] = sum; }      sum is not the row's
