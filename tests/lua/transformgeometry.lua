@@ -778,10 +778,12 @@ for (int k = 0; k < 2; k++) { float i = b[k]; __syncthreads(); }
 end)
 
 tap.case("what is said of the grid outside of what is done for each", function()
-  right("a step that has a name", merge, rewritten.source [[
+  local strided = rewritten.source [[
     const int step = gridDim.x * blockDim.x;
-    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step) out[i] += a[i];]], 1,
-    { "x", "2" }, { sizes = { 65, 128 } })
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += step) out[i] += a[i];]]
+  right("a step that has a name", merge, strided, 1, { "x", "2" }, { sizes = { 65, 128 } })
+  right("of an odd grid, for any number of blocks is right there", merge, strided, 1, { "x", "2" },
+    { sizes = { 65, 128, 300 }, grid = 3, launched = true })
   local source = rewritten.source [[
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     int k = 0;

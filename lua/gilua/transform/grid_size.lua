@@ -219,5 +219,13 @@ local function make(kernel, line, args)
     says = "the loop goes over all items with any number of blocks" }
 end
 
-return { name = "grid_size", first = true, find = find, make = make,
+--- Is any number of blocks along a side right, for its loops go over all items?
+---@param fn table of kernel.read
+---@param side string
+---@return boolean
+local function takes_any(fn, side)
+  return #threads.uses(fn).gridDim[side] > 0 and strided(fn, side) ~= nil
+end
+
+return { name = "grid_size", first = true, find = find, make = make, takes_any = takes_any,
   doc = "More blocks for a loop that goes over all items by the grid's width." }

@@ -4,6 +4,7 @@
 
 local blockwise = require "gilua.transform.blockwise"
 local effects = require "gilua.transform.effects"
+local grid_size = require "gilua.transform.grid_size"
 local mergeguards = require "gilua.transform.mergeguards"
 local statement = require "gilua.transform.statement"
 local teams = require "gilua.transform.teams"
@@ -457,8 +458,8 @@ function M.of(fn, merged, side, team, is_plain)
   if name then return nil, ("%s goes on from one %s to the next"):format(name, what.one) end
   plan.spread, why = spread(plan)
   if not plan.spread then return nil, why end
-  plan.is_bounded = what == WHAT.blocks and mergeguards.is_bounded(known, guard)
-    and is_only_numbered(fn, side)
+  plan.is_bounded = what == WHAT.blocks and (grid_size.takes_any(fn, side)
+    or mergeguards.is_bounded(known, guard) and is_only_numbered(fn, side))
   return plan
 end
 
