@@ -53,6 +53,14 @@ void array_set_int(Array *a, int64_t index, int64_t value);
 #define ARRAY_SENTINEL_BYTE 0xAB
 void array_fill_sentinel(Array *a);
 
+/* All sorts of numbers in one array: zeros, ones, the same again and again, both signs, and now and
+** then one far from the others. What a kernel does for one sort alone shows. */
+void array_fill_mixed(Array *a, gi_rng *r);
+
+/* The elements of an f32 as bits of numbers of 16, "half" (IEEE 754's binary16) or "bfloat16", in a
+** u16 of as many: to the nearest; of halves what is too large is the largest. Fails ("usage"). */
+bool array_fill_bits(Array *a, const Array *floats, const char *format, gi_err *err);
+
 /* A field of the structs that an array of any type holds: `times` elements of a type at a byte of
 ** each `bytes`. */
 typedef struct ArrayField {

@@ -203,6 +203,15 @@ static int array_fill(lua_State *L) {
     return 1;
 }
 
+static int array_set_bits(lua_State *L) {
+    Array *a = bind_check_array(L, 1);
+    const Array *floats = bind_check_array(L, 2);
+    gi_err err;
+    if (!array_fill_bits(a, floats, luaL_checkstring(L, 3), &err)) return bind_misuse(L, &err);
+    lua_settop(L, 1);
+    return 1;
+}
+
 static int array_sentinel(lua_State *L) {
     array_fill_sentinel(bind_check_array(L, 1));
     lua_settop(L, 1);
@@ -383,6 +392,8 @@ void bind_array(lua_State *L) {
         {"shape", array_shape, "a:shape() -> n1, n2, …", "The sizes, slowest dimension first."},
         {"dtype", array_dtype, "a:dtype() -> string", "The element type's name."},
         {"fill", array_fill, "a:fill(value) -> a", "Sets every element."},
+        {"set_bits", array_set_bits, "a:set_bits(floats, format) -> a",
+         "Of an u16: the elements of an f32 as bits of numbers of 16, half or bfloat16."},
         {"sentinel", array_sentinel, "a:sentinel() -> a",
          "Fills with the mark that compare reports as unset (a NaN, or bytes 0xAB)."},
         {"copy", array_copy, "a:copy() -> array", "An array of its own with the same contents."},

@@ -59,6 +59,13 @@ static int rng_fill(lua_State *L) {
     return 1;
 }
 
+static int rng_mixed(lua_State *L) {
+    gi_rng *r = bind_check_rng(L, 1);
+    array_fill_mixed(bind_check_array(L, 2), r);
+    lua_settop(L, 2);
+    return 1;
+}
+
 static int rng_pick(lua_State *L) {
     gi_rng *r = bind_check_rng(L, 1);
     luaL_checktype(L, 2, LUA_TTABLE);
@@ -96,6 +103,9 @@ void bind_rng(lua_State *L) {
         {"fill", rng_fill, "rng:fill(array, low, high) -> array",
          "Sets every element to a uniformly random number in [low, high), of an integer type in "
          "low..high."},
+        {"mixed", rng_mixed, "rng:mixed(array) -> array",
+         "Sets every element to a number of one sort or another: zeros, ones, the same again and "
+         "again, both signs, now and then one far from the others."},
         {"pick", rng_pick, "rng:pick(list) -> element", "A uniformly random element of a list."},
         {"seed", rng_seed, "rng:seed() -> integer", "The seed the generator was made from."},
         {"draws", rng_draws, "rng:draws() -> integer",

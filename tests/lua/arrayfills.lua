@@ -6,16 +6,28 @@ local families = require "gilua.problem.families"
 local gi = require "gilua"
 local tap = require "tap"
 
+local function bits_of(x, format)
+  return core.array.new("u16", 1):set_bits(core.array.from({ x }, "f32"), format)[1]
+end
+
 tap.case("numbers as the bits of halves", function()
   for bits, x in pairs { [0x0000] = 0, [0x3c00] = 1, [0xc000] = -2, [0x3555] = 1 / 3,
       [0x7bff] = 65504, [0xfbff] = -1e9, [0x0001] = 2.0 ^ -24, [0x03ff] = 1023 * 2.0 ^ -24,
       [0x0400] = 2.0 ^ -14, [0x4640] = 6.25, [0x3bff] = 1 - 2.0 ^ -11, [0x5a40] = 200 } do
-    tap.is(arrayfills.bits.half(x), bits, ("half of %g"):format(x))
+    tap.is(bits_of(x, "half"), bits, ("half of %g"):format(x))
   end
   for bits, x in pairs { [0x0000] = 0, [0x3f80] = 1, [0xc000] = -2, [0x3eab] = 1 / 3,
       [0x4348] = 200 } do
-    tap.is(arrayfills.bits.bfloat16(x), bits, ("bfloat16 of %g"):format(x))
+    tap.is(bits_of(x, "bfloat16"), bits, ("bfloat16 of %g"):format(x))
   end
+end)
+
+tap.case("bits of what they cannot be", function()
+  local floats, bits = core.array.new("f32", 2), core.array.new("u16", 2)
+  tap.raises(function() bits:set_bits(floats, "quarter") end,
+    "'quarter' is no format of 16 bits (half bfloat16)", "another format")
+  tap.raises(function() bits:set_bits(core.array.new("f32", 3), "half") end,
+    "bits of f32 go to an u16 of as many elements", "another length")
 end)
 
 -- Of an array of halves: how many are negative, zero, above 128, and no numbers.

@@ -33,44 +33,12 @@ function M.ascending(array, rng, last)
   return array
 end
 
---- All sorts of numbers in one array: zeros, ones, the same again and again, both signs, and now
---- and then one far from the others. What a kernel does for one sort alone shows.
-function M.mixed(array, rng)
-  local type = array:dtype()
-  local is_float, is_signed = type:find "^f" ~= nil, type:find "^u" == nil
-  local far = (type == "i8" or type == "u8") and 100 or 200
-  local low = is_signed and -3 or 0
-  for i = 1, #array do
-    local sort = rng:int(20)
-    if sort == 1 then array[i] = 0
-    elseif sort == 2 then array[i] = 1
-    elseif sort == 3 then array[i] = 2
-    elseif i == 1 or sort == 4 and rng:int(4) == 1 then
-      array[i] = (is_signed and rng:int(2) == 1) and -far or far
-    elseif is_float then array[i] = 6 * rng:unit() - 3
-    else array[i] = rng:int(low, 40) end
-  end
-  return array
-end
-
--- The bits of a number as IEEE 754's binary16, to the nearest; what is too large is the largest.
-local function half(x)
-  local sign, size = x < 0 and 0x8000 or 0, math.abs(x)
-  if size >= 65504 then return sign | 0x7bff end
-  local exponent = size > 0 and math.max(-14, math.floor(math.log(size, 2))) or -14
-  return sign | ((exponent + 14 << 10) + math.floor(size * 2.0 ^ (10 - exponent) + 0.5))
-end
-
--- As bfloat16: the upper half of a float, to the nearest.
-local function bfloat16(x)
-  local bits = string.unpack("<I4", string.pack("<f", x))
-  return (bits + 0x7fff + (bits >> 16 & 1) >> 16) & 0xffff
-end
+--- All sorts of numbers in one array (array_fill_mixed).
+function M.mixed(array, rng) return rng:mixed(array) end
 
 --- Numbers of 16 bits that have no type of their own in a table, as the bits of one: the fills of
 --- "u16" that are called so.
----@type table<string, fun(x: number): integer>
-M.bits = { half = half, bfloat16 = bfloat16 }
+M.bits = { half = true, bfloat16 = true }
 
 --- A fill of floats as one of their bits.
 ---@param name string of M.bits
@@ -78,9 +46,7 @@ M.bits = { half = half, bfloat16 = bfloat16 }
 ---@return fun(array: userdata, rng: userdata): userdata of "u16"
 function M.as_bits(name, make)
   return function(array, rng)
-    local floats, bits = make(core.array.new("f32", #array), rng), M.bits[name]
-    for i = 1, #array do array[i] = bits(floats[i]) end
-    return array
+    return array:set_bits(make(core.array.new("f32", #array), rng), name)
   end
 end
 
