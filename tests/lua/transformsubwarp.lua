@@ -253,6 +253,149 @@ tap.case("what goes along in a lane's loop", function()
   tap.has(text, "c += 4", "is put together")
 end)
 
+-- The text and what is asked of the launch; the promise.
+local function made(text, line, lanes)
+  local change, why = subwarp.make(kernel.of_text(text), line, { tostring(lanes) })
+  if not change then return why end
+  return rewritten.text("subwarp", text, line, { tostring(lanes) }), change.launch, change.promise
+end
+
+tap.case("what one that goes along tells another", function()
+  local function promise(body) return select(3, made(source(WHO .. body), 4, 4)) end
+  tap.has(promise([[
+  float most = -1e9f;
+  for (int c = lane; c < n; c += 32) {
+    float higher = fmaxf(most, a[c]);
+    sum = sum * expf(most - higher) + expf(a[c] - higher);
+    most = higher;
+  }
+]]), "comes to the same, however it is shared out", "is promised")
+  tap.is(promise(LOOP .. DOWN .. STORE), nil, "a sum alone is none")
+  tap.is(promise([[
+  int at = -1;
+  for (int c = lane; c < n; c += 32)
+    if (a[c] > sum || at < 0) { sum = a[c]; at = c; }
+]] .. DOWN:gsub("sum %+= (.-);", "at = max(at, %1);")), nil, "nor the greatest, and where it is")
+  refused("an update in memory", "subwarp", source(WHO .. [[
+  for (int c = lane; c < n; c += 32) { sum += a[c]; atomicAdd(&out[c], sum); }
+]]), 4, { "8" }, "line 7 stores 'sum'")
+end)
+
+tap.case("ways to give each other", function()
+  local function loop(head, call)
+    return made(source(WHO .. LOOP .. ("  %s sum += %s;\n"):format(head, call) .. STORE), 4, 4)
+  end
+  local down, up = "__shfl_down_sync(~0u, sum, d)", "__shfl_xor_sync(~0u, sum, d)"
+  for head, want in pairs {
+    ["for (int d = 16; d; d /= 2)"] = "for (int d = 2; d; d /= 2)",
+    ["for (int d = 32 / 2; d >= 1; d >>= 1)"] = "for (int d = 2; d >= 1; d >>= 1)",
+    ["for (int d = 16; d != 0; d /= 2)"] = "for (int d = 2; d != 0; d /= 2)",
+    ["for (int d = 1; d < 32; d <<= 1)"] = "for (int d = 1; d < 4; d <<= 1)",
+    ["for (int d = 1; d <= 16; d *= 2)"] = "for (int d = 1; d <= 2; d *= 2)" } do
+    tap.has(loop(head, head:find "= 1;" and up or down), want .. " sum += __shfl_", head)
+  end
+  for _, head in ipairs { "for (int d = 16; d > 1; d /= 2)", "for (int d = 1; d < 16; d *= 2)",
+      "for (int d = 16; d > 0; d /= 4)", "for (int d = 1; d <= 32; d *= 2)" } do
+    tap.has(loop(head, down), "has lanes at a distance that is not understood", head)
+  end
+  tap.has(loop("int d; for (d = 16; d > 0; d /= 2)", down), "for (d = 2; d > 0; d /= 2)",
+    "a variable from before")
+  tap.has(loop("for (int d = 16; d > 0; d /= 2)", "__shfl_down_sync(~0u, sum, d, 16)"),
+    "has a shuffle among other lanes than a team's", "in halves of a warp")
+  local text = made(source(WHO .. LOOP .. [[
+  __syncwarp();
+  __syncwarp(0xffffffff);
+  if (__any_sync(~0u, sum > 1.0f)) out[row + 100] = 1.0f;
+  int many = __reduce_add_sync(~0u, (int)sum);
+  sum = __shfl_sync(~0u, sum, 31);
+  if (lane != 31) return;
+  out[row] = many;
+]]), 4, 16)
+  local mask = "0xffffu << (threadIdx.x & 16)"
+  for _, line in ipairs { "__syncwarp(M);\n  __syncwarp(M);", "__any_sync(M, sum > 1.0f)",
+      "__reduce_add_sync(M, (int)sum)", "__shfl_sync(M, sum, 15, 16)",
+      "if (lane != 15) return;" } do
+    tap.has(text, (line:gsub("M", mask)), line)
+  end
+  right("what the last lane has", "subwarp", source(WHO .. LOOP .. [[
+  for (int d = 1; d < 32; d *= 2) {
+    float other = __shfl_up_sync(~0u, sum, d);
+    if (lane >= d) sum += other;
+  }
+  sum = __shfl_sync(~0u, sum, 31);
+  out[row] = sum;
+]]), 4, { "8" }, launched())
+  local last = "__device__ float last(float v) { return __shfl_sync(~0u, v, 32 - 1); }\n"
+  text = right("and in a copy of a function", "subwarp", source(WHO .. LOOP .. [[
+  for (int d = 16; d > 0; d /= 2) sum += __shfl_xor_sync(~0u, sum, d);
+  out[row] = last(sum);
+]], last .. "__global__ void other(float *out) { out[0] = last(out[threadIdx.x]); }\n"), 6, { "4" },
+    launched())
+  tap.has(text, "{ return __shfl_sync(0xfu << (threadIdx.x & 28), v, 3, 4); }", "its lanes, too")
+  local two = made(source(WHO .. [[
+  float2 both = make_float2(0.0f, 0.0f);
+  for (int c = lane; c < n; c += 32) { both.x += a[c]; both.y += b[c]; }
+  for (int d = 16; d > 0; d /= 2) {
+    both.x += __shfl_down_sync(~0u, both.x, d);
+    both.y += __shfl_down_sync(~0u, both.y, d);
+  }
+  if (lane == 0) out[row] = both.x * both.y;
+]]), 4, 8)
+  tap.has(two, "both.y += __shfl_down_sync(0xffu << (threadIdx.x & 24), both.y, d, 8);", "members")
+  tap.has(made(source(WHO .. [[
+  float2 both = make_float2(1.0f, 0.0f);
+  for (int c = lane; c < n; c += 32) both.x += a[c];
+  for (int d = 16; d > 0; d /= 2) both.x += __shfl_down_sync(~0u, both.x, d);
+]]), 4, 8), "gives each lane more of 'both'", "that begin with something")
+end)
+
+tap.case("the launch", function()
+  local body = LOOP .. DOWN .. STORE
+  local function of(row, lanes, lines)
+    local text = source("  int row = " .. row .. ";\n  int lane = threadIdx.x % 32;\n"
+      .. (lines or "  if (row >= 29) return;\n") .. "  float sum = 0.0f;\n" .. body)
+    local found, launch_text = made(text, 4, lanes)
+    return launch_text or found
+  end
+  local grid = "(blockIdx.x * blockDim.x + threadIdx.x) / 32"
+  tap.is(of(grid, 4, ""), "block.x%32 grid.x%8 grid.x/8", "whole groups of blocks without a bound")
+  tap.is(of("(blockIdx.y * 96 + threadIdx.x) / 32", 4), "block.x%32 block.x==96 grid.y/8",
+    "blocks of the length that is written, along another side")
+  tap.is(of("3 + blockIdx.x * 5 + threadIdx.x / 32", 4), "block.x%32 block.x==160 grid.x/8",
+    "or by rows")
+  tap.is(of("blockIdx.x * 4 + blockIdx.y * 7 + threadIdx.x / 32", 4),
+    "block.x%32 block.x==224 grid.y/8", "along one of two")
+  tap.has(of("blockIdx.x * 4 + blockIdx.x * 7 + threadIdx.x / 32", 4), "line 3 has 'blockIdx.x'",
+    "but once")
+  tap.has(of("blockIdx.x * n + threadIdx.x / 32", 4), "counts the rows of a block in its own way",
+    "nor by what nobody knows")
+  local square = source("  int row = blockIdx.y * 4 + threadIdx.y;\n  if (row >= 29) return;\n"
+    .. "  float sum = 0.0f;\n  for (int c = threadIdx.x; c < n; c += 32) sum += a[c];\n"
+    .. DOWN .. "  if (!threadIdx.x) out[row] = sum;\n")
+  local text, asked = made(square, 6, 16)
+  tap.is(asked, "block.x==32 block.y==4 block.x=16 block.y*2 block.z<=1 grid.y/2", "square blocks")
+  tap.has(text, "blockIdx.y * 8 + threadIdx.y", "have twice as many rows")
+end)
+
+tap.case("functions that cannot be copied", function()
+  local SUM = "__device__ float total(float v)\n{\n" .. DOWN:gsub("sum", "v") .. "  return v;\n}\n"
+  local OTHER = "__global__ void other(float *out) { out[0] = total(out[threadIdx.x]); }\n"
+  local body = WHO .. LOOP .. "  sum = total(sum);\n" .. STORE
+  local two = SUM .. "__device__ int total(int v) { return v; }\n"
+  tap.has(made(source(body, two .. OTHER), 12, 8), "there are 2 functions total", "of one name")
+  tap.has(made(source(body, "#define T(x) total(x)\n" .. SUM .. OTHER), 12, 8),
+    "the macro T calls total", "that a macro calls")
+  local between = "__device__ float twice(float v) { return 2.0f * total(v); }\n"
+  local text = made(source(WHO .. LOOP .. "  sum = twice(sum);\n" .. STORE, SUM .. between
+    .. OTHER:gsub("total", "twice")), 12, 8)
+  tap.has(text, "__device__ float twice_8(float v) { return 2.0f * total_8(v); }",
+    "and their callers")
+  tap.has(text, "sum = twice_8(sum);", "which the kernel calls")
+  local list = subwarp.find(kernel.of_text(source(body, SUM),
+    { open = function(line) return line > 8 end }))
+  tap.is(#list, 0, "nor changed where they are not open")
+end)
+
 tap.case("what lanes add up", function()
   local function no(what, body, why) refused(what, "subwarp", source(body), 4, { "8" }, why) end
   local why = "gives each lane more of 'sum' than its part of a row, and lanes add that up"

@@ -4,6 +4,9 @@
 --
 --   for (int c = lane, k = 0; c < n; c += 32, k++) out[c] = in[c] * w[k];   k counts a lane's own
 --   for (int c = lane; c < n; c += 32) { sum += in[c]; out[c] = sum; }      sum is not the row's
+--
+-- What of two variables that go along one tells the other, as in a softmax in one pass, may come to
+-- the same however a row is shared out, or not: that is promised.
 
 local effects = require "gilua.transform.effects"
 local expression = require "gilua.transform.expression"
@@ -14,6 +17,8 @@ local M = {}
 
 local STEPS = settings.set "++ -- += -="
 local STORES = { "^atomic%u", "^__st" }
+local PROMISE = "what lanes make of their parts of a row comes to the same, however it is shared "
+  .. "out"
 
 local function trees_in(s)
   local list = {}
@@ -99,6 +104,18 @@ local function stored_in(trees, name)
   return at
 end
 
+-- Is a token one of a condition that says whether a variable is written: if (x > best) best = x?
+local function is_condition_of(s, token, writes)
+  local is_it = false
+  statement.walk(s, function(child)
+    local asks = child.kind == "if" and is_in({ child.condition }, token)
+    for _, node in ipairs(asks and writes or {}) do
+      is_it = is_it or is_in({ child.body }, node.first)
+    end
+  end)
+  return is_it
+end
+
 local function check_loop(places, fn, s, own)
   local trees = trees_in(s)
   local writes = writes_in(trees)
@@ -115,6 +132,10 @@ local function check_loop(places, fn, s, own)
       end
       local at = stored_in(trees, name)
       if at then places:stop(at, "stores '%s', which has what a lane did before", name) end
+      for _, token in ipairs(mentions) do
+        local is_own = is_in(nodes, token) or is_condition_of(s, token, nodes)
+        places.promise = places.promise or not is_own and PROMISE or nil
+      end
     end
   end
 end

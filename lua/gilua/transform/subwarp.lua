@@ -48,10 +48,11 @@ local function contains(range, other)
   return range.first <= other.first and other.last <= range.last
 end
 
--- Is a range within another, which stands for it? Second result: within what that one leaves as it
--- was, which then is lost.
+-- Is a range within another, which stands for it? What stands behind a token is not within what
+-- ends there. Second result: within what that one leaves as it was, which then is lost.
 local function is_within(range, other)
   if range == other or other.behind or not contains(other, range) then return false, false end
+  if range.behind and other.last == range.last then return false, false end
   return true, other.uses ~= nil and contains(other.uses, range)
 end
 
@@ -113,13 +114,23 @@ end
 
 -- A function with its changes, under another name.
 local function copy_of(fn, ranges, name)
-  local kernel, instead = fn.kernel, { [fn.head - 1] = name }
+  local kernel, instead, ending = fn.kernel, { [fn.head - 1] = name }, {}
+  local own = { first = fn.first, last = fn.close }
   for _, range in ipairs(ranges) do
-    if range.behind then
-      instead[range.last] = kernel.words[range.last] .. range.text
-    elseif contains({ first = fn.first, last = fn.close }, range) then
+    if contains(own, range) and not range.behind then
       local text = range.text or edit.is_listed(range.s) and "" or ";"
-      instead[range.first] = { text, range.last }
+      ending[range.last] = { text, range.last }
+      instead[range.first] = ending[range.last]
+    end
+  end
+  for _, range in ipairs(ranges) do
+    local at = range.last
+    if contains(own, range) and range.behind then
+      if not ending[at] then
+        ending[at] = { kernel.words[at], at }
+        instead[at] = ending[at]
+      end
+      ending[at][1] = ending[at][1] .. range.text
     end
   end
   local text = kernel:source(fn.first, fn.close, instead)
