@@ -6,7 +6,7 @@
 --   if (lane == 0) sum += bias[row];                      or one lane's
 --   sum = warpSum(sum);                                   added up
 --
--- Of the greatest and the least that does not matter.
+-- Of the greatest and the least that does not matter, but what one lane alone does to its own.
 
 local effects = require "gilua.transform.effects"
 local expression = require "gilua.transform.expression"
@@ -39,11 +39,11 @@ local function joined(tree, is_it)
   return found
 end
 
---- What becomes of what a call in a statement hands to a lane: see above.
+--- What becomes of what a call in a statement hands to a lane: see above, or "pick".
 ---@param fn table
 ---@param s table
 ---@param call table
----@return string?
+---@return string
 function M.use(fn, s, call)
   local name, found
   for _, d in ipairs(s.declared or {}) do
@@ -59,7 +59,7 @@ function M.use(fn, s, call)
       found = use == "sum" and use or found or use
     end
   end
-  return found
+  return found or "pick"
 end
 
 -- Does one lane alone come to a token?
@@ -172,7 +172,27 @@ local function refuse(places, sum, token, text, ...)
   places.promise = "a lane that has no part of a row changes nothing of what lanes put together"
 end
 
+-- The token where one lane alone changes what it has, before lanes choose among theirs.
+local function changed_alone(places, fn, name, choice)
+  for _, v in ipairs(values_of(fn, name)) do
+    if v.token >= choice.first then return nil end
+    if not v.is_new and is_alone(places, fn, v.token) then return v.token end
+  end
+end
+
+local function check_choice(places, choice)
+  for _, name in ipairs(names_of(choice.value, {}) or {}) do
+    local token = changed_alone(places, choice.fn, name, choice)
+    if token then
+      places:stop(token, "changes '%s' of one lane alone, of which they choose", name)
+    end
+    local index = choice.fn ~= places.fn and parameter(choice.fn, name)
+    if index then add_callers(places, choice, index) end
+  end
+end
+
 local function check_sum(places, sum)
+  if sum.use == "pick" then return check_choice(places, sum) end
   local names, own = names_of(sum.value, {}), 0
   for _, name in ipairs(names or {}) do
     local d = (sum.fn.variables[name] or {})[1]

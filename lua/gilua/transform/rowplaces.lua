@@ -93,9 +93,8 @@ function Places:drop(s, is_gone)
   self.drops[#self.drops + 1] = { s = s, is_gone = is_gone }
 end
 
--- Lanes put together a value: `use` is "sum", "unknown", or anything else.
+-- Lanes put together a value: `use` is "sum", "pick" of the greatest or the least, or "unknown".
 function Places:sum(fn, value, first, use)
-  if use ~= "sum" and use ~= "unknown" then return end
   self.sums[#self.sums + 1] = { fn = fn, value = value, first = first, use = use }
 end
 
