@@ -1,12 +1,12 @@
-/* fill.c - what arrays of a problem begin with where nobody says it: millions of elements, each time
-** a case is made.
+/* fill.c - what arrays of a problem begin with where nobody says it: millions of elements, each
+** time a case is made.
 */
 #include "array/array.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { SORTS = 20 }; /* of which four are zeros, ones, twos and, now and then, far from the others */
+enum { SORTS = 20 }; /* of which four are zeros, ones, twos and, now and then, far off */
 
 static bool is_signed(ArrayType type) {
     return type != ARRAY_U8 && type != ARRAY_U16 && type != ARRAY_U32 && type != ARRAY_U64;
@@ -32,7 +32,8 @@ static uint16_t half_bits(float x) {
     if (size >= 65504) return (uint16_t)(sign | 0x7bff);
     int exponent = size > 0 ? ilogb(size) : -14;
     if (exponent < -14) exponent = -14;
-    return (uint16_t)(sign | (((exponent + 14) << 10) + (int)floor(ldexp(size, 10 - exponent) + 0.5)));
+    const int mantissa = (int)floor(ldexp(size, 10 - exponent) + 0.5);
+    return (uint16_t)(sign | (((exponent + 14) << 10) + mantissa));
 }
 
 /* The upper half of a float, to the nearest, ties to even. */
