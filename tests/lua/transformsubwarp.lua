@@ -298,6 +298,9 @@ tap.case("ways to give each other", function()
       "for (int d = 16; d > 0; d /= 4)", "for (int d = 1; d <= 32; d *= 2)" } do
     tap.has(loop(head, down), "has lanes at a distance that is not understood", head)
   end
+  tap.has(made(source(WHO .. LOOP .. "  for (int d = 16; d > 0; d /= 2) sum += " .. down .. ";\n"
+    .. "  for (int d = 4; d > 0; d /= 2) sum += " .. down .. ";\n" .. STORE), 4, 4),
+    "line 9 has lanes at a distance that is not understood", "another loop with that name")
   tap.has(loop("int d; for (d = 16; d > 0; d /= 2)", down), "for (d = 2; d > 0; d /= 2)",
     "a variable from before")
   tap.has(loop("for (int d = 16; d > 0; d /= 2)", "__shfl_down_sync(~0u, sum, d, 16)"),

@@ -12,16 +12,6 @@ local settings = require "gilua.base.settings"
 
 local M = {}
 
--- The functions of a text by name: several may have it, for other types.
-local function named(known)
-  local list = {}
-  for _, fn in ipairs(known.functions) do
-    list[fn.name] = list[fn.name] or {}
-    table.insert(list[fn.name], fn)
-  end
-  return list
-end
-
 local function sources(list)
   local parts = {}
   for i, fn in ipairs(list) do parts[i] = fn.kernel:source(fn.first, fn.close) end
@@ -133,9 +123,9 @@ function M.apart(old, new, list)
   local names = {}
   for _, name in ipairs(list) do names[name:match "[%w_]*$"] = true end
   local before, known = kernels.of_text(old), kernels.of_text(new)
-  local was, reached = named(before), reached_by(known, names)
+  local was, reached = copying.named(before), reached_by(known, names)
   local seen = changed_macros(before, known, reached)
-  local set, why = copying.of(known, reached, changed_of(reached, was, named(known)))
+  local set, why = copying.of(known, reached, changed_of(reached, was, copying.named(known)))
   if not set then
     table.insert(seen, "a function is changed that others call: " .. why)
     return new, {}, seen

@@ -9,8 +9,10 @@
 
 local M = {}
 
--- The functions of each name: a function may have several of its name, for other types.
-local function named(kernel)
+--- The functions of each name: several may have it, for other types.
+---@param kernel table of kernel.read
+---@return table<string, table[]>
+function M.named(kernel)
   local list = {}
   for _, fn in ipairs(kernel.functions) do
     list[fn.name] = list[fn.name] or {}
@@ -111,7 +113,7 @@ end
 ---@return table<table, true>? copied
 ---@return string? message
 function M.of(kernel, reached, changed)
-  local names, others = named(kernel), called_by_others(kernel, reached)
+  local names, others = M.named(kernel), called_by_others(kernel, reached)
   local copied, again = {}, true
   while again do
     again = false

@@ -74,20 +74,37 @@ local function distances(known, fn, s)
   end
 end
 
---- The variables of loops through all distances.
----@return table<string, true>
+---@class gilua.distance_loop
+---@field name string its variable
+---@field statement table
+
+--- The loops through all distances.
+---@return gilua.distance_loop[]
 function M.distance_loops(places, fn)
-  local names = {}
+  local list = {}
   for _, s in ipairs(fn.statements) do
     local name, limit, is_half = distances(places.known, fn, s)
     if name then
-      names[name] = true
+      list[#list + 1] = { name = name, statement = s }
       places.loops[s] = places.loops[s] or {}
       places:change(limit, function(n) return tostring(is_half and n // 2 or n) end)
       places:drop(s, function(n) return n == 1 end)
     end
   end
-  return names
+  return list
+end
+
+--- Is a tree the distance that one of these loops is at? Another loop may have a variable of that
+--- name, too.
+---@param loops gilua.distance_loop[]
+---@param tree table
+---@return boolean
+function M.is_distance(loops, tree)
+  for _, loop in ipairs(tree.kind == "name" and loops or {}) do
+    local s = loop.statement
+    if loop.name == tree.text and s.first <= tree.first and tree.last <= s.last then return true end
+  end
+  return false
 end
 
 -- ---- calls --------------------------------------------------------------------------------------
@@ -103,8 +120,8 @@ end
 
 -- A distance that is a loop's, or the number of one of several statements, the longest of which
 -- fewer lanes do not need.
-local function distance(places, fn, tree, s, names, seen)
-  if tree.kind == "name" and names[tree.text] then return end
+local function distance(places, fn, tree, s, loops, seen)
+  if M.is_distance(loops, tree) then return end
   local n = places.known:value(fn, tree)
   if not n or n < 1 or n >= places.known.size or n & (n - 1) ~= 0 or s.kind ~= "expression" then
     places:stop(tree.first, "has lanes at a distance that is not understood")
@@ -131,7 +148,7 @@ local function given(places, fn, call, s, value)
   places:sum(fn, value, call.first, laneparts.use(fn, s, call))
 end
 
-local function shuffle(places, fn, call, s, names, seen)
+local function shuffle(places, fn, call, s, loops, seen)
   local args, known = call.args, places.known
   local width = args[4]
   if #args < 3 or (width and known:value(fn, width) or rowteams.MOST) ~= known.size then
@@ -139,7 +156,7 @@ local function shuffle(places, fn, call, s, names, seen)
   end
   mask(places, fn, args[1])
   if BY_DISTANCE[call.callee.text] then
-    distance(places, fn, args[3], s, names, seen)
+    distance(places, fn, args[3], s, loops, seen)
     given(places, fn, call, s, args[2])
   else
     source(places, fn, args[3])
@@ -152,13 +169,13 @@ local function shuffle(places, fn, call, s, names, seen)
   places:alone(call, args[2])
 end
 
-local function shuffle_of_tile(places, fn, call, s, names, seen)
+local function shuffle_of_tile(places, fn, call, s, loops, seen)
   local args = call.args
   if #args ~= 2 then places:stop(call.first, "has a shuffle that is not understood") end
   if call.callee.name == "shfl" then
     source(places, fn, args[2])
   else
-    distance(places, fn, args[2], s, names, seen)
+    distance(places, fn, args[2], s, loops, seen)
     given(places, fn, call, s, args[1])
   end
   places:alone(call, args[1])
@@ -166,15 +183,15 @@ end
 
 --- A call by which lanes wait for each other, or ask: understood, or none of those.
 ---@param s table the statement
----@param names table<string, true> of distance_loops
+---@param loops gilua.distance_loop[]
 ---@param seen table how often there is each distance that is a number
-function M.call(places, fn, call, s, names, seen)
+function M.call(places, fn, call, s, loops, seen)
   local name = call.callee.kind == "name" and call.callee.text
   local method = rowteams.method(fn, call)
   if method == "shfl" or OF_TILES[method] then
-    shuffle_of_tile(places, fn, call, s, names, seen)
+    shuffle_of_tile(places, fn, call, s, loops, seen)
   elseif BY_DISTANCE[name] or name == "__shfl_sync" then
-    shuffle(places, fn, call, s, names, seen)
+    shuffle(places, fn, call, s, loops, seen)
   elseif VOTES[name] and #call.args == 2 then
     mask(places, fn, call.args[1])
     if SUMS[name] then places:sum(fn, call.args[2], call.first, "sum") end

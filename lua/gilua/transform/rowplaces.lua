@@ -17,6 +17,7 @@ local laneparts = require "gilua.transform.laneparts"
 local rowteams = require "gilua.transform.rowteams"
 local settings = require "gilua.base.settings"
 local statement = require "gilua.transform.statement"
+local teams = require "gilua.transform.teams"
 local threads = require "gilua.transform.threads"
 
 local M = {}
@@ -142,12 +143,6 @@ end
 
 -- ---- teams and rows -----------------------------------------------------------------------------
 
-local function bits_of(n)
-  local bits = 0
-  while 1 << bits < n do bits = bits + 1 end
-  return bits
-end
-
 -- Numbers that are divided into teams, and how many of them there are.
 local function resize(places, fn, tree)
   local known = places.known
@@ -158,7 +153,7 @@ local function resize(places, fn, tree)
   if not is_number then return end
   local op = tree.op
   places:change(tree.b, function(n)
-    return tostring(op == ">>" and bits_of(n) or op == "&" and n - 1 or n)
+    return tostring(op == ">>" and teams.bits(n) or op == "&" and n - 1 or n)
   end)
   local is_rest = op == "%" or op == "&"
   places.changes[#places.changes + 1] = { first = a.first, last = tree.b.last, uses = a,
@@ -191,11 +186,11 @@ local function row_of_block(places, fn, tree)
     if known:team(fn, part) == "block" then team = part end
   end
   if not product or not team then return false end
-  local block, teams, side = rowteams.product_with(fn, product, "blockIdx")
+  local block, rows, side = rowteams.product_with(fn, product, "blockIdx")
   places:agree("side", side, product.first)
   places:keep(block)
   places:keep(team)
-  count(places, fn, teams)
+  count(places, fn, rows)
   return true
 end
 
@@ -212,7 +207,7 @@ end
 -- How many rows are done at a time: gridDim.x * 4, gridDim.x * blockDim.x / 32.
 local function all_rows(places, fn, tree)
   local known = places.known
-  local grid, teams, side = rowteams.product_with(fn, tree, "gridDim")
+  local grid, rows, side = rowteams.product_with(fn, tree, "gridDim")
   if not grid and known:divisor(fn, tree) == known.size then
     local of, length, along = rowteams.product_with(fn, rowteams.uncast(tree.a), "gridDim")
     if of and rowteams.is_built_in(fn, length, "blockDim", "x") then
@@ -221,10 +216,10 @@ local function all_rows(places, fn, tree)
     end
     return
   end
-  if not grid or not known:is_count(fn, teams) and not known:value(fn, teams) then return end
+  if not grid or not known:is_count(fn, rows) and not known:value(fn, rows) then return end
   places:agree("side", side, tree.first)
   places:keep(grid)
-  count(places, fn, teams)
+  count(places, fn, rows)
 end
 
 local function rows(places, fn, tree)
@@ -338,7 +333,7 @@ local function compared(places, fn, tree, distances)
   local n, is_equal = known:value(fn, other), tree.op == "==" or tree.op == "!="
   if is_equal and n == known.size - 1 then
     places:change(other, function(lanes) return tostring(lanes - 1) end)
-  elseif not (is_equal and n == 0) and not (other.kind == "name" and distances[other.text]) then
+  elseif not (is_equal and n == 0) and not exchange.is_distance(distances, other) then
     return
   end
   places.one_lane[tree] = tree.op == "==" or nil
