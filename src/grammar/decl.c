@@ -101,8 +101,15 @@ static bool points_at_array(const Tree *t, int i) {
            known_type(t, t->tok[i].name);
 }
 
+/* After the `[[maybe_unused]]` before a declaration. */
+static int past_attributes(const Tree *t, int i) {
+    while (tok_is(t, i, "[") && tok_is(t, i + 1, "[") && t->match[i] > i) i = t->match[i] + 1;
+    return i;
+}
+
 bool tree_is_declaration(const Tree *t, int first, int last) {
     static const char *const ends[] = {"=", ";", ",", "[", "(", "{", ":", ")", NULL};
+    first = past_attributes(t, first);
     if (first >= last || tok_in(t, first, never_words)) return false;
     if (tok_in(t, first, begin_words)) return true;
     if (is_type_word(t, first)) /* `float(x);` is an expression */
@@ -251,11 +258,12 @@ static bool is_instantiation(const Tree *t, int first) {
 }
 
 void tree_declare(Tree *t, int first, int last, int scope) {
+    first = past_attributes(t, first);
     if (!tree_is_declaration(t, first, last) || is_instantiation(t, first)) return;
+    if (tok_is(t, first, "static_assert")) return;
     declare_tag(t, first, last, scope);
     declare_enumerators(t, first, last, scope);
-    if (tok_is(t, first, "using") || tok_is(t, first, "static_assert")) return;
-    if (tok_is(t, first, "namespace")) return;
+    if (tok_is(t, first, "using") || tok_is(t, first, "namespace")) return;
     int i = past_specifiers(t, first, last);
     Decl d = specifiers(t, first, i, scope);
     d.first = first;

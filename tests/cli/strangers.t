@@ -539,4 +539,27 @@ out=$(new hopeless.cu alone --kernel hopeless)
 is "one alone is written, and is not ready" 1 $?
 like "with a word on its data" "but its data want a hand: on such data" "$out"
 
+# Where the file says all, there is nothing to guess better.
+cat >known.cu <<'END'
+__global__ void beyond(const float *a, float *b, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n || n > 0) b[i] = 2 * a[i];
+}
+int main()
+{
+    const int N = 10;
+    float *a, *b;
+    cudaMalloc(&a, N * sizeof(float));
+    cudaMalloc(&b, N * sizeof(float));
+    beyond<<<1, 32>>>(a, b, N);
+}
+END
+out=$(new known.cu known)
+is "a kernel that goes too far as it is launched is not ready" 1 $?
+like "which is told so" "as the file launches it the kernel does not run:" "$out"
+like "with the fault" "illegal_address: out-of-bounds read .* of 'a'" "$out"
+like "and whose it is" \
+  "None of its lines is a guess, they are as in known.cu: mend the kernel or its launch there" "$out"
+
 finish

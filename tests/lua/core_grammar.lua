@@ -153,6 +153,17 @@ tap.case("a name without a body is another file's, and keeps its own", function(
   tap.is(table.concat(k:names(), " "), "Near f gilua_spans GiluaClock", "a type")
 end)
 
+tap.case("what is asserted at the top of a file names nothing", function()
+  local text = "constexpr int N = 4;\nstatic_assert(N > 0, \"N\");\n"
+    .. "[[maybe_unused]] static const int M = 3;\n"
+    .. "__global__ void f(int *x) { [[maybe_unused]] int m = M; *x += N; }\n"
+  local k = assert(gi.grammar.parse("asserted.cu", { text = text }))
+  tap.is(table.concat(k:names(), " "), "N M f gilua_spans GiluaClock", "its names")
+  local unit = assert(gi.compile.batch({ { source = text, names = k:names() } },
+    { target = "compute_90" }))[1]
+  tap.ok(unit.code, "it compiles among others", unit.log)
+end)
+
 tap.case("explicit specialisations are items of their own, by their names", function()
   local k = assert(gi.grammar.parse("special.cu", { text =
     "template <int i> __device__ float row(float x) { return x + row<i - 1>(x); }\n"

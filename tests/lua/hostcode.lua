@@ -83,6 +83,17 @@ tap.case("what is counted up before a launch is not 0", function()
   tap.is(host:value "k", 0, "what a loop counts with")
   tap.is(host:value "c", 3, "what began with more")
   tap.is(host:value "later", 0, "what is counted after the launch")
+  host = gi.hostcode.read([[
+    void f() {
+      double norm = 0.0, zero = 0;
+      g<<<1, 32>>>(x, sum);
+      cudaMemcpy(&norm, sum, sizeof(double), cudaMemcpyDeviceToHost);
+      cudaMemcpy(sum, &zero, sizeof(double), cudaMemcpyHostToDevice);
+      h<<<1, 32>>>(x, norm, zero);
+    }
+  ]])
+  tap.is(host:value "norm", nil, "what comes from the GPU after a launch")
+  tap.is(host:value "zero", 0, "not what goes there")
 end)
 
 tap.case("a launch in a loop is that of one of its rounds", function()

@@ -392,12 +392,12 @@ local function read_counting(self, t, i)
   if at then self.counted[t[at]] = true end
 end
 
--- `scan(…, &name)`
+-- `scan(…, &name)`; `cudaMemcpy(&name, …)` behind a launch, too, since another may come
 local function read_address(self, t, i)
   local is_given = (t[i - 1] == "(" or t[i - 1] == ",") and t:kind(i + 1) == "name"
-  if is_given and (t[i + 2] == "," or t[i + 2] == ")") and not next(self.launches) then
-    self.counted[t[i + 1]] = true
-  end
+  if not is_given or t[i + 2] ~= "," and t[i + 2] ~= ")" then return end
+  local is_copied_to = t[i - 1] == "(" and t[i - 2]:find "^cudaMemcpy"
+  if is_copied_to or not next(self.launches) then self.counted[t[i + 1]] = true end
 end
 
 local READERS = { ["++"] = read_counting, ["+="] = read_counting, ["&"] = read_address,

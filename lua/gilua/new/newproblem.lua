@@ -345,6 +345,20 @@ local function tell(read, say, guesses)
   say("")
 end
 
+-- What speaks against a problem with n guesses.
+local function against(taken, n)
+  if not taken.trouble then return "its data want a hand: " .. taken.doubt end
+  return ("as %s the kernel does not run:\n  %s"):format(
+    n > 0 and "guessed" or "the file launches it", taken.trouble)
+end
+
+local function to_do(path, taken, n)
+  if n > 0 then return ("Change its lines marked GUESS (%d)"):format(n) end
+  return ("None of its lines is a guess, they are as in %s: %s"):format(path:match "[^/]+$",
+    taken.trouble and "mend the kernel or its launch there, or change the lines"
+    or "other sizes or fills may tell more")
+end
+
 --- Writes a problem folder for a kernel of a file.
 ---@param path string FILE.cu
 ---@param folder? string the folder to make; the file's name without .cu
@@ -379,13 +393,10 @@ function M.write(path, folder, o)
   end
   local guesses, n = guesses_in(textfile.read(folder .. "/problem.lua", "what was written"))
   tell(taken.read, say, guesses)
-  local against = taken.trouble
-    and "as guessed the kernel does not run:\n  " .. taken.trouble
-    or taken.doubt and "its data want a hand: " .. taken.doubt
-  if against then
-    local text = ("%s/problem.lua is written, but %s"):format(folder, against)
+  if taken.trouble or taken.doubt then
+    local text = ("%s/problem.lua is written, but %s"):format(folder, against(taken, n))
     if o.quiet then printable.complain(text) else say("%s", text) end
-    say("Change its lines marked GUESS (%d), then: gilua check %s", n, shell.word(folder))
+    say("%s, then: gilua check %s", to_do(path, taken, n), shell.word(folder))
     return false, n
   end
   local marked = n == 0 and "" or (", with %d guess%s to look at in its problem.lua"):format(
