@@ -136,6 +136,61 @@ tap.case("a step that made a much slower one", function()
   tap.is(rounds_of(function() return 0.99 end), "1 2 3 4 5 6 7 8", "not so a little slower")
 end)
 
+-- Whether a step of these is tried once more from another best, in the round behind the one in
+-- which it was wrong from the first: "yes" or "no".
+local function is_tried(first, other, is_wanted, is_unlaunched)
+  local steps = sweep.new(problem, genes, gi.rng(3))
+  local wanted
+  for text, step in function() return steps:next(first) end do
+    if not wanted and is_wanted(step, text) then wanted = step end
+    steps:came(step, step == wanted and 0 or 1.01, first, step == wanted and is_unlaunched)
+  end
+  assert(wanted, "no such step from " .. first)
+  steps.given = steps.given + 1000 -- nothing is recent
+  for _, step in function() return steps:next(other) end do
+    if step == wanted then return "yes" end
+    steps:came(step, 1.01, other)
+  end
+  return "no"
+end
+
+tap.case("a step that was wrong, where a number is another one by now", function()
+  local function goes_down(step)
+    return step.parameter and step.parameter.name == "block_x" and not step.fewer
+  end
+  tap.is(is_tried("block_x=32 a", "block_x=32 b", goes_down), "no", "what goes down is not")
+  tap.is(is_tried("block_x=32 a", "block_x=16 a", goes_down), "yes", "it is")
+  tap.is(is_tried("block_x=32 block_y=8", "block_x=32 block_y=16", goes_down), "no",
+    "others do not count")
+  local function is_merge(step) return step.gene:find "^T:merge<" and not step.parameter end
+  tap.is(is_tried("block_x=32", "block_x=16", is_merge), "no", "nor where none goes down with it")
+  tap.is(is_tried("block_x=32", "block_x=16", is_merge, true), "yes",
+    "unless it could not be launched with those")
+  tap.is(is_tried("block_x=32 a", "block_x=32 b", is_merge, true), "no", "and they are others")
+end)
+
+tap.case("a long list of numbers", function()
+  local values = {}
+  for i = 1, 40 do values[i] = 41 - i end
+  local p = { name = "rows", values = values, default = 5 }
+  local function of(parameter)
+    local list = {}
+    local owner = { parameters = { parameter }, grammar = problem.grammar }
+    for _, step in ipairs(sweep.new(owner, { parameters = { "rows" }, transform_share = 0 },
+      gi.rng(3)).steps) do
+      list[#list + 1] = tonumber(step.gene:match "^rows=(%d+)$")
+    end
+    table.sort(list)
+    return table.concat(list, " ")
+  end
+  tap.is(of(p), "1 2 4 5 8 16 32", "is tried by twice as much, and as it is unless told")
+  p.values = { 9, 8, 7, 6, 5 }
+  tap.is(of(p), "5 6 7 8 9", "a short one as it is")
+  for i = 1, 40 do values[i] = i - 3 end
+  p.values, p.default = values, -2
+  tap.is(of(p), "0 1 2 4 8 16 32", "from those above nothing on") -- the pattern takes no sign
+end)
+
 tap.case("in a second round", function()
   local plain = { parameters = genes.parameters, transform_share = 0 }
   local steps = sweep.new(problem, plain, gi.rng(3))

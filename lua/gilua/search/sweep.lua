@@ -1,14 +1,15 @@
--- sweep: each single step from the best in turn: every value of every parameter, every switch,
--- every transformation at each of its places, __restrict__ and two of __launch_bounds__. What the
--- best lacks by one step is found here, where chance, which draws some steps twice before it has
--- drawn them all, may not come upon it. Where a block comes to do several times as much, a number
--- may have to go down with it to be any good (rows a thread works down): so such a step is there
--- with each number as many times less, too, and with what makes a thread, or a block, do several
--- times as much already (eight of a warp's items a thread, or two and four groups a warp).
+-- sweep: each single step from the best in turn: every value of every parameter (of a long list of
+-- numbers those twice the one before), every switch, every transformation at each of its places,
+-- __restrict__ and two of __launch_bounds__. What the best lacks by one step is found here, where
+-- chance, which draws some steps twice before it has drawn them all, may not come upon it. Where a
+-- block comes to do several times as much, a number may have to go down with it to be any good
+-- (rows a thread works down): so such a step is there with each number as many times less, too,
+-- and with what makes a thread, or a block, do several times as much already (eight of a warp's
+-- items a thread, or two and four groups a warp).
 --
 --   local steps = sweep.new(problem, genes, rng)
 --   local text, step = steps:next(best) -- a genome one step from the best; nil where none is left
---   steps:came(step, 0.4)               -- it made of the best one 0.4 times as fast
+--   steps:came(step, 0.4, best)         -- it made of the best one 0.4 times as fast
 --
 -- The steps are in an order drawn once, and after a round in that of how near they came to the
 -- best: what was nearly as fast may be faster than another by now. Where one makes a better best,
@@ -16,6 +17,8 @@
 -- says which) and that have not been tried lately: what is best for one may be another by now.
 -- A step that made a much slower one, or none that is right, or the same code, is passed over in
 -- the next round, in the next three where it does so again, and so on: most of them never will.
+-- Not so where a number that goes down with it has become another, or where it could not be
+-- launched (a grid that is no multiple) and some number has: that may be another step by now.
 -- When all have been tried from the same one, none is left.
 
 local genome = require "gilua.search.genome"
@@ -25,6 +28,8 @@ local M = {}
 
 local POOR = 0.7 -- as fast as the best, and less
 local LATELY = 40 -- genomes ago; half a round, where that is less
+local MANY = 10 -- numbers of a parameter: more of them are not all tried
+local FURTHER = 2 -- times the one before is what is tried of many
 
 ---@class gilua.step
 ---@field gene string
@@ -34,9 +39,12 @@ local LATELY = 40 -- genomes ago; half a round, where that is less
 ---@field fewer? boolean what others in the genome make it do is to be `by` times less with it
 ---@field given? integer how many genomes there had been when it was given last
 ---@field wrong? boolean it made none that is right then
+---@field unlaunched? boolean it made none that could be launched then
 ---@field speedup? number how many times as fast as the best it was then
 ---@field order? integer its place, as it was drawn
 ---@field from? string the best from which it had its turn, where that still is the best
+---@field numbers? string what of the best it went by, as it was given last: the value of its
+---  parameter, or where it could not be launched those of all that are numbers
 ---@field bad? integer how many rounds it was to be passed over last
 ---@field rests? integer how many are left of these
 
@@ -46,6 +54,7 @@ local LATELY = 40 -- genomes ago; half a round, where that is less
 ---@field counts table<string, table> of genes that say how many times as much: { count, genes }
 ---@field given integer genomes so far
 ---@field siblings fun(gene: string): string[] of gi.retouch
+---@field numbers table[] the parameters that are numbers
 local Sweep = {}
 Sweep.__index = Sweep
 
@@ -69,16 +78,36 @@ local function add_told(grammar, list)
   end
 end
 
--- Adds each value of the open parameters, and the switches; those that are numbers.
+-- Of many numbers the first, those further apart, and what it is unless told; all, where few.
+local function spread(p)
+  if #p.values <= MANY then return p.values end
+  local sorted = table.move(p.values, 1, #p.values, 1, {})
+  table.sort(sorted)
+  local list, last = {}, nil
+  for _, value in ipairs(sorted) do
+    local is_far = not last or last <= 0 or value >= FURTHER * last
+    if is_far or value == p.default then list[#list + 1] = value end
+    if is_far then last = value end
+  end
+  return list
+end
+
+local function are_numbers(values)
+  for _, value in ipairs(values) do
+    if not math.type(value) then return false end
+  end
+  return #values > 1
+end
+
+-- Adds values of the open parameters, and the switches; those that are numbers.
 local function add_parameters(problem, opened, list)
   local is_open, numbers = {}, {}
   for _, name in ipairs(opened) do is_open[name] = true end
   for _, p in ipairs(problem.parameters or {}) do
     local values = not p.switch and is_open[p.name] and p.values or {}
-    local is_number = #values > 1
+    local is_number = are_numbers(values)
     if p.switch then list[#list + 1] = { gene = p.name } end
-    for _, value in ipairs(values) do
-      is_number = is_number and math.type(value) ~= nil
+    for _, value in ipairs(is_number and spread(p) or values) do
       list[#list + 1] = { gene = ("%s=%s"):format(p.name, value),
         default = tostring(value) == tostring(p.default) and p.name or nil }
     end
@@ -221,6 +250,27 @@ local function is_resting(step)
   return left > 0
 end
 
+-- What a genome sets those parameters to.
+local function numbers_of(text, parameters)
+  local list = {}
+  for i, p in ipairs(parameters) do list[i] = setting(text, p.name) or "-" end
+  return table.concat(list, " ")
+end
+
+-- What of the best a step goes by.
+local function goes_by(self, step, best)
+  return numbers_of(best, step.unlaunched and self.numbers or { step.parameter })
+end
+
+-- Steps that are others from a new best than they were have their turn again.
+local function forget(self, best)
+  for _, step in ipairs(self.steps) do
+    step.from = nil
+    local is_other = step.numbers and step.numbers ~= goes_by(self, step, best)
+    if is_other then step.numbers, step.speedup, step.rests, step.bad = nil, nil, 0, 0 end
+  end
+end
+
 -- Steps that came nearer first; those that had no turn yet are as good as the best.
 local function sort(steps)
   table.sort(steps, function(a, b)
@@ -251,7 +301,7 @@ function Sweep:next(best)
   if best ~= self.best then
     self.near = besides(self, best)
     self.best = best
-    for _, step in ipairs(self.steps) do step.from = nil end
+    forget(self, best)
   end
   local text, step = table.unpack(table.remove(self.near) or {})
   if not text then text, step = in_turn(self, best) end
@@ -263,8 +313,12 @@ end
 --- What became of a step.
 ---@param step gilua.step
 ---@param speedup number how many times as fast as the best one was; 0: it is not right
-function Sweep:came(step, speedup)
-  step.speedup = speedup
+---@param best? string from which it was made
+---@param is_unlaunched? boolean a launch did not fit
+function Sweep:came(step, speedup, best, is_unlaunched)
+  step.speedup, step.unlaunched = speedup, is_unlaunched
+  local has_numbers = best and (is_unlaunched or step.parameter)
+  step.numbers = has_numbers and goes_by(self, step, best) or nil
   local is_poor = speedup < POOR or speedup == 1
   step.bad = is_poor and 2 * (step.bad or 0) + 1 or 0
   step.rests, step.wrong = step.bad, speedup == 0
@@ -291,7 +345,7 @@ function M.new(problem, genes, rng)
     step.order = i
     if not step.parameter and not step.fewer then of[step.gene] = step end
   end
-  return setmetatable({ steps = list, of = of, counts = counts,
+  return setmetatable({ steps = list, of = of, counts = counts, numbers = numbers,
     siblings = retouch.new(problem).siblings, at = 0, given = 0 }, Sweep)
 end
 
