@@ -29,7 +29,7 @@ local rooms = {
     .. "instances callers members layout assumed launchguess scalaruse scalarguess structguess "
     .. "argumentguess usage precision problemtext offered trial backport checkproblem coverage "
     .. "joined otherdata otherseeds promises textureguess recordedproblem recordedlimits "
-    .. "mangled launchedit" },
+    .. "mangled launchedit launchneeds" },
   { "prompt", "prompt inspect mutant errors" },
   { "command", "commands answer runs rundiff improve winner doctor meant watch" },
 }

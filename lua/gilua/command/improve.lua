@@ -200,12 +200,13 @@ local function looking_at(data, o)
   return { on_end = function(run)
     local result, problem = run.result, run.problem
     if not result or run.stopped then return end
-    local genome = result.best.genome
-    gi.adequacy.look_closer(data, problem, run.scheme.farm, gi.own.case(problem, o.seed, o.device),
-      genome)
+    local genome, farm = result.best.genome, run.scheme.farm
+    local case = gi.own.case(problem, o.seed, o.device)
+    gi.adequacy.look_closer(data, problem, farm, case, genome)
     result.untested = gi.coverage.untested(problem, genome)
     result.untold = gi.adequacy.untold(data, problem, genome)
     result.promises = gi.promises.open(problem, genome)
+    table.insert(result.promises, gi.launchneeds.of(problem, farm, case, genome))
     result.data = data_value(data)
   end }
 end
